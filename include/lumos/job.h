@@ -1,0 +1,342 @@
+/* A job in memory: what the stream of records says, as arrays laid out for the loops that read them.
+ *
+ * One struct per record type of the stream (include/lumos/stream.h holds the schema and what each field means; here stands
+ * only what memory adds). All times are int64_t nanoseconds that count from the job's epoch. References between records are
+ * array indices (uint32_t, LUMOS_NONE: absent); ids are what the stream shows. Strings are ids of the job's string table (0:
+ * absent). The job owns everything; lumos_job_free frees it at once.
+ *
+ * Order, an invariant that every function keeps (lumos_job_arrange restores it, lumos_job_check tests it):
+ *   ranks  ascending by rank number;
+ *   groups, lanes, spans: by rank; lanes of a rank threads first, then streams, each in natural order of native; spans by id;
+ *   tasks  by lane in the order of lanes, then by seq: the tasks of a lane are one range, [lane.task_first, + task_count).
+ */
+#ifndef LUMOS_JOB_H
+#define LUMOS_JOB_H
+
+#include <lumos/error.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/memory.h"
+#include "base/strings.h"
+
+#define LUMOS_NONE UINT32_MAX      /* no index, no id */
+#define LUMOS_ABSENT INT64_MIN     /* no time, no 64-bit value */
+#define LUMOS_ABSENT_INT INT32_MIN /* no 32-bit value */
+
+typedef uint32_t lumos_string_id; /* LUMOS_NO_STRING: absent */
+
+/* Every enumeration below has a name table: lumos_stage_name(...) etc.; 0 is "absent" where the field is optional. */
+enum lumos_stage { LUMOS_STAGE_PARSE = 1, LUMOS_STAGE_GRAPH, LUMOS_STAGE_TRANSFORM, LUMOS_STAGE_SIM };
+enum lumos_lane_kind { LUMOS_THREAD = 1, LUMOS_STREAM };
+enum lumos_span_kind { LUMOS_SPAN_OP = 1, LUMOS_SPAN_MODULE, LUMOS_SPAN_ANNOTATION, LUMOS_SPAN_STEP, LUMOS_SPAN_PYTHON };
+enum lumos_task_kind {
+  /* on streams */
+  LUMOS_GEMM = 1, LUMOS_ATTENTION, LUMOS_ELEMENTWISE, LUMOS_NORM, LUMOS_REDUCTION, LUMOS_OPTIMIZER, LUMOS_EMBEDDING,
+  LUMOS_COPY, LUMOS_MEMSET, LUMOS_COLLECTIVE, LUMOS_P2P, LUMOS_OTHER_DEVICE, /* written "other" */
+  /* on threads */
+  LUMOS_OP, LUMOS_LAUNCH, LUMOS_SYNC, LUMOS_EVENT, LUMOS_ALLOC, LUMOS_OTHER_HOST, /* written "other" */
+  LUMOS_TASK_KINDS
+};
+enum lumos_end { LUMOS_START = 1, LUMOS_END };
+enum lumos_event_op { LUMOS_EVENT_RECORD = 1, LUMOS_EVENT_WAIT };
+enum lumos_wait_on { LUMOS_WAIT_STREAM = 1, LUMOS_WAIT_DEVICE, LUMOS_WAIT_EVENT, LUMOS_WAIT_SELF };
+enum lumos_phase { LUMOS_FORWARD = 1, LUMOS_BACKWARD, LUMOS_WEIGHT, LUMOS_OPTIMIZER_PHASE, LUMOS_OTHER_PHASE };
+enum lumos_part { LUMOS_PART_EMBEDDING = 1, LUMOS_PART_LAYER, LUMOS_PART_HEAD, LUMOS_PART_OPTIMIZER };
+enum lumos_dur_source { LUMOS_MEASURED = 1, LUMOS_SCALED, LUMOS_MODELLED }; /* 0: absent, means measured */
+enum lumos_role { LUMOS_TENSOR = 1, LUMOS_PIPELINE, LUMOS_DATA, LUMOS_EXPERT, LUMOS_CONTEXT, LUMOS_OTHER_ROLE };
+enum lumos_dep_kind {
+  LUMOS_HANDOVER = 1, LUMOS_DEP_EVENT, LUMOS_HOST_WAIT, LUMOS_QUEUE, LUMOS_RESOURCE, LUMOS_BOUNDARY, LUMOS_OTHER_DEP
+};
+enum lumos_evidence { LUMOS_RECORDED = 1, LUMOS_ORDERED, LUMOS_INFERRED, LUMOS_UNEXPLAINED };
+enum lumos_mode { LUMOS_FIXED = 1, LUMOS_RUN_TIME };
+enum lumos_rule { LUMOS_SYMMETRIC = 1, LUMOS_PAIR, LUMOS_BATCHED, LUMOS_ROOTED, LUMOS_CUSTOM };
+enum lumos_matched { LUMOS_BY_COMMS_ID = 1, LUMOS_BY_SEQ, LUMOS_BY_ORDER, LUMOS_BY_PAIR_ORDER };
+enum lumos_level { LUMOS_INFO = 1, LUMOS_WARNING, LUMOS_SERIOUS }; /* written info, warning, error */
+enum lumos_source { LUMOS_METRIC_MEASURED = 1, LUMOS_METRIC_SIMULATED, LUMOS_METRIC_PREDICTED };
+
+const char *lumos_stage_name(enum lumos_stage);
+const char *lumos_lane_kind_name(enum lumos_lane_kind);
+const char *lumos_span_kind_name(enum lumos_span_kind);
+const char *lumos_task_kind_name(enum lumos_task_kind); /* "other" for both others: the lane tells which */
+const char *lumos_end_name(enum lumos_end);
+const char *lumos_event_op_name(enum lumos_event_op);
+const char *lumos_wait_on_name(enum lumos_wait_on);
+const char *lumos_phase_name(enum lumos_phase);
+const char *lumos_part_name(enum lumos_part);
+const char *lumos_dur_source_name(enum lumos_dur_source);
+const char *lumos_role_name(enum lumos_role);
+const char *lumos_dep_kind_name(enum lumos_dep_kind);
+const char *lumos_evidence_name(enum lumos_evidence);
+const char *lumos_mode_name(enum lumos_mode);
+const char *lumos_rule_name(enum lumos_rule);
+const char *lumos_matched_name(enum lumos_matched);
+const char *lumos_level_name(enum lumos_level);
+const char *lumos_source_name(enum lumos_source);
+
+/* A number with at most 6 decimals: units / 10^decimals. The only non-integers of the stream; never used for times. */
+struct lumos_decimal {
+  int64_t units; /* LUMOS_ABSENT: absent */
+  int decimals;  /* 0..6 */
+};
+
+struct lumos_history {
+  lumos_string_id tool, version, args;
+  uint32_t input_first, input_count; /* in job->inputs (string ids), sorted by bytes */
+};
+
+struct lumos_parallel {
+  int32_t tp, pp, dp, cp, ep; /* LUMOS_ABSENT_INT: absent */
+};
+
+struct lumos_clock {
+  bool known; /* the record has the field */
+  int64_t device_offset, offset, drift_ppb, error; /* error LUMOS_ABSENT: unknown */
+  bool from_collectives; /* evidence: collectives, else none */
+};
+
+struct lumos_coverage { /* counts of this rank's recording; LUMOS_ABSENT where a later stage writes them */
+  int64_t events, device_tasks, launched, opped, before_recording, crossing, skipped, repaired, collectives, joined;
+};
+
+struct lumos_rank {
+  int32_t rank, world;       /* world LUMOS_ABSENT_INT: absent */
+  int32_t represents, from;  /* LUMOS_ABSENT_INT: absent */
+  bool has_parallel;
+  struct lumos_parallel parallel;
+  lumos_string_id host, source;
+  lumos_string_id device_name;
+  int64_t device_sms, device_memory; /* LUMOS_ABSENT: absent */
+  lumos_string_id cuda, nccl, torch; /* versions */
+  int64_t window_start, window_end, base;
+  struct lumos_coverage coverage;
+  int64_t runtime_offset, runtime_doubt; /* LUMOS_ABSENT: absent */
+  struct lumos_clock clock;
+  /* Ranges in the job's arrays, kept by lumos_job_arrange. */
+  uint32_t group_first, group_count, lane_first, lane_count, span_first, span_count, task_first, task_count;
+  lumos_string_id unknown; /* members that this version does not know, as JSON text: "a":1,"b":2 */
+};
+
+struct lumos_group {
+  uint32_t rank; /* index of the lowest rank that has it */
+  lumos_string_id id, name;
+  uint8_t role; /* 0: absent */
+  int32_t size;
+  uint32_t member_first, member_count; /* rank numbers in job->group_ranks; count 0: absent */
+  lumos_string_id unknown;
+};
+
+struct lumos_lane {
+  uint32_t rank;
+  lumos_string_id lane;    /* "t1382", "p77.t1382", "s7", "d1.s7": unique in its rank */
+  uint8_t kind;
+  lumos_string_id native, process, name; /* native: thread id or stream number as recorded */
+  uint32_t task_first, task_count;
+  lumos_string_id unknown;
+};
+
+struct lumos_span {
+  int64_t start, dur;
+  int64_t sequence; /* LUMOS_ABSENT */
+  uint32_t id, rank, lane, parent, forward; /* lane, parent, forward: indices or LUMOS_NONE */
+  lumos_string_id name, shapes, dtypes;     /* shapes, dtypes: as recorded (JSON text kept as a string) */
+  lumos_string_id unknown;
+  uint8_t kind;
+};
+
+/* What every task has; 72 bytes, because there are millions. */
+struct lumos_task {
+  int64_t start; /* LUMOS_ABSENT: never measured */
+  int64_t dur;
+  int64_t lag;
+  uint32_t id, lane, seq;
+  lumos_string_id name;
+  uint32_t span, call; /* indices or LUMOS_NONE */
+  int32_t step;        /* LUMOS_ABSENT_INT: launched before the recording */
+  int32_t occupancy;   /* millionths of 1; LUMOS_ABSENT_INT */
+  int32_t micro_batch, layer; /* LUMOS_ABSENT_INT */
+  uint32_t detail;     /* index in job->details or LUMOS_NONE */
+  uint8_t kind, phase, part, dur_source;
+};
+
+struct lumos_peer {
+  int32_t rank;
+  int64_t send, recv; /* bytes */
+};
+
+struct lumos_comm {
+  lumos_string_id op;        /* all_reduce all_gather reduce_scatter all_to_all broadcast reduce gather scatter barrier send recv
+                                send_recv (batched) other; LUMOS_NO_STRING: the task has no comm */
+  lumos_string_id group, id; /* group: id of a group record of this rank; id: recorded communicator id */
+  int64_t seq;               /* LUMOS_ABSENT */
+  int64_t bytes;             /* LUMOS_ABSENT: unknown */
+  lumos_string_id dtype;
+  uint32_t peer_first, peer_count; /* in job->peers */
+};
+
+struct lumos_wait {
+  uint8_t on;      /* 0: the task has no wait */
+  uint32_t lane;   /* index of the awaited lane or LUMOS_NONE */
+  uint32_t record; /* task index or LUMOS_NONE */
+  int64_t residual; /* LUMOS_ABSENT */
+};
+
+/* What few tasks have. */
+struct lumos_detail {
+  int64_t bytes, flops, was; /* LUMOS_ABSENT */
+  struct lumos_decimal dur_error;
+  uint32_t first_segment; /* task index: the call's first segment, where nested events cut the call; else LUMOS_NONE */
+  int32_t from_rank;      /* the original's rank number; with from_id */
+  uint32_t from_id;       /* its N; LUMOS_NONE: not a copy */
+  uint8_t event_op;       /* 0: no event */
+  uint32_t event_lane;    /* index or LUMOS_NONE */
+  lumos_string_id event_id;
+  struct lumos_wait wait;
+  struct lumos_comm comm;
+  lumos_string_id unknown;
+};
+
+/* What graph adds to every task: job->timings runs parallel to job->tasks once the stage is graph or later. */
+struct lumos_timing {
+  int64_t gap, launch_lag, residual, end_residual; /* LUMOS_ABSENT */
+  uint8_t launch_from; /* enum lumos_end; 0: absent, means end */
+};
+
+/* What sim adds: job->runs runs parallel to job->tasks once the stage is sim. */
+struct lumos_run {
+  int64_t start, dur; /* LUMOS_ABSENT */
+};
+
+struct lumos_dep {
+  uint32_t src; /* task index; LUMOS_NONE for a boundary */
+  int64_t at;   /* boundary; else LUMOS_ABSENT */
+  uint32_t dst;
+  int64_t lag;
+  int64_t covers; /* LUMOS_ABSENT */
+  uint8_t kind, from, to, evidence, mode;
+  lumos_string_id unknown;
+};
+
+struct lumos_collective {
+  uint32_t id; /* the N of "c:N" */
+  lumos_string_id op, group;
+  uint8_t rule, matched, dur_source;
+  int32_t root, size; /* root LUMOS_ABSENT_INT */
+  uint32_t member_first, member_count; /* task indices in job->members */
+  int64_t bytes, transfer, transfer_error, was; /* LUMOS_ABSENT (bytes too: unknown) */
+  lumos_string_id unknown;
+};
+
+/* All members optional. */
+struct lumos_scope {
+  int32_t rank;  /* rank NUMBER; LUMOS_ABSENT_INT */
+  int32_t step;  /* LUMOS_ABSENT_INT */
+  int32_t layer; /* LUMOS_ABSENT_INT */
+  uint32_t lane; /* index of a lane of `rank`, or LUMOS_NONE */
+  uint32_t task; /* index or LUMOS_NONE */
+  lumos_string_id kind, group;
+};
+extern const struct lumos_scope lumos_everywhere; /* all absent */
+
+struct lumos_metric {
+  lumos_string_id name, unit, of;
+  struct lumos_decimal value, low, high; /* low, high: absent unless source is predicted */
+  struct lumos_scope scope;
+  uint8_t source;
+  lumos_string_id unknown;
+};
+
+struct lumos_note {
+  lumos_string_id code; /* "parse.skipped_events": the stage that wrote it, a point, a stable name */
+  uint8_t level;
+  lumos_string_id text, cure;
+  int64_t count; /* LUMOS_ABSENT */
+  struct lumos_scope scope;
+  lumos_string_id unknown;
+};
+
+struct lumos_foreign { /* a record of a type that this version does not know */
+  lumos_string_id type, line; /* the whole line, without its end */
+};
+
+struct lumos_job {
+  struct lumos_strings *strings;
+  enum lumos_stage stage;
+  int64_t epoch; /* ns since 1970 */
+  LUMOS_VECTOR(struct lumos_history) history;
+  LUMOS_VECTOR(lumos_string_id) inputs;
+  LUMOS_VECTOR(struct lumos_rank) ranks;
+  LUMOS_VECTOR(struct lumos_group) groups;
+  LUMOS_VECTOR(int32_t) group_ranks;
+  LUMOS_VECTOR(struct lumos_lane) lanes;
+  LUMOS_VECTOR(struct lumos_span) spans;
+  LUMOS_VECTOR(struct lumos_task) tasks;
+  LUMOS_VECTOR(struct lumos_timing) timings; /* count 0 or tasks.count */
+  LUMOS_VECTOR(struct lumos_run) runs;       /* count 0 or tasks.count */
+  LUMOS_VECTOR(struct lumos_detail) details;
+  LUMOS_VECTOR(struct lumos_peer) peers;
+  LUMOS_VECTOR(struct lumos_dep) deps;
+  LUMOS_VECTOR(struct lumos_collective) collectives;
+  LUMOS_VECTOR(uint32_t) members;
+  LUMOS_VECTOR(struct lumos_metric) metrics;
+  LUMOS_VECTOR(struct lumos_note) notes;
+  LUMOS_VECTOR(struct lumos_foreign) foreign;
+  lumos_string_id unknown; /* unknown members of the header record */
+};
+
+struct lumos_job *lumos_job_new(void);
+void lumos_job_free(struct lumos_job *job); /* NULL is allowed */
+
+/* Records with every optional field absent. */
+extern const struct lumos_rank lumos_rank_empty;
+extern const struct lumos_group lumos_group_empty;
+extern const struct lumos_lane lumos_lane_empty;
+extern const struct lumos_span lumos_span_empty;
+extern const struct lumos_task lumos_task_empty;
+extern const struct lumos_timing lumos_timing_empty;
+extern const struct lumos_detail lumos_detail_empty;
+extern const struct lumos_dep lumos_dep_empty;
+extern const struct lumos_collective lumos_collective_empty;
+extern const struct lumos_metric lumos_metric_empty;
+extern const struct lumos_note lumos_note_empty;
+
+/* The detail of a task, made when it has none. The pointer is valid until the next call. */
+struct lumos_detail *lumos_task_detail(struct lumos_job *job, struct lumos_task *task);
+/* The detail, or lumos_detail_empty. */
+const struct lumos_detail *lumos_detail_of(const struct lumos_job *job, const struct lumos_task *task);
+
+static inline bool lumos_on_stream(const struct lumos_job *job, const struct lumos_task *task) {
+  return job->lanes.items[task->lane].kind == LUMOS_STREAM;
+}
+static inline uint32_t lumos_rank_of(const struct lumos_job *job, const struct lumos_task *task) {
+  return job->lanes.items[task->lane].rank;
+}
+/* Collectives, send and receive: what counts as communication everywhere. */
+static inline bool lumos_is_communication(uint8_t kind) { return kind == LUMOS_COLLECTIVE || kind == LUMOS_P2P; }
+/* Copies and memsets. */
+static inline bool lumos_is_copy(uint8_t kind) { return kind == LUMOS_COPY || kind == LUMOS_MEMSET; }
+
+/* Put the arrays into the order above and set every range, remapping all references. Stable; O(n log n), O(n) when the order
+ * holds already. Fails when a lane, rank or seq appears twice. */
+bool lumos_job_arrange(struct lumos_job *job, struct lumos_error *error) LUMOS_MUST_CHECK;
+
+/* The index of a rank by number, or LUMOS_NONE. O(log ranks). */
+uint32_t lumos_job_rank(const struct lumos_job *job, int32_t rank);
+
+/* Add a note. `count` LUMOS_ABSENT: none; cure may be NULL; scope NULL: everywhere. A note with the same code, text and scope adds
+ * to the count of the first. */
+void lumos_job_note(struct lumos_job *job, const char *code, enum lumos_level level, int64_t count,
+                    const struct lumos_scope *scope, const char *text, const char *cure);
+
+/* Add a history entry for `tool` (inputs: base names, sorted here). args may be "". */
+void lumos_job_history(struct lumos_job *job, const char *tool, const char *args, const char *const *inputs, size_t input_count);
+
+/* Has a transform changed the job? Then measured times no longer describe it. */
+bool lumos_job_edited(const struct lumos_job *job);
+
+/* Drop what stages after `stage` have written (fields, records, metrics and notes) and set the stage: rules of section "stages" in
+ * stream.h. */
+void lumos_job_rewind(struct lumos_job *job, enum lumos_stage stage);
+
+#endif

@@ -1,0 +1,52 @@
+/* The simulator: discrete events over lanes, and the metrics read off its timeline. */
+#ifndef LUMOS_SIM_H
+#define LUMOS_SIM_H
+
+#include <lumos/error.h>
+#include <lumos/job.h>
+
+struct lumos_sim_options {
+  bool drop_residuals; /* self replay: every residual 0, typical lags everywhere */
+};
+
+/* Run the engine: fills runs[0..tasks.count) with start (job time) and dur. The job must be at stage graph or later; it is not changed.
+ * A deadlock fails with the cycle of tasks that waits. O((tasks + deps) log tasks). */
+bool lumos_engine_run(const struct lumos_job *job, const struct lumos_sim_options *options, struct lumos_run *runs,
+                      struct lumos_error *error) LUMOS_MUST_CHECK;
+
+/* Bring the job to stage `sim`: run graph when it is missing, run the engine, keep the timeline in job->runs, run the self replay, and
+ * write the metrics (measured and simulated). The partition is asserted to the nanosecond. */
+bool lumos_simulate(struct lumos_job *job, struct lumos_error *error) LUMOS_MUST_CHECK;
+
+/* Measured or simulated start and duration of a task in job time: the one place that applies clocks. LUMOS_ABSENT when it has none. */
+int64_t lumos_measured_start(const struct lumos_job *job, uint32_t task);
+/* A host instant t, or a device instant, of a rank (index) in job time. */
+int64_t lumos_host_job_time(const struct lumos_rank *rank, int64_t t);
+int64_t lumos_device_job_time(const struct lumos_rank *rank, int64_t t);
+
+/* A step on one rank: (start, end] in job time. Step k ends at E_k, the latest end of its device tasks (host tasks if it has none; never before
+ * E_(k-1)), and starts at E_(k-1); the first selected step starts at rank.base (an instant of the device clock where the rank has streams, else of the
+ * host clock). */
+struct lumos_step {
+  uint32_t rank; /* index */
+  int32_t step;
+  int64_t start, end;
+};
+LUMOS_VECTOR_TYPE(lumos_steps_list, struct lumos_step);
+
+/* The same function for both timelines: runs NULL: measured times. Sorted by rank, then step. The caller frees the vector. */
+void lumos_find_steps(const struct lumos_job *job, const struct lumos_run *runs, struct lumos_steps_list *steps);
+
+/* Where a rank's step went, over all its streams; the first five add up to end - start exactly. */
+struct lumos_partition {
+  int64_t exposed_compute, overlapped, exposed_communication, exposed_copy, idle;
+  int64_t communication_transfer, communication_wait, communication_unsplit; /* add up to exposed_communication */
+  int64_t gpu_busy; /* at least one task runs on any stream */
+};
+
+/* Partition every step of `steps` (count entries of partitions). O(tasks log tasks). False (LUMOS_UNUSABLE, "internal") when a sum is off: a
+ * bug, never input. */
+bool lumos_partition_steps(const struct lumos_job *job, const struct lumos_run *runs, const struct lumos_steps_list *steps,
+                           struct lumos_partition *partitions, struct lumos_error *error) LUMOS_MUST_CHECK;
+
+#endif

@@ -1,0 +1,110 @@
+/* The stream between the tools: JSON Lines, one record a line. This page is the contract.
+ *
+ * UTF-8; "type" comes first and then the fields in the order below (readers take any order); unknown fields follow the known ones
+ * and are kept; records of unknown types are kept too. Times are integer nanoseconds that count from the header's epoch. Every
+ * number is below 2^53 in size; anything larger is a string. Other numbers have at most 6 decimals, no exponent, no trailing zeros.
+ * Unknown is absent, never null. T is a task's id and S a span's id (separate counters), "RANK:N", both parts decimal without
+ * leading zeros, ordered as numbers, dense from 0 at parse, given once and never renumbered; a copy gets a new N and `from`.
+ * `?` marks what may be absent; p g t s: the stage (parse, graph, transform, sim) that writes it.
+ *
+ *   lumos       format(1) stage epoch(string) history[{tool version args inputs[]}]
+ *   rank        rank world? represents?t from?t parallel?g{tp pp dp cp ep: each optional} host? source? device?{name? sms? memory?}
+ *               versions?{cuda? nccl? torch?} window[start,end] base coverage{events device_tasks launched opped before_recording
+ *               crossing skipped repaired; g adds collectives joined} runtime_offset? runtime_doubt?
+ *               clock?g{device_offset offset drift_ppb error? evidence}
+ *   group       id name? role? size ranks?[number...]; "rank" comes after "id": the lowest rank that has it
+ *   lane        rank lane kind native process? name?            (native, process: strings, as recorded)
+ *   span        id rank lane? kind name start dur parent? sequence? forward? shapes? dtypes?  (shapes, dtypes: strings, as recorded)
+ *   task        id rank lane seq kind name start? dur lag gap?g step? span? call? first_segment? launch_lag?g launch_from?g
+ *               event?{op lane? id?} wait?{on lane? record? residual?}
+ *               comm?{op group? id? seq? peers?[{rank send recv}] bytes? dtype?} bytes? flops? occupancy?
+ *               phase?g micro_batch?g layer?g part?g residual?g end_residual?g from?t was?t dur_source?t dur_error?t
+ *               sim_start?s sim_dur?s
+ *   dep         src? at? dst kind from to lag covers? evidence mode                                                       (g, t)
+ *   collective  id("c:N") op rule group? root? members[T...] size bytes? transfer? transfer_error? matched was? dur_source?  (g)
+ *   metric      name value unit scope{rank? step? lane? kind? group? layer? task?} source of? low? high?                   (g, s)
+ *   note        code level text count? scope? cure?
+ *   end         counts{type: lines of that type, the end line included}
+ *
+ * Order of lines: lumos; for every rank, ascending: rank, group, lane, span, task (threads first, by lane and seq); then dep,
+ * collective, metric, note, unknown types, end.
+ *
+ * What a field means
+ *   rank.window      first and last instant of the recording; rank.base: start of the first selected step on this rank, the latest end of
+ *                    the device tasks of the step before (see step times in sim.h).
+ *   rank.runtime_offset  ns added to the runtime rows so that they nest in their ops; runtime_doubt: half the width, in ns, of the
+ *                    interval of offsets that nest as well.
+ *   rank.clock       job time of host rows = t + offset + drift_ppb * t / 1e9; of device rows = that + device_offset.
+ *   lane.lane        "t" + thread id ("p" + process + ".t" + thread id where thread ids repeat), "s" + stream ("d" + device + ".s" + stream
+ *                    where a rank has several devices).
+ *   task.seq         *the* order on the lane; gaps in the numbers are allowed. On a stream: the order of the device tasks as measured.
+ *   task.lag         on a thread: all uncovered time since the previous task's end (0 on the first, which a boundary holds at its measured
+ *                    start); on a stream: min(0, start - previous end).
+ *   task.gap         on a stream: typical time from the end of the previous task to the start of a task that waits for it; added to lag
+ *                    (0 where lag is negative).
+ *   task.step        number of the step mark; 0 where there are none; absent on work launched before the recording.
+ *   task.call        the call that launched it: its last segment. first_segment: on a call that nested events cut into several
+ *                    segments, on its last segment: the first one. A call starts with its first segment and ends with its last.
+ *   task.launch_lag  start >= the call's end (launch_from "start": its start) + launch_lag.
+ *   task.event       on calls that record an event or make a stream wait for one: the call's own stream and the event.
+ *   task.wait        on a host call that waits: for the last task enqueued on `lane` (on stream), on every lane of the rank (device),
+ *                    before the `record` call (event), or launched by the call itself (self). On a call with event.op "wait" the
+ *                    *stream* event.lane waits, not the host, for what preceded `record`; there is no residual. residual: measured end
+ *                    - max(measured start, awaited end), at least 0; absent while nothing awaited is known: then dur is kept.
+ *   task.dur         of a waiting call: as measured, waiting included; with a residual the simulator replaces it.
+ *   task.residual    signed: measured start minus what the rules explain. end_residual: of a collective's member, the same for its end.
+ *   dep.at           an instant on the clock of dst's row (raw, as dst.start). lag: from the end of src named by `from` to the end of dst
+ *                    named by `to`.
+ *   dep              what is not lane order, launch, or a run-time rule that the simulator finds again (host waits, events): a boundary has `at`.
+ *   collective.transfer  the time from the last member's start to the common end. Absent: cannot be split from waiting.
+ *
+ * Stages. Any tool takes the stream of any earlier stage and runs the missing ones. Graph and sim drop what they and later stages
+ * had written; parse and transform keep their own and drop what later ones wrote. A note belongs to the stage that its code begins with, a metric
+ * to sim. Graph refuses a job that a transform has edited. Transform drops records of unknown types, with a note, when it changed anything.
+ *
+ * Several streams are joined: ranks of one job parsed apart. The same rank twice, another world size, or an edited job is refused. Times are rebased
+ * to the earliest epoch, history entries that are equal but for inputs are merged, groups are named anew (below), and what graph and sim
+ * wrote is dropped. Parsing files together is parsing them apart and joining, so the bytes are the same.
+ * Groups: recorded name, ranks. The same name with the same ranks (or without any) is one group, under its lowest rank; where one name means several
+ * groups each gets the id NAME@LOWEST, LOWEST its lowest rank.
+ */
+#ifndef LUMOS_STREAM_H
+#define LUMOS_STREAM_H
+
+#include <lumos/error.h>
+#include <lumos/job.h>
+
+struct lumos_input;
+struct lumos_text;
+
+enum { LUMOS_FORMAT_VERSION = 1 };
+
+struct lumos_read_options {
+  bool edited; /* --edited: recount, drop references to missing tasks, leave a note "parse.edited_stream" */
+};
+
+/* Read one stream whole. `name` is for messages. NULL with an error (status LUMOS_UNUSABLE, naming line and cure) when: the first
+ * record is not a header of a format that we know; a line is no record; there is no `end` (the stream was cut: a failed tool
+ * upstream, a full disk); counts, references or invariants disagree (unless options->edited). O(bytes), one pass; memory: the job. */
+struct lumos_job *lumos_stream_read(struct lumos_input *input, const char *name, const struct lumos_read_options *options,
+                                    struct lumos_error *error) LUMOS_MUST_CHECK;
+
+/* Do these first bytes (at least 64, or all there are) start a stream, rather than a trace? */
+bool lumos_stream_recognised(const char *bytes, size_t length);
+
+/* Write the job as a stream. Same job, same bytes. O(records); nothing is kept in memory beyond the text's buffer. */
+void lumos_stream_write(const struct lumos_job *job, struct lumos_text *text);
+
+/* Test every invariant of job.h and of this page: references within the arrays and of the right rank and kind, order, partial presence,
+ * ranges, numbers below 2^53, collectives' members. The error names the record by its id. O(records). */
+bool lumos_job_check(const struct lumos_job *job, struct lumos_error *error) LUMOS_MUST_CHECK;
+
+/* Join `count` jobs (at least 1) into one; takes and frees them all, also on failure. count 1 returns the job itself, canonically named. */
+struct lumos_job *lumos_job_join(struct lumos_job **jobs, size_t count, struct lumos_error *error) LUMOS_MUST_CHECK;
+
+/* Open every path (none: standard input), read the streams, and join them when there are several. What tools begin with. A Kineto
+ * trace among them is refused with the cure (lumos-parse). */
+struct lumos_job *lumos_streams_open(const char *const *paths, size_t count, const struct lumos_read_options *options,
+                                     struct lumos_error *error) LUMOS_MUST_CHECK;
+
+#endif

@@ -1,0 +1,39 @@
+/* Kineto traces in: from JSON (gzip, zstd or plain) to the records of stage `parse`.
+ *
+ * One pass over the text with a window of about 1 MiB; memory: about 64 MB + 96 bytes a task + strings for each file in work.
+ */
+#ifndef LUMOS_TRACE_H
+#define LUMOS_TRACE_H
+
+#include <lumos/error.h>
+#include <lumos/job.h>
+
+enum lumos_steps { LUMOS_STEPS_COMPLETE, LUMOS_STEPS_LAST, LUMOS_STEPS_RANGE };
+
+struct lumos_trace_options {
+  enum lumos_steps steps;      /* default: all complete ones; a trace without step marks is one step, number 0 */
+  int64_t first_step, last_step; /* LUMOS_STEPS_RANGE, inclusive */
+  bool stacks;                 /* keep python_function rows as spans of kind python */
+  bool strict;                 /* the first invalid event is a failure (status LUMOS_CHECK_FAILED) */
+  bool edited;                 /* for inputs that are streams: see lumos_read_options */
+  const int32_t *ranks;        /* --rank: numbers for the files in their order, or NULL */
+  size_t rank_count;
+};
+
+/* "all", "last", "N" or "N-M" into options; false with an error otherwise. */
+bool lumos_steps_parse(const char *text, struct lumos_trace_options *options, struct lumos_error *error) LUMOS_MUST_CHECK;
+
+/* Parse traces, folders of traces (*.json, *.json.gz, *.json.zst directly inside, by name) and streams ("-" and no path: standard input) into one job at stage `parse`:
+ * each file apart, then joined. Files that are no trace are skipped with a note; none left is an error. Ranks: options->ranks, else
+ * distributedInfo, else a "rank" number in the file's name, else the lowest free by base name, with a note; several files of which more than one is nameless
+ * (no rank of its own), or ranks of different devices, are refused unless options->ranks says so. Invalid events are skipped, counted and noted; a cut file
+ * gives every complete event and a note. NULL with an error when nothing can be used. */
+struct lumos_job *lumos_trace_parse(const char *const *paths, size_t count, const struct lumos_trace_options *options,
+                                    struct lumos_error *error) LUMOS_MUST_CHECK;
+
+/* The kind of a device task from its category ("kernel", "gpu_memcpy", "gpu_memset"), its name, and the name of the op that launched it ("" where
+ * unknown); and of a host call from its name. Table-driven; names are matched as the table says. */
+enum lumos_task_kind lumos_classify_device(const char *category, const char *name, const char *op);
+enum lumos_task_kind lumos_classify_call(const char *name);
+
+#endif

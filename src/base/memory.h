@@ -1,0 +1,63 @@
+/* Memory: an arena with a clear owner for what lives as long as a job, vectors for what grows.
+ *
+ * When the system refuses memory these functions print "lumos: out of memory" and abort(): the one place where the
+ * library ends a process, because no caller can do anything sensible. Sizes that come from input are checked by the
+ * reader before they get here.
+ */
+#ifndef LUMOS_BASE_MEMORY_H
+#define LUMOS_BASE_MEMORY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* malloc, realloc and zeroed calloc that never return NULL. lumos_allocate(0) gives a unique pointer. */
+void *lumos_allocate(size_t size);
+void *lumos_allocate_zeroed(size_t count, size_t size);
+void *lumos_reallocate(void *memory, size_t count, size_t size);
+
+/* A bump arena: many small things of one life, freed at once. */
+struct lumos_arena;
+struct lumos_arena *lumos_arena_new(void);
+void lumos_arena_free(struct lumos_arena *arena); /* NULL is allowed */
+/* `size` bytes aligned to 16, not zeroed; valid until the arena is freed. */
+void *lumos_arena_take(struct lumos_arena *arena, size_t size);
+/* A NUL-terminated copy of `length` bytes. */
+char *lumos_arena_copy(struct lumos_arena *arena, const char *text, size_t length);
+/* Bytes that the arena holds from the system. */
+size_t lumos_arena_held(const struct lumos_arena *arena);
+
+/* A typed growing array. Declare with  LUMOS_VECTOR(struct lumos_task) tasks;  zero-initialise, free with lumos_vector_free. */
+#define LUMOS_VECTOR(type) \
+  struct {                 \
+    type *items;           \
+    size_t count;          \
+    size_t capacity;       \
+  }
+
+/* The same as a named struct type: LUMOS_VECTOR_TYPE(lumos_steps_list, struct lumos_step); */
+#define LUMOS_VECTOR_TYPE(name, type) \
+  struct name {                       \
+    type *items;                      \
+    size_t count;                     \
+    size_t capacity;                  \
+  }
+
+/* Room for `extra` more items (amortised doubling). */
+#define lumos_vector_reserve(vector, extra)                                                                        \
+  ((vector)->capacity - (vector)->count >= (size_t)(extra)                                                         \
+       ? (void)0                                                                                                   \
+       : (void)((vector)->items = lumos_vector_grown((vector)->items, (vector)->count + (size_t)(extra),          \
+                                                     &(vector)->capacity, sizeof *(vector)->items)))
+
+/* Append a copy of an item: lumos_vector_push(&tasks, task). */
+#define lumos_vector_push(vector, item) \
+  (lumos_vector_reserve((vector), 1), (void)((vector)->items[(vector)->count++] = (item)))
+
+/* Free the items and make the vector empty again. */
+#define lumos_vector_free(vector) (lumos_vector_drop((vector)->items), (vector)->items = NULL, (vector)->count = (vector)->capacity = 0)
+
+/* Implementation of the macros above. */
+void *lumos_vector_grown(void *items, size_t needed, size_t *capacity, size_t item_size);
+void lumos_vector_drop(void *items);
+
+#endif

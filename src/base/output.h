@@ -1,0 +1,23 @@
+/* Bytes out: standard output, or a file that appears whole or not at all (written under a temporary name in its folder, then
+ * renamed). A closed pipe downstream is no error; a full disk is.
+ */
+#ifndef LUMOS_BASE_OUTPUT_H
+#define LUMOS_BASE_OUTPUT_H
+
+#include "base/text.h"
+#include <lumos/error.h>
+
+struct lumos_output {
+  struct lumos_text text; /* write here */
+  char *path;             /* NULL: standard output */
+  char *temporary;
+};
+
+/* path NULL or "-": standard output. False when the temporary file cannot be made. */
+bool lumos_output_open(struct lumos_output *output, const char *path, struct lumos_error *error) LUMOS_MUST_CHECK;
+/* Flush, and rename a file into place. False on a failed write (the temporary file is removed). A closed pipe counts as done. */
+bool lumos_output_commit(struct lumos_output *output, struct lumos_error *error) LUMOS_MUST_CHECK;
+/* Remove the temporary file: nothing was written. Safe after commit. */
+void lumos_output_discard(struct lumos_output *output);
+
+#endif

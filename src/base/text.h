@@ -1,0 +1,47 @@
+/* Text out: one growing buffer that JSON lines, HTML and SVG are written into, with an optional sink.
+ *
+ * With a sink the buffer is flushed in large pieces and never grows beyond about 1 MiB; without one it holds everything.
+ * Integers and decimals are written by hand: the bytes do not depend on the locale.
+ */
+#ifndef LUMOS_BASE_TEXT_H
+#define LUMOS_BASE_TEXT_H
+
+#include <lumos/error.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct lumos_text {
+  char *bytes;
+  size_t length;
+  size_t capacity;
+  int descriptor;    /* where to flush; -1: nowhere, keep all */
+  int failure;       /* errno of the first failed write; later writes are dropped */
+};
+
+#define LUMOS_TEXT_BUFFER ((struct lumos_text){.descriptor = -1})
+#define LUMOS_TEXT_TO(fd) ((struct lumos_text){.descriptor = (fd)})
+
+void lumos_text_free(struct lumos_text *text);
+
+/* Write what is buffered to the descriptor. False when a write failed now or earlier: see text->failure (EPIPE means that
+ * the reader has gone, which is no error to a tool). Does nothing without a descriptor. */
+bool lumos_text_flush(struct lumos_text *text) LUMOS_MUST_CHECK;
+
+void lumos_text_add(struct lumos_text *text, const char *bytes, size_t length);
+void lumos_text_put(struct lumos_text *text, const char *nul_terminated);
+void lumos_text_char(struct lumos_text *text, char byte);
+void lumos_text_format(struct lumos_text *text, const char *format, ...) LUMOS_FORMAT(2, 3); /* not for hot loops */
+void lumos_text_integer(struct lumos_text *text, int64_t value);
+/* units / 10^decimals with trailing zeros (and a bare point) dropped: (1500000, 6) gives 1.5. decimals 0..18. */
+void lumos_text_decimal(struct lumos_text *text, int64_t units, int decimals);
+/* A JSON string with its quotes. Bytes that are not valid UTF-8 become U+FFFD; control bytes, quote and backslash are escaped;
+ * all else is written as it is. */
+void lumos_text_json_string(struct lumos_text *text, const char *bytes, size_t length);
+/* For HTML and SVG text and quoted attributes: & < > " ' escaped, control bytes but tab and newline and invalid UTF-8 become
+ * U+FFFD, so that the result is always valid in both. */
+void lumos_text_html(struct lumos_text *text, const char *bytes, size_t length);
+/* For JSON that stands inside <script>: as lumos_text_json_string, and < > & and U+2028/9 as \u escapes. */
+void lumos_text_script_string(struct lumos_text *text, const char *bytes, size_t length);
+
+#endif
