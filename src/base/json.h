@@ -25,8 +25,8 @@ const char *lumos_json_blank(const char *cursor);
 /* The string at *cursor (which must stand on its opening quote). A raw control byte (< 0x20) or the sentinel inside fails. */
 bool lumos_json_string(const char **cursor, struct lumos_slice *out);
 
-/* Decode escapes into `out` (room for slice.length bytes); returns the decoded length. A lone surrogate or a bad escape becomes
- * U+FFFD; invalid UTF-8 is copied as it is (writers replace it). */
+/* Decode escapes into `out` (room for slice.length bytes); returns the decoded length. A lone surrogate becomes U+FFFD, a bad
+ * escape '?' (which has room in every case); invalid UTF-8 is copied as it is (writers replace it). */
 size_t lumos_json_decode(const struct lumos_slice *slice, char *out);
 
 /* An integer without fraction or exponent within int64_t. Fails, cursor unmoved, on anything else. */
@@ -37,7 +37,8 @@ bool lumos_json_integer(const char **cursor, int64_t *out);
  * nanoseconds: scale 3. Also accepts a quoted number ("12.5"), as some exporters write. */
 bool lumos_json_scaled(const char **cursor, int scale, int64_t *out);
 
-/* Skip one value of any type; *out (if not NULL) is its text. Checks balance and depth. */
+/* Skip one value of any type; *out (if not NULL) is its text, a string's quotes included and `escaped` false. Inside objects
+ * and arrays it checks brackets, strings and depth, not the order of commas and colons. NaN and Infinity pass. */
 bool lumos_json_skip(const char **cursor, struct lumos_slice *out);
 
 /* Iterate an object: with the cursor on '{', call lumos_json_open; then lumos_json_key until it returns 0. Returns 1 with the

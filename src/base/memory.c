@@ -1,0 +1,144 @@
+/* Memory: checked allocation, and an arena of chunks that double up to 1 MiB. */
+#include "base/memory.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static _Noreturn void out_of_memory(void) {
+  (void)fputs("lumos: out of memory\n", stderr);
+  abort();
+}
+
+void *lumos_allocate(size_t size) {
+  void *memory = malloc(size == 0 ? 1 : size);
+  if (memory == NULL) {
+    out_of_memory();
+  }
+  return memory;
+}
+
+void *lumos_allocate_zeroed(size_t count, size_t size) {
+  bool empty = count == 0 || size == 0;
+  void *memory = empty ? calloc(1, 1) : calloc(count, size);
+  if (memory == NULL) {
+    out_of_memory();
+  }
+  return memory;
+}
+
+void *lumos_reallocate(void *memory, size_t count, size_t size) {
+  size_t bytes = 0;
+  if (__builtin_mul_overflow(count, size, &bytes)) {
+    out_of_memory();
+  }
+  void *moved = realloc(memory, bytes == 0 ? 1 : bytes);
+  if (moved == NULL) {
+    out_of_memory();
+  }
+  return moved;
+}
+
+void *lumos_vector_grown(void *items, size_t needed, size_t *capacity, size_t item_size) {
+  size_t larger = *capacity + *capacity / 2;
+  size_t least = item_size < 256 ? 16 : 4;
+  if (larger < least) {
+    larger = least;
+  }
+  if (larger < needed) {
+    larger = needed;
+  }
+  items = lumos_reallocate(items, larger, item_size);
+  *capacity = larger;
+  return items;
+}
+
+void lumos_vector_drop(void *items) { free(items); }
+
+enum { ALIGNMENT = 16, FIRST_CHUNK = 16 * 1024, LARGEST_CHUNK = 1024 * 1024 };
+
+struct chunk {
+  struct chunk *previous;
+  size_t size;
+};
+
+/* `place` and `room` describe what is left of the newest ordinary chunk. */
+struct lumos_arena {
+  struct chunk *chunks;
+  char *place;
+  size_t room;
+  size_t next_chunk;
+  size_t held;
+};
+
+static size_t chunk_header(void) { return (sizeof(struct chunk) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT; }
+
+/* A new chunk with `size` usable bytes, linked into the arena. */
+static char *add_chunk(struct lumos_arena *arena, size_t size) {
+  if (size > SIZE_MAX - chunk_header()) {
+    out_of_memory();
+  }
+  struct chunk *chunk = lumos_allocate(chunk_header() + size);
+  chunk->previous = arena->chunks;
+  chunk->size = size;
+  arena->chunks = chunk;
+  arena->held += chunk_header() + size;
+  return (char *)chunk + chunk_header();
+}
+
+struct lumos_arena *lumos_arena_new(void) {
+  struct lumos_arena *arena = lumos_allocate_zeroed(1, sizeof *arena);
+  arena->next_chunk = FIRST_CHUNK;
+  arena->held = sizeof *arena;
+  return arena;
+}
+
+void lumos_arena_free(struct lumos_arena *arena) {
+  if (arena == NULL) {
+    return;
+  }
+  struct chunk *chunk = arena->chunks;
+  while (chunk != NULL) {
+    struct chunk *previous = chunk->previous;
+    free(chunk);
+    chunk = previous;
+  }
+  free(arena);
+}
+
+void *lumos_arena_take(struct lumos_arena *arena, size_t size) {
+  if (size > SIZE_MAX - ALIGNMENT) {
+    out_of_memory();
+  }
+  size_t rounded = (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+  rounded = rounded == 0 ? ALIGNMENT : rounded;
+  if (rounded > arena->room) {
+    /* What is large gets a chunk of its own, so that the rest of the current one is not lost. */
+    if (rounded > arena->next_chunk / 4) {
+      return add_chunk(arena, rounded);
+    }
+    arena->place = add_chunk(arena, arena->next_chunk);
+    arena->room = arena->next_chunk;
+    arena->next_chunk = arena->next_chunk >= LARGEST_CHUNK ? LARGEST_CHUNK : arena->next_chunk * 2;
+  }
+  void *taken = arena->place;
+  arena->place += rounded;
+  arena->room -= rounded;
+  return taken;
+}
+
+char *lumos_arena_copy(struct lumos_arena *arena, const char *text, size_t length) {
+  if (length == SIZE_MAX) {
+    out_of_memory();
+  }
+  char *copy = lumos_arena_take(arena, length + 1);
+  if (length > 0) {
+    memcpy(copy, text, length);
+  }
+  copy[length] = '\0';
+  return copy;
+}
+
+size_t lumos_arena_held(const struct lumos_arena *arena) { return arena->held; }

@@ -1,0 +1,164 @@
+/* Bytes out. A regular file is written under a temporary name beside its place and renamed, so a reader sees the old file or
+ * the new one and never a half; devices, pipes and standard output are written as they are.
+ */
+#include "base/output.h"
+
+#include "base/memory.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const struct lumos_output closed_output = {.text = {.descriptor = -1}};
+
+static char *copy_of(const char *text) {
+  size_t size = strlen(text) + 1;
+  return memcpy(lumos_allocate(size), text, size);
+}
+
+/* Folder of `path` with its slash: "out/a.html" gives 4, "a.html" gives 0. */
+static size_t folder_length(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash == NULL ? 0 : (size_t)(slash - path) + 1;
+}
+
+/* The mode that open(2) would have given. umask can only be read by setting it, so ask the system by creating nothing: the
+ * value stands in /proc on Linux; elsewhere the brief change of the mask has to do. */
+static mode_t mode_of_new_files(void) {
+  unsigned mask = 0;
+  FILE *status = fopen("/proc/self/status", "re");
+  bool found = false;
+  if (status != NULL) {
+    char line[256];
+    while (!found && fgets(line, sizeof line, status) != NULL) {
+      if (strncmp(line, "Umask:", 6) == 0) {
+        mask = (unsigned)strtoul(line + 6, NULL, 8);
+        found = true;
+      }
+    }
+    (void)fclose(status);
+  }
+  if (!found) {
+    mask = umask(022);
+    (void)umask((mode_t)mask);
+  }
+  return (mode_t)(0666U & ~mask);
+}
+
+static bool open_in_place(struct lumos_output *output, const char *path, struct lumos_error *error) {
+  output->text.descriptor = open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
+  if (output->text.descriptor < 0) {
+    return lumos_fail(error, "%s: cannot write: %s", path, strerror(errno));
+  }
+  output->path = copy_of(path);
+  return true;
+}
+
+static bool open_beside(struct lumos_output *output, const char *path, struct lumos_error *error) {
+  static const char suffix[] = ".XXXXXX";
+  size_t folder = folder_length(path);
+  size_t length = strlen(path);
+  if (folder == length) {
+    return lumos_fail(error, "%s: cannot write: it names a folder; add a file name", path);
+  }
+  char *temporary = lumos_allocate(length + 1 + sizeof suffix);
+  memcpy(temporary, path, folder);
+  temporary[folder] = '.';
+  memcpy(temporary + folder + 1, path + folder, length - folder);
+  memcpy(temporary + length + 1, suffix, sizeof suffix);
+  int descriptor = mkostemp(temporary, O_CLOEXEC);
+  if (descriptor < 0) {
+    int reason = errno;
+    free(temporary);
+    return lumos_fail(error, "%s: cannot write: %s", path, strerror(reason));
+  }
+  output->text.descriptor = descriptor;
+  output->temporary = temporary;
+  output->path = copy_of(path);
+  return true;
+}
+
+/* "/dev/stdout" opened anew would start at the beginning of a file that the shell opened for appending. */
+static bool is_standard_output(const char *path) {
+  return path == NULL || strcmp(path, "-") == 0 || strcmp(path, "/dev/stdout") == 0 || strcmp(path, "/dev/fd/1") == 0;
+}
+
+bool lumos_output_open(struct lumos_output *output, const char *path, struct lumos_error *error) {
+  *output = closed_output;
+  if (is_standard_output(path)) {
+    output->text.descriptor = STDOUT_FILENO;
+    return true;
+  }
+  struct stat about;
+  if (stat(path, &about) != 0) {
+    return open_beside(output, path, error);
+  }
+  if (S_ISDIR(about.st_mode)) {
+    return lumos_fail(error, "%s: cannot write: it is a folder; add a file name", path);
+  }
+  if (!S_ISREG(about.st_mode) || strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/", 6) == 0) {
+    return open_in_place(output, path, error);
+  }
+  if (access(path, W_OK) != 0) {
+    return lumos_fail(error, "%s: cannot write: %s", path, strerror(errno));
+  }
+  /* A link to a file stays a link: what it names is replaced. */
+  char *target = realpath(path, NULL);
+  bool good = open_beside(output, target != NULL ? target : path, error);
+  free(target);
+  return good;
+}
+
+/* Close what open made, whatever happened before; returns errno or 0. */
+static int close_descriptor(struct lumos_output *output) {
+  int descriptor = output->text.descriptor;
+  output->text.descriptor = -1;
+  if (descriptor < 0 || output->path == NULL) {
+    return 0;
+  }
+  return close(descriptor) == 0 ? 0 : errno;
+}
+
+/* Flush, close and rename; returns errno of what failed first, or 0. */
+static int finish_file(struct lumos_output *output) {
+  int reason = lumos_text_flush(&output->text) ? 0 : output->text.failure;
+  if (reason == 0 && output->temporary != NULL && fchmod(output->text.descriptor, mode_of_new_files()) != 0) {
+    reason = errno;
+  }
+  int late = close_descriptor(output);
+  reason = reason != 0 ? reason : late;
+  if (reason == 0 && output->temporary != NULL) {
+    if (rename(output->temporary, output->path) != 0) {
+      return errno;
+    }
+    free(output->temporary);
+    output->temporary = NULL;
+  }
+  return reason;
+}
+
+bool lumos_output_commit(struct lumos_output *output, struct lumos_error *error) {
+  int reason = finish_file(output);
+  bool good = reason == 0 || (reason == EPIPE && output->temporary == NULL);
+  if (!good) {
+    const char *name = output->path == NULL ? "standard output" : output->path;
+    (void)lumos_fail(error, "%s: cannot write: %s%s", name, strerror(reason),
+                     reason == ENOSPC || reason == EDQUOT ? "; free some space and run again" : "");
+  }
+  lumos_output_discard(output);
+  return good;
+}
+
+void lumos_output_discard(struct lumos_output *output) {
+  (void)close_descriptor(output);
+  if (output->temporary != NULL) {
+    (void)unlink(output->temporary);
+  }
+  free(output->temporary);
+  free(output->path);
+  lumos_text_free(&output->text);
+  *output = closed_output;
+}

@@ -1,0 +1,151 @@
+/* Interning: an open-addressing table of (hash, id) pairs with linear probing; the bytes lie in an arena.
+ *
+ * The hash mixes eight bytes at a time by a 64x64->128 bit product. Its seed is random, so that no crafted trace can make every
+ * name collide; ids follow the order of arrival, so nothing visible depends on the seed.
+ */
+#include "base/strings.h"
+
+#include "base/memory.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+struct entry {
+  const char *bytes;
+  size_t length;
+};
+
+struct slot {
+  uint32_t hash;
+  uint32_t id; /* 0: free */
+};
+
+struct lumos_strings {
+  struct lumos_arena *bytes;
+  LUMOS_VECTOR(struct entry) entries; /* entries.items[id]; the first one stands for LUMOS_NO_STRING */
+  struct slot *slots;
+  size_t mask; /* number of slots (a power of two) - 1 */
+  uint64_t seed;
+};
+
+enum { FIRST_SLOTS = 1024 };
+
+static uint64_t mix(uint64_t a, uint64_t b) {
+  __extension__ typedef unsigned __int128 wide;
+  wide product = (wide)a * b;
+  return (uint64_t)product ^ (uint64_t)(product >> 64U);
+}
+
+static uint64_t load(const char *bytes, size_t count) {
+  uint64_t word = 0;
+  memcpy(&word, bytes, count);
+  return word;
+}
+
+static uint32_t hash_of(uint64_t seed, const char *bytes, size_t length) {
+  static const uint64_t odd_constant = 0x9E3779B97F4A7C15U;
+  uint64_t state = seed ^ length;
+  while (length > 8) {
+    state = mix(state ^ load(bytes, 8), odd_constant);
+    bytes += 8;
+    length -= 8;
+  }
+  uint64_t rest = length == 8 ? load(bytes, 8) : load(bytes, length);
+  state = mix(state ^ rest, seed | 1U);
+  return (uint32_t)(state ^ state >> 32U);
+}
+
+struct lumos_strings *lumos_strings_new(void) {
+  struct lumos_strings *strings = lumos_allocate_zeroed(1, sizeof *strings);
+  strings->bytes = lumos_arena_new();
+  strings->slots = lumos_allocate_zeroed(FIRST_SLOTS, sizeof *strings->slots);
+  strings->mask = FIRST_SLOTS - 1;
+  if (getentropy(&strings->seed, sizeof strings->seed) != 0) {
+    strings->seed = (uint64_t)(uintptr_t)strings->slots;
+  }
+  lumos_vector_push(&strings->entries, ((struct entry){"", 0}));
+  return strings;
+}
+
+void lumos_strings_free(struct lumos_strings *strings) {
+  if (strings == NULL) {
+    return;
+  }
+  lumos_arena_free(strings->bytes);
+  lumos_vector_free(&strings->entries);
+  free(strings->slots);
+  free(strings);
+}
+
+/* The slot that holds the text, or the free slot where it belongs. */
+static struct slot *find_slot(const struct lumos_strings *strings, uint32_t hash, const char *text, size_t length) {
+  for (size_t place = hash & strings->mask;; place = (place + 1) & strings->mask) {
+    struct slot *slot = &strings->slots[place];
+    if (slot->id == LUMOS_NO_STRING) {
+      return slot;
+    }
+    if (slot->hash == hash) {
+      const struct entry *entry = &strings->entries.items[slot->id];
+      if (entry->length == length && (length == 0 || memcmp(entry->bytes, text, length) == 0)) {
+        return slot;
+      }
+    }
+  }
+}
+
+static void double_slots(struct lumos_strings *strings) {
+  size_t old_count = strings->mask + 1;
+  struct slot *old = strings->slots;
+  size_t mask = old_count * 2 - 1;
+  struct slot *slots = lumos_allocate_zeroed(mask + 1, sizeof *slots);
+  for (size_t i = 0; i < old_count; i++) {
+    if (old[i].id != LUMOS_NO_STRING) {
+      size_t place = old[i].hash & mask;
+      while (slots[place].id != LUMOS_NO_STRING) {
+        place = (place + 1) & mask;
+      }
+      slots[place] = old[i];
+    }
+  }
+  free(old);
+  strings->slots = slots;
+  strings->mask = mask;
+}
+
+uint32_t lumos_intern(struct lumos_strings *strings, const char *text, size_t length) {
+  uint32_t hash = hash_of(strings->seed, text, length);
+  struct slot *slot = find_slot(strings, hash, text, length);
+  if (slot->id != LUMOS_NO_STRING) {
+    return slot->id;
+  }
+  if (strings->entries.count > UINT32_MAX) {
+    (void)fputs("lumos: out of string ids\n", stderr); /* needs 2^32 distinct names: more than any memory holds */
+    abort();
+  }
+  uint32_t id = (uint32_t)strings->entries.count;
+  *slot = (struct slot){hash, id};
+  lumos_vector_push(&strings->entries, ((struct entry){lumos_arena_copy(strings->bytes, text, length), length}));
+  if (strings->entries.count > strings->mask / 2) {
+    double_slots(strings);
+  }
+  return id;
+}
+
+uint32_t lumos_intern_text(struct lumos_strings *strings, const char *text) {
+  return lumos_intern(strings, text, strlen(text));
+}
+
+uint32_t lumos_interned(const struct lumos_strings *strings, const char *text, size_t length) {
+  return find_slot(strings, hash_of(strings->seed, text, length), text, length)->id;
+}
+
+const char *lumos_string(const struct lumos_strings *strings, uint32_t id) {
+  return id < strings->entries.count ? strings->entries.items[id].bytes : "";
+}
+
+size_t lumos_string_length(const struct lumos_strings *strings, uint32_t id) {
+  return id < strings->entries.count ? strings->entries.items[id].length : 0;
+}
+
+uint32_t lumos_strings_count(const struct lumos_strings *strings) { return (uint32_t)(strings->entries.count - 1); }
