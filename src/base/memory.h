@@ -43,10 +43,10 @@ size_t lumos_arena_held(const struct lumos_arena *arena);
   }
 
 /* Room for `extra` more items (amortised doubling). */
-#define lumos_vector_reserve(vector, extra)                                                                        \
-  ((vector)->capacity - (vector)->count >= (size_t)(extra)                                                         \
-       ? (void)0                                                                                                   \
-       : (void)((vector)->items = lumos_vector_grown((vector)->items, (vector)->count + (size_t)(extra),          \
+#define lumos_vector_reserve(vector, extra)                                                              \
+  ((vector)->capacity - (vector)->count >= (size_t)(extra)                                               \
+       ? (void)0                                                                                         \
+       : (void)((vector)->items = lumos_vector_grown((vector)->items, (vector)->count + (size_t)(extra), \
                                                      &(vector)->capacity, sizeof *(vector)->items)))
 
 /* Append a copy of an item: lumos_vector_push(&tasks, task). */
@@ -54,7 +54,8 @@ size_t lumos_arena_held(const struct lumos_arena *arena);
   (lumos_vector_reserve((vector), 1), (void)((vector)->items[(vector)->count++] = (item)))
 
 /* Free the items and make the vector empty again. */
-#define lumos_vector_free(vector) (lumos_vector_drop((vector)->items), (vector)->items = NULL, (vector)->count = (vector)->capacity = 0)
+#define lumos_vector_free(vector) \
+  (lumos_vector_drop((vector)->items), (vector)->items = NULL, (vector)->count = (vector)->capacity = 0)
 
 /* Implementation of the macros above. */
 void *lumos_vector_grown(void *items, size_t needed, size_t *capacity, size_t item_size);

@@ -25,14 +25,14 @@ struct lumos_option {
   const char *name;     /* without dashes */
   const char *argument; /* as shown in help, such as "FILE"; NULL for flags */
   void *target;
-  const char *help;     /* one sentence or two, no line breaks */
+  const char *help; /* one sentence or two, no line breaks */
 };
 
 struct lumos_command {
-  const char *name;     /* lumos-parse */
-  const char *summary;  /* one line */
-  const char *usage;    /* "[OPTION...] TRACE..." */
-  const char *description; /* a paragraph, may be NULL */
+  const char *name;            /* lumos-parse */
+  const char *summary;         /* one line */
+  const char *usage;           /* "[OPTION...] TRACE..." */
+  const char *description;     /* a paragraph, may be NULL */
   const char *const *examples; /* pairs: comment, command line; NULL-terminated */
   const struct lumos_option *options;
 };

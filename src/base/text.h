@@ -15,8 +15,8 @@ struct lumos_text {
   char *bytes;
   size_t length;
   size_t capacity;
-  int descriptor;    /* where to flush; -1: nowhere, keep all */
-  int failure;       /* errno of the first failed write; later writes are dropped */
+  int descriptor; /* where to flush; -1: nowhere, keep all */
+  int failure;    /* errno of the first failed write; later writes are dropped */
 };
 
 #define LUMOS_TEXT_BUFFER ((struct lumos_text){.descriptor = -1})

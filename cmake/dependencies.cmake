@@ -1,0 +1,30 @@
+# The libraries that lumos stands on, as one target. A missing one stops the configuration with its Debian package.
+find_package(PkgConfig)
+if(NOT PKG_CONFIG_FOUND)
+  message(FATAL_ERROR "pkg-config is missing: apt-get install pkg-config")
+endif()
+
+function(lumos_require prefix module package)
+  pkg_check_modules(${prefix} QUIET IMPORTED_TARGET ${module})
+  if(NOT ${prefix}_FOUND)
+    message(FATAL_ERROR "${module} is missing: apt-get install ${package}")
+  endif()
+endfunction()
+
+# An optional library: the definition is set where it is found.
+function(lumos_prefer prefix module package definition loss)
+  pkg_check_modules(${prefix} QUIET IMPORTED_TARGET ${module})
+  if(${prefix}_FOUND)
+    target_link_libraries(lumos_dependencies INTERFACE PkgConfig::${prefix})
+    target_compile_definitions(lumos_dependencies INTERFACE ${definition})
+  else()
+    message(STATUS "${module} is not here: ${loss} (apt-get install ${package})")
+  endif()
+endfunction()
+
+add_library(lumos_dependencies INTERFACE)
+lumos_require(CJSON libcjson libcjson-dev)
+lumos_require(ZLIB zlib zlib1g-dev)
+target_link_libraries(lumos_dependencies INTERFACE PkgConfig::CJSON PkgConfig::ZLIB)
+lumos_prefer(ISAL libisal libisal-dev HAVE_ISAL "gzip is inflated by zlib, about three times slower")
+lumos_prefer(ZSTD libzstd libzstd-dev HAVE_ZSTD "traces in zstd cannot be read")
