@@ -1,0 +1,80 @@
+#!/usr/bin/env bash
+# All checks, as continuous integration runs them: build with gcc and with clang and its sanitizers, every test in both,
+# then format, clang-tidy and cppcheck. Stops at the first step that fails.
+#
+#   tests/run.sh           everything
+#   tests/run.sh --quick   the gcc build and its tests only
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+quick=no
+case "${1:-}" in
+  '') ;;
+  --quick) quick=yes ;;
+  *)
+    sed -n '2,6s/^# \{0,1\}//p' "$0"
+    exit 2
+    ;;
+esac
+
+jobs=$(nproc 2>/dev/null || echo 2)
+started=$SECONDS
+
+# step TEXT COMMAND...: run a step in full view and say how long it took.
+step() {
+  local text=$1 begin=$SECONDS
+  shift
+  printf '\n=== %s\n' "$text"
+  if ! "$@"; then
+    printf '=== FAILED: %s\n' "$text" >&2
+    exit 1
+  fi
+  printf '=== done in %d s: %s\n' $((SECONDS - begin)) "$text"
+}
+
+install_packages() {
+  # shellcheck source=examples/install.sh
+  . examples/install.sh
+  lumos_install "${lumos_build_packages[@]}" "${lumos_test_packages[@]}"
+}
+
+# build FOLDER COMPILER CMAKE-OPTION...
+build() {
+  local folder=$1 compiler=$2
+  shift 2
+  CC=$compiler cmake -S . -B "$folder" -DLUMOS_WERROR=ON "$@" >/dev/null && cmake --build "$folder" -j "$jobs"
+}
+
+run_tests() (
+  cd "$1"
+  ctest -j2 --output-on-failure --no-tests=error
+)
+
+sources() { find src include tests -name '*.[ch]' -print0 | sort -z; }
+
+check_format() { sources | xargs -0 clang-format --dry-run -Werror; }
+
+# Only what this build compiles: clang-tidy needs each file's flags.
+check_tidy() {
+  sed -n 's/^ *"file": "\(.*\)",\{0,1\}$/\1/p' build/sanitize/compile_commands.json | grep -v '/templates\.c$' |
+    tr '\n' '\0' | xargs -0 -P "$jobs" -n 2 clang-tidy --quiet -p build/sanitize
+}
+
+check_cppcheck() {
+  cppcheck --enable=warning,performance,portability --std=c11 --language=c --inline-suppr --error-exitcode=1 --quiet \
+    --suppress=missingIncludeSystem -D_GNU_SOURCE -DHAVE_ISAL -DHAVE_ZSTD -j "$jobs" -Iinclude -Isrc src
+}
+
+step 'Packages' install_packages
+step 'Build with gcc (build/)' build build gcc
+step 'Tests' run_tests build
+if [ $quick = no ]; then
+  # zlib in place of ISA-L, so that both ways to inflate gzip pass all tests.
+  step 'Build with clang, AddressSanitizer and UBSan (build/sanitize/)' \
+    build build/sanitize clang -DLUMOS_SANITIZE=address,undefined -DLUMOS_ISAL=OFF
+  step 'Tests with AddressSanitizer and UBSan' run_tests build/sanitize
+  step 'Format (clang-format)' check_format
+  step 'clang-tidy' check_tidy
+  step 'cppcheck' check_cppcheck
+fi
+printf '\nAll steps passed in %d s.\n' $((SECONDS - started))
