@@ -51,6 +51,8 @@
  *                    before the `record` call (event), or launched by the call itself (self). On a call with event.op "wait" the
  *                    *stream* event.lane waits, not the host, for what preceded `record`; there is no residual. residual: measured end
  *                    - max(measured start, awaited end), at least 0; absent while nothing awaited is known: then dur is kept.
+ *   before           on the host, across threads: a launch, a record and a stream's wait take effect when their call ends (a blocking copy, which waits
+ *                    on self, when it starts); a host wait looks when it starts. What took effect no later than that instant came before.
  *   task.dur         of a waiting call: as measured, waiting included; with a residual the simulator replaces it.
  *   task.residual    signed: measured start minus what the rules explain. end_residual: of a collective's member, the same for its end.
  *   dep.at           an instant on the clock of dst's row (raw, as dst.start). lag: from the end of src named by `from` to the end of dst
