@@ -132,8 +132,9 @@ static bool parse_long(struct parsing *parsing, const char *argument) {
   int matches = 0;
   const struct lumos_option *option = find_name(parsing->command, name, length, &matches);
   if (matches != 1) {
-    return usage_error(parsing, matches == 0 ? "unknown option " : "option ", argument,
-                       matches == 0 ? "" : " is ambiguous");
+    return lumos_fail(parsing->error, "%s --%.*s%s; try '%s --help'", matches == 0 ? "unknown option" : "option",
+                      (int)(length < 200 ? length : 200), name, matches == 0 ? "" : " is ambiguous",
+                      parsing->command->name);
   }
   char shown[64] = "--";
   strncat(shown, option->name, sizeof shown - 3);
