@@ -32,6 +32,9 @@ struct lumos_input {
   uint64_t delivered; /* inflated bytes */
   struct lumos_window window;
   unsigned char *buffer;
+  char peeked[LUMOS_INPUT_PEEK]; /* inflated bytes that a peek took: [peek_first, peek_end) are still to be delivered */
+  size_t peek_first;
+  size_t peek_end;
 };
 
 /* Keep the fault for this and all later calls. */
@@ -252,12 +255,9 @@ static int64_t read_compressed(struct lumos_input *input, char *bytes, size_t ca
   }
 }
 
-int64_t lumos_input_read(struct lumos_input *input, char *bytes, size_t capacity, struct lumos_error *error) {
+static int64_t read_inflated(struct lumos_input *input, char *bytes, size_t capacity, struct lumos_error *error) {
   if (input->failed) {
     return tell_failure(input, error);
-  }
-  if (capacity == 0) {
-    return 0;
   }
   int64_t count =
       input->form == LUMOS_FORM_PLAIN ? read_plain(input, bytes, capacity) : read_compressed(input, bytes, capacity);
@@ -266,6 +266,35 @@ int64_t lumos_input_read(struct lumos_input *input, char *bytes, size_t capacity
   }
   input->delivered += (uint64_t)count;
   return count;
+}
+
+size_t lumos_input_peek(struct lumos_input *input, char *bytes, size_t capacity) {
+  struct lumos_error ignored; /* a failure is kept for the next read */
+  while (input->peek_end < sizeof input->peeked) {
+    int64_t count =
+        read_inflated(input, input->peeked + input->peek_end, sizeof input->peeked - input->peek_end, &ignored);
+    if (count <= 0) {
+      break;
+    }
+    input->peek_end += (size_t)count;
+  }
+  size_t count = input->peek_end < capacity ? input->peek_end : capacity;
+  memcpy(bytes, input->peeked, count);
+  return count;
+}
+
+int64_t lumos_input_read(struct lumos_input *input, char *bytes, size_t capacity, struct lumos_error *error) {
+  if (capacity == 0) {
+    return input->failed ? tell_failure(input, error) : 0;
+  }
+  size_t waiting = input->peek_end - input->peek_first;
+  if (waiting == 0) {
+    return read_inflated(input, bytes, capacity, error);
+  }
+  size_t count = waiting < capacity ? waiting : capacity;
+  memcpy(bytes, input->peeked + input->peek_first, count);
+  input->peek_first += count;
+  return (int64_t)count;
 }
 
 char *lumos_input_slurp(const char *path, size_t limit, size_t *length, struct lumos_error *error) {

@@ -20,6 +20,11 @@ void lumos_input_close(struct lumos_input *input); /* NULL is allowed */
  * before the damage have been delivered by earlier calls, and `error` says what and at which inflated byte. */
 int64_t lumos_input_read(struct lumos_input *input, char *bytes, size_t capacity, struct lumos_error *error);
 
+/* The first inflated bytes without taking them: reads deliver them again. Up to `capacity` and LUMOS_INPUT_PEEK bytes, fewer when
+ * the input is shorter or damaged there (a read tells the damage). Only before the first read. To tell what an input is. */
+enum { LUMOS_INPUT_PEEK = 256 };
+size_t lumos_input_peek(struct lumos_input *input, char *bytes, size_t capacity);
+
 /* The whole input with a NUL behind it, malloc'ed for the caller; at most `limit` bytes, more is an error. For documents. */
 char *lumos_input_slurp(const char *path, size_t limit, size_t *length, struct lumos_error *error) LUMOS_MUST_CHECK;
 

@@ -334,6 +334,38 @@ static void progress_counts_the_file(void **state) {
   lumos_input_close(NULL);
 }
 
+static void peeked_bytes_are_read_again(void **state) {
+  struct fixture *fixture = *state;
+  struct lumos_error error;
+  add_gzip(&fixture->file, "ab", 2);
+  add_gzip(&fixture->file, fixture->text.items, 1000);
+  fixture->file.count -= 4; /* cut: all bytes come, then the fault */
+  write_input(fixture);
+  struct lumos_input *input = lumos_input_open(fixture->path, &error);
+  assert_non_null(input);
+  char start[LUMOS_INPUT_PEEK + 1];
+  assert_int_equal(lumos_input_peek(input, start, 3), 3);
+  assert_int_equal(lumos_input_peek(input, start, sizeof start), LUMOS_INPUT_PEEK);
+  assert_memory_equal(start, "ab", 2);
+  assert_memory_equal(start + 2, fixture->text.items, LUMOS_INPUT_PEEK - 2);
+  int64_t count = 0;
+  while ((count = lumos_input_read(input, fixture->back.items + fixture->back.count, 100, &error)) > 0) {
+    fixture->back.count += (size_t)count;
+  }
+  assert_int_equal(count, -1);
+  assert_int_equal(fixture->back.count, 1002);
+  assert_memory_equal(fixture->back.items, "ab", 2);
+  assert_memory_equal(fixture->back.items + 2, fixture->text.items, 1000);
+  lumos_input_close(input);
+  fixture->file.count = 0;
+  write_input(fixture);
+  input = lumos_input_open(fixture->path, &error);
+  assert_non_null(input);
+  assert_int_equal(lumos_input_peek(input, start, sizeof start), 0);
+  assert_int_equal(lumos_input_read(input, start, sizeof start, &error), 0);
+  lumos_input_close(input);
+}
+
 #define INPUT_TEST(function) cmocka_unit_test_setup_teardown(function, make_fixture, drop_fixture)
 
 int main(void) {
@@ -356,6 +388,7 @@ int main(void) {
       INPUT_TEST(what_cannot_be_opened_is_named),
       INPUT_TEST(standard_input_takes_every_form),
       INPUT_TEST(slurp_keeps_its_limit),
+      INPUT_TEST(peeked_bytes_are_read_again),
       INPUT_TEST(progress_counts_the_file),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
