@@ -1,3 +1,4 @@
+# shellcheck shell=bash disable=SC2034
 # Sourced by examples/quickstart.sh and tests/run.sh: the Debian packages that lumos needs, and how to get them.
 # Quick when all is there; asks for nothing but what is missing.
 

@@ -37,22 +37,41 @@ static uint64_t mix(uint64_t a, uint64_t b) {
   return (uint64_t)product ^ (uint64_t)(product >> 64U);
 }
 
-static uint64_t load(const char *bytes, size_t count) {
+static uint64_t load_eight(const char *bytes) {
   uint64_t word = 0;
-  memcpy(&word, bytes, count);
+  memcpy(&word, bytes, sizeof word);
   return word;
+}
+
+static uint32_t load_four(const char *bytes) {
+  uint32_t word = 0;
+  memcpy(&word, bytes, sizeof word);
+  return word;
+}
+
+/* All of at most eight bytes as a number; loads may overlap, since the length is hashed too. */
+static uint64_t load_rest(const char *bytes, size_t length) {
+  if (length >= 4) {
+    return (uint64_t)load_four(bytes) << 32U | load_four(bytes + length - 4);
+  }
+  if (length == 0) {
+    return 0;
+  }
+  uint64_t first = (unsigned char)bytes[0];
+  uint64_t middle = (unsigned char)bytes[length / 2];
+  uint64_t last = (unsigned char)bytes[length - 1];
+  return first << 16U | middle << 8U | last;
 }
 
 static uint32_t hash_of(uint64_t seed, const char *bytes, size_t length) {
   static const uint64_t odd_constant = 0x9E3779B97F4A7C15U;
   uint64_t state = seed ^ length;
   while (length > 8) {
-    state = mix(state ^ load(bytes, 8), odd_constant);
+    state = mix(state ^ load_eight(bytes), odd_constant);
     bytes += 8;
     length -= 8;
   }
-  uint64_t rest = length == 8 ? load(bytes, 8) : load(bytes, length);
-  state = mix(state ^ rest, seed | 1U);
+  state = mix(state ^ load_rest(bytes, length), seed | 1U);
   return (uint32_t)(state ^ state >> 32U);
 }
 
