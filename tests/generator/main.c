@@ -36,7 +36,7 @@ int main(int argc, char **argv) {
   uint64_t seed = argc == 3 ? strtoull(argv[2], NULL, 10) : 1;
   struct rank ranks[RANKS];
   for (int r = 0; r < RANKS; r++) {
-    rank_begin(&ranks[r], r, seed, INT64_C(259200) * 1000000000 + 113000 * r);
+    rank_begin(&ranks[r], r, seed, INT64_C(259200000000000) + INT64_C(113000) * r);
   }
   model_run(ranks, WARM_UP_STEP, STEPS, FIRST_STEP);
   int failed = 0;

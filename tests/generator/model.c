@@ -34,6 +34,12 @@ struct program {
   int reduced[BUCKETS], buckets; /* events that end the all-reduces of this step */
 };
 
+static const int64_t activation = (int64_t)TOKENS * HIDDEN; /* elements of what a layer hands on */
+static const int64_t logits = (int64_t)TOKENS * VOCABULARY;
+/* Causal attention: half of a product of SEQUENCE x SEQUENCE in each head. */
+static const int64_t attention_product = (int64_t)BATCH * SEQUENCE * SEQUENCE * HIDDEN;
+static const int64_t attention_blocks = (int64_t)BATCH * HEADS * (SEQUENCE / 128);
+
 static int64_t moved(int64_t bytes) { return 1500 + bytes / MEMORY_BYTES; }
 static int64_t blocks(int64_t elements, int64_t of_a_block) { return (elements + of_a_block - 1) / of_a_block; }
 
@@ -67,7 +73,7 @@ static void forward_embedding(struct program *program, int64_t rows, const char 
   on_tape(program, EMBEDDING, row, rows, HIDDEN, rows * HIDDEN);
   begin_op(rank, "aten::index_select", NULL);
   leaf(rank, "aten::empty", 1500);
-  launch(rank, &embedding_kernel, moved(2LL * TOKENS * HIDDEN * BF16), blocks(TOKENS, 2));
+  launch(rank, &embedding_kernel, moved(2 * activation * BF16), blocks(TOKENS, 2));
   end(rank);
   end(rank);
 }
@@ -77,7 +83,7 @@ static void forward_add(struct program *program, bool residual) {
   int row = begin_op(rank, "aten::add", "bf16[%d,%d,%d] bf16[%d,%d,%d] =1", BATCH, SEQUENCE, HIDDEN,
                      residual ? BATCH : 1, SEQUENCE, HIDDEN);
   on_tape(program, ADD, row, HIDDEN, HIDDEN, 0);
-  elementwise(program, &add_kernel, TOKENS * HIDDEN, 3);
+  elementwise(program, &add_kernel, activation, 3);
   end(rank);
 }
 
@@ -88,7 +94,7 @@ static void forward_norm(struct program *program) {
                      HIDDEN, HIDDEN);
   on_tape(program, NORM, row, HIDDEN, HIDDEN, HIDDEN);
   leaf(rank, "aten::empty", 1500);
-  launch(rank, &norm_kernel, moved(2LL * TOKENS * HIDDEN * BF16), TOKENS);
+  launch(rank, &norm_kernel, moved(2 * activation * BF16), TOKENS);
   end(rank);
   end(rank);
 }
@@ -122,9 +128,7 @@ static void forward_attention(struct program *program) {
   on_tape(program, ATTENTION, row, HIDDEN, HIDDEN, 0);
   begin_op(rank, "aten::_flash_attention_forward", NULL);
   leaf(rank, "aten::empty_like", 2300);
-  /* Causal: half of two products of SEQUENCE x SEQUENCE a head. */
-  launch(rank, &flash_kernel, 3000 + 2LL * BATCH * SEQUENCE * SEQUENCE * HIDDEN / ATTENTION_FLOPS,
-         SEQUENCE / 128 * BATCH * HEADS);
+  launch(rank, &flash_kernel, 3000 + 2 * attention_product / ATTENTION_FLOPS, attention_blocks);
   end(rank);
   end(rank);
   end(rank);
@@ -133,7 +137,7 @@ static void forward_attention(struct program *program) {
 static void forward_gelu(struct program *program) {
   int row = begin_op(program->rank, "aten::gelu", "bf16[%d,%d,%d] =none", BATCH, SEQUENCE, FFN);
   on_tape(program, GELU, row, FFN, FFN, 0);
-  elementwise(program, &gelu_kernel, (int64_t)TOKENS * FFN, 2);
+  elementwise(program, &gelu_kernel, activation * FFN / HIDDEN, 2);
   end(program->rank);
 }
 
@@ -156,7 +160,7 @@ static void forward_loss(struct program *program) {
   begin_op(rank, "aten::log_softmax", NULL);
   int row = begin_op(rank, "aten::_log_softmax", "bf16[%d,%d] =1 =True", TOKENS, VOCABULARY);
   on_tape(program, SOFTMAX, row, VOCABULARY, VOCABULARY, 0);
-  launch(rank, &softmax_kernel, moved(3LL * TOKENS * VOCABULARY * BF16), TOKENS);
+  launch(rank, &softmax_kernel, moved(3 * logits * BF16), TOKENS);
   end(rank);
   end(rank);
   begin_op(rank, "aten::nll_loss_nd", NULL);
@@ -237,10 +241,9 @@ static void backward_of_attention(struct program *program) {
   for (int i = 0; i < 3; i++) {
     leaf(rank, "aten::empty_like", 2300);
   }
-  launch(rank, &flash_dot_kernel, moved(2LL * TOKENS * HIDDEN * BF16), SEQUENCE / 128 * BATCH * HEADS);
-  launch(rank, &flash_backward_kernel, 5000 + 5LL * BATCH * SEQUENCE * SEQUENCE * HIDDEN / ATTENTION_FLOPS,
-         BATCH * HEADS * 4);
-  launch(rank, &flash_convert_kernel, moved(3LL * TOKENS * HIDDEN * BF16), SEQUENCE / 128 * BATCH * HEADS);
+  launch(rank, &flash_dot_kernel, moved(2 * activation * BF16), attention_blocks);
+  launch(rank, &flash_backward_kernel, 5000 + 5 * attention_product / ATTENTION_FLOPS, attention_blocks / 2);
+  launch(rank, &flash_convert_kernel, moved(3 * activation * BF16), attention_blocks);
   end(rank);
 }
 
@@ -250,19 +253,18 @@ static void backward_kernels(struct program *program, const struct node *node) {
   switch (node->kind) {
     case EMBEDDING:
       begin_op(rank, "aten::embedding_dense_backward", NULL);
-      launch(rank, &embedding_backward_kernel, moved(node->parameter * BF16 + 3LL * TOKENS * HIDDEN * BF16),
-             HIDDEN / 32);
+      launch(rank, &embedding_backward_kernel, moved(node->parameter * BF16 + 3 * activation * BF16), HIDDEN / 32);
       end(rank);
       break;
     case ADD: /* the gradient of a residual joins that of the branch */
       begin_op(rank, "aten::add", NULL);
-      elementwise(program, &add_kernel, TOKENS * HIDDEN, 3);
+      elementwise(program, &add_kernel, activation, 3);
       end(rank);
       break;
     case NORM:
       begin_op(rank, "aten::native_layer_norm_backward", NULL);
-      launch(rank, &norm_input_kernel, moved(3LL * TOKENS * HIDDEN * BF16), TOKENS);
-      launch(rank, &norm_weight_kernel, moved(2LL * TOKENS * HIDDEN * BF16), HIDDEN / 32);
+      launch(rank, &norm_input_kernel, moved(3 * activation * BF16), TOKENS);
+      launch(rank, &norm_weight_kernel, moved(2 * activation * BF16), HIDDEN / 32);
       end(rank);
       break;
     case LINEAR: /* of the weight, then of the input */
@@ -284,12 +286,12 @@ static void backward_kernels(struct program *program, const struct node *node) {
       break;
     case SOFTMAX:
       begin_op(rank, "aten::_log_softmax_backward_data", NULL);
-      launch(rank, &softmax_backward_kernel, moved(5LL * TOKENS * VOCABULARY * BF16), TOKENS);
+      launch(rank, &softmax_backward_kernel, moved(5 * logits * BF16), TOKENS);
       end(rank);
       break;
     case LOSS:
       begin_op(rank, "aten::nll_loss_backward", NULL);
-      launch(rank, &loss_backward_kernel, moved(2LL * TOKENS * VOCABULARY * BF16), TOKENS / 32);
+      launch(rank, &loss_backward_kernel, moved(2 * logits * BF16), TOKENS / 32);
       end(rank);
       break;
   }
