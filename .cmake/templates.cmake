@@ -3,7 +3,7 @@
 function(lumos_embed_templates output_variable)
   file(GLOB templates CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/templates/*")
   set(generated "${PROJECT_BINARY_DIR}/templates.c")
-  set(script "${PROJECT_SOURCE_DIR}/cmake/embed.cmake")
+  set(script "${PROJECT_SOURCE_DIR}/.cmake/embed.cmake")
   string(REPLACE ";" "|" joined "${templates}")
   add_custom_command(
     OUTPUT "${generated}"
