@@ -73,7 +73,7 @@ static void forward_embedding(struct program *program, int64_t rows, const char 
   on_tape(program, EMBEDDING, row, rows, HIDDEN, rows * HIDDEN);
   begin_op(rank, "aten::index_select", NULL);
   leaf(rank, "aten::empty", 1500);
-  launch(rank, &embedding_kernel, moved(2 * activation * BF16), blocks(TOKENS, 2));
+  launch(rank, &embedding_kernel, moved(2 * activation * BF16), TOKENS / 2);
   end(rank);
   end(rank);
 }
@@ -115,7 +115,7 @@ static void forward_linear(struct program *program, int64_t in, int64_t out) {
 static void forward_attention(struct program *program) {
   struct rank *rank = program->rank;
   int row = begin_op(rank, "aten::split", "bf16[%d,%d,%d] =%d =2", BATCH, SEQUENCE, 3 * HIDDEN, HIDDEN);
-  on_tape(program, SPLIT, row, 3 * HIDDEN, HIDDEN, 0);
+  on_tape(program, SPLIT, row, INT64_C(3) * HIDDEN, HIDDEN, 0);
   spend(rank, 3000);
   end(rank);
   for (int i = 0; i < 3; i++) {
@@ -143,7 +143,7 @@ static void forward_gelu(struct program *program) {
 
 static void forward_layer(struct program *program) {
   forward_norm(program);
-  forward_linear(program, HIDDEN, 3 * HIDDEN);
+  forward_linear(program, HIDDEN, INT64_C(3) * HIDDEN);
   forward_attention(program);
   forward_linear(program, HIDDEN, HIDDEN);
   forward_add(program, true);
