@@ -329,7 +329,9 @@ uint32_t lumos_job_rank(const struct lumos_job *job, int32_t rank);
 void lumos_job_note(struct lumos_job *job, const char *code, enum lumos_level level, int64_t count,
                     const struct lumos_scope *scope, const char *text, const char *cure);
 
-/* Add a history entry for `tool` (inputs: base names, sorted here). args may be "". */
+/* Add a history entry for `tool` (inputs: base names, sorted here). args may be "". Called by the library function that brings a
+ * job to a stage, not by the tool's main: lumos_trace_parse ("lumos-parse", with inputs), lumos_graph_build, lumos_transform_scale
+ * (args "--scale SPECIFICATION"), lumos_transform_begin, lumos_simulate; so a job that went through the library alone is the same. */
 void lumos_job_history(struct lumos_job *job, const char *tool, const char *args, const char *const *inputs, size_t input_count);
 
 /* Has a transform changed the job? Then measured times no longer describe it. */
