@@ -1,0 +1,84 @@
+/* Boundaries: starts that nothing in the recording explains, held at their measured time.
+ *
+ * The first task of every thread. The first task of every stream, where it was launched before the recording or starts later than its launch and all
+ * else explain: earlier work, or steps that were not selected, held it up. And a task launched over 1 ms ago that starts after the whole device has been
+ * idle for longer than any reaction takes: it waited for work that the trace does not hold.
+ */
+#include "graph/graph.h"
+
+static void hold(struct lumos_rank_graph *graph, uint32_t task, enum lumos_evidence evidence) {
+  struct lumos_dep boundary = lumos_dep_empty;
+  boundary.at = lumos_graph_task(graph, task)->start;
+  boundary.dst = task;
+  boundary.kind = LUMOS_BOUNDARY;
+  boundary.from = LUMOS_START;
+  boundary.to = LUMOS_START;
+  boundary.evidence = (uint8_t)evidence;
+  boundary.mode = LUMOS_FIXED;
+  lumos_vector_push(&graph->job->deps, boundary);
+}
+
+/* Did no stream of the rank run anything from a reaction's time before the task's start until then? */
+static bool device_was_idle(const struct lumos_rank_graph *graph, uint32_t index) {
+  const struct lumos_job *job = graph->job;
+  int64_t start = job->tasks.items[index].start;
+  for (uint32_t i = 0; i < graph->rank->lane_count; i++) {
+    const struct lumos_lane *lane = &job->lanes.items[graph->rank->lane_first + i];
+    if (lane->kind != LUMOS_STREAM) {
+      continue;
+    }
+    uint32_t low = 0, high = lane->task_count; /* how many tasks of the lane start before */
+    while (low < high) {
+      uint32_t middle = low + (high - low) / 2;
+      if (job->tasks.items[lane->task_first + middle].start < start) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    if (low == 0) {
+      continue;
+    }
+    const struct lumos_task *last = &job->tasks.items[lane->task_first + low - 1];
+    if (last->start + last->dur > start - LUMOS_REACTION_WINDOW) {
+      return false;
+    }
+  }
+  return true;
+}
+
+static bool waits_for_unseen_work(const struct lumos_rank_graph *graph, uint32_t index) {
+  const struct lumos_task *task = lumos_graph_task(graph, index);
+  if (task->call == LUMOS_NONE) {
+    return false;
+  }
+  int64_t launched = lumos_graph_call_end(graph->job, task->call);
+  return lumos_graph_device_start(graph, index) - launched > LUMOS_LONG_AGO && device_was_idle(graph, index);
+}
+
+static void bound_stream(struct lumos_rank_graph *graph, const struct lumos_lane *lane) {
+  for (uint32_t n = 0; n < lane->task_count; n++) {
+    uint32_t task = lane->task_first + n;
+    struct lumos_timing *timing = &graph->job->timings.items[task];
+    if (timing->residual == LUMOS_ABSENT) {
+      hold(graph, task, LUMOS_RECORDED);
+    } else if (timing->residual > LUMOS_TIMING_NOISE && (n == 0 || waits_for_unseen_work(graph, task))) {
+      hold(graph, task, LUMOS_INFERRED);
+      timing->residual = 0;
+    }
+  }
+}
+
+void lumos_graph_boundaries(struct lumos_rank_graph *graph) {
+  for (uint32_t i = 0; i < graph->rank->lane_count; i++) {
+    const struct lumos_lane *lane = &graph->job->lanes.items[graph->rank->lane_first + i];
+    if (lane->task_count == 0) {
+      continue;
+    }
+    if (lane->kind == LUMOS_THREAD) {
+      hold(graph, lane->task_first, LUMOS_RECORDED);
+    } else {
+      bound_stream(graph, lane);
+    }
+  }
+}

@@ -1,0 +1,91 @@
+/* The graph of a job: the order in which its rules are applied, rank by rank, then over ranks. */
+#include <lumos/graph.h>
+
+#include "graph/graph.h"
+#include <stdlib.h>
+
+static struct lumos_rank_graph open_rank(struct lumos_job *job, uint32_t index) {
+  struct lumos_rank *rank = &job->ranks.items[index];
+  size_t tasks = rank->task_count;
+  return (struct lumos_rank_graph){
+      .job = job,
+      .rank = rank,
+      .first = rank->task_first,
+      .enqueued = lumos_allocate(tasks * sizeof(int64_t)),
+      .held = lumos_allocate(tasks * sizeof(int64_t)),
+      .launched = lumos_allocate(tasks * sizeof(uint32_t)),
+      .stream_wait = lumos_allocate(tasks * sizeof(uint32_t)),
+      .awaited = lumos_allocate(tasks * sizeof(uint32_t)),
+  };
+}
+
+static void close_rank(struct lumos_rank_graph *graph) {
+  free(graph->enqueued);
+  free(graph->held);
+  free(graph->launched);
+  free(graph->stream_wait);
+  free(graph->awaited);
+  lumos_vector_free(&graph->records_by_task);
+  lumos_vector_free(&graph->records_by_event);
+}
+
+/* Everything within a rank. The clock comes before whatever compares host and device times. */
+static void build_rank(struct lumos_job *job, uint32_t index) {
+  struct lumos_rank_graph graph = open_rank(job, index);
+  lumos_graph_order(&graph);
+  lumos_graph_find_records(&graph);
+  lumos_graph_recorded_waits(&graph);
+  graph.device_offset = lumos_graph_device_offset(&graph);
+  graph.rank->clock = (struct lumos_clock){.known = true, .device_offset = graph.device_offset, .error = LUMOS_ABSENT};
+  lumos_graph_host_waits(&graph);
+  lumos_graph_events(&graph);
+  lumos_graph_launches(&graph);
+  lumos_graph_gaps(&graph);
+  lumos_graph_residuals(&graph);
+  lumos_graph_boundaries(&graph);
+  close_rank(&graph);
+}
+
+static bool all_measured(const struct lumos_job *job, struct lumos_error *error) {
+  for (size_t i = 0; i < job->tasks.count; i++) {
+    const struct lumos_task *task = &job->tasks.items[i];
+    if (task->start == LUMOS_ABSENT) {
+      int32_t rank = job->ranks.items[lumos_rank_of(job, task)].rank;
+      return lumos_fail(error,
+                        "task %d:%u has no measured start, so nothing can be inferred from it; "
+                        "give lumos-graph what lumos-parse wrote",
+                        (int)rank, (unsigned)task->id);
+    }
+  }
+  return true;
+}
+
+bool lumos_graph_build(struct lumos_job *job, struct lumos_error *error) {
+  if (lumos_job_edited(job)) {
+    return lumos_fail(
+        error, "lumos-transform has changed this job, and changed tasks have no measured times to infer a graph from; "
+               "run lumos-graph before lumos-transform");
+  }
+  if (!all_measured(job, error)) {
+    return false;
+  }
+  lumos_graph_forget_inferred_waits(job);
+  lumos_job_rewind(job, LUMOS_STAGE_PARSE);
+  lumos_vector_reserve(&job->timings, job->tasks.count);
+  job->timings.count = job->tasks.count;
+  for (size_t i = 0; i < job->timings.count; i++) {
+    job->timings.items[i] = lumos_timing_empty;
+  }
+  for (uint32_t rank = 0; rank < job->ranks.count; rank++) {
+    build_rank(job, rank);
+  }
+  struct lumos_matches matches = {0};
+  lumos_graph_match(job, &matches);
+  lumos_graph_rank_clocks(job, &matches);
+  lumos_graph_collectives(job, &matches);
+  lumos_vector_free(&matches.items);
+  lumos_vector_free(&matches.members);
+  job->stage = LUMOS_STAGE_GRAPH;
+  lumos_job_history(job, "lumos-graph", "", NULL, 0);
+  return true;
+}

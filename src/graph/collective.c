@@ -1,0 +1,149 @@
+/* Collectives: matched kernels of several ranks that end together, coupled.
+ *
+ * A member cannot end before the last one has started; what is left after that is the transfer: the shortest member's length for a symmetric
+ * operation, the time to the later end for a pair. Each member keeps its signed deviation from that end. Coupled is only what behaves like it: by the kernel's
+ * name the ends lie within 50 us of each other at the median, and no member ends before another starts. All other communication keeps its measured waiting.
+ */
+#include "graph/graph.h"
+
+#include "graph/typical.h"
+#include <stdlib.h>
+
+enum { MOST_SKEW = 50000 };
+
+struct span_of_match {
+  int64_t last_start, first_end, last_end, shortest;
+};
+
+static struct span_of_match span_of(const struct lumos_job *job, const uint32_t *members, uint32_t count) {
+  struct span_of_match span = {INT64_MIN, INT64_MAX, INT64_MIN, INT64_MAX};
+  for (uint32_t i = 0; i < count; i++) {
+    int64_t start = lumos_graph_job_start(job, members[i]), end = lumos_graph_job_end(job, members[i]);
+    int64_t dur = job->tasks.items[members[i]].dur;
+    if (start > span.last_start) {
+      span.last_start = start;
+    }
+    if (end < span.first_end) {
+      span.first_end = end;
+    }
+    if (end > span.last_end) {
+      span.last_end = end;
+    }
+    if (dur < span.shortest) {
+      span.shortest = dur;
+    }
+  }
+  return span;
+}
+
+static void couple(struct lumos_job *job, const struct lumos_match *match, const uint32_t *members) {
+  struct span_of_match span = span_of(job, members, match->member_count);
+  const struct lumos_comm comm = lumos_detail_of(job, &job->tasks.items[members[0]])->comm;
+  struct lumos_collective collective = lumos_collective_empty;
+  collective.id = (uint32_t)job->collectives.count;
+  collective.op = comm.op;
+  collective.group = comm.group;
+  collective.rule = match->rule;
+  collective.matched = match->matched;
+  collective.size = (int32_t)match->member_count;
+  collective.member_first = (uint32_t)job->members.count;
+  collective.member_count = match->member_count;
+  collective.bytes = comm.bytes;
+  collective.transfer = match->rule == LUMOS_SYMMETRIC ? span.shortest : span.last_end - span.last_start;
+  for (uint32_t i = 0; i < match->member_count; i++) {
+    uint32_t member = members[i];
+    if (lumos_detail_of(job, &job->tasks.items[member])->comm.bytes != comm.bytes) {
+      collective.bytes = LUMOS_ABSENT;
+    }
+    int64_t end = span.last_start + collective.transfer;
+    job->timings.items[member].end_residual = lumos_graph_bounded(lumos_graph_job_end(job, member) - end);
+    lumos_vector_push(&job->members, member);
+    job->ranks.items[lumos_rank_of(job, &job->tasks.items[member])].coverage.joined++;
+  }
+  lumos_vector_push(&job->collectives, collective);
+}
+
+struct skew {
+  lumos_string_id name;
+  int64_t skew;
+};
+
+static int compare_skews(const void *left, const void *right) {
+  const struct skew *a = left, *b = right;
+  if (a->name != b->name) {
+    return a->name < b->name ? -1 : 1;
+  }
+  return (a->skew > b->skew) - (a->skew < b->skew);
+}
+
+/* By kernel name, whether its collectives end together; ends[] runs over strings. */
+static bool *names_that_end_together(const struct lumos_job *job, const struct lumos_matches *matches) {
+  LUMOS_VECTOR(struct skew) skews = {0};
+  for (size_t i = 0; i < matches->items.count; i++) {
+    const struct lumos_match *match = &matches->items.items[i];
+    struct span_of_match span = span_of(job, matches->members.items + match->member_first, match->member_count);
+    struct skew skew = {job->tasks.items[match->lowest].name, span.last_end - span.first_end};
+    lumos_vector_push(&skews, skew);
+  }
+  if (skews.count > 0) {
+    qsort(skews.items, skews.count, sizeof *skews.items, compare_skews);
+  }
+  bool *together = lumos_allocate_zeroed((size_t)lumos_strings_count(job->strings) + 1, sizeof *together);
+  for (size_t first = 0, end; first < skews.count; first = end) {
+    for (end = first + 1; end < skews.count && skews.items[end].name == skews.items[first].name;) {
+      end++;
+    }
+    together[skews.items[first].name] = skews.items[first + (end - first - 1) / 2].skew <= MOST_SKEW;
+  }
+  lumos_vector_free(&skews);
+  return together;
+}
+
+/* Count the communication kernels of every rank; returns how many were matched with nothing. */
+static int64_t count_communication(struct lumos_job *job) {
+  int64_t total = 0;
+  for (uint32_t i = 0; i < job->ranks.count; i++) {
+    struct lumos_rank *rank = &job->ranks.items[i];
+    rank->coverage.collectives = rank->coverage.joined = 0;
+    for (uint32_t task = rank->task_first; task < rank->task_first + rank->task_count; task++) {
+      if (lumos_is_communication(job->tasks.items[task].kind)) {
+        rank->coverage.collectives++;
+      }
+    }
+    total += rank->coverage.collectives;
+  }
+  return total;
+}
+
+static void note(struct lumos_job *job, int64_t unmatched, int64_t refused) {
+  if (unmatched > 0) {
+    lumos_job_note(
+        job, "graph.unjoined_collectives", LUMOS_WARNING, unmatched, NULL,
+        "communication kernels could not be joined with those of their peers and keep their measured waiting",
+        "give lumos-parse the traces of all ranks, recorded by a PyTorch that writes sequence numbers (Seq)");
+  }
+  if (refused > 0) {
+    lumos_job_note(job, "graph.uncoupled_collectives", LUMOS_INFO, refused, NULL,
+                   "communication kernels were joined with their peers but do not end together with them; they keep "
+                   "their measured waiting",
+                   NULL);
+  }
+}
+
+void lumos_graph_collectives(struct lumos_job *job, struct lumos_matches *matches) {
+  int64_t unmatched = count_communication(job), refused = 0;
+  bool *together = names_that_end_together(job, matches);
+  for (size_t i = 0; i < matches->items.count; i++) {
+    const struct lumos_match *match = &matches->items.items[i];
+    const uint32_t *members = matches->members.items + match->member_first;
+    struct span_of_match span = span_of(job, members, match->member_count);
+    unmatched -= match->member_count;
+    if (together[job->tasks.items[match->lowest].name] && span.first_end >= span.last_start) {
+      couple(job, match, members);
+    } else {
+      refused += match->member_count;
+    }
+  }
+  free(together);
+  note(job, unmatched, refused);
+}

@@ -1,0 +1,139 @@
+/* Recorded event edges: a stream waits for what preceded an event's record on another stream.
+ *
+ * Known where the trace names the event or its record, and both streams. What the waiting stream was given next starts no earlier than the end of what
+ * the recording stream was given last before the record, plus the typical latency of such an edge: the trimmed mean over edges that
+ * visibly bound, the launch and the stream's previous task being over long before. A wait for the stream's own record is
+ * kept without latency and without an edge: all that it does is to forbid an overlap.
+ */
+#include "graph/graph.h"
+
+#include "graph/typical.h"
+#include <stdlib.h>
+
+LUMOS_VECTOR_TYPE(edges, struct lumos_dep);
+
+/* False when the trace does not say what waits for what. */
+static bool add_edge(struct lumos_rank_graph *graph, uint32_t wait, struct edges *edges) {
+  const struct lumos_job *job = graph->job;
+  uint32_t waiting = lumos_detail_of(job, &job->tasks.items[wait])->event_lane;
+  int64_t waited = lumos_graph_call_end(job, wait);
+  const struct lumos_record *record = lumos_graph_seen_record(graph, wait, waited);
+  if (waiting == LUMOS_NONE || record == NULL || record->lane == LUMOS_NONE) {
+    return false;
+  }
+  uint32_t source = lumos_graph_last_enqueued(graph, record->lane, record->effect);
+  uint32_t next = lumos_graph_enqueued(graph, waiting, waited);
+  const struct lumos_lane *lane = &job->lanes.items[waiting];
+  if (source == LUMOS_NONE || next == lane->task_count) {
+    return true;
+  }
+  struct lumos_dep edge = lumos_dep_empty;
+  edge.src = source;
+  edge.dst = lane->task_first + next;
+  edge.kind = LUMOS_DEP_EVENT;
+  edge.from = LUMOS_END;
+  edge.to = LUMOS_START;
+  edge.evidence = LUMOS_RECORDED;
+  edge.mode = LUMOS_RUN_TIME;
+  lumos_vector_push(edges, edge);
+  return true;
+}
+
+static int compare_edges(const void *left, const void *right) {
+  const struct lumos_dep *a = left, *b = right;
+  if (a->dst != b->dst) {
+    return a->dst < b->dst ? -1 : 1;
+  }
+  return (a->src > b->src) - (a->src < b->src);
+}
+
+static void sort_and_drop_repeats(struct edges *edges) {
+  if (edges->count == 0) {
+    return;
+  }
+  qsort(edges->items, edges->count, sizeof *edges->items, compare_edges);
+  size_t kept = 1;
+  for (size_t i = 1; i < edges->count; i++) {
+    if (compare_edges(&edges->items[i], &edges->items[kept - 1]) != 0) {
+      edges->items[kept++] = edges->items[i];
+    }
+  }
+  edges->count = kept;
+}
+
+static bool same_stream(const struct lumos_rank_graph *graph, const struct lumos_dep *edge) {
+  return lumos_graph_task(graph, edge->src)->lane == lumos_graph_task(graph, edge->dst)->lane;
+}
+
+/* Is the edge what its target waited for, as far as can be seen? */
+static bool bound(const struct lumos_rank_graph *graph, const struct lumos_dep *edge, int64_t *latency) {
+  const struct lumos_task *task = lumos_graph_task(graph, edge->dst);
+  int64_t over = lumos_graph_device_end(graph, edge->src);
+  *latency = lumos_graph_device_start(graph, edge->dst) - over;
+  if (*latency < 0 || *latency > LUMOS_REACTION_WINDOW || same_stream(graph, edge)) {
+    return false;
+  }
+  if (edge->dst != graph->job->lanes.items[task->lane].task_first &&
+      lumos_graph_device_end(graph, edge->dst - 1) > over) {
+    return false;
+  }
+  return lumos_graph_call_end(graph->job, task->call) + LUMOS_QUEUED_AHEAD <= over;
+}
+
+static int64_t typical_latency(const struct lumos_rank_graph *graph, const struct edges *edges) {
+  LUMOS_VECTOR(int64_t) latencies = {0};
+  for (size_t i = 0; i < edges->count; i++) {
+    int64_t latency;
+    if (bound(graph, &edges->items[i], &latency)) {
+      lumos_vector_push(&latencies, latency);
+    }
+  }
+  int64_t typical = latencies.count == 0 ? 0 : lumos_trimmed_mean(latencies.items, latencies.count);
+  lumos_vector_free(&latencies);
+  return typical;
+}
+
+static int64_t find_edges(struct lumos_rank_graph *graph, struct edges *edges) {
+  int64_t unknown = 0;
+  const struct lumos_lane *lanes = graph->job->lanes.items + graph->rank->lane_first;
+  for (uint32_t i = 0; i < graph->rank->lane_count; i++) {
+    if (lanes[i].kind != LUMOS_THREAD) {
+      continue;
+    }
+    for (uint32_t task = lanes[i].task_first; task < lanes[i].task_first + lanes[i].task_count; task++) {
+      if (lumos_detail_of(graph->job, lumos_graph_task(graph, task))->event_op != LUMOS_EVENT_WAIT) {
+        continue;
+      }
+      if (!add_edge(graph, task, edges)) {
+        unknown++;
+      }
+    }
+  }
+  return unknown;
+}
+
+void lumos_graph_events(struct lumos_rank_graph *graph) {
+  struct edges edges = {0};
+  int64_t unknown = find_edges(graph, &edges);
+  sort_and_drop_repeats(&edges);
+  int64_t latency = typical_latency(graph, &edges);
+  for (size_t i = 0; i < edges.count; i++) {
+    struct lumos_dep *edge = &edges.items[i];
+    if (!same_stream(graph, edge)) {
+      edge->lag = latency;
+      lumos_vector_push(&graph->job->deps, *edge);
+    }
+    int64_t over = lumos_graph_device_end(graph, edge->src) + edge->lag;
+    int64_t *held = &graph->held[edge->dst - graph->first];
+    if (over > *held) {
+      *held = over;
+    }
+  }
+  lumos_vector_free(&edges);
+  if (unknown > 0) {
+    lumos_job_note(graph->job, "graph.unknown_stream_waits", LUMOS_INFO, unknown, NULL,
+                   "stream waits do not say which event of which stream they wait for; delays that they cause are "
+                   "counted as unexplained",
+                   "record with torch.profiler's _ExperimentalConfig(enable_cuda_sync_events=True)");
+  }
+}

@@ -1,0 +1,66 @@
+/* The typical gap between two tasks of a stream when the later one only waits for the earlier.
+ *
+ * Samples: tasks launched well before the previous one ended, with no stream wait in between. Communication is left out (what it waits for is
+ * often not recorded) and so is a gap that is longer than any reaction: it waits for something else. Per kind; the rank's own where a kind
+ * has too few samples; 0 where there are none, and beside a negative lag, which says all.
+ */
+#include "graph/graph.h"
+
+#include "graph/typical.h"
+
+static bool only_waits_for_previous(const struct lumos_rank_graph *graph, uint32_t index, int64_t gap) {
+  const struct lumos_task *task = lumos_graph_task(graph, index);
+  if (task->lag < 0 || gap < 0 || gap > LUMOS_REACTION_WINDOW || task->call == LUMOS_NONE) {
+    return false;
+  }
+  if (lumos_is_communication(task->kind) || graph->held[index - graph->first] != LUMOS_ABSENT) {
+    return false;
+  }
+  const struct lumos_timing *timing = &graph->job->timings.items[index];
+  int64_t launched = lumos_graph_call_end(graph->job, task->call) + timing->launch_lag;
+  return launched + LUMOS_QUEUED_AHEAD <= lumos_graph_device_end(graph, index - 1) &&
+         !lumos_graph_after_stream_wait(graph, index);
+}
+
+/* Call `visit` for every task that follows another on its stream. */
+static void each_follower(struct lumos_rank_graph *graph, struct lumos_typical *gaps,
+                          void (*visit)(struct lumos_rank_graph *, struct lumos_typical *, uint32_t)) {
+  const struct lumos_lane *lanes = graph->job->lanes.items + graph->rank->lane_first;
+  for (uint32_t i = 0; i < graph->rank->lane_count; i++) {
+    if (lanes[i].kind != LUMOS_STREAM) {
+      continue;
+    }
+    for (uint32_t n = 1; n < lanes[i].task_count; n++) {
+      visit(graph, gaps, lanes[i].task_first + n);
+    }
+  }
+}
+
+static void sample(struct lumos_rank_graph *graph, struct lumos_typical *gaps, uint32_t index) {
+  int64_t gap = lumos_graph_device_start(graph, index) - lumos_graph_device_end(graph, index - 1);
+  if (!only_waits_for_previous(graph, index, gap)) {
+    return;
+  }
+  lumos_typical_add(gaps, lumos_typical_group(gaps, lumos_graph_task(graph, index)->kind, 0, 0), gap);
+  lumos_typical_add(gaps, lumos_typical_group(gaps, LUMOS_NONE, 0, 0), gap);
+}
+
+static void apply(struct lumos_rank_graph *graph, struct lumos_typical *gaps, uint32_t index) {
+  const struct lumos_task *task = lumos_graph_task(graph, index);
+  int64_t *gap = &graph->job->timings.items[index].gap;
+  *gap = 0;
+  if (task->lag < 0) {
+    return;
+  }
+  if (lumos_typical_value(gaps, lumos_typical_group(gaps, task->kind, 0, 0), LUMOS_ENOUGH_SAMPLES, gap)) {
+    return;
+  }
+  (void)lumos_typical_value(gaps, lumos_typical_group(gaps, LUMOS_NONE, 0, 0), 1, gap);
+}
+
+void lumos_graph_gaps(struct lumos_rank_graph *graph) {
+  struct lumos_typical *gaps = lumos_typical_new();
+  each_follower(graph, gaps, sample);
+  each_follower(graph, gaps, apply);
+  lumos_typical_free(gaps);
+}

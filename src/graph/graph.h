@@ -1,0 +1,132 @@
+/* What the rules of the graph share.
+ *
+ * All rules but the joining of collectives look at one rank. Their times are that rank's own: the host's clock, with device
+ * instants shifted by device_offset. Arrays run over the rank's tasks and are indexed by task - first.
+ */
+#ifndef LUMOS_GRAPH_GRAPH_H
+#define LUMOS_GRAPH_GRAPH_H
+
+#include <lumos/error.h>
+#include <lumos/job.h>
+
+/* Times in nanoseconds. */
+enum {
+  LUMOS_TIMING_NOISE =
+      2000, /* a delay up to this needs no explanation: rows are rounded to 1 us, launches vary by as much */
+  LUMOS_QUEUED_AHEAD = 10000, /* a launch this long before the stream gets free surely lies in its queue by then */
+  LUMOS_REACTION_WINDOW =
+      20000,                /* what starts or returns within this time of another task's end may have waited for it */
+  LUMOS_LONG_AGO = 1000000, /* a launch this long ago has no part in a late start */
+};
+
+enum { LUMOS_ENOUGH_SAMPLES = 5 }; /* for a typical value of a group's own */
+
+/* A call that records an event. */
+struct lumos_record {
+  uint64_t event; /* what names it in its rank */
+  int64_t effect; /* when */
+  uint32_t task;
+  uint32_t lane; /* on which stream, or LUMOS_NONE */
+};
+LUMOS_VECTOR_TYPE(lumos_records, struct lumos_record);
+
+struct lumos_rank_graph {
+  struct lumos_job *job;
+  struct lumos_rank *rank;
+  uint32_t first; /* the rank's first task */
+  int64_t device_offset;
+  /* of device tasks */
+  int64_t *enqueued; /* when the host put it on its stream; never falls along a lane; INT64_MIN: before the recording */
+  int64_t *held;     /* when the stream waits before it are over; LUMOS_ABSENT: none is known */
+  /* of host tasks, LUMOS_NONE: none */
+  uint32_t *launched;    /* of a call: the task launched by it that ends last */
+  uint32_t *stream_wait; /* of a launching call: the last stream wait before it on its thread */
+  uint32_t *awaited;     /* of a waiting call: the task whose end it waits for */
+  struct lumos_records records_by_task, records_by_event; /* the latter by event, then effect */
+};
+
+/* order.c: fill enqueued, launched and stream_wait; the rest is set to absent. */
+void lumos_graph_order(struct lumos_rank_graph *graph);
+/* How many tasks of the lane were enqueued no later than `at`: the next one's place, counted from the lane's first. O(log tasks). */
+uint32_t lumos_graph_enqueued(const struct lumos_rank_graph *graph, uint32_t lane, int64_t at);
+/* The last of them, or LUMOS_NONE. */
+uint32_t lumos_graph_last_enqueued(const struct lumos_rank_graph *graph, uint32_t lane, int64_t at);
+/* Did the host make this task's lane, or an unknown one, wait for something between the launch of the task before and its own? */
+bool lumos_graph_after_stream_wait(const struct lumos_rank_graph *graph, uint32_t task);
+
+/* record.c: fill both lists of records. */
+void lumos_graph_find_records(struct lumos_rank_graph *graph);
+/* The latest record of the event on which this call waits that took effect no later than `at`; NULL: none is known. */
+const struct lumos_record *lumos_graph_seen_record(const struct lumos_rank_graph *graph, uint32_t wait, int64_t at);
+
+/* wait.c: awaited, where the trace says on what a call waits. */
+void lumos_graph_recorded_waits(struct lumos_rank_graph *graph);
+/* wait.c: infer lanes that the trace does not name, then the residual of every host wait. */
+void lumos_graph_host_waits(struct lumos_rank_graph *graph);
+/* wait.c: take back lanes that lumos_graph_host_waits has inferred. */
+void lumos_graph_forget_inferred_waits(struct lumos_job *job);
+/* clock.c: the shift of device rows against the host's; needs awaited. */
+int64_t lumos_graph_device_offset(const struct lumos_rank_graph *graph);
+/* events.c: recorded event edges; fills held. */
+void lumos_graph_events(struct lumos_rank_graph *graph);
+/* launch.c: launch_lag and launch_from of every device task. */
+void lumos_graph_launches(struct lumos_rank_graph *graph);
+/* gap.c: gap of every device task; needs held and launch lags. */
+void lumos_graph_gaps(struct lumos_rank_graph *graph);
+/* residual.c: residual of every device task that something known precedes. */
+void lumos_graph_residuals(struct lumos_rank_graph *graph);
+/* boundary.c: what the recording does not show; takes over residuals that it explains. */
+void lumos_graph_boundaries(struct lumos_rank_graph *graph);
+
+/* Collectives over ranks, found by recorded metadata alone. */
+struct lumos_match {
+  uint32_t lowest;                     /* its first member */
+  uint32_t member_first, member_count; /* in members: task indices, ascending, so by rank */
+  uint8_t rule, matched;
+  bool coupled;
+};
+struct lumos_matches {
+  LUMOS_VECTOR(struct lumos_match) items; /* ascending by lowest */
+  LUMOS_VECTOR(uint32_t) members;
+};
+/* match.c: no clock is needed. The caller frees both vectors. */
+void lumos_graph_match(const struct lumos_job *job, struct lumos_matches *matches);
+/* clock.c: every rank's offset against the lowest rank that it shares collectives with; needs device offsets. */
+void lumos_graph_rank_clocks(struct lumos_job *job, const struct lumos_matches *matches);
+/* collective.c: test what was matched, couple it, count. */
+void lumos_graph_collectives(struct lumos_job *job, struct lumos_matches *matches);
+
+static inline const struct lumos_task *lumos_graph_task(const struct lumos_rank_graph *graph, uint32_t task) {
+  return &graph->job->tasks.items[task];
+}
+static inline int64_t lumos_graph_device_start(const struct lumos_rank_graph *graph, uint32_t task) {
+  return graph->job->tasks.items[task].start + graph->device_offset;
+}
+static inline int64_t lumos_graph_device_end(const struct lumos_rank_graph *graph, uint32_t task) {
+  return lumos_graph_device_start(graph, task) + graph->job->tasks.items[task].dur;
+}
+/* A call ends with its last segment, which is the one that tasks name, and starts with its first. */
+static inline int64_t lumos_graph_call_end(const struct lumos_job *job, uint32_t call) {
+  return job->tasks.items[call].start + job->tasks.items[call].dur;
+}
+static inline int64_t lumos_graph_call_start(const struct lumos_job *job, uint32_t call) {
+  uint32_t first = lumos_detail_of(job, &job->tasks.items[call])->first_segment;
+  return job->tasks.items[first == LUMOS_NONE ? call : first].start;
+}
+
+/* A device task's start and end in job time, for a clock without drift, which is what this room finds. */
+static inline int64_t lumos_graph_job_start(const struct lumos_job *job, uint32_t task) {
+  const struct lumos_clock *clock = &job->ranks.items[lumos_rank_of(job, &job->tasks.items[task])].clock;
+  return job->tasks.items[task].start + clock->offset + clock->device_offset;
+}
+static inline int64_t lumos_graph_job_end(const struct lumos_job *job, uint32_t task) {
+  return lumos_graph_job_start(job, task) + job->tasks.items[task].dur;
+}
+
+/* Numbers of the stream stay below 2^53; only absurd input leads beyond. */
+static inline int64_t lumos_graph_bounded(int64_t time) {
+  const int64_t limit = (INT64_C(1) << 53) - 1;
+  return time > limit ? limit : time < -limit ? -limit : time;
+}
+
+#endif

@@ -1,0 +1,151 @@
+/* Typical values by group: a hash table names groups, one counting sort lays samples out by group, means are made on demand. */
+#include "graph/typical.h"
+
+#include "base/memory.h"
+#include <stdlib.h>
+
+__extension__ typedef __int128 wide_integer;
+
+struct group {
+  uint32_t key[3];
+  size_t count, first; /* samples; where they lie once laid out */
+  bool known;
+  int64_t mean;
+};
+
+struct sample {
+  int64_t value;
+  uint32_t group;
+};
+
+struct lumos_typical {
+  LUMOS_VECTOR(struct group) groups;
+  LUMOS_VECTOR(struct sample) samples;
+  int64_t *values;             /* samples by group; NULL until the first question */
+  uint32_t *slots, slot_count; /* group + 1, 0: free; a power of two, at most half full */
+};
+
+struct lumos_typical *lumos_typical_new(void) {
+  struct lumos_typical *typical = lumos_allocate_zeroed(1, sizeof *typical);
+  typical->slot_count = 64;
+  typical->slots = lumos_allocate_zeroed(typical->slot_count, sizeof *typical->slots);
+  return typical;
+}
+
+void lumos_typical_free(struct lumos_typical *typical) {
+  if (!typical) {
+    return;
+  }
+  lumos_vector_free(&typical->groups);
+  lumos_vector_free(&typical->samples);
+  free(typical->values);
+  free(typical->slots);
+  free(typical);
+}
+
+static uint32_t hash_key(const uint32_t key[3]) {
+  uint64_t hash = 0;
+  for (int i = 0; i < 3; i++) {
+    hash = (hash ^ key[i]) * UINT64_C(0x9E3779B97F4A7C15);
+  }
+  return (uint32_t)(hash >> 32);
+}
+
+/* The slot that holds the key, or the free one where it belongs. */
+static uint32_t *find_slot(const struct lumos_typical *typical, const uint32_t key[3]) {
+  uint32_t mask = typical->slot_count - 1;
+  for (uint32_t i = hash_key(key) & mask;; i = (i + 1) & mask) {
+    uint32_t *slot = &typical->slots[i];
+    if (*slot == 0) {
+      return slot;
+    }
+    const uint32_t *held = typical->groups.items[*slot - 1].key;
+    if (held[0] == key[0] && held[1] == key[1] && held[2] == key[2]) {
+      return slot;
+    }
+  }
+}
+
+static void grow_slots(struct lumos_typical *typical) {
+  free(typical->slots);
+  typical->slot_count *= 2;
+  typical->slots = lumos_allocate_zeroed(typical->slot_count, sizeof *typical->slots);
+  for (size_t i = 0; i < typical->groups.count; i++) {
+    *find_slot(typical, typical->groups.items[i].key) = (uint32_t)i + 1;
+  }
+}
+
+uint32_t lumos_typical_group(struct lumos_typical *typical, uint32_t a, uint32_t b, uint32_t c) {
+  const uint32_t key[3] = {a, b, c};
+  uint32_t *slot = find_slot(typical, key);
+  if (*slot == 0) {
+    struct group group = {.key = {a, b, c}};
+    lumos_vector_push(&typical->groups, group);
+    *slot = (uint32_t)typical->groups.count;
+    if (typical->groups.count * 2 > typical->slot_count) {
+      grow_slots(typical);
+    }
+    return (uint32_t)typical->groups.count - 1;
+  }
+  return *slot - 1;
+}
+
+void lumos_typical_add(struct lumos_typical *typical, uint32_t group, int64_t value) {
+  struct sample sample = {value, group};
+  lumos_vector_push(&typical->samples, sample);
+  typical->groups.items[group].count++;
+}
+
+static void lay_out(struct lumos_typical *typical) {
+  typical->values = lumos_allocate(typical->samples.count * sizeof *typical->values);
+  size_t next = 0;
+  for (size_t i = 0; i < typical->groups.count; i++) {
+    typical->groups.items[i].first = next;
+    next += typical->groups.items[i].count;
+  }
+  for (size_t i = 0; i < typical->samples.count; i++) {
+    const struct sample *sample = &typical->samples.items[i];
+    typical->values[typical->groups.items[sample->group].first++] = sample->value;
+  }
+  for (size_t i = 0; i < typical->groups.count; i++) {
+    typical->groups.items[i].first -= typical->groups.items[i].count;
+  }
+}
+
+bool lumos_typical_value(struct lumos_typical *typical, uint32_t group_number, size_t enough, int64_t *value) {
+  if (!typical->values) {
+    lay_out(typical);
+  }
+  struct group *group = &typical->groups.items[group_number];
+  if (group->count == 0 || group->count < enough) {
+    return false;
+  }
+  if (!group->known) {
+    group->mean = lumos_trimmed_mean(typical->values + group->first, group->count);
+    group->known = true;
+  }
+  *value = group->mean;
+  return true;
+}
+
+static int compare_times(const void *left, const void *right) {
+  int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
+  return (a > b) - (a < b);
+}
+
+void lumos_sort_times(int64_t *values, size_t count) { qsort(values, count, sizeof *values, compare_times); }
+
+int64_t lumos_trimmed_mean(int64_t *values, size_t count) {
+  lumos_sort_times(values, count);
+  size_t dropped = count / 10;
+  wide_integer sum = 0, kept = (wide_integer)(count - 2 * dropped);
+  for (size_t i = dropped; i < count - dropped; i++) {
+    sum += values[i];
+  }
+  return (int64_t)((sum < 0 ? sum - kept / 2 : sum + kept / 2) / kept);
+}
+
+int64_t lumos_percentile(const int64_t *sorted, size_t count, unsigned percent) {
+  size_t rank = (count * percent + 99) / 100;
+  return sorted[rank == 0 ? 0 : rank - 1];
+}

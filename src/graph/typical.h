@@ -1,0 +1,31 @@
+/* Typical values by group: samples in, trimmed means out.
+ *
+ * A group is named by up to three numbers. Its typical value is the mean of its samples with a tenth dropped on either side:
+ * medians and minima drift on traces that count whole microseconds, and a plain mean follows its outliers.
+ */
+#ifndef LUMOS_GRAPH_TYPICAL_H
+#define LUMOS_GRAPH_TYPICAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct lumos_typical;
+struct lumos_typical *lumos_typical_new(void);
+void lumos_typical_free(struct lumos_typical *typical);
+
+/* The dense number of the group (a, b, c), made when new. */
+uint32_t lumos_typical_group(struct lumos_typical *typical, uint32_t a, uint32_t b, uint32_t c);
+/* All samples are added before the first is asked for. */
+void lumos_typical_add(struct lumos_typical *typical, uint32_t group, int64_t value);
+/* The group's typical value; false when it has fewer than `enough` samples. */
+bool lumos_typical_value(struct lumos_typical *typical, uint32_t group, size_t enough, int64_t *value);
+
+/* Sort ascending. */
+void lumos_sort_times(int64_t *values, size_t count);
+/* The mean of the middle, a tenth (rounded down) dropped on either side, rounded half away from zero; sorts. count > 0. */
+int64_t lumos_trimmed_mean(int64_t *values, size_t count);
+/* The value that at least `percent` percent of the values do not exceed; of sorted values. count > 0. */
+int64_t lumos_percentile(const int64_t *sorted, size_t count, unsigned percent);
+
+#endif

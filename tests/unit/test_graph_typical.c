@@ -1,0 +1,66 @@
+/* Typical values: trimmed means, percentiles, groups. */
+#include "unit.h"
+
+#include "graph/typical.h"
+
+static void the_trimmed_mean_drops_a_tenth_on_either_side(void **state) {
+  (void)state;
+  /* Ten samples: 1000 and -1000 go, the mean of 1..8 is 4.5, rounded away from zero. */
+  int64_t values[] = {1000, 3, 1, 2, 8, 7, -1000, 4, 6, 5};
+  assert_int_equal(lumos_trimmed_mean(values, 10), 5);
+  /* Nine samples: nothing goes; 90 / 9. */
+  int64_t nine[] = {0, 0, 0, 0, 0, 0, 0, 0, 90};
+  assert_int_equal(lumos_trimmed_mean(nine, 9), 10);
+  /* -1, -2: -1.5, away from zero. */
+  int64_t negative[] = {-1, -2};
+  assert_int_equal(lumos_trimmed_mean(negative, 2), -2);
+}
+
+static void the_mean_of_huge_times_does_not_overflow(void **state) {
+  (void)state;
+  int64_t huge = INT64_C(9000000000000000000);
+  int64_t values[] = {huge, huge, huge};
+  assert_true(lumos_trimmed_mean(values, 3) == huge);
+}
+
+static void a_percentile_is_the_least_value_that_covers_that_share(void **state) {
+  (void)state;
+  const int64_t values[] = {10, 20, 30, 40};
+  assert_int_equal(lumos_percentile(values, 4, 50), 20);
+  assert_int_equal(lumos_percentile(values, 4, 51), 30);
+  assert_int_equal(lumos_percentile(values, 4, 95), 40);
+  assert_int_equal(lumos_percentile(values, 4, 0), 10);
+}
+
+static void groups_keep_their_samples_apart(void **state) {
+  (void)state;
+  struct lumos_typical *typical = lumos_typical_new();
+  /* More groups than the table starts with; group k holds k and k + 2, two samples. */
+  for (uint32_t k = 0; k < 500; k++) {
+    assert_int_equal(lumos_typical_group(typical, 7, k, 1), k);
+    lumos_typical_add(typical, k, k);
+  }
+  for (uint32_t k = 0; k < 500; k++) {
+    lumos_typical_add(typical, lumos_typical_group(typical, 7, k, 1), (int64_t)k + 2);
+  }
+  for (uint32_t k = 0; k < 500; k++) {
+    int64_t value = -1;
+    assert_true(lumos_typical_value(typical, lumos_typical_group(typical, 7, k, 1), 2, &value));
+    assert_int_equal(value, k + 1);
+    assert_false(lumos_typical_value(typical, k, 3, &value));
+  }
+  int64_t value = -1;
+  assert_false(lumos_typical_value(typical, lumos_typical_group(typical, 1, 7, 7), 0, &value));
+  assert_int_equal(value, -1);
+  lumos_typical_free(typical);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(the_trimmed_mean_drops_a_tenth_on_either_side),
+      cmocka_unit_test(the_mean_of_huge_times_does_not_overflow),
+      cmocka_unit_test(a_percentile_is_the_least_value_that_covers_that_share),
+      cmocka_unit_test(groups_keep_their_samples_apart),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
