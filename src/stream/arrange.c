@@ -1,0 +1,315 @@
+/* The order of job.h restored. For each array: is it in order already? If not, a permutation is sorted, applied, and every reference
+ * into the array is renamed through it.
+ */
+#include <lumos/job.h>
+
+#include "stream/order.h"
+#include "stream/schema.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* Negative, 0 or positive for two elements of an array, by index. */
+typedef int compare_elements(const struct lumos_job *job, uint32_t a, uint32_t b);
+
+static int three_way(int64_t a, int64_t b) { return a < b ? -1 : a > b; }
+
+static int compare_ranks(const struct lumos_job *job, uint32_t a, uint32_t b) {
+  return three_way(job->ranks.items[a].rank, job->ranks.items[b].rank);
+}
+
+static int compare_groups(const struct lumos_job *job, uint32_t a, uint32_t b) {
+  const struct lumos_group *left = &job->groups.items[a];
+  const struct lumos_group *right = &job->groups.items[b];
+  int order = three_way(left->rank, right->rank);
+  return order != 0 ? order : lumos_compare_natural(job->strings, left->id, right->id);
+}
+
+static int compare_lanes(const struct lumos_job *job, uint32_t a, uint32_t b) {
+  const struct lumos_lane *left = &job->lanes.items[a];
+  const struct lumos_lane *right = &job->lanes.items[b];
+  int order = three_way(left->rank, right->rank);
+  order = order != 0 ? order : three_way(left->kind, right->kind);
+  order = order != 0 ? order : lumos_compare_natural(job->strings, left->native, right->native);
+  order = order != 0 ? order : lumos_compare_natural(job->strings, left->process, right->process);
+  return order != 0 ? order : lumos_compare_natural(job->strings, left->lane, right->lane);
+}
+
+static int compare_spans(const struct lumos_job *job, uint32_t a, uint32_t b) {
+  int order = three_way(job->spans.items[a].rank, job->spans.items[b].rank);
+  return order != 0 ? order : three_way(job->spans.items[a].id, job->spans.items[b].id);
+}
+
+static int compare_tasks(const struct lumos_job *job, uint32_t a, uint32_t b) {
+  int order = three_way(job->tasks.items[a].lane, job->tasks.items[b].lane);
+  return order != 0 ? order : three_way(job->tasks.items[a].seq, job->tasks.items[b].seq);
+}
+
+static int compare_collectives(const struct lumos_job *job, uint32_t a, uint32_t b) {
+  return three_way(job->collectives.items[a].id, job->collectives.items[b].id);
+}
+
+struct sorting {
+  const struct lumos_job *job;
+  compare_elements *compare;
+};
+
+static int compare_indices(const void *a, const void *b, void *context) {
+  const struct sorting *sorting = context;
+  uint32_t left = *(const uint32_t *)a;
+  uint32_t right = *(const uint32_t *)b;
+  int order = sorting->compare(sorting->job, left, right);
+  return order != 0 ? order : three_way(left, right);
+}
+
+/* The elements in their new order: old indices, or NULL when they are in order. The caller frees. */
+static uint32_t *new_order(const struct lumos_job *job, size_t count, compare_elements *compare) {
+  size_t in_order = 1;
+  while (in_order < count && compare(job, (uint32_t)in_order - 1, (uint32_t)in_order) <= 0) {
+    in_order++;
+  }
+  if (in_order >= count) {
+    return NULL;
+  }
+  uint32_t *order = lumos_reallocate(NULL, count, sizeof *order);
+  for (size_t i = 0; i < count; i++) {
+    order[i] = (uint32_t)i;
+  }
+  struct sorting sorting = {job, compare};
+  qsort_r(order, count, sizeof *order, compare_indices, &sorting);
+  return order;
+}
+
+/* Put records into the new order. */
+static void permute(void *items, size_t count, size_t size, const uint32_t *order) {
+  char *sorted = lumos_reallocate(NULL, count, size);
+  for (size_t i = 0; i < count; i++) {
+    memcpy(sorted + i * size, (const char *)items + order[i] * size, size);
+  }
+  memcpy(items, sorted, count * size);
+  free(sorted);
+}
+
+/* The order turned round: from old index to new one. */
+static uint32_t *inverse(const uint32_t *order, size_t count) {
+  uint32_t *renamed = lumos_reallocate(NULL, count, sizeof *renamed);
+  for (size_t i = 0; i < count; i++) {
+    renamed[order[i]] = (uint32_t)i;
+  }
+  return renamed;
+}
+
+static void rename_slot(const struct lumos_field *field, void *slot, void *context) {
+  (void)field;
+  const uint32_t *renamed = context;
+  uint32_t *index = slot;
+  if (*index != LUMOS_NONE) {
+    *index = renamed[*index];
+  }
+}
+
+static void arrange_ranks(struct lumos_job *job) {
+  uint32_t *order = new_order(job, job->ranks.count, compare_ranks);
+  if (order == NULL) {
+    return;
+  }
+  permute(job->ranks.items, job->ranks.count, sizeof *job->ranks.items, order);
+  uint32_t *renamed = inverse(order, job->ranks.count);
+  for (size_t i = 0; i < job->groups.count; i++) {
+    job->groups.items[i].rank = renamed[job->groups.items[i].rank];
+  }
+  for (size_t i = 0; i < job->lanes.count; i++) {
+    job->lanes.items[i].rank = renamed[job->lanes.items[i].rank];
+  }
+  for (size_t i = 0; i < job->spans.count; i++) {
+    job->spans.items[i].rank = renamed[job->spans.items[i].rank];
+  }
+  free(renamed);
+  free(order);
+}
+
+static void arrange_lanes(struct lumos_job *job) {
+  uint32_t *order = new_order(job, job->lanes.count, compare_lanes);
+  if (order != NULL) {
+    permute(job->lanes.items, job->lanes.count, sizeof *job->lanes.items, order);
+    uint32_t *renamed = inverse(order, job->lanes.count);
+    lumos_visit_slots(job, LUMOS_KIND_BIT(FIELD_LANE), rename_slot, renamed);
+    free(renamed);
+    free(order);
+  }
+}
+
+static void arrange_spans(struct lumos_job *job) {
+  uint32_t *order = new_order(job, job->spans.count, compare_spans);
+  if (order != NULL) {
+    permute(job->spans.items, job->spans.count, sizeof *job->spans.items, order);
+    uint32_t *renamed = inverse(order, job->spans.count);
+    lumos_visit_slots(job, LUMOS_KIND_BIT(FIELD_SPAN), rename_slot, renamed);
+    free(renamed);
+    free(order);
+  }
+}
+
+static void arrange_tasks(struct lumos_job *job) {
+  size_t count = job->tasks.count;
+  uint32_t *order = new_order(job, count, compare_tasks);
+  if (order == NULL) {
+    return;
+  }
+  permute(job->tasks.items, count, sizeof *job->tasks.items, order);
+  if (job->timings.count == count) {
+    permute(job->timings.items, count, sizeof *job->timings.items, order);
+  }
+  if (job->runs.count == count) {
+    permute(job->runs.items, count, sizeof *job->runs.items, order);
+  }
+  uint32_t *renamed = inverse(order, count);
+  lumos_visit_slots(job, LUMOS_KIND_BIT(FIELD_TASK) | LUMOS_KIND_BIT(FIELD_ANY_TASK), rename_slot, renamed);
+  for (size_t i = 0; i < job->members.count; i++) {
+    job->members.items[i] = renamed[job->members.items[i]];
+  }
+  free(renamed);
+  free(order);
+}
+
+static int compare_members(const void *a, const void *b) {
+  return three_way(*(const uint32_t *)a, *(const uint32_t *)b);
+}
+
+static void arrange_collectives(struct lumos_job *job) {
+  uint32_t *order = new_order(job, job->collectives.count, compare_collectives);
+  if (order != NULL) {
+    permute(job->collectives.items, job->collectives.count, sizeof *job->collectives.items, order);
+    free(order);
+  }
+  for (size_t i = 0; i < job->collectives.count; i++) {
+    const struct lumos_collective *collective = &job->collectives.items[i];
+    if (collective->member_count > 1) {
+      qsort(job->members.items + collective->member_first, collective->member_count, sizeof *job->members.items,
+            compare_members);
+    }
+  }
+}
+
+static void arrange_groups(struct lumos_job *job) {
+  uint32_t *order = new_order(job, job->groups.count, compare_groups);
+  if (order != NULL) {
+    permute(job->groups.items, job->groups.count, sizeof *job->groups.items, order);
+    free(order);
+  }
+}
+
+/* Every array is sorted: the ranges of a rank and of a lane are runs. */
+static void set_ranges(struct lumos_job *job) {
+  size_t group = 0;
+  size_t lane = 0;
+  size_t span = 0;
+  size_t task = 0;
+  for (size_t i = 0; i < job->ranks.count; i++) {
+    struct lumos_rank *rank = &job->ranks.items[i];
+    rank->group_first = (uint32_t)group;
+    rank->lane_first = (uint32_t)lane;
+    rank->span_first = (uint32_t)span;
+    rank->task_first = (uint32_t)task;
+    while (group < job->groups.count && job->groups.items[group].rank == i) {
+      group++;
+    }
+    while (span < job->spans.count && job->spans.items[span].rank == i) {
+      span++;
+    }
+    for (; lane < job->lanes.count && job->lanes.items[lane].rank == i; lane++) {
+      job->lanes.items[lane].task_first = (uint32_t)task;
+      while (task < job->tasks.count && job->tasks.items[task].lane == lane) {
+        task++;
+      }
+      job->lanes.items[lane].task_count = (uint32_t)task - job->lanes.items[lane].task_first;
+    }
+    rank->group_count = (uint32_t)group - rank->group_first;
+    rank->lane_count = (uint32_t)lane - rank->lane_first;
+    rank->span_count = (uint32_t)span - rank->span_first;
+    rank->task_count = (uint32_t)task - rank->task_first;
+  }
+}
+
+static bool refuse_repeated_ranks(const struct lumos_job *job, struct lumos_error *error) {
+  for (size_t i = 1; i < job->ranks.count; i++) {
+    if (job->ranks.items[i].rank == job->ranks.items[i - 1].rank) {
+      return lumos_fail(error, "rank %d is given twice; a job has every rank once, tell them apart with --rank",
+                        job->ranks.items[i].rank);
+    }
+  }
+  return true;
+}
+
+static int compare_lane_names(const void *a, const void *b, void *context) {
+  const struct lumos_job *job = context;
+  const struct lumos_lane *left = &job->lanes.items[*(const uint32_t *)a];
+  const struct lumos_lane *right = &job->lanes.items[*(const uint32_t *)b];
+  int order = three_way(left->rank, right->rank);
+  return order != 0 ? order : three_way(left->lane, right->lane);
+}
+
+static bool refuse_repeated_lanes(struct lumos_job *job, struct lumos_error *error) {
+  size_t count = job->lanes.count;
+  uint32_t *order = lumos_reallocate(NULL, count, sizeof *order);
+  for (size_t i = 0; i < count; i++) {
+    order[i] = (uint32_t)i;
+  }
+  bool good = true;
+  if (count > 1) {
+    qsort_r(order, count, sizeof *order, compare_lane_names, job);
+    for (size_t i = 1; i < count && good; i++) {
+      const struct lumos_lane *lane = &job->lanes.items[order[i]];
+      if (compare_lane_names(&order[i - 1], &order[i], job) == 0) {
+        good = lumos_fail(error, "rank %d: lane %s is given twice", job->ranks.items[lane->rank].rank,
+                          lumos_string(job->strings, lane->lane));
+      }
+    }
+  }
+  free(order);
+  return good;
+}
+
+static bool refuse_repeated_seqs(const struct lumos_job *job, struct lumos_error *error) {
+  for (size_t i = 1; i < job->tasks.count; i++) {
+    const struct lumos_task *task = &job->tasks.items[i];
+    if (task->lane == task[-1].lane && task->seq == task[-1].seq) {
+      const struct lumos_lane *lane = &job->lanes.items[task->lane];
+      int32_t rank = job->ranks.items[lane->rank].rank;
+      return lumos_fail(error, "tasks %d:%u and %d:%u are both number %u on lane %s", rank, task[-1].id, rank, task->id,
+                        task->seq, lumos_string(job->strings, lane->lane));
+    }
+  }
+  return true;
+}
+
+static bool refuse_repeated_ids(const struct lumos_job *job, struct lumos_error *error) {
+  struct lumos_id_map *maps = NULL;
+  uint32_t rank = 0;
+  uint32_t id = 0;
+  bool good = lumos_map_tasks(job, &maps, &rank, &id);
+  lumos_id_maps_free(maps, job->ranks.count);
+  if (!good) {
+    return lumos_fail(error, "task %d:%u is given twice", job->ranks.items[rank].rank, id);
+  }
+  for (size_t i = 1; i < job->spans.count; i++) {
+    const struct lumos_span *span = &job->spans.items[i];
+    if (span->rank == span[-1].rank && span->id == span[-1].id) {
+      return lumos_fail(error, "span %d:%u is given twice", job->ranks.items[span->rank].rank, span->id);
+    }
+  }
+  return true;
+}
+
+bool lumos_job_arrange(struct lumos_job *job, struct lumos_error *error) {
+  arrange_ranks(job);
+  if (!refuse_repeated_ranks(job, error) || !refuse_repeated_lanes(job, error)) {
+    return false;
+  }
+  arrange_groups(job);
+  arrange_lanes(job);
+  arrange_spans(job);
+  arrange_tasks(job);
+  arrange_collectives(job);
+  set_ranges(job);
+  return refuse_repeated_seqs(job, error) && refuse_repeated_ids(job, error);
+}

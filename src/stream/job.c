@@ -1,0 +1,217 @@
+/* A job's life, what its records look like when nothing is known, and the small questions that every stage asks. */
+#include <lumos/job.h>
+
+#include "stream/schema.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define NO_SCOPE                                                                                       \
+  {                                                                                                    \
+    .rank = LUMOS_ABSENT_INT, .step = LUMOS_ABSENT_INT, .layer = LUMOS_ABSENT_INT, .lane = LUMOS_NONE, \
+    .task = LUMOS_NONE                                                                                 \
+  }
+#define NO_DECIMAL \
+  { .units = LUMOS_ABSENT }
+
+const struct lumos_scope lumos_everywhere = NO_SCOPE;
+
+const struct lumos_rank lumos_rank_empty = {
+    .world = LUMOS_ABSENT_INT,
+    .represents = LUMOS_ABSENT_INT,
+    .from = LUMOS_ABSENT_INT,
+    .parallel = {LUMOS_ABSENT_INT, LUMOS_ABSENT_INT, LUMOS_ABSENT_INT, LUMOS_ABSENT_INT, LUMOS_ABSENT_INT},
+    .device_sms = LUMOS_ABSENT,
+    .device_memory = LUMOS_ABSENT,
+    .coverage = {.collectives = LUMOS_ABSENT, .joined = LUMOS_ABSENT},
+    .runtime_offset = LUMOS_ABSENT,
+    .runtime_doubt = LUMOS_ABSENT,
+    .clock = {.error = LUMOS_ABSENT},
+};
+const struct lumos_group lumos_group_empty = {.rank = LUMOS_NONE};
+const struct lumos_lane lumos_lane_empty = {.rank = LUMOS_NONE};
+const struct lumos_span lumos_span_empty = {
+    .sequence = LUMOS_ABSENT,
+    .rank = LUMOS_NONE,
+    .lane = LUMOS_NONE,
+    .parent = LUMOS_NONE,
+    .forward = LUMOS_NONE,
+};
+const struct lumos_task lumos_task_empty = {
+    .start = LUMOS_ABSENT,
+    .lane = LUMOS_NONE,
+    .span = LUMOS_NONE,
+    .call = LUMOS_NONE,
+    .step = LUMOS_ABSENT_INT,
+    .occupancy = LUMOS_ABSENT_INT,
+    .micro_batch = LUMOS_ABSENT_INT,
+    .layer = LUMOS_ABSENT_INT,
+    .detail = LUMOS_NONE,
+};
+const struct lumos_timing lumos_timing_empty = {
+    .gap = LUMOS_ABSENT,
+    .launch_lag = LUMOS_ABSENT,
+    .residual = LUMOS_ABSENT,
+    .end_residual = LUMOS_ABSENT,
+};
+const struct lumos_run lumos_run_empty = {LUMOS_ABSENT, LUMOS_ABSENT};
+const struct lumos_detail lumos_detail_empty = {
+    .bytes = LUMOS_ABSENT,
+    .flops = LUMOS_ABSENT,
+    .was = LUMOS_ABSENT,
+    .dur_error = NO_DECIMAL,
+    .first_segment = LUMOS_NONE,
+    .from_rank = LUMOS_ABSENT_INT,
+    .from_id = LUMOS_NONE,
+    .event_lane = LUMOS_NONE,
+    .wait = {.lane = LUMOS_NONE, .record = LUMOS_NONE, .residual = LUMOS_ABSENT},
+    .comm = {.seq = LUMOS_ABSENT, .bytes = LUMOS_ABSENT},
+};
+const struct lumos_dep lumos_dep_empty = {
+    .src = LUMOS_NONE, .at = LUMOS_ABSENT, .dst = LUMOS_NONE, .covers = LUMOS_ABSENT};
+const struct lumos_collective lumos_collective_empty = {
+    .root = LUMOS_ABSENT_INT,
+    .bytes = LUMOS_ABSENT,
+    .transfer = LUMOS_ABSENT,
+    .transfer_error = LUMOS_ABSENT,
+    .was = LUMOS_ABSENT,
+};
+const struct lumos_metric lumos_metric_empty = {.low = NO_DECIMAL, .high = NO_DECIMAL, .scope = NO_SCOPE};
+const struct lumos_note lumos_note_empty = {.count = LUMOS_ABSENT, .scope = NO_SCOPE};
+
+struct lumos_job *lumos_job_new(void) {
+  struct lumos_job *job = lumos_allocate_zeroed(1, sizeof *job);
+  job->strings = lumos_strings_new();
+  job->stage = LUMOS_STAGE_PARSE;
+  return job;
+}
+
+void lumos_job_free(struct lumos_job *job) {
+  if (job == NULL) {
+    return;
+  }
+  lumos_strings_free(job->strings);
+  lumos_vector_free(&job->history);
+  lumos_vector_free(&job->inputs);
+  lumos_vector_free(&job->ranks);
+  lumos_vector_free(&job->groups);
+  lumos_vector_free(&job->group_ranks);
+  lumos_vector_free(&job->lanes);
+  lumos_vector_free(&job->spans);
+  lumos_vector_free(&job->tasks);
+  lumos_vector_free(&job->timings);
+  lumos_vector_free(&job->runs);
+  lumos_vector_free(&job->details);
+  lumos_vector_free(&job->peers);
+  lumos_vector_free(&job->deps);
+  lumos_vector_free(&job->collectives);
+  lumos_vector_free(&job->members);
+  lumos_vector_free(&job->metrics);
+  lumos_vector_free(&job->notes);
+  lumos_vector_free(&job->foreign);
+  free(job);
+}
+
+struct lumos_detail *lumos_task_detail(struct lumos_job *job, struct lumos_task *task) {
+  if (task->detail == LUMOS_NONE) {
+    task->detail = (uint32_t)job->details.count;
+    lumos_vector_push(&job->details, lumos_detail_empty);
+  }
+  return &job->details.items[task->detail];
+}
+
+const struct lumos_detail *lumos_detail_of(const struct lumos_job *job, const struct lumos_task *task) {
+  return task->detail == LUMOS_NONE ? &lumos_detail_empty : &job->details.items[task->detail];
+}
+
+uint32_t lumos_job_rank(const struct lumos_job *job, int32_t rank) {
+  size_t low = 0;
+  size_t high = job->ranks.count;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    if (job->ranks.items[middle].rank < rank) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low < job->ranks.count && job->ranks.items[low].rank == rank ? (uint32_t)low : LUMOS_NONE;
+}
+
+static bool same_scope(const struct lumos_scope *a, const struct lumos_scope *b) {
+  return a->rank == b->rank && a->step == b->step && a->layer == b->layer && a->lane == b->lane && a->task == b->task &&
+         a->kind == b->kind && a->group == b->group;
+}
+
+void lumos_job_note(struct lumos_job *job, const char *code, enum lumos_level level, int64_t count,
+                    const struct lumos_scope *scope, const char *text, const char *cure) {
+  struct lumos_note note = lumos_note_empty;
+  note.code = lumos_intern_text(job->strings, code);
+  note.level = (uint8_t)level;
+  note.text = lumos_intern_text(job->strings, text);
+  note.cure = cure == NULL ? LUMOS_NO_STRING : lumos_intern_text(job->strings, cure);
+  note.count = count;
+  note.scope = scope == NULL ? lumos_everywhere : *scope;
+  for (size_t i = 0; i < job->notes.count; i++) {
+    struct lumos_note *old = &job->notes.items[i];
+    if (old->code == note.code && old->text == note.text && same_scope(&old->scope, &note.scope)) {
+      if (count != LUMOS_ABSENT) {
+        old->count = old->count == LUMOS_ABSENT ? count : old->count + count;
+      }
+      return;
+    }
+  }
+  lumos_vector_push(&job->notes, note);
+}
+
+static const char *base_name(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash == NULL ? path : slash + 1;
+}
+
+static int compare_base_names(const void *a, const void *b) {
+  return strcmp(base_name(*(const char *const *)a), base_name(*(const char *const *)b));
+}
+
+void lumos_job_history(struct lumos_job *job, const char *tool, const char *args, const char *const *inputs,
+                       size_t input_count) {
+  struct lumos_history entry = {
+      .tool = lumos_intern_text(job->strings, tool),
+      .version = lumos_intern_text(job->strings, LUMOS_VERSION),
+      .args = lumos_intern_text(job->strings, args),
+      .input_first = (uint32_t)job->inputs.count,
+  };
+  const char **sorted = lumos_reallocate(NULL, input_count, sizeof *sorted);
+  if (input_count > 0) {
+    memcpy(sorted, inputs, input_count * sizeof *sorted);
+    qsort(sorted, input_count, sizeof *sorted, compare_base_names);
+  }
+  for (size_t i = 0; i < input_count; i++) {
+    lumos_string_id input = lumos_intern_text(job->strings, base_name(sorted[i]));
+    if (entry.input_count == 0 || job->inputs.items[job->inputs.count - 1] != input) {
+      lumos_vector_push(&job->inputs, input);
+      entry.input_count++;
+    }
+  }
+  free(sorted);
+  lumos_vector_push(&job->history, entry);
+}
+
+/* The stage whose tool made a history entry; 0: no tool of ours. */
+static int stage_of_tool(const struct lumos_job *job, const struct lumos_history *entry) {
+  static const char prefix[] = "lumos-";
+  const char *tool = lumos_string(job->strings, entry->tool);
+  if (strncmp(tool, prefix, sizeof prefix - 1) != 0) {
+    return 0;
+  }
+  int stage = lumos_names_find(&lumos_stage_names, tool + sizeof prefix - 1, strlen(tool) - (sizeof prefix - 1));
+  return stage < 0 ? 0 : stage;
+}
+
+bool lumos_job_edited(const struct lumos_job *job) {
+  for (size_t i = 0; i < job->history.count; i++) {
+    if (stage_of_tool(job, &job->history.items[i]) == LUMOS_STAGE_TRANSFORM) {
+      return true;
+    }
+  }
+  return false;
+}

@@ -1,0 +1,21 @@
+/* The names of enumerations as the stream writes them, one table each, and the way back from a name to its value. */
+#ifndef LUMOS_STREAM_NAMES_H
+#define LUMOS_STREAM_NAMES_H
+
+#include <stddef.h>
+
+struct lumos_names {
+  const char *const *names; /* names[value]; names[0] is NULL where 0 means absent */
+  size_t count;
+};
+
+extern const struct lumos_names lumos_stage_names, lumos_lane_kind_names, lumos_span_kind_names, lumos_task_kind_names,
+    lumos_end_names, lumos_event_op_names, lumos_wait_on_names, lumos_phase_names, lumos_part_names,
+    lumos_dur_source_names, lumos_role_names, lumos_dep_kind_names, lumos_evidence_names, lumos_mode_names,
+    lumos_rule_names, lumos_matched_names, lumos_level_names, lumos_source_names;
+extern const struct lumos_names lumos_clock_evidence_names; /* of lumos_clock.from_collectives */
+
+/* The value of a name, or -1. For task kinds "other" gives LUMOS_OTHER_DEVICE: the lane tells which. */
+int lumos_names_find(const struct lumos_names *names, const char *bytes, size_t length);
+
+#endif

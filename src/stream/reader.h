@@ -1,0 +1,117 @@
+/* What the reader's files share: values.c reads values, record.c takes one line apart, read.c files its record in the job, resolve.c turns ids into indices.
+ *
+ * References may point forward, so while lines are read a slot holds what was written, and resolve.c replaces it by an index:
+ *   task and span references of the record's own rank   N
+ *   task references to any rank (FIELD_ANY_TASK, members)  an index in `far`
+ *   lanes                                                an index in job->lanes, where a lane that was only mentioned has a place as well
+ *   rank of groups, lanes and spans                      the rank's number
+ */
+#ifndef LUMOS_STREAM_READER_H
+#define LUMOS_STREAM_READER_H
+
+#include "base/json.h"
+#include "base/text.h"
+#include "stream/lines.h"
+#include "stream/schema.h"
+#include <lumos/stream.h>
+
+enum { NO_RANK = -1, LANE_REFERENCES = 4 };
+
+struct lumos_far { /* a reference to a task of any rank */
+  int32_t rank;
+  uint32_t id;
+};
+
+struct lumos_type_count {
+  lumos_string_id type;
+  int64_t count;
+};
+
+struct lumos_reader {
+  struct lumos_job *job;
+  const char *name; /* of the input */
+  bool edited;      /* --edited */
+  struct lumos_error *error;
+  struct lumos_lines lines;
+
+  /* The line at hand. */
+  const struct lumos_record_type *type;
+  const char *within; /* the key of the inner object at hand, or NULL */
+  struct lumos_record record;
+  int32_t rank;           /* "rank" of the record; NO_RANK until it is seen */
+  int32_t reference_rank; /* RANK of its id and references to its own rank */
+  struct {
+    uint32_t *slot;
+    lumos_string_id lane;
+  } lanes[LANE_REFERENCES];
+  size_t lane_count;
+  LUMOS_VECTOR(struct lumos_slice) unknown_keys;
+  struct lumos_text unknown, unknown_inner;
+  LUMOS_VECTOR(char) decoded;
+
+  /* Where records are put together. A detail is filed only when the line has such a field. */
+  struct lumos_task task;
+  struct lumos_timing timing;
+  struct lumos_run run;
+  struct lumos_detail detail;
+  union {
+    struct lumos_rank rank;
+    struct lumos_group group;
+    struct lumos_lane lane;
+    struct lumos_span span;
+    struct lumos_dep dep;
+    struct lumos_collective collective;
+    struct lumos_metric metric;
+    struct lumos_note note;
+  } other;
+  unsigned parts_seen;      /* bits of parts that the line has fields of */
+  unsigned task_parts_used; /* the same of the last task */
+  uint64_t required[RECORD_KINDS];
+
+  /* The stream so far. */
+  bool header_seen, end_seen;
+  uint8_t latest_stage;    /* the latest stage that wrote something in the stream, */
+  uint64_t latest_line;    /* the first line that shows it, */
+  const char *latest_what; /* and by which field or type */
+  int latest_length;
+  uint64_t counts[RECORD_KINDS];
+  LUMOS_VECTOR(struct lumos_type_count) stated; /* by the end record */
+  LUMOS_VECTOR(struct lumos_far) far;
+  LUMOS_VECTOR(uint8_t) lane_given; /* for every lane of the job: is there a record, or was it only mentioned? */
+  uint32_t *lane_slots;             /* open addressing by rank and name: index + 1 */
+  size_t lane_mask;
+  uint32_t last_lane; /* of the last task */
+
+  /* What --edited made of it. */
+  int64_t recounted;  /* types whose count in the end record is not what was there */
+  int64_t dropped;    /* records */
+  int64_t references; /* that pointed nowhere */
+};
+
+/* Fail with the input's name and the line's number before the text; returns false. */
+bool lumos_reader_fail(struct lumos_reader *reader, const char *format, ...) LUMOS_FORMAT(2, 3);
+
+bool lumos_reader_fail_syntax(struct lumos_reader *reader);
+
+/* What to do about a stream whose parts disagree. */
+#define LUMOS_EDITED_CURE \
+  "make the stream again, or give --edited to use what is left of a stream that was changed on purpose"
+
+/* A string without its escapes; valid until the next call. */
+struct lumos_slice lumos_reader_decode(struct lumos_reader *reader, const struct lumos_slice *escaped);
+
+/* Read the value of a field (of no object) at the cursor into its slot. False with an error. */
+bool lumos_value_read(struct lumos_reader *reader, const struct lumos_field *field, void *slot,
+                      const char **cursor) LUMOS_MUST_CHECK;
+
+/* Take the record in `line` apart into the reader's structs. False with an error. *foreign: its type, when we do not know it. */
+bool lumos_record_read(struct lumos_reader *reader, const char *line, size_t length,
+                       lumos_string_id *foreign) LUMOS_MUST_CHECK;
+
+/* The place of a lane in job->lanes, made when it is new. */
+uint32_t lumos_reader_lane(struct lumos_reader *reader, int32_t rank, lumos_string_id name);
+
+/* Turn what slots hold into indices; with --edited drop what points nowhere, else refuse it. False with an error. */
+bool lumos_reader_resolve(struct lumos_reader *reader) LUMOS_MUST_CHECK;
+
+#endif

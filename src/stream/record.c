@@ -1,0 +1,324 @@
+/* One line taken apart by the schema. A field is looked for behind the one found last, so a line in the writer's order costs little
+ * more than one comparison a field. Known fields go to their slots, unknown ones are kept as text.
+ */
+#include "stream/reader.h"
+
+#include "base/utf8.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* More unknown fields in one record are refused: their names are compared each with each. */
+enum { MOST_UNKNOWN = 256 };
+
+bool lumos_reader_fail(struct lumos_reader *reader, const char *format, ...) {
+  char text[LUMOS_ERROR_TEXT];
+  va_list arguments;
+  va_start(arguments, format);
+  (void)vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  return lumos_fail(reader->error, "%s: line %llu: %s", reader->name, (unsigned long long)reader->lines.number, text);
+}
+
+bool lumos_reader_fail_syntax(struct lumos_reader *reader) {
+  return lumos_reader_fail(reader, "this is no JSON object; the stream was damaged on its way, make it again");
+}
+
+/* Skip one value that is kept as it is, so it must be valid JSON through and through. */
+static bool skip_valid(const char **cursor, int depth) {
+  struct lumos_json_members members;
+  struct lumos_slice key;
+  char opening = **cursor;
+  if (opening != '{' && opening != '[') {
+    return strchr("NI", opening) == NULL && strncmp(*cursor, "-I", 2) != 0 && lumos_json_skip(cursor, NULL);
+  }
+  if (depth == LUMOS_JSON_DEPTH || !lumos_json_open(cursor, opening, &members)) {
+    return false;
+  }
+  for (;;) {
+    int more = opening == '{' ? lumos_json_key(cursor, &members, &key) : lumos_json_item(cursor, &members);
+    if (more != 1) {
+      return more == 0;
+    }
+    if (!skip_valid(cursor, depth + 1)) {
+      return false;
+    }
+  }
+}
+
+static bool valid_utf8(const char *bytes, size_t length) {
+  size_t step = 1;
+  uint32_t point = 0;
+  for (size_t i = 0; i < length && step > 0; i += step) {
+    step = (unsigned char)bytes[i] < 0x80 ? 1 : lumos_utf8_character(bytes + i, length - i, &point);
+  }
+  return step > 0;
+}
+
+/* Keep a member that the schema does not know. `first`: where the keys of this object begin in unknown_keys. */
+static bool keep_unknown(struct lumos_reader *reader, const struct lumos_slice *key, size_t first,
+                         const char **cursor) {
+  for (size_t i = first; i < reader->unknown_keys.count; i++) {
+    const struct lumos_slice *other = &reader->unknown_keys.items[i];
+    if (other->length == key->length && memcmp(other->bytes, key->bytes, key->length) == 0) {
+      return lumos_reader_fail(reader, "%.*s is given twice", (int)key->length, key->bytes);
+    }
+  }
+  if (reader->unknown_keys.count - first >= MOST_UNKNOWN) {
+    return lumos_reader_fail(reader, "more than %d fields that this version does not know", MOST_UNKNOWN);
+  }
+  lumos_vector_push(&reader->unknown_keys, *key);
+  const char *value = *cursor;
+  if (!skip_valid(cursor, 0)) {
+    return lumos_reader_fail_syntax(reader);
+  }
+  if (!valid_utf8(key->bytes, (size_t)(*cursor - key->bytes))) {
+    return lumos_reader_fail(reader, "%.*s is not valid UTF-8", (int)key->length, key->bytes);
+  }
+  struct lumos_text *text = reader->within == NULL ? &reader->unknown : &reader->unknown_inner;
+  if (text->length > 0) {
+    lumos_text_char(text, ',');
+  }
+  lumos_text_add(text, key->bytes - 1, key->length + 2);
+  lumos_text_char(text, ':');
+  lumos_text_add(text, value, (size_t)(*cursor - value));
+  return true;
+}
+
+static inline bool is_key(const struct lumos_field *field, const struct lumos_slice *key) {
+  return field->length == key->length && memcmp(field->key + 2, key->bytes, key->length) == 0;
+}
+
+/* The row of a key, or NULL; *next: where to look first. */
+static inline const struct lumos_field *find_field(struct lumos_reader *reader, const struct lumos_field *fields,
+                                                   size_t count, size_t *next, const struct lumos_slice *key) {
+  struct lumos_slice plain = {NULL, 0, false};
+  if (key->escaped) {
+    plain = lumos_reader_decode(reader, key);
+    key = &plain;
+  }
+  for (size_t i = *next; i < count; i++) {
+    if (is_key(&fields[i], key)) {
+      *next = i + 1;
+      return &fields[i];
+    }
+  }
+  for (size_t i = 0; i < *next; i++) {
+    if (is_key(&fields[i], key)) {
+      *next = i + 1;
+      return &fields[i];
+    }
+  }
+  return NULL;
+}
+
+static bool read_members(struct lumos_reader *reader, const struct lumos_field *fields, size_t count, uint64_t *seen,
+                         const char **cursor);
+
+/* Does `seen` hold every required row? */
+static bool all_there(struct lumos_reader *reader, const struct lumos_field *fields, size_t count, uint64_t seen) {
+  for (size_t i = 0; i < count; i++) {
+    if (fields[i].required && (seen >> i & 1U) == 0) {
+      const char *within = reader->within == NULL ? reader->type->name : reader->within;
+      return lumos_reader_fail(reader, "%s has no %.*s", within, (int)fields[i].length, fields[i].key + 2);
+    }
+  }
+  return true;
+}
+
+static bool read_object(struct lumos_reader *reader, const struct lumos_field *object, const char **cursor) {
+  char name[32];
+  uint64_t seen = 0;
+  (void)snprintf(name, sizeof name, "%.*s", (int)object->length, object->key + 2);
+  reader->within = name;
+  reader->unknown_inner.length = 0;
+  bool good = read_members(reader, object->members, object->member_count, &seen, cursor) &&
+              all_there(reader, object->members, object->member_count, seen);
+  reader->within = NULL;
+  if (good && object->flag != 0) {
+    *((bool *)reader->record.parts[object->part] + object->flag) = true;
+  }
+  if (good && reader->unknown_inner.length > 0) {
+    lumos_text_put(&reader->unknown, reader->unknown.length > 0 ? ",\"" : "\"");
+    lumos_text_put(&reader->unknown, name);
+    lumos_text_put(&reader->unknown, "\":{");
+    lumos_text_add(&reader->unknown, reader->unknown_inner.bytes, reader->unknown_inner.length);
+    lumos_text_char(&reader->unknown, '}');
+  }
+  return good;
+}
+
+/* Remember the latest stage that has written something, and where that shows. */
+static inline void note_stage(struct lumos_reader *reader, uint8_t stage, const char *what, size_t length) {
+  if (stage > reader->latest_stage) {
+    reader->latest_stage = stage;
+    reader->latest_line = reader->lines.number;
+    reader->latest_what = what;
+    reader->latest_length = (int)length;
+  }
+}
+
+static bool read_field(struct lumos_reader *reader, const struct lumos_field *field, const char **cursor) {
+  reader->parts_seen |= 1U << field->part;
+  note_stage(reader, field->by, field->key + 2, field->length);
+  switch (field->kind) {
+    case FIELD_TYPE:
+      return lumos_json_skip(cursor, NULL);
+    case FIELD_OBJECT:
+      return read_object(reader, field, cursor);
+    default:
+      return lumos_value_read(reader, field, lumos_slot(&reader->record, field), cursor);
+  }
+}
+
+static bool read_members(struct lumos_reader *reader, const struct lumos_field *fields, size_t count, uint64_t *seen,
+                         const char **cursor) {
+  struct lumos_json_members members;
+  struct lumos_slice key;
+  size_t next = 0;
+  size_t first_unknown = reader->unknown_keys.count;
+  if (!lumos_json_open(cursor, '{', &members)) {
+    return lumos_reader_fail_syntax(reader);
+  }
+  for (;;) {
+    int more = lumos_json_key(cursor, &members, &key);
+    if (more != 1) {
+      reader->unknown_keys.count = first_unknown;
+      return more == 0 || lumos_reader_fail_syntax(reader);
+    }
+    const struct lumos_field *field = find_field(reader, fields, count, &next, &key);
+    if (field == NULL) {
+      if (!keep_unknown(reader, &key, first_unknown, cursor)) {
+        return false;
+      }
+      continue;
+    }
+    uint64_t bit = UINT64_C(1) << (unsigned)(field - fields);
+    if ((*seen & bit) != 0) {
+      return lumos_reader_fail(reader, "%.*s is given twice", (int)key.length, key.bytes);
+    }
+    *seen |= bit;
+    if (!read_field(reader, field, cursor)) {
+      return false;
+    }
+  }
+}
+
+/* The value of "type", wherever it stands. */
+static bool find_type(struct lumos_reader *reader, const char *line, struct lumos_slice *type) {
+  struct lumos_json_members members;
+  struct lumos_slice key;
+  const char *cursor = lumos_json_blank(line);
+  if (!lumos_json_open(&cursor, '{', &members)) {
+    return lumos_reader_fail_syntax(reader);
+  }
+  for (;;) {
+    int more = lumos_json_key(&cursor, &members, &key);
+    if (more == 0) {
+      return lumos_reader_fail(reader, "the record has no type; this is no stream of Lumos, or it was damaged");
+    }
+    if (more == 1 && lumos_json_is(&key, "type")) {
+      return lumos_json_string(&cursor, type) || lumos_reader_fail(reader, "type: expected a string");
+    }
+    if (more != 1 || !lumos_json_skip(&cursor, NULL)) {
+      return lumos_reader_fail_syntax(reader);
+    }
+  }
+}
+
+static inline bool is_type(const struct lumos_record_type *type, const struct lumos_slice *name) {
+  return strncmp(type->name, name->bytes, name->length) == 0 && type->name[name->length] == '\0';
+}
+
+static const struct lumos_record_type *type_of(const struct lumos_reader *reader, const struct lumos_slice *name) {
+  if (reader->type != NULL && is_type(reader->type, name)) {
+    return reader->type;
+  }
+  for (int kind = 0; kind < RECORD_KINDS; kind++) {
+    if (is_type(&lumos_schema[kind], name)) {
+      return &lumos_schema[kind];
+    }
+  }
+  return NULL;
+}
+
+/* Set the structs of a kind of record to empty; of tasks only those that the last one has touched. */
+static void begin_record(struct lumos_reader *reader) {
+  const struct lumos_record_type *type = reader->type;
+  void *const tasks[LUMOS_PARTS] = {&reader->task, &reader->timing, &reader->run, &reader->detail};
+  bool is_task = type == &lumos_schema[RECORD_TASK];
+  for (int part = 0; part < LUMOS_PARTS; part++) {
+    reader->record.parts[part] = is_task ? tasks[part] : part == PART_MAIN ? (void *)&reader->other : NULL;
+    if (type->empty[part] != NULL && (!is_task || (reader->task_parts_used >> (unsigned)part & 1U) != 0)) {
+      memcpy(reader->record.parts[part], type->empty[part], type->sizes[part]);
+    }
+  }
+  if (type == &lumos_schema[RECORD_HEADER]) {
+    reader->record.parts[PART_MAIN] = reader->job;
+  }
+  reader->rank = NO_RANK;
+  reader->reference_rank = NO_RANK;
+  reader->lane_count = 0;
+  reader->unknown.length = 0;
+  reader->parts_seen = 0;
+}
+
+static bool read_foreign(struct lumos_reader *reader, const char *line, size_t length, const struct lumos_slice *type,
+                         lumos_string_id *foreign) {
+  const char *cursor = lumos_json_blank(line);
+  if (!skip_valid(&cursor, 0) || lumos_json_blank(cursor) != line + length) {
+    return lumos_reader_fail_syntax(reader);
+  }
+  if (!valid_utf8(line, length)) {
+    return lumos_reader_fail(reader, "this is not valid UTF-8; the stream was damaged on its way, make it again");
+  }
+  *foreign = lumos_intern(reader->job->strings, type->bytes, type->length);
+  return true;
+}
+
+/* What holds for every record once its fields are read. */
+static bool finish_record(struct lumos_reader *reader, uint64_t seen) {
+  const struct lumos_record_type *type = reader->type;
+  note_stage(reader, type->by, type->name, strlen(type->name));
+  if (reader->rank != NO_RANK && reader->reference_rank != NO_RANK && reader->rank != reader->reference_rank) {
+    return lumos_reader_fail(reader, "the record is of rank %d, but its ids are of rank %d", reader->rank,
+                             reader->reference_rank);
+  }
+  if (reader->unknown.length > 0) {
+    const struct lumos_field *last = &type->fields[type->count - 1];
+    if (last->kind != FIELD_UNKNOWN) {
+      return lumos_reader_fail(reader, "an %s record has no other fields than type and counts", type->name);
+    }
+    *(lumos_string_id *)lumos_slot(&reader->record, last) =
+        lumos_intern(reader->job->strings, reader->unknown.bytes, reader->unknown.length);
+    reader->parts_seen |= 1U << last->part;
+  }
+  if (type == &lumos_schema[RECORD_TASK]) {
+    reader->task_parts_used = reader->parts_seen;
+  }
+  return (seen & reader->required[type - lumos_schema]) == reader->required[type - lumos_schema] ||
+         all_there(reader, type->fields, type->count, seen);
+}
+
+bool lumos_record_read(struct lumos_reader *reader, const char *line, size_t length, lumos_string_id *foreign) {
+  struct lumos_slice name;
+  uint64_t seen = 0;
+  *foreign = LUMOS_NO_STRING;
+  if (!find_type(reader, line, &name)) {
+    return false;
+  }
+  const struct lumos_record_type *type = type_of(reader, &name);
+  if (type == NULL) {
+    return read_foreign(reader, line, length, &name, foreign);
+  }
+  reader->type = type;
+  begin_record(reader);
+  const char *cursor = lumos_json_blank(line);
+  if (!read_members(reader, type->fields, type->count, &seen, &cursor)) {
+    return false;
+  }
+  if (lumos_json_blank(cursor) != line + length) {
+    return lumos_reader_fail(reader, "something stands behind the record; every record is a line of its own");
+  }
+  return finish_record(reader, seen);
+}

@@ -1,0 +1,404 @@
+/* The tables. Field by field this is the schema of include/lumos/stream.h; a new field is a row. */
+#include "stream/schema.h"
+
+#define ARRAY_SIZE(array) (sizeof(array) / sizeof *(array))
+
+#define KEY(name) .key = ",\"" name "\":", .length = sizeof(name) - 1
+#define AT(type, member) .offset = offsetof(type, member)
+
+/* name, kind of field, where it lies, and what else is true of it. */
+#define TYPE \
+  { KEY("type"), .kind = FIELD_TYPE, .required = true }
+#define JOB(name, field, member, ...) \
+  { KEY(name), .kind = field, AT(struct lumos_job, member), __VA_ARGS__ }
+#define RANK(name, field, member, ...) \
+  { KEY(name), .kind = field, AT(struct lumos_rank, member), __VA_ARGS__ }
+#define GROUP(name, field, member, ...) \
+  { KEY(name), .kind = field, AT(struct lumos_group, member), __VA_ARGS__ }
+#define LANE(name, field, member, ...) \
+  { KEY(name), .kind = field, AT(struct lumos_lane, member), __VA_ARGS__ }
+#define SPAN(name, field, member, ...) \
+  { KEY(name), .kind = field, AT(struct lumos_span, member), __VA_ARGS__ }
+#define TASK(name, field, member, ...) \
+  { KEY(name), .kind = field, AT(struct lumos_task, member), __VA_ARGS__ }
+#define TIMING(name, field, member, ...)                                                                     \
+  {                                                                                                          \
+    KEY(name), .kind = field, .part = PART_TIMING, .by = LUMOS_STAGE_GRAPH, AT(struct lumos_timing, member), \
+               __VA_ARGS__                                                                                   \
+  }
+#define RUN(name, field, member, ...) \
+  { KEY(name), .kind = field, .part = PART_RUN, .by = LUMOS_STAGE_SIM, AT(struct lumos_run, member), __VA_ARGS__ }
+#define DETAIL(name, field, member, ...) \
+  { KEY(name), .kind = field, .part = PART_DETAIL, AT(struct lumos_detail, member), __VA_ARGS__ }
+#define DEP(name, field, member, ...) \
+  { KEY(name), .kind = field, AT(struct lumos_dep, member), __VA_ARGS__ }
+#define COLLECTIVE(name, field, member, ...) \
+  { KEY(name), .kind = field, AT(struct lumos_collective, member), __VA_ARGS__ }
+#define METRIC(name, field, member, ...) \
+  { KEY(name), .kind = field, AT(struct lumos_metric, member), __VA_ARGS__ }
+#define NOTE(name, field, member, ...) \
+  { KEY(name), .kind = field, AT(struct lumos_note, member), __VA_ARGS__ }
+#define BARE(name, field, ...) \
+  { KEY(name), .kind = field, __VA_ARGS__ }
+#define OBJECT(name, table, ...) \
+  { KEY(name), .kind = FIELD_OBJECT, .members = (table), .member_count = ARRAY_SIZE(table), __VA_ARGS__ }
+#define UNKNOWN(type, ...) \
+  { .length = UINT8_MAX, .kind = FIELD_UNKNOWN, AT(type, unknown), __VA_ARGS__ }
+
+#define REQUIRED .required = true
+#define ZERO .least = LEAST_ZERO
+#define ONE .least = LEAST_ONE
+#define BY(stage) .by = LUMOS_STAGE_##stage
+#define NAMED(table) .names = &lumos_##table##_names
+
+static const struct lumos_field header_fields[] = {
+    TYPE,
+    BARE("format", FIELD_FORMAT, REQUIRED),
+    JOB("stage", FIELD_STAGE, stage, REQUIRED, NAMED(stage)),
+    JOB("epoch", FIELD_EPOCH, epoch, REQUIRED),
+    BARE("history", FIELD_HISTORY, REQUIRED),
+    UNKNOWN(struct lumos_job),
+};
+
+static const struct lumos_field parallel_fields[] = {
+    RANK("tp", FIELD_SMALL, parallel.tp, ZERO), RANK("pp", FIELD_SMALL, parallel.pp, ZERO),
+    RANK("dp", FIELD_SMALL, parallel.dp, ZERO), RANK("cp", FIELD_SMALL, parallel.cp, ZERO),
+    RANK("ep", FIELD_SMALL, parallel.ep, ZERO),
+};
+static const struct lumos_field device_fields[] = {
+    RANK("name", FIELD_STRING, device_name),
+    RANK("sms", FIELD_INTEGER, device_sms, ZERO),
+    RANK("memory", FIELD_INTEGER, device_memory, ZERO),
+};
+static const struct lumos_field version_fields[] = {
+    RANK("cuda", FIELD_STRING, cuda),
+    RANK("nccl", FIELD_STRING, nccl),
+    RANK("torch", FIELD_STRING, torch),
+};
+static const struct lumos_field coverage_fields[] = {
+    RANK("events", FIELD_INTEGER, coverage.events, REQUIRED, ZERO),
+    RANK("device_tasks", FIELD_INTEGER, coverage.device_tasks, REQUIRED, ZERO),
+    RANK("launched", FIELD_INTEGER, coverage.launched, REQUIRED, ZERO),
+    RANK("opped", FIELD_INTEGER, coverage.opped, REQUIRED, ZERO),
+    RANK("before_recording", FIELD_INTEGER, coverage.before_recording, REQUIRED, ZERO),
+    RANK("crossing", FIELD_INTEGER, coverage.crossing, REQUIRED, ZERO),
+    RANK("skipped", FIELD_INTEGER, coverage.skipped, REQUIRED, ZERO),
+    RANK("repaired", FIELD_INTEGER, coverage.repaired, REQUIRED, ZERO),
+    RANK("collectives", FIELD_INTEGER, coverage.collectives, ZERO, BY(GRAPH)),
+    RANK("joined", FIELD_INTEGER, coverage.joined, ZERO, BY(GRAPH)),
+};
+static const struct lumos_field clock_fields[] = {
+    RANK("device_offset", FIELD_INTEGER, clock.device_offset, REQUIRED),
+    RANK("offset", FIELD_INTEGER, clock.offset, REQUIRED),
+    RANK("drift_ppb", FIELD_INTEGER, clock.drift_ppb, REQUIRED),
+    RANK("error", FIELD_INTEGER, clock.error, ZERO),
+    RANK("evidence", FIELD_NAME, clock.from_collectives, REQUIRED, NAMED(clock_evidence)),
+};
+static const struct lumos_field rank_fields[] = {
+    TYPE,
+    RANK("rank", FIELD_SMALL, rank, REQUIRED, ZERO),
+    RANK("world", FIELD_SMALL, world, ONE),
+    RANK("represents", FIELD_SMALL, represents, ONE, BY(TRANSFORM)),
+    RANK("from", FIELD_SMALL, from, ZERO, BY(TRANSFORM)),
+    OBJECT("parallel", parallel_fields, BY(GRAPH), .flag = offsetof(struct lumos_rank, has_parallel)),
+    RANK("host", FIELD_STRING, host),
+    RANK("source", FIELD_STRING, source),
+    OBJECT("device", device_fields),
+    OBJECT("versions", version_fields),
+    RANK("window", FIELD_WINDOW, window_start, REQUIRED),
+    RANK("base", FIELD_INSTANT, base, REQUIRED),
+    OBJECT("coverage", coverage_fields, REQUIRED),
+    RANK("runtime_offset", FIELD_INTEGER, runtime_offset),
+    RANK("runtime_doubt", FIELD_INTEGER, runtime_doubt, ZERO),
+    OBJECT("clock", clock_fields, BY(GRAPH), .flag = offsetof(struct lumos_rank, clock.known)),
+    UNKNOWN(struct lumos_rank),
+};
+
+static const struct lumos_field group_fields[] = {
+    TYPE,
+    GROUP("id", FIELD_STRING, id, REQUIRED),
+    BARE("rank", FIELD_RANK, REQUIRED),
+    GROUP("name", FIELD_STRING, name),
+    GROUP("role", FIELD_NAME, role, NAMED(role)),
+    GROUP("size", FIELD_SMALL, size, REQUIRED, ONE),
+    GROUP("ranks", FIELD_RANKS, member_first),
+    UNKNOWN(struct lumos_group),
+};
+
+static const struct lumos_field lane_fields[] = {
+    TYPE,
+    BARE("rank", FIELD_RANK, REQUIRED),
+    LANE("lane", FIELD_STRING, lane, REQUIRED),
+    LANE("kind", FIELD_NAME, kind, REQUIRED, NAMED(lane_kind)),
+    LANE("native", FIELD_STRING, native, REQUIRED),
+    LANE("process", FIELD_STRING, process),
+    LANE("name", FIELD_STRING, name),
+    UNKNOWN(struct lumos_lane),
+};
+
+static const struct lumos_field span_fields[] = {
+    TYPE,
+    SPAN("id", FIELD_ID, id, REQUIRED),
+    BARE("rank", FIELD_RANK, REQUIRED),
+    SPAN("lane", FIELD_LANE, lane),
+    SPAN("kind", FIELD_NAME, kind, REQUIRED, NAMED(span_kind)),
+    SPAN("name", FIELD_STRING, name, REQUIRED),
+    SPAN("start", FIELD_INSTANT, start, REQUIRED),
+    SPAN("dur", FIELD_INTEGER, dur, REQUIRED, ZERO),
+    SPAN("parent", FIELD_SPAN, parent),
+    SPAN("sequence", FIELD_INTEGER, sequence),
+    SPAN("forward", FIELD_SPAN, forward),
+    SPAN("shapes", FIELD_STRING, shapes),
+    SPAN("dtypes", FIELD_STRING, dtypes),
+    UNKNOWN(struct lumos_span),
+};
+
+static const struct lumos_field event_fields[] = {
+    DETAIL("op", FIELD_NAME, event_op, REQUIRED, NAMED(event_op)),
+    DETAIL("lane", FIELD_LANE, event_lane),
+    DETAIL("id", FIELD_STRING, event_id),
+};
+static const struct lumos_field wait_fields[] = {
+    DETAIL("on", FIELD_NAME, wait.on, REQUIRED, NAMED(wait_on)),
+    DETAIL("lane", FIELD_LANE, wait.lane),
+    DETAIL("record", FIELD_TASK, wait.record),
+    DETAIL("residual", FIELD_INTEGER, wait.residual, ZERO, BY(GRAPH)),
+};
+static const struct lumos_field comm_fields[] = {
+    DETAIL("op", FIELD_STRING, comm.op, REQUIRED), DETAIL("group", FIELD_GROUP, comm.group),
+    DETAIL("id", FIELD_STRING, comm.id),           DETAIL("seq", FIELD_INTEGER, comm.seq),
+    DETAIL("peers", FIELD_PEERS, comm.peer_first), DETAIL("bytes", FIELD_INTEGER, comm.bytes, ZERO),
+    DETAIL("dtype", FIELD_STRING, comm.dtype),
+};
+static const struct lumos_field task_fields[] = {
+    TYPE,
+    TASK("id", FIELD_ID, id, REQUIRED),
+    BARE("rank", FIELD_RANK, REQUIRED),
+    TASK("lane", FIELD_LANE, lane, REQUIRED),
+    TASK("seq", FIELD_ORDINAL, seq, REQUIRED),
+    TASK("kind", FIELD_NAME, kind, REQUIRED, NAMED(task_kind)),
+    TASK("name", FIELD_STRING, name, REQUIRED),
+    TASK("start", FIELD_INSTANT, start),
+    TASK("dur", FIELD_INTEGER, dur, REQUIRED, ZERO),
+    TASK("lag", FIELD_INTEGER, lag, REQUIRED),
+    TIMING("gap", FIELD_INTEGER, gap),
+    TASK("step", FIELD_SMALL, step, ZERO),
+    TASK("span", FIELD_SPAN, span),
+    TASK("call", FIELD_TASK, call),
+    DETAIL("first_segment", FIELD_TASK, first_segment),
+    TIMING("launch_lag", FIELD_INTEGER, launch_lag),
+    TIMING("launch_from", FIELD_NAME, launch_from, NAMED(end)),
+    OBJECT("event", event_fields, .part = PART_DETAIL),
+    OBJECT("wait", wait_fields, .part = PART_DETAIL),
+    OBJECT("comm", comm_fields, .part = PART_DETAIL),
+    DETAIL("bytes", FIELD_INTEGER, bytes, ZERO),
+    DETAIL("flops", FIELD_INTEGER, flops, ZERO),
+    TASK("occupancy", FIELD_MILLIONTHS, occupancy, ZERO),
+    TASK("phase", FIELD_NAME, phase, NAMED(phase), BY(GRAPH)),
+    TASK("micro_batch", FIELD_SMALL, micro_batch, ZERO, BY(GRAPH)),
+    TASK("layer", FIELD_SMALL, layer, ZERO, BY(GRAPH)),
+    TASK("part", FIELD_NAME, part, NAMED(part), BY(GRAPH)),
+    TIMING("residual", FIELD_INTEGER, residual),
+    TIMING("end_residual", FIELD_INTEGER, end_residual),
+    DETAIL("from", FIELD_ORIGIN, from_rank, BY(TRANSFORM)),
+    DETAIL("was", FIELD_INTEGER, was, ZERO, BY(TRANSFORM)),
+    TASK("dur_source", FIELD_NAME, dur_source, NAMED(dur_source), BY(TRANSFORM)),
+    DETAIL("dur_error", FIELD_DECIMAL, dur_error, ZERO, BY(TRANSFORM)),
+    RUN("sim_start", FIELD_INTEGER, start),
+    RUN("sim_dur", FIELD_INTEGER, dur, ZERO),
+    UNKNOWN(struct lumos_detail, .part = PART_DETAIL),
+};
+
+static const struct lumos_field dep_fields[] = {
+    TYPE,
+    DEP("src", FIELD_ANY_TASK, src),
+    DEP("at", FIELD_INSTANT, at),
+    DEP("dst", FIELD_ANY_TASK, dst, REQUIRED),
+    DEP("kind", FIELD_NAME, kind, REQUIRED, NAMED(dep_kind)),
+    DEP("from", FIELD_NAME, from, REQUIRED, NAMED(end)),
+    DEP("to", FIELD_NAME, to, REQUIRED, NAMED(end)),
+    DEP("lag", FIELD_INTEGER, lag, REQUIRED),
+    DEP("covers", FIELD_INTEGER, covers, ZERO),
+    DEP("evidence", FIELD_NAME, evidence, REQUIRED, NAMED(evidence)),
+    DEP("mode", FIELD_NAME, mode, REQUIRED, NAMED(mode)),
+    UNKNOWN(struct lumos_dep),
+};
+
+static const struct lumos_field collective_fields[] = {
+    TYPE,
+    COLLECTIVE("id", FIELD_COLLECTIVE_ID, id, REQUIRED),
+    COLLECTIVE("op", FIELD_STRING, op, REQUIRED),
+    COLLECTIVE("rule", FIELD_NAME, rule, REQUIRED, NAMED(rule)),
+    COLLECTIVE("group", FIELD_GROUP, group),
+    COLLECTIVE("root", FIELD_SMALL, root, ZERO),
+    COLLECTIVE("members", FIELD_MEMBERS, member_first, REQUIRED),
+    COLLECTIVE("size", FIELD_SMALL, size, REQUIRED, ONE),
+    COLLECTIVE("bytes", FIELD_INTEGER, bytes, ZERO),
+    COLLECTIVE("transfer", FIELD_INTEGER, transfer, ZERO),
+    COLLECTIVE("transfer_error", FIELD_INTEGER, transfer_error, ZERO),
+    COLLECTIVE("matched", FIELD_NAME, matched, REQUIRED, NAMED(matched)),
+    COLLECTIVE("was", FIELD_INTEGER, was, ZERO, BY(TRANSFORM)),
+    COLLECTIVE("dur_source", FIELD_NAME, dur_source, NAMED(dur_source), BY(TRANSFORM)),
+    UNKNOWN(struct lumos_collective),
+};
+
+static const struct lumos_field metric_scope_fields[] = {
+    METRIC("rank", FIELD_SMALL, scope.rank, ZERO), METRIC("step", FIELD_SMALL, scope.step, ZERO),
+    METRIC("lane", FIELD_LANE, scope.lane),        METRIC("kind", FIELD_STRING, scope.kind),
+    METRIC("group", FIELD_GROUP, scope.group),     METRIC("layer", FIELD_SMALL, scope.layer, ZERO),
+    METRIC("task", FIELD_ANY_TASK, scope.task),
+};
+static const struct lumos_field metric_fields[] = {
+    TYPE,
+    METRIC("name", FIELD_STRING, name, REQUIRED),
+    METRIC("value", FIELD_DECIMAL, value, REQUIRED),
+    METRIC("unit", FIELD_STRING, unit, REQUIRED),
+    OBJECT("scope", metric_scope_fields, REQUIRED),
+    METRIC("source", FIELD_NAME, source, REQUIRED, NAMED(source)),
+    METRIC("of", FIELD_STRING, of),
+    METRIC("low", FIELD_DECIMAL, low),
+    METRIC("high", FIELD_DECIMAL, high),
+    UNKNOWN(struct lumos_metric),
+};
+
+static const struct lumos_field note_scope_fields[] = {
+    NOTE("rank", FIELD_SMALL, scope.rank, ZERO), NOTE("step", FIELD_SMALL, scope.step, ZERO),
+    NOTE("lane", FIELD_LANE, scope.lane),        NOTE("kind", FIELD_STRING, scope.kind),
+    NOTE("group", FIELD_GROUP, scope.group),     NOTE("layer", FIELD_SMALL, scope.layer, ZERO),
+    NOTE("task", FIELD_ANY_TASK, scope.task),
+};
+static const struct lumos_field note_fields[] = {
+    TYPE,
+    NOTE("code", FIELD_STRING, code, REQUIRED),
+    NOTE("level", FIELD_NAME, level, REQUIRED, NAMED(level)),
+    NOTE("text", FIELD_STRING, text, REQUIRED),
+    NOTE("count", FIELD_INTEGER, count, ZERO),
+    OBJECT("scope", note_scope_fields),
+    NOTE("cure", FIELD_STRING, cure),
+    UNKNOWN(struct lumos_note),
+};
+
+static const struct lumos_field end_fields[] = {
+    TYPE,
+    BARE("counts", FIELD_COUNTS, REQUIRED),
+};
+
+#define RECORD(type, table, record, ...)                                                                     \
+  {                                                                                                          \
+    .name = (type), .fields = (table), .count = ARRAY_SIZE(table), .sizes = {sizeof(struct lumos_##record)}, \
+    .empty = {&lumos_##record##_empty}, __VA_ARGS__                                                          \
+  }
+
+const struct lumos_record_type lumos_schema[RECORD_KINDS] = {
+    [RECORD_HEADER] = {.name = "lumos", .fields = header_fields, .count = ARRAY_SIZE(header_fields)},
+    [RECORD_RANK] = RECORD("rank", rank_fields, rank, ),
+    [RECORD_GROUP] = RECORD("group", group_fields, group, ),
+    [RECORD_LANE] = RECORD("lane", lane_fields, lane, ),
+    [RECORD_SPAN] = RECORD("span", span_fields, span, ),
+    [RECORD_TASK] = {.name = "task",
+                     .fields = task_fields,
+                     .count = ARRAY_SIZE(task_fields),
+                     .sizes = {sizeof(struct lumos_task), sizeof(struct lumos_timing), sizeof(struct lumos_run),
+                               sizeof(struct lumos_detail)},
+                     .empty = {&lumos_task_empty, &lumos_timing_empty, &lumos_run_empty, &lumos_detail_empty}},
+    [RECORD_DEP] = RECORD("dep", dep_fields, dep, BY(GRAPH)),
+    [RECORD_COLLECTIVE] = RECORD("collective", collective_fields, collective, BY(GRAPH)),
+    [RECORD_METRIC] = RECORD("metric", metric_fields, metric, BY(GRAPH)),
+    [RECORD_NOTE] = RECORD("note", note_fields, note, ),
+    [RECORD_END] = {.name = "end", .fields = end_fields, .count = ARRAY_SIZE(end_fields)},
+};
+
+_Static_assert(ARRAY_SIZE(task_fields) <= 64, "the reader keeps one bit a field");
+_Static_assert(offsetof(struct lumos_detail, from_id) == offsetof(struct lumos_detail, from_rank) + 4, "FIELD_ORIGIN");
+_Static_assert(offsetof(struct lumos_rank, window_end) == offsetof(struct lumos_rank, window_start) + 8,
+               "FIELD_WINDOW");
+_Static_assert(offsetof(struct lumos_comm, peer_count) == offsetof(struct lumos_comm, peer_first) + 4, "FIELD_PEERS");
+_Static_assert(offsetof(struct lumos_group, member_count) == offsetof(struct lumos_group, member_first) + 4,
+               "FIELD_RANKS");
+_Static_assert(offsetof(struct lumos_collective, member_count) == offsetof(struct lumos_collective, member_first) + 4,
+               "FIELD_MEMBERS");
+
+void *lumos_part_items(const struct lumos_job *job, enum lumos_record_kind kind, int part, size_t *count) {
+#define ITEMS(vector) (*count = job->vector.count, (void *)job->vector.items)
+  switch (kind) {
+    case RECORD_RANK:
+      return ITEMS(ranks);
+    case RECORD_GROUP:
+      return ITEMS(groups);
+    case RECORD_LANE:
+      return ITEMS(lanes);
+    case RECORD_SPAN:
+      return ITEMS(spans);
+    case RECORD_TASK:
+      return part == PART_MAIN     ? ITEMS(tasks)
+             : part == PART_TIMING ? ITEMS(timings)
+             : part == PART_RUN    ? ITEMS(runs)
+                                   : ITEMS(details);
+    case RECORD_DEP:
+      return ITEMS(deps);
+    case RECORD_COLLECTIVE:
+      return ITEMS(collectives);
+    case RECORD_METRIC:
+      return ITEMS(metrics);
+    case RECORD_NOTE:
+      return ITEMS(notes);
+    default:
+      *count = 0;
+      return NULL;
+  }
+#undef ITEMS
+}
+
+bool lumos_slot_absent(const struct lumos_field *field, const void *slot) {
+  switch (field->kind) {
+    case FIELD_INTEGER:
+    case FIELD_INSTANT:
+      return *(const int64_t *)slot == LUMOS_ABSENT;
+    case FIELD_SMALL:
+    case FIELD_MILLIONTHS:
+      return *(const int32_t *)slot == LUMOS_ABSENT_INT;
+    case FIELD_DECIMAL:
+      return ((const struct lumos_decimal *)slot)->units == LUMOS_ABSENT;
+    case FIELD_STRING:
+    case FIELD_GROUP:
+    case FIELD_UNKNOWN:
+      return *(const lumos_string_id *)slot == LUMOS_NO_STRING;
+    case FIELD_NAME:
+      return *(const uint8_t *)slot == 0 && field->names->names[0] == NULL;
+    case FIELD_LANE:
+    case FIELD_TASK:
+    case FIELD_SPAN:
+    case FIELD_ANY_TASK:
+      return *(const uint32_t *)slot == LUMOS_NONE;
+    case FIELD_ORIGIN:
+    case FIELD_RANKS:
+    case FIELD_PEERS:
+      return field->kind == FIELD_ORIGIN ? ((const uint32_t *)slot)[1] == LUMOS_NONE : ((const uint32_t *)slot)[1] == 0;
+    default:
+      return false;
+  }
+}
+
+static void visit_part(struct lumos_job *job, enum lumos_record_kind kind, const struct lumos_field *fields,
+                       size_t count, uint32_t kinds, lumos_visit *visit, void *context) {
+  for (size_t i = 0; i < count; i++) {
+    const struct lumos_field *field = &fields[i];
+    if (field->kind == FIELD_OBJECT) {
+      visit_part(job, kind, field->members, field->member_count, kinds, visit, context);
+    } else if ((kinds & LUMOS_KIND_BIT(field->kind)) != 0) {
+      size_t records = 0;
+      char *slot = lumos_part_items(job, kind, field->part, &records);
+      for (size_t record = 0; record < records; record++) {
+        visit(field, slot + field->offset, context);
+        slot += lumos_schema[kind].sizes[field->part];
+      }
+    }
+  }
+}
+
+void lumos_visit_slots(struct lumos_job *job, uint32_t kinds, lumos_visit *visit, void *context) {
+  for (int kind = RECORD_RANK; kind < RECORD_END; kind++) {
+    visit_part(job, (enum lumos_record_kind)kind, lumos_schema[kind].fields, lumos_schema[kind].count, kinds, visit,
+               context);
+  }
+}

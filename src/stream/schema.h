@@ -1,0 +1,110 @@
+/* The schema of the stream as data: one row a field, in the order in which fields are written.
+ *
+ * The reader, the writer, the checks, the join and the rewind all walk these tables, so a field is named in one place. A record
+ * lies in up to four structs, its parts (a task: itself, its timing, its run, its detail); a row says in which one and where.
+ */
+#ifndef LUMOS_STREAM_SCHEMA_H
+#define LUMOS_STREAM_SCHEMA_H
+
+#include "stream/names.h"
+#include <lumos/job.h>
+
+/* What a slot holds in memory, and with it how it looks in the stream. */
+enum lumos_field_kind {
+  FIELD_TYPE,          /* the record's type: no slot */
+  FIELD_INTEGER,       /* int64_t */
+  FIELD_INSTANT,       /* int64_t, counts from the epoch */
+  FIELD_WINDOW,        /* two adjacent instants: [start,end] */
+  FIELD_SMALL,         /* int32_t */
+  FIELD_ORDINAL,       /* uint32_t */
+  FIELD_DECIMAL,       /* struct lumos_decimal */
+  FIELD_MILLIONTHS,    /* int32_t: a decimal */
+  FIELD_STRING,        /* lumos_string_id */
+  FIELD_NAME,          /* uint8_t, by a table of names */
+  FIELD_RANK,          /* number of the rank that the record belongs to: no slot, the lane or the struct has it */
+  FIELD_ID,            /* uint32_t: the N of the record's own "RANK:N" */
+  FIELD_COLLECTIVE_ID, /* uint32_t: the N of "c:N" */
+  FIELD_LANE,          /* index of a lane of the record's rank: its name */
+  FIELD_TASK,          /* index of a task of the record's rank: T */
+  FIELD_SPAN,          /* index of a span of the record's rank: S */
+  FIELD_ANY_TASK,      /* index of a task of any rank: T */
+  FIELD_GROUP,         /* lumos_string_id: the id of a group */
+  FIELD_ORIGIN,        /* int32_t rank number and uint32_t N, adjacent: a T that need not exist any more */
+  FIELD_RANKS,         /* first and count, adjacent, in job->group_ranks: [number...] */
+  FIELD_MEMBERS,       /* first and count in job->members: [T...] */
+  FIELD_PEERS,         /* first and count in job->peers: [{rank send recv}...] */
+  FIELD_OBJECT,        /* fields of an inner object: no slot */
+  FIELD_FORMAT,        /* of the header: no slot */
+  FIELD_STAGE,         /* enum lumos_stage */
+  FIELD_EPOCH,         /* int64_t as a string */
+  FIELD_HISTORY,       /* job->history: no slot */
+  FIELD_COUNTS,        /* lines of each type: no slot */
+  FIELD_UNKNOWN,       /* lumos_string_id: members that the schema does not know; the last row */
+  FIELD_KINDS
+};
+#define LUMOS_KIND_BIT(kind) (UINT32_C(1) << (unsigned)(kind))
+
+/* The least value of a number. */
+enum lumos_least { LEAST_ANY, LEAST_ZERO, LEAST_ONE };
+
+enum { PART_MAIN, PART_TIMING, PART_RUN, PART_DETAIL, LUMOS_PARTS };
+
+struct lumos_field {
+  const char *key; /* as written, with comma, quotes and colon; the bare name starts at key + 2; NULL: FIELD_UNKNOWN */
+  uint8_t length;  /* of the bare name; UINT8_MAX for FIELD_UNKNOWN: no key is that long in a table */
+  uint8_t kind, part;
+  uint8_t by; /* the first stage that writes it; 0: parse */
+  bool required;
+  uint8_t least;
+  uint16_t offset;
+  uint16_t flag; /* FIELD_OBJECT: offset of the bool that says it is there; 0: it is there when a member is */
+  const struct lumos_names *names;
+  const struct lumos_field *members; /* FIELD_OBJECT */
+  size_t member_count;
+};
+
+enum lumos_record_kind {
+  RECORD_HEADER,
+  RECORD_RANK,
+  RECORD_GROUP,
+  RECORD_LANE,
+  RECORD_SPAN,
+  RECORD_TASK,
+  RECORD_DEP,
+  RECORD_COLLECTIVE,
+  RECORD_METRIC,
+  RECORD_NOTE,
+  RECORD_END,
+  RECORD_KINDS
+};
+
+struct lumos_record_type {
+  const char *name;
+  uint8_t by;                       /* the first stage that writes such records; 0: parse */
+  const struct lumos_field *fields; /* at most 64, the type first and FIELD_UNKNOWN last */
+  size_t count;
+  size_t sizes[LUMOS_PARTS];      /* of the structs; 0: no such part */
+  const void *empty[LUMOS_PARTS]; /* records with every optional field absent */
+};
+extern const struct lumos_record_type lumos_schema[RECORD_KINDS];
+extern const struct lumos_run lumos_run_empty;
+
+/* The structs of one record, by part. */
+struct lumos_record {
+  void *parts[LUMOS_PARTS];
+};
+static inline void *lumos_slot(const struct lumos_record *record, const struct lumos_field *field) {
+  return (char *)record->parts[field->part] + field->offset;
+}
+
+/* The array in which a part of a kind of record lies; NULL and count 0 where there is none. */
+void *lumos_part_items(const struct lumos_job *job, enum lumos_record_kind kind, int part, size_t *count);
+
+/* Is the slot's value absent? (Objects, and what has no slot, never are.) */
+bool lumos_slot_absent(const struct lumos_field *field, const void *slot);
+
+/* Call `visit` for every slot in the job whose kind is in `kinds` (bits made by LUMOS_KIND_BIT), absent ones too. */
+typedef void lumos_visit(const struct lumos_field *field, void *slot, void *context);
+void lumos_visit_slots(struct lumos_job *job, uint32_t kinds, lumos_visit *visit, void *context);
+
+#endif
