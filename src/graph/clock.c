@@ -16,49 +16,50 @@
 
 LUMOS_VECTOR_TYPE(times, int64_t);
 
-/* The least shift that launches allow, but for one in a hundred; LUMOS_ABSENT, less than any, where there are none. */
-static int64_t least_shift(const struct lumos_rank_graph *graph, struct times *shifts) {
+/* Shifts at which a call and its task just touch: launches allow no less, waits no more. */
+static void gather_shifts(const struct lumos_rank_graph *graph, struct times *launches, struct times *waits) {
   const struct lumos_job *job = graph->job;
-  shifts->count = 0;
   for (uint32_t task = graph->first; task < graph->first + graph->rank->task_count; task++) {
     const struct lumos_task *record = &job->tasks.items[task];
-    if (record->call == LUMOS_NONE) {
-      continue;
+    uint32_t awaited = graph->awaited[task - graph->first];
+    if (record->call != LUMOS_NONE) {
+      lumos_vector_push(launches, lumos_graph_call_start(job, record->call) - record->start);
+    } else if (awaited != LUMOS_NONE) {
+      lumos_vector_push(waits,
+                        record->start + record->dur - job->tasks.items[awaited].start - job->tasks.items[awaited].dur);
     }
-    lumos_vector_push(shifts, lumos_graph_call_start(job, record->call) - record->start);
   }
-  if (shifts->count == 0) {
-    return LUMOS_ABSENT;
-  }
-  lumos_sort_times(shifts->items, shifts->count);
-  return shifts->items[shifts->count - 1 - shifts->count / 100];
 }
 
-/* The greatest shift that waits allow, but for one in a hundred; INT64_MAX where there are none. */
-static int64_t greatest_shift(const struct lumos_rank_graph *graph, struct times *shifts) {
-  const struct lumos_job *job = graph->job;
-  shifts->count = 0;
-  for (uint32_t task = graph->first; task < graph->first + graph->rank->task_count; task++) {
-    uint32_t awaited = graph->awaited[task - graph->first];
-    if (awaited == LUMOS_NONE) {
-      continue;
-    }
-    const struct lumos_task *record = &job->tasks.items[awaited];
-    lumos_vector_push(shifts, lumos_graph_call_end(job, task) - (record->start + record->dur));
+static size_t count_above(const struct times *shifts, int64_t limit) {
+  size_t count = 0;
+  for (size_t i = 0; i < shifts->count; i++) {
+    count += shifts->items[i] > limit;
   }
-  if (shifts->count == 0) {
-    return INT64_MAX;
+  return count;
+}
+
+/* The shift nearest to 0 that the evidence allows; sorts it. */
+static int64_t nearest_shift(struct times *launches, struct times *waits) {
+  lumos_sort_times(launches->items, launches->count);
+  lumos_sort_times(waits->items, waits->count);
+  int64_t least = launches->count == 0 ? INT64_MIN : launches->items[launches->count - 1 - launches->count / 100];
+  int64_t greatest = waits->count == 0 ? INT64_MAX : waits->items[waits->count / 100];
+  if (least > 0 || least > greatest) {
+    return least > 0 ? least : 0;
   }
-  lumos_sort_times(shifts->items, shifts->count);
-  return shifts->items[shifts->count / 100];
+  return greatest < 0 ? greatest : 0;
 }
 
 int64_t lumos_graph_device_offset(const struct lumos_rank_graph *graph) {
-  struct times shifts = {0};
-  int64_t least = least_shift(graph, &shifts), greatest = greatest_shift(graph, &shifts);
-  lumos_vector_free(&shifts);
-  int64_t shift = greatest < 0 ? greatest : 0;
-  return lumos_graph_bounded(least > shift ? least : shift);
+  struct times launches = {0}, waits = {0};
+  gather_shifts(graph, &launches, &waits);
+  bool allowed =
+      count_above(&launches, 0) <= launches.count / 100 && waits.count - count_above(&waits, -1) <= waits.count / 100;
+  int64_t shift = allowed ? 0 : nearest_shift(&launches, &waits);
+  lumos_vector_free(&launches);
+  lumos_vector_free(&waits);
+  return lumos_graph_bounded(shift);
 }
 
 /* The end of a rank's kernel against that of a rank whose clock is settled. */

@@ -133,7 +133,11 @@ static int compare_times(const void *left, const void *right) {
   return (a > b) - (a < b);
 }
 
-void lumos_sort_times(int64_t *values, size_t count) { qsort(values, count, sizeof *values, compare_times); }
+void lumos_sort_times(int64_t *values, size_t count) {
+  if (count > 0) { /* an empty vector has no array */
+    qsort(values, count, sizeof *values, compare_times);
+  }
+}
 
 int64_t lumos_trimmed_mean(int64_t *values, size_t count) {
   lumos_sort_times(values, count);
