@@ -1,8 +1,9 @@
 /* Boundaries: starts that nothing in the recording explains, held at their measured time.
  *
- * The first task of every thread. The first task of every stream, where it was launched before the recording or starts later than its launch and all
- * else explain: earlier work, or steps that were not selected, held it up. And a task launched over 1 ms ago that starts after the whole device has been
- * idle for longer than any reaction takes: it waited for work that the trace does not hold.
+ * The first task of every thread. The first task of every stream, where it was launched before the recording or
+ * starts later than its launch and all else explain: earlier work, or steps that were not selected, held it up. And a
+ * task launched over 1 ms ago that starts after the whole device has been idle for longer than any reaction takes: it
+ * waited for work that the trace does not hold.
  */
 #include "graph/graph.h"
 

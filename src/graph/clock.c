@@ -1,13 +1,15 @@
 /* Clocks: how far a rank's device rows stand from its host rows, and its host's from the other ranks'.
  *
- * Device rows. A shift is allowed when no task starts before its launching call does and no waiting call returns before the task that it
- * waits for has ended. Either kind of evidence gives one end of an interval, of which one row in a hundred may fall outside (rows
- * are rounded, and some are wrong). Clocks are not moved without need: 0 where it is allowed, else the nearer end. Where the two contradict each
- * other launches decide, for they are recorded and what a call waits for is often not.
+ * Device rows. A shift is allowed when no task starts before its launching call does and no waiting call returns
+ * before the task that it waits for has ended. Either kind of evidence gives one end of an interval, of which one row
+ * in a hundred may fall outside (rows are rounded, and some are wrong). Clocks are not moved without need: 0 where it
+ * is allowed, else the nearer end. Where the two contradict each other launches decide, for they are recorded and
+ * what a call waits for is often not.
  *
- * Ranks. Members of a symmetric collective end together. A rank's offset is the median difference of their ends, without outliers, against the lowest
- * rank that is settled already; ranks are settled outwards from the lowest of those that share collectives, directly or through
- * others. The error is the 95th percentile of what remains, plus that of the rank compared with. Drift is not looked for: it is 0.
+ * Ranks. Members of a symmetric collective end together. A rank's offset is the median difference of their ends,
+ * without outliers, against the lowest rank that is settled already; ranks are settled outwards from the lowest of
+ * those that share collectives, directly or through others. The error is the 95th percentile of what remains, plus
+ * that of the rank compared with. Drift is not looked for: it is 0.
  */
 #include "graph/graph.h"
 
@@ -104,8 +106,9 @@ static void compare_members(const struct lumos_job *job, const uint32_t *members
   }
 }
 
-/* The median of sorted values without outliers, and the 95th percentile of the distances that remain. An outlier lies further from the
- * median than 4.5 times the median distance (three standard deviations) and a microsecond of rounding. */
+/* The median of sorted values without outliers, and the 95th percentile of the distances that remain. An outlier lies
+ * further from the median than 4.5 times the median distance (three standard deviations) and a microsecond of
+ * rounding. */
 static int64_t robust_median(int64_t *values, size_t count, int64_t *error) {
   int64_t *distances = lumos_allocate(count * sizeof *distances);
   for (;;) {

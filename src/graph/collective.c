@@ -1,8 +1,9 @@
 /* Collectives: matched kernels of several ranks that end together, coupled.
  *
- * A member cannot end before the last one has started; what is left after that is the transfer: the shortest member's length for a symmetric
- * operation, the time to the later end for a pair. Each member keeps its signed deviation from that end. Coupled is only what behaves like it: by the kernel's
- * name the ends lie within 50 us of each other at the median, and no member ends before another starts. All other communication keeps its measured waiting.
+ * A member cannot end before the last one has started; what is left after that is the transfer: the shortest member's
+ * length for a symmetric operation, the time to the later end for a pair. Each member keeps its signed deviation from
+ * that end. Coupled is only what behaves like it: by the kernel's name the ends lie within 50 us of each other at the
+ * median, and no member ends before another starts. All other communication keeps its measured waiting.
  */
 #include "graph/graph.h"
 

@@ -1,9 +1,10 @@
 /* Recorded event edges: a stream waits for what preceded an event's record on another stream.
  *
- * Known where the trace names the event or its record, and both streams. What the waiting stream was given next starts no earlier than the end of what
- * the recording stream was given last before the record, plus the typical latency of such an edge: the trimmed mean over edges that
- * visibly bound, the launch and the stream's previous task being over long before. A wait for the stream's own record is
- * kept without latency and without an edge: all that it does is to forbid an overlap.
+ * Known where the trace names the event or its record, and both streams. What the waiting stream was given next
+ * starts no earlier than the end of what the recording stream was given last before the record, plus the typical
+ * latency of such an edge: the trimmed mean over edges that visibly bound, the launch and the stream's previous task
+ * being over long before. A wait for the stream's own record is kept without latency and without an edge: all that it
+ * does is to forbid an overlap.
  */
 #include "graph/graph.h"
 
@@ -88,7 +89,7 @@ static int64_t typical_latency(const struct lumos_rank_graph *graph, const struc
       lumos_vector_push(&latencies, latency);
     }
   }
-  int64_t typical = latencies.count == 0 ? 0 : lumos_trimmed_mean(latencies.items, latencies.count);
+  int64_t typical = lumos_trimmed_mean(latencies.items, latencies.count);
   lumos_vector_free(&latencies);
   return typical;
 }

@@ -1,8 +1,9 @@
 /* The typical gap between two tasks of a stream when the later one only waits for the earlier.
  *
- * Samples: tasks launched well before the previous one ended, with no stream wait in between. Communication is left out (what it waits for is
- * often not recorded) and so is a gap that is longer than any reaction: it waits for something else. Per kind; the rank's own where a kind
- * has too few samples; 0 where there are none, and beside a negative lag, which says all.
+ * Samples: tasks launched well before the previous one ended, with no stream wait in between. Communication is left
+ * out (what it waits for is often not recorded) and so is a gap that is longer than any reaction: it waits for
+ * something else. Per kind; the rank's own where a kind has too few samples; 0 where there are none, and beside a
+ * negative lag, which says all.
  */
 #include "graph/graph.h"
 

@@ -1,7 +1,7 @@
 /* What the rules of the graph share.
  *
- * All rules but the joining of collectives look at one rank. Their times are that rank's own: the host's clock, with device
- * instants shifted by device_offset. Arrays run over the rank's tasks and are indexed by task - first.
+ * All rules but the joining of collectives look at one rank. Their times are that rank's own: the host's clock, with
+ * device instants shifted by device_offset. Arrays run over the rank's tasks and are indexed by task - first.
  */
 #ifndef LUMOS_GRAPH_GRAPH_H
 #define LUMOS_GRAPH_GRAPH_H
@@ -47,11 +47,13 @@ struct lumos_rank_graph {
 
 /* order.c: fill enqueued, launched and stream_wait; the rest is set to absent. */
 void lumos_graph_order(struct lumos_rank_graph *graph);
-/* How many tasks of the lane were enqueued no later than `at`: the next one's place, counted from the lane's first. O(log tasks). */
+/* How many tasks of the lane were enqueued no later than `at`: the next one's place, counted from the lane's first.
+ * O(log tasks). */
 uint32_t lumos_graph_enqueued(const struct lumos_rank_graph *graph, uint32_t lane, int64_t at);
 /* The last of them, or LUMOS_NONE. */
 uint32_t lumos_graph_last_enqueued(const struct lumos_rank_graph *graph, uint32_t lane, int64_t at);
-/* Did the host make this task's lane, or an unknown one, wait for something between the launch of the task before and its own? */
+/* Did the host make this task's lane, or an unknown one, wait for something between the launch of the task before and
+ * its own? */
 bool lumos_graph_after_stream_wait(const struct lumos_rank_graph *graph, uint32_t task);
 
 /* record.c: fill both lists of records. */

@@ -1,10 +1,11 @@
 /* How long a launch takes to reach the device.
  *
- * Counted from the call's end: to an empty stream that is 0 to 2 us whatever the call's length. Work that starts inside its call, and a
- * blocking copy, which by its nature does, is counted from the call's start instead. The lag is typical of its group: name of the call, kind of
- * task, and for copies the copy's name, which tells the direction. Samples: launches to a stream whose previous task was over; left out are
- * communication and launches after a stream wait, whose start may have other reasons. A group with too few samples takes the lag of its kind of
- * task, then that of its call, then that of the rank, else 0.
+ * Counted from the call's end: to an empty stream that is 0 to 2 us whatever the call's length. Work that starts
+ * inside its call, and a blocking copy, which by its nature does, is counted from the call's start instead. The lag
+ * is typical of its group: name of the call, kind of task, and for copies the copy's name, which tells the direction.
+ * Samples: launches to a stream whose previous task was over; left out are communication and launches after a stream
+ * wait, whose start may have other reasons. A group with too few samples takes the lag of its kind of task, then that
+ * of its call, then that of the rank, else 0.
  */
 #include "graph/graph.h"
 

@@ -1,8 +1,9 @@
 /* Which communication kernels of different ranks are one collective, as far as recorded metadata says.
  *
- * By communicator id, else by (group, sequence number, operation). A set of kernels is a collective only when it is complete and consistent: every rank of the
- * group is there, each once. Symmetric operations only, and a send with its receive: by sequence number in groups of two, whose ranks count the same
- * transfers; in larger groups each rank counts its own, and the numbers mean nothing to the others.
+ * By communicator id, else by (group, sequence number, operation). A set of kernels is a collective only when it is
+ * complete and consistent: every rank of the group is there, each once. Symmetric operations only, and a send with
+ * its receive: by sequence number in groups of two, whose ranks count the same transfers; in larger groups each rank
+ * counts its own, and the numbers mean nothing to the others.
  */
 #include "graph/graph.h"
 

@@ -1,8 +1,9 @@
 /* Who was enqueued when: the order in which the host's calls took effect on the streams of a rank.
  *
- * A launch, a record and a stream's wait take effect when their call ends, a blocking copy when it starts, for it returns only
- * when it is done (include/lumos/stream.h, "before"). A stream runs its tasks in the order in which it got them, so the instant never
- * falls along a lane: where threads race for a stream the later of two instants counts.
+ * A launch, a record and a stream's wait take effect when their call ends, a blocking copy when it starts, for it
+ * returns only when it is done (include/lumos/stream.h, "before"). A stream runs its tasks in the order in which it
+ * got them, so the instant never falls along a lane: where threads race for a stream the later of two instants
+ * counts.
  */
 #include "graph/graph.h"
 

@@ -1,7 +1,8 @@
 /* Which record a wait sees: the latest of its event that took effect before the wait.
  *
- * What names an event is its recorded id; a record without one takes the id of the first wait that names it as its record, or is an event of
- * its own. The stream on which a record stands is recorded with it, else with the wait that names it.
+ * What names an event is its recorded id; a record without one takes the id of the first wait that names it as its
+ * record, or is an event of its own. The stream on which a record stands is recorded with it, else with the wait that
+ * names it.
  */
 #include "graph/graph.h"
 

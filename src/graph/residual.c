@@ -1,7 +1,7 @@
 /* What remains of a device task's start when every known rule has had its say: signed, and carried into a replay.
  *
- * A task starts when its launch has reached the device, the stream's previous task is out of the way, and the stream waits before it are
- * over; its residual is the measured start minus the latest of these.
+ * A task starts when its launch has reached the device, the stream's previous task is out of the way, and the stream
+ * waits before it are over; its residual is the measured start minus the latest of these.
  */
 #include "graph/graph.h"
 

@@ -1,4 +1,5 @@
-/* Typical values by group: a hash table names groups, one counting sort lays samples out by group, means are made on demand. */
+/* Typical values by group: a hash table names groups, one counting sort lays samples out by group, means are made on
+ * demand. */
 #include "graph/typical.h"
 
 #include "base/memory.h"
@@ -140,6 +141,9 @@ void lumos_sort_times(int64_t *values, size_t count) {
 }
 
 int64_t lumos_trimmed_mean(int64_t *values, size_t count) {
+  if (count == 0) {
+    return 0;
+  }
   lumos_sort_times(values, count);
   size_t dropped = count / 10;
   wide_integer sum = 0, kept = (wide_integer)(count - 2 * dropped);

@@ -1,7 +1,8 @@
 /* Typical values by group: samples in, trimmed means out.
  *
- * A group is named by up to three numbers. Its typical value is the mean of its samples with a tenth dropped on either side:
- * medians and minima drift on traces that count whole microseconds, and a plain mean follows its outliers.
+ * A group is named by up to three numbers. Its typical value is the mean of its samples with a tenth dropped on
+ * either side: medians and minima drift on traces that count whole microseconds, and a plain mean follows its
+ * outliers.
  */
 #ifndef LUMOS_GRAPH_TYPICAL_H
 #define LUMOS_GRAPH_TYPICAL_H
@@ -23,7 +24,8 @@ bool lumos_typical_value(struct lumos_typical *typical, uint32_t group, size_t e
 
 /* Sort ascending. */
 void lumos_sort_times(int64_t *values, size_t count);
-/* The mean of the middle, a tenth (rounded down) dropped on either side, rounded half away from zero; sorts. count > 0. */
+/* The mean of the middle, a tenth (rounded down) dropped on either side, rounded half away from zero; 0 of none.
+ * Sorts. */
 int64_t lumos_trimmed_mean(int64_t *values, size_t count);
 /* The value that at least `percent` percent of the values do not exceed; of sorted values. count > 0. */
 int64_t lumos_percentile(const int64_t *sorted, size_t count, unsigned percent);

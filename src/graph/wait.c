@@ -1,12 +1,13 @@
 /* Host waits: what a waiting call waits for, and what of its time that does not explain.
  *
- * A stream synchronisation waits for the last task enqueued on its stream before it, a device synchronisation for the last on every stream, an
- * event synchronisation for what preceded the record, a blocking copy for its own task. The residual is what remains after the later of its
- * own start and the awaited end. A call that returned before the awaited end contradicts the rule and keeps its measured length.
+ * A stream synchronisation waits for the last task enqueued on its stream before it, a device synchronisation for the
+ * last on every stream, an event synchronisation for what preceded the record, a blocking copy for its own task. The
+ * residual is what remains after the later of its own start and the awaited end. A call that returned before the
+ * awaited end contradicts the rule and keeps its measured length.
  *
- * Most traces do not name the stream. It is then inferred: of the streams whose work was over when the call returned the one that finished
- * last, if that was within the reaction window of the return; else the stream of the thread's last launch. What was inferred is stored as a
- * host_wait edge, so that it can be told from what was recorded.
+ * Most traces do not name the stream. It is then inferred: of the streams whose work was over when the call returned
+ * the one that finished last, if that was within the reaction window of the return; else the stream of the thread's
+ * last launch. What was inferred is stored as a host_wait edge, so that it can be told from what was recorded.
  */
 #include "graph/graph.h"
 
@@ -71,7 +72,8 @@ void lumos_graph_recorded_waits(struct lumos_rank_graph *graph) {
   }
 }
 
-/* How long after the end of the awaited task a call returns at most: the window, or twice the 90th percentile of waits that did block. */
+/* How long after the end of the awaited task a call returns at most: the window, or twice the 90th percentile of
+ * waits that did block. */
 static int64_t return_window(const struct lumos_rank_graph *graph) {
   LUMOS_VECTOR(int64_t) latencies = {0};
   for (uint32_t i = 0; i < graph->rank->task_count; i++) {

@@ -1,7 +1,7 @@
 /* Small jobs by hand for the tests of src/graph: lanes and tasks in order, lags as parse would write them.
  *
- * Lanes are made in the order of the job (rank by rank, threads before streams), tasks lane by lane, so that indices stay what the
- * makers returned. Times are nanoseconds.
+ * Lanes are made in the order of the job (rank by rank, threads before streams), tasks lane by lane, so that indices
+ * stay what the makers returned. Times are nanoseconds.
  */
 #ifndef LUMOS_TESTS_GRAPH_JOB_H
 #define LUMOS_TESTS_GRAPH_JOB_H

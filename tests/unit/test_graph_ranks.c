@@ -1,0 +1,335 @@
+/* Clocks and collectives, on jobs small enough to work out by hand. Times are nanoseconds. */
+#include "unit/graph_job.h"
+
+static const int64_t us = 1000, ms = 1000000;
+
+/* --- The device's clock against its host's --- */
+
+/* `count` launches 100 us apart, 5 us long; the kernels start `delay` after their call's start, but the first one
+ * `first_delay`. */
+static struct lumos_job *launches(int count, int64_t delay, int64_t first_delay, int64_t sync_dur) {
+  struct lumos_job *job = new_job();
+  uint32_t rank = add_rank(job, 0), thread = add_thread(job, rank, "1"), stream = add_stream(job, rank, "7");
+  uint32_t calls = (uint32_t)job->tasks.count;
+  for (int64_t k = 1; k <= count; k++) {
+    add_launch(job, thread, 100 * us * k, 5 * us);
+  }
+  if (sync_dur > 0) {
+    add_wait(job, thread, 100 * us * count + 6 * us, sync_dur, LUMOS_WAIT_STREAM, stream, LUMOS_NONE);
+  }
+  for (int k = 1; k <= count; k++) {
+    add_kernel(job, stream, 100 * us * k + (k == 1 ? first_delay : delay), 10 * us, calls + (uint32_t)k - 1);
+  }
+  build(job);
+  return job;
+}
+
+static int64_t offset_of(struct lumos_job *job) {
+  int64_t offset = job->ranks.items[0].clock.device_offset;
+  assert_true(job->ranks.items[0].clock.known);
+  assert_int_equal(job->ranks.items[0].clock.offset, 0);
+  assert_int_equal(job->ranks.items[0].clock.drift_ppb, 0);
+  assert_int_equal(job->ranks.items[0].clock.error, LUMOS_ABSENT);
+  assert_false(job->ranks.items[0].clock.from_collectives);
+  lumos_job_free(job);
+  return offset;
+}
+
+static void a_clock_that_fits_is_not_moved(void **state) {
+  (void)state;
+  assert_int_equal(offset_of(launches(10, 7 * us, 7 * us, 20 * us)), 0);
+}
+
+static void kernels_before_their_launch_move_the_device_later(void **state) {
+  (void)state;
+  /* They start 30 us before their call does: by so much, and no more. */
+  assert_int_equal(offset_of(launches(10, -30 * us, -30 * us, 0)), 30 * us);
+}
+
+static void one_kernel_in_a_hundred_may_be_wrong(void **state) {
+  (void)state;
+  assert_int_equal(offset_of(launches(100, 7 * us, -40 * us, 0)), 0);
+  assert_int_equal(offset_of(launches(99, 7 * us, -40 * us, 0)), 40 * us);
+}
+
+static void waits_that_return_early_move_the_device_earlier(void **state) {
+  (void)state;
+  /* The last kernel runs from 7 to 17 us after its call's start; the wait stands from 6 to 6 + 8 = 14: it returns 3
+   * us too early. */
+  struct lumos_job *job = launches(10, 7 * us, 7 * us, 8 * us);
+  assert_int_equal(job->details.items[0].wait.residual, 0); /* with the clock put right it returns at once */
+  assert_int_equal(offset_of(job), -3 * us);
+}
+
+static void where_evidence_contradicts_launches_decide(void **state) {
+  (void)state;
+  /* The wait wants 30 us earlier at least, launches allow 7 at most: nothing is gained by moving. */
+  struct lumos_job *job = launches(10, 7 * us, 7 * us, 8 * us);
+  uint32_t wait = 10;
+  job->tasks.items[wait].dur = 1;
+  job->tasks.items[wait].start -= 26 * us;
+  job->tasks.items[wait - 1].start -= 27 * us; /* its launch, so that it still comes before */
+  job->tasks.items[wait].lag = 0;
+  struct lumos_error error = {0};
+  assert_true(lumos_graph_build(job, &error));
+  assert_int_equal(noted(job, "graph.contradicted_waits"), 1);
+  assert_int_equal(offset_of(job), 0);
+}
+
+/* --- Collectives over ranks --- */
+
+enum { RANKS = 4 };
+
+/* A job of `ranks` ranks with a thread and a stream each, and groups. Lanes: 2 * rank, 2 * rank + 1. */
+static struct lumos_job *new_ranks(int32_t ranks) {
+  struct lumos_job *job = new_job();
+  for (int32_t r = 0; r < ranks; r++) {
+    uint32_t rank = add_rank(job, r);
+    add_thread(job, rank, "1");
+    add_stream(job, rank, "7");
+  }
+  return job;
+}
+
+static void add_group(struct lumos_job *job, const char *id, int32_t size) {
+  struct lumos_group group = lumos_group_empty;
+  group.rank = 0;
+  group.id = word(job, id);
+  group.size = size;
+  lumos_vector_push(&job->groups, group);
+}
+
+/* A communication kernel from start to end on the clock of its rank, with its seq and group. */
+static uint32_t add_comm(struct lumos_job *job, uint32_t rank, const char *op, const char *group, int64_t seq,
+                         int64_t start, int64_t end) {
+  uint32_t task = add_task(job, 2 * rank + 1, LUMOS_COLLECTIVE, "ncclDevKernel", start, end - start);
+  struct lumos_comm *comm = &detail(job, task)->comm;
+  comm->op = word(job, op);
+  comm->group = word(job, group);
+  comm->seq = seq;
+  comm->bytes = 1024;
+  return task;
+}
+
+static void add_peer(struct lumos_job *job, uint32_t task, int32_t rank, int64_t send, int64_t receive) {
+  struct lumos_comm *comm = &detail(job, task)->comm;
+  comm->peer_first = (uint32_t)job->peers.count;
+  comm->peer_count = 1;
+  struct lumos_peer peer = {rank, send, receive};
+  lumos_vector_push(&job->peers, peer);
+}
+
+static int64_t end_residual(const struct lumos_job *job, uint32_t task) {
+  return job->timings.items[task].end_residual;
+}
+
+static void a_symmetric_collective_ends_after_its_last_member_has_started(void **state) {
+  (void)state;
+  struct lumos_job *job = new_ranks(2);
+  add_group(job, "0", 2);
+  uint32_t early = add_comm(job, 0, "all_reduce", "0", 7, 100 * us, 200 * us);
+  uint32_t late = add_comm(job, 1, "all_reduce", "0", 7, 170 * us, 201 * us);
+  build(job);
+  /* One difference of ends: rank 1 is 1 us ahead and goes back by it, so the late one runs from 169 to 200. */
+  assert_int_equal(job->ranks.items[1].clock.offset, -us);
+  assert_int_equal(job->collectives.count, 1);
+  const struct lumos_collective *collective = &job->collectives.items[0];
+  assert_int_equal(collective->rule, LUMOS_SYMMETRIC);
+  assert_int_equal(collective->matched, LUMOS_BY_SEQ);
+  assert_int_equal(collective->size, 2);
+  assert_int_equal(collective->bytes, 1024);
+  assert_int_equal(collective->transfer, 31 * us); /* the shorter one, which nobody made wait */
+  assert_int_equal(collective->member_count, 2);
+  assert_int_equal(job->members.items[collective->member_first], early);
+  assert_int_equal(job->members.items[collective->member_first + 1], late);
+  assert_int_equal(end_residual(job, early), 0); /* 200 - (169 + 31) */
+  assert_int_equal(end_residual(job, late), 0);
+  for (int r = 0; r < 2; r++) {
+    assert_int_equal(job->ranks.items[r].coverage.collectives, 1);
+    assert_int_equal(job->ranks.items[r].coverage.joined, 1);
+  }
+  assert_int_equal(noted(job, "graph.unjoined_collectives"), 0);
+  lumos_job_free(job);
+}
+
+static void clocks_of_ranks_are_medians_without_outliers(void **state) {
+  (void)state;
+  /* Rank 1's clock is 2 ms ahead, its ends 0..8 us after rank 0's; one collective, the tenth, ends 1 ms later for
+   * other reasons. */
+  struct lumos_job *job = new_ranks(2);
+  add_group(job, "0", 2);
+  for (int64_t k = 0; k < 10; k++) {
+    add_comm(job, 0, "all_reduce", "0", k, 10 * ms * k, 10 * ms * k + 5 * ms);
+  }
+  uint32_t ends[10];
+  for (int64_t k = 0; k < 10; k++) {
+    int64_t noise = k == 9 ? ms : k * us;
+    ends[k] = add_comm(job, 1, "all_reduce", "0", k, 10 * ms * k + 2 * ms, 10 * ms * k + 7 * ms + noise);
+  }
+  build(job);
+  const struct lumos_clock *clock = &job->ranks.items[1].clock;
+  /* What to add: -(2 ms + 0..8 us); the median of the nine is -(2 ms + 4 us), the largest distance from it 4 us. */
+  assert_int_equal(clock->offset, -2 * ms - 4 * us);
+  assert_int_equal(clock->error, 4 * us);
+  assert_true(clock->from_collectives);
+  assert_true(job->ranks.items[0].clock.from_collectives);
+  assert_int_equal(job->ranks.items[0].clock.offset, 0);
+  assert_int_equal(job->ranks.items[0].clock.error, 0);
+  /* Collective 2, in job time: rank 0 from 20 to 25 ms; rank 1 from 20 ms - 4 us, for 5 ms + 2 us. So it is over at
+   * 25 ms. */
+  assert_int_equal(job->collectives.items[2].transfer, 5 * ms);
+  assert_int_equal(end_residual(job, ends[2]), -2 * us);
+  lumos_job_free(job);
+}
+
+static void clocks_reach_ranks_through_others(void **state) {
+  (void)state;
+  /* 0 with 1, 1 with 2; 3 with nobody. Rank r's clock is r ms ahead. */
+  struct lumos_job *job = new_ranks(RANKS);
+  add_group(job, "a", 2);
+  add_group(job, "b", 2);
+  add_comm(job, 0, "all_gather", "a", 1, 0, 5 * ms);
+  add_comm(job, 1, "all_gather", "a", 1, ms, 6 * ms);
+  add_comm(job, 1, "barrier", "b", 1, 11 * ms, 16 * ms);
+  add_comm(job, 2, "barrier", "b", 1, 12 * ms, 17 * ms);
+  uint32_t alone = add_comm(job, 3, "barrier", "b", 5, 12 * ms, 17 * ms);
+  build(job);
+  assert_int_equal(job->ranks.items[1].clock.offset, -ms);
+  assert_int_equal(job->ranks.items[2].clock.offset, -2 * ms);
+  assert_int_equal(job->ranks.items[3].clock.offset, 0);
+  assert_false(job->ranks.items[3].clock.from_collectives);
+  assert_int_equal(job->ranks.items[3].clock.error, LUMOS_ABSENT);
+  assert_int_equal(job->collectives.count, 2);
+  assert_int_equal(noted(job, "graph.unjoined_collectives"), 1);
+  assert_int_equal(end_residual(job, alone), LUMOS_ABSENT);
+  lumos_job_free(job);
+}
+
+static void what_does_not_end_together_is_not_coupled(void **state) {
+  (void)state;
+  /* Three collectives of another kernel set the clocks; of DeepEP's three two end 60 us apart. */
+  struct lumos_job *job = new_ranks(2);
+  add_group(job, "0", 2);
+  uint32_t apart = 0;
+  for (uint32_t rank = 0; rank < 2; rank++) {
+    for (int64_t k = 0; k < 6; k++) {
+      int64_t skew = rank == 1 && k >= 4 ? 60 * us : 0;
+      uint32_t task = add_comm(job, rank, "all_to_all", "0", k, k * ms, k * ms + 500 * us + skew);
+      job->tasks.items[task].name = word(job, k < 3 ? "ncclDevKernel" : "deep_ep::dispatch");
+      apart = task;
+    }
+  }
+  build(job);
+  assert_int_equal(job->collectives.count, 3);
+  assert_int_equal(end_residual(job, apart), LUMOS_ABSENT);
+  assert_int_equal(noted(job, "graph.uncoupled_collectives"), 6);
+  assert_int_equal(job->ranks.items[0].coverage.joined, 3);
+  assert_int_equal(job->ranks.items[0].coverage.collectives, 6);
+  lumos_job_free(job);
+}
+
+static void an_incomplete_or_inconsistent_set_is_left_alone(void **state) {
+  (void)state;
+  struct lumos_job *job = new_ranks(RANKS);
+  add_group(job, "four", 4);
+  add_group(job, "two", 2);
+  /* three of four; twice on one rank; another operation; a broadcast, which is not symmetric; no number */
+  add_comm(job, 0, "all_reduce", "four", 1, 0, 10);
+  add_comm(job, 0, "all_reduce", "two", 2, 20, 30);
+  add_comm(job, 0, "all_reduce", "two", 2, 40, 50);
+  add_comm(job, 0, "all_reduce", "two", 3, 60, 70);
+  add_comm(job, 0, "broadcast", "two", 4, 80, 90);
+  add_comm(job, 0, "all_reduce", "two", LUMOS_ABSENT, 100, 110);
+  add_comm(job, 1, "all_reduce", "four", 1, 0, 10);
+  add_comm(job, 1, "all_gather", "two", 3, 60, 70);
+  add_comm(job, 1, "broadcast", "two", 4, 80, 90);
+  add_comm(job, 1, "all_reduce", "two", LUMOS_ABSENT, 100, 110);
+  add_comm(job, 2, "all_reduce", "four", 1, 0, 10);
+  build(job);
+  assert_int_equal(job->collectives.count, 0);
+  assert_int_equal(noted(job, "graph.unjoined_collectives"), 11);
+  assert_int_equal(job->ranks.items[0].coverage.collectives, 6);
+  assert_int_equal(job->ranks.items[0].coverage.joined, 0);
+  assert_int_equal(job->ranks.items[3].coverage.collectives, 0);
+  lumos_job_free(job);
+}
+
+static void a_communicator_id_joins_without_a_number(void **state) {
+  (void)state;
+  struct lumos_job *job = new_ranks(2);
+  add_group(job, "0", 2);
+  uint32_t one = add_comm(job, 0, "reduce_scatter", "0", LUMOS_ABSENT, 0, 10);
+  uint32_t other = add_comm(job, 1, "reduce_scatter", "0", LUMOS_ABSENT, 0, 10);
+  detail(job, one)->comm.id = detail(job, other)->comm.id = word(job, "18446744073709551615");
+  build(job);
+  assert_int_equal(job->collectives.count, 1);
+  assert_int_equal(job->collectives.items[0].matched, LUMOS_BY_COMMS_ID);
+  lumos_job_free(job);
+}
+
+static void a_send_and_its_receive_end_together(void **state) {
+  (void)state;
+  struct lumos_job *job = new_ranks(2);
+  add_group(job, "0", 2);
+  add_group(job, "p", 2);
+  add_comm(job, 0, "all_reduce", "0", 1, 0, 10 * us); /* for the clocks */
+  uint32_t send = add_comm(job, 0, "send", "p", 3, 100 * us, 200 * us);
+  add_comm(job, 1, "all_reduce", "0", 1, 0, 10 * us);
+  uint32_t receive = add_comm(job, 1, "recv", "p", 3, 150 * us, 204 * us);
+  add_peer(job, send, 1, 1024, 0);
+  add_peer(job, receive, 0, 0, 1024);
+  build(job);
+  assert_int_equal(job->collectives.count, 2);
+  const struct lumos_collective *pair = &job->collectives.items[1];
+  assert_int_equal(pair->rule, LUMOS_PAIR);
+  assert_int_equal(pair->transfer, 54 * us); /* 204 - 150 */
+  assert_int_equal(end_residual(job, send), -4 * us);
+  assert_int_equal(end_residual(job, receive), 0);
+  lumos_job_free(job);
+}
+
+static void numbers_of_transfers_mean_nothing_in_larger_groups(void **state) {
+  (void)state;
+  struct lumos_job *job = new_ranks(3);
+  add_group(job, "p", 3);
+  uint32_t send = add_comm(job, 0, "send", "p", 3, 0, 10);
+  uint32_t receive = add_comm(job, 1, "recv", "p", 3, 0, 10);
+  add_peer(job, send, 1, 1024, 0);
+  add_peer(job, receive, 0, 0, 1024);
+  build(job);
+  assert_int_equal(job->collectives.count, 0);
+  lumos_job_free(job);
+}
+
+static void a_send_to_another_rank_is_no_pair(void **state) {
+  (void)state;
+  struct lumos_job *job = new_ranks(2);
+  add_group(job, "p", 2);
+  uint32_t send = add_comm(job, 0, "send", "p", 3, 0, 10);
+  uint32_t receive = add_comm(job, 1, "send", "p", 3, 0, 10);
+  add_peer(job, send, 1, 1024, 0);
+  add_peer(job, receive, 0, 1024, 0);
+  build(job);
+  assert_int_equal(job->collectives.count, 0);
+  lumos_job_free(job);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_clock_that_fits_is_not_moved),
+      cmocka_unit_test(kernels_before_their_launch_move_the_device_later),
+      cmocka_unit_test(one_kernel_in_a_hundred_may_be_wrong),
+      cmocka_unit_test(waits_that_return_early_move_the_device_earlier),
+      cmocka_unit_test(where_evidence_contradicts_launches_decide),
+      cmocka_unit_test(a_symmetric_collective_ends_after_its_last_member_has_started),
+      cmocka_unit_test(clocks_of_ranks_are_medians_without_outliers),
+      cmocka_unit_test(clocks_reach_ranks_through_others),
+      cmocka_unit_test(what_does_not_end_together_is_not_coupled),
+      cmocka_unit_test(an_incomplete_or_inconsistent_set_is_left_alone),
+      cmocka_unit_test(a_communicator_id_joins_without_a_number),
+      cmocka_unit_test(a_send_and_its_receive_end_together),
+      cmocka_unit_test(numbers_of_transfers_mean_nothing_in_larger_groups),
+      cmocka_unit_test(a_send_to_another_rank_is_no_pair),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
