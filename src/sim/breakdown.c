@@ -1,0 +1,122 @@
+/* step_time and where it went, as metric records, for either timeline. */
+#include "sim/metrics.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+
+/* The parts that add up to a step, in order; those of communication stand together. */
+static const struct part {
+  const char *name;
+  size_t offset;
+  bool communication;
+} parts[] = {
+    {"exposed_compute", offsetof(struct lumos_partition, exposed_compute), false},
+    {"overlapped", offsetof(struct lumos_partition, overlapped), false},
+    {"communication_transfer", offsetof(struct lumos_partition, communication_transfer), true},
+    {"communication_wait", offsetof(struct lumos_partition, communication_wait), true},
+    {"communication_unsplit", offsetof(struct lumos_partition, communication_unsplit), true},
+    {"exposed_copy", offsetof(struct lumos_partition, exposed_copy), false},
+    {"idle", offsetof(struct lumos_partition, idle), false},
+};
+enum { PARTS = sizeof parts / sizeof *parts };
+
+static int64_t *part_of(struct lumos_partition *partition, int part) {
+  return (int64_t *)(void *)((char *)partition + parts[part].offset);
+}
+
+static void write_partition(struct lumos_job *job, struct lumos_metric_place place, struct lumos_partition *partition) {
+  for (int part = 0; part < PARTS; part++) {
+    if (!parts[part].communication) {
+      lumos_metric_time(job, parts[part].name, place, "step_time", *part_of(partition, part));
+      continue;
+    }
+    if (part == 0 || !parts[part - 1].communication) {
+      lumos_metric_time(job, "exposed_communication", place, "step_time", partition->exposed_communication);
+    }
+    lumos_metric_time(job, parts[part].name, place, "exposed_communication", *part_of(partition, part));
+  }
+  lumos_metric_time(job, "gpu_busy", place, "step_time", partition->gpu_busy);
+}
+
+/* The mean over `count` partitions of intervals of one length. Rounding the running sum of the parts, not each part, keeps their sum. */
+static struct lumos_partition mean_partition(struct lumos_partition *const *partitions, int64_t count) {
+  struct lumos_partition mean = {0};
+  __int128 before = 0;
+  for (int part = 0; part < PARTS; part++) {
+    __int128 after = before;
+    for (int64_t i = 0; i < count; i++) {
+      after += *part_of(partitions[i], part);
+    }
+    *part_of(&mean, part) = (int64_t)(after / count - before / count);
+    mean.exposed_communication += parts[part].communication ? *part_of(&mean, part) : 0;
+    before = after;
+  }
+  mean.gpu_busy = (int64_t)(before / count) - mean.idle;
+  return mean;
+}
+
+/* The intervals of the job's steps, for every rank that has the step: parallel to timeline->steps. */
+static void find_shared_steps(const struct lumos_timeline *timeline, struct lumos_steps_list *shared) {
+  *shared = (struct lumos_steps_list){0};
+  for (size_t i = 0; i < timeline->steps.count; i++) {
+    lumos_vector_push(shared, timeline->steps.items[i]);
+  }
+  for (size_t k = 0; k < timeline->job.count; k++) {
+    for (uint32_t i = timeline->sharers_first[k]; i < timeline->sharers_first[k + 1]; i++) {
+      shared->items[timeline->sharers[i]].start = timeline->job.items[k].start;
+      shared->items[timeline->sharers[i]].end = timeline->job.items[k].end;
+    }
+  }
+}
+
+/* A rank without device tasks has no breakdown: nothing is known of its device. */
+static bool has_device(const struct lumos_job *job, uint32_t rank) {
+  const struct lumos_rank *record = &job->ranks.items[rank];
+  return record->lane_count > 0 && job->lanes.items[record->lane_first + record->lane_count - 1].kind == LUMOS_STREAM;
+}
+
+static void write_job_steps(struct lumos_job *job, const struct lumos_timeline *timeline, struct lumos_partition *shared) {
+  struct lumos_partition **sharers = lumos_allocate(timeline->steps.count * sizeof *sharers);
+  for (size_t k = 0; k < timeline->job.count; k++) {
+    const struct lumos_step *step = &timeline->job.items[k];
+    struct lumos_metric_place place = lumos_place_of(job, timeline, step);
+    int64_t count = 0;
+    for (uint32_t i = timeline->sharers_first[k]; i < timeline->sharers_first[k + 1]; i++) {
+      if (has_device(job, timeline->steps.items[timeline->sharers[i]].rank)) {
+        sharers[count++] = &shared[timeline->sharers[i]];
+      }
+    }
+    lumos_metric_time(job, "step_time", place, NULL, step->end - step->start);
+    if (count > 0) {
+      struct lumos_partition mean = mean_partition(sharers, count);
+      write_partition(job, place, &mean);
+    }
+  }
+  free(sharers);
+}
+
+bool lumos_write_timeline(struct lumos_job *job, const struct lumos_timeline *timeline, int64_t *kept, struct lumos_error *error) {
+  size_t count = timeline->steps.count;
+  struct lumos_partition *partitions = lumos_allocate(count * sizeof *partitions);
+  struct lumos_steps_list shared;
+  find_shared_steps(timeline, &shared);
+  bool done = lumos_partition_steps(job, timeline->runs, &timeline->steps, partitions, error);
+  for (size_t i = 0; done && i < count; i++) {
+    const struct lumos_step *step = &timeline->steps.items[i];
+    struct lumos_metric_place place = lumos_place_of(job, timeline, step);
+    kept[i] = partitions[i].communication_kept;
+    lumos_metric_time(job, "step_time", place, NULL, step->end - step->start);
+    if (has_device(job, step->rank)) {
+      write_partition(job, place, &partitions[i]);
+    }
+  }
+  if (done && job->ranks.count > 1) { /* of one rank the job's steps are its own */
+    done = lumos_partition_steps(job, timeline->runs, &shared, partitions, error);
+  }
+  if (done) {
+    write_job_steps(job, timeline, partitions);
+  }
+  lumos_vector_free(&shared);
+  free(partitions);
+  return done;
+}

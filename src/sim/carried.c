@@ -1,0 +1,232 @@
+/* What a replay keeps because nothing explains it: the other side of a small replay error.
+ *
+ *   unexplained_lag  the whole |residual| of every device start above 2 us;
+ *   boundary         time in the step for which a boundary alone, beyond every other known constraint, holds a device start;
+ *   kept_wait        time in which communication runs whose end is tied to no other rank's: the waiting in it stays as measured;
+ *   host_gap         time between events on the threads that drive the device (all threads, where none does), less what hand-overs cover;
+ *   host_unknown     of that the gaps over 1 ms without a hand-over, and of calls over five times their name's median what exceeds the median.
+ */
+#include "sim/metrics.h"
+
+#include "graph/typical.h"
+#include "sim/clock.h"
+#include <stdlib.h>
+
+enum { UNEXPLAINED_NS = 2000, LONG_GAP_NS = 1000000, LONG_CALL_TIMES = 5 };
+
+struct cover { /* what hand-overs explain of the gap before a task */
+  uint32_t task;
+  int64_t ns;
+};
+LUMOS_VECTOR_TYPE(covers, struct cover);
+
+struct carried {
+  const struct lumos_job *job;
+  const struct lumos_timeline *measured;
+  int64_t *unexplained, *gap, *unknown; /* by step */
+  uint8_t *driving;                     /* by lane: a thread whose gaps and calls count */
+  int64_t *medians;                     /* by name: of calls on such threads */
+  uint32_t guess;
+};
+
+static bool is_call(const struct lumos_task *task) {
+  return task->kind == LUMOS_LAUNCH || task->kind == LUMOS_SYNC || task->kind == LUMOS_EVENT || task->kind == LUMOS_ALLOC ||
+         task->kind == LUMOS_OTHER_HOST;
+}
+
+/* The step that a task's figures belong to: its own, or for work launched before the recording the one it ran in. */
+static uint32_t step_of(struct carried *carried, uint32_t t, int64_t start) {
+  const struct lumos_task *task = &carried->job->tasks.items[t];
+  uint32_t rank = lumos_rank_of(carried->job, task);
+  const struct lumos_steps_list *steps = &carried->measured->steps;
+  if (task->step != LUMOS_ABSENT_INT) {
+    return lumos_step_index(steps, rank, task->step, &carried->guess);
+  }
+  uint32_t found = lumos_step_after(steps, rank, start);
+  return found != LUMOS_NONE && steps->items[found].start <= start ? found : LUMOS_NONE;
+}
+
+static void add_unexplained(struct carried *carried) {
+  const struct lumos_job *job = carried->job;
+  for (uint32_t t = 0; t < job->tasks.count; t++) {
+    int64_t residual = job->timings.items[t].residual;
+    if (residual == LUMOS_ABSENT || !lumos_on_stream(job, &job->tasks.items[t])) {
+      continue;
+    }
+    residual = residual < 0 ? -residual : residual;
+    uint32_t step = residual > UNEXPLAINED_NS ? step_of(carried, t, lumos_measured_start(job, t)) : LUMOS_NONE;
+    if (step != LUMOS_NONE) {
+      carried->unexplained[step] += residual;
+    }
+  }
+}
+
+/* Threads that launch or wait; on a rank without a device every thread. */
+static void find_driving_threads(struct carried *carried) {
+  const struct lumos_job *job = carried->job;
+  for (uint32_t t = 0; t < job->tasks.count; t++) {
+    const struct lumos_task *task = &job->tasks.items[t];
+    if (task->call != LUMOS_NONE) {
+      carried->driving[job->tasks.items[task->call].lane] = 1;
+    } else if (lumos_call_waits(job, task)) {
+      carried->driving[task->lane] = 1;
+    }
+  }
+  for (uint32_t lane = 0; lane < job->lanes.count; lane++) {
+    const struct lumos_rank *rank = &job->ranks.items[job->lanes.items[lane].rank];
+    if (job->lanes.items[rank->lane_first + rank->lane_count - 1].kind == LUMOS_THREAD) {
+      carried->driving[lane] = 1;
+    }
+  }
+}
+
+static bool counted_call(const struct carried *carried, const struct lumos_task *task) {
+  return carried->driving[task->lane] && is_call(task) && !lumos_call_waits(carried->job, task);
+}
+
+static int64_t measured_length(const struct carried *carried, uint32_t t) {
+  int64_t start = 0;
+  int64_t end = 0;
+  return lumos_task_interval(carried->job, NULL, t, &start, &end) ? end - start : 0;
+}
+
+/* A counting sort by name, then each name's own. */
+static void find_medians(struct carried *carried) {
+  const struct lumos_job *job = carried->job;
+  size_t names = lumos_strings_count(job->strings) + 1;
+  size_t *first = lumos_allocate_zeroed(names + 2, sizeof *first);
+  for (size_t t = 0; t < job->tasks.count; t++) {
+    first[job->tasks.items[t].name + 2] += counted_call(carried, &job->tasks.items[t]);
+  }
+  for (size_t name = 2; name < names + 2; name++) {
+    first[name] += first[name - 1];
+  }
+  int64_t *lengths = lumos_allocate(first[names + 1] * sizeof *lengths);
+  for (uint32_t t = 0; t < job->tasks.count; t++) {
+    if (counted_call(carried, &job->tasks.items[t])) {
+      lengths[first[job->tasks.items[t].name + 1]++] = measured_length(carried, t);
+    }
+  }
+  carried->medians = lumos_allocate_zeroed(names, sizeof *carried->medians);
+  for (size_t name = 0; name < names; name++) {
+    size_t count = first[name + 1] - first[name];
+    if (count > 0) {
+      lumos_sort_times(lengths + first[name], count);
+      carried->medians[name] = lumos_percentile(lengths + first[name], count, 50);
+    }
+  }
+  free(lengths);
+  free(first);
+}
+
+static int cover_by_task(const void *left_item, const void *right_item) {
+  const struct cover *left = left_item;
+  const struct cover *right = right_item;
+  return left->task < right->task ? -1 : left->task > right->task;
+}
+
+static void find_covers(const struct lumos_job *job, struct covers *covers) {
+  for (size_t i = 0; i < job->deps.count; i++) {
+    const struct lumos_dep *dep = &job->deps.items[i];
+    if (dep->covers != LUMOS_ABSENT && dep->covers > 0 && dep->mode == LUMOS_FIXED) {
+      struct cover cover = {dep->dst, dep->covers};
+      lumos_vector_push(covers, cover);
+    }
+  }
+  if (covers->count > 0) {
+    qsort(covers->items, covers->count, sizeof *covers->items, cover_by_task);
+  }
+}
+
+static void add_host_task(struct carried *carried, uint32_t t, int64_t start, int64_t end, int64_t gap, int64_t covered) {
+  const struct lumos_task *task = &carried->job->tasks.items[t];
+  uint32_t step = step_of(carried, t, start);
+  if (step == LUMOS_NONE) {
+    return;
+  }
+  carried->gap[step] += gap > covered ? gap - covered : 0;
+  if (gap > LONG_GAP_NS && covered == 0) {
+    carried->unknown[step] += gap;
+  }
+  if (counted_call(carried, task) && end - start > LONG_CALL_TIMES * carried->medians[task->name]) {
+    carried->unknown[step] += end - start - carried->medians[task->name];
+  }
+}
+
+/* One thread; `cover` goes through the covers with the tasks, which are in the same order. */
+static size_t add_thread(struct carried *carried, const struct lumos_lane *lane, const struct covers *covers, size_t cover) {
+  int64_t previous_end = LUMOS_ABSENT;
+  for (uint32_t t = lane->task_first; t < lane->task_first + lane->task_count; t++) {
+    int64_t covered = 0;
+    for (; cover < covers->count && covers->items[cover].task <= t; cover++) {
+      bool larger = covers->items[cover].task == t && covers->items[cover].ns > covered;
+      covered = larger ? covers->items[cover].ns : covered;
+    }
+    int64_t start = 0;
+    int64_t end = 0;
+    if (lumos_task_interval(carried->job, NULL, t, &start, &end)) {
+      add_host_task(carried, t, start, end, previous_end == LUMOS_ABSENT ? 0 : start - previous_end, covered);
+      previous_end = end;
+    }
+  }
+  return cover;
+}
+
+static void add_host(struct carried *carried) {
+  const struct lumos_job *job = carried->job;
+  struct covers covers = {0};
+  find_covers(job, &covers);
+  find_medians(carried);
+  size_t cover = 0;
+  for (size_t lane = 0; lane < job->lanes.count; lane++) {
+    if (carried->driving[lane] && job->lanes.items[lane].kind == LUMOS_THREAD) {
+      cover = add_thread(carried, &job->lanes.items[lane], &covers, cover);
+    }
+  }
+  lumos_vector_free(&covers);
+}
+
+/* Boundaries hold on the simulated timeline; what they hold is cut to its steps. */
+static void add_boundaries(const struct lumos_job *job, const struct lumos_steps_list *steps, const struct lumos_holds *holds,
+                           int64_t *boundary) {
+  for (size_t i = 0; i < holds->count; i++) {
+    const struct lumos_hold *hold = &holds->items[i];
+    uint32_t rank = lumos_rank_of(job, &job->tasks.items[hold->task]);
+    uint32_t first = lumos_step_after(steps, rank, hold->from);
+    for (size_t s = first; first != LUMOS_NONE && s < steps->count; s++) {
+      const struct lumos_step *step = &steps->items[s];
+      if (step->rank != rank || step->start >= hold->to) {
+        break;
+      }
+      int64_t from = hold->from > step->start ? hold->from : step->start;
+      int64_t to = hold->to < step->end ? hold->to : step->end;
+      boundary[s] += to - from;
+    }
+  }
+}
+
+void lumos_write_carried(struct lumos_job *job, const struct lumos_timeline *measured, const struct lumos_timeline *simulated,
+                         const struct lumos_holds *holds, const int64_t *kept) {
+  size_t steps = measured->steps.count;
+  struct carried carried = {.job = job, .measured = measured};
+  carried.unexplained = lumos_allocate_zeroed(steps, sizeof *carried.unexplained);
+  carried.gap = lumos_allocate_zeroed(steps, sizeof *carried.gap);
+  carried.unknown = lumos_allocate_zeroed(steps, sizeof *carried.unknown);
+  carried.driving = lumos_allocate_zeroed(job->lanes.count, sizeof *carried.driving);
+  int64_t *boundary = lumos_allocate_zeroed(simulated->steps.count, sizeof *boundary);
+  find_driving_threads(&carried);
+  add_unexplained(&carried);
+  add_host(&carried);
+  add_boundaries(job, &simulated->steps, holds, boundary);
+  lumos_metric_by_step(job, "unexplained_lag", measured, carried.unexplained);
+  lumos_metric_by_step(job, "boundary", simulated, boundary);
+  lumos_metric_by_step(job, "kept_wait", measured, kept);
+  lumos_metric_by_step(job, "host_gap", measured, carried.gap);
+  lumos_metric_by_step(job, "host_unknown", measured, carried.unknown);
+  free(carried.unexplained);
+  free(carried.gap);
+  free(carried.unknown);
+  free(carried.driving);
+  free(carried.medians);
+  free(boundary);
+}

@@ -1,0 +1,60 @@
+/* Clocks: from a rank's own rows to job time, the one time that ranks share. */
+#include "sim/clock.h"
+
+enum { NS_PER_S = 1000000000 };
+
+/* Rounded to nearest, so that an instant means the same wherever it is converted. */
+static int64_t drifted(int64_t t, int64_t drift_ppb) {
+  __int128 product = (__int128)t * drift_ppb;
+  __int128 half = product < 0 ? -(NS_PER_S / 2) : NS_PER_S / 2;
+  __int128 drift = (product + half) / NS_PER_S;
+  return drift > LUMOS_TIME_LIMIT ? LUMOS_TIME_LIMIT : drift < -LUMOS_TIME_LIMIT ? -LUMOS_TIME_LIMIT : (int64_t)drift;
+}
+
+int64_t lumos_host_job_time(const struct lumos_rank *rank, int64_t t) {
+  const struct lumos_clock *clock = &rank->clock;
+  if (!clock->known) {
+    return t;
+  }
+  return t + clock->offset + (clock->drift_ppb == 0 ? 0 : drifted(t, clock->drift_ppb));
+}
+
+int64_t lumos_device_job_time(const struct lumos_rank *rank, int64_t t) {
+  return lumos_host_job_time(rank, t) + (rank->clock.known ? rank->clock.device_offset : 0);
+}
+
+int64_t lumos_job_time_on(const struct lumos_job *job, uint32_t lane, int64_t t) {
+  const struct lumos_rank *rank = &job->ranks.items[job->lanes.items[lane].rank];
+  return job->lanes.items[lane].kind == LUMOS_STREAM ? lumos_device_job_time(rank, t) : lumos_host_job_time(rank, t);
+}
+
+int64_t lumos_job_length(const struct lumos_job *job, uint32_t lane, int64_t start, int64_t length) {
+  const struct lumos_rank *rank = &job->ranks.items[job->lanes.items[lane].rank];
+  if (!rank->clock.known || rank->clock.drift_ppb == 0) {
+    return length;
+  }
+  int64_t from = start == LUMOS_ABSENT ? 0 : start;
+  return lumos_host_job_time(rank, from + length) - lumos_host_job_time(rank, from);
+}
+
+int64_t lumos_measured_start(const struct lumos_job *job, uint32_t task) {
+  const struct lumos_task *record = &job->tasks.items[task];
+  return record->start == LUMOS_ABSENT ? LUMOS_ABSENT : lumos_job_time_on(job, record->lane, record->start);
+}
+
+bool lumos_task_interval(const struct lumos_job *job, const struct lumos_run *runs, uint32_t task, int64_t *start,
+                         int64_t *end) {
+  const struct lumos_task *record = &job->tasks.items[task];
+  if (runs != NULL) {
+    *start = runs[task].start;
+    *end = *start + runs[task].dur;
+    return *start != LUMOS_ABSENT;
+  }
+  if (record->start == LUMOS_ABSENT) {
+    return false;
+  }
+  int64_t was = lumos_detail_of(job, record)->was;
+  *start = lumos_job_time_on(job, record->lane, record->start);
+  *end = lumos_job_time_on(job, record->lane, record->start + (was == LUMOS_ABSENT ? record->dur : was));
+  return true;
+}

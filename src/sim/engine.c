@@ -1,0 +1,427 @@
+/* The simulator: discrete events over lanes (rules: sim.h and DESIGN 6).
+ *
+ * Fixed rules bound a task's start before the run: thread order with its lags, hand-overs, launches, boundaries. Run-time rules are found as the
+ * simulated calls happen: the order on a stream, what an event recorded, what a wait waits for, when a collective's last member comes.
+ */
+#include "sim/engine.h"
+
+#include "graph/typical.h"
+#include "sim/clock.h"
+
+static int64_t later(int64_t left, int64_t right) { return left > right ? left : right; }
+
+static const struct lumos_task *task_at(const struct lumos_engine *engine, uint32_t t) { return &engine->job->tasks.items[t]; }
+
+static bool has_ended(const struct lumos_engine *engine, uint32_t t) { return engine->states[t].progress == LUMOS_ENDED; }
+
+/* A blocking copy takes effect when it starts: it waits for its own work. */
+static bool waits_for_itself(const struct lumos_engine *engine, uint32_t t) {
+  return lumos_detail_of(engine->job, task_at(engine, t))->wait.on == LUMOS_WAIT_SELF;
+}
+
+static enum lumos_turn turn_of(const struct lumos_engine *engine, uint32_t t) {
+  if (task_at(engine, t)->detail == LUMOS_NONE) {
+    return LUMOS_TURN_START;
+  }
+  if (waits_for_itself(engine, t)) {
+    return LUMOS_TURN_EFFECT;
+  }
+  return lumos_call_waits(engine->job, task_at(engine, t)) ? LUMOS_TURN_LOOK : LUMOS_TURN_START;
+}
+
+static void push_event(struct lumos_engine *engine, int64_t time, uint32_t t, enum lumos_turn turn) {
+  if (time >= LUMOS_TIME_LIMIT || time <= -LUMOS_TIME_LIMIT) {
+    engine->beyond = t;
+    return;
+  }
+  struct lumos_event event = {time, t, turn};
+  lumos_queue_push(&engine->queue, event);
+}
+
+/* A task that nothing holds: it keeps its measured start, or comes when the recording begins. */
+static int64_t free_start(const struct lumos_engine *engine, uint32_t t) {
+  int64_t measured = lumos_measured_start(engine->job, t);
+  const struct lumos_rank *rank = &engine->job->ranks.items[lumos_rank_of(engine->job, task_at(engine, t))];
+  return measured != LUMOS_ABSENT ? measured : lumos_host_job_time(rank, rank->window_start);
+}
+
+/* All that holds the start is known. */
+static void become_ready(struct lumos_engine *engine, uint32_t t) {
+  struct lumos_task_state *state = &engine->states[t];
+  const struct lumos_special *special = lumos_engine_special(engine, t);
+  if (special != NULL && special->boundary > state->start) {
+    if (engine->holds != NULL && lumos_on_stream(engine->job, task_at(engine, t))) {
+      struct lumos_hold hold = {t, state->start, special->boundary};
+      lumos_vector_push(engine->holds, hold);
+    }
+    state->start = special->boundary;
+  }
+  int64_t residual = engine->job->timings.items[t].residual;
+  if (state->start == LUMOS_ABSENT) {
+    state->start = free_start(engine, t);
+  } else if (residual != LUMOS_ABSENT && !engine->drop_residuals) {
+    state->start += residual;
+  }
+  state->progress = LUMOS_READY;
+  push_event(engine, state->start, t, turn_of(engine, t));
+}
+
+static void bound_start(struct lumos_engine *engine, uint32_t t, int64_t bound) {
+  engine->states[t].start = later(engine->states[t].start, bound);
+}
+
+static void release_start(struct lumos_engine *engine, uint32_t t) {
+  if (--engine->states[t].starts_after == 0) {
+    become_ready(engine, t);
+  }
+}
+
+/* --- Ends --- */
+
+static int64_t wait_residual(const struct lumos_engine *engine, const struct lumos_task *task) {
+  const struct lumos_wait *wait = &engine->job->details.items[task->detail].wait;
+  int64_t residual = wait->residual;
+  if (engine->drop_residuals) {
+    uint32_t group = lumos_typical_group(engine->typical, task->name, wait->on, 0);
+    (void)lumos_typical_value(engine->typical, group, 1, &residual);
+  }
+  return residual;
+}
+
+static bool is_tied(const struct lumos_engine *engine, uint32_t t) {
+  const struct lumos_coupling *coupling = &engine->coupling;
+  for (uint32_t i = coupling->first[t]; i < coupling->first[t + 1]; i++) {
+    if (lumos_member_waits(engine->job, &engine->job->collectives.items[coupling->of[i]], t)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* The end of a started task once all that holds it is known. */
+static int64_t end_of(const struct lumos_engine *engine, uint32_t t) {
+  const struct lumos_task *task = task_at(engine, t);
+  const struct lumos_task_state *state = &engine->states[t];
+  if (is_tied(engine, t)) {
+    int64_t residual = engine->job->timings.items[t].end_residual;
+    bool carried = residual != LUMOS_ABSENT && !engine->drop_residuals;
+    return later(state->start, state->end + (carried ? residual : 0));
+  }
+  if (lumos_call_waits(engine->job, task)) {
+    return later(state->start, state->end) + wait_residual(engine, task);
+  }
+  return later(state->start + lumos_job_length(engine->job, task->lane, task->start, task->dur), state->end);
+}
+
+static void end_task(struct lumos_engine *engine, uint32_t t) {
+  struct lumos_task_state *state = &engine->states[t];
+  state->end = end_of(engine, t);
+  state->progress = LUMOS_ENDED;
+  if (state->end >= LUMOS_TIME_LIMIT) {
+    engine->beyond = t;
+  }
+  lumos_vector_push(&engine->ending, t);
+}
+
+static void bound_end(struct lumos_engine *engine, uint32_t t, int64_t bound) {
+  engine->states[t].end = later(engine->states[t].end, bound);
+}
+
+static void release_end(struct lumos_engine *engine, uint32_t t) {
+  if (--engine->states[t].ends_after == 0 && engine->states[t].progress == LUMOS_STARTED) {
+    end_task(engine, t);
+  }
+}
+
+/* --- Passing bounds on --- */
+
+static void follow_edges(struct lumos_engine *engine, uint32_t t, enum lumos_end from, int64_t time) {
+  for (uint32_t i = engine->states[t].holds; i != LUMOS_NONE; i = engine->edges.items[i].next) {
+    const struct lumos_edge edge = engine->edges.items[i];
+    if (edge.from != from) {
+      continue;
+    }
+    if (edge.to == LUMOS_END) {
+      bound_end(engine, edge.dst, time + edge.lag);
+      release_end(engine, edge.dst);
+    } else {
+      bound_start(engine, edge.dst, time + edge.lag);
+      release_start(engine, edge.dst);
+    }
+  }
+}
+
+/* Stream order: a measured overlap is a negative lag, but nothing starts before what it follows. */
+static void follow_on_stream(struct lumos_engine *engine, uint32_t previous, uint32_t t) {
+  const struct lumos_task_state *before = &engine->states[previous];
+  int64_t gap = engine->job->timings.items[t].gap;
+  bound_start(engine, t, later(before->end + task_at(engine, t)->lag, before->start) + (gap == LUMOS_ABSENT ? 0 : gap));
+}
+
+static void follow_on_thread(struct lumos_engine *engine, uint32_t previous) {
+  const struct lumos_task *task = task_at(engine, previous + 1);
+  const struct lumos_special *special = lumos_engine_special(engine, previous + 1);
+  int64_t from = task->start == LUMOS_ABSENT ? LUMOS_ABSENT : task->start - task->lag;
+  int64_t lag = lumos_job_length(engine->job, task->lane, from, task->lag) - (special == NULL ? 0 : special->covers);
+  bound_start(engine, previous + 1, engine->states[previous].end + later(lag, 0));
+  release_start(engine, previous + 1);
+}
+
+/* Everything that hangs on the end of a task. */
+static void draw_consequences(struct lumos_engine *engine, uint32_t t) {
+  const struct lumos_lane *lane = &engine->job->lanes.items[task_at(engine, t)->lane];
+  int64_t end = engine->states[t].end;
+  if (lane->kind == LUMOS_STREAM) {
+    uint32_t next = engine->states[t].next;
+    if (next != LUMOS_NONE) {
+      follow_on_stream(engine, t, next);
+      release_start(engine, next);
+    }
+  } else {
+    bool launches = engine->launched_first[t] < engine->launched_first[t + 1];
+    uint8_t event_op = lumos_detail_of(engine->job, task_at(engine, t))->event_op;
+    if ((launches || event_op != 0) && !waits_for_itself(engine, t)) {
+      push_event(engine, end, t, event_op == LUMOS_EVENT_WAIT ? LUMOS_TURN_WAIT : LUMOS_TURN_EFFECT);
+    }
+    if (t + 1 < lane->task_first + lane->task_count) {
+      follow_on_thread(engine, t);
+    }
+  }
+  follow_edges(engine, t, LUMOS_END, end);
+}
+
+/* --- Effects of calls: what happens on streams --- */
+
+static void bound_by_launch(struct lumos_engine *engine, uint32_t t) {
+  uint32_t call = task_at(engine, t)->call;
+  const struct lumos_timing *timing = &engine->job->timings.items[t];
+  int64_t lag = timing->launch_lag == LUMOS_ABSENT ? 0 : timing->launch_lag;
+  if (timing->launch_from == LUMOS_START) {
+    uint32_t first = lumos_detail_of(engine->job, task_at(engine, call))->first_segment;
+    bool begun = first != LUMOS_NONE && has_ended(engine, first);
+    bound_start(engine, t, engine->states[begun ? first : call].start + lag);
+  } else if (has_ended(engine, call)) {
+    bound_start(engine, t, engine->states[call].end + lag);
+  } else {
+    lumos_engine_hold(engine, call, (struct lumos_edge){.lag = lag, .dst = t, .from = LUMOS_END, .to = LUMOS_START});
+  }
+}
+
+/* What the stream waits for holds the first task behind the wait; the rest follows by stream order. */
+static void bound_by_events(struct lumos_engine *engine, struct lumos_lane_state *lane, uint32_t t) {
+  for (uint32_t i = lane->waits; i != LUMOS_NONE; i = engine->stream_waits.items[i].next) {
+    uint32_t awaited = engine->stream_waits.items[i].awaited;
+    int64_t lag = lumos_engine_event_lag(engine, t, task_at(engine, awaited)->lane);
+    if (has_ended(engine, awaited)) {
+      bound_start(engine, t, engine->states[awaited].end + lag);
+    } else {
+      lumos_engine_hold(engine, awaited, (struct lumos_edge){.lag = lag, .dst = t, .from = LUMOS_END, .to = LUMOS_START});
+    }
+  }
+  lane->waits = LUMOS_NONE;
+}
+
+static void enqueue_one(struct lumos_engine *engine, uint32_t t) {
+  struct lumos_lane_state *lane = &engine->lanes[task_at(engine, t)->lane];
+  uint32_t previous = lane->last;
+  lane->last = t;
+  if (previous != LUMOS_NONE && has_ended(engine, previous)) {
+    follow_on_stream(engine, previous, t);
+  } else if (previous != LUMOS_NONE) {
+    engine->states[previous].next = t;
+    engine->states[t].starts_after++;
+  }
+  bound_by_events(engine, lane, t);
+  if (task_at(engine, t)->call != LUMOS_NONE) {
+    bound_by_launch(engine, t);
+  }
+  release_start(engine, t);
+}
+
+/* Put a task on its stream, and behind it those whose launch the recording does not show: they keep their place. */
+static void enqueue(struct lumos_engine *engine, uint32_t t) {
+  const struct lumos_lane *lane = &engine->job->lanes.items[task_at(engine, t)->lane];
+  do {
+    enqueue_one(engine, t++);
+  } while (t < lane->task_first + lane->task_count && task_at(engine, t)->call == LUMOS_NONE);
+}
+
+static void take_effect(struct lumos_engine *engine, uint32_t call) {
+  for (uint32_t i = engine->launched_first[call]; i < engine->launched_first[call + 1]; i++) {
+    enqueue(engine, engine->launched[i]);
+  }
+  uint32_t d = task_at(engine, call)->detail;
+  if (d == LUMOS_NONE || engine->events.slot[d] == LUMOS_NONE) {
+    return;
+  }
+  const struct lumos_detail *detail = &engine->job->details.items[d];
+  uint32_t *latest = &engine->events.latest[engine->events.slot[d]];
+  if (detail->event_op == LUMOS_EVENT_RECORD) {
+    uint32_t lane = engine->events.lane[d];
+    *latest = lane == LUMOS_NONE ? LUMOS_NONE : engine->lanes[lane].last;
+  } else if (detail->event_op == LUMOS_EVENT_WAIT && detail->event_lane != LUMOS_NONE && *latest != LUMOS_NONE) {
+    struct lumos_lane_state *lane = &engine->lanes[detail->event_lane];
+    struct lumos_stream_wait wait = {*latest, lane->waits};
+    lane->waits = (uint32_t)engine->stream_waits.count;
+    lumos_vector_push(&engine->stream_waits, wait);
+  }
+}
+
+/* --- Starts --- */
+
+static void await(struct lumos_engine *engine, uint32_t t, uint32_t awaited) {
+  if (awaited == LUMOS_NONE) {
+    return;
+  }
+  if (has_ended(engine, awaited)) {
+    bound_end(engine, t, engine->states[awaited].end);
+  } else {
+    lumos_engine_hold(engine, awaited, (struct lumos_edge){.dst = t, .from = LUMOS_END, .to = LUMOS_END});
+  }
+}
+
+/* A waiting call looks at what is there to wait for. */
+static void look(struct lumos_engine *engine, uint32_t t) {
+  const struct lumos_task *task = task_at(engine, t);
+  const struct lumos_wait *wait = &engine->job->details.items[task->detail].wait;
+  const struct lumos_rank *rank = &engine->job->ranks.items[lumos_rank_of(engine->job, task)];
+  uint32_t slot = engine->events.slot[task->detail];
+  switch ((enum lumos_wait_on)wait->on) {
+  case LUMOS_WAIT_STREAM:
+    await(engine, t, wait->lane == LUMOS_NONE ? LUMOS_NONE : engine->lanes[wait->lane].last);
+    break;
+  case LUMOS_WAIT_DEVICE:
+    for (uint32_t lane = rank->lane_first; lane < rank->lane_first + rank->lane_count; lane++) {
+      await(engine, t, engine->lanes[lane].last);
+    }
+    break;
+  case LUMOS_WAIT_EVENT:
+    await(engine, t, slot == LUMOS_NONE ? LUMOS_NONE : engine->events.latest[slot]);
+    break;
+  case LUMOS_WAIT_SELF:
+    for (uint32_t i = engine->launched_first[t]; i < engine->launched_first[t + 1]; i++) {
+      await(engine, t, engine->launched[i]);
+    }
+    break;
+  }
+}
+
+/* The last one awaited has come: those who were there before know their ends. */
+static void complete_meeting(struct lumos_engine *engine, const struct lumos_collective *collective, int64_t latest, uint32_t last) {
+  for (uint32_t i = 0; i < collective->member_count; i++) {
+    uint32_t member = engine->job->members.items[collective->member_first + i];
+    const struct lumos_task_state *state = &engine->states[member];
+    if (member != last && state->progress == LUMOS_STARTED && lumos_member_waits(engine->job, collective, member)) {
+      bound_end(engine, member, later(latest, state->start) + collective->transfer);
+      release_end(engine, member);
+    }
+  }
+}
+
+/* A member arrives at its collectives. */
+static void meet(struct lumos_engine *engine, uint32_t t) {
+  const struct lumos_coupling *coupling = &engine->coupling;
+  struct lumos_task_state *state = &engine->states[t];
+  for (uint32_t i = coupling->first[t]; i < coupling->first[t + 1]; i++) {
+    const struct lumos_collective *collective = &engine->job->collectives.items[coupling->of[i]];
+    struct lumos_meeting *meeting = &engine->meetings[coupling->of[i]];
+    if (lumos_member_awaited(engine->job, collective, t)) {
+      meeting->latest = later(meeting->latest, state->start);
+      if (--meeting->missing == 0) {
+        complete_meeting(engine, collective, meeting->latest, t);
+      }
+    }
+    if (!lumos_member_waits(engine->job, collective, t)) {
+      continue;
+    }
+    if (meeting->missing == 0) {
+      bound_end(engine, t, later(meeting->latest, state->start) + collective->transfer);
+    } else {
+      state->ends_after++;
+    }
+  }
+}
+
+static void start_task(struct lumos_engine *engine, uint32_t t) {
+  struct lumos_task_state *state = &engine->states[t];
+  state->progress = LUMOS_STARTED;
+  follow_edges(engine, t, LUMOS_START, state->start);
+  if (task_at(engine, t)->detail != LUMOS_NONE && waits_for_itself(engine, t)) {
+    take_effect(engine, t);
+  }
+  if (lumos_call_waits(engine->job, task_at(engine, t))) {
+    look(engine, t);
+  }
+  if (engine->coupling.first[t] < engine->coupling.first[t + 1]) {
+    meet(engine, t);
+  }
+  if (state->ends_after == 0) {
+    end_task(engine, t);
+  }
+}
+
+/* --- The run --- */
+
+static void begin(struct lumos_engine *engine) {
+  for (size_t i = 0; i < engine->job->lanes.count; i++) {
+    const struct lumos_lane *lane = &engine->job->lanes.items[i];
+    if (lane->task_count == 0) {
+      continue;
+    }
+    if (lane->kind == LUMOS_STREAM && task_at(engine, lane->task_first)->call == LUMOS_NONE) {
+      enqueue(engine, lane->task_first);
+    } else if (lane->kind == LUMOS_THREAD && engine->states[lane->task_first].starts_after == 0) {
+      become_ready(engine, lane->task_first);
+    }
+  }
+}
+
+static void run(struct lumos_engine *engine) {
+  begin(engine);
+  while (engine->queue.heap.count > 0 && engine->beyond == LUMOS_NONE) {
+    struct lumos_event event = lumos_queue_pop(&engine->queue);
+    if (engine->states[event.task].progress == LUMOS_READY) {
+      start_task(engine, event.task);
+    } else {
+      take_effect(engine, event.task);
+    }
+    while (engine->ending.count > 0) {
+      draw_consequences(engine, engine->ending.items[--engine->ending.count]);
+    }
+  }
+}
+
+static bool collect(const struct lumos_engine *engine, struct lumos_run *runs, struct lumos_error *error) {
+  const struct lumos_job *job = engine->job;
+  for (uint32_t t = 0; engine->beyond == LUMOS_NONE && t < job->tasks.count; t++) {
+    if (!has_ended(engine, t)) {
+      return lumos_deadlock(engine, error);
+    }
+    runs[t] = (struct lumos_run){engine->states[t].start, engine->states[t].end - engine->states[t].start};
+  }
+  if (engine->beyond != LUMOS_NONE) {
+    const struct lumos_task *task = task_at(engine, engine->beyond);
+    return lumos_fail(error, "task %d:%u: its simulated time is beyond 2^53 ns (104 days); check the durations and lags before it",
+                      job->ranks.items[lumos_rank_of(job, task)].rank, task->id);
+  }
+  return true;
+}
+
+bool lumos_engine_run_noting(const struct lumos_job *job, const struct lumos_sim_options *options, struct lumos_run *runs,
+                             struct lumos_holds *holds, struct lumos_error *error) {
+  if (job->timings.count != job->tasks.count) {
+    return lumos_fail(error, "the job has no execution graph yet; run lumos-graph first");
+  }
+  struct lumos_engine engine;
+  lumos_engine_prepare(&engine, job, options->drop_residuals);
+  engine.holds = holds;
+  run(&engine);
+  bool done = collect(&engine, runs, error);
+  lumos_engine_free(&engine);
+  return done;
+}
+
+bool lumos_engine_run(const struct lumos_job *job, const struct lumos_sim_options *options, struct lumos_run *runs,
+                      struct lumos_error *error) {
+  return lumos_engine_run_noting(job, options, runs, NULL, error);
+}

@@ -1,0 +1,106 @@
+/* The engine's state, shared by its parts: the loop (engine.c), what is fixed before it starts (prepare.c), and the report of a
+ * deadlock (deadlock.c).
+ *
+ * A task goes through four stages. It *waits* while something that bounds its start is not known; then it is *ready*, its start known and queued; it
+ * has *started* when the queue comes to it; it has *ended* when its end is known, which for a call that waits, or a member of a collective,
+ * is later. Whatever ends or starts passes a bound on to those that it holds, and counts down what they still wait for.
+ */
+#ifndef LUMOS_SIM_ENGINE_H
+#define LUMOS_SIM_ENGINE_H
+
+#include "sim/coupling.h"
+#include "sim/events.h"
+#include "sim/queue.h"
+#include <lumos/sim.h>
+
+enum lumos_progress { LUMOS_WAITING, LUMOS_READY, LUMOS_STARTED, LUMOS_ENDED };
+
+struct lumos_task_state {
+  int64_t start;   /* the largest bound so far (LUMOS_ABSENT: none), then the start */
+  int64_t end;     /* the same for the end */
+  uint32_t holds;  /* first of the edges that leave this task, or LUMOS_NONE */
+  uint32_t next;   /* on a stream: what was enqueued behind it while it had not ended, or LUMOS_NONE */
+  uint32_t starts_after; /* how much its start still waits for */
+  uint32_t ends_after : 29, progress : 2, special : 1; /* special: it is in engine.specials */
+};
+
+struct lumos_edge { /* dst starts or ends no earlier than `lag` after its source has started or ended */
+  int64_t lag;
+  uint32_t dst, next; /* next edge of the same source */
+  uint8_t from, to;   /* enum lumos_end */
+};
+
+/* What only a few tasks have, by task. */
+struct lumos_special {
+  uint32_t task;
+  int64_t boundary; /* its start's outside bound in job time, or LUMOS_ABSENT */
+  int64_t covers;   /* the part of its lag that a hand-over explains */
+};
+
+/* What the stored event edges say: the lag after a task of a lane, seen again when the run finds the edge again. */
+struct lumos_event_lag {
+  uint32_t dst, lane;
+  int64_t lag;
+};
+
+struct lumos_stream_wait { /* what a stream waits for before it goes on */
+  uint32_t awaited, next;
+};
+
+struct lumos_lane_state {
+  uint32_t last;  /* the last task enqueued, or LUMOS_NONE */
+  uint32_t waits; /* stream waits since then, or LUMOS_NONE */
+};
+
+struct lumos_meeting { /* a collective that runs */
+  int64_t latest;     /* start of those awaited that have started */
+  uint32_t missing;   /* awaited members that have not */
+};
+
+/* Boundaries that bound: job time from what else held the start (LUMOS_ABSENT: nothing) to the boundary. */
+struct lumos_hold {
+  uint32_t task;
+  int64_t from, to;
+};
+LUMOS_VECTOR_TYPE(lumos_holds, struct lumos_hold);
+
+struct lumos_typical;
+
+struct lumos_engine {
+  const struct lumos_job *job;
+  bool drop_residuals;
+  struct lumos_holds *holds; /* where to note the boundaries of streams that bound, or NULL */
+  struct lumos_task_state *states;
+  struct lumos_lane_state *lanes;
+  struct lumos_meeting *meetings;
+  uint32_t *launched_first; /* device tasks that call t launches: launched[launched_first[t] .. launched_first[t + 1]) */
+  uint32_t *launched;
+  struct lumos_coupling coupling;
+  struct lumos_events events;
+  struct lumos_queue queue;
+  struct lumos_typical *typical; /* with drop_residuals: the residuals of waits, by name and what they wait on */
+  LUMOS_VECTOR(struct lumos_edge) edges;
+  LUMOS_VECTOR(struct lumos_special) specials;      /* by task */
+  LUMOS_VECTOR(struct lumos_event_lag) event_lags;  /* by dst, then lane */
+  LUMOS_VECTOR(struct lumos_stream_wait) stream_waits;
+  LUMOS_VECTOR(uint32_t) ending; /* ended tasks whose consequences are still to be drawn */
+  uint32_t beyond; /* a task whose simulated time left the range of the stream, or LUMOS_NONE */
+};
+
+/* Is this a host call whose end follows from what it waits for? */
+bool lumos_call_waits(const struct lumos_job *job, const struct lumos_task *task);
+
+void lumos_engine_prepare(struct lumos_engine *engine, const struct lumos_job *job, bool drop_residuals);
+void lumos_engine_free(struct lumos_engine *engine);
+void lumos_engine_hold(struct lumos_engine *engine, uint32_t src, struct lumos_edge edge);
+const struct lumos_special *lumos_engine_special(const struct lumos_engine *engine, uint32_t task);
+int64_t lumos_engine_event_lag(const struct lumos_engine *engine, uint32_t dst, uint32_t lane);
+
+/* The engine's run with the boundaries that bound. */
+bool lumos_engine_run_noting(const struct lumos_job *job, const struct lumos_sim_options *options, struct lumos_run *runs,
+                             struct lumos_holds *holds, struct lumos_error *error) LUMOS_MUST_CHECK;
+
+/* Tell the cycle of tasks that wait for each other; always false. */
+bool lumos_deadlock(const struct lumos_engine *engine, struct lumos_error *error);
+
+#endif

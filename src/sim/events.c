@@ -1,0 +1,95 @@
+/* Which calls speak of the same event, settled once before the run. */
+#include "sim/events.h"
+
+#include <stdlib.h>
+
+struct named_event {
+  uint32_t rank, detail;
+  lumos_string_id id;
+};
+LUMOS_VECTOR_TYPE(named_events, struct named_event);
+
+static int by_rank_and_id(const void *left_item, const void *right_item) {
+  const struct named_event *left = left_item;
+  const struct named_event *right = right_item;
+  if (left->rank != right->rank) {
+    return left->rank < right->rank ? -1 : 1;
+  }
+  if (left->id != right->id) {
+    return left->id < right->id ? -1 : 1;
+  }
+  return left->detail < right->detail ? -1 : left->detail > right->detail;
+}
+
+/* Calls with a recorded event id: one slot an id. Returns how many slots. */
+static uint32_t name_slots(struct lumos_events *events, const struct lumos_job *job) {
+  struct named_events named = {0};
+  for (size_t t = 0; t < job->tasks.count; t++) {
+    const struct lumos_task *task = &job->tasks.items[t];
+    if (task->detail != LUMOS_NONE && job->details.items[task->detail].event_id != LUMOS_NO_STRING) {
+      struct named_event event = {lumos_rank_of(job, task), task->detail, job->details.items[task->detail].event_id};
+      lumos_vector_push(&named, event);
+    }
+  }
+  if (named.count > 0) {
+    qsort(named.items, named.count, sizeof *named.items, by_rank_and_id);
+  }
+  uint32_t slots = 0;
+  for (size_t i = 0; i < named.count; i++) {
+    const struct named_event *event = &named.items[i];
+    slots += i == 0 || event->rank != event[-1].rank || event->id != event[-1].id;
+    events->slot[event->detail] = slots - 1;
+  }
+  lumos_vector_free(&named);
+  return slots;
+}
+
+/* A wait that names its record takes the record's event, and gives it its own id where it has one and the record has none; where the record does
+ * not say on which stream it stands the wait does. */
+static uint32_t follow_record(struct lumos_events *events, const struct lumos_job *job, const struct lumos_task *task,
+                              uint32_t slots) {
+  const struct lumos_wait *wait = &job->details.items[task->detail].wait;
+  uint32_t record = job->tasks.items[wait->record].detail;
+  if (record == LUMOS_NONE) {
+    return slots;
+  }
+  if (events->slot[record] == LUMOS_NONE) {
+    events->slot[record] = events->slot[task->detail] == LUMOS_NONE ? slots++ : events->slot[task->detail];
+  }
+  events->slot[task->detail] = events->slot[record];
+  if (events->lane[record] == LUMOS_NONE) {
+    events->lane[record] = wait->lane;
+  }
+  return slots;
+}
+
+void lumos_events_make(struct lumos_events *events, const struct lumos_job *job) {
+  size_t details = job->details.count;
+  events->slot = lumos_allocate(details * sizeof *events->slot);
+  events->lane = lumos_allocate(details * sizeof *events->lane);
+  for (size_t d = 0; d < details; d++) {
+    events->slot[d] = LUMOS_NONE;
+    events->lane[d] = job->details.items[d].event_lane;
+  }
+  uint32_t slots = name_slots(events, job);
+  for (int named = 1; named >= 0; named--) { /* waits with an id first: they know what the event is called */
+    for (size_t t = 0; t < job->tasks.count; t++) {
+      const struct lumos_task *task = &job->tasks.items[t];
+      const struct lumos_detail *detail = lumos_detail_of(job, task);
+      bool has_id = detail->event_id != LUMOS_NO_STRING;
+      if (detail->wait.on != 0 && detail->wait.record != LUMOS_NONE && has_id == (named != 0)) {
+        slots = follow_record(events, job, task, slots);
+      }
+    }
+  }
+  events->latest = lumos_allocate(slots * sizeof *events->latest);
+  for (uint32_t slot = 0; slot < slots; slot++) {
+    events->latest[slot] = LUMOS_NONE;
+  }
+}
+
+void lumos_events_free(struct lumos_events *events) {
+  free(events->slot);
+  free(events->lane);
+  free(events->latest);
+}

@@ -1,0 +1,102 @@
+/* Writing metric records, and those that come straight from the recording. */
+#include "sim/metrics.h"
+
+#include <stdlib.h>
+
+enum { SHARE_UNITS = 1000000, SHARE_DECIMALS = 6 };
+
+struct lumos_metric_place lumos_place_of(const struct lumos_job *job, const struct lumos_timeline *timeline,
+                                         const struct lumos_step *step) {
+  int32_t rank = step->rank == LUMOS_NONE ? LUMOS_ABSENT_INT : job->ranks.items[step->rank].rank;
+  return (struct lumos_metric_place){timeline->source, rank, step->step};
+}
+
+static void add(struct lumos_job *job, const char *name, const char *unit, struct lumos_metric_place place, const char *of,
+                struct lumos_decimal value) {
+  struct lumos_metric metric = lumos_metric_empty;
+  metric.name = lumos_intern_text(job->strings, name);
+  metric.unit = lumos_intern_text(job->strings, unit);
+  metric.of = of == NULL ? LUMOS_NO_STRING : lumos_intern_text(job->strings, of);
+  metric.value = value;
+  metric.scope.rank = place.rank;
+  metric.scope.step = place.step;
+  metric.source = (uint8_t)place.source;
+  lumos_vector_push(&job->metrics, metric);
+}
+
+void lumos_metric_time(struct lumos_job *job, const char *name, struct lumos_metric_place place, const char *of, int64_t ns) {
+  add(job, name, "ns", place, of, (struct lumos_decimal){ns, 0});
+}
+
+void lumos_metric_share(struct lumos_job *job, const char *name, struct lumos_metric_place place, const char *of, int64_t part,
+                        int64_t whole) {
+  __int128 units = (__int128)part * SHARE_UNITS;
+  units = (units + (units < 0 ? -whole / 2 : whole / 2)) / whole;
+  add(job, name, "share", place, of, (struct lumos_decimal){(int64_t)units, SHARE_DECIMALS});
+}
+
+void lumos_metric_by_step(struct lumos_job *job, const char *name, const struct lumos_timeline *timeline, const int64_t *values) {
+  for (size_t i = 0; i < timeline->steps.count; i++) {
+    if (values[i] != LUMOS_ABSENT) {
+      lumos_metric_time(job, name, lumos_place_of(job, timeline, &timeline->steps.items[i]), "step_time", values[i]);
+    }
+  }
+  for (size_t k = 0; k < timeline->job.count; k++) {
+    __int128 sum = 0;
+    int64_t ranks = 0;
+    for (uint32_t i = timeline->sharers_first[k]; i < timeline->sharers_first[k + 1]; i++) {
+      int64_t value = values[timeline->sharers[i]];
+      sum += value == LUMOS_ABSENT ? 0 : value;
+      ranks += value != LUMOS_ABSENT;
+    }
+    if (ranks > 0) {
+      lumos_metric_time(job, name, lumos_place_of(job, timeline, &timeline->job.items[k]), "step_time",
+                        (int64_t)((sum + ranks / 2) / ranks));
+    }
+  }
+}
+
+/* The number at the end of a step mark's name ("ProfilerStep#12"), or LUMOS_ABSENT_INT. */
+static int32_t mark_number(const char *name, size_t length) {
+  size_t first = length;
+  while (first > 0 && name[first - 1] >= '0' && name[first - 1] <= '9') {
+    first--;
+  }
+  int64_t number = 0;
+  for (size_t i = first; i < length && number <= INT32_MAX; i++) {
+    number = 10 * number + (name[i] - '0');
+  }
+  return first == length || number > INT32_MAX ? LUMOS_ABSENT_INT : (int32_t)number;
+}
+
+static void write_host_steps(struct lumos_job *job, const struct lumos_timeline *measured) {
+  int64_t *lengths = lumos_allocate(measured->steps.count * sizeof *lengths);
+  for (size_t i = 0; i < measured->steps.count; i++) {
+    lengths[i] = LUMOS_ABSENT;
+  }
+  uint32_t guess = 0;
+  for (size_t i = 0; i < job->spans.count; i++) {
+    const struct lumos_span *span = &job->spans.items[i];
+    if (span->kind != LUMOS_SPAN_STEP) {
+      continue;
+    }
+    int32_t number = mark_number(lumos_string(job->strings, span->name), lumos_string_length(job->strings, span->name));
+    uint32_t step = lumos_step_index(&measured->steps, span->rank, number, &guess);
+    if (step != LUMOS_NONE && span->dur > lengths[step]) {
+      lengths[step] = span->dur; /* of several threads' marks the longest */
+    }
+  }
+  lumos_metric_by_step(job, "host_step_time", measured, lengths);
+  free(lengths);
+}
+
+void lumos_write_recording(struct lumos_job *job, const struct lumos_timeline *measured) {
+  write_host_steps(job, measured);
+  for (size_t r = 0; r < job->ranks.count; r++) {
+    const struct lumos_rank *rank = &job->ranks.items[r];
+    if (rank->coverage.device_tasks > 0 && rank->coverage.launched != LUMOS_ABSENT) {
+      struct lumos_metric_place place = {LUMOS_METRIC_MEASURED, rank->rank, LUMOS_ABSENT_INT};
+      lumos_metric_share(job, "coverage", place, "device_tasks", rank->coverage.launched, rank->coverage.device_tasks);
+    }
+  }
+}

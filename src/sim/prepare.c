@@ -1,0 +1,196 @@
+/* What is fixed before the simulation starts: launches by call, fixed dependencies, boundaries, and who waits for how much. */
+#include "sim/engine.h"
+
+#include "graph/typical.h"
+#include "sim/clock.h"
+#include <stdlib.h>
+
+bool lumos_call_waits(const struct lumos_job *job, const struct lumos_task *task) {
+  if (task->detail == LUMOS_NONE) {
+    return false;
+  }
+  const struct lumos_detail *detail = &job->details.items[task->detail];
+  return detail->wait.on != 0 && detail->wait.residual != LUMOS_ABSENT && detail->event_op != LUMOS_EVENT_WAIT;
+}
+
+/* Device tasks by call, in the order of their lanes and seq: a counting sort. */
+static void find_launches(struct lumos_engine *engine) {
+  const struct lumos_task *tasks = engine->job->tasks.items;
+  size_t count = engine->job->tasks.count;
+  uint32_t *first = lumos_allocate_zeroed(count + 2, sizeof *first);
+  size_t launched = 0;
+  for (size_t t = 0; t < count; t++) {
+    if (tasks[t].call != LUMOS_NONE) {
+      first[tasks[t].call + 2]++;
+      launched++;
+    }
+  }
+  for (size_t t = 2; t < count + 2; t++) {
+    first[t] += first[t - 1];
+  }
+  engine->launched_first = first;
+  engine->launched = lumos_allocate(launched * sizeof *engine->launched);
+  for (uint32_t t = 0; t < count; t++) {
+    if (tasks[t].call != LUMOS_NONE) {
+      engine->launched[first[tasks[t].call + 1]++] = t;
+    }
+  }
+}
+
+void lumos_engine_hold(struct lumos_engine *engine, uint32_t src, struct lumos_edge edge) {
+  struct lumos_task_state *state = &engine->states[src];
+  edge.next = state->holds;
+  state->holds = (uint32_t)engine->edges.count;
+  lumos_vector_push(&engine->edges, edge);
+  if (edge.to == LUMOS_END) {
+    engine->states[edge.dst].ends_after++;
+  } else {
+    engine->states[edge.dst].starts_after++;
+  }
+}
+
+static int special_by_task(const void *left_item, const void *right_item) {
+  const struct lumos_special *left = left_item;
+  const struct lumos_special *right = right_item;
+  return left->task < right->task ? -1 : left->task > right->task;
+}
+
+/* One entry a task: the latest boundary, the largest cover. */
+static void merge_specials(struct lumos_engine *engine) {
+  size_t kept = 0;
+  if (engine->specials.count == 0) {
+    return;
+  }
+  struct lumos_special *items = engine->specials.items;
+  qsort(items, engine->specials.count, sizeof *items, special_by_task);
+  for (size_t i = 1; i < engine->specials.count; i++) {
+    if (items[i].task != items[kept].task) {
+      items[++kept] = items[i];
+      continue;
+    }
+    items[kept].boundary = items[i].boundary > items[kept].boundary ? items[i].boundary : items[kept].boundary;
+    items[kept].covers = items[i].covers > items[kept].covers ? items[i].covers : items[kept].covers;
+  }
+  engine->specials.count = kept + 1;
+}
+
+const struct lumos_special *lumos_engine_special(const struct lumos_engine *engine, uint32_t task) {
+  struct lumos_special key = {.task = task};
+  if (!engine->states[task].special) {
+    return NULL;
+  }
+  return bsearch(&key, engine->specials.items, engine->specials.count, sizeof key, special_by_task);
+}
+
+static int event_lag_by_place(const void *left_item, const void *right_item) {
+  const struct lumos_event_lag *left = left_item;
+  const struct lumos_event_lag *right = right_item;
+  if (left->dst != right->dst) {
+    return left->dst < right->dst ? -1 : 1;
+  }
+  return left->lane < right->lane ? -1 : left->lane > right->lane;
+}
+
+int64_t lumos_engine_event_lag(const struct lumos_engine *engine, uint32_t dst, uint32_t lane) {
+  struct lumos_event_lag key = {.dst = dst, .lane = lane};
+  const struct lumos_event_lag *found = NULL;
+  if (engine->event_lags.count > 0) {
+    found = bsearch(&key, engine->event_lags.items, engine->event_lags.count, sizeof key, event_lag_by_place);
+  }
+  return found == NULL ? 0 : found->lag;
+}
+
+/* The mode decides: fixed dependencies become edges, boundaries and covers; of those found anew at run time only the lag of an event
+ * edge is of use. */
+static void read_dependencies(struct lumos_engine *engine) {
+  const struct lumos_job *job = engine->job;
+  for (size_t i = 0; i < job->deps.count; i++) {
+    const struct lumos_dep *dep = &job->deps.items[i];
+    struct lumos_special special = {.task = dep->dst, .boundary = LUMOS_ABSENT};
+    if (dep->src == LUMOS_NONE) {
+      special.boundary = lumos_job_time_on(job, job->tasks.items[dep->dst].lane, dep->at) + dep->lag;
+    } else if (dep->mode == LUMOS_FIXED) {
+      struct lumos_edge edge = {.lag = dep->lag, .dst = dep->dst, .from = dep->from, .to = dep->to};
+      lumos_engine_hold(engine, dep->src, edge);
+      special.covers = dep->covers == LUMOS_ABSENT ? 0 : dep->covers;
+    } else if (dep->kind == LUMOS_DEP_EVENT) {
+      struct lumos_event_lag lag = {dep->dst, job->tasks.items[dep->src].lane, dep->lag};
+      lumos_vector_push(&engine->event_lags, lag);
+    }
+    if (special.boundary != LUMOS_ABSENT || special.covers != 0) {
+      engine->states[dep->dst].special = 1;
+      lumos_vector_push(&engine->specials, special);
+    }
+  }
+  merge_specials(engine);
+  if (engine->event_lags.count > 0) {
+    qsort(engine->event_lags.items, engine->event_lags.count, sizeof *engine->event_lags.items, event_lag_by_place);
+  }
+}
+
+static void prepare_meetings(struct lumos_engine *engine) {
+  const struct lumos_job *job = engine->job;
+  lumos_coupling_make(&engine->coupling, job);
+  engine->meetings = lumos_allocate(job->collectives.count * sizeof *engine->meetings);
+  for (size_t i = 0; i < job->collectives.count; i++) {
+    const struct lumos_collective *collective = &job->collectives.items[i];
+    struct lumos_meeting meeting = {.latest = LUMOS_ABSENT};
+    for (uint32_t m = 0; m < collective->member_count; m++) {
+      meeting.missing += lumos_member_awaited(job, collective, job->members.items[collective->member_first + m]);
+    }
+    engine->meetings[i] = meeting;
+  }
+}
+
+/* Typical residuals of waits: what a wait of that name takes to notice that the awaited work is done. */
+static void find_typical_waits(struct lumos_engine *engine) {
+  const struct lumos_job *job = engine->job;
+  engine->typical = lumos_typical_new();
+  for (size_t t = 0; t < job->tasks.count; t++) {
+    const struct lumos_task *task = &job->tasks.items[t];
+    if (lumos_call_waits(job, task)) {
+      const struct lumos_wait *wait = &job->details.items[task->detail].wait;
+      lumos_typical_add(engine->typical, lumos_typical_group(engine->typical, task->name, wait->on, 0), wait->residual);
+    }
+  }
+}
+
+void lumos_engine_prepare(struct lumos_engine *engine, const struct lumos_job *job, bool drop_residuals) {
+  *engine = (struct lumos_engine){.job = job, .drop_residuals = drop_residuals, .queue = {.job = job}, .beyond = LUMOS_NONE};
+  engine->states = lumos_allocate(job->tasks.count * sizeof *engine->states);
+  engine->lanes = lumos_allocate(job->lanes.count * sizeof *engine->lanes);
+  for (uint32_t lane = 0; lane < job->lanes.count; lane++) {
+    const struct lumos_lane *record = &job->lanes.items[lane];
+    engine->lanes[lane] = (struct lumos_lane_state){LUMOS_NONE, LUMOS_NONE};
+    for (uint32_t t = record->task_first; t < record->task_first + record->task_count; t++) {
+      /* On a thread a task waits for the one before it; on a stream until it is enqueued. */
+      bool held = record->kind == LUMOS_STREAM || t > record->task_first;
+      engine->states[t] = (struct lumos_task_state){
+          .start = LUMOS_ABSENT, .end = LUMOS_ABSENT, .holds = LUMOS_NONE, .next = LUMOS_NONE, .starts_after = held};
+    }
+  }
+  find_launches(engine);
+  read_dependencies(engine);
+  prepare_meetings(engine);
+  lumos_events_make(&engine->events, job);
+  if (drop_residuals) {
+    find_typical_waits(engine);
+  }
+}
+
+void lumos_engine_free(struct lumos_engine *engine) {
+  free(engine->states);
+  free(engine->lanes);
+  free(engine->meetings);
+  free(engine->launched_first);
+  free(engine->launched);
+  lumos_coupling_free(&engine->coupling);
+  lumos_events_free(&engine->events);
+  lumos_typical_free(engine->typical);
+  lumos_vector_free(&engine->queue.heap);
+  lumos_vector_free(&engine->edges);
+  lumos_vector_free(&engine->specials);
+  lumos_vector_free(&engine->event_lags);
+  lumos_vector_free(&engine->stream_waits);
+  lumos_vector_free(&engine->ending);
+}

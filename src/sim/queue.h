@@ -1,0 +1,33 @@
+/* The simulator's queue: what happens next, a binary heap over at most a few events a lane.
+ *
+ * Earliest first. Events of one instant take turns, so that a wait sees everything up to and including its instant. Then the
+ * earlier measured start (none is last), then the id.
+ */
+#ifndef LUMOS_SIM_QUEUE_H
+#define LUMOS_SIM_QUEUE_H
+
+#include <lumos/job.h>
+
+enum lumos_turn {
+  LUMOS_TURN_EFFECT, /* a call's launches or its record become visible */
+  LUMOS_TURN_WAIT,   /* a stream's wait becomes visible */
+  LUMOS_TURN_START,  /* a task starts */
+  LUMOS_TURN_LOOK,   /* a call that waits starts, and sees what it waits for */
+};
+
+struct lumos_event {
+  int64_t time;
+  uint32_t task;
+  enum lumos_turn turn;
+};
+
+struct lumos_queue {
+  const struct lumos_job *job;
+  LUMOS_VECTOR(struct lumos_event) heap;
+};
+
+/* Both O(log size). */
+void lumos_queue_push(struct lumos_queue *queue, struct lumos_event event);
+struct lumos_event lumos_queue_pop(struct lumos_queue *queue); /* the queue must not be empty */
+
+#endif

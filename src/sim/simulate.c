@@ -1,0 +1,71 @@
+/* Stage sim: the missing stages, the run, and what is read off its timeline. */
+#include "sim/metrics.h"
+
+#include <lumos/graph.h>
+#include <stdlib.h>
+
+/* Say where waiting could not be told from transfer. */
+static void note_kept_waiting(struct lumos_job *job) {
+  struct lumos_coupling coupling;
+  lumos_coupling_make(&coupling, job);
+  for (uint32_t r = 0; r < job->ranks.count; r++) {
+    const struct lumos_rank *rank = &job->ranks.items[r];
+    int64_t kept = 0;
+    for (uint32_t t = rank->task_first; t < rank->task_first + rank->task_count; t++) {
+      bool communicates = lumos_on_stream(job, &job->tasks.items[t]) && lumos_is_communication(job->tasks.items[t].kind);
+      kept += communicates && coupling.first[t] == coupling.first[t + 1];
+    }
+    if (kept > 0 && rank->world != 1) {
+      struct lumos_scope scope = lumos_everywhere;
+      scope.rank = rank->rank;
+      lumos_job_note(job, "sim.kept_wait", LUMOS_WARNING, kept, &scope,
+                     "communication kernels that could not be joined with those of other ranks keep their measured length, waiting included",
+                     "give the traces of all ranks of one run, recorded with collective arguments (PyTorch 2.3 or later)");
+    }
+  }
+  lumos_coupling_free(&coupling);
+}
+
+static bool write_metrics(struct lumos_job *job, const struct lumos_holds *holds, struct lumos_error *error) {
+  struct lumos_timeline measured;
+  struct lumos_timeline simulated;
+  lumos_timeline_make(&measured, job, NULL);
+  lumos_timeline_make(&simulated, job, job->runs.items);
+  int64_t *kept = lumos_allocate(measured.steps.count * sizeof *kept);
+  int64_t *kept_simulated = lumos_allocate(simulated.steps.count * sizeof *kept_simulated);
+  bool done = lumos_write_timeline(job, &measured, kept, error) && lumos_write_timeline(job, &simulated, kept_simulated, error);
+  if (done) {
+    lumos_write_recording(job, &measured);
+    lumos_write_carried(job, &measured, &simulated, holds, kept);
+    done = lumos_job_edited(job) || lumos_write_replay_error(job, &measured, error);
+  }
+  free(kept);
+  free(kept_simulated);
+  lumos_timeline_free(&measured);
+  lumos_timeline_free(&simulated);
+  return done;
+}
+
+bool lumos_simulate(struct lumos_job *job, struct lumos_error *error) {
+  if (job->stage < LUMOS_STAGE_GRAPH && !lumos_graph_build(job, error)) {
+    return false;
+  }
+  lumos_job_rewind(job, LUMOS_STAGE_TRANSFORM);
+  const struct lumos_sim_options carry = {.drop_residuals = false};
+  struct lumos_holds holds = {0};
+  lumos_vector_reserve(&job->runs, job->tasks.count);
+  bool done = lumos_engine_run_noting(job, &carry, job->runs.items, &holds, error);
+  if (done) {
+    job->runs.count = job->tasks.count;
+    note_kept_waiting(job);
+    done = write_metrics(job, &holds, error);
+  }
+  lumos_vector_free(&holds);
+  if (!done) {
+    lumos_vector_free(&job->runs);
+    return false;
+  }
+  lumos_job_history(job, "lumos-sim", "", NULL, 0);
+  job->stage = LUMOS_STAGE_SIM;
+  return true;
+}
