@@ -1,0 +1,323 @@
+/* Selectors: terms joined by commas, every one a filter over all tasks.
+ *
+ * A comma separates only where another term follows it, so that names and expressions may hold commas: "name~foo<int, 4>,rank=0" has two terms.
+ * A term is asked once for every distinct name or span, not for every task.
+ */
+#include "transform/selector.h"
+
+#include <regex.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum term_kind { TERM_HOST, TERM_DEVICE, TERM_KIND, TERM_NAME, TERM_OP, TERM_RANK, TERM_GROUP, TERM_KINDS };
+
+static const struct {
+  const char *head;
+  bool valued; /* something follows */
+} heads[TERM_KINDS] = {{"host", false}, {"device", false}, {"kind=", true}, {"name~", true},
+                       {"op=", true},   {"rank=", true},   {"group=", true}};
+
+struct term {
+  enum term_kind kind;
+  char *value;    /* what follows the head; NUL-terminated, ours */
+  uint64_t kinds; /* TERM_KIND: bits by enum lumos_task_kind ("other" is two) */
+  int32_t rank;   /* TERM_RANK */
+  regex_t regex;  /* TERM_NAME */
+};
+
+struct lumos_selector {
+  LUMOS_VECTOR(struct term) terms;
+};
+
+/* --- Reading --- */
+
+/* The kind of the term that begins here, or TERM_KINDS. */
+static enum term_kind head_at(const char *text, size_t length) {
+  for (enum term_kind kind = TERM_HOST; kind < TERM_KINDS; kind++) {
+    size_t head = strlen(heads[kind].head);
+    bool fits = length >= head && memcmp(text, heads[kind].head, head) == 0;
+    if (fits && (heads[kind].valued || length == head || text[head] == ',')) {
+      return kind;
+    }
+  }
+  return TERM_KINDS;
+}
+
+static size_t term_length(const char *text, size_t length) {
+  for (size_t i = 0; i < length; i++) {
+    if (text[i] == ',' && head_at(text + i + 1, length - i - 1) != TERM_KINDS) {
+      return i;
+    }
+  }
+  return length;
+}
+
+static bool read_kind(struct term *term, struct lumos_error *error) {
+  for (uint8_t kind = 1; kind < LUMOS_TASK_KINDS; kind++) {
+    if (strcmp(lumos_task_kind_name((enum lumos_task_kind)kind), term->value) == 0) {
+      term->kinds |= (uint64_t)1 << kind;
+    }
+  }
+  return term->kinds != 0 ||
+         lumos_fail(error, "no task has the kind '%s'; kinds are gemm attention elementwise norm reduction optimizer embedding copy "
+                           "memset collective p2p op launch sync event alloc other", term->value);
+}
+
+static bool read_rank(struct term *term, struct lumos_error *error) {
+  char *end = NULL;
+  long rank = strtol(term->value, &end, 10);
+  bool number = term->value[0] >= '0' && term->value[0] <= '9' && *end == '\0' && rank <= INT32_MAX;
+  term->rank = number ? (int32_t)rank : 0;
+  return number || lumos_fail(error, "'%s' is no rank; give a number, such as rank=3", term->value);
+}
+
+static bool read_regex(struct term *term, struct lumos_error *error) {
+  int code = regcomp(&term->regex, term->value, REG_EXTENDED | REG_NOSUB);
+  if (code != 0) {
+    char reason[128];
+    (void)regerror(code, &term->regex, reason, sizeof reason);
+    return lumos_fail(error, "'%s' is no POSIX extended regular expression: %s", term->value, reason);
+  }
+  return true;
+}
+
+static bool read_value(struct term *term, struct lumos_error *error) {
+  if (heads[term->kind].valued && term->value[0] == '\0') {
+    return lumos_fail(error, "nothing follows '%s' in the selector", heads[term->kind].head);
+  }
+  switch (term->kind) {
+    case TERM_KIND:
+      return read_kind(term, error);
+    case TERM_RANK:
+      return read_rank(term, error);
+    case TERM_NAME:
+      return read_regex(term, error);
+    default:
+      return true;
+  }
+}
+
+static bool read_term(struct lumos_selector *selector, const char *text, size_t length, struct lumos_error *error) {
+  struct term term = {.kind = head_at(text, length)};
+  if (term.kind == TERM_KINDS) {
+    return lumos_fail(error, "'%.*s' is no selector; use host, device, kind=NAME, name~REGEX, op=NAME, rank=N or group=NAME, joined by commas",
+                      (int)(length > 200 ? 200 : length), text);
+  }
+  size_t head = strlen(heads[term.kind].head);
+  term.value = lumos_allocate(length - head + 1);
+  memcpy(term.value, text + head, length - head);
+  term.value[length - head] = '\0';
+  if (!read_value(&term, error)) {
+    free(term.value);
+    return false;
+  }
+  lumos_vector_push(&selector->terms, term);
+  return true;
+}
+
+struct lumos_selector *lumos_selector_parse(const char *text, size_t length, struct lumos_error *error) {
+  struct lumos_selector *selector = lumos_allocate_zeroed(1, sizeof *selector);
+  for (size_t at = 0; at <= length;) {
+    size_t term = term_length(text + at, length - at);
+    if (!read_term(selector, text + at, term, error)) {
+      lumos_selector_free(selector);
+      return NULL;
+    }
+    at += term + 1;
+  }
+  return selector;
+}
+
+void lumos_selector_free(struct lumos_selector *selector) {
+  if (selector == NULL) {
+    return;
+  }
+  for (size_t i = 0; i < selector->terms.count; i++) {
+    free(selector->terms.items[i].value);
+    if (selector->terms.items[i].kind == TERM_NAME) {
+      regfree(&selector->terms.items[i].regex);
+    }
+  }
+  lumos_vector_free(&selector->terms);
+  free(selector);
+}
+
+bool lumos_selector_takes_lags(const struct lumos_selector *selector) {
+  for (size_t i = 0; i < selector->terms.count; i++) {
+    if (selector->terms.items[i].kind == TERM_HOST) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* --- Filtering --- */
+
+enum answer { UNASKED, NO, YES };
+
+static void filter_names(const struct lumos_job *job, const struct term *term, uint8_t *chosen) {
+  uint8_t *answers = lumos_allocate_zeroed(lumos_strings_count(job->strings) + (size_t)1, 1);
+  for (size_t t = 0; t < job->tasks.count; t++) {
+    lumos_string_id name = job->tasks.items[t].name;
+    if (chosen[t] && answers[name] == UNASKED) {
+      answers[name] = regexec(&term->regex, lumos_string(job->strings, name), 0, NULL, 0) == 0 ? YES : NO;
+    }
+    chosen[t] &= answers[name] == YES;
+  }
+  free(answers);
+}
+
+/* Is a span, or one around it, an op of that name? Answers are left behind, so that every span is asked once; a ring of spans ends where it
+ * meets its own NO. */
+static bool inside_op(const struct lumos_job *job, lumos_string_id name, uint8_t *answers, uint32_t span) {
+  const struct lumos_span *spans = job->spans.items;
+  uint32_t s = span;
+  while (s != LUMOS_NONE && answers[s] == UNASKED) {
+    answers[s] = spans[s].kind == LUMOS_SPAN_OP && spans[s].name == name ? YES : NO;
+    if (answers[s] == YES) {
+      break;
+    }
+    s = spans[s].parent;
+  }
+  if (s == LUMOS_NONE || answers[s] == NO) {
+    return false;
+  }
+  for (uint32_t inner = span; inner != s; inner = spans[inner].parent) {
+    answers[inner] = YES;
+  }
+  return true;
+}
+
+static void filter_ops(const struct lumos_job *job, const struct term *term, uint8_t *chosen) {
+  lumos_string_id name = lumos_interned(job->strings, term->value, strlen(term->value));
+  uint8_t *answers = lumos_allocate_zeroed(job->spans.count, 1);
+  for (size_t t = 0; t < job->tasks.count; t++) {
+    const struct lumos_task *task = &job->tasks.items[t];
+    uint32_t call_span = task->call == LUMOS_NONE ? LUMOS_NONE : job->tasks.items[task->call].span;
+    if (chosen[t]) {
+      chosen[t] = name != LUMOS_NO_STRING &&
+                  (inside_op(job, name, answers, task->span) || inside_op(job, name, answers, call_span));
+    }
+  }
+  free(answers);
+}
+
+/* The group's id, the name that the id adds "@RANK" to, or its description. */
+static bool is_group(const struct lumos_job *job, const struct lumos_group *group, const char *value) {
+  const char *id = lumos_string(job->strings, group->id);
+  size_t length = strlen(value);
+  bool by_id = strncmp(id, value, length) == 0 && (id[length] == '\0' || (id[length] == '@' && strchr(id + length + 1, '@') == NULL));
+  return by_id || strcmp(lumos_string(job->strings, group->name), value) == 0;
+}
+
+static void filter_groups(const struct lumos_job *job, const struct term *term, uint8_t *chosen) {
+  uint8_t *answers = lumos_allocate_zeroed(lumos_strings_count(job->strings) + (size_t)1, 1);
+  for (size_t i = 0; i < job->groups.count; i++) {
+    if (is_group(job, &job->groups.items[i], term->value)) {
+      answers[job->groups.items[i].id] = YES;
+    }
+  }
+  for (size_t t = 0; t < job->tasks.count; t++) {
+    chosen[t] &= answers[lumos_detail_of(job, &job->tasks.items[t])->comm.group] == YES;
+  }
+  free(answers);
+}
+
+static bool holds(const struct lumos_job *job, const struct term *term, const struct lumos_task *task) {
+  switch (term->kind) {
+    case TERM_HOST:
+      return !lumos_on_stream(job, task);
+    case TERM_DEVICE:
+      return lumos_on_stream(job, task);
+    case TERM_KIND:
+      return (term->kinds >> task->kind & 1) != 0;
+    default:
+      return job->ranks.items[lumos_rank_of(job, task)].rank == term->rank;
+  }
+}
+
+static void filter(const struct lumos_job *job, const struct term *term, uint8_t *chosen) {
+  switch (term->kind) {
+    case TERM_NAME:
+      filter_names(job, term, chosen);
+      break;
+    case TERM_OP:
+      filter_ops(job, term, chosen);
+      break;
+    case TERM_GROUP:
+      filter_groups(job, term, chosen);
+      break;
+    default:
+      for (size_t t = 0; t < job->tasks.count; t++) {
+        chosen[t] &= holds(job, term, &job->tasks.items[t]);
+      }
+  }
+}
+
+/* --- Collectives: one chosen member chooses all, and through batched kernels those of the other pairs --- */
+
+static uint32_t find_set(uint32_t *parents, uint32_t c) {
+  while (parents[c] != c) {
+    c = parents[c] = parents[parents[c]];
+  }
+  return c;
+}
+
+/* Collectives that share a member are one set. */
+static uint32_t *join_collectives(const struct lumos_job *job) {
+  uint32_t *parents = lumos_allocate(job->collectives.count * sizeof *parents);
+  uint32_t *seen_in = lumos_allocate(job->tasks.count * sizeof *seen_in);
+  for (size_t t = 0; t < job->tasks.count; t++) {
+    seen_in[t] = LUMOS_NONE;
+  }
+  for (uint32_t c = 0; c < job->collectives.count; c++) {
+    const struct lumos_collective *collective = &job->collectives.items[c];
+    parents[c] = c;
+    for (uint32_t m = 0; m < collective->member_count; m++) {
+      uint32_t member = job->members.items[collective->member_first + m];
+      if (seen_in[member] == LUMOS_NONE) {
+        seen_in[member] = c;
+      } else {
+        parents[find_set(parents, c)] = find_set(parents, seen_in[member]);
+      }
+    }
+  }
+  free(seen_in);
+  return parents;
+}
+
+static void choose_whole_collectives(const struct lumos_job *job, uint8_t *chosen) {
+  uint32_t *sets = join_collectives(job);
+  uint8_t *touched = lumos_allocate_zeroed(job->collectives.count, 1);
+  for (int pass = 0; pass < 2; pass++) { /* first find the sets that are touched, then choose all of them */
+    for (uint32_t c = 0; c < job->collectives.count; c++) {
+      const struct lumos_collective *collective = &job->collectives.items[c];
+      uint8_t *set = &touched[find_set(sets, c)];
+      for (uint32_t m = 0; m < collective->member_count; m++) {
+        uint8_t *member = &chosen[job->members.items[collective->member_first + m]];
+        if (pass == 0) {
+          *set |= *member;
+        } else {
+          *member |= *set;
+        }
+      }
+    }
+  }
+  free(touched);
+  free(sets);
+}
+
+size_t lumos_selector_apply(const struct lumos_selector *selector, const struct lumos_job *job, uint8_t *chosen) {
+  for (size_t t = 0; t < job->tasks.count; t++) {
+    chosen[t] = 1;
+  }
+  for (size_t i = 0; i < selector->terms.count; i++) {
+    filter(job, &selector->terms.items[i], chosen);
+  }
+  choose_whole_collectives(job, chosen);
+  size_t count = 0;
+  for (size_t t = 0; t < job->tasks.count; t++) {
+    count += chosen[t];
+  }
+  return count;
+}

@@ -1,0 +1,81 @@
+/* Jobs for tests, written as the records of a stream: single quotes stand for double ones, and the end line is counted here. */
+#ifndef LUMOS_TESTS_JOB_TEXT_H
+#define LUMOS_TESTS_JOB_TEXT_H
+
+#include "base/input.h"
+#include "base/text.h"
+#include <lumos/stream.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { JOB_TEXT_TYPES = 16 };
+
+struct job_text_count {
+  char type[32];
+  int lines;
+};
+
+static inline void job_text_count_line(struct job_text_count *counts, const char *line) {
+  static const char head[] = "{'type':'";
+  const char *type = line + sizeof head - 1;
+  size_t length = strcspn(type, "'");
+  for (int i = 0; i < JOB_TEXT_TYPES; i++) {
+    if (counts[i].lines == 0) {
+      (void)snprintf(counts[i].type, sizeof counts[i].type, "%.*s", (int)length, type);
+    }
+    if (strlen(counts[i].type) == length && memcmp(counts[i].type, type, length) == 0) {
+      counts[i].lines++;
+      return;
+    }
+  }
+}
+
+/* The job of these lines, each ended by '\n'; on failure prints why and returns NULL. */
+static inline struct lumos_job *job_from_text(const char *lines) {
+  struct job_text_count counts[JOB_TEXT_TYPES] = {0};
+  for (const char *line = lines; *line != '\0'; line += strcspn(line, "\n") + 1) {
+    job_text_count_line(counts, line);
+  }
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  lumos_text_put(&text, lines);
+  lumos_text_put(&text, "{'type':'end','counts':{");
+  for (int i = 0; i < JOB_TEXT_TYPES && counts[i].lines > 0; i++) {
+    lumos_text_format(&text, "'%s':%d,", counts[i].type, counts[i].lines);
+  }
+  lumos_text_put(&text, "'end':1}}\n");
+  for (size_t i = 0; i < text.length; i++) {
+    text.bytes[i] = text.bytes[i] == '\'' ? '"' : text.bytes[i];
+  }
+  char path[] = "/tmp/lumos-test-XXXXXX";
+  int descriptor = mkstemp(path);
+  struct lumos_job *job = NULL;
+  struct lumos_error error = {0};
+  if (descriptor >= 0 && write(descriptor, text.bytes, text.length) == (ssize_t)text.length) {
+    struct lumos_input *input = lumos_input_open(path, &error);
+    job = input == NULL ? NULL : lumos_stream_read(input, "test", &(struct lumos_read_options){0}, &error);
+    lumos_input_close(input);
+  }
+  if (descriptor >= 0) {
+    (void)close(descriptor);
+    (void)unlink(path);
+  }
+  if (job == NULL) {
+    (void)fprintf(stderr, "%s\n", error.text);
+  }
+  lumos_text_free(&text);
+  return job;
+}
+
+/* The first task of that name, or LUMOS_NONE. */
+static inline uint32_t task_named(const struct lumos_job *job, const char *name) {
+  for (uint32_t t = 0; t < job->tasks.count; t++) {
+    if (strcmp(lumos_string(job->strings, job->tasks.items[t].name), name) == 0) {
+      return t;
+    }
+  }
+  return LUMOS_NONE;
+}
+
+#endif
