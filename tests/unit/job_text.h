@@ -2,13 +2,11 @@
 #ifndef LUMOS_TESTS_JOB_TEXT_H
 #define LUMOS_TESTS_JOB_TEXT_H
 
+#include "unit.h"
+
 #include "base/input.h"
 #include "base/text.h"
 #include <lumos/stream.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 enum { JOB_TEXT_TYPES = 16 };
 
@@ -32,7 +30,7 @@ static inline void job_text_count_line(struct job_text_count *counts, const char
   }
 }
 
-/* The job of these lines, each ended by '\n'; on failure prints why and returns NULL. */
+/* The job of these lines, each ended by '\n'. */
 static inline struct lumos_job *job_from_text(const char *lines) {
   struct job_text_count counts[JOB_TEXT_TYPES] = {0};
   for (const char *line = lines; *line != '\0'; line += strcspn(line, "\n") + 1) {
@@ -48,34 +46,38 @@ static inline struct lumos_job *job_from_text(const char *lines) {
   for (size_t i = 0; i < text.length; i++) {
     text.bytes[i] = text.bytes[i] == '\'' ? '"' : text.bytes[i];
   }
-  char path[] = "/tmp/lumos-test-XXXXXX";
-  int descriptor = mkstemp(path);
-  struct lumos_job *job = NULL;
+  char *folder = unit_folder_new();
+  char *path = unit_path(folder, "job");
+  unit_write_file(path, text.bytes, text.length);
   struct lumos_error error = {0};
-  if (descriptor >= 0 && write(descriptor, text.bytes, text.length) == (ssize_t)text.length) {
-    struct lumos_input *input = lumos_input_open(path, &error);
-    job = input == NULL ? NULL : lumos_stream_read(input, "test", &(struct lumos_read_options){0}, &error);
-    lumos_input_close(input);
-  }
-  if (descriptor >= 0) {
-    (void)close(descriptor);
-    (void)unlink(path);
-  }
-  if (job == NULL) {
-    (void)fprintf(stderr, "%s\n", error.text);
-  }
+  struct lumos_input *input = lumos_input_open(path, &error);
+  assert_non_null(input);
+  struct lumos_job *job = lumos_stream_read(input, "job", &(struct lumos_read_options){0}, &error);
+  lumos_input_close(input);
+  free(path);
+  unit_folder_remove(folder);
   lumos_text_free(&text);
+  if (job == NULL) {
+    fail_msg("%s", error.text);
+  }
   return job;
 }
 
-/* The first task of that name, or LUMOS_NONE. */
+/* The only task of that name. */
 static inline uint32_t task_named(const struct lumos_job *job, const char *name) {
+  uint32_t found = LUMOS_NONE;
   for (uint32_t t = 0; t < job->tasks.count; t++) {
     if (strcmp(lumos_string(job->strings, job->tasks.items[t].name), name) == 0) {
-      return t;
+      assert_int_equal(found, LUMOS_NONE);
+      found = t;
     }
   }
-  return LUMOS_NONE;
+  assert_int_not_equal(found, LUMOS_NONE);
+  return found;
 }
+
+#define JOB_TEXT_HEADER "{'type':'lumos','format':1,'stage':'graph','epoch':'0','history':[]}\n"
+#define JOB_TEXT_COVERAGE \
+  "'coverage':{'events':0,'device_tasks':0,'launched':0,'opped':0,'before_recording':0,'crossing':0,'skipped':0,'repaired':0}"
 
 #endif
