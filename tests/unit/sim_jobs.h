@@ -22,6 +22,7 @@
 
 #include "job_text.h"
 
+/* clang-format off */
 #define HOST(id, lane, seq, kind, name, start, dur, lag, more)                                                              \
   "{'type':'task','id':'" id "','rank':" RANK_OF_JOB ",'lane':'" lane "','seq':" #seq ",'kind':'" kind "','name':'" name     \
   "','start':" #start ",'dur':" #dur ",'lag':" #lag ",'step':1" more "}\n"
@@ -80,5 +81,6 @@ static const char ranks_job[] = JOB_TEXT_HEADER
     "{'type':'dep','at':1000,'dst':'1:0','kind':'boundary','from':'start','to':'start','lag':0,'evidence':'recorded','mode':'fixed'}\n"
     "{'type':'collective','id':'c:0','op':'all_reduce','rule':'symmetric','group':'world','members':['0:5','1:5'],'size':2,'bytes':8,"
     "'transfer':40,'matched':'seq'}\n";
+/* clang-format on */
 
 #endif

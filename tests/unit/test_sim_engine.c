@@ -1,0 +1,324 @@
+/* The engine: hand-made jobs, simulated as worked out on paper (sim_jobs.h has the arithmetic of the unchanged jobs). */
+#include "sim_jobs.h"
+
+#include <lumos/sim.h>
+#include <lumos/transform.h>
+
+struct expected {
+  const char *name;
+  int64_t start, end;
+};
+
+static void check(const struct lumos_job *job, bool drop_residuals, const struct expected *expected, size_t count) {
+  struct lumos_run *runs = lumos_allocate(job->tasks.count * sizeof *runs);
+  struct lumos_error error = {0};
+  const struct lumos_sim_options options = {.drop_residuals = drop_residuals};
+  if (!lumos_engine_run(job, &options, runs, &error)) {
+    fail_msg("%s", error.text);
+  }
+  for (size_t i = 0; i < count; i++) {
+    uint32_t t = task_named(job, expected[i].name);
+    if (runs[t].start != expected[i].start || runs[t].start + runs[t].dur != expected[i].end) {
+      fail_msg("%s runs %lld-%lld, not %lld-%lld", expected[i].name, (long long)runs[t].start,
+               (long long)(runs[t].start + runs[t].dur), (long long)expected[i].start, (long long)expected[i].end);
+    }
+  }
+  free(runs);
+}
+
+#define CHECK(job, drop, ...)                                                   \
+  do {                                                                          \
+    const struct expected expected[] = {__VA_ARGS__};                           \
+    check(job, drop, expected, sizeof expected / sizeof *expected);             \
+  } while (0)
+
+static struct lumos_job *scaled(const char *text, const char *specification) {
+  struct lumos_job *job = job_from_text(text);
+  struct lumos_error error = {0};
+  if (!lumos_transform_scale(job, specification, &error)) {
+    fail_msg("%s", error.text);
+  }
+  return job;
+}
+
+static void every_measured_start_and_end_comes_back_with_the_residuals(void **state) {
+  (void)state;
+  const char *const texts[] = {streams_job, ranks_job};
+  for (size_t i = 0; i < 2; i++) {
+    struct lumos_job *job = job_from_text(texts[i]);
+    struct lumos_run *runs = lumos_allocate(job->tasks.count * sizeof *runs);
+    struct lumos_error error = {0};
+    assert_true(lumos_engine_run(job, &(struct lumos_sim_options){0}, runs, &error));
+    for (uint32_t t = 0; t < job->tasks.count; t++) {
+      assert_int_equal(runs[t].start, lumos_measured_start(job, t));
+      assert_int_equal(runs[t].dur, job->tasks.items[t].dur);
+    }
+    free(runs);
+    lumos_job_free(job);
+  }
+}
+
+static void without_residuals_typical_values_take_their_place(void **state) {
+  (void)state;
+  struct lumos_job *job = job_from_text(streams_job);
+  /* K1 loses its 1; the wait's typical residual is the only one there is, 3. */
+  CHECK(job, true, {"K1", 116, 166}, {"sync", 34, 169}, {"after", 174, 181}, {"K3", 168, 198}, {"K2", 113, 133});
+  lumos_job_free(job);
+  job = job_from_text(ranks_job);
+  /* Both waits take (4 + 6) / 2 = 5, and the members end together. */
+  CHECK(job, true, {"C0", 63, 143}, {"C1", 103, 143}, {"after0", 148, 153}, {"after1", 151, 156});
+  lumos_job_free(job);
+}
+
+static void a_shorter_kernel_lets_launches_bind(void **state) {
+  (void)state;
+  struct lumos_job *job = scaled(streams_job, "name~^K0$=0.1");
+  /* K1: launch 26, event 22 + 4 = 26, + 1. K2: launch 36. sync: 77 + 3. K3: behind K1 77 + 2. */
+  CHECK(job, false, {"K0", 12, 22}, {"K1", 27, 77}, {"K2", 36, 56}, {"sync", 34, 80}, {"after", 85, 92}, {"K3", 79, 109});
+  lumos_job_free(job);
+}
+
+static void a_wait_binds_to_what_is_there_when_it_looks(void **state) {
+  (void)state;
+  struct lumos_job *job = scaled(streams_job, "name~^work$=0.5");
+  /* work 0-20, launch3 20-30: at 34 the stream's last is K3, which ends at 199. */
+  CHECK(job, false, {"launch3", 20, 30}, {"K1", 117, 167}, {"K3", 169, 199}, {"sync", 34, 202}, {"after", 207, 214});
+  lumos_job_free(job);
+}
+
+static void two_threads_change_places_on_a_stream(void **state) {
+  (void)state;
+  struct lumos_job *job = scaled(streams_job, "name~^work$=0.2");
+  /* launch3 8-18 comes before launch1 ends (24), and behind the stream's wait (14): K3 waits for K0, 112 without a stored latency.
+   * K1: behind K3 142 + gap 0, residual 1. sync waits for K1, the stream's last at 34. */
+  CHECK(job, false, {"K3", 112, 142}, {"K1", 143, 193}, {"sync", 34, 196}, {"after", 201, 208}, {"K2", 113, 133});
+  lumos_job_free(job);
+}
+
+static void host_scales_lags_and_of_waits_the_residual(void **state) {
+  (void)state;
+  struct lumos_job *job = scaled(streams_job, "host=2");
+  /* launch0 0-20, record 20-24, wait 24-28, launch1 28-48, launch2 48-68; launch3 80-100. */
+  CHECK(job, false, {"launch2", 48, 68}, {"K0", 22, 122}, {"K1", 127, 177}, {"K2", 123, 143}, {"sync", 68, 183},
+        {"after", 193, 207}, {"launch3", 80, 100}, {"K3", 179, 209});
+  lumos_job_free(job);
+}
+
+static void work_that_takes_no_time_leaves_the_host(void **state) {
+  (void)state;
+  struct lumos_job *job = scaled(streams_job, "device=0");
+  CHECK(job, false, {"K0", 12, 12}, {"K1", 27, 27}, {"K2", 36, 36}, {"sync", 34, 37}, {"after", 42, 49}, {"K3", 52, 52});
+  lumos_job_free(job);
+}
+
+static void a_faster_straggler_lets_its_peer_wait_less(void **state) {
+  (void)state;
+  struct lumos_job *job = scaled(ranks_job, "rank=1,kind=gemm=0.5");
+  /* B 11-56, C1 from 58; C0 from 63 is the last: 63 + 40 = 103, C0 1 later. */
+  CHECK(job, false, {"B", 11, 56}, {"C1", 58, 103}, {"C0", 63, 104}, {"after0", 108, 113}, {"after1", 112, 117});
+  lumos_job_free(job);
+}
+
+static void one_member_selects_the_collective_and_its_transfer_is_scaled(void **state) {
+  (void)state;
+  struct lumos_job *job = scaled(ranks_job, "kind=collective,rank=0=0.5");
+  CHECK(job, false, {"C0", 63, 124}, {"C1", 103, 123}, {"after0", 128, 133}, {"after1", 132, 137});
+  lumos_job_free(job);
+}
+
+static void rooted_collectives_wait_for_or_at_the_root(void **state) {
+  (void)state;
+  struct lumos_job *job = job_from_text(ranks_job);
+  struct lumos_collective *collective = &job->collectives.items[0];
+  collective->rule = LUMOS_ROOTED;
+  collective->op = lumos_intern_text(job->strings, "broadcast");
+  collective->root = 1;
+  /* The root keeps its 40; the other ends 40 after the root's start at 103, + 1. */
+  CHECK(job, false, {"C1", 103, 143}, {"C0", 63, 144});
+  collective->root = 0;
+  /* Nobody waits at the root: C0 keeps its 81; C1 starts after it and has the transfer before it. */
+  CHECK(job, false, {"C0", 63, 144}, {"C1", 103, 143});
+  job->tasks.items[task_named(job, "B")].dur = 10; /* C1 now from 23: it waits for the root's 63 */
+  CHECK(job, false, {"C1", 23, 103}, {"C0", 63, 144});
+  collective->op = lumos_intern_text(job->strings, "reduce");
+  /* The root waits for all: 63 + 40, + 1. C1 keeps its 40. */
+  CHECK(job, false, {"C1", 23, 63}, {"C0", 63, 104});
+  lumos_job_free(job);
+}
+
+static void a_kernel_of_several_pairs_ends_with_the_last(void **state) {
+  (void)state;
+  struct lumos_job *job = job_from_text(ranks_job);
+  /* A second collective over the same two kernels, with a longer transfer. */
+  struct lumos_collective second = job->collectives.items[0];
+  job->collectives.items[0].rule = LUMOS_BATCHED;
+  second.rule = LUMOS_BATCHED;
+  second.transfer = 70;
+  lumos_vector_push(&job->collectives, second);
+  CHECK(job, false, {"C0", 63, 174}, {"C1", 103, 173});
+  lumos_job_free(job);
+}
+
+static void an_event_wait_of_the_host_sees_what_the_record_preceded(void **state) {
+  (void)state;
+  struct lumos_job *job = job_from_text(streams_job);
+  struct lumos_wait *wait = &job->details.items[job->tasks.items[task_named(job, "sync")].detail].wait;
+  wait->on = LUMOS_WAIT_EVENT;
+  wait->record = task_named(job, "record");
+  CHECK(job, false, {"sync", 34, 115}, {"after", 120, 127}); /* K0 ends at 112 */
+  wait->on = LUMOS_WAIT_DEVICE;
+  CHECK(job, false, {"sync", 34, 170}, {"after", 175, 182}); /* K1 at 167 is the last of those launched */
+  lumos_job_free(job);
+}
+
+#undef RANK_OF_JOB
+#define RANK_OF_JOB "0"
+/* A blocking copy behind work that was launched before the recording, and work whose launch is missing between two others. */
+static const char copies_job[] = JOB_TEXT_HEADER
+    "{'type':'rank','rank':0,'window':[0,300],'base':0," JOB_TEXT_COVERAGE "}\n"
+    "{'type':'lane','rank':0,'lane':'t1','kind':'thread','native':'1'}\n"
+    "{'type':'lane','rank':0,'lane':'s7','kind':'stream','native':'7'}\n"
+    HOST("0:0", "t1", 0, "other", "cudaMemcpy", 0, 35, 0, ",'wait':{'on':'self','residual':3}")
+    HOST("0:1", "t1", 1, "launch", "launch", 37, 4, 2, "")
+    "{'type':'task','id':'0:2','rank':0,'lane':'s7','seq':0,'kind':'gemm','name':'backlog','start':6,'dur':5,'lag':0,'gap':0}\n"
+    HOST("0:3", "s7", 1, "copy", "copy", 12, 20, 0, ",'gap':1,'call':'0:0','launch_lag':4,'launch_from':'start','residual':0")
+    HOST("0:4", "s7", 2, "other", "lost", 33, 10, 0, ",'gap':1,'residual':0")
+    HOST("0:5", "s7", 3, "gemm", "overlapping", 40, 10, -3, ",'gap':0,'call':'0:1','launch_lag':-20,'residual':0")
+    "{'type':'dep','at':0,'dst':'0:0','kind':'boundary','from':'start','to':'start','lag':0,'evidence':'recorded','mode':'fixed'}\n"
+    "{'type':'dep','at':6,'dst':'0:2','kind':'boundary','from':'start','to':'start','lag':0,'evidence':'recorded','mode':'fixed'}\n";
+
+static void a_blocking_copy_leaves_from_its_start_and_waits_for_itself(void **state) {
+  (void)state;
+  struct lumos_job *job = job_from_text(copies_job);
+  /* backlog 6-11 is on the stream from the beginning; the copy: launch 0 + 4, behind it 11 + 1; the call ends at 32 + 3.
+   * `lost` keeps its place behind the copy: 32 + 1. overlapping: launch 41 - 20, behind lost 43 - 3. */
+  CHECK(job, false, {"backlog", 6, 11}, {"copy", 12, 32}, {"cudaMemcpy", 0, 35}, {"launch", 37, 41}, {"lost", 33, 43},
+        {"overlapping", 40, 50});
+  /* A negative lag goes back to the start of what it follows, not before: lost is 2 long, from 33, and overlapping starts with it. */
+  job->tasks.items[task_named(job, "lost")].dur = 2;
+  CHECK(job, false, {"lost", 33, 35}, {"overlapping", 33, 43});
+  lumos_job_free(job);
+}
+
+static void hand_overs_hold_and_cover(void **state) {
+  (void)state;
+  struct lumos_job *job = job_from_text(copies_job);
+  /* `launch` waits for the copy's end + 30 = 62, and 1 of its lag of 2 is that: 35 + 1 is earlier. */
+  struct lumos_dep dep = lumos_dep_empty;
+  dep.src = task_named(job, "copy");
+  dep.dst = task_named(job, "launch");
+  dep.kind = LUMOS_HANDOVER;
+  dep.from = LUMOS_END;
+  dep.to = LUMOS_START;
+  dep.lag = 30;
+  dep.covers = 1;
+  dep.mode = LUMOS_FIXED;
+  lumos_vector_push(&job->deps, dep);
+  CHECK(job, false, {"launch", 62, 66});
+  job->deps.items[job->deps.count - 1].lag = 0;
+  CHECK(job, false, {"launch", 36, 40});
+  /* On the end of its target it stretches it: the launch from 36 ends with the copy's start 12 + 50. */
+  job->deps.items[job->deps.count - 1].from = LUMOS_START;
+  job->deps.items[job->deps.count - 1].to = LUMOS_END;
+  job->deps.items[job->deps.count - 1].lag = 50;
+  CHECK(job, false, {"launch", 36, 62});
+  lumos_job_free(job);
+}
+
+static void a_deadlock_is_told_as_its_cycle(void **state) {
+  (void)state;
+  struct lumos_job *job = job_from_text(streams_job);
+  /* launch0 waits for launch3, work for after: launch0 -> launch3 -> work -> after -> sync ... -> launch0. */
+  struct lumos_dep dep = lumos_dep_empty;
+  dep.kind = LUMOS_HANDOVER;
+  dep.from = LUMOS_END;
+  dep.to = LUMOS_START;
+  dep.mode = LUMOS_FIXED;
+  dep.src = task_named(job, "launch3");
+  dep.dst = task_named(job, "launch0");
+  lumos_vector_push(&job->deps, dep);
+  dep.src = task_named(job, "after");
+  dep.dst = task_named(job, "work");
+  lumos_vector_push(&job->deps, dep);
+  struct lumos_run runs[16];
+  struct lumos_error error = {0};
+  assert_false(lumos_engine_run(job, &(struct lumos_sim_options){0}, runs, &error));
+  assert_non_null(strstr(error.text, "launch0 (0:0) waits for launch3 (0:8) waits for work (0:7) waits for after (0:6) waits for sync (0:5) "
+                                     "waits for launch2 (0:4) waits for launch1 (0:3) waits for wait (0:2) waits for record (0:1) waits "
+                                     "for launch0 (0:0);"));
+  lumos_job_free(job);
+}
+
+static void collectives_in_opposite_order_are_a_deadlock(void **state) {
+  (void)state;
+  struct lumos_job *job = job_from_text(ranks_job);
+  /* A and B become a second collective; on rank 0 it comes first, and on rank 1 last once its two kernels change places. */
+  struct lumos_collective second = job->collectives.items[0];
+  const uint32_t members[] = {task_named(job, "A"), task_named(job, "C1")};
+  second.member_first = (uint32_t)job->members.count;
+  lumos_vector_push(&job->members, members[0]);
+  lumos_vector_push(&job->members, members[1]);
+  lumos_vector_push(&job->collectives, second);
+  job->members.items[1] = task_named(job, "B"); /* the first now joins C0 and B */
+  struct lumos_run runs[16];
+  struct lumos_error error = {0};
+  assert_false(lumos_engine_run(job, &(struct lumos_sim_options){0}, runs, &error));
+  assert_non_null(strstr(error.text, "A (0:4) waits for C1 (1:5) waits for B (1:4) waits for C0 (0:5) waits for A (0:4);"));
+  lumos_job_free(job);
+}
+
+static void times_beyond_the_stream_are_refused(void **state) {
+  (void)state;
+  struct lumos_job *job = job_from_text(streams_job);
+  job->tasks.items[task_named(job, "work")].dur = (INT64_C(1) << 53) - 1;
+  struct lumos_run runs[16];
+  struct lumos_error error = {0};
+  assert_false(lumos_engine_run(job, &(struct lumos_sim_options){0}, runs, &error));
+  assert_non_null(strstr(error.text, "2^53"));
+  job->stage = LUMOS_STAGE_PARSE;
+  job->timings.count = 0;
+  assert_false(lumos_engine_run(job, &(struct lumos_sim_options){0}, runs, &error));
+  assert_non_null(strstr(error.text, "lumos-graph"));
+  lumos_job_free(job);
+}
+
+static void drift_does_not_add_up(void **state) {
+  (void)state;
+  /* A clock that runs 0.1 % fast: job time of an instant t is t + t / 1000, of the last task's start 175000 + 175. Durations between are rounded one by
+   * one, and still every thread start comes back to the nanosecond. */
+  struct lumos_job *job = job_from_text(streams_job);
+  job->ranks.items[0].clock = (struct lumos_clock){.known = true, .drift_ppb = 1000000, .error = LUMOS_ABSENT};
+  for (size_t t = 0; t < job->tasks.count; t++) {
+    struct lumos_task *task = &job->tasks.items[t];
+    task->start *= 1000;
+    task->dur *= 1000;
+    task->lag *= 1000;
+  }
+  job->details.items[job->tasks.items[task_named(job, "sync")].detail].wait.residual = LUMOS_ABSENT; /* its length is kept */
+  CHECK(job, false, {"launch1", 14014, 24024}, {"sync", 34034, 170170}, {"after", 175175, 182182}, {"launch3", 40040, 50050});
+  lumos_job_free(job);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(every_measured_start_and_end_comes_back_with_the_residuals),
+      cmocka_unit_test(without_residuals_typical_values_take_their_place),
+      cmocka_unit_test(a_shorter_kernel_lets_launches_bind),
+      cmocka_unit_test(a_wait_binds_to_what_is_there_when_it_looks),
+      cmocka_unit_test(two_threads_change_places_on_a_stream),
+      cmocka_unit_test(host_scales_lags_and_of_waits_the_residual),
+      cmocka_unit_test(work_that_takes_no_time_leaves_the_host),
+      cmocka_unit_test(a_faster_straggler_lets_its_peer_wait_less),
+      cmocka_unit_test(one_member_selects_the_collective_and_its_transfer_is_scaled),
+      cmocka_unit_test(rooted_collectives_wait_for_or_at_the_root),
+      cmocka_unit_test(a_kernel_of_several_pairs_ends_with_the_last),
+      cmocka_unit_test(an_event_wait_of_the_host_sees_what_the_record_preceded),
+      cmocka_unit_test(a_blocking_copy_leaves_from_its_start_and_waits_for_itself),
+      cmocka_unit_test(hand_overs_hold_and_cover),
+      cmocka_unit_test(a_deadlock_is_told_as_its_cycle),
+      cmocka_unit_test(collectives_in_opposite_order_are_a_deadlock),
+      cmocka_unit_test(times_beyond_the_stream_are_refused),
+      cmocka_unit_test(drift_does_not_add_up),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
