@@ -190,12 +190,16 @@ static bool needs_care(unsigned char byte, unsigned forms) {
       ['>'] = IN_HTML | IN_SCRIPT,
       ['&'] = IN_HTML | IN_SCRIPT,
       ['\''] = IN_HTML,
-      [0x7F] = IN_HTML,
+      [0x7F] = IN_HTML | IN_SCRIPT,
   };
   return byte >= 0x80 || (care[byte] & forms) != 0;
 }
 
 static void add_unicode_escape(struct lumos_text *text, uint32_t point) {
+  if (point > 0xFFFF) { /* a surrogate pair */
+    add_unicode_escape(text, 0xD7C0 + (point >> 10U));
+    point = 0xDC00 + (point & 0x3FFU);
+  }
   static const char hex[] = "0123456789abcdef";
   char escape[6] = {
       '\\', 'u', hex[point >> 12U & 15U], hex[point >> 8U & 15U], hex[point >> 4U & 15U], hex[point & 15U]};
@@ -268,7 +272,7 @@ static size_t add_escaped(struct lumos_text *text, const char *bytes, size_t len
     lumos_text_put(text, REPLACEMENT_CHARACTER);
     return count == 0 ? 1 : count;
   }
-  if (form == IN_SCRIPT && (point == 0x2028 || point == 0x2029)) {
+  if (form == IN_SCRIPT && (point == 0x2028 || point == 0x2029 || forbidden_in_html(point))) {
     add_unicode_escape(text, point);
   } else {
     lumos_text_add(text, bytes, count);

@@ -41,7 +41,7 @@ void lumos_text_json_string(struct lumos_text *text, const char *bytes, size_t l
 /* For HTML and SVG text and quoted attributes: & < > " ' escaped, control bytes but tab and newline and invalid UTF-8 become
  * U+FFFD, so that the result is always valid in both. */
 void lumos_text_html(struct lumos_text *text, const char *bytes, size_t length);
-/* For JSON that stands inside <script>: as lumos_text_json_string, and < > & and U+2028/9 as \u escapes. */
+/* For JSON that stands inside <script>: as lumos_text_json_string, and < > & and U+2028/9 as \u escapes, also what lumos_text_html would replace. */
 void lumos_text_script_string(struct lumos_text *text, const char *bytes, size_t length);
 
 #endif

@@ -114,6 +114,9 @@ static void script_strings_cannot_end_the_script(void **state) {
   expect_escaped(lumos_text_script_string, LITERAL("\xE2\x80\xA8\xE2\x80\xA9\xE2\x80\xA7"),
                  "\"\\u2028\\u2029\xE2\x80\xA7\"");
   expect_escaped(lumos_text_script_string, LITERAL("a\"\\\n"), "\"a\\\"\\\\\\n\"");
+  /* what HTML calls an error: DEL, a C1 control, noncharacters */
+  expect_escaped(lumos_text_script_string, LITERAL("\x7f\xC2\x85\xEF\xBF\xBF\xF0\x9F\xBF\xBE"),
+                 "\"\\u007f\\u0085\\uffff\\ud83f\\udffe\"");
 }
 
 static void format_appends(void **state) {
