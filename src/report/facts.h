@@ -1,0 +1,80 @@
+/* What the page's parts need to know of a job, read once from its metrics: figures by rank and step, and their sums.
+ *
+ * Sums and shares run over rank-steps: a share is the sum of a figure over the sum of the step times of the same rows.
+ */
+#ifndef LUMOS_REPORT_FACTS_H
+#define LUMOS_REPORT_FACTS_H
+
+#include "base/memory.h"
+#include <lumos/job.h>
+
+/* The metrics that the page reads; their names are in report_figure_name. Times in ns, errors in millionths. */
+enum report_figure {
+  FIGURE_STEP_TIME,
+  FIGURE_HOST_STEP_TIME,
+  FIGURE_EXPOSED_COMPUTE,
+  FIGURE_OVERLAPPED,
+  FIGURE_EXPOSED_COMMUNICATION,
+  FIGURE_COMMUNICATION_TRANSFER,
+  FIGURE_COMMUNICATION_WAIT,
+  FIGURE_COMMUNICATION_UNSPLIT,
+  FIGURE_EXPOSED_COPY,
+  FIGURE_IDLE,
+  FIGURE_GPU_BUSY,
+  FIGURE_UNEXPLAINED_LAG,
+  FIGURE_BOUNDARY,
+  FIGURE_KEPT_WAIT,
+  FIGURE_HOST_GAP,
+  FIGURE_HOST_UNKNOWN,
+  FIGURE_REPLAY_ERROR,
+  FIGURE_HOST_REPLAY_ERROR,
+  FIGURE_COUNT
+};
+
+struct report_figures {
+  int64_t of[FIGURE_COUNT]; /* LUMOS_ABSENT */
+};
+
+enum report_timeline { MEASURED, SIMULATED, TIMELINES };
+
+/* One rank's step, or a job's step (rank LUMOS_NONE), or a sum over steps (step LUMOS_ABSENT_INT). */
+struct report_row {
+  uint32_t rank; /* index */
+  int32_t step;
+  int64_t steps; /* that were added up */
+  struct report_figures figures[TIMELINES];
+};
+LUMOS_VECTOR_TYPE(report_rows, struct report_row);
+
+struct report_facts {
+  const struct lumos_job *job;
+  bool edited;                 /* a transform changed the job: measured is before, simulated after */
+  bool has_streams;            /* some rank has device tasks */
+  struct report_rows steps;    /* by rank, then step */
+  struct report_rows ranks;    /* the sum of each rank's steps */
+  struct report_rows job_steps; /* the job's own, by step; may be none */
+  struct report_row all;       /* the sum of `steps` */
+  struct report_row job_all;   /* the sum of `job_steps` */
+  int64_t mean_error;          /* replay_error of the whole job: the mean of its steps' sizes, in millionths; LUMOS_ABSENT */
+};
+
+const char *report_figure_name(enum report_figure figure);
+bool report_figure_is_error(enum report_figure figure);
+const char *report_timeline_name(enum report_timeline timeline);
+
+void report_facts_read(const struct lumos_job *job, struct report_facts *facts);
+void report_facts_free(struct report_facts *facts);
+
+/* The timeline that the verdict speaks of: measured, unless the job is edited or nothing was measured. */
+enum report_timeline report_facts_spoken(const struct report_facts *facts);
+
+/* The mean time of a step of the job, or of a rank's steps where the job has no metric of its own. */
+int64_t report_facts_step_time(const struct report_facts *facts, enum report_timeline timeline);
+
+/* A figure's share of the row's step time, in millionths. */
+int64_t report_row_share(const struct report_row *row, enum report_timeline timeline, enum report_figure figure);
+
+/* A figure's mean over the steps that the row adds up. */
+int64_t report_row_mean(const struct report_row *row, enum report_timeline timeline, enum report_figure figure);
+
+#endif

@@ -1,0 +1,20 @@
+/* The timeline as a picture: simulated work stands on a lane's base line, measured work hangs below it like a reflection, so that where the
+ * two agree the lane is symmetric. */
+#ifndef LUMOS_REPORT_GANTT_H
+#define LUMOS_REPORT_GANTT_H
+
+#include "report/scene.h"
+#include "report/table.h"
+#include "report/timeline.h"
+
+/* Paint the lanes; `name` tells the pictures of a page apart. */
+void report_gantt_scene(const struct report_timelines *timelines, const struct report_lanes *lanes, const char *name,
+                        struct report_scene *scene);
+/* How much time one column of the picture stands for. */
+int64_t report_gantt_column(const struct report_timelines *timelines);
+/* A row for every lane that is drawn, open ones first. */
+void report_gantt_table(const struct report_timelines *timelines, struct report_table *table);
+/* Which kinds are drawn: shown[kind]. */
+void report_gantt_kinds(const struct report_timelines *timelines, bool shown[LUMOS_TASK_KINDS]);
+
+#endif

@@ -1,0 +1,17 @@
+/* Names from traces on a page: kernel names reach a thousand bytes, and a file's name may tell a host's. */
+#ifndef LUMOS_REPORT_NAMES_H
+#define LUMOS_REPORT_NAMES_H
+
+#include "base/text.h"
+#include <lumos/job.h>
+
+/* At most `limit` bytes of a name, never cutting a character; what was cut is marked by an ellipsis. Not escaped. */
+void report_put_cut(struct lumos_text *out, const char *bytes, size_t length, size_t limit);
+
+/* HTML of a name: short ones as they are, long ones folded behind their beginning and end. */
+void report_put_name(struct lumos_text *out, const char *bytes, size_t length);
+
+/* A text with every host name, source and input name of the job replaced by "(input)". Not escaped. */
+void report_put_private(struct lumos_text *out, const struct lumos_job *job, const char *bytes, size_t length);
+
+#endif

@@ -1,0 +1,185 @@
+/* Notes of several ranks that say the same are shown once, with the ranks. */
+#include "report/notes.h"
+
+#include "report/names.h"
+#include "report/numbers.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_RANKS = 12 }; /* named behind a note */
+
+struct merged {
+  const struct lumos_note *note; /* the first */
+  int64_t count;
+  size_t rank_first, rank_count; /* in the list's ranks; none: everywhere */
+};
+struct merged_notes {
+  LUMOS_VECTOR(struct merged) items;
+  LUMOS_VECTOR(int32_t) ranks;
+};
+
+
+static int compare_strings(const struct lumos_job *job, lumos_string_id left, lumos_string_id right) {
+  return left == right ? 0 : strcmp(lumos_string(job->strings, left), lumos_string(job->strings, right));
+}
+
+/* The worst first, then by code and text, then by rank. */
+static int compare_notes(const void *left, const void *right, void *context) {
+  const struct lumos_job *job = context;
+  const struct lumos_note *a = *(const struct lumos_note *const *)left;
+  const struct lumos_note *b = *(const struct lumos_note *const *)right;
+  int order = (int)b->level - (int)a->level;
+  order = order != 0 ? order : compare_strings(job, a->code, b->code);
+  order = order != 0 ? order : compare_strings(job, a->text, b->text);
+  order = order != 0 ? order : compare_strings(job, a->cure, b->cure);
+  if (order != 0) {
+    return order;
+  }
+  if (a->scope.rank != b->scope.rank) {
+    return a->scope.rank < b->scope.rank ? -1 : 1;
+  }
+  return a->scope.step < b->scope.step ? -1 : a->scope.step > b->scope.step;
+}
+
+static bool same_note(const struct lumos_note *left, const struct lumos_note *right) {
+  return left->level == right->level && left->code == right->code && left->text == right->text && left->cure == right->cure;
+}
+
+static void add_note(struct merged_notes *merged, const struct lumos_note *note) {
+  struct merged *last = merged->items.count == 0 ? NULL : &merged->items.items[merged->items.count - 1];
+  if (last == NULL || !same_note(last->note, note)) {
+    struct merged fresh = {.note = note, .count = LUMOS_ABSENT, .rank_first = merged->ranks.count};
+    lumos_vector_push(&merged->items, fresh);
+    last = &merged->items.items[merged->items.count - 1];
+  }
+  last->count = report_sum(last->count, note->count);
+  int32_t rank = note->scope.rank;
+  bool known = last->rank_count > 0 && merged->ranks.items[merged->ranks.count - 1] == rank;
+  if (rank != LUMOS_ABSENT_INT && !known) {
+    lumos_vector_push(&merged->ranks, rank);
+    last->rank_count++;
+  }
+}
+
+static struct merged_notes merge_notes(const struct lumos_job *job) {
+  struct merged_notes merged = {0};
+  const struct lumos_note **notes = lumos_allocate((job->notes.count + 1) * sizeof notes[0]);
+  for (size_t i = 0; i < job->notes.count; i++) {
+    notes[i] = &job->notes.items[i];
+  }
+  qsort_r(notes, job->notes.count, sizeof notes[0], compare_notes, (void *)job);
+  for (size_t i = 0; i < job->notes.count; i++) {
+    add_note(&merged, notes[i]);
+  }
+  free(notes);
+  return merged;
+}
+
+static void free_notes(struct merged_notes *merged) {
+  lumos_vector_free(&merged->items);
+  lumos_vector_free(&merged->ranks);
+}
+
+/* "rank 3", "ranks 0, 1, 5", "64 ranks" */
+static void put_where(const struct merged_notes *merged, const struct merged *note, struct lumos_text *out) {
+  if (note->rank_count == 0) {
+    return;
+  }
+  if (note->rank_count > MOST_RANKS) {
+    report_put_counted(out, (int64_t)note->rank_count, "rank");
+    return;
+  }
+  lumos_text_put(out, note->rank_count == 1 ? "rank " : "ranks ");
+  for (size_t i = 0; i < note->rank_count; i++) {
+    lumos_text_format(out, "%s%d", i == 0 ? "" : ", ", merged->ranks.items[note->rank_first + i]);
+  }
+}
+
+static void put_string(const struct lumos_job *job, lumos_string_id id, struct lumos_text *out) {
+  report_put_private(out, job, lumos_string(job->strings, id), lumos_string_length(job->strings, id));
+}
+
+static void set_string(const struct lumos_job *job, struct report_scope *item, const char *name, lumos_string_id id) {
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  put_string(job, id, &text);
+  report_set_take(item, name, &text);
+}
+
+static void fill_note(const struct lumos_job *job, const struct merged_notes *merged, const struct merged *note,
+                      struct report_scope *scope) {
+  struct report_scope *item = report_section_item(scope, "notes");
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  report_set_text(item, "level", lumos_level_name((enum lumos_level)note->note->level));
+  set_string(job, item, "code", note->note->code);
+  set_string(job, item, "text", note->note->text);
+  if (note->count != LUMOS_ABSENT) {
+    report_put_count(&text, note->count);
+  }
+  report_section_if(item, "has_count", note->count != LUMOS_ABSENT);
+  report_set_take(item, "count", &text);
+  put_where(merged, note, &text);
+  report_section_if(item, "has_where", note->rank_count > 0);
+  report_set_take(item, "where", &text);
+  report_section_if(item, "has_cure", note->note->cure != LUMOS_NO_STRING);
+  set_string(job, item, "cure", note->note->cure);
+}
+
+static void fill_history(const struct lumos_job *job, const struct lumos_history *entry, struct report_scope *scope) {
+  struct report_scope *item = report_section_item(scope, "history");
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  set_string(job, item, "tool", entry->tool);
+  set_string(job, item, "version", entry->version);
+  set_string(job, item, "args", entry->args);
+  if (entry->input_count > 0) {
+    lumos_text_put(&text, "of ");
+    report_put_counted(&text, entry->input_count, "input");
+  }
+  report_set_take(item, "inputs", &text);
+}
+
+void report_fill_notes(const struct lumos_job *job, struct report_scope *scope) {
+  report_section(scope, "notes");
+  report_section(scope, "history");
+  struct merged_notes merged = merge_notes(job);
+  for (size_t i = 0; i < merged.items.count; i++) {
+    fill_note(job, &merged, &merged.items.items[i], scope);
+  }
+  free_notes(&merged);
+  for (size_t i = 0; i < job->history.count; i++) {
+    fill_history(job, &job->history.items[i], scope);
+  }
+}
+
+static void put_json_string(const struct lumos_job *job, const char *name, lumos_string_id id, struct lumos_text *out) {
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  put_string(job, id, &text);
+  lumos_text_format(out, ",\"%s\":", name);
+  lumos_text_script_string(out, text.bytes == NULL ? "" : text.bytes, text.length);
+  lumos_text_free(&text);
+}
+
+void report_notes_json(const struct lumos_job *job, struct lumos_text *out) {
+  struct merged_notes merged = merge_notes(job);
+  lumos_text_char(out, '[');
+  for (size_t i = 0; i < merged.items.count; i++) {
+    const struct merged *note = &merged.items.items[i];
+    lumos_text_format(out, "%s{\"level\":\"%s\"", i == 0 ? "" : ",\n",
+                      lumos_level_name((enum lumos_level)note->note->level));
+    put_json_string(job, "code", note->note->code, out);
+    put_json_string(job, "text", note->note->text, out);
+    if (note->count != LUMOS_ABSENT) {
+      lumos_text_put(out, ",\"count\":");
+      lumos_text_integer(out, note->count);
+    }
+    for (size_t rank = 0; rank < note->rank_count; rank++) {
+      lumos_text_format(out, "%s%d", rank == 0 ? ",\"ranks\":[" : ",", merged.ranks.items[note->rank_first + rank]);
+    }
+    lumos_text_put(out, note->rank_count > 0 ? "]" : "");
+    if (note->note->cure != LUMOS_NO_STRING) {
+      put_json_string(job, "cure", note->note->cure, out);
+    }
+    lumos_text_char(out, '}');
+  }
+  lumos_text_char(out, ']');
+  free_notes(&merged);
+}

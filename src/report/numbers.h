@@ -1,0 +1,37 @@
+/* How the page writes numbers: every time, share and count goes through here, so that one value never has two looks.
+ *
+ * Between a number and its unit stands a no-break space (U+00A0); thousands are parted by commas. LUMOS_ABSENT is written as an
+ * en dash. Rounding is half away from zero.
+ */
+#ifndef LUMOS_REPORT_NUMBERS_H
+#define LUMOS_REPORT_NUMBERS_H
+
+#include "base/text.h"
+#include <stdint.h>
+
+/* Shares are integers in millionths of the whole; LUMOS_ABSENT where the whole is not positive or a part is absent. */
+int64_t report_share(int64_t part, int64_t whole);
+
+/* Sums that a hostile stream cannot make wrap: they stop at the ends of int64_t. LUMOS_ABSENT counts as nothing. */
+int64_t report_sum(int64_t left, int64_t right);
+
+/* A time in the unit that gives it one to three digits before the point: "41.83 ms", "7.5 µs", "250 ns". Four digits at most. */
+void report_put_time(struct lumos_text *text, int64_t nanoseconds);
+/* The same with a sign always: "+3.2 µs". */
+void report_put_signed_time(struct lumos_text *text, int64_t nanoseconds);
+/* The label of an axis whose ticks are `distance` apart: whole units, such as "20 ms" or "1,500 µs"; "0". */
+void report_put_tick(struct lumos_text *text, int64_t nanoseconds, int64_t distance);
+/* value / 10^exponent with exactly `decimals` decimals and no unit: columns of tables, whose header names the unit. */
+void report_put_fixed(struct lumos_text *text, int64_t value, int exponent, int decimals);
+/* "12.3 %"; "0 %" is nothing at all, "<0.1 %" something small, "–" unknown. */
+void report_put_share(struct lumos_text *text, int64_t millionths);
+/* With two decimals, for errors: "0.03 %", "<0.01 %". */
+void report_put_fine_share(struct lumos_text *text, int64_t millionths);
+/* "1,234". */
+void report_put_count(struct lumos_text *text, int64_t count);
+/* "3 ranks", "1 rank": the count and the noun, with an s behind it unless the count is 1. */
+void report_put_counted(struct lumos_text *text, int64_t count, const char *noun);
+/* "1.5 GB" in powers of 1000. */
+void report_put_bytes(struct lumos_text *text, int64_t bytes);
+
+#endif

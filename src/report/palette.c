@@ -1,0 +1,95 @@
+/* The table of colours. Neighbours in a family differ in lightness as well as hue, so that they part in grey print too; every solid paint
+ * has a contrast of about 2.5 or more against the page. */
+#include "report/palette.h"
+
+static const struct report_paint_row rows[PAINT_COUNT] = {
+    [PAINT_NONE] = {"none", "", FILL_PLAIN, {"#8795ab", "#8292aa"}, {0}, {0}},
+    [LUMOS_GEMM] = {"gemm", "GEMM", FILL_PLAIN, {"#0a2f6b", "#2f6fd6"}, {0}, {0}},
+    [LUMOS_ATTENTION] = {"attention", "attention", FILL_PLAIN, {"#1d5fc4", "#4f97f5"}, {0}, {0}},
+    [LUMOS_ELEMENTWISE] = {"elementwise", "elementwise", FILL_PLAIN, {"#5b9fe3", "#8cc2ff"}, {0}, {0}},
+    [LUMOS_NORM] = {"norm", "normalisation", FILL_PLAIN, {"#3d7ea6", "#6fb0d0"}, {0}, {0}},
+    [LUMOS_REDUCTION] = {"reduction", "reduction", FILL_PLAIN, {"#7f9ad6", "#aabff0"}, {0}, {0}},
+    [LUMOS_OPTIMIZER] = {"optimizer", "optimizer", FILL_PLAIN, {"#4a55b8", "#8890ee"}, {0}, {0}},
+    [LUMOS_EMBEDDING] = {"embedding", "embedding", FILL_PLAIN, {"#2b9cc4", "#5cc4e6"}, {0}, {0}},
+    [LUMOS_COPY] = {"copy", "copy", FILL_PLAIN, {"#7646b0", "#b08be6"}, {0}, {0}},
+    [LUMOS_MEMSET] = {"memset", "memset", FILL_PLAIN, {"#a98bd1", "#d0bdee"}, {0}, {0}},
+    [LUMOS_COLLECTIVE] = {"collective", "collective", FILL_PLAIN, {"#bf540b", "#ee8a3c"}, {0}, {0}},
+    [LUMOS_P2P] = {"p2p", "send or receive", FILL_PLAIN, {"#e59a3f", "#ffc581"}, {0}, {0}},
+    [LUMOS_OTHER_DEVICE] = {"device-other", "other GPU work", FILL_PLAIN, {"#8795ab", "#8292aa"}, {0}, {0}},
+    [LUMOS_OP] = {"op", "op on the host", FILL_PLAIN, {"#0f766e", "#2fb3a4"}, {0}, {0}},
+    [LUMOS_LAUNCH] = {"launch", "launch call", FILL_PLAIN, {"#3fae9e", "#79d8c9"}, {0}, {0}},
+    [LUMOS_SYNC] = {"sync", "host waits", FILL_HATCHED, {"#dcefec", "#17302d"}, {"#3c9c8f", "#3b9d90"}, {0}},
+    [LUMOS_EVENT] = {"event", "event call", FILL_PLAIN, {"#7cb8ad", "#a4ddd3"}, {0}, {0}},
+    [LUMOS_ALLOC] = {"alloc", "memory call", FILL_PLAIN, {"#3f7f5a", "#55b384"}, {0}, {0}},
+    [LUMOS_OTHER_HOST] = {"host-other", "other host work", FILL_PLAIN, {"#93aeaa", "#7d9a96"}, {0}, {0}},
+    [PAINT_COMPUTE] = {"compute", "compute", FILL_PLAIN, {"#1f5aa8", "#4b8ee6"}, {0}, {"#ffffff", "#0b1220"}},
+    [PAINT_OVERLAPPED] =
+        {"overlapped", "overlapped", FILL_TWO_TONE, {"#1f5aa8", "#4b8ee6"}, {"#bf540b", "#ee8a3c"}, {"#ffffff", "#0b1220"}},
+    [PAINT_TRANSFER] = {"transfer", "transfer", FILL_PLAIN, {"#bf540b", "#ee8a3c"}, {0}, {"#ffffff", "#1a0f05"}},
+    [PAINT_WAIT] = {"wait", "waiting", FILL_HATCHED, {"#fdebd9", "#38281a"}, {"#d9853c", "#c67c3a"}, {0}},
+    [PAINT_UNSPLIT] = {"unsplit", "not split", FILL_PLAIN, {"#e08a3c", "#f3ab6b"}, {0}, {"#241303", "#1a0f05"}},
+    [PAINT_COPY_PART] = {"copies", "copies", FILL_PLAIN, {"#7646b0", "#b08be6"}, {0}, {"#ffffff", "#150b22"}},
+    [PAINT_IDLE] = {"idle", "idle", FILL_HATCHED, {"#eceef1", "#23282f"}, {"#d5d9df", "#363d47"}, {"#3a414c", "#c3cad4"}},
+    [PAINT_TEXT] = {"ink", "", FILL_PLAIN, {"#1b2129", "#e6e9ee"}, {0}, {0}},
+    [PAINT_MUTED] = {"muted", "", FILL_PLAIN, {"#59626f", "#9aa4b2"}, {0}, {0}},
+    [PAINT_RULE] = {"rule", "", FILL_PLAIN, {"#e3e6ea", "#2a3038"}, {0}, {0}},
+    [PAINT_TRACK] = {"track", "", FILL_PLAIN, {"#f4f5f7", "#1a1f25"}, {0}, {0}},
+    [PAINT_STEP] = {"step", "", FILL_PLAIN, {"#59626f", "#9aa4b2"}, {0}, {0}},
+};
+
+const struct report_paint_row *report_paint_row(enum report_paint paint) { return &rows[paint]; }
+
+enum report_paint report_paint_of_kind(uint8_t kind) {
+  return kind < LUMOS_TASK_KINDS ? (enum report_paint)kind : PAINT_NONE;
+}
+
+static void put_property(struct lumos_text *text, const char *css, const char *suffix, const char *colour) {
+  if (colour != NULL) {
+    lumos_text_format(text, "--%s%s:%s;", css, suffix, colour);
+  }
+}
+
+static void put_properties(struct lumos_text *text, bool dark) {
+  for (int i = 0; i < PAINT_COUNT; i++) {
+    const struct report_paint_row *row = &rows[i];
+    put_property(text, row->css, "", dark ? row->colour.dark : row->colour.light);
+    put_property(text, row->css, "-second", dark ? row->second.dark : row->second.light);
+    put_property(text, row->css, "-ink", dark ? row->ink.dark : row->ink.light);
+  }
+}
+
+/* A legend's swatch, and the fills of pictures; a patterned fill is a pattern of the picture's own (svg.c) made of the two colours. */
+static void put_classes(struct lumos_text *text, const struct report_paint_row *row) {
+  const char *css = row->css;
+  lumos_text_format(text, "svg .%s{fill:var(--%s)}svg line.%s{stroke:var(--%s)}", css, css, css, css);
+  if (row->ink.light != NULL) {
+    lumos_text_format(text, "svg .%s-ink{fill:var(--%s-ink)}", css, css);
+  }
+  switch (row->fill) {
+  case FILL_PLAIN:
+    lumos_text_format(text, "i.%s{background:var(--%s)}", css, css);
+    break;
+  case FILL_HATCHED:
+    lumos_text_format(text, "svg .%s-second{fill:var(--%s-second)}", css, css);
+    lumos_text_format(text,
+                      "i.%s{background:repeating-linear-gradient(135deg,var(--%s) 0 2.5px,var(--%s-second) 2.5px 4px)}",
+                      css, css, css);
+    break;
+  case FILL_TWO_TONE:
+    lumos_text_format(text, "svg .%s-second{fill:var(--%s-second)}", css, css);
+    lumos_text_format(text, "i.%s{background:linear-gradient(var(--%s) 62%%,var(--%s-second) 62%%)}", css, css, css);
+    break;
+  }
+  lumos_text_char(text, '\n');
+}
+
+void report_palette_css(struct lumos_text *text) {
+  lumos_text_put(text, ":root{color-scheme:light dark;");
+  put_properties(text, false);
+  lumos_text_put(text, "}\n@media screen and (prefers-color-scheme:dark){:root{");
+  put_properties(text, true);
+  lumos_text_put(text, "}}\n");
+  for (int i = 0; i < PAINT_COUNT; i++) {
+    put_classes(text, &rows[i]);
+  }
+}

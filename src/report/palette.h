@@ -1,0 +1,56 @@
+/* What every colour on the page means: one paint for a kind of work, for a part of a step, and for ink; the same in every picture and table.
+ *
+ * Compute is blue, communication orange, copies violet, the host teal, idle pale grey; a pattern goes with absence (waiting, idling) and a
+ * paint of two tones with work that overlaps. Painters take the colours from here: the page through the style sheet that
+ * report_palette_css writes (light and dark), others directly.
+ */
+#ifndef LUMOS_REPORT_PALETTE_H
+#define LUMOS_REPORT_PALETTE_H
+
+#include "base/text.h"
+#include <lumos/job.h>
+
+enum report_paint {
+  /* Kinds of tasks: the paint of a kind is its number. */
+  PAINT_NONE = 0,
+  /* Parts of a step. */
+  PAINT_COMPUTE = LUMOS_TASK_KINDS,
+  PAINT_OVERLAPPED,
+  PAINT_TRANSFER,
+  PAINT_WAIT,
+  PAINT_UNSPLIT,
+  PAINT_COPY_PART,
+  PAINT_IDLE,
+  /* Ink of pictures. */
+  PAINT_TEXT,
+  PAINT_MUTED,
+  PAINT_RULE,
+  PAINT_TRACK,
+  PAINT_STEP,
+  PAINT_COUNT
+};
+
+enum report_fill { FILL_PLAIN, FILL_HATCHED, FILL_TWO_TONE };
+
+struct report_colour {
+  const char *light, *dark; /* "#08306b" */
+};
+
+struct report_paint_row {
+  const char *css;   /* class and custom property: "gemm", "--gemm" */
+  const char *label; /* "GEMM", as the page names it */
+  enum report_fill fill;
+  struct report_colour colour; /* hatched: the ground; two-tone: the upper part */
+  struct report_colour second; /* of the hatching lines, or the lower part */
+  struct report_colour ink;    /* of a number written on it; absent where none is */
+};
+
+const struct report_paint_row *report_paint_row(enum report_paint paint);
+
+/* The paint of a task's kind; PAINT_NONE when the kind is none. */
+enum report_paint report_paint_of_kind(uint8_t kind);
+
+/* Custom properties for light and dark, and a class for every paint: as SVG fill and as the ground of a legend's swatch. */
+void report_palette_css(struct lumos_text *text);
+
+#endif

@@ -1,0 +1,70 @@
+/* Building a scene: marks are appended in painting order. */
+#include "report/scene.h"
+
+void report_scene_begin(struct report_scene *scene, const char *name, int32_t width) {
+  *scene = (struct report_scene){.name = name, .width = width};
+  scene->title = LUMOS_TEXT_BUFFER;
+  scene->description = LUMOS_TEXT_BUFFER;
+  scene->texts = LUMOS_TEXT_BUFFER;
+}
+
+void report_scene_free(struct report_scene *scene) {
+  lumos_text_free(&scene->title);
+  lumos_text_free(&scene->description);
+  lumos_text_free(&scene->texts);
+  lumos_vector_free(&scene->marks);
+  lumos_vector_free(&scene->runs);
+}
+
+static struct report_mark *last_mark(struct report_scene *scene) { return &scene->marks.items[scene->marks.count - 1]; }
+
+void report_scene_box(struct report_scene *scene, enum report_paint paint, int32_t x, int32_t y, int32_t width,
+                      int32_t height) {
+  struct report_mark mark = {.kind = MARK_BOX, .paint = paint, .x = x, .y = y, .width = width, .height = height};
+  lumos_vector_push(&scene->marks, mark);
+}
+
+void report_scene_line(struct report_scene *scene, enum report_paint paint, int32_t x, int32_t y, int32_t width,
+                       int32_t height, bool dashed) {
+  report_scene_box(scene, paint, x, y, width, height);
+  last_mark(scene)->kind = MARK_LINE;
+  last_mark(scene)->dashed = dashed;
+}
+
+void report_scene_text(struct report_scene *scene, enum report_text_style style, enum report_paint paint,
+                       enum report_anchor anchor, int32_t x, int32_t y, const struct lumos_text *text) {
+  report_scene_box(scene, paint, x, y, 0, 0);
+  struct report_mark *mark = last_mark(scene);
+  mark->kind = MARK_TEXT;
+  mark->style = style;
+  mark->anchor = anchor;
+  report_scene_tell(scene, text);
+}
+
+void report_scene_runs(struct report_scene *scene, enum report_paint paint, bool faint) {
+  struct report_mark mark = {
+      .kind = MARK_RUNS, .paint = paint, .faint = faint, .run_first = scene->runs.count};
+  lumos_vector_push(&scene->marks, mark);
+}
+
+void report_scene_run(struct report_scene *scene, struct report_run run) {
+  lumos_vector_push(&scene->runs, run);
+  last_mark(scene)->run_count++;
+}
+
+void report_scene_group(struct report_scene *scene, int32_t x, int32_t y) {
+  struct report_mark mark = {.kind = MARK_GROUP, .x = x, .y = y};
+  lumos_vector_push(&scene->marks, mark);
+}
+
+void report_scene_group_end(struct report_scene *scene) {
+  struct report_mark mark = {.kind = MARK_GROUP_END};
+  lumos_vector_push(&scene->marks, mark);
+}
+
+void report_scene_tell(struct report_scene *scene, const struct lumos_text *text) {
+  struct report_mark *mark = last_mark(scene);
+  mark->text_first = scene->texts.length;
+  mark->text_length = text->length;
+  lumos_text_add(&scene->texts, text->bytes, text->length);
+}

@@ -1,0 +1,12 @@
+/* The page's numbers as JSON, embedded in it: what a script reads instead of the HTML. */
+#ifndef LUMOS_REPORT_SUMMARY_H
+#define LUMOS_REPORT_SUMMARY_H
+
+#include "report/facts.h"
+#include "report/table.h"
+
+/* {"format","verdict","edited","step_time","trust","rank_steps","job_steps","tables","notes"}; safe inside <script>. */
+void report_summary(const struct report_facts *facts, const struct report_table *const *tables, size_t table_count,
+                    struct lumos_text *out);
+
+#endif

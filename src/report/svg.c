@@ -1,0 +1,181 @@
+/* The SVG painter. No line breaks between elements: each would be a node of the document. */
+#include "report/svg.h"
+
+static void put_length(struct lumos_text *out, int32_t tenths) { lumos_text_decimal(out, tenths, 1); }
+
+static void put_attribute(struct lumos_text *out, const char *name, int32_t tenths) {
+  lumos_text_char(out, ' ');
+  lumos_text_put(out, name);
+  lumos_text_put(out, "=\"");
+  put_length(out, tenths);
+  lumos_text_char(out, '"');
+}
+
+static void put_class(struct lumos_text *out, const char *css, const char *suffix) {
+  lumos_text_put(out, " class=\"");
+  lumos_text_put(out, css);
+  lumos_text_put(out, suffix);
+  lumos_text_char(out, '"');
+}
+
+/* A plain paint is a class; a patterned one refers to the picture's own pattern. */
+static void put_fill(const struct report_scene *scene, struct lumos_text *out, enum report_paint paint) {
+  const struct report_paint_row *row = report_paint_row(paint);
+  if (row->fill == FILL_PLAIN) {
+    put_class(out, row->css, "");
+  } else {
+    lumos_text_format(out, " fill=\"url(#%s-%s)\"", scene->name, row->css);
+  }
+}
+
+/* What the element says when a pointer rests on it, and its end. */
+static void close_element(const struct report_scene *scene, struct lumos_text *out, const struct report_mark *mark,
+                          const char *element) {
+  if (mark->text_length == 0) {
+    lumos_text_put(out, "/>");
+    return;
+  }
+  lumos_text_put(out, "><title>");
+  lumos_text_html(out, scene->texts.bytes + mark->text_first, mark->text_length);
+  lumos_text_put(out, "</title></");
+  lumos_text_put(out, element);
+  lumos_text_char(out, '>');
+}
+
+static void paint_box(const struct report_scene *scene, struct lumos_text *out, const struct report_mark *mark) {
+  lumos_text_put(out, "<rect");
+  put_fill(scene, out, mark->paint);
+  put_attribute(out, "x", mark->x);
+  put_attribute(out, "y", mark->y);
+  put_attribute(out, "width", mark->width);
+  put_attribute(out, "height", mark->height);
+  close_element(scene, out, mark, "rect");
+}
+
+static void paint_line(const struct report_scene *scene, struct lumos_text *out, const struct report_mark *mark) {
+  lumos_text_put(out, "<line");
+  put_class(out, report_paint_row(mark->paint)->css, mark->dashed ? " dashed" : "");
+  put_attribute(out, "x1", mark->x);
+  put_attribute(out, "y1", mark->y);
+  put_attribute(out, "x2", mark->x + mark->width);
+  put_attribute(out, "y2", mark->y + mark->height);
+  close_element(scene, out, mark, "line");
+}
+
+static void paint_text(const struct report_scene *scene, struct lumos_text *out, const struct report_mark *mark) {
+  static const char *const suffixes[] = {
+      [STYLE_PLAIN] = "", [STYLE_STRONG] = " strong", [STYLE_SMALL] = " small", [STYLE_ON_PAINT] = "-ink small"};
+  static const char *const anchors[] = {
+      [ANCHOR_START] = "", [ANCHOR_MIDDLE] = " text-anchor=\"middle\"", [ANCHOR_END] = " text-anchor=\"end\""};
+  lumos_text_put(out, "<text");
+  put_class(out, report_paint_row(mark->paint)->css, suffixes[mark->style]);
+  put_attribute(out, "x", mark->x);
+  put_attribute(out, "y", mark->y);
+  lumos_text_put(out, anchors[mark->anchor]);
+  lumos_text_char(out, '>');
+  lumos_text_html(out, scene->texts.bytes + mark->text_first, mark->text_length);
+  lumos_text_put(out, "</text>");
+}
+
+/* M x 0 h width v -height h -width z, for every run. */
+static void paint_runs(const struct report_scene *scene, struct lumos_text *out, const struct report_mark *mark) {
+  lumos_text_put(out, "<path");
+  put_fill(scene, out, mark->paint);
+  lumos_text_put(out, mark->faint ? " opacity=\".55\" d=\"" : " d=\"");
+  for (size_t i = 0; i < mark->run_count; i++) {
+    const struct report_run *run = &scene->runs.items[mark->run_first + i];
+    lumos_text_char(out, 'M');
+    lumos_text_integer(out, run->x);
+    lumos_text_put(out, " 0h");
+    lumos_text_integer(out, run->width);
+    lumos_text_char(out, 'v');
+    lumos_text_integer(out, -run->height);
+    lumos_text_char(out, 'h');
+    lumos_text_integer(out, -run->width);
+    lumos_text_char(out, 'z');
+  }
+  lumos_text_char(out, '"');
+  close_element(scene, out, mark, "path");
+}
+
+static void paint_mark(const struct report_scene *scene, struct lumos_text *out, const struct report_mark *mark) {
+  switch (mark->kind) {
+  case MARK_BOX:
+    paint_box(scene, out, mark);
+    break;
+  case MARK_RUNS:
+    paint_runs(scene, out, mark);
+    break;
+  case MARK_LINE:
+    paint_line(scene, out, mark);
+    break;
+  case MARK_TEXT:
+    paint_text(scene, out, mark);
+    break;
+  case MARK_GROUP:
+    lumos_text_put(out, "<g transform=\"translate(");
+    put_length(out, mark->x);
+    lumos_text_char(out, ' ');
+    put_length(out, mark->y);
+    lumos_text_put(out, ")\">");
+    break;
+  case MARK_GROUP_END:
+    lumos_text_put(out, "</g>");
+    break;
+  }
+}
+
+/* One tile of a pattern: a ground and lines at 45 degrees, or an upper and a lower tone of the box that it fills. */
+static void define_pattern(const struct report_scene *scene, struct lumos_text *out, const struct report_paint_row *row) {
+  const char *name = scene->name;
+  const char *css = row->css;
+  if (row->fill == FILL_HATCHED) {
+    lumos_text_format(out,
+                      "<pattern id=\"%s-%s\" width=\"5\" height=\"5\" patternUnits=\"userSpaceOnUse\" "
+                      "patternTransform=\"rotate(45)\"><rect class=\"%s\" width=\"5\" height=\"5\"/>"
+                      "<rect class=\"%s-second\" width=\"1.8\" height=\"5\"/></pattern>",
+                      name, css, css, css);
+  } else {
+    lumos_text_format(out,
+                      "<pattern id=\"%s-%s\" width=\"1\" height=\"1\" patternContentUnits=\"objectBoundingBox\">"
+                      "<rect class=\"%s\" width=\"1\" height=\".65\"/>"
+                      "<rect class=\"%s-second\" y=\".65\" width=\"1\" height=\".35\"/></pattern>",
+                      name, css, css, css);
+  }
+}
+
+static void define_patterns(const struct report_scene *scene, struct lumos_text *out) {
+  bool used[PAINT_COUNT] = {false};
+  for (size_t i = 0; i < scene->marks.count; i++) {
+    const struct report_mark *mark = &scene->marks.items[i];
+    used[mark->paint] |= mark->kind == MARK_BOX || mark->kind == MARK_RUNS;
+  }
+  lumos_text_put(out, "<defs>");
+  for (int i = 0; i < PAINT_COUNT; i++) {
+    const struct report_paint_row *row = report_paint_row((enum report_paint)i);
+    if (used[i] && row->fill != FILL_PLAIN) {
+      define_pattern(scene, out, row);
+    }
+  }
+  lumos_text_put(out, "</defs>");
+}
+
+void report_svg_paint(const struct report_scene *scene, struct lumos_text *out) {
+  lumos_text_put(out, "<svg role=\"img\" viewBox=\"0 0 ");
+  put_length(out, scene->width);
+  lumos_text_char(out, ' ');
+  put_length(out, scene->height);
+  lumos_text_char(out, '"');
+  put_attribute(out, "width", scene->width);
+  put_attribute(out, "height", scene->height);
+  lumos_text_put(out, "><title>");
+  lumos_text_html(out, scene->title.bytes, scene->title.length);
+  lumos_text_put(out, "</title><desc>");
+  lumos_text_html(out, scene->description.bytes, scene->description.length);
+  lumos_text_put(out, "</desc>");
+  define_patterns(scene, out);
+  for (size_t i = 0; i < scene->marks.count; i++) {
+    paint_mark(scene, out, &scene->marks.items[i]);
+  }
+  lumos_text_put(out, "</svg>\n");
+}

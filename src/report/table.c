@@ -1,0 +1,204 @@
+/* A table's two forms. */
+#include "report/table.h"
+
+#include "report/names.h"
+#include "report/numbers.h"
+#include "report/palette.h"
+#include <string.h>
+
+void report_table_begin(struct report_table *table, const char *name, const struct report_column *columns,
+                        size_t column_count) {
+  *table = (struct report_table){.name = name, .columns = columns, .column_count = column_count};
+  table->caption = LUMOS_TEXT_BUFFER;
+  table->rest = LUMOS_TEXT_BUFFER;
+}
+
+void report_table_free(struct report_table *table) {
+  lumos_vector_free(&table->cells);
+  lumos_arena_free(table->texts);
+  lumos_text_free(&table->caption);
+  lumos_text_free(&table->rest);
+}
+
+void report_table_number(struct report_table *table, int64_t value) {
+  struct report_cell cell = {.value = value};
+  lumos_vector_push(&table->cells, cell);
+}
+
+void report_table_text(struct report_table *table, const char *bytes, size_t length) {
+  struct report_cell cell = {.bytes = bytes, .length = length};
+  lumos_vector_push(&table->cells, cell);
+}
+
+void report_table_word(struct report_table *table, const char *nul_terminated) {
+  report_table_text(table, nul_terminated, strlen(nul_terminated));
+}
+
+void report_table_string(struct report_table *table, const struct lumos_strings *strings, uint32_t id) {
+  report_table_text(table, lumos_string(strings, id), lumos_string_length(strings, id));
+}
+
+void report_table_copy(struct report_table *table, struct lumos_text *text) {
+  if (table->texts == NULL) {
+    table->texts = lumos_arena_new();
+  }
+  report_table_text(table, lumos_arena_copy(table->texts, text->bytes == NULL ? "" : text->bytes, text->length), text->length);
+  text->length = 0;
+}
+
+size_t report_table_rows(const struct report_table *table) { return table->cells.count / table->column_count; }
+
+static const char *unit_of(enum report_column_kind kind) {
+  switch (kind) {
+  case COLUMN_MS:
+    return "ms";
+  case COLUMN_US:
+    return "\xC2\xB5s";
+  case COLUMN_SHARE:
+    return "%";
+  case COLUMN_NAME:
+  case COLUMN_TEXT:
+  case COLUMN_PAINT:
+  case COLUMN_COUNT:
+  case COLUMN_BYTES:
+    break;
+  }
+  return NULL;
+}
+
+static bool is_text(enum report_column_kind kind) {
+  return kind == COLUMN_NAME || kind == COLUMN_TEXT || kind == COLUMN_PAINT;
+}
+
+static void put_heading(const struct report_column *column, struct lumos_text *out) {
+  lumos_text_put(out, is_text(column->kind) ? "<th scope=\"col\" class=\"text\">" : "<th scope=\"col\">");
+  if (column->term != NULL) {
+    lumos_text_format(out, "<a href=\"#term-%s\">%s</a>", column->term, column->heading);
+  } else {
+    lumos_text_put(out, column->heading);
+  }
+  if (unit_of(column->kind) != NULL) {
+    lumos_text_format(out, " <small>%s</small>", unit_of(column->kind));
+  }
+  lumos_text_put(out, "</th>");
+}
+
+static void put_number(const struct report_column *column, int64_t value, struct lumos_text *out) {
+  switch (column->kind) {
+  case COLUMN_COUNT:
+    report_put_count(out, value);
+    break;
+  case COLUMN_MS:
+    report_put_fixed(out, value, 6, 3);
+    break;
+  case COLUMN_US:
+    report_put_fixed(out, value, 3, 1);
+    break;
+  case COLUMN_BYTES:
+    report_put_bytes(out, value);
+    break;
+  case COLUMN_SHARE:
+    report_put_fixed(out, value, 4, 1);
+    break;
+  case COLUMN_NAME:
+  case COLUMN_TEXT:
+  case COLUMN_PAINT:
+    break;
+  }
+}
+
+/* A share has a bar behind it, as wide as it is large. */
+static void open_share(int64_t value, struct lumos_text *out) {
+  int64_t bounded = value < 0 ? 0 : value > 1000000 ? 1000000 : value;
+  lumos_text_put(out, "<td class=\"share\" style=\"--share:");
+  lumos_text_decimal(out, bounded / 1000, 1);
+  lumos_text_put(out, "%\">");
+}
+
+static void put_cell(const struct report_column *column, const struct report_cell *cell, struct lumos_text *out) {
+  switch (column->kind) {
+  case COLUMN_NAME:
+    lumos_text_put(out, "<th scope=\"row\" class=\"name\">");
+    report_put_name(out, cell->bytes, cell->length);
+    lumos_text_put(out, "</th>");
+    return;
+  case COLUMN_TEXT:
+    lumos_text_put(out, "<td class=\"text\">");
+    lumos_text_html(out, cell->bytes, cell->length);
+    break;
+  case COLUMN_PAINT: {
+    const struct report_paint_row *row = report_paint_row((enum report_paint)cell->value);
+    lumos_text_format(out, "<td class=\"text\"><i class=\"%s\"></i>%s", row->css, row->label);
+    break;
+  }
+  case COLUMN_SHARE:
+    open_share(cell->value, out);
+    put_number(column, cell->value, out);
+    break;
+  case COLUMN_COUNT:
+  case COLUMN_MS:
+  case COLUMN_US:
+  case COLUMN_BYTES:
+    lumos_text_put(out, "<td>");
+    put_number(column, cell->value, out);
+    break;
+  }
+  lumos_text_put(out, "</td>");
+}
+
+static void put_rows(const struct report_table *table, struct lumos_text *out) {
+  lumos_text_put(out, "<tbody>\n");
+  for (size_t row = 0; row < report_table_rows(table); row++) {
+    lumos_text_put(out, "<tr>");
+    for (size_t column = 0; column < table->column_count; column++) {
+      put_cell(&table->columns[column], &table->cells.items[row * table->column_count + column], out);
+    }
+    lumos_text_put(out, "</tr>\n");
+  }
+  lumos_text_put(out, "</tbody>");
+}
+
+/* The caption stands outside the part that scrolls, so that it can be read on a narrow screen. */
+void report_table_html(const struct report_table *table, struct lumos_text *out) {
+  lumos_text_format(out, "<p class=\"caption\" id=\"table-%s\">", table->name);
+  lumos_text_html(out, table->caption.bytes, table->caption.length);
+  lumos_text_format(out, "</p>\n<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-labelledby=\"table-%s\">", table->name);
+  lumos_text_format(out, "<table aria-labelledby=\"table-%s\"><thead><tr>", table->name);
+  for (size_t column = 0; column < table->column_count; column++) {
+    put_heading(&table->columns[column], out);
+  }
+  lumos_text_put(out, "</tr></thead>\n");
+  put_rows(table, out);
+  lumos_text_put(out, "</table></div>\n");
+  if (table->rest.length > 0) {
+    lumos_text_put(out, "<p class=\"rest\">");
+    lumos_text_html(out, table->rest.bytes, table->rest.length);
+    lumos_text_put(out, "</p>\n");
+  }
+}
+
+static void put_json_value(const struct report_column *column, const struct report_cell *cell, struct lumos_text *out) {
+  if (column->kind == COLUMN_PAINT) {
+    lumos_text_format(out, "\"%s\"", report_paint_row((enum report_paint)cell->value)->css);
+  } else if (is_text(column->kind)) {
+    lumos_text_script_string(out, cell->bytes, cell->length);
+  } else if (cell->value == LUMOS_ABSENT) {
+    lumos_text_put(out, "null");
+  } else {
+    lumos_text_decimal(out, cell->value, column->kind == COLUMN_SHARE ? 6 : 0);
+  }
+}
+
+void report_table_json(const struct report_table *table, struct lumos_text *out) {
+  lumos_text_put(out, "{\"columns\":[");
+  for (size_t column = 0; column < table->column_count; column++) {
+    lumos_text_format(out, "%s\"%s\"", column == 0 ? "" : ",", table->columns[column].name);
+  }
+  lumos_text_put(out, "],\"rows\":[");
+  for (size_t i = 0; i < table->cells.count; i++) {
+    size_t column = i % table->column_count;
+    lumos_text_put(out, column > 0 ? "," : i == 0 ? "[" : "],\n[");
+    put_json_value(&table->columns[column], &table->cells.items[i], out);
+  }
+  lumos_text_put(out, table->cells.count == 0 ? "]}" : "]]}");
+}

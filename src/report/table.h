@@ -1,0 +1,61 @@
+/* A table as data: the page shows it as HTML and embeds the same cells as JSON, so that the two cannot differ. */
+#ifndef LUMOS_REPORT_TABLE_H
+#define LUMOS_REPORT_TABLE_H
+
+#include "base/memory.h"
+#include "base/strings.h"
+#include "base/text.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+enum report_column_kind {
+  COLUMN_NAME,  /* a name from the trace; may be long */
+  COLUMN_TEXT,  /* a word or two of ours, or a short name */
+  COLUMN_PAINT, /* a kind or part, with its colour */
+  COLUMN_COUNT,
+  COLUMN_MS, /* ns, shown in milliseconds */
+  COLUMN_US, /* ns, shown in microseconds */
+  COLUMN_BYTES,
+  COLUMN_SHARE, /* millionths of the table's denominator, shown as per cent with a bar behind */
+};
+
+struct report_column {
+  const char *name;    /* in the summary: "total" */
+  const char *heading; /* in the page: "total, ms" */
+  const char *term;    /* the definition that the heading leads to, or NULL */
+  enum report_column_kind kind;
+};
+
+struct report_cell {
+  int64_t value; /* numbers, or a paint; LUMOS_ABSENT: a dash */
+  const char *bytes; /* texts: of the job, literal, or the table's own */
+  size_t length;
+};
+
+struct report_table {
+  const char *name;    /* in the summary and, after "table-", as the id: "kernels" */
+  const struct report_column *columns;
+  size_t column_count;
+  LUMOS_VECTOR(struct report_cell) cells; /* row by row */
+  struct lumos_arena *texts;              /* made when it is needed */
+  struct lumos_text caption; /* what the table shows, with its denominator */
+  struct lumos_text rest;    /* what was left out, as plain text: "and 212 more, 41.2 ms together"; may be empty */
+};
+
+void report_table_begin(struct report_table *table, const char *name, const struct report_column *columns, size_t column_count);
+void report_table_free(struct report_table *table);
+
+/* The cells of a row are pushed from left to right. */
+void report_table_number(struct report_table *table, int64_t value);
+void report_table_text(struct report_table *table, const char *bytes, size_t length);
+void report_table_word(struct report_table *table, const char *nul_terminated);
+void report_table_string(struct report_table *table, const struct lumos_strings *strings, uint32_t id);
+/* A copy of `text`, which is emptied. */
+void report_table_copy(struct report_table *table, struct lumos_text *text);
+size_t report_table_rows(const struct report_table *table);
+
+void report_table_html(const struct report_table *table, struct lumos_text *out);
+/* {"columns":[...],"rows":[[...]]}: values as they are, times in ns, shares in fractions; safe inside <script>. */
+void report_table_json(const struct report_table *table, struct lumos_text *out);
+
+#endif

@@ -1,0 +1,162 @@
+/* Kernels and ops. Every share has the denominator that the table's caption names. */
+#include "report/tables.h"
+
+#include "report/numbers.h"
+#include "report/palette.h"
+#include "report/tally.h"
+#include <stdlib.h>
+
+/* A parent chain longer than this is no call stack. */
+enum { SPAN_DEPTH = 1000 };
+
+static const char all_gpu_work[] = "that all GPU work takes, added up over streams and ranks";
+static const char all_host_work[] = "that all host work takes, added up over threads and ranks";
+
+static bool on_stream(const struct lumos_job *job, const struct lumos_task *task) {
+  return job->lanes.items[task->lane].kind == LUMOS_STREAM;
+}
+
+/* "and 212 more kernels, 41.2 ms together" */
+static void put_rest(const struct report_tallies *tallies, const char *noun, struct lumos_text *out) {
+  if (tallies->rows.count > REPORT_TOP) {
+    struct report_tally rest = report_tallies_rest(tallies, REPORT_TOP);
+    lumos_text_put(out, "and ");
+    report_put_count(out, (int64_t)(tallies->rows.count - REPORT_TOP));
+    lumos_text_format(out, " more %s, ", noun);
+    report_put_time(out, rest.total);
+    lumos_text_put(out, " together");
+  }
+}
+
+static size_t shown_rows(const struct report_tallies *tallies) {
+  return tallies->rows.count < REPORT_TOP ? tallies->rows.count : REPORT_TOP;
+}
+
+/* "The 20 largest of 214 kernels; share: of 1.23 s of device time, summed over streams and ranks" */
+static void put_caption(const struct report_tallies *tallies, const char *noun, const char *whole, struct lumos_text *out) {
+  if (tallies->rows.count > REPORT_TOP) {
+    lumos_text_format(out, "The %d largest of ", REPORT_TOP);
+    report_put_count(out, (int64_t)tallies->rows.count);
+    lumos_text_format(out, " %s", noun);
+  } else {
+    lumos_text_format(out, "All %s", noun);
+  }
+  lumos_text_put(out, ". Share: of the ");
+  report_put_time(out, tallies->total);
+  lumos_text_format(out, " %s", whole);
+}
+
+void report_table_kernels(const struct lumos_job *job, struct report_table *table) {
+  static const struct report_column columns[] = {
+      {"name", "kernel, copy or memset", NULL, COLUMN_NAME}, {"kind", "kind", "kind", COLUMN_PAINT},
+      {"count", "count", NULL, COLUMN_COUNT},                {"total", "total", NULL, COLUMN_MS},
+      {"share", "share", NULL, COLUMN_SHARE},                {"mean", "mean", NULL, COLUMN_US},
+      {"longest", "longest", NULL, COLUMN_US},
+  };
+  report_table_begin(table, "kernels", columns, sizeof columns / sizeof columns[0]);
+  struct report_tallies tallies;
+  report_tallies_begin(&tallies, job->strings);
+  for (size_t i = 0; i < job->tasks.count; i++) {
+    const struct lumos_task *task = &job->tasks.items[i];
+    if (on_stream(job, task)) {
+      report_tally_add(&tallies, task->name, task->kind, task->dur);
+    }
+  }
+  report_tallies_sort(&tallies);
+  put_caption(&tallies, "names of GPU work", all_gpu_work, &table->caption);
+  put_rest(&tallies, "names", &table->rest);
+  for (size_t i = 0; i < shown_rows(&tallies); i++) {
+    const struct report_tally *row = &tallies.rows.items[i];
+    report_table_string(table, job->strings, row->name);
+    report_table_number(table, report_paint_of_kind((uint8_t)row->kind));
+    report_table_number(table, row->count);
+    report_table_number(table, row->total);
+    report_table_number(table, report_share(row->total, tallies.total));
+    report_table_number(table, row->total / row->count);
+    report_table_number(table, row->longest);
+  }
+  report_tallies_free(&tallies);
+}
+
+/* The name of the innermost op around a task: its own span's, or the nearest op above it. */
+static lumos_string_id op_of(const struct lumos_job *job, const struct lumos_task *task) {
+  uint32_t span = task->span;
+  for (int depth = 0; span != LUMOS_NONE && depth < SPAN_DEPTH; depth++) {
+    if (job->spans.items[span].kind == LUMOS_SPAN_OP) {
+      return job->spans.items[span].name;
+    }
+    span = job->spans.items[span].parent;
+  }
+  return LUMOS_NO_STRING;
+}
+
+/* How often every op was called. */
+static void count_calls(const struct lumos_job *job, struct report_tallies *calls) {
+  for (size_t i = 0; i < job->spans.count; i++) {
+    if (job->spans.items[i].kind == LUMOS_SPAN_OP) {
+      report_tally_add(calls, job->spans.items[i].name, 0, 0);
+    }
+  }
+}
+
+static void put_op_rows(const struct lumos_job *job, const struct report_tallies *tallies, struct report_tallies *calls,
+                        struct report_table *table) {
+  static const char unknown[] = "(no op recorded)";
+  for (size_t i = 0; i < shown_rows(tallies); i++) {
+    const struct report_tally *row = &tallies->rows.items[i];
+    if (row->name == LUMOS_NO_STRING) {
+      report_table_word(table, unknown);
+      report_table_number(table, LUMOS_ABSENT);
+    } else {
+      report_table_string(table, job->strings, row->name);
+      report_table_number(table, report_tally_of(calls, row->name, 0)->count);
+    }
+    report_table_number(table, row->count);
+    report_table_number(table, row->total);
+    report_table_number(table, report_share(row->total, tallies->total));
+    report_table_number(table, row->longest);
+  }
+}
+
+static void fill_ops(const struct lumos_job *job, struct report_tallies *tallies, struct report_tallies *calls,
+                     const char *noun, const char *whole, struct report_table *table) {
+  report_tallies_sort(tallies);
+  put_caption(tallies, noun, whole, &table->caption);
+  put_rest(tallies, "ops", &table->rest);
+  put_op_rows(job, tallies, calls, table);
+  report_tallies_free(tallies);
+}
+
+void report_table_ops(const struct lumos_job *job, struct report_table *by_device, struct report_table *by_host) {
+  static const struct report_column device_columns[] = {
+      {"name", "op", "op", COLUMN_NAME},           {"calls", "calls", NULL, COLUMN_COUNT},
+      {"launched", "launched", NULL, COLUMN_COUNT}, {"total", "GPU time", "gpu_time", COLUMN_MS},
+      {"share", "share", NULL, COLUMN_SHARE},      {"longest", "longest", NULL, COLUMN_US},
+  };
+  static const struct report_column host_columns[] = {
+      {"name", "op", "op", COLUMN_NAME},                 {"calls", "calls", NULL, COLUMN_COUNT},
+      {"segments", "segments", "segment", COLUMN_COUNT}, {"total", "self time", "self_time", COLUMN_MS},
+      {"share", "share", NULL, COLUMN_SHARE},            {"longest", "longest", NULL, COLUMN_US},
+  };
+  report_table_begin(by_device, "opsdevice", device_columns, sizeof device_columns / sizeof device_columns[0]);
+  report_table_begin(by_host, "opshost", host_columns, sizeof host_columns / sizeof host_columns[0]);
+  struct report_tallies calls;
+  struct report_tallies device;
+  struct report_tallies host;
+  report_tallies_begin(&calls, job->strings);
+  report_tallies_begin(&device, job->strings);
+  report_tallies_begin(&host, job->strings);
+  count_calls(job, &calls);
+  for (size_t i = 0; i < job->tasks.count; i++) {
+    const struct lumos_task *task = &job->tasks.items[i];
+    if (on_stream(job, task)) {
+      const struct lumos_task *caller = task->call == LUMOS_NONE ? task : &job->tasks.items[task->call];
+      report_tally_add(&device, op_of(job, caller), 0, task->dur);
+    } else {
+      report_tally_add(&host, op_of(job, task), 0, task->dur);
+    }
+  }
+  fill_ops(job, &device, &calls, "ops by the GPU work that they launch", all_gpu_work, by_device);
+  fill_ops(job, &host, &calls, "ops by their own time on the host", all_host_work, by_host);
+  report_tallies_free(&calls);
+}

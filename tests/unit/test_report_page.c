@@ -1,0 +1,348 @@
+/* The page as a whole: what it says of a job worked out by hand, that nothing gets through unescaped, that it stays small. */
+#include "unit/report_job.h"
+
+#include "base/json.h"
+#include "base/text.h"
+#include "base/utf8.h"
+#include <lumos/report.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#define MS(value) ((int64_t)(value)*1000000)
+
+/* Two ranks, one step of 100 ms each:
+ *          compute overlapped transfer wait copy idle
+ *   rank 0      60         10        5   10    1   14
+ *   rank 1      50         10        5   25    0   10
+ * so of 200 ms: computing 130 (65 %), exposed communication 45 (22.5 %), idle 24 (12 %). Simulated: rank 1 waits 1 ms less. */
+static struct lumos_job *hand_made(void) {
+  struct lumos_job *job = lumos_job_new();
+  for (int32_t number = 0; number < 2; number++) {
+    uint32_t rank = add_rank(job, number);
+    uint32_t thread = add_lane(job, rank, "t77", LUMOS_THREAD);
+    add_task(job, thread, LUMOS_OP, "aten::mm", MS(1), MS(2));
+    add_task(job, thread, LUMOS_LAUNCH, "cudaLaunchKernel", MS(3), MS(1));
+    uint32_t stream = add_lane(job, rank, "s7", LUMOS_STREAM);
+    add_task(job, stream, LUMOS_GEMM, "gemm_a", MS(4), MS(30));
+    add_task(job, stream, LUMOS_GEMM, "gemm_a", MS(40), MS(20));
+    add_task(job, stream, LUMOS_NORM, "norm_b", MS(60), MS(10));
+  }
+  const struct parts measured[] = {{MS(60), MS(10), MS(5), MS(10), 0, MS(1), MS(14)}, {MS(50), MS(10), MS(5), MS(25), 0, 0, MS(10)}};
+  const struct parts simulated[] = {{MS(60), MS(10), MS(5), MS(10), 0, MS(1), MS(14)}, {MS(50), MS(10), MS(5), MS(24), 0, 0, MS(10)}};
+  for (int32_t rank = 0; rank < 2; rank++) {
+    add_parts(job, rank, 0, LUMOS_METRIC_MEASURED, measured[rank]);
+    add_parts(job, rank, 0, LUMOS_METRIC_SIMULATED, simulated[rank]);
+    add_metric(job, "unexplained_lag", rank, 0, LUMOS_METRIC_SIMULATED, MS(3), 0);
+    add_metric(job, "replay_error", rank, 0, LUMOS_METRIC_SIMULATED, rank == 0 ? 0 : -12500, 6);
+  }
+  add_metric(job, "step_time", LUMOS_ABSENT_INT, 0, LUMOS_METRIC_MEASURED, MS(100), 0);
+  add_metric(job, "step_time", LUMOS_ABSENT_INT, 0, LUMOS_METRIC_SIMULATED, MS(100), 0);
+  finish_job(job);
+  return job;
+}
+
+/* The page, NUL-terminated; the caller frees the text. */
+static struct lumos_text render(struct lumos_job *job) {
+  struct lumos_text page = LUMOS_TEXT_BUFFER;
+  struct lumos_error error = {LUMOS_DONE, ""};
+  const struct lumos_report_options options = {NULL};
+  if (!lumos_report_html(job, &options, &page, &error)) {
+    fail_msg("%s", error.text);
+  }
+  lumos_text_char(&page, '\0');
+  return page;
+}
+
+static size_t occurrences(const char *text, const char *part) {
+  size_t count = 0;
+  for (const char *at = strstr(text, part); at != NULL; at = strstr(at + 1, part)) {
+    count++;
+  }
+  return count;
+}
+
+static void assert_has(const struct lumos_text *page, const char *part) {
+  if (strstr(page->bytes, part) == NULL) {
+    fail_msg("the page does not say: %s", part);
+  }
+}
+
+static void verdict(void **state) {
+  (void)state;
+  struct lumos_job *job = hand_made();
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  struct lumos_error error = {LUMOS_DONE, ""};
+  assert_true(lumos_report_verdict(job, &text, &error));
+  lumos_text_char(&text, '\0');
+  assert_string_equal(text.bytes, "The step takes 100.0 ms: the GPUs are computing for 65.0 % of it, and the largest loss is "
+                                  "communication that no computation hides, 22.5 %.");
+  job->stage = LUMOS_STAGE_GRAPH;
+  assert_false(lumos_report_verdict(job, &text, &error));
+  lumos_text_free(&text);
+  lumos_job_free(job);
+}
+
+/* More idle than computing; then a job without GPU work; then one without steps. */
+static void other_verdicts(void **state) {
+  (void)state;
+  struct lumos_error error = {LUMOS_DONE, ""};
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  struct lumos_job *job = lumos_job_new();
+  uint32_t rank = add_rank(job, 0);
+  uint32_t stream = add_lane(job, rank, "s7", LUMOS_STREAM);
+  add_task(job, stream, LUMOS_GEMM, "gemm", 0, MS(1));
+  add_parts(job, 0, 3, LUMOS_METRIC_MEASURED, (struct parts){.compute = MS(2), .idle = MS(8)});
+  add_parts(job, 0, 4, LUMOS_METRIC_MEASURED, (struct parts){.compute = MS(4), .idle = MS(6)});
+  finish_job(job);
+  assert_true(lumos_report_verdict(job, &text, &error));
+  lumos_text_char(&text, '\0');
+  assert_string_equal(text.bytes, "A step takes 10.00 ms: for 70.0 % of it the GPU is idle, and for 30.0 % computing.");
+
+  text.length = 0;
+  job->lanes.items[0].kind = LUMOS_THREAD;
+  assert_true(lumos_report_verdict(job, &text, &error));
+  lumos_text_char(&text, '\0');
+  assert_string_equal(text.bytes, "A step takes 10.00 ms on the host; no GPU work was recorded.");
+
+  text.length = 0;
+  job->metrics.count = 0;
+  assert_true(lumos_report_verdict(job, &text, &error));
+  lumos_text_char(&text, '\0');
+  assert_string_equal(text.bytes, "The recording holds no complete step.");
+  struct lumos_text page = render(job); /* and a page of it can be made */
+  lumos_text_free(&page);
+  lumos_text_free(&text);
+  lumos_job_free(job);
+}
+
+static void numbers(void **state) {
+  (void)state;
+  struct lumos_job *job = hand_made();
+  struct lumos_text page = render(job);
+  assert_has(&page, "Exposed communication: 22.5\xC2\xA0% of the step, from 15.0\xC2\xA0% on rank 0 to 30.0\xC2\xA0% on rank 1");
+  assert_has(&page, "22.50\xC2\xA0ms of a step; GPU busy for 88.0\xC2\xA0%");
+  assert_has(&page, "of the simulated step; worst of 2\xC2\xA0rank-steps: \xE2\x88\x92" "1.25\xC2\xA0%");
+  /* kernels: gemm_a 2 x 50 ms of 120, norm_b 2 x 10 */
+  assert_has(&page, "gemm_a</th><td class=\"text\"><i class=\"gemm\"></i>GEMM</td><td>4</td><td>100.000</td>"
+                    "<td class=\"share\" style=\"--share:83.3%\">83.3</td><td>25,000.0</td><td>30,000.0</td>");
+  assert_has(&page, "\"kernels\":{\"columns\":[\"name\",\"kind\",\"count\",\"total\",\"share\",\"mean\",\"longest\"],\"rows\":["
+                    "[\"gemm_a\",\"gemm\",4,100000000,0.833333,25000000,30000000],\n"
+                    "[\"norm_b\",\"norm\",2,20000000,0.166667,10000000,10000000]]}");
+  assert_has(&page, "\"trust\":{\"replay_error\":null,\"replay_error_worst\":-0.0125,\"host_replay_error\":null,"
+                    "\"unexplained_lag\":0.030151"); /* 6 of 199 ms */
+  lumos_text_free(&page);
+  lumos_job_free(job);
+}
+
+static void same_bytes(void **state) {
+  (void)state;
+  struct lumos_job *job = hand_made();
+  struct lumos_text first = render(job);
+  struct lumos_text again = render(job);
+  assert_int_equal(first.length, again.length);
+  assert_memory_equal(first.bytes, again.bytes, first.length);
+  lumos_text_free(&first);
+  lumos_text_free(&again);
+  lumos_job_free(job);
+}
+
+/* Every term that a heading leads to is defined, every id is there once, and nothing leads out of the page. */
+static void links(void **state) {
+  (void)state;
+  struct lumos_job *job = hand_made();
+  struct lumos_text page = render(job);
+  assert_int_equal(occurrences(page.bytes, "://"), 0);
+  assert_int_equal(occurrences(page.bytes, "src="), 0);
+  assert_int_equal(occurrences(page.bytes, "@import"), 0);
+  size_t found = 0;
+  for (const char *at = strstr(page.bytes, "href=\"#"); at != NULL; at = strstr(at + 1, "href=\"#")) {
+    char id[80];
+    (void)snprintf(id, sizeof id, " id=\"%.*s\"", (int)strcspn(at + 7, "\""), at + 7);
+    if (occurrences(page.bytes, id) != 1) {
+      fail_msg("%s is there %zu times", id, occurrences(page.bytes, id));
+    }
+    found++;
+  }
+  assert_true(found > 30);
+  lumos_text_free(&page);
+  lumos_job_free(job);
+}
+
+static const char *summary_of(const struct lumos_text *page) {
+  static const char start[] = "<script type=\"application/json\" id=\"lumos-summary\">\n";
+  const char *at = strstr(page->bytes, start);
+  assert_non_null(at);
+  return at + sizeof start - 1;
+}
+
+static void summary_is_json(void **state) {
+  (void)state;
+  struct lumos_job *job = hand_made();
+  lumos_job_note(job, "parse.skipped_events", LUMOS_WARNING, 3, NULL, "3 events were skipped", "record again");
+  struct lumos_text page = render(job);
+  const char *cursor = summary_of(&page);
+  assert_true(lumos_json_skip(&cursor, NULL));
+  assert_memory_equal(cursor, "\n</script>", 10);
+  assert_has(&page, "{\"level\":\"warning\",\"code\":\"parse.skipped_events\",\"text\":\"3 events were skipped\",\"count\":3,\"cure\":"
+                    "\"record again\"}");
+  lumos_text_free(&page);
+  lumos_job_free(job);
+}
+
+/* Everything that a trace may say, said in the worst way. */
+#define EVIL "<script>alert(1)</script></style></title><!--\"'&\x1b[31m\x01\x7f\xff\xfe{{verdict}}]]>"
+
+static lumos_string_id evil(struct lumos_job *job) { return lumos_intern_text(job->strings, EVIL); }
+
+static struct lumos_job *evil_job(void) {
+  struct lumos_job *job = hand_made();
+  lumos_string_id string = evil(job);
+  for (size_t i = 0; i < job->ranks.count; i++) {
+    struct lumos_rank *rank = &job->ranks.items[i];
+    rank->host = rank->source = rank->device_name = rank->cuda = rank->nccl = rank->torch = rank->unknown = string;
+  }
+  for (size_t i = 0; i < job->lanes.count; i++) {
+    struct lumos_lane *lane = &job->lanes.items[i];
+    lane->lane = lane->native = lane->process = lane->name = lane->unknown = string;
+  }
+  struct lumos_span span = lumos_span_empty;
+  span.kind = LUMOS_SPAN_OP;
+  span.name = span.shapes = span.dtypes = span.unknown = string;
+  lumos_vector_push(&job->spans, span);
+  struct lumos_detail detail = lumos_detail_empty;
+  detail.event_id = detail.unknown = string;
+  detail.comm = (struct lumos_comm){.op = string, .group = string, .id = string, .dtype = string, .seq = 1, .bytes = 2};
+  lumos_vector_push(&job->details, detail);
+  for (size_t i = 0; i < job->tasks.count; i++) {
+    job->tasks.items[i].name = string;
+    job->tasks.items[i].span = 0;
+    job->tasks.items[i].detail = 0;
+    job->tasks.items[i].kind = i % 2 == 0 ? LUMOS_COLLECTIVE : LUMOS_GEMM;
+  }
+  struct lumos_history history = {.tool = string, .version = string, .args = string, .input_count = 1};
+  lumos_vector_push(&job->inputs, string);
+  lumos_vector_push(&job->history, history);
+  lumos_job_note(job, EVIL, LUMOS_SERIOUS, 1, NULL, EVIL " and more", EVIL " to cure");
+  return job;
+}
+
+static void nothing_unescaped(void **state) {
+  (void)state;
+  struct lumos_job *job = evil_job();
+  struct lumos_text page = render(job);
+  assert_int_equal(occurrences(page.bytes, "<script"), 1);
+  assert_int_equal(occurrences(page.bytes, "</script"), 1);
+  assert_int_equal(occurrences(page.bytes, "</style"), 1);
+  assert_int_equal(occurrences(page.bytes, "<!--"), 0);
+  assert_int_equal(occurrences(page.bytes, "alert(1)\""), 0);
+  assert_has(&page, "&lt;script&gt;alert(1)"); /* it was there to be escaped */
+  assert_has(&page, "\\u003cscript\\u003ealert(1)");
+  for (size_t at = 0; at + 1 < page.length;) {
+    uint32_t point = 0;
+    size_t step = lumos_utf8_character(page.bytes + at, page.length - at, &point);
+    assert_true(step > 0);
+    assert_true(point == '\n' || point == '\t' || (point >= 0x20 && point != 0x7F && !(point >= 0x80 && point < 0xA0)));
+    at += step;
+  }
+  const char *cursor = summary_of(&page);
+  assert_true(lumos_json_skip(&cursor, NULL));
+  lumos_text_free(&page);
+  lumos_job_free(job);
+}
+
+static void no_private_names(void **state) {
+  (void)state;
+  struct lumos_job *job = hand_made();
+  job->ranks.items[0].host = lumos_intern_text(job->strings, "gpu-node-17");
+  job->ranks.items[0].source = lumos_intern_text(job->strings, "gpu-node-17_4242.pt.trace.json.gz");
+  const char *inputs[] = {"gpu-node-17_4242.pt.trace.json.gz", "someone.json"};
+  lumos_job_history(job, "lumos-parse", "--rank 0", inputs, 2);
+  lumos_job_note(job, "parse.cut", LUMOS_WARNING, LUMOS_ABSENT, NULL, "gpu-node-17_4242.pt.trace.json.gz: byte 7: the file is cut",
+                 "copy someone.json again from gpu-node-17");
+  struct lumos_text page = render(job);
+  assert_int_equal(occurrences(page.bytes, "gpu-node-17"), 0);
+  assert_int_equal(occurrences(page.bytes, "someone"), 0);
+  assert_has(&page, "(input): byte 7: the file is cut");
+  assert_has(&page, "copy (input) again from (input)");
+  assert_has(&page, "of 2\xC2\xA0inputs");
+  lumos_text_free(&page);
+  lumos_job_free(job);
+}
+
+/* The bytes of the page's pictures. */
+static size_t picture_bytes(const struct lumos_text *page) {
+  size_t bytes = 0;
+  const char *end = page->bytes;
+  for (const char *at = strstr(end, "<svg"); at != NULL; at = strstr(end, "<svg")) {
+    end = strstr(at, "</svg>");
+    assert_non_null(end);
+    bytes += (size_t)(end - at);
+  }
+  return bytes;
+}
+
+/* A million short tasks of every kind in no order: every column of every lane differs from its neighbours. */
+static struct lumos_job *crowded(uint32_t ranks, uint32_t lanes, uint32_t tasks) {
+  struct lumos_job *job = lumos_job_new();
+  uint64_t random = 88172645463325252U;
+  for (uint32_t number = 0; number < ranks; number++) {
+    uint32_t rank = add_rank(job, (int32_t)number);
+    for (uint32_t lane = 0; lane < lanes; lane++) {
+      char name[16];
+      (void)snprintf(name, sizeof name, "s%u", lane);
+      uint32_t stream = add_lane(job, rank, name, LUMOS_STREAM);
+      int64_t start = 0;
+      for (uint32_t i = 0; i < tasks / ranks / lanes; i++) {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        start += (int64_t)(random % 5000);
+        int64_t dur = (int64_t)(random / 5000 % 5000);
+        add_task(job, stream, (enum lumos_task_kind)(1 + random / 97 % LUMOS_OTHER_DEVICE), "kernel", start, dur);
+        start += dur;
+      }
+    }
+  }
+  finish_job(job);
+  return job;
+}
+
+static void stays_small(void **state) {
+  (void)state;
+  static const uint32_t shapes[][2] = {{1, 70}, {70, 4}, {600, 1}};
+  for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
+    struct lumos_job *job = crowded(shapes[i][0], shapes[i][1], 1000000);
+    struct lumos_text page = render(job);
+    assert_true(picture_bytes(&page) > 1000000); /* the test is a hard one */
+    assert_true(picture_bytes(&page) < 3000000);
+    lumos_text_free(&page);
+    lumos_job_free(job);
+  }
+}
+
+/* Times at the ends of what a stream may hold. */
+static void far_times(void **state) {
+  (void)state;
+  struct lumos_job *job = lumos_job_new();
+  uint32_t rank = add_rank(job, 0);
+  uint32_t stream = add_lane(job, rank, "s7", LUMOS_STREAM);
+  add_task(job, stream, LUMOS_GEMM, "early", -9007199254740991, 9007199254740991);
+  add_task(job, stream, LUMOS_GEMM, "late", 9007199254740991, 9007199254740991);
+  finish_job(job);
+  struct lumos_text page = render(job);
+  lumos_text_free(&page);
+  lumos_job_free(job);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(verdict),           cmocka_unit_test(other_verdicts),   cmocka_unit_test(numbers),
+      cmocka_unit_test(same_bytes),        cmocka_unit_test(links),            cmocka_unit_test(summary_is_json),
+      cmocka_unit_test(nothing_unescaped), cmocka_unit_test(no_private_names), cmocka_unit_test(stays_small),
+      cmocka_unit_test(far_times),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
