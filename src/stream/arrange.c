@@ -1,8 +1,9 @@
-/* The order of job.h restored. For each array: is it in order already? If not, a permutation is sorted, applied, and every reference
- * into the array is renamed through it.
+/* The order of job.h restored. For each array: is it in order already? If not, a permutation is sorted, applied, and
+ * every reference into the array is renamed through it.
  */
 #include <lumos/job.h>
 
+#include "stream/check.h"
 #include "stream/order.h"
 #include "stream/schema.h"
 #include <stdlib.h>
@@ -248,7 +249,7 @@ static int compare_lane_names(const void *a, const void *b, void *context) {
   return order != 0 ? order : three_way(left->lane, right->lane);
 }
 
-static bool refuse_repeated_lanes(struct lumos_job *job, struct lumos_error *error) {
+static bool refuse_repeated_lanes(const struct lumos_job *job, struct lumos_error *error) {
   size_t count = job->lanes.count;
   uint32_t *order = lumos_reallocate(NULL, count, sizeof *order);
   for (size_t i = 0; i < count; i++) {
@@ -256,10 +257,10 @@ static bool refuse_repeated_lanes(struct lumos_job *job, struct lumos_error *err
   }
   bool good = true;
   if (count > 1) {
-    qsort_r(order, count, sizeof *order, compare_lane_names, job);
+    qsort_r(order, count, sizeof *order, compare_lane_names, (void *)(uintptr_t)job);
     for (size_t i = 1; i < count && good; i++) {
       const struct lumos_lane *lane = &job->lanes.items[order[i]];
-      if (compare_lane_names(&order[i - 1], &order[i], job) == 0) {
+      if (compare_lane_names(&order[i - 1], &order[i], (void *)(uintptr_t)job) == 0) {
         good = lumos_fail(error, "rank %d: lane %s is given twice", job->ranks.items[lane->rank].rank,
                           lumos_string(job->strings, lane->lane));
       }
@@ -312,4 +313,58 @@ bool lumos_job_arrange(struct lumos_job *job, struct lumos_error *error) {
   arrange_collectives(job);
   set_ranges(job);
   return refuse_repeated_seqs(job, error) && refuse_repeated_ids(job, error);
+}
+
+/* Does every element stand strictly before the next? If not, say where. */
+static bool ascends(const struct lumos_check *check, enum lumos_record_kind kind, size_t count,
+                    compare_elements *compare) {
+  for (size_t i = 1; i < count; i++) {
+    if (compare(check->job, (uint32_t)i - 1, (uint32_t)i) >= 0) {
+      return lumos_check_fail(check, kind, i, "it is out of order, or there twice");
+    }
+  }
+  return true;
+}
+
+static bool same_ranges(const struct lumos_rank *a, const struct lumos_rank *b) {
+  return a->group_first == b->group_first && a->group_count == b->group_count && a->lane_first == b->lane_first &&
+         a->lane_count == b->lane_count && a->span_first == b->span_first && a->span_count == b->span_count &&
+         a->task_first == b->task_first && a->task_count == b->task_count;
+}
+
+/* Ranges are set anew in a copy of ranks and lanes, and compared. */
+static bool check_ranges(const struct lumos_check *check) {
+  struct lumos_job copy = *check->job;
+  copy.ranks.items = lumos_reallocate(NULL, copy.ranks.count, sizeof *copy.ranks.items);
+  copy.lanes.items = lumos_reallocate(NULL, copy.lanes.count, sizeof *copy.lanes.items);
+  for (size_t i = 0; i < copy.ranks.count; i++) {
+    copy.ranks.items[i] = check->job->ranks.items[i];
+  }
+  for (size_t i = 0; i < copy.lanes.count; i++) {
+    copy.lanes.items[i] = check->job->lanes.items[i];
+  }
+  set_ranges(&copy);
+  bool good = true;
+  for (size_t i = 0; i < copy.ranks.count && good; i++) {
+    good = same_ranges(&copy.ranks.items[i], &check->job->ranks.items[i]) ||
+           lumos_check_fail(check, RECORD_RANK, i, "its ranges are not those of its records");
+  }
+  for (size_t i = 0; i < copy.lanes.count && good; i++) {
+    good = (copy.lanes.items[i].task_first == check->job->lanes.items[i].task_first &&
+            copy.lanes.items[i].task_count == check->job->lanes.items[i].task_count) ||
+           lumos_check_fail(check, RECORD_LANE, i, "its range is not that of its tasks");
+  }
+  free(copy.ranks.items);
+  free(copy.lanes.items);
+  return good;
+}
+
+bool lumos_check_order(const struct lumos_check *check) {
+  const struct lumos_job *job = check->job;
+  return ascends(check, RECORD_RANK, job->ranks.count, compare_ranks) &&
+         ascends(check, RECORD_GROUP, job->groups.count, compare_groups) &&
+         ascends(check, RECORD_LANE, job->lanes.count, compare_lanes) && refuse_repeated_lanes(job, check->error) &&
+         ascends(check, RECORD_SPAN, job->spans.count, compare_spans) &&
+         ascends(check, RECORD_TASK, job->tasks.count, compare_tasks) && refuse_repeated_ids(job, check->error) &&
+         check_ranges(check);
 }

@@ -1,4 +1,5 @@
-/* The window: lines are found in place; what is left of the last one moves to the front before more is read behind it. */
+/* The window: lines are found in place; what is left of the last one moves to the front before more is read behind
+ * it. */
 #include "stream/lines.h"
 
 #include "base/memory.h"

@@ -24,7 +24,8 @@ void lumos_lines_finish(struct lumos_lines *lines);
 bool lumos_lines_peek(struct lumos_lines *lines, size_t least, const char **bytes, size_t *length,
                       struct lumos_error *error) LUMOS_MUST_CHECK;
 
-/* The next line, NUL-terminated in place of its line end, valid until the next call. 1: there is one, 0: the input is over, -1: an error. */
+/* The next line, NUL-terminated in place of its line end, valid until the next call. 1: there is one, 0: the input
+ * is over, -1: an error. */
 int lumos_lines_next(struct lumos_lines *lines, char **line, size_t *length,
                      struct lumos_error *error) LUMOS_MUST_CHECK;
 

@@ -7,11 +7,12 @@
 /* Strings of a job by their bytes: negative, 0 or positive; absent comes first. */
 int lumos_compare_bytes(const struct lumos_strings *strings, lumos_string_id a, lumos_string_id b);
 
-/* Natural order: absent first, then numbers (digits only) by value, then all others by their bytes. Total, and equal only for the same string. */
+/* Natural order: absent first, then numbers (digits only) by value, then all others by their bytes. Total, and equal
+ * only for the same string. */
 int lumos_compare_natural(const struct lumos_strings *strings, lumos_string_id a, lumos_string_id b);
 
-/* From N to array index for the tasks, or the spans, of one rank. N are untrusted: where they are dense the index is an array, else it is
- * sorted pairs. */
+/* From N to array index for the tasks, or the spans, of one rank. N are untrusted: where they are dense the index is
+ * an array, else it is sorted pairs. */
 struct lumos_id_map {
   uint32_t *dense;
   uint64_t *pairs; /* N << 32 | index, ascending */
@@ -19,8 +20,8 @@ struct lumos_id_map {
   size_t count;    /* pairs in use */
 };
 
-/* One map for every rank of the job; ranks and lanes must be in place, order within need not be. A repeated N: false, with its rank's index
- * and N. The caller frees the maps with lumos_id_maps_free in either case. */
+/* One map for every rank of the job; ranks and lanes must be in place, order within need not be. A repeated N:
+ * false, with its rank's index and N. The caller frees the maps with lumos_id_maps_free in either case. */
 bool lumos_map_tasks(const struct lumos_job *job, struct lumos_id_map **maps, uint32_t *rank, uint32_t *id);
 bool lumos_map_spans(const struct lumos_job *job, struct lumos_id_map **maps, uint32_t *rank, uint32_t *id);
 void lumos_id_maps_free(struct lumos_id_map *maps, size_t count);

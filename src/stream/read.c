@@ -1,5 +1,5 @@
-/* Streams as jobs. Line by line a record is taken apart and filed; at the end the counts are compared, references are resolved, and the
- * whole is put in order and checked.
+/* Streams as jobs. Line by line a record is taken apart and filed; at the end the counts are compared, references are
+ * resolved, and the whole is put in order and checked.
  */
 #include "stream/reader.h"
 
@@ -285,7 +285,7 @@ static bool finish(struct lumos_reader *reader) {
   if (!compare_counts(reader) || !lumos_reader_resolve(reader)) {
     return false;
   }
-  if (!lumos_job_arrange(job, reader->error)) {
+  if (!lumos_job_arrange(job, reader->error) || !lumos_job_check(job, reader->error)) {
     return lumos_fail_prefix(reader->error, reader->name);
   }
   note_edits(reader);

@@ -1,9 +1,12 @@
-/* What the reader's files share: values.c reads values, record.c takes one line apart, read.c files its record in the job, resolve.c turns ids into indices.
+/* What the reader's files share: values.c reads values, record.c takes one line apart, read.c files its record in the
+ * job, resolve.c turns ids into indices.
  *
- * References may point forward, so while lines are read a slot holds what was written, and resolve.c replaces it by an index:
+ * References may point forward, so while lines are read a slot holds what was written, and resolve.c replaces it by an
+ * index:
  *   task and span references of the record's own rank   N
  *   task references to any rank (FIELD_ANY_TASK, members)  an index in `far`
- *   lanes                                                an index in job->lanes, where a lane that was only mentioned has a place as well
+ *   lanes                                                an index in job->lanes, where a lane that was only mentioned
+ *                                                        has a place as well
  *   rank of groups, lanes and spans                      the rank's number
  */
 #ifndef LUMOS_STREAM_READER_H
@@ -104,7 +107,8 @@ struct lumos_slice lumos_reader_decode(struct lumos_reader *reader, const struct
 bool lumos_value_read(struct lumos_reader *reader, const struct lumos_field *field, void *slot,
                       const char **cursor) LUMOS_MUST_CHECK;
 
-/* Take the record in `line` apart into the reader's structs. False with an error. *foreign: its type, when we do not know it. */
+/* Take the record in `line` apart into the reader's structs. False with an error. *foreign: its type, when we do not
+ * know it. */
 bool lumos_record_read(struct lumos_reader *reader, const char *line, size_t length,
                        lumos_string_id *foreign) LUMOS_MUST_CHECK;
 

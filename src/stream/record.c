@@ -1,5 +1,5 @@
-/* One line taken apart by the schema. A field is looked for behind the one found last, so a line in the writer's order costs little
- * more than one comparison a field. Known fields go to their slots, unknown ones are kept as text.
+/* One line taken apart by the schema. A field is looked for behind the one found last, so a line in the writer's order
+ * costs little more than one comparison a field. Known fields go to their slots, unknown ones are kept as text.
  */
 #include "stream/reader.h"
 

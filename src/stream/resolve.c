@@ -1,5 +1,6 @@
-/* References resolved: what the lines named becomes an index. A reference to a record that is not there is an error; with --edited the
- * reference is dropped, and the record with it where it means nothing without (a task without its lane, an edge without an end).
+/* References resolved: what the lines named becomes an index. A reference to a record that is not there is an error;
+ * with --edited the reference is dropped, and the record with it where it means nothing without (a task without its
+ * lane, an edge without an end).
  */
 #include "stream/order.h"
 #include "stream/reader.h"

@@ -63,7 +63,8 @@ static void drop_notes(struct lumos_job *job, enum lumos_stage stage) {
   job->notes.count = kept;
 }
 
-/* What graph and sim did is done anew, so their lines go; what transform did to durations stays, and its line with it. */
+/* What graph and sim did is done anew, so their lines go; what transform did to durations stays, and its line with
+ * it. */
 static void drop_history(struct lumos_job *job, enum lumos_stage stage) {
   size_t kept = 0;
   for (size_t i = 0; i < job->history.count; i++) {

@@ -1,7 +1,8 @@
 /* The schema of the stream as data: one row a field, in the order in which fields are written.
  *
- * The reader, the writer, the checks, the join and the rewind all walk these tables, so a field is named in one place. A record
- * lies in up to four structs, its parts (a task: itself, its timing, its run, its detail); a row says in which one and where.
+ * The reader, the writer, the checks, the join and the rewind all walk these tables, so a field is named in one place.
+ * A record lies in up to four structs, its parts (a task: itself, its timing, its run, its detail); a row says in which
+ * one and where.
  */
 #ifndef LUMOS_STREAM_SCHEMA_H
 #define LUMOS_STREAM_SCHEMA_H

@@ -1,13 +1,13 @@
-/* Members that the schema does not know, kept as text: "a":1,"b":2. Those of an inner object stand under the object's name, "comm":{"c":3},
- * which cannot be mistaken for a member of the record itself, because the schema knows that name.
+/* Members that the schema does not know, kept as text: "a":1,"b":2. Those of an inner object stand under the object's
+ * name, "comm":{"c":3}, which cannot be mistaken for a member of the record itself, because the schema knows that name.
  */
 #ifndef LUMOS_STREAM_UNKNOWN_H
 #define LUMOS_STREAM_UNKNOWN_H
 
 #include "base/json.h"
 
-/* The next member at *cursor: its key, as it stands between the quotes, and its whole text, key included; the cursor moves behind it
- * and its comma. False at the end. */
+/* The next member at *cursor: its key, as it stands between the quotes, and its whole text, key included; the cursor
+ * moves behind it and its comma. False at the end. */
 bool lumos_unknown_next(const char **cursor, struct lumos_slice *key, struct lumos_slice *member);
 
 #endif

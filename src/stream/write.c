@@ -1,5 +1,5 @@
-/* Jobs as streams: walks the schema row by row. The hot loop is tasks: rows of parts that a task lacks are skipped, and what most
- * strings need, no escaping, is found out once for each string.
+/* Jobs as streams: walks the schema row by row. The hot loop is tasks: rows of parts that a task lacks are skipped, and
+ * what most strings need, no escaping, is found out once for each string.
  */
 #include <lumos/stream.h>
 

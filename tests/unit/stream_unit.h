@@ -1,4 +1,5 @@
-/* Helpers of the stream's tests: streams from and to text, and a stream in which every record type and every field occurs. */
+/* Helpers of the stream's tests: streams from and to text, and a stream in which every record type and every field
+ * occurs. */
 #ifndef LUMOS_TESTS_STREAM_UNIT_H
 #define LUMOS_TESTS_STREAM_UNIT_H
 

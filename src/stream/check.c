@@ -1,0 +1,292 @@
+/* The invariants of job.h and stream.h. Here: what the schema says of every field, alone. Then order (arrange.c) and
+ * what holds between records (relations.c), which may follow every index because of what was checked here.
+ */
+#include "stream/check.h"
+
+#include <lumos/stream.h>
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static const int64_t too_large = INT64_C(1) << 53U;
+
+enum { NAME_LENGTH = 96 };
+
+/* The number of a rank by its index, which may be wrong. */
+static int32_t rank_number(const struct lumos_job *job, uint32_t rank) {
+  return rank < job->ranks.count ? job->ranks.items[rank].rank : -1;
+}
+
+static void name_record(const struct lumos_job *job, enum lumos_record_kind kind, size_t index,
+                        char name[NAME_LENGTH]) {
+  if (kind == RECORD_TASK) {
+    const struct lumos_task *task = &job->tasks.items[index];
+    uint32_t rank = task->lane < job->lanes.count ? job->lanes.items[task->lane].rank : LUMOS_NONE;
+    (void)snprintf(name, NAME_LENGTH, "task %d:%" PRIu32, rank_number(job, rank), task->id);
+  } else if (kind == RECORD_SPAN) {
+    const struct lumos_span *span = &job->spans.items[index];
+    (void)snprintf(name, NAME_LENGTH, "span %d:%" PRIu32, rank_number(job, span->rank), span->id);
+  } else if (kind == RECORD_COLLECTIVE) {
+    (void)snprintf(name, NAME_LENGTH, "collective c:%" PRIu32, job->collectives.items[index].id);
+  } else if (kind == RECORD_RANK) {
+    (void)snprintf(name, NAME_LENGTH, "rank %d", job->ranks.items[index].rank);
+  } else {
+    (void)snprintf(name, NAME_LENGTH, "%s record %zu", lumos_schema[kind].name, index + 1);
+  }
+}
+
+bool lumos_check_fail(const struct lumos_check *check, enum lumos_record_kind kind, size_t index, const char *format,
+                      ...) {
+  char name[NAME_LENGTH];
+  char text[LUMOS_ERROR_TEXT];
+  va_list arguments;
+  va_start(arguments, format);
+  (void)vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  name_record(check->job, kind, index, name);
+  return lumos_fail(check->error, "%s: %s; make the stream again", name, text);
+}
+
+static const char *fault_of_number(const struct lumos_field *field, int64_t value) {
+  static const char *const faults[] = {[LEAST_ZERO] = "is negative", [LEAST_ONE] = "is less than 1"};
+  if (value <= -too_large || value >= too_large) {
+    return "is not below 2^53";
+  }
+  return field->least != LEAST_ANY && value < (field->least == LEAST_ONE) ? faults[field->least] : NULL;
+}
+
+static const char *fault_of_decimal(const struct lumos_field *field, const struct lumos_decimal *value) {
+  int64_t whole = value->units;
+  if (value->decimals < 0 || value->decimals > 6) {
+    return "has more than 6 decimals";
+  }
+  for (int i = 0; i < value->decimals; i++) {
+    whole /= 10;
+  }
+  return field->least == LEAST_ZERO && value->units < 0 ? "is negative" : fault_of_number(field, whole);
+}
+
+static const char *fault_of_range(const uint32_t *range, size_t room) {
+  return (uint64_t)range[0] + range[1] > room ? "points outside of its list" : NULL;
+}
+
+static const char *fault_of_index(uint32_t index, size_t count) {
+  return index >= count ? "points to a record that is not there" : NULL;
+}
+
+static const char *fault_of_string(const struct lumos_check *check, const struct lumos_field *field,
+                                   lumos_string_id string) {
+  if (string > lumos_strings_count(check->job->strings)) {
+    return "is no string";
+  }
+  return field->kind == FIELD_GROUP && check->is_group[string] == 0 ? "names a group that has no record" : NULL;
+}
+
+/* What is wrong with a value that is there; NULL: nothing. */
+static const char *fault_of(const struct lumos_check *check, const struct lumos_field *field, const void *slot) {
+  const struct lumos_job *job = check->job;
+  switch (field->kind) {
+    case FIELD_INTEGER:
+    case FIELD_INSTANT:
+      return fault_of_number(field, *(const int64_t *)slot);
+    case FIELD_SMALL:
+    case FIELD_MILLIONTHS:
+      return fault_of_number(field, *(const int32_t *)slot);
+    case FIELD_WINDOW: {
+      const int64_t *window = slot;
+      const char *fault = fault_of_number(field, window[0]);
+      fault = fault != NULL ? fault : fault_of_number(field, window[1]);
+      return fault == NULL && window[1] < window[0] ? "ends before it starts" : fault;
+    }
+    case FIELD_DECIMAL:
+      return fault_of_decimal(field, slot);
+    case FIELD_STRING:
+    case FIELD_GROUP:
+    case FIELD_UNKNOWN:
+      return fault_of_string(check, field, *(const lumos_string_id *)slot);
+    case FIELD_NAME:
+      return *(const uint8_t *)slot >= field->names->count ? "has no name" : NULL;
+    case FIELD_ID:
+    case FIELD_ORDINAL:
+    case FIELD_COLLECTIVE_ID:
+      return *(const uint32_t *)slot == LUMOS_NONE ? "is above 2^32-2" : NULL;
+    case FIELD_LANE:
+      return fault_of_index(*(const uint32_t *)slot, job->lanes.count);
+    case FIELD_SPAN:
+      return fault_of_index(*(const uint32_t *)slot, job->spans.count);
+    case FIELD_TASK:
+    case FIELD_ANY_TASK:
+      return fault_of_index(*(const uint32_t *)slot, job->tasks.count);
+    case FIELD_ORIGIN:
+      return *(const int32_t *)slot < 0 ? "has no rank" : NULL;
+    case FIELD_RANKS:
+      return fault_of_range(slot, job->group_ranks.count);
+    case FIELD_MEMBERS:
+      return fault_of_range(slot, job->members.count);
+    case FIELD_PEERS:
+      return fault_of_range(slot, job->peers.count);
+    default:
+      return NULL;
+  }
+}
+
+/* One field of one record. *there: has it a value? */
+static bool check_field(const struct lumos_check *check, enum lumos_record_kind kind, size_t index,
+                        const struct lumos_field *field, const void *slot, bool *there) {
+  const char *fault = NULL;
+  *there = !lumos_slot_absent(field, slot);
+  if (*there) {
+    fault = fault_of(check, field, slot);
+    if (fault == NULL && field->by > (uint8_t)check->job->stage) {
+      fault = "belongs to a later stage than the job is at";
+    }
+  }
+  return fault == NULL ||
+         lumos_check_fail(check, kind, index, "%.*s %s", field->length == UINT8_MAX ? 7 : field->length,
+                          field->length == UINT8_MAX ? "unknown" : field->key + 2, fault);
+}
+
+static bool fail_missing(const struct lumos_check *check, enum lumos_record_kind kind, size_t index,
+                         const struct lumos_field *field) {
+  return lumos_check_fail(check, kind, index, "%.*s is missing", (int)field->length, field->key + 2);
+}
+
+/* An object is whole or absent: once one member has a value, the required ones must. */
+static bool check_object(const struct lumos_check *check, enum lumos_record_kind kind, size_t index,
+                         const struct lumos_field *object, const struct lumos_record *record) {
+  bool present = object->required;
+  const struct lumos_field *missing = NULL;
+  if (object->flag != 0) {
+    present = *((const bool *)record->parts[object->part] + object->flag);
+    if (!present) {
+      return true;
+    }
+    if (object->by > (uint8_t)check->job->stage) {
+      return lumos_check_fail(check, kind, index, "%.*s belongs to a later stage than the job is at",
+                              (int)object->length, object->key + 2);
+    }
+  }
+  for (size_t i = 0; i < object->member_count; i++) {
+    const struct lumos_field *field = &object->members[i];
+    bool there = false;
+    if (!check_field(check, kind, index, field, lumos_slot(record, field), &there)) {
+      return false;
+    }
+    present = present || there;
+    missing = missing == NULL && field->required && !there ? field : missing;
+  }
+  return !present || missing == NULL || fail_missing(check, kind, index, missing);
+}
+
+static bool check_record(const struct lumos_check *check, enum lumos_record_kind kind, size_t index,
+                         const struct lumos_record *record) {
+  const struct lumos_record_type *type = &lumos_schema[kind];
+  for (size_t i = 1; i < type->count; i++) {
+    const struct lumos_field *field = &type->fields[i];
+    bool there = false;
+    if (record->parts[field->part] == NULL) {
+      continue;
+    }
+    if (field->kind == FIELD_OBJECT) {
+      if (!check_object(check, kind, index, field, record)) {
+        return false;
+      }
+    } else if (!check_field(check, kind, index, field, lumos_slot(record, field), &there)) {
+      return false;
+    } else if (field->required && !there) {
+      return fail_missing(check, kind, index, field);
+    }
+  }
+  return true;
+}
+
+static bool check_tasks(const struct lumos_check *check) {
+  const struct lumos_job *job = check->job;
+  for (size_t i = 0; i < job->tasks.count; i++) {
+    struct lumos_task *task = &job->tasks.items[i];
+    if (task->detail != LUMOS_NONE && task->detail >= job->details.count) {
+      return lumos_check_fail(check, RECORD_TASK, i, "its detail is not there");
+    }
+    struct lumos_record record = {{
+        task,
+        job->timings.count == 0 ? NULL : &job->timings.items[i],
+        job->runs.count == 0 ? NULL : &job->runs.items[i],
+        task->detail == LUMOS_NONE ? NULL : &job->details.items[task->detail],
+    }};
+    if (!check_record(check, RECORD_TASK, i, &record)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+static bool check_fields(const struct lumos_check *check) {
+  for (int kind = RECORD_RANK; kind < RECORD_END; kind++) {
+    size_t count = 0;
+    char *items = lumos_part_items(check->job, (enum lumos_record_kind)kind, PART_MAIN, &count);
+    if (count > 0 && lumos_schema[kind].by > (uint8_t)check->job->stage) {
+      return lumos_fail(check->error,
+                        "there are %s records, which belong to a later stage than %s; make the stream again",
+                        lumos_schema[kind].name, lumos_stage_name(check->job->stage));
+    }
+    for (size_t i = 0; kind != RECORD_TASK && i < count; i++) {
+      struct lumos_record record = {{items + i * lumos_schema[kind].sizes[PART_MAIN]}};
+      if (!check_record(check, (enum lumos_record_kind)kind, i, &record)) {
+        return false;
+      }
+    }
+  }
+  return check_tasks(check);
+}
+
+/* What is no field: the rank of a record, the arrays that run parallel to tasks, the members of collectives, the
+ * header. */
+static bool check_frame(const struct lumos_check *check) {
+  const struct lumos_job *job = check->job;
+  bool timed = job->stage >= LUMOS_STAGE_GRAPH;
+  bool run = job->stage >= LUMOS_STAGE_SIM;
+  if (job->stage < LUMOS_STAGE_PARSE || job->stage > LUMOS_STAGE_SIM || job->epoch < 0) {
+    return lumos_fail(check->error, "the job has no valid stage or epoch; make the stream again");
+  }
+  if (job->timings.count != (timed ? job->tasks.count : 0) || job->runs.count != (run ? job->tasks.count : 0)) {
+    return lumos_fail(check->error, "not every task has what stage %s writes; make the stream again",
+                      lumos_stage_name(job->stage));
+  }
+  for (size_t i = 0; i < job->groups.count; i++) {
+    if (job->groups.items[i].rank >= job->ranks.count) {
+      return lumos_check_fail(check, RECORD_GROUP, i, "its rank is not there");
+    }
+  }
+  for (size_t i = 0; i < job->lanes.count; i++) {
+    if (job->lanes.items[i].rank >= job->ranks.count) {
+      return lumos_check_fail(check, RECORD_LANE, i, "its rank is not there");
+    }
+  }
+  for (size_t i = 0; i < job->spans.count; i++) {
+    if (job->spans.items[i].rank >= job->ranks.count) {
+      return lumos_check_fail(check, RECORD_SPAN, i, "its rank is not there");
+    }
+  }
+  for (size_t i = 0; i < job->members.count; i++) {
+    if (job->members.items[i] >= job->tasks.count) {
+      return lumos_fail(check->error, "a member of a collective is not there; make the stream again");
+    }
+  }
+  return true;
+}
+
+bool lumos_job_check(const struct lumos_job *job, struct lumos_error *error) {
+  struct lumos_check check = {.job = job, .error = error};
+  uint32_t strings = lumos_strings_count(job->strings);
+  check.is_group = lumos_allocate_zeroed(strings + 1U, 1);
+  for (size_t i = 0; i < job->groups.count; i++) {
+    if (job->groups.items[i].id <= strings) {
+      check.is_group[job->groups.items[i].id] = 1;
+    }
+  }
+  bool good = check_frame(&check) && check_fields(&check) && lumos_check_order(&check) && lumos_check_relations(&check);
+  free(check.is_group);
+  return good;
+}
