@@ -7,8 +7,11 @@
  *
  * Order, an invariant that every function keeps (lumos_job_arrange restores it, lumos_job_check tests it):
  *   ranks  ascending by rank number;
- *   groups, lanes, spans: by rank; lanes of a rank threads first, then streams, each in natural order of native; spans by id;
- *   tasks  by lane in the order of lanes, then by seq: the tasks of a lane are one range, [lane.task_first, + task_count).
+ *   groups, lanes, spans: by rank; groups of a rank in natural order of id; lanes threads first, then streams, each in natural order
+ *          of native, then of process, then of lane; spans by id;
+ *   tasks  by lane in the order of lanes, then by seq: the tasks of a lane are one range, [lane.task_first, + task_count);
+ *   collectives by id, their members by task index.
+ * Natural order: absent first, then numbers (digits only) by value, then everything else by its bytes.
  */
 #ifndef LUMOS_JOB_H
 #define LUMOS_JOB_H
@@ -120,8 +123,8 @@ struct lumos_rank {
 
 struct lumos_group {
   uint32_t rank; /* index of the lowest rank that has it */
-  lumos_string_id id, name;
-  uint8_t role; /* 0: absent */
+  lumos_string_id id, name; /* name: the recorded one, absent where it is the id */
+  uint8_t role;             /* 0: absent */
   int32_t size;
   uint32_t member_first, member_count; /* rank numbers in job->group_ranks; count 0: absent */
   lumos_string_id unknown;
@@ -317,8 +320,8 @@ static inline bool lumos_is_communication(uint8_t kind) { return kind == LUMOS_C
 /* Copies and memsets. */
 static inline bool lumos_is_copy(uint8_t kind) { return kind == LUMOS_COPY || kind == LUMOS_MEMSET; }
 
-/* Put the arrays into the order above and set every range, remapping all references. Stable; O(n log n), O(n) when the order
- * holds already. Fails when a lane, rank or seq appears twice. */
+/* Put the arrays into the order above and set every range, remapping all references, which must be valid indices. Stable; O(n log n),
+ * O(n) when the order holds already. Fails when a rank, a lane's name, a seq on a lane, or a task's or span's id appears twice. */
 bool lumos_job_arrange(struct lumos_job *job, struct lumos_error *error) LUMOS_MUST_CHECK;
 
 /* The index of a rank by number, or LUMOS_NONE. O(log ranks). */
@@ -337,8 +340,9 @@ void lumos_job_history(struct lumos_job *job, const char *tool, const char *args
 /* Has a transform changed the job? Then measured times no longer describe it. */
 bool lumos_job_edited(const struct lumos_job *job);
 
-/* Drop what stages after `stage` have written (fields, records, metrics and notes) and set the stage: rules of section "stages" in
- * stream.h. */
+/* Drop what stages after `stage` have written (fields, records, metrics and notes, and the history's lines of graph and sim) and set
+ * the stage: rules of section "stages" in stream.h. Does nothing when the job is not beyond `stage`. What a transform did to
+ * durations stays, and so does its line: ask lumos_job_edited first. */
 void lumos_job_rewind(struct lumos_job *job, enum lumos_stage stage);
 
 #endif

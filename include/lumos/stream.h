@@ -1,7 +1,8 @@
 /* The stream between the tools: JSON Lines, one record a line. This page is the contract.
  *
  * UTF-8; "type" comes first and then the fields in the order below (readers take any order); unknown fields follow the known ones
- * and are kept; records of unknown types are kept too. Times are integer nanoseconds that count from the header's epoch. Every
+ * and are kept, inside of objects too (but not in the items of history and peers, nor in end); so are records of unknown types.
+ * Times are integer nanoseconds that count from the header's epoch. Every
  * number is below 2^53 in size; anything larger is a string. Other numbers have at most 6 decimals, no exponent, no trailing zeros.
  * Unknown is absent, never null. T is a task's id and S a span's id (separate counters), "RANK:N", both parts decimal without
  * leading zeros, ordered as numbers, dense from 0 at parse, given once and never renumbered; a copy gets a new N and `from`.
@@ -16,7 +17,7 @@
  *   lane        rank lane kind native process? name?            (native, process: strings, as recorded)
  *   span        id rank lane? kind name start dur parent? sequence? forward? shapes? dtypes?  (shapes, dtypes: strings, as recorded)
  *   task        id rank lane seq kind name start? dur lag gap?g step? span? call? first_segment? launch_lag?g launch_from?g
- *               event?{op lane? id?} wait?{on lane? record? residual?}
+ *               event?{op lane? id?} wait?{on lane? record? residual?g}
  *               comm?{op group? id? seq? peers?[{rank send recv}] bytes? dtype?} bytes? flops? occupancy?
  *               phase?g micro_batch?g layer?g part?g residual?g end_residual?g from?t was?t dur_source?t dur_error?t
  *               sim_start?s sim_dur?s
@@ -27,9 +28,11 @@
  *   end         counts{type: lines of that type, the end line included}
  *
  * Order of lines: lumos; for every rank, ascending: rank, group, lane, span, task (threads first, by lane and seq); then dep,
- * collective, metric, note, unknown types, end.
+ * collective, metric, note, unknown types, end. A reader wants lumos first and end last and takes the rest in any order; only the
+ * order of dep, metric, note and unknown records among themselves is kept.
  *
  * What a field means
+ *   group.name       the recorded name, where the id is not the name (see joining below).
  *   rank.window      first and last instant of the recording; rank.base: start of the first selected step on this rank, the latest end of
  *                    the device tasks of the step before (see step times in sim.h).
  *   rank.runtime_offset  ns added to the runtime rows so that they nest in their ops; runtime_doubt: half the width, in ns, of the
@@ -51,6 +54,7 @@
  *                    before the `record` call (event), or launched by the call itself (self). On a call with event.op "wait" the
  *                    *stream* event.lane waits, not the host, for what preceded `record`; there is no residual. residual: measured end
  *                    - max(measured start, awaited end), at least 0; absent while nothing awaited is known: then dur is kept.
+ *                    A lane that graph found out for a wait has an inferred host_wait dep beside it, and goes when graph's work is dropped.
  *   before           on the host, across threads: a launch, a record and a stream's wait take effect when their call ends (a blocking copy, which waits
  *                    on self, when it starts); a host wait looks when it starts. What took effect no later than that instant came before.
  *   task.dur         of a waiting call: as measured, waiting included; with a residual the simulator replaces it.
@@ -67,8 +71,12 @@
  * Several streams are joined: ranks of one job parsed apart. The same rank twice, another world size, or an edited job is refused. Times are rebased
  * to the earliest epoch, history entries that are equal but for inputs are merged, groups are named anew (below), and what graph and sim
  * wrote is dropped. Parsing files together is parsing them apart and joining, so the bytes are the same.
- * Groups: recorded name, ranks. The same name with the same ranks (or without any) is one group, under its lowest rank; where one name means several
- * groups each gets the id NAME@LOWEST, LOWEST its lowest rank.
+ * Groups: recorded name, size, ranks. The same name with the same size and ranks (or without any) is one group, under the lowest rank
+ * that has it, and the name is its id. Where one name means several groups, or holds an @, each gets the id NAME@LOWEST, LOWEST the
+ * lowest of its ranks (of those that have it, where its ranks are not known), and #2, #3 and so on behind it where that is not
+ * unique. A job that is to be joined needs no more than ids that are unique in it: groups are named anew from `name`, or from `id` where
+ * there is no name. Joined notes stand by rank, code and text, equal ones united and their counts added; joined records of unknown types
+ * by their bytes.
  */
 #ifndef LUMOS_STREAM_H
 #define LUMOS_STREAM_H
@@ -82,7 +90,11 @@ struct lumos_text;
 enum { LUMOS_FORMAT_VERSION = 1 };
 
 struct lumos_read_options {
-  bool edited; /* --edited: recount, drop references to missing tasks, leave a note "parse.edited_stream" */
+  /* --edited: lines may stand in any order and counts may be wrong. References to records that are not there are dropped, and
+   * with them what means nothing without: a task without its lane or rank, a dep without an end, a collective without members, a
+   * metric of what is gone, a wait's residual. How much that was is said in a note "parse.edited_stream". The end record must
+   * be there all the same. */
+  bool edited;
 };
 
 /* Read one stream whole. `name` is for messages. NULL with an error (status LUMOS_UNUSABLE, naming line and cure) when: the first
@@ -94,14 +106,15 @@ struct lumos_job *lumos_stream_read(struct lumos_input *input, const char *name,
 /* Do these first bytes (at least 64, or all there are) start a stream, rather than a trace? */
 bool lumos_stream_recognised(const char *bytes, size_t length);
 
-/* Write the job as a stream. Same job, same bytes. O(records); nothing is kept in memory beyond the text's buffer. */
+/* Write the job, which must be arranged, as a stream. Same job, same bytes. O(records); memory: the text's buffer, a byte a string. */
 void lumos_stream_write(const struct lumos_job *job, struct lumos_text *text);
 
 /* Test every invariant of job.h and of this page: references within the arrays and of the right rank and kind, order, partial presence,
  * ranges, numbers below 2^53, collectives' members. The error names the record by its id. O(records). */
 bool lumos_job_check(const struct lumos_job *job, struct lumos_error *error) LUMOS_MUST_CHECK;
 
-/* Join `count` jobs (at least 1) into one; takes and frees them all, also on failure. count 1 returns the job itself, canonically named. */
+/* Join `count` jobs (at least 1) into one; takes and frees them all, also on failure. count 1 returns the job itself, at its stage,
+ * arranged and its groups named. The result depends neither on the order of the jobs nor on whether some were joined before. */
 struct lumos_job *lumos_job_join(struct lumos_job **jobs, size_t count, struct lumos_error *error) LUMOS_MUST_CHECK;
 
 /* Open every path (none: standard input), read the streams, and join them when there are several. What tools begin with. A Kineto
