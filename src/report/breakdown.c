@@ -147,24 +147,32 @@ void report_breakdown_scene(const struct report_facts *facts, struct report_scen
   }
   scene->height = y;
   lumos_text_put(&scene->title, "Where the step went, by rank, measured and simulated");
-  lumos_text_put(&scene->description, "Stacked bars of time: compute, overlapped, communication, copies, idle. The table below the "
-                                      "picture holds the same numbers.");
+  lumos_text_put(&scene->description,
+                 "Stacked bars of time: compute, overlapped, communication, copies, idle. The table below the "
+                 "picture holds the same numbers.");
   lumos_text_free(&text);
   lumos_vector_free(&rows);
 }
 
 /* The tables' columns after the first three; the same for shares and for times. */
-#define PART_COLUMNS(kind)                                                                                             \
-  {"exposed_compute", "compute", "exposed_compute", kind}, {"overlapped", "overlapped", "overlapped", kind},           \
-      {"exposed_communication", "exposed comm.", "exposed_communication", kind},                                       \
-      {"communication_transfer", "transfer", "transfer", kind}, {"communication_wait", "waiting", "wait", kind},       \
-      {"communication_unsplit", "not split", "unsplit", kind}, {"exposed_copy", "copies", "exposed_copy", kind},       \
-      {"idle", "idle", "idle", kind}, {"gpu_busy", "GPU busy", "gpu_busy", kind}
+#define PART_COLUMNS(kind)                                                                                       \
+  {"exposed_compute", "compute", "exposed_compute", kind}, {"overlapped", "overlapped", "overlapped", kind},     \
+      {"exposed_communication", "exposed comm.", "exposed_communication", kind},                                 \
+      {"communication_transfer", "transfer", "transfer", kind}, {"communication_wait", "waiting", "wait", kind}, \
+      {"communication_unsplit", "not split", "unsplit", kind}, {"exposed_copy", "copies", "exposed_copy", kind}, \
+      {"idle", "idle", "idle", kind}, {                                                                          \
+    "gpu_busy", "GPU busy", "gpu_busy", kind                                                                     \
+  }
 
-static const enum report_figure part_figures[] = {
-    FIGURE_EXPOSED_COMPUTE,    FIGURE_OVERLAPPED,           FIGURE_EXPOSED_COMMUNICATION, FIGURE_COMMUNICATION_TRANSFER,
-    FIGURE_COMMUNICATION_WAIT, FIGURE_COMMUNICATION_UNSPLIT, FIGURE_EXPOSED_COPY,          FIGURE_IDLE,
-    FIGURE_GPU_BUSY};
+static const enum report_figure part_figures[] = {FIGURE_EXPOSED_COMPUTE,
+                                                  FIGURE_OVERLAPPED,
+                                                  FIGURE_EXPOSED_COMMUNICATION,
+                                                  FIGURE_COMMUNICATION_TRANSFER,
+                                                  FIGURE_COMMUNICATION_WAIT,
+                                                  FIGURE_COMMUNICATION_UNSPLIT,
+                                                  FIGURE_EXPOSED_COPY,
+                                                  FIGURE_IDLE,
+                                                  FIGURE_GPU_BUSY};
 enum { PART_FIGURES = sizeof part_figures / sizeof part_figures[0] };
 
 /* The first three cells of a row: where, in which timeline, and how long a step takes. */
@@ -202,7 +210,8 @@ static void put_times(const struct report_facts *facts, const struct report_row 
   }
 }
 
-void report_breakdown_tables(const struct report_facts *facts, struct report_table *by_rank, struct report_table *by_step) {
+void report_breakdown_tables(const struct report_facts *facts, struct report_table *by_rank,
+                             struct report_table *by_step) {
   static const struct report_column share_columns[] = {{"where", "where", NULL, COLUMN_NAME},
                                                        {"timeline", "timeline", "simulated", COLUMN_TEXT},
                                                        {"step_time", "step time", "step_time", COLUMN_MS},

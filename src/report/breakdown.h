@@ -18,6 +18,7 @@ extern const struct report_part report_parts[REPORT_PARTS];
 void report_breakdown_scene(const struct report_facts *facts, struct report_scene *scene);
 
 /* Shares of every rank over its steps, and (rows in ms) of every rank and step. */
-void report_breakdown_tables(const struct report_facts *facts, struct report_table *by_rank, struct report_table *by_step);
+void report_breakdown_tables(const struct report_facts *facts, struct report_table *by_rank,
+                             struct report_table *by_step);
 
 #endif

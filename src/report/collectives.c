@@ -52,7 +52,8 @@ static const struct lumos_comm *comm_of(const struct lumos_job *job, const struc
   return comm != NULL && comm->op != LUMOS_NO_STRING ? comm : NULL;
 }
 
-static int64_t size_of(const struct index *index, const struct lumos_comm *comm, const struct lumos_collective *collective) {
+static int64_t size_of(const struct index *index, const struct lumos_comm *comm,
+                       const struct lumos_collective *collective) {
   uint32_t group = comm == NULL ? LUMOS_NONE : index->group_of[comm->group];
   if (group != LUMOS_NONE) {
     return index->job->groups.items[group].size;
@@ -70,7 +71,8 @@ static struct communication *row_of(struct communications *rows, lumos_string_id
   if (rows->count >= MOST_ROWS && op != LUMOS_NO_STRING) {
     return row_of(rows, LUMOS_NO_STRING, LUMOS_ABSENT);
   }
-  struct communication row = {.op = op, .size = size, .transfer = LUMOS_ABSENT, .wait = LUMOS_ABSENT, .bytes = LUMOS_ABSENT};
+  struct communication row = {
+      .op = op, .size = size, .transfer = LUMOS_ABSENT, .wait = LUMOS_ABSENT, .bytes = LUMOS_ABSENT};
   lumos_vector_push(rows, row);
   return &rows->items[rows->count - 1];
 }
@@ -105,7 +107,8 @@ static int compare_rows(const void *left, const void *right, void *context) {
   return order != 0 ? order : a->size < b->size ? -1 : a->size > b->size;
 }
 
-static void put_row(const struct lumos_job *job, const struct communication *row, int64_t total, struct report_table *table) {
+static void put_row(const struct lumos_job *job, const struct communication *row, int64_t total,
+                    struct report_table *table) {
   if (row->op == LUMOS_NO_STRING) {
     report_table_word(table, "(other, or not recorded)");
   } else {
@@ -130,7 +133,7 @@ void report_table_collectives(const struct lumos_job *job, struct report_table *
       {"joined", "joined", "joined", COLUMN_COUNT},
       {"bytes", "bytes", NULL, COLUMN_BYTES},
       {"total", "GPU time", "gpu_time", COLUMN_MS},
-      {"share", "share", NULL, COLUMN_SHARE},
+      {"share", "share", NULL, COLUMN_BAR},
       {"split", "split", "split", COLUMN_COUNT},
       {"transfer", "transfer", "transfer", COLUMN_MS},
       {"wait", "waiting", "wait", COLUMN_MS},
@@ -151,7 +154,8 @@ void report_table_collectives(const struct lumos_job *job, struct report_table *
   }
   lumos_text_put(&table->caption, "Communication by operation and size of its group. Share: of the ");
   report_put_time(&table->caption, total);
-  lumos_text_put(&table->caption, " that communication kernels take, waiting included, added up over streams and ranks");
+  lumos_text_put(&table->caption,
+                 " that communication kernels take, waiting included, added up over streams and ranks");
   for (size_t i = 0; i < rows.count; i++) {
     put_row(job, &rows.items[i], total, table);
   }

@@ -47,9 +47,9 @@ void report_columns_add(struct report_columns *columns, uint8_t kind, int64_t st
     return;
   }
   add_time(columns, row + (size_t)first, columns->from + (first + 1) * columns->per_column - start);
-  add_time(columns, row + (size_t)final, end - (columns->from + final * columns->per_column));
+  add_time(columns, row + (size_t) final, end - (columns->from + final * columns->per_column));
   columns->whole[row + (size_t)first + 1]++;
-  columns->whole[row + (size_t)final]--;
+  columns->whole[row + (size_t) final]--;
 }
 
 /* Busy time in quarters of a column, rounded up. */

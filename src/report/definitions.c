@@ -6,7 +6,8 @@
 static const struct report_definition definitions[] = {
     {"measured", "measured", "What the recording says happened. Times are the profiler's, so its own cost is in them."},
     {"simulated", "simulated",
-     "What the simulator makes of the execution graph: every task starts when all it depends on is done and its lane is "
+     "What the simulator makes of the execution graph: every task starts when all it depends on is done and its lane "
+     "is "
      "free. After a change, it is the prediction."},
     {"step", "step",
      "One training iteration, as the profiler marks it. On a rank step k ends with its last GPU task and begins where "
@@ -19,19 +20,22 @@ static const struct report_definition definitions[] = {
     {"transfer", "transfer",
      "Communication after the last rank has arrived: the collective's shortest member. Data move."},
     {"wait", "waiting",
-     "A communication kernel runs because other ranks have not arrived yet. Only collectives joined across ranks show it."},
+     "A communication kernel runs because other ranks have not arrived yet. Only collectives joined across ranks show "
+     "it."},
     {"unsplit", "not split",
      "Communication whose other ranks are not in the traces or could not be joined: transfer and waiting together."},
     {"exposed_copy", "exposed copies", "A copy or memset runs, and neither compute nor communication does."},
     {"idle", "idle", "Nothing runs on any stream of the rank's GPU."},
     {"gpu_busy", "GPU busy", "At least one task runs on some stream; 100 % less idle."},
     {"replay_error", "self-replay error",
-     "How far the simulated step is from the measured one when no lag that lacks an explanation is kept: every residual "
+     "How far the simulated step is from the measured one when no lag that lacks an explanation is kept: every "
+     "residual "
      "dropped, typical lags everywhere. A check of the graph, not a proof of its predictions."},
     {"host_replay_error", "host replay error",
      "The same for the host's side of the step, which ends with the step's last host task."},
     {"unexplained_lag", "unexplained lag",
-     "Starts of GPU tasks that come more than 2 \xC2\xB5s earlier or later than the rules explain, added up. Kept in the simulation."},
+     "Starts of GPU tasks that come more than 2 \xC2\xB5s earlier or later than the rules explain, added up. Kept in "
+     "the simulation."},
     {"boundary", "boundary",
      "Waiting for what happened before the recording began; it enters the simulation at its measured time."},
     {"kept_wait", "kept waiting",
@@ -42,24 +46,34 @@ static const struct report_definition definitions[] = {
      "name. Kept as they are."},
     {"coverage", "coverage",
      "Share of the GPU tasks for which the recording names the call that launched them, or the op that made the call."},
-    {"rank", "rank", "One process of the job, with one GPU. Its number comes from the trace, else from the file's name."},
+    {"rank", "rank",
+     "One process of the job, with one GPU. Its number comes from the trace, else from the file's name."},
     {"lane", "lane", "A host thread or a GPU stream: tasks on it run one after another."},
-    {"task", "task", "A piece of work on a lane: a kernel, copy or memset on a stream; a segment of an op or a call on a thread."},
-    {"kind", "kind", "What a task does, told by its category, its name and the op that launched it. Each kind has one colour."},
-    {"op", "op", "An operation of the framework on the host, such as aten::mm. Work counts for the innermost op around it."},
+    {"task", "task",
+     "A piece of work on a lane: a kernel, copy or memset on a stream; a segment of an op or a call on a thread."},
+    {"kind", "kind",
+     "What a task does, told by its category, its name and the op that launched it. Each kind has one colour."},
+    {"op", "op",
+     "An operation of the framework on the host, such as aten::mm. Work counts for the innermost op around it."},
     {"segment", "segment", "A stretch of an op in which no other op or call runs inside it."},
-    {"self_time", "self time", "Time of the op's own segments and of the calls that it makes, without the ops inside it."},
+    {"self_time", "self time",
+     "Time of the op's own segments and of the calls that it makes, without the ops inside it."},
     {"gpu_time", "GPU time", "Durations of kernels, copies and memsets, added up. What runs at once counts twice."},
     {"joined", "joined",
      "Communication kernels that were recognised as one collective on several ranks, by what the recording names."},
-    {"split", "split", "Kernels of joined collectives whose transfer is known, so that the rest of their time is waiting."},
-    {"recorded", "recorded", "From the first to the last instant of the rank's recording, steps that are not shown included."},
-    {"before_recording", "launched before", "GPU tasks whose launch was before the recording began, so that no call is known."},
-    {"crossing", "crossing", "Host events that cross another one's edge where they should nest; they were cut to nest."},
+    {"split", "split",
+     "Kernels of joined collectives whose transfer is known, so that the rest of their time is waiting."},
+    {"recorded", "recorded",
+     "From the first to the last instant of the rank's recording, steps that are not shown included."},
+    {"before_recording", "launched before",
+     "GPU tasks whose launch was before the recording began, so that no call is known."},
+    {"crossing", "crossing",
+     "Host events that cross another one's edge where they should nest; they were cut to nest."},
     {"repaired", "repaired", "Events whose fields were wrong in a way that could be put right."},
     {"skipped", "skipped", "Events that could not be used at all."},
     {"clock", "clocks",
-     "GPU clock: what was added to the GPU's times so that no kernel starts before its launch. Rank clock: what was added "
+     "GPU clock: what was added to the GPU's times so that no kernel starts before its launch. Rank clock: what was "
+     "added "
      "to all the rank's times so that collectives end together; its error is the 95th percentile of what remains."},
 };
 enum { DEFINITIONS = sizeof definitions / sizeof definitions[0] };

@@ -48,14 +48,14 @@ LUMOS_VECTOR_TYPE(report_rows, struct report_row);
 
 struct report_facts {
   const struct lumos_job *job;
-  bool edited;                 /* a transform changed the job: measured is before, simulated after */
-  bool has_streams;            /* some rank has device tasks */
-  struct report_rows steps;    /* by rank, then step */
-  struct report_rows ranks;    /* the sum of each rank's steps */
+  bool edited;                  /* a transform changed the job: measured is before, simulated after */
+  bool has_streams;             /* some rank has device tasks */
+  struct report_rows steps;     /* by rank, then step */
+  struct report_rows ranks;     /* the sum of each rank's steps */
   struct report_rows job_steps; /* the job's own, by step; may be none */
-  struct report_row all;       /* the sum of `steps` */
-  struct report_row job_all;   /* the sum of `job_steps` */
-  int64_t mean_error;          /* replay_error of the whole job: the mean of its steps' sizes, in millionths; LUMOS_ABSENT */
+  struct report_row all;        /* the sum of `steps` */
+  struct report_row job_all;    /* the sum of `job_steps` */
+  int64_t mean_error; /* replay_error of the whole job: the mean of its steps' sizes, in millionths; LUMOS_ABSENT */
 };
 
 const char *report_figure_name(enum report_figure figure);

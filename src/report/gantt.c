@@ -82,7 +82,7 @@ static void draw_ticks(struct canvas *canvas, int32_t bottom) {
   int64_t distance = tick_distance(span);
   int64_t origin = axis_origin(canvas);
   int64_t first = columns->from - origin;
-  int64_t tick = first / distance - (first % distance < 0) + (first % distance > 0);
+  int64_t tick = first / distance + (first % distance > 0);
   for (; origin + tick * distance <= columns->from + span; tick++) {
     int32_t x = place_of(canvas, origin + tick * distance);
     report_scene_line(canvas->scene, PAINT_RULE, x, AXIS - 60, 0, bottom - AXIS + 60, false);
@@ -122,7 +122,8 @@ struct kind_total {
   int64_t time, tasks;
 };
 
-static void gather_lane(struct canvas *canvas, uint32_t number, enum report_timeline timeline, struct kind_total *totals) {
+static void gather_lane(struct canvas *canvas, uint32_t number, enum report_timeline timeline,
+                        struct kind_total *totals) {
   const struct lumos_job *job = canvas->timelines->job;
   const struct lumos_lane *lane = &job->lanes.items[number];
   report_columns_clear(&canvas->columns);
@@ -234,7 +235,8 @@ static void draw_work(struct canvas *canvas, const struct report_lanes *lanes) {
 void report_gantt_scene(const struct report_timelines *timelines, const struct report_lanes *lanes, const char *name,
                         struct report_scene *scene) {
   report_scene_begin(scene, name, WIDTH);
-  struct canvas canvas = {.timelines = timelines, .scene = scene, .pixels = column_pixels(timelines), .text = LUMOS_TEXT_BUFFER};
+  struct canvas canvas = {
+      .timelines = timelines, .scene = scene, .pixels = column_pixels(timelines), .text = LUMOS_TEXT_BUFFER};
   begin_columns(timelines, &canvas.columns);
   int32_t bottom = lane_top(&canvas, lanes, lanes->count);
   scene->height = bottom + BOTTOM;
@@ -243,14 +245,16 @@ void report_gantt_scene(const struct report_timelines *timelines, const struct r
   draw_work(&canvas, lanes);
   draw_steps(&canvas, bottom);
   lumos_text_put(&scene->title, "Timeline of threads and streams, simulated above measured");
-  lumos_text_put(&scene->description, "One lane for every thread and stream; coloured where work of a kind runs, pale where nothing "
-                                      "does. The table below the picture has the totals of every lane.");
+  lumos_text_put(&scene->description,
+                 "One lane for every thread and stream; coloured where work of a kind runs, pale where nothing "
+                 "does. The table below the picture has the totals of every lane.");
   report_columns_free(&canvas.columns);
   lumos_vector_free(&canvas.cells);
   lumos_text_free(&canvas.text);
 }
 
-static void put_lane_row(const struct report_timelines *timelines, const struct report_lane *lane, struct report_table *table) {
+static void put_lane_row(const struct report_timelines *timelines, const struct report_lane *lane,
+                         struct report_table *table) {
   const struct lumos_job *job = timelines->job;
   const struct lumos_lane *record = &job->lanes.items[lane->lane];
   struct lumos_text text = LUMOS_TEXT_BUFFER;
@@ -268,10 +272,10 @@ static void put_lane_row(const struct report_timelines *timelines, const struct 
 
 void report_gantt_table(const struct report_timelines *timelines, struct report_table *table) {
   static const struct report_column columns[] = {
-      {"lane", "lane", "lane", COLUMN_NAME},          {"tasks", "tasks", "task", COLUMN_COUNT},
-      {"kind", "mostly", "kind", COLUMN_PAINT},       {"measured", "measured", NULL, COLUMN_MS},
-      {"measured_share", "share", NULL, COLUMN_SHARE}, {"simulated", "simulated", "simulated", COLUMN_MS},
-      {"simulated_share", "share", NULL, COLUMN_SHARE}};
+      {"lane", "lane", "lane", COLUMN_NAME},         {"tasks", "tasks", "task", COLUMN_COUNT},
+      {"kind", "mostly", "kind", COLUMN_PAINT},      {"measured", "measured", NULL, COLUMN_MS},
+      {"measured_share", "share", NULL, COLUMN_BAR}, {"simulated", "simulated", "simulated", COLUMN_MS},
+      {"simulated_share", "share", NULL, COLUMN_BAR}};
   report_table_begin(table, "lanes", columns, sizeof columns / sizeof columns[0]);
   lumos_text_put(&table->caption, "Work on every lane that is drawn: its tasks' durations added up. Share: of the ");
   report_put_time(&table->caption, timelines->until - timelines->from);

@@ -18,7 +18,6 @@ struct merged_notes {
   LUMOS_VECTOR(int32_t) ranks;
 };
 
-
 static int compare_strings(const struct lumos_job *job, lumos_string_id left, lumos_string_id right) {
   return left == right ? 0 : strcmp(lumos_string(job->strings, left), lumos_string(job->strings, right));
 }
@@ -42,7 +41,8 @@ static int compare_notes(const void *left, const void *right, void *context) {
 }
 
 static bool same_note(const struct lumos_note *left, const struct lumos_note *right) {
-  return left->level == right->level && left->code == right->code && left->text == right->text && left->cure == right->cure;
+  return left->level == right->level && left->code == right->code && left->text == right->text &&
+         left->cure == right->cure;
 }
 
 static void add_note(struct merged_notes *merged, const struct lumos_note *note) {

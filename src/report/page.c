@@ -18,7 +18,17 @@
 #define MIDDLE_DOT " \xC2\xB7 "
 
 /* All tables of the page; the summary holds the same ones. */
-enum { TABLE_BREAKDOWN, TABLE_STEPS, TABLE_LANES, TABLE_COLLECTIVES, TABLE_KERNELS, TABLE_OPS_DEVICE, TABLE_OPS_HOST, TABLE_RANKS, TABLES };
+enum {
+  TABLE_BREAKDOWN,
+  TABLE_STEPS,
+  TABLE_LANES,
+  TABLE_COLLECTIVES,
+  TABLE_KERNELS,
+  TABLE_OPS_DEVICE,
+  TABLE_OPS_HOST,
+  TABLE_RANKS,
+  TABLES
+};
 
 struct page {
   struct lumos_job *job;
@@ -105,7 +115,8 @@ static void put_collectives_finding(const struct page *page, struct lumos_text *
   report_put_count(out, coverage.joined == LUMOS_ABSENT ? 0 : coverage.joined);
   lumos_text_put(out, " of ");
   report_put_counted(out, coverage.collectives, "communication kernel");
-  lumos_text_put(out, page->job->ranks.count > 1 ? " joined across ranks" : " joined: their other ranks are not in the traces");
+  lumos_text_put(out, page->job->ranks.count > 1 ? " joined across ranks"
+                                                 : " joined: their other ranks are not in the traces");
 }
 
 static void set_table(struct page *page, int number, const char *name) {

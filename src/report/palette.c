@@ -23,13 +23,18 @@ static const struct report_paint_row rows[PAINT_COUNT] = {
     [LUMOS_ALLOC] = {"alloc", "memory call", FILL_PLAIN, {"#3f7f5a", "#55b384"}, {0}, {0}},
     [LUMOS_OTHER_HOST] = {"host-other", "other host work", FILL_PLAIN, {"#93aeaa", "#7d9a96"}, {0}, {0}},
     [PAINT_COMPUTE] = {"compute", "compute", FILL_PLAIN, {"#1f5aa8", "#4b8ee6"}, {0}, {"#ffffff", "#0b1220"}},
-    [PAINT_OVERLAPPED] =
-        {"overlapped", "overlapped", FILL_TWO_TONE, {"#1f5aa8", "#4b8ee6"}, {"#bf540b", "#ee8a3c"}, {"#ffffff", "#0b1220"}},
+    [PAINT_OVERLAPPED] = {"overlapped",
+                          "overlapped",
+                          FILL_TWO_TONE,
+                          {"#1f5aa8", "#4b8ee6"},
+                          {"#bf540b", "#ee8a3c"},
+                          {"#ffffff", "#0b1220"}},
     [PAINT_TRANSFER] = {"transfer", "transfer", FILL_PLAIN, {"#bf540b", "#ee8a3c"}, {0}, {"#ffffff", "#1a0f05"}},
     [PAINT_WAIT] = {"wait", "waiting", FILL_HATCHED, {"#fdebd9", "#38281a"}, {"#d9853c", "#c67c3a"}, {0}},
     [PAINT_UNSPLIT] = {"unsplit", "not split", FILL_PLAIN, {"#e08a3c", "#f3ab6b"}, {0}, {"#241303", "#1a0f05"}},
     [PAINT_COPY_PART] = {"copies", "copies", FILL_PLAIN, {"#7646b0", "#b08be6"}, {0}, {"#ffffff", "#150b22"}},
-    [PAINT_IDLE] = {"idle", "idle", FILL_HATCHED, {"#eceef1", "#23282f"}, {"#d5d9df", "#363d47"}, {"#3a414c", "#c3cad4"}},
+    [PAINT_IDLE] =
+        {"idle", "idle", FILL_HATCHED, {"#eceef1", "#23282f"}, {"#d5d9df", "#363d47"}, {"#3a414c", "#c3cad4"}},
     [PAINT_TEXT] = {"ink", "", FILL_PLAIN, {"#1b2129", "#e6e9ee"}, {0}, {0}},
     [PAINT_MUTED] = {"muted", "", FILL_PLAIN, {"#59626f", "#9aa4b2"}, {0}, {0}},
     [PAINT_RULE] = {"rule", "", FILL_PLAIN, {"#e3e6ea", "#2a3038"}, {0}, {0}},
@@ -66,19 +71,21 @@ static void put_classes(struct lumos_text *text, const struct report_paint_row *
     lumos_text_format(text, "svg .%s-ink{fill:var(--%s-ink)}", css, css);
   }
   switch (row->fill) {
-  case FILL_PLAIN:
-    lumos_text_format(text, "i.%s{background:var(--%s)}", css, css);
-    break;
-  case FILL_HATCHED:
-    lumos_text_format(text, "svg .%s-second{fill:var(--%s-second)}", css, css);
-    lumos_text_format(text,
-                      "i.%s{background:repeating-linear-gradient(135deg,var(--%s) 0 2.5px,var(--%s-second) 2.5px 4px)}",
-                      css, css, css);
-    break;
-  case FILL_TWO_TONE:
-    lumos_text_format(text, "svg .%s-second{fill:var(--%s-second)}", css, css);
-    lumos_text_format(text, "i.%s{background:linear-gradient(var(--%s) 62%%,var(--%s-second) 62%%)}", css, css, css);
-    break;
+    case FILL_PLAIN:
+      lumos_text_format(text, ".%s::before{background:var(--%s)}", css, css);
+      break;
+    case FILL_HATCHED:
+      lumos_text_format(text, "svg .%s-second{fill:var(--%s-second)}", css, css);
+      lumos_text_format(
+          text,
+          ".%s::before{background:repeating-linear-gradient(135deg,var(--%s) 0 2.5px,var(--%s-second) 2.5px 4px)}", css,
+          css, css);
+      break;
+    case FILL_TWO_TONE:
+      lumos_text_format(text, "svg .%s-second{fill:var(--%s-second)}", css, css);
+      lumos_text_format(text, ".%s::before{background:linear-gradient(var(--%s) 62%%,var(--%s-second) 62%%)}", css, css,
+                        css);
+      break;
   }
   lumos_text_char(text, '\n');
 }

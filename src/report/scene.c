@@ -42,8 +42,7 @@ void report_scene_text(struct report_scene *scene, enum report_text_style style,
 }
 
 void report_scene_runs(struct report_scene *scene, enum report_paint paint, bool faint) {
-  struct report_mark mark = {
-      .kind = MARK_RUNS, .paint = paint, .faint = faint, .run_first = scene->runs.count};
+  struct report_mark mark = {.kind = MARK_RUNS, .paint = paint, .faint = faint, .run_first = scene->runs.count};
   lumos_vector_push(&scene->marks, mark);
 }
 

@@ -46,9 +46,10 @@ struct report_scene {
 void report_scene_begin(struct report_scene *scene, const char *name, int32_t width);
 void report_scene_free(struct report_scene *scene);
 
-void report_scene_box(struct report_scene *scene, enum report_paint paint, int32_t x, int32_t y, int32_t width, int32_t height);
-void report_scene_line(struct report_scene *scene, enum report_paint paint, int32_t x, int32_t y, int32_t width, int32_t height,
-                       bool dashed);
+void report_scene_box(struct report_scene *scene, enum report_paint paint, int32_t x, int32_t y, int32_t width,
+                      int32_t height);
+void report_scene_line(struct report_scene *scene, enum report_paint paint, int32_t x, int32_t y, int32_t width,
+                       int32_t height, bool dashed);
 void report_scene_text(struct report_scene *scene, enum report_text_style style, enum report_paint paint,
                        enum report_anchor anchor, int32_t x, int32_t y, const struct lumos_text *text);
 /* A mark without runs; report_scene_run adds to it, before any other mark is added. */

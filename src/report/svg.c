@@ -100,33 +100,34 @@ static void paint_runs(const struct report_scene *scene, struct lumos_text *out,
 
 static void paint_mark(const struct report_scene *scene, struct lumos_text *out, const struct report_mark *mark) {
   switch (mark->kind) {
-  case MARK_BOX:
-    paint_box(scene, out, mark);
-    break;
-  case MARK_RUNS:
-    paint_runs(scene, out, mark);
-    break;
-  case MARK_LINE:
-    paint_line(scene, out, mark);
-    break;
-  case MARK_TEXT:
-    paint_text(scene, out, mark);
-    break;
-  case MARK_GROUP:
-    lumos_text_put(out, "<g transform=\"translate(");
-    put_length(out, mark->x);
-    lumos_text_char(out, ' ');
-    put_length(out, mark->y);
-    lumos_text_put(out, ")\">");
-    break;
-  case MARK_GROUP_END:
-    lumos_text_put(out, "</g>");
-    break;
+    case MARK_BOX:
+      paint_box(scene, out, mark);
+      break;
+    case MARK_RUNS:
+      paint_runs(scene, out, mark);
+      break;
+    case MARK_LINE:
+      paint_line(scene, out, mark);
+      break;
+    case MARK_TEXT:
+      paint_text(scene, out, mark);
+      break;
+    case MARK_GROUP:
+      lumos_text_put(out, "<g transform=\"translate(");
+      put_length(out, mark->x);
+      lumos_text_char(out, ' ');
+      put_length(out, mark->y);
+      lumos_text_put(out, ")\">");
+      break;
+    case MARK_GROUP_END:
+      lumos_text_put(out, "</g>");
+      break;
   }
 }
 
 /* One tile of a pattern: a ground and lines at 45 degrees, or an upper and a lower tone of the box that it fills. */
-static void define_pattern(const struct report_scene *scene, struct lumos_text *out, const struct report_paint_row *row) {
+static void define_pattern(const struct report_scene *scene, struct lumos_text *out,
+                           const struct report_paint_row *row) {
   const char *name = scene->name;
   const char *css = row->css;
   if (row->fill == FILL_HATCHED) {

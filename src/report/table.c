@@ -42,7 +42,8 @@ void report_table_copy(struct report_table *table, struct lumos_text *text) {
   if (table->texts == NULL) {
     table->texts = lumos_arena_new();
   }
-  report_table_text(table, lumos_arena_copy(table->texts, text->bytes == NULL ? "" : text->bytes, text->length), text->length);
+  report_table_text(table, lumos_arena_copy(table->texts, text->bytes == NULL ? "" : text->bytes, text->length),
+                    text->length);
   text->length = 0;
 }
 
@@ -50,18 +51,19 @@ size_t report_table_rows(const struct report_table *table) { return table->cells
 
 static const char *unit_of(enum report_column_kind kind) {
   switch (kind) {
-  case COLUMN_MS:
-    return "ms";
-  case COLUMN_US:
-    return "\xC2\xB5s";
-  case COLUMN_SHARE:
-    return "%";
-  case COLUMN_NAME:
-  case COLUMN_TEXT:
-  case COLUMN_PAINT:
-  case COLUMN_COUNT:
-  case COLUMN_BYTES:
-    break;
+    case COLUMN_MS:
+      return "ms";
+    case COLUMN_US:
+      return "\xC2\xB5s";
+    case COLUMN_SHARE:
+    case COLUMN_BAR:
+      return "%";
+    case COLUMN_NAME:
+    case COLUMN_TEXT:
+    case COLUMN_PAINT:
+    case COLUMN_COUNT:
+    case COLUMN_BYTES:
+      break;
   }
   return NULL;
 }
@@ -85,71 +87,83 @@ static void put_heading(const struct report_column *column, struct lumos_text *o
 
 static void put_number(const struct report_column *column, int64_t value, struct lumos_text *out) {
   switch (column->kind) {
-  case COLUMN_COUNT:
-    report_put_count(out, value);
-    break;
-  case COLUMN_MS:
-    report_put_fixed(out, value, 6, 3);
-    break;
-  case COLUMN_US:
-    report_put_fixed(out, value, 3, 1);
-    break;
-  case COLUMN_BYTES:
-    report_put_bytes(out, value);
-    break;
-  case COLUMN_SHARE:
-    report_put_fixed(out, value, 4, 1);
-    break;
-  case COLUMN_NAME:
-  case COLUMN_TEXT:
-  case COLUMN_PAINT:
-    break;
+    case COLUMN_COUNT:
+      report_put_count(out, value);
+      break;
+    case COLUMN_MS:
+      report_put_fixed(out, value, 6, 3);
+      break;
+    case COLUMN_US:
+      report_put_fixed(out, value, 3, 1);
+      break;
+    case COLUMN_BYTES:
+      report_put_bytes(out, value);
+      break;
+    case COLUMN_SHARE:
+    case COLUMN_BAR:
+      report_put_fixed(out, value, 4, 1);
+      break;
+    case COLUMN_NAME:
+    case COLUMN_TEXT:
+    case COLUMN_PAINT:
+      break;
   }
 }
 
-/* A share has a bar behind it, as wide as it is large. */
-static void open_share(int64_t value, struct lumos_text *out) {
+/* A bar as long as the share is large. */
+static void open_bar(int64_t value, struct lumos_text *out) {
   int64_t bounded = value < 0 ? 0 : value > 1000000 ? 1000000 : value;
-  lumos_text_put(out, "<td class=\"share\" style=\"--share:");
+  lumos_text_put(out, "<td class=\"bar\" style=\"--share:");
   lumos_text_decimal(out, bounded / 1000, 1);
-  lumos_text_put(out, "%\">");
+  lumos_text_put(out, "\">");
 }
 
 static void put_cell(const struct report_column *column, const struct report_cell *cell, struct lumos_text *out) {
   switch (column->kind) {
-  case COLUMN_NAME:
-    lumos_text_put(out, "<th scope=\"row\" class=\"name\">");
-    report_put_name(out, cell->bytes, cell->length);
-    lumos_text_put(out, "</th>");
-    return;
-  case COLUMN_TEXT:
-    lumos_text_put(out, "<td class=\"text\">");
-    lumos_text_html(out, cell->bytes, cell->length);
-    break;
-  case COLUMN_PAINT: {
-    const struct report_paint_row *row = report_paint_row((enum report_paint)cell->value);
-    lumos_text_format(out, "<td class=\"text\"><i class=\"%s\"></i>%s", row->css, row->label);
-    break;
-  }
-  case COLUMN_SHARE:
-    open_share(cell->value, out);
-    put_number(column, cell->value, out);
-    break;
-  case COLUMN_COUNT:
-  case COLUMN_MS:
-  case COLUMN_US:
-  case COLUMN_BYTES:
-    lumos_text_put(out, "<td>");
-    put_number(column, cell->value, out);
-    break;
+    case COLUMN_NAME:
+      lumos_text_put(out, "<th scope=\"row\" class=\"name\">");
+      report_put_name(out, cell->bytes, cell->length);
+      lumos_text_put(out, "</th>");
+      return;
+    case COLUMN_TEXT:
+      lumos_text_put(out, "<td class=\"text\">");
+      lumos_text_html(out, cell->bytes, cell->length);
+      break;
+    case COLUMN_PAINT: {
+      const struct report_paint_row *row = report_paint_row((enum report_paint)cell->value);
+      lumos_text_format(out, "<td class=\"text swatch %s\">%s", row->css, row->label);
+      break;
+    }
+    case COLUMN_BAR:
+      open_bar(cell->value, out);
+      put_number(column, cell->value, out);
+      break;
+    case COLUMN_SHARE:
+    case COLUMN_COUNT:
+    case COLUMN_MS:
+    case COLUMN_US:
+    case COLUMN_BYTES:
+      lumos_text_put(out, "<td>");
+      put_number(column, cell->value, out);
+      break;
   }
   lumos_text_put(out, "</td>");
+}
+
+/* A row whose name is the one above it belongs to it. */
+static bool continues(const struct report_table *table, size_t row) {
+  if (row == 0 || table->columns[0].kind != COLUMN_NAME) {
+    return false;
+  }
+  const struct report_cell *cell = &table->cells.items[row * table->column_count];
+  const struct report_cell *above = cell - table->column_count;
+  return cell->length == above->length && memcmp(cell->bytes, above->bytes, cell->length) == 0;
 }
 
 static void put_rows(const struct report_table *table, struct lumos_text *out) {
   lumos_text_put(out, "<tbody>\n");
   for (size_t row = 0; row < report_table_rows(table); row++) {
-    lumos_text_put(out, "<tr>");
+    lumos_text_put(out, continues(table, row) ? "<tr class=\"again\">" : "<tr>");
     for (size_t column = 0; column < table->column_count; column++) {
       put_cell(&table->columns[column], &table->cells.items[row * table->column_count + column], out);
     }
@@ -162,7 +176,8 @@ static void put_rows(const struct report_table *table, struct lumos_text *out) {
 void report_table_html(const struct report_table *table, struct lumos_text *out) {
   lumos_text_format(out, "<p class=\"caption\" id=\"table-%s\">", table->name);
   lumos_text_html(out, table->caption.bytes, table->caption.length);
-  lumos_text_format(out, "</p>\n<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-labelledby=\"table-%s\">", table->name);
+  lumos_text_format(out, "</p>\n<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-labelledby=\"table-%s\">",
+                    table->name);
   lumos_text_format(out, "<table aria-labelledby=\"table-%s\"><thead><tr>", table->name);
   for (size_t column = 0; column < table->column_count; column++) {
     put_heading(&table->columns[column], out);
@@ -185,7 +200,7 @@ static void put_json_value(const struct report_column *column, const struct repo
   } else if (cell->value == LUMOS_ABSENT) {
     lumos_text_put(out, "null");
   } else {
-    lumos_text_decimal(out, cell->value, column->kind == COLUMN_SHARE ? 6 : 0);
+    lumos_text_decimal(out, cell->value, column->kind == COLUMN_SHARE || column->kind == COLUMN_BAR ? 6 : 0);
   }
 }
 

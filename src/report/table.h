@@ -16,7 +16,8 @@ enum report_column_kind {
   COLUMN_MS, /* ns, shown in milliseconds */
   COLUMN_US, /* ns, shown in microseconds */
   COLUMN_BYTES,
-  COLUMN_SHARE, /* millionths of the table's denominator, shown as per cent with a bar behind */
+  COLUMN_SHARE, /* millionths of the table's denominator, shown as per cent */
+  COLUMN_BAR,   /* the same with a bar */
 };
 
 struct report_column {
@@ -27,22 +28,23 @@ struct report_column {
 };
 
 struct report_cell {
-  int64_t value; /* numbers, or a paint; LUMOS_ABSENT: a dash */
+  int64_t value;     /* numbers, or a paint; LUMOS_ABSENT: a dash */
   const char *bytes; /* texts: of the job, literal, or the table's own */
   size_t length;
 };
 
 struct report_table {
-  const char *name;    /* in the summary and, after "table-", as the id: "kernels" */
+  const char *name; /* in the summary and, after "table-", as the id: "kernels" */
   const struct report_column *columns;
   size_t column_count;
   LUMOS_VECTOR(struct report_cell) cells; /* row by row */
   struct lumos_arena *texts;              /* made when it is needed */
-  struct lumos_text caption; /* what the table shows, with its denominator */
-  struct lumos_text rest;    /* what was left out, as plain text: "and 212 more, 41.2 ms together"; may be empty */
+  struct lumos_text caption;              /* what the table shows, with its denominator */
+  struct lumos_text rest; /* what was left out, as plain text: "and 212 more, 41.2 ms together"; may be empty */
 };
 
-void report_table_begin(struct report_table *table, const char *name, const struct report_column *columns, size_t column_count);
+void report_table_begin(struct report_table *table, const char *name, const struct report_column *columns,
+                        size_t column_count);
 void report_table_free(struct report_table *table);
 
 /* The cells of a row are pushed from left to right. */

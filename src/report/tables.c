@@ -33,7 +33,8 @@ static size_t shown_rows(const struct report_tallies *tallies) {
 }
 
 /* "The 20 largest of 214 kernels; share: of 1.23 s of device time, summed over streams and ranks" */
-static void put_caption(const struct report_tallies *tallies, const char *noun, const char *whole, struct lumos_text *out) {
+static void put_caption(const struct report_tallies *tallies, const char *noun, const char *whole,
+                        struct lumos_text *out) {
   if (tallies->rows.count > REPORT_TOP) {
     lumos_text_format(out, "The %d largest of ", REPORT_TOP);
     report_put_count(out, (int64_t)tallies->rows.count);
@@ -48,9 +49,12 @@ static void put_caption(const struct report_tallies *tallies, const char *noun, 
 
 void report_table_kernels(const struct lumos_job *job, struct report_table *table) {
   static const struct report_column columns[] = {
-      {"name", "kernel, copy or memset", NULL, COLUMN_NAME}, {"kind", "kind", "kind", COLUMN_PAINT},
-      {"count", "count", NULL, COLUMN_COUNT},                {"total", "total", NULL, COLUMN_MS},
-      {"share", "share", NULL, COLUMN_SHARE},                {"mean", "mean", NULL, COLUMN_US},
+      {"name", "kernel, copy or memset", NULL, COLUMN_NAME},
+      {"kind", "kind", "kind", COLUMN_PAINT},
+      {"count", "count", NULL, COLUMN_COUNT},
+      {"total", "total", NULL, COLUMN_MS},
+      {"share", "share", NULL, COLUMN_BAR},
+      {"mean", "mean", NULL, COLUMN_US},
       {"longest", "longest", NULL, COLUMN_US},
   };
   report_table_begin(table, "kernels", columns, sizeof columns / sizeof columns[0]);
@@ -129,14 +133,20 @@ static void fill_ops(const struct lumos_job *job, struct report_tallies *tallies
 
 void report_table_ops(const struct lumos_job *job, struct report_table *by_device, struct report_table *by_host) {
   static const struct report_column device_columns[] = {
-      {"name", "op", "op", COLUMN_NAME},           {"calls", "calls", NULL, COLUMN_COUNT},
-      {"launched", "launched", NULL, COLUMN_COUNT}, {"total", "GPU time", "gpu_time", COLUMN_MS},
-      {"share", "share", NULL, COLUMN_SHARE},      {"longest", "longest", NULL, COLUMN_US},
+      {"name", "op", "op", COLUMN_NAME},
+      {"calls", "calls", NULL, COLUMN_COUNT},
+      {"launched", "launched", NULL, COLUMN_COUNT},
+      {"total", "GPU time", "gpu_time", COLUMN_MS},
+      {"share", "share", NULL, COLUMN_BAR},
+      {"longest", "longest", NULL, COLUMN_US},
   };
   static const struct report_column host_columns[] = {
-      {"name", "op", "op", COLUMN_NAME},                 {"calls", "calls", NULL, COLUMN_COUNT},
-      {"segments", "segments", "segment", COLUMN_COUNT}, {"total", "self time", "self_time", COLUMN_MS},
-      {"share", "share", NULL, COLUMN_SHARE},            {"longest", "longest", NULL, COLUMN_US},
+      {"name", "op", "op", COLUMN_NAME},
+      {"calls", "calls", NULL, COLUMN_COUNT},
+      {"segments", "segments", "segment", COLUMN_COUNT},
+      {"total", "self time", "self_time", COLUMN_MS},
+      {"share", "share", NULL, COLUMN_BAR},
+      {"longest", "longest", NULL, COLUMN_US},
   };
   report_table_begin(by_device, "opsdevice", device_columns, sizeof device_columns / sizeof device_columns[0]);
   report_table_begin(by_host, "opshost", host_columns, sizeof host_columns / sizeof host_columns[0]);

@@ -59,7 +59,8 @@ static int compare_rows(const void *left, const void *right, void *context) {
 
 void report_tallies_sort(struct report_tallies *tallies) {
   if (tallies->rows.count > 0) {
-    qsort_r(tallies->rows.items, tallies->rows.count, sizeof tallies->rows.items[0], compare_rows, (void *)tallies->strings);
+    qsort_r(tallies->rows.items, tallies->rows.count, sizeof tallies->rows.items[0], compare_rows,
+            (void *)tallies->strings);
   }
 }
 

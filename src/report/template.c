@@ -52,7 +52,9 @@ void report_model_free(struct report_model *model) {
   }
 }
 
-struct report_scope *report_model_root(struct report_model *model) { return model->root; }
+struct report_scope *report_model_root(struct report_model *model) {
+  return model->root;
+}
 
 static struct value *find_here(const struct report_scope *scope, const char *name, size_t length) {
   for (struct value *value = scope->values; value != NULL; value = value->next) {
@@ -135,8 +137,9 @@ struct tag {
 
 static bool fail_at(const struct reader *reader, size_t byte, const char *what, const struct tag *tag) {
   int shown = tag == NULL ? 0 : (int)(tag->name_length < NAME_LIMIT ? tag->name_length : NAME_LIMIT);
-  return lumos_fail(reader->error, "%s: byte %zu: %s%s%.*s%s; compare with the template that is compiled in", reader->name, byte,
-                    what, tag == NULL ? "" : " \"", shown, tag == NULL ? "" : tag->name, tag == NULL ? "" : "\"");
+  return lumos_fail(reader->error, "%s: byte %zu: %s%s%.*s%s; compare with the template that is compiled in",
+                    reader->name, byte, what, tag == NULL ? "" : " \"", shown, tag == NULL ? "" : tag->name,
+                    tag == NULL ? "" : "\"");
 }
 
 static size_t find_pair(const struct reader *reader, size_t from, size_t end, char bracket) {
@@ -270,7 +273,8 @@ static bool load_file(const char *folder, const char *name, struct report_source
   return *missing || source->owned != NULL;
 }
 
-bool report_template_load(const char *folder, const char *name, struct report_source *source, struct lumos_error *error) {
+bool report_template_load(const char *folder, const char *name, struct report_source *source,
+                          struct lumos_error *error) {
   *source = (struct report_source){0};
   bool missing = true;
   if (folder != NULL && access(folder, F_OK) != 0) {

@@ -43,8 +43,8 @@ struct report_source {
   const char *bytes;
   size_t length;
 };
-bool report_template_load(const char *folder, const char *name, struct report_source *source, struct lumos_error *error)
-    LUMOS_MUST_CHECK;
+bool report_template_load(const char *folder, const char *name, struct report_source *source,
+                          struct lumos_error *error) LUMOS_MUST_CHECK;
 void report_template_release(struct report_source *source);
 
 #endif

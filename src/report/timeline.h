@@ -22,10 +22,10 @@ LUMOS_VECTOR_TYPE(report_boundaries, struct report_boundary);
 
 struct report_timelines {
   const struct lumos_job *job;
-  struct report_lanes open;   /* all streams and the busiest threads, as far as they fit */
-  struct report_lanes folded; /* the others, as far as they fit */
-  size_t left_out;            /* lanes that are not drawn */
-  int64_t from, until;        /* of everything that is drawn; job time */
+  struct report_lanes open;       /* all streams and the busiest threads, as far as they fit */
+  struct report_lanes folded;     /* the others, as far as they fit */
+  size_t left_out;                /* lanes that are not drawn */
+  int64_t from, until;            /* of everything that is drawn; job time */
   struct report_boundaries steps; /* the job's, simulated */
 };
 
@@ -33,7 +33,8 @@ void report_timelines_read(const struct lumos_job *job, struct report_timelines 
 void report_timelines_free(struct report_timelines *timelines);
 
 /* When a task ran. False when it has no time in this timeline. */
-bool report_task_time(const struct lumos_job *job, enum report_timeline timeline, uint32_t task, int64_t *start, int64_t *duration);
+bool report_task_time(const struct lumos_job *job, enum report_timeline timeline, uint32_t task, int64_t *start,
+                      int64_t *duration);
 
 /* "stream 7", "thread 1382": a lane in words; long numbers keep their end. */
 void report_put_lane(struct lumos_text *out, const struct lumos_job *job, uint32_t lane);

@@ -261,7 +261,6 @@ static void put_trust(const struct report_facts *facts, struct lumos_text *out) 
     report_put_fine_share(out, llabs(error));
     lumos_text_put(out, " on average.");
   }
-  lumos_text_put(out, " The simulation carries over, as recorded:");
 }
 
 void report_fill_verdict(const struct report_facts *facts, struct report_scope *scope) {

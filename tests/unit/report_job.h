@@ -25,8 +25,8 @@ static inline uint32_t add_lane(struct lumos_job *job, uint32_t rank, const char
 }
 
 /* A task that is simulated as it was measured; the lanes' tasks are added lane by lane, in order. */
-static inline uint32_t add_task(struct lumos_job *job, uint32_t lane, enum lumos_task_kind kind, const char *name, int64_t start,
-                                int64_t dur) {
+static inline uint32_t add_task(struct lumos_job *job, uint32_t lane, enum lumos_task_kind kind, const char *name,
+                                int64_t start, int64_t dur) {
   struct lumos_task task = lumos_task_empty;
   task.id = (uint32_t)job->tasks.count;
   task.lane = lane;
@@ -44,8 +44,8 @@ static inline uint32_t add_task(struct lumos_job *job, uint32_t lane, enum lumos
   return task.id;
 }
 
-static inline void add_metric(struct lumos_job *job, const char *name, int32_t rank, int32_t step, enum lumos_source source,
-                              int64_t value, int decimals) {
+static inline void add_metric(struct lumos_job *job, const char *name, int32_t rank, int32_t step,
+                              enum lumos_source source, int64_t value, int decimals) {
   struct lumos_metric metric = lumos_metric_empty;
   metric.name = lumos_intern_text(job->strings, name);
   metric.unit = lumos_intern_text(job->strings, decimals == 0 ? "ns" : "share");
@@ -61,7 +61,8 @@ struct parts {
   int64_t compute, overlapped, transfer, wait, unsplit, copy, idle;
 };
 
-static inline void add_parts(struct lumos_job *job, int32_t rank, int32_t step, enum lumos_source source, struct parts parts) {
+static inline void add_parts(struct lumos_job *job, int32_t rank, int32_t step, enum lumos_source source,
+                             struct parts parts) {
   int64_t communication = parts.transfer + parts.wait + parts.unsplit;
   int64_t busy = parts.compute + parts.overlapped + communication + parts.copy;
   add_metric(job, "step_time", rank, step, source, busy + parts.idle, 0);

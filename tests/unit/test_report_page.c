@@ -30,8 +30,10 @@ static struct lumos_job *hand_made(void) {
     add_task(job, stream, LUMOS_GEMM, "gemm_a", MS(40), MS(20));
     add_task(job, stream, LUMOS_NORM, "norm_b", MS(60), MS(10));
   }
-  const struct parts measured[] = {{MS(60), MS(10), MS(5), MS(10), 0, MS(1), MS(14)}, {MS(50), MS(10), MS(5), MS(25), 0, 0, MS(10)}};
-  const struct parts simulated[] = {{MS(60), MS(10), MS(5), MS(10), 0, MS(1), MS(14)}, {MS(50), MS(10), MS(5), MS(24), 0, 0, MS(10)}};
+  const struct parts measured[] = {{MS(60), MS(10), MS(5), MS(10), 0, MS(1), MS(14)},
+                                   {MS(50), MS(10), MS(5), MS(25), 0, 0, MS(10)}};
+  const struct parts simulated[] = {{MS(60), MS(10), MS(5), MS(10), 0, MS(1), MS(14)},
+                                    {MS(50), MS(10), MS(5), MS(24), 0, 0, MS(10)}};
   for (int32_t rank = 0; rank < 2; rank++) {
     add_parts(job, rank, 0, LUMOS_METRIC_MEASURED, measured[rank]);
     add_parts(job, rank, 0, LUMOS_METRIC_SIMULATED, simulated[rank]);
@@ -77,8 +79,9 @@ static void verdict(void **state) {
   struct lumos_error error = {LUMOS_DONE, ""};
   assert_true(lumos_report_verdict(job, &text, &error));
   lumos_text_char(&text, '\0');
-  assert_string_equal(text.bytes, "The step takes 100.0 ms: the GPUs are computing for 65.0 % of it, and the largest loss is "
-                                  "communication that no computation hides, 22.5 %.");
+  assert_string_equal(text.bytes,
+                      "The step takes 100.0 ms: the GPUs are computing for 65.0 % of it, and the largest loss is "
+                      "communication that no computation hides, 22.5 %.");
   job->stage = LUMOS_STAGE_GRAPH;
   assert_false(lumos_report_verdict(job, &text, &error));
   lumos_text_free(&text);
@@ -122,15 +125,20 @@ static void numbers(void **state) {
   (void)state;
   struct lumos_job *job = hand_made();
   struct lumos_text page = render(job);
-  assert_has(&page, "Exposed communication: 22.5\xC2\xA0% of the step, from 15.0\xC2\xA0% on rank 0 to 30.0\xC2\xA0% on rank 1");
+  assert_has(
+      &page,
+      "Exposed communication: 22.5\xC2\xA0% of the step, from 15.0\xC2\xA0% on rank 0 to 30.0\xC2\xA0% on rank 1");
   assert_has(&page, "22.50\xC2\xA0ms of a step; GPU busy for 88.0\xC2\xA0%");
-  assert_has(&page, "of the simulated step; worst of 2\xC2\xA0rank-steps: \xE2\x88\x92" "1.25\xC2\xA0%");
+  assert_has(&page, "of the simulated step; worst of 2\xC2\xA0rank-steps: \xE2\x88\x92"
+                    "1.25\xC2\xA0%");
   /* kernels: gemm_a 2 x 50 ms of 120, norm_b 2 x 10 */
-  assert_has(&page, "gemm_a</th><td class=\"text\"><i class=\"gemm\"></i>GEMM</td><td>4</td><td>100.000</td>"
-                    "<td class=\"share\" style=\"--share:83.3%\">83.3</td><td>25,000.0</td><td>30,000.0</td>");
-  assert_has(&page, "\"kernels\":{\"columns\":[\"name\",\"kind\",\"count\",\"total\",\"share\",\"mean\",\"longest\"],\"rows\":["
-                    "[\"gemm_a\",\"gemm\",4,100000000,0.833333,25000000,30000000],\n"
-                    "[\"norm_b\",\"norm\",2,20000000,0.166667,10000000,10000000]]}");
+  assert_has(&page, "gemm_a</th><td class=\"text swatch gemm\">GEMM</td><td>4</td><td>100.000</td>"
+                    "<td class=\"bar\" style=\"--share:83.3\">83.3</td><td>25,000.0</td><td>30,000.0</td>");
+  assert_has(
+      &page,
+      "\"kernels\":{\"columns\":[\"name\",\"kind\",\"count\",\"total\",\"share\",\"mean\",\"longest\"],\"rows\":["
+      "[\"gemm_a\",\"gemm\",4,100000000,0.833333,25000000,30000000],\n"
+      "[\"norm_b\",\"norm\",2,20000000,0.166667,10000000,10000000]]}");
   assert_has(&page, "\"trust\":{\"replay_error\":null,\"replay_error_worst\":-0.0125,\"host_replay_error\":null,"
                     "\"unexplained_lag\":0.030151"); /* 6 of 199 ms */
   lumos_text_free(&page);
@@ -186,7 +194,8 @@ static void summary_is_json(void **state) {
   const char *cursor = summary_of(&page);
   assert_true(lumos_json_skip(&cursor, NULL));
   assert_memory_equal(cursor, "\n</script>", 10);
-  assert_has(&page, "{\"level\":\"warning\",\"code\":\"parse.skipped_events\",\"text\":\"3 events were skipped\",\"count\":3,\"cure\":"
+  assert_has(&page, "{\"level\":\"warning\",\"code\":\"parse.skipped_events\",\"text\":\"3 events were "
+                    "skipped\",\"count\":3,\"cure\":"
                     "\"record again\"}");
   lumos_text_free(&page);
   lumos_job_free(job);
@@ -260,7 +269,8 @@ static void no_private_names(void **state) {
   job->ranks.items[0].source = lumos_intern_text(job->strings, "gpu-node-17_4242.pt.trace.json.gz");
   const char *inputs[] = {"gpu-node-17_4242.pt.trace.json.gz", "someone.json"};
   lumos_job_history(job, "lumos-parse", "--rank 0", inputs, 2);
-  lumos_job_note(job, "parse.cut", LUMOS_WARNING, LUMOS_ABSENT, NULL, "gpu-node-17_4242.pt.trace.json.gz: byte 7: the file is cut",
+  lumos_job_note(job, "parse.cut", LUMOS_WARNING, LUMOS_ABSENT, NULL,
+                 "gpu-node-17_4242.pt.trace.json.gz: byte 7: the file is cut",
                  "copy someone.json again from gpu-node-17");
   struct lumos_text page = render(job);
   assert_int_equal(occurrences(page.bytes, "gpu-node-17"), 0);
@@ -339,9 +349,15 @@ static void far_times(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(verdict),           cmocka_unit_test(other_verdicts),   cmocka_unit_test(numbers),
-      cmocka_unit_test(same_bytes),        cmocka_unit_test(links),            cmocka_unit_test(summary_is_json),
-      cmocka_unit_test(nothing_unescaped), cmocka_unit_test(no_private_names), cmocka_unit_test(stays_small),
+      cmocka_unit_test(verdict),
+      cmocka_unit_test(other_verdicts),
+      cmocka_unit_test(numbers),
+      cmocka_unit_test(same_bytes),
+      cmocka_unit_test(links),
+      cmocka_unit_test(summary_is_json),
+      cmocka_unit_test(nothing_unescaped),
+      cmocka_unit_test(no_private_names),
+      cmocka_unit_test(stays_small),
       cmocka_unit_test(far_times),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -75,7 +75,8 @@ static void faults(void **state) {
   expect_failure("{{#items}}x", "t: byte 0: a section without an end: \"items\"");
   expect_failure("x{{/items}}", "t: byte 1: the end of a section that is not open: \"items\"");
   expect_failure("{{#items}}{{/empty}}", "the end of another section");
-  expect_failure("{{#items}}{{#items}}{{/items}}{{/items}}", "an unknown section \"items\""); /* no sections of outer scopes */
+  expect_failure("{{#items}}{{#items}}{{/items}}{{/items}}",
+                 "an unknown section \"items\""); /* no sections of outer scopes */
 }
 
 static void depth(void **state) {
