@@ -110,15 +110,15 @@ static int compare_cells(const void *left, const void *right) {
 }
 
 static void rows_of(const struct cells *cells, struct report_facts *facts) {
-  for (size_t i = 0; i < cells->count; i++) {
-    const struct cell *cell = &cells->items[i];
-    struct report_rows *rows = cell->rank == LUMOS_NONE ? &facts->job_steps : &facts->steps;
-    struct report_row *last = rows->count == 0 ? NULL : &rows->items[rows->count - 1];
-    if (last == NULL || last->rank != cell->rank || last->step != cell->step) {
-      lumos_vector_push(rows, empty_row(cell->rank, cell->step));
-      last = &rows->items[rows->count - 1];
+  for (size_t first = 0; first < cells->count;) {
+    const struct cell *cell = &cells->items[first];
+    struct report_row row = empty_row(cell->rank, cell->step);
+    for (; first < cells->count && compare_cells(cell, &cells->items[first]) == 0; first++) {
+      const struct cell *own = &cells->items[first];
+      row.figures[own->timeline].of[own->figure] = own->value;
     }
-    last->figures[cell->timeline].of[cell->figure] = cell->value;
+    struct report_rows *rows = cell->rank == LUMOS_NONE ? &facts->job_steps : &facts->steps;
+    lumos_vector_push(rows, row);
   }
 }
 

@@ -45,31 +45,35 @@ static bool same_note(const struct lumos_note *left, const struct lumos_note *ri
          left->cure == right->cure;
 }
 
-static void add_note(struct merged_notes *merged, const struct lumos_note *note) {
-  struct merged *last = merged->items.count == 0 ? NULL : &merged->items.items[merged->items.count - 1];
-  if (last == NULL || !same_note(last->note, note)) {
-    struct merged fresh = {.note = note, .count = LUMOS_ABSENT, .rank_first = merged->ranks.count};
-    lumos_vector_push(&merged->items, fresh);
-    last = &merged->items.items[merged->items.count - 1];
+/* The notes from `first` on that are one; returns the next after them. */
+static size_t merge_same(const struct lumos_note *const *notes, size_t first, size_t count,
+                         struct merged_notes *merged) {
+  struct merged one = {.note = notes[first], .count = LUMOS_ABSENT, .rank_first = merged->ranks.count};
+  int32_t last_rank = LUMOS_ABSENT_INT;
+  size_t next = first;
+  for (; next < count && same_note(notes[first], notes[next]); next++) {
+    one.count = report_sum(one.count, notes[next]->count);
+    int32_t rank = notes[next]->scope.rank;
+    if (rank != LUMOS_ABSENT_INT && rank != last_rank) {
+      lumos_vector_push(&merged->ranks, rank);
+      one.rank_count++;
+      last_rank = rank;
+    }
   }
-  last->count = report_sum(last->count, note->count);
-  int32_t rank = note->scope.rank;
-  bool known = last->rank_count > 0 && merged->ranks.items[merged->ranks.count - 1] == rank;
-  if (rank != LUMOS_ABSENT_INT && !known) {
-    lumos_vector_push(&merged->ranks, rank);
-    last->rank_count++;
-  }
+  lumos_vector_push(&merged->items, one);
+  return next;
 }
 
 static struct merged_notes merge_notes(const struct lumos_job *job) {
   struct merged_notes merged = {0};
-  const struct lumos_note **notes = lumos_allocate((job->notes.count + 1) * sizeof notes[0]);
+  const size_t pointer = sizeof(const struct lumos_note *);
+  const struct lumos_note **notes = lumos_allocate((job->notes.count + 1) * pointer);
   for (size_t i = 0; i < job->notes.count; i++) {
     notes[i] = &job->notes.items[i];
   }
-  qsort_r(notes, job->notes.count, sizeof notes[0], compare_notes, (void *)job);
-  for (size_t i = 0; i < job->notes.count; i++) {
-    add_note(&merged, notes[i]);
+  qsort_r(notes, job->notes.count, pointer, compare_notes, (void *)job);
+  for (size_t next = 0; next < job->notes.count;) {
+    next = merge_same(notes, next, job->notes.count, &merged);
   }
   free(notes);
   return merged;

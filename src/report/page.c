@@ -62,10 +62,10 @@ static void put_steps(const struct report_facts *facts, struct lumos_text *out) 
 static void put_subject(const struct page *page, struct lumos_text *out) {
   const struct lumos_job *job = page->job;
   report_put_counted(out, (int64_t)job->ranks.count, "rank");
-  const struct lumos_rank *first = job->ranks.count > 0 ? &job->ranks.items[0] : NULL;
-  if (first != NULL && first->world != LUMOS_ABSENT_INT && (size_t)first->world != job->ranks.count) {
+  int32_t world = job->ranks.count > 0 ? job->ranks.items[0].world : LUMOS_ABSENT_INT;
+  if (world != LUMOS_ABSENT_INT && (size_t)world != job->ranks.count) {
     lumos_text_put(out, " of ");
-    report_put_count(out, first->world);
+    report_put_count(out, world);
   }
   lumos_string_id shown = LUMOS_NO_STRING;
   for (size_t i = 0; i < job->ranks.count; i++) {
@@ -88,7 +88,7 @@ static void put_half(const struct report_table *table, size_t share_column, cons
   size_t rows = report_table_rows(table);
   size_t row = 0;
   while (row < rows && sum < 500000) {
-    sum = report_sum(sum, table->cells.items[row++ * table->column_count + share_column].value);
+    sum = report_sum(sum, report_table_value(table, row++, share_column));
   }
   if (rows == 0) {
     lumos_text_format(out, "No %s was recorded", what);
@@ -184,9 +184,9 @@ static void fill_timeline(struct page *page, struct report_scope *root) {
   bool shown[LUMOS_TASK_KINDS] = {false};
   report_gantt_kinds(timelines, shown);
   report_section(root, "kinds");
-  for (uint8_t kind = 1; kind < LUMOS_TASK_KINDS; kind++) {
+  for (int kind = 1; kind < LUMOS_TASK_KINDS; kind++) {
     if (shown[kind]) {
-      add_legend(root, "kinds", report_paint_of_kind(kind), "");
+      add_legend(root, "kinds", report_paint_of_kind((uint8_t)kind), "");
     }
   }
 }
@@ -292,7 +292,7 @@ bool lumos_report_verdict(const struct lumos_job *job, struct lumos_text *out, s
   /* No-break spaces are for the page; a terminal gets plain ones. */
   for (size_t i = 0; i < sentence.length; i++) {
     bool no_break = i + 1 < sentence.length && sentence.bytes[i] == '\xC2' && sentence.bytes[i + 1] == '\xA0';
-    lumos_text_char(out, no_break ? ' ' : sentence.bytes[i]);
+    lumos_text_add(out, no_break ? " " : &sentence.bytes[i], 1);
     i += no_break;
   }
   lumos_text_free(&sentence);

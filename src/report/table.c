@@ -47,7 +47,13 @@ void report_table_copy(struct report_table *table, struct lumos_text *text) {
   text->length = 0;
 }
 
-size_t report_table_rows(const struct report_table *table) { return table->cells.count / table->column_count; }
+size_t report_table_rows(const struct report_table *table) {
+  return table->column_count == 0 ? 0 : table->cells.count / table->column_count;
+}
+
+int64_t report_table_value(const struct report_table *table, size_t row, size_t column) {
+  return table->cells.items[row * table->column_count + column].value;
+}
 
 static const char *unit_of(enum report_column_kind kind) {
   switch (kind) {
@@ -210,10 +216,13 @@ void report_table_json(const struct report_table *table, struct lumos_text *out)
     lumos_text_format(out, "%s\"%s\"", column == 0 ? "" : ",", table->columns[column].name);
   }
   lumos_text_put(out, "],\"rows\":[");
-  for (size_t i = 0; i < table->cells.count; i++) {
-    size_t column = i % table->column_count;
-    lumos_text_put(out, column > 0 ? "," : i == 0 ? "[" : "],\n[");
-    put_json_value(&table->columns[column], &table->cells.items[i], out);
+  for (size_t row = 0; row < report_table_rows(table); row++) {
+    lumos_text_put(out, row == 0 ? "[" : ",\n[");
+    for (size_t column = 0; column < table->column_count; column++) {
+      lumos_text_put(out, column == 0 ? "" : ",");
+      put_json_value(&table->columns[column], &table->cells.items[row * table->column_count + column], out);
+    }
+    lumos_text_char(out, ']');
   }
-  lumos_text_put(out, table->cells.count == 0 ? "]}" : "]]}");
+  lumos_text_put(out, "]}");
 }

@@ -55,6 +55,8 @@ void report_table_string(struct report_table *table, const struct lumos_strings 
 /* A copy of `text`, which is emptied. */
 void report_table_copy(struct report_table *table, struct lumos_text *text);
 size_t report_table_rows(const struct report_table *table);
+/* The number in a cell; row and column are in range. */
+int64_t report_table_value(const struct report_table *table, size_t row, size_t column);
 
 void report_table_html(const struct report_table *table, struct lumos_text *out);
 /* {"columns":[...],"rows":[[...]]}: values as they are, times in ns, shares in fractions; safe inside <script>. */

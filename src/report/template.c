@@ -158,7 +158,7 @@ static int next_tag(const struct reader *reader, size_t from, size_t end, struct
     return 0;
   }
   size_t name = start + 2;
-  char mark = name < end ? reader->bytes[name] : ' ';
+  int mark = name < end ? reader->bytes[name] : ' ';
   tag->start = start;
   tag->kind = mark == '{' ? TAG_RAW : mark == '#' ? TAG_OPEN : mark == '/' ? TAG_CLOSE : TAG_ESCAPED;
   name += tag->kind == TAG_ESCAPED ? 0 : 1;
@@ -230,13 +230,13 @@ static bool render_value(const struct reader *reader, const struct tag *tag, con
 
 static bool render(const struct reader *reader, size_t from, size_t end, const struct report_scope *scope, int depth) {
   size_t at = from;
-  struct tag tag;
+  struct tag tag = {.start = end, .end = end};
   int found = 0;
   while ((found = next_tag(reader, at, end, &tag)) == 1) {
     lumos_text_add(reader->out, reader->bytes + at, tag.start - at);
     at = tag.end;
     if (tag.kind == TAG_OPEN) {
-      struct tag close;
+      struct tag close = {.start = end, .end = end};
       if (!find_close(reader, &tag, end, &close) || !render_section(reader, &tag, &close, scope, depth)) {
         return false;
       }

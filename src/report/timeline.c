@@ -53,8 +53,8 @@ static struct report_lane read_lane(const struct lumos_job *job, uint32_t number
       }
     }
   }
-  for (uint8_t kind = 1; kind < LUMOS_TASK_KINDS; kind++) {
-    read.kind = by_kind[kind] > by_kind[read.kind] ? kind : read.kind;
+  for (int kind = 1; kind < LUMOS_TASK_KINDS; kind++) {
+    read.kind = by_kind[kind] > by_kind[read.kind] ? (uint8_t)kind : read.kind;
   }
   return read;
 }
@@ -150,20 +150,19 @@ static void find_boundaries(struct report_timelines *timelines) {
   if (steps.count > 0) {
     qsort(steps.items, steps.count, sizeof steps.items[0], compare_steps);
   }
-  struct report_boundaries *found = &timelines->steps;
+  int64_t start = FARTHEST;
   for (size_t i = 0; i < steps.count; i++) {
-    const struct lumos_step *step = &steps.items[i];
-    if (step->start == LUMOS_ABSENT || step->end == LUMOS_ABSENT) {
-      continue;
+    int64_t own = bounded(steps.items[i].start);
+    start = steps.items[i].start != LUMOS_ABSENT && own < start ? own : start;
+  }
+  for (size_t i = 0; i < steps.count;) {
+    struct report_boundary boundary = {steps.items[i].step, start, start};
+    for (; i < steps.count && steps.items[i].step == boundary.step; i++) {
+      int64_t end = bounded(steps.items[i].end);
+      boundary.end = end > boundary.end ? end : boundary.end;
     }
-    struct report_boundary *last = found->count > 0 ? &found->items[found->count - 1] : NULL;
-    if (last == NULL || last->step != step->step) {
-      struct report_boundary boundary = {step->step, last == NULL ? step->start : last->end, step->end};
-      lumos_vector_push(found, boundary);
-      last = &found->items[found->count - 1];
-    }
-    last->start = found->count == 1 && step->start < last->start ? step->start : last->start;
-    last->end = step->end > last->end ? step->end : last->end;
+    lumos_vector_push(&timelines->steps, boundary);
+    start = boundary.end;
   }
   lumos_vector_free(&steps);
 }
@@ -192,17 +191,17 @@ void report_timelines_free(struct report_timelines *timelines) {
   lumos_vector_free(&timelines->steps);
 }
 
-void report_put_lane(struct lumos_text *out, const struct lumos_job *job, uint32_t number) {
+void report_put_lane(struct lumos_text *out, const struct lumos_job *job, uint32_t lane) {
   enum { MOST = 8, KEPT = 6 };
-  const struct lumos_lane *lane = &job->lanes.items[number];
-  const char *name = lumos_string(job->strings, lane->lane);
-  size_t length = lumos_string_length(job->strings, lane->lane);
-  char letter = lane->kind == LUMOS_STREAM ? 's' : 't';
+  const struct lumos_lane *record = &job->lanes.items[lane];
+  const char *name = lumos_string(job->strings, record->lane);
+  size_t length = lumos_string_length(job->strings, record->lane);
+  char letter = record->kind == LUMOS_STREAM ? 's' : 't';
   if (length < 2 || name[0] != letter || strspn(name + 1, "0123456789") != length - 1) {
     report_put_cut(out, name, length, MOST * 2);
     return;
   }
-  lumos_text_put(out, lane->kind == LUMOS_STREAM ? "stream " : "thread ");
+  lumos_text_put(out, record->kind == LUMOS_STREAM ? "stream " : "thread ");
   if (length - 1 > MOST) {
     lumos_text_put(out, "\xE2\x80\xA6");
     lumos_text_put(out, name + length - KEPT);

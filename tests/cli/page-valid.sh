@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# The page of the example job is valid HTML, the same twice, and asks nothing of any network.
+set -euo pipefail
+command -v tidy >/dev/null || exit 77
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+
+"$LUMOS_BIN/lumos-parse" "$LUMOS_SOURCE"/examples/traces/*.json.gz | "$LUMOS_BIN/lumos-sim" >"$folder/sim"
+"$LUMOS_BIN/lumos-render" -o "$folder/page.html" "$folder/sim"
+"$LUMOS_BIN/lumos-render" <"$folder/sim" >"$folder/again.html"
+cmp "$folder/page.html" "$folder/again.html"
+
+# tidy writes a line for every error and warning, and none otherwise.
+tidy -q -e "$folder/page.html" 2>"$folder/faults" || true
+if [ -s "$folder/faults" ]; then
+  cat "$folder/faults" >&2
+  exit 1
+fi
+if grep -n '://' "$folder/page.html"; then
+  echo 'the page holds an address' >&2
+  exit 1
+fi
+
+# A template of one's own: a file that is not there is the one compiled in, a name that is not known is said with its byte.
+mkdir "$folder/templates"
+printf '<p>{{verdict}}</p>\n{{oops}}' >"$folder/templates/report.html"
+status=0
+"$LUMOS_BIN/lumos-render" --template "$folder/templates" -o "$folder/own.html" "$folder/sim" 2>"$folder/message" || status=$?
+test "$status" = 2
+grep -q 'report.html: byte 19: an unknown name "oops"' "$folder/message"
+test ! -e "$folder/own.html"
+printf '<p>{{verdict}}</p>\n' >"$folder/templates/report.html"
+"$LUMOS_BIN/lumos-render" --template "$folder/templates" -o "$folder/own.html" "$folder/sim"
+grep -q '^<p>.* takes .*</p>$' "$folder/own.html"
