@@ -99,7 +99,7 @@ static bool read_value(struct term *term, struct lumos_error *error) {
 
 static bool read_term(struct lumos_selector *selector, const char *text, size_t length, struct lumos_error *error) {
   struct term term = {.kind = head_at(text, length)};
-  if (term.kind == TERM_KINDS) {
+  if (term.kind == TERM_KINDS || (!heads[term.kind].valued && length > strlen(heads[term.kind].head))) {
     return lumos_fail(error, "'%.*s' is no selector; use host, device, kind=NAME, name~REGEX, op=NAME, rank=N or group=NAME, joined by commas",
                       (int)(length > 200 ? 200 : length), text);
   }

@@ -2,11 +2,7 @@
 #ifndef LUMOS_TESTS_JOB_TEXT_H
 #define LUMOS_TESTS_JOB_TEXT_H
 
-#include "unit.h"
-
-#include "base/input.h"
-#include "base/text.h"
-#include <lumos/stream.h>
+#include "stream_unit.h"
 
 enum { JOB_TEXT_TYPES = 16 };
 
@@ -46,20 +42,9 @@ static inline struct lumos_job *job_from_text(const char *lines) {
   for (size_t i = 0; i < text.length; i++) {
     text.bytes[i] = text.bytes[i] == '\'' ? '"' : text.bytes[i];
   }
-  char *folder = unit_folder_new();
-  char *path = unit_path(folder, "job");
-  unit_write_file(path, text.bytes, text.length);
-  struct lumos_error error = {0};
-  struct lumos_input *input = lumos_input_open(path, &error);
-  assert_non_null(input);
-  struct lumos_job *job = lumos_stream_read(input, "job", &(struct lumos_read_options){0}, &error);
-  lumos_input_close(input);
-  free(path);
-  unit_folder_remove(folder);
+  lumos_text_char(&text, '\0');
+  struct lumos_job *job = stream_good(text.bytes);
   lumos_text_free(&text);
-  if (job == NULL) {
-    fail_msg("%s", error.text);
-  }
   return job;
 }
 

@@ -1,0 +1,195 @@
+/* --scale: arithmetic, what is marked, and what an identity leaves alone. */
+#include "sim_jobs.h"
+
+#include <lumos/sim.h>
+#include <lumos/transform.h>
+
+static void scale(struct lumos_job *job, const char *specification) {
+  struct lumos_error error = {0};
+  if (!lumos_transform_scale(job, specification, &error)) {
+    fail_msg("%s", error.text);
+  }
+}
+
+static const struct lumos_task *task(const struct lumos_job *job, const char *name) { return &job->tasks.items[task_named(job, name)]; }
+
+static void factors_are_exact_ratios_rounded_half_up(void **state) {
+  (void)state;
+  const struct {
+    const char *factor;
+    int64_t dur, result;
+  } rows[] = {
+      {"2", 101, 202},
+      {"0.5", 101, 51},
+      {"0.5", 99, 50},
+      {".25", 2, 1}, /* half up */
+      {"0.25", 1, 0},
+      {"1.000001", 1000000, 1000001},
+      {"0.000001", 499999, 0},
+      {"0.000001", 500000, 1},
+      {"0", 77, 0},
+      {"1.", 77, 77},
+      {"3.141592", INT64_C(1000000000000), INT64_C(3141592000000)},
+      {"0.999999", (INT64_C(1) << 53) - 1, INT64_C(9007190247541736)}, /* 9007199254740991 - 9007199254.740991 = ...736.26 */
+      {"999999999", 9000000, INT64_C(8999999991000000)},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    struct lumos_job *job = job_from_text(streams_job);
+    char specification[64];
+    (void)snprintf(specification, sizeof specification, "name~^K0$=%s", rows[i].factor);
+    job->tasks.items[task_named(job, "K0")].dur = rows[i].dur;
+    scale(job, specification);
+    assert_int_equal(task(job, "K0")->dur, rows[i].result);
+    lumos_job_free(job);
+  }
+}
+
+static void what_is_no_factor_is_refused(void **state) {
+  (void)state;
+  const char *const rows[] = {"kind=gemm", "host=", "host=-1", "host=1e3", "host=0.1234567", "host=1..2", "host=.", "host= 2",
+                              "host=9999999999", "host", ""};
+  struct lumos_job *job = job_from_text(streams_job);
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    struct lumos_error error = {0};
+    assert_false(lumos_transform_scale(job, rows[i], &error));
+    assert_int_equal(error.status, LUMOS_UNUSABLE);
+    assert_non_null(strstr(error.text, "factor"));
+  }
+  struct lumos_error error = {0};
+  assert_false(lumos_transform_scale(job, "host=99999999", &error) && lumos_transform_scale(job, "host=999999999", &error));
+  assert_non_null(strstr(error.text, "2^53"));
+  lumos_job_free(job);
+}
+
+static void what_was_is_kept_through_several_changes(void **state) {
+  (void)state;
+  struct lumos_job *job = job_from_text(streams_job);
+  scale(job, "kind=gemm=0.5");
+  scale(job, "device=0.5");
+  assert_int_equal(task(job, "K0")->dur, 25);
+  assert_int_equal(lumos_detail_of(job, task(job, "K0"))->was, 100);
+  assert_int_equal(task(job, "K0")->dur_source, LUMOS_SCALED);
+  assert_int_equal(task(job, "K3")->dur, 15);
+  assert_int_equal(lumos_detail_of(job, task(job, "K3"))->was, 30);
+  assert_int_equal(task(job, "work")->dur_source, 0);
+  assert_int_equal(job->stage, LUMOS_STAGE_TRANSFORM);
+  assert_true(lumos_job_edited(job));
+  assert_int_equal(job->history.count, 2);
+  assert_string_equal(lumos_string(job->strings, job->history.items[1].args), "--scale device=0.5");
+  struct lumos_error error = {0};
+  assert_true(lumos_job_check(job, &error));
+  lumos_job_free(job);
+}
+
+static void waits_keep_their_length_and_scale_their_residual(void **state) {
+  (void)state;
+  struct lumos_job *job = job_from_text(streams_job);
+  uint32_t wait_lag = task_named(job, "after");
+  struct lumos_dep dep = lumos_dep_empty; /* 2 of the 5 before `after` are another thread's */
+  dep.src = task_named(job, "work");
+  dep.dst = wait_lag;
+  dep.kind = LUMOS_HANDOVER;
+  dep.from = LUMOS_END;
+  dep.to = LUMOS_START;
+  dep.covers = 2;
+  dep.mode = LUMOS_FIXED;
+  lumos_vector_push(&job->deps, dep);
+  scale(job, "host=3");
+  assert_int_equal(task(job, "sync")->dur, 136);
+  assert_int_equal(lumos_detail_of(job, task(job, "sync"))->wait.residual, 9);
+  assert_int_equal(task(job, "wait")->dur, 6); /* the stream waits, not the call */
+  assert_int_equal(task(job, "after")->lag, 2 + 9);
+  assert_int_equal(task(job, "K0")->dur, 100);
+  assert_int_equal(job->timings.items[task_named(job, "K0")].launch_lag, 2);
+  lumos_job_free(job);
+
+  /* By kind the time between events stays; a wait of which nothing is known may be all waiting. */
+  job = job_from_text(streams_job);
+  job->details.items[task(job, "sync")->detail].wait.residual = LUMOS_ABSENT;
+  scale(job, "kind=sync=3");
+  assert_int_equal(task(job, "sync")->dur, 136);
+  assert_int_equal(task(job, "sync")->dur_source, 0);
+  scale(job, "kind=op=3");
+  assert_int_equal(task(job, "after")->dur, 21);
+  assert_int_equal(task(job, "after")->lag, 5);
+  lumos_job_free(job);
+}
+
+static void a_collectives_transfer_is_scaled_where_it_decides(void **state) {
+  (void)state;
+  struct lumos_job *job = job_from_text(ranks_job);
+  scale(job, "group=world=0.5");
+  const struct lumos_collective *collective = &job->collectives.items[0];
+  assert_int_equal(collective->transfer, 20);
+  assert_int_equal(collective->was, 40);
+  assert_int_equal(collective->dur_source, LUMOS_SCALED);
+  assert_int_equal(task(job, "C0")->dur, 81); /* holds waiting */
+  assert_int_equal(task(job, "C0")->dur_source, 0);
+  lumos_job_free(job);
+
+  job = job_from_text(ranks_job);
+  job->collectives.items[0].transfer = LUMOS_ABSENT; /* cannot be split: the members' own lengths */
+  scale(job, "group=world=0.5");
+  assert_int_equal(task(job, "C0")->dur, 41); /* 40.5, half up */
+  assert_int_equal(task(job, "C1")->dur, 20);
+  lumos_job_free(job);
+}
+
+static void the_identity_leaves_every_other_record(void **state) {
+  (void)state;
+  struct lumos_job *job = job_from_text(streams_job);
+  struct lumos_foreign foreign = {lumos_intern_text(job->strings, "cloud"), lumos_intern_text(job->strings, "{\"type\":\"cloud\"}")};
+  lumos_vector_push(&job->foreign, foreign);
+  char *before = stream_text(job);
+  scale(job, "host=1");
+  scale(job, "name~K=1.000000");
+  struct lumos_error error = {0};
+  assert_true(lumos_transform_begin(job, &error));
+  char *after = stream_text(job);
+  assert_int_equal(job->stage, LUMOS_STAGE_TRANSFORM);
+  assert_string_equal(strchr(before, '\n'), strchr(after, '\n'));
+  free(before);
+  free(after);
+  scale(job, "host=2"); /* a change: what this version does not know may not fit any more */
+  assert_int_equal(job->foreign.count, 0);
+  assert_int_equal(job->notes.count, 1);
+  assert_string_equal(lumos_string(job->strings, job->notes.items[0].code), "transform.dropped_records");
+  lumos_job_free(job);
+}
+
+static void choosing_nothing_is_said(void **state) {
+  (void)state;
+  struct lumos_job *job = job_from_text(streams_job);
+  scale(job, "op=aten::mm=0.5");
+  assert_int_equal(job->notes.count, 1);
+  assert_string_equal(lumos_string(job->strings, job->notes.items[0].code), "transform.nothing_selected");
+  assert_non_null(strstr(lumos_string(job->strings, job->notes.items[0].text), "op=aten::mm=0.5"));
+  lumos_job_free(job);
+}
+
+static void what_sim_wrote_goes(void **state) {
+  (void)state;
+  struct lumos_job *job = job_from_text(streams_job);
+  struct lumos_error error = {0};
+  assert_true(lumos_simulate(job, &error));
+  assert_true(job->metrics.count > 0);
+  scale(job, "host=2");
+  assert_int_equal(job->metrics.count, 0);
+  assert_int_equal(job->runs.count, 0);
+  assert_int_equal(job->stage, LUMOS_STAGE_TRANSFORM);
+  lumos_job_free(job);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(factors_are_exact_ratios_rounded_half_up),
+      cmocka_unit_test(what_is_no_factor_is_refused),
+      cmocka_unit_test(what_was_is_kept_through_several_changes),
+      cmocka_unit_test(waits_keep_their_length_and_scale_their_residual),
+      cmocka_unit_test(a_collectives_transfer_is_scaled_where_it_decides),
+      cmocka_unit_test(the_identity_leaves_every_other_record),
+      cmocka_unit_test(choosing_nothing_is_said),
+      cmocka_unit_test(what_sim_wrote_goes),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,156 @@
+/* Selectors: a table of what chooses what. */
+#include "sim_jobs.h"
+
+#include <lumos/transform.h>
+
+/* Two spans on the thread of streams_job: aten::linear around aten::mm; launch1 stands in the inner one, launch2 in the outer. */
+static struct lumos_job *job_with_ops(void) {
+  struct lumos_job *job = job_from_text(streams_job);
+  const char *const names[] = {"aten::linear", "aten::mm", "aten::linear"};
+  for (uint32_t i = 0; i < 3; i++) {
+    struct lumos_span span = lumos_span_empty;
+    span.rank = 0;
+    span.kind = i == 2 ? LUMOS_SPAN_ANNOTATION : LUMOS_SPAN_OP;
+    span.name = lumos_intern_text(job->strings, names[i]);
+    span.parent = i == 1 ? 0 : LUMOS_NONE;
+    lumos_vector_push(&job->spans, span);
+  }
+  job->tasks.items[task_named(job, "launch1")].span = 1;
+  job->tasks.items[task_named(job, "launch2")].span = 0;
+  job->tasks.items[task_named(job, "launch3")].span = 2; /* an annotation of that name is no op */
+  return job;
+}
+
+/* The names of the chosen tasks, in the job's order. */
+static void expect(const struct lumos_job *job, const char *text, const char *names) {
+  struct lumos_error error = {0};
+  struct lumos_selector *selector = lumos_selector_parse(text, strlen(text), &error);
+  if (selector == NULL) {
+    fail_msg("'%s': %s", text, error.text);
+  }
+  uint8_t *chosen = malloc(job->tasks.count);
+  char found[1024] = "";
+  size_t count = lumos_selector_apply(selector, job, chosen);
+  for (size_t t = 0; t < job->tasks.count; t++) {
+    assert_true(chosen[t] <= 1);
+    count -= chosen[t];
+    if (chosen[t]) {
+      (void)strcat(strcat(found, " "), lumos_string(job->strings, job->tasks.items[t].name));
+    }
+  }
+  assert_int_equal(count, 0);
+  if (strcmp(found, names) != 0) {
+    fail_msg("'%s' chose%s, not%s", text, found, names);
+  }
+  free(chosen);
+  lumos_selector_free(selector);
+}
+
+static void every_term_chooses_what_it_says(void **state) {
+  (void)state;
+  struct lumos_job *job = job_with_ops();
+  lumos_string_id odd = lumos_intern_text(job->strings, "K<int, 4>,rank");
+  job->tasks.items[task_named(job, "K2")].name = odd;
+  const struct {
+    const char *selector, *names;
+  } rows[] = {
+      {"host", " launch0 record wait launch1 launch2 sync after work launch3"},
+      {"device", " K0 K<int, 4>,rank K1 K3"},
+      {"kind=gemm", " K0 K1"},
+      {"kind=event", " record wait"},
+      {"kind=other", ""},
+      {"name~^K", " K0 K<int, 4>,rank K1 K3"},
+      {"name~1$", " launch1 K1"},
+      {"name~^(sync|after)$", " sync after"},
+      {"name~K<int, 4>", " K<int, 4>,rank"},          /* a comma inside an expression */
+      {"name~K<int, 4>,rank", " K<int, 4>,rank"},     /* what follows this one is no term either */
+      {"name~K<int, 4>,rank=0", " K<int, 4>,rank"},   /* this is */
+      {"op=aten::mm", " launch1 K1"},                 /* of the call, or of the one that launched it */
+      {"op=aten::linear", " launch1 launch2 K<int, 4>,rank K1"}, /* or one around it */
+      {"op=aten::addmm", ""},
+      {"op=aten", ""},
+      {"rank=0,kind=copy", " K3"},
+      {"rank=1", ""},
+      {"device,name~1", " K1"},
+      {"kind=gemm,kind=norm", ""}, /* all terms hold */
+      {"group=world", ""},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    expect(job, rows[i].selector, rows[i].names);
+  }
+  /* Spans in a ring, which no reader lets through, still end. */
+  job->spans.items[0].parent = 1;
+  expect(job, "op=aten::addmm", "");
+  lumos_job_free(job);
+}
+
+static void one_member_chooses_all(void **state) {
+  (void)state;
+  struct lumos_job *job = job_from_text(ranks_job);
+  expect(job, "kind=collective", " C0 C1");
+  expect(job, "name~^C0$", " C0 C1");
+  expect(job, "rank=1,device", " C0 B C1");
+  expect(job, "rank=1,host", " launchB launchC1 cudaDeviceSynchronize after1");
+  expect(job, "group=world", " C0 C1");
+  expect(job, "group=worl", "");
+  job->groups.items[0].id = lumos_intern_text(job->strings, "tp@0");
+  job->groups.items[0].name = lumos_intern_text(job->strings, "tensor parallel");
+  for (size_t d = 0; d < job->details.count; d++) {
+    if (job->details.items[d].comm.group != LUMOS_NO_STRING) {
+      job->details.items[d].comm.group = job->groups.items[0].id;
+    }
+  }
+  expect(job, "group=tp@0", " C0 C1");
+  expect(job, "group=tp", " C0 C1");
+  expect(job, "group=tensor parallel", " C0 C1");
+  expect(job, "group=tp@", "");
+  /* Through a kernel of several pairs: C1 is in a second collective with B, and A in one with B. */
+  struct lumos_collective pair = job->collectives.items[0];
+  const uint32_t members[] = {task_named(job, "C1"), task_named(job, "B"), task_named(job, "A"), task_named(job, "B")};
+  for (int i = 0; i < 2; i++) {
+    pair.member_first = (uint32_t)job->members.count;
+    lumos_vector_push(&job->members, members[2 * i]);
+    lumos_vector_push(&job->members, members[2 * i + 1]);
+    lumos_vector_push(&job->collectives, pair);
+  }
+  expect(job, "name~^C0$", " A C0 B C1");
+  lumos_job_free(job);
+}
+
+static void what_is_no_selector_is_refused(void **state) {
+  (void)state;
+  const struct {
+    const char *selector, *message;
+  } rows[] = {
+      {"", "no selector"},
+      {"gemm", "'gemm' is no selector"},
+      {"hosts", "no selector"},
+      {"kind=gem", "kind 'gem'"},
+      {"kind=", "nothing follows 'kind='"},
+      {"rank=x", "'x' is no rank"},
+      {"rank=-1", "no rank"},
+      {"rank=99999999999", "no rank"},
+      {"name~(", "regular expression"},
+      {"host,", "no selector"},
+      {"device,phase=forward", "no selector"},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    struct lumos_error error = {0};
+    if (lumos_selector_parse(rows[i].selector, strlen(rows[i].selector), &error) != NULL) {
+      fail_msg("'%s' was accepted", rows[i].selector);
+    }
+    assert_int_equal(error.status, LUMOS_UNUSABLE);
+    if (strstr(error.text, rows[i].message) == NULL) {
+      fail_msg("'%s': %s", rows[i].selector, error.text);
+    }
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(every_term_chooses_what_it_says),
+      cmocka_unit_test(one_member_chooses_all),
+      cmocka_unit_test(what_is_no_selector_is_refused),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
