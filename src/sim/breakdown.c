@@ -38,14 +38,16 @@ static void write_partition(struct lumos_job *job, struct lumos_metric_place pla
   lumos_metric_time(job, "gpu_busy", place, "step_time", partition->gpu_busy);
 }
 
-/* The mean over `count` partitions of intervals of one length. Rounding the running sum of the parts, not each part, keeps their sum. */
-static struct lumos_partition mean_partition(struct lumos_partition *const *partitions, int64_t count) {
+/* The mean over those of the partitions that are listed, of intervals of one length. Rounding the running sum of the
+ * parts, not each part, keeps their sum. */
+static struct lumos_partition mean_partition(struct lumos_partition *partitions, const uint32_t *listed,
+                                             uint32_t count) {
   struct lumos_partition mean = {0};
   __int128 before = 0;
   for (int part = 0; part < PARTS; part++) {
     __int128 after = before;
-    for (int64_t i = 0; i < count; i++) {
-      after += *part_of(partitions[i], part);
+    for (uint32_t i = 0; i < count; i++) {
+      after += *part_of(&partitions[listed[i]], part);
     }
     *part_of(&mean, part) = (int64_t)(after / count - before / count);
     mean.exposed_communication += parts[part].communication ? *part_of(&mean, part) : 0;
@@ -75,27 +77,29 @@ static bool has_device(const struct lumos_job *job, uint32_t rank) {
   return record->lane_count > 0 && job->lanes.items[record->lane_first + record->lane_count - 1].kind == LUMOS_STREAM;
 }
 
-static void write_job_steps(struct lumos_job *job, const struct lumos_timeline *timeline, struct lumos_partition *shared) {
-  struct lumos_partition **sharers = lumos_allocate(timeline->steps.count * sizeof *sharers);
+static void write_job_steps(struct lumos_job *job, const struct lumos_timeline *timeline,
+                            struct lumos_partition *shared) {
+  uint32_t *listed = lumos_allocate(timeline->steps.count * sizeof *listed);
   for (size_t k = 0; k < timeline->job.count; k++) {
     const struct lumos_step *step = &timeline->job.items[k];
     struct lumos_metric_place place = lumos_place_of(job, timeline, step);
-    int64_t count = 0;
+    uint32_t count = 0;
     for (uint32_t i = timeline->sharers_first[k]; i < timeline->sharers_first[k + 1]; i++) {
       if (has_device(job, timeline->steps.items[timeline->sharers[i]].rank)) {
-        sharers[count++] = &shared[timeline->sharers[i]];
+        listed[count++] = timeline->sharers[i];
       }
     }
     lumos_metric_time(job, "step_time", place, NULL, step->end - step->start);
     if (count > 0) {
-      struct lumos_partition mean = mean_partition(sharers, count);
+      struct lumos_partition mean = mean_partition(shared, listed, count);
       write_partition(job, place, &mean);
     }
   }
-  free(sharers);
+  free(listed);
 }
 
-bool lumos_write_timeline(struct lumos_job *job, const struct lumos_timeline *timeline, int64_t *kept, struct lumos_error *error) {
+bool lumos_write_timeline(struct lumos_job *job, const struct lumos_timeline *timeline, int64_t *kept,
+                          struct lumos_error *error) {
   size_t count = timeline->steps.count;
   struct lumos_partition *partitions = lumos_allocate(count * sizeof *partitions);
   struct lumos_steps_list shared;

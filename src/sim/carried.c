@@ -1,10 +1,14 @@
 /* What a replay keeps because nothing explains it: the other side of a small replay error.
  *
  *   unexplained_lag  the whole |residual| of every device start above 2 us;
- *   boundary         time in the step for which a boundary alone, beyond every other known constraint, holds a device start;
- *   kept_wait        time in which communication runs whose end is tied to no other rank's: the waiting in it stays as measured;
- *   host_gap         time between events on the threads that drive the device (all threads, where none does), less what hand-overs cover;
- *   host_unknown     of that the gaps over 1 ms without a hand-over, and of calls over five times their name's median what exceeds the median.
+ *   boundary         time in the step for which a boundary alone, beyond all other known constraints, holds a
+ *                    device start;
+ *   kept_wait        time in which communication runs whose end is tied to no other rank's: the waiting in it stays as
+ *                    measured;
+ *   host_gap         time between events on the threads that drive the device (on all, where none does), less what
+ *                    hand-overs cover;
+ *   host_unknown     of that the gaps over 1 ms without a hand-over, and of calls over five times their name's median
+ *                    what exceeds the median.
  */
 #include "sim/metrics.h"
 
@@ -30,8 +34,8 @@ struct carried {
 };
 
 static bool is_call(const struct lumos_task *task) {
-  return task->kind == LUMOS_LAUNCH || task->kind == LUMOS_SYNC || task->kind == LUMOS_EVENT || task->kind == LUMOS_ALLOC ||
-         task->kind == LUMOS_OTHER_HOST;
+  return task->kind == LUMOS_LAUNCH || task->kind == LUMOS_SYNC || task->kind == LUMOS_EVENT ||
+         task->kind == LUMOS_ALLOC || task->kind == LUMOS_OTHER_HOST;
 }
 
 /* The step that a task's figures belong to: its own, or for work launched before the recording the one it ran in. */
@@ -138,7 +142,8 @@ static void find_covers(const struct lumos_job *job, struct covers *covers) {
   }
 }
 
-static void add_host_task(struct carried *carried, uint32_t t, int64_t start, int64_t end, int64_t gap, int64_t covered) {
+static void add_host_task(struct carried *carried, uint32_t t, int64_t start, int64_t end, int64_t gap,
+                          int64_t covered) {
   const struct lumos_task *task = &carried->job->tasks.items[t];
   uint32_t step = step_of(carried, t, start);
   if (step == LUMOS_NONE) {
@@ -154,7 +159,8 @@ static void add_host_task(struct carried *carried, uint32_t t, int64_t start, in
 }
 
 /* One thread; `cover` goes through the covers with the tasks, which are in the same order. */
-static size_t add_thread(struct carried *carried, const struct lumos_lane *lane, const struct covers *covers, size_t cover) {
+static size_t add_thread(struct carried *carried, const struct lumos_lane *lane, const struct covers *covers,
+                         size_t cover) {
   int64_t previous_end = LUMOS_ABSENT;
   for (uint32_t t = lane->task_first; t < lane->task_first + lane->task_count; t++) {
     int64_t covered = 0;
@@ -187,8 +193,8 @@ static void add_host(struct carried *carried) {
 }
 
 /* Boundaries hold on the simulated timeline; what they hold is cut to its steps. */
-static void add_boundaries(const struct lumos_job *job, const struct lumos_steps_list *steps, const struct lumos_holds *holds,
-                           int64_t *boundary) {
+static void add_boundaries(const struct lumos_job *job, const struct lumos_steps_list *steps,
+                           const struct lumos_holds *holds, int64_t *boundary) {
   for (size_t i = 0; i < holds->count; i++) {
     const struct lumos_hold *hold = &holds->items[i];
     uint32_t rank = lumos_rank_of(job, &job->tasks.items[hold->task]);
@@ -205,8 +211,8 @@ static void add_boundaries(const struct lumos_job *job, const struct lumos_steps
   }
 }
 
-void lumos_write_carried(struct lumos_job *job, const struct lumos_timeline *measured, const struct lumos_timeline *simulated,
-                         const struct lumos_holds *holds, const int64_t *kept) {
+void lumos_write_carried(struct lumos_job *job, const struct lumos_timeline *measured,
+                         const struct lumos_timeline *simulated, const struct lumos_holds *holds, const int64_t *kept) {
   size_t steps = measured->steps.count;
   struct carried carried = {.job = job, .measured = measured};
   carried.unexplained = lumos_allocate_zeroed(steps, sizeof *carried.unexplained);

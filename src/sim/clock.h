@@ -10,11 +10,13 @@
 /* An instant on the clock of a lane's rows in job time. */
 int64_t lumos_job_time_on(const struct lumos_job *job, uint32_t lane, int64_t t);
 
-/* A length on a lane's clock from `start` on (LUMOS_ABSENT: unknown) in job time. Instants are rounded and lengths are their differences, so that
- * lengths in a row add up to what lies between the first instant and the last, whatever the drift. */
+/* A length on a lane's clock from `start` on (LUMOS_ABSENT: unknown) in job time. Instants are rounded and lengths are
+ * their differences, so that lengths in a row add up to what lies between the first instant and the last, whatever the
+ * drift. */
 int64_t lumos_job_length(const struct lumos_job *job, uint32_t lane, int64_t start, int64_t length);
 
-/* A task's interval in job time: simulated, or with runs NULL as measured, before any change. False when it has none. */
+/* A task's interval in job time: simulated, or with runs NULL as measured, before any change. False when it has none.
+ */
 bool lumos_task_interval(const struct lumos_job *job, const struct lumos_run *runs, uint32_t task, int64_t *start,
                          int64_t *end);
 

@@ -16,8 +16,7 @@ static bool root_sends(const struct lumos_job *job, const struct lumos_collectiv
 }
 
 bool lumos_member_waits(const struct lumos_job *job, const struct lumos_collective *collective, uint32_t member) {
-  return collective->rule != LUMOS_ROOTED ||
-         is_root(job, collective, member) != root_sends(job, collective);
+  return collective->rule != LUMOS_ROOTED || is_root(job, collective, member) != root_sends(job, collective);
 }
 
 bool lumos_member_awaited(const struct lumos_job *job, const struct lumos_collective *collective, uint32_t member) {

@@ -1,10 +1,11 @@
 /* Which communication tasks end together: the collectives that the engine couples, seen from their members.
  *
- * A collective is coupled when its transfer is known and its rule is not `custom`; every other member keeps its own duration. A
- * coupled member is tied to those that it waits for: it ends when the latest of them has started and the transfer is over.
+ * A collective is coupled when its transfer is known and its rule is not `custom`; every other member keeps its own
+ * duration. A coupled member is tied to those that it waits for: it ends when the latest of them has started and the
+ * transfer is over.
  *   symmetric, pair, batched   everyone waits for everyone (a batched kernel has several pairs and ends with the last);
- *   rooted                     broadcast, scatter: the others wait for the root, the root for nobody; reduce, gather: the root
- *                              waits for everyone, the others for nobody.
+ *   rooted                     broadcast, scatter: the others wait for the root, the root for nobody;
+ *                              reduce, gather: the root waits for everyone, the others for nobody.
  */
 #ifndef LUMOS_SIM_COUPLING_H
 #define LUMOS_SIM_COUPLING_H

@@ -74,7 +74,8 @@ static void write_task(struct lumos_text *text, const struct lumos_engine *engin
   lumos_text_char(text, ')');
 }
 
-static void write_cycle(struct lumos_text *text, const struct lumos_engine *engine, const uint32_t *blockers, uint32_t start) {
+static void write_cycle(struct lumos_text *text, const struct lumos_engine *engine, const uint32_t *blockers,
+                        uint32_t start) {
   uint32_t t = start;
   size_t shown = 0;
   do {
@@ -89,7 +90,8 @@ static void write_cycle(struct lumos_text *text, const struct lumos_engine *engi
   write_task(text, engine, start);
 }
 
-/* From any task that has not ended the blockers lead into a cycle: walk as many steps as there are tasks, and be in it. */
+/* From any task that has not ended the blockers lead into a cycle: walk as many steps as there are tasks, and be in it.
+ */
 static uint32_t find_cycle(const struct lumos_engine *engine, const uint32_t *blockers) {
   uint32_t t = 0;
   while (engine->states[t].progress == LUMOS_ENDED) {
@@ -120,7 +122,9 @@ bool lumos_deadlock(const struct lumos_engine *engine, struct lumos_error *error
   }
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   write_cycle(&text, engine, blockers, find_cycle(engine, blockers));
-  (void)lumos_fail(error, "the simulation cannot go on, these tasks wait for each other: %.*s; the trace or an edit contradicts itself there",
+  (void)lumos_fail(error,
+                   "the simulation cannot go on, these tasks wait for each other: %.*s; the trace or an edit "
+                   "contradicts itself there",
                    (int)text.length, text.bytes);
   lumos_text_free(&text);
   free(blockers);

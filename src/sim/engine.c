@@ -1,7 +1,9 @@
-/* The simulator: discrete events over lanes (rules: sim.h and DESIGN 6).
+/* The simulator: discrete events over lanes.
  *
- * Fixed rules bound a task's start before the run: thread order with its lags, hand-overs, launches, boundaries. Run-time rules are found as the
- * simulated calls happen: the order on a stream, what an event recorded, what a wait waits for, when a collective's last member comes.
+ * Of the tasks whose start is known the earliest starts next. Fixed rules bound starts before the run: thread order with
+ * its lags, hand-overs, launches, boundaries. Run-time rules are found anew as the simulated calls happen, because an
+ * edit may change what they find: the order on a stream, what an event recorded, what a wait waits for, when a
+ * collective's last member comes. All ranks are one run.
  */
 #include "sim/engine.h"
 
@@ -10,9 +12,13 @@
 
 static int64_t later(int64_t left, int64_t right) { return left > right ? left : right; }
 
-static const struct lumos_task *task_at(const struct lumos_engine *engine, uint32_t t) { return &engine->job->tasks.items[t]; }
+static const struct lumos_task *task_at(const struct lumos_engine *engine, uint32_t t) {
+  return &engine->job->tasks.items[t];
+}
 
-static bool has_ended(const struct lumos_engine *engine, uint32_t t) { return engine->states[t].progress == LUMOS_ENDED; }
+static bool has_ended(const struct lumos_engine *engine, uint32_t t) {
+  return engine->states[t].progress == LUMOS_ENDED;
+}
 
 /* A blocking copy takes effect when it starts: it waits for its own work. */
 static bool waits_for_itself(const struct lumos_engine *engine, uint32_t t) {
@@ -215,7 +221,8 @@ static void bound_by_events(struct lumos_engine *engine, struct lumos_lane_state
     if (has_ended(engine, awaited)) {
       bound_start(engine, t, engine->states[awaited].end + lag);
     } else {
-      lumos_engine_hold(engine, awaited, (struct lumos_edge){.lag = lag, .dst = t, .from = LUMOS_END, .to = LUMOS_START});
+      lumos_engine_hold(engine, awaited,
+                        (struct lumos_edge){.lag = lag, .dst = t, .from = LUMOS_END, .to = LUMOS_START});
     }
   }
   lane->waits = LUMOS_NONE;
@@ -287,27 +294,28 @@ static void look(struct lumos_engine *engine, uint32_t t) {
   const struct lumos_rank *rank = &engine->job->ranks.items[lumos_rank_of(engine->job, task)];
   uint32_t slot = engine->events.slot[task->detail];
   switch ((enum lumos_wait_on)wait->on) {
-  case LUMOS_WAIT_STREAM:
-    await(engine, t, wait->lane == LUMOS_NONE ? LUMOS_NONE : engine->lanes[wait->lane].last);
-    break;
-  case LUMOS_WAIT_DEVICE:
-    for (uint32_t lane = rank->lane_first; lane < rank->lane_first + rank->lane_count; lane++) {
-      await(engine, t, engine->lanes[lane].last);
-    }
-    break;
-  case LUMOS_WAIT_EVENT:
-    await(engine, t, slot == LUMOS_NONE ? LUMOS_NONE : engine->events.latest[slot]);
-    break;
-  case LUMOS_WAIT_SELF:
-    for (uint32_t i = engine->launched_first[t]; i < engine->launched_first[t + 1]; i++) {
-      await(engine, t, engine->launched[i]);
-    }
-    break;
+    case LUMOS_WAIT_STREAM:
+      await(engine, t, wait->lane == LUMOS_NONE ? LUMOS_NONE : engine->lanes[wait->lane].last);
+      break;
+    case LUMOS_WAIT_DEVICE:
+      for (uint32_t lane = rank->lane_first; lane < rank->lane_first + rank->lane_count; lane++) {
+        await(engine, t, engine->lanes[lane].last);
+      }
+      break;
+    case LUMOS_WAIT_EVENT:
+      await(engine, t, slot == LUMOS_NONE ? LUMOS_NONE : engine->events.latest[slot]);
+      break;
+    case LUMOS_WAIT_SELF:
+      for (uint32_t i = engine->launched_first[t]; i < engine->launched_first[t + 1]; i++) {
+        await(engine, t, engine->launched[i]);
+      }
+      break;
   }
 }
 
 /* The last one awaited has come: those who were there before know their ends. */
-static void complete_meeting(struct lumos_engine *engine, const struct lumos_collective *collective, int64_t latest, uint32_t last) {
+static void complete_meeting(struct lumos_engine *engine, const struct lumos_collective *collective, int64_t latest,
+                             uint32_t last) {
   for (uint32_t i = 0; i < collective->member_count; i++) {
     uint32_t member = engine->job->members.items[collective->member_first + i];
     const struct lumos_task_state *state = &engine->states[member];
@@ -401,14 +409,15 @@ static bool collect(const struct lumos_engine *engine, struct lumos_run *runs, s
   }
   if (engine->beyond != LUMOS_NONE) {
     const struct lumos_task *task = task_at(engine, engine->beyond);
-    return lumos_fail(error, "task %d:%u: its simulated time is beyond 2^53 ns (104 days); check the durations and lags before it",
-                      job->ranks.items[lumos_rank_of(job, task)].rank, task->id);
+    return lumos_fail(
+        error, "task %d:%u: its simulated time is beyond 2^53 ns (104 days); check the durations and lags before it",
+        job->ranks.items[lumos_rank_of(job, task)].rank, task->id);
   }
   return true;
 }
 
-bool lumos_engine_run_noting(const struct lumos_job *job, const struct lumos_sim_options *options, struct lumos_run *runs,
-                             struct lumos_holds *holds, struct lumos_error *error) {
+bool lumos_engine_run_noting(const struct lumos_job *job, const struct lumos_sim_options *options,
+                             struct lumos_run *runs, struct lumos_holds *holds, struct lumos_error *error) {
   if (job->timings.count != job->tasks.count) {
     return lumos_fail(error, "the job has no execution graph yet; run lumos-graph first");
   }

@@ -1,9 +1,10 @@
-/* The engine's state, shared by its parts: the loop (engine.c), what is fixed before it starts (prepare.c), and the report of a
- * deadlock (deadlock.c).
+/* The engine's state, shared by its parts: the loop (engine.c), what is fixed before it starts (prepare.c), and the
+ * report of a deadlock (deadlock.c).
  *
- * A task goes through four stages. It *waits* while something that bounds its start is not known; then it is *ready*, its start known and queued; it
- * has *started* when the queue comes to it; it has *ended* when its end is known, which for a call that waits, or a member of a collective,
- * is later. Whatever ends or starts passes a bound on to those that it holds, and counts down what they still wait for.
+ * A task goes through four stages. It *waits* while something that bounds its start is not known; then it is *ready*,
+ * its start known and queued; it has *started* when the queue comes to it; it has *ended* when its end is known, which
+ * for a call that waits, or a member of a collective, is later. Whatever ends or starts passes a bound on to those that
+ * it holds, and counts down what they still wait for.
  */
 #ifndef LUMOS_SIM_ENGINE_H
 #define LUMOS_SIM_ENGINE_H
@@ -16,12 +17,14 @@
 enum lumos_progress { LUMOS_WAITING, LUMOS_READY, LUMOS_STARTED, LUMOS_ENDED };
 
 struct lumos_task_state {
-  int64_t start;   /* the largest bound so far (LUMOS_ABSENT: none), then the start */
-  int64_t end;     /* the same for the end */
-  uint32_t holds;  /* first of the edges that leave this task, or LUMOS_NONE */
-  uint32_t next;   /* on a stream: what was enqueued behind it while it had not ended, or LUMOS_NONE */
+  int64_t start;         /* the largest bound so far (LUMOS_ABSENT: none), then the start */
+  int64_t end;           /* the same for the end */
+  uint32_t holds;        /* first of the edges that leave this task, or LUMOS_NONE */
+  uint32_t next;         /* on a stream: what was enqueued behind it while it had not ended, or LUMOS_NONE */
   uint32_t starts_after; /* how much its start still waits for */
-  uint32_t ends_after : 29, progress : 2, special : 1; /* special: it is in engine.specials */
+  uint32_t ends_after;   /* the same for its end */
+  uint8_t progress;      /* enum lumos_progress */
+  bool special;          /* it is in engine.specials */
 };
 
 struct lumos_edge { /* dst starts or ends no earlier than `lag` after its source has started or ended */
@@ -53,8 +56,8 @@ struct lumos_lane_state {
 };
 
 struct lumos_meeting { /* a collective that runs */
-  int64_t latest;     /* start of those awaited that have started */
-  uint32_t missing;   /* awaited members that have not */
+  int64_t latest;      /* start of those awaited that have started */
+  uint32_t missing;    /* awaited members that have not */
 };
 
 /* Boundaries that bound: job time from what else held the start (LUMOS_ABSENT: nothing) to the boundary. */
@@ -73,18 +76,19 @@ struct lumos_engine {
   struct lumos_task_state *states;
   struct lumos_lane_state *lanes;
   struct lumos_meeting *meetings;
-  uint32_t *launched_first; /* device tasks that call t launches: launched[launched_first[t] .. launched_first[t + 1]) */
+  uint32_t
+      *launched_first; /* device tasks that call t launches: launched[launched_first[t] .. launched_first[t + 1]) */
   uint32_t *launched;
   struct lumos_coupling coupling;
   struct lumos_events events;
   struct lumos_queue queue;
   struct lumos_typical *typical; /* with drop_residuals: the residuals of waits, by name and what they wait on */
   LUMOS_VECTOR(struct lumos_edge) edges;
-  LUMOS_VECTOR(struct lumos_special) specials;      /* by task */
-  LUMOS_VECTOR(struct lumos_event_lag) event_lags;  /* by dst, then lane */
+  LUMOS_VECTOR(struct lumos_special) specials;     /* by task */
+  LUMOS_VECTOR(struct lumos_event_lag) event_lags; /* by dst, then lane */
   LUMOS_VECTOR(struct lumos_stream_wait) stream_waits;
   LUMOS_VECTOR(uint32_t) ending; /* ended tasks whose consequences are still to be drawn */
-  uint32_t beyond; /* a task whose simulated time left the range of the stream, or LUMOS_NONE */
+  uint32_t beyond;               /* a task whose simulated time left the range of the stream, or LUMOS_NONE */
 };
 
 /* Is this a host call whose end follows from what it waits for? */
@@ -97,8 +101,9 @@ const struct lumos_special *lumos_engine_special(const struct lumos_engine *engi
 int64_t lumos_engine_event_lag(const struct lumos_engine *engine, uint32_t dst, uint32_t lane);
 
 /* The engine's run with the boundaries that bound. */
-bool lumos_engine_run_noting(const struct lumos_job *job, const struct lumos_sim_options *options, struct lumos_run *runs,
-                             struct lumos_holds *holds, struct lumos_error *error) LUMOS_MUST_CHECK;
+bool lumos_engine_run_noting(const struct lumos_job *job, const struct lumos_sim_options *options,
+                             struct lumos_run *runs, struct lumos_holds *holds,
+                             struct lumos_error *error) LUMOS_MUST_CHECK;
 
 /* Tell the cycle of tasks that wait for each other; always false. */
 bool lumos_deadlock(const struct lumos_engine *engine, struct lumos_error *error);

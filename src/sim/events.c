@@ -44,8 +44,8 @@ static uint32_t name_slots(struct lumos_events *events, const struct lumos_job *
   return slots;
 }
 
-/* A wait that names its record takes the record's event, and gives it its own id where it has one and the record has none; where the record does
- * not say on which stream it stands the wait does. */
+/* A wait that names its record takes the record's event, and gives it its own id where it has one and the record has
+ * none; where the record does not say on which stream it stands the wait does. */
 static uint32_t follow_record(struct lumos_events *events, const struct lumos_job *job, const struct lumos_task *task,
                               uint32_t slots) {
   const struct lumos_wait *wait = &job->details.items[task->detail].wait;

@@ -1,7 +1,7 @@
 /* CUDA events while the simulation runs: a wait binds to the latest record of its event.
  *
- * What names an event is its recorded id within the rank; a record that only a wait's `record` points at is an event of its own.
- * Every call that records or awaits an event gets a slot; the slot holds what the latest record preceded.
+ * What names an event is its recorded id within the rank; a record that only a wait's `record` points at is an event of
+ * its own. Every call that records or awaits an event gets a slot; the slot holds what the latest record preceded.
  */
 #ifndef LUMOS_SIM_EVENTS_H
 #define LUMOS_SIM_EVENTS_H

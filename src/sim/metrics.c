@@ -11,8 +11,8 @@ struct lumos_metric_place lumos_place_of(const struct lumos_job *job, const stru
   return (struct lumos_metric_place){timeline->source, rank, step->step};
 }
 
-static void add(struct lumos_job *job, const char *name, const char *unit, struct lumos_metric_place place, const char *of,
-                struct lumos_decimal value) {
+static void add(struct lumos_job *job, const char *name, const char *unit, struct lumos_metric_place place,
+                const char *of, struct lumos_decimal value) {
   struct lumos_metric metric = lumos_metric_empty;
   metric.name = lumos_intern_text(job->strings, name);
   metric.unit = lumos_intern_text(job->strings, unit);
@@ -24,18 +24,20 @@ static void add(struct lumos_job *job, const char *name, const char *unit, struc
   lumos_vector_push(&job->metrics, metric);
 }
 
-void lumos_metric_time(struct lumos_job *job, const char *name, struct lumos_metric_place place, const char *of, int64_t ns) {
+void lumos_metric_time(struct lumos_job *job, const char *name, struct lumos_metric_place place, const char *of,
+                       int64_t ns) {
   add(job, name, "ns", place, of, (struct lumos_decimal){ns, 0});
 }
 
-void lumos_metric_share(struct lumos_job *job, const char *name, struct lumos_metric_place place, const char *of, int64_t part,
-                        int64_t whole) {
+void lumos_metric_share(struct lumos_job *job, const char *name, struct lumos_metric_place place, const char *of,
+                        int64_t part, int64_t whole) {
   __int128 units = (__int128)part * SHARE_UNITS;
   units = (units + (units < 0 ? -whole / 2 : whole / 2)) / whole;
   add(job, name, "share", place, of, (struct lumos_decimal){(int64_t)units, SHARE_DECIMALS});
 }
 
-void lumos_metric_by_step(struct lumos_job *job, const char *name, const struct lumos_timeline *timeline, const int64_t *values) {
+void lumos_metric_by_step(struct lumos_job *job, const char *name, const struct lumos_timeline *timeline,
+                          const int64_t *values) {
   for (size_t i = 0; i < timeline->steps.count; i++) {
     if (values[i] != LUMOS_ABSENT) {
       lumos_metric_time(job, name, lumos_place_of(job, timeline, &timeline->steps.items[i]), "step_time", values[i]);
@@ -90,13 +92,22 @@ static void write_host_steps(struct lumos_job *job, const struct lumos_timeline 
   free(lengths);
 }
 
+static void write_rank(struct lumos_job *job, const struct lumos_rank *rank) {
+  struct lumos_metric_place place = {LUMOS_METRIC_MEASURED, rank->rank, LUMOS_ABSENT_INT};
+  if (rank->coverage.device_tasks > 0 && rank->coverage.launched != LUMOS_ABSENT) {
+    lumos_metric_share(job, "coverage", place, "device_tasks", rank->coverage.launched, rank->coverage.device_tasks);
+  }
+  if (rank->clock.known && rank->clock.from_collectives) {
+    lumos_metric_time(job, "clock_offset", place, NULL, rank->clock.offset);
+  }
+  if (rank->clock.known && rank->clock.error != LUMOS_ABSENT) {
+    lumos_metric_time(job, "clock_error", place, NULL, rank->clock.error);
+  }
+}
+
 void lumos_write_recording(struct lumos_job *job, const struct lumos_timeline *measured) {
   write_host_steps(job, measured);
   for (size_t r = 0; r < job->ranks.count; r++) {
-    const struct lumos_rank *rank = &job->ranks.items[r];
-    if (rank->coverage.device_tasks > 0 && rank->coverage.launched != LUMOS_ABSENT) {
-      struct lumos_metric_place place = {LUMOS_METRIC_MEASURED, rank->rank, LUMOS_ABSENT_INT};
-      lumos_metric_share(job, "coverage", place, "device_tasks", rank->coverage.launched, rank->coverage.device_tasks);
-    }
+    write_rank(job, &job->ranks.items[r]);
   }
 }

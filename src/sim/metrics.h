@@ -1,7 +1,7 @@
 /* Metric records: the writers, and the parts of a simulation that write them.
  *
- * Scopes: {rank, step} for a rank's step, {step} for the job's, {rank} or none for what has no step. A job's figure is the mean over the ranks that have
- * the step, but for step_time, which has a definition of its own (steps.h).
+ * Scopes: {rank, step} for a rank's step, {step} for the job's, {rank} or none for what has no step. A job's figure is
+ * the mean over the ranks that have the step, but for step_time, which has a definition of its own (steps.h).
  */
 #ifndef LUMOS_SIM_METRICS_H
 #define LUMOS_SIM_METRICS_H
@@ -18,27 +18,33 @@ struct lumos_metric_place lumos_place_of(const struct lumos_job *job, const stru
                                          const struct lumos_step *step);
 
 /* A time in nanoseconds; `of`: the name of its denominator, or NULL. */
-void lumos_metric_time(struct lumos_job *job, const char *name, struct lumos_metric_place place, const char *of, int64_t ns);
+void lumos_metric_time(struct lumos_job *job, const char *name, struct lumos_metric_place place, const char *of,
+                       int64_t ns);
 /* part / whole as a fraction with 6 decimals, rounded half away from zero; whole > 0. */
-void lumos_metric_share(struct lumos_job *job, const char *name, struct lumos_metric_place place, const char *of, int64_t part,
-                        int64_t whole);
-/* A time of every rank's step (values[i] of timeline->steps.items[i], none negative; LUMOS_ABSENT: not known, not written), of the step_time; and its mean, rounded, over
- * the ranks of every job step. */
-void lumos_metric_by_step(struct lumos_job *job, const char *name, const struct lumos_timeline *timeline, const int64_t *values);
+void lumos_metric_share(struct lumos_job *job, const char *name, struct lumos_metric_place place, const char *of,
+                        int64_t part, int64_t whole);
+/* A time of every rank's step (values[i] of timeline->steps.items[i], none negative; LUMOS_ABSENT: not known, not
+ * written), of the step_time; and its mean, rounded, over the ranks of every job step. */
+void lumos_metric_by_step(struct lumos_job *job, const char *name, const struct lumos_timeline *timeline,
+                          const int64_t *values);
 
-/* step_time and the partition of every step of a timeline. The job's parts are the mean over its ranks of the partition of the job's step, rounded so that
- * they add up. kept[i]: time of the ranks' step i in which communication runs that is tied to no other rank's. */
+/* step_time and the partition of every step of a timeline. The job's parts are the mean over its ranks of the partition
+ * of the job's step, rounded so that they add up. kept[i]: time of the ranks' step i in which communication runs that
+ * is tied to no other rank's. */
 bool lumos_write_timeline(struct lumos_job *job, const struct lumos_timeline *timeline, int64_t *kept,
                           struct lumos_error *error) LUMOS_MUST_CHECK;
 
 /* What the replay carries without an explanation: unexplained_lag, boundary, kept_wait, host_gap, host_unknown. */
-void lumos_write_carried(struct lumos_job *job, const struct lumos_timeline *measured, const struct lumos_timeline *simulated,
-                         const struct lumos_holds *holds, const int64_t *kept);
+void lumos_write_carried(struct lumos_job *job, const struct lumos_timeline *measured,
+                         const struct lumos_timeline *simulated, const struct lumos_holds *holds, const int64_t *kept);
 
-/* The self replay, which carries no residual, against what was measured: replay_error, host_replay_error. Not for edited jobs. */
-bool lumos_write_replay_error(struct lumos_job *job, const struct lumos_timeline *measured, struct lumos_error *error) LUMOS_MUST_CHECK;
+/* The self replay, which carries no residual, against what was measured: replay_error, host_replay_error. Not for
+ * edited jobs. */
+bool lumos_write_replay_error(struct lumos_job *job, const struct lumos_timeline *measured,
+                              struct lumos_error *error) LUMOS_MUST_CHECK;
 
-/* Lengths of the host's step marks, and how much of the device's work has a known launch. */
+/* What the recording says by itself: lengths of the host's step marks, how much of the device's work has a known launch,
+ * how ranks' clocks stand to each other. */
 void lumos_write_recording(struct lumos_job *job, const struct lumos_timeline *measured);
 
 #endif

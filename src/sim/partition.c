@@ -1,8 +1,9 @@
 /* Where a step went: one sweep over the instants at which anything starts or ends on a rank's streams.
  *
- * Between two such instants the same work runs, so the whole stretch falls to one part. In communication, one that transfers decides; then one that
- * cannot be split; only where all that runs is waiting it is waiting. A member of a coupled collective waits until the latest of those that it waits
- * for has started, and transfers from then on; it is split only where the clocks of all members are known to agree.
+ * Between two such instants the same work runs, so the whole stretch falls to one part. In communication, one that
+ * transfers decides; then one that cannot be split; only where all that runs is waiting it is waiting. A member of a
+ * coupled collective waits until the latest of those that it waits for has started, and transfers from then on; it is
+ * split only where the clocks of all members are known to agree.
  */
 #include "sim/clock.h"
 #include "sim/coupling.h"
@@ -156,7 +157,8 @@ static bool adds_up(const struct lumos_partition *parts, int64_t length) {
 }
 
 /* One rank's steps, in order and apart from each other; `place` goes through the points once for all of them. */
-static size_t sweep_step(struct sweep *sweep, size_t place, const struct lumos_step *step, struct lumos_partition *partition) {
+static size_t sweep_step(struct sweep *sweep, size_t place, const struct lumos_step *step,
+                         struct lumos_partition *partition) {
   *partition = (struct lumos_partition){0};
   const struct point *points = sweep->points.items;
   size_t count = sweep->points.count;
@@ -173,8 +175,8 @@ static size_t sweep_step(struct sweep *sweep, size_t place, const struct lumos_s
   }
 }
 
-static bool sweep_rank(struct sweep *sweep, const struct lumos_step *steps, size_t count, struct lumos_partition *partitions,
-                       struct lumos_error *error) {
+static bool sweep_rank(struct sweep *sweep, const struct lumos_step *steps, size_t count,
+                       struct lumos_partition *partitions, struct lumos_error *error) {
   const struct lumos_rank *rank = &sweep->job->ranks.items[steps[0].rank];
   collect_points(sweep, rank);
   for (int activity = 0; activity < ACTIVITIES; activity++) {
@@ -191,8 +193,9 @@ static bool sweep_rank(struct sweep *sweep, const struct lumos_step *steps, size
   return true;
 }
 
-bool lumos_partition_steps(const struct lumos_job *job, const struct lumos_run *runs, const struct lumos_steps_list *steps,
-                           struct lumos_partition *partitions, struct lumos_error *error) {
+bool lumos_partition_steps(const struct lumos_job *job, const struct lumos_run *runs,
+                           const struct lumos_steps_list *steps, struct lumos_partition *partitions,
+                           struct lumos_error *error) {
   struct sweep sweep = {.job = job, .runs = runs};
   lumos_coupling_make(&sweep.coupling, job);
   find_transfers(&sweep);

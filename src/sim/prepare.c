@@ -1,4 +1,5 @@
-/* What is fixed before the simulation starts: launches by call, fixed dependencies, boundaries, and who waits for how much. */
+/* What is fixed before the simulation starts: launches by call, fixed dependencies, boundaries, and who waits for how
+ * much. */
 #include "sim/engine.h"
 
 #include "graph/typical.h"
@@ -100,8 +101,8 @@ int64_t lumos_engine_event_lag(const struct lumos_engine *engine, uint32_t dst, 
   return found == NULL ? 0 : found->lag;
 }
 
-/* The mode decides: fixed dependencies become edges, boundaries and covers; of those found anew at run time only the lag of an event
- * edge is of use. */
+/* The mode decides: fixed dependencies become edges, boundaries and covers; of those found anew at run time only the
+ * lag of an event edge is of use. */
 static void read_dependencies(struct lumos_engine *engine) {
   const struct lumos_job *job = engine->job;
   for (size_t i = 0; i < job->deps.count; i++) {
@@ -118,7 +119,7 @@ static void read_dependencies(struct lumos_engine *engine) {
       lumos_vector_push(&engine->event_lags, lag);
     }
     if (special.boundary != LUMOS_ABSENT || special.covers != 0) {
-      engine->states[dep->dst].special = 1;
+      engine->states[dep->dst].special = true;
       lumos_vector_push(&engine->specials, special);
     }
   }
@@ -156,7 +157,8 @@ static void find_typical_waits(struct lumos_engine *engine) {
 }
 
 void lumos_engine_prepare(struct lumos_engine *engine, const struct lumos_job *job, bool drop_residuals) {
-  *engine = (struct lumos_engine){.job = job, .drop_residuals = drop_residuals, .queue = {.job = job}, .beyond = LUMOS_NONE};
+  *engine =
+      (struct lumos_engine){.job = job, .drop_residuals = drop_residuals, .queue = {.job = job}, .beyond = LUMOS_NONE};
   engine->states = lumos_allocate(job->tasks.count * sizeof *engine->states);
   engine->lanes = lumos_allocate(job->lanes.count * sizeof *engine->lanes);
   for (uint32_t lane = 0; lane < job->lanes.count; lane++) {

@@ -1,7 +1,7 @@
 /* The simulator's queue: what happens next, a binary heap over at most a few events a lane.
  *
- * Earliest first. Events of one instant take turns, so that a wait sees everything up to and including its instant. Then the
- * earlier measured start (none is last), then the id.
+ * Earliest first. Events of one instant take turns, so that a wait sees everything up to and including its instant.
+ * Then the earlier measured start (none is last), then the id.
  */
 #ifndef LUMOS_SIM_QUEUE_H
 #define LUMOS_SIM_QUEUE_H

@@ -1,7 +1,8 @@
-/* How far a replay that carries no residual is from what was measured: typical lags everywhere, what no rule explains left out.
+/* How far a replay that carries no residual is from what was measured: typical lags everywhere, what no rule explains
+ * left out.
  *
- * An error is (replayed - measured) / measured, signed, of a rank's step and of the job's; without a scope stands the mean of its size over the job's
- * steps. host_replay_error is the same for the host's side of the step.
+ * An error is (replayed - measured) / measured, signed, of a rank's step and of the job's; without a scope stands the
+ * mean of its size over the job's steps. host_replay_error is the same for the host's side of the step.
  */
 #include "sim/metrics.h"
 
@@ -14,14 +15,16 @@ static void write_errors(struct lumos_job *job, const char *name, const struct l
   for (size_t i = 0; i < measured->count; i++) {
     const struct lumos_step *step = &measured->items[i];
     if (step->start != LUMOS_ABSENT && length(step) > 0) {
-      lumos_metric_share(job, name, lumos_place_of(job, timeline, step), "step_time", length(&replayed->items[i]) - length(step),
-                         length(step));
+      lumos_metric_share(job, name, lumos_place_of(job, timeline, step), "step_time",
+                         length(&replayed->items[i]) - length(step), length(step));
     }
   }
 }
 
-/* The mean size of the error over the job's steps, in one quotient: sum of |difference| / measured, each with 9 more digits than are written. */
-static void write_mean_error(struct lumos_job *job, const struct lumos_timeline *measured, const struct lumos_timeline *replayed) {
+/* The mean size of the error over the job's steps, in one quotient: sum of |difference| / measured, each with 9 more
+ * digits than are written. */
+static void write_mean_error(struct lumos_job *job, const struct lumos_timeline *measured,
+                             const struct lumos_timeline *replayed) {
   const int64_t scale = 1000000000000000;
   __int128 sum = 0;
   int64_t steps = 0;
@@ -36,11 +39,13 @@ static void write_mean_error(struct lumos_job *job, const struct lumos_timeline 
   if (steps > 0) {
     struct lumos_metric_place everywhere = {LUMOS_METRIC_SIMULATED, LUMOS_ABSENT_INT, LUMOS_ABSENT_INT};
     __int128 mean = sum / steps;
-    lumos_metric_share(job, "replay_error", everywhere, "step_time", (int64_t)(mean > INT64_MAX ? INT64_MAX : mean), scale);
+    lumos_metric_share(job, "replay_error", everywhere, "step_time", (int64_t)(mean > INT64_MAX ? INT64_MAX : mean),
+                       scale);
   }
 }
 
-static void compare(struct lumos_job *job, const struct lumos_timeline *measured, const struct lumos_timeline *replayed) {
+static void compare(struct lumos_job *job, const struct lumos_timeline *measured,
+                    const struct lumos_timeline *replayed) {
   write_errors(job, "replay_error", replayed, &measured->steps, &replayed->steps);
   write_errors(job, "replay_error", replayed, &measured->job, &replayed->job);
   write_mean_error(job, measured, replayed);
@@ -60,7 +65,8 @@ bool lumos_write_replay_error(struct lumos_job *job, const struct lumos_timeline
   if (done) {
     struct lumos_timeline replayed;
     lumos_timeline_make(&replayed, job, runs);
-    if (replayed.steps.count == measured->steps.count) { /* else some step has no measured task: nothing to compare with */
+    if (replayed.steps.count ==
+        measured->steps.count) { /* else some step has no measured task: nothing to compare with */
       compare(job, measured, &replayed);
     }
     lumos_timeline_free(&replayed);

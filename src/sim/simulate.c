@@ -12,15 +12,18 @@ static void note_kept_waiting(struct lumos_job *job) {
     const struct lumos_rank *rank = &job->ranks.items[r];
     int64_t kept = 0;
     for (uint32_t t = rank->task_first; t < rank->task_first + rank->task_count; t++) {
-      bool communicates = lumos_on_stream(job, &job->tasks.items[t]) && lumos_is_communication(job->tasks.items[t].kind);
+      bool communicates =
+          lumos_on_stream(job, &job->tasks.items[t]) && lumos_is_communication(job->tasks.items[t].kind);
       kept += communicates && coupling.first[t] == coupling.first[t + 1];
     }
     if (kept > 0 && rank->world != 1) {
       struct lumos_scope scope = lumos_everywhere;
       scope.rank = rank->rank;
-      lumos_job_note(job, "sim.kept_wait", LUMOS_WARNING, kept, &scope,
-                     "communication kernels that could not be joined with those of other ranks keep their measured length, waiting included",
-                     "give the traces of all ranks of one run, recorded with collective arguments (PyTorch 2.3 or later)");
+      lumos_job_note(
+          job, "sim.kept_wait", LUMOS_WARNING, kept, &scope,
+          "communication kernels that could not be joined with those of other ranks keep their measured length, "
+          "waiting included",
+          "give the traces of all ranks of one run, recorded with collective arguments (PyTorch 2.3 or later)");
     }
   }
   lumos_coupling_free(&coupling);
@@ -33,7 +36,8 @@ static bool write_metrics(struct lumos_job *job, const struct lumos_holds *holds
   lumos_timeline_make(&simulated, job, job->runs.items);
   int64_t *kept = lumos_allocate(measured.steps.count * sizeof *kept);
   int64_t *kept_simulated = lumos_allocate(simulated.steps.count * sizeof *kept_simulated);
-  bool done = lumos_write_timeline(job, &measured, kept, error) && lumos_write_timeline(job, &simulated, kept_simulated, error);
+  bool done =
+      lumos_write_timeline(job, &measured, kept, error) && lumos_write_timeline(job, &simulated, kept_simulated, error);
   if (done) {
     lumos_write_recording(job, &measured);
     lumos_write_carried(job, &measured, &simulated, holds, kept);

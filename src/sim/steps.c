@@ -47,8 +47,8 @@ static int64_t first_start(const struct lumos_job *job, const struct lumos_rank 
   return streams ? lumos_device_job_time(rank, rank->base) : lumos_host_job_time(rank, rank->base);
 }
 
-static void find_rank_steps(const struct lumos_job *job, const struct lumos_run *runs, uint32_t r, struct latest_list *ends,
-                            struct lumos_steps_list *steps) {
+static void find_rank_steps(const struct lumos_job *job, const struct lumos_run *runs, uint32_t r,
+                            struct latest_list *ends, struct lumos_steps_list *steps) {
   const struct lumos_rank *rank = &job->ranks.items[r];
   ends->count = 0;
   collect_ends(job, runs, rank, ends);
@@ -120,8 +120,8 @@ static void find_job_steps(struct lumos_timeline *timeline) {
 }
 
 void lumos_timeline_make(struct lumos_timeline *timeline, const struct lumos_job *job, const struct lumos_run *runs) {
-  *timeline = (struct lumos_timeline){
-      .source = runs == NULL ? LUMOS_METRIC_MEASURED : LUMOS_METRIC_SIMULATED, .runs = runs};
+  *timeline =
+      (struct lumos_timeline){.source = runs == NULL ? LUMOS_METRIC_MEASURED : LUMOS_METRIC_SIMULATED, .runs = runs};
   lumos_find_steps(job, runs, &timeline->steps);
   find_job_steps(timeline);
 }
@@ -165,8 +165,8 @@ uint32_t lumos_step_after(const struct lumos_steps_list *steps, uint32_t rank, i
   return found == steps->count || steps->items[found].rank != rank ? LUMOS_NONE : (uint32_t)found;
 }
 
-void lumos_find_host_steps(const struct lumos_job *job, const struct lumos_run *runs, const struct lumos_steps_list *steps,
-                           struct lumos_steps_list *host_steps) {
+void lumos_find_host_steps(const struct lumos_job *job, const struct lumos_run *runs,
+                           const struct lumos_steps_list *steps, struct lumos_steps_list *host_steps) {
   *host_steps = (struct lumos_steps_list){0};
   for (size_t i = 0; i < steps->count; i++) {
     struct lumos_step step = {steps->items[i].rank, steps->items[i].step, LUMOS_ABSENT, LUMOS_ABSENT};
@@ -177,7 +177,8 @@ void lumos_find_host_steps(const struct lumos_job *job, const struct lumos_run *
     const struct lumos_task *task = &job->tasks.items[t];
     int64_t start = 0;
     int64_t end = 0;
-    if (task->step == LUMOS_ABSENT_INT || lumos_on_stream(job, task) || !lumos_task_interval(job, runs, t, &start, &end)) {
+    if (task->step == LUMOS_ABSENT_INT || lumos_on_stream(job, task) ||
+        !lumos_task_interval(job, runs, t, &start, &end)) {
       continue;
     }
     uint32_t index = lumos_step_index(steps, lumos_rank_of(job, task), task->step, &guess);

@@ -1,6 +1,7 @@
 /* A timeline's steps beyond sim.h: the job's own, and the host's.
  *
- * The job's step runs from the latest E_(k-1) to the latest E_k over the ranks that have step k; its first from the earliest start.
+ * The job's step runs from the latest E_(k-1) to the latest E_k over the ranks that have step k; its first from the
+ * earliest start.
  */
 #ifndef LUMOS_SIM_STEPS_H
 #define LUMOS_SIM_STEPS_H
@@ -9,10 +10,11 @@
 
 struct lumos_timeline {
   enum lumos_source source;
-  const struct lumos_run *runs;   /* NULL: as measured */
-  struct lumos_steps_list steps;  /* the ranks' steps, by rank, then step */
-  struct lumos_steps_list job;    /* the job's steps; their rank is LUMOS_NONE */
-  uint32_t *sharers;              /* steps that job step k consists of: steps.items[sharers[sharers_first[k] .. sharers_first[k + 1])] */
+  const struct lumos_run *runs;  /* NULL: as measured */
+  struct lumos_steps_list steps; /* the ranks' steps, by rank, then step */
+  struct lumos_steps_list job;   /* the job's steps; their rank is LUMOS_NONE */
+  uint32_t
+      *sharers; /* steps that job step k consists of: steps.items[sharers[sharers_first[k] .. sharers_first[k + 1])] */
   uint32_t *sharers_first;
 };
 
@@ -20,12 +22,13 @@ struct lumos_timeline {
 void lumos_timeline_make(struct lumos_timeline *timeline, const struct lumos_job *job, const struct lumos_run *runs);
 void lumos_timeline_free(struct lumos_timeline *timeline);
 
-/* The host's side of every step of `steps`: from the first start to the last end of the step's thread tasks; start LUMOS_ABSENT where it has none.
- * Parallel to `steps`; the caller frees the vector. */
-void lumos_find_host_steps(const struct lumos_job *job, const struct lumos_run *runs, const struct lumos_steps_list *steps,
-                           struct lumos_steps_list *host_steps);
+/* The host's side of every step of `steps`: from the first start to the last end of the step's thread tasks; start
+ * LUMOS_ABSENT where it has none. Parallel to `steps`; the caller frees the vector. */
+void lumos_find_host_steps(const struct lumos_job *job, const struct lumos_run *runs,
+                           const struct lumos_steps_list *steps, struct lumos_steps_list *host_steps);
 
-/* The index of a rank's step, or LUMOS_NONE. `guess` is kept between calls. O(log steps), O(1) when the guess is right. */
+/* The index of a rank's step, or LUMOS_NONE. `guess` is kept between calls. O(log steps), O(1) when the guess is right.
+ */
 uint32_t lumos_step_index(const struct lumos_steps_list *steps, uint32_t rank, int32_t step, uint32_t *guess);
 
 /* The first step of a rank that ends after an instant, or LUMOS_NONE. O(log steps). */

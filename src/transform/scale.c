@@ -1,10 +1,11 @@
 /* --scale: durations of a selection times a factor.
  *
  * A factor is a decimal of at most 6 places and is applied as an exact ratio, rounded half up. What is scaled:
- *   a task's dur, but not that of a call that waits (its residual, which is all of it that is its own) nor of a member whose end its collective decides (the
- *   transfer);
+ *   a task's dur;
+ *   of a call that waits instead the wait's residual, all of it that is its own;
+ *   of a member whose end its collective decides instead the collective's transfer;
  *   with `host` also the lag of threads, less what a hand-over covers.
- * Launch lags, stream gaps and residuals stay. A factor of 1 changes nothing.
+ * Launch lags, stream gaps and residuals of starts stay. A factor of 1 changes nothing.
  */
 #include "transform/selector.h"
 
@@ -45,7 +46,8 @@ static bool read_factor(const char *text, int64_t *millionths, struct lumos_erro
   }
   *millionths = value;
   return (*at == '\0' && whole + decimals > 0) ||
-         lumos_fail(error, "'%s' is no factor; give a number from 0 to 999999999 with at most 6 decimals, such as 0.5", text);
+         lumos_fail(error, "'%s' is no factor; give a number from 0 to 999999999 with at most 6 decimals, such as 0.5",
+                    text);
 }
 
 static int64_t scaled(struct scaling *scaling, int64_t time) {
@@ -109,8 +111,8 @@ static void scale_lags(struct scaling *scaling) {
   free(covers);
 }
 
-/* Transfers of collectives with a chosen member (and so all), before the tasks: it tells whose durations are decided by them. In a rooted one only some
- * are, so there both are scaled. */
+/* Transfers of collectives with a chosen member (and so all), before the tasks: it tells whose durations are decided by
+ * them. In a rooted one only some are, so there both are scaled. */
 static void scale_transfers(struct scaling *scaling) {
   struct lumos_job *job = scaling->job;
   for (size_t c = 0; c < job->collectives.count; c++) {
@@ -131,14 +133,15 @@ static void scale_transfers(struct scaling *scaling) {
 
 static void drop_unknown_records(struct lumos_job *job) {
   if (job->foreign.count > 0) {
-    lumos_job_note(job, "transform.dropped_records", LUMOS_WARNING, (int64_t)job->foreign.count, NULL,
-                   "records of types that this version does not know were dropped, for they may not fit the changed job", NULL);
+    lumos_job_note(
+        job, "transform.dropped_records", LUMOS_WARNING, (int64_t)job->foreign.count, NULL,
+        "records of types that this version does not know were dropped, for they may not fit the changed job", NULL);
     job->foreign.count = 0;
   }
 }
 
-static bool scale_chosen(struct lumos_job *job, const struct lumos_selector *selector, int64_t millionths, const uint8_t *chosen,
-                         const char *specification, struct lumos_error *error) {
+static bool scale_chosen(struct lumos_job *job, const struct lumos_selector *selector, int64_t millionths,
+                         const uint8_t *chosen, const char *specification, struct lumos_error *error) {
   struct scaling scaling = {.job = job, .millionths = millionths, .chosen = chosen};
   scaling.decided = lumos_allocate_zeroed(job->tasks.count, 1);
   scale_transfers(&scaling);
@@ -152,7 +155,9 @@ static bool scale_chosen(struct lumos_job *job, const struct lumos_selector *sel
   }
   free(scaling.decided);
   drop_unknown_records(job);
-  return !scaling.overflow || lumos_fail(error, "--scale '%s' makes times longer than 2^53 ns (104 days); use a smaller factor", specification);
+  return !scaling.overflow ||
+         lumos_fail(error, "--scale '%s' makes times longer than 2^53 ns (104 days); use a smaller factor",
+                    specification);
 }
 
 /* To stage transform: what is missing is run, what sim wrote goes. */
@@ -183,8 +188,8 @@ static void note_nothing_selected(struct lumos_job *job, const char *specificati
   lumos_text_free(&text);
 }
 
-static bool apply(struct lumos_job *job, const struct lumos_selector *selector, int64_t millionths, const char *specification,
-                  struct lumos_error *error) {
+static bool apply(struct lumos_job *job, const struct lumos_selector *selector, int64_t millionths,
+                  const char *specification, struct lumos_error *error) {
   uint8_t *chosen = lumos_allocate(job->tasks.count);
   bool done = true;
   if (lumos_selector_apply(selector, job, chosen) == 0) {

@@ -1,7 +1,7 @@
 /* Selectors: terms joined by commas, every one a filter over all tasks.
  *
- * A comma separates only where another term follows it, so that names and expressions may hold commas: "name~foo<int, 4>,rank=0" has two terms.
- * A term is asked once for every distinct name or span, not for every task.
+ * A comma separates only where another term follows it, so that names and expressions may hold commas:
+ * "name~foo<int, 4>,rank=0" has two terms. A term is asked once for every distinct name or span, not for every task.
  */
 #include "transform/selector.h"
 
@@ -53,14 +53,17 @@ static size_t term_length(const char *text, size_t length) {
 }
 
 static bool read_kind(struct term *term, struct lumos_error *error) {
-  for (uint8_t kind = 1; kind < LUMOS_TASK_KINDS; kind++) {
+  for (int kind = 1; kind < LUMOS_TASK_KINDS; kind++) {
     if (strcmp(lumos_task_kind_name((enum lumos_task_kind)kind), term->value) == 0) {
       term->kinds |= (uint64_t)1 << kind;
     }
   }
   return term->kinds != 0 ||
-         lumos_fail(error, "no task has the kind '%s'; kinds are gemm attention elementwise norm reduction optimizer embedding copy "
-                           "memset collective p2p op launch sync event alloc other", term->value);
+         lumos_fail(
+             error,
+             "no task has the kind '%s'; kinds are gemm attention elementwise norm reduction optimizer embedding copy "
+             "memset collective p2p op launch sync event alloc other",
+             term->value);
 }
 
 static bool read_rank(struct term *term, struct lumos_error *error) {
@@ -100,7 +103,9 @@ static bool read_value(struct term *term, struct lumos_error *error) {
 static bool read_term(struct lumos_selector *selector, const char *text, size_t length, struct lumos_error *error) {
   struct term term = {.kind = head_at(text, length)};
   if (term.kind == TERM_KINDS || (!heads[term.kind].valued && length > strlen(heads[term.kind].head))) {
-    return lumos_fail(error, "'%.*s' is no selector; use host, device, kind=NAME, name~REGEX, op=NAME, rank=N or group=NAME, joined by commas",
+    return lumos_fail(error,
+                      "'%.*s' is no selector; use host, device, kind=NAME, name~REGEX, op=NAME, rank=N or group=NAME, "
+                      "joined by commas",
                       (int)(length > 200 ? 200 : length), text);
   }
   size_t head = strlen(heads[term.kind].head);
@@ -167,8 +172,8 @@ static void filter_names(const struct lumos_job *job, const struct term *term, u
   free(answers);
 }
 
-/* Is a span, or one around it, an op of that name? Answers are left behind, so that every span is asked once; a ring of spans ends where it
- * meets its own NO. */
+/* Is a span, or one around it, an op of that name? Answers are left behind, so that every span is asked once; a ring of
+ * spans ends where it meets its own NO. */
 static bool inside_op(const struct lumos_job *job, lumos_string_id name, uint8_t *answers, uint32_t span) {
   const struct lumos_span *spans = job->spans.items;
   uint32_t s = span;
@@ -206,7 +211,8 @@ static void filter_ops(const struct lumos_job *job, const struct term *term, uin
 static bool is_group(const struct lumos_job *job, const struct lumos_group *group, const char *value) {
   const char *id = lumos_string(job->strings, group->id);
   size_t length = strlen(value);
-  bool by_id = strncmp(id, value, length) == 0 && (id[length] == '\0' || (id[length] == '@' && strchr(id + length + 1, '@') == NULL));
+  bool by_id = strncmp(id, value, length) == 0 &&
+               (id[length] == '\0' || (id[length] == '@' && strchr(id + length + 1, '@') == NULL));
   return by_id || strcmp(lumos_string(job->strings, group->name), value) == 0;
 }
 

@@ -1,6 +1,7 @@
 /* Property: the sweep agrees with asking every nanosecond, and its parts add up.
  *
- * Random jobs of two ranks with a few streams, tasks of all kinds that may overlap, joined collectives, and steps that cut through them.
+ * Random jobs of two ranks with a few streams, tasks of all kinds that may overlap, joined collectives, and steps that
+ * cut through them.
  */
 #include "unit/unit.h"
 
@@ -18,7 +19,8 @@ static int64_t pick(int64_t bound) { /* 0 .. bound - 1; xorshift */
 }
 
 static void add_stream(struct lumos_job *job, uint32_t rank) {
-  static const uint8_t kinds[] = {LUMOS_GEMM, LUMOS_NORM, LUMOS_OTHER_DEVICE, LUMOS_COPY, LUMOS_MEMSET, LUMOS_COLLECTIVE, LUMOS_COLLECTIVE, LUMOS_P2P};
+  static const uint8_t kinds[] = {LUMOS_GEMM,   LUMOS_NORM,       LUMOS_OTHER_DEVICE, LUMOS_COPY,
+                                  LUMOS_MEMSET, LUMOS_COLLECTIVE, LUMOS_COLLECTIVE,   LUMOS_P2P};
   struct lumos_lane lane = lumos_lane_empty;
   lane.rank = rank;
   lane.kind = LUMOS_STREAM;
@@ -151,8 +153,9 @@ static void the_sweep_agrees_with_every_instant(void **state) {
       if (memcmp(&parts[i], &expected, sizeof expected) != 0) {
         fail_msg("trial %d, step %d of rank %d differs", (int)trial, steps.items[i].step, (int)steps.items[i].rank);
       }
-      assert_int_equal(parts[i].exposed_compute + parts[i].overlapped + parts[i].exposed_communication + parts[i].exposed_copy +
-                           parts[i].idle, steps.items[i].end - steps.items[i].start);
+      assert_int_equal(parts[i].exposed_compute + parts[i].overlapped + parts[i].exposed_communication +
+                           parts[i].exposed_copy + parts[i].idle,
+                       steps.items[i].end - steps.items[i].start);
     }
     lumos_vector_free(&steps);
     lumos_job_free(job);

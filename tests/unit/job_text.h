@@ -1,4 +1,5 @@
-/* Jobs for tests, written as the records of a stream: single quotes stand for double ones, and the end line is counted here. */
+/* Jobs for tests, written as the records of a stream: single quotes stand for double ones, and the end line is counted
+ * here. */
 #ifndef LUMOS_TESTS_JOB_TEXT_H
 #define LUMOS_TESTS_JOB_TEXT_H
 
@@ -62,7 +63,8 @@ static inline uint32_t task_named(const struct lumos_job *job, const char *name)
 }
 
 #define JOB_TEXT_HEADER "{'type':'lumos','format':1,'stage':'graph','epoch':'0','history':[]}\n"
-#define JOB_TEXT_COVERAGE \
-  "'coverage':{'events':0,'device_tasks':0,'launched':0,'opped':0,'before_recording':0,'crossing':0,'skipped':0,'repaired':0}"
+#define JOB_TEXT_COVERAGE                                                                                          \
+  "'coverage':{'events':0,'device_tasks':0,'launched':0,'opped':0,'before_recording':0,'crossing':0,'skipped':0,'" \
+  "repaired':0}"
 
 #endif

@@ -1,6 +1,7 @@
 /* Two jobs of about ten tasks, worked out on paper; times in nanoseconds.
  *
- * `streams`: one rank, threads t1 and t2, streams s7 and s20. K1 waits on s20 for the event recorded behind K0 on s7; `sync` waits for s20.
+ * `streams`: one rank, threads t1 and t2, streams s7 and s20. K1 waits on s20 for the event recorded behind K0 on s7;
+ * `sync` waits for s20.
  *
  *   t1  launch0 0-10, record 10-12, wait 12-14, launch1 14-24, launch2 24-34, sync 34-170, after 175-182
  *   t2  work 0-40, launch3 40-50
@@ -9,8 +10,8 @@
  *       K3: launch 50 + 2 = 52, behind K1 167 + gap 2 = 169, ends 199.
  *   sync looks at 34: s20 holds K1 (since 24), not K3 (from 50 on). End 167 + residual 3 = 170; then after with lag 5.
  *
- * `ranks`: two ranks, a thread and a stream each. C0 and C1 are one all-reduce of transfer 40. Rank 1's host clock is 1000 ahead of job time, its device
- * clock 5 behind its host's: job time = host - 1000, = device - 995. In job time:
+ * `ranks`: two ranks, a thread and a stream each. C0 and C1 are one all-reduce of transfer 40. Rank 1's host clock is
+ * 1000 ahead of job time, its device clock 5 behind its host's: job time = host - 1000, = device - 995. In job time:
  *
  *   rank 0  launchA 0-10, launchC0 10-20, sync0 20-148, after0 148-153     A 11-61, C0 63-144
  *   rank 1  launchB 0-10, launchC1 10-20, sync1 20-149, after1 152-157     B 11-101, C1 103-143

@@ -1,4 +1,5 @@
-/* The engine: hand-made jobs, simulated as worked out on paper (sim_jobs.h has the arithmetic of the unchanged jobs). */
+/* The engine: hand-made jobs, simulated as worked out on paper (sim_jobs.h has the arithmetic of the unchanged jobs).
+ */
 #include "sim_jobs.h"
 
 #include <lumos/sim.h>
@@ -26,10 +27,10 @@ static void check(const struct lumos_job *job, bool drop_residuals, const struct
   free(runs);
 }
 
-#define CHECK(job, drop, ...)                                                   \
-  do {                                                                          \
-    const struct expected expected[] = {__VA_ARGS__};                           \
-    check(job, drop, expected, sizeof expected / sizeof *expected);             \
+#define CHECK(job, drop, ...)                                       \
+  do {                                                              \
+    const struct expected expected[] = {__VA_ARGS__};               \
+    check(job, drop, expected, sizeof expected / sizeof *expected); \
   } while (0)
 
 static struct lumos_job *scaled(const char *text, const char *specification) {
@@ -74,7 +75,8 @@ static void a_shorter_kernel_lets_launches_bind(void **state) {
   (void)state;
   struct lumos_job *job = scaled(streams_job, "name~^K0$=0.1");
   /* K1: launch 26, event 22 + 4 = 26, + 1. K2: launch 36. sync: 77 + 3. K3: behind K1 77 + 2. */
-  CHECK(job, false, {"K0", 12, 22}, {"K1", 27, 77}, {"K2", 36, 56}, {"sync", 34, 80}, {"after", 85, 92}, {"K3", 79, 109});
+  CHECK(job, false, {"K0", 12, 22}, {"K1", 27, 77}, {"K2", 36, 56}, {"sync", 34, 80}, {"after", 85, 92},
+        {"K3", 79, 109});
   lumos_job_free(job);
 }
 
@@ -89,8 +91,8 @@ static void a_wait_binds_to_what_is_there_when_it_looks(void **state) {
 static void two_threads_change_places_on_a_stream(void **state) {
   (void)state;
   struct lumos_job *job = scaled(streams_job, "name~^work$=0.2");
-  /* launch3 8-18 comes before launch1 ends (24), and behind the stream's wait (14): K3 waits for K0, 112 without a stored latency.
-   * K1: behind K3 142 + gap 0, residual 1. sync waits for K1, the stream's last at 34. */
+  /* launch3 8-18 comes before launch1 ends (24), and behind the stream's wait (14): K3 waits for K0, 112 without a
+   * stored latency. K1: behind K3 142 + gap 0, residual 1. sync waits for K1, the stream's last at 34. */
   CHECK(job, false, {"K3", 112, 142}, {"K1", 143, 193}, {"sync", 34, 196}, {"after", 201, 208}, {"K2", 113, 133});
   lumos_job_free(job);
 }
@@ -107,7 +109,8 @@ static void host_scales_lags_and_of_waits_the_residual(void **state) {
 static void work_that_takes_no_time_leaves_the_host(void **state) {
   (void)state;
   struct lumos_job *job = scaled(streams_job, "device=0");
-  CHECK(job, false, {"K0", 12, 12}, {"K1", 27, 27}, {"K2", 36, 36}, {"sync", 34, 37}, {"after", 42, 49}, {"K3", 52, 52});
+  CHECK(job, false, {"K0", 12, 12}, {"K1", 27, 27}, {"K2", 36, 36}, {"sync", 34, 37}, {"after", 42, 49},
+        {"K3", 52, 52});
   lumos_job_free(job);
 }
 
@@ -173,28 +176,36 @@ static void an_event_wait_of_the_host_sees_what_the_record_preceded(void **state
 
 #undef RANK_OF_JOB
 #define RANK_OF_JOB "0"
-/* A blocking copy behind work that was launched before the recording, and work whose launch is missing between two others. */
+/* A blocking copy behind work that was launched before the recording, and work whose launch is missing between two
+ * others. */
 static const char copies_job[] = JOB_TEXT_HEADER
     "{'type':'rank','rank':0,'window':[0,300],'base':0," JOB_TEXT_COVERAGE "}\n"
     "{'type':'lane','rank':0,'lane':'t1','kind':'thread','native':'1'}\n"
-    "{'type':'lane','rank':0,'lane':'s7','kind':'stream','native':'7'}\n"
-    HOST("0:0", "t1", 0, "other", "cudaMemcpy", 0, 35, 0, ",'wait':{'on':'self','residual':3}")
-    HOST("0:1", "t1", 1, "launch", "launch", 37, 4, 2, "")
-    "{'type':'task','id':'0:2','rank':0,'lane':'s7','seq':0,'kind':'gemm','name':'backlog','start':6,'dur':5,'lag':0,'gap':0}\n"
-    HOST("0:3", "s7", 1, "copy", "copy", 12, 20, 0, ",'gap':1,'call':'0:0','launch_lag':4,'launch_from':'start','residual':0")
-    HOST("0:4", "s7", 2, "other", "lost", 33, 10, 0, ",'gap':1,'residual':0")
-    HOST("0:5", "s7", 3, "gemm", "overlapping", 40, 10, -3, ",'gap':0,'call':'0:1','launch_lag':-20,'residual':0")
-    "{'type':'dep','at':0,'dst':'0:0','kind':'boundary','from':'start','to':'start','lag':0,'evidence':'recorded','mode':'fixed'}\n"
-    "{'type':'dep','at':6,'dst':'0:2','kind':'boundary','from':'start','to':'start','lag':0,'evidence':'recorded','mode':'fixed'}\n";
+    "{'type':'lane','rank':0,'lane':'s7','kind':'stream','native':'7'}\n" HOST(
+        "0:0", "t1", 0, "other", "cudaMemcpy", 0, 35, 0, ",'wait':{'on':'self','residual':3}")
+        HOST("0:1", "t1", 1, "launch", "launch", 37, 4, 2,
+             "") "{'type':'task','id':'0:2','rank':0,'lane':'s7','seq':0,'kind':'gemm','name':'backlog','start':6,'dur'"
+                 ":5,'lag':0,'gap':0}\n" HOST("0:3", "s7", 1, "copy", "copy", 12, 20, 0,
+                                              ",'gap':1,'call':'0:0','launch_lag':4,'launch_from':'start','residual':0")
+                     HOST("0:4", "s7", 2, "other", "lost", 33, 10, 0, ",'gap':1,'residual':0")
+                         HOST("0:5", "s7", 3, "gemm", "overlapping", 40, 10, -3,
+                              ",'gap':0,'call':'0:1','launch_lag':-20,'residual':"
+                              "0") "{'type':'dep','at':0,'dst':'0:0','kind':'"
+                                   "boundary','from':'start','to':'start','lag':0,"
+                                   "'evidence':'recorded','mode':'fixed'}\n"
+                                   "{'type':'dep','at':6,'dst':'0:2','kind':'"
+                                   "boundary','from':'start','to':'start','lag':0,"
+                                   "'evidence':'recorded','mode':'fixed'}\n";
 
 static void a_blocking_copy_leaves_from_its_start_and_waits_for_itself(void **state) {
   (void)state;
   struct lumos_job *job = job_from_text(copies_job);
-  /* backlog 6-11 is on the stream from the beginning; the copy: launch 0 + 4, behind it 11 + 1; the call ends at 32 + 3.
-   * `lost` keeps its place behind the copy: 32 + 1. overlapping: launch 41 - 20, behind lost 43 - 3. */
+  /* backlog 6-11 is on the stream from the beginning; the copy: launch 0 + 4, behind it 11 + 1; the call ends at 32
+   * + 3. `lost` keeps its place behind the copy: 32 + 1. overlapping: launch 41 - 20, behind lost 43 - 3. */
   CHECK(job, false, {"backlog", 6, 11}, {"copy", 12, 32}, {"cudaMemcpy", 0, 35}, {"launch", 37, 41}, {"lost", 33, 43},
         {"overlapping", 40, 50});
-  /* A negative lag goes back to the start of what it follows, not before: lost is 2 long, from 33, and overlapping starts with it. */
+  /* A negative lag goes back to the start of what it follows, not before: lost is 2 long, from 33, and overlapping
+   * starts with it. */
   job->tasks.items[task_named(job, "lost")].dur = 2;
   CHECK(job, false, {"lost", 33, 35}, {"overlapping", 33, 43});
   lumos_job_free(job);
@@ -243,16 +254,19 @@ static void a_deadlock_is_told_as_its_cycle(void **state) {
   struct lumos_run runs[16];
   struct lumos_error error = {0};
   assert_false(lumos_engine_run(job, &(struct lumos_sim_options){0}, runs, &error));
-  assert_non_null(strstr(error.text, "launch0 (0:0) waits for launch3 (0:8) waits for work (0:7) waits for after (0:6) waits for sync (0:5) "
-                                     "waits for launch2 (0:4) waits for launch1 (0:3) waits for wait (0:2) waits for record (0:1) waits "
-                                     "for launch0 (0:0);"));
+  assert_non_null(
+      strstr(error.text,
+             "launch0 (0:0) waits for launch3 (0:8) waits for work (0:7) waits for after (0:6) waits for sync (0:5) "
+             "waits for launch2 (0:4) waits for launch1 (0:3) waits for wait (0:2) waits for record (0:1) waits "
+             "for launch0 (0:0);"));
   lumos_job_free(job);
 }
 
 static void collectives_in_opposite_order_are_a_deadlock(void **state) {
   (void)state;
   struct lumos_job *job = job_from_text(ranks_job);
-  /* A and B become a second collective; on rank 0 it comes first, and on rank 1 last once its two kernels change places. */
+  /* A and B become a second collective; on rank 0 it comes first, and on rank 1 last once its two kernels change
+   * places. */
   struct lumos_collective second = job->collectives.items[0];
   const uint32_t members[] = {task_named(job, "A"), task_named(job, "C1")};
   second.member_first = (uint32_t)job->members.count;
@@ -263,7 +277,8 @@ static void collectives_in_opposite_order_are_a_deadlock(void **state) {
   struct lumos_run runs[16];
   struct lumos_error error = {0};
   assert_false(lumos_engine_run(job, &(struct lumos_sim_options){0}, runs, &error));
-  assert_non_null(strstr(error.text, "A (0:4) waits for C1 (1:5) waits for B (1:4) waits for C0 (0:5) waits for A (0:4);"));
+  assert_non_null(
+      strstr(error.text, "A (0:4) waits for C1 (1:5) waits for B (1:4) waits for C0 (0:5) waits for A (0:4);"));
   lumos_job_free(job);
 }
 
@@ -284,8 +299,8 @@ static void times_beyond_the_stream_are_refused(void **state) {
 
 static void drift_does_not_add_up(void **state) {
   (void)state;
-  /* A clock that runs 0.1 % fast: job time of an instant t is t + t / 1000, of the last task's start 175000 + 175. Durations between are rounded one by
-   * one, and still every thread start comes back to the nanosecond. */
+  /* A clock that runs 0.1 % fast: job time of an instant t is t + t / 1000, of the last task's start 175000 + 175.
+   * Durations between are rounded one by one, and still every thread start comes back to the nanosecond. */
   struct lumos_job *job = job_from_text(streams_job);
   job->ranks.items[0].clock = (struct lumos_clock){.known = true, .drift_ppb = 1000000, .error = LUMOS_ABSENT};
   for (size_t t = 0; t < job->tasks.count; t++) {
@@ -294,8 +309,10 @@ static void drift_does_not_add_up(void **state) {
     task->dur *= 1000;
     task->lag *= 1000;
   }
-  job->details.items[job->tasks.items[task_named(job, "sync")].detail].wait.residual = LUMOS_ABSENT; /* its length is kept */
-  CHECK(job, false, {"launch1", 14014, 24024}, {"sync", 34034, 170170}, {"after", 175175, 182182}, {"launch3", 40040, 50050});
+  job->details.items[job->tasks.items[task_named(job, "sync")].detail].wait.residual =
+      LUMOS_ABSENT; /* its length is kept */
+  CHECK(job, false, {"launch1", 14014, 24024}, {"sync", 34034, 170170}, {"after", 175175, 182182},
+        {"launch3", 40040, 50050});
   lumos_job_free(job);
 }
 

@@ -13,8 +13,8 @@ static void simulate(struct lumos_job *job) {
   }
 }
 
-static const struct lumos_metric *find(const struct lumos_job *job, enum lumos_source source, const char *name, int32_t rank,
-                                       int32_t step) {
+static const struct lumos_metric *find(const struct lumos_job *job, enum lumos_source source, const char *name,
+                                       int32_t rank, int32_t step) {
   const struct lumos_metric *found = NULL;
   for (size_t i = 0; i < job->metrics.count; i++) {
     const struct lumos_metric *metric = &job->metrics.items[i];
@@ -27,10 +27,12 @@ static const struct lumos_metric *find(const struct lumos_job *job, enum lumos_s
   return found;
 }
 
-static void expect(const struct lumos_job *job, enum lumos_source source, const char *name, int32_t rank, int32_t step, int64_t units) {
+static void expect(const struct lumos_job *job, enum lumos_source source, const char *name, int32_t rank, int32_t step,
+                   int64_t units) {
   const struct lumos_metric *metric = find(job, source, name, rank, step);
   if (metric == NULL || metric->value.units != units) {
-    fail_msg("%s of rank %d is %lld, not %lld", name, rank, metric == NULL ? -1 : (long long)metric->value.units, (long long)units);
+    fail_msg("%s of rank %d is %lld, not %lld", name, rank, metric == NULL ? -1 : (long long)metric->value.units,
+             (long long)units);
   }
 }
 #define MEASURED(name, rank, step, units) expect(job, LUMOS_METRIC_MEASURED, name, rank, step, units)
@@ -51,8 +53,8 @@ static void a_rank_and_the_job_have_their_breakdown(void **state) {
     expect(job, source, "communication_transfer", 0, 1, 41);
     expect(job, source, "exposed_communication", 0, 1, 81);
     expect(job, source, "gpu_busy", 1, 1, 130);
-    /* The job's step is 0-144 on both ranks, so rank 1 is idle for 14: compute (50 + 90) / 2, transfer (41 + 40) / 2, wait 40 / 2, idle (13 + 14) / 2. Half
-     * nanoseconds go to the part behind: 70 + 40 + 20 + 14 = 144. */
+    /* The job's step is 0-144 on both ranks, so rank 1 is idle for 14: compute (50 + 90) / 2, transfer (41 + 40) / 2,
+     * wait 40 / 2, idle (13 + 14) / 2. Half nanoseconds go to the part behind: 70 + 40 + 20 + 14 = 144. */
     expect(job, source, "exposed_compute", NOWHERE, 1, 70);
     expect(job, source, "communication_transfer", NOWHERE, 1, 40);
     expect(job, source, "communication_wait", NOWHERE, 1, 20);
@@ -105,7 +107,8 @@ static void a_changed_job_is_compared_with_what_was(void **state) {
   assert_true(lumos_transform_scale(job, "name~^K=0.1", &error));
   simulate(job);
   MEASURED("step_time", 0, 1, 199);
-  MEASURED("exposed_compute", 0, 1, 154); /* K0 12-112, K2 113-133 and K1 117-167 together 113-167; then K3, a copy, 169-199 */
+  MEASURED("exposed_compute", 0, 1,
+           154); /* K0 12-112, K2 113-133 and K1 117-167 together 113-167; then K3, a copy, 169-199 */
   MEASURED("exposed_copy", 0, 1, 30);
   MEASURED("idle", 0, 1, 15);
   /* K0 12-22; K1 26 + 1 = 27-32; K2 36-38; K3: launch 52, 52-55. */
@@ -167,7 +170,8 @@ static void long_gaps_and_long_calls_are_unknown(void **state) {
 static void boundaries_count_from_the_step_on(void **state) {
   (void)state;
   struct lumos_job *job = job_from_text(ranks_job);
-  /* B, launched before the recording, is held at 1006 of its device's clock: job time 11, of a step that starts at 0. C0 is held at 70, and behind A from 63. */
+  /* B, launched before the recording, is held at 1006 of its device's clock: job time 11, of a step that starts at 0.
+   * C0 is held at 70, and behind A from 63. */
   struct lumos_dep dep = lumos_dep_empty;
   dep.kind = LUMOS_BOUNDARY;
   dep.from = dep.to = LUMOS_START;
@@ -195,7 +199,11 @@ static void marks_and_launches_are_read_off_the_recording(void **state) {
   const struct {
     const char *name;
     int64_t dur;
-  } marks[] = {{"ProfilerStep#1", 120}, {"ProfilerStep#1", 100}, {"ProfilerStep#2", 900}, {"ProfilerStep", 900}, {"Step#99999999999", 900}};
+  } marks[] = {{"ProfilerStep#1", 120},
+               {"ProfilerStep#1", 100},
+               {"ProfilerStep#2", 900},
+               {"ProfilerStep", 900},
+               {"Step#99999999999", 900}};
   for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
     span.name = lumos_intern_text(job->strings, marks[i].name);
     span.dur = marks[i].dur;
@@ -203,22 +211,28 @@ static void marks_and_launches_are_read_off_the_recording(void **state) {
   }
   job->ranks.items[0].coverage.device_tasks = 3;
   job->ranks.items[0].coverage.launched = 2;
+  job->ranks.items[1].clock.error = 30;
   simulate(job);
   MEASURED("host_step_time", 0, 1, 120);
   MEASURED("host_step_time", NOWHERE, 1, 120); /* of the one rank that has a mark */
   assert_null(find(job, LUMOS_METRIC_MEASURED, "host_step_time", 1, 1));
   MEASURED("coverage", 0, NOWHERE, 666667);
+  MEASURED("clock_offset", 1, NOWHERE, -1000);
+  MEASURED("clock_error", 1, NOWHERE, 30);
+  assert_null(find(job, LUMOS_METRIC_MEASURED, "clock_error", 0, NOWHERE));
   assert_null(find(job, LUMOS_METRIC_MEASURED, "coverage", 1, NOWHERE));
   lumos_job_free(job);
 }
 
 static void a_rank_without_a_device_has_steps_and_no_breakdown(void **state) {
   (void)state;
-  struct lumos_job *job = job_from_text(JOB_TEXT_HEADER
-      "{'type':'rank','rank':0,'window':[0,300],'base':0," JOB_TEXT_COVERAGE "}\n"
-      "{'type':'lane','rank':0,'lane':'t1','kind':'thread','native':'1'}\n"
-      "{'type':'task','id':'0:0','rank':0,'lane':'t1','seq':0,'kind':'op','name':'a','start':5,'dur':10,'lag':0,'step':0}\n"
-      "{'type':'task','id':'0:1','rank':0,'lane':'t1','seq':1,'kind':'op','name':'b','start':18,'dur':10,'lag':3,'step':0}\n");
+  struct lumos_job *job =
+      job_from_text(JOB_TEXT_HEADER "{'type':'rank','rank':0,'window':[0,300],'base':0," JOB_TEXT_COVERAGE "}\n"
+                                    "{'type':'lane','rank':0,'lane':'t1','kind':'thread','native':'1'}\n"
+                                    "{'type':'task','id':'0:0','rank':0,'lane':'t1','seq':0,'kind':'op','name':'a','"
+                                    "start':5,'dur':10,'lag':0,'step':0}\n"
+                                    "{'type':'task','id':'0:1','rank':0,'lane':'t1','seq':1,'kind':'op','name':'b','"
+                                    "start':18,'dur':10,'lag':3,'step':0}\n");
   simulate(job);
   MEASURED("step_time", 0, 0, 28);
   SIMULATED("step_time", 0, 0, 28); /* nothing holds `a`: it keeps its measured start */

@@ -50,9 +50,9 @@ static struct lumos_partition only(const struct lumos_job *job, int64_t start, i
 
 static void each_instant_falls_to_one_part(void **state) {
   (void)state;
-  struct lumos_job *job = picture("CCXXMM.C",
-                                  "CXCXXSMC.");
-  /* columns: C+C compute, C+X overlapped, X+C overlapped, X+X communication, M+X communication, M+S copy, M copy, C+C compute */
+  struct lumos_job *job = picture("CCXXMM.C", "CXCXXSMC.");
+  /* columns: C+C compute, C+X overlapped, X+C overlapped, X+X communication, M+X communication, M+S copy, M copy, C+C
+   * compute */
   struct lumos_partition parts = only(job, 0, 90);
   assert_int_equal(parts.exposed_compute, 20);
   assert_int_equal(parts.overlapped, 20);
@@ -119,7 +119,8 @@ static void waiting_ends_where_the_last_member_starts(void **state) {
 
 static void a_transfer_decides_over_waiting_elsewhere(void **state) {
   (void)state;
-  /* A second all-reduce on another stream of rank 0: it transfers while C0 waits, for its members start at 73. A third one is known to no other rank. */
+  /* A second all-reduce on another stream of rank 0: it transfers while C0 waits, for its members start at 73. A third
+   * one is known to no other rank. */
   struct lumos_job *job = job_from_text(ranks_job);
   uint32_t copy_of[2] = {task_named(job, "A"), task_named(job, "B")};
   struct lumos_collective second = job->collectives.items[0];

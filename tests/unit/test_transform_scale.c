@@ -11,7 +11,9 @@ static void scale(struct lumos_job *job, const char *specification) {
   }
 }
 
-static const struct lumos_task *task(const struct lumos_job *job, const char *name) { return &job->tasks.items[task_named(job, name)]; }
+static const struct lumos_task *task(const struct lumos_job *job, const char *name) {
+  return &job->tasks.items[task_named(job, name)];
+}
 
 static void factors_are_exact_ratios_rounded_half_up(void **state) {
   (void)state;
@@ -30,7 +32,8 @@ static void factors_are_exact_ratios_rounded_half_up(void **state) {
       {"0", 77, 0},
       {"1.", 77, 77},
       {"3.141592", INT64_C(1000000000000), INT64_C(3141592000000)},
-      {"0.999999", (INT64_C(1) << 53) - 1, INT64_C(9007190247541736)}, /* 9007199254740991 - 9007199254.740991 = ...736.26 */
+      {"0.999999", (INT64_C(1) << 53) - 1,
+       INT64_C(9007190247541736)}, /* 9007199254740991 - 9007199254.740991 = ...736.26 */
       {"999999999", 9000000, INT64_C(8999999991000000)},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -46,8 +49,9 @@ static void factors_are_exact_ratios_rounded_half_up(void **state) {
 
 static void what_is_no_factor_is_refused(void **state) {
   (void)state;
-  const char *const rows[] = {"kind=gemm", "host=", "host=-1", "host=1e3", "host=0.1234567", "host=1..2", "host=.", "host= 2",
-                              "host=9999999999", "host", ""};
+  const char *const rows[] = {"kind=gemm",       "host=",     "host=-1", "host=1e3",
+                              "host=0.1234567",  "host=1..2", "host=.",  "host= 2",
+                              "host=9999999999", "host",      ""};
   struct lumos_job *job = job_from_text(streams_job);
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     struct lumos_error error = {0};
@@ -56,7 +60,8 @@ static void what_is_no_factor_is_refused(void **state) {
     assert_non_null(strstr(error.text, "factor"));
   }
   struct lumos_error error = {0};
-  assert_false(lumos_transform_scale(job, "host=99999999", &error) && lumos_transform_scale(job, "host=999999999", &error));
+  assert_false(lumos_transform_scale(job, "host=99999999", &error) &&
+               lumos_transform_scale(job, "host=999999999", &error));
   assert_non_null(strstr(error.text, "2^53"));
   lumos_job_free(job);
 }
@@ -139,7 +144,8 @@ static void a_collectives_transfer_is_scaled_where_it_decides(void **state) {
 static void the_identity_leaves_every_other_record(void **state) {
   (void)state;
   struct lumos_job *job = job_from_text(streams_job);
-  struct lumos_foreign foreign = {lumos_intern_text(job->strings, "cloud"), lumos_intern_text(job->strings, "{\"type\":\"cloud\"}")};
+  struct lumos_foreign foreign = {lumos_intern_text(job->strings, "cloud"),
+                                  lumos_intern_text(job->strings, "{\"type\":\"cloud\"}")};
   lumos_vector_push(&job->foreign, foreign);
   char *before = stream_text(job);
   scale(job, "host=1");

@@ -3,7 +3,8 @@
 
 #include <lumos/transform.h>
 
-/* Two spans on the thread of streams_job: aten::linear around aten::mm; launch1 stands in the inner one, launch2 in the outer. */
+/* Two spans on the thread of streams_job: aten::linear around aten::mm; launch1 stands in the inner one, launch2 in the
+ * outer. */
 static struct lumos_job *job_with_ops(void) {
   struct lumos_job *job = job_from_text(streams_job);
   const char *const names[] = {"aten::linear", "aten::mm", "aten::linear"};
@@ -62,10 +63,10 @@ static void every_term_chooses_what_it_says(void **state) {
       {"name~^K", " K0 K<int, 4>,rank K1 K3"},
       {"name~1$", " launch1 K1"},
       {"name~^(sync|after)$", " sync after"},
-      {"name~K<int, 4>", " K<int, 4>,rank"},          /* a comma inside an expression */
-      {"name~K<int, 4>,rank", " K<int, 4>,rank"},     /* what follows this one is no term either */
-      {"name~K<int, 4>,rank=0", " K<int, 4>,rank"},   /* this is */
-      {"op=aten::mm", " launch1 K1"},                 /* of the call, or of the one that launched it */
+      {"name~K<int, 4>", " K<int, 4>,rank"},                     /* a comma inside an expression */
+      {"name~K<int, 4>,rank", " K<int, 4>,rank"},                /* what follows this one is no term either */
+      {"name~K<int, 4>,rank=0", " K<int, 4>,rank"},              /* this is */
+      {"op=aten::mm", " launch1 K1"},                            /* of the call, or of the one that launched it */
       {"op=aten::linear", " launch1 launch2 K<int, 4>,rank K1"}, /* or one around it */
       {"op=aten::addmm", ""},
       {"op=aten", ""},
@@ -122,17 +123,10 @@ static void what_is_no_selector_is_refused(void **state) {
   const struct {
     const char *selector, *message;
   } rows[] = {
-      {"", "no selector"},
-      {"gemm", "'gemm' is no selector"},
-      {"hosts", "no selector"},
-      {"kind=gem", "kind 'gem'"},
-      {"kind=", "nothing follows 'kind='"},
-      {"rank=x", "'x' is no rank"},
-      {"rank=-1", "no rank"},
-      {"rank=99999999999", "no rank"},
-      {"name~(", "regular expression"},
-      {"host,", "no selector"},
-      {"device,phase=forward", "no selector"},
+      {"", "no selector"},        {"gemm", "'gemm' is no selector"},       {"hosts", "no selector"},
+      {"kind=gem", "kind 'gem'"}, {"kind=", "nothing follows 'kind='"},    {"rank=x", "'x' is no rank"},
+      {"rank=-1", "no rank"},     {"rank=99999999999", "no rank"},         {"name~(", "regular expression"},
+      {"host,", "no selector"},   {"device,phase=forward", "no selector"},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     struct lumos_error error = {0};
