@@ -47,7 +47,7 @@ void lumos_coupling_make(struct lumos_coupling *coupling, const struct lumos_job
   }
   coupling->job = job;
   coupling->first = first;
-  coupling->of = lumos_allocate(job->members.count * sizeof *coupling->of);
+  coupling->of = lumos_allocate(first[tasks + 1] * sizeof *coupling->of);
   for (uint32_t i = 0; i < job->collectives.count; i++) {
     const struct lumos_collective *collective = &job->collectives.items[i];
     uint32_t members = lumos_coupled(job, collective) ? collective->member_count : 0;

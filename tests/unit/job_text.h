@@ -41,7 +41,9 @@ static inline struct lumos_job *job_from_text(const char *lines) {
   }
   lumos_text_put(&text, "'end':1}}\n");
   for (size_t i = 0; i < text.length; i++) {
-    text.bytes[i] = text.bytes[i] == '\'' ? '"' : text.bytes[i];
+    if (text.bytes[i] == '\'') {
+      text.bytes[i] = '"';
+    }
   }
   lumos_text_char(&text, '\0');
   struct lumos_job *job = stream_good(text.bytes);

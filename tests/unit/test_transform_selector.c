@@ -36,7 +36,8 @@ static void expect(const struct lumos_job *job, const char *text, const char *na
     assert_true(chosen[t] <= 1);
     count -= chosen[t];
     if (chosen[t]) {
-      (void)strcat(strcat(found, " "), lumos_string(job->strings, job->tasks.items[t].name));
+      size_t length = strlen(found);
+      (void)snprintf(found + length, sizeof found - length, " %s", lumos_string(job->strings, job->tasks.items[t].name));
     }
   }
   assert_int_equal(count, 0);
