@@ -123,7 +123,7 @@ struct lumos_rank {
 
 struct lumos_group {
   uint32_t rank; /* index of the lowest rank that has it */
-  lumos_string_id id, name; /* name: the recorded one, absent where it is the id */
+  lumos_string_id id, name; /* name: a description */
   uint8_t role;             /* 0: absent */
   int32_t size;
   uint32_t member_first, member_count; /* rank numbers in job->group_ranks; count 0: absent */

@@ -32,7 +32,7 @@
  * order of dep, metric, note and unknown records among themselves is kept.
  *
  * What a field means
- *   group.name       the recorded name, where the id is not the name (see joining below).
+ *   group.id         the recorded name, made unique as below; name: what else the recording calls it, its description.
  *   rank.window      first and last instant of the recording; rank.base: start of the first selected step on this rank, the latest end of
  *                    the device tasks of the step before (see step times in sim.h).
  *   rank.runtime_offset  ns added to the runtime rows so that they nest in their ops; runtime_doubt: half the width, in ns, of the
@@ -72,11 +72,11 @@
  * to the earliest epoch, history entries that are equal but for inputs are merged, groups are named anew (below), and what graph and sim
  * wrote is dropped. Parsing files together is parsing them apart and joining, so the bytes are the same.
  * Groups: recorded name, size, ranks. The same name with the same size and ranks (or without any) is one group, under the lowest rank
- * that has it, and the name is its id. Where one name means several groups, or holds an @, each gets the id NAME@LOWEST, LOWEST the
- * lowest of its ranks (of those that have it, where its ranks are not known), and #2, #3 and so on behind it where that is not
- * unique. A job that is to be joined needs no more than ids that are unique in it: groups are named anew from `name`, or from `id` where
- * there is no name. Joined notes stand by rank, code and text, equal ones united and their counts added; joined records of unknown types
- * by their bytes.
+ * that has it, and the name is its id. Where one name means several groups each gets the id NAME@LOWEST, LOWEST the lowest of its ranks
+ * (of those that have it, where its ranks are not known), and #2, #3 and so on behind it where that is not unique. A job that is to be
+ * joined needs no more than ids that are unique in it: groups are named anew from their ids, of which endings such as @0 or @0#2 are no
+ * part of the name. Joined notes stand by rank, code and text, equal ones united and their counts added; joined records of unknown
+ * types by their bytes.
  */
 #ifndef LUMOS_STREAM_H
 #define LUMOS_STREAM_H

@@ -1,6 +1,6 @@
 /* The rule: a group is its recorded name, its size and its ranks. Where a name means one group it is the id, else each
- * group is NAME@LOWEST; NAME@LOWEST#2 and so on where even that is not unique. A name that holds an @ always gets
- * @LOWEST, so that no id can be mistaken for another's.
+ * group is NAME@LOWEST; NAME@LOWEST#2 and so on where even that is not unique. The name is read back off the id: no name
+ * ends like that itself, so ids stay unique and naming twice changes nothing.
  */
 #include "stream/groups.h"
 
@@ -10,8 +10,34 @@
 #include <stdlib.h>
 #include <string.h>
 
-static lumos_string_id recorded_name(const struct lumos_group *group) {
-  return group->name != LUMOS_NO_STRING ? group->name : group->id;
+/* Digits at the end of text[0..length): where they begin; `length` when there are none. */
+static size_t digits_from(const char *text, size_t length) {
+  size_t start = length;
+  while (start > 0 && text[start - 1] >= '0' && text[start - 1] <= '9') {
+    start--;
+  }
+  return start;
+}
+
+/* The length of an id without its ending @L or @L#K; SIZE_MAX when it has none. */
+static size_t without_ending(const char *id, size_t length) {
+  size_t digits = digits_from(id, length);
+  if (digits < length && digits > 0 && id[digits - 1] == '#') {
+    length = digits - 1;
+    digits = digits_from(id, length);
+  }
+  return digits < length && digits > 0 && id[digits - 1] == '@' ? digits - 1 : SIZE_MAX;
+}
+
+static lumos_string_id recorded_name(struct lumos_strings *strings, lumos_string_id id) {
+  const char *text = lumos_string(strings, id);
+  size_t length = lumos_string_length(strings, id);
+  size_t shorter = without_ending(text, length);
+  while (shorter != SIZE_MAX) {
+    length = shorter;
+    shorter = without_ending(text, length);
+  }
+  return length == lumos_string_length(strings, id) ? id : lumos_intern(strings, text, length);
 }
 
 struct index_of {
@@ -57,9 +83,9 @@ static int compare_ranks(const struct lumos_job *job, const struct lumos_group *
   return order;
 }
 
-/* Which group is it? Equal: the same. */
+/* Which group is it? Equal: the same. Ids are recorded names here. */
 static int compare_groups(const struct lumos_job *job, const struct lumos_group *a, const struct lumos_group *b) {
-  int order = lumos_compare_bytes(job->strings, recorded_name(a), recorded_name(b));
+  int order = lumos_compare_bytes(job->strings, a->id, b->id);
   order = order != 0 ? order : three_way(a->size, b->size);
   return order != 0 ? order : compare_ranks(job, a, b);
 }
@@ -85,6 +111,14 @@ static int32_t lowest_rank(const struct lumos_job *job, const struct lumos_group
   return lowest;
 }
 
+/* The first by bytes of two strings that may be absent. */
+static lumos_string_id lesser(const struct lumos_job *job, lumos_string_id a, lumos_string_id b) {
+  if (a == LUMOS_NO_STRING || b == LUMOS_NO_STRING) {
+    return a == LUMOS_NO_STRING ? b : a;
+  }
+  return lumos_compare_bytes(job->strings, b, a) < 0 ? b : a;
+}
+
 /* What two records say about one group: whichever order they come in, the same. */
 static void unite(const struct lumos_job *job, struct lumos_group *group, const struct lumos_group *other) {
   if (other->rank < group->rank) {
@@ -93,10 +127,8 @@ static void unite(const struct lumos_job *job, struct lumos_group *group, const 
   if (other->role != 0 && (group->role == 0 || other->role < group->role)) {
     group->role = other->role;
   }
-  if (other->unknown != LUMOS_NO_STRING &&
-      (group->unknown == LUMOS_NO_STRING || lumos_compare_bytes(job->strings, other->unknown, group->unknown) < 0)) {
-    group->unknown = other->unknown;
-  }
+  group->name = lesser(job, group->name, other->name);
+  group->unknown = lesser(job, group->unknown, other->unknown);
 }
 
 /* Every group once, in the order of compare_groups; renamed[old index] = new index. */
@@ -166,12 +198,9 @@ static int compare_places(const void *a, const void *b) {
 /* Name the groups [first, end), which share their recorded name. `places`: room for them. */
 static void name_groups(struct lumos_job *job, size_t first, size_t end, uint64_t *places) {
   struct lumos_group *groups = job->groups.items;
-  lumos_string_id name = recorded_name(&groups[first]);
-  const char *text = lumos_string(job->strings, name);
-  if (end - first == 1 && memchr(text, '@', lumos_string_length(job->strings, name)) == NULL) {
-    groups[first].id = name;
-    groups[first].name = LUMOS_NO_STRING;
-    return;
+  lumos_string_id name = groups[first].id;
+  if (end - first == 1) {
+    return; /* the name is the id */
   }
   for (size_t i = first; i < end; i++) {
     places[i - first] = (uint64_t)lowest_rank(job, &groups[i]) << 32U | i;
@@ -181,9 +210,7 @@ static void name_groups(struct lumos_job *job, size_t first, size_t end, uint64_
   for (size_t i = 0; i < end - first; i++) {
     uint64_t lowest = places[i] >> 32U;
     which = i > 0 && places[i - 1] >> 32U == lowest ? which + 1 : 1;
-    struct lumos_group *group = &groups[places[i] & UINT32_MAX];
-    group->id = lengthened(job, name, (int32_t)lowest, which);
-    group->name = name;
+    groups[places[i] & UINT32_MAX].id = lengthened(job, name, (int32_t)lowest, which);
   }
 }
 
@@ -207,11 +234,14 @@ void lumos_groups_unite(struct lumos_job *job) {
   }
   uint32_t *renamed = lumos_reallocate(NULL, job->groups.count, sizeof *renamed);
   uint64_t *places = lumos_reallocate(NULL, job->groups.count, sizeof *places);
+  for (size_t i = 0; i < job->groups.count; i++) {
+    job->groups.items[i].id = recorded_name(job->strings, job->groups.items[i].id);
+  }
   unite_all(job, renamed);
   pack_ranks(job);
   for (size_t first = 0, end = 0; first < job->groups.count; first = end) {
-    lumos_string_id name = recorded_name(&job->groups.items[first]);
-    for (end = first + 1; end < job->groups.count && recorded_name(&job->groups.items[end]) == name; end++) {
+    lumos_string_id name = job->groups.items[first].id;
+    for (end = first + 1; end < job->groups.count && job->groups.items[end].id == name; end++) {
     }
     name_groups(job, first, end, places);
   }

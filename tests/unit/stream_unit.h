@@ -99,7 +99,7 @@ static inline void expect_refused(const char *text, bool edited, const char *exp
   "\"runtime_doubt\":12,\"clock\":{\"device_offset\":7,\"offset\":-3,\"drift_ppb\":12,\"error\":900,"                  \
   "\"evidence\":\"collectives\"},\"later\":{\"a\":[]}}\n"
 #define FULL_GROUP                                                                                                 \
-  "{\"type\":\"group\",\"id\":\"tp@0\",\"rank\":0,\"name\":\"tp\",\"role\":\"tensor\",\"size\":2,\"ranks\":[0,1]," \
+  "{\"type\":\"group\",\"id\":\"tp@0\",\"rank\":0,\"name\":\"tensor group\",\"role\":\"tensor\",\"size\":2,\"ranks\":[0,1]," \
   "\"x\":1}\n"
 #define FULL_LANES0                                                                                            \
   "{\"type\":\"lane\",\"rank\":0,\"lane\":\"p77.t9\",\"kind\":\"thread\",\"native\":\"9\",\"process\":\"77\"," \
