@@ -234,10 +234,10 @@ static bool compare_counts(struct lumos_reader *reader) {
   for (uint32_t type = 1; type <= lumos_strings_count(strings) && good; type++) {
     if (left[type] != 0) {
       reader->recounted++;
-      good = reader->edited ||
-             lumos_fail(reader->error,
-                        "%s: the end record does not count the %s records that are there (%+lld); " LUMOS_EDITED_CURE,
-                        reader->name, lumos_string(strings, type), (long long)left[type]);
+      good =
+          reader->edited ||
+          lumos_fail(reader->error, "%s: there are %lld %s %s records than the end record says; " LUMOS_EDITED_CURE,
+                     reader->name, llabs(left[type]), left[type] > 0 ? "more" : "fewer", lumos_string(strings, type));
     }
   }
   free(left);

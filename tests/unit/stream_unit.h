@@ -63,13 +63,17 @@ static inline void expect_stream(const struct lumos_job *job, const char *expect
 
 /* A text with the first occurrence of one part replaced; the caller frees. */
 static inline char *with_change(const char *text, const char *old, const char *new) {
+  struct lumos_text changed = LUMOS_TEXT_BUFFER;
   const char *place = strstr(text, old);
   if (place == NULL) {
     fail_msg("the text has no %s", old);
+  } else {
+    lumos_text_add(&changed, text, (size_t)(place - text));
+    lumos_text_put(&changed, new);
+    lumos_text_put(&changed, place + strlen(old));
+    lumos_text_char(&changed, '\0');
   }
-  char *changed = NULL;
-  assert_true(asprintf(&changed, "%.*s%s%s", (int)(place - text), text, new, place + strlen(old)) > 0);
-  return changed;
+  return changed.bytes;
 }
 
 /* Reading `text` must fail, with a message that holds `expected`. */
@@ -98,8 +102,9 @@ static inline void expect_refused(const char *text, bool edited, const char *exp
   "\"crossing\":0,\"skipped\":3,\"repaired\":0,\"collectives\":1,\"joined\":1},\"runtime_offset\":-40,"                \
   "\"runtime_doubt\":12,\"clock\":{\"device_offset\":7,\"offset\":-3,\"drift_ppb\":12,\"error\":900,"                  \
   "\"evidence\":\"collectives\"},\"later\":{\"a\":[]}}\n"
-#define FULL_GROUP                                                                                                 \
-  "{\"type\":\"group\",\"id\":\"tp@0\",\"rank\":0,\"name\":\"tensor group\",\"role\":\"tensor\",\"size\":2,\"ranks\":[0,1]," \
+#define FULL_GROUP                                                    \
+  "{\"type\":\"group\",\"id\":\"tp@0\",\"rank\":0,\"name\":\"tensor " \
+  "group\",\"role\":\"tensor\",\"size\":2,\"ranks\":[0,1],"           \
   "\"x\":1}\n"
 #define FULL_LANES0                                                                                            \
   "{\"type\":\"lane\",\"rank\":0,\"lane\":\"p77.t9\",\"kind\":\"thread\",\"native\":\"9\",\"process\":\"77\"," \
