@@ -1,0 +1,542 @@
+/* One event, read key by key. Which arguments matter depends on what the row is, so each class has a table of them; all else is
+ * skipped without a look. Nothing is kept before the whole event has been read: the window may have cut it.
+ */
+#include "trace/event.h"
+
+#include <string.h>
+
+/* The arguments that some class wants. */
+struct values {
+  int64_t correlation, sequence, forward_thread;
+  int64_t device, in_device, stream, bytes, occupancy;
+  int64_t wait_stream, record_correlation;
+  int64_t in_elements, out_elements, group_size, comm_sequence, source, target;
+  struct lumos_slice shapes, dtypes, finished;
+  struct lumos_slice sync_kind, event;
+  struct lumos_slice collective, group, description, ranks, comms_id, dtype;
+  struct lumos_slice name;
+};
+
+static const struct values no_values = {
+    .correlation = LUMOS_ABSENT,
+    .sequence = LUMOS_ABSENT,
+    .forward_thread = LUMOS_ABSENT,
+    .device = LUMOS_ABSENT,
+    .in_device = LUMOS_ABSENT,
+    .stream = LUMOS_ABSENT,
+    .bytes = LUMOS_ABSENT,
+    .occupancy = LUMOS_ABSENT,
+    .wait_stream = LUMOS_ABSENT,
+    .in_elements = LUMOS_ABSENT,
+    .out_elements = LUMOS_ABSENT,
+    .group_size = LUMOS_ABSENT,
+    .source = LUMOS_ABSENT,
+    .target = LUMOS_ABSENT,
+    .comm_sequence = LUMOS_ABSENT,
+    .record_correlation = LUMOS_ABSENT,
+};
+
+enum argument_kind { INTEGER, MILLIONTHS_FROM_PERCENT, TEXT };
+
+struct argument {
+  const char *key;
+  uint8_t length;
+  uint8_t kind;
+  uint16_t offset; /* in struct values */
+};
+
+#define ARGUMENT(key, kind, member) \
+  { key, sizeof(key) - 1, kind, offsetof(struct values, member) }
+
+#define COMM_ARGUMENTS                                                                                        \
+  ARGUMENT("Collective name", TEXT, collective), ARGUMENT("In msg nelems", INTEGER, in_elements),             \
+      ARGUMENT("Out msg nelems", INTEGER, out_elements), ARGUMENT("Group size", INTEGER, group_size),         \
+      ARGUMENT("dtype", TEXT, dtype), ARGUMENT("Process Group Name", TEXT, group),                            \
+      ARGUMENT("Process Group Description", TEXT, description), ARGUMENT("Process Group Ranks", TEXT, ranks), \
+      ARGUMENT("Seq", INTEGER, comm_sequence), ARGUMENT("Comms Id", TEXT, comms_id),                          \
+      ARGUMENT("Src Rank", INTEGER, source), ARGUMENT("Dst Rank", INTEGER, target)
+
+static const struct argument step_arguments[] = {ARGUMENT("finished", TEXT, finished)};
+static const struct argument call_arguments[] = {ARGUMENT("correlation", INTEGER, correlation)};
+static const struct argument metadata_arguments[] = {ARGUMENT("name", TEXT, name)};
+static const struct argument op_arguments[] = {
+    ARGUMENT("Sequence number", INTEGER, sequence),
+    ARGUMENT("Fwd thread id", INTEGER, forward_thread),
+    ARGUMENT("Input Dims", TEXT, shapes),
+    ARGUMENT("Input dims", TEXT, shapes),
+    ARGUMENT("Input type", TEXT, dtypes),
+    ARGUMENT("finished", TEXT, finished),
+    COMM_ARGUMENTS,
+};
+static const struct argument device_arguments[] = {
+    ARGUMENT("device", INTEGER, device),
+    ARGUMENT("inDevice", INTEGER, in_device),
+    ARGUMENT("stream", INTEGER, stream),
+    ARGUMENT("correlation", INTEGER, correlation),
+    ARGUMENT("bytes", INTEGER, bytes),
+    ARGUMENT("est. achieved occupancy %", MILLIONTHS_FROM_PERCENT, occupancy),
+    COMM_ARGUMENTS,
+};
+static const struct argument sync_arguments[] = {
+    ARGUMENT("cuda_sync_kind", TEXT, sync_kind),
+    ARGUMENT("correlation", INTEGER, correlation),
+    ARGUMENT("device", INTEGER, device),
+    ARGUMENT("stream", INTEGER, stream),
+    ARGUMENT("wait_on_stream", INTEGER, wait_stream),
+    ARGUMENT("wait_on_cuda_event_record_corr_id", INTEGER, record_correlation),
+    ARGUMENT("wait_on_cuda_event_id", TEXT, event),
+};
+
+struct argument_table {
+  const struct argument *rows;
+  size_t count;
+};
+#define TABLE(rows) \
+  { rows, sizeof(rows) / sizeof *(rows) }
+
+static const struct argument_table no_table;
+static const struct argument_table metadata_table = TABLE(metadata_arguments);
+static const struct argument_table table_of_class[] = {
+    [TRACE_ANNOTATION] = TABLE(step_arguments), [TRACE_OP] = TABLE(op_arguments),
+    [TRACE_CALL] = TABLE(call_arguments),       [TRACE_KERNEL] = TABLE(device_arguments),
+    [TRACE_MEMCPY] = TABLE(device_arguments),   [TRACE_MEMSET] = TABLE(device_arguments),
+    [TRACE_SYNC] = TABLE(sync_arguments),       [TRACE_SESSION] = {NULL, 0},
+};
+
+struct category {
+  const char *name;
+  uint8_t length;
+  uint8_t class;
+};
+#define CATEGORY(name, class) \
+  { name, sizeof(name) - 1, class }
+
+/* The capitalised names are those of 2020 to 2022. */
+static const struct category categories[] = {
+    CATEGORY("cpu_op", TRACE_OP),         CATEGORY("cuda_runtime", TRACE_CALL),
+    CATEGORY("kernel", TRACE_KERNEL),     CATEGORY("python_function", TRACE_PYTHON),
+    CATEGORY("cuda_driver", TRACE_CALL),  CATEGORY("gpu_memcpy", TRACE_MEMCPY),
+    CATEGORY("gpu_memset", TRACE_MEMSET), CATEGORY("user_annotation", TRACE_ANNOTATION),
+    CATEGORY("cuda_sync", TRACE_SYNC),    CATEGORY("Trace", TRACE_SESSION),
+    CATEGORY("Operator", TRACE_OP),       CATEGORY("Runtime", TRACE_CALL),
+    CATEGORY("Kernel", TRACE_KERNEL),     CATEGORY("Memcpy", TRACE_MEMCPY),
+    CATEGORY("Memset", TRACE_MEMSET),
+};
+
+/* One event's own members. */
+struct fields {
+  char phase;
+  uint8_t class;
+  bool has_category;
+  struct lumos_slice first_key, name, process, thread;
+  int64_t start, duration;
+  const char *arguments; /* read later, because what the row is was not known yet */
+  struct values values;
+};
+
+void lumos_trace_reader_init(struct trace_reader *reader, struct trace *trace, bool stacks) {
+  *reader = (struct trace_reader){.trace = trace, .stacks = stacks, .first_key = "ph", .device = LUMOS_ABSENT};
+}
+
+void lumos_trace_reader_clear(struct trace_reader *reader) { lumos_vector_free(&reader->scratch); }
+
+static uint8_t class_of_category(const struct lumos_slice *text) {
+  for (size_t i = 0; i < sizeof categories / sizeof *categories; i++) {
+    if (categories[i].length == text->length && memcmp(categories[i].name, text->bytes, text->length) == 0) {
+      return categories[i].class;
+    }
+  }
+  return TRACE_UNKNOWN;
+}
+
+/* A string's content, or the text of any other value. */
+static bool read_text(const char **cursor, struct lumos_slice *out) {
+  return **cursor == '"' ? lumos_json_string(cursor, out) : lumos_json_skip(cursor, out);
+}
+
+/* A number scaled by 10^scale; any other value is skipped and leaves *out as it is. */
+static bool read_scaled(const char **cursor, int scale, int64_t *out) {
+  return lumos_json_scaled(cursor, scale, out) || lumos_json_skip(cursor, NULL);
+}
+
+static bool read_argument(const struct argument *argument, const char **cursor, struct values *values) {
+  char *target = (char *)values + argument->offset;
+  switch (argument->kind) {
+    case INTEGER:
+      return read_scaled(cursor, 0, (int64_t *)(void *)target);
+    case MILLIONTHS_FROM_PERCENT:
+      return read_scaled(cursor, 4, (int64_t *)(void *)target);
+    default:
+      return read_text(cursor, (struct lumos_slice *)(void *)target);
+  }
+}
+
+static bool read_arguments(const struct argument_table *table, const char **cursor, struct values *values) {
+  struct lumos_json_members members;
+  struct lumos_slice key;
+  if (table->count == 0 || !lumos_json_open(cursor, '{', &members)) {
+    return lumos_json_skip(cursor, NULL);
+  }
+  int more = 0;
+  while ((more = lumos_json_key(cursor, &members, &key)) > 0) {
+    const struct argument *found = NULL;
+    for (size_t i = 0; i < table->count; i++) {
+      if (table->rows[i].length == key.length && memcmp(table->rows[i].key, key.bytes, key.length) == 0) {
+        found = &table->rows[i];
+        break;
+      }
+    }
+    if (!(found != NULL ? read_argument(found, cursor, values) : lumos_json_skip(cursor, NULL))) {
+      return false;
+    }
+  }
+  return more == 0;
+}
+
+/* Which arguments this event needs; NULL while that is not known. */
+static const struct argument_table *wanted_arguments(const struct fields *fields) {
+  if (fields->phase == 'M') {
+    return &metadata_table;
+  }
+  if (fields->phase == 'X' && fields->has_category) {
+    return &table_of_class[fields->class];
+  }
+  return fields->phase == 0 || fields->phase == 'X' ? NULL : &no_table;
+}
+
+static bool read_arguments_now_or_later(struct fields *fields, const char **cursor) {
+  const struct argument_table *table = wanted_arguments(fields);
+  if (table != NULL) {
+    return read_arguments(table, cursor, &fields->values);
+  }
+  fields->arguments = *cursor;
+  return lumos_json_skip(cursor, NULL);
+}
+
+static bool read_category(struct fields *fields, const char **cursor) {
+  struct lumos_slice text;
+  if (!read_text(cursor, &text)) {
+    return false;
+  }
+  fields->has_category = true;
+  fields->class = class_of_category(&text);
+  return true;
+}
+
+static bool read_phase(struct fields *fields, const char **cursor) {
+  struct lumos_slice text;
+  if (!read_text(cursor, &text)) {
+    return false;
+  }
+  fields->phase = text.length == 1 ? text.bytes[0] : '?';
+  return true;
+}
+
+static bool read_member(struct fields *fields, const struct lumos_slice *key, const char **cursor) {
+  if (lumos_json_is(key, "ph")) {
+    return read_phase(fields, cursor);
+  }
+  if (lumos_json_is(key, "cat")) {
+    return read_category(fields, cursor);
+  }
+  if (lumos_json_is(key, "name")) {
+    return read_text(cursor, &fields->name);
+  }
+  if (lumos_json_is(key, "pid")) {
+    return read_text(cursor, &fields->process);
+  }
+  if (lumos_json_is(key, "tid")) {
+    return read_text(cursor, &fields->thread);
+  }
+  if (lumos_json_is(key, "ts")) {
+    return read_scaled(cursor, 3, &fields->start);
+  }
+  if (lumos_json_is(key, "dur")) {
+    return read_scaled(cursor, 3, &fields->duration);
+  }
+  return lumos_json_is(key, "args") ? read_arguments_now_or_later(fields, cursor) : lumos_json_skip(cursor, NULL);
+}
+
+/* Flows, counters and the like are not kept: known by their first key, they are passed over whole. */
+static bool passes_over(char phase) {
+  return phase != 0 && phase != 'X' && phase != 'i' && phase != 'I' && phase != 'M';
+}
+
+static bool read_fields(struct fields *fields, const char **cursor) {
+  const char *start = *cursor;
+  struct lumos_json_members members;
+  struct lumos_slice key;
+  if (!lumos_json_open(cursor, '{', &members)) {
+    return false;
+  }
+  int more = 0;
+  while ((more = lumos_json_key(cursor, &members, &key)) > 0) {
+    if (fields->first_key.bytes == NULL) {
+      fields->first_key = key;
+    }
+    if (!read_member(fields, &key, cursor)) {
+      return false;
+    }
+    if (passes_over(fields->phase)) {
+      *cursor = start;
+      return lumos_json_skip(cursor, NULL);
+    }
+  }
+  if (more == 0 && fields->arguments != NULL) {
+    const struct argument_table *table = wanted_arguments(fields);
+    const char *arguments = fields->arguments;
+    return read_arguments(table == NULL ? &no_table : table, &arguments, &fields->values);
+  }
+  return more == 0;
+}
+
+static lumos_string_id intern(struct trace_reader *reader, const struct lumos_slice *text) {
+  if (text->bytes == NULL) {
+    return LUMOS_NO_STRING;
+  }
+  if (!text->escaped) {
+    return lumos_intern(reader->trace->strings, text->bytes, text->length);
+  }
+  lumos_vector_reserve(&reader->scratch, text->length);
+  size_t length = lumos_json_decode(text, reader->scratch.items);
+  return lumos_intern(reader->trace->strings, reader->scratch.items, length);
+}
+
+static uint32_t thread_lane(struct trace_reader *reader, const struct lumos_slice *process,
+                            const struct lumos_slice *thread) {
+  bool fits = process->length + thread->length <= sizeof reader->thread_text;
+  if (fits && process->length == reader->process_length && thread->length == reader->thread_length &&
+      memcmp(reader->thread_text, process->bytes, process->length) == 0 &&
+      memcmp(reader->thread_text + process->length, thread->bytes, thread->length) == 0) {
+    return reader->thread_lane;
+  }
+  uint32_t lane = lumos_trace_lane(reader->trace, LUMOS_THREAD, intern(reader, process), intern(reader, thread));
+  if (fits) {
+    memcpy(reader->thread_text, process->bytes, process->length);
+    memcpy(reader->thread_text + process->length, thread->bytes, thread->length);
+    reader->process_length = process->length;
+    reader->thread_length = thread->length;
+    reader->thread_lane = lane;
+  }
+  return lane;
+}
+
+static lumos_string_id intern_integer(struct trace_reader *reader, int64_t value) {
+  char digits[24];
+  char *end = digits + sizeof digits;
+  char *start = end;
+  uint64_t rest = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+  do {
+    *--start = (char)('0' + rest % 10);
+    rest /= 10;
+  } while (rest > 0);
+  if (value < 0) {
+    *--start = '-';
+  }
+  return lumos_intern(reader->trace->strings, start, (size_t)(end - start));
+}
+
+static uint32_t device_lane(struct trace_reader *reader, const struct fields *fields) {
+  const struct values *values = &fields->values;
+  int64_t device = values->device != LUMOS_ABSENT ? values->device : values->in_device;
+  if (device != LUMOS_ABSENT && values->stream != LUMOS_ABSENT) {
+    if (reader->device != device || reader->stream != values->stream) {
+      reader->device = device;
+      reader->stream = values->stream;
+      reader->stream_lane = lumos_trace_lane(reader->trace, LUMOS_STREAM, intern_integer(reader, device),
+                                             intern_integer(reader, values->stream));
+    }
+    return reader->stream_lane;
+  }
+  lumos_string_id process = device != LUMOS_ABSENT ? intern_integer(reader, device) : intern(reader, &fields->process);
+  lumos_string_id native =
+      values->stream != LUMOS_ABSENT ? intern_integer(reader, values->stream) : intern(reader, &fields->thread);
+  return lumos_trace_lane(reader->trace, LUMOS_STREAM, process, native);
+}
+
+static uint32_t keep_comm(struct trace_reader *reader, const struct values *values) {
+  if (values->collective.bytes == NULL) {
+    return LUMOS_NONE;
+  }
+  struct trace *trace = reader->trace;
+  lumos_vector_push(&trace->comms, ((struct trace_comm){
+                                       .collective = intern(reader, &values->collective),
+                                       .group = intern(reader, &values->group),
+                                       .description = intern(reader, &values->description),
+                                       .ranks = intern(reader, &values->ranks),
+                                       .comms_id = intern(reader, &values->comms_id),
+                                       .dtype = intern(reader, &values->dtype),
+                                       .in_elements = values->in_elements,
+                                       .out_elements = values->out_elements,
+                                       .group_size = values->group_size,
+                                       .sequence = values->comm_sequence,
+                                       .source = values->source,
+                                       .target = values->target,
+                                   }));
+  return (uint32_t)(trace->comms.count - 1);
+}
+
+static bool starts_with(const struct lumos_slice *text, const char *prefix, size_t length) {
+  return text->length >= length && memcmp(text->bytes, prefix, length) == 0;
+}
+#define STARTS_WITH(text, prefix) starts_with(text, prefix, sizeof(prefix) - 1)
+
+/* The number behind "ProfilerStep#"; false when there is none. */
+static bool step_number(const struct lumos_slice *name, int64_t *number) {
+  static const char prefix[] = "ProfilerStep#";
+  size_t start = sizeof prefix - 1;
+  if (!STARTS_WITH(name, "ProfilerStep#") || name->length == start || name->length > start + 9) {
+    return false;
+  }
+  *number = 0;
+  for (size_t i = start; i < name->length; i++) {
+    if (name->bytes[i] < '0' || name->bytes[i] > '9') {
+      return false;
+    }
+    *number = *number * 10 + (name->bytes[i] - '0');
+  }
+  return true;
+}
+
+static void keep_host(struct trace_reader *reader, struct fields *fields) {
+  const struct values *values = &fields->values;
+  struct trace_host row = {
+      .start = fields->start,
+      .end = fields->start + fields->duration,
+      .key = fields->class == TRACE_CALL ? values->correlation : values->sequence,
+      .class = fields->class,
+      .comm = LUMOS_NONE,
+  };
+  if (fields->class == TRACE_PYTHON && STARTS_WITH(&fields->name, "nn.Module: ")) {
+    row.class = TRACE_MODULE;
+    fields->name.bytes += sizeof "nn.Module: " - 1;
+    fields->name.length -= sizeof "nn.Module: " - 1;
+  }
+  if (row.class == TRACE_PYTHON && !reader->stacks) {
+    return;
+  }
+  if ((row.class == TRACE_OP || row.class == TRACE_ANNOTATION) && step_number(&fields->name, &row.key)) {
+    row.class = TRACE_STEP;
+    row.unfinished = lumos_json_is(&values->finished, "false");
+  }
+  if (row.class == TRACE_OP) {
+    row.key = values->sequence >= 0 ? values->sequence : LUMOS_ABSENT;
+    row.backward = values->forward_thread > 0;
+    row.shapes = intern(reader, &values->shapes);
+    row.dtypes = intern(reader, &values->dtypes);
+    row.comm = keep_comm(reader, values);
+  }
+  row.name = intern(reader, &fields->name);
+  row.lane = thread_lane(reader, &fields->process, &fields->thread);
+  lumos_vector_push(&reader->trace->host, row);
+}
+
+static void keep_device(struct trace_reader *reader, const struct fields *fields) {
+  const struct values *values = &fields->values;
+  bool plausible = values->occupancy >= 0 && values->occupancy <= 1000000;
+  struct trace_device row = {
+      .start = fields->start,
+      .end = fields->start + fields->duration,
+      .correlation = values->correlation,
+      .bytes = values->bytes >= 0 ? values->bytes : LUMOS_ABSENT,
+      .name = intern(reader, &fields->name),
+      .lane = device_lane(reader, fields),
+      .comm = keep_comm(reader, values),
+      .occupancy = plausible ? (int32_t)values->occupancy : LUMOS_ABSENT_INT,
+      .class = fields->class,
+  };
+  lumos_vector_push(&reader->trace->device, row);
+}
+
+static void keep_sync(struct trace_reader *reader, const struct fields *fields) {
+  const struct values *values = &fields->values;
+  const struct lumos_slice *kind = values->sync_kind.bytes != NULL ? &values->sync_kind : &fields->name;
+  lumos_vector_push(&reader->trace->sync, ((struct trace_sync){
+                                              .correlation = values->correlation,
+                                              .record_correlation = values->record_correlation,
+                                              .device = values->device,
+                                              .stream = values->stream,
+                                              .wait_stream = values->wait_stream,
+                                              .kind = intern(reader, kind),
+                                              .event = intern(reader, &values->event),
+                                          }));
+}
+
+static void remember_first_key(struct trace_reader *reader, const struct lumos_slice *key) {
+  if (reader->first_key_length == 0 && key->length > 0 && key->length < sizeof reader->first_key) {
+    memcpy(reader->first_key, key->bytes, key->length);
+    reader->first_key[key->length] = '\0';
+    reader->first_key_length = key->length;
+  }
+}
+
+static enum trace_outcome invalid(const char **reason, const char *why) {
+  *reason = why;
+  return TRACE_INVALID;
+}
+
+static enum trace_outcome keep_row(struct trace_reader *reader, struct fields *fields, const char **reason) {
+  int64_t end = 0;
+  if (fields->start == LUMOS_ABSENT || fields->duration == LUMOS_ABSENT || fields->name.bytes == NULL) {
+    return invalid(reason, "an event without a name, a ts or a dur that is a number");
+  }
+  if (fields->duration < 0) {
+    return invalid(reason, "an event of negative duration");
+  }
+  if (__builtin_add_overflow(fields->start, fields->duration, &end)) {
+    return invalid(reason, "an event at an impossible time");
+  }
+  if (fields->class != TRACE_UNKNOWN && (fields->process.bytes == NULL || fields->thread.bytes == NULL)) {
+    return invalid(reason, "an event without pid or tid");
+  }
+  remember_first_key(reader, &fields->first_key);
+  reader->trace->events++;
+  switch (fields->class) {
+    case TRACE_UNKNOWN:
+      break;
+    case TRACE_KERNEL:
+    case TRACE_MEMCPY:
+    case TRACE_MEMSET:
+      keep_device(reader, fields);
+      break;
+    case TRACE_SYNC:
+      keep_sync(reader, fields);
+      break;
+    case TRACE_SESSION:
+      lumos_vector_push(&reader->trace->sessions, ((struct trace_interval){fields->start, end}));
+      break;
+    default:
+      keep_host(reader, fields);
+  }
+  return TRACE_GOOD;
+}
+
+enum trace_outcome lumos_trace_event(struct trace_reader *reader, const char **cursor, const char **reason) {
+  struct fields fields = {.start = LUMOS_ABSENT, .duration = LUMOS_ABSENT, .values = no_values};
+  if (!read_fields(&fields, cursor)) {
+    return TRACE_FAULT;
+  }
+  struct trace *trace = reader->trace;
+  trace->recognised = trace->recognised || fields.phase != 0;
+  switch (fields.phase) {
+    case 'X':
+      return keep_row(reader, &fields, reason);
+    case 'i':
+    case 'I':
+      if (lumos_json_is(&fields.name, "Record Window End")) {
+        trace->record_end = fields.start;
+      }
+      return TRACE_GOOD;
+    case 'M':
+      if (lumos_json_is(&fields.name, "thread_name") && fields.values.name.bytes != NULL &&
+          fields.process.bytes != NULL && fields.thread.bytes != NULL) {
+        lumos_trace_name_lane(trace, intern(reader, &fields.process), intern(reader, &fields.thread),
+                              intern(reader, &fields.values.name));
+      }
+      return TRACE_GOOD;
+    case 0:
+      return invalid(reason, "an event without ph");
+    default:
+      return TRACE_GOOD;
+  }
+}

@@ -1,0 +1,37 @@
+/* One event of a trace: its members in one pass, kept as a row. */
+#ifndef LUMOS_TRACE_EVENT_H
+#define LUMOS_TRACE_EVENT_H
+
+#include "base/json.h"
+#include "trace/raw.h"
+
+enum trace_outcome {
+  TRACE_GOOD,
+  TRACE_INVALID, /* valid JSON, no valid event: *reason says why, the cursor stands behind it */
+  TRACE_FAULT,   /* no valid JSON: the cursor stands at the fault, nothing was kept */
+};
+
+enum { TRACE_KEY_BYTES = 16 };
+
+struct trace_reader {
+  struct trace *trace;
+  bool stacks; /* keep python_function rows */
+  /* The first key of the first event with a duration: what a resynchronisation looks for. */
+  char first_key[TRACE_KEY_BYTES];
+  size_t first_key_length;
+  /* The lanes of the rows before: most rows share them. */
+  char thread_text[64];
+  size_t process_length, thread_length;
+  uint32_t thread_lane;
+  int64_t device, stream;
+  uint32_t stream_lane;
+  LUMOS_VECTOR(char) scratch; /* decoded text */
+};
+
+void lumos_trace_reader_init(struct trace_reader *reader, struct trace *trace, bool stacks);
+void lumos_trace_reader_clear(struct trace_reader *reader);
+
+/* Read the object at *cursor. */
+enum trace_outcome lumos_trace_event(struct trace_reader *reader, const char **cursor, const char **reason);
+
+#endif

@@ -1,0 +1,124 @@
+/* What the scanner keeps of one trace: compact rows in file order, and the facts that stand beside the events.
+ *
+ * Times are nanoseconds as recorded (baseTimeNanoseconds not yet added) until clock.c makes them count from the epoch. Rows are
+ * freed as they become tasks and spans.
+ */
+#ifndef LUMOS_TRACE_RAW_H
+#define LUMOS_TRACE_RAW_H
+
+#include "base/memory.h"
+#include "base/strings.h"
+#include <lumos/job.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What a row is. Host rows are ordered from what encloses to what is enclosed: rows of equal extent nest in this order. */
+enum trace_class {
+  TRACE_UNKNOWN, /* counted, not kept */
+  TRACE_STEP,    /* host rows: ProfilerStep#N */
+  TRACE_ANNOTATION,
+  TRACE_PYTHON,
+  TRACE_MODULE, /* nn.Module rows of the Python tracer */
+  TRACE_OP,
+  TRACE_CALL,   /* runtime and driver calls */
+  TRACE_KERNEL, /* device rows */
+  TRACE_MEMCPY,
+  TRACE_MEMSET,
+  TRACE_SYNC,    /* cuda_sync rows */
+  TRACE_SESSION, /* the profiler's own row, as long as the recording */
+};
+
+struct trace_host {
+  int64_t start, end;
+  int64_t key; /* call: correlation; op: sequence number; step: its number; LUMOS_ABSENT */
+  lumos_string_id name;
+  uint32_t lane;
+  lumos_string_id shapes, dtypes;
+  uint32_t comm; /* index in comms or LUMOS_NONE */
+  uint8_t class;
+  bool backward;   /* an op that runs another op's gradient */
+  bool unfinished; /* a step mark that the profiler closed by its own stop */
+};
+
+struct trace_device {
+  int64_t start, end;
+  int64_t correlation; /* LUMOS_ABSENT */
+  int64_t bytes;       /* LUMOS_ABSENT */
+  lumos_string_id name;
+  uint32_t lane;
+  uint32_t comm;     /* index in comms or LUMOS_NONE */
+  int32_t occupancy; /* millionths or LUMOS_ABSENT_INT */
+  uint8_t class;
+};
+
+/* The arguments of a collective, as recorded. */
+struct trace_comm {
+  lumos_string_id collective, group, description, ranks, comms_id, dtype;
+  int64_t in_elements, out_elements, group_size, sequence; /* LUMOS_ABSENT */
+  int64_t source, target;                                  /* ranks, LUMOS_ABSENT */
+};
+
+struct trace_sync {
+  int64_t correlation, record_correlation; /* LUMOS_ABSENT */
+  int64_t device, stream, wait_stream;     /* LUMOS_ABSENT */
+  lumos_string_id kind, event;
+};
+
+struct trace_lane {
+  enum lumos_lane_kind kind;
+  lumos_string_id process, native; /* of a stream: its device and its number */
+};
+
+struct trace_interval {
+  int64_t start, end;
+};
+
+/* Metadata that stands beside the events, as JSON text. */
+enum trace_fact {
+  TRACE_FACT_BASE,
+  TRACE_FACT_DEVICES,
+  TRACE_FACT_DISTRIBUTED,
+  TRACE_FACT_HOST,
+  TRACE_FACT_CUDA,
+  TRACE_FACTS,
+};
+
+struct trace {
+  struct lumos_strings *strings;   /* the job's */
+  struct lumos_strings *lane_keys; /* id - 1 is the index in lanes */
+  char *facts[TRACE_FACTS];        /* NULL: absent */
+  LUMOS_VECTOR(struct trace_host) host;
+  LUMOS_VECTOR(struct trace_device) device;
+  LUMOS_VECTOR(struct trace_sync) sync;
+  LUMOS_VECTOR(struct trace_comm) comms;
+  LUMOS_VECTOR(struct trace_lane) lanes;
+  struct lumos_strings *name_keys; /* id - 1 is the index in names: what "thread_name" events call a lane */
+  LUMOS_VECTOR(lumos_string_id) names;
+  LUMOS_VECTOR(struct trace_interval) sessions;
+  int64_t record_end; /* the instant "Record Window End", LUMOS_ABSENT */
+
+  bool recognised;        /* there was an event */
+  int64_t events;         /* complete events with a duration */
+  int64_t skipped;        /* places that hold no valid event */
+  uint64_t first_skipped; /* the byte of the first */
+  char reason[160];       /* and what is wrong there */
+  bool truncated;
+  uint64_t truncated_at;
+  char damage[256]; /* why, where the compressed data are damaged */
+};
+
+void lumos_trace_init(struct trace *trace, struct lumos_strings *strings);
+void lumos_trace_clear(struct trace *trace);
+
+/* The lane of these names, added when new. */
+uint32_t lumos_trace_lane(struct trace *trace, enum lumos_lane_kind kind, lumos_string_id process,
+                          lumos_string_id native);
+/* What a "thread_name" event calls the lane of these names, in either kind; LUMOS_NO_STRING when none did. */
+void lumos_trace_name_lane(struct trace *trace, lumos_string_id process, lumos_string_id native, lumos_string_id name);
+lumos_string_id lumos_trace_lane_name(const struct trace *trace, const struct trace_lane *lane);
+
+/* Count a place that holds no valid event; the first one is kept with its reason. */
+void lumos_trace_skipped(struct trace *trace, uint64_t byte, const char *reason);
+
+#endif

@@ -1,0 +1,44 @@
+/* The window's one operation: keep the tail, read until it is full, grow when the tail fills it. */
+#include "trace/window.h"
+
+#include "base/memory.h"
+#include <stdlib.h>
+#include <string.h>
+
+void lumos_trace_window_open(struct trace_window *window, struct lumos_input *input, size_t size, size_t limit) {
+  *window = (struct trace_window){.input = input, .capacity = size, .limit = limit, .margin = size / 256};
+  window->bytes = lumos_allocate(size + 1);
+  window->bytes[0] = '\0';
+}
+
+void lumos_trace_window_close(struct trace_window *window) { free(window->bytes); }
+
+/* Read until the window is full or the text ends. */
+static void fill(struct trace_window *window) {
+  while (window->length < window->capacity && !window->ended) {
+    int64_t count = lumos_input_read(window->input, window->bytes + window->length, window->capacity - window->length,
+                                     &window->damage);
+    window->damaged = count < 0;
+    window->ended = count <= 0;
+    window->length += count > 0 ? (size_t)count : 0;
+  }
+  window->bytes[window->length] = '\0';
+}
+
+const char *lumos_trace_window_refill(struct trace_window *window, const char *keep, bool *stuck) {
+  size_t place = (size_t)(keep - window->bytes);
+  size_t kept = window->length - place;
+  *stuck = window->ended || kept >= window->limit;
+  if (*stuck) {
+    return keep;
+  }
+  memmove(window->bytes, keep, kept);
+  window->offset += place;
+  window->length = kept;
+  if (kept == window->capacity) {
+    window->capacity = kept * 2 < window->limit ? kept * 2 : window->limit;
+    window->bytes = lumos_reallocate(window->bytes, window->capacity + 1, 1);
+  }
+  fill(window);
+  return window->bytes;
+}

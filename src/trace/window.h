@@ -1,0 +1,62 @@
+/* A window that slides over the text of a trace: about 1 MiB of it in memory, a NUL behind the last byte.
+ *
+ * What the window cuts (an event, a metadata value) is read again from its start after a refill; something longer than the window
+ * makes it grow, up to a limit. A fault near the window's end may be the cut and not damage, so a reader believes a fault only
+ * where trace_window_certain says so.
+ */
+#ifndef LUMOS_TRACE_WINDOW_H
+#define LUMOS_TRACE_WINDOW_H
+
+#include "base/input.h"
+#include <lumos/error.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+  TRACE_WINDOW_BYTES = 1024 * 1024,
+  TRACE_WINDOW_LIMIT = 64 * 1024 * 1024, /* the longest event */
+};
+
+struct trace_window {
+  struct lumos_input *input;
+  char *bytes;
+  size_t length; /* bytes[length] is the sentinel */
+  size_t capacity;
+  size_t limit;
+  size_t margin;   /* longer than a token that a fault may stand at the start of: 4 KiB */
+  uint64_t offset; /* of bytes[0] in the text */
+  bool ended;      /* the text ends with the window */
+  bool damaged;    /* ... because reading failed: */
+  struct lumos_error damage;
+};
+
+/* `size` and `limit`: TRACE_WINDOW_BYTES and TRACE_WINDOW_LIMIT but in tests (at least 4 KiB). */
+void lumos_trace_window_open(struct trace_window *window, struct lumos_input *input, size_t size, size_t limit);
+void lumos_trace_window_close(struct trace_window *window);
+
+/* Drop what lies before `keep`, read on, and return where `keep` stands now. When that cannot be (the text has ended, or what
+ * follows `keep` has reached the limit) *stuck is set and nothing moves. */
+const char *lumos_trace_window_refill(struct trace_window *window, const char *keep, bool *stuck);
+
+/* At least the margin behind `place`, unless the text ends before; returns where `place` stands now. */
+static inline const char *trace_window_ensure(struct trace_window *window, const char *place) {
+  bool stuck = false;
+  bool enough = window->ended || (size_t)(window->bytes + window->length - place) >= window->margin;
+  return enough ? place : lumos_trace_window_refill(window, place, &stuck);
+}
+
+/* Is a fault at `place` a fault of the text, not of the window that cuts it? */
+static inline bool trace_window_certain(const struct trace_window *window, const char *place) {
+  return window->ended || (size_t)(window->bytes + window->length - place) >= window->margin;
+}
+
+static inline bool trace_window_at_end(const struct trace_window *window, const char *place) {
+  return window->ended && place == window->bytes + window->length;
+}
+
+static inline uint64_t trace_window_byte(const struct trace_window *window, const char *place) {
+  return window->offset + (uint64_t)(place - window->bytes);
+}
+
+#endif
