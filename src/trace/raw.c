@@ -1,6 +1,7 @@
 /* Making and freeing what a scan fills, and the lanes that it meets. */
 #include "trace/raw.h"
 
+#include "trace/order.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +25,8 @@ void lumos_trace_clear(struct trace *trace) {
   lumos_vector_free(&trace->lanes);
   lumos_vector_free(&trace->names);
   lumos_vector_free(&trace->sessions);
+  lumos_trace_free_order(&trace->host_order);
+  lumos_trace_free_order(&trace->device_order);
 }
 
 /* The names are interned already, so their ids say it all. */

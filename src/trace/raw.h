@@ -84,6 +84,12 @@ enum trace_fact {
   TRACE_FACTS,
 };
 
+/* Rows by lane, in the order of time. */
+struct trace_order {
+  uint32_t *rows; /* indices of rows */
+  size_t *first;  /* [lane]: its first place in rows; one more entry than there are lanes */
+};
+
 struct trace {
   struct lumos_strings *strings;   /* the job's */
   struct lumos_strings *lane_keys; /* id - 1 is the index in lanes */
@@ -96,7 +102,8 @@ struct trace {
   struct lumos_strings *name_keys; /* id - 1 is the index in names: what "thread_name" events call a lane */
   LUMOS_VECTOR(lumos_string_id) names;
   LUMOS_VECTOR(struct trace_interval) sessions;
-  int64_t record_end; /* the instant "Record Window End", LUMOS_ABSENT */
+  struct trace_order host_order, device_order; /* made by order.c */
+  int64_t record_end;                          /* the instant "Record Window End", LUMOS_ABSENT */
 
   bool recognised;        /* there was an event */
   int64_t events;         /* complete events with a duration */

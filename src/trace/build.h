@@ -1,0 +1,55 @@
+/* From rows to records: what the files that make tasks and spans share. */
+#ifndef LUMOS_TRACE_BUILD_H
+#define LUMOS_TRACE_BUILD_H
+
+#include "trace/clock.h"
+#include "trace/raw.h"
+#include "trace/steps.h"
+#include <lumos/job.h>
+
+/* A runtime or driver call with a correlation id: what device rows and sync rows point to. */
+struct trace_call {
+  int64_t correlation, start;
+  int64_t mark;       /* the step that it starts in, see trace_mark_at */
+  uint32_t task;      /* its last segment; LUMOS_NONE in a step that is not wanted */
+  lumos_string_id op; /* the innermost op around it */
+  uint32_t comm;      /* of the innermost op around it that has one; index in trace->comms or LUMOS_NONE */
+};
+
+/* An op that takes part in autograd. */
+struct trace_gradient {
+  int64_t sequence, start;
+  uint32_t span;
+  bool backward;
+};
+
+struct trace_build {
+  struct trace *trace;
+  struct trace_steps *steps;
+  struct lumos_job *job; /* of one rank */
+  struct lumos_rank *rank;
+  uint32_t *job_lane; /* [trace lane]: index in job->lanes, LUMOS_NONE while it has neither task nor span */
+  LUMOS_VECTOR(struct trace_call) calls; /* by correlation once the threads are done */
+  LUMOS_VECTOR(struct trace_gradient) gradients;
+};
+
+/* Trace lanes in the order of the stream: threads first, then by number. The caller frees. */
+uint32_t *lumos_trace_sorted_lanes(const struct trace *trace);
+/* The job's lane of a trace lane, made when it is new. */
+uint32_t lumos_trace_job_lane(struct trace_build *build, uint32_t lane);
+
+/* Tasks and spans of every thread, calls and gradients. */
+void lumos_trace_build_threads(struct trace_build *build, const uint32_t *sorted_lanes);
+/* `forward` of backward ops. */
+void lumos_trace_pair_gradients(struct trace_build *build);
+/* Tasks of every stream. */
+void lumos_trace_build_streams(struct trace_build *build, const uint32_t *sorted_lanes);
+/* `event` and `wait` of host calls. */
+void lumos_trace_mark_waits(struct trace_build *build);
+
+/* The call of a correlation id, or NULL. Calls must be sorted. O(log calls). */
+const struct trace_call *lumos_trace_find_call(const struct trace_build *build, int64_t correlation);
+/* The job's lane of a device and a stream (LUMOS_ABSENT: any device), LUMOS_NONE when it has no task. */
+uint32_t lumos_trace_find_stream(const struct trace_build *build, int64_t device, int64_t stream);
+
+#endif

@@ -1,0 +1,111 @@
+/* Natural merge sort: find the runs, then merge neighbours until one is left. */
+#include "trace/order.h"
+
+#include "base/memory.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* Merge [first, middle) and [middle, end) of `from` into the same places of `to`. */
+static void merge(const uint32_t *from, uint32_t *to, const size_t bounds[3], trace_before before, const void *rows) {
+  size_t left = bounds[0];
+  size_t right = bounds[1];
+  for (size_t place = bounds[0]; place < bounds[2]; place++) {
+    bool take_right = left == bounds[1] || (right < bounds[2] && before(rows, from[right], from[left]));
+    to[place] = from[take_right ? right++ : left++];
+  }
+}
+
+void lumos_trace_sort(uint32_t *items, size_t count, trace_before before, const void *rows) {
+  LUMOS_VECTOR(size_t) starts = {0}; /* where runs begin, and the end of the last */
+  for (size_t i = 0; i < count; i++) {
+    if (i == 0 || before(rows, items[i], items[i - 1])) {
+      lumos_vector_push(&starts, i);
+    }
+  }
+  lumos_vector_push(&starts, count);
+  uint32_t *room = starts.count > 2 ? lumos_allocate(count * sizeof *room) : NULL;
+  uint32_t *from = items;
+  uint32_t *to = room;
+  while (starts.count > 2) {
+    size_t kept = 0;
+    size_t run = 0;
+    for (; run + 2 < starts.count; run += 2) {
+      merge(from, to, &starts.items[run], before, rows);
+      starts.items[kept++] = starts.items[run];
+    }
+    if (run + 1 < starts.count) {
+      memcpy(to + starts.items[run], from + starts.items[run], (count - starts.items[run]) * sizeof *to);
+      starts.items[kept++] = starts.items[run];
+    }
+    starts.items[kept++] = count;
+    starts.count = kept;
+    uint32_t *swapped = from;
+    from = to;
+    to = swapped;
+  }
+  if (from != items) {
+    memcpy(items, from, count * sizeof *items);
+  }
+  free(room);
+  lumos_vector_free(&starts);
+}
+
+static bool nests_before(const void *rows, uint32_t a, uint32_t b) {
+  const struct trace_host *left = (const struct trace_host *)rows + a;
+  const struct trace_host *right = (const struct trace_host *)rows + b;
+  if (left->start != right->start) {
+    return left->start < right->start;
+  }
+  return left->end != right->end ? left->end > right->end : left->class < right->class;
+}
+
+static bool runs_before(const void *rows, uint32_t a, uint32_t b) {
+  const struct trace_device *left = (const struct trace_device *)rows + a;
+  const struct trace_device *right = (const struct trace_device *)rows + b;
+  return left->start != right->start ? left->start < right->start : left->end < right->end;
+}
+
+/* Put the rows of each lane side by side, in the order of the file. `lane` points into the first row, rows are `size` bytes apart. */
+static void group_rows(struct trace_order *order, size_t lanes, const uint32_t *lane, size_t size, size_t count) {
+  lumos_trace_free_order(order);
+  order->rows = lumos_allocate(count * sizeof *order->rows);
+  order->first = lumos_allocate_zeroed(lanes + 2, sizeof *order->first);
+#define LANE(i) (*(const uint32_t *)(const void *)((const char *)lane + (i)*size))
+  for (size_t i = 0; i < count; i++) {
+    order->first[LANE(i) + 2]++;
+  }
+  for (size_t i = 2; i < lanes + 2; i++) {
+    order->first[i] += order->first[i - 1];
+  }
+  /* first[lane + 1] walks from the lane's first place to its end, which is where the next lane begins. */
+  for (size_t i = 0; i < count; i++) {
+    order->rows[order->first[LANE(i) + 1]++] = (uint32_t)i;
+  }
+#undef LANE
+}
+
+void lumos_trace_order_host(struct trace *trace) {
+  struct trace_order *order = &trace->host_order;
+  const struct trace_host *rows = trace->host.items;
+  group_rows(order, trace->lanes.count, rows == NULL ? NULL : &rows->lane, sizeof *rows, trace->host.count);
+  for (size_t lane = 0; lane < trace->lanes.count; lane++) {
+    size_t first = order->first[lane];
+    lumos_trace_sort(order->rows + first, order->first[lane + 1] - first, nests_before, rows);
+  }
+}
+
+void lumos_trace_order_device(struct trace *trace) {
+  struct trace_order *order = &trace->device_order;
+  const struct trace_device *rows = trace->device.items;
+  group_rows(order, trace->lanes.count, rows == NULL ? NULL : &rows->lane, sizeof *rows, trace->device.count);
+  for (size_t lane = 0; lane < trace->lanes.count; lane++) {
+    size_t first = order->first[lane];
+    lumos_trace_sort(order->rows + first, order->first[lane + 1] - first, runs_before, rows);
+  }
+}
+
+void lumos_trace_free_order(struct trace_order *order) {
+  free(order->rows);
+  free(order->first);
+  *order = (struct trace_order){NULL, NULL};
+}

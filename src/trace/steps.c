@@ -1,0 +1,124 @@
+/* Steps as the profiler marks them. A step mark lasts from one call of profiler.step() to the next; the time between two marks belongs to
+ * the first of them, so that every host task between the first mark's start and the last one's end has a step.
+ */
+#include "trace/steps.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+static int compare_marks(const void *a, const void *b) {
+  const struct trace_mark *left = a;
+  const struct trace_mark *right = b;
+  return left->start != right->start ? (left->start > right->start) - (left->start < right->start)
+                                     : (left->number > right->number) - (left->number < right->number);
+}
+
+static void collect_marks(const struct trace *trace, struct trace_steps *steps) {
+  for (size_t i = 0; i < trace->host.count; i++) {
+    const struct trace_host *row = &trace->host.items[i];
+    if (row->class == TRACE_STEP) {
+      lumos_vector_push(&steps->marks, ((struct trace_mark){row->key, row->start, row->end, row->unfinished,
+                                                            LUMOS_ABSENT, LUMOS_ABSENT, LUMOS_ABSENT}));
+    }
+  }
+  if (steps->marks.count > 0) {
+    qsort(steps->marks.items, steps->marks.count, sizeof *steps->marks.items, compare_marks);
+  }
+}
+
+/* Numbers must rise with time, or a step would mean two stretches of the recording. */
+static void drop_repeated(struct trace_steps *steps) {
+  size_t kept = 0;
+  for (size_t i = 0; i < steps->marks.count; i++) {
+    if (kept == 0 || steps->marks.items[i].number > steps->marks.items[kept - 1].number) {
+      steps->marks.items[kept++] = steps->marks.items[i];
+    }
+  }
+  steps->dropped = (int64_t)(steps->marks.count - kept);
+  steps->marks.count = kept;
+}
+
+void lumos_trace_find_steps(const struct trace *trace, const struct trace_clock *clock, struct trace_steps *steps) {
+  *steps = (struct trace_steps){.carry_in_end = LUMOS_ABSENT};
+  collect_marks(trace, steps);
+  drop_repeated(steps);
+  steps->recorded = steps->marks.count > 0;
+  if (!steps->recorded) {
+    lumos_vector_push(&steps->marks,
+                      ((struct trace_mark){0, INT64_MIN, INT64_MAX, false, LUMOS_ABSENT, LUMOS_ABSENT, LUMOS_ABSENT}));
+    return;
+  }
+  /* A mark that ends with the last row of all, with no sign that the recording went on, was cut by the recording's end. */
+  struct trace_mark *last = &steps->marks.items[steps->marks.count - 1];
+  bool went_on = trace->record_end != LUMOS_ABSENT && trace->record_end > last->end;
+  last->unfinished = last->unfinished || (last->end >= clock->rows_end && !went_on);
+  for (size_t i = 0; i + 1 < steps->marks.count; i++) {
+    steps->marks.items[i].end = steps->marks.items[i + 1].start;
+  }
+}
+
+void lumos_trace_free_steps(struct trace_steps *steps) { lumos_vector_free(&steps->marks); }
+
+/* Narrow [first, last] to finished steps; false when there is none. */
+static bool narrow_to_finished(struct trace_steps *steps) {
+  while (steps->first < steps->last && steps->marks.items[steps->first].unfinished) {
+    steps->first++;
+  }
+  while (steps->last > steps->first && steps->marks.items[steps->last].unfinished) {
+    steps->last--;
+  }
+  return !steps->marks.items[steps->first].unfinished;
+}
+
+static bool select_range(struct trace_steps *steps, const struct lumos_trace_options *options, const char *name,
+                         struct lumos_error *error) {
+  const struct trace_mark *marks = steps->marks.items;
+  size_t count = steps->marks.count;
+  size_t first = 0;
+  while (first < count && marks[first].number < options->first_step) {
+    first++;
+  }
+  size_t end = first;
+  while (end < count && marks[end].number <= options->last_step) {
+    end++;
+  }
+  if (first == end) {
+    return lumos_fail(error,
+                      "%s: no step %" PRId64 " to %" PRId64 "; it holds the steps %" PRId64 " to %" PRId64
+                      ", choose among them with --steps",
+                      name, options->first_step, options->last_step, marks[0].number, marks[count - 1].number);
+  }
+  steps->first = first;
+  steps->last = end - 1;
+  return true;
+}
+
+bool lumos_trace_select_steps(struct trace_steps *steps, const struct lumos_trace_options *options, const char *name,
+                              struct lumos_error *error) {
+  steps->first = 0;
+  steps->last = steps->marks.count - 1;
+  if (options->steps == LUMOS_STEPS_RANGE) {
+    return select_range(steps, options, name, error);
+  }
+  if (!narrow_to_finished(steps)) {
+    steps->first = 0; /* none is finished: all there is is better than nothing, and a note says so */
+    steps->last = steps->marks.count - 1;
+  }
+  if (options->steps == LUMOS_STEPS_LAST) {
+    steps->first = steps->last;
+  }
+  return true;
+}
+
+int64_t lumos_trace_step_base(const struct trace_steps *steps) {
+  const struct trace_mark *marks = steps->marks.items;
+  int64_t end = steps->carry_in_end;
+  if (end == LUMOS_ABSENT) {
+    end = marks[0].host_start != LUMOS_ABSENT ? marks[0].host_start : steps->recorded ? marks[0].start : 0;
+  }
+  for (size_t i = 0; i < steps->first; i++) {
+    int64_t step_end = marks[i].device_end != LUMOS_ABSENT ? marks[i].device_end : marks[i].host_end;
+    end = step_end != LUMOS_ABSENT && step_end > end ? step_end : end;
+  }
+  return end;
+}

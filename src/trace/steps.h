@@ -1,0 +1,60 @@
+/* The steps of a recording: where the marks "ProfilerStep#N" stand, which of them are wanted, and when each ends on the device. */
+#ifndef LUMOS_TRACE_STEPS_H
+#define LUMOS_TRACE_STEPS_H
+
+#include "trace/clock.h"
+#include "trace/raw.h"
+#include <lumos/error.h>
+#include <lumos/trace.h>
+
+struct trace_mark {
+  int64_t number;
+  int64_t start, end; /* what starts in [start, end) on the host belongs to the step */
+  bool unfinished;
+  /* Of its tasks, filled by threads.c and device.c, selected or not; LUMOS_ABSENT while there are none. */
+  int64_t host_start, host_end, device_end;
+};
+
+struct trace_steps {
+  LUMOS_VECTOR(struct trace_mark) marks; /* by start; without any mark one that holds everything */
+  bool recorded;                         /* there are marks */
+  int64_t dropped;                       /* marks whose number does not rise */
+  size_t first, last;                    /* the wanted ones */
+  int64_t carry_in_end;                  /* latest end of device work launched before the first mark; LUMOS_ABSENT */
+};
+
+/* Which mark holds a host instant; TRACE_BEFORE_STEPS, or marks.count behind the last. */
+enum { TRACE_BEFORE_STEPS = -1 };
+static inline int64_t trace_mark_at(const struct trace_steps *steps, int64_t time) {
+  size_t low = 0;
+  size_t high = steps->marks.count;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    if (steps->marks.items[middle].start <= time) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  bool behind = low == steps->marks.count && time >= steps->marks.items[low - 1].end;
+  return behind ? (int64_t)low : (int64_t)low - 1;
+}
+
+static inline bool trace_mark_wanted(const struct trace_steps *steps, int64_t mark) {
+  return mark >= (int64_t)steps->first && mark <= (int64_t)steps->last;
+}
+
+/* Collect the marks of the host rows. */
+void lumos_trace_find_steps(const struct trace *trace, const struct trace_clock *clock, struct trace_steps *steps);
+void lumos_trace_free_steps(struct trace_steps *steps);
+
+/* Choose the wanted ones; fails when there are none. */
+bool lumos_trace_select_steps(struct trace_steps *steps, const struct lumos_trace_options *options, const char *name,
+                              struct lumos_error *error) LUMOS_MUST_CHECK;
+
+/* When the first wanted step starts: the end of the step before, E_(k-1). Step k ends with its device tasks (its host tasks when it
+ * has none), never before step k-1; before the first recorded step stands the end of the device work launched before its mark,
+ * else its first host task's start. */
+int64_t lumos_trace_step_base(const struct trace_steps *steps);
+
+#endif

@@ -1,0 +1,308 @@
+/* A thread's rows nest: annotations, modules and ops enclose each other and the calls. The walk keeps the rows that are open on a stack and
+ * cuts the thread's time into exclusive segments of the innermost op or call; each is a task. Rows that cross instead of nesting are
+ * repaired by the smallest change, so segments never overlap, and lag + dur along a thread give every start again.
+ */
+#include "trace/build.h"
+#include "trace/order.h"
+#include <assert.h>
+#include <lumos/trace.h>
+#include <stdlib.h>
+
+/* A row on the stack. */
+struct open {
+  const struct trace_host *row;
+  int64_t start, end;    /* as repaired */
+  int64_t mark;          /* the step it starts in */
+  int64_t segment;       /* op or call: where its running segment starts */
+  size_t worker;         /* depth of the innermost op or call, this one included; NO_WORKER */
+  uint32_t span;         /* its own, or of the row around it (calls); valid in the written part of the stack */
+  uint32_t first_task, last_task;
+  uint32_t pieces;       /* segments cut so far, wanted or not */
+  lumos_string_id op;    /* the innermost op, this one included */
+  uint32_t comm;
+};
+static const size_t NO_WORKER = SIZE_MAX;
+
+struct thread {
+  struct trace_build *build;
+  uint32_t lane; /* in the trace */
+  LUMOS_VECTOR(struct open) stack;
+  size_t written;   /* rows at the bottom of the stack whose spans are in the job */
+  int64_t last_end; /* of the last task; LUMOS_ABSENT before the first */
+  uint32_t next_seq;
+};
+
+static bool works(const struct trace_host *row) { return row->class == TRACE_OP || row->class == TRACE_CALL; }
+
+static struct open *top_of(struct thread *thread) {
+  return thread->stack.count > 0 ? &thread->stack.items[thread->stack.count - 1] : NULL;
+}
+
+static enum lumos_span_kind span_kind(uint8_t class) {
+  switch (class) {
+    case TRACE_STEP:
+      return LUMOS_SPAN_STEP;
+    case TRACE_ANNOTATION:
+      return LUMOS_SPAN_ANNOTATION;
+    case TRACE_PYTHON:
+      return LUMOS_SPAN_PYTHON;
+    case TRACE_MODULE:
+      return LUMOS_SPAN_MODULE;
+    default:
+      return LUMOS_SPAN_OP;
+  }
+}
+
+/* Write the spans of the lowest `depth` rows that have none yet. */
+static void write_spans(struct thread *thread, size_t depth) {
+  struct lumos_job *job = thread->build->job;
+  for (; thread->written < depth; thread->written++) {
+    struct open *open = &thread->stack.items[thread->written];
+    uint32_t parent = thread->written > 0 ? open[-1].span : LUMOS_NONE;
+    open->span = parent;
+    if (open->row->class == TRACE_CALL) {
+      continue;
+    }
+    struct lumos_span span = lumos_span_empty;
+    span.kind = (uint8_t)span_kind(open->row->class);
+    span.rank = 0;
+    span.lane = lumos_trace_job_lane(thread->build, thread->lane);
+    span.name = open->row->name;
+    span.start = open->start;
+    span.parent = parent;
+    span.shapes = open->row->shapes;
+    span.dtypes = open->row->dtypes;
+    open->span = (uint32_t)job->spans.count;
+    if (open->row->class == TRACE_OP && open->row->key != LUMOS_ABSENT) {
+      span.sequence = open->row->key;
+      lumos_vector_push(&thread->build->gradients,
+                        ((struct trace_gradient){open->row->key, open->start, open->span, open->row->backward}));
+    }
+    lumos_vector_push(&job->spans, span);
+  }
+}
+
+static void extend_mark(struct trace_steps *steps, int64_t mark, int64_t start, int64_t end) {
+  if (mark < 0 || mark >= (int64_t)steps->marks.count) {
+    return;
+  }
+  struct trace_mark *held = &steps->marks.items[mark];
+  held->host_start = held->host_start == LUMOS_ABSENT || start < held->host_start ? start : held->host_start;
+  held->host_end = held->host_end == LUMOS_ABSENT || end > held->host_end ? end : held->host_end;
+}
+
+/* The segment [open->segment, end) of the row at `depth` becomes a task, where its step is wanted. */
+static void emit(struct thread *thread, size_t depth, int64_t end) {
+  struct open *open = &thread->stack.items[depth];
+  struct trace_build *build = thread->build;
+  struct lumos_job *job = build->job;
+  open->pieces++;
+  extend_mark(build->steps, open->mark, open->segment, end);
+  if (!trace_mark_wanted(build->steps, open->mark)) {
+    return;
+  }
+  write_spans(thread, depth + 1);
+  bool is_call = open->row->class == TRACE_CALL;
+  struct lumos_task task = lumos_task_empty;
+  task.start = open->segment;
+  task.dur = end - open->segment;
+  task.lag = thread->last_end == LUMOS_ABSENT ? 0 : open->segment - thread->last_end;
+  assert(task.lag >= 0);
+  task.lane = lumos_trace_job_lane(build, thread->lane);
+  task.seq = thread->next_seq++;
+  task.kind = (uint8_t)(is_call ? lumos_classify_call(lumos_string(job->strings, open->row->name)) : LUMOS_OP);
+  task.name = open->row->name;
+  task.step = (int32_t)build->steps->marks.items[open->mark].number;
+  task.span = open->span;
+  open->last_task = (uint32_t)job->tasks.count;
+  open->first_task = open->first_task == LUMOS_NONE ? open->last_task : open->first_task;
+  thread->last_end = end;
+  lumos_vector_push(&job->tasks, task);
+}
+
+/* The running segment of the innermost op or call up to `depth` ends at `at`: something begins inside it. A call shows its first
+ * segment even when that is empty, so that it starts where it started. */
+static void cut_worker(struct thread *thread, size_t depth, int64_t at) {
+  size_t worker = thread->stack.items[depth].worker;
+  if (worker == NO_WORKER) {
+    return;
+  }
+  struct open *open = &thread->stack.items[worker];
+  if (at > open->segment || (open->row->class == TRACE_CALL && open->pieces == 0)) {
+    emit(thread, worker, at);
+  }
+  thread->stack.items[worker].segment = at;
+}
+
+static void keep_call(struct thread *thread, const struct open *open) {
+  struct lumos_job *job = thread->build->job;
+  if (open->last_task != open->first_task) {
+    lumos_task_detail(job, &job->tasks.items[open->last_task])->first_segment = open->first_task;
+  }
+  if (open->row->key != LUMOS_ABSENT) {
+    lumos_vector_push(&thread->build->calls, ((struct trace_call){open->row->key, open->start, open->mark,
+                                                                  open->last_task, open->op, open->comm}));
+  }
+}
+
+/* The innermost row ends. A call always shows its last segment. */
+static void close_top(struct thread *thread) {
+  size_t depth = thread->stack.count - 1;
+  struct open *open = top_of(thread);
+  int64_t end = open->end;
+  if (works(open->row)) {
+    if (end > open->segment || open->row->class == TRACE_CALL) {
+      emit(thread, depth, end);
+    }
+    if (open->row->class == TRACE_CALL) {
+      keep_call(thread, open);
+    }
+  }
+  if (thread->written > depth) {
+    thread->written = depth;
+    if (open->row->class != TRACE_CALL) {
+      thread->build->job->spans.items[open->span].dur = end - open->start;
+    }
+  }
+  bool worked = works(open->row);
+  thread->stack.count--;
+  if (worked && depth > 0 && thread->stack.items[depth - 1].worker != NO_WORKER) {
+    thread->stack.items[thread->stack.items[depth - 1].worker].segment = end;
+  }
+}
+
+static void push_row(struct thread *thread, const struct trace_host *row, int64_t start, int64_t end) {
+  size_t depth = thread->stack.count;
+  const struct open *below = top_of(thread);
+  struct open open = {
+      .row = row,
+      .start = start,
+      .end = end,
+      .mark = trace_mark_at(thread->build->steps, start),
+      .segment = start,
+      .worker = works(row) ? depth : below != NULL ? below->worker : NO_WORKER,
+      .span = LUMOS_NONE,
+      .first_task = LUMOS_NONE,
+      .last_task = LUMOS_NONE,
+      .op = row->class == TRACE_OP ? row->name : below != NULL ? below->op : LUMOS_NO_STRING,
+      .comm = row->comm != LUMOS_NONE ? row->comm : below != NULL ? below->comm : LUMOS_NONE,
+  };
+  if (works(row) && depth > 0) {
+    cut_worker(thread, depth - 1, start);
+  }
+  lumos_vector_push(&thread->stack, open);
+  if (trace_mark_wanted(thread->build->steps, open.mark)) {
+    write_spans(thread, depth + (row->class != TRACE_CALL));
+  }
+}
+
+/* Does `open` hold a row that starts at `start`? Instants at the end of an op belong to it: microseconds are rounded. */
+static bool holds(const struct open *open, const struct trace_host *row, int64_t start, int64_t end) {
+  if (start != open->end) {
+    return start < open->end;
+  }
+  return start == end && open->row->class != TRACE_CALL && (open->start < open->end || open->row->class < row->class);
+}
+
+static void close_until(struct thread *thread, const struct trace_host *row, int64_t start, int64_t end) {
+  while (thread->stack.count > 0 && !holds(top_of(thread), row, start, end)) {
+    close_top(thread);
+  }
+}
+
+/* A row crosses the end of the innermost open one: what is the smallest change that makes them nest? */
+enum repair { CUT_OPEN, CUT_ROW, MOVE_CALL_INSIDE };
+
+static enum repair choose_repair(const struct open *open, const struct trace_host *row, bool may_move) {
+  int64_t shared = open->end - row->start;
+  int64_t beyond = row->end - open->end;
+  bool fresh_call = open->row->class == TRACE_CALL && open->pieces == 0 && open->segment == open->start;
+  if (may_move && row->class == TRACE_OP && fresh_call && row->start - open->start < shared) {
+    return MOVE_CALL_INSIDE; /* an op holds its calls, never the reverse */
+  }
+  bool yields = !works(open->row) && works(row); /* annotations give way to work */
+  return yields || shared <= beyond ? CUT_OPEN : CUT_ROW;
+}
+
+/* The row joins the stack, once nothing on it is crossed any more. */
+static void add_row(struct thread *thread, const struct trace_host *row) {
+  struct lumos_coverage *coverage = &thread->build->rank->coverage;
+  const struct trace_host *moved = NULL; /* a call that goes inside the row */
+  int64_t moved_end = 0;
+  int64_t end = row->end;
+  for (;;) {
+    close_until(thread, row, row->start, end);
+    struct open *open = top_of(thread);
+    if (open == NULL || end <= open->end) {
+      break;
+    }
+    coverage->crossing++;
+    coverage->repaired++;
+    switch (choose_repair(open, row, moved == NULL)) {
+      case CUT_OPEN:
+        open->end = row->start;
+        break;
+      case CUT_ROW:
+        end = open->end;
+        break;
+      case MOVE_CALL_INSIDE:
+        moved = open->row;
+        moved_end = open->end;
+        thread->written = thread->written < thread->stack.count ? thread->written : thread->stack.count - 1;
+        thread->stack.count--;
+        break;
+    }
+  }
+  push_row(thread, row, row->start, end);
+  if (moved != NULL) {
+    push_row(thread, moved, row->start, moved_end < end ? moved_end : end);
+  }
+}
+
+static void build_thread(struct trace_build *build, uint32_t lane) {
+  const struct trace *trace = build->trace;
+  const struct trace_order *order = &trace->host_order;
+  struct thread thread = {.build = build, .lane = lane, .last_end = LUMOS_ABSENT};
+  for (size_t i = order->first[lane]; i < order->first[lane + 1]; i++) {
+    add_row(&thread, &trace->host.items[order->rows[i]]);
+  }
+  while (thread.stack.count > 0) {
+    close_top(&thread);
+  }
+  lumos_vector_free(&thread.stack);
+}
+
+static int compare_calls(const void *a, const void *b) {
+  const struct trace_call *left = a;
+  const struct trace_call *right = b;
+  if (left->correlation != right->correlation) {
+    return left->correlation < right->correlation ? -1 : 1;
+  }
+  return (left->start > right->start) - (left->start < right->start);
+}
+
+void lumos_trace_build_threads(struct trace_build *build, const uint32_t *sorted_lanes) {
+  for (size_t i = 0; i < build->trace->lanes.count; i++) {
+    if (build->trace->lanes.items[sorted_lanes[i]].kind == LUMOS_THREAD) {
+      build_thread(build, sorted_lanes[i]);
+    }
+  }
+  if (build->calls.count > 0) {
+    qsort(build->calls.items, build->calls.count, sizeof *build->calls.items, compare_calls);
+  }
+}
+
+const struct trace_call *lumos_trace_find_call(const struct trace_build *build, int64_t correlation) {
+  size_t low = 0;
+  size_t high = build->calls.count;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    if (build->calls.items[middle].correlation < correlation) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  bool found = low < build->calls.count && build->calls.items[low].correlation == correlation;
+  return found ? &build->calls.items[low] : NULL;
+}
