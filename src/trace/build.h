@@ -2,6 +2,7 @@
 #ifndef LUMOS_TRACE_BUILD_H
 #define LUMOS_TRACE_BUILD_H
 
+#include "trace/classify.h"
 #include "trace/clock.h"
 #include "trace/raw.h"
 #include "trace/steps.h"
@@ -10,10 +11,11 @@
 /* A runtime or driver call with a correlation id: what device rows and sync rows point to. */
 struct trace_call {
   int64_t correlation, start;
-  int64_t mark;       /* the step that it starts in, see trace_mark_at */
-  uint32_t task;      /* its last segment; LUMOS_NONE in a step that is not wanted */
-  lumos_string_id op; /* the innermost op around it */
-  uint32_t comm;      /* of the innermost op around it that has one; index in trace->comms or LUMOS_NONE */
+  int64_t mark;               /* the step that it starts in, see trace_mark_at */
+  uint32_t task;              /* its last segment; LUMOS_NONE in a step that is not wanted */
+  lumos_string_id op;         /* the innermost op around it */
+  uint32_t comm;              /* of the innermost op around it that has one; index in trace->comms or LUMOS_NONE */
+  lumos_string_id collective; /* the innermost row around it that is called nccl:SOMETHING */
 };
 
 /* An op that takes part in autograd. */
@@ -31,7 +33,16 @@ struct trace_build {
   uint32_t *job_lane; /* [trace lane]: index in job->lanes, LUMOS_NONE while it has neither task nor span */
   LUMOS_VECTOR(struct trace_call) calls; /* by correlation once the threads are done */
   LUMOS_VECTOR(struct trace_gradient) gradients;
+  int64_t outside_steps;                                   /* rows of work that no step holds */
+  LUMOS_VECTOR(const struct trace_call_rule *) call_rules; /* [name]: NULL while not asked for */
+  struct lumos_strings *kind_keys; /* id - 1 is the index in kinds: the kind of a class, a name and an op */
+  LUMOS_VECTOR(uint8_t) kinds;
+  LUMOS_VECTOR(uint32_t) group_of; /* [recorded name]: index in job->groups, LUMOS_NONE while there is none */
 };
+
+void lumos_trace_build_init(struct trace_build *build, struct trace *trace, struct trace_steps *steps,
+                            struct lumos_job *job);
+void lumos_trace_build_clear(struct trace_build *build);
 
 /* Trace lanes in the order of the stream: threads first, then by number. The caller frees. */
 uint32_t *lumos_trace_sorted_lanes(const struct trace *trace);
@@ -47,9 +58,14 @@ void lumos_trace_build_streams(struct trace_build *build, const uint32_t *sorted
 /* `event` and `wait` of host calls. */
 void lumos_trace_mark_waits(struct trace_build *build);
 
+/* What classify.c says, remembered by name. */
+const struct trace_call_rule *lumos_trace_rule_of(struct trace_build *build, lumos_string_id name);
+enum lumos_task_kind lumos_trace_device_kind(struct trace_build *build, const struct trace_device *row,
+                                             lumos_string_id op);
+
 /* The call of a correlation id, or NULL. Calls must be sorted. O(log calls). */
 const struct trace_call *lumos_trace_find_call(const struct trace_build *build, int64_t correlation);
-/* The job's lane of a device and a stream (LUMOS_ABSENT: any device), LUMOS_NONE when it has no task. */
+/* The job's lane of a device and a stream, LUMOS_NONE when it has no task. */
 uint32_t lumos_trace_find_stream(const struct trace_build *build, int64_t device, int64_t stream);
 
 #endif

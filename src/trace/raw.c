@@ -1,6 +1,7 @@
 /* Making and freeing what a scan fills, and the lanes that it meets. */
 #include "trace/raw.h"
 
+#include "base/text.h"
 #include "trace/order.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,9 +40,16 @@ uint32_t lumos_trace_lane(struct trace *trace, enum lumos_lane_kind kind, lumos_
   struct lane_key key = {kind, process, native};
   uint32_t lane = lumos_intern(trace->lane_keys, (const char *)&key, sizeof key) - 1;
   if (lane == trace->lanes.count) {
-    lumos_vector_push(&trace->lanes, ((struct trace_lane){kind, process, native}));
+    lumos_vector_push(&trace->lanes, ((struct trace_lane){kind, process, native, false}));
   }
   return lane;
+}
+
+uint32_t lumos_trace_known_lane(const struct trace *trace, enum lumos_lane_kind kind, lumos_string_id process,
+                                lumos_string_id native) {
+  struct lane_key key = {kind, process, native};
+  uint32_t id = lumos_interned(trace->lane_keys, (const char *)&key, sizeof key);
+  return id == LUMOS_NO_STRING ? LUMOS_NONE : id - 1;
 }
 
 void lumos_trace_name_lane(struct trace *trace, lumos_string_id process, lumos_string_id native, lumos_string_id name) {
@@ -57,6 +65,50 @@ lumos_string_id lumos_trace_lane_name(const struct trace *trace, const struct tr
   struct lane_key key = {0, lane->process, lane->native};
   uint32_t id = lumos_interned(trace->name_keys, (const char *)&key, sizeof key);
   return id == LUMOS_NO_STRING ? LUMOS_NO_STRING : trace->names.items[id - 1];
+}
+
+/* Threads share when two processes use one number; all streams do when there are two devices. */
+void lumos_trace_mark_shared(struct trace *trace) {
+  struct lumos_strings *numbers = lumos_strings_new();
+  LUMOS_VECTOR(uint32_t) holder = {0}; /* [id - 1]: the first lane of the number */
+  uint32_t first_stream = LUMOS_NONE;
+  bool several_devices = false;
+  for (uint32_t i = 0; i < trace->lanes.count; i++) {
+    struct trace_lane *lane = &trace->lanes.items[i];
+    if (lane->kind == LUMOS_STREAM) {
+      first_stream = first_stream == LUMOS_NONE ? i : first_stream;
+      several_devices = several_devices || lane->process != trace->lanes.items[first_stream].process;
+      continue;
+    }
+    uint32_t id = lumos_intern(numbers, (const char *)&lane->native, sizeof lane->native);
+    if (id > holder.count) {
+      lumos_vector_push(&holder, i);
+    } else {
+      lane->shared_number = true;
+      trace->lanes.items[holder.items[id - 1]].shared_number = true;
+    }
+  }
+  for (size_t i = 0; i < trace->lanes.count; i++) {
+    trace->lanes.items[i].shared_number |= several_devices && trace->lanes.items[i].kind == LUMOS_STREAM;
+  }
+  lumos_strings_free(numbers);
+  lumos_vector_free(&holder);
+}
+
+lumos_string_id lumos_trace_lane_label(struct trace *trace, uint32_t lane) {
+  const struct trace_lane *recorded = &trace->lanes.items[lane];
+  bool stream = recorded->kind == LUMOS_STREAM;
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  if (recorded->shared_number) {
+    lumos_text_char(&text, stream ? 'd' : 'p');
+    lumos_text_put(&text, lumos_string(trace->strings, recorded->process));
+    lumos_text_char(&text, '.');
+  }
+  lumos_text_char(&text, stream ? 's' : 't');
+  lumos_text_put(&text, lumos_string(trace->strings, recorded->native));
+  lumos_string_id label = lumos_intern(trace->strings, text.bytes, text.length);
+  lumos_text_free(&text);
+  return label;
 }
 
 void lumos_trace_skipped(struct trace *trace, uint64_t byte, const char *reason) {

@@ -68,6 +68,7 @@ struct trace_sync {
 struct trace_lane {
   enum lumos_lane_kind kind;
   lumos_string_id process, native; /* of a stream: its device and its number */
+  bool shared_number;              /* another process or device has a lane of the same number */
 };
 
 struct trace_interval {
@@ -121,9 +122,16 @@ void lumos_trace_clear(struct trace *trace);
 /* The lane of these names, added when new. */
 uint32_t lumos_trace_lane(struct trace *trace, enum lumos_lane_kind kind, lumos_string_id process,
                           lumos_string_id native);
+/* The same, but LUMOS_NONE when there is none. */
+uint32_t lumos_trace_known_lane(const struct trace *trace, enum lumos_lane_kind kind, lumos_string_id process, lumos_string_id native);
 /* What a "thread_name" event calls the lane of these names, in either kind; LUMOS_NO_STRING when none did. */
 void lumos_trace_name_lane(struct trace *trace, lumos_string_id process, lumos_string_id native, lumos_string_id name);
 lumos_string_id lumos_trace_lane_name(const struct trace *trace, const struct trace_lane *lane);
+
+/* Find lanes that share their number (see trace_lane), once all are known. */
+void lumos_trace_mark_shared(struct trace *trace);
+/* What the stream calls a lane: "t1382", "p77.t1382", "s7", "d1.s7". */
+lumos_string_id lumos_trace_lane_label(struct trace *trace, uint32_t lane);
 
 /* Count a place that holds no valid event; the first one is kept with its reason. */
 void lumos_trace_skipped(struct trace *trace, uint64_t byte, const char *reason);

@@ -7,19 +7,21 @@
 #include <assert.h>
 #include <lumos/trace.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* A row on the stack. */
 struct open {
   const struct trace_host *row;
-  int64_t start, end;    /* as repaired */
-  int64_t mark;          /* the step it starts in */
-  int64_t segment;       /* op or call: where its running segment starts */
-  size_t worker;         /* depth of the innermost op or call, this one included; NO_WORKER */
-  uint32_t span;         /* its own, or of the row around it (calls); valid in the written part of the stack */
+  int64_t start, end; /* as repaired */
+  int64_t mark;       /* the step it starts in */
+  int64_t segment;    /* op or call: where its running segment starts */
+  size_t worker;      /* depth of the innermost op or call, this one included; NO_WORKER */
+  uint32_t span;      /* its own, or of the row around it (calls); valid in the written part of the stack */
   uint32_t first_task, last_task;
-  uint32_t pieces;       /* segments cut so far, wanted or not */
-  lumos_string_id op;    /* the innermost op, this one included */
+  uint32_t pieces;    /* segments cut so far, wanted or not */
+  lumos_string_id op; /* the innermost op, this one included */
   uint32_t comm;
+  lumos_string_id collective; /* the innermost row called nccl:SOMETHING, this one included */
 };
 static const size_t NO_WORKER = SIZE_MAX;
 
@@ -96,13 +98,14 @@ static void emit(struct thread *thread, size_t depth, int64_t end) {
   struct open *open = &thread->stack.items[depth];
   struct trace_build *build = thread->build;
   struct lumos_job *job = build->job;
+  bool is_call = open->row->class == TRACE_CALL;
+  int64_t mark = is_call ? open->mark : trace_mark_at(build->steps, open->segment); /* a call stays whole */
   open->pieces++;
-  extend_mark(build->steps, open->mark, open->segment, end);
-  if (!trace_mark_wanted(build->steps, open->mark)) {
+  extend_mark(build->steps, mark, open->segment, end);
+  if (!trace_mark_wanted(build->steps, mark)) {
     return;
   }
   write_spans(thread, depth + 1);
-  bool is_call = open->row->class == TRACE_CALL;
   struct lumos_task task = lumos_task_empty;
   task.start = open->segment;
   task.dur = end - open->segment;
@@ -110,9 +113,9 @@ static void emit(struct thread *thread, size_t depth, int64_t end) {
   assert(task.lag >= 0);
   task.lane = lumos_trace_job_lane(build, thread->lane);
   task.seq = thread->next_seq++;
-  task.kind = (uint8_t)(is_call ? lumos_classify_call(lumos_string(job->strings, open->row->name)) : LUMOS_OP);
+  task.kind = (uint8_t)(is_call ? lumos_trace_rule_of(build, open->row->name)->kind : LUMOS_OP);
   task.name = open->row->name;
-  task.step = (int32_t)build->steps->marks.items[open->mark].number;
+  task.step = (int32_t)build->steps->marks.items[mark].number;
   task.span = open->span;
   open->last_task = (uint32_t)job->tasks.count;
   open->first_task = open->first_task == LUMOS_NONE ? open->last_task : open->first_task;
@@ -134,14 +137,21 @@ static void cut_worker(struct thread *thread, size_t depth, int64_t at) {
   thread->stack.items[worker].segment = at;
 }
 
-static void keep_call(struct thread *thread, const struct open *open) {
-  struct lumos_job *job = thread->build->job;
-  if (open->last_task != open->first_task) {
-    lumos_task_detail(job, &job->tasks.items[open->last_task])->first_segment = open->first_task;
+/* What a call's last segment knows beside the others: where the call began, and what its name says that it waits for. */
+static void finish_call(struct thread *thread, const struct open *open) {
+  struct trace_build *build = thread->build;
+  struct lumos_job *job = build->job;
+  const struct trace_call_rule *rule = lumos_trace_rule_of(build, open->row->name);
+  bool cut = open->last_task != open->first_task;
+  if (open->last_task != LUMOS_NONE && (cut || rule->wait != 0 || rule->event != 0)) {
+    struct lumos_detail *detail = lumos_task_detail(job, &job->tasks.items[open->last_task]);
+    detail->first_segment = cut ? open->first_task : LUMOS_NONE;
+    detail->wait.on = (uint8_t)rule->wait;
+    detail->event_op = (uint8_t)rule->event;
   }
   if (open->row->key != LUMOS_ABSENT) {
-    lumos_vector_push(&thread->build->calls, ((struct trace_call){open->row->key, open->start, open->mark,
-                                                                  open->last_task, open->op, open->comm}));
+    lumos_vector_push(&build->calls, ((struct trace_call){open->row->key, open->start, open->mark, open->last_task,
+                                                          open->op, open->comm, open->collective}));
   }
 }
 
@@ -155,7 +165,7 @@ static void close_top(struct thread *thread) {
       emit(thread, depth, end);
     }
     if (open->row->class == TRACE_CALL) {
-      keep_call(thread, open);
+      finish_call(thread, open);
     }
   }
   if (thread->written > depth) {
@@ -171,6 +181,11 @@ static void close_top(struct thread *thread) {
   }
 }
 
+static bool names_collective(const struct thread *thread, const struct trace_host *row) {
+  return (row->class == TRACE_ANNOTATION || row->class == TRACE_OP) &&
+         strncmp(lumos_string(thread->build->job->strings, row->name), "nccl:", 5) == 0;
+}
+
 static void push_row(struct thread *thread, const struct trace_host *row, int64_t start, int64_t end) {
   size_t depth = thread->stack.count;
   const struct open *below = top_of(thread);
@@ -180,12 +195,18 @@ static void push_row(struct thread *thread, const struct trace_host *row, int64_
       .end = end,
       .mark = trace_mark_at(thread->build->steps, start),
       .segment = start,
-      .worker = works(row) ? depth : below != NULL ? below->worker : NO_WORKER,
+      .worker = works(row)      ? depth
+                : below != NULL ? below->worker
+                                : NO_WORKER,
       .span = LUMOS_NONE,
       .first_task = LUMOS_NONE,
       .last_task = LUMOS_NONE,
-      .op = row->class == TRACE_OP ? row->name : below != NULL ? below->op : LUMOS_NO_STRING,
-      .comm = row->comm != LUMOS_NONE ? row->comm : below != NULL ? below->comm : LUMOS_NONE,
+      .op = row->class == TRACE_OP ? row->name
+            : below != NULL        ? below->op
+                                   : LUMOS_NO_STRING,
+      .comm = row->comm != LUMOS_NONE ? row->comm
+              : below != NULL         ? below->comm
+                                      : LUMOS_NONE,
   };
   if (works(row) && depth > 0) {
     cut_worker(thread, depth - 1, start);
@@ -210,14 +231,28 @@ static void close_until(struct thread *thread, const struct trace_host *row, int
   }
 }
 
+/* A call in which nothing has begun yet. */
+static bool is_fresh_call(const struct open *open) { return open->row->class == TRACE_CALL && open->pieces == 0; }
+
+/* Take a fresh call off the stack as if it had not come. */
+static void take_top(struct thread *thread) {
+  thread->stack.count--;
+  thread->written = thread->written < thread->stack.count ? thread->written : thread->stack.count;
+}
+
+/* Is `row` a call of no length at the very start of the call `open`? Then it came first: microseconds are rounded. */
+static bool begins_with(const struct open *open, const struct trace_host *row, int64_t end) {
+  return open != NULL && is_fresh_call(open) && row->class == TRACE_CALL && row->start == end &&
+         open->start == row->start && open->end > open->start;
+}
+
 /* A row crosses the end of the innermost open one: what is the smallest change that makes them nest? */
 enum repair { CUT_OPEN, CUT_ROW, MOVE_CALL_INSIDE };
 
 static enum repair choose_repair(const struct open *open, const struct trace_host *row, bool may_move) {
   int64_t shared = open->end - row->start;
   int64_t beyond = row->end - open->end;
-  bool fresh_call = open->row->class == TRACE_CALL && open->pieces == 0 && open->segment == open->start;
-  if (may_move && row->class == TRACE_OP && fresh_call && row->start - open->start < shared) {
+  if (may_move && row->class == TRACE_OP && is_fresh_call(open) && row->start - open->start < shared) {
     return MOVE_CALL_INSIDE; /* an op holds its calls, never the reverse */
   }
   bool yields = !works(open->row) && works(row); /* annotations give way to work */
@@ -248,10 +283,17 @@ static void add_row(struct thread *thread, const struct trace_host *row) {
       case MOVE_CALL_INSIDE:
         moved = open->row;
         moved_end = open->end;
-        thread->written = thread->written < thread->stack.count ? thread->written : thread->stack.count - 1;
-        thread->stack.count--;
+        take_top(thread);
         break;
     }
+  }
+  if (begins_with(top_of(thread), row, end)) {
+    const struct open call = *top_of(thread);
+    take_top(thread);
+    push_row(thread, row, row->start, end);
+    close_top(thread);
+    push_row(thread, call.row, call.start, call.end);
+    return;
   }
   push_row(thread, row, row->start, end);
   if (moved != NULL) {
@@ -278,7 +320,10 @@ static int compare_calls(const void *a, const void *b) {
   if (left->correlation != right->correlation) {
     return left->correlation < right->correlation ? -1 : 1;
   }
-  return (left->start > right->start) - (left->start < right->start);
+  if (left->start != right->start) {
+    return left->start < right->start ? -1 : 1;
+  }
+  return (left->task > right->task) - (left->task < right->task);
 }
 
 void lumos_trace_build_threads(struct trace_build *build, const uint32_t *sorted_lanes) {

@@ -1,0 +1,236 @@
+/* Collectives: names and types as the stream spells them, payload, peers, and the process groups that they name. */
+#include "trace/comm.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct spelling {
+  const char *recorded;
+  const char *op;
+};
+
+/* torch.distributed's names of operations, and those that NCCL's annotations and kernels carry; compared up to the length given here. */
+static const struct spelling recorded_ops[] = {
+    {"allreduce", "all_reduce"},
+    {"all_reduce", "all_reduce"},
+    {"_allgather", "all_gather"},
+    {"allgather", "all_gather"},
+    {"_all_gather", "all_gather"},
+    {"all_gather", "all_gather"},
+    {"_reduce_scatter", "reduce_scatter"},
+    {"reduce_scatter", "reduce_scatter"},
+    {"reducescatter", "reduce_scatter"},
+    {"alltoall", "all_to_all"},
+    {"all_to_all", "all_to_all"},
+    {"all2all", "all_to_all"},
+    {"broadcast", "broadcast"},
+    {"_broadcast", "broadcast"},
+    {"reduce", "reduce"},
+    {"_reduce", "reduce"},
+    {"gather", "gather"},
+    {"scatter", "scatter"},
+    {"barrier", "barrier"},
+    {"sendrecv", "send_recv"},
+    {"send", "send"},
+    {"recv", "recv"},
+};
+
+static const struct {
+  const char *name;
+  int64_t bytes;
+} element_sizes[] = {
+    {"Byte", 1},           {"Char", 1},          {"Bool", 1},        {"Short", 2},           {"Int", 4},
+    {"Long", 8},           {"Half", 2},          {"BFloat16", 2},    {"Float", 4},           {"Double", 8},
+    {"UInt16", 2},         {"UInt32", 4},        {"UInt64", 8},      {"ComplexHalf", 4},     {"ComplexFloat", 8},
+    {"ComplexDouble", 16}, {"Float8_e4m3fn", 1}, {"Float8_e5m2", 1}, {"Float8_e4m3fnuz", 1}, {"Float8_e5m2fnuz", 1},
+    {"Float8_e8m0fnu", 1},
+};
+
+static const char *spelled_op(const char *recorded) {
+  for (size_t i = 0; i < sizeof recorded_ops / sizeof *recorded_ops; i++) {
+    if (strncasecmp(recorded, recorded_ops[i].recorded, strlen(recorded_ops[i].recorded)) == 0) {
+      return recorded_ops[i].op;
+    }
+  }
+  return "other";
+}
+
+/* The operation in the name of an NCCL kernel: ncclDevKernel_AllReduce_..., ncclKernel_SendRecv_... */
+static const char *op_of_kernel(const char *name) {
+  const char *underscore = strncmp(name, "nccl", 4) == 0 ? strchr(name, '_') : NULL;
+  return underscore != NULL ? spelled_op(underscore + 1) : "other";
+}
+
+static int64_t element_size(const char *dtype) {
+  for (size_t i = 0; i < sizeof element_sizes / sizeof *element_sizes; i++) {
+    if (strcmp(element_sizes[i].name, dtype) == 0) {
+      return element_sizes[i].bytes;
+    }
+  }
+  return LUMOS_ABSENT;
+}
+
+static int64_t payload(const struct trace_comm *args, const char *dtype) {
+  int64_t elements = args->in_elements > args->out_elements ? args->in_elements : args->out_elements;
+  int64_t size = element_size(dtype);
+  int64_t bytes = 0;
+  bool known = elements >= 0 && size != LUMOS_ABSENT && !__builtin_mul_overflow(elements, size, &bytes);
+  return known && bytes < INT64_C(1) << 53U ? bytes : LUMOS_ABSENT;
+}
+
+/* Member ranks of a list such as "[0, 1, 2]"; *complete is false for a list that is shortened or no list. */
+static void add_members(struct lumos_job *job, const char *ranks, bool *complete) {
+  *complete = false;
+  while (*ranks == '[' || *ranks == ' ') {
+    ranks++;
+  }
+  while (*ranks != ']') {
+    char *end = NULL;
+    long rank = strtol(ranks, &end, 10);
+    if (end == ranks || rank < 0 || rank > INT32_MAX) {
+      return;
+    }
+    lumos_vector_push(&job->group_ranks, (int32_t)rank);
+    for (ranks = end; *ranks == ',' || *ranks == ' '; ranks++) {
+    }
+  }
+  *complete = true;
+}
+
+static int compare_ranks(const void *a, const void *b) {
+  int32_t left = *(const int32_t *)a;
+  int32_t right = *(const int32_t *)b;
+  return (left > right) - (left < right);
+}
+
+/* The group's members, where they are known for sure: complete, distinct, and as many as the group is large. */
+static void set_members(struct lumos_job *job, struct lumos_group *group, const char *ranks) {
+  size_t first = job->group_ranks.count;
+  bool complete = false;
+  add_members(job, ranks, &complete);
+  size_t count = job->group_ranks.count - first;
+  int32_t *members = job->group_ranks.items + first;
+  if (count > 0) {
+    qsort(members, count, sizeof *members, compare_ranks);
+  }
+  for (size_t i = 1; i < count; i++) {
+    complete = complete && members[i] != members[i - 1];
+  }
+  if (!complete || count == 0 || (group->size > 0 && count != (size_t)group->size)) {
+    job->group_ranks.count = first;
+    return;
+  }
+  group->size = (int32_t)count;
+  group->member_first = (uint32_t)first;
+  group->member_count = (uint32_t)count;
+}
+
+/* What a group is for, by its description; Megatron's names and those of DeviceMesh. The first row that matches wins. */
+static uint8_t role_of(const char *description) {
+  static const struct {
+    const char *pattern;
+    uint8_t role; /* 0: the description says nothing */
+  } roles[] = {
+      {"^$", 0},
+      {"^undefined$", 0},
+      {"^default_pg$", 0},
+      {"_and_", LUMOS_OTHER_ROLE},
+      {"data_parallel", LUMOS_DATA},
+      {"tensor", LUMOS_TENSOR},
+      {"pipeline", LUMOS_PIPELINE},
+      {"expert", LUMOS_EXPERT},
+      {"context", LUMOS_CONTEXT},
+      {"^mesh_dp", LUMOS_DATA},
+      {"^mesh_fsdp", LUMOS_DATA},
+      {"^mesh_tp", LUMOS_TENSOR},
+      {"^mesh_pp", LUMOS_PIPELINE},
+      {"^mesh_ep", LUMOS_EXPERT},
+      {"^mesh_cp", LUMOS_CONTEXT},
+  };
+  for (size_t i = 0; i < sizeof roles / sizeof *roles; i++) {
+    if (lumos_trace_matches(roles[i].pattern, description)) {
+      return roles[i].role;
+    }
+  }
+  return LUMOS_OTHER_ROLE;
+}
+
+uint32_t lumos_trace_group(struct trace_build *build, lumos_string_id name, lumos_string_id description,
+                           const char *ranks, int64_t size) {
+  struct lumos_job *job = build->job;
+  while (build->group_of.count <= name) {
+    lumos_vector_push(&build->group_of, LUMOS_NONE);
+  }
+  if (build->group_of.items[name] != LUMOS_NONE) {
+    return build->group_of.items[name];
+  }
+  struct lumos_group group = lumos_group_empty;
+  group.rank = 0;
+  group.id = name;
+  group.name = description;
+  group.role = role_of(lumos_string(job->strings, description));
+  group.size = size > 0 && size <= INT32_MAX ? (int32_t)size : 0;
+  set_members(job, &group, ranks);
+  if (group.size == 0) {
+    return LUMOS_NONE; /* a group of which nothing is known */
+  }
+  build->group_of.items[name] = (uint32_t)job->groups.count;
+  lumos_vector_push(&job->groups, group);
+  return build->group_of.items[name];
+}
+
+static const struct trace_comm *arguments_of(const struct trace_build *build, const struct trace_device *row,
+                                             const struct trace_call *call) {
+  uint32_t index = row->comm != LUMOS_NONE ? row->comm : call != NULL ? call->comm : LUMOS_NONE;
+  return index != LUMOS_NONE ? &build->trace->comms.items[index] : NULL;
+}
+
+static const char *choose_op(const struct trace_build *build, const struct trace_comm *args,
+                             const struct trace_device *row, const struct trace_call *call) {
+  const struct lumos_strings *strings = build->job->strings;
+  const char *op = args != NULL ? spelled_op(lumos_string(strings, args->collective)) : "other";
+  if (strcmp(op, "other") == 0 && call != NULL && call->collective != LUMOS_NO_STRING) {
+    op = spelled_op(lumos_string(strings, call->collective) + sizeof "nccl:" - 1);
+  }
+  return strcmp(op, "other") == 0 ? op_of_kernel(lumos_string(strings, row->name)) : op;
+}
+
+static void add_peer(struct lumos_job *job, struct lumos_comm *comm, int64_t rank, bool sends) {
+  if (rank < 0 || rank > INT32_MAX || comm->bytes == LUMOS_ABSENT) {
+    return;
+  }
+  comm->peer_first = (uint32_t)job->peers.count;
+  comm->peer_count = 1;
+  lumos_vector_push(&job->peers,
+                    ((struct lumos_peer){(int32_t)rank, sends ? comm->bytes : 0, sends ? 0 : comm->bytes}));
+}
+
+void lumos_trace_fill_comm(struct trace_build *build, const struct trace_device *row, const struct trace_call *call,
+                           struct lumos_comm *comm) {
+  struct lumos_job *job = build->job;
+  const struct trace_comm *args = arguments_of(build, row, call);
+  const char *op = choose_op(build, args, row, call);
+  comm->op = lumos_intern_text(job->strings, op);
+  if (args == NULL) {
+    return;
+  }
+  comm->id = args->comms_id;
+  comm->seq = args->sequence >= 0 ? args->sequence : LUMOS_ABSENT;
+  comm->dtype = args->dtype;
+  comm->bytes = payload(args, lumos_string(job->strings, args->dtype));
+  if (args->group != LUMOS_NO_STRING) {
+    uint32_t group = lumos_trace_group(build, args->group, args->description, lumos_string(job->strings, args->ranks),
+                                       args->group_size);
+    comm->group = group != LUMOS_NONE ? args->group : LUMOS_NO_STRING;
+  }
+  if (strcmp(op, "send") == 0) {
+    add_peer(job, comm, args->target, true);
+  } else if (strcmp(op, "recv") == 0) {
+    add_peer(job, comm, args->source, false);
+  }
+}
+
+bool lumos_trace_is_p2p(const struct lumos_job *job, lumos_string_id op) {
+  const char *name = lumos_string(job->strings, op);
+  return strcmp(name, "send") == 0 || strcmp(name, "recv") == 0 || strcmp(name, "send_recv") == 0;
+}
