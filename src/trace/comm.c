@@ -215,7 +215,7 @@ void lumos_trace_fill_comm(struct trace_build *build, const struct trace_device 
     return;
   }
   comm->id = args->comms_id;
-  comm->seq = args->sequence >= 0 ? args->sequence : LUMOS_ABSENT;
+  comm->seq = args->sequence;
   comm->dtype = args->dtype;
   comm->bytes = payload(args, lumos_string(job->strings, args->dtype));
   if (args->group != LUMOS_NO_STRING) {

@@ -354,6 +354,9 @@ static uint32_t device_lane(struct trace_reader *reader, const struct fields *fi
   return lumos_trace_lane(reader->trace, LUMOS_STREAM, process, native);
 }
 
+/* A count or a size that the stream can write; absent else. */
+static int64_t natural(int64_t value) { return value >= 0 && value < INT64_C(1) << 53U ? value : LUMOS_ABSENT; }
+
 static uint32_t keep_comm(struct trace_reader *reader, const struct values *values) {
   if (values->collective.bytes == NULL) {
     return LUMOS_NONE;
@@ -369,7 +372,7 @@ static uint32_t keep_comm(struct trace_reader *reader, const struct values *valu
                                        .in_elements = values->in_elements,
                                        .out_elements = values->out_elements,
                                        .group_size = values->group_size,
-                                       .sequence = values->comm_sequence,
+                                       .sequence = natural(values->comm_sequence),
                                        .source = values->source,
                                        .target = values->target,
                                    }));
@@ -420,7 +423,7 @@ static void keep_host(struct trace_reader *reader, struct fields *fields) {
     row.unfinished = lumos_json_is(&values->finished, "false");
   }
   if (row.class == TRACE_OP) {
-    row.key = values->sequence >= 0 ? values->sequence : LUMOS_ABSENT;
+    row.key = natural(values->sequence);
     row.backward = values->forward_thread > 0;
     row.shapes = intern(reader, &values->shapes);
     row.dtypes = intern(reader, &values->dtypes);
@@ -438,7 +441,7 @@ static void keep_device(struct trace_reader *reader, const struct fields *fields
       .start = fields->start,
       .end = fields->start + fields->duration,
       .correlation = values->correlation,
-      .bytes = values->bytes >= 0 ? values->bytes : LUMOS_ABSENT,
+      .bytes = natural(values->bytes),
       .name = intern(reader, &fields->name),
       .lane = device_lane(reader, fields),
       .comm = keep_comm(reader, values),

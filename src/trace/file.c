@@ -4,23 +4,185 @@
 #include "trace/build.h"
 #include "trace/facts.h"
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-/* A note on this rank with a formatted text. */
+enum { NOTE_TEXT = 512 };
+
+/* A note on the job's rank. */
 static void note(struct lumos_job *job, const char *code, enum lumos_level level, int64_t count, const char *cure,
                  const char *format, ...) LUMOS_FORMAT(6, 7);
 
 static void note(struct lumos_job *job, const char *code, enum lumos_level level, int64_t count, const char *cure,
                  const char *format, ...) {
-  struct lumos_text text = LUMOS_TEXT_BUFFER;
-  char line[512];
+  char text[NOTE_TEXT];
   va_list arguments;
   va_start(arguments, format);
-  (void)vsnprintf(line, sizeof line, format, arguments);
+  (void)vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
-  lumos_text_free(&text);
   struct lumos_scope scope = lumos_everywhere;
   scope.rank = job->ranks.items[0].rank;
-  lumos_job_note(job, code, level, count, &scope, line, cure);
+  lumos_job_note(job, code, level, count, &scope, text, cure);
+}
+
+static void note_damage(struct lumos_job *job, const struct trace *trace, const struct trace_clock *clock) {
+  if (trace->skipped > 0) {
+    note(job, "parse.skipped_events", LUMOS_WARNING, trace->skipped,
+         "--strict makes the first one a failure; newer versions of PyTorch write valid JSON",
+         "invalid events were skipped, the first at byte %" PRIu64 ": %s", trace->first_skipped, trace->reason);
+  }
+  if (clock->absurd > 0) {
+    note(job, "parse.absurd_times", LUMOS_WARNING, clock->absurd, NULL,
+         "events more than 26 days from all others were skipped");
+  }
+  if (trace->truncated) {
+    note(job, "parse.truncated", LUMOS_WARNING, LUMOS_ABSENT, "copy or record the file again",
+         "the trace is cut at byte %" PRIu64 "; every event before it was read%s%s", trace->truncated_at,
+         trace->damage[0] != '\0' ? ": " : "", trace->damage);
+  }
+}
+
+static void note_clock(struct lumos_job *job, const struct trace_clock *clock) {
+  static const int64_t year_2001 = INT64_C(1000000000000000000);
+  if (!clock->base_known && clock->epoch < year_2001) {
+    note(job, "parse.unknown_clock", LUMOS_WARNING, LUMOS_ABSENT, "PyTorch 2.4 and later write baseTimeNanoseconds",
+         "the trace does not say when its times count from, so they cannot be compared with another rank's");
+  }
+  if (clock->shift.offset != 0) {
+    note(job, "parse.runtime_shift", LUMOS_INFO, clock->shift.before - clock->shift.after, NULL,
+         "runtime rows were shifted by %" PRId64 " ns against the ops: %" PRId64
+         " calls lay across the border of an op, now %" PRId64,
+         clock->shift.offset, clock->shift.before, clock->shift.after);
+  }
+}
+
+static void note_steps(struct lumos_job *job, const struct trace_steps *steps, int64_t outside) {
+  const struct trace_mark *marks = steps->marks.items;
+  if (!steps->recorded) {
+    note(job, "parse.no_steps", LUMOS_INFO, LUMOS_ABSENT, "call profiler.step() once for each step",
+         "the trace has no step marks: all of it is step 0");
+  }
+  if (steps->dropped > 0) {
+    note(job, "parse.repeated_steps", LUMOS_WARNING, steps->dropped, NULL,
+         "step marks whose number does not rise were ignored");
+  }
+  for (size_t i = 0; i < steps->marks.count; i++) {
+    bool kept = i >= steps->first && i <= steps->last;
+    if (marks[i].unfinished) {
+      note(job, "parse.unfinished_step", kept ? LUMOS_WARNING : LUMOS_INFO, LUMOS_ABSENT, NULL,
+           "step %" PRId64 " was cut by the end of the recording%s", marks[i].number, kept ? "" : " and left out");
+    }
+  }
+  if (outside > 0) {
+    note(job, "parse.outside_steps", LUMOS_INFO, outside, NULL,
+         "device rows were launched outside of every step and left out");
+  }
+}
+
+static void note_rows(struct lumos_job *job) {
+  const struct lumos_coverage *coverage = &job->ranks.items[0].coverage;
+  if (coverage->repaired > 0) {
+    note(job, "parse.repaired_rows", LUMOS_INFO, coverage->repaired, NULL,
+         "rows of a thread crossed instead of nesting; one of each two was shortened");
+  }
+  if (coverage->before_recording > 0) {
+    note(job, "parse.before_recording", LUMOS_INFO, coverage->before_recording, NULL,
+         "device rows have no call in the trace: they were launched before the recording began");
+  }
+}
+
+/* Ids are dense in the final order. */
+static bool number_records(struct lumos_job *job, struct lumos_error *error) {
+  for (size_t i = 0; i < job->spans.count; i++) {
+    job->spans.items[i].id = (uint32_t)i;
+  }
+  if (!lumos_job_arrange(job, error)) {
+    return false;
+  }
+  for (size_t i = 0; i < job->tasks.count; i++) {
+    job->tasks.items[i].id = (uint32_t)i;
+  }
+  return true;
+}
+
+static void build_records(struct trace_build *build) {
+  struct trace *trace = build->trace;
+  lumos_trace_mark_shared(trace);
+  uint32_t *lanes = lumos_trace_sorted_lanes(trace);
+  lumos_trace_take_facts(build);
+  lumos_trace_build_threads(build, lanes);
+  lumos_vector_free(&trace->host);
+  lumos_trace_pair_gradients(build);
+  lumos_trace_build_streams(build, lanes);
+  lumos_vector_free(&trace->device);
+  lumos_trace_mark_waits(build);
+  free(lanes);
+}
+
+static void fill_rank(struct lumos_rank *rank, const struct trace *trace, const struct trace_clock *clock,
+                      const struct trace_steps *steps) {
+  rank->window_start = 0;
+  rank->window_end = clock->window_end;
+  rank->base = lumos_trace_step_base(steps);
+  rank->coverage.events = trace->events - clock->absurd;
+  rank->coverage.skipped = trace->skipped + clock->absurd;
+  if (clock->shift.known) {
+    rank->runtime_offset = clock->shift.offset;
+    rank->runtime_doubt = clock->shift.doubt;
+  }
+}
+
+/* The scanned trace as a job; rank 0 until somebody knows better. */
+static bool convert(struct trace *trace, struct lumos_job *job, const char *name, const char *source,
+                    const struct lumos_trace_options *options, struct lumos_error *error) {
+  struct trace_clock clock;
+  struct trace_steps steps;
+  struct trace_build build;
+  struct lumos_rank rank = lumos_rank_empty;
+  rank.source = lumos_intern_text(job->strings, source);
+  lumos_vector_push(&job->ranks, rank);
+  lumos_trace_settle_clock(trace, &clock);
+  lumos_trace_find_steps(trace, &clock, &steps);
+  bool good =
+      clock.absurd == 0 || !options->strict ||
+      lumos_fail_check(error, "%s: %" PRId64 " events lie more than 26 days from all others", name, clock.absurd);
+  if (good && lumos_trace_select_steps(&steps, options, name, error)) {
+    lumos_trace_build_init(&build, trace, &steps, job);
+    build_records(&build);
+    job->epoch = clock.epoch > 0 ? clock.epoch : 0;
+    fill_rank(&job->ranks.items[0], trace, &clock, &steps);
+    note_damage(job, trace, &clock);
+    note_clock(job, &clock);
+    note_steps(job, &steps, build.outside_steps);
+    note_rows(job);
+    lumos_trace_build_clear(&build);
+    good = number_records(job, error) || lumos_fail_prefix(error, name);
+  } else {
+    good = false;
+  }
+  lumos_trace_free_steps(&steps);
+  return good;
+}
+
+bool lumos_trace_file(struct lumos_input *input, const char *name, const char *source,
+                      const struct lumos_trace_options *options, struct trace_file *file, struct lumos_error *error) {
+  const struct trace_scan_options scan = {.stacks = options->stacks, .strict = options->strict};
+  struct lumos_job *job = lumos_job_new();
+  struct trace trace;
+  lumos_trace_init(&trace, job->strings);
+  bool good = lumos_trace_scan(&trace, input, name, &scan, error);
+  bool usable = good && trace.recognised && trace.events > 0;
+  *file = (struct trace_file){NULL, LUMOS_ABSENT_INT};
+  if (usable) {
+    file->own_rank = lumos_trace_own_rank(&trace);
+    good = convert(&trace, job, name, source, options, error);
+  }
+  lumos_trace_clear(&trace);
+  if (good && usable) {
+    file->job = job;
+  } else {
+    lumos_job_free(job);
+  }
+  return good;
 }

@@ -123,7 +123,8 @@ void lumos_trace_clear(struct trace *trace);
 uint32_t lumos_trace_lane(struct trace *trace, enum lumos_lane_kind kind, lumos_string_id process,
                           lumos_string_id native);
 /* The same, but LUMOS_NONE when there is none. */
-uint32_t lumos_trace_known_lane(const struct trace *trace, enum lumos_lane_kind kind, lumos_string_id process, lumos_string_id native);
+uint32_t lumos_trace_known_lane(const struct trace *trace, enum lumos_lane_kind kind, lumos_string_id process,
+                                lumos_string_id native);
 /* What a "thread_name" event calls the lane of these names, in either kind; LUMOS_NO_STRING when none did. */
 void lumos_trace_name_lane(struct trace *trace, lumos_string_id process, lumos_string_id native, lumos_string_id name);
 lumos_string_id lumos_trace_lane_name(const struct trace *trace, const struct trace_lane *lane);

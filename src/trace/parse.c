@@ -1,0 +1,302 @@
+/* Many files, one job: each is parsed apart, gets its rank, and all are joined. */
+#include <lumos/trace.h>
+
+#include "base/text.h"
+#include "trace/file.h"
+#include "trace/inputs.h"
+#include <errno.h>
+#include <inttypes.h>
+#include <lumos/stream.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct part {
+  struct lumos_job *job;
+  const char *name; /* base name */
+  bool is_stream;   /* its ranks are fixed */
+  int32_t rank;     /* of a trace; LUMOS_ABSENT_INT while it has none */
+};
+
+struct parsing {
+  const struct lumos_trace_options *options;
+  struct trace_paths paths;
+  LUMOS_VECTOR(struct part) parts;
+  LUMOS_VECTOR(const char *) skipped; /* base names of what is no trace */
+  struct lumos_error *error;
+};
+
+static bool step_number(const char **text, int64_t *number) {
+  char *end = NULL;
+  errno = 0;
+  *number = **text >= '0' && **text <= '9' ? strtoll(*text, &end, 10) : -1;
+  if (*number < 0 || errno != 0) {
+    return false;
+  }
+  *text = end;
+  return true;
+}
+
+bool lumos_steps_parse(const char *text, struct lumos_trace_options *options, struct lumos_error *error) {
+  const char *place = text;
+  if (strcmp(text, "all") == 0) {
+    options->steps = LUMOS_STEPS_COMPLETE;
+    return true;
+  }
+  if (strcmp(text, "last") == 0) {
+    options->steps = LUMOS_STEPS_LAST;
+    return true;
+  }
+  bool good = step_number(&place, &options->first_step);
+  options->last_step = options->first_step;
+  if (good && *place == '-') {
+    place++;
+    good = step_number(&place, &options->last_step);
+  }
+  options->steps = LUMOS_STEPS_RANGE;
+  return (good && *place == '\0' && options->last_step >= options->first_step) ||
+         lumos_fail(error, "--steps %s: expected all, last, a number or a range such as 3-5", text);
+}
+
+/* The options that change results, as a command line would say them. */
+static void write_arguments(const struct lumos_trace_options *options, struct lumos_text *text) {
+  if (options->steps == LUMOS_STEPS_LAST) {
+    lumos_text_put(text, " --steps last");
+  } else if (options->steps == LUMOS_STEPS_RANGE) {
+    lumos_text_format(text, " --steps %" PRId64, options->first_step);
+    if (options->last_step != options->first_step) {
+      lumos_text_format(text, "-%" PRId64, options->last_step);
+    }
+  }
+  if (options->stacks) {
+    lumos_text_put(text, " --stacks");
+  }
+  for (size_t i = 0; i < options->rank_count; i++) {
+    lumos_text_format(text, "%s%" PRId32, i == 0 ? " --rank " : ",", options->ranks[i]);
+  }
+  lumos_text_add(text, "", 1);
+}
+
+static void add_history(const struct parsing *parsing, struct part *part) {
+  struct lumos_text arguments = LUMOS_TEXT_BUFFER;
+  write_arguments(parsing->options, &arguments);
+  lumos_job_history(part->job, "lumos-parse", arguments.bytes + (arguments.bytes[0] == ' '), &part->name, 1);
+  lumos_text_free(&arguments);
+}
+
+static bool read_stream(struct parsing *parsing, struct lumos_input *input, const char *path) {
+  const struct lumos_read_options options = {.edited = parsing->options->edited};
+  struct lumos_job *job = lumos_stream_read(input, path, &options, parsing->error);
+  if (job == NULL) {
+    return false;
+  }
+  lumos_job_rewind(job, LUMOS_STAGE_PARSE);
+  lumos_vector_push(&parsing->parts, ((struct part){job, lumos_trace_base_name(path), true, LUMOS_ABSENT_INT}));
+  return true;
+}
+
+static bool read_trace(struct parsing *parsing, struct lumos_input *input, const char *path) {
+  struct trace_file file;
+  const char *name = strcmp(path, "-") == 0 ? "standard input" : lumos_trace_base_name(path);
+  if (!lumos_trace_file(input, strcmp(path, "-") == 0 ? name : path, name, parsing->options, &file, parsing->error)) {
+    return false;
+  }
+  if (file.job == NULL) {
+    lumos_vector_push(&parsing->skipped, name);
+    return true;
+  }
+  int32_t rank = file.own_rank != LUMOS_ABSENT_INT ? file.own_rank : lumos_trace_rank_in_name(name);
+  lumos_vector_push(&parsing->parts, ((struct part){file.job, name, false, rank}));
+  add_history(parsing, &parsing->parts.items[parsing->parts.count - 1]);
+  return true;
+}
+
+static bool read_path(struct parsing *parsing, const char *path) {
+  struct lumos_input *input = lumos_input_open(path, parsing->error);
+  if (input == NULL) {
+    return false;
+  }
+  char start[LUMOS_INPUT_PEEK];
+  size_t length = lumos_input_peek(input, start, sizeof start);
+  bool good =
+      lumos_stream_recognised(start, length) ? read_stream(parsing, input, path) : read_trace(parsing, input, path);
+  lumos_input_close(input);
+  return good;
+}
+
+/* Ranks as --rank gives them, one for each trace. */
+static bool take_given_ranks(struct parsing *parsing) {
+  size_t next = 0;
+  for (size_t i = 0; i < parsing->parts.count; i++) {
+    struct part *part = &parsing->parts.items[i];
+    if (!part->is_stream) {
+      part->rank = next < parsing->options->rank_count ? parsing->options->ranks[next] : part->rank;
+      next++;
+    }
+  }
+  return next == parsing->options->rank_count ||
+         lumos_fail(parsing->error, "--rank names %zu ranks, but there are %zu traces; give one for each",
+                    parsing->options->rank_count, next);
+}
+
+static bool is_taken(const struct parsing *parsing, int32_t rank) {
+  for (size_t i = 0; i < parsing->parts.count; i++) {
+    const struct part *part = &parsing->parts.items[i];
+    if (part->is_stream ? lumos_job_rank(part->job, rank) != LUMOS_NONE : part->rank == rank) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* A trace that names no rank gets the lowest free one; two of them could be told apart by nothing but luck. */
+static bool name_nameless(struct parsing *parsing) {
+  struct part *nameless = NULL;
+  for (size_t i = 0; i < parsing->parts.count; i++) {
+    struct part *part = &parsing->parts.items[i];
+    if (part->is_stream || part->rank != LUMOS_ABSENT_INT) {
+      continue;
+    }
+    if (nameless != NULL) {
+      return lumos_fail(parsing->error,
+                        "%s and %s do not say which ranks they are; parse them apart, or say it with --rank 0,1,...",
+                        nameless->name, part->name);
+    }
+    nameless = part;
+  }
+  if (nameless == NULL) {
+    return true;
+  }
+  int32_t rank = 0;
+  while (is_taken(parsing, rank)) {
+    rank++;
+  }
+  nameless->rank = rank;
+  struct lumos_scope scope = lumos_everywhere;
+  scope.rank =
+      nameless->job->ranks.items[0].rank; /* as the other notes of this part: set_ranks changes them together */
+  lumos_job_note(nameless->job, "parse.assumed_rank", LUMOS_INFO, LUMOS_ABSENT, &scope,
+                 "the trace does not say which rank it is; it got the lowest free number", "give it with --rank");
+  return true;
+}
+
+/* Ranks of one job run on devices of one kind. */
+static bool check_devices(const struct parsing *parsing) {
+  const char *known = NULL;
+  const char *holder = NULL;
+  for (size_t i = 0; i < parsing->parts.count; i++) {
+    const struct part *part = &parsing->parts.items[i];
+    const char *device = lumos_string(part->job->strings, part->job->ranks.items[0].device_name);
+    if (device[0] == '\0') {
+      continue;
+    }
+    if (known != NULL && strcmp(known, device) != 0) {
+      return lumos_fail(parsing->error,
+                        "%s ran on %s, %s on %s: they are not of one job; parse them apart, or insist with --rank",
+                        holder, known, part->name, device);
+    }
+    known = device;
+    holder = part->name;
+  }
+  return true;
+}
+
+static bool settle_ranks(struct parsing *parsing) {
+  if (parsing->options->rank_count > 0) {
+    return take_given_ranks(parsing);
+  }
+  return check_devices(parsing) && name_nameless(parsing);
+}
+
+static void set_ranks(struct parsing *parsing) {
+  for (size_t i = 0; i < parsing->parts.count; i++) {
+    struct part *part = &parsing->parts.items[i];
+    if (part->is_stream) {
+      continue;
+    }
+    part->job->ranks.items[0].rank = part->rank;
+    for (size_t n = 0; n < part->job->notes.count; n++) {
+      part->job->notes.items[n].scope.rank = part->rank;
+    }
+  }
+}
+
+static void fail_empty(const struct parsing *parsing) {
+  struct lumos_text names = LUMOS_TEXT_BUFFER;
+  for (size_t i = 0; i < parsing->skipped.count && i < 3; i++) {
+    lumos_text_put(&names, i > 0 ? ", " : "");
+    lumos_text_put(&names, parsing->skipped.items[i]);
+  }
+  if (parsing->skipped.count > 3) {
+    lumos_text_format(&names, " and %zu more", parsing->skipped.count - 3);
+  }
+  lumos_text_add(&names, "", 1);
+  (void)lumos_fail(parsing->error, "no Kineto trace with events in %s; record one with torch.profiler", names.bytes);
+  lumos_text_free(&names);
+}
+
+static int compare_names(const void *a, const void *b) {
+  return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static void note_skipped(struct parsing *parsing, struct lumos_job *job) {
+  if (parsing->skipped.count > 0) {
+    qsort(parsing->skipped.items, parsing->skipped.count, sizeof *parsing->skipped.items, compare_names);
+  }
+  for (size_t i = 0; i < parsing->skipped.count; i++) {
+    struct lumos_text text = LUMOS_TEXT_BUFFER;
+    lumos_text_put(&text, parsing->skipped.items[i]);
+    lumos_text_put(&text, " is no Kineto trace with events and was left out");
+    lumos_text_add(&text, "", 1);
+    lumos_job_note(job, "parse.not_a_trace", LUMOS_INFO, LUMOS_ABSENT, NULL, text.bytes, NULL);
+    lumos_text_free(&text);
+  }
+}
+
+static struct lumos_job *join_parts(struct parsing *parsing) {
+  size_t count = parsing->parts.count;
+  struct lumos_job **jobs = lumos_allocate(count * sizeof *jobs);
+  for (size_t i = 0; i < count; i++) {
+    jobs[i] = parsing->parts.items[i].job;
+  }
+  parsing->parts.count = 0; /* the join owns them now */
+  struct lumos_job *job = lumos_job_join(jobs, count, parsing->error);
+  free(jobs);
+  if (job != NULL) {
+    note_skipped(parsing, job);
+  }
+  return job;
+}
+
+static struct lumos_job *parse_paths(struct parsing *parsing) {
+  for (size_t i = 0; i < parsing->paths.count; i++) {
+    if (!read_path(parsing, parsing->paths.items[i])) {
+      return NULL;
+    }
+  }
+  if (parsing->parts.count == 0) {
+    fail_empty(parsing);
+    return NULL;
+  }
+  if (!settle_ranks(parsing)) {
+    return NULL;
+  }
+  set_ranks(parsing);
+  return join_parts(parsing);
+}
+
+struct lumos_job *lumos_trace_parse(const char *const *paths, size_t count, const struct lumos_trace_options *options,
+                                    struct lumos_error *error) {
+  struct parsing parsing = {.options = options, .error = error};
+  if (!lumos_trace_list_paths(paths, count, &parsing.paths, error)) {
+    return NULL;
+  }
+  struct lumos_job *job = parse_paths(&parsing);
+  for (size_t i = 0; i < parsing.parts.count; i++) {
+    lumos_job_free(parsing.parts.items[i].job);
+  }
+  lumos_vector_free(&parsing.parts);
+  lumos_vector_free(&parsing.skipped);
+  lumos_trace_free_paths(&parsing.paths);
+  return job;
+}
