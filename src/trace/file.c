@@ -60,8 +60,9 @@ static void note_clock(struct lumos_job *job, const struct trace_clock *clock) {
 static void note_steps(struct lumos_job *job, const struct trace_steps *steps, int64_t outside) {
   const struct trace_mark *marks = steps->marks.items;
   if (!steps->recorded) {
-    note(job, "parse.no_steps", LUMOS_INFO, LUMOS_ABSENT, "call profiler.step() once for each step",
-         "the trace has no step marks: all of it is step 0");
+    note(job, "parse.no_steps", LUMOS_INFO, LUMOS_ABSENT, "call profiler.step() once for each step", "%s",
+         steps->ignored ? "no work lies inside the step marks: all of it is step 0"
+                        : "the trace has no step marks: all of it is step 0");
   }
   if (steps->dropped > 0) {
     note(job, "parse.repeated_steps", LUMOS_WARNING, steps->dropped, NULL,
@@ -92,18 +93,21 @@ static void note_rows(struct lumos_job *job) {
   }
 }
 
+static void number_tasks(struct lumos_job *job) {
+  for (size_t i = 0; i < job->tasks.count; i++) {
+    job->tasks.items[i].id = (uint32_t)i;
+  }
+}
+
 /* Ids are dense in the final order. */
 static bool number_records(struct lumos_job *job, struct lumos_error *error) {
   for (size_t i = 0; i < job->spans.count; i++) {
     job->spans.items[i].id = (uint32_t)i;
   }
-  if (!lumos_job_arrange(job, error)) {
-    return false;
-  }
-  for (size_t i = 0; i < job->tasks.count; i++) {
-    job->tasks.items[i].id = (uint32_t)i;
-  }
-  return true;
+  number_tasks(job);
+  bool good = lumos_job_arrange(job, error);
+  number_tasks(job);
+  return good;
 }
 
 static void build_records(struct trace_build *build) {

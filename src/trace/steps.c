@@ -38,22 +38,42 @@ static void drop_repeated(struct trace_steps *steps) {
   steps->marks.count = kept;
 }
 
-void lumos_trace_find_steps(const struct trace *trace, const struct trace_clock *clock, struct trace_steps *steps) {
-  *steps = (struct trace_steps){.carry_in_end = LUMOS_ABSENT};
-  collect_marks(trace, steps);
-  drop_repeated(steps);
-  steps->recorded = steps->marks.count > 0;
-  if (!steps->recorded) {
-    lumos_vector_push(&steps->marks,
-                      ((struct trace_mark){0, INT64_MIN, INT64_MAX, false, LUMOS_ABSENT, LUMOS_ABSENT, LUMOS_ABSENT}));
-    return;
+/* Does an op or call start in one of the steps? */
+static bool hold_work(const struct trace *trace, const struct trace_steps *steps) {
+  for (size_t i = 0; i < trace->host.count; i++) {
+    const struct trace_host *row = &trace->host.items[i];
+    int64_t mark = row->class == TRACE_OP || row->class == TRACE_CALL ? trace_mark_at(steps, row->start) : -1;
+    if (mark >= 0 && mark < (int64_t)steps->marks.count) {
+      return true;
+    }
   }
-  /* A mark that ends with the last row of all, with no sign that the recording went on, was cut by the recording's end. */
+  return false;
+}
+
+/* Each step lasts to the next mark. A mark that ends with the last row of all, with no sign that the recording went on, was cut by
+ * the recording's end. */
+static void settle_ends(const struct trace *trace, const struct trace_clock *clock, struct trace_steps *steps) {
   struct trace_mark *last = &steps->marks.items[steps->marks.count - 1];
   bool went_on = trace->record_end != LUMOS_ABSENT && trace->record_end > last->end;
   last->unfinished = last->unfinished || (last->end >= clock->rows_end && !went_on);
   for (size_t i = 0; i + 1 < steps->marks.count; i++) {
     steps->marks.items[i].end = steps->marks.items[i + 1].start;
+  }
+}
+
+void lumos_trace_find_steps(const struct trace *trace, const struct trace_clock *clock, struct trace_steps *steps) {
+  *steps = (struct trace_steps){.carry_in_end = LUMOS_ABSENT};
+  collect_marks(trace, steps);
+  drop_repeated(steps);
+  if (steps->marks.count > 0) {
+    settle_ends(trace, clock, steps);
+    steps->recorded = hold_work(trace, steps);
+    steps->ignored = !steps->recorded;
+  }
+  if (!steps->recorded) {
+    steps->marks.count = 0;
+    lumos_vector_push(&steps->marks,
+                      ((struct trace_mark){0, INT64_MIN, INT64_MAX, false, LUMOS_ABSENT, LUMOS_ABSENT, LUMOS_ABSENT}));
   }
 }
 

@@ -18,6 +18,7 @@ struct trace_mark {
 struct trace_steps {
   LUMOS_VECTOR(struct trace_mark) marks; /* by start; without any mark one that holds everything */
   bool recorded;                         /* there are marks */
+  bool ignored;                          /* ... but no work lies inside them, so they are not used */
   int64_t dropped;                       /* marks whose number does not rise */
   size_t first, last;                    /* the wanted ones */
   int64_t carry_in_end;                  /* latest end of device work launched before the first mark; LUMOS_ABSENT */

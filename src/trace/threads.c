@@ -207,6 +207,9 @@ static void push_row(struct thread *thread, const struct trace_host *row, int64_
       .comm = row->comm != LUMOS_NONE ? row->comm
               : below != NULL         ? below->comm
                                       : LUMOS_NONE,
+      .collective = names_collective(thread, row) ? row->name
+                    : below != NULL               ? below->collective
+                                                  : LUMOS_NO_STRING,
   };
   if (works(row) && depth > 0) {
     cut_worker(thread, depth - 1, start);
