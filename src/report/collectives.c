@@ -166,7 +166,6 @@ void report_table_collectives(const struct lumos_job *job, struct report_table *
 
 static void put_rank(const struct lumos_job *job, const struct lumos_rank *rank, struct report_table *table) {
   const struct lumos_coverage *coverage = &rank->coverage;
-  bool clock = rank->clock.known;
   report_table_number(table, rank->rank);
   report_table_string(table, job->strings, rank->device_name);
   report_table_number(table, rank->window_end - rank->window_start);
@@ -180,14 +179,11 @@ static void put_rank(const struct lumos_job *job, const struct lumos_rank *rank,
   report_table_number(table, coverage->skipped);
   report_table_number(table, coverage->collectives);
   report_table_number(table, coverage->joined);
-  report_table_number(table, clock ? rank->clock.device_offset : LUMOS_ABSENT);
-  report_table_number(table, clock && rank->clock.from_collectives ? rank->clock.offset : LUMOS_ABSENT);
-  report_table_number(table, clock && rank->clock.from_collectives ? rank->clock.error : LUMOS_ABSENT);
 }
 
 void report_table_ranks(const struct lumos_job *job, struct report_table *table) {
   static const struct report_column columns[] = {
-      {"rank", "rank", NULL, COLUMN_COUNT},
+      {"rank", "rank", "rank", COLUMN_COUNT},
       {"gpu", "GPU", NULL, COLUMN_TEXT},
       {"recorded", "recorded", "recorded", COLUMN_MS},
       {"events", "events", NULL, COLUMN_COUNT},
@@ -198,15 +194,43 @@ void report_table_ranks(const struct lumos_job *job, struct report_table *table)
       {"crossing", "crossing", "crossing", COLUMN_COUNT},
       {"repaired", "repaired", "repaired", COLUMN_COUNT},
       {"skipped", "skipped", "skipped", COLUMN_COUNT},
-      {"collectives", "collectives", NULL, COLUMN_COUNT},
+      {"collectives", "collectives", "collective", COLUMN_COUNT},
       {"joined", "joined", "joined", COLUMN_COUNT},
-      {"device_offset", "GPU clock", "clock", COLUMN_US},
-      {"offset", "rank clock", "clock", COLUMN_US},
-      {"clock_error", "error", "clock", COLUMN_US},
   };
   report_table_begin(table, "ranks", columns, sizeof columns / sizeof columns[0]);
   lumos_text_put(&table->caption, "What was found on every rank. Shares: of the rank's GPU tasks");
   for (size_t i = 0; i < job->ranks.count; i++) {
     put_rank(job, &job->ranks.items[i], table);
+  }
+}
+
+static void put_clock(const struct lumos_rank *rank, struct report_table *table) {
+  const struct lumos_clock *clock = &rank->clock;
+  bool aligned = clock->known && clock->from_collectives;
+  report_table_number(table, rank->rank);
+  report_table_number(table, rank->runtime_offset);
+  report_table_number(table, rank->runtime_doubt);
+  report_table_number(table, clock->known ? clock->device_offset : LUMOS_ABSENT);
+  report_table_number(table, aligned ? clock->offset : LUMOS_ABSENT);
+  report_table_number(table, aligned ? clock->drift_ppb : LUMOS_ABSENT);
+  report_table_number(table, aligned ? clock->error : LUMOS_ABSENT);
+}
+
+void report_table_clocks(const struct lumos_job *job, struct report_table *table) {
+  static const struct report_column columns[] = {
+      {"rank", "rank", "rank", COLUMN_COUNT},
+      {"runtime_offset", "calls", "runtime_clock", COLUMN_US},
+      {"runtime_doubt", "doubt", "runtime_clock", COLUMN_US},
+      {"device_offset", "GPU", "gpu_clock", COLUMN_US},
+      {"offset", "rank", "rank_clock", COLUMN_US},
+      {"drift_ppb", "drift, ns a second", "rank_clock", COLUMN_COUNT},
+      {"clock_error", "error", "rank_clock", COLUMN_US},
+  };
+  report_table_begin(table, "clocks", columns, sizeof columns / sizeof columns[0]);
+  lumos_text_put(&table->caption,
+                 "Clocks: what was added to the times of every rank's calls, of its GPU, and of the whole rank. "
+                 "A dash: nothing in the traces tells");
+  for (size_t i = 0; i < job->ranks.count; i++) {
+    put_clock(&job->ranks.items[i], table);
   }
 }

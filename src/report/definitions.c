@@ -50,12 +50,12 @@ static const struct report_definition definitions[] = {
      "One process of the job, with one GPU. Its number comes from the trace, else from the file's name."},
     {"lane", "lane", "A host thread or a GPU stream: tasks on it run one after another."},
     {"task", "task",
-     "A piece of work on a lane: a kernel, copy or memset on a stream; a segment of an op or a call on a thread."},
+     "A piece of work on a lane: a kernel, copy or memset on a stream; a call, or a stretch of an op in which nothing "
+     "else runs, on a thread."},
     {"kind", "kind",
      "What a task does, told by its category, its name and the op that launched it. Each kind has one colour."},
     {"op", "op",
      "An operation of the framework on the host, such as aten::mm. Work counts for the innermost op around it."},
-    {"segment", "segment", "A stretch of an op in which no other op or call runs inside it."},
     {"self_time", "self time",
      "Time of the op's own segments and of the calls that it makes, without the ops inside it."},
     {"gpu_time", "GPU time", "Durations of kernels, copies and memsets, added up. What runs at once counts twice."},
@@ -71,10 +71,17 @@ static const struct report_definition definitions[] = {
      "Host events that cross another one's edge where they should nest; they were cut to nest."},
     {"repaired", "repaired", "Events whose fields were wrong in a way that could be put right."},
     {"skipped", "skipped", "Events that could not be used at all."},
-    {"clock", "clocks",
-     "GPU clock: what was added to the GPU's times so that no kernel starts before its launch. Rank clock: what was "
-     "added "
-     "to all the rank's times so that collectives end together; its error is the 95th percentile of what remains."},
+    {"collective", "collectives", "Communication kernels for which the recording names an operation."},
+    {"runtime_clock", "clock of calls",
+     "What was added to the times of CUDA or HIP calls so that they lie within the ops that make them; doubt: by how "
+     "much "
+     "less or more they would still do so."},
+    {"gpu_clock", "GPU clock",
+     "What was added to the GPU's times so that no kernel starts before its launch and no wait returns before its work "
+     "is done."},
+    {"rank_clock", "rank clock",
+     "What was added to all of the rank's times so that collectives end together on their ranks; the error is the 95th "
+     "percentile of what remains."},
 };
 enum { DEFINITIONS = sizeof definitions / sizeof definitions[0] };
 

@@ -61,13 +61,13 @@ static int32_t place_of(const struct canvas *canvas, int64_t time) {
   return LABELS + (int32_t)tenths * canvas->pixels;
 }
 
-/* 1, 2 or 5 times a power of ten, so that at most ten ticks fit. */
+/* 1, 2 or 5 times a power of ten, so that at most twelve ticks fit. */
 static int64_t tick_distance(int64_t span) {
   int64_t power = 1;
-  while (power <= span / 100) {
+  while (power <= span / 120) {
     power *= 10;
   }
-  return power * 10 > span ? power : power * 2 * 10 > span ? power * 2 : power * 5 * 10 > span ? power * 5 : power * 10;
+  return power * 12 > span ? power : power * 24 > span ? power * 2 : power * 60 > span ? power * 5 : power * 10;
 }
 
 /* Times on the axis count from the start of the first step. */

@@ -27,6 +27,7 @@ enum {
   TABLE_OPS_DEVICE,
   TABLE_OPS_HOST,
   TABLE_RANKS,
+  TABLE_CLOCKS,
   TABLES
 };
 
@@ -119,16 +120,16 @@ static void put_collectives_finding(const struct page *page, struct lumos_text *
                                                  : " joined: their other ranks are not in the traces");
 }
 
-static void set_table(struct page *page, int number, const char *name) {
+static void set_table(const struct page *page, struct report_scope *scope, int number, const char *name) {
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   report_table_html(&page->tables[number], &text);
-  report_set_take(report_model_root(page->model), name, &text);
+  report_set_take(scope, name, &text);
 }
 
-static void set_scene(struct page *page, struct report_scene *scene, const char *name) {
+static void set_scene(struct report_scope *scope, struct report_scene *scene, const char *name) {
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   report_svg_paint(scene, &text);
-  report_set_take(report_model_root(page->model), name, &text);
+  report_set_take(scope, name, &text);
   report_scene_free(scene);
 }
 
@@ -140,20 +141,25 @@ static void add_legend(struct report_scope *scope, const char *section, enum rep
 }
 
 /* The legend of the breakdown is the list of its definitions, with the share that each part has. */
-static void fill_breakdown(struct page *page, struct report_scope *root) {
+static void fill_breakdown(const struct page *page, struct report_scope *root) {
+  report_section(root, "breakdown");
+  if (!page->facts.has_streams || page->facts.ranks.count == 0) {
+    return;
+  }
+  struct report_scope *section = report_section_item(root, "breakdown");
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   struct report_scene scene;
   report_put_breakdown_finding(&page->facts, &text);
-  report_set_take(root, "breakdown_finding", &text);
+  report_set_take(section, "breakdown_finding", &text);
   report_breakdown_scene(&page->facts, &scene);
-  set_scene(page, &scene, "breakdown_picture");
-  set_table(page, TABLE_BREAKDOWN, "breakdown_table");
-  set_table(page, TABLE_STEPS, "steps_table");
-  report_section(root, "parts");
+  set_scene(section, &scene, "breakdown_picture");
+  set_table(page, section, TABLE_BREAKDOWN, "breakdown_table");
+  set_table(page, section, TABLE_STEPS, "steps_table");
+  report_section(section, "parts");
   for (int i = 0; i < REPORT_PARTS; i++) {
     const struct report_part *part = &report_parts[i];
     const struct report_definition *definition = report_definition(part->term);
-    struct report_scope *item = report_section_item(root, "parts");
+    struct report_scope *item = report_section_item(section, "parts");
     report_put_share(&text, report_row_share(&page->facts.all, report_facts_spoken(&page->facts), part->figure));
     report_set_take(item, "share", &text);
     report_set_text(item, "paint", report_paint_row(part->paint)->css);
@@ -162,7 +168,7 @@ static void fill_breakdown(struct page *page, struct report_scope *root) {
   }
 }
 
-static void fill_timeline(struct page *page, struct report_scope *root) {
+static void fill_timeline(const struct page *page, struct report_scope *root) {
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   struct report_scene scene;
   const struct report_timelines *timelines = &page->timelines;
@@ -171,16 +177,16 @@ static void fill_timeline(struct page *page, struct report_scope *root) {
   report_put_time(&text, report_gantt_column(timelines));
   report_set_take(root, "timeline_column", &text);
   report_gantt_scene(timelines, &timelines->open, "timeline", &scene);
-  set_scene(page, &scene, "timeline_picture");
+  set_scene(root, &scene, "timeline_picture");
   report_section_if(root, "has_folded", timelines->folded.count > 0);
   report_put_counted(&text, (int64_t)timelines->folded.count, "more lane");
   report_set_take(root, "folded_count", &text);
   report_gantt_scene(timelines, &timelines->folded, "folded", &scene);
-  set_scene(page, &scene, "folded_picture");
+  set_scene(root, &scene, "folded_picture");
   report_section_if(root, "has_left_out", timelines->left_out > 0);
   report_put_counted(&text, (int64_t)timelines->left_out, "lane");
   report_set_take(root, "left_out", &text);
-  set_table(page, TABLE_LANES, "lanes_table");
+  set_table(page, root, TABLE_LANES, "lanes_table");
   bool shown[LUMOS_TASK_KINDS] = {false};
   report_gantt_kinds(timelines, shown);
   report_section(root, "kinds");
@@ -191,21 +197,22 @@ static void fill_timeline(struct page *page, struct report_scope *root) {
   }
 }
 
-static void fill_work(struct page *page, struct report_scope *root) {
+static void fill_work(const struct page *page, struct report_scope *root) {
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   report_section_if(root, "has_collectives", report_table_rows(&page->tables[TABLE_COLLECTIVES]) > 0);
   put_collectives_finding(page, &text);
   report_set_take(root, "collectives_finding", &text);
-  set_table(page, TABLE_COLLECTIVES, "collectives_table");
+  set_table(page, root, TABLE_COLLECTIVES, "collectives_table");
   report_section_if(root, "has_kernels", report_table_rows(&page->tables[TABLE_KERNELS]) > 0);
   put_half(&page->tables[TABLE_KERNELS], 4, "GPU time", &text);
   report_set_take(root, "kernels_finding", &text);
-  set_table(page, TABLE_KERNELS, "kernels_table");
+  set_table(page, root, TABLE_KERNELS, "kernels_table");
   put_half(&page->tables[TABLE_OPS_HOST], 4, "host time", &text);
   report_set_take(root, "ops_finding", &text);
-  set_table(page, TABLE_OPS_DEVICE, "ops_device_table");
-  set_table(page, TABLE_OPS_HOST, "ops_host_table");
-  set_table(page, TABLE_RANKS, "ranks_table");
+  set_table(page, root, TABLE_OPS_DEVICE, "ops_device_table");
+  set_table(page, root, TABLE_OPS_HOST, "ops_host_table");
+  set_table(page, root, TABLE_RANKS, "ranks_table");
+  set_table(page, root, TABLE_CLOCKS, "clocks_table");
 }
 
 static void read_page(struct page *page, struct lumos_job *job) {
@@ -218,6 +225,7 @@ static void read_page(struct page *page, struct lumos_job *job) {
   report_table_kernels(job, &page->tables[TABLE_KERNELS]);
   report_table_ops(job, &page->tables[TABLE_OPS_DEVICE], &page->tables[TABLE_OPS_HOST]);
   report_table_ranks(job, &page->tables[TABLE_RANKS]);
+  report_table_clocks(job, &page->tables[TABLE_CLOCKS]);
 }
 
 static void free_page(struct page *page) {

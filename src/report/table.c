@@ -116,15 +116,26 @@ static void put_number(const struct report_column *column, int64_t value, struct
   }
 }
 
-/* A bar as long as the share is large. */
-static void open_bar(int64_t value, struct lumos_text *out) {
-  int64_t bounded = value < 0 ? 0 : value > 1000000 ? 1000000 : value;
-  lumos_text_put(out, "<td class=\"bar\" style=\"--share:");
-  lumos_text_decimal(out, bounded / 1000, 1);
+/* The largest number of a column; at least 0. */
+static int64_t largest_of(const struct report_table *table, size_t column) {
+  int64_t largest = 0;
+  for (size_t row = 0; row < report_table_rows(table); row++) {
+    int64_t value = report_table_value(table, row, column);
+    largest = value > largest ? value : largest;
+  }
+  return largest;
+}
+
+/* A bar as long as the share is large beside the largest of its column. */
+static void open_bar(int64_t value, int64_t largest, struct lumos_text *out) {
+  int64_t length = report_share(value, largest);
+  lumos_text_put(out, "<td class=\"bar\" style=\"--bar-length:");
+  lumos_text_decimal(out, length < 0 ? 0 : length / 1000, 3);
   lumos_text_put(out, "\">");
 }
 
-static void put_cell(const struct report_column *column, const struct report_cell *cell, struct lumos_text *out) {
+static void put_cell(const struct report_column *column, const struct report_cell *cell, int64_t largest,
+                     struct lumos_text *out) {
   switch (column->kind) {
     case COLUMN_NAME:
       lumos_text_put(out, "<th scope=\"row\" class=\"name\">");
@@ -141,7 +152,7 @@ static void put_cell(const struct report_column *column, const struct report_cel
       break;
     }
     case COLUMN_BAR:
-      open_bar(cell->value, out);
+      open_bar(cell->value, largest, out);
       put_number(column, cell->value, out);
       break;
     case COLUMN_SHARE:
@@ -167,11 +178,15 @@ static bool continues(const struct report_table *table, size_t row) {
 }
 
 static void put_rows(const struct report_table *table, struct lumos_text *out) {
+  int64_t largest[REPORT_COLUMNS] = {0};
+  for (size_t column = 0; column < table->column_count; column++) {
+    largest[column] = table->columns[column].kind == COLUMN_BAR ? largest_of(table, column) : 0;
+  }
   lumos_text_put(out, "<tbody>\n");
   for (size_t row = 0; row < report_table_rows(table); row++) {
     lumos_text_put(out, continues(table, row) ? "<tr class=\"again\">" : "<tr>");
     for (size_t column = 0; column < table->column_count; column++) {
-      put_cell(&table->columns[column], &table->cells.items[row * table->column_count + column], out);
+      put_cell(&table->columns[column], &table->cells.items[row * table->column_count + column], largest[column], out);
     }
     lumos_text_put(out, "</tr>\n");
   }
@@ -182,7 +197,12 @@ static void put_rows(const struct report_table *table, struct lumos_text *out) {
 void report_table_html(const struct report_table *table, struct lumos_text *out) {
   lumos_text_format(out, "<p class=\"caption\" id=\"table-%s\">", table->name);
   lumos_text_html(out, table->caption.bytes, table->caption.length);
-  lumos_text_format(out, "</p>\n<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-labelledby=\"table-%s\">",
+  lumos_text_put(out, "</p>\n");
+  if (report_table_rows(table) == 0) {
+    lumos_text_put(out, "<p class=\"rest\">Nothing of the kind was recorded.</p>\n");
+    return;
+  }
+  lumos_text_format(out, "<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-labelledby=\"table-%s\">",
                     table->name);
   lumos_text_format(out, "<table aria-labelledby=\"table-%s\"><thead><tr>", table->name);
   for (size_t column = 0; column < table->column_count; column++) {

@@ -17,8 +17,10 @@ enum report_column_kind {
   COLUMN_US, /* ns, shown in microseconds */
   COLUMN_BYTES,
   COLUMN_SHARE, /* millionths of the table's denominator, shown as per cent */
-  COLUMN_BAR,   /* the same with a bar */
+  COLUMN_BAR,   /* the same with a bar that compares it with the column's largest */
 };
+
+enum { REPORT_COLUMNS = 16 }; /* at most, in a table */
 
 struct report_column {
   const char *name;    /* in the summary: "total" */

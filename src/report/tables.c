@@ -141,12 +141,9 @@ void report_table_ops(const struct lumos_job *job, struct report_table *by_devic
       {"longest", "longest", NULL, COLUMN_US},
   };
   static const struct report_column host_columns[] = {
-      {"name", "op", "op", COLUMN_NAME},
-      {"calls", "calls", NULL, COLUMN_COUNT},
-      {"segments", "segments", "segment", COLUMN_COUNT},
-      {"total", "self time", "self_time", COLUMN_MS},
-      {"share", "share", NULL, COLUMN_BAR},
-      {"longest", "longest", NULL, COLUMN_US},
+      {"name", "op", "op", COLUMN_NAME},        {"calls", "calls", NULL, COLUMN_COUNT},
+      {"tasks", "tasks", "task", COLUMN_COUNT}, {"total", "self time", "self_time", COLUMN_MS},
+      {"share", "share", NULL, COLUMN_BAR},     {"longest", "longest", NULL, COLUMN_US},
   };
   report_table_begin(by_device, "opsdevice", device_columns, sizeof device_columns / sizeof device_columns[0]);
   report_table_begin(by_host, "opshost", host_columns, sizeof host_columns / sizeof host_columns[0]);

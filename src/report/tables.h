@@ -11,5 +11,6 @@ void report_table_kernels(const struct lumos_job *job, struct report_table *tabl
 void report_table_ops(const struct lumos_job *job, struct report_table *by_device, struct report_table *by_host);
 void report_table_collectives(const struct lumos_job *job, struct report_table *table);
 void report_table_ranks(const struct lumos_job *job, struct report_table *table);
+void report_table_clocks(const struct lumos_job *job, struct report_table *table);
 
 #endif

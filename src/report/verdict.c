@@ -8,15 +8,15 @@
 struct loss {
   enum report_figure figure;
   const char *label;     /* of its tile */
-  const char *is_so;     /* "... 63 % of it the GPUs are idle" */
+  const char *as_state;  /* "the GPUs are idle for 63 % of it" */
   const char *as_object; /* "the largest loss is ..., 18 %" */
 };
 
 static const struct loss losses[] = {
-    {FIGURE_IDLE, "Idle", "%s idle", "idle time"},
-    {FIGURE_EXPOSED_COMMUNICATION, "Exposed communication", "%s only communicating",
+    {FIGURE_IDLE, "Idle", "idle", "idle time"},
+    {FIGURE_EXPOSED_COMMUNICATION, "Exposed communication", "only communicating",
      "communication that no computation hides"},
-    {FIGURE_EXPOSED_COPY, "Exposed copies", "%s only copying", "copies that nothing hides"},
+    {FIGURE_EXPOSED_COPY, "Exposed copies", "only copying", "copies that nothing hides"},
 };
 
 static const struct loss *largest_loss(const struct report_facts *facts, enum report_timeline timeline) {
@@ -85,16 +85,13 @@ void report_put_verdict(const struct report_facts *facts, struct lumos_text *out
     report_put_share(out, computing);
     lumos_text_format(out, " of it, and the largest loss is %s, ", loss->as_object);
     report_put_share(out, lost);
-    lumos_text_char(out, '.');
   } else {
-    lumos_text_put(out, ": for ");
+    lumos_text_format(out, ": %s %s for ", gpus, loss->as_state);
     report_put_share(out, lost);
-    lumos_text_put(out, " of it ");
-    lumos_text_format(out, loss->is_so, gpus);
-    lumos_text_put(out, ", and for ");
+    lumos_text_put(out, " of it, and computing for ");
     report_put_share(out, computing);
-    lumos_text_put(out, " computing.");
   }
+  lumos_text_char(out, '.');
 }
 
 static void set_tile(struct report_scope *scope, const char *section, const char *label, const char *term,
@@ -188,10 +185,13 @@ static void fill_error_tile(const struct report_facts *facts, struct report_scop
   if (mean == LUMOS_ABSENT) {
     lumos_text_put(&evidence, "there is no measured step to compare with");
   } else {
-    lumos_text_put(&evidence, "of the simulated step; worst of ");
-    report_put_counted(&evidence, (int64_t)facts->steps.count, "rank-step");
-    lumos_text_put(&evidence, ": ");
-    report_put_fine_share(&evidence, worst);
+    lumos_text_put(&evidence, "of the simulated step");
+    if (facts->steps.count > 1) {
+      lumos_text_put(&evidence, "; worst of ");
+      report_put_counted(&evidence, (int64_t)facts->steps.count, "rank-step");
+      lumos_text_put(&evidence, ": ");
+      report_put_fine_share(&evidence, worst);
+    }
   }
   set_tile(scope, "tiles", "Self-replay error", "replay_error", &figure, &evidence);
 }
@@ -255,11 +255,11 @@ static void put_trust(const struct report_facts *facts, struct lumos_text *out) 
   if (error == LUMOS_ABSENT) {
     lumos_text_put(out, "There is no measured step to replay against.");
   } else if (error == 0) {
-    lumos_text_put(out, "Replayed without what no rule explains, steps take exactly as long as measured.");
+    lumos_text_put(out, "Replayed without what no rule explains, a step takes exactly as long as measured.");
   } else {
-    lumos_text_put(out, "Replayed without what no rule explains, steps are off by ");
+    lumos_text_put(out, "Replayed without what no rule explains, a step is off by ");
     report_put_fine_share(out, llabs(error));
-    lumos_text_put(out, " on average.");
+    lumos_text_put(out, facts->job_all.steps > 1 ? " on average." : ".");
   }
 }
 
@@ -277,7 +277,9 @@ void report_fill_verdict(const struct report_facts *facts, struct report_scope *
   fill_carried(facts, scope);
   fill_host_error(facts, scope);
   struct report_coverage coverage = report_coverage_of(facts->job);
-  fill_coverage(scope, "launches found", "coverage", coverage.launched, coverage.device_tasks, "GPU task");
+  if (coverage.device_tasks > 0) {
+    fill_coverage(scope, "launches found", "coverage", coverage.launched, coverage.device_tasks, "GPU task");
+  }
   if (coverage.collectives > 0) {
     fill_coverage(scope, "collectives joined", "joined", coverage.joined, coverage.collectives, "collective");
   }

@@ -102,7 +102,7 @@ static void other_verdicts(void **state) {
   finish_job(job);
   assert_true(lumos_report_verdict(job, &text, &error));
   lumos_text_char(&text, '\0');
-  assert_string_equal(text.bytes, "A step takes 10.00 ms: for 70.0 % of it the GPU is idle, and for 30.0 % computing.");
+  assert_string_equal(text.bytes, "A step takes 10.00 ms: the GPU is idle for 70.0 % of it, and computing for 30.0 %.");
 
   text.length = 0;
   job->lanes.items[0].kind = LUMOS_THREAD;
@@ -133,7 +133,7 @@ static void numbers(void **state) {
                     "1.25\xC2\xA0%");
   /* kernels: gemm_a 2 x 50 ms of 120, norm_b 2 x 10 */
   assert_has(&page, "gemm_a</th><td class=\"text swatch gemm\">GEMM</td><td>4</td><td>100.000</td>"
-                    "<td class=\"bar\" style=\"--share:83.3\">83.3</td><td>25,000.0</td><td>30,000.0</td>");
+                    "<td class=\"bar\" style=\"--bar-length:1\">83.3</td><td>25,000.0</td><td>30,000.0</td>");
   assert_has(
       &page,
       "\"kernels\":{\"columns\":[\"name\",\"kind\",\"count\",\"total\",\"share\",\"mean\",\"longest\"],\"rows\":["
