@@ -251,9 +251,8 @@ static void note_edits(struct lumos_reader *reader) {
     return;
   }
   (void)snprintf(text, sizeof text,
-                 "The stream was changed on its way: %" PRId64 " types had another count than its end said, %" PRId64
-                 " references pointed to records that are gone, and %" PRId64
-                 " records without their references were dropped.",
+                 "The stream was changed on its way. Types of records with another count than its end says: %" PRId64
+                 "; references to records that are gone: %" PRId64 "; records dropped with them: %" PRId64 ".",
                  reader->recounted, reader->references, reader->dropped);
   lumos_job_note(reader->job, "parse.edited_stream", LUMOS_WARNING,
                  reader->recounted + reader->references + reader->dropped, NULL, text,
