@@ -42,7 +42,7 @@ install_packages() {
 build() {
   local folder=$1 compiler=$2
   shift 2
-  CC=$compiler cmake -S . -B "$folder" -DLUMOS_WERROR=ON "$@" >/dev/null && cmake --build "$folder" -j "$jobs"
+  CC=$compiler cmake -S . -B "$folder" -DLUMOS_WERROR=ON -DBUILD_TESTING=ON "$@" >/dev/null && cmake --build "$folder" -j "$jobs"
 }
 
 run_tests() (

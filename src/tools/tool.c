@@ -1,0 +1,132 @@
+/* See tool.h. */
+#include "tools/tool.h"
+
+#include "base/utf8.h"
+#include <fcntl.h>
+#include <lumos/stream.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { WARNINGS_SHOWN = 5, WARNING_TEXT = 400 };
+
+/* A closed descriptor 0, 1 or 2 would be taken by the next file opened, and messages would land in a report. Something that
+ * can neither be written to nor says anything stands in for it. */
+static void hold_standard_descriptors(void) {
+  int descriptor = -1;
+  do {
+    descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  } while (descriptor >= 0 && descriptor <= STDERR_FILENO);
+  if (descriptor >= 0) {
+    (void)close(descriptor);
+  }
+}
+
+static bool wants_colour(void) {
+  const char *terminal = getenv("TERM");
+  const char *plain = getenv("NO_COLOR");
+  return isatty(STDERR_FILENO) && terminal != NULL && strcmp(terminal, "dumb") != 0 &&
+         (plain == NULL || *plain == '\0');
+}
+
+/* "name: text", the name in the colour; `text` is printable. */
+static void say(const char *name, const char *colour, const char *text) {
+  bool coloured = wants_colour();
+  (void)fprintf(stderr, "%s%s:%s %s\n", coloured ? colour : "", name, coloured ? "\033[0m" : "", text);
+}
+
+int tool_main(const struct lumos_command *command, int argc, char **argv, tool_body *body, void *options) {
+  hold_standard_descriptors();
+  (void)signal(SIGPIPE, SIG_IGN); /* a write to a closed pipe fails instead, and base/output.h counts it as done */
+  struct lumos_operands operands;
+  struct lumos_error error = {.status = LUMOS_DONE};
+  bool exit_now = false;
+  bool good = lumos_options_parse(command, argc, argv, &operands, &exit_now, &error) &&
+              (exit_now || body(&operands, options, &error));
+  if (!good) {
+    say(command->name, "\033[1;31m", error.text);
+  }
+  lumos_options_free(command, &operands);
+  return good ? LUMOS_DONE : (int)error.status;
+}
+
+bool tool_input_given(const struct lumos_operands *operands, const char *expected, struct lumos_error *error) {
+  return operands->count > 0 || !isatty(STDIN_FILENO) || lumos_fail(error, "nothing to read: %s", expected);
+}
+
+struct lumos_job *tool_read(const struct lumos_operands *operands, bool edited, struct lumos_error *error) {
+  if (!tool_input_given(
+          operands, "name a stream or pipe one in, as in 'lumos-parse rank*.json.gz | ...'; --help says more", error)) {
+    return NULL;
+  }
+  const struct lumos_read_options options = {.edited = edited};
+  return lumos_streams_open(operands->items, operands->count, &options, error);
+}
+
+bool tool_write(const struct lumos_job *job, const char *path, struct lumos_error *error) {
+  struct lumos_output output;
+  if (!lumos_output_open(&output, path, error)) {
+    return false;
+  }
+  lumos_stream_write(job, &output.text);
+  return lumos_output_commit(&output, error);
+}
+
+/* Was the note left by a stage after `before`? Its code begins with the stage's name and a point. */
+static bool is_news(const char *code, enum lumos_stage before) {
+  for (int stage = (int)before + 1; stage <= LUMOS_STAGE_SIM; stage++) {
+    const char *name = lumos_stage_name((enum lumos_stage)stage);
+    size_t length = strlen(name);
+    if (strncmp(code, name, length) == 0 && code[length] == '.') {
+      return true;
+    }
+  }
+  return false;
+}
+
+static void say_note(const struct lumos_job *job, const char *name, const struct lumos_note *note) {
+  char text[WARNING_TEXT];
+  char rank[24] = "";
+  if (note->scope.rank != LUMOS_ABSENT_INT) {
+    (void)snprintf(rank, sizeof rank, "rank %d: ", (int)note->scope.rank);
+  }
+  const char *cure = lumos_string(job->strings, note->cure);
+  (void)snprintf(text, sizeof text, "warning: %s%s%s%s", rank, lumos_string(job->strings, note->text),
+                 *cure == '\0' ? "" : "; ", cure);
+  lumos_utf8_make_printable(text, strlen(text));
+  say(name, "\033[1;33m", text);
+}
+
+void tool_warn(const struct lumos_job *job, const char *name, enum lumos_stage before) {
+  size_t found = 0;
+  for (size_t i = 0; i < job->notes.count; i++) {
+    const struct lumos_note *note = &job->notes.items[i];
+    if (note->level >= LUMOS_WARNING && is_news(lumos_string(job->strings, note->code), before) &&
+        found++ < WARNINGS_SHOWN) {
+      say_note(job, name, note);
+    }
+  }
+  if (found > WARNINGS_SHOWN) {
+    char text[64];
+    (void)snprintf(text, sizeof text, "and %zu more warnings in the report", found - WARNINGS_SHOWN);
+    say(name, "\033[1;33m", text);
+  }
+}
+
+bool tool_stream_body(const struct lumos_operands *operands, void *options, struct lumos_error *error) {
+  const struct tool_stream *stream = options;
+  struct lumos_job *job = tool_read(operands, stream->edited, error);
+  if (job == NULL) {
+    return false;
+  }
+  enum lumos_stage before = job->stage;
+  bool good = stream->change(job, stream, error);
+  if (good) {
+    tool_warn(job, stream->name, before);
+  }
+  good = good && tool_write(job, stream->output, error);
+  lumos_job_free(job);
+  return good;
+}

@@ -1,0 +1,61 @@
+/* What the mains share: everything around a library call. A tool holds no logic; it turns options into a call and a failure into
+ * a message and an exit status (0 done, 1 a check failed, 2 usage or input that cannot be used).
+ *
+ * To add a tool: write src/tools/lumos-NAME.c (the build finds it by its name) with a struct of options, a body, and a main that
+ * holds the option table and calls tool_main. A body that turns one stream into another is one line: see lumos-graph.c.
+ */
+#ifndef LUMOS_TOOLS_TOOL_H
+#define LUMOS_TOOLS_TOOL_H
+
+#include "base/options.h"
+#include "base/output.h"
+#include <lumos/error.h>
+#include <lumos/job.h>
+
+/* The rows that every tool which reads or writes streams has. */
+#define TOOL_OUTPUT_OPTION(target)                                                  \
+  {                                                                                 \
+    LUMOS_OPTION_TEXT, 'o', "output", "FILE", target,                               \
+        "Write to FILE instead of standard output; it appears whole or not at all." \
+  }
+#define TOOL_EDITED_OPTION(target)                                                                                     \
+  {                                                                                                                    \
+    LUMOS_OPTION_FLAG, 0, "edited", NULL, target,                                                                      \
+        "Accept a stream that was edited on the way (by grep or jq): recount it, drop references to what is missing, " \
+        "and "                                                                                                         \
+        "leave a note that the report shows."                                                                          \
+  }
+#define TOOL_LAST_OPTION \
+  { LUMOS_OPTION_END, 0, NULL, NULL, NULL, NULL }
+
+/* Does the work; false with an error. */
+typedef bool tool_body(const struct lumos_operands *operands, void *options, struct lumos_error *error);
+
+/* Parse the command line into the targets of command->options, run `body` with `options`, report; returns the exit status. */
+int tool_main(const struct lumos_command *command, int argc, char **argv, tool_body *body, void *options);
+
+/* False, with a text that says what the tool expects, when it would wait for a person to type a stream or a trace. */
+bool tool_input_given(const struct lumos_operands *operands, const char *expected,
+                      struct lumos_error *error) LUMOS_MUST_CHECK;
+
+/* Read the streams named, or standard input, and join them. NULL with an error. */
+struct lumos_job *tool_read(const struct lumos_operands *operands, bool edited,
+                            struct lumos_error *error) LUMOS_MUST_CHECK;
+
+/* Write the job as a stream to `path`, or to standard output where it is NULL. */
+bool tool_write(const struct lumos_job *job, const char *path, struct lumos_error *error) LUMOS_MUST_CHECK;
+
+/* Tell a person on standard error of the warnings that the stages after `before` have left in the job: a few, the report has all. */
+void tool_warn(const struct lumos_job *job, const char *name, enum lumos_stage before);
+
+/* A tool that reads streams, changes the job, and writes a stream. */
+struct tool_stream {
+  const char *name;
+  const char *output;
+  bool edited;
+  bool (*change)(struct lumos_job *job, const struct tool_stream *stream, struct lumos_error *error);
+  struct lumos_option_list scale; /* lumos-transform's */
+};
+tool_body tool_stream_body; /* its options are a struct tool_stream */
+
+#endif

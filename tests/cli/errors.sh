@@ -1,0 +1,138 @@
+#!/usr/bin/env bash
+# What goes wrong is said in one line that names the file and the cure, with the right exit status, and leaves nothing behind.
+. "$(dirname "$0")/lib.sh"
+tools='lumos-parse lumos-graph lumos-transform lumos-sim lumos-render'
+
+lumos-parse "${example[@]}" >parse || fail 'parse fails'
+lumos-sim parse >sim || fail 'sim fails'
+ls -A >before
+
+# Help and version, of all five.
+for tool in $tools; do
+  expect 0 $tool --help >help
+  [ "$(grep -c '^  # ' help)" -eq 2 ] || fail "$tool --help has not two examples"
+  [ "$(awk '{ if (length > 120) n++ } END { print n + 0 }' help)" -eq 0 ] || fail "$tool --help has long lines"
+  expect 0 $tool --version >version
+  grep -qE "^$tool [0-9]+\.[0-9]+\.[0-9]+$" version || fail "$tool --version says '$(cat version)'"
+  expect 2 $tool --no-such-option
+  says --no-such-option --help
+  expect 2 $tool missing-file </dev/null
+  says missing-file
+  expect 2 $tool -o
+  says -o --help
+done
+rm -f help version
+
+# Inputs of lumos-parse.
+mkdir folder && echo hello >folder/readme.txt
+expect 2 lumos-parse folder
+says folder
+echo '{"a": 1}' >document.json
+expect 2 lumos-parse document.json
+says document.json
+echo 'hello' >text.json
+expect 2 lumos-parse text.json
+says text.json
+: >empty.json
+expect 2 lumos-parse empty.json
+says empty.json
+expect 2 lumos-parse </dev/null
+says 'standard input'
+expect 2 lumos-parse --steps nonsense "${example[@]}"
+says --steps nonsense
+expect 2 lumos-parse --steps 9-3 "${example[@]}"
+says --steps 9-3
+expect 2 lumos-parse --steps 40-41 "${example[@]}"
+says 40
+expect 2 lumos-parse --rank one "${example[@]}"
+says --rank one
+expect 2 lumos-parse --rank 0 "${example[@]}"
+says --rank
+expect 2 lumos-parse --rank 3,3 "${example[@]}"
+says 3
+expect 0 lumos-parse --rank 3,5 -o renamed "${example[@]}"
+[ "$(jq -r 'select(.type=="rank") | .rank' renamed | tr '\n' ' ')" = '3 5 ' ] || fail '--rank does not give the ranks'
+expect 0 lumos-parse folder "${example[@]}" -o skipped # what is no trace is skipped beside one
+jq -es 'any(.[]; .type == "note" and .level != "info")' skipped >/dev/null || fail 'no note of what was skipped'
+
+# A cut gzip gives every complete event and a note; --strict refuses it.
+head -c 40000 "${example[0]}" >cut.json.gz
+expect 0 lumos-parse cut.json.gz -o cut
+says cut
+jq -es 'any(.[]; .type == "note" and .level != "info")' cut >/dev/null || fail 'no note of the cut'
+expect 0 lumos-sim cut -o cut.sim
+expect 1 lumos-parse --strict cut.json.gz -o none
+says cut.json.gz
+head -c 5 "${example[0]}" >stub.json.gz
+expect 2 lumos-parse stub.json.gz -o none
+says stub.json.gz
+
+# Streams where traces belong and traces where streams belong.
+expect 2 lumos-sim "${example[0]}"
+says rank0.json.gz lumos-parse
+for tool in lumos-graph lumos-transform lumos-sim lumos-render; do
+  expect 2 $tool </dev/null
+  says 'standard input'
+  expect 2 $tool text.json
+  says text.json
+done
+sed '1s/"format":1/"format":99/' parse >newer
+expect 2 lumos-sim newer
+says newer 99
+sed '200s/.*/{"type":"task","id":/' parse >broken
+expect 2 lumos-sim broken
+says broken
+expect 2 lumos-parse --validate broken
+says broken
+
+# Options of the others.
+for scale in nonsense kind=gemm kind=gemm=x kind=gemm=-1 kind=gemm=1e3 kind=nokind=2 =2 gemm=2 'name~[=2' 'name~(=2' rank=x=2 ''; do
+  expect 2 lumos-transform --scale "$scale" parse -o none
+  says "${scale:---scale}"
+done
+expect 0 lumos-transform --scale 'name~no such kernel=2' parse -o nothing
+says 'no such kernel'
+expect 2 lumos-render parse sim -o none.html
+says comparisons
+expect 2 lumos-render sim -o none.pdf
+says none.pdf .html
+expect 2 lumos-render sim -o html
+says .html
+expect 2 lumos-render sim -o no/such/folder/page.html
+says no/such/folder/page.html
+expect 2 lumos-render --template no-such-folder sim -o none.html
+says no-such-folder
+expect 2 lumos-render --verdict sim -o -
+says --verdict
+
+# A terminal: the page is refused, and a tool with nothing to read says so at once.
+if command -v script >/dev/null; then
+  script -qec 'lumos-render sim' /dev/null </dev/null >typed 2>&1
+  grep -q 'terminal' typed || fail "a page on a terminal is not refused: $(head -c 300 typed)"
+  for tool in $tools; do
+    timeout 10 script -qec "$tool" /dev/null >typed 2>&1 </dev/null || true
+    grep -q 'nothing to read' typed || fail "$tool waits silently on a terminal: $(head -c 300 typed)"
+  done
+  rm -f typed
+fi
+
+# A full disk is an error; a closed pipe is none.
+for tool in lumos-parse lumos-graph lumos-transform lumos-sim lumos-render; do
+  input=parse
+  [ $tool != lumos-parse ] || input=${example[0]}
+  expect 2 sh -c "$tool '$input' >/dev/full"
+  says 'standard output' space
+  { $tool "$input"; echo $? >status; } 2>message | head -n 1 >/dev/null
+  [ "$(cat status)" -eq 0 ] || fail "$tool ends with $(cat status) when its reader has gone"
+  [ ! -s message ] || grep -q warning message || fail "$tool complains when its reader has gone: $(cat message)"
+  expect 2 sh -c "$tool '$input' >&-"
+  says 'standard output'
+done
+expect 0 sh -c 'lumos-render sim -o closed.html <&- >&-'
+[ -s closed.html ] || fail 'closed descriptors cost the report'
+expect 2 lumos-sim parse -o /dev/full
+says /dev/full
+
+[ -z "$(find . -name '.*.??????' -type f)" ] || fail "temporary files are left: $(find . -name '.*.??????')"
+for name in none none.html none.pdf html; do [ ! -e "$name" ] || fail "a failed run left $name"; done
+finish

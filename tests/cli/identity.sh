@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# A transform that changes nothing changes nothing but the header; and nothing depends on the run, the locale or the time zone.
+. "$(dirname "$0")/lib.sh"
+
+lumos-graph <(lumos-parse "${example[@]}") >graph || fail 'graph fails'
+body() { tail -n +2 "$1"; }
+body graph >graph.body
+for scale in '' device=1 kind=gemm=1.0 name~gemm=1.000000 rank=0,kind=collective=1; do
+  lumos-transform ${scale:+--scale "$scale"} graph >transform || fail "transform '$scale' fails"
+  body transform >transform.body
+  same graph.body transform.body "transform '$scale' is not the identity"
+  head -n 1 transform | jq -e '.stage == "transform"' >/dev/null || fail "transform '$scale' does not say its stage"
+done
+lumos-sim graph >plain.sim && lumos-sim transform >transform.sim || fail 'sim fails'
+body plain.sim >plain.body && body transform.sim >transform.body
+same plain.body transform.body 'a simulation of the identity is another simulation'
+
+# chain NAME ENVIRONMENT...: the whole chain under an environment, the page and the stream.
+chain() {
+  local name=$1
+  shift
+  env "$@" lumos-parse "${example[@]}" | env "$@" lumos-transform --scale 'name~[Nn]ccl=0.5' | env "$@" lumos-sim >"$name.sim" ||
+    fail "$name: the chain fails"
+  env "$@" lumos-render "$name.sim" >"$name.html" || fail "$name: render fails"
+}
+chain first LC_ALL=C TZ=UTC
+chain second LC_ALL=C TZ=UTC
+chain elsewhere LC_ALL=de_DE.UTF-8 TZ=Asia/Tokyo HOME=/nonexistent COLUMNS=40
+chain turkish LC_ALL=tr_TR.UTF-8 LANG=tr_TR.UTF-8 TZ=America/St_Johns TERM=xterm MALLOC_PERTURB_=165
+for name in second elsewhere turkish; do
+  same first.sim $name.sim "$name: other bytes in the stream"
+  same first.html $name.html "$name: other bytes in the page"
+done
+finish

@@ -1,0 +1,73 @@
+# Sourced by the scripts beside it: the tools, a folder of their own to work in, and how to check and report.
+#   LUMOS_BIN     where the tools are        LUMOS_SOURCE  the project
+#   LUMOS_TRACES  real traces, if there are any
+set -uo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+source_folder=${LUMOS_SOURCE:-$here/../..}
+bin=${LUMOS_BIN:-$source_folder/build/bin}
+traces=${LUMOS_TRACES:-}
+example=("$source_folder"/examples/traces/rank0.json.gz "$source_folder"/examples/traces/rank1.json.gz)
+PATH=$(cd "$bin" && pwd):$PATH
+here_was=$PWD
+work=$(mktemp -d)
+cd "$work" || exit 1
+trap 'cd "$here_was"; rm -rf "$work"' EXIT
+failures=0
+
+fail() {
+  printf 'FAIL: %s\n' "$*" >&2
+  failures=$((failures + 1))
+}
+
+# check TEXT COMMAND...: the command succeeds.
+check() {
+  local text=$1
+  shift
+  "$@" || fail "$text"
+}
+
+# expect STATUS COMMAND...: the command ends with this status; its messages are in the file `message`.
+expect() {
+  local wanted=$1 status=0
+  shift
+  "$@" 2>message || status=$?
+  [ "$status" -eq "$wanted" ] || fail "'$*' ended with $status, not $wanted: $(head -c 300 message)"
+}
+
+# says TEXT...: every text is in the last message, which is one clean line that begins with the tool's name.
+says() {
+  local text
+  for text in "$@"; do
+    grep -qF -- "$text" message || fail "the message lacks '$text': $(head -c 300 message)"
+  done
+  clean message
+  grep -q '^lumos-[a-z]*: ' message || fail "the message does not begin with the tool's name: $(head -c 300 message)"
+}
+
+# clean FILE: no control byte but line ends, so nothing can steer a terminal.
+clean() { ! LC_ALL=C grep -qP '[\x00-\x08\x0b-\x1f\x7f]' "$1" || fail "$1 holds control bytes"; }
+
+same() { cmp "$1" "$2" || fail "$3"; }
+
+skip() {
+  printf 'SKIPPED: %s\n' "$*"
+  exit 77
+}
+
+need_traces() { [ -n "$traces" ] && [ -d "$traces" ] || skip "the real traces are not here (LUMOS_TRACES='$traces')"; }
+
+# valid_html FILE: one self-contained page. tidy has the last word where it is installed.
+valid_html() {
+  head -c 15 "$1" | grep -qi '^<!doctype html>' || fail "$1 is no HTML page"
+  tail -c 20 "$1" | grep -q '</html>' || fail "$1 has no end"
+  ! grep -qiE '(src|href|action|poster|data)="?(https?:)?//|url\( *"?(https?:)?//|@import' "$1" || fail "$1 asks the network"
+  if command -v tidy >/dev/null; then
+    tidy -quiet -errors --drop-empty-elements no --mute-id yes "$1" >tidy.out 2>&1 || fail "$1 is no valid HTML5: $(head -5 tidy.out)"
+  fi
+}
+
+finish() {
+  [ "$failures" -eq 0 ] || { printf '%d checks failed\n' "$failures" >&2; exit 1; }
+  exit 0
+}

@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# Every set of real traces ends with a page, or with status 2 and a message that a user can act on. One line for each set.
+. "$(dirname "$0")/lib.sh"
+need_traces
+
+# Sets that are several jobs: file by file.
+apart=' hta-cuda-sync-A100 tracelens-qwen-H100-vs-MI300 '
+
+# The parts of every step's partition add up to the step, to the nanosecond, measured and simulated, recomputed here.
+adds_up() {
+  jq -es '
+    [.[] | select(.type == "metric" and .scope.rank != null and .scope.step != null)]
+    | group_by([.scope.rank, .scope.step, .source])
+    | map(map({key: .name, value: .value}) | from_entries | select(.step_time != null))
+    | length > 0 and all(.[]; .exposed_compute + .overlapped + .exposed_communication + .exposed_copy + .idle == .step_time)' "$1" >/dev/null
+}
+
+run() {
+  local name=$1 status=0
+  shift
+  rm -f parse sim page.html
+  lumos-parse "$@" -o parse 2>message || status=$?
+  if [ $status -ne 0 ]; then
+    [ $status -eq 2 ] && [ -s message ] || fail "$name: lumos-parse ends with $status: $(head -c 300 message)"
+    says ''
+    printf '%-40s exit 2: %s\n' "$name" "$(head -c 200 message)"
+    return
+  fi
+  lumos-graph parse -o graph 2>message || { fail "$name: lumos-graph: $(head -c 300 message)"; return; }
+  lumos-sim graph -o sim 2>message || { fail "$name: lumos-sim: $(head -c 300 message)"; return; }
+  lumos-render sim -o page.html 2>message || { fail "$name: lumos-render: $(head -c 300 message)"; return; }
+  for stage in parse graph sim; do
+    lumos-parse --validate $stage >/dev/null 2>message || fail "$name: $stage is not valid: $(head -c 300 message)"
+    clean $stage
+  done
+  adds_up sim || fail "$name: the parts do not add up to the step"
+  valid_html page.html
+  printf '%-40s page of %d kB: %s\n' "$name" $(($(stat -c %s page.html) / 1000)) "$(jq -rs '
+    [.[] | select(.type == "task")] as $tasks
+    | "\([.[] | select(.type == "rank")] | length) ranks, \([$tasks[].step] | unique | map(select(. != null)) | length) steps, \($tasks | length) tasks, "
+    + "\([.[] | select(.type == "dep")] | length) deps, \([.[] | select(.type == "collective")] | length) collectives, "
+    + "\([.[] | select(.type == "note" and .level != "info")] | length) warnings"' sim)"
+}
+
+for folder in "$traces"/*/; do
+  set=$(basename "$folder")
+  if [[ $apart == *" $set "* ]]; then
+    for trace in "$folder"*.json.gz; do run "$set/$(basename "$trace" | cut -c1-12)" "$trace"; done
+  else
+    run "$set" "$folder"*.json.gz
+  fi
+done
+finish
