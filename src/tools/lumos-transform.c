@@ -28,8 +28,7 @@ int main(int argc, char **argv) {
       "What if matrix products took half the time?",
       "lumos-parse rank*.json.gz | lumos-transform --scale kind=gemm=0.5 | lumos-sim | lumos-render -o whatif.html",
       "A slow rank and a network twice as fast",
-      "lumos-transform --scale rank=3,kind=gemm=1.2 --scale kind=collective=0.5 job.graph | lumos-sim | lumos-render "
-      "-o whatif.html",
+      "lumos-transform -s rank=3=1.2 -s kind=collective=0.5 job.graph | lumos-sim | lumos-render -o whatif.html",
       NULL,
   };
   const struct lumos_command command = {
