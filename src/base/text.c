@@ -190,7 +190,7 @@ static bool needs_care(unsigned char byte, unsigned forms) {
       ['>'] = IN_HTML | IN_SCRIPT,
       ['&'] = IN_HTML | IN_SCRIPT,
       ['\''] = IN_HTML,
-      [0x7F] = IN_HTML | IN_SCRIPT,
+      [0x7F] = CONTROL,
   };
   return byte >= 0x80 || (care[byte] & forms) != 0;
 }
@@ -272,7 +272,8 @@ static size_t add_escaped(struct lumos_text *text, const char *bytes, size_t len
     lumos_text_put(text, REPLACEMENT_CHARACTER);
     return count == 0 ? 1 : count;
   }
-  if (form == IN_SCRIPT && (point == 0x2028 || point == 0x2029 || forbidden_in_html(point))) {
+  bool c1_control = point < 0xA0; /* a terminal may obey it */
+  if (c1_control || (form == IN_SCRIPT && (point == 0x2028 || point == 0x2029 || forbidden_in_html(point)))) {
     add_unicode_escape(text, point);
   } else {
     lumos_text_add(text, bytes, count);

@@ -35,8 +35,8 @@ void lumos_text_format(struct lumos_text *text, const char *format, ...) LUMOS_F
 void lumos_text_integer(struct lumos_text *text, int64_t value);
 /* units / 10^decimals with trailing zeros (and a bare point) dropped: (1500000, 6) gives 1.5. decimals 0..18. */
 void lumos_text_decimal(struct lumos_text *text, int64_t units, int decimals);
-/* A JSON string with its quotes. Bytes that are not valid UTF-8 become U+FFFD; control bytes, quote and backslash are escaped;
- * all else is written as it is. */
+/* A JSON string with its quotes. Bytes that are not valid UTF-8 become U+FFFD; controls (C0, DEL and C1: a terminal may obey
+ * them), quote and backslash are escaped; all else is written as it is. */
 void lumos_text_json_string(struct lumos_text *text, const char *bytes, size_t length);
 /* For HTML and SVG text and quoted attributes: & < > " ' escaped, control bytes but tab and newline and invalid UTF-8 become
  * U+FFFD, so that the result is always valid in both. */

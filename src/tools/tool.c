@@ -3,6 +3,7 @@
 
 #include "base/utf8.h"
 #include <fcntl.h>
+#include <inttypes.h>
 #include <lumos/stream.h>
 #include <signal.h>
 #include <stdio.h>
@@ -10,14 +11,17 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { WARNINGS_SHOWN = 5, WARNING_TEXT = 400 };
+enum { WARNINGS_SHOWN = 5 };
+
+#define ERROR_COLOUR "\033[1;31m"
+#define WARNING_COLOUR "\033[1;33m"
 
 /* A closed descriptor 0, 1 or 2 would be taken by the next file opened, and messages would land in a report. Something that
  * can neither be written to nor says anything stands in for it. */
 static void hold_standard_descriptors(void) {
   int descriptor = -1;
   do {
-    descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    descriptor = open("/dev/null", O_RDONLY);
   } while (descriptor >= 0 && descriptor <= STDERR_FILENO);
   if (descriptor >= 0) {
     (void)close(descriptor);
@@ -46,7 +50,7 @@ int tool_main(const struct lumos_command *command, int argc, char **argv, tool_b
   bool good = lumos_options_parse(command, argc, argv, &operands, &exit_now, &error) &&
               (exit_now || body(&operands, options, &error));
   if (!good) {
-    say(command->name, "\033[1;31m", error.text);
+    say(command->name, ERROR_COLOUR, error.text);
   }
   lumos_options_free(command, &operands);
   return good ? LUMOS_DONE : (int)error.status;
@@ -86,17 +90,50 @@ static bool is_news(const char *code, enum lumos_stage before) {
   return false;
 }
 
-static void say_note(const struct lumos_job *job, const char *name, const struct lumos_note *note) {
-  char text[WARNING_TEXT];
-  char rank[24] = "";
-  if (note->scope.rank != LUMOS_ABSENT_INT) {
-    (void)snprintf(rank, sizeof rank, "rank %d: ", (int)note->scope.rank);
+/* Notes that differ only in their scope and count are told as one. */
+static bool is_alike(const struct lumos_note *a, const struct lumos_note *b) {
+  return a->code == b->code && a->text == b->text;
+}
+
+/* The first note of its like, at `index`, with how many ranks and how often in all. */
+static void say_note(const struct lumos_job *job, const char *name, size_t index) {
+  const struct lumos_note *note = &job->notes.items[index];
+  size_t notes = 0;
+  int64_t count = 0;
+  for (size_t i = index; i < job->notes.count; i++) {
+    const struct lumos_note *other = &job->notes.items[i];
+    if (is_alike(note, other)) {
+      notes++;
+      count += other->count == LUMOS_ABSENT ? 0 : other->count;
+    }
   }
-  const char *cure = lumos_string(job->strings, note->cure);
-  (void)snprintf(text, sizeof text, "warning: %s%s%s%s", rank, lumos_string(job->strings, note->text),
-                 *cure == '\0' ? "" : "; ", cure);
-  lumos_utf8_make_printable(text, strlen(text));
-  say(name, "\033[1;33m", text);
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  lumos_text_put(&text, "warning: ");
+  if (notes > 1) {
+    lumos_text_format(&text, "in %zu places: ", notes);
+  } else if (note->scope.rank != LUMOS_ABSENT_INT) {
+    lumos_text_format(&text, "rank %d: ", (int)note->scope.rank);
+  }
+  lumos_text_put(&text, lumos_string(job->strings, note->text));
+  if (count > 0) {
+    lumos_text_format(&text, " (%" PRId64 ")", count);
+  }
+  if (note->cure != LUMOS_NO_STRING) {
+    lumos_text_format(&text, "; %s", lumos_string(job->strings, note->cure));
+  }
+  lumos_utf8_make_printable(text.bytes, text.length);
+  lumos_text_char(&text, '\0');
+  say(name, WARNING_COLOUR, text.bytes);
+  lumos_text_free(&text);
+}
+
+static bool is_first_of_its_like(const struct lumos_job *job, size_t index) {
+  for (size_t i = 0; i < index; i++) {
+    if (is_alike(&job->notes.items[i], &job->notes.items[index])) {
+      return false;
+    }
+  }
+  return true;
 }
 
 void tool_warn(const struct lumos_job *job, const char *name, enum lumos_stage before) {
@@ -104,14 +141,14 @@ void tool_warn(const struct lumos_job *job, const char *name, enum lumos_stage b
   for (size_t i = 0; i < job->notes.count; i++) {
     const struct lumos_note *note = &job->notes.items[i];
     if (note->level >= LUMOS_WARNING && is_news(lumos_string(job->strings, note->code), before) &&
-        found++ < WARNINGS_SHOWN) {
-      say_note(job, name, note);
+        is_first_of_its_like(job, i) && found++ < WARNINGS_SHOWN) {
+      say_note(job, name, i);
     }
   }
   if (found > WARNINGS_SHOWN) {
     char text[64];
     (void)snprintf(text, sizeof text, "and %zu more warnings in the report", found - WARNINGS_SHOWN);
-    say(name, "\033[1;33m", text);
+    say(name, WARNING_COLOUR, text);
   }
 }
 

@@ -42,10 +42,10 @@ for trace in "${example[@]}"; do
 done
 lumos-parse four.rank1.json >four || fail 'parse of an edited trace fails'
 expect 2 lumos-sim part.0 four -o none
-says world
+says 'rank 0' 'rank 1' 'of 4'
 lumos-transform --scale host=2 part.0 >scaled || fail 'transform fails'
 expect 2 lumos-sim scaled part.1 -o none
-says scaled
+says lumos-transform join
 [ ! -e none ] || fail 'a refused join left a file'
 
 if [ -n "$traces" ] && [ -d "$traces" ]; then

@@ -8,6 +8,7 @@ source_folder=${LUMOS_SOURCE:-$here/../..}
 bin=${LUMOS_BIN:-$source_folder/build/bin}
 traces=${LUMOS_TRACES:-}
 example=("$source_folder"/examples/traces/rank0.json.gz "$source_folder"/examples/traces/rank1.json.gz)
+[ -x "$bin/lumos-parse" ] || { echo "No tools in $bin: build first, or set LUMOS_BIN" >&2; exit 1; }
 PATH=$(cd "$bin" && pwd):$PATH
 here_was=$PWD
 work=$(mktemp -d)

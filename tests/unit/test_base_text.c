@@ -97,6 +97,12 @@ static void invalid_utf8_is_replaced_everywhere(void **state) {
   }
 }
 
+static void json_holds_nothing_that_a_terminal_obeys(void **state) {
+  (void)state;
+  expect_escaped(lumos_text_json_string, LITERAL("\x1b[0m\x7f\xC2\x9B"), "\"\\u001b[0m\\u007f\\u009b\"");
+  expect_escaped(lumos_text_json_string, LITERAL("\xC2\xA0<&"), "\"\xC2\xA0<&\"");
+}
+
 static void html_is_valid_in_text_and_attributes(void **state) {
   (void)state;
   expect_escaped(lumos_text_html, LITERAL("<b a=\"1\" c='2'>&"), "&lt;b a=&quot;1&quot; c=&#39;2&#39;&gt;&amp;");
@@ -200,6 +206,7 @@ int main(void) {
       cmocka_unit_test(decimals_drop_trailing_zeros),
       cmocka_unit_test(json_strings_are_valid_json),
       cmocka_unit_test(invalid_utf8_is_replaced_everywhere),
+      cmocka_unit_test(json_holds_nothing_that_a_terminal_obeys),
       cmocka_unit_test(html_is_valid_in_text_and_attributes),
       cmocka_unit_test(script_strings_cannot_end_the_script),
       cmocka_unit_test(format_appends),
