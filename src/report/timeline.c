@@ -197,7 +197,7 @@ void report_put_lane(struct lumos_text *out, const struct lumos_job *job, uint32
   const char *name = lumos_string(job->strings, record->lane);
   size_t length = lumos_string_length(job->strings, record->lane);
   char letter = record->kind == LUMOS_STREAM ? 's' : 't';
-  if (length < 2 || name[0] != letter || strspn(name + 1, "0123456789") != length - 1) {
+  if (length < 2 || name[0] != letter || strspn(name + 1, "-0123456789") != length - 1) {
     report_put_cut(out, name, length, MOST * 2);
     return;
   }
