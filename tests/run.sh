@@ -68,6 +68,7 @@ check_cppcheck() {
 step 'Packages' install_packages
 step 'Build with gcc (build/)' build build gcc
 step 'Tests' run_tests build
+step 'Quickstart' examples/quickstart.sh
 if [ $quick = no ]; then
   # zlib in place of ISA-L, so that both ways to inflate gzip pass all tests.
   step 'Build with clang, AddressSanitizer and UBSan (build/sanitize/)' \
