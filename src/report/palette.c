@@ -1,27 +1,27 @@
-/* The table of colours. Neighbours in a family differ in lightness as well as hue, so that they part in grey print too; every solid paint
- * has a contrast of about 2.5 or more against the page. */
+/* The table of colours. Neighbours in a family differ in lightness as well as hue, so that they part in grey print too; every plain paint
+ * has a contrast of 3 or more against the page, light and dark, and every ink of 4.5 against its paint. */
 #include "report/palette.h"
 
 static const struct report_paint_row rows[PAINT_COUNT] = {
-    [PAINT_NONE] = {"none", "", FILL_PLAIN, {"#8795ab", "#8292aa"}, {0}, {0}},
+    [PAINT_NONE] = {"none", "", FILL_PLAIN, {"#8391a8", "#8292aa"}, {0}, {0}},
     [LUMOS_GEMM] = {"gemm", "GEMM", FILL_PLAIN, {"#0a2f6b", "#2f6fd6"}, {0}, {0}},
     [LUMOS_ATTENTION] = {"attention", "attention", FILL_PLAIN, {"#1d5fc4", "#4f97f5"}, {0}, {0}},
-    [LUMOS_ELEMENTWISE] = {"elementwise", "elementwise", FILL_PLAIN, {"#5b9fe3", "#8cc2ff"}, {0}, {0}},
+    [LUMOS_ELEMENTWISE] = {"elementwise", "elementwise", FILL_PLAIN, {"#4a92dc", "#8cc2ff"}, {0}, {0}},
     [LUMOS_NORM] = {"norm", "normalisation", FILL_PLAIN, {"#3d7ea6", "#6fb0d0"}, {0}, {0}},
-    [LUMOS_REDUCTION] = {"reduction", "reduction", FILL_PLAIN, {"#7f9ad6", "#aabff0"}, {0}, {0}},
+    [LUMOS_REDUCTION] = {"reduction", "reduction", FILL_PLAIN, {"#7389cb", "#aabff0"}, {0}, {0}},
     [LUMOS_OPTIMIZER] = {"optimizer", "optimizer", FILL_PLAIN, {"#4a55b8", "#8890ee"}, {0}, {0}},
-    [LUMOS_EMBEDDING] = {"embedding", "embedding", FILL_PLAIN, {"#2b9cc4", "#5cc4e6"}, {0}, {0}},
+    [LUMOS_EMBEDDING] = {"embedding", "embedding", FILL_PLAIN, {"#2797bf", "#5cc4e6"}, {0}, {0}},
     [LUMOS_COPY] = {"copy", "copy", FILL_PLAIN, {"#7646b0", "#b08be6"}, {0}, {0}},
-    [LUMOS_MEMSET] = {"memset", "memset", FILL_PLAIN, {"#a98bd1", "#d0bdee"}, {0}, {0}},
+    [LUMOS_MEMSET] = {"memset", "memset", FILL_PLAIN, {"#a280cc", "#d0bdee"}, {0}, {0}},
     [LUMOS_COLLECTIVE] = {"collective", "collective", FILL_PLAIN, {"#bf540b", "#ee8a3c"}, {0}, {0}},
-    [LUMOS_P2P] = {"p2p", "send or receive", FILL_PLAIN, {"#e59a3f", "#ffc581"}, {0}, {0}},
-    [LUMOS_OTHER_DEVICE] = {"device-other", "other GPU work", FILL_PLAIN, {"#8795ab", "#8292aa"}, {0}, {0}},
+    [LUMOS_P2P] = {"p2p", "send or receive", FILL_PLAIN, {"#cf801f", "#ffc581"}, {0}, {0}},
+    [LUMOS_OTHER_DEVICE] = {"device-other", "other GPU work", FILL_PLAIN, {"#8391a8", "#8292aa"}, {0}, {0}},
     [LUMOS_OP] = {"op", "op on the host", FILL_PLAIN, {"#0f766e", "#2fb3a4"}, {0}, {0}},
-    [LUMOS_LAUNCH] = {"launch", "launch call", FILL_PLAIN, {"#3fae9e", "#79d8c9"}, {0}, {0}},
+    [LUMOS_LAUNCH] = {"launch", "launch call", FILL_PLAIN, {"#2b9c8c", "#79d8c9"}, {0}, {0}},
     [LUMOS_SYNC] = {"sync", "host waits", FILL_HATCHED, {"#dcefec", "#17302d"}, {"#3c9c8f", "#3b9d90"}, {0}},
-    [LUMOS_EVENT] = {"event", "event call", FILL_PLAIN, {"#7cb8ad", "#a4ddd3"}, {0}, {0}},
+    [LUMOS_EVENT] = {"event", "event call", FILL_PLAIN, {"#5a9f92", "#a4ddd3"}, {0}, {0}},
     [LUMOS_ALLOC] = {"alloc", "memory call", FILL_PLAIN, {"#3f7f5a", "#55b384"}, {0}, {0}},
-    [LUMOS_OTHER_HOST] = {"host-other", "other host work", FILL_PLAIN, {"#93aeaa", "#7d9a96"}, {0}, {0}},
+    [LUMOS_OTHER_HOST] = {"host-other", "other host work", FILL_PLAIN, {"#7b9893", "#7d9a96"}, {0}, {0}},
     [PAINT_COMPUTE] = {"compute", "compute", FILL_PLAIN, {"#1f5aa8", "#4b8ee6"}, {0}, {"#ffffff", "#0b1220"}},
     [PAINT_OVERLAPPED] = {"overlapped",
                           "overlapped",
@@ -31,7 +31,7 @@ static const struct report_paint_row rows[PAINT_COUNT] = {
                           {"#ffffff", "#0b1220"}},
     [PAINT_TRANSFER] = {"transfer", "transfer", FILL_PLAIN, {"#bf540b", "#ee8a3c"}, {0}, {"#ffffff", "#1a0f05"}},
     [PAINT_WAIT] = {"wait", "waiting", FILL_HATCHED, {"#fdebd9", "#38281a"}, {"#d9853c", "#c67c3a"}, {0}},
-    [PAINT_UNSPLIT] = {"unsplit", "not split", FILL_PLAIN, {"#e08a3c", "#f3ab6b"}, {0}, {"#241303", "#1a0f05"}},
+    [PAINT_UNSPLIT] = {"unsplit", "not split", FILL_PLAIN, {"#d5782a", "#f3ab6b"}, {0}, {"#241303", "#1a0f05"}},
     [PAINT_COPY_PART] = {"copies", "copies", FILL_PLAIN, {"#7646b0", "#b08be6"}, {0}, {"#ffffff", "#150b22"}},
     [PAINT_IDLE] =
         {"idle", "idle", FILL_HATCHED, {"#eceef1", "#23282f"}, {"#d5d9df", "#363d47"}, {"#3a414c", "#c3cad4"}},
