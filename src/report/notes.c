@@ -139,11 +139,15 @@ static void fill_history(const struct lumos_job *job, const struct lumos_history
     report_put_counted(&text, entry->input_count, "input");
   }
   report_set_take(item, "inputs", &text);
+  if (strcmp(lumos_string(job->strings, entry->tool), "lumos-transform") == 0) {
+    set_string(job, report_section_item(scope, "changes"), "args", entry->args);
+  }
 }
 
 void report_fill_notes(const struct lumos_job *job, struct report_scope *scope) {
   report_section(scope, "notes");
   report_section(scope, "history");
+  report_section(scope, "changes");
   struct merged_notes merged = merge_notes(job);
   for (size_t i = 0; i < merged.items.count; i++) {
     fill_note(job, &merged, &merged.items.items[i], scope);

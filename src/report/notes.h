@@ -6,7 +6,7 @@
 #include <lumos/job.h>
 
 /* Sections `notes` (level, code, text, count, where, cure; the worst first; notes that differ only in their rank are one) and
- * `history` (tool, version, args, inputs). */
+ * `history` (tool, version, args, inputs); `changes` (args): what was asked of lumos-transform. */
 void report_fill_notes(const struct lumos_job *job, struct report_scope *scope);
 
 /* The same notes as a JSON array, safe inside <script>. */

@@ -38,30 +38,25 @@ static int64_t relative_change(int64_t after, int64_t before) {
   return known ? report_share(report_sum(after, -before), before) : LUMOS_ABSENT;
 }
 
-/* "(−8.6 %)" */
-static void put_change(int64_t after, int64_t before, struct lumos_text *out) {
-  int64_t change = relative_change(after, before);
-  if (change == LUMOS_ABSENT) {
-    return;
-  }
-  lumos_text_put(out, change > 0 ? " (+" : " (");
-  report_put_share(out, change);
-  lumos_text_char(out, ')');
-}
-
 /* "A step takes 41.83 ms", or for an edited job "After the change a step takes 38.2 ms instead of 41.83 ms (−8.6 %)". */
 static void put_step_time(const struct report_facts *facts, enum report_timeline timeline, struct lumos_text *out) {
   int64_t time = report_facts_step_time(facts, timeline);
   int64_t before = report_facts_step_time(facts, MEASURED);
+  int64_t change = facts->edited ? relative_change(time, before) : LUMOS_ABSENT;
   bool several = facts->job_all.steps > 1 || facts->steps.count > facts->ranks.count;
-  lumos_text_put(out, facts->edited ? "After the change " : "");
-  lumos_text_put(out, several ? (facts->edited ? "a step takes " : "A step takes ")
-                              : (facts->edited ? "the step takes " : "The step takes "));
+  if (facts->edited) {
+    lumos_text_put(out, several ? "After the change a step " : "After the change the step ");
+    lumos_text_put(out, change == 0 ? "still takes " : "takes ");
+  } else {
+    lumos_text_put(out, several ? "A step takes " : "The step takes ");
+  }
   report_put_time(out, time);
-  if (facts->edited && before != LUMOS_ABSENT) {
+  if (change != LUMOS_ABSENT && change != 0) {
     lumos_text_put(out, " instead of ");
     report_put_time(out, before);
-    put_change(time, before, out);
+    lumos_text_put(out, change > 0 ? " (+" : " (");
+    report_put_share(out, change);
+    lumos_text_char(out, ')');
   }
 }
 
@@ -183,7 +178,8 @@ static void fill_error_tile(const struct report_facts *facts, struct report_scop
   struct lumos_text evidence = LUMOS_TEXT_BUFFER;
   report_put_fine_share(&figure, mean);
   if (mean == LUMOS_ABSENT) {
-    lumos_text_put(&evidence, "there is no measured step to compare with");
+    lumos_text_put(&evidence,
+                   facts->edited ? "known for the unchanged job only" : "there is no measured step to compare with");
   } else {
     lumos_text_put(&evidence, "of the simulated step");
     if (facts->steps.count > 1) {
@@ -253,7 +249,10 @@ static void fill_coverage(struct report_scope *scope, const char *label, const c
 static void put_trust(const struct report_facts *facts, struct lumos_text *out) {
   int64_t error = facts->mean_error != LUMOS_ABSENT ? facts->mean_error : report_carried(facts, FIGURE_REPLAY_ERROR);
   if (error == LUMOS_ABSENT) {
-    lumos_text_put(out, "There is no measured step to replay against.");
+    lumos_text_put(
+        out, facts->edited
+                 ? "A changed job has no measured step to be replayed against; simulate it unchanged to see the error."
+                 : "There is no measured step to replay against.");
   } else if (error == 0) {
     lumos_text_put(out, "Replayed without what no rule explains, a step takes exactly as long as measured.");
   } else {

@@ -121,6 +121,37 @@ static void other_verdicts(void **state) {
   lumos_job_free(job);
 }
 
+/* A change that makes the step 8 % shorter; measured is before. */
+static void verdict_of_a_change(void **state) {
+  (void)state;
+  struct lumos_error error = {LUMOS_DONE, ""};
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  struct lumos_job *job = lumos_job_new();
+  uint32_t rank = add_rank(job, 0);
+  uint32_t task = add_task(job, add_lane(job, rank, "s7", LUMOS_STREAM), LUMOS_GEMM, "gemm", 0, MS(1));
+  struct lumos_detail detail = lumos_detail_empty;
+  detail.was = MS(2);
+  lumos_vector_push(&job->details, detail);
+  job->tasks.items[task].detail = 0;
+  job->tasks.items[task].dur_source = LUMOS_SCALED;
+  add_parts(job, 0, 3, LUMOS_METRIC_MEASURED, (struct parts){.compute = MS(5), .idle = MS(5)});
+  add_parts(job, 0, 3, LUMOS_METRIC_SIMULATED, (struct parts){.compute = 4200000, .idle = MS(5)});
+  lumos_job_history(job, "lumos-transform", "--scale kind=gemm=0.5", NULL, 0);
+  finish_job(job);
+  assert_true(lumos_job_edited(job));
+  assert_true(lumos_report_verdict(job, &text, &error));
+  lumos_text_char(&text, '\0');
+  assert_string_equal(text.bytes, "After the change the step takes 9.20 ms instead of 10.00 ms (\xE2\x88\x92"
+                                  "8.0 %): the GPU is idle for "
+                                  "54.3 % of it, and computing for 45.7 %.");
+  struct lumos_text page = render(job);
+  assert_has(&page, "The change: <code>--scale kind=gemm=0.5</code>");
+  assert_has(&page, "measured before the change 10.00\xC2\xA0ms");
+  lumos_text_free(&page);
+  lumos_text_free(&text);
+  lumos_job_free(job);
+}
+
 static void numbers(void **state) {
   (void)state;
   struct lumos_job *job = hand_made();
@@ -349,16 +380,10 @@ static void far_times(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(verdict),
-      cmocka_unit_test(other_verdicts),
-      cmocka_unit_test(numbers),
-      cmocka_unit_test(same_bytes),
-      cmocka_unit_test(links),
-      cmocka_unit_test(summary_is_json),
-      cmocka_unit_test(nothing_unescaped),
-      cmocka_unit_test(no_private_names),
-      cmocka_unit_test(stays_small),
-      cmocka_unit_test(far_times),
+      cmocka_unit_test(verdict),         cmocka_unit_test(other_verdicts),    cmocka_unit_test(verdict_of_a_change),
+      cmocka_unit_test(numbers),         cmocka_unit_test(same_bytes),        cmocka_unit_test(links),
+      cmocka_unit_test(summary_is_json), cmocka_unit_test(nothing_unescaped), cmocka_unit_test(no_private_names),
+      cmocka_unit_test(stays_small),     cmocka_unit_test(far_times),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
