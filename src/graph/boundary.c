@@ -19,42 +19,13 @@ static void hold(struct lumos_rank_graph *graph, uint32_t task, enum lumos_evide
   lumos_vector_push(&graph->job->deps, boundary);
 }
 
-/* Did no stream of the rank run anything from a reaction's time before the task's start until then? */
-static bool device_was_idle(const struct lumos_rank_graph *graph, uint32_t index) {
-  const struct lumos_job *job = graph->job;
-  int64_t start = job->tasks.items[index].start;
-  for (uint32_t i = 0; i < graph->rank->lane_count; i++) {
-    const struct lumos_lane *lane = &job->lanes.items[graph->rank->lane_first + i];
-    if (lane->kind != LUMOS_STREAM) {
-      continue;
-    }
-    uint32_t low = 0, high = lane->task_count; /* how many tasks of the lane start before */
-    while (low < high) {
-      uint32_t middle = low + (high - low) / 2;
-      if (job->tasks.items[lane->task_first + middle].start < start) {
-        low = middle + 1;
-      } else {
-        high = middle;
-      }
-    }
-    if (low == 0) {
-      continue;
-    }
-    const struct lumos_task *last = &job->tasks.items[lane->task_first + low - 1];
-    if (last->start + last->dur > start - LUMOS_REACTION_WINDOW) {
-      return false;
-    }
-  }
-  return true;
-}
-
 static bool waits_for_unseen_work(const struct lumos_rank_graph *graph, uint32_t index) {
   const struct lumos_task *task = lumos_graph_task(graph, index);
   if (task->call == LUMOS_NONE) {
     return false;
   }
-  int64_t launched = lumos_graph_call_end(graph->job, task->call);
-  return lumos_graph_device_start(graph, index) - launched > LUMOS_LONG_AGO && device_was_idle(graph, index);
+  int64_t start = lumos_graph_device_start(graph, index), launched = lumos_graph_call_end(graph->job, task->call);
+  return start - launched > LUMOS_LONG_AGO && start - graph->busy[index - graph->first] > LUMOS_REACTION_WINDOW;
 }
 
 static void bound_stream(struct lumos_rank_graph *graph, const struct lumos_lane *lane) {

@@ -12,6 +12,7 @@ static struct lumos_rank_graph open_rank(struct lumos_job *job, uint32_t index) 
       .rank = rank,
       .first = rank->task_first,
       .enqueued = lumos_allocate(tasks * sizeof(int64_t)),
+      .busy = lumos_allocate(tasks * sizeof(int64_t)),
       .held = lumos_allocate(tasks * sizeof(int64_t)),
       .launched = lumos_allocate(tasks * sizeof(uint32_t)),
       .stream_wait = lumos_allocate(tasks * sizeof(uint32_t)),
@@ -21,6 +22,7 @@ static struct lumos_rank_graph open_rank(struct lumos_job *job, uint32_t index) 
 
 static void close_rank(struct lumos_rank_graph *graph) {
   free(graph->enqueued);
+  free(graph->busy);
   free(graph->held);
   free(graph->launched);
   free(graph->stream_wait);
@@ -32,11 +34,13 @@ static void close_rank(struct lumos_rank_graph *graph) {
 /* Everything within a rank. The clock comes before whatever compares host and device times. */
 static void build_rank(struct lumos_job *job, uint32_t index) {
   struct lumos_rank_graph graph = open_rank(job, index);
+  lumos_graph_blocking_copies(&graph);
   lumos_graph_order(&graph);
   lumos_graph_find_records(&graph);
   lumos_graph_recorded_waits(&graph);
   graph.device_offset = lumos_graph_device_offset(&graph);
   graph.rank->clock = (struct lumos_clock){.known = true, .device_offset = graph.device_offset, .error = LUMOS_ABSENT};
+  lumos_graph_timeline(&graph);
   lumos_graph_host_waits(&graph);
   lumos_graph_events(&graph);
   lumos_graph_launches(&graph);
@@ -69,7 +73,6 @@ bool lumos_graph_build(struct lumos_job *job, struct lumos_error *error) {
   if (!all_measured(job, error)) {
     return false;
   }
-  lumos_graph_forget_inferred_waits(job);
   lumos_job_rewind(job, LUMOS_STAGE_PARSE);
   lumos_vector_reserve(&job->timings, job->tasks.count);
   job->timings.count = job->tasks.count;

@@ -19,8 +19,11 @@ static bool add_edge(struct lumos_rank_graph *graph, uint32_t wait, struct edges
   uint32_t waiting = lumos_detail_of(job, &job->tasks.items[wait])->event_lane;
   int64_t waited = lumos_graph_call_end(job, wait);
   const struct lumos_record *record = lumos_graph_seen_record(graph, wait, waited);
-  if (waiting == LUMOS_NONE || record == NULL || record->lane == LUMOS_NONE) {
+  if (record == NULL) {
     return false;
+  }
+  if (waiting == LUMOS_NONE || record->lane == LUMOS_NONE) {
+    return true; /* a stream that runs nothing */
   }
   uint32_t source = lumos_graph_last_enqueued(graph, record->lane, record->effect);
   uint32_t next = lumos_graph_enqueued(graph, waiting, waited);

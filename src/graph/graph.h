@@ -37,6 +37,7 @@ struct lumos_rank_graph {
   int64_t device_offset;
   /* of device tasks */
   int64_t *enqueued; /* when the host put it on its stream; never falls along a lane; INT64_MIN: before the recording */
+  int64_t *busy;     /* until when the device ran what started before it, at least the rank's base */
   int64_t *held;     /* when the stream waits before it are over; LUMOS_ABSENT: none is known */
   /* of host tasks, LUMOS_NONE: none */
   uint32_t *launched;    /* of a call: the task launched by it that ends last */
@@ -56,17 +57,19 @@ uint32_t lumos_graph_last_enqueued(const struct lumos_rank_graph *graph, uint32_
  * its own? */
 bool lumos_graph_after_stream_wait(const struct lumos_rank_graph *graph, uint32_t task);
 
+/* timeline.c: fill busy; needs the device offset. */
+void lumos_graph_timeline(struct lumos_rank_graph *graph);
 /* record.c: fill both lists of records. */
 void lumos_graph_find_records(struct lumos_rank_graph *graph);
 /* The latest record of the event on which this call waits that took effect no later than `at`; NULL: none is known. */
 const struct lumos_record *lumos_graph_seen_record(const struct lumos_rank_graph *graph, uint32_t wait, int64_t at);
 
+/* wait.c: calls that wait for their own copy though their name does not say so. */
+void lumos_graph_blocking_copies(struct lumos_rank_graph *graph);
 /* wait.c: awaited, where the trace says on what a call waits. */
 void lumos_graph_recorded_waits(struct lumos_rank_graph *graph);
 /* wait.c: infer lanes that the trace does not name, then the residual of every host wait. */
 void lumos_graph_host_waits(struct lumos_rank_graph *graph);
-/* wait.c: take back lanes that lumos_graph_host_waits has inferred. */
-void lumos_graph_forget_inferred_waits(struct lumos_job *job);
 /* clock.c: the shift of device rows against the host's; needs awaited. */
 int64_t lumos_graph_device_offset(const struct lumos_rank_graph *graph);
 /* events.c: recorded event edges; fills held. */
@@ -123,6 +126,11 @@ static inline int64_t lumos_graph_job_start(const struct lumos_job *job, uint32_
 }
 static inline int64_t lumos_graph_job_end(const struct lumos_job *job, uint32_t task) {
   return lumos_graph_job_start(job, task) + job->tasks.items[task].dur;
+}
+
+/* Does the call return only when what it launched is done? */
+static inline bool lumos_graph_blocks(const struct lumos_job *job, uint32_t call) {
+  return lumos_detail_of(job, &job->tasks.items[call])->wait.on == LUMOS_WAIT_SELF;
 }
 
 /* Numbers of the stream stay below 2^53; only absurd input leads beyond. */

@@ -1,11 +1,11 @@
 /* How long a launch takes to reach the device.
  *
- * Counted from the call's end: to an empty stream that is 0 to 2 us whatever the call's length. Work that starts
- * inside its call, and a blocking copy, which by its nature does, is counted from the call's start instead. The lag
- * is typical of its group: name of the call, kind of task, and for copies the copy's name, which tells the direction.
- * Samples: launches to a stream whose previous task was over; left out are communication and launches after a stream
- * wait, whose start may have other reasons. A group with too few samples takes the lag of its kind of task, then that
- * of its call, then that of the rank, else 0.
+ * Counted from the call's end: to an idle device that is 0 to 2 us whatever the call's length. Work that starts inside
+ * its call nearer to the start, and a blocking copy, whose call ends after it, is counted from the call's start
+ * instead. The lag is typical of its group: name of the call, kind of task, and for copies the copy's name, which tells
+ * the direction. Samples are launches that met an idle device, so that nothing else in the recording can have delayed
+ * them; communication and launches after a stream wait are left out. A group with too few samples takes the lag of its
+ * kind of task, then that of its call, then that of the rank, else 0.
  */
 #include "graph/graph.h"
 
@@ -37,7 +37,7 @@ static uint32_t group_of(const struct lumos_job *job, struct lumos_typical *lags
 
 /* Call `visit` for every task whose launch is known. */
 static void each_launched(struct lumos_rank_graph *graph, const struct lags *lags,
-                          void (*visit)(struct lumos_rank_graph *, const struct lags *, uint32_t, bool)) {
+                          void (*visit)(struct lumos_rank_graph *, const struct lags *, uint32_t)) {
   const struct lumos_lane *lanes = graph->job->lanes.items + graph->rank->lane_first;
   for (uint32_t i = 0; i < graph->rank->lane_count; i++) {
     if (lanes[i].kind != LUMOS_STREAM) {
@@ -46,28 +46,26 @@ static void each_launched(struct lumos_rank_graph *graph, const struct lags *lag
     for (uint32_t n = 0; n < lanes[i].task_count; n++) {
       uint32_t task = lanes[i].task_first + n;
       if (lumos_graph_task(graph, task)->call != LUMOS_NONE) {
-        visit(graph, lags, task, n == 0);
+        visit(graph, lags, task);
       }
     }
   }
 }
 
 /* Where does the launch count from? Then its lag, if it met an empty stream, is a sample. */
-static void sample(struct lumos_rank_graph *graph, const struct lags *lags, uint32_t index, bool first) {
+static void sample(struct lumos_rank_graph *graph, const struct lags *lags, uint32_t index) {
   const struct lumos_job *job = graph->job;
   const struct lumos_task *task = lumos_graph_task(graph, index);
   int64_t start = lumos_graph_device_start(graph, index), from = lumos_graph_call_end(job, task->call);
-  bool blocks = lumos_detail_of(job, &job->tasks.items[task->call])->wait.on == LUMOS_WAIT_SELF;
+  int64_t call_start = lumos_graph_call_start(job, task->call);
   struct lumos_typical *samples = lags->from_end;
-  if (blocks || start < from) {
+  if (lumos_graph_blocks(job, task->call) || start - call_start < from - start) {
     graph->job->timings.items[index].launch_from = LUMOS_START;
-    from = lumos_graph_call_start(job, task->call);
+    from = call_start;
     samples = lags->from_start;
   }
-  if (!first && lumos_graph_device_end(graph, index - 1) > from) {
-    return;
-  }
-  if (lumos_is_communication(task->kind) || lumos_graph_after_stream_wait(graph, index)) {
+  bool idle = graph->busy[index - graph->first] <= from;
+  if (!idle || lumos_is_communication(task->kind) || lumos_graph_after_stream_wait(graph, index)) {
     return;
   }
   for (int width = 0; width < WIDTHS; width++) {
@@ -75,8 +73,7 @@ static void sample(struct lumos_rank_graph *graph, const struct lags *lags, uint
   }
 }
 
-static void apply(struct lumos_rank_graph *graph, const struct lags *lags, uint32_t index, bool first) {
-  (void)first;
+static void apply(struct lumos_rank_graph *graph, const struct lags *lags, uint32_t index) {
   const struct lumos_task *task = lumos_graph_task(graph, index);
   struct lumos_timing *timing = &graph->job->timings.items[index];
   struct lumos_typical *known = timing->launch_from == LUMOS_START ? lags->from_start : lags->from_end;

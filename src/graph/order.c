@@ -8,8 +8,7 @@
 #include "graph/graph.h"
 
 static int64_t effect_of(const struct lumos_job *job, uint32_t call) {
-  bool blocks = lumos_detail_of(job, &job->tasks.items[call])->wait.on == LUMOS_WAIT_SELF;
-  return blocks ? job->tasks.items[call].start : lumos_graph_call_end(job, call);
+  return lumos_graph_blocks(job, call) ? job->tasks.items[call].start : lumos_graph_call_end(job, call);
 }
 
 static void order_stream(struct lumos_rank_graph *graph, const struct lumos_lane *lane) {

@@ -1,17 +1,20 @@
 /* Host waits: what a waiting call waits for, and what of its time that does not explain.
  *
  * A stream synchronisation waits for the last task enqueued on its stream before it, a device synchronisation for the
- * last on every stream, an event synchronisation for what preceded the record, a blocking copy for its own task. The
+ * last on every stream, an event synchronisation for what preceded the record, a blocking copy for its own task: a
+ * copy to pageable memory blocks whatever its call is called. The
  * residual is what remains after the later of its own start and the awaited end. A call that returned before the
  * awaited end contradicts the rule and keeps its measured length.
  *
  * Most traces do not name the stream. It is then inferred: of the streams whose work was over when the call returned
  * the one that finished last, if that was within the reaction window of the return; else the stream of the thread's
- * last launch. What was inferred is stored as a host_wait edge, so that it can be told from what was recorded.
+ * last launch. What was inferred is stored as a host_wait edge, so that it can be told from what was recorded
+ * (lumos_job_rewind takes the lane back with it).
  */
 #include "graph/graph.h"
 
 #include "graph/typical.h"
+#include <string.h>
 
 /* What became of the host waits of a rank. */
 struct outcome {
@@ -20,6 +23,17 @@ struct outcome {
 
 static bool is_host_wait(const struct lumos_detail *detail) {
   return detail->wait.on != 0 && detail->event_op != LUMOS_EVENT_WAIT;
+}
+
+void lumos_graph_blocking_copies(struct lumos_rank_graph *graph) {
+  struct lumos_job *job = graph->job;
+  for (uint32_t i = 0; i < graph->rank->task_count; i++) {
+    const struct lumos_task *task = lumos_graph_task(graph, graph->first + i);
+    if (task->kind == LUMOS_COPY && task->call != LUMOS_NONE &&
+        strstr(lumos_string(job->strings, task->name), "-> Pageable") != NULL) {
+      lumos_task_detail(job, &job->tasks.items[task->call])->wait.on = LUMOS_WAIT_SELF;
+    }
+  }
 }
 
 static uint32_t last_on_device(const struct lumos_rank_graph *graph, int64_t at) {
@@ -139,19 +153,6 @@ static void store_inferred(struct lumos_rank_graph *graph, uint32_t call, uint32
   edge.evidence = LUMOS_INFERRED;
   edge.mode = LUMOS_RUN_TIME;
   lumos_vector_push(&job->deps, edge);
-}
-
-void lumos_graph_forget_inferred_waits(struct lumos_job *job) {
-  for (size_t i = 0; i < job->deps.count; i++) {
-    const struct lumos_dep *dep = &job->deps.items[i];
-    if (dep->kind != LUMOS_HOST_WAIT || dep->evidence != LUMOS_INFERRED) {
-      continue;
-    }
-    uint32_t detail = job->tasks.items[dep->dst].detail;
-    if (detail != LUMOS_NONE) {
-      job->details.items[detail].wait.lane = LUMOS_NONE;
-    }
-  }
 }
 
 /* Does the trace leave open what the call waits for? */

@@ -3,6 +3,15 @@
 
 static const int64_t us = 1000;
 
+static void assert_boundary(const struct lumos_job *job, uint32_t task, enum lumos_evidence evidence) {
+  const struct lumos_dep *boundary = dep_into(job, task, LUMOS_BOUNDARY);
+  assert_non_null(boundary);
+  assert_int_equal(boundary->src, LUMOS_NONE);
+  assert_int_equal(boundary->at, job->tasks.items[task].start);
+  assert_int_equal(boundary->mode, LUMOS_FIXED);
+  assert_int_equal(boundary->evidence, evidence);
+}
+
 /* --- Launches --- */
 
 /* Five kernels to an empty stream, launch k at 100k us for 4 us, start k us after its call's end. */
@@ -51,27 +60,71 @@ static void a_launch_lag_is_typical_and_counts_from_the_calls_end(void **state) 
   lumos_job_free(job);
 }
 
-static void what_starts_inside_its_call_leaves_from_the_start(void **state) {
+static void what_starts_inside_its_call_leaves_from_the_nearer_end(void **state) {
   (void)state;
   struct lumos_job *job = new_job();
   uint32_t rank = add_rank(job, 0), thread = add_thread(job, rank, "1"), stream = add_stream(job, rank, "7");
-  uint32_t calls[6], kernels[6];
+  uint32_t calls[7], kernels[7];
   for (int64_t k = 0; k < 6; k++) {
     calls[k] = add_launch(job, thread, 100 * us * k, 10 * us);
   }
-  /* One after its call's end, the others 6 us after its start. */
+  calls[6] = add_launch(job, thread, 600 * us, 5000 * us);
+  /* One 2 us after its call's end, five 3 us after its start, one 4 us before the end of a call of 5 ms. */
   kernels[0] = add_kernel(job, stream, 12 * us, us, calls[0]);
   for (int64_t k = 1; k < 6; k++) {
-    kernels[k] = add_kernel(job, stream, (100 * k + 6) * us, us, calls[k]);
+    kernels[k] = add_kernel(job, stream, (100 * k + 3) * us, us, calls[k]);
   }
+  kernels[6] = add_kernel(job, stream, 5596 * us, us, calls[6]);
   build(job);
   assert_int_equal(timing(job, kernels[0])->launch_from, 0);
-  assert_int_equal(timing(job, kernels[0])->launch_lag, 2 * us); /* the rank's only sample */
+  assert_int_equal(timing(job, kernels[0])->launch_lag, -us); /* two samples from the end, 2 and -4 us */
+  assert_int_equal(timing(job, kernels[6])->launch_from, 0);
+  assert_int_equal(timing(job, kernels[6])->residual, -3 * us);
   for (int k = 1; k < 6; k++) {
     assert_int_equal(timing(job, kernels[k])->launch_from, LUMOS_START);
-    assert_int_equal(timing(job, kernels[k])->launch_lag, 6 * us);
+    assert_int_equal(timing(job, kernels[k])->launch_lag, 3 * us);
     assert_int_equal(timing(job, kernels[k])->residual, 0);
   }
+  lumos_job_free(job);
+}
+
+static void a_launch_that_meets_other_work_is_no_sample(void **state) {
+  (void)state;
+  struct lumos_job *job = new_job();
+  uint32_t rank = add_rank(job, 0), thread = add_thread(job, rank, "1");
+  uint32_t stream = add_stream(job, rank, "7"), side = add_stream(job, rank, "20");
+  uint32_t calls[5], kernels[5], late[5];
+  add_five_launched(job, thread, calls);
+  uint32_t long_call = add_launch(job, thread, 700 * us, 4 * us);
+  for (int64_t k = 0; k < 5; k++) {
+    late[k] = add_launch(job, thread, (710 + 10 * k) * us, 4 * us);
+  }
+  add_five_kernels(job, stream, calls, kernels);
+  uint32_t running = add_kernel(job, stream, 707 * us, 500 * us, long_call);
+  /* Streams of their own would meet nothing there; the first waited for what runs, for no recorded reason. */
+  uint32_t waited = add_kernel(job, side, 1210 * us, us, late[0]);
+  for (int k = 1; k < 5; k++) {
+    add_kernel(job, side, (1210 + 2 * k) * us, us, late[k]);
+  }
+  build(job);
+  assert_int_equal(timing(job, running)->launch_lag, 3 * us);
+  assert_int_equal(timing(job, waited)->launch_lag, 3 * us); /* (1 + 2 + 3 + 4 + 5 + 3) / 6 */
+  lumos_job_free(job);
+}
+
+static void a_launch_into_steps_that_were_not_selected_is_no_sample(void **state) {
+  (void)state;
+  struct lumos_job *job = new_job();
+  uint32_t rank = add_rank(job, 0), thread = add_thread(job, rank, "1"), stream = add_stream(job, rank, "7");
+  uint32_t calls[5], kernels[5];
+  uint32_t early_call = add_launch(job, thread, 0, 4 * us);
+  add_five_launched(job, thread, calls);
+  uint32_t early = add_kernel(job, stream, 52 * us, us, early_call);
+  add_five_kernels(job, stream, calls, kernels);
+  job->ranks.items[rank].base = 50 * us; /* until then the device ran the step before */
+  build(job);
+  assert_int_equal(timing(job, early)->launch_lag, 3 * us);
+  assert_boundary(job, early, LUMOS_INFERRED);
   lumos_job_free(job);
 }
 
@@ -231,6 +284,26 @@ static void a_wait_keeps_what_the_awaited_end_does_not_explain(void **state) {
   lumos_job_free(job);
 }
 
+static void a_copy_to_pageable_memory_blocks_its_call(void **state) {
+  (void)state;
+  struct lumos_job *job = new_job();
+  uint32_t rank = add_rank(job, 0), thread = add_thread(job, rank, "1"), stream = add_stream(job, rank, "7");
+  uint32_t call = add_launch(job, thread, 0, 5 * us);
+  uint32_t blocking = add_task(job, thread, LUMOS_LAUNCH, "cudaMemcpyAsync", 5 * us, 110 * us);
+  uint32_t pinned = add_task(job, thread, LUMOS_LAUNCH, "cudaMemcpyAsync", 120 * us, 110 * us);
+  add_kernel(job, stream, 6 * us, 94 * us, call);
+  uint32_t copy = add_task(job, stream, LUMOS_COPY, "Memcpy DtoH (Device -> Pageable)", 104 * us, 4 * us);
+  uint32_t other = add_task(job, stream, LUMOS_COPY, "Memcpy DtoH (Device -> Pinned)", 224 * us, 4 * us);
+  job->tasks.items[copy].call = blocking;
+  job->tasks.items[other].call = pinned;
+  build(job);
+  assert_int_equal(detail(job, blocking)->wait.on, LUMOS_WAIT_SELF);
+  assert_int_equal(wait_residual(job, blocking), 7 * us); /* 115 - 108 */
+  assert_int_equal(timing(job, copy)->launch_from, LUMOS_START);
+  assert_int_equal(lumos_detail_of(job, &job->tasks.items[pinned])->wait.on, 0);
+  lumos_job_free(job);
+}
+
 static void a_wait_ignores_what_another_thread_enqueues_meanwhile(void **state) {
   (void)state;
   struct lumos_job *job = new_job();
@@ -319,15 +392,6 @@ static void a_wait_that_fits_no_stream_stays_unknown(void **state) {
 }
 
 /* --- Boundaries --- */
-
-static void assert_boundary(const struct lumos_job *job, uint32_t task, enum lumos_evidence evidence) {
-  const struct lumos_dep *boundary = dep_into(job, task, LUMOS_BOUNDARY);
-  assert_non_null(boundary);
-  assert_int_equal(boundary->src, LUMOS_NONE);
-  assert_int_equal(boundary->at, job->tasks.items[task].start);
-  assert_int_equal(boundary->mode, LUMOS_FIXED);
-  assert_int_equal(boundary->evidence, evidence);
-}
 
 static void work_from_before_the_recording_is_held_once_per_stream(void **state) {
   (void)state;
@@ -456,13 +520,16 @@ static void a_rank_without_a_device_has_threads_only(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_launch_lag_is_typical_and_counts_from_the_calls_end),
-      cmocka_unit_test(what_starts_inside_its_call_leaves_from_the_start),
+      cmocka_unit_test(what_starts_inside_its_call_leaves_from_the_nearer_end),
+      cmocka_unit_test(a_launch_that_meets_other_work_is_no_sample),
+      cmocka_unit_test(a_launch_into_steps_that_were_not_selected_is_no_sample),
       cmocka_unit_test(copies_are_told_by_direction),
       cmocka_unit_test(a_call_that_nested_events_cut_starts_with_its_first_segment),
       cmocka_unit_test(a_gap_is_typical_of_tasks_that_only_wait_for_the_previous),
       cmocka_unit_test(a_recorded_event_holds_the_next_task_of_the_waiting_stream),
       cmocka_unit_test(a_wait_binds_to_the_latest_record_of_its_event),
       cmocka_unit_test(a_wait_keeps_what_the_awaited_end_does_not_explain),
+      cmocka_unit_test(a_copy_to_pageable_memory_blocks_its_call),
       cmocka_unit_test(a_wait_ignores_what_another_thread_enqueues_meanwhile),
       cmocka_unit_test(a_wait_that_contradicts_the_rule_keeps_its_length),
       cmocka_unit_test(the_stream_of_a_wait_is_inferred_from_what_it_returns_after),
