@@ -33,13 +33,34 @@ typedef uint32_t lumos_string_id; /* LUMOS_NO_STRING: absent */
 /* Every enumeration below has a name table: lumos_stage_name(...) etc.; 0 is "absent" where the field is optional. */
 enum lumos_stage { LUMOS_STAGE_PARSE = 1, LUMOS_STAGE_GRAPH, LUMOS_STAGE_TRANSFORM, LUMOS_STAGE_SIM };
 enum lumos_lane_kind { LUMOS_THREAD = 1, LUMOS_STREAM };
-enum lumos_span_kind { LUMOS_SPAN_OP = 1, LUMOS_SPAN_MODULE, LUMOS_SPAN_ANNOTATION, LUMOS_SPAN_STEP, LUMOS_SPAN_PYTHON };
+enum lumos_span_kind {
+  LUMOS_SPAN_OP = 1,
+  LUMOS_SPAN_MODULE,
+  LUMOS_SPAN_ANNOTATION,
+  LUMOS_SPAN_STEP,
+  LUMOS_SPAN_PYTHON
+};
 enum lumos_task_kind {
   /* on streams */
-  LUMOS_GEMM = 1, LUMOS_ATTENTION, LUMOS_ELEMENTWISE, LUMOS_NORM, LUMOS_REDUCTION, LUMOS_OPTIMIZER, LUMOS_EMBEDDING,
-  LUMOS_COPY, LUMOS_MEMSET, LUMOS_COLLECTIVE, LUMOS_P2P, LUMOS_OTHER_DEVICE, /* written "other" */
+  LUMOS_GEMM = 1,
+  LUMOS_ATTENTION,
+  LUMOS_ELEMENTWISE,
+  LUMOS_NORM,
+  LUMOS_REDUCTION,
+  LUMOS_OPTIMIZER,
+  LUMOS_EMBEDDING,
+  LUMOS_COPY,
+  LUMOS_MEMSET,
+  LUMOS_COLLECTIVE,
+  LUMOS_P2P,
+  LUMOS_OTHER_DEVICE, /* written "other" */
   /* on threads */
-  LUMOS_OP, LUMOS_LAUNCH, LUMOS_SYNC, LUMOS_EVENT, LUMOS_ALLOC, LUMOS_OTHER_HOST, /* written "other" */
+  LUMOS_OP,
+  LUMOS_LAUNCH,
+  LUMOS_SYNC,
+  LUMOS_EVENT,
+  LUMOS_ALLOC,
+  LUMOS_OTHER_HOST, /* written "other" */
   LUMOS_TASK_KINDS
 };
 enum lumos_end { LUMOS_START = 1, LUMOS_END };
@@ -50,7 +71,13 @@ enum lumos_part { LUMOS_PART_EMBEDDING = 1, LUMOS_PART_LAYER, LUMOS_PART_HEAD, L
 enum lumos_dur_source { LUMOS_MEASURED = 1, LUMOS_SCALED, LUMOS_MODELLED }; /* 0: absent, means measured */
 enum lumos_role { LUMOS_TENSOR = 1, LUMOS_PIPELINE, LUMOS_DATA, LUMOS_EXPERT, LUMOS_CONTEXT, LUMOS_OTHER_ROLE };
 enum lumos_dep_kind {
-  LUMOS_HANDOVER = 1, LUMOS_DEP_EVENT, LUMOS_HOST_WAIT, LUMOS_QUEUE, LUMOS_RESOURCE, LUMOS_BOUNDARY, LUMOS_OTHER_DEP
+  LUMOS_HANDOVER = 1,
+  LUMOS_DEP_EVENT,
+  LUMOS_HOST_WAIT,
+  LUMOS_QUEUE,
+  LUMOS_RESOURCE,
+  LUMOS_BOUNDARY,
+  LUMOS_OTHER_DEP
 };
 enum lumos_evidence { LUMOS_RECORDED = 1, LUMOS_ORDERED, LUMOS_INFERRED, LUMOS_UNEXPLAINED };
 enum lumos_mode { LUMOS_FIXED = 1, LUMOS_RUN_TIME };
@@ -94,9 +121,9 @@ struct lumos_parallel {
 };
 
 struct lumos_clock {
-  bool known; /* the record has the field */
+  bool known;                                      /* the record has the field */
   int64_t device_offset, offset, drift_ppb, error; /* error LUMOS_ABSENT: unknown */
-  bool from_collectives; /* evidence: collectives, else none */
+  bool from_collectives;                           /* evidence: collectives, else none */
 };
 
 struct lumos_coverage { /* counts of this rank's recording; LUMOS_ABSENT where a later stage writes them */
@@ -104,8 +131,8 @@ struct lumos_coverage { /* counts of this rank's recording; LUMOS_ABSENT where a
 };
 
 struct lumos_rank {
-  int32_t rank, world;       /* world LUMOS_ABSENT_INT: absent */
-  int32_t represents, from;  /* LUMOS_ABSENT_INT: absent */
+  int32_t rank, world;      /* world LUMOS_ABSENT_INT: absent */
+  int32_t represents, from; /* LUMOS_ABSENT_INT: absent */
   bool has_parallel;
   struct lumos_parallel parallel;
   lumos_string_id host, source;
@@ -122,7 +149,7 @@ struct lumos_rank {
 };
 
 struct lumos_group {
-  uint32_t rank; /* index of the lowest rank that has it */
+  uint32_t rank;            /* index of the lowest rank that has it */
   lumos_string_id id, name; /* name: a description */
   uint8_t role;             /* 0: absent */
   int32_t size;
@@ -132,7 +159,7 @@ struct lumos_group {
 
 struct lumos_lane {
   uint32_t rank;
-  lumos_string_id lane;    /* "t1382", "p77.t1382", "s7", "d1.s7": unique in its rank */
+  lumos_string_id lane; /* "t1382", "p77.t1382", "s7", "d1.s7": unique in its rank */
   uint8_t kind;
   lumos_string_id native, process, name; /* native: thread id or stream number as recorded */
   uint32_t task_first, task_count;
@@ -141,7 +168,7 @@ struct lumos_lane {
 
 struct lumos_span {
   int64_t start, dur;
-  int64_t sequence; /* LUMOS_ABSENT */
+  int64_t sequence;                         /* LUMOS_ABSENT */
   uint32_t id, rank, lane, parent, forward; /* lane, parent, forward: indices or LUMOS_NONE */
   lumos_string_id name, shapes, dtypes;     /* shapes, dtypes: as recorded (JSON text kept as a string) */
   lumos_string_id unknown;
@@ -155,11 +182,11 @@ struct lumos_task {
   int64_t lag;
   uint32_t id, lane, seq;
   lumos_string_id name;
-  uint32_t span, call; /* indices or LUMOS_NONE */
-  int32_t step;        /* LUMOS_ABSENT_INT: launched before the recording */
-  int32_t occupancy;   /* millionths of 1; LUMOS_ABSENT_INT */
+  uint32_t span, call;        /* indices or LUMOS_NONE */
+  int32_t step;               /* LUMOS_ABSENT_INT: launched before the recording */
+  int32_t occupancy;          /* millionths of 1; LUMOS_ABSENT_INT */
   int32_t micro_batch, layer; /* LUMOS_ABSENT_INT */
-  uint32_t detail;     /* index in job->details or LUMOS_NONE */
+  uint32_t detail;            /* index in job->details or LUMOS_NONE */
   uint8_t kind, phase, part, dur_source;
 };
 
@@ -169,7 +196,8 @@ struct lumos_peer {
 };
 
 struct lumos_comm {
-  lumos_string_id op;        /* all_reduce all_gather reduce_scatter all_to_all broadcast reduce gather scatter barrier send recv
+  lumos_string_id
+      op; /* all_reduce all_gather reduce_scatter all_to_all broadcast reduce gather scatter barrier send recv
                                 send_recv (batched) other; LUMOS_NO_STRING: the task has no comm */
   lumos_string_id group, id; /* group: id of a group record of this rank; id: recorded communicator id */
   int64_t seq;               /* LUMOS_ABSENT */
@@ -179,9 +207,9 @@ struct lumos_comm {
 };
 
 struct lumos_wait {
-  uint8_t on;      /* 0: the task has no wait */
-  uint32_t lane;   /* index of the awaited lane or LUMOS_NONE */
-  uint32_t record; /* task index or LUMOS_NONE */
+  uint8_t on;       /* 0: the task has no wait */
+  uint32_t lane;    /* index of the awaited lane or LUMOS_NONE */
+  uint32_t record;  /* task index or LUMOS_NONE */
   int64_t residual; /* LUMOS_ABSENT */
 };
 
@@ -203,7 +231,7 @@ struct lumos_detail {
 /* What graph adds to every task: job->timings runs parallel to job->tasks once the stage is graph or later. */
 struct lumos_timing {
   int64_t gap, launch_lag, residual, end_residual; /* LUMOS_ABSENT */
-  uint8_t launch_from; /* enum lumos_end; 0: absent, means end */
+  uint8_t launch_from;                             /* enum lumos_end; 0: absent, means end */
 };
 
 /* What sim adds: job->runs runs parallel to job->tasks once the stage is sim. */
@@ -225,8 +253,8 @@ struct lumos_collective {
   uint32_t id; /* the N of "c:N" */
   lumos_string_id op, group;
   uint8_t rule, matched, dur_source;
-  int32_t root, size; /* root LUMOS_ABSENT_INT */
-  uint32_t member_first, member_count; /* task indices in job->members */
+  int32_t root, size;                           /* root LUMOS_ABSENT_INT */
+  uint32_t member_first, member_count;          /* task indices in job->members */
   int64_t bytes, transfer, transfer_error, was; /* LUMOS_ABSENT (bytes too: unknown) */
   lumos_string_id unknown;
 };
@@ -259,7 +287,7 @@ struct lumos_note {
   lumos_string_id unknown;
 };
 
-struct lumos_foreign { /* a record of a type that this version does not know */
+struct lumos_foreign {        /* a record of a type that this version does not know */
   lumos_string_id type, line; /* the whole line, without its end */
 };
 
@@ -335,7 +363,8 @@ void lumos_job_note(struct lumos_job *job, const char *code, enum lumos_level le
 /* Add a history entry for `tool` (inputs: base names, sorted here). args may be "". Called by the library function that brings a
  * job to a stage, not by the tool's main: lumos_trace_parse ("lumos-parse", with inputs), lumos_graph_build, lumos_transform_scale
  * (args "--scale SPECIFICATION"), lumos_transform_begin, lumos_simulate; so a job that went through the library alone is the same. */
-void lumos_job_history(struct lumos_job *job, const char *tool, const char *args, const char *const *inputs, size_t input_count);
+void lumos_job_history(struct lumos_job *job, const char *tool, const char *args, const char *const *inputs,
+                       size_t input_count);
 
 /* Has a transform changed the job? Then measured times no longer describe it. */
 bool lumos_job_edited(const struct lumos_job *job);

@@ -16,6 +16,7 @@ bool lumos_report_html(struct lumos_job *job, const struct lumos_report_options 
                        struct lumos_error *error) LUMOS_MUST_CHECK;
 
 /* The page's first sentence as plain text, without a line end: what quickstart prints. */
-bool lumos_report_verdict(const struct lumos_job *job, struct lumos_text *out, struct lumos_error *error) LUMOS_MUST_CHECK;
+bool lumos_report_verdict(const struct lumos_job *job, struct lumos_text *out,
+                          struct lumos_error *error) LUMOS_MUST_CHECK;
 
 #endif

@@ -100,7 +100,8 @@ struct lumos_read_options {
 /* Read one stream whole. `name` is for messages. NULL with an error (status LUMOS_UNUSABLE, naming line and cure) when: the first
  * record is not a header of a format that we know; a line is no record; there is no `end` (the stream was cut: a failed tool
  * upstream, a full disk); counts, references or invariants disagree (unless options->edited). O(bytes), one pass; memory: the job. */
-struct lumos_job *lumos_stream_read(struct lumos_input *input, const char *name, const struct lumos_read_options *options,
+struct lumos_job *lumos_stream_read(struct lumos_input *input, const char *name,
+                                    const struct lumos_read_options *options,
                                     struct lumos_error *error) LUMOS_MUST_CHECK;
 
 /* Do these first bytes (at least 64, or all there are) start a stream, rather than a trace? */

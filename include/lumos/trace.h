@@ -11,17 +11,18 @@
 enum lumos_steps { LUMOS_STEPS_COMPLETE, LUMOS_STEPS_LAST, LUMOS_STEPS_RANGE };
 
 struct lumos_trace_options {
-  enum lumos_steps steps;      /* default: all complete ones; a trace without step marks is one step, number 0 */
+  enum lumos_steps steps;        /* default: all complete ones; a trace without step marks is one step, number 0 */
   int64_t first_step, last_step; /* LUMOS_STEPS_RANGE, inclusive */
-  bool stacks;                 /* keep python_function rows as spans of kind python */
-  bool strict;                 /* the first invalid event is a failure (status LUMOS_CHECK_FAILED) */
-  bool edited;                 /* for inputs that are streams: see lumos_read_options */
-  const int32_t *ranks;        /* --rank: numbers for the files in their order, or NULL */
+  bool stacks;                   /* keep python_function rows as spans of kind python */
+  bool strict;                   /* the first invalid event is a failure (status LUMOS_CHECK_FAILED) */
+  bool edited;                   /* for inputs that are streams: see lumos_read_options */
+  const int32_t *ranks;          /* --rank: numbers for the files in their order, or NULL */
   size_t rank_count;
 };
 
 /* "all", "last", "N" or "N-M" into options; false with an error otherwise. */
-bool lumos_steps_parse(const char *text, struct lumos_trace_options *options, struct lumos_error *error) LUMOS_MUST_CHECK;
+bool lumos_steps_parse(const char *text, struct lumos_trace_options *options,
+                       struct lumos_error *error) LUMOS_MUST_CHECK;
 
 /* Parse traces, folders of traces (*.json, *.json.gz, *.json.zst directly inside, by name) and streams ("-" and no path: standard input) into one job at stage `parse`:
  * each file apart, then joined. Files that are no trace are skipped with a note; none left is an error. Ranks: options->ranks, else
