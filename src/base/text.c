@@ -64,6 +64,13 @@ static void make_room(struct lumos_text *text, size_t extra) {
   }
 }
 
+char *lumos_text_room(struct lumos_text *text, size_t extra) {
+  if (text->capacity - text->length < extra || text->length >= FLUSH_AT) {
+    make_room(text, extra);
+  }
+  return text->bytes + text->length;
+}
+
 void lumos_text_add(struct lumos_text *text, const char *bytes, size_t length) {
   if (text->failure != 0 || length == 0) {
     return;

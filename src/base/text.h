@@ -29,6 +29,9 @@ void lumos_text_free(struct lumos_text *text);
 bool lumos_text_flush(struct lumos_text *text) LUMOS_MUST_CHECK;
 
 void lumos_text_add(struct lumos_text *text, const char *bytes, size_t length);
+/* Room for `extra` bytes behind text->length, for hot loops that write them there themselves and then raise the length. With a
+ * sink the buffer is flushed first when it is full. Valid until the next call. */
+char *lumos_text_room(struct lumos_text *text, size_t extra);
 void lumos_text_put(struct lumos_text *text, const char *nul_terminated);
 void lumos_text_char(struct lumos_text *text, char byte);
 void lumos_text_format(struct lumos_text *text, const char *format, ...) LUMOS_FORMAT(2, 3); /* not for hot loops */

@@ -349,36 +349,6 @@ void *lumos_part_items(const struct lumos_job *job, enum lumos_record_kind kind,
 #undef ITEMS
 }
 
-bool lumos_slot_absent(const struct lumos_field *field, const void *slot) {
-  switch (field->kind) {
-    case FIELD_INTEGER:
-    case FIELD_INSTANT:
-      return *(const int64_t *)slot == LUMOS_ABSENT;
-    case FIELD_SMALL:
-    case FIELD_MILLIONTHS:
-      return *(const int32_t *)slot == LUMOS_ABSENT_INT;
-    case FIELD_DECIMAL:
-      return ((const struct lumos_decimal *)slot)->units == LUMOS_ABSENT;
-    case FIELD_STRING:
-    case FIELD_GROUP:
-    case FIELD_UNKNOWN:
-      return *(const lumos_string_id *)slot == LUMOS_NO_STRING;
-    case FIELD_NAME:
-      return *(const uint8_t *)slot == 0 && field->names->names[0] == NULL;
-    case FIELD_LANE:
-    case FIELD_TASK:
-    case FIELD_SPAN:
-    case FIELD_ANY_TASK:
-      return *(const uint32_t *)slot == LUMOS_NONE;
-    case FIELD_ORIGIN:
-    case FIELD_RANKS:
-    case FIELD_PEERS:
-      return field->kind == FIELD_ORIGIN ? ((const uint32_t *)slot)[1] == LUMOS_NONE : ((const uint32_t *)slot)[1] == 0;
-    default:
-      return false;
-  }
-}
-
 static void visit_part(struct lumos_job *job, enum lumos_record_kind kind, const struct lumos_field *fields,
                        size_t count, uint32_t kinds, lumos_visit *visit, void *context) {
   for (size_t i = 0; i < count; i++) {

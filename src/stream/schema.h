@@ -50,18 +50,20 @@ enum lumos_least { LEAST_ANY, LEAST_ZERO, LEAST_ONE };
 
 enum { PART_MAIN, PART_TIMING, PART_RUN, PART_DETAIL, LUMOS_PARTS };
 
+enum { LUMOS_KEY_ROOM = 24 }; /* bytes of lumos_field.key: all can be copied at once */
+
 struct lumos_field {
-  const char *key; /* as written, with comma, quotes and colon; the bare name starts at key + 2; NULL: FIELD_UNKNOWN */
-  uint8_t length;  /* of the bare name; UINT8_MAX for FIELD_UNKNOWN: no key is that long in a table */
+  char key[LUMOS_KEY_ROOM]; /* as written, with comma, quotes and colon; the bare name starts at key + 2 */
+  uint8_t length;           /* of the bare name; UINT8_MAX for FIELD_UNKNOWN, which has none */
   uint8_t kind, part;
   uint8_t by; /* the first stage that writes it; 0: parse */
-  bool required;
   uint8_t least;
+  bool required;
   uint16_t offset;
-  uint16_t flag; /* FIELD_OBJECT: offset of the bool that says it is there; 0: it is there when a member is */
-  const struct lumos_names *names;
+  uint16_t flag;        /* FIELD_OBJECT: offset of the bool that says it is there; 0: it is there when a member is */
+  uint8_t member_count; /* FIELD_OBJECT */
   const struct lumos_field *members; /* FIELD_OBJECT */
-  size_t member_count;
+  const struct lumos_names *names;   /* FIELD_NAME, FIELD_STAGE */
 };
 
 enum lumos_record_kind {
@@ -102,7 +104,36 @@ static inline void *lumos_slot(const struct lumos_record *record, const struct l
 void *lumos_part_items(const struct lumos_job *job, enum lumos_record_kind kind, int part, size_t *count);
 
 /* Is the slot's value absent? (Objects, and what has no slot, never are.) */
-bool lumos_slot_absent(const struct lumos_field *field, const void *slot);
+static inline bool lumos_slot_absent(const struct lumos_field *field, const void *slot) {
+  switch (field->kind) {
+    case FIELD_INTEGER:
+    case FIELD_INSTANT:
+      return *(const int64_t *)slot == LUMOS_ABSENT;
+    case FIELD_SMALL:
+    case FIELD_MILLIONTHS:
+      return *(const int32_t *)slot == LUMOS_ABSENT_INT;
+    case FIELD_DECIMAL:
+      return ((const struct lumos_decimal *)slot)->units == LUMOS_ABSENT;
+    case FIELD_STRING:
+    case FIELD_GROUP:
+    case FIELD_UNKNOWN:
+      return *(const lumos_string_id *)slot == LUMOS_NO_STRING;
+    case FIELD_NAME:
+      return *(const uint8_t *)slot == 0 && field->names->names[0] == NULL;
+    case FIELD_LANE:
+    case FIELD_TASK:
+    case FIELD_SPAN:
+    case FIELD_ANY_TASK:
+      return *(const uint32_t *)slot == LUMOS_NONE;
+    case FIELD_ORIGIN:
+      return ((const uint32_t *)slot)[1] == LUMOS_NONE;
+    case FIELD_RANKS:
+    case FIELD_PEERS:
+      return ((const uint32_t *)slot)[1] == 0;
+    default:
+      return false;
+  }
+}
 
 /* Call `visit` for every slot in the job whose kind is in `kinds` (bits made by LUMOS_KIND_BIT), absent ones too. */
 typedef void lumos_visit(const struct lumos_field *field, void *slot, void *context);
