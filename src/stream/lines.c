@@ -8,9 +8,17 @@
 
 enum { FIRST_WINDOW = 1 << 18 };
 
+/* Room for `capacity` bytes, and zeros behind them that no input overwrites. */
+static void set_capacity(struct lumos_lines *lines, size_t capacity) {
+  lines->capacity = capacity;
+  lines->bytes = lumos_reallocate(lines->bytes, capacity + LUMOS_BEHIND_LINES, 1);
+  memset(lines->bytes + capacity, 0, LUMOS_BEHIND_LINES);
+}
+
 void lumos_lines_begin(struct lumos_lines *lines, struct lumos_input *input, const char *name) {
-  *lines = (struct lumos_lines){.input = input, .name = name, .capacity = FIRST_WINDOW};
-  lines->bytes = lumos_allocate(lines->capacity + 1); /* one more for the NUL */
+  *lines = (struct lumos_lines){.input = input, .name = name};
+  set_capacity(lines, FIRST_WINDOW);
+  memset(lines->bytes, 0, LUMOS_BEHIND_LINES);
 }
 
 void lumos_lines_finish(struct lumos_lines *lines) { free(lines->bytes); }
@@ -28,8 +36,7 @@ static bool fill(struct lumos_lines *lines, struct lumos_error *error) {
       return lumos_fail(error, "%s: line %llu is longer than %zu MiB; no stream of Lumos has such a line", lines->name,
                         (unsigned long long)lines->number + 1, LUMOS_LONGEST_LINE >> 20U);
     }
-    lines->capacity *= 2;
-    lines->bytes = lumos_reallocate(lines->bytes, lines->capacity + 1, 1);
+    set_capacity(lines, lines->capacity * 2);
   }
   int64_t got = lumos_input_read(lines->input, lines->bytes + lines->end, lines->capacity - lines->end, error);
   if (got < 0) {

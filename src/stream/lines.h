@@ -14,6 +14,9 @@ struct lumos_lines {
   bool whole;                           /* the last line given had its line end */
 };
 
+/* As many bytes can be read behind every line: those of the next one, or nothing of meaning. */
+enum { LUMOS_BEHIND_LINES = 32 };
+
 /* A longer line is an error: no record of a real job comes near. */
 #define LUMOS_LONGEST_LINE ((size_t)64 << 20U)
 

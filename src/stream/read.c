@@ -1,6 +1,7 @@
 /* Streams as jobs. Line by line a record is taken apart and filed; at the end the counts are compared, references are
  * resolved, and the whole is put in order and checked.
  */
+#include "stream/check.h"
 #include "stream/reader.h"
 
 #include <inttypes.h>
@@ -284,7 +285,9 @@ static bool finish(struct lumos_reader *reader) {
   if (!compare_counts(reader) || !lumos_reader_resolve(reader)) {
     return false;
   }
-  if (!lumos_job_arrange(job, reader->error) || !lumos_job_check(job, reader->error)) {
+  /* Of the check's parts the others hold by now: fields were checked as they were read, order was made. */
+  struct lumos_check check = {.job = job, .error = reader->error};
+  if (!lumos_job_arrange(job, reader->error) || !lumos_check_relations(&check)) {
     return lumos_fail_prefix(reader->error, reader->name);
   }
   note_edits(reader);

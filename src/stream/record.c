@@ -86,26 +86,39 @@ static bool keep_unknown(struct lumos_reader *reader, const struct lumos_slice *
 }
 
 static inline bool is_key(const struct lumos_field *field, const struct lumos_slice *key) {
-  return field->length == key->length && memcmp(field->key + 2, key->bytes, key->length) == 0;
+  return field->length == key->length && key->length < LUMOS_KEY_ROOM &&
+         memcmp(field->key + 2, key->bytes, key->length) == 0;
 }
 
-/* The row of a key, or NULL; *next: where to look first. */
-static inline const struct lumos_field *find_field(struct lumos_reader *reader, const struct lumos_field *fields,
-                                                   size_t count, size_t *next, const struct lumos_slice *key) {
+/* Are these `length` bytes (at least 4) the same? Compared eight at a time, the last ones overlapping the first. */
+static inline bool same_bytes(const char *a, const char *b, size_t length) {
+  if (length < 8) {
+    return memcmp(a, b, 4) == 0 && memcmp(a + length - 4, b + length - 4, 4) == 0;
+  }
+  return memcmp(a, b, 8) == 0 && memcmp(a + length - 8, b + length - 8, 8) == 0 &&
+         (length <= 16 || memcmp(a + 8, b + 8, length - 16) == 0);
+}
+
+/* Does `text` go on with the comma, the key and the colon of a field, as we write them? Bytes behind the line can be read. */
+static inline bool at_key(const char *text, const struct lumos_field *field) {
+  return text[2] == field->key[2] && field->length < LUMOS_KEY_ROOM && same_bytes(text, field->key, field->length + 4U);
+}
+
+/* The row of a key, or NULL; `next`: where to look first. */
+static const struct lumos_field *find_field(struct lumos_reader *reader, const struct lumos_field *fields, size_t count,
+                                            size_t next, const struct lumos_slice *key) {
   struct lumos_slice plain = {NULL, 0, false};
   if (key->escaped) {
     plain = lumos_reader_decode(reader, key);
     key = &plain;
   }
-  for (size_t i = *next; i < count; i++) {
+  for (size_t i = next; i < count; i++) {
     if (is_key(&fields[i], key)) {
-      *next = i + 1;
       return &fields[i];
     }
   }
-  for (size_t i = 0; i < *next; i++) {
+  for (size_t i = 0; i < next; i++) {
     if (is_key(&fields[i], key)) {
-      *next = i + 1;
       return &fields[i];
     }
   }
@@ -113,7 +126,7 @@ static inline const struct lumos_field *find_field(struct lumos_reader *reader, 
 }
 
 static bool read_members(struct lumos_reader *reader, const struct lumos_field *fields, size_t count, uint64_t *seen,
-                         const char **cursor);
+                         struct lumos_json_members *members, const char **cursor);
 
 /* Does `seen` hold every required row? */
 static bool all_there(struct lumos_reader *reader, const struct lumos_field *fields, size_t count, uint64_t seen) {
@@ -127,12 +140,16 @@ static bool all_there(struct lumos_reader *reader, const struct lumos_field *fie
 }
 
 static bool read_object(struct lumos_reader *reader, const struct lumos_field *object, const char **cursor) {
-  char name[32];
+  char name[LUMOS_KEY_ROOM];
+  struct lumos_json_members members;
   uint64_t seen = 0;
+  if (!lumos_json_open(cursor, '{', &members)) {
+    return lumos_reader_fail(reader, "%.*s: expected an object", (int)object->length, object->key + 2);
+  }
   (void)snprintf(name, sizeof name, "%.*s", (int)object->length, object->key + 2);
   reader->within = name;
   reader->unknown_inner.length = 0;
-  bool good = read_members(reader, object->members, object->member_count, &seen, cursor) &&
+  bool good = read_members(reader, object->members, object->member_count, &seen, &members, cursor) &&
               all_there(reader, object->members, object->member_count, seen);
   reader->within = NULL;
   if (good && object->flag != 0) {
@@ -167,40 +184,61 @@ static bool read_field(struct lumos_reader *reader, const struct lumos_field *fi
     case FIELD_OBJECT:
       return read_object(reader, field, cursor);
     default:
-      return lumos_value_read(reader, field, lumos_slot(&reader->record, field), cursor);
+      return lumos_value_readers[field->kind](reader, field, lumos_slot(&reader->record, field), cursor);
   }
 }
 
-static bool read_members(struct lumos_reader *reader, const struct lumos_field *fields, size_t count, uint64_t *seen,
-                         const char **cursor) {
-  struct lumos_json_members members;
-  struct lumos_slice key;
-  size_t next = 0;
-  size_t first_unknown = reader->unknown_keys.count;
-  if (!lumos_json_open(cursor, '{', &members)) {
-    return lumos_reader_fail_syntax(reader);
+/* The next member: its row, with the cursor on its value. 1: a known one, 2: one to be kept, `key` says which; 0: the object is
+ * over; -1: a fault. */
+static inline int next_member(struct lumos_reader *reader, const struct lumos_field **row,
+                              const struct lumos_field *fields, size_t count, struct lumos_json_members *members,
+                              struct lumos_slice *key, const char **cursor) {
+  size_t next = (size_t)(*row - fields);
+  if (**cursor == ',') {
+    for (size_t i = next; i < count; i++) {
+      if (at_key(*cursor, &fields[i])) {
+        *row = &fields[i];
+        *cursor = lumos_json_blank(*cursor + fields[i].length + 4);
+        return 1;
+      }
+    }
   }
+  int more = lumos_json_key(cursor, members, key);
+  if (more != 1) {
+    return more;
+  }
+  const struct lumos_field *found = find_field(reader, fields, count, next, key);
+  *row = found == NULL ? *row : found;
+  return found == NULL ? 2 : 1;
+}
+
+static bool read_members(struct lumos_reader *reader, const struct lumos_field *fields, size_t count, uint64_t *seen,
+                         struct lumos_json_members *members, const char **cursor) {
+  struct lumos_slice key;
+  const struct lumos_field *row = fields; /* where to look for the next key */
+  size_t first_unknown = reader->unknown_keys.count;
   for (;;) {
-    int more = lumos_json_key(cursor, &members, &key);
-    if (more != 1) {
+    int more = next_member(reader, &row, fields, count, members, &key, cursor);
+    if (more <= 0) {
       reader->unknown_keys.count = first_unknown;
       return more == 0 || lumos_reader_fail_syntax(reader);
     }
-    const struct lumos_field *field = find_field(reader, fields, count, &next, &key);
-    if (field == NULL) {
+    members->first = false;
+    if (more == 2) {
       if (!keep_unknown(reader, &key, first_unknown, cursor)) {
         return false;
       }
       continue;
     }
-    uint64_t bit = UINT64_C(1) << (unsigned)(field - fields);
+    uint64_t bit = UINT64_C(1) << (unsigned)(row - fields);
     if ((*seen & bit) != 0) {
-      return lumos_reader_fail(reader, "%.*s is given twice", (int)key.length, key.bytes);
+      return lumos_reader_fail(reader, "%.*s is given twice", (int)row->length, row->key + 2);
     }
     *seen |= bit;
-    if (!read_field(reader, field, cursor)) {
+    if (!read_field(reader, row, cursor)) {
       return false;
     }
+    row++;
   }
 }
 
@@ -218,24 +256,23 @@ static bool find_type(struct lumos_reader *reader, const char *line, struct lumo
       return lumos_reader_fail(reader, "the record has no type; this is no stream of Lumos, or it was damaged");
     }
     if (more == 1 && lumos_json_is(&key, "type")) {
-      return lumos_json_string(&cursor, type) || lumos_reader_fail(reader, "type: expected a string");
+      break;
     }
     if (more != 1 || !lumos_json_skip(&cursor, NULL)) {
       return lumos_reader_fail_syntax(reader);
     }
   }
-}
-
-static inline bool is_type(const struct lumos_record_type *type, const struct lumos_slice *name) {
-  return strncmp(type->name, name->bytes, name->length) == 0 && type->name[name->length] == '\0';
-}
-
-static const struct lumos_record_type *type_of(const struct lumos_reader *reader, const struct lumos_slice *name) {
-  if (reader->type != NULL && is_type(reader->type, name)) {
-    return reader->type;
+  if (!lumos_json_string(&cursor, type)) {
+    return lumos_reader_fail(reader, "type: expected a string");
   }
+  *type = type->escaped ? lumos_reader_decode(reader, type) : *type;
+  return true;
+}
+
+static const struct lumos_record_type *type_of(const struct lumos_slice *name) {
   for (int kind = 0; kind < RECORD_KINDS; kind++) {
-    if (is_type(&lumos_schema[kind], name)) {
+    const char *known = lumos_schema[kind].name;
+    if (strlen(known) == name->length && memcmp(known, name->bytes, name->length) == 0) {
       return &lumos_schema[kind];
     }
   }
@@ -300,21 +337,36 @@ static bool finish_record(struct lumos_reader *reader, uint64_t seen) {
          all_there(reader, type->fields, type->count, seen);
 }
 
+/* The type of the last record, if this line begins as such lines are written; NULL: look closer. */
+static inline const struct lumos_record_type *usual_type(const struct lumos_reader *reader, const char *line) {
+  const struct lumos_record_type *type = reader->type;
+  return type != NULL && same_bytes(line, type->opening, type->opening_length) ? type : NULL;
+}
+
 bool lumos_record_read(struct lumos_reader *reader, const char *line, size_t length, lumos_string_id *foreign) {
-  struct lumos_slice name;
-  uint64_t seen = 0;
+  struct lumos_json_members members = {.first = false};
+  uint64_t seen = 1; /* the type */
+  const char *cursor = line;
+  const struct lumos_record_type *type = usual_type(reader, line);
   *foreign = LUMOS_NO_STRING;
-  if (!find_type(reader, line, &name)) {
-    return false;
-  }
-  const struct lumos_record_type *type = type_of(reader, &name);
-  if (type == NULL) {
-    return read_foreign(reader, line, length, &name, foreign);
+  if (type != NULL) {
+    cursor += type->opening_length;
+  } else {
+    struct lumos_slice name;
+    if (!find_type(reader, line, &name)) {
+      return false;
+    }
+    type = type_of(&name);
+    if (type == NULL) {
+      return read_foreign(reader, line, length, &name, foreign);
+    }
+    cursor = lumos_json_blank(line);
+    (void)lumos_json_open(&cursor, '{', &members);
+    seen = 0;
   }
   reader->type = type;
   begin_record(reader);
-  const char *cursor = lumos_json_blank(line);
-  if (!read_members(reader, type->fields, type->count, &seen, &cursor)) {
+  if (!read_members(reader, type->fields, type->count, &seen, &members, &cursor)) {
     return false;
   }
   if (lumos_json_blank(cursor) != line + length) {

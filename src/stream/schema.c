@@ -283,21 +283,21 @@ static const struct lumos_field end_fields[] = {
     BARE("counts", FIELD_COUNTS, REQUIRED),
 };
 
-#define RECORD(type, table, record, ...)                                                                     \
-  {                                                                                                          \
-    .name = (type), .fields = (table), .count = ARRAY_SIZE(table), .sizes = {sizeof(struct lumos_##record)}, \
-    .empty = {&lumos_##record##_empty}, __VA_ARGS__                                                          \
+#define NAME(type) \
+  .name = (type), .opening = "{\"type\":\"" type "\"", .opening_length = sizeof("{\"type\":\"" type "\"") - 1
+#define RECORD(type, table, record, ...)                                                                 \
+  {                                                                                                      \
+    NAME(type), .fields = (table), .count = ARRAY_SIZE(table), .sizes = {sizeof(struct lumos_##record)}, \
+                .empty = {&lumos_##record##_empty}, __VA_ARGS__                                          \
   }
 
 const struct lumos_record_type lumos_schema[RECORD_KINDS] = {
-    [RECORD_HEADER] = {.name = "lumos", .fields = header_fields, .count = ARRAY_SIZE(header_fields)},
+    [RECORD_HEADER] = {NAME("lumos"), .fields = header_fields, .count = ARRAY_SIZE(header_fields)},
     [RECORD_RANK] = RECORD("rank", rank_fields, rank, ),
     [RECORD_GROUP] = RECORD("group", group_fields, group, ),
     [RECORD_LANE] = RECORD("lane", lane_fields, lane, ),
     [RECORD_SPAN] = RECORD("span", span_fields, span, ),
-    [RECORD_TASK] = {.name = "task",
-                     .fields = task_fields,
-                     .count = ARRAY_SIZE(task_fields),
+    [RECORD_TASK] = {NAME("task"), .fields = task_fields, .count = ARRAY_SIZE(task_fields),
                      .sizes = {sizeof(struct lumos_task), sizeof(struct lumos_timing), sizeof(struct lumos_run),
                                sizeof(struct lumos_detail)},
                      .empty = {&lumos_task_empty, &lumos_timing_empty, &lumos_run_empty, &lumos_detail_empty}},
@@ -305,7 +305,7 @@ const struct lumos_record_type lumos_schema[RECORD_KINDS] = {
     [RECORD_COLLECTIVE] = RECORD("collective", collective_fields, collective, BY(GRAPH)),
     [RECORD_METRIC] = RECORD("metric", metric_fields, metric, BY(GRAPH)),
     [RECORD_NOTE] = RECORD("note", note_fields, note, ),
-    [RECORD_END] = {.name = "end", .fields = end_fields, .count = ARRAY_SIZE(end_fields)},
+    [RECORD_END] = {NAME("end"), .fields = end_fields, .count = ARRAY_SIZE(end_fields)},
 };
 
 _Static_assert(ARRAY_SIZE(task_fields) <= 64, "the reader keeps one bit a field");

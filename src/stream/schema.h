@@ -83,6 +83,8 @@ enum lumos_record_kind {
 
 struct lumos_record_type {
   const char *name;
+  const char *opening; /* how its lines begin: {"type":"NAME" */
+  uint8_t opening_length;
   uint8_t by;                       /* the first stage that writes such records; 0: parse */
   const struct lumos_field *fields; /* at most 64, the type first and FIELD_UNKNOWN last */
   size_t count;

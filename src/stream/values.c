@@ -1,13 +1,14 @@
 /* The values of fields: one function for each kind, in a table by kind. */
-#include "stream/reader.h"
+#include "stream/values.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const int64_t too_large = INT64_C(1) << 53U;
 
 /* A value that is not what its field holds. */
-static bool fail_value(struct lumos_reader *reader, const struct lumos_field *field, const char *cursor,
-                       const char *expected) {
+bool lumos_fail_value(struct lumos_reader *reader, const struct lumos_field *field, const char *cursor,
+                      const char *expected) {
   const char *within = reader->within == NULL ? "" : reader->within;
   const char *point = reader->within == NULL ? "" : ".";
   if (strncmp(cursor, "null", 4) == 0) {
@@ -18,23 +19,51 @@ static bool fail_value(struct lumos_reader *reader, const struct lumos_field *fi
                            field->key + 2, expected, cursor);
 }
 
-/* An integer in [least, most]; what is beyond reads as no integer. */
-static bool read_bounded(const char **cursor, int64_t least, int64_t most, int64_t *value) {
-  return lumos_json_integer(cursor, value) && *value >= least && *value <= most;
+/* The same for an integer out of its range. */
+static bool fail_range(struct lumos_reader *reader, const struct lumos_field *field, const char *cursor,
+                       const char *limit) {
+  static const char *const least[] = {"", " of at least 0 and", " of at least 1 and"};
+  char expected[64];
+  (void)snprintf(expected, sizeof expected, "an integer%s below %s", least[field->least], limit);
+  return lumos_fail_value(reader, field, cursor, expected);
 }
 
-static bool read_integer(struct lumos_reader *reader, const struct lumos_field *field, void *slot,
-                         const char **cursor) {
+/* An integer in [least, most]; what is beyond reads as no integer. Up to 15 plain digits are read here: most of what a
+ * stream holds. */
+static inline bool read_bounded(const char **cursor, int64_t least, int64_t most, int64_t *value) {
+  const char *place = *cursor + (**cursor == '-');
+  const char *digits = place;
+  int64_t magnitude = 0;
+  while ((unsigned char)(*place - '0') < 10 && place < digits + 15) {
+    magnitude = magnitude * 10 + (*place++ - '0');
+  }
+  if ((*place == ',' || *place == '}') && place > digits && (*digits != '0' || place == digits + 1)) {
+    *value = digits > *cursor ? -magnitude : magnitude;
+    *cursor = place;
+  } else if (!lumos_json_integer(cursor, value)) {
+    return false;
+  }
+  return *value >= least && *value <= most;
+}
+
+/* The least value of a field whose type allows values down to `least`. */
+static inline int64_t least_of(const struct lumos_field *field, int64_t least) {
+  return field->least == LEAST_ANY ? least : field->least == LEAST_ONE;
+}
+
+bool lumos_read_integer(struct lumos_reader *reader, const struct lumos_field *field, void *slot, const char **cursor) {
   const char *start = *cursor;
-  return read_bounded(cursor, 1 - too_large, too_large - 1, slot) ||
-         fail_value(reader, field, start, "an integer below 2^53");
+  if (!read_bounded(cursor, least_of(field, 1 - too_large), too_large - 1, slot)) {
+    return fail_range(reader, field, start, "2^53");
+  }
+  return true;
 }
 
-static bool read_small(struct lumos_reader *reader, const struct lumos_field *field, void *slot, const char **cursor) {
+bool lumos_read_small(struct lumos_reader *reader, const struct lumos_field *field, void *slot, const char **cursor) {
   const char *start = *cursor;
   int64_t value = 0;
-  if (!read_bounded(cursor, -INT32_MAX, INT32_MAX, &value)) {
-    return fail_value(reader, field, start, "an integer below 2^31");
+  if (!read_bounded(cursor, least_of(field, -INT32_MAX), INT32_MAX, &value)) {
+    return fail_range(reader, field, start, "2^31");
   }
   *(int32_t *)slot = (int32_t)value;
   return true;
@@ -45,7 +74,7 @@ static bool read_ordinal(struct lumos_reader *reader, const struct lumos_field *
   const char *start = *cursor;
   int64_t value = 0;
   if (!read_bounded(cursor, 0, LUMOS_NONE - INT64_C(1), &value)) {
-    return fail_value(reader, field, start, "a number from 0 to 2^32-2");
+    return lumos_fail_value(reader, field, start, "a number from 0 to 2^32-2");
   }
   *(uint32_t *)slot = (uint32_t)value;
   return true;
@@ -56,7 +85,7 @@ static bool read_rank(struct lumos_reader *reader, const struct lumos_field *fie
   int64_t value = 0;
   (void)slot;
   if (!read_bounded(cursor, 0, INT32_MAX, &value)) {
-    return fail_value(reader, field, start, "a rank's number");
+    return lumos_fail_value(reader, field, start, "a rank's number");
   }
   reader->rank = (int32_t)value;
   return true;
@@ -67,8 +96,34 @@ struct lumos_slice lumos_reader_decode(struct lumos_reader *reader, const struct
   return (struct lumos_slice){reader->decoded.items, lumos_json_decode(escaped, reader->decoded.items), false};
 }
 
-/* The string at the cursor, its escapes decoded; valid until the next call. */
+/* Does any of eight bytes end a run of a string's plain ones: a quote, a backslash, or below 0x20? */
+static inline bool ends_run(const char *bytes) {
+  static const uint64_t ones = UINT64_MAX / 255;
+  uint64_t eight = 0;
+  memcpy(&eight, bytes, sizeof eight);
+  uint64_t no_quote = eight ^ ones * '"';
+  uint64_t no_backslash = eight ^ ones * '\\';
+  uint64_t below = (eight - ones * 0x20) & ~eight;
+  return ((below | ((no_quote - ones) & ~no_quote) | ((no_backslash - ones) & ~no_backslash)) & ones * 0x80) != 0;
+}
+
+/* The string at the cursor, its escapes decoded; valid until the next call. Names are long, so plain ones are passed eight
+ * bytes at a time; bytes behind the line can be read. */
 static bool read_text(struct lumos_reader *reader, const char **cursor, struct lumos_slice *text) {
+  if (**cursor == '"') {
+    const char *place = *cursor + 1;
+    while (!ends_run(place)) {
+      place += 8;
+    }
+    while ((unsigned char)*place >= 0x20 && *place != '"' && *place != '\\') {
+      place++;
+    }
+    if (*place == '"') {
+      *text = (struct lumos_slice){*cursor + 1, (size_t)(place - *cursor) - 1, false};
+      *cursor = place + 1;
+      return true;
+    }
+  }
   if (!lumos_json_string(cursor, text)) {
     return false;
   }
@@ -78,18 +133,29 @@ static bool read_text(struct lumos_reader *reader, const char **cursor, struct l
   return true;
 }
 
-static bool read_string(struct lumos_reader *reader, const struct lumos_field *field, void *slot, const char **cursor) {
+bool lumos_read_string(struct lumos_reader *reader, const struct lumos_field *field, void *slot, const char **cursor) {
   const char *start = *cursor;
   struct lumos_slice text;
   if (!read_text(reader, cursor, &text)) {
-    return fail_value(reader, field, start, "a string");
+    return lumos_fail_value(reader, field, start, "a string");
   }
   *(lumos_string_id *)slot = lumos_intern(reader->job->strings, text.bytes, text.length);
   return true;
 }
 
+/* Most lines name the lane of the line before: the same bytes then, if they are without escapes. */
 static bool read_lane(struct lumos_reader *reader, const struct lumos_field *field, void *slot, const char **cursor) {
-  if (!read_string(reader, field, slot, cursor)) {
+  const char *start = *cursor;
+  const char *name = lumos_string(reader->job->strings, reader->lane_name);
+  size_t length = lumos_string_length(reader->job->strings, reader->lane_name);
+  if (reader->lane_name != LUMOS_NO_STRING && *start == '"' && strncmp(start + 1, name, length) == 0 &&
+      start[length + 1] == '"') {
+    *(lumos_string_id *)slot = reader->lane_name;
+    *cursor = start + length + 2;
+  } else if (lumos_read_string(reader, field, slot, cursor)) {
+    bool plain = memchr(start, '\\', (size_t)(*cursor - start)) == NULL;
+    reader->lane_name = plain ? *(lumos_string_id *)slot : LUMOS_NO_STRING;
+  } else {
     return false;
   }
   reader->lanes[reader->lane_count].slot = slot;
@@ -105,7 +171,7 @@ static bool read_name(struct lumos_reader *reader, const struct lumos_field *fie
     value = lumos_names_find(field->names, text.bytes, text.length);
   }
   if (value < 0) {
-    return fail_value(reader, field, start, "one of the names that this field may have");
+    return lumos_fail_value(reader, field, start, "one of the names that this field may have");
   }
   *(uint8_t *)slot = (uint8_t)value;
   return true;
@@ -122,42 +188,33 @@ static bool read_stage(struct lumos_reader *reader, const struct lumos_field *fi
 
 static bool is_digit(char byte) { return byte >= '0' && byte <= '9'; }
 
-/* Decimal digits without leading zeros, at most `most`. */
-static bool read_digits(const char **cursor, uint64_t most, uint64_t *value) {
-  const char *place = *cursor;
-  *value = 0;
-  if (!is_digit(*place) || (*place == '0' && is_digit(place[1]))) {
-    return false;
+/* Up to ten decimal digits without leading zeros. */
+static inline bool read_digits(const char **cursor, uint64_t *value) {
+  const char *start = *cursor;
+  const char *place = start;
+  uint64_t digits = 0;
+  while (is_digit(*place) && place < start + 10) {
+    digits = digits * 10 + (uint64_t)(*place++ - '0');
   }
-  for (; is_digit(*place); place++) {
-    *value = *value * 10 + (uint64_t)(*place - '0');
-    if (*value > most) {
-      return false;
-    }
-  }
+  *value = digits;
   *cursor = place;
-  return true;
+  return place > start && !is_digit(*place) && (*start != '0' || place == start + 1);
 }
 
 /* "RANK:N" */
 static bool read_reference(struct lumos_reader *reader, const struct lumos_field *field, const char **cursor,
                            int32_t *rank, uint32_t *id) {
-  const char *place = *cursor;
+  const char *place = *cursor + 1;
   uint64_t first = 0;
   uint64_t second = 0;
-  if (*place == '"') {
-    place++;
-    if (read_digits(&place, INT32_MAX, &first) && *place == ':') {
-      place++;
-      if (read_digits(&place, LUMOS_NONE - UINT64_C(1), &second) && *place == '"') {
-        *cursor = place + 1;
-        *rank = (int32_t)first;
-        *id = (uint32_t)second;
-        return true;
-      }
-    }
+  if (**cursor == '"' && read_digits(&place, &first) && *place++ == ':' && read_digits(&place, &second) &&
+      *place == '"' && first <= INT32_MAX && second < LUMOS_NONE) {
+    *cursor = place + 1;
+    *rank = (int32_t)first;
+    *id = (uint32_t)second;
+    return true;
   }
-  return fail_value(reader, field, *cursor, "an id such as \"0:17\"");
+  return lumos_fail_value(reader, field, *cursor, "an id such as \"0:17\"");
 }
 
 static bool read_own_reference(struct lumos_reader *reader, const struct lumos_field *field, void *slot,
@@ -175,8 +232,8 @@ static bool read_own_reference(struct lumos_reader *reader, const struct lumos_f
   return true;
 }
 
-static bool read_any_task(struct lumos_reader *reader, const struct lumos_field *field, void *slot,
-                          const char **cursor) {
+bool lumos_read_any_task(struct lumos_reader *reader, const struct lumos_field *field, void *slot,
+                         const char **cursor) {
   struct lumos_far far;
   if (!read_reference(reader, field, cursor, &far.rank, &far.id)) {
     return false;
@@ -199,22 +256,20 @@ static bool read_collective_id(struct lumos_reader *reader, const struct lumos_f
   uint64_t id = 0;
   if (strncmp(place, "\"c:", 3) == 0) {
     place += 3;
-    if (read_digits(&place, LUMOS_NONE - UINT64_C(1), &id) && *place == '"') {
+    if (read_digits(&place, &id) && *place == '"' && id < LUMOS_NONE) {
       *(uint32_t *)slot = (uint32_t)id;
       *cursor = place + 1;
       return true;
     }
   }
-  return fail_value(reader, field, *cursor, "an id such as \"c:17\"");
+  return lumos_fail_value(reader, field, *cursor, "an id such as \"c:17\"");
 }
 
 static bool read_epoch(struct lumos_reader *reader, const struct lumos_field *field, void *slot, const char **cursor) {
-  const char *place = *cursor + (**cursor == '"');
-  uint64_t value = 0;
-  if (**cursor != '"' || !read_digits(&place, INT64_MAX, &value) || *place != '"') {
-    return fail_value(reader, field, *cursor, "a string of digits: nanoseconds since 1970");
+  const char *place = *cursor + 1;
+  if (**cursor != '"' || !is_digit(*place) || !lumos_json_integer(&place, slot) || *place != '"') {
+    return lumos_fail_value(reader, field, *cursor, "a string of digits: nanoseconds since 1970");
   }
-  *(int64_t *)slot = (int64_t)value;
   *cursor = place + 1;
   return true;
 }
@@ -285,7 +340,7 @@ static bool read_decimal(struct lumos_reader *reader, const struct lumos_field *
       return true;
     }
   }
-  return fail_value(reader, field, start, "a number below 2^53 with at most 6 decimals");
+  return lumos_fail_value(reader, field, start, "a number below 2^53 with at most 6 decimals");
 }
 
 static bool read_millionths(struct lumos_reader *reader, const struct lumos_field *field, void *slot,
@@ -293,13 +348,13 @@ static bool read_millionths(struct lumos_reader *reader, const struct lumos_fiel
   const char *start = *cursor;
   struct lumos_decimal decimal;
   if (!read_exact(cursor, &decimal) || decimal.units < 0 || decimal.units > INT32_MAX) {
-    return fail_value(reader, field, start, "a number from 0 to 2147 with at most 6 decimals");
+    return lumos_fail_value(reader, field, start, "a number from 0 to 2147 with at most 6 decimals");
   }
   for (; decimal.decimals < 6; decimal.decimals++) {
     decimal.units *= 10;
   }
   if (decimal.units > INT32_MAX) {
-    return fail_value(reader, field, start, "a number from 0 to 2147 with at most 6 decimals");
+    return lumos_fail_value(reader, field, start, "a number from 0 to 2147 with at most 6 decimals");
   }
   *(int32_t *)slot = (int32_t)decimal.units;
   return true;
@@ -312,177 +367,13 @@ static bool read_window(struct lumos_reader *reader, const struct lumos_field *f
   int count = 0;
   int more = lumos_json_open(cursor, '[', &items) ? lumos_json_item(cursor, &items) : -1;
   for (; more == 1 && count < 2; count++) {
-    if (!read_integer(reader, field, &instants[count], cursor)) {
+    if (!lumos_read_integer(reader, field, &instants[count], cursor)) {
       return false;
     }
     more = lumos_json_item(cursor, &items);
   }
-  return (more == 0 && count == 2) || fail_value(reader, field, start, "two instants, [start,end]");
-}
-
-/* Begin a list in `range` (first, count); its items are appended to a vector that has `first` of them now. */
-static bool begin_list(struct lumos_reader *reader, const struct lumos_field *field, uint32_t *range, size_t first,
-                       const char **cursor, struct lumos_json_members *items) {
-  if (first > LUMOS_NONE / 2) {
-    return lumos_reader_fail(reader, "more than 2^31 list items; no stream of Lumos has so many");
-  }
-  range[0] = (uint32_t)first;
-  range[1] = 0;
-  return lumos_json_open(cursor, '[', items) || fail_value(reader, field, *cursor, "a list");
-}
-
-static bool end_list(struct lumos_reader *reader, int more) { return more == 0 || lumos_reader_fail_syntax(reader); }
-
-static bool read_ranks(struct lumos_reader *reader, const struct lumos_field *field, void *slot, const char **cursor) {
-  struct lumos_json_members items;
-  uint32_t *range = slot;
-  int more = -1;
-  if (!begin_list(reader, field, range, reader->job->group_ranks.count, cursor, &items)) {
-    return false;
-  }
-  while ((more = lumos_json_item(cursor, &items)) == 1) {
-    int32_t rank = 0;
-    if (!read_small(reader, field, &rank, cursor)) {
-      return false;
-    }
-    lumos_vector_push(&reader->job->group_ranks, rank);
-    range[1]++;
-  }
-  return end_list(reader, more);
-}
-
-static bool read_members(struct lumos_reader *reader, const struct lumos_field *field, void *slot,
-                         const char **cursor) {
-  struct lumos_json_members items;
-  uint32_t *range = slot;
-  int more = -1;
-  if (!begin_list(reader, field, range, reader->job->members.count, cursor, &items)) {
-    return false;
-  }
-  while ((more = lumos_json_item(cursor, &items)) == 1) {
-    uint32_t member = 0;
-    if (!read_any_task(reader, field, &member, cursor)) {
-      return false;
-    }
-    lumos_vector_push(&reader->job->members, member);
-    range[1]++;
-  }
-  return end_list(reader, more);
-}
-
-/* The three members of a peer, each exactly once. */
-static bool read_peer(struct lumos_reader *reader, const struct lumos_field *field, struct lumos_peer *peer,
-                      const char **cursor) {
-  struct lumos_json_members members;
-  struct lumos_slice key;
-  unsigned seen = 0;
-  int more = -1;
-  if (!lumos_json_open(cursor, '{', &members)) {
-    return fail_value(reader, field, *cursor, "objects with rank, send and recv");
-  }
-  while ((more = lumos_json_key(cursor, &members, &key)) == 1) {
-    unsigned which = lumos_json_is(&key, "rank")   ? 1
-                     : lumos_json_is(&key, "send") ? 2
-                     : lumos_json_is(&key, "recv") ? 4
-                                                   : 0;
-    if (which == 0 || (seen & which) != 0) {
-      return fail_value(reader, field, key.bytes, "rank, send and recv, each once");
-    }
-    seen |= which;
-    bool good = which == 1 ? read_small(reader, field, &peer->rank, cursor)
-                           : read_integer(reader, field, which == 2 ? &peer->send : &peer->recv, cursor);
-    if (!good) {
-      return false;
-    }
-  }
-  if (more == 0 && seen != 7) {
-    return fail_value(reader, field, *cursor, "rank, send and recv, each once, before this");
-  }
-  return end_list(reader, more);
-}
-
-static bool read_peers(struct lumos_reader *reader, const struct lumos_field *field, void *slot, const char **cursor) {
-  struct lumos_json_members items;
-  uint32_t *range = slot;
-  int more = -1;
-  if (!begin_list(reader, field, range, reader->job->peers.count, cursor, &items)) {
-    return false;
-  }
-  while ((more = lumos_json_item(cursor, &items)) == 1) {
-    struct lumos_peer peer = {0};
-    if (!read_peer(reader, field, &peer, cursor)) {
-      return false;
-    }
-    lumos_vector_push(&reader->job->peers, peer);
-    range[1]++;
-  }
-  return end_list(reader, more);
-}
-
-static bool read_inputs(struct lumos_reader *reader, const struct lumos_field *field, struct lumos_history *entry,
-                        const char **cursor) {
-  struct lumos_json_members items;
-  int more = -1;
-  if (!begin_list(reader, field, &entry->input_first, reader->job->inputs.count, cursor, &items)) {
-    return false;
-  }
-  while ((more = lumos_json_item(cursor, &items)) == 1) {
-    lumos_string_id input = LUMOS_NO_STRING;
-    if (!read_string(reader, field, &input, cursor)) {
-      return false;
-    }
-    lumos_vector_push(&reader->job->inputs, input);
-    entry->input_count++;
-  }
-  return end_list(reader, more);
-}
-
-static bool read_history_entry(struct lumos_reader *reader, const struct lumos_field *field,
-                               struct lumos_history *entry, const char **cursor) {
-  struct lumos_json_members members;
-  struct lumos_slice key;
-  unsigned seen = 0;
-  int more = -1;
-  if (!lumos_json_open(cursor, '{', &members)) {
-    return fail_value(reader, field, *cursor, "objects with tool, version, args and inputs");
-  }
-  while ((more = lumos_json_key(cursor, &members, &key)) == 1) {
-    unsigned which = lumos_json_is(&key, "tool")      ? 1
-                     : lumos_json_is(&key, "version") ? 2
-                     : lumos_json_is(&key, "args")    ? 4
-                     : lumos_json_is(&key, "inputs")  ? 8
-                                                      : 0;
-    if (which == 0 || (seen & which) != 0) {
-      return fail_value(reader, field, key.bytes, "tool, version, args and inputs, each once");
-    }
-    seen |= which;
-    lumos_string_id *text = which == 1 ? &entry->tool : which == 2 ? &entry->version : &entry->args;
-    if (!(which == 8 ? read_inputs(reader, field, entry, cursor) : read_string(reader, field, text, cursor))) {
-      return false;
-    }
-  }
-  if (more == 0 && seen != 15) {
-    return fail_value(reader, field, *cursor, "tool, version, args and inputs, each once, before this");
-  }
-  return end_list(reader, more);
-}
-
-static bool read_history(struct lumos_reader *reader, const struct lumos_field *field, void *slot,
-                         const char **cursor) {
-  struct lumos_json_members items;
-  int more = -1;
-  (void)slot;
-  if (!lumos_json_open(cursor, '[', &items)) {
-    return fail_value(reader, field, *cursor, "a list");
-  }
-  while ((more = lumos_json_item(cursor, &items)) == 1) {
-    struct lumos_history entry = {0};
-    if (!read_history_entry(reader, field, &entry, cursor)) {
-      return false;
-    }
-    lumos_vector_push(&reader->job->history, entry);
-  }
-  return end_list(reader, more);
+  return (more == 0 && count == 2 && instants[0] <= instants[1]) ||
+         lumos_fail_value(reader, field, start, "two instants, [start,end]");
 }
 
 static bool read_format(struct lumos_reader *reader, const struct lumos_field *field, void *slot, const char **cursor) {
@@ -490,7 +381,7 @@ static bool read_format(struct lumos_reader *reader, const struct lumos_field *f
   int64_t format = 0;
   (void)slot;
   if (!lumos_json_integer(cursor, &format) || format < 1) {
-    return fail_value(reader, field, start, "a format's number");
+    return lumos_fail_value(reader, field, start, "a format's number");
   }
   if (format > LUMOS_FORMAT_VERSION) {
     return lumos_reader_fail(
@@ -500,55 +391,31 @@ static bool read_format(struct lumos_reader *reader, const struct lumos_field *f
   return true;
 }
 
-static bool read_counts(struct lumos_reader *reader, const struct lumos_field *field, void *slot, const char **cursor) {
-  struct lumos_json_members members;
-  struct lumos_slice key;
-  int more = -1;
-  (void)slot;
-  if (!lumos_json_open(cursor, '{', &members)) {
-    return fail_value(reader, field, *cursor, "an object");
-  }
-  while ((more = lumos_json_key(cursor, &members, &key)) == 1) {
-    struct lumos_type_count stated = {0};
-    const char *name = key.bytes - 1;
-    if (!read_string(reader, field, &stated.type, &name) || !read_integer(reader, field, &stated.count, cursor)) {
-      return false;
-    }
-    lumos_vector_push(&reader->stated, stated);
-  }
-  return end_list(reader, more);
-}
-
-typedef bool read_value(struct lumos_reader *reader, const struct lumos_field *field, void *slot, const char **cursor);
-
-bool lumos_value_read(struct lumos_reader *reader, const struct lumos_field *field, void *slot, const char **cursor) {
-  static read_value *const readers[FIELD_KINDS] = {
-      [FIELD_INTEGER] = read_integer,
-      [FIELD_INSTANT] = read_integer,
-      [FIELD_WINDOW] = read_window,
-      [FIELD_SMALL] = read_small,
-      [FIELD_ORDINAL] = read_ordinal,
-      [FIELD_DECIMAL] = read_decimal,
-      [FIELD_MILLIONTHS] = read_millionths,
-      [FIELD_STRING] = read_string,
-      [FIELD_NAME] = read_name,
-      [FIELD_RANK] = read_rank,
-      [FIELD_ID] = read_own_reference,
-      [FIELD_COLLECTIVE_ID] = read_collective_id,
-      [FIELD_LANE] = read_lane,
-      [FIELD_TASK] = read_own_reference,
-      [FIELD_SPAN] = read_own_reference,
-      [FIELD_ANY_TASK] = read_any_task,
-      [FIELD_GROUP] = read_string,
-      [FIELD_ORIGIN] = read_origin,
-      [FIELD_RANKS] = read_ranks,
-      [FIELD_MEMBERS] = read_members,
-      [FIELD_PEERS] = read_peers,
-      [FIELD_FORMAT] = read_format,
-      [FIELD_STAGE] = read_stage,
-      [FIELD_EPOCH] = read_epoch,
-      [FIELD_HISTORY] = read_history,
-      [FIELD_COUNTS] = read_counts,
-  };
-  return readers[field->kind](reader, field, slot, cursor);
-}
+lumos_value_reader *const lumos_value_readers[FIELD_KINDS] = {
+    [FIELD_INTEGER] = lumos_read_integer,
+    [FIELD_INSTANT] = lumos_read_integer,
+    [FIELD_WINDOW] = read_window,
+    [FIELD_SMALL] = lumos_read_small,
+    [FIELD_ORDINAL] = read_ordinal,
+    [FIELD_DECIMAL] = read_decimal,
+    [FIELD_MILLIONTHS] = read_millionths,
+    [FIELD_STRING] = lumos_read_string,
+    [FIELD_NAME] = read_name,
+    [FIELD_RANK] = read_rank,
+    [FIELD_ID] = read_own_reference,
+    [FIELD_COLLECTIVE_ID] = read_collective_id,
+    [FIELD_LANE] = read_lane,
+    [FIELD_TASK] = read_own_reference,
+    [FIELD_SPAN] = read_own_reference,
+    [FIELD_ANY_TASK] = lumos_read_any_task,
+    [FIELD_GROUP] = lumos_read_string,
+    [FIELD_ORIGIN] = read_origin,
+    [FIELD_RANKS] = lumos_read_ranks,
+    [FIELD_MEMBERS] = lumos_read_members,
+    [FIELD_PEERS] = lumos_read_peers,
+    [FIELD_FORMAT] = read_format,
+    [FIELD_STAGE] = read_stage,
+    [FIELD_EPOCH] = read_epoch,
+    [FIELD_HISTORY] = lumos_read_history,
+    [FIELD_COUNTS] = lumos_read_counts,
+};

@@ -160,7 +160,7 @@ static void lines_may_stand_anywhere(void **state) {
 static void an_edit_excuses_no_nonsense(void **state) {
   (void)state;
   char *text = with_change(full_stream, "\"dur\":790", "\"dur\":-790");
-  expect_refused(text, true, "dur is negative");
+  expect_refused(text, true, "dur: expected an integer of at least 0");
   free(text);
   text = with_change(full_stream, "\"id\":\"0:6\"", "\"id\":\"0:4\"");
   expect_refused(text, true, "task 0:4 is given twice");
