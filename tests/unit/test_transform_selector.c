@@ -37,7 +37,8 @@ static void expect(const struct lumos_job *job, const char *text, const char *na
     count -= chosen[t];
     if (chosen[t]) {
       size_t length = strlen(found);
-      (void)snprintf(found + length, sizeof found - length, " %s", lumos_string(job->strings, job->tasks.items[t].name));
+      (void)snprintf(found + length, sizeof found - length, " %s",
+                     lumos_string(job->strings, job->tasks.items[t].name));
     }
   }
   assert_int_equal(count, 0);
