@@ -88,6 +88,63 @@ static void a_wait_binds_to_what_is_there_when_it_looks(void **state) {
   lumos_job_free(job);
 }
 
+static void what_takes_effect_at_an_instant_is_there_for_waits_of_that_instant(void **state) {
+  (void)state;
+  struct lumos_job *job = job_from_text(streams_job);
+  /* work 0-24, launch3 24-34: K3 is on its stream when sync looks at 34. */
+  job->tasks.items[task_named(job, "work")].dur = 24;
+  CHECK(job, false, {"launch3", 24, 34}, {"K3", 169, 199}, {"sync", 34, 202});
+  lumos_job_free(job);
+
+  job = job_from_text(streams_job);
+  /* The event is recorded on s7 by launch3 4-14 instead: the stream's wait of the same instant, 14, sees it. */
+  uint32_t record = task_named(job, "launch3");
+  job->tasks.items[task_named(job, "work")].dur = 4;
+  struct lumos_detail *detail = lumos_task_detail(job, &job->tasks.items[record]);
+  detail->event_op = LUMOS_EVENT_RECORD;
+  detail->event_lane = job->tasks.items[task_named(job, "K0")].lane;
+  job->details.items[job->tasks.items[task_named(job, "wait")].detail].wait.record = record;
+  job->tasks.items[task_named(job, "K3")].call = task_named(job, "launch2"); /* which takes effect at 34 */
+  CHECK(job, false, {"launch3", 4, 14}, {"K1", 117, 167});
+  job->tasks.items[task_named(job, "work")].dur =
+      5; /* one later, and the wait has nothing to wait for: launch 26 + 1 */
+  CHECK(job, false, {"launch3", 5, 15}, {"K1", 27, 77});
+  lumos_job_free(job);
+}
+
+static void an_event_holds_what_comes_next_and_no_more(void **state) {
+  (void)state;
+  struct lumos_job *job = job_from_text(streams_job);
+  struct lumos_dep dep = job->deps.items[2];
+  assert_int_equal(dep.kind, LUMOS_DEP_EVENT);
+  dep.dst = task_named(job, "K3");
+  dep.lag = 100; /* of no use: K1 has taken the wait */
+  lumos_vector_push(&job->deps, dep);
+  CHECK(job, false, {"K1", 117, 167}, {"K3", 169, 199});
+  /* Where the record does not say on which stream it stands the wait does. */
+  job->details.items[job->tasks.items[task_named(job, "record")].detail].event_lane = LUMOS_NONE;
+  CHECK(job, false, {"K1", 117, 167});
+  job->details.items[job->tasks.items[task_named(job, "wait")].detail].wait.lane = LUMOS_NONE;
+  CHECK(job, false, {"K1", 27, 77});
+  /* By the event's id alone; of two records the latest before the wait. */
+  struct lumos_detail *wait = &job->details.items[job->tasks.items[task_named(job, "wait")].detail];
+  lumos_string_id id = lumos_intern_text(job->strings, "12");
+  wait->wait.record = LUMOS_NONE;
+  wait->event_id = id;
+  struct lumos_detail *record = &job->details.items[job->tasks.items[task_named(job, "record")].detail];
+  record->event_id = id;
+  record->event_lane = job->tasks.items[task_named(job, "K0")].lane;
+  CHECK(job, false, {"K1", 117, 167});
+  struct lumos_detail *second = lumos_task_detail(job, &job->tasks.items[task_named(job, "work")]);
+  second->event_op = LUMOS_EVENT_RECORD; /* of s20, on which there is nothing yet */
+  second->event_id = id;
+  second->event_lane = job->tasks.items[task_named(job, "K1")].lane;
+  job->tasks.items[task_named(job, "work")].dur = 13;
+  /* Nothing to wait for; launch3 13-23 now comes before launch1: K3 23 + 2, and K1 behind it 55, residual 1. */
+  CHECK(job, false, {"K3", 25, 55}, {"K1", 56, 106});
+  lumos_job_free(job);
+}
+
 static void two_threads_change_places_on_a_stream(void **state) {
   (void)state;
   struct lumos_job *job = scaled(streams_job, "name~^work$=0.2");
@@ -141,6 +198,9 @@ static void rooted_collectives_wait_for_or_at_the_root(void **state) {
   collective->root = 0;
   /* Nobody waits at the root: C0 keeps its 81; C1 starts after it and has the transfer before it. */
   CHECK(job, false, {"C0", 63, 144}, {"C1", 103, 143});
+  collective->op = lumos_intern_text(job->strings, "reduce");
+  CHECK(job, false, {"C0", 63, 144}, {"C1", 103, 143}); /* the root waits for C1: 103 + 40, + 1 */
+  collective->op = lumos_intern_text(job->strings, "broadcast");
   job->tasks.items[task_named(job, "B")].dur = 10; /* C1 now from 23: it waits for the root's 63 */
   CHECK(job, false, {"C1", 23, 103}, {"C0", 63, 144});
   collective->op = lumos_intern_text(job->strings, "reduce");
@@ -297,6 +357,19 @@ static void times_beyond_the_stream_are_refused(void **state) {
   lumos_job_free(job);
 }
 
+static void clocks_round_to_the_nearest_nanosecond(void **state) {
+  (void)state;
+  struct lumos_rank rank = lumos_rank_empty;
+  rank.clock = (struct lumos_clock){.known = true, .offset = 100, .device_offset = -7, .drift_ppb = 1500};
+  assert_int_equal(lumos_host_job_time(&rank, 1000000), 1000000 + 100 + 2); /* 1.5, away from zero */
+  assert_int_equal(lumos_host_job_time(&rank, -1000000), -1000000 + 100 - 2);
+  assert_int_equal(lumos_device_job_time(&rank, 900000), 900000 + 100 + 1 - 7); /* 1.35 */
+  rank.clock.drift_ppb = INT64_C(1) << 52;                                      /* absurd: no overflow */
+  assert_int_equal(lumos_host_job_time(&rank, (INT64_C(1) << 53) - 1), (INT64_C(1) << 54) + 99);
+  rank.clock.known = false;
+  assert_int_equal(lumos_device_job_time(&rank, 5), 5);
+}
+
 static void drift_does_not_add_up(void **state) {
   (void)state;
   /* A clock that runs 0.1 % fast: job time of an instant t is t + t / 1000, of the last task's start 175000 + 175.
@@ -322,6 +395,8 @@ int main(void) {
       cmocka_unit_test(without_residuals_typical_values_take_their_place),
       cmocka_unit_test(a_shorter_kernel_lets_launches_bind),
       cmocka_unit_test(a_wait_binds_to_what_is_there_when_it_looks),
+      cmocka_unit_test(what_takes_effect_at_an_instant_is_there_for_waits_of_that_instant),
+      cmocka_unit_test(an_event_holds_what_comes_next_and_no_more),
       cmocka_unit_test(two_threads_change_places_on_a_stream),
       cmocka_unit_test(host_scales_lags_and_of_waits_the_residual),
       cmocka_unit_test(work_that_takes_no_time_leaves_the_host),
@@ -335,6 +410,7 @@ int main(void) {
       cmocka_unit_test(a_deadlock_is_told_as_its_cycle),
       cmocka_unit_test(collectives_in_opposite_order_are_a_deadlock),
       cmocka_unit_test(times_beyond_the_stream_are_refused),
+      cmocka_unit_test(clocks_round_to_the_nearest_nanosecond),
       cmocka_unit_test(drift_does_not_add_up),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
