@@ -30,7 +30,7 @@ static enum lumos_turn turn_of(const struct lumos_engine *engine, uint32_t t) {
     return LUMOS_TURN_START;
   }
   if (waits_for_itself(engine, t)) {
-    return LUMOS_TURN_EFFECT;
+    return LUMOS_TURN_COPY;
   }
   return lumos_call_waits(engine->job, task_at(engine, t)) ? LUMOS_TURN_LOOK : LUMOS_TURN_START;
 }
@@ -232,6 +232,7 @@ static void enqueue_one(struct lumos_engine *engine, uint32_t t) {
   struct lumos_lane_state *lane = &engine->lanes[task_at(engine, t)->lane];
   uint32_t previous = lane->last;
   lane->last = t;
+  engine->states[t].previous = previous;
   if (previous != LUMOS_NONE && has_ended(engine, previous)) {
     follow_on_stream(engine, previous, t);
   } else if (previous != LUMOS_NONE) {
@@ -253,6 +254,22 @@ static void enqueue(struct lumos_engine *engine, uint32_t t) {
   } while (t < lane->task_first + lane->task_count && task_at(engine, t)->call == LUMOS_NONE);
 }
 
+/* When a call takes effect: at its end, a blocking copy at its start. */
+static int64_t effect_of(const struct lumos_engine *engine, uint32_t call) {
+  return waits_for_itself(engine, call) ? engine->states[call].start : engine->states[call].end;
+}
+
+/* The last task that is on a stream at an instant. The queue can be ahead of the instant, for a kernel may start before
+ * the call that launches it ends, and so be late news to those who wait for it. */
+static uint32_t last_enqueued(const struct lumos_engine *engine, uint32_t lane, int64_t instant) {
+  uint32_t t = lane == LUMOS_NONE ? LUMOS_NONE : engine->lanes[lane].last;
+  while (t != LUMOS_NONE && task_at(engine, t)->call != LUMOS_NONE &&
+         effect_of(engine, task_at(engine, t)->call) > instant) {
+    t = engine->states[t].previous;
+  }
+  return t;
+}
+
 static void take_effect(struct lumos_engine *engine, uint32_t call) {
   for (uint32_t i = engine->launched_first[call]; i < engine->launched_first[call + 1]; i++) {
     enqueue(engine, engine->launched[i]);
@@ -264,8 +281,7 @@ static void take_effect(struct lumos_engine *engine, uint32_t call) {
   const struct lumos_detail *detail = &engine->job->details.items[d];
   uint32_t *latest = &engine->events.latest[engine->events.slot[d]];
   if (detail->event_op == LUMOS_EVENT_RECORD) {
-    uint32_t lane = engine->events.lane[d];
-    *latest = lane == LUMOS_NONE ? LUMOS_NONE : engine->lanes[lane].last;
+    *latest = last_enqueued(engine, engine->events.lane[d], effect_of(engine, call));
   } else if (detail->event_op == LUMOS_EVENT_WAIT && detail->event_lane != LUMOS_NONE && *latest != LUMOS_NONE) {
     struct lumos_lane_state *lane = &engine->lanes[detail->event_lane];
     struct lumos_stream_wait wait = {*latest, lane->waits};
@@ -295,11 +311,11 @@ static void look(struct lumos_engine *engine, uint32_t t) {
   uint32_t slot = engine->events.slot[task->detail];
   switch ((enum lumos_wait_on)wait->on) {
     case LUMOS_WAIT_STREAM:
-      await(engine, t, wait->lane == LUMOS_NONE ? LUMOS_NONE : engine->lanes[wait->lane].last);
+      await(engine, t, last_enqueued(engine, wait->lane, engine->states[t].start));
       break;
     case LUMOS_WAIT_DEVICE:
       for (uint32_t lane = rank->lane_first; lane < rank->lane_first + rank->lane_count; lane++) {
-        await(engine, t, engine->lanes[lane].last);
+        await(engine, t, last_enqueued(engine, lane, engine->states[t].start));
       }
       break;
     case LUMOS_WAIT_EVENT:

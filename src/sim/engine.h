@@ -21,6 +21,7 @@ struct lumos_task_state {
   int64_t end;           /* the same for the end */
   uint32_t holds;        /* first of the edges that leave this task, or LUMOS_NONE */
   uint32_t next;         /* on a stream: what was enqueued behind it while it had not ended, or LUMOS_NONE */
+  uint32_t previous;     /* on a stream: what was enqueued before it, or LUMOS_NONE */
   uint32_t starts_after; /* how much its start still waits for */
   uint32_t ends_after;   /* the same for its end */
   uint8_t progress;      /* enum lumos_progress */

@@ -167,8 +167,12 @@ void lumos_engine_prepare(struct lumos_engine *engine, const struct lumos_job *j
     for (uint32_t t = record->task_first; t < record->task_first + record->task_count; t++) {
       /* On a thread a task waits for the one before it; on a stream until it is enqueued. */
       bool held = record->kind == LUMOS_STREAM || t > record->task_first;
-      engine->states[t] = (struct lumos_task_state){
-          .start = LUMOS_ABSENT, .end = LUMOS_ABSENT, .holds = LUMOS_NONE, .next = LUMOS_NONE, .starts_after = held};
+      engine->states[t] = (struct lumos_task_state){.start = LUMOS_ABSENT,
+                                                    .end = LUMOS_ABSENT,
+                                                    .holds = LUMOS_NONE,
+                                                    .next = LUMOS_NONE,
+                                                    .previous = LUMOS_NONE,
+                                                    .starts_after = held};
     }
   }
   find_launches(engine);

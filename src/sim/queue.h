@@ -11,6 +11,7 @@
 enum lumos_turn {
   LUMOS_TURN_EFFECT, /* a call's launches or its record become visible */
   LUMOS_TURN_WAIT,   /* a stream's wait becomes visible */
+  LUMOS_TURN_COPY,   /* a blocking copy starts and becomes visible, after what its thread did before it */
   LUMOS_TURN_START,  /* a task starts */
   LUMOS_TURN_LOOK,   /* a call that waits starts, and sees what it waits for */
 };

@@ -1,8 +1,9 @@
 /* How far a replay that carries no residual is from what was measured: typical lags everywhere, what no rule explains
  * left out.
  *
- * An error is (replayed - measured) / measured, signed, of a rank's step and of the job's; without a scope stands the
- * mean of its size over the job's steps. host_replay_error is the same for the host's side of the step.
+ * An error is (replayed - measured) / measured, signed, of a rank's step and of the job's. Without a scope stands the
+ * mean size of the errors of all ranks' steps: the job's own steps follow the slowest rank, and would hide what is wrong
+ * on the others. host_replay_error is the same for the host's side of the step, which no job has.
  */
 #include "sim/metrics.h"
 
@@ -10,37 +11,39 @@
 
 static int64_t length(const struct lumos_step *step) { return step->end - step->start; }
 
+static bool is_comparable(const struct lumos_step *measured) {
+  return measured->start != LUMOS_ABSENT && length(measured) > 0;
+}
+
 static void write_errors(struct lumos_job *job, const char *name, const struct lumos_timeline *timeline,
                          const struct lumos_steps_list *measured, const struct lumos_steps_list *replayed) {
   for (size_t i = 0; i < measured->count; i++) {
     const struct lumos_step *step = &measured->items[i];
-    if (step->start != LUMOS_ABSENT && length(step) > 0) {
+    if (is_comparable(step)) {
       lumos_metric_share(job, name, lumos_place_of(job, timeline, step), "step_time",
                          length(&replayed->items[i]) - length(step), length(step));
     }
   }
 }
 
-/* The mean size of the error over the job's steps, in one quotient: sum of |difference| / measured, each with 9 more
- * digits than are written. */
-static void write_mean_error(struct lumos_job *job, const struct lumos_timeline *measured,
-                             const struct lumos_timeline *replayed) {
+/* Each error is a quotient with 15 decimals, more than are written. */
+static void write_mean_error(struct lumos_job *job, const char *name, const struct lumos_steps_list *measured,
+                             const struct lumos_steps_list *replayed) {
   const int64_t scale = 1000000000000000;
   __int128 sum = 0;
   int64_t steps = 0;
-  for (size_t k = 0; k < measured->job.count; k++) {
-    int64_t true_length = length(&measured->job.items[k]);
-    int64_t difference = length(&replayed->job.items[k]) - true_length;
-    if (true_length > 0) {
-      sum += (__int128)(difference < 0 ? -difference : difference) * scale / true_length;
+  for (size_t i = 0; i < measured->count; i++) {
+    const struct lumos_step *step = &measured->items[i];
+    if (is_comparable(step)) {
+      int64_t difference = length(&replayed->items[i]) - length(step);
+      sum += (__int128)(difference < 0 ? -difference : difference) * scale / length(step);
       steps++;
     }
   }
   if (steps > 0) {
-    struct lumos_metric_place everywhere = {LUMOS_METRIC_SIMULATED, LUMOS_ABSENT_INT, LUMOS_ABSENT_INT};
+    const struct lumos_metric_place everywhere = {LUMOS_METRIC_SIMULATED, LUMOS_ABSENT_INT, LUMOS_ABSENT_INT};
     __int128 mean = sum / steps;
-    lumos_metric_share(job, "replay_error", everywhere, "step_time", (int64_t)(mean > INT64_MAX ? INT64_MAX : mean),
-                       scale);
+    lumos_metric_share(job, name, everywhere, "step_time", (int64_t)(mean > INT64_MAX ? INT64_MAX : mean), scale);
   }
 }
 
@@ -48,12 +51,13 @@ static void compare(struct lumos_job *job, const struct lumos_timeline *measured
                     const struct lumos_timeline *replayed) {
   write_errors(job, "replay_error", replayed, &measured->steps, &replayed->steps);
   write_errors(job, "replay_error", replayed, &measured->job, &replayed->job);
-  write_mean_error(job, measured, replayed);
+  write_mean_error(job, "replay_error", &measured->steps, &replayed->steps);
   struct lumos_steps_list host;
   struct lumos_steps_list host_replayed;
   lumos_find_host_steps(job, NULL, &measured->steps, &host);
   lumos_find_host_steps(job, replayed->runs, &measured->steps, &host_replayed);
   write_errors(job, "host_replay_error", replayed, &host, &host_replayed);
+  write_mean_error(job, "host_replay_error", &host, &host_replayed);
   lumos_vector_free(&host);
   lumos_vector_free(&host_replayed);
 }

@@ -1,4 +1,4 @@
-/* Two jobs of about ten tasks, worked out on paper; times in nanoseconds.
+/* Jobs of about ten tasks, worked out on paper; times in nanoseconds.
  *
  * `streams`: one rank, threads t1 and t2, streams s7 and s20. K1 waits on s20 for the event recorded behind K0 on s7;
  * `sync` waits for s20.
@@ -17,6 +17,12 @@
  *   rank 1  launchB 0-10, launchC1 10-20, sync1 20-149, after1 152-157     B 11-101, C1 103-143
  *   A: launch 10 + 1. C0: behind A 61 + gap 2. B, C1 alike. C1 comes last: both end at 103 + 40 = 143, C0 1 later.
  *   sync0: 144 + 4. sync1: 143 + 6. after1 has lag 3.
+ *
+ * `copies`: a blocking copy behind work that was launched before the recording (`backlog`), and work whose launch is
+ * missing between two others (`lost`).
+ *
+ * `late`: C0 starts at 10 inside a call that ends at 300, and only then is on its stream; its peer C1 ends with it, at
+ * 11 + 40. So what follows on C1's rank is known late.
  */
 #ifndef LUMOS_TESTS_SIM_JOBS_H
 #define LUMOS_TESTS_SIM_JOBS_H
@@ -29,7 +35,7 @@
   "','start':" #start ",'dur':" #dur ",'lag':" #lag ",'step':1" more "}\n"
 
 #define RANK_OF_JOB "0"
-static const char streams_job[] = JOB_TEXT_HEADER
+__attribute__((unused)) static const char streams_job[] = JOB_TEXT_HEADER
     "{'type':'rank','rank':0,'window':[0,300],'base':0," JOB_TEXT_COVERAGE "}\n"
     "{'type':'lane','rank':0,'lane':'t1','kind':'thread','native':'1'}\n"
     "{'type':'lane','rank':0,'lane':'t2','kind':'thread','native':'2'}\n"
@@ -54,7 +60,7 @@ static const char streams_job[] = JOB_TEXT_HEADER
 
 /* 'clock' stands in the rank record; everything of rank 1 is written in its own clocks. */
 #define ALL_REDUCE ",'comm':{'op':'all_reduce','group':'world','seq':0,'bytes':8}"
-static const char ranks_job[] = JOB_TEXT_HEADER
+__attribute__((unused)) static const char ranks_job[] = JOB_TEXT_HEADER
     "{'type':'rank','rank':0,'world':2,'window':[0,300],'base':0," JOB_TEXT_COVERAGE
     ",'clock':{'device_offset':0,'offset':0,'drift_ppb':0,'evidence':'collectives'}}\n"
     "{'type':'group','id':'world','rank':0,'size':2,'ranks':[0,1]}\n"
@@ -82,6 +88,42 @@ static const char ranks_job[] = JOB_TEXT_HEADER
     "{'type':'dep','at':1000,'dst':'1:0','kind':'boundary','from':'start','to':'start','lag':0,'evidence':'recorded','mode':'fixed'}\n"
     "{'type':'collective','id':'c:0','op':'all_reduce','rule':'symmetric','group':'world','members':['0:5','1:5'],'size':2,'bytes':8,"
     "'transfer':40,'matched':'seq'}\n";
+
+#undef RANK_OF_JOB
+#define RANK_OF_JOB "0"
+__attribute__((unused)) static const char copies_job[] = JOB_TEXT_HEADER
+    "{'type':'rank','rank':0,'window':[0,300],'base':0," JOB_TEXT_COVERAGE "}\n"
+    "{'type':'lane','rank':0,'lane':'t1','kind':'thread','native':'1'}\n"
+    "{'type':'lane','rank':0,'lane':'s7','kind':'stream','native':'7'}\n"
+    HOST("0:0", "t1", 0, "other", "cudaMemcpy", 0, 35, 0, ",'wait':{'on':'self','residual':3}")
+    HOST("0:1", "t1", 1, "launch", "launch", 37, 4, 2, "")
+    "{'type':'task','id':'0:2','rank':0,'lane':'s7','seq':0,'kind':'gemm','name':'backlog','start':6,'dur':5,'lag':0,'gap':0}\n"
+    HOST("0:3", "s7", 1, "copy", "copy", 12, 20, 0, ",'gap':1,'call':'0:0','launch_lag':4,'launch_from':'start','residual':0")
+    HOST("0:4", "s7", 2, "other", "lost", 33, 10, 0, ",'gap':1,'residual':0")
+    HOST("0:5", "s7", 3, "gemm", "overlapping", 40, 10, -3, ",'gap':0,'call':'0:1','launch_lag':-20,'residual':0")
+    "{'type':'dep','at':0,'dst':'0:0','kind':'boundary','from':'start','to':'start','lag':0,'evidence':'recorded','mode':'fixed'}\n"
+    "{'type':'dep','at':6,'dst':'0:2','kind':'boundary','from':'start','to':'start','lag':0,'evidence':'recorded','mode':'fixed'}\n";
+
+__attribute__((unused)) static const char late_job[] = JOB_TEXT_HEADER
+    "{'type':'rank','rank':0,'window':[0,300],'base':0," JOB_TEXT_COVERAGE "}\n"
+    "{'type':'lane','rank':0,'lane':'t1','kind':'thread','native':'1'}\n"
+    "{'type':'lane','rank':0,'lane':'s7','kind':'stream','native':'7'}\n"
+    HOST("0:0", "t1", 0, "launch", "launchC0", 0, 300, 0, "")
+    HOST("0:1", "s7", 0, "collective", "C0", 10, 41, 0, ",'call':'0:0','launch_lag':10,'launch_from':'start','residual':0")
+#undef RANK_OF_JOB
+#define RANK_OF_JOB "1"
+    "{'type':'rank','rank':1,'window':[0,300],'base':0," JOB_TEXT_COVERAGE "}\n"
+    "{'type':'lane','rank':1,'lane':'t1','kind':'thread','native':'1'}\n"
+    "{'type':'lane','rank':1,'lane':'t2','kind':'thread','native':'2'}\n"
+    "{'type':'lane','rank':1,'lane':'s7','kind':'stream','native':'7'}\n"
+    "{'type':'lane','rank':1,'lane':'s8','kind':'stream','native':'8'}\n"
+    HOST("1:0", "t1", 0, "launch", "launchC1", 0, 10, 0, "")
+    HOST("1:1", "t1", 1, "sync", "sync", 10, 45, 0, ",'wait':{'on':'device','residual':4}")
+    HOST("1:2", "t1", 2, "sync", "again", 55, 2, 0, ",'wait':{'on':'device','residual':2}")
+    HOST("1:3", "t2", 0, "launch", "launchD", 0, 210, 0, "")
+    HOST("1:4", "s7", 0, "collective", "C1", 11, 40, 0, ",'call':'1:0','launch_lag':1,'residual':0")
+    HOST("1:5", "s8", 0, "gemm", "D", 211, 100, 0, ",'call':'1:3','launch_lag':1,'residual':0")
+    "{'type':'collective','id':'c:0','op':'all_reduce','rule':'symmetric','members':['0:1','1:4'],'size':2,'transfer':40,'matched':'seq'}\n";
 /* clang-format on */
 
 #endif

@@ -234,29 +234,6 @@ static void an_event_wait_of_the_host_sees_what_the_record_preceded(void **state
   lumos_job_free(job);
 }
 
-#undef RANK_OF_JOB
-#define RANK_OF_JOB "0"
-/* A blocking copy behind work that was launched before the recording, and work whose launch is missing between two
- * others. */
-static const char copies_job[] = JOB_TEXT_HEADER
-    "{'type':'rank','rank':0,'window':[0,300],'base':0," JOB_TEXT_COVERAGE "}\n"
-    "{'type':'lane','rank':0,'lane':'t1','kind':'thread','native':'1'}\n"
-    "{'type':'lane','rank':0,'lane':'s7','kind':'stream','native':'7'}\n" HOST(
-        "0:0", "t1", 0, "other", "cudaMemcpy", 0, 35, 0, ",'wait':{'on':'self','residual':3}")
-        HOST("0:1", "t1", 1, "launch", "launch", 37, 4, 2,
-             "") "{'type':'task','id':'0:2','rank':0,'lane':'s7','seq':0,'kind':'gemm','name':'backlog','start':6,'dur'"
-                 ":5,'lag':0,'gap':0}\n" HOST("0:3", "s7", 1, "copy", "copy", 12, 20, 0,
-                                              ",'gap':1,'call':'0:0','launch_lag':4,'launch_from':'start','residual':0")
-                     HOST("0:4", "s7", 2, "other", "lost", 33, 10, 0, ",'gap':1,'residual':0")
-                         HOST("0:5", "s7", 3, "gemm", "overlapping", 40, 10, -3,
-                              ",'gap':0,'call':'0:1','launch_lag':-20,'residual':"
-                              "0") "{'type':'dep','at':0,'dst':'0:0','kind':'"
-                                   "boundary','from':'start','to':'start','lag':0,"
-                                   "'evidence':'recorded','mode':'fixed'}\n"
-                                   "{'type':'dep','at':6,'dst':'0:2','kind':'"
-                                   "boundary','from':'start','to':'start','lag':0,"
-                                   "'evidence':'recorded','mode':'fixed'}\n";
-
 static void a_blocking_copy_leaves_from_its_start_and_waits_for_itself(void **state) {
   (void)state;
   struct lumos_job *job = job_from_text(copies_job);
@@ -268,6 +245,14 @@ static void a_blocking_copy_leaves_from_its_start_and_waits_for_itself(void **st
    * starts with it. */
   job->tasks.items[task_named(job, "lost")].dur = 2;
   CHECK(job, false, {"lost", 33, 35}, {"overlapping", 33, 43});
+  lumos_job_free(job);
+}
+
+static void a_wait_does_not_see_what_comes_later_even_if_it_hears_late(void **state) {
+  (void)state;
+  struct lumos_job *job = job_from_text(late_job);
+  /* sync's end, 51 + 4, is known only at 300, when D has long been launched: `again` looks at 55, and D came at 210. */
+  CHECK(job, false, {"C0", 10, 51}, {"C1", 11, 51}, {"sync", 10, 55}, {"again", 55, 57}, {"D", 211, 311});
   lumos_job_free(job);
 }
 
@@ -406,6 +391,7 @@ int main(void) {
       cmocka_unit_test(a_kernel_of_several_pairs_ends_with_the_last),
       cmocka_unit_test(an_event_wait_of_the_host_sees_what_the_record_preceded),
       cmocka_unit_test(a_blocking_copy_leaves_from_its_start_and_waits_for_itself),
+      cmocka_unit_test(a_wait_does_not_see_what_comes_later_even_if_it_hears_late),
       cmocka_unit_test(hand_overs_hold_and_cover),
       cmocka_unit_test(a_deadlock_is_told_as_its_cycle),
       cmocka_unit_test(collectives_in_opposite_order_are_a_deadlock),

@@ -96,7 +96,20 @@ static void the_replay_error_is_signed_and_its_mean_is_not(void **state) {
   SIMULATED("replay_error", NOWHERE, 1, -5025);
   SIMULATED("replay_error", NOWHERE, NOWHERE, 5025);
   SIMULATED("host_replay_error", 0, 1, -5495);
+  SIMULATED("host_replay_error", NOWHERE, NOWHERE, 5495);
   assert_int_equal(find(job, LUMOS_METRIC_SIMULATED, "replay_error", 0, 1)->value.decimals, 6);
+  lumos_job_free(job);
+}
+
+static void the_mean_error_hides_no_rank(void **state) {
+  (void)state;
+  struct lumos_job *job = job_from_text(ranks_job);
+  simulate(job);
+  /* Rank 0: 143 for 144; rank 1: 143 for 143; the job's step 143 for 144. The mean of 0.0069444 and 0. */
+  SIMULATED("replay_error", 0, 1, -6944);
+  SIMULATED("replay_error", 1, 1, 0);
+  SIMULATED("replay_error", NOWHERE, 1, -6944);
+  SIMULATED("replay_error", NOWHERE, NOWHERE, 3472);
   lumos_job_free(job);
 }
 
@@ -247,6 +260,7 @@ int main(void) {
       cmocka_unit_test(a_rank_and_the_job_have_their_breakdown),
       cmocka_unit_test(communication_that_is_joined_with_nobody_is_kept_and_said),
       cmocka_unit_test(the_replay_error_is_signed_and_its_mean_is_not),
+      cmocka_unit_test(the_mean_error_hides_no_rank),
       cmocka_unit_test(a_changed_job_is_compared_with_what_was),
       cmocka_unit_test(what_is_carried_is_counted),
       cmocka_unit_test(long_gaps_and_long_calls_are_unknown),

@@ -1,0 +1,364 @@
+/* Property: a simulated timeline fulfils every rule to the letter, as a plain reading of include/lumos/stream.h says.
+ *
+ * Random programs: two ranks of two threads and two streams, with launches, records, stream waits, host waits of every
+ * kind, blocking copies and all-reduces. The check knows no queue: it takes the timeline as given and asks, for every
+ * task, what the rules make of all the others.
+ */
+#include "unit/unit.h"
+
+#include <lumos/sim.h>
+
+enum {
+  TRIALS = 500,
+  RANKS = 2,
+  THREADS = 2,
+  STREAMS = 2,
+  CALLS = 14,
+  LANES = THREADS + STREAMS,
+  EVENTS = 2,
+  MOST = 100000
+};
+
+static uint64_t random_state;
+
+static int64_t pick(int64_t bound) { /* 0 .. bound - 1; xorshift */
+  random_state ^= random_state << 13;
+  random_state ^= random_state >> 7;
+  random_state ^= random_state << 17;
+  return (int64_t)(random_state >> 11) % bound;
+}
+
+/* --- Random programs --- */
+
+static uint32_t stream_of(uint32_t rank) { return rank * LANES + THREADS + (uint32_t)pick(STREAMS); }
+
+static lumos_string_id event_name(struct lumos_job *job) {
+  return lumos_intern(job->strings, "ab", (size_t)pick(EVENTS) + 1);
+}
+
+static struct lumos_task any_task(uint32_t lane, uint8_t kind) {
+  struct lumos_task task = lumos_task_empty;
+  task.lane = lane;
+  task.kind = kind;
+  task.start = pick(MOST);
+  task.dur = pick(4) == 0 ? pick(40 * MOST) : pick(MOST);
+  task.lag = pick(3) == 0 ? pick(MOST) : 0;
+  return task;
+}
+
+static void add_call(struct lumos_job *job, uint32_t rank, uint32_t thread) {
+  struct lumos_task task = any_task(rank * LANES + thread, LUMOS_OP);
+  struct lumos_detail detail = lumos_detail_empty;
+  int64_t what = pick(10);
+  if (what == 0) {
+    detail.event_op = LUMOS_EVENT_RECORD;
+    detail.event_lane = stream_of(rank);
+    detail.event_id = event_name(job);
+  } else if (what == 1) {
+    detail.event_op = LUMOS_EVENT_WAIT;
+    detail.event_lane = stream_of(rank);
+    detail.event_id = event_name(job);
+    detail.wait.on = LUMOS_WAIT_EVENT;
+  } else if (what < 5) {
+    static const uint8_t on[] = {LUMOS_WAIT_STREAM, LUMOS_WAIT_DEVICE, LUMOS_WAIT_SELF};
+    detail.wait.on = on[what - 2];
+    detail.wait.lane = what == 2 ? stream_of(rank) : LUMOS_NONE;
+    detail.wait.residual = pick(MOST);
+  }
+  if (what < 5) {
+    task.detail = (uint32_t)job->details.count;
+    lumos_vector_push(&job->details, detail);
+  }
+  lumos_vector_push(&job->tasks, task);
+}
+
+/* Does the program let this call launch: blocking copies always, ops mostly? */
+static bool launches(const struct lumos_job *job, uint32_t call) {
+  const struct lumos_task *task = &job->tasks.items[call];
+  if (task->detail != LUMOS_NONE) {
+    return job->details.items[task->detail].wait.on == LUMOS_WAIT_SELF;
+  }
+  return call % 4 != 0;
+}
+
+/* The stream's tasks: of every launching call some go here. All-reduces stand on the first stream, from the first
+ * thread, so that the ranks have them in one order. */
+static void add_stream(struct lumos_job *job, uint32_t lane, uint32_t first_call, uint32_t end_call) {
+  for (uint32_t call = first_call; call < end_call; call++) {
+    bool copy = lumos_detail_of(job, &job->tasks.items[call])->wait.on == LUMOS_WAIT_SELF;
+    bool reduces = lane % LANES == THREADS && job->tasks.items[call].lane % LANES == 0;
+    for (int i = 0; launches(job, call) && i < 2; i++) {
+      if (pick(3) == 0) {
+        continue;
+      }
+      struct lumos_task task = any_task(lane, reduces && !copy && pick(2) == 0 ? LUMOS_COLLECTIVE : LUMOS_GEMM);
+      task.call = call;
+      task.lag = pick(3) == 0 ? -pick(MOST) : 0;
+      lumos_vector_push(&job->tasks, task);
+    }
+  }
+}
+
+static void add_timings(struct lumos_job *job) {
+  for (uint32_t t = 0; t < job->tasks.count; t++) {
+    struct lumos_task *task = &job->tasks.items[t];
+    struct lumos_timing timing = lumos_timing_empty;
+    task->id = t;
+    if (task->call != LUMOS_NONE) {
+      bool copy = lumos_detail_of(job, &job->tasks.items[task->call])->wait.on == LUMOS_WAIT_SELF;
+      timing.launch_from = copy || pick(5) == 0 ? LUMOS_START : LUMOS_END;
+      /* Nothing here starts before the call that launches it has taken effect, or before the collective before it has
+       * all its members: that would be news from the past, about which the rules say nothing. */
+      timing.launch_lag =
+          pick(MOST) + (timing.launch_from == LUMOS_START && !copy ? job->tasks.items[task->call].dur : 0);
+      timing.gap = pick(2) * pick(MOST / 10);
+      timing.residual = pick(2) * pick(MOST / 10);
+      timing.end_residual = task->kind == LUMOS_COLLECTIVE ? pick(100) : LUMOS_ABSENT;
+    }
+    lumos_vector_push(&job->timings, timing);
+  }
+}
+
+/* The n-th all-reduce of rank 0 with the n-th of rank 1; those left over keep their own length. */
+static void join_collectives(struct lumos_job *job) {
+  uint32_t other = job->ranks.items[1].task_first;
+  for (uint32_t t = 0; t < job->ranks.items[0].task_count; t++) {
+    while (other < job->tasks.count && job->tasks.items[other].kind != LUMOS_COLLECTIVE) {
+      other++;
+    }
+    if (job->tasks.items[t].kind == LUMOS_COLLECTIVE && other < job->tasks.count) {
+      struct lumos_collective collective = lumos_collective_empty;
+      collective.rule = LUMOS_SYMMETRIC;
+      collective.transfer = MOST + pick(MOST);
+      collective.member_first = (uint32_t)job->members.count;
+      collective.member_count = 2;
+      lumos_vector_push(&job->members, t);
+      lumos_vector_push(&job->members, other);
+      lumos_vector_push(&job->collectives, collective);
+      other++;
+    }
+  }
+}
+
+static struct lumos_job *random_job(void) {
+  struct lumos_job *job = lumos_job_new();
+  job->stage = LUMOS_STAGE_GRAPH;
+  for (uint32_t r = 0; r < RANKS; r++) {
+    struct lumos_rank rank = lumos_rank_empty;
+    rank.rank = (int32_t)r;
+    rank.lane_first = (uint32_t)job->lanes.count;
+    rank.lane_count = LANES;
+    rank.task_first = (uint32_t)job->tasks.count;
+    for (uint32_t i = 0; i < LANES; i++) {
+      struct lumos_lane lane = lumos_lane_empty;
+      lane.rank = r;
+      lane.kind = i < THREADS ? LUMOS_THREAD : LUMOS_STREAM;
+      lane.task_first = (uint32_t)job->tasks.count;
+      for (int call = 0; i < THREADS && call < CALLS; call++) {
+        add_call(job, r, i);
+      }
+      if (i >= THREADS) {
+        add_stream(job, (uint32_t)job->lanes.count, rank.task_first, rank.task_first + THREADS * CALLS);
+      }
+      lane.task_count = (uint32_t)job->tasks.count - lane.task_first;
+      lumos_vector_push(&job->lanes, lane);
+    }
+    rank.task_count = (uint32_t)job->tasks.count - rank.task_first;
+    lumos_vector_push(&job->ranks, rank);
+  }
+  add_timings(job);
+  join_collectives(job);
+  return job;
+}
+
+/* --- The rules, asked one by one --- */
+
+struct timeline {
+  const struct lumos_job *job;
+  const struct lumos_run *runs;
+};
+
+static int64_t later(int64_t left, int64_t right) { return left > right ? left : right; }
+static const struct lumos_task *at(const struct timeline *line, uint32_t t) { return &line->job->tasks.items[t]; }
+static const struct lumos_detail *detail_at(const struct timeline *line, uint32_t t) {
+  return lumos_detail_of(line->job, at(line, t));
+}
+static int64_t start_of(const struct timeline *line, uint32_t t) { return line->runs[t].start; }
+static int64_t end_of(const struct timeline *line, uint32_t t) { return line->runs[t].start + line->runs[t].dur; }
+
+/* When a call takes effect: at its end, a blocking copy at its start. */
+static int64_t effect_of(const struct timeline *line, uint32_t call) {
+  return detail_at(line, call)->wait.on == LUMOS_WAIT_SELF ? start_of(line, call) : end_of(line, call);
+}
+
+/* Has a call taken effect when another one acts or looks at an instant? Within a thread, where a blocking copy may start
+ * when a launch ends, the order of the calls decides. */
+static bool took_effect(const struct timeline *line, uint32_t call, uint32_t other, int64_t instant) {
+  int64_t effect = effect_of(line, call);
+  bool one_thread = at(line, call)->lane == at(line, other)->lane;
+  return effect < instant || (effect == instant && (!one_thread || call < other));
+}
+static bool acts_before(const struct timeline *line, uint32_t call, uint32_t other) {
+  return took_effect(line, call, other, effect_of(line, other));
+}
+
+/* Does a come before b on their stream? Tasks of one call have the order of the stream. */
+static bool enqueued_before(const struct timeline *line, uint32_t a, uint32_t b) {
+  return at(line, a)->call == at(line, b)->call ? a < b : acts_before(line, at(line, a)->call, at(line, b)->call);
+}
+
+/* The last task of a stream that is enqueued when a call acts or looks at an instant. */
+static uint32_t last_enqueued(const struct timeline *line, uint32_t lane, uint32_t call, int64_t instant) {
+  uint32_t last = LUMOS_NONE;
+  const struct lumos_lane *record = &line->job->lanes.items[lane];
+  for (uint32_t t = record->task_first; t < record->task_first + record->task_count; t++) {
+    if (took_effect(line, at(line, t)->call, call, instant) && (last == LUMOS_NONE || enqueued_before(line, last, t))) {
+      last = t;
+    }
+  }
+  return last;
+}
+
+/* The task before this one on its stream. */
+static uint32_t previous_of(const struct timeline *line, uint32_t task) {
+  uint32_t last = LUMOS_NONE;
+  const struct lumos_lane *record = &line->job->lanes.items[at(line, task)->lane];
+  for (uint32_t t = record->task_first; t < record->task_first + record->task_count; t++) {
+    if (t != task && enqueued_before(line, t, task) && (last == LUMOS_NONE || enqueued_before(line, last, t))) {
+      last = t;
+    }
+  }
+  return last;
+}
+
+/* What preceded the latest record of an event before a call that waits for it. */
+static uint32_t recorded(const struct timeline *line, lumos_string_id event, uint32_t wait) {
+  uint32_t latest = LUMOS_NONE;
+  const struct lumos_rank *rank = &line->job->ranks.items[lumos_rank_of(line->job, at(line, wait))];
+  for (uint32_t t = rank->task_first; t < rank->task_first + rank->task_count; t++) {
+    const struct lumos_detail *detail = detail_at(line, t);
+    bool records = detail->event_op == LUMOS_EVENT_RECORD && detail->event_id == event && acts_before(line, t, wait);
+    if (records && (latest == LUMOS_NONE || acts_before(line, latest, t))) {
+      latest = t;
+    }
+  }
+  return latest == LUMOS_NONE
+             ? LUMOS_NONE
+             : last_enqueued(line, detail_at(line, latest)->event_lane, latest, effect_of(line, latest));
+}
+
+static int64_t awaited_end(const struct timeline *line, uint32_t call) {
+  const struct lumos_wait *wait = &detail_at(line, call)->wait;
+  uint32_t rank = lumos_rank_of(line->job, at(line, call));
+  int64_t end = INT64_MIN;
+  for (uint32_t lane = rank * LANES + THREADS; lane < (rank + 1) * LANES; lane++) {
+    uint32_t last = last_enqueued(line, lane, call, start_of(line, call));
+    if (last != LUMOS_NONE &&
+        (wait->on == LUMOS_WAIT_DEVICE || (wait->on == LUMOS_WAIT_STREAM && wait->lane == lane))) {
+      end = later(end, end_of(line, last));
+    }
+  }
+  for (uint32_t t = 0; wait->on == LUMOS_WAIT_SELF && t < line->job->tasks.count; t++) {
+    end = at(line, t)->call == call ? later(end, end_of(line, t)) : end;
+  }
+  return end;
+}
+
+/* The ends of what the stream waits for before this task: the waits between the task before it and itself. */
+static int64_t held_until(const struct timeline *line, uint32_t t, uint32_t previous) {
+  int64_t until = INT64_MIN;
+  const struct lumos_rank *record = &line->job->ranks.items[lumos_rank_of(line->job, at(line, t))];
+  for (uint32_t w = record->task_first; w < record->task_first + record->task_count; w++) {
+    const struct lumos_detail *detail = detail_at(line, w);
+    bool waits = detail->event_op == LUMOS_EVENT_WAIT && detail->event_lane == at(line, t)->lane;
+    bool behind = previous == LUMOS_NONE || acts_before(line, at(line, previous)->call, w);
+    if (waits && behind && acts_before(line, w, at(line, t)->call)) {
+      uint32_t awaited = recorded(line, detail->event_id, w);
+      until = awaited == LUMOS_NONE ? until : later(until, end_of(line, awaited));
+    }
+  }
+  return until;
+}
+
+static int64_t device_start(const struct timeline *line, uint32_t t) {
+  const struct lumos_task *task = at(line, t);
+  const struct lumos_timing *timing = &line->job->timings.items[t];
+  int64_t from = timing->launch_from == LUMOS_START ? start_of(line, task->call) : end_of(line, task->call);
+  int64_t start = from + timing->launch_lag;
+  uint32_t previous = previous_of(line, t);
+  if (previous != LUMOS_NONE) {
+    start = later(start, later(end_of(line, previous) + task->lag, start_of(line, previous)) + timing->gap);
+  }
+  return later(start, held_until(line, t, previous)) + timing->residual;
+}
+
+static int64_t device_end(const struct timeline *line, uint32_t t) {
+  for (size_t c = 0; c < line->job->collectives.count; c++) {
+    const uint32_t *members = &line->job->members.items[2 * c];
+    if (members[0] == t || members[1] == t) {
+      int64_t last = later(start_of(line, members[0]), start_of(line, members[1]));
+      return last + line->job->collectives.items[c].transfer + line->job->timings.items[t].end_residual;
+    }
+  }
+  return start_of(line, t) + at(line, t)->dur;
+}
+
+static int64_t host_end(const struct timeline *line, uint32_t t) {
+  const struct lumos_wait *wait = &detail_at(line, t)->wait;
+  if (wait->residual == LUMOS_ABSENT) {
+    return start_of(line, t) + at(line, t)->dur;
+  }
+  return later(start_of(line, t), awaited_end(line, t)) + wait->residual;
+}
+
+/* Effects of one instant have an order that this plain reading does not know. */
+static bool has_ties(const struct timeline *line) {
+  for (uint32_t t = 0; t < line->job->tasks.count; t++) {
+    for (uint32_t u = 0; u < t; u++) {
+      bool host = !lumos_on_stream(line->job, at(line, t)) && !lumos_on_stream(line->job, at(line, u));
+      if (host && at(line, t)->lane != at(line, u)->lane && effect_of(line, t) == effect_of(line, u)) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+static void check_task(const struct timeline *line, uint32_t t, uint64_t trial) {
+  bool device = lumos_on_stream(line->job, at(line, t));
+  bool first = t == line->job->lanes.items[at(line, t)->lane].task_first;
+  int64_t start = device ? device_start(line, t) : first ? at(line, t)->start : end_of(line, t - 1) + at(line, t)->lag;
+  int64_t end = device ? device_end(line, t) : host_end(line, t);
+  if (start_of(line, t) != start || end_of(line, t) != end) {
+    fail_msg("trial %d: task %d runs %lld-%lld, the rules say %lld-%lld", (int)trial, (int)t,
+             (long long)start_of(line, t), (long long)end_of(line, t), (long long)start, (long long)end);
+  }
+}
+
+static void every_rule_is_kept(void **state) {
+  (void)state;
+  int checked = 0;
+  for (uint64_t trial = 1; trial <= TRIALS; trial++) {
+    random_state = trial * UINT64_C(0x9E3779B97F4A7C15);
+    struct lumos_job *job = random_job();
+    struct lumos_run *runs = malloc(job->tasks.count * sizeof *runs);
+    struct lumos_error error = {0};
+    if (!lumos_engine_run(job, &(struct lumos_sim_options){0}, runs, &error)) {
+      fail_msg("trial %d: %s", (int)trial, error.text);
+    }
+    struct timeline line = {job, runs};
+    bool ties = has_ties(&line);
+    checked += !ties;
+    for (uint32_t t = 0; !ties && t < job->tasks.count; t++) {
+      check_task(&line, t, trial);
+    }
+    free(runs);
+    lumos_job_free(job);
+  }
+  assert_true(checked > TRIALS / 2);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(every_rule_is_kept)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
