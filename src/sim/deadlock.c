@@ -33,7 +33,7 @@ static void block_by_meetings(uint32_t *blockers, const struct lumos_engine *eng
   const struct lumos_job *job = engine->job;
   for (size_t i = 0; i < job->collectives.count; i++) {
     const struct lumos_collective *collective = &job->collectives.items[i];
-    const uint32_t *members = &job->members.items[collective->member_first];
+    const uint32_t *members = job->members.items + collective->member_first;
     uint32_t late = LUMOS_NONE;
     for (uint32_t m = 0; late == LUMOS_NONE && m < collective->member_count; m++) {
       bool started = engine->states[members[m]].progress >= LUMOS_STARTED;

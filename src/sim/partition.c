@@ -44,7 +44,7 @@ static void find_transfers(struct sweep *sweep) {
   sweep->transfers = lumos_allocate(job->collectives.count * sizeof *sweep->transfers);
   for (size_t i = 0; i < job->collectives.count; i++) {
     const struct lumos_collective *collective = &job->collectives.items[i];
-    const uint32_t *members = &job->members.items[collective->member_first];
+    const uint32_t *members = job->members.items + collective->member_first;
     struct transfer_start found = {.latest = LUMOS_ABSENT, .comparable = true};
     for (uint32_t m = 0; m < collective->member_count; m++) {
       int64_t start = 0;

@@ -117,7 +117,7 @@ static void scale_transfers(struct scaling *scaling) {
   struct lumos_job *job = scaling->job;
   for (size_t c = 0; c < job->collectives.count; c++) {
     struct lumos_collective *collective = &job->collectives.items[c];
-    const uint32_t *members = &job->members.items[collective->member_first];
+    const uint32_t *members = job->members.items + collective->member_first;
     if (collective->transfer == LUMOS_ABSENT || collective->member_count == 0 || !scaling->chosen[members[0]]) {
       continue;
     }

@@ -14,7 +14,7 @@ static bool is_folder(const char *path) {
 
 static void expect_exact(struct lumos_job *job, const char *path) {
   struct lumos_error error = {0};
-  struct lumos_run *runs = malloc((job->tasks.count + 1) * sizeof *runs);
+  struct lumos_run *runs = calloc(job->tasks.count + 1, sizeof *runs);
   if (!lumos_graph_build(job, &error) || !lumos_engine_run(job, &(struct lumos_sim_options){0}, runs, &error)) {
     fail_msg("%s: %s", path, error.text);
   }
