@@ -273,11 +273,25 @@ static void hand_overs_hold_and_cover(void **state) {
   CHECK(job, false, {"launch", 62, 66});
   job->deps.items[job->deps.count - 1].lag = 0;
   CHECK(job, false, {"launch", 36, 40});
+  job->deps.items[job->deps.count - 1].covers = 3; /* more than there is: nothing starts before what it follows */
+  CHECK(job, false, {"launch", 35, 39});
+  job->deps.items[job->deps.count - 1].covers = 1;
   /* On the end of its target it stretches it: the launch from 36 ends with the copy's start 12 + 50. */
   job->deps.items[job->deps.count - 1].from = LUMOS_START;
   job->deps.items[job->deps.count - 1].to = LUMOS_END;
   job->deps.items[job->deps.count - 1].lag = 50;
   CHECK(job, false, {"launch", 36, 62});
+  lumos_job_free(job);
+}
+
+static void a_call_of_several_segments_starts_with_the_first(void **state) {
+  (void)state;
+  struct lumos_job *job = job_from_text(streams_job);
+  uint32_t last = task_named(job, "launch2");
+  lumos_task_detail(job, &job->tasks.items[last])->first_segment = task_named(job, "launch1");
+  job->timings.items[task_named(job, "K2")].launch_from = LUMOS_START;
+  job->tasks.items[task_named(job, "K0")].dur = 1;
+  CHECK(job, false, {"K2", 16, 36}); /* launch1's start 14 + 2; behind K0 only from 14 on */
   lumos_job_free(job);
 }
 
@@ -393,6 +407,7 @@ int main(void) {
       cmocka_unit_test(a_blocking_copy_leaves_from_its_start_and_waits_for_itself),
       cmocka_unit_test(a_wait_does_not_see_what_comes_later_even_if_it_hears_late),
       cmocka_unit_test(hand_overs_hold_and_cover),
+      cmocka_unit_test(a_call_of_several_segments_starts_with_the_first),
       cmocka_unit_test(a_deadlock_is_told_as_its_cycle),
       cmocka_unit_test(collectives_in_opposite_order_are_a_deadlock),
       cmocka_unit_test(times_beyond_the_stream_are_refused),
