@@ -14,8 +14,17 @@ struct lumos_sim_options {
 bool lumos_engine_run(const struct lumos_job *job, const struct lumos_sim_options *options, struct lumos_run *runs,
                       struct lumos_error *error) LUMOS_MUST_CHECK;
 
-/* Bring the job to stage `sim`: run graph when it is missing, run the engine, keep the timeline in job->runs, run the self replay, and
- * write the metrics (measured and simulated). The partition is asserted to the nanosecond. */
+/* Bring the job to stage `sim`: run graph when it is missing, run the engine, keep the timeline in job->runs, run the self
+ * replay, and write the metrics. The partition is asserted to the nanosecond.
+ *
+ * Metrics, in ns and `of` step_time unless said; scope {rank, step}, and {step} for the job: there the mean over the ranks
+ * that have the step. Measured means as recorded, also of a job that was changed since.
+ *   measured and simulated   step_time (of the job: its own step, see steps), the parts of struct lumos_partition (of ranks
+ *                            with streams; of the job: of its own step, rounded so that they add up), gpu_busy
+ *   measured                 host_step_time (the step mark), unexplained_lag, kept_wait, host_gap, host_unknown;
+ *                            {rank}: coverage (a share, `of` device_tasks), clock_offset, clock_error
+ *   simulated                boundary; replay_error and host_replay_error (shares, signed; without a scope the mean size
+ *                            of the errors of all ranks' steps; not for changed jobs) */
 bool lumos_simulate(struct lumos_job *job, struct lumos_error *error) LUMOS_MUST_CHECK;
 
 /* Measured or simulated start and duration of a task in job time: the one place that applies clocks. LUMOS_ABSENT when it has none. */
