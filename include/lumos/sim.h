@@ -50,7 +50,7 @@ void lumos_find_steps(const struct lumos_job *job, const struct lumos_run *runs,
 struct lumos_partition {
   int64_t exposed_compute, overlapped, exposed_communication, exposed_copy, idle;
   int64_t communication_transfer, communication_wait, communication_unsplit; /* add up to exposed_communication */
-  int64_t gpu_busy; /* at least one task runs on any stream */
+  int64_t gpu_busy;                                                          /* at least one task runs on any stream */
   /* At least one communication task runs whose end is tied to no other rank's: waiting in it stays as measured. */
   int64_t communication_kept;
 };
