@@ -7,6 +7,7 @@
 
 enum {
   FARTHEST_SHIFT = 1000000, /* ns */
+  LEAST_MISFITS = 4,        /* fewer prove nothing about a clock: they are repaired one by one */
   MOST_CALLS = 8192,        /* calls that vote: more would not change the result */
   GAPS_EACH_SIDE = 32,
 };
@@ -180,7 +181,7 @@ void lumos_trace_shift_calls(struct trace *trace, struct trace_shift *shift) {
       .before = survey.misfits,
       .after = survey.misfits,
   };
-  if (survey.misfits > 0 && choose_offset(trace, &survey, shift)) {
+  if (survey.misfits >= LEAST_MISFITS && choose_offset(trace, &survey, shift)) {
     move_calls(trace, shift->offset);
     lumos_trace_order_host(trace);
     shift->after = survey_calls(trace, NULL, 1).misfits;

@@ -39,10 +39,10 @@ void lumos_trace_window_close(struct trace_window *window);
  * follows `keep` has reached the limit) *stuck is set and nothing moves. */
 const char *lumos_trace_window_refill(struct trace_window *window, const char *keep, bool *stuck);
 
-/* At least the margin behind `place`, unless the text ends before; returns where `place` stands now. */
+/* More than the margin behind `place`, unless the text ends before; returns where `place` stands now. */
 static inline const char *trace_window_ensure(struct trace_window *window, const char *place) {
   bool stuck = false;
-  bool enough = window->ended || (size_t)(window->bytes + window->length - place) >= window->margin;
+  bool enough = window->ended || (size_t)(window->bytes + window->length - place) > window->margin;
   return enough ? place : lumos_trace_window_refill(window, place, &stuck);
 }
 

@@ -1,0 +1,300 @@
+/* The text of a trace: every envelope, windows of every size, three regimes of time to the nanosecond, and what a broken or cut text still
+ * gives.
+ */
+#include "trace/scan.h"
+#include "trace_text.h"
+#include <zlib.h>
+
+static const struct lumos_trace_options plain = {.steps = LUMOS_STEPS_COMPLETE};
+static const struct lumos_trace_options strict = {.strict = true};
+
+static struct lumos_job *expect_failure(const char *text, const struct lumos_trace_options *options,
+                                        enum lumos_status status, const char *part) {
+  struct lumos_error error = {LUMOS_DONE, ""};
+  struct lumos_job *job = parse_named("t.json", text, strlen(text), options, &error);
+  assert_null(job);
+  assert_int_equal(error.status, status);
+  if (strstr(error.text, part) == NULL) {
+    fail_msg("'%s' lacks '%s'", error.text, part);
+  }
+  return job;
+}
+
+static void expect_one_op(const char *text, int64_t epoch) {
+  struct lumos_job *job = parse_good(text, NULL);
+  expect_tasks(job, "t10 a 0+2500\n");
+  assert_int_equal(job->epoch, epoch);
+  lumos_job_free(job);
+}
+
+/* The same two instants in the three regimes; a double would be 0.25 us off in the second. */
+static void three_regimes_of_time_are_exact(void **state) {
+  (void)state;
+  struct lumos_job *job = parse_good(TRACE(OP("a", 1712195495519703, 2) "," OP("b", 1712195495519706, 0)), NULL);
+  expect_tasks(job, "t10 a 0+2000\n");
+  assert_int_equal(job->epoch, INT64_C(1712195495519703000));
+  lumos_job_free(job);
+  job = parse_good(TRACE(OP("a", 1712195495519703.772, 0.229) "," OP("b", 1712195495519704.002, 1.5)), NULL);
+  expect_tasks(job, "t10 a 0+229\nt10 b 230+1500 lag 1\n");
+  assert_int_equal(job->epoch, INT64_C(1712195495519703772));
+  lumos_job_free(job);
+  job = parse_good("{\"traceEvents\":[" OP("a", 973491701137.73, 73.741) "," OP("b", 973491701211.472, 1) "],"
+                   "\"baseTimeNanoseconds\":1759300074000000000}",
+                   NULL);
+  expect_tasks(job, "t10 a 0+73741\nt10 b 73742+1000 lag 1\n");
+  assert_int_equal(job->epoch, INT64_C(1760273565701137730));
+  assert_null(find_note(job, "parse.unknown_clock"));
+  lumos_job_free(job);
+}
+
+static void a_base_that_is_not_written_is_noted(void **state) {
+  (void)state;
+  struct lumos_job *job = parse_good(TRACE(OP("a", 100, 2)), NULL);
+  assert_int_equal(job->epoch, 100000);
+  assert_non_null(find_note(job, "parse.unknown_clock"));
+  lumos_job_free(job);
+}
+
+static void envelopes_of_every_kind(void **state) {
+  (void)state;
+  static const char *const texts[] = {
+      "[" OP("a", 1, 2.5) "]",
+      "\xEF\xBB\xBF {\n \"traceEvents\" : [\n" OP("a", 1, 2.5) "\n ]\n}\n",
+      "{\"deviceProperties\":[{\"id\":0,\"name\":\"]}\"}],\"x\":null,\"y\":{\"traceEvents\":[]},\"traceEvents\":[" OP("a", 1, 2.5) "]}",
+      "{\"traceEvents\":[" OP("a", 1, 2.5) "],\"schemaVersion\":1,\"traceName\":\"a \\\" b\"}",
+      /* keys in another order, quoted numbers, pid and tid as strings */
+      "{\"traceEvents\":[{\"args\":{\"correlation\":3},\"dur\":\"2.5\",\"tid\":\"10\",\"pid\":\"1\",\"ts\":\"1\",\"name\":\"a\","
+      "\"cat\":\"cpu_op\",\"ph\":\"X\"}]}",
+      /* other phases and categories are passed over */
+      "{\"traceEvents\":[{\"ph\":\"s\",\"id\":1,\"cat\":\"ac2g\",\"ts\":0},{\"ph\":\"C\",\"args\":{\"x\":{\"y\":[1]}}},"
+      "{\"ph\":\"i\",\"name\":\"m\",\"ts\":0},{\"ph\":\"X\",\"cat\":\"overhead\",\"name\":\"o\",\"ts\":0,\"dur\":0}," OP("a", 1, 2.5) "]}",
+  };
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    expect_one_op(texts[i], 1000);
+  }
+}
+
+static void names_are_decoded(void **state) {
+  (void)state;
+  struct lumos_job *job = parse_good(TRACE(OP("a\\n\\\"\\u00e9\\ud83d\\ude00<&", 1, 2)), NULL);
+  assert_string_equal(string_of(job, job->tasks.items[0].name), "a\n\"\xC3\xA9\xF0\x9F\x98\x80<&");
+  lumos_job_free(job);
+}
+
+/* One broken place, between two good events. */
+static void expect_skipped(const char *text, int64_t count, const char *note_part) {
+  struct lumos_job *job = parse_good(text, NULL);
+  expect_tasks(job, "t10 a 0+1000\nt10 z 5000+1000 lag 4000\n");
+  const struct lumos_note *note = find_note(job, "parse.skipped_events");
+  assert_non_null(note);
+  assert_int_equal(note->count, count);
+  assert_int_equal(job->ranks.items[0].coverage.skipped, count);
+  if (strstr(string_of(job, note->text), note_part) == NULL) {
+    fail_msg("'%s' lacks '%s'", string_of(job, note->text), note_part);
+  }
+  assert_null(find_note(job, "parse.truncated"));
+  lumos_job_free(job);
+}
+
+#define BETWEEN(middle) "{\"traceEvents\":[" OP("a", 1, 1) "," middle "," OP("z", 6, 1) "]}"
+
+static void broken_events_are_skipped_and_counted(void **state) {
+  (void)state;
+  const char *start = "{\"traceEvents\":[" OP("a", 1, 1) ",";
+  char byte[64];
+  (void)snprintf(byte, sizeof byte, "byte %zu", strlen(start) + strlen("{\"ph\":\"X\",\"name\":\"b \""));
+  expect_skipped(BETWEEN("{\"ph\":\"X\",\"name\":\"b \"quoted\" b\",\"ts\":2,\"dur\":1}"), 1, byte);
+  expect_skipped(BETWEEN("{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"b\",\"ts\":,\"dur\":1}"), 1, "no valid JSON");
+  expect_skipped(BETWEEN("{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"line\nbreak\",\"ts\":3,\"dur\":1}"), 1, "no valid JSON");
+  expect_skipped(BETWEEN("WARNING: a log line [1]"), 1, "neither an event nor a comma");
+  expect_skipped(BETWEEN("{\"ph\":\"X\",\"args\":{\"a\":1,"), 1, "no valid JSON");
+  (void)snprintf(byte, sizeof byte, "byte %zu: an event of negative", strlen(start));
+  expect_skipped(BETWEEN(OP("b", 3, -1)), 1, byte);
+  expect_skipped(BETWEEN(OP("b", null, 1) "," OP("c", 3, "x")), 2, "a ts or a dur");
+  expect_skipped(BETWEEN(OP("b", 9e15, 9e15)), 1, "impossible time");
+  expect_skipped(BETWEEN("{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"b\",\"ts\":2,\"dur\":1}"), 1, "without pid or tid");
+  expect_skipped("{\"traceEvents\":[" OP("a", 1, 1) OP("z", 6, 1) "]}", 1, "neither an event nor a comma");
+}
+
+static void a_broken_last_event_keeps_the_envelope(void **state) {
+  (void)state;
+  struct lumos_job *job = parse_good(
+      "{\"traceEvents\":[" OP("a", 1, 1) ",{\"ph\":\"X\",\"args\":{\"grid\":[1,2],\"x\":}}],\n\"baseTimeNanoseconds\": 5000}", NULL);
+  expect_tasks(job, "t10 a 0+1000\n");
+  assert_int_equal(job->epoch, 6000);
+  assert_int_equal(find_note(job, "parse.skipped_events")->count, 1);
+  assert_null(find_note(job, "parse.truncated"));
+  lumos_job_free(job);
+}
+
+static void broken_metadata_are_skipped(void **state) {
+  (void)state;
+  struct lumos_job *job =
+      parse_good("{\"job\":\"a \"b\" c\",\"x\":oops,\"traceEvents\":[" OP("a", 1, 1) "],\"user\":{]},\"baseTimeNanoseconds\":7000}", NULL);
+  expect_tasks(job, "t10 a 0+1000\n");
+  assert_int_equal(job->epoch, 8000);
+  assert_int_equal(find_note(job, "parse.skipped_events")->count, 2);
+  lumos_job_free(job);
+}
+
+/* Every prefix of a trace gives the events that are whole in it. */
+static void a_cut_text_gives_every_whole_event(void **state) {
+  (void)state;
+  const char *text = "{\"schemaVersion\":1,\"traceEvents\":[" OP("a", 1, 1) "," OP("z", 6, 1) "]}";
+  size_t first_end = (size_t)(strstr(text, "}},") - text) + 2;
+  size_t second_end = strlen(text) - 2;
+  for (size_t length = 0; length < strlen(text); length++) {
+    struct lumos_error error = {LUMOS_DONE, ""};
+    struct lumos_job *job = parse_named("t.json", text, length, &plain, &error);
+    assert_true((job != NULL) == (length >= first_end));
+    if (job == NULL) {
+      assert_int_equal(error.status, LUMOS_UNUSABLE);
+      continue;
+    }
+    expect_tasks(job, length >= second_end ? "t10 a 0+1000\nt10 z 5000+1000 lag 4000\n" : "t10 a 0+1000\n");
+    assert_non_null(find_note(job, "parse.truncated"));
+    assert_null(find_note(job, "parse.skipped_events"));
+    lumos_job_free(job);
+  }
+}
+
+static void damaged_compression_is_a_cut(void **state) {
+  (void)state;
+  const char *text = TRACE(OP("a", 1, 1) "," OP("z", 6, 1));
+  unsigned char packed[4096];
+  z_stream stream = {.next_in = (Bytef *)(uintptr_t)text, .avail_in = (uInt)strlen(text), .next_out = packed, .avail_out = sizeof packed};
+  assert_int_equal(deflateInit2(&stream, 0, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY), Z_OK);
+  assert_int_equal(deflate(&stream, Z_FINISH), Z_STREAM_END);
+  size_t length = stream.total_out;
+  assert_int_equal(deflateEnd(&stream), Z_OK);
+  struct lumos_error error = {LUMOS_DONE, ""};
+  struct lumos_job *job = parse_named("t.json.gz", (char *)packed, length - 60, &plain, &error);
+  assert_non_null(job);
+  expect_tasks(job, "t10 a 0+1000\n");
+  assert_non_null(strstr(string_of(job, find_note(job, "parse.truncated")->text), "too early"));
+  lumos_job_free(job);
+  assert_null(parse_named("t.json.gz", (char *)packed, length - 60, &strict, &error));
+  assert_int_equal(error.status, LUMOS_CHECK_FAILED);
+}
+
+static void strict_makes_the_first_fault_a_failure(void **state) {
+  (void)state;
+  expect_failure(BETWEEN(OP("b", 3, -1)), &strict, LUMOS_CHECK_FAILED, "negative duration");
+  expect_failure(BETWEEN("oops"), &strict, LUMOS_CHECK_FAILED, "neither an event nor a comma");
+  expect_failure("{\"traceEvents\":[" OP("a", 1, 1), &strict, LUMOS_CHECK_FAILED, "ends inside");
+  expect_failure(TRACE(OP("a", 1, 1) "," OP("b", 3, 1) "," OP("c", 9000000000000000, 1)), &strict, LUMOS_CHECK_FAILED, "26 days");
+}
+
+static void absurd_times_are_skipped(void **state) {
+  (void)state;
+  struct lumos_job *job =
+      parse_good(TRACE(OP("a", 1712195495519703, 1) "," OP("z", 1712195495519708, 1) "," OP("zero", 0, 1)), NULL);
+  expect_tasks(job, "t10 a 0+1000\nt10 z 5000+1000 lag 4000\n");
+  assert_int_equal(find_note(job, "parse.absurd_times")->count, 1);
+  assert_int_equal(job->ranks.items[0].coverage.skipped, 1);
+  assert_int_equal(job->ranks.items[0].coverage.events, 2);
+  lumos_job_free(job);
+}
+
+static void what_is_no_trace_is_refused(void **state) {
+  (void)state;
+  static const char *const texts[] = {"", "  \n", "hello", "{}", "[]", "[1,2]", "{\"a\":[{\"x\":1}]}", "[[]]", "null", "{\"traceEvents\":[]}",
+                                      "{\"traceEvents\":{\"ph\":\"X\"}}", "\x01\x02\x03"};
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    expect_failure(texts[i], &plain, LUMOS_UNUSABLE, "no Kineto trace");
+  }
+}
+
+/* A trace longer than its window, read through windows of many sizes, gives the same rows; an event longer than the limit is skipped. */
+static void the_window_does_not_show(void **state) {
+  (void)state;
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  lumos_text_put(&text, "{\"deviceProperties\": [ {\"id\": 0} ],\n\"traceEvents\": [\n");
+  for (int i = 0; i < 2000; i++) {
+    lumos_text_format(&text, "%s  {\n    \"ph\": \"X\", \"cat\": \"%s\", \"name\": \"n%d\", \"pid\": 7, \"tid\": %d,\n    \"ts\": %d.%03d, "
+                             "\"dur\": %d.5,\n    \"args\": { \"correlation\": %d, \"Input Dims\": [[%d, 2], []] } }",
+                      i == 0 ? "" : ",\n", i % 3 == 0 ? "cuda_runtime" : "cpu_op", i % 50, 8 + i % 2, 100 + 3 * i, i % 1000, i % 3, i, i);
+  }
+  lumos_text_put(&text, "\n],\n\"baseTimeNanoseconds\": 1735632360000000000\n}");
+  char *folder = unit_folder_new();
+  char *path = unit_path(folder, "t.json");
+  unit_write_file(path, text.bytes, text.length);
+  static const size_t windows[] = {1024 * 1024, 16384, 16385, 17001, 20000, 65536};
+  for (size_t w = 0; w < sizeof windows / sizeof *windows; w++) {
+    struct lumos_error error = {LUMOS_DONE, ""};
+    struct lumos_strings *strings = lumos_strings_new();
+    struct trace trace;
+    lumos_trace_init(&trace, strings);
+    struct lumos_input *input = lumos_input_open(path, &error);
+    const struct trace_scan_options options = {.window = windows[w], .window_limit = windows[w]};
+    assert_true(lumos_trace_scan(&trace, input, "t.json", &options, &error));
+    assert_int_equal(trace.skipped, 0);
+    assert_false(trace.truncated);
+    assert_int_equal(trace.host.count, 2000);
+    for (int i = 0; i < 2000; i++) {
+      const struct trace_host *row = &trace.host.items[i];
+      assert_int_equal(row->start, (100 + 3 * i) * 1000 + i % 1000);
+      assert_int_equal(row->end - row->start, i % 3 * 1000 + 500);
+      assert_int_equal(row->key, i % 3 == 0 ? i : LUMOS_ABSENT);
+    }
+    assert_string_equal(trace.facts[TRACE_FACT_BASE], "1735632360000000000");
+    lumos_input_close(input);
+    lumos_trace_clear(&trace);
+    lumos_strings_free(strings);
+  }
+  free(path);
+  unit_folder_remove(folder);
+  lumos_text_free(&text);
+}
+
+static void an_event_longer_than_the_limit_is_skipped(void **state) {
+  (void)state;
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  lumos_text_put(&text, "{\"traceEvents\":[" OP("a", 1, 1) ",{\"ph\":\"X\",\"name\":\"");
+  for (int i = 0; i < 100000; i++) {
+    lumos_text_char(&text, 'x');
+  }
+  lumos_text_put(&text, "\",\"ts\":2,\"dur\":1}," OP("z", 6, 1) "]}");
+  char *folder = unit_folder_new();
+  char *path = unit_path(folder, "t.json");
+  unit_write_file(path, text.bytes, text.length);
+  static const size_t limits[] = {65536, 262144};
+  for (size_t i = 0; i < 2; i++) {
+    struct lumos_error error = {LUMOS_DONE, ""};
+    struct lumos_strings *strings = lumos_strings_new();
+    struct trace trace;
+    lumos_trace_init(&trace, strings);
+    struct lumos_input *input = lumos_input_open(path, &error);
+    const struct trace_scan_options options = {.window = 16384, .window_limit = limits[i]};
+    assert_true(lumos_trace_scan(&trace, input, "t.json", &options, &error));
+    assert_int_equal(trace.host.count, 2);
+    assert_int_equal(trace.skipped, i == 0 ? 1 : 0);
+    assert_int_equal(trace.events, i == 0 ? 2 : 3);
+    lumos_input_close(input);
+    lumos_trace_clear(&trace);
+    lumos_strings_free(strings);
+  }
+  free(path);
+  unit_folder_remove(folder);
+  lumos_text_free(&text);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(three_regimes_of_time_are_exact),
+      cmocka_unit_test(a_base_that_is_not_written_is_noted),
+      cmocka_unit_test(envelopes_of_every_kind),
+      cmocka_unit_test(names_are_decoded),
+      cmocka_unit_test(broken_events_are_skipped_and_counted),
+      cmocka_unit_test(a_broken_last_event_keeps_the_envelope),
+      cmocka_unit_test(broken_metadata_are_skipped),
+      cmocka_unit_test(a_cut_text_gives_every_whole_event),
+      cmocka_unit_test(damaged_compression_is_a_cut),
+      cmocka_unit_test(strict_makes_the_first_fault_a_failure),
+      cmocka_unit_test(absurd_times_are_skipped),
+      cmocka_unit_test(what_is_no_trace_is_refused),
+      cmocka_unit_test(the_window_does_not_show),
+      cmocka_unit_test(an_event_longer_than_the_limit_is_skipped),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
