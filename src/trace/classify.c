@@ -154,6 +154,9 @@ static const struct kernel_row kernel_rows[] = {
     {"_rope", NULL, LUMOS_ELEMENTWISE},
     {"quant", NULL, LUMOS_ELEMENTWISE},
     {"cast", NULL, LUMOS_ELEMENTWISE},
+    {"to_mx", NULL, LUMOS_ELEMENTWISE},
+    {"swizzle", NULL, LUMOS_ELEMENTWISE},
+    {"blocked_layout", NULL, LUMOS_ELEMENTWISE},
     {"upsample", NULL, LUMOS_ELEMENTWISE},
     {"offsets_kernel", NULL, LUMOS_ELEMENTWISE},
 

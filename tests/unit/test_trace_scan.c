@@ -38,8 +38,9 @@ static void three_regimes_of_time_are_exact(void **state) {
   expect_tasks(job, "t10 a 0+229\nt10 b 230+1500 lag 1\n");
   assert_int_equal(job->epoch, INT64_C(1712195495519703772));
   lumos_job_free(job);
-  job = parse_good("{\"traceEvents\":[" OP("a", 973491701137.73, 73.741) "," OP("b", 973491701211.472, 1) "],"
-                   "\"baseTimeNanoseconds\":1759300074000000000}",
+  job = parse_good("{\"traceEvents\":[" OP("a", 973491701137.73, 73.741) "," OP(
+                       "b", 973491701211.472, 1) "],"
+                                                 "\"baseTimeNanoseconds\":1759300074000000000}",
                    NULL);
   expect_tasks(job, "t10 a 0+73741\nt10 b 73742+1000 lag 1\n");
   assert_int_equal(job->epoch, INT64_C(1760273565701137730));
@@ -60,14 +61,17 @@ static void envelopes_of_every_kind(void **state) {
   static const char *const texts[] = {
       "[" OP("a", 1, 2.5) "]",
       "\xEF\xBB\xBF {\n \"traceEvents\" : [\n" OP("a", 1, 2.5) "\n ]\n}\n",
-      "{\"deviceProperties\":[{\"id\":0,\"name\":\"]}\"}],\"x\":null,\"y\":{\"traceEvents\":[]},\"traceEvents\":[" OP("a", 1, 2.5) "]}",
+      "{\"deviceProperties\":[{\"id\":0,\"name\":\"]}\"}],\"x\":null,\"y\":{\"traceEvents\":[]},\"traceEvents\":[" OP(
+          "a", 1, 2.5) "]}",
       "{\"traceEvents\":[" OP("a", 1, 2.5) "],\"schemaVersion\":1,\"traceName\":\"a \\\" b\"}",
       /* keys in another order, quoted numbers, pid and tid as strings */
-      "{\"traceEvents\":[{\"args\":{\"correlation\":3},\"dur\":\"2.5\",\"tid\":\"10\",\"pid\":\"1\",\"ts\":\"1\",\"name\":\"a\","
+      "{\"traceEvents\":[{\"args\":{\"correlation\":3},\"dur\":\"2.5\",\"tid\":\"10\",\"pid\":\"1\",\"ts\":\"1\","
+      "\"name\":\"a\","
       "\"cat\":\"cpu_op\",\"ph\":\"X\"}]}",
       /* other phases and categories are passed over */
       "{\"traceEvents\":[{\"ph\":\"s\",\"id\":1,\"cat\":\"ac2g\",\"ts\":0},{\"ph\":\"C\",\"args\":{\"x\":{\"y\":[1]}}},"
-      "{\"ph\":\"i\",\"name\":\"m\",\"ts\":0},{\"ph\":\"X\",\"cat\":\"overhead\",\"name\":\"o\",\"ts\":0,\"dur\":0}," OP("a", 1, 2.5) "]}",
+      "{\"ph\":\"i\",\"name\":\"m\",\"ts\":0},{\"ph\":\"X\",\"cat\":\"overhead\",\"name\":\"o\",\"ts\":0,\"dur\":0}"
+      "," OP("a", 1, 2.5) "]}",
   };
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
     expect_one_op(texts[i], 1000);
@@ -105,21 +109,25 @@ static void broken_events_are_skipped_and_counted(void **state) {
   (void)snprintf(byte, sizeof byte, "byte %zu", strlen(start) + strlen("{\"ph\":\"X\",\"name\":\"b \""));
   expect_skipped(BETWEEN("{\"ph\":\"X\",\"name\":\"b \"quoted\" b\",\"ts\":2,\"dur\":1}"), 1, byte);
   expect_skipped(BETWEEN("{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"b\",\"ts\":,\"dur\":1}"), 1, "no valid JSON");
-  expect_skipped(BETWEEN("{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"line\nbreak\",\"ts\":3,\"dur\":1}"), 1, "no valid JSON");
+  expect_skipped(BETWEEN("{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"line\nbreak\",\"ts\":3,\"dur\":1}"), 1,
+                 "no valid JSON");
   expect_skipped(BETWEEN("WARNING: a log line [1]"), 1, "neither an event nor a comma");
   expect_skipped(BETWEEN("{\"ph\":\"X\",\"args\":{\"a\":1,"), 1, "no valid JSON");
   (void)snprintf(byte, sizeof byte, "byte %zu: an event of negative", strlen(start));
   expect_skipped(BETWEEN(OP("b", 3, -1)), 1, byte);
   expect_skipped(BETWEEN(OP("b", null, 1) "," OP("c", 3, "x")), 2, "a ts or a dur");
   expect_skipped(BETWEEN(OP("b", 9e15, 9e15)), 1, "impossible time");
-  expect_skipped(BETWEEN("{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"b\",\"ts\":2,\"dur\":1}"), 1, "without pid or tid");
+  expect_skipped(BETWEEN("{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"b\",\"ts\":2,\"dur\":1}"), 1,
+                 "without pid or tid");
   expect_skipped("{\"traceEvents\":[" OP("a", 1, 1) OP("z", 6, 1) "]}", 1, "neither an event nor a comma");
 }
 
 static void a_broken_last_event_keeps_the_envelope(void **state) {
   (void)state;
-  struct lumos_job *job = parse_good(
-      "{\"traceEvents\":[" OP("a", 1, 1) ",{\"ph\":\"X\",\"args\":{\"grid\":[1,2],\"x\":}}],\n\"baseTimeNanoseconds\": 5000}", NULL);
+  struct lumos_job *job =
+      parse_good("{\"traceEvents\":[" OP(
+                     "a", 1, 1) ",{\"ph\":\"X\",\"args\":{\"grid\":[1,2],\"x\":}}],\n\"baseTimeNanoseconds\": 5000}",
+                 NULL);
   expect_tasks(job, "t10 a 0+1000\n");
   assert_int_equal(job->epoch, 6000);
   assert_int_equal(find_note(job, "parse.skipped_events")->count, 1);
@@ -129,8 +137,9 @@ static void a_broken_last_event_keeps_the_envelope(void **state) {
 
 static void broken_metadata_are_skipped(void **state) {
   (void)state;
-  struct lumos_job *job =
-      parse_good("{\"job\":\"a \"b\" c\",\"x\":oops,\"traceEvents\":[" OP("a", 1, 1) "],\"user\":{]},\"baseTimeNanoseconds\":7000}", NULL);
+  struct lumos_job *job = parse_good("{\"job\":\"a \"b\" c\",\"x\":oops,\"traceEvents\":[" OP(
+                                         "a", 1, 1) "],\"user\":{]},\"baseTimeNanoseconds\":7000}",
+                                     NULL);
   expect_tasks(job, "t10 a 0+1000\n");
   assert_int_equal(job->epoch, 8000);
   assert_int_equal(find_note(job, "parse.skipped_events")->count, 2);
@@ -162,7 +171,10 @@ static void damaged_compression_is_a_cut(void **state) {
   (void)state;
   const char *text = TRACE(OP("a", 1, 1) "," OP("z", 6, 1));
   unsigned char packed[4096];
-  z_stream stream = {.next_in = (Bytef *)(uintptr_t)text, .avail_in = (uInt)strlen(text), .next_out = packed, .avail_out = sizeof packed};
+  z_stream stream = {.next_in = (Bytef *)(uintptr_t)text,
+                     .avail_in = (uInt)strlen(text),
+                     .next_out = packed,
+                     .avail_out = sizeof packed};
   assert_int_equal(deflateInit2(&stream, 0, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY), Z_OK);
   assert_int_equal(deflate(&stream, Z_FINISH), Z_STREAM_END);
   size_t length = stream.total_out;
@@ -182,7 +194,8 @@ static void strict_makes_the_first_fault_a_failure(void **state) {
   expect_failure(BETWEEN(OP("b", 3, -1)), &strict, LUMOS_CHECK_FAILED, "negative duration");
   expect_failure(BETWEEN("oops"), &strict, LUMOS_CHECK_FAILED, "neither an event nor a comma");
   expect_failure("{\"traceEvents\":[" OP("a", 1, 1), &strict, LUMOS_CHECK_FAILED, "ends inside");
-  expect_failure(TRACE(OP("a", 1, 1) "," OP("b", 3, 1) "," OP("c", 9000000000000000, 1)), &strict, LUMOS_CHECK_FAILED, "26 days");
+  expect_failure(TRACE(OP("a", 1, 1) "," OP("b", 3, 1) "," OP("c", 9000000000000000, 1)), &strict, LUMOS_CHECK_FAILED,
+                 "26 days");
 }
 
 static void absurd_times_are_skipped(void **state) {
@@ -198,8 +211,18 @@ static void absurd_times_are_skipped(void **state) {
 
 static void what_is_no_trace_is_refused(void **state) {
   (void)state;
-  static const char *const texts[] = {"", "  \n", "hello", "{}", "[]", "[1,2]", "{\"a\":[{\"x\":1}]}", "[[]]", "null", "{\"traceEvents\":[]}",
-                                      "{\"traceEvents\":{\"ph\":\"X\"}}", "\x01\x02\x03"};
+  static const char *const texts[] = {"",
+                                      "  \n",
+                                      "hello",
+                                      "{}",
+                                      "[]",
+                                      "[1,2]",
+                                      "{\"a\":[{\"x\":1}]}",
+                                      "[[]]",
+                                      "null",
+                                      "{\"traceEvents\":[]}",
+                                      "{\"traceEvents\":{\"ph\":\"X\"}}",
+                                      "\x01\x02\x03"};
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
     expect_failure(texts[i], &plain, LUMOS_UNUSABLE, "no Kineto trace");
   }
@@ -211,9 +234,12 @@ static void the_window_does_not_show(void **state) {
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   lumos_text_put(&text, "{\"deviceProperties\": [ {\"id\": 0} ],\n\"traceEvents\": [\n");
   for (int i = 0; i < 2000; i++) {
-    lumos_text_format(&text, "%s  {\n    \"ph\": \"X\", \"cat\": \"%s\", \"name\": \"n%d\", \"pid\": 7, \"tid\": %d,\n    \"ts\": %d.%03d, "
-                             "\"dur\": %d.5,\n    \"args\": { \"correlation\": %d, \"Input Dims\": [[%d, 2], []] } }",
-                      i == 0 ? "" : ",\n", i % 3 == 0 ? "cuda_runtime" : "cpu_op", i % 50, 8 + i % 2, 100 + 3 * i, i % 1000, i % 3, i, i);
+    lumos_text_format(
+        &text,
+        "%s  {\n    \"ph\": \"X\", \"cat\": \"%s\", \"name\": \"n%d\", \"pid\": 7, \"tid\": %d,\n    \"ts\": %d.%03d, "
+        "\"dur\": %d.5,\n    \"args\": { \"correlation\": %d, \"Input Dims\": [[%d, 2], []] } }",
+        i == 0 ? "" : ",\n", i % 3 == 0 ? "cuda_runtime" : "cpu_op", i % 50, 8 + i % 2, 100 + 3 * i, i % 1000, i % 3, i,
+        i);
   }
   lumos_text_put(&text, "\n],\n\"baseTimeNanoseconds\": 1735632360000000000\n}");
   char *folder = unit_folder_new();

@@ -226,26 +226,21 @@ static void threads_are_lanes_of_their_own(void **state) {
 /* The op that makes the node comes last of those with its number; both backward rows point to it. */
 static void backward_ops_know_their_forward(void **state) {
   (void)state;
-  struct
-      lumos_job *job = parse_good(TRACE(
-                                      EVENT("cpu_op", "aten::empty", 10, 0, 1, "\"Sequence number\":5,\"Fwd thread id\":0") "," EVENT(
-                                          "cpu_op", "aten::linear", 10, 2, 9,
-                                          "\"Sequence number\":5,\"Fwd thread id\":0,\"Input Dims\":[[2, 3]],"
-                                          "\"Input type\":[\"float\"]") "," EVENT("cpu_op", "aten::addmm", 10, 4, 5,
-                                                                                  "\"Sequence number\":5,\"Fwd thread "
-                                                                                  "id\":0") "," EVENT("cpu_op",
-                                                                                                      "evaluate", 11,
-                                                                                                      20, 9,
-                                                                                                      "\"Sequence "
-                                                                                                      "number\":5,"
-                                                                                                      "\"Fwd thread "
-                                                                                                      "id\":1") "," EVENT("cpu_op",
-                                                                                                                          "AddmmBackward0",
-                                                                                                                          11,
-                                                                                                                          21,
-                                                                                                                          5,
-                                                                                                                          "\"Sequence number\":5,\"Fwd thread id\":1")),
-                                  NULL);
+  struct lumos_job *job = parse_good(
+      TRACE(EVENT("cpu_op", "aten::empty", 10, 0, 1, "\"Sequence number\":5,\"Fwd thread id\":0") "," EVENT(
+          "cpu_op", "aten::linear", 10, 2, 9,
+          "\"Sequence number\":5,\"Fwd thread id\":0,\"Input Dims\":[[2, 3]],"
+          "\"Input type\":[\"float\"]") "," EVENT("cpu_op", "aten::addmm", 10, 4, 5,
+                                                  "\"Sequence number\":5,\"Fwd thread "
+                                                  "id\":0") "," EVENT("cpu_op", "evaluate", 11, 20, 9,
+                                                                      "\"Sequence "
+                                                                      "number\":5,"
+                                                                      "\"Fwd thread "
+                                                                      "id\":1") "," EVENT("cpu_op", "AddmmBackward0",
+                                                                                          11, 21, 5,
+                                                                                          "\"Sequence number\":5,\"Fwd "
+                                                                                          "thread id\":1")),
+      NULL);
   assert_int_equal(job->spans.count, 5);
   assert_int_equal(job->spans.items[3].forward, 2);
   assert_int_equal(job->spans.items[4].forward, 2);

@@ -1,0 +1,212 @@
+/* Steps: what belongs to which, which are kept, and when the first one starts. */
+#include "trace_text.h"
+
+/* Three steps of 100 us. Each has an op, a launch in it, and a kernel that ends 20 us into the next step; before the first mark a launch
+ * whose kernel ends at 130, and a kernel launched before the recording that ends at 115.
+ *
+ *   mark 4: 100-190, 5: 200-290, 6: 300-400; time 0 is the backlog's start, 10 */
+#define STEP(number, start, length, op, call, correlation) \
+  ANNOTATION("ProfilerStep#" number, start, length)        \
+  "," OP("work" number, op, 40) "," CALL("cudaLaunchKernel", correlation, call, 10)
+#define RECORDING(more)                                                                                                \
+  "{\"traceEvents\":[" KERNEL("backlog", 7, 99, 10, 105) "," CALL("cudaLaunchKernel", 1, 50, 10) "," KERNEL(           \
+      "warm", 7, 1, 120,                                                                                               \
+      10) "," STEP("4", 100, 90, 110, 120,                                                                             \
+                   2) "," KERNEL("k4", 7, 2, 140,                                                                      \
+                                 80) "," STEP("5", 200, 90, 210, 220,                                                  \
+                                              3) "," KERNEL("k5", 7, 3, 230,                                           \
+                                                            90) "," STEP("6", 300, 100, 310, 320,                      \
+                                                                         4) "," KERNEL("k6", 7, 4, 330,                \
+                                                                                       60) "," CALL("cudaDeviceSynchr" \
+                                                                                                    "onize",           \
+                                                                                                    5, 410, 30) more   \
+      "]}"
+#define WINDOW_END ",{\"ph\":\"i\",\"name\":\"Record Window End\",\"pid\":\"\",\"tid\":\"\",\"ts\":500}"
+
+static struct lumos_job *parse_steps(const char *text, const char *steps) {
+  struct lumos_trace_options options = {.steps = LUMOS_STEPS_COMPLETE};
+  struct lumos_error error = {LUMOS_DONE, ""};
+  assert_true(lumos_steps_parse(steps, &options, &error));
+  return parse_good(text, &options);
+}
+
+static void every_complete_step_is_kept(void **state) {
+  (void)state;
+  struct lumos_job *job = parse_steps(RECORDING(WINDOW_END), "all");
+  expect_tasks(job, "t10 work4 100000+10000\n"
+                    "t10 cudaLaunchKernel 110000+10000\n"
+                    "t10 work4 120000+20000\n"
+                    "t10 work5 200000+10000 lag 60000\n"
+                    "t10 cudaLaunchKernel 210000+10000\n"
+                    "t10 work5 220000+20000\n"
+                    "t10 work6 300000+10000 lag 60000\n"
+                    "t10 cudaLaunchKernel 310000+10000\n"
+                    "t10 work6 320000+20000\n"
+                    "s7 backlog 0+105000\n"
+                    "s7 k4 130000+80000\n"
+                    "s7 k5 220000+90000\n"
+                    "s7 k6 320000+60000\n");
+  assert_int_equal(find_task(job, "work5", 0)->step, 5);
+  assert_int_equal(find_task(job, "k5", 0)->step, 5);
+  assert_int_equal(find_task(job, "backlog", 0)->step, LUMOS_ABSENT_INT);
+  /* before the first step: the kernel launched before its mark ends at 130 (120 here), later than the backlog */
+  assert_int_equal(job->ranks.items[0].base, 120000);
+  assert_int_equal(find_note(job, "parse.outside_steps")->count, 1);
+  assert_string_equal(string_of(job, job->history.items[0].args), "");
+  lumos_job_free(job);
+}
+
+/* E_4 is the end of k4, 220: 210 here, found in the part of the recording that is left out. */
+static void later_steps_start_where_the_one_before_ended(void **state) {
+  (void)state;
+  struct lumos_job *job = parse_steps(RECORDING(WINDOW_END), "5-6");
+  expect_tasks(job, "t10 work5 200000+10000\n"
+                    "t10 cudaLaunchKernel 210000+10000\n"
+                    "t10 work5 220000+20000\n"
+                    "t10 work6 300000+10000 lag 60000\n"
+                    "t10 cudaLaunchKernel 310000+10000\n"
+                    "t10 work6 320000+20000\n"
+                    "s7 k5 220000+90000\n"
+                    "s7 k6 320000+60000\n");
+  expect_spans(job, "step ProfilerStep#5 190000+90000\nop work5 200000+40000 in ProfilerStep#5\n"
+                    "step ProfilerStep#6 290000+100000\nop work6 300000+40000 in ProfilerStep#6\n");
+  assert_int_equal(job->ranks.items[0].base, 210000);
+  assert_int_equal(job->ranks.items[0].window_end, 430000); /* the whole recording */
+  assert_int_equal(job->tasks.items[0].id, 0);
+  assert_string_equal(string_of(job, job->history.items[0].args), "--steps 5-6");
+  lumos_job_free(job);
+  job = parse_steps(RECORDING(WINDOW_END), "last");
+  assert_int_equal(job->tasks.items[0].step, 6);
+  assert_int_equal(job->tasks.count, 4);
+  assert_int_equal(job->ranks.items[0].base, 310000); /* the end of k5, 320 */
+  lumos_job_free(job);
+}
+
+/* Without the profiler's sign a mark that ends with the recording's last row was cut. */
+static void a_cut_step_is_left_out(void **state) {
+  (void)state;
+  const char *text = "{\"traceEvents\":[" STEP("4", 100, 90, 110, 120, 2) "," STEP("5", 200, 90, 210, 220, 3) "]}";
+  struct lumos_job *job = parse_steps(text, "all");
+  assert_int_equal(job->tasks.items[job->tasks.count - 1].step, 4);
+  assert_string_equal(string_of(job, find_note(job, "parse.unfinished_step")->text),
+                      "step 5 was cut by the end of the recording and left out");
+  lumos_job_free(job);
+  job = parse_steps(text, "5"); /* asked for, it is kept, and said */
+  assert_int_equal(job->tasks.items[0].step, 5);
+  assert_int_equal(find_note(job, "parse.unfinished_step")->level, LUMOS_WARNING);
+  lumos_job_free(job);
+}
+
+static void an_unfinished_mark_is_left_out(void **state) {
+  (void)state;
+  struct lumos_job *job = parse_good("{\"traceEvents\":[" STEP("4", 100, 90, 110, 120, 2) "," EVENT(
+                                         "user_annotation", "ProfilerStep#5", 10, 200, 90,
+                                         "\"finished\":\"false\"") "," OP("work5", 210, 40) "," OP("tail", 300, 9) "]}",
+                                     NULL);
+  assert_int_equal(job->tasks.items[job->tasks.count - 1].step, 4);
+  lumos_job_free(job);
+}
+
+static void a_single_step_is_kept(void **state) {
+  (void)state;
+  struct lumos_job *job = parse_good("{\"traceEvents\":[" STEP("4", 100, 90, 110, 120, 2) "]}", NULL);
+  assert_int_equal(job->tasks.count, 3);
+  assert_int_equal(job->tasks.items[0].step, 4);
+  assert_int_equal(job->ranks.items[0].base, 10000); /* no device work before: the first host task */
+  lumos_job_free(job);
+}
+
+static void a_trace_without_marks_is_one_step(void **state) {
+  (void)state;
+  struct lumos_job *job = parse_good(TRACE(OP("a", 5, 1) "," OP("b", 9, 1)), NULL);
+  assert_int_equal(job->tasks.count, 2);
+  assert_int_equal(job->tasks.items[1].step, 0);
+  assert_non_null(find_note(job, "parse.no_steps"));
+  lumos_job_free(job);
+  job = parse_good(TRACE(ANNOTATION("ProfilerStep#3", 0, 4) "," OP("a", 5, 1)), NULL);
+  assert_int_equal(job->tasks.items[0].step, 0);
+  assert_non_null(strstr(string_of(job, find_note(job, "parse.no_steps")->text), "no work lies inside"));
+  lumos_job_free(job);
+}
+
+/* Numbers must rise: the second mark of step 4 and the odd 2 are ignored, their time belongs to the mark before. */
+static void marks_that_do_not_rise_are_ignored(void **state) {
+  (void)state;
+  struct lumos_job *job = parse_good(
+      TRACE(ANNOTATION("ProfilerStep#4", 0, 10) "," ANNOTATION("ProfilerStep#4", 10, 10) "," ANNOTATION(
+          "ProfilerStep#2", 20,
+          10) "," OP("a", 12, 1) "," OP("b", 24, 1) "," ANNOTATION("ProfilerStep#5", 30,
+                                                                   10) "," OP("c", 32, 1) "," OP("d", 50, 1)),
+      NULL);
+  expect_tasks(job, "t10 a 12000+1000\nt10 b 24000+1000 lag 11000\nt10 c 32000+1000 lag 7000\n");
+  assert_int_equal(find_task(job, "b", 0)->step, 4);
+  assert_int_equal(find_note(job, "parse.repeated_steps")->count, 2);
+  lumos_job_free(job);
+}
+
+/* A call stays whole: its second piece begins behind the mark and is of the first one's step; the driver call in it is its own. */
+static void a_call_across_a_mark_stays_whole(void **state) {
+  (void)state;
+  struct lumos_job *job = parse_good(
+      TRACE(ANNOTATION("ProfilerStep#1", 0, 10) "," ANNOTATION("ProfilerStep#2", 10, 30) "," OP("x", 2, 1) "," OP(
+          "y", 20, 1) "," EVENT("cuda_runtime", "cudaLaunchKernel", 11, 5, 10,
+                                "\"correlation\":1") "," EVENT("cuda_driver", "cuLaunchKernel", 11, 11, 2,
+                                                               "\"correlation\":2") "," KERNEL("k", 7, 1, 30,
+                                                                                               4) "," OP("z", 50, 1)),
+      NULL);
+  expect_tasks(job, "t10 x 2000+1000\nt10 y 20000+1000 lag 17000\n"
+                    "t11 cudaLaunchKernel 5000+6000\nt11 cuLaunchKernel 11000+2000\nt11 cudaLaunchKernel "
+                    "13000+2000\ns7 k 30000+4000\n");
+  static const int steps[] = {1, 2, 1, 2, 1, 1};
+  for (size_t i = 0; i < 6; i++) {
+    assert_int_equal(job->tasks.items[i].step, steps[i]);
+  }
+  lumos_job_free(job);
+}
+
+/* A span that began before the wanted step is written when something wanted lies in it. */
+static void spans_around_a_wanted_step_are_kept(void **state) {
+  (void)state;
+  struct lumos_job *job = parse_steps(
+      TRACE(ANNOTATION("loop", 0, 100) "," ANNOTATION("idle", 5, 2) "," ANNOTATION("ProfilerStep#1", 10, 20) "," OP(
+          "a", 12, 5) "," ANNOTATION("ProfilerStep#2", 40, 20) "," OP("b", 42, 5) "," OP("c", 70, 5)),
+      "2");
+  expect_spans(
+      job, "annotation loop 0+100000\nstep ProfilerStep#2 40000+20000 in loop\nop b 42000+5000 in ProfilerStep#2\n");
+  lumos_job_free(job);
+}
+
+static void what_steps_may_be(void **state) {
+  (void)state;
+  struct lumos_trace_options options = {.steps = LUMOS_STEPS_COMPLETE};
+  struct lumos_error error = {LUMOS_DONE, ""};
+  assert_true(lumos_steps_parse("3-5", &options, &error));
+  assert_int_equal(options.steps, LUMOS_STEPS_RANGE);
+  assert_int_equal(options.first_step, 3);
+  assert_int_equal(options.last_step, 5);
+  static const char *const wrong[] = {"", "x", "-3", "5-3", "3-", "3 ", "+3", "99999999999999999999", "3-5-7", "All"};
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    assert_false(lumos_steps_parse(wrong[i], &options, &error));
+    assert_int_equal(error.status, LUMOS_UNUSABLE);
+  }
+  assert_true(lumos_steps_parse("9", &options, &error));
+  const char *text = RECORDING(WINDOW_END);
+  assert_null(parse_named("t.json", text, strlen(text), &options, &error));
+  assert_non_null(strstr(error.text, "it holds the steps 4 to 6"));
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(every_complete_step_is_kept),
+      cmocka_unit_test(later_steps_start_where_the_one_before_ended),
+      cmocka_unit_test(a_cut_step_is_left_out),
+      cmocka_unit_test(an_unfinished_mark_is_left_out),
+      cmocka_unit_test(a_single_step_is_kept),
+      cmocka_unit_test(a_trace_without_marks_is_one_step),
+      cmocka_unit_test(marks_that_do_not_rise_are_ignored),
+      cmocka_unit_test(a_call_across_a_mark_stays_whole),
+      cmocka_unit_test(spans_around_a_wanted_step_are_kept),
+      cmocka_unit_test(what_steps_may_be),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
