@@ -77,7 +77,7 @@ static int compare_skews(const void *left, const void *right) {
   return (a->skew > b->skew) - (a->skew < b->skew);
 }
 
-/* By kernel name, whether its collectives end together; ends[] runs over strings. */
+/* By string: does the median collective of the kernel with that name end together? */
 static bool *names_that_end_together(const struct lumos_job *job, const struct lumos_matches *matches) {
   LUMOS_VECTOR(struct skew) skews = {0};
   for (size_t i = 0; i < matches->items.count; i++) {
@@ -100,7 +100,7 @@ static bool *names_that_end_together(const struct lumos_job *job, const struct l
   return together;
 }
 
-/* Count the communication kernels of every rank; returns how many were matched with nothing. */
+/* Count the communication kernels of every rank; returns how many there are. */
 static int64_t count_communication(struct lumos_job *job) {
   int64_t total = 0;
   for (uint32_t i = 0; i < job->ranks.count; i++) {
@@ -131,15 +131,21 @@ static void note(struct lumos_job *job, int64_t unmatched, int64_t refused) {
   }
 }
 
-void lumos_graph_collectives(struct lumos_job *job, struct lumos_matches *matches) {
+static bool ends_together(const struct lumos_job *job, const struct lumos_match *match, const uint32_t *members,
+                          const bool *names) {
+  struct span_of_match span = span_of(job, members, match->member_count);
+  bool close = match->rule != LUMOS_PAIR || span.last_end - span.first_end <= MOST_SKEW;
+  return close && names[job->tasks.items[match->lowest].name] && span.first_end >= span.last_start;
+}
+
+void lumos_graph_collectives(struct lumos_job *job, const struct lumos_matches *matches) {
   int64_t unmatched = count_communication(job), refused = 0;
   bool *together = names_that_end_together(job, matches);
   for (size_t i = 0; i < matches->items.count; i++) {
     const struct lumos_match *match = &matches->items.items[i];
     const uint32_t *members = matches->members.items + match->member_first;
-    struct span_of_match span = span_of(job, members, match->member_count);
     unmatched -= match->member_count;
-    if (together[job->tasks.items[match->lowest].name] && span.first_end >= span.last_start) {
+    if (ends_together(job, match, members, together)) {
       couple(job, match, members);
     } else {
       refused += match->member_count;

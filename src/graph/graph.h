@@ -88,7 +88,6 @@ struct lumos_match {
   uint32_t lowest;                     /* its first member */
   uint32_t member_first, member_count; /* in members: task indices, ascending, so by rank */
   uint8_t rule, matched;
-  bool coupled;
 };
 struct lumos_matches {
   LUMOS_VECTOR(struct lumos_match) items; /* ascending by lowest */
@@ -99,7 +98,7 @@ void lumos_graph_match(const struct lumos_job *job, struct lumos_matches *matche
 /* clock.c: every rank's offset against the lowest rank that it shares collectives with; needs device offsets. */
 void lumos_graph_rank_clocks(struct lumos_job *job, const struct lumos_matches *matches);
 /* collective.c: test what was matched, couple it, count. */
-void lumos_graph_collectives(struct lumos_job *job, struct lumos_matches *matches);
+void lumos_graph_collectives(struct lumos_job *job, const struct lumos_matches *matches);
 
 static inline const struct lumos_task *lumos_graph_task(const struct lumos_rank_graph *graph, uint32_t task) {
   return &graph->job->tasks.items[task];

@@ -81,6 +81,7 @@ static void apply(struct lumos_rank_graph *graph, const struct lags *lags, uint3
   for (int width = 0; width < WIDTHS; width++) {
     size_t enough = width == WIDTHS - 1 ? 1 : LUMOS_ENOUGH_SAMPLES;
     if (lumos_typical_value(known, group_of(graph->job, known, task, width), enough, &timing->launch_lag)) {
+      timing->launch_lag = lumos_graph_bounded(timing->launch_lag);
       return;
     }
   }

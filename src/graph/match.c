@@ -118,7 +118,7 @@ static uint8_t rule_of(const struct matching *matching, const struct candidate *
 
 static void add_match(struct lumos_matches *matches, struct candidate *set, uint32_t count, uint8_t rule,
                       enum lumos_matched matched) {
-  struct lumos_match match = {set[0].task, (uint32_t)matches->members.count, count, rule, (uint8_t)matched, false};
+  struct lumos_match match = {set[0].task, (uint32_t)matches->members.count, count, rule, (uint8_t)matched};
   for (uint32_t i = 0; i < count; i++) {
     lumos_vector_push(&matches->members, set[i].task);
     set[i].taken = true;

@@ -50,6 +50,7 @@ static void one_kernel_in_a_hundred_may_be_wrong(void **state) {
   (void)state;
   assert_int_equal(offset_of(launches(100, 7 * us, -40 * us, 0)), 0);
   assert_int_equal(offset_of(launches(99, 7 * us, -40 * us, 0)), 40 * us);
+  assert_int_equal(offset_of(launches(100, -30 * us, -70 * us, 0)), 30 * us);
 }
 
 static void waits_that_return_early_move_the_device_earlier(void **state) {
@@ -179,27 +180,36 @@ static void clocks_of_ranks_are_medians_without_outliers(void **state) {
    * 25 ms. */
   assert_int_equal(job->collectives.items[2].transfer, 5 * ms);
   assert_int_equal(end_residual(job, ends[2]), -2 * us);
+  /* Collective 6: rank 1 from 60 ms - 4 us, for 5 ms + 6 us: 2 us longer than the shorter member explains. */
+  assert_int_equal(job->collectives.items[6].transfer, 5 * ms);
+  assert_int_equal(end_residual(job, ends[6]), 2 * us);
   lumos_job_free(job);
 }
 
 static void clocks_reach_ranks_through_others(void **state) {
   (void)state;
-  /* 0 with 1, 1 with 2; 3 with nobody. Rank r's clock is r ms ahead. */
+  /* 0 with 1, 1 with 2, each twice, the second time 1 us apart; 3 with nobody. Rank r's clock is r ms ahead. */
   struct lumos_job *job = new_ranks(RANKS);
   add_group(job, "a", 2);
   add_group(job, "b", 2);
   add_comm(job, 0, "all_gather", "a", 1, 0, 5 * ms);
+  add_comm(job, 0, "all_gather", "a", 2, 20 * ms, 25 * ms);
   add_comm(job, 1, "all_gather", "a", 1, ms, 6 * ms);
   add_comm(job, 1, "barrier", "b", 1, 11 * ms, 16 * ms);
+  add_comm(job, 1, "all_gather", "a", 2, 21 * ms, 26 * ms - us);
+  add_comm(job, 1, "barrier", "b", 2, 31 * ms, 36 * ms);
   add_comm(job, 2, "barrier", "b", 1, 12 * ms, 17 * ms);
+  add_comm(job, 2, "barrier", "b", 2, 32 * ms, 37 * ms - us);
   uint32_t alone = add_comm(job, 3, "barrier", "b", 5, 12 * ms, 17 * ms);
   build(job);
   assert_int_equal(job->ranks.items[1].clock.offset, -ms);
+  assert_int_equal(job->ranks.items[1].clock.error, us);
   assert_int_equal(job->ranks.items[2].clock.offset, -2 * ms);
+  assert_int_equal(job->ranks.items[2].clock.error, 2 * us); /* its own and that of rank 1 */
   assert_int_equal(job->ranks.items[3].clock.offset, 0);
   assert_false(job->ranks.items[3].clock.from_collectives);
   assert_int_equal(job->ranks.items[3].clock.error, LUMOS_ABSENT);
-  assert_int_equal(job->collectives.count, 2);
+  assert_int_equal(job->collectives.count, 4);
   assert_int_equal(noted(job, "graph.unjoined_collectives"), 1);
   assert_int_equal(end_residual(job, alone), LUMOS_ABSENT);
   lumos_job_free(job);
@@ -254,16 +264,23 @@ static void an_incomplete_or_inconsistent_set_is_left_alone(void **state) {
   lumos_job_free(job);
 }
 
-static void a_communicator_id_joins_without_a_number(void **state) {
+static void a_communicator_id_joins_before_a_number(void **state) {
   (void)state;
   struct lumos_job *job = new_ranks(2);
   add_group(job, "0", 2);
-  uint32_t one = add_comm(job, 0, "reduce_scatter", "0", LUMOS_ABSENT, 0, 10);
-  uint32_t other = add_comm(job, 1, "reduce_scatter", "0", LUMOS_ABSENT, 0, 10);
-  detail(job, one)->comm.id = detail(job, other)->comm.id = word(job, "18446744073709551615");
+  const char *ids[] = {"18446744073709551615", "1", "2"};
+  const char *ops[] = {"reduce_scatter", "reduce_scatter", "all_gather"};
+  for (uint32_t rank = 0; rank < 2; rank++) {
+    for (int k = 0; k < 3; k++) { /* with a number too; without; with another operation */
+      uint32_t task = add_comm(job, rank, rank == 0 ? "reduce_scatter" : ops[k], "0", k == 0 ? 5 : LUMOS_ABSENT, k * ms,
+                               k * ms + 10);
+      detail(job, task)->comm.id = word(job, ids[k]);
+    }
+  }
   build(job);
-  assert_int_equal(job->collectives.count, 1);
+  assert_int_equal(job->collectives.count, 2);
   assert_int_equal(job->collectives.items[0].matched, LUMOS_BY_COMMS_ID);
+  assert_int_equal(job->collectives.items[1].matched, LUMOS_BY_COMMS_ID);
   lumos_job_free(job);
 }
 
@@ -288,6 +305,44 @@ static void a_send_and_its_receive_end_together(void **state) {
   lumos_job_free(job);
 }
 
+static void a_pair_that_ends_apart_is_not_coupled(void **state) {
+  (void)state;
+  /* Three pairs; the second ends 60 us apart, which the median does not show. */
+  struct lumos_job *job = new_ranks(2);
+  add_group(job, "p", 2);
+  for (uint32_t rank = 0; rank < 2; rank++) {
+    for (int64_t k = 0; k < 3; k++) {
+      int64_t skew = rank == 1 && k == 1 ? 60 * us : 0;
+      uint32_t task = add_comm(job, rank, rank == 0 ? "send" : "recv", "p", k, ms * k, ms * k + 200 * us + skew);
+      add_peer(job, task, rank == 0 ? 1 : 0, rank == 0 ? 8 : 0, rank == 0 ? 0 : 8);
+    }
+  }
+  build(job);
+  assert_int_equal(job->collectives.count, 2);
+  assert_int_equal(noted(job, "graph.uncoupled_collectives"), 2);
+  lumos_job_free(job);
+}
+
+static void nobody_ends_before_another_starts(void **state) {
+  (void)state;
+  /* Of three collectives the second cannot be one: rank 0 is through 10 us before rank 1 comes. */
+  struct lumos_job *job = new_ranks(2);
+  add_group(job, "0", 2);
+  for (uint32_t rank = 0; rank < 2; rank++) {
+    for (int64_t k = 0; k < 3; k++) {
+      bool early = rank == 0 && k == 1;
+      add_comm(job, rank, "all_reduce", "0", k, ms * k + 100 * us, ms * k + (early ? 120 * us : 150 * us));
+      job->tasks.items[job->tasks.count - 1].start += rank == 1 && k == 1 ? 30 * us : 0;
+      job->tasks.items[job->tasks.count - 1].dur -= rank == 1 && k == 1 ? 30 * us : 0;
+    }
+  }
+  build(job);
+  assert_int_equal(job->ranks.items[1].clock.offset, 0);
+  assert_int_equal(job->collectives.count, 2);
+  assert_int_equal(noted(job, "graph.uncoupled_collectives"), 2);
+  lumos_job_free(job);
+}
+
 static void numbers_of_transfers_mean_nothing_in_larger_groups(void **state) {
   (void)state;
   struct lumos_job *job = new_ranks(3);
@@ -301,14 +356,16 @@ static void numbers_of_transfers_mean_nothing_in_larger_groups(void **state) {
   lumos_job_free(job);
 }
 
-static void a_send_to_another_rank_is_no_pair(void **state) {
+static void what_names_another_peer_is_no_pair(void **state) {
   (void)state;
-  struct lumos_job *job = new_ranks(2);
+  struct lumos_job *job = new_ranks(3);
   add_group(job, "p", 2);
-  uint32_t send = add_comm(job, 0, "send", "p", 3, 0, 10);
-  uint32_t receive = add_comm(job, 1, "send", "p", 3, 0, 10);
-  add_peer(job, send, 1, 1024, 0);
-  add_peer(job, receive, 0, 1024, 0);
+  for (uint32_t rank = 0; rank < 2; rank++) { /* two sends; a send whose receive waits for rank 2 */
+    uint32_t send = add_comm(job, rank, "send", "p", 3, 0, 10);
+    uint32_t other = add_comm(job, rank, rank == 0 ? "send" : "recv", "p", 4, 20, 30);
+    add_peer(job, send, rank == 0 ? 1 : 0, 1024, 0);
+    add_peer(job, other, rank == 0 ? 1 : 2, rank == 0 ? 1024 : 0, rank == 0 ? 0 : 1024);
+  }
   build(job);
   assert_int_equal(job->collectives.count, 0);
   lumos_job_free(job);
@@ -326,10 +383,12 @@ int main(void) {
       cmocka_unit_test(clocks_reach_ranks_through_others),
       cmocka_unit_test(what_does_not_end_together_is_not_coupled),
       cmocka_unit_test(an_incomplete_or_inconsistent_set_is_left_alone),
-      cmocka_unit_test(a_communicator_id_joins_without_a_number),
+      cmocka_unit_test(a_communicator_id_joins_before_a_number),
       cmocka_unit_test(a_send_and_its_receive_end_together),
+      cmocka_unit_test(a_pair_that_ends_apart_is_not_coupled),
+      cmocka_unit_test(nobody_ends_before_another_starts),
       cmocka_unit_test(numbers_of_transfers_mean_nothing_in_larger_groups),
-      cmocka_unit_test(a_send_to_another_rank_is_no_pair),
+      cmocka_unit_test(what_names_another_peer_is_no_pair),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

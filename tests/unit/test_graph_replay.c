@@ -1,4 +1,5 @@
-/* Real traces: from the fields that the graph has written every measured start, return and end follows exactly.
+/* Real traces: from the fields that the graph has written every measured start, return and end follows exactly, here
+ * and in the simulator.
  *
  * The walk below knows nothing of src/graph: it takes the calls of a rank in the order of their effects (stream.h,
  * "before"), keeps what each stream holds, and computes each start from the rules of DESIGN section 5 and the carried
@@ -7,6 +8,8 @@
 #include "unit/unit.h"
 
 #include <lumos/graph.h>
+#include <lumos/sim.h>
+#include <lumos/stream.h>
 #include <lumos/trace.h>
 
 /* --- The walk --- */
@@ -284,16 +287,31 @@ static void assert_replays(const struct lumos_job *job) {
 
 /* --- The traces --- */
 
-static void replay(const char *const *paths, size_t count) {
-  struct lumos_trace_options options = {0};
+static void assert_simulates(const struct lumos_job *job) {
+  struct lumos_run *runs = lumos_allocate(job->tasks.count * sizeof *runs);
+  struct lumos_sim_options options = {0};
   struct lumos_error error = {0};
-  struct lumos_job *job = lumos_trace_parse(paths, count, &options, &error);
-  if (job == NULL || !lumos_graph_build(job, &error)) {
-    fail_msg("%s: %s", paths[0], error.text);
+  if (!lumos_engine_run(job, &options, runs, &error)) {
+    fail_msg("%s", error.text);
+  }
+  for (uint32_t task = 0; task < job->tasks.count; task++) {
+    assert_int_equal(runs[task].start, lumos_measured_start(job, task));
+    assert_int_equal(runs[task].dur, job->tasks.items[task].dur);
+  }
+  free(runs);
+}
+
+static void replay(const char *path, enum lumos_steps steps) {
+  const char *const paths[] = {path};
+  struct lumos_trace_options options = {.steps = steps};
+  struct lumos_error error = {0};
+  struct lumos_job *job = lumos_trace_parse(paths, 1, &options, &error);
+  if (job == NULL || !lumos_graph_build(job, &error) || !lumos_job_check(job, &error)) {
+    fail_msg("%s: %s", path, error.text);
     return;
   }
-  assert_int_equal(job->timings.count, job->tasks.count);
   assert_replays(job);
+  assert_simulates(job);
   lumos_job_free(job);
 }
 
@@ -306,37 +324,43 @@ static const char *traces(void) {
   return folder;
 }
 
-static void replay_one(const char *name) {
+static void replay_set(const char *name) {
   char *path = unit_path(traces(), name);
-  const char *paths[] = {path};
-  replay(paths, 1);
+  replay(path, LUMOS_STEPS_COMPLETE);
+  replay(path, LUMOS_STEPS_LAST);
   free(path);
 }
 
 static void several_ranks(void **state) {
   (void)state;
-  replay_one("emulated-dp2");
-  replay_one("emulated-tp2pp2dp2");
-  replay_one("megatron-tp2-V100");
-  replay_one("torchrec-4xV100-lateRank2");
-  replay_one("dlrm-8xV100");
+  replay_set("emulated-dp2");
+  replay_set("emulated-pp4");
+  replay_set("emulated-tp2pp2dp2");
+  replay_set("megatron-tp2-V100");
+  replay_set("torchrec-4xV100-lateRank2");
+  replay_set("nanogpt-8xH100-ddp");
+  replay_set("dlrm-8xV100");
 }
 
 static void one_rank(void **state) {
   (void)state;
-  replay_one("ao-vit-cudagraph-A100");
-  replay_one("hta-diff-A100-8rank-109k");
-  replay_one("hta-nccl-params-A100");
-  replay_one("tracelens-resnet-8xMI300-rank0");
-  replay_one("kineto-tb-old-format");
-  replay_one("hta-cpu-only-gloo");
+  replay_set("ao-ep-moe-2xB200");
+  replay_set("ao-vit-cudagraph-A100");
+  replay_set("df-index-V100x2-216k");
+  replay_set("hta-diff-A100-8rank-109k");
+  replay_set("hta-epoch-float-ts-V100");
+  replay_set("hta-nccl-params-A100");
+  replay_set("tracelens-resnet-8xMI300-rank0");
+  replay_set("tracelens-qwen-H100-vs-MI300/mi300-Qwen_Qwen1.5-0.5B-Chat__1016005.json.gz");
+  replay_set("kineto-tb-old-format");
+  replay_set("hta-cpu-only-gloo");
 }
 
 static void recorded_synchronisations(void **state) {
   (void)state;
-  replay_one("hta-cuda-sync-A100/alexnet-benchmark_result_2869224_1695835535_trace.json.gz");
-  replay_one("hta-cuda-sync-A100/cuda_event_sync-event_sync_trace.json.gz");
-  replay_one("hta-cuda-sync-A100/cuda_event_sync_multi_stream-event_sync_trace.json.gz");
+  replay_set("hta-cuda-sync-A100/alexnet-benchmark_result_2869224_1695835535_trace.json.gz");
+  replay_set("hta-cuda-sync-A100/cuda_event_sync-event_sync_trace.json.gz");
+  replay_set("hta-cuda-sync-A100/cuda_event_sync_multi_stream-event_sync_trace.json.gz");
 }
 
 int main(void) {

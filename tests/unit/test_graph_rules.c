@@ -167,19 +167,24 @@ static void a_call_that_nested_events_cut_starts_with_its_first_segment(void **s
 
 static void a_gap_is_typical_of_tasks_that_only_wait_for_the_previous(void **state) {
   (void)state;
+  enum { KERNELS = 10 };
   struct lumos_job *job = new_job();
   uint32_t rank = add_rank(job, 0), thread = add_thread(job, rank, "1"), stream = add_stream(job, rank, "7");
-  uint32_t calls[8], kernels[8];
-  for (int64_t k = 0; k < 8; k++) {
+  uint32_t calls[KERNELS], kernels[KERNELS];
+  for (int64_t k = 0; k < KERNELS - 1; k++) {
     calls[k] = add_launch(job, thread, 5 * us * k, 5 * us);
   }
-  /* 100 us each; the gaps behind the first are 1, 2, 3, 4, 5 us, then an overlap of 0.5 us, then 30 us for no reason. */
-  const int64_t gaps[8] = {6 * us, 1 * us, 2 * us, 3 * us, 4 * us, 5 * us, -500, 30 * us};
-  int64_t start = 0;
-  for (int k = 0; k < 8; k++) {
-    start += gaps[k];
-    kernels[k] = add_kernel(job, stream, start, 100 * us, calls[k]);
-    start += 100 * us;
+  /* 100 us each; the gaps behind the first are 1, 2, 3, 4, 5 us, then an overlap of 0.5 us, then 30 us for no reason, 15
+   * us before communication, and 9 us before a kernel that was launched 3 us before the previous one ended. */
+  const int64_t gaps[KERNELS] = {6 * us, 1 * us, 2 * us, 3 * us, 4 * us, 5 * us, -500, 30 * us, 15 * us, 9 * us};
+  int64_t ends[KERNELS], end = 0;
+  for (int k = 0; k < KERNELS; k++) {
+    ends[k] = end += gaps[k] + 100 * us;
+  }
+  calls[KERNELS - 1] = add_launch(job, thread, ends[KERNELS - 2] - 8 * us, 5 * us);
+  for (int k = 0; k < KERNELS; k++) {
+    kernels[k] = add_kernel(job, stream, ends[k] - 100 * us, 100 * us, calls[k]);
+    job->tasks.items[kernels[k]].kind = k == 8 ? LUMOS_COLLECTIVE : LUMOS_ELEMENTWISE;
   }
   build(job);
   assert_int_equal(timing(job, kernels[0])->gap, LUMOS_ABSENT); /* follows nothing */
@@ -191,6 +196,7 @@ static void a_gap_is_typical_of_tasks_that_only_wait_for_the_previous(void **sta
   assert_int_equal(timing(job, kernels[6])->gap, 0);
   assert_int_equal(timing(job, kernels[6])->residual, 0);
   assert_int_equal(timing(job, kernels[7])->residual, 27 * us);
+  assert_int_equal(timing(job, kernels[8])->gap, 3 * us); /* the rank's: its kind has no sample of its own */
   lumos_job_free(job);
 }
 
@@ -201,7 +207,8 @@ static void a_recorded_event_holds_the_next_task_of_the_waiting_stream(void **st
   struct lumos_job *job = new_job();
   uint32_t rank = add_rank(job, 0), thread = add_thread(job, rank, "1");
   uint32_t stream = add_stream(job, rank, "7"), side = add_stream(job, rank, "20");
-  uint32_t before_call = add_launch(job, thread, 0, 5 * us);
+  uint32_t early_call = add_launch(job, thread, 0, us);
+  uint32_t before_call = add_launch(job, thread, us, 4 * us);
   uint32_t record = add_record(job, thread, 7 * us, us, stream);
   uint32_t after_call = add_launch(job, thread, 8 * us, 5 * us);
   add_stream_wait(job, thread, 14 * us, us, side, record);
@@ -209,6 +216,7 @@ static void a_recorded_event_holds_the_next_task_of_the_waiting_stream(void **st
   uint32_t last_call = add_launch(job, thread, 22 * us, 5 * us);
   uint32_t before = add_kernel(job, stream, 6 * us, 200 * us, before_call);
   uint32_t after = add_kernel(job, stream, 206 * us, 300 * us, after_call);
+  uint32_t early = add_kernel(job, side, 2 * us, us, early_call); /* launched before the wait */
   uint32_t next = add_kernel(job, side, 210 * us, 10 * us, next_call);
   uint32_t last = add_kernel(job, side, 220 * us, 10 * us, last_call);
   build(job);
@@ -221,9 +229,9 @@ static void a_recorded_event_holds_the_next_task_of_the_waiting_stream(void **st
   assert_int_equal(edge->evidence, LUMOS_RECORDED);
   assert_int_equal(edge->mode, LUMOS_RUN_TIME);
   assert_null(dep_into(job, last, LUMOS_DEP_EVENT));
+  assert_null(dep_into(job, early, LUMOS_DEP_EVENT));
   assert_null(dep_into(job, after, LUMOS_DEP_EVENT));
   assert_int_equal(timing(job, next)->residual, 0);
-  assert_null(dep_into(job, next, LUMOS_BOUNDARY)); /* first of its stream, but explained */
   assert_int_equal(noted(job, "graph.unknown_stream_waits"), 0);
   lumos_job_free(job);
 }
@@ -239,11 +247,13 @@ static void a_wait_binds_to_the_latest_record_of_its_event(void **state) {
   uint32_t second_record = add_record(job, thread, 11 * us, us, stream);
   uint32_t wait = add_stream_wait(job, thread, 12 * us, us, side, LUMOS_NONE);
   uint32_t next_call = add_launch(job, thread, 13 * us, 5 * us);
-  uint32_t later_record = add_record(job, thread, 18 * us, us, stream);
+  uint32_t later_call = add_launch(job, thread, 18 * us, 2 * us);
+  uint32_t later_record = add_record(job, thread, 20 * us, us, stream);
   detail(job, first_record)->event_id = detail(job, second_record)->event_id = detail(job, later_record)->event_id =
       detail(job, wait)->event_id = word(job, "3");
   add_kernel(job, stream, 6 * us, 20 * us, first_call);
   uint32_t second = add_kernel(job, stream, 26 * us, 20 * us, second_call);
+  add_kernel(job, stream, 46 * us, 2 * us, later_call);
   uint32_t next = add_kernel(job, side, 50 * us, us, next_call);
   build(job);
   const struct lumos_dep *edge = dep_into(job, next, LUMOS_DEP_EVENT);
@@ -321,6 +331,40 @@ static void a_wait_ignores_what_another_thread_enqueues_meanwhile(void **state) 
 
 /* What every launch to `stream` of this job says about the device's clock keeps it where it is: they start with their
  * call. */
+static void what_takes_effect_when_a_wait_begins_is_awaited(void **state) {
+  (void)state;
+  struct lumos_job *job = new_job();
+  uint32_t rank = add_rank(job, 0), thread = add_thread(job, rank, "1"), other = add_thread(job, rank, "2");
+  uint32_t stream = add_stream(job, rank, "7");
+  uint32_t call = add_launch(job, thread, 0, 5 * us);
+  uint32_t wait = add_wait(job, thread, 5 * us, 95 * us, LUMOS_WAIT_STREAM, stream, LUMOS_NONE);
+  uint32_t after = add_wait(job, thread, 120 * us, 85 * us, LUMOS_WAIT_STREAM, stream, LUMOS_NONE);
+  /* A blocking copy takes effect when it starts. */
+  uint32_t copy_call = add_wait(job, other, 110 * us, 90 * us, LUMOS_WAIT_SELF, LUMOS_NONE, LUMOS_NONE);
+  add_kernel(job, stream, 6 * us, 90 * us, call);
+  uint32_t copy = add_task(job, stream, LUMOS_COPY, "Memcpy DtoH", 115 * us, 80 * us);
+  job->tasks.items[copy].call = copy_call;
+  build(job);
+  assert_int_equal(wait_residual(job, wait), 4 * us);   /* 100 - 96 */
+  assert_int_equal(wait_residual(job, after), 10 * us); /* 205 - 195 */
+  lumos_job_free(job);
+}
+
+static void threads_that_race_for_a_stream_enqueue_in_its_order(void **state) {
+  (void)state;
+  struct lumos_job *job = new_job();
+  uint32_t rank = add_rank(job, 0), thread = add_thread(job, rank, "1"), other = add_thread(job, rank, "2");
+  uint32_t stream = add_stream(job, rank, "7");
+  uint32_t behind_call = add_launch(job, thread, 0, 10 * us);
+  uint32_t wait = add_wait(job, thread, 15 * us, 45 * us, LUMOS_WAIT_STREAM, stream, LUMOS_NONE);
+  uint32_t ahead_call = add_launch(job, other, 0, 20 * us); /* returned later, but came to the stream first */
+  add_kernel(job, stream, 12 * us, 20 * us, ahead_call);
+  add_kernel(job, stream, 32 * us, 20 * us, behind_call);
+  build(job);
+  assert_int_equal(wait_residual(job, wait), LUMOS_ABSENT); /* at 15 us nothing is surely enqueued */
+  lumos_job_free(job);
+}
+
 static void a_wait_that_contradicts_the_rule_keeps_its_length(void **state) {
   (void)state;
   struct lumos_job *job = new_job();
@@ -531,6 +575,8 @@ int main(void) {
       cmocka_unit_test(a_wait_keeps_what_the_awaited_end_does_not_explain),
       cmocka_unit_test(a_copy_to_pageable_memory_blocks_its_call),
       cmocka_unit_test(a_wait_ignores_what_another_thread_enqueues_meanwhile),
+      cmocka_unit_test(what_takes_effect_when_a_wait_begins_is_awaited),
+      cmocka_unit_test(threads_that_race_for_a_stream_enqueue_in_its_order),
       cmocka_unit_test(a_wait_that_contradicts_the_rule_keeps_its_length),
       cmocka_unit_test(the_stream_of_a_wait_is_inferred_from_what_it_returns_after),
       cmocka_unit_test(a_wait_that_fits_no_stream_stays_unknown),
