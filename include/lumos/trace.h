@@ -8,6 +8,12 @@
 #include <lumos/error.h>
 #include <lumos/job.h>
 
+/* Told now and then how far the reading of a file is: its base name, its bytes read so far and in all (0: unknown). */
+struct lumos_watcher {
+  void (*look)(void *context, const char *name, uint64_t done, uint64_t total); /* NULL: nobody watches */
+  void *context;
+};
+
 enum lumos_steps { LUMOS_STEPS_COMPLETE, LUMOS_STEPS_LAST, LUMOS_STEPS_RANGE };
 
 struct lumos_trace_options {
@@ -18,6 +24,7 @@ struct lumos_trace_options {
   bool edited;                   /* for inputs that are streams: see lumos_read_options */
   const int32_t *ranks;          /* --rank: numbers for the files in their order, or NULL */
   size_t rank_count;
+  struct lumos_watcher watcher;
 };
 
 /* "all", "last", "N" or "N-M" into options; false with an error otherwise. */

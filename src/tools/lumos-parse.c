@@ -1,7 +1,7 @@
 /* lumos-parse: Kineto traces in, a stream of tasks out; or a stream checked. */
 #include "tools/tool.h"
 
-#include "base/input.h"
+#include "base/progress.h"
 #include <inttypes.h>
 #include <lumos/stream.h>
 #include <lumos/trace.h>
@@ -47,9 +47,28 @@ static bool read_options(const struct options *options, struct lumos_trace_optio
   return true;
 }
 
+/* The progress line, one file after the other. */
+struct shown {
+  struct lumos_progress progress;
+  const char *name;
+};
+
+static void show_progress(void *context, const char *name, uint64_t done, uint64_t total) {
+  struct shown *shown = context;
+  if (shown->name != name) {
+    lumos_progress_finish(&shown->progress);
+    lumos_progress_begin(&shown->progress, name, true);
+    shown->name = name;
+  }
+  lumos_progress_update(&shown->progress, done, total);
+}
+
 static bool parse_traces(const struct lumos_operands *operands, const struct options *options,
-                         const struct lumos_trace_options *trace, struct lumos_error *error) {
+                         struct lumos_trace_options *trace, struct lumos_error *error) {
+  struct shown shown = {.name = NULL};
+  trace->watcher = (struct lumos_watcher){show_progress, &shown};
   struct lumos_job *job = lumos_trace_parse(operands->items, operands->count, trace, error);
+  lumos_progress_finish(&shown.progress);
   if (job == NULL) {
     return false;
   }

@@ -171,7 +171,8 @@ static bool convert(struct trace *trace, struct lumos_job *job, const char *name
 
 bool lumos_trace_file(struct lumos_input *input, const char *name, const char *source,
                       const struct lumos_trace_options *options, struct trace_file *file, struct lumos_error *error) {
-  const struct trace_scan_options scan = {.stacks = options->stacks, .strict = options->strict};
+  const struct trace_scan_options scan = {
+      .stacks = options->stacks, .strict = options->strict, .watcher = options->watcher, .source = source};
   struct lumos_job *job = lumos_job_new();
   struct trace trace;
   lumos_trace_init(&trace, job->strings);

@@ -316,6 +316,8 @@ bool lumos_trace_scan(struct trace *trace, struct lumos_input *input, const char
   lumos_trace_reader_init(&scan.reader, trace, options->stacks);
   lumos_trace_window_open(&scan.window, input, options->window != 0 ? options->window : TRACE_WINDOW_BYTES,
                           options->window_limit != 0 ? options->window_limit : TRACE_WINDOW_LIMIT);
+  scan.window.watcher = options->watcher;
+  scan.window.source = options->source;
   bool good = read_text(&scan);
   lumos_trace_reader_clear(&scan.reader);
   lumos_trace_window_close(&scan.window);

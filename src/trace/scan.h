@@ -5,11 +5,14 @@
 #include "trace/raw.h"
 #include "trace/window.h"
 #include <lumos/error.h>
+#include <lumos/trace.h>
 
 struct trace_scan_options {
   bool stacks;                 /* keep python_function rows */
   bool strict;                 /* the first invalid event fails with LUMOS_CHECK_FAILED */
   size_t window, window_limit; /* 0: TRACE_WINDOW_BYTES, TRACE_WINDOW_LIMIT */
+  struct lumos_watcher watcher;
+  const char *source; /* the name that it is told */
 };
 
 /* Read the input to its end into `trace` (initialised by the caller, who clears it also on failure). A text that is no trace leaves

@@ -25,6 +25,15 @@ static void fill(struct trace_window *window) {
   window->bytes[window->length] = '\0';
 }
 
+static void tell(const struct trace_window *window) {
+  if (window->watcher.look != NULL) {
+    uint64_t consumed = 0;
+    uint64_t size = 0;
+    lumos_input_progress(window->input, &consumed, &size);
+    window->watcher.look(window->watcher.context, window->source, consumed, size);
+  }
+}
+
 const char *lumos_trace_window_refill(struct trace_window *window, const char *keep, bool *stuck) {
   size_t place = (size_t)(keep - window->bytes);
   size_t kept = window->length - place;
@@ -40,5 +49,6 @@ const char *lumos_trace_window_refill(struct trace_window *window, const char *k
     window->bytes = lumos_reallocate(window->bytes, window->capacity + 1, 1);
   }
   fill(window);
+  tell(window);
   return window->bytes;
 }

@@ -9,6 +9,7 @@
 
 #include "base/input.h"
 #include <lumos/error.h>
+#include <lumos/trace.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -29,6 +30,8 @@ struct trace_window {
   bool ended;      /* the text ends with the window */
   bool damaged;    /* ... because reading failed: */
   struct lumos_error damage;
+  struct lumos_watcher watcher; /* told of every refill that source has been read so far */
+  const char *source;
 };
 
 /* `size` and `limit`: TRACE_WINDOW_BYTES and TRACE_WINDOW_LIMIT but in tests (at least 4 KiB). */
