@@ -196,30 +196,40 @@ static bool refuse_edited(struct lumos_job *const *jobs, size_t count, struct lu
   return true;
 }
 
-static int compare_ranks(const void *a, const void *b) {
-  int32_t left = *(const int32_t *)a;
-  int32_t right = *(const int32_t *)b;
-  return left < right ? -1 : left > right;
+struct claim {
+  int32_t rank;
+  const char *source; /* the file that it comes from, "" where that is unknown */
+};
+
+static int compare_claims(const void *a, const void *b) {
+  const struct claim *left = a;
+  const struct claim *right = b;
+  int order = left->rank < right->rank ? -1 : left->rank > right->rank;
+  return order != 0 ? order : strcmp(left->source, right->source);
 }
 
 static bool refuse_repeated_ranks(struct lumos_job *const *jobs, size_t count, struct lumos_error *error) {
-  LUMOS_VECTOR(int32_t) ranks = {0};
-  bool good = true;
+  LUMOS_VECTOR(struct claim) claims = {0};
   for (size_t i = 0; i < count; i++) {
     for (size_t r = 0; r < jobs[i]->ranks.count; r++) {
-      lumos_vector_push(&ranks, jobs[i]->ranks.items[r].rank);
+      const struct lumos_rank *rank = &jobs[i]->ranks.items[r];
+      lumos_vector_push(&claims, ((struct claim){rank->rank, lumos_string(jobs[i]->strings, rank->source)}));
     }
   }
-  if (ranks.count > 1) {
-    qsort(ranks.items, ranks.count, sizeof *ranks.items, compare_ranks);
+  if (claims.count > 1) {
+    qsort(claims.items, claims.count, sizeof *claims.items, compare_claims);
   }
-  for (size_t i = 1; i < ranks.count && good; i++) {
-    good =
-        ranks.items[i] != ranks.items[i - 1] ||
-        lumos_fail(error, "rank %d is given twice; a job has every rank once, tell them apart with lumos-parse --rank",
-                   ranks.items[i]);
+  bool good = true;
+  for (size_t i = 1; i < claims.count && good; i++) {
+    const struct claim *one = &claims.items[i - 1];
+    const struct claim *other = &claims.items[i];
+    good = one->rank != other->rank ||
+           lumos_fail(error,
+                      "rank %d is given twice (%s, %s); a job has every rank once, tell them apart with lumos-parse "
+                      "--rank",
+                      one->rank, one->source, other->source);
   }
-  lumos_vector_free(&ranks);
+  lumos_vector_free(&claims);
   return good;
 }
 

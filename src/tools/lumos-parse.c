@@ -64,10 +64,11 @@ static void show_progress(void *context, const char *name, uint64_t done, uint64
 }
 
 static bool parse_traces(const struct lumos_operands *operands, const struct options *options,
-                         struct lumos_trace_options *trace, struct lumos_error *error) {
+                         const struct lumos_trace_options *trace, struct lumos_error *error) {
   struct shown shown = {.name = NULL};
-  trace->watcher = (struct lumos_watcher){show_progress, &shown};
-  struct lumos_job *job = lumos_trace_parse(operands->items, operands->count, trace, error);
+  struct lumos_trace_options watched = *trace;
+  watched.watcher = (struct lumos_watcher){show_progress, &shown};
+  struct lumos_job *job = lumos_trace_parse(operands->items, operands->count, &watched, error);
   lumos_progress_finish(&shown.progress);
   if (job == NULL) {
     return false;

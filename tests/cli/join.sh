@@ -36,7 +36,7 @@ lumos-parse part.0 "${example[1]}" >mixed 2>message || fail "a stream beside a t
 same together mixed 'a stream beside a trace gives something else'
 
 expect 2 lumos-sim part.0 part.0 -o none
-says 'rank 0'
+says 'rank 0' rank0.json.gz
 for trace in "${example[@]}"; do
   zcat "$trace" | sed 's/"world_size": 2/"world_size": 4/' >"four.$(basename "$trace" .gz)"
 done
