@@ -121,7 +121,7 @@ static lumos_string_id lesser(const struct lumos_job *job, lumos_string_id a, lu
 
 /* What two records say about one group: whichever order they come in, the same. */
 static void unite(const struct lumos_job *job, struct lumos_group *group, const struct lumos_group *other) {
-  if (other->rank < group->rank) {
+  if (job->ranks.items[other->rank].rank < job->ranks.items[group->rank].rank) {
     group->rank = other->rank;
   }
   if (other->role != 0 && (group->role == 0 || other->role < group->role)) {

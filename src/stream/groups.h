@@ -9,8 +9,7 @@
  * not there. */
 bool lumos_groups_to_indices(struct lumos_job *job, struct lumos_error *error) LUMOS_MUST_CHECK;
 
-/* Unite records of the same group, name all groups anew by the rule of stream.h, and turn references back into ids.
- * Ranks must be in order. */
+/* Unite records of the same group, name all groups anew by the rule of stream.h, and turn references back into ids. */
 void lumos_groups_unite(struct lumos_job *job);
 
 #endif

@@ -42,7 +42,7 @@ const struct lumos_names lumos_clock_evidence_names = {clock_evidence_table, 2};
 int lumos_names_find(const struct lumos_names *names, const char *bytes, size_t length) {
   for (size_t i = 0; i < names->count; i++) {
     const char *name = names->names[i];
-    if (name != NULL && *name == *bytes && strncmp(name, bytes, length) == 0 && name[length] == '\0') {
+    if (name != NULL && strlen(name) == length && memcmp(name, bytes, length) == 0) {
       return (int)i;
     }
   }

@@ -245,7 +245,7 @@ static bool read_members(struct lumos_reader *reader, const struct lumos_field *
 /* The value of "type", wherever it stands. */
 static bool find_type(struct lumos_reader *reader, const char *line, struct lumos_slice *type) {
   struct lumos_json_members members;
-  struct lumos_slice key;
+  struct lumos_slice key = {line, 0, false};
   const char *cursor = lumos_json_blank(line);
   if (!lumos_json_open(&cursor, '{', &members)) {
     return lumos_reader_fail_syntax(reader);
@@ -279,19 +279,27 @@ static const struct lumos_record_type *type_of(const struct lumos_slice *name) {
   return NULL;
 }
 
-/* Set the structs of a kind of record to empty; of tasks only those that the last one has touched. */
-static void begin_record(struct lumos_reader *reader) {
-  const struct lumos_record_type *type = reader->type;
-  void *const tasks[LUMOS_PARTS] = {&reader->task, &reader->timing, &reader->run, &reader->detail};
-  bool is_task = type == &lumos_schema[RECORD_TASK];
-  for (int part = 0; part < LUMOS_PARTS; part++) {
-    reader->record.parts[part] = is_task ? tasks[part] : part == PART_MAIN ? (void *)&reader->other : NULL;
-    if (type->empty[part] != NULL && (!is_task || (reader->task_parts_used >> (unsigned)part & 1U) != 0)) {
-      memcpy(reader->record.parts[part], type->empty[part], type->sizes[part]);
+/* Set the structs of a task to empty: only those that the last one has touched. */
+static void begin_task(struct lumos_reader *reader) {
+  void *const parts[LUMOS_PARTS] = {&reader->task, &reader->timing, &reader->run, &reader->detail};
+  for (unsigned part = 0; part < LUMOS_PARTS; part++) {
+    reader->record.parts[part] = parts[part];
+    if ((reader->task_parts_used >> part & 1U) != 0) {
+      memcpy(parts[part], reader->type->empty[part], reader->type->sizes[part]);
     }
   }
-  if (type == &lumos_schema[RECORD_HEADER]) {
-    reader->record.parts[PART_MAIN] = reader->job;
+}
+
+static void begin_record(struct lumos_reader *reader) {
+  const struct lumos_record_type *type = reader->type;
+  if (type == &lumos_schema[RECORD_TASK]) {
+    begin_task(reader);
+  } else {
+    bool header = type == &lumos_schema[RECORD_HEADER];
+    reader->record = (struct lumos_record){{header ? (void *)reader->job : (void *)&reader->other}};
+    if (type->empty[PART_MAIN] != NULL) {
+      memcpy(&reader->other, type->empty[PART_MAIN], type->sizes[PART_MAIN]);
+    }
   }
   reader->rank = NO_RANK;
   reader->reference_rank = NO_RANK;
@@ -352,7 +360,7 @@ bool lumos_record_read(struct lumos_reader *reader, const char *line, size_t len
   if (type != NULL) {
     cursor += type->opening_length;
   } else {
-    struct lumos_slice name;
+    struct lumos_slice name = {line, 0, false};
     if (!find_type(reader, line, &name)) {
       return false;
     }

@@ -49,7 +49,7 @@
 #define ZERO .least = LEAST_ZERO
 #define ONE .least = LEAST_ONE
 #define BY(stage) .by = LUMOS_STAGE_##stage
-#define NAMED(table) .names = &lumos_##table##_names
+#define NAMED(table) .names = (&lumos_##table##_names)
 
 static const struct lumos_field header_fields[] = {
     TYPE,

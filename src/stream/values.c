@@ -336,11 +336,14 @@ static bool read_decimal(struct lumos_reader *reader, const struct lumos_field *
     for (int i = 0; i < decimal->decimals; i++) {
       whole /= 10;
     }
-    if (whole > -too_large && whole < too_large) {
+    bool low = field->least == LEAST_ANY ? whole <= -too_large : decimal->units < 0;
+    if (!low && whole < too_large) {
       return true;
     }
   }
-  return lumos_fail_value(reader, field, start, "a number below 2^53 with at most 6 decimals");
+  return lumos_fail_value(reader, field, start,
+                          field->least == LEAST_ANY ? "a number below 2^53 with at most 6 decimals"
+                                                    : "a number of at least 0 and below 2^53 with at most 6 decimals");
 }
 
 static bool read_millionths(struct lumos_reader *reader, const struct lumos_field *field, void *slot,

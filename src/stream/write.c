@@ -88,7 +88,7 @@ static void put_record(struct lumos_writer *writer, enum lumos_record_kind kind,
   if (record->parts[last->part] != NULL) {
     unknown = lumos_string(writer->job->strings, *(const lumos_string_id *)lumos_slot(record, last));
   }
-  char *out = lumos_writer_make_room(writer, writer->text->bytes + writer->text->length, 0);
+  char *out = lumos_writer_resume(writer, 0);
   out = lumos_put(out, type->opening, type->opening_length);
   for (const struct lumos_field *field = type->fields + 1; field < last; field++) {
     if (record->parts[field->part] == NULL) {
@@ -107,7 +107,7 @@ static void put_record(struct lumos_writer *writer, enum lumos_record_kind kind,
     out = put_unknown(writer, out, type, unknown);
   }
   out = LUMOS_PUT(out, "}\n");
-  writer->text->length = (size_t)(out - writer->text->bytes);
+  lumos_writer_pause(writer, out);
   writer->counts[kind]++;
 }
 

@@ -22,18 +22,25 @@ struct lumos_writer {
   uint64_t counts[RECORD_KINDS];
 };
 
-/* All that stands before `out` is written; go on with `extra` bytes and LUMOS_WRITER_ROOM behind them. */
-static inline char *lumos_writer_make_room(struct lumos_writer *writer, char *out, size_t extra) {
-  struct lumos_text *text = writer->text;
-  text->length = (size_t)(out - text->bytes);
-  out = lumos_text_room(text, extra + LUMOS_WRITER_ROOM);
-  writer->end = text->bytes + text->capacity;
+/* Go on behind what stands in the text, with room for `extra` bytes and LUMOS_WRITER_ROOM behind them. */
+static inline char *lumos_writer_resume(struct lumos_writer *writer, size_t extra) {
+  char *out = lumos_text_room(writer->text, extra + LUMOS_WRITER_ROOM);
+  writer->end = writer->text->bytes + writer->text->capacity;
   return out;
 }
 
-/* The same where there may be room already. */
+/* All that stands before `out` is written. */
+static inline void lumos_writer_pause(struct lumos_writer *writer, const char *out) {
+  writer->text->length = (size_t)(out - writer->text->bytes);
+}
+
+/* Make sure that there is room for `extra` bytes, and LUMOS_WRITER_ROOM behind them. */
 static inline char *lumos_writer_room(struct lumos_writer *writer, char *out, size_t extra) {
-  return (size_t)(writer->end - out) < extra + LUMOS_WRITER_ROOM ? lumos_writer_make_room(writer, out, extra) : out;
+  if ((size_t)(writer->end - out) >= extra + LUMOS_WRITER_ROOM) {
+    return out;
+  }
+  lumos_writer_pause(writer, out);
+  return lumos_writer_resume(writer, extra);
 }
 
 static inline char *lumos_put(char *out, const char *bytes, size_t length) {

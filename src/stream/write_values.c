@@ -19,9 +19,9 @@ static uint8_t escapes_of(const char *bytes, size_t length) {
 }
 
 static char *put_escaped(struct lumos_writer *writer, char *out, const char *bytes, size_t length) {
-  (void)lumos_writer_make_room(writer, out, 0);
+  lumos_writer_pause(writer, out);
   lumos_text_json_string(writer->text, bytes, length);
-  return lumos_writer_make_room(writer, writer->text->bytes + writer->text->length, 0);
+  return lumos_writer_resume(writer, 0);
 }
 
 static inline char *put_string(struct lumos_writer *writer, char *out, lumos_string_id string) {
@@ -161,9 +161,9 @@ static char *write_collective_id(struct lumos_writer *writer, char *out, const s
 }
 
 static char *put_decimal(struct lumos_writer *writer, char *out, int64_t units, int decimals) {
-  (void)lumos_writer_make_room(writer, out, 0);
+  lumos_writer_pause(writer, out);
   lumos_text_decimal(writer->text, units, decimals);
-  return lumos_writer_make_room(writer, writer->text->bytes + writer->text->length, 0);
+  return lumos_writer_resume(writer, 0);
 }
 
 static char *write_decimal(struct lumos_writer *writer, char *out, const struct lumos_field *field, const void *slot) {
