@@ -42,7 +42,8 @@ const struct lumos_names lumos_clock_evidence_names = {clock_evidence_table, 2};
 int lumos_names_find(const struct lumos_names *names, const char *bytes, size_t length) {
   for (size_t i = 0; i < names->count; i++) {
     const char *name = names->names[i];
-    if (name != NULL && strlen(name) == length && memcmp(name, bytes, length) == 0) {
+    bool begins = name != NULL && length > 0 && *name == *bytes; /* spares the calls for most names */
+    if (begins && strlen(name) == length && memcmp(name, bytes, length) == 0) {
       return (int)i;
     }
   }

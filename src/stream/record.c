@@ -166,18 +166,18 @@ static bool read_object(struct lumos_reader *reader, const struct lumos_field *o
 }
 
 /* Remember the latest stage that has written something, and where that shows. */
-static inline void note_stage(struct lumos_reader *reader, uint8_t stage, const char *what, size_t length) {
-  if (stage > reader->latest_stage) {
-    reader->latest_stage = stage;
-    reader->latest_line = reader->lines.number;
-    reader->latest_what = what;
-    reader->latest_length = (int)length;
-  }
+static void note_stage(struct lumos_reader *reader, uint8_t stage, const char *what, size_t length) {
+  reader->latest_stage = stage;
+  reader->latest_line = reader->lines.number;
+  reader->latest_what = what;
+  reader->latest_length = (int)length;
 }
 
 static bool read_field(struct lumos_reader *reader, const struct lumos_field *field, const char **cursor) {
   reader->parts_seen |= 1U << field->part;
-  note_stage(reader, field->by, field->key + 2, field->length);
+  if (field->by > reader->latest_stage) {
+    note_stage(reader, field->by, field->key + 2, field->length);
+  }
   switch (field->kind) {
     case FIELD_TYPE:
       return lumos_json_skip(cursor, NULL);
@@ -198,7 +198,10 @@ static inline int next_member(struct lumos_reader *reader, const struct lumos_fi
     for (size_t i = next; i < count; i++) {
       if (at_key(*cursor, &fields[i])) {
         *row = &fields[i];
-        *cursor = lumos_json_blank(*cursor + fields[i].length + 4);
+        *cursor += fields[i].length + 4;
+        if ((unsigned char)**cursor <= ' ') {
+          *cursor = lumos_json_blank(*cursor);
+        }
         return 1;
       }
     }
@@ -281,12 +284,17 @@ static const struct lumos_record_type *type_of(const struct lumos_slice *name) {
 
 /* Set the structs of a task to empty: only those that the last one has touched. */
 static void begin_task(struct lumos_reader *reader) {
-  void *const parts[LUMOS_PARTS] = {&reader->task, &reader->timing, &reader->run, &reader->detail};
-  for (unsigned part = 0; part < LUMOS_PARTS; part++) {
-    reader->record.parts[part] = parts[part];
-    if ((reader->task_parts_used >> part & 1U) != 0) {
-      memcpy(parts[part], reader->type->empty[part], reader->type->sizes[part]);
-    }
+  unsigned used = reader->task_parts_used;
+  reader->record = (struct lumos_record){{&reader->task, &reader->timing, &reader->run, &reader->detail}};
+  reader->task = lumos_task_empty;
+  if ((used >> PART_TIMING & 1U) != 0) {
+    reader->timing = lumos_timing_empty;
+  }
+  if ((used >> PART_RUN & 1U) != 0) {
+    reader->run = lumos_run_empty;
+  }
+  if ((used >> PART_DETAIL & 1U) != 0) {
+    reader->detail = lumos_detail_empty;
   }
 }
 
@@ -324,7 +332,9 @@ static bool read_foreign(struct lumos_reader *reader, const char *line, size_t l
 /* What holds for every record once its fields are read. */
 static bool finish_record(struct lumos_reader *reader, uint64_t seen) {
   const struct lumos_record_type *type = reader->type;
-  note_stage(reader, type->by, type->name, strlen(type->name));
+  if (type->by > reader->latest_stage) {
+    note_stage(reader, type->by, type->name, strlen(type->name));
+  }
   if (reader->rank != NO_RANK && reader->reference_rank != NO_RANK && reader->rank != reader->reference_rank) {
     return lumos_reader_fail(reader, "the record is of rank %d, but its ids are of rank %d", reader->rank,
                              reader->reference_rank);

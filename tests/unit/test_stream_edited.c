@@ -135,6 +135,23 @@ static void what_belonged_to_a_missing_lane_goes(void **state) {
   free(text);
 }
 
+/* What a dropped task referred to is never resolved, so nothing of it may stay where references are renamed. */
+static void nothing_of_a_dropped_task_stays(void **state) {
+  (void)state;
+  struct lumos_error error = {0};
+  char *text = with_change(full_stream, "{\"type\":\"lane\",\"rank\":0,\"lane\":\"t10\"", "{\"type\":\"t\"");
+  char *more = with_change(text, "\"record\":\"0:2\"", "\"record\":\"0:4000000\"");
+  struct lumos_job *job = stream_from(more, strlen(more), true, &error);
+  assert_non_null(job);
+  assert_int_equal(job->tasks.count, 7);
+  for (size_t i = 0; i < job->details.count; i++) {
+    assert_int_equal(job->details.items[i].wait.record, LUMOS_NONE);
+  }
+  lumos_job_free(job);
+  free(more);
+  free(text);
+}
+
 static void lines_may_stand_anywhere(void **state) {
   (void)state;
   struct lumos_error error = {0};
@@ -166,6 +183,9 @@ static void an_edit_excuses_no_nonsense(void **state) {
   text = with_change(full_stream, "\"id\":\"0:6\"", "\"id\":\"0:4\"");
   expect_refused(text, true, "task 0:4 is given twice");
   free(text);
+  text = with_change(full_stream, FULL_END, FULL_END FULL_END);
+  expect_refused(text, true, "a second end record");
+  free(text);
   text = with_change(full_stream, FULL_END, "");
   expect_refused(text, true, "without its end record");
   free(text);
@@ -183,6 +203,7 @@ int main(void) {
       cmocka_unit_test(what_referred_to_missing_tasks_is_dropped_as_worked_out),
       cmocka_unit_test(what_belonged_to_a_missing_rank_goes),
       cmocka_unit_test(what_belonged_to_a_missing_lane_goes),
+      cmocka_unit_test(nothing_of_a_dropped_task_stays),
       cmocka_unit_test(lines_may_stand_anywhere),
       cmocka_unit_test(an_edit_excuses_no_nonsense),
   };

@@ -215,6 +215,20 @@ static void faults_are_refused(void **state) {
   }
 }
 
+/* Without one field of a later stage, but with a record of one. */
+static void records_of_later_stages_are_refused(void **state) {
+  (void)state;
+#define SMALL(stage)                                                                                        \
+  "{\"type\":\"lumos\",\"format\":1,\"stage\":\"" stage "\",\"epoch\":\"0\",\"history\":[]}\n"              \
+  "{\"type\":\"metric\",\"name\":\"a\",\"value\":1,\"unit\":\"ns\",\"scope\":{},\"source\":\"measured\"}\n" \
+  "{\"type\":\"end\",\"counts\":{\"lumos\":1,\"metric\":1,\"end\":1}}\n"
+  expect_refused(SMALL("parse"), false,
+                 "line 2: metric is of stage graph, but the stream says that it is at stage parse");
+  struct lumos_job *job = stream_good(SMALL("graph"));
+  expect_stream(job, SMALL("graph"));
+  lumos_job_free(job);
+}
+
 static void a_stream_cut_anywhere_is_refused(void **state) {
   (void)state;
   for (size_t length = 1; length < sizeof full_stream - 1; length += 7) {
@@ -279,6 +293,7 @@ int main(void) {
       cmocka_unit_test(values_have_one_form_when_written),
       cmocka_unit_test(ids_may_be_far_apart),
       cmocka_unit_test(faults_are_refused),
+      cmocka_unit_test(records_of_later_stages_are_refused),
       cmocka_unit_test(a_stream_cut_anywhere_is_refused),
       cmocka_unit_test(what_is_no_stream_is_told_apart),
       cmocka_unit_test(a_line_without_end_is_refused_before_memory_is),
