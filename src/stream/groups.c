@@ -1,6 +1,6 @@
 /* The rule: a group is its recorded name, its size and its ranks. Where a name means one group it is the id, else each
- * group is NAME@LOWEST; NAME@LOWEST#2 and so on where even that is not unique. The name is read back off the id: no name
- * ends like that itself, so ids stay unique and naming twice changes nothing.
+ * group is NAME@LOWEST; NAME@LOWEST#2 and so on where even that is not unique. The name is read back off the id: no
+ * name ends like that itself, so ids stay unique and naming twice changes nothing.
  */
 #include "stream/groups.h"
 

@@ -104,14 +104,14 @@ bool lumos_reader_fail_syntax(struct lumos_reader *reader);
 /* A string without its escapes; valid until the next call. */
 struct lumos_slice lumos_reader_decode(struct lumos_reader *reader, const struct lumos_slice *escaped);
 
-/* Read the value of a field at the cursor into its slot: by kind of field, none for the type and for objects. False with
- * an error. */
+/* Read the value of a field at the cursor into its slot: by kind of field, none for the type and for objects. False
+ * with an error. */
 typedef bool lumos_value_reader(struct lumos_reader *reader, const struct lumos_field *field, void *slot,
                                 const char **cursor);
 extern lumos_value_reader *const lumos_value_readers[FIELD_KINDS];
 
-/* Take the record in `line`, a line of lines.h, apart into the reader's structs. False with an error. *foreign: its type, when we do not
- * know it. */
+/* Take the record in `line`, a line of lines.h, apart into the reader's structs. False with an error. *foreign: its
+ * type, when we do not know it. */
 bool lumos_record_read(struct lumos_reader *reader, const char *line, size_t length,
                        lumos_string_id *foreign) LUMOS_MUST_CHECK;
 

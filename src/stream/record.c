@@ -99,7 +99,8 @@ static inline bool same_bytes(const char *a, const char *b, size_t length) {
          (length <= 16 || memcmp(a + 8, b + 8, length - 16) == 0);
 }
 
-/* Does `text` go on with the comma, the key and the colon of a field, as we write them? Bytes behind the line can be read. */
+/* Does `text` go on with the comma, the key and the colon of a field, as we write them? Bytes behind the line can be
+ * read. */
 static inline bool at_key(const char *text, const struct lumos_field *field) {
   return text[2] == field->key[2] && field->length < LUMOS_KEY_ROOM && same_bytes(text, field->key, field->length + 4U);
 }
@@ -188,8 +189,8 @@ static bool read_field(struct lumos_reader *reader, const struct lumos_field *fi
   }
 }
 
-/* The next member: its row, with the cursor on its value. 1: a known one, 2: one to be kept, `key` says which; 0: the object is
- * over; -1: a fault. */
+/* The next member: its row, with the cursor on its value. 1: a known one, 2: one to be kept, `key` says which; 0:
+ * the object is over; -1: a fault. */
 static inline int next_member(struct lumos_reader *reader, const struct lumos_field **row,
                               const struct lumos_field *fields, size_t count, struct lumos_json_members *members,
                               struct lumos_slice *key, const char **cursor) {

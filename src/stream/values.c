@@ -28,8 +28,8 @@ static bool fail_range(struct lumos_reader *reader, const struct lumos_field *fi
   return lumos_fail_value(reader, field, cursor, expected);
 }
 
-/* An integer in [least, most]; what is beyond reads as no integer. Up to 15 plain digits are read here: most of what a
- * stream holds. */
+/* An integer in [least, most]; what is beyond reads as no integer. Up to 15 plain digits are read here: most of what
+ * a stream holds. */
 static inline bool read_bounded(const char **cursor, int64_t least, int64_t most, int64_t *value) {
   const char *place = *cursor + (**cursor == '-');
   const char *digits = place;
@@ -107,8 +107,8 @@ static inline bool ends_run(const char *bytes) {
   return ((below | ((no_quote - ones) & ~no_quote) | ((no_backslash - ones) & ~no_backslash)) & ones * 0x80) != 0;
 }
 
-/* The string at the cursor, its escapes decoded; valid until the next call. Names are long, so plain ones are passed eight
- * bytes at a time; bytes behind the line can be read. */
+/* The string at the cursor, its escapes decoded; valid until the next call. Names are long, so plain ones are passed
+ * eight bytes at a time; bytes behind the line can be read. */
 static bool read_text(struct lumos_reader *reader, const char **cursor, struct lumos_slice *text) {
   if (**cursor == '"') {
     const char *place = *cursor + 1;
