@@ -82,13 +82,13 @@ uint32_t lumos_trace_job_lane(struct trace_build *build, uint32_t lane) {
 
 const struct trace_call_rule *lumos_trace_rule_of(struct trace_build *build, lumos_string_id name) {
   while (build->call_rules.count <= name) {
-    lumos_vector_push(&build->call_rules, NULL);
+    lumos_vector_push(&build->call_rules, ((struct trace_known_rule){NULL}));
   }
-  const struct trace_call_rule **rule = &build->call_rules.items[name];
-  if (*rule == NULL) {
-    *rule = lumos_trace_call_rule(lumos_string(build->job->strings, name));
+  struct trace_known_rule *known = &build->call_rules.items[name];
+  if (known->rule == NULL) {
+    known->rule = lumos_trace_call_rule(lumos_string(build->job->strings, name));
   }
-  return *rule;
+  return known->rule;
 }
 
 enum lumos_task_kind lumos_trace_device_kind(struct trace_build *build, const struct trace_device *row,

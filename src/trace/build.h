@@ -25,6 +25,10 @@ struct trace_gradient {
   bool backward;
 };
 
+struct trace_known_rule {
+  const struct trace_call_rule *rule; /* NULL while not asked for */
+};
+
 struct trace_build {
   struct trace *trace;
   struct trace_steps *steps;
@@ -33,8 +37,8 @@ struct trace_build {
   uint32_t *job_lane; /* [trace lane]: index in job->lanes, LUMOS_NONE while it has neither task nor span */
   LUMOS_VECTOR(struct trace_call) calls; /* by correlation once the threads are done */
   LUMOS_VECTOR(struct trace_gradient) gradients;
-  int64_t outside_steps;                                   /* rows of work that no step holds */
-  LUMOS_VECTOR(const struct trace_call_rule *) call_rules; /* [name]: NULL while not asked for */
+  int64_t outside_steps;                            /* rows of work that no step holds */
+  LUMOS_VECTOR(struct trace_known_rule) call_rules; /* [name] */
   struct lumos_strings *kind_keys; /* id - 1 is the index in kinds: the kind of a class, a name and an op */
   LUMOS_VECTOR(uint8_t) kinds;
   LUMOS_VECTOR(uint32_t) group_of; /* [recorded name]: index in job->groups, LUMOS_NONE while there is none */

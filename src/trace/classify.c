@@ -1,8 +1,8 @@
 /* Kinds by name: tables of patterns, the first row that matches wins. A new kernel library is a new row.
  *
  * Patterns are those of lumos_trace_matches. A kernel's row may ask for a piece of the
- * name of the op that launched it as well. Fused Triton kernels list the ops that were fused into them, so they come first: what they
- * are called tells how they run (poi: pointwise, red and per: reductions), not each word in it.
+ * name of the op that launched it as well. Fused Triton kernels list the ops that were fused into them, so they come
+ * first: what they are called tells how they run (poi: pointwise, red and per: reductions), not each word in it.
  */
 #include "trace/classify.h"
 
@@ -215,9 +215,10 @@ static const struct trace_call_rule call_rows[] = {
     {"", LUMOS_OTHER_HOST, 0, 0},
 };
 
-static char lower(char byte) { return byte >= 'A' && byte <= 'Z' ? (char)(byte + ('a' - 'A')) : byte; }
+static int lower(int byte) { return byte >= 'A' && byte <= 'Z' ? byte | 0x20 : byte; }
 
-/* Does `text` begin with the pattern up to its end, a * or a $? Returns where the pattern goes on, NULL when it does not. */
+/* Does `text` begin with the pattern up to its end, a * or a $? Returns where the pattern goes on, NULL when it does
+ * not. */
 static const char *match_here(const char *pattern, const char *text, const char **rest) {
   while (*pattern != '\0' && *pattern != '*' && *pattern != '$') {
     if (lower(*text) != *pattern) {

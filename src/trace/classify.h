@@ -5,7 +5,8 @@
 #include <lumos/job.h>
 #include <stdbool.h>
 
-/* Is the pattern (in lower case) a piece of the text, whatever its case? ^ ties it to the start, $ to the end, * stands for anything. */
+/* Is the pattern (in lower case) a piece of the text, whatever its case? ^ ties it to the start, $ to the end, * stands
+ * for anything. */
 bool lumos_trace_matches(const char *pattern, const char *text);
 
 struct trace_call_rule {

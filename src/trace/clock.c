@@ -1,5 +1,5 @@
-/* Three regimes of time (integer microseconds since 1970, the same with three decimals, microseconds since a written base) become
- * one: nanoseconds since the earliest row.
+/* Three regimes of time (integer microseconds since 1970, the same with three decimals, microseconds since a written
+ * base) become one: nanoseconds since the earliest row.
  */
 #include "trace/clock.h"
 

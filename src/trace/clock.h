@@ -20,12 +20,14 @@ struct trace_clock {
   struct trace_shift shift;
 };
 
-/* Make all times count from the earliest row: absolute time is baseTimeNanoseconds + ts where the base is written, ts where it is not.
- * Rows more than some 26 days from the median are dropped. Runtime rows are shifted. O(rows log rows) at worst. */
+/* Make all times count from the earliest row: absolute time is baseTimeNanoseconds + ts where the base is written, ts
+ * where it is not. Rows more than some 26 days from the median are dropped. Runtime rows are shifted. O(rows log rows)
+ * at worst. */
 void lumos_trace_settle_clock(struct trace *trace, struct trace_clock *clock);
 
-/* Shift the runtime rows against the ops to where the fewest lie across the border of an op, at most a millisecond; only when at
- * least four do, and when that leaves at most half as many. Times must lie within 2^52 of 0. Leaves trace->host_order as the rows stand then. */
+/* Shift the runtime rows against the ops to where the fewest lie across the border of an op, at most a millisecond;
+ * only when at least four do, and when that leaves at most half as many. Times must lie within 2^52 of 0. Leaves
+ * trace->host_order as the rows stand then. */
 void lumos_trace_shift_calls(struct trace *trace, struct trace_shift *shift);
 
 #endif

@@ -9,7 +9,8 @@ struct spelling {
   const char *op;
 };
 
-/* torch.distributed's names of operations, and those that NCCL's annotations and kernels carry; compared up to the length given here. */
+/* torch.distributed's names of operations, and those that NCCL's annotations and kernels carry; compared up to the
+ * length given here. */
 static const struct spelling recorded_ops[] = {
     {"allreduce", "all_reduce"},
     {"all_reduce", "all_reduce"},
@@ -109,12 +110,12 @@ static void set_members(struct lumos_job *job, struct lumos_group *group, const 
   bool complete = false;
   add_members(job, ranks, &complete);
   size_t count = job->group_ranks.count - first;
-  int32_t *members = job->group_ranks.items + first;
   if (count > 0) {
+    int32_t *members = job->group_ranks.items + first;
     qsort(members, count, sizeof *members, compare_ranks);
-  }
-  for (size_t i = 1; i < count; i++) {
-    complete = complete && members[i] != members[i - 1];
+    for (size_t i = 1; i < count; i++) {
+      complete = complete && members[i] != members[i - 1];
+    }
   }
   if (!complete || count == 0 || (group->size > 0 && count != (size_t)group->size)) {
     job->group_ranks.count = first;
@@ -125,7 +126,8 @@ static void set_members(struct lumos_job *job, struct lumos_group *group, const 
   group->member_count = (uint32_t)count;
 }
 
-/* What a group is for, by its description; Megatron's names and those of DeviceMesh. The first row that matches wins. */
+/* What a group is for, by its description; Megatron's names and those of DeviceMesh. The first row that matches wins.
+ */
 static uint8_t role_of(const char *description) {
   static const struct {
     const char *pattern;

@@ -4,16 +4,18 @@
 
 #include "trace/build.h"
 
-/* Fill `comm` and make the group's record where it is missing. Evidence in this order: the arguments of the row, those of the op around its call
+/* Fill `comm` and make the group's record where it is missing. Evidence in this order: the arguments of the row, those
+ * of the op around its call
  * (`call` may be NULL), an annotation nccl:NAME around it, the kernel's name.
- * bytes: the whole payload, the larger of the elements in and out times the size of their type (so of an all-gather what each rank
- * holds in the end, of a reduce-scatter what it starts with). */
+ * bytes: the whole payload, the larger of the elements in and out times the size of their type (so of an all-gather
+ * what each rank holds in the end, of a reduce-scatter what it starts with). */
 void lumos_trace_fill_comm(struct trace_build *build, const struct trace_device *row, const struct trace_call *call,
                            struct lumos_comm *comm);
 /* Is this operation point to point? */
 bool lumos_trace_is_p2p(const struct lumos_job *job, lumos_string_id op);
 
-/* The index of the group of this recorded name, made when it is new. `ranks` as recorded: "[0, 1]", or shortened with "...". */
+/* The index of the group of this recorded name, made when it is new. `ranks` as recorded: "[0, 1]", or shortened with
+ * "...". */
 uint32_t lumos_trace_group(struct trace_build *build, lumos_string_id name, lumos_string_id description,
                            const char *ranks, int64_t size);
 

@@ -1,107 +1,10 @@
-/* One event, read key by key. Which arguments matter depends on what the row is, so each class has a table of them; all else is
- * skipped without a look. Nothing is kept before the whole event has been read: the window may have cut it.
+/* One event, read key by key, becomes a row. Nothing is kept before the whole event has been read: the window may have
+ * cut it.
  */
 #include "trace/event.h"
 
+#include "trace/arguments.h"
 #include <string.h>
-
-/* The arguments that some class wants. */
-struct values {
-  int64_t correlation, sequence, forward_thread;
-  int64_t device, in_device, stream, bytes, occupancy;
-  int64_t wait_stream, record_correlation;
-  int64_t in_elements, out_elements, group_size, comm_sequence, source, target;
-  struct lumos_slice shapes, dtypes, finished;
-  struct lumos_slice sync_kind, event;
-  struct lumos_slice collective, group, description, ranks, comms_id, dtype;
-  struct lumos_slice name;
-};
-
-static const struct values no_values = {
-    .correlation = LUMOS_ABSENT,
-    .sequence = LUMOS_ABSENT,
-    .forward_thread = LUMOS_ABSENT,
-    .device = LUMOS_ABSENT,
-    .in_device = LUMOS_ABSENT,
-    .stream = LUMOS_ABSENT,
-    .bytes = LUMOS_ABSENT,
-    .occupancy = LUMOS_ABSENT,
-    .wait_stream = LUMOS_ABSENT,
-    .in_elements = LUMOS_ABSENT,
-    .out_elements = LUMOS_ABSENT,
-    .group_size = LUMOS_ABSENT,
-    .source = LUMOS_ABSENT,
-    .target = LUMOS_ABSENT,
-    .comm_sequence = LUMOS_ABSENT,
-    .record_correlation = LUMOS_ABSENT,
-};
-
-enum argument_kind { INTEGER, MILLIONTHS_FROM_PERCENT, TEXT };
-
-struct argument {
-  const char *key;
-  uint8_t length;
-  uint8_t kind;
-  uint16_t offset; /* in struct values */
-};
-
-#define ARGUMENT(key, kind, member) \
-  { key, sizeof(key) - 1, kind, offsetof(struct values, member) }
-
-#define COMM_ARGUMENTS                                                                                        \
-  ARGUMENT("Collective name", TEXT, collective), ARGUMENT("In msg nelems", INTEGER, in_elements),             \
-      ARGUMENT("Out msg nelems", INTEGER, out_elements), ARGUMENT("Group size", INTEGER, group_size),         \
-      ARGUMENT("dtype", TEXT, dtype), ARGUMENT("Process Group Name", TEXT, group),                            \
-      ARGUMENT("Process Group Description", TEXT, description), ARGUMENT("Process Group Ranks", TEXT, ranks), \
-      ARGUMENT("Seq", INTEGER, comm_sequence), ARGUMENT("Comms Id", TEXT, comms_id),                          \
-      ARGUMENT("Src Rank", INTEGER, source), ARGUMENT("Dst Rank", INTEGER, target)
-
-static const struct argument step_arguments[] = {ARGUMENT("finished", TEXT, finished)};
-static const struct argument call_arguments[] = {ARGUMENT("correlation", INTEGER, correlation)};
-static const struct argument metadata_arguments[] = {ARGUMENT("name", TEXT, name)};
-static const struct argument op_arguments[] = {
-    ARGUMENT("Sequence number", INTEGER, sequence),
-    ARGUMENT("Fwd thread id", INTEGER, forward_thread),
-    ARGUMENT("Input Dims", TEXT, shapes),
-    ARGUMENT("Input dims", TEXT, shapes),
-    ARGUMENT("Input type", TEXT, dtypes),
-    ARGUMENT("finished", TEXT, finished),
-    COMM_ARGUMENTS,
-};
-static const struct argument device_arguments[] = {
-    ARGUMENT("device", INTEGER, device),
-    ARGUMENT("inDevice", INTEGER, in_device),
-    ARGUMENT("stream", INTEGER, stream),
-    ARGUMENT("correlation", INTEGER, correlation),
-    ARGUMENT("bytes", INTEGER, bytes),
-    ARGUMENT("est. achieved occupancy %", MILLIONTHS_FROM_PERCENT, occupancy),
-    COMM_ARGUMENTS,
-};
-static const struct argument sync_arguments[] = {
-    ARGUMENT("cuda_sync_kind", TEXT, sync_kind),
-    ARGUMENT("correlation", INTEGER, correlation),
-    ARGUMENT("device", INTEGER, device),
-    ARGUMENT("stream", INTEGER, stream),
-    ARGUMENT("wait_on_stream", INTEGER, wait_stream),
-    ARGUMENT("wait_on_cuda_event_record_corr_id", INTEGER, record_correlation),
-    ARGUMENT("wait_on_cuda_event_id", TEXT, event),
-};
-
-struct argument_table {
-  const struct argument *rows;
-  size_t count;
-};
-#define TABLE(rows) \
-  { rows, sizeof(rows) / sizeof *(rows) }
-
-static const struct argument_table no_table;
-static const struct argument_table metadata_table = TABLE(metadata_arguments);
-static const struct argument_table table_of_class[] = {
-    [TRACE_ANNOTATION] = TABLE(step_arguments), [TRACE_OP] = TABLE(op_arguments),
-    [TRACE_CALL] = TABLE(call_arguments),       [TRACE_KERNEL] = TABLE(device_arguments),
-    [TRACE_MEMCPY] = TABLE(device_arguments),   [TRACE_MEMSET] = TABLE(device_arguments),
-    [TRACE_SYNC] = TABLE(sync_arguments),       [TRACE_SESSION] = {NULL, 0},
-};
 
 struct category {
   const char *name;
@@ -131,7 +34,7 @@ struct fields {
   struct lumos_slice first_key, name, process, thread;
   int64_t start, duration;
   const char *arguments; /* read later, because what the row is was not known yet */
-  struct values values;
+  struct trace_arguments values;
 };
 
 void lumos_trace_reader_init(struct trace_reader *reader, struct trace *trace, bool stacks) {
@@ -149,65 +52,21 @@ static uint8_t class_of_category(const struct lumos_slice *text) {
   return TRACE_UNKNOWN;
 }
 
-/* A string's content, or the text of any other value. */
-static bool read_text(const char **cursor, struct lumos_slice *out) {
-  return **cursor == '"' ? lumos_json_string(cursor, out) : lumos_json_skip(cursor, out);
-}
-
-/* A number scaled by 10^scale; any other value is skipped and leaves *out as it is. */
-static bool read_scaled(const char **cursor, int scale, int64_t *out) {
-  return lumos_json_scaled(cursor, scale, out) || lumos_json_skip(cursor, NULL);
-}
-
-static bool read_argument(const struct argument *argument, const char **cursor, struct values *values) {
-  char *target = (char *)values + argument->offset;
-  switch (argument->kind) {
-    case INTEGER:
-      return read_scaled(cursor, 0, (int64_t *)(void *)target);
-    case MILLIONTHS_FROM_PERCENT:
-      return read_scaled(cursor, 4, (int64_t *)(void *)target);
-    default:
-      return read_text(cursor, (struct lumos_slice *)(void *)target);
-  }
-}
-
-static bool read_arguments(const struct argument_table *table, const char **cursor, struct values *values) {
-  struct lumos_json_members members;
-  struct lumos_slice key;
-  if (table->count == 0 || !lumos_json_open(cursor, '{', &members)) {
-    return lumos_json_skip(cursor, NULL);
-  }
-  int more = 0;
-  while ((more = lumos_json_key(cursor, &members, &key)) > 0) {
-    const struct argument *found = NULL;
-    for (size_t i = 0; i < table->count; i++) {
-      if (table->rows[i].length == key.length && memcmp(table->rows[i].key, key.bytes, key.length) == 0) {
-        found = &table->rows[i];
-        break;
-      }
-    }
-    if (!(found != NULL ? read_argument(found, cursor, values) : lumos_json_skip(cursor, NULL))) {
-      return false;
-    }
-  }
-  return more == 0;
-}
-
 /* Which arguments this event needs; NULL while that is not known. */
-static const struct argument_table *wanted_arguments(const struct fields *fields) {
+static const struct trace_argument_table *wanted_arguments(const struct fields *fields) {
   if (fields->phase == 'M') {
-    return &metadata_table;
+    return &lumos_trace_arguments_of_metadata;
   }
   if (fields->phase == 'X' && fields->has_category) {
-    return &table_of_class[fields->class];
+    return lumos_trace_arguments_of(fields->class);
   }
-  return fields->phase == 0 || fields->phase == 'X' ? NULL : &no_table;
+  return fields->phase == 0 || fields->phase == 'X' ? NULL : &lumos_trace_arguments_none;
 }
 
 static bool read_arguments_now_or_later(struct fields *fields, const char **cursor) {
-  const struct argument_table *table = wanted_arguments(fields);
+  const struct trace_argument_table *table = wanted_arguments(fields);
   if (table != NULL) {
-    return read_arguments(table, cursor, &fields->values);
+    return lumos_trace_read_arguments(table, cursor, &fields->values);
   }
   fields->arguments = *cursor;
   return lumos_json_skip(cursor, NULL);
@@ -215,7 +74,7 @@ static bool read_arguments_now_or_later(struct fields *fields, const char **curs
 
 static bool read_category(struct fields *fields, const char **cursor) {
   struct lumos_slice text;
-  if (!read_text(cursor, &text)) {
+  if (!trace_read_text(cursor, &text)) {
     return false;
   }
   fields->has_category = true;
@@ -225,10 +84,13 @@ static bool read_category(struct fields *fields, const char **cursor) {
 
 static bool read_phase(struct fields *fields, const char **cursor) {
   struct lumos_slice text;
-  if (!read_text(cursor, &text)) {
+  if (!trace_read_text(cursor, &text)) {
     return false;
   }
-  fields->phase = text.length == 1 ? text.bytes[0] : '?';
+  fields->phase = '?';
+  if (text.length == 1) {
+    fields->phase = text.bytes[0];
+  }
   return true;
 }
 
@@ -240,19 +102,19 @@ static bool read_member(struct fields *fields, const struct lumos_slice *key, co
     return read_category(fields, cursor);
   }
   if (lumos_json_is(key, "name")) {
-    return read_text(cursor, &fields->name);
+    return trace_read_text(cursor, &fields->name);
   }
   if (lumos_json_is(key, "pid")) {
-    return read_text(cursor, &fields->process);
+    return trace_read_text(cursor, &fields->process);
   }
   if (lumos_json_is(key, "tid")) {
-    return read_text(cursor, &fields->thread);
+    return trace_read_text(cursor, &fields->thread);
   }
   if (lumos_json_is(key, "ts")) {
-    return read_scaled(cursor, 3, &fields->start);
+    return trace_read_scaled(cursor, 3, &fields->start);
   }
   if (lumos_json_is(key, "dur")) {
-    return read_scaled(cursor, 3, &fields->duration);
+    return trace_read_scaled(cursor, 3, &fields->duration);
   }
   return lumos_json_is(key, "args") ? read_arguments_now_or_later(fields, cursor) : lumos_json_skip(cursor, NULL);
 }
@@ -283,9 +145,9 @@ static bool read_fields(struct fields *fields, const char **cursor) {
     }
   }
   if (more == 0 && fields->arguments != NULL) {
-    const struct argument_table *table = wanted_arguments(fields);
+    const struct trace_argument_table *table = wanted_arguments(fields);
     const char *arguments = fields->arguments;
-    return read_arguments(table == NULL ? &no_table : table, &arguments, &fields->values);
+    return lumos_trace_read_arguments(table == NULL ? &lumos_trace_arguments_none : table, &arguments, &fields->values);
   }
   return more == 0;
 }
@@ -337,7 +199,7 @@ static lumos_string_id intern_integer(struct trace_reader *reader, int64_t value
 }
 
 static uint32_t device_lane(struct trace_reader *reader, const struct fields *fields) {
-  const struct values *values = &fields->values;
+  const struct trace_arguments *values = &fields->values;
   int64_t device = values->device != LUMOS_ABSENT ? values->device : values->in_device;
   if (device != LUMOS_ABSENT && values->stream != LUMOS_ABSENT) {
     if (reader->device != device || reader->stream != values->stream) {
@@ -357,7 +219,7 @@ static uint32_t device_lane(struct trace_reader *reader, const struct fields *fi
 /* A count or a size that the stream can write; absent else. */
 static int64_t natural(int64_t value) { return value >= 0 && value < INT64_C(1) << 53U ? value : LUMOS_ABSENT; }
 
-static uint32_t keep_comm(struct trace_reader *reader, const struct values *values) {
+static uint32_t keep_comm(struct trace_reader *reader, const struct trace_arguments *values) {
   if (values->collective.bytes == NULL) {
     return LUMOS_NONE;
   }
@@ -402,7 +264,7 @@ static bool step_number(const struct lumos_slice *name, int64_t *number) {
 }
 
 static void keep_host(struct trace_reader *reader, struct fields *fields) {
-  const struct values *values = &fields->values;
+  const struct trace_arguments *values = &fields->values;
   struct trace_host row = {
       .start = fields->start,
       .end = fields->start + fields->duration,
@@ -435,7 +297,7 @@ static void keep_host(struct trace_reader *reader, struct fields *fields) {
 }
 
 static void keep_device(struct trace_reader *reader, const struct fields *fields) {
-  const struct values *values = &fields->values;
+  const struct trace_arguments *values = &fields->values;
   bool plausible = values->occupancy >= 0 && values->occupancy <= 1000000;
   struct trace_device row = {
       .start = fields->start,
@@ -452,7 +314,7 @@ static void keep_device(struct trace_reader *reader, const struct fields *fields
 }
 
 static void keep_sync(struct trace_reader *reader, const struct fields *fields) {
-  const struct values *values = &fields->values;
+  const struct trace_arguments *values = &fields->values;
   const struct lumos_slice *kind = values->sync_kind.bytes != NULL ? &values->sync_kind : &fields->name;
   lumos_vector_push(&reader->trace->sync, ((struct trace_sync){
                                               .correlation = values->correlation,
@@ -514,8 +376,14 @@ static enum trace_outcome keep_row(struct trace_reader *reader, struct fields *f
   return TRACE_GOOD;
 }
 
+static void trim(struct lumos_slice *text) {
+  while (text->length > 0 && text->bytes[text->length - 1] == ' ') {
+    text->length--;
+  }
+}
+
 enum trace_outcome lumos_trace_event(struct trace_reader *reader, const char **cursor, const char **reason) {
-  struct fields fields = {.start = LUMOS_ABSENT, .duration = LUMOS_ABSENT, .values = no_values};
+  struct fields fields = {.start = LUMOS_ABSENT, .duration = LUMOS_ABSENT, .values = lumos_trace_no_arguments};
   if (!read_fields(&fields, cursor)) {
     return TRACE_FAULT;
   }
@@ -531,6 +399,7 @@ enum trace_outcome lumos_trace_event(struct trace_reader *reader, const char **c
       }
       return TRACE_GOOD;
     case 'M':
+      trim(&fields.values.name); /* Kineto writes "stream 7 " */
       if (lumos_json_is(&fields.name, "thread_name") && fields.values.name.bytes != NULL &&
           fields.process.bytes != NULL && fields.thread.bytes != NULL) {
         lumos_trace_name_lane(trace, intern(reader, &fields.process), intern(reader, &fields.thread),

@@ -1,5 +1,5 @@
-/* Metadata documents are small, so cJSON reads them. It keeps numbers as doubles: what is taken from them here is far below 2^53, and what is
- * not is read as text elsewhere.
+/* Metadata documents are small, so cJSON reads them. It keeps numbers as doubles: what is taken from them here is far
+ * below 2^53, and what is not is read as text elsewhere.
  */
 #include "trace/facts.h"
 

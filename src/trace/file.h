@@ -11,7 +11,8 @@ struct trace_file {
   int32_t own_rank;      /* LUMOS_ABSENT_INT: the trace names none; the job's rank is then 0 and to be set */
 };
 
-/* `name` is for messages, `source` the base name that the job keeps. False on failure; memory as promised in lumos/trace.h. */
+/* `name` is for messages, `source` the base name that the job keeps. False on failure; memory as promised in
+ * lumos/trace.h. */
 bool lumos_trace_file(struct lumos_input *input, const char *name, const char *source,
                       const struct lumos_trace_options *options, struct trace_file *file,
                       struct lumos_error *error) LUMOS_MUST_CHECK;

@@ -1,5 +1,5 @@
-/* Which forward op a backward op belongs to: the last op that started before it with the same autograd sequence number. Ops that only look at
- * the counter carry its next value too, but the op that makes the node comes last.
+/* Which forward op a backward op belongs to: the last op that started before it with the same autograd sequence number.
+ * Ops that only look at the counter carry its next value too, but the op that makes the node comes last.
  */
 #include "trace/build.h"
 #include <stdlib.h>

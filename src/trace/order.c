@@ -65,43 +65,48 @@ static bool runs_before(const void *rows, uint32_t a, uint32_t b) {
   return left->start != right->start ? left->start < right->start : left->end < right->end;
 }
 
-/* Put the rows of each lane side by side, in the order of the file. `lane` points into the first row, rows are `size` bytes apart. */
-static void group_rows(struct trace_order *order, size_t lanes, const uint32_t *lane, size_t size, size_t count) {
+/* Put the rows of each lane side by side, in the order of the file; lane_of[row] is each row's lane. */
+static void group_rows(struct trace_order *order, size_t lanes, const uint32_t *lane_of, size_t count) {
   lumos_trace_free_order(order);
   order->rows = lumos_allocate(count * sizeof *order->rows);
   order->first = lumos_allocate_zeroed(lanes + 2, sizeof *order->first);
-#define LANE(i) (*(const uint32_t *)(const void *)((const char *)lane + (i)*size))
   for (size_t i = 0; i < count; i++) {
-    order->first[LANE(i) + 2]++;
+    order->first[lane_of[i] + 2]++;
   }
   for (size_t i = 2; i < lanes + 2; i++) {
     order->first[i] += order->first[i - 1];
   }
   /* first[lane + 1] walks from the lane's first place to its end, which is where the next lane begins. */
   for (size_t i = 0; i < count; i++) {
-    order->rows[order->first[LANE(i) + 1]++] = (uint32_t)i;
+    order->rows[order->first[lane_of[i] + 1]++] = (uint32_t)i;
   }
-#undef LANE
+}
+
+static void sort_lanes(const struct trace_order *order, size_t lanes, trace_before before, const void *rows) {
+  for (size_t lane = 0; lane < lanes; lane++) {
+    size_t first = order->first[lane];
+    lumos_trace_sort(order->rows + first, order->first[lane + 1] - first, before, rows);
+  }
 }
 
 void lumos_trace_order_host(struct trace *trace) {
-  struct trace_order *order = &trace->host_order;
-  const struct trace_host *rows = trace->host.items;
-  group_rows(order, trace->lanes.count, rows == NULL ? NULL : &rows->lane, sizeof *rows, trace->host.count);
-  for (size_t lane = 0; lane < trace->lanes.count; lane++) {
-    size_t first = order->first[lane];
-    lumos_trace_sort(order->rows + first, order->first[lane + 1] - first, nests_before, rows);
+  uint32_t *lane_of = lumos_allocate(trace->host.count * sizeof *lane_of);
+  for (size_t i = 0; i < trace->host.count; i++) {
+    lane_of[i] = trace->host.items[i].lane;
   }
+  group_rows(&trace->host_order, trace->lanes.count, lane_of, trace->host.count);
+  sort_lanes(&trace->host_order, trace->lanes.count, nests_before, trace->host.items);
+  free(lane_of);
 }
 
 void lumos_trace_order_device(struct trace *trace) {
-  struct trace_order *order = &trace->device_order;
-  const struct trace_device *rows = trace->device.items;
-  group_rows(order, trace->lanes.count, rows == NULL ? NULL : &rows->lane, sizeof *rows, trace->device.count);
-  for (size_t lane = 0; lane < trace->lanes.count; lane++) {
-    size_t first = order->first[lane];
-    lumos_trace_sort(order->rows + first, order->first[lane + 1] - first, runs_before, rows);
+  uint32_t *lane_of = lumos_allocate(trace->device.count * sizeof *lane_of);
+  for (size_t i = 0; i < trace->device.count; i++) {
+    lane_of[i] = trace->device.items[i].lane;
   }
+  group_rows(&trace->device_order, trace->lanes.count, lane_of, trace->device.count);
+  sort_lanes(&trace->device_order, trace->lanes.count, runs_before, trace->device.items);
+  free(lane_of);
 }
 
 void lumos_trace_free_order(struct trace_order *order) {

@@ -1,4 +1,5 @@
-/* Sorting rows by their numbers: a stable merge sort that keeps the runs that are there, for rows come almost in order. */
+/* Sorting rows by their numbers: a stable merge sort that keeps the runs that are there, for rows come almost in order.
+ */
 #ifndef LUMOS_TRACE_ORDER_H
 #define LUMOS_TRACE_ORDER_H
 
@@ -13,8 +14,8 @@ typedef bool (*trace_before)(const void *rows, uint32_t a, uint32_t b);
 /* Sort `items`. O(count log runs); needs room for as many again. */
 void lumos_trace_sort(uint32_t *items, size_t count, trace_before before, const void *rows);
 
-/* Fill trace->host_order or trace->device_order: the rows of every lane. Host rows stand as they nest: by start, then the longer,
- * then the outer class; device rows by start, then end; equals as recorded. */
+/* Fill trace->host_order or trace->device_order: the rows of every lane. Host rows stand as they nest: by start, then
+ * the longer, then the outer class; device rows by start, then end; equals as recorded. */
 void lumos_trace_order_host(struct trace *trace);
 void lumos_trace_order_device(struct trace *trace);
 void lumos_trace_free_order(struct trace_order *order);

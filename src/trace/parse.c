@@ -255,7 +255,7 @@ static void note_skipped(struct parsing *parsing, struct lumos_job *job) {
 
 static struct lumos_job *join_parts(struct parsing *parsing) {
   size_t count = parsing->parts.count;
-  struct lumos_job **jobs = lumos_allocate(count * sizeof *jobs);
+  struct lumos_job **jobs = lumos_allocate(count * sizeof(struct lumos_job *));
   for (size_t i = 0; i < count; i++) {
     jobs[i] = parsing->parts.items[i].job;
   }

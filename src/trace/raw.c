@@ -70,29 +70,27 @@ lumos_string_id lumos_trace_lane_name(const struct trace *trace, const struct tr
 /* Threads share when two processes use one number; all streams do when there are two devices. */
 void lumos_trace_mark_shared(struct trace *trace) {
   struct lumos_strings *numbers = lumos_strings_new();
-  LUMOS_VECTOR(uint32_t) holder = {0}; /* [id - 1]: the first lane of the number */
-  uint32_t first_stream = LUMOS_NONE;
+  uint32_t *id_of = lumos_allocate(trace->lanes.count * sizeof *id_of);
+  uint32_t *users = lumos_allocate_zeroed(trace->lanes.count + 1, sizeof *users); /* [id]: threads of this number */
+  lumos_string_id device = LUMOS_NO_STRING;                                       /* of the first stream */
   bool several_devices = false;
-  for (uint32_t i = 0; i < trace->lanes.count; i++) {
-    struct trace_lane *lane = &trace->lanes.items[i];
-    if (lane->kind == LUMOS_STREAM) {
-      first_stream = first_stream == LUMOS_NONE ? i : first_stream;
-      several_devices = several_devices || lane->process != trace->lanes.items[first_stream].process;
-      continue;
-    }
-    uint32_t id = lumos_intern(numbers, (const char *)&lane->native, sizeof lane->native);
-    if (id > holder.count) {
-      lumos_vector_push(&holder, i);
+  for (size_t i = 0; i < trace->lanes.count; i++) {
+    const struct trace_lane *lane = &trace->lanes.items[i];
+    id_of[i] = lumos_intern(numbers, (const char *)&lane->native, sizeof lane->native);
+    if (lane->kind == LUMOS_THREAD) {
+      users[id_of[i]]++;
     } else {
-      lane->shared_number = true;
-      trace->lanes.items[holder.items[id - 1]].shared_number = true;
+      device = device == LUMOS_NO_STRING ? lane->process : device;
+      several_devices = several_devices || lane->process != device;
     }
   }
   for (size_t i = 0; i < trace->lanes.count; i++) {
-    trace->lanes.items[i].shared_number |= several_devices && trace->lanes.items[i].kind == LUMOS_STREAM;
+    struct trace_lane *lane = &trace->lanes.items[i];
+    lane->shared_number = lane->kind == LUMOS_THREAD ? users[id_of[i]] > 1 : several_devices;
   }
+  free(id_of);
+  free(users);
   lumos_strings_free(numbers);
-  lumos_vector_free(&holder);
 }
 
 lumos_string_id lumos_trace_lane_label(struct trace *trace, uint32_t lane) {

@@ -1,7 +1,7 @@
 /* What the scanner keeps of one trace: compact rows in file order, and the facts that stand beside the events.
  *
- * Times are nanoseconds as recorded (baseTimeNanoseconds not yet added) until clock.c makes them count from the epoch. Rows are
- * freed as they become tasks and spans.
+ * Times are nanoseconds as recorded (baseTimeNanoseconds not yet added) until clock.c makes them count from the epoch.
+ * Rows are freed as they become tasks and spans.
  */
 #ifndef LUMOS_TRACE_RAW_H
 #define LUMOS_TRACE_RAW_H
@@ -13,7 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a row is. Host rows are ordered from what encloses to what is enclosed: rows of equal extent nest in this order. */
+/* What a row is. Host rows are ordered from what encloses to what is enclosed: rows of equal extent nest in this order.
+ */
 enum trace_class {
   TRACE_UNKNOWN, /* counted, not kept */
   TRACE_STEP,    /* host rows: ProfilerStep#N */

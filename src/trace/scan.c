@@ -1,7 +1,9 @@
-/* The envelope (an object with `traceEvents` somewhere among its members, or a bare list of events) and the loop over the events.
+/* The envelope (an object with `traceEvents` somewhere among its members, or a bare list of events) and the loop over
+ * the events.
  *
- * Where the text is broken the scan goes on at the next thing that looks like an event (a brace followed by the key that events
- * of this trace begin with) or like the end of the list, and counts the place. A text that stops before its closing bracket is cut.
+ * Where the text is broken the scan goes on at the next thing that looks like an event (a brace followed by the key
+ * that events of this trace begin with) or like the end of the list, and counts the place. A text that stops before its
+ * closing bracket is cut.
  */
 #include "trace/scan.h"
 
@@ -63,7 +65,8 @@ static bool to_next_byte(struct scan *scan) {
   }
 }
 
-/* After a fault at `fault` in what begins at `start`: true when the window was the fault and `start` can be read again. */
+/* After a fault at `fault` in what begins at `start`: true when the window was the fault and `start` can be read again.
+ */
 static bool read_again(struct scan *scan, const char *start, const char *fault) {
   bool stuck = trace_window_certain(&scan->window, fault);
   scan->cursor = stuck ? start : lumos_trace_window_refill(&scan->window, start, &stuck);

@@ -15,9 +15,9 @@ struct trace_scan_options {
   const char *source; /* the name that it is told */
 };
 
-/* Read the input to its end into `trace` (initialised by the caller, who clears it also on failure). A text that is no trace leaves
- * trace->recognised false and is no failure. Invalid events are counted, a cut text sets trace->truncated. O(bytes); memory: the
- * window and the rows. */
+/* Read the input to its end into `trace` (initialised by the caller, who clears it also on failure). A text that is no
+ * trace leaves trace->recognised false and is no failure. Invalid events are counted, a cut text sets trace->truncated.
+ * O(bytes); memory: the window and the rows. */
 bool lumos_trace_scan(struct trace *trace, struct lumos_input *input, const char *name,
                       const struct trace_scan_options *options, struct lumos_error *error) LUMOS_MUST_CHECK;
 

@@ -1,5 +1,6 @@
-/* Runtime rows have a clock of their own. In some traces it runs a few tens of microseconds beside that of the ops, so that calls lie
- * across the borders of ops. The shift that lets most calls fit between two neighbouring borders is where the clocks agree.
+/* Runtime rows have a clock of their own. In some traces it runs a few tens of microseconds beside that of the ops, so
+ * that calls lie across the borders of ops. The shift that lets most calls fit between two neighbouring borders is
+ * where the clocks agree.
  */
 #include "trace/clock.h"
 #include "trace/order.h"
@@ -52,7 +53,8 @@ static size_t borders_until(const borders_list *borders, size_t from, int64_t ti
   return from;
 }
 
-/* The offsets that bring `call` between borders[gap - 1] and borders[gap], as [low, high]; false when it is too long for that. */
+/* The offsets that bring `call` between borders[gap - 1] and borders[gap], as [low, high]; false when it is too long
+ * for that. */
 static bool gap_offsets(const borders_list *borders, size_t gap, const struct trace_host *call, int64_t *low,
                         int64_t *high) {
   *low = gap == 0 ? -FARTHEST_SHIFT : borders->items[gap - 1] - call->start;
@@ -120,7 +122,9 @@ static int compare_votes(const void *a, const void *b) {
 
 /* The interval of offsets with the most votes; of several the one nearest to 0. Its votes, and those for 0 in *now. */
 static int64_t count_votes(votes_list *votes, int64_t *low, int64_t *high, int64_t *now) {
-  qsort(votes->items, votes->count, sizeof *votes->items, compare_votes);
+  if (votes->count > 0) {
+    qsort(votes->items, votes->count, sizeof *votes->items, compare_votes);
+  }
   int64_t best = 0;
   int64_t nearest = INT64_MAX;
   int64_t sum = 0;

@@ -1,5 +1,6 @@
-/* Steps as the profiler marks them. A step mark lasts from one call of profiler.step() to the next; the time between two marks belongs to
- * the first of them, so that every host task between the first mark's start and the last one's end has a step.
+/* Steps as the profiler marks them. A step mark lasts from one call of profiler.step() to the next; the time between
+ * two marks belongs to the first of them, so that every host task between the first mark's start and the last one's end
+ * has a step.
  */
 #include "trace/steps.h"
 
@@ -50,8 +51,8 @@ static bool hold_work(const struct trace *trace, const struct trace_steps *steps
   return false;
 }
 
-/* Each step lasts to the next mark. A mark that ends with the last row of all, with no sign that the recording went on, was cut by
- * the recording's end. */
+/* Each step lasts to the next mark. A mark that ends with the last row of all, with no sign that the recording went on,
+ * was cut by the recording's end. */
 static void settle_ends(const struct trace *trace, const struct trace_clock *clock, struct trace_steps *steps) {
   struct trace_mark *last = &steps->marks.items[steps->marks.count - 1];
   bool went_on = trace->record_end != LUMOS_ABSENT && trace->record_end > last->end;

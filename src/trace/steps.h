@@ -1,4 +1,5 @@
-/* The steps of a recording: where the marks "ProfilerStep#N" stand, which of them are wanted, and when each ends on the device. */
+/* The steps of a recording: where the marks "ProfilerStep#N" stand, which of them are wanted, and when each ends on the
+ * device. */
 #ifndef LUMOS_TRACE_STEPS_H
 #define LUMOS_TRACE_STEPS_H
 
@@ -53,9 +54,9 @@ void lumos_trace_free_steps(struct trace_steps *steps);
 bool lumos_trace_select_steps(struct trace_steps *steps, const struct lumos_trace_options *options, const char *name,
                               struct lumos_error *error) LUMOS_MUST_CHECK;
 
-/* When the first wanted step starts: the end of the step before, E_(k-1). Step k ends with its device tasks (its host tasks when it
- * has none), never before step k-1; before the first recorded step stands the end of the device work launched before its mark,
- * else its first host task's start. */
+/* When the first wanted step starts: the end of the step before, E_(k-1). Step k ends with its device tasks (its host
+ * tasks when it has none), never before step k-1; before the first recorded step stands the end of the device work
+ * launched before its mark, else its first host task's start. */
 int64_t lumos_trace_step_base(const struct trace_steps *steps);
 
 #endif

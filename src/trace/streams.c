@@ -1,5 +1,5 @@
-/* Device rows become tasks: in the order of their starts on each stream, found again from their call by its correlation id. One call may have
- * launched many (a graph); a row without a call was launched before the recording began.
+/* Device rows become tasks: in the order of their starts on each stream, found again from their call by its correlation
+ * id. One call may have launched many (a graph); a row without a call was launched before the recording began.
  */
 #include "trace/build.h"
 #include "trace/comm.h"

@@ -1,6 +1,7 @@
-/* A thread's rows nest: annotations, modules and ops enclose each other and the calls. The walk keeps the rows that are open on a stack and
- * cuts the thread's time into exclusive segments of the innermost op or call; each is a task. Rows that cross instead of nesting are
- * repaired by the smallest change, so segments never overlap, and lag + dur along a thread give every start again.
+/* A thread's rows nest: annotations, modules and ops enclose each other and the calls. The walk keeps the rows that are
+ * open on a stack and cuts the thread's time into exclusive segments of the innermost op or call; each is a task. Rows
+ * that cross instead of nesting are repaired by the smallest change, so segments never overlap, and lag + dur along a
+ * thread give every start again.
  */
 #include "trace/build.h"
 #include "trace/order.h"
@@ -123,8 +124,8 @@ static void emit(struct thread *thread, size_t depth, int64_t end) {
   lumos_vector_push(&job->tasks, task);
 }
 
-/* The running segment of the innermost op or call up to `depth` ends at `at`: something begins inside it. A call shows its first
- * segment even when that is empty, so that it starts where it started. */
+/* The running segment of the innermost op or call up to `depth` ends at `at`: something begins inside it. A call shows
+ * its first segment even when that is empty, so that it starts where it started. */
 static void cut_worker(struct thread *thread, size_t depth, int64_t at) {
   size_t worker = thread->stack.items[depth].worker;
   if (worker == NO_WORKER) {
@@ -137,7 +138,8 @@ static void cut_worker(struct thread *thread, size_t depth, int64_t at) {
   thread->stack.items[worker].segment = at;
 }
 
-/* What a call's last segment knows beside the others: where the call began, and what its name says that it waits for. */
+/* What a call's last segment knows beside the others: where the call began, and what its name says that it waits for.
+ */
 static void finish_call(struct thread *thread, const struct open *open) {
   struct trace_build *build = thread->build;
   struct lumos_job *job = build->job;
@@ -220,7 +222,8 @@ static void push_row(struct thread *thread, const struct trace_host *row, int64_
   }
 }
 
-/* Does `open` hold a row that starts at `start`? Instants at the end of an op belong to it: microseconds are rounded. */
+/* Does `open` hold a row that starts at `start`? Instants at the end of an op belong to it: microseconds are rounded.
+ */
 static bool holds(const struct open *open, const struct trace_host *row, int64_t start, int64_t end) {
   if (start != open->end) {
     return start < open->end;

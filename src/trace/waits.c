@@ -1,5 +1,5 @@
-/* What recorded synchronisation (cuda_sync rows) adds to the calls: which stream waits for which event, who recorded it, and what a blocking
- * call waits for. Without such rows a call knows what its name says (threads.c).
+/* What recorded synchronisation (cuda_sync rows) adds to the calls: which stream waits for which event, who recorded
+ * it, and what a blocking call waits for. Without such rows a call knows what its name says (threads.c).
  */
 #include "trace/build.h"
 

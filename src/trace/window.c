@@ -6,7 +6,7 @@
 #include <string.h>
 
 void lumos_trace_window_open(struct trace_window *window, struct lumos_input *input, size_t size, size_t limit) {
-  *window = (struct trace_window){.input = input, .capacity = size, .limit = limit, .margin = size / 256};
+  *window = (struct trace_window){.input = input, .capacity = size, .limit = limit, .margin = size / 64};
   window->bytes = lumos_allocate(size + 1);
   window->bytes[0] = '\0';
 }

@@ -1,8 +1,8 @@
 /* A window that slides over the text of a trace: about 1 MiB of it in memory, a NUL behind the last byte.
  *
- * What the window cuts (an event, a metadata value) is read again from its start after a refill; something longer than the window
- * makes it grow, up to a limit. A fault near the window's end may be the cut and not damage, so a reader believes a fault only
- * where trace_window_certain says so.
+ * What the window cuts (an event, a metadata value) is read again from its start after a refill; something longer than
+ * the window makes it grow, up to a limit. A fault near the window's end may be the cut and not damage, so a reader
+ * believes a fault only where trace_window_certain says so.
  */
 #ifndef LUMOS_TRACE_WINDOW_H
 #define LUMOS_TRACE_WINDOW_H
@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 enum {
   TRACE_WINDOW_BYTES = 1024 * 1024,
@@ -25,7 +26,7 @@ struct trace_window {
   size_t length; /* bytes[length] is the sentinel */
   size_t capacity;
   size_t limit;
-  size_t margin;   /* longer than a token that a fault may stand at the start of: 4 KiB */
+  size_t margin;   /* how far a reader may look ahead: 16 KiB */
   uint64_t offset; /* of bytes[0] in the text */
   bool ended;      /* the text ends with the window */
   bool damaged;    /* ... because reading failed: */
@@ -38,8 +39,8 @@ struct trace_window {
 void lumos_trace_window_open(struct trace_window *window, struct lumos_input *input, size_t size, size_t limit);
 void lumos_trace_window_close(struct trace_window *window);
 
-/* Drop what lies before `keep`, read on, and return where `keep` stands now. When that cannot be (the text has ended, or what
- * follows `keep` has reached the limit) *stuck is set and nothing moves. */
+/* Drop what lies before `keep`, read on, and return where `keep` stands now. When that cannot be (the text has ended,
+ * or what follows `keep` has reached the limit) *stuck is set and nothing moves. */
 const char *lumos_trace_window_refill(struct trace_window *window, const char *keep, bool *stuck);
 
 /* More than the margin behind `place`, unless the text ends before; returns where `place` stands now. */
@@ -49,9 +50,11 @@ static inline const char *trace_window_ensure(struct trace_window *window, const
   return enough ? place : lumos_trace_window_refill(window, place, &stuck);
 }
 
-/* Is a fault at `place` a fault of the text, not of the window that cuts it? */
+/* Is a fault at `place` a fault of the text, not of the window that cuts it? A cut string or object fails at the cut; a
+ * cut number or word fails where it starts, and then nothing but its bytes lies between there and the cut. */
 static inline bool trace_window_certain(const struct trace_window *window, const char *place) {
-  return window->ended || (size_t)(window->bytes + window->length - place) >= window->margin;
+  static const char token[] = "0123456789+-.eEafilnrstuyIN";
+  return window->ended || place + strspn(place, token) < window->bytes + window->length;
 }
 
 static inline bool trace_window_at_end(const struct trace_window *window, const char *place) {

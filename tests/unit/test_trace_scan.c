@@ -1,9 +1,12 @@
-/* The text of a trace: every envelope, windows of every size, three regimes of time to the nanosecond, and what a broken or cut text still
- * gives.
+/* The text of a trace: every envelope, windows of every size, three regimes of time to the nanosecond, and what a
+ * broken or cut text still gives.
  */
 #include "trace/scan.h"
 #include "trace_text.h"
 #include <zlib.h>
+
+/* Traces are laid out with an event a line. */
+/* clang-format off */
 
 static const struct lumos_trace_options plain = {.steps = LUMOS_STEPS_COMPLETE};
 static const struct lumos_trace_options strict = {.strict = true};
@@ -38,10 +41,8 @@ static void three_regimes_of_time_are_exact(void **state) {
   expect_tasks(job, "t10 a 0+229\nt10 b 230+1500 lag 1\n");
   assert_int_equal(job->epoch, INT64_C(1712195495519703772));
   lumos_job_free(job);
-  job = parse_good("{\"traceEvents\":[" OP("a", 973491701137.73, 73.741) "," OP(
-                       "b", 973491701211.472, 1) "],"
-                                                 "\"baseTimeNanoseconds\":1759300074000000000}",
-                   NULL);
+  job = parse_good("{\"traceEvents\":[" OP("a", 973491701137.73, 73.741) ","
+      OP("b", 973491701211.472, 1) "]," "\"baseTimeNanoseconds\":1759300074000000000}", NULL);
   expect_tasks(job, "t10 a 0+73741\nt10 b 73742+1000 lag 1\n");
   assert_int_equal(job->epoch, INT64_C(1760273565701137730));
   assert_null(find_note(job, "parse.unknown_clock"));
@@ -124,10 +125,9 @@ static void broken_events_are_skipped_and_counted(void **state) {
 
 static void a_broken_last_event_keeps_the_envelope(void **state) {
   (void)state;
-  struct lumos_job *job =
-      parse_good("{\"traceEvents\":[" OP(
-                     "a", 1, 1) ",{\"ph\":\"X\",\"args\":{\"grid\":[1,2],\"x\":}}],\n\"baseTimeNanoseconds\": 5000}",
-                 NULL);
+  struct lumos_job *job = parse_good(
+      "{\"traceEvents\":[" OP("a", 1, 1) ",{\"ph\":\"X\",\"args\":{\"grid\":[1,2],\"x\":}}],\n"
+      "\"baseTimeNanoseconds\": 5000}", NULL);
   expect_tasks(job, "t10 a 0+1000\n");
   assert_int_equal(job->epoch, 6000);
   assert_int_equal(find_note(job, "parse.skipped_events")->count, 1);
@@ -137,9 +137,9 @@ static void a_broken_last_event_keeps_the_envelope(void **state) {
 
 static void broken_metadata_are_skipped(void **state) {
   (void)state;
-  struct lumos_job *job = parse_good("{\"job\":\"a \"b\" c\",\"x\":oops,\"traceEvents\":[" OP(
-                                         "a", 1, 1) "],\"user\":{]},\"baseTimeNanoseconds\":7000}",
-                                     NULL);
+  struct lumos_job *job = parse_good(
+      "{\"job\":\"a \"b\" c\",\"x\":oops,\"traceEvents\":[" OP("a", 1, 1) "],\"user\":{]},"
+      "\"baseTimeNanoseconds\":7000}", NULL);
   expect_tasks(job, "t10 a 0+1000\n");
   assert_int_equal(job->epoch, 8000);
   assert_int_equal(find_note(job, "parse.skipped_events")->count, 2);
@@ -165,6 +165,17 @@ static void a_cut_text_gives_every_whole_event(void **state) {
     assert_null(find_note(job, "parse.skipped_events"));
     lumos_job_free(job);
   }
+}
+
+/* A broken event with nothing behind it is both: counted, and the text is cut. */
+static void a_broken_and_cut_text(void **state) {
+  (void)state;
+  struct lumos_job *job = parse_good(
+      "{\"traceEvents\":[" OP("a", 1, 1) ",{\"ph\":\"X\",\"name\":oops, and more text that is no event", NULL);
+  expect_tasks(job, "t10 a 0+1000\n");
+  assert_int_equal(find_note(job, "parse.skipped_events")->count, 1);
+  assert_non_null(find_note(job, "parse.truncated"));
+  lumos_job_free(job);
 }
 
 static void damaged_compression_is_a_cut(void **state) {
@@ -194,14 +205,17 @@ static void strict_makes_the_first_fault_a_failure(void **state) {
   expect_failure(BETWEEN(OP("b", 3, -1)), &strict, LUMOS_CHECK_FAILED, "negative duration");
   expect_failure(BETWEEN("oops"), &strict, LUMOS_CHECK_FAILED, "neither an event nor a comma");
   expect_failure("{\"traceEvents\":[" OP("a", 1, 1), &strict, LUMOS_CHECK_FAILED, "ends inside");
-  expect_failure(TRACE(OP("a", 1, 1) "," OP("b", 3, 1) "," OP("c", 9000000000000000, 1)), &strict, LUMOS_CHECK_FAILED,
-                 "26 days");
+  expect_failure(TRACE(OP("a", 1, 1) ","
+      OP("b", 3, 1) ","
+      OP("c", 9000000000000000, 1)), &strict, LUMOS_CHECK_FAILED, "26 days");
 }
 
 static void absurd_times_are_skipped(void **state) {
   (void)state;
-  struct lumos_job *job =
-      parse_good(TRACE(OP("a", 1712195495519703, 1) "," OP("z", 1712195495519708, 1) "," OP("zero", 0, 1)), NULL);
+  struct lumos_job *job = parse_good(TRACE(
+      OP("a", 1712195495519703, 1) ","
+      OP("z", 1712195495519708, 1) ","
+      OP("zero", 0, 1)), NULL);
   expect_tasks(job, "t10 a 0+1000\nt10 z 5000+1000 lag 4000\n");
   assert_int_equal(find_note(job, "parse.absurd_times")->count, 1);
   assert_int_equal(job->ranks.items[0].coverage.skipped, 1);
@@ -228,7 +242,8 @@ static void what_is_no_trace_is_refused(void **state) {
   }
 }
 
-/* A trace longer than its window, read through windows of many sizes, gives the same rows; an event longer than the limit is skipped. */
+/* A trace longer than its window, read through windows of many sizes, gives the same rows; an event longer than the
+ * limit is skipped. */
 static void the_window_does_not_show(void **state) {
   (void)state;
   struct lumos_text text = LUMOS_TEXT_BUFFER;
@@ -305,6 +320,8 @@ static void an_event_longer_than_the_limit_is_skipped(void **state) {
   lumos_text_free(&text);
 }
 
+/* clang-format on */
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(three_regimes_of_time_are_exact),
@@ -315,6 +332,7 @@ int main(void) {
       cmocka_unit_test(a_broken_last_event_keeps_the_envelope),
       cmocka_unit_test(broken_metadata_are_skipped),
       cmocka_unit_test(a_cut_text_gives_every_whole_event),
+      cmocka_unit_test(a_broken_and_cut_text),
       cmocka_unit_test(damaged_compression_is_a_cut),
       cmocka_unit_test(strict_makes_the_first_fault_a_failure),
       cmocka_unit_test(absurd_times_are_skipped),

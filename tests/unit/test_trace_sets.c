@@ -1,5 +1,5 @@
-/* Every public set is parsed, passes its checks, and is the same after a way through the stream. The expected counts are those that the sets' own
- * description gives. Skipped where the traces are not at hand (environment LUMOS_TRACES).
+/* Every public set is parsed, passes its checks, and is the same after a way through the stream. The expected counts
+ * are those that the sets' own description gives. Skipped where the traces are not at hand (environment LUMOS_TRACES).
  */
 #include "base/input.h"
 #include "trace_text.h"
@@ -95,26 +95,32 @@ static void expect_communication(const struct lumos_job *job, const struct set *
   }
 }
 
+static struct lumos_job *parse_set(const char *folder, const struct set *set) {
+  struct lumos_error error = {LUMOS_DONE, ""};
+  char *path = unit_path(folder, set->path);
+  const char *const paths[] = {path};
+  const struct lumos_trace_options options = {.steps = LUMOS_STEPS_COMPLETE};
+  struct lumos_job *job = lumos_trace_parse(paths, 1, &options, &error);
+  free(path);
+  bool good = job != NULL && lumos_job_check(job, &error);
+  if (!good) {
+    fail_msg("%s: %s", set->path, error.text);
+  }
+  return job;
+}
+
 static void every_set_is_parsed(void **state) {
   (void)state;
   char *folder = traces_folder();
   assert_non_null(folder);
   for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
-    struct lumos_error error = {LUMOS_DONE, ""};
-    char *path = unit_path(folder, sets[i].path);
-    const char *const paths[] = {path};
-    const struct lumos_trace_options options = {.steps = LUMOS_STEPS_COMPLETE};
-    struct lumos_job *job = lumos_trace_parse(paths, 1, &options, &error);
-    if (job == NULL || !lumos_job_check(job, &error)) {
-      fail_msg("%s: %s", sets[i].path, error.text);
-    }
+    struct lumos_job *job = parse_set(folder, &sets[i]);
     print_message("%-60.60s %2zu ranks %7zu tasks\n", sets[i].path, job->ranks.count, job->tasks.count);
     assert_int_equal(job->ranks.count, sets[i].ranks);
     expect_communication(job, &sets[i]);
     expect_exact_threads(job);
     expect_same_after_a_stream(job);
     lumos_job_free(job);
-    free(path);
   }
   free(folder);
 }

@@ -1,8 +1,11 @@
 /* Steps: what belongs to which, which are kept, and when the first one starts. */
 #include "trace_text.h"
 
-/* Three steps of 100 us. Each has an op, a launch in it, and a kernel that ends 20 us into the next step; before the first mark a launch
- * whose kernel ends at 130, and a kernel launched before the recording that ends at 115.
+/* Traces are laid out with an event a line. */
+/* clang-format off */
+
+/* Three steps of 100 us. Each has an op, a launch in it, and a kernel that ends 20 us into the next step; before the
+ * first mark a launch whose kernel ends at 130, and a kernel launched before the recording that ends at 115.
  *
  *   mark 4: 100-190, 5: 200-290, 6: 300-400; time 0 is the backlog's start, 10 */
 #define STEP(number, start, length, op, call, correlation) \
@@ -99,10 +102,10 @@ static void a_cut_step_is_left_out(void **state) {
 
 static void an_unfinished_mark_is_left_out(void **state) {
   (void)state;
-  struct lumos_job *job = parse_good("{\"traceEvents\":[" STEP("4", 100, 90, 110, 120, 2) "," EVENT(
-                                         "user_annotation", "ProfilerStep#5", 10, 200, 90,
-                                         "\"finished\":\"false\"") "," OP("work5", 210, 40) "," OP("tail", 300, 9) "]}",
-                                     NULL);
+  struct lumos_job *job = parse_good("{\"traceEvents\":[" STEP("4", 100, 90, 110, 120, 2) ","
+      EVENT("user_annotation", "ProfilerStep#5", 10, 200, 90, "\"finished\":\"false\"") ","
+      OP("work5", 210, 40) ","
+      OP("tail", 300, 9) "]}", NULL);
   assert_int_equal(job->tasks.items[job->tasks.count - 1].step, 4);
   lumos_job_free(job);
 }
@@ -132,28 +135,34 @@ static void a_trace_without_marks_is_one_step(void **state) {
 /* Numbers must rise: the second mark of step 4 and the odd 2 are ignored, their time belongs to the mark before. */
 static void marks_that_do_not_rise_are_ignored(void **state) {
   (void)state;
-  struct lumos_job *job = parse_good(
-      TRACE(ANNOTATION("ProfilerStep#4", 0, 10) "," ANNOTATION("ProfilerStep#4", 10, 10) "," ANNOTATION(
-          "ProfilerStep#2", 20,
-          10) "," OP("a", 12, 1) "," OP("b", 24, 1) "," ANNOTATION("ProfilerStep#5", 30,
-                                                                   10) "," OP("c", 32, 1) "," OP("d", 50, 1)),
-      NULL);
+  struct lumos_job *job = parse_good(TRACE(
+      ANNOTATION("ProfilerStep#4", 0, 10) ","
+      ANNOTATION("ProfilerStep#4", 10, 10) ","
+      ANNOTATION("ProfilerStep#2", 20, 10) ","
+      OP("a", 12, 1) ","
+      OP("b", 24, 1) ","
+      ANNOTATION("ProfilerStep#5", 30, 10) ","
+      OP("c", 32, 1) ","
+      OP("d", 50, 1)), NULL);
   expect_tasks(job, "t10 a 12000+1000\nt10 b 24000+1000 lag 11000\nt10 c 32000+1000 lag 7000\n");
   assert_int_equal(find_task(job, "b", 0)->step, 4);
   assert_int_equal(find_note(job, "parse.repeated_steps")->count, 2);
   lumos_job_free(job);
 }
 
-/* A call stays whole: its second piece begins behind the mark and is of the first one's step; the driver call in it is its own. */
+/* A call stays whole: its second piece begins behind the mark and is of the first one's step; the driver call in it is
+ * its own. */
 static void a_call_across_a_mark_stays_whole(void **state) {
   (void)state;
-  struct lumos_job *job = parse_good(
-      TRACE(ANNOTATION("ProfilerStep#1", 0, 10) "," ANNOTATION("ProfilerStep#2", 10, 30) "," OP("x", 2, 1) "," OP(
-          "y", 20, 1) "," EVENT("cuda_runtime", "cudaLaunchKernel", 11, 5, 10,
-                                "\"correlation\":1") "," EVENT("cuda_driver", "cuLaunchKernel", 11, 11, 2,
-                                                               "\"correlation\":2") "," KERNEL("k", 7, 1, 30,
-                                                                                               4) "," OP("z", 50, 1)),
-      NULL);
+  struct lumos_job *job = parse_good(TRACE(
+      ANNOTATION("ProfilerStep#1", 0, 10) ","
+      ANNOTATION("ProfilerStep#2", 10, 30) ","
+      OP("x", 2, 1) ","
+      OP("y", 20, 1) ","
+      EVENT("cuda_runtime", "cudaLaunchKernel", 11, 5, 10, "\"correlation\":1") ","
+      EVENT("cuda_driver", "cuLaunchKernel", 11, 11, 2, "\"correlation\":2") ","
+      KERNEL("k", 7, 1, 30, 4) ","
+      OP("z", 50, 1)), NULL);
   expect_tasks(job, "t10 x 2000+1000\nt10 y 20000+1000 lag 17000\n"
                     "t11 cudaLaunchKernel 5000+6000\nt11 cuLaunchKernel 11000+2000\nt11 cudaLaunchKernel "
                     "13000+2000\ns7 k 30000+4000\n");
@@ -167,10 +176,14 @@ static void a_call_across_a_mark_stays_whole(void **state) {
 /* A span that began before the wanted step is written when something wanted lies in it. */
 static void spans_around_a_wanted_step_are_kept(void **state) {
   (void)state;
-  struct lumos_job *job = parse_steps(
-      TRACE(ANNOTATION("loop", 0, 100) "," ANNOTATION("idle", 5, 2) "," ANNOTATION("ProfilerStep#1", 10, 20) "," OP(
-          "a", 12, 5) "," ANNOTATION("ProfilerStep#2", 40, 20) "," OP("b", 42, 5) "," OP("c", 70, 5)),
-      "2");
+  struct lumos_job *job = parse_steps(TRACE(
+      ANNOTATION("loop", 0, 100) ","
+      ANNOTATION("idle", 5, 2) ","
+      ANNOTATION("ProfilerStep#1", 10, 20) ","
+      OP("a", 12, 5) ","
+      ANNOTATION("ProfilerStep#2", 40, 20) ","
+      OP("b", 42, 5) ","
+      OP("c", 70, 5)), "2");
   expect_spans(
       job, "annotation loop 0+100000\nstep ProfilerStep#2 40000+20000 in loop\nop b 42000+5000 in ProfilerStep#2\n");
   lumos_job_free(job);
@@ -194,6 +207,8 @@ static void what_steps_may_be(void **state) {
   assert_null(parse_named("t.json", text, strlen(text), &options, &error));
   assert_non_null(strstr(error.text, "it holds the steps 4 to 6"));
 }
+
+/* clang-format on */
 
 int main(void) {
   const struct CMUnitTest tests[] = {

@@ -1,5 +1,9 @@
-/* Streams: order, overlaps, launches, what was launched before the recording, collectives, and what synchronisation rows add to calls. */
+/* Streams: order, overlaps, launches, what was launched before the recording, collectives, and what synchronisation
+ * rows add to calls. */
 #include "trace_text.h"
+
+/* Traces are laid out with an event a line. */
+/* clang-format off */
 
 #define DEVICE_ROW(category, name, device, stream, correlation, ts, dur, more)                                       \
   "{\"ph\":\"X\",\"cat\":\"" category "\",\"name\":\"" name "\",\"pid\":" #device ",\"tid\":" #stream ",\"ts\":" #ts \
@@ -18,11 +22,13 @@ static const struct lumos_detail *detail_of(const struct lumos_job *job, const c
 /* The second kernel starts 2 us before the first ends. The third has no call: launched before the recording. */
 static void streams_keep_order_and_overlap(void **state) {
   (void)state;
-  struct lumos_job *job = parse_good(
-      TRACE(CALL("cudaLaunchKernel", 1, 10, 5) "," CALL("cudaLaunchKernel", 2, 16, 5) "," KERNEL(
-          "second", 7, 2, 28, 6) "," KERNEL("first", 7, 1, 20, 10) "," KERNEL("early", 7, 99, 0,
-                                                                              4) "," KERNEL("other", 12, 1, 21, 1)),
-      NULL);
+  struct lumos_job *job = parse_good(TRACE(
+      CALL("cudaLaunchKernel", 1, 10, 5) ","
+      CALL("cudaLaunchKernel", 2, 16, 5) ","
+      KERNEL("second", 7, 2, 28, 6) ","
+      KERNEL("first", 7, 1, 20, 10) ","
+      KERNEL("early", 7, 99, 0, 4) ","
+      KERNEL("other", 12, 1, 21, 1)), NULL);
   expect_tasks(job, "t10 cudaLaunchKernel 10000+5000\n"
                     "t10 cudaLaunchKernel 16000+5000 lag 1000\n"
                     "s7 early 0+4000\n"
@@ -48,9 +54,12 @@ static void streams_keep_order_and_overlap(void **state) {
 
 static void one_graph_launch_has_many_tasks(void **state) {
   (void)state;
-  struct lumos_job *job = parse_good(TRACE(OP("replay", 0, 9) "," CALL("cudaGraphLaunch", 4, 2, 5) "," KERNEL(
-                                         "a", 7, 4, 10, 1) "," KERNEL("b", 7, 4, 12, 1) "," KERNEL("c", 8, 4, 11, 1)),
-                                     NULL);
+  struct lumos_job *job = parse_good(TRACE(
+      OP("replay", 0, 9) ","
+      CALL("cudaGraphLaunch", 4, 2, 5) ","
+      KERNEL("a", 7, 4, 10, 1) ","
+      KERNEL("b", 7, 4, 12, 1) ","
+      KERNEL("c", 8, 4, 11, 1)), NULL);
   const struct lumos_task *launch = find_task(job, "cudaGraphLaunch", 0);
   assert_int_equal(launch->kind, LUMOS_LAUNCH);
   for (int i = 0; i < 3; i++) {
@@ -64,26 +73,13 @@ static void one_graph_launch_has_many_tasks(void **state) {
 /* What counts is the category: a Triton launcher has a stream among its arguments and is a host row all the same. */
 static void categories_decide_what_is_on_a_device(void **state) {
   (void)state;
-  struct lumos_job *job = parse_good(
-      TRACE(EVENT("cpu_op", "triton_poi_fused_0", 10, 0, 5, "\"stream\":7,\"grid\":\"grid(1,)\"") "," DEVICE_ROW(
-          "gpu_memcpy", "Memcpy HtoD (Pinned -> Device)", 1, 7, 8,
-          10, 2, ",\"bytes\":4096") "," DEVICE_ROW("gpu_memset", "Memset (Device)", 1, 7, 9, 20, 2,
-                                                   ",\"bytes\":-1") "," DEVICE_ROW("Kernel", "old", 0, 7, 9, 30, 2,
-                                                                                   ",\"est. achieved occupancy "
-                                                                                   "%\":37.5") ","
-                                                                                               "{\"ph\":\"X\",\"cat\":"
-                                                                                               "\"gpu_memcpy\","
-                                                                                               "\"name\":\"Memcpy "
-                                                                                               "PtoP\",\"pid\":0,"
-                                                                                               "\"tid\":\"stream "
-                                                                                               "9\",\"ts\":40,\"dur\":"
-                                                                                               "1,"
-                                                                                               "\"args\":{"
-                                                                                               "\"fromDevice\":1,"
-                                                                                               "\"inDevice\":0,"
-                                                                                               "\"stream\":9,\"bytes\":"
-                                                                                               "5}}"),
-      NULL);
+  struct lumos_job *job = parse_good(TRACE(
+      EVENT("cpu_op", "triton_poi_fused_0", 10, 0, 5, "\"stream\":7,\"grid\":\"grid(1,)\"") ","
+      DEVICE_ROW("gpu_memcpy", "Memcpy HtoD (Pinned -> Device)", 1, 7, 8, 10, 2, ",\"bytes\":4096") ","
+      DEVICE_ROW("gpu_memset", "Memset (Device)", 1, 7, 9, 20, 2, ",\"bytes\":-1") ","
+      DEVICE_ROW("Kernel", "old", 0, 7, 9, 30, 2, ",\"est. achieved occupancy %\":37.5") ","
+      "{\"ph\":\"X\",\"cat\":\"gpu_memcpy\",\"name\":\"Memcpy PtoP\",\"pid\":0,\"tid\":\"stream 9\",\"ts\":40,"
+      "\"dur\":1,\"args\":{\"fromDevice\":1,\"inDevice\":0,\"stream\":9,\"bytes\":5}}"), NULL);
   assert_string_equal(string_of(job, job->lanes.items[0].lane), "t10");
   assert_string_equal(string_of(job, job->lanes.items[1].lane), "d0.s7");
   assert_string_equal(string_of(job, job->lanes.items[2].lane), "d1.s7");
@@ -106,10 +102,9 @@ static void categories_decide_what_is_on_a_device(void **state) {
 
 static void collectives_say_what_was_recorded(void **state) {
   (void)state;
-  struct lumos_job *job =
-      parse_good(TRACE(CALL("cuLaunchKernelEx", 3, 0, 5) "," DEVICE_ROW("kernel", "ncclDevKernel_AllGather_RING_LL(x)",
-                                                                        0, 20, 3, 9, 2, COLLECTIVE_ARGS)),
-                 NULL);
+  struct lumos_job *job = parse_good(TRACE(
+      CALL("cuLaunchKernelEx", 3, 0, 5) ","
+      DEVICE_ROW("kernel", "ncclDevKernel_AllGather_RING_LL(x)", 0, 20, 3, 9, 2, COLLECTIVE_ARGS)), NULL);
   const struct lumos_task *task = find_task(job, "ncclDevKernel_AllGather_RING_LL(x)", 0);
   const struct lumos_comm *comm = &lumos_detail_of(job, task)->comm;
   assert_int_equal(task->kind, LUMOS_COLLECTIVE);
@@ -133,20 +128,17 @@ static void collectives_say_what_was_recorded(void **state) {
 /* Arguments on the op around the call, an annotation around it, or nothing but the kernel's name. */
 static void collectives_fall_back(void **state) {
   (void)state;
-  struct lumos_job *job = parse_good(
-      TRACE(EVENT("cpu_op", "record_param_comms", 10, 0, 20, "\"x\":0" COLLECTIVE_ARGS) "," CALL("cudaLaunchKernel", 1, 5, 5) "," ANNOTATION(
-          "nccl:all_to_all", 30,
-          20) "," CALL("cudaLaunchKernel", 2, 35,
-                       5) "," KERNEL("ncclKernel_AllGather_x", 7, 1, 11,
-                                     4) "," KERNEL("ncclDevKernel_SendRecv(x)", 7, 2, 41,
-                                                   4) "," KERNEL("ncclDevKernel_SendRecv(y)", 7, 77, 1,
-                                                                 4) "," KERNEL("ncclDevKernel_Generic(x)", 7, 78, 6,
-                                                                               1) "," KERNEL("_combine_all_to_all_"
-                                                                                             "kernel",
-                                                                                             7, 79, 8,
-                                                                                             1) "," KERNEL("add", 7, 1,
-                                                                                                           16, 1)),
-      NULL);
+  struct lumos_job *job = parse_good(TRACE(
+      EVENT("cpu_op", "record_param_comms", 10, 0, 20, "\"x\":0" COLLECTIVE_ARGS) ","
+      CALL("cudaLaunchKernel", 1, 5, 5) ","
+      ANNOTATION("nccl:all_to_all", 30, 20) ","
+      CALL("cudaLaunchKernel", 2, 35, 5) ","
+      KERNEL("ncclKernel_AllGather_x", 7, 1, 11, 4) ","
+      KERNEL("ncclDevKernel_SendRecv(x)", 7, 2, 41, 4) ","
+      KERNEL("ncclDevKernel_SendRecv(y)", 7, 77, 1, 4) ","
+      KERNEL("ncclDevKernel_Generic(x)", 7, 78, 6, 1) ","
+      KERNEL("_combine_all_to_all_" "kernel", 7, 79, 8, 1) ","
+      KERNEL("add", 7, 1, 16, 1)), NULL);
   const struct lumos_comm *inherited = &detail_of(job, "ncclKernel_AllGather_x", 0)->comm;
   assert_string_equal(string_of(job, inherited->op), "all_gather");
   assert_int_equal(inherited->bytes, 32);
@@ -162,16 +154,14 @@ static void collectives_fall_back(void **state) {
   lumos_job_free(job);
 }
 
+#define P2P_ARGS(op, side, rank) \
+  ",\"Collective name\":\"" op "\",\"In msg nelems\":4,\"Out msg nelems\":4,\"dtype\":\"Float\",\"" side "\":" #rank
+
 static void peers_of_point_to_point(void **state) {
   (void)state;
-  struct lumos_job *job =
-      parse_good(TRACE(DEVICE_ROW(
-                     "kernel", "ncclDevKernel_SendRecv(a)", 0, 7, 1, 0, 1,
-                     ",\"Collective name\":\"send\",\"In msg nelems\":4,\"Out msg nelems\":4,\"dtype\":\"Float\",\"Dst "
-                     "Rank\":6") "," DEVICE_ROW("kernel", "ncclDevKernel_SendRecv(b)", 0, 7, 2, 2, 1,
-                                                ",\"Collective name\":\"recv\",\"In msg nelems\":4,\"Out msg "
-                                                "nelems\":4,\"dtype\":\"Float\",\"Src Rank\":3")),
-                 NULL);
+  struct lumos_job *job = parse_good(TRACE(
+      DEVICE_ROW("kernel", "ncclDevKernel_SendRecv(a)", 0, 7, 1, 0, 1, P2P_ARGS("send", "Dst Rank", 6)) ","
+      DEVICE_ROW("kernel", "ncclDevKernel_SendRecv(b)", 0, 7, 2, 2, 1, P2P_ARGS("recv", "Src Rank", 3))), NULL);
   const struct lumos_comm *send = &detail_of(job, "ncclDevKernel_SendRecv(a)", 0)->comm;
   const struct lumos_comm *receive = &detail_of(job, "ncclDevKernel_SendRecv(b)", 0)->comm;
   assert_int_equal(send->peer_count, 1);
@@ -187,18 +177,20 @@ static void peers_of_point_to_point(void **state) {
 static void groups_of_the_metadata(void **state) {
   (void)state;
   struct lumos_job *job = parse_good(
-      "{\"distributedInfo\":{\"backend\":\"nccl\",\"rank\":3,\"world_size\":8,\"nccl_version\":\"2.28.9\",\"pg_"
-      "config\":["
+      "{\"distributedInfo\":{\"backend\":\"nccl\",\"rank\":3,\"world_size\":8,\"nccl_version\":\"2.28.9\","
+      "\"pg_config\":["
       "{\"pg_name\":\"0\",\"pg_desc\":\"default_pg\",\"pg_size\":8,\"ranks\":[0,1,2,3,4,5,6,7]},"
       "{\"pg_name\":\"1\",\"pg_desc\":\"TENSOR_MODEL_PARALLEL_GROUP\",\"pg_size\":2,\"ranks\":\"[2, 3]\"},"
       "{\"pg_name\":\"2\",\"pg_desc\":\"PIPELINE_MODEL_PARALLEL_GROUP\",\"pg_size\":4,\"ranks\":\"[1, 3, ..., 7]\"},"
       "{\"pg_name\":\"3\",\"pg_desc\":\"TENSOR_AND_DATA_PARALLEL_GROUP\",\"pg_size\":3,\"ranks\":[3]},"
-      "{\"pg_name\":\"4\"}]},"
-      "\"cuda_runtime_version\":12060,\"host_name\":\"node7\",\"deviceProperties\":[{\"id\":0,\"name\":\"X\","
-      "\"numSms\":9},"
-      "{\"id\":2,\"name\":\"NVIDIA H100\",\"numSms\":132,\"totalGlobalMem\":85028372480}],\"traceEvents\":[" DEVICE_ROW(
-          "kernel", "k", 2, 7, 1, 0, 1, "") "]}",
-      NULL);
+      "{\"pg_name\":\"4\"},"
+      "{\"pg_name\":\"5\",\"pg_size\":2,\"ranks\":[3,3]},"
+      "{\"pg_name\":\"6\",\"pg_size\":2,\"ranks\":\"[2, 3, ...\"},"
+      "{\"pg_name\":\"7\",\"ranks\":[3,1]}]},"
+      "\"cuda_runtime_version\":12060,\"host_name\":\"node7\",\"deviceProperties\":["
+      "{\"id\":0,\"name\":\"X\",\"numSms\":9},"
+      "{\"id\":2,\"name\":\"NVIDIA H100\",\"numSms\":132,\"totalGlobalMem\":85028372480}],"
+      "\"traceEvents\":[" DEVICE_ROW("kernel", "k", 2, 7, 1, 0, 1, "") "]}", NULL);
   const struct lumos_rank *rank = &job->ranks.items[0];
   assert_int_equal(rank->rank, 3);
   assert_int_equal(rank->world, 8);
@@ -213,10 +205,15 @@ static void groups_of_the_metadata(void **state) {
     const char *id;
     int role, size;
     unsigned members;
-  } expected[] = {
-      {"0", 0, 8, 8}, {"1", LUMOS_TENSOR, 2, 2}, {"2", LUMOS_PIPELINE, 4, 0}, {"3", LUMOS_OTHER_ROLE, 3, 0}};
-  assert_int_equal(job->groups.count, 4);
-  for (size_t i = 0; i < 4; i++) {
+  } expected[] = {{"0", 0, 8, 8},
+                  {"1", LUMOS_TENSOR, 2, 2},
+                  {"2", LUMOS_PIPELINE, 4, 0},
+                  {"3", LUMOS_OTHER_ROLE, 3, 0},
+                  {"5", 0, 2, 0},
+                  {"6", 0, 2, 0},
+                  {"7", 0, 2, 2}};
+  assert_int_equal(job->groups.count, 7);
+  for (size_t i = 0; i < 7; i++) {
     assert_string_equal(string_of(job, job->groups.items[i].id), expected[i].id);
     assert_int_equal(job->groups.items[i].role, expected[i].role);
     assert_int_equal(job->groups.items[i].size, expected[i].size);
@@ -228,16 +225,16 @@ static void groups_of_the_metadata(void **state) {
 /* Without recorded synchronisation a call knows what its name says. */
 static void calls_wait_as_their_names_say(void **state) {
   (void)state;
-  struct lumos_job *job = parse_good(
-      TRACE(CALL("cudaStreamSynchronize", 1, 0, 1) "," CALL("cudaDeviceSynchronize", 2, 2, 1) "," CALL(
-          "cudaEventSynchronize", 3, 4,
-          1) "," CALL("cudaMemcpy", 4, 6,
-                      1) "," CALL("cudaMemcpyAsync", 5, 8,
-                                  1) "," CALL("cudaEventRecordWithFlags", 6, 10,
-                                              1) "," CALL("cudaStreamWaitEvent", 7, 12,
-                                                          1) "," CALL("cudaEventQuery", 8, 14,
-                                                                      1) "," CALL("hipMemcpyWithStream", 9, 16, 1)),
-      NULL);
+  struct lumos_job *job = parse_good(TRACE(
+      CALL("cudaStreamSynchronize", 1, 0, 1) ","
+      CALL("cudaDeviceSynchronize", 2, 2, 1) ","
+      CALL("cudaEventSynchronize", 3, 4, 1) ","
+      CALL("cudaMemcpy", 4, 6, 1) ","
+      CALL("cudaMemcpyAsync", 5, 8, 1) ","
+      CALL("cudaEventRecordWithFlags", 6, 10, 1) ","
+      CALL("cudaStreamWaitEvent", 7, 12, 1) ","
+      CALL("cudaEventQuery", 8, 14, 1) ","
+      CALL("hipMemcpyWithStream", 9, 16, 1)), NULL);
   static const int waits[] = {LUMOS_WAIT_STREAM, LUMOS_WAIT_DEVICE, LUMOS_WAIT_EVENT, LUMOS_WAIT_SELF, 0, 0, 0, 0,
                               LUMOS_WAIT_SELF};
   static const int events[] = {0, 0, 0, 0, 0, LUMOS_EVENT_RECORD, LUMOS_EVENT_WAIT, 0, 0};
@@ -253,45 +250,27 @@ static void calls_wait_as_their_names_say(void **state) {
 /* Stream 8 waits for what stream 7 held when call 2 recorded event 4; so does the host in call 5. */
 static void synchronisation_rows_say_who_waits(void **state) {
   (void)state;
-  struct lumos_job *job = parse_good(
-      TRACE(CALL("cudaLaunchKernel", 1, 0, 1) "," CALL("cudaEventRecord", 2, 2, 1) "," CALL("cudaStreamWaitEvent", 3, 4, 1) "," CALL("cudaLaunchKernel", 4, 6, 1) "," CALL("cudaEventSynchronize", 5, 8, 1) "," CALL(
-          "cudaEventQuery",
-          6, 10,
-          1) "," CALL("cudaStreamSynchronize", 7, 12,
-                      1) "," CALL("cudaFree", 8, 14,
-                                  1) "," CALL("cudaEventSynchronize", 9, 16,
-                                              1) "," KERNEL("a", 7, 1, 3,
-                                                            1) "," KERNEL("b", 8, 4, 9,
-                                                                          1) "," SYNC("Stream Wait Event", 3, 8,
-                                                                                      ON_EVENT(
-                                                                                          7, 2,
-                                                                                          4)) "," SYNC("Event Sync", 5,
-                                                                                                       -1,
-                                                                                                       ON_EVENT(
-                                                                                                           7, 2,
-                                                                                                           4)) "," SYNC("Event Sync",
-                                                                                                                        6,
-                                                                                                                        -1,
-                                                                                                                        ON_EVENT(
-                                                                                                                            7,
-                                                                                                                            2,
-                                                                                                                            4)) "," SYNC("Stream Sync",
-                                                                                                                                         7,
-                                                                                                                                         8,
-                                                                                                                                         "") "," SYNC("Context Sync",
-                                                                                                                                                      8,
-                                                                                                                                                      4294967295,
-                                                                                                                                                      "") "," SYNC("Event Sync",
-                                                                                                                                                                   9,
-                                                                                                                                                                   -1,
-                                                                                                                                                                   ON_EVENT(
-                                                                                                                                                                       33,
-                                                                                                                                                                       -1,
-                                                                                                                                                                       6)) "," SYNC("Stream Sync",
-                                                                                                                                                                                    1234,
-                                                                                                                                                                                    7,
-                                                                                                                                                                                    "")),
-      NULL);
+  struct lumos_job *job = parse_good(TRACE(
+      CALL("cudaLaunchKernel", 1, 0, 1) ","
+      CALL("cudaEventRecord", 2, 2, 1) ","
+      CALL("cudaStreamWaitEvent", 3, 4, 1) ","
+      CALL("cudaLaunchKernel", 4, 6, 1) ","
+      CALL("cudaEventSynchronize", 5, 8, 1) ","
+      CALL("cudaEventQuery", 6, 10, 1) ","
+      CALL("cudaStreamSynchronize", 7, 12, 1) ","
+      CALL("cudaFree", 8, 14, 1) ","
+      CALL("cudaEventSynchronize", 9, 16, 1) ","
+      KERNEL("a", 7, 1, 3, 1) ","
+      KERNEL("b", 8, 4, 9, 1) ","
+      SYNC("Stream Wait Event", 3, 8, ON_EVENT(7, 2, 4)) ","
+      SYNC("Event Sync", 5, -1, ON_EVENT(7, 2, 4)) ","
+      SYNC("Event Sync", 6, -1, ON_EVENT(7, 2, 4)) ","
+      SYNC("Stream Sync", 7, 8, "") ","
+      SYNC("Context Sync", 8, 4294967295, "") ","
+      SYNC("Event Sync", 9, -1, ON_EVENT(33, -1, 6)) ","
+      SYNC("Stream Sync", 1234, 7, "") ","
+      CALL("cudaStreamQuery", 10, 18, 1) ","
+      SYNC("Stream Sync", 10, 8, "")), NULL);
   uint32_t s7 = 1;
   uint32_t s8 = 2;
   assert_string_equal(string_of(job, job->lanes.items[s8].lane), "s8");
@@ -313,6 +292,7 @@ static void synchronisation_rows_say_who_waits(void **state) {
   assert_int_equal(detail_of(job, "cudaEventQuery", 0)->wait.on, 0);
   assert_int_equal(detail_of(job, "cudaStreamSynchronize", 0)->wait.lane, s8);
   assert_int_equal(detail_of(job, "cudaFree", 0)->wait.on, LUMOS_WAIT_DEVICE);
+  assert_int_equal(detail_of(job, "cudaStreamQuery", 0)->wait.on, 0);
   const struct lumos_detail *unknown = detail_of(job, "cudaEventSynchronize", 1);
   assert_int_equal(unknown->wait.on, LUMOS_WAIT_EVENT);
   assert_int_equal(unknown->wait.lane, LUMOS_NONE); /* no work on stream 33 */
@@ -329,6 +309,8 @@ static void devices_alone_are_step_0(void **state) {
   assert_int_equal(job->ranks.items[0].coverage.before_recording, 0);
   lumos_job_free(job);
 }
+
+/* clang-format on */
 
 int main(void) {
   const struct CMUnitTest tests[] = {

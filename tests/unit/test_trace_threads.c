@@ -1,16 +1,21 @@
-/* Threads: nesting, exclusive segments, lags, calls in pieces, repair of what crosses, the clock of the runtime rows. Times in the
- * traces are microseconds, in the jobs nanoseconds from the earliest row.
+/* Threads: nesting, exclusive segments, lags, calls in pieces, repair of what crosses, the clock of the runtime rows.
+ * Times in the traces are microseconds, in the jobs nanoseconds from the earliest row.
  */
 #include "trace_text.h"
+
+/* Traces are laid out with an event a line. */
+/* clang-format off */
 
 /*  us   0----100------150---200---260----------300
  *  op   [outer                                 ]
  *       |    [inner     [launch]    ]                  */
 static void nested_rows_become_exclusive_segments(void **state) {
   (void)state;
-  struct lumos_job *job = parse_good(TRACE(OP("outer", 1000, 300) "," OP("inner", 1100, 160) "," CALL(
-                                         "cudaLaunchKernel", 1, 1150, 50) "," OP("later", 1340, 10)),
-                                     NULL);
+  struct lumos_job *job = parse_good(TRACE(
+      OP("outer", 1000, 300) ","
+      OP("inner", 1100, 160) ","
+      CALL("cudaLaunchKernel", 1, 1150, 50) ","
+      OP("later", 1340, 10)), NULL);
   expect_tasks(job, "t10 outer 0+100000\n"
                     "t10 inner 100000+50000\n"
                     "t10 cudaLaunchKernel 150000+50000\n"
@@ -26,11 +31,25 @@ static void nested_rows_become_exclusive_segments(void **state) {
   lumos_job_free(job);
 }
 
+/* Of two rows that start together the longer holds the other, whatever comes first in the file. */
+static void rows_that_start_together_nest_by_length(void **state) {
+  (void)state;
+  struct lumos_job *job = parse_good(TRACE(
+      CALL("cudaLaunchKernel", 1, 0, 2) ","
+      OP("child", 0, 3) ","
+      OP("parent", 0, 10)), NULL);
+  expect_tasks(job, "t10 cudaLaunchKernel 0+2000\nt10 child 2000+1000\nt10 parent 3000+7000\n");
+  expect_spans(job, "op parent 0+10000\nop child 0+3000 in parent\n");
+  lumos_job_free(job);
+}
+
 static void order_in_the_file_does_not_matter(void **state) {
   (void)state;
-  struct lumos_job *job = parse_good(TRACE(OP("later", 1340, 10) "," CALL("cudaLaunchKernel", 1, 1150, 50) "," OP(
-                                         "inner", 1100, 160) "," OP("outer", 1000, 300)),
-                                     NULL);
+  struct lumos_job *job = parse_good(TRACE(
+      OP("later", 1340, 10) ","
+      CALL("cudaLaunchKernel", 1, 1150, 50) ","
+      OP("inner", 1100, 160) ","
+      OP("outer", 1000, 300)), NULL);
   expect_tasks(job, "t10 outer 0+100000\n"
                     "t10 inner 100000+50000\n"
                     "t10 cudaLaunchKernel 150000+50000\n"
@@ -43,9 +62,11 @@ static void order_in_the_file_does_not_matter(void **state) {
 /* An op without time of its own is a span and no task; a call is a task even when it took no time. */
 static void what_has_no_time_of_its_own(void **state) {
   (void)state;
-  struct lumos_job *job = parse_good(
-      TRACE(OP("wrap", 0, 10) "," OP("work", 0, 10) "," OP("empty", 5, 0) "," CALL("cudaGetLastError", 1, 10, 0)),
-      NULL);
+  struct lumos_job *job = parse_good(TRACE(
+      OP("wrap", 0, 10) ","
+      OP("work", 0, 10) ","
+      OP("empty", 5, 0) ","
+      CALL("cudaGetLastError", 1, 10, 0)), NULL);
   expect_tasks(job, "t10 work 0+5000\nt10 work 5000+5000\nt10 cudaGetLastError 10000+0\n");
   expect_spans(job, "op wrap 0+10000\nop work 0+10000 in wrap\nop empty 5000+0 in work\n");
   lumos_job_free(job);
@@ -54,12 +75,13 @@ static void what_has_no_time_of_its_own(void **state) {
 /* Annotations and modules enclose, but take no time from ops. */
 static void annotations_are_spans_only(void **state) {
   (void)state;
-  struct lumos_job *job = parse_good(
-      TRACE(ANNOTATION("forward", 0, 100) "," EVENT("python_function", "nn.Module: Linear_0", 10, 10, 60, "") "," EVENT(
-          "python_function", "train.py(7): step", 10, 5, 80,
-          "") "," OP("aten::linear", 20, 40) "," ANNOTATION("nccl:all_reduce", 30, 20) "," CALL("cudaLaunchKernel", 1,
-                                                                                                35, 5)),
-      NULL);
+  struct lumos_job *job = parse_good(TRACE(
+      ANNOTATION("forward", 0, 100) ","
+      EVENT("python_function", "nn.Module: Linear_0", 10, 10, 60, "") ","
+      EVENT("python_function", "train.py(7): step", 10, 5, 80, "") ","
+      OP("aten::linear", 20, 40) ","
+      ANNOTATION("nccl:all_reduce", 30, 20) ","
+      CALL("cudaLaunchKernel", 1, 35, 5)), NULL);
   expect_tasks(job, "t10 aten::linear 20000+15000\nt10 cudaLaunchKernel 35000+5000\nt10 aten::linear 40000+20000\n");
   expect_spans(job, "annotation forward 0+100000\n"
                     "module Linear_0 10000+60000 in forward\n"
@@ -72,8 +94,9 @@ static void annotations_are_spans_only(void **state) {
 static void stacks_are_kept_when_asked_for(void **state) {
   (void)state;
   const struct lumos_trace_options options = {.stacks = true};
-  struct lumos_job *job = parse_good(
-      TRACE(EVENT("python_function", "train.py(7): step", 10, 0, 80, "") "," OP("aten::linear", 20, 40)), &options);
+  struct lumos_job *job = parse_good(TRACE(
+      EVENT("python_function", "train.py(7): step", 10, 0, 80, "") ","
+      OP("aten::linear", 20, 40)), &options);
   expect_spans(job, "python train.py(7): step 0+80000\nop aten::linear 20000+40000 in train.py(7): step\n");
   assert_string_equal(string_of(job, job->history.items[0].args), "--stacks");
   lumos_job_free(job);
@@ -83,9 +106,10 @@ static void stacks_are_kept_when_asked_for(void **state) {
  *  driver        [driver]                 which knows the first               */
 static void a_nested_driver_call_cuts_a_call(void **state) {
   (void)state;
-  struct lumos_job *job = parse_good(
-      TRACE(CALL("cudaLaunchKernelExC", 7, 0, 20) "," DRIVER("cuLaunchKernelEx", 8, 5, 6) "," KERNEL("k", 7, 7, 30, 4)),
-      NULL);
+  struct lumos_job *job = parse_good(TRACE(
+      CALL("cudaLaunchKernelExC", 7, 0, 20) ","
+      DRIVER("cuLaunchKernelEx", 8, 5, 6) ","
+      KERNEL("k", 7, 7, 30, 4)), NULL);
   expect_tasks(job, "t10 cudaLaunchKernelExC 0+5000\n"
                     "t10 cuLaunchKernelEx 5000+6000\n"
                     "t10 cudaLaunchKernelExC 11000+9000\n"
@@ -99,20 +123,25 @@ static void a_nested_driver_call_cuts_a_call(void **state) {
 /* A call that its nested call fills at either end still starts and ends where it did. */
 static void a_cut_call_keeps_its_ends(void **state) {
   (void)state;
-  struct lumos_job *job =
-      parse_good(TRACE(CALL("outer", 1, 0, 20) "," DRIVER("inner", 2, 0, 20) "," KERNEL("k", 7, 1, 30, 4)), NULL);
+  struct lumos_job *job = parse_good(TRACE(
+      CALL("outer", 1, 0, 20) ","
+      DRIVER("inner", 2, 0, 20) ","
+      KERNEL("k", 7, 1, 30, 4)), NULL);
   expect_tasks(job, "t10 outer 0+0\nt10 inner 0+20000\nt10 outer 20000+0\ns7 k 30000+4000\n");
   assert_int_equal(job->tasks.items[3].call, 2);
   assert_int_equal(lumos_detail_of(job, &job->tasks.items[2])->first_segment, 0);
   lumos_job_free(job);
 }
 
-/* Integer microseconds: calls of no length stand beside longer ones, not in them; at the end of an op they belong to it. */
+/* Integer microseconds: calls of no length stand beside longer ones, not in them; at the end of an op they belong to
+ * it. */
 static void instants_of_rounded_time(void **state) {
   (void)state;
-  struct lumos_job *job = parse_good(TRACE(OP("op", 0, 5) "," CALL("cudaMalloc", 1, 2, 3) "," CALL(
-                                         "cudaGetDevice", 2, 2, 0) "," CALL("cudaGetLastError", 3, 5, 0)),
-                                     NULL);
+  struct lumos_job *job = parse_good(TRACE(
+      OP("op", 0, 5) ","
+      CALL("cudaMalloc", 1, 2, 3) ","
+      CALL("cudaGetDevice", 2, 2, 0) ","
+      CALL("cudaGetLastError", 3, 5, 0)), NULL);
   expect_tasks(job, "t10 op 0+2000\n"
                     "t10 cudaGetDevice 2000+0\n"
                     "t10 cudaMalloc 2000+3000\n"
@@ -173,17 +202,20 @@ static void an_annotation_yields_to_an_op(void **state) {
   lumos_job_free(job);
 }
 
-/* All four calls begin 5 us before their ops. Offsets of 5 to 16 us fit the short ones, 5 to 6 us the long one too: the middle is 5.5. Device
- * rows stay where they are. */
+/* All four calls begin 5 us before their ops. Offsets of 5 to 16 us fit the short ones, 5 to 6 us the long one too: the
+ * middle is 5.5. Device rows stay where they are. */
 static void runtime_rows_are_shifted_to_fit(void **state) {
   (void)state;
-  struct lumos_job *job = parse_good(
-      TRACE(OP("a", 100, 20) "," CALL("cudaLaunchKernel", 1, 95, 9) "," OP("b", 130, 20) "," CALL(
-          "cudaLaunchKernel", 2, 125,
-          9) "," OP("c", 160, 20) "," CALL("cudaLaunchKernel", 3, 155,
-                                           19) "," OP("d", 190, 20) "," CALL("cudaLaunchKernel", 4, 185,
-                                                                             9) "," KERNEL("k", 7, 1, 120, 5)),
-      NULL);
+  struct lumos_job *job = parse_good(TRACE(
+      OP("a", 100, 20) ","
+      CALL("cudaLaunchKernel", 1, 95, 9) ","
+      OP("b", 130, 20) ","
+      CALL("cudaLaunchKernel", 2, 125, 9) ","
+      OP("c", 160, 20) ","
+      CALL("cudaLaunchKernel", 3, 155, 19) ","
+      OP("d", 190, 20) ","
+      CALL("cudaLaunchKernel", 4, 185, 9) ","
+      KERNEL("k", 7, 1, 120, 5)), NULL);
   expect_tasks(job, "t10 a 0+500\nt10 cudaLaunchKernel 500+9000\nt10 a 9500+10500\n"
                     "t10 b 30000+500 lag 10000\nt10 cudaLaunchKernel 30500+9000\nt10 b 39500+10500\n"
                     "t10 c 60000+500 lag 10000\nt10 cudaLaunchKernel 60500+19000\nt10 c 79500+500\n"
@@ -199,9 +231,11 @@ static void runtime_rows_are_shifted_to_fit(void **state) {
 /* Where all fit, the doubt is half of what they could still move: 2 us to the left, 4 to the right. */
 static void fitting_rows_stay(void **state) {
   (void)state;
-  struct lumos_job *job = parse_good(TRACE(OP("a", 100, 20) "," CALL("cudaLaunchKernel", 1, 102, 10) "," OP(
-                                         "b", 130, 20) "," CALL("cudaLaunchKernel", 2, 140, 6)),
-                                     NULL);
+  struct lumos_job *job = parse_good(TRACE(
+      OP("a", 100, 20) ","
+      CALL("cudaLaunchKernel", 1, 102, 10) ","
+      OP("b", 130, 20) ","
+      CALL("cudaLaunchKernel", 2, 140, 6)), NULL);
   assert_int_equal(job->ranks.items[0].runtime_offset, 0);
   assert_int_equal(job->ranks.items[0].runtime_doubt, 3000);
   lumos_job_free(job);
@@ -209,13 +243,11 @@ static void fitting_rows_stay(void **state) {
 
 static void threads_are_lanes_of_their_own(void **state) {
   (void)state;
-  struct lumos_job *job = parse_good(
-      TRACE("{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":1,\"tid\":9,\"args\":{\"name\":\"main\"}}," EVENT(
-          "cpu_op", "x", 11, 5, 1, "") "," EVENT("cpu_op", "y", 9, 5, 2,
-                                                 "") ","
-                                                     "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"z\",\"pid\":2,"
-                                                     "\"tid\":\"11\",\"ts\":6,\"dur\":1}"),
-      NULL);
+  struct lumos_job *job = parse_good(TRACE(
+      "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":1,\"tid\":9,\"args\":{\"name\":\"main  \"}},"
+      EVENT("cpu_op", "x", 11, 5, 1, "") ","
+      EVENT("cpu_op", "y", 9, 5, 2, "") ","
+      "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"z\",\"pid\":2,\"tid\":\"11\",\"ts\":6,\"dur\":1}"), NULL);
   expect_tasks(job, "t9 y 0+2000\np1.t11 x 0+1000\np2.t11 z 1000+1000\n");
   assert_string_equal(string_of(job, job->lanes.items[0].name), "main");
   assert_string_equal(string_of(job, job->lanes.items[2].process), "2");
@@ -226,21 +258,13 @@ static void threads_are_lanes_of_their_own(void **state) {
 /* The op that makes the node comes last of those with its number; both backward rows point to it. */
 static void backward_ops_know_their_forward(void **state) {
   (void)state;
-  struct lumos_job *job = parse_good(
-      TRACE(EVENT("cpu_op", "aten::empty", 10, 0, 1, "\"Sequence number\":5,\"Fwd thread id\":0") "," EVENT(
-          "cpu_op", "aten::linear", 10, 2, 9,
-          "\"Sequence number\":5,\"Fwd thread id\":0,\"Input Dims\":[[2, 3]],"
-          "\"Input type\":[\"float\"]") "," EVENT("cpu_op", "aten::addmm", 10, 4, 5,
-                                                  "\"Sequence number\":5,\"Fwd thread "
-                                                  "id\":0") "," EVENT("cpu_op", "evaluate", 11, 20, 9,
-                                                                      "\"Sequence "
-                                                                      "number\":5,"
-                                                                      "\"Fwd thread "
-                                                                      "id\":1") "," EVENT("cpu_op", "AddmmBackward0",
-                                                                                          11, 21, 5,
-                                                                                          "\"Sequence number\":5,\"Fwd "
-                                                                                          "thread id\":1")),
-      NULL);
+  struct lumos_job *job = parse_good(TRACE(
+      EVENT("cpu_op", "aten::empty", 10, 0, 1, "\"Sequence number\":5,\"Fwd thread id\":0") ","
+      EVENT("cpu_op", "aten::linear", 10, 2, 9, "\"Sequence number\":5,\"Fwd thread id\":0,"
+                                                "\"Input Dims\":[[2, 3]],\"Input type\":[\"float\"]") ","
+      EVENT("cpu_op", "aten::addmm", 10, 4, 5, "\"Sequence number\":5,\"Fwd thread " "id\":0") ","
+      EVENT("cpu_op", "evaluate", 11, 20, 9, "\"Sequence " "number\":5," "\"Fwd thread " "id\":1") ","
+      EVENT("cpu_op", "AddmmBackward0", 11, 21, 5, "\"Sequence number\":5,\"Fwd " "thread id\":1")), NULL);
   assert_int_equal(job->spans.count, 5);
   assert_int_equal(job->spans.items[3].forward, 2);
   assert_int_equal(job->spans.items[4].forward, 2);
@@ -251,9 +275,12 @@ static void backward_ops_know_their_forward(void **state) {
   lumos_job_free(job);
 }
 
+/* clang-format on */
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(nested_rows_become_exclusive_segments),
+      cmocka_unit_test(rows_that_start_together_nest_by_length),
       cmocka_unit_test(order_in_the_file_does_not_matter),
       cmocka_unit_test(what_has_no_time_of_its_own),
       cmocka_unit_test(annotations_are_spans_only),

@@ -38,7 +38,8 @@ static inline struct lumos_job *parse_good(const char *text, const struct lumos_
   struct lumos_error error = {LUMOS_DONE, ""};
   const struct lumos_trace_options plain = {.steps = LUMOS_STEPS_COMPLETE};
   struct lumos_job *job = parse_named("rank0.json", text, strlen(text), options != NULL ? options : &plain, &error);
-  if (job == NULL || !lumos_job_check(job, &error)) {
+  bool good = job != NULL && lumos_job_check(job, &error);
+  if (!good) {
     fail_msg("%s", error.text);
   }
   return job;

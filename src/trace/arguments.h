@@ -1,0 +1,47 @@
+/* What stands in an event's "args": which of it matters depends on what the row is, so each class has a table. All else
+ * is skipped without a look.
+ */
+#ifndef LUMOS_TRACE_ARGUMENTS_H
+#define LUMOS_TRACE_ARGUMENTS_H
+
+#include "base/json.h"
+#include "trace/raw.h"
+
+/* Every argument that some class wants. Numbers: LUMOS_ABSENT, text: NULL bytes, while there is none. */
+struct trace_arguments {
+  int64_t correlation, sequence, forward_thread;
+  int64_t device, in_device, stream, bytes;
+  int64_t occupancy; /* millionths */
+  int64_t wait_stream, record_correlation;
+  int64_t in_elements, out_elements, group_size, comm_sequence, source, target;
+  struct lumos_slice shapes, dtypes, finished;
+  struct lumos_slice sync_kind, event;
+  struct lumos_slice collective, group, description, ranks, comms_id, dtype;
+  struct lumos_slice name;
+};
+extern const struct trace_arguments lumos_trace_no_arguments;
+
+struct trace_argument;
+struct trace_argument_table {
+  const struct trace_argument *rows;
+  size_t count;
+};
+extern const struct trace_argument_table lumos_trace_arguments_none, lumos_trace_arguments_of_metadata;
+/* Those of a row of this class. */
+const struct trace_argument_table *lumos_trace_arguments_of(enum trace_class class);
+
+/* Read the object at *cursor. A value of another type than expected is skipped. False at a fault. */
+bool lumos_trace_read_arguments(const struct trace_argument_table *table, const char **cursor,
+                                struct trace_arguments *out);
+
+/* A string's content, or the text of any other value. */
+static inline bool trace_read_text(const char **cursor, struct lumos_slice *out) {
+  return **cursor == '"' ? lumos_json_string(cursor, out) : lumos_json_skip(cursor, out);
+}
+
+/* A number times 10^scale; any other value is skipped and leaves *out as it is. */
+static inline bool trace_read_scaled(const char **cursor, int scale, int64_t *out) {
+  return lumos_json_scaled(cursor, scale, out) || lumos_json_skip(cursor, NULL);
+}
+
+#endif

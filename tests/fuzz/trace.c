@@ -1,0 +1,105 @@
+/* Fuzzer: the trace reader over any bytes. Whatever it accepts must be a job that passes its checks; a window of any
+ * size must give the same rows as a large one.
+ */
+#include "base/input.h"
+#include "trace/scan.h"
+#include <lumos/stream.h>
+#include <lumos/trace.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* What a scan through windows of this size found. */
+struct found {
+  bool good, recognised, truncated;
+  size_t host, device, sync;
+  int64_t events, skipped;
+};
+
+static struct found scan(const char *path, const struct trace_scan_options *options) {
+  struct lumos_error error = {LUMOS_DONE, ""};
+  struct found found = {.good = false};
+  struct lumos_input *input = lumos_input_open(path, &error);
+  if (input == NULL) {
+    return found;
+  }
+  struct lumos_strings *strings = lumos_strings_new();
+  struct trace trace;
+  lumos_trace_init(&trace, strings);
+  found.good = lumos_trace_scan(&trace, input, "t", options, &error);
+  found.recognised = trace.recognised;
+  found.truncated = trace.truncated;
+  found.host = trace.host.count;
+  found.device = trace.device.count;
+  found.sync = trace.sync.count;
+  found.events = trace.events;
+  found.skipped = trace.skipped;
+  lumos_trace_clear(&trace);
+  lumos_strings_free(strings);
+  lumos_input_close(input);
+  return found;
+}
+
+/* A scan with a small window may skip what does not fit in it, but not otherwise. */
+static void compare_windows(const char *path, size_t size, bool stacks) {
+  const struct trace_scan_options large = {.stacks = stacks};
+  const struct trace_scan_options small = {.stacks = stacks, .window = 4096, .window_limit = 1024 * 1024};
+  struct found one = scan(path, &large);
+  struct found other = scan(path, &small);
+  if (size < 512 * 1024 && (one.good != other.good || one.recognised != other.recognised || one.host != other.host ||
+                            one.device != other.device || one.sync != other.sync || one.events != other.events)) {
+    (void)fprintf(stderr, "windows differ\n");
+    abort();
+  }
+}
+
+static void parse(const char *path, uint8_t choice) {
+  struct lumos_error error = {LUMOS_DONE, ""};
+  struct lumos_trace_options options = {
+      .steps = choice % 3 == 0   ? LUMOS_STEPS_COMPLETE
+               : choice % 3 == 1 ? LUMOS_STEPS_LAST
+                                 : LUMOS_STEPS_RANGE,
+      .first_step = choice / 16,
+      .last_step = choice / 8,
+      .stacks = (choice & 4U) != 0,
+      .strict = (choice & 8U) != 0,
+  };
+  struct lumos_job *job = lumos_trace_parse(&path, 1, &options, &error);
+  if (job == NULL) {
+    if (error.text[0] == '\0' || error.status == LUMOS_DONE) {
+      abort();
+    }
+    return;
+  }
+  if (!lumos_job_check(job, &error)) {
+    (void)fprintf(stderr, "%s\n", error.text);
+    abort();
+  }
+  for (size_t i = 0; i + 1 < job->tasks.count; i++) {
+    const struct lumos_task *task = &job->tasks.items[i];
+    if (task[1].lane == task->lane && !lumos_on_stream(job, task) &&
+        task->start + task->dur + task[1].lag != task[1].start) {
+      abort();
+    }
+  }
+  lumos_job_free(job);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  if (size == 0) {
+    return 0;
+  }
+  char path[64];
+  int file = memfd_create("trace", MFD_CLOEXEC);
+  if (file < 0 || write(file, data + 1, size - 1) != (ssize_t)(size - 1)) {
+    abort();
+  }
+  (void)snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+  compare_windows(path, size, (data[0] & 4U) != 0);
+  parse(path, data[0]);
+  (void)close(file);
+  return 0;
+}
