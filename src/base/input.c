@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -25,6 +26,7 @@ struct lumos_input {
   bool inside; /* a compressed member */
   bool failed;
   struct lumos_error failure;
+  char fault[96]; /* what of it */
   enum lumos_form form;
   struct lumos_decoder *decoder;
   uint64_t consumed; /* bytes of the file that were read */
@@ -40,6 +42,7 @@ struct lumos_input {
 /* Keep the fault for this and all later calls. */
 static int64_t keep_failure(struct lumos_input *input, const char *what, const char *cure) {
   input->failed = true;
+  (void)snprintf(input->fault, sizeof input->fault, "%s", what);
   (void)lumos_fail(&input->failure, "%s: byte %" PRIu64 ": %s; %s", input->name, input->delivered, what, cure);
   return -1;
 }
@@ -296,6 +299,8 @@ int64_t lumos_input_read(struct lumos_input *input, char *bytes, size_t capacity
   input->peek_first += count;
   return (int64_t)count;
 }
+
+const char *lumos_input_fault(const struct lumos_input *input) { return input->failed ? input->fault : NULL; }
 
 char *lumos_input_slurp(const char *path, size_t limit, size_t *length, struct lumos_error *error) {
   struct lumos_input *input = lumos_input_open(path, error);

@@ -20,6 +20,9 @@ void lumos_input_close(struct lumos_input *input); /* NULL is allowed */
  * before the damage have been delivered by earlier calls, and `error` says what and at which inflated byte. */
 int64_t lumos_input_read(struct lumos_input *input, char *bytes, size_t capacity, struct lumos_error *error);
 
+/* What went wrong, without name, byte and cure, for a note that must hold no path; NULL while nothing has. */
+const char *lumos_input_fault(const struct lumos_input *input);
+
 /* The first inflated bytes without taking them: reads deliver them again. Up to `capacity` and LUMOS_INPUT_PEEK bytes, fewer when
  * the input is shorter or damaged there (a read tells the damage). Only before the first read. To tell what an input is. */
 enum { LUMOS_INPUT_PEEK = 256 };

@@ -36,10 +36,11 @@ static void note_damage(struct lumos_job *job, const struct trace *trace, const 
     note(job, "parse.absurd_times", LUMOS_WARNING, clock->absurd, NULL,
          "events more than 26 days from all others were skipped");
   }
+  bool damaged = trace->damage[0] != '\0';
   if (trace->truncated) {
     note(job, "parse.truncated", LUMOS_WARNING, LUMOS_ABSENT, "copy or record the file again",
-         "the trace is cut at byte %" PRIu64 "; every event before it was read%s%s", trace->truncated_at,
-         trace->damage[0] != '\0' ? ": " : "", trace->damage);
+         "the trace is %s at byte %" PRIu64 "%s%s; every event before it was read", damaged ? "damaged" : "cut",
+         trace->truncated_at, damaged ? ": " : "", trace->damage);
   }
 }
 
@@ -169,6 +170,14 @@ static bool convert(struct trace *trace, struct lumos_job *job, const char *name
   return good;
 }
 
+static void say_fault(const struct trace *trace, char *text, size_t size) {
+  bool damaged = trace->damage[0] != '\0';
+  if (damaged || trace->skipped > 0) {
+    (void)snprintf(text, size, "byte %" PRIu64 ": %s", damaged ? trace->truncated_at : trace->first_skipped,
+                   damaged ? trace->damage : trace->reason);
+  }
+}
+
 bool lumos_trace_file(struct lumos_input *input, const char *name, const char *source,
                       const struct lumos_trace_options *options, struct trace_file *file, struct lumos_error *error) {
   const struct trace_scan_options scan = {
@@ -178,7 +187,8 @@ bool lumos_trace_file(struct lumos_input *input, const char *name, const char *s
   lumos_trace_init(&trace, job->strings);
   bool good = lumos_trace_scan(&trace, input, name, &scan, error);
   bool usable = good && trace.recognised && trace.events > 0;
-  *file = (struct trace_file){NULL, LUMOS_ABSENT_INT};
+  *file = (struct trace_file){.own_rank = LUMOS_ABSENT_INT};
+  say_fault(&trace, file->fault, sizeof file->fault);
   if (usable) {
     file->own_rank = lumos_trace_own_rank(&trace);
     good = convert(&trace, job, name, source, options, error);

@@ -9,6 +9,7 @@
 struct trace_file {
   struct lumos_job *job; /* NULL: the text is no trace */
   int32_t own_rank;      /* LUMOS_ABSENT_INT: the trace names none; the job's rank is then 0 and to be set */
+  char fault[192];       /* why a text that may have been a trace is none: "byte 40: a block is invalid", or "" */
 };
 
 /* `name` is for messages, `source` the base name that the job keeps. False on failure; memory as promised in

@@ -22,7 +22,7 @@ struct parsing {
   const struct lumos_trace_options *options;
   struct trace_paths paths;
   LUMOS_VECTOR(struct part) parts;
-  LUMOS_VECTOR(const char *) skipped; /* base names of what is no trace */
+  LUMOS_VECTOR(char *) skipped; /* what is no trace: base names, the fault behind them where one was found */
   struct lumos_error *error;
 };
 
@@ -95,6 +95,16 @@ static bool read_stream(struct parsing *parsing, struct lumos_input *input, cons
   return true;
 }
 
+static void add_skipped(struct parsing *parsing, const char *name, const char *fault) {
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  lumos_text_put(&text, name);
+  if (fault[0] != '\0') {
+    lumos_text_format(&text, " (%s)", fault);
+  }
+  lumos_text_add(&text, "", 1);
+  lumos_vector_push(&parsing->skipped, text.bytes);
+}
+
 static bool read_trace(struct parsing *parsing, struct lumos_input *input, const char *path) {
   struct trace_file file;
   const char *name = strcmp(path, "-") == 0 ? "standard input" : lumos_trace_base_name(path);
@@ -102,7 +112,7 @@ static bool read_trace(struct parsing *parsing, struct lumos_input *input, const
     return false;
   }
   if (file.job == NULL) {
-    lumos_vector_push(&parsing->skipped, name);
+    add_skipped(parsing, name, file.fault);
     return true;
   }
   int32_t rank = file.own_rank != LUMOS_ABSENT_INT ? file.own_rank : lumos_trace_rank_in_name(name);
@@ -248,7 +258,7 @@ static void note_skipped(struct parsing *parsing, struct lumos_job *job) {
     lumos_text_put(&text, parsing->skipped.items[i]);
     lumos_text_put(&text, " is no Kineto trace with events and was left out");
     lumos_text_add(&text, "", 1);
-    lumos_job_note(job, "parse.not_a_trace", LUMOS_INFO, LUMOS_ABSENT, NULL, text.bytes, NULL);
+    lumos_job_note(job, "parse.not_a_trace", LUMOS_WARNING, LUMOS_ABSENT, NULL, text.bytes, NULL);
     lumos_text_free(&text);
   }
 }
@@ -296,6 +306,9 @@ struct lumos_job *lumos_trace_parse(const char *const *paths, size_t count, cons
     lumos_job_free(parsing.parts.items[i].job);
   }
   lumos_vector_free(&parsing.parts);
+  for (size_t i = 0; i < parsing.skipped.count; i++) {
+    free(parsing.skipped.items[i]);
+  }
   lumos_vector_free(&parsing.skipped);
   lumos_trace_free_paths(&parsing.paths);
   return job;

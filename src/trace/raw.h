@@ -114,7 +114,7 @@ struct trace {
   char reason[160];       /* and what is wrong there */
   bool truncated;
   uint64_t truncated_at;
-  char damage[256]; /* why, where the compressed data are damaged */
+  char damage[96]; /* why, where the compressed data are damaged */
 };
 
 void lumos_trace_init(struct trace *trace, struct lumos_strings *strings);

@@ -40,13 +40,12 @@ static bool cut(struct scan *scan) {
   trace->truncated = true;
   trace->truncated_at = scan->window.offset + scan->window.length;
   if (scan->window.damaged) {
-    (void)snprintf(trace->damage, sizeof trace->damage, "%.*s", (int)sizeof trace->damage - 1,
-                   scan->window.damage.text);
+    (void)snprintf(trace->damage, sizeof trace->damage, "%s", lumos_input_fault(scan->window.input));
   }
   if (scan->strict && trace->recognised) {
-    return lumos_fail_check(scan->error,
-                            "%s: byte %" PRIu64 ": the text ends inside the trace; copy or record it again", scan->name,
-                            trace->truncated_at);
+    return lumos_fail_check(scan->error, "%s: byte %" PRIu64 ": %s; copy or record it again", scan->name,
+                            trace->truncated_at,
+                            trace->damage[0] != '\0' ? trace->damage : "the text ends inside the trace");
   }
   return true;
 }
@@ -281,6 +280,7 @@ static bool read_members(struct scan *scan) {
   while (to_next_byte(scan)) {
     switch (*scan->cursor) {
       case '}':
+        scan->cursor++;
         return true;
       case ',':
         scan->cursor++;
@@ -306,11 +306,19 @@ static bool read_text(struct scan *scan) {
     scan->cursor += sizeof byte_order_mark - 1;
   }
   if (!to_next_byte(scan)) {
-    return true;
+    return cut(scan);
   }
   char byte = *scan->cursor++;
   scan->in_object = byte == '{';
   return byte == '{' ? read_members(scan) : byte != '[' || read_events(scan);
+}
+
+/* Behind the closing bracket nothing follows: not a second trace, which would be lost, nor a wrong checksum. */
+static bool finish_text(struct scan *scan) {
+  if (to_next_byte(scan)) {
+    return broken(scan, trace_window_byte(&scan->window, scan->cursor), "text behind the end of the trace");
+  }
+  return !scan->window.damaged || cut(scan);
 }
 
 bool lumos_trace_scan(struct trace *trace, struct lumos_input *input, const char *name,
@@ -321,7 +329,7 @@ bool lumos_trace_scan(struct trace *trace, struct lumos_input *input, const char
                           options->window_limit != 0 ? options->window_limit : TRACE_WINDOW_LIMIT);
   scan.window.watcher = options->watcher;
   scan.window.source = options->source;
-  bool good = read_text(&scan);
+  bool good = read_text(&scan) && (!trace->recognised || finish_text(&scan));
   lumos_trace_reader_clear(&scan.reader);
   lumos_trace_window_close(&scan.window);
   return good;

@@ -76,6 +76,24 @@ static void a_folder_is_one_job(void **state) {
   lumos_job_free(job);
 }
 
+/* A rank that is left out for damage is said, with the place. */
+static void a_damaged_file_is_left_out_aloud(void **state) {
+  struct files *files = *state;
+  add_file(files, "x.json", RANK(2, "X", 30));
+  add_file(files, "y.json", "{\"traceEvents\":[{\"ph\":\"X\",\"ts\":1}]}");
+  struct lumos_error error;
+  const char *const both[] = {files->paths[1], files->paths[0]};
+  struct lumos_job *job = parse_paths(both, 2, (struct lumos_trace_options){0}, &error);
+  const struct lumos_note *note = find_note(job, "parse.not_a_trace");
+  assert_int_equal(note->level, LUMOS_WARNING);
+  assert_string_equal(string_of(job, note->text),
+                      "y.json (byte 16: an event without a name, a ts or a dur that is a number) is "
+                      "no Kineto trace with events and was left out");
+  lumos_job_free(job);
+  assert_null(parse_paths(both, 1, (struct lumos_trace_options){0}, &error));
+  assert_non_null(strstr(error.text, "y.json (byte 16: "));
+}
+
 static void the_order_of_arguments_does_not_show(void **state) {
   struct files *files = *state;
   add_file(files, "x.json", RANK(2, "X", 30));
@@ -245,6 +263,7 @@ static void standard_input_takes_traces_and_streams(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       FILES_TEST(a_folder_is_one_job),
+      FILES_TEST(a_damaged_file_is_left_out_aloud),
       FILES_TEST(the_order_of_arguments_does_not_show),
       FILES_TEST(streams_join_traces),
       FILES_TEST(ranks_come_from_the_trace_then_from_the_name),

@@ -178,18 +178,23 @@ static void a_broken_and_cut_text(void **state) {
   lumos_job_free(job);
 }
 
-static void damaged_compression_is_a_cut(void **state) {
-  (void)state;
-  const char *text = TRACE(OP("a", 1, 1) "," OP("z", 6, 1));
-  unsigned char packed[4096];
+/* `text` as gzip, into `packed`; how long that is. */
+static size_t pack(const char *text, unsigned char *packed, size_t capacity) {
   z_stream stream = {.next_in = (Bytef *)(uintptr_t)text,
                      .avail_in = (uInt)strlen(text),
                      .next_out = packed,
-                     .avail_out = sizeof packed};
+                     .avail_out = (uInt)capacity};
   assert_int_equal(deflateInit2(&stream, 0, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY), Z_OK);
   assert_int_equal(deflate(&stream, Z_FINISH), Z_STREAM_END);
   size_t length = stream.total_out;
   assert_int_equal(deflateEnd(&stream), Z_OK);
+  return length;
+}
+
+static void damaged_compression_is_a_cut(void **state) {
+  (void)state;
+  unsigned char packed[4096];
+  size_t length = pack(TRACE(OP("a", 1, 1) "," OP("z", 6, 1)), packed, sizeof packed);
   struct lumos_error error = {LUMOS_DONE, ""};
   struct lumos_job *job = parse_named("t.json.gz", (char *)packed, length - 60, &plain, &error);
   assert_non_null(job);
@@ -198,6 +203,49 @@ static void damaged_compression_is_a_cut(void **state) {
   lumos_job_free(job);
   assert_null(parse_named("t.json.gz", (char *)packed, length - 60, &strict, &error));
   assert_int_equal(error.status, LUMOS_CHECK_FAILED);
+}
+
+/* What stands behind the trace's last bracket is looked at, too: a wrong checksum says that some number may be wrong. */
+static void a_wrong_checksum_is_noted(void **state) {
+  (void)state;
+  unsigned char packed[4096];
+  size_t length = pack(TRACE(OP("a", 1, 1)), packed, sizeof packed);
+  packed[length - 7] ^= 1; /* the checksum is the four bytes before the last four */
+  struct lumos_error error = {LUMOS_DONE, ""};
+  struct lumos_job *job = parse_named("t.json.gz", (char *)packed, length, &plain, &error);
+  assert_non_null(job);
+  expect_tasks(job, "t10 a 0+1000\n");
+  const char *text = string_of(job, find_note(job, "parse.truncated")->text);
+  assert_non_null(strstr(text, ": the checksum is wrong; "));
+  assert_null(strchr(text, '/')); /* no path: the note goes into the page */
+  lumos_job_free(job);
+  assert_null(parse_named("t.json.gz", (char *)packed, length, &strict, &error));
+  assert_non_null(strstr(error.text, "the checksum is wrong"));
+}
+
+/* Two traces in one text, as cat makes them: the second one must not be lost without a word. */
+static void a_second_trace_in_the_text_is_noted(void **state) {
+  (void)state;
+  static const char *const tails[] = {TRACE(OP("b", 1, 1)), "oops", "[]"};
+  for (size_t i = 0; i < sizeof tails / sizeof *tails; i++) {
+    struct lumos_text text = LUMOS_TEXT_BUFFER;
+    lumos_text_put(&text, TRACE(OP("a", 1, 1)) "\n ");
+    size_t byte = text.length;
+    lumos_text_put(&text, tails[i]);
+    lumos_text_add(&text, "", 1);
+    struct lumos_job *job = parse_good(text.bytes, NULL);
+    expect_tasks(job, "t10 a 0+1000\n");
+    char expected[64];
+    (void)snprintf(expected, sizeof expected, "at byte %zu: text behind the end of the trace", byte);
+    assert_non_null(strstr(string_of(job, find_note(job, "parse.skipped_events")->text), expected));
+    lumos_job_free(job);
+    expect_failure(text.bytes, &strict, LUMOS_CHECK_FAILED, "text behind the end");
+    lumos_text_free(&text);
+  }
+  struct lumos_job *job = parse_good("[" OP("a", 1, 1) "]\r\n\t ", NULL);
+  assert_null(find_note(job, "parse.skipped_events"));
+  assert_null(find_note(job, "parse.truncated"));
+  lumos_job_free(job);
 }
 
 static void strict_makes_the_first_fault_a_failure(void **state) {
@@ -334,6 +382,8 @@ int main(void) {
       cmocka_unit_test(a_cut_text_gives_every_whole_event),
       cmocka_unit_test(a_broken_and_cut_text),
       cmocka_unit_test(damaged_compression_is_a_cut),
+      cmocka_unit_test(a_wrong_checksum_is_noted),
+      cmocka_unit_test(a_second_trace_in_the_text_is_noted),
       cmocka_unit_test(strict_makes_the_first_fault_a_failure),
       cmocka_unit_test(absurd_times_are_skipped),
       cmocka_unit_test(what_is_no_trace_is_refused),
