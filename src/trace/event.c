@@ -34,7 +34,8 @@ struct fields {
   struct lumos_slice first_key, name, process, thread;
   int64_t start, duration;
   const char *arguments; /* read later, because what the row is was not known yet */
-  struct trace_arguments values;
+  const struct trace_arguments *values;
+  struct trace_arguments *room; /* for the values, once there are any: most events have none that matter */
 };
 
 void lumos_trace_reader_init(struct trace_reader *reader, struct trace *trace, bool stacks) {
@@ -63,10 +64,19 @@ static const struct trace_argument_table *wanted_arguments(const struct fields *
   return fields->phase == 0 || fields->phase == 'X' ? NULL : &lumos_trace_arguments_none;
 }
 
+static bool read_arguments(struct fields *fields, const struct trace_argument_table *table, const char **cursor) {
+  if (table->count == 0) {
+    return lumos_json_skip(cursor, NULL);
+  }
+  *fields->room = lumos_trace_no_arguments;
+  fields->values = fields->room;
+  return lumos_trace_read_arguments(table, cursor, fields->room);
+}
+
 static bool read_arguments_now_or_later(struct fields *fields, const char **cursor) {
   const struct trace_argument_table *table = wanted_arguments(fields);
   if (table != NULL) {
-    return lumos_trace_read_arguments(table, cursor, &fields->values);
+    return read_arguments(fields, table, cursor);
   }
   fields->arguments = *cursor;
   return lumos_json_skip(cursor, NULL);
@@ -147,7 +157,7 @@ static bool read_fields(struct fields *fields, const char **cursor) {
   if (more == 0 && fields->arguments != NULL) {
     const struct trace_argument_table *table = wanted_arguments(fields);
     const char *arguments = fields->arguments;
-    return lumos_trace_read_arguments(table == NULL ? &lumos_trace_arguments_none : table, &arguments, &fields->values);
+    return table == NULL || read_arguments(fields, table, &arguments);
   }
   return more == 0;
 }
@@ -199,7 +209,7 @@ static lumos_string_id intern_integer(struct trace_reader *reader, int64_t value
 }
 
 static uint32_t device_lane(struct trace_reader *reader, const struct fields *fields) {
-  const struct trace_arguments *values = &fields->values;
+  const struct trace_arguments *values = fields->values;
   int64_t device = values->device != LUMOS_ABSENT ? values->device : values->in_device;
   if (device != LUMOS_ABSENT && values->stream != LUMOS_ABSENT) {
     if (reader->device != device || reader->stream != values->stream) {
@@ -264,7 +274,7 @@ static bool step_number(const struct lumos_slice *name, int64_t *number) {
 }
 
 static void keep_host(struct trace_reader *reader, struct fields *fields) {
-  const struct trace_arguments *values = &fields->values;
+  const struct trace_arguments *values = fields->values;
   struct trace_host row = {
       .start = fields->start,
       .end = fields->start + fields->duration,
@@ -297,7 +307,7 @@ static void keep_host(struct trace_reader *reader, struct fields *fields) {
 }
 
 static void keep_device(struct trace_reader *reader, const struct fields *fields) {
-  const struct trace_arguments *values = &fields->values;
+  const struct trace_arguments *values = fields->values;
   bool plausible = values->occupancy >= 0 && values->occupancy <= 1000000;
   struct trace_device row = {
       .start = fields->start,
@@ -314,7 +324,7 @@ static void keep_device(struct trace_reader *reader, const struct fields *fields
 }
 
 static void keep_sync(struct trace_reader *reader, const struct fields *fields) {
-  const struct trace_arguments *values = &fields->values;
+  const struct trace_arguments *values = fields->values;
   const struct lumos_slice *kind = values->sync_kind.bytes != NULL ? &values->sync_kind : &fields->name;
   lumos_vector_push(&reader->trace->sync, ((struct trace_sync){
                                               .correlation = values->correlation,
@@ -376,14 +386,23 @@ static enum trace_outcome keep_row(struct trace_reader *reader, struct fields *f
   return TRACE_GOOD;
 }
 
-static void trim(struct lumos_slice *text) {
-  while (text->length > 0 && text->bytes[text->length - 1] == ' ') {
-    text->length--;
+/* The name of a lane; Kineto writes "stream 7 ". */
+static void keep_metadata(struct trace_reader *reader, const struct fields *fields) {
+  struct lumos_slice name = fields->values->name;
+  while (name.length > 0 && name.bytes[name.length - 1] == ' ') {
+    name.length--;
+  }
+  if (lumos_json_is(&fields->name, "thread_name") && name.bytes != NULL && fields->process.bytes != NULL &&
+      fields->thread.bytes != NULL) {
+    lumos_trace_name_lane(reader->trace, intern(reader, &fields->process), intern(reader, &fields->thread),
+                          intern(reader, &name));
   }
 }
 
 enum trace_outcome lumos_trace_event(struct trace_reader *reader, const char **cursor, const char **reason) {
-  struct fields fields = {.start = LUMOS_ABSENT, .duration = LUMOS_ABSENT, .values = lumos_trace_no_arguments};
+  struct trace_arguments room;
+  struct fields fields = {
+      .start = LUMOS_ABSENT, .duration = LUMOS_ABSENT, .values = &lumos_trace_no_arguments, .room = &room};
   if (!read_fields(&fields, cursor)) {
     return TRACE_FAULT;
   }
@@ -399,12 +418,7 @@ enum trace_outcome lumos_trace_event(struct trace_reader *reader, const char **c
       }
       return TRACE_GOOD;
     case 'M':
-      trim(&fields.values.name); /* Kineto writes "stream 7 " */
-      if (lumos_json_is(&fields.name, "thread_name") && fields.values.name.bytes != NULL &&
-          fields.process.bytes != NULL && fields.thread.bytes != NULL) {
-        lumos_trace_name_lane(trace, intern(reader, &fields.process), intern(reader, &fields.thread),
-                              intern(reader, &fields.values.name));
-      }
+      keep_metadata(reader, &fields);
       return TRACE_GOOD;
     case 0:
       return invalid(reason, "an event without ph");
