@@ -52,7 +52,8 @@ expect 2 lumos-parse --rank 3,3 "${example[@]}"
 says 3
 expect 0 lumos-parse --rank 3,5 -o renamed "${example[@]}"
 [ "$(jq -r 'select(.type=="rank") | .rank' renamed | tr '\n' ' ')" = '3 5 ' ] || fail '--rank does not give the ranks'
-expect 0 lumos-parse text.json "${example[@]}" -o skipped # what is no trace is skipped beside one
+expect 0 lumos-parse text.json "${example[@]}" -o skipped # what is no trace is skipped beside one, and said
+says text.json
 jq -es 'any(.[]; .type == "note" and (.text | contains("text.json")))' skipped >/dev/null || fail 'no note of what was skipped'
 
 # A cut gzip gives every complete event and a note; --strict refuses it.
