@@ -58,8 +58,25 @@ static void note_clock(struct lumos_job *job, const struct trace_clock *clock) {
   }
 }
 
+/* Steps that the recording's end cut, kept or left out. */
+static void note_unfinished(struct lumos_job *job, const struct trace_steps *steps, bool kept) {
+  int64_t count = 0;
+  int64_t last = 0;
+  for (size_t i = 0; i < steps->marks.count; i++) {
+    bool wanted = i >= steps->first && i <= steps->last;
+    if (steps->marks.items[i].unfinished && wanted == kept) {
+      count++;
+      last = steps->marks.items[i].number;
+    }
+  }
+  if (count > 0) {
+    note(job, "parse.unfinished_step", kept ? LUMOS_WARNING : LUMOS_INFO, count, NULL,
+         "steps were cut by the end of the recording%s, the last of them step %" PRId64, kept ? "" : " and left out",
+         last);
+  }
+}
+
 static void note_steps(struct lumos_job *job, const struct trace_steps *steps, int64_t outside) {
-  const struct trace_mark *marks = steps->marks.items;
   if (!steps->recorded) {
     note(job, "parse.no_steps", LUMOS_INFO, LUMOS_ABSENT, "call profiler.step() once for each step", "%s",
          steps->ignored ? "no work lies inside the step marks: all of it is step 0"
@@ -69,13 +86,8 @@ static void note_steps(struct lumos_job *job, const struct trace_steps *steps, i
     note(job, "parse.repeated_steps", LUMOS_WARNING, steps->dropped, NULL,
          "step marks whose number does not rise were ignored");
   }
-  for (size_t i = 0; i < steps->marks.count; i++) {
-    bool kept = i >= steps->first && i <= steps->last;
-    if (marks[i].unfinished) {
-      note(job, "parse.unfinished_step", kept ? LUMOS_WARNING : LUMOS_INFO, LUMOS_ABSENT, NULL,
-           "step %" PRId64 " was cut by the end of the recording%s", marks[i].number, kept ? "" : " and left out");
-    }
-  }
+  note_unfinished(job, steps, true);
+  note_unfinished(job, steps, false);
   if (outside > 0) {
     note(job, "parse.outside_steps", LUMOS_INFO, outside, NULL,
          "device rows were launched outside of every step and left out");

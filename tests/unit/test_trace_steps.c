@@ -92,7 +92,7 @@ static void a_cut_step_is_left_out(void **state) {
   struct lumos_job *job = parse_steps(text, "all");
   assert_int_equal(job->tasks.items[job->tasks.count - 1].step, 4);
   assert_string_equal(string_of(job, find_note(job, "parse.unfinished_step")->text),
-                      "step 5 was cut by the end of the recording and left out");
+                      "steps were cut by the end of the recording and left out, the last of them step 5");
   lumos_job_free(job);
   job = parse_steps(text, "5"); /* asked for, it is kept, and said */
   assert_int_equal(job->tasks.items[0].step, 5);
