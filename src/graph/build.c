@@ -34,7 +34,6 @@ static void close_rank(struct lumos_rank_graph *graph) {
 /* Everything within a rank. The clock comes before whatever compares host and device times. */
 static void build_rank(struct lumos_job *job, uint32_t index) {
   struct lumos_rank_graph graph = open_rank(job, index);
-  lumos_graph_blocking_copies(&graph);
   lumos_graph_order(&graph);
   lumos_graph_find_records(&graph);
   lumos_graph_recorded_waits(&graph);

@@ -64,8 +64,6 @@ void lumos_graph_find_records(struct lumos_rank_graph *graph);
 /* The latest record of the event on which this call waits that took effect no later than `at`; NULL: none is known. */
 const struct lumos_record *lumos_graph_seen_record(const struct lumos_rank_graph *graph, uint32_t wait, int64_t at);
 
-/* wait.c: calls that wait for their own copy though their name does not say so. */
-void lumos_graph_blocking_copies(struct lumos_rank_graph *graph);
 /* wait.c: awaited, where the trace says on what a call waits. */
 void lumos_graph_recorded_waits(struct lumos_rank_graph *graph);
 /* wait.c: infer lanes that the trace does not name, then the residual of every host wait. */

@@ -1,8 +1,7 @@
 /* Host waits: what a waiting call waits for, and what of its time that does not explain.
  *
  * A stream synchronisation waits for the last task enqueued on its stream before it, a device synchronisation for the
- * last on every stream, an event synchronisation for what preceded the record, a blocking copy for its own task: a
- * copy to pageable memory blocks whatever its call is called. The
+ * last on every stream, an event synchronisation for what preceded the record, a blocking copy for its own task. The
  * residual is what remains after the later of its own start and the awaited end. A call that returned before the
  * awaited end contradicts the rule and keeps its measured length.
  *
@@ -14,7 +13,6 @@
 #include "graph/graph.h"
 
 #include "graph/typical.h"
-#include <string.h>
 
 /* What became of the host waits of a rank. */
 struct outcome {
@@ -23,17 +21,6 @@ struct outcome {
 
 static bool is_host_wait(const struct lumos_detail *detail) {
   return detail->wait.on != 0 && detail->event_op != LUMOS_EVENT_WAIT;
-}
-
-void lumos_graph_blocking_copies(struct lumos_rank_graph *graph) {
-  struct lumos_job *job = graph->job;
-  for (uint32_t i = 0; i < graph->rank->task_count; i++) {
-    const struct lumos_task *task = lumos_graph_task(graph, graph->first + i);
-    if (task->kind == LUMOS_COPY && task->call != LUMOS_NONE &&
-        strstr(lumos_string(job->strings, task->name), "-> Pageable") != NULL) {
-      lumos_task_detail(job, &job->tasks.items[task->call])->wait.on = LUMOS_WAIT_SELF;
-    }
-  }
 }
 
 static uint32_t last_on_device(const struct lumos_rank_graph *graph, int64_t at) {

@@ -1,5 +1,6 @@
 /* What recorded synchronisation (cuda_sync rows) adds to the calls: which stream waits for which event, who recorded
- * it, and what a blocking call waits for. Without such rows a call knows what its name says (threads.c).
+ * it, and what a blocking call waits for. Without such rows a call knows what its name says (threads.c), but for a copy
+ * to pageable memory, which blocks whatever its call is called: the driver has no other way to fill such memory.
  */
 #include "trace/build.h"
 
@@ -69,7 +70,18 @@ static void note_host_wait(struct trace_build *build, const struct trace_sync *r
   detail->wait.lane = on == LUMOS_WAIT_STREAM ? lumos_trace_find_stream(build, row->device, row->stream) : LUMOS_NONE;
 }
 
+static void mark_blocking_copies(struct lumos_job *job) {
+  for (size_t i = 0; i < job->tasks.count; i++) {
+    const struct lumos_task *task = &job->tasks.items[i];
+    if (task->kind == LUMOS_COPY && task->call != LUMOS_NONE &&
+        lumos_trace_matches("dtoh*-> pageable", lumos_string(job->strings, task->name))) {
+      lumos_task_detail(job, &job->tasks.items[task->call])->wait.on = LUMOS_WAIT_SELF;
+    }
+  }
+}
+
 void lumos_trace_mark_waits(struct trace_build *build) {
+  mark_blocking_copies(build->job);
   for (size_t i = 0; i < build->trace->sync.count; i++) {
     const struct trace_sync *row = &build->trace->sync.items[i];
     const char *kind = lumos_string(build->trace->strings, row->kind);

@@ -294,26 +294,6 @@ static void a_wait_keeps_what_the_awaited_end_does_not_explain(void **state) {
   lumos_job_free(job);
 }
 
-static void a_copy_to_pageable_memory_blocks_its_call(void **state) {
-  (void)state;
-  struct lumos_job *job = new_job();
-  uint32_t rank = add_rank(job, 0), thread = add_thread(job, rank, "1"), stream = add_stream(job, rank, "7");
-  uint32_t call = add_launch(job, thread, 0, 5 * us);
-  uint32_t blocking = add_task(job, thread, LUMOS_LAUNCH, "cudaMemcpyAsync", 5 * us, 110 * us);
-  uint32_t pinned = add_task(job, thread, LUMOS_LAUNCH, "cudaMemcpyAsync", 120 * us, 110 * us);
-  add_kernel(job, stream, 6 * us, 94 * us, call);
-  uint32_t copy = add_task(job, stream, LUMOS_COPY, "Memcpy DtoH (Device -> Pageable)", 104 * us, 4 * us);
-  uint32_t other = add_task(job, stream, LUMOS_COPY, "Memcpy DtoH (Device -> Pinned)", 224 * us, 4 * us);
-  job->tasks.items[copy].call = blocking;
-  job->tasks.items[other].call = pinned;
-  build(job);
-  assert_int_equal(detail(job, blocking)->wait.on, LUMOS_WAIT_SELF);
-  assert_int_equal(wait_residual(job, blocking), 7 * us); /* 115 - 108 */
-  assert_int_equal(timing(job, copy)->launch_from, LUMOS_START);
-  assert_int_equal(lumos_detail_of(job, &job->tasks.items[pinned])->wait.on, 0);
-  lumos_job_free(job);
-}
-
 static void a_wait_ignores_what_another_thread_enqueues_meanwhile(void **state) {
   (void)state;
   struct lumos_job *job = new_job();
@@ -573,7 +553,6 @@ int main(void) {
       cmocka_unit_test(a_recorded_event_holds_the_next_task_of_the_waiting_stream),
       cmocka_unit_test(a_wait_binds_to_the_latest_record_of_its_event),
       cmocka_unit_test(a_wait_keeps_what_the_awaited_end_does_not_explain),
-      cmocka_unit_test(a_copy_to_pageable_memory_blocks_its_call),
       cmocka_unit_test(a_wait_ignores_what_another_thread_enqueues_meanwhile),
       cmocka_unit_test(what_takes_effect_when_a_wait_begins_is_awaited),
       cmocka_unit_test(threads_that_race_for_a_stream_enqueue_in_its_order),

@@ -247,6 +247,23 @@ static void calls_wait_as_their_names_say(void **state) {
   lumos_job_free(job);
 }
 
+/* A copy to pageable memory blocks its call; to pinned memory, or from the host, it does not. */
+static void a_copy_to_pageable_memory_blocks_its_call(void **state) {
+  (void)state;
+  struct lumos_job *job = parse_good(TRACE(
+      CALL("cudaMemcpyAsync", 1, 0, 9) ","
+      CALL("cudaMemcpyAsync", 2, 10, 9) ","
+      CALL("cudaMemcpyAsync", 3, 20, 9) ","
+      DEVICE_ROW("gpu_memcpy", "Memcpy DtoH (Device -> Pageable)", 0, 7, 1, 2, 3, "") ","
+      DEVICE_ROW("gpu_memcpy", "Memcpy DtoH (Device -> Pinned)", 0, 7, 2, 12, 3, "") ","
+      DEVICE_ROW("gpu_memcpy", "Memcpy HtoD (Pageable -> Device)", 0, 7, 3, 22, 3, "")), NULL);
+  static const int waits[] = {LUMOS_WAIT_SELF, 0, 0};
+  for (size_t i = 0; i < 3; i++) {
+    assert_int_equal(lumos_detail_of(job, &job->tasks.items[i])->wait.on, waits[i]);
+  }
+  lumos_job_free(job);
+}
+
 /* Stream 8 waits for what stream 7 held when call 2 recorded event 4; so does the host in call 5. */
 static void synchronisation_rows_say_who_waits(void **state) {
   (void)state;
@@ -322,6 +339,7 @@ int main(void) {
       cmocka_unit_test(peers_of_point_to_point),
       cmocka_unit_test(groups_of_the_metadata),
       cmocka_unit_test(calls_wait_as_their_names_say),
+      cmocka_unit_test(a_copy_to_pageable_memory_blocks_its_call),
       cmocka_unit_test(synchronisation_rows_say_who_waits),
       cmocka_unit_test(devices_alone_are_step_0),
   };
