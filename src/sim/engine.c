@@ -66,7 +66,8 @@ static void become_ready(struct lumos_engine *engine, uint32_t t) {
   if (state->start == LUMOS_ABSENT) {
     state->start = free_start(engine, t);
   } else if (residual != LUMOS_ABSENT && !engine->drop_residuals) {
-    state->start += residual;
+    int64_t least = state->floor < state->start ? state->floor : state->start;
+    state->start = later(state->start + residual, least);
   }
   state->progress = LUMOS_READY;
   push_event(engine, state->start, t, turn_of(engine, t));
@@ -74,6 +75,12 @@ static void become_ready(struct lumos_engine *engine, uint32_t t) {
 
 static void bound_start(struct lumos_engine *engine, uint32_t t, int64_t bound) {
   engine->states[t].start = later(engine->states[t].start, bound);
+}
+
+/* A negative residual says that a rule was too strict by so much, not that what cannot be may be: a task stays behind
+ * the previous one on its stream and behind its launch, whichever rule binds in this run. */
+static void raise_floor(struct lumos_engine *engine, uint32_t t, int64_t floor) {
+  engine->states[t].floor = later(engine->states[t].floor, floor);
 }
 
 static void release_start(struct lumos_engine *engine, uint32_t t) {
@@ -160,8 +167,11 @@ static void follow_edges(struct lumos_engine *engine, uint32_t t, enum lumos_end
 /* Stream order: a measured overlap is a negative lag, but nothing starts before what it follows. */
 static void follow_on_stream(struct lumos_engine *engine, uint32_t previous, uint32_t t) {
   const struct lumos_task_state *before = &engine->states[previous];
+  const struct lumos_task *task = task_at(engine, t);
   int64_t gap = engine->job->timings.items[t].gap;
-  bound_start(engine, t, later(before->end + task_at(engine, t)->lag, before->start) + (gap == LUMOS_ABSENT ? 0 : gap));
+  int64_t vacant = later(before->end + task->lag, before->start);
+  bound_start(engine, t, vacant + (gap == LUMOS_ABSENT ? 0 : gap));
+  raise_floor(engine, t, vacant);
 }
 
 static void follow_on_thread(struct lumos_engine *engine, uint32_t previous) {
@@ -198,14 +208,21 @@ static void draw_consequences(struct lumos_engine *engine, uint32_t t) {
 
 /* --- Effects of calls: what happens on streams --- */
 
+/* How much earlier than its call's start a task was measured to start, at most 0: what clocks leave. */
+static int64_t measured_lead(const struct lumos_engine *engine, uint32_t t, uint32_t call) {
+  int64_t start = lumos_measured_start(engine->job, t), called = lumos_measured_start(engine->job, call);
+  return start == LUMOS_ABSENT || called == LUMOS_ABSENT || start > called ? 0 : start - called;
+}
+
 static void bound_by_launch(struct lumos_engine *engine, uint32_t t) {
   uint32_t call = task_at(engine, t)->call;
+  uint32_t first = lumos_detail_of(engine->job, task_at(engine, call))->first_segment;
+  uint32_t begin = first != LUMOS_NONE && has_ended(engine, first) ? first : call;
   const struct lumos_timing *timing = &engine->job->timings.items[t];
   int64_t lag = timing->launch_lag == LUMOS_ABSENT ? 0 : timing->launch_lag;
+  raise_floor(engine, t, engine->states[begin].start + measured_lead(engine, t, begin));
   if (timing->launch_from == LUMOS_START) {
-    uint32_t first = lumos_detail_of(engine->job, task_at(engine, call))->first_segment;
-    bool begun = first != LUMOS_NONE && has_ended(engine, first);
-    bound_start(engine, t, engine->states[begun ? first : call].start + lag);
+    bound_start(engine, t, engine->states[begin].start + lag);
   } else if (has_ended(engine, call)) {
     bound_start(engine, t, engine->states[call].end + lag);
   } else {

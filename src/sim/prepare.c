@@ -169,6 +169,7 @@ void lumos_engine_prepare(struct lumos_engine *engine, const struct lumos_job *j
       bool held = record->kind == LUMOS_STREAM || t > record->task_first;
       engine->states[t] = (struct lumos_task_state){.start = LUMOS_ABSENT,
                                                     .end = LUMOS_ABSENT,
+                                                    .floor = LUMOS_ABSENT,
                                                     .holds = LUMOS_NONE,
                                                     .next = LUMOS_NONE,
                                                     .previous = LUMOS_NONE,

@@ -80,6 +80,34 @@ static void a_shorter_kernel_lets_launches_bind(void **state) {
   lumos_job_free(job);
 }
 
+static void a_residual_takes_no_task_before_its_launch_or_the_previous_one(void **state) {
+  (void)state;
+  /* Measured 113-133 behind K0, although the launch's typical lag says 34 + 100 = 134: residual -21. */
+  struct lumos_job *job = job_from_text(streams_job);
+  uint32_t k0 = task_named(job, "K0"), k2 = task_named(job, "K2");
+  job->timings.items[k2].launch_lag = 100;
+  job->timings.items[k2].residual = -21;
+  CHECK(job, false, {"K0", 12, 112}, {"K2", 113, 133});
+  /* K0 takes longer: 212 + gap 1 - 21 = 192 would be inside of it. */
+  job->tasks.items[k0].dur = 200;
+  CHECK(job, false, {"K0", 12, 212}, {"K2", 212, 232});
+  lumos_job_free(job);
+
+  /* Measured at 28, inside its call 24-34: launch 34 + 2, residual -8. */
+  job = job_from_text(streams_job);
+  job->tasks.items[k0].dur = 5;
+  job->tasks.items[k2].start = 28;
+  job->timings.items[k2].residual = -8;
+  CHECK(job, false, {"K0", 12, 17}, {"K2", 28, 48});
+  /* A call that takes no time: 24 + 2 - 8 = 18 would be before it. */
+  job->tasks.items[task_named(job, "launch2")].dur = 0;
+  CHECK(job, false, {"launch2", 24, 24}, {"K2", 24, 44});
+  /* What was measured 3 before its call stays so: clocks. */
+  job->tasks.items[k2].start = 21;
+  CHECK(job, false, {"K2", 21, 41});
+  lumos_job_free(job);
+}
+
 static void a_wait_binds_to_what_is_there_when_it_looks(void **state) {
   (void)state;
   struct lumos_job *job = scaled(streams_job, "name~^work$=0.5");
@@ -393,6 +421,7 @@ int main(void) {
       cmocka_unit_test(every_measured_start_and_end_comes_back_with_the_residuals),
       cmocka_unit_test(without_residuals_typical_values_take_their_place),
       cmocka_unit_test(a_shorter_kernel_lets_launches_bind),
+      cmocka_unit_test(a_residual_takes_no_task_before_its_launch_or_the_previous_one),
       cmocka_unit_test(a_wait_binds_to_what_is_there_when_it_looks),
       cmocka_unit_test(what_takes_effect_at_an_instant_is_there_for_waits_of_that_instant),
       cmocka_unit_test(an_event_holds_what_comes_next_and_no_more),
