@@ -65,9 +65,9 @@ static void become_ready(struct lumos_engine *engine, uint32_t t) {
   int64_t residual = engine->job->timings.items[t].residual;
   if (state->start == LUMOS_ABSENT) {
     state->start = free_start(engine, t);
-  } else if (residual != LUMOS_ABSENT && !engine->drop_residuals) {
-    int64_t least = state->floor < state->start ? state->floor : state->start;
-    state->start = later(state->start + residual, least);
+  } else {
+    bool carried = residual != LUMOS_ABSENT && !engine->drop_residuals;
+    state->start = later(state->start + (carried ? residual : 0), state->floor);
   }
   state->progress = LUMOS_READY;
   push_event(engine, state->start, t, turn_of(engine, t));
@@ -77,8 +77,9 @@ static void bound_start(struct lumos_engine *engine, uint32_t t, int64_t bound) 
   engine->states[t].start = later(engine->states[t].start, bound);
 }
 
-/* A negative residual says that a rule was too strict by so much, not that what cannot be may be: a task stays behind
- * the previous one on its stream and behind its launch, whichever rule binds in this run. */
+/* A negative residual, or a launch lag that counts back from the call's end, says that a rule was too strict by so much
+ * in the recording. Whichever rule binds in this run, a task stays behind the previous one on its stream and does not
+ * start before the call that launches it. */
 static void raise_floor(struct lumos_engine *engine, uint32_t t, int64_t floor) {
   engine->states[t].floor = later(engine->states[t].floor, floor);
 }

@@ -19,7 +19,7 @@ enum lumos_progress { LUMOS_WAITING, LUMOS_READY, LUMOS_STARTED, LUMOS_ENDED };
 struct lumos_task_state {
   int64_t start;         /* the largest bound so far (LUMOS_ABSENT: none), then the start */
   int64_t end;           /* the same for the end */
-  int64_t floor;         /* no residual takes the start below this */
+  int64_t floor;         /* the start is never below this, whatever lags and residuals say */
   uint32_t holds;        /* first of the edges that leave this task, or LUMOS_NONE */
   uint32_t next;         /* on a stream: what was enqueued behind it while it had not ended, or LUMOS_NONE */
   uint32_t previous;     /* on a stream: what was enqueued before it, or LUMOS_NONE */

@@ -269,10 +269,15 @@ static void a_blocking_copy_leaves_from_its_start_and_waits_for_itself(void **st
    * + 3. `lost` keeps its place behind the copy: 32 + 1. overlapping: launch 41 - 20, behind lost 43 - 3. */
   CHECK(job, false, {"backlog", 6, 11}, {"copy", 12, 32}, {"cudaMemcpy", 0, 35}, {"launch", 37, 41}, {"lost", 33, 43},
         {"overlapping", 40, 50});
-  /* A negative lag goes back to the start of what it follows, not before: lost is 2 long, from 33, and overlapping
+  /* A negative lag goes back to the start of what it follows, not before: lost is 2 long, from 43, and overlapping
    * starts with it. */
-  job->tasks.items[task_named(job, "lost")].dur = 2;
-  CHECK(job, false, {"lost", 33, 35}, {"overlapping", 33, 43});
+  uint32_t lost = task_named(job, "lost");
+  job->tasks.items[lost].dur = 2;
+  job->timings.items[lost].residual = 10;
+  CHECK(job, false, {"lost", 43, 45}, {"overlapping", 43, 53});
+  /* Nor before its launch, which begins at 37: lost 33-35 would let it start at 33. */
+  job->timings.items[lost].residual = 0;
+  CHECK(job, false, {"lost", 33, 35}, {"launch", 37, 41}, {"overlapping", 37, 47});
   lumos_job_free(job);
 }
 
