@@ -100,9 +100,15 @@ static bool *names_that_end_together(const struct lumos_job *job, const struct l
   return together;
 }
 
-/* Count the communication kernels of every rank; returns how many there are. */
-static int64_t count_communication(struct lumos_job *job) {
-  int64_t total = 0;
+/* Why communication kernels of a rank are on their own. */
+struct apart {
+  int64_t unjoined; /* no match */
+  int64_t refused;  /* matched, but they do not end together */
+};
+
+/* Count the communication kernels of every rank: until they are matched, all are unjoined. */
+static struct apart *count_communication(struct lumos_job *job) {
+  struct apart *apart = lumos_allocate_zeroed(job->ranks.count, sizeof *apart);
   for (uint32_t i = 0; i < job->ranks.count; i++) {
     struct lumos_rank *rank = &job->ranks.items[i];
     rank->coverage.collectives = rank->coverage.joined = 0;
@@ -111,23 +117,29 @@ static int64_t count_communication(struct lumos_job *job) {
         rank->coverage.collectives++;
       }
     }
-    total += rank->coverage.collectives;
+    apart[i].unjoined = rank->coverage.collectives;
   }
-  return total;
+  return apart;
 }
 
-static void note(struct lumos_job *job, int64_t unmatched, int64_t refused) {
-  if (unmatched > 0) {
-    lumos_job_note(
-        job, "graph.unjoined_collectives", LUMOS_WARNING, unmatched, NULL,
-        "communication kernels could not be joined with those of their peers and keep their measured waiting",
-        "give lumos-parse the traces of all ranks, recorded by a PyTorch that writes sequence numbers (Seq)");
-  }
-  if (refused > 0) {
-    lumos_job_note(job, "graph.uncoupled_collectives", LUMOS_INFO, refused, NULL,
-                   "communication kernels were joined with their peers but do not end together with them; they keep "
-                   "their measured waiting",
-                   NULL);
+/* A rank that is alone in its world has nobody to be joined with. */
+static void note_apart(struct lumos_job *job, const struct apart *apart) {
+  for (uint32_t i = 0; i < job->ranks.count; i++) {
+    struct lumos_scope scope = lumos_everywhere;
+    scope.rank = job->ranks.items[i].rank;
+    if (apart[i].unjoined > 0 && job->ranks.items[i].world != 1) {
+      lumos_job_note(job, "graph.unjoined_collectives", LUMOS_WARNING, apart[i].unjoined, &scope,
+                     "communication kernels could not be joined with those of other ranks and keep their measured "
+                     "length, waiting included",
+                     "give lumos-parse the traces of all ranks of one run, recorded by a PyTorch that writes sequence "
+                     "numbers (Seq)");
+    }
+    if (apart[i].refused > 0) {
+      lumos_job_note(job, "graph.uncoupled_collectives", LUMOS_INFO, apart[i].refused, &scope,
+                     "communication kernels were joined with those of other ranks but do not end together with them; "
+                     "they keep their measured length, waiting included",
+                     NULL);
+    }
   }
 }
 
@@ -139,18 +151,22 @@ static bool ends_together(const struct lumos_job *job, const struct lumos_match 
 }
 
 void lumos_graph_collectives(struct lumos_job *job, const struct lumos_matches *matches) {
-  int64_t unmatched = count_communication(job), refused = 0;
+  struct apart *apart = count_communication(job);
   bool *together = names_that_end_together(job, matches);
   for (size_t i = 0; i < matches->items.count; i++) {
     const struct lumos_match *match = &matches->items.items[i];
     const uint32_t *members = matches->members.items + match->member_first;
-    unmatched -= match->member_count;
-    if (ends_together(job, match, members, together)) {
+    bool coupled = ends_together(job, match, members, together);
+    for (uint32_t m = 0; m < match->member_count; m++) {
+      struct apart *rank = &apart[lumos_rank_of(job, &job->tasks.items[members[m]])];
+      rank->unjoined--;
+      rank->refused += !coupled;
+    }
+    if (coupled) {
       couple(job, match, members);
-    } else {
-      refused += match->member_count;
     }
   }
+  note_apart(job, apart);
   free(together);
-  note(job, unmatched, refused);
+  free(apart);
 }

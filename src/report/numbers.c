@@ -137,13 +137,6 @@ void report_put_time(struct lumos_text *text, int64_t nanoseconds) {
   put_scaled(text, magnitude_of(nanoseconds), time_units, sizeof time_units / sizeof time_units[0]);
 }
 
-void report_put_signed_time(struct lumos_text *text, int64_t nanoseconds) {
-  if (nanoseconds > 0) {
-    lumos_text_char(text, '+');
-  }
-  report_put_time(text, nanoseconds);
-}
-
 void report_put_tick(struct lumos_text *text, int64_t nanoseconds, int64_t distance) {
   const struct unit *unit = &time_units[0];
   for (size_t i = 1; i < sizeof time_units / sizeof time_units[0]; i++) {

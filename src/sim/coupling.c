@@ -61,14 +61,3 @@ void lumos_coupling_free(struct lumos_coupling *coupling) {
   free(coupling->first);
   free(coupling->of);
 }
-
-bool lumos_tied(const struct lumos_coupling *coupling, uint32_t task) {
-  const struct lumos_job *job = coupling->job;
-  for (uint32_t i = coupling->first[task]; i < coupling->first[task + 1]; i++) {
-    const struct lumos_collective *collective = &job->collectives.items[coupling->of[i]];
-    if (collective->member_count > 1 && lumos_member_waits(job, collective, task)) {
-      return true;
-    }
-  }
-  return false;
-}

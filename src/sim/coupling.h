@@ -28,7 +28,4 @@ bool lumos_coupled(const struct lumos_job *job, const struct lumos_collective *c
 bool lumos_member_waits(const struct lumos_job *job, const struct lumos_collective *collective, uint32_t member);
 bool lumos_member_awaited(const struct lumos_job *job, const struct lumos_collective *collective, uint32_t member);
 
-/* Is the task's end tied to tasks of other ranks, so that its waiting moves with them? */
-bool lumos_tied(const struct lumos_coupling *coupling, uint32_t task);
-
 #endif

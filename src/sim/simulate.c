@@ -4,31 +4,6 @@
 #include <lumos/graph.h>
 #include <stdlib.h>
 
-/* Say where waiting could not be told from transfer. */
-static void note_kept_waiting(struct lumos_job *job) {
-  struct lumos_coupling coupling;
-  lumos_coupling_make(&coupling, job);
-  for (uint32_t r = 0; r < job->ranks.count; r++) {
-    const struct lumos_rank *rank = &job->ranks.items[r];
-    int64_t kept = 0;
-    for (uint32_t t = rank->task_first; t < rank->task_first + rank->task_count; t++) {
-      bool communicates =
-          lumos_on_stream(job, &job->tasks.items[t]) && lumos_is_communication(job->tasks.items[t].kind);
-      kept += communicates && coupling.first[t] == coupling.first[t + 1];
-    }
-    if (kept > 0 && rank->world != 1) {
-      struct lumos_scope scope = lumos_everywhere;
-      scope.rank = rank->rank;
-      lumos_job_note(
-          job, "sim.kept_wait", LUMOS_WARNING, kept, &scope,
-          "communication kernels that could not be joined with those of other ranks keep their measured length, "
-          "waiting included",
-          "give the traces of all ranks of one run, recorded with collective arguments (PyTorch 2.3 or later)");
-    }
-  }
-  lumos_coupling_free(&coupling);
-}
-
 static bool write_metrics(struct lumos_job *job, const struct lumos_holds *holds, struct lumos_error *error) {
   struct lumos_timeline measured;
   struct lumos_timeline simulated;
@@ -61,7 +36,6 @@ bool lumos_simulate(struct lumos_job *job, struct lumos_error *error) {
   bool done = lumos_engine_run_noting(job, &carry, job->runs.items, &holds, error);
   if (done) {
     job->runs.count = job->tasks.count;
-    note_kept_waiting(job);
     done = write_metrics(job, &holds, error);
   }
   lumos_vector_free(&holds);

@@ -145,14 +145,21 @@ static inline const struct lumos_dep *dep_into(const struct lumos_job *job, uint
   return found;
 }
 
-/* The count of the note with that code; 0: there is none. */
-static inline int64_t noted(const struct lumos_job *job, const char *code) {
+/* The count of the note with that code and of that rank; 0: there is none. */
+static inline int64_t noted_of_rank(const struct lumos_job *job, int32_t rank, const char *code) {
   for (size_t i = 0; i < job->notes.count; i++) {
-    if (strcmp(lumos_string(job->strings, job->notes.items[i].code), code) == 0) {
-      return job->notes.items[i].count;
+    const struct lumos_note *note = &job->notes.items[i];
+    if (strcmp(lumos_string(job->strings, note->code), code) == 0 &&
+        (rank == LUMOS_ABSENT_INT || note->scope.rank == rank)) {
+      return note->count;
     }
   }
   return 0;
+}
+
+/* Of whatever rank. */
+static inline int64_t noted(const struct lumos_job *job, const char *code) {
+  return noted_of_rank(job, LUMOS_ABSENT_INT, code);
 }
 
 #endif
