@@ -157,7 +157,7 @@ void report_breakdown_scene(const struct report_facts *facts, struct report_scen
 /* The tables' columns after the first three; the same for shares and for times. */
 #define PART_COLUMNS(kind)                                                                                       \
   {"exposed_compute", "compute", "exposed_compute", kind}, {"overlapped", "overlapped", "overlapped", kind},     \
-      {"exposed_communication", "exposed comm.", "exposed_communication", kind},                                 \
+      {"exposed_communication", "exposed communication", "exposed_communication", kind},                         \
       {"communication_transfer", "transfer", "transfer", kind}, {"communication_wait", "waiting", "wait", kind}, \
       {"communication_unsplit", "not split", "unsplit", kind}, {"exposed_copy", "copies", "exposed_copy", kind}, \
       {"idle", "idle", "idle", kind}, {                                                                          \
@@ -222,6 +222,7 @@ void report_breakdown_tables(const struct report_facts *facts, struct report_tab
                                                       PART_COLUMNS(COLUMN_MS)};
   report_table_begin(by_rank, "breakdown", share_columns, sizeof share_columns / sizeof share_columns[0]);
   report_table_begin(by_step, "steps", time_columns, sizeof time_columns / sizeof time_columns[0]);
+  by_rank->grouped = by_step->grouped = true;
   lumos_text_put(&by_rank->caption, "Shares of the step time of the row; the mean over the rank's steps");
   lumos_text_put(&by_step->caption, "Every rank and step, in time");
   if (facts->ranks.count > 1) {

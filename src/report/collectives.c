@@ -154,8 +154,8 @@ void report_table_collectives(const struct lumos_job *job, struct report_table *
   }
   lumos_text_put(&table->caption, "Communication by operation and size of its group. Share: of the ");
   report_put_time(&table->caption, total);
-  lumos_text_put(&table->caption,
-                 " that communication kernels take, waiting included, added up over streams and ranks");
+  lumos_text_put(&table->caption, " that communication kernels take, waiting included, added up over streams and "
+                                  "ranks. A dash: not recorded, or not known");
   for (size_t i = 0; i < rows.count; i++) {
     put_row(job, &rows.items[i], total, table);
   }

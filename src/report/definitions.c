@@ -7,8 +7,7 @@ static const struct report_definition definitions[] = {
     {"measured", "measured", "What the recording says happened. Times are the profiler's, so its own cost is in them."},
     {"simulated", "simulated",
      "What the simulator makes of the execution graph: every task starts when all it depends on is done and its lane "
-     "is "
-     "free. After a change, it is the prediction."},
+     "is free. After a change, it is the prediction."},
     {"step", "step",
      "One training iteration, as the profiler marks it. On a rank step k ends with its last GPU task and begins where "
      "step k-1 ended. The job's step ends with its last rank's."},
@@ -29,8 +28,7 @@ static const struct report_definition definitions[] = {
     {"gpu_busy", "GPU busy", "At least one task runs on some stream; 100 % less idle."},
     {"replay_error", "self-replay error",
      "How far the simulated step is from the measured one when no lag that lacks an explanation is kept: every "
-     "residual "
-     "dropped, typical lags everywhere. A check of the graph, not a proof of its predictions."},
+     "residual dropped, typical lags everywhere. A check of the graph, not a proof of its predictions."},
     {"host_replay_error", "host replay error",
      "The same for the host's side of the step, which ends with the step's last host task."},
     {"unexplained_lag", "unexplained lag",
@@ -39,7 +37,7 @@ static const struct report_definition definitions[] = {
     {"boundary", "boundary",
      "Waiting for what happened before the recording began; it enters the simulation at its measured time."},
     {"kept_wait", "kept waiting",
-     "Communication that waits for ranks whose traces are not here: its measured length is kept."},
+     "Communication that is not joined with that of other ranks: its measured length is kept, waiting included."},
     {"host_gap", "host gap", "Time on threads that no event covers, such as Python between two ops. Kept as it is."},
     {"host_unknown", "host unknown",
      "Host gaps over 1 ms that no hand-over between threads explains, and calls over five times the median of their "
@@ -74,8 +72,7 @@ static const struct report_definition definitions[] = {
     {"collective", "collectives", "Communication kernels for which the recording names an operation."},
     {"runtime_clock", "clock of calls",
      "What was added to the times of CUDA or HIP calls so that they lie within the ops that make them; doubt: by how "
-     "much "
-     "less or more they would still do so."},
+     "much less or more they would still do so."},
     {"gpu_clock", "GPU clock",
      "What was added to the GPU's times so that no kernel starts before its launch and no wait returns before its work "
      "is done."},

@@ -144,11 +144,32 @@ static void fill_history(const struct lumos_job *job, const struct lumos_history
   }
 }
 
+/* "4 notes, 2 of them warnings" */
+static void put_finding(const struct merged_notes *merged, struct lumos_text *out) {
+  int64_t warnings = 0;
+  for (size_t i = 0; i < merged->items.count; i++) {
+    warnings += merged->items.items[i].note->level >= LUMOS_WARNING;
+  }
+  if (merged->items.count == 0) {
+    lumos_text_put(out, "Nothing was skipped, repaired or inferred");
+    return;
+  }
+  report_put_counted(out, (int64_t)merged->items.count, "note");
+  if (warnings > 0) {
+    lumos_text_put(out, ", ");
+    report_put_count(out, warnings);
+    lumos_text_put(out, warnings == 1 ? " of them a warning" : " of them warnings");
+  }
+}
+
 void report_fill_notes(const struct lumos_job *job, struct report_scope *scope) {
   report_section(scope, "notes");
   report_section(scope, "history");
   report_section(scope, "changes");
   struct merged_notes merged = merge_notes(job);
+  struct lumos_text finding = LUMOS_TEXT_BUFFER;
+  put_finding(&merged, &finding);
+  report_set_take(scope, "notes_finding", &finding);
   for (size_t i = 0; i < merged.items.count; i++) {
     fill_note(job, &merged, &merged.items.items[i], scope);
   }

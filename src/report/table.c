@@ -167,9 +167,8 @@ static void put_cell(const struct report_column *column, const struct report_cel
   lumos_text_put(out, "</td>");
 }
 
-/* A row whose name is the one above it belongs to it. */
 static bool continues(const struct report_table *table, size_t row) {
-  if (row == 0 || table->columns[0].kind != COLUMN_NAME) {
+  if (row == 0 || !table->grouped) {
     return false;
   }
   const struct report_cell *cell = &table->cells.items[row * table->column_count];

@@ -39,6 +39,7 @@ struct report_table {
   const char *name; /* in the summary and, after "table-", as the id: "kernels" */
   const struct report_column *columns;
   size_t column_count;
+  bool grouped; /* a row with the name of the one above it belongs to it, and its name is not shown again */
   LUMOS_VECTOR(struct report_cell) cells; /* row by row */
   struct lumos_arena *texts;              /* made when it is needed */
   struct lumos_text caption;              /* what the table shows, with its denominator */

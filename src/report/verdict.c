@@ -181,11 +181,11 @@ static void fill_error_tile(const struct report_facts *facts, struct report_scop
     lumos_text_put(&evidence,
                    facts->edited ? "known for the unchanged job only" : "there is no measured step to compare with");
   } else {
-    lumos_text_put(&evidence, "of the simulated step");
+    lumos_text_put(&evidence, "of the measured step");
     if (facts->steps.count > 1) {
-      lumos_text_put(&evidence, "; worst of ");
+      lumos_text_put(&evidence, "; the mean size over ");
       report_put_counted(&evidence, (int64_t)facts->steps.count, "rank-step");
-      lumos_text_put(&evidence, ": ");
+      lumos_text_put(&evidence, ", worst ");
       report_put_fine_share(&evidence, worst);
     }
   }
@@ -213,7 +213,7 @@ static void fill_carried(const struct report_facts *facts, struct report_scope *
   static const struct carried rows[] = {
       {FIGURE_UNEXPLAINED_LAG, "unexplained lag", "GPU starts that no rule explains"},
       {FIGURE_BOUNDARY, "boundary", "fixed by work before the recording"},
-      {FIGURE_KEPT_WAIT, "kept waiting", "for ranks that are not here"},
+      {FIGURE_KEPT_WAIT, "kept waiting", "in communication on its own"},
       {FIGURE_HOST_GAP, "host gap", "thread time without an event"},
       {FIGURE_HOST_UNKNOWN, "host unknown", "long gaps and calls, kept"},
   };
@@ -250,15 +250,17 @@ static void put_trust(const struct report_facts *facts, struct lumos_text *out) 
   int64_t error = facts->mean_error != LUMOS_ABSENT ? facts->mean_error : report_carried(facts, FIGURE_REPLAY_ERROR);
   if (error == LUMOS_ABSENT) {
     lumos_text_put(
-        out, facts->edited
-                 ? "A changed job has no measured step to be replayed against; simulate it unchanged to see the error."
-                 : "There is no measured step to replay against.");
+        out,
+        facts->edited
+            ? "A changed job has no measured step to be replayed against: simulate it unchanged to see the error. The "
+              "change does not move what is carried over as recorded: the larger that is, the less sure the result."
+            : "There is no measured step to replay against.");
   } else if (error == 0) {
     lumos_text_put(out, "Replayed without what no rule explains, a step takes exactly as long as measured.");
   } else {
     lumos_text_put(out, "Replayed without what no rule explains, a step is off by ");
     report_put_fine_share(out, llabs(error));
-    lumos_text_put(out, facts->job_all.steps > 1 ? " on average." : ".");
+    lumos_text_put(out, facts->steps.count > 1 ? " on average." : ".");
   }
 }
 
