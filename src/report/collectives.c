@@ -2,6 +2,7 @@
 #include "report/tables.h"
 
 #include "report/numbers.h"
+#include "report/verdict.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -125,6 +126,19 @@ static void put_row(const struct lumos_job *job, const struct communication *row
   report_table_number(table, row->wait);
 }
 
+static void put_collectives_finding(const struct lumos_job *job, struct lumos_text *out) {
+  struct report_coverage coverage = report_coverage_of(job);
+  if (coverage.collectives == LUMOS_ABSENT || coverage.collectives == 0) {
+    lumos_text_put(out, "No communication kernel was recorded");
+    return;
+  }
+  report_put_count(out, coverage.joined == LUMOS_ABSENT ? 0 : coverage.joined);
+  lumos_text_put(out, " of ");
+  report_put_counted(out, coverage.collectives, "communication kernel");
+  lumos_text_put(out,
+                 job->ranks.count > 1 ? " joined across ranks" : " joined: their other ranks are not in the traces");
+}
+
 void report_table_collectives(const struct lumos_job *job, struct report_table *table) {
   static const struct report_column columns[] = {
       {"op", "operation", NULL, COLUMN_NAME},
@@ -153,6 +167,8 @@ void report_table_collectives(const struct lumos_job *job, struct report_table *
     qsort_r(rows.items, rows.count, sizeof rows.items[0], compare_rows, job->strings);
   }
   lumos_text_put(&table->caption, "Communication by operation and size of its group. Share: of the ");
+  table->whole = total;
+  put_collectives_finding(job, &table->finding);
   report_put_time(&table->caption, total);
   lumos_text_put(&table->caption, " that communication kernels take, waiting included, added up over streams and "
                                   "ranks. A dash: not recorded, or not known");
@@ -181,6 +197,19 @@ static void put_rank(const struct lumos_job *job, const struct lumos_rank *rank,
   report_table_number(table, coverage->joined);
 }
 
+/* "26,600 of 32,932 GPU tasks come with the call that launched them" */
+static void put_ranks_finding(const struct lumos_job *job, struct lumos_text *out) {
+  struct report_coverage coverage = report_coverage_of(job);
+  if (coverage.device_tasks == LUMOS_ABSENT || coverage.device_tasks == 0) {
+    lumos_text_put(out, "No GPU task was recorded");
+    return;
+  }
+  report_put_count(out, coverage.launched == LUMOS_ABSENT ? 0 : coverage.launched);
+  lumos_text_put(out, " of ");
+  report_put_counted(out, coverage.device_tasks, "GPU task");
+  lumos_text_put(out, " come with the call that launched them");
+}
+
 void report_table_ranks(const struct lumos_job *job, struct report_table *table) {
   static const struct report_column columns[] = {
       {"rank", "rank", "rank", COLUMN_COUNT},
@@ -198,6 +227,7 @@ void report_table_ranks(const struct lumos_job *job, struct report_table *table)
       {"joined", "joined", "joined", COLUMN_COUNT},
   };
   report_table_begin(table, "ranks", columns, sizeof columns / sizeof columns[0]);
+  put_ranks_finding(job, &table->finding);
   lumos_text_put(&table->caption, "What was found on every rank. Shares: of the rank's GPU tasks");
   for (size_t i = 0; i < job->ranks.count; i++) {
     put_rank(job, &job->ranks.items[i], table);

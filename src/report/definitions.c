@@ -69,7 +69,7 @@ static const struct report_definition definitions[] = {
      "Host events that cross another one's edge where they should nest; they were cut to nest."},
     {"repaired", "repaired", "Events whose fields were wrong in a way that could be put right."},
     {"skipped", "skipped", "Events that could not be used at all."},
-    {"collective", "collectives", "Communication kernels for which the recording names an operation."},
+    {"collective", "collectives", "Communication kernels: those of collective operations, and of sends and receives."},
     {"runtime_clock", "clock of calls",
      "What was added to the times of CUDA or HIP calls so that they lie within the ops that make them; doubt: by how "
      "much less or more they would still do so."},

@@ -202,6 +202,11 @@ int64_t report_facts_step_time(const struct report_facts *facts, enum report_tim
   return mean != LUMOS_ABSENT ? mean : report_row_mean(&facts->all, timeline, FIGURE_STEP_TIME);
 }
 
+int64_t report_world(const struct lumos_job *job) {
+  int32_t world = job->ranks.count > 0 ? job->ranks.items[0].world : LUMOS_ABSENT_INT;
+  return world == LUMOS_ABSENT_INT ? LUMOS_ABSENT : world;
+}
+
 int64_t report_row_share(const struct report_row *row, enum report_timeline timeline, enum report_figure figure) {
   const struct report_figures *figures = &row->figures[timeline];
   return report_share(figures->of[figure], figures->of[FIGURE_STEP_TIME]);

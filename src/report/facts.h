@@ -71,6 +71,9 @@ enum report_timeline report_facts_spoken(const struct report_facts *facts);
 /* The mean time of a step of the job, or of a rank's steps where the job has no metric of its own. */
 int64_t report_facts_step_time(const struct report_facts *facts, enum report_timeline timeline);
 
+/* Ranks of the whole job, as far as the first rank says; LUMOS_ABSENT. */
+int64_t report_world(const struct lumos_job *job);
+
 /* A figure's share of the row's step time, in millionths. */
 int64_t report_row_share(const struct report_row *row, enum report_timeline timeline, enum report_figure figure);
 

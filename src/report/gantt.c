@@ -278,7 +278,8 @@ void report_gantt_table(const struct report_timelines *timelines, struct report_
       {"simulated_share", "share", NULL, COLUMN_BAR}};
   report_table_begin(table, "lanes", columns, sizeof columns / sizeof columns[0]);
   lumos_text_put(&table->caption, "Work on every lane that is drawn: its tasks' durations added up. Share: of the ");
-  report_put_time(&table->caption, timelines->until - timelines->from);
+  table->whole = timelines->until - timelines->from;
+  report_put_time(&table->caption, table->whole);
   lumos_text_put(&table->caption, " that the timeline spans");
   const struct report_lanes *lists[] = {&timelines->open, &timelines->folded};
   for (int list = 0; list < 2; list++) {

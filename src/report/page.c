@@ -63,8 +63,8 @@ static void put_steps(const struct report_facts *facts, struct lumos_text *out) 
 static void put_subject(const struct page *page, struct lumos_text *out) {
   const struct lumos_job *job = page->job;
   report_put_counted(out, (int64_t)job->ranks.count, "rank");
-  int32_t world = job->ranks.count > 0 ? job->ranks.items[0].world : LUMOS_ABSENT_INT;
-  if (world != LUMOS_ABSENT_INT && (size_t)world != job->ranks.count) {
+  int64_t world = report_world(job);
+  if (world != LUMOS_ABSENT && world != (int64_t)job->ranks.count) {
     lumos_text_put(out, " of ");
     report_put_count(out, world);
   }
@@ -81,63 +81,6 @@ static void put_subject(const struct page *page, struct lumos_text *out) {
     }
   }
   put_steps(&page->facts, out);
-}
-
-/* "7 ops make up 52.7 % of the GPU time; for 15.5 % no op was recorded": as few as make up half of it, else all that
- * the table shows. Its rows are the largest first; the one without a count is what no op is known of. */
-static void put_half(const struct report_table *table, const char *noun, const char *whole, struct lumos_text *out) {
-  enum { COUNT = 1, SHARE = 4 };
-  int64_t sum = 0;
-  int64_t unknown = 0;
-  int64_t names = 0;
-  for (size_t row = 0; row < report_table_rows(table); row++) {
-    int64_t share = report_table_value(table, row, SHARE);
-    if (report_table_value(table, row, COUNT) == LUMOS_ABSENT) {
-      unknown = share;
-    } else if (sum < 500000) {
-      sum = report_sum(sum, share);
-      names++;
-    }
-  }
-  if (names > 0) {
-    report_put_counted(out, names, noun);
-    lumos_text_put(out, names == 1 ? " makes up " : " make up ");
-    report_put_share(out, sum);
-    lumos_text_format(out, " of the %s", whole);
-  } else if (unknown == 0) {
-    lumos_text_format(out, "No %s was recorded", whole);
-  }
-  if (unknown > 0) {
-    lumos_text_put(out, names > 0 ? "; for " : "For ");
-    report_put_share(out, unknown);
-    lumos_text_format(out, " of %s%s no op was recorded", names > 0 ? "it" : "the ", names > 0 ? "" : whole);
-  }
-}
-
-/* "26,600 of 32,932 GPU tasks come with the call that launched them" */
-static void put_ranks_finding(const struct page *page, struct lumos_text *out) {
-  struct report_coverage coverage = report_coverage_of(page->job);
-  if (coverage.device_tasks == LUMOS_ABSENT || coverage.device_tasks == 0) {
-    lumos_text_put(out, "No GPU task was recorded");
-    return;
-  }
-  report_put_count(out, coverage.launched == LUMOS_ABSENT ? 0 : coverage.launched);
-  lumos_text_put(out, " of ");
-  report_put_counted(out, coverage.device_tasks, "GPU task");
-  lumos_text_put(out, " come with the call that launched them");
-}
-
-static void put_collectives_finding(const struct page *page, struct lumos_text *out) {
-  struct report_coverage coverage = report_coverage_of(page->job);
-  if (coverage.collectives == LUMOS_ABSENT || coverage.collectives == 0) {
-    lumos_text_put(out, "Communication kernels, but none with a recorded operation");
-    return;
-  }
-  report_put_count(out, coverage.joined == LUMOS_ABSENT ? 0 : coverage.joined);
-  lumos_text_put(out, " of ");
-  report_put_counted(out, coverage.collectives, "communication kernel");
-  lumos_text_put(out, page->job->ranks.count > 1 ? " joined across ranks"
-                                                 : " joined: their other ranks are not in the traces");
 }
 
 static void set_table(const struct page *page, struct report_scope *scope, int number, const char *name) {
@@ -218,23 +161,12 @@ static void fill_timeline(const struct page *page, struct report_scope *root) {
 }
 
 static void fill_work(const struct page *page, struct report_scope *root) {
-  struct lumos_text text = LUMOS_TEXT_BUFFER;
   report_section_if(root, "has_collectives", report_table_rows(&page->tables[TABLE_COLLECTIVES]) > 0);
-  put_collectives_finding(page, &text);
-  report_set_take(root, "collectives_finding", &text);
-  set_table(page, root, TABLE_COLLECTIVES, "collectives_table");
   report_section_if(root, "has_kernels", report_table_rows(&page->tables[TABLE_KERNELS]) > 0);
-  put_half(&page->tables[TABLE_KERNELS], "name", "GPU time", &text);
-  report_set_take(root, "kernels_finding", &text);
+  set_table(page, root, TABLE_COLLECTIVES, "collectives_table");
   set_table(page, root, TABLE_KERNELS, "kernels_table");
-  put_half(&page->tables[TABLE_OPS_DEVICE], "op", "GPU time", &text);
-  report_set_take(root, "ops_device_finding", &text);
-  put_half(&page->tables[TABLE_OPS_HOST], "op", "host time", &text);
-  report_set_take(root, "ops_host_finding", &text);
   set_table(page, root, TABLE_OPS_DEVICE, "ops_device_table");
   set_table(page, root, TABLE_OPS_HOST, "ops_host_table");
-  put_ranks_finding(page, &text);
-  report_set_take(root, "ranks_finding", &text);
   set_table(page, root, TABLE_RANKS, "ranks_table");
   set_table(page, root, TABLE_CLOCKS, "clocks_table");
 }
@@ -280,7 +212,7 @@ static void fill_model(struct page *page, const struct report_source *style) {
   for (int i = 0; i < TABLES; i++) {
     tables[i] = &page->tables[i];
   }
-  report_summary(&page->facts, tables, TABLES, &text);
+  report_summary(&page->facts, &page->timelines, tables, TABLES, &text);
   report_set_take(root, "summary", &text);
 }
 

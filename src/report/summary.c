@@ -1,6 +1,7 @@
 /* The embedded summary. Times are integer nanoseconds, shares fractions of one, unknown is null or absent. */
 #include "report/summary.h"
 
+#include "report/gantt.h"
 #include "report/notes.h"
 #include "report/numbers.h"
 #include "report/verdict.h"
@@ -80,26 +81,54 @@ static void put_trust(const struct report_facts *facts, struct lumos_text *out) 
   put_integer(out, coverage.device_tasks);
   lumos_text_put(out, ",\"launched\":");
   put_integer(out, coverage.launched);
+  lumos_text_put(out, ",\"launched_share\":");
+  put_fraction(out, report_share(coverage.launched, coverage.device_tasks));
   lumos_text_put(out, ",\"collectives\":");
   put_integer(out, coverage.collectives);
   lumos_text_put(out, ",\"joined\":");
   put_integer(out, coverage.joined);
+  lumos_text_put(out, ",\"joined_share\":");
+  put_fraction(out, report_share(coverage.joined, coverage.collectives));
   lumos_text_char(out, '}');
 }
 
-void report_summary(const struct report_facts *facts, const struct report_table *const *tables, size_t table_count,
-                    struct lumos_text *out) {
+/* The figure of the second tile. */
+static void put_loss(const struct report_facts *facts, struct lumos_text *out) {
+  enum report_timeline timeline = report_facts_spoken(facts);
+  enum report_figure figure = report_largest_loss(facts);
+  lumos_text_format(out, "{\"name\":\"%s\",\"share\":", report_figure_name(figure));
+  put_fraction(out, report_row_share(&facts->all, timeline, figure));
+  lumos_text_put(out, ",\"time\":");
+  put_integer(out, report_row_mean(&facts->all, timeline, figure));
+  lumos_text_char(out, '}');
+}
+
+static void put_timeline(const struct report_timelines *timelines, struct lumos_text *out) {
+  lumos_text_put(out, "{\"column\":");
+  put_integer(out, report_gantt_column(timelines));
+  lumos_text_format(out, ",\"open\":%zu,\"folded\":%zu,\"left_out\":%zu}", timelines->open.count,
+                    timelines->folded.count, timelines->left_out);
+}
+
+void report_summary(const struct report_facts *facts, const struct report_timelines *timelines,
+                    const struct report_table *const *tables, size_t table_count, struct lumos_text *out) {
   struct lumos_text verdict = LUMOS_TEXT_BUFFER;
   report_put_verdict(facts, &verdict);
   lumos_text_format(out, "{\"format\":%d,\"verdict\":", SUMMARY_FORMAT);
   lumos_text_script_string(out, verdict.bytes, verdict.length);
   lumos_text_free(&verdict);
-  lumos_text_format(out, ",\n\"edited\":%s,\"step_time\":{\"measured\":", facts->edited ? "true" : "false");
+  lumos_text_format(out, ",\n\"edited\":%s,\"world\":", facts->edited ? "true" : "false");
+  put_integer(out, report_world(facts->job));
+  lumos_text_put(out, ",\"step_time\":{\"measured\":");
   put_integer(out, report_facts_step_time(facts, MEASURED));
   lumos_text_put(out, ",\"simulated\":");
   put_integer(out, report_facts_step_time(facts, SIMULATED));
-  lumos_text_put(out, "},\n\"trust\":");
+  lumos_text_put(out, "},\n\"loss\":");
+  put_loss(facts, out);
+  lumos_text_put(out, ",\n\"trust\":");
   put_trust(facts, out);
+  lumos_text_put(out, ",\n\"timeline\":");
+  put_timeline(timelines, out);
   lumos_text_put(out, ",\n\"rank_steps\":");
   put_rows(facts->job, &facts->steps, out);
   lumos_text_put(out, ",\n\"job_steps\":");

@@ -4,9 +4,10 @@
 
 #include "report/facts.h"
 #include "report/table.h"
+#include "report/timeline.h"
 
-/* {"format","verdict","edited","step_time","trust","rank_steps","job_steps","tables","notes"}; safe inside <script>. */
-void report_summary(const struct report_facts *facts, const struct report_table *const *tables, size_t table_count,
-                    struct lumos_text *out);
+/* {"format","verdict","edited","world","step_time","loss","trust","timeline","rank_steps","job_steps","tables","notes"}; safe inside <script>. */
+void report_summary(const struct report_facts *facts, const struct report_timelines *timelines,
+                    const struct report_table *const *tables, size_t table_count, struct lumos_text *out);
 
 #endif

@@ -4,11 +4,13 @@
 #include "report/names.h"
 #include "report/numbers.h"
 #include "report/palette.h"
+#include <inttypes.h>
 #include <string.h>
 
 void report_table_begin(struct report_table *table, const char *name, const struct report_column *columns,
                         size_t column_count) {
-  *table = (struct report_table){.name = name, .columns = columns, .column_count = column_count};
+  *table = (struct report_table){.name = name, .columns = columns, .column_count = column_count, .whole = LUMOS_ABSENT};
+  table->finding = LUMOS_TEXT_BUFFER;
   table->caption = LUMOS_TEXT_BUFFER;
   table->rest = LUMOS_TEXT_BUFFER;
 }
@@ -16,6 +18,7 @@ void report_table_begin(struct report_table *table, const char *name, const stru
 void report_table_free(struct report_table *table) {
   lumos_vector_free(&table->cells);
   lumos_arena_free(table->texts);
+  lumos_text_free(&table->finding);
   lumos_text_free(&table->caption);
   lumos_text_free(&table->rest);
 }
@@ -192,8 +195,17 @@ static void put_rows(const struct report_table *table, struct lumos_text *out) {
   lumos_text_put(out, "</tbody>");
 }
 
+static void put_paragraph(const char *class, const struct lumos_text *text, struct lumos_text *out) {
+  if (text->length > 0) {
+    lumos_text_format(out, "<p class=\"%s\">", class);
+    lumos_text_html(out, text->bytes, text->length);
+    lumos_text_put(out, "</p>\n");
+  }
+}
+
 /* The caption stands outside the part that scrolls, so that it can be read on a narrow screen. */
 void report_table_html(const struct report_table *table, struct lumos_text *out) {
+  put_paragraph("finding", &table->finding, out);
   lumos_text_format(out, "<p class=\"caption\" id=\"table-%s\">", table->name);
   lumos_text_html(out, table->caption.bytes, table->caption.length);
   lumos_text_put(out, "</p>\n");
@@ -210,11 +222,7 @@ void report_table_html(const struct report_table *table, struct lumos_text *out)
   lumos_text_put(out, "</tr></thead>\n");
   put_rows(table, out);
   lumos_text_put(out, "</table></div>\n");
-  if (table->rest.length > 0) {
-    lumos_text_put(out, "<p class=\"rest\">");
-    lumos_text_html(out, table->rest.bytes, table->rest.length);
-    lumos_text_put(out, "</p>\n");
-  }
+  put_paragraph("rest", &table->rest, out);
 }
 
 static void put_json_value(const struct report_column *column, const struct report_cell *cell, struct lumos_text *out) {
@@ -229,8 +237,23 @@ static void put_json_value(const struct report_column *column, const struct repo
   }
 }
 
+static void put_json_text(const char *name, const struct lumos_text *text, struct lumos_text *out) {
+  if (text->length > 0) {
+    lumos_text_format(out, "\"%s\":", name);
+    lumos_text_script_string(out, text->bytes, text->length);
+    lumos_text_char(out, ',');
+  }
+}
+
 void report_table_json(const struct report_table *table, struct lumos_text *out) {
-  lumos_text_put(out, "{\"columns\":[");
+  lumos_text_char(out, '{');
+  put_json_text("finding", &table->finding, out);
+  put_json_text("caption", &table->caption, out);
+  if (table->whole != LUMOS_ABSENT) {
+    lumos_text_format(out, "\"whole\":%" PRId64 ",", table->whole);
+  }
+  put_json_text("rest", &table->rest, out);
+  lumos_text_put(out, "\"columns\":[");
   for (size_t column = 0; column < table->column_count; column++) {
     lumos_text_format(out, "%s\"%s\"", column == 0 ? "" : ",", table->columns[column].name);
   }

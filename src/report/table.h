@@ -42,8 +42,10 @@ struct report_table {
   bool grouped; /* a row with the name of the one above it belongs to it, and its name is not shown again */
   LUMOS_VECTOR(struct report_cell) cells; /* row by row */
   struct lumos_arena *texts;              /* made when it is needed */
-  struct lumos_text caption;              /* what the table shows, with its denominator */
-  struct lumos_text rest; /* what was left out, as plain text: "and 212 more, 41.2 ms together"; may be empty */
+  int64_t whole;             /* what its shares are of, in ns; LUMOS_ABSENT: each row has its own, or none */
+  struct lumos_text finding; /* what it says, in a line; may be empty */
+  struct lumos_text caption; /* what it shows, with its denominator */
+  struct lumos_text rest;    /* what was left out, as plain text: "and 212 more, 41.2 ms together"; may be empty */
 };
 
 void report_table_begin(struct report_table *table, const char *name, const struct report_column *columns,
@@ -62,7 +64,7 @@ size_t report_table_rows(const struct report_table *table);
 int64_t report_table_value(const struct report_table *table, size_t row, size_t column);
 
 void report_table_html(const struct report_table *table, struct lumos_text *out);
-/* {"columns":[...],"rows":[[...]]}: values as they are, times in ns, shares in fractions; safe inside <script>. */
+/* {"finding","caption","whole","rest","columns":[...],"rows":[[...]]}, of the first four those that there are: values as they are, times in ns, shares in fractions; safe inside <script>. */
 void report_table_json(const struct report_table *table, struct lumos_text *out);
 
 #endif

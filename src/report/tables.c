@@ -9,42 +9,90 @@
 /* A parent chain longer than this is no call stack. */
 enum { SPAN_DEPTH = 1000 };
 
-static const char all_gpu_work[] = "that all GPU work takes, added up over streams and ranks";
-static const char all_host_work[] = "that all host work takes, added up over threads and ranks";
+/* What a table of names adds up, and how its sentences speak of it. */
+struct subject {
+  const char *noun;  /* "2 names make up" */
+  const char *rows;  /* "The 20 largest of 214 names of GPU work" */
+  const char *whole; /* "51 % of the GPU time" */
+  const char *parts; /* "the 1.2 s that all GPU work takes" */
+};
+static const struct subject kernels = {"name", "names of GPU work", "GPU time",
+                                       "that all GPU work takes, added up over streams and ranks"};
+static const struct subject ops_on_device = {"op", "ops by the GPU work that they launch", "GPU time",
+                                             "that all GPU work takes, added up over streams and ranks"};
+static const struct subject ops_on_host = {"op", "ops by their own time on the host", "host time",
+                                           "that all host work takes, added up over threads and ranks"};
 
 static bool on_stream(const struct lumos_job *job, const struct lumos_task *task) {
   return job->lanes.items[task->lane].kind == LUMOS_STREAM;
-}
-
-/* "and 212 more kernels, 41.2 ms together" */
-static void put_rest(const struct report_tallies *tallies, const char *noun, struct lumos_text *out) {
-  if (tallies->rows.count > REPORT_TOP) {
-    struct report_tally rest = report_tallies_rest(tallies, REPORT_TOP);
-    lumos_text_put(out, "and ");
-    report_put_count(out, (int64_t)(tallies->rows.count - REPORT_TOP));
-    lumos_text_format(out, " more %s, ", noun);
-    report_put_time(out, rest.total);
-    lumos_text_put(out, " together");
-  }
 }
 
 static size_t shown_rows(const struct report_tallies *tallies) {
   return tallies->rows.count < REPORT_TOP ? tallies->rows.count : REPORT_TOP;
 }
 
-/* "The 20 largest of 214 kernels; share: of 1.23 s of device time, summed over streams and ranks" */
-static void put_caption(const struct report_tallies *tallies, const char *noun, const char *whole,
-                        struct lumos_text *out) {
+/* "7 ops make up 52.7 % of the GPU time; for 15.5 % of it no op was recorded": as few as make up half of it, if any do.
+ * The rows are the largest first; the one without a name is what no op is known of. */
+static void put_finding(const struct report_tallies *tallies, const struct subject *subject, struct lumos_text *out) {
+  int64_t sum = 0;
+  int64_t unknown = 0;
+  int64_t names = 0;
+  for (size_t i = 0; i < tallies->rows.count; i++) {
+    const struct report_tally *row = &tallies->rows.items[i];
+    if (row->name == LUMOS_NO_STRING) {
+      unknown = row->total;
+    } else if (sum < tallies->total - sum) {
+      sum = report_sum(sum, row->total);
+      names++;
+    }
+  }
+  if (names > 0) {
+    report_put_counted(out, names, subject->noun);
+    lumos_text_put(out, names == 1 ? " makes up " : " make up ");
+    report_put_share(out, report_share(sum, tallies->total));
+    lumos_text_format(out, " of the %s", subject->whole);
+  } else if (unknown == 0) {
+    lumos_text_format(out, "No %s was recorded", subject->whole);
+  }
+  if (unknown > 0) {
+    lumos_text_put(out, names > 0 ? "; for " : "For ");
+    report_put_share(out, report_share(unknown, tallies->total));
+    lumos_text_format(out, " of %s%s no op was recorded", names > 0 ? "it" : "the ", names > 0 ? "" : subject->whole);
+  }
+}
+
+/* "The 20 largest of 214 names of GPU work. Share: of the 1.23 s that ..." */
+static void put_caption(const struct report_tallies *tallies, const struct subject *subject, struct lumos_text *out) {
   if (tallies->rows.count > REPORT_TOP) {
     lumos_text_format(out, "The %d largest of ", REPORT_TOP);
     report_put_count(out, (int64_t)tallies->rows.count);
-    lumos_text_format(out, " %s", noun);
+    lumos_text_format(out, " %s", subject->rows);
   } else {
-    lumos_text_format(out, "All %s", noun);
+    lumos_text_format(out, "All %s", subject->rows);
   }
   lumos_text_put(out, ". Share: of the ");
   report_put_time(out, tallies->total);
-  lumos_text_format(out, " %s", whole);
+  lumos_text_format(out, " %s", subject->parts);
+}
+
+/* "and 212 more names, 41.2 ms together" */
+static void put_rest(const struct report_tallies *tallies, const struct subject *subject, struct lumos_text *out) {
+  if (tallies->rows.count > REPORT_TOP) {
+    struct report_tally rest = report_tallies_rest(tallies, REPORT_TOP);
+    int64_t more = (int64_t)(tallies->rows.count - REPORT_TOP);
+    lumos_text_put(out, "and ");
+    report_put_count(out, more);
+    lumos_text_format(out, " more %s%s, ", subject->noun, more == 1 ? "" : "s");
+    report_put_time(out, rest.total);
+    lumos_text_put(out, " together");
+  }
+}
+
+static void describe(const struct report_tallies *tallies, const struct subject *subject, struct report_table *table) {
+  table->whole = tallies->total;
+  put_finding(tallies, subject, &table->finding);
+  put_caption(tallies, subject, &table->caption);
+  put_rest(tallies, subject, &table->rest);
 }
 
 void report_table_kernels(const struct lumos_job *job, struct report_table *table) {
@@ -67,8 +115,7 @@ void report_table_kernels(const struct lumos_job *job, struct report_table *tabl
     }
   }
   report_tallies_sort(&tallies);
-  put_caption(&tallies, "names of GPU work", all_gpu_work, &table->caption);
-  put_rest(&tallies, "names", &table->rest);
+  describe(&tallies, &kernels, table);
   for (size_t i = 0; i < shown_rows(&tallies); i++) {
     const struct report_tally *row = &tallies.rows.items[i];
     report_table_string(table, job->strings, row->name);
@@ -123,10 +170,9 @@ static void put_op_rows(const struct lumos_job *job, const struct report_tallies
 }
 
 static void fill_ops(const struct lumos_job *job, struct report_tallies *tallies, struct report_tallies *calls,
-                     const char *noun, const char *whole, struct report_table *table) {
+                     const struct subject *subject, struct report_table *table) {
   report_tallies_sort(tallies);
-  put_caption(tallies, noun, whole, &table->caption);
-  put_rest(tallies, "ops", &table->rest);
+  describe(tallies, subject, table);
   put_op_rows(job, tallies, calls, table);
   report_tallies_free(tallies);
 }
@@ -163,7 +209,7 @@ void report_table_ops(const struct lumos_job *job, struct report_table *by_devic
       report_tally_add(&host, op_of(job, task), 0, task->dur);
     }
   }
-  fill_ops(job, &device, &calls, "ops by the GPU work that they launch", all_gpu_work, by_device);
-  fill_ops(job, &host, &calls, "ops by their own time on the host", all_host_work, by_host);
+  fill_ops(job, &device, &calls, &ops_on_device, by_device);
+  fill_ops(job, &host, &calls, &ops_on_host, by_host);
   report_tallies_free(&calls);
 }

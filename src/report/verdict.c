@@ -28,6 +28,10 @@ static const struct loss *largest_loss(const struct report_facts *facts, enum re
   return largest;
 }
 
+enum report_figure report_largest_loss(const struct report_facts *facts) {
+  return largest_loss(facts, report_facts_spoken(facts))->figure;
+}
+
 static int64_t compute_share(const struct report_facts *facts, enum report_timeline timeline) {
   const int64_t *of = facts->all.figures[timeline].of;
   return report_share(report_sum(of[FIGURE_EXPOSED_COMPUTE], of[FIGURE_OVERLAPPED]), of[FIGURE_STEP_TIME]);

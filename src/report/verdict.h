@@ -14,6 +14,9 @@ void report_fill_verdict(const struct report_facts *facts, struct report_scope *
 /* A figure that says how much is carried, in millionths of the step (of an error: the worst); LUMOS_ABSENT. */
 int64_t report_carried(const struct report_facts *facts, enum report_figure figure);
 
+/* The figure that the verdict names: the largest of what is lost of a step. */
+enum report_figure report_largest_loss(const struct report_facts *facts);
+
 /* Sums of coverage over the ranks that have it. */
 struct report_coverage {
   int64_t device_tasks, launched, collectives, joined; /* LUMOS_ABSENT */

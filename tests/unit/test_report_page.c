@@ -172,7 +172,10 @@ static void numbers(void **state) {
                     "<td class=\"bar\" style=\"--bar-length:1\">83.3</td><td>25,000.0</td><td>30,000.0</td>");
   assert_has(
       &page,
-      "\"kernels\":{\"columns\":[\"name\",\"kind\",\"count\",\"total\",\"share\",\"mean\",\"longest\"],\"rows\":["
+      "\"kernels\":{\"finding\":\"1\xC2\xA0name makes up 83.3\xC2\xA0% of the GPU time\",\"caption\":\"All names "
+      "of GPU work. Share: of the 120.0\xC2\xA0ms that all GPU work takes, added up over streams and "
+      "ranks\",\"whole\":120000000,\"columns\":[\"name\",\"kind\",\"count\",\"total\",\"share\",\"mean\","
+      "\"longest\"],\"rows\":["
       "[\"gemm_a\",\"gemm\",4,100000000,0.833333,25000000,30000000],\n"
       "[\"norm_b\",\"norm\",2,20000000,0.166667,10000000,10000000]]}");
   assert_has(&page, "\"trust\":{\"replay_error\":0.00625,\"replay_error_worst\":-0.0125,\"host_replay_error\":null,"
