@@ -269,12 +269,10 @@ static struct lumos_job *join_parts(struct parsing *parsing) {
   for (size_t i = 0; i < count; i++) {
     jobs[i] = parsing->parts.items[i].job;
   }
-  parsing->parts.count = 0; /* the join owns them now */
+  note_skipped(parsing, jobs[0]); /* before the join, which puts all notes in order */
+  parsing->parts.count = 0;       /* the join owns them now */
   struct lumos_job *job = lumos_job_join(jobs, count, parsing->error);
   free(jobs);
-  if (job != NULL) {
-    note_skipped(parsing, job);
-  }
   return job;
 }
 

@@ -35,6 +35,8 @@ run() {
     lumos-parse --validate $stage >/dev/null 2>message || fail "$name: $stage is not valid: $(head -c 300 message)"
     clean $stage
   done
+  lumos-parse sim -o again 2>message || fail "$name: lumos-parse refuses what lumos-sim wrote: $(head -c 300 message)"
+  same parse again "$name: lumos-parse does not give its own work back"
   ! grep -q '"kind":"stream"' sim || adds_up sim || fail "$name: the parts do not add up to the step"
   valid_html page.html
   printf '%-40s page of %3d kB: %d ranks, %d steps, %d tasks, %d deps, %d collectives, %d warnings\n' "$name" \
@@ -47,7 +49,7 @@ for folder in "$traces"/*/; do
   if [[ $apart == *" $set "* ]]; then
     for trace in "$folder"*.json.gz; do run "$set/$(basename "$trace" | cut -c1-12)" "$trace"; done
   else
-    run "$set" "$folder"*.json.gz
+    run "$set" "$folder"
   fi
 done
 finish
