@@ -251,6 +251,40 @@ static bool refuse_other_worlds(struct lumos_job *const *jobs, size_t count, str
   return true;
 }
 
+/* Did somebody say which ranks these are (lumos-parse --rank)? */
+static bool ranks_were_given(const struct lumos_job *job) {
+  for (size_t i = 0; i < job->history.count; i++) {
+    if (strstr(lumos_string(job->strings, job->history.items[i].args), "--rank") != NULL) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* Ranks of one job run on devices of one kind, unless somebody insists. */
+static bool refuse_other_devices(struct lumos_job *const *jobs, size_t count, struct lumos_error *error) {
+  const struct lumos_rank *known = NULL; /* a rank that knows its device */
+  const char *known_device = "";
+  for (size_t i = 0; i < count; i++) {
+    for (size_t r = 0; r < jobs[i]->ranks.count && !ranks_were_given(jobs[i]); r++) {
+      const struct lumos_rank *rank = &jobs[i]->ranks.items[r];
+      const char *device = lumos_string(jobs[i]->strings, rank->device_name);
+      if (device[0] == '\0') {
+        continue;
+      }
+      if (known != NULL && strcmp(device, known_device) != 0) {
+        return lumos_fail(error,
+                          "rank %d ran on %s, rank %d on %s: they are not of one job; keep them apart, or insist with "
+                          "lumos-parse --rank",
+                          known->rank, known_device, rank->rank, device);
+      }
+      known = rank;
+      known_device = device;
+    }
+  }
+  return true;
+}
+
 /* Indices are 32 bits. */
 static bool refuse_too_much(struct lumos_job *const *jobs, size_t count, struct lumos_error *error) {
   size_t most = 0;
@@ -311,8 +345,8 @@ static bool unite(struct lumos_job *job, struct lumos_error *error) {
 
 struct lumos_job *lumos_job_join(struct lumos_job **jobs, size_t count, struct lumos_error *error) {
   bool good = (count == 1 || refuse_edited(jobs, count, error)) && refuse_repeated_ranks(jobs, count, error) &&
-              refuse_other_worlds(jobs, count, error) && refuse_too_much(jobs, count, error) &&
-              prepare(jobs, count, error);
+              refuse_other_worlds(jobs, count, error) && (count == 1 || refuse_other_devices(jobs, count, error)) &&
+              refuse_too_much(jobs, count, error) && prepare(jobs, count, error);
   for (size_t i = 1; i < count && good; i++) {
     take_in(jobs[0], jobs[i]);
     lumos_job_free(jobs[i]);

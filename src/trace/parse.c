@@ -190,32 +190,11 @@ static bool name_nameless(struct parsing *parsing) {
   return true;
 }
 
-/* Ranks of one job run on devices of one kind. */
-static bool check_devices(const struct parsing *parsing) {
-  const char *known = NULL;
-  const char *holder = NULL;
-  for (size_t i = 0; i < parsing->parts.count; i++) {
-    const struct part *part = &parsing->parts.items[i];
-    const char *device = lumos_string(part->job->strings, part->job->ranks.items[0].device_name);
-    if (device[0] == '\0') {
-      continue;
-    }
-    if (known != NULL && strcmp(known, device) != 0) {
-      return lumos_fail(parsing->error,
-                        "%s ran on %s, %s on %s: they are not of one job; parse them apart, or insist with --rank",
-                        holder, known, part->name, device);
-    }
-    known = device;
-    holder = part->name;
-  }
-  return true;
-}
-
 static bool settle_ranks(struct parsing *parsing) {
   if (parsing->options->rank_count > 0) {
     return take_given_ranks(parsing);
   }
-  return check_devices(parsing) && name_nameless(parsing);
+  return name_nameless(parsing);
 }
 
 static void set_ranks(struct parsing *parsing) {

@@ -171,6 +171,14 @@ static void what_is_not_one_job_is_refused(void **state) {
   char *other = with_change(rank1, "\"world\":3", "\"world\":4");
   expect_not_joined(rank0, other, "of a job of 3 ranks");
   free(other);
+  char *one = with_change(rank0, "\"world\":3", "\"device\":{\"name\":\"A\"}");
+  other = with_change(rank1, "\"world\":3", "\"device\":{\"name\":\"B\"}");
+  expect_not_joined(one, other, "rank 0 ran on A, rank 1 on B");
+  char *insisted = with_change(other, "\"args\":\"\"", "\"args\":\"--rank 1\"");
+  lumos_job_free(join2(stream_good(one), stream_good(insisted)));
+  free(insisted);
+  free(other);
+  free(one);
   other = with_change(rank1, "\"args\"",
                       "\"args\":\"\",\"inputs\":[]},{\"tool\":\"lumos-transform\",\"version\":\"1\",\"args\"");
   expect_not_joined(rank0, other, "lumos-transform has changed");
