@@ -4,7 +4,6 @@
  * thread give every start again.
  */
 #include "trace/build.h"
-#include "trace/order.h"
 #include <assert.h>
 #include <lumos/trace.h>
 #include <stdlib.h>
