@@ -108,11 +108,13 @@ static const struct kernel_row kernel_rows[] = {
     {"winograd", NULL, LUMOS_GEMM},
     {"conv2d", NULL, LUMOS_GEMM},
     {"convolve", NULL, LUMOS_GEMM},
+    {"fft", "conv", LUMOS_GEMM}, /* its arguments are of type reduced_divisor */
     {"conv_depthwise", NULL, LUMOS_GEMM},
     {"miopensp3asmconv", NULL, LUMOS_GEMM},
     {"matmul", NULL, LUMOS_GEMM},
     {"cutlass", NULL, LUMOS_GEMM},
 
+    {"reduce", "vector_norm", LUMOS_REDUCTION}, /* a length, as of gradients, and no normalisation */
     {"reduce", "norm", LUMOS_NORM},
     {"softmax", NULL, LUMOS_REDUCTION},
     {"reduce", NULL, LUMOS_REDUCTION},

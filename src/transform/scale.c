@@ -8,6 +8,7 @@
  * Launch lags, stream gaps and residuals of starts stay. A factor of 1 changes nothing.
  */
 #include "transform/selector.h"
+#include "transform/untied.h"
 
 #include "base/text.h"
 #include <lumos/graph.h>
@@ -155,6 +156,7 @@ static bool scale_chosen(struct lumos_job *job, const struct lumos_selector *sel
   }
   free(scaling.decided);
   drop_unknown_records(job);
+  lumos_note_untied_threads(job);
   return !scaling.overflow ||
          lumos_fail(error, "--scale '%s' makes times longer than 2^53 ns (104 days); use a smaller factor",
                     specification);

@@ -159,7 +159,7 @@ static void the_identity_leaves_every_other_record(void **state) {
   free(after);
   scale(job, "host=2"); /* a change: what this version does not know may not fit any more */
   assert_int_equal(job->foreign.count, 0);
-  assert_int_equal(job->notes.count, 1);
+  assert_int_equal(job->notes.count, 2); /* this, and that its two threads move apart */
   assert_string_equal(lumos_string(job->strings, job->notes.items[0].code), "transform.dropped_records");
   lumos_job_free(job);
 }
@@ -171,6 +171,46 @@ static void choosing_nothing_is_said(void **state) {
   assert_int_equal(job->notes.count, 1);
   assert_string_equal(lumos_string(job->strings, job->notes.items[0].code), "transform.nothing_selected");
   assert_non_null(strstr(lumos_string(job->strings, job->notes.items[0].text), "op=aten::mm=0.5"));
+  lumos_job_free(job);
+}
+
+static int64_t untied_ranks(const struct lumos_job *job) {
+  for (size_t i = 0; i < job->notes.count; i++) {
+    if (strcmp(lumos_string(job->strings, job->notes.items[i].code), "transform.untied_threads") == 0) {
+      return job->notes.items[i].count;
+    }
+  }
+  return 0;
+}
+
+static void threads_that_nothing_ties_are_said(void **state) {
+  (void)state;
+  struct lumos_job *job = job_from_text(streams_job); /* t1 and t2 launch */
+  scale(job, "host=1");
+  assert_int_equal(untied_ranks(job), 0); /* nothing has changed */
+  scale(job, "host=2");
+  scale(job, "host=2");
+  assert_int_equal(untied_ranks(job), 1);
+  lumos_job_free(job);
+
+  job = job_from_text(ranks_job); /* a thread each */
+  scale(job, "host=2");
+  assert_int_equal(untied_ranks(job), 0);
+  lumos_job_free(job);
+
+  job = job_from_text(streams_job);
+  struct lumos_dep dep = {.src = task_named(job, "launch1"),
+                          .at = LUMOS_ABSENT,
+                          .dst = task_named(job, "launch3"),
+                          .covers = LUMOS_ABSENT,
+                          .kind = LUMOS_HANDOVER,
+                          .from = LUMOS_END,
+                          .to = LUMOS_START,
+                          .evidence = LUMOS_RECORDED,
+                          .mode = LUMOS_FIXED};
+  lumos_vector_push(&job->deps, dep);
+  scale(job, "host=2");
+  assert_int_equal(untied_ranks(job), 0);
   lumos_job_free(job);
 }
 
@@ -196,6 +236,7 @@ int main(void) {
       cmocka_unit_test(a_collectives_transfer_is_scaled_where_it_decides),
       cmocka_unit_test(the_identity_leaves_every_other_record),
       cmocka_unit_test(choosing_nothing_is_said),
+      cmocka_unit_test(threads_that_nothing_ties_are_said),
       cmocka_unit_test(what_sim_wrote_goes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
