@@ -35,7 +35,9 @@ static const struct report_definition definitions[] = {
      "Starts of GPU tasks that come more than 2 \xC2\xB5s earlier or later than the rules explain, added up. Kept in "
      "the simulation."},
     {"boundary", "boundary",
-     "Waiting for what happened before the recording began; it enters the simulation at its measured time."},
+     "Waiting for what the recording does not hold: work before it began, steps that are not shown, or, where all of "
+     "the "
+     "GPU was idle and nothing explains it, work elsewhere. It enters the simulation at its measured time."},
     {"kept_wait", "kept waiting",
      "Communication that is not joined with that of other ranks: its measured length is kept, waiting included."},
     {"host_gap", "host gap", "Time on threads that no event covers, such as Python between two ops. Kept as it is."},

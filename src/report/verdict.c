@@ -216,7 +216,7 @@ struct carried {
 static void fill_carried(const struct report_facts *facts, struct report_scope *scope) {
   static const struct carried rows[] = {
       {FIGURE_UNEXPLAINED_LAG, "unexplained lag", "GPU starts that no rule explains"},
-      {FIGURE_BOUNDARY, "boundary", "fixed by work before the recording"},
+      {FIGURE_BOUNDARY, "boundary", "fixed by what is not recorded"},
       {FIGURE_KEPT_WAIT, "kept waiting", "in communication on its own"},
       {FIGURE_HOST_GAP, "host gap", "thread time without an event"},
       {FIGURE_HOST_UNKNOWN, "host unknown", "long gaps and calls, kept"},
