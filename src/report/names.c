@@ -5,8 +5,7 @@
 #include "base/utf8.h"
 #include <string.h>
 
-/* Up to SHORT bytes a name stands as it is; beyond LONG bytes nobody reads it. */
-enum { SHORT = 100, LONG = 4096, PRIVATE_LEAST = 3 };
+enum { PRIVATE_LEAST = 3 };
 
 #define ELLIPSIS "\xE2\x80\xA6"
 
@@ -42,17 +41,17 @@ static size_t uninformative(const char *bytes, size_t length) {
 
 void report_put_name(struct lumos_text *out, const char *bytes, size_t length) {
   size_t skipped = uninformative(bytes, length);
-  if (length - skipped <= SHORT) {
+  if (length - skipped <= REPORT_SHORT) {
     lumos_text_html(out, bytes + skipped, length - skipped);
     return;
   }
   struct lumos_text cut = LUMOS_TEXT_BUFFER;
   lumos_text_put(out, "<details><summary>");
-  report_put_cut(&cut, bytes + skipped, length - skipped, SHORT);
+  report_put_cut(&cut, bytes + skipped, length - skipped, REPORT_SHORT);
   lumos_text_html(out, cut.bytes, cut.length);
   lumos_text_put(out, "</summary>");
   cut.length = 0;
-  report_put_cut(&cut, bytes, length, LONG);
+  report_put_cut(&cut, bytes, length, REPORT_LONG);
   lumos_text_html(out, cut.bytes, cut.length);
   lumos_text_put(out, "</details>");
   lumos_text_free(&cut);
@@ -100,18 +99,23 @@ void report_put_private(struct lumos_text *out, const struct lumos_job *job, con
   for (size_t i = 0; i < job->inputs.count; i++) {
     add_private(&found, job, job->inputs.items[i]);
   }
+  /* A name that the end cuts in two is not recognised: what is read reaches twice as far as what is shown. */
+  size_t read = length < 2 * (size_t)REPORT_LONG ? length : 2 * (size_t)REPORT_LONG;
+  struct lumos_text shown = LUMOS_TEXT_BUFFER;
   size_t copied = 0;
-  for (size_t at = 0; at < length;) {
+  for (size_t at = 0; at < read;) {
     size_t hidden = private_at(&found, job, bytes, length, at);
     if (hidden == 0) {
       at++;
       continue;
     }
-    lumos_text_add(out, bytes + copied, at - copied);
-    lumos_text_put(out, "(input)");
+    lumos_text_add(&shown, bytes + copied, at - copied);
+    lumos_text_put(&shown, "(input)");
     at += hidden;
     copied = at;
   }
-  lumos_text_add(out, bytes + copied, length - copied);
+  lumos_text_add(&shown, bytes + copied, copied < length ? length - copied : 0);
+  report_put_cut(out, shown.bytes == NULL ? "" : shown.bytes, shown.length, REPORT_LONG);
+  lumos_text_free(&shown);
   lumos_vector_free(&found);
 }

@@ -5,13 +5,17 @@
 #include "base/text.h"
 #include <lumos/job.h>
 
+/* Up to REPORT_SHORT bytes a name stands as it is; beyond REPORT_LONG bytes nobody reads it. */
+enum { REPORT_SHORT = 100, REPORT_LONG = 4096 };
+
 /* At most `limit` bytes of a name, never cutting a character; what was cut is marked by an ellipsis. Not escaped. */
 void report_put_cut(struct lumos_text *out, const char *bytes, size_t length, size_t limit);
 
 /* HTML of a name: short ones as they are, long ones folded behind their beginning and end. */
 void report_put_name(struct lumos_text *out, const char *bytes, size_t length);
 
-/* A text with every host name, source and input name of the job replaced by "(input)". Not escaped. */
+/* A text with every host name, source and input name of the job replaced by "(input)", as much as anybody reads. Not
+ * escaped. */
 void report_put_private(struct lumos_text *out, const struct lumos_job *job, const char *bytes, size_t length);
 
 #endif

@@ -6,7 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_RANKS = 12 }; /* named behind a note */
+enum {
+  MOST_RANKS = 12, /* named behind a note */
+  MOST_NOTES = 200,
+  MOST_HISTORY = 100,
+};
 
 struct merged {
   const struct lumos_note *note; /* the first */
@@ -144,6 +148,11 @@ static void fill_history(const struct lumos_job *job, const struct lumos_history
   }
 }
 
+/* The worst come first; what is beyond these is counted only. */
+static size_t shown_notes(const struct merged_notes *merged) {
+  return merged->items.count < MOST_NOTES ? merged->items.count : MOST_NOTES;
+}
+
 /* "4 notes, 2 of them warnings" */
 static void put_finding(const struct merged_notes *merged, struct lumos_text *out) {
   int64_t warnings = 0;
@@ -160,6 +169,9 @@ static void put_finding(const struct merged_notes *merged, struct lumos_text *ou
     report_put_count(out, warnings);
     lumos_text_put(out, warnings == 1 ? " of them a warning" : " of them warnings");
   }
+  if (merged->items.count > MOST_NOTES) {
+    lumos_text_format(out, "; here are the first %d", MOST_NOTES);
+  }
 }
 
 void report_fill_notes(const struct lumos_job *job, struct report_scope *scope) {
@@ -170,13 +182,18 @@ void report_fill_notes(const struct lumos_job *job, struct report_scope *scope) 
   struct lumos_text finding = LUMOS_TEXT_BUFFER;
   put_finding(&merged, &finding);
   report_set_take(scope, "notes_finding", &finding);
-  for (size_t i = 0; i < merged.items.count; i++) {
+  for (size_t i = 0; i < shown_notes(&merged); i++) {
     fill_note(job, &merged, &merged.items.items[i], scope);
   }
   free_notes(&merged);
-  for (size_t i = 0; i < job->history.count; i++) {
+  for (size_t i = 0; i < job->history.count && i < MOST_HISTORY; i++) {
     fill_history(job, &job->history.items[i], scope);
   }
+  struct lumos_text more = LUMOS_TEXT_BUFFER;
+  size_t count = job->history.count > MOST_HISTORY ? job->history.count - MOST_HISTORY : 0;
+  report_put_counted(&more, (int64_t)count, "more run");
+  report_section_if(scope, "has_more_history", count > 0);
+  report_set_take(scope, "more_history", &more);
 }
 
 static void put_json_string(const struct lumos_job *job, const char *name, lumos_string_id id, struct lumos_text *out) {
@@ -190,7 +207,7 @@ static void put_json_string(const struct lumos_job *job, const char *name, lumos
 void report_notes_json(const struct lumos_job *job, struct lumos_text *out) {
   struct merged_notes merged = merge_notes(job);
   lumos_text_char(out, '[');
-  for (size_t i = 0; i < merged.items.count; i++) {
+  for (size_t i = 0; i < shown_notes(&merged); i++) {
     const struct merged *note = &merged.items.items[i];
     lumos_text_format(out, "%s{\"level\":\"%s\"", i == 0 ? "" : ",\n",
                       lumos_level_name((enum lumos_level)note->note->level));

@@ -17,6 +17,8 @@
 
 #define MIDDLE_DOT " \xC2\xB7 "
 
+enum { FEW_RANKS = 16 }; /* their numbers stand open; those of more are folded */
+
 /* All tables of the page; the summary holds the same ones. */
 enum {
   TABLE_BREAKDOWN,
@@ -118,6 +120,7 @@ static void fill_breakdown(const struct page *page, struct report_scope *root) {
   set_scene(section, &scene, "breakdown_picture");
   set_table(page, section, TABLE_BREAKDOWN, "breakdown_table");
   set_table(page, section, TABLE_STEPS, "steps_table");
+  report_section_if(section, "few_ranks", page->facts.ranks.count <= FEW_RANKS);
   report_section(section, "parts");
   for (int i = 0; i < REPORT_PARTS; i++) {
     const struct report_part *part = &report_parts[i];

@@ -6,7 +6,8 @@
 #include "report/numbers.h"
 #include "report/verdict.h"
 
-enum { SUMMARY_FORMAT = 1 };
+/* Each row has two timelines, as in the table of steps. */
+enum { SUMMARY_FORMAT = 1, MOST_ROWS = REPORT_ROWS / TIMELINES };
 
 static void put_integer(struct lumos_text *out, int64_t value) {
   if (value == LUMOS_ABSENT) {
@@ -50,10 +51,13 @@ static bool has_figures(const struct report_row *row, enum report_timeline timel
   return false;
 }
 
-static void put_rows(const struct lumos_job *job, const struct report_rows *rows, struct lumos_text *out) {
+/* "rank_steps":[...], and how many there are beyond what a page has room for. */
+static void put_rows(const struct lumos_job *job, const char *name, const struct report_rows *rows,
+                     struct lumos_text *out) {
   bool first = true;
-  lumos_text_char(out, '[');
-  for (size_t i = 0; i < rows->count; i++) {
+  size_t shown = rows->count < MOST_ROWS ? rows->count : MOST_ROWS;
+  lumos_text_format(out, ",\n\"%s_left_out\":%zu,\"%s\":[", name, rows->count - shown, name);
+  for (size_t i = 0; i < shown; i++) {
     for (int timeline = 0; timeline < TIMELINES; timeline++) {
       if (has_figures(&rows->items[i], (enum report_timeline)timeline)) {
         lumos_text_put(out, first ? "" : ",\n");
@@ -129,10 +133,8 @@ void report_summary(const struct report_facts *facts, const struct report_timeli
   put_trust(facts, out);
   lumos_text_put(out, ",\n\"timeline\":");
   put_timeline(timelines, out);
-  lumos_text_put(out, ",\n\"rank_steps\":");
-  put_rows(facts->job, &facts->steps, out);
-  lumos_text_put(out, ",\n\"job_steps\":");
-  put_rows(facts->job, &facts->job_steps, out);
+  put_rows(facts->job, "rank_steps", &facts->steps, out);
+  put_rows(facts->job, "job_steps", &facts->job_steps, out);
   lumos_text_put(out, ",\n\"tables\":{");
   for (size_t i = 0; i < table_count; i++) {
     lumos_text_format(out, "%s\"%s\":", i == 0 ? "" : ",\n", tables[i]->name);

@@ -58,6 +58,16 @@ int64_t report_table_value(const struct report_table *table, size_t row, size_t 
   return table->cells.items[row * table->column_count + column].value;
 }
 
+/* The rows that a page has room for. */
+static size_t shown_rows(const struct report_table *table) {
+  size_t rows = report_table_rows(table);
+  return rows < REPORT_ROWS ? rows : REPORT_ROWS;
+}
+
+static int64_t left_out(const struct report_table *table) {
+  return (int64_t)(report_table_rows(table) - shown_rows(table));
+}
+
 static const char *unit_of(enum report_column_kind kind) {
   switch (kind) {
     case COLUMN_MS:
@@ -147,7 +157,7 @@ static void put_cell(const struct report_column *column, const struct report_cel
       return;
     case COLUMN_TEXT:
       lumos_text_put(out, "<td class=\"text\">");
-      lumos_text_html(out, cell->bytes, cell->length);
+      report_put_name(out, cell->bytes, cell->length);
       break;
     case COLUMN_PAINT: {
       const struct report_paint_row *row = report_paint_row((enum report_paint)cell->value);
@@ -185,7 +195,7 @@ static void put_rows(const struct report_table *table, struct lumos_text *out) {
     largest[column] = table->columns[column].kind == COLUMN_BAR ? largest_of(table, column) : 0;
   }
   lumos_text_put(out, "<tbody>\n");
-  for (size_t row = 0; row < report_table_rows(table); row++) {
+  for (size_t row = 0; row < shown_rows(table); row++) {
     lumos_text_put(out, continues(table, row) ? "<tr class=\"again\">" : "<tr>");
     for (size_t column = 0; column < table->column_count; column++) {
       put_cell(&table->columns[column], &table->cells.items[row * table->column_count + column], largest[column], out);
@@ -223,13 +233,21 @@ void report_table_html(const struct report_table *table, struct lumos_text *out)
   put_rows(table, out);
   lumos_text_put(out, "</table></div>\n");
   put_paragraph("rest", &table->rest, out);
+  if (left_out(table) > 0) {
+    lumos_text_put(out, "<p class=\"rest\">and ");
+    report_put_count(out, left_out(table));
+    lumos_text_put(out, " more rows: the stream that this page was made from has them all</p>\n");
+  }
 }
 
 static void put_json_value(const struct report_column *column, const struct report_cell *cell, struct lumos_text *out) {
   if (column->kind == COLUMN_PAINT) {
     lumos_text_format(out, "\"%s\"", report_paint_row((enum report_paint)cell->value)->css);
   } else if (is_text(column->kind)) {
-    lumos_text_script_string(out, cell->bytes, cell->length);
+    struct lumos_text cut = LUMOS_TEXT_BUFFER;
+    report_put_cut(&cut, cell->bytes, cell->length, REPORT_LONG);
+    lumos_text_script_string(out, cut.bytes == NULL ? "" : cut.bytes, cut.length);
+    lumos_text_free(&cut);
   } else if (cell->value == LUMOS_ABSENT) {
     lumos_text_put(out, "null");
   } else {
@@ -253,12 +271,15 @@ void report_table_json(const struct report_table *table, struct lumos_text *out)
     lumos_text_format(out, "\"whole\":%" PRId64 ",", table->whole);
   }
   put_json_text("rest", &table->rest, out);
+  if (left_out(table) > 0) {
+    lumos_text_format(out, "\"left_out\":%" PRId64 ",", left_out(table));
+  }
   lumos_text_put(out, "\"columns\":[");
   for (size_t column = 0; column < table->column_count; column++) {
     lumos_text_format(out, "%s\"%s\"", column == 0 ? "" : ",", table->columns[column].name);
   }
   lumos_text_put(out, "],\"rows\":[");
-  for (size_t row = 0; row < report_table_rows(table); row++) {
+  for (size_t row = 0; row < shown_rows(table); row++) {
     lumos_text_put(out, row == 0 ? "[" : ",\n[");
     for (size_t column = 0; column < table->column_count; column++) {
       lumos_text_put(out, column == 0 ? "" : ",");

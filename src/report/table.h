@@ -20,7 +20,10 @@ enum report_column_kind {
   COLUMN_BAR,   /* the same with a bar that compares it with the column's largest */
 };
 
-enum { REPORT_COLUMNS = 16 }; /* at most, in a table */
+enum {
+  REPORT_COLUMNS = 16, /* at most, in a table */
+  REPORT_ROWS = 2000,  /* at most, of it on a page: the stream has them all */
+};
 
 struct report_column {
   const char *name;    /* in the summary: "total" */
@@ -64,7 +67,7 @@ size_t report_table_rows(const struct report_table *table);
 int64_t report_table_value(const struct report_table *table, size_t row, size_t column);
 
 void report_table_html(const struct report_table *table, struct lumos_text *out);
-/* {"finding","caption","whole","rest","columns":[...],"rows":[[...]]}, of the first four those that there are: values as they are, times in ns, shares in fractions; safe inside <script>. */
+/* {"finding","caption","whole","rest","left_out","columns":[...],"rows":[[...]]}, of the first five those that there are: values as they are, times in ns, shares in fractions; safe inside <script>. */
 void report_table_json(const struct report_table *table, struct lumos_text *out);
 
 #endif

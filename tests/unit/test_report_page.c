@@ -8,6 +8,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
@@ -196,6 +197,37 @@ static void repeated_names(void **state) {
   struct lumos_text page = render(job);
   assert_int_equal(occurrences(page.bytes, "<tr class=\"again\">"), 5);
   assert_int_equal(occurrences(page.bytes, "<tr><th scope=\"row\" class=\"name\">gemm_a</th>"), 2);
+  lumos_text_free(&page);
+  lumos_job_free(job);
+}
+
+/* Two ranks with a step and one of them with 1,000 more: 1,002 rank-steps, each measured and simulated. And 201 notes,
+ * one of them longer than anybody reads. */
+static void a_page_is_bounded(void **state) {
+  (void)state;
+  struct lumos_job *job = hand_made();
+  for (int32_t step = 1; step <= 1000; step++) {
+    add_parts(job, 0, step, LUMOS_METRIC_MEASURED, (struct parts){.compute = MS(2)});
+    add_parts(job, 0, step, LUMOS_METRIC_SIMULATED, (struct parts){.compute = MS(2)});
+  }
+  char code[32];
+  for (int note = 0; note < 201; note++) {
+    (void)snprintf(code, sizeof code, "sim.note_%03d", note);
+    lumos_job_note(job, code, LUMOS_INFO, LUMOS_ABSENT, NULL, "short", NULL);
+  }
+  char *text = lumos_allocate(100001);
+  memset(text, 'x', 100000);
+  text[100000] = '\0';
+  job->notes.items[0].text = lumos_intern_text(job->strings, text);
+  free(text);
+  finish_job(job);
+  struct lumos_text page = render(job);
+  assert_has(&page, ">and 4 more rows: the stream that this page was made from has them all<");
+  assert_has(&page, "\"left_out\":4,\"columns\":[\"where\",\"timeline\",\"step_time\"");
+  assert_has(&page, "\"rank_steps_left_out\":2,");
+  assert_has(&page, ">201\xC2\xA0notes; here are the first 200<");
+  assert_int_equal(occurrences(page.bytes, ">sim.note_"), 200);
+  assert_true(page.length < 2000000);
   lumos_text_free(&page);
   lumos_job_free(job);
 }
@@ -410,6 +442,7 @@ int main(void) {
       cmocka_unit_test(numbers),
       cmocka_unit_test(repeated_names),
       cmocka_unit_test(same_bytes),
+      cmocka_unit_test(a_page_is_bounded),
       cmocka_unit_test(links),
       cmocka_unit_test(summary_is_json),
       cmocka_unit_test(nothing_unescaped),
