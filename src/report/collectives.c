@@ -132,9 +132,7 @@ static void put_collectives_finding(const struct lumos_job *job, struct lumos_te
     lumos_text_put(out, "No communication kernel was recorded");
     return;
   }
-  report_put_count(out, coverage.joined == LUMOS_ABSENT ? 0 : coverage.joined);
-  lumos_text_put(out, " of ");
-  report_put_counted(out, coverage.collectives, "communication kernel");
+  report_put_part(out, coverage.joined, coverage.collectives, "communication kernel");
   lumos_text_put(out,
                  job->ranks.count > 1 ? " joined across ranks" : " joined: their other ranks are not in the traces");
 }
@@ -204,9 +202,7 @@ static void put_ranks_finding(const struct lumos_job *job, struct lumos_text *ou
     lumos_text_put(out, "No GPU task was recorded");
     return;
   }
-  report_put_count(out, coverage.launched == LUMOS_ABSENT ? 0 : coverage.launched);
-  lumos_text_put(out, " of ");
-  report_put_counted(out, coverage.device_tasks, "GPU task");
+  report_put_part(out, coverage.launched, coverage.device_tasks, "GPU task");
   lumos_text_put(out, " come with the call that launched them");
 }
 

@@ -206,3 +206,9 @@ void report_put_counted(struct lumos_text *text, int64_t count, const char *noun
     lumos_text_char(text, 's');
   }
 }
+
+void report_put_part(struct lumos_text *text, int64_t part, int64_t whole, const char *noun) {
+  report_put_count(text, part == LUMOS_ABSENT ? 0 : part);
+  lumos_text_put(text, " of ");
+  report_put_counted(text, whole, noun);
+}

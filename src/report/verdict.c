@@ -244,9 +244,7 @@ static void fill_coverage(struct report_scope *scope, const char *label, const c
   struct lumos_text figure = LUMOS_TEXT_BUFFER;
   struct lumos_text evidence = LUMOS_TEXT_BUFFER;
   report_put_share(&figure, report_share(part, whole));
-  report_put_count(&evidence, part);
-  lumos_text_put(&evidence, " of ");
-  report_put_counted(&evidence, whole, noun);
+  report_put_part(&evidence, part, whole, noun);
   set_tile(scope, "trust", label, term, &figure, &evidence);
 }
 
