@@ -128,23 +128,14 @@ static void arrange_ranks(struct lumos_job *job) {
   free(order);
 }
 
-static void arrange_lanes(struct lumos_job *job) {
-  uint32_t *order = new_order(job, job->lanes.count, compare_lanes);
+/* Bring lanes or spans into order, and whatever names them along. */
+static void arrange_rows(struct lumos_job *job, void *rows, size_t count, size_t size, uint32_t kind,
+                         compare_elements *compare) {
+  uint32_t *order = new_order(job, count, compare);
   if (order != NULL) {
-    permute(job->lanes.items, job->lanes.count, sizeof *job->lanes.items, order);
-    uint32_t *renamed = inverse(order, job->lanes.count);
-    lumos_visit_slots(job, LUMOS_KIND_BIT(FIELD_LANE), rename_slot, renamed);
-    free(renamed);
-    free(order);
-  }
-}
-
-static void arrange_spans(struct lumos_job *job) {
-  uint32_t *order = new_order(job, job->spans.count, compare_spans);
-  if (order != NULL) {
-    permute(job->spans.items, job->spans.count, sizeof *job->spans.items, order);
-    uint32_t *renamed = inverse(order, job->spans.count);
-    lumos_visit_slots(job, LUMOS_KIND_BIT(FIELD_SPAN), rename_slot, renamed);
+    permute(rows, count, size, order);
+    uint32_t *renamed = inverse(order, count);
+    lumos_visit_slots(job, kind, rename_slot, renamed);
     free(renamed);
     free(order);
   }
@@ -307,8 +298,10 @@ bool lumos_job_arrange(struct lumos_job *job, struct lumos_error *error) {
     return false;
   }
   arrange_groups(job);
-  arrange_lanes(job);
-  arrange_spans(job);
+  arrange_rows(job, job->lanes.items, job->lanes.count, sizeof *job->lanes.items, LUMOS_KIND_BIT(FIELD_LANE),
+               compare_lanes);
+  arrange_rows(job, job->spans.items, job->spans.count, sizeof *job->spans.items, LUMOS_KIND_BIT(FIELD_SPAN),
+               compare_spans);
   arrange_tasks(job);
   arrange_collectives(job);
   set_ranges(job);
