@@ -4,7 +4,8 @@
  * its call nearer to the start, and a blocking copy, whose call ends after it, is counted from the call's start
  * instead. The lag is typical of its group: name of the call, kind of task, and for copies the copy's name, which tells
  * the direction. Samples are launches that met an idle device, so that nothing else in the recording can have delayed
- * them; communication and launches after a stream wait are left out. A group with too few samples takes the lag of its
+ * them; communication and launches after a stream wait are left out, and so is what took longer than any launch: it
+ * waited for work that the recording does not hold, such as another process on the device. A group with too few samples takes the lag of its
  * kind of task, then that of its call, then that of the rank, else 0.
  */
 #include "graph/graph.h"
@@ -65,7 +66,8 @@ static void sample(struct lumos_rank_graph *graph, const struct lags *lags, uint
     samples = lags->from_start;
   }
   bool idle = graph->busy[index - graph->first] <= from;
-  if (!idle || lumos_is_communication(task->kind) || lumos_graph_after_stream_wait(graph, index)) {
+  if (!idle || start - from > LUMOS_LONG_AGO || lumos_is_communication(task->kind) ||
+      lumos_graph_after_stream_wait(graph, index)) {
     return;
   }
   for (int width = 0; width < WIDTHS; width++) {

@@ -112,6 +112,28 @@ static void a_launch_that_meets_other_work_is_no_sample(void **state) {
   lumos_job_free(job);
 }
 
+static void a_launch_that_waited_for_unseen_work_is_no_sample(void **state) {
+  (void)state;
+  struct lumos_job *job = new_job();
+  uint32_t rank = add_rank(job, 0), thread = add_thread(job, rank, "1"), stream = add_stream(job, rank, "7");
+  uint32_t calls[5], kernels[5], late_calls[5], late[5];
+  add_five_launched(job, thread, calls);
+  for (int64_t k = 0; k < 5; k++) {
+    late_calls[k] = add_launch(job, thread, (1000 + 3000 * k) * us, 4 * us);
+  }
+  add_five_kernels(job, stream, calls, kernels);
+  for (int64_t k = 0; k < 5; k++) { /* 2 ms after the launch, though nothing of the recording runs meanwhile */
+    late[k] = add_kernel(job, stream, (3004 + 3000 * k) * us, us, late_calls[k]);
+  }
+  build(job);
+  for (int k = 0; k < 5; k++) {
+    assert_int_equal(timing(job, late[k])->launch_lag, 3 * us); /* (1 + 2 + 3 + 4 + 5) / 5 */
+    assert_boundary(job, late[k], LUMOS_INFERRED);
+    assert_int_equal(timing(job, kernels[k])->residual, (k - 2) * us);
+  }
+  lumos_job_free(job);
+}
+
 static void a_launch_into_steps_that_were_not_selected_is_no_sample(void **state) {
   (void)state;
   struct lumos_job *job = new_job();
@@ -546,6 +568,7 @@ int main(void) {
       cmocka_unit_test(a_launch_lag_is_typical_and_counts_from_the_calls_end),
       cmocka_unit_test(what_starts_inside_its_call_leaves_from_the_nearer_end),
       cmocka_unit_test(a_launch_that_meets_other_work_is_no_sample),
+      cmocka_unit_test(a_launch_that_waited_for_unseen_work_is_no_sample),
       cmocka_unit_test(a_launch_into_steps_that_were_not_selected_is_no_sample),
       cmocka_unit_test(copies_are_told_by_direction),
       cmocka_unit_test(a_call_that_nested_events_cut_starts_with_its_first_segment),
