@@ -58,7 +58,8 @@
  *   before           on the host, across threads: a launch, a record and a stream's wait take effect when their call ends (a blocking copy, which waits
  *                    on self, when it starts); a host wait looks when it starts. What took effect no later than that instant came before.
  *   task.dur         of a waiting call: as measured, waiting included; with a residual the simulator replaces it.
- *   task.residual    signed: measured start minus what the rules explain. end_residual: of a collective's member, the same for its end.
+ *   task.residual    signed: measured start minus what the rules explain; a run adds it, but takes no task into the previous one on its
+ *                    stream (beyond lag) nor before its call. end_residual: of a collective's member, the same for its end.
  *   dep.at           an instant on the clock of dst's row (raw, as dst.start). lag: from the end of src named by `from` to the end of dst
  *                    named by `to`.
  *   dep              what is not lane order, launch, or a run-time rule that the simulator finds again (host waits, events): a boundary has `at`.
