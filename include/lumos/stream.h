@@ -46,7 +46,8 @@
  *   task.gap         on a stream: typical time from the end of the previous task to the start of a task that waits for it; added to lag
  *                    (0 where lag is negative).
  *   task.step        number of the step mark; 0 where there are none; absent on work launched before the recording.
- *   task.call        the call that launched it: its last segment. first_segment: on a call that nested events cut into several
+ *   task.call        the call that launched it: its last segment. Absent: launched before the recording, or, where there is a step,
+ *                    by a call that the trace lacks. first_segment: on a call that nested events cut into several
  *                    segments, on its last segment: the first one. A call starts with its first segment and ends with its last.
  *   task.launch_lag  start >= the call's end (launch_from "start": its start) + launch_lag.
  *   task.event       on calls that record an event or make a stream wait for one: the call's own stream and the event.

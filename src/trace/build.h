@@ -37,7 +37,8 @@ struct trace_build {
   uint32_t *job_lane; /* [trace lane]: index in job->lanes, LUMOS_NONE while it has neither task nor span */
   LUMOS_VECTOR(struct trace_call) calls; /* by correlation once the threads are done */
   LUMOS_VECTOR(struct trace_gradient) gradients;
-  int64_t outside_steps;                            /* rows of work that no step holds */
+  int64_t outside_steps; /* rows of work that no step holds */
+  int64_t lost_calls;    /* device rows launched during the recording by a call that it lacks */
   LUMOS_VECTOR(struct trace_known_rule) call_rules; /* [name] */
   struct lumos_strings *kind_keys; /* id - 1 is the index in kinds: the kind of a class, a name and an op */
   LUMOS_VECTOR(uint8_t) kinds;
@@ -69,6 +70,8 @@ enum lumos_task_kind lumos_trace_device_kind(struct trace_build *build, const st
 
 /* The call of a correlation id, or NULL. Calls must be sorted. O(log calls). */
 const struct trace_call *lumos_trace_find_call(const struct trace_build *build, int64_t correlation);
+/* The same, or the call of the next lower id: ids rise with time. NULL when there is none. */
+const struct trace_call *lumos_trace_call_up_to(const struct trace_build *build, int64_t correlation);
 /* The job's lane of a device and a stream, LUMOS_NONE when it has no task. */
 uint32_t lumos_trace_find_stream(const struct trace_build *build, int64_t device, int64_t stream);
 

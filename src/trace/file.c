@@ -94,7 +94,7 @@ static void note_steps(struct lumos_job *job, const struct trace_steps *steps, i
   }
 }
 
-static void note_rows(struct lumos_job *job) {
+static void note_rows(struct lumos_job *job, int64_t lost_calls) {
   const struct lumos_coverage *coverage = &job->ranks.items[0].coverage;
   if (coverage->repaired > 0) {
     note(job, "parse.repaired_rows", LUMOS_INFO, coverage->repaired, NULL,
@@ -103,6 +103,13 @@ static void note_rows(struct lumos_job *job) {
   if (coverage->before_recording > 0) {
     note(job, "parse.before_recording", LUMOS_INFO, coverage->before_recording, NULL,
          "device rows have no call in the trace: they were launched before the recording began");
+  }
+  if (lost_calls > 0) {
+    note(job, "parse.lost_calls", LUMOS_WARNING, lost_calls,
+         "record CPU activities, too, with a PyTorch that records driver calls (Triton launches through them)",
+         "device rows were launched during the recording, but by calls that the trace lacks: when the host launched "
+         "them is "
+         "not known");
   }
 }
 
@@ -172,7 +179,7 @@ static bool convert(struct trace *trace, struct lumos_job *job, const char *name
     note_damage(job, trace, &clock);
     note_clock(job, &clock);
     note_steps(job, &steps, build.outside_steps);
-    note_rows(job);
+    note_rows(job, build.lost_calls);
     lumos_trace_build_clear(&build);
     good = number_records(job, error) || lumos_fail_prefix(error, name);
   } else {

@@ -1,5 +1,6 @@
 /* Device rows become tasks: in the order of their starts on each stream, found again from their call by its correlation
- * id. One call may have launched many (a graph); a row without a call was launched before the recording began.
+ * id. One call may have launched many (a graph). A row without a call was launched before the recording began, unless its id
+ * is above that of a recorded call: then the trace lacks its call, and its step is that of the call next below.
  */
 #include "trace/build.h"
 #include "trace/comm.h"
@@ -19,31 +20,53 @@ static bool is_device_only(const struct trace_build *build) {
   return build->calls.count == 0 && !build->steps->recorded;
 }
 
+/* What is known of a device row's launch. */
+struct launch {
+  const struct trace_call *call; /* NULL: not in the trace */
+  bool before_recording;
+  int64_t mark; /* the step, see trace_mark_at */
+};
+
+static struct launch find_launch(const struct trace_build *build, const struct trace_device *row) {
+  if (is_device_only(build)) {
+    return (struct launch){NULL, false, 0};
+  }
+  const struct trace_call *near =
+      row->correlation != LUMOS_ABSENT ? lumos_trace_call_up_to(build, row->correlation) : NULL;
+  if (near != NULL && near->correlation == row->correlation) {
+    return (struct launch){near, false, near->mark};
+  }
+  bool later = near != NULL && near->start <= row->start; /* the id may be nonsense */
+  return (struct launch){NULL, !later, later ? near->mark : TRACE_BEFORE_STEPS};
+}
+
 /* Count the row, and let it end its step (or the work before the first). */
-static void account(struct trace_build *build, const struct trace_device *row, const struct trace_call *call) {
+static void account(struct trace_build *build, const struct trace_device *row, const struct launch *launch) {
   struct lumos_coverage *coverage = &build->rank->coverage;
   struct trace_steps *steps = build->steps;
   coverage->device_tasks++;
-  coverage->launched += call != NULL;
-  coverage->opped += call != NULL && call->op != LUMOS_NO_STRING;
-  coverage->before_recording += call == NULL && !is_device_only(build);
+  coverage->launched += launch->call != NULL;
+  coverage->opped += launch->call != NULL && launch->call->op != LUMOS_NO_STRING;
+  coverage->before_recording += launch->before_recording;
   if (is_device_only(build)) {
     struct trace_mark *all = &steps->marks.items[0];
-    latest(&all->device_end, row->end);
     all->host_start = all->host_start == LUMOS_ABSENT || row->start < all->host_start ? row->start : all->host_start;
-  } else if (call == NULL || call->mark < 0) {
+  } else {
+    build->lost_calls += launch->call == NULL && !launch->before_recording;
+  }
+  if (launch->mark < 0) {
     latest(&steps->carry_in_end, row->end);
-  } else if (call->mark < (int64_t)steps->marks.count) {
-    latest(&steps->marks.items[call->mark].device_end, row->end);
+    build->outside_steps += !launch->before_recording;
+  } else if (launch->mark < (int64_t)steps->marks.count) {
+    latest(&steps->marks.items[launch->mark].device_end, row->end);
   } else {
     build->outside_steps++;
   }
-  build->outside_steps += call != NULL && call->mark < 0;
 }
 
 /* Work launched before the recording goes into the first step that was recorded. */
-static bool is_wanted(const struct trace_steps *steps, const struct trace_call *call) {
-  return call == NULL ? steps->first == 0 : trace_mark_wanted(steps, call->mark);
+static bool is_wanted(const struct trace_steps *steps, const struct launch *launch) {
+  return launch->before_recording ? steps->first == 0 : trace_mark_wanted(steps, launch->mark);
 }
 
 static void set_comm(struct trace_build *build, struct lumos_task *task, const struct trace_device *row,
@@ -58,8 +81,9 @@ static void set_comm(struct trace_build *build, struct lumos_task *task, const s
   lumos_task_detail(build->job, task)->comm = comm;
 }
 
-static void add_task(struct stream *stream, const struct trace_device *row, const struct trace_call *call) {
+static void add_task(struct stream *stream, const struct trace_device *row, const struct launch *launch) {
   struct trace_build *build = stream->build;
+  const struct trace_call *call = launch->call;
   int64_t overlap = stream->last_end == LUMOS_ABSENT ? 0 : row->start - stream->last_end;
   struct lumos_task task = lumos_task_empty;
   task.start = row->start;
@@ -72,9 +96,9 @@ static void add_task(struct stream *stream, const struct trace_device *row, cons
   task.occupancy = row->occupancy;
   if (call != NULL) {
     task.call = call->task;
-    task.step = (int32_t)build->steps->marks.items[call->mark].number;
-  } else if (is_device_only(build)) {
-    task.step = 0;
+  }
+  if (!launch->before_recording) {
+    task.step = (int32_t)build->steps->marks.items[launch->mark].number;
   }
   if (row->bytes != LUMOS_ABSENT) {
     lumos_task_detail(build->job, &task)->bytes = row->bytes;
@@ -90,11 +114,10 @@ static void build_stream(struct trace_build *build, uint32_t lane) {
   struct stream stream = {.build = build, .lane = lane, .last_end = LUMOS_ABSENT};
   for (size_t i = order->first[lane]; i < order->first[lane + 1]; i++) {
     const struct trace_device *row = &trace->device.items[order->rows[i]];
-    const struct trace_call *call =
-        row->correlation != LUMOS_ABSENT ? lumos_trace_find_call(build, row->correlation) : NULL;
-    account(build, row, call);
-    if (is_wanted(build->steps, call)) {
-      add_task(&stream, row, call);
+    struct launch launch = find_launch(build, row);
+    account(build, row, &launch);
+    if (is_wanted(build->steps, &launch)) {
+      add_task(&stream, row, &launch);
     }
   }
 }

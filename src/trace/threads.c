@@ -342,7 +342,7 @@ void lumos_trace_build_threads(struct trace_build *build, const uint32_t *sorted
   }
 }
 
-const struct trace_call *lumos_trace_find_call(const struct trace_build *build, int64_t correlation) {
+const struct trace_call *lumos_trace_call_up_to(const struct trace_build *build, int64_t correlation) {
   size_t low = 0;
   size_t high = build->calls.count;
   while (low < high) {
@@ -354,5 +354,10 @@ const struct trace_call *lumos_trace_find_call(const struct trace_build *build, 
     }
   }
   bool found = low < build->calls.count && build->calls.items[low].correlation == correlation;
-  return found ? &build->calls.items[low] : NULL;
+  return found ? &build->calls.items[low] : low > 0 ? &build->calls.items[low - 1] : NULL;
+}
+
+const struct trace_call *lumos_trace_find_call(const struct trace_build *build, int64_t correlation) {
+  const struct trace_call *call = lumos_trace_call_up_to(build, correlation);
+  return call != NULL && call->correlation == correlation ? call : NULL;
 }

@@ -317,6 +317,34 @@ static void synchronisation_rows_say_who_waits(void **state) {
   lumos_job_free(job);
 }
 
+/* Ids rise with time, so a row whose id is above a recorded call's was launched after it, though its own call is missing: it
+ * is no work from before the recording, and the first step does not begin with its end. */
+static void a_lost_call_has_the_step_of_the_one_before(void **state) {
+  (void)state;
+  struct lumos_job *job = parse_good(TRACE(
+      ANNOTATION("ProfilerStep#7", 10, 40) ","
+      ANNOTATION("ProfilerStep#8", 50, 40) ","
+      CALL("cudaLaunchKernel", 20, 12, 5) ","
+      CALL("cudaLaunchKernel", 30, 52, 5) ","
+      CALL("cudaLaunchKernel", 40, 95, 1) ","
+      KERNEL("early", 7, 9, 11, 4) ","
+      KERNEL("first", 7, 20, 20, 10) ","
+      KERNEL("lost", 9, 25, 44, 4) ","
+      KERNEL("last", 7, 30, 60, 5) ","
+      KERNEL("lost too", 9, 31, 66, 5)), NULL);
+  assert_int_equal(find_task(job, "early", 0)->step, LUMOS_ABSENT_INT);
+  assert_int_equal(find_task(job, "lost", 0)->step, 7);
+  assert_int_equal(find_task(job, "lost", 0)->call, LUMOS_NONE);
+  assert_int_equal(find_task(job, "lost too", 0)->step, 8);
+  const struct lumos_coverage *coverage = &job->ranks.items[0].coverage;
+  assert_int_equal(coverage->device_tasks, 5);
+  assert_int_equal(coverage->launched, 2);
+  assert_int_equal(coverage->before_recording, 1);
+  assert_int_equal(job->ranks.items[0].base, 5000); /* 15 us, counted from the first row at 10 us */
+  assert_int_equal(find_note(job, "parse.lost_calls")->count, 2);
+  lumos_job_free(job);
+}
+
 /* A recording of the device alone is one step. */
 static void devices_alone_are_step_0(void **state) {
   (void)state;
@@ -341,6 +369,7 @@ int main(void) {
       cmocka_unit_test(calls_wait_as_their_names_say),
       cmocka_unit_test(a_copy_to_pageable_memory_blocks_its_call),
       cmocka_unit_test(synchronisation_rows_say_who_waits),
+      cmocka_unit_test(a_lost_call_has_the_step_of_the_one_before),
       cmocka_unit_test(devices_alone_are_step_0),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
