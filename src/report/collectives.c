@@ -170,6 +170,7 @@ void report_table_collectives(const struct lumos_job *job, struct report_table *
   report_put_time(&table->caption, total);
   lumos_text_put(&table->caption, " that communication kernels take, waiting included, added up over streams and "
                                   "ranks. A dash: not recorded, or not known");
+  report_put_which_durations(job, &table->caption);
   for (size_t i = 0; i < rows.count; i++) {
     put_row(job, &rows.items[i], total, table);
   }

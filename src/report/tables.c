@@ -27,6 +27,10 @@ static bool on_stream(const struct lumos_job *job, const struct lumos_task *task
   return job->lanes.items[task->lane].kind == LUMOS_STREAM;
 }
 
+void report_put_which_durations(const struct lumos_job *job, struct lumos_text *out) {
+  lumos_text_put(out, lumos_job_edited(job) ? ". Durations: after the change" : "");
+}
+
 static size_t shown_rows(const struct report_tallies *tallies) {
   return tallies->rows.count < REPORT_TOP ? tallies->rows.count : REPORT_TOP;
 }
@@ -88,10 +92,12 @@ static void put_rest(const struct report_tallies *tallies, const struct subject 
   }
 }
 
-static void describe(const struct report_tallies *tallies, const struct subject *subject, struct report_table *table) {
+static void describe(const struct lumos_job *job, const struct report_tallies *tallies, const struct subject *subject,
+                     struct report_table *table) {
   table->whole = tallies->total;
   put_finding(tallies, subject, &table->finding);
   put_caption(tallies, subject, &table->caption);
+  report_put_which_durations(job, &table->caption);
   put_rest(tallies, subject, &table->rest);
 }
 
@@ -115,7 +121,7 @@ void report_table_kernels(const struct lumos_job *job, struct report_table *tabl
     }
   }
   report_tallies_sort(&tallies);
-  describe(&tallies, &kernels, table);
+  describe(job, &tallies, &kernels, table);
   for (size_t i = 0; i < shown_rows(&tallies); i++) {
     const struct report_tally *row = &tallies.rows.items[i];
     report_table_string(table, job->strings, row->name);
@@ -172,7 +178,7 @@ static void put_op_rows(const struct lumos_job *job, const struct report_tallies
 static void fill_ops(const struct lumos_job *job, struct report_tallies *tallies, struct report_tallies *calls,
                      const struct subject *subject, struct report_table *table) {
   report_tallies_sort(tallies);
-  describe(tallies, subject, table);
+  describe(job, tallies, subject, table);
   put_op_rows(job, tallies, calls, table);
   report_tallies_free(tallies);
 }

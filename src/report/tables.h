@@ -13,4 +13,7 @@ void report_table_collectives(const struct lumos_job *job, struct report_table *
 void report_table_ranks(const struct lumos_job *job, struct report_table *table);
 void report_table_clocks(const struct lumos_job *job, struct report_table *table);
 
+/* In a caption: which durations a changed job's tables add up. */
+void report_put_which_durations(const struct lumos_job *job, struct lumos_text *out);
+
 #endif

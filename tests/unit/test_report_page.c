@@ -148,6 +148,7 @@ static void verdict_of_a_change(void **state) {
                                   "54.3 % of it, and computing for 45.7 %.");
   struct lumos_text page = render(job);
   assert_has(&page, "The change: <code>--scale kind=gemm=0.5</code>");
+  assert_has(&page, "added up over streams and ranks. Durations: after the change<");
   assert_has(&page, "measured before the change 10.00\xC2\xA0ms");
   lumos_text_free(&page);
   lumos_text_free(&text);
