@@ -2,10 +2,12 @@
 #include "tools/tool.h"
 
 #include "base/progress.h"
+#include "base/utf8.h"
 #include <inttypes.h>
 #include <lumos/stream.h>
 #include <lumos/trace.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct options {
   const char *output, *steps;
@@ -85,14 +87,25 @@ static size_t count_records(const struct lumos_job *job) {
          job->deps.count + job->collectives.count + job->metrics.count + job->notes.count + job->foreign.count + 2;
 }
 
+/* One line that is safe for a terminal, whatever the file is called. */
+static void say_valid(const struct lumos_job *job, const char *path, struct lumos_text *out) {
+  struct lumos_text line = LUMOS_TEXT_BUFFER;
+  lumos_text_format(&line, "%s: valid: stage %s, %zu records, %zu ranks, %zu tasks",
+                    strcmp(path, "-") == 0 ? "standard input" : path, lumos_stage_name(job->stage), count_records(job),
+                    job->ranks.count, job->tasks.count);
+  lumos_utf8_make_printable(line.bytes, line.length);
+  lumos_text_add(out, line.bytes, line.length);
+  lumos_text_char(out, '\n');
+  lumos_text_free(&line);
+}
+
 static bool validate_stream(const char *path, const struct options *options, struct lumos_text *out,
                             struct lumos_error *error) {
   const struct lumos_read_options read = {.edited = options->edited};
   struct lumos_job *job = lumos_streams_open(&path, 1, &read, error);
   bool good = job != NULL && lumos_job_check(job, error);
   if (good) {
-    lumos_text_format(out, "%s: valid: stage %s, %zu records, %zu ranks, %zu tasks\n", path,
-                      lumos_stage_name(job->stage), count_records(job), job->ranks.count, job->tasks.count);
+    say_valid(job, path, out);
   }
   lumos_job_free(job);
   return good;
@@ -102,6 +115,9 @@ static bool validate(const struct lumos_operands *operands, const struct options
   static const char *const standard_input[] = {"-"};
   const char *const *paths = operands->count > 0 ? operands->items : standard_input;
   size_t count = operands->count > 0 ? operands->count : 1;
+  if (options->steps != NULL || options->ranks.count > 0 || options->stacks || options->strict) {
+    return lumos_fail(error, "--validate changes nothing: --steps, --rank, --stacks and --strict are for traces");
+  }
   struct lumos_output output;
   bool good = lumos_output_open(&output, options->output, error);
   for (size_t i = 0; good && i < count; i++) {

@@ -86,6 +86,12 @@ says broken
 expect 2 lumos-parse --validate broken
 says broken
 
+expect 0 lumos-parse --validate <sim >valid
+grep -q '^standard input: valid: stage sim' valid || fail "--validate says '$(cat valid)' of standard input"
+expect 2 lumos-parse --validate --steps last sim
+says --validate --steps
+rm -f valid
+
 # Options of the others.
 for scale in nonsense kind=gemm kind=gemm=x kind=gemm=-1 kind=gemm=1e3 kind=nokind=2 =2 gemm=2 'name~[=2' 'name~(=2' rank=x=2 ''; do
   expect 2 lumos-transform --scale "$scale" parse -o none

@@ -55,6 +55,9 @@ cp "${example[0]}" "$evil"
 lumos-parse "$evil" 2>messages | lumos-render >page.html || fail 'a trace with an evil file name fails'
 clean messages
 clean page.html
+cp parse "$evil.stream"
+lumos-parse --validate "$evil.stream" >valid || fail 'a stream with an evil file name fails'
+clean valid
 ! grep -qF '<script>.json' page.html || fail 'the page holds a file name raw'
 head -c 3000 hostile.json >"$evil"
 lumos-parse --strict "$evil" >/dev/null 2>messages
