@@ -41,7 +41,7 @@
  *   lane.lane        "t" + thread id ("p" + process + ".t" + thread id where thread ids repeat), "s" + stream ("d" + device + ".s" + stream
  *                    where a rank has several devices).
  *   task.seq         *the* order on the lane; gaps in the numbers are allowed. On a stream: the order of the device tasks as measured.
- *   task.lag         on a thread: all uncovered time since the previous task's end (0 on the first, which a boundary holds at its measured
+ *   task.lag         on a thread: all uncovered time since the previous task's end (0 on the first, which a boundary or a hand-over holds at its measured
  *                    start); on a stream: min(0, start - previous end).
  *   task.gap         on a stream: typical time from the end of the previous task to the start of a task that waits for it; added to lag
  *                    (0 where lag is negative).

@@ -1,6 +1,6 @@
 /* Boundaries: starts that nothing in the recording explains, held at their measured time.
  *
- * The first task of every thread. The first task of every stream, where it was launched before the recording or
+ * The first task of every thread, but one that another thread handed over to. The first task of every stream, where it was launched before the recording or
  * starts later than its launch and all else explain: earlier work, or steps that were not selected, held it up. And a
  * task launched over 1 ms ago that starts after the whole device has been idle for longer than any reaction takes: it
  * waited for work that the trace does not hold.
@@ -48,7 +48,9 @@ void lumos_graph_boundaries(struct lumos_rank_graph *graph) {
       continue;
     }
     if (lane->kind == LUMOS_THREAD) {
-      hold(graph, lane->task_first, LUMOS_RECORDED);
+      if (!graph->handed[lane->task_first - graph->first]) {
+        hold(graph, lane->task_first, LUMOS_RECORDED);
+      }
     } else {
       bound_stream(graph, lane);
     }

@@ -17,6 +17,7 @@ static struct lumos_rank_graph open_rank(struct lumos_job *job, uint32_t index) 
       .launched = lumos_allocate(tasks * sizeof(uint32_t)),
       .stream_wait = lumos_allocate(tasks * sizeof(uint32_t)),
       .awaited = lumos_allocate(tasks * sizeof(uint32_t)),
+      .handed = lumos_allocate_zeroed(tasks, 1),
   };
 }
 
@@ -27,6 +28,7 @@ static void close_rank(struct lumos_rank_graph *graph) {
   free(graph->launched);
   free(graph->stream_wait);
   free(graph->awaited);
+  free(graph->handed);
   lumos_vector_free(&graph->records_by_task);
   lumos_vector_free(&graph->records_by_event);
 }
@@ -45,6 +47,7 @@ static void build_rank(struct lumos_job *job, uint32_t index) {
   lumos_graph_launches(&graph);
   lumos_graph_gaps(&graph);
   lumos_graph_residuals(&graph);
+  lumos_graph_handovers(&graph);
   lumos_graph_boundaries(&graph);
   close_rank(&graph);
 }

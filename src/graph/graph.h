@@ -43,6 +43,7 @@ struct lumos_rank_graph {
   uint32_t *launched;    /* of a call: the task launched by it that ends last */
   uint32_t *stream_wait; /* of a launching call: the last stream wait before it on its thread */
   uint32_t *awaited;     /* of a waiting call: the task whose end it waits for */
+  uint8_t *handed;       /* 1: another thread handed over to it */
   struct lumos_records records_by_task, records_by_event; /* the latter by event, then effect */
 };
 
@@ -78,6 +79,8 @@ void lumos_graph_launches(struct lumos_rank_graph *graph);
 void lumos_graph_gaps(struct lumos_rank_graph *graph);
 /* residual.c: residual of every device task that something known precedes. */
 void lumos_graph_residuals(struct lumos_rank_graph *graph);
+/* handover.c: from thread to thread; fills handed. */
+void lumos_graph_handovers(struct lumos_rank_graph *graph);
 /* boundary.c: what the recording does not show; takes over residuals that it explains. */
 void lumos_graph_boundaries(struct lumos_rank_graph *graph);
 

@@ -4,7 +4,7 @@
  *   a task's dur;
  *   of a call that waits instead the wait's residual, all of it that is its own;
  *   of a member whose end its collective decides instead the collective's transfer;
- *   with `host` also the lag of threads, less what a hand-over covers.
+ *   with `host` also the lag of threads, less what a hand-over covers, and the lag of hand-overs.
  * Launch lags, stream gaps and residuals of starts stay. A factor of 1 changes nothing.
  */
 #include "transform/selector.h"
@@ -86,6 +86,17 @@ static void scale_task(struct scaling *scaling, uint32_t t) {
   }
 }
 
+/* Between one thread's end and the other's start the host works too. */
+static void scale_handovers(struct scaling *scaling) {
+  struct lumos_job *job = scaling->job;
+  for (size_t i = 0; i < job->deps.count; i++) {
+    struct lumos_dep *dep = &job->deps.items[i];
+    if (dep->kind == LUMOS_HANDOVER && scaling->chosen[dep->dst] && dep->lag > 0) {
+      dep->lag = scaled(scaling, dep->lag);
+    }
+  }
+}
+
 /* The longest cover of every thread task: that part of its lag is another thread's time. */
 static int64_t *find_covers(const struct lumos_job *job) {
   int64_t *covers = lumos_allocate_zeroed(job->tasks.count, sizeof *covers);
@@ -153,6 +164,7 @@ static bool scale_chosen(struct lumos_job *job, const struct lumos_selector *sel
   }
   if (lumos_selector_takes_lags(selector)) {
     scale_lags(&scaling);
+    scale_handovers(&scaling);
   }
   free(scaling.decided);
   drop_unknown_records(job);

@@ -27,6 +27,7 @@ struct walk {
   int64_t *held;            /* by lane: until when its stream waits hold the next task; LUMOS_ABSENT: nothing */
   uint32_t *before_record;  /* by task: what its record found on its stream */
   int64_t *boundary;        /* by task */
+  uint32_t *handover;       /* by task: the edge by which another thread hands over to it */
   uint32_t *first_launched; /* by task: device tasks in the order of their lanes, linked by next_launched */
   uint32_t *next_launched;
 };
@@ -190,6 +191,10 @@ static void walk_threads(const struct walk *walk) {
          task++) {
       int64_t start =
           task == lane->task_first ? walk->boundary[task] : end_of(walk, task - 1) + walk->job->tasks.items[task].lag;
+      if (walk->handover[task] != LUMOS_NONE) {
+        const struct lumos_dep *dep = &walk->job->deps.items[walk->handover[task]];
+        start = max(start - (task == lane->task_first ? 0 : dep->covers), end_of(walk, dep->src) + dep->lag);
+      }
       assert_int_equal(start, start_of(walk, task));
     }
   }
@@ -262,6 +267,7 @@ static void assert_replays(const struct lumos_job *job) {
                       .held = all_absent(job->lanes.count),
                       .before_record = all_none(job->tasks.count),
                       .boundary = all_absent(job->tasks.count),
+                      .handover = all_none(job->tasks.count),
                       .first_launched = all_none(job->tasks.count),
                       .next_launched = all_none(job->tasks.count)};
   for (size_t i = 0; i < job->deps.count; i++) {
@@ -270,6 +276,9 @@ static void assert_replays(const struct lumos_job *job) {
       walk.rank = &job->ranks.items[lumos_rank_of(job, &job->tasks.items[dep->dst])];
       int64_t shift = start_of(&walk, dep->dst) - job->tasks.items[dep->dst].start;
       walk.boundary[dep->dst] = max(walk.boundary[dep->dst], dep->at + shift);
+    }
+    if (dep->kind == LUMOS_HANDOVER) {
+      walk.handover[dep->dst] = (uint32_t)i;
     }
   }
   for (size_t i = 0; i < job->ranks.count; i++) {
@@ -281,6 +290,7 @@ static void assert_replays(const struct lumos_job *job) {
   free(walk.held);
   free(walk.before_record);
   free(walk.boundary);
+  free(walk.handover);
   free(walk.first_launched);
   free(walk.next_launched);
 }

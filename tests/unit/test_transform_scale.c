@@ -97,10 +97,12 @@ static void waits_keep_their_length_and_scale_their_residual(void **state) {
   dep.kind = LUMOS_HANDOVER;
   dep.from = LUMOS_END;
   dep.to = LUMOS_START;
+  dep.lag = 4;
   dep.covers = 2;
   dep.mode = LUMOS_FIXED;
   lumos_vector_push(&job->deps, dep);
   scale(job, "host=3");
+  assert_int_equal(job->deps.items[job->deps.count - 1].lag, 12);
   assert_int_equal(task(job, "sync")->dur, 136);
   assert_int_equal(lumos_detail_of(job, task(job, "sync"))->wait.residual, 9);
   assert_int_equal(task(job, "wait")->dur, 6); /* the stream waits, not the call */

@@ -1,0 +1,176 @@
+/* Hand-overs: a thread that was silent while another of its process worked goes on when that one is done.
+ *
+ * So the backward pass starts when the forward pass has called for it, on a thread of autograd's, and the caller goes
+ * on when the backward pass returns. No row says so; it is inferred from both silences. A thread was silent for over
+ * 1 ms, the other worked for at least half of that time, and fell silent itself not long before the first resumed, at
+ * most a tenth of the silence; and the one that resumed works for at least half of the time until the other stirs
+ * again, which a watchdog that wakes up by chance does not. Of several threads the one that finished last handed over.
+ *
+ * Only the threads with the most work are asked: a training process has a handful, and a file may name a million.
+ *
+ * The gap up to the other's end is covered by the edge; what remains is its lag. A hand-over to the first task of a
+ * thread stands in for the boundary that would hold it.
+ */
+#include "graph/graph.h"
+
+#include <stdlib.h>
+
+enum { MOST_OF_SILENCE = 2, DELAY_OF_SILENCE = 10 }; /* shares: one part in so many */
+enum { SOURCES = 64 };                               /* threads that may have handed over */
+
+struct worker {
+  const struct lumos_lane *lane;
+  int64_t work;
+};
+
+struct search {
+  struct lumos_rank_graph *graph;
+  int64_t *worked;                     /* by task: its thread's work up to its end */
+  int64_t begin;                       /* when the first thread began */
+  LUMOS_VECTOR(struct worker) workers; /* the busiest first */
+};
+
+static int64_t end_of(const struct lumos_task *task) { return task->start + task->dur; }
+
+/* How many tasks of a thread have ended by `time`, or (started) started before it. They do not overlap. */
+static uint32_t count_until(const struct lumos_rank_graph *graph, const struct lumos_lane *lane, int64_t time,
+                            bool started) {
+  uint32_t low = 0, high = lane->task_count;
+  while (low < high) {
+    uint32_t middle = low + (high - low) / 2;
+    const struct lumos_task *task = lumos_graph_task(graph, lane->task_first + middle);
+    if (started ? task->start < time : end_of(task) <= time) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+/* Time that a thread's tasks cover of [from, to]. `worked` sums durations up to each task. */
+static int64_t work_between(const struct lumos_rank_graph *graph, const int64_t *worked, const struct lumos_lane *lane,
+                            int64_t from, int64_t to) {
+  uint32_t begin = count_until(graph, lane, from, false), end = count_until(graph, lane, to, true);
+  if (begin >= end) {
+    return 0;
+  }
+  uint32_t first = lane->task_first + begin, last = lane->task_first + end - 1;
+  int64_t sum = worked[last - graph->first] - worked[first - graph->first] + lumos_graph_task(graph, first)->dur;
+  int64_t before = from - lumos_graph_task(graph, first)->start, after = end_of(lumos_graph_task(graph, last)) - to;
+  return sum - (before > 0 ? before : 0) - (after > 0 ? after : 0);
+}
+
+struct silence { /* of a thread before one of its tasks */
+  const struct lumos_lane *lane;
+  uint32_t task;
+  int64_t start, end;
+};
+
+/* The task on `other` that handed over when the silence ended, or LUMOS_NONE. */
+static uint32_t handed_over(const struct lumos_rank_graph *graph, const int64_t *worked, const struct silence *silence,
+                            const struct lumos_lane *other) {
+  uint32_t ended = count_until(graph, other, silence->end, false);
+  if (ended == 0 || ended < count_until(graph, other, silence->end, true)) {
+    return LUMOS_NONE; /* it has done nothing yet, or is still at work */
+  }
+  uint32_t source = other->task_first + ended - 1;
+  int64_t done = end_of(lumos_graph_task(graph, source)), length = silence->end - silence->start;
+  if (silence->end - done > length / DELAY_OF_SILENCE ||
+      work_between(graph, worked, other, silence->start, silence->end) < length / MOST_OF_SILENCE) {
+    return LUMOS_NONE;
+  }
+  if (ended == other->task_count) {
+    return source;
+  }
+  int64_t stirs = lumos_graph_task(graph, source + 1)->start;
+  int64_t taken = work_between(graph, worked, silence->lane, silence->end, stirs);
+  return taken >= (stirs - silence->end) / MOST_OF_SILENCE ? source : LUMOS_NONE;
+}
+
+static uint32_t find_source(const struct search *search, const struct silence *silence) {
+  const struct lumos_rank_graph *graph = search->graph;
+  uint32_t latest = LUMOS_NONE;
+  for (size_t i = 0; i < search->workers.count && i < SOURCES; i++) {
+    const struct lumos_lane *other = search->workers.items[i].lane;
+    if (other == silence->lane || other->process != silence->lane->process) {
+      continue;
+    }
+    uint32_t source = handed_over(graph, search->worked, silence, other);
+    if (source != LUMOS_NONE &&
+        (latest == LUMOS_NONE || end_of(lumos_graph_task(graph, source)) > end_of(lumos_graph_task(graph, latest)))) {
+      latest = source;
+    }
+  }
+  return latest;
+}
+
+static void add_handover(struct lumos_rank_graph *graph, const struct silence *silence, uint32_t source, bool first) {
+  int64_t done = end_of(lumos_graph_task(graph, source));
+  struct lumos_dep dep = lumos_dep_empty;
+  dep.src = source;
+  dep.dst = silence->task;
+  dep.kind = LUMOS_HANDOVER;
+  dep.from = LUMOS_END;
+  dep.to = LUMOS_START;
+  dep.lag = silence->end - done;
+  dep.covers = first ? LUMOS_ABSENT : done - silence->start;
+  dep.evidence = LUMOS_INFERRED;
+  dep.mode = LUMOS_FIXED;
+  lumos_vector_push(&graph->job->deps, dep);
+  graph->handed[silence->task - graph->first] = 1;
+}
+
+static void search_thread(const struct search *search, const struct lumos_lane *lane) {
+  for (uint32_t n = 0; n < lane->task_count; n++) {
+    uint32_t task = lane->task_first + n;
+    const struct lumos_task *record = lumos_graph_task(search->graph, task);
+    struct silence silence = {lane, task, n == 0 ? search->begin : record->start - record->lag, record->start};
+    if (silence.end - silence.start > LUMOS_LONG_AGO) {
+      uint32_t source = find_source(search, &silence);
+      if (source != LUMOS_NONE) {
+        add_handover(search->graph, &silence, source, n == 0);
+      }
+    }
+  }
+}
+
+static void sum_thread(struct search *search, const struct lumos_lane *lane) {
+  int64_t sum = 0;
+  for (uint32_t task = lane->task_first; task < lane->task_first + lane->task_count; task++) {
+    const struct lumos_task *record = lumos_graph_task(search->graph, task);
+    search->begin = record->start < search->begin ? record->start : search->begin;
+    search->worked[task - search->graph->first] = sum += record->dur;
+  }
+  struct worker worker = {lane, sum};
+  lumos_vector_push(&search->workers, worker);
+}
+
+static int by_work(const void *left, const void *right) {
+  const struct worker *a = left, *b = right;
+  if (a->work != b->work) {
+    return a->work > b->work ? -1 : 1;
+  }
+  return (a->lane > b->lane) - (a->lane < b->lane);
+}
+
+void lumos_graph_handovers(struct lumos_rank_graph *graph) {
+  const struct lumos_lane *lanes = graph->job->lanes.items + graph->rank->lane_first;
+  struct search search = {
+      .graph = graph, .worked = lumos_allocate(graph->rank->task_count * sizeof(int64_t)), .begin = INT64_MAX};
+  for (uint32_t i = 0; i < graph->rank->lane_count; i++) {
+    if (lanes[i].kind == LUMOS_THREAD) {
+      sum_thread(&search, &lanes[i]);
+    }
+  }
+  if (search.workers.count > 0) {
+    qsort(search.workers.items, search.workers.count, sizeof *search.workers.items, by_work);
+  }
+  for (uint32_t i = 0; i < graph->rank->lane_count; i++) {
+    if (lanes[i].kind == LUMOS_THREAD) {
+      search_thread(&search, &lanes[i]);
+    }
+  }
+  free(search.worked);
+  lumos_vector_free(&search.workers);
+}

@@ -1,0 +1,157 @@
+/* Hand-overs between threads, on a forward and a backward thread and those that only look like one. Times in
+ * nanoseconds, laid out in ms.
+ *
+ *   forward   0-10            20.2-24          -40 ...
+ *   backward        10.1-20            24.3-40
+ */
+#include "unit/graph_job.h"
+
+static const int64_t us = 1000;
+static const int64_t ms = 1000000;
+
+static uint32_t work(struct lumos_job *job, uint32_t thread, int64_t start, int64_t end) {
+  return add_task(job, thread, LUMOS_OP, "op", start, end - start);
+}
+
+static size_t count_handovers(const struct lumos_job *job) {
+  size_t count = 0;
+  for (size_t i = 0; i < job->deps.count; i++) {
+    count += job->deps.items[i].kind == LUMOS_HANDOVER;
+  }
+  return count;
+}
+
+static void assert_handover(const struct lumos_job *job, uint32_t src, uint32_t dst, int64_t lag, int64_t covers) {
+  const struct lumos_dep *dep = dep_into(job, dst, LUMOS_HANDOVER);
+  assert_non_null(dep);
+  assert_int_equal(dep->src, src);
+  assert_int_equal(dep->from, LUMOS_END);
+  assert_int_equal(dep->to, LUMOS_START);
+  assert_int_equal(dep->lag, lag);
+  assert_int_equal(dep->covers, covers);
+  assert_int_equal(dep->evidence, LUMOS_INFERRED);
+  assert_int_equal(dep->mode, LUMOS_FIXED);
+}
+
+static void forward_and_backward_hand_over_to_each_other(void **state) {
+  (void)state;
+  struct lumos_job *job = new_job();
+  uint32_t rank = add_rank(job, 0), forward = add_thread(job, rank, "1"), backward = add_thread(job, rank, "2");
+  uint32_t first = work(job, forward, 0, 10 * ms);
+  uint32_t resumed = work(job, forward, 20200 * us, 24 * ms);
+  uint32_t begun = work(job, backward, 10100 * us, 20 * ms);
+  uint32_t again = work(job, backward, 24300 * us, 40 * ms);
+  build(job);
+  assert_int_equal(count_handovers(job), 3);
+  assert_handover(job, first, begun, 100 * us, LUMOS_ABSENT); /* the first of its thread has no gap to cover */
+  assert_null(dep_into(job, begun, LUMOS_BOUNDARY));
+  assert_handover(job, begun, resumed, 200 * us, 10 * ms); /* silent from 10 to 20.2, the other done at 20 */
+  assert_handover(job, resumed, again, 300 * us, 4 * ms);  /* silent from 20 to 24.3, the other done at 24 */
+  assert_non_null(dep_into(job, first, LUMOS_BOUNDARY));
+  lumos_job_free(job);
+}
+
+/* Each case: what one thread did while the other was silent from 10 to 20 ms, and what that one did then. */
+static size_t handovers_after(int64_t begin, int64_t end, int64_t stirs, int64_t resumed_until, bool same_process) {
+  struct lumos_job *job = new_job();
+  uint32_t rank = add_rank(job, 0), silent = add_thread(job, rank, "1"), other = add_thread(job, rank, "2");
+  job->lanes.items[silent].process = word(job, "p1");
+  job->lanes.items[other].process = word(job, same_process ? "p1" : "p2");
+  (void)work(job, silent, 0, 10 * ms);
+  uint32_t resumed = work(job, silent, 20 * ms, resumed_until);
+  (void)work(job, other, 0, 1 * ms); /* begins with the recording: nobody hands over to it */
+  (void)work(job, other, begin, end);
+  (void)work(job, other, stirs, stirs + us);
+  build(job);
+  size_t count = dep_into(job, resumed, LUMOS_HANDOVER) != NULL;
+  lumos_job_free(job);
+  return count;
+}
+
+static void what_only_looks_like_a_handover_is_none(void **state) {
+  (void)state;
+  assert_int_equal(handovers_after(14 * ms, 19500 * us, 30 * ms, 26 * ms, true), 1);
+  assert_int_equal(handovers_after(14 * ms, 19500 * us, 30 * ms, 26 * ms, false), 0); /* another process */
+  assert_int_equal(handovers_after(15 * ms, 19500 * us, 30 * ms, 26 * ms, true), 0);  /* worked for less than half */
+  assert_int_equal(handovers_after(11 * ms, 18900 * us, 30 * ms, 26 * ms, true), 0);  /* done long before */
+  assert_int_equal(handovers_after(14 * ms, 20001 * us, 30 * ms, 26 * ms, true), 0);  /* still at work */
+  assert_int_equal(handovers_after(14 * ms, 19500 * us, 30 * ms, 24 * ms, true), 0);  /* resumed for a moment only */
+  assert_int_equal(handovers_after(2 * ms, 9999 * us, 30 * ms, 26 * ms, true), 0);    /* done before the silence */
+}
+
+static void the_thread_that_finished_last_handed_over(void **state) {
+  (void)state;
+  struct lumos_job *job = new_job();
+  uint32_t rank = add_rank(job, 0), silent = add_thread(job, rank, "1");
+  uint32_t early = add_thread(job, rank, "2"), late = add_thread(job, rank, "3");
+  (void)work(job, silent, 0, 10 * ms);
+  uint32_t resumed = work(job, silent, 20 * ms, 30 * ms);
+  (void)work(job, early, 0, 19400 * us);
+  uint32_t last = work(job, late, 0, 19600 * us);
+  build(job);
+  assert_handover(job, last, resumed, 400 * us, 9600 * us);
+  lumos_job_free(job);
+}
+
+/* One task of the other is over when the silence ends, but the next has begun. */
+static void a_thread_at_work_has_not_handed_over(void **state) {
+  (void)state;
+  struct lumos_job *job = new_job();
+  uint32_t rank = add_rank(job, 0), silent = add_thread(job, rank, "1"), other = add_thread(job, rank, "2");
+  (void)work(job, silent, 0, 10 * ms);
+  (void)work(job, silent, 20 * ms, 30 * ms);
+  (void)work(job, other, 0, 19500 * us);
+  (void)work(job, other, 19600 * us, 22 * ms);
+  build(job);
+  assert_int_equal(count_handovers(job), 0);
+  lumos_job_free(job);
+}
+
+/* Work that reaches into a time from outside counts with the part inside. */
+static void only_work_within_the_silence_counts(void **state) {
+  (void)state;
+  struct lumos_job *job = new_job();
+  uint32_t rank = add_rank(job, 0), silent = add_thread(job, rank, "1"), other = add_thread(job, rank, "2");
+  (void)work(job, silent, 0, 10 * ms);
+  (void)work(job, silent, 20 * ms, 30 * ms);
+  (void)work(job, other, 0, 11 * ms);
+  (void)work(job, other, 16500 * us, 19500 * us); /* 1 and 3 of 10 ms */
+  build(job);
+  assert_int_equal(count_handovers(job), 0);
+  lumos_job_free(job);
+
+  job = new_job();
+  rank = add_rank(job, 0), silent = add_thread(job, rank, "1"), other = add_thread(job, rank, "2");
+  (void)work(job, silent, 0, 10 * ms);
+  uint32_t resumed = work(job, silent, 20 * ms, 21 * ms);
+  (void)work(job, silent, 28 * ms, 40 * ms); /* 1 and 2 of the 10 ms until the other stirs */
+  (void)work(job, other, 0, 19500 * us);
+  (void)work(job, other, 30 * ms, 31 * ms);
+  build(job);
+  assert_null(dep_into(job, resumed, LUMOS_HANDOVER));
+  lumos_job_free(job);
+}
+
+static void a_short_silence_needs_no_handover(void **state) {
+  (void)state;
+  struct lumos_job *job = new_job();
+  uint32_t rank = add_rank(job, 0), silent = add_thread(job, rank, "1"), other = add_thread(job, rank, "2");
+  (void)work(job, silent, 0, 10 * ms);
+  (void)work(job, silent, 11 * ms, 20 * ms); /* silent for 1 ms, no more */
+  (void)work(job, other, 0, 10990 * us);
+  build(job);
+  assert_int_equal(count_handovers(job), 0);
+  lumos_job_free(job);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(forward_and_backward_hand_over_to_each_other),
+      cmocka_unit_test(what_only_looks_like_a_handover_is_none),
+      cmocka_unit_test(the_thread_that_finished_last_handed_over),
+      cmocka_unit_test(a_thread_at_work_has_not_handed_over),
+      cmocka_unit_test(only_work_within_the_silence_counts),
+      cmocka_unit_test(a_short_silence_needs_no_handover),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
