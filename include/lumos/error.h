@@ -4,7 +4,7 @@
  * On success the error is left untouched. The text names the file, where it helps the byte, and the cure:
  *     rank3.json.gz: byte 18273: expected a value; the file may be cut, record it again
  * (bytes count in the inflated text). A tool's main prefixes its own name, prints the text to stderr and exits with `status`.
- * The one exception: when the system refuses memory the process aborts with a message (see src/base/memory.h).
+ * The one exception: when the system refuses memory the process aborts with a message (see lumos/memory.h).
  */
 #ifndef LUMOS_ERROR_H
 #define LUMOS_ERROR_H

@@ -17,12 +17,11 @@
 #define LUMOS_JOB_H
 
 #include <lumos/error.h>
+#include <lumos/memory.h>
+#include <lumos/strings.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include "base/memory.h"
-#include "base/strings.h"
 
 #define LUMOS_NONE UINT32_MAX      /* no index, no id */
 #define LUMOS_ABSENT INT64_MIN     /* no time, no 64-bit value */

@@ -1,8 +1,8 @@
 /* The decoders. Which library inflates gzip is settled when lumos is built; both give the same bytes and the same faults. */
 #include "base/inflate.h"
 
-#include "base/memory.h"
 #include <limits.h>
+#include <lumos/memory.h>
 #include <stdint.h>
 #include <stdlib.h>
 

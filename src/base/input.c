@@ -6,10 +6,10 @@
 #include "base/input.h"
 
 #include "base/inflate.h"
-#include "base/memory.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <lumos/memory.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

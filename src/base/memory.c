@@ -1,5 +1,5 @@
 /* Memory: checked allocation, and an arena of chunks that double up to 1 MiB. */
-#include "base/memory.h"
+#include <lumos/memory.h>
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,9 +1,9 @@
 /* Options by hand instead of getopt_long, which keeps its state in globals and prints its own messages. */
 #include "base/options.h"
 
-#include "base/memory.h"
 #include "base/text.h"
 #include <errno.h>
+#include <lumos/memory.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

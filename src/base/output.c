@@ -3,9 +3,9 @@
  */
 #include "base/output.h"
 
-#include "base/memory.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <lumos/memory.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

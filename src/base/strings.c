@@ -3,9 +3,9 @@
  * The hash mixes eight bytes at a time by a 64x64->128 bit product. Its seed is random, so that no crafted trace can make every
  * name collide; ids follow the order of arrival, so nothing visible depends on the seed.
  */
-#include "base/strings.h"
+#include <lumos/strings.h>
 
-#include "base/memory.h"
+#include <lumos/memory.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

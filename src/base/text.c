@@ -1,9 +1,9 @@
 /* Text out. Escaping works in runs: bytes that need nothing are found by a table and copied at once. */
 #include "base/text.h"
 
-#include "base/memory.h"
 #include "base/utf8.h"
 #include <errno.h>
+#include <lumos/memory.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

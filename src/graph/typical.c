@@ -2,7 +2,7 @@
  * demand. */
 #include "graph/typical.h"
 
-#include "base/memory.h"
+#include <lumos/memory.h>
 #include <stdlib.h>
 
 __extension__ typedef __int128 wide_integer;

@@ -6,8 +6,8 @@
 #ifndef LUMOS_REPORT_COLUMNS_H
 #define LUMOS_REPORT_COLUMNS_H
 
-#include "base/memory.h"
 #include <lumos/job.h>
+#include <lumos/memory.h>
 
 enum { REPORT_LEVELS = 4 };
 

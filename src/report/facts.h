@@ -5,8 +5,8 @@
 #ifndef LUMOS_REPORT_FACTS_H
 #define LUMOS_REPORT_FACTS_H
 
-#include "base/memory.h"
 #include <lumos/job.h>
+#include <lumos/memory.h>
 
 /* The metrics that the page reads; their names are in report_figure_name. Times in ns, errors in millionths. */
 enum report_figure {

@@ -1,8 +1,8 @@
 /* Cutting, folding and hiding names. */
 #include "report/names.h"
 
-#include "base/memory.h"
 #include "base/utf8.h"
+#include <lumos/memory.h>
 #include <string.h>
 
 enum { PRIVATE_LEAST = 3 };

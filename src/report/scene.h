@@ -6,9 +6,9 @@
 #ifndef LUMOS_REPORT_SCENE_H
 #define LUMOS_REPORT_SCENE_H
 
-#include "base/memory.h"
 #include "base/text.h"
 #include "report/palette.h"
+#include <lumos/memory.h>
 
 enum { REPORT_PIXEL = 10 };
 

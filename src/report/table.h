@@ -2,9 +2,9 @@
 #ifndef LUMOS_REPORT_TABLE_H
 #define LUMOS_REPORT_TABLE_H
 
-#include "base/memory.h"
-#include "base/strings.h"
 #include "base/text.h"
+#include <lumos/memory.h>
+#include <lumos/strings.h>
 #include <stdbool.h>
 #include <stdint.h>
 

@@ -2,8 +2,8 @@
 #ifndef LUMOS_REPORT_TALLY_H
 #define LUMOS_REPORT_TALLY_H
 
-#include "base/memory.h"
 #include <lumos/job.h>
+#include <lumos/memory.h>
 
 struct report_tally {
   lumos_string_id name;

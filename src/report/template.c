@@ -2,9 +2,9 @@
 #include "report/template.h"
 
 #include "base/input.h"
-#include "base/memory.h"
 #include "report/templates.h"
 #include <errno.h>
+#include <lumos/memory.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -2,7 +2,7 @@
  * it. */
 #include "stream/lines.h"
 
-#include "base/memory.h"
+#include <lumos/memory.h>
 #include <stdlib.h>
 #include <string.h>
 

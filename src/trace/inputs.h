@@ -2,8 +2,8 @@
 #ifndef LUMOS_TRACE_INPUTS_H
 #define LUMOS_TRACE_INPUTS_H
 
-#include "base/memory.h"
 #include <lumos/error.h>
+#include <lumos/memory.h>
 #include <stdint.h>
 
 LUMOS_VECTOR_TYPE(trace_paths, char *);

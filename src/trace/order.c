@@ -1,7 +1,7 @@
 /* Natural merge sort: find the runs, then merge neighbours until one is left. */
 #include "trace/order.h"
 
-#include "base/memory.h"
+#include <lumos/memory.h>
 #include <stdlib.h>
 #include <string.h>
 

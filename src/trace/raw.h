@@ -6,9 +6,9 @@
 #ifndef LUMOS_TRACE_RAW_H
 #define LUMOS_TRACE_RAW_H
 
-#include "base/memory.h"
-#include "base/strings.h"
 #include <lumos/job.h>
+#include <lumos/memory.h>
+#include <lumos/strings.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* The window's one operation: keep the tail, read until it is full, grow when the tail fills it. */
 #include "trace/window.h"
 
-#include "base/memory.h"
+#include <lumos/memory.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -6,7 +6,7 @@
  */
 #include "transform/untied.h"
 
-#include "base/memory.h"
+#include <lumos/memory.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* Interned strings, the arena under them, and vectors. */
-#include "base/memory.h"
-#include "base/strings.h"
 #include "unit.h"
+#include <lumos/memory.h>
+#include <lumos/strings.h>
 
 static void ids_follow_the_order_of_arrival(void **state) {
   (void)state;

@@ -4,8 +4,8 @@
  * library ends a process, because no caller can do anything sensible. Sizes that come from input are checked by the
  * reader before they get here.
  */
-#ifndef LUMOS_BASE_MEMORY_H
-#define LUMOS_BASE_MEMORY_H
+#ifndef LUMOS_MEMORY_H
+#define LUMOS_MEMORY_H
 
 #include <stddef.h>
 #include <stdint.h>

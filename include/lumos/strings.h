@@ -3,8 +3,8 @@
  * Kernel and op names repeat thousands of times; records hold ids, so comparing names is comparing integers.
  * Id 0 (LUMOS_NO_STRING) means "absent"; the empty string has an id of its own.
  */
-#ifndef LUMOS_BASE_STRINGS_H
-#define LUMOS_BASE_STRINGS_H
+#ifndef LUMOS_STRINGS_H
+#define LUMOS_STRINGS_H
 
 #include <stddef.h>
 #include <stdint.h>
