@@ -4,6 +4,8 @@
 #include "report/numbers.h"
 #include <stdlib.h>
 
+enum { LARGE_SHARE = 50000 }; /* in millionths: what is kept and larger than this is told with a prediction */
+
 /* What is lost of a step, and how the verdict says so. */
 struct loss {
   enum report_figure figure;
@@ -64,10 +66,40 @@ static void put_step_time(const struct report_facts *facts, enum report_timeline
   }
 }
 
+/* What a change cannot move although it might in truth, where it is large: the sentence is read without the page. */
+static void put_kept(const struct report_facts *facts, struct lumos_text *out) {
+  static const struct {
+    enum report_figure figure;
+    const char *name;
+  } kept[] = {
+      {FIGURE_UNEXPLAINED_LAG, "Unexplained lag"},
+      {FIGURE_BOUNDARY, "Waiting for work outside the recording"},
+      {FIGURE_KEPT_WAIT, "Communication on its own"},
+      {FIGURE_HOST_UNKNOWN, "Unexplained host time"},
+  };
+  size_t largest = 0;
+  for (size_t i = 1; i < sizeof kept / sizeof kept[0]; i++) {
+    if (report_carried(facts, kept[i].figure) > report_carried(facts, kept[largest].figure)) {
+      largest = i;
+    }
+  }
+  int64_t share = report_carried(facts, kept[largest].figure);
+  if (share >= LARGE_SHARE) {
+    lumos_text_format(out, " %s worth ", kept[largest].name);
+    report_put_share(out, share);
+    lumos_text_put(out, " of the step time is kept as recorded, so the true effect may be larger.");
+  }
+}
+
 void report_put_verdict(const struct report_facts *facts, struct lumos_text *out) {
   enum report_timeline timeline = report_facts_spoken(facts);
-  if (report_facts_step_time(facts, timeline) == LUMOS_ABSENT) {
+  int64_t time = report_facts_step_time(facts, timeline);
+  if (time == LUMOS_ABSENT) {
     lumos_text_put(out, "The recording holds no complete step.");
+    return;
+  }
+  if (time == 0) {
+    lumos_text_put(out, "The recording holds no work whose step is known, so no step can be timed.");
     return;
   }
   put_step_time(facts, timeline, out);
@@ -91,6 +123,9 @@ void report_put_verdict(const struct report_facts *facts, struct lumos_text *out
     report_put_share(out, computing);
   }
   lumos_text_char(out, '.');
+  if (facts->edited) {
+    put_kept(facts, out);
+  }
 }
 
 static void set_tile(struct report_scope *scope, const char *section, const char *label, const char *term,

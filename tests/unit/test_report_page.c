@@ -114,6 +114,13 @@ static void other_verdicts(void **state) {
 
   text.length = 0;
   job->metrics.count = 0;
+  add_parts(job, 0, 3, LUMOS_METRIC_MEASURED, (struct parts){0});
+  assert_true(lumos_report_verdict(job, &text, &error));
+  lumos_text_char(&text, '\0');
+  assert_string_equal(text.bytes, "The recording holds no work whose step is known, so no step can be timed.");
+
+  text.length = 0;
+  job->metrics.count = 0;
   assert_true(lumos_report_verdict(job, &text, &error));
   lumos_text_char(&text, '\0');
   assert_string_equal(text.bytes, "The recording holds no complete step.");
@@ -121,6 +128,14 @@ static void other_verdicts(void **state) {
   lumos_text_free(&page);
   lumos_text_free(&text);
   lumos_job_free(job);
+}
+
+static const char *verdict_of(const struct lumos_job *job, struct lumos_text *text) {
+  struct lumos_error error = {LUMOS_DONE, ""};
+  text->length = 0;
+  assert_true(lumos_report_verdict(job, text, &error));
+  lumos_text_char(text, '\0');
+  return text->bytes;
 }
 
 /* A change that makes the step 8 % shorter; measured is before. */
@@ -151,6 +166,13 @@ static void verdict_of_a_change(void **state) {
   assert_has(&page, "added up over streams and ranks. Durations: after the change<");
   assert_has(&page, "measured before the change 10.00\xC2\xA0ms");
   lumos_text_free(&page);
+
+  /* 0.4 ms of 9.2 is 4.3 %, not worth a word; 2.3 ms is 25 %. */
+  add_metric(job, "kept_wait", 0, 3, LUMOS_METRIC_SIMULATED, 400000, 0);
+  assert_null(strstr(verdict_of(job, &text), "kept as recorded"));
+  add_metric(job, "unexplained_lag", 0, 3, LUMOS_METRIC_SIMULATED, 2300000, 0);
+  assert_non_null(strstr(verdict_of(job, &text), "45.7 %. Unexplained lag worth 25.0 % of the step time is kept as "
+                                                 "recorded, so the true effect may be larger."));
   lumos_text_free(&text);
   lumos_job_free(job);
 }
