@@ -69,7 +69,7 @@ check_cppcheck() {
 # lint TEXT COMMAND: a step that reads nothing but the sources and its own settings, so the same ones need no second look.
 lint() {
   local passed=build/passed-$2 digest
-  digest=$({ sources; printf '%s\0' .clang-format .clang-tidy CMakeLists.txt tests/CMakeLists.txt tests/run.sh; } | xargs -0 sha256sum | sha256sum)
+  digest=$({ sources; printf '%s\0' .clang-format .clang-tidy .cmake/*.cmake CMakeLists.txt tests/CMakeLists.txt tests/run.sh; } | xargs -0 sha256sum | sha256sum)
   if [ "$(cat "$passed" 2>/dev/null)" = "$digest" ]; then
     printf '\n=== %s: nothing has changed since it last passed\n' "$1"
     return

@@ -18,6 +18,9 @@
 enum { MOST_OF_SILENCE = 2, DELAY_OF_SILENCE = 10 }; /* shares: one part in so many */
 enum { SOURCES = 64 };                               /* threads that may have handed over */
 
+/* More than any thread that was recorded has; a stream may claim that its tasks overlap. */
+static const int64_t most_work = INT64_MAX / 2;
+
 struct worker {
   const struct lumos_lane *lane;
   int64_t work;
@@ -140,7 +143,8 @@ static void sum_thread(struct search *search, const struct lumos_lane *lane) {
   for (uint32_t task = lane->task_first; task < lane->task_first + lane->task_count; task++) {
     const struct lumos_task *record = lumos_graph_task(search->graph, task);
     search->begin = record->start < search->begin ? record->start : search->begin;
-    search->worked[task - search->graph->first] = sum += record->dur;
+    sum += record->dur < most_work - sum ? record->dur : most_work - sum;
+    search->worked[task - search->graph->first] = sum;
   }
   struct worker worker = {lane, sum};
   lumos_vector_push(&search->workers, worker);

@@ -40,7 +40,8 @@ static const struct report_definition definitions[] = {
      "GPU was idle and nothing explains it, work elsewhere. It enters the simulation at its measured time."},
     {"kept_wait", "kept waiting",
      "Communication that is not joined with that of other ranks: its measured length is kept, waiting included."},
-    {"host_gap", "host gap", "Time on threads that no event covers, such as Python between two ops. Kept as it is."},
+    {"host_gap", "host gap",
+     "Time on threads that no event covers, such as Python between two ops. A replay keeps it as it is."},
     {"host_unknown", "host unknown",
      "Host gaps over 1 ms that no hand-over between threads explains, and calls over five times the median of their "
      "name. Kept as they are."},

@@ -4,7 +4,8 @@
 #include "report/numbers.h"
 #include <stdlib.h>
 
-enum { LARGE_SHARE = 50000 }; /* in millionths: what is kept and larger than this is told with a prediction */
+/* In millionths: what no rule explains and is larger than this is told with a prediction. */
+enum { LARGE_SHARE = 50000, WHOLE_STEP = 1000000 };
 
 /* What is lost of a step, and how the verdict says so. */
 struct loss {
@@ -66,28 +67,34 @@ static void put_step_time(const struct report_facts *facts, enum report_timeline
   }
 }
 
-/* What a change cannot move although it might in truth, where it is large: the sentence is read without the page. */
-static void put_kept(const struct report_facts *facts, struct lumos_text *out) {
+/* What stands on no rule, where it is large: how it follows a change is a guess, either way. The sentence is read without
+ * the page. Shares are of the measured step, added up over streams and threads, so they may exceed it. */
+static void put_doubt(const struct report_facts *facts, struct lumos_text *out) {
   static const struct {
     enum report_figure figure;
     const char *name;
-  } kept[] = {
-      {FIGURE_UNEXPLAINED_LAG, "Unexplained lag"},
-      {FIGURE_BOUNDARY, "Waiting for work outside the recording"},
-      {FIGURE_KEPT_WAIT, "Communication on its own"},
-      {FIGURE_HOST_UNKNOWN, "Unexplained host time"},
+  } doubts[] = {
+      {FIGURE_UNEXPLAINED_LAG, "GPU starts that no rule explains add up to "},
+      {FIGURE_BOUNDARY, "Waiting for work outside the recording adds up to "},
+      {FIGURE_KEPT_WAIT, "Communication not joined with other ranks adds up to "},
+      {FIGURE_HOST_UNKNOWN, "Host time that nothing explains adds up to "},
   };
   size_t largest = 0;
-  for (size_t i = 1; i < sizeof kept / sizeof kept[0]; i++) {
-    if (report_carried(facts, kept[i].figure) > report_carried(facts, kept[largest].figure)) {
+  for (size_t i = 1; i < sizeof doubts / sizeof doubts[0]; i++) {
+    if (report_carried(facts, doubts[i].figure) > report_carried(facts, doubts[largest].figure)) {
       largest = i;
     }
   }
-  int64_t share = report_carried(facts, kept[largest].figure);
+  int64_t share = report_carried(facts, doubts[largest].figure);
   if (share >= LARGE_SHARE) {
-    lumos_text_format(out, " %s worth ", kept[largest].name);
-    report_put_share(out, share);
-    lumos_text_put(out, " of the step time is kept as recorded, so the true effect may be larger.");
+    lumos_text_format(out, " %s", doubts[largest].name);
+    if (share > WHOLE_STEP) {
+      lumos_text_put(out, "more than the measured step");
+    } else {
+      report_put_share(out, share);
+      lumos_text_put(out, " of the measured step");
+    }
+    lumos_text_put(out, ", so the true effect may be smaller or larger.");
   }
 }
 
@@ -124,7 +131,7 @@ void report_put_verdict(const struct report_facts *facts, struct lumos_text *out
   }
   lumos_text_char(out, '.');
   if (facts->edited) {
-    put_kept(facts, out);
+    put_doubt(facts, out);
   }
 }
 
@@ -286,12 +293,12 @@ static void fill_coverage(struct report_scope *scope, const char *label, const c
 static void put_trust(const struct report_facts *facts, struct lumos_text *out) {
   int64_t error = facts->mean_error != LUMOS_ABSENT ? facts->mean_error : report_carried(facts, FIGURE_REPLAY_ERROR);
   if (error == LUMOS_ABSENT) {
-    lumos_text_put(
-        out,
-        facts->edited
-            ? "A changed job has no measured step to be replayed against: simulate it unchanged to see the error. The "
-              "change does not move what is carried over as recorded: the larger that is, the less sure the result."
-            : "There is no measured step to replay against.");
+    lumos_text_put(out, facts->edited ? "A changed job has no measured step to be replayed against: simulate it "
+                                        "unchanged to see the error. What is "
+                                        "carried over stands on no rule, so how it would move with the change is not "
+                                        "known: the larger it is, the "
+                                        "less sure the result."
+                                      : "There is no measured step to replay against.");
   } else if (error == 0) {
     lumos_text_put(out, "Replayed without what no rule explains, a step takes exactly as long as measured.");
   } else {

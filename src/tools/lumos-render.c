@@ -98,7 +98,7 @@ int main(int argc, char **argv) {
       {LUMOS_OPTION_TEXT, 't', "template", "DIR", &options.template_folder,
        "Use the templates in DIR instead of those compiled in."},
       {LUMOS_OPTION_FLAG, 0, "verdict", NULL, &options.verdict,
-       "Print the page's first sentence to standard output; the page itself is written only with -o."},
+       "Print the page's verdict to standard output, one line; the page itself is written only with -o."},
       TOOL_EDITED_OPTION(&options.edited),
       TOOL_LAST_OPTION,
   };

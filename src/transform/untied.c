@@ -20,9 +20,10 @@ static bool drives_the_device(const struct lumos_lane *lane, const uint8_t *laun
 
 /* Ranks in which several threads launch work and no hand-over ties them to each other. */
 static int64_t count_untied(const struct lumos_job *job) {
+  uint8_t *tied = lumos_allocate_zeroed(job->tasks.count, 1); /* by task: handed over to */
   for (size_t i = 0; i < job->deps.count; i++) {
     if (job->deps.items[i].kind == LUMOS_HANDOVER) {
-      return 0;
+      tied[job->deps.items[i].dst] = 1;
     }
   }
   uint8_t *launches = lumos_allocate_zeroed(job->tasks.count, 1);
@@ -38,9 +39,11 @@ static int64_t count_untied(const struct lumos_job *job) {
     for (uint32_t l = rank->lane_first; l < rank->lane_first + rank->lane_count; l++) {
       threads += drives_the_device(&job->lanes.items[l], launches);
     }
-    untied += threads > 1;
+    bool ties = memchr(tied + rank->task_first, 1, rank->task_count) != NULL;
+    untied += threads > 1 && !ties;
   }
   free(launches);
+  free(tied);
   return untied;
 }
 

@@ -216,6 +216,36 @@ static void threads_that_nothing_ties_are_said(void **state) {
   lumos_job_free(job);
 }
 
+/* Rank 0 as above and a copy of it as rank 1; a hand-over on one ties nothing on the other. */
+static void a_handover_ties_its_own_rank_only(void **state) {
+  (void)state;
+  const char *first = strstr(streams_job, "{'type':'rank'"), *deps = strstr(streams_job, "{'type':'dep'");
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  for (const char *at = streams_job; at < deps; at++) {
+    lumos_text_char(&text, *at);
+  }
+  for (const char *at = first; at < deps; at++) {
+    bool id = at[0] == '0' && ((at[-1] == '\'' && at[1] == ':') || strncmp(at - 7, "'rank':", 7) == 0);
+    lumos_text_char(&text, id ? '1' : *at);
+  }
+  lumos_text_put(&text, deps);
+  lumos_text_char(&text, '\0');
+  struct lumos_job *job = job_from_text(text.bytes);
+  lumos_text_free(&text);
+  struct lumos_dep dep = lumos_dep_empty;
+  dep.src = job->ranks.items[0].task_first;
+  dep.dst = dep.src + 8; /* launch3 of rank 0 */
+  dep.kind = LUMOS_HANDOVER;
+  dep.from = LUMOS_END;
+  dep.to = LUMOS_START;
+  dep.evidence = LUMOS_INFERRED;
+  dep.mode = LUMOS_FIXED;
+  lumos_vector_push(&job->deps, dep);
+  scale(job, "host=2");
+  assert_int_equal(untied_ranks(job), 1);
+  lumos_job_free(job);
+}
+
 static void what_sim_wrote_goes(void **state) {
   (void)state;
   struct lumos_job *job = job_from_text(streams_job);
@@ -239,6 +269,7 @@ int main(void) {
       cmocka_unit_test(the_identity_leaves_every_other_record),
       cmocka_unit_test(choosing_nothing_is_said),
       cmocka_unit_test(threads_that_nothing_ties_are_said),
+      cmocka_unit_test(a_handover_ties_its_own_rank_only),
       cmocka_unit_test(what_sim_wrote_goes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
