@@ -225,8 +225,8 @@ static void a_handover_ties_its_own_rank_only(void **state) {
     lumos_text_char(&text, *at);
   }
   for (const char *at = first; at < deps; at++) {
-    bool id = at[0] == '0' && ((at[-1] == '\'' && at[1] == ':') || strncmp(at - 7, "'rank':", 7) == 0);
-    lumos_text_char(&text, id ? '1' : *at);
+    bool number = at[0] == '0' && ((at[-1] == '\'' && at[1] == ':') || strncmp(at - 7, "'rank':", 7) == 0);
+    lumos_text_add(&text, number ? "1" : at, 1);
   }
   lumos_text_put(&text, deps);
   lumos_text_char(&text, '\0');
