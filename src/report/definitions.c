@@ -36,8 +36,7 @@ static const struct report_definition definitions[] = {
      "the simulation."},
     {"boundary", "boundary",
      "Waiting for what the recording does not hold: work before it began, steps that are not shown, or, where all of "
-     "the "
-     "GPU was idle and nothing explains it, work elsewhere. It enters the simulation at its measured time."},
+     "the GPU was idle and nothing explains it, work elsewhere. It enters the simulation at its measured time."},
     {"kept_wait", "kept waiting",
      "Communication that is not joined with that of other ranks: its measured length is kept, waiting included."},
     {"host_gap", "host gap",

@@ -24,7 +24,7 @@ int main(int argc, char **argv) {
   };
   const struct lumos_command command = {
       .name = stream.name,
-      .summary = "Find what must come before what: clocks, launches, waits, events, collectives.",
+      .summary = "Find what must come before what: clocks, launches, waits, events, threads, collectives.",
       .usage = "[OPTION]... [STREAM]...",
       .description =
           "Reads a stream of lumos-parse (several are joined: the ranks of one job; none: standard input) and adds "
