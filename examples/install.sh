@@ -2,7 +2,8 @@
 # Sourced by examples/quickstart.sh and tests/run.sh: the Debian packages that lumos needs, and how to get them.
 # Quick when all is there; asks for nothing but what is missing.
 
-lumos_build_packages=(build-essential cmake pkg-config libcjson-dev zlib1g-dev libisal-dev libzstd-dev)
+lumos_build_packages=(build-essential cmake pkg-config libcjson-dev zlib1g-dev libisal-dev libzstd-dev
+  libcairo2-dev libgraphviz-dev libmd-dev)
 lumos_test_packages=(clang clang-format clang-tidy cppcheck libclang-rt-14-dev libcmocka-dev jq tidy)
 
 # lumos_install PACKAGE...: install those that are missing, as root or through sudo; else print the command and fail.

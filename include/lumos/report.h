@@ -1,4 +1,4 @@
-/* The report: a job at stage `sim` becomes one self-contained page. */
+/* The report: what a job at stage `sim` says, as one self-contained page, as pictures, or as text and data. */
 #ifndef LUMOS_REPORT_H
 #define LUMOS_REPORT_H
 
@@ -7,13 +7,47 @@
 
 struct lumos_text;
 
-struct lumos_report_options {
-  const char *template_folder; /* NULL: the templates compiled in */
+enum lumos_report_format {
+  LUMOS_REPORT_UNKNOWN,  /* as an option: HTML */
+  LUMOS_REPORT_HTML,     /* everything */
+  LUMOS_REPORT_SVG,      /* one picture; text stays text */
+  LUMOS_REPORT_PNG,      /* one picture, two device pixels to a CSS pixel */
+  LUMOS_REPORT_PDF,      /* one picture, or all of them, each on a page of its own */
+  LUMOS_REPORT_MARKDOWN, /* verdict, trust, tables, notes */
+  LUMOS_REPORT_JSON,     /* the summary that the page embeds */
+  LUMOS_REPORT_CSV,      /* the metrics, one a row */
 };
 
-/* Write the page. Runs the missing stages first. No network, everything escaped, same job same bytes. */
-bool lumos_report_html(struct lumos_job *job, const struct lumos_report_options *options, struct lumos_text *out,
-                       struct lumos_error *error) LUMOS_MUST_CHECK;
+/* The pictures. */
+enum lumos_report_view {
+  LUMOS_VIEW_DEFAULT, /* of one picture: the breakdown (the Gantt chart where there are no streams); of a PDF: all */
+  LUMOS_VIEW_BREAKDOWN,
+  LUMOS_VIEW_GANTT,
+  LUMOS_VIEW_GRAPH, /* the dependency graph */
+};
+
+/* All zero is the default. */
+struct lumos_report_options {
+  enum lumos_report_format format;
+  enum lumos_report_view view;
+  const char *title;           /* NULL: the verdict is the title */
+  bool details;                /* show host names, trace files and paths as recorded; false: fit to be handed on */
+  const char *template_folder; /* NULL: the templates compiled in */
+  bool has_step;
+  int32_t step; /* the step whose dependencies are shown; without has_step the one nearest to the mean step time */
+  int32_t graph_nodes; /* at most so many nodes in the dependency graph, up to 500; 0: 80 */
+  bool has_detail;     /* every task that runs in [detail_from, detail_until) is embedded, on top of the longest */
+  int64_t detail_from, detail_until; /* ns on the axis of the timeline: from the start of the first step */
+};
+
+/* The format that a path's ending asks for (".html" ".svg" ".png" ".pdf" ".md" ".json" ".csv"), or LUMOS_REPORT_UNKNOWN. */
+enum lumos_report_format lumos_report_format_of_path(const char *path);
+
+/* Write the report. Runs the missing stages first. No network, everything escaped, same job and options same bytes (PDF without
+ * dates). Fails when a view has nothing to show (a breakdown without streams), when the step is not there, on a bad template.
+ * Runs the simulation once more where dependencies are shown. */
+bool lumos_report(struct lumos_job *job, const struct lumos_report_options *options, struct lumos_text *out,
+                  struct lumos_error *error) LUMOS_MUST_CHECK;
 
 /* The page's first sentence as plain text, without a line end: what quickstart prints. */
 bool lumos_report_verdict(const struct lumos_job *job, struct lumos_text *out,

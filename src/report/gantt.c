@@ -85,7 +85,7 @@ static void draw_ticks(struct canvas *canvas, int32_t bottom) {
   int64_t tick = first / distance + (first % distance > 0);
   for (; origin + tick * distance <= columns->from + span; tick++) {
     int32_t x = place_of(canvas, origin + tick * distance);
-    report_scene_line(canvas->scene, PAINT_RULE, x, AXIS - 60, 0, bottom - AXIS + 60, false);
+    report_scene_line(canvas->scene, PAINT_RULE, x, AXIS - 60, 0, bottom - AXIS + 60, STROKE_SOLID);
     canvas->text.length = 0;
     report_put_tick(&canvas->text, tick * distance, distance);
     enum report_anchor anchor = x > WIDTH - 250 ? ANCHOR_END : ANCHOR_MIDDLE;
@@ -102,10 +102,10 @@ static void draw_steps(struct canvas *canvas, int32_t bottom) {
     int32_t start = place_of(canvas, steps->items[i].start);
     int32_t end = place_of(canvas, steps->items[i].end);
     if (i == 0) {
-      report_scene_line(canvas->scene, PAINT_STEP, start, 60, 0, bottom - 60, true);
+      report_scene_line(canvas->scene, PAINT_STEP, start, 60, 0, bottom - 60, STROKE_DASHED);
     }
     if (end - last_line >= STEP_LINE) {
-      report_scene_line(canvas->scene, PAINT_STEP, end, 60, 0, bottom - 60, true);
+      report_scene_line(canvas->scene, PAINT_STEP, end, 60, 0, bottom - 60, STROKE_DASHED);
       last_line = end;
     }
     if (start - last_label >= STEP_LABEL && end - start >= STEP_LABEL) {

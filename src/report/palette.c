@@ -66,7 +66,8 @@ static void put_properties(struct lumos_text *text, bool dark) {
 /* A legend's swatch, and the fills of pictures; a patterned fill is a pattern of the picture's own (svg.c) made of the two colours. */
 static void put_classes(struct lumos_text *text, const struct report_paint_row *row) {
   const char *css = row->css;
-  lumos_text_format(text, "svg .%s{fill:var(--%s)}svg line.%s{stroke:var(--%s)}", css, css, css, css);
+  lumos_text_format(text, "svg .%s{fill:var(--%s)}svg line.%s,svg .stroke.%s{stroke:var(--%s)}", css, css, css, css,
+                    css);
   if (row->ink.light != NULL) {
     lumos_text_format(text, "svg .%s-ink{fill:var(--%s-ink)}", css, css);
   }

@@ -1,6 +1,8 @@
 /* Building a scene: marks are appended in painting order. */
 #include "report/scene.h"
 
+#include <math.h>
+
 void report_scene_begin(struct report_scene *scene, const char *name, int32_t width) {
   *scene = (struct report_scene){.name = name, .width = width};
   scene->title = LUMOS_TEXT_BUFFER;
@@ -14,6 +16,7 @@ void report_scene_free(struct report_scene *scene) {
   lumos_text_free(&scene->texts);
   lumos_vector_free(&scene->marks);
   lumos_vector_free(&scene->runs);
+  lumos_vector_free(&scene->points);
 }
 
 static struct report_mark *last_mark(struct report_scene *scene) { return &scene->marks.items[scene->marks.count - 1]; }
@@ -25,10 +28,50 @@ void report_scene_box(struct report_scene *scene, enum report_paint paint, int32
 }
 
 void report_scene_line(struct report_scene *scene, enum report_paint paint, int32_t x, int32_t y, int32_t width,
-                       int32_t height, bool dashed) {
+                       int32_t height, enum report_stroke stroke) {
   report_scene_box(scene, paint, x, y, width, height);
   last_mark(scene)->kind = MARK_LINE;
-  last_mark(scene)->dashed = dashed;
+  last_mark(scene)->stroke = stroke;
+}
+
+static void add_points(struct report_scene *scene, enum report_mark_kind kind, enum report_paint paint,
+                       const struct report_point *points, size_t count) {
+  struct report_mark mark = {.kind = kind, .paint = paint, .point_first = scene->points.count, .point_count = count};
+  for (size_t i = 0; i < count; i++) {
+    lumos_vector_push(&scene->points, points[i]);
+  }
+  lumos_vector_push(&scene->marks, mark);
+}
+
+/* The head points the way the curve arrives: from its last control point, or the one before where they fall together. */
+static void add_head(struct report_scene *scene, enum report_paint paint, const struct report_point *points,
+                     size_t count) {
+  enum { LENGTH = 70, HALF_WIDTH = 28 };
+  struct report_point tip = points[count - 1];
+  double dx = 0, dy = 0, distance = 0;
+  for (size_t i = count - 1; i > 0 && distance < 1; i--) {
+    dx = tip.x - points[i - 1].x;
+    dy = tip.y - points[i - 1].y;
+    distance = sqrt(dx * dx + dy * dy);
+  }
+  if (distance < 1) {
+    return;
+  }
+  dx /= distance;
+  dy /= distance;
+  struct report_point corners[] = {
+      tip,
+      {tip.x - (int32_t)lround(LENGTH * dx + HALF_WIDTH * dy), tip.y - (int32_t)lround(LENGTH * dy - HALF_WIDTH * dx)},
+      {tip.x - (int32_t)lround(LENGTH * dx - HALF_WIDTH * dy), tip.y - (int32_t)lround(LENGTH * dy + HALF_WIDTH * dx)}};
+  add_points(scene, MARK_POLYGON, paint, corners, sizeof corners / sizeof corners[0]);
+}
+
+void report_scene_arrow(struct report_scene *scene, enum report_paint paint, enum report_stroke stroke, bool bold,
+                        const struct report_point *points, size_t count) {
+  add_points(scene, MARK_CURVE, paint, points, count);
+  last_mark(scene)->stroke = stroke;
+  last_mark(scene)->bold = bold;
+  add_head(scene, paint, points, count);
 }
 
 void report_scene_text(struct report_scene *scene, enum report_text_style style, enum report_paint paint,

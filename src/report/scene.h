@@ -12,9 +12,23 @@
 
 enum { REPORT_PIXEL = 10 };
 
-enum report_mark_kind { MARK_BOX, MARK_RUNS, MARK_LINE, MARK_TEXT, MARK_GROUP, MARK_GROUP_END };
+enum report_mark_kind {
+  MARK_BOX,
+  MARK_RUNS,
+  MARK_LINE,
+  MARK_CURVE,
+  MARK_POLYGON,
+  MARK_TEXT,
+  MARK_GROUP,
+  MARK_GROUP_END
+};
 enum report_anchor { ANCHOR_START, ANCHOR_MIDDLE, ANCHOR_END };
-enum report_text_style { STYLE_PLAIN, STYLE_STRONG, STYLE_SMALL, STYLE_ON_PAINT };
+enum report_text_style { STYLE_PLAIN, STYLE_STRONG, STYLE_SMALL, STYLE_TITLE, STYLE_ON_PAINT };
+enum report_stroke { STROKE_SOLID, STROKE_DASHED, STROKE_DOTTED };
+
+struct report_point {
+  int32_t x, y;
+};
 
 /* In whole pixels from the mark's origin; a positive height stands on the base line, a negative one hangs from it. */
 struct report_run {
@@ -28,10 +42,12 @@ struct report_mark {
   int32_t width, height; /* a line runs from (x, y) by (width, height) */
   enum report_anchor anchor;
   enum report_text_style style;
-  bool dashed; /* lines */
-  bool faint;  /* runs */
+  enum report_stroke stroke; /* lines and curves */
+  bool bold;                 /* lines and curves: twice as wide */
+  bool faint;                /* runs */
   size_t run_first, run_count;
-  size_t text_first, text_length; /* what a text says; what hovering over another mark tells */
+  size_t point_first, point_count; /* a curve: its start and three for each cubic Bezier; a polygon: its corners */
+  size_t text_first, text_length;  /* what a text says; what hovering over another mark tells */
 };
 
 struct report_scene {
@@ -41,6 +57,7 @@ struct report_scene {
   struct lumos_text texts;
   LUMOS_VECTOR(struct report_mark) marks;
   LUMOS_VECTOR(struct report_run) runs;
+  LUMOS_VECTOR(struct report_point) points;
 };
 
 void report_scene_begin(struct report_scene *scene, const char *name, int32_t width);
@@ -49,7 +66,10 @@ void report_scene_free(struct report_scene *scene);
 void report_scene_box(struct report_scene *scene, enum report_paint paint, int32_t x, int32_t y, int32_t width,
                       int32_t height);
 void report_scene_line(struct report_scene *scene, enum report_paint paint, int32_t x, int32_t y, int32_t width,
-                       int32_t height, bool dashed);
+                       int32_t height, enum report_stroke stroke);
+/* A curve through `count` points (1 + 3 n, n at least 1), with an arrow's head at its end. */
+void report_scene_arrow(struct report_scene *scene, enum report_paint paint, enum report_stroke stroke, bool bold,
+                        const struct report_point *points, size_t count);
 void report_scene_text(struct report_scene *scene, enum report_text_style style, enum report_paint paint,
                        enum report_anchor anchor, int32_t x, int32_t y, const struct lumos_text *text);
 /* A mark without runs; report_scene_run adds to it, before any other mark is added. */

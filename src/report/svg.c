@@ -52,9 +52,15 @@ static void paint_box(const struct report_scene *scene, struct lumos_text *out, 
   close_element(scene, out, mark, "rect");
 }
 
+static void put_stroke(struct lumos_text *out, const struct report_mark *mark, const char *suffix) {
+  static const char *const strokes[] = {[STROKE_SOLID] = "", [STROKE_DASHED] = " dashed", [STROKE_DOTTED] = " dotted"};
+  lumos_text_format(out, " class=\"%s%s%s%s\"", report_paint_row(mark->paint)->css, suffix, strokes[mark->stroke],
+                    mark->bold ? " bold" : "");
+}
+
 static void paint_line(const struct report_scene *scene, struct lumos_text *out, const struct report_mark *mark) {
   lumos_text_put(out, "<line");
-  put_class(out, report_paint_row(mark->paint)->css, mark->dashed ? " dashed" : "");
+  put_stroke(out, mark, "");
   put_attribute(out, "x1", mark->x);
   put_attribute(out, "y1", mark->y);
   put_attribute(out, "x2", mark->x + mark->width);
@@ -63,8 +69,11 @@ static void paint_line(const struct report_scene *scene, struct lumos_text *out,
 }
 
 static void paint_text(const struct report_scene *scene, struct lumos_text *out, const struct report_mark *mark) {
-  static const char *const suffixes[] = {
-      [STYLE_PLAIN] = "", [STYLE_STRONG] = " strong", [STYLE_SMALL] = " small", [STYLE_ON_PAINT] = "-ink small"};
+  static const char *const suffixes[] = {[STYLE_PLAIN] = "",
+                                         [STYLE_STRONG] = " strong",
+                                         [STYLE_SMALL] = " small",
+                                         [STYLE_TITLE] = " title",
+                                         [STYLE_ON_PAINT] = "-ink small"};
   static const char *const anchors[] = {
       [ANCHOR_START] = "", [ANCHOR_MIDDLE] = " text-anchor=\"middle\"", [ANCHOR_END] = " text-anchor=\"end\""};
   lumos_text_put(out, "<text");
@@ -98,6 +107,38 @@ static void paint_runs(const struct report_scene *scene, struct lumos_text *out,
   close_element(scene, out, mark, "path");
 }
 
+static void put_point(struct lumos_text *out, struct report_point point) {
+  put_length(out, point.x);
+  lumos_text_char(out, ' ');
+  put_length(out, point.y);
+}
+
+static void paint_curve(const struct report_scene *scene, struct lumos_text *out, const struct report_mark *mark) {
+  const struct report_point *points = scene->points.items + mark->point_first;
+  lumos_text_put(out, "<path");
+  put_stroke(out, mark, " stroke");
+  lumos_text_put(out, " d=\"M");
+  put_point(out, points[0]);
+  for (size_t i = 1; i < mark->point_count; i++) {
+    lumos_text_char(out, i == 1 ? 'C' : ' ');
+    put_point(out, points[i]);
+  }
+  lumos_text_char(out, '"');
+  close_element(scene, out, mark, "path");
+}
+
+static void paint_polygon(const struct report_scene *scene, struct lumos_text *out, const struct report_mark *mark) {
+  lumos_text_put(out, "<polygon");
+  put_fill(scene, out, mark->paint);
+  lumos_text_put(out, " points=\"");
+  for (size_t i = 0; i < mark->point_count; i++) {
+    lumos_text_put(out, i == 0 ? "" : " ");
+    put_point(out, scene->points.items[mark->point_first + i]);
+  }
+  lumos_text_char(out, '"');
+  close_element(scene, out, mark, "polygon");
+}
+
 static void paint_mark(const struct report_scene *scene, struct lumos_text *out, const struct report_mark *mark) {
   switch (mark->kind) {
     case MARK_BOX:
@@ -108,6 +149,12 @@ static void paint_mark(const struct report_scene *scene, struct lumos_text *out,
       break;
     case MARK_LINE:
       paint_line(scene, out, mark);
+      break;
+    case MARK_CURVE:
+      paint_curve(scene, out, mark);
+      break;
+    case MARK_POLYGON:
+      paint_polygon(scene, out, mark);
       break;
     case MARK_TEXT:
       paint_text(scene, out, mark);
@@ -149,7 +196,7 @@ static void define_patterns(const struct report_scene *scene, struct lumos_text 
   bool used[PAINT_COUNT] = {false};
   for (size_t i = 0; i < scene->marks.count; i++) {
     const struct report_mark *mark = &scene->marks.items[i];
-    used[mark->paint] |= mark->kind == MARK_BOX || mark->kind == MARK_RUNS;
+    used[mark->paint] |= mark->kind == MARK_BOX || mark->kind == MARK_RUNS || mark->kind == MARK_POLYGON;
   }
   lumos_text_put(out, "<defs>");
   for (int i = 0; i < PAINT_COUNT; i++) {

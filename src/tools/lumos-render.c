@@ -37,7 +37,7 @@ static bool write_page(struct lumos_job *job, const struct options *options, str
   const struct lumos_report_options report = {.template_folder = options->template_folder};
   struct lumos_text page = LUMOS_TEXT_BUFFER; /* whole before a byte is written: a failure leaves nothing behind */
   struct lumos_output output;
-  bool good = lumos_report_html(job, &report, &page, error) && lumos_output_open(&output, options->output, error);
+  bool good = lumos_report(job, &report, &page, error) && lumos_output_open(&output, options->output, error);
   if (good) {
     lumos_text_add(&output.text, page.bytes, page.length);
     good = lumos_output_commit(&output, error);

@@ -52,8 +52,8 @@ static struct lumos_job *hand_made(void) {
 static struct lumos_text render(struct lumos_job *job) {
   struct lumos_text page = LUMOS_TEXT_BUFFER;
   struct lumos_error error = {LUMOS_DONE, ""};
-  const struct lumos_report_options options = {NULL};
-  if (!lumos_report_html(job, &options, &page, &error)) {
+  const struct lumos_report_options options = {.template_folder = NULL};
+  if (!lumos_report(job, &options, &page, &error)) {
     fail_msg("%s", error.text);
   }
   lumos_text_char(&page, '\0');

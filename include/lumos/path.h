@@ -1,0 +1,86 @@
+/* Why a simulated step takes as long as it does: what held every task, and the chain of constraints that bound, walked back from the
+ * step's end to its start.
+ *
+ * A constraint says that its task starts (or ends) no earlier than `bound`; the one with the latest bound binds. The engine names
+ * constraints while it runs, so that those that only exist at run time (stream order, events, waits, collectives) are the
+ * ones of this run, edits included.
+ */
+#ifndef LUMOS_PATH_H
+#define LUMOS_PATH_H
+
+#include <lumos/error.h>
+#include <lumos/job.h>
+#include <lumos/memory.h>
+
+/* What a constraint comes from. */
+enum lumos_constraint_kind {
+  LUMOS_HELD_BY_NOTHING = 0, /* a start: nothing in the graph bounds it, and its measured time was kept */
+  LUMOS_HELD_BY_ITSELF,      /* an end: the task's own duration */
+  LUMOS_HELD_BY_THREAD,      /* the task before it on its thread; the lag is host time without an event */
+  LUMOS_HELD_BY_STREAM,      /* the task before it on its stream */
+  LUMOS_HELD_BY_LAUNCH,      /* the call that launched it */
+  LUMOS_HELD_BY_WAIT,        /* an end: the work that the call waits for */
+  LUMOS_HELD_BY_COLLECTIVE,  /* an end: the start of the collective's last member, and the transfer */
+  LUMOS_HELD_BY_EVENT,       /* work of another stream that the stream waits for */
+  LUMOS_HELD_BY_HANDOVER,    /* another thread */
+  LUMOS_HELD_BY_BOUNDARY,    /* an instant: what is outside of the recording */
+  LUMOS_HELD_BY_OTHER,       /* a dependency of another kind (queue, resource, other) */
+  LUMOS_CONSTRAINT_KINDS
+};
+const char *lumos_constraint_kind_name(enum lumos_constraint_kind); /* "stream order", "launch": plain words */
+
+struct lumos_constraint {
+  int64_t bound; /* job time: the earliest start or end of dst that it allows */
+  uint32_t src;  /* task, or LUMOS_NONE */
+  uint32_t dst;
+  uint8_t kind;     /* enum lumos_constraint_kind */
+  uint8_t from, to; /* enum lumos_end, of src and of dst */
+  uint8_t evidence; /* enum lumos_evidence; of lane order and a task's own duration LUMOS_RECORDED */
+};
+LUMOS_VECTOR_TYPE(lumos_constraints, struct lumos_constraint);
+
+/* The binding constraint without its bound. */
+struct lumos_binding {
+  uint32_t src;
+  uint8_t kind, from, evidence;
+};
+
+struct lumos_bindings {
+  struct lumos_binding start, end;
+};
+
+/* Run the engine once more over a job at stage sim and note, for every task, what bound its start and its end: fills
+ * bindings[0..tasks.count). When `watched` is not NULL (a byte a task, 0 or 1), every constraint on the start or end of a watched task is
+ * appended to `all`, in order of dst, then bound, then src; a task's own duration is not among them. Ties: the constraint named first
+ * binds. False when the run differs from job->runs (a stream whose simulated times were edited), or fails.
+ * As fast as lumos_engine_run; 24 bytes a task. */
+bool lumos_bindings_find(const struct lumos_job *job, struct lumos_bindings *bindings, const uint8_t *watched,
+                         struct lumos_constraints *all, struct lumos_error *error) LUMOS_MUST_CHECK;
+
+enum lumos_path_what {
+  LUMOS_PATH_RUN = 1, /* the task runs (of a collective: its transfer) */
+  LUMOS_PATH_LAG, /* between what held the task and its start or end, as the constraint says: host time without an event, launch lag,
+                             a wait's return */
+  LUMOS_PATH_UNEXPLAINED, /* a residual: later than the binding constraint allows, as recorded */
+  LUMOS_PATH_OUTSIDE      /* before the task, nothing in the recording says why */
+};
+const char *lumos_path_what_name(enum lumos_path_what);
+
+/* A piece of the chain, [from, to) in job time, for the sake of `task`. */
+struct lumos_path_part {
+  int64_t from, to;
+  uint32_t task;
+  uint8_t what;     /* enum lumos_path_what */
+  uint8_t kind;     /* RUN: LUMOS_HELD_BY_ITSELF or _COLLECTIVE; else the constraint that held the task */
+  uint8_t evidence; /* of that constraint */
+};
+LUMOS_VECTOR_TYPE(lumos_path_parts, struct lumos_path_part);
+
+/* The chain of binding constraints from the last end at or before `until` back to `from` (job time), through all ranks, threads and streams.
+ * Parts stand from early to late, each begins where the one before ends, the first begins at `from`, the last ends at `until`:
+ * together exactly until - from. Parts of no length are left out, but for runs of tasks (a task without duration can stand between two
+ * constraints). `bindings` are those of lumos_bindings_find. O(parts + tasks). */
+void lumos_path_walk(const struct lumos_job *job, const struct lumos_bindings *bindings, int64_t from, int64_t until,
+                     struct lumos_path_parts *parts);
+
+#endif

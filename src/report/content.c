@@ -1,0 +1,77 @@
+/* Reading what a report says. */
+#include "report/content.h"
+
+#include "report/breakdown.h"
+#include "report/gantt.h"
+#include "report/names.h"
+#include "report/numbers.h"
+#include "report/tables.h"
+
+#define MIDDLE_DOT " \xC2\xB7 "
+
+/* "4 steps (2 to 5)" */
+static void put_steps(const struct report_facts *facts, struct lumos_text *out) {
+  const struct report_rows *rows = facts->job_steps.count > 0 ? &facts->job_steps : &facts->steps;
+  if (rows->count == 0) {
+    return;
+  }
+  int32_t first = rows->items[0].step;
+  int32_t last = first;
+  for (size_t i = 0; i < rows->count; i++) {
+    first = rows->items[i].step < first ? rows->items[i].step : first;
+    last = rows->items[i].step > last ? rows->items[i].step : last;
+  }
+  lumos_text_put(out, MIDDLE_DOT);
+  if (first == last) {
+    lumos_text_format(out, "step %d", first);
+  } else {
+    lumos_text_format(out, "steps %d to %d", first, last);
+  }
+}
+
+/* "8 ranks · NVIDIA H100 80GB HBM3 · steps 2 to 5": what the page is about. */
+void report_put_subject(const struct report_content *content, struct lumos_text *out) {
+  const struct lumos_job *job = content->job;
+  report_put_counted(out, (int64_t)job->ranks.count, "rank");
+  int64_t world = report_world(job);
+  if (world != LUMOS_ABSENT && world != (int64_t)job->ranks.count) {
+    lumos_text_put(out, " of ");
+    report_put_count(out, world);
+  }
+  lumos_string_id shown = LUMOS_NO_STRING;
+  for (size_t i = 0; i < job->ranks.count; i++) {
+    lumos_string_id device = job->ranks.items[i].device_name;
+    if (device != LUMOS_NO_STRING && device != shown) {
+      lumos_text_put(out, shown == LUMOS_NO_STRING ? MIDDLE_DOT : ", ");
+      report_put_cut(out, lumos_string(job->strings, device), lumos_string_length(job->strings, device), 60);
+      if (shown != LUMOS_NO_STRING) {
+        break; /* two names say that they differ; the table of ranks has all */
+      }
+      shown = device;
+    }
+  }
+  put_steps(&content->facts, out);
+}
+
+void report_content_read(const struct lumos_job *job, const struct lumos_report_options *options,
+                         struct report_content *content) {
+  *content = (struct report_content){.job = job, .options = options};
+  struct report_table *tables = content->tables;
+  report_facts_read(job, &content->facts);
+  report_timelines_read(job, &content->timelines);
+  report_breakdown_tables(&content->facts, &tables[TABLE_BREAKDOWN], &tables[TABLE_STEPS]);
+  report_gantt_table(&content->timelines, &tables[TABLE_LANES]);
+  report_table_collectives(job, &tables[TABLE_COLLECTIVES]);
+  report_table_kernels(job, &tables[TABLE_KERNELS]);
+  report_table_ops(job, &tables[TABLE_OPS_DEVICE], &tables[TABLE_OPS_HOST]);
+  report_table_ranks(job, &tables[TABLE_RANKS]);
+  report_table_clocks(job, &tables[TABLE_CLOCKS]);
+}
+
+void report_content_free(struct report_content *content) {
+  report_facts_free(&content->facts);
+  report_timelines_free(&content->timelines);
+  for (int i = 0; i < TABLES; i++) {
+    report_table_free(&content->tables[i]);
+  }
+}

@@ -1,0 +1,40 @@
+/* What a report says, read once from the job, whatever form it takes: figures, lanes, tables. */
+#ifndef LUMOS_REPORT_CONTENT_H
+#define LUMOS_REPORT_CONTENT_H
+
+#include "report/facts.h"
+#include "report/table.h"
+#include "report/timeline.h"
+#include <lumos/report.h>
+
+/* All tables; the page, the summary and Markdown hold the same ones. */
+enum report_table_number {
+  TABLE_BREAKDOWN,
+  TABLE_STEPS,
+  TABLE_LANES,
+  TABLE_COLLECTIVES,
+  TABLE_KERNELS,
+  TABLE_OPS_DEVICE,
+  TABLE_OPS_HOST,
+  TABLE_RANKS,
+  TABLE_CLOCKS,
+  TABLES
+};
+
+struct report_content {
+  const struct lumos_job *job;
+  const struct lumos_report_options *options;
+  struct report_facts facts;
+  struct report_timelines timelines;
+  struct report_table tables[TABLES];
+};
+
+/* The job is at stage sim and outlives the content, as do the options. */
+void report_content_read(const struct lumos_job *job, const struct lumos_report_options *options,
+                         struct report_content *content);
+void report_content_free(struct report_content *content);
+
+/* "8 ranks · NVIDIA H100 80GB HBM3 · steps 2 to 5": what the report is about. */
+void report_put_subject(const struct report_content *content, struct lumos_text *out);
+
+#endif
