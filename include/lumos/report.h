@@ -40,8 +40,13 @@ struct lumos_report_options {
   int64_t detail_from, detail_until; /* ns on the axis of the timeline: from the start of the first step */
 };
 
-/* The format that a path's ending asks for (".html" ".svg" ".png" ".pdf" ".md" ".json" ".csv"), or LUMOS_REPORT_UNKNOWN. */
+/* "html", "svg", "png", "pdf", "md", "json", "csv", which is also a file's ending; NULL for what is no format. */
+const char *lumos_report_format_name(enum lumos_report_format format);
+/* The format of that name, or that a path's ending asks for; LUMOS_REPORT_UNKNOWN. */
+enum lumos_report_format lumos_report_format_named(const char *name);
 enum lumos_report_format lumos_report_format_of_path(const char *path);
+/* Lines for people and scripts, without control bytes: it may be written to a terminal. */
+bool lumos_report_format_is_text(enum lumos_report_format format);
 
 /* Write the report. Runs the missing stages first. No network, everything escaped, same job and options same bytes (PDF without
  * dates). Fails when a view has nothing to show (a breakdown without streams), when the step is not there, on a bad template.

@@ -29,6 +29,11 @@ static void put_steps(const struct report_facts *facts, struct lumos_text *out) 
   }
 }
 
+const char *report_title(const struct report_content *content) {
+  const char *title = content->options->title;
+  return title != NULL && title[0] != '\0' ? title : NULL;
+}
+
 /* "8 ranks · NVIDIA H100 80GB HBM3 · steps 2 to 5": what the page is about. */
 void report_put_subject(const struct report_content *content, struct lumos_text *out) {
   const struct lumos_job *job = content->job;

@@ -34,6 +34,9 @@ void report_content_read(const struct lumos_job *job, const struct lumos_report_
                          struct report_content *content);
 void report_content_free(struct report_content *content);
 
+/* The title that was asked for, or NULL: then the verdict is the title. */
+const char *report_title(const struct report_content *content);
+
 /* "8 ranks · NVIDIA H100 80GB HBM3 · steps 2 to 5": what the report is about. */
 void report_put_subject(const struct report_content *content, struct lumos_text *out);
 

@@ -4,12 +4,14 @@
 #include "report/breakdown.h"
 #include "report/definitions.h"
 #include "report/gantt.h"
+#include "report/names.h"
 #include "report/notes.h"
 #include "report/numbers.h"
 #include "report/summary.h"
 #include "report/svg.h"
 #include "report/template.h"
 #include "report/verdict.h"
+#include <string.h>
 
 enum { FEW_RANKS = 16 }; /* their numbers stand open; those of more are folded */
 
@@ -108,6 +110,19 @@ static void fill_work(const struct page *page, struct report_scope *root) {
   set_table(page, root, TABLE_CLOCKS, "clocks_table");
 }
 
+/* The verdict is the title, or stands below the one that was given. */
+static void fill_title(const struct page *page, struct report_scope *root) {
+  const char *title = report_title(page->content);
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  if (title != NULL) {
+    report_put_cut(&text, title, strlen(title), REPORT_LONG);
+  } else {
+    report_put_verdict(&page->content->facts, &text);
+  }
+  report_set_take(root, "title", &text);
+  report_section_if(root, "has_title", title != NULL);
+}
+
 static void fill_model(const struct page *page, const struct report_source *style) {
   struct report_scope *root = report_model_root(page->model);
   struct lumos_text text = LUMOS_TEXT_BUFFER;
@@ -118,16 +133,13 @@ static void fill_model(const struct page *page, const struct report_source *styl
   report_set(root, "style", style->bytes, style->length);
   report_set_text(root, "version", LUMOS_VERSION);
   report_fill_verdict(&page->content->facts, root);
+  fill_title(page, root);
   fill_breakdown(page, root);
   fill_timeline(page, root);
   fill_work(page, root);
   report_fill_notes(page->content->job, root);
   report_fill_definitions(root);
-  const struct report_table *tables[TABLES];
-  for (int i = 0; i < TABLES; i++) {
-    tables[i] = &page->content->tables[i];
-  }
-  report_summary(&page->content->facts, &page->content->timelines, tables, TABLES, &text);
+  report_summary(page->content, &text);
   report_set_take(root, "summary", &text);
 }
 

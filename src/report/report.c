@@ -3,55 +3,78 @@
 
 #include "report/content.h"
 #include "report/page.h"
+#include "report/summary.h"
 #include "report/verdict.h"
 #include <lumos/sim.h>
 #include <string.h>
 
 /* A form that a report takes. To add one: a row here, and a file that writes it. */
 struct form {
-  const char *name, *suffix;
   enum lumos_report_format format;
-  bool picture; /* it shows pictures alone, and --view chooses among them */
+  const char *name; /* and ending */
+  bool text;        /* for people and scripts, without control bytes */
   bool (*write)(const struct report_content *content, struct lumos_text *out, struct lumos_error *error);
 };
 
 static const struct form forms[] = {
-    {"html", ".html", LUMOS_REPORT_HTML, false, report_page_write},
+    {LUMOS_REPORT_HTML, "html", false, report_page_write},
+    {LUMOS_REPORT_JSON, "json", true, report_summary_write},
 };
 
 enum { FORMS = sizeof forms / sizeof forms[0] };
 
+/* NULL when there is none. */
 static const struct form *form_of(enum lumos_report_format format) {
   for (size_t i = 0; i < FORMS; i++) {
     if (forms[i].format == format) {
       return &forms[i];
     }
   }
-  return &forms[0];
+  return NULL;
 }
 
-enum lumos_report_format lumos_report_format_of_path(const char *path) {
-  size_t length = strlen(path);
+const char *lumos_report_format_name(enum lumos_report_format format) {
+  const struct form *form = form_of(format);
+  return form != NULL ? form->name : NULL;
+}
+
+enum lumos_report_format lumos_report_format_named(const char *name) {
   for (size_t i = 0; i < FORMS; i++) {
-    size_t suffix = strlen(forms[i].suffix);
-    if (length > suffix && strcmp(path + length - suffix, forms[i].suffix) == 0) {
+    if (strcmp(forms[i].name, name) == 0) {
       return forms[i].format;
     }
   }
   return LUMOS_REPORT_UNKNOWN;
 }
 
+enum lumos_report_format lumos_report_format_of_path(const char *path) {
+  const char *slash = strrchr(path, '/');
+  const char *base = slash != NULL ? slash + 1 : path;
+  const char *dot = strrchr(base, '.');
+  return dot != NULL && dot != base ? lumos_report_format_named(dot + 1) : LUMOS_REPORT_UNKNOWN;
+}
+
+bool lumos_report_format_is_text(enum lumos_report_format format) {
+  const struct form *form = form_of(format);
+  return form != NULL && form->text;
+}
+
 bool lumos_report(struct lumos_job *job, const struct lumos_report_options *options, struct lumos_text *out,
                   struct lumos_error *error) {
+  const struct form *form = form_of(options->format == LUMOS_REPORT_UNKNOWN ? LUMOS_REPORT_HTML : options->format);
+  if (form == NULL) {
+    return lumos_fail(error, "there is no format %d", (int)options->format);
+  }
   if (job->stage < LUMOS_STAGE_SIM && !lumos_simulate(job, error)) {
     return false;
   }
   struct report_content content;
   report_content_read(job, options, &content);
-  bool done = form_of(options->format)->write(&content, out, error);
+  bool done = form->write(&content, out, error);
   report_content_free(&content);
   return done;
 }
+
 bool lumos_report_verdict(const struct lumos_job *job, struct lumos_text *out, struct lumos_error *error) {
   if (job->stage < LUMOS_STAGE_SIM) {
     return lumos_fail(error, "the job has not been simulated; run lumos-sim first");
