@@ -51,16 +51,54 @@ static int64_t free_start(const struct lumos_engine *engine, uint32_t t) {
   return measured != LUMOS_ABSENT ? measured : lumos_host_job_time(rank, rank->window_start);
 }
 
+/* --- What holds a task, for those who ask why --- */
+
+static void note(struct lumos_engine *engine, uint32_t t, enum lumos_end to, int64_t bound, struct lumos_binding by) {
+  const struct lumos_engine_notes *notes = &engine->notes;
+  struct lumos_bindings *bindings = &notes->bindings[t];
+  if (to == LUMOS_START && bound > engine->states[t].start) {
+    bindings->start = by;
+  } else if (to == LUMOS_END && bound > engine->states[t].end) {
+    bindings->end = by;
+  }
+  if (notes->watched != NULL && notes->watched[t]) {
+    struct lumos_constraint constraint = {bound, by.src, t, by.kind, by.from, (uint8_t)to, by.evidence};
+    lumos_vector_push(notes->constraints, constraint);
+  }
+}
+
+static void bound_start(struct lumos_engine *engine, uint32_t t, int64_t bound, struct lumos_binding by) {
+  if (engine->explain) {
+    note(engine, t, LUMOS_START, bound, by);
+  }
+  engine->states[t].start = later(engine->states[t].start, bound);
+}
+
+static void bound_end(struct lumos_engine *engine, uint32_t t, int64_t bound, struct lumos_binding by) {
+  if (engine->explain) {
+    note(engine, t, LUMOS_END, bound, by);
+  }
+  engine->states[t].end = later(engine->states[t].end, bound);
+}
+
+/* Order on a lane. */
+static struct lumos_binding by_order(uint32_t previous, enum lumos_constraint_kind kind) {
+  return (struct lumos_binding){previous, (uint8_t)kind, LUMOS_END, LUMOS_RECORDED};
+}
+
+/* --- Starts that are known --- */
+
 /* All that holds the start is known. */
 static void become_ready(struct lumos_engine *engine, uint32_t t) {
   struct lumos_task_state *state = &engine->states[t];
   const struct lumos_special *special = lumos_engine_special(engine, t);
   if (special != NULL && special->boundary > state->start) {
-    if (engine->holds != NULL && lumos_on_stream(engine->job, task_at(engine, t))) {
+    if (engine->notes.holds != NULL && lumos_on_stream(engine->job, task_at(engine, t))) {
       struct lumos_hold hold = {t, state->start, special->boundary};
-      lumos_vector_push(engine->holds, hold);
+      lumos_vector_push(engine->notes.holds, hold);
     }
-    state->start = special->boundary;
+    bound_start(engine, t, special->boundary,
+                (struct lumos_binding){LUMOS_NONE, LUMOS_HELD_BY_BOUNDARY, LUMOS_END, special->evidence});
   }
   int64_t residual = engine->job->timings.items[t].residual;
   if (state->start == LUMOS_ABSENT) {
@@ -71,10 +109,6 @@ static void become_ready(struct lumos_engine *engine, uint32_t t) {
   }
   state->progress = LUMOS_READY;
   push_event(engine, state->start, t, turn_of(engine, t));
-}
-
-static void bound_start(struct lumos_engine *engine, uint32_t t, int64_t bound) {
-  engine->states[t].start = later(engine->states[t].start, bound);
 }
 
 /* A negative residual, or a launch lag that counts back from the call's end, says that a rule was too strict by so much
@@ -127,18 +161,30 @@ static int64_t end_of(const struct lumos_engine *engine, uint32_t t) {
   return later(state->start + lumos_job_length(engine->job, task->lane, task->start, task->dur), state->end);
 }
 
+/* Does its end follow from `held`, the latest bound on it, rather than from its own start? */
+static bool ends_when_held(const struct lumos_engine *engine, uint32_t t, int64_t held) {
+  const struct lumos_task_state *state = &engine->states[t];
+  if (held == LUMOS_ABSENT) {
+    return false;
+  }
+  if (is_tied(engine, t)) {
+    return state->end > state->start;
+  }
+  return lumos_call_waits(engine->job, task_at(engine, t)) ? held > state->start : held == state->end;
+}
+
 static void end_task(struct lumos_engine *engine, uint32_t t) {
   struct lumos_task_state *state = &engine->states[t];
+  int64_t held = state->end;
   state->end = end_of(engine, t);
+  if (engine->explain && !ends_when_held(engine, t, held)) {
+    engine->notes.bindings[t].end = (struct lumos_binding){t, LUMOS_HELD_BY_ITSELF, LUMOS_START, LUMOS_RECORDED};
+  }
   state->progress = LUMOS_ENDED;
   if (state->end >= LUMOS_TIME_LIMIT) {
     engine->beyond = t;
   }
   lumos_vector_push(&engine->ending, t);
-}
-
-static void bound_end(struct lumos_engine *engine, uint32_t t, int64_t bound) {
-  engine->states[t].end = later(engine->states[t].end, bound);
 }
 
 static void release_end(struct lumos_engine *engine, uint32_t t) {
@@ -155,11 +201,12 @@ static void follow_edges(struct lumos_engine *engine, uint32_t t, enum lumos_end
     if (edge.from != from) {
       continue;
     }
+    struct lumos_binding by = {t, edge.kind, edge.from, edge.evidence};
     if (edge.to == LUMOS_END) {
-      bound_end(engine, edge.dst, time + edge.lag);
+      bound_end(engine, edge.dst, time + edge.lag, by);
       release_end(engine, edge.dst);
     } else {
-      bound_start(engine, edge.dst, time + edge.lag);
+      bound_start(engine, edge.dst, time + edge.lag, by);
       release_start(engine, edge.dst);
     }
   }
@@ -171,7 +218,7 @@ static void follow_on_stream(struct lumos_engine *engine, uint32_t previous, uin
   const struct lumos_task *task = task_at(engine, t);
   int64_t gap = engine->job->timings.items[t].gap;
   int64_t vacant = later(before->end + task->lag, before->start);
-  bound_start(engine, t, vacant + (gap == LUMOS_ABSENT ? 0 : gap));
+  bound_start(engine, t, vacant + (gap == LUMOS_ABSENT ? 0 : gap), by_order(previous, LUMOS_HELD_BY_STREAM));
   raise_floor(engine, t, vacant);
 }
 
@@ -180,7 +227,8 @@ static void follow_on_thread(struct lumos_engine *engine, uint32_t previous) {
   const struct lumos_special *special = lumos_engine_special(engine, previous + 1);
   int64_t from = task->start == LUMOS_ABSENT ? LUMOS_ABSENT : task->start - task->lag;
   int64_t lag = lumos_job_length(engine->job, task->lane, from, task->lag) - (special == NULL ? 0 : special->covers);
-  bound_start(engine, previous + 1, engine->states[previous].end + later(lag, 0));
+  bound_start(engine, previous + 1, engine->states[previous].end + later(lag, 0),
+              by_order(previous, LUMOS_HELD_BY_THREAD));
   release_start(engine, previous + 1);
 }
 
@@ -215,6 +263,23 @@ static int64_t measured_lead(const struct lumos_engine *engine, uint32_t t, uint
   return start == LUMOS_ABSENT || called == LUMOS_ABSENT || start > called ? 0 : start - called;
 }
 
+/* t starts (or ends) no earlier than `edge.lag` after `src` has ended, be it over or still to come. */
+static void bound_by_end(struct lumos_engine *engine, uint32_t t, uint32_t src, struct lumos_edge edge) {
+  edge.dst = t;
+  edge.from = LUMOS_END;
+  edge.evidence = edge.evidence == 0 ? LUMOS_RECORDED : edge.evidence;
+  if (!has_ended(engine, src)) {
+    lumos_engine_hold(engine, src, edge);
+    return;
+  }
+  struct lumos_binding by = {src, edge.kind, LUMOS_END, edge.evidence};
+  if (edge.to == LUMOS_START) {
+    bound_start(engine, t, engine->states[src].end + edge.lag, by);
+  } else {
+    bound_end(engine, t, engine->states[src].end + edge.lag, by);
+  }
+}
+
 static void bound_by_launch(struct lumos_engine *engine, uint32_t t) {
   uint32_t call = task_at(engine, t)->call;
   uint32_t first = lumos_detail_of(engine->job, task_at(engine, call))->first_segment;
@@ -223,11 +288,10 @@ static void bound_by_launch(struct lumos_engine *engine, uint32_t t) {
   int64_t lag = timing->launch_lag == LUMOS_ABSENT ? 0 : timing->launch_lag;
   raise_floor(engine, t, engine->states[begin].start + measured_lead(engine, t, begin));
   if (timing->launch_from == LUMOS_START) {
-    bound_start(engine, t, engine->states[begin].start + lag);
-  } else if (has_ended(engine, call)) {
-    bound_start(engine, t, engine->states[call].end + lag);
+    bound_start(engine, t, engine->states[begin].start + lag,
+                (struct lumos_binding){begin, LUMOS_HELD_BY_LAUNCH, LUMOS_START, LUMOS_RECORDED});
   } else {
-    lumos_engine_hold(engine, call, (struct lumos_edge){.lag = lag, .dst = t, .from = LUMOS_END, .to = LUMOS_START});
+    bound_by_end(engine, t, call, (struct lumos_edge){.lag = lag, .to = LUMOS_START, .kind = LUMOS_HELD_BY_LAUNCH});
   }
 }
 
@@ -235,13 +299,13 @@ static void bound_by_launch(struct lumos_engine *engine, uint32_t t) {
 static void bound_by_events(struct lumos_engine *engine, struct lumos_lane_state *lane, uint32_t t) {
   for (uint32_t i = lane->waits; i != LUMOS_NONE; i = engine->stream_waits.items[i].next) {
     uint32_t awaited = engine->stream_waits.items[i].awaited;
-    int64_t lag = lumos_engine_event_lag(engine, t, task_at(engine, awaited)->lane);
-    if (has_ended(engine, awaited)) {
-      bound_start(engine, t, engine->states[awaited].end + lag);
-    } else {
-      lumos_engine_hold(engine, awaited,
-                        (struct lumos_edge){.lag = lag, .dst = t, .from = LUMOS_END, .to = LUMOS_START});
+    const struct lumos_event_lag *stored = lumos_engine_event_lag(engine, t, task_at(engine, awaited)->lane);
+    struct lumos_edge edge = {.to = LUMOS_START, .kind = LUMOS_HELD_BY_EVENT, .evidence = LUMOS_ORDERED};
+    if (stored != NULL) {
+      edge.lag = stored->lag;
+      edge.evidence = stored->evidence;
     }
+    bound_by_end(engine, t, awaited, edge);
   }
   lane->waits = LUMOS_NONE;
 }
@@ -311,13 +375,8 @@ static void take_effect(struct lumos_engine *engine, uint32_t call) {
 /* --- Starts --- */
 
 static void await(struct lumos_engine *engine, uint32_t t, uint32_t awaited) {
-  if (awaited == LUMOS_NONE) {
-    return;
-  }
-  if (has_ended(engine, awaited)) {
-    bound_end(engine, t, engine->states[awaited].end);
-  } else {
-    lumos_engine_hold(engine, awaited, (struct lumos_edge){.dst = t, .from = LUMOS_END, .to = LUMOS_END});
+  if (awaited != LUMOS_NONE) {
+    bound_by_end(engine, t, awaited, (struct lumos_edge){.to = LUMOS_END, .kind = LUMOS_HELD_BY_WAIT});
   }
 }
 
@@ -347,14 +406,29 @@ static void look(struct lumos_engine *engine, uint32_t t) {
   }
 }
 
+/* How surely the members belong together. */
+static uint8_t evidence_of(const struct lumos_collective *collective) {
+  return collective->matched == LUMOS_BY_COMMS_ID || collective->matched == LUMOS_BY_SEQ ? LUMOS_RECORDED
+                                                                                         : LUMOS_ORDERED;
+}
+
+/* A member ends no earlier than the transfer after the last one awaited, and after itself. */
+static void bound_by_meeting(struct lumos_engine *engine, const struct lumos_collective *collective,
+                             const struct lumos_meeting *meeting, uint32_t member) {
+  int64_t start = engine->states[member].start;
+  struct lumos_binding by = {start > meeting->latest ? member : meeting->last, LUMOS_HELD_BY_COLLECTIVE, LUMOS_START,
+                             evidence_of(collective)};
+  bound_end(engine, member, later(meeting->latest, start) + collective->transfer, by);
+}
+
 /* The last one awaited has come: those who were there before know their ends. */
-static void complete_meeting(struct lumos_engine *engine, const struct lumos_collective *collective, int64_t latest,
-                             uint32_t last) {
+static void complete_meeting(struct lumos_engine *engine, const struct lumos_collective *collective,
+                             const struct lumos_meeting *meeting, uint32_t arriving) {
   for (uint32_t i = 0; i < collective->member_count; i++) {
     uint32_t member = engine->job->members.items[collective->member_first + i];
     const struct lumos_task_state *state = &engine->states[member];
-    if (member != last && state->progress == LUMOS_STARTED && lumos_member_waits(engine->job, collective, member)) {
-      bound_end(engine, member, later(latest, state->start) + collective->transfer);
+    if (member != arriving && state->progress == LUMOS_STARTED && lumos_member_waits(engine->job, collective, member)) {
+      bound_by_meeting(engine, collective, meeting, member);
       release_end(engine, member);
     }
   }
@@ -368,16 +442,17 @@ static void meet(struct lumos_engine *engine, uint32_t t) {
     const struct lumos_collective *collective = &engine->job->collectives.items[coupling->of[i]];
     struct lumos_meeting *meeting = &engine->meetings[coupling->of[i]];
     if (lumos_member_awaited(engine->job, collective, t)) {
+      meeting->last = state->start >= meeting->latest ? t : meeting->last;
       meeting->latest = later(meeting->latest, state->start);
       if (--meeting->missing == 0) {
-        complete_meeting(engine, collective, meeting->latest, t);
+        complete_meeting(engine, collective, meeting, t);
       }
     }
     if (!lumos_member_waits(engine->job, collective, t)) {
       continue;
     }
     if (meeting->missing == 0) {
-      bound_end(engine, t, later(meeting->latest, state->start) + collective->transfer);
+      bound_by_meeting(engine, collective, meeting, t);
     } else {
       state->ends_after++;
     }
@@ -451,13 +526,15 @@ static bool collect(const struct lumos_engine *engine, struct lumos_run *runs, s
 }
 
 bool lumos_engine_run_noting(const struct lumos_job *job, const struct lumos_sim_options *options,
-                             struct lumos_run *runs, struct lumos_holds *holds, struct lumos_error *error) {
+                             struct lumos_run *runs, const struct lumos_engine_notes *notes,
+                             struct lumos_error *error) {
   if (job->timings.count != job->tasks.count) {
     return lumos_fail(error, "the job has no execution graph yet; run lumos-graph first");
   }
   struct lumos_engine engine;
   lumos_engine_prepare(&engine, job, options->drop_residuals);
-  engine.holds = holds;
+  engine.notes = *notes;
+  engine.explain = notes->bindings != NULL;
   run(&engine);
   bool done = collect(&engine, runs, error);
   lumos_engine_free(&engine);
@@ -466,5 +543,6 @@ bool lumos_engine_run_noting(const struct lumos_job *job, const struct lumos_sim
 
 bool lumos_engine_run(const struct lumos_job *job, const struct lumos_sim_options *options, struct lumos_run *runs,
                       struct lumos_error *error) {
-  return lumos_engine_run_noting(job, options, runs, NULL, error);
+  const struct lumos_engine_notes none = {NULL};
+  return lumos_engine_run_noting(job, options, runs, &none, error);
 }

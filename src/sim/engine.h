@@ -12,6 +12,7 @@
 #include "sim/coupling.h"
 #include "sim/events.h"
 #include "sim/queue.h"
+#include <lumos/path.h>
 #include <lumos/sim.h>
 
 enum lumos_progress { LUMOS_WAITING, LUMOS_READY, LUMOS_STARTED, LUMOS_ENDED };
@@ -33,6 +34,8 @@ struct lumos_edge { /* dst starts or ends no earlier than `lag` after its source
   int64_t lag;
   uint32_t dst, next; /* next edge of the same source */
   uint8_t from, to;   /* enum lumos_end */
+  uint8_t kind;       /* enum lumos_constraint_kind */
+  uint8_t evidence;
 };
 
 /* What only a few tasks have, by task. */
@@ -40,12 +43,14 @@ struct lumos_special {
   uint32_t task;
   int64_t boundary; /* its start's outside bound in job time, or LUMOS_ABSENT */
   int64_t covers;   /* the part of its lag that a hand-over explains */
+  uint8_t evidence; /* of the boundary */
 };
 
 /* What the stored event edges say: the lag after a task of a lane, seen again when the run finds the edge again. */
 struct lumos_event_lag {
   uint32_t dst, lane;
   int64_t lag;
+  uint8_t evidence;
 };
 
 struct lumos_stream_wait { /* what a stream waits for before it goes on */
@@ -59,6 +64,7 @@ struct lumos_lane_state {
 
 struct lumos_meeting { /* a collective that runs */
   int64_t latest;      /* start of those awaited that have started */
+  uint32_t last;       /* the one that started then */
   uint32_t missing;    /* awaited members that have not */
 };
 
@@ -69,12 +75,21 @@ struct lumos_hold {
 };
 LUMOS_VECTOR_TYPE(lumos_holds, struct lumos_hold);
 
+/* What a run is to note besides its times; all of it may be NULL. */
+struct lumos_engine_notes {
+  struct lumos_holds *holds;       /* the boundaries of streams that bound */
+  struct lumos_bindings *bindings; /* what bound the start and the end of every task */
+  const uint8_t *watched;          /* with bindings: tasks of which every constraint is noted, in */
+  struct lumos_constraints *constraints;
+};
+
 struct lumos_typical;
 
 struct lumos_engine {
   const struct lumos_job *job;
   bool drop_residuals;
-  struct lumos_holds *holds; /* where to note the boundaries of streams that bound, or NULL */
+  struct lumos_engine_notes notes;
+  bool explain; /* bindings are asked for */
   struct lumos_task_state *states;
   struct lumos_lane_state *lanes;
   struct lumos_meeting *meetings;
@@ -100,11 +115,12 @@ void lumos_engine_prepare(struct lumos_engine *engine, const struct lumos_job *j
 void lumos_engine_free(struct lumos_engine *engine);
 void lumos_engine_hold(struct lumos_engine *engine, uint32_t src, struct lumos_edge edge);
 const struct lumos_special *lumos_engine_special(const struct lumos_engine *engine, uint32_t task);
-int64_t lumos_engine_event_lag(const struct lumos_engine *engine, uint32_t dst, uint32_t lane);
+/* The stored event edge from a lane to a task, or NULL: found in this run alone. */
+const struct lumos_event_lag *lumos_engine_event_lag(const struct lumos_engine *engine, uint32_t dst, uint32_t lane);
 
-/* The engine's run with the boundaries that bound. */
+/* The engine's run with notes. */
 bool lumos_engine_run_noting(const struct lumos_job *job, const struct lumos_sim_options *options,
-                             struct lumos_run *runs, struct lumos_holds *holds,
+                             struct lumos_run *runs, const struct lumos_engine_notes *notes,
                              struct lumos_error *error) LUMOS_MUST_CHECK;
 
 /* Tell the cycle of tasks that wait for each other; always false. */

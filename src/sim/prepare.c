@@ -69,7 +69,10 @@ static void merge_specials(struct lumos_engine *engine) {
       items[++kept] = items[i];
       continue;
     }
-    items[kept].boundary = items[i].boundary > items[kept].boundary ? items[i].boundary : items[kept].boundary;
+    if (items[i].boundary > items[kept].boundary) {
+      items[kept].boundary = items[i].boundary;
+      items[kept].evidence = items[i].evidence;
+    }
     items[kept].covers = items[i].covers > items[kept].covers ? items[i].covers : items[kept].covers;
   }
   engine->specials.count = kept + 1;
@@ -92,13 +95,25 @@ static int event_lag_by_place(const void *left_item, const void *right_item) {
   return left->lane < right->lane ? -1 : left->lane > right->lane;
 }
 
-int64_t lumos_engine_event_lag(const struct lumos_engine *engine, uint32_t dst, uint32_t lane) {
+const struct lumos_event_lag *lumos_engine_event_lag(const struct lumos_engine *engine, uint32_t dst, uint32_t lane) {
   struct lumos_event_lag key = {.dst = dst, .lane = lane};
-  const struct lumos_event_lag *found = NULL;
-  if (engine->event_lags.count > 0) {
-    found = bsearch(&key, engine->event_lags.items, engine->event_lags.count, sizeof key, event_lag_by_place);
+  if (engine->event_lags.count == 0) {
+    return NULL;
   }
-  return found == NULL ? 0 : found->lag;
+  return bsearch(&key, engine->event_lags.items, engine->event_lags.count, sizeof key, event_lag_by_place);
+}
+
+static uint8_t constraint_of(const struct lumos_dep *dep) {
+  switch ((enum lumos_dep_kind)dep->kind) {
+    case LUMOS_HANDOVER:
+      return LUMOS_HELD_BY_HANDOVER;
+    case LUMOS_DEP_EVENT:
+      return LUMOS_HELD_BY_EVENT;
+    case LUMOS_HOST_WAIT:
+      return LUMOS_HELD_BY_WAIT;
+    default:
+      return LUMOS_HELD_BY_OTHER;
+  }
 }
 
 /* The mode decides: fixed dependencies become edges, boundaries and covers; of those found anew at run time only the
@@ -107,15 +122,20 @@ static void read_dependencies(struct lumos_engine *engine) {
   const struct lumos_job *job = engine->job;
   for (size_t i = 0; i < job->deps.count; i++) {
     const struct lumos_dep *dep = &job->deps.items[i];
-    struct lumos_special special = {.task = dep->dst, .boundary = LUMOS_ABSENT};
+    struct lumos_special special = {.task = dep->dst, .boundary = LUMOS_ABSENT, .evidence = dep->evidence};
     if (dep->src == LUMOS_NONE) {
       special.boundary = lumos_job_time_on(job, job->tasks.items[dep->dst].lane, dep->at) + dep->lag;
     } else if (dep->mode == LUMOS_FIXED) {
-      struct lumos_edge edge = {.lag = dep->lag, .dst = dep->dst, .from = dep->from, .to = dep->to};
+      struct lumos_edge edge = {.lag = dep->lag,
+                                .dst = dep->dst,
+                                .from = dep->from,
+                                .to = dep->to,
+                                .kind = constraint_of(dep),
+                                .evidence = dep->evidence};
       lumos_engine_hold(engine, dep->src, edge);
       special.covers = dep->covers == LUMOS_ABSENT ? 0 : dep->covers;
     } else if (dep->kind == LUMOS_DEP_EVENT) {
-      struct lumos_event_lag lag = {dep->dst, job->tasks.items[dep->src].lane, dep->lag};
+      struct lumos_event_lag lag = {dep->dst, job->tasks.items[dep->src].lane, dep->lag, dep->evidence};
       lumos_vector_push(&engine->event_lags, lag);
     }
     if (special.boundary != LUMOS_ABSENT || special.covers != 0) {
@@ -135,7 +155,7 @@ static void prepare_meetings(struct lumos_engine *engine) {
   engine->meetings = lumos_allocate(job->collectives.count * sizeof *engine->meetings);
   for (size_t i = 0; i < job->collectives.count; i++) {
     const struct lumos_collective *collective = &job->collectives.items[i];
-    struct lumos_meeting meeting = {.latest = LUMOS_ABSENT};
+    struct lumos_meeting meeting = {.latest = LUMOS_ABSENT, .last = LUMOS_NONE};
     for (uint32_t m = 0; m < collective->member_count; m++) {
       meeting.missing += lumos_member_awaited(job, collective, job->members.items[collective->member_first + m]);
     }

@@ -32,8 +32,9 @@ bool lumos_simulate(struct lumos_job *job, struct lumos_error *error) {
   lumos_job_rewind(job, LUMOS_STAGE_TRANSFORM);
   const struct lumos_sim_options carry = {.drop_residuals = false};
   struct lumos_holds holds = {0};
+  const struct lumos_engine_notes notes = {.holds = &holds};
   lumos_vector_reserve(&job->runs, job->tasks.count);
-  bool done = lumos_engine_run_noting(job, &carry, job->runs.items, &holds, error);
+  bool done = lumos_engine_run_noting(job, &carry, job->runs.items, &notes, error);
   if (done) {
     job->runs.count = job->tasks.count;
     done = write_metrics(job, &holds, error);

@@ -1,8 +1,9 @@
-/* Real traces: a run that carries every residual gives back every measured start and length to the nanosecond, and every
- * step's parts add up. Skipped where the folder of LUMOS_TRACES is missing. */
+/* Real traces: a run that carries every residual gives back every measured start and length to the nanosecond, every
+ * step's parts add up, and so does every step's chain of binding constraints. Skipped where the folder of LUMOS_TRACES is missing. */
 #include "unit.h"
 
 #include <lumos/graph.h>
+#include <lumos/path.h>
 #include <lumos/sim.h>
 #include <lumos/trace.h>
 #include <sys/stat.h>
@@ -10,6 +11,39 @@
 static bool is_folder(const char *path) {
   struct stat status;
   return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+/* The chain of every rank's every step covers it without a gap, and no task of it but the last ends later than the part. */
+static void expect_chains(const struct lumos_job *job, const char *path) {
+  struct lumos_error error = {0};
+  struct lumos_bindings *bindings = lumos_allocate(job->tasks.count * sizeof *bindings);
+  struct lumos_steps_list steps = {0};
+  struct lumos_path_parts parts = {0};
+  if (!lumos_bindings_find(job, bindings, NULL, NULL, &error)) {
+    fail_msg("%s: %s", path, error.text);
+  }
+  lumos_find_steps(job, job->runs.items, &steps);
+  for (size_t i = 0; i < steps.count; i++) {
+    int64_t at = steps.items[i].start;
+    parts.count = 0;
+    lumos_path_walk(job, bindings, at, steps.items[i].end, &parts);
+    for (size_t p = 0; p < parts.count; p++) {
+      const struct lumos_path_part *part = &parts.items[p];
+      const struct lumos_run *run = &job->runs.items[part->task];
+      if (part->from != at || part->to < at) {
+        fail_msg("%s: step %d: part %zu begins at %lld, not %lld", path, steps.items[i].step, p, (long long)part->from,
+                 (long long)at);
+      }
+      if (part->to > run->start + run->dur && part->what != LUMOS_PATH_OUTSIDE) {
+        fail_msg("%s: step %d: part %zu is later than its task", path, steps.items[i].step, p);
+      }
+      at = part->to;
+    }
+    assert_true(at == steps.items[i].end || steps.items[i].end == steps.items[i].start);
+  }
+  lumos_vector_free(&steps);
+  lumos_vector_free(&parts);
+  free(bindings);
 }
 
 static void expect_exact(struct lumos_job *job, const char *path) {
@@ -28,6 +62,7 @@ static void expect_exact(struct lumos_job *job, const char *path) {
   if (!lumos_simulate(job, &error)) { /* asserts the partition */
     fail_msg("%s: %s", path, error.text);
   }
+  expect_chains(job, path);
 }
 
 static bool replays(const char *path) {
