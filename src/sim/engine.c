@@ -543,6 +543,6 @@ bool lumos_engine_run_noting(const struct lumos_job *job, const struct lumos_sim
 
 bool lumos_engine_run(const struct lumos_job *job, const struct lumos_sim_options *options, struct lumos_run *runs,
                       struct lumos_error *error) {
-  const struct lumos_engine_notes none = {NULL};
+  const struct lumos_engine_notes none = {.holds = NULL};
   return lumos_engine_run_noting(job, options, runs, &none, error);
 }
