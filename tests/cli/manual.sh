@@ -1,0 +1,104 @@
+#!/usr/bin/env bash
+# The man pages say what the tools say: the same options in --help and in the page, and every example in a --help, in a page
+# and in a Markdown file runs. An example is a command that a reader would type, in the folder of his traces: it works there or
+# it is none, so there is no way to leave one out.
+. "$(dirname "$0")/lib.sh"
+command -v mandoc >/dev/null || skip 'mandoc is not here (apt-get install mandoc)'
+pages=$source_folder/src/tools
+
+# The page as a reader sees it, one line a paragraph, without bold and underlining.
+shown() { mandoc -T ascii -O width=1000,indent=5 "$1" | sed 's/.\x08//g'; }
+
+# section NAME: the lines of that section of the page on standard input.
+section() { awk -v name="$1" '/^[^ ]/ { inside = $0 == name; next } inside'; }
+
+# Options with their letter and argument, as in "-o, --output=FILE".
+options_of_help() { sed -nE '/^Options:$/,/^Examples:$/s/^  (-., )? *(--[a-z-]+(=[^ ]+)?)( .*)?$/\1\2/p' | sort; }
+options_of_page() { section OPTIONS | sed -nE 's/^     ((-., )?--[a-z-]+(=[^ ]+)?)$/\1/p' | sort; }
+
+# --- The pages ---
+
+for page in "$pages"/*.[1-9]; do
+  tool=$(basename "$page" | sed 's/\.[1-9]$//')
+  mandoc -T lint -W warning "$page" >lint 2>&1 || fail "mandoc finds fault with $tool's page: $(head -5 lint)"
+  [ "$tool" = lumos-stream ] || [ -x "$bin/$tool" ] || fail "$page is the page of no tool"
+done
+
+for tool in $(cd "$bin" && ls -d lumos lumos-* 2>/dev/null); do
+  page=$pages/$tool.1
+  [ -f "$page" ] || { fail "$tool has no man page: write src/tools/$tool.1"; continue; }
+  shown "$page" >page
+  $tool --help >help
+  options_of_help <help >of_help
+  options_of_page <page >of_page
+  [ -s of_help ] || fail "no options found in $tool --help"
+  diff of_help of_page >difference || fail "the options of $tool --help (<) and of src/tools/$tool.1 (>) differ; an
+option must stand in both, in the page as '.It Fl o , Fl -output Ns = Ns Ar FILE' under OPTIONS, argument as in --help:
+$(cat difference)"
+  # The line under the name is the summary of --help, which begins with a capital and ends with a point.
+  summary=$(sed '/^$/q' help | tr '\n' ' ' | tr -s ' ' | sed "s/^$tool - //; s/\. $//")
+  grep -qxF "     $tool - ${summary,}" page || fail "the .Nd of src/tools/$tool.1 is not the summary of --help: '${summary,}'"
+  for name in SYNOPSIS DESCRIPTION ENVIRONMENT 'EXIT STATUS' EXAMPLES 'SEE ALSO'; do
+    [ -n "$(section "$name" <page)" ] || fail "src/tools/$tool.1 has no section $name"
+  done
+done
+
+# Every field of the schema stands in the page of the stream.
+shown "$pages/lumos-stream.5" | tr -cs 'a-z_\n' '\n' | sort -u >words
+sed -nE 's/.*\b(JOB|RANK|GROUP|LANE|SPAN|TASK|TIMING|RUN|DETAIL|DEP|COLLECTIVE|METRIC|NOTE|BARE|OBJECT)\("([a-z_]+)".*/\2/p' \
+  "$source_folder/src/stream/schema.c" | sort -u >fields
+[ "$(wc -l <fields)" -gt 100 ] || fail "only $(wc -l <fields) fields found in the schema"
+missing=$(comm -23 fields words)
+[ -z "$missing" ] || fail "src/tools/lumos-stream.5 lacks fields of src/stream/schema.c:" $missing
+
+# --- The examples ---
+
+# Each example as a file of its own in the folder `examples`, named after where it stands.
+mkdir examples
+for tool in $(cd "$bin" && ls -d lumos lumos-* 2>/dev/null); do
+  $tool --help | sed '1,/^Examples:$/d' | grep -v '^  # ' | awk -v name="examples/help.$tool." 'NF { n++; print > (name n) }'
+done
+# In pages: what stands deeper than the text; lines without an empty one between them are one example.
+for page in "$pages"/*.[1-9]; do
+  shown "$page" | section EXAMPLES |
+    awk -v name="examples/page.$(basename "$page")." '/^           / { if (!open) n++; open = 1; print > (name n); next } { open = 0 }'
+done
+# In Markdown: an indented or fenced block that calls a tool. The lines of a table, of a fence in another language or in the
+# middle of a sentence are none.
+for file in "$source_folder"/README.md "$source_folder"/examples/*.md; do
+  awk '/^```/ { fenced = !fenced; print ""; next } fenced || /^    / { print; next } { print "" }' "$file" |
+    awk -v name="examples/markdown.$(basename "$file")." -v RS= '/(^|\n|[|(;]) *lumos(-[a-z]+)? / { n++; print > (name n) }'
+done
+
+# Where they run: the example traces, and their job at each stage.
+mkdir place
+cp "${example[@]}" place/
+lumos-parse "${example[@]}" -o place/job.parse
+lumos-graph place/job.parse -o place/job.graph
+lumos-sim place/job.graph -o place/job.sim
+
+run_example() {
+  local text status=0
+  rm -rf here && cp -r place here
+  (cd here && bash -eo pipefail "../$1" </dev/null >../output 2>../message) || status=$?
+  text=$(cat "$1")
+  [ $status -eq 0 ] || { fail "an example ($(basename "$1")) ends with $status: $(cat message)
+$text"; return; }
+  for file in $(grep -oE -- '(-o|--output)[ =][^ |]+' "$1" | sed -E 's/^(-o|--output)[ =]//'); do
+    [ -s "here/$file" ] || fail "an example ($(basename "$1")) does not write $file:
+$text"
+  done
+  [ -s output ] || [[ $text =~ (-o|--output)[\ =] ]] || fail "an example ($(basename "$1")) prints nothing:
+$text"
+}
+count=0
+for script in examples/*; do
+  run_example "$script"
+  count=$((count + 1))
+done
+for kind in help page markdown; do
+  compgen -G "examples/$kind.*" >/dev/null || fail "no example of kind $kind was found"
+done
+printf '%d examples ran: %d in --help, %d in man pages, %d in Markdown\n' $count "$(ls examples/help.* | wc -l)" \
+  "$(ls examples/page.* | wc -l)" "$(ls examples/markdown.* | wc -l)"
+finish
