@@ -2,6 +2,7 @@
 #include "report/numbers.h"
 
 #include <lumos/job.h>
+#include <string.h>
 
 #define NO_BREAK_SPACE "\xC2\xA0"
 #define EN_DASH "\xE2\x80\x93"
@@ -106,8 +107,9 @@ static int decimals_for(uint64_t magnitude, int exponent) {
   return decimals < exponent ? decimals : exponent;
 }
 
-/* In the largest unit that leaves a digit before the point once it is rounded: 999.95 of a unit are 1 of the next. */
-static void put_scaled(struct lumos_text *text, uint64_t magnitude, const struct unit *units, size_t count) {
+/* In the largest unit that leaves a digit before the point once it is rounded: 999.95 of a unit are 1 of the next. `more`
+ * decimals than usual. */
+static void put_scaled(struct lumos_text *text, uint64_t magnitude, const struct unit *units, size_t count, int more) {
   size_t chosen = 0;
   for (size_t i = 1; i < count; i++) {
     uint64_t one = power_of_ten(units[i].exponent);
@@ -117,7 +119,8 @@ static void put_scaled(struct lumos_text *text, uint64_t magnitude, const struct
     }
   }
   int exponent = units[chosen].exponent;
-  int decimals = decimals_for(magnitude, exponent);
+  int decimals = decimals_for(magnitude, exponent) + more;
+  decimals = decimals < exponent ? decimals : exponent;
   put_units(text, rounded(magnitude, exponent, decimals), decimals);
   lumos_text_put(text, NO_BREAK_SPACE);
   lumos_text_put(text, units[chosen].name);
@@ -126,7 +129,7 @@ static void put_scaled(struct lumos_text *text, uint64_t magnitude, const struct
 static const struct unit time_units[] = {{"ns", 0}, {MICRO "s", 3}, {"ms", 6}, {"s", 9}};
 static const struct unit byte_units[] = {{"B", 0}, {"kB", 3}, {"MB", 6}, {"GB", 9}, {"TB", 12}};
 
-void report_put_time(struct lumos_text *text, int64_t nanoseconds) {
+static void put_time(struct lumos_text *text, int64_t nanoseconds, int more) {
   if (nanoseconds == LUMOS_ABSENT) {
     lumos_text_put(text, EN_DASH);
     return;
@@ -134,7 +137,28 @@ void report_put_time(struct lumos_text *text, int64_t nanoseconds) {
   if (nanoseconds < 0) {
     lumos_text_put(text, MINUS);
   }
-  put_scaled(text, magnitude_of(nanoseconds), time_units, sizeof time_units / sizeof time_units[0]);
+  put_scaled(text, magnitude_of(nanoseconds), time_units, sizeof time_units / sizeof time_units[0], more);
+}
+
+void report_put_time(struct lumos_text *text, int64_t nanoseconds) { put_time(text, nanoseconds, 0); }
+
+static bool same_text(int64_t left, int64_t right, int more) {
+  struct lumos_text texts[2] = {LUMOS_TEXT_BUFFER, LUMOS_TEXT_BUFFER};
+  put_time(&texts[0], left, more);
+  put_time(&texts[1], right, more);
+  bool same = texts[0].length == texts[1].length && memcmp(texts[0].bytes, texts[1].bytes, texts[0].length) == 0;
+  lumos_text_free(&texts[0]);
+  lumos_text_free(&texts[1]);
+  return same;
+}
+
+void report_put_time_beside(struct lumos_text *text, int64_t nanoseconds, int64_t other) {
+  enum { MOST = 4 };
+  int more = 0;
+  while (more < MOST && nanoseconds != other && same_text(nanoseconds, other, more)) {
+    more++;
+  }
+  put_time(text, nanoseconds, more);
 }
 
 void report_put_tick(struct lumos_text *text, int64_t nanoseconds, int64_t distance) {
@@ -157,7 +181,7 @@ void report_put_bytes(struct lumos_text *text, int64_t bytes) {
   if (bytes < 0) {
     lumos_text_put(text, MINUS);
   }
-  put_scaled(text, magnitude_of(bytes), byte_units, sizeof byte_units / sizeof byte_units[0]);
+  put_scaled(text, magnitude_of(bytes), byte_units, sizeof byte_units / sizeof byte_units[0], 0);
 }
 
 /* Millionths as per cent: 10^-4 of a per cent are the units. */

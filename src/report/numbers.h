@@ -17,6 +17,8 @@ int64_t report_sum(int64_t left, int64_t right);
 
 /* A time in the unit that gives it one to three digits before the point: "41.83 ms", "7.5 µs", "250 ns". Four digits at most. */
 void report_put_time(struct lumos_text *text, int64_t nanoseconds);
+/* The same beside another time: with up to four digits more where both would look alike without being so. */
+void report_put_time_beside(struct lumos_text *text, int64_t nanoseconds, int64_t other);
 /* "2,912 of 2,917 GPU tasks"; an absent part is none. */
 void report_put_part(struct lumos_text *text, int64_t part, int64_t whole, const char *noun);
 /* The label of an axis whose ticks are `distance` apart: whole units, such as "20 ms" or "1,500 µs"; "0". */

@@ -57,10 +57,10 @@ static void put_step_time(const struct report_facts *facts, enum report_timeline
   } else {
     lumos_text_put(out, several ? "A step takes " : "The step takes ");
   }
-  report_put_time(out, time);
+  report_put_time_beside(out, time, facts->edited ? before : time);
   if (change != LUMOS_ABSENT && change != 0) {
     lumos_text_put(out, " instead of ");
-    report_put_time(out, before);
+    report_put_time_beside(out, before, time);
     lumos_text_put(out, change > 0 ? " (+" : " (");
     report_put_share(out, change);
     lumos_text_char(out, ')');
@@ -168,11 +168,16 @@ static void fill_step_tile(const struct report_facts *facts, struct report_scope
   enum report_timeline other = timeline == MEASURED ? SIMULATED : MEASURED;
   struct lumos_text figure = LUMOS_TEXT_BUFFER;
   struct lumos_text evidence = LUMOS_TEXT_BUFFER;
-  report_put_time(&figure, report_facts_step_time(facts, timeline));
+  int64_t time = report_facts_step_time(facts, timeline);
   int64_t beside = report_facts_step_time(facts, other);
+  if (facts->edited) {
+    report_put_time_beside(&figure, time, beside);
+  } else {
+    report_put_time(&figure, time);
+  }
   if (beside != LUMOS_ABSENT) {
     lumos_text_put(&evidence, timeline == MEASURED ? "simulated " : "measured before the change ");
-    report_put_time(&evidence, beside);
+    report_put_time_beside(&evidence, beside, facts->edited ? time : beside);
   }
   size_t before = evidence.length;
   lumos_text_put(&evidence, before > 0 ? "; " : "");

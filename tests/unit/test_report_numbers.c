@@ -47,6 +47,29 @@ static void times(void **state) {
   lumos_text_free(&text);
 }
 
+static void two_times_that_differ_look_different(void **state) {
+  (void)state;
+  static const struct {
+    int64_t ns, other;
+    const char *wanted;
+  } rows[] = {
+      {1094400000, 1090000000, "1.094" NBSP "s"}, /* both 1.09 s */
+      {1090000000, 1094400000, "1.090" NBSP "s"},
+      {41834567, 41834501, "41.8346" NBSP "ms"}, /* 41.8345 */
+      {41834567, 41834567, "41.83" NBSP "ms"},
+      {41834567, 52000000, "41.83" NBSP "ms"},
+      {9000000000000001, 9000000000000000, "9,000,000.00000" NBSP "s"}, /* four more, and no further */
+      {250, 251, "250" NBSP "ns"},
+      {41834567, LUMOS_ABSENT, "41.83" NBSP "ms"},
+  };
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    report_put_time_beside(&text, rows[i].ns, rows[i].other);
+    expect(&text, rows[i].wanted);
+  }
+  lumos_text_free(&text);
+}
+
 static void columns(void **state) {
   (void)state;
   struct lumos_text text = LUMOS_TEXT_BUFFER;
@@ -108,7 +131,7 @@ static void counts(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(times), cmocka_unit_test(columns), cmocka_unit_test(shares),
-                                     cmocka_unit_test(counts)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(times), cmocka_unit_test(two_times_that_differ_look_different),
+                                     cmocka_unit_test(columns), cmocka_unit_test(shares), cmocka_unit_test(counts)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
