@@ -41,9 +41,11 @@ enum report_layout_outcome {
   LAYOUT_FAILED, /* no Graphviz, a crash, or an answer that makes no sense */
 };
 
-/* What the child does: write the answer to `descriptor`; returns its exit status. Tests give others, that hang or crash. */
+/* What the child does: write the answer to `descriptor`; returns its exit status, 0 for a whole answer. Tests give others, that hang or
+ * crash. The answer is int32_t numbers in the machine's own byte order, lengths as above: width and height; x and y of every node; for every edge how many
+ * points it has (0: not routed), then x and y of each. */
 typedef int report_layout_engine(const struct report_layout_graph *graph, int descriptor);
-report_layout_engine report_layout_graphviz;
+report_layout_engine report_layout_graphviz; /* layout_graphviz.c */
 
 /* `limit` in ms of wall-clock time; the child is gone when this returns, whatever it did. Free the layout in any case. */
 enum report_layout_outcome report_layout_make(const struct report_layout_graph *graph, report_layout_engine *engine,
