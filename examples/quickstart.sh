@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# From traces to a page: install what is missing, build once, run the pipeline.
+# From traces to a page: install what is missing, build once, run the tools.
 #
 #   examples/quickstart.sh [TRACE...]     without traces: the small example in examples/traces/
 #
@@ -25,14 +25,13 @@ if [ ! -f "$root/build/CMakeCache.txt" ]; then
 fi
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-if ! cmake --build "$root/build" -j "$(nproc)" --target lumos-parse lumos-sim lumos-render >"$log" 2>&1; then
+if ! cmake --build "$root/build" -j "$(nproc)" --target lumos-report >"$log" 2>&1; then
   cat "$log" >&2
   echo "The build failed; removing $root/build and starting again may help." >&2
   exit 1
 fi
 
-bin=$root/build/bin
 page=$root/reports/quickstart.html
 mkdir -p "$root/reports"
-verdict=$("$bin/lumos-parse" "$@" | "$bin/lumos-sim" | "$bin/lumos-render" --verdict -o "$page")
+verdict=$("$root/build/bin/lumos-report" --verdict -o "$page" "$@")
 printf '%s\n%s\n' "$page" "$verdict"

@@ -206,6 +206,17 @@ static void add_option(struct lumos_text *out, const struct lumos_option *option
   add_wrapped(out, option->help, HELP_INDENT, HELP_INDENT);
 }
 
+enum { COMMAND_INDENT = 14 };
+
+static void add_commands(struct lumos_text *out, const char *const *commands) {
+  lumos_text_put(out, "\nCommands:\n");
+  for (; commands[0] != NULL && commands[1] != NULL; commands += 2) {
+    lumos_text_format(out, "  %-*s", COMMAND_INDENT - 3, commands[0]);
+    lumos_text_char(out, ' ');
+    add_wrapped(out, commands[1], COMMAND_INDENT, COMMAND_INDENT);
+  }
+}
+
 static void add_help(struct lumos_text *out, const struct lumos_command *command) {
   lumos_text_format(out, "%s - ", command->name);
   add_wrapped(out, command->summary, strlen(command->name) + 3, strlen(command->name) + 3);
@@ -213,6 +224,9 @@ static void add_help(struct lumos_text *out, const struct lumos_command *command
   if (command->description != NULL) {
     lumos_text_char(out, '\n');
     add_wrapped(out, command->description, 0, 0);
+  }
+  if (command->commands != NULL && command->commands[0] != NULL) {
+    add_commands(out, command->commands);
   }
   lumos_text_put(out, "\nOptions:\n");
   const struct lumos_option *tables[] = {command->options, common_options};

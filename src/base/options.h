@@ -35,6 +35,7 @@ struct lumos_command {
   const char *description;     /* a paragraph, may be NULL */
   const char *const *examples; /* pairs: comment, command line; NULL-terminated */
   const struct lumos_option *options;
+  const char *const *commands; /* pairs: name, summary, for a command that runs others; NULL-terminated, may be NULL */
 };
 
 struct lumos_operands {

@@ -1,77 +1,19 @@
 /* lumos-parse: Kineto traces in, a stream of tasks out; or a stream checked. */
-#include "tools/tool.h"
+#include "tools/parsing.h"
 
-#include "base/progress.h"
 #include "base/utf8.h"
-#include <inttypes.h>
 #include <lumos/stream.h>
-#include <lumos/trace.h>
-#include <stdlib.h>
 #include <string.h>
 
 struct options {
-  const char *output, *steps;
-  struct lumos_option_list ranks;
-  bool stacks, strict, validate, edited;
+  struct tool_parsing parsing;
+  const char *output;
+  bool validate;
 };
-
-LUMOS_VECTOR_TYPE(rank_list, int32_t);
-
-/* "3" or "0,1,2" onto the end of `ranks`. */
-static bool add_ranks(const char *text, struct rank_list *ranks, struct lumos_error *error) {
-  const char *at = text;
-  do {
-    char *behind = NULL;
-    long rank = *at >= '0' && *at <= '9' ? strtol(at, &behind, 10) : -1;
-    if (rank < 0 || rank >= INT32_MAX || (*behind != ',' && *behind != '\0')) {
-      return lumos_fail(error, "option --rank: '%s' is no list of rank numbers; give one for each file, as --rank 0,1",
-                        text);
-    }
-    lumos_vector_push(ranks, (int32_t)rank);
-    at = *behind == ',' ? behind + 1 : NULL;
-  } while (at != NULL);
-  return true;
-}
-
-static bool read_options(const struct options *options, struct lumos_trace_options *out, struct rank_list *ranks,
-                         struct lumos_error *error) {
-  *out = (struct lumos_trace_options){.stacks = options->stacks, .strict = options->strict, .edited = options->edited};
-  if (options->steps != NULL && !lumos_steps_parse(options->steps, out, error)) {
-    return false;
-  }
-  for (size_t i = 0; i < options->ranks.count; i++) {
-    if (!add_ranks(options->ranks.items[i], ranks, error)) {
-      return false;
-    }
-  }
-  out->ranks = ranks->items;
-  out->rank_count = ranks->count;
-  return true;
-}
-
-/* The progress line, one file after the other. */
-struct shown {
-  struct lumos_progress progress;
-  const char *name;
-};
-
-static void show_progress(void *context, const char *name, uint64_t done, uint64_t total) {
-  struct shown *shown = context;
-  if (shown->name != name) {
-    lumos_progress_finish(&shown->progress);
-    lumos_progress_begin(&shown->progress, name, true);
-    shown->name = name;
-  }
-  lumos_progress_update(&shown->progress, done, total);
-}
 
 static bool parse_traces(const struct lumos_operands *operands, const struct options *options,
-                         const struct lumos_trace_options *trace, struct lumos_error *error) {
-  struct shown shown = {.name = NULL};
-  struct lumos_trace_options watched = *trace;
-  watched.watcher = (struct lumos_watcher){show_progress, &shown};
-  struct lumos_job *job = lumos_trace_parse(operands->items, operands->count, &watched, error);
-  lumos_progress_finish(&shown.progress);
+                         struct lumos_error *error) {
+  struct lumos_job *job = tool_parsing_read(operands, &options->parsing, error);
   if (job == NULL) {
     return false;
   }
@@ -101,7 +43,7 @@ static void say_valid(const struct lumos_job *job, const char *path, struct lumo
 
 static bool validate_stream(const char *path, const struct options *options, struct lumos_text *out,
                             struct lumos_error *error) {
-  const struct lumos_read_options read = {.edited = options->edited};
+  const struct lumos_read_options read = {.edited = options->parsing.edited};
   struct lumos_job *job = lumos_streams_open(&path, 1, &read, error);
   bool good = job != NULL && lumos_job_check(job, error);
   if (good) {
@@ -115,7 +57,7 @@ static bool validate(const struct lumos_operands *operands, const struct options
   static const char *const standard_input[] = {"-"};
   const char *const *paths = operands->count > 0 ? operands->items : standard_input;
   size_t count = operands->count > 0 ? operands->count : 1;
-  if (options->steps != NULL || options->ranks.count > 0 || options->stacks || options->strict) {
+  if (tool_parsing_asked(&options->parsing)) {
     return lumos_fail(error, "--validate changes nothing: --steps, --rank, --stacks and --strict are for traces");
   }
   struct lumos_output output;
@@ -139,28 +81,17 @@ static bool parse(const struct lumos_operands *operands, void *given, struct lum
   if (options->validate) {
     return validate(operands, options, error);
   }
-  struct lumos_trace_options trace;
-  struct rank_list ranks = {0};
-  bool good = read_options(options, &trace, &ranks, error) && parse_traces(operands, options, &trace, error);
-  lumos_vector_free(&ranks);
-  return good;
+  return parse_traces(operands, options, error);
 }
 
 int main(int argc, char **argv) {
   struct options options = {0};
   const struct lumos_option table[] = {
-      {LUMOS_OPTION_TEXT, 0, "steps", "all|last|N|N-M", &options.steps,
-       "Which profiler steps to keep; the default is all that were recorded completely. A trace without step marks is "
-       "one step, 0."},
-      {LUMOS_OPTION_LIST, 'r', "rank", "N[,N...]", &options.ranks,
-       "The ranks of the files, in their order, where the traces do not name them. May be given again."},
-      {LUMOS_OPTION_FLAG, 0, "stacks", NULL, &options.stacks, "Keep Python functions as spans."},
-      {LUMOS_OPTION_FLAG, 0, "strict", NULL, &options.strict,
-       "Fail (exit status 1) at the first invalid event instead of skipping it."},
+      TOOL_PARSING_OPTIONS(&options.parsing),
       {LUMOS_OPTION_FLAG, 0, "validate", NULL, &options.validate,
        "Read streams instead of traces, check every rule of the format, and print one line for each."},
       TOOL_OUTPUT_OPTION(&options.output),
-      TOOL_EDITED_OPTION(&options.edited),
+      TOOL_EDITED_OPTION(&options.parsing.edited),
       TOOL_LAST_OPTION,
   };
   static const char *const examples[] = {

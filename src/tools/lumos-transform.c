@@ -1,25 +1,15 @@
 /* lumos-transform: execution graph in, edited execution graph out. */
-#include "tools/tool.h"
-
-#include <lumos/transform.h>
+#include "tools/transforming.h"
 
 static bool transform(struct lumos_job *job, const struct tool_stream *stream, struct lumos_error *error) {
-  bool good = stream->scale.count > 0 || lumos_transform_begin(job, error);
-  for (size_t i = 0; good && i < stream->scale.count; i++) {
-    good = lumos_transform_scale(job, stream->scale.items[i], error);
-  }
-  return good;
+  return tool_transforming_apply(job, stream->context, error);
 }
 
 int main(int argc, char **argv) {
-  struct tool_stream stream = {.name = "lumos-transform", .change = transform};
+  struct tool_transforming transforming = {0};
+  struct tool_stream stream = {.name = "lumos-transform", .change = transform, .context = &transforming};
   const struct lumos_option options[] = {
-      {LUMOS_OPTION_LIST, 's', "scale", "SELECTOR=FACTOR", &stream.scale,
-       "Multiply the durations of the selected tasks. SELECTOR is host, device, or terms joined by commas, all of "
-       "which must "
-       "hold: kind=NAME, name~REGEX (POSIX extended), op=NAME, rank=N, group=NAME. FACTOR is a decimal of at least 0, "
-       "after the "
-       "last '='. May be given again; the scales apply in order."},
+      TOOL_TRANSFORMING_OPTIONS(&transforming),
       TOOL_OUTPUT_OPTION(&stream.output),
       TOOL_EDITED_OPTION(&stream.edited),
       TOOL_LAST_OPTION,

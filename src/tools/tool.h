@@ -54,7 +54,7 @@ struct tool_stream {
   const char *output;
   bool edited;
   bool (*change)(struct lumos_job *job, const struct tool_stream *stream, struct lumos_error *error);
-  struct lumos_option_list scale; /* lumos-transform's */
+  const void *context; /* what else `change` needs */
 };
 tool_body tool_stream_body; /* its options are a struct tool_stream */
 

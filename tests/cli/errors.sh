@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # What goes wrong is said in one line that names the file and the cure, with the right exit status, and leaves nothing behind.
 . "$(dirname "$0")/lib.sh"
-tools='lumos-parse lumos-graph lumos-transform lumos-sim lumos-render'
+tools='lumos-parse lumos-graph lumos-transform lumos-sim lumos-render lumos-report'
 
 lumos-parse "${example[@]}" >parse || fail 'parse fails'
 lumos-sim parse >sim || fail 'sim fails'
 ls -A >before
 
-# Help and version, of all five.
+# Help and version, of all of them.
 for tool in $tools; do
   expect 0 $tool --help >help
   [ "$(grep -c '^  # ' help)" -ge 2 ] || fail "$tool --help has fewer than two examples"
@@ -128,9 +128,9 @@ if command -v script >/dev/null && script -qec true /dev/null </dev/null >/dev/n
 fi
 
 # A full disk is an error; a closed pipe is none.
-for tool in lumos-parse lumos-graph lumos-transform lumos-sim lumos-render; do
+for tool in $tools; do
   input=parse
-  [ $tool != lumos-parse ] || input=${example[0]}
+  [ $tool != lumos-parse ] && [ $tool != lumos-report ] || input=${example[0]}
   expect 2 sh -c "$tool '$input' >/dev/full"
   says 'standard output' space
   { $tool "$input"; echo $? >status; } 2>message | head -n 1 >/dev/null

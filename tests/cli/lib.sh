@@ -58,6 +58,19 @@ skip() {
 
 need_traces() { [ -n "$traces" ] && [ -d "$traces" ] || skip "the real traces are not here (LUMOS_TRACES='$traces')"; }
 
+# each_job COMMAND: COMMAND NAME TRACE... for every job of the real traces; the sets that are several jobs go file by file.
+each_job() {
+  local folder set trace
+  for folder in "$traces"/*/; do
+    set=$(basename "$folder")
+    if [[ ' hta-cuda-sync-A100 tracelens-qwen-H100-vs-MI300 ' == *" $set "* ]]; then
+      for trace in "$folder"*.json.gz; do "$1" "$set/$(basename "$trace" | cut -c1-12)" "$trace"; done
+    else
+      "$1" "$set" "$folder"
+    fi
+  done
+}
+
 # valid_html FILE: one self-contained page. tidy has the last word where it is installed.
 valid_html() {
   head -c 15 "$1" | grep -qi '^<!doctype html>' || fail "$1 is no HTML page"

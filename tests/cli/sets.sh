@@ -3,9 +3,6 @@
 . "$(dirname "$0")/lib.sh"
 need_traces
 
-# Sets that are several jobs: file by file.
-apart=' hta-cuda-sync-A100 tracelens-qwen-H100-vs-MI300 '
-
 # The parts of every step's partition add up to the step, to the nanosecond, measured and simulated, recomputed here.
 adds_up() {
   grep '^{"type":"metric"' "$1" | jq -es '
@@ -44,12 +41,5 @@ run() {
     "$(count dep)" "$(count collective)" "$(grep -cE '^{"type":"note".*"level":"(warning|error)"' sim)"
 }
 
-for folder in "$traces"/*/; do
-  set=$(basename "$folder")
-  if [[ $apart == *" $set "* ]]; then
-    for trace in "$folder"*.json.gz; do run "$set/$(basename "$trace" | cut -c1-12)" "$trace"; done
-  else
-    run "$set" "$folder"
-  fi
-done
+each_job run
 finish

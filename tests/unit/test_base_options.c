@@ -38,7 +38,7 @@ static int make_fixture(void **state) {
   };
   memcpy(fixture->options, options, sizeof options);
   fixture->command = (struct lumos_command){
-      "lumos-parse", "read Kineto traces", "[OPTION...] TRACE...", "Reads traces.", examples, fixture->options};
+      "lumos-parse", "read Kineto traces", "[OPTION...] TRACE...", "Reads traces.", examples, fixture->options, NULL};
   *state = fixture;
   return 0;
 }

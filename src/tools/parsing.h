@@ -1,0 +1,42 @@
+/* What the tools that read traces share: the options that say what of them is read, and the reading, with its progress for a person.
+ * To add an option: a row here, and a field of struct lumos_trace_options.
+ */
+#ifndef LUMOS_TOOLS_PARSING_H
+#define LUMOS_TOOLS_PARSING_H
+
+#include "tools/tool.h"
+
+struct tool_parsing {
+  const char *steps; /* as given */
+  struct lumos_option_list ranks;
+  bool stacks, strict, edited;
+};
+
+/* The rows, for a `struct tool_parsing *`; TOOL_EDITED_OPTION is the tool's own. */
+#define TOOL_PARSING_OPTIONS(parsing)                                                                            \
+  {LUMOS_OPTION_TEXT,                                                                                            \
+   0,                                                                                                            \
+   "steps",                                                                                                      \
+   "all|last|N|N-M",                                                                                             \
+   &(parsing)->steps,                                                                                            \
+   "Which profiler steps to keep; the default is all that were recorded completely. A trace without step marks " \
+   "is one step, 0."},                                                                                           \
+      {LUMOS_OPTION_LIST,                                                                                        \
+       'r',                                                                                                      \
+       "rank",                                                                                                   \
+       "N[,N...]",                                                                                               \
+       &(parsing)->ranks,                                                                                        \
+       "The ranks of the files, in their order, where the traces do not name them. May be given again."},        \
+      {LUMOS_OPTION_FLAG, 0, "stacks", NULL, &(parsing)->stacks, "Keep Python functions as spans."}, {           \
+    LUMOS_OPTION_FLAG, 0, "strict", NULL, &(parsing)->strict,                                                    \
+        "Fail (exit status 1) at the first invalid event instead of skipping it."                                \
+  }
+
+/* Is any of these options given that only has a meaning for traces? */
+bool tool_parsing_asked(const struct tool_parsing *parsing);
+
+/* Read the traces, folders and streams named, or standard input. NULL with an error. */
+struct lumos_job *tool_parsing_read(const struct lumos_operands *operands, const struct tool_parsing *parsing,
+                                    struct lumos_error *error) LUMOS_MUST_CHECK;
+
+#endif
