@@ -168,3 +168,20 @@ size_t lumos_string_length(const struct lumos_strings *strings, uint32_t id) {
 }
 
 uint32_t lumos_strings_count(const struct lumos_strings *strings) { return (uint32_t)(strings->entries.count - 1); }
+
+struct lumos_strings *lumos_strings_view(const struct lumos_strings *strings) {
+  struct lumos_strings *view = lumos_allocate_zeroed(1, sizeof *view);
+  *view = (struct lumos_strings){.bytes = lumos_arena_new(), .mask = strings->mask, .seed = strings->seed};
+  view->slots = lumos_allocate((strings->mask + 1) * sizeof *view->slots);
+  memcpy(view->slots, strings->slots, (strings->mask + 1) * sizeof *view->slots);
+  for (size_t i = 0; i < strings->entries.count; i++) {
+    lumos_vector_push(&view->entries, strings->entries.items[i]);
+  }
+  return view;
+}
+
+void lumos_strings_replace(struct lumos_strings *view, uint32_t id, const char *text, size_t length) {
+  if (id != LUMOS_NO_STRING && id < view->entries.count) {
+    view->entries.items[id] = (struct entry){lumos_arena_copy(view->bytes, text, length), length};
+  }
+}

@@ -69,7 +69,7 @@ void report_content_read(const struct lumos_job *job, const struct lumos_report_
   report_table_collectives(job, &tables[TABLE_COLLECTIVES]);
   report_table_kernels(job, &tables[TABLE_KERNELS]);
   report_table_ops(job, &tables[TABLE_OPS_DEVICE], &tables[TABLE_OPS_HOST]);
-  report_table_ranks(job, &tables[TABLE_RANKS]);
+  report_table_ranks(job, options->details, &tables[TABLE_RANKS]);
   report_table_clocks(job, &tables[TABLE_CLOCKS]);
 }
 

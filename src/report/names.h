@@ -1,9 +1,9 @@
-/* Names from traces on a page: kernel names reach a thousand bytes, and a file's name may tell a host's. */
+/* Names from traces on a page: kernel names reach a thousand bytes. */
 #ifndef LUMOS_REPORT_NAMES_H
 #define LUMOS_REPORT_NAMES_H
 
 #include "base/text.h"
-#include <lumos/job.h>
+#include <stddef.h>
 
 /* Up to REPORT_SHORT bytes a name stands as it is; beyond REPORT_LONG bytes nobody reads it. */
 enum { REPORT_SHORT = 100, REPORT_LONG = 4096 };
@@ -13,9 +13,5 @@ void report_put_cut(struct lumos_text *out, const char *bytes, size_t length, si
 
 /* HTML of a name: short ones as they are, long ones folded behind their beginning and end. */
 void report_put_name(struct lumos_text *out, const char *bytes, size_t length);
-
-/* A text with every host name, source and input name of the job replaced by "(input)", as much as anybody reads. Not
- * escaped. */
-void report_put_private(struct lumos_text *out, const struct lumos_job *job, const char *bytes, size_t length);
 
 #endif

@@ -10,6 +10,7 @@ enum {
   MOST_RANKS = 12, /* named behind a note */
   MOST_NOTES = 200,
   MOST_HISTORY = 100,
+  MOST_INPUTS = 1000, /* named of one run */
 };
 
 struct merged {
@@ -104,7 +105,7 @@ static void put_where(const struct merged_notes *merged, const struct merged *no
 }
 
 static void put_string(const struct lumos_job *job, lumos_string_id id, struct lumos_text *out) {
-  report_put_private(out, job, lumos_string(job->strings, id), lumos_string_length(job->strings, id));
+  report_put_cut(out, lumos_string(job->strings, id), lumos_string_length(job->strings, id), REPORT_LONG);
 }
 
 static void set_string(const struct lumos_job *job, struct report_scope *item, const char *name, lumos_string_id id) {
@@ -132,16 +133,29 @@ static void fill_note(const struct lumos_job *job, const struct merged_notes *me
   set_string(job, item, "cure", note->note->cure);
 }
 
-static void fill_history(const struct lumos_job *job, const struct lumos_history *entry, struct report_scope *scope) {
+/* "of 3 inputs", or with details "of 3 inputs: a.json.gz, b.json.gz, c.json.gz" */
+static void put_inputs(const struct lumos_job *job, const struct lumos_history *entry, bool details,
+                       struct lumos_text *out) {
+  if (entry->input_count == 0) {
+    return;
+  }
+  lumos_text_put(out, "of ");
+  report_put_counted(out, entry->input_count, "input");
+  for (uint32_t i = 0; details && i < entry->input_count && i < MOST_INPUTS; i++) {
+    lumos_text_put(out, i == 0 ? ": " : ", ");
+    put_string(job, job->inputs.items[entry->input_first + i], out);
+  }
+  lumos_text_put(out, details && entry->input_count > MOST_INPUTS ? ", ..." : "");
+}
+
+static void fill_history(const struct lumos_job *job, const struct lumos_history *entry, bool details,
+                         struct report_scope *scope) {
   struct report_scope *item = report_section_item(scope, "history");
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   set_string(job, item, "tool", entry->tool);
   set_string(job, item, "version", entry->version);
   set_string(job, item, "args", entry->args);
-  if (entry->input_count > 0) {
-    lumos_text_put(&text, "of ");
-    report_put_counted(&text, entry->input_count, "input");
-  }
+  put_inputs(job, entry, details, &text);
   report_set_take(item, "inputs", &text);
   if (strcmp(lumos_string(job->strings, entry->tool), "lumos-transform") == 0) {
     set_string(job, report_section_item(scope, "changes"), "args", entry->args);
@@ -174,7 +188,7 @@ static void put_finding(const struct merged_notes *merged, struct lumos_text *ou
   }
 }
 
-void report_fill_notes(const struct lumos_job *job, struct report_scope *scope) {
+void report_fill_notes(const struct lumos_job *job, bool details, struct report_scope *scope) {
   report_section(scope, "notes");
   report_section(scope, "history");
   report_section(scope, "changes");
@@ -187,7 +201,7 @@ void report_fill_notes(const struct lumos_job *job, struct report_scope *scope) 
   }
   free_notes(&merged);
   for (size_t i = 0; i < job->history.count && i < MOST_HISTORY; i++) {
-    fill_history(job, &job->history.items[i], scope);
+    fill_history(job, &job->history.items[i], details, scope);
   }
   struct lumos_text more = LUMOS_TEXT_BUFFER;
   size_t count = job->history.count > MOST_HISTORY ? job->history.count - MOST_HISTORY : 0;

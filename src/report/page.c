@@ -137,7 +137,7 @@ static void fill_model(const struct page *page, const struct report_source *styl
   fill_breakdown(page, root);
   fill_timeline(page, root);
   fill_work(page, root);
-  report_fill_notes(page->content->job, root);
+  report_fill_notes(page->content->job, page->content->options->details, root);
   report_fill_definitions(root);
   report_summary(page->content, &text);
   report_set_take(root, "summary", &text);

@@ -3,6 +3,7 @@
 
 #include "report/content.h"
 #include "report/page.h"
+#include "report/privacy.h"
 #include "report/summary.h"
 #include "report/verdict.h"
 #include <lumos/sim.h>
@@ -68,10 +69,14 @@ bool lumos_report(struct lumos_job *job, const struct lumos_report_options *opti
   if (job->stage < LUMOS_STAGE_SIM && !lumos_simulate(job, error)) {
     return false;
   }
+  struct lumos_strings *fit = options->details ? NULL : report_privacy_strings(job);
+  struct lumos_job shown = *job;
+  shown.strings = options->details ? job->strings : fit;
   struct report_content content;
-  report_content_read(job, options, &content);
+  report_content_read(&shown, options, &content);
   bool done = form->write(&content, out, error);
   report_content_free(&content);
+  lumos_strings_free(fit);
   return done;
 }
 

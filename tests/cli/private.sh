@@ -1,0 +1,97 @@
+#!/usr/bin/env bash
+# A report in any format names no host, no user and no folder of the traces that it was made from: a job with such names in
+# every field, and all real sets.
+. "$(dirname "$0")/lib.sh"
+
+formats=(html json)
+
+# texts FILE: what can be read in a report.
+texts() {
+  case $1 in
+    *.pdf) ! command -v pdftotext >/dev/null || pdftotext "$1" - ;&
+    *) cat "$1" ;;
+  esac
+}
+
+# hides NAME PATTERN-FILE: a report of `sim` in every format holds none of these, in either case.
+hides() {
+  local name=$1 patterns=$2 format
+  for format in "${formats[@]}"; do
+    lumos-render sim --template "$work/topsecret" -o "report.$format" 2>message || { fail "$name: $format: $(head -c 300 message)"; continue; }
+    ! texts "report.$format" | grep -aoiFf "$patterns" >found || fail "$name: $format holds '$(sort -u found | head -5 | tr '\n' ' ')'"
+  done
+}
+
+# --- One job with all of it. Every name, every text argument, the metadata, the traces' own names, a trace that is none, a change. ---
+mkdir zoesec topsecret
+leak='def leak($i): [" /home/zoesec/topsecret/f\($i).py(3): g", " C:\\Users\\Zoesec\\topsecret\\f.py", " \\\\vaultnode9\\topsecret\\f.bin",
+  " on VaultNode9.corp.internal", " by zoesec@vaultnode9", " \"file:///srv/topsecret/my data/f.bin\"", " ~zoesec/topsecret/f.py:3",
+  " /tmp/torchinductor_zoesec/topsecret/f.py"][$i % 8];'
+spoil="$leak"'
+  .host_name = "vaultnode9.corp.internal" | .traceName = "/home/zoesec/topsecret/t.json" | .username = "zoesec"
+  | .deviceProperties[].name += leak(3) | .distributedInfo.pg_config[].pg_desc += leak(1)
+  | .traceEvents |= ([to_entries[] | .key as $i | .value
+      | if .ph == "X" and (.cat | test("runtime") | not) and (.name | startswith("ProfilerStep") | not) then .name += leak($i) else . end
+      | if .args then .args.Where = leak($i) | .args["Process Group Description"] = leak($i + 1) else . end]
+    + [{ph: "M", name: "process_name", pid: 20240, args: {name: "python 20240 zoesec@vaultnode9"}},
+       {ph: "M", name: "thread_name", pid: 20240, tid: 20240, args: {name: "thread of /home/zoesec/topsecret"}},
+       {ph: "X", cat: "cpu_op", name: "/home/zoesec/topsecret/alone.py(7): h", pid: "zoesec@vaultnode9", tid: "/home/zoesec/topsecret",
+        ts: 259200036492.627, dur: 900}])'
+zcat "${example[0]}" | jq -c "$spoil" >zoesec/vaultnode9.corp.internal_20240.1700000000000.pt.trace.json || fail 'the traces cannot be made'
+zcat "${example[1]}" | jq -c "$spoil" >zoesec/topsecret-of-zoesec.json || fail 'the traces cannot be made'
+echo '{"a":1}' >zoesec/notes-of-zoesec.json
+lumos-parse zoesec | lumos-graph | lumos-transform --scale 'name~/home/zoesec/topsecret/f1=0.5' | lumos-sim >sim || fail 'the job cannot be simulated'
+for secret in zoesec topsecret vaultnode9; do
+  [ "$(grep -ciF $secret sim)" -gt 100 ] || fail "the stream does not hold $secret, so nothing is tested"
+  echo $secret
+done >secrets
+hides 'made for it' secrets
+
+# What is left of the names is there: the rows are the same, and a name is no shorter than it must be.
+lumos-render sim --format json >report.json || fail 'no JSON'
+jq -e '[.tables.kernels.rows[][0], .tables.opsdevice.rows[][0]] | any(test("f[0-9]+\\.py\\(3\\): g$")) and any(test("by \\(user\\)@\\(host\\)$"))' \
+  report.json >/dev/null || fail "the names are gone: $(jq -c '.tables.kernels.rows[][0]' report.json | head -5)"
+jq -e '[.notes[].text] | any(startswith("(input) is no Kineto trace"))' report.json >/dev/null || fail 'the note names its trace'
+
+# --- Every set of real traces: what a search finds in traces and streams must not be in the report. ---
+if [ -z "$traces" ] || [ ! -d "$traces" ]; then
+  echo 'The real traces are not here: they were left out'
+  finish
+fi
+
+unpacked() { case $1 in *.gz) zcat "$1" ;; *) cat "$1" ;; esac; }
+
+# The folders of absolute paths, the users that they name, the hosts in the metadata; and what the stream says of hosts and files.
+secrets_of() {
+  local trace
+  for trace in "$@"; do
+    unpacked "$trace" | grep -aoP '(?<=["\s])(?:/[\w.@+-]+){2,}' >paths
+    sed 's|/[^/]*$|/|' paths
+    grep -oP '(?<=/home/|/Users/)[^/]+(?=/)|(?<=torchinductor_)[^/]+(?=/)' paths | grep -vx root
+  done | sort -u
+  jq -r 'select(.type == "rank") | .host, .source | select(. != null)' sim
+  jq -r 'select(.type == "lumos") | .history[].inputs[]' sim
+  for trace in "$@"; do
+    basename "$trace" | sed -nE 's/^(.*)_[0-9]+\.[0-9]+\.pt\.trace\.json.*/\1/p'
+  done
+}
+
+search() {
+  local name=$1
+  shift
+  lumos-parse --stacks "$@" 2>message | lumos-sim 2>/dev/null >sim || { printf '%-40s no job\n' "$name"; return; }
+  secrets_of "$@" | sort -u >secrets
+  hides "$name" secrets
+  printf '%-40s %4d secrets, none in the report\n' "$name" "$(wc -l <secrets)"
+}
+
+for folder in "$traces"/*/; do
+  set=$(basename "$folder")
+  mapfile -t files < <(find "$folder" -name '*.json.gz' | sort)
+  case $set in
+    hta-cuda-sync-A100 | tracelens-qwen-H100-vs-MI300)
+      for file in "${files[@]}"; do search "$set/$(basename "$file" | cut -c -12)" "$file"; done ;;
+    *) search "$set" "${files[@]}" ;;
+  esac
+done
+finish
