@@ -6,6 +6,7 @@
 #include "report/names.h"
 #include "report/numbers.h"
 #include "report/tables.h"
+#include <stdlib.h>
 
 #define MIDDLE_DOT " \xC2\xB7 "
 
@@ -58,6 +59,17 @@ void report_put_subject(const struct report_content *content, struct lumos_text 
   put_steps(&content->facts, out);
 }
 
+/* A stream whose simulated times were edited says nothing of what held them. */
+static struct lumos_bindings *find_bindings(const struct lumos_job *job) {
+  struct lumos_error error = {LUMOS_DONE, ""};
+  struct lumos_bindings *bindings = lumos_allocate((job->tasks.count + 1) * sizeof bindings[0]);
+  if (!lumos_bindings_find(job, bindings, NULL, NULL, &error)) {
+    free(bindings);
+    bindings = NULL;
+  }
+  return bindings;
+}
+
 void report_content_read(const struct lumos_job *job, const struct lumos_report_options *options,
                          struct report_content *content) {
   *content = (struct report_content){.job = job, .options = options};
@@ -71,11 +83,13 @@ void report_content_read(const struct lumos_job *job, const struct lumos_report_
   report_table_ops(job, &tables[TABLE_OPS_DEVICE], &tables[TABLE_OPS_HOST]);
   report_table_ranks(job, options->details, &tables[TABLE_RANKS]);
   report_table_clocks(job, &tables[TABLE_CLOCKS]);
+  content->bindings = find_bindings(job);
 }
 
 void report_content_free(struct report_content *content) {
   report_facts_free(&content->facts);
   report_timelines_free(&content->timelines);
+  free(content->bindings);
   for (int i = 0; i < TABLES; i++) {
     report_table_free(&content->tables[i]);
   }

@@ -5,6 +5,7 @@
 #include "report/facts.h"
 #include "report/table.h"
 #include "report/timeline.h"
+#include <lumos/path.h>
 #include <lumos/report.h>
 
 /* All tables; the page, the summary and Markdown hold the same ones. */
@@ -27,6 +28,8 @@ struct report_content {
   struct report_facts facts;
   struct report_timelines timelines;
   struct report_table tables[TABLES];
+  struct lumos_bindings
+      *bindings; /* what held every task; NULL: the simulation did not run again as it stands in the stream */
 };
 
 /* The job is at stage sim and outlives the content, as do the options. */

@@ -31,13 +31,13 @@ struct canvas {
   struct lumos_text text;
 };
 
-static int32_t column_pixels(const struct report_timelines *timelines) {
+int32_t report_gantt_pixels(const struct report_timelines *timelines) {
   size_t lanes = timelines->open.count + timelines->folded.count;
   return lanes <= FINE_LANES ? 1 : lanes <= 2 * FINE_LANES ? 2 : 4;
 }
 
 static void begin_columns(const struct report_timelines *timelines, struct report_columns *columns) {
-  report_columns_begin(columns, timelines->from, timelines->until, PLOT / column_pixels(timelines));
+  report_columns_begin(columns, timelines->from, timelines->until, PLOT / report_gantt_pixels(timelines));
 }
 
 int64_t report_gantt_column(const struct report_timelines *timelines) {
@@ -70,17 +70,11 @@ static int64_t tick_distance(int64_t span) {
   return power * 12 > span ? power : power * 24 > span ? power * 2 : power * 60 > span ? power * 5 : power * 10;
 }
 
-/* Times on the axis count from the start of the first step. */
-static int64_t axis_origin(const struct canvas *canvas) {
-  const struct report_boundaries *steps = &canvas->timelines->steps;
-  return steps->count > 0 ? steps->items[0].start : canvas->columns.from;
-}
-
 static void draw_ticks(struct canvas *canvas, int32_t bottom) {
   const struct report_columns *columns = &canvas->columns;
   int64_t span = columns->per_column * columns->count;
   int64_t distance = tick_distance(span);
-  int64_t origin = axis_origin(canvas);
+  int64_t origin = report_timelines_origin(canvas->timelines);
   int64_t first = columns->from - origin;
   int64_t tick = first / distance + (first % distance > 0);
   for (; origin + tick * distance <= columns->from + span; tick++) {
@@ -236,7 +230,7 @@ void report_gantt_scene(const struct report_timelines *timelines, const struct r
                         struct report_scene *scene) {
   report_scene_begin(scene, name, WIDTH);
   struct canvas canvas = {
-      .timelines = timelines, .scene = scene, .pixels = column_pixels(timelines), .text = LUMOS_TEXT_BUFFER};
+      .timelines = timelines, .scene = scene, .pixels = report_gantt_pixels(timelines), .text = LUMOS_TEXT_BUFFER};
   begin_columns(timelines, &canvas.columns);
   int32_t bottom = lane_top(&canvas, lanes, lanes->count);
   scene->height = bottom + BOTTOM;

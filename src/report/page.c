@@ -3,10 +3,12 @@
 
 #include "report/breakdown.h"
 #include "report/definitions.h"
+#include "report/detail.h"
 #include "report/gantt.h"
 #include "report/names.h"
 #include "report/notes.h"
 #include "report/numbers.h"
+#include "report/script.h"
 #include "report/summary.h"
 #include "report/svg.h"
 #include "report/template.h"
@@ -70,6 +72,18 @@ static void fill_breakdown(const struct page *page, struct report_scope *root) {
   }
 }
 
+/* The tasks that the script draws when a reader zooms in. */
+static void fill_tasks(const struct page *page, struct report_scope *root) {
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  struct report_detail detail;
+  report_detail_read(&page->content->timelines, page->content->options, page->content->bindings, &detail);
+  report_put_detail(&detail, &text);
+  report_set_take(root, "tasks_held", &text);
+  report_detail_json(&detail, &text);
+  report_set_take(root, "tasks", &text);
+  report_detail_free(&detail);
+}
+
 static void fill_timeline(const struct page *page, struct report_scope *root) {
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   struct report_scene scene;
@@ -123,19 +137,32 @@ static void fill_title(const struct page *page, struct report_scope *root) {
   report_section_if(root, "has_title", title != NULL);
 }
 
-static void fill_model(const struct page *page, const struct report_source *style) {
+/* The files of a page. */
+enum { FILE_PAGE, FILE_STYLE, FILE_SCRIPT, FILES };
+static const char *const file_names[] = {"report.html", "style.css", "script.js"};
+
+static void fill_files(const struct report_source *files, struct report_scope *root) {
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  report_palette_css(&text);
+  report_set_take(root, "palette", &text);
+  report_set(root, "style", files[FILE_STYLE].bytes, files[FILE_STYLE].length);
+  report_set(root, "script", files[FILE_SCRIPT].bytes, files[FILE_SCRIPT].length);
+  report_put_script_digest(&text, files[FILE_SCRIPT].bytes, files[FILE_SCRIPT].length);
+  report_set_take(root, "script_digest", &text);
+  report_set_text(root, "version", LUMOS_VERSION);
+}
+
+static void fill_model(const struct page *page, const struct report_source *files) {
   struct report_scope *root = report_model_root(page->model);
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   report_put_subject(page->content, &text);
   report_set_take(root, "subject", &text);
-  report_palette_css(&text);
-  report_set_take(root, "palette", &text);
-  report_set(root, "style", style->bytes, style->length);
-  report_set_text(root, "version", LUMOS_VERSION);
+  fill_files(files, root);
   report_fill_verdict(&page->content->facts, root);
   fill_title(page, root);
   fill_breakdown(page, root);
   fill_timeline(page, root);
+  fill_tasks(page, root);
   fill_work(page, root);
   report_fill_notes(page->content->job, page->content->options->details, root);
   report_fill_definitions(root);
@@ -145,19 +172,23 @@ static void fill_model(const struct page *page, const struct report_source *styl
 
 bool report_page_write(const struct report_content *content, struct lumos_text *out, struct lumos_error *error) {
   const char *folder = content->options->template_folder;
-  struct report_source source;
-  struct report_source style;
-  if (!report_template_load(folder, "report.html", &source, error)) {
-    return false;
+  struct report_source files[FILES] = {{0}};
+  bool done = true;
+  for (int i = 0; i < FILES && done; i++) {
+    done = report_template_load(folder, file_names[i], &files[i], error);
   }
-  bool done = report_template_load(folder, "style.css", &style, error);
-  if (done) {
+  if (done &&
+      report_script_check(file_names[FILE_SCRIPT], files[FILE_SCRIPT].bytes, files[FILE_SCRIPT].length, error)) {
     struct page page = {content, report_model_new()};
-    fill_model(&page, &style);
-    done = report_template_render("report.html", source.bytes, source.length, page.model, out, error);
+    const struct report_source *source = &files[FILE_PAGE];
+    fill_model(&page, files);
+    done = report_template_render(file_names[FILE_PAGE], source->bytes, source->length, page.model, out, error);
     report_model_free(page.model);
-    report_template_release(&style);
+  } else {
+    done = false;
   }
-  report_template_release(&source);
+  for (int i = 0; i < FILES; i++) {
+    report_template_release(&files[i]);
+  }
   return done;
 }

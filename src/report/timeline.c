@@ -191,6 +191,10 @@ void report_timelines_free(struct report_timelines *timelines) {
   lumos_vector_free(&timelines->steps);
 }
 
+int64_t report_timelines_origin(const struct report_timelines *timelines) {
+  return timelines->steps.count > 0 ? timelines->steps.items[0].start : timelines->from;
+}
+
 void report_put_lane(struct lumos_text *out, const struct lumos_job *job, uint32_t lane) {
   enum { MOST = 8, KEPT = 6 };
   const struct lumos_lane *record = &job->lanes.items[lane];

@@ -32,6 +32,9 @@ struct report_timelines {
 void report_timelines_read(const struct lumos_job *job, struct report_timelines *timelines);
 void report_timelines_free(struct report_timelines *timelines);
 
+/* The instant that the axis counts from: the start of the first step. */
+int64_t report_timelines_origin(const struct report_timelines *timelines);
+
 /* When a task ran. False when it has no time in this timeline. */
 bool report_task_time(const struct lumos_job *job, enum report_timeline timeline, uint32_t task, int64_t *start,
                       int64_t *duration);

@@ -21,6 +21,22 @@ if grep -n '://' "$folder/page.html"; then
   exit 1
 fi
 
+# script_digest FILE: of the one script that runs, as the page's policy should name it.
+script_digest() {
+  printf 'sha256-'
+  awk '/^<script>/ { sub(/^<script>/, ""); inside = 1 } inside && /<\/script>$/ { sub(/<\/script>$/, ""); printf "%s", $0; exit } inside' "$1" |
+    printf "$(sha256sum | cut -c1-64 | sed 's/../\\x&/g')" | base64
+}
+# Nothing runs but the page's own script, which its policy names by what it says.
+policy() { grep -o "content=\"default-src 'none'[^\"]*" "$1"; }
+test "$(policy "$folder/page.html")" = "content=\"default-src 'none'; style-src 'unsafe-inline'; script-src '$(script_digest "$folder/page.html")'; img-src data:"
+test "$(grep -c '<script' "$folder/page.html")" = 3
+test "$(grep -c '<script type="application/json"' "$folder/page.html")" = 2
+if grep -nE ' on[a-z]+=|javascript:|eval\(|innerHTML|new Function' "$folder/page.html"; then
+  echo 'the page has code beside its script' >&2
+  exit 1
+fi
+
 # A template of one's own: a file that is not there is the one compiled in, a name that is not known is said with its byte.
 mkdir "$folder/templates"
 printf '<p>{{verdict}}</p>\n{{oops}}' >"$folder/templates/report.html"
@@ -32,3 +48,16 @@ test ! -e "$folder/own.html"
 printf '<p>{{verdict}}</p>\n' >"$folder/templates/report.html"
 "$LUMOS_BIN/lumos-render" --template "$folder/templates" -o "$folder/own.html" "$folder/sim"
 grep -q '^<p>.* takes .*</p>$' "$folder/own.html"
+
+# A script of one's own is named too; one that would end its element is refused.
+rm "$folder/templates/report.html"
+printf "document.title = 'mine';" >"$folder/templates/script.js"
+"$LUMOS_BIN/lumos-render" --template "$folder/templates" -o "$folder/own.html" "$folder/sim"
+grep -qF "<script>document.title = 'mine';</script>" "$folder/own.html"
+policy "$folder/own.html" | grep -qF "script-src '$(script_digest "$folder/own.html")'"
+printf "const end = '</SCRIPT>';" >"$folder/templates/script.js"
+status=0
+"$LUMOS_BIN/lumos-render" --template "$folder/templates" -o "$folder/refused.html" "$folder/sim" 2>"$folder/message" || status=$?
+test "$status" = 2
+grep -q 'script.js: byte 13: ' "$folder/message"
+test ! -e "$folder/refused.html"

@@ -1,0 +1,209 @@
+/* The tasks that a page embeds: which ones, and how they are packed; and the digest of its script. */
+#include "unit/report_job.h"
+
+#include "base/json.h"
+#include "report/detail.h"
+#include "report/script.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+/* One rank: a thread that launches, a stream that runs; the second kernel ran 5 ns later and 10 ns longer than it is simulated. */
+static struct lumos_job *small_job(void) {
+  struct lumos_job *job = lumos_job_new();
+  uint32_t rank = add_rank(job, 3);
+  uint32_t thread = add_lane(job, rank, "t77", LUMOS_THREAD);
+  uint32_t first = add_task(job, thread, LUMOS_LAUNCH, "launch", 100, 10);
+  uint32_t second = add_task(job, thread, LUMOS_LAUNCH, "launch", 120, 10);
+  uint32_t stream = add_lane(job, rank, "s7", LUMOS_STREAM);
+  uint32_t gemm = add_task(job, stream, LUMOS_GEMM, "</script>", 130, 40);
+  uint32_t norm = add_task(job, stream, LUMOS_NORM, "norm", 180, 30);
+  uint32_t other = add_task(job, stream, LUMOS_GEMM, "norm", 215, 5);
+  job->tasks.items[gemm].call = first;
+  job->tasks.items[norm].call = second;
+  job->tasks.items[norm].start += 5;
+  job->tasks.items[norm].dur += 10;
+  job->tasks.items[other].start = LUMOS_ABSENT;
+  finish_job(job);
+  return job;
+}
+
+static struct lumos_text packed(const struct lumos_job *job, const struct lumos_report_options *options,
+                                const struct lumos_bindings *bindings, struct lumos_text *sentence) {
+  struct report_timelines timelines;
+  struct report_detail detail;
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  report_timelines_read(job, &timelines);
+  report_detail_read(&timelines, options, bindings, &detail);
+  report_detail_json(&detail, &text);
+  lumos_text_char(&text, '\0');
+  if (sentence != NULL) {
+    report_put_detail(&detail, sentence);
+    lumos_text_char(sentence, '\0');
+  }
+  report_detail_free(&detail);
+  report_timelines_free(&timelines);
+  return text;
+}
+
+static void assert_has(const struct lumos_text *text, const char *part) {
+  if (strstr(text->bytes, part) == NULL) {
+    fail_msg("not there: %s\nin: %.2000s", part, text->bytes);
+  }
+}
+
+static void columns(void **state) {
+  (void)state;
+  struct lumos_job *job = small_job();
+  const struct lumos_report_options options = {.format = LUMOS_REPORT_HTML};
+  struct lumos_text sentence = LUMOS_TEXT_BUFFER;
+  struct lumos_text text = packed(job, &options, NULL, &sentence);
+  const char *cursor = text.bytes;
+  assert_true(lumos_json_skip(&cursor, NULL));
+  /* No step is known of by a rank without a window of its own: times count from the first step's start. */
+  assert_has(&text, "{\"rank\":3,\"lane\":\"thread 77\",\"left_out\":0,\n\"start\":[");
+  assert_has(&text, ",20],\n\"dur\":[10,10],\n\"name\":[0,0],\n\"task\":[0,1]}");
+  assert_has(&text,
+             ",50,35],\n\"dur\":[40,30,5],\n\"name\":[1,2,3],\n\"task\":[2,1,1],\n\"measured_start\":[0,5,null],\n"
+             "\"measured_dur\":[0,10,null],\n\"call\":[0,1,null]}");
+  assert_has(&text, "\"names\":[[14,\"launch\"],[1,\"\\u003c/script\\u003e\"],[4,\"norm\"],[1,\"norm\"]]");
+  assert_has(&text, "[\"gemm\",\"GEMM\"]");
+  assert_string_equal(sentence.bytes, "The page holds all 5\xC2\xA0"
+                                      "drawn tasks one by one.");
+  lumos_text_free(&sentence);
+  lumos_text_free(&text);
+  lumos_job_free(job);
+}
+
+/* What held a start, an end, and what is not among the embedded. */
+static void holds(void **state) {
+  (void)state;
+  struct lumos_job *job = small_job();
+  const struct lumos_report_options options = {.format = LUMOS_REPORT_HTML};
+  struct lumos_binding itself = {LUMOS_NONE, LUMOS_HELD_BY_ITSELF, LUMOS_END, LUMOS_RECORDED};
+  struct lumos_bindings bindings[5] = {
+      {{LUMOS_NONE, LUMOS_HELD_BY_BOUNDARY, LUMOS_END, LUMOS_UNEXPLAINED}, itself},
+      {{0, LUMOS_HELD_BY_THREAD, LUMOS_END, LUMOS_RECORDED}, {3, LUMOS_HELD_BY_WAIT, LUMOS_END, LUMOS_INFERRED}},
+      {{0, LUMOS_HELD_BY_LAUNCH, LUMOS_END, LUMOS_RECORDED}, itself},
+      {{2, LUMOS_HELD_BY_STREAM, LUMOS_END, LUMOS_ORDERED}, itself},
+      {{1, LUMOS_HELD_BY_LAUNCH, LUMOS_START, LUMOS_RECORDED}, itself}};
+  struct lumos_text text = packed(job, &options, bindings, NULL);
+  assert_has(&text, "\"held\":[null,0],\n\"hold\":[0,1],\n\"ends\":[[1,3,2]]}");
+  assert_has(&text, "\"held\":[0,2,-1],\n\"hold\":[3,4,5],\n\"ends\":[]}");
+  assert_has(&text, "\"holds\":[[\"boundary\",\"end\",\"unexplained\"],[\"thread order\",\"end\",\"recorded\"],"
+                    "[\"wait\",\"end\",\"inferred\"],[\"launch\",\"end\",\"recorded\"],"
+                    "[\"stream order\",\"end\",\"ordered\"],[\"launch\",\"start\",\"recorded\"]]");
+  lumos_text_free(&text);
+  lumos_job_free(job);
+}
+
+/* 60,000 kernels of 1000, 1001, ... ns, each with a call of 10 ns: the longest 20,000 are the last. */
+enum { KERNELS = 60000 };
+
+static struct lumos_job *large_job(void) {
+  struct lumos_job *job = lumos_job_new();
+  uint32_t rank = add_rank(job, 0);
+  uint32_t thread = add_lane(job, rank, "t1", LUMOS_THREAD);
+  for (uint32_t i = 0; i < KERNELS; i++) {
+    add_task(job, thread, LUMOS_LAUNCH, "launch", (int64_t)i * 100000, 10);
+  }
+  uint32_t stream = add_lane(job, rank, "s1", LUMOS_STREAM);
+  for (uint32_t i = 0; i < KERNELS; i++) {
+    uint32_t task = add_task(job, stream, LUMOS_GEMM, "gemm", (int64_t)i * 100000 + 50, 1000 + (int64_t)i);
+    job->tasks.items[task].call = i;
+  }
+  finish_job(job);
+  return job;
+}
+
+static void choice(void **state) {
+  (void)state;
+  struct lumos_job *job = large_job();
+  struct report_timelines timelines;
+  struct report_detail detail;
+  report_timelines_read(job, &timelines);
+  struct lumos_report_options options = {.format = LUMOS_REPORT_HTML};
+  report_detail_read(&timelines, &options, NULL, &detail);
+  assert_int_equal(detail.tasks, 2 * KERNELS);
+  assert_int_equal(detail.embedded, 40000); /* each with its call */
+  assert_int_equal(detail.shortest, 1000 + KERNELS - 20000);
+  uint32_t last_short = KERNELS + KERNELS - 20001;
+  assert_int_equal(detail.ordinals[last_short], LUMOS_NONE);
+  assert_int_equal(detail.ordinals[last_short + 1], 20000); /* behind as many calls, which are drawn above */
+  assert_int_equal(detail.ordinals[KERNELS - 20000], 0);
+  report_detail_free(&detail);
+
+  /* The span holds kernels and calls 100 to 119 whole, and the end of kernel 99 in neither. */
+  int64_t origin = report_timelines_origin(&timelines);
+  options.has_detail = true;
+  options.detail_from = 100 * 100000 - origin;
+  options.detail_until = 120 * 100000 - origin;
+  report_detail_read(&timelines, &options, NULL, &detail);
+  assert_int_equal(detail.window_tasks, 40);
+  assert_int_equal(detail.embedded, 40040);
+  assert_int_equal(detail.ordinals[KERNELS + 99], LUMOS_NONE);
+  assert_int_equal(detail.ordinals[100], 0);
+  assert_int_equal(detail.ordinals[119], 19);
+  struct lumos_text sentence = LUMOS_TEXT_BUFFER;
+  report_put_detail(&detail, &sentence);
+  lumos_text_char(&sentence, '\0');
+  assert_has(&sentence, "The page holds 40,040 of 120,000\xC2\xA0tasks one by one: the 20,000 longest, down to "
+                        "41.00\xC2\xA0\xC2\xB5s, and what launched and what held them. Of the span from ");
+  assert_has(&sentence, " all 40\xC2\xA0tasks. The others are in the columns alone.");
+  report_detail_free(&detail);
+
+  /* A span with everything in it: the 20,000 longest of it are the same ones again. */
+  options.detail_from = -1000000000000;
+  options.detail_until = 1000000000000;
+  report_detail_read(&timelines, &options, NULL, &detail);
+  assert_int_equal(detail.window_tasks, 2 * KERNELS);
+  assert_int_equal(detail.embedded, 40000);
+  sentence.length = 0;
+  report_put_detail(&detail, &sentence);
+  lumos_text_char(&sentence, '\0');
+  assert_has(&sentence, " the 20,000 longest of 120,000\xC2\xA0tasks.");
+  report_detail_free(&detail);
+  lumos_text_free(&sentence);
+  report_timelines_free(&timelines);
+  lumos_job_free(job);
+}
+
+/* Digests from FIPS 180-4 and its examples, in base64. */
+static void digest(void **state) {
+  (void)state;
+  static const char *const cases[][2] = {{"", "sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="},
+                                         {"abc", "sha256-ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0="}};
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    struct lumos_text text = LUMOS_TEXT_BUFFER;
+    report_put_script_digest(&text, cases[i][0], strlen(cases[i][0]));
+    lumos_text_char(&text, '\0');
+    assert_string_equal(text.bytes, cases[i][1]);
+    lumos_text_free(&text);
+  }
+}
+
+static void script_stays_inside(void **state) {
+  (void)state;
+  static const char *const bad[] = {"a = '</script>'", "'<!--'", "'<SCRIPT'", "a\r\nb", "</script"};
+  struct lumos_error error = {LUMOS_DONE, ""};
+  for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+    error.text[0] = '\0';
+    assert_false(report_script_check("script.js", bad[i], strlen(bad[i]), &error));
+    assert_non_null(strstr(error.text, "script.js: byte "));
+  }
+  assert_false(report_script_check("script.js", "a\0b", 3, &error));
+  assert_true(report_script_check("script.js", "if (a < b && c <!b) { }\n</", 25, &error));
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(columns),
+      cmocka_unit_test(holds),
+      cmocka_unit_test(choice),
+      cmocka_unit_test(digest),
+      cmocka_unit_test(script_stays_inside),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
