@@ -1,0 +1,102 @@
+#!/usr/bin/env bash
+# Bash completion offers what the tools have: commands, options, the values of options, the files that a tool reads.
+. "$(dirname "$0")/lib.sh"
+completion=$source_folder/src/tools/completion.bash
+
+# offered LINE: what is offered where the line ends, one a line. The function is called as bash calls it: in a shell without any
+# setting, words cut at blanks and at '='.
+offered() {
+  env -i PATH="$PATH" HOME=/nonexistent bash --norc --noprofile -c '
+    . "$1"
+    read -ra blanks <<<"$2"
+    [[ $2 != *" " ]] || blanks+=("")
+    COMP_WORDS=() COMP_LINE=$2 COMP_POINT=${#2}
+    for word in "${blanks[@]}"; do
+      [[ -n $word ]] || COMP_WORDS+=("")
+      while [[ $word =~ ^([^=:]+|[=:]+) ]]; do
+        COMP_WORDS+=("${BASH_REMATCH[1]}")
+        word=${word:${#BASH_REMATCH[1]}}
+      done
+    done
+    COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+    _lumos 2>&1
+    ((${#COMPREPLY[@]} == 0)) || printf "%s\n" "${COMPREPLY[@]}"' - "$completion" "$1" | sort
+}
+
+# offers LINE WORD...: exactly these, in any order.
+offers() {
+  local line=$1 got wanted
+  shift
+  got=$(offered "$line" | tr '\n' ' ')
+  wanted=$([ $# -eq 0 ] || printf '%s\n' "$@" | sort | tr '\n' ' ')
+  [ "$got" = "$wanted" ] || fail "'$line' offers '$got' instead of '$wanted'"
+}
+
+# --- Commands ---
+
+mapfile -t commands < <(cd "$bin" && ls -d lumos-* | sed 's/^lumos-//')
+offers 'lumos ' "${commands[@]}" help
+offers 'lumos tra' transform
+offers 'lumos help ' "${commands[@]}" stream
+offers 'lumos -' --help --version
+offers 'lumos nonsense '
+for tool in lumos "${commands[@]/#/lumos-}"; do
+  env -i PATH="$PATH" bash --norc --noprofile -c '. "$1"; complete -p "$2"' - "$completion" "$tool" >/dev/null ||
+    fail "$tool has no completion: add its name to the last line of src/tools/completion.bash"
+done
+
+# --- Options ---
+
+for command in "${commands[@]}"; do
+  mapfile -t options < <(lumos-"$command" --help | sed '/^Examples:$/,$d' | grep -oE '^  (-., |    )--[a-z-]+=?' | grep -oE -- '--.*')
+  offers "lumos-$command --" "${options[@]}"
+  offers "lumos $command --" "${options[@]}"
+done
+offers 'lumos-parse --ste' --steps=
+offers 'lumos-parse rank0.json.gz --sta' --stacks
+offers 'lumos-parse -- --'
+
+# --- Values ---
+
+offers 'lumos-parse --steps ' all last
+offers 'lumos-parse --steps l' last
+offers 'lumos-parse --steps=' all last
+offers 'lumos-parse --steps=l' last
+offers 'lumos parse --steps=l' last
+offers 'lumos-parse --rank '
+offers 'lumos-render --title '
+
+terms=(host device kind= name~ op= rank= group=)
+offers 'lumos-transform -s ' "${terms[@]}"
+offers 'lumos-transform --scale=' "${terms[@]}"
+offers 'lumos-report --scale ra' rank=
+offers 'lumos-transform -s rank=3,ho' 3,host
+offers 'lumos-transform -s rank=3,kind=me' memset
+offers 'lumos-transform --scale=kind=gem' gemm
+offers 'lumos-transform --scale kind=gemm '
+lumos-graph <(lumos-parse "${example[@]}") -o graph
+mapfile -t kinds < <(offered 'lumos-transform -s kind=')
+for kind in $(jq -r 'select(.type=="task") | .kind' graph | sort -u); do
+  [[ " ${kinds[*]} " == *" $kind "* ]] || fail "kind=$kind is not offered; add it to the help of --scale"
+done
+for kind in "${kinds[@]}"; do
+  expect 0 lumos-transform -s "kind=$kind=1" graph -o none
+done
+[ ${#kinds[@]} -ge 17 ] || fail "only ${#kinds[@]} kinds are offered"
+rm -f graph none message
+
+# --- Files ---
+
+mkdir -p place/folder place/only
+cd place || exit 1
+touch a.json b.json.gz c.json.zst job.parse page.html only/job.graph 'with blank.json'
+offers 'lumos-parse ' a.json b.json.gz c.json.zst folder only 'with blank.json'
+offers 'lumos-parse --stacks b' b.json.gz
+offers 'lumos report ' a.json b.json.gz c.json.zst folder only 'with blank.json'
+offers 'lumos-parse job' job.parse # a stream, where no trace is meant
+offers 'lumos-parse only/' only/job.graph
+offers 'lumos-sim job' job.parse
+offers 'lumos-render -o pa' page.html
+offers 'lumos-render --output=pa' page.html
+offers 'lumos-render --template ' folder only
+finish
