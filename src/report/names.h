@@ -11,7 +11,7 @@ enum { REPORT_SHORT = 100, REPORT_LONG = 4096 };
 /* At most `limit` bytes of a name, never cutting a character; what was cut is marked by an ellipsis. Not escaped. */
 void report_put_cut(struct lumos_text *out, const char *bytes, size_t length, size_t limit);
 
-/* HTML of a name: short ones as they are, long ones folded behind their beginning and end. */
+/* HTML of a name: short ones as they are, long ones folded behind their beginning. */
 void report_put_name(struct lumos_text *out, const char *bytes, size_t length);
 
 #endif

@@ -1,7 +1,7 @@
 /* Gathering the private names of a job, and taking them out of its strings. */
 #include "report/privacy.h"
 
-#include "report/paths.h"
+#include "report/location.h"
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -208,15 +208,15 @@ static bool address_around(const struct report_privacy *privacy, const char *byt
 
 static void add_users(struct report_privacy *privacy, const char *bytes, size_t length) {
   for (size_t at = 0; at < length; at++) {
-    struct report_path path;
+    struct report_location path;
     struct address address;
     if (bytes[at] == '@' && address_around(privacy, bytes, length, at, &address)) {
       add_word(privacy, bytes + address.user, at - address.user, USER);
       add_host(privacy, bytes + address.host, address.end - address.host);
-    } else if (report_path_at(bytes, length, at, &path)) {
+    } else if (report_location_at(bytes, length, at, &path)) {
       size_t first = 0;
       size_t size = 0;
-      for (size_t next = path.first; report_path_user(bytes, &path, &next, &first, &size);) {
+      for (size_t next = path.first; report_location_user(bytes, &path, &next, &first, &size);) {
         const char *space = memchr(bytes + first, ' ', size);
         add_word(privacy, bytes + first, size, USER);
         add_word(privacy, bytes + first, space == NULL ? 0 : (size_t)(space - bytes) - first, USER);
@@ -291,13 +291,13 @@ void report_privacy_put(const struct report_privacy *privacy, const char *bytes,
                         struct lumos_text *out) {
   size_t copied = 0;
   for (size_t at = 0; at < length;) {
-    struct report_path path;
+    struct report_location path;
     struct found found;
     if (find_word(privacy, bytes, length, at, &found)) {
       lumos_text_add(out, bytes + copied, at - copied);
       lumos_text_put(out, shown_as[found.kind]);
       at = copied = at + found.length;
-    } else if (report_path_at(bytes, length, at, &path)) {
+    } else if (report_location_at(bytes, length, at, &path)) {
       lumos_text_add(out, bytes + copied, at - copied);
       at = copied = path.name;
     } else {

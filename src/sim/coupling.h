@@ -22,8 +22,6 @@ struct lumos_coupling {
 void lumos_coupling_make(struct lumos_coupling *coupling, const struct lumos_job *job);
 void lumos_coupling_free(struct lumos_coupling *coupling);
 
-/* False also for a rooted collective whose root is not in the trace. */
-bool lumos_coupled(const struct lumos_job *job, const struct lumos_collective *collective);
 /* Does the end of this member wait for others, and do others wait for its start? */
 bool lumos_member_waits(const struct lumos_job *job, const struct lumos_collective *collective, uint32_t member);
 bool lumos_member_awaited(const struct lumos_job *job, const struct lumos_collective *collective, uint32_t member);

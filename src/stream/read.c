@@ -36,7 +36,8 @@ static void grow_lane_slots(struct lumos_reader *reader) {
   }
 }
 
-uint32_t lumos_reader_lane(struct lumos_reader *reader, int32_t rank, lumos_string_id name) {
+/* The place of a lane in job->lanes, made when it is new. */
+static uint32_t lane_of(struct lumos_reader *reader, int32_t rank, lumos_string_id name) {
   if (reader->last_lane < reader->job->lanes.count) {
     const struct lumos_lane *lane = &reader->job->lanes.items[reader->last_lane];
     if (lane->rank == (uint32_t)rank && lane->lane == name) {
@@ -62,7 +63,7 @@ uint32_t lumos_reader_lane(struct lumos_reader *reader, int32_t rank, lumos_stri
 /* Give the lanes that the record mentions their places. */
 static void settle_lanes(struct lumos_reader *reader, int32_t rank) {
   for (size_t i = 0; i < reader->lane_count; i++) {
-    *reader->lanes[i].slot = lumos_reader_lane(reader, rank, reader->lanes[i].lane);
+    *reader->lanes[i].slot = lane_of(reader, rank, reader->lanes[i].lane);
   }
 }
 
@@ -74,7 +75,7 @@ static bool room_for_one(struct lumos_reader *reader, size_t count) {
 
 static bool file_lane(struct lumos_reader *reader) {
   struct lumos_lane *lane = &reader->other.lane;
-  uint32_t index = lumos_reader_lane(reader, reader->rank, lane->lane);
+  uint32_t index = lane_of(reader, reader->rank, lane->lane);
   if (reader->lane_given.items[index] != 0) {
     return lumos_reader_fail(reader, "lane %s of rank %d is given twice",
                              lumos_string(reader->job->strings, lane->lane), reader->rank);

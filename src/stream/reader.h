@@ -115,9 +115,6 @@ extern lumos_value_reader *const lumos_value_readers[FIELD_KINDS];
 bool lumos_record_read(struct lumos_reader *reader, const char *line, size_t length,
                        lumos_string_id *foreign) LUMOS_MUST_CHECK;
 
-/* The place of a lane in job->lanes, made when it is new. */
-uint32_t lumos_reader_lane(struct lumos_reader *reader, int32_t rank, lumos_string_id name);
-
 /* Turn what slots hold into indices; with --edited drop what points nowhere, else refuse it. False with an error. */
 bool lumos_reader_resolve(struct lumos_reader *reader) LUMOS_MUST_CHECK;
 

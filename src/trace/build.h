@@ -72,7 +72,5 @@ enum lumos_task_kind lumos_trace_device_kind(struct trace_build *build, const st
 const struct trace_call *lumos_trace_find_call(const struct trace_build *build, int64_t correlation);
 /* The same, or the call of the next lower id: ids rise with time. NULL when there is none. */
 const struct trace_call *lumos_trace_call_up_to(const struct trace_build *build, int64_t correlation);
-/* The job's lane of a device and a stream, LUMOS_NONE when it has no task. */
-uint32_t lumos_trace_find_stream(const struct trace_build *build, int64_t device, int64_t stream);
 
 #endif

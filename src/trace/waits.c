@@ -21,7 +21,8 @@ static lumos_string_id known_integer(const struct trace *trace, int64_t value) {
   return value != LUMOS_ABSENT ? lumos_interned(trace->strings, text, (size_t)length) : LUMOS_NO_STRING;
 }
 
-uint32_t lumos_trace_find_stream(const struct trace_build *build, int64_t device, int64_t stream) {
+/* The job's lane of a device and a stream, LUMOS_NONE when it has no task. */
+static uint32_t find_stream(const struct trace_build *build, int64_t device, int64_t stream) {
   uint32_t lane = lumos_trace_known_lane(build->trace, LUMOS_STREAM, known_integer(build->trace, device),
                                          known_integer(build->trace, stream));
   return lane != LUMOS_NONE ? build->job_lane[lane] : LUMOS_NONE;
@@ -38,7 +39,7 @@ static uint32_t note_record(struct trace_build *build, const struct trace_sync *
   if (detail->event_op != LUMOS_EVENT_RECORD) {
     return LUMOS_NONE; /* the id belongs to another call: no evidence */
   }
-  detail->event_lane = lumos_trace_find_stream(build, row->device, row->wait_stream);
+  detail->event_lane = find_stream(build, row->device, row->wait_stream);
   detail->event_id = row->event;
   return call->task;
 }
@@ -50,11 +51,11 @@ static void note_event_wait(struct trace_build *build, const struct trace_sync *
     return; /* queries have such rows too, but do not wait */
   }
   if (detail->event_op == LUMOS_EVENT_WAIT) {
-    detail->event_lane = lumos_trace_find_stream(build, row->device, row->stream);
+    detail->event_lane = find_stream(build, row->device, row->stream);
     detail->event_id = row->event;
   }
   detail->wait.on = LUMOS_WAIT_EVENT;
-  detail->wait.lane = lumos_trace_find_stream(build, row->device, row->wait_stream);
+  detail->wait.lane = find_stream(build, row->device, row->wait_stream);
   detail->wait.record = record;
 }
 
@@ -67,7 +68,7 @@ static void note_host_wait(struct trace_build *build, const struct trace_sync *r
   }
   struct lumos_detail *detail = detail_of(build, call);
   detail->wait.on = (uint8_t)on;
-  detail->wait.lane = on == LUMOS_WAIT_STREAM ? lumos_trace_find_stream(build, row->device, row->stream) : LUMOS_NONE;
+  detail->wait.lane = on == LUMOS_WAIT_STREAM ? find_stream(build, row->device, row->stream) : LUMOS_NONE;
 }
 
 static void mark_blocking_copies(struct lumos_job *job) {

@@ -1,5 +1,5 @@
 /* Finding paths and the users that they name. */
-#include "report/paths.h"
+#include "report/location.h"
 
 #include <string.h>
 #include <strings.h>
@@ -29,11 +29,11 @@ static bool opens(const char *bytes, size_t at) {
   return is_blank(before) || (unsigned char)before >= 0x80 || is_one_of(before, "\"'`([{<=,;:|~@>&!#");
 }
 
-static bool separates(const struct report_path *path, char byte) {
+static bool separates(const struct report_location *path, char byte) {
   return byte == '/' || (path->backslash && byte == '\\');
 }
 
-static size_t skip_separators(const struct report_path *path, const char *bytes, size_t limit, size_t at) {
+static size_t skip_separators(const struct report_location *path, const char *bytes, size_t limit, size_t at) {
   while (at < limit && separates(path, bytes[at])) {
     at++;
   }
@@ -56,7 +56,7 @@ static size_t home_end(const char *bytes, size_t length, size_t at) {
 }
 
 /* What a path begins with; sets first, root and backslash. Returns the least number of parts behind it, 0: no path begins here. */
-static int read_root(const char *bytes, size_t length, size_t at, struct report_path *path) {
+static int read_root(const char *bytes, size_t length, size_t at, struct report_location *path) {
   static const char scheme[] = "file:/";
   size_t root = at;
   int parts = 1;
@@ -115,7 +115,7 @@ static size_t written_end(const char *bytes, size_t length, size_t at) {
 }
 
 /* A part stopped at `stop`. Does its name go on to a separator? Where that stands; 0: it ends here. A name with a dot is a file's. */
-static size_t joined_end(const struct report_path *path, const char *bytes, size_t length, size_t stop) {
+static size_t joined_end(const struct report_location *path, const char *bytes, size_t length, size_t stop) {
   if (memchr(bytes + path->name, '.', stop - path->name) != NULL) {
     return 0;
   }
@@ -131,7 +131,7 @@ static size_t joined_end(const struct report_path *path, const char *bytes, size
 }
 
 /* The parts from path->root on; sets name and end, returns how many there are. */
-static int read_parts(const char *bytes, size_t length, size_t limit, struct report_path *path) {
+static int read_parts(const char *bytes, size_t length, size_t limit, struct report_location *path) {
   bool judged = limit == length;
   int parts = 0;
   size_t at = path->root;
@@ -169,11 +169,11 @@ static bool may_begin(const char *bytes, size_t length, size_t at) {
          (is_one_of(bytes[at], "fF") && is_one_of(bytes[at + 1], "iI"));
 }
 
-bool report_path_at(const char *bytes, size_t length, size_t at, struct report_path *path) {
+bool report_location_at(const char *bytes, size_t length, size_t at, struct report_location *path) {
   if (!may_begin(bytes, length, at)) {
     return false;
   }
-  *path = (struct report_path){0};
+  *path = (struct report_location){0};
   int least = opens(bytes, at) ? read_root(bytes, length, at, path) : 0;
   return least > 0 && read_parts(bytes, length, written_end(bytes, length, at), path) >= least;
 }
@@ -182,7 +182,8 @@ static bool is_home(const char *bytes, size_t length) {
   return (length == 4 && memcmp(bytes, "home", 4) == 0) || (length == 5 && strncasecmp(bytes, "users", 5) == 0);
 }
 
-bool report_path_user(const char *bytes, const struct report_path *path, size_t *next, size_t *first, size_t *length) {
+bool report_location_user(const char *bytes, const struct report_location *path, size_t *next, size_t *first,
+                          size_t *length) {
   static const char cache[] = "torchinductor_";
   const size_t prefix = sizeof cache - 1;
   bool home = false;
