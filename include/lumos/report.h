@@ -48,6 +48,13 @@ enum lumos_report_format lumos_report_format_of_path(const char *path);
 /* Lines for people and scripts, without control bytes: it may be written to a terminal. */
 bool lumos_report_format_is_text(enum lumos_report_format format);
 
+/* Pictures alone, so that a view can be chosen. */
+bool lumos_report_format_has_views(enum lumos_report_format format);
+/* "breakdown", "gantt"; NULL for what is no view. */
+const char *lumos_report_view_name(enum lumos_report_view view);
+/* The view of that name, or LUMOS_VIEW_DEFAULT. */
+enum lumos_report_view lumos_report_view_named(const char *name);
+
 /* Write the report. Runs the missing stages first. No network, everything escaped, same job and options same bytes (PDF without
  * dates). Fails when a view has nothing to show (a breakdown without streams), when the step is not there, on a bad template.
  * Runs the simulation once more where dependencies are shown. */

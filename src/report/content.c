@@ -6,7 +6,9 @@
 #include "report/names.h"
 #include "report/numbers.h"
 #include "report/tables.h"
+#include "report/verdict.h"
 #include <stdlib.h>
+#include <string.h>
 
 #define MIDDLE_DOT " \xC2\xB7 "
 
@@ -33,6 +35,16 @@ static void put_steps(const struct report_facts *facts, struct lumos_text *out) 
 const char *report_title(const struct report_content *content) {
   const char *title = content->options->title;
   return title != NULL && title[0] != '\0' ? title : NULL;
+}
+
+void report_put_title(const struct report_content *content, struct lumos_text *out) {
+  enum { LONGEST = 300 };
+  const char *title = report_title(content);
+  if (title != NULL) {
+    report_put_cut(out, title, strlen(title), LONGEST);
+  } else {
+    report_put_verdict(&content->facts, out);
+  }
 }
 
 /* "8 ranks · NVIDIA H100 80GB HBM3 · steps 2 to 5": what the page is about. */

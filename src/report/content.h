@@ -39,6 +39,8 @@ void report_content_free(struct report_content *content);
 
 /* The title that was asked for, or NULL: then the verdict is the title. */
 const char *report_title(const struct report_content *content);
+/* The one or the other. */
+void report_put_title(const struct report_content *content, struct lumos_text *out);
 
 /* "8 ranks · NVIDIA H100 80GB HBM3 · steps 2 to 5": what the report is about. */
 void report_put_subject(const struct report_content *content, struct lumos_text *out);

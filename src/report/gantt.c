@@ -283,15 +283,30 @@ void report_gantt_table(const struct report_timelines *timelines, struct report_
   }
 }
 
-void report_gantt_kinds(const struct report_timelines *timelines, bool shown[LUMOS_TASK_KINDS]) {
-  const struct lumos_job *job = timelines->job;
-  const struct report_lanes *lists[] = {&timelines->open, &timelines->folded};
-  for (int list = 0; list < 2; list++) {
-    for (size_t i = 0; i < lists[list]->count; i++) {
-      const struct lumos_lane *lane = &job->lanes.items[lists[list]->items[i].lane];
-      for (uint32_t task = lane->task_first; task < lane->task_first + lane->task_count; task++) {
-        shown[job->tasks.items[task].kind] = true;
-      }
+void report_gantt_kinds(const struct lumos_job *job, const struct report_lanes *lanes, bool shown[LUMOS_TASK_KINDS]) {
+  for (size_t i = 0; i < lanes->count; i++) {
+    const struct lumos_lane *lane = &job->lanes.items[lanes->items[i].lane];
+    for (uint32_t task = lane->task_first; task < lane->task_first + lane->task_count; task++) {
+      shown[job->tasks.items[task].kind] = true;
     }
+  }
+}
+
+void report_put_gantt_reading(const struct report_timelines *timelines, struct lumos_text *out) {
+  lumos_text_put(
+      out, "Simulated work stands on each lane\xE2\x80\x99s middle line, measured work hangs below it, paler: where "
+           "the two agree, the lane mirrors itself. One column is ");
+  report_put_time(out, report_gantt_column(timelines));
+  lumos_text_put(out,
+                 "; its colour is the kind that ran longest in it, its height how much of it was busy, in quarters. "
+                 "Dashed lines end the job\xE2\x80\x99s simulated steps.");
+}
+
+void report_put_gantt_folded(const struct report_timelines *timelines, struct lumos_text *out) {
+  size_t hidden = timelines->folded.count + timelines->left_out;
+  if (hidden > 0) {
+    lumos_text_put(out, " Not drawn here: ");
+    report_put_counted(out, (int64_t)hidden, "more lane");
+    lumos_text_char(out, '.');
   }
 }

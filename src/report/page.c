@@ -5,7 +5,7 @@
 #include "report/definitions.h"
 #include "report/detail.h"
 #include "report/gantt.h"
-#include "report/names.h"
+#include "report/look.h"
 #include "report/notes.h"
 #include "report/numbers.h"
 #include "report/script.h"
@@ -13,7 +13,6 @@
 #include "report/svg.h"
 #include "report/template.h"
 #include "report/verdict.h"
-#include <string.h>
 
 enum { FEW_RANKS = 16 }; /* their numbers stand open; those of more are folded */
 
@@ -90,8 +89,8 @@ static void fill_timeline(const struct page *page, struct report_scope *root) {
   const struct report_timelines *timelines = &page->content->timelines;
   report_put_timeline_finding(&page->content->facts, &text);
   report_set_take(root, "timeline_finding", &text);
-  report_put_time(&text, report_gantt_column(timelines));
-  report_set_take(root, "timeline_column", &text);
+  report_put_gantt_reading(timelines, &text);
+  report_set_take(root, "timeline_reading", &text);
   report_gantt_scene(timelines, &timelines->open, "timeline", &scene);
   set_scene(root, &scene, "timeline_picture");
   report_section_if(root, "has_folded", timelines->folded.count > 0);
@@ -104,7 +103,8 @@ static void fill_timeline(const struct page *page, struct report_scope *root) {
   report_set_take(root, "left_out", &text);
   set_table(page, root, TABLE_LANES, "lanes_table");
   bool shown[LUMOS_TASK_KINDS] = {false};
-  report_gantt_kinds(timelines, shown);
+  report_gantt_kinds(timelines->job, &timelines->open, shown);
+  report_gantt_kinds(timelines->job, &timelines->folded, shown);
   report_section(root, "kinds");
   for (int kind = 1; kind < LUMOS_TASK_KINDS; kind++) {
     if (shown[kind]) {
@@ -124,19 +124,6 @@ static void fill_work(const struct page *page, struct report_scope *root) {
   set_table(page, root, TABLE_CLOCKS, "clocks_table");
 }
 
-/* The verdict is the title, or stands below the one that was given. */
-static void fill_title(const struct page *page, struct report_scope *root) {
-  const char *title = report_title(page->content);
-  struct lumos_text text = LUMOS_TEXT_BUFFER;
-  if (title != NULL) {
-    report_put_cut(&text, title, strlen(title), REPORT_LONG);
-  } else {
-    report_put_verdict(&page->content->facts, &text);
-  }
-  report_set_take(root, "title", &text);
-  report_section_if(root, "has_title", title != NULL);
-}
-
 /* The files of a page. */
 enum { FILE_PAGE, FILE_STYLE, FILE_SCRIPT, FILES };
 static const char *const file_names[] = {"report.html", "style.css", "script.js"};
@@ -144,6 +131,8 @@ static const char *const file_names[] = {"report.html", "style.css", "script.js"
 static void fill_files(const struct report_source *files, struct report_scope *root) {
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   report_palette_css(&text);
+  lumos_text_put(&text, ":root{--sans:" REPORT_SANS "}\n");
+  report_look_css(&text, "var(--sans)");
   report_set_take(root, "palette", &text);
   report_set(root, "style", files[FILE_STYLE].bytes, files[FILE_STYLE].length);
   report_set(root, "script", files[FILE_SCRIPT].bytes, files[FILE_SCRIPT].length);
@@ -159,7 +148,9 @@ static void fill_model(const struct page *page, const struct report_source *file
   report_set_take(root, "subject", &text);
   fill_files(files, root);
   report_fill_verdict(&page->content->facts, root);
-  fill_title(page, root);
+  report_put_title(page->content, &text);
+  report_set_take(root, "title", &text);
+  report_section_if(root, "has_title", report_title(page->content) != NULL);
   fill_breakdown(page, root);
   fill_timeline(page, root);
   fill_tasks(page, root);

@@ -40,6 +40,7 @@ static const struct report_paint_row rows[PAINT_COUNT] = {
     [PAINT_RULE] = {"rule", "", FILL_PLAIN, {"#e3e6ea", "#2a3038"}, {0}, {0}},
     [PAINT_TRACK] = {"track", "", FILL_PLAIN, {"#f4f5f7", "#1a1f25"}, {0}, {0}},
     [PAINT_STEP] = {"step", "", FILL_PLAIN, {"#59626f", "#9aa4b2"}, {0}, {0}},
+    [PAINT_PAPER] = {"paper", "", FILL_PLAIN, {"#fcfcfa", "#11151a"}, {0}, {0}},
 };
 
 const struct report_paint_row *report_paint_row(enum report_paint paint) { return &rows[paint]; }
@@ -63,32 +64,51 @@ static void put_properties(struct lumos_text *text, bool dark) {
   }
 }
 
-/* A legend's swatch, and the fills of pictures; a patterned fill is a pattern of the picture's own (svg.c) made of the two colours. */
-static void put_classes(struct lumos_text *text, const struct report_paint_row *row) {
-  const char *css = row->css;
-  lumos_text_format(text, "svg .%s{fill:var(--%s)}svg line.%s,svg .stroke.%s{stroke:var(--%s)}", css, css, css, css,
-                    css);
-  if (row->ink.light != NULL) {
-    lumos_text_format(text, "svg .%s-ink{fill:var(--%s-ink)}", css, css);
+/* A colour as a picture's rule says it: by its custom property on a page; by itself, light, where a picture stands alone. */
+static void put_rule(struct lumos_text *text, bool alone, const char *css, const char *suffix, const char *light,
+                     const char *property) {
+  if (alone) {
+    lumos_text_format(text, "{%s:%s}", property, light);
+  } else {
+    lumos_text_format(text, "{%s:var(--%s%s)}", property, css, suffix);
   }
+}
+
+/* The fills and strokes of pictures; a patterned fill is a pattern of the picture's own (svg.c) made of the two colours. */
+static void put_picture_rules(struct lumos_text *text, const struct report_paint_row *row, bool alone) {
+  const char *css = row->css;
+  lumos_text_format(text, "svg .%s", css);
+  put_rule(text, alone, css, "", row->colour.light, "fill");
+  lumos_text_format(text, "svg line.%s,svg .stroke.%s", css, css);
+  put_rule(text, alone, css, "", row->colour.light, "stroke");
+  if (row->ink.light != NULL) {
+    lumos_text_format(text, "svg .%s-ink", css);
+    put_rule(text, alone, css, "-ink", row->ink.light, "fill");
+  }
+  if (row->fill != FILL_PLAIN) {
+    lumos_text_format(text, "svg .%s-second", css);
+    put_rule(text, alone, css, "-second", row->second.light, "fill");
+  }
+}
+
+/* A legend's swatch. */
+static void put_swatch(struct lumos_text *text, const struct report_paint_row *row) {
+  const char *css = row->css;
   switch (row->fill) {
     case FILL_PLAIN:
       lumos_text_format(text, ".%s::before{background:var(--%s)}", css, css);
       break;
     case FILL_HATCHED:
-      lumos_text_format(text, "svg .%s-second{fill:var(--%s-second)}", css, css);
       lumos_text_format(
           text,
           ".%s::before{background:repeating-linear-gradient(135deg,var(--%s) 0 2.5px,var(--%s-second) 2.5px 4px)}", css,
           css, css);
       break;
     case FILL_TWO_TONE:
-      lumos_text_format(text, "svg .%s-second{fill:var(--%s-second)}", css, css);
       lumos_text_format(text, ".%s::before{background:linear-gradient(var(--%s) 62%%,var(--%s-second) 62%%)}", css, css,
                         css);
       break;
   }
-  lumos_text_char(text, '\n');
 }
 
 void report_palette_css(struct lumos_text *text) {
@@ -98,6 +118,15 @@ void report_palette_css(struct lumos_text *text) {
   put_properties(text, true);
   lumos_text_put(text, "}}\n");
   for (int i = 0; i < PAINT_COUNT; i++) {
-    put_classes(text, &rows[i]);
+    put_picture_rules(text, &rows[i], false);
+    put_swatch(text, &rows[i]);
+    lumos_text_char(text, '\n');
+  }
+}
+
+void report_palette_picture_css(struct lumos_text *text) {
+  for (int i = 0; i < PAINT_COUNT; i++) {
+    put_picture_rules(text, &rows[i], true);
+    lumos_text_char(text, '\n');
   }
 }

@@ -27,6 +27,7 @@ enum report_paint {
   PAINT_RULE,
   PAINT_TRACK,
   PAINT_STEP,
+  PAINT_PAPER, /* what everything stands on */
   PAINT_COUNT
 };
 
@@ -52,5 +53,8 @@ enum report_paint report_paint_of_kind(uint8_t kind);
 
 /* Custom properties for light and dark, and a class for every paint: as SVG fill and as the ground of a legend's swatch. */
 void report_palette_css(struct lumos_text *text);
+
+/* The classes of pictures alone, with the light colours in them: for a picture outside a page, where programs know no custom properties. */
+void report_palette_picture_css(struct lumos_text *text);
 
 #endif

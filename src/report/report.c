@@ -3,6 +3,7 @@
 
 #include "report/content.h"
 #include "report/page.h"
+#include "report/pictures.h"
 #include "report/privacy.h"
 #include "report/summary.h"
 #include "report/verdict.h"
@@ -11,15 +12,19 @@
 
 /* A form that a report takes. To add one: a row here, and a file that writes it. */
 struct form {
-  enum lumos_report_format format;
   const char *name; /* and ending */
-  bool text;        /* for people and scripts, without control bytes */
   bool (*write)(const struct report_content *content, struct lumos_text *out, struct lumos_error *error);
+  enum lumos_report_format format;
+  bool views; /* it shows pictures alone, and one can be chosen */
+  bool text;  /* for people and scripts, without control bytes */
 };
 
 static const struct form forms[] = {
-    {LUMOS_REPORT_HTML, "html", false, report_page_write},
-    {LUMOS_REPORT_JSON, "json", true, report_summary_write},
+    {"html", report_page_write, LUMOS_REPORT_HTML, false, false},
+    {"svg", report_svg_write, LUMOS_REPORT_SVG, true, false},
+    {"png", report_png_write, LUMOS_REPORT_PNG, true, false},
+    {"pdf", report_pdf_write, LUMOS_REPORT_PDF, true, false},
+    {"json", report_summary_write, LUMOS_REPORT_JSON, false, true},
 };
 
 enum { FORMS = sizeof forms / sizeof forms[0] };
@@ -58,6 +63,11 @@ enum lumos_report_format lumos_report_format_of_path(const char *path) {
 bool lumos_report_format_is_text(enum lumos_report_format format) {
   const struct form *form = form_of(format);
   return form != NULL && form->text;
+}
+
+bool lumos_report_format_has_views(enum lumos_report_format format) {
+  const struct form *form = form_of(format);
+  return form != NULL && form->views;
 }
 
 bool lumos_report(struct lumos_job *job, const struct lumos_report_options *options, struct lumos_text *out,

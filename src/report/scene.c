@@ -104,6 +104,28 @@ void report_scene_group_end(struct report_scene *scene) {
   lumos_vector_push(&scene->marks, mark);
 }
 
+void report_scene_include(struct report_scene *scene, const struct report_scene *other, int32_t x, int32_t y) {
+  size_t runs = scene->runs.count;
+  size_t points = scene->points.count;
+  size_t texts = scene->texts.length;
+  report_scene_group(scene, x, y);
+  for (size_t i = 0; i < other->marks.count; i++) {
+    struct report_mark mark = other->marks.items[i];
+    mark.run_first += runs;
+    mark.point_first += points;
+    mark.text_first += texts;
+    lumos_vector_push(&scene->marks, mark);
+  }
+  for (size_t i = 0; i < other->runs.count; i++) {
+    lumos_vector_push(&scene->runs, other->runs.items[i]);
+  }
+  for (size_t i = 0; i < other->points.count; i++) {
+    lumos_vector_push(&scene->points, other->points.items[i]);
+  }
+  lumos_text_add(&scene->texts, other->texts.bytes, other->texts.length);
+  report_scene_group_end(scene);
+}
+
 void report_scene_tell(struct report_scene *scene, const struct lumos_text *text) {
   struct report_mark *mark = last_mark(scene);
   mark->text_first = scene->texts.length;

@@ -23,7 +23,8 @@ enum report_mark_kind {
   MARK_GROUP_END
 };
 enum report_anchor { ANCHOR_START, ANCHOR_MIDDLE, ANCHOR_END };
-enum report_text_style { STYLE_PLAIN, STYLE_STRONG, STYLE_SMALL, STYLE_TITLE, STYLE_ON_PAINT };
+/* How they look: look.c. */
+enum report_text_style { STYLE_PLAIN, STYLE_STRONG, STYLE_SMALL, STYLE_HEADING, STYLE_TITLE, STYLE_ON_PAINT };
 enum report_stroke { STROKE_SOLID, STROKE_DASHED, STROKE_DOTTED };
 
 struct report_point {
@@ -77,6 +78,8 @@ void report_scene_runs(struct report_scene *scene, enum report_paint paint, bool
 void report_scene_run(struct report_scene *scene, struct report_run run);
 void report_scene_group(struct report_scene *scene, int32_t x, int32_t y);
 void report_scene_group_end(struct report_scene *scene);
+/* A copy of another scene's marks, in a group at (x, y). */
+void report_scene_include(struct report_scene *scene, const struct report_scene *other, int32_t x, int32_t y);
 
 /* What hovering over the last mark tells. */
 void report_scene_tell(struct report_scene *scene, const struct lumos_text *text);

@@ -1,6 +1,8 @@
 /* The SVG painter. No line breaks between elements: each would be a node of the document. */
 #include "report/svg.h"
 
+#include "report/look.h"
+
 static void put_length(struct lumos_text *out, int32_t tenths) { lumos_text_decimal(out, tenths, 1); }
 
 static void put_attribute(struct lumos_text *out, const char *name, int32_t tenths) {
@@ -69,15 +71,13 @@ static void paint_line(const struct report_scene *scene, struct lumos_text *out,
 }
 
 static void paint_text(const struct report_scene *scene, struct lumos_text *out, const struct report_mark *mark) {
-  static const char *const suffixes[] = {[STYLE_PLAIN] = "",
-                                         [STYLE_STRONG] = " strong",
-                                         [STYLE_SMALL] = " small",
-                                         [STYLE_TITLE] = " title",
-                                         [STYLE_ON_PAINT] = "-ink small"};
   static const char *const anchors[] = {
       [ANCHOR_START] = "", [ANCHOR_MIDDLE] = " text-anchor=\"middle\"", [ANCHOR_END] = " text-anchor=\"end\""};
   lumos_text_put(out, "<text");
-  put_class(out, report_paint_row(mark->paint)->css, suffixes[mark->style]);
+  lumos_text_format(out, " class=\"%s%s", report_paint_row(mark->paint)->css,
+                    mark->style == STYLE_ON_PAINT ? "-ink" : "");
+  const char *css = report_letters(mark->style)->css;
+  lumos_text_format(out, "%s%s\"", css[0] != '\0' ? " " : "", css);
   put_attribute(out, "x", mark->x);
   put_attribute(out, "y", mark->y);
   lumos_text_put(out, anchors[mark->anchor]);
@@ -90,7 +90,12 @@ static void paint_text(const struct report_scene *scene, struct lumos_text *out,
 static void paint_runs(const struct report_scene *scene, struct lumos_text *out, const struct report_mark *mark) {
   lumos_text_put(out, "<path");
   put_fill(scene, out, mark->paint);
-  lumos_text_put(out, mark->faint ? " opacity=\".55\" d=\"" : " d=\"");
+  if (mark->faint) {
+    lumos_text_put(out, " opacity=\"");
+    lumos_text_decimal(out, REPORT_FAINT, 2);
+    lumos_text_char(out, '"');
+  }
+  lumos_text_put(out, " d=\"");
   for (size_t i = 0; i < mark->run_count; i++) {
     const struct report_run *run = &scene->runs.items[mark->run_first + i];
     lumos_text_char(out, 'M');
@@ -172,23 +177,28 @@ static void paint_mark(const struct report_scene *scene, struct lumos_text *out,
   }
 }
 
-/* One tile of a pattern: a ground and lines at 45 degrees, or an upper and a lower tone of the box that it fills. */
+/* One tile of a pattern: a ground and a band, turned by 45 degrees; or an upper and a lower tone of the mark that it fills. */
 static void define_pattern(const struct report_scene *scene, struct lumos_text *out,
                            const struct report_paint_row *row) {
-  const char *name = scene->name;
-  const char *css = row->css;
+  lumos_text_format(out, "<pattern id=\"%s-%s\"", scene->name, row->css);
   if (row->fill == FILL_HATCHED) {
-    lumos_text_format(out,
-                      "<pattern id=\"%s-%s\" width=\"5\" height=\"5\" patternUnits=\"userSpaceOnUse\" "
-                      "patternTransform=\"rotate(45)\"><rect class=\"%s\" width=\"5\" height=\"5\"/>"
-                      "<rect class=\"%s-second\" width=\"1.8\" height=\"5\"/></pattern>",
-                      name, css, css, css);
+    put_attribute(out, "width", REPORT_HATCH_TILE);
+    put_attribute(out, "height", REPORT_HATCH_TILE);
+    lumos_text_put(out, " patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\"><rect");
+    put_class(out, row->css, "");
+    put_attribute(out, "width", REPORT_HATCH_TILE);
+    put_attribute(out, "height", REPORT_HATCH_TILE);
+    lumos_text_put(out, "/><rect");
+    put_class(out, row->css, "-second");
+    put_attribute(out, "width", REPORT_HATCH_BAND);
+    put_attribute(out, "height", REPORT_HATCH_TILE);
+    lumos_text_put(out, "/></pattern>");
   } else {
     lumos_text_format(out,
-                      "<pattern id=\"%s-%s\" width=\"1\" height=\"1\" patternContentUnits=\"objectBoundingBox\">"
-                      "<rect class=\"%s\" width=\"1\" height=\".65\"/>"
-                      "<rect class=\"%s-second\" y=\".65\" width=\"1\" height=\".35\"/></pattern>",
-                      name, css, css, css);
+                      " width=\"1\" height=\"1\" patternContentUnits=\"objectBoundingBox\">"
+                      "<rect class=\"%s\" width=\"1\" height=\".%d\"/>"
+                      "<rect class=\"%s-second\" y=\".%d\" width=\"1\" height=\".%d\"/></pattern>",
+                      row->css, REPORT_TWO_TONE, row->css, REPORT_TWO_TONE, 100 - REPORT_TWO_TONE);
   }
 }
 
@@ -208,8 +218,10 @@ static void define_patterns(const struct report_scene *scene, struct lumos_text 
   lumos_text_put(out, "</defs>");
 }
 
-void report_svg_paint(const struct report_scene *scene, struct lumos_text *out) {
-  lumos_text_put(out, "<svg role=\"img\" viewBox=\"0 0 ");
+/* From <svg to its end; `namespace` and `style` are for a document of its own. */
+static void paint_scene(const struct report_scene *scene, const char *namespace, const struct lumos_text *style,
+                        struct lumos_text *out) {
+  lumos_text_format(out, "<svg%s role=\"img\" viewBox=\"0 0 ", namespace);
   put_length(out, scene->width);
   lumos_text_char(out, ' ');
   put_length(out, scene->height);
@@ -221,9 +233,32 @@ void report_svg_paint(const struct report_scene *scene, struct lumos_text *out) 
   lumos_text_put(out, "</title><desc>");
   lumos_text_html(out, scene->description.bytes, scene->description.length);
   lumos_text_put(out, "</desc>");
+  if (style->length > 0) {
+    lumos_text_put(out, "<style>");
+    lumos_text_add(out, style->bytes, style->length);
+    lumos_text_put(out, "</style><rect");
+    put_class(out, report_paint_row(PAINT_PAPER)->css, "");
+    put_attribute(out, "width", scene->width);
+    put_attribute(out, "height", scene->height);
+    lumos_text_put(out, "/>");
+  }
   define_patterns(scene, out);
   for (size_t i = 0; i < scene->marks.count; i++) {
     paint_mark(scene, out, &scene->marks.items[i]);
   }
   lumos_text_put(out, "</svg>\n");
+}
+
+void report_svg_paint(const struct report_scene *scene, struct lumos_text *out) {
+  struct lumos_text none = LUMOS_TEXT_BUFFER;
+  paint_scene(scene, "", &none, out);
+}
+
+void report_svg_document(const struct report_scene *scene, struct lumos_text *out) {
+  struct lumos_text style = LUMOS_TEXT_BUFFER;
+  report_palette_picture_css(&style);
+  report_look_css(&style, REPORT_SANS);
+  lumos_text_put(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+  paint_scene(scene, " xmlns=\"http://www.w3.org/2000/svg\"", &style, out);
+  lumos_text_free(&style);
 }

@@ -38,13 +38,15 @@ int main(int argc, char **argv) {
       "lumos-parse rank*.json.gz | lumos-sim | lumos-render -o report.html",
       "Only the sentence that says where the time went",
       "lumos-parse rank*.json.gz | lumos-render --verdict",
+      "One picture, for slides",
+      "lumos-render --view gantt job.sim -o timeline.pdf",
       "The kernels that take longest",
       "lumos-render job.sim --format json | jq '.tables.kernels.rows[:5]'",
       NULL,
   };
   const struct lumos_command command = {
       .name = "lumos-render",
-      .summary = "Write the report: one HTML file that needs nothing else, or its numbers.",
+      .summary = "Write the report: one HTML file that needs nothing else, its pictures, or its numbers.",
       .usage = "[OPTION]... [STREAM]",
       .description =
           "Reads one stream (none named: standard input), runs the stages that are missing, and writes the report.",

@@ -63,8 +63,30 @@ static bool choose_format(struct tool_rendering *rendering, struct lumos_error *
   return true;
 }
 
+static bool choose_view(struct tool_rendering *rendering, struct lumos_error *error) {
+  const char *format = lumos_report_format_name(rendering->report.format);
+  if (rendering->view == NULL) {
+    return true;
+  }
+  rendering->report.view = lumos_report_view_named(rendering->view);
+  if (rendering->report.view == LUMOS_VIEW_DEFAULT) {
+    struct lumos_text views = LUMOS_TEXT_BUFFER;
+    const char *name = NULL;
+    for (int i = LUMOS_VIEW_BREAKDOWN; (name = lumos_report_view_name((enum lumos_report_view)i)) != NULL; i++) {
+      lumos_text_format(&views, "%s%s", i == LUMOS_VIEW_BREAKDOWN ? "" : ", ", name);
+    }
+    lumos_text_char(&views, '\0');
+    (void)lumos_fail(error, "option --view: '%s' is no picture; name one of %s", rendering->view, views.bytes);
+    lumos_text_free(&views);
+    return false;
+  }
+  return lumos_report_format_has_views(rendering->report.format) ||
+         lumos_fail(error, "--view is for pictures, and %s shows everything; leave it out, or write .svg, .png or .pdf",
+                    format);
+}
+
 bool tool_rendering_check(struct tool_rendering *rendering, struct lumos_error *error) {
-  if (!choose_format(rendering, error)) {
+  if (!choose_format(rendering, error) || !choose_view(rendering, error)) {
     return false;
   }
   const char *name = lumos_report_format_name(rendering->report.format);

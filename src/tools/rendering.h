@@ -8,44 +8,34 @@
 #include <lumos/report.h>
 
 struct tool_rendering {
-  const char *output, *format; /* as given */
+  const char *output, *format, *view; /* as given */
   bool verdict;
   struct lumos_report_options report; /* complete once tool_rendering_check has seen it */
 };
 
+#define TOOL_TEXT_ROW(letter, name, argument, target, help) \
+  { LUMOS_OPTION_TEXT, letter, name, argument, target, help }
+#define TOOL_FLAG_ROW(name, target, help) \
+  { LUMOS_OPTION_FLAG, 0, name, NULL, target, help }
+
 /* The rows, for a `struct tool_rendering *`. */
-#define TOOL_RENDERING_OPTIONS(rendering)                                                                          \
-  {LUMOS_OPTION_TEXT,                                                                                              \
-   'o',                                                                                                            \
-   "output",                                                                                                       \
-   "FILE",                                                                                                         \
-   &(rendering)->output,                                                                                           \
-   "Write the report to FILE instead of standard output; it appears whole or not at all. Its ending names the "    \
-   "format."},                                                                                                     \
-      {LUMOS_OPTION_TEXT,                                                                                          \
-       'f',                                                                                                        \
-       "format",                                                                                                   \
-       "NAME",                                                                                                     \
-       &(rendering)->format,                                                                                       \
-       "The format where no file's ending names it: html (the default: one page that needs nothing else) or json " \
-       "(the "                                                                                                     \
-       "numbers of the page)."},                                                                                   \
-      {LUMOS_OPTION_TEXT,                                                                                          \
-       0,                                                                                                          \
-       "title",                                                                                                    \
-       "TEXT",                                                                                                     \
-       &(rendering)->report.title,                                                                                 \
-       "The report's title; the default is its verdict, which then stands below the title."},                      \
-      {LUMOS_OPTION_TEXT,                                                                                          \
-       't',                                                                                                        \
-       "template",                                                                                                 \
-       "DIR",                                                                                                      \
-       &(rendering)->report.template_folder,                                                                       \
-       "Use the templates in DIR instead of those compiled in."},                                                  \
-  {                                                                                                                \
-    LUMOS_OPTION_FLAG, 0, "verdict", NULL, &(rendering)->verdict,                                                  \
-        "Print the verdict to standard output, one line; the report itself is written only with -o."               \
-  }
+#define TOOL_RENDERING_OPTIONS(rendering)                                                                              \
+  TOOL_TEXT_ROW('o', "output", "FILE", &(rendering)->output,                                                           \
+                "Write the report to FILE instead of standard output; it appears whole or not at all. Its ending "     \
+                "names the format."),                                                                                  \
+      TOOL_TEXT_ROW('f', "format", "NAME", &(rendering)->format,                                                       \
+                    "The format where no ending names it: html (the default: one page that needs nothing else), svg, " \
+                    "png or pdf (pictures alone), json (the numbers of the page)."),                                   \
+      TOOL_TEXT_ROW(                                                                                                   \
+          0, "view", "NAME", &(rendering)->view,                                                                       \
+          "The picture to show alone: breakdown (where the step went, the default) or gantt (the timeline). "          \
+          "A PDF without --view has all of them, each on a page."),                                                    \
+      TOOL_TEXT_ROW(0, "title", "TEXT", &(rendering)->report.title,                                                    \
+                    "A title above the verdict; without one the verdict is the title."),                               \
+      TOOL_TEXT_ROW('t', "template", "DIR", &(rendering)->report.template_folder,                                      \
+                    "Use the templates in DIR instead of those compiled in."),                                         \
+      TOOL_FLAG_ROW("verdict", &(rendering)->verdict,                                                                  \
+                    "Print the verdict to standard output, one line; the report itself is written only with -o.")
 
 /* Can the report be written as it is asked for, where it is asked to go? To be called before any work is done. */
 bool tool_rendering_check(struct tool_rendering *rendering, struct lumos_error *error) LUMOS_MUST_CHECK;
