@@ -32,6 +32,9 @@ struct tool_rendering {
           "A PDF without --view has all of them, each on a page."),                                                    \
       TOOL_TEXT_ROW(0, "title", "TEXT", &(rendering)->report.title,                                                    \
                     "A title above the verdict; without one the verdict is the title."),                               \
+      TOOL_FLAG_ROW("details", &(rendering)->report.details,                                                           \
+                    "Show the names of hosts, users, folders and traces as recorded; without it they are left out, "   \
+                    "so that the report can be handed on."),                                                           \
       TOOL_TEXT_ROW('t', "template", "DIR", &(rendering)->report.template_folder,                                      \
                     "Use the templates in DIR instead of those compiled in."),                                         \
       TOOL_FLAG_ROW("verdict", &(rendering)->verdict,                                                                  \

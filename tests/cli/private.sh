@@ -3,7 +3,7 @@
 # every field, and all real sets.
 . "$(dirname "$0")/lib.sh"
 
-formats=(html json)
+formats=(html svg pdf json)
 
 # texts FILE: what can be read in a report.
 texts() {
