@@ -1,5 +1,5 @@
 /* What the reader's files share: values.c reads values, record.c takes one line apart, read.c files its record in the
- * job, resolve.c turns ids into indices.
+ * job, resolve.c turns ids into indices, failure.c says what is wrong.
  *
  * References may point forward, so while lines are read a slot holds what was written, and resolve.c replaces it by an
  * index:

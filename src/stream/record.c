@@ -4,25 +4,11 @@
 #include "stream/reader.h"
 
 #include "base/utf8.h"
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 /* More unknown fields in one record are refused: their names are compared each with each. */
 enum { MOST_UNKNOWN = 256 };
-
-bool lumos_reader_fail(struct lumos_reader *reader, const char *format, ...) {
-  char text[LUMOS_ERROR_TEXT];
-  va_list arguments;
-  va_start(arguments, format);
-  (void)vsnprintf(text, sizeof text, format, arguments);
-  va_end(arguments);
-  return lumos_fail(reader->error, "%s: line %llu: %s", reader->name, (unsigned long long)reader->lines.number, text);
-}
-
-bool lumos_reader_fail_syntax(struct lumos_reader *reader) {
-  return lumos_reader_fail(reader, "this is no JSON object; the stream was damaged on its way, make it again");
-}
 
 /* Skip one value that is kept as it is, so it must be valid JSON through and through. */
 static bool skip_valid(const char **cursor, int depth) {
