@@ -4,7 +4,7 @@
 
 lumos_build_packages=(build-essential cmake pkg-config libcjson-dev zlib1g-dev libisal-dev libzstd-dev
   libcairo2-dev libgraphviz-dev libmd-dev)
-lumos_test_packages=(clang clang-format clang-tidy cppcheck libclang-rt-14-dev libcmocka-dev jq tidy mandoc)
+lumos_test_packages=(clang clang-format clang-tidy cppcheck libclang-rt-14-dev libcmocka-dev jq tidy mandoc poppler-utils)
 
 # lumos_install PACKAGE...: install those that are missing, as root or through sudo; else print the command and fail.
 lumos_install() {

@@ -3,7 +3,8 @@
 # every field, and all real sets.
 . "$(dirname "$0")/lib.sh"
 
-formats=(html svg pdf json)
+# Every format and every picture that there is: the messages about one that is not there name them.
+known() { lumos-render "--$1" none sim 2>&1 | sed -E 's/.* (formats are|name one of) //' | tr -d ,; }
 
 # texts FILE: what can be read in a report.
 texts() {
@@ -13,13 +14,37 @@ texts() {
   esac
 }
 
-# hides NAME PATTERN-FILE: a report of `sim` in every format holds none of these, in either case.
+# hides_in NAME PATTERN-FILE FORMAT OPTION...: a report of `sim` holds none of these, in either case.
+hides_in() {
+  local name=$1 patterns=$2 format=$3
+  shift 3
+  lumos-render sim --template "$work/topsecret" "$@" -o "report.$format" 2>message || { fail "$name: $format $*: $(head -c 300 message)"; return; }
+  ! texts "report.$format" | grep -aoiFf "$patterns" >found || fail "$name: $format $* holds '$(sort -u found | head -5 | tr '\n' ' ')'"
+}
+# hides NAME PATTERN-FILE [VIEW...]: in every format but PNG, whose letters are those of SVG.
 hides() {
-  local name=$1 patterns=$2 format
-  for format in "${formats[@]}"; do
-    lumos-render sim --template "$work/topsecret" -o "report.$format" 2>message || { fail "$name: $format: $(head -c 300 message)"; continue; }
-    ! texts "report.$format" | grep -aoiFf "$patterns" >found || fail "$name: $format holds '$(sort -u found | head -5 | tr '\n' ' ')'"
+  local name=$1 patterns=$2 format view
+  shift 2
+  for format in ${formats/png/}; do
+    hides_in "$name" "$patterns" "$format"
   done
+  for view in "$@"; do
+    hides_in "$name" "$patterns" svg --view "$view"
+  done
+}
+
+# tells NAME: with --details the page and its summary hold every host and trace that the stream names for a rank.
+tells() {
+  lumos-render sim --details -o details.html 2>message && lumos-render sim --details -o details.json 2>message ||
+    { fail "$1: --details: $(head -c 300 message)"; return; }
+  jq -c 'select(.type == "rank") | [.host, .source] | map(. // "")' sim >recorded
+  jq -c '.tables.ranks | (.columns | index("host")) as $host | (.columns | index("trace")) as $trace | .rows[] | [.[$host], .[$trace]]' \
+    details.json >told
+  same recorded told "$1: --details does not tell the ranks' hosts and traces"
+  jq -r 'select(.type == "lumos") | .history[].inputs[]' sim | while read -r input; do
+    grep -qF "$input" details.html || echo "$input"
+  done >untold
+  [ ! -s untold ] || fail "$1: --details does not tell the input $(head -1 untold)"
 }
 
 # --- One job with all of it. Every name, every text argument, the metadata, the traces' own names, a trace that is none, a change. ---
@@ -45,7 +70,16 @@ for secret in zoesec topsecret vaultnode9; do
   [ "$(grep -ciF $secret sim)" -gt 100 ] || fail "the stream does not hold $secret, so nothing is tested"
   echo $secret
 done >secrets
-hides 'made for it' secrets
+formats=$(known format)
+views=$(known view)
+[[ " $formats " == *' html '* && " $formats " == *' json '* && " $views " == *' gantt '* ]] || fail "the formats are '$formats', the pictures '$views'"
+# shellcheck disable=SC2086
+hides 'made for it' secrets $views
+tells 'made for it'
+for secret in '/home/zoesec/topsecret/f' 'VaultNode9.corp.internal' 'by zoesec@vaultnode9' 'C:\Users\Zoesec' '>vaultnode9.corp.internal</td>' \
+  'notes-of-zoesec.json is no Kineto trace' '--scale name~/home/zoesec/topsecret/f1=0.5'; do
+  grep -qF -- "$secret" details.html || fail "--details does not show $secret"
+done
 
 # What is left of the names is there: the rows are the same, and a name is no shorter than it must be.
 lumos-render sim --format json >report.json || fail 'no JSON'
@@ -82,6 +116,7 @@ search() {
   lumos-parse --stacks "$@" 2>message | lumos-sim 2>/dev/null >sim || { printf '%-40s no job\n' "$name"; return; }
   secrets_of "$@" | sort -u >secrets
   hides "$name" secrets
+  tells "$name"
   printf '%-40s %4d secrets, none in the report\n' "$name" "$(wc -l <secrets)"
 }
 
