@@ -19,6 +19,7 @@
 #include <lumos/error.h>
 #include <lumos/memory.h>
 #include <lumos/strings.h>
+#include <lumos/watch.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -312,7 +313,8 @@ struct lumos_job {
   LUMOS_VECTOR(struct lumos_metric) metrics;
   LUMOS_VECTOR(struct lumos_note) notes;
   LUMOS_VECTOR(struct lumos_foreign) foreign;
-  lumos_string_id unknown; /* unknown members of the header record */
+  lumos_string_id unknown;      /* unknown members of the header record */
+  struct lumos_watcher watcher; /* told of what later stages do with the job; no part of what it says */
 };
 
 struct lumos_job *lumos_job_new(void);

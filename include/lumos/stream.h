@@ -98,6 +98,7 @@ struct lumos_read_options {
    * metric of what is gone, a wait's residual. How much that was is said in a note "parse.edited_stream". The end record must
    * be there all the same. */
   bool edited;
+  struct lumos_watcher watcher; /* told of the reading */
 };
 
 /* Read one stream whole. `name` is for messages. NULL with an error (status LUMOS_UNUSABLE, naming line and cure) when: the first

@@ -7,12 +7,7 @@
 
 #include <lumos/error.h>
 #include <lumos/job.h>
-
-/* Told now and then how far the reading of a file is: its base name, its bytes read so far and in all (0: unknown). */
-struct lumos_watcher {
-  void (*look)(void *context, const char *name, uint64_t done, uint64_t total); /* NULL: nobody watches */
-  void *context;
-};
+#include <lumos/watch.h>
 
 enum lumos_steps { LUMOS_STEPS_COMPLETE, LUMOS_STEPS_LAST, LUMOS_STEPS_RANGE };
 
@@ -24,7 +19,7 @@ struct lumos_trace_options {
   bool edited;                   /* for inputs that are streams: see lumos_read_options */
   const int32_t *ranks;          /* --rank: numbers for the files in their order, or NULL */
   size_t rank_count;
-  struct lumos_watcher watcher;
+  struct lumos_watcher watcher; /* told of the reading */
 };
 
 /* "all", "last", "N" or "N-M" into options; false with an error otherwise. */

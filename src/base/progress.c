@@ -27,43 +27,66 @@ static void write_line(const char *line, size_t length) {
   (void)ignored;
 }
 
-void lumos_progress_begin(struct lumos_progress *progress, const char *label, bool wanted) {
-  *progress = (struct lumos_progress){.enabled = wanted && is_capable_terminal()};
-  progress->next_update = monotonic_nanoseconds() + update_interval; /* short work shows nothing */
-  (void)snprintf(progress->label, sizeof progress->label, "%s", label);
-  lumos_utf8_make_printable(progress->label, strlen(progress->label));
+void lumos_progress_begin(struct lumos_progress *progress) {
+  *progress = (struct lumos_progress){.enabled = is_capable_terminal()};
+  progress->next_update = monotonic_nanoseconds() + update_interval;
 }
 
-void lumos_progress_update(struct lumos_progress *progress, uint64_t done_bytes, uint64_t total_bytes) {
-  if (!progress->enabled) {
-    return;
-  }
-  int64_t now = monotonic_nanoseconds();
-  if (now < progress->next_update) {
-    return;
-  }
-  progress->next_update = now + update_interval;
-  progress->shown = true;
-  char line[128];
+/* The label is the work's name, so that both are compared as they are shown. */
+static bool is_other_work(struct lumos_progress *progress, const char *work) {
+  char label[LUMOS_PROGRESS_LABEL];
+  (void)snprintf(label, sizeof label, "%s", work);
+  lumos_utf8_make_printable(label, strlen(label));
+  bool other = strcmp(label, progress->label) != 0;
+  memcpy(progress->label, label, sizeof label);
+  return other;
+}
+
+static int percent_of(uint64_t done, uint64_t total) {
+  double share = (double)done / (double)total;
+  return share >= 1.0 ? 100 : (int)(share * 100.0);
+}
+
+static void show(const struct lumos_progress *progress, enum lumos_watch_unit unit, uint64_t done, uint64_t total) {
+  char line[160];
   int length = 0;
-  uint64_t megabytes = done_bytes / 1000000;
-  if (total_bytes > 0) {
-    double share = (double)done_bytes / (double)total_bytes;
-    int percent = share >= 1.0 ? 100 : (int)(share * 100.0);
-    length = snprintf(line, sizeof line, "\r\033[K%s: %" PRIu64 " of %" PRIu64 " MB, %d %%", progress->label, megabytes,
-                      total_bytes / 1000000, percent);
+  bool bytes = unit == LUMOS_WATCH_BYTES;
+  const char *name = bytes ? "MB" : "tasks";
+  uint64_t size = bytes ? 1000000 : 1;
+  if (unit == LUMOS_WATCH_NOTHING) {
+    length = snprintf(line, sizeof line, "\r\033[K%s", progress->label);
+  } else if (total > 0) {
+    length = snprintf(line, sizeof line, "\r\033[K%s: %" PRIu64 " of %" PRIu64 " %s, %d %%", progress->label,
+                      done / size, total / size, name, percent_of(done, total));
   } else {
-    length = snprintf(line, sizeof line, "\r\033[K%s: %" PRIu64 " MB", progress->label, megabytes);
+    length = snprintf(line, sizeof line, "\r\033[K%s: %" PRIu64 " %s", progress->label, done / size, name);
   }
   if (length > 0 && (size_t)length < sizeof line) {
     write_line(line, (size_t)length);
   }
 }
 
-void lumos_progress_finish(struct lumos_progress *progress) {
+static void look(void *context, const char *work, enum lumos_watch_unit unit, uint64_t done, uint64_t total) {
+  struct lumos_progress *progress = context;
+  if (!progress->enabled) {
+    return;
+  }
+  bool other = is_other_work(progress, work);
+  int64_t now = monotonic_nanoseconds();
+  if (now >= progress->next_update || (other && progress->slow)) {
+    progress->next_update = now + update_interval;
+    progress->shown = progress->slow = true;
+    show(progress, unit, done, total);
+  }
+}
+
+struct lumos_watcher lumos_progress_watcher(struct lumos_progress *progress) {
+  return (struct lumos_watcher){look, progress};
+}
+
+void lumos_progress_wipe(struct lumos_progress *progress) {
   if (progress->shown) {
     write_line("\r\033[K", 4);
   }
   progress->shown = false;
-  progress->enabled = false;
 }

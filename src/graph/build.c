@@ -33,22 +33,29 @@ static void close_rank(struct lumos_rank_graph *graph) {
   lumos_vector_free(&graph->records_by_event);
 }
 
+static void find_clock(struct lumos_rank_graph *graph) {
+  graph->device_offset = lumos_graph_device_offset(graph);
+  graph->rank->clock =
+      (struct lumos_clock){.known = true, .device_offset = graph->device_offset, .error = LUMOS_ABSENT};
+}
+
 /* Everything within a rank. The clock comes before whatever compares host and device times. */
+static void (*const rules[])(struct lumos_rank_graph *graph) = {
+    lumos_graph_order,    lumos_graph_find_records, lumos_graph_recorded_waits, find_clock,
+    lumos_graph_timeline, lumos_graph_host_waits,   lumos_graph_events,         lumos_graph_launches,
+    lumos_graph_gaps,     lumos_graph_residuals,    lumos_graph_handovers,      lumos_graph_boundaries,
+};
+
+enum { RULES = sizeof rules / sizeof *rules };
+
 static void build_rank(struct lumos_job *job, uint32_t index) {
   struct lumos_rank_graph graph = open_rank(job, index);
-  lumos_graph_order(&graph);
-  lumos_graph_find_records(&graph);
-  lumos_graph_recorded_waits(&graph);
-  graph.device_offset = lumos_graph_device_offset(&graph);
-  graph.rank->clock = (struct lumos_clock){.known = true, .device_offset = graph.device_offset, .error = LUMOS_ABSENT};
-  lumos_graph_timeline(&graph);
-  lumos_graph_host_waits(&graph);
-  lumos_graph_events(&graph);
-  lumos_graph_launches(&graph);
-  lumos_graph_gaps(&graph);
-  lumos_graph_residuals(&graph);
-  lumos_graph_handovers(&graph);
-  lumos_graph_boundaries(&graph);
+  for (size_t i = 0; i < RULES; i++) {
+    /* A task counts as done as far as the rules have seen it. */
+    uint64_t done = graph.first + (uint64_t)graph.rank->task_count * i / RULES;
+    lumos_watch(&job->watcher, "graph", LUMOS_WATCH_TASKS, done, job->tasks.count);
+    rules[i](&graph);
+  }
   close_rank(&graph);
 }
 

@@ -79,11 +79,13 @@ bool lumos_report(struct lumos_job *job, const struct lumos_report_options *opti
   if (job->stage < LUMOS_STAGE_SIM && !lumos_simulate(job, error)) {
     return false;
   }
+  lumos_watch(&job->watcher, "report", LUMOS_WATCH_NOTHING, 0, 0);
   struct lumos_strings *fit = options->details ? NULL : report_privacy_strings(job);
   struct lumos_job shown = *job;
   shown.strings = options->details ? job->strings : fit;
   struct report_content content;
   report_content_read(&shown, options, &content);
+  lumos_watch(&job->watcher, "report", LUMOS_WATCH_NOTHING, 0, 0);
   bool done = form->write(&content, out, error);
   report_content_free(&content);
   lumos_strings_free(fit);

@@ -493,12 +493,23 @@ static void begin(struct lumos_engine *engine) {
   }
 }
 
+enum { TASKS_BETWEEN_LOOKS = 1 << 16 };
+
+static void tell(const struct lumos_engine *engine, uint64_t started) {
+  if (started % TASKS_BETWEEN_LOOKS == 0) {
+    lumos_watch(&engine->job->watcher, "simulation", LUMOS_WATCH_TASKS, started, engine->job->tasks.count);
+  }
+}
+
 static void run(struct lumos_engine *engine) {
+  uint64_t started = 0;
+  tell(engine, started);
   begin(engine);
   while (engine->queue.heap.count > 0 && engine->beyond == LUMOS_NONE) {
     struct lumos_event event = lumos_queue_pop(&engine->queue);
     if (engine->states[event.task].progress == LUMOS_READY) {
       start_task(engine, event.task);
+      tell(engine, ++started);
     } else {
       take_effect(engine, event.task);
     }

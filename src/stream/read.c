@@ -297,11 +297,24 @@ static bool finish(struct lumos_reader *reader) {
 
 static bool is_blank(const char *line) { return *lumos_json_blank(line) == '\0'; }
 
+enum { LINES_BETWEEN_LOOKS = 1024 };
+
+static void tell(const struct lumos_reader *reader) {
+  if (reader->lines.number % LINES_BETWEEN_LOOKS == 0) {
+    const char *slash = strrchr(reader->name, '/');
+    uint64_t consumed = 0;
+    uint64_t size = 0;
+    lumos_input_progress(reader->lines.input, &consumed, &size);
+    lumos_watch(&reader->watcher, slash == NULL ? reader->name : slash + 1, LUMOS_WATCH_BYTES, consumed, size);
+  }
+}
+
 static bool read_lines(struct lumos_reader *reader) {
   char *line = NULL;
   size_t length = 0;
   int more = 0;
   while ((more = lumos_lines_next(&reader->lines, &line, &length, reader->error)) == 1) {
+    tell(reader);
     if (!reader->lines.whole && !reader->edited) {
       return lumos_reader_fail(reader,
                                "the stream stops within a record: the tool before it failed or was cut; run it again");
@@ -389,7 +402,11 @@ static void release(struct lumos_reader *reader) {
 
 struct lumos_job *lumos_stream_read(struct lumos_input *input, const char *name,
                                     const struct lumos_read_options *options, struct lumos_error *error) {
-  struct lumos_reader reader = {.name = name, .edited = options != NULL && options->edited, .error = error};
+  struct lumos_reader reader = {.name = name, .error = error};
+  if (options != NULL) {
+    reader.edited = options->edited;
+    reader.watcher = options->watcher;
+  }
   begin(&reader);
   lumos_lines_begin(&reader.lines, input, name);
   bool good = look(&reader) && read_lines(&reader);

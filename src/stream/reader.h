@@ -35,6 +35,7 @@ struct lumos_reader {
   const char *name; /* of the input */
   bool edited;      /* --edited */
   struct lumos_error *error;
+  struct lumos_watcher watcher;
   struct lumos_lines lines;
 
   /* The line at hand. */

@@ -13,13 +13,14 @@ struct options {
 
 static bool parse_traces(const struct lumos_operands *operands, const struct options *options,
                          struct lumos_error *error) {
-  struct lumos_job *job = tool_parsing_read(operands, &options->parsing, error);
+  struct lumos_progress progress;
+  struct lumos_job *job = tool_parsing_read(operands, &options->parsing, &progress, error);
   if (job == NULL) {
     return false;
   }
   tool_warn(job, "lumos-parse", (enum lumos_stage)0);
   bool good = tool_write(job, options->output, error);
-  lumos_job_free(job);
+  tool_close(job);
   return good;
 }
 
@@ -43,13 +44,14 @@ static void say_valid(const struct lumos_job *job, const char *path, struct lumo
 
 static bool validate_stream(const char *path, const struct options *options, struct lumos_text *out,
                             struct lumos_error *error) {
-  const struct lumos_read_options read = {.edited = options->parsing.edited};
-  struct lumos_job *job = lumos_streams_open(&path, 1, &read, error);
+  struct lumos_progress progress;
+  const struct lumos_operands one = {&path, 1};
+  struct lumos_job *job = tool_read(&one, options->parsing.edited, &progress, error);
   bool good = job != NULL && lumos_job_check(job, error);
   if (good) {
     say_valid(job, path, out);
   }
-  lumos_job_free(job);
+  tool_close(job);
   return good;
 }
 

@@ -17,12 +17,13 @@ static bool render(const struct lumos_operands *operands, void *options, struct 
   if (!tool_rendering_check(&given->rendering, error)) {
     return false;
   }
-  struct lumos_job *job = tool_read(operands, given->edited, error);
+  struct lumos_progress progress;
+  struct lumos_job *job = tool_read(operands, given->edited, &progress, error);
   if (job == NULL) {
     return false;
   }
   bool good = tool_rendering_write(job, "lumos-render", job->stage, &given->rendering, error);
-  lumos_job_free(job);
+  tool_close(job);
   return good;
 }
 

@@ -18,13 +18,14 @@ static bool report(const struct lumos_operands *operands, void *given, struct lu
                         error)) {
     return false;
   }
-  struct lumos_job *job = tool_parsing_read(operands, &options->parsing, error);
+  struct lumos_progress progress;
+  struct lumos_job *job = tool_parsing_read(operands, &options->parsing, &progress, error);
   bool good = job != NULL;
   if (good && tool_transforming_asked(&options->transforming)) {
     good = tool_transforming_apply(job, &options->transforming, error);
   }
   good = good && tool_rendering_write(job, "lumos-report", (enum lumos_stage)0, &options->rendering, error);
-  lumos_job_free(job);
+  tool_close(job);
   return good;
 }
 

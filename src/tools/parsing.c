@@ -1,7 +1,6 @@
 /* See parsing.h. */
 #include "tools/parsing.h"
 
-#include "base/progress.h"
 #include <lumos/trace.h>
 #include <stdlib.h>
 
@@ -39,37 +38,25 @@ static bool read_options(const struct tool_parsing *parsing, struct lumos_trace_
   return true;
 }
 
-/* The progress line, one file after the other. */
-struct shown {
-  struct lumos_progress progress;
-  const char *name;
-};
-
-static void show_progress(void *context, const char *name, uint64_t done, uint64_t total) {
-  struct shown *shown = context;
-  if (shown->name != name) {
-    lumos_progress_finish(&shown->progress);
-    lumos_progress_begin(&shown->progress, name, true);
-    shown->name = name;
-  }
-  lumos_progress_update(&shown->progress, done, total);
-}
-
 bool tool_parsing_asked(const struct tool_parsing *parsing) {
   return parsing->steps != NULL || parsing->ranks.count > 0 || parsing->stacks || parsing->strict;
 }
 
 struct lumos_job *tool_parsing_read(const struct lumos_operands *operands, const struct tool_parsing *parsing,
-                                    struct lumos_error *error) {
+                                    struct lumos_progress *progress, struct lumos_error *error) {
   struct lumos_trace_options options;
   struct rank_list ranks = {0};
-  struct shown shown = {.name = NULL};
   struct lumos_job *job = NULL;
+  lumos_progress_begin(progress);
   if (read_options(parsing, &options, &ranks, error)) {
-    options.watcher = (struct lumos_watcher){show_progress, &shown};
+    options.watcher = lumos_progress_watcher(progress);
     job = lumos_trace_parse(operands->items, operands->count, &options, error);
-    lumos_progress_finish(&shown.progress);
   }
   lumos_vector_free(&ranks);
+  if (job == NULL) {
+    lumos_progress_wipe(progress);
+    return NULL;
+  }
+  job->watcher = lumos_progress_watcher(progress);
   return job;
 }

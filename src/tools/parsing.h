@@ -1,4 +1,4 @@
-/* What the tools that read traces share: the options that say what of them is read, and the reading, with its progress for a person.
+/* What the tools that read traces share: the options that say what of them is read, and the reading.
  * To add an option: a row here, and a field of struct lumos_trace_options.
  */
 #ifndef LUMOS_TOOLS_PARSING_H
@@ -35,8 +35,8 @@ struct tool_parsing {
 /* Is any of these options given that only has a meaning for traces? */
 bool tool_parsing_asked(const struct tool_parsing *parsing);
 
-/* Read the traces, folders and streams named, or standard input. NULL with an error. */
+/* Read the traces, folders and streams named, or standard input. NULL with an error. `progress` is as in tool_read. */
 struct lumos_job *tool_parsing_read(const struct lumos_operands *operands, const struct tool_parsing *parsing,
-                                    struct lumos_error *error) LUMOS_MUST_CHECK;
+                                    struct lumos_progress *progress, struct lumos_error *error) LUMOS_MUST_CHECK;
 
 #endif

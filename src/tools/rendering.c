@@ -112,6 +112,7 @@ static bool write_report(struct lumos_job *job, const struct tool_rendering *ren
   struct lumos_output output;
   bool good =
       lumos_report(job, &rendering->report, &report, error) && lumos_output_open(&output, rendering->output, error);
+  tool_wipe(job);
   if (good) {
     lumos_text_add(&output.text, report.bytes, report.length);
     good = lumos_output_commit(&output, error);

@@ -60,17 +60,40 @@ bool tool_input_given(const struct lumos_operands *operands, const char *expecte
   return operands->count > 0 || !isatty(STDIN_FILENO) || lumos_fail(error, "nothing to read: %s", expected);
 }
 
-struct lumos_job *tool_read(const struct lumos_operands *operands, bool edited, struct lumos_error *error) {
+struct lumos_job *tool_read(const struct lumos_operands *operands, bool edited, struct lumos_progress *progress,
+                            struct lumos_error *error) {
   if (!tool_input_given(
           operands, "name a stream or pipe one in, as in 'lumos-parse rank*.json.gz | ...'; --help says more", error)) {
     return NULL;
   }
-  const struct lumos_read_options options = {.edited = edited};
-  return lumos_streams_open(operands->items, operands->count, &options, error);
+  lumos_progress_begin(progress);
+  const struct lumos_read_options options = {.edited = edited, .watcher = lumos_progress_watcher(progress)};
+  struct lumos_job *job = lumos_streams_open(operands->items, operands->count, &options, error);
+  if (job == NULL) {
+    lumos_progress_wipe(progress);
+    return NULL;
+  }
+  job->watcher = options.watcher;
+  return job;
+}
+
+/* Whoever watches a tool's job is its progress line. */
+void tool_wipe(const struct lumos_job *job) {
+  if (job->watcher.look != NULL) {
+    lumos_progress_wipe(job->watcher.context);
+  }
+}
+
+void tool_close(struct lumos_job *job) {
+  if (job != NULL) {
+    tool_wipe(job);
+  }
+  lumos_job_free(job);
 }
 
 bool tool_write(const struct lumos_job *job, const char *path, struct lumos_error *error) {
   struct lumos_output output;
+  tool_wipe(job);
   if (!lumos_output_open(&output, path, error)) {
     return false;
   }
@@ -138,6 +161,7 @@ static bool is_first_of_its_like(const struct lumos_job *job, size_t index) {
 
 void tool_warn(const struct lumos_job *job, const char *name, enum lumos_stage before) {
   size_t found = 0;
+  tool_wipe(job);
   for (size_t i = 0; i < job->notes.count; i++) {
     const struct lumos_note *note = &job->notes.items[i];
     if (note->level >= LUMOS_WARNING && is_news(lumos_string(job->strings, note->code), before) &&
@@ -154,7 +178,8 @@ void tool_warn(const struct lumos_job *job, const char *name, enum lumos_stage b
 
 bool tool_stream_body(const struct lumos_operands *operands, void *options, struct lumos_error *error) {
   const struct tool_stream *stream = options;
-  struct lumos_job *job = tool_read(operands, stream->edited, error);
+  struct lumos_progress progress;
+  struct lumos_job *job = tool_read(operands, stream->edited, &progress, error);
   if (job == NULL) {
     return false;
   }
@@ -164,6 +189,6 @@ bool tool_stream_body(const struct lumos_operands *operands, void *options, stru
     tool_warn(job, stream->name, before);
   }
   good = good && tool_write(job, stream->output, error);
-  lumos_job_free(job);
+  tool_close(job);
   return good;
 }

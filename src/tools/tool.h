@@ -9,6 +9,7 @@
 
 #include "base/options.h"
 #include "base/output.h"
+#include "base/progress.h"
 #include <lumos/error.h>
 #include <lumos/job.h>
 
@@ -38,9 +39,14 @@ int tool_main(const struct lumos_command *command, int argc, char **argv, tool_b
 bool tool_input_given(const struct lumos_operands *operands, const char *expected,
                       struct lumos_error *error) LUMOS_MUST_CHECK;
 
-/* Read the streams named, or standard input, and join them. NULL with an error. */
-struct lumos_job *tool_read(const struct lumos_operands *operands, bool edited,
+/* Read the streams named, or standard input, and join them. NULL with an error. `progress`, which is begun here and must outlive the
+ * job, shows a person on a terminal the reading and all further work on the job. */
+struct lumos_job *tool_read(const struct lumos_operands *operands, bool edited, struct lumos_progress *progress,
                             struct lumos_error *error) LUMOS_MUST_CHECK;
+/* Wipe the progress of work on the job: before anything is printed that is not told to `tool_warn`, which does so by itself. */
+void tool_wipe(const struct lumos_job *job);
+/* The end of a body: wipe the progress and free the job, which may be NULL. */
+void tool_close(struct lumos_job *job);
 
 /* Write the job as a stream to `path`, or to standard output where it is NULL. */
 bool tool_write(const struct lumos_job *job, const char *path, struct lumos_error *error) LUMOS_MUST_CHECK;

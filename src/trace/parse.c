@@ -85,7 +85,7 @@ static void add_history(const struct parsing *parsing, struct part *part) {
 }
 
 static bool read_stream(struct parsing *parsing, struct lumos_input *input, const char *path) {
-  const struct lumos_read_options options = {.edited = parsing->options->edited};
+  const struct lumos_read_options options = {.edited = parsing->options->edited, .watcher = parsing->options->watcher};
   struct lumos_job *job = lumos_stream_read(input, path, &options, parsing->error);
   if (job == NULL) {
     return false;

@@ -26,12 +26,10 @@ static void fill(struct trace_window *window) {
 }
 
 static void tell(const struct trace_window *window) {
-  if (window->watcher.look != NULL) {
-    uint64_t consumed = 0;
-    uint64_t size = 0;
-    lumos_input_progress(window->input, &consumed, &size);
-    window->watcher.look(window->watcher.context, window->source, consumed, size);
-  }
+  uint64_t consumed = 0;
+  uint64_t size = 0;
+  lumos_input_progress(window->input, &consumed, &size);
+  lumos_watch(&window->watcher, window->source, LUMOS_WATCH_BYTES, consumed, size);
 }
 
 const char *lumos_trace_window_refill(struct trace_window *window, const char *keep, bool *stuck) {

@@ -17,10 +17,11 @@ struct watched {
   char name[64];
 };
 
-static void look(void *context, const char *name, uint64_t done, uint64_t total) {
+static void look(void *context, const char *name, enum lumos_watch_unit unit, uint64_t done, uint64_t total) {
   struct watched *watched = context;
   assert_true(done >= watched->done);
   assert_true(done <= total);
+  assert_int_equal(unit, LUMOS_WATCH_BYTES);
   watched->looks++;
   watched->done = done;
   watched->total = total;
