@@ -23,11 +23,11 @@ struct tool_rendering {
   TOOL_TEXT_ROW('o', "output", "FILE", &(rendering)->output,                                                           \
                 "Write the report to FILE instead of standard output; it appears whole or not at all. Its ending "     \
                 "names the format."),                                                                                  \
-      TOOL_TEXT_ROW('f', "format", "NAME", &(rendering)->format,                                                       \
+      TOOL_TEXT_ROW('f', "format", "html|svg|png|pdf|json", &(rendering)->format,                                      \
                     "The format where no ending names it: html (the default: one page that needs nothing else), svg, " \
                     "png or pdf (pictures alone), json (the numbers of the page)."),                                   \
       TOOL_TEXT_ROW(                                                                                                   \
-          0, "view", "NAME", &(rendering)->view,                                                                       \
+          0, "view", "breakdown|gantt", &(rendering)->view,                                                            \
           "The picture to show alone: breakdown (where the step went, the default) or gantt (the timeline). "          \
           "A PDF without --view has all of them, each on a page."),                                                    \
       TOOL_TEXT_ROW(0, "title", "TEXT", &(rendering)->report.title,                                                    \

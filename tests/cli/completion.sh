@@ -66,6 +66,18 @@ offers 'lumos parse --steps=l' last
 offers 'lumos-parse --rank '
 offers 'lumos-render --title '
 
+# named OPTION: the values that the tool itself names when it is given another one.
+named() { lumos-render "--$1" none </dev/null 2>&1 | sed -nE 's/.*(the formats are|name one of) //p' | tr -d , | tr ' ' '\n' | sort; }
+for option in format view; do
+  [ "$(named $option | grep -c .)" -ge 2 ] || fail "lumos-render names no values of --$option"
+  for tool in lumos-render lumos-report; do
+    same <(named $option) <(offered "$tool --$option ") "the values of --$option that $tool takes and those that are offered differ; \
+completion offers the words of the option's argument: name them all there, as in \"all|last\" (src/tools/rendering.h)"
+  done
+done
+offers 'lumos-report -f h' html
+offers 'lumos report --format=j' json
+
 terms=(host device kind= name~ op= rank= group=)
 offers 'lumos-transform -s ' "${terms[@]}"
 offers 'lumos-transform --scale=' "${terms[@]}"
