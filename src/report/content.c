@@ -82,8 +82,24 @@ static struct lumos_bindings *find_bindings(const struct lumos_job *job) {
   return bindings;
 }
 
-void report_content_read(const struct lumos_job *job, const struct lumos_report_options *options,
-                         struct report_content *content) {
+/* A layout costs more than all tables: it is made where the graph is drawn. */
+static bool draws_graph(const struct lumos_report_options *options) {
+  return options->format == LUMOS_REPORT_UNKNOWN || options->format == LUMOS_REPORT_HTML ||
+         options->format == LUMOS_REPORT_PDF || options->view == LUMOS_VIEW_GRAPH;
+}
+
+static bool read_dependencies(struct report_content *content, struct lumos_error *error) {
+  const struct report_dependencies_source source = {.job = content->job,
+                                                    .bindings = content->bindings,
+                                                    .steps = &content->timelines.steps,
+                                                    .options = content->options,
+                                                    .engine =
+                                                        draws_graph(content->options) ? report_layout_graphviz : NULL};
+  return report_dependencies_read(&source, &content->dependencies, error);
+}
+
+bool report_content_read(const struct lumos_job *job, const struct lumos_report_options *options,
+                         struct report_content *content, struct lumos_error *error) {
   *content = (struct report_content){.job = job, .options = options};
   struct report_table *tables = content->tables;
   report_facts_read(job, &content->facts);
@@ -96,12 +112,16 @@ void report_content_read(const struct lumos_job *job, const struct lumos_report_
   report_table_ranks(job, options->details, &tables[TABLE_RANKS]);
   report_table_clocks(job, &tables[TABLE_CLOCKS]);
   content->bindings = find_bindings(job);
+  bool read = read_dependencies(content, error);
+  report_dependencies_table(&content->dependencies, &tables[TABLE_DEPENDENCIES]);
+  return read;
 }
 
 void report_content_free(struct report_content *content) {
   report_facts_free(&content->facts);
   report_timelines_free(&content->timelines);
   free(content->bindings);
+  report_dependencies_free(&content->dependencies);
   for (int i = 0; i < TABLES; i++) {
     report_table_free(&content->tables[i]);
   }

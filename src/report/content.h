@@ -2,6 +2,7 @@
 #ifndef LUMOS_REPORT_CONTENT_H
 #define LUMOS_REPORT_CONTENT_H
 
+#include "report/dependencies.h"
 #include "report/facts.h"
 #include "report/table.h"
 #include "report/timeline.h"
@@ -19,6 +20,7 @@ enum report_table_number {
   TABLE_OPS_HOST,
   TABLE_RANKS,
   TABLE_CLOCKS,
+  TABLE_DEPENDENCIES,
   TABLES
 };
 
@@ -27,14 +29,16 @@ struct report_content {
   const struct lumos_report_options *options;
   struct report_facts facts;
   struct report_timelines timelines;
+  struct report_dependencies dependencies;
   struct report_table tables[TABLES];
   struct lumos_bindings
       *bindings; /* what held every task; NULL: the simulation did not run again as it stands in the stream */
 };
 
-/* The job is at stage sim and outlives the content, as do the options. */
-void report_content_read(const struct lumos_job *job, const struct lumos_report_options *options,
-                         struct report_content *content);
+/* The job is at stage sim and outlives the content, as do the options. False when the options ask for what is not there. Free the content in
+ * any case. */
+bool report_content_read(const struct lumos_job *job, const struct lumos_report_options *options,
+                         struct report_content *content, struct lumos_error *error) LUMOS_MUST_CHECK;
 void report_content_free(struct report_content *content);
 
 /* The title that was asked for, or NULL: then the verdict is the title. */

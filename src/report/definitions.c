@@ -44,6 +44,27 @@ static const struct report_definition definitions[] = {
     {"host_unknown", "host unknown",
      "Host gaps over 1 ms that no hand-over between threads explains, and calls over five times the median of their "
      "name. Kept as they are."},
+    {"binding", "binding constraint",
+     "Of all that a task must wait for, what allowed it last: the call that launches it, the task before it on its "
+     "lane, an "
+     "event, the work that a call waits for, the last rank of a collective. Without it the task had started, or ended, "
+     "earlier."},
+    {"chain", "chain",
+     "The binding constraints of a step, followed back in the simulated timeline from the step's end to its start, "
+     "through "
+     "ranks, threads and streams. What its tasks run and the lags between them add up to the step."},
+    {"neighbour", "neighbour",
+     "A constraint on a task of the chain that did not bind: it would have, had it come later by its slack."},
+    {"slack", "slack", "How much later a constraint may come before it binds."},
+    {"lag", "lag",
+     "Time between what bound and the start or end of what it held: on a thread host time without an event, on a "
+     "stream "
+     "the gap after the work before it, after a call the launch, after a wait its return."},
+    {"evidence", "evidence",
+     "How a constraint is known. Recorded: the trace names it, or it is the order on a thread or stream. Ordered: it "
+     "follows "
+     "from the order of calls. Inferred: concluded from times. Unexplained: most of the delay is more than any rule "
+     "allows."},
     {"coverage", "coverage",
      "Share of the GPU tasks for which the recording names the call that launched them, or the op that made the call."},
     {"rank", "rank",

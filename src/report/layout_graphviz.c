@@ -22,7 +22,7 @@ static const struct attribute attributes[] = {
     {AGRAPH, "rankdir", "TB"},
     {AGRAPH, "splines", "spline"},
     {AGRAPH, "nodesep", "0.22"},
-    {AGRAPH, "ranksep", "0.36"},
+    {AGRAPH, "ranksep", "0.33"},
     /* Bounds on the iterations of ranking, crossings and places: a good picture now rather than a better one later. */
     {AGRAPH, "nslimit", "4"},
     {AGRAPH, "nslimit1", "4"},

@@ -13,7 +13,7 @@ const struct report_letters *report_letters(enum report_text_style style) { retu
 
 struct report_dash report_dash_of(enum report_stroke stroke) {
   static const struct report_dash dashes[] = {
-      [STROKE_SOLID] = {0, 0}, [STROKE_DASHED] = {30, 30}, [STROKE_DOTTED] = {10, 25}};
+      [STROKE_SOLID] = {0, 0}, [STROKE_DASHED] = {30, 30}, [STROKE_DOTTED] = {10, 25}, [STROKE_LONG_DASHES] = {90, 30}};
   return dashes[stroke];
 }
 
@@ -64,8 +64,9 @@ void report_look_css(struct lumos_text *text, const char *sans) {
   }
   put_pixels(text, "svg line,svg .stroke{stroke-width:", REPORT_LINE_WIDTH, "}svg .stroke{fill:none}");
   put_pixels(text, "svg .bold{stroke-width:", REPORT_BOLD_WIDTH, "}\n");
-  static const char *const strokes[] = {[STROKE_DASHED] = "dashed", [STROKE_DOTTED] = "dotted"};
-  for (int stroke = STROKE_DASHED; stroke <= STROKE_DOTTED; stroke++) {
+  static const char *const strokes[] = {
+      [STROKE_DASHED] = "dashed", [STROKE_DOTTED] = "dotted", [STROKE_LONG_DASHES] = "long"};
+  for (int stroke = STROKE_DASHED; stroke < STROKES; stroke++) {
     struct report_dash dash = report_dash_of((enum report_stroke)stroke);
     lumos_text_format(text, "svg .%s{", strokes[stroke]);
     put_pixels(text, "stroke-dasharray:", dash.dash, " ");

@@ -3,6 +3,7 @@
 
 #include "report/breakdown.h"
 #include "report/definitions.h"
+#include "report/dependencies.h"
 #include "report/detail.h"
 #include "report/gantt.h"
 #include "report/look.h"
@@ -113,6 +114,32 @@ static void fill_timeline(const struct page *page, struct report_scope *root) {
   }
 }
 
+/* Without a picture the table stands open in its place. */
+static void fill_dependencies(const struct page *page, struct report_scope *root) {
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  struct report_scene scene;
+  const struct report_dependencies *dependencies = &page->content->dependencies;
+  report_put_dependencies_finding(dependencies, &text);
+  report_set_take(root, "dependencies_finding", &text);
+  report_section(root, "dependencies");
+  if (!dependencies->known) {
+    return;
+  }
+  struct report_scope *section = report_section_item(root, "dependencies");
+  bool drawn = report_dependencies_scene(dependencies, &scene);
+  report_put_dependencies_reading(dependencies, &text);
+  report_set_take(section, "dependencies_reading", &text);
+  report_section_if(section, "picture", drawn);
+  report_section_if(section, "no_picture", !drawn);
+  report_section_if(section, "table_open", !drawn);
+  report_put_dependencies_problem(dependencies, &text);
+  report_set_take(section, "dependencies_problem", &text);
+  if (drawn) {
+    set_scene(section, &scene, "dependencies_picture");
+  }
+  set_table(page, section, TABLE_DEPENDENCIES, "dependencies_table");
+}
+
 static void fill_work(const struct page *page, struct report_scope *root) {
   report_section_if(root, "has_collectives", report_table_rows(&page->content->tables[TABLE_COLLECTIVES]) > 0);
   report_section_if(root, "has_kernels", report_table_rows(&page->content->tables[TABLE_KERNELS]) > 0);
@@ -154,6 +181,7 @@ static void fill_model(const struct page *page, const struct report_source *file
   fill_breakdown(page, root);
   fill_timeline(page, root);
   fill_tasks(page, root);
+  fill_dependencies(page, root);
   fill_work(page, root);
   report_fill_notes(page->content->job, page->content->options->details, root);
   report_fill_definitions(root);

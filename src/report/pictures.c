@@ -3,6 +3,7 @@
 
 #include "report/breakdown.h"
 #include "report/cairo.h"
+#include "report/dependencies.h"
 #include "report/gantt.h"
 #include "report/svg.h"
 #include "report/verdict.h"
@@ -51,12 +52,31 @@ static bool draw_gantt(const struct report_content *content, struct report_scene
   return true;
 }
 
+static void find_dependencies(const struct report_content *content, struct lumos_text *out) {
+  report_put_dependencies_finding(&content->dependencies, out);
+}
+
+static void read_dependencies(const struct report_content *content, struct lumos_text *out) {
+  report_put_dependencies_reading(&content->dependencies, out);
+}
+
+static void explain_dependencies(const struct report_content *content, bool shown[PAINT_COUNT]) {
+  report_dependencies_paints(&content->dependencies, shown);
+}
+
+static bool draw_dependencies(const struct report_content *content, struct report_scene *scene) {
+  return report_dependencies_scene(&content->dependencies, scene);
+}
+
 const struct report_picture report_pictures[REPORT_PICTURES] = {
     {LUMOS_VIEW_BREAKDOWN, "breakdown", "Where the step went",
      "there is no GPU work to break a step down into; use --view gantt", find_breakdown, NULL, explain_breakdown,
      draw_breakdown},
     {LUMOS_VIEW_GANTT, "gantt", "Timeline", "no thread and no stream has work in the steps that were kept", find_gantt,
      read_gantt, explain_gantt, draw_gantt},
+    {LUMOS_VIEW_GRAPH, "graph", "What the step waits for",
+     "the dependencies of the step are not known, or Graphviz could not lay them out; the page says which",
+     find_dependencies, read_dependencies, explain_dependencies, draw_dependencies},
 };
 
 const char *lumos_report_view_name(enum lumos_report_view view) {

@@ -21,7 +21,7 @@ struct report_picture {
   bool (*scene)(const struct report_content *content, struct report_scene *scene);
 };
 
-enum { REPORT_PICTURES = 2 };
+enum { REPORT_PICTURES = 3 };
 extern const struct report_picture report_pictures[REPORT_PICTURES];
 
 /* A picture that stands alone: the report's title and subject, the finding, the picture, its legend, and which tool made it. False:

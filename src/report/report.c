@@ -84,9 +84,9 @@ bool lumos_report(struct lumos_job *job, const struct lumos_report_options *opti
   struct lumos_job shown = *job;
   shown.strings = options->details ? job->strings : fit;
   struct report_content content;
-  report_content_read(&shown, options, &content);
+  bool done = report_content_read(&shown, options, &content, error);
   lumos_watch(&job->watcher, "report", LUMOS_WATCH_NOTHING, 0, 0);
-  bool done = form->write(&content, out, error);
+  done = done && form->write(&content, out, error);
   report_content_free(&content);
   lumos_strings_free(fit);
   return done;

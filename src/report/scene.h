@@ -25,7 +25,7 @@ enum report_mark_kind {
 enum report_anchor { ANCHOR_START, ANCHOR_MIDDLE, ANCHOR_END };
 /* How they look: look.c. */
 enum report_text_style { STYLE_PLAIN, STYLE_STRONG, STYLE_SMALL, STYLE_HEADING, STYLE_TITLE, STYLE_ON_PAINT };
-enum report_stroke { STROKE_SOLID, STROKE_DASHED, STROKE_DOTTED };
+enum report_stroke { STROKE_SOLID, STROKE_DASHED, STROKE_DOTTED, STROKE_LONG_DASHES, STROKES };
 
 struct report_point {
   int32_t x, y;

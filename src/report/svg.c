@@ -55,7 +55,8 @@ static void paint_box(const struct report_scene *scene, struct lumos_text *out, 
 }
 
 static void put_stroke(struct lumos_text *out, const struct report_mark *mark, const char *suffix) {
-  static const char *const strokes[] = {[STROKE_SOLID] = "", [STROKE_DASHED] = " dashed", [STROKE_DOTTED] = " dotted"};
+  static const char *const strokes[] = {
+      [STROKE_SOLID] = "", [STROKE_DASHED] = " dashed", [STROKE_DOTTED] = " dotted", [STROKE_LONG_DASHES] = " long"};
   lumos_text_format(out, " class=\"%s%s%s%s\"", report_paint_row(mark->paint)->css, suffix, strokes[mark->stroke],
                     mark->bold ? " bold" : "");
 }
