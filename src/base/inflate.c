@@ -5,11 +5,11 @@
 #include <lumos/memory.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #ifdef HAVE_ISAL
 #include <isa-l/igzip_lib.h>
 #else
-#include <string.h>
 #include <zlib.h>
 #endif
 #ifdef HAVE_ZSTD
@@ -23,28 +23,64 @@ static uint32_t at_most_a_step(size_t count) { return count > LARGEST_STEP ? LAR
 
 #ifdef HAVE_ISAL
 
+enum { LONGEST_MATCH = 258 };
+
 struct gzip {
   struct inflate_state state;
+  const char *complaint; /* damage was met, and is told when all before it has been given */
 };
 
 static struct gzip *gzip_new(void) {
   struct gzip *gzip = lumos_allocate(sizeof *gzip);
   isal_inflate_init(&gzip->state);
   gzip->state.crc_flag = ISAL_GZIP;
+  gzip->complaint = NULL;
   return gzip;
 }
 
 static void gzip_restart(struct gzip *gzip) {
+  gzip->complaint = NULL;
   isal_inflate_reset(&gzip->state);
   gzip->state.crc_flag = ISAL_GZIP;
 }
 
 static void gzip_free(struct gzip *gzip) { free(gzip); }
 
+/* After damage. The library inflates ahead of a small room into a buffer of its own, and what that holds is still good; but when it
+ * meets a match that cannot be, it has already counted its bytes, which are anything. */
+static void gzip_fail(struct gzip *gzip, int result, size_t *produced) {
+  struct inflate_state *state = &gzip->state;
+  size_t held = (size_t)(state->tmp_out_valid - state->tmp_out_processed);
+  size_t doubtful = result == ISAL_INCORRECT_CHECKSUM ? 0 : LONGEST_MATCH;
+  size_t of_held = doubtful < held ? doubtful : held;
+  size_t of_produced = doubtful - of_held < *produced ? doubtful - of_held : *produced;
+  state->tmp_out_valid -= (int32_t)of_held;
+  *produced -= of_produced;
+  gzip->complaint = result == ISAL_INCORRECT_CHECKSUM ? "the checksum is wrong" : "a block is invalid";
+}
+
+/* Give what the library still holds, then tell the damage. */
+static enum lumos_step gzip_drain(struct gzip *gzip, char *out, size_t capacity, size_t *produced,
+                                  const char **complaint) {
+  struct inflate_state *state = &gzip->state;
+  size_t held = (size_t)(state->tmp_out_valid - state->tmp_out_processed);
+  size_t room = capacity - *produced;
+  size_t count = held < room ? held : room;
+  memcpy(out + *produced, state->tmp_out_buffer + state->tmp_out_processed, count);
+  state->tmp_out_processed += (int32_t)count;
+  *produced += count;
+  *complaint = gzip->complaint;
+  return count < held ? LUMOS_STEP_MORE : LUMOS_STEP_DAMAGED;
+}
+
 static enum lumos_step gzip_run(struct gzip *gzip, struct lumos_window *window, char *out, uint32_t capacity,
                                 size_t *produced, const char **complaint) {
   struct inflate_state *state = &gzip->state;
   uint32_t offered = at_most_a_step(window->count);
+  *produced = 0;
+  if (gzip->complaint != NULL) {
+    return gzip_drain(gzip, out, capacity, produced, complaint);
+  }
   state->next_in = window->bytes;
   state->avail_in = offered;
   state->next_out = (uint8_t *)out;
@@ -53,13 +89,9 @@ static enum lumos_step gzip_run(struct gzip *gzip, struct lumos_window *window, 
   window->bytes += offered - state->avail_in;
   window->count -= offered - state->avail_in;
   *produced = capacity - state->avail_out;
-  if (result == ISAL_INCORRECT_CHECKSUM) {
-    *complaint = "the checksum is wrong";
-    return LUMOS_STEP_DAMAGED;
-  }
   if (result < 0) {
-    *complaint = "a block is invalid";
-    return LUMOS_STEP_DAMAGED;
+    gzip_fail(gzip, result, produced);
+    return gzip_drain(gzip, out, capacity, produced, complaint);
   }
   return state->block_state == ISAL_BLOCK_FINISH ? LUMOS_STEP_END : LUMOS_STEP_MORE;
 }
@@ -115,16 +147,40 @@ struct lumos_decoder {
   struct gzip *gzip;
 #ifdef HAVE_ZSTD
   ZSTD_DStream *zstd;
+  size_t wanted; /* bytes that zstd asks for next */
+  bool filled;   /* the last call left no room, and there may be more to take */
 #endif
 };
 
 #ifdef HAVE_ZSTD
 
-static enum lumos_step zstd_run(ZSTD_DStream *stream, struct lumos_window *window, char *out, size_t capacity,
+/* A call that meets damage drops what it has inflated itself. So none gets more than the rest of a block (what zstd asks for, less
+ * the next block's header), nor anything new before all that is ready has been taken: then nothing is lost whatever the room. */
+enum { ZSTD_BLOCK_HEADER = 3 };
+
+static size_t zstd_offer(size_t wanted) { return wanted > ZSTD_BLOCK_HEADER ? wanted - ZSTD_BLOCK_HEADER : wanted; }
+
+static size_t zstd_step(struct lumos_decoder *decoder, ZSTD_outBuffer *room, ZSTD_inBuffer *in) {
+  if (decoder->filled) {
+    ZSTD_inBuffer nothing = {NULL, 0, 0};
+    size_t result = ZSTD_decompressStream(decoder->zstd, room, &nothing);
+    decoder->filled = room->pos == room->size;
+    if (room->pos > 0 || result == 0 || ZSTD_isError(result)) {
+      return result;
+    }
+  }
+  size_t result = ZSTD_decompressStream(decoder->zstd, room, in);
+  decoder->filled = room->pos == room->size;
+  return result;
+}
+
+static enum lumos_step zstd_run(struct lumos_decoder *decoder, struct lumos_window *window, char *out, size_t capacity,
                                 size_t *produced, const char **complaint) {
-  ZSTD_inBuffer in = {window->bytes, window->count, 0};
+  size_t offer = zstd_offer(decoder->wanted);
+  ZSTD_inBuffer in = {window->bytes, window->count < offer ? window->count : offer, 0};
   ZSTD_outBuffer room = {out, capacity, 0};
-  size_t result = ZSTD_decompressStream(stream, &room, &in);
+  size_t result = zstd_step(decoder, &room, &in);
+  decoder->wanted = result == 0 ? 1 : result;
   window->bytes += in.pos;
   window->count -= in.pos;
   *produced = room.pos;
@@ -149,6 +205,7 @@ struct lumos_decoder *lumos_decoder_new(enum lumos_form form) {
       if (decoder.zstd == NULL) {
         abort(); /* only when memory is refused */
       }
+      decoder.wanted = ZSTD_initDStream(decoder.zstd);
       break;
 #else
       return NULL;
@@ -180,7 +237,8 @@ void lumos_decoder_restart(struct lumos_decoder *decoder) {
   }
 #ifdef HAVE_ZSTD
   if (decoder->form == LUMOS_FORM_ZSTD) {
-    (void)ZSTD_initDStream(decoder->zstd);
+    decoder->wanted = ZSTD_initDStream(decoder->zstd);
+    decoder->filled = false;
   }
 #endif
 }
@@ -189,7 +247,7 @@ enum lumos_step lumos_decoder_run(struct lumos_decoder *decoder, struct lumos_wi
                                   size_t capacity, size_t *produced, const char **complaint) {
 #ifdef HAVE_ZSTD
   if (decoder->form == LUMOS_FORM_ZSTD) {
-    return zstd_run(decoder->zstd, window, out, capacity, produced, complaint);
+    return zstd_run(decoder, window, out, capacity, produced, complaint);
   }
 #endif
   return gzip_run(decoder->gzip, window, out, at_most_a_step(capacity), produced, complaint);

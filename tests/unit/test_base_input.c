@@ -234,6 +234,22 @@ static void damaged_gzip_fails(void **state) {
   assert_true(fixture->back.count < fixture->text.count);
 }
 
+/* One literal, then 258 bytes from 4 bytes before, where there is nothing. What a library puts there is no text; the
+ * literal may be lost with it. */
+static void nothing_is_made_up_for_damage(void **state) {
+  struct fixture *fixture = *state;
+  add_bytes(&fixture->file, LITERAL("\x1F\x8B\x08\0\0\0\0\0\0\x03\x4B\x1C\xC5"));
+  memset(fixture->file.items + fixture->file.count, 0, 100);
+  fixture->file.count += 100;
+  write_input(fixture);
+  for (size_t piece = 1; piece < 1000; piece += 111) {
+    struct lumos_error error = {LUMOS_DONE, ""};
+    assert_int_equal(read_back(fixture, piece, &error), -1);
+    assert_non_null(strstr(error.text, "a block is invalid"));
+    assert_true(fixture->back.count <= 1);
+  }
+}
+
 #ifdef HAVE_ZSTD
 
 static void add_zstd(struct bytes *file, const char *text, size_t length) {
@@ -262,6 +278,26 @@ static void a_cut_zstd_gives_what_it_holds(void **state) {
   assert_non_null(strstr(error.text, "end too early"));
   assert_true(fixture->back.count > fixture->text.count * 6 / 10);
   assert_memory_equal(fixture->back.items + 1, fixture->text.items + 1, fixture->back.count - 1);
+}
+
+/* All that a frame holds comes before what is said of its checksum, whatever the room. */
+static void a_wrong_checksum_of_zstd_is_told_after_the_data(void **state) {
+  struct fixture *fixture = *state;
+  ZSTD_CCtx *context = ZSTD_createCCtx();
+  assert_non_null(context);
+  assert_false(ZSTD_isError(ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, 1)));
+  fixture->file.count = ZSTD_compress2(context, fixture->file.items, LARGEST, fixture->text.items, 5000);
+  (void)ZSTD_freeCCtx(context);
+  fixture->file.items[fixture->file.count - 1] ^= 1;
+  write_input(fixture);
+  static const size_t pieces[] = {1, 13, 4999, 5000, 65536};
+  for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
+    struct lumos_error error = {LUMOS_DONE, ""};
+    assert_int_equal(read_back(fixture, pieces[i], &error), -1);
+    assert_non_null(strstr(error.text, "checksum"));
+    assert_int_equal(fixture->back.count, 5000);
+    assert_memory_equal(fixture->back.items + 1, fixture->text.items + 1, 4999);
+  }
 }
 
 #endif
@@ -381,9 +417,11 @@ int main(void) {
       INPUT_TEST(a_cut_gzip_header_is_told),
       INPUT_TEST(a_wrong_checksum_is_told_after_the_data),
       INPUT_TEST(damaged_gzip_fails),
+      INPUT_TEST(nothing_is_made_up_for_damage),
 #ifdef HAVE_ZSTD
       INPUT_TEST(zstd_frames_in_a_row_are_one_text),
       INPUT_TEST(a_cut_zstd_gives_what_it_holds),
+      INPUT_TEST(a_wrong_checksum_of_zstd_is_told_after_the_data),
 #endif
       INPUT_TEST(what_cannot_be_opened_is_named),
       INPUT_TEST(standard_input_takes_every_form),
