@@ -5,7 +5,7 @@
  */
 #include "transform/selector.h"
 
-#include <regex.h>
+#include "transform/expression.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,16 +74,6 @@ static bool read_rank(struct term *term, struct lumos_error *error) {
   return number || lumos_fail(error, "'%s' is no rank; give a number, such as rank=3", term->value);
 }
 
-static bool read_regex(struct term *term, struct lumos_error *error) {
-  int code = regcomp(&term->regex, term->value, REG_EXTENDED | REG_NOSUB);
-  if (code != 0) {
-    char reason[128];
-    (void)regerror(code, &term->regex, reason, sizeof reason);
-    return lumos_fail(error, "'%s' is no POSIX extended regular expression: %s", term->value, reason);
-  }
-  return true;
-}
-
 static bool read_value(struct term *term, struct lumos_error *error) {
   if (heads[term->kind].valued && term->value[0] == '\0') {
     return lumos_fail(error, "nothing follows '%s' in the selector", heads[term->kind].head);
@@ -94,7 +84,7 @@ static bool read_value(struct term *term, struct lumos_error *error) {
     case TERM_RANK:
       return read_rank(term, error);
     case TERM_NAME:
-      return read_regex(term, error);
+      return lumos_expression_compile(&term->regex, term->value, error);
     default:
       return true;
   }

@@ -142,11 +142,57 @@ static void what_is_no_selector_is_refused(void **state) {
   }
 }
 
+/* Each of these took regcomp minutes or all memory. */
+static void costly_expressions_are_refused(void **state) {
+  (void)state;
+  const struct {
+    const char *selector, *message;
+  } rows[] = {
+      {"name~n++++++++++++++++++++++++++++++", "too large an expression"},
+      {"name~^.*++++++++", "too large an expression"},
+      {"name~)+++++++++++++++++++++++", "too large an expression"},
+      {"name~(((a{99}){99}){99}){99}", "too large an expression"},
+      {"name~a{,32000}", "too large an expression"},
+      {"name~^(((.*a*){3,}){3,}){3,}", "too large an expression"},
+      {"name~((((((((((((((((((((((a))))))))))))))))))))))", "too large an expression"},
+      {"name~(a*)*\\1", "refers back"},
+      {"name~([)]a)\\1", "refers back"},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    struct lumos_error error = {0};
+    struct lumos_selector *selector = lumos_selector_parse(rows[i].selector, strlen(rows[i].selector), &error);
+    if (selector != NULL || strstr(error.text, rows[i].message) == NULL) {
+      fail_msg("'%s': %s", rows[i].selector, selector != NULL ? "was accepted" : error.text);
+    }
+  }
+}
+
+static void ordinary_expressions_are_not(void **state) {
+  (void)state;
+  static const char *const selectors[] = {
+      "name~^(nccl|ampere)[A-Za-z0-9_]*_(RING|TREE)(_LL(128)?)?$",
+      "name~.*gemm.*|.*Gemm.*|.*cutlass.*|.*cublas.*|.*xmma.*|.*wgmma.*",
+      "name~^[[:alnum:]_]+<[^*+{]*, [0-9]{1,4}>$",
+      "name~void at::native::(anonymous namespace)::vectorized_layer_norm_kernel<c10::BFloat16, float>",
+      "name~[]*+{9999}]x",
+      "name~a\\{9999}",
+      "name~\\\\1",
+  };
+  for (size_t i = 0; i < sizeof selectors / sizeof *selectors; i++) {
+    struct lumos_error error = {0};
+    struct lumos_selector *selector = lumos_selector_parse(selectors[i], strlen(selectors[i]), &error);
+    if (selector == NULL) {
+      fail_msg("'%s': %s", selectors[i], error.text);
+    }
+    lumos_selector_free(selector);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_term_chooses_what_it_says),
-      cmocka_unit_test(one_member_chooses_all),
-      cmocka_unit_test(what_is_no_selector_is_refused),
+      cmocka_unit_test(every_term_chooses_what_it_says), cmocka_unit_test(one_member_chooses_all),
+      cmocka_unit_test(what_is_no_selector_is_refused),  cmocka_unit_test(costly_expressions_are_refused),
+      cmocka_unit_test(ordinary_expressions_are_not),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
