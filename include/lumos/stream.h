@@ -38,6 +38,7 @@
  *   rank.runtime_offset  ns added to the runtime rows so that they nest in their ops; runtime_doubt: half the width, in ns, of the
  *                    interval of offsets that nest as well.
  *   rank.clock       job time of host rows = t + offset + drift_ppb * t / 1e9; of device rows = that + device_offset.
+ *                    A drift is at most a tenth, 1e8.
  *   lane.lane        "t" + thread id ("p" + process + ".t" + thread id where thread ids repeat), "s" + stream ("d" + device + ".s" + stream
  *                    where a rank has several devices).
  *   task.seq         *the* order on the lane; gaps in the numbers are allowed. On a stream: the order of the device tasks as measured.

@@ -60,7 +60,7 @@ static void add_unexplained(struct carried *carried) {
     residual = residual < 0 ? -residual : residual;
     uint32_t step = residual > UNEXPLAINED_NS ? step_of(carried, t, lumos_measured_start(job, t)) : LUMOS_NONE;
     if (step != LUMOS_NONE) {
-      carried->unexplained[step] += residual;
+      carried->unexplained[step] = lumos_time_sum(carried->unexplained[step], residual);
     }
   }
 }
@@ -149,12 +149,12 @@ static void add_host_task(struct carried *carried, uint32_t t, int64_t start, in
   if (step == LUMOS_NONE) {
     return;
   }
-  carried->gap[step] += gap > covered ? gap - covered : 0;
+  carried->gap[step] = lumos_time_sum(carried->gap[step], gap > covered ? gap - covered : 0);
   if (gap > LONG_GAP_NS && covered == 0) {
-    carried->unknown[step] += gap;
+    carried->unknown[step] = lumos_time_sum(carried->unknown[step], gap);
   }
   if (counted_call(carried, task) && end - start > LONG_CALL_TIMES * carried->medians[task->name]) {
-    carried->unknown[step] += end - start - carried->medians[task->name];
+    carried->unknown[step] = lumos_time_sum(carried->unknown[step], end - start - carried->medians[task->name]);
   }
 }
 
@@ -206,7 +206,7 @@ static void add_boundaries(const struct lumos_job *job, const struct lumos_steps
       }
       int64_t from = hold->from > step->start ? hold->from : step->start;
       int64_t to = hold->to < step->end ? hold->to : step->end;
-      boundary[s] += to - from;
+      boundary[s] = lumos_time_sum(boundary[s], to - from);
     }
   }
 }

@@ -7,6 +7,11 @@
 /* Every time of the stream is below 2^53, so a handful of them can be added without a thought for overflow. */
 #define LUMOS_TIME_LIMIT ((int64_t)1 << 53)
 
+/* A sum of times that stays at LUMOS_TIME_LIMIT once it is there: a stream may claim more than there is time. */
+static inline int64_t lumos_time_sum(int64_t sum, int64_t more) {
+  return sum + more < LUMOS_TIME_LIMIT ? sum + more : LUMOS_TIME_LIMIT;
+}
+
 /* An instant on the clock of a lane's rows in job time. */
 int64_t lumos_job_time_on(const struct lumos_job *job, uint32_t lane, int64_t t);
 

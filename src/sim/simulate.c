@@ -1,8 +1,22 @@
 /* Stage sim: the missing stages, the run, and what is read off its timeline. */
+#include "sim/clock.h"
 #include "sim/metrics.h"
 
 #include <lumos/graph.h>
 #include <stdlib.h>
+
+/* Every time that is read off is below what a stream can hold; what a recording claims need not be. */
+static bool check_metrics(const struct lumos_job *job, struct lumos_error *error) {
+  for (size_t i = 0; i < job->metrics.count; i++) {
+    const struct lumos_metric *metric = &job->metrics.items[i];
+    if (metric->value.decimals == 0 &&
+        (metric->value.units >= LUMOS_TIME_LIMIT || metric->value.units <= -LUMOS_TIME_LIMIT)) {
+      return lumos_fail(error, "%s of rank %d, step %d is beyond 2^53 ns (104 days); check the times in the recording",
+                        lumos_string(job->strings, metric->name), (int)metric->scope.rank, (int)metric->scope.step);
+    }
+  }
+  return true;
+}
 
 static bool write_metrics(struct lumos_job *job, const struct lumos_holds *holds, struct lumos_error *error) {
   struct lumos_timeline measured;
@@ -16,7 +30,7 @@ static bool write_metrics(struct lumos_job *job, const struct lumos_holds *holds
   if (done) {
     lumos_write_recording(job, &measured);
     lumos_write_carried(job, &measured, &simulated, holds, kept);
-    done = lumos_job_edited(job) || lumos_write_replay_error(job, &measured, error);
+    done = (lumos_job_edited(job) || lumos_write_replay_error(job, &measured, error)) && check_metrics(job, error);
   }
   free(kept);
   free(kept_simulated);

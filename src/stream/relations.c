@@ -13,6 +13,19 @@ static uint32_t rank_of(const struct lumos_job *job, uint32_t task) {
   return lumos_rank_of(job, &job->tasks.items[task]);
 }
 
+/* Beyond a tenth, and long before time would run backwards, it is no clock. */
+static const int64_t most_drift_ppb = 100000000;
+
+static bool check_clocks(const struct lumos_check *check) {
+  for (size_t i = 0; i < check->job->ranks.count; i++) {
+    const struct lumos_clock *clock = &check->job->ranks.items[i].clock;
+    if (clock->known && (clock->drift_ppb > most_drift_ppb || clock->drift_ppb < -most_drift_ppb)) {
+      return lumos_check_fail(check, RECORD_RANK, i, "drift_ppb is above a tenth");
+    }
+  }
+  return true;
+}
+
 static bool check_groups(const struct lumos_check *check) {
   const struct lumos_job *job = check->job;
   uint8_t *seen = lumos_allocate_zeroed(lumos_strings_count(job->strings) + 1U, 1);
@@ -215,6 +228,6 @@ static bool check_notes(const struct lumos_check *check) {
 }
 
 bool lumos_check_relations(const struct lumos_check *check) {
-  return check_groups(check) && check_spans(check) && check_tasks(check) && check_deps(check) &&
+  return check_clocks(check) && check_groups(check) && check_spans(check) && check_tasks(check) && check_deps(check) &&
          check_collectives(check) && check_metrics(check) && check_notes(check);
 }

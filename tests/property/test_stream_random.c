@@ -272,6 +272,7 @@ static void add_rank(struct lumos_job *job, int32_t number) {
   fill_record(job, &reach, RECORD_RANK, &rank);
   rank.rank = number;
   rank.world = RANKS;
+  rank.clock.drift_ppb %= 100000000; /* as far as a clock may be off */
   rank.device_name = maybe() ? LUMOS_NO_STRING : lumos_intern_text(job->strings, "H100");
   lumos_vector_push(&job->ranks, rank);
   if (index == 0) {

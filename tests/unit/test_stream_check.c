@@ -30,6 +30,9 @@ static void member(struct lumos_job *job) { job->members.items[0] = 9; }
 static void negative(struct lumos_job *job) { task_of(job, T_OP)->dur = -1; }
 static void large(struct lumos_job *job) { task_of(job, T_OP)->lag = INT64_C(1) << 53; }
 static void world(struct lumos_job *job) { job->ranks.items[0].world = 0; }
+static void drift(struct lumos_job *job) {
+  job->ranks.items[0].clock = (struct lumos_clock){.known = true, .drift_ppb = -100000001, .error = LUMOS_ABSENT};
+}
 static void window(struct lumos_job *job) { job->ranks.items[0].window_end = -6; }
 static void string(struct lumos_job *job) { task_of(job, T_OP)->name = 100000; }
 static void no_name(struct lumos_job *job) { task_of(job, T_OP)->name = LUMOS_NO_STRING; }
@@ -113,6 +116,7 @@ static const struct {
     {negative, "task 0:0: dur is negative"},
     {large, "task 0:0: lag is not below 2^53"},
     {world, "rank 0: world is less than 1"},
+    {drift, "rank 0: drift_ppb is above a tenth"},
     {window, "rank 0: window ends before it starts"},
     {string, "task 0:0: name is no string"},
     {no_name, "task 0:0: name is missing"},
