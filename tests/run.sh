@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # All checks, as continuous integration runs them: build with gcc and with clang and its sanitizers, every test in both,
-# then format, clang-tidy and cppcheck. Stops at the first step that fails.
+# then format, clang-tidy and cppcheck, then the fuzzers, a minute each. Stops at the first step that fails.
 #
 #   tests/run.sh           everything
 #   tests/run.sh --quick   the gcc build and its tests only
@@ -43,6 +43,11 @@ build() {
   local folder=$1 compiler=$2
   shift 2
   CC=$compiler cmake -S . -B "$folder" -DLUMOS_WERROR=ON -DBUILD_TESTING=ON "$@" >/dev/null && cmake --build "$folder" -j "$jobs"
+}
+
+build_fuzzers() {
+  CC=clang cmake -S . -B build/fuzz -DLUMOS_WERROR=ON -DBUILD_TESTING=ON -DLUMOS_FUZZ=ON \
+    -DLUMOS_SANITIZE=address,undefined >/dev/null && cmake --build build/fuzz -j "$jobs" --target fuzzers
 }
 
 run_tests() (
@@ -90,5 +95,7 @@ if [ $quick = no ]; then
   lint 'Format (clang-format)' check_format
   lint 'clang-tidy' check_tidy
   lint 'cppcheck' check_cppcheck
+  step 'Build the fuzzers (build/fuzz/)' build_fuzzers
+  step 'Fuzzers, a minute each' tests/fuzz/run.sh "$PWD/build/fuzz" 60
 fi
 printf '\nAll steps passed in %d s.\n' $((SECONDS - started))

@@ -1,19 +1,39 @@
-/* Fuzzer: the tokenizer over any bytes. It must never read beyond the sentinel, and walking and skipping must agree on the end. */
-#include "base/json.h"
-#include <stdlib.h>
-#include <string.h>
+/* Fuzzer: the tokenizer over any bytes. It never reads beyond the sentinel, walking and skipping agree on the end, and numbers are
+ * what the C library reads.
+ */
+#include "fuzz.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "base/json.h"
+#include <errno.h>
+#include <math.h>
 
 /* Walk one value with every function that fits; false at a fault. */
 static bool walk(const char **cursor, int depth);
 
 static void decode(const struct lumos_slice *slice) {
-  char *out = malloc(slice->length + 1);
+  char *out = malloc(slice->length);
   if (out != NULL && lumos_json_decode(slice, out) > slice->length) {
-    abort();
+    fuzz_fail("a decoded string is no longer than its text", "it is");
   }
   free(out);
+}
+
+/* An integer to the last digit; a decimal times 1000 within what a long double holds of it. */
+static void compare_numbers(const char *place) {
+  const char *cursor = place;
+  int64_t value = 0;
+  errno = 0;
+  if (lumos_json_integer(&cursor, &value) && (strtoll(place, NULL, 10) != value || errno != 0)) {
+    fuzz_fail("an integer is what strtoll reads", place);
+  }
+  cursor = place;
+  bool hexadecimal = strcspn(place, "xX") == strspn(place, "-0"); /* to strtold alone */
+  if (*place != '"' && !hexadecimal && lumos_json_scaled(&cursor, 3, &value)) {
+    long double expected = strtold(place, NULL) * 1000;
+    if (fabsl(expected - (long double)value) > 0.5L + fabsl(expected) * 1e-18L) {
+      fuzz_fail("a decimal is what strtold reads, rounded", place);
+    }
+  }
 }
 
 static bool walk_object(const char **cursor, int depth) {
@@ -58,6 +78,7 @@ static bool walk(const char **cursor, int depth) {
       decode(&slice);
       return true;
     default:
+      compare_numbers(*cursor);
       return lumos_json_integer(cursor, &value) || lumos_json_scaled(cursor, 3, &value) ||
              lumos_json_skip(cursor, NULL);
   }
@@ -78,7 +99,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   bool good = walk(&walked, 0);
   bool skippable = lumos_json_skip(&skipped, NULL);
   if (walked > text + size || skipped > text + size || (good && (!skippable || walked != skipped))) {
-    abort();
+    fuzz_fail("walking and skipping agree on the end", text);
   }
   free(text);
   return 0;

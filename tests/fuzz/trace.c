@@ -1,16 +1,10 @@
-/* Fuzzer: the trace reader over any bytes. Whatever it accepts must be a job that passes its checks; a window of any
- * size must give the same rows as a large one.
+/* Fuzzer: the trace reader over any bytes but the first, which chooses options. Whatever it accepts is a sound job, in which no
+ * time of a thread is lost; a small window gives the same rows as a large one.
  */
-#include "base/input.h"
-#include "trace/scan.h"
-#include <lumos/stream.h>
-#include <lumos/trace.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <unistd.h>
+#include "fuzz.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "trace/scan.h"
+#include <lumos/trace.h>
 
 /* What a scan through windows of this size found. */
 struct found {
@@ -51,8 +45,7 @@ static void compare_windows(const char *path, size_t size, bool stacks) {
   struct found other = scan(path, &small);
   if (size < 512 * 1024 && (one.good != other.good || one.recognised != other.recognised || one.host != other.host ||
                             one.device != other.device || one.sync != other.sync || one.events != other.events)) {
-    (void)fprintf(stderr, "windows differ\n");
-    abort();
+    fuzz_fail("the size of the window changes nothing", "the rows differ");
   }
 }
 
@@ -69,20 +62,16 @@ static void parse(const char *path, uint8_t choice) {
   };
   struct lumos_job *job = lumos_trace_parse(&path, 1, &options, &error);
   if (job == NULL) {
-    if (error.text[0] == '\0' || error.status == LUMOS_DONE) {
-      abort();
-    }
+    fuzz_expect_reason(&error);
     return;
   }
-  if (!lumos_job_check(job, &error)) {
-    (void)fprintf(stderr, "%s\n", error.text);
-    abort();
-  }
+  fuzz_expect_sound(job);
   for (size_t i = 0; i + 1 < job->tasks.count; i++) {
     const struct lumos_task *task = &job->tasks.items[i];
     if (task[1].lane == task->lane && !lumos_on_stream(job, task) &&
         task->start + task->dur + task[1].lag != task[1].start) {
-      abort();
+      fuzz_fail("a thread's task starts where the one before ends, and its lag later",
+                lumos_string(job->strings, task[1].name));
     }
   }
   lumos_job_free(job);
@@ -92,14 +81,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (size == 0) {
     return 0;
   }
-  char path[64];
-  int file = memfd_create("trace", MFD_CLOEXEC);
-  if (file < 0 || write(file, data + 1, size - 1) != (ssize_t)(size - 1)) {
-    abort();
-  }
-  (void)snprintf(path, sizeof path, "/proc/self/fd/%d", file);
-  compare_windows(path, size, (data[0] & 4U) != 0);
-  parse(path, data[0]);
-  (void)close(file);
+  struct fuzz_file file = fuzz_file(data + 1, size - 1);
+  compare_windows(file.path, size, (data[0] & 4U) != 0);
+  parse(file.path, data[0]);
+  (void)close(file.descriptor);
   return 0;
 }
