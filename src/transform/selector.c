@@ -5,6 +5,7 @@
  */
 #include "transform/selector.h"
 
+#include "base/text.h"
 #include "transform/expression.h"
 #include <stdlib.h>
 #include <string.h>
@@ -52,18 +53,30 @@ static size_t term_length(const char *text, size_t length) {
   return length;
 }
 
+/* " gemm attention ... other"; both others have one name. */
+static void put_kinds(struct lumos_text *text) {
+  for (int kind = 1; kind < LUMOS_TASK_KINDS; kind++) {
+    if (kind != LUMOS_OTHER_DEVICE) {
+      lumos_text_char(text, ' ');
+      lumos_text_put(text, lumos_task_kind_name((enum lumos_task_kind)kind));
+    }
+  }
+  lumos_text_char(text, '\0');
+}
+
 static bool read_kind(struct term *term, struct lumos_error *error) {
   for (int kind = 1; kind < LUMOS_TASK_KINDS; kind++) {
     if (strcmp(lumos_task_kind_name((enum lumos_task_kind)kind), term->value) == 0) {
       term->kinds |= (uint64_t)1 << kind;
     }
   }
-  return term->kinds != 0 ||
-         lumos_fail(
-             error,
-             "no task has the kind '%s'; kinds are gemm attention elementwise norm reduction optimizer embedding copy "
-             "memset collective p2p op launch sync event alloc other",
-             term->value);
+  if (term->kinds == 0) {
+    struct lumos_text kinds = LUMOS_TEXT_BUFFER;
+    put_kinds(&kinds);
+    (void)lumos_fail(error, "no task has the kind '%s'; kinds are%s", term->value, kinds.bytes);
+    lumos_text_free(&kinds);
+  }
+  return term->kinds != 0;
 }
 
 static bool read_rank(struct term *term, struct lumos_error *error) {

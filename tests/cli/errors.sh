@@ -144,6 +144,14 @@ expect 0 sh -c 'lumos-render sim -o closed.html <&- >&-'
 expect 2 lumos-sim parse -o /dev/full
 says /dev/full
 
+# What a selector may name is said alike by the message and by --help.
+expect 2 lumos-transform -s kind=none=1 parse
+kinds=$(sed 's/.*; kinds are //' message)
+[ "$(wc -w <<<"$kinds")" -gt 10 ] || fail "the kinds are '$kinds'"
+for kind in $kinds; do
+  lumos-transform --help | tr -cs 'a-z0-9' '\n' | grep -qx "$kind" || fail "--help does not name the kind $kind"
+done
+
 [ -z "$(find . -name '.*.??????' -type f)" ] || fail "temporary files are left: $(find . -name '.*.??????')"
 for name in none none.html none.docx html; do [ ! -e "$name" ] || fail "a failed run left $name"; done
 finish
