@@ -20,13 +20,16 @@ static bool is_hard_end(char byte) {
 /* and behind these only where a separator follows. */
 static bool is_soft_end(char byte) { return is_one_of(byte, " ()[]{}:,"); }
 
-/* May a path begin behind this byte? */
+static bool is_opening(char byte) {
+  return is_blank(byte) || (unsigned char)byte >= 0x80 || is_one_of(byte, "\"'`([{<=,;:|~@>&!#");
+}
+
+/* May a path begin here? Behind "-I" and the like, too. */
 static bool opens(const char *bytes, size_t at) {
-  if (at == 0) {
+  if (at == 0 || is_opening(bytes[at - 1])) {
     return true;
   }
-  char before = bytes[at - 1];
-  return is_blank(before) || (unsigned char)before >= 0x80 || is_one_of(before, "\"'`([{<=,;:|~@>&!#");
+  return at >= 2 && is_letter(bytes[at - 1]) && bytes[at - 2] == '-' && (at == 2 || is_opening(bytes[at - 3]));
 }
 
 static bool separates(const struct report_location *path, char byte) {
@@ -66,6 +69,9 @@ static int read_root(const char *bytes, size_t length, size_t at, struct report_
   } else if (bytes[at] == '~') {
     root = home_end(bytes, length, at);
     parts = root != 0;
+  } else if (bytes[at] == '.') {
+    root += length - at > 1 && bytes[at + 1] == '.' ? 2 : 1;
+    parts = root < length && bytes[root] == '/';
   } else if (bytes[at] == '\\' && length - at > 1 && bytes[at + 1] == '\\') {
     path->backslash = true;
     parts = 2;
@@ -121,9 +127,10 @@ static size_t joined_end(const struct report_location *path, const char *bytes, 
   }
   for (size_t at = stop; at < length && at - stop <= MOST_JOINED && !is_hard_end(bytes[at]); at++) {
     if (separates(path, bytes[at])) {
-      return is_soft_end(bytes[at - 1]) ? 0 : at;
+      return opens(bytes, at) ? 0 : at; /* another path */
     }
-    if (is_one_of(bytes[at], ":,") && at + 1 < length && bytes[at + 1] == ' ') {
+    bool sentence = is_one_of(bytes[at], ":,") && at + 1 < length && bytes[at + 1] == ' ';
+    if (sentence || (bytes[at] == '.' && opens(bytes, at))) {
       return 0;
     }
   }
@@ -164,6 +171,9 @@ static bool may_begin(const char *bytes, size_t length, size_t at) {
   }
   if (length - at < 3) {
     return false;
+  }
+  if (bytes[at] == '.') {
+    return bytes[at + 1] == '/' || (bytes[at + 1] == '.' && bytes[at + 2] == '/');
   }
   return (bytes[at] == '\\' && bytes[at + 1] == '\\') || (is_letter(bytes[at]) && bytes[at + 1] == ':') ||
          (is_one_of(bytes[at], "fF") && is_one_of(bytes[at + 1], "iI"));

@@ -1,4 +1,4 @@
-/* Where a file lies, as a text says it: absolute paths: "/home/u/x.py", "C:\Users\u\x.py", "\\server\share\x.py", "file:///x", "~u/x".
+/* Where a file lies, as a text says it: "/home/u/x.py", "C:\Users\u\x.py", "\\server\share\x.py", "file:///x", "~u/x", "../x/y.py".
  *
  * Nothing marks a path off from what stands around it, so its ends are judged. It begins where a word may begin; "a/b", "1/2" and the
  * slashes of a URL begin none. It ends at its closing quote; before the "(line)" of a Python frame that begins the text; else at a space

@@ -50,6 +50,7 @@ static void paths_lose_their_folders(void **state) {
       {"'/opt/x/y' and '/opt/x/z w'", "'y' and 'z w'"},
       {"copy /opt/a/x.py to /opt/b/y.py", "copy x.py to y.py"},
       {"/opt/my project/train.py and more", "train.py and more"},
+      {"/opt/x/train.py and/or others", "train.py and/or others"},
       {"PATH=/usr/bin:/opt/x/bin", "PATH=bin:bin"},
       {"/opt/x/folder/", "folder/"},
       {"//server/share/x.bin", "x.bin"},
@@ -63,6 +64,11 @@ static void paths_lose_their_folders(void **state) {
       {"file:///C:/x/train.py", "train.py"},
       {"\\\\server\\share\\x\\train.py", "train.py"},
       {"--scale name~/opt/x/k=2", "--scale name~k=2"},
+      {"cc -I/opt/x/include -L/opt/x/lib", "cc -Iinclude -Llib"},
+      {"../../x/y/train.py(12): f", "train.py(12): f"},
+      {"in ./x/train.py", "in train.py"},
+      {"cp /opt/x/a ../y/b ~/c", "cp a b c"},
+      {"in /opt/my run (copy)/out", "in out"},
       {"\xE6\x96\x87/opt/x/y", "\xE6\x96\x87y"},
       {"/opt/x/\xE6\x96\x87.py", "\xE6\x96\x87.py"},
   };
@@ -82,6 +88,12 @@ static void names_stay(void **state) {
       "/* a comment */",
       "/layer1",
       "a/b",
+      "user1 of 1234",
+      "a./b/c",
+      "..",
+      "...",
+      "wait.../x",
+      "all-reduce/x/y",
       "1/2",
       "0/0 of 12/15 steps",
       "and/or",
@@ -119,7 +131,8 @@ static void names_stay(void **state) {
       "~",
       "~/",
   };
-  static const char *const about[] = {"/home/max/x", "/home/root/x", "/home/li/x", "/home/torch/x"};
+  static const char *const about[] = {"/home/user1/x", "/home/1234/x", "/home/max/x",
+                                      "/home/root/x",  "/home/li/x",   "/home/torch/x"};
   struct lumos_job *job = job_of(about, sizeof about / sizeof about[0]);
   job->ranks.count = 0;
   uint32_t rank = add_rank(job, 0);
@@ -152,7 +165,8 @@ static void users_are_nobody(void **state) {
       {"alice's run of carol_v2", "(user)'s run of (user)_v2"},
       {"/home/alice", "(user)"},
       {"Dave Doe, Dave", "(user), (user)"},
-      {"-I/home/erin/x", "-I/home/(user)/x"},
+      {"../../home/erin", "(user)"},
+      {"x/home/erin/y", "x/home/(user)/y"},
       {"frank's cache", "(user)'s cache"},
       {"grace@elsewhere", "(user)@elsewhere"},
       {"judy", "(user)"},
