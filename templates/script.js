@@ -150,6 +150,8 @@ const unpackLane = (packed, first) => {
   return lane;
 };
 
+const summary = embedded('lumos-summary');
+
 const MEASURED = 0;
 const SIMULATED = 1;
 
@@ -245,21 +247,16 @@ const row = (list, term, value) => list.append(create('dt', '', {}, term), creat
 const exact = (value) => (Number.isNaN(value) ? '\u2013' : formatFixed(value, 1e3, 3));
 
 const timesTable = (task) => {
-  const first = job().steps[0];
-  const head = create('tr', '', {}, create('th', '', {scope: 'col'}, '\u00b5s'));
-  const rows = [['simulated', task.start, task.dur], ['measured', task.measuredStart, task.measuredDur]];
-  for (const heading of [first ? 'from the start of step ' + first[0] : 'start', 'duration', 'end']) {
-    head.append(create('th', '', {scope: 'col'}, heading));
-  }
-  const body = create('tbody', '', {});
-  for (const [name, start, dur] of rows) {
-    const line = create('tr', name, {}, create('th', '', {scope: 'row'}, name));
-    for (const value of [start, dur, start + dur]) {
-      line.append(create('td', '', {}, exact(value)));
-    }
-    body.append(line);
-  }
-  return create('table', '', {}, create('thead', '', {}, head), body);
+  const rows = [
+    ['start', task.start, task.measuredStart],
+    ['duration', task.dur, task.measuredDur],
+    ['end', task.start + task.dur, task.measuredStart + task.measuredDur],
+  ];
+  const heading = (scope, text) => create('th', '', {scope}, text);
+  const head = create('tr', '', {}, ...['\u00b5s', 'simulated', 'measured'].map((text) => heading('col', text)));
+  const body = rows.map(([name, ...values]) =>
+    create('tr', name, {}, heading('row', name), ...values.map((value) => create('td', '', {}, exact(value)))));
+  return create('table', '', {}, create('thead', '', {}, head), create('tbody', '', {}, ...body));
 };
 
 /* `follow` is called with the number of a task that a link leads to; without it there are no links. */
@@ -279,11 +276,15 @@ const describe = (number, follow) => {
   } else if (task.call === NOT_EMBEDDED) {
     row(list, 'launched by', 'a call that is not on this page one by one');
   }
+  const [first] = job().steps;
+  if (first) {
+    row(list, 'times', 'count from the start of step ' + first[0]);
+  }
   const fragment = document.createDocumentFragment();
   fragment.append(
     create('p', 'name', {}, task.name),
     create('p', 'where swatch ' + task.css, {}, task.kindLabel + ', ' + task.lane.label + ', task ' + task.id),
-    timesTable(task), list);
+    create('div', 'known', {}, timesTable(task), list));
   return fragment;
 };
 
@@ -424,13 +425,13 @@ class Timeline {
     this.tools = create('div', 'tools', {role: 'toolbar', 'aria-label': 'Zoom of the timeline'},
       button('', '+', 'Zoom in', () => this.zoom(0.5)),
       button('', MINUS, 'Zoom out', () => this.zoom(2)),
-      button('', 'Whole', 'Show the whole timeline', () => this.go(null)),
+      button('', 'Whole', 'Whole timeline', () => this.go(null)),
       this.span);
     this.note = create('p', 'rest', {});
     this.status = create('p', 'unseen', {role: 'status'});
     this.panel = create('div', 'task', {role: 'group', 'aria-label': 'The pinned task', hidden: ''});
     this.hint = create('div', 'task hint', {'aria-hidden': 'true', hidden: ''});
-    this.keys = create('details', '', {}, create('summary', '', {}, 'Mouse and keys'), create('p', 'reading', {},
+    this.keys = create('details', 'keys', {}, create('summary', '', {}, 'Mouse and keys'), create('p', 'reading', {},
       'Drag across the picture to zoom into a span; once zoomed, drag pans, and Shift with drag selects. Ctrl with the wheel zooms ' +
       'around the pointer. With the picture focused: + and \u2212 zoom, 0 shows all, arrow keys, Home and End pan. Point at a task to ' +
       'read of it; a click, or Enter for the one in the middle, pins it. Then the arrow keys lead to its neighbours, c to what held ' +
@@ -705,12 +706,25 @@ class Timeline {
       create('div', 'tools', {role: 'toolbar', 'aria-label': 'From this task'},
         act('\u2190', 'The task before it on its lane', 'ArrowLeft', () => this.neighbour(-1), task.place > 0),
         act('\u2192', 'The task after it on its lane', 'ArrowRight', () => this.neighbour(1), task.place + 1 < task.lane.count),
-        act('What held it', 'Go to what held it', 'c', () => this.cause(), causeOf(task) >= 0),
-        act('Its launch', 'Go to the call that launched it', 'l', () => show(task.call), task.call >= 0),
-        act('Closer', 'Zoom to it', 'z', () => this.close(number), true),
+        act('What held it', 'What held it: go there', 'c', () => this.cause(), causeOf(task) >= 0),
+        act('Its launch', 'Its launch: go to the call', 'l', () => show(task.call), task.call >= 0),
+        act('Closer', 'Closer: the task fills a fifth of the picture', 'z', () => this.close(number), true),
         act('\u00d7', 'Close', 'Escape', () => this.leave(), true)),
       describe(number, follow));
     this.status.textContent = announce(number);
+    this.uncover(task);
+  }
+
+  /* Scroll until the task's lane stands between the window's top and the panel. */
+  uncover(task) {
+    const track = this.tracks[task.laneNumber - this.firstLane];
+    const box = this.canvas.getBoundingClientRect();
+    const y = box.top + track.y * box.height / this.height;
+    const least = 60;
+    const most = Math.max(innerHeight - this.panel.offsetHeight - 60, least);
+    if (y < least || y > most) {
+      window.scrollBy({top: y < least ? y - least : y - most, behavior: calm() ? 'auto' : 'smooth'});
+    }
   }
 
   leave() {
@@ -728,12 +742,6 @@ class Timeline {
     if (small || task.start < from || task.start + task.dur > until) {
       const middle = task.start + Math.min(task.dur, width) / 2;
       this.go({from: middle - width / 2, until: middle + width / 2});
-    }
-    const track = this.tracks[task.laneNumber - this.firstLane];
-    const box = this.canvas.getBoundingClientRect();
-    const y = box.top + track.y * box.height / this.height;
-    if (y < 40 || y > innerHeight - 40) {
-      window.scrollBy({top: y - innerHeight / 3, behavior: calm() ? 'auto' : 'smooth'});
     }
   }
 
@@ -778,7 +786,7 @@ class Timeline {
     if (cause >= 0) {
       show(cause);
     } else {
-      this.status.textContent = 'Nothing on this page held it';
+      this.status.textContent = cause === NOT_EMBEDDED ? 'What held it is not on this page one by one' : 'No task held it';
     }
   }
 
@@ -1089,5 +1097,89 @@ const startTimelines = () => {
   });
 };
 
+/* ---- Tables ---- */
+
+/* Numbers as numbers, names in the order of their letters and numbers; what is unknown comes last. */
+const collator = new Intl.Collator('en', {numeric: true});
+
+const compare = (a, b, direction) => {
+  if (a === null || b === null) {
+    return (a === null) - (b === null);
+  }
+  return direction * (typeof a === 'number' ? a - b : collator.compare(a, b));
+};
+
+class Table {
+  constructor(table) {
+    this.name = table.getAttribute('aria-labelledby').replace('table-', '');
+    this.headings = Array.from(table.tHead.rows[0].cells);
+    this.body = table.tBodies[0];
+    this.rows = Array.from(this.body.rows);
+    this.headings.forEach((heading, column) => {
+      const label = 'Sort by ' + heading.textContent.trim().replace(/\s+/g, ' ');
+      heading.append(' ', button('sort', '', label, () => this.press(column)));
+    });
+  }
+
+  /* What a cell holds, from the embedded numbers; of a kind with a colour, what it is called. */
+  value(row, column) {
+    const cell = this.rows[row].cells[column];
+    return cell.classList.contains('swatch') ? cell.textContent : summary().tables[this.name].rows[row][column];
+  }
+
+  /* A row that continues the one above it moves with it. */
+  get groups() {
+    const groups = [];
+    this.rows.forEach((row, i) => {
+      if (row.classList.contains('again')) {
+        groups[groups.length - 1].push(i);
+      } else {
+        groups.push([i]);
+      }
+    });
+    return groups;
+  }
+
+  /* Numbers begin with the largest, names with the first; a second time turns the order round, a third brings the page's own back. */
+  press(column) {
+    const heading = this.headings[column];
+    const numeric = this.rows.some((_, row) => typeof this.value(row, column) === 'number');
+    const first = numeric ? 'descending' : 'ascending';
+    const second = numeric ? 'ascending' : 'descending';
+    const old = heading.getAttribute('aria-sort');
+    const order = old === first ? second : old === second ? null : first;
+    for (const other of this.headings) {
+      other.removeAttribute('aria-sort');
+    }
+    const groups = this.groups;
+    if (order) {
+      heading.setAttribute('aria-sort', order);
+      groups.sort((a, b) => compare(this.value(a[0], column), this.value(b[0], column), order === 'ascending' ? 1 : -1));
+    }
+    this.body.append(...groups.flat().map((row) => this.rows[row]));
+  }
+}
+
+const startTables = () => {
+  for (const table of document.querySelectorAll('table[aria-labelledby^="table-"]')) {
+    if (table.tBodies[0].rows.length > 1) {
+      new Table(table);
+    }
+  }
+};
+
+/* ---- Paper: what is folded is printed too ---- */
+
+const startPrinting = () => {
+  let opened = [];
+  addEventListener('beforeprint', () => {
+    opened = Array.from(document.querySelectorAll('details:not([open])'));
+    opened.forEach((details) => details.setAttribute('open', ''));
+  });
+  addEventListener('afterprint', () => opened.forEach((details) => details.removeAttribute('open')));
+};
+
 startTimelines();
+startTables();
+startPrinting();
 })();

@@ -35,7 +35,8 @@ step() {
 install_packages() {
   # shellcheck source=examples/install.sh
   . examples/install.sh
-  lumos_install "${lumos_build_packages[@]}" "${lumos_test_packages[@]}"
+  lumos_install "${lumos_build_packages[@]}" "${lumos_test_packages[@]}" &&
+    { lumos_install "${lumos_browser_packages[@]}" || echo 'The tests in a browser will be skipped.'; }
 }
 
 # build FOLDER COMPILER CMAKE-OPTION...
@@ -52,7 +53,8 @@ build_fuzzers() {
 
 run_tests() (
   cd "$1"
-  ctest -j2 --output-on-failure --no-tests=error
+  ctest -j2 --output-on-failure --no-tests=error || exit 1
+  grep '^SKIPPED: ' Testing/Temporary/LastTest.log || true
 )
 
 sources() { find src include tests -name '*.[ch]' -print0 | sort -z; }

@@ -1,0 +1,551 @@
+/* What a reader does with a page, done in Chromium, against what jq says of the stream that it was made from.
+   `node page.js check`: example.html and hand.html; `large`: large.html; `bench NAME`: figures of a page. Run by page.sh. */
+'use strict';
+
+const assert = require('node:assert/strict');
+const fs = require('node:fs');
+const path = require('node:path');
+const {chromium} = require('playwright-core');
+const axe = require('axe-core').source;
+
+const ARGUMENTS = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
+  '--disable-component-update', '--disable-sync'];
+const address = (name) => 'file://' + path.resolve(name + '.html');
+const markup = (name) => fs.readFileSync(name + '.html', 'utf8');
+const records = (file) => fs.readFileSync(file, 'utf8').trim().split('\n').map((line) => JSON.parse(line));
+const tasksOf = (name) => records(name + '.tasks');
+
+/* Numbers as a reader expects them, made by other means than the page's. */
+const microseconds = (nanoseconds) =>
+  (nanoseconds / 1000).toLocaleString('en-US', {minimumFractionDigits: 3, maximumFractionDigits: 3}).replace('-', '\u2212');
+
+let browser;
+const faults = [];
+
+/* A page that may do nothing but be itself: what it asks for and what it complains of are faults. */
+async function open(name, options) {
+  const context = await browser.newContext({viewport: {width: 1280, height: 900}, reducedMotion: 'reduce', ...options});
+  const page = await context.newPage();
+  const own = address(name);
+  page.on('console', (message) => faults.push(name + ': console ' + message.type() + ': ' + message.text()));
+  page.on('pageerror', (error) => faults.push(name + ': ' + error.stack));
+  page.on('request', (request) => {
+    if (request.url() !== own && !request.url().startsWith('data:')) {
+      faults.push(name + ': asks for ' + request.url());
+    }
+  });
+  await page.goto(own);
+  return page;
+}
+
+const settled = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+const region = (page, number = 0) => page.locator('[data-picture="timeline"]').nth(number);
+const panel = (page) => page.locator('[aria-label="The pinned task"]:visible');
+const press = async (page, key) => {
+  await page.keyboard.press(key);
+  await settled(page);
+};
+const statusOf = (page, number = 0) => page.locator('[role="status"]').nth(number).textContent();
+
+/* What the panel or the hint says, as a reader sees it. */
+async function told(locator) {
+  const cells = (row) => locator.locator('tr.' + row + ' td').allTextContents();
+  return {
+    name: await locator.locator('.name').textContent(),
+    where: await locator.locator('.where').textContent(),
+    start: await cells('start'),
+    duration: await cells('duration'),
+    known: await locator.locator('dl').textContent(),
+  };
+}
+
+/* The page says of a task what the stream says. */
+async function agrees(locator, task, origin) {
+  const says = await told(locator);
+  const value = (time) => (time === null || time === undefined ? '\u2013' : microseconds(time));
+  const measured = task.start === null || task.start === undefined ? null : task.start - origin;
+  assert.equal(says.name, task.name);
+  assert.match(says.where, new RegExp('rank ' + task.rank + ', .*task ' + task.id + '$'));
+  assert.deepEqual(says.start, [value(task.sim_start - origin), value(measured)]);
+  assert.deepEqual(says.duration, [value(task.sim_dur), value(task.dur)]);
+  return says;
+}
+
+/* Where a task is drawn, in the window, from the picture's own geometry. */
+async function spotOf(page, task, origin) {
+  return page.evaluate(({task, origin}) => {
+    const data = JSON.parse(document.getElementById('lumos-tasks').textContent);
+    const wanted = (task.lane.startsWith('s') ? 'stream ' : 'thread ') + task.lane.slice(1);
+    const number = data.lanes.findIndex((lane) => lane.rank === task.rank && lane.lane === wanted);
+    const track = document.querySelectorAll('rect.track')[number];
+    track.scrollIntoView({block: 'center'});
+    const box = track.getBoundingClientRect();
+    const across = track.width.baseVal.value / data.pixels * data.column;
+    const middle = task.sim_start + task.sim_dur / 2 - origin - data.from;
+    return {x: box.left + middle / across * box.width, y: box.top + box.height / 4};
+  }, {task, origin});
+}
+
+const originOf = (page) => page.evaluate(() => JSON.parse(document.getElementById('lumos-tasks').textContent).origin);
+
+/* How much the picture shows, in ns: read from its own words "12.00 ms to 13.00 ms, 1.00 ms across". */
+async function across(page) {
+  const text = await page.locator('.tools .span').first().textContent();
+  const match = /([\d,.]+)\u00a0(ns|\u00b5s|ms|s) across$/.exec(text);
+  return match ? Number(match[1].replace(/,/g, '')) * {ns: 1, '\u00b5s': 1e3, ms: 1e6, s: 1e9}[match[2]] : Infinity;
+}
+
+/* Zoom to a task by the wheel, and pin it. */
+async function reach(page, task, origin) {
+  const spot = await spotOf(page, task, origin);
+  await page.mouse.move(spot.x, spot.y);
+  await page.keyboard.down('Control');
+  for (let i = 0; i < 80 && await across(page) > 3 * task.sim_dur; i++) {
+    await page.mouse.wheel(0, -100);
+    await settled(page);
+  }
+  await page.keyboard.up('Control');
+  await page.mouse.click(spot.x, spot.y);
+  await settled(page);
+}
+
+/* ---- The checks ---- */
+
+const checks = {};
+
+/* By wheel to a kernel that is a fraction of a pixel wide at first; the page itself must scroll by a plain wheel. */
+checks['the wheel reaches a single kernel'] = async () => {
+  const page = await open('example');
+  const origin = await originOf(page);
+  const kernels = tasksOf('example').filter((task) => task.kind === 'gemm' && task.rank === 0);
+  const task = kernels[Math.floor(kernels.length / 2)];
+  const spot = await spotOf(page, task, origin);
+  await page.mouse.move(spot.x, spot.y);
+  const scrolled = await page.evaluate(() => scrollY);
+  await page.mouse.wheel(0, 60);
+  await page.waitForFunction((before) => scrollY > before, scrolled);
+  assert.equal(await across(page), Infinity);
+  await page.mouse.wheel(0, -60);
+  await page.waitForFunction((before) => scrollY === before, scrolled);
+  await page.keyboard.down('Control');
+  for (let i = 0; i < 60 && await across(page) > 3 * task.sim_dur; i++) {
+    await page.mouse.wheel(0, -100);
+    await settled(page);
+  }
+  await page.keyboard.up('Control');
+  assert.ok(await across(page) <= 3 * task.sim_dur, 'the wheel does not reach it');
+  await page.mouse.move(spot.x + 1, spot.y);
+  await settled(page);
+  await agrees(page.locator('.hint').first(), task, origin);
+  assert.ok(await page.locator('.hint').first().isVisible());
+
+  /* It is painted in its kind's colour there. */
+  const colours = await page.evaluate(({x, y, kind}) => {
+    const canvas = document.querySelector('.layers canvas');
+    const box = canvas.getBoundingClientRect();
+    const at = [Math.round((x - box.left) * canvas.width / box.width), Math.round((y - box.top) * canvas.height / box.height)];
+    const [red, green, blue] = canvas.getContext('2d').getImageData(at[0], at[1], 1, 1).data;
+    const hex = '#' + [red, green, blue].map((part) => part.toString(16).padStart(2, '0')).join('');
+    return [hex, getComputedStyle(document.documentElement).getPropertyValue('--' + kind).trim()];
+  }, {x: spot.x, y: spot.y, kind: task.kind});
+  assert.equal(colours[0], colours[1]);
+
+  await page.mouse.click(spot.x, spot.y);
+  await settled(page);
+  await agrees(panel(page), task, origin);
+  assert.equal(await panel(page).count(), 1);
+  await press(page, 'Escape');
+  assert.equal(await panel(page).count(), 0);
+  await page.context().close();
+};
+
+checks['buttons and dragging zoom, pan and go back'] = async () => {
+  const page = await open('example');
+  const origin = await originOf(page);
+  const tasks = tasksOf('example').filter((one) => one.kind === 'collective');
+  const task = tasks.reduce((best, one) => (one.sim_dur > best.sim_dur ? one : best));
+  const spot = await spotOf(page, task, origin);
+  const zoom = (name) => page.getByRole('button', {name, exact: true}).first().click();
+
+  /* Drag a span around it, then pin it: buttons zoom around what is pinned. */
+  await page.mouse.move(spot.x - 40, spot.y);
+  await page.mouse.down();
+  await page.mouse.move(spot.x + 40, spot.y, {steps: 4});
+  await page.mouse.up();
+  await settled(page);
+  const first = await across(page);
+  assert.ok(first < Infinity);
+  await page.mouse.click(spot.x, spot.y);
+  await settled(page);
+  await agrees(panel(page), task, origin);
+  for (let i = 0; i < 40 && await across(page) > 2 * task.sim_dur; i++) {
+    await zoom('Zoom in');
+    await settled(page);
+  }
+  assert.ok(await across(page) <= 2 * task.sim_dur);
+  await agrees(panel(page), task, origin);
+
+  /* Dragging pans: what was shown at the left now stands further right. */
+  const shown = () => page.locator('.tools .span').first().textContent();
+  const before = await shown();
+  const wide = await across(page);
+  await page.mouse.move(spot.x, spot.y);
+  await page.mouse.down();
+  await page.mouse.move(spot.x + 100, spot.y, {steps: 4});
+  await page.mouse.up();
+  await settled(page);
+  assert.notEqual(await shown(), before);
+  assert.equal(await across(page), wide);
+  await zoom('Zoom out');
+  await settled(page);
+  assert.ok(Math.abs(await across(page) / wide - 2) < 0.02);
+  await zoom('Whole timeline');
+  await settled(page);
+  assert.equal(await shown(), '');
+  assert.equal(await page.locator('.layers.near').count(), 0);
+  await page.context().close();
+};
+
+checks['keys zoom, walk along a lane and back along the chain'] = async () => {
+  const page = await open('hand');
+  const origin = await originOf(page);
+  const tasks = tasksOf('hand');
+  const named = (name) => tasks.find((task) => task.name === name);
+  const calls = tasks.filter((task) => task.name === 'cudaLaunchKernel');
+  assert.equal(origin, calls[0].sim_start); /* one rank, one step, which begins with the first call */
+  await region(page).focus();
+  await press(page, '+');
+  const once = await across(page);
+  await press(page, '+');
+  assert.ok(Math.abs(once / await across(page) - 2) < 0.02);
+  await press(page, '-');
+  assert.ok(Math.abs(await across(page) / once - 1) < 0.02);
+  await press(page, 'ArrowRight');
+  await press(page, 'End');
+  assert.ok(Math.abs(await across(page) / once - 1) < 0.02);
+  await press(page, '0');
+  assert.equal(await across(page), Infinity);
+
+  /* The kernel behind the other one: stream order, launch, thread order. */
+  const spot = await spotOf(page, named('sgemm b</script>'), origin);
+  await page.mouse.move(spot.x, spot.y);
+  await page.keyboard.down('Control');
+  for (let i = 0; i < 80 && await across(page) > 1e5; i++) {
+    await page.mouse.wheel(0, -200);
+    await settled(page);
+  }
+  await page.keyboard.up('Control');
+  const b = await spotOf(page, named('sgemm b</script>'), origin);
+  assert.ok(b);
+  await region(page).focus();
+  await press(page, 'Enter');
+  for (let i = 0; i < 60 && !(await panel(page).locator('.where').textContent()).includes('stream 7,'); i++) {
+    await press(page, 'ArrowDown');
+  }
+  await press(page, 'End');
+  let says = await agrees(panel(page), named('sgemm b</script>'), origin);
+  assert.match(says.known, /start held by *stream order: 1.00\u00a0\u00b5s after the end of sgemm a<1> on rank 0, stream 7 \(recorded\)/);
+  await press(page, 'ArrowLeft');
+  await agrees(panel(page), named('sgemm a<1>'), origin);
+  await press(page, 'ArrowRight');
+  await agrees(panel(page), named('sgemm b</script>'), origin);
+  await press(page, 'l');
+  await agrees(panel(page), calls[1], origin);
+  await press(page, 'ArrowLeft');
+  await agrees(panel(page), calls[0], origin);
+  await press(page, 'ArrowDown');
+  await press(page, 'End');
+  await press(page, 'c');
+  says = await agrees(panel(page), named('sgemm a<1>'), origin);
+  assert.match(says.known, /start held by *launch: 8.00\u00a0\u00b5s after the end of cudaLaunchKernel/);
+  assert.match(await statusOf(page), /^sgemm a<1>, GEMM, rank 0, stream 7, starts at 10.00\u00a0\u00b5s, takes 20.00\u00a0\u00b5s$/);
+  await panel(page).getByRole('button', {name: 'What held it'}).click();
+  await settled(page);
+  await agrees(panel(page), calls[0], origin);
+  await press(page, 'z');
+  assert.equal(await across(page), 5 * calls[0].sim_dur);
+  await press(page, 'Escape');
+  assert.equal(await panel(page).count(), 0);
+  await page.context().close();
+};
+
+/* A collective ends when its last member has arrived: from one that waits, the chain leads to that one, on the other rank. */
+checks['the chain leads from one rank to another'] = async () => {
+  const page = await open('example');
+  const origin = await originOf(page);
+  const byId = new Map(tasksOf('example').map((task) => [task.id, task]));
+  const waits = ({members: [a, b]}) => Math.abs(byId.get(a).sim_start - byId.get(b).sim_start);
+  const {members} = records('example.collectives').reduce((best, one) => (waits(one) > waits(best) ? one : best));
+  const [early, late] = members.map((id) => byId.get(id)).sort((a, b) => a.sim_start - b.sim_start);
+  assert.notEqual(early.rank, late.rank);
+  await reach(page, early, origin);
+  const says = await agrees(panel(page), early, origin);
+  assert.ok(says.known.includes('end held by'), says.known);
+  await region(page).focus();
+  await press(page, 'c');
+  await agrees(panel(page), late, origin);
+  await page.context().close();
+};
+
+/* Times: C writes the totals that each path of the picture tells, one kernel to a stream, the script what it takes. */
+checks['the script writes numbers as the page does'] = async () => {
+  const page = await open('hand');
+  const lanes = await page.evaluate(() => Array.from(document.querySelectorAll('svg g path title'), (title) => title.textContent));
+  const written = new Map();
+  for (const text of lanes) {
+    const match = /^rank 0, (stream \d+), simulated: GEMM, (.*) in 1\u00a0task$/.exec(text);
+    if (match) {
+      written.set(match[1], match[2]);
+    }
+  }
+  assert.ok(written.size >= 24);
+  await region(page).focus();
+  await press(page, 'Enter');
+  const seen = new Map();
+  for (let i = 0; i < written.size + 4; i++) {
+    const match = /, (stream \d+), starts at .*, takes (.*)$/.exec(await statusOf(page));
+    if (match) {
+      seen.set(match[1], match[2]);
+    }
+    await press(page, 'ArrowDown');
+  }
+  for (const [stream, text] of written) {
+    if (stream !== 'stream 7') {
+      assert.equal(seen.get(stream), text, stream);
+    }
+  }
+
+  /* The axis: of a little less than the whole, the same times have the same labels. */
+  const labels = () => page.evaluate(() => {
+    const of = (selector) => Array.from(document.querySelectorAll(selector), (text) => text.textContent);
+    return {own: of('.layers > svg:first-child text.muted.far'), drawn: of('.axis text.muted')};
+  });
+  await press(page, 'Escape');
+  await press(page, '0');
+  assert.equal(await across(page), Infinity);
+  await page.evaluate(() => document.querySelector('.layers').scrollIntoView());
+  const now = await region(page).locator('canvas').boundingBox();
+  await page.mouse.move(now.x + 2, now.y + 30);
+  await page.mouse.down();
+  await page.mouse.move(now.x + now.width - 2, now.y + 30, {steps: 3});
+  await page.mouse.up();
+  await settled(page);
+  const both = await labels();
+  const inside = both.own.slice(2, -2); /* each stands above and below */
+  assert.ok(inside.length >= 10);
+  for (const label of inside) {
+    assert.ok(both.drawn.includes(label), label + ' is none of ' + both.drawn.join(', '));
+  }
+  await page.context().close();
+};
+
+/* Every column of every table: the rows' values are in order, no row is lost, groups stay together, and a third press undoes it. */
+checks['tables sort by value'] = async () => {
+  const page = await open('example');
+  const summary = await page.evaluate(() => JSON.parse(document.getElementById('lumos-summary').textContent));
+  /* The rows as they stand, with the sorting that their headings claim; pressed: after a heading's button. */
+  const read = (name, pressed) => page.evaluate(({id, column}) => {
+    const table = document.querySelector('table[aria-labelledby="' + id + '"]');
+    if (column !== undefined) {
+      table.tHead.rows[0].cells[column].querySelector('button').click();
+    }
+    return {
+      order: Array.from(table.tHead.rows[0].cells, (cell) => cell.getAttribute('aria-sort')),
+      rows: Array.from(table.tBodies[0].rows, (row) => ({again: row.classList.contains('again'), cells: Array.from(row.cells, (cell) => cell.textContent),
+        paints: Array.from(row.cells, (cell) => cell.classList.contains('swatch'))})),
+    };
+  }, {id: 'table-' + name, column: pressed});
+  const text = (row) => JSON.stringify(row.cells);
+  let sorted = 0;
+  for (const [name, {columns, rows}] of Object.entries(summary.tables)) {
+    if (rows.length < 2) {
+      continue;
+    }
+    const original = await read(name);
+    assert.equal(original.rows.length, rows.length, name);
+    const values = new Map(original.rows.map((row, i) => [text(row), rows[i]])); /* a row is known by what all its cells say */
+    const pairs = (list) => list.map((row, i) => (row.again ? text(list[i - 1]) + text(row) : '')).filter(Boolean).sort();
+    for (let column = 0; column < columns.length; column++) {
+      const numeric = rows.some((row) => typeof row[column] === 'number');
+      for (const order of numeric ? ['descending', 'ascending'] : ['ascending', 'descending']) {
+        const now = await read(name, column);
+        assert.deepEqual(now.order, columns.map((_, i) => (i === column ? order : null)));
+        assert.deepEqual(now.rows.map(text).sort(), original.rows.map(text).sort(), 'a row is lost');
+        assert.deepEqual(pairs(now.rows), pairs(original.rows), 'what continues a row left it');
+        const heads = now.rows.filter((row) => !row.again).map((row) => (row.paints[column] ? row.cells[column] : values.get(text(row))[column]));
+        const known = heads.filter((value) => value !== null);
+        assert.deepEqual(heads.slice(0, known.length), known, name + ': the unknown come last');
+        for (let i = 1; i < known.length; i++) {
+          const [a, b] = order === 'ascending' ? [known[i - 1], known[i]] : [known[i], known[i - 1]];
+          assert.ok(typeof a === 'number' ? a <= b : a.localeCompare(b, 'en', {numeric: true}) <= 0, name + '.' + columns[column] + ': ' + a + ', ' + b);
+        }
+      }
+      assert.deepEqual(await read(name, column), original);
+      sorted++;
+    }
+  }
+  assert.ok(sorted > 40, 'only ' + sorted + ' columns');
+  await page.context().close();
+};
+
+/* Without scripts nothing is missing, and nothing is there that does nothing. */
+checks['complete without scripts, also on paper'] = async () => {
+  const page = await open('example', {javaScriptEnabled: false});
+  const scripted = await open('example');
+  for (const dead of ['button', '[hidden]', '.tools', '.sort', 'canvas']) {
+    assert.equal(await page.locator(dead).count(), 0, dead);
+  }
+  for (const kept of ['section', 'svg rect.track', 'tbody tr', 'h2', 'dt', '.tiles li']) {
+    assert.equal(await page.locator(kept).count(), await scripted.locator(kept).count(), kept);
+  }
+  const pictures = page.locator('.picture svg');
+  assert.ok(await pictures.count() >= 2);
+  for (let i = 0; i < await pictures.count(); i++) {
+    const box = await pictures.nth(i).boundingBox();
+    assert.ok(box === null ? await page.locator('details .picture svg').count() > 0 : box.width > 300 && box.height > 50);
+  }
+  const sections = page.locator('main > section');
+  for (let i = 0; i < await sections.count(); i++) {
+    assert.ok(await sections.nth(i).isVisible());
+  }
+  const folded = page.locator('details:not([open]) table').first();
+  assert.ok(!(await folded.isVisible()));
+  await page.emulateMedia({media: 'print'});
+  assert.ok(await folded.isVisible());
+  const paper = await page.pdf();
+  assert.ok(paper.length > 20000);
+  await page.context().close();
+  await scripted.context().close();
+};
+
+/* Nothing runs but the script that the policy names. */
+checks['nothing else may run'] = async () => {
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  const refused = [];
+  page.on('console', (message) => refused.push(message.text()));
+  await page.goto(address('example'));
+  const ran = await page.evaluate(async () => {
+    const script = document.createElement('script');
+    script.textContent = 'window.intruder = 1';
+    document.body.append(script);
+    const image = document.createElement('img');
+    image.setAttribute('onerror', 'window.intruder = 2');
+    image.src = 'data:,';
+    document.body.append(image);
+    await new Promise((done) => setTimeout(done, 100));
+    return window.intruder;
+  });
+  assert.equal(ran, undefined);
+  assert.ok(refused.some((text) => /script-src/.test(text)));
+  await context.close();
+};
+
+for (const colorScheme of ['light', 'dark']) {
+  for (const width of [1280, 390]) {
+    checks['axe-core finds nothing serious: ' + colorScheme + ', ' + width + ' pixels'] = async () => {
+      const page = await open('example', {colorScheme, viewport: {width, height: 844}});
+      const session = await page.context().newCDPSession(page);
+      const judge = async (when) => {
+        await session.send('Runtime.evaluate', {expression: axe}); /* the page's policy keeps scripts out */
+        const {violations} = await page.evaluate(() => window.axe.run());
+        for (const {impact, id, nodes} of violations) {
+          assert.ok(impact !== 'serious' && impact !== 'critical', when + ': ' + id + ' (' + impact + '): ' + nodes.map((node) => node.html).slice(0, 3).join('\n'));
+        }
+      };
+      await judge('as it opens');
+      assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), width, 'the page itself scrolls sideways');
+      await page.evaluate(() => document.querySelectorAll('details').forEach((details) => details.setAttribute('open', '')));
+      await region(page).focus();
+      await press(page, '+');
+      await press(page, 'Enter');
+      await page.locator('.sort').first().click();
+      await judge('zoomed, with a pinned task and all folds open');
+      assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), width, 'the page itself scrolls sideways');
+      await page.context().close();
+    };
+  }
+}
+
+/* ---- The largest public set ---- */
+
+const ganttBytes = (text) => {
+  const start = text.indexOf('<section aria-labelledby="timeline">');
+  const section = text.slice(start, text.indexOf('</section>', start));
+  const tasks = /<script type="application\/json" id="lumos-tasks">[^]*?<\/script>/.exec(text)[0];
+  return Buffer.byteLength(section) + Buffer.byteLength(tasks);
+};
+
+/* From the navigation to the load event, and to the first picture on the screen, in ms. */
+async function opening(name) {
+  const page = await open(name);
+  await settled(page);
+  const times = await page.evaluate(() => {
+    const [navigation] = performance.getEntriesByType('navigation');
+    const paint = performance.getEntriesByName('first-contentful-paint')[0];
+    return {load: navigation.loadEventEnd, paint: paint ? paint.startTime : NaN};
+  });
+  await page.context().close();
+  return times;
+}
+
+const large = {};
+
+large['the Gantt is below 3 MB'] = async () => {
+  const bytes = ganttBytes(markup('large'));
+  const {load, paint} = await opening('large');
+  console.log('  %s bytes; opens in %s ms (load event), %s ms (first picture)', bytes, Math.round(load), Math.round(paint));
+  assert.ok(bytes < 3e6 && bytes > 1e5);
+};
+
+large['what launched and what held a kernel is a key away'] = async () => {
+  const page = await open('large');
+  const origin = await originOf(page);
+  const tasks = tasksOf('large');
+  const byId = new Map(tasks.map((task) => [task.id, task]));
+  const kernels = tasks.filter((task) => task.kind === 'gemm' && task.call !== null);
+  const task = kernels.reduce((best, one) => (one.sim_dur > best.sim_dur ? one : best));
+  await reach(page, task, origin);
+  await agrees(panel(page), task, origin);
+  await region(page).focus();
+  await press(page, 'l');
+  await agrees(panel(page), byId.get(task.call), origin);
+  assert.match(await page.locator('.rest').filter({hasText: 'Pale columns'}).first().textContent(), /^Pale columns stand for [\d,]+ shorter tasks/);
+  await page.context().close();
+};
+
+/* ---- */
+
+async function main() {
+  const [what, name] = process.argv.slice(2);
+  browser = await chromium.launch({executablePath: process.env.CHROMIUM, args: ARGUMENTS});
+  if (what === 'bench') {
+    const {load, paint} = await opening(name);
+    const text = markup(name);
+    console.log(JSON.stringify({bench: 'page', set: name, bytes: Buffer.byteLength(text), gantt_bytes: ganttBytes(text),
+      load_ms: Math.round(load), first_picture_ms: Math.round(paint)}));
+    await browser.close();
+    return;
+  }
+  const wanted = Object.entries(what === 'large' ? large : checks).filter(([title]) => !name || title.includes(name));
+  let failed = 0;
+  for (const [title, run] of wanted) {
+    const started = Date.now();
+    faults.length = 0;
+    try {
+      await run();
+      assert.deepEqual(faults, []);
+      console.log('ok    %s (%d ms)', title, Date.now() - started);
+    } catch (error) {
+      failed++;
+      console.log('FAIL  %s\n%s', title, error.stack);
+    }
+  }
+  await browser.close();
+  process.exitCode = failed > 0 ? 1 : 0;
+}
+
+main().catch((error) => {
+  console.error(error);
+  process.exitCode = 1;
+});

@@ -1,0 +1,81 @@
+#!/usr/bin/env bash
+# The pages in a real browser: Debian's Chromium, driven by playwright-core. What the driver and axe-core are made of is installed into
+# the build folder, by the versions and checksums of package-lock.json. Skipped, saying why, where one of them cannot be had.
+#
+#   tests/browser/page.sh           all checks
+#   tests/browser/page.sh --bench   how large the pages of the real traces are, and how fast they open
+. "$(dirname "$0")/../cli/lib.sh"
+
+folder=$source_folder/tests/browser
+installed=$(cd "$bin/.." && pwd)/browser
+chromium=$(command -v chromium || command -v chromium-browser || command -v google-chrome) || skip 'there is no Chromium here (apt-get install chromium)'
+command -v node >/dev/null || skip 'there is no node here (apt-get install nodejs)'
+[ "$(node -p 'process.versions.node.split(".")[0]')" -ge 18 ] || skip "node $(node --version) is too old: 18 or later"
+
+# Installed anew when the versions asked for have changed.
+install_modules() {
+  cmp -s "$folder/package-lock.json" "$installed/package-lock.json" && [ -d "$installed/node_modules/playwright-core" ] && return
+  command -v npm >/dev/null || skip 'there is no npm here (apt-get install npm)'
+  rm -rf "$installed"
+  mkdir -p "$installed"
+  cp "$folder/package.json" "$installed"
+  cp "$folder/package-lock.json" "$installed/lock"
+  mv "$installed/lock" "$installed/package-lock.json"
+  (cd "$installed" && timeout 120 npm ci --ignore-scripts --no-audit --no-fund >"$work/npm" 2>&1) || {
+    rm -rf "$installed"
+    skip "npm cannot install playwright-core and axe-core: $(grep -m 1 -i 'err' "$work/npm" | head -c 200)"
+  }
+}
+
+# tasks SIM: what the page should say of every task, one a line; measured starts in job time, which no clock here drifts from.
+tasks() {
+  grep '^{"type":"rank"' "$1" | jq -sc 'map({key: "\(.rank)", value: (.clock // {})}) | from_entries' >clocks
+  grep '^{"type":"task"' "$1" | jq -c --slurpfile clocks clocks '
+    $clocks[0]["\(.rank)"] as $clock
+    | (.start // null) as $start
+    | {id, rank, lane, seq, kind, name, dur, call, sim_start, sim_dur,
+       start: (if $start then $start + ($clock.offset // 0) + (if .lane[0:1] == "t" then 0 else $clock.device_offset // 0 end) else null end)}'
+}
+
+# page NAME TRACE...: NAME.sim, NAME.tasks, NAME.collectives and NAME.html.
+page() {
+  local name=$1
+  shift
+  lumos-parse "$@" 2>message | lumos-sim -o "$name.sim" 2>>message && lumos-render "$name.sim" -o "$name.html" 2>>message || fail "no page of $name: $(head -c 300 message)"
+  tasks "$name.sim" >"$name.tasks"
+  { grep '^{"type":"collective"' "$name.sim" || true; } >"$name.collectives"
+}
+
+# Made by hand. Stream 7: b is queued behind a, and both are launched long before. Streams from 20 on: a kernel of each duration, in ns.
+made_by_hand() {
+  jq -nc '
+    [1, 9, 999, 1000, 1004, 1005, 9994, 9995, 99949, 99950, 99999, 999949, 999950, 999999, 1000000, 1004999, 1005000, 12345678, 99994999,
+     999949999, 999950000, 1000000000, 1234567890, 59999999999] as $durations
+    | def launch($n; $at): {ph: "X", cat: "cuda_runtime", name: "cudaLaunchKernel", pid: 1, tid: 1, ts: $at, dur: 2, args: {correlation: $n}};
+      def kernel($n; $name; $stream; $at; $dur): {ph: "X", cat: "kernel", name: $name, pid: 0, tid: $stream, ts: $at, dur: $dur,
+        args: {correlation: $n, stream: $stream, device: 0}};
+      {traceEvents: ([
+        launch(1; 1000), kernel(1; "sgemm a<1>"; 7; 1010; 20), launch(2; 1005), kernel(2; "sgemm b</script>"; 7; 1031; 10)]
+        + [$durations | to_entries[] | launch(10 + .key; 1100 + 5 * .key),
+           kernel(10 + .key; "sgemm \(.value)"; 20 + .key; 1110 + 5 * .key; .value / 1000)])}' >hand.json
+}
+
+install_modules
+export NODE_PATH=$installed/node_modules CHROMIUM=$chromium
+if [ "${1:-}" = --bench ]; then
+  need_traces
+  for set in "$traces"/*/; do
+    name=$(basename "$set")
+    page "$name" "$set" 2>/dev/null && node "$folder/page.js" bench "$name"
+  done
+  exit
+fi
+made_by_hand
+page hand hand.json
+page example "${example[@]}"
+node "$folder/page.js" check || fail 'the pages do not hold in a browser'
+if [ -d "$traces/df-index-V100x2-216k" ]; then
+  page large "$traces/df-index-V100x2-216k"
+  node "$folder/page.js" large || fail 'the page of the largest set does not hold'
+fi
+finish
