@@ -94,7 +94,8 @@ static bool read_dependencies(struct report_content *content, struct lumos_error
                                                     .steps = &content->timelines.steps,
                                                     .options = content->options,
                                                     .engine =
-                                                        draws_graph(content->options) ? report_layout_graphviz : NULL};
+                                                        draws_graph(content->options) ? report_layout_graphviz : NULL,
+                                                    .limit = REPORT_LAYOUT_LIMIT};
   return report_dependencies_read(&source, &content->dependencies, error);
 }
 

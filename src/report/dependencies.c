@@ -248,7 +248,6 @@ static void read_neighbours(struct report_dependencies *dependencies, size_t lim
   struct room room = {.nodes = dependencies->chain_nodes + limit / 2,
                       .edges = chain_edges + limit,
                       .slack = (chain->until - chain->from) / CRITICAL_PART};
-  room.nodes = room.nodes > limit ? limit : room.nodes;
   for (size_t i = 0; i < chain->slacks.count; i++) {
     const struct report_slack *slack = &chain->slacks.items[i];
     if (!show(dependencies, &places, &room, slack) && dependencies->left_out++ == 0) {
@@ -282,7 +281,7 @@ static bool same_lane(const struct report_dependencies *dependencies, const stru
 }
 
 /* Boxes of one size: two lines of text. */
-static void lay_out(struct report_dependencies *dependencies, report_layout_engine *engine) {
+static void lay_out(struct report_dependencies *dependencies, report_layout_engine *engine, int limit) {
   struct report_layout_graph graph = {0};
   for (size_t i = 0; i < dependencies->nodes.count; i++) {
     struct report_layout_node node = {REPORT_DEPENDENCY_WIDTH, REPORT_DEPENDENCY_HEIGHT,
@@ -298,7 +297,7 @@ static void lay_out(struct report_dependencies *dependencies, report_layout_engi
     lumos_vector_push(&graph.edges, line);
   }
   keep_columns(dependencies, &graph);
-  dependencies->outcome = report_layout_make(&graph, engine, REPORT_LAYOUT_LIMIT, &dependencies->layout);
+  dependencies->outcome = report_layout_make(&graph, engine, limit, &dependencies->layout);
   lumos_vector_free(&graph.nodes);
   lumos_vector_free(&graph.edges);
 }
@@ -309,12 +308,16 @@ static bool check_options(const struct report_boundaries *steps, const struct lu
     return lumos_fail(error, "a dependency graph of %d nodes: choose from 1 to %d", options->graph_nodes,
                       REPORT_LAYOUT_NODES);
   }
-  if (options->has_step && !has_step) {
-    return steps->count == 0 ? lumos_fail(error, "there is no step %d: the job has no steps", options->step)
-                             : lumos_fail(error, "there is no step %d: the steps are %d to %d", options->step,
-                                          steps->items[0].step, steps->items[steps->count - 1].step);
+  if (!options->has_step || has_step) {
+    return true;
   }
-  return true;
+  if (steps->count == 0) {
+    return lumos_fail(error, "there is no step %d: the job has no steps", options->step);
+  }
+  int32_t first = steps->items[0].step;
+  int32_t last = steps->items[steps->count - 1].step;
+  return first == last ? lumos_fail(error, "there is no step %d: the only one is %d", options->step, first)
+                       : lumos_fail(error, "there is no step %d: the steps are %d to %d", options->step, first, last);
 }
 
 bool report_dependencies_read(const struct report_dependencies_source *source, struct report_dependencies *dependencies,
@@ -346,7 +349,7 @@ bool report_dependencies_read(const struct report_dependencies_source *source, s
   read_lanes(dependencies);
   read_neighbours(dependencies, limit);
   if (source->engine != NULL) {
-    lay_out(dependencies, source->engine);
+    lay_out(dependencies, source->engine, source->limit);
   }
   return true;
 }

@@ -87,6 +87,7 @@ struct report_dependencies_source {
   const struct report_boundaries *steps; /* the job's, simulated */
   const struct lumos_report_options *options;
   report_layout_engine *engine; /* NULL: the graph is not laid out, and cannot be drawn */
+  int limit;                    /* of the layout, in ms */
 };
 
 /* False when the options name a step that is not there, or no number of nodes. A job without steps, or whose simulated times were edited, has no

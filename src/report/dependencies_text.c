@@ -137,6 +137,15 @@ void report_put_dependencies_finding(const struct report_dependencies *dependenc
   lumos_text_char(out, '.');
 }
 
+static bool any_alone(const struct report_collapse *collapse) {
+  for (size_t i = 0; i < collapse->pieces.count; i++) {
+    if (collapse->pieces.items[i].alone) {
+      return true;
+    }
+  }
+  return false;
+}
+
 /* "40 boxes hold the 4,524 tasks ..." */
 static void put_collapse(const struct report_dependencies *dependencies, struct lumos_text *out) {
   const struct report_collapse *collapse = &dependencies->collapse;
@@ -150,7 +159,7 @@ static void put_collapse(const struct report_dependencies *dependencies, struct 
   lumos_text_put(out, ", in ");
   report_put_count(out, (int64_t)dependencies->chain_nodes);
   lumos_text_put(out, dependencies->chain_nodes == 1 ? " box: " : " boxes: ");
-  if (collapse->least > length_of(dependencies)) {
+  if (!any_alone(collapse)) {
     lumos_text_put(out, "all are gathered");
   } else {
     lumos_text_put(out, "an op or task that takes ");

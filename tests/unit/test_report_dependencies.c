@@ -1,0 +1,376 @@
+/* What a step waits for, on jobs worked out on paper: the boxes, the arrows beside them, the sentence, the table that adds up, and a page
+ * that stays whole whatever becomes of the layout. */
+#include "sim_jobs.h"
+
+#include "report/content.h"
+#include "report/page.h"
+#include <lumos/sim.h>
+#include <signal.h>
+
+/* A job whose stream order binds B by 4 ns: its launch call ends at 95, 2 ns later it could start; A ends at 100, 1 ns later it does.
+ *
+ *   t1  launchA 0-10, launchB 10-95
+ *   s7  A: launch 10 + 2 = 12, ends 100.  B: behind A 100 + 1 = 101, ends 111.
+ */
+/* clang-format off */
+#define BESIDE(start, residual) JOB_TEXT_HEADER \
+    "{'type':'rank','rank':0,'window':[0,200],'base':0," JOB_TEXT_COVERAGE "}\n" \
+    "{'type':'lane','rank':0,'lane':'t1','kind':'thread','native':'1'}\n" \
+    "{'type':'lane','rank':0,'lane':'s7','kind':'stream','native':'7'}\n" \
+    "{'type':'task','id':'0:0','rank':0,'lane':'t1','seq':0,'kind':'launch','name':'launchA','start':0,'dur':10,'lag':0,'step':1}\n" \
+    "{'type':'task','id':'0:1','rank':0,'lane':'t1','seq':1,'kind':'launch','name':'launchB','start':10,'dur':85,'lag':0,'step':1}\n" \
+    "{'type':'task','id':'0:2','rank':0,'lane':'s7','seq':0,'kind':'gemm','name':'A','start':12,'dur':88,'lag':0,'gap':0,'step':1," \
+    "'call':'0:0','launch_lag':2,'residual':0}\n" \
+    "{'type':'task','id':'0:3','rank':0,'lane':'s7','seq':1,'kind':'norm','name':'B','start':" #start ",'dur':10,'lag':0,'gap':1,'step':1," \
+    "'call':'0:1','launch_lag':2,'residual':" #residual "}\n" \
+    "{'type':'dep','at':0,'dst':'0:0','kind':'boundary','from':'start','to':'start','lag':0,'evidence':'recorded','mode':'fixed'}\n"
+static const char beside_job[] = BESIDE(101, 0);
+/* B starts 5 later than any rule says. */
+static const char late_beside_job[] = BESIDE(106, 5);
+/* clang-format on */
+
+/* A job with its dependencies. */
+struct shown {
+  struct lumos_job *job;
+  struct report_content content;
+};
+
+static struct shown *show(const char *text, const struct lumos_report_options *options) {
+  struct shown *shown = lumos_allocate(sizeof *shown);
+  struct lumos_error error = {0};
+  shown->job = job_from_text(text);
+  if (!lumos_simulate(shown->job, &error) || !report_content_read(shown->job, options, &shown->content, &error)) {
+    fail_msg("%s", error.text);
+  }
+  assert_true(shown->content.dependencies.known);
+  return shown;
+}
+
+static void forget(struct shown *shown) {
+  report_content_free(&shown->content);
+  lumos_job_free(shown->job);
+  free(shown);
+}
+
+static const struct lumos_report_options plain;
+
+struct expected_node {
+  const char *name;
+  int64_t tasks, from, run, lag, unexplained, lead;
+  enum lumos_constraint_kind held_by;
+};
+
+static void check_chain(const struct shown *shown, const struct expected_node *expected, size_t count) {
+  const struct report_dependencies *dependencies = &shown->content.dependencies;
+  assert_int_equal(dependencies->chain_nodes, count);
+  int64_t sum = 0;
+  for (size_t i = 0; i < count; i++) {
+    const struct report_dependency_node *node = &dependencies->nodes.items[i];
+    assert_string_equal(lumos_string(shown->job->strings, node->name), expected[i].name);
+    assert_int_equal(node->tasks, expected[i].tasks);
+    assert_int_equal(node->from, expected[i].from);
+    assert_int_equal(node->time[LUMOS_PATH_RUN], expected[i].run);
+    assert_int_equal(node->time[LUMOS_PATH_LAG], expected[i].lag);
+    assert_int_equal(node->time[LUMOS_PATH_UNEXPLAINED], expected[i].unexplained);
+    assert_int_equal(node->time[LUMOS_PATH_OUTSIDE], 0);
+    int64_t lead = node->lead[LUMOS_PATH_LAG] + node->lead[LUMOS_PATH_UNEXPLAINED];
+    assert_int_equal(lead, expected[i].lead);
+    assert_int_equal(node->held.kind, expected[i].held_by);
+    assert_false(node->neighbour);
+    sum += node->until - node->from;
+    if (i > 0) {
+      const struct report_dependency_edge *edge = &dependencies->edges.items[i - 1];
+      assert_true(edge->binding);
+      assert_int_equal(edge->from, i - 1);
+      assert_int_equal(edge->to, i);
+      assert_int_equal(edge->kind, expected[i].held_by);
+    }
+  }
+  assert_int_equal(sum, dependencies->chain.until - dependencies->chain.from);
+}
+
+#define CHECK_CHAIN(shown, ...)                                       \
+  do {                                                                \
+    const struct expected_node expected[] = {__VA_ARGS__};            \
+    check_chain(shown, expected, sizeof expected / sizeof *expected); \
+  } while (0)
+
+static void check_text(struct lumos_text *text, const char *expected) {
+  struct lumos_text spaced = LUMOS_TEXT_BUFFER; /* no-break spaces as plain ones */
+  for (size_t i = 0; i < text->length; i++) {
+    bool no_break = i + 1 < text->length && text->bytes[i] == '\xC2' && text->bytes[i + 1] == '\xA0';
+    lumos_text_add(&spaced, no_break ? " " : &text->bytes[i], 1);
+    i += no_break;
+  }
+  lumos_text_char(&spaced, '\0');
+  assert_string_equal(spaced.bytes, expected);
+  lumos_text_free(&spaced);
+  lumos_text_free(text);
+}
+
+/* The chain of sim_jobs.h's first job: launch0 10, 2 to K0, K0 100, 4 by the event and 1 unexplained to K1, K1 50, 2 to K3, K3 30. */
+static void boxes_and_arrows_add_up_to_the_step(void **state) {
+  (void)state;
+  struct shown *shown = show(streams_job, &plain);
+  CHECK_CHAIN(shown, {"launch0", 1, 0, 10, 0, 0, 0, LUMOS_HELD_BY_BOUNDARY},
+              {"K0", 1, 10, 100, 2, 0, 2, LUMOS_HELD_BY_LAUNCH}, {"K1", 1, 112, 50, 4, 1, 5, LUMOS_HELD_BY_EVENT},
+              {"K3", 1, 167, 30, 2, 0, 2, LUMOS_HELD_BY_STREAM});
+  const struct report_dependencies *dependencies = &shown->content.dependencies;
+  /* launch1 could come 90 later, launch3 117: more than a tenth of 199. */
+  assert_int_equal(dependencies->nodes.count, 4);
+  assert_int_equal(dependencies->edges.count, 3);
+  assert_int_equal(dependencies->left_out, 2);
+  assert_int_equal(dependencies->left_out_slack, 90);
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  report_put_dependencies_finding(dependencies, &text);
+  /* Of 199: K0 and K1 150, K3 30, launch0 10, lags 8; s7 has 102. */
+  check_text(
+      &text,
+      "Of the 199 ns that step 1 takes in the simulation, 75.4 % is computing kernels, 15.1 % copies, 5.0 % host "
+      "work, 4.0 % launch lags and other gaps and 0.5 % all else; 51.3 % is on stream 7.");
+  report_put_dependencies_reading(dependencies, &text);
+  check_text(
+      &text,
+      "4 tasks stand on the chain, on 3 lanes, each in a box of its own. 2 constraints with a slack of 90 ns or more "
+      "are left out.");
+  forget(shown);
+}
+
+/* In the job of two ranks the last member is C1: launchB 10, 1 to B, B 90, 2 to C1, from whose start the transfer of 40 runs, as C0, which ends 1
+ * later than that, as recorded. */
+static void a_chain_leads_through_the_last_rank(void **state) {
+  (void)state;
+  struct shown *shown = show(ranks_job, &plain);
+  CHECK_CHAIN(shown, {"launchB", 1, 0, 10, 0, 0, 0, LUMOS_HELD_BY_BOUNDARY},
+              {"B", 1, 10, 90, 1, 0, 1, LUMOS_HELD_BY_LAUNCH}, {"C1", 1, 101, 0, 2, 0, 2, LUMOS_HELD_BY_STREAM},
+              {"C0", 1, 103, 40, 0, 1, 0, LUMOS_HELD_BY_COLLECTIVE});
+  assert_int_equal(shown->content.dependencies.parts[CHAIN_COMMUNICATION], 40);
+  assert_int_equal(shown->content.dependencies.parts[CHAIN_UNEXPLAINED], 1);
+  forget(shown);
+}
+
+static void what_nearly_bound_stands_beside_the_chain(void **state) {
+  (void)state;
+  struct shown *shown = show(beside_job, &plain);
+  CHECK_CHAIN(shown, {"launchA", 1, 0, 10, 0, 0, 0, LUMOS_HELD_BY_BOUNDARY},
+              {"A", 1, 10, 88, 2, 0, 2, LUMOS_HELD_BY_LAUNCH}, {"B", 1, 100, 10, 1, 0, 1, LUMOS_HELD_BY_STREAM});
+  const struct report_dependencies *dependencies = &shown->content.dependencies;
+  assert_int_equal(dependencies->nodes.count, 4);
+  const struct report_dependency_node *node = &dependencies->nodes.items[3];
+  assert_true(node->neighbour);
+  assert_string_equal(lumos_string(shown->job->strings, node->name), "launchB");
+  assert_int_equal(node->slack, 4);
+  assert_int_equal(node->tasks, 1);
+  const struct report_dependency_edge *edge = &dependencies->edges.items[2];
+  assert_false(edge->binding);
+  assert_int_equal(edge->from, 3);
+  assert_int_equal(edge->to, 2);
+  assert_int_equal(edge->kind, LUMOS_HELD_BY_LAUNCH);
+  assert_int_equal(edge->slack, 4);
+  assert_int_equal(edge->count, 1);
+  assert_int_equal(dependencies->left_out, 0);
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  report_put_dependencies_reading(dependencies, &text);
+  check_text(&text, "3 tasks stand on the chain, on 2 lanes, each in a box of its own. Beside it: 1 constraint that "
+                    "nearly bound, with the "
+                    "slack. ");
+  forget(shown);
+}
+
+/* An arrow is called unexplained where most of it is. */
+static void evidence_is_that_of_most_of_the_time(void **state) {
+  (void)state;
+  struct shown *shown = show(beside_job, &plain);
+  assert_int_equal(shown->content.dependencies.edges.items[1].evidence, LUMOS_RECORDED);
+  forget(shown);
+  shown = show(late_beside_job, &plain);
+  CHECK_CHAIN(shown, {"launchA", 1, 0, 10, 0, 0, 0, LUMOS_HELD_BY_BOUNDARY},
+              {"A", 1, 10, 88, 2, 0, 2, LUMOS_HELD_BY_LAUNCH}, {"B", 1, 100, 10, 1, 5, 6, LUMOS_HELD_BY_STREAM});
+  assert_int_equal(shown->content.dependencies.edges.items[1].evidence, LUMOS_UNEXPLAINED);
+  forget(shown);
+}
+
+/* Half of the nodes, rounded up, are the chain's: its four tasks on three lanes fit in 4; in 3 with K1 and K3, one after the other on a lane, as
+ * one; in 2 neither by lane (there are three) nor otherwise (K0, the longest, stands between others), so all are gathered. */
+static void the_limit_holds(void **state) {
+  (void)state;
+  for (int32_t nodes = 1; nodes <= 12; nodes++) {
+    struct lumos_report_options options = {.graph_nodes = nodes};
+    struct shown *shown = show(streams_job, &options);
+    const struct report_dependencies *dependencies = &shown->content.dependencies;
+    assert_true(dependencies->nodes.count <= (size_t)nodes);
+    assert_int_equal(dependencies->chain_nodes, nodes <= 4 ? 1 : nodes <= 6 ? 3 : 4);
+    assert_int_equal(dependencies->tasks, 4);
+    int64_t sum = 0;
+    for (size_t row = 0; row < report_table_rows(&shown->content.tables[TABLE_DEPENDENCIES]); row++) {
+      for (size_t column = 5; column < 9; column++) {
+        sum += report_table_value(&shown->content.tables[TABLE_DEPENDENCIES], row, column);
+      }
+    }
+    assert_int_equal(sum, 199);
+    forget(shown);
+  }
+}
+
+static void check_refused(const struct lumos_report_options *options, const char *message) {
+  struct lumos_error error = {0};
+  struct lumos_job *job = job_from_text(streams_job);
+  struct lumos_text page = LUMOS_TEXT_BUFFER;
+  assert_true(lumos_simulate(job, &error));
+  assert_false(lumos_report(job, options, &page, &error));
+  assert_string_equal(error.text, message);
+  assert_int_equal(page.length, 0);
+  lumos_text_free(&page);
+  lumos_job_free(job);
+}
+
+static void what_is_not_there_is_refused(void **state) {
+  (void)state;
+  check_refused(&(struct lumos_report_options){.has_step = true, .step = 7}, "there is no step 7: the only one is 1");
+  check_refused(&(struct lumos_report_options){.graph_nodes = 501},
+                "a dependency graph of 501 nodes: choose from 1 to 500");
+  check_refused(&(struct lumos_report_options){.graph_nodes = -1},
+                "a dependency graph of -1 nodes: choose from 1 to 500");
+}
+
+static int32_t chosen(const int64_t *ends, size_t count, const struct lumos_report_options *options) {
+  struct report_boundaries steps = {0};
+  for (size_t i = 0; i < count; i++) {
+    struct report_boundary step = {(int32_t)i + 1, i == 0 ? 0 : ends[i - 1], ends[i]};
+    lumos_vector_push(&steps, step);
+  }
+  struct report_boundary step = {.step = -1};
+  bool found = report_chain_step(&steps, options, &step);
+  lumos_vector_free(&steps);
+  return found ? step.step : -1;
+}
+
+static void the_step_nearest_to_the_mean_is_shown(void **state) {
+  (void)state;
+  /* 100, 30, 50: the mean is 60. */
+  assert_int_equal(chosen((int64_t[]){100, 130, 180}, 3, &plain), 3);
+  /* Two steps are equally near: the later, also where the mean is no whole number. */
+  assert_int_equal(chosen((int64_t[]){100, 180}, 2, &plain), 2);
+  assert_int_equal(chosen((int64_t[]){100, 181}, 2, &plain), 2);
+  assert_int_equal(chosen((int64_t[]){80, 181}, 2, &plain), 2);
+  /* A step that takes no time has no chain and does not count. */
+  assert_int_equal(chosen((int64_t[]){90, 90, 200}, 3, &plain), 3);
+  assert_int_equal(chosen((int64_t[]){0, 0}, 2, &plain), -1);
+  assert_int_equal(chosen(NULL, 0, &plain), -1);
+  assert_int_equal(chosen((int64_t[]){100, 130, 180}, 3, &(struct lumos_report_options){.has_step = true, .step = 2}),
+                   2);
+}
+
+/* A stream whose simulated times were edited: what held its tasks is not known, and the page says so. */
+static void edited_times_have_no_chain(void **state) {
+  (void)state;
+  struct lumos_error error = {0};
+  struct lumos_job *job = job_from_text(streams_job);
+  assert_true(lumos_simulate(job, &error));
+  job->runs.items[task_named(job, "K3")].start += 1;
+  struct lumos_text page = LUMOS_TEXT_BUFFER;
+  assert_true(lumos_report(job, &plain, &page, &error));
+  lumos_text_char(&page, '\0');
+  assert_non_null(strstr(page.bytes, "What held the tasks is not known: task 0:12: its simulated times are not those"));
+  assert_null(strstr(page.bytes, "The chain as a table"));
+  assert_non_null(strstr(page.bytes, "</html>"));
+  lumos_text_free(&page);
+  lumos_job_free(job);
+}
+
+static int hangs(const struct report_layout_graph *graph, int descriptor) {
+  (void)graph;
+  (void)descriptor;
+  while (pause() != 0) {
+  }
+  return 0;
+}
+
+static int crashes(const struct report_layout_graph *graph, int descriptor) {
+  (void)graph;
+  (void)descriptor;
+  (void)raise(SIGSEGV);
+  return 0;
+}
+
+/* The page with the dependencies laid out by this engine; NUL-terminated. */
+static struct lumos_text page_with(report_layout_engine *engine, int limit) {
+  struct shown *shown = show(streams_job, &plain);
+  struct report_content *content = &shown->content;
+  struct lumos_error error = {0};
+  report_dependencies_free(&content->dependencies);
+  const struct report_dependencies_source source = {
+      content->job, content->bindings, &content->timelines.steps, content->options, engine, limit};
+  assert_true(report_dependencies_read(&source, &content->dependencies, &error));
+  struct lumos_text page = LUMOS_TEXT_BUFFER;
+  assert_true(report_page_write(content, &page, &error));
+  lumos_text_char(&page, '\0');
+  forget(shown);
+  return page;
+}
+
+static void the_page_is_whole_whatever_the_engine_does(void **state) {
+  (void)state;
+  static const char open_table[] = "<details open>\n<summary>The chain as a table</summary>";
+  static const char picture[] = "aria-label=\"Picture: what the step waits for\"";
+  struct lumos_text good = page_with(report_layout_graphviz, 300000);
+  assert_non_null(strstr(good.bytes, picture));
+  assert_null(strstr(good.bytes, open_table));
+  struct lumos_text failed[] = {page_with(hangs, 50), page_with(crashes, 300000)};
+  const char *const reasons[] = {"Graphviz took too long", "Graphviz could not lay it out"};
+  for (size_t i = 0; i < 2; i++) {
+    assert_null(strstr(failed[i].bytes, picture));
+    assert_non_null(strstr(failed[i].bytes, reasons[i]));
+    assert_non_null(strstr(failed[i].bytes, open_table));
+    /* All else is the same, byte for byte. */
+    const char *after = strstr(good.bytes, "<summary>The chain as a table</summary>");
+    const char *same = strstr(failed[i].bytes, "<summary>The chain as a table</summary>");
+    assert_string_equal(after, same);
+    size_t before = (size_t)(strstr(good.bytes, "What the step waits for</h2>") - good.bytes);
+    assert_memory_equal(good.bytes, failed[i].bytes, before);
+    lumos_text_free(&failed[i]);
+  }
+  lumos_text_free(&good);
+}
+
+/* Boxes stand where the layout puts them, and every arrow that was routed is drawn. */
+static void the_scene_has_a_box_for_every_node(void **state) {
+  (void)state;
+  struct shown *shown = show(beside_job, &plain);
+  const struct report_dependencies *dependencies = &shown->content.dependencies;
+  struct report_scene scene;
+  assert_true(report_dependencies_scene(dependencies, &scene));
+  size_t boxes = 0;
+  size_t curves = 0;
+  for (size_t i = 0; i < scene.marks.count; i++) {
+    const struct report_mark *mark = &scene.marks.items[i];
+    bool box =
+        mark->kind == MARK_BOX && mark->width == REPORT_DEPENDENCY_WIDTH && mark->height == REPORT_DEPENDENCY_HEIGHT;
+    if (box) {
+      assert_int_equal(mark->x, dependencies->layout.places[boxes].x);
+      assert_int_equal(mark->y, dependencies->layout.places[boxes].y);
+    }
+    boxes += box;
+    curves += mark->kind == MARK_CURVE;
+  }
+  assert_int_equal(boxes, 4);
+  assert_int_equal(curves, 3 + 6); /* of the graph; of the legend */
+  report_scene_free(&scene);
+  forget(shown);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(boxes_and_arrows_add_up_to_the_step),
+      cmocka_unit_test(a_chain_leads_through_the_last_rank),
+      cmocka_unit_test(what_nearly_bound_stands_beside_the_chain),
+      cmocka_unit_test(evidence_is_that_of_most_of_the_time),
+      cmocka_unit_test(the_limit_holds),
+      cmocka_unit_test(what_is_not_there_is_refused),
+      cmocka_unit_test(the_step_nearest_to_the_mean_is_shown),
+      cmocka_unit_test(edited_times_have_no_chain),
+      cmocka_unit_test(the_page_is_whole_whatever_the_engine_does),
+      cmocka_unit_test(the_scene_has_a_box_for_every_node),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
