@@ -4,7 +4,8 @@
 
 lumos_build_packages=(build-essential cmake pkg-config libcjson-dev zlib1g-dev libisal-dev libzstd-dev
   libcairo2-dev libgraphviz-dev libmd-dev)
-lumos_test_packages=(clang clang-format clang-tidy cppcheck libclang-rt-14-dev libcmocka-dev jq tidy mandoc poppler-utils)
+lumos_test_packages=(clang clang-format clang-tidy cppcheck libclang-rt-14-dev libcmocka-dev jq tidy mandoc poppler-utils
+  cmark-gfm file)
 # The tests in a browser take a Chromium and a node that are there already, whoever they are from.
 lumos_browser_packages=()
 command -v chromium >/dev/null || lumos_browser_packages+=(chromium)

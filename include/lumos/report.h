@@ -50,7 +50,7 @@ bool lumos_report_format_is_text(enum lumos_report_format format);
 
 /* Pictures alone, so that a view can be chosen. */
 bool lumos_report_format_has_views(enum lumos_report_format format);
-/* "breakdown", "gantt"; NULL for what is no view. */
+/* "breakdown", "gantt", "graph"; NULL for what is no view. */
 const char *lumos_report_view_name(enum lumos_report_view view);
 /* The view of that name, or LUMOS_VIEW_DEFAULT. */
 enum lumos_report_view lumos_report_view_named(const char *name);

@@ -300,7 +300,9 @@ static void add_form(struct lumos_text *text, const char *bytes, size_t length, 
     place += add_escaped(text, bytes + place, length - place, form);
     run = place;
   }
-  lumos_text_add(text, bytes + run, place - run);
+  if (place > run) {
+    lumos_text_add(text, bytes + run, place - run);
+  }
 }
 
 void lumos_text_json_string(struct lumos_text *text, const char *bytes, size_t length) {

@@ -201,7 +201,8 @@ bool report_page_write(const struct report_content *content, struct lumos_text *
     struct page page = {content, report_model_new()};
     const struct report_source *source = &files[FILE_PAGE];
     fill_model(&page, files);
-    done = report_template_render(file_names[FILE_PAGE], source->bytes, source->length, page.model, out, error);
+    done = report_template_render(file_names[FILE_PAGE], source->bytes, source->length, page.model, lumos_text_html,
+                                  out, error);
     report_model_free(page.model);
   } else {
     done = false;

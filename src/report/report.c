@@ -2,6 +2,8 @@
 #include <lumos/report.h>
 
 #include "report/content.h"
+#include "report/csv.h"
+#include "report/markdown.h"
 #include "report/page.h"
 #include "report/pictures.h"
 #include "report/privacy.h"
@@ -24,7 +26,9 @@ static const struct form forms[] = {
     {"svg", report_svg_write, LUMOS_REPORT_SVG, true, false},
     {"png", report_png_write, LUMOS_REPORT_PNG, true, false},
     {"pdf", report_pdf_write, LUMOS_REPORT_PDF, true, false},
+    {"md", report_markdown_write, LUMOS_REPORT_MARKDOWN, false, true},
     {"json", report_summary_write, LUMOS_REPORT_JSON, false, true},
+    {"csv", report_csv_write, LUMOS_REPORT_CSV, false, true},
 };
 
 enum { FORMS = sizeof forms / sizeof forms[0] };

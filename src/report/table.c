@@ -1,6 +1,7 @@
-/* A table's two forms. */
+/* A table's forms. */
 #include "report/table.h"
 
+#include "report/escape.h"
 #include "report/names.h"
 #include "report/numbers.h"
 #include "report/palette.h"
@@ -238,6 +239,79 @@ void report_table_html(const struct report_table *table, struct lumos_text *out)
     report_put_count(out, left_out(table));
     lumos_text_put(out, " more rows: the stream that this page was made from has them all</p>\n");
   }
+}
+
+static void put_markdown_cell(const struct report_table *table, size_t row, size_t column, struct lumos_text *out) {
+  enum { LONGEST = 90 };
+  const struct report_cell *cell = &table->cells.items[row * table->column_count + column];
+  const struct report_column *kind = &table->columns[column];
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  if (kind->kind == COLUMN_PAINT) {
+    lumos_text_put(&text, report_paint_row((enum report_paint)cell->value)->label);
+  } else if (!is_text(kind->kind)) {
+    put_number(kind, cell->value, &text);
+  } else if (column > 0 || !continues(table, row)) {
+    report_put_cut(&text, cell->bytes, cell->length, LONGEST);
+  }
+  lumos_text_put(out, column == 0 ? "| " : " ");
+  report_put_markdown(out, text.bytes, text.length);
+  lumos_text_put(out, " |");
+  lumos_text_free(&text);
+}
+
+static void put_markdown_head(const struct report_table *table, struct lumos_text *out) {
+  for (size_t column = 0; column < table->column_count; column++) {
+    const char *unit = unit_of(table->columns[column].kind);
+    lumos_text_format(out, "%s %s%s%s |", column == 0 ? "|" : "", table->columns[column].heading,
+                      unit != NULL ? ", " : "", unit != NULL ? unit : "");
+  }
+  lumos_text_char(out, '\n');
+  for (size_t column = 0; column < table->column_count; column++) {
+    lumos_text_put(out, column == 0 ? "|" : "");
+    lumos_text_put(out, is_text(table->columns[column].kind) ? ":--|" : "--:|");
+  }
+  lumos_text_char(out, '\n');
+}
+
+static void put_markdown_line(const struct lumos_text *text, const char *after, struct lumos_text *out) {
+  if (text->length > 0) {
+    report_put_markdown(out, text->bytes, text->length);
+    lumos_text_put(out, after);
+  }
+}
+
+void report_table_markdown(const struct report_table *table, struct lumos_text *out) {
+  enum { OPEN_ROWS = 8 };
+  size_t rows = report_table_rows(table);
+  size_t shown = rows < REPORT_MARKDOWN_ROWS ? rows : REPORT_MARKDOWN_ROWS;
+  bool folded = rows > OPEN_ROWS;
+  put_markdown_line(&table->finding, "\n\n", out);
+  if (folded) { /* inside mark-up of HTML there is no Markdown */
+    lumos_text_put(out, "<details>\n<summary>");
+    lumos_text_html(out, table->caption.bytes, table->caption.length);
+    lumos_text_put(out, "</summary>\n\n");
+  } else {
+    put_markdown_line(&table->caption, "\n\n", out);
+  }
+  if (rows == 0) {
+    lumos_text_put(out, "Nothing of the kind was recorded.\n");
+    return;
+  }
+  put_markdown_head(table, out);
+  for (size_t row = 0; row < shown; row++) {
+    for (size_t column = 0; column < table->column_count; column++) {
+      put_markdown_cell(table, row, column, out);
+    }
+    lumos_text_char(out, '\n');
+  }
+  lumos_text_put(out, table->rest.length > 0 ? "\n" : "");
+  put_markdown_line(&table->rest, "\n", out);
+  if (rows > shown) {
+    lumos_text_put(out, "\nand ");
+    report_put_counted(out, (int64_t)(rows - shown), "more row");
+    lumos_text_put(out, ": the page has them\n");
+  }
+  lumos_text_put(out, folded ? "\n</details>\n" : "");
 }
 
 static void put_json_value(const struct report_column *column, const struct report_cell *cell, struct lumos_text *out) {

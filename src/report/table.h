@@ -1,4 +1,4 @@
-/* A table as data: the page shows it as HTML and embeds the same cells as JSON, so that the two cannot differ. */
+/* A table as data: the page shows it as HTML and embeds the same cells as JSON, Markdown has them too, so that the forms cannot differ. */
 #ifndef LUMOS_REPORT_TABLE_H
 #define LUMOS_REPORT_TABLE_H
 
@@ -23,6 +23,7 @@ enum report_column_kind {
 enum {
   REPORT_COLUMNS = 16, /* at most, in a table */
   REPORT_ROWS = 2000,  /* at most, of it on a page: the stream has them all */
+  REPORT_MARKDOWN_ROWS = 25,
 };
 
 struct report_column {
@@ -67,6 +68,8 @@ size_t report_table_rows(const struct report_table *table);
 int64_t report_table_value(const struct report_table *table, size_t row, size_t column);
 
 void report_table_html(const struct report_table *table, struct lumos_text *out);
+/* For GitHub: the first REPORT_MARKDOWN_ROWS, folded where they are many, with an empty line behind. */
+void report_table_markdown(const struct report_table *table, struct lumos_text *out);
 /* {"finding","caption","whole","rest","left_out","columns":[...],"rows":[[...]]}, of the first five those that there are: values as they are, times in ns, shares in fractions; safe inside <script>. */
 void report_table_json(const struct report_table *table, struct lumos_text *out);
 

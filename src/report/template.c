@@ -122,6 +122,7 @@ struct reader {
   const char *name;
   const char *bytes;
   size_t length;
+  report_escape *escape;
   struct lumos_text *out;
   struct lumos_error *error;
 };
@@ -223,7 +224,7 @@ static bool render_value(const struct reader *reader, const struct tag *tag, con
   if (tag->kind == TAG_RAW) {
     lumos_text_add(reader->out, value->bytes, value->length);
   } else {
-    lumos_text_html(reader->out, value->bytes, value->length);
+    reader->escape(reader->out, value->bytes, value->length);
   }
   return true;
 }
@@ -252,8 +253,8 @@ static bool render(const struct reader *reader, size_t from, size_t end, const s
 }
 
 bool report_template_render(const char *name, const char *bytes, size_t length, const struct report_model *model,
-                            struct lumos_text *out, struct lumos_error *error) {
-  struct reader reader = {.name = name, .bytes = bytes, .length = length, .out = out, .error = error};
+                            report_escape *escape, struct lumos_text *out, struct lumos_error *error) {
+  struct reader reader = {.name = name, .bytes = bytes, .length = length, .escape = escape, .out = out, .error = error};
   return render(&reader, 0, length, model->root, 0);
 }
 

@@ -1,4 +1,4 @@
-/* Templates: {{name}} puts a value escaped for HTML, {{{name}}} as it is, {{#name}}...{{/name}} repeats its inside once an item of a section
+/* Templates: {{name}} puts a value escaped for the form that is written, {{{name}}} as it is, {{#name}}...{{/name}} repeats its inside once an item of a section
  * (none: not at all). Nothing else is special, and what a value holds is never read as a template.
  *
  * A value is looked for in the innermost scope, then outwards; a section only in the innermost, so that output is bounded by template
@@ -32,10 +32,13 @@ struct report_scope *report_section_item(struct report_scope *scope, const char 
 /* A section that is shown or not. */
 void report_section_if(struct report_scope *scope, const char *name, bool shown);
 
+/* Writes a text so that it stands in the form for what it is; lumos_text_html is one. */
+typedef void report_escape(struct lumos_text *out, const char *bytes, size_t length);
+
 /* Render `length` bytes of template. False (LUMOS_UNUSABLE) on an unknown name, an unclosed tag or section, or nesting that is too deep; the
  * error names `name` and the byte. */
 bool report_template_render(const char *name, const char *bytes, size_t length, const struct report_model *model,
-                            struct lumos_text *out, struct lumos_error *error) LUMOS_MUST_CHECK;
+                            report_escape *escape, struct lumos_text *out, struct lumos_error *error) LUMOS_MUST_CHECK;
 
 /* The template file `name`: from `folder` when it is not NULL and has it, else the one compiled in. */
 struct report_source {

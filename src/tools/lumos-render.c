@@ -47,7 +47,7 @@ int main(int argc, char **argv) {
   };
   const struct lumos_command command = {
       .name = "lumos-render",
-      .summary = "Write the report: one HTML file that needs nothing else, its pictures, or its numbers.",
+      .summary = "Write the report: one HTML file that needs nothing else, its pictures, its words, or its numbers.",
       .usage = "[OPTION]... [STREAM]",
       .description =
           "Reads one stream (none named: standard input), runs the stages that are missing, and writes the report.",

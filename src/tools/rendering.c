@@ -1,7 +1,10 @@
 /* From a job to a report in its place. */
 #include "tools/rendering.h"
 
+#include "base/duration.h"
+#include <errno.h>
 #include <lumos/sim.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -85,8 +88,51 @@ static bool choose_view(struct tool_rendering *rendering, struct lumos_error *er
                     format);
 }
 
+/* A whole number from `least` to `most`; *number stays as it is where none is given. */
+static bool read_number(const char *option, const char *text, int32_t least, int32_t most, int32_t *number,
+                        struct lumos_error *error) {
+  if (text == NULL) {
+    return true;
+  }
+  char *end = NULL;
+  errno = 0;
+  long value = *text >= '0' && *text <= '9' ? strtol(text, &end, 10) : -1;
+  if (value < least || value > most || errno != 0 || *end != '\0') {
+    return lumos_fail(error, "option %s: '%s' is no whole number from %d to %d", option, text, (int)least, (int)most);
+  }
+  *number = (int32_t)value;
+  return true;
+}
+
+static bool choose_graph(struct tool_rendering *rendering, struct lumos_error *error) {
+  enum { MOST_NODES = 500 };
+  struct lumos_report_options *report = &rendering->report;
+  report->has_step = rendering->step != NULL;
+  return read_number("--step", rendering->step, 0, INT32_MAX - 1, &report->step, error) &&
+         read_number("--graph-nodes", rendering->graph_nodes, 1, MOST_NODES, &report->graph_nodes, error);
+}
+
+static bool choose_detail(struct tool_rendering *rendering, struct lumos_error *error) {
+  struct lumos_report_options *report = &rendering->report;
+  const char *at = rendering->detail;
+  if (at == NULL) {
+    return true;
+  }
+  bool good = lumos_duration_read(&at, &report->detail_from) && *at++ == '-' &&
+              lumos_duration_read(&at, &report->detail_until) && *at == '\0';
+  if (!good || report->detail_from >= report->detail_until) {
+    return lumos_fail(error, "option --detail: '%s' is no span of time; give its start and its end, as 10ms-25ms",
+                      rendering->detail);
+  }
+  report->has_detail = true;
+  return report->format == LUMOS_REPORT_HTML ||
+         lumos_fail(error, "--detail is for the page: %s shows no single tasks; leave it out, or write .html",
+                    lumos_report_format_name(report->format));
+}
+
 bool tool_rendering_check(struct tool_rendering *rendering, struct lumos_error *error) {
-  if (!choose_format(rendering, error) || !choose_view(rendering, error)) {
+  if (!choose_format(rendering, error) || !choose_view(rendering, error) || !choose_graph(rendering, error) ||
+      !choose_detail(rendering, error)) {
     return false;
   }
   const char *name = lumos_report_format_name(rendering->report.format);

@@ -8,7 +8,7 @@
 #include <lumos/report.h>
 
 struct tool_rendering {
-  const char *output, *format, *view; /* as given */
+  const char *output, *format, *view, *step, *graph_nodes, *detail; /* as given */
   bool verdict;
   struct lumos_report_options report; /* complete once tool_rendering_check has seen it */
 };
@@ -23,15 +23,23 @@ struct tool_rendering {
   TOOL_TEXT_ROW('o', "output", "FILE", &(rendering)->output,                                                           \
                 "Write the report to FILE instead of standard output; it appears whole or not at all. Its ending "     \
                 "names the format."),                                                                                  \
-      TOOL_TEXT_ROW('f', "format", "html|svg|png|pdf|json", &(rendering)->format,                                      \
+      TOOL_TEXT_ROW('f', "format", "html|svg|png|pdf|md|json|csv", &(rendering)->format,                               \
                     "The format where no ending names it: html (the default: one page that needs nothing else), svg, " \
-                    "png or pdf (pictures alone), json (the numbers of the page)."),                                   \
-      TOOL_TEXT_ROW(                                                                                                   \
-          0, "view", "breakdown|gantt", &(rendering)->view,                                                            \
-          "The picture to show alone: breakdown (where the step went, the default) or gantt (the timeline). "          \
-          "A PDF without --view has all of them, each on a page."),                                                    \
+                    "png or pdf (pictures alone), md (its words and tables, for a comment on GitHub), json (its "      \
+                    "numbers) or csv (the metrics, a row each)."),                                                     \
+      TOOL_TEXT_ROW(0, "view", "breakdown|gantt|graph", &(rendering)->view,                                            \
+                    "The picture to show alone: breakdown (where the step went, the default), gantt (the timeline) "   \
+                    "or graph (what the step waits for). A PDF without --view has all of them, each on a page."),      \
       TOOL_TEXT_ROW(0, "title", "TEXT", &(rendering)->report.title,                                                    \
                     "A title above the verdict; without one the verdict is the title."),                               \
+      TOOL_TEXT_ROW(0, "step", "N", &(rendering)->step,                                                                \
+                    "The step whose dependencies are shown; the default is the one nearest to the mean step time."),   \
+      TOOL_TEXT_ROW(0, "graph-nodes", "N", &(rendering)->graph_nodes,                                                  \
+                    "At most so many boxes in the graph of dependencies, up to 500; the default is 80."),              \
+      TOOL_TEXT_ROW(0, "detail", "FROM-TO", &(rendering)->detail,                                                      \
+                    "Put the tasks that run from FROM to TO on the page one by one (up to 20,000), beside the "        \
+                    "longest ones: times on the "                                                                      \
+                    "axis of the timeline, such as 10ms-25ms."),                                                       \
       TOOL_FLAG_ROW("details", &(rendering)->report.details,                                                           \
                     "Show the names of hosts, users, folders and traces as recorded; without it they are left out, "   \
                     "so that the report can be handed on."),                                                           \

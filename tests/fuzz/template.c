@@ -27,14 +27,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   struct lumos_text out = LUMOS_TEXT_BUFFER;
   struct lumos_text again = LUMOS_TEXT_BUFFER;
   size_t scopes = (size_t)fill(report_model_root(model), 0);
-  bool good = report_template_render("t", (const char *)data, size, model, &out, &error);
+  bool good = report_template_render("t", (const char *)data, size, model, lumos_text_html, &out, &error);
   if (!good) {
     fuzz_expect_reason(&error);
   }
   if (out.length > scopes * size * LONGEST_VALUE * ESCAPED) {
     fuzz_fail("a page is bounded by template times values", "it is longer");
   }
-  if (report_template_render("t", (const char *)data, size, model, &again, &error) != good) {
+  if (report_template_render("t", (const char *)data, size, model, lumos_text_html, &again, &error) != good) {
     fuzz_fail("rendering twice is rendering once", "one of the two fails");
   }
   fuzz_expect_same(&out, &again, "rendering twice is rendering once");

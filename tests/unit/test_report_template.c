@@ -29,7 +29,7 @@ static void expect_page(const char *template, const char *wanted) {
   struct report_model *model = make_model();
   struct lumos_text out = LUMOS_TEXT_BUFFER;
   struct lumos_error error = {LUMOS_DONE, ""};
-  assert_true(report_template_render("t", template, strlen(template), model, &out, &error));
+  assert_true(report_template_render("t", template, strlen(template), model, lumos_text_html, &out, &error));
   lumos_text_char(&out, '\0');
   assert_string_equal(out.bytes, wanted);
   lumos_text_free(&out);
@@ -40,7 +40,7 @@ static void expect_failure(const char *template, const char *part) {
   struct report_model *model = make_model();
   struct lumos_text out = LUMOS_TEXT_BUFFER;
   struct lumos_error error = {LUMOS_DONE, ""};
-  assert_false(report_template_render("t", template, strlen(template), model, &out, &error));
+  assert_false(report_template_render("t", template, strlen(template), model, lumos_text_html, &out, &error));
   assert_int_equal(error.status, LUMOS_UNUSABLE);
   if (strstr(error.text, part) == NULL) {
     fail_msg("\"%s\" does not say \"%s\"", error.text, part);
@@ -95,7 +95,7 @@ static void depth(void **state) {
   }
   struct lumos_text out = LUMOS_TEXT_BUFFER;
   struct lumos_error error = {LUMOS_DONE, ""};
-  assert_false(report_template_render("t", template.bytes, template.length, model, &out, &error));
+  assert_false(report_template_render("t", template.bytes, template.length, model, lumos_text_html, &out, &error));
   assert_non_null(strstr(error.text, "nested too deep"));
   lumos_text_free(&template);
   lumos_text_free(&out);

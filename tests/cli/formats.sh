@@ -1,0 +1,154 @@
+#!/usr/bin/env bash
+# Every format of a report is what its ending says, says what the page says, and is the same twice. What another program can judge,
+# it judges: file, tidy, pdfinfo, pdftotext, jq, cmark-gfm.
+. "$(dirname "$0")/lib.sh"
+for program in file tidy pdfinfo pdftotext cmark-gfm; do
+  command -v $program >/dev/null || skip "$program is not here (see examples/install.sh)"
+done
+
+lumos-parse "${example[@]}" | lumos-sim >sim || fail 'the example cannot be simulated'
+verdict=$(lumos-render --verdict sim)
+title='Ours & <theirs>'
+
+for format in html svg png pdf md json csv; do
+  expect 0 lumos-render sim -o "report.$format"
+  expect 0 lumos-render sim --format $format >again
+  same "report.$format" again "$format is not the same twice, or not the same without -o"
+  [ ! -s message ] || fail "$format: $(head -c 300 message)"
+done
+
+# plain FILE: its text in one line, spaces plain.
+plain() { sed 's/\xc2\xa0/ /g' "$1" | tr -s ' \n' ' '; }
+# has FILE TEXT
+has() { plain "$1" | grep -qF -- "$2" || fail "$1 does not say '$2'"; }
+
+# --- Pictures ---
+for view in breakdown gantt graph; do
+  for format in svg png pdf; do
+    expect 0 lumos-render sim --view $view --title "$title" -o $view.$format
+  done
+  tidy -xml -quiet -errors $view.svg >tidy.out 2>&1 || fail "$view.svg: $(head -3 tidy.out)"
+  [ ! -s tidy.out ] || fail "$view.svg: $(head -3 tidy.out)"
+  ! grep -qE 'var\(|<script|href|https?://[^w]' $view.svg || fail "$view.svg asks for something"
+  sed 's/<title>[^<]*<\/title>//g; s/<[^>]*>/ /g; s/&lt;/</g; s/&gt;/>/g; s/&amp;/\&/g' $view.svg >svg.text
+  pdftotext -layout $view.pdf pdf.text
+  has svg.text "$title"
+  has pdf.text "$title"
+  has pdf.text '2 ranks'
+  has pdf.text "Lumos $(lumos-render --version | cut -d' ' -f2)"
+  # The picture is twice as wide and high in a PNG as in SVG, and three quarters in points.
+  read -r width height < <(sed -nE 's/.*viewBox="0 0 ([0-9.]+) ([0-9.]+)".*/\1 \2/p' $view.svg)
+  size=$(awk -v w="$width" -v h="$height" 'BEGIN { print w * 2 " x " (h * 2 == int(h * 2) ? h * 2 : int(h * 2) + 1) }')
+  file $view.png | grep -qF "PNG image data, $size, 8-bit" || fail "$view.png: $(file $view.png), not $size"
+  points=$(awk -v w="$width" -v h="$height" 'BEGIN { print w * .75 " x " h * .75 }')
+  pdfinfo $view.pdf | grep -qE "^Page size: +$points pts" || fail "$view.pdf: $(pdfinfo $view.pdf | grep '^Page size'), not $points"
+  pdfinfo $view.pdf | grep -qE '^Pages: +1$' || fail "$view.pdf has not one page"
+  # Every number on a bar, every lane and every step.
+  sed 's/<text/\n<text/g' $view.svg | sed -nE 's/^<text[^>]*>([^<]*)<.*/\1/p' |
+    sed 's/\xc2\xa0/ /g; s/&lt;/</g; s/&gt;/>/g; s/&amp;/\&/g' >labels
+  [ "$(wc -l <labels)" -gt 25 ] || fail "$view.svg has $(wc -l <labels) labels"
+  plain pdf.text >flat
+  while read -r label; do
+    grep -qF -- "$label" flat || fail "$view.pdf lacks '$label'"
+  done <labels
+done
+! cmp -s breakdown.svg gantt.svg || fail 'the views are the same'
+cmp -s report.svg breakdown.svg && fail 'the title changes nothing'
+pdfinfo report.pdf | grep -qE '^Pages: +3$' || fail 'the PDF has not all pictures'
+! pdfinfo report.pdf | grep -qi date || fail 'the PDF has a date'
+pdfinfo report.pdf >about
+has about "$verdict"
+pdftotext report.pdf pdf.text
+has pdf.text "$verdict"
+head -c 400000 /dev/zero | tr '\0' 'x' >long
+expect 0 lumos-render sim --title "$(head -c 100000 long)" -o long.png
+
+# A job without GPU work has no breakdown: the Gantt chart stands in for it where no view was named.
+zcat "${example[0]}" | jq -c '.traceEvents |= map(select(.cat | IN("kernel", "gpu_memcpy", "gpu_memset") | not))' >host.json
+lumos-parse host.json 2>message | lumos-sim >host.sim || fail 'the host alone cannot be simulated'
+expect 2 lumos-render host.sim --view breakdown -o none.png
+says 'no GPU work' '--view gantt'
+expect 0 lumos-render host.sim -o host.svg
+expect 0 lumos-render host.sim --view gantt -o host.gantt.svg
+same host.svg host.gantt.svg 'the default of a job without GPU work is not the Gantt chart'
+expect 0 lumos-render host.sim -o host.pdf
+pdfinfo host.pdf | grep -qE '^Pages: +2$' || fail 'the PDF of a job without GPU work has not two pages'
+
+# --- Text ---
+has report.md "## $verdict"
+expect 0 lumos-render sim --title "$title" -o titled.md
+has titled.md '## Ours &amp; &lt;theirs&gt;'
+has titled.md "$verdict"
+cmark-gfm --unsafe -e table -e autolink -e strikethrough report.md >report.md.html
+[ "$(grep -c '<table>' report.md.html)" -eq 12 ] || fail "$(grep -c '<table>' report.md.html) tables in Markdown, not 12"
+[ "$(wc -m <report.md)" -lt 65536 ] || fail 'too long for a comment on GitHub'
+jq -r '.tables.kernels.rows[][0]' report.json >names
+[ "$(wc -l <names)" -ge 20 ] || fail 'no kernels to look for'
+sed -n '/<h3>Kernels/,/<h3>Ops/p' report.md.html | sed -nE 's/^<td align="left">(.*)<\/td>$/\1/p' |
+  sed 's/&lt;/</g; s/&gt;/>/g; s/&quot;/"/g; s/&amp;/\&/g; s/…$//' >shown
+while read -r name; do
+  grep -qxF -- "$name" shown || grep -qxF -- "${name:0:80}" <(cut -c1-80 shown) || fail "Markdown lacks the kernel $name"
+done <names
+
+jq -e . report.json >/dev/null || fail 'report.json is no JSON'
+sed -n '/<script type="application\/json" id="lumos-summary">/,/<\/script>/p' report.html | sed '1d; $s/<\/script>.*//; $d' >embedded
+{ cat embedded; } | jq -S . >left && jq -S . report.json >right && same left right 'report.json is not what the page embeds'
+[ "$(jq -r '.verdict | gsub("\u00a0"; " ")' report.json)" = "$verdict" ] || fail 'report.json has another verdict'
+
+# --- CSV: a row for each metric; no cell is a formula ---
+[ "$(head -1 report.csv)" = name,value,unit,of,source,rank,step,lane,kind,group,layer,task,low,high ] || fail 'the header of report.csv'
+jq -r 'select(.type == "metric") | [.name, .value, .unit, .of // "", .source, .scope.rank // "", .scope.step // "", .scope.lane // "",
+  .scope.kind // "", .scope.group // "", .scope.layer // "", .scope.task // "", .low // "", .high // ""] | map(tostring) | join(",")' sim |
+  sed 's/,-\?[0-9.]*e-[0-9]*,/,SMALL,/' >wanted
+tail -n +2 report.csv | sed 's/,-\?0\.0000[0-9]*,/,SMALL,/' >rows
+[ "$(wc -l <rows)" -gt 50 ] || fail 'there are few rows in report.csv'
+same wanted rows 'report.csv is not the metrics of the stream'
+jq -c 'if .type == "metric" and .name == "idle" then .name = "=HYPERLINK(\"http://e\",\"x\")" elif .type == "metric" and .name == "gpu_busy" then .unit = "-n,s"
+  elif .type == "metric" and .name == "overlapped" then .value = -5 else . end' sim >evil.sim
+expect 0 lumos-render evil.sim -o evil.csv
+grep -qxF "\"'=HYPERLINK(\"\"http://e\"\",\"\"x\"\")\",$(jq -r 'select(.type == "metric" and .name == "idle") | .value' sim | head -1),ns,step_time,measured,0,5,,,,,,," evil.csv ||
+  fail "a formula in CSV: $(grep -m1 HYPER evil.csv)"
+grep -q "^gpu_busy,[0-9]*,\"'-n,s\"," evil.csv || fail "a unit in CSV: $(grep -m1 '^gpu_busy' evil.csv)"
+grep -q '^overlapped,-5,ns,' evil.csv || fail 'a negative number is no formula'
+
+# --- What cannot be done, and is said before any work ---
+expect 2 lumos-render no-such-file -o none.docx
+says none.docx .svg .csv --format
+expect 2 lumos-render no-such-file --view breakdown -o none.html
+says --view html .svg
+expect 2 lumos-render no-such-file --view breakdown,gantt -o none.png
+says --view breakdown,gantt gantt
+expect 2 lumos-render no-such-file --format png -o none.pdf
+says none.pdf png --format
+expect 2 lumos-render no-such-file --detail 5ms-6ms -o none.png
+says --detail png
+for span in 5ms 5-6 6ms-5ms 5ms-5ms 5ms-6 5ms- -5ms-6ms 5ms-6ms- 1.5ns-2ns; do
+  expect 2 lumos-render no-such-file --detail "$span" -o none.html
+  says --detail 10ms-25ms
+done
+for number in -1 x 1.5 '' 99999999999; do
+  expect 2 lumos-render no-such-file --step "$number" -o none.html
+  says --step
+done
+for number in 0 501 x; do
+  expect 2 lumos-render no-such-file --graph-nodes "$number" -o none.html
+  says --graph-nodes 500
+done
+expect 2 lumos-render sim --step 4 -o none.html
+says 'no step 4' '5 to 7'
+expect 0 lumos-render sim --view graph --step 6 --graph-nodes 20 -o six.svg
+grep -q 'that step 6 takes' six.svg || fail '--step 6 shows another step'
+[ "$(grep -o '<text' six.svg | wc -l)" -lt "$(grep -o '<text' graph.svg | wc -l)" ] || fail '--graph-nodes 20 shows no fewer'
+expect 0 lumos-render sim --format md -o notes.txt
+same report.md notes.txt '--format does not name the format of a file'
+if command -v script >/dev/null && script -qec true /dev/null </dev/null >/dev/null 2>&1; then
+  for format in html svg png pdf; do
+    script -qec "lumos-render sim --format $format" /dev/null </dev/null >typed 2>&1
+    grep -q terminal typed || fail "$format goes to a terminal"
+  done
+  script -qec 'lumos-render sim --format csv' /dev/null </dev/null >typed 2>&1
+  grep -q '^step_time,' typed || fail 'CSV does not go to a terminal'
+fi
+for format in md json csv svg; do clean "report.$format"; done
+[ -z "$(ls none* 2>/dev/null)" ] || fail "a failed run left $(ls none*)"
+finish
