@@ -112,7 +112,7 @@ const char *report_evidence_word(uint8_t evidence);
 
 /* False: there is no layout, and the scene is not begun. */
 bool report_dependencies_scene(const struct report_dependencies *dependencies, struct report_scene *scene);
-/* The paints of the kinds in it: shown[paint]. */
+/* The paints of the kinds of tasks in it: shown[paint]. */
 void report_dependencies_paints(const struct report_dependencies *dependencies, bool shown[PAINT_COUNT]);
 void report_dependencies_table(const struct report_dependencies *dependencies, struct report_table *table);
 

@@ -17,7 +17,8 @@ enum {
   BAR = 20,
   FIRST_LINE = 150,
   SECOND_LINE = 285,
-  NAME_BYTES = 34, /* of a name in a box */
+  NAME_MOST = 48, /* bytes of a name in a box; fewer where the letters are wide */
+  NAME_LEAST = 16,
   LABEL_HEIGHT = 115,
   LEAST_IN_MS = 1000000, /* ns: steps shorter than this have their times in microseconds */
 };
@@ -261,6 +262,18 @@ static void put_second_line(struct canvas *canvas, const struct report_dependenc
   }
 }
 
+/* As much of the name as fits, whatever the letters are. */
+static void put_first_line(struct canvas *canvas, const struct report_dependency_node *node) {
+  const int32_t room = REPORT_DEPENDENCY_WIDTH - INSET;
+  for (size_t limit = NAME_MOST; limit >= NAME_LEAST; limit--) {
+    canvas->text.length = 0;
+    report_put_dependency_name(canvas->dependencies, node, limit, &canvas->text);
+    if (report_text_width(STYLE_PLAIN, canvas->text.bytes, canvas->text.length) <= room) {
+      return;
+    }
+  }
+}
+
 static void draw_box(struct canvas *canvas, size_t number) {
   const struct report_dependency_node *node = &canvas->dependencies->nodes.items[number];
   const struct report_point place = canvas->dependencies->layout.places[number];
@@ -276,8 +289,7 @@ static void draw_box(struct canvas *canvas, size_t number) {
   if (bar > 0) {
     report_scene_box(scene, paint, place.x + STRIPE, place.y + REPORT_DEPENDENCY_HEIGHT - BAR, bar, BAR);
   }
-  canvas->text.length = 0;
-  report_put_dependency_name(canvas->dependencies, node, NAME_BYTES, &canvas->text);
+  put_first_line(canvas, node);
   report_scene_text(scene, STYLE_PLAIN, ink, ANCHOR_START, place.x + INSET, place.y + FIRST_LINE, &canvas->text);
   put_second_line(canvas, node);
   report_scene_text(scene, STYLE_SMALL, PAINT_MUTED, ANCHOR_START, place.x + INSET, place.y + SECOND_LINE,
@@ -315,7 +327,7 @@ static void draw_legend(struct canvas *canvas) {
   canvas->text.length = 0;
   lumos_text_put(&canvas->text, "Evidence:");
   report_scene_text(canvas->scene, STYLE_SMALL, PAINT_MUTED, ANCHOR_START, x + 200, 220, &canvas->text);
-  x = explain(canvas, x + 800, true, STROKE_SOLID, "recorded");
+  x = explain(canvas, x + 860, true, STROKE_SOLID, "recorded");
   x = explain(canvas, x, true, STROKE_LONG_DASHES, "follows from order");
   x = explain(canvas, x, true, STROKE_DASHED, "inferred");
   (void)explain(canvas, x, true, STROKE_DOTTED, "unexplained");
@@ -344,7 +356,7 @@ static void draw(struct canvas *canvas) {
 void report_dependencies_paints(const struct report_dependencies *dependencies, bool shown[PAINT_COUNT]) {
   for (size_t i = 0; i < dependencies->nodes.count; i++) {
     const struct report_dependency_node *node = &dependencies->nodes.items[i];
-    shown[node->outside ? PAINT_IDLE : report_paint_of_kind(node->kind)] = true;
+    shown[report_paint_of_kind(node->kind)] |= !node->outside; /* that box says what it is */
   }
 }
 

@@ -114,6 +114,19 @@ static void fill_timeline(const struct page *page, struct report_scope *root) {
   }
 }
 
+static void fill_dependency_picture(const struct report_dependencies *dependencies, struct report_scope *section,
+                                    struct report_scene *scene) {
+  struct report_scope *picture = report_section_item(section, "picture");
+  bool shown[PAINT_COUNT] = {false};
+  report_dependencies_paints(dependencies, shown);
+  for (int paint = 0; paint < PAINT_COUNT; paint++) {
+    if (shown[paint]) {
+      add_legend(picture, "kinds", (enum report_paint)paint, "");
+    }
+  }
+  set_scene(picture, scene, "dependencies_picture");
+}
+
 /* Without a picture the table stands open in its place. */
 static void fill_dependencies(const struct page *page, struct report_scope *root) {
   struct lumos_text text = LUMOS_TEXT_BUFFER;
@@ -126,17 +139,17 @@ static void fill_dependencies(const struct page *page, struct report_scope *root
     return;
   }
   struct report_scope *section = report_section_item(root, "dependencies");
-  bool drawn = report_dependencies_scene(dependencies, &scene);
   report_put_dependencies_reading(dependencies, &text);
   report_set_take(section, "dependencies_reading", &text);
-  report_section_if(section, "picture", drawn);
-  report_section_if(section, "no_picture", !drawn);
-  report_section_if(section, "table_open", !drawn);
   report_put_dependencies_problem(dependencies, &text);
   report_set_take(section, "dependencies_problem", &text);
+  report_section(section, "picture");
+  bool drawn = report_dependencies_scene(dependencies, &scene);
   if (drawn) {
-    set_scene(section, &scene, "dependencies_picture");
+    fill_dependency_picture(dependencies, section, &scene);
   }
+  report_section_if(section, "no_picture", !drawn);
+  report_section_if(section, "table_open", !drawn);
   set_table(page, section, TABLE_DEPENDENCIES, "dependencies_table");
 }
 
