@@ -14,7 +14,7 @@ END
 
 # on_terminal COMMAND: its messages go to a terminal; what the terminal got is in the file `typed`.
 on_terminal() {
-  TERM=${terminal-xterm} script -qec "$1" /dev/null </dev/null >typed 2>&1 || fail "'$1' fails: $(head -c 300 typed)"
+  NO_COLOR=1 TERM=${terminal-xterm} script -qec "$1" /dev/null </dev/null >typed 2>&1 || fail "'$1' fails: $(head -c 300 typed)"
 }
 
 # shows WORK...: each was shown, as a line of its own that erases the one before.
@@ -39,17 +39,20 @@ shows 'standard input'
 [ -z "$(left)" ] || fail "something is left on the terminal: '$(left)'"
 on_terminal 'bash slow.sh trace.json | lumos-report --rank 0 --scale host=0.5 -o page.html'
 shows 'standard input' graph simulation report
-left | sed -n 1p | grep '^lumos-report: .*warning' >/dev/null || left | grep '^.*warning:' >/dev/null || fail "no warning is left: '$(left)'"
+left | grep '^lumos-report: warning: ' >/dev/null || fail "no warning is left: '$(left)'"
 [ "$(left | grep -c .)" -eq 1 ] || fail "something is left beside the warning: '$(left)'"
 
 # A verdict on the same terminal stands on a clean line, and so does a message of failure.
 on_terminal 'bash slow.sh parse | lumos-render --verdict'
 shows simulation
 [ "$(left)" = "$(lumos-render --verdict parse)" ] || fail "the verdict is left as '$(left)'"
+on_terminal 'bash slow.sh parse | lumos-render --verdict -o page.html'
+shows report
+[ "$(left)" = "$(lumos-render --verdict parse)" ] || fail "the verdict is left as '$(left)'"
 head -c 400000 parse >cut
 on_terminal '! bash slow.sh cut | lumos-sim >sim'
 shows 'standard input'
-left | grep '^.*lumos-sim:.* standard input: line ' >/dev/null || fail "the failure is left as '$(left)'"
+left | grep '^lumos-sim: standard input: line ' >/dev/null || fail "the failure is left as '$(left)'"
 [ "$(left | grep -c .)" -eq 1 ] || fail "something is left beside the failure: '$(left)'"
 
 # A file name cannot steer the terminal.
