@@ -1,7 +1,8 @@
 /* Going back to an earlier stage: what later stages have written is dropped, told by the schema's column `by`. */
 #include <lumos/job.h>
 
-#include "stream/schema.h"
+#include "base/text.h"
+#include "stream/unknown.h"
 #include <string.h>
 
 static size_t slot_size(const struct lumos_field *field) {
@@ -26,6 +27,44 @@ static void clear_field(char *records, size_t count, size_t size, const char *em
   }
 }
 
+/* The kept members of an inner object go with it, or it would be written for their sake. */
+static lumos_string_id without_members_of(struct lumos_job *job, lumos_string_id unknown,
+                                          const struct lumos_field *object) {
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  const char *cursor = lumos_string(job->strings, unknown);
+  struct lumos_slice key;
+  struct lumos_slice member;
+  bool found = false;
+  while (lumos_unknown_next(&cursor, &key, &member)) {
+    if (lumos_unknown_is_of(object, &key)) {
+      found = true;
+    } else {
+      lumos_text_put(&text, text.length > 0 ? "," : "");
+      lumos_text_add(&text, member.bytes, member.length);
+    }
+  }
+  if (found) {
+    unknown = text.length > 0 ? lumos_intern(job->strings, text.bytes, text.length) : LUMOS_NO_STRING;
+  }
+  lumos_text_free(&text);
+  return unknown;
+}
+
+static void clear_object(struct lumos_job *job, enum lumos_record_kind kind, const struct lumos_field *object) {
+  const struct lumos_record_type *type = &lumos_schema[kind];
+  const struct lumos_field *last = &type->fields[type->count - 1];
+  size_t records = 0;
+  char *items = lumos_part_items(job, kind, object->part, &records);
+  for (size_t record = 0; object->flag != 0 && record < records; record++) {
+    *(bool *)(items + record * type->sizes[object->part] + object->flag) = false;
+  }
+  items = lumos_part_items(job, kind, last->part, &records);
+  for (size_t record = 0; record < records; record++) {
+    lumos_string_id *unknown = (lumos_string_id *)(items + record * type->sizes[last->part] + last->offset);
+    *unknown = *unknown == LUMOS_NO_STRING ? *unknown : without_members_of(job, *unknown, object);
+  }
+}
+
 /* The fields of `table` that are later than `stage`; `later`: the object around them is. */
 static void clear_fields(struct lumos_job *job, enum lumos_record_kind kind, const struct lumos_field *table,
                          size_t count, enum lumos_stage stage, bool later) {
@@ -37,8 +76,8 @@ static void clear_fields(struct lumos_job *job, enum lumos_record_kind kind, con
     char *items = lumos_part_items(job, kind, field->part, &records);
     if (field->kind == FIELD_OBJECT) {
       clear_fields(job, kind, field->members, field->member_count, stage, drop);
-      for (size_t record = 0; drop && field->flag != 0 && record < records; record++) {
-        *(bool *)(items + record * type->sizes[field->part] + field->flag) = false;
+      if (drop) {
+        clear_object(job, kind, field);
       }
     } else if (drop) {
       clear_field(items, records, type->sizes[field->part], type->empty[field->part], field);

@@ -22,16 +22,12 @@ static bool object_present(const struct lumos_record *record, const struct lumos
   return object->required;
 }
 
-static bool is_key(const struct lumos_field *field, const struct lumos_slice *key) {
-  return field->length == key->length && memcmp(field->key + 2, key->bytes, key->length) == 0;
-}
-
 /* The members of `object` that the schema does not know, without braces; length 0: none. */
 static struct lumos_slice unknown_within(const char *unknown, const struct lumos_field *object) {
   struct lumos_slice key;
   struct lumos_slice member;
   while (lumos_unknown_next(&unknown, &key, &member)) {
-    if (is_key(object, &key)) {
+    if (lumos_unknown_is_of(object, &key)) {
       size_t before = object->length + sizeof "\"\":{" - 1; /* the quotes, the colon and the brace */
       return (struct lumos_slice){member.bytes + before, member.length - before - 1, false};
     }
@@ -71,7 +67,7 @@ static char *put_unknown(struct lumos_writer *writer, char *out, const struct lu
   while (lumos_unknown_next(&unknown, &key, &member)) {
     bool inner = false;
     for (size_t i = 0; i < type->count && !inner; i++) {
-      inner = type->fields[i].kind == FIELD_OBJECT && is_key(&type->fields[i], &key);
+      inner = type->fields[i].kind == FIELD_OBJECT && lumos_unknown_is_of(&type->fields[i], &key);
     }
     if (!inner) {
       out = LUMOS_PUT(out, ",");
