@@ -30,12 +30,22 @@ static void expect_no_markup(const struct lumos_text *page) {
 }
 
 static void report(struct lumos_job *job, struct lumos_error *error) {
+  static const struct lumos_report_options forms[] = {
+      {.format = LUMOS_REPORT_HTML},
+      {.format = LUMOS_REPORT_HTML, .details = true},
+      {.format = LUMOS_REPORT_SVG, .view = LUMOS_VIEW_BREAKDOWN},
+      {.format = LUMOS_REPORT_SVG, .view = LUMOS_VIEW_GANTT},
+      {.format = LUMOS_REPORT_SVG, .view = LUMOS_VIEW_GRAPH, .graph_nodes = 20},
+      {.format = LUMOS_REPORT_JSON},
+      {.format = LUMOS_REPORT_MARKDOWN},
+      {.format = LUMOS_REPORT_CSV},
+  };
+  const struct lumos_report_options *options = &forms[(uint64_t)job->epoch / CHOICES % (sizeof forms / sizeof *forms)];
   struct lumos_text page = LUMOS_TEXT_BUFFER;
-  const struct lumos_report_options options = {.format = LUMOS_REPORT_HTML, .details = job->epoch % 2 == 0};
-  if (lumos_report(job, &options, &page, error)) {
-    expect_no_markup(&page);
-  } else {
+  if (!lumos_report(job, options, &page, error)) {
     fuzz_expect_reason(error);
+  } else if (options->format == LUMOS_REPORT_HTML || options->format == LUMOS_REPORT_SVG) {
+    expect_no_markup(&page);
   }
   lumos_text_free(&page);
 }
