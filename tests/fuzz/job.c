@@ -30,21 +30,22 @@ static void expect_no_markup(const struct lumos_text *page) {
 }
 
 static void report(struct lumos_job *job, struct lumos_error *error) {
-  static const struct lumos_report_options forms[] = {
-      {.format = LUMOS_REPORT_HTML},
-      {.format = LUMOS_REPORT_HTML, .details = true},
-      {.format = LUMOS_REPORT_SVG, .view = LUMOS_VIEW_BREAKDOWN},
-      {.format = LUMOS_REPORT_SVG, .view = LUMOS_VIEW_GANTT},
-      {.format = LUMOS_REPORT_SVG, .view = LUMOS_VIEW_GRAPH, .graph_nodes = 20},
-      {.format = LUMOS_REPORT_JSON},
-      {.format = LUMOS_REPORT_MARKDOWN},
-      {.format = LUMOS_REPORT_CSV},
+  static const struct {
+    enum lumos_report_format format;
+    enum lumos_report_view view;
+  } forms[] = {
+      {LUMOS_REPORT_HTML, LUMOS_VIEW_DEFAULT},     {LUMOS_REPORT_HTML, LUMOS_VIEW_DEFAULT},
+      {LUMOS_REPORT_SVG, LUMOS_VIEW_BREAKDOWN},    {LUMOS_REPORT_SVG, LUMOS_VIEW_GANTT},
+      {LUMOS_REPORT_SVG, LUMOS_VIEW_GRAPH},        {LUMOS_REPORT_JSON, LUMOS_VIEW_DEFAULT},
+      {LUMOS_REPORT_MARKDOWN, LUMOS_VIEW_DEFAULT}, {LUMOS_REPORT_CSV, LUMOS_VIEW_DEFAULT},
   };
-  const struct lumos_report_options *options = &forms[(uint64_t)job->epoch / CHOICES % (sizeof forms / sizeof *forms)];
+  size_t form = (uint64_t)job->epoch / CHOICES % (sizeof forms / sizeof *forms);
+  const struct lumos_report_options options = {
+      .format = forms[form].format, .view = forms[form].view, .details = form % 2 == 1};
   struct lumos_text page = LUMOS_TEXT_BUFFER;
-  if (!lumos_report(job, options, &page, error)) {
+  if (!lumos_report(job, &options, &page, error)) {
     fuzz_expect_reason(error);
-  } else if (options->format == LUMOS_REPORT_HTML || options->format == LUMOS_REPORT_SVG) {
+  } else if (options.format == LUMOS_REPORT_HTML || options.format == LUMOS_REPORT_SVG) {
     expect_no_markup(&page);
   }
   lumos_text_free(&page);

@@ -266,18 +266,26 @@ static void put_device_rows(FILE *out, const struct rank *rank) {
   }
 }
 
-/* The device's image of an annotation: on each stream from the first to the last of what its thread launched inside it. */
+/* The device's image of an annotation: on each stream from the first to the last of what its thread launched inside it. Device rows
+ * stand in the order of their calls, so those of an annotation lie between two places. */
 static void put_device_annotations(FILE *out, const struct rank *rank) {
+  size_t begin = 0;
   for (size_t a = 0; a < rank->host_count; a++) {
     const struct host_row *annotation = &rank->host[a];
     if (annotation->category != USER_ANNOTATION || annotation->start < rank->recording_start) {
       continue;
     }
+    while (begin < rank->device_count && (size_t)rank->device[begin].call < a) {
+      begin++;
+    }
     for (int stream = 0; stream < STREAMS; stream++) {
       int64_t first = INT64_MAX, last = INT64_MIN;
-      for (size_t i = 0; i < rank->device_count; i++) {
+      for (size_t i = begin; i < rank->device_count; i++) {
         const struct device_row *row = &rank->device[i];
         const struct host_row *call_row = &rank->host[row->call];
+        if (call_row->thread == annotation->thread && call_row->start > annotation->end) {
+          break;
+        }
         if (row->kind <= COLLECTIVE && (int)row->stream == stream && call_row->thread == annotation->thread &&
             call_row->start >= annotation->start && call_row->end <= annotation->end) {
           first = row->start < first ? row->start : first;

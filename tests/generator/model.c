@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LAYERS = 4, HIDDEN = 1024, FFN = 4 * HIDDEN, HEADS = 16, SEQUENCE = 1024, BATCH = 8, VOCABULARY = 32000 };
+enum { HIDDEN = 1024, FFN = 4 * HIDDEN, HEADS = 16, SEQUENCE = 1024, BATCH = 8, VOCABULARY = 32000 };
 enum { TOKENS = BATCH * SEQUENCE, BF16 = 2, INT64 = 8 };
-enum { BUCKET_BYTES = 25 << 20, BUCKETS = 16, TAPE = 256 };
+enum { BUCKET_BYTES = 25 << 20, BUCKETS = 2 * MOST_LAYERS + 16, TAPE = 11 * MOST_LAYERS + 16 };
 
 /* What the device and the link between the two do in a nanosecond. */
 enum { GEMM_FLOPS = 205000, ATTENTION_FLOPS = 120000, MEMORY_BYTES = 1250, LINK_BYTES = 19, LINK_LATENCY = 24000 };
@@ -28,6 +28,7 @@ struct node {
 /* One rank's way through one step. */
 struct program {
   struct rank *rank;
+  int layers;
   struct node tape[TAPE];
   int nodes;
   int64_t bucket;                /* bytes waiting in the open bucket */
@@ -182,7 +183,7 @@ static void forward(struct program *program) {
   snprintf(shape, sizeof shape, "%d", SEQUENCE);
   forward_embedding(program, SEQUENCE, shape);
   forward_add(program, false);
-  for (int layer = 0; layer < LAYERS; layer++) {
+  for (int layer = 0; layer < program->layers; layer++) {
     spend(rank, 11000);
     forward_layer(program);
   }
@@ -419,17 +420,19 @@ static void end_step(struct program *program) {
   end(rank);
 }
 
-void model_run(struct rank ranks[RANKS], int first, int steps, int recorded) {
-  static const char *const marks[] = {"ProfilerStep#4", "ProfilerStep#5", "ProfilerStep#6", "ProfilerStep#7"};
+void model_run(struct rank ranks[RANKS], int layers, int first, int steps, int recorded) {
+  static char marks[MOST_STEPS + 1][32]; /* rows keep the names */
   for (int step = first; step < first + steps; step++) {
+    char *mark = marks[step - first];
+    snprintf(mark, sizeof marks[0], "ProfilerStep#%d", step);
     struct program programs[RANKS];
     for (int r = 0; r < RANKS; r++) {
       if (step == recorded) {
         ranks[r].recording_start = ranks[r].clock[MAIN_THREAD];
         spend(&ranks[r], 31000);
       }
-      programs[r] = (struct program){.rank = &ranks[r]};
-      begin_step(&programs[r], step, marks[step - 4]);
+      programs[r] = (struct program){.rank = &ranks[r], .layers = layers};
+      begin_step(&programs[r], step, mark);
     }
     machine_settle(ranks);
     for (int r = 0; r < RANKS; r++) {
