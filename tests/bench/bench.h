@@ -1,0 +1,65 @@
+/* What the files of the benchmark share: one input, the stages that are measured on it, and what a measurement gives. */
+#ifndef LUMOS_TESTS_BENCH_H
+#define LUMOS_TESTS_BENCH_H
+
+#include <lumos/error.h>
+#include <lumos/job.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The traces of one job, and where streams made of them lie. */
+struct bench_input {
+  const char *label;
+  int64_t scale;
+  const char *const *paths; /* plain; the same with .gz and .zst behind are the compressed ones, where they are there */
+  size_t count;
+  const char *work; /* a folder for streams and pages */
+  const char *bin;  /* the folder of the tools */
+};
+
+enum { BENCH_FLOORS = 4 };
+enum bench_form { BENCH_PLAIN, BENCH_GZIP, BENCH_ZSTD };
+
+/* What a stage works on, in the process that runs it. */
+struct bench_work {
+  const struct bench_input *input;
+  struct lumos_error error;
+  char *bytes; /* a text in memory, a NUL behind it */
+  size_t length;
+  struct lumos_job *job;
+  uint64_t sum; /* of what was seen, so that no compiler drops the looking */
+  int64_t handled;
+};
+
+/* `prepare` is not timed; it may be NULL. Both fail with work->error. The stage sets `handled`: bytes, or tasks where the rate is told in
+ * tasks. */
+struct bench_stage {
+  const char *name;
+  const char *needs; /* an ending that the input's files, or a name that the tools' folder, must have; NULL: nothing */
+  const char *floors[BENCH_FLOORS]; /* stages whose times added up are the least that this one could take */
+  bool by_tasks;
+  bool in_children; /* it runs other programs: theirs are the time and the memory */
+  bool (*prepare)(struct bench_work *work);
+  bool (*run)(struct bench_work *work);
+};
+extern const struct bench_stage bench_stages[];
+extern const size_t bench_stage_count;
+
+/* Make the streams that the stages read; how large the job is. */
+struct bench_size {
+  int64_t bytes, tasks, strings; /* bytes of the plain traces; bytes of the distinct strings of the job */
+};
+bool bench_make_streams(const struct bench_input *input, struct bench_size *size, struct lumos_error *error);
+bool bench_possible(const struct bench_stage *stage, const struct bench_input *input);
+
+/* One run, in a process of its own. */
+struct bench_sample {
+  double wall, cpu; /* seconds */
+  int64_t peak;     /* bytes resident at most, what was prepared included */
+  int64_t handled;
+};
+bool bench_measure(const struct bench_stage *stage, const struct bench_input *input, struct bench_sample *sample,
+                   struct lumos_error *error);
+
+#endif
