@@ -212,7 +212,6 @@ static void put_row(const struct report_dependencies *dependencies, const struct
   report_table_number(table, node->from - dependencies->chain.from);
   report_put_dependency_place(dependencies, node, &text);
   report_table_copy(table, &text);
-  report_table_number(table, node->outside ? PAINT_IDLE : report_paint_of_kind(node->kind));
   report_table_number(table, node->tasks);
   int64_t time = 0;
   for (int what = LUMOS_PATH_RUN; what <= LUMOS_PATH_OUTSIDE; what++) {
@@ -230,7 +229,6 @@ void report_dependencies_table(const struct report_dependencies *dependencies, s
       {"name", "box", NULL, COLUMN_NAME},
       {"from", "from", NULL, COLUMN_MS},
       {"place", "where", "lane", COLUMN_TEXT},
-      {"kind", "mostly", "kind", COLUMN_PAINT},
       {"tasks", "tasks", "task", COLUMN_COUNT},
       {"run", "running", NULL, COLUMN_MS},
       {"lag", "lag", "lag", COLUMN_MS},
@@ -246,9 +244,13 @@ void report_dependencies_table(const struct report_dependencies *dependencies, s
     return;
   }
   table->whole = length_of(dependencies);
+  table->told = true;
   report_put_dependencies_finding(dependencies, &table->finding);
-  report_put_dependencies_reading(dependencies, &table->caption);
-  lumos_text_put(&table->caption, " From: since the step began. Running, lag, unexplained and outside add up to the ");
+  lumos_text_char(&table->finding, ' ');
+  report_put_dependencies_reading(dependencies, &table->finding);
+  lumos_text_put(&table->caption,
+                 "A row for every box of the chain, in order of time. From: since the step began. Running, lag, "
+                 "unexplained and outside add up to the ");
   report_put_time(&table->caption, table->whole);
   lumos_text_format(&table->caption, " of step %d; share: of them", dependencies->chain.step);
   for (size_t i = 0; i < dependencies->chain_nodes; i++) {

@@ -216,7 +216,9 @@ static void put_paragraph(const char *class, const struct lumos_text *text, stru
 
 /* The caption stands outside the part that scrolls, so that it can be read on a narrow screen. */
 void report_table_html(const struct report_table *table, struct lumos_text *out) {
-  put_paragraph("finding", &table->finding, out);
+  if (!table->told) {
+    put_paragraph("finding", &table->finding, out);
+  }
   lumos_text_format(out, "<p class=\"caption\" id=\"table-%s\">", table->name);
   lumos_text_html(out, table->caption.bytes, table->caption.length);
   lumos_text_put(out, "</p>\n");
@@ -285,7 +287,9 @@ void report_table_markdown(const struct report_table *table, struct lumos_text *
   size_t rows = report_table_rows(table);
   size_t shown = rows < REPORT_MARKDOWN_ROWS ? rows : REPORT_MARKDOWN_ROWS;
   bool folded = rows > OPEN_ROWS;
-  put_markdown_line(&table->finding, "\n\n", out);
+  if (!table->told) {
+    put_markdown_line(&table->finding, "\n\n", out);
+  }
   if (folded) { /* inside mark-up of HTML there is no Markdown */
     lumos_text_put(out, "<details>\n<summary>");
     lumos_text_html(out, table->caption.bytes, table->caption.length);

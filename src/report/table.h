@@ -48,6 +48,7 @@ struct report_table {
   struct lumos_arena *texts;              /* made when it is needed */
   int64_t whole;             /* what its shares are of, in ns; LUMOS_ABSENT: each row has its own, or none */
   struct lumos_text finding; /* what it says, in a line; may be empty */
+  bool told; /* the finding stands beside the picture that shows the same: only the summary has it here, too */
   struct lumos_text caption; /* what it shows, with its denominator */
   struct lumos_text rest;    /* what was left out, as plain text: "and 212 more, 41.2 ms together"; may be empty */
 };
