@@ -3,6 +3,7 @@
  */
 #include "base/json.h"
 
+#include "base/ascii.h"
 #include "base/utf8.h"
 #include <string.h>
 
@@ -12,8 +13,6 @@ static inline const char *after_blank(const char *place) {
   }
   return place;
 }
-
-static inline bool is_digit(char byte) { return byte >= '0' && byte <= '9'; }
 
 const char *lumos_json_blank(const char *cursor) { return after_blank(cursor); }
 
@@ -80,7 +79,7 @@ static int32_t hex_number(const char *place, const char *end) {
   for (int i = 0; i < 4; i++) {
     char byte = place[i];
     char lower = (char)(byte | 0x20);
-    int32_t digit = is_digit(byte) ? byte - '0' : lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
+    int32_t digit = lumos_is_digit(byte) ? byte - '0' : lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
     if (digit < 0) {
       return -1;
     }
@@ -175,10 +174,10 @@ static bool read_exponent(const char *place, struct number *number) {
   if (*place == '-' || *place == '+') {
     place++;
   }
-  if (!is_digit(*place)) {
+  if (!lumos_is_digit(*place)) {
     return false;
   }
-  for (; is_digit(*place); place++) {
+  for (; lumos_is_digit(*place); place++) {
     if (number->exponent < exponent_limit) {
       number->exponent = number->exponent * 10 + (*place - '0');
     }
@@ -194,7 +193,7 @@ static inline bool read_number(const char *place, struct number *number) {
   number->negative = *place == '-';
   place += number->negative;
   number->whole = place;
-  for (; is_digit(*place); place++) {
+  for (; lumos_is_digit(*place); place++) {
     digits = digits * 10 + (uint64_t)(*place - '0');
   }
   number->whole_digits = (size_t)(place - number->whole);
@@ -206,7 +205,7 @@ static inline bool read_number(const char *place, struct number *number) {
   }
   if (*place == '.') {
     const char *fraction = ++place;
-    for (; is_digit(*place); place++) {
+    for (; lumos_is_digit(*place); place++) {
       digits = digits * 10 + (uint64_t)(*place - '0');
     }
     number->fraction_digits = (size_t)(place - fraction);

@@ -1,14 +1,13 @@
 /* Finding paths and the users that they name. */
 #include "report/location.h"
 
+#include "base/ascii.h"
 #include <string.h>
 #include <strings.h>
 
 /* A folder's name with spaces or brackets goes on for at most so many bytes behind the first of them. */
 enum { MOST_JOINED = 64, MOST_USER = 64 };
 
-static bool is_letter(char byte) { return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z'); }
-static bool is_digit(char byte) { return byte >= '0' && byte <= '9'; }
 static bool is_blank(char byte) { return (unsigned char)byte <= ' '; }
 static bool is_one_of(char byte, const char *set) { return byte != '\0' && strchr(set, byte) != NULL; }
 
@@ -29,7 +28,7 @@ static bool opens(const char *bytes, size_t at) {
   if (at == 0 || is_opening(bytes[at - 1])) {
     return true;
   }
-  return at >= 2 && is_letter(bytes[at - 1]) && bytes[at - 2] == '-' && (at == 2 || is_opening(bytes[at - 3]));
+  return at >= 2 && lumos_is_letter(bytes[at - 1]) && bytes[at - 2] == '-' && (at == 2 || is_opening(bytes[at - 3]));
 }
 
 static bool separates(const struct report_location *path, char byte) {
@@ -45,14 +44,14 @@ static size_t skip_separators(const struct report_location *path, const char *by
 
 /* "C:\" or "C:/" */
 static bool is_drive(const char *bytes, size_t length, size_t at) {
-  return length - at > 2 && is_letter(bytes[at]) && bytes[at + 1] == ':' && is_one_of(bytes[at + 2], "/\\");
+  return length - at > 2 && lumos_is_letter(bytes[at]) && bytes[at + 1] == ':' && is_one_of(bytes[at + 2], "/\\");
 }
 
 /* The end of "~" or "~name" where a slash follows; 0: it does not. */
 static size_t home_end(const char *bytes, size_t length, size_t at) {
   size_t end = at + 1;
   while (end < length && end - at <= MOST_USER &&
-         (is_letter(bytes[end]) || is_digit(bytes[end]) || is_one_of(bytes[end], "._-"))) {
+         (lumos_is_letter(bytes[end]) || lumos_is_digit(bytes[end]) || is_one_of(bytes[end], "._-"))) {
     end++;
   }
   return end < length && bytes[end] == '/' ? end : 0;
@@ -96,7 +95,7 @@ static size_t frame_line(const char *bytes, size_t length) {
   for (size_t at = 0; at < length; at++) {
     if (bytes[at] == '(') {
       size_t end = at + 1;
-      while (end < length && is_digit(bytes[end])) {
+      while (end < length && lumos_is_digit(bytes[end])) {
         end++;
       }
       bool closed = end > at + 1 && end < length && bytes[end] == ')';
@@ -175,7 +174,7 @@ static bool may_begin(const char *bytes, size_t length, size_t at) {
   if (bytes[at] == '.') {
     return bytes[at + 1] == '/' || (bytes[at + 1] == '.' && bytes[at + 2] == '/');
   }
-  return (bytes[at] == '\\' && bytes[at + 1] == '\\') || (is_letter(bytes[at]) && bytes[at + 1] == ':') ||
+  return (bytes[at] == '\\' && bytes[at + 1] == '\\') || (lumos_is_letter(bytes[at]) && bytes[at + 1] == ':') ||
          (is_one_of(bytes[at], "fF") && is_one_of(bytes[at + 1], "iI"));
 }
 

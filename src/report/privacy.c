@@ -1,6 +1,7 @@
 /* Gathering the private names of a job, and taking them out of its strings. */
 #include "report/privacy.h"
 
+#include "base/ascii.h"
 #include "report/location.h"
 #include <stdlib.h>
 #include <string.h>
@@ -23,9 +24,7 @@ struct report_privacy {
   bool begins[FILTER]; /* by the hash of three bytes: some word begins with them */
 };
 
-static bool is_letter(char byte) { return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z'); }
-static bool is_digit(char byte) { return byte >= '0' && byte <= '9'; }
-static bool is_word(char byte) { return is_letter(byte) || is_digit(byte); }
+static bool is_word(char byte) { return lumos_is_letter(byte) || lumos_is_digit(byte); }
 static bool is_address(char byte) { return is_word(byte) || byte == '.' || byte == '-' || byte == '_'; }
 
 static char lower(char byte) { return (char)(byte >= 'A' && byte <= 'Z' ? byte | 0x20 : byte); }
@@ -68,7 +67,7 @@ static bool says_nothing(const char *bytes, size_t length) {
                                        "task",     "test",    "thread",    "torch",  "trace",
                                        "train",    "triton",  "ubuntu",    "user",   "users",
                                        "view",     "wait",    "work",      "worker", "workspace"};
-  while (length > 0 && (is_digit(bytes[length - 1]) || bytes[length - 1] == '-' || bytes[length - 1] == '_')) {
+  while (length > 0 && (lumos_is_digit(bytes[length - 1]) || bytes[length - 1] == '-' || bytes[length - 1] == '_')) {
     length--; /* node17, rank-3; numbers */
   }
   return length == 0 || is_listed(nobody, sizeof nobody / sizeof nobody[0], bytes, length);
@@ -112,7 +111,7 @@ static void add_host(struct report_privacy *privacy, const char *bytes, size_t l
 
 static size_t digits_before(const char *bytes, size_t end) {
   size_t first = end;
-  while (first > 0 && is_digit(bytes[first - 1])) {
+  while (first > 0 && lumos_is_digit(bytes[first - 1])) {
     first--;
   }
   return first;
@@ -134,7 +133,7 @@ static void add_host_in_name(struct report_privacy *privacy, const char *bytes, 
   if (strncasecmp(bytes, "rank", 4) == 0) {
     size_t number = bytes[4] == '-' || bytes[4] == '_' ? 5 : 4;
     size_t behind = number;
-    while (is_digit(bytes[behind])) {
+    while (lumos_is_digit(bytes[behind])) {
       behind++;
     }
     first = behind > number && (bytes[behind] == '-' || bytes[behind] == '_') ? behind + 1 : 0;

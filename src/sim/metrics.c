@@ -1,6 +1,7 @@
 /* Writing metric records, and those that come straight from the recording. */
 #include "sim/metrics.h"
 
+#include "base/ascii.h"
 #include <stdlib.h>
 
 enum { SHARE_UNITS = 1000000, SHARE_DECIMALS = 6 };
@@ -61,7 +62,7 @@ void lumos_metric_by_step(struct lumos_job *job, const char *name, const struct 
 /* The number at the end of a step mark's name ("ProfilerStep#12"), or LUMOS_ABSENT_INT. */
 static int32_t mark_number(const char *name, size_t length) {
   size_t first = length;
-  while (first > 0 && name[first - 1] >= '0' && name[first - 1] <= '9') {
+  while (first > 0 && lumos_is_digit(name[first - 1])) {
     first--;
   }
   int64_t number = 0;

@@ -4,6 +4,7 @@
  */
 #include "stream/groups.h"
 
+#include "base/ascii.h"
 #include "base/text.h"
 #include "stream/order.h"
 #include "stream/schema.h"
@@ -13,7 +14,7 @@
 /* Digits at the end of text[0..length): where they begin; `length` when there are none. */
 static size_t digits_from(const char *text, size_t length) {
   size_t start = length;
-  while (start > 0 && text[start - 1] >= '0' && text[start - 1] <= '9') {
+  while (start > 0 && lumos_is_digit(text[start - 1])) {
     start--;
   }
   return start;

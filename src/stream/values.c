@@ -1,6 +1,7 @@
 /* The values of fields: one function for each kind, in a table by kind. */
 #include "stream/values.h"
 
+#include "base/ascii.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -186,19 +187,17 @@ static bool read_stage(struct lumos_reader *reader, const struct lumos_field *fi
   return true;
 }
 
-static bool is_digit(char byte) { return byte >= '0' && byte <= '9'; }
-
 /* Up to ten decimal digits without leading zeros. */
 static inline bool read_digits(const char **cursor, uint64_t *value) {
   const char *start = *cursor;
   const char *place = start;
   uint64_t digits = 0;
-  while (is_digit(*place) && place < start + 10) {
+  while (lumos_is_digit(*place) && place < start + 10) {
     digits = digits * 10 + (uint64_t)(*place++ - '0');
   }
   *value = digits;
   *cursor = place;
-  return place > start && !is_digit(*place) && (*start != '0' || place == start + 1);
+  return place > start && !lumos_is_digit(*place) && (*start != '0' || place == start + 1);
 }
 
 /* "RANK:N" */
@@ -267,7 +266,7 @@ static bool read_collective_id(struct lumos_reader *reader, const struct lumos_f
 
 static bool read_epoch(struct lumos_reader *reader, const struct lumos_field *field, void *slot, const char **cursor) {
   const char *place = *cursor + 1;
-  if (**cursor != '"' || !is_digit(*place) || !lumos_json_integer(&place, slot) || *place != '"') {
+  if (**cursor != '"' || !lumos_is_digit(*place) || !lumos_json_integer(&place, slot) || *place != '"') {
     return lumos_fail_value(reader, field, *cursor, "a string of digits: nanoseconds since 1970");
   }
   *cursor = place + 1;
@@ -277,7 +276,7 @@ static bool read_epoch(struct lumos_reader *reader, const struct lumos_field *fi
 /* Digits of a number's whole part and fraction into `units`, at most 18 of them. */
 static bool gather_digits(const char **cursor, int64_t *units, int *digits) {
   const char *place = *cursor;
-  for (*digits = 0; is_digit(*place); place++, ++*digits) {
+  for (*digits = 0; lumos_is_digit(*place); place++, ++*digits) {
     if (*units > INT64_MAX / 100) {
       return false;
     }
@@ -294,7 +293,7 @@ static bool read_exact(const char **cursor, struct lumos_decimal *out) {
   int64_t units = 0;
   int digits = 0;
   int decimals = 0;
-  if ((*place == '0' && is_digit(place[1])) || !gather_digits(&place, &units, &digits)) {
+  if ((*place == '0' && lumos_is_digit(place[1])) || !gather_digits(&place, &units, &digits)) {
     return false;
   }
   if (*place == '.') {

@@ -1,6 +1,7 @@
 /* See parsing.h. */
 #include "tools/parsing.h"
 
+#include "base/ascii.h"
 #include <lumos/trace.h>
 #include <stdlib.h>
 
@@ -11,7 +12,7 @@ static bool add_ranks(const char *text, struct rank_list *ranks, struct lumos_er
   const char *at = text;
   do {
     char *behind = NULL;
-    long rank = *at >= '0' && *at <= '9' ? strtol(at, &behind, 10) : -1;
+    long rank = lumos_is_digit(*at) ? strtol(at, &behind, 10) : -1;
     if (rank < 0 || rank >= INT32_MAX || (*behind != ',' && *behind != '\0')) {
       return lumos_fail(error, "option --rank: '%s' is no list of rank numbers; give one for each file, as --rank 0,1",
                         text);

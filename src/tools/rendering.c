@@ -1,6 +1,7 @@
 /* From a job to a report in its place. */
 #include "tools/rendering.h"
 
+#include "base/ascii.h"
 #include "base/duration.h"
 #include <errno.h>
 #include <lumos/sim.h>
@@ -96,7 +97,7 @@ static bool read_number(const char *option, const char *text, int32_t least, int
   }
   char *end = NULL;
   errno = 0;
-  long value = *text >= '0' && *text <= '9' ? strtol(text, &end, 10) : -1;
+  long value = lumos_is_digit(*text) ? strtol(text, &end, 10) : -1;
   if (value < least || value > most || errno != 0 || *end != '\0') {
     return lumos_fail(error, "option %s: '%s' is no whole number from %d to %d", option, text, (int)least, (int)most);
   }

@@ -1,6 +1,7 @@
 /* Many files, one job: each is parsed apart, gets its rank, and all are joined. */
 #include <lumos/trace.h>
 
+#include "base/ascii.h"
 #include "base/text.h"
 #include "trace/file.h"
 #include "trace/inputs.h"
@@ -29,7 +30,7 @@ struct parsing {
 static bool step_number(const char **text, int64_t *number) {
   char *end = NULL;
   errno = 0;
-  *number = **text >= '0' && **text <= '9' ? strtoll(*text, &end, 10) : -1;
+  *number = lumos_is_digit(**text) ? strtoll(*text, &end, 10) : -1;
   if (*number < 0 || errno != 0) {
     return false;
   }

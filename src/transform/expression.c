@@ -4,6 +4,7 @@
  */
 #include "transform/expression.h"
 
+#include "base/ascii.h"
 #include <string.h>
 
 /* More than a name of a kernel needs. A * or a + weighs as four copies, as measured. */
@@ -51,19 +52,17 @@ static const char *bracket_end(const char *text) {
   return *at == ']' ? at : at - 1;
 }
 
-static bool is_digit(char byte) { return byte >= '0' && byte <= '9'; }
-
 /* How many copies the interval at `text`, such as {2,5}, makes; 0: it is none. */
 static size_t interval_copies(const char *text) {
   const char *at = text + 1;
   size_t least = 0;
   size_t most = 0;
-  for (; is_digit(*at); at++) {
+  for (; lumos_is_digit(*at); at++) {
     least = least > HEAVIEST ? least : least * 10 + (size_t)(*at - '0');
   }
   if (*at == ',') {
     const char *second = ++at;
-    for (; is_digit(*at); at++) {
+    for (; lumos_is_digit(*at); at++) {
       most = most > HEAVIEST ? most : most * 10 + (size_t)(*at - '0');
     }
     most = at == second ? least + OPEN_COPIES : most;

@@ -10,6 +10,7 @@
 #include "transform/selector.h"
 #include "transform/untied.h"
 
+#include "base/ascii.h"
 #include "base/text.h"
 #include <lumos/graph.h>
 #include <stdlib.h>
@@ -26,19 +27,17 @@ struct scaling {
   bool overflow;
 };
 
-static bool is_digit(char byte) { return byte >= '0' && byte <= '9'; }
-
 /* "2", "0.5", ".25" in millionths. */
 static bool read_factor(const char *text, int64_t *millionths, struct lumos_error *error) {
   int64_t value = 0;
   int whole = 0;
   int decimals = 0;
   const char *at = text;
-  for (; is_digit(*at) && whole < FACTOR_DIGITS; at++, whole++) {
+  for (; lumos_is_digit(*at) && whole < FACTOR_DIGITS; at++, whole++) {
     value = 10 * value + (*at - '0');
   }
   if (*at == '.') {
-    for (at++; is_digit(*at) && decimals < FACTOR_DECIMALS; at++, decimals++) {
+    for (at++; lumos_is_digit(*at) && decimals < FACTOR_DECIMALS; at++, decimals++) {
       value = 10 * value + (*at - '0');
     }
   }

@@ -5,6 +5,7 @@
  */
 #include "transform/selector.h"
 
+#include "base/ascii.h"
 #include "base/text.h"
 #include "transform/expression.h"
 #include <stdlib.h>
@@ -82,7 +83,7 @@ static bool read_kind(struct term *term, struct lumos_error *error) {
 static bool read_rank(struct term *term, struct lumos_error *error) {
   char *end = NULL;
   long rank = strtol(term->value, &end, 10);
-  bool number = term->value[0] >= '0' && term->value[0] <= '9' && *end == '\0' && rank <= INT32_MAX;
+  bool number = lumos_is_digit(term->value[0]) && *end == '\0' && rank <= INT32_MAX;
   term->rank = number ? (int32_t)rank : 0;
   return number || lumos_fail(error, "'%s' is no rank; give a number, such as rank=3", term->value);
 }

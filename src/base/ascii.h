@@ -1,0 +1,10 @@
+/* Digits and letters of ASCII, whatever the locale; every byte beyond is neither. */
+#ifndef LUMOS_BASE_ASCII_H
+#define LUMOS_BASE_ASCII_H
+
+#include <stdbool.h>
+
+static inline bool lumos_is_digit(char byte) { return byte >= '0' && byte <= '9'; }
+static inline bool lumos_is_letter(char byte) { return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z'); }
+
+#endif
