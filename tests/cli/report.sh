@@ -46,6 +46,8 @@ as_pipe '--scale' html -- --scale kind=gemm=0.5 :: "${example[@]}"
 as_pipe '--scale twice' html -- -s host=0.5 -s 'name~gemm=2' :: "${example[@]}"
 as_pipe 'a scale that selects nothing' html -- -s 'name~no such kernel=2' :: "${example[@]}"
 as_pipe '--title' html -- -- --title 'A <title> & more' :: "${example[@]}"
+as_pipe '--view graph' svg -- -- --view graph --graph-nodes 20 --step 6 :: "${example[@]}"
+as_pipe '--detail' html -- -- --detail 2ms-4ms --details :: "${example[@]}"
 as_pipe 'all together' html --steps last --rank 1,0 -- -s rank=1=1.5 -- --title Slow :: "${example[@]}"
 same <(lumos-report "${example[@]}" 2>/dev/null) <(lumos-parse "${example[@]}" | lumos-render) 'standard output differs'
 same <(zcat "${example[0]}" | lumos-report 2>/dev/null) <(lumos-report "${example[0]}" 2>/dev/null | sed 's/rank0.json.gz/standard input/') \
