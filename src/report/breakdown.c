@@ -1,6 +1,7 @@
 /* The breakdown's picture and tables. The bars share one scale of time, so that ranks can be compared by length. */
 #include "report/breakdown.h"
 
+#include "report/look.h"
 #include "report/numbers.h"
 
 const struct report_part report_parts[REPORT_PARTS] = {
@@ -81,6 +82,10 @@ static void draw_part(struct report_scene *scene, const struct bar *bar, const s
   if (width >= SHARE_WIDTH && paint->ink.light != NULL) {
     text->length = 0;
     report_put_share(text, share);
+    if (paint->fill == FILL_HATCHED) {
+      int32_t room = report_text_width(STYLE_ON_PAINT, text->bytes, text->length) + 40;
+      report_scene_plate(scene, part->paint, x + 30, bar->y + 15, room < width - 30 ? room : width - 30, BAR - 30);
+    }
     report_scene_text(scene, STYLE_ON_PAINT, part->paint, ANCHOR_START, x + 60, bar->y + BAR - 43, text);
   }
 }

@@ -139,11 +139,20 @@ static void paint_text(const struct report_scene *scene, cairo_t *cr, const stru
   lumos_text_free(&text);
 }
 
+static void paint_box(cairo_t *cr, const struct report_mark *mark) {
+  cairo_rectangle(cr, in_pixels(mark->x), in_pixels(mark->y), in_pixels(mark->width), in_pixels(mark->height));
+  if (mark->plate) {
+    set_colour(cr, report_paint_row(mark->paint)->colour.light, 1);
+    cairo_fill(cr);
+  } else {
+    fill(cr, mark->paint, 1);
+  }
+}
+
 static void paint_mark(const struct report_scene *scene, cairo_t *cr, const struct report_mark *mark) {
   switch (mark->kind) {
     case MARK_BOX:
-      cairo_rectangle(cr, in_pixels(mark->x), in_pixels(mark->y), in_pixels(mark->width), in_pixels(mark->height));
-      fill(cr, mark->paint, 1);
+      paint_box(cr, mark);
       break;
     case MARK_RUNS:
       paint_runs(scene, cr, mark);

@@ -27,6 +27,12 @@ void report_scene_box(struct report_scene *scene, enum report_paint paint, int32
   lumos_vector_push(&scene->marks, mark);
 }
 
+void report_scene_plate(struct report_scene *scene, enum report_paint paint, int32_t x, int32_t y, int32_t width,
+                        int32_t height) {
+  report_scene_box(scene, paint, x, y, width, height);
+  last_mark(scene)->plate = true;
+}
+
 void report_scene_line(struct report_scene *scene, enum report_paint paint, int32_t x, int32_t y, int32_t width,
                        int32_t height, enum report_stroke stroke) {
   report_scene_box(scene, paint, x, y, width, height);

@@ -46,6 +46,7 @@ struct report_mark {
   enum report_stroke stroke; /* lines and curves */
   bool bold;                 /* lines and curves: twice as wide */
   bool faint;                /* runs */
+  bool plate;                /* boxes: the first colour of a patterned paint alone, for a number to stand on */
   size_t run_first, run_count;
   size_t point_first, point_count; /* a curve: its start and three for each cubic Bezier; a polygon: its corners */
   size_t text_first, text_length;  /* what a text says; what hovering over another mark tells */
@@ -66,6 +67,8 @@ void report_scene_free(struct report_scene *scene);
 
 void report_scene_box(struct report_scene *scene, enum report_paint paint, int32_t x, int32_t y, int32_t width,
                       int32_t height);
+void report_scene_plate(struct report_scene *scene, enum report_paint paint, int32_t x, int32_t y, int32_t width,
+                        int32_t height);
 void report_scene_line(struct report_scene *scene, enum report_paint paint, int32_t x, int32_t y, int32_t width,
                        int32_t height, enum report_stroke stroke);
 /* A curve through `count` points (1 + 3 n, n at least 1), with an arrow's head at its end. */

@@ -46,7 +46,11 @@ static void close_element(const struct report_scene *scene, struct lumos_text *o
 
 static void paint_box(const struct report_scene *scene, struct lumos_text *out, const struct report_mark *mark) {
   lumos_text_put(out, "<rect");
-  put_fill(scene, out, mark->paint);
+  if (mark->plate) {
+    put_class(out, report_paint_row(mark->paint)->css, "");
+  } else {
+    put_fill(scene, out, mark->paint);
+  }
   put_attribute(out, "x", mark->x);
   put_attribute(out, "y", mark->y);
   put_attribute(out, "width", mark->width);

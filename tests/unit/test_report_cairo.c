@@ -376,11 +376,13 @@ static void fills_differ(void **state) {
   const struct report_paint_row *wait = report_paint_row(PAINT_WAIT);
   const struct report_paint_row *both = report_paint_row(PAINT_OVERLAPPED);
   struct report_scene scene;
-  report_scene_begin(&scene, "test", 3000);
+  report_scene_begin(&scene, "test", 4000);
   scene.height = 1000;
   report_scene_box(&scene, PAINT_COMPUTE, 0, 0, 1000, 1000);
   report_scene_box(&scene, PAINT_WAIT, 1000, 0, 1000, 1000);
   report_scene_box(&scene, PAINT_OVERLAPPED, 2000, 0, 1000, 1000);
+  report_scene_box(&scene, PAINT_WAIT, 3000, 0, 1000, 1000);
+  report_scene_plate(&scene, PAINT_WAIT, 3100, 100, 800, 800);
   struct image image = paint(&scene);
   assert_int_equal(pixel(&image, 0, 0), rgb(report_paint_row(PAINT_COMPUTE)->colour.light));
   assert_int_equal(pixel(&image, 99, 99), rgb(report_paint_row(PAINT_COMPUTE)->colour.light));
@@ -395,6 +397,7 @@ static void fills_differ(void **state) {
   assert_int_equal(pixel(&image, 250, 64), rgb(both->colour.light));
   assert_int_equal(pixel(&image, 250, 65), rgb(both->second.light));
   assert_int_equal(pixel(&image, 250, 99), rgb(both->second.light));
+  assert_near(share_of(&image, 310, 10, 80, 80, wait->colour.light, wait->second.light), 1, 0); /* a plate is plain */
   cairo_surface_destroy(image.surface);
   report_scene_free(&scene);
 }
