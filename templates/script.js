@@ -163,9 +163,27 @@ const job = once(() => {
     lanes.push(unpackLane(lane, count));
     count += lane.start.length;
   }
+  /* Where the chain runs through a task: from and until, by number; everywhere else NaN. */
+  const chain = packed.chain || {step: null, tasks: [], parts: []};
+  const chainFrom = new Float64Array(count).fill(NaN);
+  const chainUntil = new Float64Array(count).fill(NaN);
+  const onChain = sums(chain.tasks);
+  const parts = new Map(chain.parts.map(([place, from, until]) => [place, [from, until]]));
+  let lane = 0;
+  onChain.forEach((number, place) => {
+    while (number < lanes[lane].first || number >= lanes[lane].first + lanes[lane].count) {
+      lane = (lane + 1) % lanes.length;
+    }
+    const {start, dur} = lanes[lane].times[SIMULATED];
+    const at = number - lanes[lane].first;
+    [chainFrom[number], chainUntil[number]] = parts.get(place) || [start[at], start[at] + dur[at]];
+  });
   return {
     lanes,
     count,
+    step: chain.step,
+    chainFrom,
+    chainUntil,
     from: packed.from,
     column: packed.column,
     pixels: packed.pixels,
@@ -276,6 +294,11 @@ const describe = (number, follow) => {
   } else if (task.call === NOT_EMBEDDED) {
     row(list, 'launched by', 'a call that is not on this page one by one');
   }
+  const {step, chainFrom, chainUntil} = job();
+  const share = chainUntil[number] - chainFrom[number];
+  if (!Number.isNaN(share)) {
+    row(list, 'chain', (share === task.dur ? 'all' : formatTime(share)) + ' of it is on the chain of step ' + step);
+  }
   const [first] = job().steps;
   if (first) {
     row(list, 'times', 'count from the start of step ' + first[0]);
@@ -343,7 +366,7 @@ const MEASURED_ALPHA = 0.55; /* as in the picture without scripts */
 const TEXT_WIDTH = 6.6; /* of a digit, in the picture's pixels */
 
 const pictures = [];
-const state = {pinned: NONE};
+const state = {pinned: NONE, chain: false};
 
 /* The cells of an aggregated path: "M12 0h3v-9h-3z" is 3 columns wide from 12 on, and stands 9 high. */
 const readCells = (path) => {
@@ -426,6 +449,7 @@ class Timeline {
       button('', '+', 'Zoom in', () => this.zoom(0.5)),
       button('', MINUS, 'Zoom out', () => this.zoom(2)),
       button('', 'Whole', 'Whole timeline', () => this.go(null)),
+      this.chainSwitch(),
       this.span);
     this.note = create('p', 'rest', {});
     this.status = create('p', 'unseen', {role: 'status'});
@@ -438,6 +462,22 @@ class Timeline {
       'it, l to the call that launched it, z closer, Esc away.'));
     this.region.before(this.tools);
     this.region.after(this.note, this.keys, this.panel, this.hint, this.status);
+  }
+
+  /* A line over the tasks that the step waits for: which step is known once the tasks are read. */
+  chainSwitch() {
+    const made = button('', 'Chain', 'Chain: mark the tasks that the step waits for', () => {
+      state.chain = !state.chain;
+      for (const picture of pictures) {
+        picture.chain.setAttribute('aria-pressed', String(state.chain));
+        picture.draw();
+      }
+      this.status.textContent = !state.chain ? 'The chain is not marked' :
+        job().step === null ? 'What the step waits for is not known' : 'The chain of step ' + job().step + ' is marked';
+    });
+    made.setAttribute('aria-pressed', 'false');
+    this.chain = made;
+    return made;
   }
 
   listen() {
@@ -889,6 +929,9 @@ class Timeline {
       this.lanes.forEach((lane, i) => this.paintLane(context, lane, i));
       this.paintSteps(context, this.view.from, this.view.until);
     }
+    if (state.chain) {
+      this.paintChain(context);
+    }
     this.paintAxis();
     this.paintMarks(context);
   }
@@ -917,6 +960,23 @@ class Timeline {
       }
     }
     context.globalAlpha = 1;
+  }
+
+  paintChain(context) {
+    const {from, until} = this.shown;
+    const {chainFrom, chainUntil} = job();
+    const scale = this.tracks[0].width / (until - from);
+    context.fillStyle = colourOf('ink');
+    this.lanes.forEach((lane, number) => {
+      const top = this.tracks[number].y - 2.5;
+      for (let i = lane.first; i < lane.first + lane.count; i++) {
+        if (chainFrom[i] < until && chainUntil[i] >= from) {
+          const left = Math.max((chainFrom[i] - from) * scale, -10);
+          const right = Math.min((chainUntil[i] - from) * scale, this.tracks[0].width + 10);
+          context.fillRect(left, top, Math.max(right - left, 0.7), 2);
+        }
+      }
+    });
   }
 
   paintColumns(context, paths, base) {
@@ -1097,6 +1157,87 @@ const startTimelines = () => {
   });
 };
 
+/* ---- The graph: larger and smaller, and drawn about with the pointer where it is larger than its frame ---- */
+
+class Sheet {
+  constructor(region) {
+    this.region = region;
+    this.svg = region.querySelector('svg');
+    this.natural = this.svg.viewBox.baseVal.width;
+    this.height = this.svg.viewBox.baseVal.height;
+    this.scale = null; /* null: as wide as the page has it */
+    region.before(create('div', 'tools', {role: 'toolbar', 'aria-label': 'Size of the graph'},
+      button('', '+', 'Larger', () => this.zoom(1.4)),
+      button('', MINUS, 'Smaller', () => this.zoom(1 / 1.4)),
+      button('', 'Fit', 'Fit into the window', () => this.fit()),
+      button('', 'Reset', 'Reset to its own size', () => this.set(null))));
+    region.addEventListener('keydown', (event) => this.key(event));
+    region.addEventListener('wheel', (event) => {
+      if (event.ctrlKey || event.metaKey) {
+        event.preventDefault();
+        this.zoom(Math.exp(between(-event.deltaY, -200, 200) * 0.003), event);
+      }
+    }, {passive: false});
+    region.addEventListener('pointerdown', (event) => this.drag(event));
+  }
+
+  get shown() {
+    return this.svg.getBoundingClientRect().width / this.natural;
+  }
+
+  /* Around the pointer, or the middle of the frame. */
+  zoom(factor, event) {
+    const frame = this.region.getBoundingClientRect();
+    const x = event ? event.clientX - frame.left : frame.width / 2;
+    const y = event ? event.clientY - frame.top : frame.height / 2;
+    const old = this.shown;
+    this.set(between(old * factor, 0.15, 6));
+    const grown = this.shown / old;
+    this.region.scrollLeft = (this.region.scrollLeft + x) * grown - x;
+    this.region.scrollTop = (this.region.scrollTop + y) * grown - y;
+  }
+
+  fit() {
+    this.set(Math.min(this.region.clientWidth / this.natural, (innerHeight - 120) / this.height));
+  }
+
+  set(scale) {
+    this.scale = scale;
+    this.region.classList.toggle('sized', scale !== null);
+    this.svg.style.width = scale === null ? '' : this.natural * scale + 'px';
+  }
+
+  drag(event) {
+    if (event.button !== 0 || event.pointerType === 'touch' || event.target === this.region) {
+      return;
+    }
+    const {scrollLeft, scrollTop} = this.region;
+    const move = (moved) => {
+      this.region.scrollLeft = scrollLeft + event.clientX - moved.clientX;
+      this.region.scrollTop = scrollTop + event.clientY - moved.clientY;
+    };
+    this.region.setPointerCapture(event.pointerId);
+    this.region.addEventListener('pointermove', move);
+    const end = () => this.region.removeEventListener('pointermove', move);
+    this.region.addEventListener('pointerup', end, {once: true});
+    this.region.addEventListener('pointercancel', end, {once: true});
+  }
+
+  key(event) {
+    const actions = {'+': () => this.zoom(1.4), '=': () => this.zoom(1.4), '-': () => this.zoom(1 / 1.4), '0': () => this.set(null)};
+    if (!event.altKey && !event.ctrlKey && !event.metaKey && Object.prototype.hasOwnProperty.call(actions, event.key)) {
+      event.preventDefault();
+      actions[event.key]();
+    }
+  }
+}
+
+const startGraph = () => {
+  for (const region of document.querySelectorAll('[data-picture="graph"]')) {
+    new Sheet(region);
+  }
+};
+
 /* ---- Tables ---- */
 
 /* Numbers as numbers, names in the order of their letters and numbers; what is unknown comes last. */
@@ -1180,6 +1321,7 @@ const startPrinting = () => {
 };
 
 startTimelines();
+startGraph();
 startTables();
 startPrinting();
 })();

@@ -102,8 +102,11 @@ static size_t drawn_tasks(const struct report_timelines *timelines) {
 
 /* All tasks where there is room for them. */
 static void choose_long(struct report_detail *detail, uint8_t *chosen) {
-  const struct report_timelines *timelines = detail->timelines;
+  const struct report_timelines *timelines = detail->from.timelines;
+  const struct lumos_report_options *options = detail->from.options;
   int64_t origin = report_timelines_origin(timelines);
+  int64_t from = report_sum(origin, options->detail_from);
+  int64_t until = report_sum(origin, options->detail_until);
   struct longest longest = {.limit = drawn_tasks(timelines) <= REPORT_EMBEDDED ? REPORT_EMBEDDED : REPORT_LONGEST};
   struct longest window = {.limit = REPORT_WINDOW};
   for (size_t i = 0; i < drawn_lanes(timelines); i++) {
@@ -114,8 +117,7 @@ static void choose_long(struct report_detail *detail, uint8_t *chosen) {
         continue;
       }
       consider(&longest, times.longer, task);
-      if (detail->has_window &&
-          runs_in(&times, report_sum(origin, detail->window_from), report_sum(origin, detail->window_until))) {
+      if (options->has_detail && runs_in(&times, from, until)) {
         consider(&window, times.longer, task);
       }
     }
@@ -127,27 +129,51 @@ static void choose_long(struct report_detail *detail, uint8_t *chosen) {
   detail->window_tasks = window.seen;
 }
 
-/* What the chosen tasks refer to, as long as there is room. */
+/* A byte a lane: is it drawn? */
+static bool *find_drawn(const struct report_timelines *timelines) {
+  bool *drawn = lumos_allocate_zeroed(timelines->job->lanes.count + 1, sizeof drawn[0]);
+  for (size_t i = 0; i < drawn_lanes(timelines); i++) {
+    drawn[drawn_lane(timelines, i) - timelines->job->lanes.items] = true;
+  }
+  return drawn;
+}
+
+static bool can_be_embedded(const struct report_detail *detail, const bool *drawn, uint32_t task) {
+  const struct lumos_job *job = detail->from.timelines->job;
+  struct task_times times;
+  return task != LUMOS_NONE && drawn[job->tasks.items[task].lane] && times_of(job, task, &times);
+}
+
+/* A task may stand on the chain several times in a row: with its lag, and with what it runs. */
+static void choose_chain(struct report_detail *detail, const bool *drawn, uint8_t *chosen) {
+  struct longest longest = {.limit = REPORT_CHAIN};
+  uint32_t last = LUMOS_NONE;
+  for (size_t i = 0; detail->from.chain != NULL && i < detail->from.chain->parts.count; i++) {
+    uint32_t task = detail->from.chain->parts.items[i].task;
+    if (task != last && can_be_embedded(detail, drawn, task)) {
+      consider(&longest, detail->from.timelines->job->runs.items[task].dur, task);
+    }
+    last = task;
+  }
+  detail->chain_tasks = longest.seen;
+  choose(&longest, chosen);
+}
+
+/* What the chosen tasks refer to, as long as there is room: first what launched them, then what held them; each in the order of tasks, so that
+ * the same job gives the same bytes. */
 enum { CHOSEN = 1, REFERRED = 2 };
 
 static void refer(const struct report_detail *detail, const bool *drawn, uint32_t task, uint8_t *chosen,
                   size_t *count) {
-  const struct lumos_job *job = detail->timelines->job;
-  struct task_times times;
-  if (task != LUMOS_NONE && *count < REPORT_EMBEDDED && chosen[task] == 0 && drawn[job->tasks.items[task].lane] &&
-      times_of(job, task, &times)) {
+  if (*count < REPORT_EMBEDDED && can_be_embedded(detail, drawn, task) && chosen[task] == 0) {
     chosen[task] = REFERRED;
     (*count)++;
   }
 }
 
-/* In the order of tasks: the same bytes for the same job. */
-static void choose_referred(const struct report_detail *detail, uint8_t *chosen) {
-  const struct lumos_job *job = detail->timelines->job;
-  bool *drawn = lumos_allocate_zeroed(job->lanes.count + 1, sizeof drawn[0]);
-  for (size_t i = 0; i < drawn_lanes(detail->timelines); i++) {
-    drawn[drawn_lane(detail->timelines, i) - job->lanes.items] = true;
-  }
+static void choose_referred(const struct report_detail *detail, const bool *drawn, uint8_t *chosen) {
+  const struct lumos_job *job = detail->from.timelines->job;
+  const struct lumos_bindings *bindings = detail->from.bindings;
   size_t count = 0;
   for (size_t task = 0; task < job->tasks.count; task++) {
     count += chosen[task] == CHOSEN;
@@ -155,23 +181,24 @@ static void choose_referred(const struct report_detail *detail, uint8_t *chosen)
   for (size_t task = 0; task < job->tasks.count; task++) {
     if (chosen[task] == CHOSEN) {
       refer(detail, drawn, job->tasks.items[task].call, chosen, &count);
-      if (detail->bindings != NULL) {
-        refer(detail, drawn, detail->bindings[task].start.src, chosen, &count);
-        refer(detail, drawn, detail->bindings[task].end.src, chosen, &count);
-      }
     }
   }
-  free(drawn);
+  for (size_t task = 0; bindings != NULL && task < job->tasks.count; task++) {
+    if (chosen[task] == CHOSEN) {
+      refer(detail, drawn, bindings[task].start.src, chosen, &count);
+      refer(detail, drawn, bindings[task].end.src, chosen, &count);
+    }
+  }
 }
 
 static void number_chosen(struct report_detail *detail, const uint8_t *chosen) {
-  const struct lumos_job *job = detail->timelines->job;
+  const struct lumos_job *job = detail->from.timelines->job;
   detail->ordinals = lumos_allocate((job->tasks.count + 1) * sizeof detail->ordinals[0]);
   for (size_t task = 0; task < job->tasks.count; task++) {
     detail->ordinals[task] = LUMOS_NONE;
   }
-  for (size_t i = 0; i < drawn_lanes(detail->timelines); i++) {
-    const struct lumos_lane *lane = drawn_lane(detail->timelines, i);
+  for (size_t i = 0; i < drawn_lanes(detail->from.timelines); i++) {
+    const struct lumos_lane *lane = drawn_lane(detail->from.timelines, i);
     for (uint32_t task = lane->task_first; task < lane->task_first + lane->task_count; task++) {
       if (chosen[task] != 0) {
         detail->ordinals[task] = (uint32_t)detail->embedded++;
@@ -180,18 +207,16 @@ static void number_chosen(struct report_detail *detail, const uint8_t *chosen) {
   }
 }
 
-void report_detail_read(const struct report_timelines *timelines, const struct lumos_report_options *options,
-                        const struct lumos_bindings *bindings, struct report_detail *detail) {
-  *detail = (struct report_detail){.timelines = timelines,
-                                   .bindings = bindings,
-                                   .has_window = options->has_detail,
-                                   .window_from = options->detail_from,
-                                   .window_until = options->detail_until};
-  uint8_t *chosen = lumos_allocate_zeroed(timelines->job->tasks.count + 1, sizeof chosen[0]);
+void report_detail_read(const struct report_detail_source *from, struct report_detail *detail) {
+  *detail = (struct report_detail){.from = *from};
+  uint8_t *chosen = lumos_allocate_zeroed(from->timelines->job->tasks.count + 1, sizeof chosen[0]);
+  bool *drawn = find_drawn(from->timelines);
   choose_long(detail, chosen);
-  choose_referred(detail, chosen);
+  choose_chain(detail, drawn, chosen);
+  choose_referred(detail, drawn, chosen);
   number_chosen(detail, chosen);
   free(chosen);
+  free(drawn);
 }
 
 void report_detail_free(struct report_detail *detail) {
@@ -199,38 +224,49 @@ void report_detail_free(struct report_detail *detail) {
   detail->ordinals = NULL;
 }
 
-static void put_window(const struct report_detail *detail, struct lumos_text *out) {
-  lumos_text_put(out, " Of the span from ");
-  report_put_time(out, detail->window_from);
-  lumos_text_put(out, " to ");
-  report_put_time(out, detail->window_until);
-  if (detail->window_tasks > REPORT_WINDOW) {
-    lumos_text_put(out, " the ");
-    report_put_count(out, REPORT_WINDOW);
+/* "the 20,000 longest of 31,211 tasks" or "all 412 tasks" */
+static void put_most(int64_t most, int64_t count, struct lumos_text *out) {
+  if (count > most) {
+    lumos_text_put(out, "the ");
+    report_put_count(out, most);
     lumos_text_put(out, " longest of ");
   } else {
-    lumos_text_put(out, " all ");
+    lumos_text_put(out, "all ");
   }
-  report_put_counted(out, detail->window_tasks, "task");
-  lumos_text_char(out, '.');
+  report_put_counted(out, count, "task");
+}
+
+static void put_choice(const struct report_detail *detail, struct lumos_text *out) {
+  const struct lumos_report_options *options = detail->from.options;
+  lumos_text_put(out, ": the ");
+  report_put_count(out, REPORT_LONGEST);
+  lumos_text_put(out, " longest, down to ");
+  report_put_time(out, detail->shortest);
+  if (detail->chain_tasks > 0) {
+    lumos_text_put(out, ", ");
+    put_most(REPORT_CHAIN, detail->chain_tasks, out);
+    lumos_text_format(out, " on the chain of step %d", detail->from.chain->step);
+  }
+  if (options->has_detail) {
+    lumos_text_put(out, ", ");
+    put_most(REPORT_WINDOW, detail->window_tasks, out);
+    lumos_text_put(out, " from ");
+    report_put_time(out, options->detail_from);
+    lumos_text_put(out, " to ");
+    report_put_time(out, options->detail_until);
+  }
+  lumos_text_put(out, ", and what launched and what held them. The others are in the columns alone.");
 }
 
 void report_put_detail(const struct report_detail *detail, struct lumos_text *out) {
+  lumos_text_put(out, "The page holds ");
   if (detail->shortest == LUMOS_ABSENT) {
-    lumos_text_put(out, "The page holds all ");
+    lumos_text_put(out, "all ");
     report_put_counted(out, detail->tasks, "drawn task");
     lumos_text_put(out, " one by one.");
   } else {
-    lumos_text_put(out, "The page holds ");
     report_put_part(out, detail->embedded, detail->tasks, "task");
-    lumos_text_put(out, " one by one: the ");
-    report_put_count(out, REPORT_LONGEST);
-    lumos_text_put(out, " longest, down to ");
-    report_put_time(out, detail->shortest);
-    lumos_text_put(out, ", and what launched and what held them.");
-    if (detail->has_window) {
-      put_window(detail, out);
-    }
-    lumos_text_put(out, " The others are in the columns alone.");
+    lumos_text_put(out, " one by one");
+    put_choice(detail, out);
   }
 }

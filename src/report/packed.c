@@ -1,6 +1,7 @@
 /* The embedded tasks as JSON. {"origin", "from", "column" and "pixels": an instant t of the picture stands (t - from) / column * pixels to
  * the right of its lane's left edge; "steps": [[number, start, end]], "kinds": [[class, label]] by number, "names": [[kind, name]],
- * "holds": [[what held it, which end of that, evidence]], "lanes": [{...}]} in the order of the pictures.
+ * "holds": [[what held it, which end of that, evidence]], "chain": {"step", "tasks": differences of references, in order of time; "parts": [[place among
+ * them, from, until]] of those that the chain runs through only in part}, "lanes": [{...}]} in the order of the pictures.
  *
  * A lane has a column of integers for every field, all equally long. In "start" (counted from origin), "task" (the N of an id) and the
  * references each value is the difference to the one before it (the last that is not null or false; at first 0); references ("call",
@@ -72,8 +73,8 @@ static int64_t call_of(struct packing *packing, uint32_t task) {
 }
 
 static int64_t held_by(struct packing *packing, uint32_t task) {
-  return packing->detail->bindings == NULL ? LUMOS_ABSENT
-                                           : reference(packing, packing->detail->bindings[task].start.src);
+  return packing->detail->from.bindings == NULL ? LUMOS_ABSENT
+                                                : reference(packing, packing->detail->from.bindings[task].start.src);
 }
 
 static int64_t hold_number(struct packing *packing, const struct lumos_binding *binding) {
@@ -86,8 +87,8 @@ static int64_t hold_number(struct packing *packing, const struct lumos_binding *
 }
 
 static int64_t hold_of(struct packing *packing, uint32_t task) {
-  return packing->detail->bindings == NULL ? LUMOS_ABSENT
-                                           : hold_number(packing, &packing->detail->bindings[task].start);
+  return packing->detail->from.bindings == NULL ? LUMOS_ABSENT
+                                                : hold_number(packing, &packing->detail->from.bindings[task].start);
 }
 
 /* Measured against simulated. */
@@ -169,7 +170,7 @@ static void put_ends(struct packing *packing, const struct lumos_lane *lane, str
     if (!is_embedded(packing, task)) {
       continue;
     }
-    const struct lumos_binding *end = &packing->detail->bindings[task].end;
+    const struct lumos_binding *end = &packing->detail->from.bindings[task].end;
     if (end->kind != LUMOS_HELD_BY_ITSELF && end->kind != LUMOS_HELD_BY_NOTHING) {
       int64_t held = reference(packing, end->src);
       lumos_text_format(out, "%s[%" PRId64 ",", comma, place);
@@ -209,14 +210,15 @@ static void put_lane(struct packing *packing, uint32_t number, struct lumos_text
       lumos_text_char(out, ']');
     }
   }
-  if (packing->detail->bindings != NULL) {
+  if (packing->detail->from.bindings != NULL) {
     put_ends(packing, lane, out);
   }
   lumos_text_char(out, '}');
 }
 
 static void put_lanes(struct packing *packing, struct lumos_text *out) {
-  const struct report_lanes *lists[] = {&packing->detail->timelines->open, &packing->detail->timelines->folded};
+  const struct report_lanes *lists[] = {&packing->detail->from.timelines->open,
+                                        &packing->detail->from.timelines->folded};
   const char *comma = "";
   lumos_text_put(out, ",\n\"lanes\":[");
   for (int list = 0; list < 2; list++) {
@@ -261,8 +263,56 @@ static void put_holds(const struct packing *packing, struct lumos_text *out) {
   lumos_text_char(out, ']');
 }
 
+/* What of the task of parts [first, end) the chain runs through. False: all of it. */
+static bool clipped(const struct packing *packing, size_t first, size_t end, int64_t *from, int64_t *until) {
+  const struct lumos_path_part *parts = packing->detail->from.chain->parts.items;
+  int64_t start = 0;
+  int64_t duration = 0;
+  simulated(packing, parts[first].task, &start, &duration);
+  *from = parts[first].from > start ? parts[first].from : start;
+  *until = parts[end - 1].to < start + duration ? parts[end - 1].to : start + duration;
+  *until = *until < *from ? *from : *until;
+  return *from > start || *until < start + duration;
+}
+
+/* A task's lag and what it runs stand next to each other on the chain, and are one. */
+static void put_chain(struct packing *packing, struct lumos_text *out) {
+  const struct report_chain *chain = packing->detail->from.chain;
+  if (chain == NULL) {
+    return;
+  }
+  struct lumos_text shortened = LUMOS_TEXT_BUFFER;
+  int64_t last = 0;
+  int64_t place = 0;
+  size_t end = 0;
+  lumos_text_format(out, ",\n\"chain\":{\"step\":%" PRId32 ",\"tasks\":[", chain->step);
+  for (size_t first = 0; first < chain->parts.count; first = end) {
+    uint32_t task = chain->parts.items[first].task;
+    for (end = first + 1; end < chain->parts.count && chain->parts.items[end].task == task; end++) {
+    }
+    if (task == LUMOS_NONE || !is_embedded(packing, task)) {
+      continue;
+    }
+    int64_t ordinal = packing->detail->ordinals[task];
+    lumos_text_put(out, place == 0 ? "" : ",");
+    lumos_text_integer(out, ordinal - last);
+    last = ordinal;
+    int64_t from = 0;
+    int64_t until = 0;
+    if (clipped(packing, first, end, &from, &until)) {
+      lumos_text_format(&shortened, "%s[%" PRId64 ",%" PRId64 ",%" PRId64 "]", shortened.length == 0 ? "" : ",", place,
+                        from - packing->origin, until - packing->origin);
+    }
+    place++;
+  }
+  lumos_text_put(out, "],\n\"parts\":[");
+  lumos_text_add(out, shortened.bytes == NULL ? "" : shortened.bytes, shortened.length);
+  lumos_text_put(out, "]}");
+  lumos_text_free(&shortened);
+}
+
 static void put_frame(const struct packing *packing, struct lumos_text *out) {
-  const struct report_timelines *timelines = packing->detail->timelines;
+  const struct report_timelines *timelines = packing->detail->from.timelines;
   lumos_text_format(out, "{\"origin\":%" PRId64 ",\"from\":%" PRId64 ",\"column\":%" PRId64 ",\"pixels\":%" PRId32,
                     packing->origin, timelines->from - packing->origin, report_gantt_column(timelines),
                     report_gantt_pixels(timelines));
@@ -282,12 +332,13 @@ static void put_frame(const struct packing *packing, struct lumos_text *out) {
 
 void report_detail_json(const struct report_detail *detail, struct lumos_text *out) {
   struct packing packing = {
-      .detail = detail, .job = detail->timelines->job, .origin = report_timelines_origin(detail->timelines)};
+      .detail = detail, .job = detail->from.timelines->job, .origin = report_timelines_origin(detail->from.timelines)};
   report_tallies_begin(&packing.names, packing.job->strings);
   put_frame(&packing, out);
   put_lanes(&packing, out);
   put_names(&packing, out);
   put_holds(&packing, out);
+  put_chain(&packing, out);
   lumos_text_put(out, "}\n");
   report_tallies_free(&packing.names);
 }

@@ -75,8 +75,12 @@ static void fill_breakdown(const struct page *page, struct report_scope *root) {
 /* The tasks that the script draws when a reader zooms in. */
 static void fill_tasks(const struct page *page, struct report_scope *root) {
   struct lumos_text text = LUMOS_TEXT_BUFFER;
+  const struct report_content *content = page->content;
+  const struct report_dependencies *dependencies = &content->dependencies;
+  const struct report_detail_source from = {&content->timelines, content->options, content->bindings,
+                                            dependencies->known ? &dependencies->chain : NULL};
   struct report_detail detail;
-  report_detail_read(&page->content->timelines, page->content->options, page->content->bindings, &detail);
+  report_detail_read(&from, &detail);
   report_put_detail(&detail, &text);
   report_set_take(root, "tasks_held", &text);
   report_detail_json(&detail, &text);

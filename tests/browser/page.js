@@ -95,8 +95,25 @@ async function across(page) {
   return match ? Number(match[1].replace(/,/g, '')) * {ns: 1, '\u00b5s': 1e3, ms: 1e6, s: 1e9}[match[2]] : Infinity;
 }
 
+/* What the canvas shows from a point of the window on downwards: [[red, green, blue, alpha]]. */
+const pixels = (page, x, y, count) => page.evaluate(({x, y, count}) => {
+  const canvas = document.querySelector('.layers canvas');
+  const box = canvas.getBoundingClientRect();
+  const copy = new OffscreenCanvas(1, count).getContext('2d');
+  copy.drawImage(canvas, -Math.round((x - box.left) * canvas.width / box.width), -Math.round((y - box.top) * canvas.height / box.height));
+  const {data} = copy.getImageData(0, 0, 1, count);
+  return Array.from({length: count}, (_, i) => Array.from(data.slice(4 * i, 4 * i + 4)));
+}, {x, y, count});
+
+/* The red, green and blue of one of the page's colours. */
+async function colourOf(page, css) {
+  const hex = await page.evaluate((name) => getComputedStyle(document.documentElement).getPropertyValue('--' + name).trim(), css);
+  return [1, 3, 5].map((digit) => parseInt(hex.slice(digit, digit + 2), 16));
+}
+
 /* Zoom to a task by the wheel, and pin it. */
 async function reach(page, task, origin) {
+  await page.getByRole('button', {name: 'Whole timeline'}).first().click();
   const spot = await spotOf(page, task, origin);
   await page.mouse.move(spot.x, spot.y);
   await page.keyboard.down('Control');
@@ -140,15 +157,8 @@ checks['the wheel reaches a single kernel'] = async () => {
   assert.ok(await page.locator('.hint').first().isVisible());
 
   /* It is painted in its kind's colour there. */
-  const colours = await page.evaluate(({x, y, kind}) => {
-    const canvas = document.querySelector('.layers canvas');
-    const box = canvas.getBoundingClientRect();
-    const at = [Math.round((x - box.left) * canvas.width / box.width), Math.round((y - box.top) * canvas.height / box.height)];
-    const [red, green, blue] = canvas.getContext('2d').getImageData(at[0], at[1], 1, 1).data;
-    const hex = '#' + [red, green, blue].map((part) => part.toString(16).padStart(2, '0')).join('');
-    return [hex, getComputedStyle(document.documentElement).getPropertyValue('--' + kind).trim()];
-  }, {x: spot.x, y: spot.y, kind: task.kind});
-  assert.equal(colours[0], colours[1]);
+  const [pixel] = await pixels(page, spot.x, spot.y, 1);
+  assert.deepEqual(pixel, [...await colourOf(page, task.kind), 255]);
 
   await page.mouse.click(spot.x, spot.y);
   await settled(page);
@@ -284,6 +294,41 @@ checks['the chain leads from one rank to another'] = async () => {
   await region(page).focus();
   await press(page, 'c');
   await agrees(panel(page), late, origin);
+  await page.context().close();
+};
+
+/* The longest kernel ends the step, so the chain ends with it: marked above its lane, in the colour of ink, from its start to its end. */
+checks['the chain is marked, and the graph is sized'] = async () => {
+  const page = await open('hand');
+  const origin = await originOf(page);
+  const task = tasksOf('hand').find((one) => one.name === 'sgemm 59999999999');
+  const other = tasksOf('hand').find((one) => one.name === 'sgemm 1234567890');
+  await page.getByRole('button', {name: 'Chain'}).first().click();
+  assert.match(await statusOf(page), /^The chain of step 0 is marked$/);
+  const inked = async (one) => {
+    const spot = await spotOf(page, one, origin);
+    /* The line is two pixels high, and its edges may fall between pixels. */
+    const [[red, green, blue, alpha]] = (await pixels(page, spot.x, spot.y - 7, 3)).sort((a, b) => b[3] - a[3]);
+    const ink = await colourOf(page, 'ink');
+    return alpha > 180 && [red, green, blue].every((part, i) => Math.abs(part - ink[i]) < 4);
+  };
+  await settled(page);
+  assert.equal(await inked(task), true);
+  assert.equal(await inked(other), false);
+  await reach(page, task, origin);
+  assert.match((await told(panel(page))).known, /all of it is on the chain of step 0/);
+  await reach(page, other, origin);
+  assert.ok(!(await told(panel(page))).known.includes('on the chain'));
+  const width = async () => (await page.locator('[data-picture="graph"] svg').boundingBox()).width;
+  const before = await width();
+  await page.getByRole('button', {name: 'Larger'}).click();
+  assert.ok(Math.abs(await width() / before - 1.4) < 0.01);
+  await page.getByRole('button', {name: 'Smaller'}).click();
+  assert.ok(Math.abs(await width() / before - 1) < 0.01);
+  await page.getByRole('button', {name: 'Fit'}).click();
+  assert.ok((await page.locator('[data-picture="graph"] svg').boundingBox()).height < 900);
+  await page.getByRole('button', {name: 'Reset'}).click();
+  assert.equal(await width(), before);
   await page.context().close();
 };
 

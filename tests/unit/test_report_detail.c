@@ -6,6 +6,7 @@
 #include "report/script.h"
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include <cmocka.h>
@@ -36,7 +37,8 @@ static struct lumos_text packed(const struct lumos_job *job, const struct lumos_
   struct report_detail detail;
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   report_timelines_read(job, &timelines);
-  report_detail_read(&timelines, options, bindings, &detail);
+  const struct report_detail_source from = {&timelines, options, bindings, NULL};
+  report_detail_read(&from, &detail);
   report_detail_json(&detail, &text);
   lumos_text_char(&text, '\0');
   if (sentence != NULL) {
@@ -125,7 +127,8 @@ static void choice(void **state) {
   struct report_detail detail;
   report_timelines_read(job, &timelines);
   struct lumos_report_options options = {.format = LUMOS_REPORT_HTML};
-  report_detail_read(&timelines, &options, NULL, &detail);
+  struct report_detail_source from = {&timelines, &options, NULL, NULL};
+  report_detail_read(&from, &detail);
   assert_int_equal(detail.tasks, 2 * KERNELS);
   assert_int_equal(detail.embedded, 40000); /* each with its call */
   assert_int_equal(detail.shortest, 1000 + KERNELS - 20000);
@@ -140,7 +143,7 @@ static void choice(void **state) {
   options.has_detail = true;
   options.detail_from = 100 * 100000 - origin;
   options.detail_until = 120 * 100000 - origin;
-  report_detail_read(&timelines, &options, NULL, &detail);
+  report_detail_read(&from, &detail);
   assert_int_equal(detail.window_tasks, 40);
   assert_int_equal(detail.embedded, 40040);
   assert_int_equal(detail.ordinals[KERNELS + 99], LUMOS_NONE);
@@ -150,23 +153,76 @@ static void choice(void **state) {
   report_put_detail(&detail, &sentence);
   lumos_text_char(&sentence, '\0');
   assert_has(&sentence, "The page holds 40,040 of 120,000\xC2\xA0tasks one by one: the 20,000 longest, down to "
-                        "41.00\xC2\xA0\xC2\xB5s, and what launched and what held them. Of the span from ");
-  assert_has(&sentence, " all 40\xC2\xA0tasks. The others are in the columns alone.");
+                        "41.00\xC2\xA0\xC2\xB5s, all 40\xC2\xA0tasks from ");
+  assert_has(&sentence, ", and what launched and what held them. The others are in the columns alone.");
   report_detail_free(&detail);
 
   /* A span with everything in it: the 20,000 longest of it are the same ones again. */
   options.detail_from = -1000000000000;
   options.detail_until = 1000000000000;
-  report_detail_read(&timelines, &options, NULL, &detail);
+  report_detail_read(&from, &detail);
   assert_int_equal(detail.window_tasks, 2 * KERNELS);
   assert_int_equal(detail.embedded, 40000);
   sentence.length = 0;
   report_put_detail(&detail, &sentence);
   lumos_text_char(&sentence, '\0');
-  assert_has(&sentence, " the 20,000 longest of 120,000\xC2\xA0tasks.");
+  assert_has(&sentence, ", the 20,000 longest of 120,000\xC2\xA0tasks from ");
   report_detail_free(&detail);
   lumos_text_free(&sentence);
   report_timelines_free(&timelines);
+  lumos_job_free(job);
+}
+
+/* A chain through 70 of the short kernels and their calls, each with its lag and its run. */
+static void chain(void **state) {
+  (void)state;
+  struct lumos_job *job = large_job();
+  struct report_timelines timelines;
+  struct report_detail detail;
+  struct report_chain chain = {.job = job, .step = 7};
+  report_timelines_read(job, &timelines);
+  struct lumos_path_part outside = {.task = LUMOS_NONE};
+  lumos_vector_push(&chain.parts, outside);
+  for (uint32_t i = 0; i < 70; i++) {
+    /* A call runs from 200,000 i for 10, its kernel from 50 later for 1000 + 2 i; of the third kernel only a part counts. */
+    int64_t at = 200000 * (int64_t)i;
+    int64_t end = at + 1050 + 2 * (int64_t)i;
+    struct lumos_path_part call = {.from = at, .to = at + 10, .task = 2 * i, .what = LUMOS_PATH_RUN};
+    struct lumos_path_part lag = {.from = at + 10, .to = at + 50, .task = KERNELS + 2 * i, .what = LUMOS_PATH_LAG};
+    struct lumos_path_part run = {.from = at + 50, .to = end, .task = KERNELS + 2 * i, .what = LUMOS_PATH_RUN};
+    if (i == 2) {
+      lag.to = run.from = at + 70;
+      run.to = at + 90;
+      lag.task = LUMOS_NONE;
+    }
+    lumos_vector_push(&chain.parts, call);
+    lumos_vector_push(&chain.parts, lag);
+    lumos_vector_push(&chain.parts, run);
+  }
+  struct lumos_report_options options = {.format = LUMOS_REPORT_HTML};
+  struct report_detail_source from = {&timelines, &options, NULL, &chain};
+  report_detail_read(&from, &detail);
+  assert_int_equal(detail.chain_tasks, 140);
+  assert_int_equal(detail.embedded, 40140);
+  assert_int_equal(detail.ordinals[138], 69);
+  assert_int_equal(detail.ordinals[139], LUMOS_NONE);
+  assert_int_equal(detail.ordinals[KERNELS], 20070);
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  report_detail_json(&detail, &text);
+  lumos_text_char(&text, '\0');
+  assert_has(&text, "\"chain\":{\"step\":7,\"tasks\":[0,20070,-20069,20070,-20069,20070,");
+  char parts[100];
+  int64_t third = 400000 - report_timelines_origin(&timelines);
+  (void)snprintf(parts, sizeof parts, "],\n\"parts\":[[5,%lld,%lld]]}", (long long)third + 70, (long long)third + 90);
+  assert_has(&text, parts);
+  text.length = 0;
+  report_put_detail(&detail, &text);
+  lumos_text_char(&text, '\0');
+  assert_has(&text, ", all 140\xC2\xA0tasks on the chain of step 7, and what launched");
+  lumos_text_free(&text);
+  report_detail_free(&detail);
+  report_timelines_free(&timelines);
+  lumos_vector_free(&chain.parts);
   lumos_job_free(job);
 }
 
@@ -199,11 +255,8 @@ static void script_stays_inside(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(columns),
-      cmocka_unit_test(holds),
-      cmocka_unit_test(choice),
-      cmocka_unit_test(digest),
-      cmocka_unit_test(script_stays_inside),
+      cmocka_unit_test(columns), cmocka_unit_test(holds),  cmocka_unit_test(choice),
+      cmocka_unit_test(chain),   cmocka_unit_test(digest), cmocka_unit_test(script_stays_inside),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
