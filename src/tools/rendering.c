@@ -85,8 +85,7 @@ static bool choose_view(struct tool_rendering *rendering, struct lumos_error *er
     return false;
   }
   return lumos_report_format_has_views(rendering->report.format) ||
-         lumos_fail(error, "--view is for pictures, and %s shows everything; leave it out, or write .svg, .png or .pdf",
-                    format);
+         lumos_fail(error, "--view is for pictures alone; leave it out for %s, or write .svg, .png or .pdf", format);
 }
 
 /* A whole number from `least` to `most`; *number stays as it is where none is given. */
