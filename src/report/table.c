@@ -92,6 +92,12 @@ static bool is_text(enum report_column_kind kind) {
   return kind == COLUMN_NAME || kind == COLUMN_TEXT || kind == COLUMN_PAINT;
 }
 
+/* What is not known is said. A name alone may be empty: it is then the trace's. */
+#define UNKNOWN "\xE2\x80\x93"
+static bool is_unknown(const struct report_column *column, const struct report_cell *cell) {
+  return column->kind == COLUMN_TEXT ? cell->length == 0 : !is_text(column->kind) && cell->value == LUMOS_ABSENT;
+}
+
 static void put_heading(const struct report_column *column, struct lumos_text *out) {
   lumos_text_put(out, is_text(column->kind) ? "<th scope=\"col\" class=\"text\">" : "<th scope=\"col\">");
   if (column->term != NULL) {
@@ -158,7 +164,11 @@ static void put_cell(const struct report_column *column, const struct report_cel
       return;
     case COLUMN_TEXT:
       lumos_text_put(out, "<td class=\"text\">");
-      report_put_name(out, cell->bytes, cell->length);
+      if (is_unknown(column, cell)) {
+        lumos_text_put(out, UNKNOWN);
+      } else {
+        report_put_name(out, cell->bytes, cell->length);
+      }
       break;
     case COLUMN_PAINT: {
       const struct report_paint_row *row = report_paint_row((enum report_paint)cell->value);
@@ -252,6 +262,8 @@ static void put_markdown_cell(const struct report_table *table, size_t row, size
     lumos_text_put(&text, report_paint_row((enum report_paint)cell->value)->label);
   } else if (!is_text(kind->kind)) {
     put_number(kind, cell->value, &text);
+  } else if (is_unknown(kind, cell)) {
+    lumos_text_put(&text, UNKNOWN);
   } else if (column > 0 || !continues(table, row)) {
     report_put_cut(&text, cell->bytes, cell->length, LONGEST);
   }
@@ -321,13 +333,13 @@ void report_table_markdown(const struct report_table *table, struct lumos_text *
 static void put_json_value(const struct report_column *column, const struct report_cell *cell, struct lumos_text *out) {
   if (column->kind == COLUMN_PAINT) {
     lumos_text_format(out, "\"%s\"", report_paint_row((enum report_paint)cell->value)->css);
+  } else if (is_unknown(column, cell)) {
+    lumos_text_put(out, "null");
   } else if (is_text(column->kind)) {
     struct lumos_text cut = LUMOS_TEXT_BUFFER;
     report_put_cut(&cut, cell->bytes, cell->length, REPORT_LONG);
     lumos_text_script_string(out, cut.bytes == NULL ? "" : cut.bytes, cut.length);
     lumos_text_free(&cut);
-  } else if (cell->value == LUMOS_ABSENT) {
-    lumos_text_put(out, "null");
   } else {
     lumos_text_decimal(out, cell->value, column->kind == COLUMN_SHARE || column->kind == COLUMN_BAR ? 6 : 0);
   }

@@ -37,7 +37,7 @@ hides() {
 tells() {
   lumos-render sim --details -o details.html 2>message && lumos-render sim --details -o details.json 2>message ||
     { fail "$1: --details: $(head -c 300 message)"; return; }
-  jq -c 'select(.type == "rank") | [.host, .source] | map(. // "")' sim >recorded
+  jq -c 'select(.type == "rank") | [.host, .source]' sim >recorded
   jq -c '.tables.ranks | (.columns | index("host")) as $host | (.columns | index("trace")) as $trace | .rows[] | [.[$host], .[$trace]]' \
     details.json >told
   same recorded told "$1: --details does not tell the ranks' hosts and traces"

@@ -409,6 +409,9 @@ static void no_private_names(void **state) {
   assert_has(&page, "of 2\xC2\xA0inputs: gpu-node-17_4242.pt.trace.json.gz, someone.json<");
   assert_has(&page, ">gpu-node-17</td>");
   assert_has(&page, ">gpu-node-17_4242.pt.trace.json.gz</td>");
+  assert_has(&page,
+             "<td class=\"text\">\xE2\x80\x93</td><td class=\"text\">\xE2\x80\x93</td></tr>"); /* of the other rank */
+  assert_has(&page, ",null,null]");
   lumos_text_free(&page);
   lumos_job_free(job);
 }
