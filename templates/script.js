@@ -374,7 +374,8 @@ const readCells = (path) => {
   for (const [, x, width, height] of path.getAttribute('d').matchAll(/M(-?\d+) 0h(\d+)v(-?\d+)h-\d+z/g)) {
     cells.push([Number(x), Number(width), Number(height)]);
   }
-  return {css: path.classList[0], fill: path.getAttribute('fill'), told: path.textContent, cells};
+  const pattern = path.getAttribute('fill'); /* "url(#timeline-sync)" */
+  return {css: pattern ? pattern.replace(/^url\(#[a-z]*-(.*)\)$/, '$1') : path.classList[0], told: path.textContent, cells};
 };
 
 class Timeline {
@@ -651,7 +652,7 @@ class Timeline {
       return;
     }
     if (!this.drag || this.drag.touch) {
-      this.hover(this.taskAt(at), event);
+      this.hover(this.taskAt(at), event, at);
       return;
     }
     this.drag.moved = this.drag.moved || Math.abs(at.x - this.drag.at.x) > 3;
@@ -709,11 +710,33 @@ class Timeline {
     return lane >= 0 && lane < this.tracks.length;
   }
 
-  hover(number, event) {
+  /* What a lane's picture tells of a kind, or else of the kind that fills the column at a point: "GEMM, 1.20 ms in 31 tasks"; '' where nothing
+     runs, or where the kind fills no column. */
+  toldAt(point, kind) {
+    const number = this.tracks.findIndex((track) => point.y >= track.y && point.y <= track.y + track.height);
+    if (number < 0) {
+      return '';
+    }
+    const {y, height, width} = this.tracks[number];
+    const below = point.y > y + height / 2;
+    const {from, until} = this.whole;
+    const x = (this.timeOf(point.x) - from) / (until - from) * width;
+    const fits = (css, [left, wide, high]) => high < 0 === below && (kind ? css === kind : x >= left && x < left + wide);
+    const path = this.columns[number].find(({css, cells}) => cells.some((cell) => fits(css, cell)));
+    return path ? path.told.slice(path.told.indexOf('d: ') + 3) : ''; /* behind "simulated" or "measured" */
+  }
+
+  /* With `at`, where the pointer is: of the task there, or what its column tells. */
+  hover(number, event, at) {
     this.hovered = number;
-    this.hint.hidden = number === NONE || number === state.pinned;
+    const told = at ? this.toldAt(at, number === NONE ? '' : taskOf(number).css) : '';
+    this.hint.hidden = !at || number === state.pinned && number !== NONE || number === NONE && told === '';
     if (!this.hint.hidden) {
-      this.hint.replaceChildren(describe(number));
+      this.hint.replaceChildren(number === NONE ?
+        create('p', 'note', {}, 'Too short to be on this page one by one.') : describe(number));
+      if (told !== '') {
+        this.hint.append(create('p', 'note', {}, 'On this lane: ' + told));
+      }
       const box = this.hint.getBoundingClientRect();
       const below = event.clientY + 22 + box.height < innerHeight;
       this.hint.style.left = between(event.clientX + 14, 8, Math.max(8, innerWidth - box.width - 8)) + 'px';
@@ -940,7 +963,7 @@ class Timeline {
     const {y, height} = this.tracks[number];
     const base = y + height / 2;
     if (lane.leftOut > 0) {
-      this.paintColumns(context, this.columns[number] || [], base);
+      this.paintColumns(context, this.columns[number], base);
     }
     const {from, until} = this.shown;
     const scale = this.tracks[0].width / (until - from);
@@ -985,8 +1008,8 @@ class Timeline {
     const stretch = (whole.until - whole.from) / (until - from);
     const shift = (whole.from - from) / (until - from) * this.tracks[0].width;
     context.globalAlpha = PALE;
-    for (const {css, fill, cells} of paths) {
-      context.fillStyle = fillOf(context, fill ? fill.replace(/^url\(#[a-z]*-(.*)\)$/, '$1') : css);
+    for (const {css, cells} of paths) {
+      context.fillStyle = fillOf(context, css);
       for (const [x, width, height] of cells) {
         const left = Math.max(x * stretch + shift, -10);
         const right = Math.min((x + width) * stretch + shift, this.tracks[0].width + 10);
@@ -1143,6 +1166,9 @@ const show = (number) => {
 };
 
 const startTimelines = () => {
+  if (!document.getElementById('lumos-tasks')) {
+    return; /* a template of somebody's own */
+  }
   let lanes = 0;
   for (const region of document.querySelectorAll('[data-picture="timeline"]')) {
     const tracks = region.querySelectorAll('rect.track').length;
@@ -1302,6 +1328,9 @@ class Table {
 }
 
 const startTables = () => {
+  if (!document.getElementById('lumos-summary')) {
+    return;
+  }
   for (const table of document.querySelectorAll('table[aria-labelledby^="table-"]')) {
     if (table.tBodies[0].rows.length > 1) {
       new Table(table);

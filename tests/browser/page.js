@@ -155,6 +155,7 @@ checks['the wheel reaches a single kernel'] = async () => {
   await settled(page);
   await agrees(page.locator('.hint').first(), task, origin);
   assert.ok(await page.locator('.hint').first().isVisible());
+  assert.match(await page.locator('.hint').first().textContent(), /On this lane: GEMM, .* in [\d,]+\u00a0tasks$/);
 
   /* It is painted in its kind's colour there. */
   const [pixel] = await pixels(page, spot.x, spot.y, 1);
@@ -213,6 +214,19 @@ checks['buttons and dragging zoom, pan and go back'] = async () => {
   await settled(page);
   assert.equal(await shown(), '');
   assert.equal(await page.locator('.layers.near').count(), 0);
+  await page.context().close();
+};
+
+checks['zooming glides where motion is welcome'] = async () => {
+  const page = await open('example', {reducedMotion: 'no-preference'});
+  const zoom = () => page.getByRole('button', {name: 'Zoom in'}).first().click();
+  await zoom();
+  await page.waitForFunction(() => document.querySelector('.tools .span').textContent !== '');
+  const once = await across(page);
+  await zoom();
+  await zoom(); /* from where the glide leads, not from where it is */
+  await page.waitForFunction((old) => document.querySelector('.tools .span').textContent !== old, await page.locator('.tools .span').first().textContent());
+  assert.ok(Math.abs(once / await across(page) - 4) < 0.05);
   await page.context().close();
 };
 
