@@ -1,8 +1,8 @@
 /* Drawing the timeline. One path for every kind on every lane, made of runs of columns: the size depends on the lanes drawn, not on the trace. */
 #include "report/gantt.h"
 
-#include "report/columns.h"
 #include "report/numbers.h"
+#include "report/raster.h"
 
 /* Tenths of a pixel, but for PLOT and HALF, which are pixels. */
 enum {
@@ -25,8 +25,8 @@ enum {
 struct canvas {
   const struct report_timelines *timelines;
   struct report_scene *scene;
-  struct report_columns columns;
-  struct report_cell_runs cells;
+  struct report_raster raster;
+  struct report_raster_runs cells;
   int32_t pixels; /* of a column */
   struct lumos_text text;
 };
@@ -36,28 +36,28 @@ int32_t report_gantt_pixels(const struct report_timelines *timelines) {
   return lanes <= FINE_LANES ? 1 : lanes <= 2 * FINE_LANES ? 2 : 4;
 }
 
-static void begin_columns(const struct report_timelines *timelines, struct report_columns *columns) {
-  report_columns_begin(columns, timelines->from, timelines->until, PLOT / report_gantt_pixels(timelines));
+static void begin_raster(const struct report_timelines *timelines, struct report_raster *raster) {
+  report_raster_begin(raster, timelines->from, timelines->until, PLOT / report_gantt_pixels(timelines));
 }
 
 int64_t report_gantt_column(const struct report_timelines *timelines) {
-  struct report_columns columns;
-  begin_columns(timelines, &columns);
-  int64_t per_column = columns.per_column;
-  report_columns_free(&columns);
+  struct report_raster raster;
+  begin_raster(timelines, &raster);
+  int64_t per_column = raster.per_column;
+  report_raster_free(&raster);
   return per_column;
 }
 
 /* Where an instant stands, in tenths of a pixel from the scene's left edge; at the plot's edge when it is outside. */
 static int32_t place_of(const struct canvas *canvas, int64_t time) {
-  const struct report_columns *columns = &canvas->columns;
-  int64_t last = columns->from + columns->per_column * columns->count;
-  int64_t offset = (time < columns->from ? columns->from : time > last ? last : time) - columns->from;
-  int64_t column = offset / columns->per_column;
-  int64_t within = offset % columns->per_column;
+  const struct report_raster *raster = &canvas->raster;
+  int64_t last = raster->from + raster->per_column * raster->count;
+  int64_t offset = (time < raster->from ? raster->from : time > last ? last : time) - raster->from;
+  int64_t column = offset / raster->per_column;
+  int64_t within = offset % raster->per_column;
   int64_t tenths = column * REPORT_PIXEL;
-  tenths += columns->per_column >= REPORT_PIXEL ? within / (columns->per_column / REPORT_PIXEL)
-                                                : within * REPORT_PIXEL / columns->per_column;
+  tenths += raster->per_column >= REPORT_PIXEL ? within / (raster->per_column / REPORT_PIXEL)
+                                               : within * REPORT_PIXEL / raster->per_column;
   return LABELS + (int32_t)tenths * canvas->pixels;
 }
 
@@ -71,13 +71,13 @@ static int64_t tick_distance(int64_t span) {
 }
 
 static void draw_ticks(struct canvas *canvas, int32_t bottom) {
-  const struct report_columns *columns = &canvas->columns;
-  int64_t span = columns->per_column * columns->count;
+  const struct report_raster *raster = &canvas->raster;
+  int64_t span = raster->per_column * raster->count;
   int64_t distance = tick_distance(span);
   int64_t origin = report_timelines_origin(canvas->timelines);
-  int64_t first = columns->from - origin;
+  int64_t first = raster->from - origin;
   int64_t tick = first / distance + (first % distance > 0);
-  for (; origin + tick * distance <= columns->from + span; tick++) {
+  for (; origin + tick * distance <= raster->from + span; tick++) {
     int32_t x = place_of(canvas, origin + tick * distance);
     report_scene_line(canvas->scene, PAINT_RULE, x, AXIS - 60, 0, bottom - AXIS + 60, STROKE_SOLID);
     canvas->text.length = 0;
@@ -120,19 +120,19 @@ static void gather_lane(struct canvas *canvas, uint32_t number, enum report_time
                         struct kind_total *totals) {
   const struct lumos_job *job = canvas->timelines->job;
   const struct lumos_lane *lane = &job->lanes.items[number];
-  report_columns_clear(&canvas->columns);
+  report_raster_clear(&canvas->raster);
   for (uint32_t task = lane->task_first; task < lane->task_first + lane->task_count; task++) {
     uint8_t kind = job->tasks.items[task].kind;
     int64_t start = 0;
     int64_t duration = 0;
     if (report_task_time(job, timeline, task, &start, &duration)) {
-      report_columns_add(&canvas->columns, kind, start, duration);
+      report_raster_add(&canvas->raster, kind, start, duration);
       totals[kind].time = report_sum(totals[kind].time, duration);
       totals[kind].tasks++;
     }
   }
   canvas->cells.count = 0;
-  report_columns_cells(&canvas->columns, &canvas->cells);
+  report_raster_read(&canvas->raster, &canvas->cells);
 }
 
 static void tell_kind(struct canvas *canvas, uint32_t lane, enum report_timeline timeline, int kind,
@@ -155,7 +155,7 @@ static void draw_timeline(struct canvas *canvas, uint32_t lane, enum report_time
   for (int kind = 0; kind < LUMOS_TASK_KINDS; kind++) {
     bool begun = false;
     for (size_t i = 0; i < canvas->cells.count; i++) {
-      const struct report_cell_run *cell = &canvas->cells.items[i];
+      const struct report_raster_run *cell = &canvas->cells.items[i];
       if (cell->kind != kind) {
         continue;
       }
@@ -199,7 +199,7 @@ static void draw_label(struct canvas *canvas, const struct report_lane *lane, bo
   canvas->text.length = 0;
   report_put_lane(&canvas->text, job, lane->lane);
   report_scene_text(scene, STYLE_SMALL, PAINT_MUTED, ANCHOR_END, LANE_LABEL, text_y, &canvas->text);
-  report_scene_box(scene, PAINT_TRACK, LABELS, y, canvas->columns.count * canvas->pixels * REPORT_PIXEL,
+  report_scene_box(scene, PAINT_TRACK, LABELS, y, canvas->raster.count * canvas->pixels * REPORT_PIXEL,
                    2 * HALF * REPORT_PIXEL);
 }
 
@@ -231,7 +231,7 @@ void report_gantt_scene(const struct report_timelines *timelines, const struct r
   report_scene_begin(scene, name, WIDTH);
   struct canvas canvas = {
       .timelines = timelines, .scene = scene, .pixels = report_gantt_pixels(timelines), .text = LUMOS_TEXT_BUFFER};
-  begin_columns(timelines, &canvas.columns);
+  begin_raster(timelines, &canvas.raster);
   int32_t bottom = lane_top(&canvas, lanes, lanes->count);
   scene->height = bottom + BOTTOM;
   draw_labels(&canvas, lanes);
@@ -242,7 +242,7 @@ void report_gantt_scene(const struct report_timelines *timelines, const struct r
   lumos_text_put(&scene->description,
                  "One lane for every thread and stream; coloured where work of a kind runs, pale where nothing "
                  "does. The table below the picture has the totals of every lane.");
-  report_columns_free(&canvas.columns);
+  report_raster_free(&canvas.raster);
   lumos_vector_free(&canvas.cells);
   lumos_text_free(&canvas.text);
 }
