@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# What the README names is there: folders, files and tests, marked where they read real traces; and its picture is small.
+. "$(dirname "$0")/lib.sh"
+readme=$source_folder/README.md
+
+# Names in backquotes that hold a slash, and the targets of links; tests are named as they are in tests/.
+grep -oE '`[A-Za-z_.-]+/[A-Za-z_./-]*`|\]\([^)]+\)' "$readme" | tr -d '`]()' | grep -v NAME | sort -u >names
+[ "$(wc -l <names)" -gt 40 ] || fail "only $(wc -l <names) names found in the README"
+while read -r name; do
+  [ -e "$source_folder/$name" ] || [ -e "$source_folder/tests/$name" ] || fail "the README names $name, which is not there"
+done <names
+
+# Those marked * read real traces, the others do not.
+grep -oE '`(unit|property|cli)/[a-z_-]+\.(c|sh)`\*?' "$readme" | sort -u >named
+while read -r test; do
+  file=$source_folder/tests/$(tr -d '`*' <<<"$test")
+  reads=no
+  if grep -qE 'LUMOS_TRACES|need_traces|"\$traces"' "$file"; then reads=yes; fi
+  [[ $test == *'*' ]] && marked=yes || marked=no
+  [ $reads = $marked ] || fail "the README marks $test wrongly: it reads real traces: $reads"
+done <named
+
+[ "$(stat -c %s "$source_folder/reports/samples/gpt-dp2.png")" -lt 300000 ] || fail 'reports/samples/gpt-dp2.png is over 300 kB'
+finish
