@@ -12,7 +12,7 @@ struct trace_mark {
   int64_t number;
   int64_t start, end; /* what starts in [start, end) on the host belongs to the step */
   bool unfinished;
-  /* Of its tasks, filled by threads.c and device.c, selected or not; LUMOS_ABSENT while there are none. */
+  /* Of its tasks, filled by threads.c and streams.c, selected or not; LUMOS_ABSENT while there are none. */
   int64_t host_start, host_end, device_end;
 };
 
