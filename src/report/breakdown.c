@@ -16,9 +16,6 @@ const struct report_part report_parts[REPORT_PARTS] = {
 
 /* Tenths of a pixel. Up to MOST_BARS rows are drawn; the table has all. */
 enum {
-  WIDTH = 11800,
-  LABELS = 1700,
-  FIGURES = 900, /* room for the step time behind the longest bar */
   BAR = 160,
   BAR_GAP = 20,
   ROW_GAP = 120,
@@ -26,6 +23,16 @@ enum {
   SHARE_WIDTH = 460, /* a share is written where the part is at least this wide */
   MOST_BARS = 32,
 };
+
+/* How a picture is laid out. */
+struct shape {
+  const char *name;
+  int32_t width;
+  int32_t labels, figures; /* room before the bars, and for the step time behind the longest */
+  int32_t head;            /* room above each bar, where names and times stand when there is none beside it */
+};
+static const struct shape wide = {"breakdown", 11800, 1700, 900, 0};
+static const struct shape narrow = {"narrow", 3500, 0, 0, 180};
 
 /* Rows of the picture: every rank and step where they are few, else every rank's steps added up; a job of several ranks begins with all. */
 static struct report_rows picture_rows(const struct report_facts *facts) {
@@ -61,6 +68,7 @@ static int32_t along(int64_t part, int64_t whole, int32_t length) {
 }
 
 struct bar {
+  const struct shape *shape;
   const struct report_row *row;
   enum report_timeline timeline;
   int64_t longest; /* the time that fills the width */
@@ -90,8 +98,33 @@ static void draw_part(struct report_scene *scene, const struct bar *bar, const s
   }
 }
 
-static void draw_bar(struct report_scene *scene, const struct bar *bar, struct lumos_text *text) {
-  const int32_t room = WIDTH - LABELS - FIGURES;
+/* The step's time, and which timeline it is: beside the bar, or above it. `name`: of the row. */
+static void draw_bar_labels(struct report_scene *scene, const struct bar *bar, int32_t end, struct lumos_text *name) {
+  const struct shape *shape = bar->shape;
+  enum report_paint paint = bar->timeline == MEASURED ? PAINT_TEXT : PAINT_MUTED;
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  report_put_time(&text, report_row_mean(bar->row, bar->timeline, FIGURE_STEP_TIME));
+  if (shape->head == 0) {
+    report_scene_text(scene, STYLE_PLAIN, paint, ANCHOR_START, end + 80, bar->y + BAR - 38, &text);
+  } else {
+    report_scene_text(scene, STYLE_PLAIN, paint, ANCHOR_END, shape->width, bar->y - 40, &text);
+    report_scene_text(scene, STYLE_STRONG, PAINT_TEXT, ANCHOR_START, 0, bar->y - 40, name);
+  }
+  text.length = 0;
+  lumos_text_put(&text, report_timeline_name(bar->timeline));
+  if (shape->head == 0) {
+    report_scene_text(scene, STYLE_SMALL, PAINT_MUTED, ANCHOR_END, shape->labels - 80, bar->y + BAR - 43, &text);
+  } else {
+    int32_t x = name->length == 0 ? 0 : report_text_width(STYLE_STRONG, name->bytes, name->length) + 80;
+    report_scene_text(scene, STYLE_SMALL, PAINT_MUTED, ANCHOR_START, x, bar->y - 40, &text);
+  }
+  lumos_text_free(&text);
+}
+
+static void draw_bar(struct report_scene *scene, const struct bar *bar, struct lumos_text *name) {
+  const struct shape *shape = bar->shape;
+  const int32_t room = shape->width - shape->labels - shape->figures;
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
   int64_t before = 0;
   for (int i = 0; i < REPORT_PARTS; i++) {
     int64_t part = report_row_mean(bar->row, bar->timeline, report_parts[i].figure);
@@ -102,17 +135,12 @@ static void draw_bar(struct report_scene *scene, const struct bar *bar, struct l
     before = report_sum(before, part);
     int32_t width = along(before, bar->longest, room) - from;
     if (width > 0) {
-      draw_part(scene, bar, &report_parts[i], LABELS + from, width, text);
+      draw_part(scene, bar, &report_parts[i], shape->labels + from, width, &text);
     }
   }
   int64_t step_time = report_row_mean(bar->row, bar->timeline, FIGURE_STEP_TIME);
-  text->length = 0;
-  report_put_time(text, step_time);
-  report_scene_text(scene, STYLE_PLAIN, bar->timeline == MEASURED ? PAINT_TEXT : PAINT_MUTED, ANCHOR_START,
-                    LABELS + along(step_time, bar->longest, room) + 80, bar->y + BAR - 38, text);
-  text->length = 0;
-  lumos_text_put(text, report_timeline_name(bar->timeline));
-  report_scene_text(scene, STYLE_SMALL, PAINT_MUTED, ANCHOR_END, LABELS - 80, bar->y + BAR - 43, text);
+  draw_bar_labels(scene, bar, shape->labels + along(step_time, bar->longest, room), name);
+  lumos_text_free(&text);
 }
 
 static int64_t longest_of(const struct report_rows *rows) {
@@ -127,36 +155,48 @@ static int64_t longest_of(const struct report_rows *rows) {
 }
 
 /* One row: its label and a bar for every timeline that it has. Returns where the next row begins. */
-static int32_t draw_row(const struct report_facts *facts, struct report_scene *scene, const struct report_row *row,
-                        int64_t longest, int32_t y, struct lumos_text *text) {
-  put_row_label(facts, row, text);
-  report_scene_text(scene, STYLE_STRONG, PAINT_TEXT, ANCHOR_START, 0, y + BAR - 38, text);
+static int32_t draw_row(const struct report_facts *facts, struct report_scene *scene, struct bar bar,
+                        struct lumos_text *name) {
+  put_row_label(facts, bar.row, name);
+  if (bar.shape->head == 0) {
+    report_scene_text(scene, STYLE_STRONG, PAINT_TEXT, ANCHOR_START, 0, bar.y + BAR - 38, name);
+  }
   for (int timeline = 0; timeline < TIMELINES; timeline++) {
-    if (row->figures[timeline].of[FIGURE_STEP_TIME] != LUMOS_ABSENT) {
-      struct bar bar = {.row = row, .timeline = (enum report_timeline)timeline, .longest = longest, .y = y};
-      draw_bar(scene, &bar, text);
-      y += BAR + BAR_GAP;
+    if (bar.row->figures[timeline].of[FIGURE_STEP_TIME] != LUMOS_ABSENT) {
+      bar.timeline = (enum report_timeline)timeline;
+      bar.y += bar.shape->head;
+      draw_bar(scene, &bar, name);
+      bar.y += BAR + BAR_GAP;
+      name->length = 0; /* once is enough */
     }
   }
-  return y + ROW_GAP;
+  return bar.y + ROW_GAP;
 }
 
-void report_breakdown_scene(const struct report_facts *facts, struct report_scene *scene) {
-  report_scene_begin(scene, "breakdown", WIDTH);
-  struct lumos_text text = LUMOS_TEXT_BUFFER;
+static void draw_breakdown(const struct report_facts *facts, const struct shape *shape, struct report_scene *scene) {
+  report_scene_begin(scene, shape->name, shape->width);
+  struct lumos_text name = LUMOS_TEXT_BUFFER;
   struct report_rows rows = picture_rows(facts);
-  int64_t longest = longest_of(&rows);
-  int32_t y = TOP;
+  struct bar bar = {.shape = shape, .longest = longest_of(&rows), .y = TOP};
   for (size_t i = 0; i < rows.count; i++) {
-    y = draw_row(facts, scene, &rows.items[i], longest, y, &text);
+    bar.row = &rows.items[i];
+    bar.y = draw_row(facts, scene, bar, &name);
   }
-  scene->height = y;
+  scene->height = bar.y;
   lumos_text_put(&scene->title, "Where the step went, by rank, measured and simulated");
   lumos_text_put(&scene->description,
                  "Stacked bars of time: compute, overlapped, communication, copies, idle. The table below the "
                  "picture holds the same numbers.");
-  lumos_text_free(&text);
+  lumos_text_free(&name);
   lumos_vector_free(&rows);
+}
+
+void report_breakdown_scene(const struct report_facts *facts, struct report_scene *scene) {
+  draw_breakdown(facts, &wide, scene);
+}
+
+void report_breakdown_narrow_scene(const struct report_facts *facts, struct report_scene *scene) {
+  draw_breakdown(facts, &narrow, scene);
 }
 
 /* The tables' columns after the first three; the same for shares and for times. */

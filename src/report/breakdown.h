@@ -16,6 +16,8 @@ enum { REPORT_PARTS = 7 };
 extern const struct report_part report_parts[REPORT_PARTS];
 
 void report_breakdown_scene(const struct report_facts *facts, struct report_scene *scene);
+/* The same for a telephone: what stands beside a bar stands above it. */
+void report_breakdown_narrow_scene(const struct report_facts *facts, struct report_scene *scene);
 
 /* Shares of every rank over its steps, and (rows in ms) of every rank and step. */
 void report_breakdown_tables(const struct report_facts *facts, struct report_table *by_rank,

@@ -55,6 +55,8 @@ static void fill_breakdown(const struct page *page, struct report_scope *root) {
   report_set_take(section, "breakdown_finding", &text);
   report_breakdown_scene(&page->content->facts, &scene);
   set_scene(section, &scene, "breakdown_picture");
+  report_breakdown_narrow_scene(&page->content->facts, &scene);
+  set_scene(section, &scene, "breakdown_narrow_picture");
   set_table(page, section, TABLE_BREAKDOWN, "breakdown_table");
   set_table(page, section, TABLE_STEPS, "steps_table");
   report_section_if(section, "few_ranks", page->content->facts.ranks.count <= FEW_RANKS);

@@ -477,6 +477,23 @@ checks['complete without scripts, also on paper'] = async () => {
   await scripted.context().close();
 };
 
+/* A telephone has a picture of its own of where the step went, which says the same. */
+checks['a telephone need not scroll sideways to see where the step went'] = async () => {
+  const times = (page, css) => page.locator(css + ' svg text').allTextContents().then((texts) => texts.filter((text) => text.endsWith('ms')));
+  const small = await open('example', {viewport: {width: 390, height: 844}, javaScriptEnabled: false});
+  const box = await small.locator('.narrow svg').boundingBox();
+  assert.ok(box.x >= 0 && box.x + box.width <= 390 && box.height > 100);
+  assert.ok(!(await small.locator('.wide').isVisible()));
+  const large = await open('example', {javaScriptEnabled: false});
+  assert.ok(await large.locator('.wide').isVisible());
+  assert.ok(!(await large.locator('.narrow').isVisible()));
+  const said = await times(large, '.wide');
+  assert.ok(said.length >= 4);
+  assert.deepEqual(await times(small, '.narrow'), said);
+  await small.context().close();
+  await large.context().close();
+};
+
 /* Nothing runs but the script that the policy names. */
 checks['nothing else may run'] = async () => {
   const context = await browser.newContext();
