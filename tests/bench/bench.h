@@ -46,12 +46,17 @@ struct bench_stage {
 extern const struct bench_stage bench_stages[];
 extern const size_t bench_stage_count;
 
-/* Make the streams that the stages read; how large the job is. */
+/* How large the job is. */
 struct bench_size {
   int64_t bytes, tasks, strings; /* bytes of the plain traces; bytes of the distinct strings of the job */
 };
-bool bench_make_streams(const struct bench_input *input, struct bench_size *size, struct lumos_error *error);
+
 bool bench_possible(const struct bench_stage *stage, const struct bench_input *input);
+/* Make the streams that the stages read. Leaves memory to the end of the process: for bench_prepare. */
+bool bench_make_streams(const struct bench_input *input, struct bench_size *size, struct lumos_error *error);
+
+/* bench_make_streams in a process of its own: what a process holds when it forks would count as its child's. */
+bool bench_prepare(const struct bench_input *input, struct bench_size *size, struct lumos_error *error);
 
 /* One run, in a process of its own. */
 struct bench_sample {

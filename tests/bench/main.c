@@ -126,7 +126,7 @@ int main(int argc, char **argv) {
   size_t runs = asked < 1 ? 1 : asked > MOST_RUNS ? MOST_RUNS : (size_t)asked;
   struct bench_size size = {0};
   struct lumos_error error = {LUMOS_DONE, ""};
-  if (!bench_make_streams(&input, &size, &error) || !measure_all(&input, results, runs, &error)) {
+  if (!bench_prepare(&input, &size, &error) || !measure_all(&input, results, runs, &error)) {
     return fail(&error);
   }
   struct lumos_text out = LUMOS_TEXT_TO(STDOUT_FILENO);

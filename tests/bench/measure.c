@@ -9,10 +9,15 @@
 #include <time.h>
 #include <unistd.h>
 
-/* What the process tells its parent. */
+/* What is done apart, and what the process tells its parent. */
+struct task {
+  const struct bench_stage *stage; /* NULL: make the streams */
+  const struct bench_input *input;
+};
 struct message {
   bool good;
   struct bench_sample sample;
+  struct bench_size size;
   struct lumos_error error;
 };
 
@@ -36,8 +41,9 @@ static int64_t peak_now(bool in_children) {
   return (int64_t)usage.ru_maxrss * 1024;
 }
 
-static void run(const struct bench_stage *stage, const struct bench_input *input, struct message *message) {
-  struct bench_work work = {.input = input, .error = {LUMOS_DONE, ""}};
+static void measure(const struct task *task, struct message *message) {
+  const struct bench_stage *stage = task->stage;
+  struct bench_work work = {.input = task->input, .error = {LUMOS_DONE, ""}};
   message->good = stage->prepare == NULL || stage->prepare(&work);
   double wall = wall_now();
   double cpu = cpu_now(stage->in_children);
@@ -60,30 +66,49 @@ static bool read_all(int descriptor, void *bytes, size_t length) {
   return true;
 }
 
-bool bench_measure(const struct bench_stage *stage, const struct bench_input *input, struct bench_sample *sample,
-                   struct lumos_error *error) {
+/* False: the process ended before it told anything. */
+static bool apart(const struct task *task, struct message *message) {
   int ends[2];
-  struct message message = {.good = false};
   if (pipe(ends) != 0) {
-    return lumos_fail(error, "no pipe can be made");
+    return false;
   }
   pid_t child = fork();
   if (child == 0) {
-    run(stage, input, &message);
-    _exit(write(ends[1], &message, sizeof message) == (ssize_t)sizeof message ? 0 : 1);
+    if (task->stage != NULL) {
+      measure(task, message);
+    } else {
+      message->good = bench_make_streams(task->input, &message->size, &message->error);
+    }
+    _exit(write(ends[1], message, sizeof *message) == (ssize_t)sizeof *message ? 0 : 1);
   }
   (void)close(ends[1]);
-  bool told = child > 0 && read_all(ends[0], &message, sizeof message);
+  bool told = child > 0 && read_all(ends[0], message, sizeof *message);
   (void)close(ends[0]);
   if (child > 0) {
     (void)waitpid(child, NULL, 0);
   }
-  if (!told) {
-    return lumos_fail(error, "%s: the process that ran it ended early", stage->name);
+  return told;
+}
+
+static bool checked(const struct task *task, struct message *message, struct lumos_error *error) {
+  const char *name = task->stage == NULL ? "streams" : task->stage->name;
+  if (!apart(task, message)) {
+    return lumos_fail(error, "%s: the process that ran it ended early", name);
   }
-  if (!message.good) {
-    return lumos_fail(error, "%s: %s", stage->name, message.error.text);
-  }
+  return message->good || lumos_fail(error, "%s: %s", name, message->error.text);
+}
+
+bool bench_measure(const struct bench_stage *stage, const struct bench_input *input, struct bench_sample *sample,
+                   struct lumos_error *error) {
+  struct message message = {.good = false};
+  bool good = checked(&(struct task){stage, input}, &message, error);
   *sample = message.sample;
-  return true;
+  return good;
+}
+
+bool bench_prepare(const struct bench_input *input, struct bench_size *size, struct lumos_error *error) {
+  struct message message = {.good = false};
+  bool good = checked(&(struct task){NULL, input}, &message, error);
+  *size = message.size;
+  return good;
 }
