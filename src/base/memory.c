@@ -6,10 +6,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+
+enum { PAGE = 4096, LARGE = 8 * 1024 * 1024 };
 
 static _Noreturn void out_of_memory(void) {
   (void)fputs("lumos: out of memory\n", stderr);
   abort();
+}
+
+/* Arrays of millions are better off in large pages: fewer faults on the way. Whole pages are named, the first one with what malloc
+ * keeps before the memory, or its mapping would be two and grow by copying. A wish: nothing depends on it. */
+static void want_large_pages(void *memory, size_t bytes) {
+  if (bytes >= LARGE) {
+    uintptr_t start = (uintptr_t)memory & ~(uintptr_t)(PAGE - 1);
+    uintptr_t end = ((uintptr_t)memory + bytes + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
+    (void)madvise((void *)start, end - start, MADV_HUGEPAGE);
+  }
 }
 
 void *lumos_allocate(size_t size) {
@@ -17,6 +30,7 @@ void *lumos_allocate(size_t size) {
   if (memory == NULL) {
     out_of_memory();
   }
+  want_large_pages(memory, size);
   return memory;
 }
 
@@ -38,6 +52,7 @@ void *lumos_reallocate(void *memory, size_t count, size_t size) {
   if (moved == NULL) {
     out_of_memory();
   }
+  want_large_pages(moved, bytes);
   return moved;
 }
 
