@@ -320,8 +320,7 @@ static bool prepare(struct lumos_job **jobs, size_t count, struct lumos_error *e
     }
   }
   for (size_t i = 0; i < count; i++) {
-    if (!lumos_job_arrange(jobs[i], error) || !rebase(jobs[i], epoch, error) ||
-        !lumos_groups_to_indices(jobs[i], error)) {
+    if (!rebase(jobs[i], epoch, error) || !lumos_groups_to_indices(jobs[i], error)) {
       return false;
     }
   }
