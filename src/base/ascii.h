@@ -6,5 +6,6 @@
 
 static inline bool lumos_is_digit(char byte) { return byte >= '0' && byte <= '9'; }
 static inline bool lumos_is_letter(char byte) { return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z'); }
+static inline bool lumos_is_alphanumeric(char byte) { return lumos_is_digit(byte) || lumos_is_letter(byte); }
 
 #endif

@@ -50,8 +50,7 @@ static bool is_drive(const char *bytes, size_t length, size_t at) {
 /* The end of "~" or "~name" where a slash follows; 0: it does not. */
 static size_t home_end(const char *bytes, size_t length, size_t at) {
   size_t end = at + 1;
-  while (end < length && end - at <= MOST_USER &&
-         (lumos_is_letter(bytes[end]) || lumos_is_digit(bytes[end]) || is_one_of(bytes[end], "._-"))) {
+  while (end < length && end - at <= MOST_USER && (lumos_is_alphanumeric(bytes[end]) || is_one_of(bytes[end], "._-"))) {
     end++;
   }
   return end < length && bytes[end] == '/' ? end : 0;

@@ -12,16 +12,15 @@
 #define LUMOS_REPORT_PRIVACY_H
 
 #include "base/text.h"
+#include "report/private_names.h"
 #include <lumos/job.h>
 
-struct report_privacy;
-
-/* Reads every string of the job once. The job outlives it. */
-struct report_privacy *report_privacy_new(const struct lumos_job *job);
-void report_privacy_free(struct report_privacy *privacy);
+/* The names that a job gives away. Reads every string of it once. */
+struct report_private_names *report_private_names_of(const struct lumos_job *job);
 
 /* A text without what is private. Linear in its length. Not escaped. */
-void report_privacy_put(const struct report_privacy *privacy, const char *bytes, size_t length, struct lumos_text *out);
+void report_privacy_put(const struct report_private_names *names, const char *bytes, size_t length,
+                        struct lumos_text *out);
 
 /* The job's strings without what is private, under the same ids; a view: lumos_strings_free it before the job. */
 struct lumos_strings *report_privacy_strings(const struct lumos_job *job);

@@ -20,9 +20,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   struct lumos_job *job = job_with_names();
   /* The text is among the job's own, so that it is searched for users, too. */
   (void)lumos_intern(job->strings, (const char *)data, size);
-  struct report_privacy *privacy = report_privacy_new(job);
+  struct report_private_names *names = report_private_names_of(job);
   struct lumos_text shown = LUMOS_TEXT_BUFFER;
-  report_privacy_put(privacy, (const char *)data, size, &shown);
+  report_privacy_put(names, (const char *)data, size, &shown);
   if (shown.length > 3 * size) {
     fuzz_fail("three bytes become seven at most", shown.bytes);
   }
@@ -30,7 +30,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     fuzz_fail("the home folder does not show", folder);
   }
   lumos_text_free(&shown);
-  report_privacy_free(privacy);
+  report_private_names_free(names);
   lumos_job_free(job);
   return 0;
 }

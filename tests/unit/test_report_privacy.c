@@ -9,23 +9,23 @@ struct pair {
   const char *recorded, *shown;
 };
 
-static char *shown_by(const struct report_privacy *privacy, const char *text) {
+static char *shown_by(const struct report_private_names *names, const char *text) {
   struct lumos_text out = LUMOS_TEXT_BUFFER;
-  report_privacy_put(privacy, text, strlen(text), &out);
+  report_privacy_put(names, text, strlen(text), &out);
   lumos_text_char(&out, '\0');
   return out.bytes;
 }
 
 static void expect_shown(const struct lumos_job *job, const struct pair *pairs, size_t count) {
-  struct report_privacy *privacy = report_privacy_new(job);
+  struct report_private_names *names = report_private_names_of(job);
   for (size_t i = 0; i < count; i++) {
-    char *shown = shown_by(privacy, pairs[i].recorded);
+    char *shown = shown_by(names, pairs[i].recorded);
     if (strcmp(shown, pairs[i].shown) != 0) {
       fail_msg("'%s' is shown as '%s', not as '%s'", pairs[i].recorded, shown, pairs[i].shown);
     }
     free(shown);
   }
-  report_privacy_free(privacy);
+  report_private_names_free(names);
 }
 #define EXPECT_SHOWN(job, pairs) expect_shown((job), (pairs), sizeof(pairs) / sizeof(pairs)[0])
 
@@ -137,13 +137,13 @@ static void names_stay(void **state) {
   job->ranks.count = 0;
   uint32_t rank = add_rank(job, 0);
   job->ranks.items[rank].host = lumos_intern_text(job->strings, "localhost");
-  struct report_privacy *privacy = report_privacy_new(job);
+  struct report_private_names *names = report_private_names_of(job);
   for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-    char *shown = shown_by(privacy, texts[i]);
+    char *shown = shown_by(names, texts[i]);
     assert_string_equal(shown, texts[i]);
     free(shown);
   }
-  report_privacy_free(privacy);
+  report_private_names_free(names);
   lumos_job_free(job);
 }
 
@@ -237,7 +237,7 @@ static void hostile_texts(void **state) {
                                        "alice", " ",  ".", ":",  "a",      "\xFF", "\n", "//",  "..", ",", "é"};
   static const char *const texts[] = {"/home/alice/x"};
   struct lumos_job *job = job_of(texts, 1);
-  struct report_privacy *privacy = report_privacy_new(job);
+  struct report_private_names *names = report_private_names_of(job);
   uint32_t random = 1;
   for (int round = 0; round < 20000; round++) {
     struct lumos_text text = LUMOS_TEXT_BUFFER;
@@ -248,7 +248,7 @@ static void hostile_texts(void **state) {
     }
     char *exact = lumos_allocate(text.length); /* no NUL behind it */
     memcpy(exact, text.bytes, text.length);
-    report_privacy_put(privacy, exact, text.length, &out);
+    report_privacy_put(names, exact, text.length, &out);
     if (out.length > 0) {
       lumos_text_char(&out, '\0');
       assert_null(strstr(out.bytes, "/home/alice/"));
@@ -264,11 +264,11 @@ static void hostile_texts(void **state) {
       lumos_text_put(&text, pieces[piece]);
       lumos_text_put(&text, piece % 2 == 0 ? "/" : " /a");
     }
-    report_privacy_put(privacy, text.bytes, text.length, &out);
+    report_privacy_put(names, text.bytes, text.length, &out);
     lumos_text_free(&text);
     lumos_text_free(&out);
   }
-  report_privacy_free(privacy);
+  report_private_names_free(names);
   lumos_job_free(job);
 }
 
