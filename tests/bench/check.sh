@@ -5,7 +5,7 @@ jq -es '
   (map(.stage) | unique) as $stages
   | (map(.scale) | unique) as $scales
   | (["memchr", "tokenizer", "inflate_gzip", "parse", "parse_gzip", "stream_copy", "stream_tokenizer", "stream_write", "stream_read",
-      "walk", "graph", "sim", "render_html", "render_png", "render_pdf", "in_process", "pipe"] - $stages) as $missing
+      "walk", "graph", "engine", "sim", "render_html", "render_png", "render_pdf", "in_process", "pipe"] - $stages) as $missing
   | if $missing != [] then error("stages without a line: \($missing)") else . end
   | if $scales != [1, 4, 16] then error("scales \($scales)") else . end
   | if length != ($stages | length) * 3 then error("\(length) lines of \($stages | length) stages") else . end

@@ -233,6 +233,16 @@ static bool run_walk(struct bench_work *work) {
 }
 
 static bool run_graph(struct bench_work *work) { return lumos_graph_build(work->job, &work->error); }
+
+/* One run of the simulator, without what stage sim does beside it: a second run for the replay error, and the metrics. */
+static bool run_engine(struct bench_work *work) {
+  const struct lumos_sim_options options = {.drop_residuals = false};
+  struct lumos_run *runs = lumos_allocate(work->job->tasks.count * sizeof *runs);
+  bool good = lumos_engine_run(work->job, &options, runs, &work->error);
+  free(runs);
+  return good;
+}
+
 static bool run_simulate(struct bench_work *work) { return lumos_simulate(work->job, &work->error); }
 
 static bool run_render(struct bench_work *work, enum lumos_report_format format) {
@@ -289,6 +299,7 @@ const struct bench_stage bench_stages[] = {
     {"stream_read", NULL, {"stream_tokenizer"}, true, false, NULL, run_stream_read},
     {"walk", NULL, {NULL}, true, false, read_parsed, run_walk},
     {"graph", NULL, {"walk"}, true, false, read_parsed, run_graph},
+    {"engine", NULL, {"walk"}, true, false, read_graph, run_engine},
     {"sim", NULL, {"walk"}, true, false, read_graph, run_simulate},
     {"render_html", NULL, {NULL}, true, false, read_simulated, run_render_html},
     {"render_png", NULL, {NULL}, true, false, read_simulated, run_render_png},
