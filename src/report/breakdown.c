@@ -61,10 +61,11 @@ static void put_row_label(const struct report_facts *facts, const struct report_
   }
 }
 
-/* `part` of `whole` along `length`, for parts from 0 to whole. */
+/* `part` of `whole` along `length`; what a stream claims beyond the whole ends with it. */
 static int32_t along(int64_t part, int64_t whole, int32_t length) {
   int64_t share = report_share(part, whole);
-  return share == LUMOS_ABSENT || share <= 0 ? 0 : (int32_t)(share * length / 1000000);
+  int64_t shown = share == LUMOS_ABSENT || share <= 0 ? 0 : share < 1000000 ? share : 1000000;
+  return (int32_t)(shown * length / 1000000);
 }
 
 struct bar {
