@@ -46,9 +46,12 @@ bool lumos_task_interval(const struct lumos_job *job, const struct lumos_run *ru
                          int64_t *end) {
   const struct lumos_task *record = &job->tasks.items[task];
   if (runs != NULL) {
+    if (runs[task].start == LUMOS_ABSENT || runs[task].dur == LUMOS_ABSENT) {
+      return false; /* of a stream that was edited */
+    }
     *start = runs[task].start;
     *end = *start + runs[task].dur;
-    return *start != LUMOS_ABSENT;
+    return true;
   }
   if (record->start == LUMOS_ABSENT) {
     return false;
