@@ -18,7 +18,7 @@ jq -rs 'map(select(.input == "emulated")) | group_by(.stage)
   | map(sort_by(.scale)) | map(select(length == 3)) | sort_by(.[2].cpu_seconds) | .[]
   | [.[0].stage, .[1].cpu_seconds / ([.[0].cpu_seconds, 1e-6] | max), .[2].cpu_seconds / ([.[1].cpu_seconds, 1e-6] | max),
      (.[2].peak_rss - .[1].peak_rss) / (.[2].tasks - .[1].tasks)] | @tsv' "$1" |
-  awk -F'\t' '{ printf "  %-29s %14.2f %11.2f %22.0f\n", $1, $2, $3, $4 }'
+  awk -F'\t' '{ printf "  %-29s %14.2f %11.2f %22d\n", $1, $2, $3, $4 + ($4 < 0 ? -0.5 : 0.5) }'
 
 # The budgets that exist today. Of the pipe the CPU time of all tools is judged, as if one core were there: more cores and a quiet machine
 # make the wall time shorter, other programs longer.
