@@ -236,10 +236,11 @@ const causeOf = (task) => {
 
 /* ---- What is told of a task ---- */
 
-/* A name in a sentence: a link where it leads somewhere. */
+/* A name in a sentence, which need not be whole: a link where it leads somewhere. */
 const nameOf = (number, follow) => {
   const task = taskOf(number);
-  const label = task.name + ' on ' + task.lane.label;
+  const name = Array.from(task.name.replace(/^void /, ''));
+  const label = (name.length > 60 ? name.slice(0, 60).join('') + '\u2026' : name.join('')) + ' on ' + task.lane.label;
   return follow ? button('link', label, label, () => follow(number)) : create('b', '', {}, label);
 };
 
@@ -411,6 +412,11 @@ class Timeline {
 
   get shown() {
     return this.view || this.whole;
+  }
+
+  /* Where a glide leads. */
+  get goal() {
+    return this.target === undefined ? this.shown : this.target || this.whole;
   }
 
   /* What the columns hold, read when it is first needed. */
@@ -596,7 +602,7 @@ class Timeline {
   }
 
   zoom(factor, centre) {
-    const {from, until} = this.target === undefined ? this.shown : this.target || this.whole;
+    const {from, until} = this.goal;
     let around = centre;
     if (around === undefined) {
       around = (from + until) / 2;
@@ -778,8 +784,16 @@ class Timeline {
     this.uncover(task);
   }
 
-  /* Scroll until the task's lane stands between the window's top and the panel. */
+  /* Scroll until the task stands between the window's top and the panel, and within the picture's frame where that is narrower than the
+     picture. */
   uncover(task) {
+    const {from, until} = this.goal;
+    const middle = between((task.start + task.dur / 2 - from) / (until - from), 0, 1);
+    const x = this.canvas.offsetLeft + middle * this.canvas.offsetWidth;
+    const frame = this.region.clientWidth;
+    if (x < this.region.scrollLeft + 40 || x > this.region.scrollLeft + frame - 40) {
+      this.region.scrollLeft = x - frame / 2;
+    }
     const track = this.tracks[task.laneNumber - this.firstLane];
     const box = this.canvas.getBoundingClientRect();
     const y = box.top + track.y * box.height / this.height;

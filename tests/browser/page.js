@@ -494,6 +494,27 @@ checks['a telephone need not scroll sideways to see where the step went'] = asyn
   await large.context().close();
 };
 
+checks['a tap pins a task, and what is pinned is in sight'] = async () => {
+  const page = await open('example', {viewport: {width: 390, height: 844}, hasTouch: true, isMobile: true});
+  await page.getByRole('button', {name: 'Zoom in'}).first().tap();
+  await region(page).press('Enter');
+  await settled(page);
+  const id = async () => /task (.*)$/.exec(await panel(page).locator('.where').textContent())[1];
+  const first = await id();
+  const box = await region(page).boundingBox();
+  await page.touchscreen.tap(box.x + box.width / 2, await page.evaluate(() => document.querySelector('rect.track').getBoundingClientRect().top + 5));
+  await settled(page);
+  const origin = await originOf(page);
+  const byId = new Map(tasksOf('example').map((task) => [task.id, task]));
+  await agrees(panel(page), byId.get(first), origin); /* the first lane's middle task stands in the middle of the frame */
+  await press(page, 'z');
+  await press(page, 'c');
+  const cause = byId.get(await id());
+  assert.notEqual(cause.id, first);
+  await agrees(panel(page), cause, origin);
+  await page.context().close();
+};
+
 /* Nothing runs but the script that the policy names. */
 checks['nothing else may run'] = async () => {
   const context = await browser.newContext();
@@ -623,5 +644,5 @@ async function main() {
 
 main().catch((error) => {
   console.error(error);
-  process.exitCode = 1;
+  process.exit(1); /* and the browser goes with it */
 });

@@ -66,9 +66,10 @@ if [ "${1:-}" = --bench ]; then
   need_traces
   for set in "$traces"/*/; do
     name=$(basename "$set")
-    page "$name" "$set" 2>/dev/null && node "$folder/page.js" bench "$name"
+    page "$name" "$set" 2>/dev/null
+    [ ! -s "$name.html" ] || node "$folder/page.js" bench "$name" # a folder of several jobs gives no page
   done
-  exit
+  exit 0
 fi
 made_by_hand
 page hand hand.json
