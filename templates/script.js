@@ -187,6 +187,7 @@ const job = once(() => {
     from: packed.from,
     column: packed.column,
     pixels: packed.pixels,
+    window: packed.window || [Infinity, Infinity],
     steps: packed.steps,
     kinds: packed.kinds,
     names: packed.names,
@@ -373,7 +374,7 @@ const state = {pinned: NONE, chain: false};
 const readCells = (path) => {
   const cells = [];
   for (const [, x, width, height] of path.getAttribute('d').matchAll(/M(-?\d+) 0h(\d+)v(-?\d+)h-\d+z/g)) {
-    cells.push([Number(x), Number(width), Number(height)]);
+    cells.push([Number(x), Number(width), -Number(height)]); /* above 0: it stands, below: it hangs */
   }
   const pattern = path.getAttribute('fill'); /* "url(#timeline-sync)" */
   return {css: pattern ? pattern.replace(/^url\(#[a-z]*-(.*)\)$/, '$1') : path.classList[0], told: path.textContent, cells};
@@ -735,7 +736,9 @@ class Timeline {
   /* With `at`, where the pointer is: of the task there, or what its column tells. */
   hover(number, event, at) {
     this.hovered = number;
-    const told = at ? this.toldAt(at, number === NONE ? '' : taskOf(number).css) : '';
+    const [from, until] = job().window;
+    const known = at && this.timeOf(at.x) >= from && this.timeOf(at.x) < until; /* what is not drawn here was not there */
+    const told = at && !(number === NONE && known) ? this.toldAt(at, number === NONE ? '' : taskOf(number).css) : '';
     this.hint.hidden = !at || number === state.pinned && number !== NONE || number === NONE && told === '';
     if (!this.hint.hidden) {
       this.hint.replaceChildren(number === NONE ?
@@ -1021,14 +1024,18 @@ class Timeline {
     const {from, until} = this.shown;
     const stretch = (whole.until - whole.from) / (until - from);
     const shift = (whole.from - from) / (until - from) * this.tracks[0].width;
+    const known = job().window.map((instant) => this.placeOf(instant));
     context.globalAlpha = PALE;
     for (const {css, cells} of paths) {
       context.fillStyle = fillOf(context, css);
       for (const [x, width, height] of cells) {
         const left = Math.max(x * stretch + shift, -10);
         const right = Math.min((x + width) * stretch + shift, this.tracks[0].width + 10);
-        if (right > left) {
-          context.fillRect(left, height > 0 ? base : base + height, right - left, Math.abs(height));
+        /* Not where every task is drawn itself. */
+        for (const [begin, end] of [[left, Math.min(right, known[0])], [Math.max(left, known[1]), right]]) {
+          if (end > begin) {
+            context.fillRect(begin, height > 0 ? base - height : base, end - begin, Math.abs(height));
+          }
         }
       }
     }

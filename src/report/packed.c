@@ -1,5 +1,6 @@
 /* The embedded tasks as JSON. {"origin", "from", "column" and "pixels": an instant t of the picture stands (t - from) / column * pixels to
- * the right of its lane's left edge; "steps": [[number, start, end]], "kinds": [[class, label]] by number, "names": [[kind, name]],
+ * the right of its lane's left edge; "steps": [[number, start, end]], "window": [from, until]
+ * where every task is embedded, "kinds": [[class, label]] by number, "names": [[kind, name]],
  * "holds": [[what held it, which end of that, evidence]], "chain": {"step", "tasks": differences of references, in order of time; "parts": [[place among
  * them, from, until]] of those that the chain runs through only in part}, "lanes": [{...}]} in the order of the pictures.
  *
@@ -311,6 +312,15 @@ static void put_chain(struct packing *packing, struct lumos_text *out) {
   lumos_text_free(&shortened);
 }
 
+/* Where nothing is left out: the span that was asked for, unless it was cut. */
+static void put_window(const struct packing *packing, struct lumos_text *out) {
+  const struct report_detail *detail = packing->detail;
+  const struct lumos_report_options *options = detail->from.options;
+  if (options->has_detail && detail->window_tasks <= REPORT_WINDOW) {
+    lumos_text_format(out, ",\n\"window\":[%" PRId64 ",%" PRId64 "]", options->detail_from, options->detail_until);
+  }
+}
+
 static void put_frame(const struct packing *packing, struct lumos_text *out) {
   const struct report_timelines *timelines = packing->detail->from.timelines;
   lumos_text_format(out, "{\"origin\":%" PRId64 ",\"from\":%" PRId64 ",\"column\":%" PRId64 ",\"pixels\":%" PRId32,
@@ -322,7 +332,9 @@ static void put_frame(const struct packing *packing, struct lumos_text *out) {
     lumos_text_format(out, "%s[%" PRId32 ",%" PRId64 ",%" PRId64 "]", i == 0 ? "" : ",", step->step,
                       step->start - packing->origin, step->end - packing->origin);
   }
-  lumos_text_put(out, "],\n\"kinds\":[");
+  lumos_text_char(out, ']');
+  put_window(packing, out);
+  lumos_text_put(out, ",\n\"kinds\":[");
   for (int kind = 0; kind < LUMOS_TASK_KINDS; kind++) {
     const struct report_paint_row *row = report_paint_row(report_paint_of_kind((uint8_t)kind));
     lumos_text_format(out, "%s[\"%s\",\"%s\"]", kind == 0 ? "" : ",", row->css, row->label);

@@ -82,7 +82,7 @@ async function spotOf(page, task, origin) {
     const box = track.getBoundingClientRect();
     const across = track.width.baseVal.value / data.pixels * data.column;
     const middle = task.sim_start + task.sim_dur / 2 - origin - data.from;
-    return {x: box.left + middle / across * box.width, y: box.top + box.height / 4};
+    return {x: box.left + middle / across * box.width, y: box.top + box.height / 4, width: box.width};
   }, {task, origin});
 }
 
@@ -111,19 +111,35 @@ async function colourOf(page, css) {
   return [1, 3, 5].map((digit) => parseInt(hex.slice(digit, digit + 2), 16));
 }
 
-/* Zoom to a task by the wheel, and pin it. */
+/* Where an instant stands in the window, read off the labels of a zoomed axis. */
+const placeOf = (page, time) => page.evaluate((time) => {
+  const units = {ns: 1, '\u00b5s': 1e3, ms: 1e6, s: 1e9};
+  const [first, , second] = Array.from(document.querySelectorAll('.axis text.muted'), (text) => {
+    const [number, unit] = text.textContent.replace('\u2212', '-').replace(/,/g, '').split('\u00a0');
+    return {time: Number(number) * (unit ? units[unit] : 1), x: Number(text.getAttribute('x'))};
+  });
+  const axis = document.querySelector('.axis');
+  const box = axis.getBoundingClientRect();
+  const x = first.x + (time - first.time) / (second.time - first.time) * (second.x - first.x);
+  return box.left + x * box.width / axis.viewBox.baseVal.width;
+}, time);
+
+/* Zoom to a task by the wheel, and pin it. Returns where it stands now. At first it may be a hundredth of a pixel wide. */
 async function reach(page, task, origin) {
   await page.getByRole('button', {name: 'Whole timeline'}).first().click();
   const spot = await spotOf(page, task, origin);
-  await page.mouse.move(spot.x, spot.y);
+  const middle = task.sim_start + task.sim_dur / 2 - origin;
   await page.keyboard.down('Control');
   for (let i = 0; i < 80 && await across(page) > 3 * task.sim_dur; i++) {
+    await page.mouse.move(Math.floor(spot.x), spot.y);
     await page.mouse.wheel(0, -100);
     await settled(page);
+    spot.x = await placeOf(page, middle);
   }
   await page.keyboard.up('Control');
   await page.mouse.click(spot.x, spot.y);
   await settled(page);
+  return spot;
 }
 
 /* ---- The checks ---- */
@@ -576,11 +592,11 @@ const ganttBytes = (text) => {
 /* From the navigation to the load event, and to the first picture on the screen, in ms. */
 async function opening(name) {
   const page = await open(name);
-  await settled(page);
+  await page.waitForFunction(() => performance.getEntriesByName('first-contentful-paint').length > 0);
   const times = await page.evaluate(() => {
     const [navigation] = performance.getEntriesByType('navigation');
-    const paint = performance.getEntriesByName('first-contentful-paint')[0];
-    return {load: navigation.loadEventEnd, paint: paint ? paint.startTime : NaN};
+    const [paint] = performance.getEntriesByName('first-contentful-paint');
+    return {load: navigation.loadEventEnd, paint: paint.startTime};
   });
   await page.context().close();
   return times;
@@ -609,6 +625,43 @@ large['what launched and what held a kernel is a key away'] = async () => {
   await agrees(panel(page), byId.get(task.call), origin);
   assert.match(await page.locator('.rest').filter({hasText: 'Pale columns'}).first().textContent(), /^Pale columns stand for [\d,]+ shorter tasks/);
   await page.context().close();
+};
+
+/* Of a span that was asked for everything is there, so what is empty was idle; elsewhere columns stand for what is not on the page. */
+large['a span that was asked for is there whole'] = async () => {
+  const page = await open('window');
+  const origin = await originOf(page);
+  const [from, until] = [1e8, 1.05e8];
+  const runs = (start, dur) => start - origin < until && start - origin + dur > from;
+  const truth = tasksOf('large').filter((task) => runs(task.sim_start, task.sim_dur) || runs(task.start, task.dur));
+  const there = await page.evaluate(() => JSON.parse(document.getElementById('lumos-tasks').textContent).lanes
+    .map(({rank, task}) => task.map((difference, i) => [rank, i, difference])).flat()
+    .reduce(({ids, last}, [rank, i, difference]) => {
+      const id = i === 0 ? difference : last + difference;
+      ids.push(rank + ':' + id);
+      return {ids, last: id};
+    }, {ids: [], last: 0}).ids);
+  const known = new Set(there);
+  assert.ok(truth.length > 100);
+  assert.deepEqual(truth.filter((task) => !known.has(task.id)), []);
+
+  const stream = truth.filter((task) => task.lane === 's7').sort((a, b) => a.sim_start - b.sim_start);
+  const gaps = stream.slice(1).map((task, i) => ({before: stream[i], gap: task.sim_start - stream[i].sim_start - stream[i].sim_dur}));
+  const {before, gap} = gaps.reduce((best, one) => (one.gap > best.gap && one.gap < 20 * one.before.sim_dur ? one : best), {gap: 0});
+  assert.ok(gap > 1000);
+  const alpha = async (one) => {
+    const spot = await reach(one, before, origin);
+    await agrees(panel(one), before, origin);
+    await press(one, 'Escape');
+    const x = await placeOf(one, before.sim_start + before.sim_dur + Math.min(gap, before.sim_dur) / 2 - origin);
+    const [pixel] = await pixels(one, x, spot.y + 3.5, 1);
+    return pixel[3];
+  };
+  assert.equal(await alpha(page), 0);
+  const other = await open('large');
+  assert.ok(await alpha(other) > 0);
+  await page.context().close();
+  await other.context().close();
 };
 
 /* ---- */

@@ -77,6 +77,7 @@ page example "${example[@]}"
 node "$folder/page.js" check || fail 'the pages do not hold in a browser'
 if [ -d "$traces/df-index-V100x2-216k" ]; then
   page large "$traces/df-index-V100x2-216k"
+  lumos-render large.sim --detail=100ms-105ms -o window.html 2>message || fail "--detail: $(head -c 300 message)"
   node "$folder/page.js" large || fail 'the page of the largest set does not hold'
 fi
 finish

@@ -155,6 +155,13 @@ static void choice(void **state) {
   assert_has(&sentence, "The page holds 40,040 of 120,000\xC2\xA0tasks one by one: the 20,000 longest, down to "
                         "41.00\xC2\xA0\xC2\xB5s, all 40\xC2\xA0tasks from ");
   assert_has(&sentence, ", and what launched and what held them. The others are in the columns alone.");
+  struct lumos_text json = LUMOS_TEXT_BUFFER;
+  char window[80];
+  (void)snprintf(window, sizeof window, "\"window\":[%lld,%lld]", (long long)options.detail_from,
+                 (long long)options.detail_until);
+  report_detail_json(&detail, &json);
+  lumos_text_char(&json, '\0');
+  assert_has(&json, window);
   report_detail_free(&detail);
 
   /* A span with everything in it: the 20,000 longest of it are the same ones again. */
@@ -167,6 +174,11 @@ static void choice(void **state) {
   report_put_detail(&detail, &sentence);
   lumos_text_char(&sentence, '\0');
   assert_has(&sentence, ", the 20,000 longest of 120,000\xC2\xA0tasks from ");
+  json.length = 0;
+  report_detail_json(&detail, &json);
+  lumos_text_char(&json, '\0');
+  assert_null(strstr(json.bytes, "\"window\"")); /* it has gaps */
+  lumos_text_free(&json);
   report_detail_free(&detail);
   lumos_text_free(&sentence);
   report_timelines_free(&timelines);
