@@ -717,7 +717,7 @@ class Timeline {
     return lane >= 0 && lane < this.tracks.length;
   }
 
-  /* What a lane's picture tells of a kind, or else of the kind that fills the column at a point: "GEMM, 1.20 ms in 31 tasks"; '' where nothing
+  /* What a lane's picture tells of a kind, or else of the kind that fills the column at a point: ", simulated: GEMM, 1.20 ms in 31 tasks"; '' where nothing
      runs, or where the kind fills no column. */
   toldAt(point, kind) {
     const number = this.tracks.findIndex((track) => point.y >= track.y && point.y <= track.y + track.height);
@@ -730,7 +730,7 @@ class Timeline {
     const x = (this.timeOf(point.x) - from) / (until - from) * width;
     const fits = (css, [left, wide, high]) => high < 0 === below && (kind ? css === kind : x >= left && x < left + wide);
     const path = this.columns[number].find(({css, cells}) => cells.some((cell) => fits(css, cell)));
-    return path ? path.told.slice(path.told.indexOf('d: ') + 3) : ''; /* behind "simulated" or "measured" */
+    return path ? path.told.slice(this.lanes[number].label.length) : '';
   }
 
   /* With `at`, where the pointer is: of the task there, or what its column tells. */
@@ -744,7 +744,7 @@ class Timeline {
       this.hint.replaceChildren(number === NONE ?
         create('p', 'note', {}, 'Too short to be on this page one by one.') : describe(number));
       if (told !== '') {
-        this.hint.append(create('p', 'note', {}, 'On this lane: ' + told));
+        this.hint.append(create('p', 'note', {}, 'On this lane' + told));
       }
       const box = this.hint.getBoundingClientRect();
       const below = event.clientY + 22 + box.height < innerHeight;

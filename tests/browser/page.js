@@ -171,7 +171,11 @@ checks['the wheel reaches a single kernel'] = async () => {
   await settled(page);
   await agrees(page.locator('.hint').first(), task, origin);
   assert.ok(await page.locator('.hint').first().isVisible());
-  assert.match(await page.locator('.hint').first().textContent(), /On this lane: GEMM, .* in [\d,]+\u00a0tasks$/);
+  assert.match(await page.locator('.hint').first().textContent(), /On this lane, simulated: GEMM, .* in [\d,]+\u00a0tasks$/);
+
+  await page.mouse.move(spot.x + 1, spot.y + 8);
+  await settled(page);
+  assert.match(await page.locator('.hint').first().textContent(), /On this lane, measured: GEMM, /);
 
   /* It is painted in its kind's colour there. */
   const [pixel] = await pixels(page, spot.x, spot.y, 1);
