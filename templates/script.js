@@ -76,7 +76,7 @@ const formatTime = (value) => {
       magnitude = Math.max(magnitude, one);
     }
   }
-  const decimals = one === 1 ? 0 : magnitude / one >= 100 ? 1 : 2;
+  const decimals = one === 1 ? 0 : rounded(magnitude, one / 100) >= 1e4 ? 1 : 2;
   return (value < 0 ? MINUS : '') + formatFixed(magnitude, one, decimals) + SPACE + name;
 };
 

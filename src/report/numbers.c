@@ -100,11 +100,14 @@ struct unit {
   int exponent; /* of its size in the base unit */
 };
 
-/* Decimals that give `units` (10^exponent of the base) four digits, at most two of them behind the point. */
+/* Decimals that give `units` (10^exponent of the base) four digits once they are rounded, at most two of them behind the
+ * point. */
 static int decimals_for(uint64_t magnitude, int exponent) {
-  uint64_t whole = magnitude / power_of_ten(exponent);
-  int decimals = whole >= 100 ? 1 : 2;
-  return decimals < exponent ? decimals : exponent;
+  enum { MOST = 2 };
+  if (exponent < MOST) {
+    return exponent;
+  }
+  return rounded(magnitude, exponent, MOST) >= 100 * power_of_ten(MOST) ? 1 : MOST;
 }
 
 /* In the largest unit that leaves a digit before the point once it is rounded: 999.95 of a unit are 1 of the next. `more`

@@ -29,6 +29,8 @@ static void times(void **state) {
       {999, "999" NBSP "ns"},
       {1000, "1.00" NBSP "\xC2\xB5s"},
       {12345, "12.35" NBSP "\xC2\xB5s"}, /* half away from zero */
+      {99994, "99.99" NBSP "\xC2\xB5s"},
+      {99995, "100.0" NBSP "\xC2\xB5s"},
       {123449, "123.4" NBSP "\xC2\xB5s"},
       {999949, "999.9" NBSP "\xC2\xB5s"},
       {999950, "1.00" NBSP "ms"},
