@@ -17,6 +17,6 @@ foreach(path ${paths})
   math(EXPR count "${count} + 1")
 endforeach()
 file(WRITE "${OUTPUT}"
-  "/* Made by .cmake/embed.cmake from templates/. */\n#include \"report/templates.h\"\n\n${arrays}\n"
+  "/* Made by .cmake/embed.cmake from templates/. */\n#include \"report/text/templates.h\"\n\n${arrays}\n"
   "const struct lumos_template lumos_templates[] = {\n${rows}    {NULL, NULL, 0},\n};\n"
   "const size_t lumos_template_count = ${count};\n")

@@ -1,7 +1,7 @@
 /* What the page does beyond being read: the timeline zooms down to single tasks, tables sort. Without scripts nothing is missing that a
    reader needs. No library, nothing from outside, no markup made from data: names from traces only ever become text.
 
-   The tasks stand in the block lumos-tasks (src/report/packed.c says how), the tables' values in lumos-summary. Times are numbers of
+   The tasks stand in the block lumos-tasks (src/report/content/packed.c says how), the tables' values in lumos-summary. Times are numbers of
    nanoseconds, counted as the axis counts. */
 (() => {
 'use strict';
@@ -47,7 +47,7 @@ const between = (value, least, most) => Math.max(least, Math.min(most, value));
 
 const calm = () => matchMedia('(prefers-reduced-motion: reduce)').matches;
 
-/* ---- Numbers look as src/report/numbers.c makes them look ---- */
+/* ---- Numbers look as src/report/text/numbers.c makes them look ---- */
 
 const SPACE = '\u00a0';
 const MINUS = '\u2212';

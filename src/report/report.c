@@ -1,14 +1,18 @@
-/* The room's door: a job becomes a report in the form that was asked for. */
+/* The room's door: a job becomes a report in the form that was asked for.
+ *
+ * text/ says how numbers and names are written, draw/ how scenes are laid out and painted; content/ is what a report says of a job,
+ * in figures, tables and scenes; forms/ is what it is written as. Each uses only those before it.
+ */
 #include <lumos/report.h>
 
-#include "report/content.h"
-#include "report/csv.h"
-#include "report/markdown.h"
-#include "report/page.h"
-#include "report/pictures.h"
-#include "report/privacy.h"
-#include "report/summary.h"
-#include "report/verdict.h"
+#include "report/content/content.h"
+#include "report/content/verdict.h"
+#include "report/forms/csv.h"
+#include "report/forms/markdown.h"
+#include "report/forms/page.h"
+#include "report/forms/pictures.h"
+#include "report/forms/summary.h"
+#include "report/text/privacy.h"
 #include <lumos/sim.h>
 #include <string.h>
 

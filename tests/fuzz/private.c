@@ -3,7 +3,7 @@
  */
 #include "fuzz.h"
 
-#include "report/privacy.h"
+#include "report/text/privacy.h"
 
 static struct lumos_job *job_with_names(void) {
   struct lumos_job *job = lumos_job_new();

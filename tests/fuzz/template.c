@@ -3,7 +3,7 @@
  */
 #include "fuzz.h"
 
-#include "report/template.h"
+#include "report/text/template.h"
 
 enum { ITEMS = 3, LONGEST_VALUE = 8, ESCAPED = 6 /* "&quot;" */ };
 

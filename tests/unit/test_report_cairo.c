@@ -2,9 +2,9 @@
  * pixels of fills and strokes, against their colours and shares worked out by hand. */
 #include "unit/unit.h"
 
-#include "report/cairo.h"
-#include "report/look.h"
-#include "report/svg.h"
+#include "report/draw/cairo.h"
+#include "report/draw/look.h"
+#include "report/draw/svg.h"
 #include <cairo-script.h>
 #include <ctype.h>
 #include <math.h>

@@ -8,7 +8,7 @@
 #include "unit.h"
 
 #include "base/text.h"
-#include "report/collapse.h"
+#include "report/content/collapse.h"
 #include "report_job.h"
 
 enum { A, B, C, D, K };

@@ -2,8 +2,8 @@
  * that stays whole whatever becomes of the layout. */
 #include "sim_jobs.h"
 
-#include "report/content.h"
-#include "report/page.h"
+#include "report/content/content.h"
+#include "report/forms/page.h"
 #include <lumos/sim.h>
 #include <signal.h>
 

@@ -2,8 +2,8 @@
 #include "unit/report_job.h"
 
 #include "base/json.h"
-#include "report/detail.h"
-#include "report/script.h"
+#include "report/content/detail.h"
+#include "report/text/script.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* Names in Markdown and CSV: what cmark-gfm and a spreadsheet are given, worked out by hand. */
 #include "unit/unit.h"
 
-#include "report/escape.h"
+#include "report/text/escape.h"
 
 typedef void escaper(struct lumos_text *out, const char *bytes, size_t length);
 

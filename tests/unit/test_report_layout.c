@@ -3,7 +3,7 @@
 #include "unit.h"
 
 #include "base/text.h"
-#include "report/layout.h"
+#include "report/draw/layout.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
 /* Numbers as the page writes them; every expectation is the value rounded by hand. */
-#include "report/numbers.h"
+#include "report/text/numbers.h"
 
 #include <lumos/job.h>
 #include <setjmp.h>

@@ -1,8 +1,8 @@
 /* Can the colours be told from the page and from each other, whoever looks, and what is written on them be read? Contrast as WCAG 2
  * defines it; distance as in CIE 1976, where 2.3 is just noticeable; what dichromats see after Viénot, Brettel and Mollon (1999) for
  * red and green and Brettel, Viénot and Mollon (1997) for blue, as matrices of linear sRGB. */
-#include "report/look.h"
-#include "report/palette.h"
+#include "report/draw/look.h"
+#include "report/draw/palette.h"
 
 #include <math.h>
 #include <setjmp.h>

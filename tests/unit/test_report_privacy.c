@@ -1,5 +1,5 @@
 /* What a report that is handed on does not show, and what it must leave alone. */
-#include "report/privacy.h"
+#include "report/text/privacy.h"
 #include "report_job.h"
 #include "unit.h"
 

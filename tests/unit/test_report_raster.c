@@ -1,5 +1,5 @@
 /* A lane gathered into columns, against columns filled by hand. */
-#include "report/raster.h"
+#include "report/draw/raster.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* The template engine: escaping, sections, and every way to be wrong. */
-#include "report/template.h"
+#include "report/text/template.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,0 +1,129 @@
+/* Reading what a report says. */
+#include "report/content/content.h"
+
+#include "report/content/breakdown.h"
+#include "report/content/gantt.h"
+#include "report/content/tables.h"
+#include "report/content/verdict.h"
+#include "report/text/names.h"
+#include "report/text/numbers.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define MIDDLE_DOT " \xC2\xB7 "
+
+/* "4 steps (2 to 5)" */
+static void put_steps(const struct report_facts *facts, struct lumos_text *out) {
+  const struct report_rows *rows = facts->job_steps.count > 0 ? &facts->job_steps : &facts->steps;
+  if (rows->count == 0) {
+    return;
+  }
+  int32_t first = rows->items[0].step;
+  int32_t last = first;
+  for (size_t i = 0; i < rows->count; i++) {
+    first = rows->items[i].step < first ? rows->items[i].step : first;
+    last = rows->items[i].step > last ? rows->items[i].step : last;
+  }
+  lumos_text_put(out, MIDDLE_DOT);
+  if (first == last) {
+    lumos_text_format(out, "step %d", first);
+  } else {
+    lumos_text_format(out, "steps %d to %d", first, last);
+  }
+}
+
+const char *report_title(const struct report_content *content) {
+  const char *title = content->options->title;
+  return title != NULL && title[0] != '\0' ? title : NULL;
+}
+
+void report_put_title(const struct report_content *content, struct lumos_text *out) {
+  enum { LONGEST = 300 };
+  const char *title = report_title(content);
+  if (title != NULL) {
+    report_put_cut(out, title, strlen(title), LONGEST);
+  } else {
+    report_put_verdict(&content->facts, out);
+  }
+}
+
+/* "8 ranks · NVIDIA H100 80GB HBM3 · steps 2 to 5": what the page is about. */
+void report_put_subject(const struct report_content *content, struct lumos_text *out) {
+  const struct lumos_job *job = content->job;
+  report_put_counted(out, (int64_t)job->ranks.count, "rank");
+  int64_t world = report_world(job);
+  if (world != LUMOS_ABSENT && world != (int64_t)job->ranks.count) {
+    lumos_text_put(out, " of ");
+    report_put_count(out, world);
+  }
+  lumos_string_id shown = LUMOS_NO_STRING;
+  for (size_t i = 0; i < job->ranks.count; i++) {
+    lumos_string_id device = job->ranks.items[i].device_name;
+    if (device != LUMOS_NO_STRING && device != shown) {
+      lumos_text_put(out, shown == LUMOS_NO_STRING ? MIDDLE_DOT : ", ");
+      report_put_cut(out, lumos_string(job->strings, device), lumos_string_length(job->strings, device), 60);
+      if (shown != LUMOS_NO_STRING) {
+        break; /* two names say that they differ; the table of ranks has all */
+      }
+      shown = device;
+    }
+  }
+  put_steps(&content->facts, out);
+}
+
+/* A stream whose simulated times were edited says nothing of what held them. */
+static struct lumos_bindings *find_bindings(const struct lumos_job *job) {
+  struct lumos_error error = {LUMOS_DONE, ""};
+  struct lumos_bindings *bindings = lumos_allocate((job->tasks.count + 1) * sizeof bindings[0]);
+  if (!lumos_bindings_find(job, bindings, NULL, NULL, &error)) {
+    free(bindings);
+    bindings = NULL;
+  }
+  return bindings;
+}
+
+/* A layout costs more than all tables: it is made where the graph is drawn. */
+static bool draws_graph(const struct lumos_report_options *options) {
+  return options->format == LUMOS_REPORT_UNKNOWN || options->format == LUMOS_REPORT_HTML ||
+         options->format == LUMOS_REPORT_PDF || options->view == LUMOS_VIEW_GRAPH;
+}
+
+static bool read_dependencies(struct report_content *content, struct lumos_error *error) {
+  const struct report_dependencies_source source = {.job = content->job,
+                                                    .bindings = content->bindings,
+                                                    .steps = &content->timelines.steps,
+                                                    .options = content->options,
+                                                    .engine =
+                                                        draws_graph(content->options) ? report_layout_graphviz : NULL,
+                                                    .limit = REPORT_LAYOUT_LIMIT};
+  return report_dependencies_read(&source, &content->dependencies, error);
+}
+
+bool report_content_read(const struct lumos_job *job, const struct lumos_report_options *options,
+                         struct report_content *content, struct lumos_error *error) {
+  *content = (struct report_content){.job = job, .options = options};
+  struct report_table *tables = content->tables;
+  report_facts_read(job, &content->facts);
+  report_timelines_read(job, &content->timelines);
+  report_breakdown_tables(&content->facts, &tables[TABLE_BREAKDOWN], &tables[TABLE_STEPS]);
+  report_gantt_table(&content->timelines, &tables[TABLE_LANES]);
+  report_table_collectives(job, &tables[TABLE_COLLECTIVES]);
+  report_table_kernels(job, &tables[TABLE_KERNELS]);
+  report_table_ops(job, &tables[TABLE_OPS_DEVICE], &tables[TABLE_OPS_HOST]);
+  report_table_ranks(job, options->details, &tables[TABLE_RANKS]);
+  report_table_clocks(job, &tables[TABLE_CLOCKS]);
+  content->bindings = find_bindings(job);
+  bool read = read_dependencies(content, error);
+  report_dependencies_table(&content->dependencies, &tables[TABLE_DEPENDENCIES]);
+  return read;
+}
+
+void report_content_free(struct report_content *content) {
+  report_facts_free(&content->facts);
+  report_timelines_free(&content->timelines);
+  free(content->bindings);
+  report_dependencies_free(&content->dependencies);
+  for (int i = 0; i < TABLES; i++) {
+    report_table_free(&content->tables[i]);
+  }
+}

@@ -1,0 +1,52 @@
+/* What a report says, read once from the job, whatever form it takes: figures, lanes, tables. */
+#ifndef LUMOS_REPORT_CONTENT_H
+#define LUMOS_REPORT_CONTENT_H
+
+#include "report/content/dependencies.h"
+#include "report/content/facts.h"
+#include "report/content/table.h"
+#include "report/content/timeline.h"
+#include <lumos/path.h>
+#include <lumos/report.h>
+
+/* All tables; the page, the summary and Markdown hold the same ones. */
+enum report_table_number {
+  TABLE_BREAKDOWN,
+  TABLE_STEPS,
+  TABLE_LANES,
+  TABLE_COLLECTIVES,
+  TABLE_KERNELS,
+  TABLE_OPS_DEVICE,
+  TABLE_OPS_HOST,
+  TABLE_RANKS,
+  TABLE_CLOCKS,
+  TABLE_DEPENDENCIES,
+  TABLES
+};
+
+struct report_content {
+  const struct lumos_job *job;
+  const struct lumos_report_options *options;
+  struct report_facts facts;
+  struct report_timelines timelines;
+  struct report_dependencies dependencies;
+  struct report_table tables[TABLES];
+  struct lumos_bindings
+      *bindings; /* what held every task; NULL: the simulation did not run again as it stands in the stream */
+};
+
+/* The job is at stage sim and outlives the content, as do the options. False when the options ask for what is not there. Free the content in
+ * any case. */
+bool report_content_read(const struct lumos_job *job, const struct lumos_report_options *options,
+                         struct report_content *content, struct lumos_error *error) LUMOS_MUST_CHECK;
+void report_content_free(struct report_content *content);
+
+/* The title that was asked for, or NULL: then the verdict is the title. */
+const char *report_title(const struct report_content *content);
+/* The one or the other. */
+void report_put_title(const struct report_content *content, struct lumos_text *out);
+
+/* "8 ranks · NVIDIA H100 80GB HBM3 · steps 2 to 5": what the report is about. */
+void report_put_subject(const struct report_content *content, struct lumos_text *out);
+
+#endif

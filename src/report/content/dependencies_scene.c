@@ -1,0 +1,387 @@
+/* The dependency graph as a picture: time runs down, the times at the left count from the start of the step. */
+#include "report/content/dependencies.h"
+
+#include "report/draw/look.h"
+#include "report/text/names.h"
+#include "report/text/numbers.h"
+
+/* Tenths of a pixel. */
+enum {
+  WIDTH = 11800,
+  GUTTER = 760, /* of the times */
+  TOP = 600,    /* the legend's room, and the beginning's */
+  BEGINNING = 240,
+  BOTTOM = 40,
+  STRIPE = 40,
+  INSET = 110, /* of a box's text */
+  BAR = 20,
+  FIRST_LINE = 150,
+  SECOND_LINE = 285,
+  NAME_MOST = 48, /* bytes of a name in a box; fewer where the letters are wide */
+  NAME_LEAST = 16,
+  LABEL_HEIGHT = 115,
+  LEAST_IN_MS = 1000000, /* ns: steps shorter than this have their times in microseconds */
+};
+
+struct label {
+  int32_t x, y, width;
+};
+
+struct canvas {
+  const struct report_dependencies *dependencies;
+  struct report_scene *scene;
+  int32_t left;    /* of the graph */
+  int64_t longest; /* of a box */
+  struct lumos_text text;
+  LUMOS_VECTOR(struct label) labels;
+};
+
+static int64_t sum_of(const int64_t times[LUMOS_PATH_OUTSIDE + 1]) {
+  return times[LUMOS_PATH_RUN] + times[LUMOS_PATH_LAG] + times[LUMOS_PATH_UNEXPLAINED] + times[LUMOS_PATH_OUTSIDE];
+}
+
+/* What a box itself stands for: the arrow that leads to it has the rest. */
+static int64_t box_time(const struct report_dependency_node *node) {
+  return node->outside ? sum_of(node->time) : sum_of(node->time) - sum_of(node->lead);
+}
+
+static enum report_stroke stroke_of(uint8_t evidence) {
+  switch (evidence) {
+    case LUMOS_ORDERED:
+      return STROKE_LONG_DASHES;
+    case LUMOS_INFERRED:
+      return STROKE_DASHED;
+    case LUMOS_UNEXPLAINED:
+      return STROKE_DOTTED;
+    default:
+      return STROKE_SOLID;
+  }
+}
+
+/* --- Hovering --- */
+
+static void put_times(struct lumos_text *text, const int64_t times[LUMOS_PATH_OUTSIDE + 1]) {
+  static const char *const words[] = {[LUMOS_PATH_RUN] = "running ",
+                                      [LUMOS_PATH_LAG] = "lag ",
+                                      [LUMOS_PATH_UNEXPLAINED] = "unexplained ",
+                                      [LUMOS_PATH_OUTSIDE] = "outside of the recording "};
+  bool first = true;
+  for (int what = LUMOS_PATH_RUN; what <= LUMOS_PATH_OUTSIDE; what++) {
+    if (times[what] > 0) {
+      lumos_text_put(text, first ? "" : ", ");
+      lumos_text_put(text, words[what]);
+      report_put_time(text, times[what]);
+      first = false;
+    }
+  }
+}
+
+static void tell_node(struct canvas *canvas, const struct report_dependency_node *node) {
+  struct lumos_text *text = &canvas->text;
+  text->length = 0;
+  report_put_dependency_name(canvas->dependencies, node, REPORT_LONG, text);
+  if (!node->outside) {
+    lumos_text_put(text, "\n");
+    report_put_dependency_place(canvas->dependencies, node, text);
+    lumos_text_put(text, ", ");
+    report_put_counted(text, node->tasks, "task");
+  }
+  lumos_text_put(text, "\n");
+  if (node->neighbour) {
+    lumos_text_put(text, "did not bind: slack ");
+    report_put_time(text, node->slack);
+  } else {
+    lumos_text_put(text, "from ");
+    report_put_time(text, node->from - canvas->dependencies->chain.from);
+    lumos_text_put(text, " to ");
+    report_put_time(text, node->until - canvas->dependencies->chain.from);
+    lumos_text_put(text, " of the step: ");
+    put_times(text, node->time);
+  }
+  report_scene_tell(canvas->scene, text);
+}
+
+static void tell_edge(struct canvas *canvas, const struct report_dependency_edge *edge) {
+  struct lumos_text *text = &canvas->text;
+  text->length = 0;
+  lumos_text_format(text, "%s, %s: ", lumos_constraint_kind_name((enum lumos_constraint_kind)edge->kind),
+                    report_evidence_word(edge->evidence));
+  const struct report_dependency_node *to = &canvas->dependencies->nodes.items[edge->to];
+  if (edge->binding) {
+    lumos_text_put(text, "bound");
+    if (sum_of(to->lead) > 0) {
+      lumos_text_put(text, "; ");
+      put_times(text, to->lead);
+    }
+  } else {
+    report_put_counted(text, edge->count, "constraint");
+    lumos_text_put(text, " that did not bind, least slack ");
+    report_put_time(text, edge->slack);
+  }
+  report_scene_tell(canvas->scene, text);
+}
+
+/* --- Arrows --- */
+
+static const struct report_point *points_of(const struct canvas *canvas, size_t edge, size_t *count) {
+  const struct report_layout *layout = &canvas->dependencies->layout;
+  *count = layout->edge_first[edge + 1] - layout->edge_first[edge];
+  return layout->points.items + layout->edge_first[edge];
+}
+
+static void draw_arrow(struct canvas *canvas, size_t number) {
+  const struct report_dependency_edge *edge = &canvas->dependencies->edges.items[number];
+  size_t count = 0;
+  const struct report_point *points = points_of(canvas, number, &count);
+  if (count == 0) {
+    return;
+  }
+  report_scene_arrow(canvas->scene, edge->binding ? PAINT_TEXT : PAINT_MUTED, stroke_of(edge->evidence), edge->binding,
+                     points, count);
+  tell_edge(canvas, edge);
+}
+
+/* Order is what is to be expected: it is worth a word where it comes with a lag that shows in the step. */
+static bool is_plain(const struct canvas *canvas, const struct report_dependency_edge *edge) {
+  enum { VISIBLE_PART = 1000 };
+  const struct report_chain *chain = &canvas->dependencies->chain;
+  bool order = edge->kind == LUMOS_HELD_BY_THREAD || edge->kind == LUMOS_HELD_BY_STREAM;
+  int64_t lead = sum_of(canvas->dependencies->nodes.items[edge->to].lead);
+  return edge->binding && order && lead < (chain->until - chain->from) / VISIBLE_PART;
+}
+
+/* "launch, 4.2 us": what held, and the lag that it came with, or the slack that was left. */
+static void put_label(const struct canvas *canvas, const struct report_dependency_edge *edge, struct lumos_text *text) {
+  const struct report_dependency_node *to = &canvas->dependencies->nodes.items[edge->to];
+  lumos_text_put(text, lumos_constraint_kind_name((enum lumos_constraint_kind)edge->kind));
+  if (!edge->binding) {
+    if (!canvas->dependencies->nodes.items[edge->from].neighbour) {
+      lumos_text_put(text, ", slack ");
+      report_put_time(text, edge->slack);
+    }
+    return;
+  }
+  int64_t lag = to->lead[LUMOS_PATH_LAG];
+  int64_t unexplained = to->lead[LUMOS_PATH_UNEXPLAINED];
+  if (lag > 0) {
+    lumos_text_put(text, ", ");
+    report_put_time(text, lag);
+  }
+  if (unexplained > lag / 2) {
+    lumos_text_put(text, lag > 0 ? " + " : ", ");
+    report_put_time(text, unexplained);
+    lumos_text_put(text, " unexplained");
+  }
+}
+
+/* Where the curve's last piece passes a height; its end where it does not. */
+static int32_t place_at(const struct report_point *points, size_t count, int32_t y) {
+  const struct report_point *p = points + count - 4;
+  enum { PIECES = 32 };
+  for (int64_t i = PIECES; i >= 0; i--) {
+    int64_t t = i, s = PIECES - i;
+    int64_t a = s * s * s, b = 3 * s * s * t, c = 3 * s * t * t, d = t * t * t;
+    int64_t whole = (int64_t)PIECES * PIECES * PIECES;
+    if ((a * p[0].y + b * p[1].y + c * p[2].y + d * p[3].y) / whole <= y) {
+      return (int32_t)((a * p[0].x + b * p[1].x + c * p[2].x + d * p[3].x) / whole);
+    }
+  }
+  return p[3].x;
+}
+
+static bool is_free(const struct canvas *canvas, struct label label) {
+  for (size_t i = 0; i < canvas->labels.count; i++) {
+    const struct label *other = &canvas->labels.items[i];
+    bool across = label.x < other->x + other->width && other->x < label.x + label.width;
+    if (across && label.y < other->y + LABEL_HEIGHT && other->y < label.y + LABEL_HEIGHT) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/* Beside the arrow, just above the box that it leads to, where no other box stands; on the side that the arrow does not come from. */
+static void draw_label(struct canvas *canvas, size_t number) {
+  enum { ABOVE = 90, ASIDE = 70 };
+  const struct report_dependency_edge *edge = &canvas->dependencies->edges.items[number];
+  size_t count = 0;
+  const struct report_point *points = points_of(canvas, number, &count);
+  if (count == 0 || is_plain(canvas, edge)) {
+    return;
+  }
+  canvas->text.length = 0;
+  put_label(canvas, edge, &canvas->text);
+  int32_t y = canvas->dependencies->layout.places[edge->to].y - ABOVE;
+  int32_t width = report_text_width(STYLE_SMALL, canvas->text.bytes, canvas->text.length);
+  int32_t x = place_at(points, count, y);
+  bool left = place_at(points, count, y - ABOVE) > x + ASIDE;
+  struct label label = {left ? x - ASIDE - width : x + ASIDE, y, width + ASIDE};
+  if (is_free(canvas, label)) {
+    lumos_vector_push(&canvas->labels, label);
+    report_scene_text(canvas->scene, STYLE_SMALL, edge->binding ? PAINT_TEXT : PAINT_MUTED,
+                      left ? ANCHOR_END : ANCHOR_START, left ? x - ASIDE : label.x, label.y, &canvas->text);
+  }
+}
+
+/* What the chain's first box waited for since the step began: work of the step before, so the arrow comes from nowhere. */
+static void draw_beginning(struct canvas *canvas) {
+  const struct report_dependency_node *first = &canvas->dependencies->nodes.items[0];
+  if (first->outside || sum_of(first->lead) == 0) {
+    return;
+  }
+  int32_t x = canvas->dependencies->layout.places[0].x + REPORT_DEPENDENCY_WIDTH / 2;
+  const struct report_point points[] = {{x, -BEGINNING}, {x, -BEGINNING / 2}, {x, -BEGINNING / 3}, {x, 0}};
+  const struct report_dependency_edge edge = {
+      .to = 0, .kind = first->held.kind, .evidence = first->held.evidence, .binding = true};
+  report_scene_arrow(canvas->scene, PAINT_TEXT, stroke_of(edge.evidence), true, points, 4);
+  tell_edge(canvas, &edge);
+  canvas->text.length = 0;
+  put_label(canvas, &edge, &canvas->text);
+  lumos_text_put(&canvas->text, " into the step");
+  report_scene_text(canvas->scene, STYLE_SMALL, PAINT_TEXT, ANCHOR_START, x + 70, -90, &canvas->text);
+}
+
+/* --- Boxes --- */
+
+static void put_second_line(struct canvas *canvas, const struct report_dependency_node *node) {
+  struct lumos_text *text = &canvas->text;
+  text->length = 0;
+  if (node->neighbour) {
+    lumos_text_put(text, "slack ");
+    report_put_time(text, node->slack);
+  } else {
+    if (!node->outside && node->tasks > 1) {
+      report_put_counted(text, node->tasks, "task");
+      lumos_text_put(text, " \xC2\xB7 ");
+    }
+    report_put_time(text, box_time(node));
+  }
+  if (!node->outside) {
+    lumos_text_put(text, " \xC2\xB7 ");
+    report_put_dependency_place(canvas->dependencies, node, text);
+  }
+}
+
+/* As much of the name as fits, whatever the letters are. */
+static void put_first_line(struct canvas *canvas, const struct report_dependency_node *node) {
+  const int32_t room = REPORT_DEPENDENCY_WIDTH - INSET;
+  for (size_t limit = NAME_MOST; limit >= NAME_LEAST; limit--) {
+    canvas->text.length = 0;
+    report_put_dependency_name(canvas->dependencies, node, limit, &canvas->text);
+    if (report_text_width(STYLE_PLAIN, canvas->text.bytes, canvas->text.length) <= room) {
+      return;
+    }
+  }
+}
+
+static void draw_box(struct canvas *canvas, size_t number) {
+  const struct report_dependency_node *node = &canvas->dependencies->nodes.items[number];
+  const struct report_point place = canvas->dependencies->layout.places[number];
+  struct report_scene *scene = canvas->scene;
+  enum report_paint paint = node->outside ? PAINT_IDLE : report_paint_of_kind(node->kind);
+  enum report_paint ink = node->neighbour ? PAINT_MUTED : PAINT_TEXT;
+  enum report_paint ground = node->outside ? PAINT_IDLE : node->neighbour ? PAINT_TRACK : PAINT_RULE;
+  report_scene_box(scene, ground, place.x, place.y, REPORT_DEPENDENCY_WIDTH, REPORT_DEPENDENCY_HEIGHT);
+  tell_node(canvas, node);
+  report_scene_box(scene, paint, place.x, place.y, STRIPE, REPORT_DEPENDENCY_HEIGHT);
+  int64_t share = node->neighbour ? 0 : report_share(box_time(node), canvas->longest);
+  int32_t bar = (int32_t)(share < 0 ? 0 : share * (REPORT_DEPENDENCY_WIDTH - STRIPE) / 1000000);
+  if (bar > 0) {
+    report_scene_box(scene, paint, place.x + STRIPE, place.y + REPORT_DEPENDENCY_HEIGHT - BAR, bar, BAR);
+  }
+  put_first_line(canvas, node);
+  report_scene_text(scene, STYLE_PLAIN, ink, ANCHOR_START, place.x + INSET, place.y + FIRST_LINE, &canvas->text);
+  put_second_line(canvas, node);
+  report_scene_text(scene, STYLE_SMALL, PAINT_MUTED, ANCHOR_START, place.x + INSET, place.y + SECOND_LINE,
+                    &canvas->text);
+}
+
+/* When the box begins, counted from the start of the step; all in one unit, so that they can be compared. */
+static void draw_time(struct canvas *canvas, size_t number) {
+  const struct report_dependency_node *node = &canvas->dependencies->nodes.items[number];
+  canvas->text.length = 0;
+  int64_t lead = node->outside ? 0 : sum_of(node->lead);
+  int64_t time = node->from + lead - canvas->dependencies->chain.from;
+  bool in_us = canvas->dependencies->chain.until - canvas->dependencies->chain.from < LEAST_IN_MS;
+  report_put_fixed(&canvas->text, time, in_us ? 3 : 6, 2);
+  lumos_text_put(&canvas->text, in_us ? " \xC2\xB5s" : " ms");
+  report_scene_text(canvas->scene, STYLE_SMALL, PAINT_MUTED, ANCHOR_END, -100,
+                    canvas->dependencies->layout.places[number].y + (FIRST_LINE + SECOND_LINE) / 2, &canvas->text);
+}
+
+/* --- The legend --- */
+
+static int32_t explain(struct canvas *canvas, int32_t x, bool binding, enum report_stroke stroke, const char *words) {
+  enum { SAMPLE = 300 };
+  const struct report_point line[] = {{x, 180}, {x + 100, 180}, {x + 200, 180}, {x + SAMPLE, 180}};
+  report_scene_arrow(canvas->scene, binding ? PAINT_TEXT : PAINT_MUTED, stroke, binding, line, 4);
+  canvas->text.length = 0;
+  lumos_text_put(&canvas->text, words);
+  report_scene_text(canvas->scene, STYLE_SMALL, PAINT_MUTED, ANCHOR_START, x + SAMPLE + 60, 220, &canvas->text);
+  return x + SAMPLE + 60 + report_text_width(STYLE_SMALL, canvas->text.bytes, canvas->text.length) + 200;
+}
+
+static void draw_legend(struct canvas *canvas) {
+  int32_t x = explain(canvas, 0, true, STROKE_SOLID, "bound");
+  x = explain(canvas, x, false, STROKE_SOLID, "did not bind");
+  canvas->text.length = 0;
+  lumos_text_put(&canvas->text, "Evidence:");
+  report_scene_text(canvas->scene, STYLE_SMALL, PAINT_MUTED, ANCHOR_START, x + 200, 220, &canvas->text);
+  x = explain(canvas, x + 860, true, STROKE_SOLID, "recorded");
+  x = explain(canvas, x, true, STROKE_LONG_DASHES, "follows from order");
+  x = explain(canvas, x, true, STROKE_DASHED, "inferred");
+  (void)explain(canvas, x, true, STROKE_DOTTED, "unexplained");
+}
+
+static void draw(struct canvas *canvas) {
+  const struct report_dependencies *dependencies = canvas->dependencies;
+  draw_legend(canvas);
+  report_scene_group(canvas->scene, canvas->left, TOP);
+  for (size_t i = dependencies->edges.count; i > 0; i--) { /* what binds is painted last */
+    draw_arrow(canvas, i - 1);
+  }
+  draw_beginning(canvas);
+  for (size_t i = 0; i < dependencies->nodes.count; i++) {
+    draw_box(canvas, i);
+  }
+  for (size_t i = 0; i < dependencies->chain_nodes; i++) {
+    draw_time(canvas, i);
+  }
+  for (size_t i = 0; i < dependencies->edges.count; i++) {
+    draw_label(canvas, i);
+  }
+  report_scene_group_end(canvas->scene);
+}
+
+void report_dependencies_paints(const struct report_dependencies *dependencies, bool shown[PAINT_COUNT]) {
+  for (size_t i = 0; i < dependencies->nodes.count; i++) {
+    const struct report_dependency_node *node = &dependencies->nodes.items[i];
+    shown[report_paint_of_kind(node->kind)] |= !node->outside; /* that box says what it is */
+  }
+}
+
+bool report_dependencies_scene(const struct report_dependencies *dependencies, struct report_scene *scene) {
+  const struct report_layout *layout = &dependencies->layout;
+  if (!dependencies->known || dependencies->outcome != LAYOUT_DONE) {
+    return false;
+  }
+  int32_t needed = GUTTER + layout->width;
+  report_scene_begin(scene, "dependencies", needed < WIDTH ? WIDTH : needed);
+  scene->height = TOP + layout->height + BOTTOM;
+  struct canvas canvas = {.dependencies = dependencies,
+                          .scene = scene,
+                          .left = GUTTER + (scene->width - needed) / 2,
+                          .text = LUMOS_TEXT_BUFFER};
+  for (size_t i = 0; i < dependencies->chain_nodes; i++) {
+    int64_t time = box_time(&dependencies->nodes.items[i]);
+    canvas.longest = time > canvas.longest ? time : canvas.longest;
+  }
+  draw(&canvas);
+  lumos_text_put(&scene->title, "What the step waits for");
+  lumos_text_put(&scene->description,
+                 "Boxes are tasks of the chain of constraints that bound, from the start of the step down to its end; "
+                 "arrows say what held them. The table below the picture has the times of every box.");
+  lumos_vector_free(&canvas.labels);
+  lumos_text_free(&canvas.text);
+  return true;
+}

@@ -1,0 +1,48 @@
+/* The single tasks that a page holds besides the picture of all of them, so that a reader can zoom in: all of them where there are
+ * few, else the longest, those of the chain that a step waits for, those of a span of time that was asked for, and what launched and what held these.
+ *
+ * They are embedded as columns of integers (packed.c), because a page with a file's worth of records would be too large to hand on.
+ * Only tasks of lanes that are drawn, and that have a simulated time.
+ */
+#ifndef LUMOS_REPORT_DETAIL_H
+#define LUMOS_REPORT_DETAIL_H
+
+#include "report/content/chain.h"
+#include "report/content/timeline.h"
+#include <lumos/path.h>
+#include <lumos/report.h>
+
+enum {
+  REPORT_LONGEST = 20000, /* of more than REPORT_EMBEDDED tasks, by the longer of their two durations */
+  REPORT_CHAIN = 20000,   /* of the chain; the longest where there are more */
+  REPORT_WINDOW = 20000,  /* of the span that was asked for; the longest where there are more */
+  REPORT_EMBEDDED = 60000 /* altogether */
+};
+
+/* What they are chosen from. */
+struct report_detail_source {
+  const struct report_timelines *timelines;
+  const struct lumos_report_options *options;
+  const struct lumos_bindings *bindings; /* what held every task; NULL: not known */
+  const struct report_chain *chain;      /* what a step waits for; NULL: not known */
+};
+
+struct report_detail {
+  struct report_detail_source from;
+  uint32_t *ordinals; /* by task: its place among the embedded, lane by lane as drawn; LUMOS_NONE */
+  int64_t tasks, embedded;
+  int64_t shortest;     /* of the longest; LUMOS_ABSENT: all tasks are among them */
+  int64_t chain_tasks;  /* on the chain, and drawn */
+  int64_t window_tasks; /* of the span */
+};
+
+/* What `from` holds outlives the detail. O(tasks log REPORT_LONGEST). */
+void report_detail_read(const struct report_detail_source *from, struct report_detail *detail);
+void report_detail_free(struct report_detail *detail);
+
+/* Which tasks are embedded, in words. */
+void report_put_detail(const struct report_detail *detail, struct lumos_text *out);
+/* The tasks as JSON, safe inside <script>: see packed.c. */
+void report_detail_json(const struct report_detail *detail, struct lumos_text *out);
+
+#endif

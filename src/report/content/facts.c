@@ -1,0 +1,218 @@
+/* Reading the metrics into rows: a metric is a cell (rank, step, timeline, figure). */
+#include "report/content/facts.h"
+
+#include "report/text/numbers.h"
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const figure_names[FIGURE_COUNT] = {
+    [FIGURE_STEP_TIME] = "step_time",
+    [FIGURE_HOST_STEP_TIME] = "host_step_time",
+    [FIGURE_EXPOSED_COMPUTE] = "exposed_compute",
+    [FIGURE_OVERLAPPED] = "overlapped",
+    [FIGURE_EXPOSED_COMMUNICATION] = "exposed_communication",
+    [FIGURE_COMMUNICATION_TRANSFER] = "communication_transfer",
+    [FIGURE_COMMUNICATION_WAIT] = "communication_wait",
+    [FIGURE_COMMUNICATION_UNSPLIT] = "communication_unsplit",
+    [FIGURE_EXPOSED_COPY] = "exposed_copy",
+    [FIGURE_IDLE] = "idle",
+    [FIGURE_GPU_BUSY] = "gpu_busy",
+    [FIGURE_UNEXPLAINED_LAG] = "unexplained_lag",
+    [FIGURE_BOUNDARY] = "boundary",
+    [FIGURE_KEPT_WAIT] = "kept_wait",
+    [FIGURE_HOST_GAP] = "host_gap",
+    [FIGURE_HOST_UNKNOWN] = "host_unknown",
+    [FIGURE_REPLAY_ERROR] = "replay_error",
+    [FIGURE_HOST_REPLAY_ERROR] = "host_replay_error",
+};
+
+const char *report_figure_name(enum report_figure figure) { return figure_names[figure]; }
+
+bool report_figure_is_error(enum report_figure figure) {
+  return figure == FIGURE_REPLAY_ERROR || figure == FIGURE_HOST_REPLAY_ERROR;
+}
+
+const char *report_timeline_name(enum report_timeline timeline) {
+  return timeline == MEASURED ? "measured" : "simulated";
+}
+
+static struct report_row empty_row(uint32_t rank, int32_t step) {
+  struct report_row row = {.rank = rank, .step = step, .steps = 1};
+  for (int timeline = 0; timeline < TIMELINES; timeline++) {
+    for (int figure = 0; figure < FIGURE_COUNT; figure++) {
+      row.figures[timeline].of[figure] = LUMOS_ABSENT;
+    }
+  }
+  return row;
+}
+
+/* One metric that the page reads, with its place. */
+struct cell {
+  uint32_t rank;
+  int32_t step;
+  enum report_timeline timeline;
+  enum report_figure figure;
+  int64_t value;
+};
+LUMOS_VECTOR_TYPE(cells, struct cell);
+
+static bool figure_of(const struct lumos_job *job, lumos_string_id name, enum report_figure *figure) {
+  for (int i = 0; i < FIGURE_COUNT; i++) {
+    if (strcmp(lumos_string(job->strings, name), figure_names[i]) == 0) {
+      *figure = (enum report_figure)i;
+      return true;
+    }
+  }
+  return false;
+}
+
+/* The decimal in units of 10^-decimals, rounded towards zero. */
+static int64_t decimal_as(struct lumos_decimal value, int decimals) {
+  int64_t units = value.units;
+  for (int have = value.decimals; have > decimals; have--) {
+    units /= 10;
+  }
+  for (int have = value.decimals; have < decimals; have++) {
+    if (__builtin_mul_overflow(units, 10, &units)) {
+      return LUMOS_ABSENT;
+    }
+  }
+  return units;
+}
+
+/* Is the metric about nothing narrower than a rank and a step? */
+static bool is_plain(const struct lumos_scope *scope) {
+  return scope->layer == LUMOS_ABSENT_INT && scope->lane == LUMOS_NONE && scope->task == LUMOS_NONE &&
+         scope->kind == LUMOS_NO_STRING && scope->group == LUMOS_NO_STRING;
+}
+
+/* A metric that the page reads; of the rank and step in its scope, both absent for the whole job. */
+static bool read_cell(const struct lumos_job *job, const struct lumos_metric *metric, struct cell *cell) {
+  const struct lumos_scope *scope = &metric->scope;
+  if (!is_plain(scope) || metric->value.units == LUMOS_ABSENT || !figure_of(job, metric->name, &cell->figure)) {
+    return false;
+  }
+  cell->rank = scope->rank == LUMOS_ABSENT_INT ? LUMOS_NONE : lumos_job_rank(job, scope->rank);
+  cell->step = scope->step;
+  cell->timeline = metric->source == LUMOS_METRIC_MEASURED ? MEASURED : SIMULATED;
+  cell->value = decimal_as(metric->value, report_figure_is_error(cell->figure) ? 6 : 0);
+  bool lost = scope->rank != LUMOS_ABSENT_INT && cell->rank == LUMOS_NONE;
+  return cell->value != LUMOS_ABSENT && !lost;
+}
+
+static int compare_cells(const void *left, const void *right) {
+  const struct cell *a = left;
+  const struct cell *b = right;
+  if (a->rank != b->rank) {
+    return a->rank < b->rank ? -1 : 1; /* the job's own come last */
+  }
+  return a->step < b->step ? -1 : a->step > b->step;
+}
+
+static void rows_of(const struct cells *cells, struct report_facts *facts) {
+  for (size_t first = 0; first < cells->count;) {
+    const struct cell *cell = &cells->items[first];
+    struct report_row row = empty_row(cell->rank, cell->step);
+    for (; first < cells->count && compare_cells(cell, &cells->items[first]) == 0; first++) {
+      const struct cell *own = &cells->items[first];
+      row.figures[own->timeline].of[own->figure] = own->value;
+    }
+    struct report_rows *rows = cell->rank == LUMOS_NONE ? &facts->job_steps : &facts->steps;
+    lumos_vector_push(rows, row);
+  }
+}
+
+/* Errors do not add up: a sum keeps the worst. */
+static int64_t combined(enum report_figure figure, int64_t sum, int64_t value) {
+  if (!report_figure_is_error(figure) || sum == LUMOS_ABSENT || value == LUMOS_ABSENT) {
+    return report_sum(sum, value);
+  }
+  return llabs(value) > llabs(sum) ? value : sum;
+}
+
+static void add_row(struct report_row *sum, const struct report_row *row) {
+  sum->steps += row->steps;
+  for (int timeline = 0; timeline < TIMELINES; timeline++) {
+    for (int figure = 0; figure < FIGURE_COUNT; figure++) {
+      int64_t *of = &sum->figures[timeline].of[figure];
+      *of = combined((enum report_figure)figure, *of, row->figures[timeline].of[figure]);
+    }
+  }
+}
+
+static struct report_row sum_of(const struct report_row *rows, size_t count, uint32_t rank) {
+  struct report_row sum = empty_row(rank, LUMOS_ABSENT_INT);
+  sum.steps = 0;
+  for (size_t i = 0; i < count; i++) {
+    add_row(&sum, &rows[i]);
+  }
+  return sum;
+}
+
+static void sum_ranks(struct report_facts *facts) {
+  const struct report_rows *steps = &facts->steps;
+  for (size_t first = 0, i = 1; i <= steps->count; i++) {
+    if (i == steps->count || steps->items[i].rank != steps->items[first].rank) {
+      lumos_vector_push(&facts->ranks, sum_of(steps->items + first, i - first, steps->items[first].rank));
+      first = i;
+    }
+  }
+}
+
+void report_facts_read(const struct lumos_job *job, struct report_facts *facts) {
+  *facts = (struct report_facts){.job = job, .edited = lumos_job_edited(job), .mean_error = LUMOS_ABSENT};
+  struct cells cells = {0};
+  for (size_t i = 0; i < job->metrics.count; i++) {
+    struct cell cell;
+    if (!read_cell(job, &job->metrics.items[i], &cell)) {
+      continue;
+    }
+    if (cell.step != LUMOS_ABSENT_INT) {
+      lumos_vector_push(&cells, cell);
+    } else if (cell.rank == LUMOS_NONE && cell.figure == FIGURE_REPLAY_ERROR) {
+      facts->mean_error = cell.value;
+    }
+  }
+  if (cells.count > 0) {
+    qsort(cells.items, cells.count, sizeof cells.items[0], compare_cells);
+  }
+  rows_of(&cells, facts);
+  lumos_vector_free(&cells);
+  sum_ranks(facts);
+  facts->all = sum_of(facts->steps.items, facts->steps.count, LUMOS_NONE);
+  facts->job_all = sum_of(facts->job_steps.items, facts->job_steps.count, LUMOS_NONE);
+  for (size_t i = 0; i < job->lanes.count; i++) {
+    facts->has_streams |= job->lanes.items[i].kind == LUMOS_STREAM && job->lanes.items[i].task_count > 0;
+  }
+}
+
+void report_facts_free(struct report_facts *facts) {
+  lumos_vector_free(&facts->steps);
+  lumos_vector_free(&facts->ranks);
+  lumos_vector_free(&facts->job_steps);
+}
+
+enum report_timeline report_facts_spoken(const struct report_facts *facts) {
+  bool measured = facts->all.figures[MEASURED].of[FIGURE_STEP_TIME] != LUMOS_ABSENT;
+  return measured && !facts->edited ? MEASURED : SIMULATED;
+}
+
+int64_t report_facts_step_time(const struct report_facts *facts, enum report_timeline timeline) {
+  int64_t mean = report_row_mean(&facts->job_all, timeline, FIGURE_STEP_TIME);
+  return mean != LUMOS_ABSENT ? mean : report_row_mean(&facts->all, timeline, FIGURE_STEP_TIME);
+}
+
+int64_t report_world(const struct lumos_job *job) {
+  int32_t world = job->ranks.count > 0 ? job->ranks.items[0].world : LUMOS_ABSENT_INT;
+  return world == LUMOS_ABSENT_INT ? LUMOS_ABSENT : world;
+}
+
+int64_t report_row_share(const struct report_row *row, enum report_timeline timeline, enum report_figure figure) {
+  const struct report_figures *figures = &row->figures[timeline];
+  return report_share(figures->of[figure], figures->of[FIGURE_STEP_TIME]);
+}
+
+int64_t report_row_mean(const struct report_row *row, enum report_timeline timeline, enum report_figure figure) {
+  int64_t sum = row->figures[timeline].of[figure];
+  return sum == LUMOS_ABSENT || row->steps == 0 ? LUMOS_ABSENT : sum / row->steps;
+}

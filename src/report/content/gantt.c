@@ -1,0 +1,312 @@
+/* Drawing the timeline. One path for every kind on every lane, made of runs of columns: the size depends on the lanes drawn, not on the trace. */
+#include "report/content/gantt.h"
+
+#include "report/draw/raster.h"
+#include "report/text/numbers.h"
+
+/* Tenths of a pixel, but for PLOT and HALF, which are pixels. */
+enum {
+  WIDTH = 11800,
+  LABELS = 1500,
+  LANE_LABEL = LABELS - 90,
+  PLOT = 1030,
+  HALF = 9, /* height of a lane above and below its base line */
+  LANE_GAP = 50,
+  RANK_GAP = 60,
+  AXIS = 420, /* steps and time, above the lanes */
+  BOTTOM = 220,
+  STEP_LABEL = 480, /* least distance of two steps' labels, and */
+  STEP_LINE = 40,   /* of two steps' lines */
+  /* At one pixel a column this many lanes stay below the budget of 3 MB, whatever they hold. */
+  FINE_LANES = 70,
+};
+
+/* The picture while it is drawn. */
+struct canvas {
+  const struct report_timelines *timelines;
+  struct report_scene *scene;
+  struct report_raster raster;
+  struct report_raster_runs cells;
+  int32_t pixels; /* of a column */
+  struct lumos_text text;
+};
+
+int32_t report_gantt_pixels(const struct report_timelines *timelines) {
+  size_t lanes = timelines->open.count + timelines->folded.count;
+  return lanes <= FINE_LANES ? 1 : lanes <= 2 * FINE_LANES ? 2 : 4;
+}
+
+static void begin_raster(const struct report_timelines *timelines, struct report_raster *raster) {
+  report_raster_begin(raster, timelines->from, timelines->until, PLOT / report_gantt_pixels(timelines));
+}
+
+int64_t report_gantt_column(const struct report_timelines *timelines) {
+  struct report_raster raster;
+  begin_raster(timelines, &raster);
+  int64_t per_column = raster.per_column;
+  report_raster_free(&raster);
+  return per_column;
+}
+
+/* Where an instant stands, in tenths of a pixel from the scene's left edge; at the plot's edge when it is outside. */
+static int32_t place_of(const struct canvas *canvas, int64_t time) {
+  const struct report_raster *raster = &canvas->raster;
+  int64_t last = raster->from + raster->per_column * raster->count;
+  int64_t offset = (time < raster->from ? raster->from : time > last ? last : time) - raster->from;
+  int64_t column = offset / raster->per_column;
+  int64_t within = offset % raster->per_column;
+  int64_t tenths = column * REPORT_PIXEL;
+  tenths += raster->per_column >= REPORT_PIXEL ? within / (raster->per_column / REPORT_PIXEL)
+                                               : within * REPORT_PIXEL / raster->per_column;
+  return LABELS + (int32_t)tenths * canvas->pixels;
+}
+
+/* 1, 2 or 5 times a power of ten, so that at most twelve ticks fit. */
+static int64_t tick_distance(int64_t span) {
+  int64_t power = 1;
+  while (power <= span / 120) {
+    power *= 10;
+  }
+  return power * 12 > span ? power : power * 24 > span ? power * 2 : power * 60 > span ? power * 5 : power * 10;
+}
+
+static void draw_ticks(struct canvas *canvas, int32_t bottom) {
+  const struct report_raster *raster = &canvas->raster;
+  int64_t span = raster->per_column * raster->count;
+  int64_t distance = tick_distance(span);
+  int64_t origin = report_timelines_origin(canvas->timelines);
+  int64_t first = raster->from - origin;
+  int64_t tick = first / distance + (first % distance > 0);
+  for (; origin + tick * distance <= raster->from + span; tick++) {
+    int32_t x = place_of(canvas, origin + tick * distance);
+    report_scene_line(canvas->scene, PAINT_RULE, x, AXIS - 60, 0, bottom - AXIS + 60, STROKE_SOLID);
+    canvas->text.length = 0;
+    report_put_tick(&canvas->text, tick * distance, distance);
+    enum report_anchor anchor = x > WIDTH - 250 ? ANCHOR_END : ANCHOR_MIDDLE;
+    report_scene_text(canvas->scene, STYLE_SMALL, PAINT_MUTED, anchor, x, AXIS - 100, &canvas->text);
+    report_scene_text(canvas->scene, STYLE_SMALL, PAINT_MUTED, anchor, x, bottom + 140, &canvas->text);
+  }
+}
+
+static void draw_steps(struct canvas *canvas, int32_t bottom) {
+  const struct report_boundaries *steps = &canvas->timelines->steps;
+  int32_t last_label = -STEP_LABEL;
+  int32_t last_line = -STEP_LINE;
+  for (size_t i = 0; i < steps->count; i++) {
+    int32_t start = place_of(canvas, steps->items[i].start);
+    int32_t end = place_of(canvas, steps->items[i].end);
+    if (i == 0) {
+      report_scene_line(canvas->scene, PAINT_STEP, start, 60, 0, bottom - 60, STROKE_DASHED);
+    }
+    if (end - last_line >= STEP_LINE) {
+      report_scene_line(canvas->scene, PAINT_STEP, end, 60, 0, bottom - 60, STROKE_DASHED);
+      last_line = end;
+    }
+    if (start - last_label >= STEP_LABEL && end - start >= STEP_LABEL) {
+      canvas->text.length = 0;
+      lumos_text_format(&canvas->text, "step %d", steps->items[i].step);
+      report_scene_text(canvas->scene, STYLE_STRONG, PAINT_TEXT, ANCHOR_START, start + 60, 140, &canvas->text);
+      last_label = start;
+    }
+  }
+}
+
+/* What hovering tells of one kind on one lane. */
+struct kind_total {
+  int64_t time, tasks;
+};
+
+static void gather_lane(struct canvas *canvas, uint32_t number, enum report_timeline timeline,
+                        struct kind_total *totals) {
+  const struct lumos_job *job = canvas->timelines->job;
+  const struct lumos_lane *lane = &job->lanes.items[number];
+  report_raster_clear(&canvas->raster);
+  for (uint32_t task = lane->task_first; task < lane->task_first + lane->task_count; task++) {
+    uint8_t kind = job->tasks.items[task].kind;
+    int64_t start = 0;
+    int64_t duration = 0;
+    if (report_task_time(job, timeline, task, &start, &duration)) {
+      report_raster_add(&canvas->raster, kind, start, duration);
+      totals[kind].time = report_sum(totals[kind].time, duration);
+      totals[kind].tasks++;
+    }
+  }
+  canvas->cells.count = 0;
+  report_raster_read(&canvas->raster, &canvas->cells);
+}
+
+static void tell_kind(struct canvas *canvas, uint32_t lane, enum report_timeline timeline, int kind,
+                      const struct kind_total *total) {
+  const struct lumos_job *job = canvas->timelines->job;
+  canvas->text.length = 0;
+  lumos_text_format(&canvas->text, "rank %d, ", job->ranks.items[job->lanes.items[lane].rank].rank);
+  report_put_lane(&canvas->text, job, lane);
+  lumos_text_format(&canvas->text, ", %s: %s, ", report_timeline_name(timeline),
+                    report_paint_row(report_paint_of_kind((uint8_t)kind))->label);
+  report_put_time(&canvas->text, total->time);
+  lumos_text_put(&canvas->text, " in ");
+  report_put_counted(&canvas->text, total->tasks, "task");
+  report_scene_tell(canvas->scene, &canvas->text);
+}
+
+static void draw_timeline(struct canvas *canvas, uint32_t lane, enum report_timeline timeline) {
+  struct kind_total totals[LUMOS_TASK_KINDS] = {{0}};
+  gather_lane(canvas, lane, timeline, totals);
+  for (int kind = 0; kind < LUMOS_TASK_KINDS; kind++) {
+    bool begun = false;
+    for (size_t i = 0; i < canvas->cells.count; i++) {
+      const struct report_raster_run *cell = &canvas->cells.items[i];
+      if (cell->kind != kind) {
+        continue;
+      }
+      if (!begun) {
+        report_scene_runs(canvas->scene, report_paint_of_kind((uint8_t)kind), timeline == MEASURED);
+        tell_kind(canvas, lane, timeline, kind, &totals[kind]);
+        begun = true;
+      }
+      int32_t height = (cell->level * HALF + REPORT_LEVELS - 1) / REPORT_LEVELS;
+      struct report_run run = {cell->x * canvas->pixels, cell->width * canvas->pixels,
+                               timeline == MEASURED ? -height : height};
+      report_scene_run(canvas->scene, run);
+    }
+  }
+}
+
+/* Where every lane begins: a little room between ranks. Returns where the last one ends. */
+static int32_t lane_top(const struct canvas *canvas, const struct report_lanes *lanes, size_t number) {
+  const struct lumos_job *job = canvas->timelines->job;
+  int32_t y = AXIS;
+  for (size_t i = 0; i < number; i++) {
+    y += 2 * HALF * REPORT_PIXEL + LANE_GAP;
+    if (i + 1 < lanes->count) {
+      bool same = job->lanes.items[lanes->items[i].lane].rank == job->lanes.items[lanes->items[i + 1].lane].rank;
+      y += same ? 0 : RANK_GAP;
+    }
+  }
+  return y;
+}
+
+/* The lane's name, the rank's beside its first lane, and the ground that idle time shows. */
+static void draw_label(struct canvas *canvas, const struct report_lane *lane, bool first_of_rank, int32_t y) {
+  const struct lumos_job *job = canvas->timelines->job;
+  struct report_scene *scene = canvas->scene;
+  int32_t text_y = y + HALF * REPORT_PIXEL + 40;
+  if (first_of_rank) {
+    canvas->text.length = 0;
+    lumos_text_format(&canvas->text, "rank %d", job->ranks.items[job->lanes.items[lane->lane].rank].rank);
+    report_scene_text(scene, STYLE_STRONG, PAINT_TEXT, ANCHOR_START, 0, text_y, &canvas->text);
+  }
+  canvas->text.length = 0;
+  report_put_lane(&canvas->text, job, lane->lane);
+  report_scene_text(scene, STYLE_SMALL, PAINT_MUTED, ANCHOR_END, LANE_LABEL, text_y, &canvas->text);
+  report_scene_box(scene, PAINT_TRACK, LABELS, y, canvas->raster.count * canvas->pixels * REPORT_PIXEL,
+                   2 * HALF * REPORT_PIXEL);
+}
+
+static void draw_labels(struct canvas *canvas, const struct report_lanes *lanes) {
+  const struct lumos_job *job = canvas->timelines->job;
+  uint32_t rank = LUMOS_NONE;
+  for (size_t i = 0; i < lanes->count; i++) {
+    uint32_t own = job->lanes.items[lanes->items[i].lane].rank;
+    draw_label(canvas, &lanes->items[i], own != rank, lane_top(canvas, lanes, i));
+    rank = own;
+  }
+}
+
+static void draw_work(struct canvas *canvas, const struct report_lanes *lanes) {
+  for (size_t i = 0; i < lanes->count; i++) {
+    const struct report_lane *lane = &lanes->items[i];
+    report_scene_group(canvas->scene, LABELS, lane_top(canvas, lanes, i) + HALF * REPORT_PIXEL);
+    for (int timeline = TIMELINES - 1; timeline >= 0; timeline--) {
+      if (lane->busy[timeline] != LUMOS_ABSENT) {
+        draw_timeline(canvas, lane->lane, (enum report_timeline)timeline);
+      }
+    }
+    report_scene_group_end(canvas->scene);
+  }
+}
+
+void report_gantt_scene(const struct report_timelines *timelines, const struct report_lanes *lanes, const char *name,
+                        struct report_scene *scene) {
+  report_scene_begin(scene, name, WIDTH);
+  struct canvas canvas = {
+      .timelines = timelines, .scene = scene, .pixels = report_gantt_pixels(timelines), .text = LUMOS_TEXT_BUFFER};
+  begin_raster(timelines, &canvas.raster);
+  int32_t bottom = lane_top(&canvas, lanes, lanes->count);
+  scene->height = bottom + BOTTOM;
+  draw_labels(&canvas, lanes);
+  draw_ticks(&canvas, bottom);
+  draw_work(&canvas, lanes);
+  draw_steps(&canvas, bottom);
+  lumos_text_put(&scene->title, "Timeline of threads and streams, simulated above measured");
+  lumos_text_put(&scene->description,
+                 "One lane for every thread and stream; coloured where work of a kind runs, pale where nothing "
+                 "does. The table below the picture has the totals of every lane.");
+  report_raster_free(&canvas.raster);
+  lumos_vector_free(&canvas.cells);
+  lumos_text_free(&canvas.text);
+}
+
+static void put_lane_row(const struct report_timelines *timelines, const struct report_lane *lane,
+                         struct report_table *table) {
+  const struct lumos_job *job = timelines->job;
+  const struct lumos_lane *record = &job->lanes.items[lane->lane];
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  lumos_text_format(&text, "rank %d, ", job->ranks.items[record->rank].rank);
+  report_put_lane(&text, job, lane->lane);
+  report_table_copy(table, &text);
+  lumos_text_free(&text);
+  report_table_number(table, record->task_count);
+  report_table_number(table, report_paint_of_kind(lane->kind));
+  for (int timeline = 0; timeline < TIMELINES; timeline++) {
+    report_table_number(table, lane->busy[timeline]);
+    report_table_number(table, report_share(lane->busy[timeline], timelines->until - timelines->from));
+  }
+}
+
+void report_gantt_table(const struct report_timelines *timelines, struct report_table *table) {
+  static const struct report_column columns[] = {
+      {"lane", "lane", "lane", COLUMN_NAME},         {"tasks", "tasks", "task", COLUMN_COUNT},
+      {"kind", "mostly", "kind", COLUMN_PAINT},      {"measured", "measured", NULL, COLUMN_MS},
+      {"measured_share", "share", NULL, COLUMN_BAR}, {"simulated", "simulated", "simulated", COLUMN_MS},
+      {"simulated_share", "share", NULL, COLUMN_BAR}};
+  report_table_begin(table, "lanes", columns, sizeof columns / sizeof columns[0]);
+  lumos_text_put(&table->caption, "Work on every lane that is drawn: its tasks' durations added up. Share: of the ");
+  table->whole = timelines->until - timelines->from;
+  report_put_time(&table->caption, table->whole);
+  lumos_text_put(&table->caption, " that the timeline spans");
+  const struct report_lanes *lists[] = {&timelines->open, &timelines->folded};
+  for (int list = 0; list < 2; list++) {
+    for (size_t i = 0; i < lists[list]->count; i++) {
+      put_lane_row(timelines, &lists[list]->items[i], table);
+    }
+  }
+}
+
+void report_gantt_kinds(const struct lumos_job *job, const struct report_lanes *lanes, bool shown[LUMOS_TASK_KINDS]) {
+  for (size_t i = 0; i < lanes->count; i++) {
+    const struct lumos_lane *lane = &job->lanes.items[lanes->items[i].lane];
+    for (uint32_t task = lane->task_first; task < lane->task_first + lane->task_count; task++) {
+      shown[job->tasks.items[task].kind] = true;
+    }
+  }
+}
+
+void report_put_gantt_reading(const struct report_timelines *timelines, struct lumos_text *out) {
+  lumos_text_put(
+      out, "Simulated work stands on each lane\xE2\x80\x99s middle line, measured work hangs below it, paler: where "
+           "the two agree, the lane mirrors itself. One column is ");
+  report_put_time(out, report_gantt_column(timelines));
+  lumos_text_put(out,
+                 "; its colour is the kind that ran longest in it, its height how much of it was busy, in quarters. "
+                 "Dashed lines end the job\xE2\x80\x99s simulated steps.");
+}
+
+void report_put_gantt_folded(const struct report_timelines *timelines, struct lumos_text *out) {
+  size_t hidden = timelines->folded.count + timelines->left_out;
+  if (hidden > 0) {
+    lumos_text_put(out, " Not drawn here: ");
+    report_put_counted(out, (int64_t)hidden, "more lane");
+    lumos_text_char(out, '.');
+  }
+}

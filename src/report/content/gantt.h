@@ -1,0 +1,26 @@
+/* The timeline as a picture: simulated work stands on a lane's base line, measured work hangs below it like a reflection, so that where the
+ * two agree the lane is symmetric. */
+#ifndef LUMOS_REPORT_GANTT_H
+#define LUMOS_REPORT_GANTT_H
+
+#include "report/content/table.h"
+#include "report/content/timeline.h"
+#include "report/draw/scene.h"
+
+/* Paint the lanes; `name` tells the pictures of a page apart. */
+void report_gantt_scene(const struct report_timelines *timelines, const struct report_lanes *lanes, const char *name,
+                        struct report_scene *scene);
+/* How much time one column of the picture stands for. */
+int64_t report_gantt_column(const struct report_timelines *timelines);
+/* How many pixels of the picture a column is wide. */
+int32_t report_gantt_pixels(const struct report_timelines *timelines);
+/* A row for every lane that is drawn, open ones first. */
+void report_gantt_table(const struct report_timelines *timelines, struct report_table *table);
+/* Which kinds these lanes have: shown[kind]. */
+void report_gantt_kinds(const struct lumos_job *job, const struct report_lanes *lanes, bool shown[LUMOS_TASK_KINDS]);
+
+/* How the picture is to be read, in a few sentences; and a further one about lanes that are not open, where there are any. */
+void report_put_gantt_reading(const struct report_timelines *timelines, struct lumos_text *out);
+void report_put_gantt_folded(const struct report_timelines *timelines, struct lumos_text *out);
+
+#endif

@@ -1,0 +1,15 @@
+/* Notes (what was skipped, repaired, inferred) and history. */
+#ifndef LUMOS_REPORT_NOTES_H
+#define LUMOS_REPORT_NOTES_H
+
+#include "report/text/template.h"
+#include <lumos/job.h>
+
+/* Sections `notes` (level, code, text, count, where, cure; the worst first; notes that differ only in their rank are one) and
+ * `history` (tool, version, args, inputs: how many, with `details` their names); `changes` (args): what was asked of lumos-transform. */
+void report_fill_notes(const struct lumos_job *job, bool details, struct report_scope *scope);
+
+/* The same notes as a JSON array, safe inside <script>. */
+void report_notes_json(const struct lumos_job *job, struct lumos_text *out);
+
+#endif

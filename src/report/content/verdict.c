@@ -1,0 +1,382 @@
+/* Sentences made from figures. What dominates is what is largest; no threshold decides what is good. */
+#include "report/content/verdict.h"
+
+#include "report/text/numbers.h"
+#include <stdlib.h>
+
+/* In millionths: what no rule explains and is larger than this is told with a prediction. */
+enum { LARGE_SHARE = 50000, WHOLE_STEP = 1000000 };
+
+/* What is lost of a step, and how the verdict says so. */
+struct loss {
+  enum report_figure figure;
+  const char *label;     /* of its tile */
+  const char *as_state;  /* "the GPUs are idle for 63 % of it" */
+  const char *as_object; /* "the largest loss is ..., 18 %" */
+};
+
+static const struct loss losses[] = {
+    {FIGURE_IDLE, "Idle", "idle", "idle time"},
+    {FIGURE_EXPOSED_COMMUNICATION, "Exposed communication", "only communicating",
+     "communication that no computation hides"},
+    {FIGURE_EXPOSED_COPY, "Exposed copies", "only copying", "copies that nothing hides"},
+};
+
+static const struct loss *largest_loss(const struct report_facts *facts, enum report_timeline timeline) {
+  const int64_t *of = facts->all.figures[timeline].of;
+  const struct loss *largest = &losses[0];
+  for (size_t i = 1; i < sizeof losses / sizeof losses[0]; i++) {
+    largest = of[losses[i].figure] > of[largest->figure] ? &losses[i] : largest;
+  }
+  return largest;
+}
+
+enum report_figure report_largest_loss(const struct report_facts *facts) {
+  return largest_loss(facts, report_facts_spoken(facts))->figure;
+}
+
+static int64_t compute_share(const struct report_facts *facts, enum report_timeline timeline) {
+  const int64_t *of = facts->all.figures[timeline].of;
+  return report_share(report_sum(of[FIGURE_EXPOSED_COMPUTE], of[FIGURE_OVERLAPPED]), of[FIGURE_STEP_TIME]);
+}
+
+static int64_t relative_change(int64_t after, int64_t before) {
+  bool known = after != LUMOS_ABSENT && before != LUMOS_ABSENT;
+  return known ? report_share(report_sum(after, -before), before) : LUMOS_ABSENT;
+}
+
+/* "A step takes 41.83 ms", or for an edited job "After the change a step takes 38.2 ms instead of 41.83 ms (−8.6 %)". */
+static void put_step_time(const struct report_facts *facts, enum report_timeline timeline, struct lumos_text *out) {
+  int64_t time = report_facts_step_time(facts, timeline);
+  int64_t before = report_facts_step_time(facts, MEASURED);
+  int64_t change = facts->edited ? relative_change(time, before) : LUMOS_ABSENT;
+  bool several = facts->job_all.steps > 1 || facts->steps.count > facts->ranks.count;
+  if (facts->edited) {
+    lumos_text_put(out, several ? "After the change a step " : "After the change the step ");
+    lumos_text_put(out, change == 0 ? "still takes " : "takes ");
+  } else {
+    lumos_text_put(out, several ? "A step takes " : "The step takes ");
+  }
+  report_put_time_beside(out, time, facts->edited ? before : time);
+  if (change != LUMOS_ABSENT && change != 0) {
+    lumos_text_put(out, " instead of ");
+    report_put_time_beside(out, before, time);
+    lumos_text_put(out, change > 0 ? " (+" : " (");
+    report_put_share(out, change);
+    lumos_text_char(out, ')');
+  }
+}
+
+/* What stands on no rule, where it is large: how it follows a change is a guess, either way. The sentence is read without
+ * the page. Shares are of the measured step, added up over streams and threads, so they may exceed it. */
+static void put_doubt(const struct report_facts *facts, struct lumos_text *out) {
+  static const struct {
+    enum report_figure figure;
+    const char *name;
+  } doubts[] = {
+      {FIGURE_UNEXPLAINED_LAG, "GPU starts that no rule explains add up to "},
+      {FIGURE_BOUNDARY, "Waiting for work outside the recording adds up to "},
+      {FIGURE_KEPT_WAIT, "Communication not joined with other ranks adds up to "},
+      {FIGURE_HOST_UNKNOWN, "Host time that nothing explains adds up to "},
+  };
+  size_t largest = 0;
+  for (size_t i = 1; i < sizeof doubts / sizeof doubts[0]; i++) {
+    if (report_carried(facts, doubts[i].figure) > report_carried(facts, doubts[largest].figure)) {
+      largest = i;
+    }
+  }
+  int64_t share = report_carried(facts, doubts[largest].figure);
+  if (share >= LARGE_SHARE) {
+    lumos_text_format(out, " %s", doubts[largest].name);
+    if (share > WHOLE_STEP) {
+      lumos_text_put(out, "more than the measured step");
+    } else {
+      report_put_share(out, share);
+      lumos_text_put(out, " of the measured step");
+    }
+    lumos_text_put(out, ", so the true effect may be smaller or larger.");
+  }
+}
+
+void report_put_verdict(const struct report_facts *facts, struct lumos_text *out) {
+  enum report_timeline timeline = report_facts_spoken(facts);
+  int64_t time = report_facts_step_time(facts, timeline);
+  if (time == LUMOS_ABSENT) {
+    lumos_text_put(out, "The recording holds no complete step.");
+    return;
+  }
+  if (time == 0) {
+    lumos_text_put(out, "The recording holds no work whose step is known, so no step can be timed.");
+    return;
+  }
+  put_step_time(facts, timeline, out);
+  if (!facts->has_streams) {
+    lumos_text_put(out, " on the host; no GPU work was recorded.");
+    return;
+  }
+  const char *gpus = facts->ranks.count > 1 ? "the GPUs are" : "the GPU is";
+  const struct loss *loss = largest_loss(facts, timeline);
+  int64_t computing = compute_share(facts, timeline);
+  int64_t lost = report_row_share(&facts->all, timeline, loss->figure);
+  if (computing >= lost) {
+    lumos_text_format(out, ": %s computing for ", gpus);
+    report_put_share(out, computing);
+    lumos_text_format(out, " of it, and the largest loss is %s, ", loss->as_object);
+    report_put_share(out, lost);
+  } else {
+    lumos_text_format(out, ": %s %s for ", gpus, loss->as_state);
+    report_put_share(out, lost);
+    lumos_text_put(out, " of it, and computing for ");
+    report_put_share(out, computing);
+  }
+  lumos_text_char(out, '.');
+  if (facts->edited) {
+    put_doubt(facts, out);
+  }
+}
+
+static void set_tile(struct report_scope *scope, const char *section, const char *label, const char *term,
+                     struct lumos_text *figure, struct lumos_text *evidence) {
+  struct report_scope *item = report_section_item(scope, section);
+  report_set_text(item, "label", label);
+  report_set_text(item, "term", term);
+  report_set_take(item, "figure", figure);
+  report_set_take(item, "evidence", evidence);
+}
+
+/* "8 steps, 38.1 ms to 48.2 ms" */
+static void put_step_range(const struct report_facts *facts, enum report_timeline timeline, struct lumos_text *out) {
+  const struct report_rows *rows = facts->job_steps.count > 0 ? &facts->job_steps : &facts->steps;
+  int64_t least = LUMOS_ABSENT;
+  int64_t most = LUMOS_ABSENT;
+  for (size_t i = 0; i < rows->count; i++) {
+    int64_t time = rows->items[i].figures[timeline].of[FIGURE_STEP_TIME];
+    least = time != LUMOS_ABSENT && (least == LUMOS_ABSENT || time < least) ? time : least;
+    most = time > most ? time : most;
+  }
+  if (rows->count > 1 && least != LUMOS_ABSENT) {
+    report_put_counted(out, (int64_t)rows->count, facts->job_steps.count > 0 ? "step" : "rank-step");
+    lumos_text_put(out, ", ");
+    report_put_time(out, least);
+    lumos_text_put(out, " to ");
+    report_put_time(out, most);
+  }
+}
+
+static void fill_step_tile(const struct report_facts *facts, struct report_scope *scope) {
+  enum report_timeline timeline = report_facts_spoken(facts);
+  enum report_timeline other = timeline == MEASURED ? SIMULATED : MEASURED;
+  struct lumos_text figure = LUMOS_TEXT_BUFFER;
+  struct lumos_text evidence = LUMOS_TEXT_BUFFER;
+  int64_t time = report_facts_step_time(facts, timeline);
+  int64_t beside = report_facts_step_time(facts, other);
+  if (facts->edited) {
+    report_put_time_beside(&figure, time, beside);
+  } else {
+    report_put_time(&figure, time);
+  }
+  if (beside != LUMOS_ABSENT) {
+    lumos_text_put(&evidence, timeline == MEASURED ? "simulated " : "measured before the change ");
+    report_put_time_beside(&evidence, beside, facts->edited ? time : beside);
+  }
+  size_t before = evidence.length;
+  lumos_text_put(&evidence, before > 0 ? "; " : "");
+  size_t separated = evidence.length;
+  put_step_range(facts, timeline, &evidence);
+  evidence.length = evidence.length == separated ? before : evidence.length;
+  set_tile(scope, "tiles", timeline == MEASURED ? "Step time, measured" : "Step time, simulated", "step_time", &figure,
+           &evidence);
+}
+
+static void fill_loss_tile(const struct report_facts *facts, struct report_scope *scope) {
+  enum report_timeline timeline = report_facts_spoken(facts);
+  const struct loss *loss = largest_loss(facts, timeline);
+  struct lumos_text figure = LUMOS_TEXT_BUFFER;
+  struct lumos_text evidence = LUMOS_TEXT_BUFFER;
+  report_put_share(&figure, report_row_share(&facts->all, timeline, loss->figure));
+  report_put_time(&evidence, report_row_mean(&facts->all, timeline, loss->figure));
+  lumos_text_put(&evidence, " of a step; GPU busy for ");
+  report_put_share(&evidence, report_row_share(&facts->all, timeline, FIGURE_GPU_BUSY));
+  set_tile(scope, "tiles", loss->label, report_figure_name(loss->figure), &figure, &evidence);
+}
+
+/* The first place that has the figure: the job's simulated steps, then the ranks', then measured ones. */
+static const struct report_figures *carrier(const struct report_facts *facts, enum report_figure figure) {
+  const struct report_row *rows[] = {&facts->all, &facts->job_all};
+  for (int timeline = TIMELINES - 1; timeline >= 0; timeline--) {
+    for (int i = 0; i < 2; i++) {
+      if (rows[i]->figures[timeline].of[figure] != LUMOS_ABSENT) {
+        return &rows[i]->figures[timeline];
+      }
+    }
+  }
+  return NULL;
+}
+
+int64_t report_carried(const struct report_facts *facts, enum report_figure figure) {
+  const struct report_figures *figures = carrier(facts, figure);
+  if (figures == NULL) {
+    return LUMOS_ABSENT;
+  }
+  return report_figure_is_error(figure) ? figures->of[figure]
+                                        : report_share(figures->of[figure], figures->of[FIGURE_STEP_TIME]);
+}
+
+static void fill_error_tile(const struct report_facts *facts, struct report_scope *scope) {
+  int64_t worst = report_carried(facts, FIGURE_REPLAY_ERROR);
+  int64_t mean = facts->mean_error != LUMOS_ABSENT ? facts->mean_error : worst;
+  struct lumos_text figure = LUMOS_TEXT_BUFFER;
+  struct lumos_text evidence = LUMOS_TEXT_BUFFER;
+  report_put_fine_share(&figure, mean);
+  if (mean == LUMOS_ABSENT) {
+    lumos_text_put(&evidence,
+                   facts->edited ? "known for the unchanged job only" : "there is no measured step to compare with");
+  } else {
+    lumos_text_put(&evidence, "of the measured step");
+    if (facts->steps.count > 1) {
+      lumos_text_put(&evidence, "; the mean size over ");
+      report_put_counted(&evidence, (int64_t)facts->steps.count, "rank-step");
+      lumos_text_put(&evidence, ", worst ");
+      report_put_fine_share(&evidence, worst);
+    }
+  }
+  set_tile(scope, "tiles", "Self-replay error", "replay_error", &figure, &evidence);
+}
+
+struct report_coverage report_coverage_of(const struct lumos_job *job) {
+  struct report_coverage sum = {LUMOS_ABSENT, LUMOS_ABSENT, LUMOS_ABSENT, LUMOS_ABSENT};
+  for (size_t i = 0; i < job->ranks.count; i++) {
+    const struct lumos_coverage *coverage = &job->ranks.items[i].coverage;
+    sum.device_tasks = report_sum(sum.device_tasks, coverage->device_tasks);
+    sum.launched = report_sum(sum.launched, coverage->launched);
+    sum.collectives = report_sum(sum.collectives, coverage->collectives);
+    sum.joined = report_sum(sum.joined, coverage->joined);
+  }
+  return sum;
+}
+
+struct carried {
+  enum report_figure figure;
+  const char *label, *evidence;
+};
+
+static void fill_carried(const struct report_facts *facts, struct report_scope *scope) {
+  static const struct carried rows[] = {
+      {FIGURE_UNEXPLAINED_LAG, "unexplained lag", "GPU starts that no rule explains"},
+      {FIGURE_BOUNDARY, "boundary", "fixed by what is not recorded"},
+      {FIGURE_KEPT_WAIT, "kept waiting", "in communication on its own"},
+      {FIGURE_HOST_GAP, "host gap", "thread time without an event"},
+      {FIGURE_HOST_UNKNOWN, "host unknown", "long gaps and calls, kept"},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    struct lumos_text figure = LUMOS_TEXT_BUFFER;
+    struct lumos_text evidence = LUMOS_TEXT_BUFFER;
+    report_put_share(&figure, report_carried(facts, rows[i].figure));
+    lumos_text_put(&evidence, rows[i].evidence);
+    set_tile(scope, "trust", rows[i].label, report_figure_name(rows[i].figure), &figure, &evidence);
+  }
+}
+
+static void fill_host_error(const struct report_facts *facts, struct report_scope *scope) {
+  struct lumos_text figure = LUMOS_TEXT_BUFFER;
+  struct lumos_text evidence = LUMOS_TEXT_BUFFER;
+  report_put_fine_share(&figure, report_carried(facts, FIGURE_HOST_REPLAY_ERROR));
+  lumos_text_put(&evidence, "of the host's side, worst step");
+  set_tile(scope, "trust", "host replay error", "host_replay_error", &figure, &evidence);
+}
+
+/* "2,912 of 2,917" as a share, with the counts as evidence. */
+static void fill_coverage(struct report_scope *scope, const char *label, const char *term, int64_t part, int64_t whole,
+                          const char *noun) {
+  struct lumos_text figure = LUMOS_TEXT_BUFFER;
+  struct lumos_text evidence = LUMOS_TEXT_BUFFER;
+  report_put_share(&figure, report_share(part, whole));
+  report_put_part(&evidence, part, whole, noun);
+  set_tile(scope, "trust", label, term, &figure, &evidence);
+}
+
+static void put_trust(const struct report_facts *facts, struct lumos_text *out) {
+  int64_t error = facts->mean_error != LUMOS_ABSENT ? facts->mean_error : report_carried(facts, FIGURE_REPLAY_ERROR);
+  if (error == LUMOS_ABSENT) {
+    lumos_text_put(out, facts->edited ? "A changed job has no measured step to be replayed against: simulate it "
+                                        "unchanged to see the error. What is "
+                                        "carried over stands on no rule, so how it would move with the change is not "
+                                        "known: the larger it is, the "
+                                        "less sure the result."
+                                      : "There is no measured step to replay against.");
+  } else if (error == 0) {
+    lumos_text_put(out, "Replayed without what no rule explains, a step takes exactly as long as measured.");
+  } else {
+    lumos_text_put(out, "Replayed without what no rule explains, a step is off by ");
+    report_put_fine_share(out, llabs(error));
+    lumos_text_put(out, facts->steps.count > 1 ? " on average." : ".");
+  }
+}
+
+void report_fill_verdict(const struct report_facts *facts, struct report_scope *scope) {
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  report_put_verdict(facts, &text);
+  report_set_take(scope, "verdict", &text);
+  fill_step_tile(facts, scope);
+  if (facts->has_streams) {
+    fill_loss_tile(facts, scope);
+  }
+  fill_error_tile(facts, scope);
+  put_trust(facts, &text);
+  report_set_take(scope, "trust_sentence", &text);
+  fill_carried(facts, scope);
+  fill_host_error(facts, scope);
+  struct report_coverage coverage = report_coverage_of(facts->job);
+  if (coverage.device_tasks > 0) {
+    fill_coverage(scope, "launches found", "coverage", coverage.launched, coverage.device_tasks, "GPU task");
+  }
+  if (coverage.collectives > 0) {
+    fill_coverage(scope, "collectives joined", "joined", coverage.joined, coverage.collectives, "collective");
+  }
+}
+
+void report_put_breakdown_finding(const struct report_facts *facts, struct lumos_text *out) {
+  enum report_timeline timeline = report_facts_spoken(facts);
+  const struct loss *loss = largest_loss(facts, timeline);
+  const struct report_row *least = NULL;
+  const struct report_row *most = NULL;
+  for (size_t i = 0; i < facts->ranks.count; i++) {
+    const struct report_row *row = &facts->ranks.items[i];
+    int64_t share = report_row_share(row, timeline, loss->figure);
+    if (share != LUMOS_ABSENT) {
+      least = least == NULL || share < report_row_share(least, timeline, loss->figure) ? row : least;
+      most = most == NULL || share > report_row_share(most, timeline, loss->figure) ? row : most;
+    }
+  }
+  lumos_text_format(out, "%s: ", loss->label);
+  report_put_share(out, report_row_share(&facts->all, timeline, loss->figure));
+  lumos_text_put(out, " of the step");
+  if (least != most) {
+    const struct lumos_rank *ranks = facts->job->ranks.items;
+    lumos_text_put(out, ", from ");
+    report_put_share(out, report_row_share(least, timeline, loss->figure));
+    lumos_text_format(out, " on rank %d to ", ranks[least->rank].rank);
+    report_put_share(out, report_row_share(most, timeline, loss->figure));
+    lumos_text_format(out, " on rank %d", ranks[most->rank].rank);
+  }
+}
+
+void report_put_timeline_finding(const struct report_facts *facts, struct lumos_text *out) {
+  int64_t measured = report_facts_step_time(facts, MEASURED);
+  int64_t simulated = report_facts_step_time(facts, SIMULATED);
+  int64_t change = relative_change(simulated, measured);
+  if (change == LUMOS_ABSENT) {
+    lumos_text_put(out, "What ran when");
+    return;
+  }
+  lumos_text_put(out, "A simulated step takes ");
+  report_put_time(out, simulated);
+  if (change == 0) {
+    lumos_text_put(out, ", as long as the measured one");
+    return;
+  }
+  lumos_text_put(out, ", ");
+  report_put_fine_share(out, llabs(change));
+  lumos_text_put(out, simulated > measured ? " more than " : " less than ");
+  lumos_text_put(out, facts->edited ? "measured before the change" : "measured");
+}

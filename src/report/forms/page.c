@@ -1,0 +1,233 @@
+/* The page: every part is written into the model, and the template puts them in their places. */
+#include "report/forms/page.h"
+
+#include "report/content/breakdown.h"
+#include "report/content/definitions.h"
+#include "report/content/dependencies.h"
+#include "report/content/detail.h"
+#include "report/content/gantt.h"
+#include "report/content/notes.h"
+#include "report/content/verdict.h"
+#include "report/draw/look.h"
+#include "report/draw/svg.h"
+#include "report/forms/summary.h"
+#include "report/text/numbers.h"
+#include "report/text/script.h"
+#include "report/text/template.h"
+
+enum { FEW_RANKS = 16 }; /* their numbers stand open; those of more are folded */
+
+struct page {
+  const struct report_content *content;
+  struct report_model *model;
+};
+
+static void set_table(const struct page *page, struct report_scope *scope, int number, const char *name) {
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  report_table_html(&page->content->tables[number], &text);
+  report_set_take(scope, name, &text);
+}
+
+static void set_scene(struct report_scope *scope, struct report_scene *scene, const char *name) {
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  report_svg_paint(scene, &text);
+  report_set_take(scope, name, &text);
+  report_scene_free(scene);
+}
+
+static void add_legend(struct report_scope *scope, const char *section, enum report_paint paint, const char *text) {
+  struct report_scope *item = report_section_item(scope, section);
+  report_set_text(item, "paint", report_paint_row(paint)->css);
+  report_set_text(item, "name", report_paint_row(paint)->label);
+  report_set_text(item, "text", text);
+}
+
+/* The legend of the breakdown is the list of its definitions, with the share that each part has. */
+static void fill_breakdown(const struct page *page, struct report_scope *root) {
+  report_section(root, "breakdown");
+  if (!page->content->facts.has_streams || page->content->facts.ranks.count == 0) {
+    return;
+  }
+  struct report_scope *section = report_section_item(root, "breakdown");
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  struct report_scene scene;
+  report_put_breakdown_finding(&page->content->facts, &text);
+  report_set_take(section, "breakdown_finding", &text);
+  report_breakdown_scene(&page->content->facts, &scene);
+  set_scene(section, &scene, "breakdown_picture");
+  report_breakdown_narrow_scene(&page->content->facts, &scene);
+  set_scene(section, &scene, "breakdown_narrow_picture");
+  set_table(page, section, TABLE_BREAKDOWN, "breakdown_table");
+  set_table(page, section, TABLE_STEPS, "steps_table");
+  report_section_if(section, "few_ranks", page->content->facts.ranks.count <= FEW_RANKS);
+  report_section(section, "parts");
+  for (int i = 0; i < REPORT_PARTS; i++) {
+    const struct report_part *part = &report_parts[i];
+    const struct report_definition *definition = report_definition(part->term);
+    struct report_scope *item = report_section_item(section, "parts");
+    report_put_share(
+        &text, report_row_share(&page->content->facts.all, report_facts_spoken(&page->content->facts), part->figure));
+    report_set_take(item, "share", &text);
+    report_set_text(item, "paint", report_paint_row(part->paint)->css);
+    report_set_text(item, "name", definition->name);
+    report_set_text(item, "text", definition->text);
+  }
+}
+
+/* The tasks that the script draws when a reader zooms in. */
+static void fill_tasks(const struct page *page, struct report_scope *root) {
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  const struct report_content *content = page->content;
+  const struct report_dependencies *dependencies = &content->dependencies;
+  const struct report_detail_source from = {&content->timelines, content->options, content->bindings,
+                                            dependencies->known ? &dependencies->chain : NULL};
+  struct report_detail detail;
+  report_detail_read(&from, &detail);
+  report_put_detail(&detail, &text);
+  report_set_take(root, "tasks_held", &text);
+  report_detail_json(&detail, &text);
+  report_set_take(root, "tasks", &text);
+  report_detail_free(&detail);
+}
+
+static void fill_timeline(const struct page *page, struct report_scope *root) {
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  struct report_scene scene;
+  const struct report_timelines *timelines = &page->content->timelines;
+  report_put_timeline_finding(&page->content->facts, &text);
+  report_set_take(root, "timeline_finding", &text);
+  report_put_gantt_reading(timelines, &text);
+  report_set_take(root, "timeline_reading", &text);
+  report_gantt_scene(timelines, &timelines->open, "timeline", &scene);
+  set_scene(root, &scene, "timeline_picture");
+  report_section_if(root, "has_folded", timelines->folded.count > 0);
+  report_put_counted(&text, (int64_t)timelines->folded.count, "more lane");
+  report_set_take(root, "folded_count", &text);
+  report_gantt_scene(timelines, &timelines->folded, "folded", &scene);
+  set_scene(root, &scene, "folded_picture");
+  report_section_if(root, "has_left_out", timelines->left_out > 0);
+  report_put_counted(&text, (int64_t)timelines->left_out, "lane");
+  report_set_take(root, "left_out", &text);
+  set_table(page, root, TABLE_LANES, "lanes_table");
+  bool shown[LUMOS_TASK_KINDS] = {false};
+  report_gantt_kinds(timelines->job, &timelines->open, shown);
+  report_gantt_kinds(timelines->job, &timelines->folded, shown);
+  report_section(root, "kinds");
+  for (int kind = 1; kind < LUMOS_TASK_KINDS; kind++) {
+    if (shown[kind]) {
+      add_legend(root, "kinds", report_paint_of_kind((uint8_t)kind), "");
+    }
+  }
+}
+
+static void fill_dependency_picture(const struct report_dependencies *dependencies, struct report_scope *section,
+                                    struct report_scene *scene) {
+  struct report_scope *picture = report_section_item(section, "picture");
+  bool shown[PAINT_COUNT] = {false};
+  report_dependencies_paints(dependencies, shown);
+  for (int paint = 0; paint < PAINT_COUNT; paint++) {
+    if (shown[paint]) {
+      add_legend(picture, "kinds", (enum report_paint)paint, "");
+    }
+  }
+  set_scene(picture, scene, "dependencies_picture");
+}
+
+/* Without a picture the table stands open in its place. */
+static void fill_dependencies(const struct page *page, struct report_scope *root) {
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  struct report_scene scene;
+  const struct report_dependencies *dependencies = &page->content->dependencies;
+  report_put_dependencies_finding(dependencies, &text);
+  report_set_take(root, "dependencies_finding", &text);
+  report_section(root, "dependencies");
+  if (!dependencies->known) {
+    return;
+  }
+  struct report_scope *section = report_section_item(root, "dependencies");
+  report_put_dependencies_reading(dependencies, &text);
+  report_set_take(section, "dependencies_reading", &text);
+  report_put_dependencies_problem(dependencies, &text);
+  report_set_take(section, "dependencies_problem", &text);
+  report_section(section, "picture");
+  bool drawn = report_dependencies_scene(dependencies, &scene);
+  if (drawn) {
+    fill_dependency_picture(dependencies, section, &scene);
+  }
+  report_section_if(section, "no_picture", !drawn);
+  report_section_if(section, "table_open", !drawn);
+  set_table(page, section, TABLE_DEPENDENCIES, "dependencies_table");
+}
+
+static void fill_work(const struct page *page, struct report_scope *root) {
+  report_section_if(root, "has_collectives", report_table_rows(&page->content->tables[TABLE_COLLECTIVES]) > 0);
+  report_section_if(root, "has_kernels", report_table_rows(&page->content->tables[TABLE_KERNELS]) > 0);
+  set_table(page, root, TABLE_COLLECTIVES, "collectives_table");
+  set_table(page, root, TABLE_KERNELS, "kernels_table");
+  set_table(page, root, TABLE_OPS_DEVICE, "ops_device_table");
+  set_table(page, root, TABLE_OPS_HOST, "ops_host_table");
+  set_table(page, root, TABLE_RANKS, "ranks_table");
+  set_table(page, root, TABLE_CLOCKS, "clocks_table");
+}
+
+/* The files of a page. */
+enum { FILE_PAGE, FILE_STYLE, FILE_SCRIPT, FILES };
+static const char *const file_names[] = {"report.html", "style.css", "script.js"};
+
+static void fill_files(const struct report_source *files, struct report_scope *root) {
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  report_palette_css(&text);
+  lumos_text_put(&text, ":root{--sans:" REPORT_SANS "}\n");
+  report_look_css(&text, "var(--sans)");
+  report_set_take(root, "palette", &text);
+  report_set(root, "style", files[FILE_STYLE].bytes, files[FILE_STYLE].length);
+  report_set(root, "script", files[FILE_SCRIPT].bytes, files[FILE_SCRIPT].length);
+  report_put_script_digest(&text, files[FILE_SCRIPT].bytes, files[FILE_SCRIPT].length);
+  report_set_take(root, "script_digest", &text);
+  report_set_text(root, "version", LUMOS_VERSION);
+}
+
+static void fill_model(const struct page *page, const struct report_source *files) {
+  struct report_scope *root = report_model_root(page->model);
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  report_put_subject(page->content, &text);
+  report_set_take(root, "subject", &text);
+  fill_files(files, root);
+  report_fill_verdict(&page->content->facts, root);
+  report_put_title(page->content, &text);
+  report_set_take(root, "title", &text);
+  report_section_if(root, "has_title", report_title(page->content) != NULL);
+  fill_breakdown(page, root);
+  fill_timeline(page, root);
+  fill_tasks(page, root);
+  fill_dependencies(page, root);
+  fill_work(page, root);
+  report_fill_notes(page->content->job, page->content->options->details, root);
+  report_fill_definitions(root);
+  report_summary(page->content, &text);
+  report_set_take(root, "summary", &text);
+}
+
+bool report_page_write(const struct report_content *content, struct lumos_text *out, struct lumos_error *error) {
+  const char *folder = content->options->template_folder;
+  struct report_source files[FILES] = {{0}};
+  bool done = true;
+  for (int i = 0; i < FILES && done; i++) {
+    done = report_template_load(folder, file_names[i], &files[i], error);
+  }
+  if (done &&
+      report_script_check(file_names[FILE_SCRIPT], files[FILE_SCRIPT].bytes, files[FILE_SCRIPT].length, error)) {
+    struct page page = {content, report_model_new()};
+    const struct report_source *source = &files[FILE_PAGE];
+    fill_model(&page, files);
+    done = report_template_render(file_names[FILE_PAGE], source->bytes, source->length, page.model, lumos_text_html,
+                                  out, error);
+    report_model_free(page.model);
+  } else {
+    done = false;
+  }
+  for (int i = 0; i < FILES; i++) {
+    report_template_release(&files[i]);
+  }
+  return done;
+}

@@ -1,0 +1,157 @@
+/* The table of pictures, and the forms that show them alone: one (SVG, PNG), or all that there are, a page each (PDF). */
+#include "report/forms/pictures.h"
+
+#include "report/content/breakdown.h"
+#include "report/content/dependencies.h"
+#include "report/content/gantt.h"
+#include "report/content/verdict.h"
+#include "report/draw/cairo.h"
+#include "report/draw/svg.h"
+#include <string.h>
+
+static void find_breakdown(const struct report_content *content, struct lumos_text *out) {
+  report_put_breakdown_finding(&content->facts, out);
+}
+
+/* Parts that are nothing everywhere need no explanation. */
+static void explain_breakdown(const struct report_content *content, bool shown[PAINT_COUNT]) {
+  for (int i = 0; i < REPORT_PARTS; i++) {
+    for (int timeline = 0; timeline < TIMELINES; timeline++) {
+      shown[report_parts[i].paint] |= content->facts.all.figures[timeline].of[report_parts[i].figure] > 0;
+    }
+  }
+}
+
+static bool draw_breakdown(const struct report_content *content, struct report_scene *scene) {
+  if (!content->facts.has_streams || content->facts.ranks.count == 0) {
+    return false;
+  }
+  report_breakdown_scene(&content->facts, scene);
+  return true;
+}
+
+static void find_gantt(const struct report_content *content, struct lumos_text *out) {
+  report_put_timeline_finding(&content->facts, out);
+}
+
+static void read_gantt(const struct report_content *content, struct lumos_text *out) {
+  report_put_gantt_reading(&content->timelines, out);
+  report_put_gantt_folded(&content->timelines, out);
+}
+
+/* Only lanes that are drawn count; the paint of a kind is its number. */
+static void explain_gantt(const struct report_content *content, bool shown[PAINT_COUNT]) {
+  report_gantt_kinds(content->job, &content->timelines.open, shown);
+}
+
+static bool draw_gantt(const struct report_content *content, struct report_scene *scene) {
+  if (content->timelines.open.count == 0) {
+    return false;
+  }
+  report_gantt_scene(&content->timelines, &content->timelines.open, "gantt", scene);
+  return true;
+}
+
+static void find_dependencies(const struct report_content *content, struct lumos_text *out) {
+  report_put_dependencies_finding(&content->dependencies, out);
+}
+
+static void read_dependencies(const struct report_content *content, struct lumos_text *out) {
+  report_put_dependencies_reading(&content->dependencies, out);
+}
+
+static void explain_dependencies(const struct report_content *content, bool shown[PAINT_COUNT]) {
+  report_dependencies_paints(&content->dependencies, shown);
+}
+
+static bool draw_dependencies(const struct report_content *content, struct report_scene *scene) {
+  return report_dependencies_scene(&content->dependencies, scene);
+}
+
+const struct report_picture report_pictures[REPORT_PICTURES] = {
+    {LUMOS_VIEW_BREAKDOWN, "breakdown", "Where the step went",
+     "there is no GPU work to break a step down into; use --view gantt", find_breakdown, NULL, explain_breakdown,
+     draw_breakdown},
+    {LUMOS_VIEW_GANTT, "gantt", "Timeline", "no thread and no stream has work in the steps that were kept", find_gantt,
+     read_gantt, explain_gantt, draw_gantt},
+    {LUMOS_VIEW_GRAPH, "graph", "What the step waits for",
+     "the dependencies of the step are not known, or Graphviz could not lay them out; the page says which",
+     find_dependencies, read_dependencies, explain_dependencies, draw_dependencies},
+};
+
+const char *lumos_report_view_name(enum lumos_report_view view) {
+  for (size_t i = 0; i < REPORT_PICTURES; i++) {
+    if (report_pictures[i].view == view) {
+      return report_pictures[i].name;
+    }
+  }
+  return NULL;
+}
+
+enum lumos_report_view lumos_report_view_named(const char *name) {
+  for (size_t i = 0; i < REPORT_PICTURES; i++) {
+    if (strcmp(report_pictures[i].name, name) == 0) {
+      return report_pictures[i].view;
+    }
+  }
+  return LUMOS_VIEW_DEFAULT;
+}
+
+/* The pictures that were asked for, framed, in their order; one where `one`, all that there are where no view was named. */
+static size_t frame_pictures(const struct report_content *content, bool one,
+                             struct report_scene frames[REPORT_PICTURES], struct lumos_error *error) {
+  enum lumos_report_view view = content->options->view;
+  const struct report_picture *missing = NULL;
+  size_t count = 0;
+  for (size_t i = 0; i < REPORT_PICTURES && (count == 0 || !one); i++) {
+    const struct report_picture *picture = &report_pictures[i];
+    if (view == LUMOS_VIEW_DEFAULT || view == picture->view) {
+      bool shown = report_picture_frame(content, picture, &frames[count]);
+      count += shown;
+      missing = shown ? missing : picture;
+    }
+  }
+  if (count == 0) {
+    (void)lumos_fail(error, "there is nothing to show: %s", missing != NULL ? missing->none : "no such view");
+  }
+  return count;
+}
+
+static void free_frames(struct report_scene frames[REPORT_PICTURES], size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    report_scene_free(&frames[i]);
+  }
+}
+
+bool report_svg_write(const struct report_content *content, struct lumos_text *out, struct lumos_error *error) {
+  struct report_scene frames[REPORT_PICTURES];
+  size_t count = frame_pictures(content, true, frames, error);
+  if (count > 0) {
+    report_svg_document(&frames[0], out);
+  }
+  free_frames(frames, count);
+  return count > 0;
+}
+
+bool report_png_write(const struct report_content *content, struct lumos_text *out, struct lumos_error *error) {
+  struct report_scene frames[REPORT_PICTURES];
+  size_t count = frame_pictures(content, true, frames, error);
+  bool good = count > 0 && report_cairo_png(&frames[0], out, error);
+  free_frames(frames, count);
+  return good;
+}
+
+bool report_pdf_write(const struct report_content *content, struct lumos_text *out, struct lumos_error *error) {
+  struct report_scene frames[REPORT_PICTURES];
+  const struct report_scene *pages[REPORT_PICTURES];
+  size_t count = frame_pictures(content, false, frames, error);
+  for (size_t i = 0; i < count; i++) {
+    pages[i] = &frames[i];
+  }
+  struct lumos_text title = LUMOS_TEXT_BUFFER;
+  report_put_title(content, &title);
+  bool good = count > 0 && report_cairo_pdf(pages, count, &title, out, error);
+  lumos_text_free(&title);
+  free_frames(frames, count);
+  return good;
+}

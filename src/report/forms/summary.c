@@ -1,0 +1,169 @@
+/* The summary. Times are integer nanoseconds, shares fractions of one, unknown is null or absent. */
+#include "report/forms/summary.h"
+
+#include "report/content/gantt.h"
+#include "report/content/notes.h"
+#include "report/content/verdict.h"
+#include "report/text/numbers.h"
+#include <string.h>
+
+/* Each row has two timelines, as in the table of steps. */
+enum { SUMMARY_FORMAT = 1, MOST_ROWS = REPORT_ROWS / TIMELINES };
+
+static void put_integer(struct lumos_text *out, int64_t value) {
+  if (value == LUMOS_ABSENT) {
+    lumos_text_put(out, "null");
+  } else {
+    lumos_text_integer(out, value);
+  }
+}
+
+static void put_fraction(struct lumos_text *out, int64_t millionths) {
+  if (millionths == LUMOS_ABSENT) {
+    lumos_text_put(out, "null");
+  } else {
+    lumos_text_decimal(out, millionths, 6);
+  }
+}
+
+static void put_figures(const struct lumos_job *job, const struct report_row *row, enum report_timeline timeline,
+                        struct lumos_text *out) {
+  lumos_text_char(out, '{');
+  if (row->rank != LUMOS_NONE) {
+    lumos_text_format(out, "\"rank\":%d,", job->ranks.items[row->rank].rank);
+  }
+  lumos_text_format(out, "\"step\":%d,\"timeline\":\"%s\"", row->step, report_timeline_name(timeline));
+  for (int i = 0; i < FIGURE_COUNT; i++) {
+    int64_t value = row->figures[timeline].of[i];
+    if (value != LUMOS_ABSENT) {
+      lumos_text_format(out, ",\"%s\":", report_figure_name((enum report_figure)i));
+      lumos_text_decimal(out, value, report_figure_is_error((enum report_figure)i) ? 6 : 0);
+    }
+  }
+  lumos_text_char(out, '}');
+}
+
+static bool has_figures(const struct report_row *row, enum report_timeline timeline) {
+  for (int i = 0; i < FIGURE_COUNT; i++) {
+    if (row->figures[timeline].of[i] != LUMOS_ABSENT) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* "rank_steps":[...], and how many there are beyond what a page has room for. */
+static void put_rows(const struct lumos_job *job, const char *name, const struct report_rows *rows,
+                     struct lumos_text *out) {
+  bool first = true;
+  size_t shown = rows->count < MOST_ROWS ? rows->count : MOST_ROWS;
+  lumos_text_format(out, ",\n\"%s_left_out\":%zu,\"%s\":[", name, rows->count - shown, name);
+  for (size_t i = 0; i < shown; i++) {
+    for (int timeline = 0; timeline < TIMELINES; timeline++) {
+      if (has_figures(&rows->items[i], (enum report_timeline)timeline)) {
+        lumos_text_put(out, first ? "" : ",\n");
+        put_figures(job, &rows->items[i], (enum report_timeline)timeline, out);
+        first = false;
+      }
+    }
+  }
+  lumos_text_char(out, ']');
+}
+
+static void put_trust(const struct report_facts *facts, struct lumos_text *out) {
+  static const enum report_figure carried[] = {FIGURE_HOST_REPLAY_ERROR, FIGURE_UNEXPLAINED_LAG, FIGURE_BOUNDARY,
+                                               FIGURE_KEPT_WAIT,         FIGURE_HOST_GAP,        FIGURE_HOST_UNKNOWN};
+  lumos_text_put(out, "{\"replay_error\":");
+  put_fraction(out, facts->mean_error);
+  lumos_text_put(out, ",\"replay_error_worst\":");
+  put_fraction(out, report_carried(facts, FIGURE_REPLAY_ERROR));
+  for (size_t i = 0; i < sizeof carried / sizeof carried[0]; i++) {
+    lumos_text_format(out, ",\"%s\":", report_figure_name(carried[i]));
+    put_fraction(out, report_carried(facts, carried[i]));
+  }
+  struct report_coverage coverage = report_coverage_of(facts->job);
+  lumos_text_put(out, ",\"device_tasks\":");
+  put_integer(out, coverage.device_tasks);
+  lumos_text_put(out, ",\"launched\":");
+  put_integer(out, coverage.launched);
+  lumos_text_put(out, ",\"launched_share\":");
+  put_fraction(out, report_share(coverage.launched, coverage.device_tasks));
+  lumos_text_put(out, ",\"collectives\":");
+  put_integer(out, coverage.collectives);
+  lumos_text_put(out, ",\"joined\":");
+  put_integer(out, coverage.joined);
+  lumos_text_put(out, ",\"joined_share\":");
+  put_fraction(out, report_share(coverage.joined, coverage.collectives));
+  lumos_text_char(out, '}');
+}
+
+/* The figure of the second tile. */
+static void put_loss(const struct report_facts *facts, struct lumos_text *out) {
+  enum report_timeline timeline = report_facts_spoken(facts);
+  enum report_figure figure = report_largest_loss(facts);
+  lumos_text_format(out, "{\"name\":\"%s\",\"share\":", report_figure_name(figure));
+  put_fraction(out, report_row_share(&facts->all, timeline, figure));
+  lumos_text_put(out, ",\"time\":");
+  put_integer(out, report_row_mean(&facts->all, timeline, figure));
+  lumos_text_char(out, '}');
+}
+
+static void put_timeline(const struct report_timelines *timelines, struct lumos_text *out) {
+  lumos_text_put(out, "{\"column\":");
+  put_integer(out, report_gantt_column(timelines));
+  lumos_text_format(out, ",\"open\":%zu,\"folded\":%zu,\"left_out\":%zu}", timelines->open.count,
+                    timelines->folded.count, timelines->left_out);
+}
+
+static void put_string(struct lumos_text *out, const char *name, const char *bytes, size_t length) {
+  lumos_text_format(out, "\"%s\":", name);
+  lumos_text_script_string(out, bytes, length);
+}
+
+static void put_tables(const struct report_table *tables, struct lumos_text *out) {
+  lumos_text_char(out, '{');
+  for (size_t i = 0; i < TABLES; i++) {
+    lumos_text_format(out, "%s\"%s\":", i == 0 ? "" : ",\n", tables[i].name);
+    report_table_json(&tables[i], out);
+  }
+  lumos_text_char(out, '}');
+}
+
+void report_summary(const struct report_content *content, struct lumos_text *out) {
+  const struct report_facts *facts = &content->facts;
+  struct lumos_text verdict = LUMOS_TEXT_BUFFER;
+  report_put_verdict(facts, &verdict);
+  lumos_text_format(out, "{\"format\":%d,", SUMMARY_FORMAT);
+  const char *title = report_title(content);
+  if (title != NULL) {
+    put_string(out, "title", title, strlen(title));
+    lumos_text_char(out, ',');
+  }
+  put_string(out, "verdict", verdict.bytes, verdict.length);
+  lumos_text_free(&verdict);
+  lumos_text_format(out, ",\n\"edited\":%s,\"world\":", facts->edited ? "true" : "false");
+  put_integer(out, report_world(facts->job));
+  lumos_text_put(out, ",\"step_time\":{\"measured\":");
+  put_integer(out, report_facts_step_time(facts, MEASURED));
+  lumos_text_put(out, ",\"simulated\":");
+  put_integer(out, report_facts_step_time(facts, SIMULATED));
+  lumos_text_put(out, "},\n\"loss\":");
+  put_loss(facts, out);
+  lumos_text_put(out, ",\n\"trust\":");
+  put_trust(facts, out);
+  lumos_text_put(out, ",\n\"timeline\":");
+  put_timeline(&content->timelines, out);
+  put_rows(facts->job, "rank_steps", &facts->steps, out);
+  put_rows(facts->job, "job_steps", &facts->job_steps, out);
+  lumos_text_put(out, ",\n\"tables\":");
+  put_tables(content->tables, out);
+  lumos_text_put(out, ",\n\"notes\":");
+  report_notes_json(facts->job, out);
+  lumos_text_put(out, "}\n");
+}
+
+bool report_summary_write(const struct report_content *content, struct lumos_text *out, struct lumos_error *error) {
+  (void)error;
+  report_summary(content, out);
+  return true;
+}

@@ -1,0 +1,51 @@
+/* SHA-256 from libmd; base64 as RFC 4648 has it, with padding. */
+#include "report/text/script.h"
+
+#include <sha2.h>
+#include <string.h>
+#include <strings.h>
+
+static void put_base64(struct lumos_text *out, const uint8_t *bytes, size_t length) {
+  enum { PADDING = 64 };
+  static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=";
+  for (size_t i = 0; i < length; i += 3) {
+    size_t left = length - i < 3 ? length - i : 3;
+    uint32_t group = (uint32_t)bytes[i] << 16;
+    group |= left > 1 ? (uint32_t)bytes[i + 1] << 8 : 0;
+    group |= left > 2 ? bytes[i + 2] : 0;
+    for (size_t letter = 0; letter < 4; letter++) {
+      size_t symbol = letter <= left ? group >> (18 - 6 * letter) & 63 : PADDING;
+      lumos_text_char(out, letters[symbol]);
+    }
+  }
+}
+
+void report_put_script_digest(struct lumos_text *out, const char *bytes, size_t length) {
+  uint8_t digest[SHA256_DIGEST_LENGTH];
+  SHA2_CTX context;
+  SHA256Init(&context);
+  SHA256Update(&context, (const uint8_t *)bytes, length);
+  SHA256Final(digest, &context);
+  lumos_text_put(out, "sha256-");
+  put_base64(out, digest, sizeof digest);
+}
+
+static bool stands_at(const char *text, const char *bytes, size_t left) {
+  size_t length = strlen(text);
+  return left >= length && strncasecmp(bytes, text, length) == 0;
+}
+
+bool report_script_check(const char *name, const char *bytes, size_t length, struct lumos_error *error) {
+  for (size_t i = 0; i < length; i++) {
+    if (stands_at("</script", bytes + i, length - i) || stands_at("<script", bytes + i, length - i) ||
+        stands_at("<!--", bytes + i, length - i)) {
+      return lumos_fail(error, "%s: byte %zu: \"%.*s\" would end the script early; write it in two pieces", name, i, 4,
+                        bytes + i);
+    }
+    if (bytes[i] == '\0' || bytes[i] == '\r') {
+      return lumos_fail(error, "%s: byte %zu: a %s; keep the file as text with line feeds", name, i,
+                        bytes[i] == '\0' ? "NUL" : "carriage return");
+    }
+  }
+  return true;
+}
