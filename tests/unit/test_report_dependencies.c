@@ -253,6 +253,8 @@ static void the_step_nearest_to_the_mean_is_shown(void **state) {
   assert_int_equal(chosen((int64_t[]){100, 180}, 2, &plain), 2);
   assert_int_equal(chosen((int64_t[]){100, 181}, 2, &plain), 2);
   assert_int_equal(chosen((int64_t[]){80, 181}, 2, &plain), 2);
+  /* 10, 11, 12, 13, 14: the mean is 12; 13 is within its rounding, 14 is not. */
+  assert_int_equal(chosen((int64_t[]){10, 21, 33, 46, 60}, 5, &plain), 4);
   /* A step that takes no time has no chain and does not count. */
   assert_int_equal(chosen((int64_t[]){90, 90, 200}, 3, &plain), 3);
   assert_int_equal(chosen((int64_t[]){0, 0}, 2, &plain), -1);

@@ -29,7 +29,7 @@ bool report_chain_step(const struct report_boundaries *steps, const struct lumos
         options->has_step ? candidate->step == options->step : length_of(candidate) > 0 && distance <= nearest + 1;
     if (better) {
       *step = *candidate;
-      nearest = distance;
+      nearest = distance < nearest ? distance : nearest;
       found = true;
     }
   }
