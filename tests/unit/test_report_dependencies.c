@@ -361,6 +361,19 @@ static void the_scene_has_a_box_for_every_node(void **state) {
   forget(shown);
 }
 
+/* C1 takes none of the chain's time: it is there because the others wait for its start. */
+static void the_last_member_is_called_so(void **state) {
+  (void)state;
+  struct shown *shown = show(ranks_job, &plain);
+  struct report_scene scene;
+  assert_true(report_dependencies_scene(&shown->content.dependencies, &scene));
+  lumos_text_char(&scene.texts, '\0');
+  assert_non_null(strstr(scene.texts.bytes, "comes last \xC2\xB7 rank 1, stream 7"));
+  assert_null(strstr(scene.texts.bytes, "comes last \xC2\xB7 rank 0"));
+  report_scene_free(&scene);
+  forget(shown);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(boxes_and_arrows_add_up_to_the_step),
@@ -373,6 +386,7 @@ int main(void) {
       cmocka_unit_test(edited_times_have_no_chain),
       cmocka_unit_test(the_page_is_whole_whatever_the_engine_does),
       cmocka_unit_test(the_scene_has_a_box_for_every_node),
+      cmocka_unit_test(the_last_member_is_called_so),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

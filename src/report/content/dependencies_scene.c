@@ -254,7 +254,12 @@ static void put_second_line(struct canvas *canvas, const struct report_dependenc
       report_put_counted(text, node->tasks, "task");
       lumos_text_put(text, " \xC2\xB7 ");
     }
-    report_put_time(text, box_time(node));
+    /* The chain passes the start alone of a collective's last member: its transfer counts where the others end. */
+    if (box_time(node) == 0 && lumos_is_communication(node->kind)) {
+      lumos_text_put(text, "comes last");
+    } else {
+      report_put_time(text, box_time(node));
+    }
   }
   if (!node->outside) {
     lumos_text_put(text, " \xC2\xB7 ");
