@@ -91,8 +91,7 @@ while read -r name; do
 done <names
 
 jq -e . report.json >/dev/null || fail 'report.json is no JSON'
-sed -n '/<script type="application\/json" id="lumos-summary">/,/<\/script>/p' report.html | sed '1d; $s/<\/script>.*//; $d' >embedded
-{ cat embedded; } | jq -S . >left && jq -S . report.json >right && same left right 'report.json is not what the page embeds'
+summary report.html | jq -S . >left && jq -S . report.json >right && same left right 'report.json is not what the page embeds'
 [ "$(jq -r '.verdict | gsub("\u00a0"; " ")' report.json)" = "$verdict" ] || fail 'report.json has another verdict'
 
 # --- CSV: a row for each metric; no cell is a formula ---

@@ -82,6 +82,9 @@ valid_html() {
   fi
 }
 
+# summary PAGE: the numbers inside a page; formats.sh holds that they are those of --format json.
+summary() { sed -n '/<script type="application\/json" id="lumos-summary">/,/<\/script>/p' "$1" | sed '1d; $s/<\/script>.*//; $d'; }
+
 finish() {
   [ "$failures" -eq 0 ] || { printf '%d checks failed\n' "$failures" >&2; exit 1; }
   exit 0

@@ -21,27 +21,15 @@ hides_in() {
   lumos-render sim --template "$work/topsecret" "$@" -o "report.$format" 2>message || { fail "$name: $format $*: $(head -c 300 message)"; return; }
   ! texts "report.$format" | grep -aoiFf "$patterns" >found || fail "$name: $format $* holds '$(sort -u found | head -5 | tr '\n' ' ')'"
 }
-# hides NAME PATTERN-FILE [VIEW...]: in every format but PNG, whose letters are those of SVG.
-hides() {
-  local name=$1 patterns=$2 format view
-  shift 2
-  for format in ${formats/png/}; do
-    hides_in "$name" "$patterns" "$format"
-  done
-  for view in "$@"; do
-    hides_in "$name" "$patterns" svg --view "$view"
-  done
-}
 
-# tells NAME: with --details the page and its summary hold every host and trace that the stream names for a rank.
+# tells NAME: with --details the page and its numbers hold every host and trace that the stream names for a rank.
 tells() {
-  lumos-render sim --details -o details.html 2>message && lumos-render sim --details -o details.json 2>message ||
-    { fail "$1: --details: $(head -c 300 message)"; return; }
-  jq -c 'select(.type == "rank") | [.host, .source]' sim >recorded
-  jq -c '.tables.ranks | (.columns | index("host")) as $host | (.columns | index("trace")) as $trace | .rows[] | [.[$host], .[$trace]]' \
-    details.json >told
+  lumos-render sim --details -o details.html 2>message || { fail "$1: --details: $(head -c 300 message)"; return; }
+  grep '^{"type":"rank"' sim | jq -c '[.host, .source]' >recorded
+  summary details.html |
+    jq -c '.tables.ranks | (.columns | index("host")) as $host | (.columns | index("trace")) as $trace | .rows[] | [.[$host], .[$trace]]' >told
   same recorded told "$1: --details does not tell the ranks' hosts and traces"
-  jq -r 'select(.type == "lumos") | .history[].inputs[]' sim | while read -r input; do
+  head -1 sim | jq -r '.history[].inputs[]' | while read -r input; do
     grep -qF "$input" details.html || echo "$input"
   done >untold
   [ ! -s untold ] || fail "$1: --details does not tell the input $(head -1 untold)"
@@ -73,8 +61,12 @@ done >secrets
 formats=$(known format)
 views=$(known view)
 [[ " $formats " == *' html '* && " $formats " == *' json '* && " $views " == *' gantt '* ]] || fail "the formats are '$formats', the pictures '$views'"
-# shellcheck disable=SC2086
-hides 'made for it' secrets $views
+for format in ${formats/png/}; do # whose letters are those of SVG
+  hides_in 'made for it' secrets "$format"
+done
+for view in $views; do
+  hides_in 'made for it' secrets svg --view "$view"
+done
 tells 'made for it'
 for secret in '/home/zoesec/topsecret/f' 'VaultNode9.corp.internal' 'by zoesec@vaultnode9' 'C:\Users\Zoesec' '>vaultnode9.corp.internal</td>' \
   'notes-of-zoesec.json is no Kineto trace' '--scale name~/home/zoesec/topsecret/f1=0.5'; do
@@ -87,7 +79,8 @@ jq -e '[.tables.kernels.rows[][0], .tables.opsdevice.rows[][0]] | any(test("f[0-
   report.json >/dev/null || fail "the names are gone: $(jq -c '.tables.kernels.rows[][0]' report.json | head -5)"
 jq -e '[.notes[].text] | any(startswith("(input) is no Kineto trace"))' report.json >/dev/null || fail 'the note names its trace'
 
-# --- Every set of real traces: what a search finds in traces and streams must not be in the report. ---
+# --- Every set of real traces: what a search finds in traces and streams must not be in the report. Which names those are is the
+# question here; the page is asked, which has the pictures, the tables and the numbers. ---
 if [ -z "$traces" ] || [ ! -d "$traces" ]; then
   echo 'The real traces are not here: they were left out'
   finish
@@ -103,8 +96,8 @@ secrets_of() {
     sed 's|/[^/]*$|/|' paths
     grep -oP '(?<=/home/|/Users/)[^/]+(?=/)|(?<=torchinductor_)[^/]+(?=/)' paths | grep -vx root
   done | sort -u
-  jq -r 'select(.type == "rank") | .host, .source | select(. != null)' sim
-  jq -r 'select(.type == "lumos") | .history[].inputs[]' sim
+  grep '^{"type":"rank"' sim | jq -r '.host, .source | select(. != null)'
+  head -1 sim | jq -r '.history[].inputs[]'
   for trace in "$@"; do
     basename "$trace" | sed -nE 's/^(.*)_[0-9]+\.[0-9]+\.pt\.trace\.json.*/\1/p'
   done
@@ -115,7 +108,7 @@ search() {
   shift
   lumos-parse --stacks "$@" 2>message | lumos-sim 2>/dev/null >sim || { printf '%-40s no job\n' "$name"; return; }
   secrets_of "$@" | sort -u >secrets
-  hides "$name" secrets
+  hides_in "$name" secrets html
   tells "$name"
   printf '%-40s %4d secrets, none in the report\n' "$name" "$(wc -l <secrets)"
 }
