@@ -49,15 +49,24 @@ printf '<p>{{verdict}}</p>\n' >"$folder/templates/report.html"
 "$LUMOS_BIN/lumos-render" --template "$folder/templates" -o "$folder/own.html" "$folder/sim"
 grep -q '^<p>.* takes .*</p>$' "$folder/own.html"
 
-# A script of one's own is named too; one that would end its element is refused.
+# The script is all of its files, whole.
+page=$(<"$folder/page.html")
+for file in "$LUMOS_SOURCE"/templates/*.js; do
+  if [[ $page != *$'\n'"$(<"$file")"$'\n'* ]]; then
+    echo "the page is without ${file##*/}" >&2
+    exit 1
+  fi
+done
+
+# A file of one's own of the script is named by the policy too; one that would end its element is refused.
 rm "$folder/templates/report.html"
-printf "document.title = 'mine';" >"$folder/templates/script.js"
+printf "document.title = 'mine';" >"$folder/templates/script-page.js"
 "$LUMOS_BIN/lumos-render" --template "$folder/templates" -o "$folder/own.html" "$folder/sim"
-grep -qF "<script>document.title = 'mine';</script>" "$folder/own.html"
+grep -A 1 -xF "document.title = 'mine';" "$folder/own.html" | grep -qxF '})();</script>'
 policy "$folder/own.html" | grep -qF "script-src '$(script_digest "$folder/own.html")'"
-printf "const end = '</SCRIPT>';" >"$folder/templates/script.js"
+printf "const end = '</SCRIPT>';" >"$folder/templates/script-page.js"
 status=0
 "$LUMOS_BIN/lumos-render" --template "$folder/templates" -o "$folder/refused.html" "$folder/sim" 2>"$folder/message" || status=$?
 test "$status" = 2
-grep -q 'script.js: byte 13: ' "$folder/message"
+grep -q 'script-page.js: byte 13: ' "$folder/message"
 test ! -e "$folder/refused.html"

@@ -258,11 +258,11 @@ static void script_stays_inside(void **state) {
   struct lumos_error error = {LUMOS_DONE, ""};
   for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
     error.text[0] = '\0';
-    assert_false(report_script_check("script.js", bad[i], strlen(bad[i]), &error));
-    assert_non_null(strstr(error.text, "script.js: byte "));
+    assert_false(report_script_check("script-page.js", bad[i], strlen(bad[i]), &error));
+    assert_non_null(strstr(error.text, "script-page.js: byte "));
   }
-  assert_false(report_script_check("script.js", "a\0b", 3, &error));
-  assert_true(report_script_check("script.js", "if (a < b && c <!b) { }\n</", 25, &error));
+  assert_false(report_script_check("script-page.js", "a\0b", 3, &error));
+  assert_true(report_script_check("script-page.js", "if (a < b && c <!b) { }\n</", 25, &error));
 }
 
 int main(void) {

@@ -170,24 +170,40 @@ static void fill_work(const struct page *page, struct report_scope *root) {
   set_table(page, root, TABLE_CLOCKS, "clocks_table");
 }
 
-/* The files of a page. */
-enum { FILE_PAGE, FILE_STYLE, FILE_SCRIPT, FILES };
-static const char *const file_names[] = {"report.html", "style.css", "script.js"};
+/* What a page is made of: two files and the joined script. */
+struct page_files {
+  struct report_source page;
+  struct report_source style;
+  struct lumos_text script;
+};
 
-static void fill_files(const struct report_source *files, struct report_scope *root) {
+static bool load_files(const char *folder, struct page_files *files, struct lumos_error *error) {
+  *files = (struct page_files){.script = LUMOS_TEXT_BUFFER};
+  return report_template_load(folder, "report.html", &files->page, error) &&
+         report_template_load(folder, "style.css", &files->style, error) &&
+         report_script_load(folder, &files->script, error);
+}
+
+static void release_files(struct page_files *files) {
+  report_template_release(&files->page);
+  report_template_release(&files->style);
+  lumos_text_free(&files->script);
+}
+
+static void fill_files(const struct page_files *files, struct report_scope *root) {
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   report_palette_css(&text);
   lumos_text_put(&text, ":root{--sans:" REPORT_SANS "}\n");
   report_look_css(&text, "var(--sans)");
   report_set_take(root, "palette", &text);
-  report_set(root, "style", files[FILE_STYLE].bytes, files[FILE_STYLE].length);
-  report_set(root, "script", files[FILE_SCRIPT].bytes, files[FILE_SCRIPT].length);
-  report_put_script_digest(&text, files[FILE_SCRIPT].bytes, files[FILE_SCRIPT].length);
+  report_set(root, "style", files->style.bytes, files->style.length);
+  report_set(root, "script", files->script.bytes, files->script.length);
+  report_put_script_digest(&text, files->script.bytes, files->script.length);
   report_set_take(root, "script_digest", &text);
   report_set_text(root, "version", LUMOS_VERSION);
 }
 
-static void fill_model(const struct page *page, const struct report_source *files) {
+static void fill_model(const struct page *page, const struct page_files *files) {
   struct report_scope *root = report_model_root(page->model);
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   report_put_subject(page->content, &text);
@@ -209,25 +225,15 @@ static void fill_model(const struct page *page, const struct report_source *file
 }
 
 bool report_page_write(const struct report_content *content, struct lumos_text *out, struct lumos_error *error) {
-  const char *folder = content->options->template_folder;
-  struct report_source files[FILES] = {{0}};
-  bool done = true;
-  for (int i = 0; i < FILES && done; i++) {
-    done = report_template_load(folder, file_names[i], &files[i], error);
-  }
-  if (done &&
-      report_script_check(file_names[FILE_SCRIPT], files[FILE_SCRIPT].bytes, files[FILE_SCRIPT].length, error)) {
+  struct page_files files;
+  bool done = load_files(content->options->template_folder, &files, error);
+  if (done) {
     struct page page = {content, report_model_new()};
-    const struct report_source *source = &files[FILE_PAGE];
-    fill_model(&page, files);
-    done = report_template_render(file_names[FILE_PAGE], source->bytes, source->length, page.model, lumos_text_html,
-                                  out, error);
+    fill_model(&page, &files);
+    done = report_template_render("report.html", files.page.bytes, files.page.length, page.model, lumos_text_html, out,
+                                  error);
     report_model_free(page.model);
-  } else {
-    done = false;
   }
-  for (int i = 0; i < FILES; i++) {
-    report_template_release(&files[i]);
-  }
+  release_files(&files);
   return done;
 }

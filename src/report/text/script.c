@@ -1,6 +1,8 @@
-/* SHA-256 from libmd; base64 as RFC 4648 has it, with padding. */
+/* The script is several files, one a concept, that see each other's names: on the page they are one strict function, so one element and one
+ * digest. SHA-256 from libmd; base64 as RFC 4648 has it, with padding. */
 #include "report/text/script.h"
 
+#include "report/text/template.h"
 #include <sha2.h>
 #include <string.h>
 #include <strings.h>
@@ -47,5 +49,36 @@ bool report_script_check(const char *name, const char *bytes, size_t length, str
                         bytes[i] == '\0' ? "NUL" : "carriage return");
     }
   }
+  return true;
+}
+
+/* In the order in which they run: each uses the values of those before it, script-page.js starts them all. */
+static const char *const script_files[] = {
+    "script-elements.js", "script-numbers.js", "script-tasks.js",  "script-columns.js",
+    "script-view.js",     "script-colours.js", "script-paint.js",  "script-axis.js",
+    "script-describe.js", "script-hint.js",    "script-pin.js",    "script-pointer.js",
+    "script-timeline.js", "script-graph.js",   "script-tables.js", "script-page.js",
+};
+
+static bool add_file(const char *folder, const char *name, struct lumos_text *out, struct lumos_error *error) {
+  struct report_source source;
+  if (!report_template_load(folder, name, &source, error)) {
+    return false;
+  }
+  bool fits = report_script_check(name, source.bytes, source.length, error);
+  lumos_text_add(out, source.bytes, source.length);
+  lumos_text_char(out, '\n');
+  report_template_release(&source);
+  return fits;
+}
+
+bool report_script_load(const char *folder, struct lumos_text *out, struct lumos_error *error) {
+  lumos_text_put(out, "(() => {\n'use strict';\n");
+  for (size_t i = 0; i < sizeof script_files / sizeof script_files[0]; i++) {
+    if (!add_file(folder, script_files[i], out, error)) {
+      return false;
+    }
+  }
+  lumos_text_put(out, "})();");
   return true;
 }

@@ -1,0 +1,86 @@
+/* What is told of a task, in the hint at the pointer, in the panel of the pinned one, and to readers who listen. */
+
+/* A name in a sentence, which need not be whole: a link where it leads somewhere. */
+const nameOf = (number, follow) => {
+  const task = taskOf(number);
+  const name = Array.from(task.name.replace(/^void /, ''));
+  const label = (name.length > 60 ? name.slice(0, 60).join('') + '\u2026' : name.join('')) + ' on ' + task.lane.label;
+  return follow ? button('link', label, label, () => follow(number)) : create('b', '', {}, label);
+};
+
+/* "stream order: 1.79 µs after the end of gemm on rank 0, stream 7 (recorded)" */
+const holdSentence = (instant, source, holdNumber, follow) => {
+  const [kind, end, evidence] = job().holds[holdNumber];
+  const line = create('span', '', {}, kind);
+  if (source >= 0) {
+    const task = taskOf(source);
+    const lag = instant - (end === 'start' ? task.start : task.start + task.dur);
+    const when = lag === 0 ? 'at' : formatTime(Math.abs(lag)) + (lag < 0 ? ' before' : ' after');
+    line.append(': ' + when + ' the ' + end + ' of ', nameOf(source, follow));
+  } else if (source === NOT_EMBEDDED) {
+    line.append(': a task that is not on this page one by one');
+  }
+  line.append(evidence ? ' (' + evidence + ')' : '');
+  return line;
+};
+
+/* Nanoseconds are kept: start and duration in microseconds with three decimals. */
+const exact = (value) => (Number.isNaN(value) ? '\u2013' : formatFixed(value, 1e3, 3));
+
+const timesTable = (task) => {
+  const rows = [
+    ['start', task.start, task.measuredStart],
+    ['duration', task.dur, task.measuredDur],
+    ['end', task.start + task.dur, task.measuredStart + task.measuredDur],
+  ];
+  const heading = (scope, text) => create('th', '', {scope}, text);
+  const head = create('tr', '', {}, ...['\u00b5s', 'simulated', 'measured'].map((text) => heading('col', text)));
+  const body = rows.map(([name, ...values]) =>
+    create('tr', name, {}, heading('row', name), ...values.map((value) => create('td', '', {}, exact(value)))));
+  return create('table', '', {}, create('thead', '', {}, head), create('tbody', '', {}, ...body));
+};
+
+/* "all of it is on the chain of step 3"; null where none of it is. */
+const chainSentence = ({number, dur}) => {
+  const {step, from, until} = job().chain;
+  const share = until[number] - from[number];
+  return Number.isNaN(share) ? null : (share === dur ? 'all' : formatTime(share)) + ' of it is on the chain of step ' + step;
+};
+
+/* What held it, what launched it, and where it stands: terms and what is known of them. */
+const known = (task, follow) => {
+  const list = create('dl', '', {});
+  const row = (term, value) => value !== null && list.append(create('dt', '', {}, term), create('dd', '', {}, value));
+  const hold = task.lane.holds[task.place];
+  const end = task.lane.ends.get(task.place);
+  const [first] = job().steps;
+  if (hold !== null) {
+    row('start held by', holdSentence(task.start, task.lane.held[task.place], hold, follow));
+  }
+  if (end) {
+    row('end held by', holdSentence(task.start + task.dur, end.source, end.hold, follow));
+  }
+  if (task.call !== NONE) {
+    row('launched by', task.call === NOT_EMBEDDED ? 'a call that is not on this page one by one' : nameOf(task.call, follow));
+  }
+  row('chain', chainSentence(task));
+  row('times', first ? 'count from the start of step ' + first[0] : null);
+  return list;
+};
+
+/* `follow` is called with the number of a task that a link leads to; without it there are no links. */
+const describe = (number, follow) => {
+  const task = taskOf(number);
+  return [
+    create('p', 'name', {}, task.name),
+    create('p', 'where swatch ' + task.css, {}, task.kindLabel + ', ' + task.lane.label + ', task ' + task.id),
+    create('div', 'known', {}, timesTable(task), known(task, follow)),
+  ];
+};
+
+/* The same in a sentence. */
+const announce = (number) => {
+  const task = taskOf(number);
+  return task.name + ', ' + task.kindLabel + ', ' + task.lane.label + ', starts at ' + formatTime(task.start) +
+    ', takes ' + formatTime(task.dur);
+};

@@ -1,0 +1,44 @@
+/* What starts everything, when all the other files are there. Nothing that a reader needs is missing where it does not run. */
+
+const startTimelines = () => {
+  let lanes = 0;
+  for (const region of document.querySelectorAll('[data-picture="timeline"]')) {
+    const tracks = region.querySelectorAll('rect.track').length;
+    if (tracks > 0) {
+      pictures.push(new Timeline(region, lanes));
+      lanes += tracks;
+    }
+  }
+  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => {
+    forgetColours();
+    pictures.forEach((picture) => picture.draw());
+  });
+};
+
+const startTables = () => {
+  for (const table of document.querySelectorAll('table[aria-labelledby^="table-"]')) {
+    if (table.tBodies[0].rows.length > 1) {
+      new Table(table);
+    }
+  }
+};
+
+/* What is folded is printed too. */
+const startPrinting = () => {
+  let opened = [];
+  addEventListener('beforeprint', () => {
+    opened = Array.from(document.querySelectorAll('details:not([open])'));
+    opened.forEach((details) => details.setAttribute('open', ''));
+  });
+  addEventListener('afterprint', () => opened.forEach((details) => details.removeAttribute('open')));
+};
+
+/* A template of somebody's own may leave the data out. */
+if (document.getElementById('lumos-tasks')) {
+  startTimelines();
+}
+if (document.getElementById('lumos-summary')) {
+  startTables();
+}
+document.querySelectorAll('[data-picture="graph"]').forEach((region) => new Sheet(region));
+startPrinting();

@@ -1,0 +1,172 @@
+/* What is painted over the page's own drawing: on a canvas the work of the span that is shown, the chain, and marks for the task at the
+   pointer and the pinned one. Lengths are the picture's own pixels, from the plot's left edge and the picture's top. */
+
+const PALE = 0.3;
+const MEASURED_ALPHA = 0.55; /* as in the page's own drawing */
+const BEYOND = 10; /* how far what leaves the picture is painted */
+const MOST_PIXELS = 16e6; /* browsers refuse canvases that are too large */
+const MOST_HEIGHT = 16000;
+
+class Painter {
+  constructor(picture) {
+    this.picture = picture;
+    this.canvas = create('canvas', '', {'aria-hidden': 'true'});
+    this.context = this.canvas.getContext('2d');
+  }
+
+  paint() {
+    const {picture, context} = this;
+    this.clear();
+    if (picture.view.span) {
+      picture.lanes.forEach((lane, place) => this.paintLane(lane, place));
+      this.paintSteps();
+    }
+    if (state.chain) {
+      this.paintChain();
+    }
+    if (picture.pointer.band) {
+      const [left, right] = picture.pointer.band;
+      context.globalAlpha = 0.18;
+      context.fillStyle = colourOf('accent');
+      context.fillRect(left, picture.top - 6, right - left, picture.bottom - picture.top + 12);
+      context.globalAlpha = 1;
+    }
+    for (const number of new Set([picture.hint.task, state.pinned])) {
+      if (number !== NONE && picture.holds(number)) {
+        this.paintMark(taskOf(number));
+      }
+    }
+  }
+
+  /* As many pixels as the screen has there, counted as the picture counts. */
+  clear() {
+    const {canvas, context, picture} = this;
+    const {width, height} = canvas.getBoundingClientRect();
+    const ratio = Math.min(devicePixelRatio || 1, Math.sqrt(MOST_PIXELS / (width * height)), MOST_HEIGHT / height);
+    const across = Math.max(1, Math.round(width * ratio));
+    const down = Math.max(1, Math.round(height * ratio));
+    if (canvas.width !== across || canvas.height !== down) {
+      canvas.width = across;
+      canvas.height = down;
+    }
+    context.setTransform(1, 0, 0, 1, 0, 0);
+    context.clearRect(0, 0, across, down);
+    context.setTransform(across / picture.view.width, 0, 0, down / picture.height, 0, 0);
+  }
+
+  /* A rectangle over a span of time, at least `least` wide; a wide one leaves a gap to the next. Nothing where the span is out of sight, nor
+     where it is NaN: never measured. */
+  bar(css, begin, end, top, height, {least = 0, gap = 0} = {}) {
+    const {context, picture: {view}} = this;
+    const {from, until} = view.shown;
+    if (begin < until && end >= from) {
+      const left = Math.max(view.placeOf(begin), -BEYOND);
+      const width = Math.min(view.placeOf(end), view.width + BEYOND) - left;
+      context.fillStyle = fillOf(context, css);
+      context.fillRect(left, top, width > 8 ? width - gap : Math.max(width, least), height);
+    }
+  }
+
+  /* Above the simulated tasks, below the measured ones. */
+  paintLane(lane, place) {
+    const {context, picture} = this;
+    const {y, height} = picture.tracks[place];
+    const {names, kinds} = job();
+    if (lane.leftOut > 0) {
+      this.paintColumns(picture.columns()[place], y + height / 2);
+    }
+    for (const timeline of [MEASURED, SIMULATED]) {
+      const {start, dur} = lane.times[timeline];
+      const top = timeline === MEASURED ? y + height / 2 : y;
+      context.globalAlpha = timeline === MEASURED ? MEASURED_ALPHA : 1;
+      for (let i = 0; i < lane.count; i++) {
+        const [kind] = names[lane.names[i]];
+        this.bar(kinds[kind][0], start[i], start[i] + dur[i], top, height / 2, {least: 0.4, gap: 0.5});
+      }
+    }
+    context.globalAlpha = 1;
+  }
+
+  /* The page's own columns, pale, but not where every task is on the page. */
+  paintColumns(paths, base) {
+    const {context, picture} = this;
+    const {from, until} = picture.view.whole;
+    const column = (until - from) / picture.view.width;
+    const [known, unknown] = job().window;
+    context.globalAlpha = PALE;
+    for (const {css, cells} of paths) {
+      for (const {x, width, height} of cells) {
+        const top = height > 0 ? base - height : base;
+        const begin = from + x * column;
+        const end = from + (x + width) * column;
+        for (const [one, other] of [[begin, Math.min(end, known)], [Math.max(begin, unknown), end]]) {
+          if (other > one) {
+            this.bar(css, one, other, top, Math.abs(height));
+          }
+        }
+      }
+    }
+    context.globalAlpha = 1;
+  }
+
+  /* A line above what the step waits for. */
+  paintChain() {
+    const {picture} = this;
+    const {from, until} = job().chain;
+    picture.lanes.forEach(({first, count}, place) => {
+      for (let i = first; i < first + count; i++) {
+        this.bar('ink', from[i], until[i], picture.tracks[place].y - 2.5, 2, {least: 0.7});
+      }
+    });
+  }
+
+  /* Where steps begin and end. */
+  paintSteps() {
+    const {context, picture} = this;
+    let last = -Infinity;
+    context.strokeStyle = colourOf('step');
+    context.lineWidth = 1;
+    context.setLineDash([3, 3]);
+    context.beginPath();
+    for (const x of job().steps.flatMap(([, start, end]) => [start, end]).map((time) => picture.view.placeOf(time))) {
+      if (x >= 0 && x <= picture.view.width && x - last >= 4) {
+        context.moveTo(x, 6);
+        context.lineTo(x, picture.bottom);
+        last = x;
+      }
+    }
+    context.stroke();
+    context.setLineDash([]);
+  }
+
+  /* Where an instant of a task stands. */
+  spot(task, time) {
+    const {view} = this.picture;
+    const {y, height} = this.picture.trackOf(task);
+    return {x: between(view.placeOf(time), -2 * BEYOND, view.width + 2 * BEYOND), y: y + height / 4};
+  }
+
+  /* A frame around a task, and a line from what held it. */
+  paintMark(task) {
+    const {context, picture} = this;
+    const {y, height} = picture.trackOf(task);
+    const left = this.spot(task, task.start).x;
+    const right = this.spot(task, task.start + task.dur).x;
+    context.strokeStyle = context.fillStyle = colourOf('accent');
+    context.lineWidth = 1.5;
+    context.strokeRect(left - 1, y - 1, Math.max(right - left, 1) + 2, height + 2);
+    const cause = causeOf(task);
+    if (cause >= 0 && picture.holds(cause)) {
+      const other = taskOf(cause);
+      const from = this.spot(other, other.start + other.dur);
+      const to = this.spot(task, task.lane.ends.has(task.place) ? task.start + task.dur : task.start);
+      context.beginPath();
+      context.moveTo(from.x, from.y);
+      context.bezierCurveTo(from.x + 14, from.y, to.x - 14, to.y, to.x, to.y);
+      context.stroke();
+      context.beginPath();
+      context.arc(from.x, from.y, 2.5, 0, 2 * Math.PI);
+      context.fill();
+    }
+  }
+}
