@@ -53,11 +53,13 @@ spoil="$leak"'
 zcat "${example[0]}" | jq -c "$spoil" >zoesec/vaultnode9.corp.internal_20240.1700000000000.pt.trace.json || fail 'the traces cannot be made'
 zcat "${example[1]}" | jq -c "$spoil" >zoesec/topsecret-of-zoesec.json || fail 'the traces cannot be made'
 echo '{"a":1}' >zoesec/notes-of-zoesec.json
+echo '{"a":1}' >'zoesec/lunar plan (copy) of hers.json'
 lumos-parse zoesec | lumos-graph | lumos-transform --scale 'name~/home/zoesec/topsecret/f1=0.5' | lumos-sim >sim || fail 'the job cannot be simulated'
 for secret in zoesec topsecret vaultnode9; do
   [ "$(grep -ciF $secret sim)" -gt 100 ] || fail "the stream does not hold $secret, so nothing is tested"
   echo $secret
 done >secrets
+echo lunar >>secrets # in the name of a file that was left out, and nowhere else
 formats=$(known format)
 views=$(known view)
 [[ " $formats " == *' html '* && " $formats " == *' json '* && " $views " == *' gantt '* ]] || fail "the formats are '$formats', the pictures '$views'"

@@ -195,6 +195,9 @@ static void hosts_and_traces_are_hidden(void **state) {
       {"left out: notes-of-alice.json (no events)", "left out: (input) (no events)"},
       {"tcp://gpu-node-17:29500", "tcp://(host):29500"},
       {"mallory@example.org.", "(user)@(host)."},
+      {"max@gpu-node-17, by li@gpu-node-17", "(user)@(host), by (user)@(host)"},
+      {"zo\xC3\xAB@gpu-node-17", "(user)@(host)"},
+      {"left out: plan of hers (copy), 2.txt", "left out: (input)"},
   };
   static const char *const texts[] = {"python 1234 alice@gpu-node-17", "ask mallory@example.org."};
   struct lumos_job *job = job_of(texts, sizeof texts / sizeof texts[0]);
@@ -203,8 +206,10 @@ static void hosts_and_traces_are_hidden(void **state) {
   job->ranks.items[rank].source = lumos_intern_text(job->strings, "gpu-node-17_4242.1.pt.trace.json.gz");
   const char *inputs[] = {"ip-10-0-0-5.local_21147.1698.pt.trace.json.gz", "rank1-9c44bd29b3f0_1376.17.pt.trace.json"};
   lumos_job_history(job, "lumos-parse", "", inputs, 2);
+  lumos_job_note(job, "parse.truncated", LUMOS_WARNING, LUMOS_ABSENT, NULL, "notes-of-alice.json (no events) is cut",
+                 NULL);
   lumos_job_note(job, "parse.not_a_trace", LUMOS_WARNING, LUMOS_ABSENT, NULL,
-                 "notes-of-alice.json (no events) is no Kineto trace", NULL);
+                 "plan of hers (copy), 2.txt is no Kineto trace", NULL);
   EXPECT_SHOWN(job, pairs);
   lumos_job_free(job);
 }

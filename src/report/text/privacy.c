@@ -13,6 +13,8 @@ static const char *const shown_as[] = {
     [PRIVATE_HOST] = "(host)", [PRIVATE_USER] = "(user)", [PRIVATE_INPUT] = "(input)"};
 
 static bool is_address(char byte) { return lumos_is_alphanumeric(byte) || byte == '.' || byte == '-' || byte == '_'; }
+/* Accounts also have letters beyond ASCII. */
+static bool is_account(char byte) { return is_address(byte) || (unsigned char)byte >= 0x80; }
 
 /* A host and, of "node17.cluster.example", the first label. */
 static void add_host(struct report_private_names *names, const char *bytes, size_t length) {
@@ -63,7 +65,18 @@ static void add_input(struct report_private_names *names, const struct lumos_job
   add_host_in_name(names, bytes, lumos_string_length(job->strings, id));
 }
 
-/* Notes also name traces that could not be used: words that end like a trace's name. */
+/* What lumos-parse says of a file that it has left out begins with the file's name, whatever that is. */
+static void add_left_out(struct report_private_names *names, const struct lumos_job *job,
+                         const struct lumos_note *note) {
+  const char *text = lumos_string(job->strings, note->text);
+  const char *behind = strstr(text, " is no Kineto trace");
+  if (behind != NULL && strcmp(lumos_string(job->strings, note->code), "parse.not_a_trace") == 0) {
+    report_private_names_add(names, text, (size_t)(behind - text), PRIVATE_INPUT);
+    add_host_in_name(names, text, (size_t)(behind - text));
+  }
+}
+
+/* Notes also name other traces: words that end like a trace's name. */
 static void add_inputs_in_note(struct report_private_names *names, const struct lumos_job *job, lumos_string_id id) {
   static const char *const endings[] = {".json", ".json.gz", ".json.zst", ".jsonl"};
   const char *at = lumos_string(job->strings, id);
@@ -105,7 +118,7 @@ static bool address_around(const struct report_private_names *names, const char 
                            struct address *address) {
   size_t user = sign;
   size_t end = sign + 1;
-  while (user > 0 && sign - user < MOST_ADDRESS && is_address(bytes[user - 1])) {
+  while (user > 0 && sign - user < MOST_ADDRESS && is_account(bytes[user - 1])) {
     user--;
   }
   while (end < length && end - sign <= MOST_ADDRESS && is_address(bytes[end])) {
@@ -152,6 +165,7 @@ struct report_private_names *report_private_names_of(const struct lumos_job *job
     add_input(names, job, job->inputs.items[i]);
   }
   for (size_t i = 0; i < job->notes.count; i++) {
+    add_left_out(names, job, &job->notes.items[i]);
     add_inputs_in_note(names, job, job->notes.items[i].text);
     add_inputs_in_note(names, job, job->notes.items[i].cure);
   }
@@ -161,13 +175,32 @@ struct report_private_names *report_private_names_of(const struct lumos_job *job
   return names;
 }
 
+/* An address that begins here, with a user whom no list of names need know: short, or called like everybody. */
+static bool address_at(const struct report_private_names *names, const char *bytes, size_t length, size_t at,
+                       struct address *address) {
+  if (!is_account(bytes[at]) || (at > 0 && is_account(bytes[at - 1]))) {
+    return false;
+  }
+  size_t sign = at;
+  while (sign < length && sign - at <= MOST_ADDRESS && is_account(bytes[sign])) {
+    sign++;
+  }
+  return sign < length && bytes[sign] == '@' && address_around(names, bytes, length, sign, address) &&
+         address->user == at;
+}
+
 void report_privacy_put(const struct report_private_names *names, const char *bytes, size_t length,
                         struct lumos_text *out) {
   size_t copied = 0;
   for (size_t at = 0; at < length;) {
     struct report_location path;
     struct report_private_name name;
-    if (report_private_names_at(names, bytes, length, at, &name)) {
+    struct address address;
+    if (address_at(names, bytes, length, at, &address)) {
+      lumos_text_add(out, bytes + copied, at - copied);
+      lumos_text_format(out, "%s@%s", shown_as[PRIVATE_USER], shown_as[PRIVATE_HOST]);
+      at = copied = address.end;
+    } else if (report_private_names_at(names, bytes, length, at, &name)) {
       lumos_text_add(out, bytes + copied, at - copied);
       lumos_text_put(out, shown_as[name.kind]);
       at = copied = at + name.length;
