@@ -34,10 +34,15 @@ struct shape {
 static const struct shape wide = {"breakdown", 11800, 1700, 900, 0};
 static const struct shape narrow = {"narrow", 3500, 0, 0, 180};
 
-/* Rows of the picture: every rank and step where they are few, else every rank's steps added up; a job of several ranks begins with all. */
+/* What the bars stand for: every rank and step where they are few, else every rank's steps added up. */
+static const struct report_rows *rows_to_draw(const struct report_facts *facts) {
+  return facts->steps.count <= 8 && facts->ranks.count <= 2 ? &facts->steps : &facts->ranks;
+}
+
+/* Rows of the picture; where there are several they begin with all. */
 static struct report_rows picture_rows(const struct report_facts *facts) {
   struct report_rows rows = {0};
-  const struct report_rows *from = facts->steps.count <= 8 && facts->ranks.count <= 2 ? &facts->steps : &facts->ranks;
+  const struct report_rows *from = rows_to_draw(facts);
   if (from->count > 1) {
     lumos_vector_push(&rows, facts->all);
   }
@@ -190,6 +195,15 @@ static void draw_breakdown(const struct report_facts *facts, const struct shape 
                  "picture holds the same numbers.");
   lumos_text_free(&name);
   lumos_vector_free(&rows);
+}
+
+void report_put_breakdown_left_out(const struct report_facts *facts, struct lumos_text *out) {
+  size_t ranks = rows_to_draw(facts)->count;
+  if (ranks >= MOST_BARS) { /* one bar is for all of them */
+    lumos_text_put(out, "Not drawn here: ");
+    report_put_counted(out, (int64_t)(ranks - (MOST_BARS - 1)), "more rank");
+    lumos_text_char(out, '.');
+  }
 }
 
 void report_breakdown_scene(const struct report_facts *facts, struct report_scene *scene) {

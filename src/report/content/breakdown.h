@@ -16,6 +16,8 @@ enum { REPORT_PARTS = 7 };
 extern const struct report_part report_parts[REPORT_PARTS];
 
 void report_breakdown_scene(const struct report_facts *facts, struct report_scene *scene);
+/* "Not drawn here: 969 more ranks."; nothing where all are drawn. */
+void report_put_breakdown_left_out(const struct report_facts *facts, struct lumos_text *out);
 /* The same for a telephone: what stands beside a bar stands above it. */
 void report_breakdown_narrow_scene(const struct report_facts *facts, struct report_scene *scene);
 

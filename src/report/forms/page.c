@@ -57,6 +57,9 @@ static void fill_breakdown(const struct page *page, struct report_scope *root) {
   set_scene(section, &scene, "breakdown_picture");
   report_breakdown_narrow_scene(&page->content->facts, &scene);
   set_scene(section, &scene, "breakdown_narrow_picture");
+  report_put_breakdown_left_out(&page->content->facts, &text);
+  report_section_if(section, "breakdown_left_out", text.length > 0);
+  report_set_take(section, "breakdown_rest", &text);
   set_table(page, section, TABLE_BREAKDOWN, "breakdown_table");
   set_table(page, section, TABLE_STEPS, "steps_table");
   report_section_if(section, "few_ranks", page->content->facts.ranks.count <= FEW_RANKS);

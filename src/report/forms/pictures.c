@@ -13,6 +13,10 @@ static void find_breakdown(const struct report_content *content, struct lumos_te
   report_put_breakdown_finding(&content->facts, out);
 }
 
+static void read_breakdown(const struct report_content *content, struct lumos_text *out) {
+  report_put_breakdown_left_out(&content->facts, out);
+}
+
 /* Parts that are nothing everywhere need no explanation. */
 static void explain_breakdown(const struct report_content *content, bool shown[PAINT_COUNT]) {
   for (int i = 0; i < REPORT_PARTS; i++) {
@@ -70,8 +74,8 @@ static bool draw_dependencies(const struct report_content *content, struct repor
 
 const struct report_picture report_pictures[REPORT_PICTURES] = {
     {LUMOS_VIEW_BREAKDOWN, "breakdown", "Where the step went",
-     "there is no GPU work to break a step down into; use --view gantt", find_breakdown, NULL, explain_breakdown,
-     draw_breakdown},
+     "there is no GPU work to break a step down into; use --view gantt", find_breakdown, read_breakdown,
+     explain_breakdown, draw_breakdown},
     {LUMOS_VIEW_GANTT, "gantt", "Timeline", "no thread and no stream has work in the steps that were kept", find_gantt,
      read_gantt, explain_gantt, draw_gantt},
     {LUMOS_VIEW_GRAPH, "graph", "What the step waits for",
