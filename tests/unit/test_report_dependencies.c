@@ -3,6 +3,7 @@
 #include "sim_jobs.h"
 
 #include "report/content/content.h"
+#include "report/draw/look.h"
 #include "report/forms/page.h"
 #include <lumos/sim.h>
 #include <signal.h>
@@ -344,6 +345,7 @@ static void the_scene_has_a_box_for_every_node(void **state) {
   assert_true(report_dependencies_scene(dependencies, &scene));
   size_t boxes = 0;
   size_t curves = 0;
+  size_t papers = 0;
   for (size_t i = 0; i < scene.marks.count; i++) {
     const struct report_mark *mark = &scene.marks.items[i];
     bool box =
@@ -354,7 +356,18 @@ static void the_scene_has_a_box_for_every_node(void **state) {
     }
     boxes += box;
     curves += mark->kind == MARK_CURVE;
+    if (mark->kind == MARK_BOX && mark->paint == PAINT_PAPER) { /* keeps arrows out of the label that follows */
+      const struct report_mark *text = mark + 1;
+      int32_t width = report_text_width(text->style, scene.texts.bytes + text->text_first, text->text_length);
+      int32_t before = text->anchor == ANCHOR_END ? width : text->anchor == ANCHOR_MIDDLE ? width / 2 : 0;
+      assert_int_equal(text->kind, MARK_TEXT);
+      assert_in_range(text->x - before, mark->x, mark->x + mark->width - width);
+      assert_in_range(text->y, mark->y + 85, mark->y + mark->height - 15);
+      papers++;
+    }
+    assert_false(papers > 0 && mark->kind == MARK_CURVE); /* labels are painted last */
   }
+  assert_true(papers >= 2); /* of the launch and the order; of the neighbour, where there is room */
   assert_int_equal(boxes, 4);
   assert_int_equal(curves, 3 + 6); /* of the graph; of the legend */
   report_scene_free(&scene);

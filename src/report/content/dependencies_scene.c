@@ -19,12 +19,14 @@ enum {
   SECOND_LINE = 285,
   NAME_MOST = 48, /* bytes of a name in a box; fewer where the letters are wide */
   NAME_LEAST = 16,
-  LABEL_HEIGHT = 115,
+  LABEL_HEIGHT = 125,
   LEAST_IN_MS = 1000000, /* ns: steps shorter than this have their times in microseconds */
 };
 
 struct label {
-  int32_t x, y, width;
+  int32_t x, y, width; /* from where, on which line */
+  int32_t at;          /* of its anchor */
+  enum report_anchor anchor;
 };
 
 struct canvas {
@@ -200,26 +202,49 @@ static bool is_free(const struct canvas *canvas, struct label label) {
   return true;
 }
 
-/* Beside the arrow, just above the box that it leads to, where no other box stands; on the side that the arrow does not come from. */
-static void draw_label(struct canvas *canvas, size_t number) {
-  enum { ABOVE = 90, ASIDE = 70 };
-  const struct report_dependency_edge *edge = &canvas->dependencies->edges.items[number];
+/* Just above the box that the arrow leads to, where no other box stands: beside the arrow, on the side that it does not come from; on
+ * it where it is so flat that it would run through the words. */
+static struct label place_label(const struct canvas *canvas, size_t number, int32_t width) {
+  enum { ABOVE = 90, ASIDE = 70, MIDDLE = 35 };
   size_t count = 0;
   const struct report_point *points = points_of(canvas, number, &count);
+  uint32_t to = canvas->dependencies->edges.items[number].to;
+  struct label label = {.y = canvas->dependencies->layout.places[to].y - ABOVE, .width = width};
+  int32_t x = place_at(points, count, label.y);
+  int32_t from = place_at(points, count, label.y - LABEL_HEIGHT);
+  if (from - x > width / 2 || x - from > width / 2) {
+    label.anchor = ANCHOR_MIDDLE;
+    label.at = place_at(points, count, label.y - MIDDLE);
+    label.x = label.at - width / 2;
+  } else if (from > x + ASIDE) {
+    label.anchor = ANCHOR_END;
+    label.at = x - ASIDE;
+    label.x = label.at - width;
+  } else {
+    label.anchor = ANCHOR_START;
+    label.at = label.x = x + ASIDE;
+  }
+  return label;
+}
+
+/* On a piece of paper, for an arrow may pass there. */
+static void draw_label(struct canvas *canvas, size_t number) {
+  enum { MARGIN = 30, RISE = 95 };
+  const struct report_dependency_edge *edge = &canvas->dependencies->edges.items[number];
+  size_t count = 0;
+  (void)points_of(canvas, number, &count);
   if (count == 0 || is_plain(canvas, edge)) {
     return;
   }
   canvas->text.length = 0;
   put_label(canvas, edge, &canvas->text);
-  int32_t y = canvas->dependencies->layout.places[edge->to].y - ABOVE;
   int32_t width = report_text_width(STYLE_SMALL, canvas->text.bytes, canvas->text.length);
-  int32_t x = place_at(points, count, y);
-  bool left = place_at(points, count, y - ABOVE) > x + ASIDE;
-  struct label label = {left ? x - ASIDE - width : x + ASIDE, y, width + ASIDE};
+  struct label label = place_label(canvas, number, width);
   if (is_free(canvas, label)) {
     lumos_vector_push(&canvas->labels, label);
-    report_scene_text(canvas->scene, STYLE_SMALL, edge->binding ? PAINT_TEXT : PAINT_MUTED,
-                      left ? ANCHOR_END : ANCHOR_START, left ? x - ASIDE : label.x, label.y, &canvas->text);
+    report_scene_box(canvas->scene, PAINT_PAPER, label.x - MARGIN, label.y - RISE, width + 2 * MARGIN, LABEL_HEIGHT);
+    report_scene_text(canvas->scene, STYLE_SMALL, edge->binding ? PAINT_TEXT : PAINT_MUTED, label.anchor, label.at,
+                      label.y, &canvas->text);
   }
 }
 

@@ -88,6 +88,13 @@ static void draw_ticks(struct canvas *canvas, int32_t bottom) {
   }
 }
 
+/* Past the name of the step and down the lanes; the numbers of the axis between them stay free. */
+static void draw_border(struct canvas *canvas, int32_t x, int32_t bottom) {
+  enum { TOP = 60, NUMBERS = AXIS - 200, LANES = AXIS - 60 };
+  report_scene_line(canvas->scene, PAINT_STEP, x, TOP, 0, NUMBERS - TOP, STROKE_DASHED);
+  report_scene_line(canvas->scene, PAINT_STEP, x, LANES, 0, bottom - LANES, STROKE_DASHED);
+}
+
 static void draw_steps(struct canvas *canvas, int32_t bottom) {
   const struct report_boundaries *steps = &canvas->timelines->steps;
   int32_t last_label = -STEP_LABEL;
@@ -96,10 +103,10 @@ static void draw_steps(struct canvas *canvas, int32_t bottom) {
     int32_t start = place_of(canvas, steps->items[i].start);
     int32_t end = place_of(canvas, steps->items[i].end);
     if (i == 0) {
-      report_scene_line(canvas->scene, PAINT_STEP, start, 60, 0, bottom - 60, STROKE_DASHED);
+      draw_border(canvas, start, bottom);
     }
     if (end - last_line >= STEP_LINE) {
-      report_scene_line(canvas->scene, PAINT_STEP, end, 60, 0, bottom - 60, STROKE_DASHED);
+      draw_border(canvas, end, bottom);
       last_line = end;
     }
     if (start - last_label >= STEP_LABEL && end - start >= STEP_LABEL) {
