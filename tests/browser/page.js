@@ -494,6 +494,11 @@ checks['complete without scripts, also on paper'] = async () => {
   assert.ok(!(await folded.isVisible()));
   await page.emulateMedia({media: 'print'});
   assert.ok(await folded.isVisible());
+  await page.setViewportSize({width: 700, height: 1000}); // as wide as paper: nothing scrolls there, so nothing may stick out
+  for (let i = 0; i < await pictures.count(); i++) {
+    const box = await pictures.nth(i).boundingBox();
+    assert.ok(box === null || box.x + box.width <= 700, `a picture ends at ${box?.x + box?.width} on paper`);
+  }
   const paper = await page.pdf();
   assert.ok(paper.length > 20000);
   await page.context().close();

@@ -387,6 +387,34 @@ static void the_last_member_is_called_so(void **state) {
   forget(shown);
 }
 
+/* "43,345,330.11 ms" takes more room than "0.10 ms". */
+static void times_have_room(void **state) {
+  (void)state;
+  struct shown *shown = show(beside_job, &plain);
+  struct report_dependencies *dependencies = &shown->content.dependencies;
+  const int64_t half_a_day = INT64_C(43345330000000);
+  for (size_t i = 0; i < dependencies->chain_nodes; i++) {
+    dependencies->nodes.items[i].from += half_a_day;
+  }
+  dependencies->chain.until += half_a_day;
+  struct report_scene scene;
+  assert_true(report_dependencies_scene(dependencies, &scene));
+  int32_t origin = 0;
+  size_t times = 0;
+  for (size_t i = 0; i < scene.marks.count; i++) {
+    const struct report_mark *mark = &scene.marks.items[i];
+    origin = mark->kind == MARK_GROUP ? mark->x : origin;
+    if (mark->kind == MARK_TEXT && mark->anchor == ANCHOR_END && mark->x < 0) {
+      int32_t width = report_text_width(mark->style, scene.texts.bytes + mark->text_first, mark->text_length);
+      assert_true(origin + mark->x >= width);
+      times++;
+    }
+  }
+  assert_int_equal(times, 3);
+  report_scene_free(&scene);
+  forget(shown);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(boxes_and_arrows_add_up_to_the_step),
@@ -399,6 +427,7 @@ int main(void) {
       cmocka_unit_test(edited_times_have_no_chain),
       cmocka_unit_test(the_page_is_whole_whatever_the_engine_does),
       cmocka_unit_test(the_scene_has_a_box_for_every_node),
+      cmocka_unit_test(times_have_room),
       cmocka_unit_test(the_last_member_is_called_so),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,8 +8,9 @@
 /* Tenths of a pixel. */
 enum {
   WIDTH = 11800,
-  GUTTER = 760, /* of the times */
-  TOP = 600,    /* the legend's room, and the beginning's */
+  GUTTER = 760, /* of the times, at least */
+  TIME_ASIDE = 100,
+  TOP = 600, /* the legend's room, and the beginning's */
   BEGINNING = 240,
   BOTTOM = 40,
   STRIPE = 40,
@@ -327,16 +328,35 @@ static void draw_box(struct canvas *canvas, size_t number) {
 }
 
 /* When the box begins, counted from the start of the step; all in one unit, so that they can be compared. */
-static void draw_time(struct canvas *canvas, size_t number) {
-  const struct report_dependency_node *node = &canvas->dependencies->nodes.items[number];
-  canvas->text.length = 0;
+static void put_beginning(const struct report_dependencies *dependencies, const struct report_dependency_node *node,
+                          struct lumos_text *text) {
+  const struct report_chain *chain = &dependencies->chain;
   int64_t lead = node->outside ? 0 : sum_of(node->lead);
-  int64_t time = node->from + lead - canvas->dependencies->chain.from;
-  bool in_us = canvas->dependencies->chain.until - canvas->dependencies->chain.from < LEAST_IN_MS;
-  report_put_fixed(&canvas->text, time, in_us ? 3 : 6, 2);
-  lumos_text_put(&canvas->text, in_us ? " \xC2\xB5s" : " ms");
-  report_scene_text(canvas->scene, STYLE_SMALL, PAINT_MUTED, ANCHOR_END, -100,
-                    canvas->dependencies->layout.places[number].y + (FIRST_LINE + SECOND_LINE) / 2, &canvas->text);
+  bool in_us = chain->until - chain->from < LEAST_IN_MS;
+  report_put_fixed(text, node->from + lead - chain->from, in_us ? 3 : 6, 2);
+  lumos_text_put(text, in_us ? " \xC2\xB5s" : " ms");
+}
+
+static void draw_time(struct canvas *canvas, size_t number) {
+  const struct report_dependencies *dependencies = canvas->dependencies;
+  canvas->text.length = 0;
+  put_beginning(dependencies, &dependencies->nodes.items[number], &canvas->text);
+  report_scene_text(canvas->scene, STYLE_SMALL, PAINT_MUTED, ANCHOR_END, -TIME_ASIDE,
+                    dependencies->layout.places[number].y + (FIRST_LINE + SECOND_LINE) / 2, &canvas->text);
+}
+
+/* The room that the times take. */
+static int32_t gutter_of(const struct report_dependencies *dependencies) {
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  int32_t gutter = GUTTER;
+  for (size_t i = 0; i < dependencies->chain_nodes; i++) {
+    text.length = 0;
+    put_beginning(dependencies, &dependencies->nodes.items[i], &text);
+    int32_t needed = report_text_width(STYLE_SMALL, text.bytes, text.length) + TIME_ASIDE;
+    gutter = needed > gutter ? needed : gutter;
+  }
+  lumos_text_free(&text);
+  return gutter;
 }
 
 /* --- The legend --- */
@@ -395,12 +415,13 @@ bool report_dependencies_scene(const struct report_dependencies *dependencies, s
   if (!dependencies->known || dependencies->outcome != LAYOUT_DONE) {
     return false;
   }
-  int32_t needed = GUTTER + layout->width;
+  int32_t gutter = gutter_of(dependencies);
+  int32_t needed = gutter + layout->width;
   report_scene_begin(scene, "dependencies", needed < WIDTH ? WIDTH : needed);
   scene->height = TOP + layout->height + BOTTOM;
   struct canvas canvas = {.dependencies = dependencies,
                           .scene = scene,
-                          .left = GUTTER + (scene->width - needed) / 2,
+                          .left = gutter + (scene->width - needed) / 2,
                           .text = LUMOS_TEXT_BUFFER};
   for (size_t i = 0; i < dependencies->chain_nodes; i++) {
     int64_t time = box_time(&dependencies->nodes.items[i]);
