@@ -79,6 +79,26 @@ static inline void fuzz_expect_same(const struct lumos_text *one, const struct l
   }
 }
 
+/* No byte of it is other than UTF-8: told by code that is not the library's. */
+static inline void fuzz_expect_utf8(const char *bytes, size_t length, const char *where) {
+  static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+  for (size_t i = 0; i < length;) {
+    unsigned char lead = (unsigned char)bytes[i];
+    size_t count = lead < 0x80 ? 1 : lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
+    uint32_t point = count == 1 ? lead : lead & (0x7FU >> count);
+    bool good = lead < 0x80 || (lead >= 0xC0 && lead < 0xF8);
+    for (size_t k = 1; k < count; k++) {
+      unsigned char next = i + k < length ? (unsigned char)bytes[i + k] : 0;
+      good = good && (next & 0xC0U) == 0x80;
+      point = point << 6U | (next & 0x3FU);
+    }
+    if (!good || point < least[count] || point > 0x10FFFF || (point >= 0xD800 && point < 0xE000)) {
+      fuzz_fail("what is written is UTF-8", where);
+    }
+    i += count;
+  }
+}
+
 /* The job passes its checks, and its stream reads back to the same bytes. */
 static inline void fuzz_expect_sound(const struct lumos_job *job) {
   struct lumos_error error = {LUMOS_DONE, ""};
