@@ -52,6 +52,10 @@ const pin = (number, picture) => {
   }
   const task = taskOf(number);
   picture.panel.replaceChildren(pinTools(task, picture), ...describe(number, show));
+  const name = picture.panel.querySelector('.name');
+  if (name.scrollHeight > name.clientHeight) {
+    name.tabIndex = 0; /* so that PageDown and Space scroll what is longer than its room */
+  }
   picture.say(announce(number));
   uncover(task, picture);
 };

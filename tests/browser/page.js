@@ -566,26 +566,51 @@ checks['nothing else may run'] = async () => {
   await context.close();
 };
 
+/* Of a page as it is now. */
+async function judge(page, when) {
+  const session = await page.context().newCDPSession(page);
+  await session.send('Runtime.evaluate', {expression: axe}); /* the page's policy keeps scripts out */
+  const {violations} = await page.evaluate(() => window.axe.run());
+  for (const {impact, id, nodes} of violations) {
+    assert.ok(impact !== 'serious' && impact !== 'critical', when + ': ' + id + ' (' + impact + '): ' + nodes.map((node) => node.html).slice(0, 3).join('\n'));
+  }
+}
+
+/* Templates of C++ have names of thousands of letters. */
+checks['keys scroll a pinned name that is longer than its room'] = async () => {
+  fs.writeFileSync('long.html', markup('example').replace(/(<script[^>]* id="lumos-tasks">)([^]*?)(<\/script>)/, (_, before, text, after) => {
+    const tasks = JSON.parse(text);
+    tasks.names = tasks.names.map(([kind, name]) => [kind, name + ', long'.repeat(500)]);
+    return before + JSON.stringify(tasks).replace(/</g, '\\u003c') + after;
+  }));
+  for (const [name, stops] of [['long', 1], ['example', 0]]) {
+    const page = await open(name);
+    await region(page).focus();
+    await press(page, '+');
+    await press(page, 'Enter');
+    assert.equal(await panel(page).locator('.name[tabindex="0"]').count(), stops);
+    if (stops) {
+      await judge(page, 'with a long name');
+      await panel(page).locator('.name').focus();
+      await page.keyboard.press('PageDown');
+      await page.waitForFunction(() => document.activeElement.matches('.name') && document.activeElement.scrollTop > 0);
+    }
+    await page.context().close();
+  }
+};
+
 for (const colorScheme of ['light', 'dark']) {
   for (const width of [1280, 390]) {
     checks['axe-core finds nothing serious: ' + colorScheme + ', ' + width + ' pixels'] = async () => {
       const page = await open('example', {colorScheme, viewport: {width, height: 844}});
-      const session = await page.context().newCDPSession(page);
-      const judge = async (when) => {
-        await session.send('Runtime.evaluate', {expression: axe}); /* the page's policy keeps scripts out */
-        const {violations} = await page.evaluate(() => window.axe.run());
-        for (const {impact, id, nodes} of violations) {
-          assert.ok(impact !== 'serious' && impact !== 'critical', when + ': ' + id + ' (' + impact + '): ' + nodes.map((node) => node.html).slice(0, 3).join('\n'));
-        }
-      };
-      await judge('as it opens');
+      await judge(page, 'as it opens');
       assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), width, 'the page itself scrolls sideways');
       await page.evaluate(() => document.querySelectorAll('details').forEach((details) => details.setAttribute('open', '')));
       await region(page).focus();
       await press(page, '+');
       await press(page, 'Enter');
       await page.locator('.sort').first().click();
-      await judge('zoomed, with a pinned task and all folds open');
+      await judge(page, 'zoomed, with a pinned task and all folds open');
       assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), width, 'the page itself scrolls sideways');
       await page.context().close();
     };
