@@ -50,7 +50,7 @@ says lumos-transform join
 
 if [ -n "$traces" ] && [ -d "$traces" ]; then
   for set in megatron-tp2-V100 torchrec-4xV100-lateRank2 dlrm-8xV100 nanogpt-8xH100-ddp emulated-dp2 emulated-pp4 emulated-tp2pp2dp2; do
-    joined "$set" "$traces/$set"/*.json.gz
+    [ ! -d "$traces/$set" ] || joined "$set" "$traces/$set"/*.json.gz
   done
 else
   echo 'The real sets are not here (LUMOS_TRACES): joined the example only.'

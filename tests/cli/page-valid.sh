@@ -1,25 +1,13 @@
 #!/usr/bin/env bash
-# The page of the example job is valid HTML, the same twice, and asks nothing of any network.
-set -euo pipefail
-command -v tidy >/dev/null || exit 77
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
+# The page of the example job is valid HTML, the same twice, and asks nothing of any network; nothing runs but its own script.
+. "$(dirname "$0")/lib.sh"
 
-"$LUMOS_BIN/lumos-parse" "$LUMOS_SOURCE"/examples/traces/*.json.gz | "$LUMOS_BIN/lumos-sim" >"$folder/sim"
-"$LUMOS_BIN/lumos-render" -o "$folder/page.html" "$folder/sim"
-"$LUMOS_BIN/lumos-render" <"$folder/sim" >"$folder/again.html"
-cmp "$folder/page.html" "$folder/again.html"
-
-# tidy writes a line for every error and warning, and none otherwise.
-tidy -q -e "$folder/page.html" 2>"$folder/faults" || true
-if [ -s "$folder/faults" ]; then
-  cat "$folder/faults" >&2
-  exit 1
-fi
-if grep -n '://' "$folder/page.html"; then
-  echo 'the page holds an address' >&2
-  exit 1
-fi
+lumos-parse "${example[@]}" | lumos-sim >sim || fail 'the example cannot be simulated'
+lumos-render -o page.html sim
+lumos-render <sim >again.html
+same page.html again.html 'two pages of one job differ'
+valid_html page.html
+! grep -n '://' page.html || fail 'the page holds an address'
 
 # script_digest FILE: of the one script that runs, as the page's policy should name it.
 script_digest() {
@@ -29,44 +17,35 @@ script_digest() {
 }
 # Nothing runs but the page's own script, which its policy names by what it says.
 policy() { grep -o "content=\"default-src 'none'[^\"]*" "$1"; }
-test "$(policy "$folder/page.html")" = "content=\"default-src 'none'; style-src 'unsafe-inline'; script-src '$(script_digest "$folder/page.html")'; img-src data:"
-test "$(grep -c '<script' "$folder/page.html")" = 3
-test "$(grep -c '<script type="application/json"' "$folder/page.html")" = 2
-if grep -nE ' on[a-z]+=|javascript:|eval\(|innerHTML|new Function' "$folder/page.html"; then
-  echo 'the page has code beside its script' >&2
-  exit 1
-fi
+[ "$(policy page.html)" = "content=\"default-src 'none'; style-src 'unsafe-inline'; script-src '$(script_digest page.html)'; img-src data:" ] ||
+  fail "the policy is $(policy page.html)"
+[ "$(grep -c '<script' page.html)" = 3 ] && [ "$(grep -c '<script type="application/json"' page.html)" = 2 ] || fail 'the page has other scripts'
+! grep -nE ' on[a-z]+=|javascript:|eval\(|innerHTML|new Function' page.html || fail 'the page has code beside its script'
 
 # A template of one's own: a file that is not there is the one compiled in, a name that is not known is said with its byte.
-mkdir "$folder/templates"
-printf '<p>{{verdict}}</p>\n{{oops}}' >"$folder/templates/report.html"
-status=0
-"$LUMOS_BIN/lumos-render" --template "$folder/templates" -o "$folder/own.html" "$folder/sim" 2>"$folder/message" || status=$?
-test "$status" = 2
-grep -q 'report.html: byte 19: an unknown name "oops"' "$folder/message"
-test ! -e "$folder/own.html"
-printf '<p>{{verdict}}</p>\n' >"$folder/templates/report.html"
-"$LUMOS_BIN/lumos-render" --template "$folder/templates" -o "$folder/own.html" "$folder/sim"
-grep -q '^<p>.* takes .*</p>$' "$folder/own.html"
+mkdir templates
+printf '<p>{{verdict}}</p>\n{{oops}}' >templates/report.html
+expect 2 lumos-render --template templates -o own.html sim
+says 'report.html: byte 19: an unknown name "oops"'
+[ ! -e own.html ] || fail 'a page of a template with a fault'
+printf '<p>{{verdict}}</p>\n' >templates/report.html
+expect 0 lumos-render --template templates -o own.html sim
+grep -q '^<p>.* takes .*</p>$' own.html || fail "a template of one's own is not used"
 
 # The script is all of its files, whole.
-page=$(<"$folder/page.html")
-for file in "$LUMOS_SOURCE"/templates/*.js; do
-  if [[ $page != *$'\n'"$(<"$file")"$'\n'* ]]; then
-    echo "the page is without ${file##*/}" >&2
-    exit 1
-  fi
+page=$(<page.html)
+for file in "$source_folder"/templates/*.js; do
+  [[ $page == *$'\n'"$(<"$file")"$'\n'* ]] || fail "the page is without ${file##*/}"
 done
 
 # A file of one's own of the script is named by the policy too; one that would end its element is refused.
-rm "$folder/templates/report.html"
-printf "document.title = 'mine';" >"$folder/templates/script-page.js"
-"$LUMOS_BIN/lumos-render" --template "$folder/templates" -o "$folder/own.html" "$folder/sim"
-grep -A 1 -xF "document.title = 'mine';" "$folder/own.html" | grep -qxF '})();</script>'
-policy "$folder/own.html" | grep -qF "script-src '$(script_digest "$folder/own.html")'"
-printf "const end = '</SCRIPT>';" >"$folder/templates/script-page.js"
-status=0
-"$LUMOS_BIN/lumos-render" --template "$folder/templates" -o "$folder/refused.html" "$folder/sim" 2>"$folder/message" || status=$?
-test "$status" = 2
-grep -q 'script-page.js: byte 13: ' "$folder/message"
-test ! -e "$folder/refused.html"
+rm templates/report.html own.html
+printf "document.title = 'mine';" >templates/script-page.js
+expect 0 lumos-render --template templates -o own.html sim
+[ "$(grep -A 1 -xF "document.title = 'mine';" own.html | tail -1)" = '})();</script>' ] || fail "a script of one's own is not the last of the page's"
+[[ $(policy own.html) == *"script-src '$(script_digest own.html)'"* ]] || fail "the policy does not name the script: $(policy own.html)"
+printf "const end = '</SCRIPT>';" >templates/script-page.js
+expect 2 lumos-render --template templates -o refused.html sim
+says 'script-page.js: byte 13: '
+[ ! -e refused.html ] || fail 'a page of a script that ends its element'
+finish
