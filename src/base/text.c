@@ -257,9 +257,10 @@ static void add_html_ascii(struct lumos_text *text, unsigned char byte) {
   }
 }
 
-/* Characters that HTML calls errors and XML forbids: C1 controls and noncharacters. */
+/* Characters that HTML calls errors and XML forbids: C1 controls and noncharacters; and those that make a text read as another. */
 static bool forbidden_in_html(uint32_t point) {
-  return point < 0xA0 || (point >= 0xFDD0 && point <= 0xFDEF) || (point & 0xFFFEU) == 0xFFFEU;
+  return point < 0xA0 || lumos_utf8_reorders(point) || (point >= 0xFDD0 && point <= 0xFDEF) ||
+         (point & 0xFFFEU) == 0xFFFEU;
 }
 
 /* One character that needs care; returns its length in bytes. */
@@ -280,7 +281,7 @@ static size_t add_escaped(struct lumos_text *text, const char *bytes, size_t len
     return count == 0 ? 1 : count;
   }
   bool c1_control = point < 0xA0; /* a terminal may obey it */
-  if (c1_control || (form == IN_SCRIPT && (point == 0x2028 || point == 0x2029 || forbidden_in_html(point)))) {
+  if (c1_control || (form == IN_SCRIPT && forbidden_in_html(point))) {
     add_unicode_escape(text, point);
   } else {
     lumos_text_add(text, bytes, count);

@@ -72,11 +72,16 @@ size_t lumos_utf8_encode(uint32_t point, char *out) {
   return 4;
 }
 
+bool lumos_utf8_reorders(uint32_t point) {
+  return point == 0x61C || point == 0x200E || point == 0x200F || (point >= 0x2028 && point <= 0x202E) ||
+         (point >= 0x2066 && point <= 0x2069);
+}
+
 void lumos_utf8_make_printable(char *bytes, size_t length) {
   for (size_t i = 0; i < length;) {
     uint32_t point = 0;
     size_t count = lumos_utf8_character(bytes + i, length - i, &point);
-    if (count == 0 || point < 0x20 || (point >= 0x7F && point < 0xA0)) {
+    if (count == 0 || point < 0x20 || (point >= 0x7F && point < 0xA0) || lumos_utf8_reorders(point)) {
       count = count == 0 ? 1 : count;
       for (size_t k = 0; k < count; k++) {
         bytes[i + k] = '?';

@@ -1,5 +1,6 @@
 /* Text out: integers and decimals, the three escapings, and what a sink does. */
 #include "base/text.h"
+#include "base/utf8.h"
 #include "unit.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -103,6 +104,15 @@ static void json_holds_nothing_that_a_terminal_obeys(void **state) {
   expect_escaped(lumos_text_json_string, LITERAL("\xC2\xA0<&"), "\"\xC2\xA0<&\"");
 }
 
+static void what_is_printed_obeys_nothing_and_keeps_its_order(void **state) {
+  (void)state;
+  char text[] = "a\x1b[0m\xC2\x9B\xE2\x80\xAE\xFF\xC2\xB5";
+  lumos_utf8_make_printable(text, sizeof text - 1);
+  assert_string_equal(text, "a?[0m??"
+                            "???"
+                            "?\xC2\xB5");
+}
+
 static void html_is_valid_in_text_and_attributes(void **state) {
   (void)state;
   expect_escaped(lumos_text_html, LITERAL("<b a=\"1\" c='2'>&"), "&lt;b a=&quot;1&quot; c=&#39;2&#39;&gt;&amp;");
@@ -111,6 +121,9 @@ static void html_is_valid_in_text_and_attributes(void **state) {
   expect_escaped(lumos_text_html, LITERAL("\0"), REPLACED);
   expect_escaped(lumos_text_html, LITERAL("\xC2\x9B\xEF\xBF\xBE"), REPLACED REPLACED); /* C1 CSI, U+FFFE */
   expect_escaped(lumos_text_html, LITERAL("\xC2\xA0\\"), "\xC2\xA0\\");
+  /* U+202E turns what follows around, U+2066 begins an isolate, U+2028 a line; U+2026 is an ellipsis, U+05D0 a Hebrew letter */
+  expect_escaped(lumos_text_html, LITERAL("\xE2\x80\xAE\xE2\x81\xA6\xE2\x80\xA8\xE2\x80\xA6\xD7\x90"),
+                 REPLACED REPLACED REPLACED "\xE2\x80\xA6\xD7\x90");
 }
 
 static void script_strings_cannot_end_the_script(void **state) {
@@ -207,6 +220,7 @@ int main(void) {
       cmocka_unit_test(json_strings_are_valid_json),
       cmocka_unit_test(invalid_utf8_is_replaced_everywhere),
       cmocka_unit_test(json_holds_nothing_that_a_terminal_obeys),
+      cmocka_unit_test(what_is_printed_obeys_nothing_and_keeps_its_order),
       cmocka_unit_test(html_is_valid_in_text_and_attributes),
       cmocka_unit_test(script_strings_cannot_end_the_script),
       cmocka_unit_test(format_appends),

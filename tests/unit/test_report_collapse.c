@@ -171,12 +171,37 @@ static void a_chain_that_hops_is_gathered_across_lanes(void **state) {
   lumos_job_free(job);
 }
 
+/* Twenty alike, ten boxes: nine stand, the other eleven are gathered. */
+static void of_tasks_that_are_alike_the_first_stand(void **state) {
+  (void)state;
+  struct lumos_job *job = make_job();
+  struct lumos_path_parts parts = {0};
+  for (int i = 0; i < 20; i++) {
+    add_part(&parts, 22 * (i + 1), i % 2 == 0 ? C : D, LUMOS_PATH_RUN);
+  }
+  struct report_collapse collapse;
+  report_collapse_make(job, &parts, 10, &collapse);
+  assert_int_equal(collapse.pieces.count, 10);
+  assert_int_equal(collapse.least, 23);
+  assert_int_equal(collapse.first, 9);
+  for (size_t i = 0; i < 9; i++) {
+    assert_true(collapse.pieces.items[i].alone);
+    assert_int_equal(collapse.pieces.items[i].count, 1);
+  }
+  assert_false(collapse.pieces.items[9].alone);
+  assert_int_equal(collapse.pieces.items[9].count, 11);
+  report_collapse_free(&collapse);
+  lumos_vector_free(&parts);
+  lumos_job_free(job);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(short_work_is_gathered_until_the_boxes_fit),
       cmocka_unit_test(an_op_stands_where_nothing_in_it_is_long_enough),
       cmocka_unit_test(what_is_outside_stands_alone_while_there_is_room),
       cmocka_unit_test(a_chain_that_hops_is_gathered_across_lanes),
+      cmocka_unit_test(of_tasks_that_are_alike_the_first_stand),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

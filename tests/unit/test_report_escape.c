@@ -25,6 +25,11 @@ static void markdown(void **state) {
   expect(escape, LITERAL("@octocat me@host @ #12 # x"), "@<!-- -->octocat me@<!-- -->host @ #<!-- -->12 # x");
   expect(escape, LITERAL("https://a.b WWW.a.b std::x"), "https&#58;//a.b WWW&#46;a.b std::x");
   expect(escape, LITERAL("one\ntwo\r\n\tthree\x1b[31m\x7f\xC2\x9B"), "one two   three \\[31m  ");
+  expect(escape,
+         LITERAL("a\xE2\x80\xAE"
+                 "b\xE2\x80\xA9"),
+         "a\xEF\xBF\xBD"
+         "b\xEF\xBF\xBD");
   expect(escape, LITERAL("\xff\xC3"), "\xEF\xBF\xBD\xEF\xBF\xBD");
   expect(escape, LITERAL("\xC2\xB5s\xC2\xA0\xE4\xB8\xAD"), "\xC2\xB5s\xC2\xA0\xE4\xB8\xAD");
 }

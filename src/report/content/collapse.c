@@ -18,6 +18,7 @@ struct work {
   uint8_t *depth;              /* of every part: where in its path the run ended that decided on it */
   struct report_pieces pieces; /* those that stand alone, in order */
   int64_t least;
+  int64_t room; /* for so many ops and tasks that take a nanosecond less */
   bool by_lane;
 };
 
@@ -101,6 +102,15 @@ static void stand_alone(struct work *work, size_t first, size_t end, size_t dept
   memset(work->depth + first, (int)depth, end - first);
 }
 
+/* Is it long enough to stand alone, or in it for something else to? */
+static bool is_long(struct work *work, size_t first, size_t end) {
+  int64_t time = time_of(work, first, end);
+  if (is_outside(work, first) || time >= work->least) {
+    return true;
+  }
+  return time == work->least - 1 && work->room-- > 0;
+}
+
 /* The runs in [first, end) at this depth: those long enough are opened, and stand alone themselves where nothing in them does. */
 static bool find_standing(struct work *work, size_t first, size_t end, size_t depth) {
   size_t before = work->pieces.count;
@@ -109,7 +119,7 @@ static bool find_standing(struct work *work, size_t first, size_t end, size_t de
       j++;
     }
     memset(work->depth + i, (int)depth, j - i);
-    if (!is_outside(work, i) && time_of(work, i, j) < work->least) {
+    if (!is_long(work, i, j)) {
       continue;
     }
     if (op_at(work, i, depth) == LUMOS_NONE || !find_standing(work, i, j, depth + 1)) {
@@ -132,8 +142,9 @@ static void gather(const struct work *work, size_t first, size_t end, struct rep
 }
 
 /* All pieces, in order. */
-static void cut(struct work *work, int64_t least, bool by_lane, struct report_pieces *pieces) {
+static void cut(struct work *work, int64_t least, int64_t room, bool by_lane, struct report_pieces *pieces) {
   work->least = least;
+  work->room = room;
   work->by_lane = by_lane;
   work->pieces.count = 0;
   pieces->count = 0;
@@ -148,25 +159,56 @@ static void cut(struct work *work, int64_t least, bool by_lane, struct report_pi
   gather(work, done, work->parts->count, pieces);
 }
 
+/* Those that stand alone and take a nanosecond less than `least`: an op and the only task in it are one. */
+static int64_t count_alike(const struct work *work, int64_t least) {
+  int64_t count = 0;
+  for (size_t i = 0; i < work->pieces.count; i++) {
+    const struct report_piece *piece = &work->pieces.items[i];
+    count += !is_outside(work, piece->first) && time_of(work, piece->first, piece->first + piece->count) == least - 1;
+  }
+  return count;
+}
+
+/* For how many ops and tasks that take a nanosecond less than `least` there is still room, by halving. */
+static int64_t most_alike(struct work *work, size_t limit, int64_t least, bool by_lane,
+                          struct report_collapse *collapse) {
+  int64_t low = 0;
+  int64_t high = least == 0 ? 0 : (int64_t)work->paths.count + (int64_t)work->parts->count;
+  while (low < high) {
+    int64_t middle = low + (high - low + 1) / 2;
+    cut(work, least, middle, by_lane, &collapse->pieces);
+    if (collapse->pieces.count <= limit) {
+      low = middle;
+    } else {
+      high = middle - 1;
+    }
+  }
+  return low;
+}
+
 /* The smallest least time within the limit, by halving; false when not even gathering everything is. */
 static bool fit(struct work *work, size_t limit, bool by_lane, struct report_collapse *collapse) {
   int64_t low = 0;
   int64_t high = time_of(work, 0, work->parts->count) + 1;
-  cut(work, high, by_lane, &collapse->pieces);
+  cut(work, high, 0, by_lane, &collapse->pieces);
   if (collapse->pieces.count > limit) {
     return false;
   }
   while (low < high) {
     int64_t middle = low + (high - low) / 2;
-    cut(work, middle, by_lane, &collapse->pieces);
+    cut(work, middle, 0, by_lane, &collapse->pieces);
     if (collapse->pieces.count <= limit) {
       high = middle;
     } else {
       low = middle + 1;
     }
   }
-  cut(work, high, by_lane, &collapse->pieces);
   collapse->least = high;
+  cut(work, high, 0, by_lane, &collapse->pieces);
+  if (collapse->pieces.count <= limit / 2) {
+    cut(work, high, most_alike(work, limit, high, by_lane, collapse), by_lane, &collapse->pieces);
+    collapse->first = count_alike(work, high);
+  }
   collapse->by_lane = by_lane;
   return true;
 }

@@ -147,6 +147,21 @@ static bool any_alone(const struct report_collapse *collapse) {
 }
 
 /* "40 boxes hold the 4,524 tasks ..." */
+/* What stands alone, and what does not. */
+static void put_standing(const struct report_collapse *collapse, struct lumos_text *out) {
+  if (collapse->first == 0) {
+    lumos_text_put(out, "an op or task that takes ");
+    report_put_time(out, collapse->least);
+    lumos_text_put(out, " or more stands alone, what is shorter is");
+    return;
+  }
+  lumos_text_put(out, "an op or task that takes more than ");
+  report_put_time(out, collapse->least - 1);
+  lumos_text_put(out, " stands alone, and so do the first ");
+  report_put_count(out, collapse->first);
+  lumos_text_put(out, " that take just that; what is shorter or comes later is");
+}
+
 static void put_collapse(const struct report_dependencies *dependencies, struct lumos_text *out) {
   const struct report_collapse *collapse = &dependencies->collapse;
   report_put_counted(out, dependencies->tasks, "task");
@@ -162,9 +177,8 @@ static void put_collapse(const struct report_dependencies *dependencies, struct 
   if (!any_alone(collapse)) {
     lumos_text_put(out, "all are gathered");
   } else {
-    lumos_text_put(out, "an op or task that takes ");
-    report_put_time(out, collapse->least);
-    lumos_text_put(out, " or more stands alone, what is shorter is gathered with its neighbours in time");
+    put_standing(collapse, out);
+    lumos_text_put(out, " gathered with its neighbours in time");
   }
   lumos_text_put(out, collapse->by_lane ? ", lane by lane. " : ", whatever their lanes. ");
 }

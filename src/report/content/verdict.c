@@ -121,8 +121,12 @@ void report_put_verdict(const struct report_facts *facts, struct lumos_text *out
   if (computing >= lost) {
     lumos_text_format(out, ": %s computing for ", gpus);
     report_put_share(out, computing);
-    lumos_text_format(out, " of it, and the largest loss is %s, ", loss->as_object);
-    report_put_share(out, lost);
+    if (lost > 0) {
+      lumos_text_format(out, " of it, and the largest loss is %s, ", loss->as_object);
+      report_put_share(out, lost);
+    } else {
+      lumos_text_put(out, " of it");
+    }
   } else {
     lumos_text_format(out, ": %s %s for ", gpus, loss->as_state);
     report_put_share(out, lost);

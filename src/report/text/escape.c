@@ -15,7 +15,7 @@ static size_t put_special(struct lumos_text *out, const char *bytes, size_t leng
   }
   uint32_t point = 0;
   size_t count = lumos_utf8_character(bytes, length, &point);
-  if (count == 0) {
+  if (count == 0 || lumos_utf8_reorders(point)) {
     lumos_text_put(out, REPLACEMENT_CHARACTER);
   } else if (point < ' ' || (point >= 0x7F && point < 0xA0)) {
     lumos_text_char(out, ' ');
