@@ -560,8 +560,23 @@ static void svg_document_stands_alone(void **state) {
   report_scene_free(&scene);
 }
 
+/* HTML takes whole pixels alone for the size of an image: 100.5 by 3.3 are 101 by 4. */
+static void an_svg_is_whole_pixels_large(void **state) {
+  (void)state;
+  struct report_scene scene;
+  struct lumos_text svg = LUMOS_TEXT_BUFFER;
+  report_scene_begin(&scene, "odd", 1005);
+  scene.height = 33;
+  report_svg_paint(&scene, &svg);
+  lumos_text_char(&svg, '\0');
+  assert_non_null(strstr(svg.bytes, "viewBox=\"0 0 101 4\" width=\"101\" height=\"4\""));
+  lumos_text_free(&svg);
+  report_scene_free(&scene);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(same_places),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(an_svg_is_whole_pixels_large),
+                                     cmocka_unit_test(same_places),
                                      cmocka_unit_test(fills_differ),
                                      cmocka_unit_test(faint_runs_shine_through),
                                      cmocka_unit_test(strokes_differ),

@@ -223,16 +223,21 @@ static void define_patterns(const struct report_scene *scene, struct lumos_text 
   lumos_text_put(out, "</defs>");
 }
 
+/* HTML knows no parts of pixels in an image's size. */
+static int32_t whole_pixels(int32_t tenths) { return (tenths + REPORT_PIXEL - 1) / REPORT_PIXEL * REPORT_PIXEL; }
+
 /* From <svg to its end; `namespace` and `style` are for a document of its own. */
 static void paint_scene(const struct report_scene *scene, const char *namespace, const struct lumos_text *style,
                         struct lumos_text *out) {
+  int32_t width = whole_pixels(scene->width);
+  int32_t height = whole_pixels(scene->height);
   lumos_text_format(out, "<svg%s role=\"img\" viewBox=\"0 0 ", namespace);
-  put_length(out, scene->width);
+  put_length(out, width);
   lumos_text_char(out, ' ');
-  put_length(out, scene->height);
+  put_length(out, height);
   lumos_text_char(out, '"');
-  put_attribute(out, "width", scene->width);
-  put_attribute(out, "height", scene->height);
+  put_attribute(out, "width", width);
+  put_attribute(out, "height", height);
   lumos_text_put(out, "><title>");
   lumos_text_html(out, scene->title.bytes, scene->title.length);
   lumos_text_put(out, "</title><desc>");
@@ -243,8 +248,8 @@ static void paint_scene(const struct report_scene *scene, const char *namespace,
     lumos_text_add(out, style->bytes, style->length);
     lumos_text_put(out, "</style><rect");
     put_class(out, report_paint_row(PAINT_PAPER)->css, "");
-    put_attribute(out, "width", scene->width);
-    put_attribute(out, "height", scene->height);
+    put_attribute(out, "width", width);
+    put_attribute(out, "height", height);
     lumos_text_put(out, "/>");
   }
   define_patterns(scene, out);
