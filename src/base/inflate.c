@@ -1,4 +1,7 @@
-/* The decoders. Which library inflates gzip is settled when lumos is built; both give the same bytes and the same faults. */
+/* The decoders. Which library inflates gzip is settled when lumos is built. Both give the same bytes of a sound file. Of a damaged one
+ * both give all bytes before the damage, but for a match's length, and name the damage; behind it, until it is noticed, come bytes that
+ * mean nothing, and ISA-L notices later than zlib: it takes a block whose codes are incomplete, and how much it makes of that depends
+ * on the room it gets. */
 #include "base/inflate.h"
 
 #include <limits.h>

@@ -10,6 +10,8 @@ traces=${LUMOS_TRACES:-}
 example=("$source_folder"/examples/traces/rank0.json.gz "$source_folder"/examples/traces/rank1.json.gz)
 [ -x "$bin/lumos-parse" ] || { echo "No tools in $bin: build first, or set LUMOS_BIN" >&2; exit 1; }
 PATH=$(cd "$bin" && pwd):$PATH
+SHELL=$BASH # script runs its command with this shell: these tests mean bash, whatever the caller's is
+export SHELL
 here_was=$PWD
 work=$(mktemp -d)
 cd "$work" || exit 1
