@@ -1,0 +1,83 @@
+/* Which kernels a tensor operation runs, and how long they take alone: names as the libraries of 2025 print them, durations from the
+ * roofline and the tiles of the output.
+ *
+ *   matrix product   tiles = ceil(M / tile M) * ceil(N / tile N) * splits; waves = tiles / SMs, rounded up where waves are emulated;
+ *                    duration = waves * SMs * tile M * tile N * 2 K / splits / (peak * reached * the tile's own efficiency), not less than the bytes
+ *                    at the memory's reached bandwidth, plus the kernel's start (ramp)
+ *   all else         bytes / (bandwidth * reached) plus the kernel's start
+ *
+ * The tile is chosen as a heuristic would: the fastest of the table's by this very formula; with MECHANISM_VARIETY a layer's autotuning may choose
+ * the second or third fastest instead (by `place`), and products with few tiles and long K are split along K, which adds a reduction kernel.
+ */
+#ifndef EMULATOR_KERNELS_H
+#define EMULATOR_KERNELS_H
+
+#include "setup.h"
+#include "work.h"
+
+enum gemm_layout { GEMM_TN, GEMM_NN, GEMM_NT }; /* forward, gradient of the input, gradient of the weight */
+
+struct gemm {
+  int64_t m, n, k;
+  enum gemm_layout layout;
+  bool accumulates; /* adds to a float32 gradient */
+};
+
+/* Fills works[0], and works[1] with the reduction of a split product; returns their number. `place`: where the choice belongs (layer,
+ * operation; not the step: autotuning chooses once). flops is 2 M N K on works[0]. */
+int kernels_gemm(const struct setup *setup, struct gemm gemm, uint64_t place, struct work works[2]);
+
+/* Kernels that move memory. */
+enum kernel {
+  KERNEL_LAYER_NORM, /* elements: of the activation */
+  KERNEL_LAYER_NORM_BACKWARD_INPUT,
+  KERNEL_LAYER_NORM_BACKWARD_WEIGHT,
+  KERNEL_BIAS_GELU,
+  KERNEL_BIAS_GELU_BACKWARD,
+  KERNEL_BIAS_DROPOUT_ADD, /* of the output, and its backward */
+  KERNEL_DROPOUT_BACKWARD,
+  KERNEL_BIAS_GRADIENT, /* a reduction over rows */
+  KERNEL_ROTARY,
+  KERNEL_ROTARY_BACKWARD,
+  KERNEL_TRANSPOSE, /* copies a tensor into another layout */
+  KERNEL_ADD,       /* residual gradients meet */
+  KERNEL_EMBEDDING,
+  KERNEL_EMBEDDING_BACKWARD,
+  KERNEL_EMBEDDING_SORT,
+  KERNEL_POSITION_ADD,
+  KERNEL_LOGITS_MAX,
+  KERNEL_LOGITS_SUBTRACT_EXP,
+  KERNEL_LOGITS_SUM,
+  KERNEL_LOSS_GATHER,
+  KERNEL_LOSS_LOG,
+  KERNEL_LOSS_MEAN,
+  KERNEL_SOFTMAX_BACKWARD,
+  KERNEL_CAST_TO_FLOAT,
+  KERNEL_CAST_TO_BFLOAT,
+  KERNEL_SCALE, /* gradients divided by the number of replicas or micro-batches */
+  KERNEL_GRADIENT_ACCUMULATE,
+  KERNEL_L2_NORM, /* multi-tensor */
+  KERNEL_L2_NORM_REDUCE,
+  KERNEL_CLIP,
+  KERNEL_ADAM,
+  KERNEL_FILL,
+  KERNEL_ATTENTION_DOT, /* the flash backward's preparation, its rounding at the end */
+  KERNEL_ATTENTION_CONVERT,
+  KERNELS
+};
+
+/* `elements` as the row of the table counts them (README.md and kernels.c: bytes an element). `place` as above. */
+struct work kernels_run(const struct setup *setup, enum kernel kernel, int64_t elements, uint64_t place);
+
+/* Flash attention over `heads` heads of this rank, causal: flops are 2 * 2 * batch * heads * sequence^2 * head_dim / 2 forward, 2.5 times that backward. */
+struct work kernels_attention(const struct setup *setup, int batch, int heads, int sequence, int head_dim,
+                              bool backward);
+
+/* A copy or memset of so many bytes. */
+struct work kernels_copy(const struct setup *setup, enum work_kind kind, int64_t bytes);
+
+/* A communication kernel: NCCL's name for it (ncclDevKernel_AllReduce_Sum_bf16_RING_LL, ncclDevKernel_SendRecv), its grid (a block a channel)
+ * by nccl_plan. The message must outlive the work. */
+struct work kernels_communication(const struct setup *setup, const struct message *message, int size, int nodes);
+
+#endif

@@ -1,0 +1,128 @@
+/* What a host thread does: a list of instructions, written by the training program block by block, carried out by the machine. There
+ * are no dependencies in it, only calls: who waits for what comes out when the calls are carried out.
+ */
+#ifndef EMULATOR_PROGRAM_H
+#define EMULATOR_PROGRAM_H
+
+#include "work.h"
+#include <stddef.h>
+
+enum thread { THREAD_MAIN, THREAD_AUTOGRAD, THREADS };
+
+/* Streams of a device. Communication has one for every kind of group, as PyTorch gives each communicator its own. */
+enum stream {
+  STREAM_COMPUTE,
+  STREAM_TENSOR,
+  STREAM_DATA,
+  STREAM_EMBEDDING, /* tied embeddings */
+  STREAM_MODEL,     /* the norm of the gradients */
+  STREAM_SEND_NEXT, /* point-to-point, where sends and receives are apart */
+  STREAM_SEND_PREVIOUS,
+  STREAM_RECEIVE_NEXT,
+  STREAM_RECEIVE_PREVIOUS,
+  STREAM_P2P,  /* where they are batched */
+  STREAM_COPY, /* input data */
+  STREAMS
+};
+
+enum frame { FRAME_OP, FRAME_ANNOTATION, FRAME_PYTHON, FRAME_MODULE };
+
+/* What shape recording and the autograd engine tell of an op. All strings live as long as the program. */
+struct op_facts {
+  const char *
+      inputs; /* as "bf16[8,4] float[4] int64[8] =1 -": a tensor's type and dimensions, a scalar, nothing; NULL: not recorded */
+  int64_t sequence;              /* autograd number, -1: none */
+  bool backward;                 /* the number names the forward op */
+  const struct message *message; /* of record_param_comms; NULL: none */
+};
+
+enum call {
+  CALL_LAUNCH,        /* cudaLaunchKernel */
+  CALL_LAUNCH_EXC,    /* cudaLaunchKernelExC: matrix products and NCCL */
+  CALL_LAUNCH_DRIVER, /* cuLaunchKernel: Triton */
+  CALL_MEMCPY,        /* cudaMemcpyAsync */
+  CALL_MEMSET,        /* cudaMemsetAsync */
+  CALL_EVENT_RECORD,
+  CALL_STREAM_WAIT,
+  CALL_EVENT_QUERY,
+  CALL_EVENT_SYNC,
+  CALL_STREAM_SYNC,
+  CALL_DEVICE_SYNC,
+  CALL_OTHER, /* cudaFuncGetAttributes, cudaOccupancy...: time only; `name` says which */
+  CALLS
+};
+
+/* A piece of work for another thread. The training program gives it its meaning. */
+struct job {
+  int kind, micro_batch, chunk, step;
+};
+
+enum instruction_kind {
+  DO_ENTER,  /* a frame begins: frame, name, facts */
+  DO_LEAVE,  /* the innermost frame ends */
+  DO_SPEND,  /* host time: `time`, nominal */
+  DO_LAUNCH, /* a call that enqueues work: call, stream, work */
+  DO_RECORD, /* cudaEventRecord: event, on stream */
+  DO_WAIT,   /* cudaStreamWaitEvent: stream waits for the latest record of event; nothing if it was never recorded */
+  DO_SYNC_EVENT, /* the thread waits: for the latest record of event, for stream, for the device */
+  DO_SYNC_STREAM,
+  DO_SYNC_DEVICE,
+  DO_CALL,    /* CALL_EVENT_QUERY or CALL_OTHER */
+  DO_POST,    /* job: the autograd thread is to do it */
+  DO_AWAIT,   /* until the autograd thread has done all that was posted */
+  DO_STEP,    /* a step begins: `time` is its number */
+  DO_PROFILE, /* recording starts (`time` 1) or stops (0) */
+};
+
+enum { MOST_EVENTS = 256 }; /* of a rank */
+
+struct instruction {
+  uint8_t kind, frame, call, stream;
+  uint16_t event;
+  int64_t time;
+  const char *name;
+  union {
+    struct op_facts facts;
+    uint32_t work; /* index into the block's works */
+    struct job job;
+  } of;
+};
+
+/* A block of instructions. The machine empties it before it has it filled again, and keeps nothing of it but copies. */
+struct program {
+  struct instruction *instructions;
+  size_t count, room;
+  struct work *works;
+  size_t work_count, work_room;
+  struct message *messages[64]; /* owned: chunks of them, so that they do not move */
+  size_t message_count;
+};
+
+void program_clear(struct program *program);
+void program_free(struct program *program);
+
+/* Append. Times are nominal: the machine makes them irregular. */
+void program_enter(struct program *program, enum frame frame, const char *name, struct op_facts facts);
+void program_leave(struct program *program);
+void program_spend(struct program *program, int64_t ns);
+void program_launch(struct program *program, enum call call, enum stream stream, struct work work);
+void program_record(struct program *program, int event, enum stream stream);
+void program_wait(struct program *program, enum stream stream, int event);
+void program_sync(struct program *program, enum instruction_kind kind, int event, enum stream stream);
+void program_call(struct program *program, enum call call, const char *name);
+void program_post(struct program *program, struct job job);
+void program_await(struct program *program);
+void program_mark(struct program *program, enum instruction_kind kind, int64_t number); /* DO_STEP, DO_PROFILE */
+/* A message that lives as long as the block. */
+const struct message *program_message(struct program *program, struct message message);
+
+/* Who writes the blocks. */
+struct software {
+  void *self;
+  /* The main thread's next block; false: it has ended. */
+  bool (*next)(void *self, int rank, struct program *block);
+  /* The autograd thread's block for a job. */
+  void (*serve)(void *self, int rank, struct job job, struct program *block);
+};
+
+#endif

@@ -1,0 +1,129 @@
+/* What is emulated: the model, how it is spread over ranks, the machine, its irregularities, and what is recorded of it.
+ *
+ * Made once by setup_read from the command line, then read by everybody and changed by nobody. Sizes are in elements or bytes,
+ * times in nanoseconds.
+ */
+#ifndef EMULATOR_SETUP_H
+#define EMULATOR_SETUP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct model {
+  int layers, hidden, ffn, heads, head_dim, sequence, vocabulary;
+  int micro_batch;   /* sequences in one micro-batch */
+  int micro_batches; /* of one replica, in one step */
+};
+
+enum schedule { SCHEDULE_1F1B, SCHEDULE_GPIPE, SCHEDULE_INTERLEAVED, SCHEDULE_ZERO_BUBBLE, SCHEDULES };
+
+struct parallelism {
+  int tensor, pipeline, data;
+  int chunks; /* model chunks of a rank (virtual stages); over 1 only with SCHEDULE_INTERLEAVED */
+  enum schedule schedule;
+  bool sequence_parallel;
+  bool distributed_optimizer;
+  bool recompute;         /* whole layers, in the backward pass */
+  bool overlap_gradients; /* buckets are reduced during the last micro-batch's backward pass; else after it */
+  bool batched_p2p;       /* a send and a receive side by side are one kernel */
+  int64_t bucket_bytes;   /* of gradients, at most, but for one parameter's */
+};
+
+/* Everything that makes the machine other than ideal, each to be switched off alone. What each is stands in README.md. */
+enum mechanism {
+  MECHANISM_HOST,            /* host work takes time */
+  MECHANISM_HOST_JITTER,     /* it varies, and sometimes pauses */
+  MECHANISM_LATENCY,         /* launches, events, collectives' ends and back-to-back kernels need a moment */
+  MECHANISM_KERNEL_JITTER,   /* the same kernel takes not always the same time */
+  MECHANISM_VARIETY,         /* autotuning and split-K choose other kernels for some layers */
+  MECHANISM_WAVES,           /* a last wave of blocks that does not fill the device takes as long as a full one */
+  MECHANISM_LAUNCH_QUEUE,    /* a stream holds only so many launches */
+  MECHANISM_CONTENTION,      /* compute and communication at once slow each other down */
+  MECHANISM_FREE_SMS,        /* a kernel waits for the last wave of another stream's kernel that fills the device */
+  MECHANISM_SHARED_LINKS,    /* collectives of different groups on one link share it */
+  MECHANISM_THROTTLE,        /* clocks fall after long stretches of matrix products */
+  MECHANISM_COLLECTIVE_SKEW, /* members of a collective do not end at the same nanosecond */
+  MECHANISM_PROFILER,        /* recording costs host time */
+  MECHANISM_CLOCKS,          /* hosts' and devices' clocks are off and drift */
+  MECHANISMS
+};
+
+/* What --scale can act on. */
+enum scaled {
+  SCALED_HOST,          /* all host time but waiting */
+  SCALED_DEVICE,        /* every kernel, copy and memset but communication */
+  SCALED_COMMUNICATION, /* transfers of every kind */
+  SCALED_GEMM,
+  SCALED_ATTENTION,
+  SCALED_ELEMENTWISE,
+  SCALED_NORM,
+  SCALED_REDUCTION,
+  SCALED_OPTIMIZER,
+  SCALED_EMBEDDING,
+  SCALED_COPY,
+  SCALED_MEMSET,
+  SCALED_ALL_REDUCE,
+  SCALED_ALL_GATHER,
+  SCALED_REDUCE_SCATTER,
+  SCALED_BROADCAST,
+  SCALED_P2P,
+  SCALED_PART_EMBEDDING, /* device work of the model's first part, and its last, whatever its kind, communication excepted */
+  SCALED_PART_HEAD,
+  SCALED_PART_OPTIMIZER,
+  SCALED
+};
+
+enum recorded {
+  RECORD_SHAPES = 1,
+  RECORD_SYNC = 2,
+  RECORD_STACKS = 4, /* python_function rows: stacks and modules */
+  RECORD_ANNOTATIONS = 8,
+  RECORD_COLLECTIVES = 16
+};
+
+struct setup {
+  struct model model;
+  struct parallelism parallel;
+  const struct gpu *gpu; /* of hardware.h */
+  struct network {
+    int node_size;        /* GPUs in a node */
+    double nic_bandwidth; /* bytes a ns, one direction, a GPU */
+    int64_t nic_latency;  /* ns, one hop between nodes */
+  } network;
+  bool mechanisms[MECHANISMS];
+  double scale[SCALED];            /* 1: as it is */
+  double *slow_device, *slow_host; /* a factor a rank */
+  int queue_depth;                 /* launches that a stream holds */
+  double contention_compute;       /* a kernel takes so much longer while its device transfers: 0.15 is 15 % */
+  double contention_transfer;      /* a transfer takes so much longer while all its devices compute */
+  double jitter;                   /* 1: spreads as measured on real traces; 2: twice as wide */
+  uint64_t seed;
+  int warmup, steps;     /* steps before the recording, and in it */
+  unsigned recorded;     /* bits of enum recorded */
+  bool *record_rank;     /* a flag a rank: its trace is written */
+  const char *folder;    /* for rank-N.json.gz and truth.json */
+  const char *arguments; /* the command line without the folder, for truth.json */
+  bool quiet, plain;     /* no progress; rank-N.json, not compressed */
+};
+
+int setup_ranks(const struct setup *setup); /* tensor * pipeline * data */
+
+/* Coordinates of a rank: tensor runs fastest, then data, then pipeline, as Megatron-LM lays ranks out. */
+struct coordinates {
+  int tensor, data, stage;
+};
+struct coordinates setup_coordinates(const struct setup *setup, int rank);
+int setup_rank_at(const struct setup *setup, struct coordinates at);
+
+/* Names for the command line and truth.json. */
+const char *setup_mechanism_name(enum mechanism mechanism);
+const char *setup_schedule_name(enum schedule schedule);
+
+/* Read the command line. Returns false after a message on stderr; *done: --help or --version was all that was wanted. The caller frees
+ * with setup_free. */
+bool setup_read(struct setup *setup, int count, char **arguments, bool *done);
+void setup_free(struct setup *setup);
+
+#endif
