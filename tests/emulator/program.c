@@ -1,0 +1,113 @@
+/* Blocks of instructions: three arrays that grow by doubling and are emptied, never given back, so that writing a block costs no
+ * allocation after the first few. Messages lie in chunks, each twice as long as the one before: pointers to them stay good.
+ */
+#include "program.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { FIRST_INSTRUCTIONS = 1024, FIRST_WORKS = 256, FIRST_MESSAGES = 32 };
+
+static void *grown(void *array, size_t room, size_t size) {
+  void *larger = realloc(array, room * size);
+  if (!larger) {
+    fputs("emulated-cluster: out of memory\n", stderr);
+    abort();
+  }
+  return larger;
+}
+
+void program_clear(struct program *program) {
+  program->count = 0;
+  program->work_count = 0;
+  program->message_count = 0;
+}
+
+void program_free(struct program *program) {
+  for (size_t i = 0; program->messages[i]; i++) /* the last is never reached: memory ends before */
+    free(program->messages[i]);
+  free(program->works);
+  free(program->instructions);
+  *program = (struct program){0};
+}
+
+/* The next instruction. Only what its kind reads is written: the rest is left as it was. */
+static inline struct instruction *append(struct program *program, enum instruction_kind kind) {
+  if (program->count == program->room) {
+    program->room = program->room ? 2 * program->room : FIRST_INSTRUCTIONS;
+    program->instructions = grown(program->instructions, program->room, sizeof *program->instructions);
+  }
+  struct instruction *instruction = &program->instructions[program->count++];
+  instruction->kind = (uint8_t)kind;
+  return instruction;
+}
+
+void program_enter(struct program *program, enum frame frame, const char *name, struct op_facts facts) {
+  struct instruction *enter = append(program, DO_ENTER);
+  enter->frame = (uint8_t)frame;
+  enter->name = name;
+  enter->of.facts = facts;
+}
+
+void program_leave(struct program *program) { append(program, DO_LEAVE); }
+
+void program_spend(struct program *program, int64_t ns) { append(program, DO_SPEND)->time = ns; }
+
+void program_launch(struct program *program, enum call call, enum stream stream, struct work work) {
+  if (program->work_count == program->work_room) {
+    program->work_room = program->work_room ? 2 * program->work_room : FIRST_WORKS;
+    program->works = grown(program->works, program->work_room, sizeof *program->works);
+  }
+  struct instruction *launch = append(program, DO_LAUNCH);
+  launch->call = (uint8_t)call;
+  launch->stream = (uint8_t)stream;
+  launch->of.work = (uint32_t)program->work_count;
+  program->works[program->work_count++] = work;
+}
+
+void program_record(struct program *program, int event, enum stream stream) {
+  struct instruction *record = append(program, DO_RECORD);
+  record->call = CALL_EVENT_RECORD;
+  record->event = (uint16_t)event;
+  record->stream = (uint8_t)stream;
+}
+
+void program_wait(struct program *program, enum stream stream, int event) {
+  struct instruction *wait = append(program, DO_WAIT);
+  wait->call = CALL_STREAM_WAIT;
+  wait->event = (uint16_t)event;
+  wait->stream = (uint8_t)stream;
+}
+
+void program_sync(struct program *program, enum instruction_kind kind, int event, enum stream stream) {
+  struct instruction *sync = append(program, kind);
+  sync->call = (uint8_t)(kind == DO_SYNC_EVENT    ? CALL_EVENT_SYNC
+                         : kind == DO_SYNC_STREAM ? CALL_STREAM_SYNC
+                                                  : CALL_DEVICE_SYNC);
+  sync->event = (uint16_t)event;
+  sync->stream = (uint8_t)stream;
+}
+
+void program_call(struct program *program, enum call call, const char *name) {
+  struct instruction *other = append(program, DO_CALL);
+  other->call = (uint8_t)call;
+  other->name = name;
+}
+
+void program_post(struct program *program, struct job job) { append(program, DO_POST)->of.job = job; }
+
+void program_await(struct program *program) { append(program, DO_AWAIT); }
+
+void program_mark(struct program *program, enum instruction_kind kind, int64_t number) {
+  append(program, kind)->time = number;
+}
+
+const struct message *program_message(struct program *program, struct message message) {
+  size_t chunk = 0, place = program->message_count++;
+  size_t room = FIRST_MESSAGES;
+  for (; place >= room; chunk++, room *= 2)
+    place -= room;
+  if (!program->messages[chunk])
+    program->messages[chunk] = grown(NULL, room, sizeof message);
+  program->messages[chunk][place] = message;
+  return &program->messages[chunk][place];
+}
