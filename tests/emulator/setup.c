@@ -1,0 +1,654 @@
+/* The command line, read by one table of options; what does not go together is refused here, so that nobody else has to check. */
+#include "setup.h"
+
+#include "hardware.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_RANKS = 16384, MOST_LAYERS = 4096, MOST_SIZE = 1 << 20, MOST_STEPS = 1000 };
+
+/* ---- names ---- */
+
+static const char *const mechanism_names[MECHANISMS] = {
+    [MECHANISM_HOST] = "host",
+    [MECHANISM_HOST_JITTER] = "host-jitter",
+    [MECHANISM_LATENCY] = "latency",
+    [MECHANISM_KERNEL_JITTER] = "kernel-jitter",
+    [MECHANISM_VARIETY] = "variety",
+    [MECHANISM_WAVES] = "waves",
+    [MECHANISM_LAUNCH_QUEUE] = "launch-queue",
+    [MECHANISM_CONTENTION] = "contention",
+    [MECHANISM_FREE_SMS] = "free-sms",
+    [MECHANISM_SHARED_LINKS] = "shared-links",
+    [MECHANISM_THROTTLE] = "throttle",
+    [MECHANISM_COLLECTIVE_SKEW] = "collective-skew",
+    [MECHANISM_PROFILER] = "profiler",
+    [MECHANISM_CLOCKS] = "clocks",
+};
+
+static const char *const schedule_names[SCHEDULES] = {
+    [SCHEDULE_1F1B] = "1f1b",
+    [SCHEDULE_GPIPE] = "gpipe",
+    [SCHEDULE_INTERLEAVED] = "interleaved",
+    [SCHEDULE_ZERO_BUBBLE] = "zb-h1",
+};
+
+static const char *const scaled_names[SCALED] = {
+    [SCALED_HOST] = "host",
+    [SCALED_DEVICE] = "device",
+    [SCALED_COMMUNICATION] = "communication",
+    [SCALED_GEMM] = "gemm",
+    [SCALED_ATTENTION] = "attention",
+    [SCALED_ELEMENTWISE] = "elementwise",
+    [SCALED_NORM] = "norm",
+    [SCALED_REDUCTION] = "reduction",
+    [SCALED_OPTIMIZER] = "optimizer",
+    [SCALED_EMBEDDING] = "embedding",
+    [SCALED_COPY] = "copy",
+    [SCALED_MEMSET] = "memset",
+    [SCALED_ALL_REDUCE] = "all-reduce",
+    [SCALED_ALL_GATHER] = "all-gather",
+    [SCALED_REDUCE_SCATTER] = "reduce-scatter",
+    [SCALED_BROADCAST] = "broadcast",
+    [SCALED_P2P] = "p2p",
+    [SCALED_PART_EMBEDDING] = "part-embedding",
+    [SCALED_PART_HEAD] = "part-head",
+    [SCALED_PART_OPTIMIZER] = "part-optimizer",
+};
+
+static const char *const recorded_names[] = {"shapes", "sync", "stacks", "annotations", "collectives"};
+enum { RECORDED_NAMES = sizeof recorded_names / sizeof *recorded_names, RECORD_ALL = (1 << RECORDED_NAMES) - 1 };
+
+static const char *const switch_names[] = {"off", "on"};
+static const char *const recompute_names[] = {"none", "full"};
+
+const char *setup_mechanism_name(enum mechanism mechanism) { return mechanism_names[mechanism]; }
+const char *setup_schedule_name(enum schedule schedule) { return schedule_names[schedule]; }
+
+/* Published models: what --model sets. */
+static const struct preset {
+  const char *name;
+  int layers, hidden, heads, sequence, vocabulary;
+} presets[] = {
+    {"gpt3-125m", 12, 768, 12, 2048, 51200},   {"gpt3-1.3b", 24, 2048, 16, 2048, 51200},
+    {"gpt3-6.7b", 32, 4096, 32, 2048, 51200},  {"gpt3-13b", 40, 5120, 40, 2048, 51200},
+    {"gpt3-175b", 96, 12288, 96, 2048, 51200},
+};
+
+/* ---- the table of options ---- */
+
+struct reading {
+  struct setup *setup;
+  const char *ranks; /* as given: read when their number is known */
+  const char *stragglers[64], *slow_hosts[64];
+  int straggler_count, slow_host_count;
+};
+
+struct option {
+  const char *name, *argument, *help;
+  bool (*read)(const struct option *option, struct reading *reading, const char *text);
+  size_t offset;            /* in struct setup */
+  double least, most;       /* of a number */
+  const char *const *names; /* of a choice */
+  int name_count;
+};
+
+static bool complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static bool complain(const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  fputs("emulated-cluster: ", stderr);
+  vfprintf(stderr, format, arguments);
+  fputc('\n', stderr);
+  va_end(arguments);
+  return false;
+}
+
+static bool refuse(const struct option *option, const char *text) {
+  return complain("--%s %s: %s is wanted; see --help", option->name, text, option->argument);
+}
+
+static bool number(const char *text, double *value) {
+  char *end = NULL;
+  errno = 0;
+  *value = strtod(text, &end);
+  return end != text && *end == '\0' && errno == 0;
+}
+
+static void *field(const struct option *option, struct reading *reading) {
+  return (char *)reading->setup + option->offset;
+}
+
+static bool read_integer(const struct option *option, struct reading *reading, const char *text) {
+  double value = 0;
+  if (!number(text, &value) || value < option->least || value > option->most || value != (double)(int)value) {
+    return refuse(option, text);
+  }
+  *(int *)field(option, reading) = (int)value;
+  return true;
+}
+
+static bool read_real(const struct option *option, struct reading *reading, const char *text) {
+  double value = 0;
+  if (!number(text, &value) || !(value >= option->least && value <= option->most)) {
+    return refuse(option, text);
+  }
+  *(double *)field(option, reading) = value;
+  return true;
+}
+
+static bool read_mega(const struct option *option, struct reading *reading, const char *text) {
+  double value = 0;
+  if (!number(text, &value) || !(value >= option->least && value <= option->most)) {
+    return refuse(option, text);
+  }
+  *(int64_t *)field(option, reading) = (int64_t)(value * 1e6);
+  return true;
+}
+
+static bool read_microseconds(const struct option *option, struct reading *reading, const char *text) {
+  double value = 0;
+  if (!number(text, &value) || !(value >= option->least && value <= option->most)) {
+    return refuse(option, text);
+  }
+  *(int64_t *)field(option, reading) = (int64_t)(value * 1e3);
+  return true;
+}
+
+static bool read_seed(const struct option *option, struct reading *reading, const char *text) {
+  char *end = NULL;
+  errno = 0;
+  unsigned long long value = strtoull(text, &end, 10);
+  if (end == text || *end != '\0' || errno != 0 || *text == '-') {
+    return refuse(option, text);
+  }
+  reading->setup->seed = value;
+  return true;
+}
+
+static int index_of(const char *const *names, int count, const char *text, size_t length) {
+  for (int i = 0; i < count; i++) {
+    if (strlen(names[i]) == length && strncmp(names[i], text, length) == 0) {
+      return i;
+    }
+  }
+  return -1;
+}
+
+static bool read_switch(const struct option *option, struct reading *reading, const char *text) {
+  int found = index_of(option->names, option->name_count, text, strlen(text));
+  if (found < 0) {
+    return refuse(option, text);
+  }
+  *(bool *)field(option, reading) = found == 1;
+  return true;
+}
+
+static bool read_schedule(const struct option *option, struct reading *reading, const char *text) {
+  int found = index_of(schedule_names, SCHEDULES, text, strlen(text));
+  if (found < 0) {
+    return refuse(option, text);
+  }
+  reading->setup->parallel.schedule = (enum schedule)found;
+  return true;
+}
+
+static bool read_model(const struct option *option, struct reading *reading, const char *text) {
+  for (size_t i = 0; i < sizeof presets / sizeof *presets; i++) {
+    if (strcmp(presets[i].name, text) == 0) {
+      struct model *model = &reading->setup->model;
+      model->layers = presets[i].layers;
+      model->hidden = presets[i].hidden;
+      model->heads = presets[i].heads;
+      model->sequence = presets[i].sequence;
+      model->vocabulary = presets[i].vocabulary;
+      return true;
+    }
+  }
+  return refuse(option, text);
+}
+
+static bool read_gpu(const struct option *option, struct reading *reading, const char *text) {
+  const struct gpu *gpu = gpu_find(text);
+  if (gpu == NULL) {
+    return refuse(option, text);
+  }
+  reading->setup->gpu = gpu;
+  return true;
+}
+
+/* The words of a list, one after the other. */
+static const char *next_word(const char **rest, size_t *length) {
+  const char *word = *rest;
+  *length = strcspn(word, ",");
+  *rest = word[*length] == ',' ? word + *length + 1 : NULL;
+  return word;
+}
+
+/* --without A,B switches these off; --only A,B all others; --ideal everything. */
+static bool read_mechanisms(const struct option *option, struct reading *reading, const char *text) {
+  bool only = strcmp(option->name, "only") == 0;
+  bool *mechanisms = reading->setup->mechanisms;
+  for (int i = 0; only && i < MECHANISMS; i++) {
+    mechanisms[i] = false;
+  }
+  for (const char *rest = text; rest != NULL;) {
+    size_t length = 0;
+    const char *word = next_word(&rest, &length);
+    int found = index_of(mechanism_names, MECHANISMS, word, length);
+    if (found < 0) {
+      return complain("--%s: no mechanism is called '%.*s'; see --help", option->name, (int)length, word);
+    }
+    mechanisms[found] = only;
+  }
+  return true;
+}
+
+static bool read_ideal(const struct option *option, struct reading *reading, const char *text) {
+  (void)option;
+  (void)text;
+  memset(reading->setup->mechanisms, 0, sizeof reading->setup->mechanisms);
+  return true;
+}
+
+static bool read_record(const struct option *option, struct reading *reading, const char *text) {
+  unsigned recorded = 0;
+  for (const char *rest = text; rest != NULL;) {
+    size_t length = 0;
+    const char *word = next_word(&rest, &length);
+    int found = index_of(recorded_names, RECORDED_NAMES, word, length);
+    if (found >= 0) {
+      recorded |= 1U << found;
+    } else if (length == 3 && strncmp(word, "all", length) == 0) {
+      recorded |= RECORD_ALL;
+    } else if (length != 4 || strncmp(word, "none", length) != 0) {
+      return refuse(option, text);
+    }
+  }
+  reading->setup->recorded = recorded;
+  return true;
+}
+
+static bool read_scale(const struct option *option, struct reading *reading, const char *text) {
+  const char *equals = strchr(text, '=');
+  double factor = 0;
+  int found = equals == NULL ? -1 : index_of(scaled_names, SCALED, text, (size_t)(equals - text));
+  if (found < 0 || !number(equals + 1, &factor) || !(factor >= 0 && factor <= 1e6)) {
+    return refuse(option, text);
+  }
+  reading->setup->scale[found] *= factor;
+  return true;
+}
+
+static bool read_contention(const struct option *option, struct reading *reading, const char *text) {
+  char *end = NULL;
+  double compute = strtod(text, &end), transfer = 0;
+  if (end == text || *end != ',' || !number(end + 1, &transfer) || !(compute >= 0 && compute <= 10) ||
+      !(transfer >= 0 && transfer <= 10)) {
+    return refuse(option, text);
+  }
+  reading->setup->contention_compute = compute;
+  reading->setup->contention_transfer = transfer;
+  return true;
+}
+
+/* Read when the number of ranks is known. */
+static bool read_ranks(const struct option *option, struct reading *reading, const char *text) {
+  (void)option;
+  reading->ranks = text;
+  return true;
+}
+
+static bool read_slow(const struct option *option, struct reading *reading, const char *text) {
+  bool host = strcmp(option->name, "slow-host") == 0;
+  int *count = host ? &reading->slow_host_count : &reading->straggler_count;
+  if (*count == 64) {
+    return complain("--%s: at most 64 times", option->name);
+  }
+  (host ? reading->slow_hosts : reading->stragglers)[(*count)++] = text;
+  return true;
+}
+
+static bool read_flag(const struct option *option, struct reading *reading, const char *text) {
+  (void)text;
+  *(bool *)field(option, reading) = true;
+  return true;
+}
+
+#define AT(member) offsetof(struct setup, member)
+static const struct option options[] = {
+    {NULL, "The model", NULL, NULL, 0, 0, 0, NULL, 0},
+    {"model", "NAME", "gpt3-125m, gpt3-1.3b, gpt3-6.7b, gpt3-13b or gpt3-175b; what follows changes it", read_model, 0,
+     0, 0, NULL, 0},
+    {"layers", "N", "transformer layers (4)", read_integer, AT(model.layers), 1, MOST_LAYERS, NULL, 0},
+    {"hidden", "N", "(2048)", read_integer, AT(model.hidden), 8, MOST_SIZE, NULL, 0},
+    {"ffn", "N", "(4 x hidden)", read_integer, AT(model.ffn), 8, MOST_SIZE, NULL, 0},
+    {"heads", "N", "(hidden / 128)", read_integer, AT(model.heads), 1, MOST_SIZE, NULL, 0},
+    {"head-dim", "N", "(hidden / heads)", read_integer, AT(model.head_dim), 1, MOST_SIZE, NULL, 0},
+    {"seq", "N", "tokens in a sequence (2048)", read_integer, AT(model.sequence), 1, MOST_SIZE, NULL, 0},
+    {"vocab", "N", "(51200)", read_integer, AT(model.vocabulary), 1, MOST_SIZE, NULL, 0},
+    {"micro-batch", "N", "sequences in a micro-batch (1)", read_integer, AT(model.micro_batch), 1, 4096, NULL, 0},
+    {"micro-batches", "N", "of one replica in a step (4)", read_integer, AT(model.micro_batches), 1, 16384, NULL, 0},
+    {NULL, "How it is spread", NULL, NULL, 0, 0, 0, NULL, 0},
+    {"tp", "N", "tensor-parallel ranks (1)", read_integer, AT(parallel.tensor), 1, 64, NULL, 0},
+    {"pp", "N", "pipeline stages (1)", read_integer, AT(parallel.pipeline), 1, 256, NULL, 0},
+    {"dp", "N", "data-parallel replicas (1)", read_integer, AT(parallel.data), 1, MOST_RANKS, NULL, 0},
+    {"vp", "N", "model chunks of a stage, with --schedule interleaved (1)", read_integer, AT(parallel.chunks), 1, 64,
+     NULL, 0},
+    {"schedule", "NAME", "1f1b, gpipe, interleaved or zb-h1 (1f1b)", read_schedule, 0, 0, 0, NULL, 0},
+    {"sequence-parallel", "on|off", "(off)", read_switch, AT(parallel.sequence_parallel), 0, 0, switch_names, 2},
+    {"distributed-optimizer", "on|off", "(off)", read_switch, AT(parallel.distributed_optimizer), 0, 0, switch_names,
+     2},
+    {"recompute", "full|none", "of layers in the backward pass (none)", read_switch, AT(parallel.recompute), 0, 0,
+     recompute_names, 2},
+    {"overlap-gradients", "on|off", "reduce gradients during the last backward pass (on)", read_switch,
+     AT(parallel.overlap_gradients), 0, 0, switch_names, 2},
+    {"batched-p2p", "on|off", "a send and a receive side by side are one kernel (on)", read_switch,
+     AT(parallel.batched_p2p), 0, 0, switch_names, 2},
+    {"bucket-mb", "MB", "of gradients reduced at once (100)", read_mega, AT(parallel.bucket_bytes), 0.001, 1e6, NULL,
+     0},
+    {NULL, "The machine", NULL, NULL, 0, 0, 0, NULL, 0},
+    {"gpu", "NAME", "a100, h100, h200 or b200 (h100)", read_gpu, 0, 0, 0, NULL, 0},
+    {"node-size", "N", "GPUs in a node (8)", read_integer, AT(network.node_size), 1, 1024, NULL, 0},
+    {"nic-bandwidth", "GB/s", "of a GPU between nodes, one direction (50)", read_real, AT(network.nic_bandwidth), 0.001,
+     1e5, NULL, 0},
+    {"nic-latency", "US", "of a hop between nodes (5)", read_microseconds, AT(network.nic_latency), 0, 1e6, NULL, 0},
+    {"queue-depth", "N", "launches that a stream holds (1020)", read_integer, AT(queue_depth), 1, 1 << 20, NULL, 0},
+    {"contention", "C,T", "a kernel takes C longer beside a transfer, a transfer T longer beside kernels (0.12,0.08)",
+     read_contention, 0, 0, 0, NULL, 0},
+    {"without", "LIST", "mechanisms that are switched off (below)", read_mechanisms, 0, 0, 0, NULL, 0},
+    {"only", "LIST", "all others are", read_mechanisms, 0, 0, 0, NULL, 0},
+    {"ideal", NULL, "all are", read_ideal, 0, 0, 0, NULL, 0},
+    {"jitter", "X", "how wide everything irregular is, 1 as measured (1)", read_real, AT(jitter), 0, 100, NULL, 0},
+    {"seed", "N", "another run of the same job (1)", read_seed, 0, 0, 0, NULL, 0},
+    {NULL, "A change, to be compared with a prediction of it", NULL, NULL, 0, 0, 0, NULL, 0},
+    {"scale", "WHAT=X", "its time X times as long (below); repeatable", read_scale, 0, 0, 0, NULL, 0},
+    {"straggler", "RANK=X", "a rank whose kernels take X times as long; repeatable", read_slow, 0, 0, 0, NULL, 0},
+    {"slow-host", "RANK=X", "a rank whose host work does", read_slow, 0, 0, 0, NULL, 0},
+    {NULL, "What is recorded", NULL, NULL, 0, 0, 0, NULL, 0},
+    {"warmup", "N", "steps before the recording (2)", read_integer, AT(warmup), 1, MOST_STEPS, NULL, 0},
+    {"steps", "N", "recorded steps (3)", read_integer, AT(steps), 1, MOST_STEPS, NULL, 0},
+    {"record", "LIST", "shapes, sync, stacks, annotations, collectives, or all, none (shapes,annotations,collectives)",
+     read_record, 0, 0, 0, NULL, 0},
+    {"ranks", "LIST", "whose traces are written: all, none, 0,3,8-11 (all)", read_ranks, 0, 0, 0, NULL, 0},
+    {"plain", NULL, "rank-N.json, not compressed", read_flag, AT(plain), 0, 0, NULL, 0},
+    {"quiet", NULL, "no summary", read_flag, AT(quiet), 0, 0, NULL, 0},
+};
+#undef AT
+enum { OPTIONS = sizeof options / sizeof *options };
+
+/* ---- help ---- */
+
+static void list_names(const char *title, const char *const *names, int count) {
+  int column = printf("\n%s:", title);
+  for (int i = 0; i < count; i++) {
+    if (column + (int)strlen(names[i]) > 100) {
+      column = printf("\n   ") - 1;
+    }
+    column += printf(" %s", names[i]);
+  }
+  putchar('\n');
+}
+
+static void help(void) {
+  puts("Usage: emulated-cluster [OPTION...] FOLDER\n\n"
+       "Runs GPT training on a cluster that does not exist, and writes into FOLDER what a profiler would have recorded "
+       "of each\n"
+       "rank (rank-N.json.gz, as PyTorch's Kineto) and what really happened (truth.json). The same options give the "
+       "same bytes.");
+  for (int i = 0; i < OPTIONS; i++) {
+    if (options[i].name == NULL) {
+      printf("\n%s:\n", options[i].argument);
+      continue;
+    }
+    char left[64];
+    snprintf(left, sizeof left, "--%s %s", options[i].name, options[i].argument != NULL ? options[i].argument : "");
+    printf("  %-32s %s\n", left, options[i].help);
+  }
+  puts("  --help, --version");
+  list_names("Mechanisms", mechanism_names, MECHANISMS);
+  list_names("What can be scaled", scaled_names, SCALED);
+  puts("\nExamples:\n"
+       "  emulated-cluster --tp 2 --pp 2 --dp 2 --layers 8 --record all traces\n"
+       "  emulated-cluster --model gpt3-175b --tp 8 --pp 8 --dp 8 --micro-batches 16 --ranks 0,8,448 traces\n"
+       "  emulated-cluster --dp 4 --scale gemm=0.5 traces-with-faster-gemm");
+}
+
+/* ---- ranks ---- */
+
+int setup_ranks(const struct setup *setup) {
+  return setup->parallel.tensor * setup->parallel.pipeline * setup->parallel.data;
+}
+
+struct coordinates setup_coordinates(const struct setup *setup, int rank) {
+  const struct parallelism *parallel = &setup->parallel;
+  return (struct coordinates){.tensor = rank % parallel->tensor,
+                              .data = rank / parallel->tensor % parallel->data,
+                              .stage = rank / parallel->tensor / parallel->data};
+}
+
+int setup_rank_at(const struct setup *setup, struct coordinates at) {
+  return (at.stage * setup->parallel.data + at.data) * setup->parallel.tensor + at.tensor;
+}
+
+static bool choose_ranks(struct setup *setup, const char *text) {
+  int ranks = setup_ranks(setup);
+  if (strcmp(text, "none") == 0) {
+    return true;
+  }
+  if (strcmp(text, "all") == 0) {
+    memset(setup->record_rank, 1, (size_t)ranks * sizeof *setup->record_rank);
+    return true;
+  }
+  for (const char *rest = text; rest != NULL;) {
+    size_t length = 0;
+    const char *word = next_word(&rest, &length);
+    int first = 0, last = 0, used = 0;
+    if (sscanf(word, "%d-%d%n", &first, &last, &used) != 2 || used != (int)length) {
+      used = 0;
+      if (sscanf(word, "%d%n", &first, &used) != 1 || used != (int)length) {
+        return complain("--ranks %s: all, none, or a list such as 0,3,8-11 is wanted", text);
+      }
+      last = first;
+    }
+    if (first < 0 || last < first || last >= ranks) {
+      return complain("--ranks %s: the ranks are 0 to %d", text, ranks - 1);
+    }
+    memset(setup->record_rank + first, 1, (size_t)(last - first + 1) * sizeof *setup->record_rank);
+  }
+  return true;
+}
+
+static bool slow_down(const struct setup *setup, const char *option, const char *const *texts, int count,
+                      double *factors) {
+  for (int i = 0; i < count; i++) {
+    char *end = NULL;
+    long rank = strtol(texts[i], &end, 10);
+    double factor = 0;
+    if (end == texts[i] || *end != '=' || !number(end + 1, &factor) || !(factor > 0 && factor <= 1e6)) {
+      return complain("--%s %s: RANK=X is wanted; see --help", option, texts[i]);
+    }
+    if (rank < 0 || rank >= setup_ranks(setup)) {
+      return complain("--%s %s: the ranks are 0 to %d", option, texts[i], setup_ranks(setup) - 1);
+    }
+    factors[rank] *= factor;
+  }
+  return true;
+}
+
+/* ---- what goes together ---- */
+
+static bool divides(const char *what, int64_t amount, const char *by, int64_t share) {
+  return amount % share == 0 ||
+         complain("%s (%lld) must be a multiple of %s (%lld)", what, (long long)amount, by, (long long)share);
+}
+
+static bool fill_in(struct model *model) {
+  model->heads = model->heads > 0 ? model->heads : model->hidden < 128 ? 1 : model->hidden / 128;
+  model->head_dim = model->head_dim > 0 ? model->head_dim : model->hidden / model->heads;
+  model->ffn = model->ffn > 0 ? model->ffn : 4 * model->hidden;
+  return model->head_dim > 0 || complain("--heads: more than --hidden; say --head-dim");
+}
+
+static bool check(struct setup *setup) {
+  struct model *model = &setup->model;
+  const struct parallelism *parallel = &setup->parallel;
+  int64_t ranks = (int64_t)parallel->tensor * parallel->pipeline * parallel->data;
+  if (ranks > MOST_RANKS) {
+    return complain("%lld ranks: at most %d", (long long)ranks, MOST_RANKS);
+  }
+  if (!fill_in(model)) {
+    return false;
+  }
+  bool interleaved = parallel->schedule == SCHEDULE_INTERLEAVED;
+  if (interleaved != (parallel->chunks > 1) || (interleaved && parallel->pipeline == 1)) {
+    return complain(
+        "--schedule interleaved goes with --vp of at least 2 and --pp of at least 2, and no other schedule with --vp");
+  }
+  return divides("--layers", model->layers, "--pp times --vp", (int64_t)parallel->pipeline * parallel->chunks) &&
+         divides("--heads", model->heads, "--tp", parallel->tensor) &&
+         divides("--ffn", model->ffn, "--tp", parallel->tensor) &&
+         divides("--vocab", model->vocabulary, "--tp", parallel->tensor) &&
+         divides("--hidden", model->hidden, "--tp", parallel->tensor) &&
+         (!parallel->sequence_parallel || divides("--seq", model->sequence, "--tp", parallel->tensor)) &&
+         (!interleaved || divides("--micro-batches", model->micro_batches, "--pp", parallel->pipeline));
+}
+
+/* ---- reading ---- */
+
+static void defaults(struct setup *setup) {
+  *setup = (struct setup){
+      .model =
+          {.layers = 4, .hidden = 2048, .sequence = 2048, .vocabulary = 51200, .micro_batch = 1, .micro_batches = 4},
+      .parallel = {.tensor = 1,
+                   .pipeline = 1,
+                   .data = 1,
+                   .chunks = 1,
+                   .overlap_gradients = true,
+                   .batched_p2p = true,
+                   .bucket_bytes = 100000000},
+      .gpu = gpu_find("h100"),
+      .network = {.node_size = 8, .nic_bandwidth = 50, .nic_latency = 5000},
+      .queue_depth = 1020,
+      .contention_compute = 0.12,
+      .contention_transfer = 0.08,
+      .jitter = 1,
+      .seed = 1,
+      .warmup = 2,
+      .steps = 3,
+      .recorded = RECORD_SHAPES | RECORD_ANNOTATIONS | RECORD_COLLECTIVES,
+  };
+  for (int i = 0; i < MECHANISMS; i++) {
+    setup->mechanisms[i] = true;
+  }
+  for (int i = 0; i < SCALED; i++) {
+    setup->scale[i] = 1;
+  }
+}
+
+static const struct option *find_option(const char *name, size_t length) {
+  for (int i = 0; i < OPTIONS; i++) {
+    if (options[i].name != NULL && strlen(options[i].name) == length && strncmp(options[i].name, name, length) == 0) {
+      return &options[i];
+    }
+  }
+  return NULL;
+}
+
+/* One option, as --name value or --name=value; *at moves past it. */
+static bool read_option(struct reading *reading, int count, char **arguments, int *at) {
+  const char *name = arguments[*at] + 2;
+  size_t length = strcspn(name, "=");
+  const struct option *option = find_option(name, length);
+  if (strncmp(arguments[*at], "--", 2) != 0 || option == NULL) {
+    return complain("there is no option %s; see --help", arguments[*at]);
+  }
+  const char *text = name[length] == '=' ? name + length + 1 : NULL;
+  if (option->argument == NULL && text != NULL) {
+    return complain("--%s takes no argument", option->name);
+  }
+  if (option->argument != NULL && text == NULL) {
+    if (++*at >= count) {
+      return complain("--%s: %s is wanted; see --help", option->name, option->argument);
+    }
+    text = arguments[*at];
+  }
+  ++*at;
+  return option->read(option, reading, text);
+}
+
+/* The options as given, without the folder and those that change no byte of the truth. */
+static char *join(int count, char **arguments, const char *folder) {
+  size_t room = 1;
+  for (int i = 1; i < count; i++) {
+    room += strlen(arguments[i]) + 1;
+  }
+  char *text = calloc(room, 1);
+  for (int i = 1; text != NULL && i < count; i++) {
+    bool kept = arguments[i] != folder && strcmp(arguments[i], "--quiet") != 0;
+    if (kept) {
+      strcat(text, *text != '\0' ? " " : "");
+      strcat(text, arguments[i]);
+    }
+  }
+  return text;
+}
+
+static bool set_ranks(struct setup *setup, const struct reading *reading) {
+  size_t ranks = (size_t)setup_ranks(setup);
+  setup->record_rank = calloc(ranks, sizeof *setup->record_rank);
+  setup->slow_device = malloc(ranks * sizeof *setup->slow_device);
+  setup->slow_host = malloc(ranks * sizeof *setup->slow_host);
+  if (setup->record_rank == NULL || setup->slow_device == NULL || setup->slow_host == NULL ||
+      setup->arguments == NULL) {
+    return complain("out of memory");
+  }
+  for (size_t i = 0; i < ranks; i++) {
+    setup->slow_device[i] = 1;
+    setup->slow_host[i] = 1;
+  }
+  return choose_ranks(setup, reading->ranks) &&
+         slow_down(setup, "straggler", reading->stragglers, reading->straggler_count, setup->slow_device) &&
+         slow_down(setup, "slow-host", reading->slow_hosts, reading->slow_host_count, setup->slow_host);
+}
+
+bool setup_read(struct setup *setup, int count, char **arguments, bool *done) {
+  struct reading reading = {.setup = setup, .ranks = "all"};
+  defaults(setup);
+  *done = false;
+  for (int at = 1; at < count;) {
+    if (strcmp(arguments[at], "--help") == 0 || strcmp(arguments[at], "--version") == 0) {
+      *done = true;
+      if (arguments[at][2] == 'h') {
+        help();
+      } else {
+        puts("emulated-cluster 1");
+      }
+      return true;
+    }
+    if (arguments[at][0] == '-') {
+      if (!read_option(&reading, count, arguments, &at)) {
+        return false;
+      }
+    } else if (setup->folder != NULL) {
+      return complain("one folder is wanted, not '%s' and '%s'", setup->folder, arguments[at]);
+    } else {
+      setup->folder = arguments[at++];
+    }
+  }
+  if (setup->folder == NULL) {
+    return complain("a folder for the traces is wanted; see --help");
+  }
+  setup->arguments = join(count, arguments, setup->folder);
+  return check(setup) && set_ranks(setup, &reading);
+}
+
+void setup_free(struct setup *setup) {
+  free(setup->record_rank);
+  free(setup->slow_device);
+  free(setup->slow_host);
+  free((char *)(uintptr_t)setup->arguments);
+}
