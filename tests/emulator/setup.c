@@ -67,6 +67,7 @@ static const char *const recompute_names[] = {"none", "full"};
 
 const char *setup_mechanism_name(enum mechanism mechanism) { return mechanism_names[mechanism]; }
 const char *setup_schedule_name(enum schedule schedule) { return schedule_names[schedule]; }
+const char *setup_scaled_name(enum scaled scaled) { return scaled_names[scaled]; }
 
 /* Published models: what --model sets. */
 static const struct preset {

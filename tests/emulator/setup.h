@@ -120,6 +120,7 @@ int setup_rank_at(const struct setup *setup, struct coordinates at);
 /* Names for the command line and truth.json. */
 const char *setup_mechanism_name(enum mechanism mechanism);
 const char *setup_schedule_name(enum schedule schedule);
+const char *setup_scaled_name(enum scaled scaled);
 
 /* Read the command line. Returns false after a message on stderr; *done: --help or --version was all that was wanted. The caller frees
  * with setup_free. */
