@@ -1,0 +1,281 @@
+/* Looks on while the machine runs, and keeps what a profiler would see: host rows that begin within the window, device rows that
+ * start within it, whoever launched them. Of Python frames it keeps those that reach into the window: the profiler walks the
+ * stack when it starts.
+ */
+#include "recorder.h"
+
+#include "rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static uint32_t add_name(struct recorder *recorder, const char *name) {
+  return name == NULL ? NONE : pool_add(&recorder->names, name, strlen(name) + 1);
+}
+
+/* A copy whose gaps are zero, so that equal messages are equal bytes. */
+static uint32_t add_message(struct recorder *recorder, const struct message *message) {
+  if (message == NULL) {
+    return NONE;
+  }
+  struct message copy;
+  memset(&copy, 0, sizeof copy);
+  copy.communicator = message->communicator;
+  copy.collective = message->collective;
+  copy.float32 = message->float32;
+  copy.integers = message->integers;
+  copy.elements_in = message->elements_in;
+  copy.elements_out = message->elements_out;
+  copy.bytes = message->bytes;
+  copy.root = message->root;
+  copy.parts = message->parts;
+  for (int i = 0; i < message->parts; i++) {
+    copy.part[i].peer = message->part[i].peer;
+    copy.part[i].send = message->part[i].send;
+    copy.part[i].bytes = message->part[i].bytes;
+  }
+  return pool_add(&recorder->messages, &copy, sizeof copy);
+}
+
+static uint32_t add_shape(struct recorder *recorder, const struct work *work) {
+  bool moves = work->kind >= WORK_COPY_TO_DEVICE && work->kind <= WORK_MEMSET;
+  struct shape shape;
+  memset(&shape, 0, sizeof shape);
+  shape.bytes = moves ? work->bytes : 0;
+  shape.name = add_name(recorder, work->name != NULL ? work->name : "");
+  shape.kind = work->kind;
+  shape.registers = work->registers;
+  shape.shared_memory = work->shared_memory;
+  shape.threads = work->threads;
+  for (int i = 0; i < 3; i++) {
+    shape.grid[i] = work->grid[i];
+  }
+  return pool_add(&recorder->shapes, &shape, sizeof shape);
+}
+
+static struct rank_rows *rows_of(const struct recorder *recorder, int rank) {
+  return recorder->place[rank] < 0 ? NULL : &recorder->rows[recorder->place[rank]];
+}
+
+static bool within(const struct rank_rows *rows, int64_t time) { return time >= rows->start && time < rows->stop; }
+
+/* ---- the witness ---- */
+
+static struct recorder *recorder_of(void *self) { return ((struct run *)self)->recorder; }
+
+/* Steps and NCCL's operations are always annotated; what the program adds, where that is recorded. */
+static bool keeps_frame(const struct recorder *recorder, const struct host_record *record) {
+  unsigned recorded = recorder->setup->recorded;
+  switch (record->frame) {
+    case FRAME_OP:
+      return true;
+    case FRAME_ANNOTATION:
+      return (recorded & RECORD_ANNOTATIONS) != 0 || strncmp(record->name, "ProfilerStep#", 13) == 0 ||
+             strncmp(record->name, "nccl:", 5) == 0;
+    case FRAME_PYTHON:
+    case FRAME_MODULE:
+      return (recorded & RECORD_STACKS) != 0;
+  }
+  return false;
+}
+
+static void see_frame(struct recorder *recorder, struct rank_rows *rows, const struct host_record *record) {
+  bool reaches_in = record->frame >= FRAME_PYTHON && record->start < rows->stop && record->end > rows->start;
+  if (!keeps_frame(recorder, record) || !(reaches_in || within(rows, record->start))) {
+    return;
+  }
+  const struct op_facts *facts = record->facts;
+  bool shapes = (recorder->setup->recorded & RECORD_SHAPES) != 0;
+  PUSH(rows->frames, (struct frame_row){
+                         .start = record->start > rows->start ? record->start : rows->start,
+                         .end = record->end < rows->stop ? record->end : rows->stop,
+                         .sequence = facts != NULL ? facts->sequence : -1,
+                         .name = add_name(recorder, record->name),
+                         .number = (uint32_t)record->number,
+                         .inputs = facts != NULL && shapes ? add_name(recorder, facts->inputs) : NONE,
+                         .message = facts != NULL ? add_message(recorder, facts->message) : NONE,
+                         .thread = (uint8_t)record->thread,
+                         .frame = (uint8_t)record->frame,
+                         .backward = facts != NULL && facts->backward,
+                     });
+}
+
+static void see_host(void *self, const struct host_record *record) {
+  struct recorder *recorder = recorder_of(self);
+  struct rank_rows *rows = rows_of(recorder, record->rank);
+  if (rows == NULL) {
+    return;
+  }
+  if (!record->is_call) {
+    see_frame(recorder, rows, record);
+  } else if (within(rows, record->start)) {
+    PUSH(rows->calls, (struct call_row){
+                          .start = record->start,
+                          .end = record->end,
+                          .name = add_name(recorder, record->name),
+                          .op = (uint32_t)record->number,
+                          .correlation = record->correlation,
+                          .awaited = record->awaited,
+                          .event = (uint16_t)record->event,
+                          .thread = (uint8_t)record->thread,
+                          .call = (uint8_t)record->call,
+                          .stream = (uint8_t)record->stream,
+                          .awaited_stream = (uint8_t)record->awaited_stream,
+                      });
+  }
+}
+
+static void see_device(void *self, const struct device_record *record) {
+  struct recorder *recorder = recorder_of(self);
+  struct rank_rows *rows = rows_of(recorder, record->rank);
+  if (rows == NULL) {
+    return;
+  }
+  const struct work *work = record->work;
+  if (within(rows, record->start)) {
+    PUSH(rows->device, (struct device_row){
+                           .start = record->start,
+                           .end = record->end,
+                           .sequence = record->sequence,
+                           .correlation = record->correlation,
+                           .op = (uint32_t)record->op,
+                           .shape = add_shape(recorder, work),
+                           .message = add_message(recorder, work->message),
+                           .micro_batch = work->label.micro_batch,
+                           .layer = work->label.layer,
+                           .stream = (uint8_t)record->stream,
+                           .phase = work->label.phase,
+                           .part = work->label.part,
+                       });
+  } else if (work->kind == WORK_P2P && record->start < rows->start) {
+    rows->p2p_before[work->message->communicator]++;
+  }
+}
+
+/* Kept if a recorded rank's part of it is. */
+static void see_transfer(void *self, const struct transfer_record *record) {
+  struct recorder *recorder = recorder_of(self);
+  bool seen = false;
+  for (int i = 0; i < record->members; i++) {
+    const struct rank_rows *rows = rows_of(recorder, record->ranks[i]);
+    seen = seen || (rows != NULL && within(rows, record->starts[i]));
+  }
+  if (!seen) {
+    return;
+  }
+  PUSH(recorder->transfers, (struct transfer_row){
+                                .communicator = record->communicator,
+                                .source = record->source,
+                                .destination = record->destination,
+                                .step = record->step,
+                                .collective = (uint8_t)record->collective,
+                                .sequence = record->sequence,
+                                .bytes = record->bytes,
+                                .begin = record->begin,
+                                .end = record->end,
+                                .first = recorder->member_ranks.count,
+                                .members = (size_t)record->members,
+                            });
+  for (int i = 0; i < record->members; i++) {
+    PUSH(recorder->member_ranks, record->ranks[i]);
+    PUSH(recorder->member_starts, record->starts[i]);
+    PUSH(recorder->member_ends, record->ends[i]);
+    PUSH(recorder->member_correlations, record->correlations[i]);
+  }
+}
+
+static void see_edge(void *self, const struct edge_record *record) {
+  struct rank_rows *rows = rows_of(recorder_of(self), record->rank);
+  if (rows != NULL && rows->start != INT64_MAX) {
+    PUSH(rows->edges, (struct edge_row){record->from, record->to, record->binding});
+  }
+}
+
+static void see_step(void *self, const struct step_record *record) {
+  const struct run *run = self;
+  PUSH(run->recorder->steps[run->number], *record);
+}
+
+static void see_profile(void *self, int rank, bool start, int64_t time) {
+  struct rank_rows *rows = rows_of(recorder_of(self), rank);
+  if (rows != NULL) {
+    *(start ? &rows->start : &rows->stop) = time;
+  }
+}
+
+/* ---- the recorder ---- */
+
+struct recorder *recorder_new(const struct setup *setup, const struct communicator *communicators,
+                              int communicator_count) {
+  struct recorder *recorder = allocate(1, sizeof *recorder);
+  recorder->setup = setup;
+  recorder->communicators = communicators;
+  recorder->communicator_count = communicator_count;
+  recorder->ranks = setup_ranks(setup);
+  recorder->place = allocate((size_t)recorder->ranks, sizeof *recorder->place);
+  for (int rank = 0; rank < recorder->ranks; rank++) {
+    recorder->place[rank] = setup->record_rank[rank] ? recorder->recorded++ : -1;
+  }
+  recorder->rows = allocate((size_t)recorder->recorded, sizeof *recorder->rows);
+  for (int rank = 0; rank < recorder->ranks; rank++) {
+    struct rank_rows *rows = rows_of(recorder, rank);
+    if (rows != NULL) {
+      rows->rank = rank;
+      rows->start = rows->stop = INT64_MAX;
+      rows->p2p_before = allocate((size_t)communicator_count, sizeof *rows->p2p_before);
+    }
+  }
+  for (int run = 0; run < RUNS; run++) {
+    recorder->runs[run] = (struct run){recorder, run};
+  }
+  return recorder;
+}
+
+void recorder_free(struct recorder *recorder) {
+  if (recorder == NULL) {
+    return;
+  }
+  for (int i = 0; i < recorder->recorded; i++) {
+    struct rank_rows *rows = &recorder->rows[i];
+    free(rows->frames.items);
+    free(rows->calls.items);
+    free(rows->device.items);
+    free(rows->edges.items);
+    free(rows->p2p_before);
+  }
+  pool_free(&recorder->names);
+  pool_free(&recorder->shapes);
+  pool_free(&recorder->messages);
+  free(recorder->transfers.items);
+  free(recorder->member_ranks.items);
+  free(recorder->member_starts.items);
+  free(recorder->member_ends.items);
+  free(recorder->member_correlations.items);
+  for (int run = 0; run < RUNS; run++) {
+    free(recorder->steps[run].items);
+  }
+  free(recorder->rows);
+  free(recorder->place);
+  free(recorder);
+}
+
+struct witness recorder_witness(struct recorder *recorder, bool profiled) {
+  struct witness witness = {.self = &recorder->runs[profiled ? PROFILED : UNPROFILED], .step = see_step};
+  if (profiled) {
+    witness.host = see_host;
+    witness.device = see_device;
+    witness.transfer = see_transfer;
+    witness.edge = see_edge;
+    witness.profile = see_profile;
+  }
+  return witness;
+}
+
+bool recorder_write(const struct recorder *recorder) {
+  for (int i = 0; i < recorder->recorded; i++) {
+    if (!kineto_write(recorder, &recorder->rows[i])) {
+      return false;
+    }
+  }
+  return truth_write(recorder);
+}
