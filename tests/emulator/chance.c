@@ -26,8 +26,9 @@ double chance_uniform(uint64_t place) {
 double spread_draw(const struct spread *spread, uint64_t place) {
   double share = chance_uniform(place);
   int i = 0;
-  while (share >= quantile_shares[i + 1])
+  while (share >= quantile_shares[i + 1]) {
     i++;
+  }
   /* A statement each: a compiler may fuse a product and a sum only within one, and that would change the last bit. */
   double part = (share - quantile_shares[i]) / (quantile_shares[i + 1] - quantile_shares[i]);
   double step = part * (spread->at[i + 1] - spread->at[i]);

@@ -69,8 +69,10 @@ enum { GPUS = sizeof gpus / sizeof *gpus };
 const struct gpu *gpu_at(int i) { return i >= 0 && i < GPUS ? &gpus[i] : NULL; }
 
 const struct gpu *gpu_find(const char *label) {
-  for (int i = 0; i < GPUS; i++)
-    if (strcmp(gpus[i].label, label) == 0)
+  for (int i = 0; i < GPUS; i++) {
+    if (strcmp(gpus[i].label, label) == 0) {
       return &gpus[i];
+    }
+  }
   return NULL;
 }

@@ -171,13 +171,15 @@ static const struct row rows[KERNELS] = {
          WORK_ATTENTION, 6, 0.88, 2400, 8192, 256, 40, 16384},
 };
 
-/* Blocks that an SM holds at once. */
+/* Blocks that an SM holds at once. A thread's registers are set aside by eights. */
 static int64_t blocks_of_sm(const struct gpu *gpu, int threads, int registers, int shared_memory) {
-  int64_t most = 2048 / threads, by_registers = 65536 / (registers * threads);
-  if (by_registers < most)
+  int64_t most = 2048 / threads, by_registers = 65536 / ((registers + 7) / 8 * 8 * threads);
+  if (by_registers < most) {
     most = by_registers;
-  if (shared_memory > 0 && gpu->shared_memory / shared_memory < most)
+  }
+  if (shared_memory > 0 && gpu->shared_memory / shared_memory < most) {
     most = gpu->shared_memory / shared_memory;
+  }
   return most < 1 ? 1 : most;
 }
 
@@ -279,8 +281,9 @@ struct work kernels_attention(const struct setup *setup, int batch, int heads, i
   int across = (sequence + row->rows - 1) / row->rows;
   double blocks = (double)across * heads * batch, share = row->share * sequence / (sequence + row->half);
   /* Blocks are uneven, and the long ones come first: only too few of them leave SMs idle. */
-  if (setup->mechanisms[MECHANISM_WAVES] && blocks < gpu->sms)
+  if (setup->mechanisms[MECHANISM_WAVES] && blocks < gpu->sms) {
     share *= blocks / gpu->sms;
+  }
   struct work work = {.name = row->name,
                       .kind = WORK_ATTENTION,
                       .label = nowhere,
@@ -355,21 +358,25 @@ static const char *communication_name(const struct message *message, const struc
 
 /* Threads of a block: those of the protocol, SIMPLE's with a warp that synchronizes; fewer when one channel is too much already. */
 static int communication_threads(const struct nccl_plan *plan, int64_t bytes) {
-  if (!plan->protocol)
+  if (!plan->protocol) {
     return 544;
+  }
   bool simple = strcmp(plan->protocol, "SIMPLE") == 0;
   int threads = strcmp(plan->protocol, "LL128") == 0 ? 640 : 512;
-  while (threads > 128 && threads % 128 == 0 && bytes < (int64_t)plan->channels * threads * (simple ? 64 : 8))
+  while (threads > 128 && threads % 128 == 0 && bytes < (int64_t)plan->channels * threads * (simple ? 64 : 8)) {
     threads /= 2;
+  }
   return simple ? threads + 32 : threads;
 }
 
 struct work kernels_communication(const struct setup *setup, const struct message *message, int size, int nodes) {
   /* Parts of one exchange share channels: the largest decides. */
   int64_t bytes = message->collective == SEND_RECEIVE ? 0 : message->bytes;
-  for (int i = 0; message->collective == SEND_RECEIVE && i < message->parts; i++)
-    if (message->part[i].bytes > bytes)
+  for (int i = 0; message->collective == SEND_RECEIVE && i < message->parts; i++) {
+    if (message->part[i].bytes > bytes) {
       bytes = message->part[i].bytes;
+    }
+  }
   struct nccl_plan plan = nccl_plan(setup, message->collective, bytes, size, nodes);
   return (struct work){.name = communication_name(message, &plan),
                        .kind = message->collective == SEND_RECEIVE ? WORK_P2P : WORK_COLLECTIVE,

@@ -182,14 +182,16 @@ struct choice {
 static struct choice best_with(const struct setup *setup, struct gemm gemm, const struct tile *tile) {
   const struct gpu *gpu = setup->gpu;
   struct choice best = {tile, 1, product_time(gpu, gemm, tile, 1, true)};
-  if (!setup->mechanisms[MECHANISM_VARIETY])
+  if (!setup->mechanisms[MECHANISM_VARIETY]) {
     return best;
+  }
   for (int splits = 2;
        splits <= MOST_SPLITS && gemm.k / splits >= SHORTEST_SPLIT && tile_count(gemm, tile) * splits <= gpu->sms;
        splits++) {
     int64_t time = product_time(gpu, gemm, tile, splits, true) + reduction_time(gpu, gemm, splits);
-    if (time < best.time)
+    if (time < best.time) {
       best = (struct choice){tile, splits, time};
+    }
   }
   return best;
 }
@@ -203,19 +205,22 @@ static struct choice choose(const struct setup *setup, struct gemm gemm, uint64_
   for (int i = 0; i < family->count; i++) {
     struct choice choice = best_with(setup, gemm, &family->tiles[i]);
     int at = count;
-    for (; at > 0 && choice.time < ranked[at - 1].time; at--)
+    for (; at > 0 && choice.time < ranked[at - 1].time; at--) {
       ranked[at] = ranked[at - 1];
+    }
     ranked[at] = choice;
     count = count < RANKED ? count + 1 : RANKED;
   }
-  if (!setup->mechanisms[MECHANISM_VARIETY])
+  if (!setup->mechanisms[MECHANISM_VARIETY]) {
     return ranked[0];
+  }
   /* Autotuning times candidates, and noise lets a slower one win now and then, if it is close. */
   const double second = 0.25, third = 0.08, close = 1.15;
   double chance = chance_uniform(chance_place(chance_place(setup->seed, 'g'), place));
   int at = chance < third ? 2 : chance < third + second ? 1 : 0;
-  while ((double)ranked[at].time > close * (double)ranked[0].time)
+  while ((double)ranked[at].time > close * (double)ranked[0].time) {
     at--;
+  }
   return ranked[at];
 }
 
@@ -277,8 +282,9 @@ static struct work reduction(const struct setup *setup, struct gemm gemm, int sp
 int kernels_gemm(const struct setup *setup, struct gemm gemm, uint64_t place, struct work works[2]) {
   struct choice choice = choose(setup, gemm, place);
   works[0] = product(setup, gemm, choice);
-  if (choice.splits == 1)
+  if (choice.splits == 1) {
     return 1;
+  }
   works[1] = reduction(setup, gemm, choice.splits);
   return 2;
 }

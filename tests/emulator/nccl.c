@@ -81,8 +81,9 @@ static struct group group_of(const struct setup *setup, enum collective collecti
                         .hop = (double)setup->network.nic_latency / 1000};
   if (nodes > 1) { /* every member's network card takes part, with two channels */
     double within = group.channels * group.channel, between = group.of_node * setup->network.nic_bandwidth;
-    if (group.channels > 2 * group.of_node)
+    if (group.channels > 2 * group.of_node) {
       group.channels = 2 * group.of_node;
+    }
     group.channel = (within < between ? within : between) / group.channels;
   }
   return group;
@@ -103,8 +104,9 @@ static int ring_steps(const struct group *group, int members) {
 
 static int power_of_two(int64_t number) {
   int power = 0;
-  while (number >>= 1)
+  while (number >>= 1) {
     power++;
+  }
   return power;
 }
 
@@ -118,8 +120,9 @@ static double latency(const struct group *group, enum algorithm algorithm, enum 
   double base = base_latency[algorithm][protocol];
   switch (algorithm) {
     case RING: {
-      if (group->collective == BROADCAST) /* chunks follow one another: the first one's way does not count */
+      if (group->collective == BROADCAST) { /* chunks follow one another: the first one's way does not count */
         return base + (group->nodes > 1 ? between : within);
+      }
       int hops = group->nodes > 1 ? ring_steps(group, group->nodes) : 0;
       double sum = base + (ring_steps(group, group->size) - hops) * within + hops * between;
       bool plateau = group->collective == ALL_REDUCE && group->nodes > 1 && protocol == SIMPLE &&
@@ -137,21 +140,25 @@ static double latency(const struct group *group, enum algorithm algorithm, enum 
 
 static double ring_bandwidth(const struct group *group, enum protocol protocol) {
   double bus = group->channels * group->channel;
-  if (protocol == LL)
+  if (protocol == LL) {
     bus = fmin(bus / 2, group->nodes == 1 ? ll_most[group->generation] : ll_most_between_nodes[group->span]);
-  if (protocol == LL128)
+  }
+  if (protocol == LL128) {
     bus = fmin(0.92 * bus, group->channels * ring_ll128_most[group->generation]);
+  }
   return bus * group->size / ring_steps(group, group->size);
 }
 
 static double tree_bandwidth(const struct group *group, enum protocol protocol, int64_t bytes) {
   double bus =
       fmin(0.92 * group->channels * group->channel, group->channels * tree_most[group->generation][group->span]);
-  if (protocol == LL)
+  if (protocol == LL) {
     bus = fmin(bus / 3.8, group->nodes == 1 ? ll_most[group->generation] : ll_most_between_nodes[group->span]);
-  if (protocol == LL128)
+  }
+  if (protocol == LL128) {
     bus = fmin(bus * (group->nodes == 1 ? 7.0 / 9 : 120.0 / 128),
                group->channels * tree_ll128_most[group->generation][group->span]);
+  }
   int power = power_of_two(bytes >> 6);
   return bus / 2 * (power < TREE_SIZES ? tree_share[protocol][power] : 1);
 }
@@ -171,21 +178,26 @@ static double nvls_bandwidth(const struct group *group, enum algorithm algorithm
  * here do not reduce. For gathers and scatters it would need buffers that PyTorch does not register. */
 static double bandwidth(const struct group *group, enum algorithm algorithm, enum protocol protocol, int64_t bytes) {
   bool with_switch = protocol == SIMPLE && nvls[group->generation].channels > 0 && group->of_node > 2;
-  if (algorithm == RING)
+  if (algorithm == RING) {
     return ring_bandwidth(group, protocol);
-  if (group->collective != ALL_REDUCE)
+  }
+  if (group->collective != ALL_REDUCE) {
     return 0;
-  if (algorithm == TREE)
+  }
+  if (algorithm == TREE) {
     return tree_bandwidth(group, protocol, bytes);
+  }
   return with_switch && (algorithm == NVLS) == (group->nodes == 1) ? nvls_bandwidth(group, algorithm) : 0;
 }
 
 static int channels(const struct group *group, enum algorithm algorithm, enum protocol protocol, int64_t bytes) {
-  if (algorithm == NVLS || algorithm == NVLS_TREE)
+  if (algorithm == NVLS || algorithm == NVLS_TREE) {
     return nvls[group->generation].channels;
+  }
   int64_t least = (int64_t)channel_threads[protocol] * thread_bytes[protocol];
-  if (algorithm == RING && protocol == LL)
+  if (algorithm == RING && protocol == LL) {
     least *= group->size;
+  }
   int64_t filled = bytes / least;
   return filled < 1 ? 1 : filled < group->channels ? (int)filled : group->channels;
 }
@@ -197,8 +209,9 @@ static struct nccl_plan pair(const struct setup *setup, int64_t bytes, int nodes
   enum protocol protocol = bytes <= LL_BYTES ? LL : SIMPLE;
   double speed = nodes > 1 ? setup->network.nic_bandwidth : 0.88 * setup->gpu->nvlink;
   double hop = nodes > 1 ? network_latency[RING][protocol] + group.hop : nvlink_latency[RING][protocol];
-  if (protocol == LL)
+  if (protocol == LL) {
     speed /= 2;
+  }
   int64_t wanted = (bytes + CHANNEL_BYTES - 1) / CHANNEL_BYTES, most = nodes > 1 ? CHANNELS_BETWEEN : CHANNELS_WITHIN;
   return (struct nccl_plan){.channels = (int)(wanted < 1      ? 1
                                               : wanted < most ? wanted
@@ -208,21 +221,25 @@ static struct nccl_plan pair(const struct setup *setup, int64_t bytes, int nodes
 }
 
 struct nccl_plan nccl_plan(const struct setup *setup, enum collective collective, int64_t bytes, int size, int nodes) {
-  if (size < 2)
+  if (size < 2) {
     return (struct nccl_plan){.algorithm = algorithm_names[RING], .protocol = protocol_names[LL], .channels = 1};
-  if (collective == SEND_RECEIVE)
+  }
+  if (collective == SEND_RECEIVE) {
     return pair(setup, bytes, nodes);
+  }
   struct group group = group_of(setup, collective, size, nodes);
   struct nccl_plan best = {.algorithm = NULL};
   double least = INFINITY;
-  for (enum algorithm algorithm = RING; algorithm < ALGORITHMS; algorithm++)
+  for (enum algorithm algorithm = RING; algorithm < ALGORITHMS; algorithm++) {
     for (enum protocol protocol = LL; protocol < PROTOCOLS; protocol++) {
       double speed = bandwidth(&group, algorithm, protocol, bytes);
-      if (speed <= 0)
+      if (speed <= 0) {
         continue;
+      }
       double start = 1000 * latency(&group, algorithm, protocol, bytes), transfer = (double)bytes / speed;
-      if (start + transfer >= least)
+      if (start + transfer >= least) {
         continue;
+      }
       least = start + transfer;
       best = (struct nccl_plan){.algorithm = algorithm_names[algorithm],
                                 .protocol = protocol_names[protocol],
@@ -230,5 +247,6 @@ struct nccl_plan nccl_plan(const struct setup *setup, enum collective collective
                                 .latency = llround(start),
                                 .transfer = llround(transfer)};
     }
+  }
   return best;
 }
