@@ -8,6 +8,7 @@ struct gpu {
   const char *label;     /* for the command line: h100 */
   const char *name;      /* as traces have it */
   int sms, major, minor; /* compute capability */
+  int nvlink_channels;   /* that NCCL opens within a node */
   int64_t memory;        /* bytes */
   int64_t shared_memory; /* of an SM */
   double flops;          /* dense bfloat16, peak, floating-point operations a ns */
@@ -15,7 +16,6 @@ struct gpu {
   double bandwidth;      /* memory, bytes a ns */
   double reached_bandwidth;
   double nvlink;            /* bytes a ns, one direction, all links of a GPU */
-  int nvlink_channels;      /* that NCCL opens within a node */
   double channel_bandwidth; /* bytes a ns of one channel, simple protocol */
 };
 
