@@ -463,24 +463,48 @@ static int place_in(const struct communicator *communicator, int rank) {
   return place;
 }
 
-/* What only the op has: ranks of the group that are evenly apart are told by the first and the distance. */
+/* The rank that an op names: its peer, the root, or itself; by its place in the group. */
+static int named_place(const struct trace *trace, const struct message *message) {
+  bool single = message->collective == SEND_RECEIVE && message->parts == 1;
+  int rank = single ? message->part[0].peer : message->collective == BROADCAST ? message->root : trace->rows->rank;
+  return place_in(&trace->recorder->communicators[message->communicator], rank);
+}
+
+/* How far apart the group's ranks are, 0 if not evenly. */
+static int stride_of(const struct communicator *communicator) {
+  int stride = communicator->size > 1 ? communicator->ranks[1] - communicator->ranks[0] : 1;
+  for (int i = 1; i < communicator->size; i++) {
+    if (communicator->ranks[i] - communicator->ranks[i - 1] != stride) {
+      return 0;
+    }
+  }
+  return stride;
+}
+
+/* What only the op has. */
 static void put_message_of_op(const struct trace *trace, const struct message *message) {
   const struct communicator *communicator = &trace->recorder->communicators[message->communicator];
-  const int *ranks = communicator->ranks;
-  int rank = message->collective == SEND_RECEIVE && message->parts == 1 ? message->part[0].peer
-             : message->collective == BROADCAST                         ? message->root
-                                                                        : trace->rows->rank;
-  put_number(trace->out, ", \"Rank\": ", place_in(communicator, rank));
-  int stride = communicator->size > 1 ? ranks[1] - ranks[0] : 1;
-  bool even = true;
-  for (int i = 1; i < communicator->size; i++) {
-    even = even && ranks[i] - ranks[i - 1] == stride;
-  }
-  if (even) {
-    put_number(trace->out, ", \"Global rank start\": ", ranks[0]);
+  int stride = stride_of(communicator);
+  put_number(trace->out, ", \"Rank\": ", named_place(trace, message));
+  if (stride > 0) {
+    put_number(trace->out, ", \"Global rank start\": ", communicator->ranks[0]);
     put_number(trace->out, ", \"Global rank stride\": ", stride);
   }
   PUT(trace->out, ", \"Is asynchronized op\": 0");
+}
+
+/* The inputs of record_param_comms are the tensor and what PyTorch knows of the collective. */
+static void put_inputs_of_message(const struct trace *trace, const struct message *message) {
+  const struct communicator *communicator = &trace->recorder->communicators[message->communicator];
+  int stride = stride_of(communicator);
+  char inputs[256];
+  snprintf(inputs, sizeof inputs, "%s[%lld] - - =%d - =[] =[] =%d =%d =%d =False",
+           message->integers  ? "int64"
+           : message->float32 ? "float"
+                              : "bf16",
+           (long long)message->elements_in, named_place(trace, message), stride > 0 ? communicator->ranks[0] : -1,
+           stride > 0 ? stride : -1, communicator->size);
+  put_inputs(trace->out, inputs);
 }
 
 static bool tells_collectives(const struct trace *trace) {
@@ -510,6 +534,8 @@ static void put_frame(const struct trace *trace, uint32_t row, uint32_t index) {
   }
   if (frame->inputs != NONE) {
     put_inputs(out, name_at(trace, frame->inputs));
+  } else if (frame->message != NONE && (trace->recorder->setup->recorded & RECORD_SHAPES) != 0) {
+    put_inputs_of_message(trace, pool_at(&trace->recorder->messages, frame->message));
   }
   put_number(out, ", \"Ev Idx\": ", index);
   put_row_end(out);

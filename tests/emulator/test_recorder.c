@@ -1,0 +1,502 @@
+/* The recorder, fed by hand: what it writes is compared with rows written out here, byte by byte. */
+#include "clocks.h"
+#include "gpt.h"
+#include "hardware.h"
+#include "recorder.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cJSON.h>
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+
+/* The share of the peak must come out the same whatever the model. */
+double gpt_model_flops(const struct setup *setup) { return 500000 * 2 * setup->gpu->flops; }
+
+struct run {
+  struct setup setup;
+  struct communicator group;
+  struct recorder *recorder;
+  struct witness witness;
+  char folder[64];
+};
+
+static int pair_ranks[] = {0, 1};
+static double ones[] = {1, 1};
+static bool both[] = {true, true};
+
+static void job_start(struct run *job, unsigned recorded) {
+  *job = (struct run){
+      .setup = {.parallel = {.tensor = 1, .pipeline = 1, .data = 2, .chunks = 1},
+                .gpu = gpu_find("h100"),
+                .network = {.node_size = 2},
+                .slow_device = ones,
+                .slow_host = ones,
+                .seed = 7,
+                .warmup = 1,
+                .steps = 1,
+                .recorded = recorded,
+                .record_rank = both,
+                .arguments = "--dp 2",
+                .plain = true},
+      .group = {"3", "DATA_PARALLEL_GROUP", 2, 1, pair_ranks, 99},
+      .folder = "/tmp/recorder-XXXXXX",
+  };
+  for (int i = 0; i < SCALED; i++) {
+    job->setup.scale[i] = 1;
+  }
+  assert_non_null(mkdtemp(job->folder));
+  job->setup.folder = job->folder;
+  job->recorder = recorder_new(&job->setup, &job->group, 1);
+  job->witness = recorder_witness(job->recorder, true);
+}
+
+/* A file that was written; the file is gone then. */
+static char *taken(const struct run *job, const char *name) {
+  char path[128];
+  snprintf(path, sizeof path, "%s/%s", job->folder, name);
+  gzFile file = gzopen(path, "rb");
+  assert_non_null(file);
+  size_t room = 1 << 20;
+  char *text = malloc(room);
+  int length = gzread(file, text, (unsigned)room - 1);
+  assert_true(length > 0);
+  text[length] = '\0';
+  gzclose(file);
+  unlink(path);
+  return text;
+}
+
+static void job_end(struct run *job) {
+  recorder_free(job->recorder);
+  rmdir(job->folder);
+}
+
+static void assert_has(const char *text, const char *part) {
+  if (strstr(text, part) == NULL) {
+    print_error("missing:\n%s\n", part);
+    fail();
+  }
+}
+
+static void assert_lacks(const char *text, const char *part) {
+  if (strstr(text, part) != NULL) {
+    print_error("not wanted:\n%s\n", part);
+    fail();
+  }
+}
+
+static int count_of(const char *text, const char *part) {
+  int count = 0;
+  for (const char *at = text; (at = strstr(at, part)) != NULL; at += strlen(part)) {
+    count++;
+  }
+  return count;
+}
+
+/* ---- feeding ---- */
+
+static void frame(const struct run *job, enum thread thread, enum frame kind, const char *name, int64_t number,
+                  int64_t start, int64_t end, const struct op_facts *facts) {
+  job->witness.host(
+      job->witness.self,
+      &(struct host_record){
+          .thread = thread, .frame = kind, .name = name, .start = start, .end = end, .number = number, .facts = facts});
+}
+
+static void call(const struct run *job, enum thread thread, enum call kind, uint32_t correlation, int64_t op,
+                 int64_t start, int64_t end) {
+  job->witness.host(job->witness.self, &(struct host_record){.thread = thread,
+                                                             .is_call = true,
+                                                             .call = kind,
+                                                             .start = start,
+                                                             .end = end,
+                                                             .number = op,
+                                                             .correlation = correlation});
+}
+
+static void device(const struct run *job, enum stream stream, uint32_t correlation, int64_t op, int64_t start,
+                   int64_t end, int64_t sequence, const struct work *work) {
+  job->witness.device(job->witness.self, &(struct device_record){.stream = stream,
+                                                                 .correlation = correlation,
+                                                                 .start = start,
+                                                                 .end = end,
+                                                                 .op = op,
+                                                                 .work = work,
+                                                                 .sequence = sequence});
+}
+
+static const struct work product = {.name = "nvjet_tst_128x128",
+                                    .kind = WORK_GEMM,
+                                    .label = {PHASE_FORWARD, PART_LAYER, 2, 5},
+                                    .registers = 40,
+                                    .threads = 128,
+                                    .grid = {4608, 1, 1}};
+static const struct work memset_work = {.kind = WORK_MEMSET, .label = {PHASE_OTHER, PART_OTHER, -1, -1}, .bytes = 4096};
+static const struct message sum = {
+    .collective = ALL_REDUCE, .float32 = true, .elements_in = 1024, .elements_out = 1024, .bytes = 4096, .root = -1};
+static const struct work reduction = {.name = "ncclDevKernel_AllReduce_Sum_f32_RING_LL",
+                                      .kind = WORK_COLLECTIVE,
+                                      .label = {PHASE_BACKWARD, PART_LAYER, -1, 5},
+                                      .registers = 96,
+                                      .shared_memory = 103808,
+                                      .threads = 544,
+                                      .grid = {24, 1, 1},
+                                      .message = &sum};
+
+/* Rank 0: a product under an annotated step, an all-reduce on a stream of its own, the product's backward op on another thread. */
+static void feed(const struct run *job) {
+  const struct op_facts forward = {.inputs = "bf16[8,4] =1 - float[]", .sequence = 3};
+  const struct op_facts backward = {.sequence = 3, .backward = true};
+  const struct op_facts comms = {.sequence = -1, .message = &sum};
+  void *self = job->witness.self;
+  call(job, THREAD_MAIN, CALL_LAUNCH, 5, 9, 900000, 905000);
+  frame(job, THREAD_MAIN, FRAME_OP, "aten::before", 9, 890000, 910000, &comms);
+  device(job, STREAM_COMPUTE, 4, 9, 950000, 990000, 0, &product);
+  job->witness.profile(self, 0, true, 1000000);
+  device(job, STREAM_COMPUTE, 5, 9, 990000, 1100000, 0, &product);
+  device(job, STREAM_COMPUTE, 6, 9, 1100000, 1102000, 0, &memset_work);
+  call(job, THREAD_MAIN, CALL_LAUNCH_EXC, 7, 12, 1030000, 1036000);
+  frame(job, THREAD_MAIN, FRAME_OP, "aten::mm", 12, 1020000, 1050000, &forward);
+  device(job, STREAM_COMPUTE, 7, 12, 1140000, 1240000, 0, &product);
+  call(job, THREAD_MAIN, CALL_EVENT_RECORD, 8, 13, 1062000, 1063000);
+  job->witness.host(self, &(struct host_record){.is_call = true,
+                                                .call = CALL_STREAM_WAIT,
+                                                .start = 1064000,
+                                                .end = 1065000,
+                                                .number = 13,
+                                                .correlation = 9,
+                                                .stream = STREAM_DATA,
+                                                .event = 6,
+                                                .awaited = 8,
+                                                .awaited_stream = STREAM_COMPUTE});
+  call(job, THREAD_MAIN, CALL_LAUNCH_EXC, 10, 13, 1070000, 1075000);
+  frame(job, THREAD_MAIN, FRAME_ANNOTATION, "nccl:all_reduce", 14, 1066000, 1080000, NULL);
+  frame(job, THREAD_MAIN, FRAME_OP, "record_param_comms", 13, 1060000, 1090000, &comms);
+  device(job, STREAM_DATA, 10, 13, 1245000, 1300001, 41, &reduction);
+  frame(job, THREAD_AUTOGRAD, FRAME_OP, "MmBackward0", 16, 1220000, 1280000, &backward);
+  frame(job, THREAD_AUTOGRAD, FRAME_OP, "autograd::engine::evaluate_function: MmBackward0", 15, 1210000, 1290000,
+        &backward);
+  frame(job, THREAD_MAIN, FRAME_MODULE, "nn.Module: Linear_3", 17, 1400000, 1500000, NULL);
+  frame(job, THREAD_MAIN, FRAME_ANNOTATION, "forward micro-batch 0", 18, 1600000, 1700000, NULL);
+  frame(job, THREAD_MAIN, FRAME_ANNOTATION, "ProfilerStep#2", 11, 1010000, 2000000, NULL);
+  call(job, THREAD_MAIN, CALL_STREAM_SYNC, 11, 0, 2100000, 2110000);
+  call(job, THREAD_MAIN, CALL_DEVICE_SYNC, 12, 0, 2500000, 2600000);
+  job->witness.profile(self, 0, false, 3000000);
+  frame(job, THREAD_MAIN, FRAME_OP, "aten::after", 19, 3000000, 3100000, &forward);
+  device(job, STREAM_COMPUTE, 13, 19, 3050000, 3060000, 0, &product);
+  frame(job, THREAD_MAIN, FRAME_PYTHON, "train.py(3): <module>", 1, 0, 9000000, NULL);
+}
+
+/* ---- traces ---- */
+
+static void test_rows(void **state) {
+  (void)state;
+  struct run job;
+  job_start(&job, RECORD_SHAPES | RECORD_COLLECTIVES);
+  feed(&job);
+  assert_true(recorder_write(job.recorder));
+  char *text = taken(&job, "rank-0.json");
+  assert_has(text, "  {\n"
+                   "    \"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"aten::mm\", \"pid\": 20240, \"tid\": 20240,\n"
+                   "    \"ts\": 3456000001020.000, \"dur\": 30.000,\n"
+                   "    \"args\": {\n"
+                   "      \"External id\": 2,\"Record function id\": 0, \"Sequence number\": 3, \"Fwd thread id\": 0, "
+                   "\"Concrete Inputs\": [\"\", \"1\", \"\", \"\"], \"Input type\": [\"c10::BFloat16\", \"Scalar\", "
+                   "\"\", \"float\"], \"Input Strides\": [[4, 1], [], [], []], \"Input Dims\": [[8, 4], [], [], []], "
+                   "\"Ev Idx\": 3\n"
+                   "    }\n"
+                   "  },\n"
+                   "  {\n"
+                   "    \"ph\": \"s\", \"id\": 1, \"pid\": 20240, \"tid\": 20240, \"ts\": 3456000001020.000,\n"
+                   "    \"cat\": \"fwdbwd\", \"name\": \"fwdbwd\"\n"
+                   "  },\n");
+  assert_has(text,
+             "\"name\": \"MmBackward0\", \"pid\": 20240, \"tid\": 21412,\n"
+             "    \"ts\": 3456000001220.000, \"dur\": 60.000,\n"
+             "    \"args\": {\n"
+             "      \"External id\": 1026,\"Record function id\": 0, \"Sequence number\": 3, \"Fwd thread id\": 1, "
+             "\"Ev Idx\": 1\n"
+             "    }\n"
+             "  },\n"
+             "  {\n"
+             "    \"ph\": \"f\", \"id\": 1, \"pid\": 20240, \"tid\": 21412, \"ts\": 3456000001220.000,\n"
+             "    \"cat\": \"fwdbwd\", \"name\": \"fwdbwd\", \"bp\": \"e\"\n"
+             "  },\n");
+  assert_int_equal(count_of(text, "\"cat\": \"fwdbwd\""), 2);
+  assert_has(text, "  {\n"
+                   "    \"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"nvjet_tst_128x128\", \"pid\": 0, \"tid\": 7,\n"
+                   "    \"ts\": 3456000001140.000, \"dur\": 100.000,\n"
+                   "    \"args\": {\n"
+                   "      \"External id\": 2,      \"queued\": 0, \"device\": 0, \"context\": 1,      \"stream\": 7, "
+                   "\"correlation\": 7,      \"registers per thread\": 40,      \"shared memory\": 0,      \"blocks "
+                   "per SM\": 34.909092,      \"warps per SM\": 139.636368,      \"grid\": [4608, 1, 1],      "
+                   "\"block\": [128, 1, 1],      \"est. achieved occupancy %\": 75,      \"graph id\": 0, \"graph node "
+                   "id\": 0\n"
+                   "    }\n"
+                   "  },\n"
+                   "  {\n"
+                   "    \"ph\": \"f\", \"id\": 7, \"pid\": 0, \"tid\": 7, \"ts\": 3456000001140.000,\n"
+                   "    \"cat\": \"ac2g\", \"name\": \"ac2g\", \"bp\": \"e\"\n"
+                   "  },\n"
+                   "  {\n"
+                   "    \"ph\": \"X\", \"cat\": \"cuda_runtime\", \"name\": \"cudaLaunchKernelExC\", \"pid\": 20240, "
+                   "\"tid\": 20240,\n"
+                   "    \"ts\": 3456000001030.000, \"dur\": 6.000,\n"
+                   "    \"args\": {\n"
+                   "      \"External id\": 2,      \"cbid\": 430, \"correlation\": 7\n"
+                   "    }\n"
+                   "  },\n"
+                   "  {\n"
+                   "    \"ph\": \"s\", \"id\": 7, \"pid\": 20240, \"tid\": 20240, \"ts\": 3456000001030.000,\n"
+                   "    \"cat\": \"ac2g\", \"name\": \"ac2g\"\n"
+                   "  },\n");
+  assert_has(text, "\"name\": \"Memset (Device)\", \"pid\": 0, \"tid\": 7,\n"
+                   "    \"ts\": 3456000001100.000, \"dur\": 2.000,\n"
+                   "    \"args\": {\n"
+                   "            \"device\": 0, \"context\": 1,      \"stream\": 7, \"correlation\": 6,      \"bytes\": "
+                   "4096, \"memory bandwidth (GB/s)\": 2.048000,      \"graph id\": 0, \"graph node id\": 0\n");
+  free(text);
+  free(taken(&job, "rank-1.json"));
+  free(taken(&job, "truth.json"));
+  job_end(&job);
+}
+
+/* What began outside the window is not there, nor what is switched off. */
+static void test_window(void **state) {
+  (void)state;
+  struct run job;
+  job_start(&job, 0);
+  feed(&job);
+  assert_true(recorder_write(job.recorder));
+  char *text = taken(&job, "rank-0.json");
+  assert_lacks(text, "aten::before");
+  assert_lacks(text, "aten::after");
+  assert_lacks(text, "\"correlation\": 4,");
+  assert_lacks(text, "\"correlation\": 5,");
+  assert_lacks(text, "\"correlation\": 13,");
+  assert_int_equal(count_of(text, "\"correlation\": 6,"), 1); /* launched before: the device's row alone */
+  assert_lacks(text, "cuda_sync");
+  assert_lacks(text, "python_function");
+  assert_lacks(text, "forward micro-batch 0");
+  assert_lacks(text, "Collective name");
+  assert_lacks(text, "Input Dims");
+  assert_has(text, "\"cat\": \"user_annotation\", \"name\": \"nccl:all_reduce\"");
+  assert_has(text, "\"name\": \"cudaDeviceSynchronize\"");
+  free(text);
+  free(taken(&job, "rank-1.json"));
+  free(taken(&job, "truth.json"));
+  job_end(&job);
+}
+
+static const char collective_args[] =
+    ", \"Collective name\": \"allreduce\", \"In msg nelems\": 1024, \"Out msg nelems\": 1024, \"Group size\": 2, "
+    "\"dtype\": \"Float\", \"In split size\": \"[]\", \"Out split size\": \"[]\", \"Process Group Name\": \"3\", "
+    "\"Process Group Description\": \"DATA_PARALLEL_GROUP\", \"Process Group Ranks\": \"[0, 1]\", \"Seq\": 41, "
+    "\"Comms Id\": ";
+
+static void test_collectives(void **state) {
+  (void)state;
+  struct run job;
+  job_start(&job, RECORD_SHAPES | RECORD_COLLECTIVES);
+  feed(&job);
+  assert_true(recorder_write(job.recorder));
+  char *text = taken(&job, "rank-0.json");
+  assert_int_equal(count_of(text, collective_args), 2); /* the op's and the kernel's */
+  assert_has(text, ", \"Rank\": 0, \"Global rank start\": 0, \"Global rank stride\": 1, \"Is asynchronized op\": 0, "
+                   "\"Concrete Inputs\": [\"\", \"\", \"\", \"0\", \"\", \"[]\", \"[]\", \"0\", \"1\", \"2\", "
+                   "\"False\"]");
+  assert_has(text, "\"shared memory\": 103808,      \"blocks per SM\": 0.181818,      \"warps per SM\": 3.090909,      "
+                   "\"grid\": [24, 1, 1],      \"block\": [544, 1, 1],      \"est. achieved occupancy %\": 0,");
+  /* The annotation's image: of its one kernel, a nanosecond wider on either side; the step's, of the product. */
+  assert_has(text, "\"cat\": \"gpu_user_annotation\", \"name\": \"nccl:all_reduce\", \"pid\": 0, \"tid\": 17,\n"
+                   "    \"ts\": 3456000001244.999, \"dur\": 55.003,\n"
+                   "    \"args\": {\n"
+                   "      \"External id\": 4\n");
+  assert_has(text, "\"cat\": \"gpu_user_annotation\", \"name\": \"ProfilerStep#2\", \"pid\": 0, \"tid\": 7,\n"
+                   "    \"ts\": 3456000001139.999, \"dur\": 100.002,\n");
+  assert_int_equal(count_of(text, "gpu_user_annotation"), 2);
+  assert_has(text, "{\"pg_name\": \"0\", \"pg_desc\": \"default_pg\", \"backend_config\": \"cuda:nccl\", \"pg_size\": "
+                   "2, \"ranks\": [0, 1]}, {\"pg_name\": \"3\",");
+  free(text);
+  free(taken(&job, "rank-1.json"));
+  free(taken(&job, "truth.json"));
+  job_end(&job);
+}
+
+static void test_waits_and_stacks(void **state) {
+  (void)state;
+  struct run job;
+  job_start(&job, RECORD_SYNC | RECORD_STACKS | RECORD_ANNOTATIONS);
+  feed(&job);
+  assert_true(recorder_write(job.recorder));
+  char *text = taken(&job, "rank-0.json");
+  assert_has(text, "\"cat\": \"cuda_sync\", \"name\": \"Stream Wait Event\", \"pid\": 0, \"tid\": 17,\n"
+                   "    \"ts\": 3456000001064.250, \"dur\": 0.500,\n"
+                   "    \"args\": {\n"
+                   "      \"External id\": 3,      \"cuda_sync_kind\": \"Stream Wait Event\",      "
+                   "\"wait_on_stream\": 7,      \"wait_on_cuda_event_record_corr_id\": 8,      "
+                   "\"wait_on_cuda_event_id\": 7,      \"stream\": 17, \"correlation\": 9,      \"device\": 0, "
+                   "\"context\": 1\n");
+  assert_has(text, "\"name\": \"stream 7 (sync)\"");
+  assert_has(text, "\"name\": \"Stream Sync\", \"pid\": 0, \"tid\": 1000007,");
+  assert_has(text, "\"name\": \"Context Sync\", \"pid\": 0, \"tid\": 1,");
+  assert_has(text, "\"cat\": \"user_annotation\", \"name\": \"forward micro-batch 0\"");
+  assert_has(text, "\"cat\": \"python_function\", \"name\": \"train.py(3): <module>\", \"pid\": 20240, \"tid\": "
+                   "20240,\n"
+                   "    \"ts\": 3456000001000.000, \"dur\": 2000.000,\n"
+                   "    \"args\": {\n"
+                   "      \"Python parent id\": null, \"Python id\": 1, \"Ev Idx\": 7\n");
+  assert_has(text, "      \"Python parent id\": 1, \"Python id\": 2, \"Python module id\": 3, \"Ev Idx\": 8\n");
+  free(text);
+  free(taken(&job, "rank-1.json"));
+  free(taken(&job, "truth.json"));
+  job_end(&job);
+}
+
+/* Compressed or not, the same text; all of it JSON. */
+static void test_files(void **state) {
+  (void)state;
+  char *texts[2];
+  for (int plain = 0; plain < 2; plain++) {
+    struct run job;
+    job_start(&job, 31);
+    job.setup.plain = plain == 1;
+    feed(&job);
+    assert_true(recorder_write(job.recorder));
+    texts[plain] = taken(&job, plain == 1 ? "rank-0.json" : "rank-0.json.gz");
+    free(taken(&job, plain == 1 ? "rank-1.json" : "rank-1.json.gz"));
+    char *truth = taken(&job, "truth.json");
+    cJSON *parsed = cJSON_Parse(truth);
+    assert_non_null(parsed);
+    cJSON_Delete(parsed);
+    free(truth);
+    job_end(&job);
+  }
+  assert_string_equal(texts[0], texts[1]);
+  cJSON *parsed = cJSON_Parse(texts[0]);
+  assert_non_null(parsed);
+  assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(parsed, "deviceProperties")), 2);
+  cJSON_Delete(parsed);
+  free(texts[0]);
+  free(texts[1]);
+}
+
+static void test_no_folder(void **state) {
+  (void)state;
+  struct run job;
+  job_start(&job, 0);
+  rmdir(job.folder);
+  assert_false(recorder_write(job.recorder));
+  job_end(&job);
+}
+
+/* ---- clocks ---- */
+
+static void test_clocks(void **state) {
+  (void)state;
+  struct setup setup = {.parallel = {.tensor = 1, .pipeline = 1, .data = 8}, .network = {.node_size = 4}, .seed = 3};
+  struct clock none = clock_of(&setup, 5);
+  assert_int_equal(clock_device(&none, 123456789), 123456789);
+  setup.mechanisms[MECHANISM_CLOCKS] = true;
+  struct clock first = clock_of(&setup, 0), second = clock_of(&setup, 3), third = clock_of(&setup, 4);
+  assert_int_equal(first.offset, second.offset);
+  assert_int_equal(first.drift_ppb, second.drift_ppb);
+  assert_int_not_equal(first.device_offset, second.device_offset);
+  assert_int_not_equal(first.offset, third.offset);
+  assert_in_range(third.offset + 300000, 0, 600000);
+  assert_in_range(third.drift_ppb + 10000, 0, 20000);
+  assert_in_range(third.device_offset + 20000, 0, 40000);
+  struct clock clock = {.offset = -50, .drift_ppb = -7000, .device_offset = 300};
+  assert_int_equal(clock_host(&clock, INT64_C(3600000000000)), INT64_C(3600000000000) - 50 - 25200000);
+  assert_int_equal(clock_device(&clock, 1000000), 1000000 - 50 - 7 + 300);
+}
+
+/* ---- truth ---- */
+
+static void feed_steps(const struct witness *witness, int64_t slower) {
+  for (int rank = 0; rank < 2; rank++) {
+    for (int step = 0; step < 2; step++) {
+      int64_t start = step * (500000 + slower), end = start + 500000 + slower;
+      struct step_record record = {.rank = rank,
+                                   .step = step,
+                                   .start = start,
+                                   .end = rank == 0 ? end : end - 100,
+                                   .flops = 1e15,
+                                   .host_start = start + 5,
+                                   .host_end = end + 6};
+      record.activity[ACTIVITY_COMPUTE] = (record.end - record.start) / 2;
+      record.activity[ACTIVITY_BUBBLE] = record.end - record.start - record.activity[ACTIVITY_COMPUTE];
+      witness->step(witness->self, &record);
+    }
+  }
+}
+
+static void test_truth(void **state) {
+  (void)state;
+  struct run job;
+  job_start(&job, RECORD_SHAPES);
+  feed(&job);
+  struct witness plain = recorder_witness(job.recorder, false);
+  assert_null(plain.host);
+  feed_steps(&plain, 0);
+  feed_steps(&job.witness, 500000);
+  const int64_t starts[] = {1245000, 1246000}, ends[] = {1300001, 1300009};
+  const uint32_t correlations[] = {10, 77};
+  struct transfer_record transfer = {.collective = ALL_REDUCE,
+                                     .sequence = 41,
+                                     .bytes = 4096,
+                                     .source = -1,
+                                     .destination = -1,
+                                     .members = 2,
+                                     .ranks = pair_ranks,
+                                     .starts = starts,
+                                     .ends = ends,
+                                     .correlations = correlations,
+                                     .step = 1,
+                                     .begin = 1246000,
+                                     .end = 1300001};
+  job.witness.transfer(job.witness.self, &transfer);
+  const int64_t early[] = {100, 100};
+  transfer.starts = early;
+  job.witness.transfer(job.witness.self, &transfer);
+  job.witness.edge(job.witness.self, &(struct edge_record){.from = 7, .to = 10, .binding = true});
+  job.witness.edge(job.witness.self, &(struct edge_record){.from = 4, .to = 10});
+  assert_true(recorder_write(job.recorder));
+  char *text = taken(&job, "truth.json");
+  assert_has(text, "{\"step\": 1, \"profiled\": {\"start\": 1000000, \"end\": 2000000, \"executed_flops\": "
+                   "2000000000000000, \"mfu\": 0.500000, \"bubble\": 0.500000, \"bubble_ratio\": 1.000000, "
+                   "\"stage_bubble\": [0.500000], \"ranks\": [\n"
+                   "[0, 1000000, 2000000, 500000, 0, 0, 0, 500000, 0, 0, 1000005, 2000006],\n"
+                   "[1, 1000000, 1999900, 499950, 0, 0, 0, 499950, 0, 0, 1000005, 2000006]]},\n"
+                   "\"unprofiled\": {\"start\": 500000, \"end\": 1000000,");
+  assert_int_equal(count_of(text, "{\"step\": "), 1);
+  assert_has(text, "\"rows\": [\n[\"3\", \"all_reduce\", 41, 1, 4096, -1, -1, 1246000, 1300001, [0, 1], [1245000, "
+                   "1246000], [1300001, 1300009], [10, 77]]]}");
+  assert_has(text, "\"tasks\": {\"columns\": [\"correlation\", \"phase\", \"micro_batch\", \"layer\", \"part\"], "
+                   "\"rows\": [\n[6, 4, -1, -1, 4],\n[7, 0, 2, 5, 1],\n[10, 1, -1, 5, 1]]}");
+  assert_has(text, "\"edges\": {\"columns\": [\"from\", \"to\", \"binding\"], \"rows\": [\n[7, 10, 1]]}");
+  assert_has(text, "\"counts\": {\"kernels\": 2, \"communication\": 1, \"copies\": 0, \"memsets\": 1, "
+                   "\"launched_before\": 1}");
+  assert_has(text, "\"arguments\": \"--dp 2\",\n\"seed\": \"7\"");
+  assert_has(text, "\"windows\": {\"columns\": [\"rank\", \"start\", \"stop\"], \"rows\": [\n[0, 1000000, 3000000]]}");
+  free(text);
+  free(taken(&job, "rank-0.json"));
+  free(taken(&job, "rank-1.json"));
+  job_end(&job);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_rows),        cmocka_unit_test(test_window),
+      cmocka_unit_test(test_collectives), cmocka_unit_test(test_waits_and_stacks),
+      cmocka_unit_test(test_files),       cmocka_unit_test(test_no_folder),
+      cmocka_unit_test(test_clocks),      cmocka_unit_test(test_truth),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
