@@ -1,0 +1,187 @@
+/* The model's two ends: input data and the embedding, the final norm, the logits and the loss. Vocabulary-parallel: each tensor rank has a part
+ * of the words, so that the embedding is a sum over the group, and the loss takes three small ones.
+ */
+#include "gpt_state.h"
+
+#define NODE(forward, backward) \
+  { forward, "autograd::engine::evaluate_function: " backward, backward }
+
+static const struct node_names embedding_node = NODE("aten::embedding", "EmbeddingBackward0");
+static const struct node_names copy_node = NODE("aten::clone", "CloneBackward0");
+static const struct node_names norm_node = NODE("aten::native_layer_norm", "NativeLayerNormBackward0");
+static const struct node_names float_node = NODE("aten::_to_copy", "ToCopyBackward0");
+static const struct node_names loss_node = NODE("_VocabParallelCrossEntropy", "_VocabParallelCrossEntropyBackward");
+static const struct node_names mean_node = NODE("aten::mean", "MeanBackward0");
+static const struct node_names scale_node = NODE("aten::div", "DivBackward0");
+
+enum { NS_LINE = 2200, NS_CALL = 4200, NS_DATA = 16000 };
+
+static const char *shape(const struct block *to, enum shape which) { return to->gpt->shapes[which]; }
+
+static const struct work *piece(const struct block *to, enum end_piece which) { return &to->gpt->ends.pieces[which]; }
+
+static void enter_end(struct block *to, enum part part) {
+  to->label.part = (uint8_t)part;
+  to->label.layer = -1;
+  to->number = to->pass_number + (part == PART_HEAD ? FIRST_LAYER_NODE + to->chunk->layers * LAYER_NODES : 0);
+}
+
+/* Tokens for the first stage, labels for the last: from the loader of the group's first rank, which hands them on. */
+void input_load(struct block *to) {
+  if (!to->chunk->embeds && !to->chunk->has_head)
+    return;
+  enter_end(to, PART_OTHER);
+  int64_t tokens = to->gpt->tokens;
+  python_enter(to, FRAME_PYTHON, "pretrain_gpt.py(92): get_batch");
+  if (to->at.tensor == 0) {
+    spend(to, NS_DATA);
+    struct work copy = kernels_copy(to->setup, WORK_COPY_TO_DEVICE, 8 * tokens);
+    op_enter(to, "aten::to", shape(to, SHAPE_TOKENS));
+    op_enter(to, "aten::_to_copy", shape(to, SHAPE_TOKENS));
+    op_enter(to, "aten::copy_", shape(to, SHAPE_TOKENS));
+    spend(to, NS_CALL);
+    launch_on(to, STREAM_COPY, &copy);
+    op_leave(to);
+    op_leave(to);
+    op_leave(to);
+    program_record(to->program, EVENT_INPUT, STREAM_COPY);
+    program_wait(to->program, STREAM_COMPUTE, EVENT_INPUT);
+  }
+  if (has_group(to, ROLE_TENSOR)) {
+    struct message message = message_of(to, ROLE_TENSOR, BROADCAST, tokens, false);
+    message.integers = true;
+    message.bytes = 8 * tokens;
+    collective_run(to, STREAM_TENSOR, message);
+  }
+  python_leave(to);
+}
+
+/* ---- embedding ---- */
+
+void embedding_forward(struct block *to) {
+  enter_end(to, PART_EMBEDDING);
+  python_enter(to, FRAME_MODULE, "nn.Module: LanguageModelEmbedding_0");
+  spend(to, NS_CALL);
+  node_forward(to, &embedding_node, NODE_EMBEDDING, shape(to, SHAPE_EMBEDDING));
+  op_run(to, "aten::index_select", shape(to, SHAPE_EMBEDDING), piece(to, PIECE_EMBEDDING));
+  op_leave(to);
+  reduce_forward(to, NODE_EMBEDDING_REDUCE);
+  op_enter(to, "aten::contiguous", shape(to, SHAPE_HIDDEN_SHARD));
+  node_forward(to, &copy_node, NODE_EMBEDDING_COPY, shape(to, SHAPE_HIDDEN_SHARD));
+  op_run(to, "aten::copy_", shape(to, SHAPE_HIDDEN_SHARD), piece(to, PIECE_EMBEDDING_COPY));
+  op_leave(to);
+  op_leave(to);
+  python_leave(to);
+}
+
+void embedding_backward(struct block *to) {
+  enter_end(to, PART_EMBEDDING);
+  int slot = chunk_slots(to->chunk) - 1;
+  if (to->gradients == GRADIENTS_WEIGHT) {
+    gradient_ready(to, slot);
+    return;
+  }
+  node_backward(to, &copy_node, NODE_EMBEDDING_COPY, shape(to, SHAPE_HIDDEN_SHARD));
+  op_run(to, "aten::copy_", shape(to, SHAPE_HIDDEN_SHARD), piece(to, PIECE_EMBEDDING_COPY));
+  node_leave_backward(to);
+  reduce_backward(to, NODE_EMBEDDING_REDUCE);
+  node_backward(to, &embedding_node, NODE_EMBEDDING, shape(to, SHAPE_HIDDEN));
+  op_enter(to, "aten::embedding_dense_backward", shape(to, SHAPE_EMBEDDING_BACKWARD));
+  spend(to, NS_CALL);
+  launch(to, piece(to, PIECE_EMBEDDING_SORT));
+  spend(to, NS_LINE);
+  launch(to, piece(to, PIECE_EMBEDDING_BACKWARD));
+  op_leave(to);
+  node_leave_backward(to);
+  gradient_accumulate(to, slot, piece(to, PIECE_EMBEDDING_ADD));
+}
+
+/* ---- head ---- */
+
+static struct linear_use logits(const struct block *to) {
+  return (struct linear_use){
+      .linear = LINEAR_HEAD, .node = NODE_LOGITS, .column = true, .cast = piece(to, PIECE_CAST_HEAD)};
+}
+
+static void loss_run(const struct block *to, const char *name, enum shape inputs, enum end_piece which) {
+  spend(to, NS_LINE);
+  op_run(to, name, shape(to, inputs), piece(to, which));
+}
+
+static void loss_reduce(const struct block *to) {
+  if (!has_group(to, ROLE_TENSOR))
+    return;
+  spend(to, NS_LINE);
+  collective_run(to, STREAM_TENSOR, message_of(to, ROLE_TENSOR, ALL_REDUCE, to->gpt->tokens, true));
+}
+
+static void loss_forward(const struct block *to) {
+  python_enter(to, FRAME_PYTHON, "megatron/core/tensor_parallel/cross_entropy.py(122): forward");
+  node_forward(to, &loss_node, NODE_LOSS, shape(to, SHAPE_LOSS_OF_LOGITS));
+  loss_run(to, "aten::max", SHAPE_LOGITS_FLOAT, PIECE_LOGITS_MAX);
+  loss_reduce(to);
+  loss_run(to, "aten::exp", SHAPE_LOGITS_FLOAT, PIECE_LOGITS_EXP);
+  loss_run(to, "aten::index", SHAPE_LOSS_OF_LOGITS, PIECE_LOSS_GATHER);
+  loss_reduce(to);
+  loss_run(to, "aten::sum", SHAPE_LOGITS_FLOAT, PIECE_LOGITS_SUM);
+  loss_reduce(to);
+  loss_run(to, "aten::log", SHAPE_LOSS, PIECE_LOSS_LOG);
+  op_leave(to);
+  python_leave(to);
+  spend(to, NS_CALL);
+  node_forward(to, &mean_node, NODE_LOSS_MEAN, shape(to, SHAPE_LOSS));
+  launch(to, piece(to, PIECE_LOSS_MEAN));
+  op_leave(to);
+  spend(to, NS_LINE);
+  node_forward(to, &scale_node, NODE_LOSS_SCALE, shape(to, SHAPE_SCALAR));
+  launch(to, piece(to, PIECE_LOSS_DIVIDE));
+  op_leave(to);
+}
+
+void head_forward(struct block *to) {
+  enter_end(to, PART_HEAD);
+  norm_forward(to, &norm_node, NODE_FINAL_NORM, piece(to, PIECE_FINAL_NORM));
+  python_enter(to, FRAME_MODULE, "nn.Module: ColumnParallelLinear_0");
+  struct linear_use use = logits(to);
+  linear_forward(to, &use, to->gpt->ends.products);
+  python_leave(to);
+  op_enter(to, "aten::to", shape(to, SHAPE_LOGITS));
+  node_forward(to, &float_node, NODE_LOGITS_TO_FLOAT, shape(to, SHAPE_LOGITS));
+  op_run(to, "aten::copy_", shape(to, SHAPE_LOGITS), piece(to, PIECE_LOGITS_TO_FLOAT));
+  op_leave(to);
+  op_leave(to);
+  loss_forward(to);
+}
+
+static void loss_backward(const struct block *to) {
+  node_backward(to, &scale_node, NODE_LOSS_SCALE, shape(to, SHAPE_SCALAR));
+  op_run(to, "aten::div", shape(to, SHAPE_SCALAR), piece(to, PIECE_LOSS_DIVIDE));
+  node_leave_backward(to);
+  node_backward(to, &mean_node, NODE_LOSS_MEAN, shape(to, SHAPE_SCALAR));
+  op_run(to, "aten::div", shape(to, SHAPE_LOSS), piece(to, PIECE_LOSS_SCALE));
+  node_leave_backward(to);
+  node_backward(to, &loss_node, NODE_LOSS, shape(to, SHAPE_LOSS));
+  op_run(to, "aten::mul", shape(to, SHAPE_LOGITS_FLOAT), piece(to, PIECE_SOFTMAX_BACKWARD));
+  node_leave_backward(to);
+  node_backward(to, &float_node, NODE_LOGITS_TO_FLOAT, shape(to, SHAPE_LOGITS_FLOAT));
+  op_run_inside(to, "aten::_to_copy", "aten::copy_", shape(to, SHAPE_LOGITS_FLOAT), piece(to, PIECE_LOGITS_TO_BFLOAT));
+  node_leave_backward(to);
+}
+
+void head_backward(struct block *to) {
+  enter_end(to, PART_HEAD);
+  struct linear_use use = logits(to);
+  if (to->gradients == GRADIENTS_WEIGHT) {
+    linear_weight(to, &use, to->gpt->ends.products);
+    gradient_accumulate(to, SLOT_HEAD, NULL);
+    gradient_ready(to, SLOT_FINAL_NORM);
+    return;
+  }
+  loss_backward(to);
+  linear_backward(to, &use, to->gpt->ends.products);
+  if (to->gradients == GRADIENTS_ALL)
+    gradient_accumulate(to, SLOT_HEAD, NULL);
+  norm_backward(to, &norm_node, NODE_FINAL_NORM, piece(to, PIECE_FINAL_NORM_BACKWARD_INPUT),
+                piece(to, PIECE_FINAL_NORM_BACKWARD_WEIGHT), NULL);
+  gradient_accumulate(to, SLOT_FINAL_NORM, piece(to, to->micro_batch ? PIECE_FINAL_NORM_ADD : PIECE_FINAL_NORM_WRITE));
+}

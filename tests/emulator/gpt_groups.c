@@ -1,0 +1,99 @@
+/* Groups of ranks: made in Megatron-LM's order, named as PyTorch numbers them on the way, groups of one rank included. Those get no
+ * communicator, for nothing is ever sent in them; the whole job has one in any case.
+ */
+#include "chance.h"
+#include "gpt_state.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Which ranks belong together: those that agree in the coordinates that do not vary. */
+static const struct {
+  const char *description;
+  bool varies_tensor, varies_data, varies_stage;
+} roles[ROLES] = {
+    [ROLE_WORLD] = {"default_pg", true, true, true},
+    [ROLE_DATA] = {"DATA_PARALLEL_GROUP", false, true, false},
+    [ROLE_MODEL] = {"MODEL_PARALLEL_GROUP", true, false, true},
+    [ROLE_TENSOR] = {"TENSOR_MODEL_PARALLEL_GROUP", true, false, false},
+    [ROLE_PIPELINE] = {"PIPELINE_MODEL_PARALLEL_GROUP", false, false, true},
+    [ROLE_EMBEDDING] = {"EMBEDDING_GROUP", false, false, true},
+};
+
+void *gpt_zeroed(size_t count, size_t size) {
+  void *zeroed = calloc(count ? count : 1, size);
+  if (!zeroed) {
+    fputs("emulated-cluster: out of memory\n", stderr);
+    abort();
+  }
+  return zeroed;
+}
+
+/* The group of a role that this rank is the first of, ascending; 0 members if it is another's. */
+static int members_from(const struct gpt *gpt, enum role role, int first, int *members) {
+  const struct parallelism *parallel = &gpt->setup->parallel;
+  struct coordinates from = setup_coordinates(gpt->setup, first), at;
+  if ((roles[role].varies_tensor && from.tensor) || (roles[role].varies_data && from.data) ||
+      (roles[role].varies_stage && from.stage))
+    return 0;
+  struct coordinates last = {roles[role].varies_tensor ? parallel->tensor - 1 : from.tensor,
+                             roles[role].varies_data ? parallel->data - 1 : from.data,
+                             roles[role].varies_stage ? parallel->pipeline - 1 : from.stage};
+  int count = 0;
+  for (at.stage = from.stage; at.stage <= last.stage; at.stage++)
+    for (at.data = from.data; at.data <= last.data; at.data++)
+      for (at.tensor = from.tensor; at.tensor <= last.tensor; at.tensor++)
+        if (role != ROLE_EMBEDDING || at.stage == 0 || at.stage == last.stage)
+          members[count++] = setup_rank_at(gpt->setup, at);
+  return count;
+}
+
+static void add_group(struct gpt *gpt, enum role role, const int *members, int size, int number) {
+  struct communicator *communicator = &gpt->communicators[gpt->communicator_count];
+  char name[16];
+  int length = snprintf(name, sizeof name, "%d", number);
+  char *kept = gpt_zeroed((size_t)length + 1, 1);
+  memcpy(kept, name, (size_t)length);
+  *communicator = (struct communicator){.name = kept,
+                                        .description = roles[role].description,
+                                        .size = size,
+                                        .nodes = 1,
+                                        .ranks = gpt_zeroed((size_t)size, sizeof(int)),
+                                        .id = chance_place(chance_place(0, 0x6e63636c), (uint64_t)number) >> 1};
+  for (int i = 0; i < size; i++) {
+    communicator->ranks[i] = members[i];
+    int node_size = gpt->setup->network.node_size;
+    communicator->nodes += i > 0 && members[i] / node_size != members[i - 1] / node_size;
+    gpt->roles[members[i]][role] = size > 1 ? gpt->communicator_count : -1;
+  }
+  gpt->communicator_count++;
+}
+
+void gpt_make_groups(struct gpt *gpt) {
+  int ranks = setup_ranks(gpt->setup), number = 0;
+  gpt->communicators = gpt_zeroed((size_t)ranks * ROLES, sizeof *gpt->communicators);
+  gpt->roles = gpt_zeroed((size_t)ranks, sizeof *gpt->roles);
+  int *members = gpt_zeroed((size_t)ranks, sizeof *members);
+  for (int role = 0; role < ROLES; role++) {
+    for (int rank = 0; rank < ranks; rank++)
+      gpt->roles[rank][role] = -1;
+    for (int first = 0; first < ranks; first++) {
+      int size = members_from(gpt, (enum role)role, first, members);
+      if (size > 1 || role == ROLE_WORLD)
+        add_group(gpt, (enum role)role, members, size, number);
+      number += size > 0;
+      if (role == ROLE_WORLD)
+        break;
+    }
+  }
+  free(members);
+}
+
+void gpt_free_groups(struct gpt *gpt) {
+  for (int i = 0; i < gpt->communicator_count; i++) {
+    free((void *)(uintptr_t)gpt->communicators[i].name);
+    free(gpt->communicators[i].ranks);
+  }
+  free(gpt->communicators);
+  free(gpt->roles);
+}

@@ -1,0 +1,372 @@
+/* A transformer layer: attention and MLP, each behind a norm and with a residual connection. Column-parallel products come before the parts
+ * that are spread over the tensor group, row-parallel ones behind them; a sum over the group, or with sequence parallelism a gather before and
+ * a reduce-scatter behind, makes the parts whole.
+ */
+#include "gpt_state.h"
+
+#define NODE(forward, backward) \
+  { forward, "autograd::engine::evaluate_function: " backward, backward }
+#define LINEAR \
+  NODE("LinearWithGradAccumulationAndAsyncCommunication", "LinearWithGradAccumulationAndAsyncCommunicationBackward")
+#define FUSED NODE("CompiledFunction", "CompiledFunctionBackward")
+
+static const struct node_names nodes[LAYER_NODES] = {
+    [NODE_CHECKPOINT] = NODE("CheckpointFunction", "CheckpointFunctionBackward"),
+    [NODE_NORM_1] = NODE("aten::native_layer_norm", "NativeLayerNormBackward0"),
+    [NODE_SPLIT] = NODE("aten::split_with_sizes", "SplitWithSizesBackward0"),
+    [NODE_ROTARY_QUERY] = NODE("FusedRoPEFunc", "FusedRoPEFuncBackward"),
+    [NODE_ROTARY_KEY] = NODE("FusedRoPEFunc", "FusedRoPEFuncBackward"),
+    [NODE_ATTENTION] = NODE("FlashAttnFunc", "FlashAttnFuncBackward"),
+    [NODE_CONTEXT] = NODE("aten::clone", "CloneBackward0"),
+    [NODE_DROPOUT_ADD_1] = FUSED,
+    [NODE_NORM_2] = NODE("aten::native_layer_norm", "NativeLayerNormBackward0"),
+    [NODE_GELU] = NODE("BiasGeLUFunction", "BiasGeLUFunctionBackward"),
+    [NODE_DROPOUT_ADD_2] = FUSED,
+};
+static const struct node_names linear_node = LINEAR;
+static const struct node_names reduce_node =
+    NODE("_ReduceFromModelParallelRegion", "_ReduceFromModelParallelRegionBackward");
+static const struct node_names scatter_node =
+    NODE("_ReduceScatterToSequenceParallelRegion", "_ReduceScatterToSequenceParallelRegionBackward");
+
+enum { NS_LINE = 2200, NS_CALL = 4200 }; /* between ops: a line of Python, a module's call */
+
+static const struct node_names *reduction(const struct block *to) {
+  return gpt_sequence_shards(to->setup) > 1 ? &scatter_node : &reduce_node;
+}
+
+static const char *shape(const struct block *to, enum shape which) { return to->gpt->shapes[which]; }
+
+/* ---- linear layers ---- */
+
+static void transpose_weight(const struct block *to, const char *inputs) {
+  op_enter(to, "aten::t", inputs);
+  op_enter(to, "aten::transpose", inputs);
+  op_view(to, "aten::as_strided", inputs);
+  op_leave(to);
+  op_leave(to);
+}
+
+void linear_forward(const struct block *to, const struct linear_use *use, const struct product_work *products) {
+  const char *const *shapes = to->gpt->linear_shapes[use->linear];
+  spend(to, NS_CALL);
+  if (to->casts) {
+    op_enter(to, "aten::to", shapes[SHAPE_WEIGHT]);
+    op_run_inside(to, "aten::_to_copy", "aten::copy_", shapes[SHAPE_WEIGHT], use->cast);
+    op_leave(to);
+    spend(to, NS_LINE);
+  }
+  node_forward(to, &linear_node, use->node, shapes[SHAPE_FUNCTION]);
+  if (use->column && gpt_sequence_shards(to->setup) > 1)
+    tensor_run(to, ALL_GATHER);
+  transpose_weight(to, shapes[SHAPE_WEIGHT]);
+  multiply(to, &products[PRODUCT_FORWARD], shapes[SHAPE_PRODUCT]);
+  op_leave(to);
+}
+
+static void multiply_weight(const struct block *to, const struct linear_use *use, const struct product_work *products) {
+  transpose_weight(to, to->gpt->linear_shapes[use->linear][SHAPE_GRADIENT]);
+  multiply(to, &products[to->micro_batch ? PRODUCT_WEIGHT_ADDED : PRODUCT_WEIGHT],
+           to->gpt->linear_shapes[use->linear][SHAPE_PRODUCT_WEIGHT]);
+}
+
+void linear_backward(const struct block *to, const struct linear_use *use, const struct product_work *products) {
+  const char *const *shapes = to->gpt->linear_shapes[use->linear];
+  bool whole = to->gradients == GRADIENTS_ALL;
+  bool reduces = use->column && has_group(to, ROLE_TENSOR), scatters = reduces && gpt_sequence_shards(to->setup) > 1;
+  node_backward(to, &linear_node, use->node, shapes[SHAPE_GRADIENT]);
+  /* The input is gathered again for the weight's product, while the input's gradient is computed; that one is reduced
+   * while the weight's is. */
+  if (whole && scatters)
+    tensor_start(to, ALL_GATHER);
+  multiply(to, &products[PRODUCT_INPUT], shapes[SHAPE_PRODUCT_INPUT]);
+  if (whole && scatters)
+    tensor_wait(to);
+  if (reduces)
+    tensor_start(to, scatters ? REDUCE_SCATTER : ALL_REDUCE);
+  if (whole)
+    multiply_weight(to, use, products);
+  if (reduces)
+    tensor_wait(to);
+  node_leave_backward(to);
+}
+
+/* A weight's gradient that the backward pass has put off. */
+void linear_weight(const struct block *to, const struct linear_use *use, const struct product_work *products) {
+  node_backward(to, &linear_node, use->node, to->gpt->linear_shapes[use->linear][SHAPE_GRADIENT]);
+  if (use->column && gpt_sequence_shards(to->setup) > 1)
+    tensor_run(to, ALL_GATHER);
+  multiply_weight(to, use, products);
+  node_leave_backward(to);
+}
+
+static struct linear_use use_of(const struct block *to, enum linear linear) {
+  static const enum layer_node linear_nodes[LAYER_LINEARS] = {NODE_QKV, NODE_PROJECTION, NODE_FC1, NODE_FC2};
+  return (struct linear_use){.linear = linear,
+                             .node = (int)linear_nodes[linear],
+                             .column = linear == LINEAR_QKV || linear == LINEAR_FC1,
+                             .cast = &to->kernels->pieces[PIECE_CAST_QKV + (int)linear]};
+}
+
+static void forward_product(const struct block *to, enum linear linear) {
+  struct linear_use use = use_of(to, linear);
+  linear_forward(to, &use, to->kernels->products[linear]);
+}
+
+/* ---- gradients into the buffer ---- */
+
+void gradient_accumulate(const struct block *to, int slot, const struct work *work) {
+  program_enter(to->program, FRAME_OP, "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad",
+                (struct op_facts){.sequence = -1});
+  spend(to, NS_LINE);
+  op_enter(to, "torch::autograd::AccumulateGrad", NULL);
+  if (work)
+    op_run(to, to->micro_batch ? "aten::add_" : "aten::copy_", NULL, work);
+  else
+    op_view(to, "aten::detach", NULL);
+  op_leave(to);
+  if (to->gradients != GRADIENTS_INPUT)
+    gradient_ready(to, slot);
+  op_leave(to);
+  spend(to, NS_LINE);
+}
+
+static void accumulate(const struct block *to, enum layer_slot slot, enum layer_piece write, enum layer_piece add) {
+  gradient_accumulate(to, to->first_slot + (int)slot, &to->kernels->pieces[to->micro_batch ? add : write]);
+}
+
+static void backward_product(const struct block *to, enum linear linear, enum layer_slot slot) {
+  struct linear_use use = use_of(to, linear);
+  linear_backward(to, &use, to->kernels->products[linear]);
+  if (to->gradients == GRADIENTS_ALL)
+    gradient_accumulate(to, to->first_slot + (int)slot, NULL);
+}
+
+static void weight_product(const struct block *to, enum linear linear, enum layer_slot slot) {
+  struct linear_use use = use_of(to, linear);
+  linear_weight(to, &use, to->kernels->products[linear]);
+  gradient_accumulate(to, to->first_slot + (int)slot, NULL);
+}
+
+/* ---- forward ---- */
+
+void norm_forward(const struct block *to, const struct node_names *names, int node, const struct work *work) {
+  spend(to, NS_CALL);
+  op_enter(to, "aten::layer_norm", shape(to, SHAPE_NORM));
+  node_forward(to, names, node, shape(to, SHAPE_NORM));
+  launch(to, work);
+  op_leave(to);
+  op_leave(to);
+}
+
+static void node_run(const struct block *to, enum layer_node node, enum shape inputs, enum layer_piece piece) {
+  spend(to, NS_LINE);
+  node_forward(to, &nodes[node], (int)node, shape(to, inputs));
+  launch(to, &to->kernels->pieces[piece]);
+  op_leave(to);
+}
+
+/* Sums the parts of a row-parallel product. */
+void reduce_forward(const struct block *to, int node) {
+  if (!has_group(to, ROLE_TENSOR))
+    return;
+  spend(to, NS_LINE);
+  node_forward(to, reduction(to), node, shape(to, SHAPE_HIDDEN));
+  tensor_run(to, gpt_sequence_shards(to->setup) > 1 ? REDUCE_SCATTER : ALL_REDUCE);
+  op_leave(to);
+}
+
+void reduce_backward(const struct block *to, int node) {
+  if (!has_group(to, ROLE_TENSOR))
+    return;
+  node_backward(to, reduction(to), node, shape(to, SHAPE_HIDDEN_SHARD));
+  if (gpt_sequence_shards(to->setup) > 1)
+    tensor_run(to, ALL_GATHER);
+  node_leave_backward(to);
+}
+
+static void attention_forward(const struct block *to) {
+  const struct work *pieces = to->kernels->pieces;
+  python_enter(to, FRAME_PYTHON, "megatron/core/transformer/attention.py(389): forward");
+  forward_product(to, LINEAR_QKV);
+  node_forward(to, &nodes[NODE_SPLIT], NODE_SPLIT, shape(to, SHAPE_QKV));
+  op_leave(to);
+  node_run(to, NODE_ROTARY_QUERY, SHAPE_ROTARY, PIECE_ROTARY);
+  node_run(to, NODE_ROTARY_KEY, SHAPE_ROTARY, PIECE_ROTARY);
+  for (int i = 0; i < 3; i++)
+    op_run_inside(to, "aten::contiguous", "aten::copy_", shape(to, SHAPE_HEADS), &pieces[PIECE_HEADS_COPY]);
+  spend(to, NS_CALL);
+  node_forward(to, &nodes[NODE_ATTENTION], NODE_ATTENTION, shape(to, SHAPE_ATTENTION));
+  op_run(to, "flash_attn::_flash_attn_forward", shape(to, SHAPE_ATTENTION), &pieces[PIECE_ATTENTION]);
+  op_leave(to);
+  op_enter(to, "aten::contiguous", shape(to, SHAPE_HEADS));
+  node_forward(to, &nodes[NODE_CONTEXT], NODE_CONTEXT, shape(to, SHAPE_HEADS));
+  op_run(to, "aten::copy_", shape(to, SHAPE_HEADS), &pieces[PIECE_HEADS_COPY]);
+  op_leave(to);
+  op_leave(to);
+  forward_product(to, LINEAR_PROJECTION);
+  reduce_forward(to, NODE_PROJECTION_REDUCE);
+  python_leave(to);
+}
+
+static void mlp_forward(const struct block *to) {
+  python_enter(to, FRAME_PYTHON, "megatron/core/transformer/mlp.py(118): forward");
+  forward_product(to, LINEAR_FC1);
+  node_run(to, NODE_GELU, SHAPE_GELU, PIECE_GELU);
+  forward_product(to, LINEAR_FC2);
+  reduce_forward(to, NODE_FC2_REDUCE);
+  python_leave(to);
+}
+
+static void body_forward(const struct block *to) {
+  norm_forward(to, &nodes[NODE_NORM_1], NODE_NORM_1, &to->kernels->pieces[PIECE_NORM_1]);
+  attention_forward(to);
+  node_run(to, NODE_DROPOUT_ADD_1, SHAPE_DROPOUT_ADD, PIECE_DROPOUT_ADD);
+  norm_forward(to, &nodes[NODE_NORM_2], NODE_NORM_2, &to->kernels->pieces[PIECE_NORM_2]);
+  mlp_forward(to);
+  node_run(to, NODE_DROPOUT_ADD_2, SHAPE_DROPOUT_ADD, PIECE_DROPOUT_ADD);
+}
+
+static void enter_layer(struct block *to, int place) {
+  int layer = to->chunk->first_layer + place;
+  to->label.part = PART_LAYER;
+  to->label.layer = (int16_t)layer;
+  to->kernels = &to->gpt->layers[layer];
+  to->number = to->pass_number + FIRST_LAYER_NODE + place * LAYER_NODES;
+  to->first_slot = FIRST_LAYER_SLOT + (to->chunk->layers - 1 - place) * LAYER_SLOTS;
+}
+
+void layer_forward(struct block *to, int place) {
+  enter_layer(to, place);
+  int module = (int)(to->chunk - to->plan->chunks) * to->chunk->layers + place;
+  python_enter(to, FRAME_MODULE, to->gpt->layer_names[module]);
+  if (to->setup->parallel.recompute) {
+    node_forward(to, &nodes[NODE_CHECKPOINT], NODE_CHECKPOINT, shape(to, SHAPE_HIDDEN_SHARD));
+    to->counts = false; /* nothing inside is kept */
+    body_forward(to);
+    to->counts = true;
+    op_leave(to);
+  } else {
+    body_forward(to);
+  }
+  python_leave(to);
+}
+
+/* ---- backward ---- */
+
+void norm_backward(const struct block *to, const struct node_names *names, int node, const struct work *input,
+                   const struct work *weight, const struct work *add) {
+  node_backward(to, names, node, shape(to, SHAPE_HIDDEN_SHARD));
+  op_enter(to, "aten::native_layer_norm_backward", shape(to, SHAPE_NORM_BACKWARD));
+  spend(to, NS_LINE);
+  launch(to, input);
+  launch(to, weight);
+  op_leave(to);
+  op_leave(to);
+  /* The residual's gradient joins: the engine sums what comes to one node from two. */
+  if (add)
+    op_run(to, "aten::add", shape(to, SHAPE_ADD), add);
+  op_leave(to);
+  spend(to, NS_LINE);
+}
+
+static void layer_norm_backward(const struct block *to, enum layer_node node, enum layer_slot slot) {
+  const struct work *pieces = to->kernels->pieces;
+  norm_backward(to, &nodes[node], (int)node, &pieces[PIECE_NORM_BACKWARD_INPUT], &pieces[PIECE_NORM_BACKWARD_WEIGHT],
+                &pieces[PIECE_RESIDUAL_ADD]);
+  accumulate(to, slot, PIECE_WRITE_NORM, PIECE_ADD_NORM);
+}
+
+/* A fused kernel's backward, and the sum over rows that is its bias's gradient. */
+static void fused_backward(const struct block *to, enum layer_node node, enum shape inputs, enum layer_piece piece,
+                           enum layer_piece bias) {
+  node_backward(to, &nodes[node], (int)node, shape(to, inputs));
+  spend(to, NS_LINE);
+  launch(to, &to->kernels->pieces[piece]);
+  op_run(to, "aten::sum", shape(to, inputs), &to->kernels->pieces[bias]);
+  node_leave_backward(to);
+}
+
+static void mlp_backward(const struct block *to) {
+  fused_backward(to, NODE_DROPOUT_ADD_2, SHAPE_HIDDEN_SHARD, PIECE_DROPOUT_BACKWARD, PIECE_BIAS_FC2);
+  accumulate(to, SLOT_FC2_BIAS, PIECE_WRITE_FC2, PIECE_ADD_FC2);
+  reduce_backward(to, NODE_FC2_REDUCE);
+  backward_product(to, LINEAR_FC2, SLOT_FC2);
+  fused_backward(to, NODE_GELU, SHAPE_GELU_BACKWARD, PIECE_GELU_BACKWARD, PIECE_BIAS_FC1);
+  accumulate(to, SLOT_FC1_BIAS, PIECE_WRITE_FC1, PIECE_ADD_FC1);
+  backward_product(to, LINEAR_FC1, SLOT_FC1);
+  layer_norm_backward(to, NODE_NORM_2, SLOT_NORM_2);
+}
+
+static void rotary_backward(const struct block *to, enum layer_node node) {
+  node_backward(to, &nodes[node], (int)node, shape(to, SHAPE_HEADS));
+  launch(to, &to->kernels->pieces[PIECE_ROTARY_BACKWARD]);
+  node_leave_backward(to);
+}
+
+static void core_backward(const struct block *to) {
+  const struct work *pieces = to->kernels->pieces;
+  node_backward(to, &nodes[NODE_CONTEXT], NODE_CONTEXT, shape(to, SHAPE_HEADS));
+  node_leave_backward(to);
+  node_backward(to, &nodes[NODE_ATTENTION], NODE_ATTENTION, shape(to, SHAPE_HEADS));
+  op_run_inside(to, "aten::contiguous", "aten::copy_", shape(to, SHAPE_HEADS), &pieces[PIECE_HEADS_COPY]);
+  op_enter(to, "flash_attn::_flash_attn_backward", shape(to, SHAPE_ATTENTION_BACKWARD));
+  spend(to, NS_CALL);
+  launch(to, &pieces[PIECE_ATTENTION_DOT]);
+  launch(to, &pieces[PIECE_ATTENTION_BACKWARD]);
+  launch(to, &pieces[PIECE_ATTENTION_CONVERT]);
+  op_leave(to);
+  node_leave_backward(to);
+  rotary_backward(to, NODE_ROTARY_KEY);
+  rotary_backward(to, NODE_ROTARY_QUERY);
+  node_backward(to, &nodes[NODE_SPLIT], NODE_SPLIT, shape(to, SHAPE_HEADS));
+  op_run(to, "aten::cat", shape(to, SHAPE_QKV), &pieces[PIECE_QKV_CONCATENATE]);
+  op_run(to, "aten::sum", shape(to, SHAPE_QKV), &pieces[PIECE_BIAS_QKV]);
+  node_leave_backward(to);
+}
+
+static void attention_backward(const struct block *to) {
+  fused_backward(to, NODE_DROPOUT_ADD_1, SHAPE_HIDDEN_SHARD, PIECE_DROPOUT_BACKWARD, PIECE_BIAS_PROJECTION);
+  accumulate(to, SLOT_PROJECTION_BIAS, PIECE_WRITE_PROJECTION, PIECE_ADD_PROJECTION);
+  reduce_backward(to, NODE_PROJECTION_REDUCE);
+  backward_product(to, LINEAR_PROJECTION, SLOT_PROJECTION);
+  core_backward(to);
+  accumulate(to, SLOT_QKV_BIAS, PIECE_WRITE_QKV, PIECE_ADD_QKV);
+  backward_product(to, LINEAR_QKV, SLOT_QKV);
+  layer_norm_backward(to, NODE_NORM_1, SLOT_NORM_1);
+}
+
+/* What the backward pass has put off; with it the gradients that were ready then are complete. */
+static void weights_backward(const struct block *to) {
+  gradient_ready(to, to->first_slot + SLOT_FC2_BIAS);
+  weight_product(to, LINEAR_FC2, SLOT_FC2);
+  gradient_ready(to, to->first_slot + SLOT_FC1_BIAS);
+  weight_product(to, LINEAR_FC1, SLOT_FC1);
+  gradient_ready(to, to->first_slot + SLOT_NORM_2);
+  gradient_ready(to, to->first_slot + SLOT_PROJECTION_BIAS);
+  weight_product(to, LINEAR_PROJECTION, SLOT_PROJECTION);
+  gradient_ready(to, to->first_slot + SLOT_QKV_BIAS);
+  weight_product(to, LINEAR_QKV, SLOT_QKV);
+  gradient_ready(to, to->first_slot + SLOT_NORM_1);
+}
+
+void layer_backward(struct block *to, int place) {
+  bool recomputes = to->setup->parallel.recompute;
+  enter_layer(to, place);
+  int64_t forward_number = to->number;
+  int64_t recomputed_number = forward_number - to->pass_number + to->recomputed_number;
+  if (to->gradients == GRADIENTS_WEIGHT) {
+    to->number = recomputes ? recomputed_number : forward_number;
+    weights_backward(to);
+    return;
+  }
+  if (recomputes) {
+    node_backward(to, &nodes[NODE_CHECKPOINT], NODE_CHECKPOINT, shape(to, SHAPE_HIDDEN_SHARD));
+    to->number = recomputed_number;
+    body_forward(to);
+  }
+  mlp_backward(to);
+  attention_backward(to);
+  if (recomputes)
+    node_leave_backward(to);
+}

@@ -1,0 +1,166 @@
+/* Communication as ProcessGroupNCCL issues it: the group's stream waits for what was computed so far, runs the kernel, and an event tells
+ * when it is done. Whoever needs the result lets the compute stream wait for that event, at once or after work that may run meanwhile.
+ */
+#include "gpt_state.h"
+
+enum { NS_DISPATCH = 4200, NS_PARAMS = 1600, NS_ENQUEUE = 3800, NS_FINISH = 1500, NS_WAIT = 1700 };
+
+static const struct {
+  const char *op, *annotation;
+} names[COLLECTIVES] = {
+    [ALL_REDUCE] = {"c10d::allreduce_", "nccl:all_reduce"},
+    [ALL_GATHER] = {"c10d::_allgather_base_", "nccl:_all_gather_base"},
+    [REDUCE_SCATTER] = {"c10d::_reduce_scatter_base_", "nccl:_reduce_scatter_base"},
+    [BROADCAST] = {"c10d::broadcast_", "nccl:broadcast"},
+    [SEND_RECEIVE] = {"c10d::batch_isend_irecv", "nccl:coalesced"},
+};
+
+bool has_group(const struct block *to, enum role role) { return to->gpt->roles[to->rank][role] >= 0; }
+
+struct message message_of(const struct block *to, enum role role, enum collective collective, int64_t elements,
+                          bool float32) {
+  int index = to->gpt->roles[to->rank][role];
+  const struct communicator *communicator = &to->gpt->communicators[index];
+  int64_t shard = elements / communicator->size;
+  return (struct message){.communicator = index,
+                          .collective = (uint8_t)collective,
+                          .float32 = float32,
+                          .elements_in = collective == ALL_GATHER ? shard : elements,
+                          .elements_out = collective == REDUCE_SCATTER ? shard : elements,
+                          .bytes = elements * (float32 ? 4 : 2),
+                          .root = collective == BROADCAST ? communicator->ranks[0] : -1};
+}
+
+static void start(const struct block *to, enum stream stream, const char *op, const char *annotation,
+                  const struct work *work, int done_event) {
+  op_enter(to, op, NULL);
+  spend(to, NS_DISPATCH);
+  program_enter(to->program, FRAME_OP, "record_param_comms",
+                (struct op_facts){.sequence = -1, .message = work->message});
+  spend(to, NS_PARAMS);
+  program_record(to->program, EVENT_READY + (int)stream, STREAM_COMPUTE);
+  program_wait(to->program, stream, EVENT_READY + (int)stream);
+  annotate(to, annotation);
+  spend(to, NS_ENQUEUE);
+  launch_on(to, stream, work);
+  spend(to, NS_FINISH);
+  program_leave(to->program);
+  program_record(to->program, done_event, stream);
+  op_leave(to);
+  spend(to, NS_FINISH);
+  op_leave(to);
+}
+
+void collective_start(const struct block *to, enum stream stream, struct message message, int done_event) {
+  const struct message *kept = program_message(to->program, message);
+  const struct communicator *communicator = &to->gpt->communicators[message.communicator];
+  struct work work = kernels_communication(to->setup, kept, communicator->size, communicator->nodes);
+  start(to, stream, names[message.collective].op, names[message.collective].annotation, &work, done_event);
+}
+
+void collective_wait(const struct block *to, int done_event) {
+  program_enter(to->program, FRAME_OP, "record_param_comms", (struct op_facts){.sequence = -1});
+  program_wait(to->program, STREAM_COMPUTE, done_event);
+  spend(to, NS_WAIT);
+  op_leave(to);
+}
+
+void collective_run(const struct block *to, enum stream stream, struct message message) {
+  int done = EVENT_DONE + (int)stream;
+  collective_start(to, stream, message, done);
+  collective_wait(to, done);
+}
+
+void gpt_make_tensor_collectives(struct gpt *gpt) {
+  gpt->tensor_collectives = gpt_zeroed((size_t)gpt->communicator_count, sizeof *gpt->tensor_collectives);
+  for (int rank = 0; rank < setup_ranks(gpt->setup); rank++) {
+    struct block to = {.gpt = gpt, .setup = gpt->setup, .rank = rank};
+    int index = gpt->roles[rank][ROLE_TENSOR];
+    if (index < 0)
+      continue;
+    const struct communicator *communicator = &gpt->communicators[index];
+    for (int i = 0; i < TENSOR_COLLECTIVES && communicator->ranks[0] == rank; i++) {
+      int64_t elements = gpt->tokens * gpt->setup->model.hidden;
+      struct tensor_collective *kept = &gpt->tensor_collectives[index][i];
+      kept->message = message_of(&to, ROLE_TENSOR, (enum collective)i, elements, false);
+      kept->work = kernels_communication(gpt->setup, &kept->message, communicator->size, communicator->nodes);
+    }
+  }
+}
+
+void tensor_start(const struct block *to, enum collective collective) {
+  const struct tensor_collective *kept =
+      &to->gpt->tensor_collectives[to->gpt->roles[to->rank][ROLE_TENSOR]][collective];
+  start(to, STREAM_TENSOR, names[collective].op, names[collective].annotation, &kept->work, EVENT_DONE + STREAM_TENSOR);
+}
+
+void tensor_wait(const struct block *to) { collective_wait(to, EVENT_DONE + STREAM_TENSOR); }
+
+void tensor_run(const struct block *to, enum collective collective) {
+  tensor_start(to, collective);
+  tensor_wait(to);
+}
+
+/* ---- between stages ---- */
+
+static int peer_of(const struct block *to, bool next) {
+  struct coordinates at = to->at;
+  int stages = to->setup->parallel.pipeline;
+  at.stage = (at.stage + (next ? 1 : stages - 1)) % stages;
+  return setup_rank_at(to->setup, at);
+}
+
+/* Apart, every direction has its stream; but two stages are one pair of ranks, whose messages must keep their order. */
+static enum stream exchange_stream(const struct setup *setup, uint8_t part) {
+  bool next = (part & TO_NEXT) || setup->parallel.pipeline == 2;
+  if (setup->parallel.batched_p2p)
+    return STREAM_P2P;
+  if (part & SEND)
+    return next ? STREAM_SEND_NEXT : STREAM_SEND_PREVIOUS;
+  return next ? STREAM_RECEIVE_NEXT : STREAM_RECEIVE_PREVIOUS;
+}
+
+static struct message exchange_message(const struct block *to, const struct exchange *exchange, int *nodes) {
+  int64_t elements = to->gpt->tokens * to->setup->model.hidden / gpt_sequence_shards(to->setup);
+  struct message message = {.communicator = to->gpt->roles[to->rank][ROLE_PIPELINE],
+                            .collective = SEND_RECEIVE,
+                            .root = -1,
+                            .parts = exchange->count};
+  *nodes = 1;
+  for (int i = 0; i < exchange->count; i++) {
+    bool send = exchange->parts[i] & SEND;
+    int peer = peer_of(to, exchange->parts[i] & TO_NEXT);
+    message.part[i] = (struct p2p){peer, send, 2 * elements};
+    message.bytes += 2 * elements;
+    message.elements_in += send || exchange->count == 1 ? elements : 0;
+    message.elements_out += !send || exchange->count == 1 ? elements : 0;
+    if (peer / to->setup->network.node_size != to->rank / to->setup->network.node_size)
+      *nodes = 2;
+  }
+  return message;
+}
+
+static void start_exchange(const struct block *to, const struct exchange *exchange, int done_event) {
+  struct block labelled = *to;
+  labelled.label =
+      (struct label){.phase = exchange->phase, .part = PART_OTHER, .micro_batch = exchange->micro_batch, .layer = -1};
+  int nodes;
+  const struct message *message = program_message(to->program, exchange_message(to, exchange, &nodes));
+  struct work work = kernels_communication(to->setup, message, 2, nodes);
+  bool single = exchange->count == 1, send = exchange->parts[0] & SEND;
+  start(&labelled, exchange_stream(to->setup, exchange->parts[0]),
+        single ? send ? "c10d::send" : "c10d::recv_" : names[SEND_RECEIVE].op,
+        single ? send ? "nccl:send" : "nccl:recv" : names[SEND_RECEIVE].annotation, &work, done_event);
+}
+
+static int exchange_event(int index) { return EVENT_EXCHANGE + index % EXCHANGE_EVENTS; }
+
+void exchanges_start(const struct block *to, int after) {
+  for (int i = to->plan->posts[after + 1]; i < to->plan->posts[after + 2]; i++)
+    start_exchange(to, &to->plan->exchanges[i], exchange_event(i));
+}
+
+void exchanges_wait(const struct block *to, int before) {
+  for (int i = to->plan->wait_starts[before]; i < to->plan->wait_starts[before + 1]; i++)
+    collective_wait(to, exchange_event(to->plan->waits[i]));
+}

@@ -1,0 +1,184 @@
+/* Gradients and the optimizer: buckets over the replicas, what several ranks hold in common, the norm, Adam. With the distributed
+ * optimizer every replica updates its share of the parameters, and all gather them.
+ */
+#include "gpt_state.h"
+
+enum {
+  NS_LINE = 2200,
+  NS_CALL = 4200,
+  NS_OPTIMIZER = 60000, /* Python's way through parameter groups */
+  NS_LISTS = 9000       /* lists of tensors for one kernel */
+};
+
+/* One kernel over lists of tensors takes at most so many elements: 320 blocks of 64 Ki. */
+enum { LIST_ELEMENTS = 320 << 16 };
+
+static int64_t shares(const struct block *to) {
+  return to->setup->parallel.distributed_optimizer ? to->setup->parallel.data : 1;
+}
+
+/* A bucket is padded to a multiple of its shares. */
+static int64_t padded(const struct block *to, int64_t parameters) {
+  return (parameters + shares(to) - 1) / shares(to) * shares(to);
+}
+
+static int64_t owned_parameters(const struct block *to) {
+  int64_t sum = 0;
+  for (int i = 0; i < to->setup->parallel.chunks; i++)
+    for (int j = 0; j < to->plan->chunks[i].bucket_count; j++)
+      sum += padded(to, to->plan->chunks[i].buckets[j]) / shares(to);
+  return sum;
+}
+
+/* ---- buckets ---- */
+
+static int bucket_event(const struct chunk *chunk, int bucket) {
+  return EVENT_BUCKET + (chunk->first_bucket + bucket) % BUCKET_EVENTS;
+}
+
+static void reduce_bucket(const struct block *to, const struct chunk *chunk, int bucket) {
+  int64_t elements = padded(to, chunk->buckets[bucket]);
+  struct work scale = kernels_run(to->setup, KERNEL_SCALE, elements, 0);
+  op_run(to, "aten::mul_", NULL, &scale);
+  spend(to, NS_LINE);
+  enum collective collective = to->setup->parallel.distributed_optimizer ? REDUCE_SCATTER : ALL_REDUCE;
+  collective_start(to, STREAM_DATA, message_of(to, ROLE_DATA, collective, elements, true), bucket_event(chunk, bucket));
+}
+
+void gradient_ready(const struct block *to, int slot) {
+  int bucket = to->chunk->closes[slot];
+  bool last = to->micro_batch == to->setup->model.micro_batches - 1;
+  if (!to->setup->parallel.overlap_gradients || !last || bucket < 0 || !has_group(to, ROLE_DATA))
+    return;
+  struct block labelled = *to;
+  labelled.label.part = PART_OTHER;
+  labelled.label.layer = -1;
+  reduce_bucket(&labelled, to->chunk, bucket);
+}
+
+static void reduce_buckets(const struct block *to) {
+  if (!has_group(to, ROLE_DATA))
+    return;
+  python_enter(to, FRAME_PYTHON, "megatron/core/distributed/distributed_data_parallel.py(418): finish_grad_sync");
+  for (int pass = to->setup->parallel.overlap_gradients; pass < 2; pass++)
+    for (int i = 0; i < to->setup->parallel.chunks; i++)
+      for (int j = 0; j < to->plan->chunks[i].bucket_count; j++) {
+        if (pass)
+          collective_wait(to, bucket_event(&to->plan->chunks[i], j));
+        else
+          reduce_bucket(to, &to->plan->chunks[i], j);
+      }
+  python_leave(to);
+}
+
+void gradients_clear(const struct block *to) {
+  python_enter(to, FRAME_PYTHON, "megatron/core/distributed/distributed_data_parallel.py(434): zero_grad_buffer");
+  for (int i = 0; i < to->setup->parallel.chunks; i++) {
+    struct work clear = kernels_copy(to->setup, WORK_MEMSET, 4 * to->plan->chunks[i].parameters);
+    op_run(to, "aten::zero_", NULL, &clear);
+    spend(to, NS_LINE);
+  }
+  python_leave(to);
+}
+
+/* ---- what several ranks hold in common ---- */
+
+/* Norms and biases behind a reduce-scatter saw only the rank's rows: gathered into one tensor, summed, and written back. */
+static void reduce_shared(const struct block *to) {
+  if (gpt_sequence_shards(to->setup) == 1)
+    return;
+  int64_t elements = to->plan->shared_parameters;
+  struct work copy = kernels_run(to->setup, KERNEL_TRANSPOSE, elements, 0);
+  op_run(to, "aten::cat", NULL, &copy);
+  collective_run(to, STREAM_TENSOR, message_of(to, ROLE_TENSOR, ALL_REDUCE, elements, true));
+  op_run(to, "aten::copy_", NULL, &copy);
+}
+
+static void reduce_embedding(const struct block *to) {
+  if (!has_group(to, ROLE_EMBEDDING))
+    return;
+  int64_t elements = gpt_linear_inputs(to->setup, LINEAR_HEAD) * gpt_linear_outputs(to->setup, LINEAR_HEAD);
+  spend(to, NS_CALL);
+  collective_run(to, STREAM_EMBEDDING, message_of(to, ROLE_EMBEDDING, ALL_REDUCE, elements, true));
+}
+
+/* The order is Megatron-LM's, and every rank of a group keeps to it. */
+void gradients_finish(const struct block *to) {
+  reduce_buckets(to);
+  reduce_shared(to);
+  reduce_embedding(to);
+}
+
+/* ---- optimizer ---- */
+
+static void run_lists(const struct block *to, enum kernel kernel, int64_t elements) {
+  struct work whole = kernels_run(to->setup, kernel, LIST_ELEMENTS, 0);
+  for (; elements > 0; elements -= LIST_ELEMENTS) {
+    struct work rest = elements < LIST_ELEMENTS ? kernels_run(to->setup, kernel, elements, 0) : whole;
+    spend(to, NS_LISTS);
+    launch(to, &rest);
+  }
+}
+
+static void read_scalar(const struct block *to) {
+  struct work copy = kernels_copy(to->setup, WORK_COPY_TO_HOST, 4);
+  op_enter(to, "aten::item", to->gpt->shapes[SHAPE_SCALAR]);
+  op_enter(to, "aten::_local_scalar_dense", to->gpt->shapes[SHAPE_SCALAR]);
+  spend(to, NS_LINE);
+  launch(to, &copy);
+  program_sync(to->program, DO_SYNC_STREAM, 0, STREAM_COMPUTE);
+  spend(to, NS_LINE);
+  op_leave(to);
+  op_leave(to);
+}
+
+/* Over all that holds parts of the gradient: the model's ranks, or the whole job where replicas have shares. */
+static void clip_gradients(const struct block *to) {
+  int64_t owned = owned_parameters(to);
+  python_enter(to, FRAME_PYTHON, "megatron/core/optimizer/clip_grads.py(52): get_grad_norm_fp32");
+  spend(to, NS_CALL);
+  run_lists(to, KERNEL_L2_NORM, owned);
+  struct work reduce = kernels_run(to->setup, KERNEL_L2_NORM_REDUCE, 320, 0);
+  launch(to, &reduce);
+  enum role role = to->setup->parallel.distributed_optimizer ? ROLE_WORLD : ROLE_MODEL;
+  if (has_group(to, role))
+    collective_run(to, STREAM_MODEL, message_of(to, role, ALL_REDUCE, 1, true));
+  read_scalar(to);
+  python_leave(to);
+  python_enter(to, FRAME_PYTHON, "megatron/core/optimizer/clip_grads.py(143): clip_grad_by_total_norm_fp32");
+  run_lists(to, KERNEL_CLIP, owned);
+  python_leave(to);
+}
+
+static void gather_parameters(const struct block *to) {
+  if (!to->setup->parallel.distributed_optimizer || !has_group(to, ROLE_DATA))
+    return;
+  python_enter(to, FRAME_PYTHON, "megatron/core/distributed/param_and_grad_buffer.py(196): start_param_sync");
+  for (int waits = 0; waits < 2; waits++)
+    for (int i = 0; i < to->setup->parallel.chunks; i++)
+      for (int j = 0; j < to->plan->chunks[i].bucket_count; j++) {
+        int64_t elements = padded(to, to->plan->chunks[i].buckets[j]);
+        int event = bucket_event(&to->plan->chunks[i], j);
+        if (waits)
+          collective_wait(to, event);
+        else
+          collective_start(to, STREAM_DATA, message_of(to, ROLE_DATA, ALL_GATHER, elements, false), event);
+      }
+  python_leave(to);
+}
+
+void optimizer_step(const struct block *to) {
+  annotate(to, "optimizer.step");
+  spend(to, NS_OPTIMIZER);
+  clip_gradients(to);
+  annotate(to, "Optimizer.step#FusedAdam.step");
+  spend(to, NS_OPTIMIZER);
+  run_lists(to, KERNEL_ADAM, owned_parameters(to));
+  op_leave(to);
+  if (to->setup->parallel.distributed_optimizer) {
+    struct work cast = kernels_run(to->setup, KERNEL_CAST_TO_BFLOAT, owned_parameters(to), 0);
+    op_run_inside(to, "aten::_foreach_copy_", "aten::copy_", NULL, &cast);
+    gather_parameters(to);
+  }
+  op_leave(to);
+}

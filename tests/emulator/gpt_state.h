@@ -1,0 +1,389 @@
+/* What the files of the training program share: the facts of a job that are worked out once (groups, kernels, shapes, plans of the
+ * stages), and the block that is being written.
+ *
+ * A rank's own state is two counters. All else that a block needs follows from the rank, the step and the pass, autograd numbers
+ * included: a job of hundreds of ranks costs hardly more memory than one.
+ */
+#ifndef EMULATOR_GPT_STATE_H
+#define EMULATOR_GPT_STATE_H
+
+#include "gpt.h"
+#include "kernels.h"
+#include "schedule.h"
+
+/* Groups of ranks, by what they are for. */
+enum role { ROLE_WORLD, ROLE_DATA, ROLE_MODEL, ROLE_TENSOR, ROLE_PIPELINE, ROLE_EMBEDDING, ROLES };
+
+/* Matrix products: the linear layers, each with its three products. The first micro-batch writes the weight's gradient, the others add to
+ * it. */
+enum linear {
+  LINEAR_QKV,
+  LINEAR_PROJECTION,
+  LINEAR_FC1,
+  LINEAR_FC2,
+  LAYER_LINEARS,
+  LINEAR_HEAD = LAYER_LINEARS,
+  LINEARS
+};
+enum product { PRODUCT_FORWARD, PRODUCT_INPUT, PRODUCT_WEIGHT, PRODUCT_WEIGHT_ADDED, PRODUCTS };
+struct product_work {
+  struct work works[2];
+  int count;
+};
+
+/* All other kernels of a layer. */
+enum layer_piece {
+  PIECE_NORM_1,
+  PIECE_NORM_2,
+  PIECE_CAST_QKV, /* in the order of enum linear */
+  PIECE_CAST_PROJECTION,
+  PIECE_CAST_FC1,
+  PIECE_CAST_FC2,
+  PIECE_ROTARY,
+  PIECE_HEADS_COPY, /* queries, keys, values or the attention's output into another layout */
+  PIECE_ATTENTION,
+  PIECE_DROPOUT_ADD,
+  PIECE_GELU,
+  PIECE_DROPOUT_BACKWARD,
+  PIECE_GELU_BACKWARD,
+  PIECE_NORM_BACKWARD_INPUT,
+  PIECE_NORM_BACKWARD_WEIGHT,
+  PIECE_RESIDUAL_ADD,
+  PIECE_ROTARY_BACKWARD,
+  PIECE_QKV_CONCATENATE,
+  PIECE_ATTENTION_DOT,
+  PIECE_ATTENTION_BACKWARD,
+  PIECE_ATTENTION_CONVERT,
+  PIECE_BIAS_QKV, /* gradients of biases, in the order of enum linear */
+  PIECE_BIAS_PROJECTION,
+  PIECE_BIAS_FC1,
+  PIECE_BIAS_FC2,
+  PIECE_WRITE_QKV, /* small gradients into the buffer: written by the first micro-batch, added by the others */
+  PIECE_WRITE_PROJECTION,
+  PIECE_WRITE_FC1,
+  PIECE_WRITE_FC2,
+  PIECE_WRITE_NORM,
+  PIECE_ADD_QKV,
+  PIECE_ADD_PROJECTION,
+  PIECE_ADD_FC1,
+  PIECE_ADD_FC2,
+  PIECE_ADD_NORM,
+  LAYER_PIECES
+};
+struct layer_kernels {
+  struct product_work products[LAYER_LINEARS][PRODUCTS];
+  struct work pieces[LAYER_PIECES];
+};
+
+/* And of the model's two ends. */
+enum end_piece {
+  PIECE_EMBEDDING,
+  PIECE_EMBEDDING_COPY,
+  PIECE_EMBEDDING_SORT,
+  PIECE_EMBEDDING_BACKWARD,
+  PIECE_EMBEDDING_ADD,
+  PIECE_FINAL_NORM,
+  PIECE_CAST_HEAD,
+  PIECE_LOGITS_TO_FLOAT,
+  PIECE_LOGITS_MAX,
+  PIECE_LOGITS_EXP,
+  PIECE_LOGITS_SUM,
+  PIECE_LOSS_GATHER,
+  PIECE_LOSS_LOG,
+  PIECE_LOSS_MEAN,
+  PIECE_LOSS_SCALE,
+  PIECE_LOSS_FILL,
+  PIECE_LOSS_DIVIDE,
+  PIECE_SOFTMAX_BACKWARD,
+  PIECE_LOGITS_TO_BFLOAT,
+  PIECE_FINAL_NORM_BACKWARD_INPUT,
+  PIECE_FINAL_NORM_BACKWARD_WEIGHT,
+  PIECE_FINAL_NORM_WRITE,
+  PIECE_FINAL_NORM_ADD,
+  END_PIECES
+};
+struct end_kernels {
+  struct product_work products[PRODUCTS]; /* of the logits */
+  struct work pieces[END_PIECES];
+};
+
+/* Inputs of ops, as shape recording has them: one text each, NULL where shapes are not recorded. */
+enum linear_shape {
+  SHAPE_FUNCTION, /* of the autograd function */
+  SHAPE_WEIGHT,
+  SHAPE_PRODUCT, /* aten::mm forward, for the input's gradient, for the weight's */
+  SHAPE_PRODUCT_INPUT,
+  SHAPE_PRODUCT_WEIGHT,
+  SHAPE_GRADIENT, /* of the output */
+  SHAPE_BIAS,
+  LINEAR_SHAPES
+};
+enum shape {
+  SHAPE_HIDDEN,       /* the whole activation */
+  SHAPE_HIDDEN_SHARD, /* this rank's rows of it where sequences are parallel, else the whole */
+  SHAPE_NORM,
+  SHAPE_NORM_BACKWARD,
+  SHAPE_QKV,
+  SHAPE_HEADS,
+  SHAPE_ROTARY,
+  SHAPE_ATTENTION,
+  SHAPE_ATTENTION_BACKWARD,
+  SHAPE_DROPOUT_ADD,
+  SHAPE_ADD,
+  SHAPE_GELU,
+  SHAPE_GELU_BACKWARD,
+  SHAPE_TOKENS,
+  SHAPE_EMBEDDING,
+  SHAPE_EMBEDDING_BACKWARD,
+  SHAPE_LOGITS,
+  SHAPE_LOGITS_FLOAT,
+  SHAPE_LOSS,
+  SHAPE_LOSS_OF_LOGITS,
+  SHAPE_SCALAR,
+  SHAPES
+};
+
+/* What an autograd node is called by the three ops that show it. */
+struct node_names {
+  const char *forward, *evaluate, *backward;
+};
+/* Differentiable ops of a layer, in forward order: each takes an autograd number. */
+enum layer_node {
+  NODE_CHECKPOINT,
+  NODE_NORM_1,
+  NODE_QKV,
+  NODE_SPLIT,
+  NODE_ROTARY_QUERY,
+  NODE_ROTARY_KEY,
+  NODE_ATTENTION,
+  NODE_CONTEXT,
+  NODE_PROJECTION,
+  NODE_PROJECTION_REDUCE,
+  NODE_DROPOUT_ADD_1,
+  NODE_NORM_2,
+  NODE_FC1,
+  NODE_GELU,
+  NODE_FC2,
+  NODE_FC2_REDUCE,
+  NODE_DROPOUT_ADD_2,
+  LAYER_NODES
+};
+/* And of the ends: the embedding's before those of the layers, the head's behind. */
+enum end_node {
+  NODE_EMBEDDING,
+  NODE_EMBEDDING_REDUCE,
+  NODE_EMBEDDING_COPY,
+  FIRST_LAYER_NODE,
+  NODE_FINAL_NORM = 0,
+  NODE_LOGITS,
+  NODE_LOGITS_TO_FLOAT,
+  NODE_LOSS,
+  NODE_LOSS_MEAN,
+  NODE_LOSS_SCALE,
+  HEAD_NODES
+};
+
+/* A chunk's parameters in the order in which their gradients come: the tied head's weight, the final norm, the layers from the last to the
+ * first, the embedding. A slot is a parameter, or a norm's weight and bias. */
+enum layer_slot {
+  SLOT_FC2_BIAS,
+  SLOT_FC2,
+  SLOT_FC1_BIAS,
+  SLOT_FC1,
+  SLOT_NORM_2,
+  SLOT_PROJECTION_BIAS,
+  SLOT_PROJECTION,
+  SLOT_QKV_BIAS,
+  SLOT_QKV,
+  SLOT_NORM_1,
+  LAYER_SLOTS
+};
+enum { SLOT_HEAD, SLOT_FINAL_NORM, FIRST_LAYER_SLOT };
+
+/* A model chunk of a stage. */
+struct chunk {
+  int first_layer, layers;
+  bool embeds, has_head;
+  int64_t parameters; /* of one rank of the stage */
+  int bucket_count;
+  int64_t *buckets; /* parameters of each */
+  int first_bucket; /* counted through the stage's chunks */
+  int *closes;      /* [slots]: the bucket that is complete with this slot's gradient, or -1 */
+};
+int chunk_slots(const struct chunk *chunk);
+
+/* Sends and receives that are issued together: as one kernel where they are batched, else each has its own exchange. */
+enum { SEND = 1, TO_NEXT = 2 };
+struct exchange {
+  int after,
+      before; /* the pass that it follows (-1: none) and the pass that waits for its end (count: the step's end) */
+  uint8_t count;
+  uint8_t parts[MOST_P2P]; /* bits above */
+  uint8_t phase;           /* and micro-batch: of the pass whose tensor the first part moves */
+  int16_t micro_batch;
+};
+
+/* What all ranks of a stage do in a step. */
+struct plan {
+  struct pass *passes;
+  int count;
+  struct chunk *chunks;
+  int64_t parameters,
+      shared_parameters; /* of one rank; those of them that every tensor rank has: norms and biases of the output */
+  struct exchange *exchanges; /* by `after` */
+  int exchange_count;
+  int *posts, *wait_starts,
+      *waits; /* exchanges after pass i: posts[i + 1] up to posts[i + 2]; before it: waits[wait_starts[i]] up to [i + 1] */
+  int *forward_at, *backward_at; /* [chunk * micro-batches + micro-batch]: index of the pass */
+};
+
+/* An activation through the tensor group. */
+enum { TENSOR_COLLECTIVES = REDUCE_SCATTER + 1 }; /* ALL_REDUCE, ALL_GATHER, REDUCE_SCATTER */
+struct tensor_collective {
+  struct message message;
+  struct work work;
+};
+
+struct progress {
+  int step, position; /* 0: the step's begin, then its passes, then its end */
+};
+
+struct gpt {
+  const struct setup *setup;
+  int64_t tokens; /* of a micro-batch */
+  struct communicator *communicators;
+  int communicator_count;
+  int (*roles)[ROLES];          /* of a rank: communicators, -1: none, or nobody else in it */
+  struct layer_kernels *layers; /* [layers of the model] */
+  struct end_kernels ends;
+  struct tensor_collective (*tensor_collectives)[TENSOR_COLLECTIVES]; /* [communicator] */
+  const char *linear_shapes[LINEARS][LINEAR_SHAPES], *shapes[SHAPES];
+  const char **step_names, **layer_names; /* ProfilerStep#N; nn.Module: TransformerLayer_N */
+  char *strings;                          /* that all of these lie in */
+  size_t string_length, string_room;
+  struct plan *plans; /* [stage] */
+  struct progress *progress;
+};
+
+/* gpt_groups.c, gpt_kernels.c, gpt_plan.c: fill their part, and free it. */
+void gpt_make_groups(struct gpt *gpt);
+void gpt_free_groups(struct gpt *gpt);
+void gpt_make_kernels(struct gpt *gpt);
+void gpt_free_kernels(struct gpt *gpt);
+void gpt_make_tensor_collectives(struct gpt *gpt); /* gpt_messages.c; behind the groups */
+void gpt_make_plans(struct gpt *gpt);
+void gpt_free_plans(struct gpt *gpt);
+/* count zeroed things of a size, or the end of the program. */
+void *gpt_zeroed(size_t count, size_t size);
+
+/* Of one rank's weight (gpt_plan.c). */
+int64_t gpt_linear_inputs(const struct setup *setup, enum linear linear);
+int64_t gpt_linear_outputs(const struct setup *setup, enum linear linear);
+/* Over how many ranks norms and dropouts are spread: the tensor group where sequences are parallel, else 1. */
+int gpt_sequence_shards(const struct setup *setup);
+
+/* Events of a rank. A stream's two serve one collective after another; exchanges and buckets, of which several are under way, go round. */
+enum {
+  EVENT_READY = 0,           /* + stream: its input is there */
+  EVENT_DONE = STREAMS,      /* + stream: the work is done */
+  EVENT_INPUT = 2 * STREAMS, /* a micro-batch's data is on the device */
+  EVENT_EXCHANGE,
+  EXCHANGE_EVENTS = 64,
+  EVENT_BUCKET = EVENT_EXCHANGE + EXCHANGE_EVENTS,
+  BUCKET_EVENTS = 128
+};
+
+/* What a backward pass computes: zero-bubble schedules do the weights' apart. */
+enum gradients { GRADIENTS_ALL, GRADIENTS_INPUT, GRADIENTS_WEIGHT };
+
+/* One block being written. */
+struct block {
+  const struct gpt *gpt;
+  const struct setup *setup;
+  const struct plan *plan;
+  struct program *program;
+  int rank;
+  struct coordinates at;
+  struct label label; /* of the work that is launched */
+  const struct layer_kernels *kernels;
+  int64_t pass_number;       /* autograd number of the forward pass's first node */
+  int64_t recomputed_number; /* the same of what the backward pass computes again */
+  int64_t number;            /* of the layer's or end's at hand */
+  bool counts;               /* forward ops take numbers: their graph is kept */
+  bool casts;                /* weights are cast before their first use in a step */
+  bool stacks;               /* Python frames are recorded */
+  enum gradients gradients;
+  int step, micro_batch;
+  const struct chunk *chunk;
+  int first_slot; /* of the layer at hand */
+};
+
+/* gpt_ops.c: ops as PyTorch nests them. */
+void spend(const struct block *to, int64_t ns);
+void python_enter(const struct block *to, enum frame frame,
+                  const char *name); /* a frame that only stack recording shows */
+void python_leave(const struct block *to);
+void annotate(const struct block *to, const char *name);
+void op_enter(const struct block *to, const char *name, const char *inputs);
+void op_leave(const struct block *to);
+void op_view(const struct block *to, const char *name, const char *inputs); /* an op that launches nothing */
+void op_run(const struct block *to, const char *name, const char *inputs, const struct work *work);
+/* An op that only hands on to another. */
+void op_run_inside(const struct block *to, const char *outer, const char *name, const char *inputs,
+                   const struct work *work);
+void launch(const struct block *to, const struct work *work); /* on the compute stream */
+void launch_on(const struct block *to, enum stream stream, const struct work *work);
+void node_forward(const struct block *to, const struct node_names *names, int node, const char *inputs);
+void node_backward(const struct block *to, const struct node_names *names, int node, const char *inputs);
+void node_leave_backward(const struct block *to);
+void multiply(const struct block *to, const struct product_work *product, const char *inputs);
+
+/* gpt_messages.c: communication. Nothing happens where the rank is alone in the group. */
+bool has_group(const struct block *to, enum role role);
+struct message message_of(const struct block *to, enum role role, enum collective collective, int64_t elements,
+                          bool float32);
+void collective_start(const struct block *to, enum stream stream, struct message message, int done_event);
+void collective_wait(const struct block *to, int done_event);
+void collective_run(const struct block *to, enum stream stream, struct message message); /* start and wait */
+/* Of an activation over the tensor group. */
+void tensor_start(const struct block *to, enum collective collective);
+void tensor_wait(const struct block *to);
+void tensor_run(const struct block *to, enum collective collective);
+void exchanges_start(const struct block *to, int after);
+void exchanges_wait(const struct block *to, int before);
+
+/* gpt_layer.c: layers by their place in the chunk, and what the ends have in common with them. */
+struct linear_use {
+  enum linear linear;
+  int node;
+  bool column;             /* column-parallel: spreads its output over the group; else row-parallel */
+  const struct work *cast; /* of the weight */
+};
+void layer_forward(struct block *to, int place);
+void layer_backward(struct block *to, int place);
+void linear_forward(const struct block *to, const struct linear_use *use, const struct product_work *products);
+void linear_backward(const struct block *to, const struct linear_use *use, const struct product_work *products);
+void linear_weight(const struct block *to, const struct linear_use *use, const struct product_work *products);
+void norm_forward(const struct block *to, const struct node_names *names, int node, const struct work *work);
+void norm_backward(const struct block *to, const struct node_names *names, int node, const struct work *input,
+                   const struct work *weight, const struct work *add);
+void reduce_forward(const struct block *to, int node);
+void reduce_backward(const struct block *to, int node);
+/* The engine's end of a parameter's gradient; work NULL: the product has added it already. */
+void gradient_accumulate(const struct block *to, int slot, const struct work *work);
+
+/* gpt_ends.c */
+void input_load(struct block *to);
+void embedding_forward(struct block *to);
+void embedding_backward(struct block *to);
+void head_forward(struct block *to);
+void head_backward(struct block *to);
+
+/* gpt_optimizer.c */
+/* A parameter's gradient is there: if it is the last micro-batch's, and completes a bucket, that is reduced. */
+void gradient_ready(const struct block *to, int slot);
+void gradients_clear(const struct block *to);
+void gradients_finish(const struct block *to); /* all that is reduced after the backward passes */
+void optimizer_step(const struct block *to);
+
+#endif
