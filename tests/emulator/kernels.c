@@ -14,9 +14,9 @@ static const struct label nowhere = {.phase = PHASE_OTHER, .part = PART_OTHER, .
 struct row {
   const char *name;
   const char *before_hopper; /* NULL: the same */
+  double bytes;              /* read and written, an element */
+  double share;              /* of the bandwidth that a streaming kernel reaches */
   uint8_t kind;
-  double bytes; /* read and written, an element */
-  double share; /* of the bandwidth that a streaming kernel reaches */
   int start;    /* ns */
   int elements; /* of a block */
   int threads, registers, shared_memory;
@@ -73,51 +73,51 @@ static const struct row rows[KERNELS] = {
     [KERNEL_LAYER_NORM] = {"void at::native::(anonymous namespace)::vectorized_layer_norm_kernel<c10::BFloat16, float>"
                            "(int, float, c10::BFloat16 const*, c10::BFloat16 const*, c10::BFloat16 const*, float*, "
                            "float*, c10::BFloat16*)",
-                           NULL, WORK_NORM, 4, 0.85, 2500, 4096, 128, 40, 24},
+                           NULL, 4, 0.85, WORK_NORM, 2500, 4096, 128, 40, 24},
     [KERNEL_LAYER_NORM_BACKWARD_INPUT] =
         {"void at::native::(anonymous namespace)::layer_norm_grad_input_kernel_vectorized<c10::BFloat16, float>"
          "(c10::BFloat16 const*, c10::BFloat16 const*, float const*, float const*, c10::BFloat16 const*, "
          "c10::BFloat16*, int)",
-         NULL, WORK_NORM, 6, 0.80, 2800, 4096, 128, 40, 16},
+         NULL, 6, 0.80, WORK_NORM, 2800, 4096, 128, 40, 16},
     [KERNEL_LAYER_NORM_BACKWARD_WEIGHT] =
         {"void at::native::(anonymous namespace)::GammaBetaBackwardCUDAKernelTemplate<c10::BFloat16, float, 64u, 16u, "
          "1024u, true, true, false>(long, long, c10::BFloat16 const*, c10::BFloat16 const*, float const*, "
          "float const*, c10::BFloat16*, c10::BFloat16*)",
-         NULL, WORK_NORM, 4, 0.60, 3200, 65536, 1024, 48, 0},
-    [KERNEL_BIAS_GELU] = {"triton_poi_fused_add_gelu_0", NULL, WORK_ELEMENTWISE, 4, 0.97, 1900, 1024, 128, 32, 0},
-    [KERNEL_BIAS_GELU_BACKWARD] = {"triton_poi_fused_add_gelu_gelu_backward_0", NULL, WORK_ELEMENTWISE, 6, 0.97, 1900,
+         NULL, 4, 0.60, WORK_NORM, 3200, 65536, 1024, 48, 0},
+    [KERNEL_BIAS_GELU] = {"triton_poi_fused_add_gelu_0", NULL, 4, 0.97, WORK_ELEMENTWISE, 1900, 1024, 128, 32, 0},
+    [KERNEL_BIAS_GELU_BACKWARD] = {"triton_poi_fused_add_gelu_gelu_backward_0", NULL, 6, 0.97, WORK_ELEMENTWISE, 1900,
                                    1024, 128, 40, 0},
-    [KERNEL_BIAS_DROPOUT_ADD] = {"triton_poi_fused_add_native_dropout_0", NULL, WORK_ELEMENTWISE, 7, 0.95, 2000, 1024,
+    [KERNEL_BIAS_DROPOUT_ADD] = {"triton_poi_fused_add_native_dropout_0", NULL, 7, 0.95, WORK_ELEMENTWISE, 2000, 1024,
                                  128, 38, 0},
-    [KERNEL_DROPOUT_BACKWARD] = {"triton_poi_fused_native_dropout_backward_0", NULL, WORK_ELEMENTWISE, 5, 0.96, 1900,
+    [KERNEL_DROPOUT_BACKWARD] = {"triton_poi_fused_native_dropout_backward_0", NULL, 5, 0.96, WORK_ELEMENTWISE, 1900,
                                  1024, 128, 24, 0},
-    [KERNEL_BIAS_GRADIENT] = {REDUCING("128", "4", "c10::BFloat16", SUM("c10::BFloat16"), "4, 8"), NULL, WORK_REDUCTION,
-                              2, 0.70, 3200, 65536, 128, 56, 2064},
+    [KERNEL_BIAS_GRADIENT] = {REDUCING("128", "4", "c10::BFloat16", SUM("c10::BFloat16"), "4, 8"), NULL, 2, 0.70,
+                              WORK_REDUCTION, 3200, 65536, 128, 56, 2064},
     [KERNEL_ROTARY] = {"void transformer_engine::fused_rope_forward_kernel<__nv_bfloat16>(__nv_bfloat16 const*, "
                        "float const*, __nv_bfloat16*, int, int, int, int, int, int, int, int, int, int, int)",
-                       NULL, WORK_ELEMENTWISE, 4, 0.75, 2400, 4096, 256, 40, 0},
+                       NULL, 4, 0.75, WORK_ELEMENTWISE, 2400, 4096, 256, 40, 0},
     [KERNEL_ROTARY_BACKWARD] = {"void transformer_engine::fused_rope_backward_kernel<__nv_bfloat16>(__nv_bfloat16 "
                                 "const*, float const*, __nv_bfloat16*, int, int, int, int, int, int, int, int, int, "
                                 "int, int)",
-                                NULL, WORK_ELEMENTWISE, 4, 0.72, 2400, 4096, 256, 40, 0},
-    [KERNEL_TRANSPOSE] = {STRIDED(COPY_BFLOAT), NULL, WORK_ELEMENTWISE, 4, 0.60, 2000, 512, 128, 18, 0},
-    [KERNEL_ADD] = {ELEMENTWISE("8", "at::native::CUDAFunctor_add<c10::BFloat16>", "3"), NULL, WORK_ELEMENTWISE, 6, 1,
+                                NULL, 4, 0.72, WORK_ELEMENTWISE, 2400, 4096, 256, 40, 0},
+    [KERNEL_TRANSPOSE] = {STRIDED(COPY_BFLOAT), NULL, 4, 0.60, WORK_ELEMENTWISE, 2000, 512, 128, 18, 0},
+    [KERNEL_ADD] = {ELEMENTWISE("8", "at::native::CUDAFunctor_add<c10::BFloat16>", "3"), NULL, 6, 1, WORK_ELEMENTWISE,
                     1800, 1024, 128, 34, 0},
     [KERNEL_EMBEDDING] = {"void at::native::vectorized_gather_kernel<16, long>(char*, char*, long*, int, long, long, "
                           "long, long, bool)",
-                          NULL, WORK_EMBEDDING, 4, 0.85, 2500, 2048, 256, 32, 0},
+                          NULL, 4, 0.85, WORK_EMBEDDING, 2500, 2048, 256, 32, 0},
     [KERNEL_EMBEDDING_BACKWARD] = {"void at::native::(anonymous namespace)::compute_grad_weight<c10::BFloat16, float, "
                                    "long>(long const*, c10::BFloat16 const*, long const*, long, long, long const*, "
                                    "long const*, float*, long)",
-                                   NULL, WORK_EMBEDDING, 6, 0.55, 4000, 8192, 128, 40, 0},
-    [KERNEL_EMBEDDING_SORT] = {SORT, NULL, WORK_EMBEDDING, 32, 0.40, 8000, 7680, 384, 80, 38912},
-    [KERNEL_POSITION_ADD] = {ELEMENTWISE("8", "at::native::CUDAFunctor_add<c10::BFloat16>", "3"), NULL,
-                             WORK_ELEMENTWISE, 6, 1, 1800, 1024, 128, 34, 0},
-    [KERNEL_LOGITS_MAX] = {REDUCING("512", "1", "float", "at::native::MaxOps<float>", "4, 4"), NULL, WORK_REDUCTION, 4,
-                           0.85, 3000, 32768, 512, 32, 16},
-    [KERNEL_LOGITS_SUBTRACT_EXP] = {"triton_poi_fused_exp_sub_0", NULL, WORK_ELEMENTWISE, 8, 0.97, 1900, 1024, 128, 24,
+                                   NULL, 6, 0.55, WORK_EMBEDDING, 4000, 8192, 128, 40, 0},
+    [KERNEL_EMBEDDING_SORT] = {SORT, NULL, 32, 0.40, WORK_EMBEDDING, 8000, 7680, 384, 80, 38912},
+    [KERNEL_POSITION_ADD] = {ELEMENTWISE("8", "at::native::CUDAFunctor_add<c10::BFloat16>", "3"), NULL, 6, 1,
+                             WORK_ELEMENTWISE, 1800, 1024, 128, 34, 0},
+    [KERNEL_LOGITS_MAX] = {REDUCING("512", "1", "float", "at::native::MaxOps<float>", "4, 4"), NULL, 4, 0.85,
+                           WORK_REDUCTION, 3000, 32768, 512, 32, 16},
+    [KERNEL_LOGITS_SUBTRACT_EXP] = {"triton_poi_fused_exp_sub_0", NULL, 8, 0.97, WORK_ELEMENTWISE, 1900, 1024, 128, 24,
                                     0},
-    [KERNEL_LOGITS_SUM] = {REDUCING("512", "1", "float", SUM("float"), "4, 4"), NULL, WORK_REDUCTION, 4, 0.85, 3000,
+    [KERNEL_LOGITS_SUM] = {REDUCING("512", "1", "float", SUM("float"), "4, 4"), NULL, 4, 0.85, WORK_REDUCTION, 3000,
                            32768, 512, 32, 16},
     [KERNEL_LOSS_GATHER] = {"void at::native::index_elementwise_kernel<128, 4, "
                             "at::native::gpu_index_kernel<at::native::index_kernel_impl<at::native::OpaqueType<4> >"
@@ -132,43 +132,43 @@ static const struct row rows[KERNELS] = {
                             "at::native::index_kernel_impl<at::native::OpaqueType<4> >(at::TensorIteratorBase&, "
                             "c10::ArrayRef<long>, c10::ArrayRef<long>)::{lambda(char*, char const*, long)#1} "
                             "const&)::{lambda(int)#1})",
-                            NULL, WORK_ELEMENTWISE, 24, 0.40, 2800, 512, 128, 42, 0},
-    [KERNEL_LOSS_LOG] = {ELEMENTWISE("4", UNARY("log_kernel_cuda"), "2"), NULL, WORK_ELEMENTWISE, 8, 1, 1800, 512, 128,
+                            NULL, 24, 0.40, WORK_ELEMENTWISE, 2800, 512, 128, 42, 0},
+    [KERNEL_LOSS_LOG] = {ELEMENTWISE("4", UNARY("log_kernel_cuda"), "2"), NULL, 8, 1, WORK_ELEMENTWISE, 1800, 512, 128,
                          23, 0},
     [KERNEL_LOSS_MEAN] = {REDUCING("512", "1", "float", "at::native::MeanOps<float, float, float, float>", "4, 4"),
-                          NULL, WORK_REDUCTION, 4, 0.70, 3500, 32768, 512, 32, 16},
+                          NULL, 4, 0.70, WORK_REDUCTION, 3500, 32768, 512, 32, 16},
     [KERNEL_SOFTMAX_BACKWARD] = {ELEMENTWISE("4",
                                              "at::native::BinaryFunctor<float, float, float, "
                                              "at::native::binary_internal::MulFunctor<float> >",
                                              "3"),
-                                 NULL, WORK_ELEMENTWISE, 8, 0.97, 1800, 512, 128, 26, 0},
-    [KERNEL_CAST_TO_FLOAT] = {CASTING(COPY_FLOAT), NULL, WORK_ELEMENTWISE, 6, 0.90, 1800, 512, 128, 32, 0},
-    [KERNEL_CAST_TO_BFLOAT] = {ELEMENTWISE("8", TO_BFLOAT, "2"), NULL, WORK_ELEMENTWISE, 6, 0.97, 1800, 1024, 128, 32,
+                                 NULL, 8, 0.97, WORK_ELEMENTWISE, 1800, 512, 128, 26, 0},
+    [KERNEL_CAST_TO_FLOAT] = {CASTING(COPY_FLOAT), NULL, 6, 0.90, WORK_ELEMENTWISE, 1800, 512, 128, 32, 0},
+    [KERNEL_CAST_TO_BFLOAT] = {ELEMENTWISE("8", TO_BFLOAT, "2"), NULL, 6, 0.97, WORK_ELEMENTWISE, 1800, 1024, 128, 32,
                                0},
-    [KERNEL_SCALE] = {ELEMENTWISE("4", MULTIPLY, "2"), NULL, WORK_ELEMENTWISE, 8, 1, 1800, 512, 128, 32, 0},
-    [KERNEL_GRADIENT_ACCUMULATE] = {ADDING, NULL, WORK_ELEMENTWISE, 10, 0.90, 1900, 512, 128, 32, 0},
-    [KERNEL_L2_NORM] = {MULTI_TENSOR("1", "L2NormFunctor<float>", ", float*, float*, bool, int"), NULL, WORK_OPTIMIZER,
-                        4, 0.85, 3000, 65536, 512, 34, 2048},
-    [KERNEL_L2_NORM_REDUCE] = {"cleanup(float*, float*, float*, float*, bool, int)", NULL, WORK_OPTIMIZER, 4, 0.50,
+    [KERNEL_SCALE] = {ELEMENTWISE("4", MULTIPLY, "2"), NULL, 8, 1, WORK_ELEMENTWISE, 1800, 512, 128, 32, 0},
+    [KERNEL_GRADIENT_ACCUMULATE] = {ADDING, NULL, 10, 0.90, WORK_ELEMENTWISE, 1900, 512, 128, 32, 0},
+    [KERNEL_L2_NORM] = {MULTI_TENSOR("1", "L2NormFunctor<float>", ", float*, float*, bool, int"), NULL, 4, 0.85,
+                        WORK_OPTIMIZER, 3000, 65536, 512, 34, 2048},
+    [KERNEL_L2_NORM_REDUCE] = {"cleanup(float*, float*, float*, float*, bool, int)", NULL, 4, 0.50, WORK_OPTIMIZER,
                                2800, 65536, 512, 25, 2048},
-    [KERNEL_CLIP] = {MULTI_TENSOR("2", "ScaleFunctor<float, float>", ", float"), NULL, WORK_OPTIMIZER, 8, 0.92, 2500,
+    [KERNEL_CLIP] = {MULTI_TENSOR("2", "ScaleFunctor<float, float>", ", float"), NULL, 8, 0.92, WORK_OPTIMIZER, 2500,
                      65536, 512, 36, 0},
-    [KERNEL_ADAM] = {MULTI_TENSOR("4", "AdamFunctor<float, float, int>", ADAM_MORE), NULL, WORK_OPTIMIZER, 28, 0.90,
+    [KERNEL_ADAM] = {MULTI_TENSOR("4", "AdamFunctor<float, float, int>", ADAM_MORE), NULL, 28, 0.90, WORK_OPTIMIZER,
                      3000, 65536, 512, 48, 0},
-    [KERNEL_FILL] = {ELEMENTWISE("4", "at::native::FillFunctor<float>", "1"), NULL, WORK_ELEMENTWISE, 4, 1, 1500, 512,
+    [KERNEL_FILL] = {ELEMENTWISE("4", "at::native::FillFunctor<float>", "1"), NULL, 4, 1, WORK_ELEMENTWISE, 1500, 512,
                      128, 16, 0},
     [KERNEL_ATTENTION_DOT] =
         {"void cudnn::fusion::compute_dot_do_o_specialized<true, 128>(__nv_bfloat16 const*, __nv_bfloat16 const*, "
          "float*, float*, cudnn::fusion::AttributeSet)",
          "void flash::flash_bwd_dot_do_o_kernel<true, Flash_bwd_kernel_traits<128, 64, 128, 8, 2, 4, 2, false, false, "
          "cutlass::bfloat16_t, Flash_kernel_traits<128, 64, 128, 8, cutlass::bfloat16_t> > >(flash::Flash_bwd_params)",
-         WORK_ATTENTION, 8, 0.85, 2500, 8192, 256, 48, 0},
+         8, 0.85, WORK_ATTENTION, 2500, 8192, 256, 48, 0},
     [KERNEL_ATTENTION_CONVERT] =
         {"void cudnn::fusion::convert_dq_to_16bits<true>(void const*, void*, cudnn::fusion::AttributeSet)",
          "void flash::flash_bwd_convert_dq_kernel<Flash_bwd_kernel_traits<128, 64, 128, 8, 2, 4, 2, false, false, "
          "cutlass::bfloat16_t, Flash_kernel_traits<128, 64, 128, 8, cutlass::bfloat16_t> > >(flash::Flash_bwd_params, "
          "int)",
-         WORK_ATTENTION, 6, 0.88, 2400, 8192, 256, 40, 16384},
+         6, 0.88, WORK_ATTENTION, 2400, 8192, 256, 40, 16384},
 };
 
 /* Blocks that an SM holds at once. A thread's registers are set aside by eights. */

@@ -127,7 +127,7 @@ struct family {
   int64_t start; /* ns before the first multiplication and after the last */
 };
 #define FAMILY(tiles, start) \
-  { tiles, sizeof tiles / sizeof *tiles, start }
+  { (tiles), sizeof(tiles) / sizeof *(tiles), (start) }
 
 static const struct family *family_of(const struct gpu *gpu) {
   static const struct family on_ampere = FAMILY(ampere, 3500), on_hopper = FAMILY(hopper, 3000),
