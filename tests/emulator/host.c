@@ -1,0 +1,491 @@
+/* Threads: each carries out its block's instructions, one after the other, in its own time. It runs ahead of the devices, but never of
+ * its rank's other thread, so that what both do comes about in order; what it waits for wakes it.
+ */
+#include "machine_state.h"
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* How far a thread runs ahead at once. Any length gives the same times; a longer one finds more of the rank's data in the cache. */
+enum { AHEAD = 1000000 };
+
+static const enum call sync_calls[] = {
+    [DO_SYNC_EVENT] = CALL_EVENT_SYNC, [DO_SYNC_STREAM] = CALL_STREAM_SYNC, [DO_SYNC_DEVICE] = CALL_DEVICE_SYNC};
+
+void thread_start(struct machine *machine, struct device *device, enum thread which) {
+  struct thread_state *thread = &device->threads[which];
+  thread->actor = (uint32_t)(device->rank * THREADS + (int)which);
+  thread->thread = (uint8_t)which;
+  thread->step = -1;
+  thread->place = chance_place(device->place, which);
+  thread->pace = device->host_factor;
+  thread->waiting = WAITING_JOB;
+  if (which == THREAD_MAIN)
+    thread_wake(machine, thread, 0);
+}
+
+void thread_free(struct thread_state *thread) {
+  program_free(&thread->block);
+  free(thread->frames);
+}
+
+void thread_wake(struct machine *machine, struct thread_state *thread, int64_t time) {
+  thread->waiting = WAITING_NOT;
+  thread->awaited_until = time;
+  alarm_set(&machine->alarms, thread->actor, thread->time > time ? thread->time : time);
+}
+
+/* ---- irregular time ---- */
+
+/* Slow stretches and slow steps: host work that follows itself is slow or quick together. */
+static void set_pace(const struct machine *machine, const struct device *device, struct thread_state *thread) {
+  uint64_t stretch = chance_place(thread->place, (uint64_t)(thread->instructions / irregularities.stretch_length));
+  uint64_t step = chance_place(device->place, (uint64_t)thread->step);
+  thread->pace = device->host_factor;
+  thread->pace *= ratio(machine, MECHANISM_HOST_JITTER, &irregularities.host_stretch, stretch, CHANCE_STRETCH);
+  thread->pace *= ratio(machine, MECHANISM_HOST_JITTER, &irregularities.host_step, step, CHANCE_STEP);
+}
+
+static uint64_t instruction_place(const struct thread_state *thread) {
+  return chance_place(thread->place, (uint64_t)thread->instructions);
+}
+
+/* A stall, on average one in pause_interval. */
+static int64_t pause(const struct machine *machine, double spent, uint64_t place) {
+  double chance = spent * machine->setup->jitter / irregularities.pause_interval;
+  if (chance_uniform(chance_place(place, CHANCE_PAUSE)) >= chance)
+    return 0;
+  return whole_ns(spread_draw(&irregularities.pause, chance_place(place, CHANCE_PAUSE_LENGTH)));
+}
+
+static int64_t spent(const struct machine *machine, const struct thread_state *thread, int64_t nominal) {
+  if (!has(machine, MECHANISM_HOST))
+    return 0;
+  double time = (double)nominal * thread->pace;
+  if (!has(machine, MECHANISM_HOST_JITTER))
+    return whole_ns(time);
+  uint64_t place = instruction_place(thread);
+  time *= ratio(machine, MECHANISM_HOST_JITTER, &irregularities.host_ratio, place, CHANCE_HOST);
+  return whole_ns(time) + pause(machine, time, place);
+}
+
+static int64_t irregular_host(const struct machine *machine, const struct thread_state *thread,
+                              const struct spread *spread, enum chance chance) {
+  if (!has(machine, MECHANISM_HOST))
+    return 0;
+  double time = spread_median(spread);
+  if (has(machine, MECHANISM_HOST_JITTER))
+    time = spread_draw_wide(spread, machine->setup->jitter, spread->at[0] / 2,
+                            chance_place(instruction_place(thread), chance));
+  return whole_ns(time * thread->pace);
+}
+
+static int64_t profiler_time(const struct machine *machine, const struct device *device, int64_t time) {
+  bool costs = device->profiling && has(machine, MECHANISM_PROFILER) && has(machine, MECHANISM_HOST);
+  return costs ? time : 0;
+}
+
+/* ---- frames ---- */
+
+static const struct frame_open *innermost(const struct thread_state *thread) {
+  return thread->depth > 0 ? &thread->frames[thread->depth - 1] : NULL;
+}
+
+static bool is_seen(const struct machine *machine, const struct device *device) {
+  return device->recorded && machine->witness->host;
+}
+
+static void enter(struct machine *machine, struct device *device, struct thread_state *thread,
+                  const struct instruction *instruction) {
+  if (thread->depth == thread->frame_room) {
+    thread->frame_room = thread->frame_room ? 2 * thread->frame_room : 16;
+    thread->frames = array_grown(thread->frames, thread->frame_room, sizeof *thread->frames);
+  }
+  thread->time += profiler_time(machine, device, irregularities.profiled_frame_begin);
+  const struct frame_open *around = innermost(thread);
+  struct frame_open *frame = &thread->frames[thread->depth++];
+  frame->start = thread->time;
+  frame->number = ++device->frames;
+  frame->parent = around ? around->number : 0;
+  frame->op = instruction->frame == FRAME_OP ? frame->number : around ? around->op : 0;
+  frame->name = instruction->name;
+  frame->step = thread->step;
+  frame->frame = instruction->frame;
+  frame->has_facts = instruction->frame == FRAME_OP;
+  if (!is_seen(machine, device))
+    return;
+  /* The block may be gone before the frame ends. */
+  frame->facts = instruction->of.facts;
+  if (frame->facts.message)
+    frame->message = *frame->facts.message;
+}
+
+static void leave(struct machine *machine, struct device *device, struct thread_state *thread) {
+  if (thread->depth == 0) {
+    machine_fail(machine, "rank %d: a frame ends that has not begun", device->rank);
+    return;
+  }
+  struct frame_open *frame = &thread->frames[--thread->depth];
+  if (is_seen(machine, device)) {
+    if (frame->facts.message)
+      frame->facts.message = &frame->message;
+    struct host_record record = {.rank = device->rank,
+                                 .step = frame->step,
+                                 .thread = (enum thread)thread->thread,
+                                 .frame = (enum frame)frame->frame,
+                                 .name = frame->name,
+                                 .start = frame->start,
+                                 .end = thread->time,
+                                 .number = frame->number,
+                                 .parent = frame->parent,
+                                 .facts = frame->has_facts ? &frame->facts : NULL};
+    machine->witness->host(machine->witness->self, &record);
+  }
+  thread->time += profiler_time(machine, device, irregularities.profiled_frame_end);
+}
+
+/* ---- calls ---- */
+
+/* A thread that has to wait in a call comes here again: the call began the first time. */
+static void call_begin(struct device *device, struct thread_state *thread) {
+  if (thread->begun)
+    return;
+  thread->begun = true;
+  thread->call_start = thread->awaited_until = thread->time;
+  thread->correlation = ++device->calls;
+}
+
+static int64_t call_length(const struct machine *machine, const struct thread_state *thread, enum call call) {
+  return irregular_host(machine, thread, &irregularities.call[call], CHANCE_HOST);
+}
+
+/* Ends at `end`. What is special about the call stands in `record`. */
+static void call_over(struct machine *machine, struct device *device, struct thread_state *thread, int64_t end,
+                      struct host_record record) {
+  thread->begun = false;
+  thread->time = end;
+  if (is_seen(machine, device)) {
+    const struct frame_open *around = innermost(thread);
+    record.rank = device->rank;
+    record.step = thread->step;
+    record.thread = (enum thread)thread->thread;
+    record.is_call = true;
+    record.start = thread->call_start;
+    record.end = end;
+    record.number = around ? around->op : 0;
+    record.parent = around ? around->number : 0;
+    record.correlation = thread->correlation;
+    machine->witness->host(machine->witness->self, &record);
+  }
+  thread->time += profiler_time(machine, device, irregularities.profiled_call);
+}
+
+static void wait_for(struct thread_state *thread, enum waiting waiting) { thread->waiting = (uint8_t)waiting; }
+
+static bool launch(struct machine *machine, struct device *device, struct thread_state *thread,
+                   const struct instruction *instruction) {
+  struct stream_state *stream = &device->streams[instruction->stream];
+  call_begin(device, thread);
+  if (has(machine, MECHANISM_LAUNCH_QUEUE) && stream->queued >= (uint32_t)machine->setup->queue_depth) {
+    wait_for(thread, WAITING_QUEUE);
+    thread->waiting_stream = instruction->stream;
+    device->awaited = (uint16_t)(device->awaited | 1U << instruction->stream);
+    return false;
+  }
+  const struct work *work = &thread->block.works[instruction->of.work];
+  enum call call = (enum call)instruction->call;
+  int64_t begin = thread->awaited_until > thread->call_start ? thread->awaited_until : thread->call_start;
+  int64_t length = call_length(machine, thread, call);
+  const struct frame_open *around = innermost(thread);
+  struct command command = {.call_end = begin + length,
+                            .place = instruction_place(thread),
+                            .correlation = thread->correlation,
+                            .subject = catalogue_add(&machine->catalogue, work),
+                            .op = around ? (uint32_t)around->op : 0,
+                            .step = thread->step,
+                            .kind = COMMAND_TASK,
+                            .label = work->label};
+  /* The device may be quicker than the call, but not than its beginning. */
+  command.launch_delay =
+      (int32_t)delay(machine, &irregularities.launch_delay, -(double)length, command.place, CHANCE_LAUNCH);
+  if (work->message)
+    command.match = network_launch(machine, device, work);
+  stream_push(machine, stream, &command);
+  call_over(machine, device, thread, command.call_end,
+            (struct host_record){.call = call, .stream = (enum stream)instruction->stream});
+  return true;
+}
+
+static void record_event(struct machine *machine, struct device *device, struct thread_state *thread,
+                         const struct instruction *instruction) {
+  enum stream stream = (enum stream)instruction->stream;
+  call_begin(device, thread);
+  struct command command = {.call_end = thread->time + call_length(machine, thread, CALL_EVENT_RECORD),
+                            .correlation = thread->correlation,
+                            .subject = stamp_new(machine, stream, thread->correlation),
+                            .kind = COMMAND_RECORD};
+  uint32_t *latest = &device->events[instruction->event];
+  if (*latest != NOBODY)
+    stamp_leave(machine, *latest);
+  *latest = command.subject;
+  stamp_use(machine, *latest);
+  stream_push(machine, &device->streams[stream], &command);
+  call_over(machine, device, thread, command.call_end,
+            (struct host_record){.call = CALL_EVENT_RECORD, .stream = stream, .event = instruction->event});
+}
+
+static void wait_event(struct machine *machine, struct device *device, struct thread_state *thread,
+                       const struct instruction *instruction) {
+  enum stream stream = (enum stream)instruction->stream;
+  call_begin(device, thread);
+  int64_t end = thread->time + call_length(machine, thread, CALL_STREAM_WAIT);
+  struct host_record record = {.call = CALL_STREAM_WAIT, .stream = stream, .event = instruction->event};
+  uint32_t stamp = device->events[instruction->event];
+  if (stamp != NOBODY) {
+    record.awaited = machine->stamps[stamp].correlation;
+    record.awaited_stream = (enum stream)machine->stamps[stamp].stream;
+    stamp_use(machine, stamp);
+    struct command command = {.call_end = end,
+                              .place = instruction_place(thread),
+                              .correlation = thread->correlation,
+                              .subject = stamp,
+                              .kind = COMMAND_WAIT};
+    stream_push(machine, &device->streams[stream], &command);
+  }
+  call_over(machine, device, thread, end, record);
+}
+
+/* ---- calls that wait for the device ---- */
+
+/* True once the commands that the stream held when the call began are done. */
+static bool stream_is_done(struct device *device, struct thread_state *thread, int stream) {
+  if (device->streams[stream].done >= thread->goals[stream])
+    return true;
+  wait_for(thread, WAITING_STREAM);
+  thread->waiting_stream = (uint8_t)stream;
+  thread->waiting_count = thread->goals[stream];
+  device->awaited = (uint16_t)(device->awaited | 1U << stream);
+  return false;
+}
+
+static bool streams_are_done(struct device *device, struct thread_state *thread,
+                             const struct instruction *instruction) {
+  if (instruction->kind == DO_SYNC_STREAM)
+    return stream_is_done(device, thread, instruction->stream);
+  for (int stream = 0; stream < STREAMS; stream++)
+    if (!stream_is_done(device, thread, stream))
+      return false;
+  return true;
+}
+
+static bool event_is_reached(struct machine *machine, struct thread_state *thread) {
+  uint32_t stamp = thread->waiting_stamp;
+  if (stamp == NOBODY || machine->stamps[stamp].reached)
+    return true;
+  wait_for(thread, WAITING_EVENT);
+  stamp_await(machine, stamp, thread->actor);
+  return false;
+}
+
+/* What the call waits for is what was enqueued when it began. */
+static void synchronise_begin(struct machine *machine, struct device *device, struct thread_state *thread,
+                              const struct instruction *instruction) {
+  if (thread->begun)
+    return;
+  for (int stream = 0; stream < STREAMS; stream++)
+    thread->goals[stream] = device->streams[stream].pushed;
+  thread->waiting_stamp = instruction->kind == DO_SYNC_EVENT ? device->events[instruction->event] : NOBODY;
+  if (thread->waiting_stamp != NOBODY)
+    stamp_use(machine, thread->waiting_stamp);
+}
+
+static bool synchronise(struct machine *machine, struct device *device, struct thread_state *thread,
+                        const struct instruction *instruction) {
+  synchronise_begin(machine, device, thread, instruction);
+  call_begin(device, thread);
+  bool over = instruction->kind == DO_SYNC_EVENT ? event_is_reached(machine, thread)
+                                                 : streams_are_done(device, thread, instruction);
+  if (!over)
+    return false;
+  enum call call = sync_calls[instruction->kind];
+  int64_t end = thread->call_start + call_length(machine, thread, call);
+  if (thread->awaited_until > thread->call_start) {
+    int64_t back =
+        thread->awaited_until + delay(machine, &irregularities.sync_return, 0, instruction_place(thread), CHANCE_SYNC);
+    end = end > back ? end : back;
+  }
+  struct host_record record = {.call = call, .stream = (enum stream)instruction->stream, .event = instruction->event};
+  uint32_t stamp = thread->waiting_stamp;
+  if (stamp != NOBODY) {
+    record.awaited = machine->stamps[stamp].correlation;
+    record.awaited_stream = (enum stream)machine->stamps[stamp].stream;
+    stamp_leave(machine, stamp);
+  }
+  call_over(machine, device, thread, end, record);
+  return true;
+}
+
+/* ---- the other thread ---- */
+
+static void post(struct machine *machine, struct device *device, const struct thread_state *thread, struct job job) {
+  if (device->job_count == device->job_room) {
+    /* What was taken makes room first. */
+    device->job_count -= device->first_job;
+    if (device->job_count > 0)
+      memmove(device->jobs, device->jobs + device->first_job, device->job_count * sizeof *device->jobs);
+    device->first_job = 0;
+    if (2 * device->job_count >= device->job_room) {
+      device->job_room = device->job_room ? 2 * device->job_room : 16;
+      device->jobs = array_grown(device->jobs, device->job_room, sizeof *device->jobs);
+    }
+  }
+  device->jobs[device->job_count++] = (struct posted){job, thread->time};
+  struct thread_state *other = &device->threads[THREAD_AUTOGRAD];
+  if (other->waiting == WAITING_JOB) {
+    if (other->time < thread->time)
+      other->time = thread->time;
+    thread_wake(machine, other, thread->time);
+  }
+}
+
+static bool await(struct machine *machine, struct device *device, struct thread_state *thread) {
+  if (device->serving || device->first_job < device->job_count) {
+    wait_for(thread, WAITING_AWAIT);
+    thread->begun = true;
+    return false;
+  }
+  if (thread->begun) {
+    if (thread->time < thread->awaited_until)
+      thread->time = thread->awaited_until;
+    thread->time += irregular_host(machine, thread, &irregularities.hand_back, CHANCE_HAND_OVER);
+  }
+  thread->begun = false;
+  return true;
+}
+
+/* The autograd thread has done its block: the next job, if there is one. */
+static bool serve(struct machine *machine, struct device *device, struct thread_state *thread) {
+  device->serving = false;
+  if (device->first_job == device->job_count) {
+    struct thread_state *other = &device->threads[THREAD_MAIN];
+    wait_for(thread, WAITING_JOB);
+    if (other->waiting == WAITING_AWAIT)
+      thread_wake(machine, other, thread->time);
+    return false;
+  }
+  struct posted posted = device->jobs[device->first_job++];
+  device->serving = true;
+  if (thread->time <= posted.time) /* it was idle */
+    thread->time = posted.time + irregular_host(machine, thread, &irregularities.hand_over, CHANCE_HAND_OVER);
+  thread->step = posted.job.step;
+  set_pace(machine, device, thread);
+  machine->software->serve(machine->software->self, device->rank, posted.job, &thread->block);
+  return true;
+}
+
+/* ---- all instructions ---- */
+
+static bool fill(struct machine *machine, struct device *device, struct thread_state *thread) {
+  program_clear(&thread->block);
+  thread->next = 0;
+  if (thread->thread == THREAD_AUTOGRAD)
+    return serve(machine, device, thread);
+  if (machine->software->next(machine->software->self, device->rank, &thread->block))
+    return true;
+  activity_mark(device, -1, thread->time);
+  wait_for(thread, WAITING_ENDED);
+  return false;
+}
+
+static void step_begins(struct machine *machine, struct device *device, struct thread_state *thread, int step) {
+  activity_mark(device, step, thread->time);
+  thread->step = step;
+  set_pace(machine, device, thread);
+}
+
+static void profile(const struct machine *machine, struct device *device, const struct thread_state *thread,
+                    bool start) {
+  if (!machine->profiled)
+    return;
+  device->profiling = start && device->recorded;
+  if (machine->witness->profile)
+    machine->witness->profile(machine->witness->self, device->rank, start, thread->time);
+}
+
+/* False: the thread waits, and comes to this instruction again. */
+static bool carry_out(struct machine *machine, struct device *device, struct thread_state *thread,
+                      const struct instruction *instruction) {
+  switch ((enum instruction_kind)instruction->kind) {
+    case DO_ENTER:
+      enter(machine, device, thread, instruction);
+      return true;
+    case DO_LEAVE:
+      leave(machine, device, thread);
+      return true;
+    case DO_SPEND:
+      thread->time += spent(machine, thread, instruction->time);
+      return true;
+    case DO_LAUNCH:
+      return launch(machine, device, thread, instruction);
+    case DO_RECORD:
+      record_event(machine, device, thread, instruction);
+      return true;
+    case DO_WAIT:
+      wait_event(machine, device, thread, instruction);
+      return true;
+    case DO_SYNC_EVENT:
+    case DO_SYNC_STREAM:
+    case DO_SYNC_DEVICE:
+      return synchronise(machine, device, thread, instruction);
+    case DO_CALL:
+      call_begin(device, thread);
+      call_over(machine, device, thread, thread->time + call_length(machine, thread, (enum call)instruction->call),
+                (struct host_record){.call = (enum call)instruction->call, .name = instruction->name});
+      return true;
+    case DO_POST:
+      post(machine, device, thread, instruction->of.job);
+      return true;
+    case DO_AWAIT:
+      return await(machine, device, thread);
+    case DO_STEP:
+      step_begins(machine, device, thread, (int)instruction->time);
+      return true;
+    case DO_PROFILE:
+      profile(machine, device, thread, instruction->time == 1);
+      return true;
+  }
+  return true;
+}
+
+/* Until when it may run on: not past the other thread's next instruction, which may be due as soon as the device goes on. */
+static int64_t limit_of(const struct machine *machine, const struct device *device, const struct thread_state *thread) {
+  const struct thread_state *other = &device->threads[!thread->thread];
+  int64_t limit = machine->now + AHEAD, due;
+  if (other->waiting == WAITING_QUEUE || other->waiting == WAITING_STREAM || other->waiting == WAITING_EVENT)
+    return machine->now;
+  if (alarm_is_set(&machine->alarms, other->actor, &due) && due < limit)
+    limit = due;
+  return limit;
+}
+
+void thread_run(struct machine *machine, struct device *device, struct thread_state *thread) {
+  int64_t limit = limit_of(machine, device, thread);
+  while (thread->waiting == WAITING_NOT && !machine->failed) {
+    if (thread->time > limit) {
+      alarm_set(&machine->alarms, thread->actor, thread->time);
+      return;
+    }
+    if (thread->next == thread->block.count) {
+      fill(machine, device, thread);
+      continue;
+    }
+    const struct instruction *instruction = &thread->block.instructions[thread->next];
+    if (!carry_out(machine, device, thread, instruction))
+      return;
+    thread->next++;
+    if (++thread->instructions % irregularities.stretch_length == 0)
+      set_pace(machine, device, thread);
+    if (instruction->kind == DO_POST)
+      limit = limit_of(machine, device, thread);
+  }
+}

@@ -1,0 +1,123 @@
+/* The figures are those of an eight-GPU H100 job with compiled kernels, an eager H100 job, and A100 and V100 jobs where these have finer
+ * clocks; spreads are quantiles of what was seen at one place of the program against that place's median, so that structure is not taken
+ * for noise. What no trace shows is marked as assumed.
+ */
+#include "irregularities.h"
+
+/* Quantiles:                             0    0.01   0.05   0.25  0.5  0.75   0.95   0.99   1 */
+#define GEMM_LONG                                                   \
+  {                                                                 \
+    { 0.980, 0.985, 0.989, 0.9955, 1, 1.0045, 1.0125, 1.035, 1.06 } \
+  }
+#define GEMM_SHORT                                              \
+  {                                                             \
+    { 0.940, 0.955, 0.969, 0.988, 1, 1.012, 1.033, 1.09, 1.14 } \
+  }
+#define ATTENTION_LONG                                           \
+  {                                                              \
+    { 0.940, 0.955, 0.968, 0.990, 1, 1.010, 1.030, 1.052, 1.08 } \
+  }
+#define ATTENTION_SHORT                                          \
+  {                                                              \
+    { 0.850, 0.860, 0.875, 0.960, 1, 1.040, 1.110, 1.190, 1.25 } \
+  }
+#define MEMORY_LONG                                                 \
+  {                                                                 \
+    { 0.965, 0.973, 0.9815, 0.9925, 1, 1.0075, 1.020, 1.052, 1.22 } \
+  }
+#define MEMORY_SHORT                                            \
+  {                                                             \
+    { 0.880, 0.910, 0.937, 0.977, 1, 1.023, 1.065, 1.17, 1.95 } \
+  }
+#define TRANSFER                                                \
+  {                                                             \
+    { 0.960, 0.965, 0.975, 0.990, 1, 1.010, 1.030, 1.06, 1.25 } \
+  } /* assumed: skew and waiting hide it in traces */
+
+/* Kernels that compete for SMs suffer more regularly than those that compete for memory, of which half hardly suffer. */
+#define SHARES_SMS                              \
+  {                                             \
+    { 0, 0, 0, 0.30, 0.85, 1.5, 2.5, 3.2, 3.8 } \
+  }
+#define SHARES_MEMORY                     \
+  {                                       \
+    { 0, 0, 0, 0, 0.4, 1.4, 3.8, 5.5, 8 } \
+  }
+
+const struct irregularities irregularities = {
+    .call = {[CALL_LAUNCH] = {{3000, 3200, 3500, 4200, 5000, 6200, 9000, 15000, 40000}},
+             [CALL_LAUNCH_EXC] = {{4200, 4600, 5100, 5900, 6500, 7300, 9400, 11500, 40000}},
+             [CALL_LAUNCH_DRIVER] = {{3600, 3900, 4250, 5200, 6000, 7000, 10500, 17600, 40000}},
+             [CALL_MEMCPY] = {{4200, 4600, 5100, 6200, 7000, 8800, 17000, 27400, 60000}},
+             [CALL_MEMSET] = {{1900, 2050, 2250, 2900, 3400, 4300, 9500, 11700, 30000}},
+             [CALL_EVENT_RECORD] = {{260, 290, 330, 430, 530, 780, 1700, 2200, 9000}},
+             [CALL_STREAM_WAIT] = {{380, 420, 470, 630, 800, 1050, 2000, 3600, 9000}},
+             [CALL_EVENT_QUERY] = {{230, 250, 290, 370, 460, 900, 2100, 2650, 6000}},
+             [CALL_EVENT_SYNC] = {{1200, 1400, 1700, 2100, 2600, 3300, 5500, 8000,
+                                   20000}}, /* assumed, as the next two */
+             [CALL_STREAM_SYNC] = {{1400, 1600, 1900, 2500, 3000, 3900, 6500, 9500, 25000}},
+             [CALL_DEVICE_SYNC] = {{1800, 2000, 2400, 3000, 3800, 5000, 8500, 12000, 30000}},
+             [CALL_OTHER] = {{140, 170, 200, 330, 560, 900, 1700, 2600, 8000}}},
+    .host_ratio = {{0.60, 0.62, 0.70, 0.91, 1, 1.09, 1.40, 2.3, 8.5}},
+    .host_stretch = {{0.80, 0.84, 0.90, 0.97, 1, 1.04, 1.2, 1.6, 1.75}},
+    .host_step = {{0.89, 0.90, 0.92, 0.967, 1, 1.034, 1.085, 1.12, 1.15}},
+    .pause = {{150e3, 180e3, 200e3, 280e3, 400e3, 650e3, 1.4e6, 2e6, 4e6}},
+    .hand_over = {{60e3, 70e3, 80e3, 130e3, 177e3, 220e3, 285e3, 326e3, 500e3}},
+    .hand_back = {{10e3, 12e3, 18e3, 30e3, 45e3, 70e3, 130e3, 250e3, 500e3}}, /* assumed */
+    .pause_interval = 100e6,
+    .stretch_length = 512,
+    .profiled_frame_begin = 400,
+    .profiled_frame_end = 400,
+    .profiled_call = 1000,
+
+    .launch_delay = {{-800, -450, -100, 750, 1300, 1650, 2200, 2700, 4500}},
+    .task_gap = {{900, 980, 1060, 1310, 1540, 2050, 2620, 3050, 3500}},
+    .event_delay = {{500, 600, 900, 2000, 2500, 2800, 11000, 23000, 26000}},
+    .sync_return = {{3000, 3500, 4500, 6000, 7500, 9500, 14000, 25000, 60000}},
+
+    .kernel_long = {[WORK_GEMM] = GEMM_LONG,
+                    [WORK_ATTENTION] = ATTENTION_LONG,
+                    [WORK_ELEMENTWISE] = MEMORY_LONG,
+                    [WORK_NORM] = MEMORY_LONG,
+                    [WORK_REDUCTION] = MEMORY_LONG,
+                    [WORK_OPTIMIZER] = MEMORY_LONG,
+                    [WORK_EMBEDDING] = MEMORY_LONG,
+                    [WORK_COPY_TO_DEVICE] = MEMORY_LONG,
+                    [WORK_COPY_TO_HOST] = MEMORY_LONG,
+                    [WORK_COPY_ON_DEVICE] = MEMORY_LONG,
+                    [WORK_MEMSET] = MEMORY_LONG,
+                    [WORK_COLLECTIVE] = TRANSFER,
+                    [WORK_P2P] = TRANSFER},
+    .kernel_short = {[WORK_GEMM] = GEMM_SHORT,
+                     [WORK_ATTENTION] = ATTENTION_SHORT,
+                     [WORK_ELEMENTWISE] = MEMORY_SHORT,
+                     [WORK_NORM] = MEMORY_SHORT,
+                     [WORK_REDUCTION] = MEMORY_SHORT,
+                     [WORK_OPTIMIZER] = MEMORY_SHORT,
+                     [WORK_EMBEDDING] = MEMORY_SHORT,
+                     [WORK_COPY_TO_DEVICE] = MEMORY_SHORT,
+                     [WORK_COPY_TO_HOST] = MEMORY_SHORT,
+                     [WORK_COPY_ON_DEVICE] = MEMORY_SHORT,
+                     [WORK_MEMSET] = MEMORY_SHORT,
+                     [WORK_COLLECTIVE] = TRANSFER,
+                     [WORK_P2P] = TRANSFER},
+    .short_kernel = 10000,
+    .chip = {{0.9950, 0.9955, 0.9967, 0.9987, 1, 1.0013, 1.0033, 1.0045, 1.005}},
+    .kernel_step = {{0.990, 0.991, 0.9935, 0.9973, 1, 1.0027, 1.0066, 1.0095, 1.011}},
+    .contention = {[WORK_GEMM] = SHARES_SMS,
+                   [WORK_ATTENTION] = SHARES_SMS,
+                   [WORK_ELEMENTWISE] = SHARES_MEMORY,
+                   [WORK_NORM] = SHARES_MEMORY,
+                   [WORK_REDUCTION] = SHARES_MEMORY,
+                   [WORK_OPTIMIZER] = SHARES_MEMORY,
+                   [WORK_EMBEDDING] = SHARES_MEMORY},
+    .throttle_time = 5e6, /* assumed, as the next two */
+    .throttle_from = 0.6,
+    .throttle_most = 0.04,
+
+    .skew = {{0.10, 0.123, 0.228, 0.545, 1, 1.835, 4.39, 8.1, 9}},
+    .skew_start = 1000,
+    .skew_share = 0.035,
+    .skew_most = 0.25,
+    .eager_bytes = 65536,
+};
