@@ -141,9 +141,10 @@ static struct message exchange_message(const struct block *to, const struct exch
 }
 
 static void start_exchange(const struct block *to, const struct exchange *exchange, int done_event) {
+  const struct pass *first = &to->plan->passes[exchange->passes[0]];
   struct block labelled = *to;
   labelled.label =
-      (struct label){.phase = exchange->phase, .part = PART_OTHER, .micro_batch = exchange->micro_batch, .layer = -1};
+      (struct label){.phase = first->phase, .part = PART_OTHER, .micro_batch = first->micro_batch, .layer = -1};
   int nodes;
   const struct message *message = program_message(to->program, exchange_message(to, exchange, &nodes));
   struct work work = kernels_communication(to->setup, message, 2, nodes);

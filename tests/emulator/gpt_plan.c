@@ -185,12 +185,9 @@ static struct exchange *open_exchange(struct plan *plan, int after, int before) 
   return &plan->exchanges[plan->exchange_count++];
 }
 
-static void add_part(struct exchange *exchange, const struct pass *pass, bool send) {
-  bool to_next = send == (pass->phase == PHASE_FORWARD);
-  if (!exchange->count) {
-    exchange->phase = pass->phase;
-    exchange->micro_batch = pass->micro_batch;
-  }
+static void add_part(const struct plan *plan, struct exchange *exchange, int pass, bool send) {
+  bool to_next = send == (plan->passes[pass].phase == PHASE_FORWARD);
+  exchange->passes[exchange->count] = pass;
   exchange->parts[exchange->count++] = (uint8_t)((send ? SEND : 0) | (to_next ? TO_NEXT : 0));
 }
 
@@ -199,7 +196,7 @@ static void add_one(const struct planner *planner, int after, int before, int pa
     return;
   const struct pass *pass = &planner->plan->passes[pass_index];
   if (send ? sends(planner, pass) : receives(planner, pass))
-    add_part(open_exchange(planner->plan, after, before), pass, send);
+    add_part(planner->plan, open_exchange(planner->plan, after, before), pass_index, send);
 }
 
 /* Between a pass and the next that is not the weights': its tensor out, the next one's in. They are one kernel where both belong to
@@ -211,8 +208,8 @@ static void exchange_between(const struct planner *planner, int pass) {
   if (planner->setup->parallel.batched_p2p && turns && sends(planner, &plan->passes[pass]) &&
       receives(planner, &plan->passes[next])) {
     struct exchange *both = open_exchange(plan, pass, next);
-    add_part(both, &plan->passes[pass], true);
-    add_part(both, &plan->passes[next], false);
+    add_part(plan, both, pass, true);
+    add_part(plan, both, next, false);
     return;
   }
   add_one(planner, pass, next, pass, true);
@@ -246,10 +243,10 @@ static void exchange_units(const struct planner *planner, int begin, int end) {
   struct exchange *exchange = open_exchange(plan, end - 1, end);
   for (int i = begin; i < end; i++)
     if (sends(planner, &plan->passes[i]))
-      add_part(exchange, &plan->passes[i], true);
+      add_part(plan, exchange, i, true);
   for (int i = end; end < plan->count && i < unit_end(planner, end); i++)
     if (receives(planner, &plan->passes[i]))
-      add_part(exchange, &plan->passes[i], false);
+      add_part(plan, exchange, i, false);
   plan->exchange_count -= !exchange->count;
 }
 

@@ -215,12 +215,11 @@ int chunk_slots(const struct chunk *chunk);
 /* Sends and receives that are issued together: as one kernel where they are batched, else each has its own exchange. */
 enum { SEND = 1, TO_NEXT = 2 };
 struct exchange {
-  int after,
-      before; /* the pass that it follows (-1: none) and the pass that waits for its end (count: the step's end) */
+  int after;  /* the pass that it follows, -1: none */
+  int before; /* the pass that waits for its end; their count: the step's end */
   uint8_t count;
   uint8_t parts[MOST_P2P]; /* bits above */
-  uint8_t phase;           /* and micro-batch: of the pass whose tensor the first part moves */
-  int16_t micro_batch;
+  int passes[MOST_P2P];    /* that make what is sent, that need what is received */
 };
 
 /* What all ranks of a stage do in a step. */
