@@ -3,6 +3,7 @@
 #include "gpt.h"
 #include "hardware.h"
 #include "recorder.h"
+#include "writer.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -30,8 +31,8 @@ static int pair_ranks[] = {0, 1};
 static double ones[] = {1, 1};
 static bool both[] = {true, true};
 
-static void job_start(struct run *job, unsigned recorded) {
-  *job = (struct run){
+static void run_start(struct run *run, unsigned recorded) {
+  *run = (struct run){
       .setup = {.parallel = {.tensor = 1, .pipeline = 1, .data = 2, .chunks = 1},
                 .gpu = gpu_find("h100"),
                 .network = {.node_size = 2},
@@ -48,21 +49,21 @@ static void job_start(struct run *job, unsigned recorded) {
       .folder = "/tmp/recorder-XXXXXX",
   };
   for (int i = 0; i < SCALED; i++) {
-    job->setup.scale[i] = 1;
+    run->setup.scale[i] = 1;
   }
-  assert_non_null(mkdtemp(job->folder));
-  job->setup.folder = job->folder;
-  job->recorder = recorder_new(&job->setup, &job->group, 1);
-  job->witness = recorder_witness(job->recorder, true);
+  assert_non_null(mkdtemp(run->folder));
+  run->setup.folder = run->folder;
+  run->recorder = recorder_new(&run->setup, &run->group, 1);
+  run->witness = recorder_witness(run->recorder, true);
 }
 
 /* A file that was written; the file is gone then. */
-static char *taken(const struct run *job, const char *name) {
+static char *taken(const struct run *run, const char *name) {
   char path[128];
-  snprintf(path, sizeof path, "%s/%s", job->folder, name);
+  snprintf(path, sizeof path, "%s/%s", run->folder, name);
   gzFile file = gzopen(path, "rb");
   assert_non_null(file);
-  size_t room = 1 << 20;
+  size_t room = 1 << 24;
   char *text = malloc(room);
   int length = gzread(file, text, (unsigned)room - 1);
   assert_true(length > 0);
@@ -72,9 +73,9 @@ static char *taken(const struct run *job, const char *name) {
   return text;
 }
 
-static void job_end(struct run *job) {
-  recorder_free(job->recorder);
-  rmdir(job->folder);
+static void run_end(struct run *run) {
+  recorder_free(run->recorder);
+  rmdir(run->folder);
 }
 
 static void assert_has(const char *text, const char *part) {
@@ -101,17 +102,17 @@ static int count_of(const char *text, const char *part) {
 
 /* ---- feeding ---- */
 
-static void frame(const struct run *job, enum thread thread, enum frame kind, const char *name, int64_t number,
+static void frame(const struct run *run, enum thread thread, enum frame kind, const char *name, int64_t number,
                   int64_t start, int64_t end, const struct op_facts *facts) {
-  job->witness.host(
-      job->witness.self,
+  run->witness.host(
+      run->witness.self,
       &(struct host_record){
           .thread = thread, .frame = kind, .name = name, .start = start, .end = end, .number = number, .facts = facts});
 }
 
-static void call(const struct run *job, enum thread thread, enum call kind, uint32_t correlation, int64_t op,
+static void call(const struct run *run, enum thread thread, enum call kind, uint32_t correlation, int64_t op,
                  int64_t start, int64_t end) {
-  job->witness.host(job->witness.self, &(struct host_record){.thread = thread,
+  run->witness.host(run->witness.self, &(struct host_record){.thread = thread,
                                                              .is_call = true,
                                                              .call = kind,
                                                              .start = start,
@@ -120,9 +121,9 @@ static void call(const struct run *job, enum thread thread, enum call kind, uint
                                                              .correlation = correlation});
 }
 
-static void device(const struct run *job, enum stream stream, uint32_t correlation, int64_t op, int64_t start,
+static void device(const struct run *run, enum stream stream, uint32_t correlation, int64_t op, int64_t start,
                    int64_t end, int64_t sequence, const struct work *work) {
-  job->witness.device(job->witness.self, &(struct device_record){.stream = stream,
+  run->witness.device(run->witness.self, &(struct device_record){.stream = stream,
                                                                  .correlation = correlation,
                                                                  .start = start,
                                                                  .end = end,
@@ -150,22 +151,22 @@ static const struct work reduction = {.name = "ncclDevKernel_AllReduce_Sum_f32_R
                                       .message = &sum};
 
 /* Rank 0: a product under an annotated step, an all-reduce on a stream of its own, the product's backward op on another thread. */
-static void feed(const struct run *job) {
+static void feed(const struct run *run) {
   const struct op_facts forward = {.inputs = "bf16[8,4] =1 - float[]", .sequence = 3};
   const struct op_facts backward = {.sequence = 3, .backward = true};
   const struct op_facts comms = {.sequence = -1, .message = &sum};
-  void *self = job->witness.self;
-  call(job, THREAD_MAIN, CALL_LAUNCH, 5, 9, 900000, 905000);
-  frame(job, THREAD_MAIN, FRAME_OP, "aten::before", 9, 890000, 910000, &comms);
-  device(job, STREAM_COMPUTE, 4, 9, 950000, 990000, 0, &product);
-  job->witness.profile(self, 0, true, 1000000);
-  device(job, STREAM_COMPUTE, 5, 9, 990000, 1100000, 0, &product);
-  device(job, STREAM_COMPUTE, 6, 9, 1100000, 1102000, 0, &memset_work);
-  call(job, THREAD_MAIN, CALL_LAUNCH_EXC, 7, 12, 1030000, 1036000);
-  frame(job, THREAD_MAIN, FRAME_OP, "aten::mm", 12, 1020000, 1050000, &forward);
-  device(job, STREAM_COMPUTE, 7, 12, 1140000, 1240000, 0, &product);
-  call(job, THREAD_MAIN, CALL_EVENT_RECORD, 8, 13, 1062000, 1063000);
-  job->witness.host(self, &(struct host_record){.is_call = true,
+  void *self = run->witness.self;
+  call(run, THREAD_MAIN, CALL_LAUNCH, 5, 9, 900000, 905000);
+  frame(run, THREAD_MAIN, FRAME_OP, "aten::before", 9, 890000, 910000, &comms);
+  device(run, STREAM_COMPUTE, 4, 9, 950000, 990000, 0, &product);
+  run->witness.profile(self, 0, true, 1000000);
+  device(run, STREAM_COMPUTE, 5, 9, 990000, 1100000, 0, &product);
+  device(run, STREAM_COMPUTE, 6, 9, 1100000, 1102000, 0, &memset_work);
+  call(run, THREAD_MAIN, CALL_LAUNCH_EXC, 7, 12, 1030000, 1036000);
+  frame(run, THREAD_MAIN, FRAME_OP, "aten::mm", 12, 1020000, 1050000, &forward);
+  device(run, STREAM_COMPUTE, 7, 12, 1140000, 1240000, 0, &product);
+  call(run, THREAD_MAIN, CALL_EVENT_RECORD, 8, 13, 1062000, 1063000);
+  run->witness.host(self, &(struct host_record){.is_call = true,
                                                 .call = CALL_STREAM_WAIT,
                                                 .start = 1064000,
                                                 .end = 1065000,
@@ -175,33 +176,33 @@ static void feed(const struct run *job) {
                                                 .event = 6,
                                                 .awaited = 8,
                                                 .awaited_stream = STREAM_COMPUTE});
-  call(job, THREAD_MAIN, CALL_LAUNCH_EXC, 10, 13, 1070000, 1075000);
-  frame(job, THREAD_MAIN, FRAME_ANNOTATION, "nccl:all_reduce", 14, 1066000, 1080000, NULL);
-  frame(job, THREAD_MAIN, FRAME_OP, "record_param_comms", 13, 1060000, 1090000, &comms);
-  device(job, STREAM_DATA, 10, 13, 1245000, 1300001, 41, &reduction);
-  frame(job, THREAD_AUTOGRAD, FRAME_OP, "MmBackward0", 16, 1220000, 1280000, &backward);
-  frame(job, THREAD_AUTOGRAD, FRAME_OP, "autograd::engine::evaluate_function: MmBackward0", 15, 1210000, 1290000,
+  call(run, THREAD_MAIN, CALL_LAUNCH_EXC, 10, 13, 1070000, 1075000);
+  frame(run, THREAD_MAIN, FRAME_ANNOTATION, "nccl:all_reduce", 14, 1066000, 1080000, NULL);
+  frame(run, THREAD_MAIN, FRAME_OP, "record_param_comms", 13, 1060000, 1090000, &comms);
+  device(run, STREAM_DATA, 10, 13, 1245000, 1300001, 41, &reduction);
+  frame(run, THREAD_AUTOGRAD, FRAME_OP, "MmBackward0", 16, 1220000, 1280000, &backward);
+  frame(run, THREAD_AUTOGRAD, FRAME_OP, "autograd::engine::evaluate_function: MmBackward0", 15, 1210000, 1290000,
         &backward);
-  frame(job, THREAD_MAIN, FRAME_MODULE, "nn.Module: Linear_3", 17, 1400000, 1500000, NULL);
-  frame(job, THREAD_MAIN, FRAME_ANNOTATION, "forward micro-batch 0", 18, 1600000, 1700000, NULL);
-  frame(job, THREAD_MAIN, FRAME_ANNOTATION, "ProfilerStep#2", 11, 1010000, 2000000, NULL);
-  call(job, THREAD_MAIN, CALL_STREAM_SYNC, 11, 0, 2100000, 2110000);
-  call(job, THREAD_MAIN, CALL_DEVICE_SYNC, 12, 0, 2500000, 2600000);
-  job->witness.profile(self, 0, false, 3000000);
-  frame(job, THREAD_MAIN, FRAME_OP, "aten::after", 19, 3000000, 3100000, &forward);
-  device(job, STREAM_COMPUTE, 13, 19, 3050000, 3060000, 0, &product);
-  frame(job, THREAD_MAIN, FRAME_PYTHON, "train.py(3): <module>", 1, 0, 9000000, NULL);
+  frame(run, THREAD_MAIN, FRAME_MODULE, "nn.Module: Linear_3", 17, 1400000, 1500000, NULL);
+  frame(run, THREAD_MAIN, FRAME_ANNOTATION, "forward micro-batch 0", 18, 1600000, 1700000, NULL);
+  frame(run, THREAD_MAIN, FRAME_ANNOTATION, "ProfilerStep#2", 11, 1010000, 2000000, NULL);
+  call(run, THREAD_MAIN, CALL_STREAM_SYNC, 11, 0, 2100000, 2110000);
+  call(run, THREAD_MAIN, CALL_DEVICE_SYNC, 12, 0, 2500000, 2600000);
+  run->witness.profile(self, 0, false, 3000000);
+  frame(run, THREAD_MAIN, FRAME_OP, "aten::after", 19, 3000000, 3100000, &forward);
+  device(run, STREAM_COMPUTE, 13, 19, 3050000, 3060000, 0, &product);
+  frame(run, THREAD_MAIN, FRAME_PYTHON, "train.py(3): <module>", 1, 0, 9000000, NULL);
 }
 
 /* ---- traces ---- */
 
 static void test_rows(void **state) {
   (void)state;
-  struct run job;
-  job_start(&job, RECORD_SHAPES | RECORD_COLLECTIVES);
-  feed(&job);
-  assert_true(recorder_write(job.recorder));
-  char *text = taken(&job, "rank-0.json");
+  struct run run;
+  run_start(&run, RECORD_SHAPES | RECORD_COLLECTIVES);
+  feed(&run);
+  assert_true(recorder_write(run.recorder));
+  char *text = taken(&run, "rank-0.json");
   assert_has(text, "  {\n"
                    "    \"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"aten::mm\", \"pid\": 20240, \"tid\": 20240,\n"
                    "    \"ts\": 3456000001020.000, \"dur\": 30.000,\n"
@@ -262,19 +263,19 @@ static void test_rows(void **state) {
                    "            \"device\": 0, \"context\": 1,      \"stream\": 7, \"correlation\": 6,      \"bytes\": "
                    "4096, \"memory bandwidth (GB/s)\": 2.048000,      \"graph id\": 0, \"graph node id\": 0\n");
   free(text);
-  free(taken(&job, "rank-1.json"));
-  free(taken(&job, "truth.json"));
-  job_end(&job);
+  free(taken(&run, "rank-1.json"));
+  free(taken(&run, "truth.json"));
+  run_end(&run);
 }
 
 /* What began outside the window is not there, nor what is switched off. */
 static void test_window(void **state) {
   (void)state;
-  struct run job;
-  job_start(&job, 0);
-  feed(&job);
-  assert_true(recorder_write(job.recorder));
-  char *text = taken(&job, "rank-0.json");
+  struct run run;
+  run_start(&run, 0);
+  feed(&run);
+  assert_true(recorder_write(run.recorder));
+  char *text = taken(&run, "rank-0.json");
   assert_lacks(text, "aten::before");
   assert_lacks(text, "aten::after");
   assert_lacks(text, "\"correlation\": 4,");
@@ -289,9 +290,9 @@ static void test_window(void **state) {
   assert_has(text, "\"cat\": \"user_annotation\", \"name\": \"nccl:all_reduce\"");
   assert_has(text, "\"name\": \"cudaDeviceSynchronize\"");
   free(text);
-  free(taken(&job, "rank-1.json"));
-  free(taken(&job, "truth.json"));
-  job_end(&job);
+  free(taken(&run, "rank-1.json"));
+  free(taken(&run, "truth.json"));
+  run_end(&run);
 }
 
 static const char collective_args[] =
@@ -302,11 +303,11 @@ static const char collective_args[] =
 
 static void test_collectives(void **state) {
   (void)state;
-  struct run job;
-  job_start(&job, RECORD_SHAPES | RECORD_COLLECTIVES);
-  feed(&job);
-  assert_true(recorder_write(job.recorder));
-  char *text = taken(&job, "rank-0.json");
+  struct run run;
+  run_start(&run, RECORD_SHAPES | RECORD_COLLECTIVES);
+  feed(&run);
+  assert_true(recorder_write(run.recorder));
+  char *text = taken(&run, "rank-0.json");
   assert_int_equal(count_of(text, collective_args), 2); /* the op's and the kernel's */
   assert_has(text, ", \"Rank\": 0, \"Global rank start\": 0, \"Global rank stride\": 1, \"Is asynchronized op\": 0, "
                    "\"Concrete Inputs\": [\"\", \"\", \"\", \"0\", \"\", \"[]\", \"[]\", \"0\", \"1\", \"2\", "
@@ -324,18 +325,18 @@ static void test_collectives(void **state) {
   assert_has(text, "{\"pg_name\": \"0\", \"pg_desc\": \"default_pg\", \"backend_config\": \"cuda:nccl\", \"pg_size\": "
                    "2, \"ranks\": [0, 1]}, {\"pg_name\": \"3\",");
   free(text);
-  free(taken(&job, "rank-1.json"));
-  free(taken(&job, "truth.json"));
-  job_end(&job);
+  free(taken(&run, "rank-1.json"));
+  free(taken(&run, "truth.json"));
+  run_end(&run);
 }
 
 static void test_waits_and_stacks(void **state) {
   (void)state;
-  struct run job;
-  job_start(&job, RECORD_SYNC | RECORD_STACKS | RECORD_ANNOTATIONS);
-  feed(&job);
-  assert_true(recorder_write(job.recorder));
-  char *text = taken(&job, "rank-0.json");
+  struct run run;
+  run_start(&run, RECORD_SYNC | RECORD_STACKS | RECORD_ANNOTATIONS);
+  feed(&run);
+  assert_true(recorder_write(run.recorder));
+  char *text = taken(&run, "rank-0.json");
   assert_has(text, "\"cat\": \"cuda_sync\", \"name\": \"Stream Wait Event\", \"pid\": 0, \"tid\": 17,\n"
                    "    \"ts\": 3456000001064.250, \"dur\": 0.500,\n"
                    "    \"args\": {\n"
@@ -354,9 +355,9 @@ static void test_waits_and_stacks(void **state) {
                    "      \"Python parent id\": null, \"Python id\": 1, \"Ev Idx\": 7\n");
   assert_has(text, "      \"Python parent id\": 1, \"Python id\": 2, \"Python module id\": 3, \"Ev Idx\": 8\n");
   free(text);
-  free(taken(&job, "rank-1.json"));
-  free(taken(&job, "truth.json"));
-  job_end(&job);
+  free(taken(&run, "rank-1.json"));
+  free(taken(&run, "truth.json"));
+  run_end(&run);
 }
 
 /* Compressed or not, the same text; all of it JSON. */
@@ -364,19 +365,19 @@ static void test_files(void **state) {
   (void)state;
   char *texts[2];
   for (int plain = 0; plain < 2; plain++) {
-    struct run job;
-    job_start(&job, 31);
-    job.setup.plain = plain == 1;
-    feed(&job);
-    assert_true(recorder_write(job.recorder));
-    texts[plain] = taken(&job, plain == 1 ? "rank-0.json" : "rank-0.json.gz");
-    free(taken(&job, plain == 1 ? "rank-1.json" : "rank-1.json.gz"));
-    char *truth = taken(&job, "truth.json");
+    struct run run;
+    run_start(&run, 31);
+    run.setup.plain = plain == 1;
+    feed(&run);
+    assert_true(recorder_write(run.recorder));
+    texts[plain] = taken(&run, plain == 1 ? "rank-0.json" : "rank-0.json.gz");
+    free(taken(&run, plain == 1 ? "rank-1.json" : "rank-1.json.gz"));
+    char *truth = taken(&run, "truth.json");
     cJSON *parsed = cJSON_Parse(truth);
     assert_non_null(parsed);
     cJSON_Delete(parsed);
     free(truth);
-    job_end(&job);
+    run_end(&run);
   }
   assert_string_equal(texts[0], texts[1]);
   cJSON *parsed = cJSON_Parse(texts[0]);
@@ -387,13 +388,47 @@ static void test_files(void **state) {
   free(texts[1]);
 }
 
+/* Numbers and texts that fall on the ends of the buffer in every way. */
+static void test_long_file(void **state) {
+  (void)state;
+  struct run run;
+  run_start(&run, 0);
+  enum { ROUNDS = 40000, ROOM = ROUNDS * 256 };
+  struct writer *writer = writer_open(run.folder, "long", false);
+  char *expected = malloc(ROOM);
+  size_t length = 0;
+  int64_t number = 7;
+  for (int i = 0; i < ROUNDS; i++) {
+    number = (int64_t)((uint64_t)number * 6364136223846793005U + 1442695040888963407U) >> (i % 60);
+    put_integer(writer, number);
+    put_string(writer, i % 3 == 0 ? "a\"b\\c\n"
+                                  : "a name that is longer than any number and than what is left behind the end of the "
+                                    "buffer, so that it must be cut in two there");
+    put_microseconds(writer, number);
+    put_unsigned(writer, (uint64_t)number);
+    int64_t time = number > 0 ? number : 0;
+    length += (size_t)snprintf(expected + length, ROOM - length, "%lld%s%lld.%03d%llu", (long long)number,
+                               i % 3 == 0 ? "\"a\\\"b\\\\c\\u000a\""
+                                          : "\"a name that is longer than any number and than what is left behind the "
+                                            "end of the buffer, so that it must be cut in two there\"",
+                               (long long)(time / 1000), (int)(time % 1000), (unsigned long long)number);
+  }
+  assert_true(writer_close(writer));
+  assert_true(length > 1 << 20);
+  char *text = taken(&run, "long");
+  assert_string_equal(text, expected);
+  free(text);
+  free(expected);
+  run_end(&run);
+}
+
 static void test_no_folder(void **state) {
   (void)state;
-  struct run job;
-  job_start(&job, 0);
-  rmdir(job.folder);
-  assert_false(recorder_write(job.recorder));
-  job_end(&job);
+  struct run run;
+  run_start(&run, 0);
+  rmdir(run.folder);
+  assert_false(recorder_write(run.recorder));
+  run_end(&run);
 }
 
 /* ---- clocks ---- */
@@ -439,13 +474,13 @@ static void feed_steps(const struct witness *witness, int64_t slower) {
 
 static void test_truth(void **state) {
   (void)state;
-  struct run job;
-  job_start(&job, RECORD_SHAPES);
-  feed(&job);
-  struct witness plain = recorder_witness(job.recorder, false);
+  struct run run;
+  run_start(&run, RECORD_SHAPES);
+  feed(&run);
+  struct witness plain = recorder_witness(run.recorder, false);
   assert_null(plain.host);
   feed_steps(&plain, 0);
-  feed_steps(&job.witness, 500000);
+  feed_steps(&run.witness, 500000);
   const int64_t starts[] = {1245000, 1246000}, ends[] = {1300001, 1300009};
   const uint32_t correlations[] = {10, 77};
   struct transfer_record transfer = {.collective = ALL_REDUCE,
@@ -461,14 +496,14 @@ static void test_truth(void **state) {
                                      .step = 1,
                                      .begin = 1246000,
                                      .end = 1300001};
-  job.witness.transfer(job.witness.self, &transfer);
+  run.witness.transfer(run.witness.self, &transfer);
   const int64_t early[] = {100, 100};
   transfer.starts = early;
-  job.witness.transfer(job.witness.self, &transfer);
-  job.witness.edge(job.witness.self, &(struct edge_record){.from = 7, .to = 10, .binding = true});
-  job.witness.edge(job.witness.self, &(struct edge_record){.from = 4, .to = 10});
-  assert_true(recorder_write(job.recorder));
-  char *text = taken(&job, "truth.json");
+  run.witness.transfer(run.witness.self, &transfer);
+  run.witness.edge(run.witness.self, &(struct edge_record){.from = 7, .to = 10, .binding = true});
+  run.witness.edge(run.witness.self, &(struct edge_record){.from = 4, .to = 10});
+  assert_true(recorder_write(run.recorder));
+  char *text = taken(&run, "truth.json");
   assert_has(text, "{\"step\": 1, \"profiled\": {\"start\": 1000000, \"end\": 2000000, \"executed_flops\": "
                    "2000000000000000, \"mfu\": 0.500000, \"bubble\": 0.500000, \"bubble_ratio\": 1.000000, "
                    "\"stage_bubble\": [0.500000], \"ranks\": [\n"
@@ -486,17 +521,18 @@ static void test_truth(void **state) {
   assert_has(text, "\"arguments\": \"--dp 2\",\n\"seed\": \"7\"");
   assert_has(text, "\"windows\": {\"columns\": [\"rank\", \"start\", \"stop\"], \"rows\": [\n[0, 1000000, 3000000]]}");
   free(text);
-  free(taken(&job, "rank-0.json"));
-  free(taken(&job, "rank-1.json"));
-  job_end(&job);
+  free(taken(&run, "rank-0.json"));
+  free(taken(&run, "rank-1.json"));
+  run_end(&run);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_rows),        cmocka_unit_test(test_window),
       cmocka_unit_test(test_collectives), cmocka_unit_test(test_waits_and_stacks),
-      cmocka_unit_test(test_files),       cmocka_unit_test(test_no_folder),
-      cmocka_unit_test(test_clocks),      cmocka_unit_test(test_truth),
+      cmocka_unit_test(test_files),       cmocka_unit_test(test_long_file),
+      cmocka_unit_test(test_no_folder),   cmocka_unit_test(test_clocks),
+      cmocka_unit_test(test_truth),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

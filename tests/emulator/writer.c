@@ -63,6 +63,9 @@ bool writer_close(struct writer *writer) {
 }
 
 void put_bytes(struct writer *writer, const char *bytes, size_t length) {
+  if (writer->used > BUFFER) { /* a number may have ended in the margin */
+    flush(writer);
+  }
   while (length > BUFFER - writer->used) {
     size_t part = BUFFER - writer->used;
     memcpy(writer->buffer + writer->used, bytes, part);
