@@ -7,7 +7,7 @@
 #include <string.h>
 #include <zlib.h>
 
-enum { BUFFER = 1 << 18, MARGIN = 64 }; /* a number fits the margin */
+enum { BUFFER = WRITER_BUFFER, MARGIN = 64 }; /* a number fits the margin */
 
 struct writer {
   gzFile file;

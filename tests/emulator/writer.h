@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum { WRITER_BUFFER = 1 << 18 };
 struct writer;
 
 /* NULL after a message on stderr. */
