@@ -113,9 +113,6 @@ struct order order_of(const struct rank_rows *rows);
 void order_free(struct order *order);
 uint32_t table_find(const struct table *table, uint32_t key);
 
-/* What torch.distributed calls it. */
-const char *collective_name(const struct message *message);
-
 bool kineto_write(const struct recorder *recorder, const struct rank_rows *rows);
 bool truth_write(const struct recorder *recorder);
 

@@ -47,12 +47,6 @@
 
 /* ---- pieces ---- */
 
-/* Text before a number. */
-static void put_field(struct writer *out, const char *key, int64_t number) {
-  put_text(out, key);
-  put_integer(out, number);
-}
-
 static void put_named(struct writer *out, const char *key, const char *text) {
   put_text(out, key);
   put_string(out, text);
@@ -81,37 +75,37 @@ static void put_separator(struct writer *out, bool first) { put_text(out, first 
 /* ---- configuration ---- */
 
 static void put_model(struct writer *out, const struct model *model) {
-  put_field(out, "\"model\": {\"layers\": ", model->layers);
-  put_field(out, ", \"hidden\": ", model->hidden);
-  put_field(out, ", \"ffn\": ", model->ffn);
-  put_field(out, ", \"heads\": ", model->heads);
-  put_field(out, ", \"head_dim\": ", model->head_dim);
-  put_field(out, ", \"sequence\": ", model->sequence);
-  put_field(out, ", \"vocabulary\": ", model->vocabulary);
-  put_field(out, ", \"micro_batch\": ", model->micro_batch);
-  put_field(out, ", \"micro_batches\": ", model->micro_batches);
+  put_number(out, "\"model\": {\"layers\": ", model->layers);
+  put_number(out, ", \"hidden\": ", model->hidden);
+  put_number(out, ", \"ffn\": ", model->ffn);
+  put_number(out, ", \"heads\": ", model->heads);
+  put_number(out, ", \"head_dim\": ", model->head_dim);
+  put_number(out, ", \"sequence\": ", model->sequence);
+  put_number(out, ", \"vocabulary\": ", model->vocabulary);
+  put_number(out, ", \"micro_batch\": ", model->micro_batch);
+  put_number(out, ", \"micro_batches\": ", model->micro_batches);
 }
 
 static void put_parallel(struct writer *out, const struct parallelism *parallel) {
-  put_field(out, "},\n\"parallel\": {\"tensor\": ", parallel->tensor);
-  put_field(out, ", \"pipeline\": ", parallel->pipeline);
-  put_field(out, ", \"data\": ", parallel->data);
-  put_field(out, ", \"chunks\": ", parallel->chunks);
+  put_number(out, "},\n\"parallel\": {\"tensor\": ", parallel->tensor);
+  put_number(out, ", \"pipeline\": ", parallel->pipeline);
+  put_number(out, ", \"data\": ", parallel->data);
+  put_number(out, ", \"chunks\": ", parallel->chunks);
   put_named(out, ", \"schedule\": ", setup_schedule_name(parallel->schedule));
   put_flag(out, ", \"sequence_parallel\": ", parallel->sequence_parallel);
   put_flag(out, ", \"distributed_optimizer\": ", parallel->distributed_optimizer);
   put_flag(out, ", \"recompute\": ", parallel->recompute);
   put_flag(out, ", \"overlap_gradients\": ", parallel->overlap_gradients);
   put_flag(out, ", \"batched_p2p\": ", parallel->batched_p2p);
-  put_field(out, ", \"bucket_bytes\": ", parallel->bucket_bytes);
+  put_number(out, ", \"bucket_bytes\": ", parallel->bucket_bytes);
 }
 
 static void put_machine(struct writer *out, const struct setup *setup) {
   put_named(out, "},\n\"machine\": {\"gpu\": ", setup->gpu->name);
-  put_field(out, ", \"node_size\": ", setup->network.node_size);
+  put_number(out, ", \"node_size\": ", setup->network.node_size);
   put_share(out, ", \"nic_bandwidth\": ", setup->network.nic_bandwidth, 1);
-  put_field(out, ", \"nic_latency\": ", setup->network.nic_latency);
-  put_field(out, ", \"queue_depth\": ", setup->queue_depth);
+  put_number(out, ", \"nic_latency\": ", setup->network.nic_latency);
+  put_number(out, ", \"queue_depth\": ", setup->queue_depth);
   put_share(out, ", \"contention_compute\": ", setup->contention_compute, 1);
   put_share(out, ", \"contention_transfer\": ", setup->contention_transfer, 1);
   put_share(out, ", \"jitter\": ", setup->jitter, 1);
@@ -122,7 +116,7 @@ static void put_factors(struct writer *out, const char *key, const double *facto
   bool first = true;
   for (int rank = 0; rank < ranks; rank++) {
     if (factors != NULL && factors[rank] != 1) {
-      put_field(out, first ? "[" : ", [", rank);
+      put_number(out, first ? "[" : ", [", rank);
       put_share(out, ", ", factors[rank], 1);
       PUT(out, "]");
       first = false;
@@ -160,8 +154,8 @@ static void put_changes(struct writer *out, const struct setup *setup) {
       first = false;
     }
   }
-  put_field(out, "],\n\"warmup\": ", setup->warmup);
-  put_field(out, ", \"steps\": ", setup->steps);
+  put_number(out, "],\n\"warmup\": ", setup->warmup);
+  put_number(out, ", \"steps\": ", setup->steps);
 }
 
 static void put_configuration(struct writer *out, const struct setup *setup) {
@@ -177,10 +171,10 @@ static void put_clocks(struct writer *out, const struct setup *setup) {
   PUT(out, ",\n\"clocks\": {\"columns\": [\"rank\", \"offset_ns\", \"drift_ppb\", \"device_offset_ns\"], \"rows\": [");
   for (int rank = 0; rank < setup_ranks(setup); rank++) {
     struct clock clock = clock_of(setup, rank);
-    put_field(out, rank == 0 ? "\n[" : ",\n[", rank);
-    put_field(out, ", ", clock.offset);
-    put_field(out, ", ", clock.drift_ppb);
-    put_field(out, ", ", clock.device_offset);
+    put_number(out, rank == 0 ? "\n[" : ",\n[", rank);
+    put_number(out, ", ", clock.offset);
+    put_number(out, ", ", clock.drift_ppb);
+    put_number(out, ", ", clock.device_offset);
     PUT(out, "]");
   }
   PUT(out, "]}");
@@ -192,9 +186,9 @@ static void put_windows(struct writer *out, const struct recorder *recorder) {
   for (int i = 0; i < recorder->recorded; i++) {
     const struct rank_rows *rows = &recorder->rows[i];
     if (rows->stop != INT64_MAX) {
-      put_field(out, first ? "\n[" : ",\n[", rows->rank);
-      put_field(out, ", ", rows->start);
-      put_field(out, ", ", rows->stop);
+      put_number(out, first ? "\n[" : ",\n[", rows->rank);
+      put_number(out, ", ", rows->start);
+      put_number(out, ", ", rows->stop);
       PUT(out, "]");
       first = false;
     }
@@ -261,15 +255,15 @@ static void put_rank_steps(struct writer *out, const struct steps *steps, int st
     if (record == NULL) {
       continue;
     }
-    put_field(out, first ? "\n[" : ",\n[", rank);
+    put_number(out, first ? "\n[" : ",\n[", rank);
     first = false;
-    put_field(out, ", ", record->start);
-    put_field(out, ", ", record->end);
+    put_number(out, ", ", record->start);
+    put_number(out, ", ", record->end);
     for (int activity = 0; activity < ACTIVITIES; activity++) {
-      put_field(out, ", ", record->activity[activity]);
+      put_number(out, ", ", record->activity[activity]);
     }
-    put_field(out, ", ", record->host_start);
-    put_field(out, ", ", record->host_end);
+    put_number(out, ", ", record->host_start);
+    put_number(out, ", ", record->host_end);
     PUT(out, "]");
   }
   PUT(out, "]");
@@ -294,8 +288,8 @@ static void put_run(struct writer *out, const struct setup *setup, const struct 
     const struct step_record *record = step_at(steps, step, rank);
     executed += record != NULL ? record->flops : 0;
   }
-  put_field(out, "{\"start\": ", start);
-  put_field(out, ", \"end\": ", end);
+  put_number(out, "{\"start\": ", start);
+  put_number(out, ", \"end\": ", end);
   put_whole(out, ", \"executed_flops\": ", executed);
   put_share(out, ", \"mfu\": ", gpt_model_flops(setup), (double)(end - start) * steps->ranks * setup->gpu->flops);
   sum_bubble(setup, steps, step, -1, sums);
@@ -322,7 +316,7 @@ static void put_steps(struct writer *out, const struct recorder *recorder) {
   for (int i = 0; i < setup->steps && setup->warmup + i < steps[PROFILED].count; i++) {
     int step = steps[PROFILED].first + setup->warmup + i;
     put_separator(out, i == 0);
-    put_field(out, "{\"step\": ", step);
+    put_number(out, "{\"step\": ", step);
     for (int run = 0; run < RUNS; run++) {
       if (steps[run].count > 0) {
         put_text(out, runs[run]);
@@ -342,7 +336,7 @@ static void put_steps(struct writer *out, const struct recorder *recorder) {
 static void put_times(struct writer *out, const char *key, const int64_t *times, size_t count) {
   put_text(out, key);
   for (size_t i = 0; i < count; i++) {
-    put_field(out, i == 0 ? "" : ", ", times[i]);
+    put_number(out, i == 0 ? "" : ", ", times[i]);
   }
 }
 
@@ -354,22 +348,22 @@ static void put_transfer(struct writer *out, const struct recorder *recorder, co
                                                [SEND_RECEIVE] = "send_receive"};
   put_named(out, "[", recorder->communicators[row->communicator].name);
   put_named(out, ", ", ops[row->collective]);
-  put_field(out, ", ", row->sequence);
-  put_field(out, ", ", row->step);
-  put_field(out, ", ", row->bytes);
-  put_field(out, ", ", row->source);
-  put_field(out, ", ", row->destination);
-  put_field(out, ", ", row->begin);
-  put_field(out, ", ", row->end);
+  put_number(out, ", ", row->sequence);
+  put_number(out, ", ", row->step);
+  put_number(out, ", ", row->bytes);
+  put_number(out, ", ", row->source);
+  put_number(out, ", ", row->destination);
+  put_number(out, ", ", row->begin);
+  put_number(out, ", ", row->end);
   PUT(out, ", [");
   for (size_t i = 0; i < row->members; i++) {
-    put_field(out, i == 0 ? "" : ", ", recorder->member_ranks.items[row->first + i]);
+    put_number(out, i == 0 ? "" : ", ", recorder->member_ranks.items[row->first + i]);
   }
   put_times(out, "], [", recorder->member_starts.items + row->first, row->members);
   put_times(out, "], [", recorder->member_ends.items + row->first, row->members);
   PUT(out, "], [");
   for (size_t i = 0; i < row->members; i++) {
-    put_field(out, i == 0 ? "" : ", ", recorder->member_correlations.items[row->first + i]);
+    put_number(out, i == 0 ? "" : ", ", recorder->member_correlations.items[row->first + i]);
   }
   PUT(out, "]]");
 }
@@ -396,11 +390,11 @@ static void put_tasks(struct writer *out, const struct rank_rows *rows, const st
       continue;
     }
     const struct device_row *row = &rows->device.items[order->device.rows[i]];
-    put_field(out, first ? "\n[" : ",\n[", row->correlation);
-    put_field(out, ", ", row->phase);
-    put_field(out, ", ", row->micro_batch);
-    put_field(out, ", ", row->layer);
-    put_field(out, ", ", row->part);
+    put_number(out, first ? "\n[" : ",\n[", row->correlation);
+    put_number(out, ", ", row->phase);
+    put_number(out, ", ", row->micro_batch);
+    put_number(out, ", ", row->layer);
+    put_number(out, ", ", row->part);
     PUT(out, "]");
     first = false;
   }
@@ -415,8 +409,8 @@ static void put_edges(struct writer *out, const struct rank_rows *rows, const st
     if (table_find(&order->device, edge->from) == NONE || table_find(&order->device, edge->to) == NONE) {
       continue;
     }
-    put_field(out, first ? "\n[" : ",\n[", edge->from);
-    put_field(out, ", ", edge->to);
+    put_number(out, first ? "\n[" : ",\n[", edge->from);
+    put_number(out, ", ", edge->to);
     put_text(out, edge->binding ? ", 1]" : ", 0]");
     first = false;
   }
@@ -433,11 +427,11 @@ static void put_counts(struct writer *out, const struct recorder *recorder, cons
     before += table_find(&order->calls, row->correlation) == NONE;
   }
   int64_t copies = kinds[WORK_COPY_TO_DEVICE] + kinds[WORK_COPY_TO_HOST] + kinds[WORK_COPY_ON_DEVICE];
-  put_field(out, ",\n\"counts\": {\"kernels\": ", (int64_t)rows->device.count - copies - kinds[WORK_MEMSET]);
-  put_field(out, ", \"communication\": ", kinds[WORK_COLLECTIVE] + kinds[WORK_P2P]);
-  put_field(out, ", \"copies\": ", copies);
-  put_field(out, ", \"memsets\": ", kinds[WORK_MEMSET]);
-  put_field(out, ", \"launched_before\": ", before);
+  put_number(out, ",\n\"counts\": {\"kernels\": ", (int64_t)rows->device.count - copies - kinds[WORK_MEMSET]);
+  put_number(out, ", \"communication\": ", kinds[WORK_COLLECTIVE] + kinds[WORK_P2P]);
+  put_number(out, ", \"copies\": ", copies);
+  put_number(out, ", \"memsets\": ", kinds[WORK_MEMSET]);
+  put_number(out, ", \"launched_before\": ", before);
   PUT(out, "}");
 }
 
@@ -448,7 +442,7 @@ static void put_recorded(struct writer *out, const struct recorder *recorder) {
     const struct rank_rows *rows = &recorder->rows[i];
     struct order order = order_of(rows);
     put_separator(out, i == 0);
-    put_field(out, "{\"rank\": ", rows->rank);
+    put_number(out, "{\"rank\": ", rows->rank);
     put_counts(out, recorder, rows, &order);
     put_tasks(out, rows, &order);
     put_edges(out, rows, &order);
@@ -470,8 +464,8 @@ bool truth_write(const struct recorder *recorder) {
   put_unsigned(out, setup->seed);
   PUT(out, "\"");
   put_configuration(out, setup);
-  put_field(out, ",\n\"world\": ", recorder->ranks);
-  put_field(out, ",\n\"epoch\": \"", CLOCK_EPOCH);
+  put_number(out, ",\n\"world\": ", recorder->ranks);
+  put_number(out, ",\n\"epoch\": \"", CLOCK_EPOCH);
   PUT(out, "\"");
   put_clocks(out, setup);
   put_windows(out, recorder);

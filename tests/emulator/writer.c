@@ -125,6 +125,11 @@ void put_integer(struct writer *writer, int64_t number) {
   printed(writer, print(at, size, 1));
 }
 
+void put_number(struct writer *writer, const char *key, int64_t number) {
+  put_text(writer, key);
+  put_integer(writer, number);
+}
+
 void put_microseconds(struct writer *writer, int64_t ns) {
   uint64_t time = ns > 0 ? (uint64_t)ns : 0;
   char *at = print(room(writer), time / 1000, 1);

@@ -17,6 +17,7 @@ bool writer_close(struct writer *writer);
 void put_bytes(struct writer *writer, const char *bytes, size_t length);
 void put_text(struct writer *writer, const char *text);
 void put_integer(struct writer *writer, int64_t number);
+void put_number(struct writer *writer, const char *key, int64_t number); /* behind a text */
 void put_unsigned(struct writer *writer, uint64_t number);
 void put_string(struct writer *writer, const char *text); /* quoted */
 void put_microseconds(struct writer *writer, int64_t ns); /* with three decimals; what is negative is 0, as in Kineto */

@@ -1,0 +1,123 @@
+/* A collective's arguments. Sequence numbers and communicator ids are there since 2026; the id mixes the group, the number, and whether it is
+ * a pair, so that it is the same on all members of a collective. A pair's numbers count the rank's own, and its ids say nothing in groups
+ * of more than two: as in PyTorch.
+ */
+#include "kineto.h"
+
+#include "chance.h"
+
+#include <stdio.h>
+
+enum { MOST_RANKS_LISTED = 30 };
+
+static const char *collective_name(const struct message *message) {
+  static const char *const names[COLLECTIVES] = {[ALL_REDUCE] = "allreduce",
+                                                 [ALL_GATHER] = "_allgather_base",
+                                                 [REDUCE_SCATTER] = "_reduce_scatter_base",
+                                                 [BROADCAST] = "broadcast"};
+  if (message->collective != SEND_RECEIVE) {
+    return names[message->collective];
+  }
+  return message->parts != 1 ? "coalesced" : message->part[0].send ? "send" : "recv";
+}
+
+/* "[0, 1, 2]"; of many, the first and the last. */
+static void put_ranks(struct writer *out, const struct communicator *communicator) {
+  PUT(out, "\"[");
+  for (int i = 0; i < communicator->size; i++) {
+    if (communicator->size > MOST_RANKS_LISTED && i == MOST_RANKS_LISTED - 1) {
+      PUT(out, ", ...");
+      i = communicator->size - 1;
+    }
+    put_number(out, i == 0 ? "" : ", ", communicator->ranks[i]);
+  }
+  PUT(out, "]\"");
+}
+
+/* On the op and on its kernel alike. */
+void put_message(const struct trace *trace, const struct message *message, int64_t sequence) {
+  const struct communicator *communicator = &trace->recorder->communicators[message->communicator];
+  struct writer *out = trace->out;
+  bool pair = message->collective == SEND_RECEIVE;
+  PUT(out, ", \"Collective name\": \"");
+  put_text(out, collective_name(message));
+  put_number(out, "\", \"In msg nelems\": ", message->elements_in);
+  put_number(out, ", \"Out msg nelems\": ", message->elements_out);
+  put_number(out, ", \"Group size\": ", communicator->size);
+  PUT(out, ", \"dtype\": \"");
+  put_text(out, message->integers ? "Long" : message->float32 ? "Float" : "BFloat16");
+  PUT(out, "\", \"In split size\": \"[]\", \"Out split size\": \"[]\", \"Process Group Name\": ");
+  put_string(out, communicator->name);
+  PUT(out, ", \"Process Group Description\": ");
+  put_string(out, communicator->description);
+  PUT(out, ", \"Process Group Ranks\": ");
+  put_ranks(out, communicator);
+  if (pair && message->parts == 1) {
+    put_number(out, message->part[0].send ? ", \"Dst Rank\": " : ", \"Src Rank\": ", message->part[0].peer);
+  }
+  if (sequence >= 0) {
+    put_number(out, ", \"Seq\": ", sequence);
+    PUT(out, ", \"Comms Id\": ");
+    put_unsigned(out, chance_place(chance_place(communicator->id, (uint64_t)sequence), pair));
+  }
+}
+
+static int place_in(const struct communicator *communicator, int rank) {
+  int place = 0;
+  while (place < communicator->size - 1 && communicator->ranks[place] != rank) {
+    place++;
+  }
+  return place;
+}
+
+/* The rank that an op names: its peer, the root, or itself; by its place in the group. */
+static int named_place(const struct trace *trace, const struct message *message) {
+  bool single = message->collective == SEND_RECEIVE && message->parts == 1;
+  int rank = single ? message->part[0].peer : message->collective == BROADCAST ? message->root : trace->rows->rank;
+  return place_in(&trace->recorder->communicators[message->communicator], rank);
+}
+
+/* How far apart the group's ranks are, 0 if not evenly. */
+static int stride_of(const struct communicator *communicator) {
+  int stride = communicator->size > 1 ? communicator->ranks[1] - communicator->ranks[0] : 1;
+  for (int i = 1; i < communicator->size; i++) {
+    if (communicator->ranks[i] - communicator->ranks[i - 1] != stride) {
+      return 0;
+    }
+  }
+  return stride;
+}
+
+/* What only the op has. */
+void put_message_of_op(const struct trace *trace, const struct message *message) {
+  const struct communicator *communicator = &trace->recorder->communicators[message->communicator];
+  int stride = stride_of(communicator);
+  put_number(trace->out, ", \"Rank\": ", named_place(trace, message));
+  if (stride > 0) {
+    put_number(trace->out, ", \"Global rank start\": ", communicator->ranks[0]);
+    put_number(trace->out, ", \"Global rank stride\": ", stride);
+  }
+  PUT(trace->out, ", \"Is asynchronized op\": 0");
+}
+
+/* The inputs of record_param_comms are the tensor and what PyTorch knows of the collective. */
+void put_inputs_of_message(const struct trace *trace, const struct message *message) {
+  const struct communicator *communicator = &trace->recorder->communicators[message->communicator];
+  int stride = stride_of(communicator);
+  char inputs[256];
+  snprintf(inputs, sizeof inputs, "%s[%lld] - - =%d - =[] =[] =%d =%d =%d =False",
+           message->integers  ? "int64"
+           : message->float32 ? "float"
+                              : "bf16",
+           (long long)message->elements_in, named_place(trace, message), stride > 0 ? communicator->ranks[0] : -1,
+           stride > 0 ? stride : -1, communicator->size);
+  put_inputs(trace->out, inputs);
+}
+
+bool tells_collectives(const struct trace *trace) {
+  return (trace->recorder->setup->recorded & RECORD_COLLECTIVES) != 0;
+}
+
+bool is_member(const struct communicator *communicator, int rank) {
+  return communicator->ranks[place_in(communicator, rank)] == rank;
+}

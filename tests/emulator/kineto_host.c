@@ -1,0 +1,147 @@
+/* Rows of the host: ops, annotations, Python frames, and calls. */
+#include "kineto.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void put_frame(const struct trace *trace, uint32_t row, uint32_t index) {
+  const struct frame_row *frame = frame_at(trace, row);
+  const struct link *link = &trace->links[row];
+  struct writer *out = trace->out;
+  int thread = thread_of(trace, frame->thread);
+  int64_t start = host_time(trace, frame->start);
+  put_row_start(out, frame->frame == FRAME_OP ? "cpu_op" : "user_annotation", name_at(trace, frame->name),
+                trace->process, thread, start, host_time(trace, frame->end) - start);
+  put_number(out, "\"External id\": ", link->id);
+  PUT(out, ",\"Record function id\": 0");
+  if (frame->sequence >= 0) {
+    put_number(out, ", \"Sequence number\": ", frame->sequence);
+    put_number(out, ", \"Fwd thread id\": ", frame->backward);
+  }
+  if (frame->message != NONE && tells_collectives(trace)) {
+    const struct message *message = message_at(trace, frame->message);
+    put_message(trace, message, link->sequence);
+    put_message_of_op(trace, message);
+  }
+  if (frame->inputs != NONE) {
+    put_inputs(out, name_at(trace, frame->inputs));
+  } else if (frame->message != NONE && (trace->recorder->setup->recorded & RECORD_SHAPES) != 0) {
+    put_inputs_of_message(trace, message_at(trace, frame->message));
+  }
+  put_number(out, ", \"Ev Idx\": ", index);
+  put_row_end(out);
+  if (link->flow != 0) {
+    put_flow(out, !frame->backward, "fwdbwd", link->flow, trace->process, thread, start);
+  }
+}
+
+/* Modules are numbered by class, and their names end in the number. */
+static void put_python(const struct trace *trace, uint32_t row, uint32_t index) {
+  const struct frame_row *frame = frame_at(trace, row);
+  const struct link *link = &trace->links[row];
+  struct writer *out = trace->out;
+  const char *name = name_at(trace, frame->name);
+  int64_t start = host_time(trace, frame->start);
+  put_row_start(out, "python_function", name, trace->process, thread_of(trace, frame->thread), start,
+                host_time(trace, frame->end) - start);
+  PUT(out, "\"Python parent id\": ");
+  if (link->parent != 0) {
+    put_unsigned(out, link->parent);
+  } else {
+    PUT(out, "null");
+  }
+  put_number(out, ", \"Python id\": ", link->id);
+  if (frame->frame == FRAME_MODULE) {
+    const char *underscore = strrchr(name, '_');
+    put_number(out, ", \"Python module id\": ", underscore == NULL ? 0 : strtol(underscore + 1, NULL, 10));
+  }
+  put_number(out, ", \"Ev Idx\": ", index);
+  put_row_end(out);
+}
+
+/* Thread by thread in the order of their starts, Python frames behind all others. */
+void kineto_put_frames(const struct trace *trace) {
+  uint32_t index = 0;
+  for (int python = 0; python < 2; python++) {
+    for (int thread = THREADS - 1; thread >= 0; thread--) {
+      for (uint32_t i = 0; i < trace->order.frames.count; i++) {
+        uint32_t row = trace->order.frames.rows[i];
+        if (row == NONE || frame_at(trace, row)->thread != thread || is_python(frame_at(trace, row)) != (python == 1)) {
+          continue;
+        }
+        (python == 1 ? put_python : put_frame)(trace, row, index++);
+      }
+    }
+  }
+}
+
+/* ---- calls ---- */
+
+static const struct call_kind {
+  const char *name;
+  int callback; /* its number in CUPTI */
+  bool driver, starts_flow;
+} call_kinds[CALLS] = {
+    [CALL_LAUNCH] = {"cudaLaunchKernel", 211, false, true},
+    [CALL_LAUNCH_EXC] = {"cudaLaunchKernelExC", 430, false, true},
+    [CALL_LAUNCH_DRIVER] = {"cuLaunchKernel", 307, true, true},
+    [CALL_MEMCPY] = {"cudaMemcpyAsync", 41, false, true},
+    [CALL_MEMSET] = {"cudaMemsetAsync", 51, false, true},
+    [CALL_EVENT_RECORD] = {"cudaEventRecord", 135, false, false},
+    [CALL_STREAM_WAIT] = {"cudaStreamWaitEvent", 147, false, true},
+    [CALL_EVENT_QUERY] = {"cudaEventQuery", 138, false, false},
+    [CALL_EVENT_SYNC] = {"cudaEventSynchronize", 137, false, false},
+    [CALL_STREAM_SYNC] = {"cudaStreamSynchronize", 131, false, true},
+    [CALL_DEVICE_SYNC] = {"cudaDeviceSynchronize", 165, false, true},
+    [CALL_OTHER] = {"cudaStreamIsCapturing", 317, false, false},
+};
+
+static int callback_of(const char *name, int usual) {
+  static const struct {
+    const char *name;
+    int callback;
+  } others[] = {
+      {"cudaMalloc", 20},
+      {"cudaFree", 22},
+      {"cudaHostAlloc", 27},
+      {"cudaFuncGetAttributes", 15},
+      {"cudaPeekAtLastError", 11},
+      {"cudaPointerGetAttributes", 151},
+      {"cudaStreamCreateWithFlags", 198},
+      {"cudaDeviceGetAttribute", 200},
+      {"cudaStreamGetPriority", 203},
+      {"cudaDeviceGetStreamPriorityRange", 205},
+      {"cudaOccupancyMaxActiveBlocksPerMultiprocessor", 210},
+      {"cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags", 251},
+      {"cudaFuncSetAttribute", 273},
+      {"cudaStreamIsCapturing", 317},
+      {"cudaStreamGetCaptureInfo", 324},
+      {"cudaThreadExchangeStreamCaptureMode", 327},
+      {"cudaGetFuncBySymbol", 336},
+      {"cudaEventRecordWithFlags", 370},
+      {"cudaGetDriverEntryPoint", 406},
+      {"cudaStreamGetCaptureInfo_v2", 409},
+      {"cuLaunchKernelEx", 652},
+  };
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+    if (strcmp(others[i].name, name) == 0) {
+      return others[i].callback;
+    }
+  }
+  return usual;
+}
+
+void kineto_put_call(const struct trace *trace, const struct call_row *call) {
+  const struct call_kind *kind = &call_kinds[call->call];
+  struct writer *out = trace->out;
+  const char *name = call->name != NONE ? name_at(trace, call->name) : kind->name;
+  int thread = thread_of(trace, call->thread);
+  int64_t start = host_time(trace, call->start);
+  put_row_start(out, kind->driver ? "cuda_driver" : "cuda_runtime", name, trace->process, thread, start,
+                host_time(trace, call->end) - start);
+  put_external(trace, call->op);
+  put_number(out, "      \"cbid\": ", callback_of(name, kind->callback));
+  put_number(out, ", \"correlation\": ", call->correlation);
+  put_row_end(out);
+  put_flow(out, kind->starts_flow, "ac2g", call->correlation, trace->process, thread, start);
+}

@@ -1,0 +1,183 @@
+/* What belongs together in a trace: ids of ops, Python frames and those around them, backward ops and their forward ops, collectives and
+ * their sequence numbers, annotations and what was launched under them.
+ */
+#include "kineto.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { IDS_OF_BLOCK = 1024 }; /* a thread takes ids of ops in blocks */
+
+/* Frames of a thread that are open, innermost last. */
+struct stack {
+  ROWS(uint32_t) rows;
+};
+
+/* The innermost open frame at a time, or NONE. */
+static uint32_t innermost(const struct trace *trace, struct stack *stack, int64_t time) {
+  while (stack->rows.count > 0 && frame_at(trace, stack->rows.items[stack->rows.count - 1])->end <= time) {
+    stack->rows.count--;
+  }
+  return stack->rows.count > 0 ? stack->rows.items[stack->rows.count - 1] : NONE;
+}
+
+/* Ids of ops and annotations in blocks, of Python frames by one; the Python frame around each. */
+static void number_frames(struct trace *trace) {
+  struct stack python[THREADS] = {0};
+  uint32_t next[THREADS] = {0}, left[THREADS] = {0}, blocks = 0, python_ids = 0;
+  for (uint32_t i = 0; i < trace->order.frames.count; i++) {
+    uint32_t row = trace->order.frames.rows[i];
+    if (row == NONE) {
+      continue;
+    }
+    const struct frame_row *frame = frame_at(trace, row);
+    struct link *link = &trace->links[row];
+    if (is_python(frame)) {
+      uint32_t around = innermost(trace, &python[frame->thread], frame->start);
+      link->parent = around == NONE ? 0 : trace->links[around].id;
+      link->id = ++python_ids;
+      PUSH(python[frame->thread].rows, row);
+      continue;
+    }
+    if (left[frame->thread]-- == 0) {
+      next[frame->thread] = 1 + IDS_OF_BLOCK * blocks++;
+      left[frame->thread] = IDS_OF_BLOCK - 1;
+    }
+    link->id = next[frame->thread]++;
+    link->annotation = frame->frame == FRAME_ANNOTATION ? trace->annotations++ : NONE;
+  }
+  for (int thread = 0; thread < THREADS; thread++) {
+    free(python[thread].rows.items);
+  }
+}
+
+/* Sequence numbers of collectives, which their kernels know. Those of point-to-point kernels count a communicator's kernels of this
+ * rank in the order of their launches. */
+static void number_collectives(struct trace *trace) {
+  int64_t *p2p = allocate((size_t)trace->recorder->communicator_count, sizeof *p2p);
+  memcpy(p2p, trace->rows->p2p_before, (size_t)trace->recorder->communicator_count * sizeof *p2p);
+  for (uint32_t i = 0; i < trace->order.device.count; i++) {
+    uint32_t index = trace->order.device.rows[i];
+    if (index == NONE || trace->rows->device.items[index].message == NONE) {
+      continue;
+    }
+    const struct device_row *row = &trace->rows->device.items[index];
+    const struct message *message = message_at(trace, row->message);
+    int64_t sequence = message->collective == SEND_RECEIVE ? ++p2p[message->communicator] : row->sequence;
+    uint32_t frame = table_find(&trace->order.frames, row->op);
+    if (frame != NONE) {
+      trace->links[frame].sequence = sequence;
+    }
+  }
+  free(p2p);
+}
+
+struct numbered {
+  int64_t sequence;
+  uint32_t number, row;
+};
+
+static int compare_numbered(const void *left, const void *right) {
+  const struct numbered *a = left, *b = right;
+  if (a->sequence != b->sequence) {
+    return a->sequence < b->sequence ? -1 : 1;
+  }
+  return (a->number > b->number) - (a->number < b->number);
+}
+
+static bool ends_flow(const struct trace *trace, const struct frame_row *frame) {
+  static const char engine[] = "autograd::engine::evaluate_function";
+  return frame->backward && strncmp(name_at(trace, frame->name), engine, sizeof engine - 1) != 0;
+}
+
+/* The last forward op with a sequence number, which made the node, and the first backward op with it, which is the node. */
+static void link_pair(struct trace *trace, const struct numbered *first, const struct numbered *end) {
+  uint32_t forward = NONE, backward = NONE;
+  for (const struct numbered *at = first; at < end; at++) {
+    const struct frame_row *frame = frame_at(trace, at->row);
+    if (!frame->backward) {
+      forward = at->row;
+    } else if (backward == NONE && ends_flow(trace, frame)) {
+      backward = at->row;
+    }
+  }
+  if (forward != NONE && backward != NONE) {
+    trace->links[forward].flow = trace->links[backward].flow = ++trace->flows;
+  }
+}
+
+static void link_passes(struct trace *trace) {
+  ROWS(struct numbered) list = {0};
+  for (uint32_t row = 0; row < trace->rows->frames.count; row++) {
+    const struct frame_row *frame = frame_at(trace, row);
+    if (frame->frame == FRAME_OP && frame->sequence >= 0) {
+      PUSH(list, (struct numbered){frame->sequence, frame->number, row});
+    }
+  }
+  if (list.count > 0) {
+    qsort(list.items, list.count, sizeof *list.items, compare_numbered);
+  }
+  for (size_t first = 0, end = 0; first < list.count; first = end) {
+    while (end < list.count && list.items[end].sequence == list.items[first].sequence) {
+      end++;
+    }
+    link_pair(trace, list.items + first, list.items + end);
+  }
+  free(list.items);
+}
+
+/* Extend the spans of one thread's annotations over what was launched under them. */
+static void span_thread(struct trace *trace, int thread) {
+  struct stack stack = {0};
+  const struct table *frames = &trace->order.frames;
+  uint32_t next = 0;
+  for (uint32_t i = 0; i < trace->order.calls.count; i++) {
+    if (trace->order.calls.rows[i] == NONE) {
+      continue;
+    }
+    const struct call_row *call = &trace->rows->calls.items[trace->order.calls.rows[i]];
+    if (call->thread != thread) {
+      continue;
+    }
+    for (; next < frames->count; next++) {
+      uint32_t row = frames->rows[next];
+      if (row == NONE || frame_at(trace, row)->thread != thread || frame_at(trace, row)->frame != FRAME_ANNOTATION) {
+        continue;
+      }
+      if (frame_at(trace, row)->start > call->start) {
+        break;
+      }
+      (void)innermost(trace, &stack, frame_at(trace, row)->start);
+      PUSH(stack.rows, row);
+    }
+    uint32_t around = innermost(trace, &stack, call->start), index = trace->order.device.rows[i];
+    if (around != NONE && index != NONE) {
+      const struct device_row *device = &trace->rows->device.items[index];
+      struct span *span = &trace->spans[(size_t)trace->links[around].annotation * STREAMS + device->stream];
+      span->first = device->start < span->first ? device->start : span->first;
+      span->last = device->end > span->last ? device->end : span->last;
+    }
+  }
+  free(stack.rows.items);
+}
+
+void kineto_find_links(struct trace *trace) {
+  const struct rank_rows *rows = trace->rows;
+  trace->links = allocate(rows->frames.count, sizeof *trace->links);
+  for (size_t i = 0; i < rows->frames.count; i++) {
+    trace->links[i].sequence = -1;
+  }
+  for (size_t i = 0; i < rows->device.count; i++) {
+    trace->used_streams[rows->device.items[i].stream] = true;
+  }
+  number_frames(trace);
+  number_collectives(trace);
+  link_passes(trace);
+  trace->spans = allocate((size_t)trace->annotations * STREAMS, sizeof *trace->spans);
+  for (size_t i = 0; i < (size_t)trace->annotations * STREAMS; i++) {
+    trace->spans[i] = (struct span){INT64_MAX, INT64_MIN};
+  }
+  for (int thread = 0; thread < THREADS; thread++) {
+    span_thread(trace, thread);
+  }
+}

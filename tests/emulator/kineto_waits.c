@@ -1,0 +1,64 @@
+/* Waits as CUPTI sees them: of a stream for an event, of the host for a stream, an event, or the device. */
+#include "kineto.h"
+
+enum { SYNC_THREAD = 1000000 };
+
+static const char *sync_kind(const struct call_row *call) {
+  switch ((enum call)call->call) {
+    case CALL_STREAM_WAIT:
+      return "Stream Wait Event";
+    case CALL_EVENT_SYNC:
+      return "Event Sync";
+    case CALL_STREAM_SYNC:
+      return "Stream Sync";
+    case CALL_DEVICE_SYNC:
+      return "Context Sync";
+    default:
+      return NULL;
+  }
+}
+
+/* The record that was awaited, if it was seen: -1 else, as Kineto writes. */
+static void put_awaited(const struct trace *trace, const struct call_row *call) {
+  bool seen = table_find(&trace->order.calls, call->awaited) != NONE;
+  put_number(trace->out, "      \"wait_on_stream\": ", seen ? stream_number(call->awaited_stream) : -1);
+  put_number(trace->out, ",      \"wait_on_cuda_event_record_corr_id\": ", seen ? (int64_t)call->awaited : -1);
+  put_number(trace->out, ",      \"wait_on_cuda_event_id\": ", call->event + 1);
+  PUT(trace->out, ",");
+}
+
+/* A wait as CUPTI sees it, a little within its call. Waits of a stream without work in the window are not written. */
+void kineto_put_wait(struct trace *trace, const struct call_row *call) {
+  const char *kind = sync_kind(call);
+  if (kind == NULL || (call->call == CALL_STREAM_WAIT && !trace->used_streams[call->stream])) {
+    return;
+  }
+  struct writer *out = trace->out;
+  bool of_stream = call->call == CALL_STREAM_WAIT || call->call == CALL_STREAM_SYNC;
+  int stream = of_stream ? stream_number(call->stream) : -1;
+  int thread = of_stream ? stream : 1; /* Kineto writes no negative thread */
+  int64_t margin = call->end - call->start < 1000 ? (call->end - call->start) / 4 : 250;
+  int64_t start = host_time(trace, call->start + margin), end = host_time(trace, call->end - margin);
+  if (call->call == CALL_STREAM_SYNC) {
+    thread += SYNC_THREAD;
+    if (!trace->named_syncs[call->stream]) {
+      trace->named_syncs[call->stream] = true;
+      put_stream_name(trace, thread, call->stream, " (sync)\"", start);
+    }
+  }
+  put_row_start(out, "cuda_sync", kind, trace->device, thread, start, end - start);
+  uint32_t op = table_find(&trace->order.frames, call->op);
+  put_number(out, "\"External id\": ", op != NONE ? trace->links[op].id : call->correlation);
+  PUT(out, ",      \"cuda_sync_kind\": \"");
+  put_text(out, kind);
+  PUT(out, "\",");
+  if (call->call == CALL_STREAM_WAIT || call->call == CALL_EVENT_SYNC) {
+    put_awaited(trace, call);
+  }
+  put_number(out, "      \"stream\": ", stream);
+  put_number(out, ", \"correlation\": ", call->correlation);
+  put_number(out, ",      \"device\": ", trace->device);
+  PUT(out, ", \"context\": 1");
+  put_row_end(out);
+  put_flow(out, false, "ac2g", call->correlation, trace->device, thread, start);
+}
