@@ -353,10 +353,11 @@ static void weights_backward(const struct block *to) {
 void layer_backward(struct block *to, int place) {
   bool recomputes = to->setup->parallel.recompute;
   enter_layer(to, place);
-  int64_t forward_number = to->number;
-  int64_t recomputed_number = forward_number - to->pass_number + to->recomputed_number;
+  /* What is computed again takes its numbers in that order: the last layer first. */
+  int64_t recomputed_number =
+      to->recomputed_number + FIRST_LAYER_NODE + (int64_t)(to->chunk->layers - 1 - place) * LAYER_NODES;
   if (to->gradients == GRADIENTS_WEIGHT) {
-    to->number = recomputes ? recomputed_number : forward_number;
+    to->number = recomputes ? recomputed_number : to->number;
     weights_backward(to);
     return;
   }
