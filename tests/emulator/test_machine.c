@@ -1,0 +1,281 @@
+/* The machine as a whole: an ideal pipeline, the same bytes twice, chance that belongs to places, and what cannot go on. */
+#include "machine_bench.h"
+
+/* ---- all of it ---- */
+
+enum { FORWARD = 100 * US, BACKWARD = 200 * US, ACTIVATION = 1 << 20 };
+
+static void stage_kernel(struct program *program, const char *name, int64_t duration, int after, int event) {
+  program_wait(program, STREAM_COMPUTE, after);
+  launch(program, STREAM_COMPUTE, name, duration);
+  program_record(program, event, STREAM_COMPUTE);
+}
+
+static void stage_send(struct program *program, const char *name, int peer, int after) {
+  program_wait(program, STREAM_SEND_NEXT, after);
+  send(program, STREAM_SEND_NEXT, name, peer, ACTIVATION);
+}
+
+static void stage_receive(struct program *program, const char *name, int peer, int event) {
+  receive(program, STREAM_RECEIVE_NEXT, name, peer, ACTIVATION);
+  program_record(program, event, STREAM_RECEIVE_NEXT);
+}
+
+/* Two stages, two micro-batches, one forward and one backward. */
+static void write_pipeline(struct program *program, int rank, int block) {
+  enum { NEVER = 100, RECEIVED = 10, DONE = 20 };
+  if (block > 0)
+    return;
+  if (rank == 0) {
+    stage_kernel(program, "f0", FORWARD, NEVER, DONE);
+    stage_send(program, "send0", 1, DONE);
+    stage_kernel(program, "f1", FORWARD, NEVER, DONE);
+    stage_send(program, "send1", 1, DONE);
+    stage_receive(program, "receive0", 1, RECEIVED);
+    stage_kernel(program, "b0", BACKWARD, RECEIVED, DONE);
+    stage_receive(program, "receive1", 1, RECEIVED);
+    stage_kernel(program, "b1", BACKWARD, RECEIVED, DONE);
+    return;
+  }
+  static const char *const names[2][4] = {{"receive0", "f0", "b0", "send0"}, {"receive1", "f1", "b1", "send1"}};
+  for (int i = 0; i < 2; i++) {
+    stage_receive(program, names[i][0], 0, RECEIVED);
+    stage_kernel(program, names[i][1], FORWARD, RECEIVED, DONE);
+    stage_kernel(program, names[i][2], BACKWARD, NEVER, DONE);
+    stage_send(program, names[i][3], 0, DONE);
+  }
+}
+
+/* Nothing irregular: W on the wire, in us. Stage 1 begins at 100 + W and is busy for 600; stage 0 has the last gradient W later, and works
+ * on it for 200. */
+static void test_ideal(void **state) {
+  (void)state;
+  struct bench *bench = bench_new(2, write_pipeline);
+  run(bench);
+  int64_t hop = wire(bench, SEND_RECEIVE, ACTIVATION, 2, 1);
+  assert_true(hop < FORWARD);
+  expect_task(bench, 0, "f1", FORWARD, 2 * FORWARD);
+  expect_task(bench, 1, "f0", FORWARD + hop, 2 * FORWARD + hop);
+  expect_task(bench, 1, "b0", 2 * FORWARD + hop, 4 * FORWARD + hop);
+  expect_task(bench, 1, "b1", 5 * FORWARD + hop, 7 * FORWARD + hop);
+  expect_task(bench, 0, "b0", 4 * FORWARD + 2 * hop, 6 * FORWARD + 2 * hop);
+  expect_task(bench, 0, "b1", 7 * FORWARD + 2 * hop, 9 * FORWARD + 2 * hop);
+  assert_int_equal(edge(bench, 0, "receive1", "b1"), 1);
+  assert_int_equal(edge(bench, 1, "receive1", "f1"), 0);
+  assert_int_equal(edge(bench, 1, "b0", "send0"), 1);
+  free(bench);
+}
+
+/* Everything that was seen, in one number. */
+static uint64_t digest(const struct bench *bench) {
+  uint64_t sum = 0;
+  for (int i = 0; i < bench->host_count; i++) {
+    const struct host_record *record = &bench->hosts[i];
+    sum = chance_place(chance_place(sum, (uint64_t)record->start), (uint64_t)record->end);
+    sum = chance_place(chance_place(sum, (uint64_t)record->number), record->correlation);
+  }
+  for (int i = 0; i < bench->task_count; i++) {
+    const struct device_record *record = &bench->tasks[i].record;
+    sum = chance_place(chance_place(sum, (uint64_t)record->start), (uint64_t)record->end);
+    sum = chance_place(chance_place(sum, (uint64_t)record->rank), record->correlation);
+  }
+  for (int i = 0; i < bench->transfer_count; i++)
+    sum = chance_place(chance_place(sum, (uint64_t)bench->transfers[i].record.end),
+                       (uint64_t)bench->transfers[i].ends[0]);
+  for (int i = 0; i < bench->edge_count; i++)
+    sum = chance_place(chance_place(sum, bench->edges[i].from), bench->edges[i].to + 2 * bench->edges[i].binding);
+  return sum;
+}
+
+/* Two runs see the same; another seed, something else. */
+static void test_determinism(void **state) {
+  (void)state;
+  struct bench *bench = bench_new(2, write_pipeline);
+  for (int i = 0; i < MECHANISMS; i++)
+    on(bench, (enum mechanism)i);
+  bench->setup.jitter = 1;
+  run(bench);
+  uint64_t first = digest(bench);
+  run(bench);
+  assert_true(digest(bench) == first);
+  bench->setup.seed = 2;
+  run(bench);
+  assert_true(digest(bench) != first);
+  free(bench);
+}
+
+/* What is drawn belongs to its place: kernels take as long whether or not the host takes time, and the host as long whether or not kernels
+ * vary. */
+static void test_places(void **state) {
+  (void)state;
+  struct bench *bench = bench_new(1, write_many);
+  bench->setup.jitter = 1;
+  on(bench, MECHANISM_KERNEL_JITTER);
+  run(bench);
+  int64_t alone = length_of(bench, "c");
+  assert_int_not_equal(alone, 100 * US);
+  on(bench, MECHANISM_HOST);
+  on(bench, MECHANISM_HOST_JITTER);
+  on(bench, MECHANISM_LATENCY);
+  run(bench);
+  assert_int_equal(length_of(bench, "c"), alone);
+  int64_t host_end = call(bench, 0, CALL_LAUNCH, 4)->end;
+  bench->setup.mechanisms[MECHANISM_KERNEL_JITTER] = false;
+  run(bench);
+  assert_int_equal(call(bench, 0, CALL_LAUNCH, 4)->end, host_end);
+  free(bench);
+}
+
+static void write_busy(struct program *program, int rank, int block) {
+  (void)rank;
+  for (int i = 0; i < 100 && block < 100; i++)
+    program_spend(program, 20 * US);
+  if (block == 100)
+    launch(program, STREAM_COMPUTE, "end", US);
+}
+
+/* When the device's only task starts, on average over seeds. */
+static int64_t mean_start(struct bench *bench) {
+  enum { SEEDS = 30 };
+  int64_t sum = 0;
+  for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+    bench->setup.seed = seed;
+    run(bench);
+    sum += task(bench, 0, "end")->record.start;
+  }
+  return sum / SEEDS;
+}
+
+/* 200 ms of host work. Irregular pieces (7 % on average), slow stretches (2 %) and stalls (half a ms in 100) make it a tenth longer, twice
+ * as wide a jitter longer still; none leaves it as it is. */
+static void test_host_jitter(void **state) {
+  (void)state;
+  struct bench *bench = bench_new(1, write_busy);
+  on(bench, MECHANISM_HOST);
+  on(bench, MECHANISM_HOST_JITTER);
+  int64_t nominal = 10000LL * 20 * US + median(&irregularities.call[CALL_LAUNCH]);
+  assert_int_equal(mean_start(bench), nominal);
+  bench->setup.jitter = 1;
+  int64_t measured = mean_start(bench);
+  assert_true(measured > nominal * 107 / 100 && measured < nominal * 113 / 100);
+  bench->setup.jitter = 2;
+  assert_true(mean_start(bench) > nominal * 114 / 100);
+  free(bench);
+}
+
+/* ---- what cannot go on ---- */
+
+/* Runs with stderr in a file, which it reads back. */
+static bool run_heard(struct bench *bench, char *heard, size_t room) {
+  FILE *file = tmpfile();
+  assert_non_null(file);
+  fflush(stderr);
+  int kept = dup(STDERR_FILENO);
+  assert_true(kept >= 0 && dup2(fileno(file), STDERR_FILENO) >= 0);
+  bool done = run_as(bench, false);
+  fflush(stderr);
+  assert_true(dup2(kept, STDERR_FILENO) >= 0);
+  close(kept);
+  rewind(file);
+  size_t length = fread(heard, 1, room - 1, file);
+  heard[length] = 0;
+  fclose(file);
+  return done;
+}
+
+static void expect_heard(const char *heard, const char *part) {
+  if (!strstr(heard, part))
+    fail_msg("not said: %s\nbut: %s", part, heard);
+}
+
+static void write_deadlock(struct program *program, int rank, int block) {
+  if (block > 0)
+    return;
+  if (rank == 0)
+    collective(program, STREAM_TENSOR, "reduce", ALL_REDUCE, 0, 64 << 20);
+  if (rank == 1)
+    receive(program, STREAM_P2P, "receive", 2, 1 << 20);
+  program_record(program, 0, rank == 1 ? STREAM_P2P : STREAM_TENSOR);
+  program_wait(program, STREAM_COMPUTE, 0);
+  program_sync(program, rank == 1 ? DO_SYNC_EVENT : DO_SYNC_STREAM, 0, STREAM_COMPUTE);
+}
+
+static void test_deadlock(void **state) {
+  (void)state;
+  struct bench *bench = bench_new(3, write_deadlock);
+  char heard[8192];
+  assert_false(run_heard(bench, heard, sizeof heard));
+  expect_heard(heard, "deadlock");
+  expect_heard(heard, "rank 0, main thread: for stream compute to be done\n");
+  expect_heard(heard, "rank 0, stream compute: for an event recorded on stream tensor\n");
+  expect_heard(heard, "rank 0, stream tensor: all-reduce 1 of communicator 0, for rank 1 2\n");
+  expect_heard(heard, "rank 1, main thread: for an event recorded on stream point-to-point\n");
+  expect_heard(heard, "rank 1, stream point-to-point: send and receive 1 of communicator 0, for rank 2\n");
+  assert_null(strstr(heard, "rank 2, "));
+  assert_int_equal(bench->step_count, 0);
+  free(bench);
+}
+
+static void write_lost(struct program *program, int rank, int block) {
+  static const char *const names[] = {"0", "1", "2", "3"};
+  for (int i = 0; i < 4 && block == 0; i++)
+    if (rank < 15)
+      send(program, (enum stream)(STREAM_TENSOR + i), names[i], 15, 1 << 20);
+}
+
+/* The list has an end. */
+static void test_deadlock_is_short(void **state) {
+  (void)state;
+  struct bench *bench = bench_new(16, write_lost);
+  char heard[8192];
+  assert_false(run_heard(bench, heard, sizeof heard));
+  expect_heard(heard, "  and 36 more\n"); /* of 60 */
+  free(bench);
+}
+
+static void write_unlike(struct program *program, int rank, int block) {
+  if (block == 0)
+    collective(program, STREAM_TENSOR, "call", rank ? ALL_GATHER : ALL_REDUCE, 0, 64 << 20);
+}
+
+static void write_unlike_bytes(struct program *program, int rank, int block) {
+  if (block > 0)
+    return;
+  if (rank == 0)
+    send(program, STREAM_P2P, "send", 1, 1 << 20);
+  else
+    receive(program, STREAM_P2P, "receive", 0, 2 << 20);
+}
+
+static void write_stranger(struct program *program, int rank, int block) {
+  if (block == 0 && rank == 1)
+    collective(program, STREAM_TENSOR, "call", ALL_REDUCE, 1, 64 << 20);
+}
+
+/* Members that call different things, and those that are none, are no matter of time. */
+static void test_unlike(void **state) {
+  (void)state;
+  char heard[8192];
+  struct bench *bench = bench_new(2, write_unlike);
+  assert_false(run_heard(bench, heard, sizeof heard));
+  expect_heard(heard, "call 1 is all-reduce of 67108864 bytes on one rank, all-gather of 67108864 on rank 1");
+  bench->write = write_unlike_bytes;
+  assert_false(run_heard(bench, heard, sizeof heard));
+  expect_heard(heard, "message 1 from rank 0 to rank 1 has 1048576 bytes at one end, 2097152 at the other");
+  bench->write = write_stranger;
+  bench->communicators[1] =
+      (struct communicator){.name = "1", .description = "SELF", .size = 1, .nodes = 1, .ranks = bench->ranks_of[0]};
+  bench->communicator_count = 2;
+  assert_false(run_heard(bench, heard, sizeof heard));
+  expect_heard(heard, "rank 1 communicates in 1, of which it is no member");
+  free(bench);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_ideal),       cmocka_unit_test(test_determinism), cmocka_unit_test(test_places),
+      cmocka_unit_test(test_host_jitter), cmocka_unit_test(test_deadlock),    cmocka_unit_test(test_deadlock_is_short),
+      cmocka_unit_test(test_unlike),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,319 @@
+/* The machine's devices: what runs beside each other, what makes kernels longer, what a device was busy with. */
+#include "machine_bench.h"
+
+/* ---- what runs beside each other ---- */
+
+static void write_beside(struct program *program, int rank, int block) {
+  if (block > 0)
+    return;
+  if (rank == 0)
+    launch(program, STREAM_COMPUTE, "long", 10 * MS);
+  launch(program, STREAM_TENSOR, "before", MS);
+  collective(program, STREAM_TENSOR, "reduce", ALL_REDUCE, 0, 64 << 20);
+}
+
+/* The transfer's bytes take 10 % longer where both devices compute, so 5 % here; the kernel runs at 1 / 1.25 for as long as the transfer
+ * lasts, and at full speed before and after. */
+static void test_contention(void **state) {
+  (void)state;
+  struct bench *bench = bench_new(2, write_beside);
+  on(bench, MECHANISM_CONTENTION);
+  run(bench);
+  struct nccl_plan plan = nccl_plan(&bench->setup, ALL_REDUCE, 64 << 20, 2, 1);
+  double length = (double)plan.latency + 1.05 * (double)plan.transfer;
+  expect_near(task(bench, 1, "reduce")->record.end, MS + length);
+  expect_near(task(bench, 0, "long")->record.end, 10 * MS + 0.2 * length);
+  free(bench);
+}
+
+static void write_during(struct program *program, int rank, int block) {
+  if (block > 0)
+    return;
+  collective(program, STREAM_TENSOR, "reduce", ALL_REDUCE, 0, 256 << 20);
+  launch(program, STREAM_COMPUTE, "short", 100 * US);
+  (void)rank;
+}
+
+/* Kernels that begin and end beside the transfer: the kernels take 125 us, the transfer 125 / 1.1 * 0.1 us longer (less the latency, which
+ * passes at its own speed). */
+static void test_contention_during(void **state) {
+  (void)state;
+  struct bench *bench = bench_new(2, write_during);
+  on(bench, MECHANISM_CONTENTION);
+  run(bench);
+  struct nccl_plan plan = nccl_plan(&bench->setup, ALL_REDUCE, 256 << 20, 2, 1);
+  double slow = 125 * US - (double)plan.latency;
+  expect_task(bench, 0, "short", 0, 125 * US);
+  expect_near(task(bench, 1, "reduce")->record.end, (double)(plan.latency + plan.transfer) + slow - slow / 1.1);
+  free(bench);
+}
+
+static void write_filling(struct program *program, int rank, int block) {
+  (void)rank;
+  if (block > 0)
+    return;
+  struct work filling = kernel("filling", MS);
+  filling.fills_device = true;
+  filling.last_wave = 100 * US;
+  struct work copy = kernel("copy", 10 * US);
+  copy.kind = WORK_COPY_TO_DEVICE;
+  program_launch(program, CALL_LAUNCH, STREAM_COMPUTE, filling);
+  launch(program, STREAM_DATA, "beside", 50 * US);
+  program_launch(program, CALL_MEMCPY, STREAM_COPY, copy);
+  if (program->count > 0)
+    collective(program, STREAM_TENSOR, "reduce", ALL_REDUCE, 0, 64 << 20);
+}
+
+/* A kernel that fills the device leaves no room before its last wave: others start at 900 us; a copy needs no SM. */
+static void test_free_sms(void **state) {
+  (void)state;
+  struct bench *bench = bench_new(2, write_filling);
+  run(bench);
+  expect_task(bench, 0, "beside", 0, 50 * US);
+  on(bench, MECHANISM_FREE_SMS);
+  run(bench);
+  expect_task(bench, 0, "filling", 0, MS);
+  expect_task(bench, 0, "beside", 900 * US, 950 * US);
+  expect_task(bench, 0, "copy", 0, 10 * US);
+  assert_int_equal(task(bench, 1, "reduce")->record.start, 900 * US);
+  /* Half as long, the last wave too. */
+  bench->setup.scale[SCALED_ELEMENTWISE] = 0.5;
+  run(bench);
+  expect_task(bench, 0, "beside", 450 * US, 475 * US);
+  free(bench);
+}
+
+static void write_filling_beside(struct program *program, int rank, int block) {
+  if (block > 0)
+    return;
+  collective(program, STREAM_TENSOR, "reduce", ALL_REDUCE, 0, 64 << 20);
+  struct work filling = kernel("filling", MS);
+  filling.fills_device = true;
+  filling.last_wave = 100 * US;
+  if (rank == 0) {
+    launch(program, STREAM_COMPUTE, "first", US);
+    program_launch(program, CALL_LAUNCH, STREAM_COMPUTE, filling);
+  }
+  launch(program, STREAM_DATA, "short", 10 * US);
+  launch(program, STREAM_DATA, "beside", 50 * US);
+}
+
+/* The transfer lasts from 0 on, and kernels beside it take a quarter longer. On rank 0 the one that fills the device begins at 1.25 us and
+ * is slowed until the transfer's end, so SMs are free a fifth of that time later than after 900 us of its own. Rank 1 computes for 75 us, rank
+ * 0 all the time: the transfer's bytes go at 1 / 1.1, then at 1 / 1.05. */
+static void test_free_sms_moves(void **state) {
+  (void)state;
+  struct bench *bench = bench_new(2, write_filling_beside);
+  on(bench, MECHANISM_FREE_SMS);
+  on(bench, MECHANISM_CONTENTION);
+  run(bench);
+  struct nccl_plan plan = nccl_plan(&bench->setup, ALL_REDUCE, 64 << 20, 2, 1);
+  double both = 75 * US - (double)plan.latency;
+  double length = 75 * US + ((double)plan.transfer - both / 1.1) * 1.05;
+  expect_task(bench, 1, "beside", 12500, 75 * US);
+  expect_near(task(bench, 1, "reduce")->record.end, length);
+  expect_near(task(bench, 0, "filling")->record.start, 1250);
+  expect_near(task(bench, 0, "beside")->record.start, 1250 + 900 * US + 0.2 * (length - 1250));
+  free(bench);
+}
+
+static void write_hot(struct program *program, int rank, int block) {
+  (void)rank;
+  if (block > 0)
+    return;
+  struct work product = kernel("first", 20 * MS);
+  product.kind = WORK_GEMM;
+  program_launch(program, CALL_LAUNCH_EXC, STREAM_COMPUTE, product);
+  product = kernel("second", 10 * MS);
+  product.kind = WORK_GEMM;
+  program_launch(program, CALL_LAUNCH_EXC, STREAM_COMPUTE, product);
+  launch(program, STREAM_COMPUTE, "third", 10 * MS);
+}
+
+/* After 20 ms the heat is 20 / (20 + 5): half of the way from 0.6 to 1, so the next product takes 2 % longer; what is bound by memory does
+ * not notice. */
+static void test_throttle(void **state) {
+  (void)state;
+  struct bench *bench = bench_new(1, write_hot);
+  on(bench, MECHANISM_THROTTLE);
+  run(bench);
+  expect_task(bench, 0, "first", 0, 20 * MS);
+  expect_task(bench, 0, "second", 20 * MS, 30 * MS + 200 * US);
+  expect_task(bench, 0, "third", 30 * MS + 200 * US, 40 * MS + 200 * US);
+  free(bench);
+}
+
+/* ---- factors ---- */
+
+static void test_straggler(void **state) {
+  (void)state;
+  struct bench *bench = bench_new(2, write_many);
+  on(bench, MECHANISM_HOST);
+  bench->slow_device[1] = 1.5;
+  bench->slow_host[1] = 2;
+  run(bench);
+  expect_task(bench, 0, "a", 5 * US, 105 * US);
+  expect_task(bench, 1, "a", 10 * US, 160 * US);
+  expect_task(bench, 1, "b", 160 * US, 310 * US);
+  free(bench);
+}
+
+static void write_kinds(struct program *program, int rank, int block) {
+  static const char *const names[WORK_COLLECTIVE] = {"gemm",      "attention", "elementwise", "norm",
+                                                     "reduction", "optimizer", "embedding",   "copy to device",
+                                                     "copy back", "copy here", "memset"};
+  (void)rank;
+  for (int kind = 0; kind < WORK_COLLECTIVE && block == 0; kind++) {
+    struct work work = kernel(names[kind], 100 * US);
+    work.kind = (uint8_t)kind;
+    work.label.part = kind == WORK_EMBEDDING ? PART_EMBEDDING : kind == WORK_REDUCTION ? PART_HEAD : PART_LAYER;
+    program_launch(program, CALL_LAUNCH, STREAM_COMPUTE, work);
+  }
+  for (int i = ALL_REDUCE; i < SEND_RECEIVE && block == 0; i++)
+    collective(program, STREAM_TENSOR, i == BROADCAST ? "broadcast" : "collective", (enum collective)i, 0, 64 << 20);
+}
+
+/* Each factor acts on its own kind of work, and factors multiply. */
+static void test_scale(void **state) {
+  (void)state;
+  struct bench *bench = bench_new(2, write_kinds);
+  bench->setup.scale[SCALED_DEVICE] = 2;
+  bench->setup.scale[SCALED_GEMM] = 3;
+  bench->setup.scale[SCALED_COPY] = 0.5;
+  bench->setup.scale[SCALED_MEMSET] = 0.25;
+  bench->setup.scale[SCALED_PART_HEAD] = 5;
+  bench->setup.scale[SCALED_COMMUNICATION] = 1.5;
+  bench->setup.scale[SCALED_BROADCAST] = 2;
+  run(bench);
+  assert_int_equal(length_of(bench, "gemm"), 600 * US);
+  assert_int_equal(length_of(bench, "attention"), 200 * US);
+  assert_int_equal(length_of(bench, "reduction"), 1000 * US);
+  assert_int_equal(length_of(bench, "embedding"), 200 * US);
+  assert_int_equal(length_of(bench, "copy back"), 100 * US);
+  assert_int_equal(length_of(bench, "memset"), 50 * US);
+  expect_near(length_of(bench, "collective"), 1.5 * (double)wire(bench, ALL_REDUCE, 64 << 20, 2, 1));
+  expect_near(length_of(bench, "broadcast"), 3 * (double)wire(bench, BROADCAST, 64 << 20, 2, 1));
+  free(bench);
+}
+
+/* ---- steps ---- */
+
+static void expect_step(const struct bench *bench, int rank, int step, int64_t start, int64_t end,
+                        const int64_t activity[ACTIVITIES]) {
+  for (int i = 0; i < bench->step_count; i++) {
+    const struct step_record *record = &bench->steps[i];
+    if (record->rank != rank || record->step != step)
+      continue;
+    int64_t sum = 0;
+    for (int a = 0; a < ACTIVITIES; a++) {
+      if (record->activity[a] != activity[a])
+        fail_msg("rank %d step %d: %lld of activity %d, not %lld", rank, step, (long long)record->activity[a], a,
+                 (long long)activity[a]);
+      sum += record->activity[a];
+    }
+    assert_int_equal(record->start, start);
+    assert_int_equal(record->end, end);
+    assert_int_equal(sum, end - start);
+    return;
+  }
+  fail_msg("no step %d of rank %d", step, rank);
+}
+
+static void write_steps(struct program *program, int rank, int block) {
+  (void)rank;
+  if (block > 1)
+    return;
+  program_mark(program, DO_STEP, block);
+  if (block == 1)
+    program_spend(program, 20 * US);
+  struct work work = kernel(block ? "b" : "a", block ? 50 * US : 100 * US);
+  work.flops = block ? 5 : 7;
+  program_launch(program, CALL_LAUNCH, STREAM_COMPUTE, work);
+  program_sync(program, DO_SYNC_STREAM, 0, STREAM_COMPUTE);
+}
+
+/* a: 5 to 105 us; the second step's work begins at 105 + 20 + 5 us, and lasts 50. */
+static void test_steps(void **state) {
+  (void)state;
+  struct bench *bench = bench_new(1, write_steps);
+  on(bench, MECHANISM_HOST);
+  run(bench);
+  assert_int_equal(bench->step_count, 2);
+  expect_step(bench, 0, 0, 0, 105 * US, (int64_t[ACTIVITIES]){[ACTIVITY_COMPUTE] = 100 * US, [ACTIVITY_IDLE] = 5 * US});
+  expect_step(bench, 0, 1, 105 * US, 180 * US,
+              (int64_t[ACTIVITIES]){[ACTIVITY_COMPUTE] = 50 * US, [ACTIVITY_IDLE] = 25 * US});
+  assert_int_equal(bench->steps[0].host_start, 0);
+  assert_int_equal(bench->steps[0].host_end, 105 * US);
+  assert_int_equal(bench->steps[1].host_start, 105 * US);
+  assert_int_equal(bench->steps[1].host_end, 180 * US);
+  assert_true(bench->steps[0].flops == 7 && bench->steps[1].flops == 5);
+  free(bench);
+}
+
+static void write_activities(struct program *program, int rank, int block) {
+  if (block > 0)
+    return;
+  program_mark(program, DO_STEP, 0);
+  launch(program, STREAM_COMPUTE, "a", 100 * US);
+  if (rank == 1)
+    launch(program, STREAM_TENSOR, "x", 300 * US);
+  collective(program, STREAM_TENSOR, "reduce", ALL_REDUCE, 0, 64 << 20);
+  struct work copy = kernel("copy", 20 * US);
+  copy.kind = WORK_COPY_TO_HOST;
+  program_launch(program, CALL_MEMCPY, STREAM_TENSOR, copy);
+  if (rank == 1) {
+    launch(program, STREAM_TENSOR, "y", 40 * US);
+    send(program, STREAM_TENSOR, "pair", 0, 1 << 20);
+  } else {
+    receive(program, STREAM_TENSOR, "pair", 1, 1 << 20);
+  }
+}
+
+/* Rank 0: its reduce beside a for 100 us, alone and waiting for another 200, moving; the copy; the pair waits 40 us. Rank 1 comes last
+ * everywhere. */
+static void test_activities(void **state) {
+  (void)state;
+  struct bench *bench = bench_new(2, write_activities);
+  run(bench);
+  int64_t reduce = wire(bench, ALL_REDUCE, 64 << 20, 2, 1), pair = wire(bench, SEND_RECEIVE, 1 << 20, 2, 1);
+  int64_t end = 300 * US + reduce + 60 * US + pair;
+  expect_step(bench, 0, 0, 0, end,
+              (int64_t[ACTIVITIES]){[ACTIVITY_OVERLAPPED] = 100 * US,
+                                    [ACTIVITY_WAITING] = 200 * US,
+                                    [ACTIVITY_TRANSFER] = reduce + pair,
+                                    [ACTIVITY_COPY] = 20 * US,
+                                    [ACTIVITY_BUBBLE] = 40 * US});
+  expect_step(bench, 1, 0, 0, end,
+              (int64_t[ACTIVITIES]){
+                  [ACTIVITY_COMPUTE] = 340 * US, [ACTIVITY_TRANSFER] = reduce + pair, [ACTIVITY_COPY] = 20 * US});
+  free(bench);
+}
+
+static void write_overtaken(struct program *program, int rank, int block) {
+  (void)rank;
+  if (block > 1)
+    return;
+  program_mark(program, DO_STEP, block);
+  launch(program, block ? STREAM_COMPUTE : STREAM_DATA, block ? "b" : "a", block ? 100 * US : 500 * US);
+}
+
+/* Work of the first step outlasts the second's: that one ends where the first does. */
+static void test_overtaken(void **state) {
+  (void)state;
+  struct bench *bench = bench_new(1, write_overtaken);
+  run(bench);
+  expect_step(bench, 0, 0, 0, 500 * US, (int64_t[ACTIVITIES]){[ACTIVITY_COMPUTE] = 500 * US});
+  expect_step(bench, 0, 1, 500 * US, 500 * US, (int64_t[ACTIVITIES]){0});
+  free(bench);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_contention), cmocka_unit_test(test_contention_during),
+      cmocka_unit_test(test_free_sms),   cmocka_unit_test(test_free_sms_moves),
+      cmocka_unit_test(test_throttle),   cmocka_unit_test(test_straggler),
+      cmocka_unit_test(test_scale),      cmocka_unit_test(test_steps),
+      cmocka_unit_test(test_activities), cmocka_unit_test(test_overtaken),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
