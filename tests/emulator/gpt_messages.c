@@ -38,6 +38,7 @@ static void start(const struct block *to, enum stream stream, const char *op, co
   program_enter(to->program, FRAME_OP, "record_param_comms",
                 (struct op_facts){.sequence = -1, .message = work->message});
   spend(to, NS_PARAMS);
+  program_call(to->program, CALL_OTHER, "cudaStreamIsCapturing");
   program_record(to->program, EVENT_READY + (int)stream, STREAM_COMPUTE);
   program_wait(to->program, stream, EVENT_READY + (int)stream);
   annotate(to, annotation);

@@ -291,6 +291,7 @@ enum {
   EVENT_BUCKET = EVENT_EXCHANGE + EXCHANGE_EVENTS,
   BUCKET_EVENTS = 128
 };
+_Static_assert(EVENT_BUCKET + BUCKET_EVENTS <= MOST_EVENTS, "a rank has no more events");
 
 /* What a backward pass computes: zero-bubble schedules do the weights' apart. */
 enum gradients { GRADIENTS_ALL, GRADIENTS_INPUT, GRADIENTS_WEIGHT };
