@@ -131,6 +131,7 @@ static void layers_that_do_not_divide_are_refused(void **state) {
   char line[] = "--layers 6 --pp 4";
   struct setup setup;
   assert_false(setup_of_line(&setup, line));
+  setup_free(&setup);
 }
 
 /* ---- communication ---- */
