@@ -167,7 +167,7 @@ static void put_tail(const struct trace *trace, int64_t start, int64_t stop) {
   PUT(out, "\n  },\n  {\n    \"name\": \"Record Window End\", \"ph\": \"i\", \"s\": \"g\",\n"
            "    \"pid\": \"\", \"tid\": \"\", \"ts\": ");
   put_microseconds(out, stop + WRITING);
-  put_number(out, "\n  }\n  ],\n  \"traceName\": \"rank-", trace->rows->rank);
+  put_number(out, "\n  }\n  ],\n  \"traceName\": \"rank", trace->rows->rank);
   PUT(out, ".json\"\n}");
 }
 
@@ -205,7 +205,7 @@ static void put_trace(struct trace *trace) {
 bool kineto_write(const struct recorder *recorder, const struct rank_rows *rows) {
   const struct setup *setup = recorder->setup;
   char name[48];
-  snprintf(name, sizeof name, setup->plain ? "rank-%d.json" : "rank-%d.json.gz", rows->rank);
+  snprintf(name, sizeof name, setup->plain ? "rank%d.json" : "rank%d.json.gz", rows->rank);
   struct writer *out = writer_open(setup->folder, name, !setup->plain);
   if (out == NULL) {
     return false;

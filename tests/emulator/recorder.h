@@ -16,7 +16,7 @@ void recorder_free(struct recorder *recorder);
 /* The witness of the run with the profiler, and of the one without (which keeps only steps). */
 struct witness recorder_witness(struct recorder *recorder, bool profiled);
 
-/* Write rank-N.json.gz of every recorded rank, and truth.json, into setup->folder. False after a message on stderr. */
+/* Write rankN.json.gz of every recorded rank, and truth.json, into setup->folder. False after a message on stderr. */
 bool recorder_write(const struct recorder *recorder);
 
 #endif

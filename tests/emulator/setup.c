@@ -375,7 +375,7 @@ static const struct option options[] = {
     {"record", "LIST", "shapes, sync, stacks, annotations, collectives, or all, none (shapes,annotations,collectives)",
      read_record, 0, 0, 0, NULL, 0},
     {"ranks", "LIST", "whose traces are written: all, none, 0,3,8-11 (all)", read_ranks, 0, 0, 0, NULL, 0},
-    {"plain", NULL, "rank-N.json, not compressed", read_flag, AT(plain), 0, 0, NULL, 0},
+    {"plain", NULL, "rankN.json, not compressed", read_flag, AT(plain), 0, 0, NULL, 0},
     {"quiet", NULL, "no summary", read_flag, AT(quiet), 0, 0, NULL, 0},
 };
 #undef AT
@@ -398,7 +398,7 @@ static void help(void) {
   puts("Usage: emulated-cluster [OPTION...] FOLDER\n\n"
        "Runs GPT training on a cluster that does not exist, and writes into FOLDER what a profiler would have recorded "
        "of each\n"
-       "rank (rank-N.json.gz, as PyTorch's Kineto) and what really happened (truth.json). The same options give the "
+       "rank (rankN.json.gz, as PyTorch's Kineto) and what really happened (truth.json). The same options give the "
        "same bytes.");
   for (int i = 0; i < OPTIONS; i++) {
     if (options[i].name == NULL) {

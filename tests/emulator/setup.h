@@ -103,9 +103,9 @@ struct setup {
   int warmup, steps;     /* steps before the recording, and in it */
   unsigned recorded;     /* bits of enum recorded */
   bool *record_rank;     /* a flag a rank: its trace is written */
-  const char *folder;    /* for rank-N.json.gz and truth.json */
+  const char *folder;    /* for rankN.json.gz and truth.json */
   const char *arguments; /* the command line without the folder, for truth.json */
-  bool quiet, plain;     /* no progress; rank-N.json, not compressed */
+  bool quiet, plain;     /* no progress; rankN.json, not compressed */
 };
 
 int setup_ranks(const struct setup *setup); /* tensor * pipeline * data */

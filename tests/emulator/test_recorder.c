@@ -202,7 +202,7 @@ static void test_rows(void **state) {
   run_start(&run, RECORD_SHAPES | RECORD_COLLECTIVES);
   feed(&run);
   assert_true(recorder_write(run.recorder));
-  char *text = taken(&run, "rank-0.json");
+  char *text = taken(&run, "rank0.json");
   assert_has(text, "  {\n"
                    "    \"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"aten::mm\", \"pid\": 20240, \"tid\": 20240,\n"
                    "    \"ts\": 3456000001020.000, \"dur\": 30.000,\n"
@@ -263,7 +263,7 @@ static void test_rows(void **state) {
                    "            \"device\": 0, \"context\": 1,      \"stream\": 7, \"correlation\": 6,      \"bytes\": "
                    "4096, \"memory bandwidth (GB/s)\": 2.048000,      \"graph id\": 0, \"graph node id\": 0\n");
   free(text);
-  free(taken(&run, "rank-1.json"));
+  free(taken(&run, "rank1.json"));
   free(taken(&run, "truth.json"));
   run_end(&run);
 }
@@ -275,7 +275,7 @@ static void test_window(void **state) {
   run_start(&run, 0);
   feed(&run);
   assert_true(recorder_write(run.recorder));
-  char *text = taken(&run, "rank-0.json");
+  char *text = taken(&run, "rank0.json");
   assert_lacks(text, "aten::before");
   assert_lacks(text, "aten::after");
   assert_lacks(text, "\"correlation\": 4,");
@@ -290,7 +290,7 @@ static void test_window(void **state) {
   assert_has(text, "\"cat\": \"user_annotation\", \"name\": \"nccl:all_reduce\"");
   assert_has(text, "\"name\": \"cudaDeviceSynchronize\"");
   free(text);
-  free(taken(&run, "rank-1.json"));
+  free(taken(&run, "rank1.json"));
   free(taken(&run, "truth.json"));
   run_end(&run);
 }
@@ -307,7 +307,7 @@ static void test_collectives(void **state) {
   run_start(&run, RECORD_SHAPES | RECORD_COLLECTIVES);
   feed(&run);
   assert_true(recorder_write(run.recorder));
-  char *text = taken(&run, "rank-0.json");
+  char *text = taken(&run, "rank0.json");
   assert_int_equal(count_of(text, collective_args), 2); /* the op's and the kernel's */
   assert_has(text, ", \"Rank\": 0, \"Global rank start\": 0, \"Global rank stride\": 1, \"Is asynchronized op\": 0, "
                    "\"Concrete Inputs\": [\"\", \"\", \"\", \"0\", \"\", \"[]\", \"[]\", \"0\", \"1\", \"2\", "
@@ -325,7 +325,7 @@ static void test_collectives(void **state) {
   assert_has(text, "{\"pg_name\": \"0\", \"pg_desc\": \"default_pg\", \"backend_config\": \"cuda:nccl\", \"pg_size\": "
                    "2, \"ranks\": [0, 1]}, {\"pg_name\": \"3\",");
   free(text);
-  free(taken(&run, "rank-1.json"));
+  free(taken(&run, "rank1.json"));
   free(taken(&run, "truth.json"));
   run_end(&run);
 }
@@ -336,7 +336,7 @@ static void test_waits_and_stacks(void **state) {
   run_start(&run, RECORD_SYNC | RECORD_STACKS | RECORD_ANNOTATIONS);
   feed(&run);
   assert_true(recorder_write(run.recorder));
-  char *text = taken(&run, "rank-0.json");
+  char *text = taken(&run, "rank0.json");
   assert_has(text, "\"cat\": \"cuda_sync\", \"name\": \"Stream Wait Event\", \"pid\": 0, \"tid\": 17,\n"
                    "    \"ts\": 3456000001064.250, \"dur\": 0.500,\n"
                    "    \"args\": {\n"
@@ -355,7 +355,7 @@ static void test_waits_and_stacks(void **state) {
                    "      \"Python parent id\": null, \"Python id\": 1, \"Ev Idx\": 7\n");
   assert_has(text, "      \"Python parent id\": 1, \"Python id\": 2, \"Python module id\": 3, \"Ev Idx\": 8\n");
   free(text);
-  free(taken(&run, "rank-1.json"));
+  free(taken(&run, "rank1.json"));
   free(taken(&run, "truth.json"));
   run_end(&run);
 }
@@ -370,8 +370,8 @@ static void test_files(void **state) {
     run.setup.plain = plain == 1;
     feed(&run);
     assert_true(recorder_write(run.recorder));
-    texts[plain] = taken(&run, plain == 1 ? "rank-0.json" : "rank-0.json.gz");
-    free(taken(&run, plain == 1 ? "rank-1.json" : "rank-1.json.gz"));
+    texts[plain] = taken(&run, plain == 1 ? "rank0.json" : "rank-0.json.gz");
+    free(taken(&run, plain == 1 ? "rank1.json" : "rank-1.json.gz"));
     char *truth = taken(&run, "truth.json");
     cJSON *parsed = cJSON_Parse(truth);
     assert_non_null(parsed);
@@ -519,8 +519,8 @@ static void test_truth(void **state) {
   assert_has(text, "\"arguments\": \"--dp 2\",\n\"seed\": \"7\"");
   assert_has(text, "\"windows\": {\"columns\": [\"rank\", \"start\", \"stop\"], \"rows\": [\n[0, 1000000, 3000000]]}");
   free(text);
-  free(taken(&run, "rank-0.json"));
-  free(taken(&run, "rank-1.json"));
+  free(taken(&run, "rank0.json"));
+  free(taken(&run, "rank1.json"));
   run_end(&run);
 }
 
