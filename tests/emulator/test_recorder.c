@@ -370,8 +370,8 @@ static void test_files(void **state) {
     run.setup.plain = plain == 1;
     feed(&run);
     assert_true(recorder_write(run.recorder));
-    texts[plain] = taken(&run, plain == 1 ? "rank0.json" : "rank-0.json.gz");
-    free(taken(&run, plain == 1 ? "rank1.json" : "rank-1.json.gz"));
+    texts[plain] = taken(&run, plain == 1 ? "rank0.json" : "rank0.json.gz");
+    free(taken(&run, plain == 1 ? "rank1.json" : "rank1.json.gz"));
     char *truth = taken(&run, "truth.json");
     cJSON *parsed = cJSON_Parse(truth);
     assert_non_null(parsed);
