@@ -163,6 +163,53 @@ static void test_host_jitter(void **state) {
   free(bench);
 }
 
+static void write_pieces(struct program *program, int rank, int block) {
+  (void)rank;
+  for (int i = 0; i < 128 && block < 4000; i++) {
+    program_enter(program, FRAME_OP, "piece", (struct op_facts){.sequence = -1});
+    program_spend(program, US);
+    program_leave(program);
+  }
+}
+
+/* Half a second in pieces of 1 us: about five stalls, of 150 us at least. */
+static void test_stalls(void **state) {
+  (void)state;
+  struct bench *bench = bench_new(1, write_pieces);
+  on(bench, MECHANISM_HOST);
+  on(bench, MECHANISM_HOST_JITTER);
+  bench->setup.jitter = 1;
+  bench->shortest = 100 * US;
+  run(bench);
+  assert_in_range(bench->host_count, 1, 12);
+  for (int i = 0; i < bench->host_count; i++)
+    assert_true(bench->hosts[i].end - bench->hosts[i].start >= 150 * US);
+  free(bench);
+}
+
+static void write_pieces_together(struct program *program, int rank, int block) {
+  (void)rank;
+  if (block == 4000)
+    return;
+  program_enter(program, FRAME_OP, "pieces", (struct op_facts){.sequence = -1});
+  for (int i = 0; i < 128; i++)
+    program_spend(program, US);
+  program_leave(program);
+}
+
+/* 4,000 times 128 pieces: were they independent, hardly one sum would be a third above 137 us; but some stretches are slow. */
+static void test_stretches(void **state) {
+  (void)state;
+  struct bench *bench = bench_new(1, write_pieces_together);
+  on(bench, MECHANISM_HOST);
+  on(bench, MECHANISM_HOST_JITTER);
+  bench->setup.jitter = 1;
+  bench->shortest = 182 * US;
+  run(bench);
+  assert_in_range(bench->host_count, 40, 240);
+  free(bench);
+}
+
 /* ---- what cannot go on ---- */
 
 /* Runs with stderr in a file, which it reads back. */
@@ -273,8 +320,10 @@ static void test_unlike(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_ideal),       cmocka_unit_test(test_determinism), cmocka_unit_test(test_places),
-      cmocka_unit_test(test_host_jitter), cmocka_unit_test(test_deadlock),    cmocka_unit_test(test_deadlock_is_short),
+      cmocka_unit_test(test_ideal),    cmocka_unit_test(test_determinism),
+      cmocka_unit_test(test_places),   cmocka_unit_test(test_host_jitter),
+      cmocka_unit_test(test_stalls),   cmocka_unit_test(test_stretches),
+      cmocka_unit_test(test_deadlock), cmocka_unit_test(test_deadlock_is_short),
       cmocka_unit_test(test_unlike),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -120,6 +120,27 @@ static void test_wait_slack(void **state) {
   free(bench);
 }
 
+static void write_tie(struct program *program, int rank, int block) {
+  (void)rank;
+  if (block > 0)
+    return;
+  launch(program, STREAM_DATA, "a", 100 * US);
+  program_record(program, 0, STREAM_DATA);
+  launch(program, STREAM_COMPUTE, "before", 100 * US);
+  program_wait(program, STREAM_COMPUTE, 0);
+  launch(program, STREAM_COMPUTE, "b", 50 * US);
+}
+
+/* Both end at once: without the wait b would have started no earlier. */
+static void test_wait_tie(void **state) {
+  (void)state;
+  struct bench *bench = bench_new(1, write_tie);
+  run(bench);
+  expect_task(bench, 0, "b", 100 * US, 150 * US);
+  assert_int_equal(edge(bench, 0, "a", "b"), 0);
+  free(bench);
+}
+
 static void write_late_launch(struct program *program, int rank, int block) {
   (void)rank;
   if (block > 0)
@@ -276,6 +297,66 @@ static void test_post(void **state) {
   free(bench);
 }
 
+static void write_post_await(struct program *program, int rank, int block) {
+  (void)rank;
+  if (block > 0)
+    return;
+  program_post(program, (struct job){.kind = 1});
+  program_await(program);
+  launch(program, STREAM_COMPUTE, "z", US);
+}
+
+/* Where host work takes no time either, the job comes first. */
+static void test_post_await(void **state) {
+  (void)state;
+  struct bench *bench = bench_new(1, write_post_await);
+  bench->serve = serve_post;
+  run(bench);
+  expect_task(bench, 0, "y", 0, US);
+  expect_task(bench, 0, "z", US, 2 * US);
+  free(bench);
+}
+
+static void write_both(struct program *program, int rank, int block) {
+  (void)rank;
+  if (block > 0)
+    return;
+  program_post(program, (struct job){.kind = 1});
+  program_spend(program, 250 * US);
+  launch(program, STREAM_DATA, "m", US);
+  program_spend(program, 250 * US);
+  launch(program, STREAM_DATA, "mm", US);
+}
+
+static void serve_both(struct program *program, int rank, struct job job) {
+  (void)rank;
+  (void)job;
+  launch(program, STREAM_DATA, "y", 150 * US);
+  program_sync(program, DO_SYNC_STREAM, 0, STREAM_DATA);
+  launch(program, STREAM_DATA, "yy", US);
+}
+
+/* Both threads at work: y from 177 us on, m at 250, the wait for y is over at 332, mm after 505. Whatever a thread does ahead of the device,
+ * what both do comes about in the order of time. */
+static void test_both_threads(void **state) {
+  (void)state;
+  struct bench *bench = bench_new(1, write_both);
+  bench->serve = serve_both;
+  on(bench, MECHANISM_HOST);
+  run(bench);
+  int64_t launched = median(&irregularities.call[CALL_LAUNCH]);
+  int64_t y = median(&irregularities.hand_over) + launched, end = y + 150 * US;
+  expect_task(bench, 0, "y", y, end);
+  expect_task(bench, 0, "m", end, end + US);
+  expect_task(bench, 0, "yy", end + launched, end + launched + US);
+  assert_int_equal(task(bench, 0, "y")->record.correlation, 1);
+  assert_int_equal(call(bench, 0, CALL_STREAM_SYNC, 0)->correlation, 2);
+  assert_int_equal(task(bench, 0, "m")->record.correlation, 3);
+  assert_int_equal(task(bench, 0, "yy")->record.correlation, 4);
+  assert_int_equal(task(bench, 0, "mm")->record.correlation, 5);
+  free(bench);
+}
+
 static void write_frames(struct program *program, int rank, int block) {
   (void)rank;
   if (block == 0) {
@@ -368,12 +449,21 @@ static void test_profiler(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_order),          cmocka_unit_test(test_launch_delay),
-      cmocka_unit_test(test_queue),          cmocka_unit_test(test_wait),
-      cmocka_unit_test(test_wait_slack),     cmocka_unit_test(test_wait_late_launch),
-      cmocka_unit_test(test_recorded_again), cmocka_unit_test(test_wait_chain),
-      cmocka_unit_test(test_sync),           cmocka_unit_test(test_post),
-      cmocka_unit_test(test_frames),         cmocka_unit_test(test_profiler),
+      cmocka_unit_test(test_order),
+      cmocka_unit_test(test_launch_delay),
+      cmocka_unit_test(test_queue),
+      cmocka_unit_test(test_wait),
+      cmocka_unit_test(test_wait_slack),
+      cmocka_unit_test(test_wait_tie),
+      cmocka_unit_test(test_wait_late_launch),
+      cmocka_unit_test(test_recorded_again),
+      cmocka_unit_test(test_wait_chain),
+      cmocka_unit_test(test_sync),
+      cmocka_unit_test(test_post),
+      cmocka_unit_test(test_post_await),
+      cmocka_unit_test(test_both_threads),
+      cmocka_unit_test(test_frames),
+      cmocka_unit_test(test_profiler),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

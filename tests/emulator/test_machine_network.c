@@ -173,6 +173,31 @@ static void test_batched(void **state) {
   free(bench);
 }
 
+static void write_near_and_far(struct program *program, int rank, int block) {
+  if (block > 0)
+    return;
+  const struct p2p middle[2] = {{2, true, 64}, {0, false, 64}};
+  if (rank == 0)
+    send(program, STREAM_P2P, "exchange", 1, 64);
+  if (rank == 1)
+    exchange(program, STREAM_P2P, "exchange", 0, 2, middle);
+  if (rank == 2)
+    receive(program, STREAM_P2P, "exchange", 1, 64);
+}
+
+/* Two ranks a node: the small message to the other node leaves later than that from the neighbour comes. */
+static void test_near_and_far(void **state) {
+  (void)state;
+  struct bench *bench = bench_new(3, write_near_and_far);
+  bench->setup.network.node_size = 2;
+  run(bench);
+  int64_t far = nccl_plan(&bench->setup, SEND_RECEIVE, 64, 2, 2).latency;
+  assert_true(wire(bench, SEND_RECEIVE, 64, 2, 1) < far);
+  expect_task(bench, 1, "exchange", 0, far);
+  assert_int_equal(transfer(bench, 0, 1)->record.end, wire(bench, SEND_RECEIVE, 64, 2, 1));
+  free(bench);
+}
+
 enum { SHARED_BYTES = 256 << 20 };
 
 static void write_shared(struct program *program, int rank, int block) {
@@ -250,6 +275,7 @@ int main(void) {
       cmocka_unit_test(test_pair),
       cmocka_unit_test(test_small_message),
       cmocka_unit_test(test_batched),
+      cmocka_unit_test(test_near_and_far),
       cmocka_unit_test(test_shared_links),
       cmocka_unit_test(test_shared_rings),
   };
