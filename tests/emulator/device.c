@@ -1,6 +1,7 @@
 /* What runs on a device. A kernel has work left and a speed: when a transfer begins or ends beside it the speed changes, and its end
  * moves. All that makes a kernel longer or shorter than its description comes together in kernel_time.
  */
+#include "hardware.h"
 #include "machine_state.h"
 
 static inline uint16_t bit_of(const struct device *device, const struct stream_state *stream) {
@@ -99,6 +100,11 @@ static void settle(const struct machine *machine, struct stream_state *stream) {
 
 static void set_end(struct machine *machine, const struct device *device, struct stream_state *stream) {
   stream->rate = device->passage_count > 0 ? 1 / stream->slowdown : 1;
+  if (stream->needs_sms && has(machine, MECHANISM_CONTENTION)) {
+    int sms = machine->setup->gpu->sms;
+    int held = device->held_sms < sms / 2 ? device->held_sms : sms / 2; /* kernels go on, however many communicate */
+    stream->rate *= (double)(sms - held) / sms;
+  }
   alarm_set(&machine->alarms, stream->actor, machine->now + whole_ns(stream->left / stream->rate));
 }
 
@@ -145,6 +151,7 @@ static void start_kernel(struct machine *machine, struct device *device, struct 
   stream->left = kernel_time(machine, device, work, &stream->command);
   stream->last_wave = work->duration > 0 ? (double)work->last_wave * (stream->left / (double)work->duration) : 0;
   stream->slowdown = contention(machine, work, &stream->command);
+  stream->needs_sms = is_hot(work);
   if (!device->computing)
     network_computes(machine, device, 1);
   device->computing |= bit;
@@ -163,6 +170,12 @@ static void end_kernel(struct machine *machine, struct device *device, uint16_t 
   if (!device->computing)
     network_computes(machine, device, -1);
   look_for_room(machine, device);
+}
+
+/* A communication kernel keeps its SMs from the others even while it waits: each of its blocks holds one. */
+static void hold_sms(struct machine *machine, struct device *device, const struct work *work, int sign) {
+  device->held_sms += sign * work->grid[0];
+  device_speed(machine, device);
 }
 
 /* ---- tasks ---- */
@@ -186,6 +199,7 @@ bool device_start(struct machine *machine, struct device *device, struct stream_
   stream->start = machine->now;
   if (work->message) {
     device->communicating |= bit;
+    hold_sms(machine, device, work, 1);
     network_arrive(machine, device, stream, work);
   } else if (is_copy(work)) {
     device->copying |= bit;
@@ -224,6 +238,8 @@ void device_end(struct machine *machine, struct device *device, struct stream_st
   activity_advance(machine, device);
   if (device->computing & bit)
     end_kernel(machine, device, bit);
+  if (device->communicating & bit)
+    hold_sms(machine, device, &machine->catalogue.works[stream->command.subject], -1);
   device->communicating = (uint16_t)(device->communicating & ~bit);
   device->waiting_collective = (uint16_t)(device->waiting_collective & ~bit);
   device->waiting_pair = (uint16_t)(device->waiting_pair & ~bit);

@@ -29,7 +29,7 @@ static const struct node_names reduce_node =
 static const struct node_names scatter_node =
     NODE("_ReduceScatterToSequenceParallelRegion", "_ReduceScatterToSequenceParallelRegionBackward");
 
-enum { NS_LINE = 2200, NS_CALL = 4200 }; /* between ops: a line of Python, a module's call */
+enum { NS_LINE = 2600, NS_CALL = 5000 }; /* between ops: a line of Python, a module's call */
 
 static const struct node_names *reduction(const struct block *to) {
   return gpt_sequence_shards(to->setup) > 1 ? &scatter_node : &reduce_node;

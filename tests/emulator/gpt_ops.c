@@ -3,15 +3,15 @@
 #include <string.h>
 
 enum {
-  NS_BEFORE_LAUNCH = 2600, /* checks, allocation of the output */
-  NS_AFTER_LAUNCH = 900,
-  NS_BETWEEN_LAUNCHES = 500,
-  NS_OUTER = 700, /* dispatch from one op to the next */
-  NS_VIEW = 800,
-  NS_NODE = 1100, /* the engine takes up a node */
-  NS_NODE_END = 700,
-  NS_FUNCTION = 2400, /* of an autograd function in Python, before its forward begins */
-  NS_PYTHON = 1500
+  NS_BEFORE_LAUNCH = 4600, /* checks, allocation of the output */
+  NS_AFTER_LAUNCH = 1600,
+  NS_BETWEEN_LAUNCHES = 900,
+  NS_OUTER = 1200, /* dispatch from one op to the next */
+  NS_VIEW = 1400,
+  NS_NODE = 1900, /* the engine takes up a node */
+  NS_NODE_END = 1200,
+  NS_FUNCTION = 4200, /* of an autograd function in Python, before its forward begins */
+  NS_PYTHON = 2000
 };
 
 void spend(const struct block *to, int64_t ns) { program_spend(to->program, ns); }

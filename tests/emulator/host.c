@@ -19,6 +19,7 @@ void thread_start(struct machine *machine, struct device *device, enum thread wh
   thread->step = -1;
   thread->place = chance_place(device->place, which);
   thread->pace = device->host_factor;
+  thread->cost = 1;
   thread->waiting = WAITING_JOB;
   if (which == THREAD_MAIN)
     thread_wake(machine, thread, 0);
@@ -46,6 +47,14 @@ static void set_pace(const struct machine *machine, const struct device *device,
   thread->pace *= ratio(machine, MECHANISM_HOST_JITTER, &irregularities.host_step, step, CHANCE_STEP);
 }
 
+/* Ops differ far more than nominal times say: each name has a cost of its own, the same in every job. */
+static double cost_of(const struct machine *machine, const char *name) {
+  uint64_t place = 0;
+  for (const char *at = name; *at != '\0'; at++)
+    place = (place ^ (uint8_t)*at) * UINT64_C(0x100000001b3);
+  return ratio(machine, MECHANISM_HOST_JITTER, &irregularities.op_cost, chance_place(0, place), CHANCE_OP);
+}
+
 static uint64_t instruction_place(const struct thread_state *thread) {
   return chance_place(thread->place, (uint64_t)thread->instructions);
 }
@@ -61,7 +70,7 @@ static int64_t pause(const struct machine *machine, double spent, uint64_t place
 static int64_t spent(const struct machine *machine, const struct thread_state *thread, int64_t nominal) {
   if (!has(machine, MECHANISM_HOST))
     return 0;
-  double time = (double)nominal * thread->pace;
+  double time = (double)nominal * thread->pace * thread->cost;
   if (!has(machine, MECHANISM_HOST_JITTER))
     return whole_ns(time);
   uint64_t place = instruction_place(thread);
@@ -112,6 +121,9 @@ static void enter(struct machine *machine, struct device *device, struct thread_
   frame->step = thread->step;
   frame->frame = instruction->frame;
   frame->has_facts = instruction->frame == FRAME_OP;
+  if (instruction->frame == FRAME_OP)
+    thread->cost = cost_of(machine, instruction->name);
+  frame->cost = thread->cost;
   if (!is_seen(machine, device))
     return;
   /* The block may be gone before the frame ends. */
@@ -141,6 +153,8 @@ static void leave(struct machine *machine, struct device *device, struct thread_
                                  .facts = frame->has_facts ? &frame->facts : NULL};
     machine->witness->host(machine->witness->self, &record);
   }
+  if (frame->frame == FRAME_OP && thread->depth > 0)
+    thread->cost = innermost(thread)->cost;
   thread->time += profiler_time(machine, device, irregularities.profiled_frame_end);
 }
 
@@ -401,6 +415,11 @@ static void step_begins(struct machine *machine, struct device *device, struct t
   activity_mark(device, step, thread->time);
   thread->step = step;
   set_pace(machine, device, thread);
+  if (has(machine, MECHANISM_HOST) && has(machine, MECHANISM_HOST_JITTER)) {
+    uint64_t place = chance_place(chance_place(device->place, (uint64_t)step), CHANCE_DATA);
+    double stall = spread_draw_wide(&irregularities.data_stall, machine->setup->jitter, 0, place);
+    thread->time += whole_ns(stall * device->host_factor);
+  }
 }
 
 static void profile(const struct machine *machine, struct device *device, const struct thread_state *thread,

@@ -12,10 +12,12 @@
 struct irregularities {
   /* The host. */
   struct spread call[CALLS];    /* a call that does not block */
-  struct spread host_ratio;     /* of one piece of host work, against its nominal time */
+  struct spread op_cost;        /* of all host work of ops of one name, and behind them, against its nominal time */
+  struct spread host_ratio;     /* of one piece of host work, against what its op costs */
   struct spread host_stretch;   /* of stretch_length instructions in a row: caches, other processes */
   struct spread host_step;      /* of a rank's whole step */
   struct spread pause;          /* a stall, one in pause_interval ns of host time */
+  struct spread data_stall;     /* until a step's data are there */
   struct spread hand_over;      /* from the post to the autograd thread's first instruction */
   struct spread hand_back;      /* from its last to the waiting thread's next */
   double pause_interval;        /* ns */

@@ -37,6 +37,8 @@ enum chance {
   CHANCE_CONTENTION,
   CHANCE_TRANSFER,
   CHANCE_SKEW,
+  CHANCE_OP,
+  CHANCE_DATA,
 };
 
 /* A duration that is not negative, in whole ns. */
@@ -154,6 +156,7 @@ struct stream_state {
   int64_t start, settled; /* `left` is as of `settled` */
   double left, last_wave; /* ns at full speed */
   double rate, slowdown;  /* slowdown: beside a transfer */
+  bool needs_sms;         /* it slows down with the SMs that communication kernels hold */
   /* Of communication. */
   uint8_t parts_left, parts_moving;
   int64_t parts_end;
@@ -167,6 +170,7 @@ struct frame_open {
   int64_t start, number, parent, op; /* op: the innermost, this one included */
   const char *name;
   int step;
+  double cost; /* of the op, where the frame is one */
   uint8_t frame;
   bool has_facts;
   struct op_facts facts;
@@ -183,7 +187,7 @@ struct thread_state {
   /* What is drawn: by the number of the instruction, and by stretches of them. */
   uint64_t place;
   int64_t instructions;
-  double pace;
+  double pace, cost; /* cost: of the op at hand, or of the last */
   struct frame_open *frames;
   uint32_t depth, frame_room;
   /* The instruction began before, and had to wait. */
@@ -243,6 +247,7 @@ struct device {
   struct passage *passages;
   uint32_t passage_count, passage_room;
   uint32_t load[LINKS]; /* transfers on a link */
+  int held_sms;         /* by communication kernels, moving bytes or waiting */
   double heat;
   int64_t heat_time;
   int64_t summed_to, sums[ACTIVITIES];

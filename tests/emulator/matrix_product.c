@@ -215,7 +215,7 @@ static struct choice choose(const struct setup *setup, struct gemm gemm, uint64_
     return ranked[0];
   }
   /* Autotuning times candidates, and noise lets a slower one win now and then, if it is close. */
-  const double second = 0.25, third = 0.08, close = 1.15;
+  const double second = 0.04, third = 0.015, close = 1.15;
   double chance = chance_uniform(chance_place(chance_place(setup->seed, 'g'), place));
   int at = chance < third ? 2 : chance < third + second ? 1 : 0;
   while ((double)ranked[at].time > close * (double)ranked[0].time) {

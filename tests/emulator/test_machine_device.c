@@ -26,6 +26,37 @@ static void test_contention(void **state) {
   free(bench);
 }
 
+static void write_while_waiting(struct program *program, int rank, int block) {
+  if (block > 0)
+    return;
+  if (rank == 1)
+    launch(program, STREAM_TENSOR, "before", MS);
+  struct message message = {
+      .communicator = 0, .collective = ALL_REDUCE, .bytes = 1 << 20, .elements_in = 1 << 19, .root = -1};
+  struct work reduce = kernel("reduce", 0), product = kernel("product", 300 * US);
+  reduce.kind = WORK_COLLECTIVE;
+  reduce.grid[0] = 33;
+  reduce.message = program_message(program, message);
+  product.kind = WORK_GEMM;
+  program_launch(program, CALL_LAUNCH_EXC, STREAM_TENSOR, reduce);
+  program_launch(program, CALL_LAUNCH, STREAM_COMPUTE, product);
+  launch(program, STREAM_COMPUTE, "copies", 300 * US);
+}
+
+/* While rank 0 waits for rank 1, its collective holds 33 of 132 SMs: a matrix product takes 4/3 as long, what moves memory as long as
+ * ever. */
+static void test_waiting_holds_sms(void **state) {
+  (void)state;
+  struct bench *bench = bench_new(2, write_while_waiting);
+  run(bench);
+  expect_task(bench, 0, "product", 0, 300 * US);
+  on(bench, MECHANISM_CONTENTION);
+  run(bench);
+  expect_task(bench, 0, "product", 0, 400 * US);
+  expect_task(bench, 0, "copies", 400 * US, 700 * US);
+  free(bench);
+}
+
 static void write_during(struct program *program, int rank, int block) {
   if (block > 0)
     return;
@@ -309,11 +340,17 @@ static void test_overtaken(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_contention), cmocka_unit_test(test_contention_during),
-      cmocka_unit_test(test_free_sms),   cmocka_unit_test(test_free_sms_moves),
-      cmocka_unit_test(test_throttle),   cmocka_unit_test(test_straggler),
-      cmocka_unit_test(test_scale),      cmocka_unit_test(test_steps),
-      cmocka_unit_test(test_activities), cmocka_unit_test(test_overtaken),
+      cmocka_unit_test(test_contention),
+      cmocka_unit_test(test_contention_during),
+      cmocka_unit_test(test_waiting_holds_sms),
+      cmocka_unit_test(test_free_sms),
+      cmocka_unit_test(test_free_sms_moves),
+      cmocka_unit_test(test_throttle),
+      cmocka_unit_test(test_straggler),
+      cmocka_unit_test(test_scale),
+      cmocka_unit_test(test_steps),
+      cmocka_unit_test(test_activities),
+      cmocka_unit_test(test_overtaken),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
