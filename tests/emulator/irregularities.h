@@ -1,7 +1,7 @@
 /* How irregular hosts and devices are: every figure in one place, from traces of real jobs.
  *
- * Times in ns, ratios against 1. What varies is drawn as often as `struct setup` says wide (jitter); what is switched off takes the
- * median, or nothing where the mechanism is the delay itself.
+ * Times in ns, ratios against 1. What varies is drawn as wide as `struct setup` says (jitter); where jitter is switched off it takes its
+ * median, and nothing where the mechanism is the delay itself.
  */
 #ifndef EMULATOR_IRREGULARITIES_H
 #define EMULATOR_IRREGULARITIES_H

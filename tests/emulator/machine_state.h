@@ -7,6 +7,8 @@
  *   network.c    members that meet, transfers, links
  *   activity.c   what a device was busy with, step by step
  *   catalogue.c  the distinct pieces of work, so that a command is small
+ *   lookup.c     indexes by hash
+ *   irregularities.c  figures of all that varies
  *
  * A handler of an alarm never calls another actor's handler: it sets that actor's alarm. So nothing is re-entered, and what happens at one
  * time happens in the order of the actors' numbers.
@@ -357,7 +359,7 @@ static inline double ratio(const struct machine *machine, enum mechanism mechani
 /* Something that no order of events could repair, such as members that call different collectives: said, and the run ends. */
 void machine_fail(struct machine *machine, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* The device of a stream's actor. */
+/* The stream that an actor is, and its device. */
 struct stream_state *machine_stream(struct machine *machine, uint32_t actor, struct device **device);
 
 const char *machine_stream_name(enum stream stream);

@@ -282,6 +282,41 @@ static void test_data_stall(void **state) {
   free(bench);
 }
 
+static void expect_spread(const struct spread *spread) {
+  for (int i = 0; i + 1 < QUANTILES; i++)
+    assert_true(spread->at[i] <= spread->at[i + 1]);
+}
+
+/* A figure in the wrong column would be drawn all the same. */
+static void test_figures(void **state) {
+  (void)state;
+  const struct spread *times[] = {&irregularities.pause,        &irregularities.hand_over, &irregularities.hand_back,
+                                  &irregularities.launch_delay, &irregularities.task_gap,  &irregularities.event_delay,
+                                  &irregularities.sync_return,  &irregularities.data_stall};
+  const struct spread *ratios[] = {&irregularities.op_cost,   &irregularities.host_ratio, &irregularities.host_stretch,
+                                   &irregularities.host_step, &irregularities.chip,       &irregularities.kernel_step,
+                                   &irregularities.skew};
+  for (size_t i = 0; i < sizeof times / sizeof *times; i++)
+    expect_spread(times[i]);
+  for (size_t i = 0; i < sizeof ratios / sizeof *ratios; i++) {
+    expect_spread(ratios[i]);
+    assert_true(spread_median(ratios[i]) == 1);
+  }
+  for (int call = 0; call < CALLS; call++) {
+    expect_spread(&irregularities.call[call]);
+    assert_true(irregularities.call[call].at[0] > 0);
+  }
+  for (int kind = 0; kind < WORK_KINDS; kind++) {
+    expect_spread(&irregularities.kernel_long[kind]);
+    expect_spread(&irregularities.kernel_short[kind]);
+    assert_true(spread_median(&irregularities.kernel_long[kind]) == 1);
+    assert_true(spread_median(&irregularities.kernel_short[kind]) == 1);
+    expect_spread(&irregularities.contention[kind]);
+    double mean = spread_mean(&irregularities.contention[kind]);
+    assert_true(kind >= WORK_COPY_TO_DEVICE || (mean > 0.9 && mean < 1.1)); /* on average as the setup says */
+  }
+}
+
 /* ---- what cannot go on ---- */
 
 /* Runs with stderr in a file, which it reads back. */
@@ -392,11 +427,17 @@ static void test_unlike(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_ideal),      cmocka_unit_test(test_determinism),
-      cmocka_unit_test(test_places),     cmocka_unit_test(test_host_jitter),
-      cmocka_unit_test(test_stalls),     cmocka_unit_test(test_stretches),
-      cmocka_unit_test(test_ops_differ), cmocka_unit_test(test_data_stall),
-      cmocka_unit_test(test_deadlock),   cmocka_unit_test(test_deadlock_is_short),
+      cmocka_unit_test(test_ideal),
+      cmocka_unit_test(test_determinism),
+      cmocka_unit_test(test_places),
+      cmocka_unit_test(test_host_jitter),
+      cmocka_unit_test(test_stalls),
+      cmocka_unit_test(test_stretches),
+      cmocka_unit_test(test_ops_differ),
+      cmocka_unit_test(test_data_stall),
+      cmocka_unit_test(test_figures),
+      cmocka_unit_test(test_deadlock),
+      cmocka_unit_test(test_deadlock_is_short),
       cmocka_unit_test(test_unlike),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
