@@ -290,15 +290,15 @@ static void expect_spread(const struct spread *spread) {
 /* A figure in the wrong column would be drawn all the same. */
 static void test_figures(void **state) {
   (void)state;
-  const struct spread *times[] = {&irregularities.pause,        &irregularities.hand_over, &irregularities.hand_back,
-                                  &irregularities.launch_delay, &irregularities.task_gap,  &irregularities.event_delay,
-                                  &irregularities.sync_return,  &irregularities.data_stall};
-  const struct spread *ratios[] = {&irregularities.op_cost,   &irregularities.host_ratio, &irregularities.host_stretch,
-                                   &irregularities.host_step, &irregularities.chip,       &irregularities.kernel_step,
-                                   &irregularities.skew};
-  for (size_t i = 0; i < sizeof times / sizeof *times; i++)
+  const struct spread *times[] = {&irregularities.pause,        &irregularities.hand_over,  &irregularities.hand_back,
+                                  &irregularities.launch_delay, &irregularities.task_gap,   &irregularities.event_delay,
+                                  &irregularities.sync_return,  &irregularities.data_stall, NULL};
+  const struct spread *ratios[] = {
+      &irregularities.op_cost, &irregularities.host_ratio,  &irregularities.host_stretch, &irregularities.host_step,
+      &irregularities.chip,    &irregularities.kernel_step, &irregularities.skew,         NULL};
+  for (int i = 0; times[i]; i++)
     expect_spread(times[i]);
-  for (size_t i = 0; i < sizeof ratios / sizeof *ratios; i++) {
+  for (int i = 0; ratios[i]; i++) {
     expect_spread(ratios[i]);
     assert_true(spread_median(ratios[i]) == 1);
   }
