@@ -1,0 +1,386 @@
+/* The forms that Kineto's traces take: how times, ids, places and metadata are written, what old versions and other
+ * accelerators call things, and rows that look wrong and are not. A test a form, the records worked out by hand.
+ */
+#include "trace_text.h"
+
+/* Traces are laid out with an event a line. */
+/* clang-format off */
+
+/* A row of any category whose arguments say all there is to say of its place. */
+#define ROW(category, name, pid, tid, ts, dur, args)                                                            \
+  "{\"ph\":\"X\",\"cat\":\"" category "\",\"name\":\"" name "\",\"pid\":" pid ",\"tid\":" tid ",\"ts\":" #ts \
+  ",\"dur\":" #dur ",\"args\":{" args "}}"
+
+/* "LANE KIND NAME START+DUR" and, where there is one, " of CALL": the name of the call that launched it; one line a
+ * task. */
+static char *describe_work(const struct lumos_job *job) {
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  for (size_t i = 0; i < job->tasks.count; i++) {
+    const struct lumos_task *task = &job->tasks.items[i];
+    lumos_text_format(&text, "%s %s %s %" PRId64 "+%" PRId64, string_of(job, job->lanes.items[task->lane].lane),
+                      lumos_task_kind_name((enum lumos_task_kind)task->kind), string_of(job, task->name), task->start,
+                      task->dur);
+    if (task->call != LUMOS_NONE) {
+      lumos_text_format(&text, " of %s", string_of(job, job->tasks.items[task->call].name));
+    }
+    lumos_text_char(&text, '\n');
+  }
+  lumos_text_add(&text, "", 1);
+  return text.bytes;
+}
+
+static void expect_work(const struct lumos_job *job, const char *expected) {
+  char *text = describe_work(job);
+  assert_string_equal(text, expected);
+  free(text);
+}
+
+static void expect_trace(const char *text, const char *work) {
+  struct lumos_job *job = parse_good(text, NULL);
+  expect_work(job, work);
+  assert_null(find_note(job, "parse.skipped_events"));
+  assert_null(find_note(job, "parse.unread_rows"));
+  lumos_job_free(job);
+}
+
+static char *stream_of(const struct lumos_job *job) {
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  lumos_stream_write(job, &text);
+  lumos_text_add(&text, "", 1);
+  return text.bytes;
+}
+
+/* 2^53 + 1 microseconds, which a double cannot hold, to the nanosecond: .001 and .0036, which rounds to .004; an
+ * exporter's exponent, more decimals than nanoseconds have, and a duration of half a nanosecond. */
+static void digits_become_whole_nanoseconds(void **state) {
+  (void)state;
+  struct lumos_job *job = parse_good(TRACE(
+      OP("a", 9007199254740993.001, 0.002) ","
+      OP("b", 9007199254740993.0036, 0.0005) ","
+      OP("c", 9.007199254740994e15, 1.23449999999)), NULL);
+  expect_tasks(job, "t10 a 0+2\nt10 b 3+1 lag 1\nt10 c 999+1234 lag 995\n");
+  assert_int_equal(job->epoch, INT64_C(9007199254740993001));
+  lumos_job_free(job);
+}
+
+/* Two ranks that started on either side of the border between two bases, 7 889 238 s apart: ts counts from one's
+ * own. The base stands behind the events of one and before those of the other. */
+static void ranks_have_bases_of_their_own(void **state) {
+  (void)state;
+  static const char *const texts[] = {
+      "{\"distributedInfo\":{\"rank\":0},\"traceEvents\":[" OP("a", 7889248000000.000, 5) "],"
+      "\"baseTimeNanoseconds\":1735632360000000000}",
+      "{\"baseTimeNanoseconds\":1743521598000000000,\"distributedInfo\":{\"rank\":1},"
+      "\"traceEvents\":[" OP("b", 10000050.007, 5) "]}"};
+  char *folder = unit_folder_new();
+  char *paths[2];
+  for (int i = 0; i < 2; i++) {
+    paths[i] = unit_path(folder, i == 0 ? "a.json" : "b.json");
+    unit_write_file(paths[i], texts[i], strlen(texts[i]));
+  }
+  struct lumos_error error = {LUMOS_DONE, ""};
+  const struct lumos_trace_options plain = {.steps = LUMOS_STEPS_COMPLETE};
+  struct lumos_job *job = lumos_trace_parse((const char *const[]){paths[0], paths[1]}, 2, &plain, &error);
+  assert_non_null(job);
+  assert_int_equal(job->epoch, INT64_C(1743521608000000000));
+  expect_tasks(job, "t10 a 0+5000\nt10 b 50007+5000\n");
+  lumos_job_free(job);
+  free(paths[0]);
+  free(paths[1]);
+  unit_folder_remove(folder);
+}
+
+/* Metadata before the events, behind them, and on both sides, among keys that nobody knows; what lies deeper than the
+ * envelope is none of it. */
+static void metadata_stand_anywhere(void **state) {
+  (void)state;
+#define EVENTS "\"traceEvents\":[" KERNEL("k", 7, 1, 5, 2) "]"
+#define BASE "\"baseTimeNanoseconds\": 1735632360000000000"
+#define FACTS "\"distributedInfo\":{\"rank\":3,\"world_size\":8},\"host_name\":\"node7\"," \
+              "\"deviceProperties\":[{\"id\":0,\"name\":\"NVIDIA H100\",\"numSms\":132}]"
+#define FREE_KEYS "\"ERROR\":[\"a ] b\",\"{\"],\"mast_job_x\":{\"baseTimeNanoseconds\":7,\"host_name\":\"no\"}," \
+                  "\"with_stack\":1,\"username\":null,\"displayTimeUnit\":\"ns\""
+  static const char *const texts[] = {
+      "{" FACTS "," BASE "," FREE_KEYS "," EVENTS ",\"traceName\":\"t\"}",
+      "{" EVENTS "," FREE_KEYS "," BASE "," FACTS "}",
+      "{\"schemaVersion\":1," BASE "," EVENTS "," FREE_KEYS "," FACTS ",\"traceName\":\"t\"}",
+  };
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    struct lumos_job *job = parse_good(texts[i], NULL);
+    const struct lumos_rank *rank = &job->ranks.items[0];
+    expect_tasks(job, "s7 k 0+2000\n");
+    assert_int_equal(job->epoch, INT64_C(1735632360000005000));
+    assert_int_equal(rank->rank, 3);
+    assert_int_equal(rank->world, 8);
+    assert_string_equal(string_of(job, rank->host), "node7");
+    assert_string_equal(string_of(job, rank->device_name), "NVIDIA H100");
+    assert_int_equal(rank->device_sms, 132);
+    lumos_job_free(job);
+  }
+  struct lumos_job *bare = parse_good("[" KERNEL("k", 7, 1, 5, 2) "]", NULL);
+  expect_tasks(bare, "s7 k 0+2000\n");
+  assert_int_equal(bare->epoch, 5000);
+  assert_int_equal(bare->ranks.items[0].world, LUMOS_ABSENT_INT);
+  lumos_job_free(bare);
+#undef EVENTS
+#undef BASE
+#undef FACTS
+#undef FREE_KEYS
+}
+
+/* `text` with blanks around every bracket, colon and comma that is not in a string; the caller frees. */
+static char *reprint(const char *text, const char *before, const char *behind) {
+  struct lumos_text out = LUMOS_TEXT_BUFFER;
+  bool quoted = false;
+  for (; *text != '\0'; text++) {
+    quoted = quoted != (*text == '"' && (!quoted || text[-1] != '\\'));
+    bool structural = !quoted && strchr("{}[]:,", *text) != NULL;
+    lumos_text_put(&out, structural ? before : "");
+    lumos_text_char(&out, *text);
+    lumos_text_put(&out, structural ? behind : "");
+  }
+  lumos_text_add(&out, "", 1);
+  return out.bytes;
+}
+
+/* How a trace is printed does not show, in events, arguments or metadata. */
+static void printing_does_not_show(void **state) {
+  (void)state;
+  const char *compact = "{\"schemaVersion\":1,\"distributedInfo\":{\"rank\":0,\"world_size\":2},\"traceEvents\":["
+      OP("a{\\\"b\\\",[c]:d}", 1.5, 20) ","
+      CALL("cudaLaunchKernel", 4, 3, 5) ","
+      "{\"ph\":\"s\",\"id\":4,\"pid\":1,\"tid\":10,\"ts\":3,\"cat\":\"ac2g\",\"name\":\"ac2g\"},"
+      "{\"ph\":\"f\",\"id\":4,\"pid\":0,\"tid\":7,\"ts\":9,\"cat\":\"ac2g\",\"name\":\"ac2g\",\"bp\":\"e\"},"
+      "{\"ph\":\"M\",\"name\":\"thread_name\",\"ts\":0,\"pid\":1,\"tid\":10,\"args\":{\"name\":\"main\"}},"
+      KERNEL("k", 7, 4, 9, 2) "],\"baseTimeNanoseconds\":1735632360000000000}";
+  struct lumos_job *job = parse_good(compact, NULL);
+  expect_work(job, "t10 op a{\"b\",[c]:d} 0+1500\nt10 launch cudaLaunchKernel 1500+5000\n"
+                   "t10 op a{\"b\",[c]:d} 6500+13500\ns7 other k 7500+2000 of cudaLaunchKernel\n");
+  char *expected = stream_of(job);
+  lumos_job_free(job);
+  static const char *const blanks[][2] = {
+      {"", " "}, {"", "\n    "}, {"\n", "\n\t\t"}, {" ", "\r\n"}, {"\t", "\r\n \r\n"}};
+  for (size_t i = 0; i < sizeof blanks / sizeof *blanks; i++) {
+    char *printed = reprint(compact, blanks[i][0], blanks[i][1]);
+    job = parse_good(printed, NULL);
+    char *stream = stream_of(job);
+    assert_string_equal(stream, expected);
+    free(stream);
+    free(printed);
+    lumos_job_free(job);
+  }
+  free(expected);
+}
+
+/* External ids are cut to 32 bits, negative, of the correlation's numbers, or false: nothing hangs on them. The
+ * kernel's points to an op that never called it. */
+static void external_ids_decide_nothing(void **state) {
+  (void)state;
+  expect_trace(TRACE(
+      ROW("cpu_op", "aten::mm", "1", "10", 0, 10, "\"External id\":-2147483648") ","
+      ROW("cuda_runtime", "cudaLaunchKernel", "1", "10", 2, 3,
+          "\"External id\":false,\"cbid\":211,\"correlation\":5") ","
+      ROW("cpu_op", "aten::relu", "1", "10", 20, 10, "\"External id\":5") ","
+      ROW("cuda_runtime", "cudaLaunchKernelExC", "1", "10", 22, 3, "\"External id\":-5,\"correlation\":6") ","
+      ROW("kernel", "k", "0", "7", 30, 1, "\"External id\":5,\"device\":0,\"stream\":7,\"correlation\":6") ","
+      ROW("kernel", "l", "0", "7", 32, 1, "\"External id\":false,\"device\":0,\"stream\":7,\"correlation\":5")),
+      "t10 op aten::mm 0+2000\nt10 launch cudaLaunchKernel 2000+3000\nt10 op aten::mm 5000+5000\n"
+      "t10 op aten::relu 20000+2000\nt10 launch cudaLaunchKernelExC 22000+3000\nt10 op aten::relu 25000+5000\n"
+      "s7 other k 30000+1000 of cudaLaunchKernelExC\ns7 gemm l 32000+1000 of cudaLaunchKernel\n");
+}
+
+#define LAUNCH(correlation, ts) CALL("cudaLaunchKernel", correlation, ts, 1)
+
+/* What is infinite or not to be had stands in quotes. */
+static void quoted_infinity_is_no_number(void **state) {
+  (void)state;
+  struct lumos_job *job = parse_good(TRACE(
+      ROW("kernel", "k", "0", "7", 0, 1, "\"blocks per SM\":\"inf\",\"warps per SM\":\"inf\","
+          "\"est. achieved occupancy %\":\"inf\",\"device\":0,\"stream\":7,\"correlation\":3") ","
+      ROW("kernel", "l", "0", "7", 2, 1, "\"est. achieved occupancy %\":\"-inf\",\"device\":0,\"stream\":7") ","
+      ROW("kernel", "m", "0", "7", 4, 1,
+          "\"blocks per SM\":\"inf\",\"est. achieved occupancy %\":50,\"device\":0,\"stream\":7") ","
+      ROW("gpu_memcpy", "c", "0", "7", 6, 0,
+          "\"memory bandwidth (GB/s)\":\"N/A\",\"bytes\":8,\"device\":0,\"stream\":7")),
+      NULL);
+  expect_work(job, "s7 other k 0+1000\ns7 other l 2000+1000\ns7 other m 4000+1000\ns7 copy c 6000+0\n");
+  assert_int_equal(find_task(job, "k", 0)->occupancy, LUMOS_ABSENT_INT);
+  assert_int_equal(find_task(job, "l", 0)->occupancy, LUMOS_ABSENT_INT);
+  assert_int_equal(find_task(job, "m", 0)->occupancy, 500000);
+  assert_int_equal(lumos_detail_of(job, find_task(job, "c", 0))->bytes, 8);
+  assert_null(find_note(job, "parse.skipped_events"));
+  lumos_job_free(job);
+}
+
+/* Since 2026 a host's wait for stream 7 is drawn on thread 1 000 007 of the device, under a name of its own: the
+ * wait is for stream 7, whose name is its own, and there is no stream more. */
+static void stream_waits_are_folded_back(void **state) {
+  (void)state;
+  struct lumos_job *job = parse_good(TRACE(
+      CALL("cudaLaunchKernel", 1, 0, 2) ","
+      CALL("cudaStreamSynchronize", 2, 4, 20) ","
+      KERNEL("k", 7, 1, 5, 15) ","
+      ROW("cuda_sync", "Stream Sync", "0", "1000007", 4, 19,
+          "\"cuda_sync_kind\":\"Stream Sync\",\"stream\":7,\"correlation\":2,"
+          "\"device\":0,\"context\":1") ","
+      "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":0,\"tid\":7,\"args\":{\"name\":\"stream 7 \"}},"
+      "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":0,\"tid\":1000007,"
+      "\"args\":{\"name\":\"stream 7 (sync) \"}}"), NULL);
+  expect_work(job, "t10 launch cudaLaunchKernel 0+2000\nt10 sync cudaStreamSynchronize 4000+20000\n"
+                   "s7 other k 5000+15000 of cudaLaunchKernel\n");
+  assert_int_equal(job->lanes.count, 2);
+  assert_string_equal(string_of(job, job->lanes.items[1].name), "stream 7");
+  const struct lumos_wait *wait = &lumos_detail_of(job, find_task(job, "cudaStreamSynchronize", 0))->wait;
+  assert_int_equal(wait->on, LUMOS_WAIT_STREAM);
+  assert_int_equal(wait->lane, 1);
+  lumos_job_free(job);
+}
+
+/* A Triton launcher's row has a stream and is on the host all the same, whatever stands before its category. */
+static void a_host_row_with_a_stream_stays_on_the_host(void **state) {
+  (void)state;
+  expect_trace(TRACE(
+      ROW("cpu_op", "triton_poi_fused_add_0", "1", "10", 0, 9,
+          "\"stream\":7,\"device\":0,\"kernel_backend\":\"triton\"") ","
+      "{\"args\":{\"stream\":7,\"grid\":\"grid(1,)\"},\"ts\":20,\"dur\":5,\"pid\":1,\"tid\":10,"
+      "\"name\":\"triton_red_fused_1\","
+      "\"cat\":\"cpu_op\",\"ph\":\"X\"},"
+      DRIVER("cuLaunchKernelEx", 1, 2, 4) ","
+      KERNEL("triton_poi_fused_add_0", 7, 1, 10, 3)),
+      "t10 op triton_poi_fused_add_0 0+2000\nt10 launch cuLaunchKernelEx 2000+4000\n"
+      "t10 op triton_poi_fused_add_0 6000+3000\n"
+      "t10 op triton_red_fused_1 20000+5000\ns7 elementwise triton_poi_fused_add_0 10000+3000 of cuLaunchKernelEx\n");
+}
+
+/* A copy between devices has no `device`: it is on the one it was recorded on, `inDevice`; without that, on its pid. */
+static void copies_between_devices_have_a_stream(void **state) {
+  (void)state;
+  struct lumos_job *job = parse_good(TRACE(
+      CALL("cudaMemcpyAsync", 3, 0, 5) ","
+      ROW("gpu_memcpy", "Memcpy PtoP (Device -> Device)", "1", "9", 6, 4,
+          "\"fromDevice\":0,\"inDevice\":1,\"toDevice\":1,"
+          "\"fromContext\":1,\"inContext\":2,\"toContext\":2,\"stream\":9,\"correlation\":3,\"bytes\":5368709120") ","
+      ROW("gpu_memcpy", "Memcpy PtoP (again)", "1", "9", 12, 4,
+          "\"fromDevice\":1,\"toDevice\":0,\"stream\":9,\"bytes\":1") ","
+      ROW("kernel", "k", "0", "9", 20, 4, "\"device\":0,\"stream\":9")), NULL);
+  expect_work(job, "t10 launch cudaMemcpyAsync 0+5000\nd0.s9 other k 20000+4000\n"
+                   "d1.s9 copy Memcpy PtoP (Device -> Device) 6000+4000 of cudaMemcpyAsync\n"
+                   "d1.s9 copy Memcpy PtoP (again) 12000+4000\n");
+  const struct lumos_task *copy = find_task(job, "Memcpy PtoP (Device -> Device)", 0);
+  assert_int_equal(lumos_detail_of(job, copy)->bytes, INT64_C(5368709120));
+  lumos_job_free(job);
+}
+
+/* One call, 5000 kernels on two streams, 3 us apart, in the file from last to first. */
+static void a_graph_launch_has_thousands_of_kernels(void **state) {
+  (void)state;
+  enum { KERNELS = 5000 };
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  lumos_text_put(&text, "{\"traceEvents\":[" OP("replay", 0, 20) ","
+                        CALL("cudaGraphLaunch", 40, 1, 9) "," LAUNCH(41, 12));
+  for (int i = KERNELS - 1; i >= 0; i--) {
+    lumos_text_format(&text, ",{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k%d\",\"pid\":0,\"tid\":%d,\"ts\":%d,"
+                             "\"dur\":2,\"args\":"
+                      "{\"device\":0,\"stream\":%d,\"correlation\":40,\"graph id\":3,\"graph node id\":%d}}",
+                      i % 100, 7 + i % 2, 30 + 3 * i, 7 + i % 2, i);
+  }
+  lumos_text_put(&text, "," KERNEL("after", 7, 41, 20000, 1) "]}");
+  lumos_text_add(&text, "", 1);
+  struct lumos_job *job = parse_good(text.bytes, NULL);
+  lumos_text_free(&text);
+  const uint32_t launch = index_of(job, find_task(job, "cudaGraphLaunch", 0));
+  size_t first = job->tasks.count - KERNELS - 1;
+  assert_int_equal(first, 5); /* the op before, between and behind its two calls */
+  for (size_t i = 0; i < KERNELS; i++) {
+    bool second_stream = i >= KERNELS / 2;
+    /* the kernels of even places are on stream 7, the others on stream 8 */
+    int64_t place = 2 * (int64_t)(i % (KERNELS / 2)) + second_stream;
+    const struct lumos_task *task = &job->tasks.items[first + i + second_stream]; /* "after" comes last on stream 7 */
+    assert_int_equal(task->start, 30000 + 3000 * place);
+    assert_int_equal(task->dur, 2000);
+    assert_int_equal(task->call, launch);
+    assert_int_equal(task->seq, i % (KERNELS / 2));
+  }
+  const struct lumos_task *after = &job->tasks.items[first + KERNELS / 2];
+  assert_string_equal(string_of(job, after->name), "after");
+  assert_int_equal(after->call, index_of(job, find_task(job, "cudaLaunchKernel", 0)));
+  assert_int_equal(job->ranks.items[0].coverage.device_tasks, KERNELS + 1);
+  assert_int_equal(job->ranks.items[0].coverage.launched, KERNELS + 1);
+  assert_int_equal(job->ranks.items[0].coverage.opped, KERNELS + 1);
+  lumos_job_free(job);
+}
+
+/* What was launched before the recording has a correlation id below the first recorded one, even when it starts
+ * behind that call. It is kept, without call and step, and is no error. */
+static void work_from_before_the_recording_is_kept(void **state) {
+  (void)state;
+  struct lumos_job *job = parse_good(TRACE(
+      ANNOTATION("ProfilerStep#5", 0, 100) ","
+      CALL("cudaLaunchKernel", 50, 10, 5) ","
+      KERNEL("first", 7, 50, 60, 4) ","
+      KERNEL("backlog", 7, 49, 20, 30) ","
+      ROW("gpu_memcpy", "Memcpy DtoD (Device -> Device)", "0", "7", 2, 9,
+          "\"device\":0,\"stream\":7,\"correlation\":12") ","
+      OP("next", 200, 1)), NULL);
+  expect_work(job, "t10 launch cudaLaunchKernel 10000+5000\n"
+                   "s7 copy Memcpy DtoD (Device -> Device) 2000+9000\ns7 other backlog 20000+30000\n"
+                   "s7 other first 60000+4000 of cudaLaunchKernel\n");
+  assert_int_equal(find_task(job, "backlog", 0)->step, LUMOS_ABSENT_INT);
+  assert_int_equal(find_task(job, "first", 0)->step, 5);
+  assert_int_equal(job->ranks.items[0].base, 50000); /* the step begins when the backlog ends */
+  assert_int_equal(job->ranks.items[0].coverage.before_recording, 2);
+  assert_int_equal(find_note(job, "parse.before_recording")->count, 2);
+  assert_null(find_note(job, "parse.lost_calls"));
+  lumos_job_free(job);
+}
+
+/* ROCm: calls of HIP in the category of CUDA's runtime, the default stream is 0, devices count from anywhere, copies
+ * may be kernels, and a name that nobody knows is work of kind other. */
+static void rocm_rows_are_read(void **state) {
+  (void)state;
+  struct lumos_job *job = parse_good(
+      "{\"deviceProperties\":[{\"id\":0,\"name\":\"\"},{\"id\":2,\"name\":\"AMD Instinct MI300X\",\"numSms\":304}],"
+      "\"traceEvents\":["
+      ROW("cuda_runtime", "hipLaunchKernel", "1", "10", 0, 3,
+          "\"cid\":143,\"correlation\":1,\"kernel\":\"x\",\"grid\":[1,1,1],"
+          "\"block\":[64,1,1],\"shared memory\":0") ","
+      ROW("cuda_runtime", "hipMemcpyWithStream", "1", "10", 4, 3,
+          "\"cid\":75,\"correlation\":2,\"src\":\"0x7f\",\"dst\":\"0x8f\","
+          "\"bytes\":64,\"kind\":\"HtoD\"") ","
+      ROW("cuda_runtime", "hipNobodyKnows", "1", "10", 8, 3, "\"correlation\":3,\"ptr\":\"0x0\"") ","
+      ROW("kernel", "nobody_knows", "2", "0", 10, 2, "\"device\":2,\"stream\":0,\"hsa_queue\":3,\"correlation\":1,"
+          "\"kind\":\"Dispatch Kernel\",\"grid\":[1,1,1],\"block\":[64,1,1]") ","
+      ROW("kernel", "__amd_rocclr_copyBuffer.kd", "2", "0", 13, 2, "\"device\":2,\"stream\":0,\"correlation\":2") ","
+      ROW("gpu_memcpy", "CopyDeviceToHost", "2", "0", 16, 2,
+          "\"device\":2,\"stream\":0,\"correlation\":3,\"kind\":\"DtoH\",\"bytes\":4") "]}",
+      NULL);
+  expect_work(job, "t10 launch hipLaunchKernel 0+3000\nt10 launch hipMemcpyWithStream 4000+3000\n"
+                   "t10 other hipNobodyKnows 8000+3000\n"
+                   "s0 other nobody_knows 10000+2000 of hipLaunchKernel\n"
+                   "s0 copy __amd_rocclr_copyBuffer.kd 13000+2000 of hipMemcpyWithStream\n"
+                   "s0 copy CopyDeviceToHost 16000+2000 of hipNobodyKnows\n");
+  assert_string_equal(string_of(job, job->ranks.items[0].device_name), "AMD Instinct MI300X");
+  assert_int_equal(find_task(job, "nobody_knows", 0)->occupancy, LUMOS_ABSENT_INT);
+  assert_null(find_note(job, "parse.unread_rows"));
+  lumos_job_free(job);
+}
+
+/* clang-format on */
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(digits_become_whole_nanoseconds),
+      cmocka_unit_test(ranks_have_bases_of_their_own),
+      cmocka_unit_test(metadata_stand_anywhere),
+      cmocka_unit_test(printing_does_not_show),
+      cmocka_unit_test(external_ids_decide_nothing),
+      cmocka_unit_test(quoted_infinity_is_no_number),
+      cmocka_unit_test(stream_waits_are_folded_back),
+      cmocka_unit_test(a_host_row_with_a_stream_stays_on_the_host),
+      cmocka_unit_test(copies_between_devices_have_a_stream),
+      cmocka_unit_test(a_graph_launch_has_thousands_of_kernels),
+      cmocka_unit_test(work_from_before_the_recording_is_kept),
+      cmocka_unit_test(rocm_rows_are_read),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
