@@ -62,7 +62,10 @@ static bool nests_before(const void *rows, uint32_t a, uint32_t b) {
 static bool runs_before(const void *rows, uint32_t a, uint32_t b) {
   const struct trace_device *left = (const struct trace_device *)rows + a;
   const struct trace_device *right = (const struct trace_device *)rows + b;
-  return left->start != right->start ? left->start < right->start : left->end < right->end;
+  if (left->start != right->start) {
+    return left->start < right->start;
+  }
+  return left->end != right->end ? left->end < right->end : left->correlation < right->correlation;
 }
 
 /* Put the rows of each lane side by side, in the order of the file; lane_of[row] is each row's lane. */

@@ -334,6 +334,24 @@ static void work_from_before_the_recording_is_kept(void **state) {
   lumos_job_free(job);
 }
 
+/* Whole microseconds: equal rows are several rows, those of no length are work, and what starts together on a stream
+ * comes in the order of its launches, not in the file's. */
+static void rounded_rows_are_kept_in_order(void **state) {
+  (void)state;
+  expect_trace(TRACE(
+      CALL("cudaLaunchKernel", 1, 0, 1) "," CALL("cudaLaunchKernel", 2, 1, 1) ","
+      CALL("cudaLaunchKernelExC", 3, 2, 1) "," CALL("cudaLaunchKernelExC", 4, 3, 1) ","
+      OP("aten::add", 5, 2) "," OP("aten::add", 5, 2) "," OP("aten::add", 5, 0) ","
+      KERNEL("k", 7, 3, 9, 0) "," KERNEL("k", 7, 4, 9, 1) "," KERNEL("k", 7, 2, 9, 0) "," KERNEL("k", 7, 1, 8, 1) ","
+      KERNEL("g", 8, 3, 20, 1) "," KERNEL("g", 8, 3, 20, 1) "," KERNEL("g", 8, 3, 20, 1)),
+      "t10 launch cudaLaunchKernel 0+1000\nt10 launch cudaLaunchKernel 1000+1000\n"
+      "t10 launch cudaLaunchKernelExC 2000+1000\nt10 launch cudaLaunchKernelExC 3000+1000\nt10 op aten::add 5000+2000\n"
+      "s7 other k 8000+1000 of cudaLaunchKernel\ns7 other k 9000+0 of cudaLaunchKernel\n"
+      "s7 other k 9000+0 of cudaLaunchKernelExC\ns7 other k 9000+1000 of cudaLaunchKernelExC\n"
+      "s8 other g 20000+1000 of cudaLaunchKernelExC\ns8 other g 20000+1000 of cudaLaunchKernelExC\n"
+      "s8 other g 20000+1000 of cudaLaunchKernelExC\n");
+}
+
 /* ROCm: calls of HIP in the category of CUDA's runtime, the default stream is 0, devices count from anywhere, copies
  * may be kernels, and a name that nobody knows is work of kind other. */
 static void rocm_rows_are_read(void **state) {
@@ -380,6 +398,7 @@ int main(void) {
       cmocka_unit_test(copies_between_devices_have_a_stream),
       cmocka_unit_test(a_graph_launch_has_thousands_of_kernels),
       cmocka_unit_test(work_from_before_the_recording_is_kept),
+      cmocka_unit_test(rounded_rows_are_kept_in_order),
       cmocka_unit_test(rocm_rows_are_read),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
