@@ -128,7 +128,9 @@ static void take_device(struct trace_build *build) {
   cJSON *devices = parse_fact(build->trace, TRACE_FACT_DEVICES);
   const cJSON *device = choose_device(devices, used);
   build->rank->device_name = text_of(build->job->strings, member(device, "name"));
-  build->rank->device_sms = whole_between(member(device, "numSms"), 1, INT32_MAX);
+  const cJSON *sms = member(device, "numSms");
+  sms = sms != NULL ? sms : member(device, "multiProcessorCount"); /* until 2021 */
+  build->rank->device_sms = whole_between(sms, 1, INT32_MAX);
   build->rank->device_memory = whole_between(member(device, "totalGlobalMem"), 1, INT64_MAX);
   cJSON_Delete(devices);
 }

@@ -79,6 +79,7 @@ static const struct {
 } envelope_keys[] = {
     {"baseTimeNanoseconds", TRACE_FACT_BASE},
     {"deviceProperties", TRACE_FACT_DEVICES},
+    {"computeProperties", TRACE_FACT_DEVICES}, /* until 2021 */
     {"distributedInfo", TRACE_FACT_DISTRIBUTED},
     {"host_name", TRACE_FACT_HOST},
     {"cuda_runtime_version", TRACE_FACT_CUDA},

@@ -212,6 +212,47 @@ static void quoted_infinity_is_no_number(void **state) {
   lumos_job_free(job);
 }
 
+/* The format of 2020 and 2021: other categories, threads as text but numbers in flows, streams by name, flows called
+ * async, and the devices under another key. */
+static void old_spellings_are_read(void **state) {
+  (void)state;
+  struct lumos_job *job = parse_good(
+      "{\"schemaVersion\":1,\"computeProperties\":[{\"id\":0,\"name\":\"Tesla V100\",\"totalGlobalMem\":34084028416,"
+      "\"multiProcessorCount\":80}],\"traceEvents\":["
+      ROW("Operator", "ProfilerStep#3", "9", "\"9\"", 100, 30, "\"Device\":9,\"External id\":1") ","
+      ROW("Operator", "aten::copy_", "9", "\"9\"", 101, 20, "\"Input dims\":[[2, 3]],\"External id\":2") ","
+      ROW("Runtime", "cudaMemcpyAsync", "9", "\"9\"", 103, 4, "\"cbid\":41,\"correlation\":5,\"external id\":2") ","
+      ROW("Runtime", "cudaMemsetAsync", "9", "\"9\"", 108, 4, "\"cbid\":51,\"correlation\":6") ","
+      ROW("Runtime", "cudaLaunchKernel", "9", "\"9\"", 113, 4, "\"cbid\":211,\"correlation\":7") ","
+      "{\"ph\":\"s\",\"id\":5,\"pid\":9,\"tid\":9,\"ts\":103,\"cat\":\"async\",\"name\":\"launch\"},"
+      "{\"ph\":\"f\",\"id\":5,\"pid\":0,\"tid\":\"stream 7\",\"ts\":109,\"cat\":\"async\",\"name\":\"launch\","
+      "\"bp\":\"e\"},"
+      ROW("Memcpy", "Memcpy HtoD (Pinned -> Device)", "0", "\"stream 7\"", 109, 1,
+          "\"device\":0,\"context\":1,\"stream\":7,\"correlation\":5,\"bytes\":640") ","
+      ROW("Memset", "Memset (Device)", "0", "\"stream 7\"", 115, 1,
+          "\"device\":0,\"stream\":7,\"correlation\":6,\"bytes\":64") ","
+      ROW("Kernel", "k", "0", "\"stream 7\"", 120, 2,
+          "\"device\":0,\"stream\":7,\"correlation\":7,\"theoretical occupancy %\":0") ","
+      "{\"ph\":\"M\",\"name\":\"thread_name\",\"ts\":1,\"pid\":9,\"tid\":\"9\","
+      "\"args\":{\"name\":\"thread 9 (python)\"}},"
+      ROW("Trace", "PyTorch Profiler (0)", "\"Traces\"", "\"PyTorch Profiler\"", 90, 60, "\"Op count\":0") "]}", NULL);
+  expect_work(job, "t9 op aten::copy_ 11000+2000\nt9 launch cudaMemcpyAsync 13000+4000\nt9 op aten::copy_ 17000+1000\n"
+                   "t9 launch cudaMemsetAsync 18000+4000\nt9 op aten::copy_ 22000+1000\n"
+                   "t9 launch cudaLaunchKernel 23000+4000\n"
+                   "t9 op aten::copy_ 27000+4000\n"
+                   "s7 copy Memcpy HtoD (Pinned -> Device) 19000+1000 of cudaMemcpyAsync\n"
+                   "s7 memset Memset (Device) 25000+1000 of cudaMemsetAsync\n"
+                   "s7 elementwise k 30000+2000 of cudaLaunchKernel\n");
+  expect_spans(job, "step ProfilerStep#3 10000+30000\nop aten::copy_ 11000+20000 in ProfilerStep#3\n");
+  assert_string_equal(string_of(job, job->spans.items[1].shapes), "[[2, 3]]");
+  assert_string_equal(string_of(job, job->lanes.items[0].name), "thread 9 (python)");
+  assert_string_equal(string_of(job, job->ranks.items[0].device_name), "Tesla V100");
+  assert_int_equal(job->ranks.items[0].device_sms, 80);
+  assert_int_equal(job->ranks.items[0].device_memory, INT64_C(34084028416));
+  assert_null(find_note(job, "parse.unread_rows"));
+  lumos_job_free(job);
+}
+
 /* Since 2026 a host's wait for stream 7 is drawn on thread 1 000 007 of the device, under a name of its own: the
  * wait is for stream 7, whose name is its own, and there is no stream more. */
 static void stream_waits_are_folded_back(void **state) {
@@ -393,6 +434,7 @@ int main(void) {
       cmocka_unit_test(printing_does_not_show),
       cmocka_unit_test(external_ids_decide_nothing),
       cmocka_unit_test(quoted_infinity_is_no_number),
+      cmocka_unit_test(old_spellings_are_read),
       cmocka_unit_test(stream_waits_are_folded_back),
       cmocka_unit_test(a_host_row_with_a_stream_stays_on_the_host),
       cmocka_unit_test(copies_between_devices_have_a_stream),
