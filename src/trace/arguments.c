@@ -18,6 +18,8 @@ const struct trace_arguments lumos_trace_no_arguments = {
     .group_size = LUMOS_ABSENT,
     .source = LUMOS_ABSENT,
     .target = LUMOS_ABSENT,
+    .rank_start = LUMOS_ABSENT,
+    .rank_stride = LUMOS_ABSENT,
     .comm_sequence = LUMOS_ABSENT,
     .record_correlation = LUMOS_ABSENT,
 };
@@ -53,6 +55,8 @@ static const struct trace_argument op_arguments[] = {
     ARGUMENT("Input type", TEXT, dtypes),
     ARGUMENT("finished", TEXT, finished),
     COMM_ARGUMENTS,
+    ARGUMENT("Global rank start", INTEGER, rank_start),
+    ARGUMENT("Global rank stride", INTEGER, rank_stride),
 };
 static const struct trace_argument device_arguments[] = {
     ARGUMENT("device", INTEGER, device),

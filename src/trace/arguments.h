@@ -13,7 +13,7 @@ struct trace_arguments {
   int64_t device, in_device, stream, bytes;
   int64_t occupancy; /* millionths */
   int64_t wait_stream, record_correlation;
-  int64_t in_elements, out_elements, group_size, comm_sequence, source, target;
+  int64_t in_elements, out_elements, group_size, comm_sequence, source, target, rank_start, rank_stride;
   struct lumos_slice shapes, dtypes, finished;
   struct lumos_slice sync_kind, event;
   struct lumos_slice collective, group, description, ranks, comms_id, dtype;

@@ -29,6 +29,11 @@ struct trace_known_rule {
   const struct trace_call_rule *rule; /* NULL while not asked for */
 };
 
+struct trace_known_group {
+  uint32_t index; /* in job->groups, LUMOS_NONE while there is none */
+  bool spaced;    /* the spacing of its ranks was given, so they are complete or never will be */
+};
+
 struct trace_build {
   struct trace *trace;
   struct trace_steps *steps;
@@ -42,7 +47,7 @@ struct trace_build {
   LUMOS_VECTOR(struct trace_known_rule) call_rules; /* [name] */
   struct lumos_strings *kind_keys; /* id - 1 is the index in kinds: the kind of a class, a name and an op */
   LUMOS_VECTOR(uint8_t) kinds;
-  LUMOS_VECTOR(uint32_t) group_of; /* [recorded name]: index in job->groups, LUMOS_NONE while there is none */
+  LUMOS_VECTOR(struct trace_known_group) group_of; /* [recorded name] */
 };
 
 void lumos_trace_build_init(struct trace_build *build, struct trace *trace, struct trace_steps *steps,

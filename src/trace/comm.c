@@ -79,9 +79,8 @@ static int64_t payload(const struct trace_comm *args, const char *dtype) {
   return known && bytes < INT64_C(1) << 53U ? bytes : LUMOS_ABSENT;
 }
 
-/* Member ranks of a list such as "[0, 1, 2]"; *complete is false for a list that is shortened or no list. */
-static void add_members(struct lumos_job *job, const char *ranks, bool *complete) {
-  *complete = false;
+/* Member ranks of a list such as "[0, 1, 2]"; returns where it stops: at its end, or at what is no rank. */
+static const char *add_members(struct lumos_job *job, const char *ranks) {
   while (*ranks == '[' || *ranks == ' ') {
     ranks++;
   }
@@ -89,13 +88,40 @@ static void add_members(struct lumos_job *job, const char *ranks, bool *complete
     char *end = NULL;
     long rank = strtol(ranks, &end, 10);
     if (end == ranks || rank < 0 || rank > INT32_MAX) {
-      return;
+      break;
     }
     lumos_vector_push(&job->group_ranks, (int32_t)rank);
     for (ranks = end; *ranks == ',' || *ranks == ' '; ranks++) {
     }
   }
-  *complete = true;
+  return ranks;
+}
+
+/* Complete the ranks behind `first` by their even spacing, where it gives all that are listed: the first ones, and the
+ * last behind "...". */
+static bool fill_members(struct lumos_job *job, size_t first, const char *dots, const struct trace_group_facts *facts) {
+  enum { MOST_RANKS = 1 << 22 }; /* of all groups: a number in a trace is no reason to run out of memory */
+  int64_t listed = (int64_t)(job->group_ranks.count - first);
+  int64_t last = 0;
+  if (facts->start < 0 || facts->stride <= 0 || facts->size < listed || facts->size > MOST_RANKS - (int64_t)first ||
+      __builtin_mul_overflow(facts->size - 1, facts->stride, &last) ||
+      __builtin_add_overflow(facts->start, last, &last) || last > INT32_MAX) {
+    return false;
+  }
+  const char *tail = dots + strspn(dots, "., \"");
+  char *end = NULL;
+  if (strtol(tail, &end, 10) != last && end != tail) {
+    return false;
+  }
+  for (int64_t i = 0; i < listed; i++) {
+    if (job->group_ranks.items[first + (size_t)i] != facts->start + i * facts->stride) {
+      return false;
+    }
+  }
+  for (int64_t i = listed; i < facts->size; i++) {
+    lumos_vector_push(&job->group_ranks, (int32_t)(facts->start + i * facts->stride));
+  }
+  return true;
 }
 
 static int compare_ranks(const void *a, const void *b) {
@@ -105,10 +131,11 @@ static int compare_ranks(const void *a, const void *b) {
 }
 
 /* The group's members, where they are known for sure: complete, distinct, and as many as the group is large. */
-static void set_members(struct lumos_job *job, struct lumos_group *group, const char *ranks) {
+static void set_members(struct lumos_job *job, struct lumos_group *group, const struct trace_group_facts *facts) {
   size_t first = job->group_ranks.count;
-  bool complete = false;
-  add_members(job, ranks, &complete);
+  const char *end = add_members(job, facts->ranks);
+  bool listed = *end == ']' && job->group_ranks.count > first;
+  bool complete = listed || fill_members(job, first, end, facts);
   size_t count = job->group_ranks.count - first;
   if (count > 0) {
     int32_t *members = job->group_ranks.items + first;
@@ -157,28 +184,50 @@ static uint8_t role_of(const char *description) {
   return LUMOS_OTHER_ROLE;
 }
 
-uint32_t lumos_trace_group(struct trace_build *build, lumos_string_id name, lumos_string_id description,
-                           const char *ranks, int64_t size) {
+uint32_t lumos_trace_group(struct trace_build *build, const struct trace_group_facts *facts) {
   struct lumos_job *job = build->job;
-  while (build->group_of.count <= name) {
-    lumos_vector_push(&build->group_of, LUMOS_NONE);
+  while (build->group_of.count <= facts->name) {
+    lumos_vector_push(&build->group_of, ((struct trace_known_group){LUMOS_NONE, false}));
   }
-  if (build->group_of.items[name] != LUMOS_NONE) {
-    return build->group_of.items[name];
+  struct trace_known_group *known = &build->group_of.items[facts->name];
+  bool complete_it = !known->spaced && facts->stride > 0;
+  known->spaced = known->spaced || complete_it;
+  if (known->index != LUMOS_NONE) {
+    struct lumos_group *group = &job->groups.items[known->index];
+    if (complete_it && group->member_count == 0) {
+      set_members(job, group, facts);
+    }
+    return known->index;
   }
   struct lumos_group group = lumos_group_empty;
   group.rank = 0;
-  group.id = name;
-  group.name = description;
-  group.role = role_of(lumos_string(job->strings, description));
-  group.size = size > 0 && size <= INT32_MAX ? (int32_t)size : 0;
-  set_members(job, &group, ranks);
+  group.id = facts->name;
+  group.name = facts->description;
+  group.role = role_of(lumos_string(job->strings, facts->description));
+  group.size = facts->size > 0 && facts->size <= INT32_MAX ? (int32_t)facts->size : 0;
+  set_members(job, &group, facts);
   if (group.size == 0) {
     return LUMOS_NONE; /* a group of which nothing is known */
   }
-  build->group_of.items[name] = (uint32_t)job->groups.count;
+  known->index = (uint32_t)job->groups.count;
   lumos_vector_push(&job->groups, group);
-  return build->group_of.items[name];
+  return known->index;
+}
+
+/* What a kernel's arguments say of its group; how the ranks are spaced only the op around its call says. */
+static struct trace_group_facts group_of(const struct trace_build *build, const struct trace_comm *args,
+                                         const struct trace_call *call) {
+  const struct trace_comm *op =
+      call != NULL && call->comm != LUMOS_NONE ? &build->trace->comms.items[call->comm] : args;
+  bool same = op->group == args->group;
+  return (struct trace_group_facts){
+      .name = args->group,
+      .description = args->description,
+      .ranks = lumos_string(build->job->strings, args->ranks),
+      .size = args->group_size,
+      .start = same ? op->rank_start : LUMOS_ABSENT,
+      .stride = same ? op->rank_stride : LUMOS_ABSENT,
+  };
 }
 
 static const struct trace_comm *arguments_of(const struct trace_build *build, const struct trace_device *row,
@@ -221,9 +270,8 @@ void lumos_trace_fill_comm(struct trace_build *build, const struct trace_device 
   comm->dtype = args->dtype;
   comm->bytes = payload(args, lumos_string(job->strings, args->dtype));
   if (args->group != LUMOS_NO_STRING) {
-    uint32_t group = lumos_trace_group(build, args->group, args->description, lumos_string(job->strings, args->ranks),
-                                       args->group_size);
-    comm->group = group != LUMOS_NONE ? args->group : LUMOS_NO_STRING;
+    const struct trace_group_facts facts = group_of(build, args, call);
+    comm->group = lumos_trace_group(build, &facts) != LUMOS_NONE ? args->group : LUMOS_NO_STRING;
   }
   if (strcmp(op, "send") == 0) {
     add_peer(job, comm, args->target, true);

@@ -14,9 +14,14 @@ void lumos_trace_fill_comm(struct trace_build *build, const struct trace_device 
 /* Is this operation point to point? */
 bool lumos_trace_is_p2p(const struct lumos_job *job, lumos_string_id op);
 
-/* The index of the group of this recorded name, made when it is new. `ranks` as recorded: "[0, 1]", or shortened with
- * "...". */
-uint32_t lumos_trace_group(struct trace_build *build, lumos_string_id name, lumos_string_id description,
-                           const char *ranks, int64_t size);
+/* What a trace says of a process group in one place. */
+struct trace_group_facts {
+  lumos_string_id name, description;
+  const char *ranks;           /* as recorded: "[0, 1]", shortened with "...", or "" */
+  int64_t size, start, stride; /* LUMOS_ABSENT; its ranks are start, start + stride, ... where stride is above 0 */
+};
+
+/* The index of the group of this recorded name, made when it is new; its ranks are completed when they were not. */
+uint32_t lumos_trace_group(struct trace_build *build, const struct trace_group_facts *facts);
 
 #endif

@@ -247,6 +247,8 @@ static uint32_t keep_comm(struct trace_reader *reader, const struct trace_argume
                                        .sequence = natural(values->comm_sequence),
                                        .source = values->source,
                                        .target = values->target,
+                                       .rank_start = values->rank_start,
+                                       .rank_stride = values->rank_stride,
                                    }));
   return (uint32_t)(trace->comms.count - 1);
 }

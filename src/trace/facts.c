@@ -65,8 +65,15 @@ static void take_groups(struct trace_build *build, const cJSON *groups) {
     lumos_string_id name = text_of(strings, member(group, "pg_name"));
     if (name != LUMOS_NO_STRING) {
       char *ranks = ranks_text(member(group, "ranks"));
-      int64_t size = whole_between(member(group, "pg_size"), 1, INT32_MAX);
-      (void)lumos_trace_group(build, name, text_of(strings, member(group, "pg_desc")), ranks, size);
+      const struct trace_group_facts facts = {
+          .name = name,
+          .description = text_of(strings, member(group, "pg_desc")),
+          .ranks = ranks,
+          .size = whole_between(member(group, "pg_size"), 1, INT32_MAX),
+          .start = LUMOS_ABSENT,
+          .stride = LUMOS_ABSENT,
+      };
+      (void)lumos_trace_group(build, &facts);
       free(ranks);
     }
   }

@@ -58,6 +58,7 @@ struct trace_comm {
   lumos_string_id collective, group, description, ranks, comms_id, dtype;
   int64_t in_elements, out_elements, group_size, sequence; /* LUMOS_ABSENT */
   int64_t source, target;                                  /* ranks, LUMOS_ABSENT */
+  int64_t rank_start, rank_stride; /* the group's ranks, where they are evenly spaced; LUMOS_ABSENT */
 };
 
 struct trace_sync {

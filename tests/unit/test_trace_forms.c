@@ -189,7 +189,70 @@ static void external_ids_decide_nothing(void **state) {
       "s7 other k 30000+1000 of cudaLaunchKernelExC\ns7 gemm l 32000+1000 of cudaLaunchKernel\n");
 }
 
+#define GROUP_ARGS(name, size, ranks)                                                                            \
+  "\"Collective name\":\"allreduce\",\"In msg nelems\":4,\"Out msg nelems\":4,\"Group size\":" #size ","            \
+  "\"dtype\":\"Float\",\"Process Group Name\":\"" name "\",\"Process Group Ranks\":\"" ranks "\""
+#define GROUP_OP(ts, name, size, ranks, start, stride)  \
+  ROW("cpu_op", "record_param_comms", "1", "10", ts, 9, \
+      GROUP_ARGS(name, size, ranks) ",\"Global rank start\":" #start ",\"Global rank stride\":" #stride)
+#define GROUP_KERNEL(ts, correlation, more)                    \
+  ROW("kernel", "ncclDevKernel_AllReduce_x", "0", "7", ts, 1, \
+      "\"device\":0,\"stream\":7,\"correlation\":" #correlation more)
 #define LAUNCH(correlation, ts) CALL("cudaLaunchKernel", correlation, ts, 1)
+
+/* The members as text, "" where they are not known. */
+static void expect_group(const struct lumos_job *job, size_t index, const char *id, const char *members) {
+  const struct lumos_group *group = &job->groups.items[index];
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  for (uint32_t i = 0; i < group->member_count; i++) {
+    lumos_text_format(&text, "%s%d", i > 0 ? " " : "", (int)job->group_ranks.items[group->member_first + i]);
+  }
+  lumos_text_add(&text, "", 1);
+  assert_string_equal(string_of(job, group->id), id);
+  assert_string_equal(text.bytes, members);
+  lumos_text_free(&text);
+}
+
+/* Lists of ranks as lists and as text; those that were shortened are completed from the size, the start and the
+ * stride that the op around the call has, where every rank that is listed agrees. */
+static void shortened_ranks_are_completed(void **state) {
+  (void)state;
+  struct lumos_job *job = parse_good(
+      "{\"distributedInfo\":{\"rank\":0,\"world_size\":64,\"pg_config\":["
+      "{\"pg_name\":\"a\",\"pg_size\":3,\"ranks\":[0,2,4]},"
+      "{\"pg_name\":\"b\",\"pg_size\":3,\"ranks\":\"[1, 3, 5]\"},"
+      "{\"pg_name\":\"c\",\"pg_size\":6,\"ranks\":\"[0, 8, ..., 40]\"}]},\"traceEvents\":["
+      GROUP_OP(0, "c", 6, "[0, 8, ..., 40]", 0, 8) "," LAUNCH(1, 1) ","
+      GROUP_KERNEL(100, 1, "," GROUP_ARGS("c", 6, "[0, 8, ..., 40]")) ","
+      GROUP_OP(10, "d", 5, "[1, 2, 3, ...", 1, 1) "," LAUNCH(2, 11) "," GROUP_KERNEL(102, 2, "") ","
+      GROUP_OP(20, "e", 4, "[]", 0, 1) "," LAUNCH(3, 21) "," GROUP_KERNEL(104, 3, "") ","
+      GROUP_OP(30, "f", 4, "[0, 1, ..., 9]", 0, 1) "," LAUNCH(4, 31) "," GROUP_KERNEL(106, 4, "") ","
+      GROUP_OP(40, "g", 4, "[0, 5, ...]", 0, 1) "," LAUNCH(5, 41) "," GROUP_KERNEL(108, 5, "") ","
+      GROUP_OP(50, "h", 4, "[0, 3, ..., 8]", 0, -1) "," LAUNCH(6, 51) "," GROUP_KERNEL(110, 6, "") ","
+      GROUP_OP(60, "i", 2147483647, "[0, 1, ...]", 0, 1) "," LAUNCH(7, 61) "," GROUP_KERNEL(112, 7, "") ","
+      GROUP_OP(70, "j", 3, "[0, 1, ...]", 0, 2000000000) "," LAUNCH(8, 71) "," GROUP_KERNEL(114, 8, "") ","
+      GROUP_KERNEL(116, 99, "," GROUP_ARGS("k", 40, "[0, 1, ..., 39]")) ","
+      GROUP_OP(80, "l", 2, "[5, 6]", 0, 1) "," LAUNCH(9, 81) "," GROUP_KERNEL(118, 9, "") "]}", NULL);
+  static const char *const groups[][2] = {
+      {"a", "0 2 4"},
+      {"b", "1 3 5"},
+      {"c", "0 8 16 24 32 40"},
+      {"d", "1 2 3 4 5"},
+      {"e", "0 1 2 3"},
+      {"f", ""}, /* the last is another */
+      {"g", ""}, /* the second is */
+      {"h", ""}, /* not evenly spaced */
+      {"i", ""}, /* no job has so many */
+      {"j", ""}, /* nor such ranks */
+      {"k", ""}, /* no op, so no stride */
+      {"l", "5 6"},
+  };
+  assert_int_equal(job->groups.count, sizeof groups / sizeof *groups);
+  for (size_t i = 0; i < job->groups.count; i++) {
+    expect_group(job, i, groups[i][0], groups[i][1]);
+  }
+  lumos_job_free(job);
+}
 
 /* What is infinite or not to be had stands in quotes. */
 static void quoted_infinity_is_no_number(void **state) {
@@ -433,6 +496,7 @@ int main(void) {
       cmocka_unit_test(metadata_stand_anywhere),
       cmocka_unit_test(printing_does_not_show),
       cmocka_unit_test(external_ids_decide_nothing),
+      cmocka_unit_test(shortened_ranks_are_completed),
       cmocka_unit_test(quoted_infinity_is_no_number),
       cmocka_unit_test(old_spellings_are_read),
       cmocka_unit_test(stream_waits_are_folded_back),
