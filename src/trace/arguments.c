@@ -1,6 +1,7 @@
 /* The tables of arguments, and the one loop that reads by them. */
 #include "trace/arguments.h"
 
+#include "base/ascii.h"
 #include <string.h>
 
 const struct trace_arguments lumos_trace_no_arguments = {
@@ -24,7 +25,7 @@ const struct trace_arguments lumos_trace_no_arguments = {
     .record_correlation = LUMOS_ABSENT,
 };
 
-enum argument_kind { INTEGER, MILLIONTHS_FROM_PERCENT, TEXT };
+enum argument_kind { INTEGER, ID, MILLIONTHS_FROM_PERCENT, TEXT };
 
 struct trace_argument {
   const char *key;
@@ -45,7 +46,7 @@ struct trace_argument {
       ARGUMENT("Src Rank", INTEGER, source), ARGUMENT("Dst Rank", INTEGER, target)
 
 static const struct trace_argument step_arguments[] = {ARGUMENT("finished", TEXT, finished)};
-static const struct trace_argument call_arguments[] = {ARGUMENT("correlation", INTEGER, correlation)};
+static const struct trace_argument call_arguments[] = {ARGUMENT("correlation", ID, correlation)};
 static const struct trace_argument metadata_arguments[] = {ARGUMENT("name", TEXT, name)};
 static const struct trace_argument op_arguments[] = {
     ARGUMENT("Sequence number", INTEGER, sequence),
@@ -62,18 +63,18 @@ static const struct trace_argument device_arguments[] = {
     ARGUMENT("device", INTEGER, device),
     ARGUMENT("inDevice", INTEGER, in_device),
     ARGUMENT("stream", INTEGER, stream),
-    ARGUMENT("correlation", INTEGER, correlation),
+    ARGUMENT("correlation", ID, correlation),
     ARGUMENT("bytes", INTEGER, bytes),
     ARGUMENT("est. achieved occupancy %", MILLIONTHS_FROM_PERCENT, occupancy),
     COMM_ARGUMENTS,
 };
 static const struct trace_argument sync_arguments[] = {
     ARGUMENT("cuda_sync_kind", TEXT, sync_kind),
-    ARGUMENT("correlation", INTEGER, correlation),
+    ARGUMENT("correlation", ID, correlation),
     ARGUMENT("device", INTEGER, device),
     ARGUMENT("stream", INTEGER, stream),
     ARGUMENT("wait_on_stream", INTEGER, wait_stream),
-    ARGUMENT("wait_on_cuda_event_record_corr_id", INTEGER, record_correlation),
+    ARGUMENT("wait_on_cuda_event_record_corr_id", ID, record_correlation),
     ARGUMENT("wait_on_cuda_event_id", TEXT, event),
 };
 
@@ -91,11 +92,32 @@ static const struct trace_argument_table table_of_class[] = {
 
 const struct trace_argument_table *lumos_trace_arguments_of(enum trace_class class) { return &table_of_class[class]; }
 
+/* A number that only names something, of up to 64 bits without a sign: those above int64_t keep their bits. */
+static bool read_id(const char **cursor, int64_t *out) {
+  if (lumos_json_scaled(cursor, 0, out)) {
+    return true;
+  }
+  struct lumos_slice text = {NULL, 0, false};
+  if (!trace_read_text(cursor, &text)) {
+    return false;
+  }
+  uint64_t id = 0;
+  size_t i = 0;
+  while (i < text.length && lumos_is_digit(text.bytes[i]) && !__builtin_mul_overflow(id, (uint64_t)10, &id) &&
+         !__builtin_add_overflow(id, (uint64_t)(text.bytes[i] - '0'), &id)) {
+    i++;
+  }
+  *out = text.length > 0 && i == text.length ? (int64_t)id : *out;
+  return true;
+}
+
 static bool read_argument(const struct trace_argument *argument, const char **cursor, struct trace_arguments *out) {
   char *target = (char *)out + argument->offset;
   switch (argument->kind) {
     case INTEGER:
       return trace_read_scaled(cursor, 0, (int64_t *)(void *)target);
+    case ID:
+      return read_id(cursor, (int64_t *)(void *)target);
     case MILLIONTHS_FROM_PERCENT:
       return trace_read_scaled(cursor, 4, (int64_t *)(void *)target);
     default:

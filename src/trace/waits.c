@@ -30,8 +30,8 @@ static uint32_t find_stream(const struct trace_build *build, int64_t device, int
 
 /* The call that recorded the event a row waits for; it learns its stream and its event. */
 static uint32_t note_record(struct trace_build *build, const struct trace_sync *row) {
-  const struct trace_call *call =
-      row->record_correlation >= 0 ? lumos_trace_find_call(build, row->record_correlation) : NULL;
+  bool seen = row->record_correlation != LUMOS_ABSENT && row->record_correlation != -1;
+  const struct trace_call *call = seen ? lumos_trace_find_call(build, row->record_correlation) : NULL;
   if (!has_task(call)) {
     return LUMOS_NONE;
   }

@@ -172,6 +172,31 @@ static void printing_does_not_show(void **state) {
   free(expected);
 }
 
+/* Ids fill 64 bits without a sign: a launch is found by one above 2^63, a collective keeps its communicator's, and a
+ * thread's handle is its name. A stream's is a pointer where HIP writes it. */
+static void ids_fill_64_bits(void **state) {
+  (void)state;
+  struct lumos_job *job = parse_good(TRACE(
+      CALL("near", 18446744073709551614, 0, 1) ","
+      CALL("cudaLaunchKernel", 18446744073709551615, 2, 1) ","
+      CALL("quoted", "18446744073709551613", 4, 1) ","
+      ROW("kernel", "ncclDevKernel_AllReduce_x", "0", "7", 10, 1,
+          "\"device\":0,\"stream\":7,\"correlation\":18446744073709551615,\"Collective name\":\"allreduce\","
+          "\"Comms Id\":17293822569102704640") ","
+      ROW("kernel", "k", "0", "7", 12, 1, "\"device\":0,\"stream\":7,\"correlation\":18446744073709551613") ","
+      ROW("kernel", "too large", "0", "7", 14, 1, "\"device\":0,\"stream\":7,\"correlation\":18446744073709551616") ","
+      ROW("kernel", "hip", "0", "0", 16, 1,
+          "\"device\":0,\"stream\":94512345678912,\"correlation\":18446744073709551614")),
+      NULL);
+  expect_work(job, "t10 other near 0+1000\nt10 launch cudaLaunchKernel 2000+1000\nt10 other quoted 4000+1000\n"
+                   "s7 collective ncclDevKernel_AllReduce_x 10000+1000 of cudaLaunchKernel\n"
+                   "s7 other k 12000+1000 of quoted\ns7 other too large 14000+1000\n"
+                   "s94512345678912 other hip 16000+1000 of near\n");
+  const struct lumos_task *collective = find_task(job, "ncclDevKernel_AllReduce_x", 0);
+  assert_string_equal(string_of(job, lumos_detail_of(job, collective)->comm.id), "17293822569102704640");
+  lumos_job_free(job);
+}
+
 /* External ids are cut to 32 bits, negative, of the correlation's numbers, or false: nothing hangs on them. The
  * kernel's points to an op that never called it. */
 static void external_ids_decide_nothing(void **state) {
@@ -495,6 +520,7 @@ int main(void) {
       cmocka_unit_test(ranks_have_bases_of_their_own),
       cmocka_unit_test(metadata_stand_anywhere),
       cmocka_unit_test(printing_does_not_show),
+      cmocka_unit_test(ids_fill_64_bits),
       cmocka_unit_test(external_ids_decide_nothing),
       cmocka_unit_test(shortened_ranks_are_completed),
       cmocka_unit_test(quoted_infinity_is_no_number),
