@@ -191,6 +191,7 @@ static const struct trace_call_rule call_rows[] = {
     {"streamwaitevent", LUMOS_EVENT, 0, LUMOS_EVENT_WAIT},
     {"event", LUMOS_EVENT, 0, 0},
     {"launch", LUMOS_LAUNCH, 0, 0},
+    {"job_prep_and_submit", LUMOS_LAUNCH, 0, 0}, /* MTIA */
     /* copies that block their caller, by name */
     {"^cudamemcpy$", LUMOS_LAUNCH, LUMOS_WAIT_SELF, 0},
     {"^cudamemcpy2d$", LUMOS_LAUNCH, LUMOS_WAIT_SELF, 0},

@@ -14,24 +14,52 @@ struct category {
 #define CATEGORY(name, class) \
   { name, sizeof(name) - 1, class }
 
-/* The capitalised names are those of 2020 to 2022. */
+/* The most frequent ones first: every event looks its own up. */
 static const struct category categories[] = {
-    CATEGORY("cpu_op", TRACE_OP),         CATEGORY("cuda_runtime", TRACE_CALL),
-    CATEGORY("kernel", TRACE_KERNEL),     CATEGORY("python_function", TRACE_PYTHON),
-    CATEGORY("cuda_driver", TRACE_CALL),  CATEGORY("gpu_memcpy", TRACE_MEMCPY),
-    CATEGORY("gpu_memset", TRACE_MEMSET), CATEGORY("user_annotation", TRACE_ANNOTATION),
-    CATEGORY("cuda_sync", TRACE_SYNC),    CATEGORY("Trace", TRACE_SESSION),
-    CATEGORY("Operator", TRACE_OP),       CATEGORY("Runtime", TRACE_CALL),
-    CATEGORY("Kernel", TRACE_KERNEL),     CATEGORY("Memcpy", TRACE_MEMCPY),
+    CATEGORY("cpu_op", TRACE_OP),
+    CATEGORY("cuda_runtime", TRACE_CALL),
+    CATEGORY("kernel", TRACE_KERNEL),
+    CATEGORY("python_function", TRACE_PYTHON),
+    CATEGORY("cuda_driver", TRACE_CALL),
+    CATEGORY("gpu_memcpy", TRACE_MEMCPY),
+    CATEGORY("gpu_memset", TRACE_MEMSET),
+    CATEGORY("user_annotation", TRACE_ANNOTATION),
+    CATEGORY("cuda_sync", TRACE_SYNC),
+    CATEGORY("gpu_user_annotation", TRACE_OVERLAY),
+    CATEGORY("overhead", TRACE_OVERLAY),
+    CATEGORY("Trace", TRACE_SESSION),
+
+    /* as they were spelled from 2020 to 2022 */
+    CATEGORY("Operator", TRACE_OP),
+    CATEGORY("Runtime", TRACE_CALL),
+    CATEGORY("Kernel", TRACE_KERNEL),
+    CATEGORY("Memcpy", TRACE_MEMCPY),
     CATEGORY("Memset", TRACE_MEMSET),
+
+    /* other accelerators: what is not theirs alone they call as CUDA does */
+    CATEGORY("xpu_runtime", TRACE_CALL),
+    CATEGORY("xpu_driver", TRACE_CALL),
+    CATEGORY("collective_comm", TRACE_OP),
+    CATEGORY("mtia_runtime", TRACE_CALL),
+    CATEGORY("mtia_ccp_events", TRACE_KERNEL),
+    CATEGORY("hpu_op", TRACE_CALL),
+    CATEGORY("glow_runtime", TRACE_CALL),
+    CATEGORY("privateuse1_runtime", TRACE_CALL),
+    CATEGORY("privateuse1_driver", TRACE_CALL),
+
+    CATEGORY("cuda_event", TRACE_OVERLAY),
+    CATEGORY("cuda_profiler_range", TRACE_OVERLAY),
+    CATEGORY("external_correlation", TRACE_OVERLAY),
+    CATEGORY("lumos_simulated", TRACE_OVERLAY),
 };
 
 /* One event's own members. */
 struct fields {
   char phase;
   uint8_t class;
-  bool has_category;
-  struct lumos_slice first_key, name, process, thread;
+  bool passed_over;  /* the phase is one of those that are not kept */
+  const char *begin; /* of the event's text */
+  struct lumos_slice category, name, process, thread;
   int64_t start, duration;
   const char *arguments; /* read later, because what the row is was not known yet */
   const struct trace_arguments *values;
@@ -58,7 +86,7 @@ static const struct trace_argument_table *wanted_arguments(const struct fields *
   if (fields->phase == 'M') {
     return &lumos_trace_arguments_of_metadata;
   }
-  if (fields->phase == 'X' && fields->has_category) {
+  if (fields->phase == 'X' && fields->category.bytes != NULL) {
     return lumos_trace_arguments_of(fields->class);
   }
   return fields->phase == 0 || fields->phase == 'X' ? NULL : &lumos_trace_arguments_none;
@@ -83,17 +111,17 @@ static bool read_arguments_now_or_later(struct fields *fields, const char **curs
 }
 
 static bool read_category(struct fields *fields, const char **cursor) {
-  struct lumos_slice text;
-  if (!trace_read_text(cursor, &text)) {
+  if (!trace_read_text(cursor, &fields->category)) {
     return false;
   }
-  fields->has_category = true;
-  fields->class = class_of_category(&text);
+  fields->class = fields->category.bytes != NULL ? class_of_category(&fields->category) : TRACE_UNKNOWN;
   return true;
 }
 
+static bool is_kept(char phase) { return phase == 'X' || phase == 'i' || phase == 'I' || phase == 'M'; }
+
 static bool read_phase(struct fields *fields, const char **cursor) {
-  struct lumos_slice text;
+  struct lumos_slice text = {NULL, 0, false};
   if (!trace_read_text(cursor, &text)) {
     return false;
   }
@@ -101,6 +129,7 @@ static bool read_phase(struct fields *fields, const char **cursor) {
   if (text.length == 1) {
     fields->phase = text.bytes[0];
   }
+  fields->passed_over = !is_kept(fields->phase);
   return true;
 }
 
@@ -129,13 +158,7 @@ static bool read_member(struct fields *fields, const struct lumos_slice *key, co
   return lumos_json_is(key, "args") ? read_arguments_now_or_later(fields, cursor) : lumos_json_skip(cursor, NULL);
 }
 
-/* Flows, counters and the like are not kept: known by their first key, they are passed over whole. */
-static bool passes_over(char phase) {
-  return phase != 0 && phase != 'X' && phase != 'i' && phase != 'I' && phase != 'M';
-}
-
 static bool read_fields(struct fields *fields, const char **cursor) {
-  const char *start = *cursor;
   struct lumos_json_members members;
   struct lumos_slice key;
   if (!lumos_json_open(cursor, '{', &members)) {
@@ -143,14 +166,11 @@ static bool read_fields(struct fields *fields, const char **cursor) {
   }
   int more = 0;
   while ((more = lumos_json_key(cursor, &members, &key)) > 0) {
-    if (fields->first_key.bytes == NULL) {
-      fields->first_key = key;
-    }
     if (!read_member(fields, &key, cursor)) {
       return false;
     }
-    if (passes_over(fields->phase)) {
-      *cursor = start;
+    if (fields->passed_over) { /* flows, counters and the like: the rest of them needs no look */
+      *cursor = fields->begin;
       return lumos_json_skip(cursor, NULL);
     }
   }
@@ -339,11 +359,19 @@ static void keep_sync(struct trace_reader *reader, const struct fields *fields) 
                                           }));
 }
 
-static void remember_first_key(struct trace_reader *reader, const struct lumos_slice *key) {
-  if (reader->first_key_length == 0 && key->length > 0 && key->length < sizeof reader->first_key) {
-    memcpy(reader->first_key, key->bytes, key->length);
-    reader->first_key[key->length] = '\0';
-    reader->first_key_length = key->length;
+static void count_unread(struct trace_reader *reader, const struct lumos_slice *category) {
+  static const struct lumos_slice none = {"none", 4, false};
+  lumos_trace_unread(reader->trace, intern(reader, category->bytes != NULL ? category : &none));
+}
+
+static void remember_first_key(struct trace_reader *reader, const char *event) {
+  struct lumos_json_members members;
+  struct lumos_slice key;
+  if (lumos_json_open(&event, '{', &members) && lumos_json_key(&event, &members, &key) > 0 && key.length > 0 &&
+      key.length < sizeof reader->first_key) {
+    memcpy(reader->first_key, key.bytes, key.length);
+    reader->first_key[key.length] = '\0';
+    reader->first_key_length = key.length;
   }
 }
 
@@ -363,13 +391,18 @@ static enum trace_outcome keep_row(struct trace_reader *reader, struct fields *f
   if (__builtin_add_overflow(fields->start, fields->duration, &end)) {
     return invalid(reason, "an event at an impossible time");
   }
-  if (fields->class != TRACE_UNKNOWN && (fields->process.bytes == NULL || fields->thread.bytes == NULL)) {
+  if (fields->class > TRACE_OVERLAY && (fields->process.bytes == NULL || fields->thread.bytes == NULL)) {
     return invalid(reason, "an event without pid or tid");
   }
-  remember_first_key(reader, &fields->first_key);
+  if (reader->first_key_length == 0) {
+    remember_first_key(reader, fields->begin);
+  }
   reader->trace->events++;
   switch (fields->class) {
     case TRACE_UNKNOWN:
+      count_unread(reader, &fields->category);
+      break;
+    case TRACE_OVERLAY:
       break;
     case TRACE_KERNEL:
     case TRACE_MEMCPY:
@@ -403,8 +436,11 @@ static void keep_metadata(struct trace_reader *reader, const struct fields *fiel
 
 enum trace_outcome lumos_trace_event(struct trace_reader *reader, const char **cursor, const char **reason) {
   struct trace_arguments room;
-  struct fields fields = {
-      .start = LUMOS_ABSENT, .duration = LUMOS_ABSENT, .values = &lumos_trace_no_arguments, .room = &room};
+  struct fields fields = {.begin = *cursor,
+                          .start = LUMOS_ABSENT,
+                          .duration = LUMOS_ABSENT,
+                          .values = &lumos_trace_no_arguments,
+                          .room = &room};
   if (!read_fields(&fields, cursor)) {
     return TRACE_FAULT;
   }

@@ -1,6 +1,7 @@
 /* One trace, from text to a job of one rank: scan, clocks, steps, tasks and spans, facts, notes. */
 #include "trace/file.h"
 
+#include "base/text.h"
 #include "trace/build.h"
 #include "trace/facts.h"
 #include <inttypes.h>
@@ -113,6 +114,21 @@ static void note_rows(struct lumos_job *job, int64_t lost_calls) {
   }
 }
 
+static void note_unread(struct lumos_job *job, const struct trace *trace) {
+  if (trace->unread == 0) {
+    return;
+  }
+  struct lumos_text names = LUMOS_TEXT_BUFFER;
+  for (size_t i = 0; i < TRACE_UNREAD_CATEGORIES && trace->unread_categories[i] != LUMOS_NO_STRING; i++) {
+    lumos_text_put(&names, i > 0 ? ", " : "");
+    lumos_text_put(&names, lumos_string(trace->strings, trace->unread_categories[i]));
+  }
+  lumos_text_add(&names, "", 1);
+  note(job, "parse.unread_rows", LUMOS_WARNING, trace->unread, NULL,
+       "rows of unknown categories were not read, so work that they alone show is missing: %s", names.bytes);
+  lumos_text_free(&names);
+}
+
 static void number_tasks(struct lumos_job *job) {
   for (size_t i = 0; i < job->tasks.count; i++) {
     job->tasks.items[i].id = (uint32_t)i;
@@ -180,6 +196,7 @@ static bool convert(struct trace *trace, struct lumos_job *job, const char *name
     note_clock(job, &clock);
     note_steps(job, &steps, build.outside_steps);
     note_rows(job, build.lost_calls);
+    note_unread(job, trace);
     lumos_trace_build_clear(&build);
     good = number_records(job, error) || lumos_fail_prefix(error, name);
   } else {

@@ -109,6 +109,18 @@ lumos_string_id lumos_trace_lane_label(struct trace *trace, uint32_t lane) {
   return label;
 }
 
+void lumos_trace_unread(struct trace *trace, lumos_string_id category) {
+  trace->unread++;
+  size_t i = 0;
+  while (i < TRACE_UNREAD_CATEGORIES && trace->unread_categories[i] != LUMOS_NO_STRING &&
+         trace->unread_categories[i] != category) {
+    i++;
+  }
+  if (i < TRACE_UNREAD_CATEGORIES) {
+    trace->unread_categories[i] = category;
+  }
+}
+
 void lumos_trace_skipped(struct trace *trace, uint64_t byte, const char *reason) {
   if (trace->skipped++ == 0) {
     trace->first_skipped = byte;

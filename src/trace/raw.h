@@ -16,7 +16,8 @@
 /* What a row is. Host rows are ordered from what encloses to what is enclosed: rows of equal extent nest in this order.
  */
 enum trace_class {
-  TRACE_UNKNOWN, /* counted, not kept */
+  TRACE_UNKNOWN, /* of a category that the table does not name: counted, not kept */
+  TRACE_OVERLAY, /* lies over other rows and is no work of its own: not kept */
   TRACE_STEP,    /* host rows: ProfilerStep#N */
   TRACE_ANNOTATION,
   TRACE_PYTHON,
@@ -87,6 +88,8 @@ enum trace_fact {
   TRACE_FACTS,
 };
 
+enum { TRACE_UNREAD_CATEGORIES = 4 };
+
 /* Rows by lane, in the order of time. */
 struct trace_order {
   uint32_t *rows; /* indices of rows */
@@ -107,9 +110,12 @@ struct trace {
   LUMOS_VECTOR(struct trace_interval) sessions;
   struct trace_order host_order, device_order; /* made by order.c */
   int64_t record_end;                          /* the instant "Record Window End", LUMOS_ABSENT */
+  /* The categories of unread rows, the first ones; LUMOS_NO_STRING behind them. */
+  lumos_string_id unread_categories[TRACE_UNREAD_CATEGORIES];
 
   bool recognised;        /* there was an event */
   int64_t events;         /* complete events with a duration */
+  int64_t unread;         /* those of a category that the table does not name */
   int64_t skipped;        /* places that hold no valid event */
   uint64_t first_skipped; /* the byte of the first */
   char reason[160];       /* and what is wrong there */
@@ -136,6 +142,8 @@ void lumos_trace_mark_shared(struct trace *trace);
 /* What the stream calls a lane: "t1382", "p77.t1382", "s7", "d1.s7". */
 lumos_string_id lumos_trace_lane_label(struct trace *trace, uint32_t lane);
 
+/* Count a row of this category, which the table does not name. */
+void lumos_trace_unread(struct trace *trace, lumos_string_id category);
 /* Count a place that holds no valid event; the first one is kept with its reason. */
 void lumos_trace_skipped(struct trace *trace, uint64_t byte, const char *reason);
 

@@ -512,6 +512,93 @@ static void rocm_rows_are_read(void **state) {
   lumos_job_free(job);
 }
 
+/* XPU: calls in categories of their own, kernels without a stream (their tid is the SYCL queue), copies of no known
+ * speed. Its synchronisation rows lie over the calls that wait, on process -1: they are counted. */
+static void xpu_rows_are_read(void **state) {
+  (void)state;
+  struct lumos_job *job = parse_good(TRACE(
+      ROW("cpu_op", "aten::addmm", "5", "10", 0, 20, "\"External id\":5") ","
+      ROW("xpu_runtime", "urEnqueueKernelLaunch", "5", "10", 2, 9, "\"External id\":5,\"correlation\":4131") ","
+      ROW("xpu_driver", "zeCommandListAppendLaunchKernel", "5", "10", 4, 2, "\"correlation\":4132") ","
+      ROW("xpu_runtime", "urNobodyKnows", "5", "10", 12, 2, "\"correlation\":4133") ","
+      ROW("collective_comm", "xccl::allreduce", "5", "10", 30, 9, "\"Communicator_id\":1") ","
+      ROW("xpu_runtime", "urEnqueueKernelLaunch", "5", "10", 31, 2, "\"correlation\":4140") ","
+      ROW("xpu_sync", "zeEventHostSynchronize", "-1", "10", 40, 5, "\"correlation\":4150,\"Type\":\"HOST_EVENT\"") ","
+      ROW("overhead", "BUFFER_TIME", "-1", "10", 50, 5, "\"overhead cost\":5000,\"overhead count\":1") ","
+      ROW("kernel", "gemm_kernel", "0", "3", 60, 8,
+          "\"External id\":5,\"kernel_id\":1,\"l0 queue\":\"0x000055d08b8fc138\","
+          "\"sycl queue\":64,\"context\":\"0x000055d08918fc78\",\"correlation\":4131,\"device\":0") ","
+      ROW("kernel", "nobody_knows", "0", "3", 70, 8, "\"device\":0,\"sycl queue\":64,\"correlation\":4140") ","
+      ROW("gpu_memcpy", "Memcpy M2D (Memory -> Device)", "0", "4", 80, 0,
+          "\"l0 call\":\"zeCommandListAppendMemoryCopy\",\"device\":0,"
+          "\"correlation\":4133,\"memory opration id\":1,\"bytes\":64,\"memory bandwidth (GB/s)\":\"N/A\"")), NULL);
+  expect_work(job, "t10 op aten::addmm 0+2000\nt10 launch urEnqueueKernelLaunch 2000+2000\n"
+                   "t10 launch zeCommandListAppendLaunchKernel 4000+2000\nt10 launch urEnqueueKernelLaunch 6000+5000\n"
+                   "t10 op aten::addmm 11000+1000\nt10 other urNobodyKnows 12000+2000\nt10 op aten::addmm 14000+6000\n"
+                   "t10 op xccl::allreduce 30000+1000\nt10 launch urEnqueueKernelLaunch 31000+2000\n"
+                   "t10 op xccl::allreduce 33000+6000\n"
+                   "s3 gemm gemm_kernel 60000+8000 of urEnqueueKernelLaunch\n"
+                   "s3 other nobody_knows 70000+8000 of urEnqueueKernelLaunch\n"
+                   "s4 copy Memcpy M2D (Memory -> Device) 80000+0 of urNobodyKnows\n");
+  const struct lumos_note *unread = find_note(job, "parse.unread_rows");
+  assert_int_equal(unread->count, 1);
+  assert_non_null(strstr(string_of(job, unread->text), ": xpu_sync"));
+  assert_int_equal(job->ranks.items[0].coverage.events, 11);
+  lumos_job_free(job);
+}
+
+/* MTIA, and the other accelerators whose calls and device rows have categories of their own. */
+static void mtia_rows_are_read(void **state) {
+  (void)state;
+  struct lumos_job *job = parse_good(TRACE(
+      ROW("mtia_runtime", "runFunction - job_prep_and_submit_for_execution", "5", "10", 0, 3, "\"correlation\":1") ","
+      ROW("mtia_runtime", "nobodyKnows", "5", "10", 4, 3, "\"correlation\":2") ","
+      ROW("hpu_op", "nobodyKnowsEither", "5", "10", 8, 3, "") ","
+      ROW("glow_runtime", "glowRun", "5", "10", 12, 3, "") ","
+      ROW("privateuse1_runtime", "aiuLaunchComputeStream", "5", "10", 16, 3, "\"correlation\":3") ","
+      ROW("privateuse1_driver", "aiuMalloc", "5", "10", 20, 3, "") ","
+      ROW("mtia_ccp_events", "nobody_knows", "0", "2", 30, 4, "\"correlation\":1") ","
+      ROW("mtia_ccp_events", "hccl::all_gather", "0", "2", 40, 4,
+          "\"correlation\":2,\"Collective name\":\"_allgather_base\","
+          "\"In msg nelems\":2,\"Out msg nelems\":4,\"Group size\":2,\"dtype\":\"Float\"")), NULL);
+  expect_work(job, "t10 launch runFunction - job_prep_and_submit_for_execution 0+3000\n"
+                   "t10 other nobodyKnows 4000+3000\n"
+                   "t10 other nobodyKnowsEither 8000+3000\nt10 other glowRun 12000+3000\n"
+                   "t10 launch aiuLaunchComputeStream 16000+3000\nt10 alloc aiuMalloc 20000+3000\n"
+                   "s2 other nobody_knows 30000+4000 of runFunction - job_prep_and_submit_for_execution\n"
+                   "s2 collective hccl::all_gather 40000+4000 of nobodyKnows\n");
+  const struct lumos_comm *comm = &lumos_detail_of(job, find_task(job, "hccl::all_gather", 0))->comm;
+  assert_string_equal(string_of(job, comm->op), "all_gather");
+  assert_int_equal(comm->bytes, 16);
+  assert_null(find_note(job, "parse.unread_rows"));
+  lumos_job_free(job);
+}
+
+/* Rows of a category that nobody has heard of are counted by its name and change nothing; those that lie over others
+ * by design are no news. */
+static void unknown_categories_are_counted(void **state) {
+  (void)state;
+  struct lumos_job *job = parse_good(TRACE(
+      OP("a", 0, 9) ","
+      ROW("novel_runtime", "n", "1", "10", 1, 2, "\"correlation\":1") ","
+      ROW("novel_runtime", "n", "1", "10", 4, 2, "") ","
+      ROW("mtia_insight", "i", "0", "2", 1, 20, "\"device\":0,\"stream\":2") ","
+      "{\"ph\":\"X\",\"name\":\"bare\",\"ts\":1,\"dur\":1},"
+      ROW("gpu_user_annotation", "step", "0", "7", 1, 20, "\"External id\":1") ","
+      ROW("cuda_event", "cudaEvent", "0", "7", 0, 0.001,
+          "\"event_id\":1,\"stream\":7,\"correlation\":3,\"device\":0") ","
+      ROW("lumos_simulated", "k", "0", "7", 1, 20, "\"device\":0,\"stream\":7")), NULL);
+  expect_work(job, "t10 op a 0+9000\n");
+  assert_int_equal(job->lanes.count, 1);
+  const struct lumos_note *unread = find_note(job, "parse.unread_rows");
+  assert_int_equal(unread->count, 4);
+  assert_int_equal(unread->level, LUMOS_WARNING);
+  assert_non_null(strstr(string_of(job, unread->text), ": novel_runtime, mtia_insight, none"));
+  assert_int_equal(job->ranks.items[0].coverage.events, 8);
+  assert_int_equal(job->ranks.items[0].coverage.skipped, 0);
+  lumos_job_free(job);
+}
+
 /* clang-format on */
 
 int main(void) {
@@ -532,6 +619,9 @@ int main(void) {
       cmocka_unit_test(work_from_before_the_recording_is_kept),
       cmocka_unit_test(rounded_rows_are_kept_in_order),
       cmocka_unit_test(rocm_rows_are_read),
+      cmocka_unit_test(xpu_rows_are_read),
+      cmocka_unit_test(mtia_rows_are_read),
+      cmocka_unit_test(unknown_categories_are_counted),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
