@@ -34,9 +34,9 @@ const struct trace_argument_table *lumos_trace_arguments_of(enum trace_class cla
 bool lumos_trace_read_arguments(const struct trace_argument_table *table, const char **cursor,
                                 struct trace_arguments *out);
 
-/* A string's content, or the text of any other value. */
+/* A string's content, or the text of any other value; null is none and leaves *out as it is. */
 static inline bool trace_read_text(const char **cursor, struct lumos_slice *out) {
-  return **cursor == '"' ? lumos_json_string(cursor, out) : lumos_json_skip(cursor, out);
+  return **cursor == '"' ? lumos_json_string(cursor, out) : lumos_json_skip(cursor, **cursor == 'n' ? NULL : out);
 }
 
 /* A number times 10^scale; any other value is skipped and leaves *out as it is. */

@@ -202,7 +202,8 @@ static uint32_t thread_lane(struct trace_reader *reader, const struct lumos_slic
       memcmp(reader->thread_text + process->length, thread->bytes, thread->length) == 0) {
     return reader->thread_lane;
   }
-  uint32_t lane = lumos_trace_lane(reader->trace, LUMOS_THREAD, intern(reader, process), intern(reader, thread));
+  lumos_string_id owner = process->length > 0 ? intern(reader, process) : LUMOS_NO_STRING;
+  uint32_t lane = lumos_trace_lane(reader->trace, LUMOS_THREAD, owner, intern(reader, thread));
   if (fits) {
     memcpy(reader->thread_text, process->bytes, process->length);
     memcpy(reader->thread_text + process->length, thread->bytes, thread->length);
@@ -228,9 +229,14 @@ static lumos_string_id intern_integer(struct trace_reader *reader, int64_t value
   return lumos_intern(reader->trace->strings, start, (size_t)(end - start));
 }
 
+/* Of a copy between devices, which has no `device`, the one that it was recorded on. */
+static int64_t device_of(const struct trace_arguments *values) {
+  return values->device != LUMOS_ABSENT ? values->device : values->in_device;
+}
+
 static uint32_t device_lane(struct trace_reader *reader, const struct fields *fields) {
   const struct trace_arguments *values = fields->values;
-  int64_t device = values->device != LUMOS_ABSENT ? values->device : values->in_device;
+  int64_t device = device_of(values);
   if (device != LUMOS_ABSENT && values->stream != LUMOS_ABSENT) {
     if (reader->device != device || reader->stream != values->stream) {
       reader->device = device;
@@ -324,7 +330,8 @@ static void keep_host(struct trace_reader *reader, struct fields *fields) {
     row.comm = keep_comm(reader, values);
   }
   row.name = intern(reader, &fields->name);
-  row.lane = thread_lane(reader, &fields->process, &fields->thread);
+  static const struct lumos_slice unknown = {"", 0, false};
+  row.lane = thread_lane(reader, fields->process.bytes != NULL ? &fields->process : &unknown, &fields->thread);
   lumos_vector_push(&reader->trace->host, row);
 }
 
@@ -380,6 +387,26 @@ static enum trace_outcome invalid(const char **reason, const char *why) {
   return TRACE_INVALID;
 }
 
+/* Does the row say where it ran? A thread needs no more than its id; what a device row's arguments lack pid and tid tell.
+ */
+static bool has_place(const struct fields *fields) {
+  const struct trace_arguments *values = fields->values;
+  switch (fields->class) {
+    case TRACE_KERNEL:
+    case TRACE_MEMCPY:
+    case TRACE_MEMSET:
+      return (device_of(values) != LUMOS_ABSENT || fields->process.bytes != NULL) &&
+             (values->stream != LUMOS_ABSENT || fields->thread.bytes != NULL);
+    case TRACE_UNKNOWN:
+    case TRACE_OVERLAY:
+    case TRACE_SYNC:
+    case TRACE_SESSION:
+      return true;
+    default:
+      return fields->thread.bytes != NULL;
+  }
+}
+
 static enum trace_outcome keep_row(struct trace_reader *reader, struct fields *fields, const char **reason) {
   int64_t end = 0;
   if (fields->start == LUMOS_ABSENT || fields->duration == LUMOS_ABSENT || fields->name.bytes == NULL) {
@@ -391,7 +418,7 @@ static enum trace_outcome keep_row(struct trace_reader *reader, struct fields *f
   if (__builtin_add_overflow(fields->start, fields->duration, &end)) {
     return invalid(reason, "an event at an impossible time");
   }
-  if (fields->class > TRACE_OVERLAY && (fields->process.bytes == NULL || fields->thread.bytes == NULL)) {
+  if (!has_place(fields)) {
     return invalid(reason, "an event without pid or tid");
   }
   if (reader->first_key_length == 0) {

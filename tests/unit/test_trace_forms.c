@@ -172,6 +172,39 @@ static void printing_does_not_show(void **state) {
   free(expected);
 }
 
+/* Processes and threads by number, by name, below 0, null or missing. A thread is known by its id alone; a device row's
+ * arguments say more than its pid and tid; a row that says neither way where it ran is skipped. */
+static void places_are_numbers_names_or_missing(void **state) {
+  (void)state;
+  struct lumos_job *job = parse_good(TRACE(
+      ROW("cpu_op", "number", "1", "10", 0, 1, "") ","
+      ROW("cpu_op", "quoted", "\"1\"", "\"10\"", 1, 1, "") ","
+      ROW("cpu_op", "named", "\"python 3\"", "\"main\"", 2, 1, "") ","
+      ROW("cpu_op", "below", "-1", "-7", 3, 1, "") ","
+      ROW("cpu_op", "null pid", "null", "11", 4, 1, "") ","
+      "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"no pid\",\"tid\":11,\"ts\":5,\"dur\":1},"
+      ROW("cpu_op", "empty pid", "\"\"", "11", 6, 1, "") ","
+      ROW("cpu_op", "long", "18446744073709551615", "140213847123712", 7, 1, "") ","
+      ROW("cpu_op", "null tid", "1", "null", 8, 1, "") ","
+      "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"no tid\",\"pid\":1,\"ts\":9,\"dur\":1},"
+      ROW("kernel", "by tid", "0", "\"7\"", 10, 1, "") ","
+      ROW("kernel", "by arguments", "null", "null", 11, 1, "\"device\":0,\"stream\":7") ","
+      "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"no pid, no tid\",\"ts\":12,\"dur\":1,\"args\":{\"stream\":7,"
+      "\"device\":0}},"
+      ROW("kernel", "no device", "null", "7", 13, 1, "\"stream\":7") ","
+      ROW("kernel", "no stream", "0", "null", 14, 1, "\"device\":0") ","
+      "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":null,\"tid\":null,\"args\":{\"name\":\"nowhere\"}},"
+      "{\"ph\":\"C\",\"name\":\"GPU 0 Utilization\",\"pid\":0,\"tid\":null,\"ts\":1,\"args\":{\"x\":0.5}}"), NULL);
+  expect_work(job, "t10 op number 0+1000\nt10 op quoted 1000+1000\n"
+                   "t11 op null pid 4000+1000\nt11 op no pid 5000+1000\nt11 op empty pid 6000+1000\n"
+                   "t140213847123712 op long 7000+1000\nt-7 op below 3000+1000\ntmain op named 2000+1000\n"
+                   "s7 other by tid 10000+1000\ns7 other by arguments 11000+1000\n"
+                   "s7 other no pid, no tid 12000+1000\n");
+  assert_int_equal(find_note(job, "parse.skipped_events")->count, 4); /* null tid, no tid, no device, no stream */
+  assert_int_equal(job->ranks.items[0].coverage.events, 11);
+  lumos_job_free(job);
+}
+
 /* Ids fill 64 bits without a sign: a launch is found by one above 2^63, a collective keeps its communicator's, and a
  * thread's handle is its name. A stream's is a pointer where HIP writes it. */
 static void ids_fill_64_bits(void **state) {
@@ -607,6 +640,7 @@ int main(void) {
       cmocka_unit_test(ranks_have_bases_of_their_own),
       cmocka_unit_test(metadata_stand_anywhere),
       cmocka_unit_test(printing_does_not_show),
+      cmocka_unit_test(places_are_numbers_names_or_missing),
       cmocka_unit_test(ids_fill_64_bits),
       cmocka_unit_test(external_ids_decide_nothing),
       cmocka_unit_test(shortened_ranks_are_completed),
