@@ -9,9 +9,9 @@
 static enum activity busy_with(const struct device *device) {
   if (device->computing)
     return device->communicating ? ACTIVITY_OVERLAPPED : ACTIVITY_COMPUTE;
-  if (device->communicating & ~(device->waiting_collective | device->waiting_pair))
+  if (device->communicating & ~(device->waiting_group | device->waiting_pipeline))
     return ACTIVITY_TRANSFER;
-  if (device->waiting_collective)
+  if (device->waiting_group)
     return ACTIVITY_WAITING;
   if (device->communicating)
     return ACTIVITY_BUBBLE;

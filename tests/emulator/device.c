@@ -241,8 +241,8 @@ void device_end(struct machine *machine, struct device *device, struct stream_st
   if (device->communicating & bit)
     hold_sms(machine, device, &machine->catalogue.works[stream->command.subject], -1);
   device->communicating = (uint16_t)(device->communicating & ~bit);
-  device->waiting_collective = (uint16_t)(device->waiting_collective & ~bit);
-  device->waiting_pair = (uint16_t)(device->waiting_pair & ~bit);
+  device->waiting_group = (uint16_t)(device->waiting_group & ~bit);
+  device->waiting_pipeline = (uint16_t)(device->waiting_pipeline & ~bit);
   device->copying = (uint16_t)(device->copying & ~bit);
   stream->running = false;
   stream->last_end = machine->now;

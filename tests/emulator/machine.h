@@ -77,8 +77,8 @@ enum activity {
   ACTIVITY_COMPUTE,    /* alone */
   ACTIVITY_OVERLAPPED, /* compute and communication */
   ACTIVITY_TRANSFER,   /* exposed: some communication moves bytes */
-  ACTIVITY_WAITING,    /* exposed: a collective waits for a member, and none moves bytes */
-  ACTIVITY_BUBBLE,     /* exposed: only point-to-point kernels, all waiting */
+  ACTIVITY_WAITING,    /* exposed: a collective within a stage waits for a member, and none moves bytes */
+  ACTIVITY_BUBBLE,     /* exposed: what waits is point-to-point or a collective across stages */
   ACTIVITY_COPY,       /* copies and memsets alone */
   ACTIVITY_IDLE,
   ACTIVITIES

@@ -242,7 +242,7 @@ struct device {
   bool serving;
 
   /* Bits by stream. */
-  uint16_t computing, filling, hot, communicating, waiting_collective, waiting_pair, copying;
+  uint16_t computing, filling, hot, communicating, waiting_group, waiting_pipeline, copying;
   uint16_t short_of_sms; /* a kernel is due that has no room */
   uint16_t awaited;      /* a thread waits for it */
 
@@ -292,6 +292,7 @@ struct group {
   uint8_t *links;    /* of a member */
   int64_t *launched; /* collectives that a member has launched */
   uint32_t flights;  /* collectives in the air */
+  bool spans_stages; /* to wait in it is to wait for the pipeline */
   uint32_t free_flights;
 };
 

@@ -45,8 +45,11 @@ void network_start(struct machine *machine) {
     group->flights = group->free_flights = NOBODY;
     group->launched = array_new((size_t)communicator->size, sizeof *group->launched);
     group->links = array_new((size_t)communicator->size, sizeof *group->links);
-    for (int member = 0; member < communicator->size; member++)
+    int stage = setup_coordinates(machine->setup, communicator->ranks[0]).stage;
+    for (int member = 0; member < communicator->size; member++) {
       group->links[member] = links_of(machine, communicator, member);
+      group->spans_stages |= setup_coordinates(machine->setup, communicator->ranks[member]).stage != stage;
+    }
   }
 }
 
@@ -355,9 +358,11 @@ static int64_t skew(const struct machine *machine, const struct flight *flight, 
   return whole_ns(time < most ? time : most);
 }
 
-static void set_waiting(struct device *device, const struct stream_state *stream, const struct flight *flight) {
+static void set_waiting(const struct machine *machine, struct device *device, const struct stream_state *stream,
+                        const struct flight *flight) {
   uint16_t bit = (uint16_t)(1U << stream_number(device, stream));
-  uint16_t *waiting = flight->pair ? &device->waiting_pair : &device->waiting_collective;
+  bool pipeline = flight->pair || machine->groups[flight->communicator].spans_stages;
+  uint16_t *waiting = pipeline ? &device->waiting_pipeline : &device->waiting_group;
   bool waits = stream->parts_left > 0 && stream->parts_moving == 0;
   *waiting = (uint16_t)(waits ? *waiting | bit : *waiting & ~bit);
 }
@@ -404,7 +409,7 @@ static void transfer_begin(struct machine *machine, struct flight *flight) {
       device_speed(machine, device);
     if (!flight->finished[i]) {
       stream->parts_moving++;
-      set_waiting(device, stream, flight);
+      set_waiting(machine, device, stream, flight);
     }
   }
   flight->load = busiest_of_all(machine, flight);
@@ -454,7 +459,7 @@ void network_transfer_end(struct machine *machine, struct flight *flight) {
     flight->ends[i] = machine->now + skew(machine, flight, i);
     stream->parts_moving--;
     part_over(machine, stream, flight->ends[i]);
-    set_waiting(device, stream, flight);
+    set_waiting(machine, device, stream, flight);
   }
   for (int i = 0; i < flight->members; i++)
     share_links(machine, &machine->devices[flight->ranks[i]], flight, flight->links[i], false);
@@ -501,7 +506,7 @@ static void arrive_in_collective(struct machine *machine, struct device *device,
   }
   stream->parts_left = 1;
   member_arrives(machine, flight, network_member(communicator, device->rank), device, stream);
-  set_waiting(device, stream, flight);
+  set_waiting(machine, device, stream, flight);
   if (flight->arrived == flight->members)
     transfer_begin(machine, flight);
 }
@@ -526,7 +531,7 @@ static void arrive_in_pairs(struct machine *machine, struct device *device, stru
     member_arrives(machine, flight, part->send ? 0 : 1, device, stream);
     if (part->send && part->bytes < irregularities.eager_bytes)
       leave_early(machine, flight, stream);
-    set_waiting(device, stream, flight);
+    set_waiting(machine, device, stream, flight);
     if (flight->arrived == 2)
       transfer_begin(machine, flight);
   }

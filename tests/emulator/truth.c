@@ -24,9 +24,9 @@
  *     bubble_ratio     bubble in proportion to the rest of the step time
  *     stage_bubble     `bubble` by pipeline stage
  *     ranks            a row a rank. start, end: of the rank's own step, by its own device work; then its parts, which sum to it:
- *                      compute (alone), overlapped (compute and communication), transfer (communication alone, bytes move), waiting (it
- *                      waits for a member), bubble (only point-to-point kernels, all waiting), copy (alone), idle; host_start, host_end:
- *                      of the step's mark on the main thread
+ *                      compute (alone), overlapped (compute and communication), transfer (communication alone, bytes move), waiting (a
+ *                      collective within a stage waits for a member), bubble (what waits is point-to-point or a collective of several
+ *                      stages), copy (alone), idle; host_start, host_end: of the step's mark on the main thread
  *   collectives    table of those with a recorded rank's kernel in its window: communicator (the process group's name), op, sequence
  *                  (of the communicator; of pairs -1), step, bytes, source, destination (ranks of a pair, else -1), begin, end (of the
  *                  transfer, from the last start on), and by member: ranks, starts, ends, correlations of their kernels
