@@ -106,7 +106,13 @@ struct apart {
   int64_t refused;  /* matched, but they do not end together */
 };
 
-/* Count the communication kernels of every rank: until they are matched, all are unjoined. */
+/* Launched before the recording: no rank's trace says in which group, and it was over when the first step began. */
+static bool is_from_before(const struct lumos_job *job, const struct lumos_task *task) {
+  const struct lumos_comm *comm = &lumos_detail_of(job, task)->comm;
+  return task->call == LUMOS_NONE && comm->group == LUMOS_NO_STRING && comm->id == LUMOS_NO_STRING;
+}
+
+/* Count the communication kernels of every rank: until they are matched, all that could be are unjoined. */
 static struct apart *count_communication(struct lumos_job *job) {
   struct apart *apart = lumos_allocate_zeroed(job->ranks.count, sizeof *apart);
   for (uint32_t i = 0; i < job->ranks.count; i++) {
@@ -115,9 +121,9 @@ static struct apart *count_communication(struct lumos_job *job) {
     for (uint32_t task = rank->task_first; task < rank->task_first + rank->task_count; task++) {
       if (lumos_is_communication(job->tasks.items[task].kind)) {
         rank->coverage.collectives++;
+        apart[i].unjoined += !is_from_before(job, &job->tasks.items[task]);
       }
     }
-    apart[i].unjoined = rank->coverage.collectives;
   }
   return apart;
 }
