@@ -2,8 +2,8 @@
  *
  * The first task of every thread, but one that another thread handed over to. The first task of every stream, where it was launched before the recording or
  * starts later than its launch and all else explain: earlier work, or steps that were not selected, held it up. And a
- * task launched over 1 ms ago that starts after the whole device has been idle for longer than any reaction takes: it
- * waited for work that the trace does not hold.
+ * task that starts over 1 ms later than its launch and all else explain, after the whole device has been idle for
+ * longer than any reaction takes: it waited for work that the trace does not hold.
  */
 #include "graph/graph.h"
 
@@ -21,11 +21,9 @@ static void hold(struct lumos_rank_graph *graph, uint32_t task, enum lumos_evide
 
 static bool waits_for_unseen_work(const struct lumos_rank_graph *graph, uint32_t index) {
   const struct lumos_task *task = lumos_graph_task(graph, index);
-  if (task->call == LUMOS_NONE) {
-    return false;
-  }
-  int64_t start = lumos_graph_device_start(graph, index), launched = lumos_graph_call_end(graph->job, task->call);
-  return start - launched > LUMOS_LONG_AGO && start - graph->busy[index - graph->first] > LUMOS_REACTION_WINDOW;
+  int64_t idle = lumos_graph_device_start(graph, index) - graph->busy[index - graph->first];
+  return task->call != LUMOS_NONE && idle > LUMOS_REACTION_WINDOW &&
+         graph->job->timings.items[index].residual > LUMOS_LONG_AGO;
 }
 
 static void bound_stream(struct lumos_rank_graph *graph, const struct lumos_lane *lane) {

@@ -495,6 +495,28 @@ static void a_late_start_with_an_idle_device_is_a_boundary(void **state) {
   lumos_job_free(job);
 }
 
+static void a_reaction_that_takes_long_is_no_boundary(void **state) {
+  (void)state;
+  /* Launched 2 ms ago, and the device was idle before it; but until 40 us before, its event had not come. */
+  struct lumos_job *job = new_job();
+  uint32_t rank = add_rank(job, 0), thread = add_thread(job, rank, "1");
+  uint32_t stream = add_stream(job, rank, "7"), side = add_stream(job, rank, "20");
+  uint32_t calls[5], kernels[5];
+  add_five_launched(job, thread, calls);
+  uint32_t long_call = add_launch(job, thread, 600 * us, 4 * us), side_call = add_launch(job, thread, 610 * us, 4 * us);
+  uint32_t record = add_record(job, thread, 620 * us, us, stream);
+  add_stream_wait(job, thread, 625 * us, us, side, record);
+  uint32_t reacting_call = add_launch(job, thread, 630 * us, 4 * us);
+  add_five_kernels(job, stream, calls, kernels);
+  add_late(job, stream, 607 * us, 1993 * us, long_call);
+  add_late(job, side, 617 * us, 10 * us, side_call);
+  uint32_t reacting = add_late(job, side, 2640 * us, 10 * us, reacting_call);
+  build(job);
+  assert_null(dep_into(job, reacting, LUMOS_BOUNDARY));
+  assert_int_equal(timing(job, reacting)->residual, 40 * us);
+  lumos_job_free(job);
+}
+
 /* --- The job --- */
 
 static void a_second_build_finds_the_same(void **state) {
@@ -584,6 +606,7 @@ int main(void) {
       cmocka_unit_test(a_wait_that_fits_no_stream_stays_unknown),
       cmocka_unit_test(work_from_before_the_recording_is_held_once_per_stream),
       cmocka_unit_test(a_late_start_with_an_idle_device_is_a_boundary),
+      cmocka_unit_test(a_reaction_that_takes_long_is_no_boundary),
       cmocka_unit_test(a_second_build_finds_the_same),
       cmocka_unit_test(a_task_that_was_never_measured_is_refused),
       cmocka_unit_test(an_edited_job_is_refused_with_the_cure),
