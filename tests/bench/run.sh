@@ -62,14 +62,14 @@ measure() {
   "$program" "$label" "$scale" "$runs" "$bin" "$work" "$@" >>"$lines"
 }
 
-steps=48
+steps=46
 runs=5
 [ $quick = no ] || { steps=2; runs=1; }
 for scale in 1 4 16; do
   folder=$work/$scale
   mkdir "$folder"
-  "$bin/example-generator" --steps $((steps * scale)) "$folder"
-  rm "$folder/rank1.json"
+  "$bin/emulated-cluster" --layers 2 --vocab 32000 --micro-batch 2 --micro-batches 1 --dp 2 --ranks 0 --steps $((steps * scale)) \
+    --record shapes,sync,annotations,collectives --plain --quiet "$folder"
   compress "$folder/rank0.json"
   measure emulated $scale $runs "$folder/rank0.json"
   rm -r "$folder"
