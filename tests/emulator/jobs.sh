@@ -42,8 +42,8 @@ row() {
   local name=$1 told untold
   shift
   rm -rf "$work/told" "$work/untold"
-  "$bin/emulated-cluster" --record all "$@" "$work/told"
-  "$bin/emulated-cluster" --record collectives "$@" "$work/untold"
+  "$bin/emulated-cluster" --quiet --record all "$@" "$work/told"
+  "$bin/emulated-cluster" --quiet --record collectives "$@" "$work/untold"
   told=$(replay "$work/told")
   untold=$(replay "$work/untold")
   jq -r --arg name "$name" --arg options "$*" --arg told "$told" --arg untold "$untold" '

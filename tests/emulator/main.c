@@ -28,6 +28,9 @@ static bool run(const struct setup *setup) {
     good = machine_run(setup, &software, communicators, count, profiled == 1, &witness);
   }
   good = good && recorder_write(recorder);
+  if (good && !setup->quiet) {
+    recorder_tell(recorder, stdout);
+  }
   recorder_free(recorder);
   gpt_free(trainings[0]);
   gpt_free(trainings[1]);

@@ -279,3 +279,5 @@ bool recorder_write(const struct recorder *recorder) {
   }
   return truth_write(recorder);
 }
+
+void recorder_tell(const struct recorder *recorder, FILE *file) { truth_tell(recorder, file); }

@@ -19,4 +19,7 @@ struct witness recorder_witness(struct recorder *recorder, bool profiled);
 /* Write rankN.json.gz of every recorded rank, and truth.json, into setup->folder. False after a message on stderr. */
 bool recorder_write(const struct recorder *recorder);
 
+/* The job in one line, for a person. */
+void recorder_tell(const struct recorder *recorder, FILE *file);
+
 #endif

@@ -115,6 +115,7 @@ uint32_t table_find(const struct table *table, uint32_t key);
 
 bool kineto_write(const struct recorder *recorder, const struct rank_rows *rows);
 bool truth_write(const struct recorder *recorder);
+void truth_tell(const struct recorder *recorder, FILE *file);
 
 void *allocate(size_t count, size_t size); /* zeroed; never NULL */
 /* `items` with room for more, and *room set. */

@@ -105,7 +105,7 @@ struct setup {
   bool *record_rank;     /* a flag a rank: its trace is written */
   const char *folder;    /* for rankN.json.gz and truth.json */
   const char *arguments; /* the command line without the folder, for truth.json */
-  bool quiet, plain;     /* no progress; rankN.json, not compressed */
+  bool quiet, plain;     /* no summary; rankN.json, not compressed */
 };
 
 int setup_ranks(const struct setup *setup); /* tensor * pipeline * data */

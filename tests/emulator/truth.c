@@ -477,3 +477,24 @@ bool truth_write(const struct recorder *recorder) {
   PUT(out, "}\n");
   return writer_close(out);
 }
+
+/* Mean over the recorded steps. */
+static double mean_step_time(const struct recorder *recorder, const struct steps *steps) {
+  int first = steps->first + recorder->setup->warmup;
+  int64_t length = end_of(steps, first + recorder->setup->steps - 1) - end_of(steps, first - 1);
+  return (double)length / recorder->setup->steps;
+}
+
+void truth_tell(const struct recorder *recorder, FILE *file) {
+  const struct setup *setup = recorder->setup;
+  double times[RUNS];
+  for (int run = 0; run < RUNS; run++) {
+    struct steps steps = steps_of(recorder, run);
+    times[run] = mean_step_time(recorder, &steps);
+    free(steps.at);
+  }
+  double work = (double)recorder->ranks * setup->gpu->flops;
+  fprintf(file, "%d %s, %d recorded: a step takes %.3f ms, %.3f ms without the profiler; MFU %.1f %%\n",
+          recorder->ranks, recorder->ranks == 1 ? "rank" : "ranks", recorder->recorded, times[PROFILED] / 1e6,
+          times[UNPROFILED] / 1e6, times[PROFILED] > 0 ? 100 * gpt_model_flops(setup) / times[PROFILED] / work : 0);
+}
