@@ -426,7 +426,7 @@ static void profile(const struct machine *machine, struct device *device, const 
                     bool start) {
   if (!machine->profiled)
     return;
-  device->profiling = start && device->recorded;
+  device->profiling = start; /* of all ranks, whosesoever traces are written */
   if (machine->witness->profile)
     machine->witness->profile(machine->witness->self, device->rank, start, thread->time);
 }
@@ -476,6 +476,15 @@ static bool carry_out(struct machine *machine, struct device *device, struct thr
   return true;
 }
 
+/* Begins or ends a frame that is there only to be recorded: what is recorded must not change what is drawn. */
+static bool is_for_recording(const struct thread_state *thread, const struct instruction *instruction) {
+  const struct frame_open *around = innermost(thread);
+  int frame = instruction->kind == DO_ENTER             ? instruction->frame
+              : instruction->kind == DO_LEAVE && around ? around->frame
+                                                        : FRAME_OP;
+  return frame == FRAME_PYTHON || frame == FRAME_MODULE;
+}
+
 /* Until when it may run on: not past the other thread's next instruction, which may be due as soon as the device goes on. */
 static int64_t limit_of(const struct machine *machine, const struct device *device, const struct thread_state *thread) {
   const struct thread_state *other = &device->threads[!thread->thread];
@@ -499,10 +508,11 @@ void thread_run(struct machine *machine, struct device *device, struct thread_st
       continue;
     }
     const struct instruction *instruction = &thread->block.instructions[thread->next];
+    bool counts = !is_for_recording(thread, instruction);
     if (!carry_out(machine, device, thread, instruction))
       return;
     thread->next++;
-    if (++thread->instructions % irregularities.stretch_length == 0)
+    if (counts && ++thread->instructions % irregularities.stretch_length == 0)
       set_pace(machine, device, thread);
     if (instruction->kind == DO_POST)
       limit = limit_of(machine, device, thread);
