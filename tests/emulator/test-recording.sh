@@ -1,0 +1,110 @@
+#!/usr/bin/env bash
+# What is recorded is a choice that changes the traces and nothing else: options, ranks, steps, the window.
+. "$(dirname "$0")/lib.sh"
+small=(--hidden 1024 --seq 1024 --vocab 8192 --layers 2 --micro-batches 2 --tp 2 --pp 2 --steps 2 --warmup 1)
+
+# ---- options ----
+
+# traits TRACE: which of the options' rows and arguments it has.
+traits() {
+  local option
+  for option in 'shapes "Input Dims": \[\[' 'shapes "record_shapes": 1' 'sync "cat": "cuda_sync"' 'sync "wait_on_cuda_event_record_corr_id": [0-9]' 'stacks "cat": "python_function"' \
+    'stacks "with_stack": 1' 'annotations "cat": "user_annotation", "name": "forward_step"' 'annotations "cat": "gpu_user_annotation", "name": "forward_step"' \
+    'annotations "cat": "user_annotation", "name": "optimizer.step"' 'collectives "Collective name"' \
+    'collectives "Process Group Name"'; do
+    grep -qE -- "${option#* }" "$1" && echo "${option%% *}"
+  done | sort | uniq -c | awk '{ print $2, $1 }'
+}
+declare -A full=([shapes]=2 [sync]=2 [stacks]=2 [annotations]=3 [collectives]=2)
+
+# recorded OPTION...: these are in the trace of a job that records them, whole, and no others are.
+recorded() {
+  local list
+  list=$(IFS=,; echo "$*")
+  emulate "record-$list" "${small[@]}" --ranks 0 --without profiler --record "${list:-none}"
+  traits "record-$list/rank0.json" >traits
+  for option in "$@"; do echo "$option ${full[$option]}"; done | sort >wanted
+  same wanted traits "--record ${list:-none} records others: $(tr '\n' ';' <traits)"
+  grep -q '"cat": "user_annotation", "name": "ProfilerStep#' "record-$list/rank0.json" || fail "--record ${list:-none}: PyTorch's own annotations are missing"
+  check "--record $list: JSON" jq -e '.traceEvents | length > 0' "record-$list/rank0.json" >/dev/null
+  [ "$(jq -c '.configuration.record | sort' "record-$list/truth.json")" = "$(for option in "$@"; do echo "$option"; done | jq -Rsc 'split("\n")[:-1] | sort')" ] ||
+    fail "--record $list: truth.json does not say so"
+}
+recorded
+for option in "${!full[@]}"; do recorded "$option"; done
+recorded shapes sync
+recorded annotations collectives shapes stacks sync
+emulate everything "${small[@]}" --ranks 0 --without profiler --record all
+same <(tail -n +1 everything/rank0.json) record-annotations,collectives,shapes,stacks,sync/rank0.json 'all are not all'
+emulate usual "${small[@]}" --ranks 0 --without profiler
+traits usual/rank0.json >traits
+same <(printf '%s\n' 'annotations 3' 'collectives 2' 'shapes 2') traits 'the usual options are others'
+
+# A profiler that costs nothing sees the same events, whatever it notes of them.
+events() { rows "$1" 0 | grep -P '\t(kernel|gpu_memcpy|gpu_memset|cuda_runtime|cuda_driver)\t' >"$1/events"; }
+events everything
+for job in record-* usual; do
+  events "$job"
+  same everything/events "$job/events" "$job: what is recorded changes what happens"
+  same <(jq -c .steps everything/truth.json) <(jq -c .steps "$job/truth.json") "$job: what is recorded changes the steps"
+done
+
+# ---- ranks, files, steps ----
+
+emulate all "${small[@]}" --dp 2
+emulate some "${small[@]}" --dp 2 --ranks 0,3,5-6
+[ "$(cd some && echo *)" = 'rank0.json rank3.json rank5.json rank6.json truth.json' ] || fail "--ranks 0,3,5-6 writes $(ls some | tr '\n' ' ')"
+[ "$(cd all && ls | wc -l)" -eq 9 ] || fail 'not every rank is written'
+for rank in 0 3 5 6; do
+  same all/rank$rank.json some/rank$rank.json "rank $rank is another where fewer are written"
+  jq -e --argjson rank $rank '.distributedInfo.rank == $rank and .distributedInfo.world_size == 8' some/rank$rank.json >/dev/null || fail "rank $rank does not say who it is"
+done
+jq -S 'del(.arguments, .windows, .collectives, .recorded)' all/truth.json >all.truth
+jq -S 'del(.arguments, .windows, .collectives, .recorded)' some/truth.json >some.truth
+same all.truth some.truth 'the truth is another where fewer ranks are written'
+same <(jq -c '.recorded[] | select(.rank == (0, 3, 5, 6))' all/truth.json) <(jq -c '.recorded[]' some/truth.json) 'the truth of a rank is another where fewer are written'
+emulate none "${small[@]}" --ranks none
+[ "$(ls none)" = truth.json ] || fail "--ranks none writes $(ls none | tr '\n' ' ')"
+emulated-cluster --quiet "${small[@]}" --dp 2 --ranks 5 packed >said || fail 'without --plain it fails'
+[ ! -s said ] || fail "--quiet says $(head -c 200 said)"
+emulated-cluster "${small[@]}" --ranks none none >said || fail 'without --quiet it fails'
+clean said
+[ "$(wc -l <said)" -eq 1 ] || fail "what is said is not one line: $(head -c 300 said)"
+zcat packed/rank5.json.gz | cmp - all/rank5.json || fail 'packed, the trace is another'
+
+for steps in 1 4; do
+  emulate "steps-$steps" "${small[@]}" --ranks 0 --warmup 3 --steps $steps
+  [ "$(grep -o '"cat": "user_annotation", "name": "ProfilerStep#[0-9]*"' steps-$steps/rank0.json | tr -dc '0-9\n' | tr '\n' ' ')" = "$(seq -s ' ' 3 $((2 + steps))) " ] ||
+    fail "--warmup 3 --steps $steps records other steps"
+  [ "$(jq -c '[.steps[].step]' steps-$steps/truth.json)" = "[$(seq -s , 3 $((2 + steps)))]" ] || fail "--steps $steps: the truth has others"
+done
+
+# ---- the window ----
+
+# A device that is behind its host still has launches to run when the recording starts: their rows have no launch in the trace.
+emulate behind --hidden 4096 --layers 2 --micro-batches 4 --steps 1 --warmup 1 --without clocks --record annotations
+tables behind
+holds 'a device that is behind shows work that was launched before the recording' '
+  { seen++; if ($2 < 0) before++; if ($2 < 0 && done) print $6, "comes behind the first launch of the recording"; if ($2 >= 0) done = 1 }
+  END { if (before < 20) print before + 0, "rows have no launch" }' <(awk '$3 == 7' behind/work)
+[ "$(jq '.recorded[0].counts.launched_before' behind/truth.json)" -eq "$(awk -F'\t' '$2 < 0' behind/work | wc -l)" ] || fail 'launches before the recording are miscounted'
+holds 'what is recorded lies in the window' '
+  FILENAME ~ /windows$/ { start[$1] = $2; stop[$1] = $3; next }
+  $2 == "python_function" || $2 == "Trace" || $2 == "gpu_user_annotation" { next }
+  { seen++ } $5 < start[$1] || $5 > stop[$1] { print $1, $2, $3, $5, "of", start[$1], stop[$1] }' behind/windows behind/rows
+emulate ahead "${small[@]}" --steps 1 --without clocks --slow-host 0=4 --ranks 0 --record annotations
+[ "$(jq '.recorded[0].counts.launched_before' ahead/truth.json)" -lt 20 ] || fail 'a device that waits for its host has work left'
+
+# ---- what cannot be ----
+
+for refused in '--tp 3' '--layers 3' '--schedule interleaved' '--vp 2' '--only nothing' '--without host,nobody' '--ranks 4' '--scale gem=2' '--straggler 9=2' '--record everything' '--steps 0' \
+  '--gpu z80' '--nonsense' 'second'; do
+  # shellcheck disable=SC2086 # several words
+  expect 2 emulated-cluster --quiet "${small[@]}" $refused refused
+  clean message
+  [ "$(wc -l <message)" -eq 1 ] && grep -q '^emulated-cluster: ' message || fail "$refused: the message is $(head -c 200 message)"
+  [ ! -e refused ] || fail "$refused: a folder is left"
+done
+expect 0 emulated-cluster --help >help
+grep -q '^Usage: emulated-cluster ' help || fail '--help does not say how to use it'
+finish
