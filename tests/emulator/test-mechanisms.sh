@@ -261,6 +261,21 @@ scaled attention 'flash|cudnn'
 scaled copy '^Memcpy'
 scaled memset '^Memset'
 scaled device .
+# The kinds that names do not tell so plainly: with those above, every device row is of one kind.
+: >kinds
+for kind in gemm attention elementwise norm reduction optimizer embedding copy memset; do
+  emulate x "${grid[@]}" --ideal --scale $kind=2 --ranks 0,4
+  tables x
+  awk -F'\t' -v OFS='\t' -v kind=$kind '
+    FILENAME ~ /^ideal/ { other[$1, $6] = $5 - $4; next }
+    $2 < 0 || !(($1, $6) in other) || $13 ~ /^nccl/ { next }
+    { o = other[$1, $6]; d = $5 - $4; print kind, $1 OFS $6, d == o ? 0 : d == 2 * o ? 1 : "not doubled", $13 }' ideal/work x/work >>kinds
+done
+holds 'every kernel is of one kind' '
+  { seen++; if ($4 ~ /not/) print; n[$2, $3] += $4; hits[$1] += $4; name[$2, $3] = $5; kinds[$1] }
+  $4 && $1 != "norm" && $5 ~ /layer_norm/ { print $1, $5 }
+  $4 && $1 != "optimizer" && $5 ~ /Adam/ { print $1, $5 }
+  END { for (t in n) if (n[t] != 1) print t, name[t], "is of", n[t], "kinds"; for (k in kinds) if (!hits[k]) print "nothing is of kind", k }' kinds
 scaled part-head . '^head$'
 scaled part-embedding . '^embedding$'
 scaled part-optimizer . '^optimizer$'

@@ -41,14 +41,14 @@ tiles() {
     { behind = $1 OFS $2 - 1 OFS $3; end[$1, $2, $3] = $5 }
     ($1, $2 - 1, $3) in end && end[$1, $2 - 1, $3] != $4 { print $1, $2, "rank", $3, "starts at", $4, "not", end[$1, $2 - 1, $3] }
     $14 < $13 || $5 < $13 { print $1, $2, "rank", $3, "host from", $13, "to", $14, "device to", $5 }' "$1/steps"
-  jq -r '.steps[] | .step as $k | to_entries[] | select(.key != "step") | [.key, $k, .value.start, .value.end, .value.bubble, .value.bubble_ratio] | @tsv' "$1/truth.json" >job-steps
+  jq -r '.steps[] | .step as $k | to_entries[] | select(.key != "step") | [.key, $k, .value.start, .value.end, .value.bubble, .value.bubble_ratio] | @tsv' "$1/truth.json" >whole
   holds "$1: the job's steps and bubbles are those of its ranks" '
     FILENAME ~ /steps$/ { at = $1 OFS $2; if ($5 > end[at]) end[at] = $5; bubble[at] += $10; whole[at] += $5 - $4; next }
     { at = $1 OFS $2; seen++; share = bubble[at] / whole[at]; ratio = bubble[at] / (whole[at] - bubble[at]) }
     $4 != end[at] { print at, "ends at", $4, "not", end[at] }
     ($1, $2 - 1) in last && $3 != last[$1, $2 - 1] { print at, "starts at", $3 }
     { last[$1, $2] = $4 }
-    share - $5 > 1e-6 || $5 - share > 1e-6 || ratio - $6 > 1e-6 || $6 - ratio > 1e-6 { print at, "bubble", $5, $6, "not", share, ratio }' "$1/steps" job-steps
+    share - $5 > 1e-6 || $5 - share > 1e-6 || ratio - $6 > 1e-6 || $6 - ratio > 1e-6 { print at, "bubble", $5, $6, "not", share, ratio }' "$1/steps" whole
 }
 
 # What a rank was busy with, from the rows of its trace alone, and from the truth only when transfers were.
