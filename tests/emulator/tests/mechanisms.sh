@@ -245,7 +245,7 @@ run x "${one[@]}" --only host,profiler
 ! runs x || fail 'profiler: recording costs nothing'
 [ "$(jq '[.steps[] | (.profiled | .end - .start) - (.unprofiled | .end - .start)] | min > 0' x/truth.json)" = true ] || fail 'profiler: a recorded step takes less'
 
-# Clocks: of an ideal machine they are right. test-truth.sh has what they do.
+# Clocks: of an ideal machine they are right. truth.sh has what they do.
 holds 'ideal clocks are right' '{ seen++ } $2 != 0 || $3 != 0 || $4 != 0' ideal/clocks
 
 # ---- changes ----

@@ -1,6 +1,6 @@
 # Sourced by the scripts beside it: runs the emulator and lays its traces and its truth out as tables for awk, one line a row, tabs
 # between columns, times in whole nanoseconds of the job.
-. "$(dirname "${BASH_SOURCE[0]}")/../cli/lib.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/../../cli/lib.sh"
 [ -x "$bin/emulated-cluster" ] || { echo "No emulated-cluster in $bin: build first, or set LUMOS_BIN" >&2; exit 1; }
 
 # emulate JOB OPTION...: the folder JOB with its traces and truth.
