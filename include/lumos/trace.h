@@ -1,6 +1,7 @@
 /* Kineto traces in: from JSON (gzip, zstd or plain) to the records of stage `parse`.
  *
- * One pass over the text with a window of about 1 MiB; memory: about 64 MB + 96 bytes a task + strings for each file in work.
+ * One pass over the text with a window of about 1 MiB; memory: about 64 MB + 96 bytes a task + strings for each file in work, and files
+ * are in work on all cores at once.
  */
 #ifndef LUMOS_TRACE_H
 #define LUMOS_TRACE_H
@@ -19,7 +20,8 @@ struct lumos_trace_options {
   bool edited;                   /* for inputs that are streams: see lumos_read_options */
   const int32_t *ranks;          /* --rank: numbers for the files in their order, or NULL */
   size_t rank_count;
-  struct lumos_watcher watcher; /* told of the reading */
+  size_t threads;               /* files that are read at once; 0: one for every core. The result is the same with any */
+  struct lumos_watcher watcher; /* told of the reading: of the files that the caller's own thread reads */
 };
 
 /* "all", "last", "N" or "N-M" into options; false with an error otherwise. */
@@ -30,7 +32,8 @@ bool lumos_steps_parse(const char *text, struct lumos_trace_options *options,
  * each file apart, then joined. Files that are no trace are skipped with a note; none left is an error. Ranks: options->ranks, else
  * distributedInfo, else a "rank" number in the file's name, else the lowest free by base name, with a note; several files of which more than one is nameless
  * (no rank of its own), or ranks of different devices, are refused unless options->ranks says so. Invalid events are skipped, counted and noted; a cut file
- * gives every complete event and a note. NULL with an error when nothing can be used. */
+ * gives every complete event and a note. NULL with an error when nothing can be used; of several files that fail, the error is that of the
+ * first in their order. */
 struct lumos_job *lumos_trace_parse(const char *const *paths, size_t count, const struct lumos_trace_options *options,
                                     struct lumos_error *error) LUMOS_MUST_CHECK;
 

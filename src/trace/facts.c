@@ -21,7 +21,7 @@ static int64_t whole(const cJSON *value) {
     number = value->valuedouble;
   } else if (cJSON_IsString(value)) {
     char *end = NULL;
-    number = strtod(value->valuestring, &end);
+    number = (double)strtoll(value->valuestring, &end, 10); /* strtod would ask the locale for its comma */
     number = end != value->valuestring && *end == '\0' ? number : NAN;
   }
   bool exact = number > -9007199254740992.0 && number < 9007199254740992.0 && number == floor(number);

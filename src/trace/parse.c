@@ -1,7 +1,8 @@
-/* Many files, one job: each is parsed apart, gets its rank, and all are joined. */
+/* Many files, one job: each is parsed apart, on all cores, gets its rank, and all are joined. */
 #include <lumos/trace.h>
 
 #include "base/ascii.h"
+#include "base/parallel.h"
 #include "base/text.h"
 #include "trace/file.h"
 #include "trace/inputs.h"
@@ -13,17 +14,26 @@
 #include <string.h>
 
 struct part {
-  struct lumos_job *job;
-  const char *name; /* base name */
-  bool is_stream;   /* its ranks are fixed */
-  int32_t rank;     /* of a trace; LUMOS_ABSENT_INT while it has none */
+  struct lumos_job *job; /* NULL: the file is no trace */
+  const char *name;      /* base name */
+  bool is_stream;        /* its ranks are fixed */
+  int32_t rank;          /* of a trace; LUMOS_ABSENT_INT while it has none */
+};
+
+/* One file in work; each is touched by one thread only. */
+struct reading {
+  struct lumos_trace_options options;
+  const char *path;
+  struct part part;
+  char *skipped; /* what is no trace: its base name, and the fault behind it where one was found */
+  struct lumos_error error;
 };
 
 struct parsing {
   const struct lumos_trace_options *options;
   struct trace_paths paths;
   LUMOS_VECTOR(struct part) parts;
-  LUMOS_VECTOR(char *) skipped; /* what is no trace: base names, the fault behind them where one was found */
+  LUMOS_VECTOR(char *) skipped; /* as in struct reading */
   struct lumos_error *error;
 };
 
@@ -78,61 +88,93 @@ static void write_arguments(const struct lumos_trace_options *options, struct lu
   lumos_text_add(text, "", 1);
 }
 
-static void add_history(const struct parsing *parsing, struct part *part) {
+static void add_history(const struct lumos_trace_options *options, const struct part *part) {
   struct lumos_text arguments = LUMOS_TEXT_BUFFER;
-  write_arguments(parsing->options, &arguments);
+  write_arguments(options, &arguments);
   lumos_job_history(part->job, "lumos-parse", arguments.bytes + (arguments.bytes[0] == ' '), &part->name, 1);
   lumos_text_free(&arguments);
 }
 
-static bool read_stream(struct parsing *parsing, struct lumos_input *input, const char *path) {
-  const struct lumos_read_options options = {.edited = parsing->options->edited, .watcher = parsing->options->watcher};
-  struct lumos_job *job = lumos_stream_read(input, path, &options, parsing->error);
+static bool read_stream(struct reading *reading, struct lumos_input *input) {
+  const struct lumos_read_options options = {.edited = reading->options.edited, .watcher = reading->options.watcher};
+  struct lumos_job *job = lumos_stream_read(input, reading->path, &options, &reading->error);
   if (job == NULL) {
     return false;
   }
   lumos_job_rewind(job, LUMOS_STAGE_PARSE);
-  lumos_vector_push(&parsing->parts, ((struct part){job, lumos_trace_base_name(path), true, LUMOS_ABSENT_INT}));
+  reading->part = (struct part){job, lumos_trace_base_name(reading->path), true, LUMOS_ABSENT_INT};
   return true;
 }
 
-static void add_skipped(struct parsing *parsing, const char *name, const char *fault) {
+static char *describe_skipped(const char *name, const char *fault) {
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   lumos_text_put(&text, name);
   if (fault[0] != '\0') {
     lumos_text_format(&text, " (%s)", fault);
   }
   lumos_text_add(&text, "", 1);
-  lumos_vector_push(&parsing->skipped, text.bytes);
+  return text.bytes;
 }
 
-static bool read_trace(struct parsing *parsing, struct lumos_input *input, const char *path) {
+static bool read_trace(struct reading *reading, struct lumos_input *input) {
   struct trace_file file;
-  const char *name = strcmp(path, "-") == 0 ? "standard input" : lumos_trace_base_name(path);
-  if (!lumos_trace_file(input, strcmp(path, "-") == 0 ? name : path, name, parsing->options, &file, parsing->error)) {
+  bool standard = strcmp(reading->path, "-") == 0;
+  const char *name = standard ? "standard input" : lumos_trace_base_name(reading->path);
+  if (!lumos_trace_file(input, standard ? name : reading->path, name, &reading->options, &file, &reading->error)) {
     return false;
   }
   if (file.job == NULL) {
-    add_skipped(parsing, name, file.fault);
+    reading->skipped = describe_skipped(name, file.fault);
     return true;
   }
   int32_t rank = file.own_rank != LUMOS_ABSENT_INT ? file.own_rank : lumos_trace_rank_in_name(name);
-  lumos_vector_push(&parsing->parts, ((struct part){file.job, name, false, rank}));
-  add_history(parsing, &parsing->parts.items[parsing->parts.count - 1]);
+  reading->part = (struct part){file.job, name, false, rank};
+  add_history(&reading->options, &reading->part);
   return true;
 }
 
-static bool read_path(struct parsing *parsing, const char *path) {
-  struct lumos_input *input = lumos_input_open(path, parsing->error);
+static bool read_file(struct reading *reading) {
+  struct lumos_input *input = lumos_input_open(reading->path, &reading->error);
   if (input == NULL) {
     return false;
   }
   char start[LUMOS_INPUT_PEEK];
   size_t length = lumos_input_peek(input, start, sizeof start);
-  bool good =
-      lumos_stream_recognised(start, length) ? read_stream(parsing, input, path) : read_trace(parsing, input, path);
+  bool good = lumos_stream_recognised(start, length) ? read_stream(reading, input) : read_trace(reading, input);
   lumos_input_close(input);
   return good;
+}
+
+/* The file of this index, into its place among `readings`. */
+static bool read_piece(void *readings, size_t index, bool callers) {
+  struct reading *reading = (struct reading *)readings + index;
+  if (!callers) {
+    reading->options.watcher = (struct lumos_watcher){NULL, NULL};
+  }
+  return read_file(reading);
+}
+
+/* Every file, in the order in which they are named, whichever was read first; the first that fails has the say. */
+static bool read_files(struct parsing *parsing) {
+  size_t count = parsing->paths.count;
+  struct reading *readings = lumos_allocate_zeroed(count, sizeof *readings);
+  for (size_t i = 0; i < count; i++) {
+    readings[i].options = *parsing->options;
+    readings[i].path = parsing->paths.items[i];
+  }
+  size_t failed = lumos_parallel(count, parsing->options->threads, read_piece, readings);
+  for (size_t i = 0; i < count; i++) {
+    if (readings[i].part.job != NULL) {
+      lumos_vector_push(&parsing->parts, readings[i].part);
+    } else if (readings[i].skipped != NULL) {
+      lumos_vector_push(&parsing->skipped, readings[i].skipped);
+    }
+  }
+  if (failed < count) {
+    *parsing->error = readings[failed].error;
+  }
+  free(readings);
+  return failed == count;
 }
 
 /* Ranks as --rank gives them, one for each trace. */
@@ -257,10 +299,8 @@ static struct lumos_job *join_parts(struct parsing *parsing) {
 }
 
 static struct lumos_job *parse_paths(struct parsing *parsing) {
-  for (size_t i = 0; i < parsing->paths.count; i++) {
-    if (!read_path(parsing, parsing->paths.items[i])) {
-      return NULL;
-    }
+  if (!read_files(parsing)) {
+    return NULL;
   }
   if (parsing->parts.count == 0) {
     fail_empty(parsing);
