@@ -587,12 +587,11 @@ static char *join(int count, char **arguments, const char *folder) {
   for (int i = 1; i < count; i++) {
     room += strlen(arguments[i]) + 1;
   }
-  char *text = calloc(room, 1);
+  char *text = calloc(room, 1), *end = text;
   for (int i = 1; text != NULL && i < count; i++) {
     bool kept = arguments[i] != folder && strcmp(arguments[i], "--quiet") != 0;
     if (kept) {
-      strcat(text, *text != '\0' ? " " : "");
-      strcat(text, arguments[i]);
+      end += snprintf(end, room - (size_t)(end - text), "%s%s", end == text ? "" : " ", arguments[i]);
     }
   }
   return text;
