@@ -356,6 +356,11 @@ bool lumos_job_arrange(struct lumos_job *job, struct lumos_error *error) LUMOS_M
 /* The index of a rank by number, or LUMOS_NONE. O(log ranks). */
 uint32_t lumos_job_rank(const struct lumos_job *job, int32_t rank);
 
+/* When a rank was recorded, as ns since 1970; false where the trace's clock does not say, and then its times compare with no other's. */
+bool lumos_rank_recorded(const struct lumos_job *job, const struct lumos_rank *rank, int64_t *start, int64_t *end);
+/* Recordings that lie further apart than this, in ns, are of different runs: the clocks of a job's hosts differ by less. */
+#define LUMOS_RUN_GAP (60 * INT64_C(1000000000))
+
 /* Add a note. `count` LUMOS_ABSENT: none; cure may be NULL; scope NULL: everywhere. A note with the same code, text and scope adds
  * to the count of the first. */
 void lumos_job_note(struct lumos_job *job, const char *code, enum lumos_level level, int64_t count,

@@ -71,10 +71,11 @@
  * had written; parse and transform keep their own and drop what later ones wrote. A note belongs to the stage that its code begins with, a metric
  * to sim. Graph refuses a job that a transform has edited. Transform drops records of unknown types, with a note, when it changed anything.
  *
- * Several streams are joined: ranks of one job parsed apart. The same rank twice, another world size, another device (unless lumos-parse
- * --rank said which ranks they are), or an edited job is refused. Times are rebased to the earliest epoch, history entries that are
- * equal but for inputs are merged, groups are named anew (below), and what graph and sim wrote is dropped. Parsing files together is
- * parsing them apart and joining, so the bytes are the same.
+ * Several streams are joined: ranks of one job parsed apart. The same rank twice, another world size or an edited job is refused, and, unless
+ * lumos-parse --rank said which ranks they are, another device, another NCCL, or a recording more than a minute apart. Times are rebased to
+ * the earliest epoch, history entries that are equal but for inputs are merged, groups are named anew (below), what only the whole job shows
+ * is noted anew (ranks that are missing, recordings that lie apart all the same), and what graph and sim wrote is dropped. Parsing files
+ * together is parsing them apart and joining, so the bytes are the same.
  * Groups: recorded name, size, ranks. The same name with the same size and ranks (or without any) is one group, under the lowest rank
  * that has it, and the name is its id. Where one name means several groups each gets the id NAME@LOWEST, LOWEST the lowest of its ranks
  * (of those that have it, where its ranks are not known), and #2, #3 and so on behind it where that is not unique. A job that is to be

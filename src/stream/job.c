@@ -123,6 +123,13 @@ const struct lumos_detail *lumos_detail_of(const struct lumos_job *job, const st
   return task->detail == LUMOS_NONE ? &lumos_detail_empty : &job->details.items[task->detail];
 }
 
+bool lumos_rank_recorded(const struct lumos_job *job, const struct lumos_rank *rank, int64_t *start, int64_t *end) {
+  static const int64_t year_2001 = INT64_C(1000000000000000000); /* what counts from a program's start is far below */
+  bool fits = !__builtin_add_overflow(job->epoch, rank->window_start, start) &&
+              !__builtin_add_overflow(job->epoch, rank->window_end, end);
+  return fits && job->epoch >= year_2001 && *start > 0;
+}
+
 uint32_t lumos_job_rank(const struct lumos_job *job, int32_t rank) {
   size_t low = 0;
   size_t high = job->ranks.count;

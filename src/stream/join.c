@@ -4,6 +4,7 @@
  */
 #include <lumos/stream.h>
 
+#include "stream/belong.h"
 #include "stream/groups.h"
 #include "stream/merge.h"
 #include "stream/order.h"
@@ -196,95 +197,6 @@ static bool refuse_edited(struct lumos_job *const *jobs, size_t count, struct lu
   return true;
 }
 
-struct claim {
-  int32_t rank;
-  const char *source; /* the file that it comes from, "" where that is unknown */
-};
-
-static int compare_claims(const void *a, const void *b) {
-  const struct claim *left = a;
-  const struct claim *right = b;
-  int order = left->rank < right->rank ? -1 : left->rank > right->rank;
-  return order != 0 ? order : strcmp(left->source, right->source);
-}
-
-static bool refuse_repeated_ranks(struct lumos_job *const *jobs, size_t count, struct lumos_error *error) {
-  LUMOS_VECTOR(struct claim) claims = {0};
-  for (size_t i = 0; i < count; i++) {
-    for (size_t r = 0; r < jobs[i]->ranks.count; r++) {
-      const struct lumos_rank *rank = &jobs[i]->ranks.items[r];
-      lumos_vector_push(&claims, ((struct claim){rank->rank, lumos_string(jobs[i]->strings, rank->source)}));
-    }
-  }
-  if (claims.count > 1) {
-    qsort(claims.items, claims.count, sizeof *claims.items, compare_claims);
-  }
-  bool good = true;
-  for (size_t i = 1; i < claims.count && good; i++) {
-    const struct claim *one = &claims.items[i - 1];
-    const struct claim *other = &claims.items[i];
-    good = one->rank != other->rank ||
-           lumos_fail(error,
-                      "rank %d is given twice (%s, %s); a job has every rank once, tell them apart with lumos-parse "
-                      "--rank",
-                      one->rank, one->source, other->source);
-  }
-  lumos_vector_free(&claims);
-  return good;
-}
-
-static bool refuse_other_worlds(struct lumos_job *const *jobs, size_t count, struct lumos_error *error) {
-  const struct lumos_rank *known = NULL; /* a rank that knows the size of its world */
-  for (size_t i = 0; i < count; i++) {
-    for (size_t r = 0; r < jobs[i]->ranks.count; r++) {
-      const struct lumos_rank *rank = &jobs[i]->ranks.items[r];
-      if (rank->world == LUMOS_ABSENT_INT) {
-        continue;
-      }
-      if (known != NULL && rank->world != known->world) {
-        return lumos_fail(error, "rank %d is of a job of %d ranks, rank %d of one of %d; join ranks of one job only",
-                          known->rank, known->world, rank->rank, rank->world);
-      }
-      known = rank;
-    }
-  }
-  return true;
-}
-
-/* Did somebody say which ranks these are (lumos-parse --rank)? */
-static bool ranks_were_given(const struct lumos_job *job) {
-  for (size_t i = 0; i < job->history.count; i++) {
-    if (strstr(lumos_string(job->strings, job->history.items[i].args), "--rank") != NULL) {
-      return true;
-    }
-  }
-  return false;
-}
-
-/* Ranks of one job run on devices of one kind, unless somebody insists. */
-static bool refuse_other_devices(struct lumos_job *const *jobs, size_t count, struct lumos_error *error) {
-  const struct lumos_rank *known = NULL; /* a rank that knows its device */
-  const char *known_device = "";
-  for (size_t i = 0; i < count; i++) {
-    for (size_t r = 0; r < jobs[i]->ranks.count && !ranks_were_given(jobs[i]); r++) {
-      const struct lumos_rank *rank = &jobs[i]->ranks.items[r];
-      const char *device = lumos_string(jobs[i]->strings, rank->device_name);
-      if (device[0] == '\0') {
-        continue;
-      }
-      if (known != NULL && strcmp(device, known_device) != 0) {
-        return lumos_fail(error,
-                          "rank %d ran on %s, rank %d on %s: they are not of one job; keep them apart, or insist with "
-                          "lumos-parse --rank",
-                          known->rank, known_device, rank->rank, device);
-      }
-      known = rank;
-      known_device = device;
-    }
-  }
-  return true;
-}
-
 /* Indices are 32 bits. */
 static bool refuse_too_much(struct lumos_job *const *jobs, size_t count, struct lumos_error *error) {
   size_t most = 0;
@@ -336,6 +248,7 @@ static bool unite(struct lumos_job *job, struct lumos_error *error) {
   }
   if (job->stage == LUMOS_STAGE_PARSE) {
     lumos_merge_history(job);
+    lumos_note_belonging(job);
     lumos_merge_notes(job);
     lumos_sort_foreign(job);
   }
@@ -343,8 +256,7 @@ static bool unite(struct lumos_job *job, struct lumos_error *error) {
 }
 
 struct lumos_job *lumos_job_join(struct lumos_job **jobs, size_t count, struct lumos_error *error) {
-  bool good = (count == 1 || refuse_edited(jobs, count, error)) && refuse_repeated_ranks(jobs, count, error) &&
-              refuse_other_worlds(jobs, count, error) && (count == 1 || refuse_other_devices(jobs, count, error)) &&
+  bool good = (count == 1 || (refuse_edited(jobs, count, error) && lumos_ranks_belong(jobs, count, error))) &&
               refuse_too_much(jobs, count, error) && prepare(jobs, count, error);
   for (size_t i = 1; i < count && good; i++) {
     take_in(jobs[0], jobs[i]);

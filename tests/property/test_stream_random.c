@@ -274,6 +274,7 @@ static void add_rank(struct lumos_job *job, int32_t number) {
   rank.world = RANKS;
   rank.clock.drift_ppb %= 100000000; /* as far as a clock may be off */
   rank.device_name = maybe() ? LUMOS_NO_STRING : lumos_intern_text(job->strings, "H100");
+  rank.nccl = maybe() ? LUMOS_NO_STRING : lumos_intern_text(job->strings, "2.28.9");
   lumos_vector_push(&job->ranks, rank);
   if (index == 0) {
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {

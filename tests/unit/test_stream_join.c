@@ -17,6 +17,10 @@
   "\"}}\n"
 #define NOTE(scope, count) \
   "{\"type\":\"note\",\"code\":\"parse.skipped\",\"level\":\"info\",\"text\":\"rows\",\"count\":" count scope "}\n"
+#define MISSING(ranks, count)                                                                                        \
+  "{\"type\":\"note\",\"code\":\"parse.missing_ranks\",\"level\":\"warning\",\"text\":\"of the 3 ranks of the job "  \
+  "these are missing: " ranks "\",\"count\":" count ",\"cure\":\"give their traces, too: waiting for a rank can be " \
+  "told from transfer only where it is there\"}\n"
 #define OF_RANK(rank) ",\"scope\":{\"rank\":" rank "}"
 #define NOTES(count) ",\"note\":" count
 #define END(ranks, groups, notes, last)                                                               \
@@ -101,8 +105,8 @@ static void a_name_that_means_one_group_stays_plain(void **state) {
   struct lumos_job *job = join2(stream_good(rank1), stream_good(rank0));
   expect_stream(job, HEADER("400", "\"a.json\",\"b.json\"") RANK("0", "[600,650]", "610") GROUP("dp", "0", PAIR)
                          GROUP("world", "0", WORLD) LANE("0") TASK("0", "610", "dp") RANK("1", "[0,700]", "600")
-                             LANE("1") TASK("1", "620", "dp") NOTE("", "7") NOTE(OF_RANK("0"), "1")
-                                 NOTE(OF_RANK("1"), "4") END("2", "2", NOTES("3"), ""));
+                             LANE("1") TASK("1", "620", "dp") MISSING("2", "1") NOTE("", "7") NOTE(OF_RANK("0"), "1")
+                                 NOTE(OF_RANK("1"), "4") END("2", "2", NOTES("4"), ""));
   lumos_job_free(job);
 }
 
@@ -167,8 +171,11 @@ static void expect_not_joined(const char *a, const char *b, const char *expected
 
 static void what_is_not_one_job_is_refused(void **state) {
   (void)state;
-  expect_not_joined(rank0, rank0, "rank 0 is given twice");
-  char *other = with_change(rank1, "\"world\":3", "\"world\":4");
+  expect_not_joined(rank0, rank0, "rank 0 is given twice (, ): the same recording");
+  char *other = with_change(rank0, "[0,50]", "[0,51]");
+  expect_not_joined(rank0, other, "rank 0 is given twice (, ); a job has every rank once");
+  free(other);
+  other = with_change(rank1, "\"world\":3", "\"world\":4");
   expect_not_joined(rank0, other, "of a job of 3 ranks");
   free(other);
   char *one = with_change(rank0, "\"world\":3", "\"device\":{\"name\":\"A\"}");
@@ -176,6 +183,26 @@ static void what_is_not_one_job_is_refused(void **state) {
   expect_not_joined(one, other, "rank 0 ran on A, rank 1 on B");
   char *insisted = with_change(other, "\"args\":\"\"", "\"args\":\"--rank 1\"");
   lumos_job_free(join2(stream_good(one), stream_good(insisted)));
+  free(insisted);
+  free(other);
+  free(one);
+  one = with_change(rank0, "\"world\":3", "\"versions\":{\"nccl\":\"2.19.3\"}");
+  other = with_change(rank1, "\"world\":3", "\"versions\":{\"nccl\":\"2.28.9\"}");
+  expect_not_joined(one, other, "rank 0 ran with NCCL 2.19.3, rank 1 with NCCL 2.28.9: they are not of one job");
+  free(other);
+  free(one);
+  one = with_change(rank0, "\"epoch\":\"1000\"", "\"epoch\":\"1700000000000000000\"");
+  other = with_change(rank1, "\"epoch\":\"400\"", "\"epoch\":\"1700000181000000000\"");
+  expect_not_joined(one, other, "rank 1 was recorded 3 minutes after rank 0: they are of two runs");
+  insisted = with_change(other, "\"args\":\"\"", "\"args\":\"--rank 1\"");
+  char *insisted_too = with_change(one, "\"args\":\"\"", "\"args\":\"--rank 0\"");
+  struct lumos_job *job = join2(stream_good(insisted_too), stream_good(insisted));
+  char *text = stream_text(job);
+  assert_non_null(
+      strstr(text, "\"parse.recorded_apart\",\"level\":\"warning\",\"text\":\"rank 1 was recorded 3 minutes"));
+  free(text);
+  lumos_job_free(job);
+  free(insisted_too);
   free(insisted);
   free(other);
   free(one);
