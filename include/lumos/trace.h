@@ -12,6 +12,9 @@
 
 enum lumos_steps { LUMOS_STEPS_COMPLETE, LUMOS_STEPS_LAST, LUMOS_STEPS_RANGE };
 
+/* Of the runs that lie in one folder, by time. */
+enum { LUMOS_RUN_ALL = 0, LUMOS_RUN_LAST = -1 };
+
 struct lumos_trace_options {
   enum lumos_steps steps;        /* default: all complete ones; a trace without step marks is one step, number 0 */
   int64_t first_step, last_step; /* LUMOS_STEPS_RANGE, inclusive */
@@ -20,6 +23,9 @@ struct lumos_trace_options {
   bool edited;                   /* for inputs that are streams: see lumos_read_options */
   const int32_t *ranks;          /* --rank: numbers for the files in their order, or NULL */
   size_t rank_count;
+  int64_t run;                  /* --run: from 1, or LUMOS_RUN_LAST; the default takes all inputs, which must be of one run */
+  const char *const *lists;     /* --files-from: files that name inputs, one a line ("-": standard input), read behind `paths` */
+  size_t list_count;
   size_t threads;               /* files that are read at once; 0: one for every core. The result is the same with any */
   struct lumos_watcher watcher; /* told of the reading: of the files that the caller's own thread reads */
 };
@@ -27,11 +33,14 @@ struct lumos_trace_options {
 /* "all", "last", "N" or "N-M" into options; false with an error otherwise. */
 bool lumos_steps_parse(const char *text, struct lumos_trace_options *options,
                        struct lumos_error *error) LUMOS_MUST_CHECK;
+/* "last" or a number from 1 into options->run; false with an error otherwise. */
+bool lumos_run_parse(const char *text, struct lumos_trace_options *options, struct lumos_error *error) LUMOS_MUST_CHECK;
 
-/* Parse traces, folders of traces (*.json, *.json.gz, *.json.zst directly inside, by name) and streams ("-" and no path: standard input) into one job at stage `parse`:
+/* Parse traces, folders of traces (*.json, *.json.gz, *.json.zst directly inside, by name) and streams ("-", and no path and no list: standard input) into one job at stage `parse`:
  * each file apart, then joined. Files that are no trace are skipped with a note; none left is an error. Ranks: options->ranks, else
  * distributedInfo, else a "rank" number in the file's name, else the lowest free by base name, with a note; several files of which more than one is nameless
- * (no rank of its own), or ranks of different devices, are refused unless options->ranks says so. Invalid events are skipped, counted and noted; a cut file
+ * (no rank of its own), or ranks of different devices, are refused unless options->ranks says so. Several runs (recordings more than a minute apart,
+ * or a rank that was recorded again later) are refused, and named, unless options->run chooses one or options->ranks says that they are one. Invalid events are skipped, counted and noted; a cut file
  * gives every complete event and a note. NULL with an error when nothing can be used; of several files that fail, the error is that of the
  * first in their order. */
 struct lumos_job *lumos_trace_parse(const char *const *paths, size_t count, const struct lumos_trace_options *options,

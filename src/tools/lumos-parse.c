@@ -60,7 +60,9 @@ static bool validate(const struct lumos_operands *operands, const struct options
   const char *const *paths = operands->count > 0 ? operands->items : standard_input;
   size_t count = operands->count > 0 ? operands->count : 1;
   if (tool_parsing_asked(&options->parsing)) {
-    return lumos_fail(error, "--validate changes nothing: --steps, --rank, --stacks and --strict are for traces");
+    return lumos_fail(
+        error,
+        "--validate changes nothing: --steps, --rank, --run, --files-from, --stacks and --strict are for traces");
   }
   struct lumos_output output;
   bool good = lumos_output_open(&output, options->output, error);
@@ -76,8 +78,9 @@ static bool validate(const struct lumos_operands *operands, const struct options
 
 static bool parse(const struct lumos_operands *operands, void *given, struct lumos_error *error) {
   const struct options *options = given;
-  if (!tool_input_given(
-          operands, "name traces or folders of traces, as in 'lumos-parse rank*.json.gz'; --help says more", error)) {
+  if (!tool_parsing_given(operands, &options->parsing,
+                          "name traces or folders of traces, as in 'lumos-parse rank*.json.gz'; --help says more",
+                          error)) {
     return false;
   }
   if (options->validate) {

@@ -12,10 +12,10 @@ struct options {
 static bool report(const struct lumos_operands *operands, void *given, struct lumos_error *error) {
   struct options *options = given;
   if (!tool_rendering_check(&options->rendering, error) ||
-      !tool_input_given(operands,
-                        "name traces or folders of traces, as in 'lumos-report rank*.json.gz -o report.html'; "
-                        "--help says more",
-                        error)) {
+      !tool_parsing_given(operands, &options->parsing,
+                          "name traces or folders of traces, as in 'lumos-report rank*.json.gz -o report.html'; "
+                          "--help says more",
+                          error)) {
     return false;
   }
   struct lumos_progress progress;

@@ -29,6 +29,9 @@ static bool read_options(const struct tool_parsing *parsing, struct lumos_trace_
   if (parsing->steps != NULL && !lumos_steps_parse(parsing->steps, out, error)) {
     return false;
   }
+  if (parsing->run != NULL && !lumos_run_parse(parsing->run, out, error)) {
+    return false;
+  }
   for (size_t i = 0; i < parsing->ranks.count; i++) {
     if (!add_ranks(parsing->ranks.items[i], ranks, error)) {
       return false;
@@ -36,11 +39,19 @@ static bool read_options(const struct tool_parsing *parsing, struct lumos_trace_
   }
   out->ranks = ranks->items;
   out->rank_count = ranks->count;
+  out->lists = parsing->lists.items;
+  out->list_count = parsing->lists.count;
   return true;
 }
 
 bool tool_parsing_asked(const struct tool_parsing *parsing) {
-  return parsing->steps != NULL || parsing->ranks.count > 0 || parsing->stacks || parsing->strict;
+  return parsing->steps != NULL || parsing->run != NULL || parsing->ranks.count > 0 || parsing->lists.count > 0 ||
+         parsing->stacks || parsing->strict;
+}
+
+bool tool_parsing_given(const struct lumos_operands *operands, const struct tool_parsing *parsing, const char *expected,
+                        struct lumos_error *error) {
+  return parsing->lists.count > 0 || tool_input_given(operands, expected, error);
 }
 
 struct lumos_job *tool_parsing_read(const struct lumos_operands *operands, const struct tool_parsing *parsing,

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "trace/file.h"
 #include "trace/inputs.h"
+#include "trace/runs.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <lumos/stream.h>
@@ -13,18 +14,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct part {
-  struct lumos_job *job; /* NULL: the file is no trace */
-  const char *name;      /* base name */
-  bool is_stream;        /* its ranks are fixed */
-  int32_t rank;          /* of a trace; LUMOS_ABSENT_INT while it has none */
-};
-
 /* One file in work; each is touched by one thread only. */
 struct reading {
   struct lumos_trace_options options;
   const char *path;
-  struct part part;
+  struct trace_part part;
   char *skipped; /* what is no trace: its base name, and the fault behind it where one was found */
   struct lumos_error error;
 };
@@ -32,12 +26,13 @@ struct reading {
 struct parsing {
   const struct lumos_trace_options *options;
   struct trace_paths paths;
-  LUMOS_VECTOR(struct part) parts;
+  struct trace_parts parts;
   LUMOS_VECTOR(char *) skipped; /* as in struct reading */
+  size_t other_runs;            /* files of runs that were not chosen */
   struct lumos_error *error;
 };
 
-static bool step_number(const char **text, int64_t *number) {
+static bool read_number(const char **text, int64_t *number) {
   char *end = NULL;
   errno = 0;
   *number = lumos_is_digit(**text) ? strtoll(*text, &end, 10) : -1;
@@ -58,15 +53,25 @@ bool lumos_steps_parse(const char *text, struct lumos_trace_options *options, st
     options->steps = LUMOS_STEPS_LAST;
     return true;
   }
-  bool good = step_number(&place, &options->first_step);
+  bool good = read_number(&place, &options->first_step);
   options->last_step = options->first_step;
   if (good && *place == '-') {
     place++;
-    good = step_number(&place, &options->last_step);
+    good = read_number(&place, &options->last_step);
   }
   options->steps = LUMOS_STEPS_RANGE;
   return (good && *place == '\0' && options->last_step >= options->first_step) ||
          lumos_fail(error, "--steps %s: expected all, last, a number or a range such as 3-5", text);
+}
+
+bool lumos_run_parse(const char *text, struct lumos_trace_options *options, struct lumos_error *error) {
+  const char *place = text;
+  if (strcmp(text, "last") == 0) {
+    options->run = LUMOS_RUN_LAST;
+    return true;
+  }
+  return (read_number(&place, &options->run) && *place == '\0' && options->run > 0) ||
+         lumos_fail(error, "--run %s: expected last or a number from 1", text);
 }
 
 /* The options that change results, as a command line would say them. */
@@ -79,6 +84,11 @@ static void write_arguments(const struct lumos_trace_options *options, struct lu
       lumos_text_format(text, "-%" PRId64, options->last_step);
     }
   }
+  if (options->run == LUMOS_RUN_LAST) {
+    lumos_text_put(text, " --run last");
+  } else if (options->run != LUMOS_RUN_ALL) {
+    lumos_text_format(text, " --run %" PRId64, options->run);
+  }
   if (options->stacks) {
     lumos_text_put(text, " --stacks");
   }
@@ -88,7 +98,7 @@ static void write_arguments(const struct lumos_trace_options *options, struct lu
   lumos_text_add(text, "", 1);
 }
 
-static void add_history(const struct lumos_trace_options *options, const struct part *part) {
+static void add_history(const struct lumos_trace_options *options, const struct trace_part *part) {
   struct lumos_text arguments = LUMOS_TEXT_BUFFER;
   write_arguments(options, &arguments);
   lumos_job_history(part->job, "lumos-parse", arguments.bytes + (arguments.bytes[0] == ' '), &part->name, 1);
@@ -102,7 +112,7 @@ static bool read_stream(struct reading *reading, struct lumos_input *input) {
     return false;
   }
   lumos_job_rewind(job, LUMOS_STAGE_PARSE);
-  reading->part = (struct part){job, lumos_trace_base_name(reading->path), true, LUMOS_ABSENT_INT};
+  reading->part = (struct trace_part){job, lumos_trace_base_name(reading->path), true, LUMOS_ABSENT_INT, 0};
   return true;
 }
 
@@ -128,7 +138,7 @@ static bool read_trace(struct reading *reading, struct lumos_input *input) {
     return true;
   }
   int32_t rank = file.own_rank != LUMOS_ABSENT_INT ? file.own_rank : lumos_trace_rank_in_name(name);
-  reading->part = (struct part){file.job, name, false, rank};
+  reading->part = (struct trace_part){file.job, name, false, rank, 0};
   add_history(&reading->options, &reading->part);
   return true;
 }
@@ -181,7 +191,7 @@ static bool read_files(struct parsing *parsing) {
 static bool take_given_ranks(struct parsing *parsing) {
   size_t next = 0;
   for (size_t i = 0; i < parsing->parts.count; i++) {
-    struct part *part = &parsing->parts.items[i];
+    struct trace_part *part = &parsing->parts.items[i];
     if (!part->is_stream) {
       part->rank = next < parsing->options->rank_count ? parsing->options->ranks[next] : part->rank;
       next++;
@@ -194,8 +204,7 @@ static bool take_given_ranks(struct parsing *parsing) {
 
 static bool is_taken(const struct parsing *parsing, int32_t rank) {
   for (size_t i = 0; i < parsing->parts.count; i++) {
-    const struct part *part = &parsing->parts.items[i];
-    if (part->is_stream ? lumos_job_rank(part->job, rank) != LUMOS_NONE : part->rank == rank) {
+    if (trace_part_has_rank(&parsing->parts.items[i], rank)) {
       return true;
     }
   }
@@ -204,9 +213,9 @@ static bool is_taken(const struct parsing *parsing, int32_t rank) {
 
 /* A trace that names no rank gets the lowest free one; two of them could be told apart by nothing but luck. */
 static bool name_nameless(struct parsing *parsing) {
-  struct part *nameless = NULL;
+  struct trace_part *nameless = NULL;
   for (size_t i = 0; i < parsing->parts.count; i++) {
-    struct part *part = &parsing->parts.items[i];
+    struct trace_part *part = &parsing->parts.items[i];
     if (part->is_stream || part->rank != LUMOS_ABSENT_INT) {
       continue;
     }
@@ -240,9 +249,25 @@ static bool settle_ranks(struct parsing *parsing) {
   return name_nameless(parsing);
 }
 
+/* A job has as many ranks as its world, so a world that has no place for this one is not its own. */
+static void check_world(struct lumos_job *job) {
+  struct lumos_rank *rank = &job->ranks.items[0];
+  if (rank->world == LUMOS_ABSENT_INT || rank->rank < rank->world) {
+    return;
+  }
+  struct lumos_scope scope = lumos_everywhere;
+  char text[128];
+  scope.rank = rank->rank;
+  (void)snprintf(text, sizeof text,
+                 "the trace counts %d ranks in the job, and this is none of them: how many there are is not known",
+                 rank->world);
+  rank->world = LUMOS_ABSENT_INT;
+  lumos_job_note(job, "parse.wrong_world", LUMOS_WARNING, LUMOS_ABSENT, &scope, text, NULL);
+}
+
 static void set_ranks(struct parsing *parsing) {
   for (size_t i = 0; i < parsing->parts.count; i++) {
-    struct part *part = &parsing->parts.items[i];
+    struct trace_part *part = &parsing->parts.items[i];
     if (part->is_stream) {
       continue;
     }
@@ -250,6 +275,7 @@ static void set_ranks(struct parsing *parsing) {
     for (size_t n = 0; n < part->job->notes.count; n++) {
       part->job->notes.items[n].scope.rank = part->rank;
     }
+    check_world(part->job);
   }
 }
 
@@ -285,6 +311,13 @@ static void note_skipped(struct parsing *parsing, struct lumos_job *job) {
   }
 }
 
+static void note_other_runs(const struct parsing *parsing, struct lumos_job *job) {
+  if (parsing->other_runs > 0) {
+    lumos_job_note(job, "parse.other_runs", LUMOS_INFO, (int64_t)parsing->other_runs, NULL,
+                   "files of other runs were left out, as --run says", NULL);
+  }
+}
+
 static struct lumos_job *join_parts(struct parsing *parsing) {
   size_t count = parsing->parts.count;
   struct lumos_job **jobs = lumos_allocate(count * sizeof(struct lumos_job *));
@@ -292,7 +325,8 @@ static struct lumos_job *join_parts(struct parsing *parsing) {
     jobs[i] = parsing->parts.items[i].job;
   }
   note_skipped(parsing, jobs[0]); /* before the join, which puts all notes in order */
-  parsing->parts.count = 0;       /* the join owns them now */
+  note_other_runs(parsing, jobs[0]);
+  parsing->parts.count = 0; /* the join owns them now */
   struct lumos_job *job = lumos_job_join(jobs, count, parsing->error);
   free(jobs);
   return job;
@@ -306,7 +340,8 @@ static struct lumos_job *parse_paths(struct parsing *parsing) {
     fail_empty(parsing);
     return NULL;
   }
-  if (!settle_ranks(parsing)) {
+  if (!lumos_trace_choose_run(&parsing->parts, parsing->options, &parsing->other_runs, parsing->error) ||
+      !settle_ranks(parsing)) {
     return NULL;
   }
   set_ranks(parsing);
@@ -316,7 +351,7 @@ static struct lumos_job *parse_paths(struct parsing *parsing) {
 struct lumos_job *lumos_trace_parse(const char *const *paths, size_t count, const struct lumos_trace_options *options,
                                     struct lumos_error *error) {
   struct parsing parsing = {.options = options, .error = error};
-  if (!lumos_trace_list_paths(paths, count, &parsing.paths, error)) {
+  if (!lumos_trace_list_paths(paths, count, options, &parsing.paths, error)) {
     return NULL;
   }
   struct lumos_job *job = parse_paths(&parsing);

@@ -63,6 +63,7 @@ offers 'lumos-parse --steps l' last
 offers 'lumos-parse --steps=' all last
 offers 'lumos-parse --steps=l' last
 offers 'lumos parse --steps=l' last
+offers 'lumos-parse --run ' last
 offers 'lumos-parse --rank '
 offers 'lumos-render --title '
 

@@ -125,20 +125,30 @@ static void every_set_is_parsed(void **state) {
   free(folder);
 }
 
-/* Folders that hold several jobs are refused with a reason. */
-static void several_jobs_are_refused(void **state) {
+/* Folders that hold several runs are refused, and each of the runs can be chosen. */
+static void several_runs_are_told_apart(void **state) {
   (void)state;
-  static const char *const folders[] = {"hta-cuda-sync-A100", "tracelens-qwen-H100-vs-MI300"};
+  static const struct {
+    const char *folder;
+    int64_t runs;
+  } folders[] = {{"hta-cuda-sync-A100", 3}, {"tracelens-qwen-H100-vs-MI300", 2}};
   char *folder = traces_folder();
   assert_non_null(folder);
   for (size_t i = 0; i < 2; i++) {
     struct lumos_error error = {LUMOS_DONE, ""};
-    char *path = unit_path(folder, folders[i]);
+    char *path = unit_path(folder, folders[i].folder);
     const char *const paths[] = {path};
-    const struct lumos_trace_options options = {.steps = LUMOS_STEPS_COMPLETE};
+    struct lumos_trace_options options = {.steps = LUMOS_STEPS_COMPLETE};
     assert_null(lumos_trace_parse(paths, 1, &options, &error));
     assert_int_equal(error.status, LUMOS_UNUSABLE);
-    assert_non_null(strstr(error.text, "--rank"));
+    assert_non_null(strstr(error.text, "--run"));
+    for (options.run = 1; options.run <= folders[i].runs; options.run++) {
+      struct lumos_job *job = lumos_trace_parse(paths, 1, &options, &error);
+      assert_non_null(job);
+      assert_int_equal(job->ranks.count, 1);
+      lumos_job_free(job);
+    }
+    assert_null(lumos_trace_parse(paths, 1, &options, &error));
     free(path);
   }
   free(folder);
@@ -154,7 +164,7 @@ int main(void) {
   free(folder);
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_set_is_parsed),
-      cmocka_unit_test(several_jobs_are_refused),
+      cmocka_unit_test(several_runs_are_told_apart),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
