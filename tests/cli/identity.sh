@@ -15,6 +15,12 @@ lumos-sim graph >plain.sim && lumos-sim transform >transform.sim || fail 'sim fa
 grep '^{"type":"task"' plain.sim >plain.tasks && grep '^{"type":"task"' transform.sim >transform.tasks
 same plain.tasks transform.tasks 'the identity is simulated otherwise'
 
+# Locales that write numbers with a comma, made here where the system has the means, for else their names mean nothing.
+export LOCPATH=$PWD/locales
+mkdir locales
+{ localedef -i de_DE -f UTF-8 locales/de_DE.UTF-8 && localedef -i tr_TR -f UTF-8 locales/tr_TR.UTF-8; } 2>/dev/null
+[ "$(LC_ALL=de_DE.UTF-8 locale decimal_point 2>/dev/null)" = , ] || echo 'localedef makes no locales here: run without a decimal comma.'
+
 # chain NAME ENVIRONMENT...: the whole chain under an environment, the page and the stream.
 chain() {
   local name=$1
