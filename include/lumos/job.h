@@ -128,6 +128,7 @@ struct lumos_clock {
 
 struct lumos_coverage { /* counts of this rank's recording; LUMOS_ABSENT where a later stage writes them */
   int64_t events, device_tasks, launched, opped, before_recording, crossing, skipped, repaired, collectives, joined;
+  int64_t python, sync, graph_nodes; /* LUMOS_ABSENT: not counted */
 };
 
 struct lumos_rank {

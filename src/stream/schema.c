@@ -84,6 +84,9 @@ static const struct lumos_field coverage_fields[] = {
     RANK("crossing", FIELD_INTEGER, coverage.crossing, REQUIRED, ZERO),
     RANK("skipped", FIELD_INTEGER, coverage.skipped, REQUIRED, ZERO),
     RANK("repaired", FIELD_INTEGER, coverage.repaired, REQUIRED, ZERO),
+    RANK("python", FIELD_INTEGER, coverage.python, ZERO),
+    RANK("sync", FIELD_INTEGER, coverage.sync, ZERO),
+    RANK("graph_nodes", FIELD_INTEGER, coverage.graph_nodes, ZERO),
     RANK("collectives", FIELD_INTEGER, coverage.collectives, ZERO, BY(GRAPH)),
     RANK("joined", FIELD_INTEGER, coverage.joined, ZERO, BY(GRAPH)),
 };

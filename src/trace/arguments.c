@@ -13,6 +13,7 @@ const struct trace_arguments lumos_trace_no_arguments = {
     .stream = LUMOS_ABSENT,
     .bytes = LUMOS_ABSENT,
     .occupancy = LUMOS_ABSENT,
+    .graph_node = LUMOS_ABSENT,
     .wait_stream = LUMOS_ABSENT,
     .in_elements = LUMOS_ABSENT,
     .out_elements = LUMOS_ABSENT,
@@ -66,6 +67,7 @@ static const struct trace_argument device_arguments[] = {
     ARGUMENT("correlation", ID, correlation),
     ARGUMENT("bytes", INTEGER, bytes),
     ARGUMENT("est. achieved occupancy %", MILLIONTHS_FROM_PERCENT, occupancy),
+    ARGUMENT("graph node id", ID, graph_node),
     COMM_ARGUMENTS,
 };
 static const struct trace_argument sync_arguments[] = {

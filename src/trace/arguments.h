@@ -12,6 +12,7 @@ struct trace_arguments {
   int64_t correlation, sequence, forward_thread;
   int64_t device, in_device, stream, bytes;
   int64_t occupancy; /* millionths */
+  int64_t graph_node;
   int64_t wait_stream, record_correlation;
   int64_t in_elements, out_elements, group_size, comm_sequence, source, target, rank_start, rank_stride;
   struct lumos_slice shapes, dtypes, finished;

@@ -310,6 +310,7 @@ static void keep_host(struct trace_reader *reader, struct fields *fields) {
       .class = fields->class,
       .comm = LUMOS_NONE,
   };
+  reader->trace->python += fields->class == TRACE_PYTHON;
   if (fields->class == TRACE_PYTHON && STARTS_WITH(&fields->name, "nn.Module: ")) {
     row.class = TRACE_MODULE;
     fields->name.bytes += sizeof "nn.Module: " - 1;
@@ -348,6 +349,7 @@ static void keep_device(struct trace_reader *reader, const struct fields *fields
       .comm = keep_comm(reader, values),
       .occupancy = plausible ? (int32_t)values->occupancy : LUMOS_ABSENT_INT,
       .class = fields->class,
+      .in_graph = values->graph_node != LUMOS_ABSENT && values->graph_node != 0, /* 0: in none */
   };
   lumos_vector_push(&reader->trace->device, row);
 }

@@ -167,6 +167,8 @@ static void fill_rank(struct lumos_rank *rank, const struct trace *trace, const 
   rank->base = lumos_trace_step_base(steps);
   rank->coverage.events = trace->events - clock->absurd;
   rank->coverage.skipped = trace->skipped + clock->absurd;
+  rank->coverage.python = trace->python;
+  rank->coverage.sync = (int64_t)trace->sync.count;
   if (clock->shift.known) {
     rank->runtime_offset = clock->shift.offset;
     rank->runtime_doubt = clock->shift.doubt;
@@ -181,6 +183,7 @@ static bool convert(struct trace *trace, struct lumos_job *job, const char *name
   struct trace_build build;
   struct lumos_rank rank = lumos_rank_empty;
   rank.source = lumos_intern_text(job->strings, source);
+  rank.coverage.graph_nodes = 0;
   lumos_vector_push(&job->ranks, rank);
   lumos_trace_settle_clock(trace, &clock);
   lumos_trace_find_steps(trace, &clock, &steps);

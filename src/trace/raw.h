@@ -52,6 +52,7 @@ struct trace_device {
   uint32_t comm;     /* index in comms or LUMOS_NONE */
   int32_t occupancy; /* millionths or LUMOS_ABSENT_INT */
   uint8_t class;
+  bool in_graph; /* names the node of a graph that it is */
 };
 
 /* The arguments of a collective, as recorded. */
@@ -115,6 +116,7 @@ struct trace {
 
   bool recognised;        /* there was an event */
   int64_t events;         /* complete events with a duration */
+  int64_t python;         /* those of Python functions and modules, kept or not */
   int64_t unread;         /* those of a category that the table does not name */
   int64_t skipped;        /* places that hold no valid event */
   uint64_t first_skipped; /* the byte of the first */

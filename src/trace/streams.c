@@ -104,6 +104,7 @@ static void add_task(struct stream *stream, const struct trace_device *row, cons
     lumos_task_detail(build->job, &task)->bytes = row->bytes;
   }
   set_comm(build, &task, row, call);
+  build->rank->coverage.graph_nodes += row->in_graph && call != NULL;
   stream->last_end = row->end;
   lumos_vector_push(&build->job->tasks, task);
 }
