@@ -1,14 +1,16 @@
-/* lumos-parse: Kineto traces in, a stream of tasks out; or a stream checked. */
+/* lumos-parse: Kineto traces in, a stream of tasks out; or a word on what they hold; or a stream checked. */
+#include "tools/checking.h"
 #include "tools/parsing.h"
 
 #include "base/utf8.h"
 #include <lumos/stream.h>
 #include <string.h>
+#include <unistd.h>
 
 struct options {
   struct tool_parsing parsing;
   const char *output;
-  bool validate;
+  bool check, json, validate;
 };
 
 static bool parse_traces(const struct lumos_operands *operands, const struct options *options,
@@ -20,6 +22,55 @@ static bool parse_traces(const struct lumos_operands *operands, const struct opt
   }
   tool_warn(job, "lumos-parse", (enum lumos_stage)0);
   bool good = tool_write(job, options->output, error);
+  tool_close(job);
+  return good;
+}
+
+static bool to_terminal(const char *output) {
+  return (output == NULL || strcmp(output, "-") == 0) && tool_wants_colour(STDOUT_FILENO);
+}
+
+static bool write_check(const struct lumos_job *job, const struct lumos_checkup *found, const struct options *options,
+                        struct lumos_error *error) {
+  struct lumos_output output;
+  if (!lumos_output_open(&output, options->output, error)) {
+    return false;
+  }
+  if (options->json) {
+    tool_write_checkup_json(found, &output.text);
+  } else {
+    tool_write_checkup(job, found, to_terminal(options->output), &output.text);
+  }
+  return lumos_output_commit(&output, error);
+}
+
+/* What was found as an exit status; it has been printed. */
+static bool judge(const struct lumos_checkup *found, bool strict, struct lumos_error *error) {
+  if (found->grade == LUMOS_GRADE_F) {
+    return lumos_fail(error, "the traces hold no work of a host or a device; record with torch.profiler");
+  }
+  size_t gaps = 0;
+  for (size_t i = 0; i < found->count; i++) {
+    gaps += lumos_is_gap(&found->findings[i]);
+  }
+  return !strict || gaps == 0 ||
+         lumos_fail_check(error, "--strict: %zu gap%s in what was recorded, grade %s", gaps, gaps == 1 ? "" : "s",
+                          lumos_grade_name(found->grade));
+}
+
+static bool check_traces(const struct lumos_operands *operands, const struct options *options,
+                         struct lumos_error *error) {
+  struct tool_parsing parsing = options->parsing;
+  parsing.strict = false; /* an invalid event is one of the gaps */
+  struct lumos_progress progress;
+  struct lumos_job *job = tool_parsing_read(operands, &parsing, &progress, error);
+  if (job == NULL) {
+    return false;
+  }
+  tool_warn(job, "lumos-parse", (enum lumos_stage)0);
+  struct lumos_checkup found;
+  lumos_checkup_take(job, &found);
+  bool good = write_check(job, &found, options, error) && judge(&found, options->parsing.strict, error);
   tool_close(job);
   return good;
 }
@@ -84,7 +135,14 @@ static bool parse(const struct lumos_operands *operands, void *given, struct lum
     return false;
   }
   if (options->validate) {
-    return validate(operands, options, error);
+    return options->check ? lumos_fail(error, "--check is for traces and --validate for streams; choose one")
+                          : validate(operands, options, error);
+  }
+  if (options->json && !options->check) {
+    return lumos_fail(error, "--json says how --check prints; give it as well");
+  }
+  if (options->check) {
+    return check_traces(operands, options, error);
   }
   return parse_traces(operands, options, error);
 }
@@ -93,6 +151,11 @@ int main(int argc, char **argv) {
   struct options options = {0};
   const struct lumos_option table[] = {
       TOOL_PARSING_OPTIONS(&options.parsing),
+      {LUMOS_OPTION_FLAG, 0, "check", NULL, &options.check,
+       "Print what the traces hold, what is missing, what that costs and how to record it, with a grade, instead of "
+       "the "
+       "stream. With --strict, exit status 1 where something is missing."},
+      {LUMOS_OPTION_FLAG, 0, "json", NULL, &options.json, "With --check: print it as one JSON object."},
       {LUMOS_OPTION_FLAG, 0, "validate", NULL, &options.validate,
        "Read streams instead of traces, check every rule of the format, and print one line for each."},
       TOOL_OUTPUT_OPTION(&options.output),
@@ -102,6 +165,8 @@ int main(int argc, char **argv) {
   static const char *const examples[] = {
       "From traces to a page",
       "lumos-parse rank*.json.gz | lumos-sim | lumos-render -o report.html",
+      "What do these traces lack?",
+      "lumos-parse --check rank*.json.gz",
       "The matrix products of the last step",
       "lumos-parse --steps last rank0.json.gz | jq -c 'select(.type==\"task\" and .kind==\"gemm\") | [.name,.dur]'",
       NULL,

@@ -28,16 +28,15 @@ static void hold_standard_descriptors(void) {
   }
 }
 
-static bool wants_colour(void) {
+bool tool_wants_colour(int descriptor) {
   const char *terminal = getenv("TERM");
   const char *plain = getenv("NO_COLOR");
-  return isatty(STDERR_FILENO) && terminal != NULL && strcmp(terminal, "dumb") != 0 &&
-         (plain == NULL || *plain == '\0');
+  return isatty(descriptor) && terminal != NULL && strcmp(terminal, "dumb") != 0 && (plain == NULL || *plain == '\0');
 }
 
 /* "name: text", the name in the colour; `text` is printable. */
 static void say(const char *name, const char *colour, const char *text) {
-  bool coloured = wants_colour();
+  bool coloured = tool_wants_colour(STDERR_FILENO);
   (void)fprintf(stderr, "%s%s:%s %s\n", coloured ? colour : "", name, coloured ? "\033[0m" : "", text);
 }
 

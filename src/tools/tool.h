@@ -48,6 +48,9 @@ void tool_wipe(const struct lumos_job *job);
 /* The end of a body: wipe the progress and free the job, which may be NULL. */
 void tool_close(struct lumos_job *job);
 
+/* Is this a terminal that shows colours, whose user wants them? */
+bool tool_wants_colour(int descriptor);
+
 /* Write the job as a stream to `path`, or to standard output where it is NULL. */
 bool tool_write(const struct lumos_job *job, const char *path, struct lumos_error *error) LUMOS_MUST_CHECK;
 

@@ -14,7 +14,7 @@ section() { awk -v name="$1" '/^[^ ]/ { inside = $0 == name; next } inside'; }
 
 # Options with their letter and argument, as in "-o, --output=FILE".
 options_of_help() { sed -nE '/^Options:$/,/^Examples:$/s/^  (-., )? *(--[a-z-]+(=[^ ]+)?)( .*)?$/\1\2/p' | sort; }
-options_of_page() { section OPTIONS | sed -nE 's/^     ((-., )?--[a-z-]+(=[^ ]+)?)$/\1/p' | sort; }
+options_of_page() { section OPTIONS | sed -nE 's/^     ((-., )?--[a-z-]+(=[^ ]+)?)(  .*)?$/\1/p' | sort; }
 
 # --- The pages ---
 

@@ -1,0 +1,131 @@
+#!/usr/bin/env bash
+# lumos-parse --check says in about ten lines what traces lack: of the example, of the example with parts taken out, and of every
+# set of real traces, where some of its counts are counted again.
+. "$(dirname "$0")/lib.sh"
+
+# sane FILE: a grade first, few lines that fit a terminal, nothing that steers it.
+sane() {
+  head -1 "$1" | grep -qE '^grade [A-DF]   [a-z]' || fail "$1 does not begin with a grade: $(head -1 "$1")"
+  [ "$(wc -l <"$1")" -le 20 ] || fail "$1 has $(wc -l <"$1") lines"
+  [ "$(awk '{ if (length > 130) n++ } END { print n + 0 }' "$1")" -eq 0 ] || fail "$1 has long lines"
+  clean "$1"
+}
+
+# --- The example lacks nothing ---
+
+expect 0 lumos-parse --check "${example[@]}" >text
+sane text
+head -1 text | grep -q '^grade A ' || fail "the example has not grade A: $(head -1 text)"
+expect 0 lumos-parse --check --strict "${example[@]}" >strict
+same text strict '--strict changes what is printed'
+expect 0 lumos-parse --check "${example[1]}" "${example[0]}" >turned
+same text turned 'the order of the traces changes what is printed'
+lumos-parse "${example[@]}" 2>/dev/null | expect 0 lumos-parse --check >piped
+same text piped 'a stream does not say what its traces say'
+expect 0 lumos-parse --check "${example[@]}" -o file
+same text file '-o FILE is not what is printed'
+expect 0 lumos-parse --check --json "${example[@]}" >json
+jq -e '.grade == "A" and .holds.ranks == 2 and .holds.world == 2 and .holds.steps == 3
+  and (.findings | length >= 9 and all(.[]; .have <= .of and .of > 0 and (.cost != null) == (.cure != null)))' json >/dev/null ||
+  fail "the JSON of the example: $(cat json)"
+
+# --- What is taken out is missed ---
+
+# without CODE GRADE FILTER: the example without what the filter removes has the gap CODE, and the grade.
+without() {
+  local code=$1 grade=$2
+  for rank in 0 1; do zcat "${example[rank]}" | jq -c "$3" >rank$rank.json; done
+  expect 0 lumos-parse --check rank0.json rank1.json >text
+  sane text
+  head -1 text | grep -q "^grade $grade " || fail "without $code: $(head -1 text)"
+  expect 1 lumos-parse --check --strict --json rank0.json rank1.json >json
+  says 'gap' "grade $grade"
+  jq -e --arg code "$code" --arg grade "$grade" '.grade == $grade
+    and any(.findings[]; .code == $code and .grade == $grade and .have < .of and .cost != null)' json >/dev/null ||
+    fail "without $code: $(cat json)"
+}
+without sync_events C 'del(.traceEvents[] | select(.cat == "cuda_sync"))'
+without shapes B 'del(.traceEvents[].args["Input Dims"]?)'
+without collective_arguments C 'del(.traceEvents[].args["Collective name"]?)'
+without steps C 'del(.traceEvents[] | select((.name? // "") | startswith("ProfilerStep")))'
+without device_work D 'del(.traceEvents[] | select(.cat == "kernel" or .cat == "gpu_memcpy" or .cat == "gpu_memset"))'
+without ops C 'del(.traceEvents[] | select(.cat == "cpu_op"))'
+expect 0 lumos-parse --check "${example[0]}" >text
+grep -q '^C  ranks: 1 of 2; ' text || fail "the other rank is not missed: $(cat text)"
+
+# An invalid event is a gap like another: --strict tells of it behind all that is printed.
+zcat "${example[0]}" | jq -c '.traceEvents += [{"ph": "X", "name": "n", "pid": 1, "tid": 1, "ts": 1, "dur": "long"}]' >rank0.json
+zcat "${example[1]}" >rank1.json
+expect 1 lumos-parse --check --strict rank0.json rank1.json >text
+says '1 gap' 'grade B'
+grep -qE '^B  readable events: [0-9,]+ of [0-9,]+ events; ' text || fail "an invalid event is not told: $(cat text)"
+
+# --- What cannot be used, and usage ---
+
+echo '{"traceEvents":[{"ph":"X","cat":"user_annotation","name":"a","pid":1,"tid":1,"ts":1,"dur":1}]}' >idle.json
+expect 2 lumos-parse --check idle.json >text
+says 'no work'
+sane text
+head -1 text | grep -q '^grade F ' || fail "a trace without work: $(head -1 text)"
+expect 2 lumos-parse --check --json idle.json >json
+jq -e '.grade == "F"' json >/dev/null || fail "a trace without work: $(cat json)"
+expect 2 lumos-parse --json "${example[0]}" >text
+says --check
+expect 2 lumos-parse --check --validate "${example[0]}" >text
+says --check --validate
+expect 2 lumos-parse --check missing.json >text
+says missing.json
+[ ! -s text ] || fail 'a missing file is graded'
+
+# Colours on a terminal alone.
+if command -v script >/dev/null && script -qec true /dev/null </dev/null >/dev/null 2>&1; then
+  TERM=xterm script -qec "lumos-parse --check '${example[0]}'" /dev/null </dev/null 2>&1 | grep -qF $'grade \033[1;33mC\033[0m' ||
+    fail 'the grade has no colour on a terminal'
+  ! NO_COLOR=1 TERM=xterm script -qec "lumos-parse --check '${example[0]}'" /dev/null </dev/null 2>&1 | grep -qF $'\033[1;' ||
+    fail 'there is colour in spite of NO_COLOR'
+fi
+
+# --- Real traces ---
+
+# finding CODE: "HAVE OF" of it in `json`, nothing where there is none.
+finding() { jq -r --arg code "$1" '.findings[] | select(.code == $code) | "\(.have) \(.of)"' json; }
+
+# tasks FILTER: how many tasks with something to tell of communication or waiting there are in `parse` that pass the jq filter.
+tasks() {
+  grep '^{"type":"task"' parse | grep -E '"comm":|"event":|"wait":' |
+    jq -n "[inputs | select($1)] | length"
+}
+
+waits='.event.op == "wait" or .wait.on == "event" or .wait.on == "stream"'
+
+run() {
+  local name=$1 status=0
+  shift
+  expect 0 lumos-parse --check "$@" >text
+  sane text
+  expect 0 lumos-parse --check --json "$@" >json
+  [ "$(wc -l <json)" -eq 1 ] || fail "$name: the JSON is not one line"
+  jq -e --arg grade "$(sed -n '1s/^grade \(.\).*/\1/p' text)" '.grade == $grade
+    and ([.findings[].grade, "A"] | max) == $grade
+    and all(.findings[]; 0 <= .have and .have + .before <= .of and .of > 0 and (.grade == "A" or .cost != null))' json >/dev/null ||
+    fail "$name: $(cat json)"
+  while read -r line; do
+    grep -qF "$line" text || fail "$name: the text lacks '$line'"
+  done < <(jq -r '.findings[] | select(.grade > "A") | "\(.grade)  \(.name): "' json)
+  lumos-parse --check --strict "$@" >/dev/null 2>&1 || status=$?
+  [ $status -eq "$(jq '[.findings[] | select(.grade > "A")] | if length > 0 then 1 else 0 end' json)" ] ||
+    fail "$name: --strict ends with $status"
+  lumos-parse "$@" >parse 2>/dev/null
+  local counted
+  counted="$(tasks '.comm.group != null and .comm.bytes != null') $(tasks '.comm != null')"
+  [ "$counted" = '0 0' ] || [ "$counted" = "$(finding collective_arguments)" ] ||
+    fail "$name: collectives with arguments: $counted, not $(finding collective_arguments)"
+  if [ -n "$(finding sync_events)" ]; then
+    counted="$(tasks "($waits) and (.event.id != null or .wait.record != null or (.wait.on == \"stream\" and .wait.lane != null))") $(
+      tasks "$waits")"
+    [ "$counted" = "$(finding sync_events)" ] || fail "$name: waits that say for what: $counted, not $(finding sync_events)"
+  fi
+  printf '%-40s %s\n' "$name" "$(head -1 text)"
+}
+if [ -n "$traces" ] && [ -d "$traces" ]; then each_job run; fi
+finish
