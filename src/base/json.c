@@ -16,27 +16,45 @@ static inline const char *after_blank(const char *place) {
 
 const char *lumos_json_blank(const char *cursor) { return after_blank(cursor); }
 
-enum byte_class { PLAIN, QUOTE, OPENING, CLOSING, ESCAPE, FORBIDDEN, BLANK };
+/* In this order a comparison tells what a walk passes by (up to SEPARATOR) and what may stand behind a string (BLANK to CLOSING). */
+enum byte_class { PLAIN, BLANK, SEPARATOR, CLOSING, QUOTE, OPENING, ESCAPE, FORBIDDEN };
 
-/* One table for both loops: inside a string every class but PLAIN, OPENING and CLOSING ends the inner loop. */
+#define EIGHT(value) value, value, value, value, value, value, value, value
+
 static const unsigned char class_of[256] = {
-    FORBIDDEN,       FORBIDDEN,       FORBIDDEN,       FORBIDDEN, FORBIDDEN,     FORBIDDEN,       FORBIDDEN,
-    FORBIDDEN,       FORBIDDEN,       BLANK,           BLANK,     FORBIDDEN,     FORBIDDEN,       BLANK,
-    FORBIDDEN,       FORBIDDEN,       FORBIDDEN,       FORBIDDEN, FORBIDDEN,     FORBIDDEN,       FORBIDDEN,
-    FORBIDDEN,       FORBIDDEN,       FORBIDDEN,       FORBIDDEN, FORBIDDEN,     FORBIDDEN,       FORBIDDEN,
-    FORBIDDEN,       FORBIDDEN,       FORBIDDEN,       FORBIDDEN, ['"'] = QUOTE, ['{'] = OPENING, ['['] = OPENING,
-    ['}'] = CLOSING, [']'] = CLOSING, ['\\'] = ESCAPE,
+    EIGHT(FORBIDDEN),
+    FORBIDDEN,
+    BLANK,
+    BLANK,
+    FORBIDDEN,
+    FORBIDDEN,
+    BLANK,
+    FORBIDDEN,
+    FORBIDDEN,
+    EIGHT(FORBIDDEN),
+    EIGHT(FORBIDDEN),
+    [' '] = BLANK,
+    [','] = SEPARATOR,
+    [':'] = SEPARATOR,
+    ['"'] = QUOTE,
+    ['\\'] = ESCAPE,
+    ['['] = OPENING,
+    ['{'] = OPENING,
+    [']'] = CLOSING,
+    ['}'] = CLOSING,
 };
 
+/* What ends the inner loop over a string: quote, backslash, control bytes, and all beyond ASCII. */
+#define THIRTY_TWO(value) EIGHT(value), EIGHT(value), EIGHT(value), EIGHT(value)
 static const bool ends_string_run[256] = {
-    true, true, true, true, true, true, true, true, true,         true,          true, true,
-    true, true, true, true, true, true, true, true, true,         true,          true, true,
-    true, true, true, true, true, true, true, true, ['"'] = true, ['\\'] = true,
+    THIRTY_TWO(true), ['"'] = true,     ['\\'] = true,    [128] = THIRTY_TWO(true),
+    THIRTY_TWO(true), THIRTY_TWO(true), THIRTY_TWO(true),
 };
 
 /* The closing quote of the string whose first byte is `place`; NULL at a fault, with *fault set. */
-static inline const char *string_end(const char *place, bool *escaped, const char **fault) {
-  *escaped = false;
+static inline const char *string_end(const char *place, struct lumos_slice *out, const char **fault) {
+  out->escaped = false;
+  out->wide = false;
   for (;;) {
     while (!ends_string_run[(unsigned char)*place]) {
       place++;
@@ -44,11 +62,16 @@ static inline const char *string_end(const char *place, bool *escaped, const cha
     if (*place == '"') {
       return place;
     }
+    if ((unsigned char)*place >= 0x80) {
+      out->wide = true;
+      place++;
+      continue;
+    }
     if (*place != '\\' || (unsigned char)place[1] < 0x20) {
       *fault = *place == '\\' ? place + 1 : place;
       return NULL;
     }
-    *escaped = true;
+    out->escaped = true;
     place += 2;
   }
 }
@@ -58,7 +81,7 @@ static inline bool read_string(const char **cursor, struct lumos_slice *out) {
     return false;
   }
   const char *start = *cursor + 1;
-  const char *end = string_end(start, &out->escaped, cursor);
+  const char *end = string_end(start, out, cursor);
   if (end == NULL) {
     return false;
   }
@@ -89,10 +112,11 @@ static int32_t hex_number(const char *place, const char *end) {
 }
 
 /* Decode \uXXXX (and the second half of a pair) at `place`, which stands behind the u; returns the byte behind it. */
-static const char *decode_unicode(const char *place, const char *end, char **out) {
+static const char *decode_unicode(const char *place, const char *end, char **out, bool *good) {
   int32_t first = hex_number(place, end);
   if (first < 0) {
     *(*out)++ = '?';
+    *good = false;
     return place;
   }
   place += 4;
@@ -106,13 +130,14 @@ static const char *decode_unicode(const char *place, const char *end, char **out
   }
   if (point >= 0xD800 && point < 0xE000) {
     point = 0xFFFD;
+    *good = false;
   }
   *out += lumos_utf8_encode(point, *out);
   return place;
 }
 
 /* The byte that a one-letter escape stands for; '?' for one that JSON does not know. */
-static char decode_letter(char letter) {
+static char decode_letter(char letter, bool *good) {
   switch (letter) {
     case 'b':
       return '\b';
@@ -129,11 +154,13 @@ static char decode_letter(char letter) {
     case '/':
       return letter;
     default:
+      *good = false;
       return '?';
   }
 }
 
-size_t lumos_json_decode(const struct lumos_slice *slice, char *out) {
+size_t lumos_json_decode(const struct lumos_slice *slice, char *out, bool *good) {
+  bool all_good = true;
   char *start = out;
   const char *place = slice->bytes;
   const char *end = place + slice->length;
@@ -145,11 +172,15 @@ size_t lumos_json_decode(const struct lumos_slice *slice, char *out) {
     place++;
     if (place == end) {
       *out++ = '?';
+      all_good = false;
     } else if (*place == 'u') {
-      place = decode_unicode(place + 1, end, &out);
+      place = decode_unicode(place + 1, end, &out, &all_good);
     } else {
-      *out++ = decode_letter(*place++);
+      *out++ = decode_letter(*place++, &all_good);
     }
+  }
+  if (good != NULL) {
+    *good = all_good;
   }
   return (size_t)(out - start);
 }
@@ -298,7 +329,7 @@ static bool skip_nested(const char **cursor) {
   uint64_t braces = 0;
   int depth = 0;
   for (;;) {
-    while (class_of[(unsigned char)*place] == PLAIN || class_of[(unsigned char)*place] == BLANK) {
+    while (class_of[(unsigned char)*place] <= SEPARATOR) {
       place++;
     }
     struct lumos_slice string;
@@ -309,6 +340,9 @@ static bool skip_nested(const char **cursor) {
           return false;
         }
         place = *cursor;
+        if ((unsigned)class_of[(unsigned char)*place] - BLANK > CLOSING - BLANK) {
+          return false; /* a quote too many, then: all behind it would be taken inside out */
+        }
         break;
       case OPENING:
         if (depth == LUMOS_JSON_DEPTH) {
@@ -336,9 +370,10 @@ static bool skip_nested(const char **cursor) {
   }
 }
 
-/* true, false, null, and the three words that Python's json module writes for numbers that JSON lacks. */
+/* true, false, null, and what Python's json module and C's printf write for numbers that JSON lacks. */
 static bool skip_word(const char **cursor) {
-  static const char *const words[] = {"true", "false", "null", "NaN", "Infinity", "-Infinity"};
+  static const char *const words[] = {"true",      "false", "null", "NaN", "Infinity",
+                                      "-Infinity", "nan",   "-nan", "inf", "-inf"};
   for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
     size_t length = strlen(words[i]);
     if (strncmp(*cursor, words[i], length) == 0) {
@@ -365,10 +400,35 @@ bool lumos_json_skip(const char **cursor, struct lumos_slice *out) {
     good = skip_word(cursor);
   }
   if (good && out != NULL) {
-    *out = (struct lumos_slice){start, (size_t)(*cursor - start), false};
+    *out = (struct lumos_slice){start, (size_t)(*cursor - start), false, false};
   }
   return good;
 }
+
+static bool skip_valid(const char **cursor, int depth) {
+  struct lumos_json_members members;
+  struct lumos_slice key;
+  char opening = **cursor;
+  if (opening != '{' && opening != '[') {
+    bool word_for_number = strchr("NIi", opening) != NULL || strncmp(*cursor, "na", 2) == 0 ||
+                           (opening == '-' && !lumos_is_digit((*cursor)[1]));
+    return !word_for_number && lumos_json_skip(cursor, NULL);
+  }
+  if (depth == LUMOS_JSON_DEPTH || !lumos_json_open(cursor, opening, &members)) {
+    return false;
+  }
+  for (;;) {
+    int more = opening == '{' ? lumos_json_key(cursor, &members, &key) : lumos_json_item(cursor, &members);
+    if (more != 1) {
+      return more == 0;
+    }
+    if (!skip_valid(cursor, depth + 1)) {
+      return false;
+    }
+  }
+}
+
+bool lumos_json_skip_valid(const char **cursor) { return skip_valid(cursor, 0); }
 
 bool lumos_json_open(const char **cursor, char bracket, struct lumos_json_members *members) {
   members->first = true;

@@ -17,6 +17,7 @@ struct lumos_slice {
   const char *bytes; /* inside the quotes */
   size_t length;
   bool escaped; /* holds a backslash: decode with lumos_json_decode before use */
+  bool wide;    /* holds a byte beyond ASCII, so it may be invalid UTF-8 */
 };
 
 /* Skip blanks, tabs and line ends. */
@@ -26,8 +27,8 @@ const char *lumos_json_blank(const char *cursor);
 bool lumos_json_string(const char **cursor, struct lumos_slice *out);
 
 /* Decode escapes into `out` (room for slice.length bytes); returns the decoded length. A lone surrogate becomes U+FFFD, a bad
- * escape '?' (which has room in every case); invalid UTF-8 is copied as it is (writers replace it). */
-size_t lumos_json_decode(const struct lumos_slice *slice, char *out);
+ * escape '?' (which has room in every case); *good (if not NULL) says whether there was neither. Invalid UTF-8 is copied as it is. */
+size_t lumos_json_decode(const struct lumos_slice *slice, char *out, bool *good);
 
 /* An integer without fraction or exponent within int64_t. Fails, cursor unmoved, on anything else. */
 bool lumos_json_integer(const char **cursor, int64_t *out);
@@ -37,9 +38,12 @@ bool lumos_json_integer(const char **cursor, int64_t *out);
  * nanoseconds: scale 3. Also accepts a quoted number ("12.5"), as some exporters write. */
 bool lumos_json_scaled(const char **cursor, int scale, int64_t *out);
 
-/* Skip one value of any type; *out (if not NULL) is its text, a string's quotes included and `escaped` false. Inside objects
- * and arrays it checks brackets, strings and depth, not the order of commas and colons. NaN and Infinity pass. */
+/* Skip one value of any type; *out (if not NULL) is its text, a string's quotes included, `escaped` and `wide` false. Inside objects
+ * and arrays it checks brackets, strings and depth, not the order of commas and colons. NaN, Infinity, nan and inf pass. */
 bool lumos_json_skip(const char **cursor, struct lumos_slice *out);
+
+/* The same for a value that must be valid JSON through and through, but for UTF-8. */
+bool lumos_json_skip_valid(const char **cursor);
 
 /* Iterate an object: with the cursor on '{', call lumos_json_open; then lumos_json_key until it returns 0. Returns 1 with the
  * key and the cursor on its value (blanks skipped), 0 at the closing brace (cursor behind it), -1 on a fault. The caller

@@ -306,6 +306,19 @@ static void add_form(struct lumos_text *text, const char *bytes, size_t length, 
   }
 }
 
+void lumos_text_valid_utf8(struct lumos_text *text, const char *bytes, size_t length) {
+  for (size_t i = 0; i < length;) {
+    uint32_t point = 0;
+    size_t count = lumos_utf8_character(bytes + i, length - i, &point);
+    if (count == 0) {
+      lumos_text_put(text, REPLACEMENT_CHARACTER);
+    } else {
+      lumos_text_add(text, bytes + i, count);
+    }
+    i += count == 0 ? 1 : count;
+  }
+}
+
 void lumos_text_json_string(struct lumos_text *text, const char *bytes, size_t length) {
   lumos_text_char(text, '"');
   add_form(text, bytes, length, IN_JSON);

@@ -49,6 +49,15 @@ size_t lumos_utf8_character(const char *bytes, size_t length, uint32_t *point) {
   return count;
 }
 
+bool lumos_utf8_valid(const char *bytes, size_t length) {
+  size_t step = 1;
+  uint32_t point = 0;
+  for (size_t i = 0; i < length && step > 0; i += step) {
+    step = byte_at(bytes, i) < 0x80 ? 1 : lumos_utf8_character(bytes + i, length - i, &point);
+  }
+  return step > 0;
+}
+
 size_t lumos_utf8_encode(uint32_t point, char *out) {
   if (point < 0x80) {
     out[0] = (char)point;

@@ -10,37 +10,6 @@
 /* More unknown fields in one record are refused: their names are compared each with each. */
 enum { MOST_UNKNOWN = 256 };
 
-/* Skip one value that is kept as it is, so it must be valid JSON through and through. */
-static bool skip_valid(const char **cursor, int depth) {
-  struct lumos_json_members members;
-  struct lumos_slice key;
-  char opening = **cursor;
-  if (opening != '{' && opening != '[') {
-    return strchr("NI", opening) == NULL && strncmp(*cursor, "-I", 2) != 0 && lumos_json_skip(cursor, NULL);
-  }
-  if (depth == LUMOS_JSON_DEPTH || !lumos_json_open(cursor, opening, &members)) {
-    return false;
-  }
-  for (;;) {
-    int more = opening == '{' ? lumos_json_key(cursor, &members, &key) : lumos_json_item(cursor, &members);
-    if (more != 1) {
-      return more == 0;
-    }
-    if (!skip_valid(cursor, depth + 1)) {
-      return false;
-    }
-  }
-}
-
-static bool valid_utf8(const char *bytes, size_t length) {
-  size_t step = 1;
-  uint32_t point = 0;
-  for (size_t i = 0; i < length && step > 0; i += step) {
-    step = (unsigned char)bytes[i] < 0x80 ? 1 : lumos_utf8_character(bytes + i, length - i, &point);
-  }
-  return step > 0;
-}
-
 /* Keep a member that the schema does not know. `first`: where the keys of this object begin in unknown_keys. */
 static bool keep_unknown(struct lumos_reader *reader, const struct lumos_slice *key, size_t first,
                          const char **cursor) {
@@ -55,10 +24,10 @@ static bool keep_unknown(struct lumos_reader *reader, const struct lumos_slice *
   }
   lumos_vector_push(&reader->unknown_keys, *key);
   const char *value = *cursor;
-  if (!skip_valid(cursor, 0)) {
+  if (!lumos_json_skip_valid(cursor)) { /* it is kept as it is */
     return lumos_reader_fail_syntax(reader);
   }
-  if (!valid_utf8(key->bytes, (size_t)(*cursor - key->bytes))) {
+  if (!lumos_utf8_valid(key->bytes, (size_t)(*cursor - key->bytes))) {
     return lumos_reader_fail(reader, "%.*s is not valid UTF-8", (int)key->length, key->bytes);
   }
   struct lumos_text *text = reader->within == NULL ? &reader->unknown : &reader->unknown_inner;
@@ -94,7 +63,7 @@ static inline bool at_key(const char *text, const struct lumos_field *field) {
 /* The row of a key, or NULL; `next`: where to look first. */
 static const struct lumos_field *find_field(struct lumos_reader *reader, const struct lumos_field *fields, size_t count,
                                             size_t next, const struct lumos_slice *key) {
-  struct lumos_slice plain = {NULL, 0, false};
+  struct lumos_slice plain = {NULL, 0, false, false};
   if (key->escaped) {
     plain = lumos_reader_decode(reader, key);
     key = &plain;
@@ -235,7 +204,7 @@ static bool read_members(struct lumos_reader *reader, const struct lumos_field *
 /* The value of "type", wherever it stands. */
 static bool find_type(struct lumos_reader *reader, const char *line, struct lumos_slice *type) {
   struct lumos_json_members members;
-  struct lumos_slice key = {line, 0, false};
+  struct lumos_slice key = {line, 0, false, false};
   const char *cursor = lumos_json_blank(line);
   if (!lumos_json_open(&cursor, '{', &members)) {
     return lumos_reader_fail_syntax(reader);
@@ -306,10 +275,10 @@ static void begin_record(struct lumos_reader *reader) {
 static bool read_foreign(struct lumos_reader *reader, const char *line, size_t length, const struct lumos_slice *type,
                          lumos_string_id *foreign) {
   const char *cursor = lumos_json_blank(line);
-  if (!skip_valid(&cursor, 0) || lumos_json_blank(cursor) != line + length) {
+  if (!lumos_json_skip_valid(&cursor) || lumos_json_blank(cursor) != line + length) {
     return lumos_reader_fail_syntax(reader);
   }
-  if (!valid_utf8(line, length)) {
+  if (!lumos_utf8_valid(line, length)) {
     return lumos_reader_fail(reader, "this is not valid UTF-8; the stream was damaged on its way, make it again");
   }
   *foreign = lumos_intern(reader->job->strings, type->bytes, type->length);
@@ -357,7 +326,7 @@ bool lumos_record_read(struct lumos_reader *reader, const char *line, size_t len
   if (type != NULL) {
     cursor += type->opening_length;
   } else {
-    struct lumos_slice name = {line, 0, false};
+    struct lumos_slice name = {line, 0, false, false};
     if (!find_type(reader, line, &name)) {
       return false;
     }

@@ -13,7 +13,7 @@ bool lumos_unknown_next(const char **cursor, struct lumos_slice *key, struct lum
   if (!lumos_json_skip(&place, NULL)) {
     return false;
   }
-  *member = (struct lumos_slice){start, (size_t)(place - start), false};
+  *member = (struct lumos_slice){start, (size_t)(place - start), false, false};
   *cursor = place;
   return true;
 }

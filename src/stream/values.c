@@ -94,7 +94,8 @@ static bool read_rank(struct lumos_reader *reader, const struct lumos_field *fie
 
 struct lumos_slice lumos_reader_decode(struct lumos_reader *reader, const struct lumos_slice *escaped) {
   lumos_vector_reserve(&reader->decoded, escaped->length);
-  return (struct lumos_slice){reader->decoded.items, lumos_json_decode(escaped, reader->decoded.items), false};
+  return (struct lumos_slice){reader->decoded.items, lumos_json_decode(escaped, reader->decoded.items, NULL), false,
+                              false};
 }
 
 /* Does any of eight bytes end a run of a string's plain ones: a quote, a backslash, or below 0x20? */
@@ -120,7 +121,7 @@ static bool read_text(struct lumos_reader *reader, const char **cursor, struct l
       place++;
     }
     if (*place == '"') {
-      *text = (struct lumos_slice){*cursor + 1, (size_t)(place - *cursor) - 1, false};
+      *text = (struct lumos_slice){*cursor + 1, (size_t)(place - *cursor) - 1, false, false};
       *cursor = place + 1;
       return true;
     }

@@ -29,16 +29,16 @@ static struct lumos_slice unknown_within(const char *unknown, const struct lumos
   while (lumos_unknown_next(&unknown, &key, &member)) {
     if (lumos_unknown_is_of(object, &key)) {
       size_t before = object->length + sizeof "\"\":{" - 1; /* the quotes, the colon and the brace */
-      return (struct lumos_slice){member.bytes + before, member.length - before - 1, false};
+      return (struct lumos_slice){member.bytes + before, member.length - before - 1, false, false};
     }
   }
-  return (struct lumos_slice){unknown, 0, false};
+  return (struct lumos_slice){unknown, 0, false, false};
 }
 
 static char *put_object(struct lumos_writer *writer, char *out, const struct lumos_field *object,
                         const struct lumos_record *record, const char *unknown) {
   struct lumos_slice more =
-      *unknown == '\0' ? (struct lumos_slice){unknown, 0, false} : unknown_within(unknown, object);
+      *unknown == '\0' ? (struct lumos_slice){unknown, 0, false, false} : unknown_within(unknown, object);
   if (more.length == 0 && !object_present(record, object)) {
     return out;
   }

@@ -35,71 +35,104 @@ struct trace_argument {
   uint16_t offset; /* in struct trace_arguments */
 };
 
-#define ARGUMENT(key, kind, member) \
-  { key, sizeof(key) - 1, kind, offsetof(struct trace_arguments, member) }
+/* X(key, kind, member) for every argument of a kind of rows. */
+#define COMM_ARGUMENTS(X)                           \
+  X("Collective name", TEXT, collective)            \
+  X("In msg nelems", INTEGER, in_elements)          \
+  X("Out msg nelems", INTEGER, out_elements)        \
+  X("Group size", INTEGER, group_size)              \
+  X("dtype", TEXT, dtype)                           \
+  X("Process Group Name", TEXT, group)              \
+  X("Process Group Description", TEXT, description) \
+  X("Process Group Ranks", TEXT, ranks)             \
+  X("Seq", INTEGER, comm_sequence)                  \
+  X("Comms Id", TEXT, comms_id)                     \
+  X("Src Rank", INTEGER, source)                    \
+  X("Dst Rank", INTEGER, target)
+#define STEP_ARGUMENTS(X) X("finished", TEXT, finished)
+#define CALL_ARGUMENTS(X) X("correlation", ID, correlation)
+#define METADATA_ARGUMENTS(X) X("name", TEXT, name)
+#define OP_ARGUMENTS(X)                       \
+  X("Sequence number", INTEGER, sequence)     \
+  X("Fwd thread id", INTEGER, forward_thread) \
+  X("Input Dims", TEXT, shapes)               \
+  X("Input dims", TEXT, shapes)               \
+  X("Input type", TEXT, dtypes)               \
+  X("finished", TEXT, finished)               \
+  COMM_ARGUMENTS(X)                           \
+  X("Global rank start", INTEGER, rank_start) \
+  X("Global rank stride", INTEGER, rank_stride)
+#define DEVICE_ARGUMENTS(X)                                          \
+  X("device", INTEGER, device)                                       \
+  X("inDevice", INTEGER, in_device)                                  \
+  X("stream", INTEGER, stream)                                       \
+  X("correlation", ID, correlation)                                  \
+  X("bytes", INTEGER, bytes)                                         \
+  X("est. achieved occupancy %", MILLIONTHS_FROM_PERCENT, occupancy) \
+  X("graph node id", ID, graph_node)                                 \
+  COMM_ARGUMENTS(X)
+#define SYNC_ARGUMENTS(X)                                        \
+  X("cuda_sync_kind", TEXT, sync_kind)                           \
+  X("correlation", ID, correlation)                              \
+  X("device", INTEGER, device)                                   \
+  X("stream", INTEGER, stream)                                   \
+  X("wait_on_stream", INTEGER, wait_stream)                      \
+  X("wait_on_cuda_event_record_corr_id", ID, record_correlation) \
+  X("wait_on_cuda_event_id", TEXT, event)
 
-#define COMM_ARGUMENTS                                                                                        \
-  ARGUMENT("Collective name", TEXT, collective), ARGUMENT("In msg nelems", INTEGER, in_elements),             \
-      ARGUMENT("Out msg nelems", INTEGER, out_elements), ARGUMENT("Group size", INTEGER, group_size),         \
-      ARGUMENT("dtype", TEXT, dtype), ARGUMENT("Process Group Name", TEXT, group),                            \
-      ARGUMENT("Process Group Description", TEXT, description), ARGUMENT("Process Group Ranks", TEXT, ranks), \
-      ARGUMENT("Seq", INTEGER, comm_sequence), ARGUMENT("Comms Id", TEXT, comms_id),                          \
-      ARGUMENT("Src Rank", INTEGER, source), ARGUMENT("Dst Rank", INTEGER, target)
+#define ROW(key, kind, member) {key, sizeof(key) - 1, kind, offsetof(struct trace_arguments, member)},
+#define LENGTH(key, kind, member) | UINT64_C(1) << (sizeof(key) - 1)
 
-static const struct trace_argument step_arguments[] = {ARGUMENT("finished", TEXT, finished)};
-static const struct trace_argument call_arguments[] = {ARGUMENT("correlation", ID, correlation)};
-static const struct trace_argument metadata_arguments[] = {ARGUMENT("name", TEXT, name)};
-static const struct trace_argument op_arguments[] = {
-    ARGUMENT("Sequence number", INTEGER, sequence),
-    ARGUMENT("Fwd thread id", INTEGER, forward_thread),
-    ARGUMENT("Input Dims", TEXT, shapes),
-    ARGUMENT("Input dims", TEXT, shapes),
-    ARGUMENT("Input type", TEXT, dtypes),
-    ARGUMENT("finished", TEXT, finished),
-    COMM_ARGUMENTS,
-    ARGUMENT("Global rank start", INTEGER, rank_start),
-    ARGUMENT("Global rank stride", INTEGER, rank_stride),
-};
-static const struct trace_argument device_arguments[] = {
-    ARGUMENT("device", INTEGER, device),
-    ARGUMENT("inDevice", INTEGER, in_device),
-    ARGUMENT("stream", INTEGER, stream),
-    ARGUMENT("correlation", ID, correlation),
-    ARGUMENT("bytes", INTEGER, bytes),
-    ARGUMENT("est. achieved occupancy %", MILLIONTHS_FROM_PERCENT, occupancy),
-    ARGUMENT("graph node id", ID, graph_node),
-    COMM_ARGUMENTS,
-};
-static const struct trace_argument sync_arguments[] = {
-    ARGUMENT("cuda_sync_kind", TEXT, sync_kind),
-    ARGUMENT("correlation", ID, correlation),
-    ARGUMENT("device", INTEGER, device),
-    ARGUMENT("stream", INTEGER, stream),
-    ARGUMENT("wait_on_stream", INTEGER, wait_stream),
-    ARGUMENT("wait_on_cuda_event_record_corr_id", ID, record_correlation),
-    ARGUMENT("wait_on_cuda_event_id", TEXT, event),
-};
+static const struct trace_argument step_arguments[] = {STEP_ARGUMENTS(ROW)};
+static const struct trace_argument call_arguments[] = {CALL_ARGUMENTS(ROW)};
+static const struct trace_argument metadata_arguments[] = {METADATA_ARGUMENTS(ROW)};
+static const struct trace_argument op_arguments[] = {OP_ARGUMENTS(ROW)};
+static const struct trace_argument device_arguments[] = {DEVICE_ARGUMENTS(ROW)};
+static const struct trace_argument sync_arguments[] = {SYNC_ARGUMENTS(ROW)};
 
-#define TABLE(rows) \
-  { rows, sizeof(rows) / sizeof *(rows) }
+#define TABLE(rows, list) \
+  { rows, sizeof(rows) / sizeof *(rows), 0 list(LENGTH) }
 
-const struct trace_argument_table lumos_trace_arguments_none = {NULL, 0};
-const struct trace_argument_table lumos_trace_arguments_of_metadata = TABLE(metadata_arguments);
+const struct trace_argument_table lumos_trace_arguments_none = {NULL, 0, 0};
+const struct trace_argument_table lumos_trace_arguments_of_metadata = TABLE(metadata_arguments, METADATA_ARGUMENTS);
 static const struct trace_argument_table table_of_class[] = {
-    [TRACE_ANNOTATION] = TABLE(step_arguments), [TRACE_OP] = TABLE(op_arguments),
-    [TRACE_CALL] = TABLE(call_arguments),       [TRACE_KERNEL] = TABLE(device_arguments),
-    [TRACE_MEMCPY] = TABLE(device_arguments),   [TRACE_MEMSET] = TABLE(device_arguments),
-    [TRACE_SYNC] = TABLE(sync_arguments),       [TRACE_SESSION] = {NULL, 0},
+    [TRACE_ANNOTATION] = TABLE(step_arguments, STEP_ARGUMENTS),
+    [TRACE_OP] = TABLE(op_arguments, OP_ARGUMENTS),
+    [TRACE_CALL] = TABLE(call_arguments, CALL_ARGUMENTS),
+    [TRACE_KERNEL] = TABLE(device_arguments, DEVICE_ARGUMENTS),
+    [TRACE_MEMCPY] = TABLE(device_arguments, DEVICE_ARGUMENTS),
+    [TRACE_MEMSET] = TABLE(device_arguments, DEVICE_ARGUMENTS),
+    [TRACE_SYNC] = TABLE(sync_arguments, SYNC_ARGUMENTS),
+    [TRACE_SESSION] = {NULL, 0, 0},
 };
+/* What was seen is a bit a row. */
+_Static_assert(sizeof op_arguments / sizeof *op_arguments <= 32, "more rows than bits");
+_Static_assert(sizeof device_arguments / sizeof *device_arguments <= 32, "more rows than bits");
 
 const struct trace_argument_table *lumos_trace_arguments_of(enum trace_class class) { return &table_of_class[class]; }
 
+bool lumos_trace_read_other(const char **cursor, struct lumos_slice *out) {
+  char first = **cursor;
+  if (!lumos_json_skip(cursor, first == 'n' ? NULL : out)) {
+    return false;
+  }
+  if (first == '[' || first == '{') {
+    unsigned char all = 0;
+    for (size_t i = 0; i < out->length; i++) {
+      all |= (unsigned char)out->bytes[i];
+    }
+    out->wide = all >= 0x80;
+  }
+  return true;
+}
+
 /* A number that only names something, of up to 64 bits without a sign: those above int64_t keep their bits. */
-static bool read_id(const char **cursor, int64_t *out) {
+static bool read_id(const char **cursor, int64_t *out, bool *lost) {
+  const char *start = *cursor;
   if (lumos_json_scaled(cursor, 0, out)) {
     return true;
   }
-  struct lumos_slice text = {NULL, 0, false};
+  struct lumos_slice text = {NULL, 0, false, false};
   if (!trace_read_text(cursor, &text)) {
     return false;
   }
@@ -109,22 +142,59 @@ static bool read_id(const char **cursor, int64_t *out) {
          !__builtin_add_overflow(id, (uint64_t)(text.bytes[i] - '0'), &id)) {
     i++;
   }
-  *out = text.length > 0 && i == text.length ? (int64_t)id : *out;
+  bool good = text.length > 0 && i == text.length;
+  *out = good ? (int64_t)id : *out;
+  *lost |= !good && trace_begins_number(start);
   return true;
 }
 
-static bool read_argument(const struct trace_argument *argument, const char **cursor, struct trace_arguments *out) {
+static inline bool read_argument(const struct trace_argument *argument, const char **cursor,
+                                 struct trace_arguments *out) {
   char *target = (char *)out + argument->offset;
   switch (argument->kind) {
     case INTEGER:
-      return trace_read_scaled(cursor, 0, (int64_t *)(void *)target);
+      return trace_read_scaled(cursor, 0, (int64_t *)(void *)target, &out->lost);
     case ID:
-      return read_id(cursor, (int64_t *)(void *)target);
+      return read_id(cursor, (int64_t *)(void *)target, &out->lost);
     case MILLIONTHS_FROM_PERCENT:
-      return trace_read_scaled(cursor, 4, (int64_t *)(void *)target);
+      return trace_read_scaled(cursor, 4, (int64_t *)(void *)target, &out->lost);
     default:
       return trace_read_text(cursor, (struct lumos_slice *)(void *)target);
   }
+}
+
+static bool same_argument(const struct trace_argument *argument, const struct trace_arguments *a,
+                          const struct trace_arguments *b) {
+  const char *left = (const char *)a + argument->offset;
+  const char *right = (const char *)b + argument->offset;
+  if (argument->kind == TEXT) {
+    return trace_same_text((const struct lumos_slice *)(const void *)left,
+                           (const struct lumos_slice *)(const void *)right);
+  }
+  return *(const int64_t *)(const void *)left == *(const int64_t *)(const void *)right;
+}
+
+/* An argument that was there before. */
+static bool read_again(const struct trace_argument *argument, const char **cursor, struct trace_arguments *out) {
+  struct trace_arguments second = lumos_trace_no_arguments;
+  if (!read_argument(argument, cursor, &second)) {
+    return false;
+  }
+  out->repeated |= !same_argument(argument, out, &second);
+  return true;
+}
+
+/* The row of a key, or table->count. Most keys are not wanted, and most of those have a length that no wanted one has. */
+static inline size_t row_of(const struct trace_argument_table *table, const struct lumos_slice *key) {
+  if (key->length >= 64 || (table->lengths >> key->length & 1U) == 0) {
+    return table->count;
+  }
+  size_t row = 0;
+  while (row < table->count && !(table->rows[row].length == key->length && *table->rows[row].key == *key->bytes &&
+                                 memcmp(table->rows[row].key, key->bytes, key->length) == 0)) {
+    row++;
+  }
+  return row;
 }
 
 bool lumos_trace_read_arguments(const struct trace_argument_table *table, const char **cursor,
@@ -135,15 +205,19 @@ bool lumos_trace_read_arguments(const struct trace_argument_table *table, const 
     return lumos_json_skip(cursor, NULL);
   }
   int more = 0;
+  uint32_t seen = 0; /* a bit a row */
   while ((more = lumos_json_key(cursor, &members, &key)) > 0) {
-    const struct trace_argument *found = NULL;
-    for (size_t i = 0; i < table->count; i++) {
-      if (table->rows[i].length == key.length && memcmp(table->rows[i].key, key.bytes, key.length) == 0) {
-        found = &table->rows[i];
-        break;
+    size_t row = row_of(table, &key);
+    if (row == table->count) {
+      if (!lumos_json_skip(cursor, NULL)) {
+        return false;
       }
+      continue;
     }
-    if (!(found != NULL ? read_argument(found, cursor, out) : lumos_json_skip(cursor, NULL))) {
+    const struct trace_argument *argument = &table->rows[row];
+    bool repeated = (seen >> row & 1U) != 0;
+    seen |= 1U << row;
+    if (!(repeated ? read_again(argument, cursor, out) : read_argument(argument, cursor, out))) {
       return false;
     }
   }

@@ -4,8 +4,10 @@
 #ifndef LUMOS_TRACE_ARGUMENTS_H
 #define LUMOS_TRACE_ARGUMENTS_H
 
+#include "base/ascii.h"
 #include "base/json.h"
 #include "trace/raw.h"
+#include <string.h>
 
 /* Every argument that some class wants. Numbers: LUMOS_ABSENT, text: NULL bytes, while there is none. */
 struct trace_arguments {
@@ -19,6 +21,8 @@ struct trace_arguments {
   struct lumos_slice sync_kind, event;
   struct lumos_slice collective, group, description, ranks, comms_id, dtype;
   struct lumos_slice name;
+  bool lost;     /* something that should be a number is none that can be used */
+  bool repeated; /* an argument stands twice, with two values */
 };
 extern const struct trace_arguments lumos_trace_no_arguments;
 
@@ -26,6 +30,7 @@ struct trace_argument;
 struct trace_argument_table {
   const struct trace_argument *rows;
   size_t count;
+  uint64_t lengths; /* of the rows' keys: a bit each */
 };
 extern const struct trace_argument_table lumos_trace_arguments_none, lumos_trace_arguments_of_metadata;
 /* Those of a row of this class. */
@@ -35,14 +40,32 @@ const struct trace_argument_table *lumos_trace_arguments_of(enum trace_class cla
 bool lumos_trace_read_arguments(const struct trace_argument_table *table, const char **cursor,
                                 struct trace_arguments *out);
 
-/* A string's content, or the text of any other value; null is none and leaves *out as it is. */
+/* The text of a value that is no string; null is none and leaves *out as it is. */
+bool lumos_trace_read_other(const char **cursor, struct lumos_slice *out);
+
+/* A string's content, or the text of any other value. */
 static inline bool trace_read_text(const char **cursor, struct lumos_slice *out) {
-  return **cursor == '"' ? lumos_json_string(cursor, out) : lumos_json_skip(cursor, **cursor == 'n' ? NULL : out);
+  return **cursor == '"' ? lumos_json_string(cursor, out) : lumos_trace_read_other(cursor, out);
 }
 
-/* A number times 10^scale; any other value is skipped and leaves *out as it is. */
-static inline bool trace_read_scaled(const char **cursor, int scale, int64_t *out) {
-  return lumos_json_scaled(cursor, scale, out) || lumos_json_skip(cursor, NULL);
+static inline bool trace_same_text(const struct lumos_slice *a, const struct lumos_slice *b) {
+  return a->length == b->length && (a->length == 0 || memcmp(a->bytes, b->bytes, a->length) == 0);
+}
+
+/* Does a number begin here, be it out of range or NaN? Text and null in a number's place are left out on purpose. */
+static inline bool trace_begins_number(const char *value) {
+  return lumos_is_digit(*value) || *value == '-' || *value == 'N' || *value == 'I' || *value == 'i' ||
+         (value[0] == 'n' && value[1] == 'a');
+}
+
+/* A number times 10^scale; any other value is skipped and leaves *out as it is. *lost is set where it is a number that cannot be used.
+ */
+static inline bool trace_read_scaled(const char **cursor, int scale, int64_t *out, bool *lost) {
+  if (lumos_json_scaled(cursor, scale, out)) {
+    return true;
+  }
+  *lost |= trace_begins_number(*cursor);
+  return lumos_json_skip(cursor, NULL);
 }
 
 #endif

@@ -3,6 +3,8 @@
  */
 #include "trace/event.h"
 
+#include "base/text.h"
+#include "base/utf8.h"
 #include "trace/arguments.h"
 #include <string.h>
 
@@ -58,6 +60,8 @@ struct fields {
   char phase;
   uint8_t class;
   bool passed_over;  /* the phase is one of those that are not kept */
+  bool repeated;     /* a member stands twice, with two values */
+  bool lost;         /* a time is a number that cannot be used */
   const char *begin; /* of the event's text */
   struct lumos_slice category, name, process, thread;
   int64_t start, duration;
@@ -67,7 +71,7 @@ struct fields {
 };
 
 void lumos_trace_reader_init(struct trace_reader *reader, struct trace *trace, bool stacks) {
-  *reader = (struct trace_reader){.trace = trace, .stacks = stacks, .first_key = "ph", .device = LUMOS_ABSENT};
+  *reader = (struct trace_reader){.trace = trace, .stacks = stacks, .device = LUMOS_ABSENT};
 }
 
 void lumos_trace_reader_clear(struct trace_reader *reader) { lumos_vector_free(&reader->scratch); }
@@ -102,6 +106,10 @@ static bool read_arguments(struct fields *fields, const struct trace_argument_ta
 }
 
 static bool read_arguments_now_or_later(struct fields *fields, const char **cursor) {
+  if (fields->arguments != NULL || fields->values == fields->room) {
+    fields->repeated = true;
+    return lumos_json_skip(cursor, NULL);
+  }
   const struct trace_argument_table *table = wanted_arguments(fields);
   if (table != NULL) {
     return read_arguments(fields, table, cursor);
@@ -110,7 +118,30 @@ static bool read_arguments_now_or_later(struct fields *fields, const char **curs
   return lumos_json_skip(cursor, NULL);
 }
 
+/* Two values for one key are what is left of two events where the text between them is lost; which of them holds is not known. */
+
+static bool read_text_again(struct fields *fields, const struct lumos_slice *member, const char **cursor) {
+  struct lumos_slice second = *member;
+  if (!trace_read_text(cursor, &second)) {
+    return false;
+  }
+  fields->repeated |= !trace_same_text(member, &second);
+  return true;
+}
+
+static bool read_time_again(struct fields *fields, int64_t member, const char **cursor) {
+  int64_t second = member;
+  if (!trace_read_scaled(cursor, 3, &second, &fields->lost)) {
+    return false;
+  }
+  fields->repeated |= member != second;
+  return true;
+}
+
 static bool read_category(struct fields *fields, const char **cursor) {
+  if (fields->category.bytes != NULL) {
+    return read_text_again(fields, &fields->category, cursor);
+  }
   if (!trace_read_text(cursor, &fields->category)) {
     return false;
   }
@@ -118,19 +149,43 @@ static bool read_category(struct fields *fields, const char **cursor) {
   return true;
 }
 
-static bool is_kept(char phase) { return phase == 'X' || phase == 'i' || phase == 'I' || phase == 'M'; }
+/* The phases of Chrome's format. No row is made of flows, counters, marks and the like. */
+enum { UNKNOWN_PHASE, PASSED_OVER, KEPT };
+static const uint8_t use_of_phase[256] = {
+    ['X'] = KEPT,        ['i'] = KEPT,        ['I'] = KEPT,        ['M'] = KEPT,        ['B'] = PASSED_OVER,
+    ['E'] = PASSED_OVER, ['b'] = PASSED_OVER, ['n'] = PASSED_OVER, ['e'] = PASSED_OVER, ['s'] = PASSED_OVER,
+    ['t'] = PASSED_OVER, ['f'] = PASSED_OVER, ['S'] = PASSED_OVER, ['T'] = PASSED_OVER, ['p'] = PASSED_OVER,
+    ['F'] = PASSED_OVER, ['C'] = PASSED_OVER, ['P'] = PASSED_OVER, ['N'] = PASSED_OVER, ['O'] = PASSED_OVER,
+    ['D'] = PASSED_OVER, ['v'] = PASSED_OVER, ['V'] = PASSED_OVER, ['R'] = PASSED_OVER, ['c'] = PASSED_OVER,
+    ['a'] = PASSED_OVER, ['('] = PASSED_OVER, [')'] = PASSED_OVER,
+};
 
 static bool read_phase(struct fields *fields, const char **cursor) {
-  struct lumos_slice text = {NULL, 0, false};
+  struct lumos_slice text = {NULL, 0, false, false};
   if (!trace_read_text(cursor, &text)) {
     return false;
   }
-  fields->phase = '?';
+  char phase = '?';
   if (text.length == 1) {
-    fields->phase = text.bytes[0];
+    phase = text.bytes[0];
   }
-  fields->passed_over = !is_kept(fields->phase);
+  uint8_t use = use_of_phase[(unsigned char)phase];
+  if (use == UNKNOWN_PHASE) {
+    phase = '?';
+  }
+  fields->repeated |= fields->phase != 0 && fields->phase != phase;
+  fields->phase = phase;
+  fields->passed_over = use == PASSED_OVER;
   return true;
+}
+
+static inline bool read_text(struct fields *fields, struct lumos_slice *member, const char **cursor) {
+  return member->bytes == NULL ? trace_read_text(cursor, member) : read_text_again(fields, member, cursor);
+}
+
+static inline bool read_time(struct fields *fields, int64_t *member, const char **cursor) {
+  return *member == LUMOS_ABSENT ? trace_read_scaled(cursor, 3, member, &fields->lost)
+                                 : read_time_again(fields, *member, cursor);
 }
 
 static bool read_member(struct fields *fields, const struct lumos_slice *key, const char **cursor) {
@@ -141,19 +196,19 @@ static bool read_member(struct fields *fields, const struct lumos_slice *key, co
     return read_category(fields, cursor);
   }
   if (lumos_json_is(key, "name")) {
-    return trace_read_text(cursor, &fields->name);
+    return read_text(fields, &fields->name, cursor);
   }
   if (lumos_json_is(key, "pid")) {
-    return trace_read_text(cursor, &fields->process);
+    return read_text(fields, &fields->process, cursor);
   }
   if (lumos_json_is(key, "tid")) {
-    return trace_read_text(cursor, &fields->thread);
+    return read_text(fields, &fields->thread, cursor);
   }
   if (lumos_json_is(key, "ts")) {
-    return trace_read_scaled(cursor, 3, &fields->start);
+    return read_time(fields, &fields->start, cursor);
   }
   if (lumos_json_is(key, "dur")) {
-    return trace_read_scaled(cursor, 3, &fields->duration);
+    return read_time(fields, &fields->duration, cursor);
   }
   return lumos_json_is(key, "args") ? read_arguments_now_or_later(fields, cursor) : lumos_json_skip(cursor, NULL);
 }
@@ -169,7 +224,7 @@ static bool read_fields(struct fields *fields, const char **cursor) {
     if (!read_member(fields, &key, cursor)) {
       return false;
     }
-    if (fields->passed_over) { /* flows, counters and the like: the rest of them needs no look */
+    if (fields->passed_over) { /* the rest needs no look */
       *cursor = fields->begin;
       return lumos_json_skip(cursor, NULL);
     }
@@ -182,16 +237,48 @@ static bool read_fields(struct fields *fields, const char **cursor) {
   return more == 0;
 }
 
+bool lumos_trace_is_event(const char **cursor) {
+  struct lumos_json_members members;
+  struct lumos_slice key;
+  bool phase = false;
+  int more = lumos_json_open(cursor, '{', &members) ? 1 : -1;
+  while (more > 0 && (more = lumos_json_key(cursor, &members, &key)) > 0) {
+    phase |= lumos_json_is(&key, "ph");
+    more = lumos_json_skip(cursor, NULL) ? 1 : -1;
+  }
+  return more == 0 && phase;
+}
+
+/* Text that is not written as it is meant: escapes are decoded, and what is no UTF-8 is replaced. */
+static lumos_string_id intern_rewritten(struct trace_reader *reader, const struct lumos_slice *text) {
+  const char *bytes = text->bytes;
+  size_t length = text->length;
+  bool good = true;
+  if (text->escaped) {
+    lumos_vector_reserve(&reader->scratch, text->length);
+    length = lumos_json_decode(text, reader->scratch.items, &good);
+    bytes = reader->scratch.items;
+  }
+  if (!good) {
+    reader->remarks |= TRACE_REPLACED;
+  }
+  if (lumos_utf8_valid(bytes, length)) {
+    return lumos_intern(reader->trace->strings, bytes, length);
+  }
+  reader->remarks |= TRACE_REPLACED;
+  struct lumos_text valid = LUMOS_TEXT_BUFFER;
+  lumos_text_valid_utf8(&valid, bytes, length);
+  lumos_string_id id = lumos_intern(reader->trace->strings, valid.bytes, valid.length);
+  lumos_text_free(&valid);
+  return id;
+}
+
 static lumos_string_id intern(struct trace_reader *reader, const struct lumos_slice *text) {
   if (text->bytes == NULL) {
     return LUMOS_NO_STRING;
   }
-  if (!text->escaped) {
-    return lumos_intern(reader->trace->strings, text->bytes, text->length);
-  }
-  lumos_vector_reserve(&reader->scratch, text->length);
-  size_t length = lumos_json_decode(text, reader->scratch.items);
-  return lumos_intern(reader->trace->strings, reader->scratch.items, length);
+  return text->escaped || text->wide ? intern_rewritten(reader, text)
+                                     : lumos_intern(reader->trace->strings, text->bytes, text->length);
 }
 
 static uint32_t thread_lane(struct trace_reader *reader, const struct lumos_slice *process,
@@ -331,7 +418,7 @@ static void keep_host(struct trace_reader *reader, struct fields *fields) {
     row.comm = keep_comm(reader, values);
   }
   row.name = intern(reader, &fields->name);
-  static const struct lumos_slice unknown = {"", 0, false};
+  static const struct lumos_slice unknown = {"", 0, false, false};
   row.lane = thread_lane(reader, fields->process.bytes != NULL ? &fields->process : &unknown, &fields->thread);
   lumos_vector_push(&reader->trace->host, row);
 }
@@ -369,19 +456,8 @@ static void keep_sync(struct trace_reader *reader, const struct fields *fields) 
 }
 
 static void count_unread(struct trace_reader *reader, const struct lumos_slice *category) {
-  static const struct lumos_slice none = {"none", 4, false};
+  static const struct lumos_slice none = {"none", 4, false, false};
   lumos_trace_unread(reader->trace, intern(reader, category->bytes != NULL ? category : &none));
-}
-
-static void remember_first_key(struct trace_reader *reader, const char *event) {
-  struct lumos_json_members members;
-  struct lumos_slice key;
-  if (lumos_json_open(&event, '{', &members) && lumos_json_key(&event, &members, &key) > 0 && key.length > 0 &&
-      key.length < sizeof reader->first_key) {
-    memcpy(reader->first_key, key.bytes, key.length);
-    reader->first_key[key.length] = '\0';
-    reader->first_key_length = key.length;
-  }
 }
 
 static enum trace_outcome invalid(const char **reason, const char *why) {
@@ -411,6 +487,9 @@ static bool has_place(const struct fields *fields) {
 
 static enum trace_outcome keep_row(struct trace_reader *reader, struct fields *fields, const char **reason) {
   int64_t end = 0;
+  if (fields->lost) {
+    return invalid(reason, "a ts or a dur that is NaN or out of range");
+  }
   if (fields->start == LUMOS_ABSENT || fields->duration == LUMOS_ABSENT || fields->name.bytes == NULL) {
     return invalid(reason, "an event without a name, a ts or a dur that is a number");
   }
@@ -422,9 +501,6 @@ static enum trace_outcome keep_row(struct trace_reader *reader, struct fields *f
   }
   if (!has_place(fields)) {
     return invalid(reason, "an event without pid or tid");
-  }
-  if (reader->first_key_length == 0) {
-    remember_first_key(reader, fields->begin);
   }
   reader->trace->events++;
   switch (fields->class) {
@@ -470,11 +546,16 @@ enum trace_outcome lumos_trace_event(struct trace_reader *reader, const char **c
                           .duration = LUMOS_ABSENT,
                           .values = &lumos_trace_no_arguments,
                           .room = &room};
+  reader->remarks = 0;
   if (!read_fields(&fields, cursor)) {
     return TRACE_FAULT;
   }
   struct trace *trace = reader->trace;
   trace->recognised = trace->recognised || fields.phase != 0;
+  if (fields.repeated || fields.values->repeated) {
+    return invalid(reason, "a key that stands twice, with two values");
+  }
+  reader->remarks = fields.values->lost ? TRACE_LOST : 0;
   switch (fields.phase) {
     case 'X':
       return keep_row(reader, &fields, reason);
@@ -489,6 +570,8 @@ enum trace_outcome lumos_trace_event(struct trace_reader *reader, const char **c
       return TRACE_GOOD;
     case 0:
       return invalid(reason, "an event without ph");
+    case '?':
+      return invalid(reason, "an event of an unknown ph");
     default:
       return TRACE_GOOD;
   }

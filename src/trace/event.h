@@ -11,14 +11,16 @@ enum trace_outcome {
   TRACE_FAULT,   /* no valid JSON: the cursor stands at the fault, nothing was kept */
 };
 
-enum { TRACE_KEY_BYTES = 16 };
+/* What is to be said of an event that was kept, though not as it was recorded. */
+enum {
+  TRACE_LOST = 1U,     /* a number in it cannot be used */
+  TRACE_REPLACED = 2U, /* a text held bytes that are no UTF-8, or escapes that JSON lacks */
+};
 
 struct trace_reader {
   struct trace *trace;
-  bool stacks; /* keep python_function rows */
-  /* The first key of the first event with a duration: what a resynchronisation looks for. */
-  char first_key[TRACE_KEY_BYTES];
-  size_t first_key_length;
+  bool stacks;      /* keep python_function rows */
+  unsigned remarks; /* on the event that was read last */
   /* The lanes of the rows before: most rows share them. */
   char thread_text[64];
   size_t process_length, thread_length;
@@ -30,6 +32,9 @@ struct trace_reader {
 
 void lumos_trace_reader_init(struct trace_reader *reader, struct trace *trace, bool stacks);
 void lumos_trace_reader_clear(struct trace_reader *reader);
+
+/* Does an event stand here, whole? The cursor is moved behind it, or to the fault. Nothing is kept. */
+bool lumos_trace_is_event(const char **cursor);
 
 /* Read the object at *cursor. */
 enum trace_outcome lumos_trace_event(struct trace_reader *reader, const char **cursor, const char **reason);

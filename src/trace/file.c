@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { NOTE_TEXT = 512 };
 
@@ -27,21 +28,63 @@ static void note(struct lumos_job *job, const char *code, enum lumos_level level
   lumos_job_note(job, code, level, count, &scope, text, cure);
 }
 
-static void note_damage(struct lumos_job *job, const struct trace *trace, const struct trace_clock *clock) {
-  if (trace->skipped > 0) {
-    note(job, "parse.skipped_events", LUMOS_WARNING, trace->skipped,
-         "--strict makes the first one a failure; newer versions of PyTorch write valid JSON",
-         "invalid events were skipped, the first at byte %" PRIu64 ": %s", trace->first_skipped, trace->reason);
+/* "bytes 120-240, 310-350 (WHAT), 900-950 (WHAT) and 12 more places": the first ones, what they share said once. */
+static void put_places(struct lumos_text *text, const struct trace_places *places) {
+  size_t shown = places->count < TRACE_PLACES ? (size_t)places->count : TRACE_PLACES;
+  for (size_t i = 0; i < shown; i++) {
+    const struct trace_place *place = &places->first[i];
+    lumos_text_format(text, "%s%" PRIu64, i == 0 ? "bytes " : ", ", place->begin);
+    if (place->end > place->begin + 1) {
+      lumos_text_format(text, "-%" PRIu64, place->end - 1);
+    }
+    if (place->what != NULL && (i + 1 == shown || strcmp(place[1].what, place->what) != 0)) {
+      lumos_text_format(text, " (%s)", place->what);
+    }
   }
+  if (places->count > TRACE_PLACES) {
+    lumos_text_format(text, " and %" PRId64 " more places", places->count - TRACE_PLACES);
+  }
+}
+
+static void note_places(struct lumos_job *job, const char *code, const struct trace_places *places, const char *said) {
+  if (places->count == 0) {
+    return;
+  }
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  lumos_text_put(&text, said);
+  lumos_text_put(&text, ": ");
+  put_places(&text, places);
+  lumos_text_add(&text, "", 1);
+  struct lumos_scope scope = lumos_everywhere;
+  scope.rank = job->ranks.items[0].rank;
+  lumos_job_note(job, code, LUMOS_WARNING, places->count, &scope, text.bytes,
+                 "--strict makes the first one a failure; newer versions of PyTorch write valid JSON");
+  lumos_text_free(&text);
+}
+
+static void note_cut(struct lumos_job *job, const struct trace *trace) {
+  char event[64] = "";
+  if (trace->cut_event < trace->truncated_at) {
+    (void)snprintf(event, sizeof event, ", in what begins at byte %" PRIu64, trace->cut_event);
+  }
+  bool damaged = trace->damage[0] != '\0';
+  note(job, "parse.truncated", LUMOS_WARNING, LUMOS_ABSENT, "copy or record the file again",
+       "the trace is %s at byte %" PRIu64 "%s%s%s; every event before it was read", damaged ? "damaged" : "cut",
+       trace->truncated_at, event, damaged ? ": " : "", trace->damage);
+}
+
+static void note_damage(struct lumos_job *job, const struct trace *trace, const struct trace_clock *clock) {
+  note_places(job, "parse.skipped_events", &trace->skipped, "what is no valid event was skipped");
+  note_places(job, "parse.lost_values", &trace->lost,
+              "numbers that are NaN or out of range were left out of events that were kept");
+  note_places(job, "parse.replaced_text", &trace->replaced,
+              "names with bytes that are no UTF-8 or with escapes that JSON lacks have U+FFFD or ? in their place");
   if (clock->absurd > 0) {
     note(job, "parse.absurd_times", LUMOS_WARNING, clock->absurd, NULL,
          "events more than 26 days from all others were skipped");
   }
-  bool damaged = trace->damage[0] != '\0';
   if (trace->truncated) {
-    note(job, "parse.truncated", LUMOS_WARNING, LUMOS_ABSENT, "copy or record the file again",
-         "the trace is %s at byte %" PRIu64 "%s%s; every event before it was read", damaged ? "damaged" : "cut",
-         trace->truncated_at, damaged ? ": " : "", trace->damage);
+    note_cut(job, trace);
   }
 }
 
@@ -166,7 +209,7 @@ static void fill_rank(struct lumos_rank *rank, const struct trace *trace, const 
   rank->window_end = clock->window_end;
   rank->base = lumos_trace_step_base(steps);
   rank->coverage.events = trace->events - clock->absurd;
-  rank->coverage.skipped = trace->skipped + clock->absurd;
+  rank->coverage.skipped = trace->skipped.count + clock->absurd;
   rank->coverage.python = trace->python;
   rank->coverage.sync = (int64_t)trace->sync.count;
   if (clock->shift.known) {
@@ -211,9 +254,10 @@ static bool convert(struct trace *trace, struct lumos_job *job, const char *name
 
 static void say_fault(const struct trace *trace, char *text, size_t size) {
   bool damaged = trace->damage[0] != '\0';
-  if (damaged || trace->skipped > 0) {
-    (void)snprintf(text, size, "byte %" PRIu64 ": %s", damaged ? trace->truncated_at : trace->first_skipped,
-                   damaged ? trace->damage : trace->reason);
+  if (damaged || trace->skipped.count > 0) {
+    const struct trace_place *first = &trace->skipped.first[0];
+    (void)snprintf(text, size, "byte %" PRIu64 ": %s", damaged ? trace->truncated_at : first->begin,
+                   damaged ? trace->damage : first->what);
   }
 }
 

@@ -3,7 +3,6 @@
 
 #include "base/text.h"
 #include "trace/order.h"
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -121,9 +120,9 @@ void lumos_trace_unread(struct trace *trace, lumos_string_id category) {
   }
 }
 
-void lumos_trace_skipped(struct trace *trace, uint64_t byte, const char *reason) {
-  if (trace->skipped++ == 0) {
-    trace->first_skipped = byte;
-    (void)snprintf(trace->reason, sizeof trace->reason, "%s", reason);
+void lumos_trace_place(struct trace_places *places, uint64_t begin, uint64_t end, const char *what) {
+  if (places->count < TRACE_PLACES) {
+    places->first[places->count] = (struct trace_place){begin, end, what};
   }
+  places->count++;
 }

@@ -97,6 +97,16 @@ struct trace_order {
   size_t *first;  /* [lane]: its first place in rows; one more entry than there are lanes */
 };
 
+/* Places in the text where something is wrong in the same way: all are counted, the first ones kept. */
+enum { TRACE_PLACES = 8 };
+struct trace_places {
+  int64_t count;
+  struct trace_place {
+    uint64_t begin, end; /* bytes of the text */
+    const char *what;    /* a literal; NULL: all are alike */
+  } first[TRACE_PLACES];
+};
+
 struct trace {
   struct lumos_strings *strings;   /* the job's */
   struct lumos_strings *lane_keys; /* id - 1 is the index in lanes */
@@ -114,16 +124,17 @@ struct trace {
   /* The categories of unread rows, the first ones; LUMOS_NO_STRING behind them. */
   lumos_string_id unread_categories[TRACE_UNREAD_CATEGORIES];
 
-  bool recognised;        /* there was an event */
-  int64_t events;         /* complete events with a duration */
-  int64_t python;         /* those of Python functions and modules, kept or not */
-  int64_t unread;         /* those of a category that the table does not name */
-  int64_t skipped;        /* places that hold no valid event */
-  uint64_t first_skipped; /* the byte of the first */
-  char reason[160];       /* and what is wrong there */
+  bool recognised;              /* there was an event */
+  int64_t events;               /* complete events with a duration */
+  int64_t python;               /* those of Python functions and modules, kept or not */
+  int64_t unread;               /* those of a category that the table does not name */
+  struct trace_places skipped;  /* no valid event, or no valid metadata: nothing of it is kept */
+  struct trace_places lost;     /* events kept without some value */
+  struct trace_places replaced; /* events kept with a name that is no valid text: some of it is replaced */
   bool truncated;
   uint64_t truncated_at;
-  char damage[96]; /* why, where the compressed data are damaged */
+  uint64_t cut_event; /* where the event begins that the cut goes through; truncated_at when there is none */
+  char damage[96];    /* why, where the compressed data are damaged */
 };
 
 void lumos_trace_init(struct trace *trace, struct lumos_strings *strings);
@@ -146,7 +157,7 @@ lumos_string_id lumos_trace_lane_label(struct trace *trace, uint32_t lane);
 
 /* Count a row of this category, which the table does not name. */
 void lumos_trace_unread(struct trace *trace, lumos_string_id category);
-/* Count a place that holds no valid event; the first one is kept with its reason. */
-void lumos_trace_skipped(struct trace *trace, uint64_t byte, const char *reason);
+/* Count a place. */
+void lumos_trace_place(struct trace_places *places, uint64_t begin, uint64_t end, const char *what);
 
 #endif

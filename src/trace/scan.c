@@ -1,14 +1,15 @@
 /* The envelope (an object with `traceEvents` somewhere among its members, or a bare list of events) and the loop over
  * the events.
  *
- * Where the text is broken the scan goes on at the next thing that looks like an event (a brace followed by the key
- * that events of this trace begin with) or like the end of the list, and counts the place. A text that stops before its
+ * Where the text is broken the scan goes on where recover.c says, and counts the place. A text that stops before its
  * closing bracket is cut.
  */
 #include "trace/scan.h"
 
 #include "base/json.h"
+#include "trace/envelope.h"
 #include "trace/event.h"
+#include "trace/recover.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,24 +22,44 @@ struct scan {
   const char *cursor;
   const char *name;
   bool strict;
-  bool in_object;  /* the list of events is a member of an object */
-  bool saw_events; /* the list has been entered */
+  bool in_object;     /* the list of events is a member of an object */
+  bool saw_events;    /* the list has been entered */
+  bool left_list;     /* ... and left without its closing bracket */
+  uint64_t cut_event; /* where what the end of the text cuts begins; 0: nothing */
   struct lumos_error *error;
 };
 
-static bool broken(struct scan *scan, uint64_t byte, const char *reason) {
-  lumos_trace_skipped(scan->trace, byte, reason);
-  if (scan->strict) {
-    return lumos_fail_check(scan->error, "%s: byte %" PRIu64 ": %s; record the trace again, or parse without --strict",
-                            scan->name, byte, reason);
+static bool fail_strictly(struct scan *scan, uint64_t byte, const char *what) {
+  return !scan->strict ||
+         lumos_fail_check(scan->error, "%s: byte %" PRIu64 ": %s; record the trace again, or parse without --strict",
+                          scan->name, byte, what);
+}
+
+/* [begin, end) holds nothing that can be used; the fault is at `byte`. */
+static bool broken(struct scan *scan, uint64_t begin, uint64_t end, uint64_t byte, const char *what) {
+  lumos_trace_place(&scan->trace->skipped, begin, end, what);
+  return fail_strictly(scan, byte, what);
+}
+
+/* [begin, end) is kept, though not as it was recorded. */
+static bool remark(struct scan *scan, unsigned remarks, uint64_t begin, uint64_t end) {
+  bool good = true;
+  if ((remarks & TRACE_LOST) != 0) {
+    lumos_trace_place(&scan->trace->lost, begin, end, NULL);
+    good = fail_strictly(scan, begin, "a number that is NaN or out of range");
   }
-  return true;
+  if (good && (remarks & TRACE_REPLACED) != 0) {
+    lumos_trace_place(&scan->trace->replaced, begin, end, NULL);
+    good = fail_strictly(scan, begin, "a name that is no valid text");
+  }
+  return good;
 }
 
 static bool cut(struct scan *scan) {
   struct trace *trace = scan->trace;
   trace->truncated = true;
   trace->truncated_at = scan->window.offset + scan->window.length;
+  trace->cut_event = scan->cut_event != 0 ? scan->cut_event : trace->truncated_at;
   if (scan->window.damaged) {
     (void)snprintf(trace->damage, sizeof trace->damage, "%s", lumos_input_fault(scan->window.input));
   }
@@ -72,107 +93,51 @@ static bool read_again(struct scan *scan, const char *start, const char *fault) 
   return !stuck;
 }
 
-/* Metadata that is kept, and other keys that tell the end of a list of events; fact TRACE_FACTS: not kept. */
-static const struct {
-  const char *key;
-  enum trace_fact fact;
-} envelope_keys[] = {
-    {"baseTimeNanoseconds", TRACE_FACT_BASE},
-    {"deviceProperties", TRACE_FACT_DEVICES},
-    {"computeProperties", TRACE_FACT_DEVICES}, /* until 2021 */
-    {"distributedInfo", TRACE_FACT_DISTRIBUTED},
-    {"host_name", TRACE_FACT_HOST},
-    {"cuda_runtime_version", TRACE_FACT_CUDA},
-    {"schemaVersion", TRACE_FACTS},
-    {"displayTimeUnit", TRACE_FACTS},
-    {"traceName", TRACE_FACTS},
-};
-enum { ENVELOPE_KEYS = sizeof envelope_keys / sizeof *envelope_keys };
-
-/* The row of a key in envelope_keys, or ENVELOPE_KEYS. */
-static size_t envelope_row(const struct lumos_slice *key) {
-  size_t row = 0;
-  while (row < ENVELOPE_KEYS && !(strlen(envelope_keys[row].key) == key->length &&
-                                  memcmp(envelope_keys[row].key, key->bytes, key->length) == 0)) {
-    row++;
-  }
-  return row;
-}
-
-static void keep_fact(struct scan *scan, const struct lumos_slice *key, const struct lumos_slice *value) {
-  size_t row = envelope_row(key);
-  if (row == ENVELOPE_KEYS || envelope_keys[row].fact == TRACE_FACTS) {
-    return;
-  }
-  char **fact = &scan->trace->facts[envelope_keys[row].fact];
-  free(*fact);
-  *fact = strndup(value->bytes, value->length);
-}
-
-/* Behind a `]` at `place`: does the envelope go on or end here? */
-static bool ends_list(const struct scan *scan, const char *place) {
-  place = lumos_json_blank(place + 1);
-  if (!scan->in_object) {
-    return trace_window_at_end(&scan->window, place);
-  }
-  if (*place == '}') {
-    return trace_window_at_end(&scan->window, lumos_json_blank(place + 1));
-  }
-  if (*place != ',') {
-    return false;
-  }
-  struct lumos_slice key;
-  place = lumos_json_blank(place + 1);
-  return *place == '"' && lumos_json_string(&place, &key) && envelope_row(&key) < ENVELOPE_KEYS;
-}
-
-static bool begins_event(const struct scan *scan, const char *place) {
-  struct lumos_slice key;
-  place = lumos_json_blank(place + 1);
-  return *place == '"' && lumos_json_string(&place, &key) && strlen(scan->reader.first_key) == key.length &&
-         memcmp(scan->reader.first_key, key.bytes, key.length) == 0;
-}
-
-/* From the cursor on, find the next event or the end of the list. False when the text ends before either. */
-static bool resynchronise(struct scan *scan) {
-  for (;;) {
-    const char *place = scan->cursor = trace_window_ensure(&scan->window, scan->cursor);
-    const char *end = scan->window.bytes + scan->window.length;
-    const char *stop = scan->window.ended ? end : end - scan->window.margin;
-    for (; place < stop; place++) {
-      if ((*place == '{' && begins_event(scan, place)) || (*place == ']' && ends_list(scan, place))) {
-        scan->cursor = place;
-        return true;
-      }
-    }
-    scan->cursor = place;
-    if (scan->window.ended) {
-      return false;
-    }
-  }
-}
-
-/* The text is broken at `fault`: go on behind `from`. The last piece of a cut text is no invalid event. */
-static bool pass_over(struct scan *scan, const char *from, const char *fault, const char *reason) {
-  bool at_end = trace_window_at_end(&scan->window, fault);
+/* The text is broken at `fault` in what begins at `start`: go on behind `from`. The last piece of a cut text is no invalid event.
+ */
+static bool pass_over(struct scan *scan, const char *start, const char *from, const char *fault, const char *what) {
+  bool at_end = scan->window.ended && trace_window_cuts(&scan->window, fault);
+  uint64_t begin = trace_window_byte(&scan->window, start);
   uint64_t byte = trace_window_byte(&scan->window, fault);
   scan->cursor = from;
-  return (!resynchronise(scan) && at_end) || broken(scan, byte, reason);
+  const struct trace_search search = {.in_object = scan->in_object, .cut = at_end};
+  enum trace_landing landing = lumos_trace_find_event(&scan->window, &scan->cursor, &search);
+  if (landing == TRACE_NOWHERE && at_end) {
+    scan->cut_event = begin;
+    return true;
+  }
+  scan->left_list = landing == TRACE_AT_MEMBER;
+  return broken(scan, begin, trace_window_byte(&scan->window, scan->cursor), byte, what);
+}
+
+/* What is not read is not looked at closely, but under --strict. */
+static bool check_syntax(struct scan *scan, const char *event) {
+  const char *fault = event;
+  return lumos_json_skip_valid(&fault) || fail_strictly(scan, trace_window_byte(&scan->window, fault), "no valid JSON");
 }
 
 /* The event at the cursor; *expected tells whether another may follow at once. */
 static bool read_event(struct scan *scan, bool *expected) {
   for (;;) {
     const char *start = scan->cursor;
-    const char *reason = NULL;
-    enum trace_outcome outcome = lumos_trace_event(&scan->reader, &scan->cursor, &reason);
+    const char *what = NULL;
+    enum trace_outcome outcome = lumos_trace_event(&scan->reader, &scan->cursor, &what);
     if (outcome != TRACE_FAULT) {
       *expected = false;
-      return outcome == TRACE_GOOD || broken(scan, trace_window_byte(&scan->window, start), reason);
+      if (outcome == TRACE_GOOD && scan->reader.remarks == 0) {
+        return !scan->strict || check_syntax(scan, start);
+      }
+      uint64_t begin = trace_window_byte(&scan->window, start);
+      uint64_t end = trace_window_byte(&scan->window, scan->cursor);
+      return outcome == TRACE_GOOD ? remark(scan, scan->reader.remarks, begin, end)
+                                   : broken(scan, begin, end, begin, what);
     }
     const char *fault = scan->cursor;
+    if (lumos_trace_swallows_events(&scan->window, start)) {
+      return pass_over(scan, start, start + 1, start, "an event without an end");
+    }
     if (!read_again(scan, start, fault)) {
-      return pass_over(scan, start + 1, fault, "no valid JSON");
+      return pass_over(scan, start, start + 1, fault, "no valid JSON");
     }
   }
 }
@@ -181,9 +146,10 @@ static bool read_event(struct scan *scan, bool *expected) {
 static bool read_events(struct scan *scan) {
   bool expected = true; /* an event may come: no comma is missing */
   scan->saw_events = true;
+  scan->left_list = false;
   while (to_next_byte(scan)) {
     char byte = *scan->cursor;
-    if (byte == ']') {
+    if (byte == ']' && !lumos_trace_is_stray_bracket(&scan->window, scan->cursor, scan->in_object)) {
       scan->cursor++;
       return true;
     }
@@ -194,57 +160,49 @@ static bool read_events(struct scan *scan) {
       scan->cursor++;
       expected = true;
     } else {
-      good = pass_over(scan, scan->cursor, scan->cursor, "neither an event nor a comma");
+      const char *what = byte == '{' ? "no comma between two events" : "neither an event nor a comma";
+      good = pass_over(scan, scan->cursor, scan->cursor, scan->cursor, what);
       expected = true;
     }
     if (!good) {
       return false;
     }
+    if (expected && scan->left_list) {
+      return true;
+    }
   }
   return cut(scan);
 }
 
-/* The string at `place`, if it may be a key that we know: in broken text the end of a string may be anywhere, and to look for it
- * from every quote would take for ever. */
-static bool short_string(const char *place, struct lumos_slice *string) {
-  enum { LONGEST_KEY = 32 };
-  const char *bytes = place + 1;
-  const char *end = *place == '"' ? memchr(bytes, '"', strnlen(bytes, LONGEST_KEY + 1)) : NULL;
-  *string = (struct lumos_slice){bytes, end == NULL ? 0 : (size_t)(end - bytes), false};
-  return end != NULL;
-}
-
-/* Does a member that we know begin at `place`? */
-static bool begins_member(const struct scan *scan, const char *place) {
-  struct lumos_slice key;
-  if (!short_string(place, &key) || *lumos_json_blank(key.bytes + key.length + 1) != ':') {
-    return false;
-  }
-  return envelope_row(&key) < ENVELOPE_KEYS || (lumos_json_is(&key, "traceEvents") && !scan->saw_events);
-}
-
-/* After broken metadata: to the next member that we know, or to the end of the text. */
-static void find_member(struct scan *scan) {
-  for (;;) {
-    const char *place = scan->cursor = trace_window_ensure(&scan->window, scan->cursor);
-    const char *end = scan->window.bytes + scan->window.length;
-    const char *stop = scan->window.ended ? end : end - scan->window.margin;
-    while (place < stop && !begins_member(scan, place)) {
-      place++;
-    }
-    scan->cursor = place;
-    if (place < stop || scan->window.ended) {
-      return;
-    }
-  }
-}
-
-/* The metadata are broken at `fault`: go on behind the cursor. */
-static bool pass_member(struct scan *scan, const char *fault) {
-  bool at_end = trace_window_at_end(&scan->window, fault);
+/* The metadata from `start` on are broken at `fault`: go on behind `from`. */
+static bool pass_member(struct scan *scan, const char *start, const char *from, const char *fault) {
+  bool at_end = scan->window.ended && trace_window_cuts(&scan->window, fault);
+  uint64_t begin = trace_window_byte(&scan->window, start);
   uint64_t byte = trace_window_byte(&scan->window, fault);
-  find_member(scan);
-  return at_end || broken(scan, byte, "no valid JSON in the metadata");
+  scan->cursor = from;
+  lumos_trace_find_member(&scan->window, &scan->cursor, !scan->saw_events);
+  return at_end ||
+         broken(scan, begin, trace_window_byte(&scan->window, scan->cursor), byte, "no valid JSON in the metadata");
+}
+
+/* The member in [begin, end) of the text. */
+static bool keep_fact(struct scan *scan, const struct lumos_slice *key, const struct lumos_slice *value, uint64_t begin,
+                      uint64_t end) {
+  enum trace_fact fact = TRACE_FACTS;
+  if (!lumos_trace_envelope_key(key, &fact) || fact == TRACE_FACTS) {
+    return true;
+  }
+  unsigned remarks = 0;
+  char *text = lumos_trace_envelope_value(value, &remarks);
+  if (text == NULL) {
+    return broken(scan, begin, end, begin, "no valid JSON in the metadata");
+  }
+  char *before = scan->trace->facts[fact];
+  bool repeated = before != NULL && strcmp(before, text) != 0;
+  free(before);
+  scan->trace->facts[fact] = text;
+  return (!repeated || broken(scan, begin, end, begin, "metadata that stood before, with another value")) &&
+         remark(scan, remarks, begin, end);
 }
 
 /* A member's key and value; *events: the value is a list of events, the cursor stands on it. False at a fault. */
@@ -277,12 +235,11 @@ static bool read_member(struct scan *scan) {
       continue;
     }
     if (good) {
-      keep_fact(scan, &key, &value);
       scan->cursor = stop;
-      return true;
+      return keep_fact(scan, &key, &value, trace_window_byte(&scan->window, start),
+                       trace_window_byte(&scan->window, stop));
     }
-    scan->cursor = start + 1;
-    return pass_member(scan, stop);
+    return pass_member(scan, start, start + 1, stop);
   }
 }
 
@@ -302,7 +259,7 @@ static bool read_members(struct scan *scan) {
         }
         break;
       default:
-        if (!pass_member(scan, scan->cursor)) {
+        if (!pass_member(scan, scan->cursor, scan->cursor, scan->cursor)) {
           return false;
         }
     }
@@ -326,8 +283,16 @@ static bool read_text(struct scan *scan) {
 
 /* Behind the closing bracket nothing follows: not a second trace, which would be lost, nor a wrong checksum. */
 static bool finish_text(struct scan *scan) {
+  uint64_t begin = 0;
   if (to_next_byte(scan)) {
-    return broken(scan, trace_window_byte(&scan->window, scan->cursor), "text behind the end of the trace");
+    begin = trace_window_byte(&scan->window, scan->cursor);
+  }
+  while (!scan->window.ended) {
+    scan->cursor = trace_window_ensure(&scan->window, scan->window.bytes + scan->window.length);
+  }
+  uint64_t end = scan->window.offset + scan->window.length;
+  if (begin != 0 && !broken(scan, begin, end, begin, "text behind the end of the trace")) {
+    return false;
   }
   return !scan->window.damaged || cut(scan);
 }

@@ -50,11 +50,16 @@ static inline const char *trace_window_ensure(struct trace_window *window, const
   return enough ? place : lumos_trace_window_refill(window, place, &stuck);
 }
 
-/* Is a fault at `place` a fault of the text, not of the window that cuts it? A cut string or object fails at the cut; a
- * cut number or word fails where it starts, and then nothing but its bytes lies between there and the cut. */
-static inline bool trace_window_certain(const struct trace_window *window, const char *place) {
+/* May a fault at `place` be the window's end? A cut string or object fails at the cut; a cut number or word fails where it
+ * starts, and then nothing but its bytes lies between there and the cut. */
+static inline bool trace_window_cuts(const struct trace_window *window, const char *place) {
   static const char token[] = "0123456789+-.eEafilnrstuyIN";
-  return window->ended || place + strspn(place, token) < window->bytes + window->length;
+  return place + strspn(place, token) == window->bytes + window->length;
+}
+
+/* Is a fault at `place` a fault of the text, not of the window that cuts it? */
+static inline bool trace_window_certain(const struct trace_window *window, const char *place) {
+  return window->ended || !trace_window_cuts(window, place);
 }
 
 static inline bool trace_window_at_end(const struct trace_window *window, const char *place) {

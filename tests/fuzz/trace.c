@@ -30,7 +30,7 @@ static struct found scan(const char *path, const struct trace_scan_options *opti
   found.device = trace.device.count;
   found.sync = trace.sync.count;
   found.events = trace.events;
-  found.skipped = trace.skipped;
+  found.skipped = trace.skipped.count;
   lumos_trace_clear(&trace);
   lumos_strings_free(strings);
   lumos_input_close(input);

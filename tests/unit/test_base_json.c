@@ -165,10 +165,10 @@ static void string_stops_at_the_offending_byte(void **state) {
 }
 
 static void expect_decoded(const char *inside, const char *expected, size_t expected_length) {
-  struct lumos_slice slice = {inside, strlen(inside), true};
+  struct lumos_slice slice = {inside, strlen(inside), true, false};
   char *out = malloc(slice.length + 1);
   assert_non_null(out);
-  size_t length = lumos_json_decode(&slice, out);
+  size_t length = lumos_json_decode(&slice, out, NULL);
   assert_true(length <= slice.length);
   assert_int_equal(length, expected_length);
   assert_memory_equal(out, expected, expected_length);

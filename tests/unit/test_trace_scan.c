@@ -105,22 +105,169 @@ static void expect_skipped(const char *text, int64_t count, const char *note_par
 
 static void broken_events_are_skipped_and_counted(void **state) {
   (void)state;
-  const char *start = "{\"traceEvents\":[" OP("a", 1, 1) ",";
-  char byte[64];
-  (void)snprintf(byte, sizeof byte, "byte %zu", strlen(start) + strlen("{\"ph\":\"X\",\"name\":\"b \""));
-  expect_skipped(BETWEEN("{\"ph\":\"X\",\"name\":\"b \"quoted\" b\",\"ts\":2,\"dur\":1}"), 1, byte);
+  const char *quoted = "{\"ph\":\"X\",\"name\":\"b \"quoted\" b\",\"ts\":2,\"dur\":1}";
+  size_t start = strlen("{\"traceEvents\":[" OP("a", 1, 1) ",");
+  char bytes[128];
+  (void)snprintf(bytes, sizeof bytes, "was skipped: bytes %zu-%zu (no valid JSON)", start, start + strlen(quoted));
+  expect_skipped(BETWEEN("{\"ph\":\"X\",\"name\":\"b \"quoted\" b\",\"ts\":2,\"dur\":1}"), 1, bytes);
   expect_skipped(BETWEEN("{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"b\",\"ts\":,\"dur\":1}"), 1, "no valid JSON");
   expect_skipped(BETWEEN("{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"line\nbreak\",\"ts\":3,\"dur\":1}"), 1,
                  "no valid JSON");
   expect_skipped(BETWEEN("WARNING: a log line [1]"), 1, "neither an event nor a comma");
   expect_skipped(BETWEEN("{\"ph\":\"X\",\"args\":{\"a\":1,"), 1, "no valid JSON");
-  (void)snprintf(byte, sizeof byte, "byte %zu: an event of negative", strlen(start));
-  expect_skipped(BETWEEN(OP("b", 3, -1)), 1, byte);
+  (void)snprintf(bytes, sizeof bytes, "bytes %zu-%zu (an event of negative", start, start + strlen(OP("b", 3, -1)) - 1);
+  expect_skipped(BETWEEN(OP("b", 3, -1)), 1, bytes);
   expect_skipped(BETWEEN(OP("b", null, 1) "," OP("c", 3, "x")), 2, "a ts or a dur");
   expect_skipped(BETWEEN(OP("b", 9e15, 9e15)), 1, "impossible time");
   expect_skipped(BETWEEN("{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"b\",\"ts\":2,\"dur\":1}"), 1,
                  "without pid or tid");
-  expect_skipped("{\"traceEvents\":[" OP("a", 1, 1) OP("z", 6, 1) "]}", 1, "neither an event nor a comma");
+  expect_skipped("{\"traceEvents\":[" OP("a", 1, 1) OP("z", 6, 1) "]}", 1, "no comma between two events");
+}
+
+/* Wherever a damage ends, it is one place, and the next whole event is read. */
+static void one_damage_is_one_place(void **state) {
+  (void)state;
+  /* what looks like the beginning of an event inside a broken one */
+  expect_skipped(BETWEEN("{\"ph\":\"M\",\"name\":\"q \"q\" q\",\"args\":{\"name\":\"x\",\"id\":{\"name\":1}}}"), 1, "no valid JSON");
+  /* brackets that close nothing */
+  expect_skipped(BETWEEN("], ]"), 1, "neither an event nor a comma");
+  expect_skipped("{\"traceEvents\":[" OP("a", 1, 1) "],\n" OP("z", 6, 1) "]}", 1, "neither an event nor a comma");
+  expect_skipped("[" OP("a", 1, 1) "]\n" OP("z", 6, 1) "]", 1, "neither an event nor a comma");
+  /* a brace that never closes, and events behind it */
+  expect_skipped(BETWEEN("{\"ph\":\"X\",\"cat\":\"python_function\",\"args\":{\"a\":1"), 1, "no valid JSON");
+  /* text behind the last comma */
+  expect_skipped("{\"traceEvents\":[" OP("a", 1, 1) "," OP("z", 6, 1) ", oops], \"traceName\": \"t\"}", 1, "neither an event nor a comma");
+}
+
+/* Events whose first key is any of theirs, and the first of them broken. */
+static void events_are_found_by_any_key(void **state) {
+  (void)state;
+  struct lumos_job *job = parse_good("[{\"cat\":\"cpu_op\",\"name\":\"x \"y\" z\",\"ph\":\"X\"},\n"
+      "{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":1,\"tid\":10,\"args\":{\"name\":\"main\"}},\n"
+      "{\"cat\":\"cpu_op\",\"name\":\"a\",\"ph\":\"X\",\"pid\":1,\"tid\":10,\"ts\":1,\"dur\":1}]", NULL);
+  expect_tasks(job, "t10 a 0+1000\n");
+  assert_string_equal(string_of(job, job->lanes.items[0].name), "main");
+  assert_int_equal(find_note(job, "parse.skipped_events")->count, 1);
+  lumos_job_free(job);
+}
+
+/* A key with two values is what is left of two events around a hole; twice the same value says nothing wrong. */
+static void a_key_with_two_values_is_no_event(void **state) {
+  (void)state;
+#define TWICE(members) "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"b\",\"pid\":1,\"tid\":10,\"ts\":3,\"dur\":1,\"args\":{\"correlation\":1," members "}"
+  static const char *const doubled[] = {"\"x\":1},\"name\":\"c\"", "\"x\":1},\"ts\":4", "\"x\":1},\"dur\":2.5", "\"x\":1},\"pid\":\"1x\"", "\"x\":1},\"tid\":11",
+      "\"x\":1},\"ph\":\"i\"", "\"x\":1},\"cat\":\"cpu_op\"", "\"x\":1},\"args\":{}", "\"correlation\":2}"};
+  for (size_t i = 0; i < sizeof doubled / sizeof *doubled; i++) {
+    struct lumos_text text = LUMOS_TEXT_BUFFER;
+    lumos_text_format(&text, "[" OP("a", 1, 1) "," TWICE("%s") "," OP("z", 6, 1) "]", doubled[i]);
+    lumos_text_add(&text, "", 1);
+    expect_skipped(text.bytes, 1, "a key that stands twice, with two values");
+    expect_failure(text.bytes, &strict, LUMOS_CHECK_FAILED, "a key that stands twice");
+    lumos_text_free(&text);
+  }
+  struct lumos_job *job = parse_good("[" TWICE("\"correlation\":1, \"y\":2, \"y\":3}, \"name\":\"b\", \"ts\":3.0, \"id\":1, \"id\":2") "]", &strict);
+  expect_tasks(job, "t10 b 0+1000\n");
+  lumos_job_free(job);
+}
+
+/* What cannot be read of an event that is kept is counted, too. */
+static void lost_values_are_counted(void **state) {
+  (void)state;
+#define WITH(args) "[" OP("a", 1, 1) "," EVENT("cpu_op", "b", 10, 3, 1, args) "]"
+  static const char *const unread[] = {WITH("\"x\":NaN,\"y\":-nan,\"z\":inf,\"External id\":99999999999999999999"), WITH("\"Sequence number\":\"none\""),
+      WITH("\"Sequence number\":null")};
+  for (size_t i = 0; i < sizeof unread / sizeof *unread; i++) {
+    struct lumos_job *job = parse_good(unread[i], NULL);
+    assert_null(find_note(job, "parse.lost_values"));
+    expect_tasks(job, "t10 a 0+1000\nt10 b 2000+1000 lag 1000\n");
+    lumos_job_free(job);
+  }
+  expect_failure(unread[0], &strict, LUMOS_CHECK_FAILED, "no valid JSON");
+  static const char *const lost[] = {WITH("\"Sequence number\":NaN"), WITH("\"Sequence number\":99999999999999999999"), WITH("\"Sequence number\":-inf"),
+      WITH("\"Sequence number\":1e300")};
+  for (size_t i = 0; i < sizeof lost / sizeof *lost; i++) {
+    struct lumos_job *job = parse_good(lost[i], NULL);
+    expect_tasks(job, "t10 a 0+1000\nt10 b 2000+1000 lag 1000\n");
+    const struct lumos_note *note = find_note(job, "parse.lost_values");
+    assert_non_null(note);
+    assert_int_equal(note->count, 1);
+    char bytes[64];
+    size_t start = strlen("[" OP("a", 1, 1) ",");
+    (void)snprintf(bytes, sizeof bytes, ": bytes %zu-%zu", start, strlen(lost[i]) - 2);
+    assert_non_null(strstr(string_of(job, note->text), bytes));
+    assert_int_equal(job->ranks.items[0].coverage.skipped, 0);
+    lumos_job_free(job);
+    expect_failure(lost[i], &strict, LUMOS_CHECK_FAILED, "NaN or out of range");
+  }
+  expect_skipped(BETWEEN(OP("b", NaN, 1)), 1, "a ts or a dur that is NaN or out of range");
+  expect_skipped(BETWEEN(OP("b", 3, 99999999999999999999)), 1, "a ts or a dur that is NaN or out of range");
+  expect_skipped(BETWEEN("{\"ph\":\"\",\"name\":\"b\"}"), 1, "unknown ph");
+}
+
+static void invalid_utf8_is_replaced_and_counted(void **state) {
+  (void)state;
+  static const char text[] = "[" OP("a\xFFz", 1, 1) "," OP("\xC3\xA9", 3, 1) "," OP("\xC3\\n", 5, 1) ","
+                             EVENT("cpu_op", "c", 10, 7, 1, "\"Input type\":[\"\xFE\"]") "]";
+  struct lumos_job *job = parse_good(text, NULL);
+  expect_tasks(job, "t10 a\xEF\xBF\xBDz 0+1000\nt10 \xC3\xA9 2000+1000 lag 1000\nt10 \xEF\xBF\xBD\n 4000+1000 lag 1000\nt10 c 6000+1000 lag 1000\n");
+  assert_int_equal(find_note(job, "parse.replaced_text")->count, 3);
+  assert_non_null(strstr(string_of(job, find_note(job, "parse.replaced_text")->text), "in their place: bytes 1-"));
+  lumos_job_free(job);
+  expect_failure(text, &strict, LUMOS_CHECK_FAILED, "no valid text");
+}
+
+/* The first places are told, the others counted. */
+static void many_damages_make_one_short_note(void **state) {
+  (void)state;
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  lumos_text_put(&text, "[" OP("a", 1, 1));
+  for (int i = 0; i < 1000; i++) {
+    lumos_text_format(&text, ",\noops, " EVENT("cpu_op", "b", 10, %d, 1, ""), 3 * i + 3);
+  }
+  lumos_text_add(&text, "]", 2);
+  struct lumos_job *job = parse_good(text.bytes, NULL);
+  const struct lumos_note *note = find_note(job, "parse.skipped_events");
+  assert_int_equal(note->count, 1000);
+  assert_int_equal(job->tasks.count, 1001);
+  assert_true(strlen(string_of(job, note->text)) < 300);
+  assert_non_null(strstr(string_of(job, note->text), " (neither an event nor a comma) and 992 more places"));
+  lumos_job_free(job);
+  lumos_text_free(&text);
+}
+
+/* A brace that nothing closes, where the arguments are not read: the events behind it are no part of them, however many. */
+static void an_event_without_an_end_is_skipped(void **state) {
+  (void)state;
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  lumos_text_put(&text, "{\"traceEvents\":[" OP("a", 1, 1) ",{\"ph\":\"X\",\"cat\":\"overhead\",\"args\":{\"a\":1,\"b\":\"x\"");
+  enum { EVENTS = 20000 };
+  for (int i = 0; i < EVENTS; i++) {
+    lumos_text_format(&text, "," EVENT("cpu_op", "b", 10, %d, 1, ""), 3 * i + 3);
+  }
+  assert_true(text.length > 3 * TRACE_WINDOW_BYTES / 2);
+  lumos_text_add(&text, "]}", 3);
+  struct lumos_job *job = parse_good(text.bytes, NULL);
+  assert_int_equal(job->tasks.count, EVENTS + 1);
+  assert_int_equal(find_note(job, "parse.skipped_events")->count, 1);
+  assert_non_null(strstr(string_of(job, find_note(job, "parse.skipped_events")->text), "an event without an end"));
+  assert_null(find_note(job, "parse.truncated"));
+  lumos_job_free(job);
+  lumos_text_free(&text);
+}
+
+static void damaged_facts_keep_what_is_whole(void **state) {
+  (void)state;
+  const char *text = "{\"distributedInfo\":{\"rank\":3,\"x\":[NaN,-Infinity,\"a NaN\"]},\"baseTimeNanoseconds\":1000,"
+      "\"traceEvents\":[" OP("a", 1, 1) "],\"host_name\":\"a\xFF\",\"baseTimeNanoseconds\":2000,\"baseTimeNanoseconds\":2000}";
+  struct lumos_job *job = parse_good(text, NULL);
+  assert_int_equal(job->ranks.items[0].rank, 3);
+  assert_int_equal(job->epoch, 3000);
+  assert_string_equal(string_of(job, job->ranks.items[0].host), "a\xEF\xBF\xBD");
+  assert_int_equal(find_note(job, "parse.lost_values")->count, 1);
+  assert_int_equal(find_note(job, "parse.replaced_text")->count, 1);
+  assert_int_equal(find_note(job, "parse.skipped_events")->count, 1);
+  assert_non_null(strstr(string_of(job, find_note(job, "parse.skipped_events")->text), "stood before, with another value"));
+  lumos_job_free(job);
 }
 
 static void a_broken_last_event_keeps_the_envelope(void **state) {
@@ -235,8 +382,9 @@ static void a_second_trace_in_the_text_is_noted(void **state) {
     lumos_text_add(&text, "", 1);
     struct lumos_job *job = parse_good(text.bytes, NULL);
     expect_tasks(job, "t10 a 0+1000\n");
-    char expected[64];
-    (void)snprintf(expected, sizeof expected, "at byte %zu: text behind the end of the trace", byte);
+    char expected[96];
+    (void)snprintf(expected, sizeof expected, "bytes %zu-%zu (text behind the end of the trace)", byte,
+                   byte + strlen(tails[i]) - 1);
     assert_non_null(strstr(string_of(job, find_note(job, "parse.skipped_events")->text), expected));
     lumos_job_free(job);
     expect_failure(text.bytes, &strict, LUMOS_CHECK_FAILED, "text behind the end");
@@ -317,7 +465,7 @@ static void the_window_does_not_show(void **state) {
     struct lumos_input *input = lumos_input_open(path, &error);
     const struct trace_scan_options options = {.window = windows[w], .window_limit = windows[w]};
     assert_true(lumos_trace_scan(&trace, input, "t.json", &options, &error));
-    assert_int_equal(trace.skipped, 0);
+    assert_int_equal(trace.skipped.count, 0);
     assert_false(trace.truncated);
     assert_int_equal(trace.host.count, 2000);
     for (int i = 0; i < 2000; i++) {
@@ -357,7 +505,7 @@ static void an_event_longer_than_the_limit_is_skipped(void **state) {
     const struct trace_scan_options options = {.window = 16384, .window_limit = limits[i]};
     assert_true(lumos_trace_scan(&trace, input, "t.json", &options, &error));
     assert_int_equal(trace.host.count, 2);
-    assert_int_equal(trace.skipped, i == 0 ? 1 : 0);
+    assert_int_equal(trace.skipped.count, i == 0 ? 1 : 0);
     assert_int_equal(trace.events, i == 0 ? 2 : 3);
     lumos_input_close(input);
     lumos_trace_clear(&trace);
@@ -377,6 +525,14 @@ int main(void) {
       cmocka_unit_test(envelopes_of_every_kind),
       cmocka_unit_test(names_are_decoded),
       cmocka_unit_test(broken_events_are_skipped_and_counted),
+      cmocka_unit_test(one_damage_is_one_place),
+      cmocka_unit_test(events_are_found_by_any_key),
+      cmocka_unit_test(a_key_with_two_values_is_no_event),
+      cmocka_unit_test(lost_values_are_counted),
+      cmocka_unit_test(invalid_utf8_is_replaced_and_counted),
+      cmocka_unit_test(many_damages_make_one_short_note),
+      cmocka_unit_test(an_event_without_an_end_is_skipped),
+      cmocka_unit_test(damaged_facts_keep_what_is_whole),
       cmocka_unit_test(a_broken_last_event_keeps_the_envelope),
       cmocka_unit_test(broken_metadata_are_skipped),
       cmocka_unit_test(a_cut_text_gives_every_whole_event),
