@@ -23,10 +23,11 @@ struct lumos_trace_options {
   bool edited;                   /* for inputs that are streams: see lumos_read_options */
   const int32_t *ranks;          /* --rank: numbers for the files in their order, or NULL */
   size_t rank_count;
-  int64_t run;                  /* --run: from 1, or LUMOS_RUN_LAST; the default takes all inputs, which must be of one run */
-  const char *const *lists;     /* --files-from: files that name inputs, one a line ("-": standard input), read behind `paths` */
+  int64_t run; /* --run: from 1, or LUMOS_RUN_LAST; the default takes all inputs, which must be of one run */
+  const char *const
+      *lists; /* --files-from: files that name inputs, one a line ("-": standard input), read behind `paths` */
   size_t list_count;
-  size_t threads;               /* files that are read at once; 0: one for every core. The result is the same with any */
+  size_t threads; /* files that are read at once; 0: one for every core. The result is the same with any */
   struct lumos_watcher watcher; /* told of the reading: of the files that the caller's own thread reads */
 };
 

@@ -89,9 +89,12 @@ static int64_t irregular_host(const struct machine *machine, const struct thread
   return whole_ns(time * thread->pace);
 }
 
-static int64_t profiler_time(const struct machine *machine, const struct device *device, int64_t time) {
-  bool costs = device->profiling && has(machine, MECHANISM_PROFILER) && has(machine, MECHANISM_HOST);
-  return costs ? time : 0;
+static int64_t profiler_time(const struct machine *machine, const struct device *device,
+                             const struct thread_state *thread, int64_t time) {
+  if (!device->profiling || !has(machine, MECHANISM_PROFILER) || !has(machine, MECHANISM_HOST))
+    return 0;
+  return whole_ns((double)time * ratio(machine, MECHANISM_HOST_JITTER, &irregularities.profiled_ratio,
+                                       instruction_place(thread), CHANCE_PROFILER));
 }
 
 /* ---- frames ---- */
@@ -110,7 +113,7 @@ static void enter(struct machine *machine, struct device *device, struct thread_
     thread->frame_room = thread->frame_room ? 2 * thread->frame_room : 16;
     thread->frames = array_grown(thread->frames, thread->frame_room, sizeof *thread->frames);
   }
-  thread->time += profiler_time(machine, device, irregularities.profiled_frame_begin);
+  thread->time += profiler_time(machine, device, thread, irregularities.profiled_frame_begin);
   const struct frame_open *around = innermost(thread);
   struct frame_open *frame = &thread->frames[thread->depth++];
   frame->start = thread->time;
@@ -155,7 +158,7 @@ static void leave(struct machine *machine, struct device *device, struct thread_
   }
   if (frame->frame == FRAME_OP && thread->depth > 0)
     thread->cost = innermost(thread)->cost;
-  thread->time += profiler_time(machine, device, irregularities.profiled_frame_end);
+  thread->time += profiler_time(machine, device, thread, irregularities.profiled_frame_end);
 }
 
 /* ---- calls ---- */
@@ -191,7 +194,7 @@ static void call_over(struct machine *machine, struct device *device, struct thr
     record.correlation = thread->correlation;
     machine->witness->host(machine->witness->self, &record);
   }
-  thread->time += profiler_time(machine, device, irregularities.profiled_call);
+  thread->time += profiler_time(machine, device, thread, irregularities.profiled_call);
 }
 
 static void wait_for(struct thread_state *thread, enum waiting waiting) { thread->waiting = (uint8_t)waiting; }

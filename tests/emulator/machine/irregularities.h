@@ -24,6 +24,7 @@ struct irregularities {
   int64_t stretch_length;       /* instructions */
   int64_t profiled_frame_begin; /* what recording adds before a frame's start, behind its end, and behind a call */
   int64_t profiled_frame_end, profiled_call;
+  struct spread profiled_ratio; /* of each of these */
 
   /* Between host and device, and between device tasks. */
   struct spread launch_delay; /* from the end of the call on an idle stream; negative: the device was quicker */

@@ -41,6 +41,7 @@ enum chance {
   CHANCE_SKEW,
   CHANCE_OP,
   CHANCE_DATA,
+  CHANCE_PROFILER,
 };
 
 /* A duration that is not negative, in whole ns. */

@@ -146,10 +146,10 @@ run x "${waiting[@]}" --only host,launch-queue --queue-depth 16
 run x "${waiting[@]}" --only host --queue-depth 16
 [ "$(queue x)" -gt 100 ] || fail "without launch-queue: only $(queue x) launches wait"
 
-# Contention: beside a transfer a kernel takes a quarter longer; communication kernels keep an SM a block, also while they wait, from matrix
+# Contention of 0.25 and 0.1: beside a transfer a kernel takes a quarter longer; communication kernels keep an SM a block, also while they wait, from matrix
 # products and attention, at most half of them; a transfer beside kernels on all sides takes a tenth longer.
 run ideal "${grid[@]}" --ideal
-run x "${grid[@]}" --only contention
+run x "${grid[@]}" --only contention --contention 0.25,0.1
 awk -F'\t' -v OFS='\t' 'FILENAME ~ /work$/ { if ($13 ~ /^nccl/) print $1, $4, $5, $14; next }
   { n = split($10, r, ","); for (i = 1; i <= n; i++) print r[i], $8, $9, 0 }' x/work x/collectives >beside
 holds 'contention: kernels beside communication take longer by what it takes from them' '

@@ -5,7 +5,7 @@
 
 # Figures of irregularities.c: the least gap on a busy stream, how much earlier than its call's end a kernel may be seen, what a
 # member may end later than the transfer, from where on a sender waits for its receiver.
-least_gap=900 early=800 late_start=1000 late_share=0.25 eager=65536
+least_gap=900 early=800 late_start=1000 late_share=0.7 eager=65536
 
 # machine JOB LATENCY: 1 if the job has latencies, 0 if it has none.
 machine() {

@@ -35,6 +35,8 @@ void input_load(struct block *to) {
   python_enter(to, FRAME_PYTHON, "pretrain_gpt.py(92): get_batch");
   if (to->at.tensor == 0) {
     spend(to, NS_DATA);
+    if (to->label.micro_batch > 0) /* the pinned buffer of the one before is free again */
+      program_sync(to->program, DO_SYNC_EVENT, EVENT_INPUT, STREAM_COPY);
     struct work copy = kernels_copy(to->setup, WORK_COPY_TO_DEVICE, 8 * tokens);
     op_enter(to, "aten::to", shape(to, SHAPE_TOKENS));
     op_enter(to, "aten::_to_copy", shape(to, SHAPE_TOKENS));

@@ -62,6 +62,7 @@ void collective_start(const struct block *to, enum stream stream, struct message
 void collective_wait(const struct block *to, int done_event) {
   program_enter(to->program, FRAME_OP, "record_param_comms", (struct op_facts){.sequence = -1});
   program_wait(to->program, STREAM_COMPUTE, done_event);
+  program_call(to->program, CALL_EVENT_QUERY, "cudaEventQuery"); /* the allocator: may the input be given to others? */
   spend(to, NS_WAIT);
   op_leave(to);
 }
