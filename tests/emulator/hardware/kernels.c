@@ -111,8 +111,6 @@ static const struct row rows[KERNELS] = {
                                    "long const*, float*, long)",
                                    NULL, 6, 0.55, WORK_EMBEDDING, 4000, 8192, 128, 40, 0},
     [KERNEL_EMBEDDING_SORT] = {SORT, NULL, 32, 0.40, WORK_EMBEDDING, 8000, 7680, 384, 80, 38912},
-    [KERNEL_POSITION_ADD] = {ELEMENTWISE("8", "at::native::CUDAFunctor_add<c10::BFloat16>", "3"), NULL, 6, 1,
-                             WORK_ELEMENTWISE, 1800, 1024, 128, 34, 0},
     [KERNEL_LOGITS_MAX] = {REDUCING("512", "1", "float", "at::native::MaxOps<float>", "4, 4"), NULL, 4, 0.85,
                            WORK_REDUCTION, 3000, 32768, 512, 32, 16},
     [KERNEL_LOGITS_SUBTRACT_EXP] = {"triton_poi_fused_exp_sub_0", NULL, 8, 0.97, WORK_ELEMENTWISE, 1900, 1024, 128, 24,
