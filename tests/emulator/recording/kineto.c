@@ -3,8 +3,7 @@
  * own (stream + 1000000).
  *
  * Kineto links a device row to its op through the launch; where that was not recorded the row has no External id, and neither has it
- * the collective's arguments, which come from the op. A kernel of several sends and receives has none either: they are on the ops
- * of its parts.
+ * the collective's arguments, which come from the op. A kernel of several sends and receives has none either.
  */
 #include "kineto.h"
 
