@@ -183,6 +183,7 @@ static void expect(const struct lumos_checkup *checkup, const char *code, int ha
     fail_msg("%s: expected %d of %d, grade %s; found %d of %d, grade %s", code, have, of, lumos_grade_name(grade),
              finding != NULL ? (int)finding->have : -1, finding != NULL ? (int)finding->of : -1,
              finding != NULL ? lumos_grade_name(finding->grade) : "none");
+    return; /* fail_msg does not */
   }
   assert_int_equal(finding->cost != NULL, finding->cure != NULL);
   assert_true(grade == LUMOS_GRADE_A || finding->cost != NULL);
@@ -220,16 +221,15 @@ static void a_full_recording_lacks_nothing(void **state) {
 static void each_gap_is_found_by_its_count(void **state) {
   (void)state;
   static const struct {
-    int without;
     const char *code;
-    int have, of;
+    int without, have, of;
     enum lumos_grade grade;
   } gaps[] = {
-      {CUDA, "device_work", 0, 2, LUMOS_GRADE_D},  {CPU, "ops", 0, 8, LUMOS_GRADE_C},
-      {STEPS, "steps", 0, 2, LUMOS_GRADE_C},       {SEVERAL, "steps", 1, 2, LUMOS_GRADE_B},
-      {PEER, "ranks", 1, 2, LUMOS_GRADE_C},        {WORLD, "world", 0, 2, LUMOS_GRADE_C},
-      {SYNC, "sync_events", 0, 12, LUMOS_GRADE_C}, {ARGUMENTS, "collective_arguments", 0, 4, LUMOS_GRADE_C},
-      {SHAPES, "shapes", 0, 4, LUMOS_GRADE_B},     {GRAPH, "graph_nodes", 0, 8, LUMOS_GRADE_B},
+      {"device_work", CUDA, 0, 2, LUMOS_GRADE_D},  {"ops", CPU, 0, 8, LUMOS_GRADE_C},
+      {"steps", STEPS, 0, 2, LUMOS_GRADE_C},       {"steps", SEVERAL, 1, 2, LUMOS_GRADE_B},
+      {"ranks", PEER, 1, 2, LUMOS_GRADE_C},        {"world", WORLD, 0, 2, LUMOS_GRADE_C},
+      {"sync_events", SYNC, 0, 12, LUMOS_GRADE_C}, {"collective_arguments", ARGUMENTS, 0, 4, LUMOS_GRADE_C},
+      {"shapes", SHAPES, 0, 4, LUMOS_GRADE_B},     {"graph_nodes", GRAPH, 0, 8, LUMOS_GRADE_B},
   };
   for (size_t i = 0; i < sizeof gaps / sizeof *gaps; i++) {
     /* without the host's marks there is one step, and all of its work counts as that */
