@@ -28,8 +28,8 @@
  *                      collective within a stage waits for a member), bubble (what waits is point-to-point or a collective of several
  *                      stages), copy (alone), idle; host_start, host_end: of the step's mark on the main thread
  *   collectives    table of those with a recorded rank's kernel in its window: communicator (the process group's name), op, sequence
- *                  (of the communicator, or between the two of a pair), step, bytes, source, destination (ranks of a pair, else -1), begin, end (of the
- *                  transfer, from the last start on), and by member: ranks, starts, ends, correlations of their kernels
+ *                  (of the communicator, or between the two of a pair), step, bytes, source, destination (ranks of a pair, else -1),
+ *                  begin, end (of the transfer, from the last start on), and by member: ranks, starts, ends, correlations of their kernels
  *   phases, parts  what the numbers in `tasks` mean
  *   recorded       a recorded rank each: rank;
  *     tasks            table of its device work: correlation, phase, micro_batch, layer (-1: none), part
