@@ -63,6 +63,22 @@ TENSOR broadcast $((8 * tokens)) $batches
 MODEL all_reduce 4 1
 EOF
 
+# The gradient's norm is of all that the optimizer holds: the model's ranks have it together, but where replicas share the optimizer each has a part,
+# so that all ranks of the job sum. Then gradients are scattered in float32, padded to whole shares, and parameters gathered in bfloat16.
+rank_parameters=$((4 * layer + embedding + 2 * hidden))
+emulate norm "${job[@]}" --tp 2 --dp 2 --distributed-optimizer on --bucket-mb 1000 --record collectives
+for rank in 0 3; do
+  wants $rank norm <<EOF
+TENSOR all_reduce $activation $((batches * (4 * 4 + 1 + 1)))
+TENSOR all_reduce $((4 * tokens)) $((3 * batches))
+TENSOR broadcast $((8 * tokens)) $batches
+DATA reduce_scatter $((4 * rank_parameters)) 1
+DATA all_gather $((2 * rank_parameters)) 1
+DATA all_reduce 4 1
+default all_reduce 4 1
+EOF
+done
+
 # With the distributed optimizer gradients are scattered and parameters gathered, and Adam has half to do on each of two replicas.
 parameters=$((4 * (12 * hidden * hidden + 13 * hidden) + vocabulary * hidden + 2 * hidden))
 emulate whole "${job[@]}" --dp 2 --record collectives --ideal
@@ -110,9 +126,60 @@ holds 'arguments of sends and receives' '
   $2 ~ /send/ && $10 != 1 - $1 { print "sends to", $10, $0 }
   $2 ~ /recv/ && $9 != 1 - $1 { print "receives from", $9, $0 }' arguments
 
-# The groups that a trace lists are those that the rank is in.
-for rank in 0 3 5; do
-  jq -e --argjson rank $rank '.distributedInfo.pg_config | length > 3 and all(.[]; .ranks | index($rank) != null)' "spread/rank$rank.json" >/dev/null ||
-    fail "rank $rank lists groups that it is not in"
-done
+# PyTorch counts a rank's sends and receives in a group from the job's beginning, whatever is recorded. Two stages exchange two tensors a micro-batch: each a
+# number where they are apart, while those that go out together have one. What all steps do alike takes as many numbers in each.
+# numbered JOB NUMBERS: of a step, 0: as many as there are
+numbered() {
+  local trace
+  for trace in "$1"/rank*.json; do
+    jq -r '.distributedInfo.rank as $rank | .traceEvents[] | select(.ph == "X" and (.cat == "user_annotation" or .cat == "cpu_op")) | .args as $args
+      | if .name | startswith("ProfilerStep#") then [$rank, .ts, "step", (.name[13:] | tonumber)]
+        elif ($args["Collective name"] // "" | test("^(send|recv|coalesced)")) and $args.Seq then [$rank, .ts, $args["Process Group Name"], $args.Seq] else empty end | @tsv' "$trace"
+  done | sort -t$'\t' -k1,1n -k2,2n >sequences
+  holds "$1: sends and receives are numbered from the job's beginning" '
+    $3 == "step" { step[$1] = $4; steps[$1, $4]; next }
+    { seen++; at = $1 OFS $3; here = at OFS step[$1] }
+    !(here in first) { first[here] = $4; last[here] = $4 - 1; of[here] = step[$1] }
+    $4 < last[here] || $4 > last[here] + 1 { print at, "in step", step[$1], "has number", $4, "behind", last[here] }
+    { last[here] = $4 }
+    END { for (i in first) { n = last[i] - first[i] + 1; if (first[i] != of[i] * n + 1 || (wanted && n != wanted)) print i, "begins at", first[i], "and has", n } }' wanted="$2" sequences
+}
+emulate late "${job[@]}" --pp 2 --dp 2 --batched-p2p off --warmup 3 --steps 2 --record collectives
+numbered late $((2 * batches))
+emulate together "${job[@]}" --pp 2 --warmup 2 --steps 2 --record collectives
+numbered together 0
+
+# ---- groups ----
+
+# Ranks count tensor-parallel ranks first, then replicas, then stages, as Megatron-LM lays them out: who is in a group agrees in all that its kind does not
+# vary. A trace lists the groups that its rank is in, once each, all in which it is not alone; and every row that communicates says of its group what the list says. PyTorch
+# names 29 ranks of more than 30, and the last.
+# groups JOB TP PP DP
+groups() {
+  local trace
+  for trace in "$1"/rank*.json; do
+    jq -r --argjson tp "$2" --argjson pp "$3" --argjson dp "$4" '
+      def place: {TENSOR: (. % $tp), DATA: ((. / $tp | floor) % $dp), STAGE: (. / ($tp * $dp) | floor)};
+      def varies: {default_pg: ["TENSOR", "DATA", "STAGE"], DATA_PARALLEL_GROUP: ["DATA"], MODEL_PARALLEL_GROUP: ["TENSOR", "STAGE"],
+        TENSOR_MODEL_PARALLEL_GROUP: ["TENSOR"], PIPELINE_MODEL_PARALLEL_GROUP: ["STAGE"], EMBEDDING_GROUP: ["STAGE"]};
+      def members($of): . as $kind | [range($tp * $pp * $dp) | select((place | delpaths([varies[$kind][] | [.]])) == ($of | place | delpaths([varies[$kind][] | [.]])))
+        | select($kind != "EMBEDDING_GROUP" or place.STAGE == 0 or place.STAGE == $pp - 1)];
+      def text: map(tostring) | if length > 30 then .[:29] + ["..."] + .[-1:] else . end | "[\(join(", "))]";
+      .distributedInfo as $job | $job.rank as $rank | ($job.pg_config | map({key: .pg_name, value: .}) | from_entries) as $groups
+      | [varies | keys[] | . as $kind | {pg_desc: $kind, ranks: members($rank)} | select((.ranks | length > 1 and index($rank) != null) or $kind == "default_pg")] as $wanted
+      | ($job.pg_config | map({pg_desc, ranks} | select((.ranks | length > 1) or .pg_desc == "default_pg")) | sort) as $listed
+      | (if $listed != ($wanted | sort) then "rank \($rank) lists \($listed), not \($wanted | sort)" else empty end),
+        (if $job.pg_count != ($job.pg_config | length) or $job.world_size != $tp * $pp * $dp or any($job.pg_config[]; .pg_size != (.ranks | length)) or
+          ($groups | length) != ($job.pg_config | length) then "rank \($rank) miscounts" else empty end),
+        (.traceEvents[] | select(.args["Collective name"]) | .args as $args | $groups[$args["Process Group Name"]] as $group
+          | if $args["Group size"] == $group.pg_size and $args["Process Group Description"] == $group.pg_desc and $args["Process Group Ranks"] == ($group.ranks | text) then "seen"
+            else "rank \($rank) \(.cat) \($args["Collective name"]) says \($args["Group size"]) \($args["Process Group Ranks"]) \($args["Process Group Description"]) of \($group)" end)' "$trace"
+  done >said
+  holds "$1: groups" '$0 == "seen" { seen++; next } { print }' said
+}
+groups spread 2 2 2
+groups norm 2 1 2
+groups apart 1 2 1
+emulate many --layers 1 --hidden 256 --seq 128 --vocab 1024 --heads 2 --dp 33 --steps 1 --warmup 1 --micro-batches 1 --ranks 0,32 --record collectives
+groups many 1 1 33
 finish

@@ -360,6 +360,65 @@ static void test_waits_and_stacks(void **state) {
   run_end(&run);
 }
 
+/* Kineto shows a wait of a stream for an event only where the stream has shown work; what the host waits for it shows always. */
+static void test_waits_of_idle_streams(void **state) {
+  (void)state;
+  static const enum call kinds[] = {CALL_STREAM_WAIT, CALL_EVENT_SYNC, CALL_STREAM_SYNC, CALL_DEVICE_SYNC};
+  struct run run;
+  run_start(&run, RECORD_SYNC);
+  run.witness.profile(run.witness.self, 0, true, 1000000);
+  for (uint32_t i = 0; i < 8; i++) {
+    run.witness.host(run.witness.self, &(struct host_record){.is_call = true,
+                                                             .call = kinds[i % 4],
+                                                             .start = 1000000 + 10000 * i,
+                                                             .end = 1005000 + 10000 * i,
+                                                             .correlation = 1 + i,
+                                                             .stream = i < 4 ? STREAM_MODEL : STREAM_TENSOR});
+  }
+  device(&run, STREAM_TENSOR, 20, 0, 1200000, 1300000, 0, &product);
+  run.witness.profile(run.witness.self, 0, false, 3000000);
+  assert_true(recorder_write(run.recorder));
+  char *text = taken(&run, "rank0.json");
+  assert_int_equal(count_of(text, "\"name\": \"Stream Wait Event\""), 1);
+  assert_has(text, "\"cat\": \"cuda_sync\", \"name\": \"Stream Wait Event\", \"pid\": 0, \"tid\": 13,");
+  assert_has(text, "\"cat\": \"cuda_sync\", \"name\": \"Stream Sync\", \"pid\": 0, \"tid\": 1000025,");
+  assert_has(text, "\"cat\": \"cuda_sync\", \"name\": \"Stream Sync\", \"pid\": 0, \"tid\": 1000013,");
+  assert_int_equal(count_of(text, "\"name\": \"Event Sync\""), 2);
+  assert_int_equal(count_of(text, "\"name\": \"Context Sync\""), 2);
+  free(text);
+  free(taken(&run, "rank1.json"));
+  free(taken(&run, "truth.json"));
+  run_end(&run);
+}
+
+/* Of several forward ops with one sequence number the last that began made the node. Real traces: up to 200 of them, and always the last. */
+static void test_passes(void **state) {
+  (void)state;
+  static const struct op_facts forward = {.sequence = 7}, backward = {.sequence = 7, .backward = true};
+  struct run run;
+  run_start(&run, 0);
+  run.witness.profile(run.witness.self, 0, true, 1000000);
+  frame(&run, THREAD_MAIN, FRAME_OP, "aten::dropout", 1, 1000000, 1010000, &forward);
+  frame(&run, THREAD_MAIN, FRAME_OP, "aten::dropout_inner", 3, 1030000, 1040000, &forward);
+  frame(&run, THREAD_MAIN, FRAME_OP, "aten::add", 2, 1020000, 1050000, &forward);
+  frame(&run, THREAD_AUTOGRAD, FRAME_OP, "AddBackward0", 5, 1110000, 1120000, &backward);
+  frame(&run, THREAD_AUTOGRAD, FRAME_OP, "autograd::engine::evaluate_function: AddBackward0", 4, 1100000, 1130000,
+        &backward);
+  frame(&run, THREAD_AUTOGRAD, FRAME_OP, "AddBackward0", 6, 1140000, 1150000, &backward);
+  run.witness.profile(run.witness.self, 0, false, 3000000);
+  assert_true(recorder_write(run.recorder));
+  char *text = taken(&run, "rank0.json");
+  assert_int_equal(count_of(text, "\"cat\": \"fwdbwd\""), 2);
+  assert_has(text, "    \"ph\": \"s\", \"id\": 1, \"pid\": 20240, \"tid\": 20240, \"ts\": 3456000001030.000,\n"
+                   "    \"cat\": \"fwdbwd\"");
+  assert_has(text, "    \"ph\": \"f\", \"id\": 1, \"pid\": 20240, \"tid\": 21412, \"ts\": 3456000001110.000,\n"
+                   "    \"cat\": \"fwdbwd\"");
+  free(text);
+  free(taken(&run, "rank1.json"));
+  free(taken(&run, "truth.json"));
+  run_end(&run);
+}
+
 /* Compressed or not, the same text; all of it JSON. */
 static void test_files(void **state) {
   (void)state;
@@ -526,10 +585,16 @@ static void test_truth(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_rows),        cmocka_unit_test(test_window),
-      cmocka_unit_test(test_collectives), cmocka_unit_test(test_waits_and_stacks),
-      cmocka_unit_test(test_files),       cmocka_unit_test(test_buffer),
-      cmocka_unit_test(test_no_folder),   cmocka_unit_test(test_clocks),
+      cmocka_unit_test(test_rows),
+      cmocka_unit_test(test_window),
+      cmocka_unit_test(test_collectives),
+      cmocka_unit_test(test_waits_and_stacks),
+      cmocka_unit_test(test_waits_of_idle_streams),
+      cmocka_unit_test(test_passes),
+      cmocka_unit_test(test_files),
+      cmocka_unit_test(test_buffer),
+      cmocka_unit_test(test_no_folder),
+      cmocka_unit_test(test_clocks),
       cmocka_unit_test(test_truth),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

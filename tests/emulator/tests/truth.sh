@@ -33,7 +33,7 @@ operations 0 "${small[@]}" --pp 2 --schedule zb-h1 --micro-batches 5
 operations 1 "${small[@]}" --layers 4 --pp 2 --vp 2 --schedule interleaved --recompute full --micro-batches 6
 
 # Steps tile the time of a rank and of the job; what a rank was busy with adds up.
-# tiles JOB
+# tiles JOB WIDTH: so many ranks are a stage
 tiles() {
   holds "$1: the parts sum to the step, steps follow one another" '
     { seen++; sum = 0; for (i = 6; i <= 12; i++) { sum += $i; if ($i < 0) print $1, $2, "rank", $3, "has a negative part" } }
@@ -49,6 +49,12 @@ tiles() {
     ($1, $2 - 1) in last && $3 != last[$1, $2 - 1] { print at, "starts at", $3 }
     { last[$1, $2] = $4 }
     share - $5 > 1e-6 || $5 - share > 1e-6 || ratio - $6 > 1e-6 || $6 - ratio > 1e-6 { print at, "bubble", $5, $6, "not", share, ratio }' "$1/steps" whole
+  jq -r '.steps[] | .step as $k | to_entries[] | select(.key != "step") | .key as $run | .value.stage_bubble | to_entries[] | [$run, $k, .key, .value] | @tsv' "$1/truth.json" >stages
+  holds "$1: the bubble of a stage is that of its ranks" '
+    FILENAME ~ /steps$/ { at = $1 OFS $2 OFS int($3 / width); bubble[at] += $10; whole[at] += $5 - $4; next }
+    { at = $1 OFS $2 OFS $3; seen++; told[at]; share = bubble[at] / whole[at] }
+    share - $4 > 1e-6 || $4 - share > 1e-6 { print at, "has a bubble of", $4, "not", share }
+    END { for (at in whole) if (!(at in told)) print at, "is missing" }' width="$2" "$1/steps" stages
 }
 
 # What a rank was busy with, from the rows of its trace alone, and from the truth only when transfers were.
@@ -120,19 +126,19 @@ labels() {
 
 emulate job "${small[@]}" --tp 2 --pp 2 --dp 2 --without clocks
 tables job
-tiles job
+tiles job 4
 partition job 4
 ends job
 labels job 4 2 2
 emulate apart "${small[@]}" --layers 4 --pp 4 --micro-batches 6 --batched-p2p off --schedule zb-h1 --without clocks --record annotations
 tables apart
-tiles apart
+tiles apart 1
 partition apart 1
 ends apart
 labels apart 1 4 4
 emulate ideal "${small[@]}" --ideal --tp 2 --pp 2 --sequence-parallel on --distributed-optimizer on --dp 2
 tables ideal
-tiles ideal
+tiles ideal 4
 partition ideal 4
 
 # Clocks move every row by what the truth says and nothing else: hosts' by offset and drift, devices' by their own offset more. Kineto's images
