@@ -16,10 +16,14 @@ struct bench_input {
   size_t count;
   const char *work; /* a folder for streams and pages */
   const char *bin;  /* the folder of the tools */
+  unsigned groups;  /* of stages, which are measured: the sum of enum bench_group */
 };
 
 enum { BENCH_FLOORS = 4 };
 enum bench_form { BENCH_PLAIN, BENCH_GZIP, BENCH_ZSTD };
+
+/* Which stages: those of reading traces, those of all that comes behind, and other programs that read the same. */
+enum bench_group { BENCH_READING = 1, BENCH_BEHIND = 2, BENCH_PEERS = 4 };
 
 /* What a stage works on, in the process that runs it. */
 struct bench_work {
@@ -36,8 +40,10 @@ struct bench_work {
  * tasks. */
 struct bench_stage {
   const char *name;
-  const char *needs; /* an ending that the input's files, or a name that the tools' folder, must have; NULL: nothing */
+  const char
+      *needs; /* an ending that the input's files must have, or a program that must be installed; NULL: nothing */
   const char *floors[BENCH_FLOORS]; /* stages whose times added up are the least that this one could take */
+  enum bench_group group;
   bool by_tasks;
   bool in_children; /* it runs other programs: theirs are the time and the memory */
   bool (*prepare)(struct bench_work *work);
@@ -52,7 +58,7 @@ struct bench_size {
 };
 
 bool bench_possible(const struct bench_stage *stage, const struct bench_input *input);
-/* Make the streams that the stages read. Leaves memory to the end of the process: for bench_prepare. */
+/* Make the streams that the stages read, where any does. Leaves memory to the end of the process: for bench_prepare. */
 bool bench_make_streams(const struct bench_input *input, struct bench_size *size, struct lumos_error *error);
 
 /* bench_make_streams in a process of its own: what a process holds when it forks would count as its child's. */
@@ -66,5 +72,8 @@ struct bench_sample {
 };
 bool bench_measure(const struct bench_stage *stage, const struct bench_input *input, struct bench_sample *sample,
                    struct lumos_error *error);
+
+/* Write a trace of at least this many bytes, made of the one at `path`, which is plain JSON. */
+bool bench_repeat(const char *path, int64_t bytes, int descriptor, struct lumos_error *error);
 
 #endif

@@ -1,5 +1,6 @@
-/* bench LABEL SCALE RUNS BIN WORK TRACE...: measures every stage on one input and writes a line of JSON for each. Called by run.sh,
- * which says what the fields mean.
+/* bench STAGES LABEL SCALE RUNS BIN WORK TRACE...: measures stages (reading, behind, peers, joined by a +) on one input and writes a
+ * line of JSON for each. Called by run.sh, which says what the fields mean.
+ * bench repeat TRACE BYTES: writes a trace of that length made of this one.
  *
  * Runs go round: each stage once, then all again, so that a load that comes and goes meets all of them.
  */
@@ -110,32 +111,64 @@ static int fail(const struct lumos_error *error) {
   return 1;
 }
 
-int main(int argc, char **argv) {
-  static struct result results[MOST_STAGES];
-  if (argc < 7 || bench_stage_count > MOST_STAGES) {
-    (void)fputs("Usage: bench LABEL SCALE RUNS BIN WORK TRACE...\n", stderr);
-    return 2;
+/* "reading+peers" as numbers; 0: a word is none of the groups. */
+static unsigned groups_of(const char *text) {
+  static const char *const names[] = {"reading", "behind", "peers"}; /* as enum bench_group counts them */
+  unsigned groups = 0;
+  while (*text != '\0') {
+    size_t length = strcspn(text, "+");
+    unsigned group = 0;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+      group |= strlen(names[i]) == length && memcmp(names[i], text, length) == 0 ? 1U << i : 0;
+    }
+    if (group == 0) {
+      return 0;
+    }
+    groups |= group;
+    text += length + (text[length] == '+');
   }
-  const struct bench_input input = {.label = argv[1],
-                                    .scale = strtoll(argv[2], NULL, 10),
-                                    .bin = argv[4],
-                                    .work = argv[5],
-                                    .paths = (const char *const *)(argv + 6),
-                                    .count = (size_t)argc - 6};
-  long asked = strtol(argv[3], NULL, 10);
-  size_t runs = asked < 1 ? 1 : asked > MOST_RUNS ? MOST_RUNS : (size_t)asked;
+  return groups;
+}
+
+static int measure(const struct bench_input *input, const char *asked) {
+  static struct result results[MOST_STAGES];
+  long count = strtol(asked, NULL, 10);
+  size_t runs = count < 1 ? 1 : count > MOST_RUNS ? MOST_RUNS : (size_t)count;
   struct bench_size size = {0};
   struct lumos_error error = {LUMOS_DONE, ""};
-  if (!bench_prepare(&input, &size, &error) || !measure_all(&input, results, runs, &error)) {
+  if (!bench_prepare(input, &size, &error) || !measure_all(input, results, runs, &error)) {
     return fail(&error);
   }
   struct lumos_text out = LUMOS_TEXT_TO(STDOUT_FILENO);
   for (size_t s = 0; s < bench_stage_count; s++) {
     if (results[s].measured) {
-      put_line(&out, &input, &size, s, results, runs);
+      put_line(&out, input, &size, s, results, runs);
     }
   }
   bool written = lumos_text_flush(&out);
   lumos_text_free(&out);
   return written ? 0 : 1;
+}
+
+static int repeat(const char *path, const char *bytes) {
+  struct lumos_error error = {LUMOS_DONE, ""};
+  return bench_repeat(path, strtoll(bytes, NULL, 10), STDOUT_FILENO, &error) ? 0 : fail(&error);
+}
+
+int main(int argc, char **argv) {
+  if (argc == 4 && strcmp(argv[1], "repeat") == 0) {
+    return repeat(argv[2], argv[3]);
+  }
+  if (argc < 8 || groups_of(argv[1]) == 0 || bench_stage_count > MOST_STAGES) {
+    (void)fputs("Usage: bench STAGES LABEL SCALE RUNS BIN WORK TRACE...\n       bench repeat TRACE BYTES\n", stderr);
+    return 2;
+  }
+  const struct bench_input input = {.groups = groups_of(argv[1]),
+                                    .label = argv[2],
+                                    .scale = strtoll(argv[3], NULL, 10),
+                                    .bin = argv[5],
+                                    .work = argv[6],
+                                    .paths = (const char *const *)(argv + 7),
+                                    .count = (size_t)argc - 7};
+  return measure(&input, argv[4]);
 }

@@ -5,6 +5,8 @@
  *   inflate_*         lumos_input_read to the end
  *   stream_tokenizer  the tokenizer over the lines of a stream; stream_copy: their bytes copied
  *   walk              every task looked at once
+ *
+ * Of the peers each reads the same trace as lumos-parse does, which writes a stream of it: jq writes its events, Python only loads them.
  */
 #include "bench.h"
 
@@ -20,6 +22,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { WINDOW = 1 << 20 };
@@ -36,18 +39,31 @@ static char *joined(const char *first, const char *second, const char *third) {
   return text;
 }
 
-/* Append a whole file to work->bytes. */
-static bool load(struct bench_work *work, const char *path) {
-  size_t length = 0;
-  char *bytes = lumos_input_slurp(path, SIZE_MAX / 4, &length, &work->error);
-  if (bytes == NULL) {
-    return false;
+static int64_t file_bytes(const char *path) {
+  struct stat about;
+  return stat(path, &about) == 0 ? about.st_size : 0;
+}
+
+static int64_t plain_bytes(const struct bench_input *input) {
+  int64_t bytes = 0;
+  for (size_t i = 0; i < input->count; i++) {
+    bytes += file_bytes(input->paths[i]);
   }
+  return bytes;
+}
+
+/* Append a whole file to work->bytes, read into its place: a copy of gigabytes would not fit beside them. */
+static bool load(struct bench_work *work, const char *path) {
+  size_t length = (size_t)file_bytes(path);
   work->bytes = lumos_reallocate(work->bytes, work->length + length + 1, 1);
-  memcpy(work->bytes + work->length, bytes, length + 1);
-  work->length += length;
-  free(bytes);
-  return true;
+  struct lumos_input *input = lumos_input_open(path, &work->error);
+  int64_t count = input == NULL ? -1 : 1;
+  for (size_t end = work->length + length; count > 0 && work->length < end; work->length += (size_t)count) {
+    count = lumos_input_read(input, work->bytes + work->length, end - work->length, &work->error);
+  }
+  lumos_input_close(input);
+  work->bytes[work->length] = '\0';
+  return count > 0 || (count == 0 && lumos_fail(&work->error, "%s: is shorter than it was", path));
 }
 
 static bool load_traces(struct bench_work *work) {
@@ -175,16 +191,6 @@ static bool parse(struct bench_work *work, enum bench_form form) {
   return work->job != NULL;
 }
 
-static int64_t plain_bytes(const struct bench_input *input) {
-  int64_t bytes = 0;
-  for (size_t i = 0; i < input->count; i++) {
-    int file = open(input->paths[i], O_RDONLY | O_CLOEXEC);
-    bytes += file < 0 ? 0 : lseek(file, 0, SEEK_END);
-    (void)close(file);
-  }
-  return bytes;
-}
-
 static bool run_parse_form(struct bench_work *work, enum bench_form form) {
   bool good = parse(work, form);
   work->handled = plain_bytes(work->input);
@@ -261,11 +267,11 @@ static bool run_render_pdf(struct bench_work *work) { return run_render(work, LU
 /* --- The tools --- */
 
 /* Run a command line of the shell with the traces as its arguments and the tools' folder and the page as $BIN and $PAGE. */
-static bool run_tools(struct bench_work *work, const char *command) {
+static bool run_tools(struct bench_work *work, enum bench_form form, const char *command) {
   struct lumos_text line = LUMOS_TEXT_BUFFER;
   lumos_text_format(&line, "BIN='%s' PAGE='%s/page.html'; set --", work->input->bin, work->input->work);
   for (size_t i = 0; i < work->input->count; i++) {
-    lumos_text_format(&line, " '%s.gz'", work->input->paths[i]);
+    lumos_text_format(&line, " '%s%s'", work->input->paths[i], endings[form]);
   }
   lumos_text_format(&line, "; %s", command);
   lumos_text_char(&line, '\0');
@@ -276,42 +282,72 @@ static bool run_tools(struct bench_work *work, const char *command) {
 }
 
 static bool run_pipe(struct bench_work *work) {
-  return run_tools(work, "\"$BIN\"/lumos-parse \"$@\" 2>/dev/null | \"$BIN\"/lumos-graph 2>/dev/null | "
-                         "\"$BIN\"/lumos-sim 2>/dev/null | \"$BIN\"/lumos-render -o \"$PAGE\" 2>/dev/null");
+  return run_tools(work, BENCH_GZIP,
+                   "\"$BIN\"/lumos-parse \"$@\" 2>/dev/null | \"$BIN\"/lumos-graph 2>/dev/null | "
+                   "\"$BIN\"/lumos-sim 2>/dev/null | \"$BIN\"/lumos-render -o \"$PAGE\" 2>/dev/null");
 }
 
 static bool run_report(struct bench_work *work) {
-  return run_tools(work, "\"$BIN\"/lumos-report \"$@\" -o \"$PAGE\" 2>/dev/null");
+  return run_tools(work, BENCH_GZIP, "\"$BIN\"/lumos-report \"$@\" -o \"$PAGE\" 2>/dev/null");
+}
+
+static bool run_lumos_parse(struct bench_work *work) {
+  return run_tools(work, BENCH_PLAIN, "\"$BIN\"/lumos-parse \"$@\" >/dev/null 2>/dev/null");
+}
+
+static bool run_jq(struct bench_work *work) {
+  return run_tools(work, BENCH_PLAIN, "jq -c '.traceEvents[]' \"$@\" >/dev/null");
+}
+
+static bool run_python(struct bench_work *work) {
+  return run_tools(work, BENCH_PLAIN,
+                   "for trace; do python3 -c 'import json, sys; json.load(sys.stdin)' <\"$trace\"; done");
 }
 
 /* In an order in which a floor stands before what is measured against it. */
 const struct bench_stage bench_stages[] = {
-    {"memchr", NULL, {NULL}, false, false, load_traces, run_memchr},
-    {"tokenizer", NULL, {"memchr"}, false, false, load_traces, run_tokenizer},
-    {"inflate_gzip", ".gz", {"memchr"}, false, false, NULL, run_inflate_gzip},
-    {"inflate_zstd", ".zst", {"memchr"}, false, false, NULL, run_inflate_zstd},
-    {"parse", NULL, {"tokenizer"}, false, false, NULL, run_parse},
-    {"parse_gzip", ".gz", {"inflate_gzip", "parse"}, false, false, NULL, run_parse_gzip},
-    {"parse_zstd", ".zst", {"inflate_zstd", "parse"}, false, false, NULL, run_parse_zstd},
-    {"stream_copy", NULL, {NULL}, false, false, load_stream, run_stream_copy},
-    {"stream_tokenizer", NULL, {NULL}, false, false, load_stream, run_tokenizer},
-    {"stream_write", NULL, {"stream_copy"}, true, false, read_parsed, run_stream_write},
-    {"stream_read", NULL, {"stream_tokenizer"}, true, false, NULL, run_stream_read},
-    {"walk", NULL, {NULL}, true, false, read_parsed, run_walk},
-    {"graph", NULL, {"walk"}, true, false, read_parsed, run_graph},
-    {"engine", NULL, {"walk"}, true, false, read_graph, run_engine},
-    {"sim", NULL, {"walk"}, true, false, read_graph, run_simulate},
-    {"render_html", NULL, {NULL}, true, false, read_simulated, run_render_html},
-    {"render_png", NULL, {NULL}, true, false, read_simulated, run_render_png},
-    {"render_pdf", NULL, {NULL}, true, false, read_simulated, run_render_pdf},
-    {"in_process", ".gz", {"parse_gzip", "graph", "sim", "render_html"}, false, true, NULL, run_report},
-    {"pipe", ".gz", {"in_process"}, false, true, NULL, run_pipe},
+    {"memchr", NULL, {NULL}, BENCH_READING, false, false, load_traces, run_memchr},
+    {"tokenizer", NULL, {"memchr"}, BENCH_READING, false, false, load_traces, run_tokenizer},
+    {"inflate_gzip", ".gz", {"memchr"}, BENCH_READING, false, false, NULL, run_inflate_gzip},
+    {"inflate_zstd", ".zst", {"memchr"}, BENCH_READING, false, false, NULL, run_inflate_zstd},
+    {"parse", NULL, {"tokenizer"}, BENCH_READING, false, false, NULL, run_parse},
+    {"parse_gzip", ".gz", {"inflate_gzip", "parse"}, BENCH_READING, false, false, NULL, run_parse_gzip},
+    {"parse_zstd", ".zst", {"inflate_zstd", "parse"}, BENCH_READING, false, false, NULL, run_parse_zstd},
+    {"stream_copy", NULL, {NULL}, BENCH_BEHIND, false, false, load_stream, run_stream_copy},
+    {"stream_tokenizer", NULL, {NULL}, BENCH_BEHIND, false, false, load_stream, run_tokenizer},
+    {"stream_write", NULL, {"stream_copy"}, BENCH_BEHIND, true, false, read_parsed, run_stream_write},
+    {"stream_read", NULL, {"stream_tokenizer"}, BENCH_BEHIND, true, false, NULL, run_stream_read},
+    {"walk", NULL, {NULL}, BENCH_BEHIND, true, false, read_parsed, run_walk},
+    {"graph", NULL, {"walk"}, BENCH_BEHIND, true, false, read_parsed, run_graph},
+    {"engine", NULL, {"walk"}, BENCH_BEHIND, true, false, read_graph, run_engine},
+    {"sim", NULL, {"walk"}, BENCH_BEHIND, true, false, read_graph, run_simulate},
+    {"render_html", NULL, {NULL}, BENCH_BEHIND, true, false, read_simulated, run_render_html},
+    {"render_png", NULL, {NULL}, BENCH_BEHIND, true, false, read_simulated, run_render_png},
+    {"render_pdf", NULL, {NULL}, BENCH_BEHIND, true, false, read_simulated, run_render_pdf},
+    {"in_process", ".gz", {"parse_gzip", "graph", "sim", "render_html"}, BENCH_BEHIND, false, true, NULL, run_report},
+    {"pipe", ".gz", {"in_process"}, BENCH_BEHIND, false, true, NULL, run_pipe},
+    {"lumos_parse", NULL, {"parse"}, BENCH_PEERS, false, true, NULL, run_lumos_parse},
+    {"jq", "jq", {"lumos_parse"}, BENCH_PEERS, false, true, NULL, run_jq},
+    {"python_json", "python3", {"lumos_parse"}, BENCH_PEERS, false, true, NULL, run_python},
 };
 const size_t bench_stage_count = sizeof bench_stages / sizeof bench_stages[0];
 
+static bool is_installed(const char *program) {
+  char *command = joined("command -v ", program, " >/dev/null");
+  int status = system(command); /* a name of the table */
+  free(command);
+  return status == 0;
+}
+
 bool bench_possible(const struct bench_stage *stage, const struct bench_input *input) {
-  bool possible = true;
-  for (size_t i = 0; i < input->count && stage->needs != NULL; i++) {
+  bool possible = (stage->group & input->groups) != 0;
+  if (!possible || stage->needs == NULL) {
+    return possible;
+  }
+  if (stage->needs[0] != '.') {
+    return is_installed(stage->needs);
+  }
+  for (size_t i = 0; i < input->count; i++) {
     char *path = joined(input->paths[i], stage->needs, "");
     possible = possible && access(path, R_OK) == 0;
     free(path);
@@ -331,10 +367,14 @@ static bool write_stream(const struct bench_work *work, const char *name) {
   return good;
 }
 
+static bool write_streams(struct bench_work *work) {
+  return write_stream(work, "parse") && run_graph(work) && write_stream(work, "graph") && run_simulate(work) &&
+         write_stream(work, "sim");
+}
+
 bool bench_make_streams(const struct bench_input *input, struct bench_size *size, struct lumos_error *error) {
   struct bench_work work = {.input = input};
-  bool good = parse(&work, BENCH_PLAIN) && write_stream(&work, "parse") && run_graph(&work) &&
-              write_stream(&work, "graph") && run_simulate(&work) && write_stream(&work, "sim");
+  bool good = parse(&work, BENCH_PLAIN) && ((input->groups & BENCH_BEHIND) == 0 || write_streams(&work));
   if (good) {
     *size = (struct bench_size){.bytes = plain_bytes(input), .tasks = (int64_t)work.job->tasks.count};
     for (uint32_t id = 1; id <= lumos_strings_count(work.job->strings); id++) {
