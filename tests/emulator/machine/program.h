@@ -32,7 +32,7 @@ struct op_facts {
   const char *
       inputs; /* as "bf16[8,4] float[4] int64[8] =1 -": a tensor's type and dimensions, a scalar, nothing; NULL: not recorded */
   int64_t sequence;              /* autograd number, -1: none */
-  bool backward;                 /* the number names the forward op */
+  uint8_t forward_thread;        /* of a backward op: the thread that made the node of that number, from 1; else 0 */
   const struct message *message; /* of record_param_comms; NULL: none */
 };
 

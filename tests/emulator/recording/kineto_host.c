@@ -16,7 +16,7 @@ static void put_frame(const struct trace *trace, uint32_t row, uint32_t index) {
   PUT(out, ",\"Record function id\": 0");
   if (frame->sequence >= 0) {
     put_number(out, ", \"Sequence number\": ", frame->sequence);
-    put_number(out, ", \"Fwd thread id\": ", frame->backward);
+    put_number(out, ", \"Fwd thread id\": ", frame->forward_thread);
   }
   if (frame->message != NONE && tells_collectives(trace)) {
     const struct message *message = message_at(trace, frame->message);
@@ -31,7 +31,7 @@ static void put_frame(const struct trace *trace, uint32_t row, uint32_t index) {
   put_number(out, ", \"Ev Idx\": ", index);
   put_row_end(out);
   if (link->flow != 0) {
-    put_flow(out, !frame->backward, "fwdbwd", link->flow, trace->process, thread, start);
+    put_flow(out, frame->forward_thread == 0, "fwdbwd", link->flow, trace->process, thread, start);
   }
 }
 

@@ -72,13 +72,18 @@ static void number_collectives(struct trace *trace) {
   free(p2p);
 }
 
+/* An op with an autograd number, and the thread that counted it: threads count apart. */
 struct numbered {
   int64_t sequence;
   uint32_t number, row;
+  int thread; /* from 1 */
 };
 
 static int compare_numbered(const void *left, const void *right) {
   const struct numbered *a = left, *b = right;
+  if (a->thread != b->thread) {
+    return a->thread < b->thread ? -1 : 1;
+  }
   if (a->sequence != b->sequence) {
     return a->sequence < b->sequence ? -1 : 1;
   }
@@ -87,7 +92,7 @@ static int compare_numbered(const void *left, const void *right) {
 
 static bool ends_flow(const struct trace *trace, const struct frame_row *frame) {
   static const char engine[] = "autograd::engine::evaluate_function";
-  return frame->backward && strncmp(name_at(trace, frame->name), engine, sizeof engine - 1) != 0;
+  return strncmp(name_at(trace, frame->name), engine, sizeof engine - 1) != 0;
 }
 
 /* The last forward op with a sequence number, which made the node, and the first backward op with it, which is the node. */
@@ -95,7 +100,7 @@ static void link_pair(struct trace *trace, const struct numbered *first, const s
   uint32_t forward = NONE, backward = NONE;
   for (const struct numbered *at = first; at < end; at++) {
     const struct frame_row *frame = frame_at(trace, at->row);
-    if (!frame->backward) {
+    if (frame->forward_thread == 0) {
       forward = at->row;
     } else if (backward == NONE && ends_flow(trace, frame)) {
       backward = at->row;
@@ -111,14 +116,16 @@ static void link_passes(struct trace *trace) {
   for (uint32_t row = 0; row < trace->rows->frames.count; row++) {
     const struct frame_row *frame = frame_at(trace, row);
     if (frame->frame == FRAME_OP && frame->sequence >= 0) {
-      PUSH(list, (struct numbered){frame->sequence, frame->number, row});
+      int thread = frame->forward_thread != 0 ? frame->forward_thread : frame->thread + 1;
+      PUSH(list, (struct numbered){frame->sequence, frame->number, row, thread});
     }
   }
   if (list.count > 0) {
     qsort(list.items, list.count, sizeof *list.items, compare_numbered);
   }
   for (size_t first = 0, end = 0; first < list.count; first = end) {
-    while (end < list.count && list.items[end].sequence == list.items[first].sequence) {
+    while (end < list.count && list.items[end].sequence == list.items[first].sequence &&
+           list.items[end].thread == list.items[first].thread) {
       end++;
     }
     link_pair(trace, list.items + first, list.items + end);

@@ -96,7 +96,7 @@ static void see_frame(struct recorder *recorder, struct rank_rows *rows, const s
                          .message = facts != NULL ? add_message(recorder, facts->message) : NONE,
                          .thread = (uint8_t)record->thread,
                          .frame = (uint8_t)record->frame,
-                         .backward = facts != NULL && facts->backward,
+                         .forward_thread = facts != NULL ? facts->forward_thread : 0,
                      });
 }
 

@@ -38,7 +38,7 @@ struct shape {
 struct frame_row {
   int64_t start, end, sequence;
   uint32_t name, number, inputs, message; /* inputs, message: NONE if not recorded */
-  uint8_t thread, frame, backward;
+  uint8_t thread, frame, forward_thread;
 };
 
 struct call_row {

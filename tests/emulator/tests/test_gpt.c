@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -425,41 +426,126 @@ static void exchanges_match_in_order(void **state) {
 
 enum { MOST_DEPTH = 64, MOST_NUMBERS = 1 << 16 };
 
+/* What was marked with an autograd number: the last op that was made the node. */
 struct numbered {
-  bool forward, backward;
-  struct label label; /* of its first work; part PARTS: none yet */
+  const char *forward; /* NULL: nothing */
+  bool kept, backward; /* kept: gradients are recorded */
+  struct label label;  /* of its first work; part PARTS: none yet */
 };
 
 struct order_check {
-  struct op_facts stack[THREADS][MOST_DEPTH];
+  struct {
+    const char *name; /* of an op, else NULL */
+    struct op_facts facts;
+  } stack[THREADS][MOST_DEPTH];
   int depth[THREADS];
-  int64_t last[THREADS]; /* number of a forward op */
-  struct numbered *numbers;
-  int64_t most;
+  struct numbered (*numbers)[MOST_NUMBERS];         /* [THREADS] */
+  int64_t last[THREADS];                            /* number of a forward op, -1: none yet */
   bool recorded[MOST_EVENTS], pending[MOST_EVENTS]; /* pending: nobody has waited for the record yet */
   int steps, profile;
 };
 
-static void check_enter(struct order_check *check, enum thread thread, const struct instruction *instruction) {
-  assert_true(check->depth[thread] < MOST_DEPTH);
-  struct op_facts facts = {.sequence = -1};
-  if (instruction->frame == FRAME_OP)
-    facts = instruction->of.facts;
-  check->stack[thread][check->depth[thread]++] = facts;
-  if (facts.sequence < 0)
-    return;
-  assert_true(facts.sequence < MOST_NUMBERS);
-  struct numbered *numbered = &check->numbers[facts.sequence];
-  if (facts.backward) {
-    assert_true(numbered->forward);
-    numbered->backward = true;
+static struct numbered *numbered_by(struct order_check *check, enum thread thread, const struct op_facts *facts) {
+  if (facts->forward_thread)
+    thread = (enum thread)(facts->forward_thread - 1);
+  assert_true(thread < THREADS && facts->sequence < MOST_NUMBERS);
+  return &check->numbers[thread][facts->sequence];
+}
+
+static bool is_open(const struct order_check *check, enum thread thread, const char *name) {
+  for (int i = 0; i < check->depth[thread]; i++)
+    if (check->stack[thread][i].name && strcmp(check->stack[thread][i].name, name) == 0)
+      return true;
+  return false;
+}
+
+/* Functions of Python are called like classes, ops of the dispatcher have a library's name in front. */
+static bool is_function(const char *name) { return !strstr(name, "::") && strcmp(name, "record_param_comms") != 0; }
+
+/* aten::native_layer_norm makes NativeLayerNormBackward0, FlashAttnFunc FlashAttnFuncBackward. */
+static bool makes(const char *forward, const char *backward) {
+  if (strncmp(forward, "aten::", 6) == 0)
+    forward += 6;
+  for (;; forward++, backward++) {
+    while (*forward == '_')
+      forward++;
+    while (*backward == '_')
+      backward++;
+    if (!*forward || tolower(*forward) != tolower(*backward))
+      return !*forward && strncmp(backward, "Backward", 8) == 0;
+  }
+}
+
+/* The next number, or the one that was marked last, which then was nobody's yet. Marks reach through ops that are made of others, but not
+ * into functions, nor where nothing is recorded: then only functions count. */
+static void check_forward(struct order_check *check, enum thread thread, const char *name, int64_t sequence) {
+  int depth = check->depth[thread];
+  bool through =
+      depth > 0 && check->stack[thread][depth - 1].name && !is_function(check->stack[thread][depth - 1].name);
+  bool checkpointed = is_open(check, thread, "CheckpointFunction");
+  assert_true(sequence == check->last[thread] || sequence == check->last[thread] + 1);
+  assert_string_not_equal(name, "record_param_comms");
+  assert_true(!is_open(check, thread, "optimizer.step"));
+  if (checkpointed || (thread == THREAD_AUTOGRAD && !is_open(check, thread, "CheckpointFunctionBackward")))
+    assert_true(is_function(name));
+  if (through && thread == THREAD_MAIN)
+    assert_int_equal(sequence, check->stack[thread][depth - 1].facts.sequence);
+  struct numbered *numbered = &check->numbers[thread][sequence];
+  assert_false(numbered->backward || (numbered->forward && is_function(numbered->forward)));
+  *numbered = (struct numbered){.forward = name, .kept = !checkpointed, .label.part = PARTS};
+  check->last[thread] = sequence;
+}
+
+static void check_backward(struct order_check *check, enum thread thread, const char *name,
+                           const struct op_facts *facts) {
+  static const char engine[] = "autograd::engine::evaluate_function: ";
+  struct numbered *numbered = numbered_by(check, thread, facts);
+  assert_int_equal(thread, THREAD_AUTOGRAD);
+  assert_true(numbered->forward && numbered->kept);
+  numbered->backward = true;
+  if (strncmp(name, engine, sizeof engine - 1) == 0) {
+    assert_true(makes(numbered->forward, name + sizeof engine - 1));
     return;
   }
-  assert_true(facts.sequence > check->last[thread] && !numbered->forward);
-  check->last[thread] = facts.sequence;
-  numbered->forward = true;
-  numbered->label.part = PARTS;
-  check->most = facts.sequence > check->most ? facts.sequence : check->most;
+  assert_true(makes(numbered->forward, name));
+  const struct op_facts *around = &check->stack[thread][check->depth[thread] - 1].facts;
+  assert_true(around->sequence == facts->sequence && around->forward_thread == facts->forward_thread);
+}
+
+/* An op without a number: a function's always have one, those that are called where gradients are recorded too, and what ops that are made
+ * of others call first. */
+static void check_unmarked(const struct order_check *check, enum thread thread, const char *name) {
+  static const char *const made_of_others[] = {"aten::layer_norm", "aten::to", "aten::contiguous"};
+  int depth = check->depth[thread];
+  const char *around = NULL;
+  for (int i = 0; i < depth; i++)
+    if (check->stack[thread][i].name)
+      around = check->stack[thread][i].name;
+  assert_true(!is_function(name) || strcmp(name, "record_param_comms") == 0);
+  bool records = thread == THREAD_MAIN && !is_open(check, thread, "optimizer.step");
+  bool called = !around || strstr(around, "_step") || strncmp(around, "ProfilerStep#", 13) == 0;
+  if (records && called)
+    assert_true(strcmp(name, "aten::ones_like") == 0 || strcmp(name, "record_param_comms") == 0);
+  if (around && check->stack[thread][depth - 1].facts.sequence >= 0)
+    for (size_t i = 0; i < sizeof made_of_others / sizeof *made_of_others; i++)
+      assert_true(strcmp(around, made_of_others[i]) != 0 || strcmp(name, "aten::copy_") == 0);
+}
+
+static void check_enter(struct order_check *check, enum thread thread, const struct instruction *instruction) {
+  assert_true(check->depth[thread] < MOST_DEPTH);
+  bool op = instruction->frame == FRAME_OP, annotated = instruction->frame == FRAME_ANNOTATION;
+  struct op_facts facts = {.sequence = -1};
+  if (op)
+    facts = instruction->of.facts;
+  if (facts.sequence >= 0 && facts.forward_thread)
+    check_backward(check, thread, instruction->name, &facts);
+  else if (facts.sequence >= 0)
+    check_forward(check, thread, instruction->name, facts.sequence);
+  else if (op)
+    check_unmarked(check, thread, instruction->name);
+  int depth = check->depth[thread]++;
+  check->stack[thread][depth].name = op || annotated ? instruction->name : NULL;
+  check->stack[thread][depth].facts = facts;
 }
 
 /* What runs inside a backward op is of the micro-batch and layer of the forward op that it names. */
@@ -467,8 +553,8 @@ static void check_label(struct order_check *check, enum thread thread, struct la
   if (label.part == PART_OTHER)
     return;
   for (int i = 0; i < check->depth[thread]; i++) {
-    const struct op_facts *facts = &check->stack[thread][i];
-    struct label *forward = facts->sequence < 0 ? NULL : &check->numbers[facts->sequence].label;
+    const struct op_facts *facts = &check->stack[thread][i].facts;
+    struct label *forward = facts->sequence < 0 ? NULL : &numbered_by(check, thread, facts)->label;
     if (!forward)
       continue;
     if (forward->part == PARTS)
@@ -526,18 +612,19 @@ static void check_order(void *self, enum thread thread, const struct instruction
 static void ranks_do_things_in_order(void **state) {
   (void)state;
   struct order_check *check = malloc(sizeof *check);
-  struct numbered *numbers = malloc(MOST_NUMBERS * sizeof *numbers);
+  struct numbered(*numbers)[MOST_NUMBERS] = malloc(THREADS * sizeof *numbers);
   assert_true(check && numbers);
   for (int i = 0; i < JOBS; i++) {
     struct job_text job;
     open_job(&job, jobs[i], check, check_order);
     for (int rank = 0; rank < setup_ranks(&job.setup); rank++) {
-      memset(numbers, 0, MOST_NUMBERS * sizeof *numbers);
+      memset(numbers, 0, THREADS * sizeof *numbers);
       *check = (struct order_check){.numbers = numbers, .last = {-1, -1}};
       read_rank(&job, rank);
       assert_int_equal(check->depth[THREAD_MAIN], 0);
-      for (int64_t j = 0; j <= check->most; j++)
-        assert_true(numbers[j].forward == numbers[j].backward);
+      for (int thread = 0; thread < THREADS; thread++)
+        for (int64_t j = 0; j < check->last[thread]; j++)
+          assert_true(numbers[thread][j].forward && numbers[thread][j].backward == numbers[thread][j].kept);
       for (int event = 0; event < MOST_EVENTS; event++)
         assert_false(check->pending[event]);
       assert_int_equal(check->steps, steps_of(&job));

@@ -153,7 +153,7 @@ static const struct work reduction = {.name = "ncclDevKernel_AllReduce_Sum_f32_R
 /* Rank 0: a product under an annotated step, an all-reduce on a stream of its own, the product's backward op on another thread. */
 static void feed(const struct run *run) {
   const struct op_facts forward = {.inputs = "bf16[8,4] =1 - float[]", .sequence = 3};
-  const struct op_facts backward = {.sequence = 3, .backward = true};
+  const struct op_facts backward = {.sequence = 3, .forward_thread = 1};
   const struct op_facts comms = {.sequence = -1, .message = &sum};
   void *self = run->witness.self;
   call(run, THREAD_MAIN, CALL_LAUNCH, 5, 9, 900000, 905000);
@@ -394,7 +394,7 @@ static void test_waits_of_idle_streams(void **state) {
 /* Of several forward ops with one sequence number the last that began made the node. Real traces: up to 200 of them, and always the last. */
 static void test_passes(void **state) {
   (void)state;
-  static const struct op_facts forward = {.sequence = 7}, backward = {.sequence = 7, .backward = true};
+  static const struct op_facts forward = {.sequence = 7}, backward = {.sequence = 7, .forward_thread = 1};
   struct run run;
   run_start(&run, 0);
   run.witness.profile(run.witness.self, 0, true, 1000000);
@@ -529,6 +529,48 @@ static void feed_steps(const struct witness *witness, int64_t slower) {
   }
 }
 
+/* Each thread counts autograd's nodes from 0: what the autograd thread computes again has numbers that the main thread has given, too. Of
+ * the ops that saw a number the last before the next made the node. */
+static void test_threads_count_apart(void **state) {
+  (void)state;
+  struct run run;
+  run_start(&run, 0);
+  const struct op_facts forward = {.sequence = 3}, of_main = {.sequence = 3, .forward_thread = 1},
+                        of_autograd = {.sequence = 3, .forward_thread = 2};
+  run.witness.profile(run.witness.self, 0, true, 1000000);
+  frame(&run, THREAD_MAIN, FRAME_OP, "aten::native_layer_norm", 2, 1110000, 1120000, &forward);
+  frame(&run, THREAD_MAIN, FRAME_OP, "aten::layer_norm", 1, 1100000, 1130000, &forward);
+  frame(&run, THREAD_AUTOGRAD, FRAME_OP, "aten::clone", 3, 1200000, 1210000, &forward);
+  frame(&run, THREAD_AUTOGRAD, FRAME_OP, "CloneBackward0", 5, 1310000, 1320000, &of_autograd);
+  frame(&run, THREAD_AUTOGRAD, FRAME_OP, "autograd::engine::evaluate_function: CloneBackward0", 4, 1300000, 1330000,
+        &of_autograd);
+  frame(&run, THREAD_AUTOGRAD, FRAME_OP, "NativeLayerNormBackward0", 6, 1400000, 1410000, &of_main);
+  run.witness.profile(run.witness.self, 0, false, 3000000);
+  assert_true(recorder_write(run.recorder));
+  char *text = taken(&run, "rank0.json");
+  static const struct {
+    char phase;
+    int id, thread;
+    const char *time;
+  } flows[] = {{'s', 1, 20240, "3456000001110.000"},
+               {'f', 1, 21412, "3456000001400.000"},
+               {'s', 2, 21412, "3456000001200.000"},
+               {'f', 2, 21412, "3456000001310.000"}};
+  for (size_t i = 0; i < sizeof flows / sizeof *flows; i++) {
+    char flow[160];
+    snprintf(flow, sizeof flow,
+             "\"ph\": \"%c\", \"id\": %d, \"pid\": 20240, \"tid\": %d, \"ts\": %s,\n    \"cat\": \"fwdbwd\"",
+             flows[i].phase, flows[i].id, flows[i].thread, flows[i].time);
+    assert_has(text, flow);
+  }
+  assert_int_equal(count_of(text, "\"cat\": \"fwdbwd\""), 4);
+  assert_int_equal(count_of(text, "\"Sequence number\": 3, \"Fwd thread id\": 2"), 2);
+  free(text);
+  free(taken(&run, "rank1.json"));
+  free(taken(&run, "truth.json"));
+  run_end(&run);
+}
+
 static void test_truth(void **state) {
   (void)state;
   struct run run;
@@ -596,6 +638,7 @@ int main(void) {
       cmocka_unit_test(test_no_folder),
       cmocka_unit_test(test_clocks),
       cmocka_unit_test(test_truth),
+      cmocka_unit_test(test_threads_count_apart),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

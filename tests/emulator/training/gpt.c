@@ -3,6 +3,7 @@
  * main thread waits for.
  */
 #include "gpt_state.h"
+#include <assert.h>
 #include <stdlib.h>
 
 enum { NS_STEP = 90000, NS_PASS = 14000, NS_BACKWARD = 9000, NS_LOSS = 4200, NS_ENGINE = 5000 };
@@ -16,6 +17,7 @@ struct gpt *gpt_new(const struct setup *setup) {
   gpt_make_tensor_collectives(gpt);
   gpt_make_kernels(gpt);
   gpt_make_plans(gpt);
+  gpt_make_numbers(gpt);
   return gpt;
 }
 
@@ -35,12 +37,14 @@ const struct communicator *gpt_communicators(const struct gpt *gpt, int *count) 
   return gpt->communicators;
 }
 
-static struct block block_of(const struct gpt *gpt, int rank, int step, struct program *program) {
+static struct block block_of(const struct gpt *gpt, int rank, int step, struct program *program,
+                             struct nesting *nesting) {
   struct coordinates at = setup_coordinates(gpt->setup, rank);
   return (struct block){.gpt = gpt,
                         .setup = gpt->setup,
                         .plan = &gpt->plans[at.stage],
                         .program = program,
+                        .nesting = nesting,
                         .rank = rank,
                         .at = at,
                         .label = {.phase = PHASE_OPTIMIZER, .part = PART_OPTIMIZER, .micro_batch = -1, .layer = -1},
@@ -48,11 +52,14 @@ static struct block block_of(const struct gpt *gpt, int rank, int step, struct p
                         .step = step};
 }
 
-/* Numbers ascend with the passes, those of backward passes included: what they compute again takes theirs. */
+/* Autograd's count on the main thread before a pass, or, behind all, at the step's end. */
 static int64_t first_number(const struct block *to, int pass) {
-  int layers = to->setup->model.layers / (to->setup->parallel.pipeline * to->setup->parallel.chunks);
-  int64_t nodes = FIRST_LAYER_NODE + layers * LAYER_NODES + HEAD_NODES;
-  return ((int64_t)to->step * to->plan->count + pass) * nodes;
+  return to->step * to->plan->numbers[to->plan->count] + to->plan->numbers[pass];
+}
+
+/* The same on the autograd thread. */
+static int64_t first_recomputed(const struct block *to, int pass) {
+  return to->step * to->plan->recomputed[to->plan->count] + to->plan->recomputed[pass];
 }
 
 static void enter_pass(struct block *to, enum phase phase, int micro_batch, int chunk) {
@@ -62,8 +69,7 @@ static void enter_pass(struct block *to, enum phase phase, int micro_batch, int 
   to->label =
       (struct label){.phase = (uint8_t)phase, .part = PART_OTHER, .micro_batch = (int16_t)micro_batch, .layer = -1};
   to->pass_number = first_number(to, to->plan->forward_at[place]);
-  to->recomputed_number = first_number(to, to->plan->backward_at[place]);
-  to->counts = true;
+  to->recomputed_number = first_recomputed(to, to->plan->backward_at[place]);
 }
 
 /* ---- passes ---- */
@@ -82,7 +88,8 @@ static void forward_pass(struct block *to) {
   if (to->chunk->has_head)
     head_forward(to);
   python_leave(to);
-  program_leave(to->program);
+  op_leave(to);
+  assert(to->nesting->next_number == to->pass_number + gpt_numbers_of(to->gpt, to->chunk));
 }
 
 /* The main thread's part of a backward or weight pass: it hands the work over and waits. */
@@ -107,7 +114,7 @@ static void hand_over(struct block *to, const struct pass *pass) {
   program_await(to->program);
   python_leave(to);
   python_leave(to);
-  program_leave(to->program);
+  op_leave(to);
 }
 
 static void write_pass(struct block *to, int index) {
@@ -125,8 +132,10 @@ static void write_pass(struct block *to, int index) {
 
 static void serve(void *self, int rank, struct job job, struct program *program) {
   const struct gpt *gpt = self;
-  struct block to = block_of(gpt, rank, job.step, program);
+  struct nesting nesting = {.inside = {0}};
+  struct block to = block_of(gpt, rank, job.step, program, &nesting);
   enter_pass(&to, (enum phase)job.kind, job.micro_batch, job.chunk);
+  nesting.next_number = to.recomputed_number;
   to.gradients = job.kind == PHASE_WEIGHT ? GRADIENTS_WEIGHT : GRADIENTS_ALL;
   if (job.kind == PHASE_BACKWARD && gpt->setup->parallel.schedule == SCHEDULE_ZERO_BUBBLE)
     to.gradients = GRADIENTS_INPUT;
@@ -145,7 +154,7 @@ static void begin_step(const struct block *to) {
   if (to->step == to->setup->warmup)
     program_mark(to->program, DO_PROFILE, 1);
   program_mark(to->program, DO_STEP, to->step);
-  annotate(to, to->gpt->step_names[to->step]);
+  program_enter(to->program, FRAME_ANNOTATION, to->gpt->step_names[to->step], (struct op_facts){.sequence = -1});
   spend(to, NS_STEP);
   gradients_clear(to);
 }
@@ -181,8 +190,10 @@ static bool next(void *self, int rank, struct program *program) {
   struct progress *progress = &gpt->progress[rank];
   if (progress->step == gpt->setup->warmup + gpt->setup->steps)
     return false;
-  struct block to = block_of(gpt, rank, progress->step, program);
+  struct nesting nesting = {.inside = {INSIDE_AUTOGRAD | INSIDE_PYTHON}};
+  struct block to = block_of(gpt, rank, progress->step, program, &nesting);
   int position = progress->position++;
+  nesting.next_number = first_number(&to, position == 0 ? 0 : position - 1);
   if (position == 0) {
     begin_step(&to);
   } else if (position <= to.plan->count) {

@@ -4,13 +4,15 @@
 #include "gpt_state.h"
 
 #define NODE(forward, backward) \
-  { forward, "autograd::engine::evaluate_function: " backward, backward }
+  { forward, "autograd::engine::evaluate_function: " backward, backward, false }
 
 static const struct node_names embedding_node = NODE("aten::embedding", "EmbeddingBackward0");
 static const struct node_names copy_node = NODE("aten::clone", "CloneBackward0");
 static const struct node_names norm_node = NODE("aten::native_layer_norm", "NativeLayerNormBackward0");
 static const struct node_names float_node = NODE("aten::_to_copy", "ToCopyBackward0");
-static const struct node_names loss_node = NODE("_VocabParallelCrossEntropy", "_VocabParallelCrossEntropyBackward");
+static const struct node_names loss_node = {"_VocabParallelCrossEntropy",
+                                            "autograd::engine::evaluate_function: _VocabParallelCrossEntropyBackward",
+                                            "_VocabParallelCrossEntropyBackward", true};
 static const struct node_names mean_node = NODE("aten::mean", "MeanBackward0");
 static const struct node_names scale_node = NODE("aten::div", "DivBackward0");
 
@@ -23,7 +25,11 @@ static const struct work *piece(const struct block *to, enum end_piece which) { 
 static void enter_end(struct block *to, enum part part) {
   to->label.part = (uint8_t)part;
   to->label.layer = -1;
-  to->number = to->pass_number + (part == PART_HEAD ? FIRST_LAYER_NODE + to->chunk->layers * LAYER_NODES : 0);
+  to->numbers = &to->gpt->numbers[part == PART_HEAD ? NUMBERS_HEAD : NUMBERS_EMBEDDING];
+  to->number = to->pass_number;
+  if (part == PART_HEAD)
+    to->number += gpt_numbers_of(to->gpt, to->chunk) - to->numbers->count;
+  to->forward_thread = THREAD_MAIN;
 }
 
 /* Tokens for the first stage, labels for the last: from the loader of the group's first rank, which hands them on. */
@@ -64,12 +70,12 @@ void embedding_forward(struct block *to) {
   enter_end(to, PART_EMBEDDING);
   python_enter(to, FRAME_MODULE, "nn.Module: LanguageModelEmbedding_0");
   spend(to, NS_CALL);
-  node_forward(to, &embedding_node, NODE_EMBEDDING, shape(to, SHAPE_EMBEDDING));
+  node_forward(to, &embedding_node, shape(to, SHAPE_EMBEDDING));
   op_run(to, "aten::index_select", shape(to, SHAPE_EMBEDDING), piece(to, PIECE_EMBEDDING));
   op_leave(to);
-  reduce_forward(to, NODE_EMBEDDING_REDUCE);
+  reduce_forward(to);
   op_enter(to, "aten::contiguous", shape(to, SHAPE_HIDDEN_SHARD));
-  node_forward(to, &copy_node, NODE_EMBEDDING_COPY, shape(to, SHAPE_HIDDEN_SHARD));
+  node_forward(to, &copy_node, shape(to, SHAPE_HIDDEN_SHARD));
   op_run(to, "aten::copy_", shape(to, SHAPE_HIDDEN_SHARD), piece(to, PIECE_EMBEDDING_COPY));
   op_leave(to);
   op_leave(to);
@@ -119,7 +125,7 @@ static void loss_reduce(const struct block *to) {
 
 static void loss_forward(const struct block *to) {
   python_enter(to, FRAME_PYTHON, "megatron/core/tensor_parallel/cross_entropy.py(122): forward");
-  node_forward(to, &loss_node, NODE_LOSS, shape(to, SHAPE_LOSS_OF_LOGITS));
+  node_forward(to, &loss_node, shape(to, SHAPE_LOSS_OF_LOGITS));
   loss_run(to, "aten::max", SHAPE_LOGITS_FLOAT, PIECE_LOGITS_MAX);
   loss_reduce(to);
   loss_run(to, "aten::exp", SHAPE_LOGITS_FLOAT, PIECE_LOGITS_EXP);
@@ -131,24 +137,24 @@ static void loss_forward(const struct block *to) {
   op_leave(to);
   python_leave(to);
   spend(to, NS_CALL);
-  node_forward(to, &mean_node, NODE_LOSS_MEAN, shape(to, SHAPE_LOSS));
+  node_forward(to, &mean_node, shape(to, SHAPE_LOSS));
   launch(to, piece(to, PIECE_LOSS_MEAN));
   op_leave(to);
   spend(to, NS_LINE);
-  node_forward(to, &scale_node, NODE_LOSS_SCALE, shape(to, SHAPE_SCALAR));
+  node_forward(to, &scale_node, shape(to, SHAPE_SCALAR));
   launch(to, piece(to, PIECE_LOSS_DIVIDE));
   op_leave(to);
 }
 
 void head_forward(struct block *to) {
   enter_end(to, PART_HEAD);
-  norm_forward(to, &norm_node, NODE_FINAL_NORM, piece(to, PIECE_FINAL_NORM));
+  norm_forward(to, &norm_node, piece(to, PIECE_FINAL_NORM));
   python_enter(to, FRAME_MODULE, "nn.Module: ColumnParallelLinear_0");
   struct linear_use use = logits(to);
   linear_forward(to, &use, to->gpt->ends.products);
   python_leave(to);
   op_enter(to, "aten::to", shape(to, SHAPE_LOGITS));
-  node_forward(to, &float_node, NODE_LOGITS_TO_FLOAT, shape(to, SHAPE_LOGITS));
+  node_forward(to, &float_node, shape(to, SHAPE_LOGITS));
   op_run(to, "aten::copy_", shape(to, SHAPE_LOGITS), piece(to, PIECE_LOGITS_TO_FLOAT));
   op_leave(to);
   op_leave(to);

@@ -4,35 +4,35 @@
  */
 #include "gpt_state.h"
 
-#define NODE(forward, backward) \
-  { forward, "autograd::engine::evaluate_function: " backward, backward }
-#define LINEAR \
-  NODE("LinearWithGradAccumulationAndAsyncCommunication", "LinearWithGradAccumulationAndAsyncCommunicationBackward")
-#define FUSED NODE("CompiledFunction", "CompiledFunctionBackward")
+#define NODE(forward, backward) forward, "autograd::engine::evaluate_function: " backward, backward
+#define FUNCTION(name) NODE(name, name "Backward"), .function = true
 
-static const struct node_names nodes[LAYER_NODES] = {
-    [NODE_CHECKPOINT] = NODE("CheckpointFunction", "CheckpointFunctionBackward"),
-    [NODE_NORM_1] = NODE("aten::native_layer_norm", "NativeLayerNormBackward0"),
-    [NODE_SPLIT] = NODE("aten::split_with_sizes", "SplitWithSizesBackward0"),
-    [NODE_ROTARY_QUERY] = NODE("FusedRoPEFunc", "FusedRoPEFuncBackward"),
-    [NODE_ROTARY_KEY] = NODE("FusedRoPEFunc", "FusedRoPEFuncBackward"),
-    [NODE_ATTENTION] = NODE("FlashAttnFunc", "FlashAttnFuncBackward"),
-    [NODE_CONTEXT] = NODE("aten::clone", "CloneBackward0"),
-    [NODE_DROPOUT_ADD_1] = FUSED,
-    [NODE_NORM_2] = NODE("aten::native_layer_norm", "NativeLayerNormBackward0"),
-    [NODE_GELU] = NODE("BiasGeLUFunction", "BiasGeLUFunctionBackward"),
-    [NODE_DROPOUT_ADD_2] = FUSED,
+const struct node_names gpt_layer_nodes[LAYER_NODES] = {
+    [NODE_CHECKPOINT] = {FUNCTION("CheckpointFunction")},
+    [NODE_NORM_1] = {NODE("aten::native_layer_norm", "NativeLayerNormBackward0")},
+    [NODE_QKV] = {FUNCTION("LinearWithGradAccumulationAndAsyncCommunication")},
+    [NODE_SPLIT] = {NODE("aten::split_with_sizes", "SplitWithSizesBackward0")},
+    [NODE_ROTARY_QUERY] = {FUNCTION("FusedRoPEFunc")},
+    [NODE_ROTARY_KEY] = {FUNCTION("FusedRoPEFunc")},
+    [NODE_ATTENTION] = {FUNCTION("FlashAttnFunc")},
+    [NODE_CONTEXT] = {NODE("aten::clone", "CloneBackward0")},
+    [NODE_PROJECTION] = {FUNCTION("LinearWithGradAccumulationAndAsyncCommunication")},
+    [NODE_PROJECTION_REDUCE] = {FUNCTION("_ReduceFromModelParallelRegion")},
+    [NODE_DROPOUT_ADD_1] = {FUNCTION("CompiledFunction")},
+    [NODE_NORM_2] = {NODE("aten::native_layer_norm", "NativeLayerNormBackward0")},
+    [NODE_FC1] = {FUNCTION("LinearWithGradAccumulationAndAsyncCommunication")},
+    [NODE_GELU] = {FUNCTION("BiasGeLUFunction")},
+    [NODE_FC2] = {FUNCTION("LinearWithGradAccumulationAndAsyncCommunication")},
+    [NODE_FC2_REDUCE] = {FUNCTION("_ReduceFromModelParallelRegion")},
+    [NODE_DROPOUT_ADD_2] = {FUNCTION("CompiledFunction")},
 };
-static const struct node_names linear_node = LINEAR;
-static const struct node_names reduce_node =
-    NODE("_ReduceFromModelParallelRegion", "_ReduceFromModelParallelRegionBackward");
-static const struct node_names scatter_node =
-    NODE("_ReduceScatterToSequenceParallelRegion", "_ReduceScatterToSequenceParallelRegionBackward");
+static const struct node_names *const nodes = gpt_layer_nodes;
+static const struct node_names scatter_node = {FUNCTION("_ReduceScatterToSequenceParallelRegion")};
 
 enum { NS_LINE = 2600, NS_CALL = 5000 }; /* between ops: a line of Python, a module's call */
 
 static const struct node_names *reduction(const struct block *to) {
-  return gpt_sequence_shards(to->setup) > 1 ? &scatter_node : &reduce_node;
+  return gpt_sequence_shards(to->setup) > 1 ? &scatter_node : &nodes[NODE_PROJECTION_REDUCE];
 }
 
 static const char *shape(const struct block *to, enum shape which) { return to->gpt->shapes[which]; }
@@ -56,7 +56,7 @@ void linear_forward(const struct block *to, const struct linear_use *use, const 
     op_leave(to);
     spend(to, NS_LINE);
   }
-  node_forward(to, &linear_node, use->node, shapes[SHAPE_FUNCTION]);
+  node_forward(to, &nodes[NODE_QKV], shapes[SHAPE_FUNCTION]);
   if (use->column && gpt_sequence_shards(to->setup) > 1)
     tensor_run(to, ALL_GATHER);
   transpose_weight(to, shapes[SHAPE_WEIGHT]);
@@ -74,7 +74,7 @@ void linear_backward(const struct block *to, const struct linear_use *use, const
   const char *const *shapes = to->gpt->linear_shapes[use->linear];
   bool whole = to->gradients == GRADIENTS_ALL;
   bool reduces = use->column && has_group(to, ROLE_TENSOR), scatters = reduces && gpt_sequence_shards(to->setup) > 1;
-  node_backward(to, &linear_node, use->node, shapes[SHAPE_GRADIENT]);
+  node_backward(to, &nodes[NODE_QKV], use->node, shapes[SHAPE_GRADIENT]);
   /* The input is gathered again for the weight's product, while the input's gradient is computed; that one is reduced
    * while the weight's is. */
   if (whole && scatters)
@@ -93,7 +93,7 @@ void linear_backward(const struct block *to, const struct linear_use *use, const
 
 /* A weight's gradient that the backward pass has put off. */
 void linear_weight(const struct block *to, const struct linear_use *use, const struct product_work *products) {
-  node_backward(to, &linear_node, use->node, to->gpt->linear_shapes[use->linear][SHAPE_GRADIENT]);
+  node_backward(to, &nodes[NODE_QKV], use->node, to->gpt->linear_shapes[use->linear][SHAPE_GRADIENT]);
   if (use->column && gpt_sequence_shards(to->setup) > 1)
     tensor_run(to, ALL_GATHER);
   multiply_weight(to, use, products);
@@ -116,8 +116,7 @@ static void forward_product(const struct block *to, enum linear linear) {
 /* ---- gradients into the buffer ---- */
 
 void gradient_accumulate(const struct block *to, int slot, const struct work *work) {
-  program_enter(to->program, FRAME_OP, "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad",
-                (struct op_facts){.sequence = -1});
+  record_enter(to, "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad", NULL);
   spend(to, NS_LINE);
   op_enter(to, "torch::autograd::AccumulateGrad", NULL);
   if (work)
@@ -150,10 +149,10 @@ static void weight_product(const struct block *to, enum linear linear, enum laye
 
 /* ---- forward ---- */
 
-void norm_forward(const struct block *to, const struct node_names *names, int node, const struct work *work) {
+void norm_forward(const struct block *to, const struct node_names *names, const struct work *work) {
   spend(to, NS_CALL);
   op_enter(to, "aten::layer_norm", shape(to, SHAPE_NORM));
-  node_forward(to, names, node, shape(to, SHAPE_NORM));
+  node_forward(to, names, shape(to, SHAPE_NORM));
   launch(to, work);
   op_leave(to);
   op_leave(to);
@@ -161,17 +160,17 @@ void norm_forward(const struct block *to, const struct node_names *names, int no
 
 static void node_run(const struct block *to, enum layer_node node, enum shape inputs, enum layer_piece piece) {
   spend(to, NS_LINE);
-  node_forward(to, &nodes[node], (int)node, shape(to, inputs));
+  node_forward(to, &nodes[node], shape(to, inputs));
   launch(to, &to->kernels->pieces[piece]);
   op_leave(to);
 }
 
 /* Sums the parts of a row-parallel product. */
-void reduce_forward(const struct block *to, int node) {
+void reduce_forward(const struct block *to) {
   if (!has_group(to, ROLE_TENSOR))
     return;
   spend(to, NS_LINE);
-  node_forward(to, reduction(to), node, shape(to, SHAPE_HIDDEN));
+  node_forward(to, reduction(to), shape(to, SHAPE_HIDDEN));
   tensor_run(to, gpt_sequence_shards(to->setup) > 1 ? REDUCE_SCATTER : ALL_REDUCE);
   op_leave(to);
 }
@@ -189,23 +188,23 @@ static void attention_forward(const struct block *to) {
   const struct work *pieces = to->kernels->pieces;
   python_enter(to, FRAME_PYTHON, "megatron/core/transformer/attention.py(389): forward");
   forward_product(to, LINEAR_QKV);
-  node_forward(to, &nodes[NODE_SPLIT], NODE_SPLIT, shape(to, SHAPE_QKV));
+  node_forward(to, &nodes[NODE_SPLIT], shape(to, SHAPE_QKV));
   op_leave(to);
   node_run(to, NODE_ROTARY_QUERY, SHAPE_ROTARY, PIECE_ROTARY);
   node_run(to, NODE_ROTARY_KEY, SHAPE_ROTARY, PIECE_ROTARY);
   for (int i = 0; i < 3; i++)
     op_run_inside(to, "aten::contiguous", "aten::copy_", shape(to, SHAPE_HEADS), &pieces[PIECE_HEADS_COPY]);
   spend(to, NS_CALL);
-  node_forward(to, &nodes[NODE_ATTENTION], NODE_ATTENTION, shape(to, SHAPE_ATTENTION));
+  node_forward(to, &nodes[NODE_ATTENTION], shape(to, SHAPE_ATTENTION));
   op_run(to, "flash_attn::_flash_attn_forward", shape(to, SHAPE_ATTENTION), &pieces[PIECE_ATTENTION]);
   op_leave(to);
   op_enter(to, "aten::contiguous", shape(to, SHAPE_HEADS));
-  node_forward(to, &nodes[NODE_CONTEXT], NODE_CONTEXT, shape(to, SHAPE_HEADS));
+  node_forward(to, &nodes[NODE_CONTEXT], shape(to, SHAPE_HEADS));
   op_run(to, "aten::copy_", shape(to, SHAPE_HEADS), &pieces[PIECE_HEADS_COPY]);
   op_leave(to);
   op_leave(to);
   forward_product(to, LINEAR_PROJECTION);
-  reduce_forward(to, NODE_PROJECTION_REDUCE);
+  reduce_forward(to);
   python_leave(to);
 }
 
@@ -214,15 +213,15 @@ static void mlp_forward(const struct block *to) {
   forward_product(to, LINEAR_FC1);
   node_run(to, NODE_GELU, SHAPE_GELU, PIECE_GELU);
   forward_product(to, LINEAR_FC2);
-  reduce_forward(to, NODE_FC2_REDUCE);
+  reduce_forward(to);
   python_leave(to);
 }
 
 static void body_forward(const struct block *to) {
-  norm_forward(to, &nodes[NODE_NORM_1], NODE_NORM_1, &to->kernels->pieces[PIECE_NORM_1]);
+  norm_forward(to, &nodes[NODE_NORM_1], &to->kernels->pieces[PIECE_NORM_1]);
   attention_forward(to);
   node_run(to, NODE_DROPOUT_ADD_1, SHAPE_DROPOUT_ADD, PIECE_DROPOUT_ADD);
-  norm_forward(to, &nodes[NODE_NORM_2], NODE_NORM_2, &to->kernels->pieces[PIECE_NORM_2]);
+  norm_forward(to, &nodes[NODE_NORM_2], &to->kernels->pieces[PIECE_NORM_2]);
   mlp_forward(to);
   node_run(to, NODE_DROPOUT_ADD_2, SHAPE_DROPOUT_ADD, PIECE_DROPOUT_ADD);
 }
@@ -232,7 +231,11 @@ static void enter_layer(struct block *to, int place) {
   to->label.part = PART_LAYER;
   to->label.layer = (int16_t)layer;
   to->kernels = &to->gpt->layers[layer];
-  to->number = to->pass_number + FIRST_LAYER_NODE + place * LAYER_NODES;
+  to->numbers = &to->gpt->numbers[to->setup->parallel.recompute ? NUMBERS_CHECKPOINTED : NUMBERS_LAYER];
+  to->number = to->pass_number + place * to->numbers->count;
+  if (to->chunk->embeds)
+    to->number += to->gpt->numbers[NUMBERS_EMBEDDING].count;
+  to->forward_thread = THREAD_MAIN;
   to->first_slot = FIRST_LAYER_SLOT + (to->chunk->layers - 1 - place) * LAYER_SLOTS;
 }
 
@@ -241,10 +244,8 @@ void layer_forward(struct block *to, int place) {
   int module = (int)(to->chunk - to->plan->chunks) * to->chunk->layers + place;
   python_enter(to, FRAME_MODULE, to->gpt->layer_names[module]);
   if (to->setup->parallel.recompute) {
-    node_forward(to, &nodes[NODE_CHECKPOINT], NODE_CHECKPOINT, shape(to, SHAPE_HIDDEN_SHARD));
-    to->counts = false; /* nothing inside is kept */
+    node_forward(to, &nodes[NODE_CHECKPOINT], shape(to, SHAPE_HIDDEN_SHARD));
     body_forward(to);
-    to->counts = true;
     op_leave(to);
   } else {
     body_forward(to);
@@ -350,21 +351,28 @@ static void weights_backward(const struct block *to) {
   gradient_ready(to, to->first_slot + SLOT_NORM_1);
 }
 
+/* What is computed again takes its numbers from the thread that does so, in that order: the last layer first. */
+static void enter_recomputed(struct block *to, int place) {
+  to->numbers = &to->gpt->numbers[NUMBERS_LAYER];
+  to->number = to->recomputed_number + (int64_t)(to->chunk->layers - 1 - place) * to->numbers->count;
+  to->forward_thread = THREAD_AUTOGRAD;
+}
+
 void layer_backward(struct block *to, int place) {
   bool recomputes = to->setup->parallel.recompute;
   enter_layer(to, place);
-  /* What is computed again takes its numbers in that order: the last layer first. */
-  int64_t recomputed_number =
-      to->recomputed_number + FIRST_LAYER_NODE + (int64_t)(to->chunk->layers - 1 - place) * LAYER_NODES;
   if (to->gradients == GRADIENTS_WEIGHT) {
-    to->number = recomputes ? recomputed_number : to->number;
+    if (recomputes)
+      enter_recomputed(to, place);
     weights_backward(to);
     return;
   }
   if (recomputes) {
     node_backward(to, &nodes[NODE_CHECKPOINT], NODE_CHECKPOINT, shape(to, SHAPE_HIDDEN_SHARD));
-    to->number = recomputed_number;
+    enter_recomputed(to, place);
+    nest(to, INSIDE_AUTOGRAD | INSIDE_PYTHON);
     body_forward(to);
+    unnest(to);
   }
   mlp_backward(to);
   attention_backward(to);

@@ -35,8 +35,7 @@ static void start(const struct block *to, enum stream stream, const char *op, co
                   const struct work *work, int done_event) {
   op_enter(to, op, NULL);
   spend(to, NS_DISPATCH);
-  program_enter(to->program, FRAME_OP, "record_param_comms",
-                (struct op_facts){.sequence = -1, .message = work->message});
+  record_enter(to, "record_param_comms", work->message);
   spend(to, NS_PARAMS);
   program_call(to->program, CALL_OTHER, "cudaStreamIsCapturing");
   program_record(to->program, EVENT_READY + (int)stream, STREAM_COMPUTE);
@@ -45,7 +44,7 @@ static void start(const struct block *to, enum stream stream, const char *op, co
   spend(to, NS_ENQUEUE);
   launch_on(to, stream, work);
   spend(to, NS_FINISH);
-  program_leave(to->program);
+  op_leave(to);
   program_record(to->program, done_event, stream);
   op_leave(to);
   spend(to, NS_FINISH);
@@ -60,7 +59,7 @@ void collective_start(const struct block *to, enum stream stream, struct message
 }
 
 void collective_wait(const struct block *to, int done_event) {
-  program_enter(to->program, FRAME_OP, "record_param_comms", (struct op_facts){.sequence = -1});
+  record_enter(to, "record_param_comms", NULL);
   program_wait(to->program, STREAM_COMPUTE, done_event);
   program_call(to->program, CALL_EVENT_QUERY, "cudaEventQuery"); /* the allocator: may the input be given to others? */
   spend(to, NS_WAIT);

@@ -1,5 +1,6 @@
 /* Ops as PyTorch nests them around a kernel, and what they cost the host: nominal times of an eager run on a server of 2024. */
 #include "gpt_state.h"
+#include <assert.h>
 #include <string.h>
 
 enum {
@@ -30,15 +31,67 @@ void python_leave(const struct block *to) {
     program_leave(to->program);
 }
 
+/* ---- ops inside ops ---- */
+
+/* Ops that the dispatcher does not treat like all others. Most are marked with autograd's next number, and what they do is hidden from
+ * autograd. */
+enum marking { MARKED, MARKED_THROUGHOUT, MARKED_FROM_PYTHON, NEVER_MARKED };
+static enum marking marking_of(const char *name) {
+  static const struct {
+    const char *name;
+    enum marking marking;
+  } special[] = {
+      {"aten::contiguous", MARKED_THROUGHOUT}, {"aten::layer_norm", MARKED_THROUGHOUT},
+      {"aten::to", MARKED_THROUGHOUT},         {"aten::matmul", MARKED_THROUGHOUT},
+      {"aten::item", MARKED_THROUGHOUT},       {"aten::copy_", MARKED_FROM_PYTHON},
+      {"aten::ones_like", NEVER_MARKED},
+  };
+  for (size_t i = 0; i < sizeof special / sizeof *special; i++)
+    if (strcmp(special[i].name, name) == 0)
+      return special[i].marking;
+  return MARKED;
+}
+
+static int inside(const struct block *to) { return to->nesting->inside[to->nesting->depth]; }
+
+void nest(const struct block *to, int inside) {
+  assert(to->nesting->depth + 1 < MOST_NESTED);
+  to->nesting->inside[++to->nesting->depth] = (uint8_t)inside;
+}
+
+void unnest(const struct block *to) {
+  assert(to->nesting->depth > 0);
+  to->nesting->depth--;
+}
+
 void annotate(const struct block *to, const char *name) {
   program_enter(to->program, FRAME_ANNOTATION, name, plain(NULL));
+  nest(to, inside(to));
+}
+
+void record_enter(const struct block *to, const char *name, const struct message *message) {
+  program_enter(to->program, FRAME_OP, name, (struct op_facts){.sequence = -1, .message = message});
+  nest(to, 0);
 }
 
 void op_enter(const struct block *to, const char *name, const char *inputs) {
-  program_enter(to->program, FRAME_OP, name, plain(inputs));
+  struct op_facts facts = plain(inputs);
+  int within = 0;
+  if (inside(to) & INSIDE_AUTOGRAD) {
+    enum marking marking = marking_of(name);
+    if (marking != NEVER_MARKED && (marking != MARKED_FROM_PYTHON || inside(to) & INSIDE_PYTHON))
+      facts.sequence = to->nesting->next_number;
+    if (marking == MARKED_THROUGHOUT)
+      within = INSIDE_AUTOGRAD;
+  }
+  program_enter(to->program, FRAME_OP, name, facts);
+  nest(to, within);
 }
 
-void op_leave(const struct block *to) { program_leave(to->program); }
+void op_leave(const struct block *to) {
+  unnest(to);
+  program_leave(to->program);
+}
 
 void op_view(const struct block *to, const char *name, const char *inputs) {
   op_enter(to, name, inputs);
@@ -79,19 +132,24 @@ void op_run_inside(const struct block *to, const char *outer, const char *name, 
   op_leave(to);
 }
 
-void node_forward(const struct block *to, const struct node_names *names, int node, const char *inputs) {
+void node_forward(const struct block *to, const struct node_names *names, const char *inputs) {
   struct op_facts facts = plain(inputs);
-  if (to->counts)
-    facts.sequence = to->number + node;
+  if (names->function || inside(to) & INSIDE_AUTOGRAD)
+    facts.sequence = to->nesting->next_number++;
   program_enter(to->program, FRAME_OP, names->forward, facts);
+  nest(to, names->function ? INSIDE_PYTHON : 0);
   program_spend(to->program, NS_FUNCTION);
 }
 
 void node_backward(const struct block *to, const struct node_names *names, int node, const char *inputs) {
-  struct op_facts facts = {.inputs = inputs, .sequence = to->number + node, .backward = true};
+  struct op_facts facts = {.inputs = inputs,
+                           .sequence = to->number + to->numbers->place[node],
+                           .forward_thread = (uint8_t)(to->forward_thread + 1)};
   program_enter(to->program, FRAME_OP, names->evaluate, facts);
+  nest(to, 0);
   program_spend(to->program, NS_NODE);
   program_enter(to->program, FRAME_OP, names->backward, facts);
+  nest(to, names->function ? INSIDE_PYTHON : 0);
   program_spend(to->program, NS_NODE);
 }
 

@@ -168,6 +168,7 @@ static void gather_parameters(const struct block *to) {
 }
 
 void optimizer_step(const struct block *to) {
+  nest(to, INSIDE_PYTHON); /* no gradients are recorded */
   annotate(to, "optimizer.step");
   spend(to, NS_OPTIMIZER);
   clip_gradients(to);
@@ -181,4 +182,5 @@ void optimizer_step(const struct block *to) {
     gather_parameters(to);
   }
   op_leave(to);
+  unnest(to);
 }

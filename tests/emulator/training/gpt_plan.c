@@ -340,6 +340,8 @@ void gpt_free_plans(struct gpt *gpt) {
     free(plan->waits);
     free(plan->forward_at);
     free(plan->backward_at);
+    free(plan->numbers);
+    free(plan->recomputed);
     free(plan->passes);
   }
   free(gpt->plans);

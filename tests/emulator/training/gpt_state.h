@@ -143,11 +143,13 @@ enum shape {
   SHAPES
 };
 
-/* What an autograd node is called by the three ops that show it. */
+/* What an autograd node is called by the three ops that show it. A function is written in Python: it makes its node even where gradients
+ * are not recorded, and records none of what it does. */
 struct node_names {
   const char *forward, *evaluate, *backward;
+  bool function;
 };
-/* Differentiable ops of a layer, in forward order: each takes an autograd number. */
+/* Differentiable ops of a layer, in forward order: each makes a node, which takes an autograd number. */
 enum layer_node {
   NODE_CHECKPOINT,
   NODE_NORM_1,
@@ -181,6 +183,13 @@ enum end_node {
   NODE_LOSS_MEAN,
   NODE_LOSS_SCALE,
   HEAD_NODES
+};
+
+/* Which numbers nodes take, counted from the first of their layer or end: those that are not there take none. In a layer that will be
+ * computed again only functions take some. */
+enum numbering { NUMBERS_EMBEDDING, NUMBERS_LAYER, NUMBERS_CHECKPOINTED, NUMBERS_HEAD, NUMBERINGS };
+struct numbers {
+  int place[LAYER_NODES], count;
 };
 
 /* A chunk's parameters in the order in which their gradients come: the tied head's weight, the final norm, the layers from the last to the
@@ -234,6 +243,8 @@ struct plan {
   int *posts, *wait_starts,
       *waits; /* exchanges after pass i: posts[i + 1] up to posts[i + 2]; before it: waits[wait_starts[i]] up to [i + 1] */
   int *forward_at, *backward_at; /* [chunk * micro-batches + micro-batch]: index of the pass */
+  int64_t *numbers, *recomputed; /* autograd's count before pass i since the step began, [count]: of a step; on the main
+                                    thread, and on the autograd thread, which computes layers again */
 };
 
 /* An activation through the tensor group. */
@@ -261,6 +272,7 @@ struct gpt {
   char *strings;                          /* that all of these lie in */
   size_t string_length, string_room;
   struct plan *plans; /* [stage] */
+  struct numbers numbers[NUMBERINGS];
   struct progress *progress;
 };
 
@@ -272,6 +284,8 @@ void gpt_free_kernels(struct gpt *gpt);
 void gpt_make_tensor_collectives(struct gpt *gpt); /* gpt_messages.c; behind the groups */
 void gpt_make_plans(struct gpt *gpt);
 void gpt_free_plans(struct gpt *gpt);
+void gpt_make_numbers(struct gpt *gpt); /* gpt_numbers.c; behind the plans, which it completes */
+int64_t gpt_numbers_of(const struct gpt *gpt, const struct chunk *chunk); /* that its forward pass takes */
 /* count zeroed things of a size, or the end of the program. */
 void *gpt_zeroed(size_t count, size_t size);
 
@@ -296,12 +310,22 @@ _Static_assert(EVENT_BUCKET + BUCKET_EVENTS <= MOST_EVENTS, "a rank has no more 
 /* What a backward pass computes: zero-bubble schedules do the weights' apart. */
 enum gradients { GRADIENTS_ALL, GRADIENTS_INPUT, GRADIENTS_WEIGHT };
 
+/* Which op is open in which, and what that means for ops inside: whether they are marked with the autograd number that their thread
+ * takes next, as those are that the dispatcher sees before autograd does. */
+enum { INSIDE_AUTOGRAD = 1, INSIDE_PYTHON = 2, MOST_NESTED = 64 };
+struct nesting {
+  int64_t next_number;
+  int depth;
+  uint8_t inside[MOST_NESTED];
+};
+
 /* One block being written. */
 struct block {
   const struct gpt *gpt;
   const struct setup *setup;
   const struct plan *plan;
   struct program *program;
+  struct nesting *nesting;
   int rank;
   struct coordinates at;
   struct label label; /* of the work that is launched */
@@ -309,9 +333,10 @@ struct block {
   int64_t pass_number;       /* autograd number of the forward pass's first node */
   int64_t recomputed_number; /* the same of what the backward pass computes again */
   int64_t number;            /* of the layer's or end's at hand */
-  bool counts;               /* forward ops take numbers: their graph is kept */
-  bool casts;                /* weights are cast before their first use in a step */
-  bool stacks;               /* Python frames are recorded */
+  const struct numbers *numbers;
+  enum thread forward_thread; /* that made the nodes at hand */
+  bool casts;                 /* weights are cast before their first use in a step */
+  bool stacks;                /* Python frames are recorded */
   enum gradients gradients;
   int step, micro_batch;
   const struct chunk *chunk;
@@ -323,8 +348,13 @@ void spend(const struct block *to, int64_t ns);
 void python_enter(const struct block *to, enum frame frame,
                   const char *name); /* a frame that only stack recording shows */
 void python_leave(const struct block *to);
+void nest(const struct block *to, int inside); /* until `unnest`, what is written is inside that */
+void unnest(const struct block *to);
+/* All of these end with op_leave. */
 void annotate(const struct block *to, const char *name);
 void op_enter(const struct block *to, const char *name, const char *inputs);
+void record_enter(const struct block *to, const char *name,
+                  const struct message *message); /* no op, but a row like one */
 void op_leave(const struct block *to);
 void op_view(const struct block *to, const char *name, const char *inputs); /* an op that launches nothing */
 void op_run(const struct block *to, const char *name, const char *inputs, const struct work *work);
@@ -333,7 +363,7 @@ void op_run_inside(const struct block *to, const char *outer, const char *name, 
                    const struct work *work);
 void launch(const struct block *to, const struct work *work); /* on the compute stream */
 void launch_on(const struct block *to, enum stream stream, const struct work *work);
-void node_forward(const struct block *to, const struct node_names *names, int node, const char *inputs);
+void node_forward(const struct block *to, const struct node_names *names, const char *inputs);
 void node_backward(const struct block *to, const struct node_names *names, int node, const char *inputs);
 void node_leave_backward(const struct block *to);
 void multiply(const struct block *to, const struct product_work *product, const char *inputs);
@@ -352,6 +382,8 @@ void tensor_run(const struct block *to, enum collective collective);
 void exchanges_start(const struct block *to, int after);
 void exchanges_wait(const struct block *to, int before);
 
+extern const struct node_names gpt_layer_nodes[LAYER_NODES];
+
 /* gpt_layer.c: layers by their place in the chunk, and what the ends have in common with them. */
 struct linear_use {
   enum linear linear;
@@ -364,10 +396,10 @@ void layer_backward(struct block *to, int place);
 void linear_forward(const struct block *to, const struct linear_use *use, const struct product_work *products);
 void linear_backward(const struct block *to, const struct linear_use *use, const struct product_work *products);
 void linear_weight(const struct block *to, const struct linear_use *use, const struct product_work *products);
-void norm_forward(const struct block *to, const struct node_names *names, int node, const struct work *work);
+void norm_forward(const struct block *to, const struct node_names *names, const struct work *work);
 void norm_backward(const struct block *to, const struct node_names *names, int node, const struct work *input,
                    const struct work *weight, const struct work *add);
-void reduce_forward(const struct block *to, int node);
+void reduce_forward(const struct block *to);
 void reduce_backward(const struct block *to, int node);
 /* The engine's end of a parameter's gradient; work NULL: the product has added it already. */
 void gradient_accumulate(const struct block *to, int slot, const struct work *work);
