@@ -22,7 +22,7 @@ struct trace_call {
 struct trace_gradient {
   int64_t sequence, start;
   uint32_t span;
-  bool backward;
+  int32_t forward_thread; /* as in struct trace_host */
 };
 
 struct trace_known_rule {

@@ -340,6 +340,8 @@ static uint32_t device_lane(struct trace_reader *reader, const struct fields *fi
 }
 
 /* A count or a size that the stream can write; absent else. */
+static int32_t thread_number(int64_t value) { return value > 0 && value <= INT32_MAX ? (int32_t)value : value > 0; }
+
 static int64_t natural(int64_t value) { return value >= 0 && value < INT64_C(1) << 53U ? value : LUMOS_ABSENT; }
 
 static uint32_t keep_comm(struct trace_reader *reader, const struct trace_arguments *values) {
@@ -412,7 +414,7 @@ static void keep_host(struct trace_reader *reader, struct fields *fields) {
   }
   if (row.class == TRACE_OP) {
     row.key = natural(values->sequence);
-    row.backward = values->forward_thread > 0;
+    row.forward_thread = thread_number(values->forward_thread);
     row.shapes = intern(reader, &values->shapes);
     row.dtypes = intern(reader, &values->dtypes);
     row.comm = keep_comm(reader, values);

@@ -38,8 +38,9 @@ struct trace_host {
   uint32_t lane;
   lumos_string_id shapes, dtypes;
   uint32_t comm; /* index in comms or LUMOS_NONE */
+  int32_t
+      forward_thread; /* of an op that runs another op's gradient: which thread ran that, as PyTorch counts threads; else 0 */
   uint8_t class;
-  bool backward;   /* an op that runs another op's gradient */
   bool unfinished; /* a step mark that the profiler closed by its own stop */
 };
 

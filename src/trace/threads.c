@@ -78,7 +78,7 @@ static void write_spans(struct thread *thread, size_t depth) {
     if (open->row->class == TRACE_OP && open->row->key != LUMOS_ABSENT) {
       span.sequence = open->row->key;
       lumos_vector_push(&thread->build->gradients,
-                        ((struct trace_gradient){open->row->key, open->start, open->span, open->row->backward}));
+                        ((struct trace_gradient){open->row->key, open->start, open->span, open->row->forward_thread}));
     }
     lumos_vector_push(&job->spans, span);
   }

@@ -275,6 +275,35 @@ static void backward_ops_know_their_forward(void **state) {
   lumos_job_free(job);
 }
 
+/* What a checkpoint computes again counts from 0 on the thread that does so, which thereby gives numbers a second time. */
+static void threads_count_apart(void **state) {
+  (void)state;
+  struct lumos_job *job = parse_good(TRACE(
+      EVENT("cpu_op", "mul", 10, 0, 1, "\"Sequence number\":4,\"Fwd thread id\":0") ","
+      EVENT("cpu_op", "CheckpointFunction", 10, 2, 1, "\"Sequence number\":5,\"Fwd thread id\":0") ","
+      EVENT("cpu_op", "mean", 10, 4, 1, "\"Sequence number\":6,\"Fwd thread id\":0") ","
+      EVENT("cpu_op", "MeanBackward", 11, 20, 1, "\"Sequence number\":6,\"Fwd thread id\":1") ","
+      EVENT("cpu_op", "mm", 11, 22, 1, "\"Sequence number\":4,\"Fwd thread id\":0") ","
+      EVENT("cpu_op", "relu", 11, 24, 1, "\"Sequence number\":5,\"Fwd thread id\":0") ","
+      EVENT("cpu_op", "ReluBackward", 11, 26, 1, "\"Sequence number\":5,\"Fwd thread id\":2") ","
+      EVENT("cpu_op", "MmBackward", 11, 28, 1, "\"Sequence number\":4,\"Fwd thread id\":2") ","
+      EVENT("cpu_op", "CheckpointFunctionBackward", 11, 30, 1, "\"Sequence number\":5,\"Fwd thread id\":1") ","
+      EVENT("cpu_op", "MulBackward", 11, 32, 1, "\"Sequence number\":4,\"Fwd thread id\":1") ","
+      EVENT("cpu_op", "LateBackward", 11, 34, 1, "\"Sequence number\":5,\"Fwd thread id\":3")), NULL);
+  static const char *const forward[] = {"mean", "relu", "mm", "CheckpointFunction", "mul", NULL};
+  static const size_t backward[] = {3, 6, 7, 8, 9, 10};
+  assert_int_equal(job->spans.count, 11);
+  for (size_t i = 0; i < sizeof backward / sizeof *backward; i++) {
+    uint32_t found = job->spans.items[backward[i]].forward;
+    if (forward[i] == NULL) {
+      assert_int_equal(found, LUMOS_NONE);
+    } else {
+      assert_string_equal(string_of(job, job->spans.items[found].name), forward[i]);
+    }
+  }
+  lumos_job_free(job);
+}
+
 /* clang-format on */
 
 int main(void) {
@@ -297,6 +326,7 @@ int main(void) {
       cmocka_unit_test(fitting_rows_stay),
       cmocka_unit_test(threads_are_lanes_of_their_own),
       cmocka_unit_test(backward_ops_know_their_forward),
+      cmocka_unit_test(threads_count_apart),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
