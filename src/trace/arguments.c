@@ -90,20 +90,21 @@ static const struct trace_argument op_arguments[] = {OP_ARGUMENTS(ROW)};
 static const struct trace_argument device_arguments[] = {DEVICE_ARGUMENTS(ROW)};
 static const struct trace_argument sync_arguments[] = {SYNC_ARGUMENTS(ROW)};
 
-#define TABLE(rows, list) \
-  { rows, sizeof(rows) / sizeof *(rows), 0 list(LENGTH) }
+#define TABLE(rows, list, kind) \
+  { rows, sizeof(rows) / sizeof *(rows), 0 list(LENGTH), kind }
 
-const struct trace_argument_table lumos_trace_arguments_none = {NULL, 0, 0};
-const struct trace_argument_table lumos_trace_arguments_of_metadata = TABLE(metadata_arguments, METADATA_ARGUMENTS);
+const struct trace_argument_table lumos_trace_arguments_none = {NULL, 0, 0, TRACE_ARGUMENT_KINDS};
+const struct trace_argument_table lumos_trace_arguments_of_metadata =
+    TABLE(metadata_arguments, METADATA_ARGUMENTS, TRACE_ARGUMENTS_OF_METADATA);
 static const struct trace_argument_table table_of_class[] = {
-    [TRACE_ANNOTATION] = TABLE(step_arguments, STEP_ARGUMENTS),
-    [TRACE_OP] = TABLE(op_arguments, OP_ARGUMENTS),
-    [TRACE_CALL] = TABLE(call_arguments, CALL_ARGUMENTS),
-    [TRACE_KERNEL] = TABLE(device_arguments, DEVICE_ARGUMENTS),
-    [TRACE_MEMCPY] = TABLE(device_arguments, DEVICE_ARGUMENTS),
-    [TRACE_MEMSET] = TABLE(device_arguments, DEVICE_ARGUMENTS),
-    [TRACE_SYNC] = TABLE(sync_arguments, SYNC_ARGUMENTS),
-    [TRACE_SESSION] = {NULL, 0, 0},
+    [TRACE_ANNOTATION] = TABLE(step_arguments, STEP_ARGUMENTS, TRACE_ARGUMENTS_OF_STEP),
+    [TRACE_OP] = TABLE(op_arguments, OP_ARGUMENTS, TRACE_ARGUMENTS_OF_OP),
+    [TRACE_CALL] = TABLE(call_arguments, CALL_ARGUMENTS, TRACE_ARGUMENTS_OF_CALL),
+    [TRACE_KERNEL] = TABLE(device_arguments, DEVICE_ARGUMENTS, TRACE_ARGUMENTS_OF_DEVICE),
+    [TRACE_MEMCPY] = TABLE(device_arguments, DEVICE_ARGUMENTS, TRACE_ARGUMENTS_OF_DEVICE),
+    [TRACE_MEMSET] = TABLE(device_arguments, DEVICE_ARGUMENTS, TRACE_ARGUMENTS_OF_DEVICE),
+    [TRACE_SYNC] = TABLE(sync_arguments, SYNC_ARGUMENTS, TRACE_ARGUMENTS_OF_SYNC),
+    [TRACE_SESSION] = {NULL, 0, 0, TRACE_ARGUMENT_KINDS},
 };
 /* What was seen is a bit a row. */
 _Static_assert(sizeof op_arguments / sizeof *op_arguments <= 32, "more rows than bits");
@@ -129,7 +130,7 @@ bool lumos_trace_read_other(const char **cursor, struct lumos_slice *out) {
 /* A number that only names something, of up to 64 bits without a sign: those above int64_t keep their bits. */
 static bool read_id(const char **cursor, int64_t *out, bool *lost) {
   const char *start = *cursor;
-  if (lumos_json_scaled(cursor, 0, out)) {
+  if (trace_read_decimal(cursor, 0, out)) {
     return true;
   }
   struct lumos_slice text = {NULL, 0, false, false};
@@ -185,41 +186,56 @@ static bool read_again(const struct trace_argument *argument, const char **curso
 }
 
 /* The row of a key, or table->count. Most keys are not wanted, and most of those have a length that no wanted one has. */
-static inline size_t row_of(const struct trace_argument_table *table, const struct lumos_slice *key) {
+static uint8_t row_of(const void *rows, const struct lumos_slice *key) {
+  const struct trace_argument_table *table = rows;
   if (key->length >= 64 || (table->lengths >> key->length & 1U) == 0) {
-    return table->count;
+    return (uint8_t)table->count;
   }
   size_t row = 0;
   while (row < table->count && !(table->rows[row].length == key->length && *table->rows[row].key == *key->bytes &&
                                  memcmp(table->rows[row].key, key->bytes, key->length) == 0)) {
     row++;
   }
-  return row;
+  return (uint8_t)row;
 }
 
-bool lumos_trace_read_arguments(const struct trace_argument_table *table, const char **cursor,
+bool lumos_trace_read_arguments(const struct trace_argument_table *table, struct trace_keys *keys, const char **cursor,
                                 struct trace_arguments *out) {
-  struct lumos_json_members members;
-  struct lumos_slice key;
-  if (table->count == 0 || !lumos_json_open(cursor, '{', &members)) {
+  if (table->count == 0 || **cursor != '{') {
     return lumos_json_skip(cursor, NULL);
   }
+  ++*cursor;
+  struct trace_key_walk walk = trace_walk_keys(keys, row_of, table);
+  uint8_t row = 0;
   int more = 0;
-  uint32_t seen = 0; /* a bit a row */
-  while ((more = lumos_json_key(cursor, &members, &key)) > 0) {
-    size_t row = row_of(table, &key);
+  while ((more = trace_next_key(&walk, cursor, &row)) > 0) {
     if (row == table->count) {
-      if (!lumos_json_skip(cursor, NULL)) {
+      if (!trace_skip(cursor)) {
         return false;
       }
       continue;
     }
     const struct trace_argument *argument = &table->rows[row];
-    bool repeated = (seen >> row & 1U) != 0;
-    seen |= 1U << row;
+    bool repeated = (out->seen >> row & 1U) != 0;
+    out->seen |= 1U << row;
     if (!(repeated ? read_again(argument, cursor, out) : read_argument(argument, cursor, out))) {
       return false;
     }
   }
   return more == 0;
+}
+
+void lumos_trace_forget_arguments(const struct trace_argument_table *table, struct trace_arguments *out) {
+  for (uint32_t seen = out->seen; seen != 0; seen &= seen - 1) {
+    const struct trace_argument *argument = &table->rows[__builtin_ctz(seen)];
+    char *target = (char *)out + argument->offset;
+    if (argument->kind == TEXT) {
+      *(struct lumos_slice *)(void *)target = (struct lumos_slice){NULL, 0, false, false};
+    } else {
+      *(int64_t *)(void *)target = LUMOS_ABSENT;
+    }
+  }
+  out->seen = 0;
+  out->lost = false;
+  out->repeated = false;
 }

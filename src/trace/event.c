@@ -65,16 +65,31 @@ struct fields {
   const char *begin; /* of the event's text */
   struct lumos_slice category, name, process, thread;
   int64_t start, duration;
-  const char *arguments; /* read later, because what the row is was not known yet */
+  const char *arguments;                    /* read later, because what the row is was not known yet */
+  const struct trace_argument_table *table; /* what of them was read, NULL: nothing */
   const struct trace_arguments *values;
-  struct trace_arguments *room; /* for the values, once there are any: most events have none that matter */
 };
 
 void lumos_trace_reader_init(struct trace_reader *reader, struct trace *trace, bool stacks) {
-  *reader = (struct trace_reader){.trace = trace, .stacks = stacks, .device = LUMOS_ABSENT};
+  *reader = (struct trace_reader){
+      .trace = trace, .stacks = stacks, .device = LUMOS_ABSENT, .values = lumos_trace_no_arguments};
 }
 
 void lumos_trace_reader_clear(struct trace_reader *reader) { lumos_vector_free(&reader->scratch); }
+
+/* Member by member: clearing all bytes at once takes as long as reading a short event. */
+static void begin_fields(struct fields *fields, const char *begin) {
+  static const struct lumos_slice absent = {NULL, 0, false, false};
+  fields->phase = 0;
+  fields->class = TRACE_UNKNOWN;
+  fields->passed_over = fields->repeated = fields->lost = false;
+  fields->begin = begin;
+  fields->category = fields->name = fields->process = fields->thread = absent;
+  fields->start = fields->duration = LUMOS_ABSENT;
+  fields->arguments = NULL;
+  fields->table = NULL;
+  fields->values = &lumos_trace_no_arguments;
+}
 
 static uint8_t class_of_category(const struct lumos_slice *text) {
   for (size_t i = 0; i < sizeof categories / sizeof *categories; i++) {
@@ -96,23 +111,24 @@ static const struct trace_argument_table *wanted_arguments(const struct fields *
   return fields->phase == 0 || fields->phase == 'X' ? NULL : &lumos_trace_arguments_none;
 }
 
-static bool read_arguments(struct fields *fields, const struct trace_argument_table *table, const char **cursor) {
+static bool read_arguments(struct trace_reader *reader, struct fields *fields, const struct trace_argument_table *table,
+                           const char **cursor) {
   if (table->count == 0) {
     return lumos_json_skip(cursor, NULL);
   }
-  *fields->room = lumos_trace_no_arguments;
-  fields->values = fields->room;
-  return lumos_trace_read_arguments(table, cursor, fields->room);
+  fields->table = table;
+  fields->values = &reader->values;
+  return lumos_trace_read_arguments(table, &reader->argument_keys[table->kind], cursor, &reader->values);
 }
 
-static bool read_arguments_now_or_later(struct fields *fields, const char **cursor) {
-  if (fields->arguments != NULL || fields->values == fields->room) {
+static bool read_arguments_now_or_later(struct trace_reader *reader, struct fields *fields, const char **cursor) {
+  if (fields->arguments != NULL || fields->table != NULL) {
     fields->repeated = true;
     return lumos_json_skip(cursor, NULL);
   }
   const struct trace_argument_table *table = wanted_arguments(fields);
   if (table != NULL) {
-    return read_arguments(fields, table, cursor);
+    return read_arguments(reader, fields, table, cursor);
   }
   fields->arguments = *cursor;
   return lumos_json_skip(cursor, NULL);
@@ -188,51 +204,84 @@ static inline bool read_time(struct fields *fields, int64_t *member, const char 
                                  : read_time_again(fields, *member, cursor);
 }
 
-static bool read_member(struct fields *fields, const struct lumos_slice *key, const char **cursor) {
-  if (lumos_json_is(key, "ph")) {
-    return read_phase(fields, cursor);
+/* The members that are read; OTHER ones are skipped. */
+enum member { OTHER, PHASE, CATEGORY_NAME, NAME, PROCESS, THREAD, START, DURATION, ARGUMENTS };
+
+static uint8_t member_of(const void *rows, const struct lumos_slice *key) {
+  static const struct {
+    char key[5];
+    uint8_t member;
+  } members[] = {{"ph", PHASE},   {"cat", CATEGORY_NAME}, {"name", NAME},    {"pid", PROCESS},
+                 {"tid", THREAD}, {"ts", START},          {"dur", DURATION}, {"args", ARGUMENTS}};
+  (void)rows;
+  for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
+    if (strlen(members[i].key) == key->length && memcmp(members[i].key, key->bytes, key->length) == 0) {
+      return members[i].member;
+    }
   }
-  if (lumos_json_is(key, "cat")) {
-    return read_category(fields, cursor);
-  }
-  if (lumos_json_is(key, "name")) {
-    return read_text(fields, &fields->name, cursor);
-  }
-  if (lumos_json_is(key, "pid")) {
-    return read_text(fields, &fields->process, cursor);
-  }
-  if (lumos_json_is(key, "tid")) {
-    return read_text(fields, &fields->thread, cursor);
-  }
-  if (lumos_json_is(key, "ts")) {
-    return read_time(fields, &fields->start, cursor);
-  }
-  if (lumos_json_is(key, "dur")) {
-    return read_time(fields, &fields->duration, cursor);
-  }
-  return lumos_json_is(key, "args") ? read_arguments_now_or_later(fields, cursor) : lumos_json_skip(cursor, NULL);
+  return OTHER;
 }
 
-static bool read_fields(struct fields *fields, const char **cursor) {
-  struct lumos_json_members members;
-  struct lumos_slice key;
-  if (!lumos_json_open(cursor, '{', &members)) {
+static inline bool read_member(struct trace_reader *reader, struct fields *fields, uint8_t member,
+                               const char **cursor) {
+  switch (member) {
+    case PHASE:
+      return read_phase(fields, cursor);
+    case CATEGORY_NAME:
+      return read_category(fields, cursor);
+    case NAME:
+      return read_text(fields, &fields->name, cursor);
+    case PROCESS:
+      return read_text(fields, &fields->process, cursor);
+    case THREAD:
+      return read_text(fields, &fields->thread, cursor);
+    case START:
+      return read_time(fields, &fields->start, cursor);
+    case DURATION:
+      return read_time(fields, &fields->duration, cursor);
+    case ARGUMENTS:
+      return read_arguments_now_or_later(reader, fields, cursor);
+    default:
+      return trace_skip(cursor);
+  }
+}
+
+/* The rest of an event that is not kept needs no look, but for its end; where its keys are not in order the whole of it is skipped as any
+ * value is. */
+static bool pass_over(struct trace_reader *reader, const struct fields *fields, const char **cursor) {
+  struct trace_key_walk walk = trace_walk_further(&reader->passed_keys, member_of, NULL);
+  uint8_t member = OTHER;
+  int more = 0;
+  while ((more = trace_next_key(&walk, cursor, &member)) > 0 && **cursor != '{' && **cursor != '[' &&
+         trace_skip(cursor)) {
+  }
+  if (more == 0) {
+    return true;
+  }
+  *cursor = fields->begin;
+  return lumos_json_skip(cursor, NULL);
+}
+
+static bool read_fields(struct trace_reader *reader, struct fields *fields, const char **cursor) {
+  struct trace_key_walk walk = trace_walk_keys(&reader->member_keys, member_of, NULL);
+  if (**cursor != '{') {
     return false;
   }
+  ++*cursor;
+  uint8_t member = OTHER;
   int more = 0;
-  while ((more = lumos_json_key(cursor, &members, &key)) > 0) {
-    if (!read_member(fields, &key, cursor)) {
+  while ((more = trace_next_key(&walk, cursor, &member)) > 0) {
+    if (!read_member(reader, fields, member, cursor)) {
       return false;
     }
-    if (fields->passed_over) { /* the rest needs no look */
-      *cursor = fields->begin;
-      return lumos_json_skip(cursor, NULL);
+    if (fields->passed_over) {
+      return pass_over(reader, fields, cursor);
     }
   }
   if (more == 0 && fields->arguments != NULL) {
     const struct trace_argument_table *table = wanted_arguments(fields);
     const char *arguments = fields->arguments;
-    return table == NULL || read_arguments(fields, table, &arguments);
+    return table == NULL || read_arguments(reader, fields, table, &arguments);
   }
   return more == 0;
 }
@@ -541,34 +590,24 @@ static void keep_metadata(struct trace_reader *reader, const struct fields *fiel
   }
 }
 
-enum trace_outcome lumos_trace_event(struct trace_reader *reader, const char **cursor, const char **reason) {
-  struct trace_arguments room;
-  struct fields fields = {.begin = *cursor,
-                          .start = LUMOS_ABSENT,
-                          .duration = LUMOS_ABSENT,
-                          .values = &lumos_trace_no_arguments,
-                          .room = &room};
-  reader->remarks = 0;
-  if (!read_fields(&fields, cursor)) {
-    return TRACE_FAULT;
-  }
+static enum trace_outcome keep_event(struct trace_reader *reader, struct fields *fields, const char **reason) {
   struct trace *trace = reader->trace;
-  trace->recognised = trace->recognised || fields.phase != 0;
-  if (fields.repeated || fields.values->repeated) {
+  trace->recognised = trace->recognised || fields->phase != 0;
+  if (fields->repeated || fields->values->repeated) {
     return invalid(reason, "a key that stands twice, with two values");
   }
-  reader->remarks = fields.values->lost ? TRACE_LOST : 0;
-  switch (fields.phase) {
+  reader->remarks = fields->values->lost ? TRACE_LOST : 0;
+  switch (fields->phase) {
     case 'X':
-      return keep_row(reader, &fields, reason);
+      return keep_row(reader, fields, reason);
     case 'i':
     case 'I':
-      if (lumos_json_is(&fields.name, "Record Window End")) {
-        trace->record_end = fields.start;
+      if (lumos_json_is(&fields->name, "Record Window End")) {
+        trace->record_end = fields->start;
       }
       return TRACE_GOOD;
     case 'M':
-      keep_metadata(reader, &fields);
+      keep_metadata(reader, fields);
       return TRACE_GOOD;
     case 0:
       return invalid(reason, "an event without ph");
@@ -577,4 +616,16 @@ enum trace_outcome lumos_trace_event(struct trace_reader *reader, const char **c
     default:
       return TRACE_GOOD;
   }
+}
+
+enum trace_outcome lumos_trace_event(struct trace_reader *reader, const char **cursor, const char **reason) {
+  struct fields fields;
+  begin_fields(&fields, *cursor);
+  reader->remarks = 0;
+  bool read = read_fields(reader, &fields, cursor);
+  enum trace_outcome outcome = read ? keep_event(reader, &fields, reason) : TRACE_FAULT;
+  if (fields.table != NULL) {
+    lumos_trace_forget_arguments(fields.table, &reader->values);
+  }
+  return outcome;
 }

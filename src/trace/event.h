@@ -2,7 +2,8 @@
 #ifndef LUMOS_TRACE_EVENT_H
 #define LUMOS_TRACE_EVENT_H
 
-#include "base/json.h"
+#include "trace/arguments.h"
+#include "trace/keys.h"
 #include "trace/raw.h"
 
 enum trace_outcome {
@@ -27,7 +28,9 @@ struct trace_reader {
   uint32_t thread_lane;
   int64_t device, stream;
   uint32_t stream_lane;
-  LUMOS_VECTOR(char) scratch; /* decoded text */
+  LUMOS_VECTOR(char) scratch;    /* decoded text */
+  struct trace_arguments values; /* of the event in work, all absent between events */
+  struct trace_keys member_keys, passed_keys, argument_keys[TRACE_ARGUMENT_KINDS];
 };
 
 void lumos_trace_reader_init(struct trace_reader *reader, struct trace *trace, bool stacks);

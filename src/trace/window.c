@@ -7,8 +7,8 @@
 
 void lumos_trace_window_open(struct trace_window *window, struct lumos_input *input, size_t size, size_t limit) {
   *window = (struct trace_window){.input = input, .capacity = size, .limit = limit, .margin = size / 64};
-  window->bytes = lumos_allocate(size + 1);
-  window->bytes[0] = '\0';
+  window->bytes = lumos_allocate(size + TRACE_WINDOW_SENTINEL);
+  memset(window->bytes, 0, TRACE_WINDOW_SENTINEL);
 }
 
 void lumos_trace_window_close(struct trace_window *window) { free(window->bytes); }
@@ -22,7 +22,7 @@ static void fill(struct trace_window *window) {
     window->ended = count <= 0;
     window->length += count > 0 ? (size_t)count : 0;
   }
-  window->bytes[window->length] = '\0';
+  memset(window->bytes + window->length, 0, TRACE_WINDOW_SENTINEL);
 }
 
 static void tell(const struct trace_window *window) {
@@ -44,7 +44,7 @@ const char *lumos_trace_window_refill(struct trace_window *window, const char *k
   window->length = kept;
   if (kept == window->capacity) {
     window->capacity = kept * 2 < window->limit ? kept * 2 : window->limit;
-    window->bytes = lumos_reallocate(window->bytes, window->capacity + 1, 1);
+    window->bytes = lumos_reallocate(window->bytes, window->capacity + TRACE_WINDOW_SENTINEL, 1);
   }
   fill(window);
   tell(window);

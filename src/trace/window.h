@@ -1,4 +1,5 @@
-/* A window that slides over the text of a trace: about 1 MiB of it in memory, a NUL behind the last byte.
+/* A window that slides over the text of a trace: about 1 MiB of it in memory, NULs behind the last byte: many, so
+ * that a reader may load whole words anywhere in the text.
  *
  * What the window cuts (an event, a metadata value) is read again from its start after a refill; something longer than
  * the window makes it grow, up to a limit. A fault near the window's end may be the cut and not damage, so a reader
@@ -18,12 +19,13 @@
 enum {
   TRACE_WINDOW_BYTES = 1024 * 1024,
   TRACE_WINDOW_LIMIT = 64 * 1024 * 1024, /* the longest event */
+  TRACE_WINDOW_SENTINEL = 64,            /* NULs */
 };
 
 struct trace_window {
   struct lumos_input *input;
   char *bytes;
-  size_t length; /* bytes[length] is the sentinel */
+  size_t length; /* bytes[length] is the first byte of the sentinel */
   size_t capacity;
   size_t limit;
   size_t margin;   /* how far a reader may look ahead: 16 KiB */
