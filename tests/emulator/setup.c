@@ -2,13 +2,16 @@
 #include "setup.h"
 
 #include "hardware.h"
+#include "memory.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_RANKS = 16384, MOST_LAYERS = 4096, MOST_SIZE = 1 << 20, MOST_STEPS = 1000 };
+enum { MOST_RANKS = 16384, MOST_LAYERS = 4096, MOST_SIZE = 1 << 20, MOST_STEPS = 1000, MOST_FACTOR = 1000000 };
+static const double most_elements = (double)((int64_t)1 << 39); /* of a tensor, and parameters of a rank */
 
 /* ---- names ---- */
 
@@ -108,15 +111,45 @@ static bool complain(const char *format, ...) {
   return false;
 }
 
-static bool refuse(const struct option *option, const char *text) {
-  return complain("--%s %s: %s is wanted; see --help", option->name, text, option->argument);
+/* " from 1 to 64" behind what is wanted, where it has limits. */
+static const char *limits(const struct option *option, char *room, size_t size) {
+  room[0] = '\0';
+  if (option->most > option->least) {
+    snprintf(room, size, " from %.10g to %.10g", option->least, option->most);
+  }
+  return room;
 }
 
+static bool refuse(const struct option *option, const char *text) {
+  char room[64];
+  return complain("--%s %s: %s%s is wanted; see --help", option->name, text, option->argument,
+                  limits(option, room, sizeof room));
+}
+
+/* Digits up to `end`, and nothing else: no sign, no blank. */
+static bool whole(const char *text, const char *end, int64_t *value) {
+  enum { MOST_DIGITS = 15 };
+  int64_t sum = 0;
+  bool good = text < end && end - text <= MOST_DIGITS;
+  for (; good && text < end; text++) {
+    good = *text >= '0' && *text <= '9';
+    sum = sum * 10 + (*text - '0');
+  }
+  *value = sum;
+  return good;
+}
+
+/* A decimal number without a sign. */
 static bool number(const char *text, double *value) {
   char *end = NULL;
   errno = 0;
   *value = strtod(text, &end);
-  return end != text && *end == '\0' && errno == 0;
+  return ((*text >= '0' && *text <= '9') || *text == '.') && text[strspn(text, "0123456789.eE+-")] == '\0' &&
+         *end == '\0' && errno == 0;
+}
+
+static bool number_within(const char *text, double least, double most, double *value) {
+  return number(text, value) && *value >= least && *value <= most;
 }
 
 static void *field(const struct option *option, struct reading *reading) {
@@ -124,8 +157,8 @@ static void *field(const struct option *option, struct reading *reading) {
 }
 
 static bool read_integer(const struct option *option, struct reading *reading, const char *text) {
-  double value = 0;
-  if (!number(text, &value) || value < option->least || value > option->most || value != (double)(int)value) {
+  int64_t value = 0;
+  if (!whole(text, text + strlen(text), &value) || (double)value < option->least || (double)value > option->most) {
     return refuse(option, text);
   }
   *(int *)field(option, reading) = (int)value;
@@ -134,36 +167,36 @@ static bool read_integer(const struct option *option, struct reading *reading, c
 
 static bool read_real(const struct option *option, struct reading *reading, const char *text) {
   double value = 0;
-  if (!number(text, &value) || !(value >= option->least && value <= option->most)) {
+  if (!number_within(text, option->least, option->most, &value)) {
     return refuse(option, text);
   }
   *(double *)field(option, reading) = value;
   return true;
 }
 
-static bool read_mega(const struct option *option, struct reading *reading, const char *text) {
+/* In a unit of which so many make one of the option's. */
+static bool read_units(const struct option *option, struct reading *reading, const char *text, double units) {
   double value = 0;
-  if (!number(text, &value) || !(value >= option->least && value <= option->most)) {
+  if (!number_within(text, option->least, option->most, &value)) {
     return refuse(option, text);
   }
-  *(int64_t *)field(option, reading) = (int64_t)(value * 1e6);
+  *(int64_t *)field(option, reading) = llround(value * units);
   return true;
 }
 
+static bool read_mega(const struct option *option, struct reading *reading, const char *text) {
+  return read_units(option, reading, text, 1e6);
+}
+
 static bool read_microseconds(const struct option *option, struct reading *reading, const char *text) {
-  double value = 0;
-  if (!number(text, &value) || !(value >= option->least && value <= option->most)) {
-    return refuse(option, text);
-  }
-  *(int64_t *)field(option, reading) = (int64_t)(value * 1e3);
-  return true;
+  return read_units(option, reading, text, 1e3);
 }
 
 static bool read_seed(const struct option *option, struct reading *reading, const char *text) {
   char *end = NULL;
   errno = 0;
   unsigned long long value = strtoull(text, &end, 10);
-  if (end == text || *end != '\0' || errno != 0 || *text == '-') {
+  if (*text < '0' || *text > '9' || *end != '\0' || errno != 0) {
     return refuse(option, text);
   }
   reading->setup->seed = value;
@@ -273,22 +306,31 @@ static bool read_record(const struct option *option, struct reading *reading, co
   return true;
 }
 
+/* Factors for one thing multiply. */
+static bool multiply(const struct option *option, const char *text, double factor, double *product) {
+  *product *= factor;
+  return *product <= option->most ||
+         complain("--%s %s: with those before it, more than %.10g", option->name, text, option->most);
+}
+
 static bool read_scale(const struct option *option, struct reading *reading, const char *text) {
   const char *equals = strchr(text, '=');
   double factor = 0;
   int found = equals == NULL ? -1 : index_of(scaled_names, SCALED, text, (size_t)(equals - text));
-  if (found < 0 || !number(equals + 1, &factor) || !(factor >= 0 && factor <= 1e6)) {
+  if (found < 0 || !number_within(equals + 1, option->least, option->most, &factor)) {
     return refuse(option, text);
   }
-  reading->setup->scale[found] *= factor;
-  return true;
+  return multiply(option, text, factor, &reading->setup->scale[found]);
 }
 
 static bool read_contention(const struct option *option, struct reading *reading, const char *text) {
-  char *end = NULL;
-  double compute = strtod(text, &end), transfer = 0;
-  if (end == text || *end != ',' || !number(end + 1, &transfer) || !(compute >= 0 && compute <= 10) ||
-      !(transfer >= 0 && transfer <= 10)) {
+  const char *comma = strchr(text, ',');
+  char first[32];
+  double compute = 0, transfer = 0;
+  snprintf(first, sizeof first, "%.*s", comma == NULL ? 0 : (int)(comma - text), text);
+  if (comma == NULL || comma - text >= (int)sizeof first ||
+      !number_within(first, option->least, option->most, &compute) ||
+      !number_within(comma + 1, option->least, option->most, &transfer)) {
     return refuse(option, text);
   }
   reading->setup->contention_compute = compute;
@@ -358,17 +400,19 @@ static const struct option options[] = {
      1e5, NULL, 0},
     {"nic-latency", "US", "of a hop between nodes (5)", read_microseconds, AT(network.nic_latency), 0, 1e6, NULL, 0},
     {"queue-depth", "N", "launches that a stream holds (1020)", read_integer, AT(queue_depth), 1, 1 << 20, NULL, 0},
-    {"contention", "C,T", "a kernel takes C longer beside a transfer, a transfer T longer beside kernels (0.4,0.1)",
-     read_contention, 0, 0, 0, NULL, 0},
+    {"contention", "C,T", "a kernel takes C longer beside a transfer, that T longer (0.4,0.1)", read_contention, 0, 0,
+     10, NULL, 0},
     {"without", "LIST", "mechanisms that are switched off (below)", read_mechanisms, 0, 0, 0, NULL, 0},
     {"only", "LIST", "all others are", read_mechanisms, 0, 0, 0, NULL, 0},
     {"ideal", NULL, "all are", read_ideal, 0, 0, 0, NULL, 0},
     {"jitter", "X", "how wide everything irregular is, 1 as measured (1)", read_real, AT(jitter), 0, 100, NULL, 0},
-    {"seed", "N", "another run of the same job (1)", read_seed, 0, 0, 0, NULL, 0},
+    {"seed", "N", "another run of the same job, any number below 2^64 (1)", read_seed, 0, 0, 0, NULL, 0},
     {NULL, "A change, to be compared with a prediction of it", NULL, NULL, 0, 0, 0, NULL, 0},
-    {"scale", "WHAT=X", "its time X times as long (below); repeatable", read_scale, 0, 0, 0, NULL, 0},
-    {"straggler", "RANK=X", "a rank whose kernels take X times as long; repeatable", read_slow, 0, 0, 0, NULL, 0},
-    {"slow-host", "RANK=X", "a rank whose host work does", read_slow, 0, 0, 0, NULL, 0},
+    {"scale", "WHAT=X", "its time X times as long (below); repeated, factors multiply", read_scale, 0, 0, MOST_FACTOR,
+     NULL, 0},
+    {"straggler", "RANK=X", "a rank whose kernels take X times as long; up to 64 of them", read_slow, 0, 0.001,
+     MOST_FACTOR, NULL, 0},
+    {"slow-host", "RANK=X", "a rank whose host work does; up to 64 of them", read_slow, 0, 0.001, MOST_FACTOR, NULL, 0},
     {NULL, "What is recorded", NULL, NULL, 0, 0, 0, NULL, 0},
     {"warmup", "N", "steps before the recording (2)", read_integer, AT(warmup), 1, MOST_STEPS, NULL, 0},
     {"steps", "N", "recorded steps (3)", read_integer, AT(steps), 1, MOST_STEPS, NULL, 0},
@@ -399,7 +443,16 @@ static void help(void) {
        "Runs GPT training on a cluster that does not exist, and writes into FOLDER what a profiler would have recorded "
        "of each\n"
        "rank (rankN.json.gz, as PyTorch's Kineto) and what really happened (truth.json). The same options give the "
-       "same bytes.");
+       "same bytes.\n\n"
+       "FOLDER is made where it is not there. It gets all files at once, when the run is over, or none. Those of an "
+       "earlier\n"
+       "emulated run in it, rankN.json, rankN.json.gz and truth.json, are replaced or removed. Files of these names "
+       "that "
+       "no\n"
+       "emulated run wrote are never touched: where there are any, nothing is run. Exit status: 0, or 2 after a "
+       "message.\n\n"
+       "N is a whole number, X a decimal one. At most 16384 ranks (--tp times --pp times --dp), 2^20 of --heads times\n"
+       "--head-dim, 2^39 elements in a tensor, 2^39 parameters in a rank, 104 days in a job.");
   for (int i = 0; i < OPTIONS; i++) {
     if (options[i].name == NULL) {
       printf("\n%s:\n", options[i].argument);
@@ -407,7 +460,9 @@ static void help(void) {
     }
     char left[64];
     snprintf(left, sizeof left, "--%s %s", options[i].name, options[i].argument != NULL ? options[i].argument : "");
-    printf("  %-32s %s\n", left, options[i].help);
+    char range[64];
+    bool limited = *limits(&options[i], range, sizeof range) != '\0';
+    printf("  %-32s %s%s%s\n", left, options[i].help, limited ? ";" : "", range);
   }
   puts("  --help, --version");
   list_names("Mechanisms", mechanism_names, MECHANISMS);
@@ -447,15 +502,12 @@ static bool choose_ranks(struct setup *setup, const char *text) {
   for (const char *rest = text; rest != NULL;) {
     size_t length = 0;
     const char *word = next_word(&rest, &length);
-    int first = 0, last = 0, used = 0;
-    if (sscanf(word, "%d-%d%n", &first, &last, &used) != 2 || used != (int)length) {
-      used = 0;
-      if (sscanf(word, "%d%n", &first, &used) != 1 || used != (int)length) {
-        return complain("--ranks %s: all, none, or a list such as 0,3,8-11 is wanted", text);
-      }
-      last = first;
+    const char *end = word + length, *dash = memchr(word, '-', length);
+    int64_t first = 0, last = 0;
+    if (!whole(word, dash == NULL ? end : dash, &first) || !whole(dash == NULL ? word : dash + 1, end, &last)) {
+      return complain("--ranks %s: all, none, or a list such as 0,3,8-11 is wanted", text);
     }
-    if (first < 0 || last < first || last >= ranks) {
+    if (last < first || last >= ranks) {
       return complain("--ranks %s: the ranks are 0 to %d", text, ranks - 1);
     }
     memset(setup->record_rank + first, 1, (size_t)(last - first + 1) * sizeof *setup->record_rank);
@@ -463,19 +515,22 @@ static bool choose_ranks(struct setup *setup, const char *text) {
   return true;
 }
 
-static bool slow_down(const struct setup *setup, const char *option, const char *const *texts, int count,
+static bool slow_down(const struct setup *setup, const struct option *option, const char *const *texts, int count,
                       double *factors) {
   for (int i = 0; i < count; i++) {
-    char *end = NULL;
-    long rank = strtol(texts[i], &end, 10);
+    const char *equals = strchr(texts[i], '=');
+    int64_t rank = 0;
     double factor = 0;
-    if (end == texts[i] || *end != '=' || !number(end + 1, &factor) || !(factor > 0 && factor <= 1e6)) {
-      return complain("--%s %s: RANK=X is wanted; see --help", option, texts[i]);
+    if (equals == NULL || !whole(texts[i], equals, &rank) ||
+        !number_within(equals + 1, option->least, option->most, &factor)) {
+      return refuse(option, texts[i]);
     }
-    if (rank < 0 || rank >= setup_ranks(setup)) {
-      return complain("--%s %s: the ranks are 0 to %d", option, texts[i], setup_ranks(setup) - 1);
+    if (rank >= setup_ranks(setup)) {
+      return complain("--%s %s: the ranks are 0 to %d", option->name, texts[i], setup_ranks(setup) - 1);
     }
-    factors[rank] *= factor;
+    if (!multiply(option, texts[i], factor, &factors[rank])) {
+      return false;
+    }
   }
   return true;
 }
@@ -494,6 +549,30 @@ static bool fill_in(struct model *model) {
   return model->head_dim > 0 || complain("--heads: more than --hidden; say --head-dim");
 }
 
+/* No GPU holds tensors near these limits: they keep bytes and blocks countable. */
+static bool check_sizes(const struct setup *setup) {
+  const struct model *model = &setup->model;
+  double tensor = setup->parallel.tensor, width = (double)model->heads * model->head_dim, hidden = model->hidden;
+  double tokens = (double)model->micro_batch * model->sequence, vocabulary = model->vocabulary / tensor;
+  double widest = fmax(fmax(hidden, vocabulary), fmax(3 * width, model->ffn) / tensor);
+  double layer = hidden * (4 * width + 2.0 * model->ffn) / tensor;
+  double parameters = (double)model->layers / setup->parallel.pipeline * layer + 2 * hidden * vocabulary;
+  if (width > MOST_SIZE) {
+    return complain("--heads times --head-dim (%.0f): at most %d", width, MOST_SIZE);
+  }
+  if (tokens * widest > most_elements) {
+    return complain(
+        "a micro-batch's largest tensor has %.4g elements of one rank: at most %.4g; fewer --micro-batch, --seq, "
+        "--hidden, --ffn or --vocab, or more --tp",
+        tokens * widest, most_elements);
+  }
+  return parameters <= most_elements ||
+         complain(
+             "one rank has %.4g parameters: at most %.4g; fewer --layers, --hidden, --ffn or --vocab, or more --tp or "
+             "--pp",
+             parameters, most_elements);
+}
+
 static bool check(struct setup *setup) {
   struct model *model = &setup->model;
   const struct parallelism *parallel = &setup->parallel;
@@ -509,7 +588,8 @@ static bool check(struct setup *setup) {
     return complain(
         "--schedule interleaved goes with --vp of at least 2 and --pp of at least 2, and no other schedule with --vp");
   }
-  return divides("--layers", model->layers, "--pp times --vp", (int64_t)parallel->pipeline * parallel->chunks) &&
+  return check_sizes(setup) &&
+         divides("--layers", model->layers, "--pp times --vp", (int64_t)parallel->pipeline * parallel->chunks) &&
          divides("--heads", model->heads, "--tp", parallel->tensor) &&
          divides("--ffn", model->ffn, "--tp", parallel->tensor) &&
          divides("--vocab", model->vocabulary, "--tp", parallel->tensor) &&
@@ -587,8 +667,8 @@ static char *join(int count, char **arguments, const char *folder) {
   for (int i = 1; i < count; i++) {
     room += strlen(arguments[i]) + 1;
   }
-  char *text = calloc(room, 1), *end = text;
-  for (int i = 1; text != NULL && i < count; i++) {
+  char *text = memory_new(room, 1), *end = text;
+  for (int i = 1; i < count; i++) {
     bool kept = arguments[i] != folder && strcmp(arguments[i], "--quiet") != 0;
     if (kept) {
       end += snprintf(end, room - (size_t)(end - text), "%s%s", end == text ? "" : " ", arguments[i]);
@@ -599,20 +679,17 @@ static char *join(int count, char **arguments, const char *folder) {
 
 static bool set_ranks(struct setup *setup, const struct reading *reading) {
   size_t ranks = (size_t)setup_ranks(setup);
-  setup->record_rank = calloc(ranks, sizeof *setup->record_rank);
-  setup->slow_device = malloc(ranks * sizeof *setup->slow_device);
-  setup->slow_host = malloc(ranks * sizeof *setup->slow_host);
-  if (setup->record_rank == NULL || setup->slow_device == NULL || setup->slow_host == NULL ||
-      setup->arguments == NULL) {
-    return complain("out of memory");
-  }
+  setup->record_rank = memory_new(ranks, sizeof *setup->record_rank);
+  setup->slow_device = memory_new(ranks, sizeof *setup->slow_device);
+  setup->slow_host = memory_new(ranks, sizeof *setup->slow_host);
   for (size_t i = 0; i < ranks; i++) {
     setup->slow_device[i] = 1;
     setup->slow_host[i] = 1;
   }
   return choose_ranks(setup, reading->ranks) &&
-         slow_down(setup, "straggler", reading->stragglers, reading->straggler_count, setup->slow_device) &&
-         slow_down(setup, "slow-host", reading->slow_hosts, reading->slow_host_count, setup->slow_host);
+         slow_down(setup, find_option("straggler", 9), reading->stragglers, reading->straggler_count,
+                   setup->slow_device) &&
+         slow_down(setup, find_option("slow-host", 9), reading->slow_hosts, reading->slow_host_count, setup->slow_host);
 }
 
 bool setup_read(struct setup *setup, int count, char **arguments, bool *done) {

@@ -1,5 +1,6 @@
 /* The machine's life: start, the queue of alarms, the end, and the report when nothing can go on. */
 #include "machine_state.h"
+#include "memory.h"
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,20 +8,9 @@
 /* Roots of what is drawn. */
 enum { PLACE_DEVICES = 1, PLACE_NETWORK = 2 };
 
-void *array_grown(void *array, size_t room, size_t size) {
-  void *larger = realloc(array, room * size);
-  if (!larger) {
-    fputs("emulated-cluster: out of memory\n", stderr);
-    abort();
-  }
-  return larger;
-}
+void *array_grown(void *array, size_t room, size_t size) { return memory_grown(array, room, size); }
 
-void *array_new(size_t count, size_t size) {
-  void *array = array_grown(NULL, count > 0 ? count : 1, size);
-  memset(array, 0, count * size);
-  return array;
-}
+void *array_new(size_t count, size_t size) { return memory_new(count, size); }
 
 void machine_fail(struct machine *machine, const char *format, ...) {
   if (machine->failed)
@@ -244,7 +234,10 @@ bool machine_run(const struct setup *setup, const struct software *software, con
   struct alarm alarm;
   while (!machine.failed && alarms_next(&machine.alarms, &alarm)) {
     machine.now = alarm.time;
-    ring(&machine, alarm.actor);
+    if (machine.now > latest_time)
+      machine_fail(&machine, "the job takes longer than 104 days");
+    else
+      ring(&machine, alarm.actor);
   }
   bool done = !machine.failed && all_done(&machine);
   if (done)

@@ -44,8 +44,14 @@ enum chance {
   CHANCE_PROFILER,
 };
 
-/* A duration that is not negative, in whole ns. */
-static inline int64_t whole_ns(double ns) { return (int64_t)(ns + 0.5); }
+/* A job is over by then: 104 days, the longest time that all who read JSON read exactly. */
+static const int64_t latest_time = INT64_C(1) << 53;
+
+/* A duration that is not negative, in whole ns. Cut at a length that no job reaches, so that times always can be added. */
+static inline int64_t whole_ns(double ns) {
+  double longest = (double)(4 * latest_time);
+  return (int64_t)((ns < longest ? ns : longest) + 0.5);
+}
 
 /* Arrays grow by doubling; out of memory ends the program. */
 void *array_grown(void *array, size_t room, size_t size);

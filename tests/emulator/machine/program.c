@@ -2,19 +2,10 @@
  * allocation after the first few. Messages lie in chunks, each twice as long as the one before: pointers to them stay good.
  */
 #include "program.h"
-#include <stdio.h>
+#include "memory.h"
 #include <stdlib.h>
 
 enum { FIRST_INSTRUCTIONS = 1024, FIRST_WORKS = 256, FIRST_MESSAGES = 32 };
-
-static void *grown(void *array, size_t room, size_t size) {
-  void *larger = realloc(array, room * size);
-  if (!larger) {
-    fputs("emulated-cluster: out of memory\n", stderr);
-    abort();
-  }
-  return larger;
-}
 
 void program_clear(struct program *program) {
   program->count = 0;
@@ -34,7 +25,7 @@ void program_free(struct program *program) {
 static inline struct instruction *append(struct program *program, enum instruction_kind kind) {
   if (program->count == program->room) {
     program->room = program->room ? 2 * program->room : FIRST_INSTRUCTIONS;
-    program->instructions = grown(program->instructions, program->room, sizeof *program->instructions);
+    program->instructions = memory_grown(program->instructions, program->room, sizeof *program->instructions);
   }
   struct instruction *instruction = &program->instructions[program->count++];
   instruction->kind = (uint8_t)kind;
@@ -55,7 +46,7 @@ void program_spend(struct program *program, int64_t ns) { append(program, DO_SPE
 void program_launch(struct program *program, enum call call, enum stream stream, struct work work) {
   if (program->work_count == program->work_room) {
     program->work_room = program->work_room ? 2 * program->work_room : FIRST_WORKS;
-    program->works = grown(program->works, program->work_room, sizeof *program->works);
+    program->works = memory_grown(program->works, program->work_room, sizeof *program->works);
   }
   struct instruction *launch = append(program, DO_LAUNCH);
   launch->call = (uint8_t)call;
@@ -107,7 +98,7 @@ const struct message *program_message(struct program *program, struct message me
   for (; place >= room; chunk++, room *= 2)
     place -= room;
   if (!program->messages[chunk])
-    program->messages[chunk] = grown(NULL, room, sizeof message);
+    program->messages[chunk] = memory_new(room, sizeof message);
   program->messages[chunk][place] = message;
   return &program->messages[chunk][place];
 }

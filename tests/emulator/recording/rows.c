@@ -3,26 +3,16 @@
  */
 #include "rows.h"
 
+#include "memory.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-void *allocate(size_t count, size_t size) {
-  void *items = calloc(count > 0 ? count : 1, size);
-  if (items == NULL) {
-    fputs("emulated-cluster: out of memory\n", stderr);
-    abort();
-  }
-  return items;
-}
+void *allocate(size_t count, size_t size) { return memory_new(count, size); }
 
 void *grown(void *items, size_t *room, size_t size) {
   *room = *room == 0 ? 64 : 2 * *room;
-  void *larger = realloc(items, *room * size);
-  if (larger == NULL) {
-    fputs("emulated-cluster: out of memory\n", stderr);
-    abort();
-  }
-  return larger;
+  return memory_grown(items, *room, size);
 }
 
 /* ---- pools ---- */

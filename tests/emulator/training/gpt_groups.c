@@ -3,6 +3,7 @@
  */
 #include "chance.h"
 #include "gpt_state.h"
+#include "memory.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,14 +21,7 @@ static const struct {
     [ROLE_EMBEDDING] = {"EMBEDDING_GROUP", false, false, true},
 };
 
-void *gpt_zeroed(size_t count, size_t size) {
-  void *zeroed = calloc(count ? count : 1, size);
-  if (!zeroed) {
-    fputs("emulated-cluster: out of memory\n", stderr);
-    abort();
-  }
-  return zeroed;
-}
+void *gpt_zeroed(size_t count, size_t size) { return memory_new(count, size); }
 
 /* The group of a role that this rank is the first of, ascending; 0 members if it is another's. */
 static int members_from(const struct gpt *gpt, enum role role, int first, int *members) {

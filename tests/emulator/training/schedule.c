@@ -1,6 +1,6 @@
 /* The orders, written down one schedule a function. */
 #include "schedule.h"
-#include <stdlib.h>
+#include "memory.h"
 
 struct order {
   struct pass *passes;
@@ -59,9 +59,7 @@ static void interleaved(struct order *order, int micro_batches, int stages, int 
 
 int schedule_passes(const struct setup *setup, int stage, struct pass **passes) {
   int micro_batches = setup->model.micro_batches, stages = setup->parallel.pipeline, chunks = setup->parallel.chunks;
-  struct order order = {malloc((size_t)micro_batches * (size_t)chunks * 3 * sizeof(struct pass)), 0};
-  if (!order.passes)
-    abort();
+  struct order order = {memory_new((size_t)micro_batches * (size_t)chunks * 3, sizeof(struct pass)), 0};
   int warmup = least(stages - 1 - stage, micro_batches);
   switch (setup->parallel.schedule) {
     case SCHEDULE_GPIPE:
