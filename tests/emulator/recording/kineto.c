@@ -9,6 +9,7 @@
 
 #include "chance.h"
 #include "hardware.h"
+#include "output.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -126,12 +127,12 @@ static void put_hex(struct writer *out, uint64_t number) {
 static void put_head(const struct trace *trace) {
   const struct setup *setup = trace->recorder->setup;
   struct writer *out = trace->out;
-  uint64_t place = chance_place(setup->seed, (uint64_t)trace->rows->rank);
+  uint64_t place = chance_place(chance_place(setup->seed, (uint64_t)trace->rows->rank), 1);
   PUT(out, "\n  {\n    \"schemaVersion\": 1,\n    \"deviceProperties\": [");
   put_devices(trace);
   PUT(out, "\n    ],\n      \"trace_id\": \"");
-  put_hex(out, chance_place(place, 1));
-  put_hex(out, chance_place(place, 2));
+  put_hex(out, place);
+  put_hex(out, trace_id_end(place, trace->rows->rank));
   PUT(out, "\",\n");
   put_text(out, (setup->recorded & RECORD_SHAPES) != 0 ? "      \"record_shapes\": 1,\n" : "");
   put_text(out, (setup->recorded & RECORD_STACKS) != 0 ? "      \"with_stack\": 1,\n      \"with_modules\": 1,\n" : "");

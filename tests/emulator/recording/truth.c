@@ -41,6 +41,7 @@
 
 #include "gpt.h"
 #include "hardware.h"
+#include "output.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -458,7 +459,7 @@ bool truth_write(const struct recorder *recorder) {
   if (out == NULL) {
     return false;
   }
-  PUT(out, "{\"version\": 1,\n\"arguments\": ");
+  PUT(out, TRUTH_BEGINNING);
   put_string(out, setup->arguments != NULL ? setup->arguments : "");
   PUT(out, ",\n\"seed\": \"");
   put_unsigned(out, setup->seed);

@@ -1,6 +1,8 @@
 /* The buffer is handed to zlib whole. An error is kept until the file is closed, so that no caller has to look before. */
 #include "writer.h"
 
+#include "memory.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,40 +15,35 @@ struct writer {
   gzFile file;
   char *path;
   bool failed;
+  int reason; /* of the failure, as errno has it */
   size_t used;
   char buffer[BUFFER + MARGIN];
 };
 
-static bool complain(const char *path, const char *what) {
-  fprintf(stderr, "emulated-cluster: %s: %s\n", path, what);
-  return false;
-}
-
 struct writer *writer_open(const char *folder, const char *name, bool compressed) {
-  struct writer *writer = malloc(sizeof *writer);
+  struct writer *writer = memory_new(1, sizeof *writer);
   size_t room = strlen(folder) + strlen(name) + 2;
-  char *path = malloc(room);
-  if (writer == NULL || path == NULL) {
-    abort();
-  }
+  char *path = memory_new(room, 1);
   snprintf(path, room, "%s/%s", folder, name);
   writer->file = gzopen(path, compressed ? "wb4" : "wbT");
   if (writer->file == NULL) {
-    complain(path, strerror(errno));
+    fprintf(stderr, "emulated-cluster: %s: %s\n", path, strerror(errno));
     free(path);
     free(writer);
     return NULL;
   }
   gzbuffer(writer->file, BUFFER);
   writer->path = path;
-  writer->failed = false;
-  writer->used = 0;
   return writer;
 }
 
 static void flush(struct writer *writer) {
   unsigned length = (unsigned)writer->used;
-  writer->failed = writer->failed || (length > 0 && gzwrite(writer->file, writer->buffer, length) != (int)length);
+  errno = 0;
+  if (length > 0 && !writer->failed && gzwrite(writer->file, writer->buffer, length) != (int)length) {
+    writer->failed = true;
+    writer->reason = errno;
+  }
   writer->used = 0;
 }
 
@@ -54,8 +51,8 @@ bool writer_close(struct writer *writer) {
   flush(writer);
   bool written = gzclose(writer->file) == Z_OK && !writer->failed;
   if (!written) {
-    complain(writer->path, "it could not be written whole");
-    remove(writer->path);
+    int reason = writer->failed ? writer->reason : errno;
+    fprintf(stderr, "emulated-cluster: %s: it could not be written whole: %s\n", writer->path, strerror(reason));
   }
   free(writer->path);
   free(writer);

@@ -11,7 +11,7 @@ struct writer;
 
 /* NULL after a message on stderr. */
 struct writer *writer_open(const char *folder, const char *name, bool compressed);
-/* False after a message on stderr: not everything was written, and the file is gone. */
+/* False after a message on stderr: not everything was written. */
 bool writer_close(struct writer *writer);
 
 void put_bytes(struct writer *writer, const char *bytes, size_t length);

@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# What the command line takes: --help tells the limits of each option, and they hold; what has none of its own has them together.
+. "$(dirname "$0")/lib.sh"
+small=(--quiet --hidden 512 --seq 512 --vocab 4096 --layers 2 --micro-batches 2 --steps 1 --warmup 1 --ranks none)
+
+# refuses TEXT OPTION...: one line that says TEXT, and nothing is left.
+refuses() {
+  local text=$1
+  shift
+  expect 2 emulated-cluster "${small[@]}" "$@" refused
+  clean message
+  [ "$(wc -l <message)" -eq 1 ] && grep -q '^emulated-cluster: ' message && grep -qF -- "$text" message || fail "$*: the message is $(head -c 300 message)"
+  [ ! -e refused ] || fail "$*: a folder is left"
+}
+takes() { check "$* is refused" emulated-cluster "${small[@]}" "$@" taken; }
+
+# ---- each by itself ----
+
+check '--help' emulated-cluster --help >help
+sed -nE 's/^  --([a-z-]+) (N|X|MB|US|GB\/s|WHAT=X|RANK=X|C,T) .*; from ([0-9.]+) to ([0-9.]+)$/\1 \2 \3 \4/p' help >limits
+[ "$(wc -l <limits)" -ge 24 ] || fail "--help tells $(wc -l <limits) limits"
+for option in $(grep -oE '^  --[a-z-]+ (N|X|MB|US|GB/s|WHAT=X|RANK=X|C,T) ' help | grep -oE -- '--[a-z-]+' | grep -v -- --seed); do
+  grep -q "^${option#--} " limits || fail "--help does not tell the limits of $option"
+done
+while read -r option argument least most; do
+  case $argument in
+    N) beyond=($((least - 1)) $((most + 1)) 99999999999 1$most$most$most) forms=('' ' 1' '1 ' +1 -1 0x1 1e0 1.0 1, one) ;;
+    WHAT=X) beyond=("gemm=$most.5") forms=(1 gemm gemm= gemm=-1 'gemm= 1' gemm=0x1 gemm=inf gemm=nan gem=1 =1) ;;
+    RANK=X) beyond=("0=$most.5" 0=0) forms=(1 0 0= =1 '0= 1' ' 0=1' +0=1 0=0x1 0=inf 0=nan 0=-1 0x0=1 x=1) ;;
+    C,T) beyond=("0,$most.5" "$most.5,0") forms=(1 1, ,1 '1, 1' ' 1,1' -1,1 0x1,1 1,nan inf,1) ;;
+    *) beyond=("$most.5") forms=('' ' 1' '1 ' +1 -1 0x1 inf nan 1e999 one 1,5) ;;
+  esac
+  for text in "${beyond[@]}" "${forms[@]}"; do refuses "--$option $text: $argument from $least to $most is wanted" "--$option=$text"; done
+done <limits
+for text in '' ' 5' -5 ' -5' +5 0x5 5e0 18446744073709551616; do refuses "--seed $text: " --seed "$text"; done
+for text in '' ' 0' 0- -0 +0 0,,1 0x0 0--1 1-0 1 99999999999999999999; do refuses '--ranks' --ranks "$text"; done
+takes --seed 18446744073709551615
+takes --hidden 64 --heads 1 --jitter .5 --nic-bandwidth 1e2 --contention 0,10 --scale gemm=0 --scale host=1e-3 --straggler 0=0.001 --slow-host 0=1 --seed 0
+
+# ---- together ----
+
+refuses 'with those before it' --scale gemm=1e4 --scale gemm=1e3
+refuses 'with those before it' --straggler 0=1e6 --straggler 0=1e6 --straggler 0=1e6
+refuses 'with those before it' --slow-host 0=1e6 --slow-host 0=2
+takes --scale gemm=1e6 --scale gemm=1e-6
+refuses '--heads times --head-dim' --heads 1048576 --head-dim 1048576
+refuses 'largest tensor' --micro-batch 4096 --seq 1048576 --hidden 1048576
+refuses 'largest tensor' --micro-batch 4096 --seq 65536 --hidden 64 --vocab 1048576
+refuses 'parameters' --hidden 1048576 --heads 8192
+refuses 'parameters' --hidden 16384 --layers 4096
+refuses 'at most 16384' --dp 16384 --tp 2
+
+# A job that takes too long says so; whatever factors come together, no time overflows.
+refuses 'longer than 104 days' --scale device=1e6 --scale gemm=1e6 --scale part-head=1e6 --straggler 0=1e6 --jitter 100
+refuses 'longer than 104 days' --scale host=1e6 --slow-host 0=1e6 --jitter 100
+refuses 'longer than 104 days' --tp 2 --scale communication=1e6 --scale all-reduce=1e6 --nic-bandwidth 0.001 --nic-latency 1e6 --node-size 1
+takes --scale device=0 --scale communication=0 --scale host=0 --tp 2 --pp 2
+takes --ideal --scale device=0 --scale communication=0 --dp 2
+finish
