@@ -123,7 +123,7 @@ static void enter(struct machine *machine, struct device *device, struct thread_
   frame->name = instruction->name;
   frame->step = thread->step;
   frame->frame = instruction->frame;
-  frame->has_facts = instruction->frame == FRAME_OP;
+  frame->has_facts = instruction->frame == FRAME_OP || instruction->of.facts.message;
   if (instruction->frame == FRAME_OP)
     thread->cost = cost_of(machine, instruction->name);
   frame->cost = thread->cost;

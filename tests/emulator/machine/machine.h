@@ -31,7 +31,7 @@ struct host_record {
       number; /* of a frame: counts frames of the rank in the order of their starts, from 1; of a call: of the innermost op, 0: none */
   int64_t parent;               /* of a frame: the number of the one around it, 0: none */
   uint32_t correlation;         /* of a call, from 1 */
-  const struct op_facts *facts; /* of an op, else NULL; valid during the call of the witness only */
+  const struct op_facts *facts; /* of an op, or where there is a message, else NULL; valid during the call of the witness only */
   /* of waits and records */
   enum stream stream;
   int event;

@@ -29,11 +29,13 @@ enum frame { FRAME_OP, FRAME_ANNOTATION, FRAME_PYTHON, FRAME_MODULE };
 
 /* What shape recording and the autograd engine tell of an op. All strings live as long as the program. */
 struct op_facts {
-  const char *
-      inputs; /* as "bf16[8,4] float[4] int64[8] =1 -": a tensor's type and dimensions, a scalar, nothing; NULL: not recorded */
+  /* As "bf16[8,4] float[4,8|1,4] (int64[8];int64[8]) =1 =[2,3] -": tensors by type and dimensions, behind a bar the strides of one that is not
+   * dense; a list of tensors; a scalar, a list of scalars; nothing. NULL: not recorded. */
+  const char *inputs;
+  int64_t elements;              /* in place of inputs: of the one vector of float32; 0: none */
   int64_t sequence;              /* autograd number, -1: none */
   uint8_t forward_thread;        /* of a backward op: the thread that made the node of that number, from 1; else 0 */
-  const struct message *message; /* of record_param_comms; NULL: none */
+  const struct message *message; /* of an op or annotation around a communication call; NULL: none */
 };
 
 enum call {

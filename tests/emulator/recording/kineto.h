@@ -44,6 +44,8 @@ const struct frame_row *frame_at(const struct trace *trace, uint32_t row);
 const char *name_at(const struct trace *trace, uint32_t name);
 const struct message *message_at(const struct trace *trace, uint32_t message);
 bool is_python(const struct frame_row *row);
+/* Of the ops around a collective the one that has its arguments. */
+bool tells_message(const struct trace *trace, const struct frame_row *row);
 int thread_of(const struct trace *trace, uint8_t thread);
 int stream_number(int stream);
 /* As the clock shows it, from KINETO_BASE_TIME. */
@@ -63,13 +65,13 @@ void put_meta(struct writer *out, const char *name, int64_t time, int process, i
 void put_meta_number(struct writer *out, const char *name, int64_t time, int process, int thread, int number);
 void put_stream_name(const struct trace *trace, int thread, int stream, const char *after, int64_t time);
 /* From "bf16[8,4] =1 -", as struct op_facts has it. */
-void put_inputs(struct writer *out, const char *inputs);
+void put_inputs(struct writer *out, const char *op, const char *inputs);
 
-/* A collective's arguments: those on the op and on its kernel alike, those that only the op has, and its inputs. */
+/* A collective's arguments: those on the op and on its kernel alike, those that only the op has, and the inputs of all ops around it. */
 bool tells_collectives(const struct trace *trace);
 void put_message(const struct trace *trace, const struct message *message, int64_t sequence);
 void put_message_of_op(const struct trace *trace, const struct message *message);
-void put_inputs_of_message(const struct trace *trace, const struct message *message);
+void put_inputs_of_message(const struct trace *trace, const char *op, const struct message *message);
 bool is_member(const struct communicator *communicator, int rank);
 
 /* ---- rows ---- */

@@ -11,10 +11,11 @@
 enum { MOST_RANKS_LISTED = 30 };
 
 static const char *collective_name(const struct message *message) {
-  static const char *const names[COLLECTIVES] = {[ALL_REDUCE] = "allreduce",
-                                                 [ALL_GATHER] = "_allgather_base",
-                                                 [REDUCE_SCATTER] = "_reduce_scatter_base",
-                                                 [BROADCAST] = "broadcast"};
+  static const char *const names[] = {[ALL_REDUCE] = "allreduce",
+                                      [ALL_GATHER] = "_allgather_base",
+                                      [REDUCE_SCATTER] = "_reduce_scatter_base",
+                                      [BROADCAST] = "broadcast",
+                                      [WAIT] = "wait"};
   if (message->collective != SEND_RECEIVE) {
     return names[message->collective];
   }
@@ -38,20 +39,24 @@ static void put_ranks(struct writer *out, const struct communicator *communicato
 void put_message(const struct trace *trace, const struct message *message, int64_t sequence) {
   const struct communicator *communicator = &trace->recorder->communicators[message->communicator];
   struct writer *out = trace->out;
-  bool pair = message->collective == SEND_RECEIVE;
+  bool pair = message->collective == SEND_RECEIVE, waits = message->collective == WAIT;
   PUT(out, ", \"Collective name\": \"");
   put_text(out, collective_name(message));
   put_number(out, "\", \"In msg nelems\": ", message->elements_in);
   put_number(out, ", \"Out msg nelems\": ", message->elements_out);
-  put_number(out, ", \"Group size\": ", communicator->size);
+  put_number(out, ", \"Group size\": ", waits ? 1 : communicator->size);
   PUT(out, ", \"dtype\": \"");
-  put_text(out, message->integers ? "Long" : message->float32 ? "Float" : "BFloat16");
+  put_text(out, waits ? "Byte" : message->integers ? "Long" : message->float32 ? "Float" : "BFloat16");
   PUT(out, "\", \"In split size\": \"[]\", \"Out split size\": \"[]\", \"Process Group Name\": ");
   put_string(out, communicator->name);
   PUT(out, ", \"Process Group Description\": ");
   put_string(out, communicator->description);
   PUT(out, ", \"Process Group Ranks\": ");
-  put_ranks(out, communicator);
+  if (waits) {
+    PUT(out, "\"[]\"");
+  } else {
+    put_ranks(out, communicator);
+  }
   if (pair && message->parts == 1) {
     put_number(out, message->part[0].send ? ", \"Dst Rank\": " : ", \"Src Rank\": ", message->part[0].peer);
   }
@@ -93,25 +98,46 @@ void put_message_of_op(const struct trace *trace, const struct message *message)
   const struct communicator *communicator = &trace->recorder->communicators[message->communicator];
   int stride = stride_of(communicator);
   put_number(trace->out, ", \"Rank\": ", named_place(trace, message));
-  if (stride > 0) {
+  if (stride > 0 && message->collective != WAIT) {
     put_number(trace->out, ", \"Global rank start\": ", communicator->ranks[0]);
     put_number(trace->out, ", \"Global rank stride\": ", stride);
   }
-  PUT(trace->out, ", \"Is asynchronized op\": 0");
+  PUT(trace->out, ", \"Is asynchronized op\": 1");
 }
 
-/* The inputs of record_param_comms are the tensor and what PyTorch knows of the collective. */
-void put_inputs_of_message(const struct trace *trace, const struct message *message) {
+/* "bf16[4096,2,1024]", as many elements; in parentheses where the op takes a list. */
+static int tensor_text(char *text, size_t room, const struct message *message, int64_t elements, bool list) {
+  int64_t inner = 1;
+  char dims[2][16] = {"", ""};
+  for (int i = 0; i < 2; i++) {
+    if (message->inner[i] > 0) {
+      inner *= message->inner[i];
+      snprintf(dims[i], sizeof dims[i], ",%d", message->inner[i]);
+    }
+  }
+  const char *type = message->integers ? "int64" : message->float32 ? "float" : "bf16";
+  return snprintf(text, room, "%s%s[%lld%s%s]%s", list ? "(" : "", type, (long long)(elements / inner), dims[0],
+                  dims[1], list ? ")" : "");
+}
+
+/* As the schemas of kineto_inputs.c have them. */
+void put_inputs_of_message(const struct trace *trace, const char *op, const struct message *message) {
   const struct communicator *communicator = &trace->recorder->communicators[message->communicator];
+  if (message->collective == WAIT) {
+    char rank[16];
+    snprintf(rank, sizeof rank, "=%d", named_place(trace, message));
+    put_inputs(trace->out, op, rank);
+    return;
+  }
   int stride = stride_of(communicator);
-  char inputs[256];
-  snprintf(inputs, sizeof inputs, "%s[%lld] - - =%d - =[] =[] =%d =%d =%d =False",
-           message->integers  ? "int64"
-           : message->float32 ? "float"
-                              : "bf16",
-           (long long)message->elements_in, named_place(trace, message), stride > 0 ? communicator->ranks[0] : -1,
-           stride > 0 ? stride : -1, communicator->size);
-  put_inputs(trace->out, inputs);
+  bool list = message->collective != ALL_GATHER && message->collective != REDUCE_SCATTER;
+  char handed[96], output[96], input[96], inputs[384];
+  tensor_text(handed, sizeof handed, message, message->elements_in, list);
+  tensor_text(output, sizeof output, message, message->elements_out, false);
+  tensor_text(input, sizeof input, message, message->elements_in, false);
+  snprintf(inputs, sizeof inputs, "%s %s =%d =%d =%d =%d %s", handed, output, named_place(trace, message),
+           stride > 0 ? communicator->ranks[0] : -1, stride > 0 ? stride : -1, communicator->size, input);
+  put_inputs(trace->out, op, inputs);
 }
 
 bool tells_collectives(const struct trace *trace) {

@@ -51,7 +51,7 @@ static void put_kernel(const struct trace *trace, const struct device_row *row, 
   put_number(out, ",      \"est. achieved occupancy %\": ", occupancy_of(gpu, shape, blocks, warps));
   PUT(out, ",      \"graph id\": 0, \"graph node id\": 0");
   uint32_t op = table_find(&trace->order.frames, row->op);
-  if (op != NONE && frame_at(trace, op)->message != NONE && tells_collectives(trace)) {
+  if (op != NONE && tells_message(trace, frame_at(trace, op)) && tells_collectives(trace)) {
     const struct message *message = message_at(trace, frame_at(trace, op)->message);
     if (message->collective != SEND_RECEIVE || message->parts == 1) {
       put_message(trace, message, trace->links[op].sequence);

@@ -8,25 +8,26 @@ static void put_frame(const struct trace *trace, uint32_t row, uint32_t index) {
   const struct frame_row *frame = frame_at(trace, row);
   const struct link *link = &trace->links[row];
   struct writer *out = trace->out;
+  const char *name = name_at(trace, frame->name);
   int thread = thread_of(trace, frame->thread);
   int64_t start = host_time(trace, frame->start);
-  put_row_start(out, frame->frame == FRAME_OP ? "cpu_op" : "user_annotation", name_at(trace, frame->name),
-                trace->process, thread, start, host_time(trace, frame->end) - start);
+  put_row_start(out, frame->frame == FRAME_OP ? "cpu_op" : "user_annotation", name, trace->process, thread, start,
+                host_time(trace, frame->end) - start);
   put_number(out, "\"External id\": ", link->id);
   PUT(out, ",\"Record function id\": 0");
   if (frame->sequence >= 0) {
     put_number(out, ", \"Sequence number\": ", frame->sequence);
     put_number(out, ", \"Fwd thread id\": ", frame->forward_thread);
   }
-  if (frame->message != NONE && tells_collectives(trace)) {
+  if (tells_message(trace, frame) && tells_collectives(trace)) {
     const struct message *message = message_at(trace, frame->message);
     put_message(trace, message, link->sequence);
     put_message_of_op(trace, message);
   }
   if (frame->inputs != NONE) {
-    put_inputs(out, name_at(trace, frame->inputs));
+    put_inputs(out, name, name_at(trace, frame->inputs));
   } else if (frame->message != NONE && (trace->recorder->setup->recorded & RECORD_SHAPES) != 0) {
-    put_inputs_of_message(trace, message_at(trace, frame->message));
+    put_inputs_of_message(trace, name, message_at(trace, frame->message));
   }
   put_number(out, ", \"Ev Idx\": ", index);
   put_row_end(out);

@@ -1,6 +1,8 @@
 /* What all kinds of rows share: numbers of processes, threads and streams, times as the clocks show them, and the text of a row. */
 #include "kineto.h"
 
+#include <string.h>
+
 enum { AUTOGRAD_THREAD = 1172 }; /* behind its process */
 
 const struct frame_row *frame_at(const struct trace *trace, uint32_t row) { return &trace->rows->frames.items[row]; }
@@ -12,6 +14,10 @@ const struct message *message_at(const struct trace *trace, uint32_t message) {
 }
 
 bool is_python(const struct frame_row *row) { return row->frame >= FRAME_PYTHON; }
+
+bool tells_message(const struct trace *trace, const struct frame_row *row) {
+  return row->message != NONE && strcmp(name_at(trace, row->name), "record_param_comms") == 0;
+}
 
 int thread_of(const struct trace *trace, uint8_t thread) {
   return trace->process + (thread == THREAD_MAIN ? 0 : AUTOGRAD_THREAD);

@@ -26,6 +26,8 @@ static uint32_t add_message(struct recorder *recorder, const struct message *mes
   copy.integers = message->integers;
   copy.elements_in = message->elements_in;
   copy.elements_out = message->elements_out;
+  copy.inner[0] = message->inner[0];
+  copy.inner[1] = message->inner[1];
   copy.bytes = message->bytes;
   copy.root = message->root;
   copy.parts = message->parts;
@@ -79,20 +81,31 @@ static bool keeps_frame(const struct recorder *recorder, const struct host_recor
   return false;
 }
 
+static uint32_t add_inputs(struct recorder *recorder, const struct op_facts *facts) {
+  if (facts == NULL || (recorder->setup->recorded & RECORD_SHAPES) == 0) {
+    return NONE;
+  }
+  if (facts->elements > 0) {
+    char vector[32];
+    snprintf(vector, sizeof vector, "float[%lld]", (long long)facts->elements);
+    return add_name(recorder, vector);
+  }
+  return add_name(recorder, facts->inputs);
+}
+
 static void see_frame(struct recorder *recorder, struct rank_rows *rows, const struct host_record *record) {
   bool reaches_in = record->frame >= FRAME_PYTHON && record->start < rows->stop && record->end > rows->start;
   if (!keeps_frame(recorder, record) || !(reaches_in || within(rows, record->start))) {
     return;
   }
   const struct op_facts *facts = record->facts;
-  bool shapes = (recorder->setup->recorded & RECORD_SHAPES) != 0;
   PUSH(rows->frames, (struct frame_row){
                          .start = record->start > rows->start ? record->start : rows->start,
                          .end = record->end < rows->stop ? record->end : rows->stop,
                          .sequence = facts != NULL ? facts->sequence : -1,
                          .name = add_name(recorder, record->name),
                          .number = (uint32_t)record->number,
-                         .inputs = facts != NULL && shapes ? add_name(recorder, facts->inputs) : NONE,
+                         .inputs = add_inputs(recorder, facts),
                          .message = facts != NULL ? add_message(recorder, facts->message) : NONE,
                          .thread = (uint8_t)record->thread,
                          .frame = (uint8_t)record->frame,

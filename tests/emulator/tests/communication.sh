@@ -153,7 +153,7 @@ numbered together 0
 
 # Ranks count tensor-parallel ranks first, then replicas, then stages, as Megatron-LM lays them out: who is in a group agrees in all that its kind does not
 # vary. A trace lists the groups that its rank is in, once each, all in which it is not alone; and every row that communicates says of its group what the list says. PyTorch
-# names 29 ranks of more than 30, and the last.
+# names 29 ranks of more than 30, and the last. Its waits name no ranks.
 # groups JOB TP PP DP
 groups() {
   local trace
@@ -171,7 +171,7 @@ groups() {
       | (if $listed != ($wanted | sort) then "rank \($rank) lists \($listed), not \($wanted | sort)" else empty end),
         (if $job.pg_count != ($job.pg_config | length) or $job.world_size != $tp * $pp * $dp or any($job.pg_config[]; .pg_size != (.ranks | length)) or
           ($groups | length) != ($job.pg_config | length) then "rank \($rank) miscounts" else empty end),
-        (.traceEvents[] | select(.args["Collective name"]) | .args as $args | $groups[$args["Process Group Name"]] as $group
+        (.traceEvents[] | select((.args["Collective name"] // "wait") != "wait") | .args as $args | $groups[$args["Process Group Name"]] as $group
           | if $args["Group size"] == $group.pg_size and $args["Process Group Description"] == $group.pg_desc and $args["Process Group Ranks"] == ($group.ranks | text) then "seen"
             else "rank \($rank) \(.cat) \($args["Collective name"]) says \($args["Group size"]) \($args["Process Group Ranks"]) \($args["Process Group Description"]) of \($group)" end)' "$trace"
   done >said

@@ -139,8 +139,14 @@ static const struct work product = {.name = "nvjet_tst_128x128",
                                     .threads = 128,
                                     .grid = {4608, 1, 1}};
 static const struct work memset_work = {.kind = WORK_MEMSET, .label = {PHASE_OTHER, PART_OTHER, -1, -1}, .bytes = 4096};
-static const struct message sum = {
-    .collective = ALL_REDUCE, .float32 = true, .elements_in = 1024, .elements_out = 1024, .bytes = 4096, .root = -1};
+static const struct message sum = {.collective = ALL_REDUCE,
+                                   .float32 = true,
+                                   .elements_in = 1024,
+                                   .elements_out = 1024,
+                                   .inner = {2, 0},
+                                   .bytes = 4096,
+                                   .root = -1};
+static const struct message wait_for_sum = {.collective = WAIT, .root = -1};
 static const struct work reduction = {.name = "ncclDevKernel_AllReduce_Sum_f32_RING_LL",
                                       .kind = WORK_COLLECTIVE,
                                       .label = {PHASE_BACKWARD, PART_LAYER, -1, 5},
@@ -155,6 +161,7 @@ static void feed(const struct run *run) {
   const struct op_facts forward = {.inputs = "bf16[8,4] =1 - float[]", .sequence = 3};
   const struct op_facts backward = {.sequence = 3, .forward_thread = 1};
   const struct op_facts comms = {.sequence = -1, .message = &sum};
+  const struct op_facts waits = {.sequence = -1, .message = &wait_for_sum};
   void *self = run->witness.self;
   call(run, THREAD_MAIN, CALL_LAUNCH, 5, 9, 900000, 905000);
   frame(run, THREAD_MAIN, FRAME_OP, "aten::before", 9, 890000, 910000, &comms);
@@ -177,7 +184,7 @@ static void feed(const struct run *run) {
                                                 .awaited = 8,
                                                 .awaited_stream = STREAM_COMPUTE});
   call(run, THREAD_MAIN, CALL_LAUNCH_EXC, 10, 13, 1070000, 1075000);
-  frame(run, THREAD_MAIN, FRAME_ANNOTATION, "nccl:all_reduce", 14, 1066000, 1080000, NULL);
+  frame(run, THREAD_MAIN, FRAME_ANNOTATION, "nccl:all_reduce", 14, 1066000, 1080000, &comms);
   frame(run, THREAD_MAIN, FRAME_OP, "record_param_comms", 13, 1060000, 1090000, &comms);
   device(run, STREAM_DATA, 10, 13, 1245000, 1300001, 41, &reduction);
   frame(run, THREAD_AUTOGRAD, FRAME_OP, "MmBackward0", 16, 1220000, 1280000, &backward);
@@ -185,6 +192,7 @@ static void feed(const struct run *run) {
         &backward);
   frame(run, THREAD_MAIN, FRAME_MODULE, "nn.Module: Linear_3", 17, 1400000, 1500000, NULL);
   frame(run, THREAD_MAIN, FRAME_ANNOTATION, "forward micro-batch 0", 18, 1600000, 1700000, NULL);
+  frame(run, THREAD_MAIN, FRAME_OP, "record_param_comms", 20, 1800000, 1810000, &waits);
   frame(run, THREAD_MAIN, FRAME_ANNOTATION, "ProfilerStep#2", 11, 1010000, 2000000, NULL);
   call(run, THREAD_MAIN, CALL_STREAM_SYNC, 11, 0, 2100000, 2110000);
   call(run, THREAD_MAIN, CALL_DEVICE_SYNC, 12, 0, 2500000, 2600000);
@@ -268,6 +276,49 @@ static void test_rows(void **state) {
   run_end(&run);
 }
 
+/* An op of a schema is given what the schema does not know. */
+static void test_inputs(void **state) {
+  (void)state;
+  static const struct {
+    const char *op, *given, *values, *types, *strides, *dims;
+  } cases[] = {
+      {"aten::as_strided", "bf16[8,4] =[4,8] =[1,4]", "\"\", \"[4, 8]\", \"[1, 4]\", \"\"",
+       "\"c10::BFloat16\", \"ScalarList\", \"ScalarList\", \"\"", "[4, 1], [], [], []", "[8, 4], [], [], []"},
+      {"aten::copy_", "bf16[8,4|1,8] float[8,4]", "\"\", \"\", \"False\"", "\"float\", \"c10::BFloat16\", \"Scalar\"",
+       "[4, 1], [1, 8], []", "[8, 4], [8, 4], []"},
+      {"aten::copy_", "int64[2] int64[2] =4 =0", "\"\", \"\", \"True\"", "\"long int\", \"long int\", \"Scalar\"",
+       "[1], [1], []", "[2], [2], []"},
+      {"aten::cat", "(bf16[2,3];float[4,3|6,2]) =0", "\"\", \"0\"", "\"TensorList\", \"Scalar\"",
+       "[[3, 1], [6, 2]], []", "[[2, 3], [4, 3]], []"},
+      {"aten::_foreach_copy_", "() ()", "\"\", \"\", \"False\"", "\"TensorList\", \"TensorList\", \"Scalar\"",
+       "[], [], []", "[], [], []"},
+      {"made::up", "int32[] uint8[5] - =2.5", "\"\", \"\", \"\", \"2.5\"",
+       "\"int\", \"unsigned char\", \"\", \"Scalar\"", "[], [1], [], []", "[], [5], [], []"},
+      {"aten::mul_", NULL, "\"\", \"\"", "\"float\", \"double\"", "[1], []", "[77], []"},
+  };
+  struct run run;
+  run_start(&run, RECORD_SHAPES);
+  run.witness.profile(run.witness.self, 0, true, 1000000);
+  for (int i = 0; i < (int)(sizeof cases / sizeof *cases); i++) {
+    const struct op_facts facts = {.inputs = cases[i].given, .elements = cases[i].given ? 0 : 77, .sequence = -1};
+    frame(&run, THREAD_MAIN, FRAME_OP, cases[i].op, i + 1, 1100000 + i * 1000, 1100500 + i * 1000, &facts);
+  }
+  run.witness.profile(run.witness.self, 0, false, 3000000);
+  assert_true(recorder_write(run.recorder));
+  char *text = taken(&run, "rank0.json");
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char wanted[512];
+    snprintf(wanted, sizeof wanted,
+             ", \"Concrete Inputs\": [%s], \"Input type\": [%s], \"Input Strides\": [%s], \"Input Dims\": [%s], ",
+             cases[i].values, cases[i].types, cases[i].strides, cases[i].dims);
+    assert_has(text, wanted);
+  }
+  free(text);
+  free(taken(&run, "rank1.json"));
+  free(taken(&run, "truth.json"));
+  run_end(&run);
+}
+
 /* What began outside the window is not there, nor what is switched off. */
 static void test_window(void **state) {
   (void)state;
@@ -309,9 +360,21 @@ static void test_collectives(void **state) {
   assert_true(recorder_write(run.recorder));
   char *text = taken(&run, "rank0.json");
   assert_int_equal(count_of(text, collective_args), 2); /* the op's and the kernel's */
-  assert_has(text, ", \"Rank\": 0, \"Global rank start\": 0, \"Global rank stride\": 1, \"Is asynchronized op\": 0, "
+  assert_has(text, ", \"Rank\": 0, \"Global rank start\": 0, \"Global rank stride\": 1, \"Is asynchronized op\": 1, "
                    "\"Concrete Inputs\": [\"\", \"\", \"\", \"0\", \"\", \"[]\", \"[]\", \"0\", \"1\", \"2\", "
-                   "\"False\"]");
+                   "\"True\"], \"Input type\": [\"TensorList\", ");
+  assert_has(text, "\"nccl:all_reduce\", \"pid\": 20240, \"tid\": 20240,\n"
+                   "    \"ts\": 3456000001066.000, \"dur\": 14.000,\n"
+                   "    \"args\": {\n"
+                   "      \"External id\": 4,\"Record function id\": 0, \"Concrete Inputs\": [\"\"], \"Input type\": "
+                   "[\"float\"], \"Input Strides\": [[2, 1]], \"Input Dims\": [[512, 2]], ");
+  /* A wait knows its group, but no tensors. */
+  assert_has(text,
+             ", \"Collective name\": \"wait\", \"In msg nelems\": 0, \"Out msg nelems\": 0, \"Group size\": 1, "
+             "\"dtype\": \"Byte\", \"In split size\": \"[]\", \"Out split size\": \"[]\", \"Process Group Name\": "
+             "\"3\", \"Process Group Description\": \"DATA_PARALLEL_GROUP\", \"Process Group Ranks\": \"[]\", "
+             "\"Rank\": 0, \"Is asynchronized op\": 1, \"Concrete Inputs\": [\"\", \"\", \"0\", \"\", \"[]\", "
+             "\"[]\", \"-1\", \"-1\", \"1\"]");
   assert_has(text, "\"shared memory\": 103808,      \"blocks per SM\": 0.181818,      \"warps per SM\": 3.090909,      "
                    "\"grid\": [24, 1, 1],      \"block\": [544, 1, 1],      \"est. achieved occupancy %\": 0,");
   /* The annotation's image: of its one kernel, a nanosecond wider on either side; the step's, of the product. */
@@ -352,8 +415,8 @@ static void test_waits_and_stacks(void **state) {
                    "20240,\n"
                    "    \"ts\": 3456000001000.000, \"dur\": 2000.000,\n"
                    "    \"args\": {\n"
-                   "      \"Python parent id\": null, \"Python id\": 1, \"Ev Idx\": 7\n");
-  assert_has(text, "      \"Python parent id\": 1, \"Python id\": 2, \"Python module id\": 3, \"Ev Idx\": 8\n");
+                   "      \"Python parent id\": null, \"Python id\": 1, \"Ev Idx\": 8\n");
+  assert_has(text, "      \"Python parent id\": 1, \"Python id\": 2, \"Python module id\": 3, \"Ev Idx\": 9\n");
   free(text);
   free(taken(&run, "rank1.json"));
   free(taken(&run, "truth.json"));
@@ -628,6 +691,7 @@ static void test_truth(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_rows),
+      cmocka_unit_test(test_inputs),
       cmocka_unit_test(test_window),
       cmocka_unit_test(test_collectives),
       cmocka_unit_test(test_waits_and_stacks),

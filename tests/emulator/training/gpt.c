@@ -166,7 +166,7 @@ static void report_loss(struct block *to) {
   to->label = (struct label){.phase = PHASE_OTHER, .part = PART_OTHER, .micro_batch = -1, .layer = -1};
   struct work mean = kernels_run(to->setup, KERNEL_LOSS_MEAN, to->setup->model.micro_batches, 0);
   spend(to, NS_LOSS);
-  op_run(to, "aten::mean", NULL, &mean);
+  op_run_vector(to, "aten::mean", to->setup->model.micro_batches, &mean);
   if (has_group(to, ROLE_DATA))
     collective_run(to, STREAM_DATA, message_of(to, ROLE_DATA, ALL_REDUCE, 1, true));
 }

@@ -71,12 +71,12 @@ void embedding_forward(struct block *to) {
   python_enter(to, FRAME_MODULE, "nn.Module: LanguageModelEmbedding_0");
   spend(to, NS_CALL);
   node_forward(to, &embedding_node, shape(to, SHAPE_EMBEDDING));
-  op_run(to, "aten::index_select", shape(to, SHAPE_EMBEDDING), piece(to, PIECE_EMBEDDING));
+  op_run(to, "aten::index_select", shape(to, SHAPE_EMBEDDING_SELECT), piece(to, PIECE_EMBEDDING));
   op_leave(to);
   reduce_forward(to);
-  op_enter(to, "aten::contiguous", shape(to, SHAPE_HIDDEN_SHARD));
-  node_forward(to, &copy_node, shape(to, SHAPE_HIDDEN_SHARD));
-  op_run(to, "aten::copy_", shape(to, SHAPE_HIDDEN_SHARD), piece(to, PIECE_EMBEDDING_COPY));
+  op_enter(to, "aten::contiguous", shape(to, SHAPE_EMBEDDING_COPY));
+  node_forward(to, &copy_node, shape(to, SHAPE_EMBEDDING_COPY));
+  op_run(to, "aten::copy_", shape(to, SHAPE_EMBEDDING_COPY), piece(to, PIECE_EMBEDDING_COPY));
   op_leave(to);
   op_leave(to);
   python_leave(to);
@@ -90,10 +90,10 @@ void embedding_backward(struct block *to) {
     return;
   }
   node_backward(to, &copy_node, NODE_EMBEDDING_COPY, shape(to, SHAPE_HIDDEN_SHARD));
-  op_run(to, "aten::copy_", shape(to, SHAPE_HIDDEN_SHARD), piece(to, PIECE_EMBEDDING_COPY));
+  op_run(to, "aten::copy_", shape(to, SHAPE_EMBEDDING_COPY), piece(to, PIECE_EMBEDDING_COPY));
   node_leave_backward(to);
   reduce_backward(to, NODE_EMBEDDING_REDUCE);
-  node_backward(to, &embedding_node, NODE_EMBEDDING, shape(to, SHAPE_HIDDEN));
+  node_backward(to, &embedding_node, NODE_EMBEDDING, shape(to, SHAPE_EMBEDDING_GRADIENT));
   op_enter(to, "aten::embedding_dense_backward", shape(to, SHAPE_EMBEDDING_BACKWARD));
   spend(to, NS_CALL);
   launch(to, piece(to, PIECE_EMBEDDING_SORT));
@@ -101,7 +101,7 @@ void embedding_backward(struct block *to) {
   launch(to, piece(to, PIECE_EMBEDDING_BACKWARD));
   op_leave(to);
   node_leave_backward(to);
-  gradient_accumulate(to, slot, piece(to, PIECE_EMBEDDING_ADD));
+  gradient_accumulate(to, slot, shape(to, SHAPE_EMBEDDING_WEIGHT), piece(to, PIECE_EMBEDDING_ADD));
 }
 
 /* ---- head ---- */
@@ -120,7 +120,9 @@ static void loss_reduce(const struct block *to) {
   if (!has_group(to, ROLE_TENSOR))
     return;
   spend(to, NS_LINE);
-  collective_run(to, STREAM_TENSOR, message_of(to, ROLE_TENSOR, ALL_REDUCE, to->gpt->tokens, true));
+  struct message message = message_of(to, ROLE_TENSOR, ALL_REDUCE, to->gpt->tokens, true);
+  message.inner[0] = to->setup->model.micro_batch;
+  collective_run(to, STREAM_TENSOR, message);
 }
 
 static void loss_forward(const struct block *to) {
@@ -131,7 +133,7 @@ static void loss_forward(const struct block *to) {
   loss_run(to, "aten::exp", SHAPE_LOGITS_FLOAT, PIECE_LOGITS_EXP);
   loss_run(to, "aten::index", SHAPE_LOSS_OF_LOGITS, PIECE_LOSS_GATHER);
   loss_reduce(to);
-  loss_run(to, "aten::sum", SHAPE_LOGITS_FLOAT, PIECE_LOGITS_SUM);
+  loss_run(to, "aten::sum", SHAPE_LOGITS_SUM, PIECE_LOGITS_SUM);
   loss_reduce(to);
   loss_run(to, "aten::log", SHAPE_LOSS, PIECE_LOSS_LOG);
   op_leave(to);
@@ -141,7 +143,7 @@ static void loss_forward(const struct block *to) {
   launch(to, piece(to, PIECE_LOSS_MEAN));
   op_leave(to);
   spend(to, NS_LINE);
-  node_forward(to, &scale_node, shape(to, SHAPE_SCALAR));
+  node_forward(to, &scale_node, shape(to, SHAPE_SCALAR_DIVIDE));
   launch(to, piece(to, PIECE_LOSS_DIVIDE));
   op_leave(to);
 }
@@ -153,9 +155,9 @@ void head_forward(struct block *to) {
   struct linear_use use = logits(to);
   linear_forward(to, &use, to->gpt->ends.products);
   python_leave(to);
-  op_enter(to, "aten::to", shape(to, SHAPE_LOGITS));
-  node_forward(to, &float_node, shape(to, SHAPE_LOGITS));
-  op_run(to, "aten::copy_", shape(to, SHAPE_LOGITS), piece(to, PIECE_LOGITS_TO_FLOAT));
+  op_enter(to, "aten::to", shape(to, SHAPE_LOGITS_TO_FLOAT));
+  node_forward(to, &float_node, shape(to, SHAPE_LOGITS_TO_FLOAT));
+  op_run(to, "aten::copy_", shape(to, SHAPE_LOGITS_TO_FLOAT), piece(to, PIECE_LOGITS_TO_FLOAT));
   op_leave(to);
   op_leave(to);
   loss_forward(to);
@@ -163,16 +165,17 @@ void head_forward(struct block *to) {
 
 static void loss_backward(const struct block *to) {
   node_backward(to, &scale_node, NODE_LOSS_SCALE, shape(to, SHAPE_SCALAR));
-  op_run(to, "aten::div", shape(to, SHAPE_SCALAR), piece(to, PIECE_LOSS_DIVIDE));
+  op_run(to, "aten::div", shape(to, SHAPE_SCALAR_DIVIDE), piece(to, PIECE_LOSS_DIVIDE));
   node_leave_backward(to);
   node_backward(to, &mean_node, NODE_LOSS_MEAN, shape(to, SHAPE_SCALAR));
-  op_run(to, "aten::div", shape(to, SHAPE_LOSS), piece(to, PIECE_LOSS_SCALE));
+  op_run(to, "aten::div", shape(to, SHAPE_LOSS_DIVIDE), piece(to, PIECE_LOSS_SCALE));
   node_leave_backward(to);
   node_backward(to, &loss_node, NODE_LOSS, shape(to, SHAPE_LOSS));
-  op_run(to, "aten::mul", shape(to, SHAPE_LOGITS_FLOAT), piece(to, PIECE_SOFTMAX_BACKWARD));
+  op_run(to, "aten::mul", shape(to, SHAPE_LOGITS_SCALE), piece(to, PIECE_SOFTMAX_BACKWARD));
   node_leave_backward(to);
   node_backward(to, &float_node, NODE_LOGITS_TO_FLOAT, shape(to, SHAPE_LOGITS_FLOAT));
-  op_run_inside(to, "aten::_to_copy", "aten::copy_", shape(to, SHAPE_LOGITS_FLOAT), piece(to, PIECE_LOGITS_TO_BFLOAT));
+  op_run_inside(to, "aten::_to_copy", "aten::copy_", shape(to, SHAPE_LOGITS_TO_BFLOAT),
+                piece(to, PIECE_LOGITS_TO_BFLOAT));
   node_leave_backward(to);
 }
 
@@ -181,15 +184,16 @@ void head_backward(struct block *to) {
   struct linear_use use = logits(to);
   if (to->gradients == GRADIENTS_WEIGHT) {
     linear_weight(to, &use, to->gpt->ends.products);
-    gradient_accumulate(to, SLOT_HEAD, NULL);
+    gradient_accumulate(to, SLOT_HEAD, to->gpt->linear_shapes[LINEAR_HEAD][SHAPE_WEIGHT_GRADIENT], NULL);
     gradient_ready(to, SLOT_FINAL_NORM);
     return;
   }
   loss_backward(to);
   linear_backward(to, &use, to->gpt->ends.products);
   if (to->gradients == GRADIENTS_ALL)
-    gradient_accumulate(to, SLOT_HEAD, NULL);
+    gradient_accumulate(to, SLOT_HEAD, to->gpt->linear_shapes[LINEAR_HEAD][SHAPE_WEIGHT_GRADIENT], NULL);
   norm_backward(to, &norm_node, NODE_FINAL_NORM, piece(to, PIECE_FINAL_NORM_BACKWARD_INPUT),
                 piece(to, PIECE_FINAL_NORM_BACKWARD_WEIGHT), NULL);
-  gradient_accumulate(to, SLOT_FINAL_NORM, piece(to, to->micro_batch ? PIECE_FINAL_NORM_ADD : PIECE_FINAL_NORM_WRITE));
+  gradient_accumulate(to, SLOT_FINAL_NORM, to->gpt->gradient_shapes[SLOT_NORM_1],
+                      piece(to, to->micro_batch ? PIECE_FINAL_NORM_ADD : PIECE_FINAL_NORM_WRITE));
 }

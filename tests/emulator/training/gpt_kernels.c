@@ -1,8 +1,6 @@
-/* The kernels and input shapes of everything that a micro-batch runs, chosen once: a row says which kernel, and over how many elements. */
+/* The kernels of everything that a micro-batch runs, chosen once: a row says which kernel, and over how many elements. */
 #include "chance.h"
 #include "gpt_state.h"
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -156,102 +154,26 @@ static void choose_layer(const struct gpt *gpt, const int64_t sizes[SIZES], int 
         kernels_attention(gpt->setup, model->micro_batch, heads, model->sequence, model->head_dim, backward);
 }
 
-/* ---- shapes ---- */
-
-static const char *keep(struct gpt *gpt, const char *format, ...) {
-  va_list arguments;
-  va_start(arguments, format);
-  size_t room = gpt->string_room - gpt->string_length;
-  char *text = gpt->strings + gpt->string_length;
-  int length = vsnprintf(text, room, format, arguments);
-  va_end(arguments);
-  if (length < 0 || (size_t)length >= room)
-    abort(); /* the room was reckoned too small */
-  gpt->string_length += (size_t)length + 1;
-  return text;
-}
-
-#define NUMBER(x) ((long long)(x))
-
-static void describe_linears(struct gpt *gpt) {
-  const struct setup *setup = gpt->setup;
-  long long sequence = setup->model.sequence, batch = setup->model.micro_batch, tokens = NUMBER(gpt->tokens);
-  for (int i = 0; i < LINEARS; i++) {
-    long long in = NUMBER(gpt_linear_inputs(setup, (enum linear)i));
-    long long out = NUMBER(gpt_linear_outputs(setup, (enum linear)i));
-    bool column = i == LINEAR_QKV || i == LINEAR_FC1 || i == LINEAR_HEAD;
-    long long rows = column ? sequence / gpt_sequence_shards(setup) : sequence;
-    const char **shapes = gpt->linear_shapes[i];
-    shapes[SHAPE_FUNCTION] = keep(gpt, "bf16[%lld,%lld,%lld] bf16[%lld,%lld]", rows, batch, in, out, in);
-    shapes[SHAPE_WEIGHT] = keep(gpt, "float[%lld,%lld]", out, in);
-    shapes[SHAPE_PRODUCT] = keep(gpt, "bf16[%lld,%lld] bf16[%lld,%lld]", tokens, in, in, out);
-    shapes[SHAPE_PRODUCT_INPUT] = keep(gpt, "bf16[%lld,%lld] bf16[%lld,%lld]", tokens, out, out, in);
-    shapes[SHAPE_PRODUCT_WEIGHT] = keep(gpt, "bf16[%lld,%lld] bf16[%lld,%lld]", out, tokens, tokens, in);
-    shapes[SHAPE_GRADIENT] = keep(gpt, "bf16[%lld,%lld,%lld]", sequence, batch, out);
-    shapes[SHAPE_BIAS] = keep(gpt, "float[%lld]", out);
-  }
-}
-
-static void describe_layer(struct gpt *gpt) {
-  const struct model *model = &gpt->setup->model;
-  const char **shapes = gpt->shapes;
-  long long sequence = model->sequence, batch = model->micro_batch, hidden = model->hidden, dim = model->head_dim;
-  long long rows = sequence / gpt_sequence_shards(gpt->setup), heads = model->heads / gpt->setup->parallel.tensor;
-  long long ffn = NUMBER(gpt_linear_outputs(gpt->setup, LINEAR_FC1));
-  shapes[SHAPE_HIDDEN] = keep(gpt, "bf16[%lld,%lld,%lld]", sequence, batch, hidden);
-  shapes[SHAPE_HIDDEN_SHARD] = keep(gpt, "bf16[%lld,%lld,%lld]", rows, batch, hidden);
-  shapes[SHAPE_NORM] = keep(gpt, "%s - float[%lld] float[%lld] =1e-05", shapes[SHAPE_HIDDEN_SHARD], hidden, hidden);
-  shapes[SHAPE_NORM_BACKWARD] =
-      keep(gpt, "%s %s - float[%lld,%lld,1] float[%lld,%lld,1] float[%lld] float[%lld] -", shapes[SHAPE_HIDDEN_SHARD],
-           shapes[SHAPE_HIDDEN_SHARD], rows, batch, rows, batch, hidden, hidden);
-  shapes[SHAPE_QKV] = keep(gpt, "bf16[%lld,%lld,%lld]", sequence, batch, 3 * heads * dim);
-  shapes[SHAPE_HEADS] = keep(gpt, "bf16[%lld,%lld,%lld,%lld]", sequence, batch, heads, dim);
-  shapes[SHAPE_ROTARY] = keep(gpt, "%s float[%lld,1,1,%lld]", shapes[SHAPE_HEADS], sequence, dim);
-  shapes[SHAPE_ATTENTION] = keep(gpt, "bf16[%lld,%lld,%lld,%lld] bf16[%lld,%lld,%lld,%lld] bf16[%lld,%lld,%lld,%lld]",
-                                 batch, sequence, heads, dim, batch, sequence, heads, dim, batch, sequence, heads, dim);
-  shapes[SHAPE_ATTENTION_BACKWARD] =
-      keep(gpt, "bf16[%lld,%lld,%lld,%lld] %s", batch, sequence, heads, dim, shapes[SHAPE_ATTENTION]);
-  shapes[SHAPE_DROPOUT_ADD] =
-      keep(gpt, "%s float[%lld] %s =0.1", shapes[SHAPE_HIDDEN_SHARD], hidden, shapes[SHAPE_HIDDEN_SHARD]);
-  shapes[SHAPE_ADD] = keep(gpt, "%s %s =1", shapes[SHAPE_HIDDEN_SHARD], shapes[SHAPE_HIDDEN_SHARD]);
-  shapes[SHAPE_GELU] = keep(gpt, "bf16[%lld,%lld,%lld] float[%lld]", sequence, batch, ffn, ffn);
-  shapes[SHAPE_GELU_BACKWARD] = keep(gpt, "bf16[%lld,%lld,%lld] %s", sequence, batch, ffn, shapes[SHAPE_GELU]);
-}
-
-static void describe_ends(struct gpt *gpt) {
-  const struct model *model = &gpt->setup->model;
-  const char **shapes = gpt->shapes;
-  long long sequence = model->sequence, batch = model->micro_batch, hidden = model->hidden;
-  long long vocabulary = NUMBER(gpt_linear_outputs(gpt->setup, LINEAR_HEAD));
-  shapes[SHAPE_TOKENS] = keep(gpt, "int64[%lld,%lld]", batch, sequence);
-  shapes[SHAPE_EMBEDDING] =
-      keep(gpt, "float[%lld,%lld] %s =-1 =False =False", vocabulary, hidden, shapes[SHAPE_TOKENS]);
-  shapes[SHAPE_EMBEDDING_BACKWARD] =
-      keep(gpt, "bf16[%lld,%lld,%lld] %s =%lld =-1 =False", batch, sequence, hidden, shapes[SHAPE_TOKENS], vocabulary);
-  shapes[SHAPE_LOGITS] = keep(gpt, "bf16[%lld,%lld,%lld]", sequence, batch, vocabulary);
-  shapes[SHAPE_LOGITS_FLOAT] = keep(gpt, "float[%lld,%lld,%lld]", sequence, batch, vocabulary);
-  shapes[SHAPE_LOSS] = keep(gpt, "float[%lld,%lld]", sequence, batch);
-  shapes[SHAPE_LOSS_OF_LOGITS] = keep(gpt, "%s int64[%lld,%lld]", shapes[SHAPE_LOGITS_FLOAT], sequence, batch);
-  shapes[SHAPE_SCALAR] = keep(gpt, "float[]");
-}
+/* ---- names ---- */
 
 static void name_all(struct gpt *gpt) {
   /* The longest text is a norm's backward inputs: seven tensors of at most three numbers. */
-  enum { LONGEST = 320, NAME = 48 };
+  enum {
+    LONGEST = 320,
+    NAME = 48,
+    TEXTS = LINEARS * (LINEAR_SHAPES + PRODUCTS * PRODUCT_SHAPES) + SHAPES + LAYER_SLOTS
+  };
   int steps = gpt->setup->warmup + gpt->setup->steps, layers = gpt->setup->model.layers;
-  gpt->string_room = (LINEARS * LINEAR_SHAPES + SHAPES) * LONGEST + (size_t)(steps + layers) * NAME;
+  gpt->string_room = (size_t)TEXTS * LONGEST + (size_t)(steps + layers) * NAME;
   gpt->strings = gpt_zeroed(gpt->string_room, 1);
   gpt->step_names = gpt_zeroed((size_t)steps, sizeof *gpt->step_names);
   gpt->layer_names = gpt_zeroed((size_t)layers, sizeof *gpt->layer_names);
   for (int i = 0; i < steps; i++)
-    gpt->step_names[i] = keep(gpt, "ProfilerStep#%d", i);
+    gpt->step_names[i] = gpt_keep(gpt, "ProfilerStep#%d", i);
   for (int i = 0; i < layers; i++)
-    gpt->layer_names[i] = keep(gpt, "nn.Module: TransformerLayer_%d", i);
-  if (!(gpt->setup->recorded & RECORD_SHAPES))
-    return;
-  describe_linears(gpt);
-  describe_layer(gpt);
-  describe_ends(gpt);
+    gpt->layer_names[i] = gpt_keep(gpt, "nn.Module: TransformerLayer_%d", i);
+  if (gpt->setup->recorded & RECORD_SHAPES)
+    gpt_describe(gpt);
 }
 
 void gpt_make_kernels(struct gpt *gpt) {

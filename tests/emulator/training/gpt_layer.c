@@ -39,7 +39,11 @@ static const char *shape(const struct block *to, enum shape which) { return to->
 
 /* ---- linear layers ---- */
 
-static void transpose_weight(const struct block *to, const char *inputs) {
+static const char *const *product_shapes(const struct block *to, enum linear linear, enum product product) {
+  return to->gpt->product_shapes[linear][product];
+}
+
+static void transpose(const struct block *to, const char *inputs) {
   op_enter(to, "aten::t", inputs);
   op_enter(to, "aten::transpose", inputs);
   op_view(to, "aten::as_strided", inputs);
@@ -51,23 +55,23 @@ void linear_forward(const struct block *to, const struct linear_use *use, const 
   const char *const *shapes = to->gpt->linear_shapes[use->linear];
   spend(to, NS_CALL);
   if (to->casts) {
-    op_enter(to, "aten::to", shapes[SHAPE_WEIGHT]);
-    op_run_inside(to, "aten::_to_copy", "aten::copy_", shapes[SHAPE_WEIGHT], use->cast);
+    op_enter(to, "aten::to", shapes[SHAPE_CAST]);
+    op_run_inside(to, "aten::_to_copy", "aten::copy_", shapes[SHAPE_CAST], use->cast);
     op_leave(to);
     spend(to, NS_LINE);
   }
   node_forward(to, &nodes[NODE_QKV], shapes[SHAPE_FUNCTION]);
   if (use->column && gpt_sequence_shards(to->setup) > 1)
     tensor_run(to, ALL_GATHER);
-  transpose_weight(to, shapes[SHAPE_WEIGHT]);
-  multiply(to, &products[PRODUCT_FORWARD], shapes[SHAPE_PRODUCT]);
+  transpose(to, shapes[SHAPE_WEIGHT]);
+  multiply(to, &products[PRODUCT_FORWARD], product_shapes(to, use->linear, PRODUCT_FORWARD));
   op_leave(to);
 }
 
 static void multiply_weight(const struct block *to, const struct linear_use *use, const struct product_work *products) {
-  transpose_weight(to, to->gpt->linear_shapes[use->linear][SHAPE_GRADIENT]);
-  multiply(to, &products[to->micro_batch ? PRODUCT_WEIGHT_ADDED : PRODUCT_WEIGHT],
-           to->gpt->linear_shapes[use->linear][SHAPE_PRODUCT_WEIGHT]);
+  enum product product = to->micro_batch ? PRODUCT_WEIGHT_ADDED : PRODUCT_WEIGHT;
+  transpose(to, to->gpt->linear_shapes[use->linear][SHAPE_GRADIENT_ROWS]);
+  multiply(to, &products[product], product_shapes(to, use->linear, product));
 }
 
 void linear_backward(const struct block *to, const struct linear_use *use, const struct product_work *products) {
@@ -79,7 +83,7 @@ void linear_backward(const struct block *to, const struct linear_use *use, const
    * while the weight's is. */
   if (whole && scatters)
     tensor_start(to, ALL_GATHER);
-  multiply(to, &products[PRODUCT_INPUT], shapes[SHAPE_PRODUCT_INPUT]);
+  multiply(to, &products[PRODUCT_INPUT], product_shapes(to, use->linear, PRODUCT_INPUT));
   if (whole && scatters)
     tensor_wait(to);
   if (reduces)
@@ -115,14 +119,14 @@ static void forward_product(const struct block *to, enum linear linear) {
 
 /* ---- gradients into the buffer ---- */
 
-void gradient_accumulate(const struct block *to, int slot, const struct work *work) {
+void gradient_accumulate(const struct block *to, int slot, const char *gradient, const struct work *work) {
   record_enter(to, "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad", NULL);
   spend(to, NS_LINE);
-  op_enter(to, "torch::autograd::AccumulateGrad", NULL);
+  op_enter(to, "torch::autograd::AccumulateGrad", gradient);
   if (work)
-    op_run(to, to->micro_batch ? "aten::add_" : "aten::copy_", NULL, work);
+    op_run(to, to->micro_batch ? "aten::add_" : "aten::copy_", gradient, work);
   else
-    op_view(to, "aten::detach", NULL);
+    op_view(to, "aten::detach", gradient);
   op_leave(to);
   if (to->gradients != GRADIENTS_INPUT)
     gradient_ready(to, slot);
@@ -131,20 +135,21 @@ void gradient_accumulate(const struct block *to, int slot, const struct work *wo
 }
 
 static void accumulate(const struct block *to, enum layer_slot slot, enum layer_piece write, enum layer_piece add) {
-  gradient_accumulate(to, to->first_slot + (int)slot, &to->kernels->pieces[to->micro_batch ? add : write]);
+  gradient_accumulate(to, to->first_slot + (int)slot, to->gpt->gradient_shapes[slot],
+                      &to->kernels->pieces[to->micro_batch ? add : write]);
 }
 
 static void backward_product(const struct block *to, enum linear linear, enum layer_slot slot) {
   struct linear_use use = use_of(to, linear);
   linear_backward(to, &use, to->kernels->products[linear]);
   if (to->gradients == GRADIENTS_ALL)
-    gradient_accumulate(to, to->first_slot + (int)slot, NULL);
+    gradient_accumulate(to, to->first_slot + (int)slot, to->gpt->gradient_shapes[slot], NULL);
 }
 
 static void weight_product(const struct block *to, enum linear linear, enum layer_slot slot) {
   struct linear_use use = use_of(to, linear);
   linear_weight(to, &use, to->kernels->products[linear]);
-  gradient_accumulate(to, to->first_slot + (int)slot, NULL);
+  gradient_accumulate(to, to->first_slot + (int)slot, to->gpt->gradient_shapes[slot], NULL);
 }
 
 /* ---- forward ---- */
@@ -188,19 +193,19 @@ static void attention_forward(const struct block *to) {
   const struct work *pieces = to->kernels->pieces;
   python_enter(to, FRAME_PYTHON, "megatron/core/transformer/attention.py(389): forward");
   forward_product(to, LINEAR_QKV);
-  node_forward(to, &nodes[NODE_SPLIT], shape(to, SHAPE_QKV));
+  node_forward(to, &nodes[NODE_SPLIT], shape(to, SHAPE_QKV_SPLIT));
   op_leave(to);
   node_run(to, NODE_ROTARY_QUERY, SHAPE_ROTARY, PIECE_ROTARY);
   node_run(to, NODE_ROTARY_KEY, SHAPE_ROTARY, PIECE_ROTARY);
   for (int i = 0; i < 3; i++)
-    op_run_inside(to, "aten::contiguous", "aten::copy_", shape(to, SHAPE_HEADS), &pieces[PIECE_HEADS_COPY]);
+    op_run_inside(to, "aten::contiguous", "aten::copy_", shape(to, SHAPE_HEADS_COPY), &pieces[PIECE_HEADS_COPY]);
   spend(to, NS_CALL);
   node_forward(to, &nodes[NODE_ATTENTION], shape(to, SHAPE_ATTENTION));
-  op_run(to, "flash_attn::_flash_attn_forward", shape(to, SHAPE_ATTENTION), &pieces[PIECE_ATTENTION]);
+  op_run(to, "flash_attn::_flash_attn_forward", shape(to, SHAPE_ATTENTION_FORWARD), &pieces[PIECE_ATTENTION]);
   op_leave(to);
-  op_enter(to, "aten::contiguous", shape(to, SHAPE_HEADS));
-  node_forward(to, &nodes[NODE_CONTEXT], shape(to, SHAPE_HEADS));
-  op_run(to, "aten::copy_", shape(to, SHAPE_HEADS), &pieces[PIECE_HEADS_COPY]);
+  op_enter(to, "aten::contiguous", shape(to, SHAPE_CONTEXT_COPY));
+  node_forward(to, &nodes[NODE_CONTEXT], shape(to, SHAPE_CONTEXT_COPY));
+  op_run(to, "aten::copy_", shape(to, SHAPE_CONTEXT_COPY), &pieces[PIECE_HEADS_COPY]);
   op_leave(to);
   op_leave(to);
   forward_product(to, LINEAR_PROJECTION);
@@ -279,21 +284,21 @@ static void layer_norm_backward(const struct block *to, enum layer_node node, en
 }
 
 /* A fused kernel's backward, and the sum over rows that is its bias's gradient. */
-static void fused_backward(const struct block *to, enum layer_node node, enum shape inputs, enum layer_piece piece,
-                           enum layer_piece bias) {
+static void fused_backward(const struct block *to, enum layer_node node, enum shape inputs, enum shape sum,
+                           enum layer_piece piece, enum layer_piece bias) {
   node_backward(to, &nodes[node], (int)node, shape(to, inputs));
   spend(to, NS_LINE);
   launch(to, &to->kernels->pieces[piece]);
-  op_run(to, "aten::sum", shape(to, inputs), &to->kernels->pieces[bias]);
+  op_run(to, "aten::sum", shape(to, sum), &to->kernels->pieces[bias]);
   node_leave_backward(to);
 }
 
 static void mlp_backward(const struct block *to) {
-  fused_backward(to, NODE_DROPOUT_ADD_2, SHAPE_HIDDEN_SHARD, PIECE_DROPOUT_BACKWARD, PIECE_BIAS_FC2);
+  fused_backward(to, NODE_DROPOUT_ADD_2, SHAPE_HIDDEN_SHARD, SHAPE_HIDDEN_SUM, PIECE_DROPOUT_BACKWARD, PIECE_BIAS_FC2);
   accumulate(to, SLOT_FC2_BIAS, PIECE_WRITE_FC2, PIECE_ADD_FC2);
   reduce_backward(to, NODE_FC2_REDUCE);
   backward_product(to, LINEAR_FC2, SLOT_FC2);
-  fused_backward(to, NODE_GELU, SHAPE_GELU_BACKWARD, PIECE_GELU_BACKWARD, PIECE_BIAS_FC1);
+  fused_backward(to, NODE_GELU, SHAPE_FFN, SHAPE_FFN_SUM, PIECE_GELU_BACKWARD, PIECE_BIAS_FC1);
   accumulate(to, SLOT_FC1_BIAS, PIECE_WRITE_FC1, PIECE_ADD_FC1);
   backward_product(to, LINEAR_FC1, SLOT_FC1);
   layer_norm_backward(to, NODE_NORM_2, SLOT_NORM_2);
@@ -309,8 +314,8 @@ static void core_backward(const struct block *to) {
   const struct work *pieces = to->kernels->pieces;
   node_backward(to, &nodes[NODE_CONTEXT], NODE_CONTEXT, shape(to, SHAPE_HEADS));
   node_leave_backward(to);
-  node_backward(to, &nodes[NODE_ATTENTION], NODE_ATTENTION, shape(to, SHAPE_HEADS));
-  op_run_inside(to, "aten::contiguous", "aten::copy_", shape(to, SHAPE_HEADS), &pieces[PIECE_HEADS_COPY]);
+  node_backward(to, &nodes[NODE_ATTENTION], NODE_ATTENTION, shape(to, SHAPE_CONTEXT));
+  op_run_inside(to, "aten::contiguous", "aten::copy_", shape(to, SHAPE_HEADS_COPY), &pieces[PIECE_HEADS_COPY]);
   op_enter(to, "flash_attn::_flash_attn_backward", shape(to, SHAPE_ATTENTION_BACKWARD));
   spend(to, NS_CALL);
   launch(to, &pieces[PIECE_ATTENTION_DOT]);
@@ -320,14 +325,15 @@ static void core_backward(const struct block *to) {
   node_leave_backward(to);
   rotary_backward(to, NODE_ROTARY_KEY);
   rotary_backward(to, NODE_ROTARY_QUERY);
-  node_backward(to, &nodes[NODE_SPLIT], NODE_SPLIT, shape(to, SHAPE_HEADS));
-  op_run(to, "aten::cat", shape(to, SHAPE_QKV), &pieces[PIECE_QKV_CONCATENATE]);
-  op_run(to, "aten::sum", shape(to, SHAPE_QKV), &pieces[PIECE_BIAS_QKV]);
+  node_backward(to, &nodes[NODE_SPLIT], NODE_SPLIT, shape(to, SHAPE_QKV_PARTS));
+  op_run(to, "aten::cat", shape(to, SHAPE_QKV_CAT), &pieces[PIECE_QKV_CONCATENATE]);
+  op_run(to, "aten::sum", shape(to, SHAPE_QKV_SUM), &pieces[PIECE_BIAS_QKV]);
   node_leave_backward(to);
 }
 
 static void attention_backward(const struct block *to) {
-  fused_backward(to, NODE_DROPOUT_ADD_1, SHAPE_HIDDEN_SHARD, PIECE_DROPOUT_BACKWARD, PIECE_BIAS_PROJECTION);
+  fused_backward(to, NODE_DROPOUT_ADD_1, SHAPE_HIDDEN_SHARD, SHAPE_HIDDEN_SUM, PIECE_DROPOUT_BACKWARD,
+                 PIECE_BIAS_PROJECTION);
   accumulate(to, SLOT_PROJECTION_BIAS, PIECE_WRITE_PROJECTION, PIECE_ADD_PROJECTION);
   reduce_backward(to, NODE_PROJECTION_REDUCE);
   backward_product(to, LINEAR_PROJECTION, SLOT_PROJECTION);

@@ -33,14 +33,14 @@ struct message message_of(const struct block *to, enum role role, enum collectiv
 
 static void start(const struct block *to, enum stream stream, const char *op, const char *annotation,
                   const struct work *work, int done_event) {
-  op_enter(to, op, NULL);
+  op_enter_with(to, op, (struct op_facts){.sequence = -1, .message = work->message});
   spend(to, NS_DISPATCH);
   record_enter(to, "record_param_comms", work->message);
   spend(to, NS_PARAMS);
   program_call(to->program, CALL_OTHER, "cudaStreamIsCapturing");
   program_record(to->program, EVENT_READY + (int)stream, STREAM_COMPUTE);
   program_wait(to->program, stream, EVENT_READY + (int)stream);
-  annotate(to, annotation);
+  annotate_message(to, annotation, work->message);
   spend(to, NS_ENQUEUE);
   launch_on(to, stream, work);
   spend(to, NS_FINISH);
@@ -58,18 +58,23 @@ void collective_start(const struct block *to, enum stream stream, struct message
   start(to, stream, names[message.collective].op, names[message.collective].annotation, &work, done_event);
 }
 
-void collective_wait(const struct block *to, int done_event) {
-  record_enter(to, "record_param_comms", NULL);
+static void wait_for(const struct block *to, int communicator, int done_event) {
+  const struct message message = {.communicator = communicator, .collective = WAIT, .root = -1};
+  record_enter(to, "record_param_comms", program_message(to->program, message));
   program_wait(to->program, STREAM_COMPUTE, done_event);
   program_call(to->program, CALL_EVENT_QUERY, "cudaEventQuery"); /* the allocator: may the input be given to others? */
   spend(to, NS_WAIT);
   op_leave(to);
 }
 
+void collective_wait(const struct block *to, enum role role, int done_event) {
+  wait_for(to, to->gpt->roles[to->rank][role], done_event);
+}
+
 void collective_run(const struct block *to, enum stream stream, struct message message) {
   int done = EVENT_DONE + (int)stream;
   collective_start(to, stream, message, done);
-  collective_wait(to, done);
+  wait_for(to, message.communicator, done);
 }
 
 void gpt_make_tensor_collectives(struct gpt *gpt) {
@@ -84,6 +89,8 @@ void gpt_make_tensor_collectives(struct gpt *gpt) {
       int64_t elements = gpt->tokens * gpt->setup->model.hidden;
       struct tensor_collective *kept = &gpt->tensor_collectives[index][i];
       kept->message = message_of(&to, ROLE_TENSOR, (enum collective)i, elements, false);
+      kept->message.inner[0] = gpt->setup->model.micro_batch;
+      kept->message.inner[1] = gpt->setup->model.hidden;
       kept->work = kernels_communication(gpt->setup, &kept->message, communicator->size, communicator->nodes);
     }
   }
@@ -95,7 +102,7 @@ void tensor_start(const struct block *to, enum collective collective) {
   start(to, STREAM_TENSOR, names[collective].op, names[collective].annotation, &kept->work, EVENT_DONE + STREAM_TENSOR);
 }
 
-void tensor_wait(const struct block *to) { collective_wait(to, EVENT_DONE + STREAM_TENSOR); }
+void tensor_wait(const struct block *to) { collective_wait(to, ROLE_TENSOR, EVENT_DONE + STREAM_TENSOR); }
 
 void tensor_run(const struct block *to, enum collective collective) {
   tensor_start(to, collective);
@@ -125,6 +132,7 @@ static struct message exchange_message(const struct block *to, const struct exch
   int64_t elements = to->gpt->tokens * to->setup->model.hidden / gpt_sequence_shards(to->setup);
   struct message message = {.communicator = to->gpt->roles[to->rank][ROLE_PIPELINE],
                             .collective = SEND_RECEIVE,
+                            .inner = {to->setup->model.micro_batch, to->setup->model.hidden},
                             .root = -1,
                             .parts = exchange->count};
   *nodes = 1;
@@ -164,5 +172,5 @@ void exchanges_start(const struct block *to, int after) {
 
 void exchanges_wait(const struct block *to, int before) {
   for (int i = to->plan->wait_starts[before]; i < to->plan->wait_starts[before + 1]; i++)
-    collective_wait(to, exchange_event(to->plan->waits[i]));
+    collective_wait(to, ROLE_PIPELINE, exchange_event(to->plan->waits[i]));
 }

@@ -64,8 +64,10 @@ void unnest(const struct block *to) {
   to->nesting->depth--;
 }
 
-void annotate(const struct block *to, const char *name) {
-  program_enter(to->program, FRAME_ANNOTATION, name, plain(NULL));
+void annotate(const struct block *to, const char *name) { annotate_message(to, name, NULL); }
+
+void annotate_message(const struct block *to, const char *name, const struct message *message) {
+  program_enter(to->program, FRAME_ANNOTATION, name, (struct op_facts){.sequence = -1, .message = message});
   nest(to, inside(to));
 }
 
@@ -74,8 +76,7 @@ void record_enter(const struct block *to, const char *name, const struct message
   nest(to, 0);
 }
 
-void op_enter(const struct block *to, const char *name, const char *inputs) {
-  struct op_facts facts = plain(inputs);
+void op_enter_with(const struct block *to, const char *name, struct op_facts facts) {
   int within = 0;
   if (inside(to) & INSIDE_AUTOGRAD) {
     enum marking marking = marking_of(name);
@@ -87,6 +88,8 @@ void op_enter(const struct block *to, const char *name, const char *inputs) {
   program_enter(to->program, FRAME_OP, name, facts);
   nest(to, within);
 }
+
+void op_enter(const struct block *to, const char *name, const char *inputs) { op_enter_with(to, name, plain(inputs)); }
 
 void op_leave(const struct block *to) {
   unnest(to);
@@ -116,12 +119,23 @@ void launch_on(const struct block *to, enum stream stream, const struct work *wo
 
 void launch(const struct block *to, const struct work *work) { launch_on(to, STREAM_COMPUTE, work); }
 
-void op_run(const struct block *to, const char *name, const char *inputs, const struct work *work) {
-  op_enter(to, name, inputs);
+static void run_entered(const struct block *to, const struct work *work) {
   program_spend(to->program, NS_BEFORE_LAUNCH);
   launch(to, work);
   program_spend(to->program, NS_AFTER_LAUNCH);
   op_leave(to);
+}
+
+void op_run(const struct block *to, const char *name, const char *inputs, const struct work *work) {
+  op_enter(to, name, inputs);
+  run_entered(to, work);
+}
+
+void op_run_vector(const struct block *to, const char *name, int64_t elements, const struct work *work) {
+  struct op_facts facts = plain(NULL);
+  facts.elements = elements;
+  op_enter_with(to, name, facts);
+  run_entered(to, work);
 }
 
 void op_run_inside(const struct block *to, const char *outer, const char *name, const char *inputs,
@@ -142,12 +156,12 @@ void node_forward(const struct block *to, const struct node_names *names, const 
 }
 
 void node_backward(const struct block *to, const struct node_names *names, int node, const char *inputs) {
-  struct op_facts facts = {.inputs = inputs,
-                           .sequence = to->number + to->numbers->place[node],
+  struct op_facts facts = {.sequence = to->number + to->numbers->place[node],
                            .forward_thread = (uint8_t)(to->forward_thread + 1)};
   program_enter(to->program, FRAME_OP, names->evaluate, facts);
   nest(to, 0);
   program_spend(to->program, NS_NODE);
+  facts.inputs = inputs; /* the engine's own op has none */
   program_enter(to->program, FRAME_OP, names->backward, facts);
   nest(to, names->function ? INSIDE_PYTHON : 0);
   program_spend(to->program, NS_NODE);
@@ -160,10 +174,10 @@ void node_leave_backward(const struct block *to) {
   program_spend(to->program, NS_NODE_END);
 }
 
-void multiply(const struct block *to, const struct product_work *product, const char *inputs) {
-  op_enter(to, "aten::matmul", inputs);
-  op_view(to, "aten::view", NULL);
-  op_enter(to, "aten::mm", inputs);
+void multiply(const struct block *to, const struct product_work *product, const char *const *shapes) {
+  op_enter(to, "aten::matmul", shapes[SHAPE_MATMUL]);
+  op_view(to, "aten::view", shapes[SHAPE_VIEW]);
+  op_enter(to, "aten::mm", shapes[SHAPE_MM]);
   program_spend(to->program, NS_BEFORE_LAUNCH);
   for (int i = 0; i < product->count; i++) {
     if (i)
@@ -172,6 +186,6 @@ void multiply(const struct block *to, const struct product_work *product, const 
   }
   program_spend(to->program, NS_AFTER_LAUNCH);
   op_leave(to);
-  op_view(to, "aten::_unsafe_view", NULL);
+  op_view(to, "aten::_unsafe_view", shapes[SHAPE_UNSAFE_VIEW]);
   op_leave(to);
 }

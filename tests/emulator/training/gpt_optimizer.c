@@ -39,7 +39,7 @@ static int bucket_event(const struct chunk *chunk, int bucket) {
 static void reduce_bucket(const struct block *to, const struct chunk *chunk, int bucket) {
   int64_t elements = padded(to, chunk->buckets[bucket]);
   struct work scale = kernels_run(to->setup, KERNEL_SCALE, elements, 0);
-  op_run(to, "aten::mul_", NULL, &scale);
+  op_run_vector(to, "aten::mul_", elements, &scale);
   spend(to, NS_LINE);
   enum collective collective = to->setup->parallel.distributed_optimizer ? REDUCE_SCATTER : ALL_REDUCE;
   collective_start(to, STREAM_DATA, message_of(to, ROLE_DATA, collective, elements, true), bucket_event(chunk, bucket));
@@ -64,7 +64,7 @@ static void reduce_buckets(const struct block *to) {
     for (int i = 0; i < to->setup->parallel.chunks; i++)
       for (int j = 0; j < to->plan->chunks[i].bucket_count; j++) {
         if (pass)
-          collective_wait(to, bucket_event(&to->plan->chunks[i], j));
+          collective_wait(to, ROLE_DATA, bucket_event(&to->plan->chunks[i], j));
         else
           reduce_bucket(to, &to->plan->chunks[i], j);
       }
@@ -75,7 +75,7 @@ void gradients_clear(const struct block *to) {
   python_enter(to, FRAME_PYTHON, "megatron/core/distributed/distributed_data_parallel.py(434): zero_grad_buffer");
   for (int i = 0; i < to->setup->parallel.chunks; i++) {
     struct work clear = kernels_copy(to->setup, WORK_MEMSET, 4 * to->plan->chunks[i].parameters);
-    op_run(to, "aten::zero_", NULL, &clear);
+    op_run_vector(to, "aten::zero_", to->plan->chunks[i].parameters, &clear);
     spend(to, NS_LINE);
   }
   python_leave(to);
@@ -89,9 +89,9 @@ static void reduce_shared(const struct block *to) {
     return;
   int64_t elements = to->plan->shared_parameters;
   struct work copy = kernels_run(to->setup, KERNEL_TRANSPOSE, elements, 0);
-  op_run(to, "aten::cat", NULL, &copy);
+  op_run(to, "aten::cat", to->gpt->shapes[SHAPE_LIST_CAT], &copy);
   collective_run(to, STREAM_TENSOR, message_of(to, ROLE_TENSOR, ALL_REDUCE, elements, true));
-  op_run(to, "aten::copy_", NULL, &copy);
+  op_run(to, "aten::_foreach_copy_", to->gpt->shapes[SHAPE_LISTS], &copy);
 }
 
 static void reduce_embedding(const struct block *to) {
@@ -160,7 +160,7 @@ static void gather_parameters(const struct block *to) {
         int64_t elements = padded(to, to->plan->chunks[i].buckets[j]);
         int event = bucket_event(&to->plan->chunks[i], j);
         if (waits)
-          collective_wait(to, event);
+          collective_wait(to, ROLE_DATA, event);
         else
           collective_start(to, STREAM_DATA, message_of(to, ROLE_DATA, ALL_GATHER, elements, false), event);
       }
@@ -178,7 +178,7 @@ void optimizer_step(const struct block *to) {
   op_leave(to);
   if (to->setup->parallel.distributed_optimizer) {
     struct work cast = kernels_run(to->setup, KERNEL_CAST_TO_BFLOAT, owned_parameters(to), 0);
-    op_run_inside(to, "aten::_foreach_copy_", "aten::copy_", NULL, &cast);
+    op_run(to, "aten::_foreach_copy_", to->gpt->shapes[SHAPE_LISTS], &cast);
     gather_parameters(to);
   }
   op_leave(to);

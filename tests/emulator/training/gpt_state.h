@@ -110,36 +110,58 @@ struct end_kernels {
 /* Inputs of ops, as shape recording has them: one text each, NULL where shapes are not recorded. */
 enum linear_shape {
   SHAPE_FUNCTION, /* of the autograd function */
-  SHAPE_WEIGHT,
-  SHAPE_PRODUCT, /* aten::mm forward, for the input's gradient, for the weight's */
-  SHAPE_PRODUCT_INPUT,
-  SHAPE_PRODUCT_WEIGHT,
-  SHAPE_GRADIENT, /* of the output */
-  SHAPE_BIAS,
+  SHAPE_CAST,
+  SHAPE_WEIGHT, /* and of its transpose the dimensions and strides */
+  SHAPE_WEIGHT_GRADIENT,
+  SHAPE_GRADIENT,      /* of the output */
+  SHAPE_GRADIENT_ROWS, /* as a matrix, and of its transpose the dimensions and strides */
   LINEAR_SHAPES
 };
+/* Of the four ops of a matrix product. */
+enum product_shape { SHAPE_MATMUL, SHAPE_VIEW, SHAPE_MM, SHAPE_UNSAFE_VIEW, PRODUCT_SHAPES };
 enum shape {
   SHAPE_HIDDEN,       /* the whole activation */
   SHAPE_HIDDEN_SHARD, /* this rank's rows of it where sequences are parallel, else the whole */
+  SHAPE_HIDDEN_SUM,
   SHAPE_NORM,
   SHAPE_NORM_BACKWARD,
   SHAPE_QKV,
-  SHAPE_HEADS,
+  SHAPE_QKV_SPLIT,
+  SHAPE_QKV_SUM,
+  SHAPE_QKV_PARTS,
+  SHAPE_QKV_CAT,
+  SHAPE_HEADS, /* of queries, keys or values */
+  SHAPE_HEADS_COPY,
+  SHAPE_CONTEXT, /* what attention gives */
+  SHAPE_CONTEXT_COPY,
   SHAPE_ROTARY,
-  SHAPE_ATTENTION,
+  SHAPE_ATTENTION, /* of the autograd function */
+  SHAPE_ATTENTION_FORWARD,
   SHAPE_ATTENTION_BACKWARD,
   SHAPE_DROPOUT_ADD,
   SHAPE_ADD,
+  SHAPE_FFN,
+  SHAPE_FFN_SUM,
   SHAPE_GELU,
-  SHAPE_GELU_BACKWARD,
   SHAPE_TOKENS,
   SHAPE_EMBEDDING,
+  SHAPE_EMBEDDING_SELECT,
+  SHAPE_EMBEDDING_COPY,
+  SHAPE_EMBEDDING_GRADIENT, /* of the output */
   SHAPE_EMBEDDING_BACKWARD,
-  SHAPE_LOGITS,
+  SHAPE_EMBEDDING_WEIGHT, /* its gradient */
+  SHAPE_LOGITS_TO_FLOAT,
   SHAPE_LOGITS_FLOAT,
+  SHAPE_LOGITS_TO_BFLOAT,
+  SHAPE_LOGITS_SUM,
+  SHAPE_LOGITS_SCALE,
   SHAPE_LOSS,
   SHAPE_LOSS_OF_LOGITS,
+  SHAPE_LOSS_DIVIDE,
   SHAPE_SCALAR,
+  SHAPE_SCALAR_DIVIDE,
+  SHAPE_LISTS, /* of many tensors */
+  SHAPE_LIST_CAT,
   SHAPES
 };
 
@@ -267,7 +289,8 @@ struct gpt {
   struct layer_kernels *layers; /* [layers of the model] */
   struct end_kernels ends;
   struct tensor_collective (*tensor_collectives)[TENSOR_COLLECTIVES]; /* [communicator] */
-  const char *linear_shapes[LINEARS][LINEAR_SHAPES], *shapes[SHAPES];
+  const char *linear_shapes[LINEARS][LINEAR_SHAPES], *product_shapes[LINEARS][PRODUCTS][PRODUCT_SHAPES];
+  const char *gradient_shapes[LAYER_SLOTS], *shapes[SHAPES];
   const char **step_names, **layer_names; /* ProfilerStep#N; nn.Module: TransformerLayer_N */
   char *strings;                          /* that all of these lie in */
   size_t string_length, string_room;
@@ -281,7 +304,9 @@ void gpt_make_groups(struct gpt *gpt);
 void gpt_free_groups(struct gpt *gpt);
 void gpt_make_kernels(struct gpt *gpt);
 void gpt_free_kernels(struct gpt *gpt);
-void gpt_make_tensor_collectives(struct gpt *gpt); /* gpt_messages.c; behind the groups */
+const char *gpt_keep(struct gpt *gpt, const char *format, ...); /* a text among gpt->strings */
+void gpt_describe(struct gpt *gpt);                             /* gpt_shapes.c: the inputs of ops */
+void gpt_make_tensor_collectives(struct gpt *gpt);              /* gpt_messages.c; behind the groups */
 void gpt_make_plans(struct gpt *gpt);
 void gpt_free_plans(struct gpt *gpt);
 void gpt_make_numbers(struct gpt *gpt); /* gpt_numbers.c; behind the plans, which it completes */
@@ -352,12 +377,16 @@ void nest(const struct block *to, int inside); /* until `unnest`, what is writte
 void unnest(const struct block *to);
 /* All of these end with op_leave. */
 void annotate(const struct block *to, const char *name);
+void annotate_message(const struct block *to, const char *name, const struct message *message);
 void op_enter(const struct block *to, const char *name, const char *inputs);
+void op_enter_with(const struct block *to, const char *name, struct op_facts facts);
 void record_enter(const struct block *to, const char *name,
                   const struct message *message); /* no op, but a row like one */
 void op_leave(const struct block *to);
 void op_view(const struct block *to, const char *name, const char *inputs); /* an op that launches nothing */
 void op_run(const struct block *to, const char *name, const char *inputs, const struct work *work);
+/* Of a vector of float32. */
+void op_run_vector(const struct block *to, const char *name, int64_t elements, const struct work *work);
 /* An op that only hands on to another. */
 void op_run_inside(const struct block *to, const char *outer, const char *name, const char *inputs,
                    const struct work *work);
@@ -366,14 +395,14 @@ void launch_on(const struct block *to, enum stream stream, const struct work *wo
 void node_forward(const struct block *to, const struct node_names *names, const char *inputs);
 void node_backward(const struct block *to, const struct node_names *names, int node, const char *inputs);
 void node_leave_backward(const struct block *to);
-void multiply(const struct block *to, const struct product_work *product, const char *inputs);
+void multiply(const struct block *to, const struct product_work *product, const char *const *shapes);
 
 /* gpt_messages.c: communication. Nothing happens where the rank is alone in the group. */
 bool has_group(const struct block *to, enum role role);
 struct message message_of(const struct block *to, enum role role, enum collective collective, int64_t elements,
                           bool float32);
 void collective_start(const struct block *to, enum stream stream, struct message message, int done_event);
-void collective_wait(const struct block *to, int done_event);
+void collective_wait(const struct block *to, enum role role, int done_event);
 void collective_run(const struct block *to, enum stream stream, struct message message); /* start and wait */
 /* Of an activation over the tensor group. */
 void tensor_start(const struct block *to, enum collective collective);
@@ -402,7 +431,7 @@ void norm_backward(const struct block *to, const struct node_names *names, int n
 void reduce_forward(const struct block *to);
 void reduce_backward(const struct block *to, int node);
 /* The engine's end of a parameter's gradient; work NULL: the product has added it already. */
-void gradient_accumulate(const struct block *to, int slot, const struct work *work);
+void gradient_accumulate(const struct block *to, int slot, const char *gradient, const struct work *work);
 
 /* gpt_ends.c */
 void input_load(struct block *to);
