@@ -142,7 +142,8 @@ struct lumos_rank {
   lumos_string_id cuda, nccl, torch; /* versions */
   int64_t window_start, window_end, base;
   struct lumos_coverage coverage;
-  int64_t runtime_offset, runtime_doubt; /* LUMOS_ABSENT: absent */
+  int64_t runtime_offset, runtime_doubt;    /* LUMOS_ABSENT: absent */
+  int64_t unprofiled_steps, unprofiled_dur; /* LUMOS_ABSENT: not timed */
   struct lumos_clock clock;
   /* Ranges in the job's arrays, kept by lumos_job_arrange. */
   uint32_t group_first, group_count, lane_first, lane_count, span_first, span_count, task_first, task_count;

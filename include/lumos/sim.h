@@ -22,7 +22,9 @@ bool lumos_engine_run(const struct lumos_job *job, const struct lumos_sim_option
  *   measured and simulated   step_time (of the job: its own step, see steps), the parts of struct lumos_partition (of ranks
  *                            with streams; of the job: of its own step, rounded so that they add up), gpu_busy
  *   measured                 host_step_time (the step mark), unexplained_lag, kept_wait, host_gap, host_unknown;
- *                            {rank}: coverage (a share, `of` device_tasks), clock_offset, clock_error
+ *                            {rank}: coverage (a share, `of` device_tasks), clock_offset, clock_error; without a scope
+ *                            unprofiled_step_time, the mean over the rank-steps of what the recorder timed before, and
+ *                            profiling_cost, how much longer they took (a share of it, signed)
  *   simulated                boundary; replay_error and host_replay_error (shares, signed; without a scope the mean size
  *                            of the errors of all ranks' steps; not for changed jobs) */
 bool lumos_simulate(struct lumos_job *job, struct lumos_error *error) LUMOS_MUST_CHECK;

@@ -106,9 +106,33 @@ static void write_rank(struct lumos_job *job, const struct lumos_rank *rank) {
   }
 }
 
+/* What recording has cost, where it was timed how long steps take without. */
+static void write_profiling(struct lumos_job *job, const struct lumos_timeline *measured) {
+  enum { MOST_TIMES_LONGER = 1000 }; /* more is no cost but a wrong time */
+  __int128 with = 0;
+  __int128 without = 0;
+  int64_t steps = 0;
+  for (size_t i = 0; i < measured->steps.count; i++) {
+    const struct lumos_step *step = &measured->steps.items[i];
+    const struct lumos_rank *rank = &job->ranks.items[step->rank];
+    if (rank->unprofiled_dur != LUMOS_ABSENT && rank->unprofiled_steps > 0) {
+      with += step->end - step->start;
+      without += rank->unprofiled_dur / rank->unprofiled_steps;
+      steps++;
+    }
+  }
+  if (without <= 0 || without > INT64_MAX || with / without >= MOST_TIMES_LONGER) {
+    return;
+  }
+  struct lumos_metric_place place = {LUMOS_METRIC_MEASURED, LUMOS_ABSENT_INT, LUMOS_ABSENT_INT};
+  lumos_metric_time(job, "unprofiled_step_time", place, NULL, (int64_t)(without / steps));
+  lumos_metric_share(job, "profiling_cost", place, "unprofiled_step_time", (int64_t)(with - without), (int64_t)without);
+}
+
 void lumos_write_recording(struct lumos_job *job, const struct lumos_timeline *measured) {
   write_host_steps(job, measured);
   for (size_t r = 0; r < job->ranks.count; r++) {
     write_rank(job, &job->ranks.items[r]);
   }
+  write_profiling(job, measured);
 }

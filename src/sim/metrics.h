@@ -44,7 +44,7 @@ bool lumos_write_replay_error(struct lumos_job *job, const struct lumos_timeline
                               struct lumos_error *error) LUMOS_MUST_CHECK;
 
 /* What the recording says by itself: lengths of the host's step marks, how much of the device's work has a known launch,
- * how ranks' clocks stand to each other. */
+ * how ranks' clocks stand to each other, what recording has cost. */
 void lumos_write_recording(struct lumos_job *job, const struct lumos_timeline *measured);
 
 #endif

@@ -29,6 +29,8 @@ const struct lumos_rank lumos_rank_empty = {
                  .graph_nodes = LUMOS_ABSENT},
     .runtime_offset = LUMOS_ABSENT,
     .runtime_doubt = LUMOS_ABSENT,
+    .unprofiled_steps = LUMOS_ABSENT,
+    .unprofiled_dur = LUMOS_ABSENT,
     .clock = {.error = LUMOS_ABSENT},
 };
 const struct lumos_group lumos_group_empty = {.rank = LUMOS_NONE};

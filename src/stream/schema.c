@@ -97,6 +97,10 @@ static const struct lumos_field clock_fields[] = {
     RANK("error", FIELD_INTEGER, clock.error, ZERO),
     RANK("evidence", FIELD_NAME, clock.from_collectives, REQUIRED, NAMED(clock_evidence)),
 };
+static const struct lumos_field unprofiled_fields[] = {
+    RANK("steps", FIELD_INTEGER, unprofiled_steps, REQUIRED, ONE),
+    RANK("dur", FIELD_INTEGER, unprofiled_dur, REQUIRED, ONE),
+};
 static const struct lumos_field rank_fields[] = {
     TYPE,
     RANK("rank", FIELD_SMALL, rank, REQUIRED, ZERO),
@@ -113,6 +117,7 @@ static const struct lumos_field rank_fields[] = {
     OBJECT("coverage", coverage_fields, REQUIRED),
     RANK("runtime_offset", FIELD_INTEGER, runtime_offset),
     RANK("runtime_doubt", FIELD_INTEGER, runtime_doubt, ZERO),
+    OBJECT("unprofiled", unprofiled_fields),
     OBJECT("clock", clock_fields, BY(GRAPH), .flag = offsetof(struct lumos_rank, clock.known)),
     UNKNOWN(struct lumos_rank),
 };

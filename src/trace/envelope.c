@@ -17,6 +17,7 @@ static const struct {
     {"distributedInfo", TRACE_FACT_DISTRIBUTED},
     {"host_name", TRACE_FACT_HOST},
     {"cuda_runtime_version", TRACE_FACT_CUDA},
+    {"lumos_recorder", TRACE_FACT_RECORDER},
     {"schemaVersion", TRACE_FACTS},
     {"displayTimeUnit", TRACE_FACTS},
     {"traceName", TRACE_FACTS},

@@ -156,10 +156,25 @@ static void take_cuda_version(struct trace_build *build) {
   lumos_text_free(&text);
 }
 
+/* What our own recorder says: PyTorch's version, and how long so many steps took before the profiler was there. */
+static void take_recorder(struct trace_build *build) {
+  cJSON *recorder = parse_fact(build->trace, TRACE_FACT_RECORDER);
+  build->rank->torch = text_of(build->job->strings, member(recorder, "torch"));
+  const cJSON *unprofiled = member(recorder, "unprofiled");
+  int64_t steps = whole_between(member(unprofiled, "steps"), 1, INT32_MAX);
+  int64_t dur = whole_between(member(unprofiled, "dur"), 1, INT64_MAX);
+  if (steps != LUMOS_ABSENT && dur != LUMOS_ABSENT) {
+    build->rank->unprofiled_steps = steps;
+    build->rank->unprofiled_dur = dur;
+  }
+  cJSON_Delete(recorder);
+}
+
 void lumos_trace_take_facts(struct trace_build *build) {
   take_distributed(build);
   take_device(build);
   take_cuda_version(build);
+  take_recorder(build);
   cJSON *host = parse_fact(build->trace, TRACE_FACT_HOST);
   build->rank->host = text_of(build->job->strings, host);
   cJSON_Delete(host);

@@ -87,6 +87,7 @@ enum trace_fact {
   TRACE_FACT_DISTRIBUTED,
   TRACE_FACT_HOST,
   TRACE_FACT_CUDA,
+  TRACE_FACT_RECORDER, /* what examples/record/lumos_record.py adds */
   TRACE_FACTS,
 };
 

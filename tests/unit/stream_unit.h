@@ -101,7 +101,8 @@ static inline void expect_refused(const char *text, bool edited, const char *exp
   "\"memory\":85899345920},\"versions\":{\"cuda\":\"12.4\",\"nccl\":\"2.21\",\"torch\":\"2.6\"},\"window\":[-5,9000]," \
   "\"base\":0,\"coverage\":{\"events\":9,\"device_tasks\":2,\"launched\":1,\"opped\":1,\"before_recording\":1,"        \
   "\"crossing\":0,\"skipped\":3,\"repaired\":0,\"collectives\":1,\"joined\":1},\"runtime_offset\":-40,"                \
-  "\"runtime_doubt\":12,\"clock\":{\"device_offset\":7,\"offset\":-3,\"drift_ppb\":12,\"error\":900,"                  \
+  "\"runtime_doubt\":12,\"unprofiled\":{\"steps\":3,\"dur\":24000},\"clock\":{\"device_offset\":7,\"offset\":-3,"      \
+  "\"drift_ppb\":12,\"error\":900,"                                                                                    \
   "\"evidence\":\"collectives\"},\"later\":{\"a\":[]}}\n"
 #define FULL_GROUP                                                    \
   "{\"type\":\"group\",\"id\":\"tp@0\",\"rank\":0,\"name\":\"tensor " \

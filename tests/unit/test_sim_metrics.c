@@ -98,6 +98,35 @@ static void the_replay_error_is_signed_and_its_mean_is_not(void **state) {
   lumos_job_free(job);
 }
 
+static void what_recording_has_cost_is_told_where_it_was_timed(void **state) {
+  (void)state;
+  static const struct {
+    int64_t steps, dur;
+    bool told;
+    int64_t time, cost;
+  } cases[] = {
+      {2, 260, true, 130, 107692}, /* rank 0's step takes 144: 14 / 130; rank 1 was not timed */
+      {1, 160, true, 160, -100000},
+      {1, 1, true, 1, 143000000},
+      {1000, 1, false, 0, 0}, /* less than a nanosecond is no time */
+      {LUMOS_ABSENT, LUMOS_ABSENT, false, 0, 0},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    struct lumos_job *job = job_from_text(ranks_job);
+    job->ranks.items[0].unprofiled_steps = cases[i].steps;
+    job->ranks.items[0].unprofiled_dur = cases[i].dur;
+    simulate(job);
+    if (cases[i].told) {
+      MEASURED("unprofiled_step_time", NOWHERE, NOWHERE, cases[i].time);
+      MEASURED("profiling_cost", NOWHERE, NOWHERE, cases[i].cost);
+    } else {
+      assert_null(find(job, LUMOS_METRIC_MEASURED, "unprofiled_step_time", NOWHERE, NOWHERE));
+      assert_null(find(job, LUMOS_METRIC_MEASURED, "profiling_cost", NOWHERE, NOWHERE));
+    }
+    lumos_job_free(job);
+  }
+}
+
 static void the_mean_error_hides_no_rank(void **state) {
   (void)state;
   struct lumos_job *job = job_from_text(ranks_job);
@@ -257,6 +286,7 @@ int main(void) {
       cmocka_unit_test(a_rank_and_the_job_have_their_breakdown),
       cmocka_unit_test(communication_that_is_joined_with_nobody_is_kept),
       cmocka_unit_test(the_replay_error_is_signed_and_its_mean_is_not),
+      cmocka_unit_test(what_recording_has_cost_is_told_where_it_was_timed),
       cmocka_unit_test(the_mean_error_hides_no_rank),
       cmocka_unit_test(a_changed_job_is_compared_with_what_was),
       cmocka_unit_test(what_is_carried_is_counted),

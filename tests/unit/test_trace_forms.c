@@ -90,6 +90,37 @@ static void ranks_have_bases_of_their_own(void **state) {
   unit_folder_remove(folder);
 }
 
+/* What the recorder adds: taken as a whole or not at all, whatever stands there. */
+static void the_recorder_is_heard(void **state) {
+  (void)state;
+  static const struct {
+    const char *value;
+    int64_t steps, dur;
+    const char *torch;
+  } cases[] = {
+      {"{\"version\":1,\"torch\":\"2.6.0+cu124\",\"unprofiled\":{\"steps\":3,\"dur\":24000},\"options\":{}}", 3, 24000, "2.6.0+cu124"},
+      {"{\"unprofiled\":{\"steps\":1,\"dur\":1}}", 1, 1, ""},
+      {"{\"torch\":7,\"unprofiled\":{\"steps\":0,\"dur\":24000}}", LUMOS_ABSENT, LUMOS_ABSENT, ""},
+      {"{\"unprofiled\":{\"steps\":3,\"dur\":0}}", LUMOS_ABSENT, LUMOS_ABSENT, ""},
+      {"{\"unprofiled\":{\"steps\":3,\"dur\":NaN}}", LUMOS_ABSENT, LUMOS_ABSENT, ""},
+      {"{\"unprofiled\":{\"steps\":3,\"dur\":null}}", LUMOS_ABSENT, LUMOS_ABSENT, ""},
+      {"{\"unprofiled\":[3,24000]}", LUMOS_ABSENT, LUMOS_ABSENT, ""},
+      {"\"3\"", LUMOS_ABSENT, LUMOS_ABSENT, ""},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct lumos_text text = LUMOS_TEXT_BUFFER;
+    lumos_text_format(&text, "{\"lumos_recorder\":%s,\"traceEvents\":[" KERNEL("k", 7, 1, 5, 2) "]}", cases[i].value);
+    lumos_text_char(&text, '\0');
+    struct lumos_job *job = parse_good(text.bytes, NULL);
+    const struct lumos_rank *rank = &job->ranks.items[0];
+    assert_int_equal(rank->unprofiled_steps, cases[i].steps);
+    assert_int_equal(rank->unprofiled_dur, cases[i].dur);
+    assert_string_equal(string_of(job, rank->torch), cases[i].torch);
+    lumos_job_free(job);
+    lumos_text_free(&text);
+  }
+}
+
 /* Metadata before the events, behind them, and on both sides, among keys that nobody knows; what lies deeper than the
  * envelope is none of it. */
 static void metadata_stand_anywhere(void **state) {
@@ -638,6 +669,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(digits_become_whole_nanoseconds),
       cmocka_unit_test(ranks_have_bases_of_their_own),
+      cmocka_unit_test(the_recorder_is_heard),
       cmocka_unit_test(metadata_stand_anywhere),
       cmocka_unit_test(printing_does_not_show),
       cmocka_unit_test(places_are_numbers_names_or_missing),

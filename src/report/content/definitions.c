@@ -65,6 +65,9 @@ static const struct report_definition definitions[] = {
      "follows "
      "from the order of calls. Inferred: concluded from times. Unexplained: most of the delay is more than any rule "
      "allows."},
+    {"profiling_cost", "profiling cost",
+     "How much longer a step took with the profiler than as many steps just before it, which the recorder that comes "
+     "with Lumos timed without. All measured times contain it."},
     {"coverage", "coverage",
      "Share of the GPU tasks for which the recording names the call that launched them, or the op that made the call."},
     {"rank", "rank",

@@ -159,8 +159,23 @@ static void sum_ranks(struct report_facts *facts) {
   }
 }
 
+/* A metric of the whole job, in units of 10^-decimals; LUMOS_ABSENT. */
+static int64_t whole_job(const struct lumos_job *job, const char *name, int decimals) {
+  for (size_t i = 0; i < job->metrics.count; i++) {
+    const struct lumos_metric *metric = &job->metrics.items[i];
+    const struct lumos_scope *scope = &metric->scope;
+    if (scope->rank == LUMOS_ABSENT_INT && scope->step == LUMOS_ABSENT_INT && is_plain(scope) &&
+        metric->value.units != LUMOS_ABSENT && strcmp(lumos_string(job->strings, metric->name), name) == 0) {
+      return decimal_as(metric->value, decimals);
+    }
+  }
+  return LUMOS_ABSENT;
+}
+
 void report_facts_read(const struct lumos_job *job, struct report_facts *facts) {
   *facts = (struct report_facts){.job = job, .edited = lumos_job_edited(job), .mean_error = LUMOS_ABSENT};
+  facts->unprofiled_step = whole_job(job, "unprofiled_step_time", 0);
+  facts->profiling_cost = whole_job(job, "profiling_cost", 6);
   struct cells cells = {0};
   for (size_t i = 0; i < job->metrics.count; i++) {
     struct cell cell;

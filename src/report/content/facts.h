@@ -55,6 +55,8 @@ struct report_facts {
   struct report_rows job_steps; /* the job's own, by step; may be none */
   struct report_row all;        /* the sum of `steps` */
   struct report_row job_all;    /* the sum of `job_steps` */
+  int64_t unprofiled_step;      /* the mean time of a step without the profiler, ns; LUMOS_ABSENT */
+  int64_t profiling_cost;       /* how much longer it took with it, in millionths of that; LUMOS_ABSENT */
   int64_t mean_error; /* replay_error of the whole job: the mean of its steps' sizes, in millionths; LUMOS_ABSENT */
 };
 

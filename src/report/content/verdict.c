@@ -299,6 +299,19 @@ static void fill_coverage(struct report_scope *scope, const char *label, const c
   set_tile(scope, "trust", label, term, &figure, &evidence);
 }
 
+/* Known where the recorder timed steps without the profiler; else nothing is said. */
+static void fill_profiling_cost(const struct report_facts *facts, struct report_scope *scope) {
+  if (facts->profiling_cost == LUMOS_ABSENT || facts->unprofiled_step == LUMOS_ABSENT) {
+    return;
+  }
+  struct lumos_text figure = LUMOS_TEXT_BUFFER;
+  struct lumos_text evidence = LUMOS_TEXT_BUFFER;
+  report_put_share(&figure, facts->profiling_cost);
+  report_put_time(&evidence, facts->unprofiled_step);
+  lumos_text_put(&evidence, " a step without the profiler");
+  set_tile(scope, "trust", "profiling cost", "profiling_cost", &figure, &evidence);
+}
+
 static void put_trust(const struct report_facts *facts, struct lumos_text *out) {
   int64_t error = facts->mean_error != LUMOS_ABSENT ? facts->mean_error : report_carried(facts, FIGURE_REPLAY_ERROR);
   if (error == LUMOS_ABSENT) {
@@ -337,6 +350,7 @@ void report_fill_verdict(const struct report_facts *facts, struct report_scope *
   if (coverage.collectives > 0) {
     fill_coverage(scope, "collectives joined", "joined", coverage.joined, coverage.collectives, "collective");
   }
+  fill_profiling_cost(facts, scope);
 }
 
 void report_put_breakdown_finding(const struct report_facts *facts, struct lumos_text *out) {

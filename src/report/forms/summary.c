@@ -94,6 +94,10 @@ static void put_trust(const struct report_facts *facts, struct lumos_text *out) 
   put_integer(out, coverage.joined);
   lumos_text_put(out, ",\"joined_share\":");
   put_fraction(out, report_share(coverage.joined, coverage.collectives));
+  lumos_text_put(out, ",\"unprofiled_step_time\":");
+  put_integer(out, facts->unprofiled_step);
+  lumos_text_put(out, ",\"profiling_cost\":");
+  put_fraction(out, facts->profiling_cost);
   lumos_text_char(out, '}');
 }
 

@@ -1,0 +1,199 @@
+"""A small GPT, trained on random tokens, to record traces of it: of one size, or of pairs that differ in one.
+
+    python3 train_gpt.py --record traces                                  one process
+    torchrun --nproc-per-node 2 train_gpt.py --record traces              data-parallel, a process a GPU
+    python3 train_gpt.py --layers 8 --hidden 1024 --bf16                  without a recording: step times alone
+
+On the first GPU that is there, else on the CPU. The last line that rank 0 prints is a JSON object: every option, the size of the job and
+the mean time of a step without the profiler.
+"""
+
+import argparse
+import contextlib
+import json
+import os
+import time
+
+import torch
+import torch.distributed
+import torch.nn as nn
+import torch.nn.functional as F
+
+from lumos_record import Recorder
+
+OPTIONS = (
+    # name, default, help
+    ("layers", 4, "transformer layers"),
+    ("hidden", 512, "width of the model"),
+    ("heads", 8, "attention heads"),
+    ("ffn", 0, "width within the feed-forward part; 0: four times the hidden width"),
+    ("sequence", 256, "tokens of a sequence"),
+    ("vocabulary", 8192, "different tokens"),
+    ("micro-batch", 4, "sequences of a micro-batch, on each rank"),
+    ("micro-batches", 1, "micro-batches of a step, on each rank"),
+    ("iterations", 0, "steps to train; 0: as many as are recorded, or 16"),
+    ("wait", 10, "steps before the profiler starts"),
+    ("warmup", 3, "steps that the profiler sees and throws away"),
+    ("steps", 3, "steps that are recorded"),
+    ("seed", 1, "of the weights and the tokens"),
+)
+FLAGS = (
+    ("bf16", "compute in bfloat16, weights in float32"),
+    ("compile", "torch.compile the model (PyTorch 2)"),
+    ("stacks", "record Python functions and modules, too"),
+    ("no-shapes", "record without sizes"),
+    ("no-sync", "record without synchronisation events"),
+    ("hold-gc", "no garbage collection while steps are timed or recorded"),
+    ("cpu", "train on the CPU even where there is a GPU"),
+)
+
+
+class Attention(nn.Module):
+    def __init__(self, hidden, heads):
+        super().__init__()
+        self.heads = heads
+        self.input = nn.Linear(hidden, 3 * hidden)
+        self.output = nn.Linear(hidden, hidden)
+
+    def forward(self, x):
+        batch, sequence, hidden = x.shape
+        q, k, v = (part.view(batch, sequence, self.heads, -1).transpose(1, 2) for part in self.input(x).chunk(3, dim=-1))
+        return self.output(attend(q, k, v).transpose(1, 2).reshape(batch, sequence, hidden))
+
+
+def attend(q, k, v):
+    """Causal attention, by PyTorch's own kernel where it has one (since 2.0)."""
+    if hasattr(F, "scaled_dot_product_attention"):
+        return F.scaled_dot_product_attention(q, k, v, is_causal=True)
+    scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+    later = torch.ones(q.shape[-2], q.shape[-2], dtype=torch.bool, device=q.device).triu(1)
+    return scores.masked_fill(later, float("-inf")).softmax(-1) @ v
+
+
+class Block(nn.Module):
+    def __init__(self, hidden, heads, ffn):
+        super().__init__()
+        self.norm1 = nn.LayerNorm(hidden)
+        self.attention = Attention(hidden, heads)
+        self.norm2 = nn.LayerNorm(hidden)
+        self.mlp = nn.Sequential(nn.Linear(hidden, ffn), nn.GELU(), nn.Linear(ffn, hidden))
+
+    def forward(self, x):
+        x = x + self.attention(self.norm1(x))
+        return x + self.mlp(self.norm2(x))
+
+
+class GPT(nn.Module):
+    """Token and position embeddings, blocks, a head that predicts the next token; forward gives the loss."""
+
+    def __init__(self, options):
+        super().__init__()
+        hidden = options.hidden
+        self.tokens = nn.Embedding(options.vocabulary, hidden)
+        self.positions = nn.Embedding(options.sequence, hidden)
+        self.blocks = nn.ModuleList(Block(hidden, options.heads, options.ffn or 4 * hidden) for _ in range(options.layers))
+        self.norm = nn.LayerNorm(hidden)
+        self.head = nn.Linear(hidden, options.vocabulary, bias=False)
+
+    def forward(self, tokens, targets):
+        x = self.tokens(tokens) + self.positions.weight[: tokens.shape[1]]
+        for block in self.blocks:
+            x = block(x)
+        logits = self.head(self.norm(x))
+        return F.cross_entropy(logits.flatten(0, 1).float(), targets.flatten())
+
+
+def train_step(model, optimizer, batches, options, device):
+    """Gradients of all micro-batches, summed over the ranks once, behind the last."""
+    optimizer.zero_grad(set_to_none=True)
+    for i, tokens in enumerate(batches):
+        last = i + 1 == len(batches)
+        with contextlib.nullcontext() if last or not hasattr(model, "no_sync") else model.no_sync():
+            with torch.autocast(device.type, dtype=torch.bfloat16, enabled=options.bf16):
+                loss = model(tokens[:, :-1], tokens[:, 1:])
+            (loss / len(batches)).backward()
+    optimizer.step()
+
+
+def build(options, device, world):
+    torch.manual_seed(options.seed)  # the same weights on every rank
+    model = GPT(options).to(device)
+    if options.compile:
+        model = torch.compile(model)
+    if world > 1:
+        model = nn.parallel.DistributedDataParallel(model, device_ids=[device.index] if device.type == "cuda" else None)
+    return model, torch.optim.AdamW(model.parameters(), lr=3e-4)
+
+
+def loader(options, device, rank, iterations):
+    """A step's micro-batches; new ones every step, from the host, as a loader of real data gives them."""
+    random = torch.Generator().manual_seed(options.seed + 1 + rank)
+    shape = (options.micro_batches, options.micro_batch, options.sequence + 1)
+    for _ in range(iterations):
+        batch = torch.randint(options.vocabulary, shape, generator=random)
+        yield (batch.pin_memory() if device.type == "cuda" else batch).to(device, non_blocking=True)
+
+
+def timed(model, optimizer, options, device, rank):
+    """Train without a recording; the mean time of a step over the second half, in nanoseconds."""
+    iterations = options.iterations or 16
+    wait = torch.cuda.synchronize if device.type == "cuda" else lambda: None
+    clock = 0
+    for i, batches in enumerate(loader(options, device, rank, iterations)):
+        if i == iterations // 2:
+            wait()
+            clock = time.perf_counter_ns()
+        train_step(model, optimizer, batches, options, device)
+    wait()
+    return (time.perf_counter_ns() - clock) // (iterations - iterations // 2)
+
+
+def recorded(model, optimizer, options, device, rank):
+    """Train with a recording; the mean time of a step before it, in nanoseconds."""
+    iterations = options.iterations or options.wait + options.warmup + options.steps
+    recorder = Recorder(options.record, wait=options.wait, warmup=options.warmup, steps=options.steps,
+                        shapes=not options.no_shapes, sync=not options.no_sync, stacks=options.stacks,
+                        hold_gc=options.hold_gc)
+    with recorder:
+        for batches in recorder.steps_of(loader(options, device, rank, iterations)):
+            train_step(model, optimizer, batches, options, device)
+    return recorder.unprofiled_step_ns
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description="Train a small GPT, and record traces of it.")
+    for name, default, text in OPTIONS:
+        parser.add_argument(f"--{name}", type=int, default=default, metavar="N", help=f"{text} (default {default})")
+    for name, text in FLAGS:
+        parser.add_argument(f"--{name}", action="store_true", help=text)
+    parser.add_argument("--record", metavar="FOLDER", help="where the traces go, rankN.json.gz")
+    options = parser.parse_args()
+    if options.hidden % options.heads != 0:
+        parser.error("--hidden must be a multiple of --heads")
+    if options.compile and not hasattr(torch, "compile"):
+        parser.error("--compile wants PyTorch 2")
+    return options
+
+
+def main():
+    options = parse_arguments()
+    rank, world = int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
+    gpu = torch.cuda.is_available() and not options.cpu
+    device = torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0"))) if gpu else torch.device("cpu")
+    if gpu:
+        torch.cuda.set_device(device)
+    if world > 1:
+        torch.distributed.init_process_group("nccl" if gpu else "gloo")
+    model, optimizer = build(options, device, world)
+    step = (recorded if options.record else timed)(model, optimizer, options, device, rank)
+    if rank == 0:
+        facts = {name: value for name, value in vars(options).items() if name not in ("record", "cpu")}
+        facts.update(ranks=world, device=torch.cuda.get_device_name(device) if gpu else "cpu",
+                     torch=str(torch.__version__), unprofiled_step_ns=step)
+        print(json.dumps(facts))
+    if world > 1:
+        torch.distributed.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main()
