@@ -44,6 +44,8 @@ struct trace_build {
   LUMOS_VECTOR(struct trace_gradient) gradients;
   int64_t outside_steps; /* rows of work that no step holds */
   int64_t lost_calls;    /* device rows launched during the recording by a call that it lacks */
+  int64_t first_call;    /* when the first call began; INT64_MAX: there is none */
+  int64_t backlog_end;   /* when the work ends that streams had in hand then; INT64_MIN: they had none */
   LUMOS_VECTOR(struct trace_known_rule) call_rules; /* [name] */
   struct lumos_strings *kind_keys; /* id - 1 is the index in kinds: the kind of a class, a name and an op */
   LUMOS_VECTOR(uint8_t) kinds;

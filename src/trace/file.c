@@ -151,9 +151,9 @@ static void note_rows(struct lumos_job *job, int64_t lost_calls) {
   if (lost_calls > 0) {
     note(job, "parse.lost_calls", LUMOS_WARNING, lost_calls,
          "record CPU activities, too, with a PyTorch that records driver calls (Triton launches through them)",
-         "device rows were launched during the recording, but by calls that the trace lacks: when the host launched "
-         "them is "
-         "not known");
+         "device rows have no call in the trace, and nothing says that they were launched before it: when the host "
+         "launched "
+         "them is not known");
   }
 }
 

@@ -1,6 +1,9 @@
 /* Device rows become tasks: in the order of their starts on each stream, found again from their call by its correlation
- * id. One call may have launched many (a graph). A row without a call was launched before the recording began, unless its id
- * is above that of a recorded call: then the trace lacks its call, and its step is that of the call next below.
+ * id. One call may have launched many (a graph).
+ *
+ * A row without a call was launched before the recording began, or the trace lacks its call. A stream runs in the order of its launches,
+ * so behind a launch that was recorded nothing is from before; nor is what an idle device starts once the host's calls are recorded.
+ * What lacks its call has the step of the call whose id is next below, else that of the launch before it on its stream.
  */
 #include "trace/build.h"
 #include "trace/comm.h"
@@ -11,7 +14,11 @@ struct stream {
   uint32_t lane;    /* in the trace */
   int64_t last_end; /* of the last task; LUMOS_ABSENT before the first */
   uint32_t next_seq;
+  bool backlogged;   /* it has shown work from before the recording */
+  int64_t last_mark; /* of what was launched last; NO_MARK while nothing that was launched in the recording has come */
 };
+
+static const int64_t NO_MARK = INT64_MIN;
 
 static void latest(int64_t *held, int64_t end) { *held = *held == LUMOS_ABSENT || end > *held ? end : *held; }
 
@@ -27,17 +34,43 @@ struct launch {
   int64_t mark; /* the step, see trace_mark_at */
 };
 
-static struct launch find_launch(const struct trace_build *build, const struct trace_device *row) {
+/* The call whose id is next below the row's, if that tells when the row was launched: ids rise with time from 1 on. */
+static const struct trace_call *call_below(const struct trace_build *build, const struct trace_device *row) {
+  const struct trace_call *near = row->correlation > 0 ? lumos_trace_call_up_to(build, row->correlation) : NULL;
+  return near != NULL && near->start <= row->start ? near : NULL;
+}
+
+/* Is there evidence that a row without a call, behind no launch of its stream, is from before the recording? What waits for other
+ * ranks may start long after its launch, if its id is as old; all else starts as soon as its device is free. */
+static bool is_backlog(const struct stream *stream, const struct trace_device *row) {
+  const struct trace_build *build = stream->build;
+  if (stream->last_mark != NO_MARK || call_below(build, row) != NULL) {
+    return false;
+  }
+  bool communicates =
+      row->comm != LUMOS_NONE || lumos_is_communication(lumos_trace_device_kind(stream->build, row, LUMOS_NO_STRING));
+  return stream->backlogged || row->start < build->first_call || row->start <= build->backlog_end ||
+         (communicates && row->correlation > 0 && row->correlation < build->calls.items[0].correlation);
+}
+
+static struct launch find_launch(struct stream *stream, const struct trace_device *row) {
+  const struct trace_build *build = stream->build;
   if (is_device_only(build)) {
     return (struct launch){NULL, false, 0};
   }
-  const struct trace_call *near =
-      row->correlation != LUMOS_ABSENT ? lumos_trace_call_up_to(build, row->correlation) : NULL;
-  if (near != NULL && near->correlation == row->correlation) {
-    return (struct launch){near, false, near->mark};
+  const struct trace_call *call =
+      row->correlation != LUMOS_ABSENT ? lumos_trace_find_call(build, row->correlation) : NULL;
+  if (call == NULL && is_backlog(stream, row)) {
+    stream->backlogged = true;
+    return (struct launch){NULL, true, TRACE_BEFORE_STEPS};
   }
-  bool later = near != NULL && near->start <= row->start; /* the id may be nonsense */
-  return (struct launch){NULL, !later, later ? near->mark : TRACE_BEFORE_STEPS};
+  const struct trace_call *near = call != NULL ? call : call_below(build, row);
+  if (near != NULL) {
+    stream->last_mark = near->mark;
+  } else if (stream->last_mark == NO_MARK) {
+    stream->last_mark = trace_mark_at(build->steps, row->start);
+  }
+  return (struct launch){call, false, stream->last_mark};
 }
 
 /* Count the row, and let it end its step (or the work before the first). */
@@ -112,10 +145,10 @@ static void add_task(struct stream *stream, const struct trace_device *row, cons
 static void build_stream(struct trace_build *build, uint32_t lane) {
   const struct trace *trace = build->trace;
   const struct trace_order *order = &trace->device_order;
-  struct stream stream = {.build = build, .lane = lane, .last_end = LUMOS_ABSENT};
+  struct stream stream = {.build = build, .lane = lane, .last_end = LUMOS_ABSENT, .last_mark = NO_MARK};
   for (size_t i = order->first[lane]; i < order->first[lane + 1]; i++) {
     const struct trace_device *row = &trace->device.items[order->rows[i]];
-    struct launch launch = find_launch(build, row);
+    struct launch launch = find_launch(&stream, row);
     account(build, row, &launch);
     if (is_wanted(build->steps, &launch)) {
       add_task(&stream, row, &launch);
@@ -123,8 +156,33 @@ static void build_stream(struct trace_build *build, uint32_t lane) {
   }
 }
 
+/* When the first call of the recording began, and when the work ends that streams had in hand then. */
+static void find_backlog(struct trace_build *build) {
+  const struct trace *trace = build->trace;
+  const struct trace_order *order = &trace->device_order;
+  build->first_call = INT64_MAX;
+  build->backlog_end = INT64_MIN;
+  for (size_t i = 0; i < build->calls.count; i++) {
+    build->first_call =
+        build->calls.items[i].start < build->first_call ? build->calls.items[i].start : build->first_call;
+  }
+  for (size_t lane = 0; lane < trace->lanes.count; lane++) {
+    for (size_t i = order->first[lane]; i < order->first[lane + 1]; i++) {
+      const struct trace_device *row = &trace->device.items[order->rows[i]];
+      bool first = i == order->first[lane];
+      if ((first && row->start >= build->first_call) ||
+          (row->correlation != LUMOS_ABSENT && lumos_trace_find_call(build, row->correlation) != NULL) ||
+          call_below(build, row) != NULL) {
+        break;
+      }
+      build->backlog_end = row->end > build->backlog_end ? row->end : build->backlog_end;
+    }
+  }
+}
+
 void lumos_trace_build_streams(struct trace_build *build, const uint32_t *sorted_lanes) {
   lumos_trace_order_device(build->trace);
+  find_backlog(build);
   for (size_t i = 0; i < build->trace->lanes.count; i++) {
     if (build->trace->lanes.items[sorted_lanes[i]].kind == LUMOS_STREAM) {
       build_stream(build, sorted_lanes[i]);

@@ -345,6 +345,66 @@ static void a_lost_call_has_the_step_of_the_one_before(void **state) {
   lumos_job_free(job);
 }
 
+/* An id that says nothing does not make a kernel work from before the recording: behind launches of its stream it has the step of the
+ * one before it, and the first step begins where it began. */
+static void a_kernel_without_an_id_moves_no_step(void **state) {
+  (void)state;
+  static const char *const ids[] = {"", ",\"correlation\":null", ",\"correlation\":0", ",\"correlation\":-1",
+                                    ",\"correlation\":NaN", ",\"correlation\":99999999999999999999",
+                                    ",\"correlation\":4294967295", ",\"correlation\":\"none\"", ",\"correlation\":3"};
+  for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
+    struct lumos_text text = LUMOS_TEXT_BUFFER;
+    lumos_text_put(&text, "{\"traceEvents\":["
+        ANNOTATION("ProfilerStep#7", 10, 40) ","
+        ANNOTATION("ProfilerStep#8", 50, 40) ","
+        CALL("cudaLaunchKernel", 20, 12, 5) ","
+        CALL("cudaLaunchKernel", 30, 52, 5) ","
+        CALL("cudaLaunchKernel", 40, 95, 1) ","
+        KERNEL("early", 7, 9, 11, 3) ","
+        KERNEL("first", 7, 20, 20, 10) ","
+        KERNEL("last", 7, 30, 60, 5) ",");
+    lumos_text_format(&text, "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"odd\",\"pid\":0,\"tid\":7,\"ts\":70,"
+                             "\"dur\":9,\"args\":{\"device\":0,\"stream\":7%s}}]}", ids[i]);
+    lumos_text_add(&text, "", 1);
+    struct lumos_job *job = parse_good(text.bytes, NULL);
+    lumos_text_free(&text);
+    const struct lumos_coverage *coverage = &job->ranks.items[0].coverage;
+    assert_int_equal(find_task(job, "odd", 0)->step, 8);
+    assert_int_equal(find_task(job, "odd", 0)->call, LUMOS_NONE);
+    assert_int_equal(job->ranks.items[0].base, 4000); /* the end of "early", 14 us, counted from the first row at 10 us */
+    assert_int_equal(coverage->before_recording, 1);
+    assert_int_equal(find_note(job, "parse.lost_calls")->count, 1);
+    assert_int_equal(find_note(job, "parse.lost_calls")->level, LUMOS_WARNING);
+    lumos_job_free(job);
+  }
+}
+
+/* The first launch of the recording is lost: what an idle device starts behind the first recorded call was not waiting since before
+ * the recording. A collective may have been, if its id says so. */
+static void a_lost_first_call_moves_no_step(void **state) {
+  (void)state;
+#define FIRST_IS(kernel) TRACE(                 \
+      ANNOTATION("ProfilerStep#7", 10, 400) "," \
+      OP("aten::mm", 12, 9) ","                 \
+      CALL("cudaEventQuery", 18, 14, 1) ","     \
+      CALL("cudaLaunchKernel", 20, 100, 5) ","  \
+      kernel "," KERNEL("second", 7, 20, 120, 10) "," OP("tail", 500, 1))
+  struct lumos_job *job = parse_good(FIRST_IS(KERNEL("first", 7, 16, 30, 80)), NULL);
+  assert_int_equal(find_task(job, "first", 0)->step, 7);
+  assert_int_equal(job->ranks.items[0].base, 2000);
+  assert_int_equal(job->ranks.items[0].coverage.before_recording, 0);
+  assert_int_equal(find_note(job, "parse.lost_calls")->count, 1);
+  lumos_job_free(job);
+  job = parse_good(FIRST_IS(KERNEL("ncclDevKernel_SendRecv(x)", 20, 16, 30, 60)), NULL);
+  assert_int_equal(job->ranks.items[0].coverage.before_recording, 1);
+  assert_int_equal(job->ranks.items[0].base, 80000);
+  lumos_job_free(job);
+  job = parse_good(FIRST_IS(KERNEL("backlog", 9, 15, 11, 50) "," KERNEL("beside it", 8, 16, 60, 30)), NULL);
+  assert_int_equal(job->ranks.items[0].coverage.before_recording, 2); /* the device had work in hand all the time */
+  assert_int_equal(job->ranks.items[0].base, 80000);
+  lumos_job_free(job);
+}
+
 /* A recording of the device alone is one step. */
 static void devices_alone_are_step_0(void **state) {
   (void)state;
@@ -370,6 +430,8 @@ int main(void) {
       cmocka_unit_test(a_copy_to_pageable_memory_blocks_its_call),
       cmocka_unit_test(synchronisation_rows_say_who_waits),
       cmocka_unit_test(a_lost_call_has_the_step_of_the_one_before),
+      cmocka_unit_test(a_kernel_without_an_id_moves_no_step),
+      cmocka_unit_test(a_lost_first_call_moves_no_step),
       cmocka_unit_test(devices_alone_are_step_0),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
