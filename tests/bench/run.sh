@@ -15,6 +15,7 @@
 #   bytes tasks           plain bytes of the traces; tasks of the job made of them
 #   string_bytes          of the job's distinct strings
 #   seconds cpu_seconds   medians of `runs` runs, by the wall clock and in CPU time (user and system)
+#   cpu_least             of the shortest run: how a stage grows is judged by it
 #   rate cpu_rate         the same as speed, in rate_unit: MB/s of plain text (stages that copy or tokenize a stream: of the stream), tasks/s
 #   floor ratio           what the stage cannot be faster than (of jq and Python: lumos-parse), measured in the same runs; CPU time over
 #                         that of the floor
