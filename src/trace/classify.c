@@ -255,6 +255,38 @@ bool lumos_trace_matches(const char *pattern, const char *text) {
   }
 }
 
+/* Which pairs of neighbouring letters a name has, by a hash: a pattern with another pair matches nowhere in it. Names of kernels are long,
+ * and there are more than a hundred patterns. */
+struct pairs {
+  uint64_t bits[16];
+};
+
+static unsigned pair_of(const char *place) {
+  return ((unsigned)lower((unsigned char)place[0]) * 37 + (unsigned)lower((unsigned char)place[1])) % 1024;
+}
+
+static struct pairs pairs_of(const char *text) {
+  struct pairs pairs = {{0}};
+  for (; text[0] != '\0' && text[1] != '\0'; text++) {
+    unsigned pair = pair_of(text);
+    pairs.bits[pair / 64] |= UINT64_C(1) << pair % 64;
+  }
+  return pairs;
+}
+
+static bool is_letter_of_pattern(char byte) { return byte != '^' && byte != '*' && byte != '$'; }
+
+static bool has_pairs_of(const struct pairs *pairs, const char *pattern) {
+  for (; pattern[0] != '\0' && pattern[1] != '\0'; pattern++) {
+    unsigned pair = pair_of(pattern);
+    if ((pairs->bits[pair / 64] >> pair % 64 & 1U) == 0 && is_letter_of_pattern(pattern[0]) &&
+        is_letter_of_pattern(pattern[1])) {
+      return false;
+    }
+  }
+  return true;
+}
+
 enum lumos_task_kind lumos_classify_device(const char *category, const char *name, const char *op) {
   if (strcmp(category, "gpu_memcpy") == 0) {
     return LUMOS_COPY;
@@ -262,9 +294,10 @@ enum lumos_task_kind lumos_classify_device(const char *category, const char *nam
   if (strcmp(category, "gpu_memset") == 0) {
     return LUMOS_MEMSET;
   }
+  const struct pairs pairs = pairs_of(name);
   for (size_t i = 0; i < sizeof kernel_rows / sizeof *kernel_rows; i++) {
     const struct kernel_row *row = &kernel_rows[i];
-    if ((row->name == NULL || lumos_trace_matches(row->name, name)) &&
+    if ((row->name == NULL || (has_pairs_of(&pairs, row->name) && lumos_trace_matches(row->name, name))) &&
         (row->op == NULL || lumos_trace_matches(row->op, op))) {
       return row->kind;
     }
