@@ -190,6 +190,20 @@ static void arrange_groups(struct lumos_job *job) {
   }
 }
 
+/* Behind the last task from `first` on that is of this lane; tasks are sorted by lane. */
+static size_t lane_end(const struct lumos_job *job, size_t first, size_t lane) {
+  size_t end = job->tasks.count;
+  while (first < end) {
+    size_t middle = first + (end - first) / 2;
+    if (job->tasks.items[middle].lane > lane) {
+      end = middle;
+    } else {
+      first = middle + 1;
+    }
+  }
+  return end;
+}
+
 /* Every array is sorted: the ranges of a rank and of a lane are runs. */
 static void set_ranges(struct lumos_job *job) {
   size_t group = 0;
@@ -210,9 +224,7 @@ static void set_ranges(struct lumos_job *job) {
     }
     for (; lane < job->lanes.count && job->lanes.items[lane].rank == i; lane++) {
       job->lanes.items[lane].task_first = (uint32_t)task;
-      while (task < job->tasks.count && job->tasks.items[task].lane == lane) {
-        task++;
-      }
+      task = lane_end(job, task, lane);
       job->lanes.items[lane].task_count = (uint32_t)task - job->lanes.items[lane].task_first;
     }
     rank->group_count = (uint32_t)group - rank->group_first;
@@ -274,7 +286,21 @@ static bool refuse_repeated_seqs(const struct lumos_job *job, struct lumos_error
   return true;
 }
 
-static bool refuse_repeated_ids(const struct lumos_job *job, struct lumos_error *error) {
+/* Do tasks stand in order, each seq once on its lane, each id once? Where ids rise through a rank, as those of a new job do, one pass
+ * tells. False also where it cannot tell. */
+static bool tasks_ascend(const struct lumos_job *job) {
+  for (size_t i = 1; i < job->tasks.count; i++) {
+    const struct lumos_task *last = &job->tasks.items[i - 1];
+    const struct lumos_task *task = &job->tasks.items[i];
+    bool behind = task->lane == last->lane ? task->seq > last->seq : task->lane > last->lane;
+    if (!behind || (task->id <= last->id && lumos_rank_of(job, task) == lumos_rank_of(job, last))) {
+      return false;
+    }
+  }
+  return true;
+}
+
+static bool refuse_repeated_task_ids(const struct lumos_job *job, struct lumos_error *error) {
   struct lumos_id_map *maps = NULL;
   uint32_t rank = 0;
   uint32_t id = 0;
@@ -283,6 +309,10 @@ static bool refuse_repeated_ids(const struct lumos_job *job, struct lumos_error 
   if (!good) {
     return lumos_fail(error, "task %d:%u is given twice", job->ranks.items[rank].rank, id);
   }
+  return true;
+}
+
+static bool refuse_repeated_span_ids(const struct lumos_job *job, struct lumos_error *error) {
   for (size_t i = 1; i < job->spans.count; i++) {
     const struct lumos_span *span = &job->spans.items[i];
     if (span->rank == span[-1].rank && span->id == span[-1].id) {
@@ -302,10 +332,14 @@ bool lumos_job_arrange(struct lumos_job *job, struct lumos_error *error) {
                compare_lanes);
   arrange_rows(job, job->spans.items, job->spans.count, sizeof *job->spans.items, LUMOS_KIND_BIT(FIELD_SPAN),
                compare_spans);
-  arrange_tasks(job);
+  bool ascend = tasks_ascend(job);
+  if (!ascend) {
+    arrange_tasks(job);
+  }
   arrange_collectives(job);
   set_ranges(job);
-  return refuse_repeated_seqs(job, error) && refuse_repeated_ids(job, error);
+  return (ascend || (refuse_repeated_seqs(job, error) && refuse_repeated_task_ids(job, error))) &&
+         refuse_repeated_span_ids(job, error);
 }
 
 /* Does every element stand strictly before the next? If not, say where. */
@@ -358,6 +392,6 @@ bool lumos_check_order(const struct lumos_check *check) {
          ascends(check, RECORD_GROUP, job->groups.count, compare_groups) &&
          ascends(check, RECORD_LANE, job->lanes.count, compare_lanes) && refuse_repeated_lanes(job, check->error) &&
          ascends(check, RECORD_SPAN, job->spans.count, compare_spans) &&
-         ascends(check, RECORD_TASK, job->tasks.count, compare_tasks) && refuse_repeated_ids(job, check->error) &&
-         check_ranges(check);
+         ascends(check, RECORD_TASK, job->tasks.count, compare_tasks) && refuse_repeated_task_ids(job, check->error) &&
+         refuse_repeated_span_ids(job, check->error) && check_ranges(check);
 }

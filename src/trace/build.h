@@ -42,10 +42,11 @@ struct trace_build {
   uint32_t *job_lane; /* [trace lane]: index in job->lanes, LUMOS_NONE while it has neither task nor span */
   LUMOS_VECTOR(struct trace_call) calls; /* by correlation once the threads are done */
   LUMOS_VECTOR(struct trace_gradient) gradients;
-  int64_t outside_steps; /* rows of work that no step holds */
-  int64_t lost_calls;    /* device rows launched during the recording by a call that it lacks */
-  int64_t first_call;    /* when the first call began; INT64_MAX: there is none */
-  int64_t backlog_end;   /* when the work ends that streams had in hand then; INT64_MIN: they had none */
+  size_t first_device_task; /* in job->tasks: those before are of threads */
+  int64_t outside_steps;    /* rows of work that no step holds */
+  int64_t lost_calls;       /* device rows launched during the recording by a call that it lacks */
+  int64_t first_call;       /* when the first call began; INT64_MAX: there is none */
+  int64_t backlog_end;      /* when the work ends that streams had in hand then; INT64_MIN: they had none */
   LUMOS_VECTOR(struct trace_known_rule) call_rules; /* [name] */
   struct lumos_strings *kind_keys; /* id - 1 is the index in kinds: the kind of a class, a name and an op */
   LUMOS_VECTOR(uint8_t) kinds;

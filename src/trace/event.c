@@ -388,9 +388,9 @@ static uint32_t device_lane(struct trace_reader *reader, const struct fields *fi
   return lumos_trace_lane(reader->trace, LUMOS_STREAM, process, native);
 }
 
-/* A count or a size that the stream can write; absent else. */
 static int32_t thread_number(int64_t value) { return value > 0 && value <= INT32_MAX ? (int32_t)value : value > 0; }
 
+/* A count or a size that the stream can write; absent else. */
 static int64_t natural(int64_t value) { return value >= 0 && value < INT64_C(1) << 53U ? value : LUMOS_ABSENT; }
 
 static uint32_t keep_comm(struct trace_reader *reader, const struct trace_arguments *values) {
@@ -441,37 +441,36 @@ static bool step_number(const struct lumos_slice *name, int64_t *number) {
 
 static void keep_host(struct trace_reader *reader, struct fields *fields) {
   const struct trace_arguments *values = fields->values;
-  struct trace_host row = {
-      .start = fields->start,
-      .end = fields->start + fields->duration,
-      .key = fields->class == TRACE_CALL ? values->correlation : values->sequence,
-      .class = fields->class,
-      .comm = LUMOS_NONE,
-  };
-  reader->trace->python += fields->class == TRACE_PYTHON;
-  if (fields->class == TRACE_PYTHON && STARTS_WITH(&fields->name, "nn.Module: ")) {
-    row.class = TRACE_MODULE;
+  struct trace *trace = reader->trace;
+  uint8_t class = fields->class;
+  trace->python += class == TRACE_PYTHON;
+  if (class == TRACE_PYTHON && STARTS_WITH(&fields->name, "nn.Module: ")) {
+    class = TRACE_MODULE;
     fields->name.bytes += sizeof "nn.Module: " - 1;
     fields->name.length -= sizeof "nn.Module: " - 1;
   }
-  if (row.class == TRACE_PYTHON && !reader->stacks) {
+  if (class == TRACE_PYTHON && !reader->stacks) {
     return;
   }
-  if ((row.class == TRACE_OP || row.class == TRACE_ANNOTATION) && step_number(&fields->name, &row.key)) {
-    row.class = TRACE_STEP;
-    row.unfinished = lumos_json_is(&values->finished, "false");
+  int64_t key = class == TRACE_CALL ? values->correlation : values->sequence;
+  if ((class == TRACE_OP || class == TRACE_ANNOTATION) && step_number(&fields->name, &key)) {
+    class = TRACE_STEP;
   }
-  if (row.class == TRACE_OP) {
-    row.key = natural(values->sequence);
-    row.forward_thread = thread_number(values->forward_thread);
-    row.shapes = intern(reader, &values->shapes);
-    row.dtypes = intern(reader, &values->dtypes);
-    row.comm = keep_comm(reader, values);
-  }
-  row.name = intern(reader, &fields->name);
+  bool op = class == TRACE_OP;
   static const struct lumos_slice unknown = {"", 0, false, false};
-  row.lane = thread_lane(reader, fields->process.bytes != NULL ? &fields->process : &unknown, &fields->thread);
-  lumos_vector_push(&reader->trace->host, row);
+  lumos_vector_reserve(&trace->host, 1);
+  struct trace_host *row = &trace->host.items[trace->host.count++];
+  row->start = fields->start;
+  row->end = fields->start + fields->duration;
+  row->key = op ? natural(values->sequence) : key;
+  row->class = class;
+  row->forward_thread = op ? thread_number(values->forward_thread) : 0;
+  row->unfinished = class == TRACE_STEP && lumos_json_is(&values->finished, "false");
+  row->shapes = op ? intern(reader, &values->shapes) : LUMOS_NO_STRING;
+  row->dtypes = op ? intern(reader, &values->dtypes) : LUMOS_NO_STRING;
+  row->comm = op ? keep_comm(reader, values) : LUMOS_NONE;
+  row->name = intern(reader, &fields->name);
+  row->lane = thread_lane(reader, fields->process.bytes != NULL ? &fields->process : &unknown, &fields->thread);
 }
 
 static void keep_device(struct trace_reader *reader, const struct fields *fields) {

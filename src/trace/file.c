@@ -172,20 +172,25 @@ static void note_unread(struct lumos_job *job, const struct trace *trace) {
   lumos_text_free(&names);
 }
 
-static void number_tasks(struct lumos_job *job) {
-  for (size_t i = 0; i < job->tasks.count; i++) {
-    job->tasks.items[i].id = (uint32_t)i;
+/* Does every lane stand where it was built? Then so do its tasks. */
+static bool stands_as_built(const struct lumos_job *job) {
+  for (size_t i = 0; i < job->lanes.count; i++) {
+    const struct lumos_lane *lane = &job->lanes.items[i];
+    if (lane->task_count > 0 && job->tasks.items[lane->task_first].id != lane->task_first) {
+      return false;
+    }
   }
+  return true;
 }
 
 /* Ids are dense in the final order. */
-static bool number_records(struct lumos_job *job, struct lumos_error *error) {
-  for (size_t i = 0; i < job->spans.count; i++) {
-    job->spans.items[i].id = (uint32_t)i;
-  }
-  number_tasks(job);
+static bool settle_order(struct lumos_job *job, struct lumos_error *error) {
   bool good = lumos_job_arrange(job, error);
-  number_tasks(job);
+  if (good && !stands_as_built(job)) {
+    for (size_t i = 0; i < job->tasks.count; i++) {
+      job->tasks.items[i].id = (uint32_t)i;
+    }
+  }
   return good;
 }
 
@@ -244,7 +249,7 @@ static bool convert(struct trace *trace, struct lumos_job *job, const char *name
     note_rows(job, build.lost_calls);
     note_unread(job, trace);
     lumos_trace_build_clear(&build);
-    good = number_records(job, error) || lumos_fail_prefix(error, name);
+    good = settle_order(job, error) || lumos_fail_prefix(error, name);
   } else {
     good = false;
   }

@@ -119,6 +119,7 @@ static void add_task(struct stream *stream, const struct trace_device *row, cons
   const struct trace_call *call = launch->call;
   int64_t overlap = stream->last_end == LUMOS_ABSENT ? 0 : row->start - stream->last_end;
   struct lumos_task task = lumos_task_empty;
+  task.id = (uint32_t)build->job->tasks.count;
   task.start = row->start;
   task.dur = row->end - row->start;
   task.lag = overlap < 0 ? overlap : 0;
@@ -183,6 +184,7 @@ static void find_backlog(struct trace_build *build) {
 void lumos_trace_build_streams(struct trace_build *build, const uint32_t *sorted_lanes) {
   lumos_trace_order_device(build->trace);
   find_backlog(build);
+  build->first_device_task = build->job->tasks.count;
   for (size_t i = 0; i < build->trace->lanes.count; i++) {
     if (build->trace->lanes.items[sorted_lanes[i]].kind == LUMOS_STREAM) {
       build_stream(build, sorted_lanes[i]);

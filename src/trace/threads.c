@@ -32,6 +32,7 @@ struct thread {
   size_t written;   /* rows at the bottom of the stack whose spans are in the job */
   int64_t last_end; /* of the last task; LUMOS_ABSENT before the first */
   uint32_t next_seq;
+  int64_t mark, mark_start, mark_end; /* the last answer of trace_mark_at, which holds in [mark_start, mark_end) */
 };
 
 static bool works(const struct trace_host *row) { return row->class == TRACE_OP || row->class == TRACE_CALL; }
@@ -75,6 +76,7 @@ static void write_spans(struct thread *thread, size_t depth) {
     span.shapes = open->row->shapes;
     span.dtypes = open->row->dtypes;
     open->span = (uint32_t)job->spans.count;
+    span.id = open->span;
     if (open->row->class == TRACE_OP && open->row->key != LUMOS_ABSENT) {
       span.sequence = open->row->key;
       lumos_vector_push(&thread->build->gradients,
@@ -82,6 +84,21 @@ static void write_spans(struct thread *thread, size_t depth) {
     }
     lumos_vector_push(&job->spans, span);
   }
+}
+
+/* trace_mark_at, which the segment before nearly always knows. */
+static int64_t mark_of(struct thread *thread, int64_t time) {
+  if (time < thread->mark_start || time >= thread->mark_end) {
+    const struct trace_steps *steps = thread->build->steps;
+    thread->mark = trace_mark_at(steps, time);
+    thread->mark_start = thread->mark_end =
+        time; /* before the first mark and behind the last one no stretch is known */
+    if (thread->mark >= 0 && thread->mark < (int64_t)steps->marks.count) {
+      thread->mark_start = steps->marks.items[thread->mark].start;
+      thread->mark_end = steps->marks.items[thread->mark].end;
+    }
+  }
+  return thread->mark;
 }
 
 static void extend_mark(struct trace_steps *steps, int64_t mark, int64_t start, int64_t end) {
@@ -99,28 +116,29 @@ static void emit(struct thread *thread, size_t depth, int64_t end) {
   struct trace_build *build = thread->build;
   struct lumos_job *job = build->job;
   bool is_call = open->row->class == TRACE_CALL;
-  int64_t mark = is_call ? open->mark : trace_mark_at(build->steps, open->segment); /* a call stays whole */
+  int64_t mark = is_call ? open->mark : mark_of(thread, open->segment); /* a call stays whole */
   open->pieces++;
   extend_mark(build->steps, mark, open->segment, end);
   if (!trace_mark_wanted(build->steps, mark)) {
     return;
   }
   write_spans(thread, depth + 1);
-  struct lumos_task task = lumos_task_empty;
-  task.start = open->segment;
-  task.dur = end - open->segment;
-  task.lag = thread->last_end == LUMOS_ABSENT ? 0 : open->segment - thread->last_end;
-  assert(task.lag >= 0);
-  task.lane = lumos_trace_job_lane(build, thread->lane);
-  task.seq = thread->next_seq++;
-  task.kind = (uint8_t)(is_call ? lumos_trace_rule_of(build, open->row->name)->kind : LUMOS_OP);
-  task.name = open->row->name;
-  task.step = (int32_t)build->steps->marks.items[mark].number;
-  task.span = open->span;
   open->last_task = (uint32_t)job->tasks.count;
   open->first_task = open->first_task == LUMOS_NONE ? open->last_task : open->first_task;
+  lumos_vector_push(&job->tasks, lumos_task_empty);
+  struct lumos_task *task = &job->tasks.items[open->last_task];
+  task->id = open->last_task;
+  task->start = open->segment;
+  task->dur = end - open->segment;
+  task->lag = thread->last_end == LUMOS_ABSENT ? 0 : open->segment - thread->last_end;
+  assert(task->lag >= 0);
+  task->lane = lumos_trace_job_lane(build, thread->lane);
+  task->seq = thread->next_seq++;
+  task->kind = (uint8_t)(is_call ? lumos_trace_rule_of(build, open->row->name)->kind : LUMOS_OP);
+  task->name = open->row->name;
+  task->step = (int32_t)build->steps->marks.items[mark].number;
+  task->span = open->span;
   thread->last_end = end;
-  lumos_vector_push(&job->tasks, task);
 }
 
 /* The running segment of the innermost op or call up to `depth` ends at `at`: something begins inside it. A call shows
@@ -194,7 +212,7 @@ static void push_row(struct thread *thread, const struct trace_host *row, int64_
       .row = row,
       .start = start,
       .end = end,
-      .mark = trace_mark_at(thread->build->steps, start),
+      .mark = mark_of(thread, start),
       .segment = start,
       .worker = works(row)      ? depth
                 : below != NULL ? below->worker

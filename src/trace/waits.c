@@ -71,8 +71,9 @@ static void note_host_wait(struct trace_build *build, const struct trace_sync *r
   detail->wait.lane = on == LUMOS_WAIT_STREAM ? find_stream(build, row->device, row->stream) : LUMOS_NONE;
 }
 
-static void mark_blocking_copies(struct lumos_job *job) {
-  for (size_t i = 0; i < job->tasks.count; i++) {
+static void mark_blocking_copies(struct trace_build *build) {
+  struct lumos_job *job = build->job;
+  for (size_t i = build->first_device_task; i < job->tasks.count; i++) {
     const struct lumos_task *task = &job->tasks.items[i];
     if (task->kind == LUMOS_COPY && task->call != LUMOS_NONE &&
         lumos_trace_matches("dtoh*-> pageable", lumos_string(job->strings, task->name))) {
@@ -82,7 +83,7 @@ static void mark_blocking_copies(struct lumos_job *job) {
 }
 
 void lumos_trace_mark_waits(struct trace_build *build) {
-  mark_blocking_copies(build->job);
+  mark_blocking_copies(build);
   for (size_t i = 0; i < build->trace->sync.count; i++) {
     const struct trace_sync *row = &build->trace->sync.items[i];
     const char *kind = lumos_string(build->trace->strings, row->kind);
