@@ -5,6 +5,7 @@
 #include <lumos/stream.h>
 
 #include "stream/belong.h"
+#include "stream/date.h"
 #include "stream/groups.h"
 #include "stream/merge.h"
 #include "stream/order.h"
@@ -225,6 +226,7 @@ static int compare_jobs(const void *a, const void *b) {
 /* Bring every job to the same stage, epoch and form of references. Sorted by rank, what is appended comes in order. */
 static bool prepare(struct lumos_job **jobs, size_t count, struct lumos_error *error) {
   int64_t epoch = INT64_MAX;
+  lumos_date_jobs(jobs, count);
   for (size_t i = 0; i < count; i++) {
     epoch = jobs[i]->epoch < epoch ? jobs[i]->epoch : epoch;
     if (count > 1) {

@@ -1,10 +1,11 @@
 /* In the order of their starts, a recording begins another run where it starts more than a minute after all of the run have ended (hosts'
  * clocks differ by less), or where it starts after they have ended and one of its ranks is there already: a job that is profiled again and
- * again leaves its recordings in one folder.
+ * again leaves its recordings in one folder. A recording that does not say when it was made is of the run that it fits into.
  */
 #include "trace/runs.h"
 
 #include "base/text.h"
+#include "stream/date.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,16 +21,9 @@ struct recording {
 LUMOS_VECTOR_TYPE(recordings, struct recording);
 
 static struct recording recording_of(struct trace_part *part) {
-  struct recording recording = {.part = part};
-  for (size_t i = 0; i < part->job->ranks.count; i++) {
-    int64_t start = 0;
-    int64_t end = 0;
-    if (lumos_rank_recorded(part->job, &part->job->ranks.items[i], &start, &end)) {
-      recording.start = recording.start == 0 || start < recording.start ? start : recording.start;
-      recording.end = end > recording.end ? end : recording.end;
-    }
-  }
-  return recording;
+  struct lumos_dates dates = {0, 0};
+  bool dated = lumos_job_dates(part->job, &dates);
+  return (struct recording){part, dated ? dates.start : 0, dated ? dates.end : 0};
 }
 
 static int compare_recordings(const void *a, const void *b) {
@@ -80,6 +74,78 @@ static int64_t number_runs(struct recordings *all) {
     recording->part->run = runs;
   }
   return runs;
+}
+
+/* One run of those that say when they were recorded. */
+struct run {
+  struct lumos_dates dates;
+  int64_t number;
+};
+
+LUMOS_VECTOR_TYPE(runs, struct run);
+
+static int32_t world_of(const struct trace_part *part) {
+  return part->job->ranks.count > 0 ? part->job->ranks.items[0].world : LUMOS_ABSENT_INT;
+}
+
+/* Could it be of this run: no rank that is there already, no other size of the job? */
+static bool fits(const struct recordings *all, const struct trace_part *part, int64_t run) {
+  for (size_t i = 0; i < all->count; i++) {
+    const struct trace_part *other = all->items[i].part;
+    bool other_world =
+        world_of(part) != LUMOS_ABSENT_INT && world_of(other) != LUMOS_ABSENT_INT && world_of(part) != world_of(other);
+    if (other != part && other->run == run && (share_a_rank(part, other) || other_world)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/* The run into which an undated recording fits: the one at whose time it was made if it counts from the same base, else the only one.
+ * NULL: none, or several. */
+static const struct run *find_run(const struct recordings *all, const struct runs *runs,
+                                  const struct trace_part *part) {
+  const struct run *only = NULL;
+  size_t fitting = 0;
+  for (size_t i = 0; i < runs->count; i++) {
+    int64_t epoch = 0;
+    if (!fits(all, part, runs->items[i].number)) {
+      continue;
+    }
+    if (lumos_dated_by_base(part->job, &runs->items[i].dates, &epoch)) {
+      return &runs->items[i];
+    }
+    only = &runs->items[i];
+    fitting++;
+  }
+  return fitting == 1 ? only : NULL;
+}
+
+/* Undated recordings take the time of the run into which they fit. All are sorted and numbered, the undated as run 1. */
+static void place_undated(struct recordings *all) {
+  struct runs runs = {0};
+  for (size_t i = 0; i < all->count; i++) {
+    const struct recording *recording = &all->items[i];
+    int64_t number = recording->part->run;
+    if (recording->start == 0) {
+      continue;
+    }
+    if (runs.count == 0 || runs.items[runs.count - 1].number != number) {
+      lumos_vector_push(&runs, ((struct run){{recording->start, recording->end}, number}));
+    }
+    struct lumos_dates *dates = &runs.items[runs.count - 1].dates;
+    dates->end = recording->end > dates->end ? recording->end : dates->end;
+  }
+  for (size_t i = 0; i < all->count; i++) {
+    struct recording *recording = &all->items[i];
+    const struct run *run = recording->start == 0 ? find_run(all, &runs, recording->part) : NULL;
+    if (run != NULL) {
+      recording->start = run->dates.start;
+      recording->end = run->dates.end;
+      recording->part->run = run->number;
+    }
+  }
+  lumos_vector_free(&runs);
 }
 
 static void add_time(struct lumos_text *text, int64_t nanoseconds) {
@@ -171,6 +237,8 @@ bool lumos_trace_choose_run(struct trace_parts *parts, const struct lumos_trace_
   for (size_t i = 0; i < parts->count; i++) {
     lumos_vector_push(&all, recording_of(&parts->items[i]));
   }
+  (void)number_runs(&all);
+  place_undated(&all);
   bool good = choose(parts, &all, number_runs(&all), options, others, error);
   lumos_vector_free(&all);
   return good;

@@ -137,14 +137,74 @@ static void a_minute_between_ranks_is_one_run(void **state) {
   expect_refused(files, (struct lumos_trace_options){.run = 2}, "--run 2: there is 1");
 }
 
-/* A trace that does not say when it was recorded is of no other's run. */
-static void an_unknown_time_is_a_run_of_its_own(void **state) {
+/* What lost its base, for it stood behind the cut, counts from where the others do. */
+static void a_cut_trace_is_of_the_run_of_the_others(void **state) {
+  struct files *files = *state;
+  struct lumos_error error;
+  add_trace(files, "a.json", 0, 2, 30);
+  add_file(files, "b.json",
+           "{\"distributedInfo\":{\"rank\":1,\"world_size\":2},\"traceEvents\":[" OP("a", 30500000,
+                                                                                     7) ",{\"ph\":\"X\",\"ca");
+  struct lumos_job *job = parse_folder(files, (struct lumos_trace_options){0}, &error);
+  assert_non_null(job);
+  assert_int_equal(job->ranks.count, 2);
+  assert_int_equal(job->ranks.items[0].window_start, 0);
+  assert_int_equal(job->ranks.items[1].window_start, 500000000);
+  const struct lumos_note *note = find_note(job, "parse.assumed_clock");
+  assert_string_equal(
+      string_of(job, note->text),
+      "b.json does not say when its times count from, for it was cut before its baseTimeNanoseconds; they "
+      "are taken to count from where those of the others do, which puts it beside them");
+  assert_int_equal(note->scope.rank, 1);
+  assert_null(find_note(job, "parse.unknown_clock"));
+  lumos_job_free(job);
+}
+
+/* Where that would put it far from them, it began with them; the same where ranks are parsed apart and joined. */
+static void an_unknown_time_is_that_of_the_only_run(void **state) {
+  struct files *files = *state;
+  struct lumos_error error;
+  add_trace(files, "a.json", 0, 3, 0);
+  add_file(files, "b.json", "{\"distributedInfo\":{\"rank\":1},\"traceEvents\":[" OP("a", 999000000, 7) "]}");
+  struct lumos_job *job = parse_folder(files, (struct lumos_trace_options){0}, &error);
+  assert_non_null(job);
+  assert_int_equal(job->ranks.items[1].window_start, 0);
+  assert_non_null(
+      strstr(string_of(job, find_note(job, "parse.assumed_clock")->text), "taken to have begun when the first"));
+  lumos_job_free(job);
+  struct lumos_job *jobs[2];
+  for (size_t i = 0; i < 2; i++) {
+    const char *const path[] = {files->paths[i]};
+    const struct lumos_trace_options plain = {0};
+    jobs[i] = lumos_trace_parse(path, 1, &plain, &error);
+    assert_non_null(jobs[i]);
+  }
+  job = lumos_job_join(jobs, 2, &error);
+  assert_non_null(job);
+  assert_int_equal(job->ranks.items[1].window_start, 0);
+  assert_non_null(find_note(job, "parse.assumed_clock"));
+  lumos_job_free(job);
+}
+
+/* Of no other's run is what contradicts it: a rank that is there already, another size of the job. */
+static void an_unknown_time_that_fits_into_no_run_is_one_of_its_own(void **state) {
   struct files *files = *state;
   add_trace(files, "a.json", 0, 2, 0);
-  add_file(files, "b.json", "{\"distributedInfo\":{\"rank\":1},\"traceEvents\":[" OP("a", 5, 7) "]}");
-  add_file(files, "c.json", "{\"distributedInfo\":{\"rank\":2},\"traceEvents\":[" OP("a", 999000000, 7) "]}");
+  add_file(files, "b.json", "{\"distributedInfo\":{\"rank\":0},\"traceEvents\":[" OP("a", 5, 7) "]}");
+  add_file(files, "c.json", "{\"distributedInfo\":{\"rank\":1,\"world_size\":4},\"traceEvents\":[" OP("a", 5, 7) "]}");
   expect_refused(files, (struct lumos_trace_options){0}, "run 1 of an unknown time (b.json, c.json); run 2 of 2025");
   expect_sources(files, 1, "b.json c.json ");
+}
+
+/* Of several runs it is the one at whose time it was made. */
+static void an_unknown_time_is_found_among_runs(void **state) {
+  struct files *files = *state;
+  add_trace(files, "a.json", 0, 2, 0);
+  add_trace(files, "b.json", 0, 2, 300);
+  add_trace(files, "c.json", 0, 2, 600);
+  add_file(files, "d.json", "{\"distributedInfo\":{\"rank\":1},\"traceEvents\":[" OP("a", 301000000, 7) "]}");
+  expect_sources(files, 1, "a.json ");
+  expect_sources(files, 2, "b.json d.json ");
 }
 
 /* Streams are of the runs of their ranks. */
@@ -286,7 +346,10 @@ int main(void) {
       FILES_TEST(a_rank_that_comes_again_begins_a_run),
       FILES_TEST(what_was_recorded_later_is_another_run),
       FILES_TEST(a_minute_between_ranks_is_one_run),
-      FILES_TEST(an_unknown_time_is_a_run_of_its_own),
+      FILES_TEST(a_cut_trace_is_of_the_run_of_the_others),
+      FILES_TEST(an_unknown_time_is_that_of_the_only_run),
+      FILES_TEST(an_unknown_time_that_fits_into_no_run_is_one_of_its_own),
+      FILES_TEST(an_unknown_time_is_found_among_runs),
       FILES_TEST(streams_are_told_apart),
       FILES_TEST(one_recording_twice_is_said),
       FILES_TEST(missing_ranks_are_said),
