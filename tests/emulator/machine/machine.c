@@ -70,7 +70,7 @@ static void start_device(struct machine *machine, int rank) {
     device->events[i] = NOBODY;
   for (int i = 0; i < STREAMS; i++) {
     device->streams[i].actor = machine->first_stream + (uint32_t)(rank * STREAMS + i);
-    device->streams[i].head_time = -1;
+    device->streams[i].head_time = device->streams[i].head_ready = -1;
   }
   for (int i = 0; i < THREADS; i++)
     thread_start(machine, device, (enum thread)i);

@@ -69,7 +69,7 @@ struct edge_record {
   int rank;
   uint32_t from, to; /* correlations of device tasks */
   enum stream from_stream, to_stream;
-  bool binding; /* the wait, not the launch or the stream, decided the start */
+  bool binding; /* without the wait the task would have been ready earlier; it may have waited for SMs behind it */
 };
 
 /* What a device was busy with, summed since the machine began; ns. */

@@ -154,7 +154,8 @@ struct stream_state {
   uint32_t queued;             /* tasks in the ring */
   int64_t pushed, done;        /* commands */
   int64_t head_time;           /* when the first command is due by its own stream and launch, or -1: not known yet */
-  bool held;                   /* the first command is a wait that had to wait */
+  int64_t head_ready; /* when the first command, a task, could start as far as all but SMs goes, or -1: not yet */
+  bool held;          /* the first command is a wait that had to wait */
   struct behind behind;
   int64_t last_end;
   uint32_t last_correlation;

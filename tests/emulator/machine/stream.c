@@ -55,7 +55,7 @@ void stream_push(struct machine *machine, struct stream_state *stream, const str
 static void pop(struct stream_state *stream) {
   stream->first = (stream->first + 1) & (stream->room - 1);
   stream->count--;
-  stream->head_time = -1;
+  stream->head_time = stream->head_ready = -1;
   stream->held = false;
 }
 
@@ -207,9 +207,9 @@ static bool pass_wait(struct machine *machine, struct device *device, struct str
   return true;
 }
 
-/* The task that starts has its edges: a wait decided if the task would have started earlier without it. */
+/* The task that starts has its edges: a wait decided if the task would have been ready earlier without it. */
 static void tell_edges(const struct machine *machine, const struct device *device, struct stream_state *stream,
-                       int64_t due_without) {
+                       int64_t due_without, int64_t ready) {
   struct behind *behind = &stream->behind;
   for (unsigned left = behind->sources; left; left &= left - 1) {
     int source = __builtin_ctz(left);
@@ -218,19 +218,21 @@ static void tell_edges(const struct machine *machine, const struct device *devic
                                  .to = stream->command.correlation,
                                  .from_stream = (enum stream)source,
                                  .to_stream = (enum stream)stream_number(device, stream),
-                                 .binding = behind->passed[source] == machine->now && due_without < machine->now};
+                                 .binding = behind->passed[source] == ready && due_without < ready};
     machine->witness->edge(machine->witness->self, &record);
   }
   behind->sources = 0;
 }
 
 static bool start_task(struct machine *machine, struct device *device, struct stream_state *stream) {
+  if (stream->head_ready < 0)
+    stream->head_ready = machine->now; /* it may have to wait for SMs all the same */
   if (!device_start(machine, device, stream))
     return false;
-  int64_t due = stream->head_time;
+  int64_t due = stream->head_time, ready = stream->head_ready;
   pop(stream);
   stream->queued--;
-  tell_edges(machine, device, stream, due);
+  tell_edges(machine, device, stream, due, ready);
   wake_threads(machine, device, stream);
   return true;
 }

@@ -34,7 +34,8 @@
  *   recorded       a recorded rank each: rank;
  *     tasks            table of its device work: correlation, phase, micro_batch, layer (-1: none), part
  *     edges            table of waits between streams that came about: from, to (correlations of device work, both recorded), binding (1:
- *                      the wait decided the start)
+ *                      without the wait, everything before it as it was, `to` would have been ready earlier. It is ready when its launch,
+ *                      its stream and its waits allow; it starts then, or when SMs are free for it)
  *     counts           kernels, communication (of them), copies, memsets, launched_before (without a call in the trace)
  */
 #include "rows.h"

@@ -41,6 +41,25 @@ machine() {
       } }' "$1/work" "$1/rows"
 }
 
+# bindings JOB LEAST: without latencies a task is ready when its call is over, the task before it in its stream has ended, and so have all that
+# it waits for; a wait binds if the others would have let it be ready earlier, whether or not SMs are free then. At least so many bind
+# although their task starts later.
+bindings() {
+  holds "$1: the waits that bind are those that decide when a task is ready" '
+    FILENAME ~ /work$/ { s = $1 OFS $3; if ($2 > first && $8 >= 0) { own[$1, $6] = $8 > free[s] ? $8 : free[s]; start[$1, $6] = $4 } end[$1, $6] = free[s] = $5; next }
+    !(($1, $3) in own) { next }
+    { row[++rows] = $0; e = end[$1, $2]; if (e > ready[$1, $3]) ready[$1, $3] = e }
+    END {
+      for (i = 1; i <= rows; i++) {
+        split(row[i], r, FS); at = r[1] SUBSEP r[3]; e = end[r[1], r[2]]; seen++
+        binds = e == ready[at] && own[at] < e
+        bound += binds; late += binds && start[at] > e; loose += !binds
+        if (binds != r[4]) print r[1], r[2], "ends at", e, "for", r[3], "which could start at", own[at], "and starts at", start[at], "binds:", r[4]
+      }
+      if (late < least || !bound || !loose) print late + 0, "of", bound + 0, "that bind start late", loose + 0, "do not bind"
+    }' first="$3" least="$2" "$1/work" "$1/edges"
+}
+
 # members JOB SKEW
 members() {
   holds "$1: a transfer begins when its last member has started; members end together" '
@@ -158,6 +177,14 @@ emulate apart "${wide[@]}" --without clocks --batched-p2p off --recompute full -
 tables apart
 machine apart 1
 members apart 1
+
+emulate bound --tp 2 --dp 2 --layers 2 --hidden 4096 --seq 2048 --vocab 8192 --micro-batches 2 --sequence-parallel on --bucket-mb 4 \
+  --only host,host-jitter,kernel-jitter,contention,free-sms
+tables bound
+bindings bound 20 2
+emulate roomy "${wide[@]}" --steps 3 --only host,host-jitter,kernel-jitter,contention
+tables roomy
+bindings roomy 0 2
 
 tp=1 dp=1 vp=1 layers=4 micro_batches=6
 for pp in 2 4; do

@@ -114,6 +114,38 @@ static void test_free_sms(void **state) {
   free(bench);
 }
 
+static void write_filling_behind(struct program *program, int rank, int block) {
+  (void)rank;
+  if (block > 0)
+    return;
+  struct work filling = kernel("filling", MS);
+  filling.fills_device = true;
+  filling.last_wave = 100 * US;
+  launch(program, STREAM_DATA, "short", 10 * US);
+  program_record(program, 0, STREAM_DATA);
+  launch(program, STREAM_TENSOR, "shorter", 5 * US);
+  program_record(program, 1, STREAM_TENSOR);
+  program_launch(program, CALL_LAUNCH, STREAM_P2P, filling); /* at one time, lower streams start first */
+  program_wait(program, STREAM_MODEL, 0);
+  program_wait(program, STREAM_MODEL, 1);
+  launch(program, STREAM_MODEL, "behind", 50 * US);
+}
+
+/* SMs are free from 900 us on, long behind both waits: of these the later one decided all the same. */
+static void test_free_sms_behind_wait(void **state) {
+  (void)state;
+  struct bench *bench = bench_new(1, write_filling_behind);
+  for (int room = 0; room < 2; room++) {
+    bench->setup.mechanisms[MECHANISM_FREE_SMS] = room == 0;
+    run(bench);
+    int64_t start = room == 0 ? 900 * US : 10 * US;
+    expect_task(bench, 0, "behind", start, start + 50 * US);
+    assert_int_equal(edge(bench, 0, "short", "behind"), 1);
+    assert_int_equal(edge(bench, 0, "shorter", "behind"), 0);
+  }
+  free(bench);
+}
+
 static void write_filling_beside(struct program *program, int rank, int block) {
   if (block > 0)
     return;
@@ -345,6 +377,7 @@ int main(void) {
       cmocka_unit_test(test_waiting_holds_sms),
       cmocka_unit_test(test_free_sms),
       cmocka_unit_test(test_free_sms_moves),
+      cmocka_unit_test(test_free_sms_behind_wait),
       cmocka_unit_test(test_throttle),
       cmocka_unit_test(test_straggler),
       cmocka_unit_test(test_scale),
