@@ -16,6 +16,7 @@ struct trace_call {
   lumos_string_id op;         /* the innermost op around it */
   uint32_t comm;              /* of the innermost op around it that has one; index in trace->comms or LUMOS_NONE */
   lumos_string_id collective; /* the innermost row around it that is called nccl:SOMETHING */
+  uint32_t batch_first, batch_count; /* what it sends and receives, recorded by ops before it; in build->batched */
 };
 
 /* An op that takes part in autograd. */
@@ -41,6 +42,7 @@ struct trace_build {
   struct lumos_rank *rank;
   uint32_t *job_lane; /* [trace lane]: index in job->lanes, LUMOS_NONE while it has neither task nor span */
   LUMOS_VECTOR(struct trace_call) calls; /* by correlation once the threads are done */
+  LUMOS_VECTOR(uint32_t) batched;        /* indices in trace->comms */
   LUMOS_VECTOR(struct trace_gradient) gradients;
   size_t first_device_task; /* in job->tasks: those before are of threads */
   int64_t outside_steps;    /* rows of work that no step holds */

@@ -230,9 +230,13 @@ static struct trace_group_facts group_of(const struct trace_build *build, const 
   };
 }
 
+/* Of a batch, those of its first part. */
 static const struct trace_comm *arguments_of(const struct trace_build *build, const struct trace_device *row,
                                              const struct trace_call *call) {
-  uint32_t index = row->comm != LUMOS_NONE ? row->comm : call != NULL ? call->comm : LUMOS_NONE;
+  uint32_t index = row->comm;
+  if (index == LUMOS_NONE && call != NULL) {
+    index = call->comm == LUMOS_NONE && call->batch_count > 0 ? build->batched.items[call->batch_first] : call->comm;
+  }
   return index != LUMOS_NONE ? &build->trace->comms.items[index] : NULL;
 }
 
@@ -246,21 +250,62 @@ static const char *choose_op(const struct trace_build *build, const struct trace
   return strcmp(op, "other") == 0 ? op_of_kernel(lumos_string(strings, row->name)) : op;
 }
 
-static void add_peer(struct lumos_job *job, struct lumos_comm *comm, int64_t rank, bool sends) {
-  if (rank < 0 || rank > INT32_MAX || comm->bytes == LUMOS_ABSENT) {
+static const int64_t MOST_BYTES = (INT64_C(1) << 53U) - 1; /* that every reader of JSON keeps */
+
+static void add_bytes(int64_t *total, int64_t bytes) {
+  *total = bytes < MOST_BYTES - *total ? *total + bytes : MOST_BYTES;
+}
+
+/* Each rank once, with what goes both ways. */
+static void add_peer(struct lumos_job *job, struct lumos_comm *comm, int64_t rank, bool sends, int64_t bytes) {
+  if (rank < 0 || rank > INT32_MAX || bytes == LUMOS_ABSENT) {
     return;
   }
-  comm->peer_first = (uint32_t)job->peers.count;
-  comm->peer_count = 1;
-  lumos_vector_push(&job->peers,
-                    ((struct lumos_peer){(int32_t)rank, sends ? comm->bytes : 0, sends ? 0 : comm->bytes}));
+  if (comm->peer_count == 0) {
+    comm->peer_first = (uint32_t)job->peers.count;
+  }
+  size_t at = comm->peer_first;
+  while (at < job->peers.count && job->peers.items[at].rank != rank) {
+    at++;
+  }
+  if (at == job->peers.count) {
+    lumos_vector_push(&job->peers, ((struct lumos_peer){(int32_t)rank, 0, 0}));
+    comm->peer_count++;
+  }
+  add_bytes(sends ? &job->peers.items[at].send : &job->peers.items[at].recv, bytes);
+}
+
+/* `total`: of what is sent, and of what is received; LUMOS_ABSENT where one is not known. */
+static void add_pair(struct trace_build *build, struct lumos_comm *comm, const struct trace_comm *args,
+                     int64_t total[2]) {
+  const struct lumos_strings *strings = build->job->strings;
+  bool sends = strcmp(spelled_op(lumos_string(strings, args->collective)), "send") == 0;
+  int64_t bytes = payload(args, lumos_string(strings, args->dtype));
+  add_peer(build->job, comm, sends ? args->target : args->source, sends, bytes);
+  if (bytes == LUMOS_ABSENT || total[sends] == LUMOS_ABSENT) {
+    total[sends] = LUMOS_ABSENT;
+  } else {
+    add_bytes(&total[sends], bytes);
+  }
+}
+
+/* The sends and receives of a batch, and as its payload the larger of both sums. */
+static void add_batch(struct trace_build *build, struct lumos_comm *comm, const struct trace_call *call) {
+  int64_t total[2] = {0, 0};
+  for (uint32_t i = 0; i < call->batch_count; i++) {
+    uint32_t part = build->batched.items[call->batch_first + i];
+    add_pair(build, comm, &build->trace->comms.items[part], total);
+  }
+  bool known = total[0] != LUMOS_ABSENT && total[1] != LUMOS_ABSENT;
+  comm->bytes = !known ? LUMOS_ABSENT : total[0] > total[1] ? total[0] : total[1];
 }
 
 void lumos_trace_fill_comm(struct trace_build *build, const struct trace_device *row, const struct trace_call *call,
                            struct lumos_comm *comm) {
   struct lumos_job *job = build->job;
   const struct trace_comm *args = arguments_of(build, row, call);
-  const char *op = choose_op(build, args, row, call);
+  uint32_t batched = row->comm == LUMOS_NONE && call != NULL && call->comm == LUMOS_NONE ? call->batch_count : 0;
+  const char *op = choose_op(build, batched > 1 ? NULL : args, row, call);
   comm->op = lumos_intern_text(job->strings, op);
   if (args == NULL) {
     return;
@@ -273,10 +318,12 @@ void lumos_trace_fill_comm(struct trace_build *build, const struct trace_device 
     const struct trace_group_facts facts = group_of(build, args, call);
     comm->group = lumos_trace_group(build, &facts) != LUMOS_NONE ? args->group : LUMOS_NO_STRING;
   }
-  if (strcmp(op, "send") == 0) {
-    add_peer(job, comm, args->target, true);
+  if (batched > 0) {
+    add_batch(build, comm, call);
+  } else if (strcmp(op, "send") == 0) {
+    add_peer(job, comm, args->target, true, comm->bytes);
   } else if (strcmp(op, "recv") == 0) {
-    add_peer(job, comm, args->source, false);
+    add_peer(job, comm, args->source, false, comm->bytes);
   }
 }
 

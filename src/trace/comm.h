@@ -6,7 +6,8 @@
 
 /* Fill `comm` and make the group's record where it is missing. Evidence in this order: the arguments of the row, those
  * of the op around its call
- * (`call` may be NULL), an annotation nccl:NAME around it, the kernel's name.
+ * (`call` may be NULL), those of the ops before it whose sends and receives it launches together, an annotation
+ * nccl:NAME around it, the kernel's name.
  * bytes: the whole payload, the larger of the elements in and out times the size of their type (so of an all-gather
  * what each rank holds in the end, of a reduce-scatter what it starts with). */
 void lumos_trace_fill_comm(struct trace_build *build, const struct trace_device *row, const struct trace_call *call,

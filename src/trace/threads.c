@@ -21,7 +21,8 @@ struct open {
   uint32_t pieces;    /* segments cut so far, wanted or not */
   lumos_string_id op; /* the innermost op, this one included */
   uint32_t comm;
-  lumos_string_id collective; /* the innermost row called nccl:SOMETHING, this one included */
+  lumos_string_id collective;        /* the innermost row called nccl:SOMETHING, this one included */
+  uint32_t batch_first, batch_count; /* of the innermost batch, this row included */
 };
 static const size_t NO_WORKER = SIZE_MAX;
 
@@ -33,6 +34,7 @@ struct thread {
   int64_t last_end; /* of the last task; LUMOS_ABSENT before the first */
   uint32_t next_seq;
   int64_t mark, mark_start, mark_end; /* the last answer of trace_mark_at, which holds in [mark_start, mark_end) */
+  size_t batch_first;                 /* sends and receives whose launch has not come: from here on in build->batched */
 };
 
 static bool works(const struct trace_host *row) { return row->class == TRACE_OP || row->class == TRACE_CALL; }
@@ -169,8 +171,9 @@ static void finish_call(struct thread *thread, const struct open *open) {
     detail->event_op = (uint8_t)rule->event;
   }
   if (open->row->key != LUMOS_ABSENT) {
-    lumos_vector_push(&build->calls, ((struct trace_call){open->row->key, open->start, open->mark, open->last_task,
-                                                          open->op, open->comm, open->collective}));
+    lumos_vector_push(&build->calls,
+                      ((struct trace_call){open->row->key, open->start, open->mark, open->last_task, open->op,
+                                           open->comm, open->collective, open->batch_first, open->batch_count}));
   }
 }
 
@@ -205,6 +208,30 @@ static bool names_collective(const struct thread *thread, const struct trace_hos
          strncmp(lumos_string(thread->build->job->strings, row->name), "nccl:", 5) == 0;
 }
 
+static bool starts_with(const struct thread *thread, lumos_string_id text, const char *start) {
+  return strncmp(lumos_string(thread->build->job->strings, text), start, strlen(start)) == 0;
+}
+
+/* Batched sends and receives are recorded one by one, but launched together behind them, in an annotation of its own
+ * and no op. One that has an annotation inside it is not of a batch: it launches by itself. */
+static void note_batch(struct thread *thread, struct open *open) {
+  struct trace_build *build = thread->build;
+  const struct trace_host *row = open->row;
+  if (row->class == TRACE_OP && row->comm != LUMOS_NONE) {
+    lumos_string_id collective = build->trace->comms.items[row->comm].collective;
+    if (starts_with(thread, collective, "send") || starts_with(thread, collective, "recv")) {
+      lumos_vector_push(&build->batched, row->comm);
+    }
+  } else if (open->collective == row->name && starts_with(thread, row->name, "nccl:coalesced")) {
+    open->batch_first = (uint32_t)thread->batch_first;
+    open->batch_count = (uint32_t)(build->batched.count - thread->batch_first);
+    thread->batch_first = build->batched.count;
+  } else if (open->collective == row->name && build->batched.count > thread->batch_first &&
+             build->batched.items[build->batched.count - 1] == open->comm) {
+    build->batched.count--;
+  }
+}
+
 static void push_row(struct thread *thread, const struct trace_host *row, int64_t start, int64_t end) {
   size_t depth = thread->stack.count;
   const struct open *below = top_of(thread);
@@ -229,7 +256,10 @@ static void push_row(struct thread *thread, const struct trace_host *row, int64_
       .collective = names_collective(thread, row) ? row->name
                     : below != NULL               ? below->collective
                                                   : LUMOS_NO_STRING,
+      .batch_first = below != NULL ? below->batch_first : 0,
+      .batch_count = below != NULL ? below->batch_count : 0,
   };
+  note_batch(thread, &open);
   if (works(row) && depth > 0) {
     cut_worker(thread, depth - 1, start);
   }
@@ -327,7 +357,7 @@ static void add_row(struct thread *thread, const struct trace_host *row) {
 static void build_thread(struct trace_build *build, uint32_t lane) {
   const struct trace *trace = build->trace;
   const struct trace_order *order = &trace->host_order;
-  struct thread thread = {.build = build, .lane = lane, .last_end = LUMOS_ABSENT};
+  struct thread thread = {.build = build, .lane = lane, .last_end = LUMOS_ABSENT, .batch_first = build->batched.count};
   for (size_t i = order->first[lane]; i < order->first[lane + 1]; i++) {
     add_row(&thread, &trace->host.items[order->rows[i]]);
   }

@@ -174,6 +174,57 @@ static void peers_of_point_to_point(void **state) {
   lumos_job_free(job);
 }
 
+#define P2P_OP(ts, op, side, rank) \
+  EVENT("cpu_op", "record_param_comms", 10, ts, 4, "\"x\":0,\"Process Group Name\":\"9\",\"Group size\":4" P2P_ARGS(op, side, rank))
+
+/* Batched, they are launched together behind their ops. What launches by itself is of no batch, and no batch is
+ * launched twice. */
+static void peers_of_batches(void **state) {
+  (void)state;
+  struct lumos_job *job = parse_good(TRACE(
+      P2P_OP(0, "send", "Dst Rank", 5) ","
+      ANNOTATION("nccl:send 0->5", 1, 3) ","
+      CALL("cudaLaunchKernel", 1, 2, 1) ","
+      P2P_OP(10, "send", "Dst Rank", 3) ","
+      P2P_OP(15, "recv", "Src Rank", 3) ","
+      P2P_OP(20, "recv", "Src Rank", 1) ","
+      ANNOTATION("nccl:coalesced", 30, 8) ","
+      CALL("cudaLaunchKernel", 2, 32, 2) ","
+      ANNOTATION("nccl:coalesced", 40, 8) ","
+      CALL("cudaLaunchKernel", 3, 42, 2) ","
+      P2P_OP(50, "recv", "Src Rank", 1) ","
+      ANNOTATION("nccl:coalesced", 55, 8) ","
+      CALL("cudaLaunchKernel", 4, 57, 2) ","
+      KERNEL("ncclDevKernel_SendRecv(alone)", 7, 1, 100, 4) ","
+      KERNEL("ncclDevKernel_SendRecv(three)", 7, 2, 110, 4) ","
+      KERNEL("ncclDevKernel_SendRecv(none)", 7, 3, 120, 4) ","
+      KERNEL("ncclDevKernel_SendRecv(one)", 7, 4, 130, 4)), NULL);
+  const struct lumos_comm *alone = &detail_of(job, "ncclDevKernel_SendRecv(alone)", 0)->comm;
+  assert_string_equal(string_of(job, alone->op), "send");
+  assert_int_equal(alone->peer_count, 1);
+  assert_int_equal(job->peers.items[alone->peer_first].rank, 5);
+  const struct lumos_comm *three = &detail_of(job, "ncclDevKernel_SendRecv(three)", 0)->comm;
+  assert_string_equal(string_of(job, three->op), "send_recv");
+  assert_string_equal(string_of(job, three->group), "9");
+  assert_int_equal(three->bytes, 32); /* two are received, one is sent */
+  assert_int_equal(three->peer_count, 2);
+  const struct lumos_peer *peers = &job->peers.items[three->peer_first];
+  assert_int_equal(peers[0].rank, 3);
+  assert_int_equal(peers[0].send, 16);
+  assert_int_equal(peers[0].recv, 16);
+  assert_int_equal(peers[1].rank, 1);
+  assert_int_equal(peers[1].send, 0);
+  assert_int_equal(peers[1].recv, 16);
+  const struct lumos_comm *none = &detail_of(job, "ncclDevKernel_SendRecv(none)", 0)->comm;
+  assert_int_equal(none->peer_count, 0);
+  assert_int_equal(none->bytes, LUMOS_ABSENT);
+  const struct lumos_comm *one = &detail_of(job, "ncclDevKernel_SendRecv(one)", 0)->comm;
+  assert_string_equal(string_of(job, one->op), "recv");
+  assert_int_equal(one->peer_count, 1);
+  assert_int_equal(job->peers.items[one->peer_first].recv, 16);
+  lumos_job_free(job);
+}
+
 static void groups_of_the_metadata(void **state) {
   (void)state;
   struct lumos_job *job = parse_good(
@@ -425,6 +476,7 @@ int main(void) {
       cmocka_unit_test(collectives_say_what_was_recorded),
       cmocka_unit_test(collectives_fall_back),
       cmocka_unit_test(peers_of_point_to_point),
+      cmocka_unit_test(peers_of_batches),
       cmocka_unit_test(groups_of_the_metadata),
       cmocka_unit_test(calls_wait_as_their_names_say),
       cmocka_unit_test(a_copy_to_pageable_memory_blocks_its_call),

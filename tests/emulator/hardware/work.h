@@ -53,6 +53,7 @@ struct message {
   int64_t bytes; /* S of nccl-tests: of all-gather and reduce-scatter the whole, of p2p the sum of both directions */
   int root;      /* of a broadcast, a rank; else -1 */
   int parts;     /* of a point-to-point kernel */
+  bool follows;  /* of one part of such a kernel: it is not the first */
   struct p2p part[MOST_P2P];
 };
 

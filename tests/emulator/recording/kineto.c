@@ -3,7 +3,8 @@
  * own (stream + 1000000).
  *
  * Kineto links a device row to its op through the launch; where that was not recorded the row has no External id, and neither has it
- * the collective's arguments, which come from the op. A kernel of several sends and receives has none either.
+ * the collective's arguments, which come from the op. Batched sends and receives are
+ * enqueued behind their ops, so that their kernel has neither.
  */
 #include "kineto.h"
 

@@ -19,7 +19,7 @@ static const char *collective_name(const struct message *message) {
   if (message->collective != SEND_RECEIVE) {
     return names[message->collective];
   }
-  return message->parts != 1 ? "coalesced" : message->part[0].send ? "send" : "recv";
+  return message->part[0].send ? "send" : "recv";
 }
 
 /* "[0, 1, 2]"; of many, the first and the last. */
@@ -57,7 +57,7 @@ void put_message(const struct trace *trace, const struct message *message, int64
   } else {
     put_ranks(out, communicator);
   }
-  if (pair && message->parts == 1) {
+  if (pair) {
     put_number(out, message->part[0].send ? ", \"Dst Rank\": " : ", \"Src Rank\": ", message->part[0].peer);
   }
   if (sequence >= 0) {
@@ -67,19 +67,12 @@ void put_message(const struct trace *trace, const struct message *message, int64
   }
 }
 
-static int place_in(const struct communicator *communicator, int rank) {
-  int place = 0;
-  while (place < communicator->size - 1 && communicator->ranks[place] != rank) {
-    place++;
-  }
-  return place;
-}
-
 /* The rank that an op names: its peer, the root, or itself; by its place in the group. */
 static int named_place(const struct trace *trace, const struct message *message) {
-  bool single = message->collective == SEND_RECEIVE && message->parts == 1;
-  int rank = single ? message->part[0].peer : message->collective == BROADCAST ? message->root : trace->rows->rank;
-  return place_in(&trace->recorder->communicators[message->communicator], rank);
+  int rank = message->collective == SEND_RECEIVE ? message->part[0].peer
+             : message->collective == BROADCAST  ? message->root
+                                                 : trace->rows->rank;
+  return communicator_place(&trace->recorder->communicators[message->communicator], rank);
 }
 
 /* How far apart the group's ranks are, 0 if not evenly. */
@@ -145,5 +138,5 @@ bool tells_collectives(const struct trace *trace) {
 }
 
 bool is_member(const struct communicator *communicator, int rank) {
-  return communicator->ranks[place_in(communicator, rank)] == rank;
+  return communicator->ranks[communicator_place(communicator, rank)] == rank;
 }

@@ -52,10 +52,7 @@ static void put_kernel(const struct trace *trace, const struct device_row *row, 
   PUT(out, ",      \"graph id\": 0, \"graph node id\": 0");
   uint32_t op = table_find(&trace->order.frames, row->op);
   if (op != NONE && tells_message(trace, frame_at(trace, op)) && tells_collectives(trace)) {
-    const struct message *message = message_at(trace, frame_at(trace, op)->message);
-    if (message->collective != SEND_RECEIVE || message->parts == 1) {
-      put_message(trace, message, trace->links[op].sequence);
-    }
+    put_message(trace, message_at(trace, frame_at(trace, op)->message), trace->links[op].sequence);
   }
 }
 

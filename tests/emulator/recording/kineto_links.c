@@ -51,28 +51,43 @@ static void number_frames(struct trace *trace) {
   }
 }
 
-/* Sequence numbers of collectives, which their kernels know. Those of point-to-point kernels count a communicator's kernels of this
- * rank in the order of their launches. */
+/* Sequence numbers of collectives, which their kernels know. */
 static void number_collectives(struct trace *trace) {
-  int64_t *p2p = allocate((size_t)trace->recorder->communicator_count, sizeof *p2p);
-  memcpy(p2p, trace->rows->p2p_before, (size_t)trace->recorder->communicator_count * sizeof *p2p);
-  for (uint32_t i = 0; i < trace->order.device.count; i++) {
-    uint32_t index = trace->order.device.rows[i];
-    if (index == NONE || trace->rows->device.items[index].message == NONE) {
-      continue;
-    }
-    const struct device_row *row = &trace->rows->device.items[index];
-    const struct message *message = message_at(trace, row->message);
-    int64_t sequence = message->collective == SEND_RECEIVE ? ++p2p[message->communicator] : row->sequence;
+  for (uint32_t i = 0; i < trace->rows->device.count; i++) {
+    const struct device_row *row = &trace->rows->device.items[i];
     uint32_t frame = table_find(&trace->order.frames, row->op);
-    if (frame != NONE) {
-      trace->links[frame].sequence = sequence;
+    if (frame != NONE && row->message != NONE) {
+      trace->links[frame].sequence = row->sequence;
     }
   }
-  free(p2p);
 }
 
-/* An op with an autograd number, and the thread that counted it: threads count apart. */
+/* Sends and receives count their communicator's kernels of this rank in the order of their launches, those before the window too: the
+ * parts of one kernel have its number, though it is launched in none of their ops. */
+static void number_pairs(struct trace *trace) {
+  int64_t *launched = allocate((size_t)trace->recorder->communicator_count, sizeof *launched);
+  memcpy(launched, trace->rows->p2p_before, (size_t)trace->recorder->communicator_count * sizeof *launched);
+  for (uint32_t i = 0; i < trace->rows->device.count; i++) {
+    const struct device_row *row = &trace->rows->device.items[i];
+    bool pair = row->message != NONE && message_at(trace, row->message)->collective == SEND_RECEIVE;
+    if (pair && table_find(&trace->order.calls, row->correlation) == NONE) {
+      launched[message_at(trace, row->message)->communicator]++;
+    }
+  }
+  for (uint32_t i = 0; i < trace->order.frames.count; i++) {
+    uint32_t row = trace->order.frames.rows[i];
+    if (row == NONE || !tells_message(trace, frame_at(trace, row))) {
+      continue;
+    }
+    const struct message *message = message_at(trace, frame_at(trace, row)->message);
+    if (message->collective == SEND_RECEIVE) {
+      launched[message->communicator] += !message->follows;
+      trace->links[row].sequence = launched[message->communicator];
+    }
+  }
+  free(launched);
+}
+
 struct numbered {
   int64_t sequence;
   uint32_t number, row;
@@ -179,6 +194,7 @@ void kineto_find_links(struct trace *trace) {
   }
   number_frames(trace);
   number_collectives(trace);
+  number_pairs(trace);
   link_passes(trace);
   trace->spans = allocate((size_t)trace->annotations * STREAMS, sizeof *trace->spans);
   for (size_t i = 0; i < (size_t)trace->annotations * STREAMS; i++) {

@@ -31,6 +31,7 @@ static uint32_t add_message(struct recorder *recorder, const struct message *mes
   copy.bytes = message->bytes;
   copy.root = message->root;
   copy.parts = message->parts;
+  copy.follows = message->follows;
   for (int i = 0; i < message->parts; i++) {
     copy.part[i].peer = message->part[i].peer;
     copy.part[i].send = message->part[i].send;
@@ -59,6 +60,14 @@ static struct rank_rows *rows_of(const struct recorder *recorder, int rank) {
   return recorder->place[rank] < 0 ? NULL : &recorder->rows[recorder->place[rank]];
 }
 
+int communicator_place(const struct communicator *communicator, int rank) {
+  int place = 0;
+  while (place < communicator->size - 1 && communicator->ranks[place] != rank) {
+    place++;
+  }
+  return place;
+}
+
 static bool within(const struct rank_rows *rows, int64_t time) { return time >= rows->start && time < rows->stop; }
 
 /* ---- the witness ---- */
@@ -79,6 +88,19 @@ static bool keeps_frame(const struct recorder *recorder, const struct host_recor
       return (recorded & RECORD_STACKS) != 0;
   }
   return false;
+}
+
+/* The annotation of a send or receive names both ranks, by their places in the group. */
+static uint32_t add_title(struct recorder *recorder, const struct host_record *record) {
+  const struct message *message = record->facts != NULL ? record->facts->message : NULL;
+  if (record->frame != FRAME_ANNOTATION || message == NULL || message->collective != SEND_RECEIVE) {
+    return add_name(recorder, record->name);
+  }
+  const struct communicator *communicator = &recorder->communicators[message->communicator];
+  char title[64];
+  snprintf(title, sizeof title, "%s %d%s%d", record->name, communicator_place(communicator, record->rank),
+           message->part[0].send ? "->" : "<-", communicator_place(communicator, message->part[0].peer));
+  return add_name(recorder, title);
 }
 
 static uint32_t add_inputs(struct recorder *recorder, const struct op_facts *facts) {
@@ -103,7 +125,7 @@ static void see_frame(struct recorder *recorder, struct rank_rows *rows, const s
                          .start = record->start > rows->start ? record->start : rows->start,
                          .end = record->end < rows->stop ? record->end : rows->stop,
                          .sequence = facts != NULL ? facts->sequence : -1,
-                         .name = add_name(recorder, record->name),
+                         .name = add_title(recorder, record),
                          .number = (uint32_t)record->number,
                          .inputs = add_inputs(recorder, facts),
                          .message = facts != NULL ? add_message(recorder, facts->message) : NONE,

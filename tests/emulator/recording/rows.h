@@ -113,6 +113,9 @@ struct order order_of(const struct rank_rows *rows);
 void order_free(struct order *order);
 uint32_t table_find(const struct table *table, uint32_t key);
 
+/* A rank's place in the group; of who is not in it, the last. */
+int communicator_place(const struct communicator *communicator, int rank);
+
 bool kineto_write(const struct recorder *recorder, const struct rank_rows *rows);
 bool truth_write(const struct recorder *recorder);
 void truth_tell(const struct recorder *recorder, FILE *file);

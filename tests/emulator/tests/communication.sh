@@ -149,6 +149,36 @@ numbered late $((2 * batches))
 emulate together "${job[@]}" --pp 2 --warmup 2 --steps 2 --record collectives
 numbered together 0
 
+# Batched, each is recorded in its own op, and all of a batch are launched behind these: one kernel, of no op and without arguments, in an annotation of its own.
+# batched JOB
+batched() {
+  local trace
+  for trace in "$1"/rank*.json; do
+    jq -r '.distributedInfo.rank as $rank | .traceEvents[] | select(.ph == "X") | .args as $args
+      | if .cat == "cpu_op" and (.name | test("^c10d::(send|recv_)$")) then [$rank, .ts, "op", .name]
+        elif .name == "record_param_comms" and ($args["Collective name"] | test("send|recv")) then [$rank, .ts, $args["Collective name"], $args["Dst Rank"] // $args["Src Rank"], $args.Seq, $args["In msg nelems"], $args["Out msg nelems"]]
+        elif .cat == "user_annotation" and .name == "nccl:coalesced" then [$rank, .ts, "batch", .dur]
+        elif .cat == "cuda_runtime" and (.name | startswith("cudaLaunch")) then [$rank, .ts, "launch", $args.correlation, $args["External id"] // -1]
+        elif .cat == "kernel" and (.name | test("SendRecv")) then [$rank, -1, "kernel", $args.correlation, $args["External id"] // -1, $args["Collective name"] // "none"] else empty end | @tsv' "$trace"
+  done | sort -t$'\t' -k1,1n -k2,2n
+}
+batched together >batches
+holds 'batches of sends and receives' '
+  $3 == "kernel" { pairs[$1, $4]; if ($5 != -1 || $6 != "none") print "a batch tells", $0; next }
+  $3 == "op" { op[$1] = $4; next }
+  $3 ~ /^(send|recv)$/ {
+    if (op[$1] !~ "::" $3) print $3, "in", op[$1]
+    if ($4 != 1 - $1 || $6 != $7 || $6 < 1) print "it is", $0
+    if (parts[$1]++ && $5 != number[$1]) print "one batch has two numbers", $0
+    number[$1] = $5; seen++
+  }
+  $3 == "batch" { if (!parts[$1]) print "an empty batch", $0; many += parts[$1] > 1; parts[$1] = 0; end[$1] = $2 + $4; next }
+  $3 == "launch" && ($1, $4) in pairs { if ($2 > end[$1]) print "a batch is launched outside", $0; if ($5 != -1) print "an op launches a batch", $0; launched++ }
+  END { if (!many) print "no batch has two parts"; if (!launched) print "no batch is launched" }' batches
+holds 'what one stage sends the other receives' '
+  $3 ~ /^(send|recv)$/ { seen++; count[$1, $3]++ }
+  END { for (rank = 0; rank < 2; rank++) if (count[rank, "send"] != count[1 - rank, "recv"] || count[rank, "send"] != wanted) print rank, "sends", count[rank, "send"] }' wanted=$((2 * batches)) batches
+
 # ---- groups ----
 
 # Ranks count tensor-parallel ranks first, then replicas, then stages, as Megatron-LM lays them out: who is in a group agrees in all that its kind does not

@@ -319,6 +319,57 @@ static void test_inputs(void **state) {
   run_end(&run);
 }
 
+/* Sends and receives count a communicator's kernels of the rank: those before the window, those launched before it, then each by its op;
+ * the parts of a batch share their kernel's number, and its kernel, launched in none of their ops, has no arguments. */
+static void test_pairs(void **state) {
+  (void)state;
+  static const struct message whole = {.collective = SEND_RECEIVE,
+                                       .elements_in = 64,
+                                       .elements_out = 64,
+                                       .bytes = 256,
+                                       .root = -1,
+                                       .parts = 2,
+                                       .part = {{1, true, 128}, {1, false, 128}}};
+  struct message send = whole, receive = whole, alone = whole;
+  send.parts = receive.parts = alone.parts = 1;
+  receive.part[0] = alone.part[0] = whole.part[1];
+  receive.follows = true;
+  const struct op_facts sends = {.sequence = -1, .message = &send}, receives = {.sequence = -1, .message = &receive};
+  const struct op_facts lone = {.sequence = -1, .message = &alone}, batch = {.sequence = -1};
+  const struct work exchange = {
+      .name = "ncclDevKernel_SendRecv", .kind = WORK_P2P, .threads = 96, .grid = {1, 1, 1}, .message = &whole};
+  const struct work single = {
+      .name = "ncclDevKernel_SendRecv", .kind = WORK_P2P, .threads = 96, .grid = {1, 1, 1}, .message = &alone};
+  struct run run;
+  run_start(&run, RECORD_SHAPES | RECORD_COLLECTIVES);
+  device(&run, STREAM_P2P, 1, 0, 900000, 950000, -1, &exchange);
+  run.witness.profile(run.witness.self, 0, true, 1000000);
+  device(&run, STREAM_P2P, 2, 0, 1000000, 1100000, -1, &exchange);
+  frame(&run, THREAD_MAIN, FRAME_OP, "record_param_comms", 1, 1100000, 1110000, &sends);
+  frame(&run, THREAD_MAIN, FRAME_OP, "record_param_comms", 2, 1120000, 1130000, &receives);
+  call(&run, THREAD_MAIN, CALL_LAUNCH_EXC, 3, 0, 1145000, 1150000);
+  frame(&run, THREAD_MAIN, FRAME_ANNOTATION, "nccl:coalesced", 3, 1140000, 1160000, &batch);
+  call(&run, THREAD_MAIN, CALL_LAUNCH_EXC, 4, 4, 1210000, 1215000);
+  frame(&run, THREAD_MAIN, FRAME_ANNOTATION, "nccl:recv", 5, 1205000, 1220000, &lone);
+  frame(&run, THREAD_MAIN, FRAME_OP, "record_param_comms", 4, 1200000, 1230000, &lone);
+  device(&run, STREAM_P2P, 3, 0, 1200000, 1300000, -1, &exchange);
+  device(&run, STREAM_P2P, 4, 4, 1300000, 1400000, -1, &single);
+  run.witness.profile(run.witness.self, 0, false, 3000000);
+  assert_true(recorder_write(run.recorder));
+  char *text = taken(&run, "rank0.json");
+  assert_int_equal(count_of(text, ", \"Dst Rank\": 1, \"Seq\": 3, "), 1);
+  assert_int_equal(count_of(text, ", \"Src Rank\": 1, \"Seq\": 3, "), 1);
+  assert_int_equal(count_of(text, ", \"Src Rank\": 1, \"Seq\": 4, "), 2); /* the op's and the kernel's */
+  assert_int_equal(count_of(text, "\"Collective name\""), 4);
+  assert_has(text, "\"cat\": \"user_annotation\", \"name\": \"nccl:recv 0<-1\"");
+  assert_has(text, "\"cat\": \"gpu_user_annotation\", \"name\": \"nccl:coalesced\"");
+  assert_has(text, "      \"External id\": 3,\"Record function id\": 0, \"Ev Idx\": 2\n");
+  free(text);
+  free(taken(&run, "rank1.json"));
+  free(taken(&run, "truth.json"));
+  run_end(&run);
+}
+
 /* What began outside the window is not there, nor what is switched off. */
 static void test_window(void **state) {
   (void)state;
@@ -694,6 +745,7 @@ int main(void) {
       cmocka_unit_test(test_inputs),
       cmocka_unit_test(test_window),
       cmocka_unit_test(test_collectives),
+      cmocka_unit_test(test_pairs),
       cmocka_unit_test(test_waits_and_stacks),
       cmocka_unit_test(test_waits_of_idle_streams),
       cmocka_unit_test(test_passes),

@@ -3,16 +3,15 @@
  */
 #include "gpt_state.h"
 
-enum { NS_DISPATCH = 4200, NS_PARAMS = 1600, NS_ENQUEUE = 3800, NS_FINISH = 1500, NS_WAIT = 1700 };
+enum { NS_DISPATCH = 4200, NS_PARAMS = 1600, NS_ENQUEUE = 3800, NS_JOIN = 900, NS_FINISH = 1500, NS_WAIT = 1700 };
 
 static const struct {
   const char *op, *annotation;
-} names[COLLECTIVES] = {
+} names[] = {
     [ALL_REDUCE] = {"c10d::allreduce_", "nccl:all_reduce"},
     [ALL_GATHER] = {"c10d::_allgather_base_", "nccl:_all_gather_base"},
     [REDUCE_SCATTER] = {"c10d::_reduce_scatter_base_", "nccl:_reduce_scatter_base"},
     [BROADCAST] = {"c10d::broadcast_", "nccl:broadcast"},
-    [SEND_RECEIVE] = {"c10d::batch_isend_irecv", "nccl:coalesced"},
 };
 
 bool has_group(const struct block *to, enum role role) { return to->gpt->roles[to->rank][role] >= 0; }
@@ -31,24 +30,39 @@ struct message message_of(const struct block *to, enum role role, enum collectiv
                           .root = collective == BROADCAST ? communicator->ranks[0] : -1};
 }
 
-static void start(const struct block *to, enum stream stream, const char *op, const char *annotation,
-                  const struct work *work, int done_event) {
-  op_enter_with(to, op, (struct op_facts){.sequence = -1, .message = work->message});
+/* Up to where the group's stream waits for the input. */
+static void begin(const struct block *to, enum stream stream, const char *op, const struct message *message) {
+  op_enter_with(to, op, (struct op_facts){.sequence = -1, .message = message});
   spend(to, NS_DISPATCH);
-  record_enter(to, "record_param_comms", work->message);
+  record_enter(to, "record_param_comms", message);
   spend(to, NS_PARAMS);
   program_call(to->program, CALL_OTHER, "cudaStreamIsCapturing");
   program_record(to->program, EVENT_READY + (int)stream, STREAM_COMPUTE);
   program_wait(to->program, stream, EVENT_READY + (int)stream);
-  annotate_message(to, annotation, work->message);
+}
+
+/* `message`: the annotation's, NULL where it has no inputs. */
+static void enqueue(const struct block *to, enum stream stream, const char *annotation, const struct message *message,
+                    const struct work *work, int done_event) {
+  annotate_message(to, annotation, message);
   spend(to, NS_ENQUEUE);
   launch_on(to, stream, work);
   spend(to, NS_FINISH);
   op_leave(to);
   program_record(to->program, done_event, stream);
+}
+
+static void end(const struct block *to) {
   op_leave(to);
   spend(to, NS_FINISH);
   op_leave(to);
+}
+
+static void start(const struct block *to, enum stream stream, const char *op, const char *annotation,
+                  const struct work *work, int done_event) {
+  begin(to, stream, op, work->message);
+  enqueue(to, stream, annotation, work->message, work, done_event);
+  end(to);
 }
 
 void collective_start(const struct block *to, enum stream stream, struct message message, int done_event) {
@@ -149,6 +163,31 @@ static struct message exchange_message(const struct block *to, const struct exch
   return message;
 }
 
+/* One part as its own op records it: the tensor is both input and output, and what goes out in one kernel has one number. */
+static struct message part_message(const struct message *whole, int part) {
+  struct message message = *whole;
+  message.bytes = whole->part[part].bytes;
+  message.elements_in = message.elements_out = message.bytes / 2;
+  message.part[0] = whole->part[part];
+  message.parts = 1;
+  message.follows = part > 0;
+  return message;
+}
+
+static const char *part_op(bool send) { return send ? "c10d::send" : "c10d::recv_"; }
+
+/* Sends and receives of a batch only join NCCL's group, each in its own op; what they share is enqueued when the group ends, behind all
+ * of them and in none. */
+static void start_batch(const struct block *to, const struct work *work, int done_event) {
+  const struct message *whole = work->message;
+  for (int i = 0; i < whole->parts; i++) {
+    begin(to, STREAM_P2P, part_op(whole->part[i].send), program_message(to->program, part_message(whole, i)));
+    spend(to, NS_JOIN);
+    end(to);
+  }
+  enqueue(to, STREAM_P2P, "nccl:coalesced", NULL, work, done_event);
+}
+
 static void start_exchange(const struct block *to, const struct exchange *exchange, int done_event) {
   const struct pass *first = &to->plan->passes[exchange->passes[0]];
   struct block labelled = *to;
@@ -157,10 +196,12 @@ static void start_exchange(const struct block *to, const struct exchange *exchan
   int nodes;
   const struct message *message = program_message(to->program, exchange_message(to, exchange, &nodes));
   struct work work = kernels_communication(to->setup, message, 2, nodes);
-  bool single = exchange->count == 1, send = exchange->parts[0] & SEND;
-  start(&labelled, exchange_stream(to->setup, exchange->parts[0]),
-        single ? send ? "c10d::send" : "c10d::recv_" : names[SEND_RECEIVE].op,
-        single ? send ? "nccl:send" : "nccl:recv" : names[SEND_RECEIVE].annotation, &work, done_event);
+  bool send = exchange->parts[0] & SEND;
+  if (to->setup->parallel.batched_p2p)
+    start_batch(&labelled, &work, done_event);
+  else
+    start(&labelled, exchange_stream(to->setup, exchange->parts[0]), part_op(send), send ? "nccl:send" : "nccl:recv",
+          &work, done_event);
 }
 
 static int exchange_event(int index) { return EVENT_EXCHANGE + index % EXCHANGE_EVENTS; }
