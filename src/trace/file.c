@@ -120,6 +120,21 @@ static void note_unfinished(struct lumos_job *job, const struct trace_steps *ste
   }
 }
 
+static void note_lost_marks(struct lumos_job *job, const struct trace_steps *steps) {
+  if (steps->restored > 0) {
+    note(job, "parse.lost_step_marks", LUMOS_WARNING, steps->restored, NULL,
+         "step marks are missing, as the numbers of the others say; what lies between the marks around such a step is "
+         "taken as "
+         "the step");
+  }
+  if (steps->merged > 0) {
+    note(job, "parse.merged_steps", LUMOS_WARNING, steps->merged, "--steps chooses the steps on the other side of them",
+         "steps cannot be told apart, for the marks between them are missing; of the steps before and behind them, the "
+         "longest "
+         "row was kept");
+  }
+}
+
 static void note_steps(struct lumos_job *job, const struct trace_steps *steps, int64_t outside) {
   if (!steps->recorded) {
     note(job, "parse.no_steps", LUMOS_INFO, LUMOS_ABSENT, "call profiler.step() once for each step", "%s",
@@ -130,6 +145,7 @@ static void note_steps(struct lumos_job *job, const struct trace_steps *steps, i
     note(job, "parse.repeated_steps", LUMOS_WARNING, steps->dropped, NULL,
          "step marks whose number does not rise were ignored");
   }
+  note_lost_marks(job, steps);
   note_unfinished(job, steps, true);
   note_unfinished(job, steps, false);
   if (outside > 0) {

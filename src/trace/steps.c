@@ -1,6 +1,9 @@
 /* Steps as the profiler marks them. A step mark lasts from one call of profiler.step() to the next; the time between
  * two marks belongs to the first of them, so that every host task between the first mark's start and the last one's end
  * has a step.
+ *
+ * Where a number is missing and there is work between the marks around it, a mark is lost. One step has the time between them; several
+ * cannot be told apart, and no step of that length ever was, so the steps that are kept lie on one side of them.
  */
 #include "trace/steps.h"
 
@@ -14,12 +17,21 @@ static int compare_marks(const void *a, const void *b) {
                                      : (left->number > right->number) - (left->number < right->number);
 }
 
+static struct trace_mark mark_of(int64_t number, int64_t start, int64_t end, bool unfinished) {
+  return (struct trace_mark){.number = number,
+                             .start = start,
+                             .end = end,
+                             .unfinished = unfinished,
+                             .host_start = LUMOS_ABSENT,
+                             .host_end = LUMOS_ABSENT,
+                             .device_end = LUMOS_ABSENT};
+}
+
 static void collect_marks(const struct trace *trace, struct trace_steps *steps) {
   for (size_t i = 0; i < trace->host.count; i++) {
     const struct trace_host *row = &trace->host.items[i];
     if (row->class == TRACE_STEP) {
-      lumos_vector_push(&steps->marks, ((struct trace_mark){row->key, row->start, row->end, row->unfinished,
-                                                            LUMOS_ABSENT, LUMOS_ABSENT, LUMOS_ABSENT}));
+      lumos_vector_push(&steps->marks, mark_of(row->key, row->start, row->end, row->unfinished));
     }
   }
   if (steps->marks.count > 0) {
@@ -51,6 +63,60 @@ static bool hold_work(const struct trace *trace, const struct trace_steps *steps
   return false;
 }
 
+static int64_t missing_before(const struct trace_mark *mark) { return mark->number - mark[-1].number - 1; }
+
+/* Put a mark without a name into every gap between two marks whose numbers say that some are missing; false: there is none. */
+static bool fill_gaps(struct trace_steps *steps) {
+  size_t gaps = 0;
+  for (size_t i = 1; i < steps->marks.count; i++) {
+    const struct trace_mark *mark = &steps->marks.items[i];
+    gaps += missing_before(mark) > 0 && mark[-1].end < mark->start;
+  }
+  lumos_vector_reserve(&steps->marks, gaps);
+  size_t place = steps->marks.count + gaps;
+  size_t next = steps->marks.count;
+  steps->marks.count += gaps;
+  while (place > next) {
+    const struct trace_mark mark = steps->marks.items[--next];
+    const struct trace_mark *before = &steps->marks.items[next - 1];
+    int64_t missing = missing_before(&steps->marks.items[next]);
+    bool gap = missing > 0 && before->end < mark.start;
+    steps->marks.items[--place] = mark;
+    if (gap) {
+      struct trace_mark *made = &steps->marks.items[--place];
+      *made = mark_of(before->number + 1, before->end, mark.start, false);
+      made->unmarked = missing;
+    }
+  }
+  return gaps > 0;
+}
+
+/* Restore the steps whose marks are lost: in such a gap work begins. */
+static void restore_lost(const struct trace *trace, struct trace_steps *steps) {
+  if (!fill_gaps(steps)) {
+    return;
+  }
+  for (size_t i = 0; i < trace->host.count; i++) {
+    const struct trace_host *row = &trace->host.items[i];
+    int64_t mark = row->class == TRACE_OP || row->class == TRACE_CALL ? trace_mark_at(steps, row->start) : -1;
+    if (mark >= 0 && mark < (int64_t)steps->marks.count && steps->marks.items[mark].unmarked > 0) {
+      steps->marks.items[mark].host_start = row->start;
+    }
+  }
+  size_t kept = 0;
+  for (size_t i = 0; i < steps->marks.count; i++) {
+    struct trace_mark mark = steps->marks.items[i];
+    if (mark.unmarked > 0 && mark.host_start == LUMOS_ABSENT) {
+      continue; /* the numbers jump, no more */
+    }
+    steps->restored += mark.unmarked == 1;
+    steps->merged += mark.unmarked > 1 ? mark.unmarked : 0;
+    mark.host_start = LUMOS_ABSENT;
+    steps->marks.items[kept++] = mark;
+  }
+  steps->marks.count = kept;
+}
+
 /* Each step lasts to the next mark. A mark that ends with the last row of all, with no sign that the recording went on,
  * was cut by the recording's end. */
 static void settle_ends(const struct trace *trace, const struct trace_clock *clock, struct trace_steps *steps) {
@@ -67,18 +133,34 @@ void lumos_trace_find_steps(const struct trace *trace, const struct trace_clock 
   collect_marks(trace, steps);
   drop_repeated(steps);
   if (steps->marks.count > 0) {
+    restore_lost(trace, steps);
     settle_ends(trace, clock, steps);
     steps->recorded = hold_work(trace, steps);
     steps->ignored = !steps->recorded;
   }
   if (!steps->recorded) {
     steps->marks.count = 0;
-    lumos_vector_push(&steps->marks,
-                      ((struct trace_mark){0, INT64_MIN, INT64_MAX, false, LUMOS_ABSENT, LUMOS_ABSENT, LUMOS_ABSENT}));
+    lumos_vector_push(&steps->marks, mark_of(0, INT64_MIN, INT64_MAX, false));
   }
 }
 
 void lumos_trace_free_steps(struct trace_steps *steps) { lumos_vector_free(&steps->marks); }
+
+/* Narrow [first, last] to the longest row of steps without one in between that is several; of several such rows to the last. */
+static void narrow_to_unmerged(struct trace_steps *steps) {
+  size_t best = steps->last;
+  size_t longest = 0;
+  size_t length = 0;
+  for (size_t i = steps->first; i <= steps->last; i++) {
+    length = steps->marks.items[i].unmarked > 1 ? 0 : length + 1;
+    if (length > 0 && length >= longest) {
+      longest = length;
+      best = i;
+    }
+  }
+  steps->first = best + 1 - longest;
+  steps->last = best;
+}
 
 /* Narrow [first, last] to finished steps; false when there is none. */
 static bool narrow_to_finished(struct trace_steps *steps) {
@@ -111,6 +193,14 @@ static bool select_range(struct trace_steps *steps, const struct lumos_trace_opt
   }
   steps->first = first;
   steps->last = end - 1;
+  for (size_t i = first; i < end; i++) {
+    if (marks[i].unmarked > 1) {
+      return lumos_fail(error,
+                        "%s: the marks of the steps %" PRId64 " to %" PRId64
+                        " are lost, so these cannot be told apart; choose steps before or behind them with --steps",
+                        name, marks[i].number, marks[i].number + marks[i].unmarked - 1);
+    }
+  }
   return true;
 }
 
@@ -125,6 +215,7 @@ bool lumos_trace_select_steps(struct trace_steps *steps, const struct lumos_trac
     steps->first = 0; /* none is finished: all there is is better than nothing, and a note says so */
     steps->last = steps->marks.count - 1;
   }
+  narrow_to_unmerged(steps);
   if (options->steps == LUMOS_STEPS_LAST) {
     steps->first = steps->last;
   }

@@ -12,6 +12,8 @@ struct trace_mark {
   int64_t number;
   int64_t start, end; /* what starts in [start, end) on the host belongs to the step */
   bool unfinished;
+  int64_t
+      unmarked; /* how many steps' marks are lost here: 0 for a mark that was recorded, 1 for a step between two of those */
   /* Of its tasks, filled by threads.c and streams.c, selected or not; LUMOS_ABSENT while there are none. */
   int64_t host_start, host_end, device_end;
 };
@@ -21,6 +23,8 @@ struct trace_steps {
   bool recorded;                         /* there are marks */
   bool ignored;                          /* ... but no work lies inside them, so they are not used */
   int64_t dropped;                       /* marks whose number does not rise */
+  int64_t restored;                      /* steps whose mark is lost: all between two marks */
+  int64_t merged;                        /* steps that cannot be told apart, for the marks between them are lost */
   size_t first, last;                    /* the wanted ones */
   int64_t carry_in_end;                  /* latest end of device work launched before the first mark; LUMOS_ABSENT */
 };

@@ -150,6 +150,56 @@ static void marks_that_do_not_rise_are_ignored(void **state) {
   lumos_job_free(job);
 }
 
+/* The mark of step 5 is lost: what lies between those of 4 and 6 is step 5, no part of step 4. Where the numbers jump and no work
+ * lies between the marks, none is lost. */
+static void a_lost_mark_merges_no_steps(void **state) {
+  (void)state;
+#define MARKS(between) TRACE(                                                   \
+      ANNOTATION("ProfilerStep#4", 100, 100) "," OP("four", 110, 9) ","         \
+      CALL("cudaLaunchKernel", 1, 120, 10) "," KERNEL("k4", 7, 1, 140, 50) ","  \
+      between                                                                   \
+      ANNOTATION("ProfilerStep#6", 300, 100) "," OP("six", 310, 9) ","          \
+      CALL("cudaLaunchKernel", 3, 320, 10) "," KERNEL("k6", 7, 3, 340, 50) ","  \
+      OP("tail", 500, 1))
+  struct lumos_job *job = parse_good(MARKS(OP("five", 210, 9) "," CALL("cudaLaunchKernel", 2, 220, 10) ","
+                                           KERNEL("k5", 7, 2, 240, 50) ","), NULL);
+  assert_int_equal(find_task(job, "four", 0)->step, 4);
+  assert_int_equal(find_task(job, "five", 0)->step, 5);
+  assert_int_equal(find_task(job, "k5", 0)->step, 5);
+  assert_int_equal(find_task(job, "k6", 0)->step, 6);
+  assert_int_equal(find_note(job, "parse.lost_step_marks")->count, 1);
+  assert_int_equal(find_note(job, "parse.lost_step_marks")->level, LUMOS_WARNING);
+  lumos_job_free(job);
+  job = parse_good(MARKS(""), NULL);
+  assert_null(find_note(job, "parse.lost_step_marks"));
+  assert_null(find_note(job, "parse.merged_steps"));
+  lumos_job_free(job);
+}
+
+/* Of two marks that are lost nobody knows where the one step ended: the steps on one side are kept, and begin where the device ended
+ * what lies before them. */
+static void several_lost_marks_part_the_steps(void **state) {
+  (void)state;
+  const char *text = TRACE(
+      ANNOTATION("ProfilerStep#3", 0, 100) "," OP("three", 10, 9) ","
+      OP("four and five", 110, 9) "," CALL("cudaLaunchKernel", 2, 220, 10) "," KERNEL("k5", 7, 2, 240, 90) ","
+      ANNOTATION("ProfilerStep#6", 300, 100) "," OP("six", 310, 9) ","
+      ANNOTATION("ProfilerStep#7", 400, 100) "," OP("seven", 410, 9) ","
+      OP("tail", 600, 1));
+  struct lumos_job *job = parse_steps(text, "all");
+  expect_tasks(job, "t10 six 310000+9000\nt10 seven 410000+9000 lag 91000\n");
+  assert_int_equal(job->ranks.items[0].base, 330000);
+  assert_int_equal(find_note(job, "parse.merged_steps")->count, 2);
+  lumos_job_free(job);
+  job = parse_steps(text, "3");
+  expect_tasks(job, "t10 three 10000+9000\n");
+  lumos_job_free(job);
+  struct lumos_trace_options options = {.steps = LUMOS_STEPS_RANGE, .first_step = 3, .last_step = 6};
+  struct lumos_error error = {LUMOS_DONE, ""};
+  assert_null(parse_named("t.json", text, strlen(text), &options, &error));
+  assert_non_null(strstr(error.text, "the marks of the steps 4 to 5 are lost"));
+}
+
 /* A call stays whole: its second piece begins behind the mark and is of the first one's step; the driver call in it is
  * its own. */
 static void a_call_across_a_mark_stays_whole(void **state) {
@@ -219,6 +269,8 @@ int main(void) {
       cmocka_unit_test(a_single_step_is_kept),
       cmocka_unit_test(a_trace_without_marks_is_one_step),
       cmocka_unit_test(marks_that_do_not_rise_are_ignored),
+      cmocka_unit_test(a_lost_mark_merges_no_steps),
+      cmocka_unit_test(several_lost_marks_part_the_steps),
       cmocka_unit_test(a_call_across_a_mark_stays_whole),
       cmocka_unit_test(spans_around_a_wanted_step_are_kept),
       cmocka_unit_test(what_steps_may_be),
