@@ -97,7 +97,7 @@ class Recorder:
             self._profiler.start()
         else:
             warnings.warn("Steps are timed but not recorded: this PyTorch was built without Kineto, which writes the traces "
-                          "(Debian's python3-torch is such a one, those of pytorch.org are not).", stacklevel=2)
+                          "(that of Debian 12 is such a one, those of pytorch.org are not).", stacklevel=2)
         return self
 
     def __exit__(self, kind, error, trace):

@@ -5,7 +5,7 @@
 #   record-pairs.sh FOLDER [SIZE...] [-- OPTION...]
 #
 # A SIZE is a list of options of train_gpt.py, NAME=VALUE, joined by commas: layers=8,hidden=1024. Without any, the default size and those
-# that differ from it in one. What follows -- is given to every run (--bf16). On as many ranks as RANKS says, else on each GPU that there is.
+# that differ from it in one. What follows -- is given to every run (--bf16), where the size says nothing else. On as many ranks as RANKS says, else on each GPU that there is.
 #
 # FOLDER/SIZE/rankN.json.gz are the traces. FOLDER/manifest.jsonl has a line for every size: its folder, all options, and the mean time of
 # a step without the profiler (unprofiled_step_ns). A size that the manifest has is not recorded again.
@@ -61,7 +61,7 @@ for size in "${sizes[@]}"; do
   fi
   echo "$size: $ranks rank(s)" >&2
   read -ra options <<<"--${size//,/ --}"
-  launch "$ranks" --record "$folder/$size" "${options[@]}" "$@" >"$folder/.line"
+  launch "$ranks" --record "$folder/$size" "$@" "${options[@]}" >"$folder/.line"
   mkdir -p "$folder/$size"
   recorded=$(find "$folder/$size" -name 'rank*.json.gz' | wc -l)
   if [ "$recorded" -ne "$ranks" ]; then
