@@ -97,7 +97,19 @@ static int64_t profiler_time(const struct machine *machine, const struct device 
                                        instruction_place(thread), CHANCE_PROFILER));
 }
 
+/* The same of a frame of Python, of which many follow each other without an instruction between. */
+static int64_t python_time(const struct machine *machine, const struct device *device,
+                           const struct thread_state *thread, int64_t time, int64_t frame) {
+  if (!device->profiling || !has(machine, MECHANISM_PROFILER) || !has(machine, MECHANISM_HOST))
+    return 0;
+  uint64_t place = chance_place(instruction_place(thread), (uint64_t)frame);
+  return whole_ns((double)time *
+                  ratio(machine, MECHANISM_HOST_JITTER, &irregularities.profiled_ratio, place, CHANCE_PROFILER));
+}
+
 /* ---- frames ---- */
+
+static bool is_python(int frame) { return frame == FRAME_PYTHON || frame == FRAME_MODULE; }
 
 static const struct frame_open *innermost(const struct thread_state *thread) {
   return thread->depth > 0 ? &thread->frames[thread->depth - 1] : NULL;
@@ -113,11 +125,16 @@ static void enter(struct machine *machine, struct device *device, struct thread_
     thread->frame_room = thread->frame_room ? 2 * thread->frame_room : 16;
     thread->frames = array_grown(thread->frames, thread->frame_room, sizeof *thread->frames);
   }
-  thread->time += profiler_time(machine, device, thread, irregularities.profiled_frame_begin);
+  bool python = is_python(instruction->frame);
+  int64_t number = ++device->frames;
+  thread->time += python ? python_time(machine, device, thread, irregularities.profiled_python_begin, number)
+                         : profiler_time(machine, device, thread, irregularities.profiled_frame_begin);
   const struct frame_open *around = innermost(thread);
   struct frame_open *frame = &thread->frames[thread->depth++];
   frame->start = thread->time;
-  frame->number = ++device->frames;
+  if (python)
+    thread->time += python_time(machine, device, thread, irregularities.profiled_python_inside, number);
+  frame->number = number;
   frame->parent = around ? around->number : 0;
   frame->op = instruction->frame == FRAME_OP ? frame->number : around ? around->op : 0;
   frame->name = instruction->name;
@@ -158,7 +175,9 @@ static void leave(struct machine *machine, struct device *device, struct thread_
   }
   if (frame->frame == FRAME_OP && thread->depth > 0)
     thread->cost = innermost(thread)->cost;
-  thread->time += profiler_time(machine, device, thread, irregularities.profiled_frame_end);
+  thread->time += is_python(frame->frame)
+                      ? python_time(machine, device, thread, irregularities.profiled_python_end, frame->number)
+                      : profiler_time(machine, device, thread, irregularities.profiled_frame_end);
 }
 
 /* ---- calls ---- */
@@ -425,13 +444,25 @@ static void step_begins(struct machine *machine, struct device *device, struct t
   }
 }
 
-static void profile(const struct machine *machine, struct device *device, const struct thread_state *thread,
-                    bool start) {
+/* A profiler that starts walks the stack: frames that are open begin when it notes them, one after the other. */
+static void walk_stack(const struct machine *machine, struct device *device, struct thread_state *thread) {
+  for (uint32_t i = 0; i < thread->depth; i++) {
+    struct frame_open *frame = &thread->frames[i];
+    if (!is_python(frame->frame))
+      continue;
+    frame->start = thread->time;
+    thread->time += python_time(machine, device, thread, irregularities.profiled_python_walk, frame->number);
+  }
+}
+
+static void profile(const struct machine *machine, struct device *device, struct thread_state *thread, bool start) {
   if (!machine->profiled)
     return;
   device->profiling = start; /* of all ranks, whosesoever traces are written */
   if (machine->witness->profile)
     machine->witness->profile(machine->witness->self, device->rank, start, thread->time);
+  if (start)
+    walk_stack(machine, device, thread);
 }
 
 /* False: the thread waits, and comes to this instruction again. */
@@ -485,7 +516,7 @@ static bool is_for_recording(const struct thread_state *thread, const struct ins
   int frame = instruction->kind == DO_ENTER             ? instruction->frame
               : instruction->kind == DO_LEAVE && around ? around->frame
                                                         : FRAME_OP;
-  return frame == FRAME_PYTHON || frame == FRAME_MODULE;
+  return is_python(frame);
 }
 
 /* Until when it may run on: not past the other thread's next instruction, which may be due as soon as the device goes on. */

@@ -73,6 +73,10 @@ const struct irregularities irregularities = {
     .profiled_frame_begin = 400,
     .profiled_frame_end = 400,
     .profiled_call = 1000,
+    .profiled_python_begin = 60,
+    .profiled_python_inside = 50,
+    .profiled_python_end = 60,
+    .profiled_python_walk = 1300,
     .profiled_ratio = {{0.5, 0.55, 0.65, 0.85, 1, 1.2, 1.6, 2.5, 6}}, /* assumed */
 
     .launch_delay = {{-800, -450, -100, 750, 1300, 1650, 2200, 2700, 4500}},

@@ -24,6 +24,9 @@ struct irregularities {
   int64_t stretch_length;       /* instructions */
   int64_t profiled_frame_begin; /* what recording adds before a frame's start, behind its end, and behind a call */
   int64_t profiled_frame_end, profiled_call;
+  int64_t profiled_python_begin; /* before and inside a frame of Python's start, and behind its end */
+  int64_t profiled_python_inside, profiled_python_end;
+  int64_t profiled_python_walk; /* from one open frame to the next when the recording starts */
   struct spread profiled_ratio; /* of each of these */
 
   /* Between host and device, and between device tasks. */

@@ -21,9 +21,13 @@ static uint32_t innermost(const struct trace *trace, struct stack *stack, int64_
   return stack->rows.count > 0 ? stack->rows.items[stack->rows.count - 1] : NONE;
 }
 
-/* Ids of ops and annotations in blocks, of Python frames by one; the Python frame around each. */
+/* Ids of ops and annotations in blocks, of Python frames by one; the Python frame around each.
+ *
+ * On the autograd thread frames have none around but what called the engine, on the main thread. PyTorch finds that at the first op
+ * there which tells its forward thread, and keeps to it through all later passes. */
 static void number_frames(struct trace *trace) {
   struct stack python[THREADS] = {0};
+  uint32_t engine = NONE;
   uint32_t next[THREADS] = {0}, left[THREADS] = {0}, blocks = 0, python_ids = 0;
   for (uint32_t i = 0; i < trace->order.frames.count; i++) {
     uint32_t row = trace->order.frames.rows[i];
@@ -34,10 +38,16 @@ static void number_frames(struct trace *trace) {
     struct link *link = &trace->links[row];
     if (is_python(frame)) {
       uint32_t around = innermost(trace, &python[frame->thread], frame->start);
+      if (around == NONE && frame->thread == THREAD_AUTOGRAD) {
+        around = engine;
+      }
       link->parent = around == NONE ? 0 : trace->links[around].id;
       link->id = ++python_ids;
       PUSH(python[frame->thread].rows, row);
       continue;
+    }
+    if (engine == NONE && frame->thread == THREAD_AUTOGRAD && frame->forward_thread != 0) {
+      engine = innermost(trace, &python[THREAD_MAIN], frame->start);
     }
     if (left[frame->thread]-- == 0) {
       next[frame->thread] = 1 + IDS_OF_BLOCK * blocks++;

@@ -447,6 +447,51 @@ static void test_profiler(void **state) {
   free(bench);
 }
 
+static void write_stacks(struct program *program, int rank, int block) {
+  (void)rank;
+  if (block > 0)
+    return;
+  const struct op_facts none = {.sequence = -1};
+  program_enter(program, FRAME_PYTHON, "program", none);
+  program_enter(program, FRAME_PYTHON, "loop", none);
+  program_spend(program, 10 * US);
+  program_mark(program, DO_PROFILE, 1);
+  program_enter(program, FRAME_MODULE, "module", none);
+  program_enter(program, FRAME_PYTHON, "leaf", none);
+  program_leave(program);
+  program_spend(program, US);
+  program_leave(program);
+  program_mark(program, DO_PROFILE, 0);
+  program_leave(program);
+  program_leave(program);
+}
+
+/* A profiler that starts notes what is open, one frame after the other; what begins later costs time before, in and behind it. */
+static void test_stacks(void **state) {
+  (void)state;
+  struct bench *bench = bench_new(1, write_stacks);
+  on(bench, MECHANISM_HOST);
+  on(bench, MECHANISM_PROFILER);
+  assert_true(run_as(bench, true));
+  const struct irregularities *cost = &irregularities;
+  int64_t walk = cost->profiled_python_walk, begin = cost->profiled_python_begin, in = cost->profiled_python_inside,
+          end = cost->profiled_python_end;
+  int64_t module = 10 * US + 2 * walk + begin, leaf = module + in + begin;
+  assert_int_equal(bench->profile_start, 10 * US);
+  assert_int_equal(frame(bench, 0, "program")->start, 10 * US);
+  assert_int_equal(frame(bench, 0, "loop")->start, 10 * US + walk);
+  assert_int_equal(frame(bench, 0, "module")->start, module);
+  assert_int_equal(frame(bench, 0, "leaf")->start, leaf);
+  assert_int_equal(frame(bench, 0, "leaf")->end, leaf + in);
+  assert_int_equal(frame(bench, 0, "module")->end, leaf + in + end + US);
+  assert_int_equal(bench->profile_stop, leaf + in + 2 * end + US);
+  assert_int_equal(frame(bench, 0, "program")->end, bench->profile_stop);
+  run(bench);
+  assert_int_equal(frame(bench, 0, "loop")->start, 0);
+  assert_int_equal(frame(bench, 0, "program")->end, 11 * US);
+  free(bench);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_order),
@@ -464,6 +509,7 @@ int main(void) {
       cmocka_unit_test(test_both_threads),
       cmocka_unit_test(test_frames),
       cmocka_unit_test(test_profiler),
+      cmocka_unit_test(test_stacks),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,12 +18,14 @@ struct gpt *gpt_new(const struct setup *setup) {
   gpt_make_kernels(gpt);
   gpt_make_plans(gpt);
   gpt_make_numbers(gpt);
+  gpt_make_modules(gpt);
   return gpt;
 }
 
 void gpt_free(struct gpt *gpt) {
   if (!gpt)
     return;
+  gpt_free_modules(gpt);
   gpt_free_plans(gpt);
   gpt_free_kernels(gpt);
   free(gpt->tensor_collectives);
@@ -74,19 +76,37 @@ static void enter_pass(struct block *to, enum phase phase, int micro_batch, int 
 
 /* ---- passes ---- */
 
+static void model_forward(struct block *to) {
+  static const enum module around[] = {MODULE_DATA_PARALLEL, MODULE_PRECISION, MODULE_GPT};
+  enum { AROUND = sizeof around / sizeof *around };
+  for (int i = 0; i < AROUND; i++)
+    module_enter(to, around[i], 0);
+  if (to->chunk->embeds)
+    embedding_forward(to);
+  module_enter(to, MODULE_BLOCK, 0);
+  for (int place = 0; place < to->chunk->layers; place++)
+    layer_forward(to, place);
+  if (to->chunk->has_head)
+    final_norm_forward(to);
+  module_leave(to);
+  if (to->chunk->has_head)
+    head_forward(to);
+  for (int i = 0; i < AROUND; i++)
+    module_leave(to);
+}
+
 static void forward_pass(struct block *to) {
   /* Weights that were gathered are in their working precision already. */
   to->casts = to->micro_batch == 0 && !to->setup->parallel.distributed_optimizer;
   annotate(to, "forward_step");
-  python_enter(to, FRAME_PYTHON, "megatron/core/pipeline_parallel/schedules.py(231): forward_step");
+  python_enter(to, "megatron/core/pipeline_parallel/schedules.py(231): forward_step");
   spend(to, NS_PASS);
+  frame_enter(to, "pretrain_gpt.py(182): forward_step");
   input_load(to);
-  if (to->chunk->embeds)
-    embedding_forward(to);
-  for (int place = 0; place < to->chunk->layers; place++)
-    layer_forward(to, place);
+  model_forward(to);
+  frame_leave(to);
   if (to->chunk->has_head)
-    head_forward(to);
+    loss_forward(to);
   python_leave(to);
   op_leave(to);
   assert(to->nesting->next_number == to->pass_number + gpt_numbers_of(to->gpt, to->chunk));
@@ -96,23 +116,28 @@ static void forward_pass(struct block *to) {
 static void hand_over(struct block *to, const struct pass *pass) {
   bool weights = pass->phase == PHASE_WEIGHT;
   annotate(to, weights ? "weight_grad_step" : "backward_step");
-  python_enter(to, FRAME_PYTHON,
-               weights ? "megatron/core/pipeline_parallel/zb_schedules.py(188): schedule_w"
-                       : "megatron/core/pipeline_parallel/schedules.py(329): backward_step");
+  python_enter(to, weights ? "megatron/core/pipeline_parallel/zb_schedules.py(188): schedule_w"
+                           : "megatron/core/pipeline_parallel/schedules.py(329): backward_step");
   spend(to, NS_BACKWARD);
+  frame_enter(to, "torch/autograd/__init__.py(242): backward");
   if (!weights && to->chunk->has_head) {
     to->label.part = PART_HEAD;
+    frame_enter(to, "torch/autograd/__init__.py(88): _make_grads");
     op_enter(to, "aten::ones_like", to->gpt->shapes[SHAPE_SCALAR]);
     op_view(to, "aten::empty_like", to->gpt->shapes[SHAPE_SCALAR]);
     op_run(to, "aten::fill_", to->gpt->shapes[SHAPE_SCALAR], &to->gpt->ends.pieces[PIECE_LOSS_FILL]);
     op_leave(to);
+    frame_leave(to);
   }
-  python_enter(to, FRAME_PYTHON, "torch/autograd/graph.py(825): _engine_run_backward");
+  python_enter(to, ENGINE_CALL);
+  frame_enter(to, ENGINE);
   program_post(
       to->program,
       (struct job){.kind = pass->phase, .micro_batch = pass->micro_batch, .chunk = pass->chunk, .step = to->step});
   program_await(to->program);
+  frame_leave(to);
   python_leave(to);
+  frame_leave(to);
   python_leave(to);
   op_leave(to);
 }
@@ -150,13 +175,78 @@ static void serve(void *self, int rank, struct job job, struct program *program)
 
 /* ---- steps ---- */
 
+/* What is open through all steps, and through one. */
+static const char *const program_frames[] = {"pretrain_gpt.py(300): <module>",
+                                             "megatron/training/training.py(653): pretrain",
+                                             "megatron/training/training.py(1954): train"};
+static const char *const step_frame = "megatron/training/training.py(1241): train_step";
+static const char *schedule_frame(const struct setup *setup) {
+  if (setup->parallel.pipeline == 1)
+    return "megatron/core/pipeline_parallel/schedules.py(477): forward_backward_no_pipelining";
+  switch (setup->parallel.schedule) {
+    case SCHEDULE_INTERLEAVED:
+      return "megatron/core/pipeline_parallel/schedules.py(797): forward_backward_pipelining_with_interleaving";
+    case SCHEDULE_ZERO_BUBBLE:
+      return "megatron/core/pipeline_parallel/zb_schedules.py(240): forward_backward_pipelining_with_zero_bubble";
+    case SCHEDULE_1F1B:
+    case SCHEDULE_GPIPE:
+    case SCHEDULES:
+      break;
+  }
+  return "megatron/core/pipeline_parallel/schedules.py(1863): forward_backward_pipelining_without_interleaving";
+}
+
+static void frames_enter(const struct block *to, const char *const *names, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    frame_enter(to, names[i]);
+}
+
+static void frames_leave(const struct block *to, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    frame_leave(to);
+}
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+#define PROFILER_STEP "torch/profiler/profiler.py(821): step"
+#define PROFILER_CHANGE "torch/profiler/profiler.py(852): _transit_action"
+
+static void start_profiler(const struct block *to) {
+  static const char *const around[] = {PROFILER_STEP, PROFILER_CHANGE, "torch/profiler/profiler.py(199): start_trace",
+                                       "torch/autograd/profiler.py(358): _start_trace"};
+  frames_enter(to, around, COUNT(around));
+  program_mark(to->program, DO_PROFILE, 1);
+  frames_leave(to, COUNT(around));
+}
+
+/* It stops when the device has done all. */
+static void stop_profiler(const struct block *to) {
+  static const char *const around[] = {PROFILER_CHANGE, "torch/profiler/profiler.py(235): stop_trace",
+                                       "torch/autograd/profiler.py(363): __exit__"};
+  static const char *const waiting[] = {"torch/cuda/__init__.py(975): synchronize",
+                                        "<built-in function _cuda_synchronize>"};
+  frames_enter(to, around, COUNT(around));
+  frames_enter(to, waiting, COUNT(waiting));
+  program_sync(to->program, DO_SYNC_DEVICE, 0, STREAM_COMPUTE);
+  frames_leave(to, COUNT(waiting));
+  frame_enter(to, "<built-in method _disable_profiler of PyCapsule object at 0x7f468be78960>");
+  program_mark(to->program, DO_PROFILE, 0);
+  frame_leave(to);
+  frames_leave(to, COUNT(around));
+}
+
 static void begin_step(const struct block *to) {
+  if (to->step == 0)
+    frames_enter(to, program_frames, COUNT(program_frames));
   if (to->step == to->setup->warmup)
-    program_mark(to->program, DO_PROFILE, 1);
+    start_profiler(to);
+  frame_enter(to, "torch/utils/data/dataloader.py(701): __next__");
   program_mark(to->program, DO_STEP, to->step);
+  frame_leave(to);
   program_enter(to->program, FRAME_ANNOTATION, to->gpt->step_names[to->step], (struct op_facts){.sequence = -1});
+  frame_enter(to, step_frame);
   spend(to, NS_STEP);
   gradients_clear(to);
+  frame_enter(to, schedule_frame(to->setup));
 }
 
 /* The mean over micro-batches and replicas, for the log: the last stage's. */
@@ -174,14 +264,19 @@ static void report_loss(struct block *to) {
 static void end_step(struct block *to) {
   exchanges_wait(to, to->plan->count);
   gradients_finish(to);
+  frame_leave(to); /* the schedule */
   optimizer_step(to);
   report_loss(to);
   spend(to, NS_STEP);
-  program_leave(to->program); /* the step's annotation */
-  if (to->step == to->setup->warmup + to->setup->steps - 1) {
-    program_sync(to->program, DO_SYNC_DEVICE, 0, STREAM_COMPUTE);
-    program_mark(to->program, DO_PROFILE, 0);
-  }
+  frame_leave(to);            /* the step */
+  program_leave(to->program); /* its annotation */
+  bool last = to->step == to->setup->warmup + to->setup->steps - 1;
+  frame_enter(to, PROFILER_STEP);
+  if (last)
+    stop_profiler(to);
+  frame_leave(to);
+  if (last)
+    frames_leave(to, COUNT(program_frames));
 }
 
 /* Block by block: a step's begin, each of its passes, its end. */

@@ -3,20 +3,16 @@
  */
 #include "gpt_state.h"
 
-#define NODE(forward, backward) \
-  { forward, "autograd::engine::evaluate_function: " backward, backward, false }
+static const struct node_names embedding_node = {NODE("aten::embedding", "EmbeddingBackward0")};
+static const struct node_names copy_node = {NODE("aten::clone", "CloneBackward0")};
+static const struct node_names norm_node = {NODE("aten::native_layer_norm", "NativeLayerNormBackward0")};
+static const struct node_names float_node = {NODE("aten::_to_copy", "ToCopyBackward0")};
+static const struct node_names loss_node = {
+    FUNCTION("_VocabParallelCrossEntropy", "megatron/core/tensor_parallel/cross_entropy.py", "122", "186")};
+static const struct node_names mean_node = {NODE("aten::mean", "MeanBackward0")};
+static const struct node_names scale_node = {NODE("aten::div", "DivBackward0")};
 
-static const struct node_names embedding_node = NODE("aten::embedding", "EmbeddingBackward0");
-static const struct node_names copy_node = NODE("aten::clone", "CloneBackward0");
-static const struct node_names norm_node = NODE("aten::native_layer_norm", "NativeLayerNormBackward0");
-static const struct node_names float_node = NODE("aten::_to_copy", "ToCopyBackward0");
-static const struct node_names loss_node = {"_VocabParallelCrossEntropy",
-                                            "autograd::engine::evaluate_function: _VocabParallelCrossEntropyBackward",
-                                            "_VocabParallelCrossEntropyBackward", true};
-static const struct node_names mean_node = NODE("aten::mean", "MeanBackward0");
-static const struct node_names scale_node = NODE("aten::div", "DivBackward0");
-
-enum { NS_LINE = 2600, NS_CALL = 5000, NS_DATA = 16000 };
+enum { NS_LINE = 2600, NS_CALL = 5000, NS_DATA = 16000, NS_PYTHON = 2000 };
 
 static const char *shape(const struct block *to, enum shape which) { return to->gpt->shapes[which]; }
 
@@ -25,6 +21,7 @@ static const struct work *piece(const struct block *to, enum end_piece which) { 
 static void enter_end(struct block *to, enum part part) {
   to->label.part = (uint8_t)part;
   to->label.layer = -1;
+  to->place = -1;
   to->numbers = &to->gpt->numbers[part == PART_HEAD ? NUMBERS_HEAD : NUMBERS_EMBEDDING];
   to->number = to->pass_number;
   if (part == PART_HEAD)
@@ -38,9 +35,12 @@ void input_load(struct block *to) {
     return;
   enter_end(to, PART_OTHER);
   int64_t tokens = to->gpt->tokens;
-  python_enter(to, FRAME_PYTHON, "pretrain_gpt.py(92): get_batch");
+  python_enter(to, "pretrain_gpt.py(92): get_batch");
+  frame_enter(to, "megatron/training/utils.py(276): get_batch_on_this_tp_rank");
   if (to->at.tensor == 0) {
+    frame_enter(to, "torch/utils/data/dataloader.py(701): __next__");
     spend(to, NS_DATA);
+    frame_leave(to);
     if (to->label.micro_batch > 0) /* the pinned buffer of the one before is free again */
       program_sync(to->program, DO_SYNC_EVENT, EVENT_INPUT, STREAM_COPY);
     struct work copy = kernels_copy(to->setup, WORK_COPY_TO_DEVICE, 8 * tokens);
@@ -61,6 +61,7 @@ void input_load(struct block *to) {
     message.bytes = 8 * tokens;
     collective_run(to, STREAM_TENSOR, message);
   }
+  frame_leave(to);
   python_leave(to);
 }
 
@@ -68,18 +69,22 @@ void input_load(struct block *to) {
 
 void embedding_forward(struct block *to) {
   enter_end(to, PART_EMBEDDING);
-  python_enter(to, FRAME_MODULE, "nn.Module: LanguageModelEmbedding_0");
+  module_enter(to, MODULE_EMBEDDING, 0);
+  spend(to, NS_PYTHON);
+  module_enter(to, MODULE_WORDS, 0);
   spend(to, NS_CALL);
   node_forward(to, &embedding_node, shape(to, SHAPE_EMBEDDING));
   op_run(to, "aten::index_select", shape(to, SHAPE_EMBEDDING_SELECT), piece(to, PIECE_EMBEDDING));
   op_leave(to);
   reduce_forward(to);
+  module_leave(to);
   op_enter(to, "aten::contiguous", shape(to, SHAPE_EMBEDDING_COPY));
   node_forward(to, &copy_node, shape(to, SHAPE_EMBEDDING_COPY));
   op_run(to, "aten::copy_", shape(to, SHAPE_EMBEDDING_COPY), piece(to, PIECE_EMBEDDING_COPY));
   op_leave(to);
   op_leave(to);
-  python_leave(to);
+  spend(to, NS_PYTHON);
+  module_leave(to);
 }
 
 void embedding_backward(struct block *to) {
@@ -125,8 +130,9 @@ static void loss_reduce(const struct block *to) {
   collective_run(to, STREAM_TENSOR, message);
 }
 
-static void loss_forward(const struct block *to) {
-  python_enter(to, FRAME_PYTHON, "megatron/core/tensor_parallel/cross_entropy.py(122): forward");
+static void cross_entropy_forward(const struct block *to) {
+  frame_enter(to, "megatron/core/models/common/language_module/language_module.py(73): compute_language_model_loss");
+  python_enter(to, "megatron/core/tensor_parallel/cross_entropy.py(218): vocab_parallel_cross_entropy");
   node_forward(to, &loss_node, shape(to, SHAPE_LOSS_OF_LOGITS));
   loss_run(to, "aten::max", SHAPE_LOGITS_FLOAT, PIECE_LOGITS_MAX);
   loss_reduce(to);
@@ -138,6 +144,32 @@ static void loss_forward(const struct block *to) {
   loss_run(to, "aten::log", SHAPE_LOSS, PIECE_LOSS_LOG);
   op_leave(to);
   python_leave(to);
+  frame_leave(to);
+}
+
+void final_norm_forward(struct block *to) {
+  enter_end(to, PART_HEAD);
+  norm_forward(to, &norm_node, 0, piece(to, PIECE_FINAL_NORM));
+}
+
+void head_forward(struct block *to) {
+  module_enter(to, MODULE_COLUMN, 0);
+  spend(to, NS_PYTHON);
+  struct linear_use use = logits(to);
+  linear_forward(to, &use, to->gpt->ends.products);
+  spend(to, NS_PYTHON);
+  module_leave(to);
+  op_enter(to, "aten::to", shape(to, SHAPE_LOGITS_TO_FLOAT));
+  node_forward(to, &float_node, shape(to, SHAPE_LOGITS_TO_FLOAT));
+  op_run(to, "aten::copy_", shape(to, SHAPE_LOGITS_TO_FLOAT), piece(to, PIECE_LOGITS_TO_FLOAT));
+  op_leave(to);
+  op_leave(to);
+  cross_entropy_forward(to);
+}
+
+/* Of a micro-batch, outside the model. */
+void loss_forward(const struct block *to) {
+  frame_enter(to, "pretrain_gpt.py(118): loss_func");
   spend(to, NS_CALL);
   node_forward(to, &mean_node, shape(to, SHAPE_LOSS));
   launch(to, piece(to, PIECE_LOSS_MEAN));
@@ -146,21 +178,7 @@ static void loss_forward(const struct block *to) {
   node_forward(to, &scale_node, shape(to, SHAPE_SCALAR_DIVIDE));
   launch(to, piece(to, PIECE_LOSS_DIVIDE));
   op_leave(to);
-}
-
-void head_forward(struct block *to) {
-  enter_end(to, PART_HEAD);
-  norm_forward(to, &norm_node, piece(to, PIECE_FINAL_NORM));
-  python_enter(to, FRAME_MODULE, "nn.Module: ColumnParallelLinear_0");
-  struct linear_use use = logits(to);
-  linear_forward(to, &use, to->gpt->ends.products);
-  python_leave(to);
-  op_enter(to, "aten::to", shape(to, SHAPE_LOGITS_TO_FLOAT));
-  node_forward(to, &float_node, shape(to, SHAPE_LOGITS_TO_FLOAT));
-  op_run(to, "aten::copy_", shape(to, SHAPE_LOGITS_TO_FLOAT), piece(to, PIECE_LOGITS_TO_FLOAT));
-  op_leave(to);
-  op_leave(to);
-  loss_forward(to);
+  frame_leave(to);
 }
 
 static void loss_backward(const struct block *to) {

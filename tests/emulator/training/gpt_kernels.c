@@ -163,15 +163,12 @@ static void name_all(struct gpt *gpt) {
     NAME = 48,
     TEXTS = LINEARS * (LINEAR_SHAPES + PRODUCTS * PRODUCT_SHAPES) + SHAPES + LAYER_SLOTS
   };
-  int steps = gpt->setup->warmup + gpt->setup->steps, layers = gpt->setup->model.layers;
-  gpt->string_room = (size_t)TEXTS * LONGEST + (size_t)(steps + layers) * NAME;
+  int steps = gpt->setup->warmup + gpt->setup->steps;
+  gpt->string_room = (size_t)TEXTS * LONGEST + (size_t)steps * NAME;
   gpt->strings = gpt_zeroed(gpt->string_room, 1);
   gpt->step_names = gpt_zeroed((size_t)steps, sizeof *gpt->step_names);
-  gpt->layer_names = gpt_zeroed((size_t)layers, sizeof *gpt->layer_names);
   for (int i = 0; i < steps; i++)
     gpt->step_names[i] = gpt_keep(gpt, "ProfilerStep#%d", i);
-  for (int i = 0; i < layers; i++)
-    gpt->layer_names[i] = gpt_keep(gpt, "nn.Module: TransformerLayer_%d", i);
   if (gpt->setup->recorded & RECORD_SHAPES)
     gpt_describe(gpt);
 }
@@ -192,5 +189,4 @@ void gpt_free_kernels(struct gpt *gpt) {
   free(gpt->layers);
   free(gpt->strings);
   free(gpt->step_names);
-  free(gpt->layer_names);
 }

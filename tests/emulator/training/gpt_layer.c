@@ -4,32 +4,37 @@
  */
 #include "gpt_state.h"
 
-#define NODE(forward, backward) forward, "autograd::engine::evaluate_function: " backward, backward
-#define FUNCTION(name) NODE(name, name "Backward"), .function = true
+#define LAYERS "megatron/core/tensor_parallel/layers.py"
+#define MAPPINGS "megatron/core/tensor_parallel/mappings.py"
+#define LINEAR FUNCTION("LinearWithGradAccumulationAndAsyncCommunication", LAYERS, "436", "480")
+#define ROTARY FUNCTION("FusedRoPEFunc", "apex/transformer/functional/fused_rope.py", "37", "56")
+#define COMPILED FUNCTION("CompiledFunction", "torch/_functorch/_aot_autograd/runtime_wrappers.py", "1829", "1872")
+#define REDUCE FUNCTION("_ReduceFromModelParallelRegion", MAPPINGS, "218", "223")
 
 const struct node_names gpt_layer_nodes[LAYER_NODES] = {
-    [NODE_CHECKPOINT] = {FUNCTION("CheckpointFunction")},
+    [NODE_CHECKPOINT] = {FUNCTION("CheckpointFunction", "megatron/core/tensor_parallel/random.py", "419", "443")},
     [NODE_NORM_1] = {NODE("aten::native_layer_norm", "NativeLayerNormBackward0")},
-    [NODE_QKV] = {FUNCTION("LinearWithGradAccumulationAndAsyncCommunication")},
+    [NODE_QKV] = {LINEAR},
     [NODE_SPLIT] = {NODE("aten::split_with_sizes", "SplitWithSizesBackward0")},
-    [NODE_ROTARY_QUERY] = {FUNCTION("FusedRoPEFunc")},
-    [NODE_ROTARY_KEY] = {FUNCTION("FusedRoPEFunc")},
-    [NODE_ATTENTION] = {FUNCTION("FlashAttnFunc")},
+    [NODE_ROTARY_QUERY] = {ROTARY},
+    [NODE_ROTARY_KEY] = {ROTARY},
+    [NODE_ATTENTION] = {FUNCTION("FlashAttnFunc", "flash_attn/flash_attn_interface.py", "810", "867")},
     [NODE_CONTEXT] = {NODE("aten::clone", "CloneBackward0")},
-    [NODE_PROJECTION] = {FUNCTION("LinearWithGradAccumulationAndAsyncCommunication")},
-    [NODE_PROJECTION_REDUCE] = {FUNCTION("_ReduceFromModelParallelRegion")},
-    [NODE_DROPOUT_ADD_1] = {FUNCTION("CompiledFunction")},
+    [NODE_PROJECTION] = {LINEAR},
+    [NODE_PROJECTION_REDUCE] = {REDUCE},
+    [NODE_DROPOUT_ADD_1] = {COMPILED},
     [NODE_NORM_2] = {NODE("aten::native_layer_norm", "NativeLayerNormBackward0")},
-    [NODE_FC1] = {FUNCTION("LinearWithGradAccumulationAndAsyncCommunication")},
-    [NODE_GELU] = {FUNCTION("BiasGeLUFunction")},
-    [NODE_FC2] = {FUNCTION("LinearWithGradAccumulationAndAsyncCommunication")},
-    [NODE_FC2_REDUCE] = {FUNCTION("_ReduceFromModelParallelRegion")},
-    [NODE_DROPOUT_ADD_2] = {FUNCTION("CompiledFunction")},
+    [NODE_FC1] = {LINEAR},
+    [NODE_GELU] = {FUNCTION("BiasGeLUFunction", "megatron/core/fusions/fused_bias_gelu.py", "66", "74")},
+    [NODE_FC2] = {LINEAR},
+    [NODE_FC2_REDUCE] = {REDUCE},
+    [NODE_DROPOUT_ADD_2] = {COMPILED},
 };
 static const struct node_names *const nodes = gpt_layer_nodes;
-static const struct node_names scatter_node = {FUNCTION("_ReduceScatterToSequenceParallelRegion")};
+static const struct node_names scatter_node = {
+    FUNCTION("_ReduceScatterToSequenceParallelRegion", MAPPINGS, "357", "363")};
 
-enum { NS_LINE = 2600, NS_CALL = 5000 }; /* between ops: a line of Python, a module's call */
+enum { NS_LINE = 2600, NS_CALL = 5000, NS_PYTHON = 2000 }; /* between ops: a line of Python, a module's call */
 
 static const struct node_names *reduction(const struct block *to) {
   return gpt_sequence_shards(to->setup) > 1 ? &scatter_node : &nodes[NODE_PROJECTION_REDUCE];
@@ -60,12 +65,14 @@ void linear_forward(const struct block *to, const struct linear_use *use, const 
     op_leave(to);
     spend(to, NS_LINE);
   }
+  frame_enter(to, LAYERS "(622): linear_with_grad_accumulation_and_async_allreduce");
   node_forward(to, &nodes[NODE_QKV], shapes[SHAPE_FUNCTION]);
   if (use->column && gpt_sequence_shards(to->setup) > 1)
     tensor_run(to, ALL_GATHER);
   transpose(to, shapes[SHAPE_WEIGHT]);
   multiply(to, &products[PRODUCT_FORWARD], product_shapes(to, use->linear, PRODUCT_FORWARD));
   op_leave(to);
+  frame_leave(to);
 }
 
 static void multiply_weight(const struct block *to, const struct linear_use *use, const struct product_work *products) {
@@ -114,7 +121,12 @@ static struct linear_use use_of(const struct block *to, enum linear linear) {
 
 static void forward_product(const struct block *to, enum linear linear) {
   struct linear_use use = use_of(to, linear);
+  bool second = linear == LINEAR_FC1 || linear == LINEAR_FC2;
+  module_enter(to, use.column ? MODULE_COLUMN : MODULE_ROW, second);
   linear_forward(to, &use, to->kernels->products[linear]);
+  if (!use.column)
+    reduce_forward(to);
+  module_leave(to);
 }
 
 /* ---- gradients into the buffer ---- */
@@ -128,8 +140,10 @@ void gradient_accumulate(const struct block *to, int slot, const char *gradient,
   else
     op_view(to, "aten::detach", gradient);
   op_leave(to);
+  frame_enter(to, "megatron/core/distributed/distributed_data_parallel.py(390): hook");
   if (to->gradients != GRADIENTS_INPUT)
     gradient_ready(to, slot);
+  frame_leave(to);
   op_leave(to);
   spend(to, NS_LINE);
 }
@@ -154,13 +168,15 @@ static void weight_product(const struct block *to, enum linear linear, enum laye
 
 /* ---- forward ---- */
 
-void norm_forward(const struct block *to, const struct node_names *names, const struct work *work) {
+void norm_forward(const struct block *to, const struct node_names *names, int which, const struct work *work) {
+  module_enter(to, MODULE_NORM, which);
   spend(to, NS_CALL);
   op_enter(to, "aten::layer_norm", shape(to, SHAPE_NORM));
   node_forward(to, names, shape(to, SHAPE_NORM));
   launch(to, work);
   op_leave(to);
   op_leave(to);
+  module_leave(to);
 }
 
 static void node_run(const struct block *to, enum layer_node node, enum shape inputs, enum layer_piece piece) {
@@ -189,14 +205,9 @@ void reduce_backward(const struct block *to, int node) {
   node_leave_backward(to);
 }
 
-static void attention_forward(const struct block *to) {
+static void core_forward(const struct block *to) {
   const struct work *pieces = to->kernels->pieces;
-  python_enter(to, FRAME_PYTHON, "megatron/core/transformer/attention.py(389): forward");
-  forward_product(to, LINEAR_QKV);
-  node_forward(to, &nodes[NODE_SPLIT], shape(to, SHAPE_QKV_SPLIT));
-  op_leave(to);
-  node_run(to, NODE_ROTARY_QUERY, SHAPE_ROTARY, PIECE_ROTARY);
-  node_run(to, NODE_ROTARY_KEY, SHAPE_ROTARY, PIECE_ROTARY);
+  module_enter(to, MODULE_CORE, 0);
   for (int i = 0; i < 3; i++)
     op_run_inside(to, "aten::contiguous", "aten::copy_", shape(to, SHAPE_HEADS_COPY), &pieces[PIECE_HEADS_COPY]);
   spend(to, NS_CALL);
@@ -208,27 +219,54 @@ static void attention_forward(const struct block *to) {
   op_run(to, "aten::copy_", shape(to, SHAPE_CONTEXT_COPY), &pieces[PIECE_HEADS_COPY]);
   op_leave(to);
   op_leave(to);
+  module_leave(to);
+}
+
+static void attention_forward(const struct block *to) {
+  module_enter(to, MODULE_ATTENTION, 0);
+  spend(to, NS_PYTHON);
+  forward_product(to, LINEAR_QKV);
+  node_forward(to, &nodes[NODE_SPLIT], shape(to, SHAPE_QKV_SPLIT));
+  op_leave(to);
+  frame_enter(to, "megatron/core/models/common/embeddings/rope_utils.py(190): apply_rotary_pos_emb");
+  node_run(to, NODE_ROTARY_QUERY, SHAPE_ROTARY, PIECE_ROTARY);
+  frame_leave(to);
+  frame_enter(to, "megatron/core/models/common/embeddings/rope_utils.py(190): apply_rotary_pos_emb");
+  node_run(to, NODE_ROTARY_KEY, SHAPE_ROTARY, PIECE_ROTARY);
+  frame_leave(to);
+  core_forward(to);
   forward_product(to, LINEAR_PROJECTION);
-  reduce_forward(to);
-  python_leave(to);
+  spend(to, NS_PYTHON);
+  module_leave(to);
 }
 
 static void mlp_forward(const struct block *to) {
-  python_enter(to, FRAME_PYTHON, "megatron/core/transformer/mlp.py(118): forward");
+  module_enter(to, MODULE_MLP, 0);
+  spend(to, NS_PYTHON);
   forward_product(to, LINEAR_FC1);
+  frame_enter(to, "megatron/core/fusions/fused_bias_gelu.py(85): bias_gelu_impl");
   node_run(to, NODE_GELU, SHAPE_GELU, PIECE_GELU);
+  frame_leave(to);
   forward_product(to, LINEAR_FC2);
-  reduce_forward(to);
-  python_leave(to);
+  spend(to, NS_PYTHON);
+  module_leave(to);
+}
+
+static void dropout_add_forward(const struct block *to, enum layer_node node) {
+  frame_enter(to, "megatron/core/fusions/fused_bias_dropout.py(70): bias_dropout_add_fused_train");
+  frame_enter(to, "torch/_dynamo/eval_frame.py(738): _fn");
+  node_run(to, node, SHAPE_DROPOUT_ADD, PIECE_DROPOUT_ADD);
+  frame_leave(to);
+  frame_leave(to);
 }
 
 static void body_forward(const struct block *to) {
-  norm_forward(to, &nodes[NODE_NORM_1], &to->kernels->pieces[PIECE_NORM_1]);
+  norm_forward(to, &nodes[NODE_NORM_1], 0, &to->kernels->pieces[PIECE_NORM_1]);
   attention_forward(to);
-  node_run(to, NODE_DROPOUT_ADD_1, SHAPE_DROPOUT_ADD, PIECE_DROPOUT_ADD);
-  norm_forward(to, &nodes[NODE_NORM_2], &to->kernels->pieces[PIECE_NORM_2]);
+  dropout_add_forward(to, NODE_DROPOUT_ADD_1);
+  norm_forward(to, &nodes[NODE_NORM_2], 1, &to->kernels->pieces[PIECE_NORM_2]);
   mlp_forward(to);
-  node_run(to, NODE_DROPOUT_ADD_2, SHAPE_DROPOUT_ADD, PIECE_DROPOUT_ADD);
+  dropout_add_forward(to, NODE_DROPOUT_ADD_2);
 }
 
 static void enter_layer(struct block *to, int place) {
@@ -236,6 +274,7 @@ static void enter_layer(struct block *to, int place) {
   to->label.part = PART_LAYER;
   to->label.layer = (int16_t)layer;
   to->kernels = &to->gpt->layers[layer];
+  to->place = place;
   to->numbers = &to->gpt->numbers[to->setup->parallel.recompute ? NUMBERS_CHECKPOINTED : NUMBERS_LAYER];
   to->number = to->pass_number + place * to->numbers->count;
   if (to->chunk->embeds)
@@ -244,18 +283,30 @@ static void enter_layer(struct block *to, int place) {
   to->first_slot = FIRST_LAYER_SLOT + (to->chunk->layers - 1 - place) * LAYER_SLOTS;
 }
 
+/* What a checkpoint keeps is the layer's input. */
+static void checkpoint_forward(const struct block *to) {
+  frame_enter(to, "megatron/core/tensor_parallel/random.py(496): checkpoint");
+  spend(to, NS_PYTHON);
+  node_forward(to, &nodes[NODE_CHECKPOINT], shape(to, SHAPE_HIDDEN_SHARD));
+  module_enter(to, MODULE_LAYER, 0);
+  body_forward(to);
+  module_leave(to);
+  op_leave(to);
+  spend(to, NS_PYTHON);
+  frame_leave(to);
+}
+
 void layer_forward(struct block *to, int place) {
   enter_layer(to, place);
-  int module = (int)(to->chunk - to->plan->chunks) * to->chunk->layers + place;
-  python_enter(to, FRAME_MODULE, to->gpt->layer_names[module]);
   if (to->setup->parallel.recompute) {
-    node_forward(to, &nodes[NODE_CHECKPOINT], shape(to, SHAPE_HIDDEN_SHARD));
-    body_forward(to);
-    op_leave(to);
-  } else {
-    body_forward(to);
+    checkpoint_forward(to);
+    return;
   }
-  python_leave(to);
+  module_enter(to, MODULE_LAYER, 0);
+  spend(to, NS_PYTHON);
+  body_forward(to);
+  spend(to, NS_PYTHON);
+  module_leave(to);
 }
 
 /* ---- backward ---- */
@@ -364,6 +415,25 @@ static void enter_recomputed(struct block *to, int place) {
   to->forward_thread = THREAD_AUTOGRAD;
 }
 
+/* Inside the checkpoint's backward op: the layer once more, now with its graph, through which the engine then goes. */
+static void checkpoint_backward(struct block *to, int place) {
+  node_backward(to, &nodes[NODE_CHECKPOINT], NODE_CHECKPOINT, shape(to, SHAPE_HIDDEN_SHARD));
+  enter_recomputed(to, place);
+  nest(to, INSIDE_AUTOGRAD | INSIDE_PYTHON);
+  module_enter(to, MODULE_LAYER, 0);
+  body_forward(to);
+  module_leave(to);
+  unnest(to);
+  frame_enter(to, "torch/autograd/__init__.py(242): backward");
+  frame_enter(to, ENGINE_CALL);
+  frame_enter(to, ENGINE);
+  mlp_backward(to);
+  attention_backward(to);
+  for (int i = 0; i < 3; i++)
+    frame_leave(to);
+  node_leave_backward(to);
+}
+
 void layer_backward(struct block *to, int place) {
   bool recomputes = to->setup->parallel.recompute;
   enter_layer(to, place);
@@ -371,17 +441,10 @@ void layer_backward(struct block *to, int place) {
     if (recomputes)
       enter_recomputed(to, place);
     weights_backward(to);
-    return;
+  } else if (recomputes) {
+    checkpoint_backward(to, place);
+  } else {
+    mlp_backward(to);
+    attention_backward(to);
   }
-  if (recomputes) {
-    node_backward(to, &nodes[NODE_CHECKPOINT], NODE_CHECKPOINT, shape(to, SHAPE_HIDDEN_SHARD));
-    enter_recomputed(to, place);
-    nest(to, INSIDE_AUTOGRAD | INSIDE_PYTHON);
-    body_forward(to);
-    unnest(to);
-  }
-  mlp_backward(to);
-  attention_backward(to);
-  if (recomputes)
-    node_leave_backward(to);
 }

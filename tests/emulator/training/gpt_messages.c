@@ -180,12 +180,16 @@ static const char *part_op(bool send) { return send ? "c10d::send" : "c10d::recv
  * of them and in none. */
 static void start_batch(const struct block *to, const struct work *work, int done_event) {
   const struct message *whole = work->message;
+  frame_enter(to, "torch/distributed/distributed_c10d.py(2616): batch_isend_irecv");
   for (int i = 0; i < whole->parts; i++) {
     begin(to, STREAM_P2P, part_op(whole->part[i].send), program_message(to->program, part_message(whole, i)));
     spend(to, NS_JOIN);
     end(to);
   }
+  frame_enter(to, "<built-in method _end_coalescing of PyCapsule object at 0x7f6a97d1c4b0>");
   enqueue(to, STREAM_P2P, "nccl:coalesced", NULL, work, done_event);
+  frame_leave(to);
+  frame_leave(to);
 }
 
 static void start_exchange(const struct block *to, const struct exchange *exchange, int done_event) {
@@ -206,9 +210,14 @@ static void start_exchange(const struct block *to, const struct exchange *exchan
 
 static int exchange_event(int index) { return EVENT_EXCHANGE + index % EXCHANGE_EVENTS; }
 
+#define EXCHANGE_FRAME "megatron/core/pipeline_parallel/p2p_communication.py(269): _communicate"
+
 void exchanges_start(const struct block *to, int after) {
-  for (int i = to->plan->posts[after + 1]; i < to->plan->posts[after + 2]; i++)
+  for (int i = to->plan->posts[after + 1]; i < to->plan->posts[after + 2]; i++) {
+    frame_enter(to, EXCHANGE_FRAME);
     start_exchange(to, &to->plan->exchanges[i], exchange_event(i));
+    frame_leave(to);
+  }
 }
 
 void exchanges_wait(const struct block *to, int before) {

@@ -8,7 +8,7 @@ static void number_layer(const struct gpt *gpt, struct numbers *numbers, bool ch
   bool tensor_parallel = gpt->setup->parallel.tensor > 1;
   for (int node = 0; node < LAYER_NODES; node++) {
     bool reduces = node == NODE_PROJECTION_REDUCE || node == NODE_FC2_REDUCE;
-    bool made = checkpointed ? gpt_layer_nodes[node].function : node != NODE_CHECKPOINT;
+    bool made = checkpointed ? gpt_layer_nodes[node].forward_method != NULL : node != NODE_CHECKPOINT;
     numbers->place[node] = numbers->count;
     numbers->count += made && (!reduces || tensor_parallel);
   }

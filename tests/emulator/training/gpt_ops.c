@@ -19,16 +19,14 @@ void spend(const struct block *to, int64_t ns) { program_spend(to->program, ns);
 
 static struct op_facts plain(const char *inputs) { return (struct op_facts){.inputs = inputs, .sequence = -1}; }
 
-void python_enter(const struct block *to, enum frame frame, const char *name) {
-  if (to->stacks)
-    program_enter(to->program, frame, name, plain(NULL));
+void python_enter(const struct block *to, const char *name) {
+  frame_enter(to, name);
   program_spend(to->program, NS_PYTHON);
 }
 
 void python_leave(const struct block *to) {
   program_spend(to->program, NS_PYTHON);
-  if (to->stacks)
-    program_leave(to->program);
+  frame_leave(to);
 }
 
 /* ---- ops inside ops ---- */
@@ -54,14 +52,37 @@ static enum marking marking_of(const char *name) {
 
 static int inside(const struct block *to) { return to->nesting->inside[to->nesting->depth]; }
 
-void nest(const struct block *to, int inside) {
-  assert(to->nesting->depth + 1 < MOST_NESTED);
-  to->nesting->inside[++to->nesting->depth] = (uint8_t)inside;
+/* `around` frames of Python that were entered end with it. */
+static void nest_called(const struct block *to, int inside, int around) {
+  struct nesting *nesting = to->nesting;
+  assert(nesting->depth + 1 < MOST_NESTED);
+  nesting->depth++;
+  nesting->inside[nesting->depth] = (uint8_t)inside;
+  nesting->around[nesting->depth] = (uint8_t)around;
+  nesting->within[nesting->depth] = 0;
 }
+
+void nest(const struct block *to, int inside) { nest_called(to, inside, 0); }
 
 void unnest(const struct block *to) {
   assert(to->nesting->depth > 0);
   to->nesting->depth--;
+}
+
+/* A function's own frames: they end before its op does. */
+static void run_method(const struct block *to, const char *caller, const char *method) {
+  struct nesting *nesting = to->nesting;
+  const char *const names[] = {caller, method};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    if (!names[i])
+      continue;
+    frame_enter(to, names[i]);
+    nesting->within[nesting->depth]++;
+  }
+}
+
+static int called(const struct block *to, const char *op) {
+  return inside(to) & INSIDE_PYTHON ? callers_enter(to, op) : 0;
 }
 
 void annotate(const struct block *to, const char *name) { annotate_message(to, name, NULL); }
@@ -72,8 +93,9 @@ void annotate_message(const struct block *to, const char *name, const struct mes
 }
 
 void record_enter(const struct block *to, const char *name, const struct message *message) {
+  int around = called(to, name);
   program_enter(to->program, FRAME_OP, name, (struct op_facts){.sequence = -1, .message = message});
-  nest(to, 0);
+  nest_called(to, 0, around);
 }
 
 void op_enter_with(const struct block *to, const char *name, struct op_facts facts) {
@@ -85,15 +107,21 @@ void op_enter_with(const struct block *to, const char *name, struct op_facts fac
     if (marking == MARKED_THROUGHOUT)
       within = INSIDE_AUTOGRAD;
   }
+  int around = called(to, name);
   program_enter(to->program, FRAME_OP, name, facts);
-  nest(to, within);
+  nest_called(to, within, around);
 }
 
 void op_enter(const struct block *to, const char *name, const char *inputs) { op_enter_with(to, name, plain(inputs)); }
 
 void op_leave(const struct block *to) {
-  unnest(to);
+  const struct nesting *nesting = to->nesting;
+  for (int i = nesting->within[nesting->depth]; i > 0; i--)
+    frame_leave(to);
   program_leave(to->program);
+  for (int i = nesting->around[nesting->depth]; i > 0; i--)
+    frame_leave(to);
+  unnest(to);
 }
 
 void op_view(const struct block *to, const char *name, const char *inputs) {
@@ -148,22 +176,28 @@ void op_run_inside(const struct block *to, const char *outer, const char *name, 
 
 void node_forward(const struct block *to, const struct node_names *names, const char *inputs) {
   struct op_facts facts = plain(inputs);
-  if (names->function || inside(to) & INSIDE_AUTOGRAD)
+  bool function = names->forward_method;
+  if (function || inside(to) & INSIDE_AUTOGRAD)
     facts.sequence = to->nesting->next_number++;
+  int around = function ? function_enter(to) : called(to, names->forward);
   program_enter(to->program, FRAME_OP, names->forward, facts);
-  nest(to, names->function ? INSIDE_PYTHON : 0);
+  nest_called(to, function ? INSIDE_PYTHON : 0, around);
+  run_method(to, NULL, names->forward_method);
   program_spend(to->program, NS_FUNCTION);
 }
 
 void node_backward(const struct block *to, const struct node_names *names, int node, const char *inputs) {
   struct op_facts facts = {.sequence = to->number + to->numbers->place[node],
                            .forward_thread = (uint8_t)(to->forward_thread + 1)};
+  bool function = names->backward_method;
   program_enter(to->program, FRAME_OP, names->evaluate, facts);
   nest(to, 0);
   program_spend(to->program, NS_NODE);
   facts.inputs = inputs; /* the engine's own op has none */
   program_enter(to->program, FRAME_OP, names->backward, facts);
-  nest(to, names->function ? INSIDE_PYTHON : 0);
+  nest(to, function ? INSIDE_PYTHON : 0);
+  if (function)
+    run_method(to, "torch/autograd/function.py(293): apply", names->backward_method);
   program_spend(to->program, NS_NODE);
 }
 

@@ -10,6 +10,9 @@ enum {
   NS_LISTS = 9000       /* lists of tensors for one kernel */
 };
 
+/* Extensions run a kernel over lists through this. */
+#define LISTS "megatron/core/utils.py(1021): multi_tensor_applier"
+
 /* One kernel over lists of tensors takes at most so many elements: 320 blocks of 64 Ki. */
 enum { LIST_ELEMENTS = 320 << 16 };
 
@@ -38,28 +41,37 @@ static int bucket_event(const struct chunk *chunk, int bucket) {
 
 static void reduce_bucket(const struct block *to, const struct chunk *chunk, int bucket) {
   int64_t elements = padded(to, chunk->buckets[bucket]);
+  frame_enter(to, "megatron/core/distributed/param_and_grad_buffer.py(326): start_grad_sync");
   struct work scale = kernels_run(to->setup, KERNEL_SCALE, elements, 0);
   op_run_vector(to, "aten::mul_", elements, &scale);
   spend(to, NS_LINE);
   enum collective collective = to->setup->parallel.distributed_optimizer ? REDUCE_SCATTER : ALL_REDUCE;
   collective_start(to, STREAM_DATA, message_of(to, ROLE_DATA, collective, elements, true), bucket_event(chunk, bucket));
+  frame_leave(to);
 }
 
+/* A hook of Python does so, where the engine runs one behind a gradient. */
 void gradient_ready(const struct block *to, int slot) {
   int bucket = to->chunk->closes[slot];
   bool last = to->micro_batch == to->setup->model.micro_batches - 1;
   if (!to->setup->parallel.overlap_gradients || !last || bucket < 0 || !has_group(to, ROLE_DATA))
     return;
+  bool hooked = to->nesting->depth > 0;
   struct block labelled = *to;
   labelled.label.part = PART_OTHER;
   labelled.label.layer = -1;
+  labelled.stacks = to->stacks && hooked;
+  frame_enter(&labelled, "megatron/core/distributed/param_and_grad_buffer.py(446): register_grad_ready");
+  nest(to, hooked ? INSIDE_PYTHON : 0);
   reduce_bucket(&labelled, to->chunk, bucket);
+  unnest(to);
+  frame_leave(&labelled);
 }
 
 static void reduce_buckets(const struct block *to) {
   if (!has_group(to, ROLE_DATA))
     return;
-  python_enter(to, FRAME_PYTHON, "megatron/core/distributed/distributed_data_parallel.py(418): finish_grad_sync");
+  python_enter(to, "megatron/core/distributed/distributed_data_parallel.py(418): finish_grad_sync");
   for (int pass = to->setup->parallel.overlap_gradients; pass < 2; pass++)
     for (int i = 0; i < to->setup->parallel.chunks; i++)
       for (int j = 0; j < to->plan->chunks[i].bucket_count; j++) {
@@ -72,7 +84,7 @@ static void reduce_buckets(const struct block *to) {
 }
 
 void gradients_clear(const struct block *to) {
-  python_enter(to, FRAME_PYTHON, "megatron/core/distributed/distributed_data_parallel.py(434): zero_grad_buffer");
+  python_enter(to, "megatron/core/distributed/distributed_data_parallel.py(434): zero_grad_buffer");
   for (int i = 0; i < to->setup->parallel.chunks; i++) {
     struct work clear = kernels_copy(to->setup, WORK_MEMSET, 4 * to->plan->chunks[i].parameters);
     op_run_vector(to, "aten::zero_", to->plan->chunks[i].parameters, &clear);
@@ -104,20 +116,26 @@ static void reduce_embedding(const struct block *to) {
 
 /* The order is Megatron-LM's, and every rank of a group keeps to it. */
 void gradients_finish(const struct block *to) {
+  frame_enter(to, "megatron/core/distributed/finalize_model_grads.py(229): finalize_model_grads");
   reduce_buckets(to);
   reduce_shared(to);
   reduce_embedding(to);
+  frame_leave(to);
 }
 
 /* ---- optimizer ---- */
 
 static void run_lists(const struct block *to, enum kernel kernel, int64_t elements) {
   struct work whole = kernels_run(to->setup, kernel, LIST_ELEMENTS, 0);
+  frame_enter(to, LISTS);
+  frame_enter(to, "<built-in method multi_tensor_apply of PyCapsule object at 0x7f6a8e0b2a60>");
   for (; elements > 0; elements -= LIST_ELEMENTS) {
     struct work rest = elements < LIST_ELEMENTS ? kernels_run(to->setup, kernel, elements, 0) : whole;
     spend(to, NS_LISTS);
     launch(to, &rest);
   }
+  frame_leave(to);
+  frame_leave(to);
 }
 
 static void read_scalar(const struct block *to) {
@@ -135,7 +153,7 @@ static void read_scalar(const struct block *to) {
 /* Over all that holds parts of the gradient: the model's ranks, or the whole job where replicas have shares. */
 static void clip_gradients(const struct block *to) {
   int64_t owned = owned_parameters(to);
-  python_enter(to, FRAME_PYTHON, "megatron/core/optimizer/clip_grads.py(52): get_grad_norm_fp32");
+  python_enter(to, "megatron/core/optimizer/clip_grads.py(52): get_grad_norm_fp32");
   spend(to, NS_CALL);
   run_lists(to, KERNEL_L2_NORM, owned);
   struct work reduce = kernels_run(to->setup, KERNEL_L2_NORM_REDUCE, 320, 0);
@@ -145,7 +163,7 @@ static void clip_gradients(const struct block *to) {
     collective_run(to, STREAM_MODEL, message_of(to, role, ALL_REDUCE, 1, true));
   read_scalar(to);
   python_leave(to);
-  python_enter(to, FRAME_PYTHON, "megatron/core/optimizer/clip_grads.py(143): clip_grad_by_total_norm_fp32");
+  python_enter(to, "megatron/core/optimizer/clip_grads.py(143): clip_grad_by_total_norm_fp32");
   run_lists(to, KERNEL_CLIP, owned);
   python_leave(to);
 }
@@ -153,7 +171,7 @@ static void clip_gradients(const struct block *to) {
 static void gather_parameters(const struct block *to) {
   if (!to->setup->parallel.distributed_optimizer || !has_group(to, ROLE_DATA))
     return;
-  python_enter(to, FRAME_PYTHON, "megatron/core/distributed/param_and_grad_buffer.py(196): start_param_sync");
+  python_enter(to, "megatron/core/distributed/param_and_grad_buffer.py(196): start_param_sync");
   for (int waits = 0; waits < 2; waits++)
     for (int i = 0; i < to->setup->parallel.chunks; i++)
       for (int j = 0; j < to->plan->chunks[i].bucket_count; j++) {
@@ -169,18 +187,27 @@ static void gather_parameters(const struct block *to) {
 
 void optimizer_step(const struct block *to) {
   nest(to, INSIDE_PYTHON); /* no gradients are recorded */
+  frame_enter(to, "torch/utils/_contextlib.py(113): decorate_context");
+  frame_enter(to, to->setup->parallel.distributed_optimizer ? "megatron/core/optimizer/distrib_optimizer.py(2156): step"
+                                                            : "megatron/core/optimizer/optimizer.py(474): step");
   annotate(to, "optimizer.step");
   spend(to, NS_OPTIMIZER);
   clip_gradients(to);
+  frame_enter(to, "torch/optim/optimizer.py(473): wrapper");
   annotate(to, "Optimizer.step#FusedAdam.step");
+  frame_enter(to, "apex/optimizers/fused_adam.py(127): step");
   spend(to, NS_OPTIMIZER);
   run_lists(to, KERNEL_ADAM, owned_parameters(to));
+  frame_leave(to);
   op_leave(to);
+  frame_leave(to);
   if (to->setup->parallel.distributed_optimizer) {
     struct work cast = kernels_run(to->setup, KERNEL_CAST_TO_BFLOAT, owned_parameters(to), 0);
     op_run(to, "aten::_foreach_copy_", to->gpt->shapes[SHAPE_LISTS], &cast);
     gather_parameters(to);
   }
   op_leave(to);
+  frame_leave(to);
+  frame_leave(to);
   unnest(to);
 }

@@ -169,8 +169,12 @@ enum shape {
  * are not recorded, and records none of what it does. */
 struct node_names {
   const char *forward, *evaluate, *backward;
-  bool function;
+  const char *forward_method, *backward_method; /* of a function, else NULL */
 };
+#define NODE(op, node) .forward = (op), .evaluate = "autograd::engine::evaluate_function: " node, .backward = (node)
+#define FUNCTION(name, file, forward_line, backward_line)                            \
+  NODE(name, name "Backward"), .forward_method = file "(" forward_line "): forward", \
+                               .backward_method = file "(" backward_line "): backward"
 /* Differentiable ops of a layer, in forward order: each makes a node, which takes an autograd number. */
 enum layer_node {
   NODE_CHECKPOINT,
@@ -206,6 +210,25 @@ enum end_node {
   NODE_LOSS_SCALE,
   HEAD_NODES
 };
+
+/* Modules of the model, of which each layer, or each chunk, has one or several. */
+enum module {
+  MODULE_DATA_PARALLEL,
+  MODULE_PRECISION,
+  MODULE_GPT,
+  MODULE_EMBEDDING,
+  MODULE_WORDS,
+  MODULE_BLOCK,
+  MODULE_LAYER,
+  MODULE_NORM,
+  MODULE_ATTENTION,
+  MODULE_CORE,
+  MODULE_MLP,
+  MODULE_COLUMN,
+  MODULE_ROW,
+  MODULES
+};
+enum { MODULE_NAME = 48, MOST_CALLERS = 3 };
 
 /* Which numbers nodes take, counted from the first of their layer or end: those that are not there take none. In a layer that will be
  * computed again only functions take some. */
@@ -291,8 +314,9 @@ struct gpt {
   struct tensor_collective (*tensor_collectives)[TENSOR_COLLECTIVES]; /* [communicator] */
   const char *linear_shapes[LINEARS][LINEAR_SHAPES], *product_shapes[LINEARS][PRODUCTS][PRODUCT_SHAPES];
   const char *gradient_shapes[LAYER_SLOTS], *shapes[SHAPES];
-  const char **step_names, **layer_names; /* ProfilerStep#N; nn.Module: TransformerLayer_N */
-  char *strings;                          /* that all of these lie in */
+  const char **step_names;                    /* ProfilerStep#N */
+  char (*module_names[MODULES])[MODULE_NAME]; /* nn.Module: TransformerLayer_N; only where stacks are recorded */
+  char *strings;                              /* that all of these lie in */
   size_t string_length, string_room;
   struct plan *plans; /* [stage] */
   struct numbers numbers[NUMBERINGS];
@@ -310,6 +334,8 @@ void gpt_make_tensor_collectives(struct gpt *gpt);              /* gpt_messages.
 void gpt_make_plans(struct gpt *gpt);
 void gpt_free_plans(struct gpt *gpt);
 void gpt_make_numbers(struct gpt *gpt); /* gpt_numbers.c; behind the plans, which it completes */
+void gpt_make_modules(struct gpt *gpt); /* gpt_python.c */
+void gpt_free_modules(struct gpt *gpt);
 int64_t gpt_numbers_of(const struct gpt *gpt, const struct chunk *chunk); /* that its forward pass takes */
 /* count zeroed things of a size, or the end of the program. */
 void *gpt_zeroed(size_t count, size_t size);
@@ -336,12 +362,13 @@ _Static_assert(EVENT_BUCKET + BUCKET_EVENTS <= MOST_EVENTS, "a rank has no more 
 enum gradients { GRADIENTS_ALL, GRADIENTS_INPUT, GRADIENTS_WEIGHT };
 
 /* Which op is open in which, and what that means for ops inside: whether they are marked with the autograd number that their thread
- * takes next, as those are that the dispatcher sees before autograd does. */
+ * takes next, as those are that the dispatcher sees before autograd does, and whether Python calls them. Python's frames that end with an
+ * op are counted with it: those around it, and those within. */
 enum { INSIDE_AUTOGRAD = 1, INSIDE_PYTHON = 2, MOST_NESTED = 64 };
 struct nesting {
   int64_t next_number;
   int depth;
-  uint8_t inside[MOST_NESTED];
+  uint8_t inside[MOST_NESTED], around[MOST_NESTED], within[MOST_NESTED];
 };
 
 /* One block being written. */
@@ -365,13 +392,13 @@ struct block {
   enum gradients gradients;
   int step, micro_batch;
   const struct chunk *chunk;
-  int first_slot; /* of the layer at hand */
+  int place;      /* of the layer at hand in its chunk; -1: the head */
+  int first_slot; /* of that layer */
 };
 
 /* gpt_ops.c: ops as PyTorch nests them. */
 void spend(const struct block *to, int64_t ns);
-void python_enter(const struct block *to, enum frame frame,
-                  const char *name); /* a frame that only stack recording shows */
+void python_enter(const struct block *to, const char *name); /* a function of Python that takes its time */
 void python_leave(const struct block *to);
 void nest(const struct block *to, int inside); /* until `unnest`, what is written is inside that */
 void unnest(const struct block *to);
@@ -396,6 +423,19 @@ void node_forward(const struct block *to, const struct node_names *names, const 
 void node_backward(const struct block *to, const struct node_names *names, int node, const char *inputs);
 void node_leave_backward(const struct block *to);
 void multiply(const struct block *to, const struct product_work *product, const char *const *shapes);
+
+#define ENGINE_CALL "torch/autograd/graph.py(814): _engine_run_backward"
+#define ENGINE "<built-in method run_backward of torch._C._EngineBase object at 0x7f4f85497ec0>"
+
+/* gpt_python.c: frames of Python, nested as all others are, but seen only where stacks are recorded. */
+void frame_enter(const struct block *to, const char *name);
+void frame_leave(const struct block *to);
+void frame_touch(const struct block *to, const char *name);               /* enters and leaves at once */
+void module_enter(const struct block *to, enum module module, int which); /* the which-th of its class in the layer */
+void module_leave(const struct block *to);
+/* The frames through which Python calls an op, and a function of autograd; their number. */
+int callers_enter(const struct block *to, const char *op);
+int function_enter(const struct block *to);
 
 /* gpt_messages.c: communication. Nothing happens where the rank is alone in the group. */
 bool has_group(const struct block *to, enum role role);
@@ -425,7 +465,7 @@ void layer_backward(struct block *to, int place);
 void linear_forward(const struct block *to, const struct linear_use *use, const struct product_work *products);
 void linear_backward(const struct block *to, const struct linear_use *use, const struct product_work *products);
 void linear_weight(const struct block *to, const struct linear_use *use, const struct product_work *products);
-void norm_forward(const struct block *to, const struct node_names *names, const struct work *work);
+void norm_forward(const struct block *to, const struct node_names *names, int which, const struct work *work);
 void norm_backward(const struct block *to, const struct node_names *names, int node, const struct work *input,
                    const struct work *weight, const struct work *add);
 void reduce_forward(const struct block *to);
@@ -437,7 +477,9 @@ void gradient_accumulate(const struct block *to, int slot, const char *gradient,
 void input_load(struct block *to);
 void embedding_forward(struct block *to);
 void embedding_backward(struct block *to);
-void head_forward(struct block *to);
+void final_norm_forward(struct block *to);
+void head_forward(struct block *to); /* up to the loss of each token */
+void loss_forward(const struct block *to);
 void head_backward(struct block *to);
 
 /* gpt_optimizer.c */
