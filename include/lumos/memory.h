@@ -15,6 +15,9 @@ void *lumos_allocate(size_t size);
 void *lumos_allocate_zeroed(size_t count, size_t size);
 void *lumos_reallocate(void *memory, size_t count, size_t size);
 
+/* Give the system back the pages that lie wholly in [from, to), a piece of allocated memory whose bytes nobody will read again. */
+void lumos_release(void *from, void *to);
+
 /* A bump arena: many small things of one life, freed at once. */
 struct lumos_arena;
 struct lumos_arena *lumos_arena_new(void);

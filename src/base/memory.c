@@ -56,6 +56,14 @@ void *lumos_reallocate(void *memory, size_t count, size_t size) {
   return moved;
 }
 
+void lumos_release(void *from, void *to) {
+  uintptr_t start = ((uintptr_t)from + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
+  uintptr_t end = (uintptr_t)to & ~(uintptr_t)(PAGE - 1);
+  if (start < end) {
+    (void)madvise((void *)start, end - start, MADV_DONTNEED);
+  }
+}
+
 void *lumos_vector_grown(void *items, size_t needed, size_t *capacity, size_t item_size) {
   size_t larger = *capacity + *capacity / 2;
   size_t least = item_size < 256 ? 16 : 4;

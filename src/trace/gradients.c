@@ -141,4 +141,5 @@ void lumos_trace_pair_gradients(struct trace_build *build) {
   choose_pairings(&found);
   walk(build, &found, false);
   lumos_vector_free(&found);
+  lumos_vector_free(&build->gradients);
 }

@@ -112,6 +112,25 @@ void lumos_trace_order_device(struct trace *trace) {
   free(lane_of);
 }
 
+void lumos_trace_settle_host(struct trace *trace) {
+  struct trace_host *items = trace->host.items;
+  uint32_t *source = trace->host_order.rows; /* [place]: where its row stands */
+  for (size_t i = 0; i < trace->host.count; i++) {
+    const struct trace_host held = items[i];
+    size_t place = i;
+    while (source[place] != i) { /* round the cycle that the row is in */
+      size_t from = source[place];
+      items[place] = items[from];
+      source[place] = (uint32_t)place;
+      place = from;
+    }
+    items[place] = held;
+    source[place] = (uint32_t)place;
+  }
+  free(source);
+  trace->host_order.rows = NULL;
+}
+
 void lumos_trace_free_order(struct trace_order *order) {
   free(order->rows);
   free(order->first);

@@ -18,6 +18,8 @@ void lumos_trace_sort(uint32_t *items, size_t count, trace_before before, const 
  * the longer, then the outer class; device rows by start, then end; equals as recorded. */
 void lumos_trace_order_host(struct trace *trace);
 void lumos_trace_order_device(struct trace *trace);
+/* Put host rows where host_order says: those of a lane stand from its first place on, and host_order has no rows any more. */
+void lumos_trace_settle_host(struct trace *trace);
 void lumos_trace_free_order(struct trace_order *order);
 
 #endif

@@ -4,6 +4,7 @@
  * thread give every start again.
  */
 #include "trace/build.h"
+#include "trace/order.h"
 #include <assert.h>
 #include <lumos/trace.h>
 #include <stdlib.h>
@@ -354,16 +355,35 @@ static void add_row(struct thread *thread, const struct trace_host *row) {
   }
 }
 
+/* The first row, up to `end`, that is still needed: one that is open, or none. */
+static struct trace_host *first_open(const struct thread *thread, struct trace_host *end) {
+  size_t first = (size_t)(end - thread->build->trace->host.items);
+  for (size_t i = 0; i < thread->stack.count; i++) {
+    size_t row = (size_t)(thread->stack.items[i].row - thread->build->trace->host.items);
+    first = row < first ? row : first;
+  }
+  return &thread->build->trace->host.items[first];
+}
+
+/* Rows are given back as tasks are made of them, lest both be in memory. */
 static void build_thread(struct trace_build *build, uint32_t lane) {
+  enum { GIVEN_BACK_AT_ONCE = 32 * 1024 };
   const struct trace *trace = build->trace;
-  const struct trace_order *order = &trace->host_order;
+  struct trace_host *end = trace->host.items + trace->host_order.first[lane + 1];
+  struct trace_host *kept = trace->host.items + trace->host_order.first[lane];
   struct thread thread = {.build = build, .lane = lane, .last_end = LUMOS_ABSENT, .batch_first = build->batched.count};
-  for (size_t i = order->first[lane]; i < order->first[lane + 1]; i++) {
-    add_row(&thread, &trace->host.items[order->rows[i]]);
+  for (struct trace_host *row = kept; row < end; row++) {
+    add_row(&thread, row);
+    if ((row + 1 - kept) % GIVEN_BACK_AT_ONCE == 0) {
+      struct trace_host *needed = first_open(&thread, row + 1);
+      lumos_release(kept, needed);
+      kept = needed;
+    }
   }
   while (thread.stack.count > 0) {
     close_top(&thread);
   }
+  lumos_release(kept, end);
   lumos_vector_free(&thread.stack);
 }
 
@@ -380,6 +400,7 @@ static int compare_calls(const void *a, const void *b) {
 }
 
 void lumos_trace_build_threads(struct trace_build *build, const uint32_t *sorted_lanes) {
+  lumos_trace_settle_host(build->trace);
   for (size_t i = 0; i < build->trace->lanes.count; i++) {
     if (build->trace->lanes.items[sorted_lanes[i]].kind == LUMOS_THREAD) {
       build_thread(build, sorted_lanes[i]);
