@@ -34,6 +34,34 @@ static struct work product(const struct setup *setup, int64_t m, int64_t n, int6
   return works[0];
 }
 
+/* --- GPUs --- */
+
+/* Dense bfloat16 in TFLOP/s, memory in GB/s, NVLink in one direction in GB/s, SMs and memory in GiB, rounded up: of the eight-GPU servers' data sheets. */
+static void gpus_are_those_of_the_data_sheets(void **state) {
+  (void)state;
+  static const struct {
+    const char *label, *name;
+    int sms, major;
+    double flops, bandwidth, nvlink, memory;
+  } wanted[] = {{"a100", "NVIDIA A100-SXM4-80GB", 108, 8, 312, 2039, 300, 80},
+                {"h100", "NVIDIA H100 80GB HBM3", 132, 9, 989, 3350, 450, 80},
+                {"h200", "NVIDIA H200", 132, 9, 989, 4800, 450, 141},
+                {"b200", "NVIDIA B200", 148, 10, 2250, 8000, 900, 180}};
+  enum { WANTED = sizeof wanted / sizeof *wanted };
+  for (int i = 0; i < WANTED; i++) {
+    const struct gpu *gpu = gpu_find(wanted[i].label);
+    assert_non_null(gpu);
+    assert_string_equal(gpu->name, wanted[i].name);
+    assert_int_equal(gpu->sms, wanted[i].sms);
+    assert_int_equal(gpu->major, wanted[i].major);
+    assert_near((int64_t)gpu->flops, (int64_t)(1000 * wanted[i].flops), 500);
+    assert_near((int64_t)gpu->bandwidth, (int64_t)wanted[i].bandwidth, 1);
+    assert_near((int64_t)gpu->nvlink, (int64_t)wanted[i].nvlink, 0);
+    assert_near((int64_t)((double)gpu->memory / (1 << 30) + 0.999), (int64_t)wanted[i].memory, 1);
+  }
+  assert_null(gpu_at(WANTED));
+}
+
 /* --- chance --- */
 
 static void chance_is_of_its_place(void **state) {
@@ -154,6 +182,19 @@ static void product_without_waves_is_proportional(void **state) {
   assert_string_equal(smooth.name, whole.name);
   assert_near(smooth.duration, a100_time(434 / 108.0 / 2, 0.87), 2);
   assert_near(product(&setup, 1792, 1792, 1792).duration, a100_time(98 / 108.0, 0.93), 2);
+}
+
+/* Hopper's kernels stay on their SMs, in pairs that share what they load: 66 pairs on 132 SMs, as real traces show; a pair for two tiles where there are fewer. */
+static void persistent_products_come_in_pairs(void **state) {
+  (void)state;
+  struct setup setup = ideal("h100");
+  struct work many = product(&setup, 8192, 8192, 8192), few = product(&setup, 1280, 2048, 8192);
+  assert_int_equal(many.grid[0], 2);
+  assert_int_equal(many.grid[1], 66);
+  assert_int_equal(many.grid[2], 1);
+  assert_int_equal(few.grid[0], 2);
+  assert_in_range(few.grid[1], 5 * 8 / 2, 65); /* no tile is larger than 256 rows or columns of either */
+  assert_int_equal(many.threads, 384);
 }
 
 static void product_counts_its_operations(void **state) {
@@ -345,6 +386,35 @@ static void attention_is_causal(void **state) {
   assert_non_null(strstr(kernels_attention(&setup, 1, 4, 2048, 128, true).name, "flash_bwd_dq_dk_dv_loop"));
 }
 
+/* Short sequences do few operations on what they read and write: queries, keys, values and the output, of two bytes; backward those, the gradient, and three
+ * gradients, that of the queries in float32. 64 * 32 heads of 128 * 128 are 2^25 elements, at 3,015 bytes a ns. */
+static void short_attention_takes_its_bytes(void **state) {
+  (void)state;
+  struct setup setup = ideal("h100");
+  struct work forward = kernels_attention(&setup, 64, 32, 128, 128, false);
+  struct work backward = kernels_attention(&setup, 64, 32, 128, 128, true);
+  assert_true(forward.bytes == 8L << 25 && backward.bytes == 18L << 25);
+  assert_near(forward.duration, 89033 + 4000, 1);
+  assert_near(backward.duration, 200325 + 5000, 1);
+}
+
+/* Kernels are written for heads of at most 64 and of more; their names say so last. */
+static void attention_is_that_of_its_heads(void **state) {
+  (void)state;
+  static const struct {
+    const char *gpu, *small, *large;
+  } cases[] = {{"h100", "64x128x64_", "64x128x128_"},
+               {"b200", "128x128x64_", "128x128x128_"},
+               {"a100", "Flash_fwd_kernel_traits<64,", "Flash_fwd_kernel_traits<128,"}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct setup setup = ideal(cases[i].gpu);
+    for (int dim = 32; dim <= 128; dim += 32) {
+      struct work work = kernels_attention(&setup, 1, 16, 2048, dim, false);
+      assert_non_null(strstr(work.name, dim <= 64 ? cases[i].small : cases[i].large));
+    }
+  }
+}
+
 static void copies_take_their_bytes(void **state) {
   (void)state;
   struct setup setup = ideal("h100");
@@ -453,6 +523,16 @@ static void pairs_take_one_hop(void **state) {
   assert_near(between.latency, 24400, 0);
   assert_near(between.transfer, 1342177, 0);
   assert_near(nccl_plan(&setup, SEND_RECEIVE, 1024, 2, 1).latency, 7200, 0);
+  /* Up to 16 KiB with a flag for every 4 bytes: at half the speed, of 396 and of 50. A channel for every 128 KiB, up to 16 within a node and 4 between. */
+  assert_near(nccl_plan(&setup, SEND_RECEIVE, 16384, 2, 1).transfer, 83, 0);
+  assert_near(nccl_plan(&setup, SEND_RECEIVE, 16384, 2, 2).transfer, 655, 0);
+  assert_near(nccl_plan(&setup, SEND_RECEIVE, 16385, 2, 2).transfer, 328, 0);
+  static const int channels[][3] = {
+      {1, 1, 1}, {1 << 17, 1, 1}, {(1 << 17) + 1, 2, 2}, {5 << 17, 5, 4}, {1 << 26, 16, 4}};
+  for (size_t i = 0; i < sizeof channels / sizeof *channels; i++) {
+    assert_int_equal(nccl_plan(&setup, SEND_RECEIVE, channels[i][0], 2, 1).channels, channels[i][1]);
+    assert_int_equal(nccl_plan(&setup, SEND_RECEIVE, channels[i][0], 2, 2).channels, channels[i][2]);
+  }
 }
 
 static void communication_has_its_names(void **state) {
@@ -496,6 +576,7 @@ static void communication_has_its_names(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(gpus_are_those_of_the_data_sheets),
       cmocka_unit_test(chance_is_of_its_place),
       cmocka_unit_test(chance_is_independent),
       cmocka_unit_test(spread_has_its_quantiles),
@@ -503,6 +584,7 @@ int main(void) {
       cmocka_unit_test(spread_without_width_is_its_value),
       cmocka_unit_test(product_takes_waves),
       cmocka_unit_test(product_without_waves_is_proportional),
+      cmocka_unit_test(persistent_products_come_in_pairs),
       cmocka_unit_test(product_counts_its_operations),
       cmocka_unit_test(product_is_linear_in_k),
       cmocka_unit_test(product_is_not_faster_than_its_bytes),
@@ -514,6 +596,8 @@ int main(void) {
       cmocka_unit_test(memory_kernels_take_their_bytes),
       cmocka_unit_test(every_kernel_has_its_row),
       cmocka_unit_test(attention_is_causal),
+      cmocka_unit_test(short_attention_takes_its_bytes),
+      cmocka_unit_test(attention_is_that_of_its_heads),
       cmocka_unit_test(copies_take_their_bytes),
       cmocka_unit_test(ring_moves_large_messages),
       cmocka_unit_test(small_messages_take_the_latency),

@@ -279,6 +279,9 @@ static void test_data_stall(void **state) {
   on(bench, MECHANISM_HOST_JITTER);
   run(bench);
   assert_int_equal(task(bench, 0, "second")->record.start, 2 * (stall + launches));
+  bench->slow_host[0] = 3; /* the loader's work, too */
+  run(bench);
+  assert_int_equal(task(bench, 0, "second")->record.start, 3 * 2 * (stall + launches));
   free(bench);
 }
 
