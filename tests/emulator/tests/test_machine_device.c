@@ -26,6 +26,43 @@ static void test_contention(void **state) {
   free(bench);
 }
 
+enum { BESIDE = 20 };
+
+static void write_many_beside(struct program *program, int rank, int block) {
+  static const char *const names[BESIDE] = {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j",
+                                            "k", "l", "m", "n", "o", "p", "q", "r", "s", "t"};
+  (void)rank;
+  if (block > 0)
+    return;
+  collective(program, STREAM_TENSOR, "reduce", ALL_REDUCE, 0, 1L << 32);
+  for (int i = 0; i < BESIDE; i++)
+    launch(program, STREAM_COMPUTE, names[i], 100 * US);
+}
+
+/* Beside communication half of the kernels that wait for memory hardly suffer, others many times as much as those in the middle: where kernels vary. */
+static void test_contention_varies(void **state) {
+  (void)state;
+  struct bench *bench = bench_new(2, write_many_beside);
+  bench->setup.jitter = 1;
+  on(bench, MECHANISM_KERNEL_JITTER);
+  run(bench);
+  double alone[BESIDE];
+  int hardly = 0, much = 0;
+  for (int i = 0; i < BESIDE; i++)
+    alone[i] = (double)length_of(bench, (char[]){(char)('a' + i), 0});
+  on(bench, MECHANISM_CONTENTION);
+  run(bench);
+  for (int i = 0; i < BESIDE; i++) {
+    double longer = (double)length_of(bench, (char[]){(char)('a' + i), 0}) / alone[i] - 1;
+    assert_true(longer > -0.001 && longer <= 8 * 0.25 + 0.001);
+    hardly += longer < 0.1 * 0.25;
+    much += longer > 1.4 * 0.25;
+  }
+  assert_in_range(hardly, 3, 12);
+  assert_in_range(much, 2, 10);
+  free(bench);
+}
+
 static void write_while_waiting(struct program *program, int rank, int block) {
   if (block > 0)
     return;
@@ -373,6 +410,7 @@ static void test_overtaken(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_contention),
+      cmocka_unit_test(test_contention_varies),
       cmocka_unit_test(test_contention_during),
       cmocka_unit_test(test_waiting_holds_sms),
       cmocka_unit_test(test_free_sms),
