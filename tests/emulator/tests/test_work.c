@@ -1,0 +1,269 @@
+/* What a step runs on a device, kernel by kernel: how many, and how many bytes they read and write, counted by hand from the model. Of a rank of two that share the
+ * model by tensors and sequences, one of two replicas. An element of bfloat16 has two bytes, of float32 four.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "gpt.h"
+#include "program_text.h"
+
+#define JOB                                                                                                   \
+  "--layers 2 --hidden 512 --heads 8 --head-dim 80 --ffn 1536 --seq 256 --micro-batch 2 --vocab 2048 --tp 2 " \
+  "--sequence-parallel on --dp 2 --micro-batches 2 --ideal --warmup 1 --steps 2 "
+enum { STEPS = 3, MICRO_BATCHES = 2 };
+
+/* Of a rank: elements of what a micro-batch has, and parameters. */
+static const int64_t tokens = 512, hidden = 512, width = 8 * 80 / 2, ffn = 1536 / 2, words = 2048 / 2;
+static const int64_t whole = 512 * 512, shard = 512 * 512 / 2, heads = 512 * 320, inner = 512 * 768,
+                     logits = 512 * 1024;
+static const int64_t biases = 3 * 320 + 512 + 768 + 512, norms = 2 * 2 * 512;
+static const int64_t matrices = 4 * 320 * 512 + 2 * 512 * 768, table = 1024 * 512;
+static const int64_t parameters =
+    2 * (4 * 320 * 512 + 2 * 512 * 768 + 3 * 320 + 512 + 768 + 512 + 4 * 512) + 1024 * 512 + 2 * 512;
+
+struct row {
+  enum phase phase;
+  enum part part;
+  int micro_batch; /* -1: no matter which, all together */
+  const char *name;
+  int count;
+  int64_t bytes; /* of all of them */
+};
+
+enum { MOST_ROWS = 64 };
+struct counted {
+  const struct row *rows;
+  int row_count, streams[STREAMS]; /* copies to the device, by stream */
+  int found[MOST_ROWS];
+  int64_t bytes[MOST_ROWS];
+};
+
+static bool is_row(const struct row *row, const struct work *work) {
+  return row->phase == (enum phase)work->label.phase && row->part == (enum part)work->label.part &&
+         (row->micro_batch < 0 || row->micro_batch == work->label.micro_batch) && strstr(work->name, row->name) != NULL;
+}
+
+/* How PyTorch launches what it launches. */
+static enum call call_of(const struct work *work) {
+  return strncmp(work->name, "Memcpy", 6) == 0                                                   ? CALL_MEMCPY
+         : strncmp(work->name, "Memset", 6) == 0                                                 ? CALL_MEMSET
+         : strncmp(work->name, "nvjet", 5) == 0 || strncmp(work->name, "ncclDevKernel", 13) == 0 ? CALL_LAUNCH_EXC
+         : strncmp(work->name, "triton_", 7) == 0                                                ? CALL_LAUNCH_DRIVER
+                                                                                                 : CALL_LAUNCH;
+}
+
+static void count_work(void *self, enum thread thread, const struct instruction *instruction, const struct work *work) {
+  (void)thread;
+  struct counted *counted = self;
+  if (!work)
+    return;
+  assert_int_equal(instruction->call, call_of(work));
+  counted->streams[instruction->stream] += work->kind == WORK_COPY_TO_DEVICE;
+  if (work->message && work->message->collective == BROADCAST)
+    assert_int_equal(work->message->root, 0); /* the group's first rank has the loader */
+  if (work->message || work->label.layer == 1)
+    return;
+  int rows = 0;
+  for (int i = 0; i < counted->row_count; i++)
+    if (is_row(&counted->rows[i], work)) {
+      rows++;
+      counted->found[i]++;
+      counted->bytes[i] += work->bytes;
+    }
+  if (rows != 1)
+    fail_msg("%s of phase %d, part %d, micro-batch %d, layer %d is in %d rows", work->name, work->label.phase,
+             work->label.part, work->label.micro_batch, work->label.layer, rows);
+}
+
+static void expect_rows(const char *options, int rank, const struct row *rows, int count) {
+  struct counted counted = {.rows = rows, .row_count = count};
+  char line[512];
+  struct setup setup;
+  snprintf(line, sizeof line, JOB "%s", options);
+  assert_true(setup_of_line(&setup, line));
+  struct gpt *gpt = gpt_new(&setup);
+  struct software software = gpt_software(gpt);
+  struct reader reader = {.self = &counted, .read = count_work};
+  while (read_next(&reader, &software, rank))
+    ;
+  for (int i = 0; i < count; i++)
+    if (counted.found[i] != STEPS * rows[i].count || counted.bytes[i] != STEPS * rows[i].bytes)
+      fail_msg("%s, phase %d, part %d, micro-batch %d: %d of %lld bytes in %d steps, not %d of %lld", rows[i].name,
+               rows[i].phase, rows[i].part, rows[i].micro_batch, counted.found[i], (long long)counted.bytes[i], STEPS,
+               STEPS * rows[i].count, (long long)(STEPS * rows[i].bytes));
+  for (int stream = 0; stream < STREAMS; stream++)
+    assert_int_equal(counted.streams[stream], stream == STREAM_COPY && rank == 0 ? STEPS * MICRO_BATCHES : 0);
+  gpt_free(gpt);
+  reader_free(&reader);
+  setup_free(&setup);
+}
+
+/* Both factors of a product are read and the result is written; what adds to float32 reads and writes four bytes. */
+static int64_t product(int64_t m, int64_t n, int64_t k) { return 2 * (m * k + k * n + m * n); }
+static int64_t sums(int64_t m, int64_t n, int64_t k) { return 2 * (m * k + k * n) + 8 * m * n; }
+
+static int64_t forward_products(void) {
+  return product(3 * width, tokens, hidden) + product(hidden, tokens, width) + product(ffn, tokens, hidden) +
+         product(hidden, tokens, ffn);
+}
+
+static int64_t weight_sums(void) {
+  return sums(3 * width, hidden, tokens) + sums(hidden, width, tokens) + sums(ffn, hidden, tokens) +
+         sums(hidden, ffn, tokens);
+}
+
+#define TO_BFLOAT "bfloat16_copy_kernel_cuda"
+#define TO_FLOAT "unrolled_elementwise_kernel<at::native::direct_copy_kernel_cuda"
+#define ADD_FLOAT "unrolled_elementwise_kernel<at::native::CUDAFunctor_add<float>"
+#define COPY "elementwise_kernel<128, 4, at::native::gpu_kernel_impl_nocast<at::native::direct_copy_kernel_cuda"
+
+struct rows {
+  struct row row[MOST_ROWS];
+  int count;
+};
+
+static void add(struct rows *rows, const struct row *more, size_t count) {
+  assert_true(rows->count + (int)count <= MOST_ROWS);
+  memcpy(rows->row + rows->count, more, count * sizeof *more);
+  rows->count += (int)count;
+}
+#define ADD(rows, more) add(rows, more, sizeof(more) / sizeof *(more))
+
+/* A product has the same factors and the same result forward and backward, but in another order. */
+static void add_layer(struct rows *rows) {
+  const struct row more[] = {
+      {PHASE_FORWARD, PART_LAYER, -1, "vectorized_layer_norm_kernel", 4, 4 * 4 * shard},
+      {PHASE_FORWARD, PART_LAYER, -1, "nvjet_tst", 8, 2 * forward_products()},
+      {PHASE_FORWARD, PART_LAYER, -1, "fused_rope_forward", 4, 4 * 4 * heads},
+      {PHASE_FORWARD, PART_LAYER, -1, COPY, 8, 8 * 4 * heads}, /* queries, keys, values; what comes of them */
+      {PHASE_FORWARD, PART_LAYER, -1, "flash_fprop", 2, 2 * 8 * heads},
+      {PHASE_FORWARD, PART_LAYER, -1, "triton_poi_fused_add_native_dropout_0", 4, 4 * 7 * shard},
+      {PHASE_FORWARD, PART_LAYER, -1, "triton_poi_fused_add_gelu_0", 2, 2 * 4 * inner},
+      /* Backward. */
+      {PHASE_BACKWARD, PART_LAYER, -1, "triton_poi_fused_native_dropout_backward_0", 4, 4 * 5 * shard},
+      {PHASE_BACKWARD, PART_LAYER, -1, "triton_poi_fused_add_gelu_gelu_backward_0", 2, 2 * 6 * inner},
+      {PHASE_BACKWARD, PART_LAYER, -1, "reduce_kernel", 8, 2 * 2 * (3 * heads + shard + inner + shard)},
+      {PHASE_BACKWARD, PART_LAYER, -1, "layer_norm_grad_input", 4, 4 * 6 * shard},
+      {PHASE_BACKWARD, PART_LAYER, -1, "GammaBetaBackward", 4, 4 * 4 * shard},
+      {PHASE_BACKWARD, PART_LAYER, -1, "CUDAFunctor_add<c10::BFloat16>", 4, 4 * 6 * shard}, /* residuals */
+      {PHASE_BACKWARD, PART_LAYER, -1, "fused_rope_backward", 4, 4 * 4 * heads},
+      {PHASE_BACKWARD, PART_LAYER, -1, COPY, 4, 2 * 4 * (heads + 3 * heads)},
+      {PHASE_BACKWARD, PART_LAYER, -1, "compute_dot_do_o", 2, 2 * 8 * heads},
+      {PHASE_BACKWARD, PART_LAYER, -1, "flash_bprop", 2, 2 * 18 * heads},
+      {PHASE_BACKWARD, PART_LAYER, -1, "convert_dq", 2, 2 * 6 * heads},
+      /* The first micro-batch writes gradients, the second adds to them. */
+      {PHASE_BACKWARD, PART_LAYER, 0, "nvjet_tst", 8, 2 * forward_products()},
+      {PHASE_BACKWARD, PART_LAYER, 1, "nvjet_tst", 4, forward_products()},
+      {PHASE_BACKWARD, PART_LAYER, 1, "nvjet_tss", 4, weight_sums()},
+      {PHASE_BACKWARD, PART_LAYER, 0, TO_FLOAT, 6, 6 * (biases + norms)},
+      {PHASE_BACKWARD, PART_LAYER, 1, ADD_FLOAT, 6, 10 * (biases + norms)},
+  };
+  ADD(rows, more);
+}
+
+static void add_ends(struct rows *rows) {
+  const struct row more[] = {
+      /* The embedding's words are sorted as keys and values of eight bytes, twice read and written. */
+      {PHASE_FORWARD, PART_EMBEDDING, -1, "vectorized_gather_kernel", 2, 2 * 4 * whole},
+      {PHASE_FORWARD, PART_EMBEDDING, -1, COPY, 2, 2 * 4 * shard},
+      {PHASE_BACKWARD, PART_EMBEDDING, -1, COPY, 2, 2 * 4 * shard},
+      {PHASE_BACKWARD, PART_EMBEDDING, -1, "DeviceRadixSort", 2, 2 * 32 * tokens},
+      {PHASE_BACKWARD, PART_EMBEDDING, -1, "compute_grad_weight", 2, 2 * 6 * whole},
+      {PHASE_BACKWARD, PART_EMBEDDING, -1, ADD_FLOAT, 2, 2 * 10 * table}, /* the head has written there */
+      /* The head, its loss in float32. */
+      {PHASE_FORWARD, PART_HEAD, -1, "vectorized_layer_norm_kernel", 2, 2 * 4 * shard},
+      {PHASE_FORWARD, PART_HEAD, -1, "nvjet_tst", 2, 2 * product(words, tokens, hidden)},
+      {PHASE_FORWARD, PART_HEAD, -1, TO_FLOAT, 2, 2 * 6 * logits},
+      {PHASE_FORWARD, PART_HEAD, -1, "MaxOps", 2, 2 * 4 * logits},
+      {PHASE_FORWARD, PART_HEAD, -1, "triton_poi_fused_exp_sub_0", 2, 2 * 8 * logits},
+      {PHASE_FORWARD, PART_HEAD, -1, "sum_functor<float", 2, 2 * 4 * logits},
+      {PHASE_FORWARD, PART_HEAD, -1, "index_elementwise_kernel", 2, 2 * 24 * tokens},
+      {PHASE_FORWARD, PART_HEAD, -1, "log_kernel_cuda", 2, 2 * 8 * tokens},
+      {PHASE_FORWARD, PART_HEAD, -1, "MeanOps", 2, 2 * 4 * tokens},
+      {PHASE_FORWARD, PART_HEAD, -1, "AUnaryFunctor", 2, 2 * 8},
+      {PHASE_BACKWARD, PART_HEAD, -1, "FillFunctor", 2, 2 * 4},
+      {PHASE_BACKWARD, PART_HEAD, -1, "AUnaryFunctor", 4, 2 * 8 * (1 + tokens)},
+      {PHASE_BACKWARD, PART_HEAD, -1, "BinaryFunctor", 2, 2 * 8 * logits},
+      {PHASE_BACKWARD, PART_HEAD, -1, TO_BFLOAT, 2, 2 * 6 * logits},
+      {PHASE_BACKWARD, PART_HEAD, 0, "nvjet_tst", 2, 2 * product(words, tokens, hidden)},
+      {PHASE_BACKWARD, PART_HEAD, 1, "nvjet_tst", 1, product(words, tokens, hidden)},
+      {PHASE_BACKWARD, PART_HEAD, 1, "nvjet_tss", 1, sums(words, hidden, tokens)},
+      {PHASE_BACKWARD, PART_HEAD, -1, "layer_norm_grad_input", 2, 2 * 6 * shard},
+      {PHASE_BACKWARD, PART_HEAD, -1, "GammaBetaBackward", 2, 2 * 4 * shard},
+      {PHASE_BACKWARD, PART_HEAD, 0, TO_FLOAT, 1, 6 * 2 * hidden},
+      {PHASE_BACKWARD, PART_HEAD, 1, ADD_FLOAT, 1, 10 * 2 * hidden},
+  };
+  ADD(rows, more);
+}
+
+/* Weights are kept in float32: the first micro-batch makes them bfloat16, but the distributed optimizer has done so. */
+static void add_casts(struct rows *rows) {
+  const struct row more[] = {
+      {PHASE_FORWARD, PART_LAYER, 0, TO_BFLOAT, 4, 6 * matrices},
+      {PHASE_FORWARD, PART_HEAD, 0, TO_BFLOAT, 1, 6 * table},
+  };
+  ADD(rows, more);
+}
+
+/* Gradients are cleared, scaled to their mean, and those summed that every tensor rank has; the optimizer takes those that this replica owns. */
+static void add_step(struct rows *rows, int64_t owned) {
+  const struct row more[] = {
+      {PHASE_OPTIMIZER, PART_OPTIMIZER, -1, "Memset", 1, 4 * parameters},
+      {PHASE_BACKWARD, PART_OTHER, -1, "AUnaryFunctor", 1, 8 * parameters},
+      {PHASE_OPTIMIZER, PART_OPTIMIZER, -1, COPY, 2, 2 * 4 * (2 * 6 * hidden + 2 * hidden)},
+      {PHASE_OPTIMIZER, PART_OPTIMIZER, -1, "L2NormFunctor", 1, 4 * owned},
+      {PHASE_OPTIMIZER, PART_OPTIMIZER, -1, "cleanup(", 1, 4 * 320}, /* a sum of each of the kernel's blocks */
+      {PHASE_OPTIMIZER, PART_OPTIMIZER, -1, "Memcpy DtoH", 1, 4},
+      {PHASE_OPTIMIZER, PART_OPTIMIZER, -1, "ScaleFunctor", 1, 8 * owned},
+      {PHASE_OPTIMIZER, PART_OPTIMIZER, -1, "AdamFunctor", 1, 28 * owned},
+      {PHASE_OTHER, PART_OTHER, -1, "MeanOps", 1, 4 * MICRO_BATCHES},
+  };
+  ADD(rows, more);
+}
+
+/* Tokens of eight bytes come to the first tensor rank, which hands them on. */
+static void add_tokens(struct rows *rows) {
+  const struct row more[] = {{PHASE_FORWARD, PART_OTHER, -1, "Memcpy HtoD", MICRO_BATCHES, MICRO_BATCHES * 8 * tokens}};
+  ADD(rows, more);
+}
+
+static void a_step_runs_what_it_is_made_of(void **state) {
+  (void)state;
+  for (int rank = 0; rank < 2; rank++) {
+    struct rows rows = {.count = 0};
+    add_layer(&rows);
+    add_ends(&rows);
+    add_casts(&rows);
+    add_step(&rows, parameters);
+    if (rank == 0)
+      add_tokens(&rows);
+    expect_rows("", rank, rows.row, rows.count);
+  }
+}
+
+/* Half of it on each replica, and what it has updated becomes bfloat16 before it is gathered. */
+static void a_distributed_optimizer_has_its_share(void **state) {
+  (void)state;
+  struct rows rows = {.count = 0};
+  add_layer(&rows);
+  add_ends(&rows);
+  add_step(&rows, parameters / 2);
+  add_tokens(&rows);
+  const struct row more[] = {{PHASE_OPTIMIZER, PART_OPTIMIZER, -1, TO_BFLOAT, 1, 6 * parameters / 2}};
+  ADD(&rows, more);
+  expect_rows("--distributed-optimizer on", 0, rows.row, rows.count);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_step_runs_what_it_is_made_of),
+      cmocka_unit_test(a_distributed_optimizer_has_its_share),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
