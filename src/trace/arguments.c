@@ -97,6 +97,8 @@ const struct trace_argument_table lumos_trace_arguments_none = {NULL, 0, 0, TRAC
 const struct trace_argument_table lumos_trace_arguments_of_metadata =
     TABLE(metadata_arguments, METADATA_ARGUMENTS, TRACE_ARGUMENTS_OF_METADATA);
 static const struct trace_argument_table table_of_class[] = {
+    [TRACE_UNKNOWN] = TABLE(device_arguments, DEVICE_ARGUMENTS, TRACE_ARGUMENTS_OF_DEVICE),
+    [TRACE_UNREAD] = {NULL, 0, 0, TRACE_ARGUMENT_KINDS},
     [TRACE_ANNOTATION] = TABLE(step_arguments, STEP_ARGUMENTS, TRACE_ARGUMENTS_OF_STEP),
     [TRACE_OP] = TABLE(op_arguments, OP_ARGUMENTS, TRACE_ARGUMENTS_OF_OP),
     [TRACE_CALL] = TABLE(call_arguments, CALL_ARGUMENTS, TRACE_ARGUMENTS_OF_CALL),
@@ -149,14 +151,42 @@ static bool read_id(const char **cursor, int64_t *out, bool *lost) {
   return true;
 }
 
+/* Is the number that was read an integer, however it is written? What is none names nothing and counts nothing. */
+static bool is_whole(const char *number, const char *end) {
+  const char *place = number;
+  while (place < end && *place != '.' && (*place | 0x20) != 'e') {
+    place++;
+  }
+  int64_t scaled = 0;
+  if (place == end) {
+    return true;
+  }
+  if (lumos_json_scaled(&number, 9, &scaled)) {
+    return scaled % 1000000000 == 0;
+  }
+  return lumos_json_scaled(&number, 3, &scaled) && scaled % 1000 == 0;
+}
+
+static bool read_integer(const struct trace_argument *argument, const char **cursor, int64_t *value, bool *lost) {
+  const char *start = *cursor;
+  int64_t before = *value;
+  if (!(argument->kind == ID ? read_id(cursor, value, lost) : trace_read_scaled(cursor, 0, value, lost))) {
+    return false;
+  }
+  if (*value != before && !is_whole(start, *cursor)) {
+    *value = before;
+    *lost = true;
+  }
+  return true;
+}
+
 static inline bool read_argument(const struct trace_argument *argument, const char **cursor,
                                  struct trace_arguments *out) {
   char *target = (char *)out + argument->offset;
   switch (argument->kind) {
     case INTEGER:
-      return trace_read_scaled(cursor, 0, (int64_t *)(void *)target, &out->lost);
     case ID:
-      return read_id(cursor, (int64_t *)(void *)target, &out->lost);
+      return read_integer(argument, cursor, (int64_t *)(void *)target, &out->lost);
     case MILLIONTHS_FROM_PERCENT:
       return trace_read_scaled(cursor, 4, (int64_t *)(void *)target, &out->lost);
     default:

@@ -96,6 +96,9 @@ enum lumos_task_kind lumos_trace_device_kind(struct trace_build *build, const st
                                              lumos_string_id op) {
   static const char *const categories[] = {
       [TRACE_KERNEL] = "kernel", [TRACE_MEMCPY] = "gpu_memcpy", [TRACE_MEMSET] = "gpu_memset"};
+  if (row->class == TRACE_UNKNOWN) {
+    return LUMOS_OTHER_DEVICE;
+  }
   uint32_t key[3] = {row->class, row->name, op};
   uint32_t index = lumos_intern(build->kind_keys, (const char *)key, sizeof key) - 1;
   if (index == build->kinds.count) {

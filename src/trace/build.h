@@ -17,6 +17,7 @@ struct trace_call {
   uint32_t comm;              /* of the innermost op around it that has one; index in trace->comms or LUMOS_NONE */
   lumos_string_id collective; /* the innermost row around it that is called nccl:SOMETHING */
   uint32_t batch_first, batch_count; /* what it sends and receives, recorded by ops before it; in build->batched */
+  bool other;                        /* of a category that nobody knows: those that are known come first */
 };
 
 /* An op that takes part in autograd. */
@@ -46,9 +47,14 @@ struct trace_build {
   LUMOS_VECTOR(struct trace_gradient) gradients;
   size_t first_device_task; /* in job->tasks: those before are of threads */
   int64_t outside_steps;    /* rows of work that no step holds */
-  int64_t lost_calls;       /* device rows launched during the recording by a call that it lacks */
-  int64_t first_call;       /* when the first call began; INT64_MAX: there is none */
-  int64_t backlog_end;      /* when the work ends that streams had in hand then; INT64_MIN: they had none */
+  int64_t outside_host;     /* host rows that no step holds */
+  int64_t left_host;        /* those, and those of steps that are not wanted */
+  int64_t left_device;      /* the same of device rows */
+  int64_t kept_calls;
+  int64_t used_sync;   /* sync rows that told a call what it waits for */
+  int64_t lost_calls;  /* device rows launched during the recording by a call that it lacks */
+  int64_t first_call;  /* when the first call began; INT64_MAX: there is none */
+  int64_t backlog_end; /* when the work ends that streams had in hand then; INT64_MIN: they had none */
   LUMOS_VECTOR(struct trace_known_rule) call_rules; /* [name] */
   struct lumos_strings *kind_keys; /* id - 1 is the index in kinds: the kind of a class, a name and an op */
   LUMOS_VECTOR(uint8_t) kinds;

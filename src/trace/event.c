@@ -53,6 +53,11 @@ static const struct category categories[] = {
     CATEGORY("cuda_profiler_range", TRACE_OVERLAY),
     CATEGORY("external_correlation", TRACE_OVERLAY),
     CATEGORY("lumos_simulated", TRACE_OVERLAY),
+    CATEGORY("mtia_insight", TRACE_UNREAD),
+    CATEGORY("mtia_counters", TRACE_UNREAD),
+    CATEGORY("xpu_sync", TRACE_UNREAD),
+    CATEGORY("xpu_scope_profiler", TRACE_UNREAD),
+    CATEGORY("hardware_counters", TRACE_UNREAD),
 };
 
 /* One event's own members. */
@@ -92,6 +97,13 @@ static void begin_fields(struct fields *fields, const char *begin) {
 }
 
 static uint8_t class_of_category(const struct lumos_slice *text) {
+  char decoded[64];
+  const struct lumos_slice plain = {decoded, 0, false, false};
+  if (text->escaped && text->length <= sizeof decoded) {
+    struct lumos_slice decoded_text = plain;
+    decoded_text.length = lumos_json_decode(text, decoded, NULL);
+    return class_of_category(&decoded_text);
+  }
   for (size_t i = 0; i < sizeof categories / sizeof *categories; i++) {
     if (categories[i].length == text->length && memcmp(categories[i].name, text->bytes, text->length) == 0) {
       return categories[i].class;
@@ -279,7 +291,9 @@ static bool read_fields(struct trace_reader *reader, struct fields *fields, cons
     }
   }
   if (more == 0 && fields->arguments != NULL) {
-    const struct trace_argument_table *table = wanted_arguments(fields);
+    const struct trace_argument_table *table = fields->phase == 'X'
+                                                   ? lumos_trace_arguments_of(fields->class) /* also of none */
+                                                   : wanted_arguments(fields);
     const char *arguments = fields->arguments;
     return table == NULL || read_arguments(reader, fields, table, &arguments);
   }
@@ -336,8 +350,11 @@ static uint32_t thread_lane(struct trace_reader *reader, const struct lumos_slic
   if (fits && process->length == reader->process_length && thread->length == reader->thread_length &&
       memcmp(reader->thread_text, process->bytes, process->length) == 0 &&
       memcmp(reader->thread_text + process->length, thread->bytes, thread->length) == 0) {
+    reader->remarks |= reader->thread_remarks;
     return reader->thread_lane;
   }
+  unsigned remarks = reader->remarks;
+  reader->remarks = 0;
   lumos_string_id owner = process->length > 0 ? intern(reader, process) : LUMOS_NO_STRING;
   uint32_t lane = lumos_trace_lane(reader->trace, LUMOS_THREAD, owner, intern(reader, thread));
   if (fits) {
@@ -346,7 +363,9 @@ static uint32_t thread_lane(struct trace_reader *reader, const struct lumos_slic
     reader->process_length = process->length;
     reader->thread_length = thread->length;
     reader->thread_lane = lane;
+    reader->thread_remarks = reader->remarks;
   }
+  reader->remarks |= remarks;
   return lane;
 }
 
@@ -450,8 +469,11 @@ static void keep_host(struct trace_reader *reader, struct fields *fields) {
     fields->name.length -= sizeof "nn.Module: " - 1;
   }
   if (class == TRACE_PYTHON && !reader->stacks) {
+    trace->python_left++;
     return;
   }
+  bool other = class == TRACE_UNKNOWN;
+  class = other ? TRACE_CALL : class;
   int64_t key = class == TRACE_CALL ? values->correlation : values->sequence;
   if ((class == TRACE_OP || class == TRACE_ANNOTATION) && step_number(&fields->name, &key)) {
     class = TRACE_STEP;
@@ -465,6 +487,7 @@ static void keep_host(struct trace_reader *reader, struct fields *fields) {
   row->key = op ? natural(values->sequence) : key;
   row->class = class;
   row->forward_thread = op ? thread_number(values->forward_thread) : 0;
+  row->other = other;
   row->unfinished = class == TRACE_STEP && lumos_json_is(&values->finished, "false");
   row->shapes = op ? intern(reader, &values->shapes) : LUMOS_NO_STRING;
   row->dtypes = op ? intern(reader, &values->dtypes) : LUMOS_NO_STRING;
@@ -505,9 +528,22 @@ static void keep_sync(struct trace_reader *reader, const struct fields *fields) 
                                           }));
 }
 
-static void count_unread(struct trace_reader *reader, const struct lumos_slice *category) {
+static void count_category(struct trace_reader *reader, const struct fields *fields, bool kept) {
   static const struct lumos_slice none = {"none", 4, false, false};
-  lumos_trace_unread(reader->trace, intern(reader, category->bytes != NULL ? category : &none));
+  const struct lumos_slice *category = fields->category.bytes != NULL ? &fields->category : &none;
+  lumos_trace_count_category(reader->trace, intern(reader, category), fields->class, kept);
+}
+
+/* Work of a kind that nobody knows, on the device or on a thread as the row says. */
+static void keep_unknown(struct trace_reader *reader, struct fields *fields) {
+  bool on_device = device_of(fields->values) != LUMOS_ABSENT && fields->values->stream != LUMOS_ABSENT;
+  bool on_thread = !on_device && fields->thread.bytes != NULL;
+  count_category(reader, fields, on_device || on_thread);
+  if (on_device) {
+    keep_device(reader, fields);
+  } else if (on_thread) {
+    keep_host(reader, fields);
+  }
 }
 
 static enum trace_outcome invalid(const char **reason, const char *why) {
@@ -527,6 +563,7 @@ static bool has_place(const struct fields *fields) {
              (values->stream != LUMOS_ABSENT || fields->thread.bytes != NULL);
     case TRACE_UNKNOWN:
     case TRACE_OVERLAY:
+    case TRACE_UNREAD:
     case TRACE_SYNC:
     case TRACE_SESSION:
       return true;
@@ -555,9 +592,11 @@ static enum trace_outcome keep_row(struct trace_reader *reader, struct fields *f
   reader->trace->events++;
   switch (fields->class) {
     case TRACE_UNKNOWN:
-      count_unread(reader, &fields->category);
+      keep_unknown(reader, fields);
       break;
     case TRACE_OVERLAY:
+    case TRACE_UNREAD:
+      count_category(reader, fields, false);
       break;
     case TRACE_KERNEL:
     case TRACE_MEMCPY:
@@ -604,17 +643,19 @@ static enum trace_outcome keep_event(struct trace_reader *reader, struct fields 
       if (lumos_json_is(&fields->name, "Record Window End")) {
         trace->record_end = fields->start;
       }
-      return TRACE_GOOD;
+      break;
     case 'M':
       keep_metadata(reader, fields);
-      return TRACE_GOOD;
+      break;
     case 0:
       return invalid(reason, "an event without ph");
     case '?':
       return invalid(reason, "an event of an unknown ph");
     default:
-      return TRACE_GOOD;
+      break;
   }
+  trace->others[fields->phase & 0x7F]++;
+  return TRACE_GOOD;
 }
 
 enum trace_outcome lumos_trace_event(struct trace_reader *reader, const char **cursor, const char **reason) {

@@ -26,6 +26,7 @@ struct trace_reader {
   char thread_text[64];
   size_t process_length, thread_length;
   uint32_t thread_lane;
+  unsigned thread_remarks;
   int64_t device, stream;
   uint32_t stream_lane;
   LUMOS_VECTOR(char) scratch;    /* decoded text */

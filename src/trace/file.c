@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "trace/build.h"
 #include "trace/facts.h"
+#include "trace/ledger.h"
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -75,8 +76,9 @@ static void note_cut(struct lumos_job *job, const struct trace *trace) {
 
 static void note_damage(struct lumos_job *job, const struct trace *trace, const struct trace_clock *clock) {
   note_places(job, "parse.skipped_events", &trace->skipped, "what is no valid event was skipped");
-  note_places(job, "parse.lost_values", &trace->lost,
-              "numbers that are NaN or out of range were left out of events that were kept");
+  note_places(
+      job, "parse.lost_values", &trace->lost,
+      "numbers that are NaN, out of range or a fraction of what has none were left out of events that were kept");
   note_places(job, "parse.replaced_text", &trace->replaced,
               "names with bytes that are no UTF-8 or with escapes that JSON lacks have U+FFFD or ? in their place");
   if (clock->absurd > 0) {
@@ -135,7 +137,7 @@ static void note_lost_marks(struct lumos_job *job, const struct trace_steps *ste
   }
 }
 
-static void note_steps(struct lumos_job *job, const struct trace_steps *steps, int64_t outside) {
+static void note_steps(struct lumos_job *job, const struct trace_steps *steps, const struct trace_build *build) {
   if (!steps->recorded) {
     note(job, "parse.no_steps", LUMOS_INFO, LUMOS_ABSENT, "call profiler.step() once for each step", "%s",
          steps->ignored ? "no work lies inside the step marks: all of it is step 0"
@@ -148,8 +150,8 @@ static void note_steps(struct lumos_job *job, const struct trace_steps *steps, i
   note_lost_marks(job, steps);
   note_unfinished(job, steps, true);
   note_unfinished(job, steps, false);
-  if (outside > 0) {
-    note(job, "parse.outside_steps", LUMOS_INFO, outside, NULL,
+  if (build->outside_steps > 0) {
+    note(job, "parse.outside_steps", LUMOS_INFO, build->outside_steps, NULL,
          "device rows were launched outside of every step and left out");
   }
 }
@@ -168,24 +170,40 @@ static void note_rows(struct lumos_job *job, int64_t lost_calls) {
     note(job, "parse.lost_calls", LUMOS_WARNING, lost_calls,
          "record CPU activities, too, with a PyTorch that records driver calls (Triton launches through them)",
          "device rows have no call in the trace, and nothing says that they were launched before it: when the host "
-         "launched "
-         "them is not known");
+         "launched them is not known");
   }
 }
 
+/* Rows of these categories, the names behind `said`. */
+static void note_categories(struct lumos_job *job, const struct trace *trace, bool kept, const char *code,
+                            const char *said) {
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  int64_t count = kept ? 0 : trace->others['B'];
+  lumos_text_format(&text, "%s: %s", said, count > 0 ? "events in two pieces (B and E)" : "");
+  for (size_t i = 0; i < trace->categories.count; i++) {
+    const struct trace_category *category = &trace->categories.items[i];
+    int64_t rows = kept ? category->kept : category->left;
+    if (rows == 0 || category->class == TRACE_OVERLAY) {
+      continue;
+    }
+    const char *name = lumos_string(trace->strings, category->name);
+    lumos_text_put(&text, count > 0 ? ", " : "");
+    lumos_text_put(&text, category->name != LUMOS_NO_STRING ? name : "others");
+    count += rows;
+  }
+  lumos_text_add(&text, "", 1);
+  if (count > 0) {
+    struct lumos_scope scope = lumos_everywhere;
+    scope.rank = job->ranks.items[0].rank;
+    lumos_job_note(job, code, LUMOS_WARNING, count, &scope, text.bytes, NULL);
+  }
+  lumos_text_free(&text);
+}
+
 static void note_unread(struct lumos_job *job, const struct trace *trace) {
-  if (trace->unread == 0) {
-    return;
-  }
-  struct lumos_text names = LUMOS_TEXT_BUFFER;
-  for (size_t i = 0; i < TRACE_UNREAD_CATEGORIES && trace->unread_categories[i] != LUMOS_NO_STRING; i++) {
-    lumos_text_put(&names, i > 0 ? ", " : "");
-    lumos_text_put(&names, lumos_string(trace->strings, trace->unread_categories[i]));
-  }
-  lumos_text_add(&names, "", 1);
-  note(job, "parse.unread_rows", LUMOS_WARNING, trace->unread, NULL,
-       "rows of unknown categories were not read, so work that they alone show is missing: %s", names.bytes);
-  lumos_text_free(&names);
+  note_categories(job, trace, true, "parse.unknown_rows", "rows of unknown categories are kept as work of kind other");
+  note_categories(job, trace, false, "parse.unread_rows",
+                  "rows were not read, so work that they alone show is missing; they are of these categories");
 }
 
 /* Does every lane stand where it was built? Then so do its tasks. */
@@ -261,9 +279,10 @@ static bool convert(struct trace *trace, struct lumos_job *job, const char *name
     fill_rank(&job->ranks.items[0], trace, &clock, &steps);
     note_damage(job, trace, &clock);
     note_clock(job, &clock);
-    note_steps(job, &steps, build.outside_steps);
+    note_steps(job, &steps, &build);
     note_rows(job, build.lost_calls);
     note_unread(job, trace);
+    lumos_trace_note_ledger(&build, &clock);
     lumos_trace_build_clear(&build);
     good = settle_order(job, error) || lumos_fail_prefix(error, name);
   } else {

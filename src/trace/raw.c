@@ -25,6 +25,7 @@ void lumos_trace_clear(struct trace *trace) {
   lumos_vector_free(&trace->lanes);
   lumos_vector_free(&trace->names);
   lumos_vector_free(&trace->sessions);
+  lumos_vector_free(&trace->categories);
   lumos_trace_free_order(&trace->host_order);
   lumos_trace_free_order(&trace->device_order);
 }
@@ -108,16 +109,18 @@ lumos_string_id lumos_trace_lane_label(struct trace *trace, uint32_t lane) {
   return label;
 }
 
-void lumos_trace_unread(struct trace *trace, lumos_string_id category) {
-  trace->unread++;
+void lumos_trace_count_category(struct trace *trace, lumos_string_id name, enum trace_class class, bool kept) {
   size_t i = 0;
-  while (i < TRACE_UNREAD_CATEGORIES && trace->unread_categories[i] != LUMOS_NO_STRING &&
-         trace->unread_categories[i] != category) {
+  while (i < trace->categories.count && trace->categories.items[i].name != name &&
+         trace->categories.items[i].name != LUMOS_NO_STRING) {
     i++;
   }
-  if (i < TRACE_UNREAD_CATEGORIES) {
-    trace->unread_categories[i] = category;
+  if (i == trace->categories.count) {
+    name = i + 1 < TRACE_MOST_CATEGORIES ? name : LUMOS_NO_STRING;
+    lumos_vector_push(&trace->categories, ((struct trace_category){name, (uint8_t) class, 0, 0}));
   }
+  trace->categories.items[i].left += !kept;
+  trace->categories.items[i].kept += kept;
 }
 
 void lumos_trace_place(struct trace_places *places, uint64_t begin, uint64_t end, const char *what) {

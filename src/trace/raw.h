@@ -16,8 +16,9 @@
 /* What a row is. Host rows are ordered from what encloses to what is enclosed: rows of equal extent nest in this order.
  */
 enum trace_class {
-  TRACE_UNKNOWN, /* of a category that the table does not name: counted, not kept */
+  TRACE_UNKNOWN, /* of a category that the table does not name: kept as other work where it says where it ran */
   TRACE_OVERLAY, /* lies over other rows and is no work of its own: not kept */
+  TRACE_UNREAD,  /* tells of other accelerators what is not understood: not kept */
   TRACE_STEP,    /* host rows: ProfilerStep#N */
   TRACE_ANNOTATION,
   TRACE_PYTHON,
@@ -42,6 +43,7 @@ struct trace_host {
       forward_thread; /* of an op that runs another op's gradient: which thread ran that, as PyTorch counts threads; else 0 */
   uint8_t class;
   bool unfinished; /* a step mark that the profiler closed by its own stop */
+  bool other;      /* a call of a category that nobody knows */
 };
 
 struct trace_device {
@@ -91,7 +93,13 @@ enum trace_fact {
   TRACE_FACTS,
 };
 
-enum { TRACE_UNREAD_CATEGORIES = 4 };
+/* Rows of one category that are not all read as their category says. */
+enum { TRACE_MOST_CATEGORIES = 32 };
+struct trace_category {
+  lumos_string_id name; /* LUMOS_NO_STRING: all others, behind the first ones */
+  uint8_t class;        /* TRACE_UNKNOWN, TRACE_OVERLAY or TRACE_UNREAD */
+  int64_t left, kept;
+};
 
 /* Rows by lane, in the order of time. */
 struct trace_order {
@@ -123,13 +131,13 @@ struct trace {
   LUMOS_VECTOR(struct trace_interval) sessions;
   struct trace_order host_order, device_order; /* made by order.c */
   int64_t record_end;                          /* the instant "Record Window End", LUMOS_ABSENT */
-  /* The categories of unread rows, the first ones; LUMOS_NO_STRING behind them. */
-  lumos_string_id unread_categories[TRACE_UNREAD_CATEGORIES];
+  LUMOS_VECTOR(struct trace_category) categories;
 
   bool recognised;              /* there was an event */
   int64_t events;               /* complete events with a duration */
   int64_t python;               /* those of Python functions and modules, kept or not */
-  int64_t unread;               /* those of a category that the table does not name */
+  int64_t python_left;          /* those of them that are not kept */
+  int64_t others[128];          /* [phase]: events that are no complete ones */
   struct trace_places skipped;  /* no valid event, or no valid metadata: nothing of it is kept */
   struct trace_places lost;     /* events kept without some value */
   struct trace_places replaced; /* events kept with a name that is no valid text: some of it is replaced */
@@ -157,8 +165,8 @@ void lumos_trace_mark_shared(struct trace *trace);
 /* What the stream calls a lane: "t1382", "p77.t1382", "s7", "d1.s7". */
 lumos_string_id lumos_trace_lane_label(struct trace *trace, uint32_t lane);
 
-/* Count a row of this category, which the table does not name. */
-void lumos_trace_unread(struct trace *trace, lumos_string_id category);
+/* Count a row of this category, which is not read as its category says. */
+void lumos_trace_count_category(struct trace *trace, lumos_string_id name, enum trace_class class, bool kept);
 /* Count a place. */
 void lumos_trace_place(struct trace_places *places, uint64_t begin, uint64_t end, const char *what);
 

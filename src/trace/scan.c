@@ -46,7 +46,7 @@ static bool remark(struct scan *scan, unsigned remarks, uint64_t begin, uint64_t
   bool good = true;
   if ((remarks & TRACE_LOST) != 0) {
     lumos_trace_place(&scan->trace->lost, begin, end, NULL);
-    good = fail_strictly(scan, begin, "a number that is NaN or out of range");
+    good = fail_strictly(scan, begin, "a number that is NaN, out of range or a fraction of what has none");
   }
   if (good && (remarks & TRACE_REPLACED) != 0) {
     lumos_trace_place(&scan->trace->replaced, begin, end, NULL);

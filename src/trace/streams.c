@@ -153,6 +153,8 @@ static void build_stream(struct trace_build *build, uint32_t lane) {
     account(build, row, &launch);
     if (is_wanted(build->steps, &launch)) {
       add_task(&stream, row, &launch);
+    } else {
+      build->left_device++;
     }
   }
 }

@@ -113,6 +113,12 @@ static void extend_mark(struct trace_steps *steps, int64_t mark, int64_t start, 
   held->host_end = held->host_end == LUMOS_ABSENT || end > held->host_end ? end : held->host_end;
 }
 
+/* What a call's name says, if it is known to be a call. */
+static const struct trace_call_rule *call_rule(struct trace_build *build, const struct trace_host *row) {
+  static const struct trace_call_rule other = {"", LUMOS_OTHER_HOST, 0, 0};
+  return row->other ? &other : lumos_trace_rule_of(build, row->name);
+}
+
 /* The segment [open->segment, end) of the row at `depth` becomes a task, where its step is wanted. */
 static void emit(struct thread *thread, size_t depth, int64_t end) {
   struct open *open = &thread->stack.items[depth];
@@ -137,7 +143,7 @@ static void emit(struct thread *thread, size_t depth, int64_t end) {
   assert(task->lag >= 0);
   task->lane = lumos_trace_job_lane(build, thread->lane);
   task->seq = thread->next_seq++;
-  task->kind = (uint8_t)(is_call ? lumos_trace_rule_of(build, open->row->name)->kind : LUMOS_OP);
+  task->kind = (uint8_t)(is_call ? call_rule(build, open->row)->kind : LUMOS_OP);
   task->name = open->row->name;
   task->step = (int32_t)build->steps->marks.items[mark].number;
   task->span = open->span;
@@ -163,7 +169,7 @@ static void cut_worker(struct thread *thread, size_t depth, int64_t at) {
 static void finish_call(struct thread *thread, const struct open *open) {
   struct trace_build *build = thread->build;
   struct lumos_job *job = build->job;
-  const struct trace_call_rule *rule = lumos_trace_rule_of(build, open->row->name);
+  const struct trace_call_rule *rule = call_rule(build, open->row);
   bool cut = open->last_task != open->first_task;
   if (open->last_task != LUMOS_NONE && (cut || rule->wait != 0 || rule->event != 0)) {
     struct lumos_detail *detail = lumos_task_detail(job, &job->tasks.items[open->last_task]);
@@ -172,10 +178,22 @@ static void finish_call(struct thread *thread, const struct open *open) {
     detail->event_op = (uint8_t)rule->event;
   }
   if (open->row->key != LUMOS_ABSENT) {
-    lumos_vector_push(&build->calls,
-                      ((struct trace_call){open->row->key, open->start, open->mark, open->last_task, open->op,
-                                           open->comm, open->collective, open->batch_first, open->batch_count}));
+    lumos_vector_push(&build->calls, ((struct trace_call){open->row->key, open->start, open->mark, open->last_task,
+                                                          open->op, open->comm, open->collective, open->batch_first,
+                                                          open->batch_count, open->row->other}));
   }
+}
+
+/* The row that is closed became a task or a span, or is left out. */
+static void count_row(const struct thread *thread, const struct open *open) {
+  struct trace_build *build = thread->build;
+  bool is_call = open->row->class == TRACE_CALL;
+  if (is_call ? open->last_task != LUMOS_NONE : thread->written >= thread->stack.count) {
+    build->kept_calls += is_call;
+    return;
+  }
+  build->left_host++;
+  build->outside_host += open->mark < 0 || open->mark >= (int64_t)build->steps->marks.count;
 }
 
 /* The innermost row ends. A call always shows its last segment. */
@@ -191,6 +209,7 @@ static void close_top(struct thread *thread) {
       finish_call(thread, open);
     }
   }
+  count_row(thread, open);
   if (thread->written > depth) {
     thread->written = depth;
     if (open->row->class != TRACE_CALL) {
@@ -392,6 +411,9 @@ static int compare_calls(const void *a, const void *b) {
   const struct trace_call *right = b;
   if (left->correlation != right->correlation) {
     return left->correlation < right->correlation ? -1 : 1;
+  }
+  if (left->other != right->other) {
+    return left->other ? 1 : -1;
   }
   if (left->start != right->start) {
     return left->start < right->start ? -1 : 1;

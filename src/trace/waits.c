@@ -91,6 +91,7 @@ void lumos_trace_mark_waits(struct trace_build *build) {
         row->correlation != LUMOS_ABSENT ? lumos_trace_find_call(build, row->correlation) : NULL;
     bool on_event = strcmp(kind, "Event Sync") == 0 || strcmp(kind, "Stream Wait Event") == 0;
     uint32_t record = on_event ? note_record(build, row) : LUMOS_NONE;
+    build->used_sync += has_task(call) || record != LUMOS_NONE;
     if (!has_task(call)) {
       continue;
     }

@@ -638,28 +638,80 @@ static void mtia_rows_are_read(void **state) {
   lumos_job_free(job);
 }
 
-/* Rows of a category that nobody has heard of are counted by its name and change nothing; those that lie over others
- * by design are no news. */
+/* Rows of a category that nobody has heard of are work of kind other, on the device or on their thread, and counted by its name; a call
+ * that is known goes before one that is not. What is known to be no work, or says not where it ran, is counted and left out; what lies
+ * over others by design is no news, but has its place in the sum of all events. */
 static void unknown_categories_are_counted(void **state) {
   (void)state;
   struct lumos_job *job = parse_good(TRACE(
       OP("a", 0, 9) ","
-      ROW("novel_runtime", "n", "1", "10", 1, 2, "\"correlation\":1") ","
-      ROW("novel_runtime", "n", "1", "10", 4, 2, "") ","
+      ROW("novel_runtime", "novelLaunchKernel", "1", "10", 1, 2, "\"correlation\":1") ","
+      ROW("novel_runtime", "n", "1", "10", 4, 2, "\"correlation\":2") ","
+      CALL("cudaLaunchKernel", 2, 6, 1) ","
+      ROW("novel_kernel", "gemm", "0", "7", 12, 2, "\"device\":0,\"stream\":7,\"correlation\":1") ","
+      ROW("novel_copy", "Memcpy PtoP", "0", "7", 15, 2, "\"inDevice\":0,\"stream\":7,\"correlation\":2,\"bytes\":8") ","
+      "{\"args\":{\"device\":0,\"stream\":7},\"ph\":\"X\",\"name\":\"bare kernel\",\"ts\":18,\"dur\":1},"
       ROW("mtia_insight", "i", "0", "2", 1, 20, "\"device\":0,\"stream\":2") ","
+      ROW("hardware_counters", "c", "0", "2", 1, 20, "") ","
       "{\"ph\":\"X\",\"name\":\"bare\",\"ts\":1,\"dur\":1},"
+      "{\"ph\":\"B\",\"name\":\"half\",\"pid\":1,\"tid\":10,\"ts\":1},{\"ph\":\"E\",\"pid\":1,\"tid\":10,\"ts\":3},"
+      "{\"ph\":\"s\",\"id\":1,\"pid\":1,\"tid\":10,\"ts\":1},{\"ph\":\"C\",\"name\":\"c\",\"pid\":1,\"ts\":1},"
+      ROW("python_function", "f", "1", "10", 0, 30, "") ","
+      ROW("cuda_sync", "Stream Sync", "0", "7", 1, 2, "\"correlation\":99,\"device\":0,\"stream\":7") ","
       ROW("gpu_user_annotation", "step", "0", "7", 1, 20, "\"External id\":1") ","
       ROW("cuda_event", "cudaEvent", "0", "7", 0, 0.001,
           "\"event_id\":1,\"stream\":7,\"correlation\":3,\"device\":0") ","
       ROW("lumos_simulated", "k", "0", "7", 1, 20, "\"device\":0,\"stream\":7")), NULL);
-  expect_work(job, "t10 op a 0+9000\n");
-  assert_int_equal(job->lanes.count, 1);
+  expect_work(job, "t10 op a 0+1000\nt10 other novelLaunchKernel 1000+2000\nt10 op a 3000+1000\nt10 other n 4000+2000\n"
+                   "t10 launch cudaLaunchKernel 6000+1000\nt10 op a 7000+2000\n"
+                   "s7 other gemm 12000+2000 of novelLaunchKernel\ns7 other Memcpy PtoP 15000+2000 of cudaLaunchKernel\n"
+                   "s7 other bare kernel 18000+1000\n");
+  assert_int_equal(find_note(job, "parse.unknown_rows")->count, 5);
+  assert_non_null(strstr(string_of(job, find_note(job, "parse.unknown_rows")->text),
+                         "kind other: novel_runtime, novel_kernel, novel_copy, none"));
   const struct lumos_note *unread = find_note(job, "parse.unread_rows");
   assert_int_equal(unread->count, 4);
   assert_int_equal(unread->level, LUMOS_WARNING);
-  assert_non_null(strstr(string_of(job, unread->text), ": novel_runtime, mtia_insight, none"));
-  assert_int_equal(job->ranks.items[0].coverage.events, 8);
-  assert_int_equal(job->ranks.items[0].coverage.skipped, 0);
+  assert_non_null(strstr(string_of(job, unread->text), ": events in two pieces (B and E), none, mtia_insight, hardware_counters"));
+  const struct lumos_note *left = find_note(job, "parse.left_out");
+  assert_int_equal(left->count, 12);
+  assert_string_equal(string_of(job, left->text),
+                      "of 19 events 7 became tasks and spans; the others: 1 ends of flows, 2 begins and ends of events that "
+                      "are in two pieces, 1 counters, 1 none, 1 mtia_insight, 1 hardware_counters, 1 gpu_user_annotation, "
+                      "1 cuda_event, 1 lumos_simulated, 1 python_function (--stacks keeps them), 1 cuda_sync whose call is "
+                      "not kept");
+  lumos_job_free(job);
+}
+
+/* A category is what it says, however it is written. */
+static void escapes_in_a_category_are_read(void **state) {
+  (void)state;
+  expect_trace(TRACE(ROW("cpu\\u005fop", "a", "1", "10", 0, 3, "") "," ROW("ker\\u006eel", "k", "0", "7", 4, 3,
+                     "\"device\":0,\"stream\":7")), "t10 op a 0+3000\ns7 other k 4000+3000\n");
+}
+
+/* What names or counts something is an integer, however it is written; a fraction of it is lost, and said. */
+static void fractions_of_integers_are_lost(void **state) {
+  (void)state;
+  struct lumos_job *job = parse_good(TRACE(
+      CALL("cudaLaunchKernel", 6, 0, 3) ","
+      ROW("kernel", "k", "0", "9", 4, 3, "\"device\":0,\"stream\":1.5,\"correlation\":5.7") ","
+      ROW("kernel", "l", "0", "7", 8, 3, "\"device\":0.0,\"stream\":70e-1,\"correlation\":6.0") ","
+      ROW("gpu_memcpy", "m", "0", "7", 12, 3, "\"device\":0,\"stream\":7,\"bytes\":1.5")), NULL);
+  expect_work(job, "t10 launch cudaLaunchKernel 0+3000\ns7 other l 8000+3000 of cudaLaunchKernel\ns7 copy m 12000+3000\n"
+                   "s9 other k 4000+3000\n");
+  assert_int_equal(find_note(job, "parse.lost_values")->count, 2);
+  assert_int_equal(find_task(job, "m", 0)->detail, LUMOS_NONE);
+  lumos_job_free(job);
+}
+
+/* A thread's name that is no text is said at every event that has it. */
+static void every_replaced_name_is_counted(void **state) {
+  (void)state;
+  struct lumos_job *job = parse_good(TRACE(
+      ROW("cpu_op", "a", "1", "\"x\xFF\"", 0, 3, "") "," ROW("cpu_op", "b", "1", "\"x\xFF\"", 4, 3, "") ","
+      ROW("cpu_op", "c", "1", "10", 8, 3, "")), NULL);
+  assert_int_equal(find_note(job, "parse.replaced_text")->count, 2);
   lumos_job_free(job);
 }
 
@@ -688,6 +740,9 @@ int main(void) {
       cmocka_unit_test(xpu_rows_are_read),
       cmocka_unit_test(mtia_rows_are_read),
       cmocka_unit_test(unknown_categories_are_counted),
+      cmocka_unit_test(escapes_in_a_category_are_read),
+      cmocka_unit_test(fractions_of_integers_are_lost),
+      cmocka_unit_test(every_replaced_name_is_counted),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

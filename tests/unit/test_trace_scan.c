@@ -197,7 +197,7 @@ static void lost_values_are_counted(void **state) {
     assert_non_null(strstr(string_of(job, note->text), bytes));
     assert_int_equal(job->ranks.items[0].coverage.skipped, 0);
     lumos_job_free(job);
-    expect_failure(lost[i], &strict, LUMOS_CHECK_FAILED, "NaN or out of range");
+    expect_failure(lost[i], &strict, LUMOS_CHECK_FAILED, "NaN, out of range");
   }
   expect_skipped(BETWEEN(OP("b", NaN, 1)), 1, "a ts or a dur that is NaN or out of range");
   expect_skipped(BETWEEN(OP("b", 3, 99999999999999999999)), 1, "a ts or a dur that is NaN or out of range");

@@ -2,7 +2,10 @@
  * are those that the sets' own description gives. Skipped where the traces are not at hand (environment LUMOS_TRACES).
  */
 #include "base/input.h"
+#include "property/damage.h"
 #include "trace_text.h"
+#include <dirent.h>
+#include <sys/stat.h>
 
 struct set {
   const char *path; /* below the folder of traces */
@@ -95,6 +98,98 @@ static void expect_communication(const struct lumos_job *job, const struct set *
   }
 }
 
+static char *read_text(const char *path, size_t *length) {
+  struct lumos_error error = {LUMOS_DONE, ""};
+  char *text = lumos_input_slurp(path, (size_t)1 << 30U, length, &error);
+  if (text == NULL) {
+    fail_msg("%s", error.text);
+  }
+  return text;
+}
+
+/* How many events there are, counted without the reader. */
+static int64_t count_events(const char *path) {
+  size_t length = 0;
+  char *text = read_text(path, &length);
+  struct document document = take_apart(text, length);
+  int64_t count = (int64_t)document.count;
+  free_document(&document);
+  return count;
+}
+
+/* Calls, each of which is one task or several. */
+static int64_t count_calls(const struct lumos_job *job) {
+  int64_t calls = 0;
+  bool *earlier = calloc(job->tasks.count + 1, sizeof *earlier);
+  assert_non_null(earlier);
+  for (size_t i = 0; i < job->tasks.count; i++) {
+    const struct lumos_task *task = &job->tasks.items[i];
+    uint32_t first = lumos_detail_of(job, task)->first_segment;
+    for (uint32_t piece = first; first != LUMOS_NONE && piece < i; piece++) {
+      earlier[piece] = earlier[piece] || job->tasks.items[piece].name == task->name;
+    }
+  }
+  for (size_t i = 0; i < job->tasks.count; i++) {
+    const struct lumos_task *task = &job->tasks.items[i];
+    calls += !lumos_on_stream(job, task) && task->kind != LUMOS_OP && !earlier[i];
+  }
+  free(earlier);
+  return calls;
+}
+
+static void expect_sum_of_file(const char *folder, const char *name) {
+  struct lumos_error error = {LUMOS_DONE, ""};
+  char *path = unit_path(folder, name);
+  const char *const paths[] = {path};
+  const struct lumos_trace_options options = {.steps = LUMOS_STEPS_COMPLETE};
+  struct lumos_job *job = lumos_trace_parse(paths, 1, &options, &error);
+  assert_non_null(job);
+  int64_t left = 0;
+  for (size_t i = 0; i < job->notes.count; i++) {
+    const struct lumos_note *note = &job->notes.items[i];
+    left += strcmp(string_of(job, note->code), "parse.left_out") == 0 ? note->count : 0;
+  }
+  int64_t kept = (int64_t)job->spans.count + count_calls(job);
+  for (size_t i = 0; i < job->tasks.count; i++) {
+    kept += lumos_on_stream(job, &job->tasks.items[i]);
+  }
+  assert_int_equal(kept + left, count_events(path));
+  lumos_job_free(job);
+  free(path);
+}
+
+/* Every event of a file is a task or a span, or counted among those that are left out. */
+static void no_event_vanishes(void **state) {
+  (void)state;
+  char *folder = traces_folder();
+  assert_non_null(folder);
+  size_t files = 0;
+  for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
+    char *path = unit_path(folder, sets[i].path);
+    struct stat about;
+    assert_int_equal(stat(path, &about), 0);
+    DIR *listing = S_ISDIR(about.st_mode) ? opendir(path) : NULL;
+    if (listing == NULL) {
+      expect_sum_of_file(folder, sets[i].path);
+      files++;
+    }
+    const struct dirent *entry = NULL;
+    while (listing != NULL && (entry = readdir(listing)) != NULL) {
+      if (strstr(entry->d_name, ".json") != NULL && strcmp(entry->d_name, "truth.json") != 0) {
+        expect_sum_of_file(path, entry->d_name);
+        files++;
+      }
+    }
+    if (listing != NULL) {
+      (void)closedir(listing);
+    }
+    free(path);
+  }
+  print_message("%zu files\n", files);
+  assert_true(files >= 40);
+  free(folder);
+}
+
 static struct lumos_job *parse_set(const char *folder, const struct set *set) {
   struct lumos_error error = {LUMOS_DONE, ""};
   char *path = unit_path(folder, set->path);
@@ -164,6 +259,7 @@ int main(void) {
   free(folder);
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_set_is_parsed),
+      cmocka_unit_test(no_event_vanishes),
       cmocka_unit_test(several_runs_are_told_apart),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

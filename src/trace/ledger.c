@@ -1,0 +1,83 @@
+/* Reasons are added up apart from what is kept, so that a row that is lost between them shows.
+ */
+#include "trace/ledger.h"
+
+#include "base/text.h"
+#include <assert.h>
+#include <inttypes.h>
+
+struct ledger {
+  struct lumos_text reasons;
+  int64_t left;
+};
+
+static void add_reason(struct ledger *ledger, int64_t count, const char *reason) {
+  if (count > 0) {
+    lumos_text_format(&ledger->reasons, "%s%" PRId64 " %s", ledger->left > 0 ? ", " : "", count, reason);
+    ledger->left += count;
+  }
+}
+
+/* What Chrome's format has beside complete events. */
+static const struct {
+  const char *phases, *name;
+} others[] = {
+    {"stf", "ends of flows"},
+    {"BE", "begins and ends of events that are in two pieces"},
+    {"bneSTpF", "pieces of asynchronous events"},
+    {"iIR", "instants"},
+    {"C", "counters"},
+    {"M", "names and places of processes and threads"},
+    {"PNODvVca()", "other marks"},
+};
+
+static int64_t add_others(struct ledger *ledger, const struct trace *trace) {
+  int64_t all = 0;
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+    int64_t count = 0;
+    for (const char *phase = others[i].phases; *phase != '\0'; phase++) {
+      count += trace->others[(unsigned char)*phase];
+    }
+    add_reason(ledger, count, others[i].name);
+    all += count;
+  }
+  return all;
+}
+
+static void add_categories(struct ledger *ledger, const struct trace *trace) {
+  for (size_t i = 0; i < trace->categories.count; i++) {
+    const struct trace_category *category = &trace->categories.items[i];
+    const char *name = lumos_string(trace->strings, category->name);
+    add_reason(ledger, category->left, category->name != LUMOS_NO_STRING ? name : "of further categories");
+  }
+  add_reason(ledger, trace->python_left, "python_function (--stacks keeps them)");
+  add_reason(ledger, (int64_t)trace->sessions.count, "Trace");
+}
+
+void lumos_trace_note_ledger(const struct trace_build *build, const struct trace_clock *clock) {
+  const struct trace *trace = build->trace;
+  struct lumos_job *job = build->job;
+  struct ledger ledger = {LUMOS_TEXT_BUFFER, 0};
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  struct lumos_scope scope = lumos_everywhere;
+  int64_t all = trace->events - clock->absurd + add_others(&ledger, trace);
+  int64_t devices = (int64_t)(job->tasks.count - build->first_device_task);
+  int64_t kept = (int64_t)job->spans.count + build->kept_calls + devices;
+  add_categories(&ledger, trace);
+  add_reason(&ledger, build->used_sync, "cuda_sync that tell calls what they wait for");
+  add_reason(&ledger, (int64_t)trace->sync.count - build->used_sync, "cuda_sync whose call is not kept");
+  add_reason(&ledger, build->outside_host, "host rows that begin outside of every step");
+  add_reason(&ledger, build->left_host - build->outside_host, "host rows of steps that are left out");
+  add_reason(&ledger, build->outside_steps, "device rows launched outside of every step");
+  add_reason(&ledger, build->left_device - build->outside_steps, "device rows of steps that are left out");
+  assert(kept + ledger.left == all);
+  scope.rank = job->ranks.items[0].rank;
+  if (ledger.left > 0) {
+    lumos_text_format(&text, "of %" PRId64 " events %" PRId64 " became tasks and spans; the others: ", all, kept);
+    lumos_text_add(&text, ledger.reasons.bytes, ledger.reasons.length);
+    lumos_text_add(&text, "", 1);
+    lumos_job_note(job, "parse.left_out", LUMOS_INFO, ledger.left, &scope, text.bytes, NULL);
+  }
+  lumos_text_free(&ledger.reasons);
+  lumos_text_free(&text);
+}
