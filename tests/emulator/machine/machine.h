@@ -29,9 +29,10 @@ struct host_record {
   int64_t start, end;
   int64_t
       number; /* of a frame: counts frames of the rank in the order of their starts, from 1; of a call: of the innermost op, 0: none */
-  int64_t parent;               /* of a frame: the number of the one around it, 0: none */
-  uint32_t correlation;         /* of a call, from 1 */
-  const struct op_facts *facts; /* of an op, or where there is a message, else NULL; valid during the call of the witness only */
+  int64_t parent;       /* of a frame: the number of the one around it, 0: none */
+  uint32_t correlation; /* of a call, from 1 */
+  const struct op_facts
+      *facts; /* of an op, or where there is a message, else NULL; valid during the call of the witness only */
   /* of waits and records */
   enum stream stream;
   int event;
@@ -93,11 +94,13 @@ struct step_record {
   int64_t host_start, host_end; /* of the main thread's step mark */
 };
 
-/* Who looks on. Any function may be NULL. host and edge are called for ranks of setup.record_rank only. */
+/* Who looks on. Any function may be NULL. host, reach and edge are called for ranks of setup.record_rank only. */
 struct witness {
   void *self;
   void (*host)(void *self, const struct host_record *record);
   void (*device)(void *self, const struct device_record *record);
+  /* A stream has come to the record of an event; by the correlation of the call. */
+  void (*reach)(void *self, int rank, enum stream stream, uint32_t correlation, int64_t time);
   void (*transfer)(void *self, const struct transfer_record *record);
   void (*edge)(void *self, const struct edge_record *record);
   void (*step)(void *self, const struct step_record *record); /* after the run, by rank and step */

@@ -165,6 +165,9 @@ static void reach_record(struct machine *machine, struct device *device, struct 
   uint32_t index = head_of(stream)->subject;
   struct stamp *stamp = &machine->stamps[index];
   stamp->reached = true;
+  if (device->recorded && machine->witness->reach)
+    machine->witness->reach(machine->witness->self, device->rank, (enum stream)stamp->stream, stamp->correlation,
+                            machine->now);
   note_sources(machine, device, stream, stamp);
   wake_waiters(machine, stamp);
   pop(stream);

@@ -1,5 +1,5 @@
 /* A rank's rows as Kineto writes them: the same keys in the same order, pretty-printed the same way. The form is that of 2026, with
- * sequence numbers and communicator ids on collectives, graph ids on device rows, and host waits for a stream on a thread of their
+ * sequence numbers and communicator ids on collectives, occupancy of kernels, graph ids on device rows, events where a stream comes to them, and host waits for a stream on a thread of their
  * own (stream + 1000000).
  *
  * Kineto links a device row to its op through the launch; where that was not recorded the row has no External id, and neither has it
@@ -177,8 +177,12 @@ static void put_activities(struct trace *trace) {
   bool syncs = (trace->recorder->setup->recorded & RECORD_SYNC) != 0;
   for (uint32_t i = 0; i < trace->order.calls.count; i++) {
     uint32_t device = trace->order.device.rows[i], call = trace->order.calls.rows[i];
+    uint32_t reach = trace->order.reaches.rows[i];
     if (device != NONE) {
       kineto_put_device(trace, &trace->rows->device.items[device]);
+    }
+    if (reach != NONE) {
+      kineto_put_event(trace, &trace->rows->reaches.items[reach]);
     }
     if (call != NONE && syncs) {
       kineto_put_wait(trace, &trace->rows->calls.items[call]);

@@ -81,6 +81,8 @@ void kineto_put_call(const struct trace *trace, const struct call_row *call);
 void kineto_put_device(const struct trace *trace, const struct device_row *row);
 /* Nothing for a call that waits for nothing. */
 void kineto_put_wait(struct trace *trace, const struct call_row *call);
+/* Nothing for one whose call was not recorded. */
+void kineto_put_event(const struct trace *trace, const struct reach_row *row);
 void kineto_put_device_annotations(const struct trace *trace);
 
 #endif

@@ -9,24 +9,84 @@ static void put_list(struct writer *out, const char *key, int a, int b, int c) {
   PUT(out, "]");
 }
 
-/* In percent, as Kineto estimates it: what registers, threads and shared memory allow, or the grid, if that is less. Kineto takes
- * no more than 48 KiB of shared memory for possible, and writes 0 for all that have more. */
-static int occupancy_of(const struct gpu *gpu, const struct shape *shape, double blocks_per_sm, int warps) {
-  enum { REGISTERS = 65536, WARPS = 64, BLOCKS = 32, USUAL_SHARED_MEMORY = 49152, RESERVED_SHARED_MEMORY = 1024 };
-  if (shape->shared_memory > USUAL_SHARED_MEMORY) {
-    return 0;
+/* ---- occupancy ---- */
+
+/* What of an SM limits how many blocks of a kernel are on it at once, as NVIDIA's calculator has it for the devices that are emulated. */
+enum { LIMIT_WARPS, LIMIT_REGISTERS, LIMIT_SHARED_MEMORY, LIMIT_BLOCKS, LIMIT_BARRIERS, LIMITS };
+struct occupancy {
+  int64_t limits[LIMITS], registers, shared_memory; /* registers and shared memory: that a block is given */
+  int64_t blocks;
+};
+
+/* Registers are given to warps, in each quarter of the SM. Kineto takes no more than 48 KiB of shared memory for possible, and so no block
+ * of a kernel that has more. */
+static struct occupancy occupancy_of(const struct gpu *gpu, const struct shape *shape, int warps) {
+  enum {
+    REGISTERS = 65536,
+    REGISTERS_AT_ONCE = 256,
+    QUARTERS = 4,
+    WARPS = 64,
+    BLOCKS = 32,
+    BARRIERS = 2 * BLOCKS,
+    USUAL_SHARED_MEMORY = 49152,
+    RESERVED_SHARED_MEMORY = 1024,
+    SHARED_MEMORY_AT_ONCE = 128
+  };
+  int64_t of_warp = ((int64_t)shape->registers * 32 + REGISTERS_AT_ONCE - 1) / REGISTERS_AT_ONCE * REGISTERS_AT_ONCE;
+  int64_t warps_by_registers = of_warp > 0 ? REGISTERS / QUARTERS / of_warp * QUARTERS : 0;
+  struct occupancy occupancy = {
+      .registers = of_warp * warps,
+      .shared_memory = (shape->shared_memory + RESERVED_SHARED_MEMORY + SHARED_MEMORY_AT_ONCE - 1) /
+                       SHARED_MEMORY_AT_ONCE * SHARED_MEMORY_AT_ONCE,
+      .limits = {[LIMIT_WARPS] = WARPS / warps,
+                 [LIMIT_REGISTERS] = of_warp > 0 ? warps_by_registers / warps : INT32_MAX,
+                 [LIMIT_BLOCKS] = BLOCKS,
+                 [LIMIT_BARRIERS] = BARRIERS},
+      .blocks = BLOCKS,
+  };
+  if (shape->shared_memory <= USUAL_SHARED_MEMORY) {
+    occupancy.limits[LIMIT_SHARED_MEMORY] = gpu->shared_memory / occupancy.shared_memory;
   }
-  int registers_of_warp = (shape->registers * 32 + 255) / 256 * 256;
-  int warps_by_registers = registers_of_warp > 0 ? REGISTERS / registers_of_warp / 4 * 4 : WARPS;
-  int64_t limits[] = {warps_by_registers / warps, WARPS / warps,
-                      gpu->shared_memory / (shape->shared_memory + RESERVED_SHARED_MEMORY)};
-  double blocks = BLOCKS;
-  for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
-    blocks = (double)limits[i] < blocks ? (double)limits[i] : blocks;
+  for (int i = 0; i < LIMITS; i++) {
+    occupancy.blocks = occupancy.limits[i] < occupancy.blocks ? occupancy.limits[i] : occupancy.blocks;
   }
-  blocks = blocks_per_sm < blocks ? blocks_per_sm : blocks;
-  return (int)(blocks * warps * 100 / WARPS + 0.5);
+  return occupancy;
 }
+
+/* In percent: what the limits allow, or the grid, if that is less. */
+static int64_t percent_of(const struct occupancy *occupancy, double blocks_per_sm, int threads) {
+  enum { THREADS_OF_SM = 2048 };
+  double blocks = blocks_per_sm < (double)occupancy->blocks ? blocks_per_sm : (double)occupancy->blocks;
+  return (int64_t)(blocks * threads * 100 / THREADS_OF_SM + 0.5);
+}
+
+static void put_occupancy(struct writer *out, const struct occupancy *occupancy) {
+  static const char *const names[LIMITS] = {"WARPS", "REGS", "SMEM", "BLOCKS", "BARRIERS"};
+  static const struct {
+    int limit;
+    const char *key;
+  } keys[LIMITS] = {{LIMIT_REGISTERS, "\", \"blockLimitRegs\": "},
+                    {LIMIT_SHARED_MEMORY, ", \"blockLimitSharedMem\": "},
+                    {LIMIT_WARPS, ", \"blockLimitWarps\": "},
+                    {LIMIT_BLOCKS, ", \"blockLimitBlocks\": "},
+                    {LIMIT_BARRIERS, ", \"blockLimitBarriers\": "}};
+  put_number(out, ",      \"occupancy\": {\"activeBlocksPerMultiprocessor\": ", occupancy->blocks);
+  PUT(out, ", \"limitingFactors\": \"");
+  for (int i = 0, written = 0; i < LIMITS; i++) {
+    if (occupancy->limits[i] == occupancy->blocks) {
+      put_text(out, written++ > 0 ? "|" : "");
+      put_text(out, names[i]);
+    }
+  }
+  for (int i = 0; i < LIMITS; i++) {
+    put_number(out, keys[i].key, occupancy->limits[keys[i].limit]);
+  }
+  put_number(out, ", \"allocatedRegistersPerBlock\": ", occupancy->registers);
+  put_number(out, ", \"allocatedSharedMemPerBlock\": ", occupancy->shared_memory);
+  PUT(out, "}");
+}
+
+/* ---- rows ---- */
 
 /* A number that Kineto holds in single precision. */
 static void put_single(struct writer *out, const char *key, double value) {
@@ -48,7 +108,9 @@ static void put_kernel(const struct trace *trace, const struct device_row *row, 
   put_single(out, ",      \"warps per SM\": ", blocks * warps);
   put_list(out, ",      \"grid\": [", shape->grid[0], shape->grid[1], shape->grid[2]);
   put_list(out, ",      \"block\": [", shape->threads, 1, 1);
-  put_number(out, ",      \"est. achieved occupancy %\": ", occupancy_of(gpu, shape, blocks, warps));
+  const struct occupancy occupancy = occupancy_of(gpu, shape, warps);
+  put_number(out, ",      \"est. achieved occupancy %\": ", percent_of(&occupancy, blocks, shape->threads));
+  put_occupancy(out, &occupancy);
   PUT(out, ",      \"graph id\": 0, \"graph node id\": 0");
   uint32_t op = table_find(&trace->order.frames, row->op);
   if (op != NONE && tells_message(trace, frame_at(trace, op)) && tells_collectives(trace)) {

@@ -1,4 +1,5 @@
-/* Waits as CUPTI sees them: of a stream for an event, of the host for a stream, an event, or the device. */
+/* Synchronisation as CUPTI sees it: records of events, where the stream comes to them; waits of a stream for an event, of the host for a
+ * stream, an event, or the device. */
 #include "kineto.h"
 
 enum { SYNC_THREAD = 1000000 };
@@ -61,4 +62,25 @@ void kineto_put_wait(struct trace *trace, const struct call_row *call) {
   PUT(out, ", \"context\": 1");
   put_row_end(out);
   put_flow(out, false, "ac2g", call->correlation, trace->device, thread, start);
+}
+
+/* Of an event that the recording saw recorded: a nanosecond, so that it shows. */
+void kineto_put_event(const struct trace *trace, const struct reach_row *row) {
+  uint32_t index = table_find(&trace->order.calls, row->correlation);
+  if (index == NONE) {
+    return;
+  }
+  const struct call_row *call = &trace->rows->calls.items[index];
+  struct writer *out = trace->out;
+  int stream = stream_number(row->stream);
+  int64_t time = device_time(trace, row->time);
+  put_row_start(out, "cuda_event", "cudaEvent", trace->device, stream, time, 1);
+  put_external(trace, call->op);
+  put_number(out, "      \"event_id\": ", call->event + 1);
+  put_number(out, ", \"stream\": ", stream);
+  put_number(out, ", \"correlation\": ", row->correlation);
+  put_number(out, ",      \"device\": ", trace->device);
+  PUT(out, ", \"context\": 1");
+  put_row_end(out);
+  put_flow(out, false, "ac2g", row->correlation, trace->device, stream, time);
 }

@@ -187,6 +187,14 @@ static void see_device(void *self, const struct device_record *record) {
   }
 }
 
+static void see_reach(void *self, int rank, enum stream stream, uint32_t correlation, int64_t time) {
+  const struct recorder *recorder = recorder_of(self);
+  struct rank_rows *rows = rows_of(recorder, rank);
+  if (rows != NULL && (recorder->setup->recorded & RECORD_SYNC) != 0 && within(rows, time)) {
+    PUSH(rows->reaches, (struct reach_row){time, correlation, (uint8_t)stream});
+  }
+}
+
 /* Kept if a recorded rank's part of it is. */
 static void see_transfer(void *self, const struct transfer_record *record) {
   struct recorder *recorder = recorder_of(self);
@@ -275,6 +283,7 @@ void recorder_free(struct recorder *recorder) {
     free(rows->frames.items);
     free(rows->calls.items);
     free(rows->device.items);
+    free(rows->reaches.items);
     free(rows->edges.items);
     free(rows->p2p_before);
   }
@@ -299,6 +308,7 @@ struct witness recorder_witness(struct recorder *recorder, bool profiled) {
   if (profiled) {
     witness.host = see_host;
     witness.device = see_device;
+    witness.reach = see_reach;
     witness.transfer = see_transfer;
     witness.edge = see_edge;
     witness.profile = see_profile;

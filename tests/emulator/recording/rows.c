@@ -110,15 +110,22 @@ struct order order_of(const struct rank_rows *rows) {
   for (size_t i = 0; i < rows->calls.count; i++) {
     widen_range(rows->calls.items[i].correlation, &first, &last);
   }
+  for (size_t i = 0; i < rows->reaches.count; i++) {
+    widen_range(rows->reaches.items[i].correlation, &first, &last);
+  }
   for (size_t i = 0; i < rows->frames.count; i++) {
     widen_range(rows->frames.items[i].number, &first_number, &last_number);
   }
-  struct order order = {table_new(first, last), table_new(first, last), table_new(first_number, last_number)};
+  struct order order = {table_new(first, last), table_new(first, last), table_new(first, last),
+                        table_new(first_number, last_number)};
   for (uint32_t i = 0; i < rows->device.count; i++) {
     order.device.rows[rows->device.items[i].correlation - first] = i;
   }
   for (uint32_t i = 0; i < rows->calls.count; i++) {
     order.calls.rows[rows->calls.items[i].correlation - first] = i;
+  }
+  for (uint32_t i = 0; i < rows->reaches.count; i++) {
+    order.reaches.rows[rows->reaches.items[i].correlation - first] = i;
   }
   for (uint32_t i = 0; i < rows->frames.count; i++) {
     order.frames.rows[rows->frames.items[i].number - first_number] = i;
@@ -129,5 +136,6 @@ struct order order_of(const struct rank_rows *rows) {
 void order_free(struct order *order) {
   free(order->device.rows);
   free(order->calls.rows);
+  free(order->reaches.rows);
   free(order->frames.rows);
 }

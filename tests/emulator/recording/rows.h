@@ -55,6 +55,13 @@ struct device_row {
   uint8_t stream, phase, part;
 };
 
+/* A stream has come to an event's record. */
+struct reach_row {
+  int64_t time;
+  uint32_t correlation;
+  uint8_t stream;
+};
+
 struct edge_row {
   uint32_t from, to;
   bool binding;
@@ -67,6 +74,7 @@ struct rank_rows {
   ROWS(struct frame_row) frames;
   ROWS(struct call_row) calls;
   ROWS(struct device_row) device;
+  ROWS(struct reach_row) reaches; /* where synchronisation is recorded */
   ROWS(struct edge_row) edges;
   int64_t *p2p_before; /* point-to-point kernels before the window, by communicator */
 };
@@ -106,8 +114,8 @@ struct table {
   uint32_t *rows; /* NONE where there is none */
 };
 struct order {
-  struct table device, calls; /* by correlation, both over the same range */
-  struct table frames;        /* by number */
+  struct table device, calls, reaches; /* by correlation, all over the same range */
+  struct table frames;                 /* by number */
 };
 struct order order_of(const struct rank_rows *rows);
 void order_free(struct order *order);

@@ -96,6 +96,28 @@ launches() {
     }' "$1/parts"
 }
 
+# Every event that was recorded shows where its stream came to the record: behind what was enqueued before it, before what was enqueued behind it.
+# events JOB
+events() {
+  holds "$1: events show where streams come to them" '
+    $1 != "X" { next }
+    $2 == "cuda_runtime" && $3 == "cudaEventRecord" { op[$9] = $8; calls++ }
+    $2 == "cuda_event" { if ($9 in at) print "event", $9, "comes twice"; at[$9] = $6; on[$9] = $5; id[$9] = $8; if ($7 != $6 + 1 || $3 != "cudaEvent" || $5 != $12) print "it is", $0 }
+    $2 ~ /^(kernel|gpu_mem)/ { n = ++work[$5]; launch[$5, n] = $9; start[$5, n] = $6; end[$5, n] = $7 }
+    END {
+      for (c in at) {
+        seen++
+        if (!(c in op)) { print "no call recorded", c; continue }
+        if (id[c] != op[c]) print "event", c, "is of", id[c], "recorded by", op[c]
+        for (n = 1; n <= work[on[c]]; n++) {
+          if (launch[on[c], n] + 0 < c + 0 && end[on[c], n] > at[c]) { print "event", c, "comes before the end of", launch[on[c], n]; break }
+          if (launch[on[c], n] + 0 > c + 0 && start[on[c], n] < at[c]) { print "event", c, "comes behind the start of", launch[on[c], n]; break }
+        }
+      }
+      if (seen < 0.95 * calls) print calls, "events,", seen, "are shown" # the last streams come to when the recording is over
+    }' "$1/parts"
+}
+
 for job in one grid; do
   options=()
   [ $job = one ] || options=(--tp 2 --pp 2 --dp 2 --batched-p2p off --bucket-mb 8)
@@ -107,6 +129,7 @@ for job in one grid; do
     passes $job
     images $job 20
     waits $job
+    events $job
     launches $job
   done
 done

@@ -8,14 +8,14 @@ small=(--hidden 1024 --seq 1024 --vocab 8192 --layers 2 --micro-batches 2 --tp 2
 # traits TRACE: which of the options' rows and arguments it has.
 traits() {
   local option
-  for option in 'shapes "Input Dims": \[\[' 'shapes "record_shapes": 1' 'sync "cat": "cuda_sync"' 'sync "wait_on_cuda_event_record_corr_id": [0-9]' 'stacks "cat": "python_function"' \
+  for option in 'shapes "Input Dims": \[\[' 'shapes "record_shapes": 1' 'sync "cat": "cuda_sync"' 'sync "cat": "cuda_event"' 'sync "wait_on_cuda_event_record_corr_id": [0-9]' 'stacks "cat": "python_function"' \
     'stacks "with_stack": 1' 'annotations "cat": "user_annotation", "name": "forward_step"' 'annotations "cat": "gpu_user_annotation", "name": "forward_step"' \
     'annotations "cat": "user_annotation", "name": "optimizer.step"' 'collectives "Collective name"' \
     'collectives "Process Group Name"'; do
     grep -qE -- "${option#* }" "$1" && echo "${option%% *}"
   done | sort | uniq -c | awk '{ print $2, $1 }'
 }
-declare -A full=([shapes]=2 [sync]=2 [stacks]=2 [annotations]=3 [collectives]=2)
+declare -A full=([shapes]=2 [sync]=3 [stacks]=2 [annotations]=3 [collectives]=2)
 
 # recorded OPTION...: these are in the trace of a job that records them, whole, and no others are.
 recorded() {

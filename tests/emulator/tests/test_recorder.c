@@ -238,33 +238,37 @@ static void test_rows(void **state) {
              "    \"cat\": \"fwdbwd\", \"name\": \"fwdbwd\", \"bp\": \"e\"\n"
              "  },\n");
   assert_int_equal(count_of(text, "\"cat\": \"fwdbwd\""), 2);
-  assert_has(text, "  {\n"
-                   "    \"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"nvjet_tst_128x128\", \"pid\": 0, \"tid\": 7,\n"
-                   "    \"ts\": 3456000001140.000, \"dur\": 100.000,\n"
-                   "    \"args\": {\n"
-                   "      \"External id\": 2,      \"queued\": 0, \"device\": 0, \"context\": 1,      \"stream\": 7, "
-                   "\"correlation\": 7,      \"registers per thread\": 40,      \"shared memory\": 0,      \"blocks "
-                   "per SM\": 34.909092,      \"warps per SM\": 139.636368,      \"grid\": [4608, 1, 1],      "
-                   "\"block\": [128, 1, 1],      \"est. achieved occupancy %\": 75,      \"graph id\": 0, \"graph node "
-                   "id\": 0\n"
-                   "    }\n"
-                   "  },\n"
-                   "  {\n"
-                   "    \"ph\": \"f\", \"id\": 7, \"pid\": 0, \"tid\": 7, \"ts\": 3456000001140.000,\n"
-                   "    \"cat\": \"ac2g\", \"name\": \"ac2g\", \"bp\": \"e\"\n"
-                   "  },\n"
-                   "  {\n"
-                   "    \"ph\": \"X\", \"cat\": \"cuda_runtime\", \"name\": \"cudaLaunchKernelExC\", \"pid\": 20240, "
-                   "\"tid\": 20240,\n"
-                   "    \"ts\": 3456000001030.000, \"dur\": 6.000,\n"
-                   "    \"args\": {\n"
-                   "      \"External id\": 2,      \"cbid\": 430, \"correlation\": 7\n"
-                   "    }\n"
-                   "  },\n"
-                   "  {\n"
-                   "    \"ph\": \"s\", \"id\": 7, \"pid\": 20240, \"tid\": 20240, \"ts\": 3456000001030.000,\n"
-                   "    \"cat\": \"ac2g\", \"name\": \"ac2g\"\n"
-                   "  },\n");
+  assert_has(text,
+             "  {\n"
+             "    \"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"nvjet_tst_128x128\", \"pid\": 0, \"tid\": 7,\n"
+             "    \"ts\": 3456000001140.000, \"dur\": 100.000,\n"
+             "    \"args\": {\n"
+             "      \"External id\": 2,      \"queued\": 0, \"device\": 0, \"context\": 1,      \"stream\": 7, "
+             "\"correlation\": 7,      \"registers per thread\": 40,      \"shared memory\": 0,      \"blocks "
+             "per SM\": 34.909092,      \"warps per SM\": 139.636368,      \"grid\": [4608, 1, 1],      "
+             "\"block\": [128, 1, 1],      \"est. achieved occupancy %\": 75,      "
+             "\"occupancy\": {\"activeBlocksPerMultiprocessor\": 12, \"limitingFactors\": \"REGS\", "
+             "\"blockLimitRegs\": 12, \"blockLimitSharedMem\": 228, \"blockLimitWarps\": 16, \"blockLimitBlocks\": 32, "
+             "\"blockLimitBarriers\": 64, \"allocatedRegistersPerBlock\": 5120, \"allocatedSharedMemPerBlock\": 1024}"
+             ",      \"graph id\": 0, \"graph node id\": 0\n"
+             "    }\n"
+             "  },\n"
+             "  {\n"
+             "    \"ph\": \"f\", \"id\": 7, \"pid\": 0, \"tid\": 7, \"ts\": 3456000001140.000,\n"
+             "    \"cat\": \"ac2g\", \"name\": \"ac2g\", \"bp\": \"e\"\n"
+             "  },\n"
+             "  {\n"
+             "    \"ph\": \"X\", \"cat\": \"cuda_runtime\", \"name\": \"cudaLaunchKernelExC\", \"pid\": 20240, "
+             "\"tid\": 20240,\n"
+             "    \"ts\": 3456000001030.000, \"dur\": 6.000,\n"
+             "    \"args\": {\n"
+             "      \"External id\": 2,      \"cbid\": 430, \"correlation\": 7\n"
+             "    }\n"
+             "  },\n"
+             "  {\n"
+             "    \"ph\": \"s\", \"id\": 7, \"pid\": 20240, \"tid\": 20240, \"ts\": 3456000001030.000,\n"
+             "    \"cat\": \"ac2g\", \"name\": \"ac2g\"\n"
+             "  },\n");
   assert_has(text, "\"name\": \"Memset (Device)\", \"pid\": 0, \"tid\": 7,\n"
                    "    \"ts\": 3456000001100.000, \"dur\": 2.000,\n"
                    "    \"args\": {\n"
@@ -426,8 +430,13 @@ static void test_collectives(void **state) {
              "\"3\", \"Process Group Description\": \"DATA_PARALLEL_GROUP\", \"Process Group Ranks\": \"[]\", "
              "\"Rank\": 0, \"Is asynchronized op\": 1, \"Concrete Inputs\": [\"\", \"\", \"0\", \"\", \"[]\", "
              "\"[]\", \"-1\", \"-1\", \"1\"]");
-  assert_has(text, "\"shared memory\": 103808,      \"blocks per SM\": 0.181818,      \"warps per SM\": 3.090909,      "
-                   "\"grid\": [24, 1, 1],      \"block\": [544, 1, 1],      \"est. achieved occupancy %\": 0,");
+  assert_has(
+      text,
+      "\"shared memory\": 103808,      \"blocks per SM\": 0.181818,      \"warps per SM\": 3.090909,      "
+      "\"grid\": [24, 1, 1],      \"block\": [544, 1, 1],      \"est. achieved occupancy %\": 0,      "
+      "\"occupancy\": {\"activeBlocksPerMultiprocessor\": 0, \"limitingFactors\": \"SMEM\", "
+      "\"blockLimitRegs\": 1, \"blockLimitSharedMem\": 0, \"blockLimitWarps\": 3, \"blockLimitBlocks\": 32, "
+      "\"blockLimitBarriers\": 64, \"allocatedRegistersPerBlock\": 52224, \"allocatedSharedMemPerBlock\": 104832}");
   /* The annotation's image: of its one kernel, a nanosecond wider on either side; the step's, of the product. */
   assert_has(text, "\"cat\": \"gpu_user_annotation\", \"name\": \"nccl:all_reduce\", \"pid\": 0, \"tid\": 17,\n"
                    "    \"ts\": 3456000001244.999, \"dur\": 55.003,\n"
@@ -503,6 +512,44 @@ static void test_waits_of_idle_streams(void **state) {
   free(taken(&run, "rank1.json"));
   free(taken(&run, "truth.json"));
   run_end(&run);
+}
+
+/* An event shows where its stream came to it, if that and its call were recorded. */
+static void test_events(void **state) {
+  (void)state;
+  for (unsigned recorded = 0; recorded <= RECORD_SYNC; recorded += RECORD_SYNC) {
+    struct run run;
+    run_start(&run, recorded);
+    void *self = run.witness.self;
+    run.witness.profile(self, 0, true, 1000000);
+    run.witness.reach(self, 0, STREAM_COMPUTE, 3, 1050000);
+    run.witness.host(self, &(struct host_record){.is_call = true,
+                                                 .call = CALL_EVENT_RECORD,
+                                                 .start = 1000000,
+                                                 .end = 1005000,
+                                                 .correlation = 4,
+                                                 .stream = STREAM_TENSOR,
+                                                 .event = 6});
+    call(&run, THREAD_MAIN, CALL_EVENT_RECORD, 5, 0, 1010000, 1015000);
+    run.witness.reach(self, 0, STREAM_TENSOR, 4, 1100000);
+    run.witness.profile(self, 0, false, 3000000);
+    run.witness.reach(self, 0, STREAM_COMPUTE, 5, 3100000);
+    assert_true(recorder_write(run.recorder));
+    char *text = taken(&run, "rank0.json");
+    assert_int_equal(count_of(text, "cudaEventRecord"), 2);
+    assert_int_equal(count_of(text, "\"cat\": \"cuda_event\""), recorded != 0);
+    if (recorded != 0) {
+      assert_has(text, "\"cat\": \"cuda_event\", \"name\": \"cudaEvent\", \"pid\": 0, \"tid\": 13,\n"
+                       "    \"ts\": 3456000001100.000, \"dur\": 0.001,\n"
+                       "    \"args\": {\n"
+                       "            \"event_id\": 7, \"stream\": 13, \"correlation\": 4,      \"device\": 0, "
+                       "\"context\": 1\n");
+    }
+    free(text);
+    free(taken(&run, "rank1.json"));
+    free(taken(&run, "truth.json"));
+    run_end(&run);
+  }
 }
 
 /* Of several forward ops with one sequence number the last that began made the node. Real traces: up to 200 of them, and always the last. */
@@ -748,6 +795,7 @@ int main(void) {
       cmocka_unit_test(test_pairs),
       cmocka_unit_test(test_waits_and_stacks),
       cmocka_unit_test(test_waits_of_idle_streams),
+      cmocka_unit_test(test_events),
       cmocka_unit_test(test_passes),
       cmocka_unit_test(test_files),
       cmocka_unit_test(test_buffer),
