@@ -35,15 +35,6 @@ double spread_draw(const struct spread *spread, uint64_t place) {
   return spread->at[i] + step;
 }
 
-double spread_mean(const struct spread *spread) {
-  double mean = 0;
-  for (int i = 0; i + 1 < QUANTILES; i++) {
-    double piece = (quantile_shares[i + 1] - quantile_shares[i]) * (spread->at[i] + spread->at[i + 1]);
-    mean += piece / 2;
-  }
-  return mean;
-}
-
 double spread_draw_wide(const struct spread *spread, double width, double least, uint64_t place) {
   double away = width * (spread_draw(spread, place) - spread->at[MEDIAN]);
   double drawn = spread->at[MEDIAN] + away;

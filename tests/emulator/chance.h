@@ -21,7 +21,6 @@ struct spread {
   double at[QUANTILES]; /* ascending */
 };
 double spread_draw(const struct spread *spread, uint64_t place);
-double spread_mean(const struct spread *spread);
 
 /* As spread_draw, but `width` times as far from the median; at least `least`. */
 double spread_draw_wide(const struct spread *spread, double width, double least, uint64_t place);

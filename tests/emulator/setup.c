@@ -62,14 +62,14 @@ static const char *const scaled_names[SCALED] = {
     [SCALED_PART_OPTIMIZER] = "part-optimizer",
 };
 
-static const char *const recorded_names[] = {"shapes", "sync", "stacks", "annotations", "collectives"};
-enum { RECORDED_NAMES = sizeof recorded_names / sizeof *recorded_names, RECORD_ALL = (1 << RECORDED_NAMES) - 1 };
+static const char *const recorded_names[RECORDED] = {"shapes", "sync", "stacks", "annotations", "collectives"};
 
 static const char *const switch_names[] = {"off", "on"};
 static const char *const recompute_names[] = {"none", "full"};
 
 const char *setup_mechanism_name(enum mechanism mechanism) { return mechanism_names[mechanism]; }
 const char *setup_schedule_name(enum schedule schedule) { return schedule_names[schedule]; }
+const char *setup_recorded_name(int bit) { return recorded_names[bit]; }
 const char *setup_scaled_name(enum scaled scaled) { return scaled_names[scaled]; }
 
 /* Published models: what --model sets. */
@@ -293,11 +293,11 @@ static bool read_record(const struct option *option, struct reading *reading, co
   for (const char *rest = text; rest != NULL;) {
     size_t length = 0;
     const char *word = next_word(&rest, &length);
-    int found = index_of(recorded_names, RECORDED_NAMES, word, length);
+    int found = index_of(recorded_names, RECORDED, word, length);
     if (found >= 0) {
       recorded |= 1U << found;
     } else if (length == 3 && strncmp(word, "all", length) == 0) {
-      recorded |= RECORD_ALL;
+      recorded = (1U << RECORDED) - 1;
     } else if (length != 4 || strncmp(word, "none", length) != 0) {
       return refuse(option, text);
     }

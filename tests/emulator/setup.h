@@ -82,6 +82,7 @@ enum recorded {
   RECORD_ANNOTATIONS = 8,
   RECORD_COLLECTIVES = 16
 };
+enum { RECORDED = 5 }; /* bits */
 
 struct setup {
   struct model model;
@@ -121,6 +122,7 @@ int setup_rank_at(const struct setup *setup, struct coordinates at);
 const char *setup_mechanism_name(enum mechanism mechanism);
 const char *setup_schedule_name(enum schedule schedule);
 const char *setup_scaled_name(enum scaled scaled);
+const char *setup_recorded_name(int bit);
 
 /* Read the command line. Returns false after a message on stderr; *done: --help or --version was all that was wanted. The caller frees
  * with setup_free. */

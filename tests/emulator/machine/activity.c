@@ -28,7 +28,7 @@ static struct window *window_of(struct device *device, int step) {
   assert(place >= 0);
   if (place >= device->window_room) {
     int room = place + 1 > 2 * device->window_room ? place + 1 : 2 * device->window_room;
-    device->windows = array_grown(device->windows, (size_t)room, sizeof *device->windows);
+    device->windows = memory_grown(device->windows, (size_t)room, sizeof *device->windows);
     device->window_room = room;
   }
   while (device->window_count <= place)

@@ -45,8 +45,8 @@ static void sink(struct alarms *alarms, uint32_t place, struct alarm alarm) {
 void alarms_add(struct alarms *alarms, uint32_t actors) {
   if (alarms->actors + actors > alarms->room) {
     uint32_t room = alarms->room + actors > 2 * alarms->room ? alarms->room + actors : 2 * alarms->room;
-    alarms->heap = array_grown(alarms->heap, room, sizeof *alarms->heap);
-    alarms->place = array_grown(alarms->place, room, sizeof *alarms->place);
+    alarms->heap = memory_grown(alarms->heap, room, sizeof *alarms->heap);
+    alarms->place = memory_grown(alarms->place, room, sizeof *alarms->place);
     alarms->room = room;
   }
   for (uint32_t i = 0; i < actors; i++)

@@ -41,9 +41,9 @@ static uint32_t add_message(struct catalogue *catalogue, const struct message *m
     return index;
   if (catalogue->message_count == catalogue->message_room) {
     catalogue->message_room = catalogue->message_room ? 2 * catalogue->message_room : 64;
-    catalogue->messages = array_grown(catalogue->messages, catalogue->message_room, sizeof(struct message *));
+    catalogue->messages = memory_grown(catalogue->messages, catalogue->message_room, sizeof(struct message *));
   }
-  struct message *copy = array_new(1, sizeof *copy);
+  struct message *copy = memory_new(1, sizeof *copy);
   *copy = *message;
   catalogue->messages[catalogue->message_count] = copy;
   lookup_add(&catalogue->message_index, hash, catalogue->message_count);
@@ -83,8 +83,8 @@ uint32_t catalogue_add(struct catalogue *catalogue, const struct work *work) {
     return index;
   if (catalogue->count == catalogue->room) {
     catalogue->room = catalogue->room ? 2 * catalogue->room : 256;
-    catalogue->works = array_grown(catalogue->works, catalogue->room, sizeof *catalogue->works);
-    catalogue->message_of = array_grown(catalogue->message_of, catalogue->room, sizeof *catalogue->message_of);
+    catalogue->works = memory_grown(catalogue->works, catalogue->room, sizeof *catalogue->works);
+    catalogue->message_of = memory_grown(catalogue->message_of, catalogue->room, sizeof *catalogue->message_of);
   }
   struct work *copy = &catalogue->works[catalogue->count];
   *copy = *work;

@@ -4,10 +4,6 @@
 #include "hardware.h"
 #include "machine_state.h"
 
-static inline uint16_t bit_of(const struct device *device, const struct stream_state *stream) {
-  return (uint16_t)(1U << stream_number(device, stream));
-}
-
 /* ---- how long ---- */
 
 static const enum scaled kind_scales[WORK_KINDS] = {
@@ -145,7 +141,7 @@ static int64_t room_at(const struct machine *machine, struct device *device, con
 
 static void start_kernel(struct machine *machine, struct device *device, struct stream_state *stream,
                          const struct work *work) {
-  uint16_t bit = bit_of(device, stream);
+  uint16_t bit = stream_bit(stream_number(device, stream));
   follow_heat(machine, device);
   stream->settled = machine->now;
   stream->left = kernel_time(machine, device, work, &stream->command);
@@ -183,7 +179,7 @@ static void hold_sms(struct machine *machine, struct device *device, const struc
 bool device_start(struct machine *machine, struct device *device, struct stream_state *stream) {
   const struct command *command = &stream->ring[stream->first];
   const struct work *work = &machine->catalogue.works[command->subject];
-  uint16_t bit = bit_of(device, stream);
+  uint16_t bit = stream_bit(stream_number(device, stream));
   if (!is_copy(work)) {
     int64_t at = room_at(machine, device, stream);
     if (at > machine->now) {
@@ -234,7 +230,7 @@ static void tell(const struct machine *machine, const struct device *device, con
 }
 
 void device_end(struct machine *machine, struct device *device, struct stream_state *stream) {
-  uint16_t bit = bit_of(device, stream);
+  uint16_t bit = stream_bit(stream_number(device, stream));
   activity_advance(machine, device);
   if (device->computing & bit)
     end_kernel(machine, device, bit);

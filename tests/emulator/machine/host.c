@@ -123,7 +123,7 @@ static void enter(struct machine *machine, struct device *device, struct thread_
                   const struct instruction *instruction) {
   if (thread->depth == thread->frame_room) {
     thread->frame_room = thread->frame_room ? 2 * thread->frame_room : 16;
-    thread->frames = array_grown(thread->frames, thread->frame_room, sizeof *thread->frames);
+    thread->frames = memory_grown(thread->frames, thread->frame_room, sizeof *thread->frames);
   }
   bool python = is_python(instruction->frame);
   int64_t number = ++device->frames;
@@ -372,7 +372,7 @@ static void post(struct machine *machine, struct device *device, const struct th
     device->first_job = 0;
     if (2 * device->job_count >= device->job_room) {
       device->job_room = device->job_room ? 2 * device->job_room : 16;
-      device->jobs = array_grown(device->jobs, device->job_room, sizeof *device->jobs);
+      device->jobs = memory_grown(device->jobs, device->job_room, sizeof *device->jobs);
     }
   }
   device->jobs[device->job_count++] = (struct posted){job, thread->time};

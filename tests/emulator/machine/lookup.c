@@ -27,7 +27,7 @@ void lookup_add(struct lookup *lookup, uint64_t hash, uint32_t index) {
   if (2 * lookup->count >= lookup->room) {
     struct lookup old = *lookup;
     lookup->room = old.room ? 2 * old.room : FIRST_ROOM;
-    lookup->slots = array_new(lookup->room, sizeof *lookup->slots);
+    lookup->slots = memory_new(lookup->room, sizeof *lookup->slots);
     for (uint32_t i = 0; i < lookup->room; i++)
       lookup->slots[i].index = NOBODY;
     for (uint32_t i = 0; i < old.room; i++)

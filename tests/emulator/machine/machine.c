@@ -1,16 +1,11 @@
 /* The machine's life: start, the queue of alarms, the end, and the report when nothing can go on. */
 #include "machine_state.h"
-#include "memory.h"
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* Roots of what is drawn. */
 enum { PLACE_DEVICES = 1, PLACE_NETWORK = 2 };
-
-void *array_grown(void *array, size_t room, size_t size) { return memory_grown(array, room, size); }
-
-void *array_new(size_t count, size_t size) { return memory_new(count, size); }
 
 void machine_fail(struct machine *machine, const char *format, ...) {
   if (machine->failed)
@@ -84,8 +79,8 @@ static void start(struct machine *machine) {
   machine->network_place = chance_place(machine->setup->seed, PLACE_NETWORK);
   machine->free_stamps = NOBODY;
   machine->alarms.ringing = NOBODY;
-  machine->next_waiter = array_new(actors, sizeof *machine->next_waiter);
-  machine->devices = array_new((size_t)machine->ranks, sizeof *machine->devices);
+  machine->next_waiter = memory_new(actors, sizeof *machine->next_waiter);
+  machine->devices = memory_new((size_t)machine->ranks, sizeof *machine->devices);
   alarms_add(&machine->alarms, actors);
   device_scales(machine);
   network_start(machine);

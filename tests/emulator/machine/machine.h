@@ -27,12 +27,10 @@ struct host_record {
   enum call call;   /* of a call */
   const char *name;
   int64_t start, end;
-  int64_t
-      number; /* of a frame: counts frames of the rank in the order of their starts, from 1; of a call: of the innermost op, 0: none */
+  int64_t number;       /* of a frame: in the order of the rank's starts, from 1; of a call: of its op, 0: none */
   int64_t parent;       /* of a frame: the number of the one around it, 0: none */
   uint32_t correlation; /* of a call, from 1 */
-  const struct op_facts
-      *facts; /* of an op, or where there is a message, else NULL; valid during the call of the witness only */
+  const struct op_facts *facts; /* of an op or a message, else NULL; not kept by the witness */
   /* of waits and records */
   enum stream stream;
   int event;
@@ -69,8 +67,7 @@ struct transfer_record {
 struct edge_record {
   int rank;
   uint32_t from, to; /* correlations of device tasks */
-  enum stream from_stream, to_stream;
-  bool binding; /* without the wait the task would have been ready earlier; it may have waited for SMs behind it */
+  bool binding;      /* without the wait the task would have been ready earlier; it may have waited for SMs behind it */
 };
 
 /* What a device was busy with, summed since the machine began; ns. */

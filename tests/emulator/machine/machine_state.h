@@ -18,6 +18,7 @@
 
 #include "irregularities.h"
 #include "machine.h"
+#include "memory.h"
 
 #define NOBODY UINT32_MAX /* no actor, no index */
 
@@ -52,10 +53,6 @@ static inline int64_t whole_ns(double ns) {
   double longest = (double)(4 * latest_time);
   return (int64_t)((ns < longest ? ns : longest) + 0.5);
 }
-
-/* Arrays grow by doubling; out of memory ends the program. */
-void *array_grown(void *array, size_t room, size_t size);
-void *array_new(size_t count, size_t size); /* zeroed */
 
 /* ---- alarms.c ---- */
 
@@ -114,6 +111,8 @@ uint32_t catalogue_add(struct catalogue *catalogue, const struct work *work);
 void catalogue_free(struct catalogue *catalogue);
 
 /* ---- streams ---- */
+
+static inline uint16_t stream_bit(int stream) { return (uint16_t)(1U << stream); }
 
 enum command_kind { COMMAND_TASK, COMMAND_RECORD, COMMAND_WAIT };
 

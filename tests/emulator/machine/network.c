@@ -38,13 +38,13 @@ static uint8_t links_of(const struct machine *machine, const struct communicator
 
 void network_start(struct machine *machine) {
   machine->free_pairs = machine->free_exchanges = NOBODY;
-  machine->groups = array_new((size_t)machine->communicator_count, sizeof *machine->groups);
+  machine->groups = memory_new((size_t)machine->communicator_count, sizeof *machine->groups);
   for (int i = 0; i < machine->communicator_count; i++) {
     const struct communicator *communicator = &machine->communicators[i];
     struct group *group = &machine->groups[i];
     group->flights = group->free_flights = NOBODY;
-    group->launched = array_new((size_t)communicator->size, sizeof *group->launched);
-    group->links = array_new((size_t)communicator->size, sizeof *group->links);
+    group->launched = memory_new((size_t)communicator->size, sizeof *group->launched);
+    group->links = memory_new((size_t)communicator->size, sizeof *group->links);
     int stage = setup_coordinates(machine->setup, communicator->ranks[0]).stage;
     for (int member = 0; member < communicator->size; member++) {
       group->links[member] = links_of(machine, communicator, member);
@@ -84,16 +84,16 @@ static uint32_t *free_list(struct machine *machine, int communicator, bool pair)
 static struct flight *flight_made(struct machine *machine, int members) {
   if (machine->flight_count == machine->flight_room) {
     machine->flight_room = machine->flight_room ? 2 * machine->flight_room : 256;
-    machine->flights = array_grown(machine->flights, machine->flight_room, sizeof(struct flight *));
+    machine->flights = memory_grown(machine->flights, machine->flight_room, sizeof(struct flight *));
   }
-  struct flight *flight = array_new(1, sizeof *flight);
+  struct flight *flight = memory_new(1, sizeof *flight);
   flight->index = machine->flight_count;
   flight->actor = machine->first_flight + flight->index;
-  flight->starts = array_new((size_t)members, sizeof *flight->starts);
-  flight->ends = array_new((size_t)members, sizeof *flight->ends);
-  flight->correlations = array_new((size_t)members, sizeof *flight->correlations);
-  flight->streams = array_new((size_t)members, sizeof *flight->streams);
-  flight->finished = array_new((size_t)members, sizeof *flight->finished);
+  flight->starts = memory_new((size_t)members, sizeof *flight->starts);
+  flight->ends = memory_new((size_t)members, sizeof *flight->ends);
+  flight->correlations = memory_new((size_t)members, sizeof *flight->correlations);
+  flight->streams = memory_new((size_t)members, sizeof *flight->streams);
+  flight->finished = memory_new((size_t)members, sizeof *flight->finished);
   machine->flights[machine->flight_count++] = flight;
   alarms_add(&machine->alarms, 1);
   return flight;
@@ -146,7 +146,7 @@ static struct channel *channel_of(struct machine *machine, struct channel_key ke
   if (index == NOBODY) {
     if (machine->channel_count == machine->channel_room) {
       machine->channel_room = machine->channel_room ? 2 * machine->channel_room : 64;
-      machine->channels = array_grown(machine->channels, machine->channel_room, sizeof *machine->channels);
+      machine->channels = memory_grown(machine->channels, machine->channel_room, sizeof *machine->channels);
     }
     index = machine->channel_count++;
     machine->channels[index] =
@@ -198,7 +198,7 @@ static uint32_t exchange_new(struct machine *machine) {
   }
   if (machine->exchange_count == machine->exchange_room) {
     machine->exchange_room = machine->exchange_room ? 2 * machine->exchange_room : 256;
-    machine->exchanges = array_grown(machine->exchanges, machine->exchange_room, sizeof *machine->exchanges);
+    machine->exchanges = memory_grown(machine->exchanges, machine->exchange_room, sizeof *machine->exchanges);
   }
   return machine->exchange_count++;
 }
@@ -330,7 +330,7 @@ static struct plan plan_of(struct machine *machine, const struct flight *flight)
     return machine->plans[index];
   if (machine->plan_count == machine->plan_room) {
     machine->plan_room = machine->plan_room ? 2 * machine->plan_room : 64;
-    machine->plans = array_grown(machine->plans, machine->plan_room, sizeof *machine->plans);
+    machine->plans = memory_grown(machine->plans, machine->plan_room, sizeof *machine->plans);
   }
   struct nccl_plan plan = nccl_plan(machine->setup, (enum collective)key.collective, key.bytes, key.size, key.nodes);
   key.latency = plan.latency;
@@ -360,7 +360,7 @@ static int64_t skew(const struct machine *machine, const struct flight *flight, 
 
 static void set_waiting(const struct machine *machine, struct device *device, const struct stream_state *stream,
                         const struct flight *flight) {
-  uint16_t bit = (uint16_t)(1U << stream_number(device, stream));
+  uint16_t bit = stream_bit(stream_number(device, stream));
   bool pipeline = flight->pair || machine->groups[flight->communicator].spans_stages;
   uint16_t *waiting = pipeline ? &device->waiting_pipeline : &device->waiting_group;
   bool waits = stream->parts_left > 0 && stream->parts_moving == 0;
@@ -378,7 +378,7 @@ static void part_over(struct machine *machine, struct stream_state *stream, int6
 static void passage_add(struct device *device, struct flight *flight, uint8_t links) {
   if (device->passage_count == device->passage_room) {
     device->passage_room = device->passage_room ? 2 * device->passage_room : 8;
-    device->passages = array_grown(device->passages, device->passage_room, sizeof *device->passages);
+    device->passages = memory_grown(device->passages, device->passage_room, sizeof *device->passages);
   }
   device->passages[device->passage_count++] = (struct passage){flight, links};
 }

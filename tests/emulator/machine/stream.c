@@ -6,8 +6,6 @@
 
 enum { FIRST_ROOM = 64 };
 
-static inline uint16_t bit_of(int stream) { return (uint16_t)(1U << stream); }
-
 /* Edges are told of recorded ranks only. */
 static inline bool edges_are_seen(const struct machine *machine, const struct device *device) {
   return device->recorded && machine->witness->edge;
@@ -31,7 +29,7 @@ static int64_t head_due(const struct machine *machine, const struct stream_state
 
 static void grow(struct stream_state *stream) {
   uint32_t room = stream->room ? 2 * stream->room : FIRST_ROOM;
-  struct command *ring = array_new(room, sizeof *ring);
+  struct command *ring = memory_new(room, sizeof *ring);
   for (uint32_t i = 0; i < stream->count; i++)
     ring[i] = stream->ring[(stream->first + i) & (stream->room - 1)];
   free(stream->ring);
@@ -62,7 +60,7 @@ static void pop(struct stream_state *stream) {
 /* Threads that wait for room in the stream's queue, or until its commands are done. */
 static void wake_threads(struct machine *machine, struct device *device, const struct stream_state *stream) {
   int number = stream_number(device, stream);
-  if (!(device->awaited & bit_of(number)))
+  if (!(device->awaited & stream_bit(number)))
     return;
   bool awaited = false;
   for (int i = 0; i < THREADS; i++) {
@@ -77,7 +75,7 @@ static void wake_threads(struct machine *machine, struct device *device, const s
       awaited = true;
   }
   if (!awaited)
-    device->awaited = (uint16_t)(device->awaited & ~bit_of(number));
+    device->awaited = (uint16_t)(device->awaited & ~stream_bit(number));
 }
 
 void stream_done(struct machine *machine, struct device *device, struct stream_state *stream) {
@@ -94,7 +92,7 @@ uint32_t stamp_new(struct machine *machine, enum stream stream, uint32_t correla
   } else {
     if (machine->stamp_count == machine->stamp_room) {
       machine->stamp_room = machine->stamp_room ? 2 * machine->stamp_room : 1024;
-      machine->stamps = array_grown(machine->stamps, machine->stamp_room, sizeof *machine->stamps);
+      machine->stamps = memory_grown(machine->stamps, machine->stamp_room, sizeof *machine->stamps);
     }
     index = machine->stamp_count++;
   }
@@ -149,16 +147,16 @@ static void note_sources(const struct machine *machine, const struct device *dev
   for (unsigned left = behind->sources; left; left &= left - 1) {
     int source = __builtin_ctz(left);
     stamp->from[source] = behind->from[source];
-    stamp->sources = (uint16_t)(stamp->sources | bit_of(source));
+    stamp->sources = (uint16_t)(stamp->sources | stream_bit(source));
     if (behind->passed[source] == machine->now)
-      stamp->decided = (uint16_t)(stamp->decided | bit_of(source));
+      stamp->decided = (uint16_t)(stamp->decided | stream_bit(source));
   }
   if (stream->last_correlation == 0)
     return;
   stamp->from[own] = stream->last_correlation;
-  stamp->sources = (uint16_t)(stamp->sources | bit_of(own));
+  stamp->sources = (uint16_t)(stamp->sources | stream_bit(own));
   if (stream->last_end == machine->now)
-    stamp->decided = (uint16_t)(stamp->decided | bit_of(own));
+    stamp->decided = (uint16_t)(stamp->decided | stream_bit(own));
 }
 
 static void reach_record(struct machine *machine, struct device *device, struct stream_state *stream) {
@@ -182,15 +180,15 @@ static void stand_behind(struct stream_state *stream, int own, const struct stam
   struct behind *behind = &stream->behind;
   for (unsigned left = (unsigned)stamp->sources & ~(1U << own); left; left &= left - 1) {
     int source = __builtin_ctz(left);
-    bool known = behind->sources & bit_of(source);
+    bool known = behind->sources & stream_bit(source);
     if (known && behind->from[source] > stamp->from[source])
       continue;
     if (!known || behind->from[source] < stamp->from[source])
       behind->passed[source] = -1;
-    if (stream->held && (stamp->decided & bit_of(source)))
+    if (stream->held && (stamp->decided & stream_bit(source)))
       behind->passed[source] = now;
     behind->from[source] = stamp->from[source];
-    behind->sources = (uint16_t)(behind->sources | bit_of(source));
+    behind->sources = (uint16_t)(behind->sources | stream_bit(source));
   }
 }
 
@@ -219,8 +217,6 @@ static void tell_edges(const struct machine *machine, const struct device *devic
     struct edge_record record = {.rank = device->rank,
                                  .from = behind->from[source],
                                  .to = stream->command.correlation,
-                                 .from_stream = (enum stream)source,
-                                 .to_stream = (enum stream)stream_number(device, stream),
                                  .binding = behind->passed[source] == ready && due_without < ready};
     machine->witness->edge(machine->witness->self, &record);
   }

@@ -97,41 +97,6 @@ static const struct call_kind {
     [CALL_OTHER] = {"cudaStreamIsCapturing", 317, false, false},
 };
 
-static int callback_of(const char *name, int usual) {
-  static const struct {
-    const char *name;
-    int callback;
-  } others[] = {
-      {"cudaMalloc", 20},
-      {"cudaFree", 22},
-      {"cudaHostAlloc", 27},
-      {"cudaFuncGetAttributes", 15},
-      {"cudaPeekAtLastError", 11},
-      {"cudaPointerGetAttributes", 151},
-      {"cudaStreamCreateWithFlags", 198},
-      {"cudaDeviceGetAttribute", 200},
-      {"cudaStreamGetPriority", 203},
-      {"cudaDeviceGetStreamPriorityRange", 205},
-      {"cudaOccupancyMaxActiveBlocksPerMultiprocessor", 210},
-      {"cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags", 251},
-      {"cudaFuncSetAttribute", 273},
-      {"cudaStreamIsCapturing", 317},
-      {"cudaStreamGetCaptureInfo", 324},
-      {"cudaThreadExchangeStreamCaptureMode", 327},
-      {"cudaGetFuncBySymbol", 336},
-      {"cudaEventRecordWithFlags", 370},
-      {"cudaGetDriverEntryPoint", 406},
-      {"cudaStreamGetCaptureInfo_v2", 409},
-      {"cuLaunchKernelEx", 652},
-  };
-  for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-    if (strcmp(others[i].name, name) == 0) {
-      return others[i].callback;
-    }
-  }
-  return usual;
-}
-
 void kineto_put_call(const struct trace *trace, const struct call_row *call) {
   const struct call_kind *kind = &call_kinds[call->call];
   struct writer *out = trace->out;
@@ -141,7 +106,7 @@ void kineto_put_call(const struct trace *trace, const struct call_row *call) {
   put_row_start(out, kind->driver ? "cuda_driver" : "cuda_runtime", name, trace->process, thread, start,
                 host_time(trace, call->end) - start);
   put_external(trace, call->op);
-  put_number(out, "      \"cbid\": ", callback_of(name, kind->callback));
+  put_number(out, "      \"cbid\": ", kind->callback);
   put_number(out, ", \"correlation\": ", call->correlation);
   put_row_end(out);
   put_flow(out, kind->starts_flow, "ac2g", call->correlation, trace->process, thread, start);

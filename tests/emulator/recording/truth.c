@@ -128,7 +128,6 @@ static void put_factors(struct writer *out, const char *key, const double *facto
 }
 
 static void put_changes(struct writer *out, const struct setup *setup) {
-  static const char *const recorded[] = {"shapes", "sync", "stacks", "annotations", "collectives"};
   bool first = true;
   PUT(out, "},\n\"mechanisms\": [");
   for (int i = 0; i < MECHANISMS; i++) {
@@ -150,9 +149,9 @@ static void put_changes(struct writer *out, const struct setup *setup) {
   put_factors(out, ",\n\"slow_hosts\": [", setup->slow_host, setup_ranks(setup));
   first = true;
   PUT(out, ",\n\"record\": [");
-  for (size_t i = 0; i < sizeof recorded / sizeof *recorded; i++) {
+  for (int i = 0; i < RECORDED; i++) {
     if ((setup->recorded & 1U << i) != 0) {
-      put_named(out, first ? "" : ", ", recorded[i]);
+      put_named(out, first ? "" : ", ", setup_recorded_name(i));
       first = false;
     }
   }

@@ -104,13 +104,6 @@ int64_t gpt_rank_parameters(const struct setup *setup, int rank) {
   return sum;
 }
 
-int64_t gpt_parameters(const struct setup *setup) {
-  /* The same model on one rank, where nothing is there twice. */
-  struct setup whole = *setup;
-  whole.parallel.tensor = whole.parallel.pipeline = whole.parallel.data = whole.parallel.chunks = 1;
-  return gpt_rank_parameters(&whole, 0);
-}
-
 double gpt_model_flops(const struct setup *setup) {
   const struct model *model = &setup->model;
   double sequences = (double)model->micro_batch * model->micro_batches * setup->parallel.data;
