@@ -384,7 +384,7 @@ static struct trace_host *first_open(const struct thread *thread, struct trace_h
   return &thread->build->trace->host.items[first];
 }
 
-/* Rows are given back as tasks are made of them, lest both be in memory. */
+/* Many rows are given back as tasks are made of them, lest both be in memory; few serve again as they are. */
 static void build_thread(struct trace_build *build, uint32_t lane) {
   enum { GIVEN_BACK_AT_ONCE = 32 * 1024 };
   const struct trace *trace = build->trace;
@@ -402,7 +402,9 @@ static void build_thread(struct trace_build *build, uint32_t lane) {
   while (thread.stack.count > 0) {
     close_top(&thread);
   }
-  lumos_release(kept, end);
+  if (end - kept >= GIVEN_BACK_AT_ONCE) {
+    lumos_release(kept, end);
+  }
   lumos_vector_free(&thread.stack);
 }
 
