@@ -126,6 +126,16 @@ holds 'arguments of sends and receives' '
   $2 ~ /send/ && $10 != 1 - $1 { print "sends to", $10, $0 }
   $2 ~ /recv/ && $9 != 1 - $1 { print "receives from", $9, $0 }' arguments
 
+truth apart
+holds 'pairs go from their source to their destination' '
+  $2 == "send_receive" { seen++; split($10, r, ","); if ($6 != r[1] || $7 != r[2] || r[1] == r[2]) print "from", $6, "to", $7, "among", $10; sent[r[1], $3]++ }
+  $2 != "send_receive" && ($6 != -1 || $7 != -1) { print $2, "has a source" }' apart/collectives
+jq -r '.distributedInfo.rank as $rank | .traceEvents[] | select(.cat == "kernel" and (.args["Collective name"] // "" | IN("send", "recv"))) | [$rank, .args.correlation, .args["Collective name"]] | @tsv' \
+  apart/rank*.json >kernels
+holds 'the first of a pair sends' '
+  FILENAME == "kernels" { kind[$1, $2] = $3; next }
+  $2 == "send_receive" { split($10, r, ","); split($13, c, ","); for (i = 1; i <= 2; i++) if ((r[i], c[i]) in kind) { seen++; if (kind[r[i], c[i]] != (i == 1 ? "send" : "recv")) print "rank", r[i], "of", $10, "does", kind[r[i], c[i]] } }' kernels apart/collectives
+
 # PyTorch counts a rank's sends and receives in a group from the job's beginning, whatever is recorded. Two stages exchange two tensors a micro-batch: each a
 # number where they are apart, while those that go out together have one. What all steps do alike takes as many numbers in each.
 # numbered JOB NUMBERS: of a step, 0: as many as there are
@@ -202,8 +212,13 @@ groups() {
         (if $job.pg_count != ($job.pg_config | length) or $job.world_size != $tp * $pp * $dp or any($job.pg_config[]; .pg_size != (.ranks | length)) or
           ($groups | length) != ($job.pg_config | length) then "rank \($rank) miscounts" else empty end),
         (.traceEvents[] | select((.args["Collective name"] // "wait") != "wait") | .args as $args | $groups[$args["Process Group Name"]] as $group
-          | if $args["Group size"] == $group.pg_size and $args["Process Group Description"] == $group.pg_desc and $args["Process Group Ranks"] == ($group.ranks | text) then "seen"
-            else "rank \($rank) \(.cat) \($args["Collective name"]) says \($args["Group size"]) \($args["Process Group Ranks"]) \($args["Process Group Description"]) of \($group)" end)' "$trace"
+          | if $args["Group size"] == $group.pg_size and $args["Process Group Description"] == $group.pg_desc and $args["Process Group Ranks"] == ($group.ranks | text)
+              and (.cat == "kernel" or ([$group.ranks[1:], $group.ranks[:-1]] | transpose | map(.[0] - .[1]) | unique) as $strides
+                | if ($strides | length) == 1 then $args["Global rank start"] == $group.ranks[0] and $args["Global rank stride"] == $strides[0] else $args["Global rank stride"] == null end)
+              and (.cat == "kernel" or ($args["Collective name"] | IN("send", "recv", "coalesced")) or $args.Rank == if $args["Collective name"] == "broadcast" then 0 else $group.ranks | index($rank) end)
+              and $args.dtype == ($args["Collective name"] | if . == "broadcast" then "Long" elif $args["Process Group Description"] | test("^(DATA|MODEL|EMBEDDING|default)") then
+                if . == "_allgather_base" then "BFloat16" else "Float" end else $args.dtype end) then "seen"
+            else "rank \($rank) \(.cat) \($args["Collective name"]) says \($args["Group size"]) \($args["Process Group Ranks"]) \($args["Process Group Description"]) \($args.dtype) \($args.Rank) of \($group)" end)' "$trace"
   done >said
   holds "$1: groups" '$0 == "seen" { seen++; next } { print }' said
 }

@@ -63,6 +63,30 @@ jq -S 'del(.arguments, .windows, .collectives, .recorded)' all/truth.json >all.t
 jq -S 'del(.arguments, .windows, .collectives, .recorded)' some/truth.json >some.truth
 same all.truth some.truth 'the truth is another where fewer ranks are written'
 same <(jq -c '.recorded[] | select(.rank == (0, 3, 5, 6))' all/truth.json) <(jq -c '.recorded[]' some/truth.json) 'the truth of a rank is another where fewer are written'
+# Each rank is a process of its own, on the node that it says, with that node's devices and clock.
+emulate nodes "${small[@]}" --dp 2 --node-size 4 --gpu h200 --record none
+for rank in {0..7}; do
+  jq -r '[.distributedInfo.rank, .host_name, ([.traceEvents[] | select(.cat == "cpu_op" or .cat == "cuda_runtime") | .pid] | unique | join("+")),
+    ([.traceEvents[] | select(.cat == "kernel") | "\(.pid) \(.args.device)"] | unique | join("+")),
+    ([.deviceProperties[] | "\(.id) \(.name) \(.numSms) \(.totalGlobalMem >= 140e9) \(.computeMajor)"] | join("+"))] | @tsv' nodes/rank$rank.json
+done >hosts
+holds 'ranks are processes of their nodes' '
+  { seen++; node = int($1 / 4); device = $1 % 4; devices = ""; for (i = 0; i < 4; i++) devices = devices (i ? "+" : "") i " NVIDIA H200 132 true 9" }
+  node in host && host[node] != $2 { print "rank", $1, "is on", $2, "and its neighbour on", host[node] }
+  !(node in host) && $2 in taken { print "node", node, "has the name of another" }
+  { host[node] = $2; taken[$2] }
+  $3 !~ /^[0-9]+$/ || (node, $3) in process { print "rank", $1, "is process", $3 }
+  { process[node, $3] }
+  $4 != device " " device { print "rank", $1, "runs on", $4 }
+  $5 != devices { print "rank", $1, "lists", $5 }' hosts
+
+# What is not as usual stands in truth.json by its name.
+emulate unusual --hidden 512 --seq 256 --vocab 2048 --layers 2 --dp 4 --steps 1 --warmup 1 --ranks none --slow-host 3=2 --straggler 1=1.5 --straggler 2=0.5 --contention 0.3,0.2 --jitter 0.7 --queue-depth 99 \
+  --nic-bandwidth 25 --nic-latency 7 --node-size 2 --scale gemm=0.5 --scale host=3 --without waves,clocks
+jq -e '.configuration | .slow_hosts == [[3, 2]] and .slow_devices == [[1, 1.5], [2, 0.5]] and .scale == {host: 3, gemm: 0.5} and
+  .machine == {gpu: "NVIDIA H100 80GB HBM3", node_size: 2, nic_bandwidth: 25, nic_latency: 7000, queue_depth: 99, contention_compute: 0.3, contention_transfer: 0.2, jitter: 0.7} and
+  (.mechanisms | length == 12 and index("waves") == null and index("clocks") == null)' unusual/truth.json >/dev/null || fail "truth.json says otherwise what is unusual: $(jq -c .configuration unusual/truth.json)"
+
 emulate none "${small[@]}" --ranks none
 [ "$(ls none)" = truth.json ] || fail "--ranks none writes $(ls none | tr '\n' ' ')"
 emulated-cluster --quiet "${small[@]}" --dp 2 --ranks 5 packed >said || fail 'without --plain it fails'
@@ -70,6 +94,11 @@ emulated-cluster --quiet "${small[@]}" --dp 2 --ranks 5 packed >said || fail 'wi
 emulated-cluster "${small[@]}" --ranks none none >said || fail 'without --quiet it fails'
 clean said
 [ "$(wc -l <said)" -eq 1 ] || fail "what is said is not one line: $(head -c 300 said)"
+jq -r '(.steps | length) as $n | .configuration as $c | ((.steps[-1].profiled.end - .steps[0].profiled.start) / $n) as $with | ((.steps[-1].unprofiled.end - .steps[0].unprofiled.start) / $n) as $without
+  | [.world, $with / 1e6, $without / 1e6, 100 * .model_flops / .world / $with / .peak_flops] | @tsv' none/truth.json >told
+holds 'what is said is what truth.json says' 'FILENAME == "said" { n = split($0, said, /[^0-9.]+/); ranks = said[1]; next }
+  { seen++; if ($1 != ranks || said[n - 1] - $4 > 0.051 || $4 - said[n - 1] > 0.051 || said[n - 3] - $2 > 0.00051 || $2 - said[n - 3] > 0.00051 || said[n - 2] - $3 > 0.00051 || $3 - said[n - 2] > 0.00051)
+      print ranks, said[n - 3], said[n - 2], said[n - 1], "not", $0 }' said told
 zcat packed/rank5.json.gz | cmp - all/rank5.json || fail 'packed, the trace is another'
 
 for steps in 1 4; do

@@ -389,6 +389,31 @@ static void test_activities(void **state) {
   free(bench);
 }
 
+static void write_both_wait(struct program *program, int rank, int block) {
+  if (block > 0)
+    return;
+  program_mark(program, DO_STEP, 0);
+  if (rank == 1) {
+    launch(program, STREAM_TENSOR, "x", 300 * US);
+    launch(program, STREAM_RECEIVE_NEXT, "y", 500 * US);
+  }
+  collective(program, STREAM_TENSOR, "reduce", ALL_REDUCE, 0, 64);
+  exchange(program, STREAM_RECEIVE_NEXT, "pair", 0, 1, &(struct p2p){1 - rank, rank == 1, 1 << 20});
+}
+
+/* What waits within the stage and for the next at once is no loss of the pipeline's as long as the stage is not ready itself. */
+static void test_both_wait(void **state) {
+  (void)state;
+  struct bench *bench = bench_new(2, write_both_wait);
+  run(bench);
+  int64_t reduce = wire(bench, ALL_REDUCE, 64, 2, 1), pair = wire(bench, SEND_RECEIVE, 1 << 20, 2, 1);
+  expect_step(
+      bench, 0, 0, 0, 500 * US + pair,
+      (int64_t[ACTIVITIES]){
+          [ACTIVITY_WAITING] = 300 * US, [ACTIVITY_TRANSFER] = reduce + pair, [ACTIVITY_BUBBLE] = 200 * US - reduce});
+  free(bench);
+}
+
 static void write_overtaken(struct program *program, int rank, int block) {
   (void)rank;
   if (block > 1)
@@ -421,6 +446,7 @@ int main(void) {
       cmocka_unit_test(test_scale),
       cmocka_unit_test(test_steps),
       cmocka_unit_test(test_activities),
+      cmocka_unit_test(test_both_wait),
       cmocka_unit_test(test_overtaken),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -31,9 +31,9 @@ struct row {
   enum phase phase;
   enum part part;
   int micro_batch; /* -1: no matter which, all together */
-  const char *name;
   int count;
-  int64_t bytes; /* of all of them */
+  const char *name; /* what the kernels' names have in them */
+  int64_t bytes;    /* of all of them */
 };
 
 enum { MOST_ROWS = 64 };
@@ -138,31 +138,31 @@ static void add(struct rows *rows, const struct row *more, size_t count) {
 /* A product has the same factors and the same result forward and backward, but in another order. */
 static void add_layer(struct rows *rows) {
   const struct row more[] = {
-      {PHASE_FORWARD, PART_LAYER, -1, "vectorized_layer_norm_kernel", 4, 4 * 4 * shard},
-      {PHASE_FORWARD, PART_LAYER, -1, "nvjet_tst", 8, 2 * forward_products()},
-      {PHASE_FORWARD, PART_LAYER, -1, "fused_rope_forward", 4, 4 * 4 * heads},
-      {PHASE_FORWARD, PART_LAYER, -1, COPY, 8, 8 * 4 * heads}, /* queries, keys, values; what comes of them */
-      {PHASE_FORWARD, PART_LAYER, -1, "flash_fprop", 2, 2 * 8 * heads},
-      {PHASE_FORWARD, PART_LAYER, -1, "triton_poi_fused_add_native_dropout_0", 4, 4 * 7 * shard},
-      {PHASE_FORWARD, PART_LAYER, -1, "triton_poi_fused_add_gelu_0", 2, 2 * 4 * inner},
+      {PHASE_FORWARD, PART_LAYER, -1, 4, "vectorized_layer_norm_kernel", 4 * 4 * shard},
+      {PHASE_FORWARD, PART_LAYER, -1, 8, "nvjet_tst", 2 * forward_products()},
+      {PHASE_FORWARD, PART_LAYER, -1, 4, "fused_rope_forward", 4 * 4 * heads},
+      {PHASE_FORWARD, PART_LAYER, -1, 8, COPY, 8 * 4 * heads}, /* queries, keys, values; what comes of them */
+      {PHASE_FORWARD, PART_LAYER, -1, 2, "flash_fprop", 2 * 8 * heads},
+      {PHASE_FORWARD, PART_LAYER, -1, 4, "triton_poi_fused_add_native_dropout_0", 4 * 7 * shard},
+      {PHASE_FORWARD, PART_LAYER, -1, 2, "triton_poi_fused_add_gelu_0", 2 * 4 * inner},
       /* Backward. */
-      {PHASE_BACKWARD, PART_LAYER, -1, "triton_poi_fused_native_dropout_backward_0", 4, 4 * 5 * shard},
-      {PHASE_BACKWARD, PART_LAYER, -1, "triton_poi_fused_add_gelu_gelu_backward_0", 2, 2 * 6 * inner},
-      {PHASE_BACKWARD, PART_LAYER, -1, "reduce_kernel", 8, 2 * 2 * (3 * heads + shard + inner + shard)},
-      {PHASE_BACKWARD, PART_LAYER, -1, "layer_norm_grad_input", 4, 4 * 6 * shard},
-      {PHASE_BACKWARD, PART_LAYER, -1, "GammaBetaBackward", 4, 4 * 4 * shard},
-      {PHASE_BACKWARD, PART_LAYER, -1, "CUDAFunctor_add<c10::BFloat16>", 4, 4 * 6 * shard}, /* residuals */
-      {PHASE_BACKWARD, PART_LAYER, -1, "fused_rope_backward", 4, 4 * 4 * heads},
-      {PHASE_BACKWARD, PART_LAYER, -1, COPY, 4, 2 * 4 * (heads + 3 * heads)},
-      {PHASE_BACKWARD, PART_LAYER, -1, "compute_dot_do_o", 2, 2 * 8 * heads},
-      {PHASE_BACKWARD, PART_LAYER, -1, "flash_bprop", 2, 2 * 18 * heads},
-      {PHASE_BACKWARD, PART_LAYER, -1, "convert_dq", 2, 2 * 6 * heads},
+      {PHASE_BACKWARD, PART_LAYER, -1, 4, "triton_poi_fused_native_dropout_backward_0", 4 * 5 * shard},
+      {PHASE_BACKWARD, PART_LAYER, -1, 2, "triton_poi_fused_add_gelu_gelu_backward_0", 2 * 6 * inner},
+      {PHASE_BACKWARD, PART_LAYER, -1, 8, "reduce_kernel", 2 * 2 * (3 * heads + shard + inner + shard)},
+      {PHASE_BACKWARD, PART_LAYER, -1, 4, "layer_norm_grad_input", 4 * 6 * shard},
+      {PHASE_BACKWARD, PART_LAYER, -1, 4, "GammaBetaBackward", 4 * 4 * shard},
+      {PHASE_BACKWARD, PART_LAYER, -1, 4, "CUDAFunctor_add<c10::BFloat16>", 4 * 6 * shard}, /* residuals */
+      {PHASE_BACKWARD, PART_LAYER, -1, 4, "fused_rope_backward", 4 * 4 * heads},
+      {PHASE_BACKWARD, PART_LAYER, -1, 4, COPY, 2 * 4 * (heads + 3 * heads)},
+      {PHASE_BACKWARD, PART_LAYER, -1, 2, "compute_dot_do_o", 2 * 8 * heads},
+      {PHASE_BACKWARD, PART_LAYER, -1, 2, "flash_bprop", 2 * 18 * heads},
+      {PHASE_BACKWARD, PART_LAYER, -1, 2, "convert_dq", 2 * 6 * heads},
       /* The first micro-batch writes gradients, the second adds to them. */
-      {PHASE_BACKWARD, PART_LAYER, 0, "nvjet_tst", 8, 2 * forward_products()},
-      {PHASE_BACKWARD, PART_LAYER, 1, "nvjet_tst", 4, forward_products()},
-      {PHASE_BACKWARD, PART_LAYER, 1, "nvjet_tss", 4, weight_sums()},
-      {PHASE_BACKWARD, PART_LAYER, 0, TO_FLOAT, 6, 6 * (biases + norms)},
-      {PHASE_BACKWARD, PART_LAYER, 1, ADD_FLOAT, 6, 10 * (biases + norms)},
+      {PHASE_BACKWARD, PART_LAYER, 0, 8, "nvjet_tst", 2 * forward_products()},
+      {PHASE_BACKWARD, PART_LAYER, 1, 4, "nvjet_tst", forward_products()},
+      {PHASE_BACKWARD, PART_LAYER, 1, 4, "nvjet_tss", weight_sums()},
+      {PHASE_BACKWARD, PART_LAYER, 0, 6, TO_FLOAT, 6 * (biases + norms)},
+      {PHASE_BACKWARD, PART_LAYER, 1, 6, ADD_FLOAT, 10 * (biases + norms)},
   };
   ADD(rows, more);
 }
@@ -170,34 +170,34 @@ static void add_layer(struct rows *rows) {
 static void add_ends(struct rows *rows) {
   const struct row more[] = {
       /* The embedding's words are sorted as keys and values of eight bytes, twice read and written. */
-      {PHASE_FORWARD, PART_EMBEDDING, -1, "vectorized_gather_kernel", 2, 2 * 4 * whole},
-      {PHASE_FORWARD, PART_EMBEDDING, -1, COPY, 2, 2 * 4 * shard},
-      {PHASE_BACKWARD, PART_EMBEDDING, -1, COPY, 2, 2 * 4 * shard},
-      {PHASE_BACKWARD, PART_EMBEDDING, -1, "DeviceRadixSort", 2, 2 * 32 * tokens},
-      {PHASE_BACKWARD, PART_EMBEDDING, -1, "compute_grad_weight", 2, 2 * 6 * whole},
-      {PHASE_BACKWARD, PART_EMBEDDING, -1, ADD_FLOAT, 2, 2 * 10 * table}, /* the head has written there */
+      {PHASE_FORWARD, PART_EMBEDDING, -1, 2, "vectorized_gather_kernel", 2 * 4 * whole},
+      {PHASE_FORWARD, PART_EMBEDDING, -1, 2, COPY, 2 * 4 * shard},
+      {PHASE_BACKWARD, PART_EMBEDDING, -1, 2, COPY, 2 * 4 * shard},
+      {PHASE_BACKWARD, PART_EMBEDDING, -1, 2, "DeviceRadixSort", 2 * 32 * tokens},
+      {PHASE_BACKWARD, PART_EMBEDDING, -1, 2, "compute_grad_weight", 2 * 6 * whole},
+      {PHASE_BACKWARD, PART_EMBEDDING, -1, 2, ADD_FLOAT, 2 * 10 * table}, /* the head has written there */
       /* The head, its loss in float32. */
-      {PHASE_FORWARD, PART_HEAD, -1, "vectorized_layer_norm_kernel", 2, 2 * 4 * shard},
-      {PHASE_FORWARD, PART_HEAD, -1, "nvjet_tst", 2, 2 * product(words, tokens, hidden)},
-      {PHASE_FORWARD, PART_HEAD, -1, TO_FLOAT, 2, 2 * 6 * logits},
-      {PHASE_FORWARD, PART_HEAD, -1, "MaxOps", 2, 2 * 4 * logits},
-      {PHASE_FORWARD, PART_HEAD, -1, "triton_poi_fused_exp_sub_0", 2, 2 * 8 * logits},
-      {PHASE_FORWARD, PART_HEAD, -1, "sum_functor<float", 2, 2 * 4 * logits},
-      {PHASE_FORWARD, PART_HEAD, -1, "index_elementwise_kernel", 2, 2 * 24 * tokens},
-      {PHASE_FORWARD, PART_HEAD, -1, "log_kernel_cuda", 2, 2 * 8 * tokens},
-      {PHASE_FORWARD, PART_HEAD, -1, "MeanOps", 2, 2 * 4 * tokens},
-      {PHASE_FORWARD, PART_HEAD, -1, "AUnaryFunctor", 2, 2 * 8},
-      {PHASE_BACKWARD, PART_HEAD, -1, "FillFunctor", 2, 2 * 4},
-      {PHASE_BACKWARD, PART_HEAD, -1, "AUnaryFunctor", 4, 2 * 8 * (1 + tokens)},
-      {PHASE_BACKWARD, PART_HEAD, -1, "BinaryFunctor", 2, 2 * 8 * logits},
-      {PHASE_BACKWARD, PART_HEAD, -1, TO_BFLOAT, 2, 2 * 6 * logits},
-      {PHASE_BACKWARD, PART_HEAD, 0, "nvjet_tst", 2, 2 * product(words, tokens, hidden)},
-      {PHASE_BACKWARD, PART_HEAD, 1, "nvjet_tst", 1, product(words, tokens, hidden)},
-      {PHASE_BACKWARD, PART_HEAD, 1, "nvjet_tss", 1, sums(words, hidden, tokens)},
-      {PHASE_BACKWARD, PART_HEAD, -1, "layer_norm_grad_input", 2, 2 * 6 * shard},
-      {PHASE_BACKWARD, PART_HEAD, -1, "GammaBetaBackward", 2, 2 * 4 * shard},
-      {PHASE_BACKWARD, PART_HEAD, 0, TO_FLOAT, 1, 6 * 2 * hidden},
-      {PHASE_BACKWARD, PART_HEAD, 1, ADD_FLOAT, 1, 10 * 2 * hidden},
+      {PHASE_FORWARD, PART_HEAD, -1, 2, "vectorized_layer_norm_kernel", 2 * 4 * shard},
+      {PHASE_FORWARD, PART_HEAD, -1, 2, "nvjet_tst", 2 * product(words, tokens, hidden)},
+      {PHASE_FORWARD, PART_HEAD, -1, 2, TO_FLOAT, 2 * 6 * logits},
+      {PHASE_FORWARD, PART_HEAD, -1, 2, "MaxOps", 2 * 4 * logits},
+      {PHASE_FORWARD, PART_HEAD, -1, 2, "triton_poi_fused_exp_sub_0", 2 * 8 * logits},
+      {PHASE_FORWARD, PART_HEAD, -1, 2, "sum_functor<float", 2 * 4 * logits},
+      {PHASE_FORWARD, PART_HEAD, -1, 2, "index_elementwise_kernel", 2 * 24 * tokens},
+      {PHASE_FORWARD, PART_HEAD, -1, 2, "log_kernel_cuda", 2 * 8 * tokens},
+      {PHASE_FORWARD, PART_HEAD, -1, 2, "MeanOps", 2 * 4 * tokens},
+      {PHASE_FORWARD, PART_HEAD, -1, 2, "AUnaryFunctor", 2 * 8},
+      {PHASE_BACKWARD, PART_HEAD, -1, 2, "FillFunctor", 2 * 4},
+      {PHASE_BACKWARD, PART_HEAD, -1, 4, "AUnaryFunctor", 2 * 8 * (1 + tokens)},
+      {PHASE_BACKWARD, PART_HEAD, -1, 2, "BinaryFunctor", 2 * 8 * logits},
+      {PHASE_BACKWARD, PART_HEAD, -1, 2, TO_BFLOAT, 2 * 6 * logits},
+      {PHASE_BACKWARD, PART_HEAD, 0, 2, "nvjet_tst", 2 * product(words, tokens, hidden)},
+      {PHASE_BACKWARD, PART_HEAD, 1, 1, "nvjet_tst", product(words, tokens, hidden)},
+      {PHASE_BACKWARD, PART_HEAD, 1, 1, "nvjet_tss", sums(words, hidden, tokens)},
+      {PHASE_BACKWARD, PART_HEAD, -1, 2, "layer_norm_grad_input", 2 * 6 * shard},
+      {PHASE_BACKWARD, PART_HEAD, -1, 2, "GammaBetaBackward", 2 * 4 * shard},
+      {PHASE_BACKWARD, PART_HEAD, 0, 1, TO_FLOAT, 6 * 2 * hidden},
+      {PHASE_BACKWARD, PART_HEAD, 1, 1, ADD_FLOAT, 10 * 2 * hidden},
   };
   ADD(rows, more);
 }
@@ -205,8 +205,8 @@ static void add_ends(struct rows *rows) {
 /* Weights are kept in float32: the first micro-batch makes them bfloat16, but the distributed optimizer has done so. */
 static void add_casts(struct rows *rows) {
   const struct row more[] = {
-      {PHASE_FORWARD, PART_LAYER, 0, TO_BFLOAT, 4, 6 * matrices},
-      {PHASE_FORWARD, PART_HEAD, 0, TO_BFLOAT, 1, 6 * table},
+      {PHASE_FORWARD, PART_LAYER, 0, 4, TO_BFLOAT, 6 * matrices},
+      {PHASE_FORWARD, PART_HEAD, 0, 1, TO_BFLOAT, 6 * table},
   };
   ADD(rows, more);
 }
@@ -214,22 +214,22 @@ static void add_casts(struct rows *rows) {
 /* Gradients are cleared, scaled to their mean, and those summed that every tensor rank has; the optimizer takes those that this replica owns. */
 static void add_step(struct rows *rows, int64_t owned) {
   const struct row more[] = {
-      {PHASE_OPTIMIZER, PART_OPTIMIZER, -1, "Memset", 1, 4 * parameters},
-      {PHASE_BACKWARD, PART_OTHER, -1, "AUnaryFunctor", 1, 8 * parameters},
-      {PHASE_OPTIMIZER, PART_OPTIMIZER, -1, COPY, 2, 2 * 4 * (2 * 6 * hidden + 2 * hidden)},
-      {PHASE_OPTIMIZER, PART_OPTIMIZER, -1, "L2NormFunctor", 1, 4 * owned},
-      {PHASE_OPTIMIZER, PART_OPTIMIZER, -1, "cleanup(", 1, 4 * 320}, /* a sum of each of the kernel's blocks */
-      {PHASE_OPTIMIZER, PART_OPTIMIZER, -1, "Memcpy DtoH", 1, 4},
-      {PHASE_OPTIMIZER, PART_OPTIMIZER, -1, "ScaleFunctor", 1, 8 * owned},
-      {PHASE_OPTIMIZER, PART_OPTIMIZER, -1, "AdamFunctor", 1, 28 * owned},
-      {PHASE_OTHER, PART_OTHER, -1, "MeanOps", 1, 4 * MICRO_BATCHES},
+      {PHASE_OPTIMIZER, PART_OPTIMIZER, -1, 1, "Memset", 4 * parameters},
+      {PHASE_BACKWARD, PART_OTHER, -1, 1, "AUnaryFunctor", 8 * parameters},
+      {PHASE_OPTIMIZER, PART_OPTIMIZER, -1, 2, COPY, 2 * 4 * (2 * 6 * hidden + 2 * hidden)},
+      {PHASE_OPTIMIZER, PART_OPTIMIZER, -1, 1, "L2NormFunctor", 4 * owned},
+      {PHASE_OPTIMIZER, PART_OPTIMIZER, -1, 1, "cleanup(", 4 * 320}, /* a sum of each of the kernel's blocks */
+      {PHASE_OPTIMIZER, PART_OPTIMIZER, -1, 1, "Memcpy DtoH", 4},
+      {PHASE_OPTIMIZER, PART_OPTIMIZER, -1, 1, "ScaleFunctor", 8 * owned},
+      {PHASE_OPTIMIZER, PART_OPTIMIZER, -1, 1, "AdamFunctor", 28 * owned},
+      {PHASE_OTHER, PART_OTHER, -1, 1, "MeanOps", 4 * MICRO_BATCHES},
   };
   ADD(rows, more);
 }
 
 /* Tokens of eight bytes come to the first tensor rank, which hands them on. */
 static void add_tokens(struct rows *rows) {
-  const struct row more[] = {{PHASE_FORWARD, PART_OTHER, -1, "Memcpy HtoD", MICRO_BATCHES, MICRO_BATCHES * 8 * tokens}};
+  const struct row more[] = {{PHASE_FORWARD, PART_OTHER, -1, MICRO_BATCHES, "Memcpy HtoD", MICRO_BATCHES * 8 * tokens}};
   ADD(rows, more);
 }
 
@@ -255,7 +255,7 @@ static void a_distributed_optimizer_has_its_share(void **state) {
   add_ends(&rows);
   add_step(&rows, parameters / 2);
   add_tokens(&rows);
-  const struct row more[] = {{PHASE_OPTIMIZER, PART_OPTIMIZER, -1, TO_BFLOAT, 1, 6 * parameters / 2}};
+  const struct row more[] = {{PHASE_OPTIMIZER, PART_OPTIMIZER, -1, 1, TO_BFLOAT, 6 * parameters / 2}};
   ADD(&rows, more);
   expect_rows("--distributed-optimizer on", 0, rows.row, rows.count);
 }
