@@ -75,7 +75,7 @@ static void number_collectives(struct trace *trace) {
 /* Sends and receives count their communicator's kernels of this rank in the order of their launches, those before the window too: the
  * parts of one kernel have its number, though it is launched in none of their ops. */
 static void number_pairs(struct trace *trace) {
-  int64_t *launched = allocate((size_t)trace->recorder->communicator_count, sizeof *launched);
+  int64_t *launched = memory_new((size_t)trace->recorder->communicator_count, sizeof *launched);
   memcpy(launched, trace->rows->p2p_before, (size_t)trace->recorder->communicator_count * sizeof *launched);
   for (uint32_t i = 0; i < trace->rows->device.count; i++) {
     const struct device_row *row = &trace->rows->device.items[i];
@@ -195,7 +195,7 @@ static void span_thread(struct trace *trace, int thread) {
 
 void kineto_find_links(struct trace *trace) {
   const struct rank_rows *rows = trace->rows;
-  trace->links = allocate(rows->frames.count, sizeof *trace->links);
+  trace->links = memory_new(rows->frames.count, sizeof *trace->links);
   for (size_t i = 0; i < rows->frames.count; i++) {
     trace->links[i].sequence = -1;
   }
@@ -206,7 +206,7 @@ void kineto_find_links(struct trace *trace) {
   number_collectives(trace);
   number_pairs(trace);
   link_passes(trace);
-  trace->spans = allocate((size_t)trace->annotations * STREAMS, sizeof *trace->spans);
+  trace->spans = memory_new((size_t)trace->annotations * STREAMS, sizeof *trace->spans);
   for (size_t i = 0; i < (size_t)trace->annotations * STREAMS; i++) {
     trace->spans[i] = (struct span){INT64_MAX, INT64_MIN};
   }

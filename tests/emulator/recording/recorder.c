@@ -250,22 +250,22 @@ static void see_profile(void *self, int rank, bool start, int64_t time) {
 
 struct recorder *recorder_new(const struct setup *setup, const struct communicator *communicators,
                               int communicator_count) {
-  struct recorder *recorder = allocate(1, sizeof *recorder);
+  struct recorder *recorder = memory_new(1, sizeof *recorder);
   recorder->setup = setup;
   recorder->communicators = communicators;
   recorder->communicator_count = communicator_count;
   recorder->ranks = setup_ranks(setup);
-  recorder->place = allocate((size_t)recorder->ranks, sizeof *recorder->place);
+  recorder->place = memory_new((size_t)recorder->ranks, sizeof *recorder->place);
   for (int rank = 0; rank < recorder->ranks; rank++) {
     recorder->place[rank] = setup->record_rank[rank] ? recorder->recorded++ : -1;
   }
-  recorder->rows = allocate((size_t)recorder->recorded, sizeof *recorder->rows);
+  recorder->rows = memory_new((size_t)recorder->recorded, sizeof *recorder->rows);
   for (int rank = 0; rank < recorder->ranks; rank++) {
     struct rank_rows *rows = rows_of(recorder, rank);
     if (rows != NULL) {
       rows->rank = rank;
       rows->start = rows->stop = INT64_MAX;
-      rows->p2p_before = allocate((size_t)communicator_count, sizeof *rows->p2p_before);
+      rows->p2p_before = memory_new((size_t)communicator_count, sizeof *rows->p2p_before);
     }
   }
   for (int run = 0; run < RUNS; run++) {

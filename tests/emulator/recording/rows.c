@@ -3,12 +3,8 @@
  */
 #include "rows.h"
 
-#include "memory.h"
-
 #include <stdlib.h>
 #include <string.h>
-
-void *allocate(size_t count, size_t size) { return memory_new(count, size); }
 
 void *grown(void *items, size_t *room, size_t size) {
   *room = *room == 0 ? 64 : 2 * *room;
@@ -53,7 +49,7 @@ static size_t slot_of(const struct pool *pool, const void *item, size_t size) {
 static void widen(struct pool *pool) {
   free(pool->slots);
   pool->slot_count = pool->slot_count == 0 ? 256 : 2 * pool->slot_count;
-  pool->slots = allocate(pool->slot_count, sizeof *pool->slots);
+  pool->slots = memory_new(pool->slot_count, sizeof *pool->slots);
   for (uint32_t i = 0; i < pool->starts.count; i++) {
     pool->slots[slot_of(pool, pool_at(pool, i), size_at(pool, i))] = i + 1;
   }
@@ -86,7 +82,7 @@ void pool_free(struct pool *pool) {
 
 static struct table table_new(uint32_t first, uint32_t last) {
   uint32_t count = first > last ? 0 : last - first + 1;
-  struct table table = {first, count, allocate(count, sizeof *table.rows)};
+  struct table table = {first, count, memory_new(count, sizeof *table.rows)};
   for (uint32_t i = 0; i < count; i++) {
     table.rows[i] = NONE;
   }

@@ -5,6 +5,7 @@
 #define EMULATOR_ROWS_H
 
 #include "clocks.h"
+#include "memory.h"
 #include "recorder.h"
 #include "writer.h"
 
@@ -128,7 +129,6 @@ bool kineto_write(const struct recorder *recorder, const struct rank_rows *rows)
 bool truth_write(const struct recorder *recorder);
 void truth_tell(const struct recorder *recorder, FILE *file);
 
-void *allocate(size_t count, size_t size); /* zeroed; never NULL */
 /* `items` with room for more, and *room set. */
 void *grown(void *items, size_t *room, size_t size);
 #define PUSH(rows, ...)                                                       \

@@ -216,7 +216,7 @@ static struct steps steps_of(const struct recorder *recorder, int run) {
   }
   struct steps steps = {items, first, count > 0 ? last - first + 1 : 0, recorder->ranks, NULL};
   size_t places = (size_t)steps.count * (size_t)steps.ranks;
-  steps.at = allocate(places, sizeof *steps.at);
+  steps.at = memory_new(places, sizeof *steps.at);
   for (size_t i = 0; i < places; i++) {
     steps.at[i] = NONE;
   }

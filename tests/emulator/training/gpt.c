@@ -9,10 +9,10 @@
 enum { NS_STEP = 90000, NS_PASS = 14000, NS_BACKWARD = 9000, NS_LOSS = 4200, NS_ENGINE = 5000 };
 
 struct gpt *gpt_new(const struct setup *setup) {
-  struct gpt *gpt = gpt_zeroed(1, sizeof *gpt);
+  struct gpt *gpt = memory_new(1, sizeof *gpt);
   gpt->setup = setup;
   gpt->tokens = (int64_t)setup->model.micro_batch * setup->model.sequence;
-  gpt->progress = gpt_zeroed((size_t)setup_ranks(setup), sizeof *gpt->progress);
+  gpt->progress = memory_new((size_t)setup_ranks(setup), sizeof *gpt->progress);
   gpt_make_groups(gpt);
   gpt_make_tensor_collectives(gpt);
   gpt_make_kernels(gpt);

@@ -12,9 +12,7 @@ static const struct node_names loss_node = {
 static const struct node_names mean_node = {NODE("aten::mean", "MeanBackward0")};
 static const struct node_names scale_node = {NODE("aten::div", "DivBackward0")};
 
-enum { NS_LINE = 2600, NS_CALL = 5000, NS_DATA = 16000, NS_PYTHON = 2000 };
-
-static const char *shape(const struct block *to, enum shape which) { return to->gpt->shapes[which]; }
+enum { NS_DATA = 16000 };
 
 static const struct work *piece(const struct block *to, enum end_piece which) { return &to->gpt->ends.pieces[which]; }
 

@@ -3,7 +3,6 @@
  */
 #include "chance.h"
 #include "gpt_state.h"
-#include "memory.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,8 +19,6 @@ static const struct {
     [ROLE_PIPELINE] = {"PIPELINE_MODEL_PARALLEL_GROUP", false, false, true},
     [ROLE_EMBEDDING] = {"EMBEDDING_GROUP", false, false, true},
 };
-
-void *gpt_zeroed(size_t count, size_t size) { return memory_new(count, size); }
 
 /* The group of a role that this rank is the first of, ascending; 0 members if it is another's. */
 static int members_from(const struct gpt *gpt, enum role role, int first, int *members) {
@@ -46,13 +43,13 @@ static void add_group(struct gpt *gpt, enum role role, const int *members, int s
   struct communicator *communicator = &gpt->communicators[gpt->communicator_count];
   char name[16];
   int length = snprintf(name, sizeof name, "%d", number);
-  char *kept = gpt_zeroed((size_t)length + 1, 1);
+  char *kept = memory_new((size_t)length + 1, 1);
   memcpy(kept, name, (size_t)length);
   *communicator = (struct communicator){.name = kept,
                                         .description = roles[role].description,
                                         .size = size,
                                         .nodes = 1,
-                                        .ranks = gpt_zeroed((size_t)size, sizeof(int)),
+                                        .ranks = memory_new((size_t)size, sizeof(int)),
                                         .id = chance_place(chance_place(0, 0x6e63636c), (uint64_t)number) >> 1};
   for (int i = 0; i < size; i++) {
     communicator->ranks[i] = members[i];
@@ -65,9 +62,9 @@ static void add_group(struct gpt *gpt, enum role role, const int *members, int s
 
 void gpt_make_groups(struct gpt *gpt) {
   int ranks = setup_ranks(gpt->setup), number = 0;
-  gpt->communicators = gpt_zeroed((size_t)ranks * ROLES, sizeof *gpt->communicators);
-  gpt->roles = gpt_zeroed((size_t)ranks, sizeof *gpt->roles);
-  int *members = gpt_zeroed((size_t)ranks, sizeof *members);
+  gpt->communicators = memory_new((size_t)ranks * ROLES, sizeof *gpt->communicators);
+  gpt->roles = memory_new((size_t)ranks, sizeof *gpt->roles);
+  int *members = memory_new((size_t)ranks, sizeof *members);
   for (int role = 0; role < ROLES; role++) {
     for (int rank = 0; rank < ranks; rank++)
       gpt->roles[rank][role] = -1;

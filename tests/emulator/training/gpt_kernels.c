@@ -165,8 +165,8 @@ static void name_all(struct gpt *gpt) {
   };
   int steps = gpt->setup->warmup + gpt->setup->steps;
   gpt->string_room = (size_t)TEXTS * LONGEST + (size_t)steps * NAME;
-  gpt->strings = gpt_zeroed(gpt->string_room, 1);
-  gpt->step_names = gpt_zeroed((size_t)steps, sizeof *gpt->step_names);
+  gpt->strings = memory_new(gpt->string_room, 1);
+  gpt->step_names = memory_new((size_t)steps, sizeof *gpt->step_names);
   for (int i = 0; i < steps; i++)
     gpt->step_names[i] = gpt_keep(gpt, "ProfilerStep#%d", i);
   if (gpt->setup->recorded & RECORD_SHAPES)
@@ -177,7 +177,7 @@ void gpt_make_kernels(struct gpt *gpt) {
   int64_t sizes[SIZES];
   measure(gpt, sizes);
   int layers = gpt->setup->model.layers;
-  gpt->layers = gpt_zeroed((size_t)layers, sizeof *gpt->layers);
+  gpt->layers = memory_new((size_t)layers, sizeof *gpt->layers);
   for (int layer = 0; layer < layers; layer++)
     choose_layer(gpt, sizes, layer);
   choose_products(gpt, LINEAR_HEAD, layers, gpt->ends.products);

@@ -34,13 +34,9 @@ static const struct node_names *const nodes = gpt_layer_nodes;
 static const struct node_names scatter_node = {
     FUNCTION("_ReduceScatterToSequenceParallelRegion", MAPPINGS, "357", "363")};
 
-enum { NS_LINE = 2600, NS_CALL = 5000, NS_PYTHON = 2000 }; /* between ops: a line of Python, a module's call */
-
 static const struct node_names *reduction(const struct block *to) {
   return gpt_sequence_shards(to->setup) > 1 ? &scatter_node : &nodes[NODE_PROJECTION_REDUCE];
 }
-
-static const char *shape(const struct block *to, enum shape which) { return to->gpt->shapes[which]; }
 
 /* ---- linear layers ---- */
 

@@ -92,7 +92,7 @@ void collective_run(const struct block *to, enum stream stream, struct message m
 }
 
 void gpt_make_tensor_collectives(struct gpt *gpt) {
-  gpt->tensor_collectives = gpt_zeroed((size_t)gpt->communicator_count, sizeof *gpt->tensor_collectives);
+  gpt->tensor_collectives = memory_new((size_t)gpt->communicator_count, sizeof *gpt->tensor_collectives);
   for (int rank = 0; rank < setup_ranks(gpt->setup); rank++) {
     struct block to = {.gpt = gpt, .setup = gpt->setup, .rank = rank};
     int index = gpt->roles[rank][ROLE_TENSOR];

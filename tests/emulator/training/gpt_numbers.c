@@ -34,8 +34,8 @@ int64_t gpt_numbers_of(const struct gpt *gpt, const struct chunk *chunk) {
 }
 
 static void number_plan(const struct gpt *gpt, struct plan *plan) {
-  plan->numbers = gpt_zeroed((size_t)plan->count + 1, sizeof *plan->numbers);
-  plan->recomputed = gpt_zeroed((size_t)plan->count + 1, sizeof *plan->recomputed);
+  plan->numbers = memory_new((size_t)plan->count + 1, sizeof *plan->numbers);
+  plan->recomputed = memory_new((size_t)plan->count + 1, sizeof *plan->recomputed);
   for (int i = 0; i < plan->count; i++) {
     const struct pass *pass = &plan->passes[i];
     const struct chunk *chunk = &plan->chunks[pass->chunk];

@@ -12,7 +12,6 @@ enum {
   NS_NODE = 1900, /* the engine takes up a node */
   NS_NODE_END = 1200,
   NS_FUNCTION = 4200, /* of an autograd function in Python, before its forward begins */
-  NS_PYTHON = 2000
 };
 
 void spend(const struct block *to, int64_t ns) { program_spend(to->program, ns); }

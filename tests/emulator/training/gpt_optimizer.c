@@ -4,8 +4,6 @@
 #include "gpt_state.h"
 
 enum {
-  NS_LINE = 2600,
-  NS_CALL = 5000,
   NS_OPTIMIZER = 60000, /* Python's way through parameter groups */
   NS_LISTS = 9000       /* lists of tensors for one kernel */
 };

@@ -121,8 +121,8 @@ static void make_buckets(const struct setup *setup, struct chunk *chunk, int fir
   int slots = chunk_slots(chunk), last = -1;
   chunk->first_bucket = first_bucket;
   chunk->parameters = chunk_parameters(setup, chunk);
-  chunk->buckets = gpt_zeroed((size_t)slots, sizeof *chunk->buckets);
-  chunk->closes = gpt_zeroed((size_t)slots, sizeof *chunk->closes);
+  chunk->buckets = memory_new((size_t)slots, sizeof *chunk->buckets);
+  chunk->closes = memory_new((size_t)slots, sizeof *chunk->closes);
   int64_t held = 0;
   for (int slot = 0; slot < slots; slot++) {
     chunk->closes[slot] = -1;
@@ -245,9 +245,9 @@ static void exchange_units(const struct planner *planner, int begin, int end) {
 
 /* Where those begin that follow a pass (at [pass + 1]) and those that a pass waits for. */
 static void index_exchanges(struct plan *plan) {
-  plan->posts = gpt_zeroed((size_t)plan->count + 2, sizeof *plan->posts);
-  plan->wait_starts = gpt_zeroed((size_t)plan->count + 2, sizeof *plan->wait_starts);
-  plan->waits = gpt_zeroed((size_t)plan->exchange_count, sizeof *plan->waits);
+  plan->posts = memory_new((size_t)plan->count + 2, sizeof *plan->posts);
+  plan->wait_starts = memory_new((size_t)plan->count + 2, sizeof *plan->wait_starts);
+  plan->waits = memory_new((size_t)plan->exchange_count, sizeof *plan->waits);
   for (int pass = -1, i = 0; pass <= plan->count; pass++) {
     while (i < plan->exchange_count && plan->exchanges[i].after < pass)
       i++;
@@ -257,7 +257,7 @@ static void index_exchanges(struct plan *plan) {
     plan->wait_starts[plan->exchanges[i].before + 1]++;
   for (int pass = 0; pass <= plan->count; pass++)
     plan->wait_starts[pass + 1] += plan->wait_starts[pass];
-  int *next = gpt_zeroed((size_t)plan->count + 1, sizeof *next);
+  int *next = memory_new((size_t)plan->count + 1, sizeof *next);
   for (int i = 0; i < plan->exchange_count; i++) {
     int before = plan->exchanges[i].before;
     plan->waits[plan->wait_starts[before] + next[before]++] = i;
@@ -268,7 +268,7 @@ static void index_exchanges(struct plan *plan) {
 static void exchange_all(const struct planner *planner) {
   struct plan *plan = planner->plan;
   /* A pass sends and receives at most once. */
-  plan->exchanges = gpt_zeroed(2 * (size_t)plan->count + 2, sizeof *plan->exchanges);
+  plan->exchanges = memory_new(2 * (size_t)plan->count + 2, sizeof *plan->exchanges);
   bool interleaved = planner->setup->parallel.schedule == SCHEDULE_INTERLEAVED;
   if (interleaved && planner->setup->parallel.batched_p2p) {
     exchange_units(planner, 0, 0);
@@ -285,8 +285,8 @@ static void exchange_all(const struct planner *planner) {
 
 static void find_passes(const struct setup *setup, struct plan *plan) {
   size_t most = (size_t)setup->parallel.chunks * (size_t)setup->model.micro_batches;
-  plan->forward_at = gpt_zeroed(most, sizeof *plan->forward_at);
-  plan->backward_at = gpt_zeroed(most, sizeof *plan->backward_at);
+  plan->forward_at = memory_new(most, sizeof *plan->forward_at);
+  plan->backward_at = memory_new(most, sizeof *plan->backward_at);
   for (int i = 0; i < plan->count; i++) {
     const struct pass *pass = &plan->passes[i];
     int place = pass->chunk * setup->model.micro_batches + pass->micro_batch;
@@ -300,7 +300,7 @@ static void find_passes(const struct setup *setup, struct plan *plan) {
 static void make_plan(const struct setup *setup, int stage, struct plan *plan) {
   plan->count = schedule_passes(setup, stage, &plan->passes);
   find_passes(setup, plan);
-  plan->chunks = gpt_zeroed((size_t)setup->parallel.chunks, sizeof *plan->chunks);
+  plan->chunks = memory_new((size_t)setup->parallel.chunks, sizeof *plan->chunks);
   for (int i = 0; i < setup->parallel.chunks; i++) {
     struct chunk *chunk = &plan->chunks[i];
     *chunk = chunk_at(setup, stage, i);
@@ -314,7 +314,7 @@ static void make_plan(const struct setup *setup, int stage, struct plan *plan) {
 }
 
 void gpt_make_plans(struct gpt *gpt) {
-  gpt->plans = gpt_zeroed((size_t)gpt->setup->parallel.pipeline, sizeof *gpt->plans);
+  gpt->plans = memory_new((size_t)gpt->setup->parallel.pipeline, sizeof *gpt->plans);
   for (int stage = 0; stage < gpt->setup->parallel.pipeline; stage++)
     make_plan(gpt->setup, stage, &gpt->plans[stage]);
 }

@@ -41,7 +41,7 @@ void gpt_make_modules(struct gpt *gpt) {
   for (int module = 0; module < MODULES; module++) {
     const struct module_kind *kind = &kinds[module];
     int count = kind->of_layer ? kind->of_layer * layers_of_rank(gpt->setup) + 1 : gpt->setup->parallel.chunks;
-    gpt->module_names[module] = gpt_zeroed((size_t)count, sizeof *gpt->module_names[module]);
+    gpt->module_names[module] = memory_new((size_t)count, sizeof *gpt->module_names[module]);
     for (int i = 0; i < count; i++)
       snprintf(gpt->module_names[module][i], MODULE_NAME, "nn.Module: %s_%d", kind->class, i);
   }

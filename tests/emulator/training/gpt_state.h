@@ -9,6 +9,7 @@
 
 #include "gpt.h"
 #include "kernels.h"
+#include "memory.h"
 #include "schedule.h"
 
 /* Groups of ranks, by what they are for. */
@@ -337,8 +338,6 @@ void gpt_make_numbers(struct gpt *gpt); /* gpt_numbers.c; behind the plans, whic
 void gpt_make_modules(struct gpt *gpt); /* gpt_python.c */
 void gpt_free_modules(struct gpt *gpt);
 int64_t gpt_numbers_of(const struct gpt *gpt, const struct chunk *chunk); /* that its forward pass takes */
-/* count zeroed things of a size, or the end of the program. */
-void *gpt_zeroed(size_t count, size_t size);
 
 /* Of one rank's weight (gpt_plan.c). */
 int64_t gpt_linear_inputs(const struct setup *setup, enum linear linear);
@@ -419,6 +418,13 @@ void op_run_inside(const struct block *to, const char *outer, const char *name, 
                    const struct work *work);
 void launch(const struct block *to, const struct work *work); /* on the compute stream */
 void launch_on(const struct block *to, enum stream stream, const struct work *work);
+static inline const char *shape(const struct block *to, enum shape which) { return to->gpt->shapes[which]; }
+/* Between ops. */
+enum {
+  NS_LINE = 2600,  /* of Python */
+  NS_CALL = 5000,  /* of a module */
+  NS_PYTHON = 2000 /* of a function */
+};
 void node_forward(const struct block *to, const struct node_names *names, const char *inputs);
 void node_backward(const struct block *to, const struct node_names *names, int node, const char *inputs);
 void node_leave_backward(const struct block *to);
