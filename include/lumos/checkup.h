@@ -28,17 +28,19 @@ struct lumos_finding {
   int64_t have, of; /* of > 0 */
   int64_t before;   /* of those missing: launched before the recording, which loses them whatever its options; no gap */
   enum lumos_grade grade;
-  const char *cost; /* a gap's: what the analysis does without, a clause; NULL where nothing is missing */
-  const char *cure; /* how to record it: a line of Python, or what to do */
+  const char *cost;  /* a gap's: what the analysis does without, a clause; NULL where nothing is missing */
+  const char *cure;  /* how to record it: a line of Python, or what to do */
+  const char *names; /* of what is missing, text of the job; NULL */
 };
 
-enum { LUMOS_MOST_FINDINGS = 16 };
+enum { LUMOS_MOST_FINDINGS = 24 };
 
 struct lumos_checkup {
   enum lumos_grade grade;
   /* What the recording holds. */
   int64_t ranks, world;                         /* world LUMOS_ABSENT: unknown */
   int64_t steps;                                /* with a mark of the profiler */
+  bool idle_steps;                              /* there are marks, but no work lies inside them */
   int64_t duration;                             /* of the longest of the recordings, ns */
   int64_t events;                               /* that were read */
   int64_t device_tasks, streams, communication; /* communication: those of device_tasks that are */

@@ -65,7 +65,7 @@ static void put_holdings(struct lumos_text *text, const struct lumos_job *job, c
   if (checkup->steps > 0) {
     report_put_counted(text, checkup->steps, "step");
   } else {
-    lumos_text_put(text, "no step marks");
+    lumos_text_put(text, checkup->idle_steps ? "step marks without work" : "no step marks");
   }
   lumos_text_put(text, " in a recording of ");
   report_put_time(text, checkup->duration);
@@ -103,11 +103,29 @@ static void put_recorded(struct lumos_text *text, const struct lumos_checkup *ch
   lumos_text_put(text, column > 0 ? "\n" : "");
 }
 
+/* Names from a trace, made fit for a terminal and cut to a line. */
+static void put_names(struct lumos_text *text, const char *names) {
+  size_t start = text->length;
+  size_t length = strlen(names);
+  size_t most = WIDTH - 4;
+  while (length > most && most > 0 && ((unsigned char)names[most] & 0xC0U) == 0x80) {
+    most--;
+  }
+  lumos_text_add(text, names, length > most ? most : length);
+  lumos_text_put(text, length > most ? "..." : "");
+  lumos_utf8_make_printable(text->bytes + start, text->length - start);
+}
+
 static void put_gap(struct lumos_text *text, const struct lumos_finding *finding, bool coloured) {
   put_coloured(text, finding->grade, lumos_grade_name(finding->grade), coloured);
   lumos_text_format(text, "  %s: ", finding->name);
   put_share(text, finding);
   lumos_text_format(text, "; %s\n     %s\n", finding->cost, finding->cure);
+  if (finding->names != NULL) {
+    lumos_text_put(text, "     categories: ");
+    put_names(text, finding->names);
+    lumos_text_char(text, '\n');
+  }
 }
 
 /* The worst first; those of one grade in the order of the table. */
@@ -197,10 +215,51 @@ static void put_finding(struct lumos_text *text, const struct lumos_finding *fin
     put_member(text, "cost", finding->cost);
     put_member(text, "cure", finding->cure);
   }
+  if (finding->names != NULL) {
+    put_member(text, "names", finding->names);
+  }
   lumos_text_char(text, '}');
 }
 
-void tool_write_checkup_json(const struct lumos_checkup *checkup, struct lumos_text *text) {
+static void put_rank_member(struct lumos_text *text, const struct lumos_job *job, const struct lumos_rank *rank) {
+  lumos_text_format(text, "{\"rank\":%d", (int)rank->rank);
+  put_member(text, "source", lumos_string(job->strings, rank->source));
+  if (rank->device_name != LUMOS_NO_STRING) {
+    put_member(text, "device", lumos_string(job->strings, rank->device_name));
+  }
+  if (rank->host != LUMOS_NO_STRING) {
+    put_member(text, "host", lumos_string(job->strings, rank->host));
+  }
+  lumos_text_char(text, '}');
+}
+
+/* What the stream's notes warn of. */
+static void put_warnings(struct lumos_text *text, const struct lumos_job *job) {
+  bool first = true;
+  lumos_text_put(text, ",\"warnings\":[");
+  for (size_t i = 0; i < job->notes.count; i++) {
+    const struct lumos_note *note = &job->notes.items[i];
+    if (note->level == LUMOS_INFO) {
+      continue;
+    }
+    lumos_text_format(text, "%s{\"code\":", first ? "" : ",");
+    first = false;
+    lumos_text_json_string(text, lumos_string(job->strings, note->code), lumos_string_length(job->strings, note->code));
+    put_member(text, "text", lumos_string(job->strings, note->text));
+    put_count_member(text, "count", note->count);
+    if (note->scope.rank != LUMOS_ABSENT_INT) {
+      put_count_member(text, "rank", note->scope.rank);
+    }
+    if (note->cure != LUMOS_NO_STRING) {
+      put_member(text, "cure", lumos_string(job->strings, note->cure));
+    }
+    lumos_text_char(text, '}');
+  }
+  lumos_text_char(text, ']');
+}
+
+void tool_write_checkup_json(const struct lumos_job *job, const struct lumos_checkup *checkup,
+                             struct lumos_text *text) {
   lumos_text_format(text, "{\"grade\":\"%s\"", lumos_grade_name(checkup->grade));
   put_member(text, "meaning", lumos_grade_meaning(checkup->grade));
   lumos_text_put(text, ",\"holds\":{");
@@ -219,5 +278,12 @@ void tool_write_checkup_json(const struct lumos_checkup *checkup, struct lumos_t
     lumos_text_put(text, i > 0 ? "," : "");
     put_finding(text, &checkup->findings[i]);
   }
-  lumos_text_put(text, "]}\n");
+  lumos_text_put(text, "],\"ranks\":[");
+  for (size_t i = 0; i < job->ranks.count; i++) {
+    lumos_text_put(text, i > 0 ? "," : "");
+    put_rank_member(text, job, &job->ranks.items[i]);
+  }
+  lumos_text_char(text, ']');
+  put_warnings(text, job);
+  lumos_text_put(text, "}\n");
 }

@@ -9,7 +9,8 @@
 void tool_write_checkup(const struct lumos_job *job, const struct lumos_checkup *checkup, bool coloured,
                         struct lumos_text *text);
 
-/* One line, a JSON object: grade, meaning, holds{...}, findings[{code, have, of, before?, grade, unit, cost?, cure?}]. */
-void tool_write_checkup_json(const struct lumos_checkup *checkup, struct lumos_text *text);
+/* One line, a JSON object: grade, meaning, holds{...}, findings[{code, have, of, before?, grade, unit, cost?, cure?, names?}],
+ * ranks[{rank, source, device?, host?}], warnings[{code, text, count?, rank?, cure?}]. */
+void tool_write_checkup_json(const struct lumos_job *job, const struct lumos_checkup *checkup, struct lumos_text *text);
 
 #endif

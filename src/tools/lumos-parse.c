@@ -37,7 +37,7 @@ static bool write_check(const struct lumos_job *job, const struct lumos_checkup 
     return false;
   }
   if (options->json) {
-    tool_write_checkup_json(found, &output.text);
+    tool_write_checkup_json(job, found, &output.text);
   } else {
     tool_write_checkup(job, found, to_terminal(options->output), &output.text);
   }

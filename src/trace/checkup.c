@@ -30,18 +30,31 @@ static const struct row rows[] = {
     {"device_work", "device work", "ranks", TALLY(device), 100,
      {LUMOS_GRADE_D, "only the host's side of the steps is known", ACTIVITIES},
      {LUMOS_GRADE_C, "of the others only the host's side is known", ACTIVITIES " on every rank"}},
+    {"device_work", "device work", "ranks", TALLY(unread_device), 100,
+     {LUMOS_GRADE_D, "only the host's side of the steps is known; the device's may stand in rows that are not understood",
+      "none: rows of these categories cannot be read yet"},
+     {LUMOS_GRADE_C, "of the others only the host's side is known; the device's may stand in rows that are not understood",
+      "none: rows of these categories cannot be read yet"}},
     {"launches", "launches", "device tasks", TALLY(launches), 90,
      {LUMOS_GRADE_D, "nothing on the device is tied to what the host did", ACTIVITIES},
      {LUMOS_GRADE_B, "what started the others is unknown, most of all in the first step",
       "torch.cuda.synchronize() before the profiler.step() that starts the recording; or more steps"}},
-    {"ops", "ops", "launches", TALLY(ops), 0,
+    {"ops", "ops", "launches", TALLY(ops), 50,
      {LUMOS_GRADE_C, "no kernel can be attributed to what the model did", ACTIVITIES},
-     NOTHING},
+     {LUMOS_GRADE_B, "the others cannot be attributed to what the model did", ACTIVITIES " on every rank"}},
+    {"calls", "calls", "launches", TALLY(calls), 100,
+     {LUMOS_GRADE_B, "when the host launched them is unknown", "a PyTorch that records driver calls (Triton launches through them), and a file without damage"},
+     {LUMOS_GRADE_B, "when the host launched the others is unknown",
+      "a PyTorch that records driver calls (Triton launches through them), and a file without damage"}},
     {"steps", "steps", "needed", TALLY(steps), 100,
      {LUMOS_GRADE_C, "the whole recording counts as one step, the profiler's own start included",
       "profile(schedule=schedule(wait=10, warmup=3, active=3), ...) and profiler.step() after every step"},
      {LUMOS_GRADE_B, "one step has no spread, so no difference can be told from chance",
       "profile(schedule=schedule(wait=10, warmup=3, active=3), ...) and profiler.step() after every step"}},
+    {"steps", "steps", "needed", TALLY(idle_steps), 100,
+     {LUMOS_GRADE_C, "no work lies inside the step marks, so the whole recording counts as one step",
+      "profiler.step() on the thread that works, after every step; or record the work's activities, too"},
+     NOTHING},
     {"ranks", "ranks", "", TALLY(ranks), 100,
      NOTHING,
      {LUMOS_GRADE_C, "waiting for a missing rank cannot be told from transfer",
@@ -65,9 +78,10 @@ static const struct row rows[] = {
       "PyTorch 2.2 or later, with ProfilerActivity.CPU among the activities, records them by itself"},
      {LUMOS_GRADE_B, "in the others waiting cannot be told from transfer",
       "PyTorch 2.2 or later records them for NCCL's kernels; kernels of other libraries have none"}},
-    {"shapes", "shapes", "matrix products", TALLY(shapes), 0,
+    {"shapes", "shapes", "matrix products", TALLY(shapes), 50,
      {LUMOS_GRADE_B, "kernels of one name and different sizes look the same", "profile(record_shapes=True, ...)"},
-     NOTHING},
+     {LUMOS_GRADE_B, "of the others, kernels of one name and different sizes look the same",
+      "profile(record_shapes=True, ...) on every rank; compiled code has them for graphs' inputs alone"}},
     {"graph_nodes", "graph node ids", "kernels of CUDA graphs", TALLY(graphs), 90,
      {LUMOS_GRADE_B, "the ops behind them are told by name and place alone",
       "CUDA 12 or later and a PyTorch of 2026 or later record them by themselves"},
@@ -83,9 +97,19 @@ static const struct row rows[] = {
     {"events", "readable events", "events", TALLY(events), 100,
      {LUMOS_GRADE_B, "what they recorded is lost", "newer versions of PyTorch write valid JSON"},
      {LUMOS_GRADE_B, "what the others recorded is lost", "newer versions of PyTorch write valid JSON"}},
-    {"stacks", "Python stacks", "ranks", TALLY(python), 0,
+    {"categories", "known categories", "events", TALLY(categories), 100,
+     {LUMOS_GRADE_B, "what the others are is unknown", "none: a later Lumos may know these categories"},
+     {LUMOS_GRADE_B, "what the others are is unknown", "none: a later Lumos may know these categories"}},
+    {"unread_rows", "rows that are read", "events", TALLY(unread), 100,
+     {LUMOS_GRADE_B, "what they alone show is missing", "none: a later Lumos may read these categories"},
+     {LUMOS_GRADE_B, "what the others alone show is missing", "none: a later Lumos may read these categories"}},
+    {"metadata", "readable metadata", "ranks", TALLY(metadata), 100,
+     {LUMOS_GRADE_B, "rank, world, device or time may be guessed", "newer versions of PyTorch write valid JSON"},
+     {LUMOS_GRADE_B, "rank, world, device or time of the others may be guessed", "newer versions of PyTorch write valid JSON"}},
+    {"stacks", "Python stacks", "ranks", TALLY(python), 100,
      {LUMOS_GRADE_A, "kernels are placed by op, not by line", "profile(with_stack=True, ...) slows the host"},
-     NOTHING},
+     {LUMOS_GRADE_A, "kernels of the others are placed by op, not by line",
+      "profile(with_stack=True, ...) on every rank slows the hosts"}},
 };
 /* clang-format on */
 _Static_assert(sizeof rows / sizeof *rows <= LUMOS_MOST_FINDINGS, "raise LUMOS_MOST_FINDINGS");
@@ -99,6 +123,13 @@ static const struct meaning *meaning_of(const struct row *row, const struct trac
   return tally->have * 100 >= possible * row->enough ? &nothing_missing : &row->partial;
 }
 
+static const char *names_of(const struct row *row, const struct trace_tallies *tallies) {
+  if (row->tally == TALLY(categories)) {
+    return tallies->unknown_names;
+  }
+  return row->tally == TALLY(unread) || row->tally == TALLY(unread_device) ? tallies->unread_names : NULL;
+}
+
 static void judge(struct lumos_checkup *checkup, const struct trace_tallies *tallies) {
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     const struct row *row = &rows[i];
@@ -108,8 +139,8 @@ static void judge(struct lumos_checkup *checkup, const struct trace_tallies *tal
     }
     const struct meaning *meaning = meaning_of(row, tally);
     checkup->findings[checkup->count++] =
-        (struct lumos_finding){row->code,     row->name,      row->unit,     tally->have,  tally->of,
-                               tally->before, meaning->grade, meaning->cost, meaning->cure};
+        (struct lumos_finding){row->code,     row->name,      row->unit,     tally->have,   tally->of,
+                               tally->before, meaning->grade, meaning->cost, meaning->cure, names_of(row, tallies)};
     checkup->grade = meaning->grade > checkup->grade ? meaning->grade : checkup->grade;
   }
 }

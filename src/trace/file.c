@@ -76,6 +76,7 @@ static void note_cut(struct lumos_job *job, const struct trace *trace) {
 
 static void note_damage(struct lumos_job *job, const struct trace *trace, const struct trace_clock *clock) {
   note_places(job, "parse.skipped_events", &trace->skipped, "what is no valid event was skipped");
+  note_places(job, "parse.skipped_metadata", &trace->facts_lost, "metadata that cannot be read were skipped");
   note_places(
       job, "parse.lost_values", &trace->lost,
       "numbers that are NaN, out of range or a fraction of what has none were left out of events that were kept");
@@ -138,10 +139,13 @@ static void note_lost_marks(struct lumos_job *job, const struct trace_steps *ste
 }
 
 static void note_steps(struct lumos_job *job, const struct trace_steps *steps, const struct trace_build *build) {
-  if (!steps->recorded) {
-    note(job, "parse.no_steps", LUMOS_INFO, LUMOS_ABSENT, "call profiler.step() once for each step", "%s",
-         steps->ignored ? "no work lies inside the step marks: all of it is step 0"
-                        : "the trace has no step marks: all of it is step 0");
+  if (steps->ignored) {
+    note(job, "parse.idle_steps", LUMOS_INFO, LUMOS_ABSENT,
+         "call profiler.step() on the thread that works, after each step",
+         "no work lies inside the step marks: all of it is step 0");
+  } else if (!steps->recorded) {
+    note(job, "parse.no_steps", LUMOS_INFO, LUMOS_ABSENT, "call profiler.step() once for each step",
+         "the trace has no step marks: all of it is step 0");
   }
   if (steps->dropped > 0) {
     note(job, "parse.repeated_steps", LUMOS_WARNING, steps->dropped, NULL,
@@ -294,8 +298,8 @@ static bool convert(struct trace *trace, struct lumos_job *job, const char *name
 
 static void say_fault(const struct trace *trace, char *text, size_t size) {
   bool damaged = trace->damage[0] != '\0';
-  if (damaged || trace->skipped.count > 0) {
-    const struct trace_place *first = &trace->skipped.first[0];
+  if (damaged || trace->skipped.count + trace->facts_lost.count > 0) {
+    const struct trace_place *first = trace->skipped.count > 0 ? &trace->skipped.first[0] : &trace->facts_lost.first[0];
     (void)snprintf(text, size, "byte %" PRIu64 ": %s", damaged ? trace->truncated_at : first->begin,
                    damaged ? trace->damage : first->what);
   }

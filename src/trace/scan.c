@@ -41,6 +41,12 @@ static bool broken(struct scan *scan, uint64_t begin, uint64_t end, uint64_t byt
   return fail_strictly(scan, byte, what);
 }
 
+/* The same in the metadata. */
+static bool broken_fact(struct scan *scan, uint64_t begin, uint64_t end, uint64_t byte, const char *what) {
+  lumos_trace_place(&scan->trace->facts_lost, begin, end, what);
+  return fail_strictly(scan, byte, what);
+}
+
 /* [begin, end) is kept, though not as it was recorded. */
 static bool remark(struct scan *scan, unsigned remarks, uint64_t begin, uint64_t end) {
   bool good = true;
@@ -181,8 +187,8 @@ static bool pass_member(struct scan *scan, const char *start, const char *from, 
   uint64_t byte = trace_window_byte(&scan->window, fault);
   scan->cursor = from;
   lumos_trace_find_member(&scan->window, &scan->cursor, !scan->saw_events);
-  return at_end ||
-         broken(scan, begin, trace_window_byte(&scan->window, scan->cursor), byte, "no valid JSON in the metadata");
+  return at_end || broken_fact(scan, begin, trace_window_byte(&scan->window, scan->cursor), byte,
+                               "no valid JSON in the metadata");
 }
 
 /* The member in [begin, end) of the text. */
@@ -195,13 +201,13 @@ static bool keep_fact(struct scan *scan, const struct lumos_slice *key, const st
   unsigned remarks = 0;
   char *text = lumos_trace_envelope_value(value, &remarks);
   if (text == NULL) {
-    return broken(scan, begin, end, begin, "no valid JSON in the metadata");
+    return broken_fact(scan, begin, end, begin, "no valid JSON in the metadata");
   }
   char *before = scan->trace->facts[fact];
   bool repeated = before != NULL && strcmp(before, text) != 0;
   free(before);
   scan->trace->facts[fact] = text;
-  return (!repeated || broken(scan, begin, end, begin, "metadata that stood before, with another value")) &&
+  return (!repeated || broken_fact(scan, begin, end, begin, "metadata that stood before, with another value")) &&
          remark(scan, remarks, begin, end);
 }
 

@@ -9,8 +9,10 @@ struct counting {
   const struct lumos_job *job;
   struct lumos_checkup *checkup;
   struct trace_tallies *tallies;
-  bool *several_streams; /* [rank]: does work run on more than one? */
-  bool hip;              /* the calls are ROCm's */
+  bool *several_streams;       /* [rank]: does work run on more than one? */
+  bool hip;                    /* the calls are ROCm's */
+  LUMOS_VECTOR(uint32_t) path; /* room for the way up from a span */
+  uint8_t *around;             /* [span]: which of AROUND_... the rows around it and itself are or have */
 };
 
 /* Counts of a stream may be anything below 2^53. */
@@ -84,6 +86,34 @@ static void count_rank(struct counting *counting, uint32_t index) {
   }
 }
 
+/* Of the rows that were read, those that no note of this code counts; their categories stand behind the note's colon. */
+static void count_noted_rows(const struct counting *counting, const char *code, struct trace_tally *tally,
+                             const char **categories) {
+  const struct lumos_job *job = counting->job;
+  int64_t rows = 0;
+  for (size_t i = 0; i < job->notes.count; i++) {
+    const struct lumos_note *note = &job->notes.items[i];
+    if (strcmp(lumos_string(job->strings, note->code), code) == 0) {
+      const char *names = strstr(lumos_string(job->strings, note->text), ": ");
+      *categories = *categories == NULL && names != NULL ? names + 2 : *categories;
+      rows = sum(rows, note->count != LUMOS_ABSENT ? note->count : 1);
+    }
+  }
+  int64_t events = counting->checkup->events > rows ? counting->checkup->events : rows;
+  *tally = rows > 0 ? (struct trace_tally){.have = events - rows, .of = events} : *tally;
+}
+
+/* Where a device shows no work, rows that are not read may be it. */
+static void count_categories(struct counting *counting) {
+  struct trace_tallies *tallies = counting->tallies;
+  count_noted_rows(counting, "parse.unknown_rows", &tallies->categories, &tallies->unknown_names);
+  count_noted_rows(counting, "parse.unread_rows", &tallies->unread, &tallies->unread_names);
+  if (tallies->unread.of > 0 && tallies->device.have < tallies->device.of) {
+    tallies->unread_device = tallies->device;
+    tallies->device = (struct trace_tally){0};
+  }
+}
+
 /* What is told only where something is wrong, and what needs all ranks to be known. */
 static void count_job(struct counting *counting) {
   const struct lumos_job *job = counting->job;
@@ -101,6 +131,14 @@ static void count_job(struct counting *counting) {
     tallies->ranks = (struct trace_tally){.have = checkup->ranks,
                                           .of = checkup->world > checkup->ranks ? checkup->world : checkup->ranks};
   }
+  int64_t damaged = ranks_noted(job, "parse.skipped_metadata");
+  if (damaged > 0) {
+    tallies->metadata = (struct trace_tally){.have = checkup->ranks - damaged, .of = checkup->ranks};
+  }
+  if (tallies->calls.have == tallies->calls.of) {
+    tallies->calls.of = 0;
+  }
+  count_categories(counting);
   tallies->world.of = checkup->communication > 0 && tallies->world.have < checkup->ranks ? checkup->ranks : 0;
 }
 
@@ -110,18 +148,32 @@ static bool is_before_recording(const struct lumos_task *task) {
   return task->call == LUMOS_NONE && task->step == LUMOS_ABSENT_INT;
 }
 
-static bool is_in_op(const struct lumos_job *job, uint32_t span) {
-  while (span != LUMOS_NONE && job->spans.items[span].kind != LUMOS_SPAN_OP) {
-    span = job->spans.items[span].parent;
-  }
-  return span != LUMOS_NONE;
-}
+enum { AROUND_KNOWN = 1, AROUND_OP = 2, AROUND_SHAPES = 4 };
 
-static bool has_shapes(const struct lumos_job *job, uint32_t span) {
-  while (span != LUMOS_NONE && job->spans.items[span].shapes == LUMOS_NO_STRING) {
-    span = job->spans.items[span].parent;
+/* What is around a span. Every span is asked once: the way up ends where an earlier one came by. */
+static uint8_t around(struct counting *counting, uint32_t span) {
+  const struct lumos_span *spans = counting->job->spans.items;
+  uint8_t found = AROUND_KNOWN;
+  uint32_t top = span;
+  while (top != LUMOS_NONE && counting->around[top] == 0) {
+    top = spans[top].parent;
   }
-  return span != LUMOS_NONE;
+  found |= top != LUMOS_NONE ? counting->around[top] : 0;
+  uint8_t *known = counting->around;
+  size_t depth = 0;
+  for (uint32_t i = span; i != top; i = spans[i].parent) {
+    lumos_vector_reserve(&counting->path, 1);
+    counting->path.items[depth] = i;
+    counting->path.count = ++depth;
+  }
+  for (; depth > 0; depth--) {
+    const struct lumos_span *inner = &spans[counting->path.items[depth - 1]];
+    found |= (uint8_t)((inner->kind == LUMOS_SPAN_OP ? AROUND_OP : 0) |
+                       (inner->shapes != LUMOS_NO_STRING ? AROUND_SHAPES : 0));
+    known[counting->path.items[depth - 1]] = found;
+  }
+  counting->path.count = 0;
+  return found;
 }
 
 static void count_communication(struct counting *counting, const struct lumos_task *task) {
@@ -134,6 +186,11 @@ static void count_communication(struct counting *counting, const struct lumos_ta
   tally->before += !named && is_before_recording(task);
 }
 
+/* Did its rank record calls? */
+static bool has_calls(const struct lumos_job *job, const struct lumos_task *task) {
+  return job->ranks.items[lumos_rank_of(job, task)].coverage.launched > 0;
+}
+
 static void count_device_task(struct counting *counting, const struct lumos_task *task) {
   const struct lumos_job *job = counting->job;
   struct trace_tallies *tallies = counting->tallies;
@@ -141,11 +198,15 @@ static void count_device_task(struct counting *counting, const struct lumos_task
   if (lumos_is_communication(task->kind)) {
     count_communication(counting, task);
   }
+  bool of_recording = task->call != LUMOS_NONE || (task->step != LUMOS_ABSENT_INT && has_calls(job, task));
+  tallies->calls.of += of_recording;
+  tallies->calls.have += task->call != LUMOS_NONE;
   if (task->call == LUMOS_NONE) {
     return;
   }
   const struct lumos_task *call = &job->tasks.items[task->call];
-  bool in_op = is_in_op(job, call->span);
+  uint8_t found = around(counting, call->span);
+  bool in_op = (found & AROUND_OP) != 0;
   bool in_graph = lumos_trace_matches("graphlaunch", lumos_string(job->strings, call->name));
   counting->hip = counting->hip || strncmp(lumos_string(job->strings, call->name), "hip", 3) == 0;
   tallies->launches.have++;
@@ -155,7 +216,7 @@ static void count_device_task(struct counting *counting, const struct lumos_task
     tallies->graphs.of += job->ranks.items[lumos_rank_of(job, task)].coverage.graph_nodes != LUMOS_ABSENT;
   } else if (in_op && task->kind == LUMOS_GEMM) {
     tallies->shapes.of++;
-    tallies->shapes.have += has_shapes(job, call->span);
+    tallies->shapes.have += (found & AROUND_SHAPES) != 0;
   }
 }
 
@@ -216,9 +277,13 @@ static void count_steps(struct counting *counting) {
     count += steps.items[i] != steps.items[i - 1];
   }
   lumos_vector_free(&steps);
-  count = ranks_noted(job, "parse.no_steps") == (int64_t)job->ranks.count ? 0 : count;
+  int64_t idle = ranks_noted(job, "parse.idle_steps");
+  count = ranks_noted(job, "parse.no_steps") + idle == (int64_t)job->ranks.count ? 0 : count;
   counting->checkup->steps = count;
-  counting->tallies->steps = (struct trace_tally){.have = count < NEEDED ? count : NEEDED, .of = NEEDED};
+  counting->checkup->idle_steps = count == 0 && idle > 0;
+  struct trace_tally *tally =
+      counting->checkup->idle_steps ? &counting->tallies->idle_steps : &counting->tallies->steps;
+  *tally = (struct trace_tally){.have = count < NEEDED ? count : NEEDED, .of = NEEDED};
 }
 
 void lumos_trace_tally(const struct lumos_job *job, struct lumos_checkup *checkup, struct trace_tallies *tallies) {
@@ -226,6 +291,7 @@ void lumos_trace_tally(const struct lumos_job *job, struct lumos_checkup *checku
   struct counting counting = {.job = job, .checkup = checkup, .tallies = tallies};
   checkup->ranks = (int64_t)job->ranks.count;
   checkup->world = LUMOS_ABSENT;
+  counting.around = lumos_allocate_zeroed(job->spans.count + 1, sizeof *counting.around);
   counting.several_streams = lumos_allocate(job->ranks.count * sizeof(bool) + 1);
   for (size_t i = 0; i < job->ranks.count; i++) {
     count_rank(&counting, (uint32_t)i);
@@ -234,6 +300,8 @@ void lumos_trace_tally(const struct lumos_job *job, struct lumos_checkup *checku
   count_steps(&counting);
   count_job(&counting);
   free(counting.several_streams);
+  free(counting.around);
+  lumos_vector_free(&counting.path);
   if (counting.hip) {
     tallies->sync_hip = tallies->sync;
     tallies->graphs_hip = tallies->graphs;

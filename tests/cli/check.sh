@@ -28,6 +28,8 @@ expect 0 lumos-parse --check --json "${example[@]}" >json
 jq -e '.grade == "A" and .holds.ranks == 2 and .holds.world == 2 and .holds.steps == 3
   and (.findings | length >= 9 and all(.[]; .have <= .of and .of > 0 and (.cost != null) == (.cure != null)))' json >/dev/null ||
   fail "the JSON of the example: $(cat json)"
+jq -e '[.ranks[].rank] == [0, 1] and all(.ranks[]; .device != null and .source != null) and .warnings == []' json >/dev/null ||
+  fail "ranks and warnings of the example: $(cat json)"
 
 # --- What is taken out is missed ---
 

@@ -330,6 +330,81 @@ static void damage_is_a_gap(void **state) {
   free(texts[0]);
 }
 
+/* clang-format off */
+static void take(struct lumos_checkup *checkup, const char *text, struct lumos_job **job) {
+  *job = parse_good(text, NULL);
+  lumos_checkup_take(*job, checkup);
+}
+
+/* Marks in which nothing happens are marks: to call profiler.step() is not the cure. */
+static void idle_marks_are_no_missing_marks(void **state) {
+  (void)state;
+  struct lumos_job *job;
+  struct lumos_checkup checkup;
+  take(&checkup, TRACE(ANNOTATION("ProfilerStep#3", 0, 4) "," OP("a", 5, 1)), &job);
+  assert_true(checkup.idle_steps);
+  assert_int_equal(checkup.steps, 0);
+  expect(&checkup, "steps", 0, 2, LUMOS_GRADE_C);
+  assert_non_null(strstr(find(&checkup, "steps")->cost, "inside the step marks"));
+  lumos_job_free(job);
+}
+
+/* What few have is missing. */
+static void some_is_not_enough(void **state) {
+  (void)state;
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  struct lumos_job *job;
+  struct lumos_checkup checkup;
+  lumos_text_put(&text, "{\"traceEvents\":[" OP("tail", 90000, 1));
+  for (int i = 0; i < 256; i++) {
+    put_event(&text, "cpu_op", "aten::mm", 10, 100 * i, 50, i < 32 ? "\"Input Dims\":[[2,3],[3,4]]" : "");
+    put_call(&text, 0, "LaunchKernel", i + 1, 100 * i + 10);
+    put_kernel(&text, "ampere_sgemm_128x64_tn", 7, i + 1, 100 * i + 30, "");
+  }
+  lumos_text_put(&text, "]}");
+  lumos_text_add(&text, "", 1);
+  take(&checkup, text.bytes, &job);
+  expect(&checkup, "shapes", 32, 256, LUMOS_GRADE_B);
+  expect(&checkup, "ops", 256, 256, LUMOS_GRADE_A);
+  assert_null(find(&checkup, "calls"));
+  lumos_job_free(job);
+  lumos_text_free(&text);
+}
+
+/* A kernel whose call is lost is counted, and rows that nobody knows are named. */
+static void what_is_lost_or_unknown_is_told(void **state) {
+  (void)state;
+  struct lumos_job *job;
+  struct lumos_checkup checkup;
+  take(&checkup, TRACE(OP("aten::mm", 0, 9) "," CALL("cudaLaunchKernel", 1, 1, 2) "," KERNEL("k", 7, 1, 20, 2) ","
+                       KERNEL("odd", 7, 0, 30, 2) "," EVENT("novel", "n", 10, 40, 2, "") ","
+                       EVENT("xpu_sync", "n", 10, 40, 2, "")), &job);
+  expect(&checkup, "calls", 1, 2, LUMOS_GRADE_B);
+  expect(&checkup, "categories", 5, 6, LUMOS_GRADE_B);
+  expect(&checkup, "unread_rows", 5, 6, LUMOS_GRADE_B);
+  assert_string_equal(find(&checkup, "unread_rows")->names, "xpu_sync");
+  assert_string_equal(find(&checkup, "categories")->names, "novel");
+  lumos_job_free(job);
+  take(&checkup, TRACE(OP("aten::mm", 0, 9) "," EVENT("mtia_insight", "n", 10, 40, 2, "")), &job);
+  expect(&checkup, "device_work", 0, 1, LUMOS_GRADE_D);
+  assert_memory_equal(find(&checkup, "device_work")->cure, "none:", 5);
+  assert_string_equal(find(&checkup, "device_work")->names, "mtia_insight");
+  lumos_job_free(job);
+}
+
+/* Damaged metadata are no events. */
+static void damaged_metadata_are_told_apart(void **state) {
+  (void)state;
+  struct lumos_job *job;
+  struct lumos_checkup checkup;
+  take(&checkup, "{\"deviceProperties\":[{\"id\":}],\"traceEvents\":[" OP("a", 1, 1) "]}", &job);
+  expect(&checkup, "metadata", 0, 1, LUMOS_GRADE_B);
+  assert_null(find(&checkup, "events"));
+  lumos_job_free(job);
+}
+
+/* clang-format on */
+
 /* Of CUDA's activities alone, without even the calls. */
 static void a_device_without_a_host_is_half_a_job(void **state) {
   (void)state;
@@ -379,6 +454,10 @@ int main(void) {
       cmocka_unit_test(what_a_device_cannot_record_has_no_cure),
       cmocka_unit_test(parts_are_counted_over_all_ranks),
       cmocka_unit_test(damage_is_a_gap),
+      cmocka_unit_test(idle_marks_are_no_missing_marks),
+      cmocka_unit_test(some_is_not_enough),
+      cmocka_unit_test(what_is_lost_or_unknown_is_told),
+      cmocka_unit_test(damaged_metadata_are_told_apart),
       cmocka_unit_test(a_device_without_a_host_is_half_a_job),
       cmocka_unit_test(without_work_there_is_nothing_to_analyse),
       cmocka_unit_test(recording_more_never_lowers_the_grade),

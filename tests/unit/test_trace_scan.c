@@ -265,8 +265,8 @@ static void damaged_facts_keep_what_is_whole(void **state) {
   assert_string_equal(string_of(job, job->ranks.items[0].host), "a\xEF\xBF\xBD");
   assert_int_equal(find_note(job, "parse.lost_values")->count, 1);
   assert_int_equal(find_note(job, "parse.replaced_text")->count, 1);
-  assert_int_equal(find_note(job, "parse.skipped_events")->count, 1);
-  assert_non_null(strstr(string_of(job, find_note(job, "parse.skipped_events")->text), "stood before, with another value"));
+  assert_int_equal(find_note(job, "parse.skipped_metadata")->count, 1);
+  assert_non_null(strstr(string_of(job, find_note(job, "parse.skipped_metadata")->text), "stood before, with another value"));
   lumos_job_free(job);
 }
 
@@ -289,7 +289,7 @@ static void broken_metadata_are_skipped(void **state) {
       "\"baseTimeNanoseconds\":7000}", NULL);
   expect_tasks(job, "t10 a 0+1000\n");
   assert_int_equal(job->epoch, 8000);
-  assert_int_equal(find_note(job, "parse.skipped_events")->count, 2);
+  assert_int_equal(find_note(job, "parse.skipped_metadata")->count, 2);
   lumos_job_free(job);
 }
 
