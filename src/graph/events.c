@@ -6,15 +6,26 @@
  * being over long before. A wait for the stream's own record is kept without latency and without an edge: all that it
  * does is to forbid an overlap.
  */
-#include "graph/graph.h"
+#include "graph/events.h"
 
 #include "graph/typical.h"
 #include <stdlib.h>
 
-LUMOS_VECTOR_TYPE(edges, struct lumos_dep);
+void lumos_graph_add_event_edge(struct lumos_edges *edges, uint32_t source, uint32_t target,
+                                enum lumos_evidence evidence) {
+  struct lumos_dep edge = lumos_dep_empty;
+  edge.src = source;
+  edge.dst = target;
+  edge.kind = LUMOS_DEP_EVENT;
+  edge.from = LUMOS_END;
+  edge.to = LUMOS_START;
+  edge.evidence = (uint8_t)evidence;
+  edge.mode = LUMOS_RUN_TIME;
+  lumos_vector_push(edges, edge);
+}
 
 /* False when the trace does not say what waits for what. */
-static bool add_edge(struct lumos_rank_graph *graph, uint32_t wait, struct edges *edges) {
+static bool add_edge(struct lumos_rank_graph *graph, uint32_t wait, struct lumos_edges *edges) {
   const struct lumos_job *job = graph->job;
   uint32_t waiting = lumos_detail_of(job, &job->tasks.items[wait])->event_lane;
   int64_t waited = lumos_graph_call_end(job, wait);
@@ -31,16 +42,12 @@ static bool add_edge(struct lumos_rank_graph *graph, uint32_t wait, struct edges
   if (source == LUMOS_NONE || next == lane->task_count) {
     return true;
   }
-  struct lumos_dep edge = lumos_dep_empty;
-  edge.src = source;
-  edge.dst = lane->task_first + next;
-  edge.kind = LUMOS_DEP_EVENT;
-  edge.from = LUMOS_END;
-  edge.to = LUMOS_START;
-  edge.evidence = LUMOS_RECORDED;
-  edge.mode = LUMOS_RUN_TIME;
-  lumos_vector_push(edges, edge);
+  lumos_graph_add_event_edge(edges, source, lane->task_first + next, LUMOS_RECORDED);
   return true;
+}
+
+static bool same_edge(const struct lumos_dep *a, const struct lumos_dep *b) {
+  return a->dst == b->dst && a->src == b->src;
 }
 
 static int compare_edges(const void *left, const void *right) {
@@ -48,17 +55,20 @@ static int compare_edges(const void *left, const void *right) {
   if (a->dst != b->dst) {
     return a->dst < b->dst ? -1 : 1;
   }
-  return (a->src > b->src) - (a->src < b->src);
+  if (a->src != b->src) {
+    return a->src < b->src ? -1 : 1;
+  }
+  return (a->evidence > b->evidence) - (a->evidence < b->evidence); /* what was recorded first */
 }
 
-static void sort_and_drop_repeats(struct edges *edges) {
+static void sort_and_drop_repeats(struct lumos_edges *edges) {
   if (edges->count == 0) {
     return;
   }
   qsort(edges->items, edges->count, sizeof *edges->items, compare_edges);
   size_t kept = 1;
   for (size_t i = 1; i < edges->count; i++) {
-    if (compare_edges(&edges->items[i], &edges->items[kept - 1]) != 0) {
+    if (!same_edge(&edges->items[i], &edges->items[kept - 1])) {
       edges->items[kept++] = edges->items[i];
     }
   }
@@ -84,7 +94,7 @@ static bool bound(const struct lumos_rank_graph *graph, const struct lumos_dep *
   return lumos_graph_call_end(graph->job, task->call) + LUMOS_QUEUED_AHEAD <= over;
 }
 
-static int64_t typical_latency(const struct lumos_rank_graph *graph, const struct edges *edges) {
+static int64_t typical_latency(const struct lumos_rank_graph *graph, const struct lumos_edges *edges) {
   LUMOS_VECTOR(int64_t) latencies = {0};
   for (size_t i = 0; i < edges->count; i++) {
     int64_t latency;
@@ -97,28 +107,21 @@ static int64_t typical_latency(const struct lumos_rank_graph *graph, const struc
   return typical;
 }
 
-static int64_t find_edges(struct lumos_rank_graph *graph, struct edges *edges) {
-  int64_t unknown = 0;
-  const struct lumos_lane *lanes = graph->job->lanes.items + graph->rank->lane_first;
-  for (uint32_t i = 0; i < graph->rank->lane_count; i++) {
-    if (lanes[i].kind != LUMOS_THREAD) {
-      continue;
-    }
-    for (uint32_t task = lanes[i].task_first; task < lanes[i].task_first + lanes[i].task_count; task++) {
-      if (lumos_detail_of(graph->job, lumos_graph_task(graph, task))->event_op != LUMOS_EVENT_WAIT) {
-        continue;
-      }
-      if (!add_edge(graph, task, edges)) {
-        unknown++;
-      }
-    }
+/* The recorded edges; `unnamed` gets the waits that do not say what they wait for. */
+static void find_edges(struct lumos_rank_graph *graph, struct lumos_edges *edges, uint8_t *unnamed) {
+  for (uint32_t i = 0; i < graph->rank->task_count; i++) {
+    uint32_t task = graph->first + i;
+    bool waits = lumos_detail_of(graph->job, lumos_graph_task(graph, task))->event_op == LUMOS_EVENT_WAIT;
+    unnamed[i] = waits && !add_edge(graph, task, edges);
   }
-  return unknown;
 }
 
 void lumos_graph_events(struct lumos_rank_graph *graph) {
-  struct edges edges = {0};
-  int64_t unknown = find_edges(graph, &edges);
+  struct lumos_edges edges = {0};
+  uint8_t *unnamed = lumos_allocate(graph->rank->task_count);
+  find_edges(graph, &edges, unnamed);
+  int64_t unknown = lumos_graph_unnamed_waits(graph, unnamed, &edges);
+  free(unnamed);
   sort_and_drop_repeats(&edges);
   int64_t latency = typical_latency(graph, &edges);
   for (size_t i = 0; i < edges.count; i++) {

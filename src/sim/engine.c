@@ -295,19 +295,37 @@ static void bound_by_launch(struct lumos_engine *engine, uint32_t t) {
   }
 }
 
+static const struct lumos_event_edge *no_more_edges(const struct lumos_engine *engine) {
+  return engine->event_edges.items + engine->event_edges.count;
+}
+
 /* What the stream waits for holds the first task behind the wait; the rest follows by stream order. */
 static void bound_by_events(struct lumos_engine *engine, struct lumos_lane_state *lane, uint32_t t) {
   for (uint32_t i = lane->waits; i != LUMOS_NONE; i = engine->stream_waits.items[i].next) {
     uint32_t awaited = engine->stream_waits.items[i].awaited;
-    const struct lumos_event_lag *stored = lumos_engine_event_lag(engine, t, task_at(engine, awaited)->lane);
+    uint32_t from = task_at(engine, awaited)->lane;
+    const struct lumos_event_edge *stored = lumos_engine_event_edge(engine, t, from);
     struct lumos_edge edge = {.to = LUMOS_START, .kind = LUMOS_HELD_BY_EVENT, .evidence = LUMOS_ORDERED};
-    if (stored != NULL) {
+    if (stored != no_more_edges(engine) && stored->dst == t && stored->lane == from) {
       edge.lag = stored->lag;
       edge.evidence = stored->evidence;
     }
     bound_by_end(engine, t, awaited, edge);
   }
   lane->waits = LUMOS_NONE;
+}
+
+/* An inferred edge binds as the wait behind it would: to what is on its stream by now. */
+static void bound_by_inferred_events(struct lumos_engine *engine, uint32_t t) {
+  const struct lumos_event_edge *stored = lumos_engine_event_edge(engine, t, 0);
+  for (; stored != no_more_edges(engine) && stored->dst == t; stored++) {
+    if (stored->evidence != LUMOS_RECORDED && engine->states[stored->src].enqueued) {
+      bound_by_end(
+          engine, t, stored->src,
+          (struct lumos_edge){
+              .lag = stored->lag, .to = LUMOS_START, .kind = LUMOS_HELD_BY_EVENT, .evidence = stored->evidence});
+    }
+  }
 }
 
 static void enqueue_one(struct lumos_engine *engine, uint32_t t) {
@@ -321,7 +339,11 @@ static void enqueue_one(struct lumos_engine *engine, uint32_t t) {
     engine->states[previous].next = t;
     engine->states[t].starts_after++;
   }
+  engine->states[t].enqueued = true;
   bound_by_events(engine, lane, t);
+  if (engine->states[t].inferred) {
+    bound_by_inferred_events(engine, t);
+  }
   if (task_at(engine, t)->call != LUMOS_NONE) {
     bound_by_launch(engine, t);
   }

@@ -28,6 +28,8 @@ struct lumos_task_state {
   uint32_t ends_after;   /* the same for its end */
   uint8_t progress;      /* enum lumos_progress */
   bool special;          /* it is in engine.specials */
+  bool inferred;         /* it is the target of an inferred event edge */
+  bool enqueued;         /* it is on its stream */
 };
 
 struct lumos_edge { /* dst starts or ends no earlier than `lag` after its source has started or ended */
@@ -46,9 +48,10 @@ struct lumos_special {
   uint8_t evidence; /* of the boundary */
 };
 
-/* What the stored event edges say: the lag after a task of a lane, seen again when the run finds the edge again. */
-struct lumos_event_lag {
-  uint32_t dst, lane;
+/* A stored event edge. What was recorded is found anew by the run, by event and record, and takes its lag from here, by
+ * lane; what was inferred names no event, and binds when its source is on its stream before its target is. */
+struct lumos_event_edge {
+  uint32_t dst, src, lane; /* lane: of src */
   int64_t lag;
   uint8_t evidence;
 };
@@ -101,8 +104,8 @@ struct lumos_engine {
   struct lumos_queue queue;
   struct lumos_typical *typical; /* with drop_residuals: the residuals of waits, by name and what they wait on */
   LUMOS_VECTOR(struct lumos_edge) edges;
-  LUMOS_VECTOR(struct lumos_special) specials;     /* by task */
-  LUMOS_VECTOR(struct lumos_event_lag) event_lags; /* by dst, then lane */
+  LUMOS_VECTOR(struct lumos_special) specials;       /* by task */
+  LUMOS_VECTOR(struct lumos_event_edge) event_edges; /* by dst, then lane, then src */
   LUMOS_VECTOR(struct lumos_stream_wait) stream_waits;
   LUMOS_VECTOR(uint32_t) ending; /* ended tasks whose consequences are still to be drawn */
   uint32_t beyond;               /* a task whose simulated time left the range of the stream, or LUMOS_NONE */
@@ -115,8 +118,9 @@ void lumos_engine_prepare(struct lumos_engine *engine, const struct lumos_job *j
 void lumos_engine_free(struct lumos_engine *engine);
 void lumos_engine_hold(struct lumos_engine *engine, uint32_t src, struct lumos_edge edge);
 const struct lumos_special *lumos_engine_special(const struct lumos_engine *engine, uint32_t task);
-/* The stored event edge from a lane to a task, or NULL: found in this run alone. */
-const struct lumos_event_lag *lumos_engine_event_lag(const struct lumos_engine *engine, uint32_t dst, uint32_t lane);
+/* The first stored event edge to a task from that lane or a later one; the next one follows it. The end of the list:
+ * there is none. */
+const struct lumos_event_edge *lumos_engine_event_edge(const struct lumos_engine *engine, uint32_t dst, uint32_t lane);
 
 /* The engine's run with notes. */
 bool lumos_engine_run_noting(const struct lumos_job *job, const struct lumos_sim_options *options,

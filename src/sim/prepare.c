@@ -86,21 +86,30 @@ const struct lumos_special *lumos_engine_special(const struct lumos_engine *engi
   return bsearch(&key, engine->specials.items, engine->specials.count, sizeof key, special_by_task);
 }
 
-static int event_lag_by_place(const void *left_item, const void *right_item) {
-  const struct lumos_event_lag *left = left_item;
-  const struct lumos_event_lag *right = right_item;
+static int event_edge_by_place(const void *left_item, const void *right_item) {
+  const struct lumos_event_edge *left = left_item;
+  const struct lumos_event_edge *right = right_item;
   if (left->dst != right->dst) {
     return left->dst < right->dst ? -1 : 1;
   }
-  return left->lane < right->lane ? -1 : left->lane > right->lane;
+  if (left->lane != right->lane) {
+    return left->lane < right->lane ? -1 : 1;
+  }
+  return left->src < right->src ? -1 : left->src > right->src;
 }
 
-const struct lumos_event_lag *lumos_engine_event_lag(const struct lumos_engine *engine, uint32_t dst, uint32_t lane) {
-  struct lumos_event_lag key = {.dst = dst, .lane = lane};
-  if (engine->event_lags.count == 0) {
-    return NULL;
+const struct lumos_event_edge *lumos_engine_event_edge(const struct lumos_engine *engine, uint32_t dst, uint32_t lane) {
+  size_t low = 0, high = engine->event_edges.count;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    const struct lumos_event_edge *edge = &engine->event_edges.items[middle];
+    if (edge->dst < dst || (edge->dst == dst && edge->lane < lane)) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
   }
-  return bsearch(&key, engine->event_lags.items, engine->event_lags.count, sizeof key, event_lag_by_place);
+  return engine->event_edges.items + low;
 }
 
 static uint8_t constraint_of(const struct lumos_dep *dep) {
@@ -117,7 +126,7 @@ static uint8_t constraint_of(const struct lumos_dep *dep) {
 }
 
 /* The mode decides: fixed dependencies become edges, boundaries and covers; of those found anew at run time only the
- * lag of an event edge is of use. */
+ * event edges are of use, too. */
 static void read_dependencies(struct lumos_engine *engine) {
   const struct lumos_job *job = engine->job;
   for (size_t i = 0; i < job->deps.count; i++) {
@@ -135,8 +144,9 @@ static void read_dependencies(struct lumos_engine *engine) {
       lumos_engine_hold(engine, dep->src, edge);
       special.covers = dep->covers == LUMOS_ABSENT ? 0 : dep->covers;
     } else if (dep->kind == LUMOS_DEP_EVENT) {
-      struct lumos_event_lag lag = {dep->dst, job->tasks.items[dep->src].lane, dep->lag, dep->evidence};
-      lumos_vector_push(&engine->event_lags, lag);
+      struct lumos_event_edge edge = {dep->dst, dep->src, job->tasks.items[dep->src].lane, dep->lag, dep->evidence};
+      engine->states[dep->dst].inferred |= dep->evidence != LUMOS_RECORDED;
+      lumos_vector_push(&engine->event_edges, edge);
     }
     if (special.boundary != LUMOS_ABSENT || special.covers != 0) {
       engine->states[dep->dst].special = true;
@@ -144,8 +154,8 @@ static void read_dependencies(struct lumos_engine *engine) {
     }
   }
   merge_specials(engine);
-  if (engine->event_lags.count > 0) {
-    qsort(engine->event_lags.items, engine->event_lags.count, sizeof *engine->event_lags.items, event_lag_by_place);
+  if (engine->event_edges.count > 0) {
+    qsort(engine->event_edges.items, engine->event_edges.count, sizeof *engine->event_edges.items, event_edge_by_place);
   }
 }
 
@@ -217,7 +227,7 @@ void lumos_engine_free(struct lumos_engine *engine) {
   lumos_vector_free(&engine->queue.heap);
   lumos_vector_free(&engine->edges);
   lumos_vector_free(&engine->specials);
-  lumos_vector_free(&engine->event_lags);
+  lumos_vector_free(&engine->event_edges);
   lumos_vector_free(&engine->stream_waits);
   lumos_vector_free(&engine->ending);
 }

@@ -27,6 +27,7 @@ struct walk {
   int64_t *held;            /* by lane: until when its stream waits hold the next task; LUMOS_ABSENT: nothing */
   uint32_t *before_record;  /* by task: what its record found on its stream */
   int64_t *boundary;        /* by task */
+  int64_t *inferred;        /* by task: until when inferred event edges hold it; LUMOS_ABSENT: none does */
   uint32_t *handover;       /* by task: the edge by which another thread hands over to it */
   uint32_t *first_launched; /* by task: device tasks in the order of their lanes, linked by next_launched */
   uint32_t *next_launched;
@@ -80,7 +81,7 @@ static void enqueue(struct walk *walk, uint32_t task) {
   const struct lumos_timing *timing = &job->timings.items[task];
   uint32_t previous = walk->last[record->lane];
   assert_int_equal(task, previous == LUMOS_NONE ? job->lanes.items[record->lane].task_first : previous + 1);
-  int64_t start = max(walk->boundary[task], walk->held[record->lane]);
+  int64_t start = max(walk->inferred[task], max(walk->boundary[task], walk->held[record->lane]));
   if (previous != LUMOS_NONE) {
     start = max(start, end_of(walk, previous) + record->lag + timing->gap);
   }
@@ -267,6 +268,7 @@ static void assert_replays(const struct lumos_job *job) {
                       .held = all_absent(job->lanes.count),
                       .before_record = all_none(job->tasks.count),
                       .boundary = all_absent(job->tasks.count),
+                      .inferred = all_absent(job->tasks.count),
                       .handover = all_none(job->tasks.count),
                       .first_launched = all_none(job->tasks.count),
                       .next_launched = all_none(job->tasks.count)};
@@ -276,6 +278,10 @@ static void assert_replays(const struct lumos_job *job) {
       walk.rank = &job->ranks.items[lumos_rank_of(job, &job->tasks.items[dep->dst])];
       int64_t shift = start_of(&walk, dep->dst) - job->tasks.items[dep->dst].start;
       walk.boundary[dep->dst] = max(walk.boundary[dep->dst], dep->at + shift);
+    }
+    if (dep->kind == LUMOS_DEP_EVENT && dep->evidence != LUMOS_RECORDED) {
+      walk.rank = &job->ranks.items[lumos_rank_of(job, &job->tasks.items[dep->dst])];
+      walk.inferred[dep->dst] = max(walk.inferred[dep->dst], end_of(&walk, dep->src) + dep->lag);
     }
     if (dep->kind == LUMOS_HANDOVER) {
       walk.handover[dep->dst] = (uint32_t)i;
@@ -290,6 +296,7 @@ static void assert_replays(const struct lumos_job *job) {
   free(walk.held);
   free(walk.before_record);
   free(walk.boundary);
+  free(walk.inferred);
   free(walk.handover);
   free(walk.first_launched);
   free(walk.next_launched);

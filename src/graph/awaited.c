@@ -1,0 +1,115 @@
+/* From what streams wait for to event edges.
+ *
+ * A stream that waits passes it on: whoever waits for the end of its queue, before anything follows there, waits for
+ * the same.
+ */
+#include "graph/awaited.h"
+
+#include <stdlib.h>
+
+bool lumos_edge_ends_of(const struct lumos_rank_graph *graph, uint32_t wait, struct lumos_stream_pair pair,
+                        struct lumos_edge_ends *ends) {
+  int64_t at = lumos_graph_call_end(graph->job, wait);
+  const struct lumos_lane *lane = &graph->job->lanes.items[pair.target];
+  uint32_t next = lumos_graph_enqueued(graph, pair.target, at);
+  *ends = (struct lumos_edge_ends){lumos_graph_last_enqueued(graph, pair.source, at), lane->task_first + next};
+  return ends->source != LUMOS_NONE && next < lane->task_count;
+}
+
+int64_t lumos_edge_free_from(const struct lumos_rank_graph *graph, uint32_t task) {
+  int64_t launched = graph->enqueued[task - graph->first];
+  if (task == graph->job->lanes.items[lumos_graph_task(graph, task)->lane].task_first) {
+    return launched;
+  }
+  int64_t vacant = lumos_graph_device_end(graph, task - 1);
+  return vacant > launched ? vacant : launched;
+}
+
+bool lumos_edge_is_violated(const struct lumos_rank_graph *graph, const struct lumos_edge_ends *ends) {
+  return lumos_graph_device_end(graph, ends->source) >
+         lumos_graph_device_start(graph, ends->target) + LUMOS_TIMING_NOISE;
+}
+
+bool lumos_edge_is_bound(const struct lumos_rank_graph *graph, const struct lumos_edge_ends *ends) {
+  int64_t over = lumos_graph_device_end(graph, ends->source);
+  return over > lumos_edge_free_from(graph, ends->target) + LUMOS_TIMING_NOISE &&
+         lumos_graph_device_start(graph, ends->target) - over <= LUMOS_REACTION_WINDOW;
+}
+
+bool lumos_edge_step_back(const struct lumos_rank_graph *graph, struct lumos_edge_ends *ends) {
+  uint32_t first = graph->job->lanes.items[lumos_graph_task(graph, ends->source)->lane].task_first;
+  while (lumos_edge_is_violated(graph, ends)) {
+    if (ends->source-- == first) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool lumos_edge_believe(const struct lumos_rank_graph *graph, const struct lumos_decided_wait *decided,
+                        struct lumos_edge_ends *ends) {
+  return decided->older ? lumos_edge_step_back(graph, ends) && lumos_edge_is_bound(graph, ends)
+                        : !lumos_edge_is_violated(graph, ends);
+}
+
+/* What a stream waits for at the end of its queue. */
+struct pending {
+  uint32_t source;
+  uint32_t place; /* how many tasks were on the stream */
+  uint32_t next;  /* in the list, or LUMOS_NONE */
+};
+struct pendings {
+  LUMOS_VECTOR(struct pending) items;
+  uint32_t *heads; /* by lane of the rank */
+};
+
+static int by_time(const void *left, const void *right) {
+  const struct lumos_decided_wait *a = left, *b = right;
+  if (a->at != b->at) {
+    return a->at < b->at ? -1 : 1;
+  }
+  return (a->task > b->task) - (a->task < b->task);
+}
+
+static void await(const struct lumos_rank_graph *graph, const struct lumos_decided_wait *decided,
+                  struct pendings *pendings, uint32_t source, struct lumos_edges *edges) {
+  const struct lumos_lane *lane = &graph->job->lanes.items[decided->pair.target];
+  uint32_t place = lumos_graph_enqueued(graph, decided->pair.target, decided->at);
+  struct lumos_edge_ends ends = {source, lane->task_first + place};
+  if (lumos_graph_task(graph, source)->lane == decided->pair.target || place == lane->task_count ||
+      !lumos_edge_believe(graph, decided, &ends)) {
+    return;
+  }
+  lumos_graph_add_event_edge(edges, ends.source, ends.target, decided->bound ? LUMOS_INFERRED : LUMOS_ORDERED);
+  uint32_t *head = &pendings->heads[decided->pair.target - graph->rank->lane_first];
+  struct pending pending = {ends.source, place, *head};
+  *head = (uint32_t)pendings->items.count;
+  lumos_vector_push(&pendings->items, pending);
+}
+
+void lumos_graph_add_awaited(const struct lumos_rank_graph *graph, struct lumos_decided_waits *waits,
+                             struct lumos_edges *edges) {
+  struct pendings pendings = {.heads = lumos_allocate(graph->rank->lane_count * sizeof(uint32_t))};
+  for (uint32_t i = 0; i < graph->rank->lane_count; i++) {
+    pendings.heads[i] = LUMOS_NONE;
+  }
+  if (waits->count > 0) {
+    qsort(waits->items, waits->count, sizeof *waits->items, by_time);
+  }
+  for (size_t i = 0; i < waits->count; i++) {
+    const struct lumos_decided_wait *decided = &waits->items[i];
+    uint32_t place = lumos_graph_enqueued(graph, decided->pair.source, decided->at);
+    uint32_t carried = pendings.heads[decided->pair.source - graph->rank->lane_first];
+    if (place > 0) {
+      uint32_t last = graph->job->lanes.items[decided->pair.source].task_first + place - 1;
+      await(graph, decided, &pendings, last, edges);
+    }
+    while (carried < pendings.items.count && pendings.items.items[carried].place == place) {
+      struct pending pending = pendings.items.items[carried];
+      await(graph, decided, &pendings, pending.source, edges);
+      carried = pending.next;
+    }
+  }
+  lumos_vector_free(&pendings.items);
+  free(pendings.heads);
+}

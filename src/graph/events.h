@@ -1,0 +1,17 @@
+/* Event edges of one rank on their way into the graph. */
+#ifndef LUMOS_GRAPH_EVENTS_H
+#define LUMOS_GRAPH_EVENTS_H
+
+#include "graph/graph.h"
+
+LUMOS_VECTOR_TYPE(lumos_edges, struct lumos_dep);
+
+/* `target` starts no earlier than `source` has ended; the lag is set once all edges are known. */
+void lumos_graph_add_event_edge(struct lumos_edges *edges, uint32_t source, uint32_t target,
+                                enum lumos_evidence evidence);
+
+/* unnamed.c: edges for the stream waits that do not say what they wait for; `unnamed` runs over the rank's tasks, 1:
+ * such a wait. Returns how many of them remain unknown. O(waits x streams x log tasks). */
+int64_t lumos_graph_unnamed_waits(struct lumos_rank_graph *graph, const uint8_t *unnamed, struct lumos_edges *edges);
+
+#endif

@@ -1,0 +1,194 @@
+/* Where a program calls its stream waits: waits called at the same place do the same each time.
+ *
+ * A place is the spans around the call (digits in their names, which count, left out), how many waits came before it
+ * since the thread's last launch, and the streams on which the thread launched before and after it.
+ */
+#include "graph/places.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { SPANS_AROUND = 3 };
+
+/* What a walk along a thread remembers. */
+struct walk {
+  const struct lumos_rank_graph *graph;
+  struct lumos_places *places;
+  uint32_t previous, current;
+  uint32_t recent[LUMOS_RECENT];
+  uint32_t launch_span; /* of the last launch */
+  uint32_t run;         /* the first wait since then, or LUMOS_NONE */
+  uint32_t ordinal;     /* of the next wait since then */
+  int64_t since;        /* the last wait that led to nothing, before the last launch */
+  size_t pending;       /* the first wait whose next launch has not come */
+  uint32_t *launches;   /* by lane of the rank: the thread's, without communication */
+};
+
+static uint64_t mix(uint64_t hash, uint64_t value) { return (hash ^ value) * UINT64_C(0x9E3779B97F4A7C15); }
+
+static uint64_t hash_name(const char *name) {
+  uint64_t hash = 0;
+  for (; *name != 0; name++) {
+    if (*name < '0' || *name > '9') {
+      hash = mix(hash, (unsigned char)*name);
+    }
+  }
+  return hash ^ hash >> 29;
+}
+
+static uint64_t hash_spans(const struct lumos_job *job, uint32_t span) {
+  uint64_t hash = 1;
+  for (int depth = 0; depth < SPANS_AROUND && span != LUMOS_NONE; span = job->spans.items[span].parent) {
+    if (job->spans.items[span].kind != LUMOS_SPAN_STEP) {
+      hash = mix(hash, hash_name(lumos_string(job->strings, job->spans.items[span].name)));
+      depth++;
+    }
+  }
+  return hash;
+}
+
+/* Was the launch made within the span? */
+static bool is_within(const struct lumos_job *job, uint32_t inner, uint32_t outer) {
+  if (outer == LUMOS_NONE || job->spans.items[outer].kind == LUMOS_SPAN_STEP) {
+    return false;
+  }
+  for (int depth = 0; depth < SPANS_AROUND && inner != LUMOS_NONE; depth++, inner = job->spans.items[inner].parent) {
+    if (inner == outer) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* To the front of the communication streams that the thread launched on. */
+static void remember(struct walk *walk, uint32_t stream) {
+  size_t place = 0;
+  while (place + 1 < LUMOS_RECENT && walk->recent[place] != stream && walk->recent[place] != LUMOS_NONE) {
+    place++;
+  }
+  memmove(walk->recent + 1, walk->recent, place * sizeof *walk->recent);
+  walk->recent[0] = stream;
+}
+
+static void pass_launch(struct walk *walk, const struct lumos_task *call, uint32_t launched) {
+  const struct lumos_job *job = walk->graph->job;
+  uint32_t stream = lumos_graph_task(walk->graph, launched)->lane;
+  bool communicates = walk->places->communicates[stream - walk->graph->rank->lane_first];
+  for (; walk->pending < walk->places->waits.count; walk->pending++) {
+    struct lumos_unnamed_wait *wait = &walk->places->waits.items[walk->pending];
+    wait->next = stream;
+    wait->leads = communicates && is_within(job, call->span, job->tasks.items[wait->task].span);
+    walk->since = wait->leads ? walk->since : lumos_graph_call_end(job, wait->task);
+  }
+  walk->previous = stream;
+  walk->launch_span = call->span;
+  walk->run = LUMOS_NONE;
+  walk->ordinal = 0;
+  if (communicates) {
+    remember(walk, stream);
+  } else {
+    walk->current = stream;
+    walk->launches[stream - walk->graph->rank->lane_first]++;
+  }
+}
+
+static void pass_wait(struct walk *walk, uint32_t task) {
+  const struct lumos_job *job = walk->graph->job;
+  const struct lumos_task *call = &job->tasks.items[task];
+  walk->run = walk->run == LUMOS_NONE ? task : walk->run;
+  struct lumos_unnamed_wait wait = {.place = hash_spans(job, call->span),
+                                    .task = task,
+                                    .run = walk->run,
+                                    .ordinal = walk->ordinal++,
+                                    .previous = walk->previous,
+                                    .next = LUMOS_NONE,
+                                    .current = walk->current,
+                                    .home = LUMOS_NONE,
+                                    .since = walk->since,
+                                    .trails = is_within(job, walk->launch_span, call->span)};
+  memcpy(wait.recent, walk->recent, sizeof wait.recent);
+  lumos_vector_push(&walk->places->waits, wait);
+}
+
+static uint32_t busiest(const struct walk *walk) {
+  uint32_t most = 0;
+  for (uint32_t i = 1; i < walk->graph->rank->lane_count; i++) {
+    most = walk->launches[i] > walk->launches[most] ? i : most;
+  }
+  return walk->launches[most] == 0 ? LUMOS_NONE : walk->graph->rank->lane_first + most;
+}
+
+static void walk_thread(struct walk *walk, const struct lumos_lane *lane, const uint8_t *unnamed) {
+  size_t first = walk->places->waits.count;
+  for (uint32_t task = lane->task_first; task < lane->task_first + lane->task_count; task++) {
+    uint32_t launched = walk->graph->launched[task - walk->graph->first];
+    if (launched != LUMOS_NONE) {
+      pass_launch(walk, lumos_graph_task(walk->graph, task), launched);
+    } else if (unnamed[task - walk->graph->first]) {
+      pass_wait(walk, task);
+    }
+  }
+  uint32_t home = busiest(walk);
+  for (size_t i = first; i < walk->places->waits.count; i++) {
+    struct lumos_unnamed_wait *wait = &walk->places->waits.items[i];
+    wait->home = home;
+    wait->place = mix(mix(mix(wait->place, wait->previous), wait->next), (uint64_t)wait->trails << 1 | wait->leads);
+  }
+}
+
+static int by_place(const void *left, const void *right) {
+  const struct lumos_unnamed_wait *a = left, *b = right;
+  if (a->ordinal != b->ordinal) {
+    return a->ordinal < b->ordinal ? -1 : 1;
+  }
+  if (a->place != b->place) {
+    return a->place < b->place ? -1 : 1;
+  }
+  return (a->task > b->task) - (a->task < b->task);
+}
+
+static void find_communication(const struct lumos_rank_graph *graph, struct lumos_places *places) {
+  const struct lumos_job *job = graph->job;
+  for (uint32_t i = 0; i < graph->rank->lane_count; i++) {
+    const struct lumos_lane *lane = &job->lanes.items[graph->rank->lane_first + i];
+    uint32_t communication = 0;
+    for (uint32_t n = 0; lane->kind == LUMOS_STREAM && n < lane->task_count; n++) {
+      communication += lumos_is_communication(job->tasks.items[lane->task_first + n].kind);
+    }
+    places->communicates[i] = communication > lane->task_count / 2;
+  }
+}
+
+void lumos_places_find(const struct lumos_rank_graph *graph, const uint8_t *unnamed, struct lumos_places *places) {
+  uint32_t lanes = graph->rank->lane_count;
+  places->communicates = lumos_allocate_zeroed(lanes, sizeof *places->communicates);
+  find_communication(graph, places);
+  uint32_t *launches = lumos_allocate(lanes * sizeof *launches);
+  for (uint32_t i = 0; i < lanes; i++) {
+    const struct lumos_lane *lane = &graph->job->lanes.items[graph->rank->lane_first + i];
+    if (lane->kind != LUMOS_THREAD) {
+      continue;
+    }
+    struct walk walk = {.graph = graph,
+                        .places = places,
+                        .previous = LUMOS_NONE,
+                        .current = LUMOS_NONE,
+                        .launch_span = LUMOS_NONE,
+                        .run = LUMOS_NONE,
+                        .since = INT64_MIN,
+                        .pending = places->waits.count,
+                        .launches = launches};
+    memset(walk.recent, 0xff, sizeof walk.recent);
+    memset(launches, 0, lanes * sizeof *launches);
+    walk_thread(&walk, lane, unnamed);
+  }
+  free(launches);
+  if (places->waits.count > 0) {
+    qsort(places->waits.items, places->waits.count, sizeof *places->waits.items, by_place);
+  }
+}
+
+void lumos_places_free(struct lumos_places *places) {
+  lumos_vector_free(&places->waits);
+  free(places->communicates);
+}

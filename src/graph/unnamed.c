@@ -1,0 +1,274 @@
+/* Event edges that the trace does not name: what a stream wait waits for, found from where it is called and from what
+ * then happened.
+ *
+ * Most traces say of a wait only that it was called. Candidates for a place in the program (places.h) are pairs of
+ * streams: one waits, which is one that the thread launches on around the call; the other is waited for. What is
+ * awaited is the last task enqueued on it before the wait, and what waits is the first enqueued behind it.
+ *
+ * Timing chooses. A pair that is violated (what waits starts before the awaited task ends) in more than one of fifty
+ * waits is out. A pair binds where what waits would otherwise have started earlier and starts right after the awaited
+ * task; the pair that binds most often is believed, and of several waits in a row one alone can claim that. Where
+ * several pairs bind alike, or none does, the customs of programs decide: an operator that launches communication lets
+ * it wait for the thread's kernels; any other wait is for the stream launched on last, or for communication, the latest
+ * first, each stream for one wait in a row. But a wait of the operator that has just launched communication is the
+ * library's own and waits for nothing that is seen.
+ *
+ * A place where every pair is violated may wait for older work: the second of several collectives under way, say. Then
+ * what counts is the latest task that was over by the time, and only those edges are believed that visibly bound, if
+ * most late starts at that place are explained so.
+ */
+#include "graph/awaited.h"
+#include "graph/places.h"
+
+#include <stdlib.h>
+
+enum {
+  SOURCES = 64,  /* streams that may be awaited */
+  SAMPLES = 128, /* waits of a place that are looked at to judge a pair */
+  VIOLATED_ONE_IN = 50,
+  BOUND_WEIGHT = 40, /* of one wait seen to bind, against the weights of customs, which count for every wait */
+  LEAST_BOUND = 3,
+};
+
+/* Weights of customs, the strongest first. */
+enum { PREPARES = 12, FOLLOWS = 12, RETURNS = 11, RETURNS_ELSEWHERE = 5, OLDER = 2, ANY = 1 };
+
+struct verdict {
+  uint32_t seen, violated, bound, late;
+};
+
+struct search {
+  struct lumos_rank_graph *graph;
+  struct lumos_places places;
+  uint32_t streams[SOURCES];
+  uint32_t stream_count;
+  uint32_t *claimed; /* by task of the rank: the awaited task that explains its start, or LUMOS_NONE */
+  struct lumos_decided_waits decisions;
+  uint32_t
+      *decided_of; /* by task of the rank, of the first wait in a row: the last decision in that row, or LUMOS_NONE */
+};
+
+static void find_streams(struct search *search) {
+  const struct lumos_rank *rank = search->graph->rank;
+  for (uint32_t i = 0; i < rank->lane_count && search->stream_count < SOURCES; i++) {
+    const struct lumos_lane *lane = &search->graph->job->lanes.items[rank->lane_first + i];
+    if (lane->kind == LUMOS_STREAM && lane->task_count > 0) {
+      search->streams[search->stream_count++] = rank->lane_first + i;
+    }
+  }
+}
+
+/* ---- a pair at a place ---- */
+
+static struct verdict judge(const struct search *search, const struct lumos_unnamed_wait *waits, size_t count,
+                            struct lumos_stream_pair pair, bool older) {
+  const struct lumos_rank_graph *graph = search->graph;
+  struct verdict verdict = {0};
+  size_t stride = (count + SAMPLES - 1) / SAMPLES;
+  for (size_t i = 0; i < count; i += stride) {
+    struct lumos_edge_ends ends;
+    if (!lumos_edge_ends_of(graph, waits[i].task, pair, &ends)) {
+      continue;
+    }
+    verdict.seen++;
+    if (older ? !lumos_edge_step_back(graph, &ends) : lumos_edge_is_violated(graph, &ends)) {
+      verdict.violated++;
+      continue;
+    }
+    verdict.bound += search->claimed[ends.target - graph->first] != ends.source && lumos_edge_is_bound(graph, &ends);
+    verdict.late +=
+        lumos_graph_device_start(graph, ends.target) > lumos_edge_free_from(graph, ends.target) + LUMOS_REACTION_WINDOW;
+  }
+  return verdict;
+}
+
+/* How much was enqueued on the stream since the row of waits before. */
+static uint32_t enqueued_since(const struct search *search, const struct lumos_unnamed_wait *wait, uint32_t stream) {
+  uint32_t now = lumos_graph_enqueued(search->graph, stream, lumos_graph_call_end(search->graph->job, wait->task));
+  return now - lumos_graph_enqueued(search->graph, stream, wait->since);
+}
+
+/* Do other waits in the same row account for all of that? */
+static bool is_taken(const struct search *search, const struct lumos_unnamed_wait *wait, uint32_t source) {
+  uint32_t left = enqueued_since(search, wait, source);
+  uint32_t decision = search->decided_of[wait->run - search->graph->first];
+  for (left = left == 0 ? 1 : left; decision != LUMOS_NONE && left > 0;) {
+    left -= search->decisions.items[decision].pair.source == source;
+    decision = search->decisions.items[decision].before;
+  }
+  return left == 0;
+}
+
+static uint32_t custom_of_communication(const struct search *search, const struct lumos_unnamed_wait *wait,
+                                        uint32_t stream) {
+  uint32_t first = search->graph->rank->lane_first;
+  if (wait->previous != LUMOS_NONE && wait->previous != wait->home &&
+      !search->places.communicates[wait->previous - first]) {
+    return ANY; /* the thread has just used a stream beside its own: that is what it waits for */
+  }
+  bool since = enqueued_since(search, wait, stream) > 0;
+  for (uint32_t i = 0; i < LUMOS_RECENT && wait->recent[i] != LUMOS_NONE; i++) {
+    if (wait->recent[i] == stream) {
+      return since ? RETURNS - i : OLDER;
+    }
+  }
+  return since ? RETURNS_ELSEWHERE : ANY;
+}
+
+/* How well the pair fits the customs of programs. */
+static uint32_t custom(const struct search *search, const struct lumos_unnamed_wait *wait,
+                       struct lumos_stream_pair pair) {
+  bool communication = search->places.communicates[pair.source - search->graph->rank->lane_first];
+  if (wait->leads) {
+    return !communication && (pair.source == wait->current || pair.source == wait->home) ? PREPARES : 0;
+  }
+  if ((wait->trails && communication) || is_taken(search, wait, pair.source)) {
+    return 0;
+  }
+  if (pair.source == wait->previous && (pair.target == wait->next || pair.target == wait->home)) {
+    return FOLLOWS;
+  }
+  return communication ? custom_of_communication(search, wait, pair.source) : 0;
+}
+
+struct choice {
+  struct lumos_stream_pair pair;
+  uint64_t weight; /* 0: none */
+  bool older, bound;
+};
+
+static void consider(const struct search *search, const struct lumos_unnamed_wait *waits, size_t count,
+                     struct lumos_stream_pair pair, struct choice *best) {
+  struct verdict verdict = judge(search, waits, count, pair, false);
+  if (verdict.seen == 0 || (uint64_t)verdict.violated * VIOLATED_ONE_IN > verdict.seen) {
+    return;
+  }
+  uint64_t weight =
+      (uint64_t)verdict.bound * BOUND_WEIGHT + (uint64_t)custom(search, &waits[count / 2], pair) * verdict.seen;
+  if (weight > best->weight) {
+    *best = (struct choice){pair, weight, false, verdict.bound > 0};
+  }
+}
+
+static void consider_older(const struct search *search, const struct lumos_unnamed_wait *waits, size_t count,
+                           struct lumos_stream_pair pair, struct choice *best) {
+  struct verdict verdict = judge(search, waits, count, pair, true);
+  if (verdict.bound >= LEAST_BOUND && verdict.bound * 2 >= verdict.late && verdict.bound > best->weight) {
+    *best = (struct choice){pair, verdict.bound, true, true};
+  }
+}
+
+static void consider_all(const struct search *search, const struct lumos_unnamed_wait *waits, size_t count,
+                         struct choice *best,
+                         void (*one)(const struct search *, const struct lumos_unnamed_wait *, size_t,
+                                     struct lumos_stream_pair, struct choice *)) {
+  uint32_t next = waits->next;
+  bool next_waits =
+      waits->leads || next == LUMOS_NONE || !search->places.communicates[next - search->graph->rank->lane_first];
+  const uint32_t targets[] = {next_waits ? next : waits->home, waits->home, waits->current};
+  const uint8_t *communicates = search->places.communicates;
+  size_t target_count = waits->leads ? 1 : sizeof targets / sizeof *targets;
+  for (size_t i = 0; i < target_count; i++) {
+    for (uint32_t s = 0; targets[i] != LUMOS_NONE && s < search->stream_count; s++) {
+      bool communication = communicates[search->streams[s] - search->graph->rank->lane_first];
+      if (search->streams[s] != targets[i] && !(waits->leads && communication)) {
+        one(search, waits, count, (struct lumos_stream_pair){search->streams[s], targets[i]}, best);
+      }
+    }
+  }
+}
+
+static void claim(struct search *search, const struct lumos_decided_wait *decided) {
+  const struct lumos_rank_graph *graph = search->graph;
+  struct lumos_edge_ends ends;
+  if (lumos_edge_ends_of(graph, decided->task, decided->pair, &ends) && lumos_edge_believe(graph, decided, &ends) &&
+      lumos_edge_is_bound(graph, &ends)) {
+    search->claimed[ends.target - graph->first] = ends.source;
+  }
+}
+
+static struct choice choose(const struct search *search, const struct lumos_unnamed_wait *waits, size_t count) {
+  struct choice choice = {.weight = 0};
+  consider_all(search, waits, count, &choice, consider);
+  if (choice.weight == 0) {
+    consider_all(search, waits, count, &choice, consider_older);
+  }
+  return choice;
+}
+
+/* False: nothing fits. */
+static bool decide(struct search *search, const struct lumos_unnamed_wait *waits, size_t count) {
+  struct choice choice = choose(search, waits, count);
+  for (size_t i = 0; choice.weight > 0 && i < count; i++) {
+    int64_t at = lumos_graph_call_end(search->graph->job, waits[i].task);
+    uint32_t *last = &search->decided_of[waits[i].run - search->graph->first];
+    struct lumos_decided_wait decided = {at, waits[i].task, *last, choice.pair, choice.older, choice.bound};
+    claim(search, &decided);
+    *last = (uint32_t)search->decisions.count;
+    lumos_vector_push(&search->decisions, decided);
+  }
+  return choice.weight > 0;
+}
+
+/* A place, and how customary what it would choose if it were alone. */
+struct place {
+  uint32_t ordinal, custom;
+  size_t first, count; /* of its waits */
+};
+
+static int by_custom(const void *left, const void *right) {
+  const struct place *a = left, *b = right;
+  if (a->custom != b->custom) {
+    return a->custom > b->custom ? -1 : 1;
+  }
+  if (a->ordinal != b->ordinal) {
+    return a->ordinal < b->ordinal ? -1 : 1;
+  }
+  return (a->first > b->first) - (a->first < b->first);
+}
+
+/* Returns how many waits fit nothing. */
+static int64_t decide_all(struct search *search) {
+  const struct lumos_unnamed_waits *waits = &search->places.waits;
+  LUMOS_VECTOR(struct place) places = {0};
+  for (size_t first = 0, end; first < waits->count; first = end) {
+    const struct lumos_unnamed_wait *here = &waits->items[first];
+    for (end = first + 1;
+         end < waits->count && waits->items[end].place == here->place && waits->items[end].ordinal == here->ordinal;) {
+      end++;
+    }
+    struct choice choice = choose(search, here, end - first);
+    struct place place = {here->ordinal, choice.weight == 0 ? 0 : custom(search, &here[(end - first) / 2], choice.pair),
+                          first, end - first};
+    lumos_vector_push(&places, place);
+  }
+  if (places.count > 0) {
+    qsort(places.items, places.count, sizeof *places.items, by_custom);
+  }
+  int64_t unknown = 0;
+  for (size_t i = 0; i < places.count; i++) {
+    const struct place *place = &places.items[i];
+    unknown += decide(search, waits->items + place->first, place->count) ? 0 : (int64_t)place->count;
+  }
+  lumos_vector_free(&places);
+  return unknown;
+}
+
+int64_t lumos_graph_unnamed_waits(struct lumos_rank_graph *graph, const uint8_t *unnamed, struct lumos_edges *edges) {
+  size_t tasks = graph->rank->task_count;
+  struct search search = {.graph = graph,
+                          .claimed = lumos_allocate(tasks * sizeof *search.claimed),
+                          .decided_of = lumos_allocate(tasks * sizeof *search.decided_of)};
+  for (size_t i = 0; i < tasks; i++) {
+    search.claimed[i] = search.decided_of[i] = LUMOS_NONE;
+  }
+  find_streams(&search);
+  lumos_places_find(graph, unnamed, &search.places);
+  int64_t unknown = decide_all(&search);
+  lumos_graph_add_awaited(graph, &search.decisions, edges);
+  lumos_places_free(&search.places);
+  lumos_vector_free(&search.decisions);
+  free(search.claimed);
+  free(search.decided_of);
+  return unknown;
+}
