@@ -1,10 +1,10 @@
-/* Recorded event edges: a stream waits for what preceded an event's record on another stream.
+/* Event edges: a stream waits for what preceded an event's record on another stream.
  *
- * Known where the trace names the event or its record, and both streams. What the waiting stream was given next
- * starts no earlier than the end of what the recording stream was given last before the record, plus the typical
- * latency of such an edge: the trimmed mean over edges that visibly bound, the launch and the stream's previous task
- * being over long before. A wait for the stream's own record is kept without latency and without an edge: all that it
- * does is to forbid an overlap.
+ * Known where the trace names the event or its record, and both streams; else inferred (unnamed.c). What the waiting
+ * stream was given next starts no earlier than the end of what the recording stream was given last before the record,
+ * plus the typical latency of such an edge: the trimmed mean over edges that visibly bound, the launch and the stream's
+ * previous task being over long before. A wait for the stream's own record is kept without latency and without an edge:
+ * all that it does is to forbid an overlap.
  */
 #include "graph/events.h"
 
@@ -124,9 +124,11 @@ void lumos_graph_events(struct lumos_rank_graph *graph) {
   free(unnamed);
   sort_and_drop_repeats(&edges);
   int64_t latency = typical_latency(graph, &edges);
+  int64_t inferred = 0;
   for (size_t i = 0; i < edges.count; i++) {
     struct lumos_dep *edge = &edges.items[i];
     if (!same_stream(graph, edge)) {
+      inferred += edge->evidence != LUMOS_RECORDED;
       edge->lag = latency;
       lumos_vector_push(&graph->job->deps, *edge);
     }
@@ -137,10 +139,18 @@ void lumos_graph_events(struct lumos_rank_graph *graph) {
     }
   }
   lumos_vector_free(&edges);
+  static const char cure[] = "record with torch.profiler's _ExperimentalConfig(enable_cuda_sync_events=True)";
+  if (inferred > 0) {
+    lumos_job_note(
+        graph->job, "graph.inferred_stream_waits", LUMOS_INFO, inferred, NULL,
+        "event edges between streams were inferred from where the program calls its waits and from what then "
+        "happened, for the waits do not say what they wait for",
+        cure);
+  }
   if (unknown > 0) {
     lumos_job_note(graph->job, "graph.unknown_stream_waits", LUMOS_INFO, unknown, NULL,
                    "stream waits do not say which event of which stream they wait for; delays that they cause are "
                    "counted as unexplained",
-                   "record with torch.profiler's _ExperimentalConfig(enable_cuda_sync_events=True)");
+                   cure);
   }
 }
