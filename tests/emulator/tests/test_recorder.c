@@ -496,6 +496,7 @@ static void test_waits_of_idle_streams(void **state) {
                                                              .start = 1000000 + 10000 * i,
                                                              .end = 1005000 + 10000 * i,
                                                              .correlation = 1 + i,
+                                                             .awaited = 99,
                                                              .stream = i < 4 ? STREAM_MODEL : STREAM_TENSOR});
   }
   device(&run, STREAM_TENSOR, 20, 0, 1200000, 1300000, 0, &product);
@@ -507,6 +508,10 @@ static void test_waits_of_idle_streams(void **state) {
   assert_has(text, "\"cat\": \"cuda_sync\", \"name\": \"Stream Sync\", \"pid\": 0, \"tid\": 1000025,");
   assert_has(text, "\"cat\": \"cuda_sync\", \"name\": \"Stream Sync\", \"pid\": 0, \"tid\": 1000013,");
   assert_int_equal(count_of(text, "\"name\": \"Event Sync\""), 2);
+  /* What they wait for was recorded before the recording. Calls that end a wait begin its flow. */
+  assert_int_equal(count_of(text, "\"wait_on_stream\": -1,      \"wait_on_cuda_event_record_corr_id\": -1,"), 3);
+  assert_has(text, "\"ph\": \"s\", \"id\": 3,");
+  assert_has(text, "\"ph\": \"s\", \"id\": 4,");
   assert_int_equal(count_of(text, "\"name\": \"Context Sync\""), 2);
   free(text);
   free(taken(&run, "rank1.json"));
@@ -550,6 +555,36 @@ static void test_events(void **state) {
     free(taken(&run, "truth.json"));
     run_end(&run);
   }
+}
+
+/* Every stream is one of its own in a trace. */
+static void test_streams(void **state) {
+  (void)state;
+  struct run run;
+  run_start(&run, 0);
+  run.witness.profile(run.witness.self, 0, true, 1000000);
+  for (int stream = 0; stream < STREAMS; stream++)
+    device(&run, (enum stream)stream, (uint32_t)(1 + stream), 0, 1200000, 1300000, 0, &product);
+  run.witness.profile(run.witness.self, 0, false, 3000000);
+  assert_true(recorder_write(run.recorder));
+  char *text = taken(&run, "rank0.json");
+  static const char key[] = "\"cat\": \"kernel\", \"name\": \"nvjet_tst_128x128\", \"pid\": 0, \"tid\": ";
+  long seen[STREAMS];
+  int count = 0;
+  for (const char *at = text; (at = strstr(at, key)) != NULL; at += sizeof key) {
+    assert_true(count < STREAMS);
+    seen[count] = strtol(at + sizeof key - 1, NULL, 10);
+    for (int i = 0; i < count; i++)
+      assert_true(seen[i] != seen[count]);
+    char name[40];
+    snprintf(name, sizeof name, "\"name\": \"stream %ld \"", seen[count++]);
+    assert_has(text, name);
+  }
+  assert_int_equal(count, STREAMS);
+  free(text);
+  free(taken(&run, "rank1.json"));
+  free(taken(&run, "truth.json"));
+  run_end(&run);
 }
 
 /* Of several forward ops with one sequence number the last that began made the node. Real traces: up to 200 of them, and always the last. */
@@ -762,6 +797,7 @@ static void test_truth(void **state) {
   run.witness.transfer(run.witness.self, &transfer);
   run.witness.edge(run.witness.self, &(struct edge_record){.from = 7, .to = 10, .binding = true});
   run.witness.edge(run.witness.self, &(struct edge_record){.from = 4, .to = 10});
+  run.witness.edge(run.witness.self, &(struct edge_record){.from = 6, .to = 10});
   assert_true(recorder_write(run.recorder));
   char *text = taken(&run, "truth.json");
   assert_has(text, "{\"step\": 1, \"profiled\": {\"start\": 1000000, \"end\": 2000000, \"executed_flops\": "
@@ -775,7 +811,7 @@ static void test_truth(void **state) {
                    "1246000], [1300001, 1300009], [10, 77]]]}");
   assert_has(text, "\"tasks\": {\"columns\": [\"correlation\", \"phase\", \"micro_batch\", \"layer\", \"part\"], "
                    "\"rows\": [\n[6, 4, -1, -1, 4],\n[7, 0, 2, 5, 1],\n[10, 1, -1, 5, 1]]}");
-  assert_has(text, "\"edges\": {\"columns\": [\"from\", \"to\", \"binding\"], \"rows\": [\n[7, 10, 1]]}");
+  assert_has(text, "\"edges\": {\"columns\": [\"from\", \"to\", \"binding\"], \"rows\": [\n[7, 10, 1],\n[6, 10, 0]]}");
   assert_has(text, "\"counts\": {\"kernels\": 2, \"communication\": 1, \"copies\": 0, \"memsets\": 1, "
                    "\"launched_before\": 1}");
   assert_has(text, "\"arguments\": \"--dp 2\",\n\"seed\": \"7\"");
@@ -797,6 +833,7 @@ int main(void) {
       cmocka_unit_test(test_waits_of_idle_streams),
       cmocka_unit_test(test_events),
       cmocka_unit_test(test_passes),
+      cmocka_unit_test(test_streams),
       cmocka_unit_test(test_files),
       cmocka_unit_test(test_buffer),
       cmocka_unit_test(test_no_folder),
