@@ -138,8 +138,9 @@ struct lumos_rank {
   struct lumos_parallel parallel;
   lumos_string_id host, source;
   lumos_string_id device_name;
-  int64_t device_sms, device_memory; /* LUMOS_ABSENT: absent */
-  lumos_string_id cuda, nccl, torch; /* versions */
+  int64_t device_sms, device_memory;                  /* LUMOS_ABSENT: absent */
+  lumos_string_id cuda, hip, nccl, torch;             /* versions */
+  lumos_string_id job_name, job_version, job_attempt; /* what whoever started the job calls it */
   int64_t window_start, window_end, base;
   struct lumos_coverage coverage;
   int64_t runtime_offset, runtime_doubt;    /* LUMOS_ABSENT: absent */

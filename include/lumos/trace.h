@@ -39,8 +39,8 @@ bool lumos_run_parse(const char *text, struct lumos_trace_options *options, stru
 
 /* Parse traces, folders of traces (*.json, *.json.gz, *.json.zst directly inside, by name) and streams ("-", and no path and no list: standard input) into one job at stage `parse`:
  * each file apart, then joined. Files that are no trace are skipped with a note; none left is an error. Ranks: options->ranks, else
- * distributedInfo, else a "rank" number in the file's name, else the lowest free by base name, with a note; several files of which more than one is nameless
- * (no rank of its own), or ranks of different devices, are refused unless options->ranks says so. Several runs (recordings more than a minute apart,
+ * distributedInfo, else a "rank" number in the file's name, else the lowest free by base name, with a note; several files without a rank
+ * of their own that were not recorded at the same time, ranks of different devices, names of the job or members of a group, are refused unless options->ranks says so. Several runs (recordings more than a minute apart,
  * or a rank that was recorded again later) are refused, and named, unless options->run chooses one or options->ranks says that they are one. Invalid events are skipped, counted and noted; a cut file
  * gives every complete event and a note. NULL with an error when nothing can be used; of several files that fail, the error is that of the
  * first in their order. */
@@ -48,8 +48,7 @@ struct lumos_job *lumos_trace_parse(const char *const *paths, size_t count, cons
                                     struct lumos_error *error) LUMOS_MUST_CHECK;
 
 /* The kind of a device task from its category ("kernel", "gpu_memcpy", "gpu_memset"), its name, and the name of the op that launched it ("" where
- * unknown); and of a host call from its name. Table-driven; names are matched as the table says. */
+ * unknown). Table-driven; names are matched as the table says. */
 enum lumos_task_kind lumos_classify_device(const char *category, const char *name, const char *op);
-enum lumos_task_kind lumos_classify_call(const char *name);
 
 #endif

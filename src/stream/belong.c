@@ -98,6 +98,9 @@ static const struct shared_fact {
 } shared_facts[] = {
     {"on ", offsetof(struct lumos_rank, device_name)},
     {"with NCCL ", offsetof(struct lumos_rank, nccl)},
+    {"as job ", offsetof(struct lumos_rank, job_name)},
+    {"as version ", offsetof(struct lumos_rank, job_version)},
+    {"in attempt ", offsetof(struct lumos_rank, job_attempt)},
 };
 
 static bool agree_on(const struct claim_list *claims, const struct shared_fact *fact, struct lumos_error *error) {
@@ -122,15 +125,107 @@ static bool agree_on(const struct claim_list *claims, const struct shared_fact *
   return true;
 }
 
-/* Of claims by their start: the first that was recorded long after all before it, *before the last of those to end. NULL: none. */
-static const struct claim *find_gap(const struct claim_list *claims, bool given, const struct claim **before) {
+/* One group's ranks, in the order of their numbers. */
+struct membership {
+  const struct lumos_job *job;
+  const struct lumos_group *group;
+};
+
+LUMOS_VECTOR_TYPE(memberships, struct membership);
+
+static const int32_t *members_of(const struct membership *one) {
+  return one->job->group_ranks.items + one->group->member_first;
+}
+
+static bool is_alike(const struct membership *one, const struct membership *other) {
+  size_t count = one->group->member_count;
+  return count == other->group->member_count &&
+         memcmp(members_of(one), members_of(other), count * sizeof(int32_t)) == 0;
+}
+
+static bool share_a_member(const struct membership *one, const struct membership *other) {
+  uint32_t left = 0;
+  uint32_t right = 0;
+  while (left < one->group->member_count && right < other->group->member_count) {
+    int32_t a = members_of(one)[left];
+    int32_t b = members_of(other)[right];
+    if (a == b) {
+      return true;
+    }
+    left += a < b;
+    right += b < a;
+  }
+  return false;
+}
+
+/* "group 0 of the ranks 0, 1" */
+static void add_membership(struct lumos_text *text, const struct membership *one) {
+  enum { RANKS_TOLD = 8 };
+  lumos_text_format(text, "group %s of the ranks ", lumos_string(one->job->strings, one->group->id));
+  for (uint32_t i = 0; i < one->group->member_count && i < RANKS_TOLD; i++) {
+    lumos_text_format(text, "%s%d", i > 0 ? ", " : "", members_of(one)[i]);
+  }
+  lumos_text_put(text, one->group->member_count > RANKS_TOLD ? ", ..." : "");
+}
+
+static bool fail_groups(const struct membership *one, const struct membership *other, struct lumos_error *error) {
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  lumos_text_format(&text, "rank %d has a ", one->job->ranks.items[one->group->rank].rank);
+  add_membership(&text, one);
+  lumos_text_format(&text, ", rank %d a ", other->job->ranks.items[other->group->rank].rank);
+  add_membership(&text, other);
+  lumos_text_add(&text, "", 1);
+  (void)lumos_fail(error, "%s: they are not of one job; keep them apart, or insist with lumos-parse --rank",
+                   text.bytes);
+  lumos_text_free(&text);
+  return false;
+}
+
+/* A rank is in one group of a name: two that share it have the same members. `known`: those of that name that differ. */
+static bool add_group(struct memberships *known, const struct membership *added, struct lumos_error *error) {
+  for (size_t i = 0; i < known->count; i++) {
+    const struct membership *one = &known->items[i];
+    if (strcmp(lumos_string(one->job->strings, one->group->id), lumos_string(added->job->strings, added->group->id)) !=
+        0) {
+      continue;
+    }
+    if (is_alike(one, added)) {
+      return true;
+    }
+    if (share_a_member(one, added)) {
+      return fail_groups(one, added, error);
+    }
+  }
+  lumos_vector_push(known, *added);
+  return true;
+}
+
+bool lumos_groups_agree(struct lumos_job *const *jobs, size_t count, struct lumos_error *error) {
+  struct memberships known = {0};
+  bool good = true;
+  for (size_t i = 0; i < count && good; i++) {
+    const struct lumos_job *job = jobs[i];
+    bool given = ranks_were_given(job);
+    for (size_t k = 0; k < job->groups.count && good && !given; k++) {
+      const struct membership added = {job, &job->groups.items[k]};
+      good = added.group->member_count == 0 || add_group(&known, &added, error);
+    }
+  }
+  lumos_vector_free(&known);
+  return good;
+}
+
+/* Of claims by their start: the first that was recorded more than `gap` after all before it, *before the last of those to end. NULL:
+ * none. */
+static const struct claim *find_gap(const struct claim_list *claims, bool given, int64_t gap,
+                                    const struct claim **before) {
   const struct claim *last = NULL;
   for (size_t i = 0; i < claims->count; i++) {
     const struct claim *claim = &claims->items[i];
     if (!claim->dated || (claim->given && !given)) {
       continue;
     }
-    if (last != NULL && claim->start - last->end > LUMOS_RUN_GAP) {
+    if (last != NULL && claim->start - last->end > gap) {
       *before = last;
       return claim;
     }
@@ -163,7 +258,7 @@ static void describe_gap(struct lumos_text *text, const struct claim *before, co
 static bool were_recorded_together(struct claim_list *claims, struct lumos_error *error) {
   const struct claim *before = NULL;
   sort(claims, compare_starts);
-  const struct claim *after = find_gap(claims, false, &before);
+  const struct claim *after = find_gap(claims, false, LUMOS_RUN_GAP, &before);
   if (after == NULL) {
     return true;
   }
@@ -255,12 +350,16 @@ static void note_apart(struct lumos_job *job) {
   const struct claim *before = NULL;
   add_claims(job, &claims);
   sort(&claims, compare_starts);
-  const struct claim *after = find_gap(&claims, true, &before);
+  const struct claim *after = find_gap(&claims, true, 0, &before);
   if (after != NULL) {
     struct lumos_text text = LUMOS_TEXT_BUFFER;
     describe_gap(&text, before, after);
-    lumos_job_note(job, apart_code, LUMOS_WARNING, LUMOS_ABSENT, NULL, text.bytes,
-                   "--rank joined them; what is said of the job as a whole holds only for ranks that ran together");
+    lumos_job_note(
+        job, apart_code, LUMOS_WARNING, LUMOS_ABSENT, NULL, text.bytes,
+        find_gap(&claims, true, LUMOS_RUN_GAP, &before) != NULL
+            ? "--rank joined them; what is said of the job as a whole holds only for ranks that ran together"
+            : "if that is not how far their clocks are apart, they did not run together, and what is said of the "
+              "job as a whole does not hold");
     lumos_text_free(&text);
   }
   lumos_vector_free(&claims);

@@ -72,8 +72,14 @@ static const struct lumos_field device_fields[] = {
 };
 static const struct lumos_field version_fields[] = {
     RANK("cuda", FIELD_STRING, cuda),
+    RANK("hip", FIELD_STRING, hip),
     RANK("nccl", FIELD_STRING, nccl),
     RANK("torch", FIELD_STRING, torch),
+};
+static const struct lumos_field job_fields[] = {
+    RANK("name", FIELD_STRING, job_name),
+    RANK("version", FIELD_STRING, job_version),
+    RANK("attempt", FIELD_STRING, job_attempt),
 };
 static const struct lumos_field coverage_fields[] = {
     RANK("events", FIELD_INTEGER, coverage.events, REQUIRED, ZERO),
@@ -112,6 +118,7 @@ static const struct lumos_field rank_fields[] = {
     RANK("source", FIELD_STRING, source),
     OBJECT("device", device_fields),
     OBJECT("versions", version_fields),
+    OBJECT("job", job_fields),
     RANK("window", FIELD_WINDOW, window_start, REQUIRED),
     RANK("base", FIELD_INSTANT, base, REQUIRED),
     OBJECT("coverage", coverage_fields, REQUIRED),

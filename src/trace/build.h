@@ -51,6 +51,7 @@ struct trace_build {
   int64_t left_host;        /* those, and those of steps that are not wanted */
   int64_t left_device;      /* the same of device rows */
   int64_t kept_calls;
+  int64_t lost_groups; /* that name neither themselves nor their size */
   int64_t used_sync;   /* sync rows that told a call what it waits for */
   int64_t lost_calls;  /* device rows launched during the recording by a call that it lacks */
   int64_t first_call;  /* when the first call began; INT64_MAX: there is none */

@@ -312,5 +312,3 @@ const struct trace_call_rule *lumos_trace_call_rule(const char *name) {
   }
   return row;
 }
-
-enum lumos_task_kind lumos_classify_call(const char *name) { return lumos_trace_call_rule(name)->kind; }

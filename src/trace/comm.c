@@ -81,9 +81,7 @@ static int64_t payload(const struct trace_comm *args, const char *dtype) {
 
 /* Member ranks of a list such as "[0, 1, 2]"; returns where it stops: at its end, or at what is no rank. */
 static const char *add_members(struct lumos_job *job, const char *ranks) {
-  while (*ranks == '[' || *ranks == ' ') {
-    ranks++;
-  }
+  ranks += strspn(ranks, "[ \"");
   while (*ranks != ']') {
     char *end = NULL;
     long rank = strtol(ranks, &end, 10);
@@ -91,8 +89,7 @@ static const char *add_members(struct lumos_job *job, const char *ranks) {
       break;
     }
     lumos_vector_push(&job->group_ranks, (int32_t)rank);
-    for (ranks = end; *ranks == ',' || *ranks == ' '; ranks++) {
-    }
+    ranks = end + strspn(end, ", \"");
   }
   return ranks;
 }

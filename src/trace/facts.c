@@ -63,6 +63,7 @@ static void take_groups(struct trace_build *build, const cJSON *groups) {
   const cJSON *group = NULL;
   cJSON_ArrayForEach(group, groups) {
     lumos_string_id name = text_of(strings, member(group, "pg_name"));
+    build->lost_groups += name == LUMOS_NO_STRING;
     if (name != LUMOS_NO_STRING) {
       char *ranks = ranks_text(member(group, "ranks"));
       const struct trace_group_facts facts = {
@@ -73,7 +74,7 @@ static void take_groups(struct trace_build *build, const cJSON *groups) {
           .start = LUMOS_ABSENT,
           .stride = LUMOS_ABSENT,
       };
-      (void)lumos_trace_group(build, &facts);
+      build->lost_groups += lumos_trace_group(build, &facts) == LUMOS_NONE;
       free(ranks);
     }
   }
@@ -156,6 +157,29 @@ static void take_cuda_version(struct trace_build *build) {
   lumos_text_free(&text);
 }
 
+/* 60443483 is HIP 6.4.43483. */
+static void take_hip_version(struct trace_build *build) {
+  cJSON *value = parse_fact(build->trace, TRACE_FACT_HIP);
+  int64_t version = whole_between(value, 10000000, INT32_MAX);
+  if (version != LUMOS_ABSENT) {
+    struct lumos_text text = LUMOS_TEXT_BUFFER;
+    lumos_text_format(&text, "%d.%d.%d", (int)(version / 10000000), (int)(version / 100000 % 100),
+                      (int)(version % 100000));
+    build->rank->hip = lumos_intern(build->job->strings, text.bytes, text.length);
+    lumos_text_free(&text);
+  }
+  cJSON_Delete(value);
+}
+
+/* A text, or a number as it is written. */
+static lumos_string_id take_word(struct trace_build *build, enum trace_fact fact) {
+  cJSON *value = parse_fact(build->trace, fact);
+  lumos_string_id word = cJSON_IsNumber(value) ? lumos_intern_text(build->job->strings, build->trace->facts[fact])
+                                               : text_of(build->job->strings, value);
+  cJSON_Delete(value);
+  return word;
+}
+
 /* What our own recorder says: PyTorch's version, and how long so many steps took before the profiler was there. */
 static void take_recorder(struct trace_build *build) {
   cJSON *recorder = parse_fact(build->trace, TRACE_FACT_RECORDER);
@@ -174,7 +198,11 @@ void lumos_trace_take_facts(struct trace_build *build) {
   take_distributed(build);
   take_device(build);
   take_cuda_version(build);
+  take_hip_version(build);
   take_recorder(build);
+  build->rank->job_name = take_word(build, TRACE_FACT_JOB_NAME);
+  build->rank->job_version = take_word(build, TRACE_FACT_JOB_VERSION);
+  build->rank->job_attempt = take_word(build, TRACE_FACT_JOB_ATTEMPT);
   cJSON *host = parse_fact(build->trace, TRACE_FACT_HOST);
   build->rank->host = text_of(build->job->strings, host);
   cJSON_Delete(host);

@@ -204,6 +204,15 @@ static void note_categories(struct lumos_job *job, const struct trace *trace, bo
   lumos_text_free(&text);
 }
 
+static void note_groups(struct lumos_job *job, int64_t lost) {
+  if (lost > 0) {
+    note(
+        job, "parse.unknown_groups", LUMOS_INFO, lost, NULL,
+        "process groups are listed without a name or without ranks and size; what communicates in them is known by its "
+        "arguments alone");
+  }
+}
+
 static void note_unread(struct lumos_job *job, const struct trace *trace) {
   note_categories(job, trace, true, "parse.unknown_rows", "rows of unknown categories are kept as work of kind other");
   note_categories(job, trace, false, "parse.unread_rows",
@@ -286,6 +295,7 @@ static bool convert(struct trace *trace, struct lumos_job *job, const char *name
     note_steps(job, &steps, &build);
     note_rows(job, build.lost_calls);
     note_unread(job, trace);
+    note_groups(job, build.lost_groups);
     lumos_trace_note_ledger(&build, &clock);
     lumos_trace_build_clear(&build);
     good = settle_order(job, error) || lumos_fail_prefix(error, name);

@@ -69,7 +69,11 @@ static bool add_listed(const char *file, struct trace_paths *list, struct lumos_
   char *rest = NULL;
   for (char *line = good ? strtok_r(lines, "\n", &rest) : NULL; good && line != NULL;
        line = strtok_r(NULL, "\n", &rest)) {
-    good = add_named(line, list, error);
+    size_t end = strlen(line);
+    if (end > 0 && line[end - 1] == '\r') { /* of a list made on another system */
+      line[end - 1] = '\0';
+    }
+    good = *line == '\0' || add_named(line, list, error);
   }
   free(lines);
   return good && (list->count > first || lumos_fail(error, "%s: names no file; write one a line", file));

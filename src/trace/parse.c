@@ -4,6 +4,8 @@
 #include "base/ascii.h"
 #include "base/parallel.h"
 #include "base/text.h"
+#include "stream/belong.h"
+#include "stream/date.h"
 #include "trace/file.h"
 #include "trace/inputs.h"
 #include "trace/runs.h"
@@ -211,35 +213,57 @@ static bool is_taken(const struct parsing *parsing, int32_t rank) {
   return false;
 }
 
-/* A trace that names no rank gets the lowest free one; two of them could be told apart by nothing but luck. */
-static bool name_nameless(struct parsing *parsing) {
-  struct trace_part *nameless = NULL;
-  for (size_t i = 0; i < parsing->parts.count; i++) {
-    struct trace_part *part = &parsing->parts.items[i];
-    if (part->is_stream || part->rank != LUMOS_ABSENT_INT) {
-      continue;
-    }
-    if (nameless != NULL) {
-      return lumos_fail(parsing->error,
-                        "%s and %s do not say which ranks they are; parse them apart, or say it with --rank 0,1,...",
-                        nameless->name, part->name);
-    }
-    nameless = part;
-  }
-  if (nameless == NULL) {
-    return true;
-  }
+/* Were both recorded at the same time, and are they two recordings? Else they may be one rank of two runs, or one file twice. */
+static bool ran_together(const struct trace_part *one, const struct trace_part *other) {
+  struct lumos_dates left = {0, 0};
+  struct lumos_dates right = {0, 0};
+  return lumos_job_dates(one->job, &left) && lumos_job_dates(other->job, &right) && left.start <= right.end &&
+         right.start <= left.end && (left.start != right.start || left.end != right.end);
+}
+
+static int compare_nameless(const void *a, const void *b) {
+  return strcmp((*(struct trace_part *const *)a)->name, (*(struct trace_part *const *)b)->name);
+}
+
+static void name_part(const struct parsing *parsing, struct trace_part *part) {
   int32_t rank = 0;
   while (is_taken(parsing, rank)) {
     rank++;
   }
-  nameless->rank = rank;
+  part->rank = rank;
   struct lumos_scope scope = lumos_everywhere;
-  scope.rank =
-      nameless->job->ranks.items[0].rank; /* as the other notes of this part: set_ranks changes them together */
-  lumos_job_note(nameless->job, "parse.assumed_rank", LUMOS_INFO, LUMOS_ABSENT, &scope,
+  scope.rank = part->job->ranks.items[0].rank; /* as the other notes of this part: set_ranks changes them together */
+  lumos_job_note(part->job, "parse.assumed_rank", LUMOS_INFO, LUMOS_ABSENT, &scope,
                  "the trace does not say which rank it is; it got the lowest free number", "give it with --rank");
-  return true;
+}
+
+/* Traces that name no rank get the lowest free ones, in the order of their names; those that did not run together could be told apart
+ * by nothing but luck. */
+static bool name_nameless(struct parsing *parsing) {
+  LUMOS_VECTOR(struct trace_part *) nameless = {0};
+  bool good = true;
+  for (size_t i = 0; i < parsing->parts.count; i++) {
+    struct trace_part *part = &parsing->parts.items[i];
+    if (!part->is_stream && part->rank == LUMOS_ABSENT_INT) {
+      lumos_vector_push(&nameless, part);
+    }
+  }
+  if (nameless.count > 1) {
+    qsort(nameless.items, nameless.count, sizeof(struct trace_part *), compare_nameless);
+  }
+  for (size_t i = 0; i < nameless.count && good; i++) {
+    for (size_t k = 0; k < i && good; k++) {
+      good = ran_together(nameless.items[k], nameless.items[i]) ||
+             lumos_fail(parsing->error,
+                        "%s and %s do not say which ranks they are; parse them apart, or say it with --rank 0,1,...",
+                        nameless.items[k]->name, nameless.items[i]->name);
+    }
+    if (good) {
+      name_part(parsing, nameless.items[i]);
+    }
+  }
+  lumos_vector_free(&nameless);
+  return good;
 }
 
 static bool settle_ranks(struct parsing *parsing) {
@@ -327,7 +351,14 @@ static struct lumos_job *join_parts(struct parsing *parsing) {
   note_skipped(parsing, jobs[0]); /* before the join, which puts all notes in order */
   note_other_runs(parsing, jobs[0]);
   parsing->parts.count = 0; /* the join owns them now */
-  struct lumos_job *job = lumos_job_join(jobs, count, parsing->error);
+  struct lumos_job *job = NULL;
+  if (parsing->options->rank_count > 0 || lumos_groups_agree(jobs, count, parsing->error)) {
+    job = lumos_job_join(jobs, count, parsing->error);
+  } else {
+    for (size_t i = 0; i < count; i++) {
+      lumos_job_free(jobs[i]);
+    }
+  }
   free(jobs);
   return job;
 }

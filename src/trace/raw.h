@@ -89,6 +89,10 @@ enum trace_fact {
   TRACE_FACT_DISTRIBUTED,
   TRACE_FACT_HOST,
   TRACE_FACT_CUDA,
+  TRACE_FACT_HIP,
+  TRACE_FACT_JOB_NAME,
+  TRACE_FACT_JOB_VERSION,
+  TRACE_FACT_JOB_ATTEMPT,
   TRACE_FACT_RECORDER, /* what examples/record/lumos_record.py adds */
   TRACE_FACTS,
 };

@@ -128,7 +128,7 @@ static void calls_have_kinds(void **state) {
       fail_msg("%s is %s, waits %d, event %d", rows[i].name, lumos_task_kind_name(rule->kind), (int)rule->wait,
                (int)rule->event);
     }
-    assert_int_equal(lumos_classify_call(rows[i].name), rows[i].kind);
+    assert_int_equal(lumos_trace_call_rule(rows[i].name)->kind, rows[i].kind);
   }
 }
 

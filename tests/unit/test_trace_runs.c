@@ -294,6 +294,98 @@ static void a_world_without_the_rank_is_not_believed(void **state) {
   lumos_job_free(job);
 }
 
+/* clang-format off */
+#define RANK_FILE(info) "{\"baseTimeNanoseconds\":1751410836000000000," info ",\"traceEvents\":[" OP("a", 5, 7) "]}"
+#define GROUP(rank, ranks) \
+  RANK_FILE("\"distributedInfo\":{\"rank\":" #rank ",\"pg_config\":[{\"pg_name\":\"0\",\"ranks\":" ranks "}]}")
+
+/* One rank is in one group of a name. Groups of one name that share no rank are two. */
+static void ranks_of_different_groups_are_refused(void **state) {
+  struct files *files = *state;
+  add_file(files, "a.json", GROUP(0, "[0,1]"));
+  add_file(files, "b.json", GROUP(2, "[1,2]"));
+  expect_refused(files, (struct lumos_trace_options){0},
+                 "rank 0 has a group 0 of the ranks 0, 1, rank 2 a group 0 of the ranks 1, 2: they are not of one job");
+  static const int32_t ranks[] = {0, 2};
+  struct lumos_error error;
+  struct lumos_job *job = parse_folder(files, (struct lumos_trace_options){.ranks = ranks, .rank_count = 2}, &error);
+  assert_non_null(job);
+  lumos_job_free(job);
+  unit_write_file(files->paths[1], GROUP(2, "[2,3]"), strlen(GROUP(2, "[2,3]")));
+  job = parse_folder(files, (struct lumos_trace_options){0}, &error);
+  assert_non_null(job);
+  assert_int_equal(job->groups.count, 2);
+  lumos_job_free(job);
+}
+
+static void ranks_of_jobs_of_other_names_are_refused(void **state) {
+  struct files *files = *state;
+  add_file(files, "rank0.json", RANK_FILE("\"PT_PROFILER_JOB_NAME\":\"gpt\",\"PT_PROFILER_JOB_VERSION\":3,"
+                                          "\"PT_PROFILER_JOB_ATTEMPT_INDEX\":\"1\",\"hip_runtime_version\":60443483"));
+  add_file(files, "rank1.json", RANK_FILE("\"PT_PROFILER_JOB_NAME\":\"gpt\",\"PT_PROFILER_JOB_ATTEMPT_INDEX\":2"));
+  expect_refused(files, (struct lumos_trace_options){0},
+                 "rank 0 ran in attempt 1, rank 1 in attempt 2: they are not of one job");
+  struct lumos_error error;
+  const char *const first[] = {files->paths[0]};
+  const struct lumos_trace_options plain = {0};
+  struct lumos_job *job = lumos_trace_parse(first, 1, &plain, &error);
+  const struct lumos_rank *rank = &job->ranks.items[0];
+  assert_string_equal(string_of(job, rank->job_name), "gpt");
+  assert_string_equal(string_of(job, rank->job_version), "3");
+  assert_string_equal(string_of(job, rank->job_attempt), "1");
+  assert_string_equal(string_of(job, rank->hip), "6.4.43483");
+  lumos_job_free(job);
+}
+
+/* Recordings of one run that do not overlap are joined, and it is said. */
+static void ranks_that_did_not_run_together_are_said(void **state) {
+  struct files *files = *state;
+  struct lumos_error error;
+  add_trace(files, "a.json", 0, 2, 0);
+  add_trace(files, "b.json", 1, 2, 32);
+  struct lumos_job *job = parse_folder(files, (struct lumos_trace_options){0}, &error);
+  assert_non_null(job);
+  assert_string_equal(string_of(job, find_note(job, "parse.recorded_apart")->text),
+                      "rank 1 was recorded 30 seconds after rank 0");
+  assert_non_null(strstr(string_of(job, find_note(job, "parse.recorded_apart")->cure), "clocks"));
+  lumos_job_free(job);
+}
+
+/* Files that say nothing of their ranks are numbered by their names, if they cannot be one rank twice. */
+static void nameless_files_are_numbered_by_name(void **state) {
+  struct files *files = *state;
+  struct lumos_error error;
+  add_trace(files, "c.json", -1, 0, 0);
+  add_file(files, "a.json", RANK_FILE("\"trace_id\":\"x\""));
+  add_trace(files, "b.json", 1, 3, 1);
+  struct lumos_job *job = parse_folder(files, (struct lumos_trace_options){0}, &error);
+  assert_non_null(job);
+  assert_string_equal(string_of(job, job->ranks.items[0].source), "a.json");
+  assert_string_equal(string_of(job, job->ranks.items[2].source), "c.json");
+  assert_non_null(find_note(job, "parse.assumed_rank"));
+  lumos_job_free(job);
+  add_trace(files, "d.json", -1, 0, 20);
+  expect_refused(files, (struct lumos_trace_options){0}, "a.json and d.json do not say which ranks they are");
+  add_trace(files, "d.json", -1, 0, 0);
+  expect_refused(files, (struct lumos_trace_options){0}, "c.json and d.json do not say which ranks they are");
+}
+
+/* What a group lacks is said; ranks may be quoted one by one. */
+static void groups_that_say_nothing_are_counted(void **state) {
+  struct files *files = *state;
+  struct lumos_error error;
+  add_file(files, "a.json",
+           RANK_FILE("\"distributedInfo\":{\"rank\":0,\"pg_config\":[{\"pg_name\":\"0\",\"ranks\":[\"0\",\"1\"]},"
+                     "{\"pg_name\":\"1\",\"ranks\":[]},{\"pg_name\":\"2\"},{\"ranks\":[0]}]}"));
+  struct lumos_job *job = parse_folder(files, (struct lumos_trace_options){0}, &error);
+  assert_int_equal(job->groups.count, 1);
+  assert_int_equal(job->groups.items[0].member_count, 2);
+  assert_int_equal(find_note(job, "parse.unknown_groups")->count, 3);
+  lumos_job_free(job);
+}
+
+/* clang-format on */
+
 static struct lumos_job *parse_list(const char *list, struct lumos_error *error) {
   const char *const lists[] = {list};
   const struct lumos_trace_options options = {.lists = lists, .list_count = 1};
@@ -306,7 +398,7 @@ static void a_list_names_files(void **state) {
   const char *first = add_trace(files, "my rank 4.json", -1, 0, 0);
   const char *second = add_trace(files, " '#\"rank_2", -1, 0, 0);
   struct lumos_text text = LUMOS_TEXT_BUFFER;
-  lumos_text_format(&text, "%s\n\n%s%c", first, second, '\0');
+  lumos_text_format(&text, "%s\r\n\r\n\n%s%c", first, second, '\0');
   const char *list = add_file(files, "list", text.bytes);
   struct lumos_job *job = parse_list(list, &error);
   assert_int_equal(job->ranks.count, 2);
@@ -356,6 +448,11 @@ int main(void) {
       FILES_TEST(a_long_list_of_missing_ranks_is_cut),
       FILES_TEST(a_complete_job_misses_nothing),
       FILES_TEST(a_world_without_the_rank_is_not_believed),
+      FILES_TEST(ranks_of_different_groups_are_refused),
+      FILES_TEST(ranks_of_jobs_of_other_names_are_refused),
+      FILES_TEST(ranks_that_did_not_run_together_are_said),
+      FILES_TEST(nameless_files_are_numbered_by_name),
+      FILES_TEST(groups_that_say_nothing_are_counted),
       FILES_TEST(a_list_names_files),
       cmocka_unit_test(a_run_is_a_number_or_the_last),
   };
