@@ -136,6 +136,13 @@ holds 'the first of a pair sends' '
   FILENAME == "kernels" { kind[$1, $2] = $3; next }
   $2 == "send_receive" { split($10, r, ","); split($13, c, ","); for (i = 1; i <= 2; i++) if ((r[i], c[i]) in kind) { seen++; if (kind[r[i], c[i]] != (i == 1 ? "send" : "recv")) print "rank", r[i], "of", $10, "does", kind[r[i], c[i]] } }' kernels apart/collectives
 
+# NCCL gives a pair a channel, which is a block of the kernel, for every 128 KiB: 8 for this tensor, but 4 at the most between nodes.
+emulate across "${job[@]}" --pp 2 --batched-p2p off --node-size 1 --ranks 0
+for placed in 'apart 8' 'across 4'; do
+  [ "$(jq -c '[.traceEvents[] | select(.cat == "kernel" and (.name | contains("SendRecv"))) | .args.grid] | unique' "${placed% *}/rank0.json")" = "[[${placed#* },1,1]]" ] ||
+    fail "${placed% *}: sends and receives have not ${placed#* } blocks"
+done
+
 # PyTorch counts a rank's sends and receives in a group from the job's beginning, whatever is recorded. Two stages exchange two tensors a micro-batch: each a
 # number where they are apart, while those that go out together have one. What all steps do alike takes as many numbers in each.
 # numbered JOB NUMBERS: of a step, 0: as many as there are
