@@ -275,6 +275,9 @@ static void add_rank(struct lumos_job *job, int32_t number) {
   rank.clock.drift_ppb %= 100000000; /* as far as a clock may be off */
   rank.device_name = maybe() ? LUMOS_NO_STRING : lumos_intern_text(job->strings, "H100");
   rank.nccl = maybe() ? LUMOS_NO_STRING : lumos_intern_text(job->strings, "2.28.9");
+  rank.job_name = maybe() ? LUMOS_NO_STRING : lumos_intern_text(job->strings, "gpt");
+  rank.job_version = maybe() ? LUMOS_NO_STRING : lumos_intern_text(job->strings, "7");
+  rank.job_attempt = maybe() ? LUMOS_NO_STRING : lumos_intern_text(job->strings, "2");
   lumos_vector_push(&job->ranks, rank);
   if (index == 0) {
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {
