@@ -24,7 +24,8 @@ enum lumos_constraint_kind {
   LUMOS_HELD_BY_EVENT,       /* work of another stream that the stream waits for */
   LUMOS_HELD_BY_HANDOVER,    /* another thread */
   LUMOS_HELD_BY_BOUNDARY,    /* an instant: what is outside of the recording */
-  LUMOS_HELD_BY_OTHER,       /* a dependency of another kind (queue, resource, other) */
+  LUMOS_HELD_BY_RESOURCE,    /* a kernel of another stream that leaves no SMs free */
+  LUMOS_HELD_BY_OTHER,       /* a dependency of another kind (queue, other) */
   LUMOS_CONSTRAINT_KINDS
 };
 const char *lumos_constraint_kind_name(enum lumos_constraint_kind); /* "stream order", "launch": plain words */

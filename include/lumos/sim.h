@@ -25,7 +25,7 @@ bool lumos_engine_run(const struct lumos_job *job, const struct lumos_sim_option
  *                            {rank}: coverage (a share, `of` device_tasks), clock_offset, clock_error; without a scope
  *                            unprofiled_step_time, the mean over the rank-steps of what the recorder timed before, and
  *                            profiling_cost, how much longer they took (a share of it, signed)
- *   simulated                boundary; replay_error and host_replay_error (shares, signed; without a scope the mean size
+ *   simulated                boundary, resource_wait; replay_error and host_replay_error (shares, signed; without a scope the mean size
  *                            of the errors of all ranks' steps; not for changed jobs) */
 bool lumos_simulate(struct lumos_job *job, struct lumos_error *error) LUMOS_MUST_CHECK;
 

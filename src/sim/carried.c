@@ -3,6 +3,8 @@
  *   unexplained_lag  the whole |residual| of every device start above 2 us;
  *   boundary         time in the step for which a boundary alone, beyond all other known constraints, holds a
  *                    device start;
+ *   resource_wait    time in the step for which a kernel of another stream, leaving no SMs free, alone holds a device
+ *                    start;
  *   kept_wait        time in which communication runs whose end is tied to no other rank's: the waiting in it stays as
  *                    measured;
  *   host_gap         time between events on the threads that drive the device (on all, where none does), less what
@@ -192,11 +194,14 @@ static void add_host(struct carried *carried) {
   lumos_vector_free(&covers);
 }
 
-/* Boundaries hold on the simulated timeline; what they hold is cut to its steps. */
-static void add_boundaries(const struct lumos_job *job, const struct lumos_steps_list *steps,
-                           const struct lumos_holds *holds, int64_t *boundary) {
+/* Boundaries and resources hold on the simulated timeline; what they hold is cut to its steps. */
+static void add_holds(const struct lumos_job *job, const struct lumos_steps_list *steps,
+                      const struct lumos_holds *holds, enum lumos_dep_kind kind, int64_t *sums) {
   for (size_t i = 0; i < holds->count; i++) {
     const struct lumos_hold *hold = &holds->items[i];
+    if (hold->kind != kind) {
+      continue;
+    }
     uint32_t rank = lumos_rank_of(job, &job->tasks.items[hold->task]);
     uint32_t first = lumos_step_after(steps, rank, hold->from);
     for (size_t s = first; first != LUMOS_NONE && s < steps->count; s++) {
@@ -206,7 +211,7 @@ static void add_boundaries(const struct lumos_job *job, const struct lumos_steps
       }
       int64_t from = hold->from > step->start ? hold->from : step->start;
       int64_t to = hold->to < step->end ? hold->to : step->end;
-      boundary[s] = lumos_time_sum(boundary[s], to - from);
+      sums[s] = lumos_time_sum(sums[s], to - from);
     }
   }
 }
@@ -223,9 +228,12 @@ void lumos_write_carried(struct lumos_job *job, const struct lumos_timeline *mea
   find_driving_threads(&carried);
   add_unexplained(&carried);
   add_host(&carried);
-  add_boundaries(job, &simulated->steps, holds, boundary);
+  int64_t *resource = lumos_allocate_zeroed(simulated->steps.count, sizeof *resource);
+  add_holds(job, &simulated->steps, holds, LUMOS_BOUNDARY, boundary);
+  add_holds(job, &simulated->steps, holds, LUMOS_RESOURCE, resource);
   lumos_metric_by_step(job, "unexplained_lag", measured, carried.unexplained);
   lumos_metric_by_step(job, "boundary", simulated, boundary);
+  lumos_metric_by_step(job, "resource_wait", simulated, resource);
   lumos_metric_by_step(job, "kept_wait", measured, kept);
   lumos_metric_by_step(job, "host_gap", measured, carried.gap);
   lumos_metric_by_step(job, "host_unknown", measured, carried.unknown);
@@ -235,4 +243,5 @@ void lumos_write_carried(struct lumos_job *job, const struct lumos_timeline *mea
   free(carried.driving);
   free(carried.medians);
   free(boundary);
+  free(resource);
 }

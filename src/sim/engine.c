@@ -94,7 +94,7 @@ static void become_ready(struct lumos_engine *engine, uint32_t t) {
   const struct lumos_special *special = lumos_engine_special(engine, t);
   if (special != NULL && special->boundary > state->start) {
     if (engine->notes.holds != NULL && lumos_on_stream(engine->job, task_at(engine, t))) {
-      struct lumos_hold hold = {t, state->start, special->boundary};
+      struct lumos_hold hold = {t, LUMOS_BOUNDARY, state->start, special->boundary};
       lumos_vector_push(engine->notes.holds, hold);
     }
     bound_start(engine, t, special->boundary,
@@ -481,6 +481,29 @@ static void meet(struct lumos_engine *engine, uint32_t t) {
   }
 }
 
+/* Does a kernel of another stream leave it no SMs? Then it starts when that one's last wave makes room. */
+static bool waits_for_room(struct lumos_engine *engine, uint32_t t) {
+  struct lumos_task_state *state = &engine->states[t];
+  const struct lumos_special *special = lumos_engine_special(engine, t);
+  if (special == NULL || special->occupant == LUMOS_NONE || state->had_room) {
+    return false;
+  }
+  const struct lumos_task_state *occupant = &engine->states[special->occupant];
+  int64_t room = occupant->end + special->room_lag;
+  if (occupant->progress != LUMOS_ENDED || occupant->start > state->start || room <= state->start) {
+    return false;
+  }
+  if (engine->notes.holds != NULL) {
+    struct lumos_hold hold = {t, LUMOS_RESOURCE, state->start, room};
+    lumos_vector_push(engine->notes.holds, hold);
+  }
+  bound_start(engine, t, room,
+              (struct lumos_binding){special->occupant, LUMOS_HELD_BY_RESOURCE, LUMOS_END, LUMOS_INFERRED});
+  state->had_room = true;
+  push_event(engine, state->start, t, turn_of(engine, t));
+  return true;
+}
+
 static void start_task(struct lumos_engine *engine, uint32_t t) {
   struct lumos_task_state *state = &engine->states[t];
   state->progress = LUMOS_STARTED;
@@ -530,6 +553,9 @@ static void run(struct lumos_engine *engine) {
   while (engine->queue.heap.count > 0 && engine->beyond == LUMOS_NONE) {
     struct lumos_event event = lumos_queue_pop(&engine->queue);
     if (engine->states[event.task].progress == LUMOS_READY) {
+      if (waits_for_room(engine, event.task)) {
+        continue;
+      }
       start_task(engine, event.task);
       tell(engine, ++started);
     } else {

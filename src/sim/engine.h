@@ -30,6 +30,7 @@ struct lumos_task_state {
   bool special;          /* it is in engine.specials */
   bool inferred;         /* it is the target of an inferred event edge */
   bool enqueued;         /* it is on its stream */
+  bool had_room;         /* it has waited for free SMs */
 };
 
 struct lumos_edge { /* dst starts or ends no earlier than `lag` after its source has started or ended */
@@ -43,9 +44,11 @@ struct lumos_edge { /* dst starts or ends no earlier than `lag` after its source
 /* What only a few tasks have, by task. */
 struct lumos_special {
   uint32_t task;
-  int64_t boundary; /* its start's outside bound in job time, or LUMOS_ABSENT */
-  int64_t covers;   /* the part of its lag that a hand-over explains */
-  uint8_t evidence; /* of the boundary */
+  int64_t boundary;  /* its start's outside bound in job time, or LUMOS_ABSENT */
+  int64_t room_lag;  /* from the occupant's end, when SMs become free, at most a rounding above 0 */
+  uint32_t occupant; /* the kernel of another stream whose SMs it waits for where that runs, or LUMOS_NONE */
+  int64_t covers;    /* the part of its lag that a hand-over explains */
+  uint8_t evidence;  /* of the boundary */
 };
 
 /* A stored event edge. What was recorded is found anew by the run, by event and record, and takes its lag from here, by
@@ -71,16 +74,17 @@ struct lumos_meeting { /* a collective that runs */
   uint32_t missing;    /* awaited members that have not */
 };
 
-/* Boundaries that bound: job time from what else held the start (LUMOS_ABSENT: nothing) to the boundary. */
+/* Boundaries that bound, and waits for free SMs: job time from what else held the start (LUMOS_ABSENT: nothing) to it. */
 struct lumos_hold {
   uint32_t task;
+  enum lumos_dep_kind kind; /* LUMOS_BOUNDARY or LUMOS_RESOURCE */
   int64_t from, to;
 };
 LUMOS_VECTOR_TYPE(lumos_holds, struct lumos_hold);
 
 /* What a run is to note besides its times; all of it may be NULL. */
 struct lumos_engine_notes {
-  struct lumos_holds *holds;       /* the boundaries of streams that bound */
+  struct lumos_holds *holds;       /* on streams */
   struct lumos_bindings *bindings; /* what bound the start and the end of every task */
   const uint8_t *watched;          /* with bindings: tasks of which every constraint is noted, in */
   struct lumos_constraints *constraints;

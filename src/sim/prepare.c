@@ -56,7 +56,7 @@ static int special_by_task(const void *left_item, const void *right_item) {
   return left->task < right->task ? -1 : left->task > right->task;
 }
 
-/* One entry a task: the latest boundary, the largest cover. */
+/* One entry a task: the latest boundary, the largest cover, the last occupant. */
 static void merge_specials(struct lumos_engine *engine) {
   size_t kept = 0;
   if (engine->specials.count == 0) {
@@ -72,6 +72,10 @@ static void merge_specials(struct lumos_engine *engine) {
     if (items[i].boundary > items[kept].boundary) {
       items[kept].boundary = items[i].boundary;
       items[kept].evidence = items[i].evidence;
+    }
+    if (items[i].occupant != LUMOS_NONE) {
+      items[kept].occupant = items[i].occupant;
+      items[kept].room_lag = items[i].room_lag;
     }
     items[kept].covers = items[i].covers > items[kept].covers ? items[i].covers : items[kept].covers;
   }
@@ -131,7 +135,8 @@ static void read_dependencies(struct lumos_engine *engine) {
   const struct lumos_job *job = engine->job;
   for (size_t i = 0; i < job->deps.count; i++) {
     const struct lumos_dep *dep = &job->deps.items[i];
-    struct lumos_special special = {.task = dep->dst, .boundary = LUMOS_ABSENT, .evidence = dep->evidence};
+    struct lumos_special special = {
+        .task = dep->dst, .boundary = LUMOS_ABSENT, .occupant = LUMOS_NONE, .evidence = dep->evidence};
     if (dep->src == LUMOS_NONE) {
       special.boundary = lumos_job_time_on(job, job->tasks.items[dep->dst].lane, dep->at) + dep->lag;
     } else if (dep->mode == LUMOS_FIXED) {
@@ -147,8 +152,11 @@ static void read_dependencies(struct lumos_engine *engine) {
       struct lumos_event_edge edge = {dep->dst, dep->src, job->tasks.items[dep->src].lane, dep->lag, dep->evidence};
       engine->states[dep->dst].inferred |= dep->evidence != LUMOS_RECORDED;
       lumos_vector_push(&engine->event_edges, edge);
+    } else if (dep->kind == LUMOS_RESOURCE) {
+      special.occupant = dep->src;
+      special.room_lag = dep->lag;
     }
-    if (special.boundary != LUMOS_ABSENT || special.covers != 0) {
+    if (special.occupant != LUMOS_NONE || special.boundary != LUMOS_ABSENT || special.covers != 0) {
       engine->states[dep->dst].special = true;
       lumos_vector_push(&engine->specials, special);
     }

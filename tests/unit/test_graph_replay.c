@@ -27,7 +27,7 @@ struct walk {
   int64_t *held;            /* by lane: until when its stream waits hold the next task; LUMOS_ABSENT: nothing */
   uint32_t *before_record;  /* by task: what its record found on its stream */
   int64_t *boundary;        /* by task */
-  int64_t *inferred;        /* by task: until when inferred event edges hold it; LUMOS_ABSENT: none does */
+  int64_t *inferred;        /* by task: until when inferred event edges and free SMs hold it; LUMOS_ABSENT: none does */
   uint32_t *handover;       /* by task: the edge by which another thread hands over to it */
   uint32_t *first_launched; /* by task: device tasks in the order of their lanes, linked by next_launched */
   uint32_t *next_launched;
@@ -279,7 +279,7 @@ static void assert_replays(const struct lumos_job *job) {
       int64_t shift = start_of(&walk, dep->dst) - job->tasks.items[dep->dst].start;
       walk.boundary[dep->dst] = max(walk.boundary[dep->dst], dep->at + shift);
     }
-    if (dep->kind == LUMOS_DEP_EVENT && dep->evidence != LUMOS_RECORDED) {
+    if (dep->kind == LUMOS_RESOURCE || (dep->kind == LUMOS_DEP_EVENT && dep->evidence != LUMOS_RECORDED)) {
       walk.rank = &job->ranks.items[lumos_rank_of(job, &job->tasks.items[dep->dst])];
       walk.inferred[dep->dst] = max(walk.inferred[dep->dst], end_of(&walk, dep->src) + dep->lag);
     }

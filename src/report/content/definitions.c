@@ -37,6 +37,9 @@ static const struct report_definition definitions[] = {
     {"boundary", "boundary",
      "Waiting for what the recording does not hold: work before it began, steps that are not shown, or, where all of "
      "the GPU was idle and nothing explains it, work elsewhere. It enters the simulation at its measured time."},
+    {"resource_wait", "waiting for SMs",
+     "Kernels that are ready but start only when a kernel of another stream, which fills the GPU, comes to its end; "
+     "found from when they start. In the simulation they wait where that one runs."},
     {"kept_wait", "kept waiting",
      "Communication that is not joined with that of other ranks: its measured length is kept, waiting included."},
     {"host_gap", "host gap",

@@ -19,6 +19,7 @@ static const char *const figure_names[FIGURE_COUNT] = {
     [FIGURE_GPU_BUSY] = "gpu_busy",
     [FIGURE_UNEXPLAINED_LAG] = "unexplained_lag",
     [FIGURE_BOUNDARY] = "boundary",
+    [FIGURE_RESOURCE_WAIT] = "resource_wait",
     [FIGURE_KEPT_WAIT] = "kept_wait",
     [FIGURE_HOST_GAP] = "host_gap",
     [FIGURE_HOST_UNKNOWN] = "host_unknown",

@@ -268,6 +268,7 @@ static void fill_carried(const struct report_facts *facts, struct report_scope *
   static const struct carried rows[] = {
       {FIGURE_UNEXPLAINED_LAG, "unexplained lag", "GPU starts that no rule explains"},
       {FIGURE_BOUNDARY, "boundary", "fixed by what is not recorded"},
+      {FIGURE_RESOURCE_WAIT, "waiting for SMs", "behind a kernel that fills the GPU"},
       {FIGURE_KEPT_WAIT, "kept waiting", "in communication on its own"},
       {FIGURE_HOST_GAP, "host gap", "thread time without an event"},
       {FIGURE_HOST_UNKNOWN, "host unknown", "long gaps and calls, kept"},
