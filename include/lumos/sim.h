@@ -5,8 +5,17 @@
 #include <lumos/error.h>
 #include <lumos/job.h>
 
+/* What a run knows of. The rivals' models leave dependencies out, so that their errors show what these are worth:
+ *   dpro      streams do not wait for each other, and host calls that synchronise take only their own time;
+ *   daydream  streams do not wait for each other, and collectives are tied to no other rank: they keep their measured length.
+ * Thread order, hand-overs, launches, stream order and boundaries are the same for all. */
+enum lumos_model { LUMOS_MODEL_LUMOS, LUMOS_MODEL_DPRO, LUMOS_MODEL_DAYDREAM, LUMOS_MODELS };
+const char *lumos_model_name(enum lumos_model model); /* "lumos", "dpro", "daydream" */
+bool lumos_model_find(const char *name, enum lumos_model *model);
+
 struct lumos_sim_options {
   bool drop_residuals; /* self replay: every residual 0, typical lags everywhere */
+  enum lumos_model model;
 };
 
 /* Run the engine: fills runs[0..tasks.count) with start (job time) and dur. The job must be at stage graph or later; it is not changed.
@@ -28,6 +37,8 @@ bool lumos_engine_run(const struct lumos_job *job, const struct lumos_sim_option
  *   simulated                boundary, resource_wait; replay_error and host_replay_error (shares, signed; without a scope the mean size
  *                            of the errors of all ranks' steps; not for changed jobs) */
 bool lumos_simulate(struct lumos_job *job, struct lumos_error *error) LUMOS_MUST_CHECK;
+/* The same by a model; the job's history says which. Fails where an edit is beyond the model: a collective's transfer in daydream's. */
+bool lumos_simulate_by(struct lumos_job *job, enum lumos_model model, struct lumos_error *error) LUMOS_MUST_CHECK;
 
 /* Measured or simulated start and duration of a task in job time: the one place that applies clocks. LUMOS_ABSENT when it has none. */
 int64_t lumos_measured_start(const struct lumos_job *job, uint32_t task);

@@ -53,7 +53,7 @@ static bool check_runs(const struct lumos_job *job, const struct lumos_run *runs
 
 bool lumos_bindings_find(const struct lumos_job *job, struct lumos_bindings *bindings, const uint8_t *watched,
                          struct lumos_constraints *all, struct lumos_error *error) {
-  static const struct lumos_sim_options carry = {.drop_residuals = false};
+  const struct lumos_sim_options carry = {.model = lumos_model_of(job)};
   if (job->runs.count != job->tasks.count) {
     return lumos_fail(error, "the job has not been simulated; run lumos-sim first");
   }

@@ -58,6 +58,11 @@ void lumos_coupling_make(struct lumos_coupling *coupling, const struct lumos_job
   }
 }
 
+void lumos_coupling_none(struct lumos_coupling *coupling, const struct lumos_job *job) {
+  *coupling = (struct lumos_coupling){
+      .job = job, .first = lumos_allocate_zeroed(job->tasks.count + 2, sizeof *coupling->first), .of = NULL};
+}
+
 void lumos_coupling_free(struct lumos_coupling *coupling) {
   free(coupling->first);
   free(coupling->of);

@@ -20,6 +20,8 @@ struct lumos_coupling {
 
 /* O(tasks + members). */
 void lumos_coupling_make(struct lumos_coupling *coupling, const struct lumos_job *job);
+/* Nobody is tied to anybody. */
+void lumos_coupling_none(struct lumos_coupling *coupling, const struct lumos_job *job);
 void lumos_coupling_free(struct lumos_coupling *coupling);
 
 /* Does the end of this member wait for others, and do others wait for its start? */

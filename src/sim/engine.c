@@ -386,7 +386,8 @@ static void take_effect(struct lumos_engine *engine, uint32_t call) {
   uint32_t *latest = &engine->events.latest[engine->events.slot[d]];
   if (detail->event_op == LUMOS_EVENT_RECORD) {
     *latest = last_enqueued(engine, engine->events.lane[d], effect_of(engine, call));
-  } else if (detail->event_op == LUMOS_EVENT_WAIT && detail->event_lane != LUMOS_NONE && *latest != LUMOS_NONE) {
+  } else if (detail->event_op == LUMOS_EVENT_WAIT && detail->event_lane != LUMOS_NONE && *latest != LUMOS_NONE &&
+             engine->rules->between_streams) {
     struct lumos_lane_state *lane = &engine->lanes[detail->event_lane];
     struct lumos_stream_wait wait = {*latest, lane->waits};
     lane->waits = (uint32_t)engine->stream_waits.count;
@@ -511,7 +512,7 @@ static void start_task(struct lumos_engine *engine, uint32_t t) {
   if (task_at(engine, t)->detail != LUMOS_NONE && waits_for_itself(engine, t)) {
     take_effect(engine, t);
   }
-  if (lumos_call_waits(engine->job, task_at(engine, t))) {
+  if (engine->rules->host_waits && lumos_call_waits(engine->job, task_at(engine, t))) {
     look(engine, t);
   }
   if (engine->coupling.first[t] < engine->coupling.first[t + 1]) {
@@ -591,7 +592,7 @@ bool lumos_engine_run_noting(const struct lumos_job *job, const struct lumos_sim
     return lumos_fail(error, "the job has no execution graph yet; run lumos-graph first");
   }
   struct lumos_engine engine;
-  lumos_engine_prepare(&engine, job, options->drop_residuals);
+  lumos_engine_prepare(&engine, job, options);
   engine.notes = *notes;
   engine.explain = notes->bindings != NULL;
   run(&engine);

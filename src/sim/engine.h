@@ -11,6 +11,7 @@
 
 #include "sim/coupling.h"
 #include "sim/events.h"
+#include "sim/model.h"
 #include "sim/queue.h"
 #include <lumos/path.h>
 #include <lumos/sim.h>
@@ -94,6 +95,7 @@ struct lumos_typical;
 
 struct lumos_engine {
   const struct lumos_job *job;
+  const struct lumos_model_rules *rules;
   bool drop_residuals;
   struct lumos_engine_notes notes;
   bool explain; /* bindings are asked for */
@@ -118,7 +120,8 @@ struct lumos_engine {
 /* Is this a host call whose end follows from what it waits for? */
 bool lumos_call_waits(const struct lumos_job *job, const struct lumos_task *task);
 
-void lumos_engine_prepare(struct lumos_engine *engine, const struct lumos_job *job, bool drop_residuals);
+void lumos_engine_prepare(struct lumos_engine *engine, const struct lumos_job *job,
+                          const struct lumos_sim_options *options);
 void lumos_engine_free(struct lumos_engine *engine);
 void lumos_engine_hold(struct lumos_engine *engine, uint32_t src, struct lumos_edge edge);
 const struct lumos_special *lumos_engine_special(const struct lumos_engine *engine, uint32_t task);

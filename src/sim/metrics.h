@@ -40,7 +40,7 @@ void lumos_write_carried(struct lumos_job *job, const struct lumos_timeline *mea
 
 /* The self replay, which carries no residual, against what was measured: replay_error, host_replay_error. Not for
  * edited jobs. */
-bool lumos_write_replay_error(struct lumos_job *job, const struct lumos_timeline *measured,
+bool lumos_write_replay_error(struct lumos_job *job, enum lumos_model model, const struct lumos_timeline *measured,
                               struct lumos_error *error) LUMOS_MUST_CHECK;
 
 /* What the recording says by itself: lengths of the host's step marks, how much of the device's work has a known launch,

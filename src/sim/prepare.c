@@ -129,12 +129,20 @@ static uint8_t constraint_of(const struct lumos_dep *dep) {
   }
 }
 
+static bool is_left_out(const struct lumos_model_rules *rules, const struct lumos_dep *dep) {
+  bool between_streams = dep->kind == LUMOS_DEP_EVENT || dep->kind == LUMOS_RESOURCE;
+  return (between_streams && !rules->between_streams) || (dep->kind == LUMOS_HOST_WAIT && !rules->host_waits);
+}
+
 /* The mode decides: fixed dependencies become edges, boundaries and covers; of those found anew at run time only the
  * event edges are of use, too. */
 static void read_dependencies(struct lumos_engine *engine) {
   const struct lumos_job *job = engine->job;
   for (size_t i = 0; i < job->deps.count; i++) {
     const struct lumos_dep *dep = &job->deps.items[i];
+    if (is_left_out(engine->rules, dep)) {
+      continue;
+    }
     struct lumos_special special = {
         .task = dep->dst, .boundary = LUMOS_ABSENT, .occupant = LUMOS_NONE, .evidence = dep->evidence};
     if (dep->src == LUMOS_NONE) {
@@ -169,7 +177,11 @@ static void read_dependencies(struct lumos_engine *engine) {
 
 static void prepare_meetings(struct lumos_engine *engine) {
   const struct lumos_job *job = engine->job;
-  lumos_coupling_make(&engine->coupling, job);
+  if (engine->rules->members) {
+    lumos_coupling_make(&engine->coupling, job);
+  } else {
+    lumos_coupling_none(&engine->coupling, job);
+  }
   engine->meetings = lumos_allocate(job->collectives.count * sizeof *engine->meetings);
   for (size_t i = 0; i < job->collectives.count; i++) {
     const struct lumos_collective *collective = &job->collectives.items[i];
@@ -194,9 +206,13 @@ static void find_typical_waits(struct lumos_engine *engine) {
   }
 }
 
-void lumos_engine_prepare(struct lumos_engine *engine, const struct lumos_job *job, bool drop_residuals) {
-  *engine =
-      (struct lumos_engine){.job = job, .drop_residuals = drop_residuals, .queue = {.job = job}, .beyond = LUMOS_NONE};
+void lumos_engine_prepare(struct lumos_engine *engine, const struct lumos_job *job,
+                          const struct lumos_sim_options *options) {
+  *engine = (struct lumos_engine){.job = job,
+                                  .rules = lumos_model_rules(options->model),
+                                  .drop_residuals = options->drop_residuals,
+                                  .queue = {.job = job},
+                                  .beyond = LUMOS_NONE};
   engine->states = lumos_allocate(job->tasks.count * sizeof *engine->states);
   engine->lanes = lumos_allocate(job->lanes.count * sizeof *engine->lanes);
   for (uint32_t lane = 0; lane < job->lanes.count; lane++) {
@@ -218,7 +234,7 @@ void lumos_engine_prepare(struct lumos_engine *engine, const struct lumos_job *j
   read_dependencies(engine);
   prepare_meetings(engine);
   lumos_events_make(&engine->events, job);
-  if (drop_residuals) {
+  if (options->drop_residuals) {
     find_typical_waits(engine);
   }
 }

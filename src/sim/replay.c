@@ -62,8 +62,9 @@ static void compare(struct lumos_job *job, const struct lumos_timeline *measured
   lumos_vector_free(&host_replayed);
 }
 
-bool lumos_write_replay_error(struct lumos_job *job, const struct lumos_timeline *measured, struct lumos_error *error) {
-  const struct lumos_sim_options options = {.drop_residuals = true};
+bool lumos_write_replay_error(struct lumos_job *job, enum lumos_model model, const struct lumos_timeline *measured,
+                              struct lumos_error *error) {
+  const struct lumos_sim_options options = {.drop_residuals = true, .model = model};
   struct lumos_run *runs = lumos_allocate(job->tasks.count * sizeof *runs);
   bool done = lumos_engine_run(job, &options, runs, error);
   if (done) {

@@ -18,7 +18,8 @@ static bool check_metrics(const struct lumos_job *job, struct lumos_error *error
   return true;
 }
 
-static bool write_metrics(struct lumos_job *job, const struct lumos_holds *holds, struct lumos_error *error) {
+static bool write_metrics(struct lumos_job *job, enum lumos_model model, const struct lumos_holds *holds,
+                          struct lumos_error *error) {
   struct lumos_timeline measured;
   struct lumos_timeline simulated;
   lumos_timeline_make(&measured, job, NULL);
@@ -30,7 +31,8 @@ static bool write_metrics(struct lumos_job *job, const struct lumos_holds *holds
   if (done) {
     lumos_write_recording(job, &measured);
     lumos_write_carried(job, &measured, &simulated, holds, kept);
-    done = (lumos_job_edited(job) || lumos_write_replay_error(job, &measured, error)) && check_metrics(job, error);
+    done =
+        (lumos_job_edited(job) || lumos_write_replay_error(job, model, &measured, error)) && check_metrics(job, error);
   }
   free(kept);
   free(kept_simulated);
@@ -39,26 +41,46 @@ static bool write_metrics(struct lumos_job *job, const struct lumos_holds *holds
   return done;
 }
 
-bool lumos_simulate(struct lumos_job *job, struct lumos_error *error) {
+/* Without ties to other ranks a collective has no transfer, only a length, and what an edit did to the transfer is lost. */
+static bool check_model(const struct lumos_job *job, enum lumos_model model, struct lumos_error *error) {
+  for (size_t i = 0; !lumos_model_rules(model)->members && i < job->collectives.count; i++) {
+    if (job->collectives.items[i].was != LUMOS_ABSENT) {
+      return lumos_fail(error,
+                        "the model %s ties no ranks together, so it cannot tell what the changed transfer of a "
+                        "collective does; simulate this job with another model",
+                        lumos_model_name(model));
+    }
+  }
+  return true;
+}
+
+bool lumos_simulate_by(struct lumos_job *job, enum lumos_model model, struct lumos_error *error) {
+  if (!check_model(job, model, error)) {
+    return false;
+  }
   if (job->stage < LUMOS_STAGE_GRAPH && !lumos_graph_build(job, error)) {
     return false;
   }
   lumos_job_rewind(job, LUMOS_STAGE_TRANSFORM);
-  const struct lumos_sim_options carry = {.drop_residuals = false};
+  const struct lumos_sim_options carry = {.model = model};
   struct lumos_holds holds = {0};
   const struct lumos_engine_notes notes = {.holds = &holds};
   lumos_vector_reserve(&job->runs, job->tasks.count);
   bool done = lumos_engine_run_noting(job, &carry, job->runs.items, &notes, error);
   if (done) {
     job->runs.count = job->tasks.count;
-    done = write_metrics(job, &holds, error);
+    done = write_metrics(job, model, &holds, error);
   }
   lumos_vector_free(&holds);
   if (!done) {
     lumos_vector_free(&job->runs);
     return false;
   }
-  lumos_job_history(job, "lumos-sim", "", NULL, 0);
+  lumos_model_write(job, model);
   job->stage = LUMOS_STAGE_SIM;
   return true;
+}
+
+bool lumos_simulate(struct lumos_job *job, struct lumos_error *error) {
+  return lumos_simulate_by(job, LUMOS_MODEL_LUMOS, error);
 }

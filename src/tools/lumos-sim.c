@@ -4,13 +4,23 @@
 #include <lumos/sim.h>
 
 static bool simulate(struct lumos_job *job, const struct tool_stream *stream, struct lumos_error *error) {
-  (void)stream;
-  return lumos_simulate(job, error);
+  const char *name = *(const char *const *)stream->context;
+  enum lumos_model model = LUMOS_MODEL_LUMOS;
+  if (name != NULL && !lumos_model_find(name, &model)) {
+    return lumos_fail(error, "--model: '%s' is no model; use lumos, dpro or daydream", name);
+  }
+  return lumos_simulate_by(job, model, error);
 }
 
 int main(int argc, char **argv) {
-  struct tool_stream stream = {.name = "lumos-sim", .change = simulate};
+  const char *model = NULL;
+  struct tool_stream stream = {.name = "lumos-sim", .change = simulate, .context = &model};
   const struct lumos_option options[] = {
+      {LUMOS_OPTION_TEXT, 0, "model", "lumos|dpro|daydream", &model,
+       "What the simulation knows of: all that the graph has; or, to see what dependencies are worth, what others' "
+       "models "
+       "know: dpro neither waits between streams nor calls that wait for the device, daydream neither waits between "
+       "streams nor ranks that wait for each other."},
       TOOL_OUTPUT_OPTION(&stream.output),
       TOOL_EDITED_OPTION(&stream.edited),
       TOOL_LAST_OPTION,
@@ -20,6 +30,8 @@ int main(int argc, char **argv) {
       "lumos-parse rank*.json.gz | lumos-sim | lumos-render -o report.html",
       "The metrics as a table",
       "lumos-sim job.graph | jq -r 'select(.type==\"metric\") | [.name, .source, .value, .unit] | @tsv'",
+      "How wrong is the replay without waits between streams and calls that wait?",
+      "lumos-sim --model dpro job.graph | jq 'select(.name==\"replay_error\" and .scope=={}).value'",
       NULL,
   };
   const struct lumos_command command = {

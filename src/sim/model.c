@@ -1,0 +1,50 @@
+/* The models by name, and what each leaves out. */
+#include "sim/model.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct lumos_model_rules models[LUMOS_MODELS] = {
+    [LUMOS_MODEL_LUMOS] = {"lumos", true, true, true},
+    /* dPRO: ops of a worker in order, joined over workers by their collectives. */
+    [LUMOS_MODEL_DPRO] = {"dpro", false, false, true},
+    /* Daydream: one worker's calls, its streams, and its synchronisations. */
+    [LUMOS_MODEL_DAYDREAM] = {"daydream", false, true, false},
+};
+
+const struct lumos_model_rules *lumos_model_rules(enum lumos_model model) { return &models[model]; }
+
+const char *lumos_model_name(enum lumos_model model) { return models[model].name; }
+
+bool lumos_model_find(const char *name, enum lumos_model *model) {
+  for (int i = 0; i < LUMOS_MODELS; i++) {
+    if (strcmp(models[i].name, name) == 0) {
+      *model = (enum lumos_model)i;
+      return true;
+    }
+  }
+  return false;
+}
+
+static const char option[] = "--model ";
+
+void lumos_model_write(struct lumos_job *job, enum lumos_model model) {
+  char args[64] = "";
+  if (model != LUMOS_MODEL_LUMOS) {
+    (void)snprintf(args, sizeof args, "%s%s", option, lumos_model_name(model));
+  }
+  lumos_job_history(job, "lumos-sim", args, NULL, 0);
+}
+
+enum lumos_model lumos_model_of(const struct lumos_job *job) {
+  enum lumos_model model = LUMOS_MODEL_LUMOS;
+  for (size_t i = 0; i < job->history.count; i++) {
+    const struct lumos_history *entry = &job->history.items[i];
+    const char *args = lumos_string(job->strings, entry->args);
+    if (strcmp(lumos_string(job->strings, entry->tool), "lumos-sim") == 0) {
+      bool told = strncmp(args, option, strlen(option)) == 0 && lumos_model_find(args + strlen(option), &model);
+      model = told ? model : LUMOS_MODEL_LUMOS;
+    }
+  }
+  return model;
+}
