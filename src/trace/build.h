@@ -54,6 +54,7 @@ struct trace_build {
   int64_t lost_groups; /* that name neither themselves nor their size */
   int64_t used_sync;   /* sync rows that told a call what it waits for */
   int64_t lost_calls;  /* device rows launched during the recording by a call that it lacks */
+  int64_t first_work;  /* when the first op or call began; INT64_MAX: there is none */
   int64_t first_call;  /* when the first call began; INT64_MAX: there is none */
   int64_t backlog_end; /* when the work ends that streams had in hand then; INT64_MIN: they had none */
   LUMOS_VECTOR(struct trace_known_rule) call_rules; /* [name] */

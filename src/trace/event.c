@@ -67,6 +67,7 @@ struct fields {
   bool passed_over;  /* the phase is one of those that are not kept */
   bool repeated;     /* a member stands twice, with two values */
   bool lost;         /* a time is a number that cannot be used */
+  bool lost_place;   /* pid or tid is none */
   const char *begin; /* of the event's text */
   struct lumos_slice category, name, process, thread;
   int64_t start, duration;
@@ -87,7 +88,7 @@ static void begin_fields(struct fields *fields, const char *begin) {
   static const struct lumos_slice absent = {NULL, 0, false, false};
   fields->phase = 0;
   fields->class = TRACE_UNKNOWN;
-  fields->passed_over = fields->repeated = fields->lost = false;
+  fields->passed_over = fields->repeated = fields->lost = fields->lost_place = false;
   fields->begin = begin;
   fields->category = fields->name = fields->process = fields->thread = absent;
   fields->start = fields->duration = LUMOS_ABSENT;
@@ -211,6 +212,20 @@ static inline bool read_text(struct fields *fields, struct lumos_slice *member, 
   return member->bytes == NULL ? trace_read_text(cursor, member) : read_text_again(fields, member, cursor);
 }
 
+/* A process or a thread, as text or a number; a word that stands for no number names neither. */
+static inline bool read_place(struct fields *fields, struct lumos_slice *member, const char **cursor) {
+  const char *value = *cursor;
+  bool word = (*value > '9' || (*value == '-' && value[1] > '9')) && trace_begins_number(value);
+  if (!read_text(fields, member, cursor)) {
+    return false;
+  }
+  if (word) {
+    *member = (struct lumos_slice){NULL, 0, false, false};
+    fields->lost_place = true;
+  }
+  return true;
+}
+
 static inline bool read_time(struct fields *fields, int64_t *member, const char **cursor) {
   return *member == LUMOS_ABSENT ? trace_read_scaled(cursor, 3, member, &fields->lost)
                                  : read_time_again(fields, *member, cursor);
@@ -244,9 +259,9 @@ static inline bool read_member(struct trace_reader *reader, struct fields *field
     case NAME:
       return read_text(fields, &fields->name, cursor);
     case PROCESS:
-      return read_text(fields, &fields->process, cursor);
+      return read_place(fields, &fields->process, cursor);
     case THREAD:
-      return read_text(fields, &fields->thread, cursor);
+      return read_place(fields, &fields->thread, cursor);
     case START:
       return read_time(fields, &fields->start, cursor);
     case DURATION:
@@ -634,7 +649,7 @@ static enum trace_outcome keep_event(struct trace_reader *reader, struct fields 
   if (fields->repeated || fields->values->repeated) {
     return invalid(reason, "a key that stands twice, with two values");
   }
-  reader->remarks = fields->values->lost ? TRACE_LOST : 0;
+  reader->remarks = fields->values->lost || fields->lost_place ? TRACE_LOST : 0;
   switch (fields->phase) {
     case 'X':
       return keep_row(reader, fields, reason);
@@ -642,6 +657,7 @@ static enum trace_outcome keep_event(struct trace_reader *reader, struct fields 
     case 'I':
       if (lumos_json_is(&fields->name, "Record Window End")) {
         trace->record_end = fields->start;
+        reader->remarks |= fields->lost ? TRACE_LOST : 0;
       }
       break;
     case 'M':

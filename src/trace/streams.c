@@ -14,11 +14,15 @@ struct stream {
   uint32_t lane;    /* in the trace */
   int64_t last_end; /* of the last task; LUMOS_ABSENT before the first */
   uint32_t next_seq;
-  bool backlogged;   /* it has shown work from before the recording */
-  int64_t last_mark; /* of what was launched last; NO_MARK while nothing that was launched in the recording has come */
+  int64_t busy_until; /* when the rows before have ended */
+  bool backlogged;    /* it has shown work from before the recording */
+  int64_t last_mark;  /* of what was launched last; NO_MARK while nothing that was launched in the recording has come */
 };
 
 static const int64_t NO_MARK = INT64_MIN;
+
+/* What waits in a queue starts sooner behind the work before it, ns. */
+static const int64_t idle = 25000;
 
 static void latest(int64_t *held, int64_t end) { *held = *held == LUMOS_ABSENT || end > *held ? end : *held; }
 
@@ -40,27 +44,42 @@ static const struct trace_call *call_below(const struct trace_build *build, cons
   return near != NULL && near->start <= row->start ? near : NULL;
 }
 
+static bool has_call(const struct trace_build *build, const struct trace_device *row) {
+  return row->correlation != LUMOS_ABSENT && lumos_trace_find_call(build, row->correlation) != NULL;
+}
+
+/* Is the row, the `place`th, the last of its stream before launches that were recorded, and was the stream idle before it? Such a row is
+ * as likely the first launch of the recording, its call lost. */
+static bool stands_alone(const struct trace_build *build, size_t place, uint32_t lane, int64_t busy_until) {
+  const struct trace_order *order = &build->trace->device_order;
+  const struct trace_device *rows = build->trace->device.items;
+  return rows[order->rows[place]].start - busy_until > idle && place + 1 < order->first[lane + 1] &&
+         has_call(build, &rows[order->rows[place + 1]]);
+}
+
 /* Is there evidence that a row without a call, behind no launch of its stream, is from before the recording? What waits for other
  * ranks may start long after its launch, if its id is as old; all else starts as soon as its device is free. */
-static bool is_backlog(const struct stream *stream, const struct trace_device *row) {
+static bool is_backlog(const struct stream *stream, const struct trace_device *row, size_t place) {
   const struct trace_build *build = stream->build;
   if (stream->last_mark != NO_MARK || call_below(build, row) != NULL) {
     return false;
   }
   bool communicates =
       row->comm != LUMOS_NONE || lumos_is_communication(lumos_trace_device_kind(stream->build, row, LUMOS_NO_STRING));
-  return stream->backlogged || row->start < build->first_call || row->start <= build->backlog_end ||
+  bool queued = (stream->backlogged || row->start < build->first_call) &&
+                !stands_alone(build, place, stream->lane, stream->busy_until);
+  return queued || row->start < build->first_work || row->start <= build->backlog_end ||
          (communicates && row->correlation > 0 && row->correlation < build->calls.items[0].correlation);
 }
 
-static struct launch find_launch(struct stream *stream, const struct trace_device *row) {
+static struct launch find_launch(struct stream *stream, const struct trace_device *row, size_t place) {
   const struct trace_build *build = stream->build;
   if (is_device_only(build)) {
     return (struct launch){NULL, false, 0};
   }
   const struct trace_call *call =
       row->correlation != LUMOS_ABSENT ? lumos_trace_find_call(build, row->correlation) : NULL;
-  if (call == NULL && is_backlog(stream, row)) {
+  if (call == NULL && is_backlog(stream, row, place)) {
     stream->backlogged = true;
     return (struct launch){NULL, true, TRACE_BEFORE_STEPS};
   }
@@ -146,10 +165,12 @@ static void add_task(struct stream *stream, const struct trace_device *row, cons
 static void build_stream(struct trace_build *build, uint32_t lane) {
   const struct trace *trace = build->trace;
   const struct trace_order *order = &trace->device_order;
-  struct stream stream = {.build = build, .lane = lane, .last_end = LUMOS_ABSENT, .last_mark = NO_MARK};
+  struct stream stream = {
+      .build = build, .lane = lane, .last_end = LUMOS_ABSENT, .busy_until = INT64_MIN / 2, .last_mark = NO_MARK};
   for (size_t i = order->first[lane]; i < order->first[lane + 1]; i++) {
     const struct trace_device *row = &trace->device.items[order->rows[i]];
-    struct launch launch = find_launch(&stream, row);
+    struct launch launch = find_launch(&stream, row, i);
+    stream.busy_until = row->end > stream.busy_until ? row->end : stream.busy_until;
     account(build, row, &launch);
     if (is_wanted(build->steps, &launch)) {
       add_task(&stream, row, &launch);
@@ -170,14 +191,15 @@ static void find_backlog(struct trace_build *build) {
         build->calls.items[i].start < build->first_call ? build->calls.items[i].start : build->first_call;
   }
   for (size_t lane = 0; lane < trace->lanes.count; lane++) {
+    int64_t busy_until = INT64_MIN / 2;
     for (size_t i = order->first[lane]; i < order->first[lane + 1]; i++) {
       const struct trace_device *row = &trace->device.items[order->rows[i]];
       bool first = i == order->first[lane];
-      if ((first && row->start >= build->first_call) ||
-          (row->correlation != LUMOS_ABSENT && lumos_trace_find_call(build, row->correlation) != NULL) ||
-          call_below(build, row) != NULL) {
+      if ((first && row->start >= build->first_call) || has_call(build, row) || call_below(build, row) != NULL ||
+          (row->start >= build->first_work && stands_alone(build, i, (uint32_t)lane, busy_until))) {
         break;
       }
+      busy_until = row->end > busy_until ? row->end : busy_until;
       build->backlog_end = row->end > build->backlog_end ? row->end : build->backlog_end;
     }
   }

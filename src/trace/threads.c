@@ -424,6 +424,11 @@ static int compare_calls(const void *a, const void *b) {
 }
 
 void lumos_trace_build_threads(struct trace_build *build, const uint32_t *sorted_lanes) {
+  build->first_work = INT64_MAX;
+  for (size_t i = 0; i < build->trace->host.count; i++) {
+    const struct trace_host *row = &build->trace->host.items[i];
+    build->first_work = works(row) && row->start < build->first_work ? row->start : build->first_work;
+  }
   lumos_trace_settle_host(build->trace);
   for (size_t i = 0; i < build->trace->lanes.count; i++) {
     if (build->trace->lanes.items[sorted_lanes[i]].kind == LUMOS_THREAD) {

@@ -200,6 +200,7 @@ static void lost_values_are_counted(void **state) {
     expect_failure(lost[i], &strict, LUMOS_CHECK_FAILED, "NaN, out of range");
   }
   expect_skipped(BETWEEN(OP("b", NaN, 1)), 1, "a ts or a dur that is NaN or out of range");
+  expect_skipped(BETWEEN(EVENT("cpu_op", "b", NaN, 3, 1, "")), 1, "an event without pid or tid");
   expect_skipped(BETWEEN(OP("b", 3, 99999999999999999999)), 1, "a ts or a dur that is NaN or out of range");
   expect_skipped(BETWEEN("{\"ph\":\"\",\"name\":\"b\"}"), 1, "unknown ph");
 }
