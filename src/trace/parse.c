@@ -221,8 +221,15 @@ static bool ran_together(const struct trace_part *one, const struct trace_part *
          right.start <= left.end && (left.start != right.start || left.end != right.end);
 }
 
+/* A trace that names no rank. */
+struct nameless {
+  struct trace_part *part;
+};
+
 static int compare_nameless(const void *a, const void *b) {
-  return strcmp((*(struct trace_part *const *)a)->name, (*(struct trace_part *const *)b)->name);
+  const struct nameless *left = a;
+  const struct nameless *right = b;
+  return strcmp(left->part->name, right->part->name);
 }
 
 static void name_part(const struct parsing *parsing, struct trace_part *part) {
@@ -240,26 +247,26 @@ static void name_part(const struct parsing *parsing, struct trace_part *part) {
 /* Traces that name no rank get the lowest free ones, in the order of their names; those that did not run together could be told apart
  * by nothing but luck. */
 static bool name_nameless(struct parsing *parsing) {
-  LUMOS_VECTOR(struct trace_part *) nameless = {0};
+  LUMOS_VECTOR(struct nameless) nameless = {0};
   bool good = true;
   for (size_t i = 0; i < parsing->parts.count; i++) {
     struct trace_part *part = &parsing->parts.items[i];
     if (!part->is_stream && part->rank == LUMOS_ABSENT_INT) {
-      lumos_vector_push(&nameless, part);
+      lumos_vector_push(&nameless, ((struct nameless){part}));
     }
   }
   if (nameless.count > 1) {
-    qsort(nameless.items, nameless.count, sizeof(struct trace_part *), compare_nameless);
+    qsort(nameless.items, nameless.count, sizeof *nameless.items, compare_nameless);
   }
   for (size_t i = 0; i < nameless.count && good; i++) {
     for (size_t k = 0; k < i && good; k++) {
-      good = ran_together(nameless.items[k], nameless.items[i]) ||
+      good = ran_together(nameless.items[k].part, nameless.items[i].part) ||
              lumos_fail(parsing->error,
                         "%s and %s do not say which ranks they are; parse them apart, or say it with --rank 0,1,...",
-                        nameless.items[k]->name, nameless.items[i]->name);
+                        nameless.items[k].part->name, nameless.items[i].part->name);
     }
     if (good) {
-      name_part(parsing, nameless.items[i]);
+      name_part(parsing, nameless.items[i].part);
     }
   }
   lumos_vector_free(&nameless);

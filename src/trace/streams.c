@@ -64,8 +64,8 @@ static bool is_backlog(const struct stream *stream, const struct trace_device *r
   if (stream->last_mark != NO_MARK || call_below(build, row) != NULL) {
     return false;
   }
-  bool communicates =
-      row->comm != LUMOS_NONE || lumos_is_communication(lumos_trace_device_kind(stream->build, row, LUMOS_NO_STRING));
+  bool communicates = row->comm != LUMOS_NONE ||
+                      lumos_is_communication((uint8_t)lumos_trace_device_kind(stream->build, row, LUMOS_NO_STRING));
   bool queued = (stream->backlogged || row->start < build->first_call) &&
                 !stands_alone(build, place, stream->lane, stream->busy_until);
   return queued || row->start < build->first_work || row->start <= build->backlog_end ||
