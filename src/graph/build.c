@@ -98,6 +98,7 @@ bool lumos_graph_build(struct lumos_job *job, struct lumos_error *error) {
   lumos_graph_collectives(job, &matches);
   lumos_vector_free(&matches.items);
   lumos_vector_free(&matches.members);
+  free(matches.taken);
   job->stage = LUMOS_STAGE_GRAPH;
   lumos_job_history(job, "lumos-graph", "", NULL, 0);
   return true;

@@ -3,7 +3,7 @@
  * A member cannot end before the last one has started; what is left after that is the transfer: the shortest member's
  * length for a symmetric operation, the time to the later end for a pair. Each member keeps its signed deviation from
  * that end. Coupled is only what behaves like it: by the kernel's name the ends lie within 50 us of each other at the
- * median, and no member ends before another starts. All other communication keeps its measured waiting.
+ * median, and no member ends before another starts, as far as clocks tell. All other communication keeps its measured waiting.
  */
 #include "graph/graph.h"
 
@@ -14,11 +14,13 @@ enum { MOST_SKEW = 50000 };
 
 struct span_of_match {
   int64_t last_start, first_end, last_end, shortest;
+  int64_t doubt; /* how well the members' clocks are known */
 };
 
 static struct span_of_match span_of(const struct lumos_job *job, const uint32_t *members, uint32_t count) {
-  struct span_of_match span = {INT64_MIN, INT64_MAX, INT64_MIN, INT64_MAX};
+  struct span_of_match span = {INT64_MIN, INT64_MAX, INT64_MIN, INT64_MAX, 0};
   for (uint32_t i = 0; i < count; i++) {
+    int64_t error = job->ranks.items[lumos_rank_of(job, &job->tasks.items[members[i]])].clock.error;
     int64_t start = lumos_graph_job_start(job, members[i]), end = lumos_graph_job_end(job, members[i]);
     int64_t dur = job->tasks.items[members[i]].dur;
     if (start > span.last_start) {
@@ -32,6 +34,9 @@ static struct span_of_match span_of(const struct lumos_job *job, const uint32_t 
     }
     if (dur < span.shortest) {
       span.shortest = dur;
+    }
+    if (error != LUMOS_ABSENT && error > span.doubt) {
+      span.doubt = error;
     }
   }
   return span;
@@ -153,7 +158,7 @@ static bool ends_together(const struct lumos_job *job, const struct lumos_match 
                           const bool *names) {
   struct span_of_match span = span_of(job, members, match->member_count);
   bool close = match->rule != LUMOS_PAIR || span.last_end - span.first_end <= MOST_SKEW;
-  return close && names[job->tasks.items[match->lowest].name] && span.first_end >= span.last_start;
+  return close && names[job->tasks.items[match->lowest].name] && span.first_end + span.doubt >= span.last_start;
 }
 
 void lumos_graph_collectives(struct lumos_job *job, const struct lumos_matches *matches) {

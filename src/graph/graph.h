@@ -86,7 +86,7 @@ void lumos_graph_handovers(struct lumos_rank_graph *graph);
 /* boundary.c: what the recording does not show; takes over residuals that it explains. */
 void lumos_graph_boundaries(struct lumos_rank_graph *graph);
 
-/* Collectives over ranks, found by recorded metadata alone. */
+/* Collectives over ranks. */
 struct lumos_match {
   uint32_t lowest;                     /* its first member */
   uint32_t member_first, member_count; /* in members: task indices, ascending, so by rank */
@@ -95,9 +95,30 @@ struct lumos_match {
 struct lumos_matches {
   LUMOS_VECTOR(struct lumos_match) items; /* ascending by lowest */
   LUMOS_VECTOR(uint32_t) members;
+  uint8_t *taken; /* by task: 1 when it is a member */
 };
-/* match.c: no clock is needed. The caller frees both vectors. */
+
+enum lumos_operation {
+  LUMOS_OPERATION_OTHER,
+  LUMOS_OPERATION_SYMMETRIC, /* everyone waits for everyone */
+  LUMOS_OPERATION_SEND,
+  LUMOS_OPERATION_RECEIVE,
+};
+/* match.c: what kind of operation a communication kernel carries out. */
+enum lumos_operation lumos_graph_operation(const struct lumos_job *job, const struct lumos_comm *comm);
+static inline const struct lumos_comm *lumos_graph_comm(const struct lumos_job *job, uint32_t task) {
+  return &lumos_detail_of(job, &job->tasks.items[task])->comm;
+}
+/* match.c: by string, the index of the group with that id, or LUMOS_NONE. The caller frees it. */
+uint32_t *lumos_graph_group_index(const struct lumos_job *job);
+/* match.c: add one and take its members, which are in ascending order. */
+void lumos_graph_add_match(struct lumos_matches *matches, const uint32_t *members, uint32_t count, uint8_t rule,
+                           enum lumos_matched matched);
+
+/* match.c: all ways to match, one after the other; no clock is needed. The caller frees what matches holds. */
 void lumos_graph_match(const struct lumos_job *job, struct lumos_matches *matches);
+/* ends.c: of what is not taken yet, what the order of ends shows. */
+void lumos_graph_match_by_ends(const struct lumos_job *job, struct lumos_matches *matches);
 /* clock.c: every rank's offset against the lowest rank that it shares collectives with; needs device offsets. */
 void lumos_graph_rank_clocks(struct lumos_job *job, const struct lumos_matches *matches);
 /* collective.c: test what was matched, couple it, count. */

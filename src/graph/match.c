@@ -1,4 +1,4 @@
-/* Which communication kernels of different ranks are one collective, as far as recorded metadata says.
+/* Which communication kernels of different ranks are one collective: first what recorded metadata say, then ends.c.
  *
  * By communicator id, else by (group, sequence number, operation). A set of kernels is a collective only when it is
  * complete and consistent: every rank of the group is there, each once. Symmetric operations only, and a send with
@@ -10,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum operation { SYMMETRIC, SEND, RECEIVE, UNCOUPLED };
-
 struct key {
   int64_t seq;
   lumos_string_id name, op; /* op: LUMOS_NO_STRING where both ends of a pair share the key */
@@ -20,45 +18,52 @@ struct key {
 struct candidate {
   struct key key;
   uint32_t task, rank;
-  bool taken;
 };
 
 struct matching {
   const struct lumos_job *job;
   uint32_t *group_of; /* by string: the group with that id, or LUMOS_NONE */
   LUMOS_VECTOR(struct candidate) candidates;
+  LUMOS_VECTOR(uint32_t) set;
 };
 
-static enum operation operation_of(const struct lumos_job *job, lumos_string_id op) {
-  static const char *const symmetric[] = {"all_reduce", "all_gather", "reduce_scatter", "all_to_all", "barrier"};
-  const char *name = lumos_string(job->strings, op);
-  for (size_t i = 0; i < sizeof symmetric / sizeof *symmetric; i++) {
-    if (strcmp(name, symmetric[i]) == 0) {
-      return SYMMETRIC;
+enum lumos_operation lumos_graph_operation(const struct lumos_job *job, const struct lumos_comm *comm) {
+  static const struct {
+    const char *op;
+    enum lumos_operation operation;
+  } operations[] = {
+      {"all_reduce", LUMOS_OPERATION_SYMMETRIC},
+      {"all_gather", LUMOS_OPERATION_SYMMETRIC},
+      {"reduce_scatter", LUMOS_OPERATION_SYMMETRIC},
+      {"all_to_all", LUMOS_OPERATION_SYMMETRIC},
+      {"barrier", LUMOS_OPERATION_SYMMETRIC},
+      {"send", LUMOS_OPERATION_SEND},
+      {"recv", LUMOS_OPERATION_RECEIVE},
+  };
+  const char *name = lumos_string(job->strings, comm->op);
+  for (size_t i = 0; i < sizeof operations / sizeof *operations; i++) {
+    if (strcmp(name, operations[i].op) == 0) {
+      return operations[i].operation;
     }
   }
-  return strcmp(name, "send") == 0 ? SEND : strcmp(name, "recv") == 0 ? RECEIVE : UNCOUPLED;
-}
-
-static const struct lumos_comm *comm_of(const struct lumos_job *job, uint32_t task) {
-  return &lumos_detail_of(job, &job->tasks.items[task])->comm;
+  return LUMOS_OPERATION_OTHER;
 }
 
 /* Ranks in the group of this kernel; 0: unknown. */
 static uint32_t group_size(const struct matching *matching, uint32_t task) {
-  uint32_t group = matching->group_of[comm_of(matching->job, task)->group];
+  uint32_t group = matching->group_of[lumos_graph_comm(matching->job, task)->group];
   return group == LUMOS_NONE ? 0 : (uint32_t)matching->job->groups.items[group].size;
 }
 
 static bool key_by_id(const struct matching *matching, struct candidate *candidate) {
-  const struct lumos_comm *comm = comm_of(matching->job, candidate->task);
+  const struct lumos_comm *comm = lumos_graph_comm(matching->job, candidate->task);
   candidate->key = (struct key){.name = comm->id};
   return comm->id != LUMOS_NO_STRING;
 }
 
 static bool key_by_seq(const struct matching *matching, struct candidate *candidate) {
-  const struct lumos_comm *comm = comm_of(matching->job, candidate->task);
-  bool pair = operation_of(matching->job, comm->op) != SYMMETRIC;
+  const struct lumos_comm *comm = lumos_graph_comm(matching->job, candidate->task);
+  bool pair = lumos_graph_operation(matching->job, comm) != LUMOS_OPERATION_SYMMETRIC;
   candidate->key = (struct key){.name = comm->group, .seq = comm->seq, .op = pair ? LUMOS_NO_STRING : comm->op};
   return comm->group != LUMOS_NO_STRING && comm->seq != LUMOS_ABSENT &&
          (!pair || group_size(matching, candidate->task) == 2);
@@ -81,15 +86,16 @@ static int compare_candidates(const void *left, const void *right) {
 }
 
 static bool talks_to(const struct lumos_job *job, const struct candidate *one, const struct candidate *other) {
-  const struct lumos_comm *comm = comm_of(job, one->task);
+  const struct lumos_comm *comm = lumos_graph_comm(job, one->task);
   return comm->peer_count == 1 && job->peers.items[comm->peer_first].rank == job->ranks.items[other->rank].rank;
 }
 
 /* Are these two a send and its receive? */
 static bool is_pair(const struct lumos_job *job, const struct candidate *set) {
-  enum operation one = operation_of(job, comm_of(job, set[0].task)->op);
-  enum operation other = operation_of(job, comm_of(job, set[1].task)->op);
-  if (!(one == SEND && other == RECEIVE) && !(one == RECEIVE && other == SEND)) {
+  enum lumos_operation one = lumos_graph_operation(job, lumos_graph_comm(job, set[0].task));
+  enum lumos_operation other = lumos_graph_operation(job, lumos_graph_comm(job, set[1].task));
+  if (!(one == LUMOS_OPERATION_SEND && other == LUMOS_OPERATION_RECEIVE) &&
+      !(one == LUMOS_OPERATION_RECEIVE && other == LUMOS_OPERATION_SEND)) {
     return false;
   }
   return talks_to(job, &set[0], &set[1]) && talks_to(job, &set[1], &set[0]);
@@ -103,12 +109,12 @@ static uint8_t rule_of(const struct matching *matching, const struct candidate *
       return 0;
     }
   }
-  const struct lumos_comm *first = comm_of(job, set[0].task);
-  if (operation_of(job, first->op) != SYMMETRIC) {
+  const struct lumos_comm *first = lumos_graph_comm(job, set[0].task);
+  if (lumos_graph_operation(job, first) != LUMOS_OPERATION_SYMMETRIC) {
     return count == 2 && is_pair(job, set) ? LUMOS_PAIR : 0;
   }
   for (uint32_t i = 0; i < count; i++) {
-    const struct lumos_comm *comm = comm_of(job, set[i].task);
+    const struct lumos_comm *comm = lumos_graph_comm(job, set[i].task);
     if (comm->op != first->op || comm->group != first->group) {
       return 0;
     }
@@ -116,14 +122,23 @@ static uint8_t rule_of(const struct matching *matching, const struct candidate *
   return group_size(matching, set[0].task) == count ? LUMOS_SYMMETRIC : 0;
 }
 
-static void add_match(struct lumos_matches *matches, struct candidate *set, uint32_t count, uint8_t rule,
-                      enum lumos_matched matched) {
-  struct lumos_match match = {set[0].task, (uint32_t)matches->members.count, count, rule, (uint8_t)matched};
+void lumos_graph_add_match(struct lumos_matches *matches, const uint32_t *members, uint32_t count, uint8_t rule,
+                           enum lumos_matched matched) {
+  struct lumos_match match = {members[0], (uint32_t)matches->members.count, count, rule, (uint8_t)matched};
   for (uint32_t i = 0; i < count; i++) {
-    lumos_vector_push(&matches->members, set[i].task);
-    set[i].taken = true;
+    lumos_vector_push(&matches->members, members[i]);
+    matches->taken[members[i]] = 1;
   }
   lumos_vector_push(&matches->items, match);
+}
+
+static void add_set(struct matching *matching, struct lumos_matches *matches, const struct candidate *set,
+                    uint32_t count, uint8_t rule, enum lumos_matched matched) {
+  matching->set.count = 0;
+  for (uint32_t i = 0; i < count; i++) {
+    lumos_vector_push(&matching->set, set[i].task);
+  }
+  lumos_graph_add_match(matches, matching->set.items, count, rule, matched);
 }
 
 /* Match what is left by one kind of key. */
@@ -132,7 +147,7 @@ static void match_by(struct matching *matching, struct lumos_matches *matches, e
   struct candidate *left = matching->candidates.items;
   size_t count = 0, total = matching->candidates.count;
   for (size_t i = 0; i < total; i++) { /* those with a key to the front, the others behind */
-    if (left[i].taken || !key_of(matching, &left[i])) {
+    if (matches->taken[left[i].task] || !key_of(matching, &left[i])) {
       continue;
     }
     struct candidate keyed = left[i];
@@ -148,7 +163,7 @@ static void match_by(struct matching *matching, struct lumos_matches *matches, e
     }
     uint8_t rule = rule_of(matching, left + first, (uint32_t)(end - first));
     if (rule != 0) {
-      add_match(matches, left + first, (uint32_t)(end - first), rule, matched);
+      add_set(matching, matches, left + first, (uint32_t)(end - first), rule, matched);
     }
   }
 }
@@ -160,8 +175,7 @@ static void find_candidates(struct matching *matching) {
     if (!lumos_is_communication(record->kind) || !lumos_on_stream(job, record)) {
       continue;
     }
-    lumos_string_id op = comm_of(job, task)->op;
-    if (op == LUMOS_NO_STRING || operation_of(job, op) == UNCOUPLED) {
+    if (lumos_graph_operation(job, lumos_graph_comm(job, task)) == LUMOS_OPERATION_OTHER) {
       continue;
     }
     struct candidate candidate = {.task = task, .rank = lumos_rank_of(job, record)};
@@ -169,7 +183,7 @@ static void find_candidates(struct matching *matching) {
   }
 }
 
-static uint32_t *index_groups(const struct lumos_job *job) {
+uint32_t *lumos_graph_group_index(const struct lumos_job *job) {
   size_t strings = (size_t)lumos_strings_count(job->strings) + 1;
   uint32_t *group_of = lumos_allocate(strings * sizeof *group_of);
   for (size_t i = 0; i < strings; i++) {
@@ -187,13 +201,16 @@ static int compare_matches(const void *left, const void *right) {
 }
 
 void lumos_graph_match(const struct lumos_job *job, struct lumos_matches *matches) {
-  struct matching matching = {.job = job, .group_of = index_groups(job)};
+  struct matching matching = {.job = job, .group_of = lumos_graph_group_index(job)};
+  matches->taken = lumos_allocate_zeroed(job->tasks.count, 1);
   find_candidates(&matching);
   match_by(&matching, matches, LUMOS_BY_COMMS_ID, key_by_id);
   match_by(&matching, matches, LUMOS_BY_SEQ, key_by_seq);
+  lumos_graph_match_by_ends(job, matches);
   if (matches->items.count > 0) {
     qsort(matches->items.items, matches->items.count, sizeof *matches->items.items, compare_matches);
   }
   free(matching.group_of);
   lumos_vector_free(&matching.candidates);
+  lumos_vector_free(&matching.set);
 }

@@ -100,6 +100,9 @@ static void add_group(struct lumos_job *job, const char *id, int32_t size) {
   lumos_vector_push(&job->groups, group);
 }
 
+/* A launch for a rank whose lanes are still empty. */
+static uint32_t add_launch_for(struct lumos_job *job, uint32_t rank) { return add_launch(job, 2 * rank, 0, us); }
+
 /* A communication kernel from start to end on the clock of its rank, with its seq and group. */
 static uint32_t add_comm(struct lumos_job *job, uint32_t rank, const char *op, const char *group, int64_t seq,
                          int64_t start, int64_t end) {
@@ -383,6 +386,148 @@ static void what_names_another_peer_is_no_pair(void **state) {
   lumos_job_free(job);
 }
 
+/* --- In the order of ends --- */
+
+/* Ends of collectives in a row, irregular so that only one shift fits; ms. */
+static const int64_t irregular[] = {3, 10, 12, 21, 27, 40, 44, 59};
+enum { IRREGULAR = sizeof irregular / sizeof *irregular };
+
+/* All-reduces without a number on `rank`, from place `first` to before place `end`, its clock `ahead`. */
+static uint32_t add_unnumbered(struct lumos_job *job, uint32_t rank, const char *group, int first, int end,
+                               int64_t ahead) {
+  uint32_t task = (uint32_t)job->tasks.count;
+  for (int i = first; i < end; i++) {
+    int64_t at = irregular[i] * ms + ahead;
+    add_comm(job, rank, "all_reduce", group, LUMOS_ABSENT, at - 100 * us, at);
+  }
+  return task;
+}
+
+static void without_numbers_the_order_of_ends_joins(void **state) {
+  (void)state;
+  /* Rank 1 begins to record two collectives later and goes on for one more; its clock is 5 us ahead. */
+  struct lumos_job *job = new_ranks(2);
+  add_group(job, "0", 2);
+  uint32_t first = add_unnumbered(job, 0, "0", 0, 7, 0);
+  uint32_t second = add_unnumbered(job, 1, "0", 2, 8, 5 * us);
+  build(job);
+  assert_int_equal(job->ranks.items[1].clock.offset, -5 * us);
+  assert_int_equal(job->collectives.count, 5);
+  for (uint32_t i = 0; i < 5; i++) {
+    const struct lumos_collective *collective = &job->collectives.items[i];
+    assert_int_equal(collective->matched, LUMOS_BY_ORDER);
+    assert_int_equal(collective->rule, LUMOS_SYMMETRIC);
+    assert_int_equal(job->members.items[collective->member_first], first + 2 + i);
+    assert_int_equal(job->members.items[collective->member_first + 1], second + i);
+    assert_int_equal(collective->transfer, 100 * us);
+  }
+  assert_int_equal(noted_of_rank(job, 0, "graph.unjoined_collectives"), 2);
+  assert_int_equal(noted_of_rank(job, 1, "graph.unjoined_collectives"), 1);
+  lumos_job_free(job);
+}
+
+static void kernels_of_no_group_are_tried_as_one_of_all_ranks(void **state) {
+  (void)state;
+  for (int32_t world = 2; world <= 3; world++) {
+    struct lumos_job *job = new_ranks(2);
+    for (uint32_t rank = 0; rank < 2; rank++) {
+      job->ranks.items[rank].world = world; /* with a third rank it is not known who takes part */
+      uint32_t launch = add_launch_for(job, rank);
+      uint32_t from = add_unnumbered(job, rank, "", 0, IRREGULAR, 0);
+      for (uint32_t task = from; task < job->tasks.count; task++) {
+        detail(job, task)->comm.group = LUMOS_NO_STRING;
+        job->tasks.items[task].call = task == from ? LUMOS_NONE : launch; /* the first from before the recording */
+      }
+    }
+    build(job);
+    assert_int_equal(job->collectives.count, world == 2 ? IRREGULAR - 1 : 0);
+    lumos_job_free(job);
+  }
+}
+
+/* Two ranks with the same collectives, of which the second rank ends every third `apart` later, and one in `odd` has
+ * another name there; how many are joined. */
+static size_t joined_of(int64_t apart, int odd, const char *name) {
+  struct lumos_job *job = new_ranks(2);
+  add_group(job, "0", 2);
+  for (uint32_t rank = 0; rank < 2; rank++) {
+    uint32_t from = add_unnumbered(job, rank, "0", 0, IRREGULAR, 0);
+    for (uint32_t i = 0; i < IRREGULAR; i++) {
+      struct lumos_task *task = &job->tasks.items[from + i];
+      task->name = word(job, name);
+      if (rank == 1) {
+        task->start += i % 3 == 0 ? apart : 0;
+        task->name = odd > 0 && i % (uint32_t)odd == 0 ? word(job, "ncclOther") : task->name;
+      }
+    }
+  }
+  build(job);
+  size_t joined = IRREGULAR - (size_t)noted_of_rank(job, 0, "graph.unjoined_collectives");
+  lumos_job_free(job);
+  return joined;
+}
+
+static void what_does_not_fit_is_not_joined_by_order(void **state) {
+  (void)state;
+  assert_int_equal(joined_of(0, 0, "ncclKernel"), IRREGULAR);
+  assert_int_equal(joined_of(50 * us, 0, "ncclKernel"), IRREGULAR);
+  assert_int_equal(joined_of(51 * us, 0, "ncclKernel"), 0);  /* three of eight, more than a quarter */
+  assert_int_equal(joined_of(0, 4, "ncclKernel"), 0);        /* two of eight names differ */
+  assert_int_equal(joined_of(0, 0, "deep_ep::dispatch"), 0); /* nobody knows what that does */
+}
+
+static void a_group_with_a_rank_that_fits_nowhere_is_left_alone(void **state) {
+  (void)state;
+  struct lumos_job *job = new_ranks(3);
+  add_group(job, "0", 3);
+  for (uint32_t rank = 0; rank < 3; rank++) {
+    uint32_t from = add_unnumbered(job, rank, "0", 0, IRREGULAR, 0);
+    for (uint32_t i = 0; rank == 2 && i < IRREGULAR; i++) {
+      job->tasks.items[from + i].start += i * i * 300 * us;
+    }
+  }
+  build(job);
+  assert_int_equal(noted_of_rank(job, 0, "graph.unjoined_collectives"), IRREGULAR);
+  lumos_job_free(job);
+}
+
+static void of_shifts_that_fit_alike_the_clocks_decide(void **state) {
+  (void)state;
+  /* Every 3 ms, so any shift fits; rank 1 misses the first and its clock is 1 ms ahead. */
+  struct lumos_job *job = new_ranks(2);
+  add_group(job, "0", 2);
+  for (uint32_t rank = 0; rank < 2; rank++) {
+    for (int64_t i = rank; i < 10; i++) {
+      int64_t at = 3 * ms * i + (rank == 1 ? ms : 0);
+      add_comm(job, rank, "all_reduce", "0", LUMOS_ABSENT, at, at + 100 * us);
+    }
+  }
+  build(job);
+  assert_int_equal(job->ranks.items[1].clock.offset, -ms);
+  assert_int_equal(job->collectives.count, 9);
+  lumos_job_free(job);
+}
+
+static void clocks_may_err_about_who_came_first(void **state) {
+  (void)state;
+  /* Rank 1's ends are 0 to 8 us after rank 0's, so its clock is known to 4 us. In two collectives it starts after rank
+   * 0 has ended: 3 us, which can be due to clocks, and 26 us. */
+  struct lumos_job *job = new_ranks(2);
+  add_group(job, "0", 2);
+  for (uint32_t rank = 0; rank < 2; rank++) {
+    for (int64_t i = 0; i < 11; i++) {
+      int64_t noise = rank == 0 ? 0 : i == 10 ? 31 * us : (i % 9) * us;
+      int64_t end = ms * i + 100 * us + noise;
+      add_comm(job, rank, "all_reduce", "0", i, rank == 1 && (i == 8 || i == 10) ? end - us : ms * i, end);
+    }
+  }
+  build(job);
+  assert_int_equal(job->ranks.items[1].clock.error, 4 * us);
+  assert_int_equal(job->collectives.count, 10);
+  assert_int_equal(noted_of_rank(job, 0, "graph.uncoupled_collectives"), 1);
+  lumos_job_free(job);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_clock_that_fits_is_not_moved),
@@ -401,6 +546,12 @@ int main(void) {
       cmocka_unit_test(nobody_ends_before_another_starts),
       cmocka_unit_test(numbers_of_transfers_mean_nothing_in_larger_groups),
       cmocka_unit_test(what_names_another_peer_is_no_pair),
+      cmocka_unit_test(without_numbers_the_order_of_ends_joins),
+      cmocka_unit_test(kernels_of_no_group_are_tried_as_one_of_all_ranks),
+      cmocka_unit_test(what_does_not_fit_is_not_joined_by_order),
+      cmocka_unit_test(a_group_with_a_rank_that_fits_nowhere_is_left_alone),
+      cmocka_unit_test(of_shifts_that_fit_alike_the_clocks_decide),
+      cmocka_unit_test(clocks_may_err_about_who_came_first),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
