@@ -74,6 +74,18 @@ static void note_cut(struct lumos_job *job, const struct trace *trace) {
        trace->truncated_at, event, damaged ? ": " : "", trace->damage);
 }
 
+static void note_second_lists(struct lumos_job *job, const struct trace *trace) {
+  if (trace->second_lists.count > 0) {
+    struct lumos_text text = LUMOS_TEXT_BUFFER;
+    put_places(&text, &trace->second_lists);
+    lumos_text_add(&text, "", 1);
+    note(job, "parse.second_list", LUMOS_WARNING, trace->second_events,
+         "keep one trace in a file; --strict makes this a failure",
+         "events of a further traceEvents were skipped, for the first one holds: %s", text.bytes);
+    lumos_text_free(&text);
+  }
+}
+
 static void note_damage(struct lumos_job *job, const struct trace *trace, const struct trace_clock *clock) {
   note_places(job, "parse.skipped_events", &trace->skipped, "what is no valid event was skipped");
   note_places(job, "parse.skipped_metadata", &trace->facts_lost, "metadata that cannot be read were skipped");
@@ -82,6 +94,7 @@ static void note_damage(struct lumos_job *job, const struct trace *trace, const 
       "numbers that are NaN, out of range or a fraction of what has none were left out of events that were kept");
   note_places(job, "parse.replaced_text", &trace->replaced,
               "names with bytes that are no UTF-8 or with escapes that JSON lacks have U+FFFD or ? in their place");
+  note_second_lists(job, trace);
   if (clock->absurd > 0) {
     note(job, "parse.absurd_times", LUMOS_WARNING, clock->absurd, NULL,
          "events more than 26 days from all others were skipped");
@@ -261,7 +274,7 @@ static void fill_rank(struct lumos_rank *rank, const struct trace *trace, const 
   rank->window_end = clock->window_end;
   rank->base = lumos_trace_step_base(steps);
   rank->coverage.events = trace->events - clock->absurd;
-  rank->coverage.skipped = trace->skipped.count + clock->absurd;
+  rank->coverage.skipped = trace->skipped.count + trace->second_events + clock->absurd;
   rank->coverage.python = trace->python;
   rank->coverage.sync = (int64_t)trace->sync.count;
   if (clock->shift.known) {

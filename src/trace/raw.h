@@ -137,15 +137,17 @@ struct trace {
   int64_t record_end;                          /* the instant "Record Window End", LUMOS_ABSENT */
   LUMOS_VECTOR(struct trace_category) categories;
 
-  bool recognised;                /* there was an event */
-  int64_t events;                 /* complete events with a duration */
-  int64_t python;                 /* those of Python functions and modules, kept or not */
-  int64_t python_left;            /* those of them that are not kept */
-  int64_t others[128];            /* [phase]: events that are no complete ones */
-  struct trace_places skipped;    /* no valid event: nothing of it is kept */
-  struct trace_places facts_lost; /* the same of the metadata */
-  struct trace_places lost;       /* events kept without some value */
-  struct trace_places replaced;   /* events kept with a name that is no valid text: some of it is replaced */
+  bool recognised;                  /* there was an event */
+  int64_t events;                   /* complete events with a duration */
+  int64_t python;                   /* those of Python functions and modules, kept or not */
+  int64_t python_left;              /* those of them that are not kept */
+  int64_t others[128];              /* [phase]: events that are no complete ones */
+  struct trace_places skipped;      /* no valid event: nothing of it is kept */
+  struct trace_places facts_lost;   /* the same of the metadata */
+  struct trace_places lost;         /* events kept without some value */
+  struct trace_places replaced;     /* events kept with a name that is no valid text: some of it is replaced */
+  struct trace_places second_lists; /* further lists of events, */
+  int64_t second_events;            /* of which so many events are not kept */
   bool truncated;
   uint64_t truncated_at;
   uint64_t cut_event; /* where the event begins that the cut goes through; truncated_at when there is none */

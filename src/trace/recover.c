@@ -32,21 +32,28 @@ static bool begins_event(const char *place) {
   return false;
 }
 
+/* Does a member begin at `place`? Its key, then. */
+static bool short_key(const char *place, struct lumos_slice *key) {
+  return short_string(place, key) && *lumos_json_blank(key->bytes + key->length + 1) == ':';
+}
+
 /* Does a member that we know begin at `place`? */
-static bool begins_member(const char *place, bool events) {
+static bool begins_member(const char *place) {
   struct lumos_slice key;
   enum trace_fact fact;
-  if (!short_string(place, &key) || *lumos_json_blank(key.bytes + key.length + 1) != ':') {
-    return false;
-  }
-  return lumos_trace_envelope_key(&key, &fact) || (events && lumos_json_is(&key, "traceEvents"));
+  return short_key(place, &key) && lumos_trace_envelope_key(&key, &fact);
+}
+
+static bool begins_list(const char *place) {
+  struct lumos_slice key;
+  return short_key(place, &key) && lumos_json_is(&key, "traceEvents");
 }
 
 /* Behind a `]` at `place`: does the envelope go on or end here? */
 static bool ends_list(const struct trace_window *window, const char *place, const struct trace_search *search) {
   place = lumos_json_blank(place + 1);
   if (search->in_object && *place == ',') {
-    return begins_member(lumos_json_blank(place + 1), false);
+    return begins_member(lumos_json_blank(place + 1));
   }
   if (search->in_object && *place == '}') {
     place = lumos_json_blank(place + 1);
@@ -56,17 +63,38 @@ static bool ends_list(const struct trace_window *window, const char *place, cons
   return !search->cut && trace_window_at_end(window, place);
 }
 
-bool lumos_trace_is_stray_bracket(const struct trace_window *window, const char *place, bool in_object) {
-  enum { MOST_BRACKETS = 4 };
+bool lumos_trace_may_end_list(const struct trace_window *window, const char *place, bool in_object) {
   place = lumos_json_blank(place + 1);
-  if (*place == ',') {
-    place = lumos_json_blank(place + 1);
-    return !(in_object && *place == '"') && !trace_window_at_end(window, place);
+  bool at_end = *place == '\0' && place == window->bytes + window->length;
+  if (!in_object || at_end || *place == '}') {
+    return true;
   }
-  for (int i = 0; i < MOST_BRACKETS && (*place == '}' || *place == ']' || *place == ','); i++) {
-    place = lumos_json_blank(place + 1);
+  const char *next = lumos_json_blank(place + 1);
+  return *place == ',' && (*next == '"' || next == window->bytes + window->length);
+}
+
+bool lumos_trace_holds_list(const char *begin, const char *end) {
+  static const char key[] = "\"traceEvents\"";
+  const size_t length = sizeof key - 1;
+  const char *place = begin;
+  while ((place = memmem(place, (size_t)(end - place), key, length)) != NULL) {
+    place += length;
+    const char *value = lumos_json_blank(place);
+    value = *value == ':' ? lumos_json_blank(value + 1) : value;
+    if (*value == '[' && begins_event(lumos_json_blank(value + 1))) {
+      return true;
+    }
   }
-  return begins_event(place);
+  return false;
+}
+
+bool lumos_trace_holds_member(const char *begin, const char *end) {
+  for (const char *place = begin; place < end; place++) {
+    if (*place == '"' && begins_member(place)) {
+      return true;
+    }
+  }
+  return false;
 }
 
 bool lumos_trace_swallows_events(const struct trace_window *window, const char *start) {
@@ -104,27 +132,37 @@ static bool at_event(struct trace_window *window, const char **cursor) {
   }
 }
 
+/* What is wanted of what a place may be. */
 static enum trace_landing look_at(struct trace_window *window, const char **cursor, const struct trace_search *search) {
+  enum trace_landing landing = TRACE_NOWHERE;
   switch (**cursor) {
     case '{':
-      return at_event(window, cursor) ? TRACE_AT_EVENT : TRACE_NOWHERE;
+      return (search->goals & TRACE_AT_EVENT) != 0 && at_event(window, cursor) ? TRACE_AT_EVENT : TRACE_NOWHERE;
     case ']':
-      return ends_list(window, *cursor, search) ? TRACE_AT_LIST_END : TRACE_NOWHERE;
+      landing = ends_list(window, *cursor, search) ? TRACE_AT_LIST_END : TRACE_NOWHERE;
+      break;
     case '"':
-      return search->in_object && begins_member(*cursor, false) ? TRACE_AT_MEMBER : TRACE_NOWHERE;
+      landing = begins_member(*cursor) ? TRACE_AT_MEMBER : begins_list(*cursor) ? TRACE_AT_LIST : TRACE_NOWHERE;
+      break;
+    case '[':
+      landing = *lumos_json_blank(*cursor + 1) == '{' ? TRACE_AT_OTHER : TRACE_NOWHERE;
+      break;
     default:
-      return TRACE_NOWHERE;
+      landing = !search->cut && trace_window_at_end(window, lumos_json_blank(*cursor + 1)) ? TRACE_AT_TEXT_END
+                                                                                           : TRACE_NOWHERE;
   }
+  return (landing & search->goals) != 0 ? landing : TRACE_NOWHERE;
 }
 
-enum trace_landing lumos_trace_find_event(struct trace_window *window, const char **cursor,
-                                          const struct trace_search *search) {
+enum trace_landing lumos_trace_find(struct trace_window *window, const char **cursor,
+                                    const struct trace_search *search) {
+  static const bool looked_at[256] = {['{'] = true, ['}'] = true, ['['] = true, [']'] = true, ['"'] = true};
   for (;;) {
     *cursor = trace_window_ensure(window, *cursor);
     const char *end = window->bytes + window->length;
     const char *stop = window->ended ? end : end - window->margin;
     const char *place = *cursor;
-    while (place < stop && *place != '{' && *place != ']' && *place != '"') {
+    while (place < stop && !looked_at[(unsigned char)*place]) {
       place++;
     }
     *cursor = place;
@@ -136,21 +174,6 @@ enum trace_landing lumos_trace_find_event(struct trace_window *window, const cha
       ++*cursor;
     } else if (window->ended) {
       return TRACE_NOWHERE;
-    }
-  }
-}
-
-void lumos_trace_find_member(struct trace_window *window, const char **cursor, bool events) {
-  for (;;) {
-    const char *place = *cursor = trace_window_ensure(window, *cursor);
-    const char *end = window->bytes + window->length;
-    const char *stop = window->ended ? end : end - window->margin;
-    while (place < stop && !begins_member(place, events)) {
-      place++;
-    }
-    *cursor = place;
-    if (place < stop || window->ended) {
-      return;
     }
   }
 }

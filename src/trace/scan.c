@@ -1,8 +1,8 @@
 /* The envelope (an object with `traceEvents` somewhere among its members, or a bare list of events) and the loop over
  * the events.
  *
- * Where the text is broken the scan goes on where recover.c says, and counts the place. A text that stops before its
- * closing bracket is cut.
+ * Where the text is broken the scan goes on where recover.c says, and counts the place. No single bracket is believed: where
+ * events come again behind the end of their list, it was none. A text that stops before its closing bracket is cut.
  */
 #include "trace/scan.h"
 
@@ -25,6 +25,9 @@ struct scan {
   bool in_object;     /* the list of events is a member of an object */
   bool saw_events;    /* the list has been entered */
   bool left_list;     /* ... and left without its closing bracket */
+  bool second_list;   /* the list in work is not the first one: nothing of it is kept */
+  int unclosed;       /* metadata whose end is lost, before the list */
+  uint64_t list_end;  /* where the list seems to have ended */
   uint64_t cut_event; /* where what the end of the text cuts begins; 0: nothing */
   struct lumos_error *error;
 };
@@ -37,6 +40,9 @@ static bool fail_strictly(struct scan *scan, uint64_t byte, const char *what) {
 
 /* [begin, end) holds nothing that can be used; the fault is at `byte`. */
 static bool broken(struct scan *scan, uint64_t begin, uint64_t end, uint64_t byte, const char *what) {
+  if (scan->second_list) {
+    return true; /* it is counted as a whole */
+  }
   lumos_trace_place(&scan->trace->skipped, begin, end, what);
   return fail_strictly(scan, byte, what);
 }
@@ -102,17 +108,21 @@ static bool read_again(struct scan *scan, const char *start, const char *fault) 
 /* The text is broken at `fault` in what begins at `start`: go on behind `from`. The last piece of a cut text is no invalid event.
  */
 static bool pass_over(struct scan *scan, const char *start, const char *from, const char *fault, const char *what) {
+  bool inside = from != start; /* an event, whose brackets say nothing of the envelope */
   bool at_end = scan->window.ended && trace_window_cuts(&scan->window, fault);
   uint64_t begin = trace_window_byte(&scan->window, start);
   uint64_t byte = trace_window_byte(&scan->window, fault);
   scan->cursor = from;
-  const struct trace_search search = {.in_object = scan->in_object, .cut = at_end};
-  enum trace_landing landing = lumos_trace_find_event(&scan->window, &scan->cursor, &search);
+  const unsigned envelope = scan->in_object ? TRACE_AT_MEMBER | (inside ? 0U : TRACE_AT_TEXT_END) : 0U;
+  const struct trace_search search = {
+      .goals = TRACE_AT_EVENT | TRACE_AT_LIST_END | envelope, .in_object = scan->in_object, .cut = at_end};
+  enum trace_landing landing = lumos_trace_find(&scan->window, &scan->cursor, &search);
   if (landing == TRACE_NOWHERE && at_end) {
     scan->cut_event = begin;
     return true;
   }
-  scan->left_list = landing == TRACE_AT_MEMBER;
+  scan->left_list = (landing & envelope) != 0;
+  scan->list_end = begin;
   return broken(scan, begin, trace_window_byte(&scan->window, scan->cursor), byte, what);
 }
 
@@ -122,12 +132,21 @@ static bool check_syntax(struct scan *scan, const char *event) {
   return lumos_json_skip_valid(&fault) || fail_strictly(scan, trace_window_byte(&scan->window, fault), "no valid JSON");
 }
 
+/* An event of a list that is not kept. */
+static enum trace_outcome skip_event(struct scan *scan) {
+  bool good = lumos_json_skip(&scan->cursor, NULL);
+  scan->reader.remarks = 0;
+  scan->trace->second_events += good;
+  return good ? TRACE_GOOD : TRACE_FAULT;
+}
+
 /* The event at the cursor; *expected tells whether another may follow at once. */
 static bool read_event(struct scan *scan, bool *expected) {
   for (;;) {
     const char *start = scan->cursor;
     const char *what = NULL;
-    enum trace_outcome outcome = lumos_trace_event(&scan->reader, &scan->cursor, &what);
+    enum trace_outcome outcome =
+        scan->second_list ? skip_event(scan) : lumos_trace_event(&scan->reader, &scan->cursor, &what);
     if (outcome != TRACE_FAULT) {
       *expected = false;
       if (outcome == TRACE_GOOD && scan->reader.remarks == 0) {
@@ -148,6 +167,9 @@ static bool read_event(struct scan *scan, bool *expected) {
   }
 }
 
+static const char no_event[] = "neither an event nor a comma";
+static const char lost_bracket[] = "a bracket that does not end the list of events";
+
 /* The events up to the bracket behind them; the cursor stands behind the opening one. */
 static bool read_events(struct scan *scan) {
   bool expected = true; /* an event may come: no comma is missing */
@@ -155,8 +177,8 @@ static bool read_events(struct scan *scan) {
   scan->left_list = false;
   while (to_next_byte(scan)) {
     char byte = *scan->cursor;
-    if (byte == ']' && !lumos_trace_is_stray_bracket(&scan->window, scan->cursor, scan->in_object)) {
-      scan->cursor++;
+    if (byte == ']' && lumos_trace_may_end_list(&scan->window, scan->cursor, scan->in_object)) {
+      scan->list_end = trace_window_byte(&scan->window, scan->cursor++);
       return true;
     }
     bool good = true;
@@ -166,7 +188,7 @@ static bool read_events(struct scan *scan) {
       scan->cursor++;
       expected = true;
     } else {
-      const char *what = byte == '{' ? "no comma between two events" : "neither an event nor a comma";
+      const char *what = byte == '{' ? "no comma between two events" : byte == ']' ? lost_bracket : no_event;
       good = pass_over(scan, scan->cursor, scan->cursor, scan->cursor, what);
       expected = true;
     }
@@ -180,15 +202,31 @@ static bool read_events(struct scan *scan) {
   return cut(scan);
 }
 
+static const char no_json[] = "no valid JSON in the metadata";
+
+/* An event stands at the cursor, though the list of events seemed to have ended: it goes on. */
+static bool go_on(struct scan *scan) {
+  uint64_t here = trace_window_byte(&scan->window, scan->cursor);
+  return broken(scan, scan->list_end, here, scan->list_end, lost_bracket) && read_events(scan);
+}
+
 /* The metadata from `start` on are broken at `fault`: go on behind `from`. */
-static bool pass_member(struct scan *scan, const char *start, const char *from, const char *fault) {
+static bool pass_member(struct scan *scan, const char *start, const char *from, const char *fault, const char *what) {
   bool at_end = scan->window.ended && trace_window_cuts(&scan->window, fault);
   uint64_t begin = trace_window_byte(&scan->window, start);
   uint64_t byte = trace_window_byte(&scan->window, fault);
+  const struct trace_search search = {
+      .goals = TRACE_AT_EVENT | TRACE_AT_MEMBER | TRACE_AT_LIST | TRACE_AT_TEXT_END, .in_object = true, .cut = at_end};
   scan->cursor = from;
-  lumos_trace_find_member(&scan->window, &scan->cursor, !scan->saw_events);
-  return at_end || broken_fact(scan, begin, trace_window_byte(&scan->window, scan->cursor), byte,
-                               "no valid JSON in the metadata");
+  enum trace_landing landing = lumos_trace_find(&scan->window, &scan->cursor, &search);
+  if (landing == TRACE_NOWHERE && at_end) {
+    return true;
+  }
+  if (landing == TRACE_AT_EVENT && scan->saw_events) {
+    return go_on(scan);
+  }
+  return broken_fact(scan, begin, trace_window_byte(&scan->window, scan->cursor), byte, what) &&
+         (landing != TRACE_AT_EVENT || read_events(scan));
 }
 
 /* The member in [begin, end) of the text. */
@@ -203,10 +241,13 @@ static bool keep_fact(struct scan *scan, const struct lumos_slice *key, const st
   if (text == NULL) {
     return broken_fact(scan, begin, end, begin, "no valid JSON in the metadata");
   }
-  char *before = scan->trace->facts[fact];
+  const char *before = scan->trace->facts[fact];
   bool repeated = before != NULL && strcmp(before, text) != 0;
-  free(before);
-  scan->trace->facts[fact] = text;
+  if (before != NULL) {
+    free(text); /* the first one holds */
+  } else {
+    scan->trace->facts[fact] = text;
+  }
   return (!repeated || broken_fact(scan, begin, end, begin, "metadata that stood before, with another value")) &&
          remark(scan, remarks, begin, end);
 }
@@ -225,6 +266,35 @@ static bool read_pair(const char **cursor, struct lumos_slice *key, struct lumos
   return *events || lumos_json_skip(cursor, value);
 }
 
+/* A list of events where one was before: two of them in one trace would be the same work twice, or another's. */
+static bool read_list(struct scan *scan, uint64_t begin) {
+  struct trace *trace = scan->trace;
+  if (!trace->recognised) { /* there was none, or one without an event */
+    return read_events(scan);
+  }
+  scan->second_list = true;
+  bool good = fail_strictly(scan, begin, "a second list of events") && read_events(scan);
+  lumos_trace_place(&trace->second_lists, begin, trace_window_byte(&scan->window, scan->cursor), NULL);
+  return good;
+}
+
+/* What is wrong with the metadata value, though it is whole; NULL: nothing. */
+static const char *fault_of_value(struct scan *scan, const struct lumos_slice *value) {
+  const char *end = value->bytes + value->length;
+  if (*value->bytes == '"' || value->length < 2) {
+    return strchr(" \t\r\n,}", *end) == NULL ? no_json : NULL;
+  }
+  if (!scan->saw_events && lumos_trace_holds_list(value->bytes, end)) {
+    scan->unclosed++;
+    return "metadata whose end is lost, for they hold the list of events";
+  }
+  if (scan->saw_events && trace_window_at_end(&scan->window, lumos_json_blank(end)) &&
+      lumos_trace_holds_member(value->bytes, end)) {
+    return "metadata whose end is lost, for they hold other metadata";
+  }
+  return NULL;
+}
+
 static bool read_member(struct scan *scan) {
   for (;;) {
     const char *start = scan->cursor;
@@ -234,18 +304,24 @@ static bool read_member(struct scan *scan) {
     bool good = read_pair(&scan->cursor, &key, &value, &events);
     if (events) {
       scan->cursor++;
-      return read_events(scan);
+      return read_list(scan, trace_window_byte(&scan->window, start));
     }
     const char *stop = scan->cursor; /* a number that the window cuts looks whole */
-    if (read_again(scan, start, stop)) {
+    bool swallowed = !good && !scan->saw_events && lumos_trace_holds_list(start, stop);
+    if (!swallowed && read_again(scan, start, stop)) {
       continue;
     }
-    if (good) {
-      scan->cursor = stop;
-      return keep_fact(scan, &key, &value, trace_window_byte(&scan->window, start),
-                       trace_window_byte(&scan->window, stop));
+    if (!good) {
+      scan->unclosed += swallowed;
+      return pass_member(scan, start, start + 1, stop, no_json);
     }
-    return pass_member(scan, start, start + 1, stop);
+    scan->cursor = stop;
+    const char *what = fault_of_value(scan, &value);
+    if (what != NULL) { /* the quote behind a text without one of its own is the next key's */
+      return pass_member(scan, start, *value.bytes == '"' ? stop - 1 : start + 1, start, what);
+    }
+    return keep_fact(scan, &key, &value, trace_window_byte(&scan->window, start),
+                     trace_window_byte(&scan->window, stop));
   }
 }
 
@@ -255,7 +331,11 @@ static bool read_members(struct scan *scan) {
     switch (*scan->cursor) {
       case '}':
         scan->cursor++;
-        return true;
+        if (scan->unclosed == 0 || trace_window_at_end(&scan->window, lumos_json_blank(scan->cursor))) {
+          return true;
+        }
+        scan->unclosed--;
+        break;
       case ',':
         scan->cursor++;
         break;
@@ -265,12 +345,35 @@ static bool read_members(struct scan *scan) {
         }
         break;
       default:
-        if (!pass_member(scan, scan->cursor, scan->cursor, scan->cursor)) {
+        if (!pass_member(scan, scan->cursor, scan->cursor, scan->cursor, no_json)) {
           return false;
         }
     }
   }
   return cut(scan);
+}
+
+/* Events whose list has lost its beginning: what follows it tells where it stood. */
+static bool read_headless(struct scan *scan) {
+  if (!read_events(scan)) {
+    return false;
+  }
+  scan->in_object = to_next_byte(scan) && (*scan->cursor == '}' || *scan->cursor == ',');
+  return !scan->in_object || read_members(scan);
+}
+
+/* Behind text that begins no trace: to what does. *found: the text holds such a thing. */
+static bool find_beginning(struct scan *scan, bool *found) {
+  const struct trace_search search = {.goals = TRACE_AT_EVENT | TRACE_AT_MEMBER | TRACE_AT_LIST, .in_object = true};
+  uint64_t begin = trace_window_byte(&scan->window, scan->cursor);
+  bool bracket = *scan->cursor == '[';
+  enum trace_landing landing = lumos_trace_find(&scan->window, &scan->cursor, &search);
+  bracket &= landing == TRACE_AT_EVENT; /* that of the list, then */
+  begin += bracket;
+  scan->in_object = landing != TRACE_AT_EVENT;
+  *found = landing != TRACE_NOWHERE;
+  return !*found || broken(scan, begin, trace_window_byte(&scan->window, scan->cursor), begin,
+                           bracket ? no_event : "text before the trace");
 }
 
 static bool read_text(struct scan *scan) {
@@ -282,16 +385,47 @@ static bool read_text(struct scan *scan) {
   if (!to_next_byte(scan)) {
     return cut(scan);
   }
-  char byte = *scan->cursor++;
-  scan->in_object = byte == '{';
-  return byte == '{' ? read_members(scan) : byte != '[' || read_events(scan);
+  char byte = *scan->cursor;
+  char next = *lumos_json_blank(scan->cursor + 1);
+  if (byte == '{' || (byte == '[' && (next == '{' || next == ']'))) {
+    scan->cursor++;
+    scan->in_object = byte == '{';
+    return scan->in_object ? read_members(scan) : read_events(scan);
+  }
+  bool found = false;
+  if (!find_beginning(scan, &found) || !found) {
+    return !found;
+  }
+  return scan->in_object ? read_members(scan) : read_headless(scan);
+}
+
+/* Behind the closing bracket of the trace: does it go on? No second trace is taken for that. */
+static bool read_more(struct scan *scan, bool *more) {
+  const unsigned member = scan->in_object && *scan->cursor == ',' ? TRACE_AT_MEMBER : 0U;
+  const struct trace_search search = {.goals = TRACE_AT_EVENT | TRACE_AT_LIST | TRACE_AT_OTHER | member,
+                                      .in_object = true};
+  uint64_t begin = trace_window_byte(&scan->window, scan->cursor);
+  enum trace_landing landing = lumos_trace_find(&scan->window, &scan->cursor, &search);
+  *more = (landing & (TRACE_AT_EVENT | member)) != 0;
+  if (!*more) {
+    return true;
+  }
+  bool good = landing == TRACE_AT_EVENT ? go_on(scan)
+                                        : broken_fact(scan, begin, trace_window_byte(&scan->window, scan->cursor),
+                                                      begin, "a bracket that does not end the trace");
+  return good && (!scan->in_object || read_members(scan));
 }
 
 /* Behind the closing bracket nothing follows: not a second trace, which would be lost, nor a wrong checksum. */
 static bool finish_text(struct scan *scan) {
   uint64_t begin = 0;
-  if (to_next_byte(scan)) {
+  bool more = true;
+  while (more && to_next_byte(scan)) {
     begin = trace_window_byte(&scan->window, scan->cursor);
+    if (!read_more(scan, &more)) {
+      return false;
+    }
+    begin = more ? 0 : begin;
   }
   while (!scan->window.ended) {
     scan->cursor = trace_window_ensure(&scan->window, scan->window.bytes + scan->window.length);
@@ -311,7 +445,7 @@ bool lumos_trace_scan(struct trace *trace, struct lumos_input *input, const char
                           options->window_limit != 0 ? options->window_limit : TRACE_WINDOW_LIMIT);
   scan.window.watcher = options->watcher;
   scan.window.source = options->source;
-  bool good = read_text(&scan) && (!trace->recognised || finish_text(&scan));
+  bool good = read_text(&scan) && (!scan.saw_events || finish_text(&scan));
   lumos_trace_reader_clear(&scan.reader);
   lumos_trace_window_close(&scan.window);
   return good;

@@ -130,13 +130,200 @@ static void one_damage_is_one_place(void **state) {
   /* what looks like the beginning of an event inside a broken one */
   expect_skipped(BETWEEN("{\"ph\":\"M\",\"name\":\"q \"q\" q\",\"args\":{\"name\":\"x\",\"id\":{\"name\":1}}}"), 1, "no valid JSON");
   /* brackets that close nothing */
-  expect_skipped(BETWEEN("], ]"), 1, "neither an event nor a comma");
-  expect_skipped("{\"traceEvents\":[" OP("a", 1, 1) "],\n" OP("z", 6, 1) "]}", 1, "neither an event nor a comma");
-  expect_skipped("[" OP("a", 1, 1) "]\n" OP("z", 6, 1) "]", 1, "neither an event nor a comma");
+  expect_skipped(BETWEEN("], ]"), 1, "a bracket that does not end");
+  expect_skipped("{\"traceEvents\":[" OP("a", 1, 1) "],\n" OP("z", 6, 1) "]}", 1, "a bracket that does not end");
+  expect_skipped("[" OP("a", 1, 1) "]\n" OP("z", 6, 1) "]", 1, "a bracket that does not end");
   /* a brace that never closes, and events behind it */
   expect_skipped(BETWEEN("{\"ph\":\"X\",\"cat\":\"python_function\",\"args\":{\"a\":1"), 1, "no valid JSON");
   /* text behind the last comma */
   expect_skipped("{\"traceEvents\":[" OP("a", 1, 1) "," OP("z", 6, 1) ", oops], \"traceName\": \"t\"}", 1, "neither an event nor a comma");
+}
+
+/* Whatever follows a bracket in the middle: where events come again, the list goes on. */
+static void the_list_goes_on_behind_a_stray_bracket(void **state) {
+  (void)state;
+  static const char *const strays[] = {",\n] done\n", ",]x", ",]\n[W] ", ",]]]]]]", ",]]]]]]]]]]]]\n", "\n}\n]\n", "}, ]", "], ", "],\"traceName\":\"x\",",
+      "],\"traceName\":\"x\"", "],\"own\": {\"a\": [1]}}\n", "]}\n", "]}, ", "]} done\n", ",] \"done\" ,", "]\n}\n}\n"};
+  for (size_t i = 0; i < sizeof strays / sizeof *strays; i++) {
+    for (int bare = 0; bare < 2; bare++) {
+      struct lumos_text text = LUMOS_TEXT_BUFFER;
+      lumos_text_format(&text, "%s" OP("a", 1, 1), bare != 0 ? "[" : "{\"traceEvents\":[");
+      size_t begin = text.length;
+      lumos_text_put(&text, strays[i]);
+      size_t end = text.length;
+      lumos_text_format(&text, OP("z", 6, 1) "]%s", bare != 0 ? "" : ",\"baseTimeNanoseconds\":5000}");
+      lumos_text_add(&text, "", 1);
+      struct lumos_job *job = parse_good(text.bytes, NULL);
+      expect_tasks(job, "t10 a 0+1000\nt10 z 5000+1000 lag 4000\n");
+      assert_int_equal(job->epoch, bare != 0 ? 1000 : 6000);
+      const struct lumos_note *note = find_note(job, "parse.skipped_events");
+      assert_non_null(note);
+      size_t first = 0;
+      size_t last = 0;
+      int count = sscanf(strstr(string_of(job, note->text), "bytes "), "bytes %zu-%zu", &first, &last);
+      if (note->count != 1 || count < 1 || first < begin || (count == 2 && last >= end)) {
+        fail_msg("'%s' between bytes %zu and %zu: %s", strays[i], begin, end, string_of(job, note->text));
+      }
+      assert_null(find_note(job, "parse.truncated"));
+      lumos_job_free(job);
+      expect_failure(text.bytes, &strict, LUMOS_CHECK_FAILED, "");
+      lumos_text_free(&text);
+    }
+  }
+}
+
+/* The same where no window holds both ends. */
+static void the_list_goes_on_however_long(void **state) {
+  (void)state;
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  enum { EVENTS = 20000 };
+  lumos_text_put(&text, "{\"traceEvents\":[" OP("a", 1, 1) ",\n] done\n");
+  for (int i = 0; i < EVENTS; i++) {
+    lumos_text_format(&text, "%s" EVENT("cpu_op", "b", 10, %d, 1, ""), i == 0 ? "" : ",\n", 3 * i + 3);
+    if (i == EVENTS / 2) {
+      lumos_text_put(&text, "]}");
+    }
+  }
+  lumos_text_add(&text, "]}", 3);
+  struct lumos_job *job = parse_good(text.bytes, NULL);
+  assert_int_equal(job->tasks.count, EVENTS + 1);
+  assert_int_equal(find_note(job, "parse.skipped_events")->count, 2);
+  lumos_job_free(job);
+  lumos_text_free(&text);
+}
+
+/* Text behind the list that leads to no event costs none, and is no cut. */
+static void stray_text_behind_the_list(void **state) {
+  (void)state;
+  static const char *const tails[] = {"] done}", "]]]}", "],B}", "],\"baseTimeNanoseconds\":1000, oops }", "]}}", "],\"x\":}", "]},\"host_name\":\"h\"}"};
+  for (size_t i = 0; i < sizeof tails / sizeof *tails; i++) {
+    struct lumos_text text = LUMOS_TEXT_BUFFER;
+    lumos_text_format(&text, "{\"traceEvents\":[" OP("a", 1, 1) "%s\n", tails[i]);
+    lumos_text_add(&text, "", 1);
+    struct lumos_job *job = parse_good(text.bytes, NULL);
+    expect_tasks(job, "t10 a 0+1000\n");
+    if (find_note(job, "parse.truncated") != NULL || (find_note(job, "parse.skipped_events") == NULL) == (find_note(job, "parse.skipped_metadata") == NULL)) {
+      fail_msg("'%s' is told wrongly", tails[i]);
+    }
+    lumos_job_free(job);
+    lumos_text_free(&text);
+  }
+}
+
+/* A brace or a quote that metadata lack, before the events and behind them: neither these nor what we know is lost. */
+static void metadata_without_an_end(void **state) {
+  (void)state;
+#define KNOWN "\"baseTimeNanoseconds\":1000,\"distributedInfo\":{\"rank\":3}"
+#define LIST "\"traceEvents\":[" OP("a", 1, 1) "]"
+  static const char *const texts[] = {
+      "{\"k\": {\"a\":1,\"schemaVersion\":1," LIST "," KNOWN "}",
+      "{\"k\": {\"a\":1,\"schemaVersion\":1," LIST "," KNOWN ",B}",
+      "{\"k\": {\"a\":1," KNOWN "," LIST "}",
+      "{\"k\": {\"" KNOWN "," LIST "}",
+      "{\"k\": {\", " KNOWN "," LIST "}",
+      "{\"k\": [1," LIST "," KNOWN "}",
+      "{\"k\": \"abc," LIST "," KNOWN "}",
+      "{\"k\": \"abc," KNOWN "," LIST "}",
+      "{\"k: 1," KNOWN "," LIST "}",
+      "{\"k\": \"abc,\n" LIST "," KNOWN "}",
+      "{\"k\": {\"a\":{\"b\":1,\"schemaVersion\":1," LIST "," KNOWN "}",
+      "{" LIST ",\"k\": {\"a\":1," KNOWN "}",
+      "{" LIST ",\"k\": [1," KNOWN "}",
+      "{" LIST ",\"k\": \"abc," KNOWN "}",
+      "{" LIST "}," KNOWN "}",
+      "{\"traceEve\x01nts\": [" OP("a", 1, 1) "]," KNOWN "}",
+  };
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    struct lumos_job *job = parse_good(texts[i], NULL);
+    expect_tasks(job, "t10 a 0+1000\n");
+    assert_int_equal(job->ranks.items[0].rank, 3);
+    assert_int_equal(job->epoch, 2000);
+    const struct lumos_note *note = find_note(job, "parse.skipped_metadata");
+    if (note == NULL || find_note(job, "parse.truncated") != NULL || find_note(job, "parse.skipped_events") != NULL) {
+      fail_msg("'%s' is told wrongly", texts[i]);
+    }
+    lumos_job_free(job);
+    expect_failure(texts[i], &strict, LUMOS_CHECK_FAILED, "");
+  }
+}
+
+/* The same before more events than a window holds. */
+static void metadata_without_an_end_before_many_events(void **state) {
+  (void)state;
+  static const char *const heads[] = {"{\"k\": {\"a\":1,\"traceEvents\":[", "{\"k\": {\"traceEvents\":[", "{\"k\": \"abc,\"traceEvents\":["};
+  enum { EVENTS_OF_A_TRACE = 20000 };
+  for (size_t h = 0; h < sizeof heads / sizeof *heads; h++) {
+    struct lumos_text text = LUMOS_TEXT_BUFFER;
+    lumos_text_put(&text, heads[h]);
+    for (int i = 0; i < EVENTS_OF_A_TRACE; i++) {
+      lumos_text_format(&text, "%s" EVENT("cpu_op", "b", 10, %d, 1, ""), i == 0 ? "" : ",\n", 3 * i + 3);
+    }
+    lumos_text_put(&text, "]," KNOWN "}");
+    lumos_text_add(&text, "", 1);
+    struct lumos_job *job = parse_good(text.bytes, NULL);
+    assert_int_equal(job->tasks.count, EVENTS_OF_A_TRACE);
+    assert_int_equal(job->ranks.items[0].rank, 3);
+    assert_int_equal(find_note(job, "parse.skipped_metadata")->count, 1);
+    assert_null(find_note(job, "parse.truncated"));
+    lumos_job_free(job);
+    lumos_text_free(&text);
+  }
+}
+
+static void text_before_the_trace_is_skipped(void **state) {
+  (void)state;
+  static const char *const heads[] = {"WARNING: x\n", ",", "\x01 ", "[W123 00:00:01.2 Module.cpp:12] Warning: \"x\" is {odd}\n", "\"", "null\n", "]", "\n- {1}\n"};
+  for (size_t h = 0; h < sizeof heads / sizeof *heads; h++) {
+    struct lumos_text text = LUMOS_TEXT_BUFFER;
+    lumos_text_format(&text, "%s{\"schemaVersion\":1," LIST "," KNOWN "}", heads[h]);
+    lumos_text_add(&text, "", 1);
+    struct lumos_job *job = parse_good(text.bytes, NULL);
+    expect_tasks(job, "t10 a 0+1000\n");
+    assert_int_equal(job->ranks.items[0].rank, 3);
+    assert_int_equal(job->epoch, 2000);
+    assert_int_equal(find_note(job, "parse.skipped_events")->count, 1);
+    assert_non_null(strstr(string_of(job, find_note(job, "parse.skipped_events")->text), "text before the trace"));
+    assert_null(find_note(job, "parse.truncated"));
+    lumos_job_free(job);
+    expect_failure(text.bytes, &strict, LUMOS_CHECK_FAILED, ": text before the trace");
+    lumos_text_free(&text);
+  }
+  struct lumos_error error = {LUMOS_DONE, ""};
+  static const char zero[] = "\0{" LIST "," KNOWN "}";
+  struct lumos_job *job = parse_named("t.json", zero, sizeof zero - 1, &plain, &error);
+  assert_non_null(job);
+  expect_tasks(job, "t10 a 0+1000\n");
+  lumos_job_free(job);
+  /* a beginning that is lost */
+  static const char *const rests[] = {"e\":1}}, " OP("a", 1, 1) "]," KNOWN "}", "1}," OP("a", 1, 1) "]"};
+  for (size_t i = 0; i < 2; i++) {
+    job = parse_good(rests[i], NULL);
+    expect_tasks(job, "t10 a 0+1000\n");
+    assert_int_equal(job->epoch, i == 0 ? 2000 : 1000);
+    assert_null(find_note(job, "parse.truncated"));
+    lumos_job_free(job);
+  }
+}
+
+/* The same work twice, or that of another rank: only one list can hold. */
+static void a_second_list_of_events_is_not_added(void **state) {
+  (void)state;
+  const char *text = "{" LIST ",\"traceEvents\":[" OP("a", 1, 1) "," OP("b", 6, 1) ", oops]," KNOWN "}";
+  struct lumos_job *job = parse_good(text, NULL);
+  expect_tasks(job, "t10 a 0+1000\n");
+  assert_int_equal(job->ranks.items[0].rank, 3);
+  assert_int_equal(find_note(job, "parse.second_list")->count, 2);
+  char bytes[64];
+  (void)snprintf(bytes, sizeof bytes, "bytes %zu-%zu", strlen("{" LIST ","), (size_t)(strstr(text, ",\"base") - text) - 1);
+  assert_non_null(strstr(string_of(job, find_note(job, "parse.second_list")->text), bytes));
+  assert_int_equal(job->ranks.items[0].coverage.skipped, 2);
+  assert_null(find_note(job, "parse.skipped_events"));
+  lumos_job_free(job);
+  expect_failure(text, &strict, LUMOS_CHECK_FAILED, "second list of events");
+  job = parse_good("{\"traceEvents\":[]," LIST "}", NULL);
+  expect_tasks(job, "t10 a 0+1000\n");
+  assert_null(find_note(job, "parse.second_list"));
+  lumos_job_free(job);
 }
 
 /* Events whose first key is any of theirs, and the first of them broken. */
@@ -262,11 +449,11 @@ static void damaged_facts_keep_what_is_whole(void **state) {
       "\"traceEvents\":[" OP("a", 1, 1) "],\"host_name\":\"a\xFF\",\"baseTimeNanoseconds\":2000,\"baseTimeNanoseconds\":2000}";
   struct lumos_job *job = parse_good(text, NULL);
   assert_int_equal(job->ranks.items[0].rank, 3);
-  assert_int_equal(job->epoch, 3000);
+  assert_int_equal(job->epoch, 2000); /* the first one holds */
   assert_string_equal(string_of(job, job->ranks.items[0].host), "a\xEF\xBF\xBD");
   assert_int_equal(find_note(job, "parse.lost_values")->count, 1);
   assert_int_equal(find_note(job, "parse.replaced_text")->count, 1);
-  assert_int_equal(find_note(job, "parse.skipped_metadata")->count, 1);
+  assert_int_equal(find_note(job, "parse.skipped_metadata")->count, 2);
   assert_non_null(strstr(string_of(job, find_note(job, "parse.skipped_metadata")->text), "stood before, with another value"));
   lumos_job_free(job);
 }
@@ -527,6 +714,13 @@ int main(void) {
       cmocka_unit_test(names_are_decoded),
       cmocka_unit_test(broken_events_are_skipped_and_counted),
       cmocka_unit_test(one_damage_is_one_place),
+      cmocka_unit_test(the_list_goes_on_behind_a_stray_bracket),
+      cmocka_unit_test(the_list_goes_on_however_long),
+      cmocka_unit_test(stray_text_behind_the_list),
+      cmocka_unit_test(metadata_without_an_end),
+      cmocka_unit_test(metadata_without_an_end_before_many_events),
+      cmocka_unit_test(text_before_the_trace_is_skipped),
+      cmocka_unit_test(a_second_list_of_events_is_not_added),
       cmocka_unit_test(events_are_found_by_any_key),
       cmocka_unit_test(a_key_with_two_values_is_no_event),
       cmocka_unit_test(lost_values_are_counted),
