@@ -32,6 +32,7 @@ static void parse_text(const char *text, size_t length, struct result *result) {
   *result = (struct result){.job = parse_named("rank0.json", text, length, &plain, &error), .shortest = INT64_MAX};
   if (result->job == NULL || !lumos_job_check(result->job, &error)) {
     fail_msg("%s", error.text);
+    return; /* fail_msg does not */
   }
   const struct lumos_job *job = result->job;
   lumos_stream_write(job, &stream);
