@@ -2,6 +2,10 @@
  *
  * A place is the spans around the call (digits in their names, which count, left out), how many waits came before it
  * since the thread's last launch, and the streams on which the thread launched before and after it.
+ *
+ * A wait leads to a communication launch where the operator that calls it makes that launch, or where it has just
+ * recorded an event: it then hands the thread's work over to communication that is launched in the next operator, which
+ * is how several sends and receives become one kernel.
  */
 #include "graph/places.h"
 
@@ -17,6 +21,7 @@ struct walk {
   uint32_t previous, current;
   uint32_t recent[LUMOS_RECENT];
   uint32_t launch_span; /* of the last launch */
+  uint32_t record_span; /* of the record called last, if no launch and no wait came after it */
   uint32_t run;         /* the first wait since then, or LUMOS_NONE */
   uint32_t ordinal;     /* of the next wait since then */
   int64_t since;        /* the last wait that led to nothing, before the last launch */
@@ -47,6 +52,10 @@ static uint64_t hash_spans(const struct lumos_job *job, uint32_t span) {
   return hash;
 }
 
+static bool is_operator(const struct lumos_job *job, uint32_t span) {
+  return span != LUMOS_NONE && job->spans.items[span].kind == LUMOS_SPAN_OP;
+}
+
 /* Was the launch made within the span? */
 static bool is_within(const struct lumos_job *job, uint32_t inner, uint32_t outer) {
   if (outer == LUMOS_NONE || job->spans.items[outer].kind == LUMOS_SPAN_STEP) {
@@ -55,6 +64,20 @@ static bool is_within(const struct lumos_job *job, uint32_t inner, uint32_t oute
   for (int depth = 0; depth < SPANS_AROUND && inner != LUMOS_NONE; depth++, inner = job->spans.items[inner].parent) {
     if (inner == outer) {
       return true;
+    }
+  }
+  return false;
+}
+
+/* Is there a span of the program, beside steps and Python's frames, around both? */
+static bool share_span(const struct lumos_job *job, uint32_t left, uint32_t right) {
+  for (; left != LUMOS_NONE; left = job->spans.items[left].parent) {
+    uint8_t kind = job->spans.items[left].kind;
+    for (uint32_t span = right; kind != LUMOS_SPAN_STEP && kind != LUMOS_SPAN_PYTHON && span != LUMOS_NONE;
+         span = job->spans.items[span].parent) {
+      if (span == left) {
+        return true;
+      }
     }
   }
   return false;
@@ -77,11 +100,15 @@ static void pass_launch(struct walk *walk, const struct lumos_task *call, uint32
   for (; walk->pending < walk->places->waits.count; walk->pending++) {
     struct lumos_unnamed_wait *wait = &walk->places->waits.items[walk->pending];
     wait->next = stream;
-    wait->leads = communicates && is_within(job, call->span, job->tasks.items[wait->task].span);
+    uint32_t span = job->tasks.items[wait->task].span;
+
+    wait->leads = communicates && (wait->prepares || is_within(job, call->span, span));
+    wait->apart = !wait->leads && is_operator(job, span) && !share_span(job, span, call->span);
     walk->since = wait->leads ? walk->since : lumos_graph_call_end(job, wait->task);
   }
   walk->previous = stream;
   walk->launch_span = call->span;
+  walk->record_span = LUMOS_NONE;
   walk->run = LUMOS_NONE;
   walk->ordinal = 0;
   if (communicates) {
@@ -105,8 +132,10 @@ static void pass_wait(struct walk *walk, uint32_t task) {
                                     .current = walk->current,
                                     .home = LUMOS_NONE,
                                     .since = walk->since,
+                                    .prepares = walk->record_span == call->span && is_operator(job, call->span),
                                     .trails = is_within(job, walk->launch_span, call->span)};
   memcpy(wait.recent, walk->recent, sizeof wait.recent);
+  walk->record_span = LUMOS_NONE;
   lumos_vector_push(&walk->places->waits, wait);
 }
 
@@ -126,13 +155,16 @@ static void walk_thread(struct walk *walk, const struct lumos_lane *lane, const 
       pass_launch(walk, lumos_graph_task(walk->graph, task), launched);
     } else if (unnamed[task - walk->graph->first]) {
       pass_wait(walk, task);
+    } else if (lumos_detail_of(walk->graph->job, lumos_graph_task(walk->graph, task))->event_op == LUMOS_EVENT_RECORD) {
+      walk->record_span = lumos_graph_task(walk->graph, task)->span;
     }
   }
   uint32_t home = busiest(walk);
   for (size_t i = first; i < walk->places->waits.count; i++) {
     struct lumos_unnamed_wait *wait = &walk->places->waits.items[i];
     wait->home = home;
-    wait->place = mix(mix(mix(wait->place, wait->previous), wait->next), (uint64_t)wait->trails << 1 | wait->leads);
+    wait->place = mix(mix(mix(wait->place, wait->previous), wait->next),
+                      (uint64_t)wait->apart << 2 | (uint64_t)wait->trails << 1 | wait->leads);
   }
 }
 
@@ -174,6 +206,7 @@ void lumos_places_find(const struct lumos_rank_graph *graph, const uint8_t *unna
                         .previous = LUMOS_NONE,
                         .current = LUMOS_NONE,
                         .launch_span = LUMOS_NONE,
+                        .record_span = LUMOS_NONE,
                         .run = LUMOS_NONE,
                         .since = INT64_MIN,
                         .pending = places->waits.count,

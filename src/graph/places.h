@@ -17,7 +17,9 @@ struct lumos_unnamed_wait {
   int64_t since;                 /* when the thread last called waits that lead to nothing; INT64_MIN: never */
   uint32_t recent[LUMOS_RECENT]; /* communication streams that the thread launched on, the latest first; LUMOS_NONE */
   bool trails;                   /* the operator that calls it launched what is on `previous` */
-  bool leads;                    /* the operator that calls it launches what is on `next`, communication */
+  bool prepares;                 /* the operator that calls it has just recorded an event */
+  bool leads;                    /* what is on `next` is communication, and this operator launches it or prepares it */
+  bool apart;                    /* an operator calls it that has nothing to do with what is on `next` */
 };
 LUMOS_VECTOR_TYPE(lumos_unnamed_waits, struct lumos_unnamed_wait);
 

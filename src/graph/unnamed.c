@@ -10,7 +10,8 @@
  * task; the pair that binds most often is believed, and of several waits in a row one alone can claim that. Where
  * several pairs bind alike, or none does, the customs of programs decide: an operator that launches communication lets
  * it wait for the thread's kernels; any other wait is for the stream launched on last, or for communication, the latest
- * first, each stream for one wait in a row. But a wait of the operator that has just launched communication is the
+ * first, each stream for one wait in a row. What waits is then the stream launched on next, or the thread's usual one
+ * where an operator calls the wait that has nothing to do with what comes next. But a wait of the operator that has just launched communication is the
  * library's own and waits for nothing that is seen.
  *
  * A place where every pair is violated may wait for older work: the second of several collectives under way, say. Then
@@ -165,7 +166,8 @@ static void consider_all(const struct search *search, const struct lumos_unnamed
   uint32_t next = waits->next;
   bool next_waits =
       waits->leads || next == LUMOS_NONE || !search->places.communicates[next - search->graph->rank->lane_first];
-  const uint32_t targets[] = {next_waits ? next : waits->home, waits->home, waits->current};
+  next = next_waits ? next : waits->home;
+  const uint32_t targets[] = {!waits->apart ? next : waits->home, waits->home, next, waits->current};
   const uint8_t *communicates = search->places.communicates;
   size_t target_count = waits->leads ? 1 : sizeof targets / sizeof *targets;
   for (size_t i = 0; i < target_count; i++) {

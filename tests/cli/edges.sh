@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# Event edges that the trace does not name, against what truly waited for what: jobs of the emulated cluster, recorded as nearly all real
+# traces are, with calls that wait but do not say for what. Of every job and of all together, 98 of 100 edges found are true, and 98 of
+# 100 true edges are found; of all edges that decided when a task started, too.
+. "$(dirname "$0")/lib.sh"
+
+# The emulated cluster names device work by its correlation id, the stream by its own: along a stream of the device both are in order.
+# "RANK CORRELATION ID HAS-CALL" a line.
+correlate() {
+  local file rank
+  for file in emulated/rank*.json; do
+    rank=${file//[^0-9]/}
+    jq -r --arg rank "$rank" '.traceEvents[] | select(.cat == "kernel" or .cat == "gpu_memcpy" or .cat == "gpu_memset")
+      | "\($rank) \(.args.stream) \(.ts * 1000) \(.args.correlation)"' "$file"
+  done | sort -k1,1n -k2,2n -k3,3n >rows
+  grep '"lane":"s' job.graph | jq -r 'select(.type == "task" and .lane[0:1] == "s") | "\(.rank) \(.lane[1:]) \(.start) \(.id) \(.call != null)"' |
+    sort -k1,1n -k2,2n -k3,3n >tasks
+  paste -d' ' rows tasks | awk '
+    $1 != $5 || $2 != $6 { print "rank " $1 " stream " $2 " is not alike in both" >"/dev/stderr"; exit 1 }
+    { print $1, $4, $8, $9 }'
+}
+
+# edges NAME OPTION...: adds "NAME TRUE FOUND HITS DECIDING HITS UNSEEN" to `table`. An edge counts as unseen, and not as true, where what
+# waits was launched before the recording, for then so was its wait.
+edges() {
+  local name=$1
+  shift
+  rm -rf emulated && mkdir emulated
+  emulated-cluster --quiet --plain "$@" emulated || fail "$name: the emulated cluster fails"
+  lumos-parse emulated/rank*.json 2>message | lumos-graph -o job.graph 2>>message || fail "$name: $(head -c 300 message)"
+  correlate >correlations || fail "$name: tasks and rows of the trace differ"
+  jq -r '.recorded[] | .rank as $rank | .edges.rows[] | "\($rank) \(.[0]) \(.[1]) \(.[2])"' emulated/truth.json >true
+  grep '"type":"dep"' job.graph | jq -r 'select(.kind == "event") | "\(.src) \(.dst)"' >found
+  awk -v name="$name" '
+    FILENAME == "correlations" { of[$3] = $2; rank[$3] = $1; seen[$1 " " $2] = $4 == "true"; next }
+    FILENAME == "true" && !seen[$1 " " $3] { unseen++; next }
+    FILENAME == "true" { edge[$1 " " $2 " " $3] = 1 + $4; total++; deciding += $4; next }
+    { found++; kind = edge[rank[$1] " " of[$1] " " of[$2]]; hits += kind > 0; deciding_hits += kind == 2 }
+    END { print name, total, found, hits, deciding, deciding_hits, unseen + 0 }' correlations true found >>table
+}
+
+bare=(--record collectives)
+edges data-parallel "${bare[@]}" --layers 8 --hidden 1024 --micro-batches 2 --dp 2 --bucket-mb 10
+edges slow-host "${bare[@]}" --layers 8 --hidden 768 --micro-batches 2 --dp 2 --bucket-mb 5 --slow-host 1=1.5 --seed 2
+edges distributed-optimizer "${bare[@]}" --layers 4 --hidden 1024 --micro-batches 2 --dp 2 --bucket-mb 20 --distributed-optimizer on --recompute full --seed 3
+edges tensor-parallel "${bare[@]}" --layers 4 --hidden 1024 --tp 2 --seed 4
+edges sequence-parallel "${bare[@]}" --layers 4 --hidden 1024 --tp 2 --sequence-parallel on --jitter 3 --seed 5
+edges 1f1b "${bare[@]}" --layers 8 --hidden 1024 --pp 4 --micro-batches 8 --seed 6
+edges interleaved "${bare[@]}" --layers 8 --hidden 768 --pp 4 --micro-batches 8 --schedule interleaved --vp 2 --seed 7
+edges zero-bubble --record shapes,annotations --layers 8 --hidden 768 --pp 4 --micro-batches 8 --schedule zb-h1 --seed 8
+edges gpipe "${bare[@]}" --layers 4 --hidden 1024 --pp 2 --dp 2 --micro-batches 8 --schedule gpipe --batched-p2p off --overlap-gradients off --seed 9
+edges three-ways --record collectives,annotations,shapes --layers 4 --hidden 1024 --tp 2 --pp 2 --dp 2 --micro-batches 4 --steps 2 \
+  --sequence-parallel on --distributed-optimizer on --seed 10
+edges odd "${bare[@]}" --layers 6 --hidden 1024 --tp 2 --pp 2 --dp 2 --micro-batches 4 --jitter 3 --straggler 3=1.3 --slow-host 5=1.5 \
+  --batched-p2p off --steps 2 --seed 11
+edges late "${bare[@]}" --layers 4 --hidden 1024 --tp 2 --dp 2 --micro-batches 2 --overlap-gradients off --straggler 1=1.5 --gpu a100 --seed 12
+
+awk '
+  function share(part, whole) { return whole == 0 ? 1 : part / whole }
+  function line(name, total, found, hits, deciding, deciding_hits, unseen) {
+    printf "%-22s true %6d  found %6d  precision %.4f  recall %.4f  of deciding %5d %.4f  unseen %d\n", name, total, found,
+      share(hits, found), share(hits, total), deciding, share(deciding_hits, deciding), unseen
+    if (share(hits, found) < 0.98 || share(hits, total) < 0.98) { print name " misses the aim"; bad = 1 }
+  }
+  { line($1, $2, $3, $4, $5, $6, $7); for (i = 2; i <= 7; i++) sum[i] += $i }
+  END {
+    line("all", sum[2], sum[3], sum[4], sum[5], sum[6], sum[7])
+    if (sum[2] < 10000) { print "these are too few edges"; bad = 1 }
+    if (share(sum[6], sum[5]) < 0.98) { print "edges that decide are missed"; bad = 1 }
+    exit bad
+  }' table || fail 'edges between streams are not those that there were'
+finish
