@@ -25,7 +25,8 @@ enum lumos_constraint_kind {
   LUMOS_HELD_BY_HANDOVER,    /* another thread */
   LUMOS_HELD_BY_BOUNDARY,    /* an instant: what is outside of the recording */
   LUMOS_HELD_BY_RESOURCE,    /* a kernel of another stream that leaves no SMs free */
-  LUMOS_HELD_BY_OTHER,       /* a dependency of another kind (queue, other) */
+  LUMOS_HELD_BY_QUEUE,       /* an end: the start of a task that makes room on a full stream */
+  LUMOS_HELD_BY_OTHER,       /* a dependency of another kind */
   LUMOS_CONSTRAINT_KINDS
 };
 const char *lumos_constraint_kind_name(enum lumos_constraint_kind); /* "stream order", "launch": plain words */

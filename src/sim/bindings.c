@@ -16,6 +16,7 @@ static const char *const kind_names[LUMOS_CONSTRAINT_KINDS] = {
     [LUMOS_HELD_BY_HANDOVER] = "hand-over",
     [LUMOS_HELD_BY_BOUNDARY] = "boundary",
     [LUMOS_HELD_BY_RESOURCE] = "free SMs",
+    [LUMOS_HELD_BY_QUEUE] = "full queue",
     [LUMOS_HELD_BY_OTHER] = "other dependency",
 };
 

@@ -20,9 +20,9 @@
 
 enum { UNEXPLAINED_NS = 2000, LONG_GAP_NS = 1000000, LONG_CALL_TIMES = 5 };
 
-struct cover { /* what hand-overs explain of the gap before a task */
+struct cover { /* what is explained: by hand-overs of the gap before a task, by a full queue of a call */
   uint32_t task;
-  int64_t ns;
+  int64_t gap, call;
 };
 LUMOS_VECTOR_TYPE(covers, struct cover);
 
@@ -134,8 +134,9 @@ static int cover_by_task(const void *left_item, const void *right_item) {
 static void find_covers(const struct lumos_job *job, struct covers *covers) {
   for (size_t i = 0; i < job->deps.count; i++) {
     const struct lumos_dep *dep = &job->deps.items[i];
-    if (dep->covers != LUMOS_ABSENT && dep->covers > 0 && dep->mode == LUMOS_FIXED) {
-      struct cover cover = {dep->dst, dep->covers};
+    if (dep->covers != LUMOS_ABSENT && dep->covers > 0) {
+      bool queue = dep->kind == LUMOS_QUEUE;
+      struct cover cover = {dep->dst, queue ? 0 : dep->covers, queue ? dep->covers : 0};
       lumos_vector_push(covers, cover);
     }
   }
@@ -145,18 +146,19 @@ static void find_covers(const struct lumos_job *job, struct covers *covers) {
 }
 
 static void add_host_task(struct carried *carried, uint32_t t, int64_t start, int64_t end, int64_t gap,
-                          int64_t covered) {
+                          const struct cover *covered) {
   const struct lumos_task *task = &carried->job->tasks.items[t];
   uint32_t step = step_of(carried, t, start);
   if (step == LUMOS_NONE) {
     return;
   }
-  carried->gap[step] = lumos_time_sum(carried->gap[step], gap > covered ? gap - covered : 0);
-  if (gap > LONG_GAP_NS && covered == 0) {
+  carried->gap[step] = lumos_time_sum(carried->gap[step], gap > covered->gap ? gap - covered->gap : 0);
+  if (gap > LONG_GAP_NS && covered->gap == 0) {
     carried->unknown[step] = lumos_time_sum(carried->unknown[step], gap);
   }
-  if (counted_call(carried, task) && end - start > LONG_CALL_TIMES * carried->medians[task->name]) {
-    carried->unknown[step] = lumos_time_sum(carried->unknown[step], end - start - carried->medians[task->name]);
+  int64_t own = end - start - covered->call;
+  if (counted_call(carried, task) && own > LONG_CALL_TIMES * carried->medians[task->name]) {
+    carried->unknown[step] = lumos_time_sum(carried->unknown[step], own - carried->medians[task->name]);
   }
 }
 
@@ -165,15 +167,16 @@ static size_t add_thread(struct carried *carried, const struct lumos_lane *lane,
                          size_t cover) {
   int64_t previous_end = LUMOS_ABSENT;
   for (uint32_t t = lane->task_first; t < lane->task_first + lane->task_count; t++) {
-    int64_t covered = 0;
+    struct cover covered = {t, 0, 0};
     for (; cover < covers->count && covers->items[cover].task <= t; cover++) {
-      bool larger = covers->items[cover].task == t && covers->items[cover].ns > covered;
-      covered = larger ? covers->items[cover].ns : covered;
+      const struct cover *one = &covers->items[cover];
+      covered.gap = one->task == t && one->gap > covered.gap ? one->gap : covered.gap;
+      covered.call = one->task == t && one->call > covered.call ? one->call : covered.call;
     }
     int64_t start = 0;
     int64_t end = 0;
     if (lumos_task_interval(carried->job, NULL, t, &start, &end)) {
-      add_host_task(carried, t, start, end, previous_end == LUMOS_ABSENT ? 0 : start - previous_end, covered);
+      add_host_task(carried, t, start, end, previous_end == LUMOS_ABSENT ? 0 : start - previous_end, &covered);
       previous_end = end;
     }
   }

@@ -158,7 +158,10 @@ static int64_t end_of(const struct lumos_engine *engine, uint32_t t) {
   if (lumos_call_waits(engine->job, task)) {
     return later(state->start, state->end) + wait_residual(engine, task);
   }
-  return later(state->start + lumos_job_length(engine->job, task->lane, task->start, task->dur), state->end);
+  const struct lumos_special *special = lumos_engine_special(engine, t);
+  int64_t blocked = special == NULL ? 0 : special->blocked;
+  int64_t length = lumos_job_length(engine->job, task->lane, task->start, task->dur);
+  return later(state->start + later(length - blocked, 0), state->end);
 }
 
 /* Does its end follow from `held`, the latest bound on it, rather than from its own start? */
@@ -340,6 +343,9 @@ static void enqueue_one(struct lumos_engine *engine, uint32_t t) {
     engine->states[t].starts_after++;
   }
   engine->states[t].enqueued = true;
+  if (lane->depth > 0) {
+    lumos_vector_push(&lane->order, t);
+  }
   bound_by_events(engine, lane, t);
   if (engine->states[t].inferred) {
     bound_by_inferred_events(engine, t);
@@ -426,6 +432,29 @@ static void look(struct lumos_engine *engine, uint32_t t) {
         await(engine, t, engine->launched[i]);
       }
       break;
+  }
+}
+
+/* A call that launches on a full stream returns when a task there has started and made room. */
+static void wait_for_place(struct lumos_engine *engine, uint32_t t) {
+  const struct lumos_lane_state *lane =
+      &engine->lanes[task_at(engine, engine->launched[engine->launched_first[t]])->lane];
+  if (lane->depth == 0 || lane->order.count <= lane->depth) {
+    return;
+  }
+  uint32_t makes_room = lane->order.items[lane->order.count - lane->depth - 1];
+  const struct lumos_special *special = lumos_engine_special(engine, t);
+  struct lumos_edge edge = {.lag = special == NULL ? 0 : special->queue_lag,
+                            .dst = t,
+                            .from = LUMOS_START,
+                            .to = LUMOS_END,
+                            .kind = LUMOS_HELD_BY_QUEUE,
+                            .evidence = LUMOS_INFERRED};
+  if (engine->states[makes_room].progress < LUMOS_STARTED) {
+    lumos_engine_hold(engine, makes_room, edge);
+  } else {
+    bound_end(engine, t, engine->states[makes_room].start + edge.lag,
+              (struct lumos_binding){makes_room, edge.kind, edge.from, edge.evidence});
   }
 }
 
@@ -517,6 +546,9 @@ static void start_task(struct lumos_engine *engine, uint32_t t) {
   }
   if (engine->coupling.first[t] < engine->coupling.first[t + 1]) {
     meet(engine, t);
+  }
+  if (engine->launched_first[t] < engine->launched_first[t + 1] && !waits_for_itself(engine, t)) {
+    wait_for_place(engine, t);
   }
   if (state->ends_after == 0) {
     end_task(engine, t);

@@ -49,6 +49,8 @@ struct lumos_special {
   int64_t room_lag;  /* from the occupant's end, when SMs become free, at most a rounding above 0 */
   uint32_t occupant; /* the kernel of another stream whose SMs it waits for where that runs, or LUMOS_NONE */
   int64_t covers;    /* the part of its lag that a hand-over explains */
+  int64_t blocked;   /* of a call: the part of its length that a full queue explains */
+  int64_t queue_lag; /* of such a call: from the start of what makes room to its own end */
   uint8_t evidence;  /* of the boundary */
 };
 
@@ -65,8 +67,10 @@ struct lumos_stream_wait { /* what a stream waits for before it goes on */
 };
 
 struct lumos_lane_state {
-  uint32_t last;  /* the last task enqueued, or LUMOS_NONE */
-  uint32_t waits; /* stream waits since then, or LUMOS_NONE */
+  uint32_t last;                /* the last task enqueued, or LUMOS_NONE */
+  uint32_t waits;               /* stream waits since then, or LUMOS_NONE */
+  uint32_t depth;               /* how many launches that have not started it holds; 0: not known, as many as come */
+  LUMOS_VECTOR(uint32_t) order; /* with a depth: its tasks as they were enqueued */
 };
 
 struct lumos_meeting { /* a collective that runs */

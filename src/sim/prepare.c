@@ -56,7 +56,7 @@ static int special_by_task(const void *left_item, const void *right_item) {
   return left->task < right->task ? -1 : left->task > right->task;
 }
 
-/* One entry a task: the latest boundary, the largest cover, the last occupant. */
+/* One entry a task: the latest boundary, the largest cover, the last occupant and full queue. */
 static void merge_specials(struct lumos_engine *engine) {
   size_t kept = 0;
   if (engine->specials.count == 0) {
@@ -76,6 +76,10 @@ static void merge_specials(struct lumos_engine *engine) {
     if (items[i].occupant != LUMOS_NONE) {
       items[kept].occupant = items[i].occupant;
       items[kept].room_lag = items[i].room_lag;
+    }
+    if (items[i].blocked > 0) {
+      items[kept].blocked = items[i].blocked;
+      items[kept].queue_lag = items[i].queue_lag;
     }
     items[kept].covers = items[i].covers > items[kept].covers ? items[i].covers : items[kept].covers;
   }
@@ -130,12 +134,25 @@ static uint8_t constraint_of(const struct lumos_dep *dep) {
 }
 
 static bool is_left_out(const struct lumos_model_rules *rules, const struct lumos_dep *dep) {
-  bool between_streams = dep->kind == LUMOS_DEP_EVENT || dep->kind == LUMOS_RESOURCE;
+  bool between_streams = dep->kind == LUMOS_DEP_EVENT || dep->kind == LUMOS_RESOURCE || dep->kind == LUMOS_QUEUE;
   return (between_streams && !rules->between_streams) || (dep->kind == LUMOS_HOST_WAIT && !rules->host_waits);
 }
 
+/* How deep the queue is that the edge tells of: what the call launched, less what made room, less itself. Returns the
+ * part of the call that it covers; 0: the edge is of no use, for it is not between a call and the stream it launches on. */
+static int64_t learn_depth(struct lumos_engine *engine, const struct lumos_dep *dep) {
+  uint32_t first = engine->launched_first[dep->dst];
+  uint32_t launched = first < engine->launched_first[dep->dst + 1] ? engine->launched[first] : LUMOS_NONE;
+  if (launched == LUMOS_NONE || dep->covers == LUMOS_ABSENT ||
+      engine->job->tasks.items[launched].lane != engine->job->tasks.items[dep->src].lane || launched <= dep->src + 1) {
+    return 0;
+  }
+  engine->lanes[engine->job->tasks.items[launched].lane].depth = launched - dep->src - 1;
+  return dep->covers;
+}
+
 /* The mode decides: fixed dependencies become edges, boundaries and covers; of those found anew at run time only the
- * event edges are of use, too. */
+ * event edges, occupants and full queues are of use, too. */
 static void read_dependencies(struct lumos_engine *engine) {
   const struct lumos_job *job = engine->job;
   for (size_t i = 0; i < job->deps.count; i++) {
@@ -163,8 +180,12 @@ static void read_dependencies(struct lumos_engine *engine) {
     } else if (dep->kind == LUMOS_RESOURCE) {
       special.occupant = dep->src;
       special.room_lag = dep->lag;
+    } else if (dep->kind == LUMOS_QUEUE) {
+      special.blocked = learn_depth(engine, dep);
+      special.queue_lag = dep->lag;
     }
-    if (special.occupant != LUMOS_NONE || special.boundary != LUMOS_ABSENT || special.covers != 0) {
+    if (special.occupant != LUMOS_NONE || special.blocked > 0 || special.boundary != LUMOS_ABSENT ||
+        special.covers != 0) {
       engine->states[dep->dst].special = true;
       lumos_vector_push(&engine->specials, special);
     }
@@ -217,7 +238,7 @@ void lumos_engine_prepare(struct lumos_engine *engine, const struct lumos_job *j
   engine->lanes = lumos_allocate(job->lanes.count * sizeof *engine->lanes);
   for (uint32_t lane = 0; lane < job->lanes.count; lane++) {
     const struct lumos_lane *record = &job->lanes.items[lane];
-    engine->lanes[lane] = (struct lumos_lane_state){LUMOS_NONE, LUMOS_NONE};
+    engine->lanes[lane] = (struct lumos_lane_state){.last = LUMOS_NONE, .waits = LUMOS_NONE};
     for (uint32_t t = record->task_first; t < record->task_first + record->task_count; t++) {
       /* On a thread a task waits for the one before it; on a stream until it is enqueued. */
       bool held = record->kind == LUMOS_STREAM || t > record->task_first;
@@ -241,6 +262,9 @@ void lumos_engine_prepare(struct lumos_engine *engine, const struct lumos_job *j
 
 void lumos_engine_free(struct lumos_engine *engine) {
   free(engine->states);
+  for (uint32_t lane = 0; lane < engine->job->lanes.count; lane++) {
+    lumos_vector_free(&engine->lanes[lane].order);
+  }
   free(engine->lanes);
   free(engine->meetings);
   free(engine->launched_first);

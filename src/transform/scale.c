@@ -1,7 +1,7 @@
 /* --scale: durations of a selection times a factor.
  *
  * A factor is a decimal of at most 6 places and is applied as an exact ratio, rounded half up. What is scaled:
- *   a task's dur;
+ *   a task's dur; of a call that a full queue blocked only what is its own;
  *   of a call that waits instead the wait's residual, all of it that is its own;
  *   of a member whose end its collective decides instead the collective's transfer;
  *   with `host` also the lag of threads, less what a hand-over covers, and the lag of hand-overs.
@@ -24,6 +24,7 @@ struct scaling {
   int64_t millionths;
   const uint8_t *chosen;
   uint8_t *decided; /* by task: a collective's transfer decides its end */
+  int64_t *blocked; /* by task: the part of a call that a full queue explains */
   bool overflow;
 };
 
@@ -68,6 +69,18 @@ static struct lumos_detail *mark(struct lumos_job *job, struct lumos_task *task)
   return detail;
 }
 
+/* By task the longest cover: of the lag before it, which is another thread's time, or of a call in a full queue. */
+static int64_t *find_covers(const struct lumos_job *job, bool of_calls) {
+  int64_t *covers = lumos_allocate_zeroed(job->tasks.count, sizeof *covers);
+  for (size_t i = 0; i < job->deps.count; i++) {
+    const struct lumos_dep *dep = &job->deps.items[i];
+    if ((dep->kind == LUMOS_QUEUE) == of_calls && dep->covers != LUMOS_ABSENT && dep->covers > covers[dep->dst]) {
+      covers[dep->dst] = dep->covers;
+    }
+  }
+  return covers;
+}
+
 static void scale_task(struct scaling *scaling, uint32_t t) {
   struct lumos_job *job = scaling->job;
   struct lumos_task *task = &job->tasks.items[t];
@@ -81,7 +94,9 @@ static void scale_task(struct scaling *scaling, uint32_t t) {
     wait->residual = scaled(scaling, wait->residual);
   } else if (!scaling->decided[t]) {
     (void)mark(job, task);
-    task->dur = scaled(scaling, task->dur);
+    int64_t own = task->dur > scaling->blocked[t] ? task->dur - scaling->blocked[t] : 0;
+    task->dur = task->dur - own + scaled(scaling, own);
+    scaling->overflow = scaling->overflow || task->dur >= time_limit;
   }
 }
 
@@ -96,21 +111,9 @@ static void scale_handovers(struct scaling *scaling) {
   }
 }
 
-/* The longest cover of every thread task: that part of its lag is another thread's time. */
-static int64_t *find_covers(const struct lumos_job *job) {
-  int64_t *covers = lumos_allocate_zeroed(job->tasks.count, sizeof *covers);
-  for (size_t i = 0; i < job->deps.count; i++) {
-    const struct lumos_dep *dep = &job->deps.items[i];
-    if (dep->mode == LUMOS_FIXED && dep->covers != LUMOS_ABSENT && dep->covers > covers[dep->dst]) {
-      covers[dep->dst] = dep->covers;
-    }
-  }
-  return covers;
-}
-
 static void scale_lags(struct scaling *scaling) {
   struct lumos_job *job = scaling->job;
-  int64_t *covers = find_covers(job);
+  int64_t *covers = find_covers(job, false);
   for (size_t t = 0; t < job->tasks.count; t++) {
     struct lumos_task *task = &job->tasks.items[t];
     int64_t own = task->lag - covers[t];
@@ -155,6 +158,7 @@ static bool scale_chosen(struct lumos_job *job, const struct lumos_selector *sel
                          const uint8_t *chosen, const char *specification, struct lumos_error *error) {
   struct scaling scaling = {.job = job, .millionths = millionths, .chosen = chosen};
   scaling.decided = lumos_allocate_zeroed(job->tasks.count, 1);
+  scaling.blocked = find_covers(job, true);
   scale_transfers(&scaling);
   for (uint32_t t = 0; t < job->tasks.count; t++) {
     if (chosen[t]) {
@@ -166,6 +170,7 @@ static bool scale_chosen(struct lumos_job *job, const struct lumos_selector *sel
     scale_handovers(&scaling);
   }
   free(scaling.decided);
+  free(scaling.blocked);
   drop_unknown_records(job);
   lumos_note_untied_threads(job);
   return !scaling.overflow ||

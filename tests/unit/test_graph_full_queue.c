@@ -1,0 +1,116 @@
+/* A stream that is full, worked out by hand; found, and simulated. Times are nanoseconds.
+ *
+ * A thread makes 600 calls without a pause, a kernel each, which takes 30 us; the stream runs them without a pause from
+ * 20 us on, so kernel i starts at 20 + 30 i us. A call takes 2 us. The stream holds 200 launches that have not started:
+ * call i returns no earlier than 1 us after kernel i - 201 has started. Call i returns at 2 + 2 i us while that is later,
+ * which is up to i = 214: kernel 14 starts at 440 us, call 215 would return at 432 and does at 441; from then on
+ * call i returns at 21 + 30 (i - 201) us, after 30 us each.
+ */
+#include "unit/graph_job.h"
+
+#include <lumos/sim.h>
+
+enum { CALLS = 600, DEPTH = 200, FIRST_BLOCKED = 215 };
+static const int64_t us = 1000;
+
+struct full {
+  struct lumos_job *job;
+  uint32_t calls[CALLS], kernels[CALLS];
+};
+
+static int64_t kernel_start(int64_t i) { return (20 + 30 * i) * us; }
+
+static struct full full_stream(uint32_t count) {
+  struct full full = {.job = new_job()};
+  uint32_t rank = add_rank(full.job, 0), thread = add_thread(full.job, rank, "1"), s7 = add_stream(full.job, rank, "7");
+  int64_t now = 0;
+  for (int64_t i = 0; i < count; i++) {
+    int64_t returns = now + 2 * us, room = i > DEPTH ? kernel_start(i - DEPTH - 1) + us : 0;
+    returns = room > returns ? room : returns;
+    full.calls[i] = add_launch(full.job, thread, now, returns - now);
+    now = returns;
+  }
+  for (int64_t i = 0; i < count; i++) {
+    full.kernels[i] = add_kernel(full.job, s7, kernel_start(i), 30 * us, full.calls[i]);
+  }
+  return full;
+}
+
+static void a_call_to_a_full_stream_returns_when_a_task_has_started(void **state) {
+  (void)state;
+  struct full full = full_stream(CALLS);
+  assert_int_equal(full.job->tasks.items[full.calls[FIRST_BLOCKED]].start, 430 * us);
+  build(full.job);
+  for (uint32_t i = 0; i < CALLS; i++) {
+    const struct lumos_dep *queue = dep_into(full.job, full.calls[i], LUMOS_QUEUE);
+    assert_int_equal(queue != NULL, i >= FIRST_BLOCKED);
+    if (queue != NULL) {
+      assert_int_equal(queue->src, full.kernels[i - DEPTH - 1]);
+      assert_int_equal(queue->lag, us);
+      /* The first blocked one takes 11 us, the others 30; 2 of them are its own. */
+      assert_int_equal(queue->covers, (i == FIRST_BLOCKED ? 9 : 28) * us);
+      assert_int_equal(queue->evidence, LUMOS_INFERRED);
+      assert_int_equal(queue->mode, LUMOS_RUN_TIME);
+    }
+  }
+  lumos_job_free(full.job);
+}
+
+/* Six calls block when the stream is full, but eight take as long when it is not: nothing says what they wait for. */
+static void long_calls_elsewhere_are_no_full_queue(void **state) {
+  (void)state;
+  struct full full = full_stream(FIRST_BLOCKED + 6);
+  for (uint32_t k = 0; k < 8; k++) { /* seven calls' time for one, none for six */
+    struct lumos_task *calls = &full.job->tasks.items[full.calls[7 * k]];
+    for (uint32_t i = 1; i < 7; i++) {
+      calls[0].dur += calls[i].dur;
+      calls[i].start += (6 - i) * 2 * us;
+      calls[i].dur = 0;
+    }
+  }
+  build(full.job);
+  for (uint32_t i = 0; i < FIRST_BLOCKED + 6; i++) {
+    assert_null(dep_into(full.job, full.calls[i], LUMOS_QUEUE));
+  }
+  lumos_job_free(full.job);
+}
+
+/* When does call i return if every kernel takes `dur`, and every call's own time `own`? */
+static int64_t simulated_return(int64_t dur, int64_t own, uint32_t i) {
+  struct full full = full_stream(CALLS);
+  build(full.job);
+  for (uint32_t k = 0; k < CALLS; k++) {
+    detail(full.job, full.kernels[k])->was = 30 * us;
+    full.job->tasks.items[full.kernels[k]].dur = dur;
+    full.job->tasks.items[full.calls[k]].dur += own - 2 * us;
+  }
+  full.job->stage = LUMOS_STAGE_TRANSFORM;
+  struct lumos_error error = {0};
+  if (!lumos_simulate(full.job, &error)) {
+    fail_msg("%s", error.text);
+  }
+  const struct lumos_run *run = &full.job->runs.items[full.calls[i]];
+  int64_t end = run->start + run->dur;
+  lumos_job_free(full.job);
+  return end;
+}
+
+static void in_a_simulation_calls_wait_only_while_the_stream_is_full(void **state) {
+  (void)state;
+  assert_int_equal(simulated_return(30 * us, 2 * us, 599), 20 * us + 30 * us * 398 + us); /* as measured */
+  assert_int_equal(simulated_return(60 * us, 2 * us, 599), 20 * us + 60 * us * 398 + us); /* slower kernels */
+  assert_int_equal(simulated_return(us, 2 * us, 599), 600 * 2 * us);                      /* never full: 2 us a call */
+  /* A faster host: the first kernel starts with its launch, 1 us earlier; the calls wait longer. */
+  assert_int_equal(simulated_return(30 * us, us, 599), 19 * us + 30 * us * 398 + us);
+  /* Call 210 did not block; with kernels of 100 us it does, for kernel 9, which starts at 920 us, by no lag that is known. */
+  assert_int_equal(simulated_return(100 * us, 2 * us, 210), 920 * us);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_call_to_a_full_stream_returns_when_a_task_has_started),
+      cmocka_unit_test(long_calls_elsewhere_are_no_full_queue),
+      cmocka_unit_test(in_a_simulation_calls_wait_only_while_the_stream_is_full),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
