@@ -35,7 +35,13 @@ bool lumos_engine_run(const struct lumos_job *job, const struct lumos_sim_option
  *                            unprofiled_step_time, the mean over the rank-steps of what the recorder timed before, and
  *                            profiling_cost, how much longer they took (a share of it, signed)
  *   simulated                boundary, resource_wait; replay_error and host_replay_error (shares, signed; without a scope the mean size
- *                            of the errors of all ranks' steps; not for changed jobs) */
+ *                            of the errors of all ranks' steps; not for changed jobs)
+ * Where a step has a like one, for the step (the graph of which is asked), and without a scope the mean size over all ranks' such
+ * steps; not for changed jobs:
+ *   simulated                transplant_error: how far its graph, with the durations and host gaps of the like step, is from
+ *                            that one's measured time (a share of it, signed)
+ *   measured                 step_spread: how far its own measured time is from it; {rank, step} transplant_matched: the
+ *                            share, `of` device_tasks of the larger of the two steps, that have a partner */
 bool lumos_simulate(struct lumos_job *job, struct lumos_error *error) LUMOS_MUST_CHECK;
 /* The same by a model; the job's history says which. Fails where an edit is beyond the model: a collective's transfer in daydream's. */
 bool lumos_simulate_by(struct lumos_job *job, enum lumos_model model, struct lumos_error *error) LUMOS_MUST_CHECK;

@@ -43,6 +43,10 @@ void lumos_write_carried(struct lumos_job *job, const struct lumos_timeline *mea
 bool lumos_write_replay_error(struct lumos_job *job, enum lumos_model model, const struct lumos_timeline *measured,
                               struct lumos_error *error) LUMOS_MUST_CHECK;
 
+/* The transplant (transplant.c) where there are like steps: transplant_error, step_spread, transplant_matched. Not for
+ * edited jobs. */
+void lumos_write_transplant(struct lumos_job *job, enum lumos_model model, const struct lumos_timeline *measured);
+
 /* What the recording says by itself: lengths of the host's step marks, how much of the device's work has a known launch,
  * how ranks' clocks stand to each other, what recording has cost. */
 void lumos_write_recording(struct lumos_job *job, const struct lumos_timeline *measured);

@@ -31,8 +31,11 @@ static bool write_metrics(struct lumos_job *job, enum lumos_model model, const s
   if (done) {
     lumos_write_recording(job, &measured);
     lumos_write_carried(job, &measured, &simulated, holds, kept);
-    done =
-        (lumos_job_edited(job) || lumos_write_replay_error(job, model, &measured, error)) && check_metrics(job, error);
+    if (!lumos_job_edited(job)) {
+      done = lumos_write_replay_error(job, model, &measured, error);
+      lumos_write_transplant(job, model, &measured);
+    }
+    done = done && check_metrics(job, error);
   }
   free(kept);
   free(kept_simulated);

@@ -1,0 +1,472 @@
+/* The transplant: does the graph of one step tell the time of another?
+ *
+ * Step i keeps its graph, edges and lags, and gets the durations, transfers and host gaps of a later step j of the same
+ * structure; what comes out is held against the measured time of step j. A replay may carry what it does not
+ * understand; here nothing is taken from step j but how long its work took.
+ *
+ * All steps are done in one run, each with the step that lies `distance` further on, so that those before a step leave
+ * it the backlog that step j found. The distance is the one of 1 to 4 that gives the most like steps, the nearest of
+ * such: where every other step does something more, every other step is like it. Two steps are like where the common
+ * subsequences of their names, lane by lane, cover 98 % of the device tasks of either.
+ */
+#include "sim/metrics.h"
+
+#include "sim/align.h"
+#include "sim/clock.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_DISTANCE = 4, LIKE_PERCENT = 98 };
+
+struct transplant {
+  const struct lumos_job *job;
+  const struct lumos_steps_list *steps;
+  uint32_t distance;
+  uint32_t *donor;   /* by task: the one whose time it takes, or LUMOS_NONE */
+  uint32_t *device;  /* by step: its device tasks */
+  uint32_t *matched; /* by step: those of them that have a donor */
+  uint32_t like;     /* steps that have a like one */
+  uint32_t possible; /* steps that have one at this distance */
+};
+
+/* --- Like steps --- */
+
+static bool covers(uint32_t matched, uint32_t left, uint32_t right) {
+  uint32_t larger = left > right ? left : right;
+  return larger > 0 && (uint64_t)matched * 100 >= (uint64_t)larger * LIKE_PERCENT;
+}
+
+static bool has_other(const struct transplant *transplant, uint32_t step) {
+  const struct lumos_steps_list *steps = transplant->steps;
+  return step + transplant->distance < steps->count &&
+         steps->items[step + transplant->distance].rank == steps->items[step].rank;
+}
+
+/* Enough device tasks in common, if all of the shorter step have a partner in the longer one? */
+static bool may_be_like(const struct transplant *transplant, uint32_t step) {
+  if (!has_other(transplant, step)) {
+    return false;
+  }
+  uint32_t left = transplant->device[step], right = transplant->device[step + transplant->distance];
+  return covers(left < right ? left : right, left, right);
+}
+
+static bool is_like(const struct transplant *transplant, uint32_t step) {
+  return has_other(transplant, step) &&
+         covers(transplant->matched[step], transplant->device[step], transplant->device[step + transplant->distance]);
+}
+
+/* A rank's steps in `steps`: from `first` on, `count` of them. */
+struct range {
+  uint32_t first, count;
+};
+
+/* The steps of the rank behind those of `before`. */
+static struct range steps_after(const struct lumos_steps_list *steps, struct range before, uint32_t rank) {
+  struct range range = {before.first + before.count, 0};
+  while (range.first + range.count < steps->count && steps->items[range.first + range.count].rank == rank) {
+    range.count++;
+  }
+  return range;
+}
+
+/* A lane's tasks by step, in order: those of the n-th step of its rank are tasks[first[n] .. first[n + 1]). */
+struct sorted_lane {
+  uint32_t *tasks, *names, *first;
+};
+
+static uint32_t place_in_rank(const struct transplant *transplant, struct range range, uint32_t t, uint32_t *guess) {
+  const struct lumos_task *task = &transplant->job->tasks.items[t];
+  uint32_t rank = lumos_rank_of(transplant->job, task);
+  uint32_t step =
+      task->step == LUMOS_ABSENT_INT ? LUMOS_NONE : lumos_step_index(transplant->steps, rank, task->step, guess);
+  return step == LUMOS_NONE ? range.count : step - range.first; /* those of no step come last */
+}
+
+static struct sorted_lane sort_lane(const struct transplant *transplant, const struct lumos_lane *lane,
+                                    struct range range) {
+  struct sorted_lane sorted = {
+      .tasks = lumos_allocate(lane->task_count * sizeof(uint32_t)),
+      .names = lumos_allocate(lane->task_count * sizeof(uint32_t)),
+      .first = lumos_allocate_zeroed((size_t)range.count + 3, sizeof(uint32_t)),
+  };
+  uint32_t guess = 0;
+  for (uint32_t t = lane->task_first; t < lane->task_first + lane->task_count; t++) {
+    sorted.first[place_in_rank(transplant, range, t, &guess) + 2]++;
+  }
+  for (uint32_t n = 2; n < range.count + 3; n++) {
+    sorted.first[n] += sorted.first[n - 1];
+  }
+  for (uint32_t t = lane->task_first; t < lane->task_first + lane->task_count; t++) {
+    uint32_t at = sorted.first[place_in_rank(transplant, range, t, &guess) + 1]++;
+    sorted.tasks[at] = t;
+    sorted.names[at] = transplant->job->tasks.items[t].name;
+  }
+  return sorted;
+}
+
+/* Pair the lane's tasks of every step with those of the step that may be like it. */
+static void pair_lane(struct transplant *transplant, const struct lumos_lane *lane, struct range range,
+                      uint32_t *partners) {
+  struct sorted_lane sorted = sort_lane(transplant, lane, range);
+  for (uint32_t n = 0; n + transplant->distance < range.count; n++) {
+    uint32_t from = sorted.first[n], other = sorted.first[n + transplant->distance];
+    uint32_t count = sorted.first[n + 1] - from;
+    if (!may_be_like(transplant, range.first + n)) {
+      continue;
+    }
+    size_t pairs = lumos_align(sorted.names + from, count, sorted.names + other,
+                               sorted.first[n + transplant->distance + 1] - other, partners);
+    transplant->matched[range.first + n] += lane->kind == LUMOS_STREAM ? (uint32_t)pairs : 0;
+    for (uint32_t i = 0; i < count; i++) {
+      transplant->donor[sorted.tasks[from + i]] =
+          partners[i] == UINT32_MAX ? LUMOS_NONE : sorted.tasks[other + partners[i]];
+    }
+  }
+  free(sorted.tasks);
+  free(sorted.names);
+  free(sorted.first);
+}
+
+static void pair_all(struct transplant *transplant) {
+  const struct lumos_job *job = transplant->job;
+  for (size_t t = 0; t < job->tasks.count; t++) {
+    transplant->donor[t] = LUMOS_NONE;
+  }
+  uint32_t *partners = lumos_allocate(job->tasks.count * sizeof *partners);
+  struct range range = {0, 0};
+  for (uint32_t r = 0; r < job->ranks.count; r++) {
+    const struct lumos_rank *rank = &job->ranks.items[r];
+    range = steps_after(transplant->steps, range, r);
+    for (uint32_t lane = rank->lane_first; lane < rank->lane_first + rank->lane_count; lane++) {
+      pair_lane(transplant, &job->lanes.items[lane], range, partners);
+    }
+  }
+  free(partners);
+  for (uint32_t step = 0; step < transplant->steps->count; step++) {
+    transplant->like += is_like(transplant, step);
+    transplant->possible += has_other(transplant, step);
+  }
+}
+
+static void count_device_tasks(struct transplant *transplant) {
+  uint32_t guess = 0;
+  for (size_t t = 0; t < transplant->job->tasks.count; t++) {
+    const struct lumos_task *task = &transplant->job->tasks.items[t];
+    if (task->step != LUMOS_ABSENT_INT && lumos_on_stream(transplant->job, task)) {
+      uint32_t step = lumos_step_index(transplant->steps, lumos_rank_of(transplant->job, task), task->step, &guess);
+      transplant->device[step == LUMOS_NONE ? 0 : step] += step != LUMOS_NONE;
+    }
+  }
+}
+
+static void transplant_free(struct transplant *transplant) {
+  free(transplant->donor);
+  free(transplant->device);
+  free(transplant->matched);
+}
+
+static struct transplant pair_at(const struct lumos_job *job, const struct lumos_steps_list *steps, uint32_t distance) {
+  struct transplant transplant = {.job = job, .steps = steps, .distance = distance};
+  transplant.donor = lumos_allocate(job->tasks.count * sizeof *transplant.donor);
+  transplant.device = lumos_allocate_zeroed(steps->count, sizeof *transplant.device);
+  transplant.matched = lumos_allocate_zeroed(steps->count, sizeof *transplant.matched);
+  count_device_tasks(&transplant);
+  pair_all(&transplant);
+  return transplant;
+}
+
+/* The nearest distance at which most steps have a like one. */
+static struct transplant find_like_steps(const struct lumos_job *job, const struct lumos_steps_list *steps) {
+  struct transplant best = pair_at(job, steps, 1);
+  for (uint32_t distance = 2; distance <= MOST_DISTANCE && best.like < best.possible; distance++) {
+    struct transplant other = pair_at(job, steps, distance);
+    if (other.like > best.like) {
+      struct transplant worse = best;
+      best = other;
+      other = worse;
+    }
+    transplant_free(&other);
+  }
+  return best;
+}
+
+/* --- The job with the times of like steps --- */
+
+static int64_t length(const struct lumos_step *step) { return step->end - step->start; }
+
+/* By step, how much later it begins when every like step takes as long as its other one. */
+static int64_t *find_shifts(const struct transplant *transplant) {
+  const struct lumos_steps_list *steps = transplant->steps;
+  int64_t *shifts = lumos_allocate_zeroed(steps->count, sizeof *shifts);
+  for (uint32_t step = 0; step + 1 < steps->count; step++) {
+    if (steps->items[step + 1].rank == steps->items[step].rank) {
+      shifts[step + 1] = shifts[step];
+      if (is_like(transplant, step)) {
+        shifts[step + 1] += length(&steps->items[step + transplant->distance]) - length(&steps->items[step]);
+      }
+    }
+  }
+  return shifts;
+}
+
+/* What hand-overs explain of the lag before a task. */
+static int64_t *find_covers(const struct lumos_job *job) {
+  int64_t *found = lumos_allocate_zeroed(job->tasks.count, sizeof *found);
+  for (size_t i = 0; i < job->deps.count; i++) {
+    const struct lumos_dep *dep = &job->deps.items[i];
+    if (dep->mode == LUMOS_FIXED && dep->covers != LUMOS_ABSENT && dep->covers > found[dep->dst]) {
+      found[dep->dst] = dep->covers;
+    }
+  }
+  return found;
+}
+
+static void give_times(const struct transplant *transplant, struct lumos_job *changed) {
+  const struct lumos_task *tasks = transplant->job->tasks.items;
+  int64_t *covered = find_covers(transplant->job);
+  for (size_t t = 0; t < transplant->job->tasks.count; t++) {
+    uint32_t donor = transplant->donor[t];
+    if (donor == LUMOS_NONE) {
+      continue;
+    }
+    changed->tasks.items[t].dur = tasks[donor].dur;
+    if (!lumos_on_stream(transplant->job, &tasks[t])) {
+      int64_t own = tasks[donor].lag - covered[donor];
+      changed->tasks.items[t].lag = covered[t] + (own > 0 ? own : 0);
+    }
+  }
+  free(covered);
+}
+
+/* The collective in which all of a collective's members' donors are, or LUMOS_NONE. A member of several takes part in
+ * them in the same order as its donor. */
+static uint32_t donor_of_collective(const struct transplant *transplant, const struct lumos_coupling *coupling,
+                                    uint32_t c) {
+  const struct lumos_collective *collective = &transplant->job->collectives.items[c];
+  uint32_t found = LUMOS_NONE;
+  for (uint32_t m = 0; m < collective->member_count; m++) {
+    uint32_t member = transplant->job->members.items[collective->member_first + m];
+    uint32_t donor = transplant->donor[member];
+    uint32_t first = coupling->first[member], count = coupling->first[member + 1] - first;
+    if (donor == LUMOS_NONE || coupling->first[donor + 1] - coupling->first[donor] != count) {
+      return LUMOS_NONE;
+    }
+    uint32_t place = 0;
+    while (place < count && coupling->of[first + place] != c) {
+      place++;
+    }
+    if (place == count || (m > 0 && coupling->of[coupling->first[donor] + place] != found)) {
+      return LUMOS_NONE;
+    }
+    found = coupling->of[coupling->first[donor] + place];
+  }
+  return found;
+}
+
+static void give_transfers(const struct transplant *transplant, struct lumos_job *changed) {
+  struct lumos_coupling coupling;
+  lumos_coupling_make(&coupling, transplant->job);
+  for (uint32_t c = 0; c < transplant->job->collectives.count; c++) {
+    uint32_t donor = donor_of_collective(transplant, &coupling, c);
+    if (donor != LUMOS_NONE) {
+      changed->collectives.items[c].transfer = transplant->job->collectives.items[donor].transfer;
+    }
+  }
+  lumos_coupling_free(&coupling);
+}
+
+static bool is_first_of_rank(const struct lumos_steps_list *steps, uint32_t step) {
+  return step == 0 || steps->items[step - 1].rank != steps->items[step].rank;
+}
+
+/* How far the host is ahead of its step, before which the step before ends on the device. */
+static int64_t lead(const struct transplant *transplant, uint32_t t, uint32_t step) {
+  return transplant->steps->items[step].start - lumos_measured_start(transplant->job, t);
+}
+
+/* What comes from outside the recording keeps its place in its step. But a thread that begins in the first step begins as far ahead
+ * as in the step that it takes its times from: what holds it there is not in the recording. */
+static int64_t moved(const struct transplant *transplant, const int64_t *shifts, uint32_t t, uint32_t step) {
+  uint32_t donor = transplant->donor[t];
+  if (donor == LUMOS_NONE || lumos_on_stream(transplant->job, &transplant->job->tasks.items[t]) ||
+      !is_first_of_rank(transplant->steps, step)) {
+    return shifts[step];
+  }
+  return lead(transplant, t, step) - lead(transplant, donor, step + transplant->distance);
+}
+
+static void move_boundaries(const struct transplant *transplant, struct lumos_job *changed) {
+  int64_t *shifts = find_shifts(transplant);
+  uint32_t guess = 0;
+  for (size_t i = 0; i < changed->deps.count; i++) {
+    struct lumos_dep *dep = &changed->deps.items[i];
+    const struct lumos_task *task = &transplant->job->tasks.items[dep->dst];
+    if (dep->src != LUMOS_NONE || task->step == LUMOS_ABSENT_INT) {
+      continue;
+    }
+    uint32_t step = lumos_step_index(transplant->steps, lumos_rank_of(transplant->job, task), task->step, &guess);
+    dep->at += step == LUMOS_NONE ? 0 : moved(transplant, shifts, dep->dst, step);
+  }
+  free(shifts);
+}
+
+/* A stream that begins in the first step is free when it was before the step that it takes its times from. */
+static void hold_streams(const struct transplant *transplant, struct lumos_job *changed) {
+  const struct lumos_job *job = transplant->job;
+  uint32_t guess = 0;
+  for (size_t l = 0; l < job->lanes.count; l++) {
+    const struct lumos_lane *lane = &job->lanes.items[l];
+    uint32_t t = lane->task_first, donor = lane->task_count == 0 ? LUMOS_NONE : transplant->donor[t];
+    if (lane->kind != LUMOS_STREAM || donor == LUMOS_NONE || donor == lane->task_first) {
+      continue;
+    }
+    uint32_t step = lumos_step_index(transplant->steps, lane->rank, job->tasks.items[t].step, &guess);
+    if (!is_first_of_rank(transplant->steps, step)) {
+      continue;
+    }
+    int64_t start = 0, end = 0;
+    (void)lumos_task_interval(job, NULL, donor - 1, &start, &end);
+    struct lumos_dep hold = lumos_dep_empty;
+    int64_t gap = job->timings.items[t].gap;
+    hold.dst = t;
+    hold.at = job->tasks.items[t].start + lead(transplant, t, step) + end -
+              transplant->steps->items[step + transplant->distance].start;
+    hold.lag = job->tasks.items[donor].lag + (gap == LUMOS_ABSENT ? 0 : gap);
+    hold.kind = LUMOS_BOUNDARY;
+    hold.from = LUMOS_START;
+    hold.to = LUMOS_START;
+    hold.evidence = LUMOS_INFERRED;
+    hold.mode = LUMOS_FIXED;
+    lumos_vector_push(&changed->deps, hold);
+  }
+}
+
+static void *copied(const void *items, size_t count, size_t size) {
+  void *copy = lumos_allocate(count * size);
+  if (count > 0) {
+    memcpy(copy, items, count * size);
+  }
+  return copy;
+}
+
+/* Fills runs; false where the times of one step block the graph of another. */
+static bool run(const struct transplant *transplant, enum lumos_model model, struct lumos_run *runs) {
+  struct lumos_job changed = *transplant->job; /* shares everything but these */
+  changed.tasks.items = copied(changed.tasks.items, changed.tasks.count, sizeof *changed.tasks.items);
+  changed.collectives.items =
+      copied(changed.collectives.items, changed.collectives.count, sizeof *changed.collectives.items);
+  changed.deps.items = copied(changed.deps.items, changed.deps.count, sizeof *changed.deps.items);
+  changed.deps.capacity = changed.deps.count;
+  give_times(transplant, &changed);
+  give_transfers(transplant, &changed);
+  move_boundaries(transplant, &changed);
+  hold_streams(transplant, &changed);
+  const struct lumos_sim_options options = {.drop_residuals = true, .model = model};
+  struct lumos_error error = {0};
+  bool done = lumos_engine_run(&changed, &options, runs, &error);
+  free(changed.tasks.items);
+  free(changed.collectives.items);
+  free(changed.deps.items);
+  return done;
+}
+
+/* --- Metrics --- */
+
+/* Steps told about, by a name, and held against the measured like ones. */
+struct comparison {
+  const char *name;
+  const struct lumos_timeline *own;
+};
+
+static bool all_like(const struct transplant *transplant, const struct lumos_timeline *measured, uint32_t k) {
+  bool like = k + transplant->distance < measured->job.count;
+  for (uint32_t i = measured->sharers_first[k]; like && i < measured->sharers_first[k + 1]; i++) {
+    like = is_like(transplant, measured->sharers[i]);
+  }
+  return like;
+}
+
+/* (own - like) / like of every rank's step that has a like one, its mean size without a scope, and the job's where all its
+ * ranks' steps have one. */
+static void write_comparison(struct lumos_job *job, const struct transplant *transplant,
+                             const struct lumos_timeline *measured, struct comparison comparison) {
+  enum { UNIT = 1000000000 };
+  __int128 sum = 0;
+  int64_t compared = 0;
+  for (uint32_t step = 0; step < measured->steps.count; step++) {
+    if (!is_like(transplant, step) || length(&measured->steps.items[step + transplant->distance]) <= 0) {
+      continue;
+    }
+    int64_t other = length(&measured->steps.items[step + transplant->distance]);
+    int64_t difference = length(&comparison.own->steps.items[step]) - other;
+    lumos_metric_share(job, comparison.name, lumos_place_of(job, comparison.own, &measured->steps.items[step]),
+                       "step_time", difference, other);
+    sum += (__int128)(difference < 0 ? -difference : difference) * UNIT / other;
+    compared++;
+  }
+  for (uint32_t k = 0; k < measured->job.count; k++) {
+    int64_t other = all_like(transplant, measured, k) ? length(&measured->job.items[k + transplant->distance]) : 0;
+    if (other > 0) {
+      lumos_metric_share(job, comparison.name, lumos_place_of(job, comparison.own, &measured->job.items[k]),
+                         "step_time", length(&comparison.own->job.items[k]) - other, other);
+    }
+  }
+  if (compared > 0) {
+    const struct lumos_metric_place everywhere = {comparison.own->source, LUMOS_ABSENT_INT, LUMOS_ABSENT_INT};
+    __int128 mean = sum / compared;
+    lumos_metric_share(job, comparison.name, everywhere, "step_time", (int64_t)(mean > INT64_MAX ? INT64_MAX : mean),
+                       UNIT);
+  }
+}
+
+static void write_matched(struct lumos_job *job, const struct transplant *transplant,
+                          const struct lumos_timeline *measured) {
+  for (uint32_t step = 0; step < measured->steps.count; step++) {
+    if (is_like(transplant, step)) {
+      uint32_t left = transplant->device[step], right = transplant->device[step + transplant->distance];
+      lumos_metric_share(job, "transplant_matched", lumos_place_of(job, measured, &measured->steps.items[step]),
+                         "device_tasks", transplant->matched[step], left > right ? left : right);
+    }
+  }
+}
+
+/* Tasks of steps without a like one keep their times. */
+static void forget_unlike(struct transplant *transplant) {
+  uint32_t guess = 0;
+  for (size_t t = 0; t < transplant->job->tasks.count; t++) {
+    const struct lumos_task *task = &transplant->job->tasks.items[t];
+    if (transplant->donor[t] != LUMOS_NONE &&
+        !is_like(transplant,
+                 lumos_step_index(transplant->steps, lumos_rank_of(transplant->job, task), task->step, &guess))) {
+      transplant->donor[t] = LUMOS_NONE;
+    }
+  }
+}
+
+void lumos_write_transplant(struct lumos_job *job, enum lumos_model model, const struct lumos_timeline *measured) {
+  struct transplant transplant = find_like_steps(job, &measured->steps);
+  if (transplant.like == 0) {
+    transplant_free(&transplant);
+    return;
+  }
+  forget_unlike(&transplant);
+  struct lumos_run *runs = lumos_allocate(job->tasks.count * sizeof *runs);
+  if (run(&transplant, model, runs)) {
+    struct lumos_timeline simulated;
+    lumos_timeline_make(&simulated, job, runs);
+    if (simulated.steps.count == measured->steps.count) {
+      write_comparison(job, &transplant, measured, (struct comparison){"transplant_error", &simulated});
+      write_comparison(job, &transplant, measured, (struct comparison){"step_spread", measured});
+      write_matched(job, &transplant, measured);
+    }
+    lumos_timeline_free(&simulated);
+  } else {
+    lumos_job_note(job, "sim.transplant_blocked", LUMOS_INFO, LUMOS_ABSENT, NULL,
+                   "with the durations of another step the graph's tasks wait for each other, so the transplant has no "
+                   "result",
+                   NULL);
+  }
+  free(runs);
+  transplant_free(&transplant);
+}
