@@ -32,10 +32,23 @@ struct scan {
   struct lumos_error *error;
 };
 
-static bool fail_strictly(struct scan *scan, uint64_t byte, const char *what) {
-  return !scan->strict ||
-         lumos_fail_check(scan->error, "%s: byte %" PRIu64 ": %s; record the trace again, or parse without --strict",
+static bool fail_at(struct scan *scan, uint64_t byte, const char *what) {
+  return lumos_fail_check(scan->error, "%s: byte %" PRIu64 ": %s; record the trace again, or parse without --strict",
                           scan->name, byte, what);
+}
+
+/* Under --strict the text up to `byte` must be valid JSON, also where nothing of it is read. */
+static bool is_exact(struct scan *scan, uint64_t byte) {
+  if (!scan->strict) {
+    return true;
+  }
+  uint64_t fault_byte = 0;
+  const char *fault = lumos_json_check_fault(scan->window.check, &fault_byte);
+  return fault == NULL || fault_byte >= byte || fail_at(scan, fault_byte, fault);
+}
+
+static bool fail_strictly(struct scan *scan, uint64_t byte, const char *what) {
+  return !scan->strict || (is_exact(scan, byte) && fail_at(scan, byte, what));
 }
 
 /* [begin, end) holds nothing that can be used; the fault is at `byte`. */
@@ -126,12 +139,6 @@ static bool pass_over(struct scan *scan, const char *start, const char *from, co
   return broken(scan, begin, trace_window_byte(&scan->window, scan->cursor), byte, what);
 }
 
-/* What is not read is not looked at closely, but under --strict. */
-static bool check_syntax(struct scan *scan, const char *event) {
-  const char *fault = event;
-  return lumos_json_skip_valid(&fault) || fail_strictly(scan, trace_window_byte(&scan->window, fault), "no valid JSON");
-}
-
 /* An event of a list that is not kept. */
 static enum trace_outcome skip_event(struct scan *scan) {
   bool good = lumos_json_skip(&scan->cursor, NULL);
@@ -150,7 +157,7 @@ static bool read_event(struct scan *scan, bool *expected) {
     if (outcome != TRACE_FAULT) {
       *expected = false;
       if (outcome == TRACE_GOOD && scan->reader.remarks == 0) {
-        return !scan->strict || check_syntax(scan, start);
+        return is_exact(scan, trace_window_byte(&scan->window, scan->cursor));
       }
       uint64_t begin = trace_window_byte(&scan->window, start);
       uint64_t end = trace_window_byte(&scan->window, scan->cursor);
@@ -331,10 +338,11 @@ static bool read_members(struct scan *scan) {
     switch (*scan->cursor) {
       case '}':
         scan->cursor++;
-        if (scan->unclosed == 0 || trace_window_at_end(&scan->window, lumos_json_blank(scan->cursor))) {
+        if ((scan->saw_events && scan->unclosed == 0) ||
+            trace_window_at_end(&scan->window, lumos_json_blank(scan->cursor))) {
           return true;
         }
-        scan->unclosed--;
+        scan->unclosed -= scan->unclosed > 0; /* that of metadata whose beginning or end is lost */
         break;
       case ',':
         scan->cursor++;
@@ -434,7 +442,11 @@ static bool finish_text(struct scan *scan) {
   if (begin != 0 && !broken(scan, begin, end, begin, "text behind the end of the trace")) {
     return false;
   }
-  return !scan->window.damaged || cut(scan);
+  if (scan->window.damaged) {
+    return cut(scan);
+  }
+  return is_exact(scan, UINT64_MAX) && (!scan->strict || lumos_json_check_done(scan->window.check) ||
+                                        fail_at(scan, end, "the text ends inside the trace"));
 }
 
 bool lumos_trace_scan(struct trace *trace, struct lumos_input *input, const char *name,
@@ -444,9 +456,11 @@ bool lumos_trace_scan(struct trace *trace, struct lumos_input *input, const char
   lumos_trace_window_open(&scan.window, input, options->window != 0 ? options->window : TRACE_WINDOW_BYTES,
                           options->window_limit != 0 ? options->window_limit : TRACE_WINDOW_LIMIT);
   scan.window.watcher = options->watcher;
+  scan.window.check = options->strict ? lumos_json_check_new() : NULL;
   scan.window.source = options->source;
   bool good = read_text(&scan) && (!scan.saw_events || finish_text(&scan));
   lumos_trace_reader_clear(&scan.reader);
+  lumos_json_check_free(scan.window.check);
   lumos_trace_window_close(&scan.window);
   return good;
 }

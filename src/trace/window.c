@@ -18,6 +18,9 @@ static void fill(struct trace_window *window) {
   while (window->length < window->capacity && !window->ended) {
     int64_t count = lumos_input_read(window->input, window->bytes + window->length, window->capacity - window->length,
                                      &window->damage);
+    if (count > 0 && window->check != NULL) {
+      lumos_json_check_feed(window->check, window->bytes + window->length, (size_t)count);
+    }
     window->damaged = count < 0;
     window->ended = count <= 0;
     window->length += count > 0 ? (size_t)count : 0;

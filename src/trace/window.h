@@ -9,6 +9,7 @@
 #define LUMOS_TRACE_WINDOW_H
 
 #include "base/input.h"
+#include "base/json_check.h"
 #include <lumos/error.h>
 #include <lumos/trace.h>
 #include <stdbool.h>
@@ -35,6 +36,7 @@ struct trace_window {
   struct lumos_error damage;
   struct lumos_watcher watcher; /* told of every refill that source has been read so far */
   const char *source;
+  struct lumos_json_check *check; /* is fed what is read; NULL: nobody asks */
 };
 
 /* `size` and `limit`: TRACE_WINDOW_BYTES and TRACE_WINDOW_LIMIT but in tests (at least 4 KiB). */

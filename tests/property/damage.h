@@ -179,6 +179,7 @@ enum damage {
   DAMAGE_BOM,
   DAMAGE_BRACKET,
   DAMAGE_HOLE,
+  DAMAGE_METADATA,
   DAMAGES,
 };
 
@@ -188,6 +189,7 @@ struct damaged {
   size_t event;   /* the first that is hit, or the one behind the place; count: none */
   size_t whole;   /* bytes at the front that are as they were */
   int64_t growth; /* of the text behind the damage */
+  bool behind;    /* the list of events: metadata that are hit */
   char *text;
   size_t length;
 };
@@ -277,6 +279,15 @@ static inline void hit_between(const struct document *document, struct damaged *
       "WARNING:root:profiler is slow",
       "[rank0]: {\"a\": 1], b\n",
       "]",
+      "] done\n",
+      ",]x",
+      "]\n[W] ",
+      "]]]]]]]",
+      "\n}\n]\n",
+      "}, ]",
+      "],\"traceName\":\"x\",",
+      "]}\n",
+      "]} done ",
       "}",
       "]}",
       ",",
@@ -314,6 +325,49 @@ static inline void hit_anywhere(const struct document *document, struct damaged 
     bool more = below(seed, 2) == 0 || found >= event->bytes + event->length;
     byte[0] = "{}[],:\""[below(seed, 7)];
     splice(document, out, more ? at : found, more ? at : found + 1, byte, more);
+  }
+}
+
+/* The metadata before the list of events, or those behind it; false when there are none. */
+static inline bool metadata_of(const struct document *document, bool behind, struct piece *out) {
+  const struct piece *last = &document->events[document->count - 1];
+  const char *begin = document->text + 1;
+  const char *end = behind_blank(last->bytes + last->length) + 1;
+  if (*behind_blank(document->text) != '{') {
+    return false;
+  }
+  if (behind) {
+    begin = end;
+    end = document->text + document->length;
+    while (end > begin && *end != '}') {
+      end--;
+    }
+  } else {
+    end = document->events[0].bytes;
+    while (memcmp(end, "\"traceEvents\"", strlen("\"traceEvents\"")) != 0) {
+      end--;
+    }
+  }
+  *out = (struct piece){begin, end > begin ? (size_t)(end - begin) : 0};
+  return out->length > 2;
+}
+
+/* A bracket or a quote too few or too many in the metadata, or text; nothing where there are none. */
+static inline void hit_metadata(const struct document *document, struct damaged *out, uint64_t *seed) {
+  static const char *const strays[] = {"{", "[", "\"", "}", "]", "{\"a\": ", "WARNING: x\n", "oops", ",,"};
+  struct piece metadata = {document->text, 0};
+  out->behind = below(seed, 2) == 0;
+  out->event = document->count;
+  if (!metadata_of(document, out->behind, &metadata)) {
+    insert(document, out, document->text, "");
+    return;
+  }
+  const char *at = metadata.bytes + below(seed, metadata.length);
+  const char *found = next_of(at, "{}[]\"");
+  if (below(seed, 2) == 0 && found < metadata.bytes + metadata.length) {
+    splice(document, out, found, found + 1, "", 0);
+  } else {
+    insert(document, out, at, CHOOSE(seed, strays));
   }
 }
 
@@ -370,6 +424,9 @@ static inline void damage(const struct document *document, enum damage kind, uin
     case DAMAGE_STRAY_BETWEEN:
       hit_between(document, out, seed);
       break;
+    case DAMAGE_METADATA:
+      hit_metadata(document, out, seed);
+      break;
     case DAMAGE_CONTROL:
     case DAMAGE_STRAY_INSIDE:
     case DAMAGE_BRACKET:
@@ -399,6 +456,7 @@ static inline const char *damage_name(enum damage kind) {
       [DAMAGE_CRLF] = "CR/LF",
       [DAMAGE_BOM] = "a byte order mark",
       [DAMAGE_BRACKET] = "a bracket, comma or quote too few or too many",
+      [DAMAGE_METADATA] = "a bracket or a quote too few or too many, or text, in the metadata",
       [DAMAGE_HOLE] = "a hole from one event into the next",
   };
   return names[kind];

@@ -401,6 +401,11 @@ static void check_kind(const struct round *round) {
         fail_round(round, "text between events costs one");
       }
       break;
+    case DAMAGE_METADATA:
+      if (lost > 0 || (trace->truncated && !round->damaged.behind) || trace->second_events > 0) {
+        fail_round(round, "damaged metadata cost an event");
+      }
+      break;
     case DAMAGE_UTF8:
       if (lost > 0 || trace->skipped.count > 0 || trace->truncated) {
         fail_round(round, "a name that is no UTF-8 costs an event");

@@ -231,6 +231,7 @@ static void metadata_without_an_end(void **state) {
       "{" LIST ",\"k\": [1," KNOWN "}",
       "{" LIST ",\"k\": \"abc," KNOWN "}",
       "{" LIST "}," KNOWN "}",
+      "{\"k\": {\"host_name\":\"h\",\"a\":\"x\"y\",\"trace_id\":1}," LIST "," KNOWN "}",
       "{\"traceEve\x01nts\": [" OP("a", 1, 1) "]," KNOWN "}",
   };
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
@@ -352,9 +353,11 @@ static void a_key_with_two_values_is_no_event(void **state) {
     expect_failure(text.bytes, &strict, LUMOS_CHECK_FAILED, "a key that stands twice");
     lumos_text_free(&text);
   }
-  struct lumos_job *job = parse_good("[" TWICE("\"correlation\":1, \"y\":2, \"y\":3}, \"name\":\"b\", \"ts\":3.0, \"id\":1, \"id\":2") "]", &strict);
+  static const char same[] = "[" TWICE("\"correlation\":1, \"y\":2, \"y\":3}, \"name\":\"b\", \"ts\":3.0, \"id\":1, \"id\":2") "]";
+  struct lumos_job *job = parse_good(same, NULL);
   expect_tasks(job, "t10 b 0+1000\n");
   lumos_job_free(job);
+  expect_failure(same, &strict, LUMOS_CHECK_FAILED, "a key that stands twice");
 }
 
 /* What cannot be read of an event that is kept is counted, too. */
@@ -594,6 +597,36 @@ static void strict_makes_the_first_fault_a_failure(void **state) {
       OP("c", 9000000000000000, 1)), &strict, LUMOS_CHECK_FAILED, "26 days");
 }
 
+/* Whatever JSON forbids, also where nobody reads it, and where the reader gets along with it. */
+static void strict_takes_valid_json_alone(void **state) {
+  (void)state;
+#define STRICT_TRACE(head, args, tail) "{" head "\"traceEvents\":[" OP("a", 1, 1) "," EVENT("cpu_op", "z", 10, 6, 1, args) tail "}"
+  static const struct {
+    const char *text, *said;
+  } rows[] = {
+      {STRICT_TRACE("", "", ",]"), "no valid JSON"},
+      {STRICT_TRACE(",,\"a\":1,,", "", "]"), "byte 1: no valid JSON"},
+      {STRICT_TRACE("\"a\":1 \"b\":2,", "", "]"), "byte 7: no valid JSON"},
+      {STRICT_TRACE("\"a\":[1 2 : 3,,],", "", "]"), "byte 8: no valid JSON"},
+      {STRICT_TRACE("\"a\":1,\"a\":1,", "", "]"), "byte 7: a key that stands twice"},
+      {STRICT_TRACE("", "\"x\":\"\xFF\"", "]"), "no UTF-8"},
+      {STRICT_TRACE("", "\"x\":[1 2]", "]"), "no valid JSON"},
+      {STRICT_TRACE("", "\"x\":01", "]"), "no valid JSON"},
+      {STRICT_TRACE("", "\"x\":\"\\q\"", "]"), "no valid JSON"},
+      {STRICT_TRACE("", "\"x\":1,\"x\":2", "]"), "a key that stands twice"},
+      {STRICT_TRACE("", "", "],"), ""},
+      {"[{\"ph\":\"s\",\"id\":[1,,2]}," OP("a", 1, 1) "]", "byte 19: no valid JSON"},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    struct lumos_job *job = parse_good(rows[i].text, NULL);
+    lumos_job_free(job);
+    expect_failure(rows[i].text, &strict, LUMOS_CHECK_FAILED, rows[i].said);
+  }
+  struct lumos_job *job = parse_good("\xEF\xBB\xBF" STRICT_TRACE("\"a\":[1,2],", "\"x\":\"\\u00e9\"", "]") "\n", &strict);
+  expect_tasks(job, "t10 a 0+1000\nt10 z 5000+1000 lag 4000\n");
+  lumos_job_free(job);
+}
+
 static void absurd_times_are_skipped(void **state) {
   (void)state;
   struct lumos_job *job = parse_good(TRACE(
@@ -736,6 +769,7 @@ int main(void) {
       cmocka_unit_test(a_wrong_checksum_is_noted),
       cmocka_unit_test(a_second_trace_in_the_text_is_noted),
       cmocka_unit_test(strict_makes_the_first_fault_a_failure),
+      cmocka_unit_test(strict_takes_valid_json_alone),
       cmocka_unit_test(absurd_times_are_skipped),
       cmocka_unit_test(what_is_no_trace_is_refused),
       cmocka_unit_test(the_window_does_not_show),
