@@ -4,7 +4,8 @@
  * before the task that it waits for has ended. Either kind of evidence gives one end of an interval, of which one row
  * in a hundred may fall outside (rows are rounded, and some are wrong). Clocks are not moved without need: 0 where it
  * is allowed, else the nearer end. Where the two contradict each other launches decide, for they are recorded and
- * what a call waits for is often not.
+ * what a call waits for is often not. A synchronisation that does not name its stream tells, too, where the call
+ * before it on its thread copies something: it is there to wait for the copy.
  *
  * Ranks. Members of a symmetric collective end together. A rank's offset is the median difference of their ends,
  * without outliers, against the lowest rank that is settled already; ranks are settled outwards from the lowest of
@@ -33,6 +34,30 @@ static void gather_shifts(const struct lumos_rank_graph *graph, struct times *la
   }
 }
 
+static bool is_call(const struct lumos_task *task) { return task->kind != LUMOS_OP; }
+
+/* Does the call wait for a stream that the trace does not name? */
+static bool waits_for_some_stream(const struct lumos_job *job, const struct lumos_task *task) {
+  const struct lumos_wait *wait = &lumos_detail_of(job, task)->wait;
+  return wait->on == LUMOS_WAIT_STREAM && wait->lane == LUMOS_NONE;
+}
+
+static void gather_copies(const struct lumos_rank_graph *graph, const struct lumos_lane *thread, struct times *waits) {
+  const struct lumos_job *job = graph->job;
+  uint32_t copy = LUMOS_NONE; /* what the last call launched, if that is a copy */
+  for (uint32_t call = thread->task_first; call < thread->task_first + thread->task_count; call++) {
+    const struct lumos_task *record = &job->tasks.items[call];
+    if (!is_call(record)) {
+      continue;
+    }
+    if (copy != LUMOS_NONE && waits_for_some_stream(job, record)) {
+      lumos_vector_push(waits, record->start + record->dur - job->tasks.items[copy].start - job->tasks.items[copy].dur);
+    }
+    copy = graph->launched[call - graph->first];
+    copy = copy != LUMOS_NONE && job->tasks.items[copy].kind == LUMOS_COPY ? copy : LUMOS_NONE;
+  }
+}
+
 static size_t count_above(const struct times *shifts, int64_t limit) {
   size_t count = 0;
   for (size_t i = 0; i < shifts->count; i++) {
@@ -56,6 +81,12 @@ static int64_t nearest_shift(struct times *launches, struct times *waits) {
 int64_t lumos_graph_device_offset(const struct lumos_rank_graph *graph) {
   struct times launches = {0}, waits = {0};
   gather_shifts(graph, &launches, &waits);
+  for (uint32_t i = 0; i < graph->rank->lane_count; i++) {
+    const struct lumos_lane *lane = &graph->job->lanes.items[graph->rank->lane_first + i];
+    if (lane->kind == LUMOS_THREAD) {
+      gather_copies(graph, lane, &waits);
+    }
+  }
   bool allowed =
       count_above(&launches, 0) <= launches.count / 100 && waits.count - count_above(&waits, -1) <= waits.count / 100;
   int64_t shift = allowed ? 0 : nearest_shift(&launches, &waits);

@@ -382,6 +382,26 @@ static void a_wait_that_contradicts_the_rule_keeps_its_length(void **state) {
   lumos_job_free(job);
 }
 
+/* The device's clock is 12 us ahead: the copy seems to end at 106, 6 us after the wait for it is over. Which stream the wait is for
+ * is not said; but the call before it copies, and so it is the copy that must be over. */
+static void a_wait_behind_a_copy_moves_the_clock(void **state) {
+  (void)state;
+  for (int copies = 0; copies < 2; copies++) {
+    struct lumos_job *job = new_job();
+    uint32_t rank = add_rank(job, 0), thread = add_thread(job, rank, "1"), stream = add_stream(job, rank, "7");
+    uint32_t first = add_launch(job, thread, 0, 5 * us);
+    uint32_t call = add_launch(job, thread, 10 * us, 5 * us);
+    uint32_t wait = add_wait(job, thread, 16 * us, 84 * us, LUMOS_WAIT_STREAM, LUMOS_NONE, LUMOS_NONE);
+    add_kernel(job, stream, 20 * us, 80 * us, first);
+    uint32_t copy = add_task(job, stream, copies ? LUMOS_COPY : LUMOS_GEMM, "Memcpy DtoH", 102 * us, 4 * us);
+    job->tasks.items[copy].call = call;
+    build(job);
+    assert_int_equal(job->ranks.items[0].clock.device_offset, copies ? -6 * us : 0);
+    assert_int_equal(wait_residual(job, wait), copies ? 0 : LUMOS_ABSENT);
+    lumos_job_free(job);
+  }
+}
+
 /* Streams 7 and 20 are idle from 100 and from 200 us on. */
 static struct lumos_job *two_streams(uint32_t *thread, uint32_t streams[2], uint32_t calls[2]) {
   struct lumos_job *job = new_job();
@@ -602,6 +622,7 @@ int main(void) {
       cmocka_unit_test(what_takes_effect_when_a_wait_begins_is_awaited),
       cmocka_unit_test(threads_that_race_for_a_stream_enqueue_in_its_order),
       cmocka_unit_test(a_wait_that_contradicts_the_rule_keeps_its_length),
+      cmocka_unit_test(a_wait_behind_a_copy_moves_the_clock),
       cmocka_unit_test(the_stream_of_a_wait_is_inferred_from_what_it_returns_after),
       cmocka_unit_test(a_wait_that_fits_no_stream_stays_unknown),
       cmocka_unit_test(work_from_before_the_recording_is_held_once_per_stream),
