@@ -210,33 +210,41 @@ static int64_t *find_shifts(const struct transplant *transplant) {
   return shifts;
 }
 
-/* What hand-overs explain of the lag before a task. */
-static int64_t *find_covers(const struct lumos_job *job) {
+/* By task what is not its own: of its length what a full queue explains, or of the lag before it what a hand-over does.
+ */
+static int64_t *find_covers(const struct lumos_job *job, bool of_queues) {
   int64_t *found = lumos_allocate_zeroed(job->tasks.count, sizeof *found);
   for (size_t i = 0; i < job->deps.count; i++) {
     const struct lumos_dep *dep = &job->deps.items[i];
-    if (dep->mode == LUMOS_FIXED && dep->covers != LUMOS_ABSENT && dep->covers > found[dep->dst]) {
+    bool asked = of_queues ? dep->kind == LUMOS_QUEUE : dep->mode == LUMOS_FIXED;
+    if (asked && dep->covers != LUMOS_ABSENT && dep->covers > found[dep->dst]) {
       found[dep->dst] = dep->covers;
     }
   }
   return found;
 }
 
+/* What is the donor's own, and what the graph of the task's step adds to it. */
+static int64_t taken(int64_t donors, int64_t covered_there, int64_t covered_here) {
+  return covered_here + (donors > covered_there ? donors - covered_there : 0);
+}
+
 static void give_times(const struct transplant *transplant, struct lumos_job *changed) {
   const struct lumos_task *tasks = transplant->job->tasks.items;
-  int64_t *covered = find_covers(transplant->job);
+  int64_t *covered = find_covers(transplant->job, false);
+  int64_t *blocked = find_covers(transplant->job, true);
   for (size_t t = 0; t < transplant->job->tasks.count; t++) {
     uint32_t donor = transplant->donor[t];
     if (donor == LUMOS_NONE) {
       continue;
     }
-    changed->tasks.items[t].dur = tasks[donor].dur;
+    changed->tasks.items[t].dur = taken(tasks[donor].dur, blocked[donor], blocked[t]);
     if (!lumos_on_stream(transplant->job, &tasks[t])) {
-      int64_t own = tasks[donor].lag - covered[donor];
-      changed->tasks.items[t].lag = covered[t] + (own > 0 ? own : 0);
+      changed->tasks.items[t].lag = taken(tasks[donor].lag, covered[donor], covered[t]);
     }
   }
   free(covered);
+  free(blocked);
 }
 
 /* The collective in which all of a collective's members' donors are, or LUMOS_NONE. A member of several takes part in
