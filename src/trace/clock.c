@@ -75,11 +75,12 @@ static struct extent extent_of_rows(const struct trace *trace) {
   return extent;
 }
 
-static struct extent extent_of(const struct trace *trace) {
-  struct extent extent = extent_of_rows(trace);
+static struct extent with_sessions(const struct trace *trace, struct extent extent) {
   WIDEN(&extent, &trace->sessions);
   return extent;
 }
+
+static struct extent extent_of(const struct trace *trace) { return with_sessions(trace, extent_of_rows(trace)); }
 
 #define MOVE(rows, by)                         \
   for (size_t i = 0; i < (rows)->count; i++) { \
@@ -104,9 +105,11 @@ static struct extent drop_absurd(struct trace *trace, int64_t *dropped) {
 }
 
 static void move_rows(struct trace *trace, int64_t by) {
-  MOVE(&trace->host, by);
-  MOVE(&trace->device, by);
-  MOVE(&trace->sessions, by);
+  if (by != 0) {
+    MOVE(&trace->host, by);
+    MOVE(&trace->device, by);
+    MOVE(&trace->sessions, by);
+  }
   if (trace->record_end != LUMOS_ABSENT) {
     trace->record_end = is_far(trace->record_end, by) ? LUMOS_ABSENT : trace->record_end - by;
   }
@@ -117,15 +120,17 @@ void lumos_trace_settle_clock(struct trace *trace, struct trace_clock *clock) {
   struct extent extent = drop_absurd(trace, &clock->absurd);
   move_rows(trace, extent.first);
   lumos_trace_shift_calls(trace, &clock->shift);
-  struct extent shifted = extent_of(trace);
+  struct extent rows = extent_of_rows(trace);
+  struct extent shifted = with_sessions(trace, rows);
+  clock->rows_end = rows.last;
   if (shifted.first <= shifted.last) {
     move_rows(trace, shifted.first);
+    clock->rows_end -= rows.first <= rows.last ? shifted.first : 0;
     clock->window_end = shifted.last - shifted.first;
     if (__builtin_add_overflow(extent.first, shifted.first, &clock->epoch)) {
       clock->epoch = extent.first;
     }
   }
-  clock->rows_end = extent_of_rows(trace).last;
   int64_t base = 0;
   clock->base_known = fact_integer(trace, TRACE_FACT_BASE, &base) && !__builtin_add_overflow(clock->epoch, base, &base);
   clock->epoch = clock->base_known ? base : clock->epoch;

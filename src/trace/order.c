@@ -68,22 +68,23 @@ static bool runs_before(const void *rows, uint32_t a, uint32_t b) {
   return left->end != right->end ? left->end < right->end : left->correlation < right->correlation;
 }
 
-/* Put the rows of each lane side by side, in the order of the file; lane_of[row] is each row's lane. */
-static void group_rows(struct trace_order *order, size_t lanes, const uint32_t *lane_of, size_t count) {
-  lumos_trace_free_order(order);
-  order->rows = lumos_allocate(count * sizeof *order->rows);
-  order->first = lumos_allocate_zeroed(lanes + 2, sizeof *order->first);
-  for (size_t i = 0; i < count; i++) {
-    order->first[lane_of[i] + 2]++;
-  }
-  for (size_t i = 2; i < lanes + 2; i++) {
-    order->first[i] += order->first[i - 1];
-  }
-  /* first[lane + 1] walks from the lane's first place to its end, which is where the next lane begins. */
-  for (size_t i = 0; i < count; i++) {
-    order->rows[order->first[lane_of[i] + 1]++] = (uint32_t)i;
-  }
-}
+/* Put the rows of each lane side by side, in the order of the file. */
+#define GROUP_ROWS(order, lanes, recorded)                                                              \
+  do {                                                                                                  \
+    lumos_trace_free_order(order);                                                                      \
+    (order)->rows = lumos_allocate((recorded)->count * sizeof *(order)->rows);                          \
+    (order)->first = lumos_allocate_zeroed((lanes) + 2, sizeof *(order)->first);                        \
+    for (size_t i = 0; i < (recorded)->count; i++) {                                                    \
+      (order)->first[(recorded)->items[i].lane + 2]++;                                                  \
+    }                                                                                                   \
+    for (size_t i = 2; i < (lanes) + 2; i++) {                                                          \
+      (order)->first[i] += (order)->first[i - 1];                                                       \
+    }                                                                                                   \
+    /* first[lane + 1] walks from the lane's first place to its end, which is where the next begins. */ \
+    for (size_t i = 0; i < (recorded)->count; i++) {                                                    \
+      (order)->rows[(order)->first[(recorded)->items[i].lane + 1]++] = (uint32_t)i;                     \
+    }                                                                                                   \
+  } while (0)
 
 static void sort_lanes(const struct trace_order *order, size_t lanes, trace_before before, const void *rows) {
   for (size_t lane = 0; lane < lanes; lane++) {
@@ -93,42 +94,44 @@ static void sort_lanes(const struct trace_order *order, size_t lanes, trace_befo
 }
 
 void lumos_trace_order_host(struct trace *trace) {
-  uint32_t *lane_of = lumos_allocate(trace->host.count * sizeof *lane_of);
-  for (size_t i = 0; i < trace->host.count; i++) {
-    lane_of[i] = trace->host.items[i].lane;
-  }
-  group_rows(&trace->host_order, trace->lanes.count, lane_of, trace->host.count);
+  GROUP_ROWS(&trace->host_order, trace->lanes.count, &trace->host);
   sort_lanes(&trace->host_order, trace->lanes.count, nests_before, trace->host.items);
-  free(lane_of);
 }
 
 void lumos_trace_order_device(struct trace *trace) {
-  uint32_t *lane_of = lumos_allocate(trace->device.count * sizeof *lane_of);
-  for (size_t i = 0; i < trace->device.count; i++) {
-    lane_of[i] = trace->device.items[i].lane;
-  }
-  group_rows(&trace->device_order, trace->lanes.count, lane_of, trace->device.count);
+  GROUP_ROWS(&trace->device_order, trace->lanes.count, &trace->device);
   sort_lanes(&trace->device_order, trace->lanes.count, runs_before, trace->device.items);
-  free(lane_of);
 }
 
-void lumos_trace_settle_host(struct trace *trace) {
-  struct trace_host *items = trace->host.items;
-  uint32_t *source = trace->host_order.rows; /* [place]: where its row stands */
-  for (size_t i = 0; i < trace->host.count; i++) {
-    const struct trace_host held = items[i];
-    size_t place = i;
-    while (source[place] != i) { /* round the cycle that the row is in */
-      size_t from = source[place];
-      items[place] = items[from];
-      source[place] = (uint32_t)place;
-      place = from;
-    }
-    items[place] = held;
-    source[place] = (uint32_t)place;
+/* [row]: its place. The places' rows are freed. */
+static uint32_t *take_places(struct trace_order *order, size_t count) {
+  uint32_t *place_of = lumos_allocate(count * sizeof *place_of);
+  for (size_t place = 0; place < count; place++) {
+    place_of[order->rows[place]] = (uint32_t)place;
   }
-  free(source);
-  trace->host_order.rows = NULL;
+  free(order->rows);
+  order->rows = NULL;
+  return place_of;
+}
+
+/* Rows go to their places in the order of the file: those of a lane nearly side by side, which costs few cache misses, and what they
+ * leave behind is given back on the way, lest twice as much be in memory. */
+void lumos_trace_settle_host(struct trace *trace) {
+  enum { GIVEN_BACK_AT_ONCE = 32 * 1024 };
+  struct trace_host *recorded = trace->host.items;
+  size_t count = trace->host.count;
+  uint32_t *place_of = take_places(&trace->host_order, count);
+  struct trace_host *settled = lumos_allocate(count * sizeof *settled);
+  for (size_t i = 0; i < count; i++) {
+    settled[place_of[i]] = recorded[i];
+    if ((i + 1) % GIVEN_BACK_AT_ONCE == 0) {
+      lumos_release(&recorded[i + 1 - GIVEN_BACK_AT_ONCE], &recorded[i + 1]);
+    }
+  }
+  free(place_of);
+  lumos_vector_free(&trace->host);
+  trace->host.items = settled;
+  trace->host.count = trace->host.capacity = count;
 }
 
 void lumos_trace_free_order(struct trace_order *order) {

@@ -408,19 +408,42 @@ static void build_thread(struct trace_build *build, uint32_t lane) {
   lumos_vector_free(&thread.stack);
 }
 
-static int compare_calls(const void *a, const void *b) {
-  const struct trace_call *left = a;
-  const struct trace_call *right = b;
+static bool called_before(const void *rows, uint32_t a, uint32_t b) {
+  const struct trace_call *left = (const struct trace_call *)rows + a;
+  const struct trace_call *right = (const struct trace_call *)rows + b;
   if (left->correlation != right->correlation) {
-    return left->correlation < right->correlation ? -1 : 1;
+    return left->correlation < right->correlation;
   }
   if (left->other != right->other) {
-    return left->other ? 1 : -1;
+    return right->other;
   }
-  if (left->start != right->start) {
-    return left->start < right->start ? -1 : 1;
+  return left->start != right->start ? left->start < right->start : left->task < right->task;
+}
+
+/* Ids rise with time, so the calls of a thread come in order, or nearly. */
+static void sort_calls(struct trace_build *build) {
+  const struct trace_call *made = build->calls.items;
+  size_t count = build->calls.count;
+  size_t in_order = 1;
+  while (in_order < count && !called_before(made, (uint32_t)in_order, (uint32_t)in_order - 1)) {
+    in_order++;
   }
-  return (left->task > right->task) - (left->task < right->task);
+  if (in_order >= count) {
+    return;
+  }
+  uint32_t *order = lumos_allocate(count * sizeof *order);
+  for (size_t i = 0; i < count; i++) {
+    order[i] = (uint32_t)i;
+  }
+  lumos_trace_sort(order, count, called_before, made);
+  struct trace_call *sorted = lumos_allocate(count * sizeof *sorted);
+  for (size_t i = 0; i < count; i++) {
+    sorted[i] = made[order[i]];
+  }
+  free(order);
+  lumos_vector_free(&build->calls);
+  build->calls.items = sorted;
+  build->calls.count = build->calls.capacity = count;
 }
 
 void lumos_trace_build_threads(struct trace_build *build, const uint32_t *sorted_lanes) {
@@ -435,9 +458,7 @@ void lumos_trace_build_threads(struct trace_build *build, const uint32_t *sorted
       build_thread(build, sorted_lanes[i]);
     }
   }
-  if (build->calls.count > 0) {
-    qsort(build->calls.items, build->calls.count, sizeof *build->calls.items, compare_calls);
-  }
+  sort_calls(build);
 }
 
 const struct trace_call *lumos_trace_call_up_to(const struct trace_build *build, int64_t correlation) {
