@@ -95,6 +95,8 @@ bool lumos_graph_build(struct lumos_job *job, struct lumos_error *error) {
   struct lumos_matches matches = {0};
   lumos_graph_match(job, &matches);
   lumos_graph_rank_clocks(job, &matches);
+  lumos_graph_match_pairs(job, &matches);
+  lumos_graph_find_roots(job, &matches);
   lumos_graph_collectives(job, &matches);
   lumos_vector_free(&matches.items);
   lumos_vector_free(&matches.members);

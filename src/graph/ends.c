@@ -64,7 +64,7 @@ static bool only_order_tells(const struct lumos_job *job, uint32_t task) {
   }
   const struct lumos_comm *comm = lumos_graph_comm(job, task);
   return (record->call != LUMOS_NONE || comm->group != LUMOS_NO_STRING) && comm->id == LUMOS_NO_STRING &&
-         comm->seq == LUMOS_ABSENT && lumos_graph_operation(job, comm) == LUMOS_OPERATION_SYMMETRIC &&
+         comm->seq == LUMOS_ABSENT && lumos_graph_is_collective(lumos_graph_operation(job, comm)) &&
          strncmp(lumos_string(job->strings, record->name), "nccl", 4) == 0;
 }
 
@@ -147,17 +147,26 @@ static bool slide(const struct sequence *reference, struct sequence *other) {
   return found;
 }
 
-/* The ranks that a group has, and 0 for kernels of none: all of the world, where it is known. */
-static int64_t size_of(const struct lumos_job *job, uint32_t group) {
+/* How many ranks take part, and how many of them have a trace. */
+struct extent {
+  int64_t size, present;
+};
+
+/* Kernels of no group are of all the world, where that is known. */
+static struct extent extent_of(const struct lumos_job *job, uint32_t group) {
+  int64_t ranks = (int64_t)job->ranks.count;
   if (group != LUMOS_NONE) {
-    return job->groups.items[group].size;
+    uint32_t present = lumos_graph_present(job, &job->groups.items[group]);
+    int64_t size = job->groups.items[group].size;
+    return (struct extent){size, present > 0 ? present : size};
   }
   int32_t world = job->ranks.items[0].world;
-  return world == LUMOS_ABSENT_INT ? (int64_t)job->ranks.count : world;
+  return (struct extent){world == LUMOS_ABSENT_INT ? ranks : world, ranks};
 }
 
 /* Join the kernels that stand beside each other once all sequences are slid. */
-static void join(const struct sequences *sequences, struct lumos_matches *matches) {
+static void join(const struct lumos_job *job, const struct sequences *sequences, int64_t size,
+                 struct lumos_matches *matches) {
   const struct sequence *reference = &sequences->items[0];
   uint32_t *members = lumos_allocate(sequences->count * sizeof *members);
   for (int64_t i = 0; i < reference->count; i++) {
@@ -170,7 +179,11 @@ static void join(const struct sequences *sequences, struct lumos_matches *matche
       }
     }
     if (count == sequences->count) {
-      lumos_graph_add_match(matches, members, count, LUMOS_SYMMETRIC, LUMOS_BY_ORDER);
+      enum lumos_operation operation = lumos_graph_operation(job, lumos_graph_comm(job, members[0]));
+      uint8_t rule = operation == LUMOS_OPERATION_SYMMETRIC ? LUMOS_SYMMETRIC : LUMOS_ROOTED;
+      struct lumos_match *match = lumos_graph_add_match(matches, members, count, rule, LUMOS_BY_ORDER);
+      match->size = (uint32_t)size;
+      match->complete = count == match->size;
     }
   }
   free(members);
@@ -186,12 +199,13 @@ static void match_group(const struct lumos_job *job, uint32_t group, const struc
     struct sequence sequence = {kernels + first, (int64_t)(end - first), 0};
     lumos_vector_push(&sequences, sequence);
   }
-  bool fits = sequences.count > 1 && (int64_t)sequences.count == size_of(job, group);
+  struct extent extent = extent_of(job, group);
+  bool fits = sequences.count > 1 && (int64_t)sequences.count == extent.present;
   for (size_t s = 1; fits && s < sequences.count; s++) {
     fits = slide(&sequences.items[0], &sequences.items[s]);
   }
   if (fits) {
-    join(&sequences, matches);
+    join(job, &sequences, extent.size, matches);
   }
   lumos_vector_free(&sequences);
 }

@@ -93,36 +93,54 @@ struct lumos_match {
   uint32_t lowest;                     /* its first member */
   uint32_t member_first, member_count; /* in members: task indices, ascending, so by rank */
   uint8_t rule, matched;
+  bool complete; /* all that decides when its members end is known */
+  int32_t root;  /* rank number, or LUMOS_ABSENT_INT */
+  uint32_t size; /* members, those of ranks without a trace included */
+  int64_t bytes; /* of transfers between two ranks, or LUMOS_ABSENT: what the members say */
 };
 struct lumos_matches {
   LUMOS_VECTOR(struct lumos_match) items; /* ascending by lowest */
   LUMOS_VECTOR(uint32_t) members;
-  uint8_t *taken; /* by task: 1 when it is a member */
+  uint8_t *taken; /* by task: 1 when it is a member, and not to be matched again */
 };
 
 enum lumos_operation {
   LUMOS_OPERATION_OTHER,
   LUMOS_OPERATION_SYMMETRIC, /* everyone waits for everyone */
+  LUMOS_OPERATION_FROM_ROOT, /* the others wait for the root */
+  LUMOS_OPERATION_TO_ROOT,   /* the root waits for the others */
   LUMOS_OPERATION_SEND,
   LUMOS_OPERATION_RECEIVE,
+  LUMOS_OPERATION_BATCH, /* sends and receives in one kernel */
 };
 /* match.c: what kind of operation a communication kernel carries out. */
 enum lumos_operation lumos_graph_operation(const struct lumos_job *job, const struct lumos_comm *comm);
+static inline bool lumos_graph_is_collective(enum lumos_operation operation) {
+  return operation == LUMOS_OPERATION_SYMMETRIC || operation == LUMOS_OPERATION_FROM_ROOT ||
+         operation == LUMOS_OPERATION_TO_ROOT;
+}
 static inline const struct lumos_comm *lumos_graph_comm(const struct lumos_job *job, uint32_t task) {
   return &lumos_detail_of(job, &job->tasks.items[task])->comm;
 }
 /* match.c: by string, the index of the group with that id, or LUMOS_NONE. The caller frees it. */
 uint32_t *lumos_graph_group_index(const struct lumos_job *job);
-/* match.c: add one and take its members, which are in ascending order. */
-void lumos_graph_add_match(struct lumos_matches *matches, const uint32_t *members, uint32_t count, uint8_t rule,
-                           enum lumos_matched matched);
+/* match.c: of the group's ranks, how many are in the job; 0: it is not known which ranks they are. */
+uint32_t lumos_graph_present(const struct lumos_job *job, const struct lumos_group *group);
+/* match.c: add one and take its members, which are in ascending order. It is complete, has no root and no other
+ * members; what is returned is valid until the next is added. */
+struct lumos_match *lumos_graph_add_match(struct lumos_matches *matches, const uint32_t *members, uint32_t count,
+                                          uint8_t rule, enum lumos_matched matched);
 
-/* match.c: all ways to match, one after the other; no clock is needed. The caller frees what matches holds. */
+/* match.c: all ways that need no clock, one after the other. The caller frees what matches holds. */
 void lumos_graph_match(const struct lumos_job *job, struct lumos_matches *matches);
+/* pairs.c: sends with their receives, of what is not taken yet; then the matches are ascending. Needs the clocks. */
+void lumos_graph_match_pairs(const struct lumos_job *job, struct lumos_matches *matches);
 /* ends.c: of what is not taken yet, what the order of ends shows. */
 void lumos_graph_match_by_ends(const struct lumos_job *job, struct lumos_matches *matches);
 /* clock.c: every rank's offset against the lowest rank that it shares collectives with; needs device offsets. */
 void lumos_graph_rank_clocks(struct lumos_job *job, const struct lumos_matches *matches);
+/* root.c: who is the root of rooted operations, as far as times show; needs the clocks. */
+void lumos_graph_find_roots(const struct lumos_job *job, struct lumos_matches *matches);
 /* collective.c: test what was matched, couple it, count. */
 void lumos_graph_collectives(struct lumos_job *job, const struct lumos_matches *matches);
 
@@ -151,6 +169,12 @@ static inline int64_t lumos_graph_job_start(const struct lumos_job *job, uint32_
 }
 static inline int64_t lumos_graph_job_end(const struct lumos_job *job, uint32_t task) {
   return lumos_graph_job_start(job, task) + job->tasks.items[task].dur;
+}
+
+/* How far a rank's clock may be off the job's, as far as that is known. */
+static inline int64_t lumos_graph_clock_doubt(const struct lumos_job *job, uint32_t task) {
+  int64_t error = job->ranks.items[lumos_rank_of(job, &job->tasks.items[task])].clock.error;
+  return error == LUMOS_ABSENT ? 0 : error;
 }
 
 /* Does the call return only when what it launched is done? */

@@ -9,10 +9,10 @@ static bool is_root(const struct lumos_job *job, const struct lumos_collective *
   return job->ranks.items[rank].rank == collective->root;
 }
 
-/* broadcast and scatter send from the root; reduce and gather bring to it. */
+/* reduce and gather bring to the root; broadcast and scatter send from it, and so does a send that leaves at once. */
 static bool root_sends(const struct lumos_job *job, const struct lumos_collective *collective) {
   const char *op = lumos_string(job->strings, collective->op);
-  return strcmp(op, "broadcast") == 0 || strcmp(op, "scatter") == 0;
+  return strcmp(op, "reduce") != 0 && strcmp(op, "gather") != 0;
 }
 
 bool lumos_member_waits(const struct lumos_job *job, const struct lumos_collective *collective, uint32_t member) {

@@ -4,7 +4,7 @@
  * duration. A coupled member is tied to those that it waits for: it ends when the latest of them has started and the
  * transfer is over.
  *   symmetric, pair, batched   everyone waits for everyone (a batched kernel has several pairs and ends with the last);
- *   rooted                     broadcast, scatter: the others wait for the root, the root for nobody;
+ *   rooted                     broadcast, scatter, a send that leaves at once: the others wait for the root, the root for nobody;
  *                              reduce, gather: the root waits for everyone, the others for nobody.
  */
 #ifndef LUMOS_SIM_COUPLING_H

@@ -91,6 +91,13 @@ static void add_communication(struct sweep *sweep, uint32_t t, int64_t start, in
     add_interval(sweep, UNALIGNED, start, end);
     return;
   }
+  for (uint32_t i = coupling->first[t]; i < coupling->first[t + 1]; i++) { /* of a batch, those before its last one */
+    int64_t begun = sweep->transfers[coupling->of[i]].latest;
+    int64_t over = lumos_time_sum(begun, job->collectives.items[coupling->of[i]].transfer);
+    if (begun < transfer) {
+      add_interval(sweep, TRANSFER, begun > start ? begun : start, over < transfer ? over : transfer);
+    }
+  }
   transfer = transfer < end ? transfer : end;
   add_interval(sweep, WAIT, start, transfer);
   add_interval(sweep, TRANSFER, transfer, end);
