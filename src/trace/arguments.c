@@ -22,6 +22,7 @@ const struct trace_arguments lumos_trace_no_arguments = {
     .target = LUMOS_ABSENT,
     .rank_start = LUMOS_ABSENT,
     .rank_stride = LUMOS_ABSENT,
+    .comm_bytes = LUMOS_ABSENT,
     .comm_sequence = LUMOS_ABSENT,
     .record_correlation = LUMOS_ABSENT,
 };
@@ -70,6 +71,8 @@ struct trace_argument {
   X("bytes", INTEGER, bytes)                                         \
   X("est. achieved occupancy %", MILLIONTHS_FROM_PERCENT, occupancy) \
   X("graph node id", ID, graph_node)                                 \
+  X("Lumos bytes", INTEGER, comm_bytes)                              \
+  X("Lumos peers", TEXT, peers)                                      \
   COMM_ARGUMENTS(X)
 #define SYNC_ARGUMENTS(X)                                        \
   X("cuda_sync_kind", TEXT, sync_kind)                           \

@@ -18,10 +18,10 @@ struct trace_arguments {
   int64_t occupancy; /* millionths */
   int64_t graph_node;
   int64_t wait_stream, record_correlation;
-  int64_t in_elements, out_elements, group_size, comm_sequence, source, target, rank_start, rank_stride;
+  int64_t in_elements, out_elements, group_size, comm_sequence, source, target, rank_start, rank_stride, comm_bytes;
   struct lumos_slice shapes, dtypes, finished;
   struct lumos_slice sync_kind, event;
-  struct lumos_slice collective, group, description, ranks, comms_id, dtype;
+  struct lumos_slice collective, group, description, ranks, comms_id, dtype, peers;
   struct lumos_slice name;
   bool lost;     /* something that should be a number is none that can be used */
   bool repeated; /* an argument stands twice, with two values */

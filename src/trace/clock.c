@@ -4,6 +4,7 @@
 #include "trace/clock.h"
 
 #include "base/json.h"
+#include "trace/order.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -115,11 +116,21 @@ static void move_rows(struct trace *trace, int64_t by) {
   }
 }
 
+/* Rows that were shifted before they were written are not shifted again. */
+static void shift_calls(struct trace *trace, struct trace_shift *shift) {
+  if (trace->runtime_offset == LUMOS_ABSENT) {
+    lumos_trace_shift_calls(trace, shift);
+    return;
+  }
+  lumos_trace_order_host(trace);
+  *shift = (struct trace_shift){.known = true, .offset = trace->runtime_offset, .doubt = trace->runtime_doubt};
+}
+
 void lumos_trace_settle_clock(struct trace *trace, struct trace_clock *clock) {
   *clock = (struct trace_clock){.absurd = 0};
   struct extent extent = drop_absurd(trace, &clock->absurd);
   move_rows(trace, extent.first);
-  lumos_trace_shift_calls(trace, &clock->shift);
+  shift_calls(trace, &clock->shift);
   struct extent rows = extent_of_rows(trace);
   struct extent shifted = with_sessions(trace, rows);
   clock->rows_end = rows.last;

@@ -286,6 +286,25 @@ static void add_pair(struct trace_build *build, struct lumos_comm *comm, const s
   }
 }
 
+/* The peers as Lumos writes them: "[[rank,sent,received],...]"; up to what is none. */
+static void add_listed_peers(struct lumos_job *job, struct lumos_comm *comm, const char *list) {
+  const char *place = list + (*list == '[');
+  while (*place == '[') {
+    int64_t parts[3] = {LUMOS_ABSENT, LUMOS_ABSENT, LUMOS_ABSENT};
+    for (size_t i = 0; i < 3; i++) {
+      char *end = NULL;
+      parts[i] = strtoll(++place, &end, 10);
+      if (end == place || *end != (i < 2 ? ',' : ']') || parts[i] < 0) {
+        return;
+      }
+      place = end;
+    }
+    add_peer(job, comm, parts[0], true, parts[1]);
+    add_peer(job, comm, parts[0], false, parts[2]);
+    place += place[1] == ',' ? 2 : 1;
+  }
+}
+
 /* The sends and receives of a batch, and as its payload the larger of both sums. */
 static void add_batch(struct trace_build *build, struct lumos_comm *comm, const struct trace_call *call) {
   int64_t total[2] = {0, 0};
@@ -315,7 +334,10 @@ void lumos_trace_fill_comm(struct trace_build *build, const struct trace_device 
     const struct trace_group_facts facts = group_of(build, args, call);
     comm->group = lumos_trace_group(build, &facts) != LUMOS_NONE ? args->group : LUMOS_NO_STRING;
   }
-  if (batched > 0) {
+  comm->bytes = args->bytes != LUMOS_ABSENT ? args->bytes : comm->bytes;
+  if (args->peers != LUMOS_NO_STRING) {
+    add_listed_peers(job, comm, lumos_string(job->strings, args->peers));
+  } else if (batched > 0) {
     add_batch(build, comm, call);
   } else if (strcmp(op, "send") == 0) {
     add_peer(job, comm, args->target, true, comm->bytes);

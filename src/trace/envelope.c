@@ -22,6 +22,7 @@ static const struct {
     {"PT_PROFILER_JOB_VERSION", TRACE_FACT_JOB_VERSION},
     {"PT_PROFILER_JOB_ATTEMPT_INDEX", TRACE_FACT_JOB_ATTEMPT},
     {"lumos_recorder", TRACE_FACT_RECORDER},
+    {"lumos_timelines", TRACE_FACT_TIMELINES},
     {"schemaVersion", TRACE_FACTS},
     {"displayTimeUnit", TRACE_FACTS},
     {"traceName", TRACE_FACTS},

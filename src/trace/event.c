@@ -361,6 +361,9 @@ static lumos_string_id intern(struct trace_reader *reader, const struct lumos_sl
 
 static uint32_t thread_lane(struct trace_reader *reader, const struct lumos_slice *process,
                             const struct lumos_slice *thread) {
+  if (reader->place != NULL) {
+    return reader->place->lane;
+  }
   bool fits = process->length + thread->length <= sizeof reader->thread_text;
   if (fits && process->length == reader->process_length && thread->length == reader->thread_length &&
       memcmp(reader->thread_text, process->bytes, process->length) == 0 &&
@@ -406,6 +409,9 @@ static int64_t device_of(const struct trace_arguments *values) {
 
 static uint32_t device_lane(struct trace_reader *reader, const struct fields *fields) {
   const struct trace_arguments *values = fields->values;
+  if (reader->place != NULL) {
+    return reader->place->lane;
+  }
   int64_t device = device_of(values);
   if (device != LUMOS_ABSENT && values->stream != LUMOS_ABSENT) {
     if (reader->device != device || reader->stream != values->stream) {
@@ -445,6 +451,8 @@ static uint32_t keep_comm(struct trace_reader *reader, const struct trace_argume
                                        .sequence = natural(values->comm_sequence),
                                        .source = values->source,
                                        .target = values->target,
+                                       .bytes = natural(values->comm_bytes),
+                                       .peers = intern(reader, &values->peers),
                                        .rank_start = values->rank_start,
                                        .rank_stride = values->rank_stride,
                                    }));
@@ -587,6 +595,11 @@ static bool has_place(const struct fields *fields) {
   }
 }
 
+/* Is a row of this class kept on a lane? */
+static bool is_work(uint8_t class) {
+  return class != TRACE_OVERLAY && class != TRACE_UNREAD && class != TRACE_SYNC && class != TRACE_SESSION;
+}
+
 static enum trace_outcome keep_row(struct trace_reader *reader, struct fields *fields, const char **reason) {
   int64_t end = 0;
   if (fields->lost) {
@@ -601,7 +614,8 @@ static enum trace_outcome keep_row(struct trace_reader *reader, struct fields *f
   if (__builtin_add_overflow(fields->start, fields->duration, &end)) {
     return invalid(reason, "an event at an impossible time");
   }
-  if (!has_place(fields)) {
+  bool of_no_lane = reader->place != NULL && reader->place->lane == LUMOS_NONE && is_work(fields->class);
+  if (!has_place(fields) || of_no_lane) {
     return invalid(reason, "an event without pid or tid");
   }
   reader->trace->events++;
@@ -643,13 +657,8 @@ static void keep_metadata(struct trace_reader *reader, const struct fields *fiel
   }
 }
 
-static enum trace_outcome keep_event(struct trace_reader *reader, struct fields *fields, const char **reason) {
+static enum trace_outcome keep_by_phase(struct trace_reader *reader, struct fields *fields, const char **reason) {
   struct trace *trace = reader->trace;
-  trace->recognised = trace->recognised || fields->phase != 0;
-  if (fields->repeated || fields->values->repeated) {
-    return invalid(reason, "a key that stands twice, with two values");
-  }
-  reader->remarks = fields->values->lost || fields->lost_place ? TRACE_LOST : 0;
   switch (fields->phase) {
     case 'X':
       return keep_row(reader, fields, reason);
@@ -672,6 +681,37 @@ static enum trace_outcome keep_event(struct trace_reader *reader, struct fields 
   }
   trace->others[fields->phase & 0x7F]++;
   return TRACE_GOOD;
+}
+
+/* A row of a file that Lumos wrote goes to the trace of its rank, on the clock of that. */
+static enum trace_outcome keep_at_place(struct trace_reader *reader, struct fields *fields, const char **reason) {
+  struct trace *trace = reader->trace;
+  bool row = fields->phase == 'X' || fields->phase == 'i';
+  reader->place = row ? lumos_trace_timelines_place(trace->timelines, &fields->process, &fields->thread) : NULL;
+  if (reader->place == NULL) {
+    trace->others[fields->phase & 0x7F]++;
+    return TRACE_GOOD;
+  }
+  if (fields->start != LUMOS_ABSENT && __builtin_sub_overflow(fields->start, reader->place->shift, &fields->start)) {
+    fields->start = LUMOS_ABSENT;
+  }
+  reader->trace = &trace->timelines->items.items[reader->place->timeline].trace;
+  reader->trace->recognised = true;
+  enum trace_outcome outcome = keep_by_phase(reader, fields, reason);
+  reader->trace = trace;
+  reader->place = NULL;
+  return outcome;
+}
+
+static enum trace_outcome keep_event(struct trace_reader *reader, struct fields *fields, const char **reason) {
+  struct trace *trace = reader->trace;
+  trace->recognised = trace->recognised || fields->phase != 0;
+  if (fields->repeated || fields->values->repeated) {
+    return invalid(reason, "a key that stands twice, with two values");
+  }
+  reader->remarks = fields->values->lost || fields->lost_place ? TRACE_LOST : 0;
+  bool of_lumos = trace->timelines != NULL && fields->phase != 0 && fields->phase != '?';
+  return of_lumos ? keep_at_place(reader, fields, reason) : keep_by_phase(reader, fields, reason);
 }
 
 enum trace_outcome lumos_trace_event(struct trace_reader *reader, const char **cursor, const char **reason) {

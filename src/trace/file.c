@@ -5,6 +5,7 @@
 #include "trace/build.h"
 #include "trace/facts.h"
 #include "trace/ledger.h"
+#include "trace/timelines.h"
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -110,7 +111,7 @@ static void note_clock(struct lumos_job *job, const struct trace_clock *clock) {
     note(job, "parse.unknown_clock", LUMOS_WARNING, LUMOS_ABSENT, "PyTorch 2.4 and later write baseTimeNanoseconds",
          "the trace does not say when its times count from, so they cannot be compared with another rank's");
   }
-  if (clock->shift.offset != 0) {
+  if (clock->shift.offset != 0 && clock->shift.before > 0) {
     note(job, "parse.runtime_shift", LUMOS_INFO, clock->shift.before - clock->shift.after, NULL,
          "runtime rows were shifted by %" PRId64 " ns against the ops: %" PRId64
          " calls lay across the border of an op, now %" PRId64,
@@ -328,6 +329,49 @@ static void say_fault(const struct trace *trace, char *text, size_t size) {
   }
 }
 
+static void free_ranks(struct trace_file *file) {
+  for (size_t i = 0; i < file->ranks.count; i++) {
+    lumos_job_free(file->ranks.items[i].job);
+  }
+  lumos_vector_free(&file->ranks);
+}
+
+/* A rank of a file that Lumos wrote, of which what is wrong with the text is no matter of one rank. */
+static bool convert_timeline(struct trace_timeline *timeline, const char *name, const char *source,
+                             const struct lumos_trace_options *options, struct trace_file *file,
+                             struct lumos_error *error) {
+  if (timeline->trace.events == 0) {
+    return true;
+  }
+  struct lumos_job *job = timeline->job;
+  lumos_vector_push(&file->ranks, ((struct trace_file_rank){job, lumos_trace_own_rank(&timeline->trace)}));
+  timeline->job = NULL;
+  return convert(&timeline->trace, job, name, source, options, error);
+}
+
+/* What was scanned, as the jobs of its ranks; takes `job` when it keeps it. */
+static bool convert_all(struct trace *trace, struct lumos_job **job, const char *name, const char *source,
+                        const struct lumos_trace_options *options, struct trace_file *file, struct lumos_error *error) {
+  if (trace->timelines == NULL) {
+    if (!trace->recognised || trace->events == 0) {
+      return true;
+    }
+    lumos_vector_push(&file->ranks, ((struct trace_file_rank){*job, lumos_trace_own_rank(trace)}));
+    struct lumos_job *kept = *job;
+    *job = NULL;
+    return convert(trace, kept, name, source, options, error);
+  }
+  bool good = true;
+  for (size_t i = 0; i < trace->timelines->items.count && good; i++) {
+    good = convert_timeline(&trace->timelines->items.items[i], name, source, options, file, error);
+  }
+  if (good && file->ranks.count > 0) {
+    const struct trace_clock clock = {.base_known = true};
+    note_damage(file->ranks.items[0].job, trace, &clock);
+  }
+  return good;
+}
+
 bool lumos_trace_file(struct lumos_input *input, const char *name, const char *source,
                       const struct lumos_trace_options *options, struct trace_file *file, struct lumos_error *error) {
   const struct trace_scan_options scan = {
@@ -335,19 +379,14 @@ bool lumos_trace_file(struct lumos_input *input, const char *name, const char *s
   struct lumos_job *job = lumos_job_new();
   struct trace trace;
   lumos_trace_init(&trace, job->strings);
+  *file = (struct trace_file){.fault = ""};
   bool good = lumos_trace_scan(&trace, input, name, &scan, error);
-  bool usable = good && trace.recognised && trace.events > 0;
-  *file = (struct trace_file){.own_rank = LUMOS_ABSENT_INT};
   say_fault(&trace, file->fault, sizeof file->fault);
-  if (usable) {
-    file->own_rank = lumos_trace_own_rank(&trace);
-    good = convert(&trace, job, name, source, options, error);
-  }
+  good = good && convert_all(&trace, &job, name, source, options, file, error);
   lumos_trace_clear(&trace);
-  if (good && usable) {
-    file->job = job;
-  } else {
-    lumos_job_free(job);
+  lumos_job_free(job);
+  if (!good) {
+    free_ranks(file);
   }
   return good;
 }

@@ -1,4 +1,4 @@
-/* One trace, from text to a job of one rank. */
+/* One trace, from text to a job of one rank; of a file that Lumos wrote, to one job for each. */
 #ifndef LUMOS_TRACE_FILE_H
 #define LUMOS_TRACE_FILE_H
 
@@ -6,13 +6,19 @@
 #include <lumos/job.h>
 #include <lumos/trace.h>
 
-struct trace_file {
-  struct lumos_job *job; /* NULL: the text is no trace */
-  int32_t own_rank;      /* LUMOS_ABSENT_INT: the trace names none; the job's rank is then 0 and to be set */
-  char fault[192];       /* why a text that may have been a trace is none: "byte 40: a block is invalid", or "" */
+/* A rank that a file holds. */
+struct trace_file_rank {
+  struct lumos_job *job;
+  int32_t own_rank; /* LUMOS_ABSENT_INT: the trace names none; the job's rank is then 0 and to be set */
 };
 
-/* `name` is for messages, `source` the base name that the job keeps. False on failure; memory as promised in
+struct trace_file {
+  LUMOS_VECTOR(struct trace_file_rank)
+  ranks;           /* none: the text is no trace. Several: a file that lumos-sim --trace wrote */
+  char fault[192]; /* why a text that may have been a trace is none: "byte 40: a block is invalid", or "" */
+};
+
+/* `name` is for messages, `source` the base name that the job keeps. The caller frees the vector and the jobs. False on failure, with none; memory as promised in
  * lumos/trace.h. */
 bool lumos_trace_file(struct lumos_input *input, const char *name, const char *source,
                       const struct lumos_trace_options *options, struct trace_file *file,

@@ -20,8 +20,8 @@
 struct reading {
   struct lumos_trace_options options;
   const char *path;
-  struct trace_part part;
-  char *skipped; /* what is no trace: its base name, and the fault behind it where one was found */
+  struct trace_parts parts; /* several of a file that Lumos wrote */
+  char *skipped;            /* what is no trace: its base name, and the fault behind it where one was found */
   struct lumos_error error;
 };
 
@@ -114,7 +114,8 @@ static bool read_stream(struct reading *reading, struct lumos_input *input) {
     return false;
   }
   lumos_job_rewind(job, LUMOS_STAGE_PARSE);
-  reading->part = (struct trace_part){job, lumos_trace_base_name(reading->path), true, LUMOS_ABSENT_INT, 0};
+  const struct trace_part part = {job, lumos_trace_base_name(reading->path), true, LUMOS_ABSENT_INT, 0};
+  lumos_vector_push(&reading->parts, part);
   return true;
 }
 
@@ -135,13 +136,20 @@ static bool read_trace(struct reading *reading, struct lumos_input *input) {
   if (!lumos_trace_file(input, standard ? name : reading->path, name, &reading->options, &file, &reading->error)) {
     return false;
   }
-  if (file.job == NULL) {
+  if (file.ranks.count == 0) {
     reading->skipped = describe_skipped(name, file.fault);
     return true;
   }
-  int32_t rank = file.own_rank != LUMOS_ABSENT_INT ? file.own_rank : lumos_trace_rank_in_name(name);
-  reading->part = (struct trace_part){file.job, name, false, rank, 0};
-  add_history(&reading->options, &reading->part);
+  for (size_t i = 0; i < file.ranks.count; i++) {
+    const struct trace_file_rank *found = &file.ranks.items[i];
+    bool alone = file.ranks.count == 1; /* the name of a file of several ranks is none's */
+    int32_t named = alone ? lumos_trace_rank_in_name(name) : LUMOS_ABSENT_INT;
+    int32_t rank = found->own_rank != LUMOS_ABSENT_INT ? found->own_rank : named;
+    const struct trace_part part = {found->job, name, false, rank, 0};
+    add_history(&reading->options, &part);
+    lumos_vector_push(&reading->parts, part);
+  }
+  lumos_vector_free(&file.ranks);
   return true;
 }
 
@@ -176,9 +184,11 @@ static bool read_files(struct parsing *parsing) {
   }
   size_t failed = lumos_parallel(count, parsing->options->threads, read_piece, readings);
   for (size_t i = 0; i < count; i++) {
-    if (readings[i].part.job != NULL) {
-      lumos_vector_push(&parsing->parts, readings[i].part);
-    } else if (readings[i].skipped != NULL) {
+    for (size_t n = 0; n < readings[i].parts.count; n++) {
+      lumos_vector_push(&parsing->parts, readings[i].parts.items[n]);
+    }
+    lumos_vector_free(&readings[i].parts);
+    if (readings[i].skipped != NULL) {
       lumos_vector_push(&parsing->skipped, readings[i].skipped);
     }
   }

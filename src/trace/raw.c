@@ -3,11 +3,17 @@
 
 #include "base/text.h"
 #include "trace/order.h"
+#include "trace/timelines.h"
 #include <stdlib.h>
 #include <string.h>
 
 void lumos_trace_init(struct trace *trace, struct lumos_strings *strings) {
-  *trace = (struct trace){.strings = strings, .record_end = LUMOS_ABSENT};
+  *trace = (struct trace){.strings = strings,
+                          .record_end = LUMOS_ABSENT,
+                          .base = LUMOS_ABSENT,
+                          .steps_end = LUMOS_ABSENT,
+                          .runtime_offset = LUMOS_ABSENT,
+                          .runtime_doubt = LUMOS_ABSENT};
   trace->lane_keys = lumos_strings_new();
   trace->name_keys = lumos_strings_new();
 }
@@ -28,6 +34,7 @@ void lumos_trace_clear(struct trace *trace) {
   lumos_vector_free(&trace->categories);
   lumos_trace_free_order(&trace->host_order);
   lumos_trace_free_order(&trace->device_order);
+  lumos_trace_timelines_free(trace->timelines);
 }
 
 /* The names are interned already, so their ids say it all. */
@@ -86,7 +93,7 @@ void lumos_trace_mark_shared(struct trace *trace) {
   }
   for (size_t i = 0; i < trace->lanes.count; i++) {
     struct trace_lane *lane = &trace->lanes.items[i];
-    lane->shared_number = lane->kind == LUMOS_THREAD ? users[id_of[i]] > 1 : several_devices;
+    lane->shared_number |= lane->kind == LUMOS_THREAD ? users[id_of[i]] > 1 : several_devices;
   }
   free(id_of);
   free(users);

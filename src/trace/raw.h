@@ -64,6 +64,9 @@ struct trace_comm {
   int64_t in_elements, out_elements, group_size, sequence; /* LUMOS_ABSENT */
   int64_t source, target;                                  /* ranks, LUMOS_ABSENT */
   int64_t rank_start, rank_stride; /* the group's ranks, where they are evenly spaced; LUMOS_ABSENT */
+  /* What Lumos writes: the payload, LUMOS_ABSENT, and of a batch "[[rank,sent,received],...]". */
+  int64_t bytes;
+  lumos_string_id peers;
 };
 
 struct trace_sync {
@@ -93,7 +96,8 @@ enum trace_fact {
   TRACE_FACT_JOB_NAME,
   TRACE_FACT_JOB_VERSION,
   TRACE_FACT_JOB_ATTEMPT,
-  TRACE_FACT_RECORDER, /* what examples/record/lumos_record.py adds */
+  TRACE_FACT_RECORDER,  /* what examples/record/lumos_record.py adds */
+  TRACE_FACT_TIMELINES, /* what lumos-sim --trace adds; see timelines.h */
   TRACE_FACTS,
 };
 
@@ -152,6 +156,11 @@ struct trace {
   uint64_t truncated_at;
   uint64_t cut_event; /* where the event begins that the cut goes through; truncated_at when there is none */
   char damage[96];    /* why, where the compressed data are damaged */
+
+  struct trace_timelines *timelines; /* the ranks of a file that Lumos wrote, which have all rows; else NULL */
+  /* Of such a rank, what a file of its selected steps alone would not show; LUMOS_ABSENT in every other trace. */
+  int64_t base, steps_end;               /* when the first step starts and the last one ends */
+  int64_t runtime_offset, runtime_doubt; /* the shift that its runtime rows have already had */
 };
 
 void lumos_trace_init(struct trace *trace, struct lumos_strings *strings);

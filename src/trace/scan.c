@@ -10,6 +10,7 @@
 #include "trace/envelope.h"
 #include "trace/event.h"
 #include "trace/recover.h"
+#include "trace/timelines.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -180,7 +181,11 @@ static const char lost_bracket[] = "a bracket that does not end the list of even
 /* The events up to the bracket behind them; the cursor stands behind the opening one. */
 static bool read_events(struct scan *scan) {
   bool expected = true; /* an event may come: no comma is missing */
+  const char *timelines = scan->trace->facts[TRACE_FACT_TIMELINES];
   scan->saw_events = true;
+  if (timelines != NULL && scan->trace->timelines == NULL) {
+    scan->trace->timelines = lumos_trace_timelines_new(timelines);
+  }
   scan->left_list = false;
   while (to_next_byte(scan)) {
     char byte = *scan->cursor;

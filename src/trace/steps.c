@@ -129,7 +129,7 @@ static void settle_ends(const struct trace *trace, const struct trace_clock *clo
 }
 
 void lumos_trace_find_steps(const struct trace *trace, const struct trace_clock *clock, struct trace_steps *steps) {
-  *steps = (struct trace_steps){.carry_in_end = LUMOS_ABSENT};
+  *steps = (struct trace_steps){.carry_in_end = trace->base};
   collect_marks(trace, steps);
   drop_repeated(steps);
   if (steps->marks.count > 0) {
@@ -137,6 +137,8 @@ void lumos_trace_find_steps(const struct trace *trace, const struct trace_clock 
     settle_ends(trace, clock, steps);
     steps->recorded = hold_work(trace, steps);
     steps->ignored = !steps->recorded;
+    struct trace_mark *last = &steps->marks.items[steps->marks.count - 1];
+    last->end = trace->steps_end > last->end ? trace->steps_end : last->end;
   }
   if (!steps->recorded) {
     steps->marks.count = 0;

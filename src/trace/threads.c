@@ -313,6 +313,27 @@ static void take_top(struct thread *thread) {
   thread->written = thread->written < thread->stack.count ? thread->written : thread->stack.count;
 }
 
+/* The op that a call cut before it was taken off was not cut: its last segment runs on. */
+static void undo_cut(struct thread *thread) {
+  struct lumos_job *job = thread->build->job;
+  const struct open *top = top_of(thread);
+  struct open *open = top != NULL && top->worker != NO_WORKER ? &thread->stack.items[top->worker] : NULL;
+  if (open == NULL || open->row->class != TRACE_OP || open->last_task == LUMOS_NONE ||
+      open->last_task + 1 != job->tasks.count) {
+    return;
+  }
+  const struct lumos_task *task = &job->tasks.items[open->last_task];
+  if (task->start + task->dur == open->segment) {
+    open->segment = task->start;
+    open->pieces--;
+    open->first_task = open->first_task == open->last_task ? LUMOS_NONE : open->first_task;
+    open->last_task = LUMOS_NONE;
+    thread->next_seq = task->seq;
+    thread->last_end = task->seq == 0 ? LUMOS_ABSENT : task->start - task->lag;
+    job->tasks.count--;
+  }
+}
+
 /* Is `row` a call of no length at the very start of the call `open`? Then it came first: microseconds are rounded. */
 static bool begins_with(const struct open *open, const struct trace_host *row, int64_t end) {
   return open != NULL && is_fresh_call(open) && row->class == TRACE_CALL && row->start == end &&
@@ -357,6 +378,7 @@ static void add_row(struct thread *thread, const struct trace_host *row) {
         moved = open->row;
         moved_end = open->end;
         take_top(thread);
+        undo_cut(thread);
         break;
     }
   }

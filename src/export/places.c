@@ -1,0 +1,163 @@
+/* Where lanes stand: a rank's processes lie together, and in them each measured lane before its simulated one. Numbers are
+ * dense, for those of the recording are the same on every rank and every host; names tell what was recorded.
+ */
+#include "export/writer.h"
+
+#include <lumos/sim.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Lane n is 2n + 2 as measured and 2n + 3 as simulated; recordings are behind all lanes. */
+enum { FIRST_THREAD = 2 };
+
+struct export_place lumos_export_lane(const struct export_writer *writer, uint32_t lane,
+                                      enum export_timeline timeline) {
+  return (struct export_place){writer->process_of_lane[lane] + 1, FIRST_THREAD + 2 * lane + (uint32_t)timeline};
+}
+
+struct export_place lumos_export_recording(const struct export_writer *writer, uint32_t rank) {
+  return (struct export_place){writer->process_of_rank[rank] + 1,
+                               FIRST_THREAD + 2 * (uint32_t)writer->job->lanes.count + rank};
+}
+
+/* The process of a rank, made when it is new; a rank's are the last ones. */
+static uint32_t process_of(struct export_writer *writer, uint32_t rank, uint8_t kind, lumos_string_id recorded) {
+  uint32_t i = writer->process_of_rank[rank];
+  for (; i < writer->processes.count; i++) {
+    if (writer->processes.items[i].kind == kind && writer->processes.items[i].recorded == recorded) {
+      return i;
+    }
+  }
+  lumos_vector_push(&writer->processes, ((struct export_process){rank, kind, recorded}));
+  return i;
+}
+
+static void place_lanes(struct export_writer *writer) {
+  const struct lumos_job *job = writer->job;
+  for (uint32_t rank = 0; rank < job->ranks.count; rank++) {
+    const struct lumos_rank *record = &job->ranks.items[rank];
+    writer->process_of_rank[rank] = (uint32_t)writer->processes.count;
+    writer->host_shift[rank] = lumos_host_job_time(record, record->window_start) - record->window_start;
+    int64_t device_shift = lumos_device_job_time(record, record->window_start) - record->window_start;
+    for (uint32_t i = record->lane_first; i < record->lane_first + record->lane_count; i++) {
+      const struct lumos_lane *lane = &job->lanes.items[i];
+      writer->process_of_lane[i] = process_of(writer, rank, lane->kind, lane->process);
+      writer->shift[i] = lane->kind == LUMOS_STREAM ? device_shift : writer->host_shift[rank];
+    }
+    if (record->lane_count == 0) {
+      (void)process_of(writer, rank, LUMOS_THREAD, LUMOS_NO_STRING);
+    }
+  }
+}
+
+static void lower(int64_t *least, int64_t time) { *least = time < *least ? time : *least; }
+
+/* Nothing lies before 0: readers take no negative times. */
+static int64_t first_instant(const struct export_writer *writer) {
+  const struct lumos_job *job = writer->job;
+  int64_t least = INT64_MAX;
+  for (size_t i = 0; i < job->ranks.count; i++) {
+    lower(&least, job->ranks.items[i].window_start + writer->host_shift[i]);
+  }
+  for (size_t i = 0; i < job->spans.count; i++) {
+    const struct lumos_span *span = &job->spans.items[i];
+    lower(&least, span->start + writer->host_shift[span->rank]);
+  }
+  for (size_t i = 0; i < job->tasks.count; i++) {
+    const struct lumos_task *task = &job->tasks.items[i];
+    if (task->start != LUMOS_ABSENT) {
+      lower(&least, task->start + writer->shift[task->lane]);
+    }
+    if (job->runs.items[i].start != LUMOS_ABSENT) {
+      lower(&least, job->runs.items[i].start);
+    }
+  }
+  return least == INT64_MAX ? 0 : least;
+}
+
+void lumos_export_place(struct export_writer *writer) {
+  const struct lumos_job *job = writer->job;
+  writer->process_of_lane = lumos_allocate_zeroed(job->lanes.count, sizeof *writer->process_of_lane);
+  writer->process_of_rank = lumos_allocate_zeroed(job->ranks.count, sizeof *writer->process_of_rank);
+  writer->shift = lumos_allocate_zeroed(job->lanes.count, sizeof *writer->shift);
+  writer->host_shift = lumos_allocate_zeroed(job->ranks.count, sizeof *writer->host_shift);
+  place_lanes(writer);
+  writer->zero = first_instant(writer);
+}
+
+void lumos_export_unplace(struct export_writer *writer) {
+  free(writer->process_of_lane);
+  free(writer->process_of_rank);
+  free(writer->shift);
+  free(writer->host_shift);
+  lumos_vector_free(&writer->processes);
+}
+
+/* An event that says something of a place: {"name":WHAT,"args":{KEY:VALUE}} */
+static void put_name(struct export_writer *writer, struct export_place place, const char *what, const char *value) {
+  lumos_export_open(writer, 'M', place, 0, what);
+  lumos_export_open_arguments(writer);
+  lumos_export_string(writer, "name", value);
+  lumos_export_close_arguments(writer);
+  lumos_export_close(writer);
+}
+
+static void put_order(struct export_writer *writer, struct export_place place, const char *what, int64_t value) {
+  lumos_export_open(writer, 'M', place, 0, what);
+  lumos_export_open_arguments(writer);
+  lumos_export_integer(writer, "sort_index", value);
+  lumos_export_close_arguments(writer);
+  lumos_export_close(writer);
+}
+
+static void name_process(struct export_writer *writer, uint32_t index) {
+  const struct lumos_job *job = writer->job;
+  const struct export_process *process = &writer->processes.items[index];
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  lumos_text_format(&text, "rank %d %s", (int)job->ranks.items[process->rank].rank,
+                    process->kind == LUMOS_STREAM ? "device" : "host");
+  if (process->recorded != LUMOS_NO_STRING) {
+    lumos_text_format(&text, "%s%s", process->kind == LUMOS_STREAM ? " " : " process ",
+                      lumos_string(job->strings, process->recorded));
+  }
+  lumos_text_char(&text, '\0');
+  struct export_place place = {index + 1, 0};
+  put_name(writer, place, "process_name", text.bytes);
+  put_order(writer, place, "process_sort_index", index + 1);
+  lumos_text_free(&text);
+}
+
+/* "rank 0 thread 1382: pt_main", "rank 0 stream 7 (simulated)": the recorded name where it says more. */
+static void name_lane(struct export_writer *writer, uint32_t index, enum export_timeline timeline) {
+  const struct lumos_job *job = writer->job;
+  const struct lumos_lane *lane = &job->lanes.items[index];
+  const char *native = lumos_string(job->strings, lane->native);
+  const char *name = lumos_string(job->strings, lane->name);
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  lumos_text_format(&text, "rank %d %s %s", (int)job->ranks.items[lane->rank].rank,
+                    lane->kind == LUMOS_STREAM ? "stream" : "thread", native);
+  if (lane->name != LUMOS_NO_STRING && strstr(name, native) == NULL) {
+    lumos_text_format(&text, ": %s", name);
+  }
+  lumos_text_put(&text, timeline == EXPORT_SIMULATED ? " (simulated)" : "");
+  lumos_text_char(&text, '\0');
+  struct export_place place = lumos_export_lane(writer, index, timeline);
+  put_name(writer, place, "thread_name", text.bytes);
+  put_order(writer, place, "thread_sort_index", place.thread);
+  lumos_text_free(&text);
+}
+
+void lumos_export_names(struct export_writer *writer) {
+  const struct lumos_job *job = writer->job;
+  for (uint32_t i = 0; i < writer->processes.count; i++) {
+    name_process(writer, i);
+  }
+  for (uint32_t i = 0; i < job->ranks.count; i++) {
+    put_name(writer, lumos_export_recording(writer, i), "thread_name", "recording");
+    put_order(writer, lumos_export_recording(writer, i), "thread_sort_index", 0);
+  }
+  for (uint32_t i = 0; i < job->lanes.count; i++) {
+    name_lane(writer, i, EXPORT_MEASURED);
+    name_lane(writer, i, EXPORT_SIMULATED);
+  }
+}
