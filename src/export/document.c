@@ -174,7 +174,13 @@ static void put_lane(struct export_writer *writer, uint32_t index) {
   open_place(writer, lumos_export_lane(writer, index, EXPORT_MEASURED), lane->rank, writer->shift[index], false);
   lumos_export_string(writer, "kind", lumos_lane_kind_name((enum lumos_lane_kind)lane->kind));
   put_string(writer, "native", lane->native);
-  put_string(writer, "process", lane->process);
+  if (lane->kind == LUMOS_STREAM) {
+    char device[EXPORT_DEVICE_TEXT];
+    lumos_export_device(writer->job, lane, device);
+    lumos_export_string(writer, "process", device);
+  } else {
+    put_string(writer, "process", lane->process);
+  }
   put_string(writer, "name", lane->name);
   char first = *lumos_string(writer->job->strings, lane->lane);
   lumos_text_put(writer->text, first == 'p' || first == 'd' ? ",\"shared\":true}" : "}");

@@ -51,11 +51,10 @@ static bool is_json(const char *text) {
   return plain && lumos_json_integer(&end, &number) && *end == '\0';
 }
 
-void lumos_export_recorded(struct export_writer *writer, const char *key, lumos_string_id value) {
-  if (value == LUMOS_NO_STRING) {
+void lumos_export_recorded(struct export_writer *writer, const char *key, const char *text) {
+  if (*text == '\0') {
     return;
   }
-  const char *text = lumos_string(writer->job->strings, value);
   if (is_json(text)) {
     put_key(writer, key);
     lumos_text_put(writer->text, text);

@@ -59,8 +59,8 @@ static void put_op_arguments(struct export_writer *writer, const struct lumos_sp
   if (forward) { /* PyTorch's own numbers of threads were not kept: here a thread has that of its lane */
     lumos_export_integer(writer, "Fwd thread id", (int64_t)job->spans.items[span->forward].lane + 1);
   }
-  lumos_export_recorded(writer, "Input Dims", span->shapes);
-  lumos_export_recorded(writer, "Input type", span->dtypes);
+  lumos_export_recorded(writer, "Input Dims", text_of(writer, span->shapes));
+  lumos_export_recorded(writer, "Input type", text_of(writer, span->dtypes));
   lumos_export_close_arguments(writer);
 }
 
@@ -83,7 +83,7 @@ static void put_span(struct export_writer *writer, const struct lumos_span *span
 /* ---- calls ---- */
 
 static const char *category_of_call(const struct lumos_task *task, const char *name) {
-  if ((uint8_t)lumos_classify_call(name) != task->kind) {
+  if ((uint8_t)lumos_trace_call_rule(name)->kind != task->kind) {
     return unknown_category;
   }
   return name[0] == 'c' && name[1] == 'u' && name[2] >= 'A' && name[2] <= 'Z' ? "cuda_driver" : "cuda_runtime";
@@ -170,6 +170,12 @@ static void put_comm(struct export_writer *writer, const struct lumos_comm *comm
   }
 }
 
+static void put_device(struct export_writer *writer, const struct lumos_lane *lane) {
+  char device[EXPORT_DEVICE_TEXT];
+  lumos_export_device(writer->job, lane, device);
+  lumos_export_recorded(writer, "device", device);
+}
+
 static void put_work(struct export_writer *writer, uint32_t t) {
   const struct lumos_job *job = writer->job;
   const struct lumos_task *task = &job->tasks.items[t];
@@ -181,11 +187,14 @@ static void put_work(struct export_writer *writer, uint32_t t) {
   }
   lumos_export_open(writer, 'X', lumos_export_lane(writer, task->lane, EXPORT_MEASURED), start,
                     text_of(writer, task->name));
-  lumos_export_string(writer, "cat", category_of_work(job, task));
+  const char *category = category_of_work(job, task);
+  lumos_export_string(writer, "cat", category);
   lumos_export_time(writer, "dur", export_measured_dur(job, t));
   lumos_export_open_arguments(writer);
-  lumos_export_recorded(writer, "device", lane->process);
-  lumos_export_recorded(writer, "stream", lane->native);
+  if (lumos_export_names_device(job, lane) || category == unknown_category) { /* which else is no device's */
+    put_device(writer, lane);
+  }
+  lumos_export_recorded(writer, "stream", text_of(writer, lane->native));
   if (writer->correlation[t] != 0) {
     lumos_export_integer(writer, "correlation", writer->correlation[t]);
   }
@@ -207,7 +216,7 @@ static void put_work(struct export_writer *writer, uint32_t t) {
 
 static void put_stream(struct export_writer *writer, const char *key, uint32_t lane) {
   if (lane != LUMOS_NONE) {
-    lumos_export_recorded(writer, key, writer->job->lanes.items[lane].native);
+    lumos_export_recorded(writer, key, text_of(writer, writer->job->lanes.items[lane].native));
   }
 }
 
@@ -228,14 +237,14 @@ static void put_sync(struct export_writer *writer, const char *name, uint32_t t,
     lumos_export_integer(writer, "correlation", writer->correlation[t]);
   }
   if (lane != LUMOS_NONE) {
-    lumos_export_recorded(writer, "device", job->lanes.items[lane].process);
+    put_device(writer, &job->lanes.items[lane]);
   }
   put_stream(writer, "stream", stream);
   put_stream(writer, "wait_on_stream", awaited);
   if (record != LUMOS_NONE) {
     lumos_export_integer(writer, "wait_on_cuda_event_record_corr_id", writer->correlation[record]);
   }
-  lumos_export_recorded(writer, "wait_on_cuda_event_id", event);
+  lumos_export_recorded(writer, "wait_on_cuda_event_id", text_of(writer, event));
   lumos_export_close_arguments(writer);
   lumos_export_close(writer);
 }

@@ -20,15 +20,42 @@ struct export_place lumos_export_recording(const struct export_writer *writer, u
                                FIRST_THREAD + 2 * (uint32_t)writer->job->lanes.count + rank};
 }
 
-/* The process of a rank, made when it is new; a rank's are the last ones. */
-static uint32_t process_of(struct export_writer *writer, uint32_t rank, uint8_t kind, lumos_string_id recorded) {
+bool lumos_export_names_device(const struct lumos_job *job, const struct lumos_lane *lane) {
+  const char *label = lumos_string(job->strings, lane->lane);
+  const char *end = *label == 'd' ? strchr(label, '.') : NULL;
+  return lane->kind == LUMOS_STREAM && end != NULL && end - label <= EXPORT_DEVICE_TEXT;
+}
+
+void lumos_export_device(const struct lumos_job *job, const struct lumos_lane *lane, char text[EXPORT_DEVICE_TEXT]) {
+  const char *label = lumos_string(job->strings, lane->lane);
+  size_t length = 1;
+  memcpy(text, "0", 2);
+  if (lumos_export_names_device(job, lane)) {
+    length = (size_t)(strchr(label, '.') - label) - 1;
+    memcpy(text, label + 1, length);
+  }
+  text[length] = '\0';
+}
+
+static bool share_process(const struct lumos_job *job, uint32_t one, uint32_t other) {
+  const struct lumos_lane *left = &job->lanes.items[one];
+  const struct lumos_lane *right = &job->lanes.items[other];
+  char devices[2][EXPORT_DEVICE_TEXT];
+  lumos_export_device(job, left, devices[0]);
+  lumos_export_device(job, right, devices[1]);
+  return left->kind == right->kind &&
+         (left->kind == LUMOS_STREAM ? strcmp(devices[0], devices[1]) == 0 : left->process == right->process);
+}
+
+/* The process of a lane, made when it is new; a rank's are the last ones. */
+static uint32_t process_of(struct export_writer *writer, uint32_t rank, uint32_t lane) {
   uint32_t i = writer->process_of_rank[rank];
   for (; i < writer->processes.count; i++) {
-    if (writer->processes.items[i].kind == kind && writer->processes.items[i].recorded == recorded) {
+    if (share_process(writer->job, writer->processes.items[i].lane, lane)) {
       return i;
     }
   }
-  lumos_vector_push(&writer->processes, ((struct export_process){rank, kind, recorded}));
+  lumos_vector_push(&writer->processes, ((struct export_process){rank, lane}));
   return i;
 }
 
@@ -41,11 +68,11 @@ static void place_lanes(struct export_writer *writer) {
     int64_t device_shift = lumos_device_job_time(record, record->window_start) - record->window_start;
     for (uint32_t i = record->lane_first; i < record->lane_first + record->lane_count; i++) {
       const struct lumos_lane *lane = &job->lanes.items[i];
-      writer->process_of_lane[i] = process_of(writer, rank, lane->kind, lane->process);
+      writer->process_of_lane[i] = process_of(writer, rank, i);
       writer->shift[i] = lane->kind == LUMOS_STREAM ? device_shift : writer->host_shift[rank];
     }
     if (record->lane_count == 0) {
-      (void)process_of(writer, rank, LUMOS_THREAD, LUMOS_NO_STRING);
+      lumos_vector_push(&writer->processes, ((struct export_process){rank, LUMOS_NONE}));
     }
   }
 }
@@ -114,11 +141,15 @@ static void name_process(struct export_writer *writer, uint32_t index) {
   const struct lumos_job *job = writer->job;
   const struct export_process *process = &writer->processes.items[index];
   struct lumos_text text = LUMOS_TEXT_BUFFER;
-  lumos_text_format(&text, "rank %d %s", (int)job->ranks.items[process->rank].rank,
-                    process->kind == LUMOS_STREAM ? "device" : "host");
-  if (process->recorded != LUMOS_NO_STRING) {
-    lumos_text_format(&text, "%s%s", process->kind == LUMOS_STREAM ? " " : " process ",
-                      lumos_string(job->strings, process->recorded));
+  const struct lumos_lane *lane = process->lane != LUMOS_NONE ? &job->lanes.items[process->lane] : NULL;
+  bool stream = lane != NULL && lane->kind == LUMOS_STREAM;
+  lumos_text_format(&text, "rank %d %s", (int)job->ranks.items[process->rank].rank, stream ? "device" : "host");
+  if (stream && lumos_export_names_device(job, lane)) {
+    char device[EXPORT_DEVICE_TEXT];
+    lumos_export_device(job, lane, device);
+    lumos_text_format(&text, " %s", device);
+  } else if (lane != NULL && lane->process != LUMOS_NO_STRING) {
+    lumos_text_format(&text, " process %s", lumos_string(job->strings, lane->process));
   }
   lumos_text_char(&text, '\0');
   struct export_place place = {index + 1, 0};

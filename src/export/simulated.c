@@ -37,7 +37,7 @@ static void put_arguments(struct export_writer *writer, uint32_t t) {
     lumos_export_integer(writer, "step", task->step);
   }
   if (lumos_on_stream(job, task)) {
-    lumos_export_recorded(writer, "stream", job->lanes.items[task->lane].native);
+    lumos_export_recorded(writer, "stream", lumos_string(job->strings, job->lanes.items[task->lane].native));
   }
   if (writer->correlation[t] != 0) {
     lumos_export_integer(writer, "correlation", writer->correlation[t]);

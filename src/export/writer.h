@@ -17,9 +17,14 @@ enum {
 /* A process on the screen: a process of a rank's host, or one of its devices. */
 struct export_process {
   uint32_t rank;
-  uint8_t kind;             /* enum lumos_lane_kind */
-  lumos_string_id recorded; /* what the recording calls it */
+  uint32_t lane; /* its first; LUMOS_NONE: it has none */
 };
+
+/* The number of a stream's device, as text. The stream of records has it in the lane's name, where a rank has several; of
+ * one alone it does not say the number, and any will do. */
+enum { EXPORT_DEVICE_TEXT = 32 };
+void lumos_export_device(const struct lumos_job *job, const struct lumos_lane *lane, char text[EXPORT_DEVICE_TEXT]);
+bool lumos_export_names_device(const struct lumos_job *job, const struct lumos_lane *lane);
 
 struct export_writer {
   const struct lumos_job *job;
@@ -82,8 +87,8 @@ void lumos_export_drain(struct export_writer *writer);
 void lumos_export_time(struct export_writer *writer, const char *key, int64_t ns);
 void lumos_export_string(struct export_writer *writer, const char *key, const char *value);
 void lumos_export_integer(struct export_writer *writer, const char *key, int64_t value);
-/* A text that was recorded as a number or as JSON is written so again. */
-void lumos_export_recorded(struct export_writer *writer, const char *key, lumos_string_id value);
+/* A text that was recorded as a number or as JSON is written so again; nothing is written of an empty one. */
+void lumos_export_recorded(struct export_writer *writer, const char *key, const char *text);
 /* "args":{ ... } */
 void lumos_export_open_arguments(struct export_writer *writer);
 void lumos_export_close_arguments(struct export_writer *writer);

@@ -21,9 +21,9 @@ enum {
 
 struct trace_reader {
   struct trace *trace;
-  const struct trace_place_of *place; /* of the row in work, in a file that Lumos wrote; else NULL */
-  bool stacks;                        /* keep python_function rows */
-  unsigned remarks;                   /* on the event that was read last */
+  const struct trace_screen_place *place; /* of the row in work, in a file that Lumos wrote; else NULL */
+  bool stacks;                            /* keep python_function rows */
+  unsigned remarks;                       /* on the event that was read last */
   /* The lanes of the rows before: most rows share them. */
   char thread_text[64];
   size_t process_length, thread_length;

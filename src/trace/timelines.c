@@ -83,8 +83,8 @@ static uint32_t add_lane(struct trace *trace, const cJSON *entry) {
 }
 
 static int by_place(const void *a, const void *b) {
-  const struct trace_place_of *left = a;
-  const struct trace_place_of *right = b;
+  const struct trace_screen_place *left = a;
+  const struct trace_screen_place *right = b;
   if (left->process != right->process) {
     return left->process < right->process ? -1 : 1;
   }
@@ -95,9 +95,9 @@ static void add_places(struct trace_timelines *timelines, const cJSON *lanes) {
   const cJSON *entry = NULL;
   cJSON_ArrayForEach(entry, lanes) {
     int64_t timeline = whole(member(entry, "timeline"));
-    struct trace_place_of place = {.process = whole(member(entry, "pid")),
-                                   .thread = whole(member(entry, "tid")),
-                                   .shift = whole(member(entry, "shift"))};
+    struct trace_screen_place place = {.process = whole(member(entry, "pid")),
+                                       .thread = whole(member(entry, "tid")),
+                                       .shift = whole(member(entry, "shift"))};
     if (timeline < 0 || timeline >= (int64_t)timelines->items.count || place.process == LUMOS_ABSENT ||
         place.thread == LUMOS_ABSENT) {
       continue;
@@ -149,18 +149,18 @@ static bool read_number(const struct lumos_slice *text, int64_t *number) {
   return lumos_json_integer(&cursor, number) && *cursor == '\0';
 }
 
-const struct trace_place_of *lumos_trace_timelines_place(struct trace_timelines *timelines,
-                                                         const struct lumos_slice *process,
-                                                         const struct lumos_slice *thread) {
-  struct trace_place_of wanted = {0};
+const struct trace_screen_place *lumos_trace_timelines_place(struct trace_timelines *timelines,
+                                                             const struct lumos_slice *process,
+                                                             const struct lumos_slice *thread) {
+  struct trace_screen_place wanted = {0};
   if (timelines->places.count == 0 || !read_number(process, &wanted.process) || !read_number(thread, &wanted.thread)) {
     return NULL;
   }
-  const struct trace_place_of *places = timelines->places.items;
+  const struct trace_screen_place *places = timelines->places.items;
   if (by_place(&places[timelines->last], &wanted) == 0) {
     return &places[timelines->last];
   }
-  const struct trace_place_of *found = bsearch(&wanted, places, timelines->places.count, sizeof *places, by_place);
+  const struct trace_screen_place *found = bsearch(&wanted, places, timelines->places.count, sizeof *places, by_place);
   timelines->last = found != NULL ? (size_t)(found - places) : timelines->last;
   return found;
 }

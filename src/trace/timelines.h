@@ -17,7 +17,7 @@ struct trace_timeline {
 };
 
 /* A place on the screen, and what was recorded there. */
-struct trace_place_of {
+struct trace_screen_place {
   int64_t process, thread;
   uint32_t timeline;
   uint32_t lane; /* in the timeline's trace; LUMOS_NONE: rows that are of no lane */
@@ -26,8 +26,8 @@ struct trace_place_of {
 
 struct trace_timelines {
   LUMOS_VECTOR(struct trace_timeline) items;
-  LUMOS_VECTOR(struct trace_place_of) places; /* by process, then thread */
-  size_t last;                                /* the place of the row before */
+  LUMOS_VECTOR(struct trace_screen_place) places; /* by process, then thread */
+  size_t last;                                    /* the place of the row before */
 };
 
 /* From the document's text; NULL when it is none that this version writes. */
@@ -35,8 +35,8 @@ struct trace_timelines *lumos_trace_timelines_new(const char *text);
 void lumos_trace_timelines_free(struct trace_timelines *timelines); /* NULL is allowed */
 
 /* The place of a row by its pid and tid; NULL when the document has none. */
-const struct trace_place_of *lumos_trace_timelines_place(struct trace_timelines *timelines,
-                                                         const struct lumos_slice *process,
-                                                         const struct lumos_slice *thread);
+const struct trace_screen_place *lumos_trace_timelines_place(struct trace_timelines *timelines,
+                                                             const struct lumos_slice *process,
+                                                             const struct lumos_slice *thread);
 
 #endif
