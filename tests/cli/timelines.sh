@@ -14,7 +14,7 @@ round_trip() {
   shift
   rm -f t.json.gz again
   if ! lumos-parse "$@" -o parse 2>message; then
-    printf '%-40s is no trace that can be used: not tested\n' "$name"
+    printf '%-60s is no trace that can be used: not tested\n' "$name"
     return
   fi
   lumos-sim parse --trace t.json.gz -o sim 2>message || { fail "$name: lumos-sim --trace: $(head -c 300 message)"; return; }
@@ -25,7 +25,7 @@ round_trip() {
     fail "$name: other records come back: $(diff parse.records again.records | head -4 | cut -c 1-300)"
   [ "$(epoch parse)" = "$(epoch again)" ] || fail "$name: another epoch comes back"
   lumos-parse --validate again >/dev/null || fail "$name: what comes back is not valid"
-  printf '%-40s %d records are the same\n' "$name" "$(wc -l <parse.records)"
+  printf '%-60s %d records are the same\n' "$name" "$(wc -l <parse.records)"
 }
 
 # Chrome's format, and what Perfetto needs beyond it: every lane is named and in order, every arrow has two ends, each in a row.
@@ -102,8 +102,11 @@ cat >hand.json <<'HAND'
 {"ph": "X", "cat": "cuda_runtime", "name": "cudaStreamSynchronize", "pid": 9, "tid": 11, "ts": 1060, "dur": 10, "args": {"correlation": 80}},
 {"ph": "X", "cat": "nobody_knows", "name": "cudaLaunchKernel", "pid": 9, "tid": 12, "ts": 1060, "dur": 10},
 {"ph": "X", "cat": "cuda_sync", "name": "Stream Sync", "pid": 0, "tid": 7, "ts": 1060, "dur": 10, "args": {"correlation": 80, "stream": 7, "device": 0}},
+{"ph": "X", "cat": "cpu_op", "name": "between the marks", "pid": 9, "tid": 11, "ts": 1250, "dur": 10},
 {"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#8", "pid": 9, "tid": 11, "ts": 1300, "dur": 100}]}
 HAND
+round_trip 'by hand, a step that lasts longer than its mark' --steps 7 hand.json
+grep -q 'between the marks' again || fail 'what a step holds behind its mark is lost'
 round_trip 'by hand' hand.json
 gzip -cd t.json.gz >text
 for row in '"ts":1.001,"name":"aten::\"mm\"\\</script>\u0001ä","cat":"cpu_op","dur":50.500' \
