@@ -4,7 +4,12 @@
  * on when the backward pass returns. No row says so; it is inferred from both silences. A thread was silent for over
  * 1 ms, the other worked for at least half of that time, and fell silent itself not long before the first resumed, at
  * most a tenth of the silence; and the one that resumed works for at least half of the time until the other stirs
- * again, which a watchdog that wakes up by chance does not. Of several threads the one that finished last handed over.
+ * again, which a watchdog that wakes up by chance does not. Of threads that both launch work to the device less is
+ * asked: half a millisecond is not long, and who resumed may call the other at once. Of several threads the one that
+ * finished last handed over.
+ *
+ * A return implies a call. Where a thread goes on because another one is done, that one was called when the first fell
+ * silent: its first task since then waits for the last one before the silence, though its own silence was only 0.1 ms.
  *
  * Only the threads with the most work are asked: a training process has a handful, and a file may name a million.
  *
@@ -16,6 +21,8 @@
 #include <stdlib.h>
 
 enum { MOST_OF_SILENCE = 2, DELAY_OF_SILENCE = 10 }; /* shares: one part in so many */
+enum { LONG_SILENCE = 5000000 };                     /* ns; threads take up to half a millisecond to wake up, */
+enum { SHORT_SILENCE = 100000 };                     /* and hardly less than a tenth */
 enum { SOURCES = 64 };                               /* threads that may have handed over */
 
 /* More than any thread that was recorded has; a stream may claim that its tasks overlap. */
@@ -24,6 +31,18 @@ static const int64_t most_work = INT64_MAX / 2;
 struct worker {
   const struct lumos_lane *lane;
   int64_t work;
+  bool launches; /* work to the device */
+};
+
+struct silence { /* of a thread before one of its tasks */
+  const struct lumos_lane *lane;
+  uint32_t task;
+  int64_t start, end;
+};
+
+struct handover { /* `source` ended a thread's silence */
+  struct silence silence;
+  uint32_t source;
 };
 
 struct search {
@@ -31,6 +50,7 @@ struct search {
   int64_t *worked;                     /* by task: its thread's work up to its end */
   int64_t begin;                       /* when the first thread began */
   LUMOS_VECTOR(struct worker) workers; /* the busiest first */
+  LUMOS_VECTOR(struct handover) found;
 };
 
 static int64_t end_of(const struct lumos_task *task) { return task->start + task->dur; }
@@ -64,26 +84,23 @@ static int64_t work_between(const struct lumos_rank_graph *graph, const int64_t 
   return sum - (before > 0 ? before : 0) - (after > 0 ? after : 0);
 }
 
-struct silence { /* of a thread before one of its tasks */
-  const struct lumos_lane *lane;
-  uint32_t task;
-  int64_t start, end;
-};
-
 /* The task on `other` that handed over when the silence ended, or LUMOS_NONE. */
-static uint32_t handed_over(const struct lumos_rank_graph *graph, const int64_t *worked, const struct silence *silence,
-                            const struct lumos_lane *other) {
+static uint32_t handed_over(const struct search *search, const struct silence *silence, const struct lumos_lane *other,
+                            bool launches) {
+  const struct lumos_rank_graph *graph = search->graph;
+  const int64_t *worked = search->worked;
   uint32_t ended = count_until(graph, other, silence->end, false);
   if (ended == 0 || ended < count_until(graph, other, silence->end, true)) {
     return LUMOS_NONE; /* it has done nothing yet, or is still at work */
   }
   uint32_t source = other->task_first + ended - 1;
   int64_t done = end_of(lumos_graph_task(graph, source)), length = silence->end - silence->start;
-  if (silence->end - done > length / DELAY_OF_SILENCE ||
+  int64_t delay = launches && length < LONG_SILENCE ? LONG_SILENCE / DELAY_OF_SILENCE : length / DELAY_OF_SILENCE;
+  if (silence->end - done > delay ||
       work_between(graph, worked, other, silence->start, silence->end) < length / MOST_OF_SILENCE) {
     return LUMOS_NONE;
   }
-  if (ended == other->task_count) {
+  if (ended == other->task_count || launches) {
     return source;
   }
   int64_t stirs = lumos_graph_task(graph, source + 1)->start;
@@ -91,7 +108,7 @@ static uint32_t handed_over(const struct lumos_rank_graph *graph, const int64_t 
   return taken >= (stirs - silence->end) / MOST_OF_SILENCE ? source : LUMOS_NONE;
 }
 
-static uint32_t find_source(const struct search *search, const struct silence *silence) {
+static uint32_t find_source(const struct search *search, const struct silence *silence, bool launches) {
   const struct lumos_rank_graph *graph = search->graph;
   uint32_t latest = LUMOS_NONE;
   for (size_t i = 0; i < search->workers.count && i < SOURCES; i++) {
@@ -99,7 +116,7 @@ static uint32_t find_source(const struct search *search, const struct silence *s
     if (other == silence->lane || other->process != silence->lane->process) {
       continue;
     }
-    uint32_t source = handed_over(graph, search->worked, silence, other);
+    uint32_t source = handed_over(search, silence, other, launches && search->workers.items[i].launches);
     if (source != LUMOS_NONE &&
         (latest == LUMOS_NONE || end_of(lumos_graph_task(graph, source)) > end_of(lumos_graph_task(graph, latest)))) {
       latest = source;
@@ -124,17 +141,46 @@ static void add_handover(struct lumos_rank_graph *graph, const struct silence *s
   graph->handed[silence->task - graph->first] = 1;
 }
 
-static void search_thread(const struct search *search, const struct lumos_lane *lane) {
+static bool lane_launches(const struct lumos_rank_graph *graph, const struct lumos_lane *lane) {
+  for (uint32_t task = lane->task_first; task < lane->task_first + lane->task_count; task++) {
+    if (graph->launched[task - graph->first] != LUMOS_NONE) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static void search_thread(struct search *search, const struct lumos_lane *lane) {
+  bool launches = lane_launches(search->graph, lane);
   for (uint32_t n = 0; n < lane->task_count; n++) {
     uint32_t task = lane->task_first + n;
     const struct lumos_task *record = lumos_graph_task(search->graph, task);
     struct silence silence = {lane, task, n == 0 ? search->begin : record->start - record->lag, record->start};
     if (silence.end - silence.start > LUMOS_LONG_AGO) {
-      uint32_t source = find_source(search, &silence);
+      uint32_t source = find_source(search, &silence, launches);
       if (source != LUMOS_NONE) {
+        struct handover handover = {silence, source};
         add_handover(search->graph, &silence, source, n == 0);
+        lumos_vector_push(&search->found, handover);
       }
     }
+  }
+}
+
+/* The call that the return implies, unless nobody is known to have called or the one called was at work. */
+static void add_call(struct lumos_rank_graph *graph, const struct handover *back) {
+  const struct lumos_lane *called = &graph->job->lanes.items[lumos_graph_task(graph, back->source)->lane];
+  uint32_t started = count_until(graph, called, back->silence.start, true);
+  uint32_t ended = count_until(graph, called, back->silence.start, false);
+  uint32_t task = called->task_first + ended;
+  bool at_work = ended < started || task > back->source || graph->handed[task - graph->first];
+  if (at_work || back->silence.task == back->silence.lane->task_first) {
+    return;
+  }
+  const struct lumos_task *record = lumos_graph_task(graph, task);
+  struct silence silence = {called, task, record->start - record->lag, record->start};
+  if (ended == 0 || silence.end - silence.start > SHORT_SILENCE) {
+    add_handover(graph, &silence, back->silence.task - 1, ended == 0);
   }
 }
 
@@ -146,7 +192,7 @@ static void sum_thread(struct search *search, const struct lumos_lane *lane) {
     sum += record->dur < most_work - sum ? record->dur : most_work - sum;
     search->worked[task - search->graph->first] = sum;
   }
-  struct worker worker = {lane, sum};
+  struct worker worker = {lane, sum, lane_launches(search->graph, lane)};
   lumos_vector_push(&search->workers, worker);
 }
 
@@ -175,6 +221,10 @@ void lumos_graph_handovers(struct lumos_rank_graph *graph) {
       search_thread(&search, &lanes[i]);
     }
   }
+  for (size_t i = 0; i < search.found.count; i++) {
+    add_call(graph, &search.found.items[i]);
+  }
   free(search.worked);
+  lumos_vector_free(&search.found);
   lumos_vector_free(&search.workers);
 }

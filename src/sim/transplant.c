@@ -239,7 +239,8 @@ static void give_times(const struct transplant *transplant, struct lumos_job *ch
       continue;
     }
     changed->tasks.items[t].dur = taken(tasks[donor].dur, blocked[donor], blocked[t]);
-    if (!lumos_on_stream(transplant->job, &tasks[t])) {
+    bool alike = (covered[t] > 0) == (covered[donor] > 0); /* else the gaps are of different kinds */
+    if (alike && !lumos_on_stream(transplant->job, &tasks[t])) {
       changed->tasks.items[t].lag = taken(tasks[donor].lag, covered[donor], covered[t]);
     }
   }

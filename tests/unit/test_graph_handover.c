@@ -93,6 +93,52 @@ static void the_thread_that_finished_last_handed_over(void **state) {
   lumos_job_free(job);
 }
 
+/* The caller goes on at 15 because the other is done at 14.9; so it called the other at 10, which began at 10.2 after a silence of
+ * only 0.3 ms. */
+static void a_return_implies_a_call(void **state) {
+  (void)state;
+  const int64_t silences[] = {300 * us, 100 * us}; /* the shorter needs no explanation */
+  for (size_t i = 0; i < 2; i++) {
+    struct lumos_job *job = new_job();
+    uint32_t rank = add_rank(job, 0), caller = add_thread(job, rank, "1"), called = add_thread(job, rank, "2");
+    uint32_t call = work(job, caller, 0, 10150 * us);
+    uint32_t resumed = work(job, caller, 15 * ms, 19 * ms);
+    (void)work(job, called, 0, 10200 * us - silences[i]);
+    uint32_t begun = work(job, called, 10200 * us, 14900 * us);
+    build(job);
+    assert_handover(job, begun, resumed, 100 * us, 14900 * us - 10150 * us);
+    if (i == 0) {
+      assert_handover(job, call, begun, 50 * us, 250 * us);
+    } else {
+      assert_null(dep_into(job, begun, LUMOS_HANDOVER));
+    }
+    lumos_job_free(job);
+  }
+}
+
+/* Who goes on at 15, 0.4 ms after the other was done, works for a moment and calls the other again, which begins 0.3 ms later: a
+ * watchdog could look like that, but not one that launches work. */
+static void threads_that_launch_may_call_at_once(void **state) {
+  (void)state;
+  for (int launches = 0; launches < 2; launches++) {
+    struct lumos_job *job = new_job();
+    uint32_t rank = add_rank(job, 0), caller = add_thread(job, rank, "1"), called = add_thread(job, rank, "2");
+    uint32_t stream = add_stream(job, rank, "7");
+    uint32_t first = add_launch(job, caller, 0, 10 * ms);
+    uint32_t resumed = work(job, caller, 15 * ms, 15050 * us);
+    (void)work(job, called, 0, 1 * ms);
+    uint32_t begun = add_launch(job, called, 10200 * us, 4400 * us);
+    (void)work(job, called, 15350 * us, 20 * ms);
+    add_kernel(job, stream, 11 * ms, 1 * ms, first);
+    if (launches) {
+      add_kernel(job, stream, 16 * ms, 1 * ms, begun);
+    }
+    build(job);
+    assert_int_equal(dep_into(job, resumed, LUMOS_HANDOVER) != NULL, launches);
+    lumos_job_free(job);
+  }
+}
+
 /* One task of the other is over when the silence ends, but the next has begun. */
 static void a_thread_at_work_has_not_handed_over(void **state) {
   (void)state;
@@ -164,6 +210,8 @@ int main(void) {
       cmocka_unit_test(forward_and_backward_hand_over_to_each_other),
       cmocka_unit_test(what_only_looks_like_a_handover_is_none),
       cmocka_unit_test(the_thread_that_finished_last_handed_over),
+      cmocka_unit_test(a_return_implies_a_call),
+      cmocka_unit_test(threads_that_launch_may_call_at_once),
       cmocka_unit_test(a_thread_at_work_has_not_handed_over),
       cmocka_unit_test(only_work_within_the_silence_counts),
       cmocka_unit_test(a_short_silence_needs_no_handover),
