@@ -19,6 +19,7 @@ void lumos_trace_build_init(struct trace_build *build, struct trace *trace, stru
 void lumos_trace_build_clear(struct trace_build *build) {
   free(build->job_lane);
   lumos_vector_free(&build->calls);
+  lumos_vector_free(&build->call_details);
   lumos_vector_free(&build->batched);
   lumos_vector_free(&build->gradients);
   lumos_vector_free(&build->call_rules);

@@ -8,12 +8,17 @@
 #include "trace/steps.h"
 #include <lumos/job.h>
 
-/* A runtime or driver call with a correlation id: what device rows and sync rows point to. */
+/* A runtime or driver call with a correlation id: what device rows and sync rows point to. 32 bytes, because there are millions. */
 struct trace_call {
   int64_t correlation, start;
-  int64_t mark;               /* the step that it starts in, see trace_mark_at */
-  uint32_t task;              /* its last segment; LUMOS_NONE in a step that is not wanted */
-  lumos_string_id op;         /* the innermost op around it */
+  int32_t mark;       /* the step that it starts in, see trace_mark_at */
+  uint32_t task;      /* its last segment; LUMOS_NONE in a step that is not wanted */
+  lumos_string_id op; /* the innermost op around it */
+  uint32_t detail;    /* index in build->call_details or LUMOS_NONE */
+};
+
+/* What few calls have. */
+struct trace_call_detail {
   uint32_t comm;              /* of the innermost op around it that has one; index in trace->comms or LUMOS_NONE */
   lumos_string_id collective; /* the innermost row around it that is called nccl:SOMETHING */
   uint32_t batch_first, batch_count; /* what it sends and receives, recorded by ops before it; in build->batched */
@@ -43,7 +48,8 @@ struct trace_build {
   struct lumos_rank *rank;
   uint32_t *job_lane; /* [trace lane]: index in job->lanes, LUMOS_NONE while it has neither task nor span */
   LUMOS_VECTOR(struct trace_call) calls; /* by correlation once the threads are done */
-  LUMOS_VECTOR(uint32_t) batched;        /* indices in trace->comms */
+  LUMOS_VECTOR(struct trace_call_detail) call_details;
+  LUMOS_VECTOR(uint32_t) batched; /* indices in trace->comms */
   LUMOS_VECTOR(struct trace_gradient) gradients;
   size_t first_device_task; /* in job->tasks: those before are of threads */
   int64_t outside_steps;    /* rows of work that no step holds */
@@ -80,6 +86,9 @@ void lumos_trace_pair_gradients(struct trace_build *build);
 void lumos_trace_build_streams(struct trace_build *build, const uint32_t *sorted_lanes);
 /* `event` and `wait` of host calls. */
 void lumos_trace_mark_waits(struct trace_build *build);
+
+/* The detail of a call; without one, and where `call` is NULL, there is nothing in it. */
+struct trace_call_detail lumos_trace_detail_of_call(const struct trace_build *build, const struct trace_call *call);
 
 /* What classify.c says, remembered by name. */
 const struct trace_call_rule *lumos_trace_rule_of(struct trace_build *build, lumos_string_id name);

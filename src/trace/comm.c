@@ -213,9 +213,8 @@ uint32_t lumos_trace_group(struct trace_build *build, const struct trace_group_f
 
 /* What a kernel's arguments say of its group; how the ranks are spaced only the op around its call says. */
 static struct trace_group_facts group_of(const struct trace_build *build, const struct trace_comm *args,
-                                         const struct trace_call *call) {
-  const struct trace_comm *op =
-      call != NULL && call->comm != LUMOS_NONE ? &build->trace->comms.items[call->comm] : args;
+                                         const struct trace_call_detail *call) {
+  const struct trace_comm *op = call->comm != LUMOS_NONE ? &build->trace->comms.items[call->comm] : args;
   bool same = op->group == args->group;
   return (struct trace_group_facts){
       .name = args->group,
@@ -229,19 +228,19 @@ static struct trace_group_facts group_of(const struct trace_build *build, const 
 
 /* Of a batch, those of its first part. */
 static const struct trace_comm *arguments_of(const struct trace_build *build, const struct trace_device *row,
-                                             const struct trace_call *call) {
+                                             const struct trace_call_detail *call) {
   uint32_t index = row->comm;
-  if (index == LUMOS_NONE && call != NULL) {
+  if (index == LUMOS_NONE) {
     index = call->comm == LUMOS_NONE && call->batch_count > 0 ? build->batched.items[call->batch_first] : call->comm;
   }
   return index != LUMOS_NONE ? &build->trace->comms.items[index] : NULL;
 }
 
 static const char *choose_op(const struct trace_build *build, const struct trace_comm *args,
-                             const struct trace_device *row, const struct trace_call *call) {
+                             const struct trace_device *row, const struct trace_call_detail *call) {
   const struct lumos_strings *strings = build->job->strings;
   const char *op = args != NULL ? spelled_op(lumos_string(strings, args->collective)) : "other";
-  if (strcmp(op, "other") == 0 && call != NULL && call->collective != LUMOS_NO_STRING) {
+  if (strcmp(op, "other") == 0 && call->collective != LUMOS_NO_STRING) {
     op = spelled_op(lumos_string(strings, call->collective) + sizeof "nccl:" - 1);
   }
   return strcmp(op, "other") == 0 ? op_of_kernel(lumos_string(strings, row->name)) : op;
@@ -306,7 +305,7 @@ static void add_listed_peers(struct lumos_job *job, struct lumos_comm *comm, con
 }
 
 /* The sends and receives of a batch, and as its payload the larger of both sums. */
-static void add_batch(struct trace_build *build, struct lumos_comm *comm, const struct trace_call *call) {
+static void add_batch(struct trace_build *build, struct lumos_comm *comm, const struct trace_call_detail *call) {
   int64_t total[2] = {0, 0};
   for (uint32_t i = 0; i < call->batch_count; i++) {
     uint32_t part = build->batched.items[call->batch_first + i];
@@ -316,12 +315,13 @@ static void add_batch(struct trace_build *build, struct lumos_comm *comm, const 
   comm->bytes = !known ? LUMOS_ABSENT : total[0] > total[1] ? total[0] : total[1];
 }
 
-void lumos_trace_fill_comm(struct trace_build *build, const struct trace_device *row, const struct trace_call *call,
-                           struct lumos_comm *comm) {
+void lumos_trace_fill_comm(struct trace_build *build, const struct trace_device *row,
+                           const struct trace_call *launched_by, struct lumos_comm *comm) {
   struct lumos_job *job = build->job;
-  const struct trace_comm *args = arguments_of(build, row, call);
-  uint32_t batched = row->comm == LUMOS_NONE && call != NULL && call->comm == LUMOS_NONE ? call->batch_count : 0;
-  const char *op = choose_op(build, batched > 1 ? NULL : args, row, call);
+  const struct trace_call_detail call = lumos_trace_detail_of_call(build, launched_by);
+  const struct trace_comm *args = arguments_of(build, row, &call);
+  uint32_t batched = row->comm == LUMOS_NONE && call.comm == LUMOS_NONE ? call.batch_count : 0;
+  const char *op = choose_op(build, batched > 1 ? NULL : args, row, &call);
   comm->op = lumos_intern_text(job->strings, op);
   if (args == NULL) {
     return;
@@ -331,14 +331,14 @@ void lumos_trace_fill_comm(struct trace_build *build, const struct trace_device 
   comm->dtype = args->dtype;
   comm->bytes = payload(args, lumos_string(job->strings, args->dtype));
   if (args->group != LUMOS_NO_STRING) {
-    const struct trace_group_facts facts = group_of(build, args, call);
+    const struct trace_group_facts facts = group_of(build, args, &call);
     comm->group = lumos_trace_group(build, &facts) != LUMOS_NONE ? args->group : LUMOS_NO_STRING;
   }
   comm->bytes = args->bytes != LUMOS_ABSENT ? args->bytes : comm->bytes;
   if (args->peers != LUMOS_NO_STRING) {
     add_listed_peers(job, comm, lumos_string(job->strings, args->peers));
   } else if (batched > 0) {
-    add_batch(build, comm, call);
+    add_batch(build, comm, &call);
   } else if (strcmp(op, "send") == 0) {
     add_peer(job, comm, args->target, true, comm->bytes);
   } else if (strcmp(op, "recv") == 0) {

@@ -10,8 +10,8 @@
  * nccl:NAME around it, the kernel's name.
  * bytes: the whole payload, the larger of the elements in and out times the size of their type (so of an all-gather
  * what each rank holds in the end, of a reduce-scatter what it starts with). */
-void lumos_trace_fill_comm(struct trace_build *build, const struct trace_device *row, const struct trace_call *call,
-                           struct lumos_comm *comm);
+void lumos_trace_fill_comm(struct trace_build *build, const struct trace_device *row,
+                           const struct trace_call *launched_by, struct lumos_comm *comm);
 /* Is this operation point to point? */
 bool lumos_trace_is_p2p(const struct lumos_job *job, lumos_string_id op);
 

@@ -164,6 +164,20 @@ static void cut_worker(struct thread *thread, size_t depth, int64_t at) {
   thread->stack.items[worker].segment = at;
 }
 
+static uint32_t keep_detail(struct trace_build *build, const struct open *open) {
+  if (open->comm == LUMOS_NONE && open->collective == LUMOS_NO_STRING && open->batch_count == 0 && !open->row->other) {
+    return LUMOS_NONE;
+  }
+  lumos_vector_push(&build->call_details, ((struct trace_call_detail){open->comm, open->collective, open->batch_first,
+                                                                      open->batch_count, open->row->other}));
+  return (uint32_t)(build->call_details.count - 1);
+}
+
+struct trace_call_detail lumos_trace_detail_of_call(const struct trace_build *build, const struct trace_call *call) {
+  return call != NULL && call->detail != LUMOS_NONE ? build->call_details.items[call->detail]
+                                                    : (struct trace_call_detail){.comm = LUMOS_NONE};
+}
+
 /* What a call's last segment knows beside the others: where the call began, and what its name says that it waits for.
  */
 static void finish_call(struct thread *thread, const struct open *open) {
@@ -178,9 +192,8 @@ static void finish_call(struct thread *thread, const struct open *open) {
     detail->event_op = (uint8_t)rule->event;
   }
   if (open->row->key != LUMOS_ABSENT) {
-    lumos_vector_push(&build->calls, ((struct trace_call){open->row->key, open->start, open->mark, open->last_task,
-                                                          open->op, open->comm, open->collective, open->batch_first,
-                                                          open->batch_count, open->row->other}));
+    lumos_vector_push(&build->calls, ((struct trace_call){open->row->key, open->start, (int32_t)open->mark,
+                                                          open->last_task, open->op, keep_detail(build, open)}));
   }
 }
 
@@ -431,23 +444,24 @@ static void build_thread(struct trace_build *build, uint32_t lane) {
 }
 
 static bool called_before(const void *rows, uint32_t a, uint32_t b) {
-  const struct trace_call *left = (const struct trace_call *)rows + a;
-  const struct trace_call *right = (const struct trace_call *)rows + b;
+  const struct trace_build *build = rows;
+  const struct trace_call *left = &build->calls.items[a];
+  const struct trace_call *right = &build->calls.items[b];
   if (left->correlation != right->correlation) {
     return left->correlation < right->correlation;
   }
-  if (left->other != right->other) {
-    return right->other;
+  bool right_other = lumos_trace_detail_of_call(build, right).other;
+  if (lumos_trace_detail_of_call(build, left).other != right_other) {
+    return right_other;
   }
   return left->start != right->start ? left->start < right->start : left->task < right->task;
 }
 
 /* Ids rise with time, so the calls of a thread come in order, or nearly. */
 static void sort_calls(struct trace_build *build) {
-  const struct trace_call *made = build->calls.items;
   size_t count = build->calls.count;
   size_t in_order = 1;
-  while (in_order < count && !called_before(made, (uint32_t)in_order, (uint32_t)in_order - 1)) {
+  while (in_order < count && !called_before(build, (uint32_t)in_order, (uint32_t)in_order - 1)) {
     in_order++;
   }
   if (in_order >= count) {
@@ -457,10 +471,10 @@ static void sort_calls(struct trace_build *build) {
   for (size_t i = 0; i < count; i++) {
     order[i] = (uint32_t)i;
   }
-  lumos_trace_sort(order, count, called_before, made);
+  lumos_trace_sort(order, count, called_before, build);
   struct trace_call *sorted = lumos_allocate(count * sizeof *sorted);
   for (size_t i = 0; i < count; i++) {
-    sorted[i] = made[order[i]];
+    sorted[i] = build->calls.items[order[i]];
   }
   free(order);
   lumos_vector_free(&build->calls);
