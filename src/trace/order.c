@@ -93,16 +93,6 @@ static void sort_lanes(const struct trace_order *order, size_t lanes, trace_befo
   }
 }
 
-void lumos_trace_order_host(struct trace *trace) {
-  GROUP_ROWS(&trace->host_order, trace->lanes.count, &trace->host);
-  sort_lanes(&trace->host_order, trace->lanes.count, nests_before, trace->host.items);
-}
-
-void lumos_trace_order_device(struct trace *trace) {
-  GROUP_ROWS(&trace->device_order, trace->lanes.count, &trace->device);
-  sort_lanes(&trace->device_order, trace->lanes.count, runs_before, trace->device.items);
-}
-
 /* [row]: its place. The places' rows are freed. */
 static uint32_t *take_places(struct trace_order *order, size_t count) {
   uint32_t *place_of = lumos_allocate(count * sizeof *place_of);
@@ -116,22 +106,36 @@ static uint32_t *take_places(struct trace_order *order, size_t count) {
 
 /* Rows go to their places in the order of the file: those of a lane nearly side by side, which costs few cache misses, and what they
  * leave behind is given back on the way, lest twice as much be in memory. */
+#define SETTLE_ROWS(order, recorded, settled)                                                           \
+  do {                                                                                                  \
+    uint32_t *place_of = take_places(order, (recorded)->count);                                         \
+    for (size_t i = 0; i < (recorded)->count; i++) {                                                    \
+      (settled)[place_of[i]] = (recorded)->items[i];                                                    \
+      if ((i + 1) % TRACE_GIVEN_BACK_AT_ONCE == 0) {                                                    \
+        lumos_release(&(recorded)->items[i + 1 - TRACE_GIVEN_BACK_AT_ONCE], &(recorded)->items[i + 1]); \
+      }                                                                                                 \
+    }                                                                                                   \
+    free(place_of);                                                                                     \
+    lumos_vector_drop((recorded)->items);                                                               \
+    (recorded)->items = (settled);                                                                      \
+    (recorded)->capacity = (recorded)->count;                                                           \
+  } while (0)
+
+void lumos_trace_order_host(struct trace *trace) {
+  GROUP_ROWS(&trace->host_order, trace->lanes.count, &trace->host);
+  sort_lanes(&trace->host_order, trace->lanes.count, nests_before, trace->host.items);
+}
+
 void lumos_trace_settle_host(struct trace *trace) {
-  enum { GIVEN_BACK_AT_ONCE = 32 * 1024 };
-  struct trace_host *recorded = trace->host.items;
-  size_t count = trace->host.count;
-  uint32_t *place_of = take_places(&trace->host_order, count);
-  struct trace_host *settled = lumos_allocate(count * sizeof *settled);
-  for (size_t i = 0; i < count; i++) {
-    settled[place_of[i]] = recorded[i];
-    if ((i + 1) % GIVEN_BACK_AT_ONCE == 0) {
-      lumos_release(&recorded[i + 1 - GIVEN_BACK_AT_ONCE], &recorded[i + 1]);
-    }
-  }
-  free(place_of);
-  lumos_vector_free(&trace->host);
-  trace->host.items = settled;
-  trace->host.count = trace->host.capacity = count;
+  struct trace_host *settled = lumos_allocate(trace->host.count * sizeof *settled);
+  SETTLE_ROWS(&trace->host_order, &trace->host, settled);
+}
+
+void lumos_trace_settle_device(struct trace *trace) {
+  struct trace_device *settled = lumos_allocate(trace->device.count * sizeof *settled);
+  GROUP_ROWS(&trace->device_order, trace->lanes.count, &trace->device);
+  sort_lanes(&trace->device_order, trace->lanes.count, runs_before, trace->device.items);
+  SETTLE_ROWS(&trace->device_order, &trace->device, settled);
 }
 
 void lumos_trace_free_order(struct trace_order *order) {

@@ -111,8 +111,8 @@ struct trace_category {
 
 /* Rows by lane, in the order of time. */
 struct trace_order {
-  uint32_t *rows; /* indices of rows */
-  size_t *first;  /* [lane]: its first place in rows; one more entry than there are lanes */
+  uint32_t *rows; /* indices of rows; NULL once these stand in this order themselves */
+  size_t *first;  /* [lane]: its first place; one more entry than there are lanes */
 };
 
 /* Places in the text where something is wrong in the same way: all are counted, the first ones kept. */

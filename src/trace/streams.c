@@ -53,8 +53,8 @@ static bool has_call(const struct trace_build *build, const struct trace_device 
 static bool stands_alone(const struct trace_build *build, size_t place, uint32_t lane, int64_t busy_until) {
   const struct trace_order *order = &build->trace->device_order;
   const struct trace_device *rows = build->trace->device.items;
-  return rows[order->rows[place]].start - busy_until > idle && place + 1 < order->first[lane + 1] &&
-         has_call(build, &rows[order->rows[place + 1]]);
+  return rows[place].start - busy_until > idle && place + 1 < order->first[lane + 1] &&
+         has_call(build, &rows[place + 1]);
 }
 
 /* Is there evidence that a row without a call, behind no launch of its stream, is from before the recording? What waits for other
@@ -168,7 +168,7 @@ static void build_stream(struct trace_build *build, uint32_t lane) {
   struct stream stream = {
       .build = build, .lane = lane, .last_end = LUMOS_ABSENT, .busy_until = INT64_MIN / 2, .last_mark = NO_MARK};
   for (size_t i = order->first[lane]; i < order->first[lane + 1]; i++) {
-    const struct trace_device *row = &trace->device.items[order->rows[i]];
+    struct trace_device *row = &trace->device.items[i];
     struct launch launch = find_launch(&stream, row, i);
     stream.busy_until = row->end > stream.busy_until ? row->end : stream.busy_until;
     account(build, row, &launch);
@@ -176,6 +176,9 @@ static void build_stream(struct trace_build *build, uint32_t lane) {
       add_task(&stream, row, &launch);
     } else {
       build->left_device++;
+    }
+    if ((i + 1 - order->first[lane]) % TRACE_GIVEN_BACK_AT_ONCE == 0) {
+      lumos_release(row + 1 - TRACE_GIVEN_BACK_AT_ONCE, row + 1);
     }
   }
 }
@@ -193,7 +196,7 @@ static void find_backlog(struct trace_build *build) {
   for (size_t lane = 0; lane < trace->lanes.count; lane++) {
     int64_t busy_until = INT64_MIN / 2;
     for (size_t i = order->first[lane]; i < order->first[lane + 1]; i++) {
-      const struct trace_device *row = &trace->device.items[order->rows[i]];
+      const struct trace_device *row = &trace->device.items[i];
       bool first = i == order->first[lane];
       if ((first && row->start >= build->first_call) || has_call(build, row) || call_below(build, row) != NULL ||
           (row->start >= build->first_work && stands_alone(build, i, (uint32_t)lane, busy_until))) {
@@ -206,7 +209,7 @@ static void find_backlog(struct trace_build *build) {
 }
 
 void lumos_trace_build_streams(struct trace_build *build, const uint32_t *sorted_lanes) {
-  lumos_trace_order_device(build->trace);
+  lumos_trace_settle_device(build->trace);
   find_backlog(build);
   build->first_device_task = build->job->tasks.count;
   for (size_t i = 0; i < build->trace->lanes.count; i++) {

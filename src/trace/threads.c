@@ -421,14 +421,13 @@ static struct trace_host *first_open(const struct thread *thread, struct trace_h
 
 /* Many rows are given back as tasks are made of them, lest both be in memory; few serve again as they are. */
 static void build_thread(struct trace_build *build, uint32_t lane) {
-  enum { GIVEN_BACK_AT_ONCE = 32 * 1024 };
   const struct trace *trace = build->trace;
   struct trace_host *end = trace->host.items + trace->host_order.first[lane + 1];
   struct trace_host *kept = trace->host.items + trace->host_order.first[lane];
   struct thread thread = {.build = build, .lane = lane, .last_end = LUMOS_ABSENT, .batch_first = build->batched.count};
   for (struct trace_host *row = kept; row < end; row++) {
     add_row(&thread, row);
-    if ((row + 1 - kept) % GIVEN_BACK_AT_ONCE == 0) {
+    if ((row + 1 - kept) % TRACE_GIVEN_BACK_AT_ONCE == 0) {
       struct trace_host *needed = first_open(&thread, row + 1);
       lumos_release(kept, needed);
       kept = needed;
@@ -437,7 +436,7 @@ static void build_thread(struct trace_build *build, uint32_t lane) {
   while (thread.stack.count > 0) {
     close_top(&thread);
   }
-  if (end - kept >= GIVEN_BACK_AT_ONCE) {
+  if (end - kept >= TRACE_GIVEN_BACK_AT_ONCE) {
     lumos_release(kept, end);
   }
   lumos_vector_free(&thread.stack);

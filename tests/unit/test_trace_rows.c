@@ -1,4 +1,4 @@
-/* Host rows on their way to tasks: put in order, and given back as they move and while the walk goes on, but for those that are open. */
+/* Rows on their way to tasks: put in order, and given back as they move and while the walk goes on, but for those that are open. */
 #include "trace/order.h"
 #include "trace_text.h"
 
@@ -67,10 +67,40 @@ static void an_open_row_is_kept(void **state) {
   lumos_job_free(job);
 }
 
+/* Two streams in turn; the walk begins with the one that the file names last. */
+static void every_stream_is_read_whole(void **state) {
+  (void)state;
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  lumos_text_put(&text, "{\"traceEvents\":[");
+  for (int i = 0; i < MANY; i++) {
+    lumos_text_format(&text,
+                      "%s{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"kernel%d\",\"ts\":%d,\"dur\":2,"
+                      "\"args\":{\"device\":0,\"stream\":%d}}",
+                      i > 0 ? "," : "", i % 100, 5 * i, i % 2 == 0 ? 20 : 7);
+  }
+  lumos_text_put(&text, "]}");
+  lumos_text_add(&text, "", 1);
+  struct lumos_job *job = parse_good(text.bytes, NULL);
+  lumos_text_free(&text);
+  assert_int_equal(job->lanes.count, 2);
+  assert_int_equal(job->tasks.count, MANY);
+  for (size_t i = 0; i < MANY; i++) {
+    const struct lumos_task *task = &job->tasks.items[i];
+    size_t event = i < MANY / 2 ? 2 * i + 1 : 2 * (i - MANY / 2);
+    char name[16];
+    (void)snprintf(name, sizeof name, "kernel%d", (int)event % 100);
+    assert_string_equal(lumos_string(job->strings, task->name), name);
+    assert_int_equal(task->start, INT64_C(5000) * (int64_t)event);
+    assert_int_equal(task->dur, 2000);
+  }
+  lumos_job_free(job);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(rows_stand_as_they_nest),
       cmocka_unit_test(an_open_row_is_kept),
+      cmocka_unit_test(every_stream_is_read_whole),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
