@@ -364,6 +364,14 @@ static void enqueue(struct lumos_engine *engine, uint32_t t) {
   } while (t < lane->task_first + lane->task_count && task_at(engine, t)->call == LUMOS_NONE);
 }
 
+/* What is put on its streams at once is there before any of it looks for what it waits for. */
+static void announce(struct lumos_engine *engine, uint32_t t) {
+  const struct lumos_lane *lane = &engine->job->lanes.items[task_at(engine, t)->lane];
+  do {
+    engine->states[t++].enqueued = true;
+  } while (t < lane->task_first + lane->task_count && task_at(engine, t)->call == LUMOS_NONE);
+}
+
 /* When a call takes effect: at its end, a blocking copy at its start. */
 static int64_t effect_of(const struct lumos_engine *engine, uint32_t call) {
   return waits_for_itself(engine, call) ? engine->states[call].start : engine->states[call].end;
@@ -381,6 +389,9 @@ static uint32_t last_enqueued(const struct lumos_engine *engine, uint32_t lane, 
 }
 
 static void take_effect(struct lumos_engine *engine, uint32_t call) {
+  for (uint32_t i = engine->launched_first[call]; i < engine->launched_first[call + 1]; i++) {
+    announce(engine, engine->launched[i]);
+  }
   for (uint32_t i = engine->launched_first[call]; i < engine->launched_first[call + 1]; i++) {
     enqueue(engine, engine->launched[i]);
   }
@@ -557,13 +568,23 @@ static void start_task(struct lumos_engine *engine, uint32_t t) {
 
 /* --- The run --- */
 
+/* Does the stream begin with work that was launched before the recording? */
+static bool begins_before(const struct lumos_engine *engine, const struct lumos_lane *lane) {
+  return lane->kind == LUMOS_STREAM && lane->task_count > 0 && task_at(engine, lane->task_first)->call == LUMOS_NONE;
+}
+
 static void begin(struct lumos_engine *engine) {
+  for (size_t i = 0; i < engine->job->lanes.count; i++) {
+    if (begins_before(engine, &engine->job->lanes.items[i])) {
+      announce(engine, engine->job->lanes.items[i].task_first);
+    }
+  }
   for (size_t i = 0; i < engine->job->lanes.count; i++) {
     const struct lumos_lane *lane = &engine->job->lanes.items[i];
     if (lane->task_count == 0) {
       continue;
     }
-    if (lane->kind == LUMOS_STREAM && task_at(engine, lane->task_first)->call == LUMOS_NONE) {
+    if (begins_before(engine, lane)) {
       enqueue(engine, lane->task_first);
     } else if (lane->kind == LUMOS_THREAD && engine->states[lane->task_first].starts_after == 0) {
       become_ready(engine, lane->task_first);
