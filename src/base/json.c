@@ -323,6 +323,22 @@ bool lumos_json_scaled(const char **cursor, int scale, int64_t *out) {
   return true;
 }
 
+/* What stands before `place`, blanks aside; something that is no blank does. */
+static inline char byte_before(const char *place) {
+  do {
+    place--;
+  } while (class_of[(unsigned char)*place] == BLANK);
+  return *place;
+}
+
+/* Can a value or a key stand between these two bytes, in an object or in a list? A blank behind it says nothing. */
+static inline bool fits_between(char before, char behind, bool object) {
+  if (object) {
+    return before == ':' ? behind != ':' : behind != ',' && (before == ',' || before == '{');
+  }
+  return behind != ':' && (before == ',' || before == '[');
+}
+
 /* Walk from an opening bracket to its partner. One bit a level says which bracket must close it. */
 static bool skip_nested(const char **cursor) {
   const char *place = *cursor;
@@ -343,9 +359,15 @@ static bool skip_nested(const char **cursor) {
         if ((unsigned)class_of[(unsigned char)*place] - BLANK > CLOSING - BLANK) {
           return false; /* a quote too many, then: all behind it would be taken inside out */
         }
+        if (!fits_between(byte_before(string.bytes - 1), *place, braces & 1U)) {
+          return false; /* what is left of two texts around a hole */
+        }
         break;
       case OPENING:
         if (depth == LUMOS_JSON_DEPTH) {
+          return false;
+        }
+        if (depth > 0 && !fits_between(byte_before(place), ',', braces & 1U)) {
           return false;
         }
         depth++;

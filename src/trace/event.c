@@ -64,11 +64,10 @@ static const struct category categories[] = {
 struct fields {
   char phase;
   uint8_t class;
-  bool passed_over;  /* the phase is one of those that are not kept */
-  bool repeated;     /* a member stands twice, with two values */
-  bool lost;         /* a time is a number that cannot be used */
-  bool lost_place;   /* pid or tid is none */
-  const char *begin; /* of the event's text */
+  bool passed_over; /* the phase is one of those that are not kept */
+  bool repeated;    /* a member stands twice, with two values */
+  bool lost;        /* a time is a number that cannot be used */
+  bool lost_place;  /* pid or tid is none */
   struct lumos_slice category, name, process, thread;
   int64_t start, duration;
   const char *arguments;                    /* read later, because what the row is was not known yet */
@@ -84,12 +83,11 @@ void lumos_trace_reader_init(struct trace_reader *reader, struct trace *trace, b
 void lumos_trace_reader_clear(struct trace_reader *reader) { lumos_vector_free(&reader->scratch); }
 
 /* Member by member: clearing all bytes at once takes as long as reading a short event. */
-static void begin_fields(struct fields *fields, const char *begin) {
+static void begin_fields(struct fields *fields) {
   static const struct lumos_slice absent = {NULL, 0, false, false};
   fields->phase = 0;
   fields->class = TRACE_UNKNOWN;
   fields->passed_over = fields->repeated = fields->lost = fields->lost_place = false;
-  fields->begin = begin;
   fields->category = fields->name = fields->process = fields->thread = absent;
   fields->start = fields->duration = LUMOS_ABSENT;
   fields->arguments = NULL;
@@ -273,23 +271,25 @@ static inline bool read_member(struct trace_reader *reader, struct fields *field
   }
 }
 
-/* The rest of an event that is not kept needs no look, but for its end; where its keys are not in order the whole of it is skipped as any
- * value is. */
-static bool pass_over(struct trace_reader *reader, const struct fields *fields, const char **cursor) {
-  struct trace_key_walk walk = trace_walk_further(&reader->passed_keys, member_of, NULL);
+/* The rest of an event that is not kept needs no look, but for its keys: others than its like have may be those of another event that is
+ * lost in it. *suspect, then. */
+static bool pass_over(struct trace_reader *reader, const struct fields *fields, const char **cursor, bool *suspect) {
+  struct trace_keys *keys = &reader->passed_keys[fields->phase == 'f'];
+  struct trace_key_walk walk = trace_walk_further(keys, member_of, NULL);
   uint8_t member = OTHER;
   int more = 0;
-  while ((more = trace_next_key(&walk, cursor, &member)) > 0 && **cursor != '{' && **cursor != '[' &&
-         trace_skip(cursor)) {
+  while ((more = trace_next_key(&walk, cursor, &member)) > 0 && trace_skip(cursor)) {
   }
-  if (more == 0) {
-    return true;
+  *suspect = more == 0 && walk.learned;
+  if (more != 0 && walk.learned) {
+    lumos_trace_forget_keys(keys); /* nobody has looked at them */
   }
-  *cursor = fields->begin;
-  return lumos_json_skip(cursor, NULL);
+  return more == 0;
 }
 
-static bool read_fields(struct trace_reader *reader, struct fields *fields, const char **cursor) {
+/* `all`: also those of an event that is not kept, which else are passed over; *suspect: see there. */
+static bool read_fields(struct trace_reader *reader, struct fields *fields, const char **cursor, bool all,
+                        bool *suspect) {
   struct trace_key_walk walk = trace_walk_keys(&reader->member_keys, member_of, NULL);
   if (**cursor != '{') {
     return false;
@@ -301,8 +301,8 @@ static bool read_fields(struct trace_reader *reader, struct fields *fields, cons
     if (!read_member(reader, fields, member, cursor)) {
       return false;
     }
-    if (fields->passed_over) {
-      return pass_over(reader, fields, cursor);
+    if (fields->passed_over && !all) {
+      return pass_over(reader, fields, cursor, suspect);
     }
   }
   if (more == 0 && fields->arguments != NULL) {
@@ -672,6 +672,13 @@ static enum trace_outcome keep_by_phase(struct trace_reader *reader, struct fiel
     case 'M':
       keep_metadata(reader, fields);
       break;
+    case 's':
+    case 't':
+    case 'f':
+      if (fields->duration != LUMOS_ABSENT) {
+        return invalid(reason, "an end of a flow that has a duration");
+      }
+      break;
     case 0:
       return invalid(reason, "an event without ph");
     case '?':
@@ -715,13 +722,25 @@ static enum trace_outcome keep_event(struct trace_reader *reader, struct fields 
 }
 
 enum trace_outcome lumos_trace_event(struct trace_reader *reader, const char **cursor, const char **reason) {
+  const char *begin = *cursor;
   struct fields fields;
-  begin_fields(&fields, *cursor);
+  bool suspect = false;
+  bool all = false;
+  bool read = false;
   reader->remarks = 0;
-  bool read = read_fields(reader, &fields, cursor);
+  do {
+    all = suspect;
+    suspect = false;
+    *cursor = begin;
+    begin_fields(&fields);
+    read = read_fields(reader, &fields, cursor, all, &suspect);
+  } while (suspect);
   enum trace_outcome outcome = read ? keep_event(reader, &fields, reason) : TRACE_FAULT;
   if (fields.table != NULL) {
     lumos_trace_forget_arguments(fields.table, &reader->values);
+  }
+  if (all && outcome != TRACE_GOOD) {
+    lumos_trace_forget_keys(&reader->passed_keys[fields.phase == 'f']);
   }
   return outcome;
 }

@@ -33,7 +33,8 @@ struct trace_reader {
   uint32_t stream_lane;
   LUMOS_VECTOR(char) scratch;    /* decoded text */
   struct trace_arguments values; /* of the event in work, all absent between events */
-  struct trace_keys member_keys, passed_keys, argument_keys[TRACE_ARGUMENT_KINDS];
+  struct trace_keys member_keys, argument_keys[TRACE_ARGUMENT_KINDS];
+  struct trace_keys passed_keys[2]; /* of events that are not kept: ends of flows, all others */
 };
 
 void lumos_trace_reader_init(struct trace_reader *reader, struct trace *trace, bool stacks);

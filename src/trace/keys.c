@@ -33,6 +33,23 @@ static struct trace_key *find(struct trace_keys *keys, const char *bytes, size_t
   return &keys->others[keys->count++];
 }
 
+void lumos_trace_forget_keys(struct trace_keys *keys) {
+  keys->first.seen.length = 0;
+  keys->first.next = NULL;
+  keys->count = 0;
+}
+
+/* What the key is to the caller, also where it is written with escapes. */
+static uint8_t row_of(const struct trace_key_walk *walk, const struct lumos_slice *key) {
+  char bytes[64];
+  if (!key->escaped || key->length > sizeof bytes) {
+    return walk->row_of(walk->rows, key);
+  }
+  struct lumos_slice decoded = {bytes, 0, false, false};
+  decoded.length = lumos_json_decode(key, bytes, NULL);
+  return walk->row_of(walk->rows, &decoded);
+}
+
 int lumos_trace_learn_key(struct trace_key_walk *walk, const char **cursor, uint8_t *row) {
   struct lumos_json_members members = {walk->first};
   struct lumos_slice key = {NULL, 0, false, false};
@@ -41,7 +58,7 @@ int lumos_trace_learn_key(struct trace_key_walk *walk, const char **cursor, uint
   if (more < 0) {
     return more;
   }
-  *row = more == 0 ? TRACE_KEY_END : walk->row_of(walk->rows, &key);
+  *row = more == 0 ? TRACE_KEY_END : row_of(walk, &key);
   size_t length = (size_t)(*cursor - start);
   struct trace_key *found = &walk->keys->first;
   if (!walk->first) {
@@ -53,6 +70,7 @@ int lumos_trace_learn_key(struct trace_key_walk *walk, const char **cursor, uint
     walk->before->next = found;
   }
   walk->first = false;
+  walk->learned = true;
   walk->before = found;
   walk->expected = found == NULL ? NULL : found->next;
   return more;

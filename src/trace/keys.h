@@ -43,19 +43,20 @@ struct trace_key_walk {
   const void *rows;
   struct trace_key *before, *expected; /* NULL: not known */
   bool first;                          /* no member has been passed */
+  bool learned;                        /* some key was not the one foretold */
 };
 
 static inline struct trace_key_walk trace_walk_keys(struct trace_keys *keys,
                                                     uint8_t (*row_of)(const void *, const struct lumos_slice *),
                                                     const void *rows) {
-  return (struct trace_key_walk){keys, row_of, rows, NULL, &keys->first, true};
+  return (struct trace_key_walk){keys, row_of, rows, NULL, &keys->first, true, false};
 }
 
 /* The same from behind a value. */
 static inline struct trace_key_walk trace_walk_further(struct trace_keys *keys,
                                                        uint8_t (*row_of)(const void *, const struct lumos_slice *),
                                                        const void *rows) {
-  return (struct trace_key_walk){keys, row_of, rows, &keys->first, keys->first.next, false};
+  return (struct trace_key_walk){keys, row_of, rows, &keys->first, keys->first.next, false, false};
 }
 
 /* What is longer than TRACE_SEEN_BYTES is not kept. */
@@ -83,6 +84,9 @@ static inline bool trace_stands(const struct trace_seen *seen, const char *place
   return seen->length <= 16 || (DIFFERS(16) | DIFFERS(24) | DIFFERS(32)) == 0;
 #undef DIFFERS
 }
+
+/* As if none had been seen. */
+void lumos_trace_forget_keys(struct trace_keys *keys);
 
 /* Read the key as lumos_json_key does, and remember it. */
 int lumos_trace_learn_key(struct trace_key_walk *walk, const char **cursor, uint8_t *row);

@@ -97,6 +97,8 @@ static bool cut(struct scan *scan) {
   return true;
 }
 
+static const char no_json[] = "no valid JSON";
+
 /* Move to the next byte that is not blank, with the margin behind it. False at the end of the text. */
 static bool to_next_byte(struct scan *scan) {
   for (;;) {
@@ -140,6 +142,21 @@ static bool pass_over(struct scan *scan, const char *start, const char *from, co
   return broken(scan, begin, trace_window_byte(&scan->window, scan->cursor), byte, what);
 }
 
+/* What is wrong at `fault` in what begins at `start`. */
+static const char *fault_at(const char *start, const char *fault) {
+  size_t depth = 0;
+  struct lumos_slice string;
+  while (start < fault) {
+    depth += *start == '{' || *start == '[';
+    depth -= depth > 0 && (*start == '}' || *start == ']');
+    if (*start != '"' || !lumos_json_string(&start, &string)) {
+      start++;
+    }
+  }
+  bool deep = depth >= LUMOS_JSON_DEPTH && (*fault == '{' || *fault == '[');
+  return deep ? "brackets in brackets, too deep to be read" : no_json;
+}
+
 /* An event of a list that is not kept. */
 static enum trace_outcome skip_event(struct scan *scan) {
   bool good = lumos_json_skip(&scan->cursor, NULL);
@@ -170,7 +187,7 @@ static bool read_event(struct scan *scan, bool *expected) {
       return pass_over(scan, start, start + 1, start, "an event without an end");
     }
     if (!read_again(scan, start, fault)) {
-      return pass_over(scan, start, start + 1, fault, "no valid JSON");
+      return pass_over(scan, start, start + 1, fault, fault_at(start, fault));
     }
   }
 }
@@ -214,8 +231,6 @@ static bool read_events(struct scan *scan) {
   return cut(scan);
 }
 
-static const char no_json[] = "no valid JSON in the metadata";
-
 /* An event stands at the cursor, though the list of events seemed to have ended: it goes on. */
 static bool go_on(struct scan *scan) {
   uint64_t here = trace_window_byte(&scan->window, scan->cursor);
@@ -251,7 +266,7 @@ static bool keep_fact(struct scan *scan, const struct lumos_slice *key, const st
   unsigned remarks = 0;
   char *text = lumos_trace_envelope_value(value, &remarks);
   if (text == NULL) {
-    return broken_fact(scan, begin, end, begin, "no valid JSON in the metadata");
+    return broken_fact(scan, begin, end, begin, no_json);
   }
   const char *before = scan->trace->facts[fact];
   bool repeated = before != NULL && strcmp(before, text) != 0;
@@ -325,7 +340,7 @@ static bool read_member(struct scan *scan) {
     }
     if (!good) {
       scan->unclosed += swallowed;
-      return pass_member(scan, start, start + 1, stop, no_json);
+      return pass_member(scan, start, start + 1, stop, fault_at(start, stop));
     }
     scan->cursor = stop;
     const char *what = fault_of_value(scan, &value);

@@ -360,6 +360,53 @@ static void a_key_with_two_values_is_no_event(void **state) {
   expect_failure(same, &strict, LUMOS_CHECK_FAILED, "a key that stands twice");
 }
 
+/* The end of a flow is not read, but an event that is lost in it is. */
+static void an_event_lost_in_a_flow_is_told(void **state) {
+  (void)state;
+#define FLOW "{\"ph\":\"s\",\"id\":1,\"pid\":1,\"tid\":10,\"ts\":1,\"cat\":\"ac2g\",\"name\":\"ac2g\"},{\"ph\":\"f\",\"id\":1,\"pid\":1,\"tid\":10,\"ts\":1,\"cat\":\"ac2g\",\"name\":\"ac2g\",\"bp\":\"e\"},"
+  static const char *const merged[] = {
+      "{\"ph\":\"s\",\"id\":1,\"pid\":1,\"tid\":10,\"ts\":1,\"cat\":\"ac2g\",\"name\":\"KK\",\"pid\":0,\"tid\":7,\"ts\":2,\"dur\":1,\"args\":{}}",
+      "{\"ph\":\"s\",\"id\":1,\"pid\":1,\"tid\":10,\"ts\":1,\"cat\":\"ac2g\",\"name\":\"KK\",\"pid\":1,\"tid\":10,\"ts\":1,\"dur\":1,\"args\":{}}",
+      "{\"ph\":\"s\",\"id\":1,\"name\":\"KK\",\"pid\":0,\"tid\":7,\"ts\":2,\"dur\":1,\"args\":{}}",
+      "{\"ph\":\"f\",\"id\":1,\"pid\":1,\"tid\":10,\"ts\":1,\"cat\":\"ac2g\",\"name\":\"ac2g\",\"bp\":\"e\"    \"ph\":\"X\",\"name\":\"KK\",\"ts\":2,\"dur\":1}",
+      "{\"ph\":\"s\",\"id\":1,\"pid\":1,\"tid\":10,\"ts\":1,\"cat\":\"ac2g\",\"name\":\"ac2g\",    \"ph\":\"X\",\"name\":\"KK\",\"ts\":2,\"dur\":1}",
+      "{\"ph\":\"X\",\"cat\":\"overhead\",\"name\":\"o\",\"pid\":1,\"tid\":10,\"ts\":2,\"dur\":1,\"args\":{\"a\":[1,\"b\"   \"c\"]}}",
+      "{\"ph\":\"X\",\"cat\":\"overhead\",\"name\":\"o\",\"pid\":1,\"tid\":10,\"ts\":2,\"dur\":1,\"args\":{\"a\":\"b\":1}}",
+  };
+  for (size_t i = 0; i < sizeof merged / sizeof *merged; i++) {
+    for (int twice = 0; twice < 2; twice++) {
+      struct lumos_text text = LUMOS_TEXT_BUFFER;
+      lumos_text_format(&text, "[" OP("a", 1, 1) "," FLOW FLOW "%s,%s%s%s" OP("z", 6, 1) "]", merged[i], twice != 0 ? FLOW : "", twice != 0 ? merged[i] : "", twice != 0 ? "," : "");
+      lumos_text_add(&text, "", 1);
+      expect_skipped(text.bytes, 1 + twice, "");
+      expect_failure(text.bytes, &strict, LUMOS_CHECK_FAILED, "");
+      lumos_text_free(&text);
+    }
+  }
+  struct lumos_job *job = parse_good("[" OP("a", 1, 1) "," FLOW FLOW "{\"ph\":\"C\",\"name\":\"c\",\"dur\":1,\"args\":{\"x\":[{\"y\":1}]}}," FLOW OP("z", 6, 1) "]", &strict);
+  assert_null(find_note(job, "parse.skipped_events"));
+  lumos_job_free(job);
+}
+
+/* What JSON allows is read, or refused for what it is. */
+static void valid_json_is_not_called_invalid(void **state) {
+  (void)state;
+  struct lumos_job *job = parse_good("[{\"p\\u0068\":\"X\",\"c\\u0061t\":\"cuda_runtime\",\"name\":\"b\",\"pid\":1,\"tid\":10,\"ts\":3,\"dur\":1,"
+      "\"args\":{\"corre\\u006cation\":7}}]", &strict);
+  expect_tasks(job, "t10 b 0+1000\n");
+  lumos_job_free(job);
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  lumos_text_put(&text, "[" OP("a", 1, 1) ",{\"ph\":\"X\",\"name\":\"b\",\"args\":{\"x\":");
+  for (int i = 0; i < 200; i++) {
+    lumos_text_char(&text, i < 100 ? '[' : ']');
+  }
+  lumos_text_put(&text, "}}," OP("z", 6, 1) "]");
+  lumos_text_add(&text, "", 1);
+  expect_skipped(text.bytes, 1, "(brackets in brackets, too deep to be read)");
+  expect_failure(text.bytes, &strict, LUMOS_CHECK_FAILED, "too deep to be read");
+  lumos_text_free(&text);
+}
+
 /* What cannot be read of an event that is kept is counted, too. */
 static void lost_values_are_counted(void **state) {
   (void)state;
@@ -426,11 +473,11 @@ static void many_damages_make_one_short_note(void **state) {
   lumos_text_free(&text);
 }
 
-/* A brace that nothing closes, where the arguments are not read: the events behind it are no part of them, however many. */
+/* A bracket that nothing closes, where the arguments are not read: the events behind it are no part of them, however many. */
 static void an_event_without_an_end_is_skipped(void **state) {
   (void)state;
   struct lumos_text text = LUMOS_TEXT_BUFFER;
-  lumos_text_put(&text, "{\"traceEvents\":[" OP("a", 1, 1) ",{\"ph\":\"X\",\"cat\":\"overhead\",\"args\":{\"a\":1,\"b\":\"x\"");
+  lumos_text_put(&text, "{\"traceEvents\":[" OP("a", 1, 1) ",{\"ph\":\"X\",\"cat\":\"overhead\",\"args\":{\"a\":[1,\"x\"");
   enum { EVENTS = 20000 };
   for (int i = 0; i < EVENTS; i++) {
     lumos_text_format(&text, "," EVENT("cpu_op", "b", 10, %d, 1, ""), 3 * i + 3);
@@ -756,6 +803,8 @@ int main(void) {
       cmocka_unit_test(a_second_list_of_events_is_not_added),
       cmocka_unit_test(events_are_found_by_any_key),
       cmocka_unit_test(a_key_with_two_values_is_no_event),
+      cmocka_unit_test(an_event_lost_in_a_flow_is_told),
+      cmocka_unit_test(valid_json_is_not_called_invalid),
       cmocka_unit_test(lost_values_are_counted),
       cmocka_unit_test(invalid_utf8_is_replaced_and_counted),
       cmocka_unit_test(many_damages_make_one_short_note),
