@@ -90,9 +90,8 @@ static void note_second_lists(struct lumos_job *job, const struct trace *trace) 
 static void note_damage(struct lumos_job *job, const struct trace *trace, const struct trace_clock *clock) {
   note_places(job, "parse.skipped_events", &trace->skipped, "what is no valid event was skipped");
   note_places(job, "parse.skipped_metadata", &trace->facts_lost, "metadata that cannot be read were skipped");
-  note_places(
-      job, "parse.lost_values", &trace->lost,
-      "numbers that are NaN, out of range or a fraction of what has none were left out of events that were kept");
+  note_places(job, "parse.lost_values", &trace->lost,
+              "numbers that are NaN, out of range or a fraction of what has none were left out of what was kept");
   note_places(job, "parse.replaced_text", &trace->replaced,
               "names with bytes that are no UTF-8 or with escapes that JSON lacks have U+FFFD or ? in their place");
   note_second_lists(job, trace);
@@ -109,7 +108,8 @@ static void note_clock(struct lumos_job *job, const struct trace_clock *clock) {
   static const int64_t year_2001 = INT64_C(1000000000000000000);
   if (!clock->base_known && clock->epoch < year_2001) {
     note(job, "parse.unknown_clock", LUMOS_WARNING, LUMOS_ABSENT, "PyTorch 2.4 and later write baseTimeNanoseconds",
-         "the trace does not say when its times count from, so they cannot be compared with another rank's");
+         "the trace does not say when its times count from, or not so that it can be read, so they cannot be compared "
+         "with another rank's");
   }
   if (clock->shift.offset != 0 && clock->shift.before > 0) {
     note(job, "parse.runtime_shift", LUMOS_INFO, clock->shift.before - clock->shift.after, NULL,

@@ -250,8 +250,10 @@ static void name_part(const struct parsing *parsing, struct trace_part *part) {
   part->rank = rank;
   struct lumos_scope scope = lumos_everywhere;
   scope.rank = part->job->ranks.items[0].rank; /* as the other notes of this part: set_ranks changes them together */
-  lumos_job_note(part->job, "parse.assumed_rank", LUMOS_INFO, LUMOS_ABSENT, &scope,
-                 "the trace does not say which rank it is; it got the lowest free number", "give it with --rank");
+  lumos_job_note(
+      part->job, "parse.assumed_rank", LUMOS_INFO, LUMOS_ABSENT, &scope,
+      "the trace does not say which rank it is, or not so that it can be read; it got the lowest free number",
+      "give it with --rank");
 }
 
 /* Traces that name no rank get the lowest free ones, in the order of their names; those that did not run together could be told apart

@@ -88,13 +88,12 @@ bool lumos_trace_holds_list(const char *begin, const char *end) {
   return false;
 }
 
-bool lumos_trace_holds_member(const char *begin, const char *end) {
-  for (const char *place = begin; place < end; place++) {
-    if (*place == '"' && begins_member(place)) {
-      return true;
-    }
+const char *lumos_trace_known_member(const char *begin, const char *end) {
+  const char *place = begin;
+  while (place < end && !(*place == '"' && (begins_member(place) || begins_list(place)))) {
+    place++;
   }
-  return false;
+  return place;
 }
 
 bool lumos_trace_swallows_events(const struct trace_window *window, const char *start) {

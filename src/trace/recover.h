@@ -30,8 +30,8 @@ bool lumos_trace_may_end_list(const struct trace_window *window, const char *pla
 
 /* Does the metadata text in [begin, end) hold the list of events? Then the end of what holds it is lost. */
 bool lumos_trace_holds_list(const char *begin, const char *end);
-/* Does it hold a member of the envelope that we know? */
-bool lumos_trace_holds_member(const char *begin, const char *end);
+/* The first member of the envelope that we know in it, or its end. */
+const char *lumos_trace_known_member(const char *begin, const char *end);
 
 /* Does something that begins at `start` and fills a window of TRACE_WINDOW_BYTES hold a whole event? Then its own end is lost, and
  * to wait for it would take the rest of the text. */

@@ -237,6 +237,25 @@ static bool go_on(struct scan *scan) {
   return broken(scan, scan->list_end, here, scan->list_end, lost_bracket) && read_events(scan);
 }
 
+static const char damaged_rank[] = "damage in distributedInfo; its rank and world_size are kept where they can be read";
+
+/* Rank and world size must not be lost with a comma elsewhere in their object. Was there something to be had in [begin, end)? */
+static bool salvage(struct scan *scan, const struct lumos_slice *key, const char *begin, const char *end) {
+  char **fact = &scan->trace->facts[TRACE_FACT_DISTRIBUTED];
+  if (!lumos_json_is(key, "distributedInfo") || *fact != NULL) {
+    return false;
+  }
+  *fact = lumos_trace_envelope_salvage(begin, end);
+  return *fact != NULL;
+}
+
+/* The same of a member whose end is not known. */
+static bool salvage_member(struct scan *scan, const char *start) {
+  struct lumos_slice key;
+  return lumos_json_string(&start, &key) &&
+         salvage(scan, &key, start, lumos_trace_known_member(start, scan->window.bytes + scan->window.length));
+}
+
 /* The metadata from `start` on are broken at `fault`: go on behind `from`. */
 static bool pass_member(struct scan *scan, const char *start, const char *from, const char *fault, const char *what) {
   bool at_end = scan->window.ended && trace_window_cuts(&scan->window, fault);
@@ -244,6 +263,7 @@ static bool pass_member(struct scan *scan, const char *start, const char *from, 
   uint64_t byte = trace_window_byte(&scan->window, fault);
   const struct trace_search search = {
       .goals = TRACE_AT_EVENT | TRACE_AT_MEMBER | TRACE_AT_LIST | TRACE_AT_TEXT_END, .in_object = true, .cut = at_end};
+  what = salvage_member(scan, start) ? damaged_rank : what;
   scan->cursor = from;
   enum trace_landing landing = lumos_trace_find(&scan->window, &scan->cursor, &search);
   if (landing == TRACE_NOWHERE && at_end) {
@@ -264,9 +284,10 @@ static bool keep_fact(struct scan *scan, const struct lumos_slice *key, const st
     return true;
   }
   unsigned remarks = 0;
-  char *text = lumos_trace_envelope_value(value, &remarks);
+  char *text = lumos_trace_envelope_value(fact, value, &remarks);
   if (text == NULL) {
-    return broken_fact(scan, begin, end, begin, no_json);
+    bool saved = salvage(scan, key, value->bytes, value->bytes + value->length);
+    return broken_fact(scan, begin, end, begin, saved ? damaged_rank : no_json);
   }
   const char *before = scan->trace->facts[fact];
   bool repeated = before != NULL && strcmp(before, text) != 0;
@@ -276,6 +297,8 @@ static bool keep_fact(struct scan *scan, const struct lumos_slice *key, const st
     scan->trace->facts[fact] = text;
   }
   return (!repeated || broken_fact(scan, begin, end, begin, "metadata that stood before, with another value")) &&
+         ((remarks & TRACE_REPEATED) == 0 ||
+          broken_fact(scan, begin, end, begin, "a key that stands twice, with two values; the first one holds")) &&
          remark(scan, remarks, begin, end);
 }
 
@@ -316,7 +339,7 @@ static const char *fault_of_value(struct scan *scan, const struct lumos_slice *v
     return "metadata whose end is lost, for they hold the list of events";
   }
   if (scan->saw_events && trace_window_at_end(&scan->window, lumos_json_blank(end)) &&
-      lumos_trace_holds_member(value->bytes, end)) {
+      lumos_trace_known_member(value->bytes, end) < end) {
     return "metadata whose end is lost, for they hold other metadata";
   }
   return NULL;

@@ -508,6 +508,66 @@ static void damaged_facts_keep_what_is_whole(void **state) {
   lumos_job_free(job);
 }
 
+/* Damage in the document that the rank stands in, wherever it lies, does not take the rank along. */
+static void the_rank_is_read_around_damage(void **state) {
+  (void)state;
+  static const char *const infos[] = {
+      "{\"backend\":\"nccl\"x,\"rank\":3,\"world_size\":4}", "{\"rank\":3,\"world_size\":4,\"backend\":\"nc\"cl\"}", "{\"rank\":3,\"pg\":[{\"ranks\":[0,1],}}],\"world_size\":4}",
+      "{\"rank\":3,,\"world_size\":4}", "{\"rank\":3 \"world_size\":4}", "{\"rank\":3,\"world_size\":4", "{\"rank\":3,\"b\":\"nccl,\"world_size\":4}", "{\"rank\":3,\"world_size\":4,\"x\":\"a\nb\"}"};
+  for (size_t i = 0; i < sizeof infos / sizeof *infos; i++) {
+    for (int behind = 0; behind < 2; behind++) {
+      struct lumos_text text = LUMOS_TEXT_BUFFER;
+      lumos_text_format(&text, behind != 0 ? "{" LIST ",\"distributedInfo\":%s,\"host_name\":\"h\"}" : "{\"distributedInfo\":%s,\"host_name\":\"h\"," LIST "}", infos[i]);
+      lumos_text_add(&text, "", 1);
+      struct lumos_error error = {LUMOS_DONE, ""};
+      struct lumos_job *job = parse_named("t.json", text.bytes, strlen(text.bytes), &plain, &error);
+      assert_non_null(job);
+      const struct lumos_rank *rank = &job->ranks.items[0];
+      const struct lumos_note *note = find_note(job, "parse.skipped_metadata");
+      if (rank->rank != 3 || rank->world != 4 || note == NULL || strstr(string_of(job, note->text), "damage in distributedInfo") == NULL) {
+        fail_msg("'%s': rank %d of %d; %s", text.bytes, rank->rank, rank->world, note != NULL ? string_of(job, note->text) : "no note");
+      }
+      assert_string_equal(string_of(job, rank->host), "h");
+      expect_tasks(job, "t10 a 0+1000\n");
+      lumos_job_free(job);
+      expect_failure(text.bytes, &strict, LUMOS_CHECK_FAILED, "");
+      lumos_text_free(&text);
+    }
+  }
+}
+
+static void metadata_out_of_range_are_counted(void **state) {
+  (void)state;
+  static const struct {
+    const char *metadata, *code;
+  } rows[] = {
+      {"\"baseTimeNanoseconds\":99999999999999999999999", "parse.lost_values"},
+      {"\"baseTimeNanoseconds\":\"99999999999999999999999\"", "parse.lost_values"},
+      {"\"distributedInfo\":{\"rank\":99999999999999}", "parse.lost_values"},
+      {"\"distributedInfo\":{\"rank\":-1}", "parse.lost_values"},
+      {"\"distributedInfo\":{\"rank\":3,\"world_size\":1e999}", "parse.lost_values"},
+      {"\"deviceProperties\":[{\"id\":0,\"totalGlobalMem\":1e30}]", "parse.lost_values"},
+      {"\"distributedInfo\":{\"rank\":3,\"rank\":2}", "parse.skipped_metadata"},
+      {"\"distributedInfo\":{\"rank\":3},\"distributedInfo\":{\"rank\":2}", "parse.skipped_metadata"},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    struct lumos_text text = LUMOS_TEXT_BUFFER;
+    lumos_text_format(&text, "{%s," LIST "}", rows[i].metadata);
+    lumos_text_add(&text, "", 1);
+    struct lumos_error error = {LUMOS_DONE, ""};
+    struct lumos_job *job = parse_named("t.json", text.bytes, strlen(text.bytes), &plain, &error);
+    assert_non_null(job);
+    const struct lumos_note *note = find_note(job, rows[i].code);
+    if (note == NULL || note->count != 1) {
+      fail_msg("'%s' without %s", text.bytes, rows[i].code);
+    }
+    assert_int_equal(job->ranks.items[0].rank, strstr(text.bytes, "\"rank\":3") != NULL ? 3 : 0);
+    lumos_job_free(job);
+    expect_failure(text.bytes, &strict, LUMOS_CHECK_FAILED, "");
+    lumos_text_free(&text);
+  }
+}
+
 static void a_broken_last_event_keeps_the_envelope(void **state) {
   (void)state;
   struct lumos_job *job = parse_good(
@@ -810,6 +870,8 @@ int main(void) {
       cmocka_unit_test(many_damages_make_one_short_note),
       cmocka_unit_test(an_event_without_an_end_is_skipped),
       cmocka_unit_test(damaged_facts_keep_what_is_whole),
+      cmocka_unit_test(the_rank_is_read_around_damage),
+      cmocka_unit_test(metadata_out_of_range_are_counted),
       cmocka_unit_test(a_broken_last_event_keeps_the_envelope),
       cmocka_unit_test(broken_metadata_are_skipped),
       cmocka_unit_test(a_cut_text_gives_every_whole_event),
