@@ -364,6 +364,10 @@ bool lumos_rank_recorded(const struct lumos_job *job, const struct lumos_rank *r
 /* Recordings that lie further apart than this, in ns, are of different runs: the clocks of a job's hosts differ by less. */
 #define LUMOS_RUN_GAP (60 * INT64_C(1000000000))
 
+/* A host instant t, or a device instant, of a rank (index) in job time. */
+int64_t lumos_host_job_time(const struct lumos_rank *rank, int64_t t);
+int64_t lumos_device_job_time(const struct lumos_rank *rank, int64_t t);
+
 /* Add a note. `count` LUMOS_ABSENT: none; cure may be NULL; scope NULL: everywhere. A note with the same code, text and scope adds
  * to the count of the first. */
 void lumos_job_note(struct lumos_job *job, const char *code, enum lumos_level level, int64_t count,

@@ -48,9 +48,6 @@ bool lumos_simulate_by(struct lumos_job *job, enum lumos_model model, struct lum
 
 /* Measured or simulated start and duration of a task in job time: the one place that applies clocks. LUMOS_ABSENT when it has none. */
 int64_t lumos_measured_start(const struct lumos_job *job, uint32_t task);
-/* A host instant t, or a device instant, of a rank (index) in job time. */
-int64_t lumos_host_job_time(const struct lumos_rank *rank, int64_t t);
-int64_t lumos_device_job_time(const struct lumos_rank *rank, int64_t t);
 
 /* A step on one rank: (start, end] in job time. Step k ends at E_k, the latest end of its device tasks (host tasks if it has none; never before
  * E_(k-1)), and starts at E_(k-1); the first selected step starts at rank.base (an instant of the device clock where the rank has streams, else of the

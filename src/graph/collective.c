@@ -8,7 +8,7 @@
  * pair alone whose ends met last. What another pair seems to have taken is no more than what like transfers take that
  * did decide.
  *
- * Coupled is only what behaves like it: by the kernel's name the ends lie within 50 us of each other at the median, and
+ * Coupled is only what behaves like it: by the kernel's name the ends lie within 50 us of each other at the median, or a quarter of the transfer, and
  * no member ends before another starts, as far as clocks tell. All other communication keeps its measured waiting. A
  * collective of which some rank has no trace is written, for it is one, but without a transfer.
  */
@@ -17,7 +17,7 @@
 #include "graph/typical.h"
 #include <stdlib.h>
 
-enum { MOST_SKEW = 50000 };
+enum { MOST_SKEW = 50000, MOST_SHARE = 4 };
 
 struct span_of_match {
   int64_t last_start, first_end, last_end, shortest;
@@ -49,9 +49,15 @@ static struct span_of_match span_of(const struct lumos_job *job, const uint32_t 
   return span;
 }
 
+/* By how much the ends lie further apart than those of members that end together; below 0: less. */
+static int64_t excess_of(const struct span_of_match *span) {
+  int64_t most = span->shortest / MOST_SHARE > MOST_SKEW ? span->shortest / MOST_SHARE : MOST_SKEW;
+  return span->last_end - span->first_end - most;
+}
+
 struct skew {
   lumos_string_id name;
-  int64_t skew;
+  int64_t excess;
 };
 
 static int compare_skews(const void *left, const void *right) {
@@ -59,7 +65,7 @@ static int compare_skews(const void *left, const void *right) {
   if (a->name != b->name) {
     return a->name < b->name ? -1 : 1;
   }
-  return (a->skew > b->skew) - (a->skew < b->skew);
+  return (a->excess > b->excess) - (a->excess < b->excess);
 }
 
 /* By string: does the median collective of the kernel with that name end together? */
@@ -71,7 +77,7 @@ static bool *names_that_end_together(const struct lumos_job *job, const struct l
       continue; /* their members need not end together */
     }
     struct span_of_match span = span_of(job, matches->members.items + match->member_first, match->member_count);
-    struct skew skew = {job->tasks.items[match->lowest].name, span.last_end - span.first_end};
+    struct skew skew = {job->tasks.items[match->lowest].name, excess_of(&span)};
     lumos_vector_push(&skews, skew);
   }
   if (skews.count > 0) {
@@ -82,7 +88,7 @@ static bool *names_that_end_together(const struct lumos_job *job, const struct l
     for (end = first + 1; end < skews.count && skews.items[end].name == skews.items[first].name;) {
       end++;
     }
-    together[skews.items[first].name] = skews.items[first + (end - first - 1) / 2].skew <= MOST_SKEW;
+    together[skews.items[first].name] = skews.items[first + (end - first - 1) / 2].excess <= 0;
   }
   lumos_vector_free(&skews);
   return together;
@@ -144,7 +150,7 @@ static bool behaves(const struct coupling *coupling, const struct lumos_match *m
     case LUMOS_SYMMETRIC:
       return together && meets;
     case LUMOS_PAIR:
-      return together && meets && span->last_end - span->first_end <= MOST_SKEW;
+      return together && meets && excess_of(span) <= 0;
     case LUMOS_BATCHED:
       return meets;
     case LUMOS_ROOTED:

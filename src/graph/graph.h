@@ -139,7 +139,8 @@ void lumos_graph_match(const struct lumos_job *job, struct lumos_matches *matche
 void lumos_graph_match_pairs(const struct lumos_job *job, struct lumos_matches *matches);
 /* ends.c: of what is not taken yet, what the order of ends shows. */
 void lumos_graph_match_by_ends(const struct lumos_job *job, struct lumos_matches *matches);
-/* clock.c: every rank's offset against the lowest rank that it shares collectives with; needs device offsets. */
+/* rank_clock.c: every rank's offset and drift against the lowest rank that it shares collectives with, be it through
+ * others; needs device offsets. */
 void lumos_graph_rank_clocks(struct lumos_job *job, const struct lumos_matches *matches);
 /* root.c: who is the root of rooted operations, as far as times show; needs the clocks. */
 void lumos_graph_find_roots(const struct lumos_job *job, struct lumos_matches *matches);
@@ -164,13 +165,15 @@ static inline int64_t lumos_graph_call_start(const struct lumos_job *job, uint32
   return job->tasks.items[first == LUMOS_NONE ? call : first].start;
 }
 
-/* A device task's start and end in job time, for a clock without drift, which is what this room finds. */
+/* A device task's start and end in job time. */
+static inline int64_t lumos_graph_job_time(const struct lumos_job *job, uint32_t task, int64_t t) {
+  return lumos_device_job_time(&job->ranks.items[lumos_rank_of(job, &job->tasks.items[task])], t);
+}
 static inline int64_t lumos_graph_job_start(const struct lumos_job *job, uint32_t task) {
-  const struct lumos_clock *clock = &job->ranks.items[lumos_rank_of(job, &job->tasks.items[task])].clock;
-  return job->tasks.items[task].start + clock->offset + clock->device_offset;
+  return lumos_graph_job_time(job, task, job->tasks.items[task].start);
 }
 static inline int64_t lumos_graph_job_end(const struct lumos_job *job, uint32_t task) {
-  return lumos_graph_job_start(job, task) + job->tasks.items[task].dur;
+  return lumos_graph_job_time(job, task, job->tasks.items[task].start + job->tasks.items[task].dur);
 }
 
 /* How far a rank's clock may be off the job's, as far as that is known. */
