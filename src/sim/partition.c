@@ -2,8 +2,9 @@
  *
  * Between two such instants the same work runs, so the whole stretch falls to one part. In communication, one that
  * transfers decides; then one that cannot be split; only where all that runs is waiting it is waiting. A member of a
- * coupled collective waits until the latest of those that it waits for has started, and transfers from then on; it is
- * split only where the clocks of all members are known to agree.
+ * coupled collective waits until the latest of those that it waits for has started, and transfers from then on; a
+ * batched kernel transfers before that, too, while one of its other transfers takes place. It is split only where the
+ * clocks of all members are known to agree.
  */
 #include "sim/clock.h"
 #include "sim/coupling.h"
@@ -91,6 +92,7 @@ static void add_communication(struct sweep *sweep, uint32_t t, int64_t start, in
     add_interval(sweep, UNALIGNED, start, end);
     return;
   }
+  transfer = transfer < end ? transfer : end;
   for (uint32_t i = coupling->first[t]; i < coupling->first[t + 1]; i++) { /* of a batch, those before its last one */
     int64_t begun = sweep->transfers[coupling->of[i]].latest;
     int64_t over = lumos_time_sum(begun, job->collectives.items[coupling->of[i]].transfer);
@@ -98,7 +100,6 @@ static void add_communication(struct sweep *sweep, uint32_t t, int64_t start, in
       add_interval(sweep, TRANSFER, begun > start ? begun : start, over < transfer ? over : transfer);
     }
   }
-  transfer = transfer < end ? transfer : end;
   add_interval(sweep, WAIT, start, transfer);
   add_interval(sweep, TRANSFER, transfer, end);
 }

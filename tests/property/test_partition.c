@@ -7,7 +7,7 @@
 
 #include <lumos/sim.h>
 
-enum { TRIALS = 400, LENGTH = 120, STREAMS = 3, TASKS = 7, STEPS = 3 };
+enum { TRIALS = 2000, LENGTH = 120, STREAMS = 3, TASKS = 7, STEPS = 3 };
 
 static uint64_t random_state;
 
@@ -53,7 +53,9 @@ static struct lumos_job *random_job(void) {
     rank.task_count = (uint32_t)job->tasks.count - rank.task_first;
     lumos_vector_push(&job->ranks, rank);
   }
-  for (uint32_t t = 0; t < job->ranks.items[0].task_count; t++) { /* join some with a communication kernel of rank 1 */
+  for (uint32_t i = 0; i < 3 * job->ranks.items[0].task_count;
+       i++) { /* join some with communication kernels of rank 1 */
+    uint32_t t = i / 3;
     uint32_t other = job->ranks.items[1].task_first + (uint32_t)pick(TASKS);
     bool communicates = lumos_is_communication(job->tasks.items[t].kind) && other < job->tasks.count &&
                         lumos_is_communication(job->tasks.items[other].kind);
@@ -75,23 +77,25 @@ enum split { UNSPLIT, WAITS, TRANSFERS };
 
 /* What a running communication task does at an instant, from the definition. */
 static enum split split_at(const struct lumos_job *job, uint32_t t, int64_t now, bool *tied) {
-  int64_t last = INT64_MIN;
+  int64_t last = INT64_MIN; /* of all its collectives */
+  bool moves = false;
   *tied = false;
   for (size_t c = 0; c < job->collectives.count; c++) {
     const struct lumos_collective *collective = &job->collectives.items[c];
     const uint32_t *members = &job->members.items[collective->member_first];
     if (collective->transfer != LUMOS_ABSENT && (members[0] == t || members[1] == t)) {
       *tied = true;
-      for (int m = 0; m < 2; m++) {
-        last = job->tasks.items[members[m]].start > last ? job->tasks.items[members[m]].start : last;
-      }
+      int64_t first = job->tasks.items[members[0]].start, second = job->tasks.items[members[1]].start;
+      int64_t begin = first > second ? first : second;
+      moves = moves || (now >= begin && now < begin + collective->transfer);
+      last = begin > last ? begin : last;
     }
   }
   bool compared = job->ranks.items[0].clock.from_collectives && job->ranks.items[1].clock.from_collectives;
   if (!*tied || !compared) {
     return UNSPLIT;
   }
-  return now < last ? WAITS : TRANSFERS;
+  return now < last && !moves ? WAITS : TRANSFERS;
 }
 
 static struct lumos_partition ask_every_instant(const struct lumos_job *job, const struct lumos_step *step) {
