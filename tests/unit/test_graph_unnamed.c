@@ -1,0 +1,299 @@
+/* What stream waits wait for that do not say it: each principle at the head of src/graph/unnamed.c, places.c and
+ * awaited.c on a program of a few calls.
+ *
+ * A program is a list of calls of one thread, one every 10 us, each 5 us long; times in microseconds.
+ */
+#include "graph_job.h"
+
+#include <lumos/sim.h>
+#include <lumos/transform.h>
+
+enum { US = 1000, CALLS = 24, STREAMS = 3, MAIN = 0, ONE = 1, OTHER = 2, SIDE = 2, PAUSE = 2000 };
+
+enum act { COMPUTES, COMMUNICATES, WAITS, RECORDS };
+
+struct call {
+  enum act act;
+  int stream;
+  int64_t starts, lasts; /* of what it launches */
+  const char *in;        /* the operator around it, one for neighbours of the same name */
+};
+
+struct program {
+  struct lumos_job *job;
+  uint32_t launched[CALLS]; /* by call */
+};
+
+static uint32_t add_span(struct lumos_job *job, uint32_t thread, const char *name, int64_t start) {
+  struct lumos_span span = lumos_span_empty;
+  span.id = (uint32_t)job->spans.count;
+  span.rank = 0;
+  span.lane = thread;
+  span.start = start;
+  span.dur = 5 * US;
+  span.name = word(job, name);
+  span.kind = LUMOS_SPAN_OP;
+  lumos_vector_push(&job->spans, span);
+  return span.id;
+}
+
+/* `times` times the calls, each time after a pause. */
+static struct program run(const struct call *calls, size_t count, size_t times) {
+  struct program program = {.job = new_job()};
+  struct lumos_job *job = program.job;
+  uint32_t rank = add_rank(job, 0), thread = add_thread(job, rank, "1"), tasks[CALLS], span = LUMOS_NONE;
+  const uint32_t streams[STREAMS] = {add_stream(job, rank, "7"), add_stream(job, rank, "20"),
+                                     add_stream(job, rank, "24")};
+  assert_true(count * times <= CALLS);
+  for (size_t i = 0; i < count * times; i++) {
+    const struct call *call = &calls[i % count];
+    int64_t start = (int64_t)(i / count * PAUSE + i % count * 10) * US;
+    if (call->in == NULL) {
+      span = LUMOS_NONE;
+    } else if (i % count == 0 || call[-1].in == NULL || strcmp(call->in, call[-1].in) != 0) {
+      span = add_span(job, thread, call->in, start);
+    } else {
+      job->spans.items[span].dur = start + 5 * US - job->spans.items[span].start;
+    }
+    tasks[i] = call->act == WAITS     ? add_stream_wait(job, thread, start, 5 * US, LUMOS_NONE, LUMOS_NONE)
+               : call->act == RECORDS ? add_record(job, thread, start, 5 * US, LUMOS_NONE)
+                                      : add_launch(job, thread, start, 5 * US);
+    job->tasks.items[tasks[i]].span = span;
+  }
+  for (int stream = 0; stream < STREAMS; stream++) {
+    for (size_t i = 0; i < count * times; i++) {
+      const struct call *call = &calls[i % count];
+      if (call->act <= COMMUNICATES && call->stream == stream) {
+        int64_t start = ((int64_t)(i / count) * PAUSE + call->starts) * US;
+        uint32_t task = program.launched[i] = add_kernel(job, streams[stream], start, call->lasts * US, tasks[i]);
+        job->tasks.items[task].kind = call->act == COMMUNICATES ? LUMOS_COLLECTIVE : LUMOS_ELEMENTWISE;
+      }
+    }
+  }
+  build(job);
+  return program;
+}
+
+#define RUN(times, ...)                              \
+  __extension__({                                    \
+    const struct call calls[] = {__VA_ARGS__};       \
+    run(calls, sizeof calls / sizeof *calls, times); \
+  })
+
+/* The edge from what one call launched to what another did; NULL: there is none. */
+static const struct lumos_dep *edge(const struct program *program, size_t from, size_t to) {
+  for (size_t i = 0; i < program->job->deps.count; i++) {
+    const struct lumos_dep *dep = &program->job->deps.items[i];
+    if (dep->kind == LUMOS_DEP_EVENT && dep->src == program->launched[from] && dep->dst == program->launched[to]) {
+      return dep;
+    }
+  }
+  return NULL;
+}
+
+static size_t edges(const struct program *program) {
+  size_t count = 0;
+  for (size_t i = 0; i < program->job->deps.count; i++) {
+    count += program->job->deps.items[i].kind == LUMOS_DEP_EVENT;
+  }
+  return count;
+}
+
+static void expect_edge(const struct program *program, size_t from, size_t to, enum lumos_evidence evidence) {
+  const struct lumos_dep *dep = edge(program, from, to);
+  assert_non_null(dep);
+  assert_int_equal(dep->evidence, evidence);
+}
+
+static void communication_waits_for_what_its_thread_computes(void **state) {
+  (void)state;
+  struct program program = RUN(1, {COMPUTES, MAIN, 6, 500, NULL}, {WAITS, 0, 0, 0, "all_reduce"},
+                               {COMMUNICATES, ONE, 510, 100, "all_reduce"});
+  expect_edge(&program, 0, 2, LUMOS_INFERRED);
+  assert_int_equal(edges(&program), 1);
+  lumos_job_free(program.job);
+}
+
+static void the_library_s_own_wait_is_for_nothing_that_is_seen(void **state) {
+  (void)state;
+  struct program program = RUN(1, {COMPUTES, MAIN, 6, 3, NULL}, {WAITS, 0, 0, 0, "all_reduce"},
+                               {COMMUNICATES, ONE, 26, 3, "all_reduce"}, {WAITS, 0, 0, 0, "all_reduce"},
+                               {COMPUTES, MAIN, 46, 3, NULL}, {WAITS, 0, 0, 0, "wait"}, {COMPUTES, MAIN, 66, 3, NULL});
+  expect_edge(&program, 0, 2, LUMOS_ORDERED);
+  assert_null(edge(&program, 2, 4));
+  expect_edge(&program, 2, 6, LUMOS_ORDERED);
+  lumos_job_free(program.job);
+}
+
+static void a_pair_that_is_violated_is_out(void **state) {
+  (void)state;
+  struct program program = RUN(1, {COMMUNICATES, OTHER, 6, 5, NULL}, {COMMUNICATES, ONE, 16, 900, NULL},
+                               {WAITS, 0, 0, 0, "wait"}, {COMPUTES, MAIN, 36, 5, NULL});
+  expect_edge(&program, 0, 3, LUMOS_ORDERED);
+  assert_int_equal(edges(&program), 1);
+  lumos_job_free(program.job);
+}
+
+static void the_pair_that_binds_is_believed(void **state) {
+  (void)state;
+  struct program program = RUN(1, {COMMUNICATES, OTHER, 6, 200, NULL}, {COMMUNICATES, ONE, 16, 20, NULL},
+                               {WAITS, 0, 0, 0, "wait"}, {COMPUTES, MAIN, 209, 5, NULL});
+  expect_edge(&program, 0, 3, LUMOS_INFERRED);
+  assert_int_equal(edges(&program), 1);
+  lumos_job_free(program.job);
+}
+
+static void one_wait_in_a_row_claims_a_start(void **state) {
+  (void)state;
+  struct program program = RUN(1, {COMMUNICATES, OTHER, 6, 200, NULL}, {COMMUNICATES, ONE, 16, 20, NULL},
+                               {WAITS, 0, 0, 0, "wait"}, {WAITS, 0, 0, 0, "wait"}, {COMPUTES, MAIN, 209, 5, NULL});
+  expect_edge(&program, 0, 4, LUMOS_INFERRED);
+  expect_edge(&program, 1, 4, LUMOS_ORDERED);
+  lumos_job_free(program.job);
+}
+
+static void by_custom_the_latest_communication_comes_first_each_for_one_wait(void **state) {
+  (void)state;
+  struct program program = RUN(1, {COMMUNICATES, OTHER, 6, 5, NULL}, {COMMUNICATES, ONE, 16, 5, NULL},
+                               {WAITS, 0, 0, 0, "wait"}, {COMPUTES, MAIN, 36, 5, NULL});
+  expect_edge(&program, 1, 3, LUMOS_ORDERED);
+  assert_int_equal(edges(&program), 1);
+  lumos_job_free(program.job);
+  program = RUN(1, {COMMUNICATES, OTHER, 6, 5, NULL}, {COMMUNICATES, ONE, 16, 5, NULL}, {WAITS, 0, 0, 0, "wait"},
+                {WAITS, 0, 0, 0, "wait"}, {COMPUTES, MAIN, 46, 5, NULL});
+  expect_edge(&program, 0, 4, LUMOS_ORDERED);
+  expect_edge(&program, 1, 4, LUMOS_ORDERED);
+  lumos_job_free(program.job);
+}
+
+/* The second time nothing tells, and custom would choose the other. */
+static void waits_of_one_place_do_the_same(void **state) {
+  (void)state;
+  struct call calls[8] = {{COMMUNICATES, OTHER, 6, 200, NULL}, {COMMUNICATES, ONE, 16, 20, NULL},
+                          {WAITS, 0, 0, 0, "wait 1"},          {COMPUTES, MAIN, 209, 5, NULL},
+                          {COMMUNICATES, OTHER, 246, 5, NULL}, {COMMUNICATES, ONE, 256, 5, NULL},
+                          {WAITS, 0, 0, 0, "wait 2"},          {COMPUTES, MAIN, 300, 5, NULL}};
+  struct program program = run(calls, 8, 1);
+  expect_edge(&program, 0, 3, LUMOS_INFERRED);
+  expect_edge(&program, 4, 7, LUMOS_INFERRED);
+  assert_int_equal(edges(&program), 2);
+  lumos_job_free(program.job);
+  calls[6].in = "another wait";
+  program = run(calls, 8, 1);
+  expect_edge(&program, 5, 7, LUMOS_ORDERED);
+  lumos_job_free(program.job);
+}
+
+static void a_wait_may_be_for_older_work(void **state) {
+  (void)state;
+  struct program program = RUN(3, {COMMUNICATES, ONE, 6, 100, NULL}, {COMMUNICATES, ONE, 106, 800, NULL},
+                               {WAITS, 0, 0, 0, "wait"}, {COMPUTES, MAIN, 109, 5, NULL});
+  for (size_t i = 0; i < 12; i += 4) {
+    expect_edge(&program, i, i + 3, LUMOS_INFERRED);
+  }
+  assert_int_equal(edges(&program), 3);
+  lumos_job_free(program.job);
+}
+
+/* Who waits for the main stream, which has just been told to wait and got nothing since, waits for the same. */
+static void an_empty_stream_passes_on_what_it_waits_for(void **state) {
+  (void)state;
+  struct program program =
+      RUN(1, {COMPUTES, MAIN, 6, 3, NULL}, {COMMUNICATES, OTHER, 16, 3, NULL}, {WAITS, 0, 0, 0, "wait"},
+          {WAITS, 0, 0, 0, "all_reduce"}, {COMMUNICATES, ONE, 46, 3, "all_reduce"}, {COMPUTES, MAIN, 56, 3, NULL});
+  expect_edge(&program, 0, 4, LUMOS_ORDERED);
+  expect_edge(&program, 1, 4, LUMOS_ORDERED);
+  expect_edge(&program, 1, 5, LUMOS_ORDERED);
+  assert_int_equal(edges(&program), 3);
+  lumos_job_free(program.job);
+  program = RUN(1, {COMMUNICATES, OTHER, 6, 3, NULL}, {WAITS, 0, 0, 0, "wait"}, {COMPUTES, MAIN, 26, 3, NULL},
+                {WAITS, 0, 0, 0, "all_reduce"}, {COMMUNICATES, ONE, 46, 3, "all_reduce"});
+  expect_edge(&program, 0, 2, LUMOS_ORDERED);
+  expect_edge(&program, 2, 4, LUMOS_ORDERED);
+  assert_int_equal(edges(&program), 2); /* the kernel between stands for it */
+  lumos_job_free(program.job);
+}
+
+/* Sends and receives are prepared one by one and launched together. */
+static void a_record_before_the_wait_prepares_communication_of_the_next_operator(void **state) {
+  (void)state;
+  struct program program =
+      RUN(1, {COMMUNICATES, OTHER, 6, 3, NULL}, {COMPUTES, MAIN, 16, 3, NULL}, {RECORDS, 0, 0, 0, "send"},
+          {WAITS, 0, 0, 0, "send"}, {COMMUNICATES, ONE, 46, 3, "coalesced"}, {COMPUTES, MAIN, 56, 3, NULL});
+  expect_edge(&program, 1, 4, LUMOS_ORDERED);
+  assert_int_equal(edges(&program), 1);
+  lumos_job_free(program.job);
+}
+
+static void an_operator_s_wait_is_for_the_thread_s_stream_whatever_comes_next(void **state) {
+  (void)state;
+  const struct call calls[] = {{COMPUTES, MAIN, 6, 3, NULL},
+                               {COMMUNICATES, ONE, 16, 3, NULL},
+                               {WAITS, 0, 0, 0, "wait"},
+                               {COMPUTES, SIDE, 36, 3, NULL},
+                               {COMPUTES, MAIN, 46, 3, NULL}};
+  struct program program = run(calls, 5, 1);
+  expect_edge(&program, 1, 4, LUMOS_ORDERED);
+  assert_int_equal(edges(&program), 1);
+  lumos_job_free(program.job);
+  struct call bare[5];
+  memcpy(bare, calls, sizeof calls);
+  bare[2].in = NULL;
+  program = run(bare, 5, 1);
+  expect_edge(&program, 1, 3, LUMOS_ORDERED);
+  lumos_job_free(program.job);
+}
+
+/* Measured, the kernel of thread 1 is launched before the communication of thread 2, which waits for it. When thread 1
+ * is late it first synchronises with that communication: it can wait for no kernel that is not there yet. */
+static void an_inferred_edge_binds_to_what_is_enqueued(void **state) {
+  (void)state;
+  struct lumos_job *job = new_job();
+  uint32_t rank = add_rank(job, 0), one = add_thread(job, rank, "1"), two = add_thread(job, rank, "2");
+  uint32_t stream = add_stream(job, rank, "7"), side = add_stream(job, rank, "20");
+  add_task(job, one, LUMOS_OP, "slow", 0, 5 * US);
+  add_wait(job, one, 6 * US, 2 * US, LUMOS_WAIT_STREAM, side, LUMOS_NONE);
+  uint32_t call = add_launch(job, one, 10 * US, 5 * US);
+  uint32_t wait = add_stream_wait(job, two, 20 * US, 5 * US, LUMOS_NONE, LUMOS_NONE);
+  uint32_t side_call = add_launch(job, two, 30 * US, 5 * US);
+  uint32_t span = add_span(job, two, "all_reduce", 20 * US);
+  job->spans.items[span].dur = 15 * US;
+  job->tasks.items[wait].span = job->tasks.items[side_call].span = span;
+  uint32_t kernel = add_kernel(job, stream, 16 * US, 200 * US, call);
+  uint32_t communication = add_kernel(job, side, 219 * US, 50 * US, side_call);
+  job->tasks.items[communication].kind = LUMOS_COLLECTIVE;
+  build(job);
+  const struct lumos_dep *dep = dep_into(job, communication, LUMOS_DEP_EVENT);
+  assert_non_null(dep);
+  assert_int_equal(dep->src, kernel);
+  struct lumos_run *runs = lumos_allocate(job->tasks.count * sizeof *runs);
+  struct lumos_error error = {0};
+  assert_true(lumos_engine_run(job, &(struct lumos_sim_options){0}, runs, &error));
+  assert_int_equal(runs[communication].start, 219 * US);
+  assert_true(lumos_transform_scale(job, "name~^slow$=100", &error));
+  if (!lumos_engine_run(job, &(struct lumos_sim_options){0}, runs, &error)) {
+    fail_msg("%s", error.text);
+  }
+  assert_true(runs[communication].start < 100 * US);
+  assert_true(runs[kernel].start > 500 * US);
+  free(runs);
+  lumos_job_free(job);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(communication_waits_for_what_its_thread_computes),
+      cmocka_unit_test(the_library_s_own_wait_is_for_nothing_that_is_seen),
+      cmocka_unit_test(a_pair_that_is_violated_is_out),
+      cmocka_unit_test(the_pair_that_binds_is_believed),
+      cmocka_unit_test(one_wait_in_a_row_claims_a_start),
+      cmocka_unit_test(by_custom_the_latest_communication_comes_first_each_for_one_wait),
+      cmocka_unit_test(waits_of_one_place_do_the_same),
+      cmocka_unit_test(a_wait_may_be_for_older_work),
+      cmocka_unit_test(an_empty_stream_passes_on_what_it_waits_for),
+      cmocka_unit_test(a_record_before_the_wait_prepares_communication_of_the_next_operator),
+      cmocka_unit_test(an_operator_s_wait_is_for_the_thread_s_stream_whatever_comes_next),
+      cmocka_unit_test(an_inferred_edge_binds_to_what_is_enqueued),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
