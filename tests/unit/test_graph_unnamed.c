@@ -244,6 +244,38 @@ static void an_operator_s_wait_is_for_the_thread_s_stream_whatever_comes_next(vo
   lumos_job_free(program.job);
 }
 
+/* Where one operator is around both, what comes next is meant. */
+static void an_operator_s_wait_is_for_what_comes_next_in_the_operator_around_it(void **state) {
+  (void)state;
+  struct lumos_job *job = new_job();
+  uint32_t rank = add_rank(job, 0), thread = add_thread(job, rank, "1");
+  uint32_t stream = add_stream(job, rank, "7"), one = add_stream(job, rank, "20"), side = add_stream(job, rank, "24");
+  uint32_t calls[4];
+  calls[0] = add_launch(job, thread, 0, 5 * US);
+  calls[1] = add_launch(job, thread, 10 * US, 5 * US);
+  uint32_t wait = add_stream_wait(job, thread, 20 * US, 5 * US, LUMOS_NONE, LUMOS_NONE);
+  calls[2] = add_launch(job, thread, 30 * US, 5 * US);
+  calls[3] = add_launch(job, thread, 40 * US, 5 * US);
+  uint32_t around = add_span(job, thread, "all_to_all", 20 * US);
+  job->spans.items[around].dur = 15 * US;
+  job->tasks.items[wait].span = add_span(job, thread, "wait", 20 * US);
+  job->tasks.items[calls[2]].span = add_span(job, thread, "permute", 30 * US);
+  for (uint32_t span = around + 1; span < job->spans.count; span++) {
+    job->spans.items[span].parent = around;
+  }
+  add_kernel(job, stream, 6 * US, 3 * US, calls[0]);
+  uint32_t later = add_kernel(job, stream, 46 * US, 3 * US, calls[3]);
+  uint32_t communication = add_kernel(job, one, 16 * US, 3 * US, calls[1]);
+  job->tasks.items[communication].kind = LUMOS_COLLECTIVE;
+  uint32_t next = add_kernel(job, side, 36 * US, 3 * US, calls[2]);
+  build(job);
+  const struct lumos_dep *dep = dep_into(job, next, LUMOS_DEP_EVENT);
+  assert_non_null(dep);
+  assert_int_equal(dep->src, communication);
+  assert_null(dep_into(job, later, LUMOS_DEP_EVENT));
+  lumos_job_free(job);
+}
+
 /* Measured, the kernel of thread 1 is launched before the communication of thread 2, which waits for it. When thread 1
  * is late it first synchronises with that communication: it can wait for no kernel that is not there yet. */
 static void an_inferred_edge_binds_to_what_is_enqueued(void **state) {
@@ -293,6 +325,7 @@ int main(void) {
       cmocka_unit_test(an_empty_stream_passes_on_what_it_waits_for),
       cmocka_unit_test(a_record_before_the_wait_prepares_communication_of_the_next_operator),
       cmocka_unit_test(an_operator_s_wait_is_for_the_thread_s_stream_whatever_comes_next),
+      cmocka_unit_test(an_operator_s_wait_is_for_what_comes_next_in_the_operator_around_it),
       cmocka_unit_test(an_inferred_edge_binds_to_what_is_enqueued),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
