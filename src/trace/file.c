@@ -70,9 +70,11 @@ static void note_cut(struct lumos_job *job, const struct trace *trace) {
     (void)snprintf(event, sizeof event, ", in what begins at byte %" PRIu64, trace->cut_event);
   }
   bool damaged = trace->damage[0] != '\0';
+  const char *kept = trace->skipped.count > 0 ? "of the events before it, those that were whole were read"
+                                              : "every event before it was read";
   note(job, "parse.truncated", LUMOS_WARNING, LUMOS_ABSENT, "copy or record the file again",
-       "the trace is %s at byte %" PRIu64 "%s%s%s; every event before it was read", damaged ? "damaged" : "cut",
-       trace->truncated_at, event, damaged ? ": " : "", trace->damage);
+       "the trace is %s at byte %" PRIu64 "%s%s%s; %s", damaged ? "damaged" : "cut", trace->truncated_at, event,
+       damaged ? ": " : "", trace->damage, kept);
 }
 
 static void note_second_lists(struct lumos_job *job, const struct trace *trace) {
@@ -97,7 +99,7 @@ static void note_damage(struct lumos_job *job, const struct trace *trace, const 
   note_second_lists(job, trace);
   if (clock->absurd > 0) {
     note(job, "parse.absurd_times", LUMOS_WARNING, clock->absurd, NULL,
-         "events more than 26 days from all others were skipped");
+         "events more than 26 days from all others were skipped; at which bytes they stood is not known any more");
   }
   if (trace->truncated) {
     note_cut(job, trace);
@@ -322,7 +324,9 @@ static bool convert(struct trace *trace, struct lumos_job *job, const char *name
 
 static void say_fault(const struct trace *trace, char *text, size_t size) {
   bool damaged = trace->damage[0] != '\0';
-  if (damaged || trace->skipped.count + trace->facts_lost.count > 0) {
+  if (trace->foreign != NULL) {
+    (void)snprintf(text, size, "%s", trace->foreign);
+  } else if (damaged || trace->skipped.count + trace->facts_lost.count > 0) {
     const struct trace_place *first = trace->skipped.count > 0 ? &trace->skipped.first[0] : &trace->facts_lost.first[0];
     (void)snprintf(text, size, "byte %" PRIu64 ": %s", damaged ? trace->truncated_at : first->begin,
                    damaged ? trace->damage : first->what);

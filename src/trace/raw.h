@@ -154,8 +154,9 @@ struct trace {
   int64_t second_events;            /* of which so many events are not kept */
   bool truncated;
   uint64_t truncated_at;
-  uint64_t cut_event; /* where the event begins that the cut goes through; truncated_at when there is none */
-  char damage[96];    /* why, where the compressed data are damaged */
+  uint64_t cut_event;  /* where the event begins that the cut goes through; truncated_at when there is none */
+  const char *foreign; /* what the text is, where it is none that we read; NULL */
+  char damage[96];     /* why, where the compressed data are damaged */
 
   struct trace_timelines *timelines; /* the ranks of a file that Lumos wrote, which have all rows; else NULL */
   /* Of such a rank, what a file of its selected steps alone would not show; LUMOS_ABSENT in every other trace. */

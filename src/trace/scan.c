@@ -427,11 +427,38 @@ static bool find_beginning(struct scan *scan, bool *found) {
                            bracket ? no_event : "text before the trace");
 }
 
+/* What the text is, where it is none in bytes that we know, and what to do about it; NULL. */
+static const char *foreign_text(const struct trace_window *window) {
+  static const struct {
+    size_t length;
+    const char *bytes, *said;
+  } rows[] = {
+      {2, "\xFF\xFE", "UTF-16 text; convert it with iconv -f UTF-16 -t UTF-8"},
+      {2, "\xFE\xFF", "UTF-16 text; convert it with iconv -f UTF-16 -t UTF-8"},
+      {2, "{\0", "UTF-16 text; convert it with iconv -f UTF-16LE -t UTF-8"},
+      {2, "[\0", "UTF-16 text; convert it with iconv -f UTF-16LE -t UTF-8"},
+      {3, "\0{\0", "UTF-16 text; convert it with iconv -f UTF-16BE -t UTF-8"},
+      {3, "\0[\0", "UTF-16 text; convert it with iconv -f UTF-16BE -t UTF-8"},
+      {3, "\x1F\x8B\x08", "compressed twice; unpack it once with gzip -d"},
+      {4, "\x28\xB5\x2F\xFD", "compressed twice; unpack it once with zstd -d"},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    if (window->length >= rows[i].length && memcmp(window->bytes, rows[i].bytes, rows[i].length) == 0) {
+      return rows[i].said;
+    }
+  }
+  return NULL;
+}
+
 static bool read_text(struct scan *scan) {
   static const char byte_order_mark[] = "\xEF\xBB\xBF";
   scan->cursor = trace_window_ensure(&scan->window, scan->window.bytes);
   if (strncmp(scan->cursor, byte_order_mark, sizeof byte_order_mark - 1) == 0) {
     scan->cursor += sizeof byte_order_mark - 1;
+  }
+  scan->trace->foreign = foreign_text(&scan->window);
+  if (scan->trace->foreign != NULL) {
+    return true;
   }
   if (!to_next_byte(scan)) {
     return cut(scan);

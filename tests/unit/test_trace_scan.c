@@ -623,10 +623,10 @@ static void a_broken_and_cut_text(void **state) {
   lumos_job_free(job);
 }
 
-/* `text` as gzip, into `packed`; how long that is. */
-static size_t pack(const char *text, unsigned char *packed, size_t capacity) {
-  z_stream stream = {.next_in = (Bytef *)(uintptr_t)text,
-                     .avail_in = (uInt)strlen(text),
+/* The bytes as gzip, into `packed`; how long that is. */
+static size_t pack_bytes(const char *bytes, size_t count, unsigned char *packed, size_t capacity) {
+  z_stream stream = {.next_in = (Bytef *)(uintptr_t)bytes,
+                     .avail_in = (uInt)count,
                      .next_out = packed,
                      .avail_out = (uInt)capacity};
   assert_int_equal(deflateInit2(&stream, 0, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY), Z_OK);
@@ -634,6 +634,10 @@ static size_t pack(const char *text, unsigned char *packed, size_t capacity) {
   size_t length = stream.total_out;
   assert_int_equal(deflateEnd(&stream), Z_OK);
   return length;
+}
+
+static size_t pack(const char *text, unsigned char *packed, size_t capacity) {
+  return pack_bytes(text, strlen(text), packed, capacity);
 }
 
 static void damaged_compression_is_a_cut(void **state) {
@@ -766,6 +770,48 @@ static void what_is_no_trace_is_refused(void **state) {
   }
 }
 
+/* What is no text of ours is called by its name. */
+static void foreign_text_is_named(void **state) {
+  (void)state;
+  static const struct {
+    const char *text;
+    size_t length;
+    const char *said;
+  } rows[] = {
+      {"\xFF\xFE{\0\"\0t\0", 8, "UTF-16 text; convert it with iconv"},
+      {"\xFE\xFF\0{\0\"\0t", 8, "UTF-16 text; convert it with iconv"},
+      {"{\0\"\0t\0", 6, "iconv -f UTF-16LE"},
+      {"\0[\0{\0\"", 6, "iconv -f UTF-16BE"},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    struct lumos_error error = {LUMOS_DONE, ""};
+    assert_null(parse_named("t.json", rows[i].text, rows[i].length, &plain, &error));
+    assert_int_equal(error.status, LUMOS_UNUSABLE);
+    assert_non_null(strstr(error.text, rows[i].said));
+  }
+  char once[4096];
+  unsigned char twice[4096];
+  size_t length = pack_bytes(TRACE(OP("a", 1, 1)), strlen(TRACE(OP("a", 1, 1))), (unsigned char *)once, sizeof once);
+  length = pack_bytes(once, length, twice, sizeof twice);
+  struct lumos_error error = {LUMOS_DONE, ""};
+  assert_null(parse_named("t.json.gz", (char *)twice, length, &plain, &error));
+  assert_non_null(strstr(error.text, "(compressed twice; unpack it once with gzip -d)"));
+}
+
+/* A damaged file does not claim more than it gives. */
+static void damage_behind_skipped_events_is_told_as_such(void **state) {
+  (void)state;
+  unsigned char packed[4096];
+  size_t length = pack(TRACE(OP("a", 1, 1) "," OP("b\"b", 3, 1) "," OP("z", 6, 1)), packed, sizeof packed);
+  packed[length - 7] ^= 1;
+  struct lumos_error error = {LUMOS_DONE, ""};
+  struct lumos_job *job = parse_named("t.json.gz", (char *)packed, length, &plain, &error);
+  assert_non_null(job);
+  expect_tasks(job, "t10 a 0+1000\nt10 z 5000+1000 lag 4000\n");
+  assert_non_null(strstr(string_of(job, find_note(job, "parse.truncated")->text), "the checksum is wrong; of the events before it, those that were whole were read"));
+  lumos_job_free(job);
+}
+
 /* A trace longer than its window, read through windows of many sizes, gives the same rows; an event longer than the
  * limit is skipped. */
 static void the_window_does_not_show(void **state) {
@@ -883,6 +929,8 @@ int main(void) {
       cmocka_unit_test(strict_takes_valid_json_alone),
       cmocka_unit_test(absurd_times_are_skipped),
       cmocka_unit_test(what_is_no_trace_is_refused),
+      cmocka_unit_test(foreign_text_is_named),
+      cmocka_unit_test(damage_behind_skipped_events_is_told_as_such),
       cmocka_unit_test(the_window_does_not_show),
       cmocka_unit_test(an_event_longer_than_the_limit_is_skipped),
   };
