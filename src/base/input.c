@@ -30,6 +30,7 @@ struct lumos_input {
   enum lumos_form form;
   struct lumos_decoder *decoder;
   uint64_t consumed; /* bytes of the file that were read */
+  uint64_t member;   /* where in it the member in work begins */
   uint64_t size;
   uint64_t delivered; /* inflated bytes */
   struct lumos_window window;
@@ -195,6 +196,15 @@ static int64_t read_plain(struct lumos_input *input, char *bytes, size_t capacit
   return (int64_t)count;
 }
 
+/* Where in the file the window begins. */
+static uint64_t place_of(const struct lumos_input *input) { return input->consumed - input->window.count; }
+
+static void begin_member(struct lumos_input *input) {
+  lumos_decoder_restart(input->decoder);
+  input->inside = true;
+  input->member = place_of(input);
+}
+
 /* After a member: 1 when another one follows, 0 at the end of the file, -1 when something else follows. Zero bytes are the
  * padding that tape and block devices leave behind gzip; they mean nothing. */
 static int next_compressed_member(struct lumos_input *input) {
@@ -217,8 +227,7 @@ static int next_compressed_member(struct lumos_input *input) {
                        "all before it was read; the file may be damaged");
     return -1;
   }
-  lumos_decoder_restart(input->decoder);
-  input->inside = true;
+  begin_member(input);
   return 1;
 }
 
@@ -269,6 +278,36 @@ static int64_t read_inflated(struct lumos_input *input, char *bytes, size_t capa
   }
   input->delivered += (uint64_t)count;
   return count;
+}
+
+/* A header as gzip writes it: three fixed bytes, flags that exist, a level and a system that do. */
+static bool begins_gzip(const unsigned char *bytes) {
+  return bytes[0] == 0x1F && bytes[1] == 0x8B && bytes[2] == 8 && bytes[3] < 0x20 &&
+         (bytes[8] == 0 || bytes[8] == 2 || bytes[8] == 4) && (bytes[9] <= 13 || bytes[9] == 255);
+}
+
+bool lumos_input_resume(struct lumos_input *input) {
+  enum { HEADER = 10, READ_AHEAD = 16 };
+  struct lumos_window *window = &input->window;
+  if (!input->failed || input->form != LUMOS_FORM_GZIP) {
+    return false;
+  }
+  size_t before = (size_t)(window->bytes - input->buffer);
+  before = before < READ_AHEAD ? before : READ_AHEAD; /* the decoder may have looked at more than it used */
+  window->bytes -= before;
+  window->count += before;
+  while (fill_window(input, HEADER) && window->count >= HEADER) {
+    while (window->count >= HEADER && (!begins_gzip(window->bytes) || place_of(input) <= input->member)) {
+      window->bytes++;
+      window->count--;
+    }
+    if (window->count >= HEADER) {
+      begin_member(input);
+      input->failed = false;
+      return true;
+    }
+  }
+  return false;
 }
 
 size_t lumos_input_peek(struct lumos_input *input, char *bytes, size_t capacity) {

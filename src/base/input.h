@@ -7,6 +7,7 @@
 #define LUMOS_BASE_INPUT_H
 
 #include <lumos/error.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,6 +23,9 @@ int64_t lumos_input_read(struct lumos_input *input, char *bytes, size_t capacity
 
 /* What went wrong, without name, byte and cure, for a note that must hold no path; NULL while nothing has. */
 const char *lumos_input_fault(const struct lumos_input *input);
+
+/* After a read that failed: does another gzip member begin behind the damage? Then reads go on with it, and the text between is lost. */
+bool lumos_input_resume(struct lumos_input *input);
 
 /* The first inflated bytes without taking them: reads deliver them again. Up to `capacity` and LUMOS_INPUT_PEEK bytes, fewer when
  * the input is shorter or damaged there (a read tells the damage). Only before the first read. To tell what an input is. */

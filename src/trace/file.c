@@ -72,6 +72,9 @@ static void note_cut(struct lumos_job *job, const struct trace *trace) {
   bool damaged = trace->damage[0] != '\0';
   const char *kept = trace->skipped.count > 0 ? "of the events before it, those that were whole were read"
                                               : "every event before it was read";
+  if (trace->resumed) {
+    kept = "of the events before and behind it, those that were whole were read";
+  }
   note(job, "parse.truncated", LUMOS_WARNING, LUMOS_ABSENT, "copy or record the file again",
        "the trace is %s at byte %" PRIu64 "%s%s%s; %s", damaged ? "damaged" : "cut", trace->truncated_at, event,
        damaged ? ": " : "", trace->damage, kept);

@@ -155,6 +155,7 @@ struct trace {
   bool truncated;
   uint64_t truncated_at;
   uint64_t cut_event;  /* where the event begins that the cut goes through; truncated_at when there is none */
+  bool resumed;        /* ... and the text goes on behind the damage */
   const char *foreign; /* what the text is, where it is none that we read; NULL */
   char damage[96];     /* why, where the compressed data are damaged */
 

@@ -84,10 +84,11 @@ static bool remark(struct scan *scan, unsigned remarks, uint64_t begin, uint64_t
 static bool cut(struct scan *scan) {
   struct trace *trace = scan->trace;
   trace->truncated = true;
-  trace->truncated_at = scan->window.offset + scan->window.length;
+  trace->truncated_at = scan->window.damaged ? scan->window.damaged_at : scan->window.offset + scan->window.length;
   trace->cut_event = scan->cut_event != 0 ? scan->cut_event : trace->truncated_at;
   if (scan->window.damaged) {
-    (void)snprintf(trace->damage, sizeof trace->damage, "%s", lumos_input_fault(scan->window.input));
+    (void)snprintf(trace->damage, sizeof trace->damage, "%s", scan->window.fault);
+    trace->resumed = scan->window.offset + scan->window.length > scan->window.damaged_at;
   }
   if (scan->strict && trace->recognised) {
     return lumos_fail_check(scan->error, "%s: byte %" PRIu64 ": %s; copy or record it again", scan->name,

@@ -2,6 +2,7 @@
 #include "trace/window.h"
 
 #include <lumos/memory.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +14,20 @@ void lumos_trace_window_open(struct trace_window *window, struct lumos_input *in
 
 void lumos_trace_window_close(struct trace_window *window) { free(window->bytes); }
 
+/* The input is damaged at the end of the window: does it go on? Where all must be right it need not. */
+static bool pass_damage(struct trace_window *window) {
+  if (!window->damaged) {
+    window->damaged = true;
+    window->damaged_at = window->offset + window->length;
+    (void)snprintf(window->fault, sizeof window->fault, "%s", lumos_input_fault(window->input));
+  }
+  if (window->check != NULL || !lumos_input_resume(window->input)) {
+    return false;
+  }
+  window->bytes[window->length++] = '\x01'; /* what is on either side of it does not belong together */
+  return true;
+}
+
 /* Read until the window is full or the text ends. */
 static void fill(struct trace_window *window) {
   while (window->length < window->capacity && !window->ended) {
@@ -21,9 +36,8 @@ static void fill(struct trace_window *window) {
     if (count > 0 && window->check != NULL) {
       lumos_json_check_feed(window->check, window->bytes + window->length, (size_t)count);
     }
-    window->damaged = count < 0;
-    window->ended = count <= 0;
     window->length += count > 0 ? (size_t)count : 0;
+    window->ended = count == 0 || (count < 0 && !pass_damage(window));
   }
   memset(window->bytes + window->length, 0, TRACE_WINDOW_SENTINEL);
 }

@@ -34,6 +34,8 @@ struct trace_window {
   bool ended;      /* the text ends with the window */
   bool damaged;    /* ... because reading failed: */
   struct lumos_error damage;
+  char fault[96];      /* why, */
+  uint64_t damaged_at; /* and where; the text may go on behind it, with a byte between that stands in no trace */
   struct lumos_watcher watcher; /* told of every refill that source has been read so far */
   const char *source;
   struct lumos_json_check *check; /* is fed what is read; NULL: nobody asks */

@@ -654,6 +654,30 @@ static void damaged_compression_is_a_cut(void **state) {
   assert_int_equal(error.status, LUMOS_CHECK_FAILED);
 }
 
+/* Damage in one gzip member does not take the next ones along. */
+static void the_member_behind_damage_is_read(void **state) {
+  (void)state;
+  static const char head[] = "{\"traceEvents\":[" OP("a", 1, 1) "," OP("b", 2, 1) ",";
+  static const char tail[] = "\"x\":1}}," OP("z", 6, 1) "],\"baseTimeNanoseconds\":5000}";
+  unsigned char packed[8192];
+  for (int kind = 0; kind < 2; kind++) {
+    size_t first = pack(head, packed, sizeof packed);
+    size_t length = first + pack(tail, packed + first, sizeof packed - first);
+    packed[kind == 0 ? first - 7 : 10] ^= 7; /* the checksum, or the first block's kind */
+    struct lumos_error error = {LUMOS_DONE, ""};
+    struct lumos_job *job = parse_named("t.json.gz", (char *)packed, length, &plain, &error);
+    assert_non_null(job);
+    expect_tasks(job, kind == 0 ? "t10 a 0+1000\nt10 b 1000+1000\nt10 z 5000+1000 lag 3000\n" : "t10 z 0+1000\n");
+    const struct lumos_note *note = find_note(job, "parse.truncated");
+    assert_non_null(note);
+    assert_non_null(strstr(string_of(job, note->text), "of the events before and behind it"));
+    assert_int_equal(job->epoch, kind == 0 ? 6000 : 11000);
+    lumos_job_free(job);
+    assert_null(parse_named("t.json.gz", (char *)packed, length, &strict, &error));
+    assert_int_equal(error.status, kind == 0 ? LUMOS_CHECK_FAILED : LUMOS_UNUSABLE); /* nothing was read before it */
+  }
+}
+
 /* What stands behind the trace's last bracket is looked at, too: a wrong checksum says that some number may be wrong. */
 static void a_wrong_checksum_is_noted(void **state) {
   (void)state;
@@ -923,6 +947,7 @@ int main(void) {
       cmocka_unit_test(a_cut_text_gives_every_whole_event),
       cmocka_unit_test(a_broken_and_cut_text),
       cmocka_unit_test(damaged_compression_is_a_cut),
+      cmocka_unit_test(the_member_behind_damage_is_read),
       cmocka_unit_test(a_wrong_checksum_is_noted),
       cmocka_unit_test(a_second_trace_in_the_text_is_noted),
       cmocka_unit_test(strict_makes_the_first_fault_a_failure),
