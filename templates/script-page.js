@@ -9,6 +9,10 @@ const startTimelines = () => {
       lanes += tracks;
     }
   }
+  const marks = document.getElementById('marks');
+  if (marks) {
+    marks.addEventListener('change', () => pictures.forEach((picture) => picture.draw()));
+  }
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => {
     forgetColours();
     pictures.forEach((picture) => picture.draw());

@@ -7,6 +7,12 @@ const BEYOND = 10; /* how far what leaves the picture is painted */
 const MOST_PIXELS = 16e6; /* browsers refuse canvases that are too large */
 const MOST_HEIGHT = 16000;
 
+/* Does the reader want the marks of doubtful waits? */
+const marksAreShown = () => {
+  const box = document.getElementById('marks');
+  return box !== null && box.checked;
+};
+
 class Painter {
   constructor(picture) {
     this.picture = picture;
@@ -85,6 +91,11 @@ class Painter {
       }
     }
     context.globalAlpha = 1;
+    if (marksAreShown()) {
+      for (const [, kind, from, until] of lane.waits) {
+        this.bar(job().doubts[kind], from, until, y - 4, 4, {least: 0.7});
+      }
+    }
   }
 
   /* The page's own columns, pale, but not where every task is on the page. */

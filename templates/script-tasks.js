@@ -50,6 +50,7 @@ const unpackLane = (packed, number, first) => {
     held: sums(packed.held, count),
     holds: packed.hold || new Array(count).fill(null),
     ends,
+    waits: packed.waits || [], /* [place, kind of doubt, from, until] */
   };
 };
 

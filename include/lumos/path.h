@@ -59,6 +59,26 @@ struct lumos_bindings {
 bool lumos_bindings_find(const struct lumos_job *job, struct lumos_bindings *bindings, const uint8_t *watched,
                          struct lumos_constraints *all, struct lumos_error *error) LUMOS_MUST_CHECK;
 
+/* Waits of work on streams that the recording does not account for. */
+enum lumos_doubt_kind {
+  LUMOS_DOUBT_UNEXPLAINED, /* a start more than 2 us later than every rule allows */
+  LUMOS_DOUBT_RESOURCE,    /* for a kernel of another stream that leaves no SMs free, as concluded from times */
+  LUMOS_DOUBT_BOUNDARY,    /* for what the recording does not hold */
+  LUMOS_DOUBT_KINDS
+};
+
+/* [from, to) in simulated job time, before the start of `task`; from LUMOS_ABSENT: nothing else held it. */
+struct lumos_doubt {
+  uint32_t task;
+  uint8_t kind;
+  int64_t from, to;
+};
+LUMOS_VECTOR_TYPE(lumos_doubts, struct lumos_doubt);
+
+/* What bound every task, as lumos_bindings_find without `watched`, and of the same run the doubts, by task. */
+bool lumos_doubts_find(const struct lumos_job *job, struct lumos_bindings *bindings, struct lumos_doubts *doubts,
+                       struct lumos_error *error) LUMOS_MUST_CHECK;
+
 enum lumos_path_what {
   LUMOS_PATH_RUN = 1, /* the task runs (of a collective: its transfer) */
   LUMOS_PATH_LAG, /* between what held the task and its start or end, as the constraint says: host time without an event, launch lag,

@@ -1,7 +1,7 @@
 /* What held every task: the engine's run once more, with notes. */
 #include <lumos/path.h>
 
-#include "sim/engine.h"
+#include "sim/metrics.h"
 #include <stdlib.h>
 
 static const char *const kind_names[LUMOS_CONSTRAINT_KINDS] = {
@@ -52,23 +52,67 @@ static bool check_runs(const struct lumos_job *job, const struct lumos_run *runs
   return true;
 }
 
-bool lumos_bindings_find(const struct lumos_job *job, struct lumos_bindings *bindings, const uint8_t *watched,
-                         struct lumos_constraints *all, struct lumos_error *error) {
+static bool run_noting(const struct lumos_job *job, const struct lumos_engine_notes *notes, struct lumos_error *error) {
   const struct lumos_sim_options carry = {.model = lumos_model_of(job)};
   if (job->runs.count != job->tasks.count) {
     return lumos_fail(error, "the job has not been simulated; run lumos-sim first");
   }
-  const struct lumos_engine_notes notes = {.bindings = bindings, .watched = watched, .constraints = all};
   struct lumos_binding nothing = {LUMOS_NONE, LUMOS_HELD_BY_NOTHING, LUMOS_END, LUMOS_UNEXPLAINED};
   for (size_t t = 0; t < job->tasks.count; t++) {
-    bindings[t] = (struct lumos_bindings){nothing, nothing};
+    notes->bindings[t] = (struct lumos_bindings){nothing, nothing};
   }
-  size_t first = watched == NULL ? 0 : all->count;
   struct lumos_run *runs = lumos_allocate(job->tasks.count * sizeof *runs);
-  bool done = lumos_engine_run_noting(job, &carry, runs, &notes, error) && check_runs(job, runs, error);
+  bool done = lumos_engine_run_noting(job, &carry, runs, notes, error) && check_runs(job, runs, error);
+  free(runs);
+  return done;
+}
+
+bool lumos_bindings_find(const struct lumos_job *job, struct lumos_bindings *bindings, const uint8_t *watched,
+                         struct lumos_constraints *all, struct lumos_error *error) {
+  const struct lumos_engine_notes notes = {.bindings = bindings, .watched = watched, .constraints = all};
+  size_t first = watched == NULL ? 0 : all->count;
+  bool done = run_noting(job, &notes, error);
   if (done && watched != NULL && all->count > first) {
     qsort(all->items + first, all->count - first, sizeof *all->items, by_place);
   }
-  free(runs);
+  return done;
+}
+
+static int by_task(const void *left_item, const void *right_item) {
+  const struct lumos_doubt *left = left_item;
+  const struct lumos_doubt *right = right_item;
+  if (left->task != right->task) {
+    return left->task < right->task ? -1 : 1;
+  }
+  return left->kind - right->kind;
+}
+
+static void add_unexplained(const struct lumos_job *job, struct lumos_doubts *doubts) {
+  for (uint32_t t = 0; t < job->tasks.count; t++) {
+    int64_t residual = job->timings.items[t].residual;
+    if (residual != LUMOS_ABSENT && residual > LUMOS_UNEXPLAINED_NS && lumos_on_stream(job, &job->tasks.items[t])) {
+      int64_t start = job->runs.items[t].start;
+      lumos_vector_push(doubts, ((struct lumos_doubt){t, LUMOS_DOUBT_UNEXPLAINED, start - residual, start}));
+    }
+  }
+}
+
+bool lumos_doubts_find(const struct lumos_job *job, struct lumos_bindings *bindings, struct lumos_doubts *doubts,
+                       struct lumos_error *error) {
+  struct lumos_holds holds = {0};
+  const struct lumos_engine_notes notes = {.bindings = bindings, .holds = &holds};
+  bool done = run_noting(job, &notes, error);
+  for (size_t i = 0; done && i < holds.count; i++) {
+    const struct lumos_hold *hold = &holds.items[i];
+    uint8_t kind = hold->kind == LUMOS_RESOURCE ? LUMOS_DOUBT_RESOURCE : LUMOS_DOUBT_BOUNDARY;
+    lumos_vector_push(doubts, ((struct lumos_doubt){hold->task, kind, hold->from, hold->to}));
+  }
+  if (done) {
+    add_unexplained(job, doubts);
+  }
+  if (doubts->count > 0) {
+    qsort(doubts->items, doubts->count, sizeof *doubts->items, by_task);
+  }
+  lumos_vector_free(&holds);
   return done;
 }

@@ -18,7 +18,7 @@
 #include "sim/clock.h"
 #include <stdlib.h>
 
-enum { UNEXPLAINED_NS = 2000, LONG_GAP_NS = 1000000, LONG_CALL_TIMES = 5 };
+enum { LONG_GAP_NS = 1000000, LONG_CALL_TIMES = 5 };
 
 struct cover { /* what is explained: by hand-overs of the gap before a task, by a full queue of a call */
   uint32_t task;
@@ -60,7 +60,7 @@ static void add_unexplained(struct carried *carried) {
       continue;
     }
     residual = residual < 0 ? -residual : residual;
-    uint32_t step = residual > UNEXPLAINED_NS ? step_of(carried, t, lumos_measured_start(job, t)) : LUMOS_NONE;
+    uint32_t step = residual > LUMOS_UNEXPLAINED_NS ? step_of(carried, t, lumos_measured_start(job, t)) : LUMOS_NONE;
     if (step != LUMOS_NONE) {
       carried->unexplained[step] = lumos_time_sum(carried->unexplained[step], residual);
     }

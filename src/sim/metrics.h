@@ -9,6 +9,9 @@
 #include "sim/engine.h"
 #include "sim/steps.h"
 
+/* A start that is off by more than this is unexplained; below, clocks and rounding are. */
+enum { LUMOS_UNEXPLAINED_NS = 2000 };
+
 struct lumos_metric_place {
   enum lumos_source source;
   int32_t rank, step; /* rank number; LUMOS_ABSENT_INT: none */

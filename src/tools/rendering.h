@@ -40,6 +40,9 @@ struct tool_rendering {
                     "Put the tasks that run from FROM to TO on the page one by one (up to 20,000), beside the "        \
                     "longest ones: times on the "                                                                      \
                     "axis of the timeline, such as 10ms-25ms."),                                                       \
+      TOOL_FLAG_ROW("marks", &(rendering)->report.marks,                                                               \
+                    "Mark doubtful waits on the timeline: starts that nothing explains, waits for free "    \
+                    "SMs and for what is not recorded. The page has a switch for it."),                                \
       TOOL_FLAG_ROW("details", &(rendering)->report.details,                                                           \
                     "Show the names of hosts, users, folders and traces as recorded; without it they are left out, "   \
                     "so that the report can be handed on."),                                                           \

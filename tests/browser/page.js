@@ -335,6 +335,43 @@ checks['the chain leads from one rank to another'] = async () => {
   await page.context().close();
 };
 
+/* The page has marks for doubtful waits, and shows them, drawn and painted, when the reader wants them. */
+checks['doubtful waits are marked when asked for'] = async () => {
+  const page = await open('example');
+  const marks = page.locator('[data-picture="timeline"] g.marks').first();
+  const box = page.getByRole('checkbox', {name: 'Mark doubtful waits'});
+  const legend = page.locator('ul.kinds.marks');
+  assert.equal(await box.isChecked(), false);
+  assert.equal(await marks.isVisible(), false);
+  assert.equal(await legend.isVisible(), false);
+  await box.focus();
+  await page.keyboard.press('Space');
+  assert.equal(await marks.isVisible(), true);
+  assert.equal(await legend.isVisible(), true);
+  assert.match(await marks.textContent(), /rank 0, stream \d+: (start that no rule explains|waiting for .*), .* before \d+ tasks?/);
+  await page.getByRole('button', {name: 'Zoom in'}).first().click();
+  await settled(page);
+  assert.equal(await marks.isVisible(), false); /* the canvas has them now */
+  await page.evaluate(() => {
+    const painted = [];
+    const {bar} = Painter.prototype;
+    window.painted = painted;
+    Painter.prototype.bar = function (css, ...rest) {
+      painted.push(css);
+      return bar.call(this, css, ...rest);
+    };
+    pictures.forEach((picture) => picture.draw());
+  });
+  await settled(page);
+  const paintsMarks = () => page.evaluate(() => window.painted.some((css) => job().doubts.includes(css)));
+  assert.equal(await paintsMarks(), true);
+  await box.uncheck();
+  await page.evaluate(() => window.painted.splice(0));
+  await settled(page);
+  assert.equal(await paintsMarks(), false);
+  await page.context().close();
+};
+
 /* The longest kernel ends the step, so the chain ends with it: marked above its lane, in the colour of ink, from its start to its end. */
 checks['the chain is marked, and the graph is sized'] = async () => {
   const page = await open('hand');

@@ -71,13 +71,24 @@ void report_put_subject(const struct report_content *content, struct lumos_text 
   put_steps(&content->facts, out);
 }
 
-/* A stream whose simulated times were edited says nothing of what held them. */
-static struct lumos_bindings *find_bindings(const struct lumos_job *job) {
-  struct lumos_error error = {LUMOS_DONE, ""};
-  struct lumos_bindings *bindings = lumos_allocate((job->tasks.count + 1) * sizeof bindings[0]);
-  if (!lumos_bindings_find(job, bindings, NULL, NULL, &error)) {
+/* The page has a switch for them, a picture alone only what was asked for. */
+static bool shows_marks(const struct report_content *content) {
+  enum lumos_report_format format = content->options->format;
+  return content->options->marks || format == LUMOS_REPORT_UNKNOWN || format == LUMOS_REPORT_HTML;
+}
+
+/* What held every task, and what the timeline marks. A stream whose simulated times were edited says nothing of it. */
+static struct lumos_bindings *find_bindings(struct report_content *content) {
+  const struct lumos_job *job = content->job;
+  struct lumos_doubts *doubts = &content->timelines.doubts;
+  struct lumos_error error;
+  struct lumos_bindings *bindings = lumos_allocate((job->tasks.count + 1) * sizeof *bindings);
+  if (!lumos_doubts_find(job, bindings, doubts, &error)) {
     free(bindings);
     bindings = NULL;
+  }
+  if (bindings == NULL || !shows_marks(content)) {
+    lumos_vector_free(doubts);
   }
   return bindings;
 }
@@ -112,7 +123,7 @@ bool report_content_read(const struct lumos_job *job, const struct lumos_report_
   report_table_ops(job, &tables[TABLE_OPS_DEVICE], &tables[TABLE_OPS_HOST]);
   report_table_ranks(job, options->details, &tables[TABLE_RANKS]);
   report_table_clocks(job, &tables[TABLE_CLOCKS]);
-  content->bindings = find_bindings(job);
+  content->bindings = find_bindings(content);
   bool read = read_dependencies(content, error);
   report_dependencies_table(&content->dependencies, &tables[TABLE_DEPENDENCIES]);
   return read;

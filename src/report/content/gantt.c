@@ -1,6 +1,7 @@
 /* Drawing the timeline. One path for every kind on every lane, made of runs of columns: the size depends on the lanes drawn, not on the trace. */
 #include "report/content/gantt.h"
 
+#include "report/content/doubt.h"
 #include "report/draw/raster.h"
 #include "report/text/numbers.h"
 
@@ -179,6 +180,65 @@ static void draw_timeline(struct canvas *canvas, uint32_t lane, enum report_time
   }
 }
 
+/* "rank 0, stream 7: start that no rule explains, 1.2 ms before 12 tasks" */
+static void tell_doubt(struct canvas *canvas, uint32_t lane, uint8_t kind, const struct kind_total *total) {
+  const struct lumos_job *job = canvas->timelines->job;
+  canvas->text.length = 0;
+  lumos_text_format(&canvas->text, "rank %d, ", job->ranks.items[job->lanes.items[lane].rank].rank);
+  report_put_lane(&canvas->text, job, lane);
+  lumos_text_format(&canvas->text, ": %s, ", report_paint_row(report_paint_of_doubt(kind))->label);
+  report_put_time(&canvas->text, total->time);
+  lumos_text_put(&canvas->text, " before ");
+  report_put_counted(&canvas->text, total->tasks, "task");
+  report_scene_tell(canvas->scene, &canvas->text);
+}
+
+/* The kinds of doubts stand in the raster where kinds of tasks do elsewhere. */
+static void gather_doubts(struct canvas *canvas, const struct lumos_doubt *doubt, const struct lumos_doubt *end,
+                          struct kind_total totals[LUMOS_DOUBT_KINDS]) {
+  report_raster_clear(&canvas->raster);
+  for (; doubt < end; doubt++) {
+    int64_t from = doubt->from < canvas->timelines->from ? canvas->timelines->from : doubt->from;
+    int64_t until = doubt->to > canvas->timelines->until ? canvas->timelines->until : doubt->to;
+    if (until > from) {
+      report_raster_add(&canvas->raster, doubt->kind, from, until - from);
+      totals[doubt->kind].time = report_sum(totals[doubt->kind].time, until - from);
+      totals[doubt->kind].tasks++;
+    }
+  }
+  canvas->cells.count = 0;
+  report_raster_read(&canvas->raster, &canvas->cells);
+}
+
+/* A strip above the lane, as many pixels high as a column has quarters of such waiting. */
+static void draw_doubts(struct canvas *canvas, const struct report_lane *lane, int32_t y) {
+  const struct lumos_lane *record = &canvas->timelines->job->lanes.items[lane->lane];
+  const struct lumos_doubt *end = NULL;
+  const struct lumos_doubt *doubt =
+      report_doubts_of(&canvas->timelines->doubts, record->task_first, record->task_count, &end);
+  if (doubt == end) {
+    return;
+  }
+  struct kind_total totals[LUMOS_DOUBT_KINDS] = {{0}};
+  gather_doubts(canvas, doubt, end, totals);
+  report_scene_optional_group(canvas->scene, LABELS, y);
+  for (uint8_t kind = 0; kind < LUMOS_DOUBT_KINDS; kind++) {
+    if (totals[kind].tasks == 0) {
+      continue;
+    }
+    report_scene_runs(canvas->scene, report_paint_of_doubt(kind), false);
+    tell_doubt(canvas, lane->lane, kind, &totals[kind]);
+    for (size_t i = 0; i < canvas->cells.count; i++) {
+      const struct report_raster_run *cell = &canvas->cells.items[i];
+      if (cell->kind == kind) {
+        report_scene_run(canvas->scene,
+                         (struct report_run){cell->x * canvas->pixels, cell->width * canvas->pixels, cell->level});
+      }
+    }
+  }
+  report_scene_group_end(canvas->scene);
+}
+
 /* Where every lane begins: a little room between ranks. Returns where the last one ends. */
 static int32_t lane_top(const struct canvas *canvas, const struct report_lanes *lanes, size_t number) {
   const struct lumos_job *job = canvas->timelines->job;
@@ -230,6 +290,7 @@ static void draw_work(struct canvas *canvas, const struct report_lanes *lanes) {
       }
     }
     report_scene_group_end(canvas->scene);
+    draw_doubts(canvas, lane, lane_top(canvas, lanes, i));
   }
 }
 

@@ -8,10 +8,12 @@
  * references each value is the difference to the one before it (the last that is not null or false; at first 0); references ("call",
  * "held") count the embedded tasks of all lanes, in order. "measured_start" and "measured_dur" are differences to the simulated values.
  * null: there is none; false: there is one, but it is not embedded. A column that says nothing anywhere (0 or null) is left out.
+ * "waits": [place on the lane, kind, from, until] of doubtful waits before embedded tasks; the kinds' classes: "doubts".
  * "ends": for each task whose end something else held than its duration: its place on the lane, by whom, how.
  */
 #include "report/content/detail.h"
 
+#include "report/content/doubt.h"
 #include "report/content/gantt.h"
 #include "report/content/tally.h"
 #include "report/text/names.h"
@@ -188,6 +190,30 @@ static void put_ends(struct packing *packing, const struct lumos_lane *lane, str
   lumos_text_char(out, ']');
 }
 
+/* Doubtful waits before tasks that are embedded; from where the picture begins. */
+static void put_waits(const struct packing *packing, const struct lumos_lane *lane, struct lumos_text *out) {
+  const struct report_timelines *timelines = packing->detail->from.timelines;
+  const struct lumos_doubt *end = NULL;
+  const struct lumos_doubt *doubt = report_doubts_of(&timelines->doubts, lane->task_first, lane->task_count, &end);
+  const char *comma = "";
+  int64_t place = 0;
+  uint32_t task = lane->task_first;
+  lumos_text_put(out, doubt < end ? ",\n\"waits\":[" : "");
+  bool any = doubt < end;
+  for (; doubt < end; doubt++) {
+    for (; task < doubt->task; task++) {
+      place += is_embedded(packing, task);
+    }
+    int64_t from = doubt->from < timelines->from ? timelines->from : doubt->from;
+    if (is_embedded(packing, task) && doubt->to > from) {
+      lumos_text_format(out, "%s[%" PRId64 ",%d,%" PRId64 ",%" PRId64 "]", comma, place, doubt->kind,
+                        from - packing->origin, doubt->to - packing->origin);
+      comma = ",";
+    }
+  }
+  lumos_text_put(out, any ? "]" : "");
+}
+
 static int64_t left_out(const struct packing *packing, const struct lumos_lane *lane) {
   int64_t count = 0;
   for (uint32_t task = lane->task_first; task < lane->task_first + lane->task_count; task++) {
@@ -214,6 +240,7 @@ static void put_lane(struct packing *packing, uint32_t number, struct lumos_text
   if (packing->detail->from.bindings != NULL) {
     put_ends(packing, lane, out);
   }
+  put_waits(packing, lane, out);
   lumos_text_char(out, '}');
 }
 
@@ -334,6 +361,11 @@ static void put_frame(const struct packing *packing, struct lumos_text *out) {
   }
   lumos_text_char(out, ']');
   put_window(packing, out);
+  lumos_text_format(out, ",\n\"doubts\":[");
+  for (uint8_t kind = 0; kind < LUMOS_DOUBT_KINDS; kind++) {
+    lumos_text_format(out, "%s\"%s\"", kind == 0 ? "" : ",", report_paint_row(report_paint_of_doubt(kind))->css);
+  }
+  lumos_text_char(out, ']');
   lumos_text_put(out, ",\n\"kinds\":[");
   for (int kind = 0; kind < LUMOS_TASK_KINDS; kind++) {
     const struct report_paint_row *row = report_paint_row(report_paint_of_kind((uint8_t)kind));

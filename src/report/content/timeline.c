@@ -189,6 +189,7 @@ void report_timelines_free(struct report_timelines *timelines) {
   lumos_vector_free(&timelines->open);
   lumos_vector_free(&timelines->folded);
   lumos_vector_free(&timelines->steps);
+  lumos_vector_free(&timelines->doubts);
 }
 
 int64_t report_timelines_origin(const struct report_timelines *timelines) {

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "report/content/facts.h"
+#include <lumos/path.h>
 
 /* One lane that has tasks. */
 struct report_lane {
@@ -27,6 +28,7 @@ struct report_timelines {
   size_t left_out;                /* lanes that are not drawn */
   int64_t from, until;            /* of everything that is drawn; job time */
   struct report_boundaries steps; /* the job's, simulated */
+  struct lumos_doubts doubts;     /* to be marked on the lanes; see doubt.h */
 };
 
 void report_timelines_read(const struct lumos_job *job, struct report_timelines *timelines);

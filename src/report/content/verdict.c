@@ -276,6 +276,9 @@ static void fill_carried(const struct report_facts *facts, struct report_scope *
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
     struct lumos_text figure = LUMOS_TEXT_BUFFER;
     struct lumos_text evidence = LUMOS_TEXT_BUFFER;
+    if (rows[i].figure == FIGURE_RESOURCE_WAIT && report_carried(facts, rows[i].figure) == LUMOS_ABSENT) {
+      continue; /* streams of older versions have none */
+    }
     report_put_share(&figure, report_carried(facts, rows[i].figure));
     lumos_text_put(&evidence, rows[i].evidence);
     set_tile(scope, "trust", rows[i].label, report_figure_name(rows[i].figure), &figure, &evidence);

@@ -37,6 +37,15 @@ static const struct report_paint_row rows[PAINT_COUNT] = {
     [PAINT_COPY_PART] = {"copies", "copies", FILL_PLAIN, {"#723797", "#b289db"}, {0}, {"#ffffff", "#150b22"}},
     [PAINT_IDLE] =
         {"idle", "idle", FILL_HATCHED, {"#eceef1", "#23282f"}, {"#d5d9df", "#363d47"}, {"#3a414c", "#c3cad4"}},
+    [PAINT_UNEXPLAINED] = {"unexplained", "start that no rule explains", FILL_PLAIN, {"#c2186b", "#ff77b7"}, {0}, {0}},
+    [PAINT_RESOURCE] =
+        {"resource", "waiting for SMs", FILL_HATCHED, {"#f4ecc0", "#37310f"}, {"#7d6500", "#d9b72f"}, {0}},
+    [PAINT_BOUNDARY] = {"boundary",
+                        "waiting for what is not recorded",
+                        FILL_HATCHED,
+                        {"#d3d7dd", "#3d444e"},
+                        {"#1b2129", "#e6e9ee"},
+                        {0}},
     [PAINT_TEXT] = {"ink", "", FILL_PLAIN, {"#1b2129", "#e6e9ee"}, {0}, {0}},
     [PAINT_MUTED] = {"muted", "", FILL_PLAIN, {"#59626f", "#9aa4b2"}, {0}, {0}},
     [PAINT_RULE] = {"rule", "", FILL_PLAIN, {"#e3e6ea", "#2a3038"}, {0}, {0}},

@@ -21,6 +21,10 @@ enum report_paint {
   PAINT_UNSPLIT,
   PAINT_COPY_PART,
   PAINT_IDLE,
+  /* Doubtful waits. */
+  PAINT_UNEXPLAINED,
+  PAINT_RESOURCE,
+  PAINT_BOUNDARY,
   /* Ink of pictures. */
   PAINT_TEXT,
   PAINT_MUTED,

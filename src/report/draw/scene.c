@@ -105,6 +105,11 @@ void report_scene_group(struct report_scene *scene, int32_t x, int32_t y) {
   lumos_vector_push(&scene->marks, mark);
 }
 
+void report_scene_optional_group(struct report_scene *scene, int32_t x, int32_t y) {
+  report_scene_group(scene, x, y);
+  last_mark(scene)->optional = true;
+}
+
 void report_scene_group_end(struct report_scene *scene) {
   struct report_mark mark = {.kind = MARK_GROUP_END};
   lumos_vector_push(&scene->marks, mark);

@@ -5,6 +5,7 @@
 #include "report/content/definitions.h"
 #include "report/content/dependencies.h"
 #include "report/content/detail.h"
+#include "report/content/doubt.h"
 #include "report/content/gantt.h"
 #include "report/content/notes.h"
 #include "report/content/verdict.h"
@@ -123,6 +124,27 @@ static void fill_timeline(const struct page *page, struct report_scope *root) {
   }
 }
 
+/* The switch for the marks, and what they mean; nothing where there are none. */
+static void fill_marks(const struct page *page, struct report_scope *root) {
+  bool shown[PAINT_COUNT] = {false};
+  report_section(root, "marks");
+  report_doubt_paints(&page->content->timelines.doubts, shown);
+  if (page->content->timelines.doubts.count == 0) {
+    return;
+  }
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  struct report_scope *section = report_section_item(root, "marks");
+  report_section_if(section, "marks_on", page->content->options->marks);
+  report_put_doubt_reading(&text);
+  report_set_take(section, "marks_reading", &text);
+  report_section(section, "kinds");
+  for (int paint = 0; paint < PAINT_COUNT; paint++) {
+    if (shown[paint]) {
+      add_legend(section, "kinds", (enum report_paint)paint, "");
+    }
+  }
+}
+
 static void fill_dependency_picture(const struct report_dependencies *dependencies, struct report_scope *section,
                                     struct report_scene *scene) {
   struct report_scope *picture = report_section_item(section, "picture");
@@ -218,6 +240,7 @@ static void fill_model(const struct page *page, const struct page_files *files) 
   report_section_if(root, "has_title", report_title(page->content) != NULL);
   fill_breakdown(page, root);
   fill_timeline(page, root);
+  fill_marks(page, root);
   fill_tasks(page, root);
   fill_dependencies(page, root);
   fill_work(page, root);

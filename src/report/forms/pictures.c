@@ -3,6 +3,7 @@
 
 #include "report/content/breakdown.h"
 #include "report/content/dependencies.h"
+#include "report/content/doubt.h"
 #include "report/content/gantt.h"
 #include "report/content/verdict.h"
 #include "report/draw/cairo.h"
@@ -40,12 +41,17 @@ static void find_gantt(const struct report_content *content, struct lumos_text *
 
 static void read_gantt(const struct report_content *content, struct lumos_text *out) {
   report_put_gantt_reading(&content->timelines, out);
+  if (content->timelines.doubts.count > 0) {
+    lumos_text_char(out, ' ');
+    report_put_doubt_reading(out);
+  }
   report_put_gantt_folded(&content->timelines, out);
 }
 
 /* Only lanes that are drawn count; the paint of a kind is its number. */
 static void explain_gantt(const struct report_content *content, bool shown[PAINT_COUNT]) {
   report_gantt_kinds(content->job, &content->timelines.open, shown);
+  report_doubt_paints(&content->timelines.doubts, shown);
 }
 
 static bool draw_gantt(const struct report_content *content, struct report_scene *scene) {
