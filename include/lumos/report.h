@@ -37,8 +37,7 @@ struct lumos_report_options {
   int32_t step; /* the step whose dependencies are shown; without has_step the one nearest to the mean step time */
   int32_t graph_nodes; /* at most so many nodes in the dependency graph, up to 500; 0: 80 */
   bool has_detail;     /* every task that runs in [detail_from, detail_until) is embedded, on top of the longest */
-  bool
-      marks; /* doubtful waits are marked on the timeline; on the page, which has a switch for them, from the start */
+  bool marks; /* doubtful waits are marked on the timeline; on the page, which has a switch for them, from the start */
   int64_t detail_from, detail_until; /* ns on the axis of the timeline: from the start of the first step */
 };
 

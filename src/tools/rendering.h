@@ -41,7 +41,7 @@ struct tool_rendering {
                     "longest ones: times on the "                                                                      \
                     "axis of the timeline, such as 10ms-25ms."),                                                       \
       TOOL_FLAG_ROW("marks", &(rendering)->report.marks,                                                               \
-                    "Mark doubtful waits on the timeline: starts that nothing explains, waits for free "    \
+                    "Mark doubtful waits on the timeline: starts that nothing explains, waits for free "               \
                     "SMs and for what is not recorded. The page has a switch for it."),                                \
       TOOL_FLAG_ROW("details", &(rendering)->report.details,                                                           \
                     "Show the names of hosts, users, folders and traces as recorded; without it they are left out, "   \

@@ -1,7 +1,7 @@
 /* See doubt.h. */
 #include "report/content/doubt.h"
 
-enum report_paint report_paint_of_doubt(uint8_t kind) {
+enum report_paint report_paint_of_doubt(int kind) {
   static const enum report_paint paints[LUMOS_DOUBT_KINDS] = {
       [LUMOS_DOUBT_UNEXPLAINED] = PAINT_UNEXPLAINED,
       [LUMOS_DOUBT_RESOURCE] = PAINT_RESOURCE,

@@ -8,7 +8,7 @@
 #include "report/draw/palette.h"
 #include <lumos/path.h>
 
-enum report_paint report_paint_of_doubt(uint8_t kind);
+enum report_paint report_paint_of_doubt(int kind);
 
 /* The doubts of tasks [first, first + count): those before *end. */
 const struct lumos_doubt *report_doubts_of(const struct lumos_doubts *doubts, uint32_t first, uint32_t count,

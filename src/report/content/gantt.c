@@ -181,7 +181,7 @@ static void draw_timeline(struct canvas *canvas, uint32_t lane, enum report_time
 }
 
 /* "rank 0, stream 7: start that no rule explains, 1.2 ms before 12 tasks" */
-static void tell_doubt(struct canvas *canvas, uint32_t lane, uint8_t kind, const struct kind_total *total) {
+static void tell_doubt(struct canvas *canvas, uint32_t lane, int kind, const struct kind_total *total) {
   const struct lumos_job *job = canvas->timelines->job;
   canvas->text.length = 0;
   lumos_text_format(&canvas->text, "rank %d, ", job->ranks.items[job->lanes.items[lane].rank].rank);
@@ -222,7 +222,7 @@ static void draw_doubts(struct canvas *canvas, const struct report_lane *lane, i
   struct kind_total totals[LUMOS_DOUBT_KINDS] = {{0}};
   gather_doubts(canvas, doubt, end, totals);
   report_scene_optional_group(canvas->scene, LABELS, y);
-  for (uint8_t kind = 0; kind < LUMOS_DOUBT_KINDS; kind++) {
+  for (int kind = 0; kind < LUMOS_DOUBT_KINDS; kind++) {
     if (totals[kind].tasks == 0) {
       continue;
     }

@@ -361,8 +361,8 @@ static void put_frame(const struct packing *packing, struct lumos_text *out) {
   }
   lumos_text_char(out, ']');
   put_window(packing, out);
-  lumos_text_format(out, ",\n\"doubts\":[");
-  for (uint8_t kind = 0; kind < LUMOS_DOUBT_KINDS; kind++) {
+  lumos_text_put(out, ",\n\"doubts\":[");
+  for (int kind = 0; kind < LUMOS_DOUBT_KINDS; kind++) {
     lumos_text_format(out, "%s\"%s\"", kind == 0 ? "" : ",", report_paint_row(report_paint_of_doubt(kind))->css);
   }
   lumos_text_char(out, ']');
