@@ -1,0 +1,112 @@
+#!/usr/bin/env bash
+# How far the replay of real traces is from what was recorded, and what it keeps because nothing explains it.
+#
+#   tests/cli/fidelity.sh [--table]     as Markdown, too
+#
+# A row is a public trace, or the ranks of one job together. All figures are over the steps of all its ranks: errors as mean size and worst,
+# in %, of steps as the device has them and of the host's side, without residuals, typical lags everywhere; what is carried in % of the steps;
+# the transplant (mean, worst, and how far the steps are apart by themselves); and the errors of the models that know less.
+#
+# The aims stand below. A row above one is listed with the mechanism that is missing; the test fails where a row is above an aim and not
+# listed, and where a listed one no longer is: so the list stays true.
+. "$(dirname "$0")/lib.sh"
+need_traces
+
+# aim | figure | limit, % | rows it holds for
+aims=(
+  'self mean|self_mean|0.6|.'
+  'self worst|self_worst|1.5|.'
+  'unexplained|unexplained_lag|1|.'
+  'set span|span|0.3| all$'
+  'set worst|self_worst|1| all$'
+  'transplant mean|transplant_mean|2|^(df-index|hta-diff|hta-nccl-params|hta-epoch)'
+  'transplant worst|transplant_worst|4|^(df-index|hta-diff|hta-nccl-params|hta-epoch)'
+)
+mean_aim=0.3 # of self mean over rows of single traces
+mean_now=0.65
+
+# row | aims | what is missing
+above=(
+  'ao-vit-cudagraph-A100 | self mean, unexplained | the first kernel of a graph launch starts 13 to 16 us later than the others'\'' lag tells, and two streams share one launch; the trace is 5 ms long'
+  'hta-diff-A100-8rank-109k | self mean, self worst, unexplained, transplant mean | kernels of the data pipeline wait 0.2 to 1.2 ms for another stream once in two steps, too seldom to be believed'
+  'megatron-tp2-V100 all | self mean, self worst, set span, set worst, unexplained | as rank 0'
+  'megatron-tp2-V100 rank 0 | self mean, self worst, unexplained | launches reach the device at once or 2.35 ms later, nothing tells when'
+  'nanogpt-8xH100-ddp rank 1 | self mean, self worst, unexplained | as rank 3, and a copy waits 2.7 ms for the other stream once'
+  'nanogpt-8xH100-ddp rank 2 | self mean, self worst | as rank 3'
+  'nanogpt-8xH100-ddp rank 3 | self mean, self worst | what was launched before the recording waits across streams without a row that tells of it: an optimizer'\''s copy 1.1 ms, a reduce-scatter 29 ms'
+  'nanogpt-8xH100-ddp rank 4 | self mean, self worst | as rank 3'
+  'nanogpt-8xH100-ddp rank 5 | self mean, self worst | as rank 3'
+  'nanogpt-8xH100-ddp rank 6 | self mean, self worst | as rank 3'
+  'nanogpt-8xH100-ddp rank 7 | self mean, self worst | as rank 3'
+  'tracelens-resnet-8xMI300-rank0 | self mean, self worst, unexplained | copies and all-reduces wait up to 2.7 ms for the other stream, part of them launched before the recording'
+)
+
+# Of the metrics of a job: its figures.
+figures='
+  def percent: . * 100;
+  def sizes($name): [.[] | select(.name == $name and .scope.rank != null and .scope.step != null).value | fabs | percent];
+  def mean: if length == 0 then null else add / length end;
+  ([.[] | select(.name == "step_time" and .source == "measured" and .scope.rank != null).value] | add) as $time
+  | def share($name): [.[] | select(.name == $name and .scope.rank != null).value] | if length == 0 or $time == null or $time == 0 then null else add / $time | percent end;
+  ([.[] | select(.name == "step_time" and .source == "measured" and .scope.rank == null) | {key: (.scope.step | tostring), value}] | from_entries) as $steps
+  | {self_mean: (sizes("replay_error") | mean), self_worst: (sizes("replay_error") | max),
+     host_mean: (sizes("host_replay_error") | mean), host_worst: (sizes("host_replay_error") | max),
+     span: ([.[] | select(.name == "replay_error" and .scope.rank == null and .scope.step != null) | .value * $steps[.scope.step | tostring]]
+            | if length == 0 then null else (add / ([$steps[]] | add) | fabs | percent) end),
+     unexplained_lag: share("unexplained_lag"), resource_wait: share("resource_wait"), boundary: share("boundary"), kept_wait: share("kept_wait"),
+     host_unknown: share("host_unknown"), transplant_mean: (sizes("transplant_error") | mean), transplant_worst: (sizes("transplant_error") | max),
+     step_spread: (sizes("step_spread") | mean)}'
+
+# row NAME TRACE...: its figures to the file `rows`, one line of JSON
+row() {
+  local name=$1 model
+  shift
+  { lumos-parse "$@" | lumos-graph; } >graph 2>message || { fail "$name: no graph: $(head -c 300 message)"; return; }
+  for model in lumos dpro daydream; do
+    lumos-sim --model $model graph 2>message | jq -c 'select(.type == "metric")' | jq -s "$figures" >"$model.json" || fail "$name: --model $model fails: $(head -c 300 message)"
+  done
+  jq -c -n --arg name "$name" --slurpfile own lumos.json --slurpfile dpro dpro.json --slurpfile daydream daydream.json \
+    '{name: $name} + $own[0] + {dpro: $dpro[0].self_mean, daydream: $daydream[0].self_mean}' >>rows
+}
+
+# A set whose ranks are of one job is a row, and each of its ranks too.
+for folder in "$traces"/*/; do
+  set=$(basename "$folder")
+  [[ $set != emulated-* ]] || continue
+  files=("$folder"*.json.gz)
+  if [[ ${#files[@]} -gt 1 && ' hta-cuda-sync-A100 tracelens-qwen-H100-vs-MI300 ' != *" $set "* ]]; then
+    row "$set all" "${files[@]}"
+    for file in "${files[@]}"; do
+      row "$set rank $(lumos-parse "$file" 2>/dev/null | jq 'select(.type == "rank").rank' | head -1)" "$file"
+    done
+  elif [ ${#files[@]} -gt 1 ]; then
+    for file in "${files[@]}"; do row "$set $(basename "$file" | sed 's/\.pt\.trace\.json\.gz$\|\.json\.gz$//' | cut -c1-40)" "$file"; done
+  else
+    row "$set" "${files[@]}"
+  fi
+done
+
+sort -V -o rows rows
+if [ "${1-}" = --table ]; then
+  printf '| trace | self-replay, mean / worst | host | unexplained | resource | boundary | kept wait | host unknown | transplant, mean / worst | step spread | dPRO | Daydream |\n|---|---|---|---|---|---|---|---|---|---|---|---|\n'
+  jq -r 'def figure: if . == null then "–" else . * 1000 | round / 1000 | tostring end;
+    "| \(.name) | \(.self_mean | figure) / \(.self_worst | figure) | \(.host_mean | figure) / \(.host_worst | figure) | "
+    + ([.unexplained_lag, .resource_wait, .boundary, .kept_wait, .host_unknown | figure] | join(" | "))
+    + " | \(.transplant_mean | figure) / \(.transplant_worst | figure) | \(.step_spread | figure) | \(.dpro | figure) | \(.daydream | figure) |"' rows
+fi
+
+printf '%s\n' "${above[@]}" | awk -F' *[|] *' '{ n = split($2, aims, ", "); for (i = 1; i <= n; i++) print $1 "|" aims[i] }' | sort >listed
+for aim in "${aims[@]}"; do
+  IFS='|' read -r name figure limit pattern <<<"$aim"
+  jq -r --arg aim "$name" --arg figure "$figure" --argjson limit "$limit" --arg pattern "$pattern" \
+    'select((.name | test($pattern)) and .[$figure] != null and .[$figure] > $limit) | "\(.name)|\($aim)"' rows
+done | sort >found
+comm -13 listed found | while IFS='|' read -r name aim; do
+  printf '%s: %s is above the aim (%s)\n' "$name" "$aim" "$(jq -c --arg name "$name" 'select(.name == $name)' rows)"
+done >newly
+comm -23 listed found | sed 's/|/: /; s/$/ is not above the aim any more: take it off the list/' >gone
+while read -r line; do fail "$line"; done < <(cat newly gone)
+mean=$(jq -s '[.[] | select(.name | endswith(" all") | not) | .self_mean | values] | add / length' rows)
+awk "BEGIN { exit !($mean <= $mean_now) }" || fail "self mean over all traces is $mean %, up to now $mean_now, aimed at $mean_aim"
+[ "${1-}" != --table ] || printf '\nMean over all traces of the mean self-replay error: %.3f %%, aimed at %s.\n' "$mean" "$mean_aim"
+finish
