@@ -276,6 +276,7 @@ static void keep_deviations(const struct coupling *coupling) {
 /* What became of a communication kernel; of what several matches say the greatest. */
 enum fate {
   UNJOINED,
+  MEMBERS_LATE,   /* the same, while another member did not record */
   MEMBERS_ABSENT, /* who else takes part has no trace, or did not record it */
   REFUSED,        /* matched, but they do not behave like it */
   COUPLED
@@ -292,7 +293,65 @@ static bool is_from_before(const struct lumos_job *job, const struct lumos_task 
   return task->call == LUMOS_NONE && comm->group == LUMOS_NO_STRING && comm->id == LUMOS_NO_STRING;
 }
 
-static struct apart count_rank(const struct lumos_job *job, struct lumos_rank *rank, const uint8_t *fates) {
+static bool has_rank(const struct lumos_job *job, const struct lumos_group *group, int32_t rank) {
+  for (uint32_t m = 0; m < group->member_count; m++) {
+    if (job->group_ranks.items[group->member_first + m] == rank) {
+      return true;
+    }
+  }
+  return group->member_count == 0;
+}
+
+static bool in_job(const struct lumos_job *job, int32_t rank) {
+  for (size_t i = 0; i < job->ranks.count; i++) {
+    if (job->ranks.items[i].rank == rank) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* Has a peer, or a rank of the group, no trace? */
+static bool lacks_members(const struct lumos_job *job, uint32_t task, const uint32_t *group_of) {
+  const struct lumos_comm *comm = lumos_graph_comm(job, task);
+  for (uint32_t i = comm->peer_first; i < comm->peer_first + comm->peer_count; i++) {
+    if (!in_job(job, job->peers.items[i].rank)) {
+      return true;
+    }
+  }
+  uint32_t group = comm->group == LUMOS_NO_STRING ? LUMOS_NONE : group_of[comm->group];
+  if (group == LUMOS_NONE || comm->peer_count > 0) {
+    return false;
+  }
+  const struct lumos_group *known = &job->groups.items[group];
+  uint32_t present = known->member_count > 0 ? lumos_graph_present(job, known) : (uint32_t)job->ranks.count;
+  return (int64_t)known->size > (int64_t)present;
+}
+
+/* Did it run before another member began to record, or after it had stopped? */
+static bool is_outside(const struct lumos_job *job, uint32_t task, const uint32_t *group_of) {
+  lumos_string_id id = lumos_graph_comm(job, task)->group;
+  uint32_t group = id == LUMOS_NO_STRING ? LUMOS_NONE : group_of[id];
+  int64_t start = lumos_graph_job_start(job, task), end = lumos_graph_job_end(job, task);
+  for (uint32_t i = 0; i < job->ranks.count; i++) {
+    const struct lumos_rank *rank = &job->ranks.items[i];
+    bool member = group == LUMOS_NONE || has_rank(job, &job->groups.items[group], rank->rank);
+    if (member && i != lumos_rank_of(job, &job->tasks.items[task]) &&
+        (start < lumos_host_job_time(rank, rank->window_start) || end > lumos_host_job_time(rank, rank->window_end))) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static enum fate why_unjoined(const struct lumos_job *job, uint32_t task, const uint32_t *group_of) {
+  return lacks_members(job, task, group_of) ? MEMBERS_ABSENT
+         : is_outside(job, task, group_of)  ? MEMBERS_LATE
+                                            : UNJOINED;
+}
+
+static struct apart count_rank(const struct lumos_job *job, struct lumos_rank *rank, const uint8_t *fates,
+                               const uint32_t *group_of) {
   struct apart apart = {0};
   rank->coverage.collectives = rank->coverage.joined = 0;
   for (uint32_t task = rank->task_first; task < rank->task_first + rank->task_count; task++) {
@@ -302,8 +361,10 @@ static struct apart count_rank(const struct lumos_job *job, struct lumos_rank *r
     rank->coverage.collectives++;
     if (fates[task] == COUPLED) {
       rank->coverage.joined++;
-    } else if (fates[task] != UNJOINED || !is_from_before(job, &job->tasks.items[task])) {
+    } else if (fates[task] != UNJOINED) {
       apart.count[fates[task]]++;
+    } else if (!is_from_before(job, &job->tasks.items[task])) {
+      apart.count[why_unjoined(job, task, group_of)]++;
     }
   }
   return apart;
@@ -320,6 +381,12 @@ static void note_apart(struct lumos_job *job, const uint8_t *fates) {
                     "length, waiting included",
                     "give lumos-parse the traces of all ranks of one run, recorded by a PyTorch that writes sequence "
                     "numbers (Seq)"},
+      [MEMBERS_LATE] =
+          {LUMOS_INFO, "graph.late_members",
+           "communication kernels ran before another member began to record, or after it had stopped; when "
+           "that one came is not known, so waiting and transfer cannot be split: they keep their measured "
+           "length",
+           NULL},
       [MEMBERS_ABSENT] = {LUMOS_WARNING, "graph.absent_members",
                           "communication kernels have members without a trace, or that did not record them; when those "
                           "came is not known, so waiting and transfer cannot be split: they keep their measured length",
@@ -329,9 +396,10 @@ static void note_apart(struct lumos_job *job, const uint8_t *fates) {
                    "they keep their measured length, waiting included",
                    NULL},
   };
+  uint32_t *group_of = lumos_graph_group_index(job);
   for (uint32_t i = 0; i < job->ranks.count; i++) {
     struct lumos_rank *rank = &job->ranks.items[i];
-    struct apart apart = count_rank(job, rank, fates);
+    struct apart apart = count_rank(job, rank, fates, group_of);
     struct lumos_scope scope = lumos_everywhere;
     scope.rank = rank->rank;
     for (int fate = 0; fate < COUPLED; fate++) {
@@ -341,6 +409,7 @@ static void note_apart(struct lumos_job *job, const uint8_t *fates) {
       }
     }
   }
+  free(group_of);
 }
 
 static void tell_members(const struct coupling *coupling, size_t index, uint8_t *fates) {

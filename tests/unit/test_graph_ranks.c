@@ -813,6 +813,7 @@ static void ranks_without_a_trace_leave_waiting_unsplit(void **state) {
       }
     }
   }
+  (void)add_transfer(job, 2, true, 7, 500 * ms, 501 * ms); /* somebody without a trace */
   build(job);
   assert_int_equal(job->collectives.count, 4);
   assert_int_equal(collective_at(job, 0)->transfer, LUMOS_ABSENT);
@@ -822,8 +823,8 @@ static void ranks_without_a_trace_leave_waiting_unsplit(void **state) {
   assert_int_equal(job->ranks.items[2].clock.offset, -2 * us);
   for (int32_t rank = 0; rank < 3; rank++) {
     assert_int_equal(job->ranks.items[rank].coverage.joined, 0);
-    assert_int_equal(noted_of_rank(job, rank, "graph.absent_members"), 4);
-    assert_int_equal(noted_of_rank(job, rank, "graph.unjoined_collectives"), rank < 2);
+    assert_int_equal(noted_of_rank(job, rank, "graph.absent_members"), 5);
+    assert_int_equal(noted_of_rank(job, rank, "graph.unjoined_collectives"), 0);
   }
   lumos_job_free(job);
 }
@@ -863,6 +864,7 @@ static void without_numbers_the_order_of_ends_joins(void **state) {
   add_group(job, "0", 2);
   uint32_t first = add_unnumbered(job, 0, "0", 0, 7, 0);
   uint32_t second = add_unnumbered(job, 1, "0", 2, 8, 5 * us);
+  job->ranks.items[1].window_start = 11 * ms;
   build(job);
   assert_int_equal(job->ranks.items[1].clock.offset, -5 * us);
   assert_int_equal(job->collectives.count, 5);
@@ -874,8 +876,14 @@ static void without_numbers_the_order_of_ends_joins(void **state) {
     assert_int_equal(job->members.items[collective->member_first + 1], second + i);
     assert_int_equal(collective->transfer, 100 * us);
   }
-  assert_int_equal(noted_of_rank(job, 0, "graph.unjoined_collectives"), 2);
+  assert_int_equal(noted_of_rank(job, 0, "graph.late_members"), 2);
+  assert_int_equal(noted_of_rank(job, 0, "graph.unjoined_collectives"), 0);
+  assert_int_equal(noted_of_rank(job, 1, "graph.late_members"), 0); /* rank 0 still records, as far as anybody knows */
   assert_int_equal(noted_of_rank(job, 1, "graph.unjoined_collectives"), 1);
+  job->ranks.items[0].window_end = 50 * ms; /* but now it does not */
+  job->notes.count = 0;
+  build(job);
+  assert_int_equal(noted_of_rank(job, 1, "graph.late_members"), 1);
   lumos_job_free(job);
 }
 
