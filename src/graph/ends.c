@@ -56,15 +56,16 @@ static int compare_kernels(const void *left, const void *right) {
   return (a->task > b->task) - (a->task < b->task);
 }
 
-/* Launched in the recording, of a known kind, and without a number of its own. */
+/* Of a known kind, and without a number of its own. What was launched before the recording does not count: between it
+ * and the first step there may be others, which the recording left out. */
 static bool only_order_tells(const struct lumos_job *job, uint32_t task) {
   const struct lumos_task *record = &job->tasks.items[task];
   if (!lumos_is_communication(record->kind) || !lumos_on_stream(job, record)) {
     return false;
   }
   const struct lumos_comm *comm = lumos_graph_comm(job, task);
-  return (record->call != LUMOS_NONE || comm->group != LUMOS_NO_STRING) && comm->id == LUMOS_NO_STRING &&
-         comm->seq == LUMOS_ABSENT && lumos_graph_is_collective(lumos_graph_operation(job, comm)) &&
+  return record->call != LUMOS_NONE && comm->id == LUMOS_NO_STRING && comm->seq == LUMOS_ABSENT &&
+         lumos_graph_is_collective(lumos_graph_operation(job, comm)) &&
          strncmp(lumos_string(job->strings, record->name), "nccl", 4) == 0;
 }
 

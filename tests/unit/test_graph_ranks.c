@@ -849,12 +849,12 @@ static void what_names_another_peer_is_no_pair(void **state) {
 /* All-reduces without a number on `rank`, from place `first` to before place `end`, its clock `ahead`. */
 static uint32_t add_unnumbered(struct lumos_job *job, uint32_t rank, const char *group, int first, int end,
                                int64_t ahead) {
-  uint32_t task = (uint32_t)job->tasks.count;
+  uint32_t launch = add_launch_for(job, rank);
   for (int i = first; i < end; i++) {
     int64_t at = irregular[i] * ms + ahead;
-    add_comm(job, rank, "all_reduce", group, LUMOS_ABSENT, at - 100 * us, at);
+    job->tasks.items[add_comm(job, rank, "all_reduce", group, LUMOS_ABSENT, at - 100 * us, at)].call = launch;
   }
-  return task;
+  return launch + 1;
 }
 
 static void without_numbers_the_order_of_ends_joins(void **state) {
@@ -893,12 +893,11 @@ static void kernels_of_no_group_are_tried_as_one_of_all_ranks(void **state) {
     struct lumos_job *job = new_ranks(2);
     for (uint32_t rank = 0; rank < 2; rank++) {
       job->ranks.items[rank].world = world; /* with a third rank it is not known who takes part */
-      uint32_t launch = add_launch_for(job, rank);
       uint32_t from = add_unnumbered(job, rank, "", 0, IRREGULAR, 0);
       for (uint32_t task = from; task < job->tasks.count; task++) {
         detail(job, task)->comm.group = LUMOS_NO_STRING;
-        job->tasks.items[task].call = task == from ? LUMOS_NONE : launch; /* the first from before the recording */
       }
+      job->tasks.items[from].call = LUMOS_NONE; /* from before the recording */
     }
     build(job);
     assert_int_equal(job->collectives.count, IRREGULAR - 1);
@@ -958,17 +957,19 @@ static void a_group_with_a_rank_that_fits_nowhere_is_left_alone(void **state) {
 
 static void of_shifts_that_fit_alike_the_clocks_decide(void **state) {
   (void)state;
-  /* Every 3 ms, so any shift fits; rank 1 misses the first and its clock is 1 ms ahead. */
+  /* Every 3 ms, so any shift fits; rank 1 misses the first and its clock is 990 us ahead. */
   struct lumos_job *job = new_ranks(2);
   add_group(job, "0", 2);
   for (uint32_t rank = 0; rank < 2; rank++) {
+    uint32_t launch = add_launch_for(job, rank);
     for (int64_t i = rank; i < 10; i++) {
-      int64_t at = 3 * ms * i + (rank == 1 ? ms : 0);
-      add_comm(job, rank, "all_reduce", "0", LUMOS_ABSENT, at, at + 100 * us);
+      int64_t at = 3 * ms * i + (rank == 1 ? ms : 10 * us);
+      uint32_t task = add_comm(job, rank, "all_reduce", "0", LUMOS_ABSENT, at, at + 100 * us);
+      job->tasks.items[task].call = launch;
     }
   }
   build(job);
-  assert_int_equal(job->ranks.items[1].clock.offset, -ms);
+  assert_int_equal(job->ranks.items[1].clock.offset, -990 * us);
   assert_int_equal(job->collectives.count, 9);
   lumos_job_free(job);
 }

@@ -1,0 +1,117 @@
+#!/usr/bin/env bash
+# What ranks did to each other, against the truth of emulated jobs: waiting and transfer in every rank's steps within one point of the step,
+# clocks within their stated error in 95 % of the ranks; without numbers, from a rank that began to record late, from three ranks of eight.
+. "$(dirname "$0")/lib.sh"
+
+# emulate OPTION...: traces and truth.json in `emulated`.
+emulate() {
+  rm -rf emulated
+  emulated-cluster --quiet --plain "$@" emulated || fail "the emulated cluster fails: $*"
+}
+
+# simulate NAME TRACE...: the finished stream as `sim`.
+simulate() {
+  local name=$1
+  shift
+  lumos-parse "$@" -o parse 2>message || fail "$name: parse fails: $(head -c 300 message)"
+  lumos-sim parse -o sim 2>message || fail "$name: sim fails: $(head -c 300 message)"
+}
+
+# A line for every rank, step and part of communication: how many points of the step the measured one is off the truth.
+points_off() {
+  grep '^{"type":"metric"' sim | jq -rn --slurpfile truth emulated/truth.json '
+    $truth[0].step_columns as $columns
+    | ([$truth[0].steps[] | .step as $step | .profiled.ranks[] | [$columns, .] | transpose | map({(.[0]): .[1]}) | add
+        | {key: "\(.rank) \($step)", value: {length: (.end - .start), communication_transfer: .transfer,
+                                             communication_wait: (.waiting + .bubble), communication_unsplit: 0}}]
+       | from_entries) as $true
+    | inputs | select(.source == "measured" and .scope.rank != null and .scope.step != null)
+    | . as $metric | $true["\(.scope.rank) \(.scope.step)"]
+    | select(. != null and .[$metric.name] != null)
+    | "\($metric.scope.rank) \($metric.scope.step) \($metric.name) \(100 * ($metric.value - .[$metric.name]) / .length)"'
+}
+
+# splits NAME: every part of every rank and step is within a point.
+splits() {
+  points_off >points
+  [ "$(wc -l <points)" -ge "$2" ] || fail "$1: $(wc -l <points) parts are too few"
+  awk '$4 > 1 || $4 < -1' points >far
+  [ ! -s far ] || fail "$1: $(wc -l <far) of $(wc -l <points) parts are more than a point off: $(head -3 far | tr '\n' ';')"
+}
+
+# clocks: a line for every rank but the lowest: how far its device rows are put from where they truly belong against those of the lowest, at
+# the middle of its recording, and the stated error.
+clocks() {
+  jq -rn --slurpfile truth emulated/truth.json '
+    [inputs | select(.type == "lumos" or .type == "rank")] as $records
+    | ($truth[0].epoch | tonumber) as $begin | ($records[0].epoch | tonumber) as $epoch
+    | [$records[] | select(.type == "rank")] as $ranks
+    | def is($rank; $t): $truth[0].clocks.rows[$rank] | .[1] + .[3] + .[2] * ($t + $epoch - $begin) / 1e9;
+      def put($rank; $t): $rank.clock | .offset + .device_offset + .drift_ppb * $t / 1e9;
+    $ranks[1:][] | select(.clock.evidence == "collectives") | ((.window[0] + .window[1]) / 2) as $t
+    | "\(.rank) \(put(.; $t) - put($ranks[0]; $t) + is(.rank; $t) - is($ranks[0].rank; $t) | fabs) \(.clock.error)"' sim
+}
+
+noted() { jq -s --arg code "$1" 'map(select(.type == "note" and .code == $code) | .count) | add // 0' sim; }
+matched() { jq -rs 'map(select(.type == "collective") | "\(.rule) \(.matched)") | unique | join(",")' sim; }
+
+# --- Jobs of every kind ---
+emulate --layers 2 --hidden 1024 --tp 4 --sequence-parallel on --steps 2
+simulate 'tensor parallel' emulated/rank*.json
+splits 'tensor parallel' 24
+check 'broadcasts are joined' [ "$(jq -s 'map(select(.type == "collective" and .op == "broadcast")) | length' sim)" -gt 0 ]
+
+emulate --layers 4 --hidden 1024 --pp 4 --micro-batches 6 --steps 2
+simulate 'a pipeline' emulated/rank*.json
+splits 'a pipeline' 24
+
+emulate --layers 8 --hidden 512 --pp 4 --schedule interleaved --vp 2 --micro-batches 8 --steps 2
+simulate 'an interleaved pipeline' emulated/rank*.json
+splits 'an interleaved pipeline' 24
+check 'kernels belong to several pairs' [ "$(matched)" = 'batched pair_order,pair pair_order,symmetric comms_id' ]
+
+emulate --layers 4 --hidden 1024 --tp 2 --pp 2 --dp 2 --micro-batches 4 --steps 2
+simulate 'three ways' emulated/rank*.json
+splits 'three ways' 48
+
+# --- Three ranks of eight ---
+simulate 'three of eight' emulated/rank[0-2].json
+check 'absent members are said' [ "$(noted graph.absent_members)" -gt 0 ]
+check 'what can be split is' [ "$(jq -s 'map(select(.type == "collective" and .transfer != null)) | length' sim)" -gt 0 ]
+points_off | awk '$3 == "communication_unsplit" && $4 > 1' >unsplit
+check 'waiting for who is not there is not split' [ -s unsplit ]
+
+# --- Without numbers, and late ---
+unnumbered() {
+  local trace
+  for trace; do
+    jq -c '.traceEvents |= map(if .args then .args |= del(.Seq, ."Comms Id") else . end)' "$trace" >plain && mv plain "$trace"
+  done
+}
+emulate --layers 2 --hidden 1024 --dp 4 --micro-batches 2 --steps 3
+unnumbered emulated/rank*.json
+simulate 'without numbers' emulated/rank*.json
+splits 'without numbers' 36
+check 'ends tell' [ "$(matched)" = 'symmetric order' ]
+jq -c '(.traceEvents | map(select(.cat == "kernel" and (.name | test("nccl"))).ts) | sort)[5] as $from
+  | .traceEvents |= map(select(.ph == "M" or .ts > $from))' emulated/rank2.json >late && mv late emulated/rank2.json
+simulate 'a late recorder' emulated/rank*.json
+check 'the others are joined' [ "$(matched)" = 'symmetric order' ]
+check 'what it missed is said' [ "$(noted graph.late_members)" -ge 12 ]
+points_off | awk '$2 == '"$(jq '.steps[-1].step' emulated/truth.json)"' && ($4 > 1 || $4 < -1)' >far
+check "the last step is as well known as before: $(head -3 far)" [ ! -s far ]
+
+# --- Clocks ---
+for seed in 1 2 3 4 5 6 7 8; do
+  case $((seed % 4)) in
+    0) emulate --seed $seed --layers 2 --hidden 512 --tp 2 --pp 2 --dp 2 --micro-batches 2 --steps 2 ;;
+    1) emulate --seed $seed --layers 2 --hidden 512 --dp 4 --node-size 2 --micro-batches 2 --steps 3 ;;
+    2) emulate --seed $seed --layers 4 --hidden 512 --pp 4 --node-size 1 --micro-batches 4 --steps 3 ;;
+    3) emulate --seed $seed --layers 2 --hidden 512 --tp 4 --dp 2 --node-size 4 --micro-batches 2 --steps 2 ;;
+  esac
+  simulate "seed $seed" emulated/rank*.json
+  clocks >>clocks
+done
+awk '{ outside += $2 > $3 } END { printf "%d of %d clocks are outside their error\n", outside, NR; exit !(NR >= 40 && outside <= NR / 20) }' clocks ||
+  fail 'clocks are further off than they say'
+finish
