@@ -307,7 +307,8 @@ static void event_range(const struct round *round, size_t event, uint64_t *begin
       (uint64_t)(document->events[first].bytes - document->text) + (first < event ? document->events[first].length : 0);
   *end = (uint64_t)(behind->bytes - document->text) + (last == event ? behind->length + 64 : 0);
   int64_t growth = round->damaged.growth;
-  *begin -= growth < 0 && *begin > (uint64_t)-growth ? (uint64_t)-growth : 0; /* where exactly it shrank is not asked */
+  uint64_t shrunk = growth < 0 ? (uint64_t)-growth : 0; /* where exactly is not asked */
+  *begin -= *begin < shrunk ? *begin : shrunk;
   *end += growth > 0 ? (uint64_t)growth : 0;
 }
 
