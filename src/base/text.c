@@ -310,7 +310,7 @@ void lumos_text_valid_utf8(struct lumos_text *text, const char *bytes, size_t le
   for (size_t i = 0; i < length;) {
     uint32_t point = 0;
     size_t count = lumos_utf8_character(bytes + i, length - i, &point);
-    if (count == 0) {
+    if (count == 0 || point == 0) {
       lumos_text_put(text, REPLACEMENT_CHARACTER);
     } else {
       lumos_text_add(text, bytes + i, count);

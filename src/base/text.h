@@ -38,7 +38,7 @@ void lumos_text_format(struct lumos_text *text, const char *format, ...) LUMOS_F
 void lumos_text_integer(struct lumos_text *text, int64_t value);
 /* units / 10^decimals with trailing zeros (and a bare point) dropped: (1500000, 6) gives 1.5. decimals 0..18. */
 void lumos_text_decimal(struct lumos_text *text, int64_t units, int decimals);
-/* The bytes, U+FFFD in the place of each that is not valid UTF-8. */
+/* The bytes, U+FFFD in the place of each that is not valid UTF-8 or is NUL, at which a string would end. */
 void lumos_text_valid_utf8(struct lumos_text *text, const char *bytes, size_t length);
 /* A JSON string with its quotes. Bytes that are not valid UTF-8 become U+FFFD; controls (C0, DEL and C1: a terminal may obey
  * them), quote and backslash are escaped; all else is written as it is. */

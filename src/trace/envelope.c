@@ -130,7 +130,8 @@ char *lumos_trace_envelope_value(enum trace_fact fact, const struct lumos_slice 
   lumos_text_char(&text, '\0');
   if (!lumos_utf8_valid(text.bytes, text.length)) {
     struct lumos_text valid = LUMOS_TEXT_BUFFER;
-    lumos_text_valid_utf8(&valid, text.bytes, text.length);
+    lumos_text_valid_utf8(&valid, text.bytes, text.length - 1);
+    lumos_text_char(&valid, '\0');
     lumos_text_free(&text);
     text = valid;
     *remarks |= TRACE_REPLACED;

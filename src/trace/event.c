@@ -76,8 +76,11 @@ struct fields {
 };
 
 void lumos_trace_reader_init(struct trace_reader *reader, struct trace *trace, bool stacks) {
-  *reader = (struct trace_reader){
-      .trace = trace, .stacks = stacks, .device = LUMOS_ABSENT, .values = lumos_trace_no_arguments};
+  *reader = (struct trace_reader){.trace = trace,
+                                  .stacks = stacks,
+                                  .thread_lane = LUMOS_NONE,
+                                  .device = LUMOS_ABSENT,
+                                  .values = lumos_trace_no_arguments};
 }
 
 void lumos_trace_reader_clear(struct trace_reader *reader) { lumos_vector_free(&reader->scratch); }
@@ -327,7 +330,8 @@ bool lumos_trace_is_event(const char **cursor) {
   return more == 0 && phase;
 }
 
-/* Text that is not written as it is meant: escapes are decoded, and what is no UTF-8 is replaced. */
+/* Text that is not written as it is meant: escapes are decoded, and what is no UTF-8 is replaced. So is U+0000, at which text would
+ * end: names that differ behind it would be one. */
 static lumos_string_id intern_rewritten(struct trace_reader *reader, const struct lumos_slice *text) {
   const char *bytes = text->bytes;
   size_t length = text->length;
@@ -340,7 +344,7 @@ static lumos_string_id intern_rewritten(struct trace_reader *reader, const struc
   if (!good) {
     reader->remarks |= TRACE_REPLACED;
   }
-  if (lumos_utf8_valid(bytes, length)) {
+  if (lumos_utf8_valid(bytes, length) && memchr(bytes, '\0', length) == NULL) {
     return lumos_intern(reader->trace->strings, bytes, length);
   }
   reader->remarks |= TRACE_REPLACED;
@@ -365,7 +369,8 @@ static uint32_t thread_lane(struct trace_reader *reader, const struct lumos_slic
     return reader->place->lane;
   }
   bool fits = process->length + thread->length <= sizeof reader->thread_text;
-  if (fits && process->length == reader->process_length && thread->length == reader->thread_length &&
+  bool known = reader->thread_lane != LUMOS_NONE; /* else an empty pid and tid would be those of no row */
+  if (fits && known && process->length == reader->process_length && thread->length == reader->thread_length &&
       memcmp(reader->thread_text, process->bytes, process->length) == 0 &&
       memcmp(reader->thread_text + process->length, thread->bytes, thread->length) == 0) {
     reader->remarks |= reader->thread_remarks;

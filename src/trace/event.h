@@ -27,7 +27,7 @@ struct trace_reader {
   /* The lanes of the rows before: most rows share them. */
   char thread_text[64];
   size_t process_length, thread_length;
-  uint32_t thread_lane;
+  uint32_t thread_lane; /* LUMOS_NONE before the first */
   unsigned thread_remarks;
   int64_t device, stream;
   uint32_t stream_lane;

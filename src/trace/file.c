@@ -98,7 +98,8 @@ static void note_damage(struct lumos_job *job, const struct trace *trace, const 
   note_places(job, "parse.lost_values", &trace->lost,
               "numbers that are NaN, out of range or a fraction of what has none were left out of what was kept");
   note_places(job, "parse.replaced_text", &trace->replaced,
-              "names with bytes that are no UTF-8 or with escapes that JSON lacks have U+FFFD or ? in their place");
+              "names with bytes that are no UTF-8, with U+0000 or with escapes that JSON lacks have U+FFFD or ? in "
+              "their place");
   note_second_lists(job, trace);
   if (clock->absurd > 0) {
     note(job, "parse.absurd_times", LUMOS_WARNING, clock->absurd, NULL,

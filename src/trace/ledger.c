@@ -1,4 +1,5 @@
-/* Reasons are added up apart from what is kept, so that a row that is lost between them shows.
+/* Reasons are added up apart from what is kept, so that a row that is lost between them shows: in any build, for the page must not
+ * claim what the trace does not say.
  */
 #include "trace/ledger.h"
 
@@ -20,15 +21,15 @@ static void add_reason(struct ledger *ledger, int64_t count, const char *reason)
 
 /* What Chrome's format has beside complete events. */
 static const struct {
-  const char *phases, *name;
+  const char *phases, *one, *many;
 } others[] = {
-    {"stf", "ends of flows"},
-    {"BE", "begins and ends of events that are in two pieces"},
-    {"bneSTpF", "pieces of asynchronous events"},
-    {"iIR", "instants"},
-    {"C", "counters"},
-    {"M", "names and places of processes and threads"},
-    {"PNODvVca()", "other marks"},
+    {"stf", "end of a flow", "ends of flows"},
+    {"BE", "begin or end of an event that is in two pieces", "begins and ends of events that are in two pieces"},
+    {"bneSTpF", "piece of an asynchronous event", "pieces of asynchronous events"},
+    {"iIR", "instant", "instants"},
+    {"C", "counter", "counters"},
+    {"M", "name or place of a process or thread", "names and places of processes and threads"},
+    {"PNODvVca()", "other mark", "other marks"},
 };
 
 static int64_t add_others(struct ledger *ledger, const struct trace *trace) {
@@ -38,7 +39,7 @@ static int64_t add_others(struct ledger *ledger, const struct trace *trace) {
     for (const char *phase = others[i].phases; *phase != '\0'; phase++) {
       count += trace->others[(unsigned char)*phase];
     }
-    add_reason(ledger, count, others[i].name);
+    add_reason(ledger, count, count == 1 ? others[i].one : others[i].many);
     all += count;
   }
   return all;
@@ -54,6 +55,37 @@ static void add_categories(struct ledger *ledger, const struct trace *trace) {
   add_reason(ledger, (int64_t)trace->sessions.count, "Trace");
 }
 
+static void add_rows(struct ledger *ledger, const struct trace_build *build) {
+  int64_t sync = (int64_t)build->trace->sync.count;
+  const struct {
+    int64_t count;
+    const char *one, *many;
+  } rows[] = {
+      {build->used_sync, "cuda_sync that tells a call what it waits for",
+       "cuda_sync that tell calls what they wait for"},
+      {sync - build->used_sync, "cuda_sync whose call is not kept", "cuda_sync whose call is not kept"},
+      {build->outside_host, "host row that begins outside of every step", "host rows that begin outside of every step"},
+      {build->left_host - build->outside_host, "host row of a step that is left out",
+       "host rows of steps that are left out"},
+      {build->outside_steps, "device row launched outside of every step", "device rows launched outside of every step"},
+      {build->left_device - build->outside_steps, "device row of a step that is left out",
+       "device rows of steps that are left out"},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    add_reason(ledger, rows[i].count, rows[i].count == 1 ? rows[i].one : rows[i].many);
+  }
+}
+
+/* Events that are neither kept nor left out for a reason (negative: that are both), which is an error of this program. */
+static void note_unaccounted(struct lumos_job *job, int64_t count, const struct lumos_scope *scope) {
+  if (count != 0) {
+    lumos_job_note(job, "parse.unaccounted", LUMOS_WARNING, count < 0 ? -count : count, scope,
+                   "events are neither kept nor left out for a known reason, or are both; this is an error in Lumos",
+                   "report the error, with the trace if you can");
+  }
+  assert(count == 0);
+}
+
 void lumos_trace_note_ledger(const struct trace_build *build, const struct trace_clock *clock) {
   const struct trace *trace = build->trace;
   struct lumos_job *job = build->job;
@@ -64,13 +96,7 @@ void lumos_trace_note_ledger(const struct trace_build *build, const struct trace
   int64_t devices = (int64_t)(job->tasks.count - build->first_device_task);
   int64_t kept = (int64_t)job->spans.count + build->kept_calls + devices;
   add_categories(&ledger, trace);
-  add_reason(&ledger, build->used_sync, "cuda_sync that tell calls what they wait for");
-  add_reason(&ledger, (int64_t)trace->sync.count - build->used_sync, "cuda_sync whose call is not kept");
-  add_reason(&ledger, build->outside_host, "host rows that begin outside of every step");
-  add_reason(&ledger, build->left_host - build->outside_host, "host rows of steps that are left out");
-  add_reason(&ledger, build->outside_steps, "device rows launched outside of every step");
-  add_reason(&ledger, build->left_device - build->outside_steps, "device rows of steps that are left out");
-  assert(kept + ledger.left == all);
+  add_rows(&ledger, build);
   scope.rank = job->ranks.items[0].rank;
   if (ledger.left > 0) {
     lumos_text_format(&text, "of %" PRId64 " events %" PRId64 " became tasks and spans; the others: ", all, kept);
@@ -78,6 +104,7 @@ void lumos_trace_note_ledger(const struct trace_build *build, const struct trace
     lumos_text_add(&text, "", 1);
     lumos_job_note(job, "parse.left_out", LUMOS_INFO, ledger.left, &scope, text.bytes, NULL);
   }
+  note_unaccounted(job, all - kept - ledger.left, &scope);
   lumos_text_free(&ledger.reasons);
   lumos_text_free(&text);
 }

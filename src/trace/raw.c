@@ -100,13 +100,23 @@ void lumos_trace_mark_shared(struct trace *trace) {
   lumos_strings_free(numbers);
 }
 
+/* Dots in a process's name are doubled: the first single one ends it, so that no two lanes have one label. */
+static void put_process(struct lumos_text *text, const char *process) {
+  for (; *process != '\0'; process++) {
+    lumos_text_char(text, *process);
+    if (*process == '.') {
+      lumos_text_char(text, '.');
+    }
+  }
+}
+
 lumos_string_id lumos_trace_lane_label(struct trace *trace, uint32_t lane) {
   const struct trace_lane *recorded = &trace->lanes.items[lane];
   bool stream = recorded->kind == LUMOS_STREAM;
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   if (recorded->shared_number) {
     lumos_text_char(&text, stream ? 'd' : 'p');
-    lumos_text_put(&text, lumos_string(trace->strings, recorded->process));
+    put_process(&text, lumos_string(trace->strings, recorded->process));
     lumos_text_char(&text, '.');
   }
   lumos_text_char(&text, stream ? 's' : 't');

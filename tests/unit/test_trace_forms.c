@@ -676,8 +676,8 @@ static void unknown_categories_are_counted(void **state) {
   const struct lumos_note *left = find_note(job, "parse.left_out");
   assert_int_equal(left->count, 12);
   assert_string_equal(string_of(job, left->text),
-                      "of 19 events 7 became tasks and spans; the others: 1 ends of flows, 2 begins and ends of events that "
-                      "are in two pieces, 1 counters, 1 none, 1 mtia_insight, 1 hardware_counters, 1 gpu_user_annotation, "
+                      "of 19 events 7 became tasks and spans; the others: 1 end of a flow, 2 begins and ends of events that "
+                      "are in two pieces, 1 counter, 1 none, 1 mtia_insight, 1 hardware_counters, 1 gpu_user_annotation, "
                       "1 cuda_event, 1 lumos_simulated, 1 python_function (--stacks keeps them), 1 cuda_sync whose call is "
                       "not kept");
   lumos_job_free(job);
@@ -715,6 +715,34 @@ static void every_replaced_name_is_counted(void **state) {
   lumos_job_free(job);
 }
 
+/* An empty pid and tid, with which nothing is known of threads yet: a thread of its own, at the first row as behind a kernel. */
+static void empty_places_are_a_lane(void **state) {
+  (void)state;
+  expect_trace(TRACE(ROW("cpu_op", "a", "\"\"", "\"\"", 1, 1, "")), "t op a 0+1000\n");
+  expect_trace(TRACE(
+      ROW("kernel", "k", "0", "7", 1, 1, "\"device\":0,\"stream\":7") ","
+      ROW("cpu_op", "a", "\"\"", "\"\"", 1, 1, "")), "t op a 0+1000\ns7 other k 0+1000\n");
+}
+
+/* Lanes have labels of their own, whatever characters their names have. */
+static void odd_places_are_lanes_apart(void **state) {
+  (void)state;
+  struct lumos_job *job = parse_good(TRACE(
+      ROW("cpu_op", "a", "\"\\u0000\"", "1738", 1, 1, "") ","
+      "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"b\",\"tid\":1738,\"ts\":3,\"dur\":1}"), NULL);
+  expect_work(job, "p.t1738 op b 2000+1000\np\xEF\xBF\xBD.t1738 op a 0+1000\n");
+  assert_int_equal(find_note(job, "parse.replaced_text")->count, 1);
+  lumos_job_free(job);
+  job = parse_good(TRACE(
+      ROW("cpu_op", "a", "1", "\"\"", 1, 1, "") "," ROW("cpu_op", "b", "1", "\"\\u0000\"", 3, 1, "")), NULL);
+  expect_work(job, "t op a 0+1000\nt\xEF\xBF\xBD op b 2000+1000\n");
+  lumos_job_free(job);
+  expect_trace(TRACE(
+      ROW("cpu_op", "a", "\"x\"", "\"y.tz\"", 1, 1, "") "," ROW("cpu_op", "b", "\"x.ty\"", "\"z\"", 3, 1, "") ","
+      ROW("cpu_op", "c", "\"w\"", "\"y.tz\"", 5, 1, "") "," ROW("cpu_op", "d", "\"w\"", "\"z\"", 7, 1, "")),
+      "pw.ty.tz op c 4000+1000\npx.ty.tz op a 0+1000\npw.tz op d 6000+1000\npx..ty.tz op b 2000+1000\n");
+}
+
 /* clang-format on */
 
 int main(void) {
@@ -743,6 +771,8 @@ int main(void) {
       cmocka_unit_test(escapes_in_a_category_are_read),
       cmocka_unit_test(fractions_of_integers_are_lost),
       cmocka_unit_test(every_replaced_name_is_counted),
+      cmocka_unit_test(empty_places_are_a_lane),
+      cmocka_unit_test(odd_places_are_lanes_apart),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
