@@ -42,7 +42,7 @@ nothing() {
 loop new ''
 [ "$(cat out)" = 'traces/rank0.json.gz True True True 0' ] || fail "the recorder ends with: $(cat out)"
 [ "$(find traces -type f)" = traces/rank0.json.gz ] || fail "beside the trace lies: $(find traces -type f)"
-logged 'any(.[0] == "schedule" and .[1] == {wait: 10, warmup: 3, active: 3})'
+logged 'any(.[0] == "schedule" and .[1] == {wait: 10, warmup: 3, active: 3, repeat: 1})'
 logged 'any(.[0] == "profile" and .[1] == {activities: ["CPU", "CUDA"], record_shapes: true, with_stack: false, with_modules: false,
   experimental_config: true})'
 logged 'any(.[0] == "_ExperimentalConfig" and .[1].enable_cuda_sync_events)'
@@ -62,9 +62,15 @@ while read -r keyword; do
   jq -es --arg name "$keyword" 'any(.[1] | has($name))' log >/dev/null || [ "$keyword" = schedule ] ||
     fail "--check recommends $keyword, which the recorder does not pass"
 done <named
-grep -oE 'schedule\(wait=[^)]*\)' "$table" | sort -u >recommended
-[ "$(cat recommended)" = "schedule($(jq -r 'select(.[0] == "schedule")[1] | "wait=\(.wait), warmup=\(.warmup), active=\(.active)"' log))" ] ||
-  fail "--check recommends $(cat recommended), the recorder does not"
+passed="schedule($(jq -r 'select(.[0] == "schedule")[1] | "wait=\(.wait), warmup=\(.warmup), active=\(.active), repeat=\(.repeat)"' log))"
+for text in "$table" "$source_folder/README.md" "$record/README.md"; do
+  [ "$(grep -oE 'schedule\(wait=[^)]*\)' "$text" | sort -u)" = "$passed" ] ||
+    fail "$text recommends $(grep -oE 'schedule\(wait=[^)]*\)' "$text" | sort -u), the recorder passes $passed"
+done
+# A folder in the path of a trace has to be made first.
+for text in "$table" "$source_folder/README.md" "$record/README.md"; do
+  ! grep -q 'export_chrome_trace(f.*/rank' "$text" || grep -q 'os.makedirs' "$text" || fail "$text exports to a folder that may be missing"
+done
 
 loop 1.13 ''
 logged 'any(.[0] == "profile" and .[1].experimental_config == false and .[1].record_shapes and .[1].with_modules == false)'
@@ -74,7 +80,7 @@ loop cpu ''
 logged 'any(.[0] == "profile" and .[1].activities == ["CPU"]) and all(.[0] != "synchronize")'
 loop new ', shapes=False, sync=False, wait=5, warmup=1, steps=4'
 logged 'any(.[0] == "profile" and .[1].record_shapes == false and .[1].experimental_config == false)
-  and any(.[0] == "schedule" and .[1] == {wait: 5, warmup: 1, active: 4})'
+  and any(.[0] == "schedule" and .[1] == {wait: 5, warmup: 1, active: 4, repeat: 1})'
 
 # Garbage is held back from the steps that are timed on, and no longer than the recording.
 loop new ', hold_gc=True'

@@ -20,7 +20,7 @@ def kineto_available():
 
 def schedule(*, wait, warmup, active, repeat=0, skip_first=0):
     assert repeat == 1 and skip_first == 0, "what this stand-in is made for"
-    log("schedule", wait=wait, warmup=warmup, active=active)
+    log("schedule", wait=wait, warmup=warmup, active=active, repeat=repeat)
     return wait, warmup, active
 
 
