@@ -98,7 +98,8 @@ static inline void expect_refused(const char *text, bool edited, const char *exp
   "{\"type\":\"rank\",\"rank\":0,\"world\":2,\"represents\":4,\"from\":1,\"parallel\":{\"tp\":0,\"pp\":1,\"dp\":2,"    \
   "\"cp\":3,\"ep\":4},\"host\":\"node \\\"7\\\"\",\"source\":\"a.json\",\"device\":{\"name\":\"NVIDIA "                \
   "H100\",\"sms\":132,"                                                                                                \
-  "\"memory\":85899345920},\"versions\":{\"cuda\":\"12.4\",\"hip\":\"6.4.43483\",\"nccl\":\"2.21\",\"torch\":\"2.6\"},\"job\":{\"name\":\"gpt\",\"version\":\"7\",\"attempt\":\"2\"},\"window\":[-5,9000]," \
+  "\"memory\":85899345920},\"versions\":{\"cuda\":\"12.4\",\"hip\":\"6.4.43483\",\"nccl\":\"2.21\",\"torch\":\"2.6\"}" \
+  ",\"job\":{\"name\":\"gpt\",\"version\":\"7\",\"attempt\":\"2\"},\"window\":[-5,9000],"                              \
   "\"base\":0,\"coverage\":{\"events\":9,\"device_tasks\":2,\"launched\":1,\"opped\":1,\"before_recording\":1,"        \
   "\"crossing\":0,\"skipped\":3,\"repaired\":0,\"collectives\":1,\"joined\":1},\"runtime_offset\":-40,"                \
   "\"runtime_doubt\":12,\"unprofiled\":{\"steps\":3,\"dur\":24000},\"clock\":{\"device_offset\":7,\"offset\":-3,"      \
