@@ -15,7 +15,10 @@ Or, so that no step can be forgotten:
         for batch in recorder.steps_of(loader):
             train_step(batch)
 
-Each rank writes one file, traces/rankN.json.gz, which appears whole or not at all. Then:
+Without `with`, the first step() or start() starts the recorder; it ends by itself once all is recorded, or with stop().
+
+Each rank writes one file, traces/rankN.json.gz, which appears whole or not at all. What goes wrong in the profiler is a warning, and
+training goes on. Then:
 
     lumos-parse --check traces                   # what the recording holds and lacks
     lumos report traces -o report.html
@@ -32,6 +35,8 @@ The time without the profiler goes into the trace, and Lumos says what recording
 is in the README.md beside this file.
 """
 
+import atexit
+import contextlib
 import gc
 import gzip
 import inspect
@@ -76,6 +81,9 @@ class Recorder:
         self._options = {"wait": wait, "warmup": warmup, "shapes": shapes, "sync": sync, "stacks": stacks}
         self._hold_gc = hold_gc
         self._collects = None  # whether garbage was collected before it was held back
+        self._froze = False  # whether this recorder froze what there was
+        self._running = None  # None before the start, False behind the end
+        self._broken = False  # the profiler failed
         self._profiler = None  # only while there is something to record
         self._count = 0  # steps that have ended
         self._clock = 0
@@ -91,33 +99,54 @@ class Recorder:
         return None if self.unprofiled_ns is None else self.unprofiled_ns // self._steps
 
     def __enter__(self):
-        self._count = 0
-        if getattr(torch.profiler, "kineto_available", lambda: True)():
-            self._profiler = _profiler(self._steps, self._options, self._save)
-            self._profiler.start()
-        else:
-            warnings.warn("Steps are timed but not recorded: this PyTorch was built without Kineto, which writes the traces "
-                          "(that of Debian 12 is such a one, those of pytorch.org are not).", stacklevel=2)
+        self.start()
         return self
 
     def __exit__(self, kind, error, trace):
-        missing = self._last - self._count
-        self._stop()
-        if missing > 0 and kind is None:
-            warnings.warn(f"Nothing was recorded: the loop ended {missing} of {self._last} steps early. "
-                          "Run longer, or give Recorder a smaller wait, warmup or steps.", stacklevel=2)
+        self._end(kind is None)
+
+    def start(self):
+        """Count from here on. Not needed in a `with`, nor before the first step(), which starts what has not started."""
+        self._end(False)
+        self._count = 0
+        self._broken = False
+        self._running = True
+        self.path = self.unprofiled_ns = None
+        atexit.register(self._remind)
+        if getattr(torch.profiler, "kineto_available", lambda: True)():
+            with self._no_failure("start"):
+                self._profiler = _profiler(self._steps, self._options, self._save)
+                self._profiler.start()
+        else:
+            warnings.warn("Steps are timed but not recorded: this PyTorch was built without Kineto, which writes the traces "
+                          "(that of Debian 12 is such a one, those of pytorch.org are not).", stacklevel=2)
+
+    def stop(self):
+        """End. Nothing is written if steps are missing, and a warning says so; once all is recorded this does nothing."""
+        self._end(True)
 
     def steps_of(self, batches, until_done=False):
         """The batches, with a step after each; with until_done the loop ends with the recording."""
+        before = None
         for batch in batches:
-            yield batch
+            clock = time.perf_counter_ns()
+            try:
+                yield batch
+            except GeneratorExit:
+                # The loop was left amid this step. It has ended, too, unless it was cut short: with a break before the work.
+                if before is not None and (time.perf_counter_ns() - clock) * 2 >= before:
+                    self.step()
+                raise
+            before = time.perf_counter_ns() - clock
             self.step()
             if until_done and self.done:
                 return
 
     def step(self):
         """A step has ended."""
-        if self.done:
+        if self._running is None:
+            self.start()
+        if self.done or not self._running:
             return
         self._count += 1
         if self._count == self._timed[0]:
@@ -130,11 +159,12 @@ class Recorder:
         elif self._count == self._first:
             _synchronize()  # no kernel in the first recorded step that was launched before the recording
         if self._profiler is not None:
-            self._profiler.step()  # starts, records, stops and saves as its schedule says
-            if self._count == self._first:
-                self._profiler.add_metadata_json(METADATA, json.dumps(self._facts()))
+            with self._no_failure("go on"):
+                self._profiler.step()  # starts, records, stops and saves as its schedule says
+                if self._count == self._first:
+                    self._profiler.add_metadata_json(METADATA, json.dumps(self._facts()))
         if self.done:
-            self._stop()
+            self._end(False)
 
     def _facts(self):
         """What only the recorder knows, for the trace: times in nanoseconds."""
@@ -145,36 +175,67 @@ class Recorder:
             "options": dict(self._options, steps=self._steps, hold_gc=self._hold_gc),
         }
 
-    def _stop(self):
+    def _end(self, remark):
+        """Stop; `remark`: say so if nothing was recorded."""
+        if not self._running:
+            return
+        self._running = False
+        atexit.unregister(self._remind)
+        self._stop_profiler()
+        self._release_garbage()
+        if remark:
+            self._remind()
+
+    def _remind(self):
+        missing = self._last - self._count
+        if missing > 0:
+            warnings.warn(f"Nothing was recorded: the loop ended {missing} of {self._last} steps early. "
+                          "Run longer, or give Recorder a smaller wait, warmup or steps.", stacklevel=4)
+
+    @contextlib.contextmanager
+    def _no_failure(self, what):
+        """An error of the profiler costs the trace, not the training."""
+        try:
+            yield
+        except Exception as error:
+            if not self._broken:
+                warnings.warn(f"No trace: the profiler cannot {what}: {type(error).__name__}: {error}", stacklevel=4)
+            self._broken = True
+            self._stop_profiler()
+
+    def _stop_profiler(self):
         profiler, self._profiler = self._profiler, None
         if profiler is not None:
-            profiler.stop()
-        self._release_garbage()
+            with self._no_failure("stop"):
+                profiler.stop()
 
     def _hold_garbage(self):
         if self._hold_gc:
             gc.collect()
             self._collects = gc.isenabled()
-            gc.freeze()
+            self._froze = gc.get_freeze_count() == 0  # unfreeze() would free what the program itself has frozen
+            if self._froze:
+                gc.freeze()
             gc.disable()
 
     def _release_garbage(self):
         if self._collects is not None:
-            gc.unfreeze()
+            if self._froze:
+                gc.unfreeze()
             if self._collects:
                 gc.enable()
             self._collects = None
 
     def _save(self, profiler):
         """Called by the profiler, also where a loop ends amid the recorded steps: that is no recording."""
-        if not self.done:
+        if not self.done or self._broken or self.path is not None:
             return
-        rank = _rank()
-        path = os.path.join(self.folder, f"rank{rank}.json.gz")
         try:
+            rank = _rank()
+            path = os.path.join(self.folder, f"rank{rank}.json.gz")
             os.makedirs(self.folder, exist_ok=True)
             _write(profiler, path)
-        except OSError as error:  # a full disk is no reason to end a training run
+        except Exception as error:  # neither a full disk nor a broken profiler is a reason to end a training run
             warnings.warn(f"No trace: {error}")
             return
         self.path = path
@@ -231,7 +292,11 @@ def _rank():
     distributed = getattr(torch, "distributed", None)
     if distributed is not None and distributed.is_available() and distributed.is_initialized():
         return distributed.get_rank()
-    return int(os.environ.get("RANK", "0"))
+    for name in ("RANK", "SLURM_PROCID"):  # of torchrun, of srun
+        number = os.environ.get(name, "")
+        if number.isdecimal():
+            return int(number)
+    return 0
 
 
 def _write(profiler, path):

@@ -119,6 +119,102 @@ except AssertionError as error:
 END
 nothing 'No trace: .*taken'
 
+# Whatever fails in the profiler, training goes on; an error of the training's own is not hidden.
+for place in start step stop export; do
+  loop fails-in-$place '' "$([ $place = stop ] && echo 15 || echo 20)"
+  nothing 'No trace: .*the profiler has failed'
+  [ "$(cut -d' ' -f 1,4- out)" = 'None True 0' ] || fail "where the profiler fails in $place, the recorder ends with: $(cat out)"
+done
+FAKE_FORM=fails-in-stop FAKE_LOG=$PWD/log PYTHONPATH=$fake:$record expect 1 python3 - <<'END'
+from lumos_record import Recorder
+with Recorder("traces") as recorder:
+    recorder.step()
+    raise KeyError("of the training")
+END
+nothing "KeyError: 'of the training'"
+
+# script FORM [NAME=VALUE...]: a Python program on standard input, with a recorder to import; its trace is the first one.
+script() {
+  rm -rf log traces
+  expect 0 env -u FAKE_RANK -u RANK -u SLURM_PROCID PYTHONPATH="$fake:$record" FAKE_FORM="$1" FAKE_LOG="$PWD/log" \
+    FAKE_TRACE="${example[0]}" "${@:2}" python3 - >out
+}
+
+# Without `with`: the first step starts it, stop() ends it, and a loop that is too short is told of at the end of the program.
+script new <<'END'
+from lumos_record import Recorder
+recorder = Recorder("traces")
+for step in range(20):
+    recorder.step()
+recorder.stop()
+assert recorder.done and recorder.path is not None
+END
+[ -e traces/rank0.json.gz ] || fail "without 'with' nothing is recorded: $(cat message)"
+logged '[.[] | select(.[0] == "step") | .[1].number] == [range(1; 17)]'
+script new <<'END'
+from lumos_record import Recorder
+recorder = Recorder("traces")
+for step in range(5):
+    recorder.step()
+END
+nothing '11 of 16 steps early'
+script new <<'END'
+from lumos_record import Recorder
+recorder = Recorder("traces")
+recorder.start()
+recorder.step()
+recorder.stop()
+recorder.stop()
+recorder.step()
+END
+nothing '15 of 16 steps early'
+[ "$(grep -c 'steps early' message)" = 1 ] || fail "what is missing is not told once: $(cat message)"
+
+# A break behind the work of the last step: the step has ended. A break before the work: it has not.
+for where in behind before; do
+  script new WHERE=$where <<'END'
+import os, time
+from lumos_record import Recorder
+with Recorder("traces") as recorder:
+    for step in recorder.steps_of(range(100)):
+        if step == 15 and os.environ["WHERE"] == "before":
+            break
+        time.sleep(0.01)
+        if step == 15:
+            break
+print(recorder.done)
+END
+  if [ $where = behind ]; then
+    [ "$(cat out)" = True ] && [ -e traces/rank0.json.gz ] || fail "a break in the last step loses the trace: $(cat message)"
+  else
+    nothing '1 of 16 steps early'
+  fi
+done
+
+# What the program itself has frozen stays so.
+script new <<'END'
+import gc
+from lumos_record import Recorder
+gc.freeze()
+frozen = gc.get_freeze_count()
+with Recorder("traces", hold_gc=True) as recorder:
+    for step in range(20):
+        recorder.step()
+assert gc.get_freeze_count() == frozen > 0 and gc.isenabled()
+END
+
+# The rank without a process group: of torchrun, else of srun; what is no number is none.
+for case in RANK=3:3 SLURM_PROCID=2:2 RANK=:0 RANK=x:0; do
+  script new "${case%:*}" <<'END'
+from lumos_record import Recorder
+recorder = Recorder("traces")
+for step in recorder.steps_of(range(20)):
+    pass
+END
+  [ -e "traces/rank${case#*:}.json.gz" ] || fail "with ${case%:*} the trace is $(find traces -type f): $(cat message)"
+done
+rm -rf traces
+
 # Two ranks, as lumos reads them.
 loop new '' 20 0
 loop new '' 20 1

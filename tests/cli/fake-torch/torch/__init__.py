@@ -9,6 +9,7 @@ were added. FAKE_FORM says which PyTorch this is:
     cpu      new, without a GPU
     bare     built without Kineto
     full     new, on a disk that is full: the trace is cut, without a word
+    fails-in-PLACE  new, and the profiler raises in `start`, the last `step`, `stop` or `export`
 """
 
 import json

@@ -24,6 +24,11 @@ def schedule(*, wait, warmup, active, repeat=0, skip_first=0):
     return wait, warmup, active
 
 
+def _fail_in(place):
+    if FORM == "fails-in-" + place:
+        raise RuntimeError("the profiler has failed")
+
+
 class _Profile:
     def _begin(self, schedule, on_trace_ready, **options):
         wait, warmup, active = schedule
@@ -35,9 +40,12 @@ class _Profile:
 
     def start(self):
         log("start")
+        _fail_in("start")
 
     def step(self):
         self._step += 1
+        if self._step == self._end:
+            _fail_in("step")
         log("step", number=self._step, collects=gc.isenabled())
         if self._step == self._first:
             self._recording = True
@@ -46,6 +54,7 @@ class _Profile:
 
     def stop(self):
         log("stop", number=self._step)
+        _fail_in("stop")
         if self._recording:
             self._save()
 
@@ -58,6 +67,7 @@ class _Profile:
         self._metadata[key] = json.loads(value)
 
     def export_chrome_trace(self, path):
+        _fail_in("export")
         with gzip.open(os.environ["FAKE_TRACE"]) as file:
             trace = json.load(file)
         text = json.dumps(dict(self._metadata, **trace))
