@@ -51,7 +51,7 @@ row() {
     [.steps[].profiled] as $steps
     | ([$steps[].ranks[] | .[2] - .[1]] | add) as $all
     | def share(columns): [$steps[].ranks[] | .[columns[]]] | add / $all | percent;
-    "| \($name) | `\($options)` | \(.world) | \([.recorded[].counts | .kernels + .communication + .copies + .memsets] | add) | "
+    "| \($name) | `\($options)` | \(.world) | \([.recorded[].counts | .kernels + .copies + .memsets] | add) | "
     + "\([$steps[] | .end - .start] | add / length / 1e4 | round / 100) | \(share([5, 6])) | \(share([7])) | "
     + "\([$steps[].mfu] | add / length | percent) | \($told) | \($untold) |"' "$work/told/truth.json"
 }

@@ -291,6 +291,18 @@ static void wait_event(struct machine *machine, struct device *device, struct th
   call_over(machine, device, thread, end, record);
 }
 
+static void query_event(struct machine *machine, struct device *device, struct thread_state *thread,
+                        const struct instruction *instruction) {
+  call_begin(device, thread);
+  struct host_record record = {.call = CALL_EVENT_QUERY, .event = instruction->event};
+  uint32_t stamp = device->events[instruction->event];
+  if (stamp != NOBODY) {
+    record.awaited = machine->stamps[stamp].correlation;
+    record.awaited_stream = (enum stream)machine->stamps[stamp].stream;
+  }
+  call_over(machine, device, thread, thread->time + call_length(machine, thread, CALL_EVENT_QUERY), record);
+}
+
 /* ---- calls that wait for the device ---- */
 
 /* True once the commands that the stream held when the call began are done. */
@@ -490,6 +502,9 @@ static bool carry_out(struct machine *machine, struct device *device, struct thr
     case DO_SYNC_STREAM:
     case DO_SYNC_DEVICE:
       return synchronise(machine, device, thread, instruction);
+    case DO_QUERY:
+      query_event(machine, device, thread, instruction);
+      return true;
     case DO_CALL:
       call_begin(device, thread);
       call_over(machine, device, thread, thread->time + call_length(machine, thread, (enum call)instruction->call),

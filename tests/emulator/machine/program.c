@@ -78,9 +78,15 @@ void program_sync(struct program *program, enum instruction_kind kind, int event
   sync->stream = (uint8_t)stream;
 }
 
-void program_call(struct program *program, enum call call, const char *name) {
+void program_query(struct program *program, int event) {
+  struct instruction *query = append(program, DO_QUERY);
+  query->call = CALL_EVENT_QUERY;
+  query->event = (uint16_t)event;
+}
+
+void program_call(struct program *program, const char *name) {
   struct instruction *other = append(program, DO_CALL);
-  other->call = (uint8_t)call;
+  other->call = CALL_OTHER;
   other->name = name;
 }
 

@@ -69,7 +69,8 @@ enum instruction_kind {
   DO_SYNC_EVENT, /* the thread waits: for the latest record of event, for stream, for the device */
   DO_SYNC_STREAM,
   DO_SYNC_DEVICE,
-  DO_CALL,    /* CALL_EVENT_QUERY or CALL_OTHER */
+  DO_QUERY,   /* cudaEventQuery: has the latest record of event come? */
+  DO_CALL,    /* CALL_OTHER: name */
   DO_POST,    /* job: the autograd thread is to do it */
   DO_AWAIT,   /* until the autograd thread has done all that was posted */
   DO_STEP,    /* a step begins: `time` is its number */
@@ -111,7 +112,8 @@ void program_launch(struct program *program, enum call call, enum stream stream,
 void program_record(struct program *program, int event, enum stream stream);
 void program_wait(struct program *program, enum stream stream, int event);
 void program_sync(struct program *program, enum instruction_kind kind, int event, enum stream stream);
-void program_call(struct program *program, enum call call, const char *name);
+void program_query(struct program *program, int event);
+void program_call(struct program *program, const char *name);
 void program_post(struct program *program, struct job job);
 void program_await(struct program *program);
 void program_mark(struct program *program, enum instruction_kind kind, int64_t number); /* DO_STEP, DO_PROFILE */

@@ -194,17 +194,19 @@ static void put_activities(struct trace *trace) {
 }
 
 static void put_trace(struct trace *trace) {
-  enum { NAMING = 46650 }; /* threads are named this long after the start */
+  enum {
+    STARTING = 46650
+  }; /* the profiler's span begins so long before Kineto's window, by whose start threads are named */
   const struct rank_rows *rows = trace->rows;
   bool recorded = rows->start != INT64_MAX;
   int64_t start = host_time(trace, recorded ? rows->start : 0);
   int64_t stop = recorded && rows->stop != INT64_MAX ? host_time(trace, rows->stop) : start;
   put_head(trace);
-  put_names(trace, start + NAMING);
+  put_names(trace, start);
   kineto_put_frames(trace);
   put_activities(trace);
   kineto_put_device_annotations(trace);
-  put_tail(trace, start, stop);
+  put_tail(trace, start - STARTING, stop);
 }
 
 bool kineto_write(const struct recorder *recorder, const struct rank_rows *rows) {
@@ -220,7 +222,7 @@ bool kineto_write(const struct recorder *recorder, const struct rank_rows *rows)
                         .rows = rows,
                         .out = out,
                         .order = order_of(rows),
-                        .clock = clock_of(setup, rows->rank),
+                        .clock = rows->clock,
                         .process = FIRST_PROCESS + device,
                         .device = device};
   kineto_find_links(&trace);

@@ -8,6 +8,7 @@
 struct link {
   uint32_t id;         /* External id, of ops and annotations */
   uint32_t parent;     /* Python id of the Python frame around a Python frame; 0: none */
+  uint32_t forward;    /* of a backward op: the frame row of the op that made it, or NONE */
   uint32_t flow;       /* fwdbwd, 0: none */
   uint32_t annotation; /* index into spans, of annotations */
   int64_t sequence;    /* of what the op launched, -1: unknown */
@@ -25,7 +26,6 @@ struct trace {
   struct order order;
   struct clock clock;
   int process, device;
-  uint32_t flows; /* backward ops that found their forward op */
   uint32_t annotations;
   struct link *links; /* by frame row */
   struct span *spans; /* [annotations][STREAMS] */
@@ -79,7 +79,7 @@ bool is_member(const struct communicator *communicator, int rank);
 void kineto_put_frames(const struct trace *trace);
 void kineto_put_call(const struct trace *trace, const struct call_row *call);
 void kineto_put_device(const struct trace *trace, const struct device_row *row);
-/* Nothing for a call that waits for nothing. */
+/* Nothing for a call that has no such row. */
 void kineto_put_wait(struct trace *trace, const struct call_row *call);
 /* Nothing for one whose call was not recorded. */
 void kineto_put_event(const struct trace *trace, const struct reach_row *row);

@@ -60,18 +60,22 @@ static void put_python(const struct trace *trace, uint32_t row, uint32_t index) 
   put_row_end(out);
 }
 
-/* Thread by thread in the order of their starts, Python frames behind all others. */
+/* In the order of their starts: ops and annotations thread by thread, behind them the Python frames of all threads together. */
 void kineto_put_frames(const struct trace *trace) {
+  const struct table *frames = &trace->order.frames;
   uint32_t index = 0;
-  for (int python = 0; python < 2; python++) {
-    for (int thread = THREADS - 1; thread >= 0; thread--) {
-      for (uint32_t i = 0; i < trace->order.frames.count; i++) {
-        uint32_t row = trace->order.frames.rows[i];
-        if (row == NONE || frame_at(trace, row)->thread != thread || is_python(frame_at(trace, row)) != (python == 1)) {
-          continue;
-        }
-        (python == 1 ? put_python : put_frame)(trace, row, index++);
+  for (int thread = THREADS - 1; thread >= 0; thread--) {
+    for (uint32_t i = 0; i < frames->count; i++) {
+      uint32_t row = frames->rows[i];
+      if (row != NONE && frame_at(trace, row)->thread == thread && !is_python(frame_at(trace, row))) {
+        put_frame(trace, row, index++);
       }
+    }
+  }
+  for (uint32_t i = 0; i < frames->count; i++) {
+    uint32_t row = frames->rows[i];
+    if (row != NONE && is_python(frame_at(trace, row))) {
+      put_python(trace, row, index++);
     }
   }
 }

@@ -132,7 +132,7 @@ static void link_pair(struct trace *trace, const struct numbered *first, const s
     }
   }
   if (forward != NONE && backward != NONE) {
-    trace->links[forward].flow = trace->links[backward].flow = ++trace->flows;
+    trace->links[backward].forward = forward;
   }
 }
 
@@ -156,6 +156,20 @@ static void link_passes(struct trace *trace) {
     link_pair(trace, list.items + first, list.items + end);
   }
   free(list.items);
+}
+
+/* PyTorch numbers flows as it comes to the backward ops, in the order of the rows. */
+static void number_flows(struct trace *trace) {
+  uint32_t flows = 0;
+  for (int thread = THREADS - 1; thread >= 0; thread--) {
+    for (uint32_t i = 0; i < trace->order.frames.count; i++) {
+      uint32_t row = trace->order.frames.rows[i];
+      uint32_t forward = row == NONE ? NONE : trace->links[row].forward;
+      if (forward != NONE && frame_at(trace, row)->thread == thread) {
+        trace->links[forward].flow = trace->links[row].flow = ++flows;
+      }
+    }
+  }
 }
 
 /* Extend the spans of one thread's annotations over what was launched under them. */
@@ -198,14 +212,18 @@ void kineto_find_links(struct trace *trace) {
   trace->links = memory_new(rows->frames.count, sizeof *trace->links);
   for (size_t i = 0; i < rows->frames.count; i++) {
     trace->links[i].sequence = -1;
+    trace->links[i].forward = NONE;
   }
-  for (size_t i = 0; i < rows->device.count; i++) {
-    trace->used_streams[rows->device.items[i].stream] = true;
+  for (uint32_t i = 0; i < trace->order.device.count; i++) {
+    if (trace->order.device.rows[i] != NONE) {
+      trace->used_streams[rows->device.items[trace->order.device.rows[i]].stream] = true;
+    }
   }
   number_frames(trace);
   number_collectives(trace);
   number_pairs(trace);
   link_passes(trace);
+  number_flows(trace);
   trace->spans = memory_new((size_t)trace->annotations * STREAMS, sizeof *trace->spans);
   for (size_t i = 0; i < (size_t)trace->annotations * STREAMS; i++) {
     trace->spans[i] = (struct span){INT64_MAX, INT64_MIN};

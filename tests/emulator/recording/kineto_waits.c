@@ -1,5 +1,5 @@
 /* Synchronisation as CUPTI sees it: records of events, where the stream comes to them; waits of a stream for an event, of the host for a
- * stream, an event, or the device. */
+ * stream, an event, or the device; questions whether an event has come. */
 #include "kineto.h"
 
 enum { SYNC_THREAD = 1000000 };
@@ -9,6 +9,7 @@ static const char *sync_kind(const struct call_row *call) {
     case CALL_STREAM_WAIT:
       return "Stream Wait Event";
     case CALL_EVENT_SYNC:
+    case CALL_EVENT_QUERY: /* which waits for nothing */
       return "Event Sync";
     case CALL_STREAM_SYNC:
       return "Stream Sync";
@@ -28,7 +29,7 @@ static void put_awaited(const struct trace *trace, const struct call_row *call) 
   PUT(trace->out, ",");
 }
 
-/* A wait as CUPTI sees it, a little within its call. Waits of a stream without work in the window are not written. */
+/* A wait or a question as CUPTI sees it, a little within its call. Waits of a stream without work in the window are not written. */
 void kineto_put_wait(struct trace *trace, const struct call_row *call) {
   const char *kind = sync_kind(call);
   if (kind == NULL || (call->call == CALL_STREAM_WAIT && !trace->used_streams[call->stream])) {
@@ -53,7 +54,7 @@ void kineto_put_wait(struct trace *trace, const struct call_row *call) {
   PUT(out, ",      \"cuda_sync_kind\": \"");
   put_text(out, kind);
   PUT(out, "\",");
-  if (call->call == CALL_STREAM_WAIT || call->call == CALL_EVENT_SYNC) {
+  if (call->call != CALL_STREAM_SYNC && call->call != CALL_DEVICE_SYNC) {
     put_awaited(trace, call);
   }
   put_number(out, "      \"stream\": ", stream);

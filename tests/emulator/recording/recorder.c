@@ -1,5 +1,5 @@
 /* Looks on while the machine runs, and keeps what a profiler would see: host rows that begin within the window, device rows that
- * start within it, whoever launched them. Of Python frames it keeps those that reach into the window: the profiler walks the
+ * start within it, whoever launched them; which of these the trace shows is known when it is written (rows.h). Of Python frames it keeps those that reach into the window: the profiler walks the
  * stack when it starts.
  */
 #include "recorder.h"
@@ -167,7 +167,7 @@ static void see_device(void *self, const struct device_record *record) {
     return;
   }
   const struct work *work = record->work;
-  if (within(rows, record->start)) {
+  if (within(rows, record->start) || is_shown(rows, record->start, record->end)) {
     PUSH(rows->device, (struct device_row){
                            .start = record->start,
                            .end = record->end,
@@ -201,7 +201,8 @@ static void see_transfer(void *self, const struct transfer_record *record) {
   bool seen = false;
   for (int i = 0; i < record->members; i++) {
     const struct rank_rows *rows = rows_of(recorder, record->ranks[i]);
-    seen = seen || (rows != NULL && within(rows, record->starts[i]));
+    seen = seen ||
+           (rows != NULL && (within(rows, record->starts[i]) || is_shown(rows, record->starts[i], record->ends[i])));
   }
   if (!seen) {
     return;
@@ -264,6 +265,7 @@ struct recorder *recorder_new(const struct setup *setup, const struct communicat
     struct rank_rows *rows = rows_of(recorder, rank);
     if (rows != NULL) {
       rows->rank = rank;
+      rows->clock = clock_of(setup, rank);
       rows->start = rows->stop = INT64_MAX;
       rows->p2p_before = memory_new((size_t)communicator_count, sizeof *rows->p2p_before);
     }

@@ -98,6 +98,31 @@ uint32_t table_find(const struct table *table, uint32_t key) {
   return key >= table->first && key - table->first < table->count ? table->rows[key - table->first] : NONE;
 }
 
+bool is_shown(const struct rank_rows *rows, int64_t start, int64_t end) {
+  const struct clock *clock = &rows->clock;
+  return rows->start != INT64_MAX && clock_device(clock, start) >= clock_host(clock, rows->start) &&
+         (rows->stop == INT64_MAX || clock_device(clock, end) <= clock_host(clock, rows->stop));
+}
+
+static void fill_device(struct table *table, const struct rank_rows *rows) {
+  for (uint32_t i = 0; i < rows->device.count; i++) {
+    const struct device_row *row = &rows->device.items[i];
+    if (is_shown(rows, row->start, row->end)) {
+      table->rows[row->correlation - table->first] = i;
+    }
+  }
+}
+
+struct table device_table(const struct rank_rows *rows) {
+  uint32_t first = UINT32_MAX, last = 0;
+  for (size_t i = 0; i < rows->device.count; i++) {
+    widen_range(rows->device.items[i].correlation, &first, &last);
+  }
+  struct table table = table_new(first, last);
+  fill_device(&table, rows);
+  return table;
+}
+
 struct order order_of(const struct rank_rows *rows) {
   uint32_t first = UINT32_MAX, last = 0, first_number = UINT32_MAX, last_number = 0;
   for (size_t i = 0; i < rows->device.count; i++) {
@@ -114,14 +139,15 @@ struct order order_of(const struct rank_rows *rows) {
   }
   struct order order = {table_new(first, last), table_new(first, last), table_new(first, last),
                         table_new(first_number, last_number)};
-  for (uint32_t i = 0; i < rows->device.count; i++) {
-    order.device.rows[rows->device.items[i].correlation - first] = i;
-  }
+  fill_device(&order.device, rows);
   for (uint32_t i = 0; i < rows->calls.count; i++) {
     order.calls.rows[rows->calls.items[i].correlation - first] = i;
   }
   for (uint32_t i = 0; i < rows->reaches.count; i++) {
-    order.reaches.rows[rows->reaches.items[i].correlation - first] = i;
+    const struct reach_row *row = &rows->reaches.items[i];
+    if (is_shown(rows, row->time, row->time + 1)) {
+      order.reaches.rows[row->correlation - first] = i;
+    }
   }
   for (uint32_t i = 0; i < rows->frames.count; i++) {
     order.frames.rows[rows->frames.items[i].number - first_number] = i;

@@ -68,9 +68,11 @@ struct edge_row {
   bool binding;
 };
 
-/* One recorded rank. Rows lie within the window, but for Python frames, which it cuts. */
+/* One recorded rank. Rows begin within the window in job time, but for Python frames, which it cuts. Of the device's the trace has those
+ * that lie within Kineto's window as the device's clock shows them (is_shown); the others only count. */
 struct rank_rows {
   int rank;
+  struct clock clock;
   int64_t start, stop; /* the window: from the profiler's start to its stop */
   ROWS(struct frame_row) frames;
   ROWS(struct call_row) calls;
@@ -115,11 +117,16 @@ struct table {
   uint32_t *rows; /* NONE where there is none */
 };
 struct order {
-  struct table device, calls, reaches; /* by correlation, all over the same range */
-  struct table frames;                 /* by number */
+  struct table device, calls,
+      reaches;         /* by correlation, all over the same range; of device and reaches those that are shown */
+  struct table frames; /* by number */
 };
 struct order order_of(const struct rank_rows *rows);
 void order_free(struct order *order);
+/* The first of its tables alone. */
+struct table device_table(const struct rank_rows *rows);
+/* Something of the device from `start` to `end`. */
+bool is_shown(const struct rank_rows *rows, int64_t start, int64_t end);
 uint32_t table_find(const struct table *table, uint32_t key);
 
 /* A rank's place in the group; of who is not in it, the last. */

@@ -11,7 +11,8 @@
  *   clocks         table, a row a rank: rank, offset_ns, drift_ppb, device_offset_ns. Job time t is in the rank's trace
  *                  t + offset_ns + drift_ppb * t / 10^9 after the epoch (whole seconds of t and the rest multiplied apart, each cut to
  *                  whole ns), on device rows plus device_offset_ns
- *   windows        table, a row a recorded rank: rank, start, stop of the recording
+ *   windows        table, a row a recorded rank: rank, start, stop of the recording. A trace has the device rows that lie between them as
+ *                  its clocks show it; `collectives` and `recorded` are of these
  *   model_flops    of one step of the whole job: forward and backward, without recomputation
  *   peak_flops     of a GPU, in a nanosecond
  *   step_columns   the columns of the rows of `ranks` below
@@ -26,16 +27,18 @@
  *     ranks            a row a rank. start, end: of the rank's own step, by its own device work; then its parts, which sum to it:
  *                      compute (alone), overlapped (compute and communication), transfer (communication alone, bytes move), waiting (a
  *                      collective within a stage waits for a member), bubble (what waits is point-to-point or a collective of several
- *                      stages), copy (alone), idle; host_start, host_end: of the step's mark on the main thread
- *   collectives    table of those with a recorded rank's kernel in its window: communicator (the process group's name), op, sequence
+ *                      stages), copy (copies and memsets, alone), idle; host_start, host_end: of the step's mark on the main thread
+ *   collectives    table of those with a recorded rank's kernel in its trace: communicator (the process group's name), op, sequence
  *                  (of the communicator, or between the two of a pair), step, bytes, source, destination (ranks of a pair, else -1),
  *                  begin, end (of the transfer, from the last start on), and by member: ranks, starts, ends, correlations of their kernels
+ *                  (of a batched pair's, which share kernels, `ends` is when the member's own part was over)
  *   phases, parts  what the numbers in `tasks` mean
  *   recorded       a recorded rank each: rank;
  *     tasks            table of its device work: correlation, phase, micro_batch, layer (-1: none), part
- *     edges            table of waits between streams that came about: from, to (correlations of device work, both recorded), binding (1:
- *                      without the wait, everything before it as it was, `to` would have been ready earlier. It is ready when its launch,
- *                      its stream and its waits allow; it starts then, or when SMs are free for it)
+ *     edges            table of waits between streams that came about: from, to (correlations of device work, both recorded; of what `to`
+ *                      waits for on one stream only the latest), binding (1: without the wait, everything before it as it was, `to`
+ *                      would have been ready earlier. It is ready when its launch, its stream and its waits allow; it starts then, or
+ *                      when SMs are free for it)
  *     counts           kernels, communication (of them), copies, memsets, launched_before (without a call in the trace)
  */
 #include "rows.h"
@@ -369,14 +372,39 @@ static void put_transfer(struct writer *out, const struct recorder *recorder, co
   PUT(out, "]]");
 }
 
+/* A recorded rank's trace has its kernel. */
+static bool transfer_is_shown(const struct recorder *recorder, const struct transfer_row *row,
+                              const struct table *shown) {
+  for (size_t i = row->first; i < row->first + row->members; i++) {
+    int place = recorder->place[recorder->member_ranks.items[i]];
+    if (place >= 0 && table_find(&shown[place], recorder->member_correlations.items[i]) != NONE) {
+      return true;
+    }
+  }
+  return false;
+}
+
 static void put_collectives(struct writer *out, const struct recorder *recorder) {
   PUT(out,
       ",\n\"collectives\": {\"columns\": [\"communicator\", \"op\", \"sequence\", \"step\", \"bytes\", \"source\", "
       "\"destination\", \"begin\", \"end\", \"ranks\", \"starts\", \"ends\", \"correlations\"], \"rows\": [");
-  for (size_t i = 0; i < recorder->transfers.count; i++) {
-    put_separator(out, i == 0);
-    put_transfer(out, recorder, &recorder->transfers.items[i]);
+  struct table *shown = memory_new((size_t)recorder->recorded, sizeof *shown);
+  for (int i = 0; i < recorder->recorded; i++) {
+    shown[i] = device_table(&recorder->rows[i]);
   }
+  bool first = true;
+  for (size_t i = 0; i < recorder->transfers.count; i++) {
+    const struct transfer_row *row = &recorder->transfers.items[i];
+    if (transfer_is_shown(recorder, row, shown)) {
+      put_separator(out, first);
+      put_transfer(out, recorder, row);
+      first = false;
+    }
+  }
+  for (int i = 0; i < recorder->recorded; i++) {
+    free(shown[i].rows);
+  }
+  free(shown);
   PUT(out, "]}");
 }
 
@@ -420,15 +448,18 @@ static void put_edges(struct writer *out, const struct rank_rows *rows, const st
 
 static void put_counts(struct writer *out, const struct recorder *recorder, const struct rank_rows *rows,
                        const struct order *order) {
-  int64_t kinds[WORK_KINDS] = {0}, before = 0;
-  for (size_t i = 0; i < rows->device.count; i++) {
-    const struct device_row *row = &rows->device.items[i];
-    const struct shape *shape = pool_at(&recorder->shapes, row->shape);
-    kinds[shape->kind]++;
-    before += table_find(&order->calls, row->correlation) == NONE;
+  int64_t kinds[WORK_KINDS] = {0}, all = 0, before = 0;
+  for (uint32_t i = 0; i < order->device.count; i++) {
+    if (order->device.rows[i] != NONE) {
+      const struct device_row *row = &rows->device.items[order->device.rows[i]];
+      const struct shape *shape = pool_at(&recorder->shapes, row->shape);
+      kinds[shape->kind]++;
+      all++;
+      before += order->calls.rows[i] == NONE;
+    }
   }
   int64_t copies = kinds[WORK_COPY_TO_DEVICE] + kinds[WORK_COPY_TO_HOST] + kinds[WORK_COPY_ON_DEVICE];
-  put_number(out, ",\n\"counts\": {\"kernels\": ", (int64_t)rows->device.count - copies - kinds[WORK_MEMSET]);
+  put_number(out, ",\n\"counts\": {\"kernels\": ", all - copies - kinds[WORK_MEMSET]);
   put_number(out, ", \"communication\": ", kinds[WORK_COLLECTIVE] + kinds[WORK_P2P]);
   put_number(out, ", \"copies\": ", copies);
   put_number(out, ", \"memsets\": ", kinds[WORK_MEMSET]);

@@ -13,13 +13,14 @@ parts() {
 }
 
 # A forward op takes part in a flow if its node ran in a backward pass. Of all ops with a sequence number that one made the node which began last; the flow ends at the
-# first op of the backward pass with the number, which is the node, not at the engine that evaluates it. What a backward pass computes anew is of another thread.
+# first op of the backward pass with the number, which is the node, not at the engine that evaluates it; flows are numbered as they end. What a backward pass computes anew is of another thread.
 # passes JOB
 passes() {
   holds "$1: flows lead from the op that made a node to the node" '
     $1 == "X" && $2 == "cpu_op" && $10 >= 0 && !$11 && $4 == $5 && (!($10 in made) || $6 >= start[$10]) { start[$10] = $6; made[$10] = $5 OFS $6 }
     $1 == "X" && $2 == "cpu_op" && $10 >= 0 && $11 && $3 !~ /^autograd::engine::evaluate_function/ && (!($10 in ran) || $6 < first[$10]) { first[$10] = $6; ran[$10] = $5 OFS $6 }
     $1 != "X" && $2 == "fwdbwd" { if (($1, $8) in flow) print "flow", $8, "comes twice"; flow[$1, $8] = $5 OFS $6; ids[$8] }
+    $1 == "f" && $2 == "fwdbwd" && $8 != ++ended { print "flow", $8, "is the", ended "th that ends" }
     END {
       for (i in ids) to[flow["s", i]] = flow["f", i]
       for (n in made) if (n in ran) { seen++; if (to[made[n]] != ran[n]) print "number", n, "flows from", made[n], "to", to[made[n]], "not", ran[n] }
@@ -51,16 +52,16 @@ images() {
     }' "$1/parts" "$1/parts"
 }
 
-# Every call that waits has its row, and no other row is there: of a stream that waits for an event only where the stream has work to show.
+# Every call that waits or asks for an event has its row, and no other row is there: of a stream that waits for an event only where the stream has work to show.
 # waits JOB
 waits() {
   holds "$1: what waits is shown" '
     $1 != "X" { next }
     $2 ~ /^(kernel|gpu_mem)/ { works[$5] }
-    $2 ~ /^cuda_runtime$/ && $3 ~ /^cuda(StreamWaitEvent|EventSynchronize|StreamSynchronize|DeviceSynchronize)$/ { call[$9] = $3; begin[$9] = $6; end[$9] = $7 }
+    $2 ~ /^cuda_runtime$/ && $3 ~ /^cuda(StreamWaitEvent|EventSynchronize|EventQuery|StreamSynchronize|DeviceSynchronize)$/ { call[$9] = $3; begin[$9] = $6; end[$9] = $7 }
     $2 == "cuda_sync" { if ($9 in row) print $9, "comes twice"; row[$9] = $3; on[$9] = $12; from[$9] = $6; to[$9] = $7 }
     END {
-      kind["cudaStreamWaitEvent"] = "Stream Wait Event"; kind["cudaEventSynchronize"] = "Event Sync"; kind["cudaStreamSynchronize"] = "Stream Sync"; kind["cudaDeviceSynchronize"] = "Context Sync"
+      kind["cudaStreamWaitEvent"] = "Stream Wait Event"; kind["cudaEventSynchronize"] = kind["cudaEventQuery"] = "Event Sync"; kind["cudaStreamSynchronize"] = "Stream Sync"; kind["cudaDeviceSynchronize"] = "Context Sync"
       for (c in call) {
         seen++
         if (!(c in row)) { if (call[c] == "cudaStreamWaitEvent") hidden++; else print c, call[c], "is not shown" ; continue }
@@ -71,9 +72,9 @@ waits() {
         if ((call[c] ~ /^cuda(Event|Device)/) != (on[c] == -1)) print c, call[c], "is of stream", on[c]
       }
       for (c in row) if (!(c in call)) print c, row[c], "is no call"
-      for (k in kind) if (!shown[k]) print "no", k
+      for (k in kind) if (!shown[k] && (k != "cudaEventQuery" || grid)) print "no", k # they belong to waits for collectives
       if (hidden) print hidden, "waits are not shown"
-    }' "$1/parts"
+    }' grid="$([ "$1" != grid ] || echo 1)" "$1/parts"
 }
 
 # A launch has a flow to its device row (Kineto ends one at calls that launch nothing, too); rows of one op have its id, and no two ops have the same.

@@ -121,6 +121,22 @@ holds 'what is recorded lies in the window' '
   FILENAME ~ /windows$/ { start[$1] = $2; stop[$1] = $3; next }
   $2 == "python_function" || $2 == "Trace" || $2 == "gpu_user_annotation" { next }
   { seen++ } $5 < start[$1] || $5 > stop[$1] { print $1, $2, $3, $5, "of", start[$1], stop[$1] }' behind/windows behind/rows
+# The device's rows lie, as its clock shows them, between the time at which Kineto names threads and the end of the recording; the truth is of these.
+emulate clocked --hidden 2048 --layers 2 --micro-batches 4 --steps 1 --warmup 1 --dp 8 --node-size 2 --batched-p2p off --record sync,collectives
+tables clocked
+for trace in clocked/rank*.json; do
+  jq -r --arg rank "${trace//[^0-9]/}" '(.traceEvents | map(select(.name == "process_name").ts) | min) as $from | (.traceEvents[] | select(.cat == "Trace") | .ts + .dur) as $to
+    | .traceEvents[] | select(.cat | IN("kernel", "gpu_memcpy", "gpu_memset", "cuda_event")) | [$rank, .cat, .args.correlation, ((.ts - $from) * 1000 | round), (($to - .ts - .dur) * 1000 | round)] | @tsv' "$trace"
+done >clocked/shown
+holds 'device rows lie in the window as their clock shows it' '
+  { seen++; if ($4 < 0 || $5 < 0) print $1, $2, $3, $4, "ns behind its start,", $5, "before its end"; if ($2 != "cuda_event") { first[$1] = first[$1] == "" || $4 < first[$1] ? $4 : first[$1] } }
+  END { for (rank in first) if (first[rank] < 20000) soon++; if (!soon) print "no rank has work when the window begins" }' clocked/shown
+holds 'the truth is of the rows that the trace has' '
+  FILENAME ~ /shown$/ { if ($2 != "cuda_event") shown[$1, $3]; next }
+  FILENAME ~ /tasks$/ { seen++; if (!(($1, $2) in shown)) print "task", $1, $2, "has no row"; task[$1, $2]; next }
+  FILENAME ~ /edges$/ { if (!(($1, $2) in shown) || !(($1, $3) in shown)) print "edge", $0; next }
+  { n = split($10, ranks, ","); split($13, correlations, ","); any = 0; for (i = 1; i <= n; i++) any += (ranks[i], correlations[i]) in shown; if (!any) print "no trace has the collective", $1, $2, $3 }
+  END { for (at in shown) if (!(at in task)) print "row", at, "is no task" }' clocked/shown clocked/tasks clocked/edges clocked/collectives
 emulate ahead "${small[@]}" --steps 1 --without clocks --slow-host 0=4 --ranks 0 --record annotations
 [ "$(jq '.recorded[0].counts.launched_before' ahead/truth.json)" -lt 20 ] || fail 'a device that waits for its host has work left'
 

@@ -21,6 +21,8 @@ tree() {
     { seen++; while (depth > 0 && (thread[depth] != $1 || end[depth] <= $2 && !($2 == start[depth] && $3 == end[depth]))) depth-- }
     depth > 0 && $3 > end[depth] { print $5, $2, $3, "crosses the end of", name[depth], "at", end[depth] }
     { thread[++depth] = $1; start[depth] = $2; end[depth] = $3; name[depth] = $5 }' "$1/host"
+  jq -r '.traceEvents[] | select(.cat == "python_function").args["Python id"]' "$1"/rank*.json >"$1/ids"
+  holds "$1: frames are written in the order of their starts" '{ seen++; if ($1 != FNR) print "frame", $1, "is row", FNR }' "$1/ids"
   holds "$1: frames name those around them" '
     FNR == 1 { file++ } $4 != "frame" { next }
     file == 1 { if ($6 in name) print "id", $6, "twice"; name[$6] = $5; thread[$6] = $1; start[$6] = $2; end[$6] = $3; next }

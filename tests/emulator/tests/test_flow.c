@@ -103,6 +103,7 @@ static void take(void *self, enum thread thread, const struct instruction *instr
     case DO_ENTER:
     case DO_LEAVE:
     case DO_SPEND:
+    case DO_QUERY:
     case DO_CALL:
     case DO_POST:
     case DO_AWAIT:

@@ -588,6 +588,9 @@ static void check_order(void *self, enum thread thread, const struct instruction
       assert_true(check->recorded[instruction->event]);
       check->pending[instruction->event] = false;
       break;
+    case DO_QUERY:
+      assert_true(check->recorded[instruction->event]);
+      break;
     case DO_STEP:
       assert_int_equal(instruction->time, check->steps++);
       break;

@@ -365,7 +365,7 @@ static void write_frames(struct program *program, int rank, int block) {
     program_enter(program, FRAME_PYTHON, "inner", (struct op_facts){.sequence = -1});
   } else if (block == 1) {
     program_message(program, (struct message){.bytes = 88}); /* in the first one's place */
-    program_call(program, CALL_OTHER, "cudaFuncGetAttributes");
+    program_call(program, "cudaFuncGetAttributes");
     program_leave(program);
     program_spend(program, 10 * US);
     program_leave(program);

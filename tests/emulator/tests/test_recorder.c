@@ -748,10 +748,10 @@ static void test_threads_count_apart(void **state) {
     char phase;
     int id, thread;
     const char *time;
-  } flows[] = {{'s', 1, 20240, "3456000001110.000"},
-               {'f', 1, 21412, "3456000001400.000"},
-               {'s', 2, 21412, "3456000001200.000"},
-               {'f', 2, 21412, "3456000001310.000"}};
+  } flows[] = {{'s', 2, 20240, "3456000001110.000"},
+               {'f', 2, 21412, "3456000001400.000"},
+               {'s', 1, 21412, "3456000001200.000"},
+               {'f', 1, 21412, "3456000001310.000"}};
   for (size_t i = 0; i < sizeof flows / sizeof *flows; i++) {
     char flow[160];
     snprintf(flow, sizeof flow,

@@ -148,8 +148,14 @@ emulate shown "${nodes[@]}"
 emulate right "${nodes[@]}" --without clocks
 tables shown
 tables right
-grep -vP "\t(gpu_user_annotation|Trace)\t" right/rows >right/plain
-grep -vP "\t(gpu_user_annotation|Trace)\t" shown/rows >shown/plain
+# The window cuts device rows where their own clock shows its start and end: a clock that is ahead shows some that had begun before it.
+awk -F'\t' '
+  FILENAME ~ /windows$/ { start[$1] = $2; stop[$1] = $3; next } FILENAME ~ /clocks$/ { device[$1] = $4; next }
+  $2 ~ /^(gpu_user_annotation|Trace)$/ || ($2 ~ /^(kernel|gpu_mem|cuda_event)/ && ($5 + device[$1] < start[$1] || $6 + device[$1] > stop[$1])) { next } { print }' \
+  right/windows shown/clocks right/rows >right/plain
+awk -F'\t' '
+  NF == 3 { start[$1] = $2; next } NF == 4 { first[$1] = start[$1] + $2 + $3 * int(start[$1] / 1000000000) + int($3 * (start[$1] % 1000000000) / 1000000000) + $4; next }
+  $2 ~ /^(gpu_user_annotation|Trace)$/ || ($2 ~ /^(kernel|gpu_mem|cuda_event)/ && $5 < first[$1]) { next } { print }' shown/windows shown/clocks shown/rows >shown/plain
 holds 'every row is shown as its clocks go' '
   function shown(t) { return t + offset[$1] + drift[$1] * int(t / 1000000000) + int(drift[$1] * (t % 1000000000) / 1000000000) + ahead }
   NF == 4 { offset[$1] = $2; drift[$1] = $3; device[$1] = $4; next }

@@ -224,11 +224,13 @@ static void stop_profiler(const struct block *to) {
                                        "torch/autograd/profiler.py(363): __exit__"};
   static const char *const waiting[] = {"torch/cuda/__init__.py(975): synchronize",
                                         "<built-in function _cuda_synchronize>"};
+  enum { DISABLING = 17000 }; /* from the return of the synchronisation to the end of the window */
   frames_enter(to, around, COUNT(around));
   frames_enter(to, waiting, COUNT(waiting));
   program_sync(to->program, DO_SYNC_DEVICE, 0, STREAM_COMPUTE);
   frames_leave(to, COUNT(waiting));
   frame_enter(to, "<built-in method _disable_profiler of PyCapsule object at 0x7f468be78960>");
+  program_spend(to->program, DISABLING);
   program_mark(to->program, DO_PROFILE, 0);
   frame_leave(to);
   frames_leave(to, COUNT(around));

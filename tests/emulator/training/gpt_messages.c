@@ -36,7 +36,7 @@ static void begin(const struct block *to, enum stream stream, const char *op, co
   spend(to, NS_DISPATCH);
   record_enter(to, "record_param_comms", message);
   spend(to, NS_PARAMS);
-  program_call(to->program, CALL_OTHER, "cudaStreamIsCapturing");
+  program_call(to->program, "cudaStreamIsCapturing");
   program_record(to->program, EVENT_READY + (int)stream, STREAM_COMPUTE);
   program_wait(to->program, stream, EVENT_READY + (int)stream);
 }
@@ -76,7 +76,7 @@ static void wait_for(const struct block *to, int communicator, int done_event) {
   const struct message message = {.communicator = communicator, .collective = WAIT, .root = -1};
   record_enter(to, "record_param_comms", program_message(to->program, message));
   program_wait(to->program, STREAM_COMPUTE, done_event);
-  program_call(to->program, CALL_EVENT_QUERY, "cudaEventQuery"); /* the allocator: may the input be given to others? */
+  program_query(to->program, done_event); /* the allocator: may the input be given to others? */
   spend(to, NS_WAIT);
   op_leave(to);
 }
