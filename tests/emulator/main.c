@@ -32,10 +32,10 @@ static bool is_said(void) {
 static sigset_t endings(void) {
   sigset_t set;
   sigemptyset(&set);
-  sigaddset(&set, SIGHUP);
-  sigaddset(&set, SIGINT);
-  sigaddset(&set, SIGQUIT);
-  sigaddset(&set, SIGTERM);
+  static const int numbers[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGALRM, SIGUSR1, SIGUSR2, SIGXCPU, SIGXFSZ};
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+    sigaddset(&set, numbers[i]);
+  }
   return set;
 }
 
@@ -62,11 +62,12 @@ static bool run(const struct setup *setup, const struct output *output) {
     struct witness witness = recorder_witness(recorder, profiled == 1);
     good = machine_run(setup, &software, communicators, count, profiled == 1, &witness);
   }
-  good = good && recorder_write(recorder) && commit(output);
+  good = good && recorder_write(recorder);
   if (good && !setup->quiet) {
     recorder_tell(recorder, stdout);
     good = is_said();
   }
+  good = good && commit(output);
   recorder_free(recorder);
   gpt_free(trainings[0]);
   gpt_free(trainings[1]);
@@ -75,8 +76,8 @@ static bool run(const struct setup *setup, const struct output *output) {
 
 /* ---- the process that waits ---- */
 
-/* Passes signals on to the run until it ends; returns how it did, as waitpid has it. */
-static int wait_for(pid_t process) {
+/* Passes signals on to the run until it ends, the last of them in *passed; returns how it did, as waitpid has it. */
+static int wait_for(pid_t process, int *passed) {
   sigset_t watched = endings();
   int status = 0;
   sigaddset(&watched, SIGCHLD);
@@ -85,16 +86,18 @@ static int wait_for(pid_t process) {
     int number = sigwaitinfo(&watched, &signal_info);
     if (number > 0 && number != SIGCHLD) {
       kill(process, number);
+      *passed = number;
     }
   }
   return status;
 }
 
-/* The signal that ended the run ends this process too if it came from outside; else it is an error. */
-static bool tell_signal(int number, const sigset_t *mask) {
+/* The signal that ended the run ends this process too if it came from outside; a limit that the run itself has met is an error. */
+static bool tell_signal(int number, int passed, const sigset_t *mask) {
   sigset_t outside = endings();
-  sigaddset(&outside, SIGPIPE);
-  if (sigismember(&outside, number) == 1) {
+  sigdelset(&outside, SIGXCPU);
+  sigdelset(&outside, SIGXFSZ);
+  if (number == passed || sigismember(&outside, number) == 1) {
     (void)signal(number, SIG_DFL);
     sigprocmask(SIG_SETMASK, mask, NULL);
     raise(number);
@@ -125,10 +128,10 @@ static bool run_apart(const struct setup *setup) {
   if (good && process < 0) {
     good = complain("no process for the run", strerror(errno));
   }
-  int status = good ? wait_for(process) : 0;
+  int passed = 0, status = good ? wait_for(process, &passed) : 0;
   output_close(&output);
   if (WIFSIGNALED(status)) {
-    return tell_signal(WTERMSIG(status), &mask);
+    return tell_signal(WTERMSIG(status), passed, &mask);
   }
   return good && WEXITSTATUS(status) == 0;
 }

@@ -1,5 +1,6 @@
 /* Files are written into a folder of their own, whose name begins with a dot, and renamed: so no name ever stands for half a file. The
- * earlier truth.json goes first and the new one comes last: a folder that has one holds all of that run, and of no other.
+ * earlier truth.json goes first and the new one comes last: a folder that has one holds all of that run, and of no other. While a run
+ * lasts it holds a lock on its own folder: one that is old and not locked is of a run that was killed.
  */
 #include "output.h"
 
@@ -7,14 +8,18 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 #include <zlib.h>
 
 static const char truth_name[] = "truth.json";
+static const char temporary_name[] = ".emulated-cluster-XXXXXX";
 
 static bool complain(const char *path, const char *what) {
   fprintf(stderr, "emulated-cluster: %s: %s\n", path, what);
@@ -121,17 +126,54 @@ static bool move_trace(const struct output *output, const char *path, const char
   return rank_in(name) < 0 || move_up(output, path, name);
 }
 
+/* A folder that a killed run has left. What a run has just made is not locked yet. */
+static void remove_stale(const char *path, time_t now) {
+  enum { OLD = 60 }; /* seconds */
+  struct stat about;
+  int folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (folder < 0) {
+    return;
+  }
+  if (fstat(folder, &about) == 0 && about.st_uid == geteuid() && about.st_mtime + OLD < now &&
+      flock(folder, LOCK_EX | LOCK_NB) == 0) {
+    (void)each(path, remove_any, NULL);
+    (void)rmdir(path);
+  }
+  close(folder);
+}
+
+static void remove_all_stale(const char *folder) {
+  enum { BEGINNING = sizeof temporary_name - sizeof "XXXXXX" };
+  DIR *directory = opendir(folder);
+  if (directory == NULL) {
+    return;
+  }
+  for (const struct dirent *entry = readdir(directory); entry != NULL; entry = readdir(directory)) {
+    if (strncmp(entry->d_name, temporary_name, BEGINNING) == 0 && strlen(entry->d_name) == sizeof temporary_name - 1) {
+      char *path = path_in(folder, entry->d_name);
+      remove_stale(path, time(NULL));
+      free(path);
+    }
+  }
+  closedir(directory);
+}
+
 bool output_open(struct output *output, const char *folder) {
   struct stat about;
-  *output = (struct output){.folder = folder, .is_new = mkdir(folder, 0777) == 0};
+  *output = (struct output){.folder = folder, .lock = -1, .is_new = mkdir(folder, 0777) == 0};
   if (!output->is_new && (errno != EEXIST || stat(folder, &about) != 0 || !S_ISDIR(about.st_mode))) {
     return complain(folder, strerror(errno));
   }
   if (!each(folder, is_ours, output)) {
     return false;
   }
-  output->temporary = path_in(folder, ".emulated-cluster-XXXXXX");
+  remove_all_stale(folder);
+  output->temporary = path_in(folder, temporary_name);
   if (mkdtemp(output->temporary) != NULL) {
+    output->lock = open(output->temporary, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (output->lock >= 0) {
+      (void)flock(output->lock, LOCK_EX | LOCK_NB); /* where locks cannot be had, nobody gets one to remove it */
+    }
     return true;
   }
   complain(folder, strerror(errno));
@@ -166,6 +208,9 @@ void output_close(struct output *output) {
   }
   if (output->is_new) {
     (void)rmdir(output->folder);
+  }
+  if (output->lock >= 0) {
+    close(output->lock);
   }
   free(output->temporary);
 }

@@ -11,10 +11,11 @@
 struct output {
   const char *folder;
   char *temporary; /* a folder inside it, where the files are written */
+  int lock;        /* the temporary folder, open and locked; -1: not */
   bool is_new;     /* the folder */
 };
 
-/* Makes the folder if need be. False after a message on stderr; so too if it holds a trace or a truth that no emulated run wrote. */
+/* Makes the folder if need be, and removes what killed runs have left in it. False after a message on stderr; so too if it holds a trace or a truth that no emulated run wrote. */
 bool output_open(struct output *output, const char *folder);
 /* Moves what was written into its place, truth.json last. False after a message on stderr: neither this run's nor an earlier run's files
  * are left. */

@@ -110,14 +110,14 @@ writing() {
 }
 # ended SIGNAL FOLDER [WHOM]: a run there ends by the signal while it writes, sent to it or (WHOM run) to the process that does the work.
 ended() {
-  env --default-signal=HUP,INT,TERM emulated-cluster "${long[@]}" "$2" 2>message &
+  env --default-signal=HUP,INT,TERM,PIPE,ALRM,USR1,USR2,XCPU,XFSZ emulated-cluster "${long[@]}" "$2" 2>message &
   local process=$! status=0
   writing "$2"
   if [ "${3-}" = run ]; then kill -s "$1" "$(pgrep -P $process)"; else kill -s "$1" $process; fi
   wait $process || status=$?
   echo $status
 }
-for signal in TERM INT HUP; do
+for signal in TERM INT HUP PIPE ALRM USR1 USR2 XCPU XFSZ; do
   [ "$(ended $signal job)" -eq $((128 + $(kill -l $signal))) ] || fail "$signal: the status is another"
   check "$signal: the earlier run is as it was" diff -r before job
   ended $signal fresh >/dev/null 2>&1
@@ -127,7 +127,19 @@ done
 grep -q '^emulated-cluster: .*memory' message || fail "where the system kills the run, the message is $(head -c 300 message)"
 check 'where the system kills the run, the earlier one is as it was' diff -r before job
 [ "$(ended KILL fresh)" -eq 137 ] || fail 'KILL: the status is another'
-[ -z "$(ls fresh)" ] || fail "KILL leaves $(ls fresh | tr '\n' ' ')"
+left=$(ls -A fresh)
+[[ $left =~ ^\.emulated-cluster-[A-Za-z0-9]{6}$ ]] || fail "KILL leaves ${left//$'\n'/ }"
+check 'beside what has just been left' emulated-cluster "${small[@]}" fresh
+holds_files fresh rank0.json.gz truth.json "$left"
+mkdir fresh/.emulated-cluster-else fresh/.emulated-cluster-others
+echo text >fresh/.emulated-cluster-others/notes.txt
+touch -d '1 hour ago' fresh/.emulated-cluster-*
+( flock 9; emulated-cluster "${small[@]}" fresh ) 9<"fresh/$left" || fail 'beside what is in use, it fails'
+[ -d "fresh/$left" ] || fail 'what is in use is removed'
+touch -d '1 hour ago' "fresh/$left"
+check 'beside what was left long ago' emulated-cluster "${small[@]}" fresh
+holds_files fresh rank0.json.gz truth.json .emulated-cluster-else .emulated-cluster-others
+check 'what others put into such a folder is there' [ -f fresh/.emulated-cluster-others/notes.txt ]
 env --ignore-signal=HUP emulated-cluster "${long[@]}" --ranks 0 held &
 process=$!
 writing held
@@ -138,7 +150,9 @@ holds_files held rank0.json.gz truth.json
 # ---- what is said ----
 
 expect 2 emulated-cluster "${small[@]/--quiet/--plain}" said >/dev/full
-holds_files said rank0.json truth.json # they were written; the summary was not
+[ ! -e said ] || fail 'where the summary cannot be said, a folder is left'
+expect 2 emulated-cluster "${small[@]/--quiet/--plain}" job >/dev/full
+check 'where the summary cannot be said, the earlier run is as it was' diff -r before job
 expect 2 emulated-cluster --help >/dev/full
 expect 2 emulated-cluster --version >/dev/full
 emulated-cluster --help >help
