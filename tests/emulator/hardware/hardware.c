@@ -66,8 +66,6 @@ static const struct gpu gpus[] = {
 };
 enum { GPUS = sizeof gpus / sizeof *gpus };
 
-const struct gpu *gpu_at(int i) { return i >= 0 && i < GPUS ? &gpus[i] : NULL; }
-
 const struct gpu *gpu_find(const char *label) {
   for (int i = 0; i < GPUS; i++) {
     if (strcmp(gpus[i].label, label) == 0) {

@@ -21,7 +21,5 @@ struct gpu {
 
 /* NULL if there is none. */
 const struct gpu *gpu_find(const char *label);
-/* The i-th, NULL behind the last. */
-const struct gpu *gpu_at(int i);
 
 #endif

@@ -121,8 +121,8 @@ static void formulas_by_hand(void **state) {
   /* 60 tokens of 15 sequences: 6 * 60 * (2 * (4 * 64 + 2 * 128) + 80) + 6 * 2 * 8 * 16 * 15. */
   assert_equals(gpt_model_flops(&job.setup), 397440 + 23040);
   /* A layer: 24 * 9 + 8 * 9 + 16 * 9 + 8 * 17 and two norms of 16; the words, which both ends have; the final norm. */
-  assert_int_equal(gpt_rank_parameters(&job.setup, 0), 600 + 80);
-  assert_int_equal(gpt_rank_parameters(&job.setup, 9), 600 + 80 + 16);
+  assert_int_equal(job.gpt->plans[0].parameters, 600 + 80);
+  assert_int_equal(job.gpt->plans[1].parameters, 600 + 80 + 16);
   close_job(&job);
 }
 
@@ -199,7 +199,7 @@ static void check_members(const struct traffic *traffic) {
 /* Buckets are the parameters in float32, padded where they are scattered, and no larger than asked unless one parameter is. */
 static void check_gradients(const struct job_text *job, const struct traffic *traffic) {
   const struct setup *setup = &job->setup;
-  int64_t parameters = gpt_rank_parameters(setup, traffic->rank), most_padding = 0;
+  int64_t parameters = job->gpt->plans[setup_coordinates(setup, traffic->rank).stage].parameters, most_padding = 0;
   if (setup->parallel.distributed_optimizer)
     for (int i = 0; i < setup->parallel.chunks; i++)
       most_padding += (int64_t)job->gpt->plans[setup_coordinates(setup, traffic->rank).stage].chunks[i].bucket_count *

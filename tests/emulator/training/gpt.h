@@ -20,7 +20,5 @@ const struct communicator *gpt_communicators(const struct gpt *gpt, int *count);
 /* Model FLOPs of one step of the whole job (forward and backward, without recomputation), by the closed formula: 3 * 2 * tokens * (layers * (4 * hidden *
  * heads * head_dim + 2 * hidden * ffn) + hidden * vocabulary) + 3 * 2 * layers * heads * head_dim * sequence^2 * sequences (causal attention counts half of it). */
 double gpt_model_flops(const struct setup *setup);
-/* Parameters of a rank. */
-int64_t gpt_rank_parameters(const struct setup *setup, int rank);
 
 #endif

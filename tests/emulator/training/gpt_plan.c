@@ -95,15 +95,6 @@ static int64_t chunk_parameters(const struct setup *setup, const struct chunk *c
   return sum;
 }
 
-int64_t gpt_rank_parameters(const struct setup *setup, int rank) {
-  int64_t sum = 0;
-  for (int i = 0; i < setup->parallel.chunks; i++) {
-    struct chunk chunk = chunk_at(setup, setup_coordinates(setup, rank).stage, i);
-    sum += chunk_parameters(setup, &chunk);
-  }
-  return sum;
-}
-
 double gpt_model_flops(const struct setup *setup) {
   const struct model *model = &setup->model;
   double sequences = (double)model->micro_batch * model->micro_batches * setup->parallel.data;
