@@ -11,6 +11,9 @@
 /* Times of the stream stay below 2^53; half of that on either side of the median leaves room for sums. */
 static const int64_t farthest = INT64_C(1) << 51U;
 
+/* Rows at most an hour from the others are taken as they are. */
+static const int64_t least_reach = INT64_C(3600) * 1000000000;
+
 /* The integer that a fact holds, quoted or not; false when it is absent or none. */
 static bool fact_integer(const struct trace *trace, enum trace_fact fact, int64_t *out) {
   const char *text = trace->facts[fact];
@@ -28,9 +31,9 @@ static int compare_times(const void *a, const void *b) {
   return (left > right) - (left < right);
 }
 
-static int64_t median_start(const struct trace *trace) {
-  size_t count = trace->host.count + trace->device.count + trace->sessions.count;
-  int64_t *starts = lumos_allocate(count * sizeof *starts);
+/* When all rows start, in the order of time; *count of them, at least one. */
+static int64_t *sorted_starts(const struct trace *trace, size_t *count) {
+  int64_t *starts = lumos_allocate((trace->host.count + trace->device.count + trace->sessions.count) * sizeof *starts);
   size_t filled = 0;
   for (size_t i = 0; i < trace->host.count; i++) {
     starts[filled++] = trace->host.items[i].start;
@@ -41,23 +44,18 @@ static int64_t median_start(const struct trace *trace) {
   for (size_t i = 0; i < trace->sessions.count; i++) {
     starts[filled++] = trace->sessions.items[i].start;
   }
-  qsort(starts, count, sizeof *starts, compare_times);
+  qsort(starts, filled, sizeof *starts, compare_times);
+  *count = filled;
+  return starts;
+}
+
+static int64_t median_start(const struct trace *trace) {
+  size_t count = 0;
+  int64_t *starts = sorted_starts(trace, &count);
   int64_t middle = starts[count / 2];
   free(starts);
   return middle;
 }
-
-/* Keep the rows that are near the middle. */
-#define DROP_FAR(rows, middle)                                                                \
-  do {                                                                                        \
-    size_t kept = 0;                                                                          \
-    for (size_t i = 0; i < (rows)->count; i++) {                                              \
-      if (!is_far((rows)->items[i].start, middle) && !is_far((rows)->items[i].end, middle)) { \
-        (rows)->items[kept++] = (rows)->items[i];                                             \
-      }                                                                                       \
-    }                                                                                         \
-    (rows)->count = kept;                                                                     \
-  } while (0)
 
 struct extent {
   int64_t first, last;
@@ -83,25 +81,98 @@ static struct extent with_sessions(const struct trace *trace, struct extent exte
 
 static struct extent extent_of(const struct trace *trace) { return with_sessions(trace, extent_of_rows(trace)); }
 
+static bool is_within(const struct extent *window, int64_t start, int64_t end) {
+  return start >= window->first && end <= window->last;
+}
+
+#define COUNT_OUTSIDE(count, rows, window)                                                 \
+  for (size_t i = 0; i < (rows)->count; i++) {                                             \
+    (count) += !is_within(window, (rows)->items[i].start, (rows)->items[i].end) ? 1U : 0U; \
+  }
+
+static size_t count_outside(const struct trace *trace, const struct extent *window) {
+  size_t count = 0;
+  COUNT_OUTSIDE(count, &trace->host, window);
+  COUNT_OUTSIDE(count, &trace->device, window);
+  COUNT_OUTSIDE(count, &trace->sessions, window);
+  return count;
+}
+
+#define KEEP_WITHIN(rows, window)                                            \
+  do {                                                                       \
+    size_t kept = 0;                                                         \
+    for (size_t i = 0; i < (rows)->count; i++) {                             \
+      if (is_within(window, (rows)->items[i].start, (rows)->items[i].end)) { \
+        (rows)->items[kept++] = (rows)->items[i];                            \
+      }                                                                      \
+    }                                                                        \
+    (rows)->count = kept;                                                    \
+  } while (0)
+
+static void keep_within(struct trace *trace, const struct extent *window) {
+  KEEP_WITHIN(&trace->host, window);
+  KEEP_WITHIN(&trace->device, window);
+  KEEP_WITHIN(&trace->sessions, window);
+}
+
+/* What lies far from the middle half of the rows is no part of their recording, unless the profiler's own row, which is as long as
+ * the recording, holds it. */
+static struct extent plausible_window(const struct trace *trace) {
+  size_t count = 0;
+  int64_t *starts = sorted_starts(trace, &count);
+  struct extent half = {starts[count / 4], starts[count - 1 - count / 4]};
+  free(starts);
+  int64_t reach = (half.last - half.first) * 10;
+  reach = reach > least_reach ? reach : least_reach;
+  struct extent window = half;
+  for (size_t i = 0; i < trace->sessions.count; i++) {
+    const struct trace_interval *session = &trace->sessions.items[i];
+    if (session->start <= half.last && session->end >= half.first) {
+      window.first = session->start < window.first ? session->start : window.first;
+      window.last = session->end > window.last ? session->end : window.last;
+    }
+  }
+  return (struct extent){window.first - reach, window.last + reach};
+}
+
+/* A few rows whose times are damaged must not stretch the recording. Many that are far from the others are no such thing. */
+static void drop_outliers(struct trace *trace) {
+  struct extent window = plausible_window(trace);
+  size_t rows = trace->host.count + trace->device.count + trace->sessions.count;
+  if (count_outside(trace, &window) <= rows / 100) {
+    keep_within(trace, &window);
+  }
+}
+
 #define MOVE(rows, by)                         \
   for (size_t i = 0; i < (rows)->count; i++) { \
     (rows)->items[i].start -= (by);            \
     (rows)->items[i].end -= (by);              \
   }
 
+/* May some rows be too far from others? */
+static bool is_wider(const struct extent *extent, int64_t limit) {
+  int64_t width = 0;
+  return extent->first <= extent->last &&
+         (__builtin_sub_overflow(extent->last, extent->first, &width) || width > limit);
+}
+
 /* Drop rows at absurd times; the extent of the others ({0, 0} when there are none). */
 static struct extent drop_absurd(struct trace *trace, int64_t *dropped) {
   size_t rows = trace->host.count + trace->device.count + trace->sessions.count;
   struct extent extent = extent_of(trace);
-  int64_t width = 0;
-  if (rows > 0 && (__builtin_sub_overflow(extent.last, extent.first, &width) || width > farthest)) {
+  if (is_wider(&extent, farthest)) {
     int64_t middle = median_start(trace);
-    DROP_FAR(&trace->host, middle);
-    DROP_FAR(&trace->device, middle);
-    DROP_FAR(&trace->sessions, middle);
-    *dropped = (int64_t)(rows - trace->host.count - trace->device.count - trace->sessions.count);
+    struct extent window = {middle < INT64_MIN + farthest ? INT64_MIN : middle - farthest,
+                            middle > INT64_MAX - farthest ? INT64_MAX : middle + farthest};
+    keep_within(trace, &window);
     extent = extent_of(trace);
   }
+  if (is_wider(&extent, least_reach)) {
+    drop_outliers(trace);
+    extent = extent_of(trace);
+  }
+  *dropped = (int64_t)(rows - trace->host.count - trace->device.count - trace->sessions.count);
   return rows > 0 ? extent : (struct extent){0, 0};
 }
 

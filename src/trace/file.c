@@ -103,7 +103,8 @@ static void note_damage(struct lumos_job *job, const struct trace *trace, const 
   note_second_lists(job, trace);
   if (clock->absurd > 0) {
     note(job, "parse.absurd_times", LUMOS_WARNING, clock->absurd, NULL,
-         "events more than 26 days from all others were skipped; at which bytes they stood is not known any more");
+         "events whose times lie far from those of all others were skipped; at which bytes they stood is not known any "
+         "more");
   }
   if (trace->truncated) {
     note_cut(job, trace);
@@ -302,9 +303,8 @@ static bool convert(struct trace *trace, struct lumos_job *job, const char *name
   lumos_vector_push(&job->ranks, rank);
   lumos_trace_settle_clock(trace, &clock);
   lumos_trace_find_steps(trace, &clock, &steps);
-  bool good =
-      clock.absurd == 0 || !options->strict ||
-      lumos_fail_check(error, "%s: %" PRId64 " events lie more than 26 days from all others", name, clock.absurd);
+  bool good = clock.absurd == 0 || !options->strict ||
+              lumos_fail_check(error, "%s: %" PRId64 " events lie far from all others in time", name, clock.absurd);
   if (good && lumos_trace_select_steps(&steps, options, name, error)) {
     lumos_trace_build_init(&build, trace, &steps, job);
     build_records(&build);

@@ -729,7 +729,7 @@ static void strict_makes_the_first_fault_a_failure(void **state) {
   expect_failure("{\"traceEvents\":[" OP("a", 1, 1), &strict, LUMOS_CHECK_FAILED, "ends inside");
   expect_failure(TRACE(OP("a", 1, 1) ","
       OP("b", 3, 1) ","
-      OP("c", 9000000000000000, 1)), &strict, LUMOS_CHECK_FAILED, "26 days");
+      OP("c", 9000000000000000, 1)), &strict, LUMOS_CHECK_FAILED, "far from all others in time");
 }
 
 /* Whatever JSON forbids, also where nobody reads it, and where the reader gets along with it. */
@@ -773,6 +773,43 @@ static void absurd_times_are_skipped(void **state) {
   assert_int_equal(job->ranks.items[0].coverage.skipped, 1);
   assert_int_equal(job->ranks.items[0].coverage.events, 2);
   lumos_job_free(job);
+}
+
+/* One row of 200 is `far` seconds behind the others, which take 0.2 s; or `many` are. */
+static char *trace_with_rows_behind(int64_t far, int many, const char *session) {
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  lumos_text_format(&text, "{\"traceEvents\":[");
+  for (int i = 0; i < 200; i++) {
+    lumos_text_format(&text,
+                      "%s{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\",\"pid\":1,\"tid\":10,\"ts\":%" PRId64 ",\"dur\":1}",
+                      i > 0 ? "," : "", 1712195495519703 + i * 1000 + (i < many ? far * 1000000 : 0));
+  }
+  lumos_text_format(&text, "%s]}", session);
+  lumos_text_add(&text, "", 1);
+  return text.bytes;
+}
+
+static void expect_absurd(int64_t far, int many, const char *session, int64_t count) {
+  char *text = trace_with_rows_behind(far, many, session);
+  struct lumos_job *job = parse_good(text, NULL);
+  const struct lumos_note *note = find_note(job, "parse.absurd_times");
+  assert_int_equal(note != NULL ? note->count : 0, count);
+  assert_int_equal(job->tasks.count, 200 - count);
+  lumos_job_free(job);
+  free(text);
+}
+
+/* A digit of a time that is damaged moves a row by hours; what the profiler's own row holds, what is an hour away, and many rows stay. */
+static void rows_far_from_the_others_are_skipped(void **state) {
+  (void)state;
+  static const char session[] = ",{\"ph\":\"X\",\"cat\":\"Trace\",\"name\":\"PyTorch Profiler (0)\",\"pid\":\"Spans\","
+                                "\"tid\":\"PyTorch Profiler\",\"ts\":1712195495519703,\"dur\":100001000000}";
+  expect_absurd(100000, 1, "", 1);
+  expect_absurd(-100000, 2, "", 2);
+  expect_absurd(-100000, 1, session, 1);
+  expect_absurd(100000, 1, session, 0);
+  expect_absurd(100000, 3, "", 0);
+  expect_absurd(3500, 1, "", 0);
 }
 
 static void what_is_no_trace_is_refused(void **state) {
@@ -953,6 +990,7 @@ int main(void) {
       cmocka_unit_test(strict_makes_the_first_fault_a_failure),
       cmocka_unit_test(strict_takes_valid_json_alone),
       cmocka_unit_test(absurd_times_are_skipped),
+      cmocka_unit_test(rows_far_from_the_others_are_skipped),
       cmocka_unit_test(what_is_no_trace_is_refused),
       cmocka_unit_test(foreign_text_is_named),
       cmocka_unit_test(damage_behind_skipped_events_is_told_as_such),
