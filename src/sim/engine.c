@@ -299,7 +299,7 @@ static void bound_by_launch(struct lumos_engine *engine, uint32_t t) {
 }
 
 static const struct lumos_event_edge *no_more_edges(const struct lumos_engine *engine) {
-  return engine->event_edges.items + engine->event_edges.count;
+  return engine->event_edges.count == 0 ? NULL : engine->event_edges.items + engine->event_edges.count;
 }
 
 /* What the stream waits for holds the first task behind the wait; the rest follows by stream order. */
@@ -530,8 +530,11 @@ static bool waits_for_room(struct lumos_engine *engine, uint32_t t) {
     return false;
   }
   const struct lumos_task_state *occupant = &engine->states[special->occupant];
+  if (occupant->progress != LUMOS_ENDED || occupant->start > state->start) {
+    return false;
+  }
   int64_t room = occupant->end + special->room_lag;
-  if (occupant->progress != LUMOS_ENDED || occupant->start > state->start || room <= state->start) {
+  if (room <= state->start) {
     return false;
   }
   if (engine->notes.holds != NULL) {

@@ -117,7 +117,7 @@ const struct lumos_event_edge *lumos_engine_event_edge(const struct lumos_engine
       high = middle;
     }
   }
-  return engine->event_edges.items + low;
+  return engine->event_edges.count == 0 ? NULL : engine->event_edges.items + low;
 }
 
 static uint8_t constraint_of(const struct lumos_dep *dep) {

@@ -852,7 +852,8 @@ static uint32_t add_unnumbered(struct lumos_job *job, uint32_t rank, const char 
   uint32_t launch = add_launch_for(job, rank);
   for (int i = first; i < end; i++) {
     int64_t at = irregular[i] * ms + ahead;
-    job->tasks.items[add_comm(job, rank, "all_reduce", group, LUMOS_ABSENT, at - 100 * us, at)].call = launch;
+    uint32_t kernel = add_comm(job, rank, "all_reduce", group, LUMOS_ABSENT, at - 100 * us, at);
+    job->tasks.items[kernel].call = launch;
   }
   return launch + 1;
 }

@@ -80,7 +80,8 @@ static void a_longer_tail_is_believed_when_it_comes_again(void **state) {
     calls[2 * k + 1] = add_launch(job, thread, (200 + 2000 * k) * us, 4 * us);
   }
   for (int64_t k = 0; k < 2; k++) {
-    job->tasks.items[add_task(job, s7, LUMOS_GEMM, "big", (110 + 2000 * k) * us, 1000 * us)].call = calls[2 * k];
+    uint32_t big = add_task(job, s7, LUMOS_GEMM, "big", (110 + 2000 * k) * us, 1000 * us);
+    job->tasks.items[big].call = calls[2 * k];
   }
   for (int64_t k = 0; k < 2; k++) {
     small[k] = add_task(job, s9, LUMOS_ELEMENTWISE, "small", (1010 + 2000 * k) * us, 50 * us);
