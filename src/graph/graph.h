@@ -60,6 +60,8 @@ bool lumos_graph_after_stream_wait(const struct lumos_rank_graph *graph, uint32_
 
 /* timeline.c: fill busy; needs the device offset. */
 void lumos_graph_timeline(struct lumos_rank_graph *graph);
+/* How many tasks of a stream had started before an instant of the host's clock. O(log tasks). */
+uint32_t lumos_graph_started(const struct lumos_rank_graph *graph, const struct lumos_lane *lane, int64_t at);
 /* record.c: fill both lists of records. */
 void lumos_graph_find_records(struct lumos_rank_graph *graph);
 /* The latest record of the event on which this call waits that took effect no later than `at`; NULL: none is known. */

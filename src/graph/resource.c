@@ -24,17 +24,8 @@ static bool needs_sms(const struct lumos_task *task) { return !lumos_is_copy(tas
 
 /* The task that ran on the stream at an instant, or LUMOS_NONE. */
 static uint32_t running_at(const struct lumos_rank_graph *graph, const struct lumos_lane *lane, int64_t at) {
-  uint32_t low = 0, high = lane->task_count; /* how many had started */
-  while (low < high) {
-    uint32_t middle = low + (high - low) / 2;
-    if (lumos_graph_device_start(graph, lane->task_first + middle) < at) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  uint32_t last = lane->task_first + low - 1;
-  return low == 0 || lumos_graph_device_end(graph, last) < at - ROUNDING ? LUMOS_NONE : last;
+  uint32_t started = lumos_graph_started(graph, lane, at), last = lane->task_first + started - 1;
+  return started == 0 || lumos_graph_device_end(graph, last) < at - ROUNDING ? LUMOS_NONE : last;
 }
 
 /* The kernel nearest to its end of those that ran when the task was ready and, but for their tails, until it started. */

@@ -43,3 +43,16 @@ void lumos_graph_timeline(struct lumos_rank_graph *graph) {
   }
   lumos_vector_free(&starts);
 }
+
+uint32_t lumos_graph_started(const struct lumos_rank_graph *graph, const struct lumos_lane *lane, int64_t at) {
+  uint32_t low = 0, high = lane->task_count;
+  while (low < high) {
+    uint32_t middle = low + (high - low) / 2;
+    if (lumos_graph_device_start(graph, lane->task_first + middle) < at) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}

@@ -79,19 +79,11 @@ static uint64_t place_of(const struct lumos_rank_graph *graph, uint32_t task) {
 
 /* The last task on the stream that was over at an instant, or LUMOS_NONE. */
 static uint32_t last_over(const struct lumos_rank_graph *graph, const struct lumos_lane *lane, int64_t at) {
-  uint32_t low = 0, high = lane->task_count; /* how many had started */
-  while (low < high) {
-    uint32_t middle = low + (high - low) / 2;
-    if (lumos_graph_device_start(graph, lane->task_first + middle) < at) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
+  uint32_t started = lumos_graph_started(graph, lane, at);
+  while (started > 0 && lumos_graph_device_end(graph, lane->task_first + started - 1) > at + ROUNDING) {
+    started--;
   }
-  while (low > 0 && lumos_graph_device_end(graph, lane->task_first + low - 1) > at + ROUNDING) {
-    low--;
-  }
-  return low == 0 ? LUMOS_NONE : lane->task_first + low - 1;
+  return started == 0 ? LUMOS_NONE : lane->task_first + started - 1;
 }
 
 static void add_sighting(struct search *search, uint32_t source, uint32_t task) {
