@@ -117,7 +117,7 @@ struct lumos_history {
 };
 
 struct lumos_parallel {
-  int32_t tp, pp, dp, cp, ep; /* LUMOS_ABSENT_INT: absent */
+  int32_t tp, pp, dp, cp, ep; /* tensor, pipeline, data, context, expert; LUMOS_ABSENT_INT: absent */
 };
 
 struct lumos_clock {
@@ -135,7 +135,7 @@ struct lumos_rank {
   int32_t rank, world;      /* world LUMOS_ABSENT_INT: absent */
   int32_t represents, from; /* LUMOS_ABSENT_INT: absent */
   bool has_parallel;
-  struct lumos_parallel parallel;
+  struct lumos_parallel parallel; /* its coordinates, from 0 */
   lumos_string_id host, source;
   lumos_string_id device_name;
   int64_t device_sms, device_memory;                  /* LUMOS_ABSENT: absent */
@@ -262,6 +262,22 @@ struct lumos_collective {
   lumos_string_id unknown;
 };
 
+/* What the ranks train together and how it is spread, as far as it was recovered or given; a job has one such record or none. Every
+ * number is LUMOS_ABSENT_INT where it is not known, else at least 1, and then its evidence says in words where it comes from. */
+struct lumos_model_evidence {
+  lumos_string_id layers, hidden, heads, kv_heads, head_dim, ffn, sequence, vocabulary, micro_batch, micro_batches;
+  lumos_string_id tp, pp, dp, cp, ep;
+};
+
+struct lumos_model {
+  int32_t layers, hidden, heads, kv_heads, head_dim, ffn, sequence, vocabulary; /* of the whole model, no shard of it */
+  int32_t micro_batch;                                                          /* sequences in a micro-batch */
+  int32_t micro_batches;                                                        /* of a replica in a step */
+  struct lumos_parallel sizes; /* how many ranks there are along each axis; pp: pipeline stages */
+  struct lumos_model_evidence evidence;
+  lumos_string_id unknown;
+};
+
 /* All members optional. */
 struct lumos_scope {
   int32_t rank;  /* rank NUMBER; LUMOS_ABSENT_INT */
@@ -313,6 +329,7 @@ struct lumos_job {
   LUMOS_VECTOR(struct lumos_dep) deps;
   LUMOS_VECTOR(struct lumos_collective) collectives;
   LUMOS_VECTOR(uint32_t) members;
+  LUMOS_VECTOR(struct lumos_model) models; /* at most one */
   LUMOS_VECTOR(struct lumos_metric) metrics;
   LUMOS_VECTOR(struct lumos_note) notes;
   LUMOS_VECTOR(struct lumos_foreign) foreign;
@@ -333,6 +350,7 @@ extern const struct lumos_timing lumos_timing_empty;
 extern const struct lumos_detail lumos_detail_empty;
 extern const struct lumos_dep lumos_dep_empty;
 extern const struct lumos_collective lumos_collective_empty;
+extern const struct lumos_model lumos_model_empty;
 extern const struct lumos_metric lumos_metric_empty;
 extern const struct lumos_note lumos_note_empty;
 

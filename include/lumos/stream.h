@@ -13,7 +13,7 @@
  *               versions?{cuda? nccl? torch?} window[start,end] base coverage{events device_tasks launched opped before_recording
  *               crossing skipped repaired python? sync? graph_nodes?; g adds collectives joined} runtime_offset? runtime_doubt?
  *               unprofiled?{steps dur} clock?g{device_offset offset drift_ppb error? evidence}
- *   group       id name? role? size ranks?[number...]; "rank" comes after "id": the lowest rank that has it
+ *   group       id name? role?g size ranks?[number...]; "rank" comes after "id": the lowest rank that has it
  *   lane        rank lane kind native process? name?            (native, process: strings, as recorded)
  *   span        id rank lane? kind name start dur parent? sequence? forward? shapes? dtypes?  (shapes, dtypes: strings, as recorded)
  *   task        id rank lane seq kind name start? dur lag gap?g step? span? call? first_segment? launch_lag?g launch_from?g
@@ -23,16 +23,26 @@
  *               sim_start?s sim_dur?s
  *   dep         src? at? dst kind from to lag covers? evidence mode                                                       (g, t)
  *   collective  id("c:N") op rule group? root? members[T...] size bytes? transfer? transfer_error? matched was? dur_source?  (g)
+ *   model       layers? hidden? heads? kv_heads? head_dim? ffn? sequence? vocabulary? micro_batch? micro_batches?
+ *               parallel?{tp? pp? dp? cp? ep?} evidence?{of each of these, under its name: a text}; at most one                 (g)
  *   metric      name value unit scope{rank? step? lane? kind? group? layer? task?} source of? low? high?                   (g, s)
  *   note        code level text count? scope? cure?
  *   end         counts{type: lines of that type, the end line included}
  *
  * Order of lines: lumos; for every rank, ascending: rank, group, lane, span, task (threads first, by lane and seq); then dep,
- * collective, metric, note, unknown types, end. A reader wants lumos first and end last and takes the rest in any order; only the
+ * collective, model, metric, note, unknown types, end. A reader wants lumos first and end last and takes the rest in any order; only the
  * order of dep, metric, note and unknown records among themselves is kept.
  *
  * What a field means
  *   group.id         the recorded name, made unique as below; name: what else the recording calls it, its description.
+ *   group.role       what the group is for: by its name where that says it, else by what its members do with it.
+ *   rank.parallel    the rank's coordinates, each from 0 to below the size that the model record has of that axis. pp: its pipeline
+ *                    stage, in the order in which a micro-batch goes forward. Present where at least one is known.
+ *   model            what is trained, as far as shapes show it or a file says so: of the whole model, shards of tensor parallelism
+ *                    multiplied back. heads: of queries; kv_heads: of keys and values; ffn: the width between the two products of a
+ *                    feed-forward block; sequence: tokens in one; micro_batch: sequences in one; micro_batches: of a replica in a step.
+ *                    parallel: how many ranks along each axis, pp the number of pipeline stages. evidence begins with `names`,
+ *                    `communication`, `shapes`, `repetition` or `file`.
  *   rank.window      first and last instant of the recording; rank.base: start of the first selected step on this rank, the latest end of
  *                    the device tasks of the step before (see step times in sim.h).
  *   rank.runtime_offset  ns added to the runtime rows so that they nest in their ops; runtime_doubt: half the width, in ns, of the

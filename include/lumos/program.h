@@ -1,0 +1,24 @@
+/* The program behind the tasks: what is trained and how it is spread over the ranks. What is not known stays absent. */
+#ifndef LUMOS_PROGRAM_H
+#define LUMOS_PROGRAM_H
+
+#include <lumos/error.h>
+#include <lumos/job.h>
+
+/* How the job is spread: the role of every group, the coordinates of every rank (rank.parallel), and the sizes of the axes (the model
+ * record's parallel, made when there is none). The job must be at stage graph; it may lack ranks, and what it knew before is forgotten. Evidence, in
+ * this order: what groups are called; what is communicated in them (activations between pipeline stages, sums within layers, gradients
+ * at the end of a step) and which numbers their ranks have. What contradicts itself, such as sizes whose product is not the
+ * world, is left absent, and a note graph.parallel says what was found. O(tasks log tasks). */
+bool lumos_program_parallel(struct lumos_job *job, struct lumos_error *error) LUMOS_MUST_CHECK;
+
+/* What is trained: fills the model record from the shapes that spans carry, where they were recorded. Needs the sizes that
+ * lumos_program_parallel finds. Leaves `layers` and `micro_batches` as they are. O(spans). */
+bool lumos_program_model(struct lumos_job *job, struct lumos_error *error) LUMOS_MUST_CHECK;
+
+/* Read a model description, a JSON object with any of the fields of the model record, and let it override what was found. The job must
+ * be at stage graph; its history says which file. False, with LUMOS_UNUSABLE, where the file cannot be read, is no such object, has a
+ * field that there is not, or a value below 1. */
+bool lumos_program_model_file(struct lumos_job *job, const char *path, struct lumos_error *error) LUMOS_MUST_CHECK;
+
+#endif
