@@ -269,7 +269,7 @@ struct lumos_model_evidence {
   lumos_string_id tp, pp, dp, cp, ep;
 };
 
-struct lumos_model {
+struct lumos_model_description {
   int32_t layers, hidden, heads, kv_heads, head_dim, ffn, sequence, vocabulary; /* of the whole model, no shard of it */
   int32_t micro_batch;                                                          /* sequences in a micro-batch */
   int32_t micro_batches;                                                        /* of a replica in a step */
@@ -329,7 +329,7 @@ struct lumos_job {
   LUMOS_VECTOR(struct lumos_dep) deps;
   LUMOS_VECTOR(struct lumos_collective) collectives;
   LUMOS_VECTOR(uint32_t) members;
-  LUMOS_VECTOR(struct lumos_model) models; /* at most one */
+  LUMOS_VECTOR(struct lumos_model_description) models; /* at most one */
   LUMOS_VECTOR(struct lumos_metric) metrics;
   LUMOS_VECTOR(struct lumos_note) notes;
   LUMOS_VECTOR(struct lumos_foreign) foreign;
@@ -350,7 +350,7 @@ extern const struct lumos_timing lumos_timing_empty;
 extern const struct lumos_detail lumos_detail_empty;
 extern const struct lumos_dep lumos_dep_empty;
 extern const struct lumos_collective lumos_collective_empty;
-extern const struct lumos_model lumos_model_empty;
+extern const struct lumos_model_description lumos_model_description_empty;
 extern const struct lumos_metric lumos_metric_empty;
 extern const struct lumos_note lumos_note_empty;
 
