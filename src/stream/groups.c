@@ -125,9 +125,6 @@ static void unite(const struct lumos_job *job, struct lumos_group *group, const 
   if (job->ranks.items[other->rank].rank < job->ranks.items[group->rank].rank) {
     group->rank = other->rank;
   }
-  if (other->role != 0 && (group->role == 0 || other->role < group->role)) {
-    group->role = other->role;
-  }
   group->name = lesser(job, group->name, other->name);
   group->unknown = lesser(job, group->unknown, other->unknown);
 }

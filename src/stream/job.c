@@ -81,6 +81,19 @@ const struct lumos_collective lumos_collective_empty = {
     .transfer_error = LUMOS_ABSENT,
     .was = LUMOS_ABSENT,
 };
+const struct lumos_model_description lumos_model_description_empty = {
+    .layers = LUMOS_ABSENT_INT,
+    .hidden = LUMOS_ABSENT_INT,
+    .heads = LUMOS_ABSENT_INT,
+    .kv_heads = LUMOS_ABSENT_INT,
+    .head_dim = LUMOS_ABSENT_INT,
+    .ffn = LUMOS_ABSENT_INT,
+    .sequence = LUMOS_ABSENT_INT,
+    .vocabulary = LUMOS_ABSENT_INT,
+    .micro_batch = LUMOS_ABSENT_INT,
+    .micro_batches = LUMOS_ABSENT_INT,
+    .sizes = {LUMOS_ABSENT_INT, LUMOS_ABSENT_INT, LUMOS_ABSENT_INT, LUMOS_ABSENT_INT, LUMOS_ABSENT_INT},
+};
 const struct lumos_metric lumos_metric_empty = {.low = NO_DECIMAL, .high = NO_DECIMAL, .scope = NO_SCOPE};
 const struct lumos_note lumos_note_empty = {.count = LUMOS_ABSENT, .scope = NO_SCOPE};
 
@@ -111,6 +124,7 @@ void lumos_job_free(struct lumos_job *job) {
   lumos_vector_free(&job->deps);
   lumos_vector_free(&job->collectives);
   lumos_vector_free(&job->members);
+  lumos_vector_free(&job->models);
   lumos_vector_free(&job->metrics);
   lumos_vector_free(&job->notes);
   lumos_vector_free(&job->foreign);

@@ -173,6 +173,9 @@ static bool file_record(struct lumos_reader *reader, enum lumos_record_kind kind
     case RECORD_COLLECTIVE:
       lumos_vector_push(&job->collectives, reader->other.collective);
       return room_for_one(reader, job->collectives.count);
+    case RECORD_MODEL:
+      lumos_vector_push(&job->models, reader->other.model);
+      return true;
     case RECORD_METRIC:
       if (!settle_scope(reader, &reader->other.metric.scope)) {
         return false;

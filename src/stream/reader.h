@@ -66,6 +66,7 @@ struct lumos_reader {
     struct lumos_span span;
     struct lumos_dep dep;
     struct lumos_collective collective;
+    struct lumos_model_description model;
     struct lumos_metric metric;
     struct lumos_note note;
   } other;

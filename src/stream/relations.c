@@ -198,6 +198,27 @@ static bool check_scope(const struct lumos_check *check, enum lumos_record_kind 
   return true;
 }
 
+static bool within_size(int32_t coordinate, int32_t size) {
+  return coordinate == LUMOS_ABSENT_INT || size == LUMOS_ABSENT_INT || coordinate < size;
+}
+
+/* The coordinates of every rank lie within the sizes of the axes. */
+static bool check_models(const struct lumos_check *check) {
+  const struct lumos_job *job = check->job;
+  if (job->models.count > 1) {
+    return lumos_check_fail(check, RECORD_MODEL, 1, "a job has one model at most");
+  }
+  for (size_t i = 0; job->models.count == 1 && i < job->ranks.count; i++) {
+    const struct lumos_parallel *at = &job->ranks.items[i].parallel;
+    const struct lumos_parallel *sizes = &job->models.items[0].sizes;
+    if (!within_size(at->tp, sizes->tp) || !within_size(at->pp, sizes->pp) || !within_size(at->dp, sizes->dp) ||
+        !within_size(at->cp, sizes->cp) || !within_size(at->ep, sizes->ep)) {
+      return lumos_check_fail(check, RECORD_RANK, i, "parallel has a coordinate beyond the size that the model says");
+    }
+  }
+  return true;
+}
+
 static bool check_metrics(const struct lumos_check *check) {
   for (size_t i = 0; i < check->job->metrics.count; i++) {
     const struct lumos_metric *metric = &check->job->metrics.items[i];
@@ -229,5 +250,5 @@ static bool check_notes(const struct lumos_check *check) {
 
 bool lumos_check_relations(const struct lumos_check *check) {
   return check_clocks(check) && check_groups(check) && check_spans(check) && check_tasks(check) && check_deps(check) &&
-         check_collectives(check) && check_metrics(check) && check_notes(check);
+         check_collectives(check) && check_models(check) && check_metrics(check) && check_notes(check);
 }

@@ -142,6 +142,7 @@ void lumos_job_rewind(struct lumos_job *job, enum lumos_stage stage) {
     job->deps.count = 0;
     job->collectives.count = 0;
     job->members.count = 0;
+    job->models.count = 0;
   }
   for (int kind = RECORD_RANK; kind < RECORD_END; kind++) {
     clear_fields(job, (enum lumos_record_kind)kind, lumos_schema[kind].fields, lumos_schema[kind].count, stage, false);

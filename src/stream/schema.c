@@ -34,6 +34,8 @@
   { KEY(name), .kind = field, AT(struct lumos_dep, member), __VA_ARGS__ }
 #define COLLECTIVE(name, field, member, ...) \
   { KEY(name), .kind = field, AT(struct lumos_collective, member), __VA_ARGS__ }
+#define MODEL(name, field, member, ...) \
+  { KEY(name), .kind = field, AT(struct lumos_model_description, member), __VA_ARGS__ }
 #define METRIC(name, field, member, ...) \
   { KEY(name), .kind = field, AT(struct lumos_metric, member), __VA_ARGS__ }
 #define NOTE(name, field, member, ...) \
@@ -134,7 +136,7 @@ static const struct lumos_field group_fields[] = {
     GROUP("id", FIELD_STRING, id, REQUIRED),
     BARE("rank", FIELD_RANK, REQUIRED),
     GROUP("name", FIELD_STRING, name),
-    GROUP("role", FIELD_NAME, role, NAMED(role)),
+    GROUP("role", FIELD_NAME, role, NAMED(role), BY(GRAPH)),
     GROUP("size", FIELD_SMALL, size, REQUIRED, ONE),
     GROUP("ranks", FIELD_RANKS, member_first),
     UNKNOWN(struct lumos_group),
@@ -257,6 +259,45 @@ static const struct lumos_field collective_fields[] = {
     UNKNOWN(struct lumos_collective),
 };
 
+static const struct lumos_field model_size_fields[] = {
+    MODEL("tp", FIELD_SMALL, sizes.tp, ONE), MODEL("pp", FIELD_SMALL, sizes.pp, ONE),
+    MODEL("dp", FIELD_SMALL, sizes.dp, ONE), MODEL("cp", FIELD_SMALL, sizes.cp, ONE),
+    MODEL("ep", FIELD_SMALL, sizes.ep, ONE),
+};
+static const struct lumos_field model_evidence_fields[] = {
+    MODEL("layers", FIELD_STRING, evidence.layers),
+    MODEL("hidden", FIELD_STRING, evidence.hidden),
+    MODEL("heads", FIELD_STRING, evidence.heads),
+    MODEL("kv_heads", FIELD_STRING, evidence.kv_heads),
+    MODEL("head_dim", FIELD_STRING, evidence.head_dim),
+    MODEL("ffn", FIELD_STRING, evidence.ffn),
+    MODEL("sequence", FIELD_STRING, evidence.sequence),
+    MODEL("vocabulary", FIELD_STRING, evidence.vocabulary),
+    MODEL("micro_batch", FIELD_STRING, evidence.micro_batch),
+    MODEL("micro_batches", FIELD_STRING, evidence.micro_batches),
+    MODEL("tp", FIELD_STRING, evidence.tp),
+    MODEL("pp", FIELD_STRING, evidence.pp),
+    MODEL("dp", FIELD_STRING, evidence.dp),
+    MODEL("cp", FIELD_STRING, evidence.cp),
+    MODEL("ep", FIELD_STRING, evidence.ep),
+};
+static const struct lumos_field model_fields[] = {
+    TYPE,
+    MODEL("layers", FIELD_SMALL, layers, ONE),
+    MODEL("hidden", FIELD_SMALL, hidden, ONE),
+    MODEL("heads", FIELD_SMALL, heads, ONE),
+    MODEL("kv_heads", FIELD_SMALL, kv_heads, ONE),
+    MODEL("head_dim", FIELD_SMALL, head_dim, ONE),
+    MODEL("ffn", FIELD_SMALL, ffn, ONE),
+    MODEL("sequence", FIELD_SMALL, sequence, ONE),
+    MODEL("vocabulary", FIELD_SMALL, vocabulary, ONE),
+    MODEL("micro_batch", FIELD_SMALL, micro_batch, ONE),
+    MODEL("micro_batches", FIELD_SMALL, micro_batches, ONE),
+    OBJECT("parallel", model_size_fields),
+    OBJECT("evidence", model_evidence_fields),
+    UNKNOWN(struct lumos_model_description),
+};
+
 static const struct lumos_field metric_scope_fields[] = {
     METRIC("rank", FIELD_SMALL, scope.rank, ZERO), METRIC("step", FIELD_SMALL, scope.step, ZERO),
     METRIC("lane", FIELD_LANE, scope.lane),        METRIC("kind", FIELD_STRING, scope.kind),
@@ -318,6 +359,7 @@ const struct lumos_record_type lumos_schema[RECORD_KINDS] = {
                      .empty = {&lumos_task_empty, &lumos_timing_empty, &lumos_run_empty, &lumos_detail_empty}},
     [RECORD_DEP] = RECORD("dep", dep_fields, dep, BY(GRAPH)),
     [RECORD_COLLECTIVE] = RECORD("collective", collective_fields, collective, BY(GRAPH)),
+    [RECORD_MODEL] = RECORD("model", model_fields, model_description, BY(GRAPH)),
     [RECORD_METRIC] = RECORD("metric", metric_fields, metric, BY(GRAPH)),
     [RECORD_NOTE] = RECORD("note", note_fields, note, ),
     [RECORD_END] = {NAME("end"), .fields = end_fields, .count = ARRAY_SIZE(end_fields)},
@@ -353,6 +395,8 @@ void *lumos_part_items(const struct lumos_job *job, enum lumos_record_kind kind,
       return ITEMS(deps);
     case RECORD_COLLECTIVE:
       return ITEMS(collectives);
+    case RECORD_MODEL:
+      return ITEMS(models);
     case RECORD_METRIC:
       return ITEMS(metrics);
     case RECORD_NOTE:

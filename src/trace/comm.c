@@ -150,37 +150,6 @@ static void set_members(struct lumos_job *job, struct lumos_group *group, const 
   group->member_count = (uint32_t)count;
 }
 
-/* What a group is for, by its description; Megatron's names and those of DeviceMesh. The first row that matches wins.
- */
-static uint8_t role_of(const char *description) {
-  static const struct {
-    const char *pattern;
-    uint8_t role; /* 0: the description says nothing */
-  } roles[] = {
-      {"^$", 0},
-      {"^undefined$", 0},
-      {"^default_pg$", 0},
-      {"_and_", LUMOS_OTHER_ROLE},
-      {"data_parallel", LUMOS_DATA},
-      {"tensor", LUMOS_TENSOR},
-      {"pipeline", LUMOS_PIPELINE},
-      {"expert", LUMOS_EXPERT},
-      {"context", LUMOS_CONTEXT},
-      {"^mesh_dp", LUMOS_DATA},
-      {"^mesh_fsdp", LUMOS_DATA},
-      {"^mesh_tp", LUMOS_TENSOR},
-      {"^mesh_pp", LUMOS_PIPELINE},
-      {"^mesh_ep", LUMOS_EXPERT},
-      {"^mesh_cp", LUMOS_CONTEXT},
-  };
-  for (size_t i = 0; i < sizeof roles / sizeof *roles; i++) {
-    if (lumos_trace_matches(roles[i].pattern, description)) {
-      return roles[i].role;
-    }
-  }
-  return LUMOS_OTHER_ROLE;
-}
-
 uint32_t lumos_trace_group(struct trace_build *build, const struct trace_group_facts *facts) {
   struct lumos_job *job = build->job;
   while (build->group_of.count <= facts->name) {
@@ -200,7 +169,6 @@ uint32_t lumos_trace_group(struct trace_build *build, const struct trace_group_f
   group.rank = 0;
   group.id = facts->name;
   group.name = facts->description;
-  group.role = role_of(lumos_string(job->strings, facts->description));
   group.size = facts->size > 0 && facts->size <= INT32_MAX ? (int32_t)facts->size : 0;
   set_members(job, &group, facts);
   if (group.size == 0) {

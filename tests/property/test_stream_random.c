@@ -343,6 +343,15 @@ static void add_later_records(struct lumos_job *job) {
     lumos_vector_push(&job->members, i);
     lumos_vector_push(&job->collectives, collective);
   }
+  if (maybe()) {
+    struct lumos_model_description model = lumos_model_description_empty;
+    fill_record(job, &nothing, RECORD_MODEL, &model);
+    int32_t *const sizes[] = {&model.sizes.tp, &model.sizes.pp, &model.sizes.dp, &model.sizes.cp, &model.sizes.ep};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) { /* above all coordinates */
+      *sizes[i] += *sizes[i] == LUMOS_ABSENT_INT ? 0 : 1000;
+    }
+    lumos_vector_push(&job->models, model);
+  }
   for (uint64_t left = pick(5); left > 0; left--) {
     struct lumos_metric metric = lumos_metric_empty;
     fill_record(job, &nothing, RECORD_METRIC, &metric);

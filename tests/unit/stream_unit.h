@@ -167,6 +167,13 @@ static inline void expect_refused(const char *text, bool edited, const char *exp
   "1,"                                                                                                                 \
   "\"members\":[\"0:5\",\"1:0\"],\"size\":2,\"bytes\":4096,\"transfer\":790,\"transfer_error\":12,"                    \
   "\"matched\":\"comms_id\",\"was\":1580,\"dur_source\":\"scaled\",\"x\":1}\n"                                         \
+  "{\"type\":\"model\",\"layers\":24,\"hidden\":2048,\"heads\":16,\"kv_heads\":4,\"head_dim\":128,\"ffn\":8192,"       \
+  "\"sequence\":4096,\"vocabulary\":51200,\"micro_batch\":1,\"micro_batches\":8,\"parallel\":{\"tp\":1,\"pp\":2,"      \
+  "\"dp\":3,\"cp\":4,\"ep\":5,\"z\":0},\"evidence\":{\"layers\":\"a\",\"hidden\":\"b\",\"heads\":\"c\",\"kv_heads\":"  \
+  "\"d\","                                                                                                             \
+  "\"head_dim\":\"e\",\"ffn\":\"f\",\"sequence\":\"g\",\"vocabulary\":\"h\",\"micro_batch\":\"i\",\"micro_batches\":"  \
+  "\"j\","                                                                                                             \
+  "\"tp\":\"k\",\"pp\":\"l\",\"dp\":\"m\",\"cp\":\"n\",\"ep\":\"o\"},\"x\":1}\n"                                       \
   "{\"type\":\"metric\",\"name\":\"step_time\",\"value\":8000,\"unit\":\"ns\",\"scope\":{},\"source\":\"measured\"}\n" \
   "{\"type\":\"metric\",\"name\":\"occupancy\",\"value\":-0.5,\"unit\":\"share\",\"scope\":{\"rank\":0,\"step\":2,"    \
   "\"lane\":\"s7\",\"kind\":\"gemm\",\"group\":\"tp@0\",\"layer\":11,\"task\":\"0:5\",\"y\":2},\"source\":"            \
@@ -180,7 +187,7 @@ static inline void expect_refused(const char *text, bool edited, const char *exp
   "{\"type\":\"cloud\"}\n"
 #define FULL_END                                                                                                 \
   "{\"type\":\"end\",\"counts\":{\"lumos\":1,\"rank\":2,\"group\":1,\"lane\":4,\"span\":3,\"task\":9,\"dep\":2," \
-  "\"collective\":1,\"metric\":2,\"note\":2,\"cloud\":2,\"rain\":1,\"end\":1}}\n"
+  "\"collective\":1,\"model\":1,\"metric\":2,\"note\":2,\"cloud\":2,\"rain\":1,\"end\":1}}\n"
 
 /* Every record type, every field, absent ones, unknown fields outside and inside of objects, unknown types. */
 static const char full_stream[] =

@@ -91,6 +91,11 @@ static void collective_twice(struct lumos_job *job) {
   struct lumos_collective again = job->collectives.items[0];
   lumos_vector_push(&job->collectives, again);
 }
+static void second_model(struct lumos_job *job) {
+  struct lumos_model_description again = job->models.items[0];
+  lumos_vector_push(&job->models, again);
+}
+static void beyond_size(struct lumos_job *job) { job->ranks.items[0].parallel.ep = 5; }
 static void low_alone(struct lumos_job *job) { job->metrics.items[1].high.units = LUMOS_ABSENT; }
 static void scope_lane(struct lumos_job *job) { job->metrics.items[1].scope.lane = 3; }
 static void scope_task(struct lumos_job *job) { job->notes.items[0].scope.task = 9; }
@@ -167,6 +172,8 @@ static const struct {
     {members_order, "collective c:4: members are not in the order of tasks"},
     {member_kind, "collective c:4: a member is no communication"},
     {collective_twice, "collective c:4: ids do not ascend"},
+    {second_model, "model record 2: a job has one model at most"},
+    {beyond_size, "rank 0: parallel has a coordinate beyond the size"},
     {low_alone, "metric record 2: low and high come together"},
     {scope_lane, "metric record 2: the lane in scope is none of the rank in scope"},
     {scope_task, "note record 1: task points to a record that is not there"},

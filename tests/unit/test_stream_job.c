@@ -174,9 +174,10 @@ static void going_back_drops_what_later_stages_wrote(void **state) {
   lumos_job_rewind(job, LUMOS_STAGE_PARSE);
   lumos_job_rewind(job, LUMOS_STAGE_SIM); /* not ahead */
   text = stream_text(job);
-  static const char *const gone[] = {"parallel", "clock", "collectives", "joined\"", "gap",     "launch_",
-                                     "residual", "phase", "micro_batch", "layer",    "\"dep\"", "\"collective\",\"id\"",
-                                     "graph"};
+  static const char *const gone[] = {"parallel",    "clock",    "collectives", "joined\"",
+                                     "gap",         "launch_",  "residual",    "phase",
+                                     "micro_batch", "layer",    "\"dep\"",     "\"collective\",\"id\"",
+                                     "graph",       "\"role\"", "\"model\""};
   for (size_t i = 0; i < sizeof gone / sizeof *gone; i++) {
     if (strstr(text, gone[i]) != NULL) {
       fail_msg("%s is still there", gone[i]);

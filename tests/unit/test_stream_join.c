@@ -29,7 +29,7 @@
 
 /* Three ranks. The world is one group of everybody; "dp" means {0,1} on ranks 0 and 1, but {2} on rank 2. */
 #define WORLD "\"size\":3,\"ranks\":[0,1,2]"
-#define PAIR "\"role\":\"data\",\"size\":2,\"ranks\":[0,1]"
+#define PAIR "\"name\":\"data\",\"size\":2,\"ranks\":[0,1]"
 
 static const char rank0[] =
     HEADER("1000", "\"b.json\"") RANK("0", "[0,50]", "10") GROUP("dp", "0", PAIR) GROUP("world", "0", WORLD) LANE("0")
@@ -155,8 +155,8 @@ static void ids_are_made_unique_and_only_then_longer(void **state) {
                GROUP("dp@0", "4", SIZE("2") ",\"ranks\":[4,0]") GROUP("dp@4", "4", SIZE("2") ",\"ranks\":[4,7]"),
                "dp@4");
   /* The same group twice under two ids is one. */
-  expect_named(GROUP("dp", "4", "\"role\":\"data\"," SIZE("2")) GROUP("dp@9", "4", "\"role\":\"tensor\"," SIZE("2")),
-               "dp@9", GROUP("dp", "4", "\"role\":\"tensor\"," SIZE("2")), "dp");
+  expect_named(GROUP("dp", "4", "\"name\":\"tensor\"," SIZE("2")) GROUP("dp@9", "4", "\"name\":\"data\"," SIZE("2")),
+               "dp@9", GROUP("dp", "4", "\"name\":\"data\"," SIZE("2")), "dp");
 }
 
 static void expect_not_joined(const char *a, const char *b, const char *expected) {
