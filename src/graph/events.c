@@ -91,7 +91,7 @@ static bool bound(const struct lumos_rank_graph *graph, const struct lumos_dep *
       lumos_graph_device_end(graph, edge->dst - 1) > over) {
     return false;
   }
-  return lumos_graph_call_end(graph->job, task->call) + LUMOS_QUEUED_AHEAD <= over;
+  return task->call == LUMOS_NONE || lumos_graph_call_end(graph->job, task->call) + LUMOS_QUEUED_AHEAD <= over;
 }
 
 static int64_t typical_latency(const struct lumos_rank_graph *graph, const struct lumos_edges *edges) {
@@ -122,6 +122,7 @@ void lumos_graph_events(struct lumos_rank_graph *graph) {
   find_edges(graph, &edges, unnamed);
   int64_t unknown = lumos_graph_unnamed_waits(graph, unnamed, &edges);
   free(unnamed);
+  lumos_graph_add_backlog_edges(graph, &edges);
   sort_and_drop_repeats(&edges);
   int64_t latency = typical_latency(graph, &edges);
   int64_t inferred = 0;

@@ -30,6 +30,11 @@ struct lumos_record {
 };
 LUMOS_VECTOR_TYPE(lumos_records, struct lumos_record);
 
+/* Tasks of a stream that come later than like ones of its backlog, all by the same distance. */
+struct lumos_repeat {
+  uint32_t first, count, distance; /* tasks */
+};
+
 struct lumos_rank_graph {
   struct lumos_job *job;
   struct lumos_rank *rank;
@@ -40,10 +45,11 @@ struct lumos_rank_graph {
   int64_t *busy;     /* until when the device ran what started before it, at least the rank's base */
   int64_t *held;     /* when the stream waits before it are over; LUMOS_ABSENT: none is known */
   /* of host tasks, LUMOS_NONE: none */
-  uint32_t *launched;    /* of a call: the task launched by it that ends last */
-  uint32_t *stream_wait; /* of a launching call: the last stream wait before it on its thread */
-  uint32_t *awaited;     /* of a waiting call: the task whose end it waits for */
-  uint8_t *handed;       /* 1: another thread handed over to it */
+  uint32_t *launched;           /* of a call: the task launched by it that ends last */
+  uint32_t *stream_wait;        /* of a launching call: the last stream wait before it on its thread */
+  uint32_t *awaited;            /* of a waiting call: the task whose end it waits for */
+  uint8_t *handed;              /* 1: another thread handed over to it */
+  struct lumos_repeat *repeats; /* by lane of the rank */
   struct lumos_records records_by_task, records_by_event; /* the latter by event, then effect */
 };
 
@@ -73,6 +79,8 @@ void lumos_graph_recorded_waits(struct lumos_rank_graph *graph);
 void lumos_graph_host_waits(struct lumos_rank_graph *graph);
 /* clock.c: the shift of device rows against the host's; needs awaited. */
 int64_t lumos_graph_device_offset(const struct lumos_rank_graph *graph);
+/* backlog.c: fill repeats. */
+void lumos_graph_backlog(struct lumos_rank_graph *graph);
 /* events.c: recorded event edges; fills held. */
 void lumos_graph_events(struct lumos_rank_graph *graph);
 /* launch.c: launch_lag and launch_from of every device task. */
