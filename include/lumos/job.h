@@ -126,6 +126,11 @@ struct lumos_clock {
   bool from_collectives;                           /* evidence: collectives, else none */
 };
 
+/* What recording takes on the host, at least, in ns: before an op starts, after it ends, after a call ends. LUMOS_ABSENT: not known. */
+struct lumos_profiler {
+  int64_t before_op, after_op, after_call;
+};
+
 struct lumos_coverage { /* counts of this rank's recording; LUMOS_ABSENT where a later stage writes them */
   int64_t events, device_tasks, launched, opped, before_recording, crossing, skipped, repaired, collectives, joined;
   int64_t python, sync, graph_nodes; /* LUMOS_ABSENT: not counted */
@@ -145,6 +150,7 @@ struct lumos_rank {
   struct lumos_coverage coverage;
   int64_t runtime_offset, runtime_doubt;    /* LUMOS_ABSENT: absent */
   int64_t unprofiled_steps, unprofiled_dur; /* LUMOS_ABSENT: not timed */
+  struct lumos_profiler profiler;
   struct lumos_clock clock;
   /* Ranges in the job's arrays, kept by lumos_job_arrange. */
   uint32_t group_first, group_count, lane_first, lane_count, span_first, span_count, task_first, task_count;

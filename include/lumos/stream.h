@@ -12,7 +12,7 @@
  *   rank        rank world? represents?t from?t parallel?g{tp pp dp cp ep: each optional} host? source? device?{name? sms? memory?}
  *               versions?{cuda? nccl? torch?} window[start,end] base coverage{events device_tasks launched opped before_recording
  *               crossing skipped repaired python? sync? graph_nodes?; g adds collectives joined} runtime_offset? runtime_doubt?
- *               unprofiled?{steps dur} clock?g{device_offset offset drift_ppb error? evidence}
+ *               unprofiled?{steps dur} profiler?g{before_op? after_op? after_call?} clock?g{device_offset offset drift_ppb error? evidence}
  *   group       id name? role?g size ranks?[number...]; "rank" comes after "id": the lowest rank that has it
  *   lane        rank lane kind native process? name?            (native, process: strings, as recorded)
  *   span        id rank lane? kind name start dur parent? sequence? forward? shapes? dtypes?  (shapes, dtypes: strings, as recorded)
@@ -50,6 +50,8 @@
  *   rank.coverage    python, sync: events of Python functions and modules, kept or not, and of synchronisation (cuda_sync).
  *                    graph_nodes: device tasks here that name the node of the graph that launched them.
  *   rank.unprofiled  so many steps took so many ns without the profiler: timed by the recorder before it started.
+ *   rank.profiler    ns that recording takes on the host, at least: before an op's start, after its end, and after a call's end. It lies
+ *                    in dur and lag of the tasks on threads, outside of the rows that it records.
  *   rank.clock       job time of host rows = t + offset + drift_ppb * t / 1e9; of device rows = that + device_offset.
  *                    A drift is at most a tenth, 1e8.
  *   lane.lane        "t" + thread id ("p" + process + ".t" + thread id where thread ids repeat), "s" + stream ("d" + device + ".s" + stream

@@ -31,6 +31,7 @@ const struct lumos_rank lumos_rank_empty = {
     .runtime_doubt = LUMOS_ABSENT,
     .unprofiled_steps = LUMOS_ABSENT,
     .unprofiled_dur = LUMOS_ABSENT,
+    .profiler = {LUMOS_ABSENT, LUMOS_ABSENT, LUMOS_ABSENT},
     .clock = {.error = LUMOS_ABSENT},
 };
 const struct lumos_group lumos_group_empty = {.rank = LUMOS_NONE};

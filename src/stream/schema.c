@@ -109,6 +109,11 @@ static const struct lumos_field unprofiled_fields[] = {
     RANK("steps", FIELD_INTEGER, unprofiled_steps, REQUIRED, ONE),
     RANK("dur", FIELD_INTEGER, unprofiled_dur, REQUIRED, ONE),
 };
+static const struct lumos_field profiler_fields[] = {
+    RANK("before_op", FIELD_INTEGER, profiler.before_op, ZERO),
+    RANK("after_op", FIELD_INTEGER, profiler.after_op, ZERO),
+    RANK("after_call", FIELD_INTEGER, profiler.after_call, ZERO),
+};
 static const struct lumos_field rank_fields[] = {
     TYPE,
     RANK("rank", FIELD_SMALL, rank, REQUIRED, ZERO),
@@ -127,6 +132,7 @@ static const struct lumos_field rank_fields[] = {
     RANK("runtime_offset", FIELD_INTEGER, runtime_offset),
     RANK("runtime_doubt", FIELD_INTEGER, runtime_doubt, ZERO),
     OBJECT("unprofiled", unprofiled_fields),
+    OBJECT("profiler", profiler_fields, BY(GRAPH)),
     OBJECT("clock", clock_fields, BY(GRAPH), .flag = offsetof(struct lumos_rank, clock.known)),
     UNKNOWN(struct lumos_rank),
 };
