@@ -99,6 +99,8 @@ void lumos_graph_full_queues(struct lumos_rank_graph *graph);
 void lumos_graph_handovers(struct lumos_rank_graph *graph);
 /* boundary.c: what the recording does not show; takes over residuals that it explains. */
 void lumos_graph_boundaries(struct lumos_rank_graph *graph);
+/* profiler.c: what recording takes on the host. */
+void lumos_graph_profiler(struct lumos_rank_graph *graph);
 
 /* Collectives over ranks. */
 struct lumos_match {

@@ -1,10 +1,10 @@
 /* --scale: durations of a selection times a factor.
  *
  * A factor is a decimal of at most 6 places and is applied as an exact ratio, rounded half up. What is scaled:
- *   a task's dur; of a call that a full queue blocked only what is its own;
+ *   a task's dur; of a call that a full queue blocked only what is its own, and on threads not what recording takes;
  *   of a call that waits instead the wait's residual, all of it that is its own;
  *   of a member whose end its collective decides instead the collective's transfer;
- *   with `host` also the lag of threads, less what a hand-over covers, and the lag of hand-overs.
+ *   with `host` also the lag of threads, less what a hand-over covers and what recording takes, and the lag of hand-overs.
  * Launch lags, stream gaps and residuals of starts stay. A factor of 1 changes nothing.
  */
 #include "transform/selector.h"
@@ -12,6 +12,7 @@
 
 #include "base/ascii.h"
 #include "base/text.h"
+#include "graph/profiler.h"
 #include <lumos/graph.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,7 +95,8 @@ static void scale_task(struct scaling *scaling, uint32_t t) {
     wait->residual = scaled(scaling, wait->residual);
   } else if (!scaling->decided[t]) {
     (void)mark(job, task);
-    int64_t own = task->dur > scaling->blocked[t] ? task->dur - scaling->blocked[t] : 0;
+    int64_t foreign = scaling->blocked[t] + (lumos_on_stream(job, task) ? 0 : lumos_profiled_part(job, t).dur);
+    int64_t own = task->dur > foreign ? task->dur - foreign : 0;
     task->dur = task->dur - own + scaled(scaling, own);
     scaling->overflow = scaling->overflow || task->dur >= time_limit;
   }
@@ -114,11 +116,15 @@ static void scale_handovers(struct scaling *scaling) {
 static void scale_lags(struct scaling *scaling) {
   struct lumos_job *job = scaling->job;
   int64_t *covers = find_covers(job, false);
-  for (size_t t = 0; t < job->tasks.count; t++) {
+  for (uint32_t t = 0; t < job->tasks.count; t++) {
     struct lumos_task *task = &job->tasks.items[t];
-    int64_t own = task->lag - covers[t];
-    if (scaling->chosen[t] && own > 0 && !lumos_on_stream(job, task)) {
-      task->lag = covers[t] + scaled(scaling, own);
+    if (!scaling->chosen[t] || lumos_on_stream(job, task)) {
+      continue;
+    }
+    int64_t foreign = covers[t] + lumos_profiled_part(job, t).lag;
+    int64_t own = task->lag - foreign;
+    if (own > 0) {
+      task->lag = foreign + scaled(scaling, own);
       scaling->overflow = scaling->overflow || task->lag >= time_limit;
     }
   }

@@ -1,0 +1,15 @@
+/* What recording itself takes on the host: it is in every gap between rows, and no change of the host's own work changes
+ * it.
+ */
+#ifndef LUMOS_GRAPH_PROFILER_H
+#define LUMOS_GRAPH_PROFILER_H
+
+#include <lumos/job.h>
+
+/* Of a task on a thread what recording takes, at least: of its dur as recorded, and of its lag. */
+struct lumos_profiled {
+  int64_t dur, lag;
+};
+struct lumos_profiled lumos_profiled_part(const struct lumos_job *job, uint32_t task);
+
+#endif

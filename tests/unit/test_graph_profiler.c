@@ -1,0 +1,212 @@
+/* What recording takes on the host: found where ops do next to nothing, and left as it is by a what-if of the host.
+ *
+ * A round, of one thread (ns):
+ *
+ *   outer  0-72    holds inner 7-60 and other 65-70
+ *   inner  7-60    holds call 20-30 and call 33-40
+ *
+ * Its tasks: outer 0-7, inner 7-20, call 20-30, inner 30-33, call 33-40, inner 40-60, outer 60-65, other 65-70,
+ * outer 70-72. Alone stand: the start of inner in 7, the end of a call in 3 and in 20, the end of other in 2.
+ */
+#include "graph_job.h"
+
+#include "graph/profiler.h"
+#include <lumos/transform.h>
+
+enum { ROUND = 1000, ROUND_TASKS = 9 };
+enum { OUTER_BEGINS, INNER_BEGINS, FIRST_CALL, BETWEEN_CALLS, SECOND_CALL, INNER_ENDS, BETWEEN_OPS, OTHER, OUTER_ENDS };
+
+static uint32_t add_span(struct lumos_job *job, const char *name, int64_t start, int64_t dur, uint32_t parent) {
+  struct lumos_span span = lumos_span_empty;
+  span.id = (uint32_t)job->spans.count;
+  span.rank = 0;
+  span.lane = 0;
+  span.kind = LUMOS_SPAN_OP;
+  span.name = word(job, name);
+  span.start = start;
+  span.dur = dur;
+  span.parent = parent;
+  lumos_vector_push(&job->spans, span);
+  return span.id;
+}
+
+static void add_stretch(struct lumos_job *job, enum lumos_task_kind kind, const char *name, int64_t start, int64_t end,
+                        uint32_t span) {
+  uint32_t task = add_task(job, 0, kind, name, start, end - start);
+  job->tasks.items[task].span = span;
+}
+
+static struct lumos_job *job_of_rounds(int rounds) {
+  struct lumos_job *job = new_job();
+  (void)add_rank(job, 0);
+  (void)add_thread(job, 0, "1");
+  for (int64_t at = 0; at < (int64_t)rounds * ROUND; at += ROUND) {
+    uint32_t outer = add_span(job, "outer", at, 72, LUMOS_NONE);
+    uint32_t inner = add_span(job, "inner", at + 7, 53, outer);
+    uint32_t other = add_span(job, "other", at + 65, 5, outer);
+    add_stretch(job, LUMOS_OP, "outer", at, at + 7, outer);
+    add_stretch(job, LUMOS_OP, "inner", at + 7, at + 20, inner);
+    add_stretch(job, LUMOS_LAUNCH, "call", at + 20, at + 30, inner);
+    add_stretch(job, LUMOS_OP, "inner", at + 30, at + 33, inner);
+    add_stretch(job, LUMOS_LAUNCH, "call", at + 33, at + 40, inner);
+    add_stretch(job, LUMOS_OP, "inner", at + 40, at + 60, inner);
+    add_stretch(job, LUMOS_OP, "outer", at + 60, at + 65, outer);
+    add_stretch(job, LUMOS_OP, "other", at + 65, at + 70, other);
+    add_stretch(job, LUMOS_OP, "outer", at + 70, at + 72, outer);
+  }
+  return job;
+}
+
+static void the_shortest_typical_stretch_is_what_recording_takes(void **state) {
+  (void)state;
+  struct lumos_job *job = job_of_rounds(20);
+  build(job);
+  const struct lumos_profiler *profiler = &job->ranks.items[0].profiler;
+  assert_int_equal(profiler->before_op, 7);
+  assert_int_equal(profiler->after_op, 2);
+  assert_int_equal(profiler->after_call, 3);
+  lumos_job_rewind(job, LUMOS_STAGE_PARSE);
+  assert_true(profiler->before_op == LUMOS_ABSENT);
+  lumos_job_free(job);
+}
+
+static void few_stretches_say_nothing(void **state) {
+  (void)state;
+  struct lumos_job *job = job_of_rounds(19);
+  build(job);
+  const struct lumos_profiler *profiler = &job->ranks.items[0].profiler;
+  assert_true(profiler->before_op == LUMOS_ABSENT && profiler->after_op == LUMOS_ABSENT &&
+              profiler->after_call == LUMOS_ABSENT);
+  struct lumos_profiled part = lumos_profiled_part(job, ROUND_TASKS);
+  assert_int_equal(part.dur, 0);
+  assert_int_equal(part.lag, 0);
+  lumos_job_free(job);
+}
+
+/* In every second round inner begins with outer, other ends with it, and the calls follow each other at once: 3 or 4
+ * of 7, 1 of 2, 1 or 2 of 3, trimmed. */
+static void stretches_of_no_length_count(void **state) {
+  (void)state;
+  struct lumos_job *job = new_job();
+  (void)add_rank(job, 0);
+  (void)add_thread(job, 0, "1");
+  for (int64_t i = 0; i < 40; i++) {
+    int64_t at = i * ROUND;
+    int64_t none = i % 2; /* 1: the stretches have no length */
+    uint32_t outer = add_span(job, "outer", at + 8 * none, 62 - 10 * none, LUMOS_NONE);
+    uint32_t inner = add_span(job, "inner", at + 8, 52, outer);
+    if (none == 0) {
+      add_stretch(job, LUMOS_OP, "outer", at, at + 8, outer);
+    }
+    add_stretch(job, LUMOS_OP, "inner", at + 8, at + 20, inner);
+    add_stretch(job, LUMOS_LAUNCH, "call", at + 20, at + 30 + 4 * none, inner);
+    if (none == 0) {
+      add_stretch(job, LUMOS_OP, "inner", at + 30, at + 34, inner);
+    }
+    add_stretch(job, LUMOS_LAUNCH, "call", at + 34, at + 40, inner);
+    add_stretch(job, LUMOS_OP, "inner", at + 40, at + 60, inner);
+    if (none == 0) {
+      add_stretch(job, LUMOS_OP, "outer", at + 60, at + 62, outer);
+    }
+  }
+  build(job);
+  const struct lumos_profiler *profiler = &job->ranks.items[0].profiler;
+  assert_int_equal(profiler->before_op, 4);
+  assert_int_equal(profiler->after_op, 1);
+  assert_int_equal(profiler->after_call, 2);
+  lumos_job_free(job);
+}
+
+/* A call that is cut by one inside it does not end where that begins, nor does the inner one end an op. */
+static void calls_inside_calls_say_nothing(void **state) {
+  (void)state;
+  struct lumos_job *job = new_job();
+  (void)add_rank(job, 0);
+  (void)add_thread(job, 0, "1");
+  for (int64_t at = 0; at < (int64_t)20 * ROUND; at += ROUND) {
+    uint32_t op = add_span(job, "op", at, 60, LUMOS_NONE);
+    add_stretch(job, LUMOS_OP, "op", at, at + 10, op);
+    add_stretch(job, LUMOS_LAUNCH, "call", at + 10, at + 20, op);
+    uint32_t first = (uint32_t)job->tasks.count - 1;
+    add_stretch(job, LUMOS_LAUNCH, "driver", at + 20, at + 40, op);
+    add_stretch(job, LUMOS_LAUNCH, "call", at + 40, at + 50, op);
+    detail(job, (uint32_t)job->tasks.count - 1)->first_segment = first;
+    add_stretch(job, LUMOS_OP, "op", at + 50, at + 60, op);
+  }
+  build(job);
+  assert_int_equal(job->ranks.items[0].profiler.after_call, 10);
+  lumos_job_free(job);
+}
+
+static void a_call_may_end_with_its_op(void **state) {
+  (void)state;
+  struct lumos_job *job = new_job();
+  (void)add_rank(job, 0);
+  (void)add_thread(job, 0, "1");
+  for (int64_t at = 0; at < (int64_t)20 * ROUND; at += ROUND) {
+    uint32_t op = add_span(job, "op", at, 20, LUMOS_NONE);
+    add_stretch(job, LUMOS_OP, "op", at, at + 10, op);
+    add_stretch(job, LUMOS_LAUNCH, "call", at + 10, at + 20, op);
+  }
+  build(job);
+  assert_int_equal(job->ranks.items[0].profiler.after_call, 0);
+  lumos_job_free(job);
+}
+
+static void every_stretch_holds_the_rows_at_its_ends(void **state) {
+  (void)state;
+  const struct lumos_profiled parts[ROUND_TASKS] = {
+      [OUTER_BEGINS] = {7, 2 + 7}, /* behind the round before: the end of its outer, and this one's start */
+      [INNER_BEGINS] = {0, 0},
+      [FIRST_CALL] = {0, 0},
+      [BETWEEN_CALLS] = {3, 0},
+      [SECOND_CALL] = {0, 0},
+      [INNER_ENDS] = {3, 0},
+      [BETWEEN_OPS] = {5, 0}, /* 2 + 7, but there is no more */
+      [OTHER] = {0, 0},
+      [OUTER_ENDS] = {2, 0},
+  };
+  struct lumos_job *job = job_of_rounds(20);
+  build(job);
+  for (uint32_t i = 0; i < ROUND_TASKS; i++) {
+    struct lumos_profiled part = lumos_profiled_part(job, ROUND_TASKS + i);
+    assert_int_equal(part.dur, parts[i].dur);
+    assert_int_equal(part.lag, parts[i].lag);
+  }
+  lumos_job_free(job);
+}
+
+/* dur = profiled + factor (dur - profiled), and the lag of 928 alike; so it is behind a second change. */
+static void a_host_of_another_speed_leaves_it(void **state) {
+  (void)state;
+  const int64_t twice[ROUND_TASKS] = {7, 26, 20, 3, 14, 37, 5, 10, 2};
+  const int64_t four_times[ROUND_TASKS] = {7, 52, 40, 3, 28, 71, 5, 20, 2};
+  struct lumos_job *job = job_of_rounds(20);
+  build(job);
+  const struct lumos_task *tasks = job->tasks.items + ROUND_TASKS;
+  struct lumos_error error = {0};
+  assert_true(lumos_transform_scale(job, "host=2", &error));
+  for (int i = 0; i < ROUND_TASKS; i++) {
+    assert_int_equal(tasks[i].dur, twice[i]);
+  }
+  assert_int_equal(tasks[0].lag, 9 + 2 * 919);
+  assert_true(lumos_transform_scale(job, "host=2", &error));
+  for (int i = 0; i < ROUND_TASKS; i++) {
+    assert_int_equal(tasks[i].dur, four_times[i]);
+  }
+  assert_int_equal(tasks[0].lag, 9 + 4 * 919);
+  lumos_job_free(job);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(the_shortest_typical_stretch_is_what_recording_takes),
+      cmocka_unit_test(few_stretches_say_nothing),
+      cmocka_unit_test(stretches_of_no_length_count),
+      cmocka_unit_test(calls_inside_calls_say_nothing),
+      cmocka_unit_test(a_call_may_end_with_its_op),
+      cmocka_unit_test(every_stretch_holds_the_rows_at_its_ends),
+      cmocka_unit_test(a_host_of_another_speed_leaves_it),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
