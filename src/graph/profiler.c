@@ -19,7 +19,8 @@
 
 enum cost { BEFORE_OP, AFTER_OP, AFTER_CALL, COSTS };
 
-enum { ENOUGH_STRETCHES = 20 }; /* of a pair of names: the least of many means must not be one of few samples */
+/* Of the same names: the least of many means must not be one of few samples, and more than many say no more. */
+enum { ENOUGH_STRETCHES = 20, MOST_STRETCHES = 256 };
 
 static bool is_call(const struct lumos_task *task) { return task->kind != LUMOS_OP; }
 
@@ -76,14 +77,18 @@ static enum cost sole_cost(const struct lumos_task *ended, const struct lumos_ta
 /* The least typical stretch of a kind; LUMOS_ABSENT where none is seen often enough. */
 struct least {
   struct lumos_typical *stretches;
-  uint32_t groups;
+  LUMOS_VECTOR(uint32_t) counts; /* by group */
 };
 
 static void add(struct least *least, lumos_string_id ended, lumos_string_id around, lumos_string_id begins,
                 int64_t length) {
   uint32_t group = lumos_typical_group(least->stretches, ended, around, begins);
-  least->groups = group + 1 > least->groups ? group + 1 : least->groups;
-  lumos_typical_add(least->stretches, group, length);
+  if (group == least->counts.count) {
+    lumos_vector_push(&least->counts, 0);
+  }
+  if (least->counts.items[group]++ < MOST_STRETCHES) {
+    lumos_typical_add(least->stretches, group, length);
+  }
 }
 
 static lumos_string_id name_of(const struct lumos_task *task) { return task == NULL ? LUMOS_NO_STRING : task->name; }
@@ -127,7 +132,7 @@ static void add_no_stretches_of_op(const struct lumos_job *job, const struct lum
 
 static int64_t value_of(const struct least *least) {
   int64_t value = LUMOS_ABSENT;
-  for (uint32_t group = 0; group < least->groups; group++) {
+  for (uint32_t group = 0; group < least->counts.count; group++) {
     int64_t typical = 0;
     if (lumos_typical_value(least->stretches, group, ENOUGH_STRETCHES, &typical) &&
         (value == LUMOS_ABSENT || typical < value)) {
@@ -164,6 +169,7 @@ void lumos_graph_profiler(struct lumos_rank_graph *graph) {
       (struct lumos_profiler){value_of(&least[BEFORE_OP]), value_of(&least[AFTER_OP]), value_of(&least[AFTER_CALL])};
   for (int cost = 0; cost < COSTS; cost++) {
     lumos_typical_free(least[cost].stretches);
+    lumos_vector_free(&least[cost].counts);
   }
 }
 
