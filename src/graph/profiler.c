@@ -83,7 +83,7 @@ struct least {
 static void add(struct least *least, lumos_string_id ended, lumos_string_id around, lumos_string_id begins,
                 int64_t length) {
   uint32_t group = lumos_typical_group(least->stretches, ended, around, begins);
-  if (group == least->counts.count) {
+  if (group >= least->counts.count) {
     lumos_vector_push(&least->counts, 0);
   }
   if (least->counts.items[group]++ < MOST_STRETCHES) {
