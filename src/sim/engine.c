@@ -20,28 +20,50 @@ static bool has_ended(const struct lumos_engine *engine, uint32_t t) {
   return engine->states[t].progress == LUMOS_ENDED;
 }
 
-/* A blocking copy takes effect when it starts: it waits for its own work. */
-static bool waits_for_itself(const struct lumos_engine *engine, uint32_t t) {
-  return lumos_detail_of(engine->job, task_at(engine, t))->wait.on == LUMOS_WAIT_SELF;
+/* Has it any of these traits? */
+static bool is(const struct lumos_engine *engine, uint32_t t, unsigned traits) {
+  return (engine->states[t].traits & traits) != 0;
+}
+
+/* Nothing outside its thread follows from it, and it waits for nothing else. */
+static bool is_alone(const struct lumos_task_state *state) {
+  return state->traits == 0 && !state->special && state->holds == LUMOS_NONE;
+}
+
+static const struct lumos_special *special_of(const struct lumos_engine *engine, uint32_t t) {
+  return engine->states[t].special ? lumos_engine_special(engine, t) : NULL;
+}
+
+static struct lumos_times times_of(const struct lumos_engine *engine, uint32_t t) {
+  const struct lumos_task *task = task_at(engine, t);
+  return engine->times == NULL ? (struct lumos_times){task->dur, task->lag} : engine->times[t];
+}
+
+/* A length on the clock of the task's lane, from an instant on. */
+static int64_t in_job_time(const struct lumos_engine *engine, const struct lumos_task *task, int64_t from,
+                           int64_t length) {
+  return engine->lanes[task->lane].drifts ? lumos_job_length(engine->job, task->lane, from, length) : length;
 }
 
 static enum lumos_turn turn_of(const struct lumos_engine *engine, uint32_t t) {
-  if (task_at(engine, t)->detail == LUMOS_NONE) {
-    return LUMOS_TURN_START;
-  }
-  if (waits_for_itself(engine, t)) {
+  if (is(engine, t, LUMOS_COPIES)) {
     return LUMOS_TURN_COPY;
   }
-  return lumos_call_waits(engine->job, task_at(engine, t)) ? LUMOS_TURN_LOOK : LUMOS_TURN_START;
+  return is(engine, t, LUMOS_WAITS) ? LUMOS_TURN_LOOK : LUMOS_TURN_START;
+}
+
+/* Is there such a time? A task that would start or take effect at another ends the run. */
+static bool in_range(struct lumos_engine *engine, int64_t time, uint32_t t) {
+  bool in_range = time < LUMOS_TIME_LIMIT && time > -LUMOS_TIME_LIMIT;
+  engine->beyond = in_range ? engine->beyond : t;
+  return in_range;
 }
 
 static void push_event(struct lumos_engine *engine, int64_t time, uint32_t t, enum lumos_turn turn) {
-  if (time >= LUMOS_TIME_LIMIT || time <= -LUMOS_TIME_LIMIT) {
-    engine->beyond = t;
-    return;
+  if (in_range(engine, time, t)) {
+    struct lumos_event event = {time, t, turn};
+    lumos_queue_push(&engine->queue, event);
   }
-  struct lumos_event event = {time, t, turn};
-  lumos_queue_push(&engine->queue, event);
 }
 
 /* A task that nothing holds: it keeps its measured start, or comes when the recording begins. */
@@ -88,10 +110,26 @@ static struct lumos_binding by_order(uint32_t previous, enum lumos_constraint_ki
 
 /* --- Starts that are known --- */
 
+enum { TASKS_BETWEEN_LOOKS = 1 << 16 };
+
+static void tell(const struct lumos_engine *engine) {
+  if (engine->started % TASKS_BETWEEN_LOOKS == 0) {
+    lumos_watch(&engine->job->watcher, "simulation", LUMOS_WATCH_TASKS, engine->started, engine->job->tasks.count);
+  }
+}
+
+static void start_now(struct lumos_engine *engine, uint32_t t) {
+  engine->states[t].progress = LUMOS_STARTED;
+  engine->started++;
+  tell(engine);
+}
+
+static void start_alone(struct lumos_engine *engine, uint32_t t);
+
 /* All that holds the start is known. */
 static void become_ready(struct lumos_engine *engine, uint32_t t) {
   struct lumos_task_state *state = &engine->states[t];
-  const struct lumos_special *special = lumos_engine_special(engine, t);
+  const struct lumos_special *special = special_of(engine, t);
   if (special != NULL && special->boundary > state->start) {
     if (engine->notes.holds != NULL && lumos_on_stream(engine->job, task_at(engine, t))) {
       struct lumos_hold hold = {t, LUMOS_BOUNDARY, state->start, special->boundary};
@@ -108,7 +146,11 @@ static void become_ready(struct lumos_engine *engine, uint32_t t) {
     state->start = later(state->start + (carried ? residual : 0), state->floor);
   }
   state->progress = LUMOS_READY;
-  push_event(engine, state->start, t, turn_of(engine, t));
+  if (is_alone(state) && !engine->explain) { /* of equal bounds the first explains, in the order of time */
+    start_alone(engine, t);
+  } else {
+    push_event(engine, state->start, t, turn_of(engine, t));
+  }
 }
 
 /* A negative residual, or a launch lag that counts back from the call's end, says that a rule was too strict by so much
@@ -136,31 +178,21 @@ static int64_t wait_residual(const struct lumos_engine *engine, const struct lum
   return residual;
 }
 
-static bool is_tied(const struct lumos_engine *engine, uint32_t t) {
-  const struct lumos_coupling *coupling = &engine->coupling;
-  for (uint32_t i = coupling->first[t]; i < coupling->first[t + 1]; i++) {
-    if (lumos_member_waits(engine->job, &engine->job->collectives.items[coupling->of[i]], t)) {
-      return true;
-    }
-  }
-  return false;
-}
-
 /* The end of a started task once all that holds it is known. */
 static int64_t end_of(const struct lumos_engine *engine, uint32_t t) {
   const struct lumos_task *task = task_at(engine, t);
   const struct lumos_task_state *state = &engine->states[t];
-  if (is_tied(engine, t)) {
+  if (is(engine, t, LUMOS_TIED)) {
     int64_t residual = engine->job->timings.items[t].end_residual;
     bool carried = residual != LUMOS_ABSENT && !engine->drop_residuals;
     return later(state->start, state->end + (carried ? residual : 0));
   }
-  if (lumos_call_waits(engine->job, task)) {
+  if (is(engine, t, LUMOS_WAITS)) {
     return later(state->start, state->end) + wait_residual(engine, task);
   }
-  const struct lumos_special *special = lumos_engine_special(engine, t);
+  const struct lumos_special *special = special_of(engine, t);
   int64_t blocked = special == NULL ? 0 : special->blocked;
-  int64_t length = lumos_job_length(engine->job, task->lane, task->start, task->dur);
+  int64_t length = in_job_time(engine, task, task->start, times_of(engine, t).dur);
   return later(state->start + later(length - blocked, 0), state->end);
 }
 
@@ -170,10 +202,10 @@ static bool ends_when_held(const struct lumos_engine *engine, uint32_t t, int64_
   if (held == LUMOS_ABSENT) {
     return false;
   }
-  if (is_tied(engine, t)) {
+  if (is(engine, t, LUMOS_TIED)) {
     return state->end > state->start;
   }
-  return lumos_call_waits(engine->job, task_at(engine, t)) ? held > state->start : held == state->end;
+  return is(engine, t, LUMOS_WAITS) ? held > state->start : held == state->end;
 }
 
 static void end_task(struct lumos_engine *engine, uint32_t t) {
@@ -188,6 +220,16 @@ static void end_task(struct lumos_engine *engine, uint32_t t) {
     engine->beyond = t;
   }
   lumos_vector_push(&engine->ending, t);
+}
+
+/* What comes to pass on other lanes until then cannot change what a task alone does, so it needs no turn in the queue. */
+static void start_alone(struct lumos_engine *engine, uint32_t t) {
+  if (in_range(engine, engine->states[t].start, t)) {
+    start_now(engine, t);
+    if (engine->states[t].ends_after == 0) {
+      end_task(engine, t);
+    }
+  }
 }
 
 static void release_end(struct lumos_engine *engine, uint32_t t) {
@@ -218,18 +260,18 @@ static void follow_edges(struct lumos_engine *engine, uint32_t t, enum lumos_end
 /* Stream order: a measured overlap is a negative lag, but nothing starts before what it follows. */
 static void follow_on_stream(struct lumos_engine *engine, uint32_t previous, uint32_t t) {
   const struct lumos_task_state *before = &engine->states[previous];
-  const struct lumos_task *task = task_at(engine, t);
   int64_t gap = engine->job->timings.items[t].gap;
-  int64_t vacant = later(before->end + task->lag, before->start);
+  int64_t vacant = later(before->end + times_of(engine, t).lag, before->start);
   bound_start(engine, t, vacant + (gap == LUMOS_ABSENT ? 0 : gap), by_order(previous, LUMOS_HELD_BY_STREAM));
   raise_floor(engine, t, vacant);
 }
 
 static void follow_on_thread(struct lumos_engine *engine, uint32_t previous) {
   const struct lumos_task *task = task_at(engine, previous + 1);
-  const struct lumos_special *special = lumos_engine_special(engine, previous + 1);
-  int64_t from = task->start == LUMOS_ABSENT ? LUMOS_ABSENT : task->start - task->lag;
-  int64_t lag = lumos_job_length(engine->job, task->lane, from, task->lag) - (special == NULL ? 0 : special->covers);
+  const struct lumos_special *special = special_of(engine, previous + 1);
+  int64_t own = times_of(engine, previous + 1).lag;
+  int64_t from = task->start == LUMOS_ABSENT ? LUMOS_ABSENT : task->start - own;
+  int64_t lag = in_job_time(engine, task, from, own) - (special == NULL ? 0 : special->covers);
   bound_start(engine, previous + 1, engine->states[previous].end + later(lag, 0),
               by_order(previous, LUMOS_HELD_BY_THREAD));
   release_start(engine, previous + 1);
@@ -246,9 +288,8 @@ static void draw_consequences(struct lumos_engine *engine, uint32_t t) {
       release_start(engine, next);
     }
   } else {
-    bool launches = engine->launched_first[t] < engine->launched_first[t + 1];
-    uint8_t event_op = lumos_detail_of(engine->job, task_at(engine, t))->event_op;
-    if ((launches || event_op != 0) && !waits_for_itself(engine, t)) {
+    if (is(engine, t, LUMOS_LAUNCHES | LUMOS_EVENTS) && !is(engine, t, LUMOS_COPIES)) {
+      uint8_t event_op = lumos_detail_of(engine->job, task_at(engine, t))->event_op;
       push_event(engine, end, t, event_op == LUMOS_EVENT_WAIT ? LUMOS_TURN_WAIT : LUMOS_TURN_EFFECT);
     }
     if (t + 1 < lane->task_first + lane->task_count) {
@@ -374,7 +415,7 @@ static void announce(struct lumos_engine *engine, uint32_t t) {
 
 /* When a call takes effect: at its end, a blocking copy at its start. */
 static int64_t effect_of(const struct lumos_engine *engine, uint32_t call) {
-  return waits_for_itself(engine, call) ? engine->states[call].start : engine->states[call].end;
+  return is(engine, call, LUMOS_COPIES) ? engine->states[call].start : engine->states[call].end;
 }
 
 /* The last task that is on a stream at an instant. The queue can be ahead of the instant, for a kernel may start before
@@ -454,7 +495,7 @@ static void wait_for_place(struct lumos_engine *engine, uint32_t t) {
     return;
   }
   uint32_t makes_room = lane->order.items[lane->order.count - lane->depth - 1];
-  const struct lumos_special *special = lumos_engine_special(engine, t);
+  const struct lumos_special *special = special_of(engine, t);
   struct lumos_edge edge = {.lag = special == NULL ? 0 : special->queue_lag,
                             .dst = t,
                             .from = LUMOS_START,
@@ -525,7 +566,7 @@ static void meet(struct lumos_engine *engine, uint32_t t) {
 /* Does a kernel of another stream leave it no SMs? Then it starts when that one's last wave makes room. */
 static bool waits_for_room(struct lumos_engine *engine, uint32_t t) {
   struct lumos_task_state *state = &engine->states[t];
-  const struct lumos_special *special = lumos_engine_special(engine, t);
+  const struct lumos_special *special = special_of(engine, t);
   if (special == NULL || special->occupant == LUMOS_NONE || state->had_room) {
     return false;
   }
@@ -550,18 +591,18 @@ static bool waits_for_room(struct lumos_engine *engine, uint32_t t) {
 
 static void start_task(struct lumos_engine *engine, uint32_t t) {
   struct lumos_task_state *state = &engine->states[t];
-  state->progress = LUMOS_STARTED;
+  start_now(engine, t);
   follow_edges(engine, t, LUMOS_START, state->start);
-  if (task_at(engine, t)->detail != LUMOS_NONE && waits_for_itself(engine, t)) {
+  if (is(engine, t, LUMOS_COPIES)) {
     take_effect(engine, t);
   }
-  if (engine->rules->host_waits && lumos_call_waits(engine->job, task_at(engine, t))) {
+  if (engine->rules->host_waits && is(engine, t, LUMOS_WAITS)) {
     look(engine, t);
   }
-  if (engine->coupling.first[t] < engine->coupling.first[t + 1]) {
+  if (is(engine, t, LUMOS_MEETS)) {
     meet(engine, t);
   }
-  if (engine->launched_first[t] < engine->launched_first[t + 1] && !waits_for_itself(engine, t)) {
+  if (is(engine, t, LUMOS_LAUNCHES) && !is(engine, t, LUMOS_COPIES)) {
     wait_for_place(engine, t);
   }
   if (state->ends_after == 0) {
@@ -595,32 +636,25 @@ static void begin(struct lumos_engine *engine) {
   }
 }
 
-enum { TASKS_BETWEEN_LOOKS = 1 << 16 };
-
-static void tell(const struct lumos_engine *engine, uint64_t started) {
-  if (started % TASKS_BETWEEN_LOOKS == 0) {
-    lumos_watch(&engine->job->watcher, "simulation", LUMOS_WATCH_TASKS, started, engine->job->tasks.count);
+/* Draw all consequences of what has ended, which end more. */
+static void settle(struct lumos_engine *engine) {
+  while (engine->ending.count > 0) {
+    draw_consequences(engine, engine->ending.items[--engine->ending.count]);
   }
 }
 
 static void run(struct lumos_engine *engine) {
-  uint64_t started = 0;
-  tell(engine, started);
+  tell(engine);
   begin(engine);
+  settle(engine);
   while (engine->queue.heap.count > 0 && engine->beyond == LUMOS_NONE) {
     struct lumos_event event = lumos_queue_pop(&engine->queue);
-    if (engine->states[event.task].progress == LUMOS_READY) {
-      if (waits_for_room(engine, event.task)) {
-        continue;
-      }
-      start_task(engine, event.task);
-      tell(engine, ++started);
-    } else {
+    if (engine->states[event.task].progress != LUMOS_READY) {
       take_effect(engine, event.task);
+    } else if (!waits_for_room(engine, event.task)) {
+      start_task(engine, event.task);
     }
-    while (engine->ending.count > 0) {
-      draw_consequences(engine, engine->ending.items[--engine->ending.count]);
-    }
+    settle(engine);
   }
 }
 
@@ -641,18 +675,23 @@ static bool collect(const struct lumos_engine *engine, struct lumos_run *runs, s
   return true;
 }
 
+bool lumos_engine_do(struct lumos_engine *engine, const struct lumos_engine_order *order, struct lumos_run *runs,
+                     struct lumos_error *error) {
+  if (engine->prepared->timings.count != engine->prepared->tasks.count) {
+    return lumos_fail(error, "the job has no execution graph yet; run lumos-graph first");
+  }
+  lumos_engine_reset(engine, order);
+  run(engine);
+  return collect(engine, runs, error);
+}
+
 bool lumos_engine_run_noting(const struct lumos_job *job, const struct lumos_sim_options *options,
                              struct lumos_run *runs, const struct lumos_engine_notes *notes,
                              struct lumos_error *error) {
-  if (job->timings.count != job->tasks.count) {
-    return lumos_fail(error, "the job has no execution graph yet; run lumos-graph first");
-  }
+  const struct lumos_engine_order order = {.drop_residuals = options->drop_residuals, .notes = *notes};
   struct lumos_engine engine;
-  lumos_engine_prepare(&engine, job, options);
-  engine.notes = *notes;
-  engine.explain = notes->bindings != NULL;
-  run(&engine);
-  bool done = collect(&engine, runs, error);
+  lumos_engine_prepare(&engine, job, options->model);
+  bool done = lumos_engine_do(&engine, &order, runs, error);
   lumos_engine_free(&engine);
   return done;
 }

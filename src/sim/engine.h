@@ -18,6 +18,17 @@
 
 enum lumos_progress { LUMOS_WAITING, LUMOS_READY, LUMOS_STARTED, LUMOS_ENDED };
 
+/* What a task is to the loop, found before the first run, so that most tasks are seen to be nothing special at a glance. */
+enum lumos_trait {
+  LUMOS_WAITS = 1,    /* a call whose end follows from what it waits for */
+  LUMOS_COPIES = 2,   /* a blocking copy: takes effect when it starts, for it waits for its own work */
+  LUMOS_LAUNCHES = 4, /* a call that puts tasks on streams */
+  LUMOS_EVENTS = 8,   /* a call that records or awaits an event for a stream */
+  LUMOS_MEETS = 16,   /* a member of coupled collectives */
+  LUMOS_TIED = 32,    /* a member whose end follows from the others' */
+  LUMOS_DEVICE = 64,  /* a task on a stream */
+};
+
 struct lumos_task_state {
   int64_t start;         /* the largest bound so far (LUMOS_ABSENT: none), then the start */
   int64_t end;           /* the same for the end */
@@ -27,6 +38,7 @@ struct lumos_task_state {
   uint32_t previous;     /* on a stream: what was enqueued before it, or LUMOS_NONE */
   uint32_t starts_after; /* how much its start still waits for */
   uint32_t ends_after;   /* the same for its end */
+  uint8_t traits;        /* of enum lumos_trait, added up */
   uint8_t progress;      /* enum lumos_progress */
   bool special;          /* it is in engine.specials */
   bool inferred;         /* it is the target of an inferred event edge */
@@ -69,6 +81,7 @@ struct lumos_stream_wait { /* what a stream waits for before it goes on */
 struct lumos_lane_state {
   uint32_t last;                /* the last task enqueued, or LUMOS_NONE */
   uint32_t waits;               /* stream waits since then, or LUMOS_NONE */
+  bool drifts;                  /* its clock does not run as job time does */
   uint32_t depth;               /* how many launches that have not started it holds; 0: not known, as many as come */
   LUMOS_VECTOR(uint32_t) order; /* with a depth: its tasks as they were enqueued */
 };
@@ -95,11 +108,27 @@ struct lumos_engine_notes {
   struct lumos_constraints *constraints;
 };
 
+/* What a task takes, in place of its own. */
+struct lumos_times {
+  int64_t dur, lag;
+};
+
+/* One run. */
+struct lumos_engine_order {
+  bool drop_residuals;
+  struct lumos_engine_notes notes;
+  const struct lumos_job
+      *changed; /* NULL: as prepared; or the same with other boundaries and other lengths of transfers */
+  const struct lumos_times *times; /* by task; NULL: their own */
+};
+
 struct lumos_typical;
 
 struct lumos_engine {
-  const struct lumos_job *job;
+  const struct lumos_job *prepared;
+  const struct lumos_job *job; /* of this run: that, or what it was changed to */
   const struct lumos_model_rules *rules;
+  const struct lumos_times *times;
   bool drop_residuals;
   struct lumos_engine_notes notes;
   bool explain; /* bindings are asked for */
@@ -118,22 +147,29 @@ struct lumos_engine {
   LUMOS_VECTOR(struct lumos_event_edge) event_edges; /* by dst, then lane, then src */
   LUMOS_VECTOR(struct lumos_stream_wait) stream_waits;
   LUMOS_VECTOR(uint32_t) ending; /* ended tasks whose consequences are still to be drawn */
+  uint64_t started;              /* how many tasks have */
   uint32_t beyond;               /* a task whose simulated time left the range of the stream, or LUMOS_NONE */
 };
 
 /* Is this a host call whose end follows from what it waits for? */
 bool lumos_call_waits(const struct lumos_job *job, const struct lumos_task *task);
 
-void lumos_engine_prepare(struct lumos_engine *engine, const struct lumos_job *job,
-                          const struct lumos_sim_options *options);
+/* What is the same in all runs of a job by a model, then what starts anew with each; free is for both. */
+void lumos_engine_prepare(struct lumos_engine *engine, const struct lumos_job *job, enum lumos_model model);
+void lumos_engine_reset(struct lumos_engine *engine, const struct lumos_engine_order *order);
 void lumos_engine_free(struct lumos_engine *engine);
+
 void lumos_engine_hold(struct lumos_engine *engine, uint32_t src, struct lumos_edge edge);
+/* Of a task whose state is special. */
 const struct lumos_special *lumos_engine_special(const struct lumos_engine *engine, uint32_t task);
 /* The first stored event edge to a task from that lane or a later one; the next one follows it. The end of the list:
  * there is none. */
 const struct lumos_event_edge *lumos_engine_event_edge(const struct lumos_engine *engine, uint32_t dst, uint32_t lane);
 
-/* The engine's run with notes. */
+/* A run of a prepared engine: fills runs[0..tasks.count) as lumos_engine_run does. It can be done again, in another order or in the same. */
+bool lumos_engine_do(struct lumos_engine *engine, const struct lumos_engine_order *order, struct lumos_run *runs,
+                     struct lumos_error *error) LUMOS_MUST_CHECK;
+/* An engine's only run, with notes. */
 bool lumos_engine_run_noting(const struct lumos_job *job, const struct lumos_sim_options *options,
                              struct lumos_run *runs, const struct lumos_engine_notes *notes,
                              struct lumos_error *error) LUMOS_MUST_CHECK;

@@ -82,8 +82,13 @@ void lumos_events_make(struct lumos_events *events, const struct lumos_job *job)
       }
     }
   }
+  events->slots = slots;
   events->latest = lumos_allocate(slots * sizeof *events->latest);
-  for (uint32_t slot = 0; slot < slots; slot++) {
+  lumos_events_reset(events);
+}
+
+void lumos_events_reset(struct lumos_events *events) {
+  for (uint32_t slot = 0; slot < events->slots; slot++) {
     events->latest[slot] = LUMOS_NONE;
   }
 }

@@ -12,10 +12,13 @@ struct lumos_events {
   uint32_t *slot;   /* by detail: the event that the call records or awaits, or LUMOS_NONE */
   uint32_t *lane;   /* by detail: the stream that a record stands on, or LUMOS_NONE */
   uint32_t *latest; /* by slot: the last task on that stream at the latest record; LUMOS_NONE: none */
+  uint32_t slots;
 };
 
 /* O(tasks + event calls log event calls). */
 void lumos_events_make(struct lumos_events *events, const struct lumos_job *job);
+/* Nothing has been recorded yet. */
+void lumos_events_reset(struct lumos_events *events);
 void lumos_events_free(struct lumos_events *events);
 
 #endif

@@ -43,12 +43,12 @@ void lumos_write_carried(struct lumos_job *job, const struct lumos_timeline *mea
 
 /* The self replay, which carries no residual, against what was measured: replay_error, host_replay_error. Not for
  * edited jobs. */
-bool lumos_write_replay_error(struct lumos_job *job, enum lumos_model model, const struct lumos_timeline *measured,
+bool lumos_write_replay_error(struct lumos_job *job, struct lumos_engine *engine, const struct lumos_timeline *measured,
                               struct lumos_error *error) LUMOS_MUST_CHECK;
 
 /* The transplant (transplant.c) where there are like steps: transplant_error, step_spread, transplant_matched. Not for
  * edited jobs. */
-void lumos_write_transplant(struct lumos_job *job, enum lumos_model model, const struct lumos_timeline *measured);
+void lumos_write_transplant(struct lumos_job *job, struct lumos_engine *engine, const struct lumos_timeline *measured);
 
 /* What the recording says by itself: lengths of the host's step marks, how much of the device's work has a known launch,
  * how ranks' clocks stand to each other, what recording has cost. */

@@ -1,5 +1,4 @@
-/* What is fixed before the simulation starts: launches by call, fixed dependencies, boundaries, and who waits for how
- * much. */
+/* What is fixed before a simulation starts: launches by call, fixed dependencies, boundaries, and who waits for how much. */
 #include "sim/engine.h"
 
 #include "graph/typical.h"
@@ -88,9 +87,6 @@ static void merge_specials(struct lumos_engine *engine) {
 
 const struct lumos_special *lumos_engine_special(const struct lumos_engine *engine, uint32_t task) {
   struct lumos_special key = {.task = task};
-  if (!engine->states[task].special) {
-    return NULL;
-  }
   return bsearch(&key, engine->specials.items, engine->specials.count, sizeof key, special_by_task);
 }
 
@@ -196,14 +192,8 @@ static void read_dependencies(struct lumos_engine *engine) {
   }
 }
 
-static void prepare_meetings(struct lumos_engine *engine) {
+static void reset_meetings(struct lumos_engine *engine) {
   const struct lumos_job *job = engine->job;
-  if (engine->rules->members) {
-    lumos_coupling_make(&engine->coupling, job);
-  } else {
-    lumos_coupling_none(&engine->coupling, job);
-  }
-  engine->meetings = lumos_allocate(job->collectives.count * sizeof *engine->meetings);
   for (size_t i = 0; i < job->collectives.count; i++) {
     const struct lumos_collective *collective = &job->collectives.items[i];
     struct lumos_meeting meeting = {.latest = LUMOS_ABSENT, .last = LUMOS_NONE};
@@ -227,42 +217,109 @@ static void find_typical_waits(struct lumos_engine *engine) {
   }
 }
 
-void lumos_engine_prepare(struct lumos_engine *engine, const struct lumos_job *job,
-                          const struct lumos_sim_options *options) {
-  *engine = (struct lumos_engine){.job = job,
-                                  .rules = lumos_model_rules(options->model),
-                                  .drop_residuals = options->drop_residuals,
-                                  .queue = {.job = job},
-                                  .beyond = LUMOS_NONE};
-  engine->states = lumos_allocate(job->tasks.count * sizeof *engine->states);
-  engine->lanes = lumos_allocate(job->lanes.count * sizeof *engine->lanes);
-  for (uint32_t lane = 0; lane < job->lanes.count; lane++) {
-    const struct lumos_lane *record = &job->lanes.items[lane];
-    engine->lanes[lane] = (struct lumos_lane_state){.last = LUMOS_NONE, .waits = LUMOS_NONE};
-    for (uint32_t t = record->task_first; t < record->task_first + record->task_count; t++) {
-      /* On a thread a task waits for the one before it; on a stream until it is enqueued. */
-      bool held = record->kind == LUMOS_STREAM || t > record->task_first;
-      engine->states[t] = (struct lumos_task_state){.start = LUMOS_ABSENT,
-                                                    .end = LUMOS_ABSENT,
-                                                    .floor = LUMOS_ABSENT,
-                                                    .holds = LUMOS_NONE,
-                                                    .next = LUMOS_NONE,
-                                                    .previous = LUMOS_NONE,
-                                                    .starts_after = held};
+static bool is_tied(const struct lumos_engine *engine, uint32_t t) {
+  const struct lumos_coupling *coupling = &engine->coupling;
+  for (uint32_t i = coupling->first[t]; i < coupling->first[t + 1]; i++) {
+    if (lumos_member_waits(engine->job, &engine->job->collectives.items[coupling->of[i]], t)) {
+      return true;
     }
   }
+  return false;
+}
+
+static unsigned traits_of_call(const struct lumos_job *job, const struct lumos_task *task) {
+  const struct lumos_detail *detail = &job->details.items[task->detail];
+  unsigned copies = detail->wait.on == LUMOS_WAIT_SELF ? LUMOS_COPIES : 0;
+  return copies | (detail->event_op != 0 ? LUMOS_EVENTS : 0) | (lumos_call_waits(job, task) ? LUMOS_WAITS : 0);
+}
+
+static uint8_t traits_of(const struct lumos_engine *engine, uint32_t t, bool device) {
+  const struct lumos_task *task = &engine->job->tasks.items[t];
+  unsigned traits = task->detail == LUMOS_NONE ? 0 : traits_of_call(engine->job, task);
+  traits |= device ? LUMOS_DEVICE : 0;
+  traits |= engine->launched_first[t] < engine->launched_first[t + 1] ? LUMOS_LAUNCHES : 0;
+  if (engine->coupling.first[t] < engine->coupling.first[t + 1]) {
+    traits |= LUMOS_MEETS | (is_tied(engine, t) ? LUMOS_TIED : 0);
+  }
+  return (uint8_t)traits;
+}
+
+static void find_traits(struct lumos_engine *engine) {
+  for (size_t i = 0; i < engine->job->lanes.count; i++) {
+    const struct lumos_lane *lane = &engine->job->lanes.items[i];
+    for (uint32_t t = lane->task_first; t < lane->task_first + lane->task_count; t++) {
+      engine->states[t].traits = traits_of(engine, t, lane->kind == LUMOS_STREAM);
+    }
+  }
+}
+
+void lumos_engine_prepare(struct lumos_engine *engine, const struct lumos_job *job, enum lumos_model model) {
+  *engine = (struct lumos_engine){
+      .prepared = job, .job = job, .rules = lumos_model_rules(model), .queue = {.job = job}, .beyond = LUMOS_NONE};
+  engine->states = lumos_allocate(job->tasks.count * sizeof *engine->states);
+  engine->lanes = lumos_allocate_zeroed(job->lanes.count, sizeof *engine->lanes);
+  engine->meetings = lumos_allocate(job->collectives.count * sizeof *engine->meetings);
   find_launches(engine);
-  read_dependencies(engine);
-  prepare_meetings(engine);
+  if (engine->rules->members) {
+    lumos_coupling_make(&engine->coupling, job);
+  } else {
+    lumos_coupling_none(&engine->coupling, job);
+  }
   lumos_events_make(&engine->events, job);
-  if (options->drop_residuals) {
+  find_traits(engine);
+}
+
+static void reset_lane(struct lumos_engine *engine, uint32_t l) {
+  const struct lumos_lane *lane = &engine->job->lanes.items[l];
+  const struct lumos_clock *clock = &engine->job->ranks.items[lane->rank].clock;
+  struct lumos_lane_state *state = &engine->lanes[l];
+  state->last = LUMOS_NONE;
+  state->waits = LUMOS_NONE;
+  state->drifts = clock->known && clock->drift_ppb != 0;
+  state->depth = 0;
+  state->order.count = 0;
+  for (uint32_t t = lane->task_first; t < lane->task_first + lane->task_count; t++) {
+    /* On a thread a task waits for the one before it; on a stream until it is enqueued. */
+    bool held = lane->kind == LUMOS_STREAM || t > lane->task_first;
+    engine->states[t] = (struct lumos_task_state){.start = LUMOS_ABSENT,
+                                                  .end = LUMOS_ABSENT,
+                                                  .floor = LUMOS_ABSENT,
+                                                  .holds = LUMOS_NONE,
+                                                  .next = LUMOS_NONE,
+                                                  .previous = LUMOS_NONE,
+                                                  .starts_after = held,
+                                                  .traits = engine->states[t].traits};
+  }
+}
+
+void lumos_engine_reset(struct lumos_engine *engine, const struct lumos_engine_order *order) {
+  engine->job = order->changed == NULL ? engine->prepared : order->changed;
+  engine->times = order->times;
+  engine->drop_residuals = order->drop_residuals;
+  engine->notes = order->notes;
+  engine->explain = order->notes.bindings != NULL;
+  engine->started = 0;
+  engine->beyond = LUMOS_NONE;
+  engine->queue.heap.count = 0;
+  engine->edges.count = 0;
+  engine->specials.count = 0;
+  engine->event_edges.count = 0;
+  engine->stream_waits.count = 0;
+  engine->ending.count = 0;
+  for (uint32_t lane = 0; lane < engine->job->lanes.count; lane++) {
+    reset_lane(engine, lane);
+  }
+  lumos_events_reset(&engine->events);
+  reset_meetings(engine);
+  read_dependencies(engine);
+  if (order->drop_residuals && engine->typical == NULL) {
     find_typical_waits(engine);
   }
 }
 
 void lumos_engine_free(struct lumos_engine *engine) {
   free(engine->states);
-  for (uint32_t lane = 0; lane < engine->job->lanes.count; lane++) {
+  for (uint32_t lane = 0; lane < engine->prepared->lanes.count; lane++) {
     lumos_vector_free(&engine->lanes[lane].order);
   }
   free(engine->lanes);

@@ -62,11 +62,11 @@ static void compare(struct lumos_job *job, const struct lumos_timeline *measured
   lumos_vector_free(&host_replayed);
 }
 
-bool lumos_write_replay_error(struct lumos_job *job, enum lumos_model model, const struct lumos_timeline *measured,
+bool lumos_write_replay_error(struct lumos_job *job, struct lumos_engine *engine, const struct lumos_timeline *measured,
                               struct lumos_error *error) {
-  const struct lumos_sim_options options = {.drop_residuals = true, .model = model};
+  const struct lumos_engine_order order = {.drop_residuals = true};
   struct lumos_run *runs = lumos_allocate(job->tasks.count * sizeof *runs);
-  bool done = lumos_engine_run(job, &options, runs, error);
+  bool done = lumos_engine_do(engine, &order, runs, error);
   if (done) {
     struct lumos_timeline replayed;
     lumos_timeline_make(&replayed, job, runs);

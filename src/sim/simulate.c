@@ -18,7 +18,7 @@ static bool check_metrics(const struct lumos_job *job, struct lumos_error *error
   return true;
 }
 
-static bool write_metrics(struct lumos_job *job, enum lumos_model model, const struct lumos_holds *holds,
+static bool write_metrics(struct lumos_job *job, struct lumos_engine *engine, const struct lumos_holds *holds,
                           struct lumos_error *error) {
   struct lumos_timeline measured;
   struct lumos_timeline simulated;
@@ -32,8 +32,8 @@ static bool write_metrics(struct lumos_job *job, enum lumos_model model, const s
     lumos_write_recording(job, &measured);
     lumos_write_carried(job, &measured, &simulated, holds, kept);
     if (!lumos_job_edited(job)) {
-      done = lumos_write_replay_error(job, model, &measured, error);
-      lumos_write_transplant(job, model, &measured);
+      done = lumos_write_replay_error(job, engine, &measured, error);
+      lumos_write_transplant(job, engine, &measured);
     }
     done = done && check_metrics(job, error);
   }
@@ -57,6 +57,23 @@ static bool check_model(const struct lumos_job *job, enum lumos_model model, str
   return true;
 }
 
+/* One engine runs again and again: what is the same in all runs is found once. */
+static bool run_and_measure(struct lumos_job *job, enum lumos_model model, struct lumos_error *error) {
+  struct lumos_holds holds = {0};
+  const struct lumos_engine_order keep = {.notes = {.holds = &holds}};
+  struct lumos_engine engine;
+  lumos_engine_prepare(&engine, job, model);
+  lumos_vector_reserve(&job->runs, job->tasks.count);
+  bool done = lumos_engine_do(&engine, &keep, job->runs.items, error);
+  if (done) {
+    job->runs.count = job->tasks.count;
+    done = write_metrics(job, &engine, &holds, error);
+  }
+  lumos_engine_free(&engine);
+  lumos_vector_free(&holds);
+  return done;
+}
+
 bool lumos_simulate_by(struct lumos_job *job, enum lumos_model model, struct lumos_error *error) {
   if (!check_model(job, model, error)) {
     return false;
@@ -65,17 +82,7 @@ bool lumos_simulate_by(struct lumos_job *job, enum lumos_model model, struct lum
     return false;
   }
   lumos_job_rewind(job, LUMOS_STAGE_TRANSFORM);
-  const struct lumos_sim_options carry = {.model = model};
-  struct lumos_holds holds = {0};
-  const struct lumos_engine_notes notes = {.holds = &holds};
-  lumos_vector_reserve(&job->runs, job->tasks.count);
-  bool done = lumos_engine_run_noting(job, &carry, job->runs.items, &notes, error);
-  if (done) {
-    job->runs.count = job->tasks.count;
-    done = write_metrics(job, model, &holds, error);
-  }
-  lumos_vector_free(&holds);
-  if (!done) {
+  if (!run_and_measure(job, model, error)) {
     lumos_vector_free(&job->runs);
     return false;
   }

@@ -229,23 +229,26 @@ static int64_t taken(int64_t donors, int64_t covered_there, int64_t covered_here
   return covered_here + (donors > covered_there ? donors - covered_there : 0);
 }
 
-static void give_times(const struct transplant *transplant, struct lumos_job *changed) {
+static struct lumos_times *find_times(const struct transplant *transplant) {
   const struct lumos_task *tasks = transplant->job->tasks.items;
+  struct lumos_times *times = lumos_allocate(transplant->job->tasks.count * sizeof *times);
   int64_t *covered = find_covers(transplant->job, false);
   int64_t *blocked = find_covers(transplant->job, true);
   for (size_t t = 0; t < transplant->job->tasks.count; t++) {
     uint32_t donor = transplant->donor[t];
+    times[t] = (struct lumos_times){tasks[t].dur, tasks[t].lag};
     if (donor == LUMOS_NONE) {
       continue;
     }
-    changed->tasks.items[t].dur = taken(tasks[donor].dur, blocked[donor], blocked[t]);
+    times[t].dur = taken(tasks[donor].dur, blocked[donor], blocked[t]);
     bool alike = (covered[t] > 0) == (covered[donor] > 0); /* else the gaps are of different kinds */
     if (alike && !lumos_on_stream(transplant->job, &tasks[t])) {
-      changed->tasks.items[t].lag = taken(tasks[donor].lag, covered[donor], covered[t]);
+      times[t].lag = taken(tasks[donor].lag, covered[donor], covered[t]);
     }
   }
   free(covered);
   free(blocked);
+  return times;
 }
 
 /* The collective in which all of a collective's members' donors are, or LUMOS_NONE. A member of several takes part in
@@ -360,21 +363,20 @@ static void *copied(const void *items, size_t count, size_t size) {
 }
 
 /* Fills runs; false where the times of one step block the graph of another. */
-static bool run(const struct transplant *transplant, enum lumos_model model, struct lumos_run *runs) {
+static bool run(const struct transplant *transplant, struct lumos_engine *engine, struct lumos_run *runs) {
   struct lumos_job changed = *transplant->job; /* shares everything but these */
-  changed.tasks.items = copied(changed.tasks.items, changed.tasks.count, sizeof *changed.tasks.items);
   changed.collectives.items =
       copied(changed.collectives.items, changed.collectives.count, sizeof *changed.collectives.items);
   changed.deps.items = copied(changed.deps.items, changed.deps.count, sizeof *changed.deps.items);
   changed.deps.capacity = changed.deps.count;
-  give_times(transplant, &changed);
   give_transfers(transplant, &changed);
   move_boundaries(transplant, &changed);
   hold_streams(transplant, &changed);
-  const struct lumos_sim_options options = {.drop_residuals = true, .model = model};
+  struct lumos_times *times = find_times(transplant);
+  const struct lumos_engine_order order = {.drop_residuals = true, .changed = &changed, .times = times};
   struct lumos_error error = {0};
-  bool done = lumos_engine_run(&changed, &options, runs, &error);
-  free(changed.tasks.items);
+  bool done = lumos_engine_do(engine, &order, runs, &error);
+  free(times);
   free(changed.collectives.items);
   free(changed.deps.items);
   return done;
@@ -453,7 +455,7 @@ static void forget_unlike(struct transplant *transplant) {
   }
 }
 
-void lumos_write_transplant(struct lumos_job *job, enum lumos_model model, const struct lumos_timeline *measured) {
+void lumos_write_transplant(struct lumos_job *job, struct lumos_engine *engine, const struct lumos_timeline *measured) {
   struct transplant transplant = find_like_steps(job, &measured->steps);
   if (transplant.like == 0) {
     transplant_free(&transplant);
@@ -461,7 +463,7 @@ void lumos_write_transplant(struct lumos_job *job, enum lumos_model model, const
   }
   forget_unlike(&transplant);
   struct lumos_run *runs = lumos_allocate(job->tasks.count * sizeof *runs);
-  if (run(&transplant, model, runs)) {
+  if (run(&transplant, engine, runs)) {
     struct lumos_timeline simulated;
     lumos_timeline_make(&simulated, job, runs);
     if (simulated.steps.count == measured->steps.count) {

@@ -6,6 +6,7 @@
  */
 #include "unit/unit.h"
 
+#include "sim/engine.h"
 #include <lumos/sim.h>
 
 enum {
@@ -358,7 +359,53 @@ static void every_rule_is_kept(void **state) {
   assert_true(checked > TRIALS / 2);
 }
 
+static void assert_same_runs(const struct lumos_run *left, const struct lumos_run *right, size_t count,
+                             uint64_t trial) {
+  for (size_t t = 0; t < count; t++) {
+    if (left[t].start != right[t].start || left[t].dur != right[t].dur) {
+      fail_msg("trial %d: task %d runs once at %lld for %lld, once at %lld for %lld", (int)trial, (int)t,
+               (long long)left[t].start, (long long)left[t].dur, (long long)right[t].start, (long long)right[t].dur);
+    }
+  }
+}
+
+/* An engine that has run forgets it, and whether somebody asks for what held the tasks changes nothing. */
+static void runs_are_repeatable(void **state) {
+  (void)state;
+  int deadlocks = 0; /* are forgotten, too */
+  for (uint64_t trial = 1; trial <= TRIALS; trial++) {
+    random_state = trial * UINT64_C(0x9E3779B97F4A7C15);
+    struct lumos_job *job = random_job();
+    size_t count = job->tasks.count;
+    struct lumos_run *first = malloc(count * sizeof *first), *second = malloc(count * sizeof *second);
+    struct lumos_times *longer = calloc(count, sizeof *longer);
+    struct lumos_bindings *bindings = malloc(count * sizeof *bindings);
+    for (size_t t = 0; t < count; t++) {
+      longer[t] = (struct lumos_times){2 * job->tasks.items[t].dur, job->tasks.items[t].lag};
+    }
+    struct lumos_engine engine;
+    struct lumos_error error = {0};
+    lumos_engine_prepare(&engine, job, LUMOS_MODEL_LUMOS);
+    assert_true(lumos_engine_do(&engine, &(struct lumos_engine_order){0}, first, &error));
+    bool blocked = !lumos_engine_do(&engine, &(struct lumos_engine_order){.drop_residuals = true, .times = longer},
+                                    second, &error);
+    deadlocks += blocked;
+    assert_true(lumos_engine_do(&engine, &(struct lumos_engine_order){0}, second, &error));
+    assert_same_runs(first, second, count, trial);
+    assert_true(
+        lumos_engine_do(&engine, &(struct lumos_engine_order){.notes = {.bindings = bindings}}, second, &error));
+    assert_same_runs(first, second, count, trial);
+    lumos_engine_free(&engine);
+    free(first);
+    free(second);
+    free(longer);
+    free(bindings);
+    lumos_job_free(job);
+  }
+  assert_in_range(deadlocks, 0, TRIALS / 2);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(every_rule_is_kept)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(every_rule_is_kept), cmocka_unit_test(runs_are_repeatable)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
