@@ -457,7 +457,9 @@ static void take_effect(struct lumos_engine *engine, uint32_t call) {
 
 static void await(struct lumos_engine *engine, uint32_t t, uint32_t awaited) {
   if (awaited != LUMOS_NONE) {
-    bound_by_end(engine, t, awaited, (struct lumos_edge){.to = LUMOS_END, .kind = LUMOS_HELD_BY_WAIT});
+    uint8_t evidence = engine->states[t].inferred ? LUMOS_INFERRED : LUMOS_RECORDED;
+    bound_by_end(engine, t, awaited,
+                 (struct lumos_edge){.to = LUMOS_END, .kind = LUMOS_HELD_BY_WAIT, .evidence = evidence});
   }
 }
 

@@ -41,7 +41,7 @@ struct lumos_task_state {
   uint8_t traits;        /* of enum lumos_trait, added up */
   uint8_t progress;      /* enum lumos_progress */
   bool special;          /* it is in engine.specials */
-  bool inferred;         /* it is the target of an inferred event edge */
+  bool inferred;         /* it is the target of an inferred event edge, or a call whose awaited stream was inferred */
   bool enqueued;         /* it is on its stream */
   bool had_room;         /* it has waited for free SMs */
 };

@@ -148,7 +148,7 @@ static int64_t learn_depth(struct lumos_engine *engine, const struct lumos_dep *
 }
 
 /* The mode decides: fixed dependencies become edges, boundaries and covers; of those found anew at run time only the
- * event edges, occupants and full queues are of use, too. */
+ * event edges, occupants and full queues are of use, too; what a call waits for only says how surely that is known. */
 static void read_dependencies(struct lumos_engine *engine) {
   const struct lumos_job *job = engine->job;
   for (size_t i = 0; i < job->deps.count; i++) {
@@ -173,6 +173,8 @@ static void read_dependencies(struct lumos_engine *engine) {
       struct lumos_event_edge edge = {dep->dst, dep->src, job->tasks.items[dep->src].lane, dep->lag, dep->evidence};
       engine->states[dep->dst].inferred |= dep->evidence != LUMOS_RECORDED;
       lumos_vector_push(&engine->event_edges, edge);
+    } else if (dep->kind == LUMOS_HOST_WAIT) {
+      engine->states[dep->dst].inferred |= dep->evidence != LUMOS_RECORDED;
     } else if (dep->kind == LUMOS_RESOURCE) {
       special.occupant = dep->src;
       special.room_lag = dep->lag;
