@@ -247,6 +247,17 @@ static void receivers_wait_for_who_sends_and_for_nobody_else(void **state) {
       " of 3, root 1, transfer 10\n"
       "rooted broadcast by seq: 0/ncclDevKernel_Broadcast@200 1/ncclDevKernel_Broadcast@250 2/ncclDevKernel_Broadcast@300"
       " of 3, root 1, transfer 9\n");
+  /* Rank 2 is done at 60, long before rank 0 comes, and the sender keeps its own length. */
+  expect_run(job,
+      HOST_TWICE("0", "90", "90", "100", "190", "190-200")
+      RAN("0", "Broadcast", "100", "100-112", "90") UNTIL("0", "Broadcast", "100")
+      RAN("0", "Broadcast", "200", "200-259", "190") UNTIL("1", "Broadcast", "250")
+      HOST_TWICE("1", "40", "40", "50", "240", "240-250")
+      RAN("1", "Broadcast", "50", "50-70", "40") "\n"
+      RAN("1", "Broadcast", "250", "250-260", "240") "\n"
+      HOST_TWICE("2", "10", "10", "20", "290", "290-300")
+      RAN("2", "Broadcast", "20", "20-60", "10") UNTIL("1", "Broadcast", "50")
+      RAN("2", "Broadcast", "300", "300-309", "290") UNTIL("2", "Broadcast", "300"));
   /* Rank 1 comes at 130, and 80 later the second time. */
   expect_scaled_run(job, "rank=1,name~work=3",
       HOST_TWICE("0", "90", "90", "100", "190", "190-200")

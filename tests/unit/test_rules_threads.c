@@ -78,12 +78,37 @@ static void a_thread_that_was_silent_goes_on_when_the_other_is_done(void **state
   lumos_job_free(job);
 }
 
+/* caller_1 goes on at 15000, for called_1 is done at 14900; so caller_0, which ended when the silence began, called
+ * called_1, although that had been silent for only 300 us. */
+static void a_return_implies_a_call(void **state) {
+  (void)state;
+  struct lumos_job *job = graph_of(
+      TRACE(OP_ON(1, "caller_0", 0, 10150) ","
+            OP_ON(1, "caller_1", 15000, 4000) ","
+            OP_ON(2, "called_0", 0, 9900) ","
+            OP_ON(2, "called_1", 10200, 4700)));
+  expect_graph(job,
+      "caller_1, lag 4850\n"
+      "called_1, lag 300\n"
+      "handover: called_1 end -> caller_1 start +100, covers 4750, inferred, fixed\n"
+      "handover: caller_0 end -> called_1 start +50, covers 250, inferred, fixed\n"
+      "boundary: 0 -> caller_0 start +0, recorded, fixed\n"
+      "boundary: 0 -> called_0 start +0, recorded, fixed\n");
+  expect_scaled_run(job, "name~caller_0=2",
+      "caller_0 0-20300 <- boundary, recorded\n"
+      "caller_1 25150-29150 <- called_1 end, hand-over, inferred\n"
+      "called_0 0-9900 <- boundary, recorded\n"
+      "called_1 20350-25050 <- caller_0 end, hand-over, inferred\n");
+  lumos_job_free(job);
+}
+
 /* clang-format on */
 
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_thread_runs_in_order_and_keeps_its_gaps),
       cmocka_unit_test(a_thread_that_was_silent_goes_on_when_the_other_is_done),
+      cmocka_unit_test(a_return_implies_a_call),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -169,6 +169,25 @@ static void a_blocking_copy_leaves_from_its_start_and_waits_for_itself(void **st
   expect_blocking(BLOCKING("cudaMemcpyAsync", "Memcpy DtoH (Device -> Pageable)"));
 }
 
+/* A short copy that starts 35 us into its call, nearer to its end: it leaves from the start all the same, for its call
+ * ends after it. */
+static void a_blocking_copy_never_leaves_from_the_end_of_its_call(void **state) {
+  (void)state;
+  struct lumos_job *job = graph_of(
+      TRACE(CALL_ON(1, "cudaMemcpy", 1, 0, 50) "," COPY("Memcpy DtoH (Device -> Pageable)", 7, 1, 35, 10) ","
+            OP_ON(1, "after", 53, 10)));
+  expect_graph(job,
+      "cudaMemcpy, waits on self +5\n"
+      "after, lag 3\n"
+      "Memcpy DtoH (Device -> Pageable), launched by cudaMemcpy start +35\n"
+      "boundary: 0 -> cudaMemcpy start +0, recorded, fixed\n");
+  expect_scaled_run(job, "kind=copy=3",
+      "cudaMemcpy 0-70 <- boundary, recorded; end <- Memcpy DtoH (Device -> Pageable) end, wait, recorded\n"
+      "after 73-83 <- cudaMemcpy end, thread order, recorded\n"
+      "Memcpy DtoH (Device -> Pageable) 35-65 <- cudaMemcpy start, launch, recorded\n");
+  lumos_job_free(job);
+}
+
 /* clang-format on */
 
 int main(void) {
@@ -179,6 +198,7 @@ int main(void) {
       cmocka_unit_test(an_event_s_synchronisation_waits_for_what_precedes_its_record),
       cmocka_unit_test(what_waits_for_nothing_that_is_known_keeps_its_length),
       cmocka_unit_test(a_blocking_copy_leaves_from_its_start_and_waits_for_itself),
+      cmocka_unit_test(a_blocking_copy_never_leaves_from_the_end_of_its_call),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
