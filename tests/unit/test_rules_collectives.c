@@ -24,7 +24,7 @@
 
 /* Rank 0 comes at 22, rank 1 at 52; both end at 70: the transfer takes 18. */
 #define ALL_REDUCE(rank, work, starts, dur, more) \
-  OF_RANK(rank, 2, WORK_AND_LAUNCH(work, 1) "," NCCL("allreduce", "AllReduce", 7, 1, starts, dur, GROUP("[0, 1]", 2) more))
+  OF_RANK(rank, 2, WORK_AND_LAUNCH(work, 1) "," NCCL("allreduce", "AllReduce", 7, 1, starts, dur, GROUP("[0, 1]", 2) more ""))
 
 static void expect_symmetric(const char *const *traces, const char *way, const char *evidence) {
   struct lumos_job *job = graph_of_ranks(traces, 2);
@@ -122,8 +122,8 @@ static void without_numbers_members_are_joined_by_the_order_of_their_ends(void *
 
 /* --- Pair --- */
 
-#define SEND(more) COMM("send", ",\"Dst Rank\":1" GROUP("[0, 1]", 2) more)
-#define RECEIVE(more) COMM("recv", ",\"Src Rank\":0" GROUP("[0, 1]", 2) more)
+#define SEND(more) COMM("send", ",\"Dst Rank\":1" GROUP("[0, 1]", 2) more "")
+#define RECEIVE(more) COMM("recv", ",\"Src Rank\":0" GROUP("[0, 1]", 2) more "")
 #define P2P(rank, work, starts, dur, more) \
   OF_RANK(rank, 2, WORK_AND_LAUNCH(work, 1) "," \
           ON_DEVICE("kernel", "ncclDevKernel_SendRecv", 7, 1, starts, dur, more))

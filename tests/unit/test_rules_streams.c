@@ -199,7 +199,7 @@ static void the_launches_of_the_simulation_decide_the_order(void **state) {
         LAUNCH(1, 4, 14, 10) ","                          \
         LAUNCH(1, 5, 24, 10) ","                          \
         KERNEL("gemm_0", 7, 1, 12, lasts) ","             \
-        KERNEL("gemm_1", 20, 4, starts, 20) more)
+        KERNEL("gemm_1", 20, 4, starts, 20) more "")
 #define CALLS_OF_TWO_STREAMS                                                                             \
   "cudaLaunchKernel@0 0-10 <- boundary, recorded\n"                                                      \
   "cudaEventRecord 10-12 <- cudaLaunchKernel@0 end, thread order, recorded\n"                            \

@@ -11,7 +11,7 @@
         LAUNCH(1, 2, 10, 10) ","        \
         wait ","                        \
         KERNEL("gemm_0", 7, 1, 12, 100) "," \
-        KERNEL("gemm_1", 20, 2, 22, 180) more)
+        KERNEL("gemm_1", 20, 2, 22, 180) more "")
 #define LAUNCHES_OF_AWAITED                         \
   "gemm_0, launched by cudaLaunchKernel@0 end +2\n" \
   "gemm_1, launched by cudaLaunchKernel@10 end +2\n"
@@ -95,7 +95,7 @@ static void a_device_s_synchronisation_waits_for_every_stream(void **state) {
         CALL_ON(1, "cudaEventSynchronize", 4, 22, 94) ","    \
         OP_ON(1, "after", 120, 10) ","                       \
         KERNEL("gemm_0", 7, 1, 12, 100) ","                  \
-        KERNEL("gemm_1", 7, 3, 113, 50) more)
+        KERNEL("gemm_1", 7, 3, 113, 50) more "")
 
 static void an_event_s_synchronisation_waits_for_what_precedes_its_record(void **state) {
   (void)state;
