@@ -10,6 +10,7 @@
 
 #include "graph/typical.h"
 #include <stdlib.h>
+#include <string.h>
 
 void lumos_graph_add_event_edge(struct lumos_edges *edges, uint32_t source, uint32_t target,
                                 enum lumos_evidence evidence) {
@@ -107,12 +108,19 @@ static int64_t typical_latency(const struct lumos_rank_graph *graph, const struc
   return typical;
 }
 
+/* What PyTorch's annotation of a communication is around NCCL calls itself: it lets its kernel and a stream of its own, on which
+ * nothing runs, take turns. What the kernel waits for the caller has said before. */
+static bool is_of_library(const struct lumos_job *job, uint32_t wait) {
+  uint32_t span = job->tasks.items[wait].span;
+  return span != LUMOS_NONE && strncmp(lumos_string(job->strings, job->spans.items[span].name), "nccl:", 5) == 0;
+}
+
 /* The recorded edges; `unnamed` gets the waits that do not say what they wait for. */
 static void find_edges(struct lumos_rank_graph *graph, struct lumos_edges *edges, uint8_t *unnamed) {
   for (uint32_t i = 0; i < graph->rank->task_count; i++) {
     uint32_t task = graph->first + i;
     bool waits = lumos_detail_of(graph->job, lumos_graph_task(graph, task))->event_op == LUMOS_EVENT_WAIT;
-    unnamed[i] = waits && !add_edge(graph, task, edges);
+    unnamed[i] = waits && !add_edge(graph, task, edges) && !is_of_library(graph->job, task);
   }
 }
 

@@ -125,6 +125,18 @@ static void the_library_s_own_wait_is_for_nothing_that_is_seen(void **state) {
   lumos_job_free(program.job);
 }
 
+/* Inside the library's annotation, as NCCL waits before its launch and behind it, whatever else ended in time. */
+static void what_is_annotated_as_the_library_s_waits_for_nothing_that_is_seen(void **state) {
+  (void)state;
+  struct program program = RUN(1, {COMPUTES, MAIN, 6, 3, NULL}, {COMMUNICATES, OTHER, 16, 200, NULL},
+                               {RECORDS, 0, 0, 0, "all_reduce"}, {WAITS, 0, 0, 0, "all_reduce"},
+                               {WAITS, 0, 0, 0, "nccl:all_reduce"}, {COMMUNICATES, ONE, 219, 3, "nccl:all_reduce"},
+                               {WAITS, 0, 0, 0, "nccl:all_reduce"}, {COMPUTES, MAIN, 225, 3, NULL});
+  expect_edge(&program, 0, 5, LUMOS_ORDERED);
+  assert_int_equal(edges(&program), 1);
+  lumos_job_free(program.job);
+}
+
 static void a_pair_that_is_violated_is_out(void **state) {
   (void)state;
   struct program program = RUN(1, {COMMUNICATES, OTHER, 6, 5, NULL}, {COMMUNICATES, ONE, 16, 900, NULL},
@@ -316,6 +328,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(communication_waits_for_what_its_thread_computes),
       cmocka_unit_test(the_library_s_own_wait_is_for_nothing_that_is_seen),
+      cmocka_unit_test(what_is_annotated_as_the_library_s_waits_for_nothing_that_is_seen),
       cmocka_unit_test(a_pair_that_is_violated_is_out),
       cmocka_unit_test(the_pair_that_binds_is_believed),
       cmocka_unit_test(one_wait_in_a_row_claims_a_start),
