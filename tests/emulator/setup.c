@@ -3,6 +3,7 @@
 
 #include "hardware.h"
 #include "memory.h"
+#include "nccl_version.h"
 
 #include <errno.h>
 #include <math.h>
@@ -254,6 +255,15 @@ static bool read_gpu(const struct option *option, struct reading *reading, const
   return true;
 }
 
+static bool read_nccl(const struct option *option, struct reading *reading, const char *text) {
+  const struct nccl_version *version = nccl_version_find(text);
+  if (version == NULL) {
+    return refuse(option, text);
+  }
+  reading->setup->nccl = version;
+  return true;
+}
+
 /* The words of a list, one after the other. */
 static const char *next_word(const char **rest, size_t *length) {
   const char *word = *rest;
@@ -395,6 +405,7 @@ static const struct option options[] = {
      0},
     {NULL, "The machine", NULL, NULL, 0, 0, 0, NULL, 0},
     {"gpu", "NAME", "a100, h100, h200 or b200 (h100)", read_gpu, 0, 0, 0, NULL, 0},
+    {"nccl", "VERSION", "2.17.1, 2.28.9 or 2.29.7 (2.28.9)", read_nccl, 0, 0, 0, NULL, 0},
     {"node-size", "N", "GPUs in a node (8)", read_integer, AT(network.node_size), 1, 1024, NULL, 0},
     {"nic-bandwidth", "GB/s", "of a GPU between nodes, one direction (50)", read_real, AT(network.nic_bandwidth), 0.001,
      1e5, NULL, 0},
@@ -612,6 +623,7 @@ static void defaults(struct setup *setup) {
                    .batched_p2p = true,
                    .bucket_bytes = 100000000},
       .gpu = gpu_find("h100"),
+      .nccl = nccl_version_find("2.28.9"),
       .network = {.node_size = 8, .nic_bandwidth = 50, .nic_latency = 5000},
       .queue_depth = 1020,
       .contention_compute = 0.4,

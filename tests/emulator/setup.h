@@ -87,7 +87,8 @@ enum { RECORDED = 5 }; /* bits */
 struct setup {
   struct model model;
   struct parallelism parallel;
-  const struct gpu *gpu; /* of hardware.h */
+  const struct gpu *gpu;           /* of hardware.h */
+  const struct nccl_version *nccl; /* of nccl_version.h */
   struct network {
     int node_size;        /* GPUs in a node */
     double nic_bandwidth; /* bytes a ns, one direction, a GPU */

@@ -141,7 +141,7 @@ static int64_t room_at(const struct machine *machine, struct device *device, con
 
 static void start_kernel(struct machine *machine, struct device *device, struct stream_state *stream,
                          const struct work *work) {
-  uint16_t bit = stream_bit(stream_number(device, stream));
+  uint32_t bit = stream_bit(stream_number(device, stream));
   follow_heat(machine, device);
   stream->settled = machine->now;
   stream->left = kernel_time(machine, device, work, &stream->command);
@@ -158,11 +158,11 @@ static void start_kernel(struct machine *machine, struct device *device, struct 
   set_end(machine, device, stream);
 }
 
-static void end_kernel(struct machine *machine, struct device *device, uint16_t bit) {
+static void end_kernel(struct machine *machine, struct device *device, uint32_t bit) {
   follow_heat(machine, device);
-  device->computing = (uint16_t)(device->computing & ~bit);
-  device->filling = (uint16_t)(device->filling & ~bit);
-  device->hot = (uint16_t)(device->hot & ~bit);
+  device->computing &= ~bit;
+  device->filling &= ~bit;
+  device->hot &= ~bit;
   if (!device->computing)
     network_computes(machine, device, -1);
   look_for_room(machine, device);
@@ -179,7 +179,7 @@ static void hold_sms(struct machine *machine, struct device *device, const struc
 bool device_start(struct machine *machine, struct device *device, struct stream_state *stream) {
   const struct command *command = &stream->ring[stream->first];
   const struct work *work = &machine->catalogue.works[command->subject];
-  uint16_t bit = stream_bit(stream_number(device, stream));
+  uint32_t bit = stream_bit(stream_number(device, stream));
   if (!is_copy(work)) {
     int64_t at = room_at(machine, device, stream);
     if (at > machine->now) {
@@ -187,7 +187,7 @@ bool device_start(struct machine *machine, struct device *device, struct stream_
       alarm_set(&machine->alarms, stream->actor, at);
       return false;
     }
-    device->short_of_sms = (uint16_t)(device->short_of_sms & ~bit);
+    device->short_of_sms &= ~bit;
   }
   activity_advance(machine, device);
   stream->running = true;
@@ -230,16 +230,16 @@ static void tell(const struct machine *machine, const struct device *device, con
 }
 
 void device_end(struct machine *machine, struct device *device, struct stream_state *stream) {
-  uint16_t bit = stream_bit(stream_number(device, stream));
+  uint32_t bit = stream_bit(stream_number(device, stream));
   activity_advance(machine, device);
   if (device->computing & bit)
     end_kernel(machine, device, bit);
   if (device->communicating & bit)
     hold_sms(machine, device, &machine->catalogue.works[stream->command.subject], -1);
-  device->communicating = (uint16_t)(device->communicating & ~bit);
-  device->waiting_group = (uint16_t)(device->waiting_group & ~bit);
-  device->waiting_pipeline = (uint16_t)(device->waiting_pipeline & ~bit);
-  device->copying = (uint16_t)(device->copying & ~bit);
+  device->communicating &= ~bit;
+  device->waiting_group &= ~bit;
+  device->waiting_pipeline &= ~bit;
+  device->copying &= ~bit;
   stream->running = false;
   stream->last_end = machine->now;
   stream->last_correlation = stream->command.correlation;

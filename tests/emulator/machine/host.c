@@ -213,7 +213,7 @@ static void call_over(struct machine *machine, struct device *device, struct thr
     record.correlation = thread->correlation;
     machine->witness->host(machine->witness->self, &record);
   }
-  thread->time += profiler_time(machine, device, thread, irregularities.profiled_call);
+  thread->time += profiler_time(machine, device, thread, irregularities.profiled_call[record.call]);
 }
 
 static void wait_for(struct thread_state *thread, enum waiting waiting) { thread->waiting = (uint8_t)waiting; }
@@ -225,7 +225,7 @@ static bool launch(struct machine *machine, struct device *device, struct thread
   if (has(machine, MECHANISM_LAUNCH_QUEUE) && stream->queued >= (uint32_t)machine->setup->queue_depth) {
     wait_for(thread, WAITING_QUEUE);
     thread->waiting_stream = instruction->stream;
-    device->awaited = (uint16_t)(device->awaited | 1U << instruction->stream);
+    device->awaited |= stream_bit(instruction->stream);
     return false;
   }
   const struct work *work = &thread->block.works[instruction->of.work];
@@ -255,8 +255,9 @@ static bool launch(struct machine *machine, struct device *device, struct thread
 static void record_event(struct machine *machine, struct device *device, struct thread_state *thread,
                          const struct instruction *instruction) {
   enum stream stream = (enum stream)instruction->stream;
+  enum call call = (enum call)instruction->call;
   call_begin(device, thread);
-  struct command command = {.call_end = thread->time + call_length(machine, thread, CALL_EVENT_RECORD),
+  struct command command = {.call_end = thread->time + call_length(machine, thread, call),
                             .correlation = thread->correlation,
                             .subject = stamp_new(machine, stream, thread->correlation),
                             .kind = COMMAND_RECORD};
@@ -267,7 +268,7 @@ static void record_event(struct machine *machine, struct device *device, struct 
   stamp_use(machine, *latest);
   stream_push(machine, &device->streams[stream], &command);
   call_over(machine, device, thread, command.call_end,
-            (struct host_record){.call = CALL_EVENT_RECORD, .stream = stream, .event = instruction->event});
+            (struct host_record){.call = call, .stream = stream, .event = instruction->event});
 }
 
 static void wait_event(struct machine *machine, struct device *device, struct thread_state *thread,
@@ -312,7 +313,7 @@ static bool stream_is_done(struct device *device, struct thread_state *thread, i
   wait_for(thread, WAITING_STREAM);
   thread->waiting_stream = (uint8_t)stream;
   thread->waiting_count = thread->goals[stream];
-  device->awaited = (uint16_t)(device->awaited | 1U << stream);
+  device->awaited |= stream_bit(stream);
   return false;
 }
 
@@ -508,7 +509,7 @@ static bool carry_out(struct machine *machine, struct device *device, struct thr
     case DO_CALL:
       call_begin(device, thread);
       call_over(machine, device, thread, thread->time + call_length(machine, thread, (enum call)instruction->call),
-                (struct host_record){.call = (enum call)instruction->call, .name = instruction->name});
+                (struct host_record){.call = (enum call)instruction->call});
       return true;
     case DO_POST:
       post(machine, device, thread, instruction->of.job);

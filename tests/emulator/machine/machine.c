@@ -20,18 +20,18 @@ void machine_fail(struct machine *machine, const char *format, ...) {
 }
 
 const char *machine_stream_name(enum stream stream) {
-  static const char *const names[STREAMS] = {[STREAM_COMPUTE] = "compute",
-                                             [STREAM_TENSOR] = "tensor",
-                                             [STREAM_DATA] = "data",
-                                             [STREAM_EMBEDDING] = "embedding",
-                                             [STREAM_MODEL] = "model",
-                                             [STREAM_SEND_NEXT] = "send to next",
-                                             [STREAM_SEND_PREVIOUS] = "send to previous",
-                                             [STREAM_RECEIVE_NEXT] = "receive from next",
-                                             [STREAM_RECEIVE_PREVIOUS] = "receive from previous",
-                                             [STREAM_P2P] = "point-to-point",
-                                             [STREAM_COPY] = "copy"};
-  return names[stream];
+  static const char *const names[WORKING_STREAMS] = {[STREAM_COMPUTE] = "compute",
+                                                     [STREAM_TENSOR] = "tensor",
+                                                     [STREAM_DATA] = "data",
+                                                     [STREAM_EMBEDDING] = "embedding",
+                                                     [STREAM_MODEL] = "model",
+                                                     [STREAM_SEND_NEXT] = "send to next",
+                                                     [STREAM_SEND_PREVIOUS] = "send to previous",
+                                                     [STREAM_RECEIVE_NEXT] = "receive from next",
+                                                     [STREAM_RECEIVE_PREVIOUS] = "receive from previous",
+                                                     [STREAM_P2P] = "point-to-point",
+                                                     [STREAM_COPY] = "copy"};
+  return stream < WORKING_STREAMS ? names[stream] : "NCCL's own";
 }
 
 const char *machine_collective_name(enum collective collective) {

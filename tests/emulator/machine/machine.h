@@ -25,7 +25,7 @@ struct host_record {
   bool is_call;
   enum frame frame; /* of a frame */
   enum call call;   /* of a call */
-  const char *name;
+  const char *name; /* of a frame */
   int64_t start, end;
   int64_t number;       /* of a frame: in the order of the rank's starts, from 1; of a call: of its op, 0: none */
   int64_t parent;       /* of a frame: the number of the one around it, 0: none */

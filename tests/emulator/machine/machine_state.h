@@ -112,7 +112,8 @@ void catalogue_free(struct catalogue *catalogue);
 
 /* ---- streams ---- */
 
-static inline uint16_t stream_bit(int stream) { return (uint16_t)(1U << stream); }
+static inline uint32_t stream_bit(int stream) { return UINT32_C(1) << stream; }
+_Static_assert(STREAMS <= 32, "a stream has a bit");
 
 enum command_kind { COMMAND_TASK, COMMAND_RECORD, COMMAND_WAIT };
 
@@ -133,17 +134,17 @@ struct command {
 struct stamp {
   bool reached;
   uint8_t stream;
-  uint16_t sources, decided; /* bits by stream: tasks that it stood behind; those whose end it waited for */
+  uint32_t sources, decided; /* bits by stream: tasks that it stood behind; those whose end it waited for */
   uint32_t correlation, users, waiters /* first actor */, next_free;
-  uint32_t from[STREAMS]; /* correlations */
+  uint32_t from[WORKING_STREAMS]; /* correlations */
   int64_t time;
 };
 
 /* Tasks of other streams that the next task stands behind. */
 struct behind {
-  uint16_t sources;
-  uint32_t from[STREAMS];
-  int64_t passed[STREAMS]; /* when the wait that this decided was over, or -1 */
+  uint32_t sources;
+  uint32_t from[WORKING_STREAMS];
+  int64_t passed[WORKING_STREAMS]; /* when the wait that this decided was over, or -1 */
 };
 
 struct stream_state {
@@ -249,9 +250,9 @@ struct device {
   bool serving;
 
   /* Bits by stream. */
-  uint16_t computing, filling, hot, communicating, waiting_group, waiting_pipeline, copying;
-  uint16_t short_of_sms; /* a kernel is due that has no room */
-  uint16_t awaited;      /* a thread waits for it */
+  uint32_t computing, filling, hot, communicating, waiting_group, waiting_pipeline, copying;
+  uint32_t short_of_sms; /* a kernel is due that has no room */
+  uint32_t awaited;      /* a thread waits for it */
 
   struct passage *passages;
   uint32_t passage_count, passage_room;

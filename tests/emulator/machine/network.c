@@ -360,11 +360,11 @@ static int64_t skew(const struct machine *machine, const struct flight *flight, 
 
 static void set_waiting(const struct machine *machine, struct device *device, const struct stream_state *stream,
                         const struct flight *flight) {
-  uint16_t bit = stream_bit(stream_number(device, stream));
+  uint32_t bit = stream_bit(stream_number(device, stream));
   bool pipeline = flight->pair || machine->groups[flight->communicator].spans_stages;
-  uint16_t *waiting = pipeline ? &device->waiting_pipeline : &device->waiting_group;
+  uint32_t *waiting = pipeline ? &device->waiting_pipeline : &device->waiting_group;
   bool waits = stream->parts_left > 0 && stream->parts_moving == 0;
-  *waiting = (uint16_t)(waits ? *waiting | bit : *waiting & ~bit);
+  *waiting = waits ? *waiting | bit : *waiting & ~bit;
 }
 
 /* A kernel ends when its last part has. */

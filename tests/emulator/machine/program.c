@@ -55,9 +55,9 @@ void program_launch(struct program *program, enum call call, enum stream stream,
   program->works[program->work_count++] = work;
 }
 
-void program_record(struct program *program, int event, enum stream stream) {
+void program_record(struct program *program, enum call call, int event, enum stream stream) {
   struct instruction *record = append(program, DO_RECORD);
-  record->call = CALL_EVENT_RECORD;
+  record->call = (uint8_t)call;
   record->event = (uint16_t)event;
   record->stream = (uint8_t)stream;
 }
@@ -84,11 +84,7 @@ void program_query(struct program *program, int event) {
   query->event = (uint16_t)event;
 }
 
-void program_call(struct program *program, const char *name) {
-  struct instruction *other = append(program, DO_CALL);
-  other->call = CALL_OTHER;
-  other->name = name;
-}
+void program_call(struct program *program, enum call call) { append(program, DO_CALL)->call = (uint8_t)call; }
 
 void program_post(struct program *program, struct job job) { append(program, DO_POST)->of.job = job; }
 

@@ -9,7 +9,8 @@
 
 enum thread { THREAD_MAIN, THREAD_AUTOGRAD, THREADS };
 
-/* Streams of a device. Communication has one for every kind of group, as PyTorch gives each communicator its own. */
+/* Streams of a device. Communication has one for every kind of group, as PyTorch gives each communicator its own; NCCL keeps another
+ * beside each, on which nothing ever runs: a kernel of the communicator waits for it, and it for that kernel. */
 enum stream {
   STREAM_COMPUTE,
   STREAM_TENSOR,
@@ -22,7 +23,9 @@ enum stream {
   STREAM_RECEIVE_PREVIOUS,
   STREAM_P2P,  /* where they are batched */
   STREAM_COPY, /* input data */
-  STREAMS
+  WORKING_STREAMS,
+  NCCL_BESIDE = WORKING_STREAMS - STREAM_TENSOR, /* + a stream of communication: NCCL's */
+  STREAMS = NCCL_BESIDE + STREAM_P2P + 1
 };
 
 enum frame { FRAME_OP, FRAME_ANNOTATION, FRAME_PYTHON, FRAME_MODULE };
@@ -40,17 +43,23 @@ struct op_facts {
 
 enum call {
   CALL_LAUNCH,        /* cudaLaunchKernel */
-  CALL_LAUNCH_EXC,    /* cudaLaunchKernelExC: matrix products and NCCL */
+  CALL_LAUNCH_EXC,    /* cudaLaunchKernelExC: xmma, NCCL before 2.18 */
   CALL_LAUNCH_DRIVER, /* cuLaunchKernel: Triton */
+  CALL_LAUNCH_EX,     /* cuLaunchKernelEx: nvjet */
+  CALL_LAUNCH_NCCL,   /* the same, which takes NCCL longer */
   CALL_MEMCPY,        /* cudaMemcpyAsync */
   CALL_MEMSET,        /* cudaMemsetAsync */
   CALL_EVENT_RECORD,
+  CALL_EVENT_RECORD_FLAGS, /* cudaEventRecordWithFlags */
   CALL_STREAM_WAIT,
   CALL_EVENT_QUERY,
   CALL_EVENT_SYNC,
   CALL_STREAM_SYNC,
   CALL_DEVICE_SYNC,
-  CALL_OTHER, /* cudaFuncGetAttributes, cudaOccupancy...: time only; `name` says which */
+  CALL_IS_CAPTURING, /* cudaStreamIsCapturing, and so on: time only */
+  CALL_CAPTURE_INFO,
+  CALL_CAPTURE_INFO_3, /* of CUDA 13 */
+  CALL_FIND_FUNCTION,
   CALLS
 };
 
@@ -64,13 +73,13 @@ enum instruction_kind {
   DO_LEAVE,  /* the innermost frame ends */
   DO_SPEND,  /* host time: `time`, nominal */
   DO_LAUNCH, /* a call that enqueues work: call, stream, work */
-  DO_RECORD, /* cudaEventRecord: event, on stream */
+  DO_RECORD, /* cudaEventRecord, call says with flags or without: event, on stream */
   DO_WAIT,   /* cudaStreamWaitEvent: stream waits for the latest record of event; nothing if it was never recorded */
   DO_SYNC_EVENT, /* the thread waits: for the latest record of event, for stream, for the device */
   DO_SYNC_STREAM,
   DO_SYNC_DEVICE,
   DO_QUERY,   /* cudaEventQuery: has the latest record of event come? */
-  DO_CALL,    /* CALL_OTHER: name */
+  DO_CALL,    /* a call that only takes time: call */
   DO_POST,    /* job: the autograd thread is to do it */
   DO_AWAIT,   /* until the autograd thread has done all that was posted */
   DO_STEP,    /* a step begins: `time` is its number */
@@ -109,11 +118,11 @@ void program_enter(struct program *program, enum frame frame, const char *name, 
 void program_leave(struct program *program);
 void program_spend(struct program *program, int64_t ns);
 void program_launch(struct program *program, enum call call, enum stream stream, struct work work);
-void program_record(struct program *program, int event, enum stream stream);
+void program_record(struct program *program, enum call call, int event, enum stream stream);
 void program_wait(struct program *program, enum stream stream, int event);
 void program_sync(struct program *program, enum instruction_kind kind, int event, enum stream stream);
 void program_query(struct program *program, int event);
-void program_call(struct program *program, const char *name);
+void program_call(struct program *program, enum call call);
 void program_post(struct program *program, struct job job);
 void program_await(struct program *program);
 void program_mark(struct program *program, enum instruction_kind kind, int64_t number); /* DO_STEP, DO_PROFILE */

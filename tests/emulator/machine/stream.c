@@ -75,7 +75,7 @@ static void wake_threads(struct machine *machine, struct device *device, const s
       awaited = true;
   }
   if (!awaited)
-    device->awaited = (uint16_t)(device->awaited & ~stream_bit(number));
+    device->awaited &= ~stream_bit(number);
 }
 
 void stream_done(struct machine *machine, struct device *device, struct stream_state *stream) {
@@ -120,6 +120,15 @@ void stamp_await(struct machine *machine, uint32_t stamp, uint32_t actor) {
   machine->stamps[stamp].waiters = actor;
 }
 
+/* From the record to the end of a wait for it. To NCCL's own stream and back is no longer than to another: in traces its kernels follow
+ * each other as those of other streams do. */
+static int64_t event_delay(const struct machine *machine, const struct device *device,
+                           const struct stream_state *stream) {
+  if (stream_number(device, stream) >= WORKING_STREAMS)
+    return 0;
+  return delay(machine, &irregularities.event_delay, 0, head_of(stream)->place, CHANCE_EVENT);
+}
+
 static void wake_waiters(struct machine *machine, struct stamp *stamp) {
   while (stamp->waiters != NOBODY) {
     uint32_t actor = stamp->waiters;
@@ -131,8 +140,7 @@ static void wake_waiters(struct machine *machine, struct stamp *stamp) {
       continue;
     }
     struct stream_state *stream = machine_stream(machine, actor, &device);
-    stream->head_time =
-        machine->now + delay(machine, &irregularities.event_delay, 0, head_of(stream)->place, CHANCE_EVENT);
+    stream->head_time = machine->now + event_delay(machine, device, stream);
     alarm_set(&machine->alarms, actor, stream->head_time);
   }
 }
@@ -147,16 +155,16 @@ static void note_sources(const struct machine *machine, const struct device *dev
   for (unsigned left = behind->sources; left; left &= left - 1) {
     int source = __builtin_ctz(left);
     stamp->from[source] = behind->from[source];
-    stamp->sources = (uint16_t)(stamp->sources | stream_bit(source));
+    stamp->sources |= stream_bit(source);
     if (behind->passed[source] == machine->now)
-      stamp->decided = (uint16_t)(stamp->decided | stream_bit(source));
+      stamp->decided |= stream_bit(source);
   }
   if (stream->last_correlation == 0)
     return;
   stamp->from[own] = stream->last_correlation;
-  stamp->sources = (uint16_t)(stamp->sources | stream_bit(own));
+  stamp->sources |= stream_bit(own);
   if (stream->last_end == machine->now)
-    stamp->decided = (uint16_t)(stamp->decided | stream_bit(own));
+    stamp->decided |= stream_bit(own);
 }
 
 static void reach_record(struct machine *machine, struct device *device, struct stream_state *stream) {
@@ -188,7 +196,7 @@ static void stand_behind(struct stream_state *stream, int own, const struct stam
     if (stream->held && (stamp->decided & stream_bit(source)))
       behind->passed[source] = now;
     behind->from[source] = stamp->from[source];
-    behind->sources = (uint16_t)(behind->sources | stream_bit(source));
+    behind->sources |= stream_bit(source);
   }
 }
 

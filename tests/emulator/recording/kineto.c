@@ -10,6 +10,7 @@
 
 #include "chance.h"
 #include "hardware.h"
+#include "nccl_version.h"
 #include "output.h"
 
 #include <stdlib.h>
@@ -116,7 +117,9 @@ static void put_groups(const struct trace *trace) {
       put_group(out, communicator->name, communicator->description, communicator->size, communicator->ranks);
     }
   }
-  PUT(out, "], \"nccl_version\": \"2.28.9\"},\n");
+  PUT(out, "], \"nccl_version\": ");
+  put_string(out, recorder->setup->nccl->name);
+  PUT(out, "},\n");
 }
 
 static void put_hex(struct writer *out, uint64_t number) {
@@ -144,8 +147,10 @@ static void put_head(const struct trace *trace) {
   put_number(out, ",\n      \"distributedInfo\": {\"backend\": \"nccl\", \"rank\": ", trace->rows->rank);
   put_number(out, ", \"world_size\": ", trace->recorder->ranks);
   put_groups(trace);
-  PUT(out, "      \"cuda_driver_version\": 13000,\n      \"cuda_runtime_version\": 13000,\n"
-           "      \"cupti_version\": 130001,\n  \"displayTimeUnit\": \"ms\",\n  \"baseTimeNanoseconds\": ");
+  put_number(out, "      \"cuda_driver_version\": ", setup->nccl->driver);
+  put_number(out, ",\n      \"cuda_runtime_version\": ", setup->nccl->cuda);
+  put_number(out, ",\n      \"cupti_version\": ", setup->nccl->cupti);
+  PUT(out, ",\n  \"displayTimeUnit\": \"ms\",\n  \"baseTimeNanoseconds\": ");
   put_integer(out, KINETO_BASE_TIME);
   PUT(out, ",\n  \"traceEvents\": [\n");
 }

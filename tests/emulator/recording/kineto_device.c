@@ -162,8 +162,8 @@ void kineto_put_device_annotations(const struct trace *trace) {
     if (row == NONE || frame_at(trace, row)->frame != FRAME_ANNOTATION) {
       continue;
     }
-    for (int stream = 0; stream < STREAMS; stream++) {
-      const struct span *span = &trace->spans[(size_t)trace->links[row].annotation * STREAMS + (size_t)stream];
+    for (int stream = 0; stream < WORKING_STREAMS; stream++) {
+      const struct span *span = &trace->spans[(size_t)trace->links[row].annotation * WORKING_STREAMS + (size_t)stream];
       if (span->first > span->last) {
         continue;
       }

@@ -90,24 +90,29 @@ static const struct call_kind {
     [CALL_LAUNCH] = {"cudaLaunchKernel", 211, false, true},
     [CALL_LAUNCH_EXC] = {"cudaLaunchKernelExC", 430, false, true},
     [CALL_LAUNCH_DRIVER] = {"cuLaunchKernel", 307, true, true},
+    [CALL_LAUNCH_EX] = {"cuLaunchKernelEx", 652, true, true},
+    [CALL_LAUNCH_NCCL] = {"cuLaunchKernelEx", 652, true, true},
     [CALL_MEMCPY] = {"cudaMemcpyAsync", 41, false, true},
     [CALL_MEMSET] = {"cudaMemsetAsync", 51, false, true},
     [CALL_EVENT_RECORD] = {"cudaEventRecord", 135, false, false},
+    [CALL_EVENT_RECORD_FLAGS] = {"cudaEventRecordWithFlags", 370, false, false},
     [CALL_STREAM_WAIT] = {"cudaStreamWaitEvent", 147, false, true},
     [CALL_EVENT_QUERY] = {"cudaEventQuery", 138, false, false},
     [CALL_EVENT_SYNC] = {"cudaEventSynchronize", 137, false, false},
     [CALL_STREAM_SYNC] = {"cudaStreamSynchronize", 131, false, true},
     [CALL_DEVICE_SYNC] = {"cudaDeviceSynchronize", 165, false, true},
-    [CALL_OTHER] = {"cudaStreamIsCapturing", 317, false, false},
+    [CALL_IS_CAPTURING] = {"cudaStreamIsCapturing", 317, false, false},
+    [CALL_CAPTURE_INFO] = {"cudaStreamGetCaptureInfo_v2", 409, false, false},
+    [CALL_CAPTURE_INFO_3] = {"INVALID", 461, false, false}, /* newer than Kineto's table of names */
+    [CALL_FIND_FUNCTION] = {"cudaGetFuncBySymbol", 336, false, false},
 };
 
 void kineto_put_call(const struct trace *trace, const struct call_row *call) {
   const struct call_kind *kind = &call_kinds[call->call];
   struct writer *out = trace->out;
-  const char *name = call->name != NONE ? name_at(trace, call->name) : kind->name;
   int thread = thread_of(trace, call->thread);
   int64_t start = host_time(trace, call->start);
-  put_row_start(out, kind->driver ? "cuda_driver" : "cuda_runtime", name, trace->process, thread, start,
+  put_row_start(out, kind->driver ? "cuda_driver" : "cuda_runtime", kind->name, trace->process, thread, start,
                 host_time(trace, call->end) - start);
   put_external(trace, call->op);
   put_number(out, "      \"cbid\": ", kind->callback);

@@ -199,7 +199,7 @@ static void span_thread(struct trace *trace, int thread) {
     uint32_t around = innermost(trace, &stack, call->start), index = trace->order.device.rows[i];
     if (around != NONE && index != NONE) {
       const struct device_row *device = &trace->rows->device.items[index];
-      struct span *span = &trace->spans[(size_t)trace->links[around].annotation * STREAMS + device->stream];
+      struct span *span = &trace->spans[(size_t)trace->links[around].annotation * WORKING_STREAMS + device->stream];
       span->first = device->start < span->first ? device->start : span->first;
       span->last = device->end > span->last ? device->end : span->last;
     }
@@ -224,8 +224,8 @@ void kineto_find_links(struct trace *trace) {
   number_pairs(trace);
   link_passes(trace);
   number_flows(trace);
-  trace->spans = memory_new((size_t)trace->annotations * STREAMS, sizeof *trace->spans);
-  for (size_t i = 0; i < (size_t)trace->annotations * STREAMS; i++) {
+  trace->spans = memory_new((size_t)trace->annotations * WORKING_STREAMS, sizeof *trace->spans);
+  for (size_t i = 0; i < (size_t)trace->annotations * WORKING_STREAMS; i++) {
     trace->spans[i] = (struct span){INT64_MAX, INT64_MIN};
   }
   for (int thread = 0; thread < THREADS; thread++) {

@@ -23,15 +23,16 @@ int thread_of(const struct trace *trace, uint8_t thread) {
   return trace->process + (thread == THREAD_MAIN ? 0 : AUTOGRAD_THREAD);
 }
 
-/* A pool of 32 streams is shared by all who ask for one; the default stream is 7 in traces. */
+/* A pool of 32 streams is shared by all who ask for one; the default stream is 7 in traces. NCCL makes its own. */
 int stream_number(int stream) {
-  static const int numbers[STREAMS] = {
+  enum { NUMBERS_OF_NCCL = 64 };
+  static const int numbers[WORKING_STREAMS] = {
       [STREAM_COMPUTE] = 7,        [STREAM_TENSOR] = 13,       [STREAM_DATA] = 17,
       [STREAM_EMBEDDING] = 21,     [STREAM_MODEL] = 25,        [STREAM_SEND_NEXT] = 29,
       [STREAM_SEND_PREVIOUS] = 33, [STREAM_RECEIVE_NEXT] = 37, [STREAM_RECEIVE_PREVIOUS] = 41,
       [STREAM_P2P] = 45,           [STREAM_COPY] = 49,
   };
-  return numbers[stream];
+  return stream < WORKING_STREAMS ? numbers[stream] : numbers[stream - NCCL_BESIDE] + NUMBERS_OF_NCCL;
 }
 
 int64_t host_time(const struct trace *trace, int64_t time) {

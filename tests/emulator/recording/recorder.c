@@ -147,7 +147,6 @@ static void see_host(void *self, const struct host_record *record) {
     PUSH(rows->calls, (struct call_row){
                           .start = record->start,
                           .end = record->end,
-                          .name = add_name(recorder, record->name),
                           .op = (uint32_t)record->number,
                           .correlation = record->correlation,
                           .awaited = record->awaited,

@@ -44,7 +44,7 @@ struct frame_row {
 
 struct call_row {
   int64_t start, end;
-  uint32_t name, op, correlation, awaited; /* name: NONE if the call's kind tells it */
+  uint32_t op, correlation, awaited;
   uint16_t event;
   uint8_t thread, call, stream, awaited_stream;
 };

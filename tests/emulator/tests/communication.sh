@@ -175,7 +175,7 @@ batched() {
       | if .cat == "cpu_op" and (.name | test("^c10d::(send|recv_)$")) then [$rank, .ts, "op", .name]
         elif .name == "record_param_comms" and ($args["Collective name"] | test("send|recv")) then [$rank, .ts, $args["Collective name"], $args["Dst Rank"] // $args["Src Rank"], $args.Seq, $args["In msg nelems"], $args["Out msg nelems"]]
         elif .cat == "user_annotation" and .name == "nccl:coalesced" then [$rank, .ts, "batch", .dur]
-        elif .cat == "cuda_runtime" and (.name | startswith("cudaLaunch")) then [$rank, .ts, "launch", $args.correlation, $args["External id"] // -1]
+        elif .cat == "cuda_driver" and .name == "cuLaunchKernelEx" then [$rank, .ts, "launch", $args.correlation, $args["External id"] // -1]
         elif .cat == "kernel" and (.name | test("SendRecv")) then [$rank, -1, "kernel", $args.correlation, $args["External id"] // -1, $args["Collective name"] // "none"] else empty end | @tsv' "$trace"
   done | sort -t$'\t' -k1,1n -k2,2n
 }
@@ -195,6 +195,43 @@ holds 'batches of sends and receives' '
 holds 'what one stage sends the other receives' '
   $3 ~ /^(send|recv)$/ { seen++; count[$1, $3]++ }
   END { for (rank = 0; rank < 2; rank++) if (count[rank, "send"] != count[1 - rank, "recv"] || count[rank, "send"] != wanted) print rank, "sends", count[rank, "send"] }' wanted=$((2 * batches)) batches
+
+# ---- the rows of an operation ----
+
+# What the host calls for a collective, in the annotation and around it, as in real traces with that NCCL; and to wait for it.
+# called JOB VERSION INFOS LAUNCH: what stands in the two places that differ
+called() {
+  local folder=$1 version=$2 infos=$3 launch=$4
+  emulate "$folder" "${job[@]}" --tp 2 --dp 2 --nccl "$version" --record collectives
+  jq -e --arg version "$version" '.distributedInfo.nccl_version == $version' "$folder/rank0.json" >/dev/null || fail "--nccl $version: the trace does not say so"
+  jq -r '.traceEvents[] | select(.ph == "X" and (.cat | IN("cpu_op", "user_annotation", "cuda_runtime", "cuda_driver"))) | [.tid, .ts, .dur, .cat, .name, .args["Collective name"] // ""] | @tsv' "$folder/rank0.json" |
+    sort -t$'\t' -k1,1n -k2,2n -k3,3nr >called
+  holds "$folder: the calls of operations" '
+    $4 == "cpu_op" || $1 != thread || $2 >= end { if (op != "") said[op, calls]++; op = "" }
+    $5 == "record_param_comms" { op = $6 == "wait" ? "wait" : "operation"; thread = $1; end = $2 + $3; inside = 0; calls = ""; next }
+    op == "" || ($4 == "user_annotation" && $5 !~ /^nccl:/) { next }
+    $4 == "user_annotation" { inside = $2 + $3; calls = calls " {"; next }
+    inside && $2 >= inside { calls = calls " }"; inside = 0 }
+    { calls = calls " " substr($4, 6, 1) ":" $5 }
+    END {
+      wanted["wait"] = " r:cudaStreamIsCapturing r:cudaStreamWaitEvent"
+      wanted["operation"] = " r:cudaStreamIsCapturing r:cudaStreamIsCapturing r:cudaEventRecordWithFlags r:cudaStreamIsCapturing r:cudaStreamWaitEvent {" infos \
+        " r:cudaEventRecord r:cudaStreamWaitEvent" launch " r:cudaEventRecord r:cudaStreamWaitEvent r:cudaStreamIsCapturing r:cudaEventRecordWithFlags r:cudaEventRecord"
+      for (i in said) { seen++; split(i, at, SUBSEP); if (at[2] != wanted[at[1]]) print said[i], "of", at[1], at[2] }
+      if (seen != 2) print seen, "kinds"
+    }' infos="$infos" launch="$launch" called
+}
+called nccl-2.17 2.17.1 ' r:cudaStreamGetCaptureInfo_v2' ' r:cudaLaunchKernelExC'
+called nccl-2.28 2.28.9 ' r:cudaStreamGetCaptureInfo_v2' ' r:cudaGetFuncBySymbol d:cuLaunchKernelEx'
+called nccl-2.29 2.29.7 ' r:INVALID r:INVALID' ' r:cudaGetFuncBySymbol d:cuLaunchKernelEx'
+
+# Matrix products are launched by the driver, too, where their library does so.
+holds 'launches of kernels, by library' '
+  $2 == "cuda_runtime" || $2 == "cuda_driver" { call[$1, $7] = $3 }
+  $2 == "kernel" { name[$1, $7] = $3 }
+  END { for (i in name) if (i in call) { seen++
+    wanted = name[i] ~ /^nvjet|^nccl/ ? "cuLaunchKernelEx" : name[i] ~ /^triton_/ ? "cuLaunchKernel" : name[i] ~ /^sm90_xmma/ ? "cudaLaunchKernelExC" : "cudaLaunchKernel"
+    if (call[i] != wanted) print name[i], "by", call[i] } }' <(for rank in 0 1; do rows nccl-2.28 $rank; done)
 
 # ---- groups ----
 

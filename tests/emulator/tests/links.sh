@@ -57,14 +57,14 @@ images() {
 waits() {
   holds "$1: what waits is shown" '
     $1 != "X" { next }
-    $2 ~ /^(kernel|gpu_mem)/ { works[$5] }
+    $2 ~ /^(kernel|gpu_mem)/ { works[$5]; if ($3 ~ /^nccl/) { launched++; nccl[$9] } }
     $2 ~ /^cuda_runtime$/ && $3 ~ /^cuda(StreamWaitEvent|EventSynchronize|EventQuery|StreamSynchronize|DeviceSynchronize)$/ { call[$9] = $3; begin[$9] = $6; end[$9] = $7 }
     $2 == "cuda_sync" { if ($9 in row) print $9, "comes twice"; row[$9] = $3; on[$9] = $12; from[$9] = $6; to[$9] = $7 }
     END {
       kind["cudaStreamWaitEvent"] = "Stream Wait Event"; kind["cudaEventSynchronize"] = kind["cudaEventQuery"] = "Event Sync"; kind["cudaStreamSynchronize"] = "Stream Sync"; kind["cudaDeviceSynchronize"] = "Context Sync"
       for (c in call) {
         seen++
-        if (!(c in row)) { if (call[c] == "cudaStreamWaitEvent") hidden++; else print c, call[c], "is not shown" ; continue }
+        if (!(c in row)) { if (call[c] != "cudaStreamWaitEvent" || !(c - 2 in nccl)) print c, call[c], "is not shown"; continue } # of NCCL, on its own stream
         shown[call[c]]++
         if (row[c] != kind[call[c]]) print c, call[c], "is shown as", row[c]
         if (from[c] < begin[c] || to[c] > end[c]) print c, call[c], "from", begin[c], "to", end[c], "is shown from", from[c], "to", to[c]
@@ -72,9 +72,9 @@ waits() {
         if ((call[c] ~ /^cuda(Event|Device)/) != (on[c] == -1)) print c, call[c], "is of stream", on[c]
       }
       for (c in row) if (!(c in call)) print c, row[c], "is no call"
-      for (k in kind) if (!shown[k] && (k != "cudaEventQuery" || grid)) print "no", k # they belong to waits for collectives
-      if (hidden) print hidden, "waits are not shown"
-    }' grid="$([ "$1" != grid ] || echo 1)" "$1/parts"
+      for (k in kind) if (!shown[k]) print "no", k
+      for (c in nccl) if (c - 2 in call && c + 2 in call && (!(c - 2 in row) || c + 2 in row)) print "of NCCL, launch", c, "has other waits"
+    }' "$1/parts"
 }
 
 # A launch has a flow to its device row (Kineto ends one at calls that launch nothing, too); rows of one op have its id, and no two ops have the same.
@@ -102,7 +102,7 @@ launches() {
 events() {
   holds "$1: events show where streams come to them" '
     $1 != "X" { next }
-    $2 == "cuda_runtime" && $3 == "cudaEventRecord" { op[$9] = $8; calls++ }
+    $2 == "cuda_runtime" && $3 ~ /^cudaEventRecord/ { op[$9] = $8; calls++ }
     $2 == "cuda_event" { if ($9 in at) print "event", $9, "comes twice"; at[$9] = $6; on[$9] = $5; id[$9] = $8; if ($7 != $6 + 1 || $3 != "cudaEvent" || $5 != $12) print "it is", $0 }
     $2 ~ /^(kernel|gpu_mem)/ { n = ++work[$5]; launch[$5, n] = $9; start[$5, n] = $6; end[$5, n] = $7 }
     END {

@@ -18,7 +18,7 @@ machine() {
     $7 >= 0 { seen++; if ($4 < $8 - '$before' || $4 < $7) print $1, $6, "starts at", $4, "launched at", $7, "to", $8 }' "$1/work"
   holds "$1: every launch has its task" '
     FILENAME ~ /work$/ { task[$1, $6] = 1; next }
-    $3 ~ /^(cudaLaunchKernel|cudaLaunchKernelExC|cuLaunchKernel|cudaMemcpyAsync|cudaMemsetAsync)$/ { seen++; if (!(($1, $7) in task)) print $1, $3, $7 }' "$1/work" "$1/rows"
+    $3 ~ /^(cudaLaunchKernel|cudaLaunchKernelExC|cuLaunchKernel|cuLaunchKernelEx|cudaMemcpyAsync|cudaMemsetAsync)$/ { seen++; if (!(($1, $7) in task)) print $1, $3, $7 }' "$1/work" "$1/rows"
   holds "$1: what a thread calls lies within what calls it" '
     { d = 0; split("", end) } { t = $1 OFS $4 } t != last { depth = 0; last = t }
     { seen++; while (depth > 0 && stack[depth] <= $5 && !($6 <= stack[depth])) depth--

@@ -122,7 +122,7 @@ holds 'what is recorded lies in the window' '
   $2 == "python_function" || $2 == "Trace" || $2 == "gpu_user_annotation" { next }
   { seen++ } $5 < start[$1] || $5 > stop[$1] { print $1, $2, $3, $5, "of", start[$1], stop[$1] }' behind/windows behind/rows
 # The device's rows lie, as its clock shows them, between the time at which Kineto names threads and the end of the recording; the truth is of these.
-emulate clocked --hidden 2048 --layers 2 --micro-batches 4 --steps 1 --warmup 1 --dp 8 --node-size 2 --batched-p2p off --record sync,collectives
+emulate clocked --hidden 4096 --layers 2 --micro-batches 4 --steps 1 --warmup 1 --dp 8 --node-size 2 --batched-p2p off --record sync,collectives
 tables clocked
 for trace in clocked/rank*.json; do
   jq -r --arg rank "${trace//[^0-9]/}" '(.traceEvents | map(select(.name == "process_name").ts) | min) as $from | (.traceEvents[] | select(.cat == "Trace") | .ts + .dur) as $to

@@ -8,7 +8,7 @@ enum { FORWARD = 100 * US, BACKWARD = 200 * US, ACTIVATION = 1 << 20 };
 static void stage_kernel(struct program *program, const char *name, int64_t duration, int after, int event) {
   program_wait(program, STREAM_COMPUTE, after);
   launch(program, STREAM_COMPUTE, name, duration);
-  program_record(program, event, STREAM_COMPUTE);
+  program_record(program, CALL_EVENT_RECORD, event, STREAM_COMPUTE);
 }
 
 static void stage_send(struct program *program, const char *name, int peer, int after) {
@@ -18,7 +18,7 @@ static void stage_send(struct program *program, const char *name, int peer, int 
 
 static void stage_receive(struct program *program, const char *name, int peer, int event) {
   receive(program, STREAM_RECEIVE_NEXT, name, peer, ACTIVATION);
-  program_record(program, event, STREAM_RECEIVE_NEXT);
+  program_record(program, CALL_EVENT_RECORD, event, STREAM_RECEIVE_NEXT);
 }
 
 /* Two stages, two micro-batches, one forward and one backward. */
@@ -438,7 +438,7 @@ static void write_deadlock(struct program *program, int rank, int block) {
     collective(program, STREAM_TENSOR, "reduce", ALL_REDUCE, 0, 64 << 20);
   if (rank == 1)
     receive(program, STREAM_P2P, "receive", 2, 1 << 20);
-  program_record(program, 0, rank == 1 ? STREAM_P2P : STREAM_TENSOR);
+  program_record(program, CALL_EVENT_RECORD, 0, rank == 1 ? STREAM_P2P : STREAM_TENSOR);
   program_wait(program, STREAM_COMPUTE, 0);
   program_sync(program, rank == 1 ? DO_SYNC_EVENT : DO_SYNC_STREAM, 0, STREAM_COMPUTE);
 }

@@ -159,9 +159,9 @@ static void write_filling_behind(struct program *program, int rank, int block) {
   filling.fills_device = true;
   filling.last_wave = 100 * US;
   launch(program, STREAM_DATA, "short", 10 * US);
-  program_record(program, 0, STREAM_DATA);
+  program_record(program, CALL_EVENT_RECORD, 0, STREAM_DATA);
   launch(program, STREAM_TENSOR, "shorter", 5 * US);
-  program_record(program, 1, STREAM_TENSOR);
+  program_record(program, CALL_EVENT_RECORD, 1, STREAM_TENSOR);
   program_launch(program, CALL_LAUNCH, STREAM_P2P, filling); /* at one time, lower streams start first */
   program_wait(program, STREAM_MODEL, 0);
   program_wait(program, STREAM_MODEL, 1);

@@ -66,7 +66,7 @@ static void write_wait(struct program *program, int rank, int block) {
   if (block > 0)
     return;
   launch(program, STREAM_COMPUTE, "a", 100 * US);
-  program_record(program, 3, STREAM_COMPUTE);
+  program_record(program, CALL_EVENT_RECORD, 3, STREAM_COMPUTE);
   program_wait(program, STREAM_DATA, 3);
   program_wait(program, STREAM_DATA, 9); /* never recorded */
   launch(program, STREAM_DATA, "b", 50 * US);
@@ -103,7 +103,7 @@ static void write_slack(struct program *program, int rank, int block) {
     return;
   launch(program, STREAM_COMPUTE, "a", 100 * US);
   launch(program, STREAM_DATA, "before", 300 * US);
-  program_record(program, 0, STREAM_COMPUTE);
+  program_record(program, CALL_EVENT_RECORD, 0, STREAM_COMPUTE);
   program_wait(program, STREAM_DATA, 0);
   launch(program, STREAM_DATA, "b", 50 * US);
 }
@@ -123,7 +123,7 @@ static void write_tie(struct program *program, int rank, int block) {
   if (block > 0)
     return;
   launch(program, STREAM_DATA, "a", 100 * US);
-  program_record(program, 0, STREAM_DATA);
+  program_record(program, CALL_EVENT_RECORD, 0, STREAM_DATA);
   launch(program, STREAM_COMPUTE, "before", 100 * US);
   program_wait(program, STREAM_COMPUTE, 0);
   launch(program, STREAM_COMPUTE, "b", 50 * US);
@@ -144,7 +144,7 @@ static void write_late_launch(struct program *program, int rank, int block) {
   if (block > 0)
     return;
   launch(program, STREAM_COMPUTE, "a", 100 * US);
-  program_record(program, 0, STREAM_COMPUTE);
+  program_record(program, CALL_EVENT_RECORD, 0, STREAM_COMPUTE);
   program_wait(program, STREAM_DATA, 0);
   program_spend(program, 500 * US);
   launch(program, STREAM_DATA, "b", 50 * US);
@@ -168,10 +168,10 @@ static void write_recorded_again(struct program *program, int rank, int block) {
   if (block > 0)
     return;
   launch(program, STREAM_COMPUTE, "a", 100 * US);
-  program_record(program, 0, STREAM_COMPUTE);
+  program_record(program, CALL_EVENT_RECORD, 0, STREAM_COMPUTE);
   launch(program, STREAM_COMPUTE, "a2", 100 * US);
   program_wait(program, STREAM_DATA, 0);
-  program_record(program, 0, STREAM_COMPUTE);
+  program_record(program, CALL_EVENT_RECORD, 0, STREAM_COMPUTE);
   program_wait(program, STREAM_COPY, 0);
   launch(program, STREAM_DATA, "b", 10 * US);
   launch(program, STREAM_COPY, "c", 10 * US);
@@ -195,10 +195,10 @@ static void write_chain(struct program *program, int rank, int block) {
   if (block > 0)
     return;
   launch(program, STREAM_COMPUTE, "a", 100 * US);
-  program_record(program, 0, STREAM_COMPUTE);
+  program_record(program, CALL_EVENT_RECORD, 0, STREAM_COMPUTE);
   launch(program, STREAM_TENSOR, "p", 20 * US);
   program_wait(program, STREAM_TENSOR, 0);
-  program_record(program, 1, STREAM_TENSOR);
+  program_record(program, CALL_EVENT_RECORD, 1, STREAM_TENSOR);
   program_wait(program, STREAM_DATA, 1);
   launch(program, STREAM_DATA, "b", 10 * US);
 }
@@ -221,7 +221,7 @@ static void write_sync(struct program *program, int rank, int block) {
   if (block > 0)
     return;
   launch(program, STREAM_COMPUTE, "a", 100 * US);
-  program_record(program, 0, STREAM_COMPUTE);
+  program_record(program, CALL_EVENT_RECORD, 0, STREAM_COMPUTE);
   launch(program, STREAM_COMPUTE, "b", 100 * US);
   launch(program, STREAM_DATA, "c", 400 * US);
   program_sync(program, DO_SYNC_EVENT, 0, STREAM_COMPUTE);
@@ -365,7 +365,7 @@ static void write_frames(struct program *program, int rank, int block) {
     program_enter(program, FRAME_PYTHON, "inner", (struct op_facts){.sequence = -1});
   } else if (block == 1) {
     program_message(program, (struct message){.bytes = 88}); /* in the first one's place */
-    program_call(program, "cudaFuncGetAttributes");
+    program_call(program, CALL_IS_CAPTURING);
     program_leave(program);
     program_spend(program, 10 * US);
     program_leave(program);
@@ -380,7 +380,7 @@ static void test_frames(void **state) {
   struct bench *bench = bench_new(1, write_frames);
   on(bench, MECHANISM_HOST);
   run(bench);
-  int64_t launched = median(&irregularities.call[CALL_LAUNCH]), other = median(&irregularities.call[CALL_OTHER]);
+  int64_t launched = median(&irregularities.call[CALL_LAUNCH]), other = median(&irregularities.call[CALL_IS_CAPTURING]);
   const struct host_record *outer = frame(bench, 0, "outer"), *op = frame(bench, 0, "op"),
                            *inner = frame(bench, 0, "inner");
   assert_int_equal(outer->number, 1);
@@ -395,11 +395,10 @@ static void test_frames(void **state) {
   assert_int_equal(outer->end, op->end);
   assert_int_equal(bench->message.bytes, 77);
   assert_null(outer->facts);
-  const struct host_record *attributes = call(bench, 0, CALL_OTHER, 0);
-  assert_string_equal(attributes->name, "cudaFuncGetAttributes");
-  assert_int_equal(attributes->number, 2);
-  assert_int_equal(attributes->parent, 3);
-  assert_int_equal(attributes->correlation, 2);
+  const struct host_record *question = call(bench, 0, CALL_IS_CAPTURING, 0);
+  assert_int_equal(question->number, 2);
+  assert_int_equal(question->parent, 3);
+  assert_int_equal(question->correlation, 2);
   assert_int_equal(task(bench, 0, "a")->record.op, 2);
   assert_int_equal(task(bench, 0, "b")->record.op, 0);
   free(bench);
@@ -429,11 +428,11 @@ static void test_profiler(void **state) {
   bench->record_rank[1] = false;
   int64_t launched = median(&irregularities.call[CALL_LAUNCH]);
   int64_t start = 10 * US + irregularities.profiled_frame_begin;
-  int64_t stop = start + launched + irregularities.profiled_call + irregularities.profiled_frame_end;
+  int64_t stop = start + launched + irregularities.profiled_call[CALL_LAUNCH] + irregularities.profiled_frame_end;
   assert_true(run_as(bench, true));
   expect_call(bench, 0, CALL_LAUNCH, 0, start, start + launched);
   assert_int_equal(frame(bench, 0, "op")->start, start);
-  assert_int_equal(frame(bench, 0, "op")->end, start + launched + irregularities.profiled_call);
+  assert_int_equal(frame(bench, 0, "op")->end, start + launched + irregularities.profiled_call[CALL_LAUNCH]);
   expect_call(bench, 0, CALL_LAUNCH, 1, stop, stop + launched);
   assert_int_equal(task(bench, 1, "b")->record.call_end, stop + launched);
   assert_int_equal(bench->profile_start, 10 * US);

@@ -51,11 +51,12 @@ static bool is_row(const struct row *row, const struct work *work) {
 
 /* How PyTorch launches what it launches. */
 static enum call call_of(const struct work *work) {
-  return strncmp(work->name, "Memcpy", 6) == 0                                                   ? CALL_MEMCPY
-         : strncmp(work->name, "Memset", 6) == 0                                                 ? CALL_MEMSET
-         : strncmp(work->name, "nvjet", 5) == 0 || strncmp(work->name, "ncclDevKernel", 13) == 0 ? CALL_LAUNCH_EXC
-         : strncmp(work->name, "triton_", 7) == 0                                                ? CALL_LAUNCH_DRIVER
-                                                                                                 : CALL_LAUNCH;
+  return strncmp(work->name, "Memcpy", 6) == 0           ? CALL_MEMCPY
+         : strncmp(work->name, "Memset", 6) == 0         ? CALL_MEMSET
+         : strncmp(work->name, "nvjet", 5) == 0          ? CALL_LAUNCH_EX
+         : strncmp(work->name, "ncclDevKernel", 13) == 0 ? CALL_LAUNCH_NCCL
+         : strncmp(work->name, "triton_", 7) == 0        ? CALL_LAUNCH_DRIVER
+                                                         : CALL_LAUNCH;
 }
 
 static void count_work(void *self, enum thread thread, const struct instruction *instruction, const struct work *work) {

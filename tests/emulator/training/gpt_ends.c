@@ -39,8 +39,10 @@ void input_load(struct block *to) {
     frame_enter(to, "torch/utils/data/dataloader.py(701): __next__");
     spend(to, NS_DATA);
     frame_leave(to);
-    if (to->label.micro_batch > 0) /* the pinned buffer of the one before is free again */
+    if (to->label.micro_batch > 0) { /* the pinned buffer of the one before is free again */
       program_sync(to->program, DO_SYNC_EVENT, EVENT_INPUT, STREAM_COPY);
+      program_query(to->program, EVENT_INPUT);
+    }
     struct work copy = kernels_copy(to->setup, WORK_COPY_TO_DEVICE, 8 * tokens);
     op_enter(to, "aten::to", shape(to, SHAPE_TOKENS));
     op_enter(to, "aten::_to_copy", shape(to, SHAPE_TOKENS));
@@ -50,8 +52,8 @@ void input_load(struct block *to) {
     op_leave(to);
     op_leave(to);
     op_leave(to);
-    program_record(to->program, EVENT_INPUT, STREAM_COPY);
-    program_wait(to->program, STREAM_COMPUTE, EVENT_INPUT);
+    event_record(to, EVENT_INPUT, STREAM_COPY);
+    event_wait(to, STREAM_COMPUTE, EVENT_INPUT);
   }
   if (has_group(to, ROLE_TENSOR)) {
     struct message message = message_of(to, ROLE_TENSOR, BROADCAST, tokens, false);

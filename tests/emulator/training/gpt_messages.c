@@ -1,9 +1,28 @@
 /* Communication as ProcessGroupNCCL issues it: the group's stream waits for what was computed so far, runs the kernel, and an event tells
  * when it is done. Whoever needs the result lets the compute stream wait for that event, at once or after work that may run meanwhile.
+ *
+ * NCCL has a stream of its own beside the group's, on which communicators that share memory take turns: the kernel waits for what that
+ * one has come to, and it waits for the kernel. With one communicator a stream this orders nothing that was not in order.
  */
 #include "gpt_state.h"
+#include "nccl_version.h"
 
-enum { NS_DISPATCH = 4200, NS_PARAMS = 1600, NS_ENQUEUE = 3800, NS_JOIN = 900, NS_FINISH = 1500, NS_WAIT = 1700 };
+/* From one call to the next, as between rows of an H100 job. */
+enum {
+  NS_DISPATCH = 4200,
+  NS_PARAMS = 1600,
+  NS_SYNC = 1500, /* before and behind the wait for the input */
+  NS_ANNOTATE = 1800,
+  NS_ENQUEUE = 4500,
+  NS_PLAN = 5500,
+  NS_ARGUMENTS = 900,
+  NS_LAUNCHED = 1700,
+  NS_MARK = 6000,
+  NS_FINISH = 5500,
+  NS_JOIN = 900,
+  NS_WAIT = 1000,
+  NS_WAITED = 6500,
+};
 
 static const struct {
   const char *op, *annotation;
@@ -36,9 +55,30 @@ static void begin(const struct block *to, enum stream stream, const char *op, co
   spend(to, NS_DISPATCH);
   record_enter(to, "record_param_comms", message);
   spend(to, NS_PARAMS);
-  program_call(to->program, "cudaStreamIsCapturing");
-  program_record(to->program, EVENT_READY + (int)stream, STREAM_COMPUTE);
-  program_wait(to->program, stream, EVENT_READY + (int)stream);
+  program_call(to->program, CALL_IS_CAPTURING);
+  spend(to, NS_SYNC);
+  event_record(to, EVENT_READY + (int)stream, STREAM_COMPUTE);
+  spend(to, NS_SYNC);
+  event_wait(to, stream, EVENT_READY + (int)stream);
+  spend(to, NS_ANNOTATE);
+}
+
+/* What NCCL does when its group of operations ends. */
+static void launch_nccl(const struct block *to, enum stream stream, const struct work *work) {
+  const struct nccl_version *version = to->setup->nccl;
+  enum stream own = (enum stream)(NCCL_BESIDE + (int)stream);
+  int free = EVENT_NCCL_FREE + (int)stream, done = EVENT_NCCL_DONE + (int)stream;
+  for (int i = 0; i < version->capture_infos; i++)
+    program_call(to->program, version->cuda < 13000 ? CALL_CAPTURE_INFO : CALL_CAPTURE_INFO_3);
+  spend(to, NS_PLAN);
+  program_record(to->program, CALL_EVENT_RECORD, free, own);
+  program_wait(to->program, stream, free);
+  spend(to, NS_ARGUMENTS);
+  if (version->launches_by_driver)
+    program_call(to->program, CALL_FIND_FUNCTION);
+  launch_on(to, stream, work);
+  program_record(to->program, CALL_EVENT_RECORD, done, stream);
+  program_wait(to->program, own, done);
 }
 
 /* `message`: the annotation's, NULL where it has no inputs. */
@@ -46,15 +86,18 @@ static void enqueue(const struct block *to, enum stream stream, const char *anno
                     const struct work *work, int done_event) {
   annotate_message(to, annotation, message);
   spend(to, NS_ENQUEUE);
-  launch_on(to, stream, work);
+  launch_nccl(to, stream, work);
+  spend(to, NS_LAUNCHED);
+  event_record(to, done_event, stream);
+  spend(to, NS_MARK);
+  program_record(to->program, CALL_EVENT_RECORD, EVENT_FUTURE + (int)stream, stream);
   spend(to, NS_FINISH);
   op_leave(to);
-  program_record(to->program, done_event, stream);
 }
 
 static void end(const struct block *to) {
   op_leave(to);
-  spend(to, NS_FINISH);
+  spend(to, NS_SYNC);
   op_leave(to);
 }
 
@@ -75,9 +118,9 @@ void collective_start(const struct block *to, enum stream stream, struct message
 static void wait_for(const struct block *to, int communicator, int done_event) {
   const struct message message = {.communicator = communicator, .collective = WAIT, .root = -1};
   record_enter(to, "record_param_comms", program_message(to->program, message));
-  program_wait(to->program, STREAM_COMPUTE, done_event);
-  program_query(to->program, done_event); /* the allocator: may the input be given to others? */
   spend(to, NS_WAIT);
+  event_wait(to, STREAM_COMPUTE, done_event);
+  spend(to, NS_WAITED);
   op_leave(to);
 }
 

@@ -1,5 +1,6 @@
 /* Ops as PyTorch nests them around a kernel, and what they cost the host: nominal times of an eager run on a server of 2024. */
 #include "gpt_state.h"
+#include "nccl_version.h"
 #include <assert.h>
 #include <string.h>
 
@@ -26,6 +27,17 @@ void python_enter(const struct block *to, const char *name) {
 void python_leave(const struct block *to) {
   program_spend(to->program, NS_PYTHON);
   frame_leave(to);
+}
+
+/* PyTorch asks whether the stream is being captured before it uses an event. */
+void event_record(const struct block *to, int event, enum stream stream) {
+  program_call(to->program, CALL_IS_CAPTURING);
+  program_record(to->program, CALL_EVENT_RECORD_FLAGS, event, stream);
+}
+
+void event_wait(const struct block *to, enum stream stream, int event) {
+  program_call(to->program, CALL_IS_CAPTURING);
+  program_wait(to->program, stream, event);
 }
 
 /* ---- ops inside ops ---- */
@@ -129,19 +141,30 @@ void op_view(const struct block *to, const char *name, const char *inputs) {
   op_leave(to);
 }
 
+/* How libraries launch their kernels: by what these are called, all others as CUDA's compiler does. */
+static enum call call_of(const struct setup *setup, const struct work *work) {
+  static const struct {
+    const char *beginning;
+    enum call call;
+  } libraries[] = {{"nvjet_", CALL_LAUNCH_EX}, {"sm90_xmma_", CALL_LAUNCH_EXC}, {"triton_", CALL_LAUNCH_DRIVER}};
+  static const uint8_t calls[WORK_KINDS] = {[WORK_COPY_TO_DEVICE] = CALL_MEMCPY,
+                                            [WORK_COPY_TO_HOST] = CALL_MEMCPY,
+                                            [WORK_COPY_ON_DEVICE] = CALL_MEMCPY,
+                                            [WORK_MEMSET] = CALL_MEMSET};
+  if (work->message)
+    return setup->nccl->launches_by_driver ? CALL_LAUNCH_NCCL : CALL_LAUNCH_EXC;
+  if (calls[work->kind])
+    return (enum call)calls[work->kind];
+  for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++)
+    if (strncmp(work->name, libraries[i].beginning, strlen(libraries[i].beginning)) == 0)
+      return libraries[i].call;
+  return CALL_LAUNCH;
+}
+
 void launch_on(const struct block *to, enum stream stream, const struct work *work) {
   struct work labelled = *work;
   labelled.label = to->label;
-  enum call call = CALL_LAUNCH;
-  if (work->kind == WORK_GEMM || work->kind == WORK_COLLECTIVE || work->kind == WORK_P2P)
-    call = CALL_LAUNCH_EXC;
-  else if (work->kind == WORK_MEMSET)
-    call = CALL_MEMSET;
-  else if (work->kind == WORK_COPY_TO_DEVICE || work->kind == WORK_COPY_TO_HOST || work->kind == WORK_COPY_ON_DEVICE)
-    call = CALL_MEMCPY;
-  else if (strncmp(work->name, "triton_", 7) == 0)
-    call = CALL_LAUNCH_DRIVER;
-  program_launch(to->program, call, stream, labelled);
+  program_launch(to->program, call_of(to->setup, work), stream, labelled);
 }
 
 void launch(const struct block *to, const struct work *work) { launch_on(to, STREAM_COMPUTE, work); }

@@ -347,9 +347,13 @@ int gpt_sequence_shards(const struct setup *setup);
 
 /* Events of a rank. A stream's two serve one collective after another; exchanges and buckets, of which several are under way, go round. */
 enum {
-  EVENT_READY = 0,           /* + stream: its input is there */
-  EVENT_DONE = STREAMS,      /* + stream: the work is done */
-  EVENT_INPUT = 2 * STREAMS, /* a micro-batch's data is on the device */
+  EVENT_READY = 0,                             /* + stream: its input is there */
+  EVENT_DONE = WORKING_STREAMS,                /* + stream: the work is done */
+  EVENT_FUTURE = EVENT_DONE + WORKING_STREAMS, /* + stream: the same, for those who hold its future */
+  EVENT_NCCL_FREE =
+      EVENT_FUTURE + WORKING_STREAMS, /* + stream: NCCL's own beside it came so far; and that one's mark */
+  EVENT_NCCL_DONE = EVENT_NCCL_FREE + WORKING_STREAMS,
+  EVENT_INPUT = EVENT_NCCL_DONE + WORKING_STREAMS, /* a micro-batch's data is on the device */
   EVENT_EXCHANGE,
   EXCHANGE_EVENTS = 64,
   EVENT_BUCKET = EVENT_EXCHANGE + EXCHANGE_EVENTS,
@@ -399,6 +403,9 @@ struct block {
 void spend(const struct block *to, int64_t ns);
 void python_enter(const struct block *to, const char *name); /* a function of Python that takes its time */
 void python_leave(const struct block *to);
+/* An event of PyTorch's. */
+void event_record(const struct block *to, int event, enum stream stream);
+void event_wait(const struct block *to, enum stream stream, int event);
 void nest(const struct block *to, int inside); /* until `unnest`, what is written is inside that */
 void unnest(const struct block *to);
 /* All of these end with op_leave. */
