@@ -213,7 +213,7 @@ static void call_over(struct machine *machine, struct device *device, struct thr
     record.correlation = thread->correlation;
     machine->witness->host(machine->witness->self, &record);
   }
-  thread->time += profiler_time(machine, device, thread, irregularities.profiled_call[record.call]);
+  thread->time += profiler_time(machine, device, thread, irregularities.profiled_call);
 }
 
 static void wait_for(struct thread_state *thread, enum waiting waiting) { thread->waiting = (uint8_t)waiting; }

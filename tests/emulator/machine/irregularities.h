@@ -23,7 +23,7 @@ struct irregularities {
   double pause_interval;        /* ns */
   int64_t stretch_length;       /* instructions */
   int64_t profiled_frame_begin; /* what recording adds before a frame's start, behind its end, and behind a call */
-  int64_t profiled_frame_end, profiled_call[CALLS];
+  int64_t profiled_frame_end, profiled_call;
   int64_t profiled_python_begin; /* before and inside a frame of Python's start, and behind its end */
   int64_t profiled_python_inside, profiled_python_end;
   int64_t profiled_python_walk; /* from one open frame to the next when the recording starts */
