@@ -140,12 +140,51 @@ void lumos_sort_times(int64_t *values, size_t count) {
   }
 }
 
+static int64_t middle_of(int64_t a, int64_t b, int64_t c) {
+  int64_t low = a < b ? a : b, high = a < b ? b : a;
+  return c < low ? low : c > high ? high : c;
+}
+
+static void swap_times(int64_t *left, int64_t *right) {
+  int64_t held = *left;
+  *left = *right;
+  *right = held;
+}
+
+/* Brings the value to `place` that sorting would bring there, with none larger before it and none smaller behind it: quickselect. What
+ * it fails to cut down for long is sorted. */
+static void select_time(int64_t *values, size_t count, size_t place) {
+  enum { MOST_ROUNDS = 64 };
+  size_t first = 0, end = count;
+  for (int round = 0; end - first > 1 && round < MOST_ROUNDS; round++) {
+    int64_t pivot = middle_of(values[first], values[first + (end - first) / 2], values[end - 1]);
+    /* From `less` to `at` lies what equals the pivot, from `more` on what is larger. */
+    size_t less = first, at = first, more = end;
+    while (at < more) {
+      if (values[at] < pivot) {
+        swap_times(&values[less++], &values[at++]);
+      } else if (values[at] > pivot) {
+        swap_times(&values[at], &values[--more]);
+      } else {
+        at++;
+      }
+    }
+    if (place >= less && place < more) {
+      return;
+    }
+    first = place < less ? first : more;
+    end = place < less ? less : end;
+  }
+  lumos_sort_times(values + first, end - first);
+}
+
 int64_t lumos_trimmed_mean(int64_t *values, size_t count) {
   if (count == 0) {
     return 0;
   }
-  lumos_sort_times(values, count);
   size_t dropped = count / 10;
+  select_time(values, count, dropped);
+  select_time(values + dropped, count - dropped, count - 2 * dropped - 1);
   wide_integer sum = 0, kept = (wide_integer)(count - 2 * dropped);
   for (size_t i = dropped; i < count - dropped; i++) {
     sum += values[i];
@@ -156,4 +195,9 @@ int64_t lumos_trimmed_mean(int64_t *values, size_t count) {
 int64_t lumos_percentile(const int64_t *sorted, size_t count, unsigned percent) {
   size_t rank = (count * percent + 99) / 100;
   return sorted[rank == 0 ? 0 : rank - 1];
+}
+
+int64_t lumos_median(int64_t *values, size_t count) {
+  select_time(values, count, (count + 1) / 2 - 1);
+  return lumos_percentile(values, count, 50);
 }

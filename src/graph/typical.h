@@ -25,9 +25,11 @@ bool lumos_typical_value(struct lumos_typical *typical, uint32_t group, size_t e
 /* Sort ascending. */
 void lumos_sort_times(int64_t *values, size_t count);
 /* The mean of the middle, a tenth (rounded down) dropped on either side, rounded half away from zero; 0 of none.
- * Sorts. */
+ * Moves the values. O(count). */
 int64_t lumos_trimmed_mean(int64_t *values, size_t count);
 /* The value that at least `percent` percent of the values do not exceed; of sorted values. count > 0. */
 int64_t lumos_percentile(const int64_t *sorted, size_t count, unsigned percent);
+/* The 50th percentile of values that need not be sorted. Moves them. O(count). */
+int64_t lumos_median(int64_t *values, size_t count);
 
 #endif

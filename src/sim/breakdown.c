@@ -98,29 +98,29 @@ static void write_job_steps(struct lumos_job *job, const struct lumos_timeline *
   free(listed);
 }
 
-bool lumos_write_timeline(struct lumos_job *job, const struct lumos_timeline *timeline, int64_t *kept,
-                          struct lumos_error *error) {
+bool lumos_write_timeline(struct lumos_job *job, const struct lumos_coupling *coupling,
+                          const struct lumos_timeline *timeline, int64_t *kept, struct lumos_error *error) {
   size_t count = timeline->steps.count;
-  struct lumos_partition *partitions = lumos_allocate(count * sizeof *partitions);
+  struct lumos_partition *own = lumos_allocate(count * sizeof *own), *jobs = lumos_allocate(count * sizeof *jobs);
   struct lumos_steps_list shared;
   find_shared_steps(timeline, &shared);
-  bool done = lumos_partition_steps(job, timeline->runs, &timeline->steps, partitions, error);
+  const struct lumos_steps_parts lists[] = {{&timeline->steps, own}, {&shared, jobs}};
+  bool several = job->ranks.count > 1; /* of one rank the job's steps are its own */
+  bool done = lumos_partition_lists(job, timeline->runs, coupling, lists, several ? 2 : 1, error);
   for (size_t i = 0; done && i < count; i++) {
     const struct lumos_step *step = &timeline->steps.items[i];
     struct lumos_metric_place place = lumos_place_of(job, timeline, step);
-    kept[i] = partitions[i].communication_kept;
+    kept[i] = own[i].communication_kept;
     lumos_metric_time(job, "step_time", place, NULL, step->end - step->start);
     if (has_device(job, step->rank)) {
-      write_partition(job, place, &partitions[i]);
+      write_partition(job, place, &own[i]);
     }
   }
-  if (done && job->ranks.count > 1) { /* of one rank the job's steps are its own */
-    done = lumos_partition_steps(job, timeline->runs, &shared, partitions, error);
-  }
   if (done) {
-    write_job_steps(job, timeline, partitions);
+    write_job_steps(job, timeline, several ? jobs : own);
   }
   lumos_vector_free(&shared);
-  free(partitions);
+  free(own);
+  free(jobs);
   return done;
 }

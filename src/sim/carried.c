@@ -117,8 +117,7 @@ static void find_medians(struct carried *carried) {
   for (size_t name = 0; name < names; name++) {
     size_t count = first[name + 1] - first[name];
     if (count > 0) {
-      lumos_sort_times(lengths + first[name], count);
-      carried->medians[name] = lumos_percentile(lengths + first[name], count, 50);
+      carried->medians[name] = lumos_median(lengths + first[name], count);
     }
   }
   free(lengths);

@@ -20,22 +20,14 @@ int64_t lumos_measured_start(const struct lumos_job *job, uint32_t task) {
   return record->start == LUMOS_ABSENT ? LUMOS_ABSENT : lumos_job_time_on(job, record->lane, record->start);
 }
 
-bool lumos_task_interval(const struct lumos_job *job, const struct lumos_run *runs, uint32_t task, int64_t *start,
-                         int64_t *end) {
+bool lumos_measured_interval(const struct lumos_job *job, uint32_t task, int64_t *start, int64_t *end) {
   const struct lumos_task *record = &job->tasks.items[task];
-  if (runs != NULL) {
-    if (runs[task].start == LUMOS_ABSENT || runs[task].dur == LUMOS_ABSENT) {
-      return false; /* of a stream that was edited */
-    }
-    *start = runs[task].start;
-    *end = *start + runs[task].dur;
-    return true;
-  }
   if (record->start == LUMOS_ABSENT) {
     return false;
   }
   int64_t was = lumos_detail_of(job, record)->was;
+  int64_t length = was == LUMOS_ABSENT ? record->dur : was;
   *start = lumos_job_time_on(job, record->lane, record->start);
-  *end = lumos_job_time_on(job, record->lane, record->start + (was == LUMOS_ABSENT ? record->dur : was));
+  *end = *start + lumos_job_length(job, record->lane, record->start, length);
   return true;
 }

@@ -20,9 +20,21 @@ int64_t lumos_job_time_on(const struct lumos_job *job, uint32_t lane, int64_t t)
  * drift. */
 int64_t lumos_job_length(const struct lumos_job *job, uint32_t lane, int64_t start, int64_t length);
 
-/* A task's interval in job time: simulated, or with runs NULL as measured, before any change. False when it has none.
- */
-bool lumos_task_interval(const struct lumos_job *job, const struct lumos_run *runs, uint32_t task, int64_t *start,
-                         int64_t *end);
+/* A task's interval in job time as measured, before any change. False when it has none. */
+bool lumos_measured_interval(const struct lumos_job *job, uint32_t task, int64_t *start, int64_t *end);
+
+/* The same, simulated, or with runs NULL as measured. */
+static inline bool lumos_task_interval(const struct lumos_job *job, const struct lumos_run *runs, uint32_t task,
+                                       int64_t *start, int64_t *end) {
+  if (runs == NULL) {
+    return lumos_measured_interval(job, task, start, end);
+  }
+  if (runs[task].start == LUMOS_ABSENT || runs[task].dur == LUMOS_ABSENT) {
+    return false; /* of a stream that was edited */
+  }
+  *start = runs[task].start;
+  *end = *start + runs[task].dur;
+  return true;
+}
 
 #endif

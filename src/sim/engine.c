@@ -138,12 +138,11 @@ static void become_ready(struct lumos_engine *engine, uint32_t t) {
     bound_start(engine, t, special->boundary,
                 (struct lumos_binding){LUMOS_NONE, LUMOS_HELD_BY_BOUNDARY, LUMOS_END, special->evidence});
   }
-  int64_t residual = engine->job->timings.items[t].residual;
   if (state->start == LUMOS_ABSENT) {
     state->start = free_start(engine, t);
   } else {
-    bool carried = residual != LUMOS_ABSENT && !engine->drop_residuals;
-    state->start = later(state->start + (carried ? residual : 0), state->floor);
+    bool carried = is(engine, t, LUMOS_DELAYED) && !engine->drop_residuals;
+    state->start = later(state->start + (carried ? engine->job->timings.items[t].residual : 0), state->floor);
   }
   state->progress = LUMOS_READY;
   if (is_alone(state) && !engine->explain) { /* of equal bounds the first explains, in the order of time */
@@ -219,6 +218,8 @@ static void end_task(struct lumos_engine *engine, uint32_t t) {
   if (state->end >= LUMOS_TIME_LIMIT) {
     engine->beyond = t;
   }
+  engine->runs[t] = (struct lumos_run){state->start, state->end - state->start};
+  engine->ended++;
   lumos_vector_push(&engine->ending, t);
 }
 
@@ -660,21 +661,15 @@ static void run(struct lumos_engine *engine) {
   }
 }
 
-static bool collect(const struct lumos_engine *engine, struct lumos_run *runs, struct lumos_error *error) {
+static bool check_run(const struct lumos_engine *engine, struct lumos_error *error) {
   const struct lumos_job *job = engine->job;
-  for (uint32_t t = 0; engine->beyond == LUMOS_NONE && t < job->tasks.count; t++) {
-    if (!has_ended(engine, t)) {
-      return lumos_deadlock(engine, error);
-    }
-    runs[t] = (struct lumos_run){engine->states[t].start, engine->states[t].end - engine->states[t].start};
-  }
   if (engine->beyond != LUMOS_NONE) {
     const struct lumos_task *task = task_at(engine, engine->beyond);
     return lumos_fail(
         error, "task %d:%u: its simulated time is beyond 2^53 ns (104 days); check the durations and lags before it",
         job->ranks.items[lumos_rank_of(job, task)].rank, task->id);
   }
-  return true;
+  return engine->ended == job->tasks.count || lumos_deadlock(engine, error);
 }
 
 bool lumos_engine_do(struct lumos_engine *engine, const struct lumos_engine_order *order, struct lumos_run *runs,
@@ -682,9 +677,9 @@ bool lumos_engine_do(struct lumos_engine *engine, const struct lumos_engine_orde
   if (engine->prepared->timings.count != engine->prepared->tasks.count) {
     return lumos_fail(error, "the job has no execution graph yet; run lumos-graph first");
   }
-  lumos_engine_reset(engine, order);
+  lumos_engine_reset(engine, order, runs);
   run(engine);
-  return collect(engine, runs, error);
+  return check_run(engine, error);
 }
 
 bool lumos_engine_run_noting(const struct lumos_job *job, const struct lumos_sim_options *options,

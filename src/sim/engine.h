@@ -27,6 +27,7 @@ enum lumos_trait {
   LUMOS_MEETS = 16,   /* a member of coupled collectives */
   LUMOS_TIED = 32,    /* a member whose end follows from the others' */
   LUMOS_DEVICE = 64,  /* a task on a stream */
+  LUMOS_DELAYED = 128 /* its start has a residual */
 };
 
 struct lumos_task_state {
@@ -147,7 +148,8 @@ struct lumos_engine {
   LUMOS_VECTOR(struct lumos_event_edge) event_edges; /* by dst, then lane, then src */
   LUMOS_VECTOR(struct lumos_stream_wait) stream_waits;
   LUMOS_VECTOR(uint32_t) ending; /* ended tasks whose consequences are still to be drawn */
-  uint64_t started;              /* how many tasks have */
+  struct lumos_run *runs;        /* of tasks that have ended */
+  uint64_t started, ended;       /* how many tasks have */
   uint32_t beyond;               /* a task whose simulated time left the range of the stream, or LUMOS_NONE */
 };
 
@@ -156,7 +158,7 @@ bool lumos_call_waits(const struct lumos_job *job, const struct lumos_task *task
 
 /* What is the same in all runs of a job by a model, then what starts anew with each; free is for both. */
 void lumos_engine_prepare(struct lumos_engine *engine, const struct lumos_job *job, enum lumos_model model);
-void lumos_engine_reset(struct lumos_engine *engine, const struct lumos_engine_order *order);
+void lumos_engine_reset(struct lumos_engine *engine, const struct lumos_engine_order *order, struct lumos_run *runs);
 void lumos_engine_free(struct lumos_engine *engine);
 
 void lumos_engine_hold(struct lumos_engine *engine, uint32_t src, struct lumos_edge edge);

@@ -31,10 +31,22 @@ void lumos_metric_share(struct lumos_job *job, const char *name, struct lumos_me
 void lumos_metric_by_step(struct lumos_job *job, const char *name, const struct lumos_timeline *timeline,
                           const int64_t *values);
 
+/* Steps, and room for the partition of each. */
+struct lumos_steps_parts {
+  const struct lumos_steps_list *steps;
+  struct lumos_partition *partitions;
+};
+
+/* lumos_partition_steps of several lists whose steps are of the same ranks, in the same order: what runs is looked at once. */
+bool lumos_partition_lists(const struct lumos_job *job, const struct lumos_run *runs,
+                           const struct lumos_coupling *coupling, const struct lumos_steps_parts *lists,
+                           size_t list_count, struct lumos_error *error) LUMOS_MUST_CHECK;
+
 /* step_time and the partition of every step of a timeline. The job's parts are the mean over its ranks of the partition
  * of the job's step, rounded so that they add up. kept[i]: time of the ranks' step i in which communication runs that
  * is tied to no other rank's. */
-bool lumos_write_timeline(struct lumos_job *job, const struct lumos_timeline *timeline, int64_t *kept,
+bool lumos_write_timeline(struct lumos_job *job, const struct lumos_coupling *coupling,
+                          const struct lumos_timeline *timeline, int64_t *kept,
                           struct lumos_error *error) LUMOS_MUST_CHECK;
 
 /* What the replay carries without an explanation: unexplained_lag, boundary, resource_wait, kept_wait, host_gap, host_unknown. */
@@ -42,13 +54,15 @@ void lumos_write_carried(struct lumos_job *job, const struct lumos_timeline *mea
                          const struct lumos_timeline *simulated, const struct lumos_holds *holds, const int64_t *kept);
 
 /* The self replay, which carries no residual, against what was measured: replay_error, host_replay_error. Not for
- * edited jobs. */
-bool lumos_write_replay_error(struct lumos_job *job, struct lumos_engine *engine, const struct lumos_timeline *measured,
-                              struct lumos_error *error) LUMOS_MUST_CHECK;
+ * edited jobs. `runs`: room for the times of all tasks, here and below. */
+bool lumos_write_replay_error(struct lumos_job *job, struct lumos_engine *engine,
+                              const struct lumos_stretches *stretches, const struct lumos_timeline *measured,
+                              struct lumos_run *runs, struct lumos_error *error) LUMOS_MUST_CHECK;
 
 /* The transplant (transplant.c) where there are like steps: transplant_error, step_spread, transplant_matched. Not for
  * edited jobs. */
-void lumos_write_transplant(struct lumos_job *job, struct lumos_engine *engine, const struct lumos_timeline *measured);
+void lumos_write_transplant(struct lumos_job *job, struct lumos_engine *engine, const struct lumos_stretches *stretches,
+                            const struct lumos_timeline *measured, struct lumos_run *runs);
 
 /* What the recording says by itself: lengths of the host's step marks, how much of the device's work has a known launch,
  * how ranks' clocks stand to each other, what recording has cost. */

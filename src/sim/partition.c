@@ -7,9 +7,9 @@
  * clocks of all members are known to agree.
  */
 #include "sim/clock.h"
-#include "sim/coupling.h"
-#include <lumos/sim.h>
+#include "sim/metrics.h"
 #include <stdlib.h>
+#include <string.h>
 
 enum activity { COMPUTE, COPY, TRANSFER, WAIT, UNALIGNED, KEPT, ACTIVITIES };
 
@@ -28,10 +28,11 @@ struct transfer_start {
 struct sweep {
   const struct lumos_job *job;
   const struct lumos_run *runs;
-  struct lumos_coupling coupling;
+  const struct lumos_coupling *coupling;
   struct transfer_start *transfers; /* by collective */
   LUMOS_VECTOR(struct point) points;
-  int64_t running[ACTIVITIES]; /* how many tasks of each activity run */
+  LUMOS_VECTOR(struct point) merged; /* room to sort them */
+  int64_t running[ACTIVITIES];       /* how many tasks of each activity run */
 };
 
 static bool aligned(const struct lumos_job *job, uint32_t rank, uint32_t other) {
@@ -73,7 +74,7 @@ static void add_interval(struct sweep *sweep, enum activity activity, int64_t st
 
 static void add_communication(struct sweep *sweep, uint32_t t, int64_t start, int64_t end) {
   const struct lumos_job *job = sweep->job;
-  const struct lumos_coupling *coupling = &sweep->coupling;
+  const struct lumos_coupling *coupling = sweep->coupling;
   if (coupling->first[t] == coupling->first[t + 1]) {
     bool alone = job->ranks.items[lumos_rank_of(job, &job->tasks.items[t])].world == 1;
     add_interval(sweep, alone ? UNALIGNED : KEPT, start, end);
@@ -104,19 +105,44 @@ static void add_communication(struct sweep *sweep, uint32_t t, int64_t start, in
   add_interval(sweep, TRANSFER, transfer, end);
 }
 
-static int by_time(const void *left_item, const void *right_item) {
-  const struct point *left = left_item;
-  const struct point *right = right_item;
-  return left->time < right->time ? -1 : left->time > right->time;
+/* The end of the points from `first` on that are in order. */
+static size_t end_of_run(const struct point *points, size_t first, size_t count) {
+  size_t end = first + 1;
+  while (end < count && points[end - 1].time <= points[end].time) {
+    end++;
+  }
+  return end < count ? end : count;
 }
 
-static void collect_points(struct sweep *sweep, const struct lumos_rank *rank) {
-  sweep->points.count = 0;
-  for (uint32_t t = rank->task_first; t < rank->task_first + rank->task_count; t++) {
+static void merge_runs(const struct point *points, size_t first, size_t middle, size_t end, struct point *merged) {
+  for (size_t left = first, right = middle; left < middle || right < end;) {
+    bool from_left = right == end || (left < middle && points[left].time <= points[right].time);
+    *merged++ = from_left ? points[left++] : points[right++];
+  }
+}
+
+/* Streams run in order, so there are few runs: merged by two until one is left. */
+static void sort_points(struct sweep *sweep) {
+  size_t count = sweep->points.count;
+  sweep->merged.count = 0;
+  lumos_vector_reserve(&sweep->merged, count);
+  while (end_of_run(sweep->points.items, 0, count) < count) {
+    const struct point *points = sweep->points.items;
+    for (size_t first = 0, end = 0; first < count; first = end) {
+      size_t middle = end_of_run(points, first, count);
+      end = middle < count ? end_of_run(points, middle, count) : count;
+      merge_runs(points, first, middle, end, sweep->merged.items + first);
+    }
+    memcpy(sweep->points.items, sweep->merged.items, count * sizeof *points);
+  }
+}
+
+static void collect_points(struct sweep *sweep, const struct lumos_lane *lane) {
+  for (uint32_t t = lane->task_first; t < lane->task_first + lane->task_count; t++) {
     const struct lumos_task *task = &sweep->job->tasks.items[t];
     int64_t start = 0;
     int64_t end = 0;
-    if (!lumos_on_stream(sweep->job, task) || !lumos_task_interval(sweep->job, sweep->runs, t, &start, &end)) {
+    if (!lumos_task_interval(sweep->job, sweep->runs, t, &start, &end)) {
       continue;
     }
     if (lumos_is_communication(task->kind)) {
@@ -125,9 +151,16 @@ static void collect_points(struct sweep *sweep, const struct lumos_rank *rank) {
       add_interval(sweep, lumos_is_copy(task->kind) ? COPY : COMPUTE, start, end);
     }
   }
-  if (sweep->points.count > 0) {
-    qsort(sweep->points.items, sweep->points.count, sizeof *sweep->points.items, by_time);
+}
+
+static void collect_rank(struct sweep *sweep, const struct lumos_rank *rank) {
+  sweep->points.count = 0;
+  for (uint32_t l = rank->lane_first; l < rank->lane_first + rank->lane_count; l++) {
+    if (sweep->job->lanes.items[l].kind == LUMOS_STREAM) {
+      collect_points(sweep, &sweep->job->lanes.items[l]);
+    }
   }
+  sort_points(sweep);
 }
 
 /* A stretch of `length` in which the same work runs. */
@@ -185,8 +218,6 @@ static size_t sweep_step(struct sweep *sweep, size_t place, const struct lumos_s
 
 static bool sweep_rank(struct sweep *sweep, const struct lumos_step *steps, size_t count,
                        struct lumos_partition *partitions, struct lumos_error *error) {
-  const struct lumos_rank *rank = &sweep->job->ranks.items[steps[0].rank];
-  collect_points(sweep, rank);
   for (int activity = 0; activity < ACTIVITIES; activity++) {
     sweep->running[activity] = 0;
   }
@@ -195,29 +226,41 @@ static bool sweep_rank(struct sweep *sweep, const struct lumos_step *steps, size
     place = sweep_step(sweep, place, &steps[i], &partitions[i]);
     if (!adds_up(&partitions[i], steps[i].end - steps[i].start)) {
       return lumos_fail(error, "internal: rank %d, step %d: the parts of the step do not add up; please report this",
-                        rank->rank, steps[i].step);
+                        sweep->job->ranks.items[steps[i].rank].rank, steps[i].step);
     }
   }
   return true;
 }
 
+bool lumos_partition_lists(const struct lumos_job *job, const struct lumos_run *runs,
+                           const struct lumos_coupling *coupling, const struct lumos_steps_parts *lists,
+                           size_t list_count, struct lumos_error *error) {
+  struct sweep sweep = {.job = job, .runs = runs, .coupling = coupling};
+  const struct lumos_steps_list *steps = lists[0].steps;
+  find_transfers(&sweep);
+  bool done = true;
+  for (size_t first = 0, count = 0; done && first < steps->count; first += count) {
+    for (count = 1; first + count < steps->count && steps->items[first + count].rank == steps->items[first].rank;) {
+      count++;
+    }
+    collect_rank(&sweep, &job->ranks.items[steps->items[first].rank]);
+    for (size_t i = 0; done && i < list_count; i++) {
+      done = sweep_rank(&sweep, &lists[i].steps->items[first], count, &lists[i].partitions[first], error);
+    }
+  }
+  free(sweep.transfers);
+  lumos_vector_free(&sweep.points);
+  lumos_vector_free(&sweep.merged);
+  return done;
+}
+
 bool lumos_partition_steps(const struct lumos_job *job, const struct lumos_run *runs,
                            const struct lumos_steps_list *steps, struct lumos_partition *partitions,
                            struct lumos_error *error) {
-  struct sweep sweep = {.job = job, .runs = runs};
-  lumos_coupling_make(&sweep.coupling, job);
-  find_transfers(&sweep);
-  bool done = true;
-  for (size_t first = 0; done && first < steps->count;) {
-    size_t count = 1;
-    while (first + count < steps->count && steps->items[first + count].rank == steps->items[first].rank) {
-      count++;
-    }
-    done = sweep_rank(&sweep, &steps->items[first], count, &partitions[first], error);
-    first += count;
-  }
-  lumos_coupling_free(&sweep.coupling);
-  free(sweep.transfers);
-  lumos_vector_free(&sweep.points);
+  struct lumos_coupling coupling;
+  lumos_coupling_make(&coupling, job);
+  const struct lumos_steps_parts list = {steps, partitions};
+  bool done = lumos_partition_lists(job, runs, &coupling, &list, 1, error);
+  lumos_coupling_free(&coupling);
   return done;
 }

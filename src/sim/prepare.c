@@ -239,6 +239,7 @@ static uint8_t traits_of(const struct lumos_engine *engine, uint32_t t, bool dev
   const struct lumos_task *task = &engine->job->tasks.items[t];
   unsigned traits = task->detail == LUMOS_NONE ? 0 : traits_of_call(engine->job, task);
   traits |= device ? LUMOS_DEVICE : 0;
+  traits |= engine->job->timings.items[t].residual != LUMOS_ABSENT ? LUMOS_DELAYED : 0;
   traits |= engine->launched_first[t] < engine->launched_first[t + 1] ? LUMOS_LAUNCHES : 0;
   if (engine->coupling.first[t] < engine->coupling.first[t + 1]) {
     traits |= LUMOS_MEETS | (is_tied(engine, t) ? LUMOS_TIED : 0);
@@ -294,13 +295,15 @@ static void reset_lane(struct lumos_engine *engine, uint32_t l) {
   }
 }
 
-void lumos_engine_reset(struct lumos_engine *engine, const struct lumos_engine_order *order) {
+void lumos_engine_reset(struct lumos_engine *engine, const struct lumos_engine_order *order, struct lumos_run *runs) {
   engine->job = order->changed == NULL ? engine->prepared : order->changed;
   engine->times = order->times;
   engine->drop_residuals = order->drop_residuals;
   engine->notes = order->notes;
   engine->explain = order->notes.bindings != NULL;
+  engine->runs = runs;
   engine->started = 0;
+  engine->ended = 0;
   engine->beyond = LUMOS_NONE;
   engine->queue.heap.count = 0;
   engine->edges.count = 0;

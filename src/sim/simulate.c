@@ -22,18 +22,25 @@ static bool write_metrics(struct lumos_job *job, struct lumos_engine *engine, co
                           struct lumos_error *error) {
   struct lumos_timeline measured;
   struct lumos_timeline simulated;
-  lumos_timeline_make(&measured, job, NULL);
-  lumos_timeline_make(&simulated, job, job->runs.items);
+  struct lumos_stretches stretches;
+  lumos_find_stretches(job, &stretches);
+  lumos_timeline_make(&measured, job, NULL, &stretches);
+  lumos_timeline_make(&simulated, job, job->runs.items, &stretches);
   int64_t *kept = lumos_allocate(measured.steps.count * sizeof *kept);
   int64_t *kept_simulated = lumos_allocate(simulated.steps.count * sizeof *kept_simulated);
-  bool done =
-      lumos_write_timeline(job, &measured, kept, error) && lumos_write_timeline(job, &simulated, kept_simulated, error);
+  struct lumos_coupling coupling; /* the engine's follows the model, the breakdown does not */
+  lumos_coupling_make(&coupling, job);
+  bool done = lumos_write_timeline(job, &coupling, &measured, kept, error) &&
+              lumos_write_timeline(job, &coupling, &simulated, kept_simulated, error);
+  lumos_coupling_free(&coupling);
   if (done) {
     lumos_write_recording(job, &measured);
     lumos_write_carried(job, &measured, &simulated, holds, kept);
     if (!lumos_job_edited(job)) {
-      done = lumos_write_replay_error(job, engine, &measured, error);
-      lumos_write_transplant(job, engine, &measured);
+      struct lumos_run *runs = lumos_allocate(job->tasks.count * sizeof *runs);
+      done = lumos_write_replay_error(job, engine, &stretches, &measured, runs, error);
+      lumos_write_transplant(job, engine, &stretches, &measured, runs);
+      free(runs);
     }
     done = done && check_metrics(job, error);
   }
@@ -41,6 +48,7 @@ static bool write_metrics(struct lumos_job *job, struct lumos_engine *engine, co
   free(kept_simulated);
   lumos_timeline_free(&measured);
   lumos_timeline_free(&simulated);
+  lumos_vector_free(&stretches);
   return done;
 }
 

@@ -4,42 +4,84 @@
 #include "sim/clock.h"
 #include <stdlib.h>
 
-/* The latest end seen of a step's tasks, on streams or on threads. */
+static void find_stretches_of(const struct lumos_job *job, uint32_t l, struct lumos_stretches *stretches) {
+  const struct lumos_lane *lane = &job->lanes.items[l];
+  uint32_t end = lane->task_first + lane->task_count;
+  for (uint32_t t = lane->task_first; t < end;) {
+    struct lumos_stretch stretch = {.lane = l, .first = t, .step = job->tasks.items[t].step};
+    while (t < end && job->tasks.items[t].step == stretch.step) {
+      t++;
+    }
+    stretch.count = t - stretch.first;
+    if (stretch.step != LUMOS_ABSENT_INT) {
+      lumos_vector_push(stretches, stretch);
+    }
+  }
+}
+
+void lumos_find_stretches(const struct lumos_job *job, struct lumos_stretches *stretches) {
+  *stretches = (struct lumos_stretches){0};
+  for (uint32_t r = 0; r < job->ranks.count; r++) {
+    const struct lumos_rank *rank = &job->ranks.items[r];
+    for (uint32_t lane = rank->lane_first; lane < rank->lane_first + rank->lane_count; lane++) {
+      find_stretches_of(job, lane, stretches);
+    }
+  }
+}
+
+static bool on_stream(const struct lumos_job *job, const struct lumos_stretch *stretch) {
+  return job->lanes.items[stretch->lane].kind == LUMOS_STREAM;
+}
+
+/* From the first start to the last end of a stretch's tasks; start LUMOS_ABSENT where none has an interval. */
+static struct lumos_step interval_of(const struct lumos_job *job, const struct lumos_run *runs,
+                                     const struct lumos_stretch *stretch) {
+  struct lumos_step step = {job->lanes.items[stretch->lane].rank, stretch->step, LUMOS_ABSENT, LUMOS_ABSENT};
+  for (uint32_t t = stretch->first; t < stretch->first + stretch->count; t++) {
+    int64_t start = 0;
+    int64_t end = 0;
+    if (lumos_task_interval(job, runs, t, &start, &end)) {
+      step.start = step.start == LUMOS_ABSENT || start < step.start ? start : step.start;
+      step.end = end > step.end ? end : step.end;
+    }
+  }
+  return step;
+}
+
+/* The latest end of the tasks of a step on a lane. */
 struct latest {
   int32_t step;
-  bool device;
   int64_t end;
 };
 LUMOS_VECTOR_TYPE(latest_list, struct latest);
 
-static int by_step_device_first(const void *left_item, const void *right_item) {
+static int by_step(const void *left_item, const void *right_item) {
   const struct latest *left = left_item;
   const struct latest *right = right_item;
-  if (left->step != right->step) {
-    return left->step < right->step ? -1 : 1;
-  }
-  return (int)right->device - (int)left->device;
+  return left->step < right->step ? -1 : left->step > right->step;
 }
 
-/* One entry for every stretch of tasks of one step on one kind of lane: few, since lanes are in order. */
-static void collect_ends(const struct lumos_job *job, const struct lumos_run *runs, const struct lumos_rank *rank,
-                         struct latest_list *ends) {
-  for (uint32_t t = rank->task_first; t < rank->task_first + rank->task_count; t++) {
-    const struct lumos_task *task = &job->tasks.items[t];
-    int64_t start = 0;
-    int64_t end = 0;
-    if (task->step == LUMOS_ABSENT_INT || !lumos_task_interval(job, runs, t, &start, &end)) {
-      continue;
+static void sort_ends(struct latest_list *ends) {
+  if (ends->count > 0) {
+    qsort(ends->items, ends->count, sizeof *ends->items, by_step);
+  }
+}
+
+/* A rank's stretches on streams, or those on threads of steps that are not among the ends yet. */
+static void collect_ends(const struct lumos_job *job, const struct lumos_run *runs, bool streams,
+                         const struct lumos_stretch *stretches, size_t count, struct latest_list *ends) {
+  size_t known = ends->count;
+  for (size_t i = 0; i < count; i++) {
+    struct latest latest = {stretches[i].step, LUMOS_ABSENT};
+    bool found = known > 0 && bsearch(&latest, ends->items, known, sizeof latest, by_step) != NULL;
+    if (!found && on_stream(job, &stretches[i]) == streams) {
+      latest.end = interval_of(job, runs, &stretches[i]).end;
     }
-    struct latest *last = ends->count == 0 ? NULL : &ends->items[ends->count - 1];
-    bool device = lumos_on_stream(job, task);
-    if (last != NULL && last->step == task->step && last->device == device) {
-      last->end = end > last->end ? end : last->end;
-    } else {
-      struct latest entry = {task->step, device, end};
-      lumos_vector_push(ends, entry);
+    if (latest.end != LUMOS_ABSENT) {
+      lumos_vector_push(ends, latest);
     }
   }
+  sort_ends(ends);
 }
 
 static int64_t first_start(const struct lumos_job *job, const struct lumos_rank *rank) {
@@ -47,35 +89,47 @@ static int64_t first_start(const struct lumos_job *job, const struct lumos_rank 
   return streams ? lumos_device_job_time(rank, rank->base) : lumos_host_job_time(rank, rank->base);
 }
 
+/* Of a step that has device tasks the host's do not count. */
 static void find_rank_steps(const struct lumos_job *job, const struct lumos_run *runs, uint32_t r,
-                            struct latest_list *ends, struct lumos_steps_list *steps) {
-  const struct lumos_rank *rank = &job->ranks.items[r];
+                            const struct lumos_stretch *stretches, size_t count, struct latest_list *ends,
+                            struct lumos_steps_list *steps) {
   ends->count = 0;
-  collect_ends(job, runs, rank, ends);
-  if (ends->count > 0) {
-    qsort(ends->items, ends->count, sizeof *ends->items, by_step_device_first);
-  }
-  int64_t start = first_start(job, rank);
+  collect_ends(job, runs, true, stretches, count, ends);
+  collect_ends(job, runs, false, stretches, count, ends);
+  int64_t start = first_start(job, &job->ranks.items[r]);
   for (size_t i = 0; i < ends->count;) {
-    const struct latest *first = &ends->items[i];
-    struct lumos_step step = {.rank = r, .step = first->step, .start = start, .end = start};
-    /* Device ends come first, and where there are any the host's do not count. */
+    struct lumos_step step = {.rank = r, .step = ends->items[i].step, .start = start, .end = start};
     for (; i < ends->count && ends->items[i].step == step.step; i++) {
-      bool counts = ends->items[i].device == first->device;
-      step.end = counts && ends->items[i].end > step.end ? ends->items[i].end : step.end;
+      step.end = ends->items[i].end > step.end ? ends->items[i].end : step.end;
     }
     start = step.end;
     lumos_vector_push(steps, step);
   }
 }
 
-void lumos_find_steps(const struct lumos_job *job, const struct lumos_run *runs, struct lumos_steps_list *steps) {
+static void find_steps(const struct lumos_job *job, const struct lumos_run *runs,
+                       const struct lumos_stretches *stretches, struct lumos_steps_list *steps) {
   struct latest_list ends = {0};
   *steps = (struct lumos_steps_list){0};
+  size_t first = 0;
   for (uint32_t rank = 0; rank < job->ranks.count; rank++) {
-    find_rank_steps(job, runs, rank, &ends, steps);
+    size_t count = 0;
+    while (first + count < stretches->count && job->lanes.items[stretches->items[first + count].lane].rank == rank) {
+      count++;
+    }
+    if (count > 0) {
+      find_rank_steps(job, runs, rank, stretches->items + first, count, &ends, steps);
+    }
+    first += count;
   }
   lumos_vector_free(&ends);
+}
+
+void lumos_find_steps(const struct lumos_job *job, const struct lumos_run *runs, struct lumos_steps_list *steps) {
+  struct lumos_stretches stretches;
+  lumos_find_stretches(job, &stretches);
+  find_steps(job, runs, &stretches, steps);
+  lumos_vector_free(&stretches);
 }
 
 /* The ranks' steps by number, then rank; sharers of a job step in one piece. */
@@ -119,10 +173,11 @@ static void find_job_steps(struct lumos_timeline *timeline) {
   free(numbered);
 }
 
-void lumos_timeline_make(struct lumos_timeline *timeline, const struct lumos_job *job, const struct lumos_run *runs) {
+void lumos_timeline_make(struct lumos_timeline *timeline, const struct lumos_job *job, const struct lumos_run *runs,
+                         const struct lumos_stretches *stretches) {
   *timeline =
       (struct lumos_timeline){.source = runs == NULL ? LUMOS_METRIC_MEASURED : LUMOS_METRIC_SIMULATED, .runs = runs};
-  lumos_find_steps(job, runs, &timeline->steps);
+  find_steps(job, runs, stretches, &timeline->steps);
   find_job_steps(timeline);
 }
 
@@ -166,27 +221,24 @@ uint32_t lumos_step_after(const struct lumos_steps_list *steps, uint32_t rank, i
 }
 
 void lumos_find_host_steps(const struct lumos_job *job, const struct lumos_run *runs,
-                           const struct lumos_steps_list *steps, struct lumos_steps_list *host_steps) {
+                           const struct lumos_stretches *stretches, const struct lumos_steps_list *steps,
+                           struct lumos_steps_list *host_steps) {
   *host_steps = (struct lumos_steps_list){0};
   for (size_t i = 0; i < steps->count; i++) {
     struct lumos_step step = {steps->items[i].rank, steps->items[i].step, LUMOS_ABSENT, LUMOS_ABSENT};
     lumos_vector_push(host_steps, step);
   }
   uint32_t guess = 0;
-  for (uint32_t t = 0; t < job->tasks.count; t++) {
-    const struct lumos_task *task = &job->tasks.items[t];
-    int64_t start = 0;
-    int64_t end = 0;
-    if (task->step == LUMOS_ABSENT_INT || lumos_on_stream(job, task) ||
-        !lumos_task_interval(job, runs, t, &start, &end)) {
-      continue;
+  for (size_t i = 0; i < stretches->count; i++) {
+    const struct lumos_stretch *stretch = &stretches->items[i];
+    uint32_t rank = job->lanes.items[stretch->lane].rank;
+    uint32_t index = on_stream(job, stretch) ? LUMOS_NONE : lumos_step_index(steps, rank, stretch->step, &guess);
+    if (index != LUMOS_NONE) {
+      struct lumos_step part = interval_of(job, runs, stretch);
+      struct lumos_step *step = &host_steps->items[index];
+      bool earlier = step->start == LUMOS_ABSENT || (part.start != LUMOS_ABSENT && part.start < step->start);
+      step->start = earlier ? part.start : step->start;
+      step->end = part.end > step->end ? part.end : step->end;
     }
-    uint32_t index = lumos_step_index(steps, lumos_rank_of(job, task), task->step, &guess);
-    if (index == LUMOS_NONE) {
-      continue;
-    }
-    struct lumos_step *step = &host_steps->items[index];
-    step->start = step->start == LUMOS_ABSENT || start < step->start ? start : step->start;
-    step->end = end > step->end ? end : step->end;
   }
 }

@@ -18,14 +18,26 @@ struct lumos_timeline {
   uint32_t *sharers_first;
 };
 
-/* O(tasks). */
-void lumos_timeline_make(struct lumos_timeline *timeline, const struct lumos_job *job, const struct lumos_run *runs);
+/* Tasks of one step in a row on one lane: there are few, so whoever asks for the steps of tasks asks for these. */
+struct lumos_stretch {
+  uint32_t lane, first, count;
+  int32_t step;
+};
+LUMOS_VECTOR_TYPE(lumos_stretches, struct lumos_stretch);
+
+/* All of the job, in the order of the tasks; tasks without a step are in none. O(tasks); the caller frees the vector. */
+void lumos_find_stretches(const struct lumos_job *job, struct lumos_stretches *stretches);
+
+/* O(device tasks), and of the steps without any O(tasks). */
+void lumos_timeline_make(struct lumos_timeline *timeline, const struct lumos_job *job, const struct lumos_run *runs,
+                         const struct lumos_stretches *stretches);
 void lumos_timeline_free(struct lumos_timeline *timeline);
 
 /* The host's side of every step of `steps`: from the first start to the last end of the step's thread tasks; start
  * LUMOS_ABSENT where it has none. Parallel to `steps`; the caller frees the vector. */
 void lumos_find_host_steps(const struct lumos_job *job, const struct lumos_run *runs,
-                           const struct lumos_steps_list *steps, struct lumos_steps_list *host_steps);
+                           const struct lumos_stretches *stretches, const struct lumos_steps_list *steps,
+                           struct lumos_steps_list *host_steps);
 
 /* The index of a rank's step, or LUMOS_NONE. `guess` is kept between calls. O(log steps), O(1) when the guess is right.
  */

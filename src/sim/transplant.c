@@ -20,6 +20,7 @@ enum { MOST_DISTANCE = 4, LIKE_PERCENT = 98 };
 
 struct transplant {
   const struct lumos_job *job;
+  const struct lumos_stretches *stretches;
   const struct lumos_steps_list *steps;
   uint32_t distance;
   uint32_t *donor;   /* by task: the one whose time it takes, or LUMOS_NONE */
@@ -75,40 +76,42 @@ struct sorted_lane {
   uint32_t *tasks, *names, *first;
 };
 
-static uint32_t place_in_rank(const struct transplant *transplant, struct range range, uint32_t t, uint32_t *guess) {
-  const struct lumos_task *task = &transplant->job->tasks.items[t];
-  uint32_t rank = lumos_rank_of(transplant->job, task);
-  uint32_t step =
-      task->step == LUMOS_ABSENT_INT ? LUMOS_NONE : lumos_step_index(transplant->steps, rank, task->step, guess);
-  return step == LUMOS_NONE ? range.count : step - range.first; /* those of no step come last */
+/* Of a stretch the step, or LUMOS_NONE. */
+static uint32_t step_of(const struct transplant *transplant, const struct lumos_stretch *stretch, uint32_t *guess) {
+  uint32_t rank = transplant->job->lanes.items[stretch->lane].rank;
+  return lumos_step_index(transplant->steps, rank, stretch->step, guess);
 }
 
-static struct sorted_lane sort_lane(const struct transplant *transplant, const struct lumos_lane *lane,
-                                    struct range range) {
-  struct sorted_lane sorted = {
-      .tasks = lumos_allocate(lane->task_count * sizeof(uint32_t)),
-      .names = lumos_allocate(lane->task_count * sizeof(uint32_t)),
-      .first = lumos_allocate_zeroed((size_t)range.count + 3, sizeof(uint32_t)),
-  };
-  uint32_t guess = 0;
-  for (uint32_t t = lane->task_first; t < lane->task_first + lane->task_count; t++) {
-    sorted.first[place_in_rank(transplant, range, t, &guess) + 2]++;
+/* `stretches`: the lane's. Those of no step that is known are left out. */
+static struct sorted_lane sort_lane(const struct transplant *transplant, const struct lumos_stretch *stretches,
+                                    size_t count, struct range range) {
+  struct sorted_lane sorted = {.first = lumos_allocate_zeroed((size_t)range.count + 2, sizeof(uint32_t))};
+  uint32_t guess = range.first;
+  for (size_t i = 0; i < count; i++) {
+    uint32_t step = step_of(transplant, &stretches[i], &guess);
+    sorted.first[step == LUMOS_NONE ? 0 : step - range.first + 2] += step == LUMOS_NONE ? 0 : stretches[i].count;
   }
-  for (uint32_t n = 2; n < range.count + 3; n++) {
+  for (uint32_t n = 2; n < range.count + 2; n++) {
     sorted.first[n] += sorted.first[n - 1];
   }
-  for (uint32_t t = lane->task_first; t < lane->task_first + lane->task_count; t++) {
-    uint32_t at = sorted.first[place_in_rank(transplant, range, t, &guess) + 1]++;
-    sorted.tasks[at] = t;
-    sorted.names[at] = transplant->job->tasks.items[t].name;
+  sorted.tasks = lumos_allocate(sorted.first[range.count + 1] * sizeof *sorted.tasks);
+  sorted.names = lumos_allocate(sorted.first[range.count + 1] * sizeof *sorted.names);
+  for (size_t i = 0; i < count; i++) {
+    uint32_t step = step_of(transplant, &stretches[i], &guess);
+    for (uint32_t t = stretches[i].first; step != LUMOS_NONE && t < stretches[i].first + stretches[i].count; t++) {
+      uint32_t at = sorted.first[step - range.first + 1]++;
+      sorted.tasks[at] = t;
+      sorted.names[at] = transplant->job->tasks.items[t].name;
+    }
   }
   return sorted;
 }
 
 /* Pair the lane's tasks of every step with those of the step that may be like it. */
-static void pair_lane(struct transplant *transplant, const struct lumos_lane *lane, struct range range,
-                      uint32_t *partners) {
-  struct sorted_lane sorted = sort_lane(transplant, lane, range);
+static void pair_lane(struct transplant *transplant, const struct lumos_stretch *stretches, size_t stretch_count,
+                      struct range range, uint32_t *partners) {
+  struct sorted_lane sorted = sort_lane(transplant, stretches, stretch_count, range);
+  bool stream = transplant->job->lanes.items[stretches->lane].kind == LUMOS_STREAM;
   for (uint32_t n = 0; n + transplant->distance < range.count; n++) {
     uint32_t from = sorted.first[n], other = sorted.first[n + transplant->distance];
     uint32_t count = sorted.first[n + 1] - from;
@@ -117,7 +120,7 @@ static void pair_lane(struct transplant *transplant, const struct lumos_lane *la
     }
     size_t pairs = lumos_align(sorted.names + from, count, sorted.names + other,
                                sorted.first[n + transplant->distance + 1] - other, partners);
-    transplant->matched[range.first + n] += lane->kind == LUMOS_STREAM ? (uint32_t)pairs : 0;
+    transplant->matched[range.first + n] += stream ? (uint32_t)pairs : 0;
     for (uint32_t i = 0; i < count; i++) {
       transplant->donor[sorted.tasks[from + i]] =
           partners[i] == UINT32_MAX ? LUMOS_NONE : sorted.tasks[other + partners[i]];
@@ -135,12 +138,17 @@ static void pair_all(struct transplant *transplant) {
   }
   uint32_t *partners = lumos_allocate(job->tasks.count * sizeof *partners);
   struct range range = {0, 0};
-  for (uint32_t r = 0; r < job->ranks.count; r++) {
-    const struct lumos_rank *rank = &job->ranks.items[r];
-    range = steps_after(transplant->steps, range, r);
-    for (uint32_t lane = rank->lane_first; lane < rank->lane_first + rank->lane_count; lane++) {
-      pair_lane(transplant, &job->lanes.items[lane], range, partners);
+  uint32_t ranks = 0; /* up to which the range has come */
+  const struct lumos_stretch *stretches = transplant->stretches->items;
+  for (size_t first = 0, count = 0; first < transplant->stretches->count; first += count) {
+    uint32_t lane = stretches[first].lane;
+    for (; ranks <= job->lanes.items[lane].rank; ranks++) {
+      range = steps_after(transplant->steps, range, ranks);
     }
+    for (count = 1; first + count < transplant->stretches->count && stretches[first + count].lane == lane;) {
+      count++;
+    }
+    pair_lane(transplant, stretches + first, count, range, partners);
   }
   free(partners);
   for (uint32_t step = 0; step < transplant->steps->count; step++) {
@@ -151,11 +159,11 @@ static void pair_all(struct transplant *transplant) {
 
 static void count_device_tasks(struct transplant *transplant) {
   uint32_t guess = 0;
-  for (size_t t = 0; t < transplant->job->tasks.count; t++) {
-    const struct lumos_task *task = &transplant->job->tasks.items[t];
-    if (task->step != LUMOS_ABSENT_INT && lumos_on_stream(transplant->job, task)) {
-      uint32_t step = lumos_step_index(transplant->steps, lumos_rank_of(transplant->job, task), task->step, &guess);
-      transplant->device[step == LUMOS_NONE ? 0 : step] += step != LUMOS_NONE;
+  for (size_t i = 0; i < transplant->stretches->count; i++) {
+    const struct lumos_stretch *stretch = &transplant->stretches->items[i];
+    uint32_t step = step_of(transplant, stretch, &guess);
+    if (step != LUMOS_NONE && transplant->job->lanes.items[stretch->lane].kind == LUMOS_STREAM) {
+      transplant->device[step] += stretch->count;
     }
   }
 }
@@ -166,8 +174,9 @@ static void transplant_free(struct transplant *transplant) {
   free(transplant->matched);
 }
 
-static struct transplant pair_at(const struct lumos_job *job, const struct lumos_steps_list *steps, uint32_t distance) {
-  struct transplant transplant = {.job = job, .steps = steps, .distance = distance};
+static struct transplant pair_at(const struct lumos_job *job, const struct lumos_stretches *stretches,
+                                 const struct lumos_steps_list *steps, uint32_t distance) {
+  struct transplant transplant = {.job = job, .stretches = stretches, .steps = steps, .distance = distance};
   transplant.donor = lumos_allocate(job->tasks.count * sizeof *transplant.donor);
   transplant.device = lumos_allocate_zeroed(steps->count, sizeof *transplant.device);
   transplant.matched = lumos_allocate_zeroed(steps->count, sizeof *transplant.matched);
@@ -177,10 +186,11 @@ static struct transplant pair_at(const struct lumos_job *job, const struct lumos
 }
 
 /* The nearest distance at which most steps have a like one. */
-static struct transplant find_like_steps(const struct lumos_job *job, const struct lumos_steps_list *steps) {
-  struct transplant best = pair_at(job, steps, 1);
+static struct transplant find_like_steps(const struct lumos_job *job, const struct lumos_stretches *stretches,
+                                         const struct lumos_steps_list *steps) {
+  struct transplant best = pair_at(job, stretches, steps, 1);
   for (uint32_t distance = 2; distance <= MOST_DISTANCE && best.like < best.possible; distance++) {
-    struct transplant other = pair_at(job, steps, distance);
+    struct transplant other = pair_at(job, stretches, steps, distance);
     if (other.like > best.like) {
       struct transplant worse = best;
       best = other;
@@ -231,23 +241,24 @@ static int64_t taken(int64_t donors, int64_t covered_there, int64_t covered_here
 
 static struct lumos_times *find_times(const struct transplant *transplant) {
   const struct lumos_task *tasks = transplant->job->tasks.items;
-  struct lumos_times *times = lumos_allocate(transplant->job->tasks.count * sizeof *times);
-  int64_t *covered = find_covers(transplant->job, false);
+  size_t count = transplant->job->tasks.count;
+  struct lumos_times *times = lumos_allocate(count * sizeof *times);
   int64_t *blocked = find_covers(transplant->job, true);
-  for (size_t t = 0; t < transplant->job->tasks.count; t++) {
+  for (size_t t = 0; t < count; t++) {
     uint32_t donor = transplant->donor[t];
-    times[t] = (struct lumos_times){tasks[t].dur, tasks[t].lag};
-    if (donor == LUMOS_NONE) {
-      continue;
-    }
-    times[t].dur = taken(tasks[donor].dur, blocked[donor], blocked[t]);
-    bool alike = (covered[t] > 0) == (covered[donor] > 0); /* else the gaps are of different kinds */
-    if (alike && !lumos_on_stream(transplant->job, &tasks[t])) {
+    times[t].dur = donor == LUMOS_NONE ? tasks[t].dur : taken(tasks[donor].dur, blocked[donor], blocked[t]);
+    times[t].lag = tasks[t].lag;
+  }
+  free(blocked);
+  int64_t *covered = find_covers(transplant->job, false);
+  for (size_t t = 0; t < count; t++) {
+    uint32_t donor = transplant->donor[t];
+    bool given = donor != LUMOS_NONE && !lumos_on_stream(transplant->job, &tasks[t]);
+    if (given && (covered[t] > 0) == (covered[donor] > 0)) { /* else the gaps are of different kinds */
       times[t].lag = taken(tasks[donor].lag, covered[donor], covered[t]);
     }
   }
   free(covered);
-  free(blocked);
   return times;
 }
 
@@ -445,27 +456,27 @@ static void write_matched(struct lumos_job *job, const struct transplant *transp
 /* Tasks of steps without a like one keep their times. */
 static void forget_unlike(struct transplant *transplant) {
   uint32_t guess = 0;
-  for (size_t t = 0; t < transplant->job->tasks.count; t++) {
-    const struct lumos_task *task = &transplant->job->tasks.items[t];
-    if (transplant->donor[t] != LUMOS_NONE &&
-        !is_like(transplant,
-                 lumos_step_index(transplant->steps, lumos_rank_of(transplant->job, task), task->step, &guess))) {
+  for (size_t i = 0; i < transplant->stretches->count; i++) {
+    const struct lumos_stretch *stretch = &transplant->stretches->items[i];
+    uint32_t step = step_of(transplant, stretch, &guess);
+    bool like = step != LUMOS_NONE && is_like(transplant, step);
+    for (uint32_t t = stretch->first; !like && t < stretch->first + stretch->count; t++) {
       transplant->donor[t] = LUMOS_NONE;
     }
   }
 }
 
-void lumos_write_transplant(struct lumos_job *job, struct lumos_engine *engine, const struct lumos_timeline *measured) {
-  struct transplant transplant = find_like_steps(job, &measured->steps);
+void lumos_write_transplant(struct lumos_job *job, struct lumos_engine *engine, const struct lumos_stretches *stretches,
+                            const struct lumos_timeline *measured, struct lumos_run *runs) {
+  struct transplant transplant = find_like_steps(job, stretches, &measured->steps);
   if (transplant.like == 0) {
     transplant_free(&transplant);
     return;
   }
   forget_unlike(&transplant);
-  struct lumos_run *runs = lumos_allocate(job->tasks.count * sizeof *runs);
   if (run(&transplant, engine, runs)) {
     struct lumos_timeline simulated;
-    lumos_timeline_make(&simulated, job, runs);
+    lumos_timeline_make(&simulated, job, runs, stretches);
     if (simulated.steps.count == measured->steps.count) {
       write_comparison(job, &transplant, measured, (struct comparison){"transplant_error", &simulated});
       write_comparison(job, &transplant, measured, (struct comparison){"step_spread", measured});
@@ -478,6 +489,5 @@ void lumos_write_transplant(struct lumos_job *job, struct lumos_engine *engine, 
                    "result",
                    NULL);
   }
-  free(runs);
   transplant_free(&transplant);
 }

@@ -32,6 +32,33 @@ static void a_percentile_is_the_least_value_that_covers_that_share(void **state)
   assert_int_equal(lumos_percentile(values, 4, 0), 10);
 }
 
+/* Selecting finds what sorting would: over values in order, against it, equal, and at random. */
+static void a_median_needs_no_order(void **state) {
+  (void)state;
+  enum { MOST = 300 };
+  int64_t values[MOST], sorted[MOST];
+  uint64_t random = 88172645463325252U;
+  for (int trial = 0; trial < 4000; trial++) {
+    size_t count = 1 + (size_t)trial % MOST;
+    for (size_t i = 0; i < count; i++) {
+      random ^= random << 13;
+      random ^= random >> 7;
+      random ^= random << 17;
+      int64_t drawn = (int64_t)(random % (trial % 5 == 0 ? 3 : 1000000)) - 1;
+      values[i] = trial % 4 == 0 ? (int64_t)i : trial % 4 == 1 ? -(int64_t)i : trial % 4 == 2 ? 7 : drawn;
+      sorted[i] = values[i];
+    }
+    lumos_sort_times(sorted, count);
+    assert_int_equal(lumos_median(values, count), lumos_percentile(sorted, count, 50));
+    int64_t sum = 0;
+    for (size_t i = count / 10; i < count - count / 10; i++) {
+      sum += sorted[i];
+    }
+    int64_t kept = (int64_t)(count - 2 * (count / 10));
+    assert_int_equal(lumos_trimmed_mean(values, count), (sum + (sum < 0 ? -kept / 2 : kept / 2)) / kept);
+  }
+}
+
 static void groups_keep_their_samples_apart(void **state) {
   (void)state;
   struct lumos_typical *typical = lumos_typical_new();
@@ -60,6 +87,7 @@ int main(void) {
       cmocka_unit_test(the_trimmed_mean_drops_a_tenth_on_either_side),
       cmocka_unit_test(the_mean_of_huge_times_does_not_overflow),
       cmocka_unit_test(a_percentile_is_the_least_value_that_covers_that_share),
+      cmocka_unit_test(a_median_needs_no_order),
       cmocka_unit_test(groups_keep_their_samples_apart),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -72,8 +72,10 @@ static void the_jobs_step_is_that_of_its_last_rank(void **state) {
   for (uint32_t t = job->ranks.items[1].task_first; t < job->tasks.count; t++) {
     job->tasks.items[t].step = 2;
   }
+  struct lumos_stretches stretches;
+  lumos_find_stretches(job, &stretches);
   struct lumos_timeline timeline;
-  lumos_timeline_make(&timeline, job, NULL);
+  lumos_timeline_make(&timeline, job, NULL, &stretches);
   assert_int_equal(timeline.job.count, 2);
   expect_step(&timeline.job.items[0], LUMOS_NONE, 1, 0, 61);
   expect_step(&timeline.job.items[1], LUMOS_NONE, 2, 61, 144);
@@ -93,11 +95,12 @@ static void the_jobs_step_is_that_of_its_last_rank(void **state) {
   assert_int_equal(lumos_step_after(&timeline.steps, 1, -9), 2);
 
   struct lumos_steps_list host;
-  lumos_find_host_steps(job, NULL, &timeline.steps, &host);
+  lumos_find_host_steps(job, NULL, &stretches, &timeline.steps, &host);
   expect_step(&host.items[0], 0, 1, 0, 153); /* rank 0's threads are all of step 1 */
   expect_step(&host.items[1], 0, 2, LUMOS_ABSENT, LUMOS_ABSENT);
   expect_step(&host.items[2], 1, 2, 0, 157);
   lumos_vector_free(&host);
+  lumos_vector_free(&stretches);
   lumos_timeline_free(&timeline);
   lumos_job_free(job);
 }
