@@ -5,7 +5,9 @@
  * around them. The instant at which they come again is looked for on the stream with the longest backlog, where most
  * names fit; of several such instants the one at which most fit on the other streams, too, and of these the first. An
  * edge between two tasks that fit holds between those of the backlog as well, but one that is violated there does not.
- * Where more than one of fifty is, the backlog is not what it was taken for, and none holds.
+ * Where more than one of fifty is, the backlog is not what it was taken for, and none holds. Where the source would have
+ * run before the first task that was recorded, its target waited for what the trace does not hold: a late start there
+ * is a boundary.
  */
 #include "graph/events.h"
 
@@ -13,8 +15,7 @@
 
 enum { VIOLATED_ONE_IN = 50, MOST_INSTANTS = 16 };
 
-/* How many names fit, at most, when the backlog of the lane is laid against the recorded tasks just before each place;
- * by place. O(tasks): the lengths of prefixes that come again (the Z function) of the backlog, written backwards, before
+/* How many names fit when the backlog of the lane is laid against the tasks just before each place behind it; by place. O(tasks): the lengths of prefixes that come again (the Z function) of the backlog, written backwards, before
  * all of the lane, written backwards. */
 static uint32_t *fits_by_place(const struct lumos_rank_graph *graph, const struct lumos_lane *lane, uint32_t backlog) {
   uint32_t count = lane->task_count, length = backlog + 1 + count;
@@ -40,8 +41,7 @@ static uint32_t *fits_by_place(const struct lumos_rank_graph *graph, const struc
   }
   uint32_t *fits = lumos_allocate_zeroed((size_t)count + 1, sizeof *fits);
   for (uint32_t place = backlog + 1; place <= count; place++) {
-    uint32_t fit = again[backlog + 1 + count - place], recorded = place - backlog;
-    fits[place] = fit < recorded ? fit : recorded;
+    fits[place] = again[backlog + 1 + count - place];
   }
   free(names);
   free(again);
@@ -74,20 +74,33 @@ static void measure_backlogs(struct laid *laid) {
   }
 }
 
+/* How much fits when the lane's backlog ends at a place, of what was recorded. */
+static uint32_t fit_on(const struct laid *laid, uint32_t lane, uint32_t place) {
+  uint32_t fit = laid->fits[lane] == NULL || place == 0 ? 0 : laid->fits[lane][place];
+  uint32_t recorded = place - laid->backlog[lane];
+  return fit < recorded ? fit : recorded;
+}
+
 /* Where the lane's backlog ends when the longest one ends at `place`: of what was enqueued between the two tasks there
  * the place where most fits. 0: nowhere, or nothing tells which of several places it is. */
 static uint32_t end_beside(const struct laid *laid, uint32_t lane, uint32_t place) {
   const struct lumos_rank_graph *graph = laid->graph;
   const struct lumos_lane *longest = lane_of(laid, laid->longest);
   const uint32_t *fits = laid->fits[lane];
-  if (fits == NULL || lane == laid->longest) {
-    return fits == NULL ? 0 : place;
+  if (lane == laid->longest || lane_of(laid, lane)->kind != LUMOS_STREAM) {
+    return lane == laid->longest ? place : 0;
   }
   const int64_t *enqueued = graph->enqueued + (longest->task_first - graph->first);
   uint32_t number = graph->rank->lane_first + lane;
-  uint32_t first = lumos_graph_enqueued(graph, number, enqueued[place - 1]);
-  uint32_t last = place == longest->task_count ? lane_of(laid, lane)->task_count
-                                               : lumos_graph_enqueued(graph, number, enqueued[place]);
+  uint32_t first = lumos_graph_enqueued(graph, number, enqueued[place - 1]), last = first;
+  if (place < longest->task_count) {
+    last = lumos_graph_enqueued(graph, number, enqueued[place]);
+  } else if (first > 0) {
+    first--; /* one more may have been enqueued after the recording, so this place must fit less */
+  }
+  if (fits == NULL) {
+    return first == last ? first : 0;
+  }
   uint32_t end = 0, most = 0;
   for (uint32_t other = first; other <= last; other++) {
     end = fits[other] > most ? other : fits[other] == most ? 0 : end;
@@ -99,22 +112,22 @@ static uint32_t end_beside(const struct laid *laid, uint32_t lane, uint32_t plac
 static uint64_t fit_at(const struct laid *laid, uint32_t place) {
   uint64_t fit = 0;
   for (uint32_t i = 0; i < laid->graph->rank->lane_count; i++) {
-    uint32_t end = end_beside(laid, i, place);
-    fit += end == 0 ? 0 : laid->fits[i][end];
+    fit += fit_on(laid, i, end_beside(laid, i, place));
   }
   return fit;
 }
 
 /* Where on its stream the longest backlog comes again; 0: nowhere. */
 static uint32_t find_place(const struct laid *laid) {
-  const uint32_t *fits = laid->fits[laid->longest];
   uint32_t most = 0, found = 0, looked_at = 0, count = lane_of(laid, laid->longest)->task_count;
-  for (uint32_t place = 0; place <= count; place++) {
-    most = fits[place] > most ? fits[place] : most;
+  for (uint32_t place = laid->backlog[laid->longest]; place <= count; place++) {
+    uint32_t fit = fit_on(laid, laid->longest, place);
+    most = fit > most ? fit : most;
   }
   uint64_t best = 0;
-  for (uint32_t place = 0; most > 0 && place <= count && looked_at < MOST_INSTANTS; place++) {
-    if (fits[place] == most) {
+  for (uint32_t place = laid->backlog[laid->longest]; most > 0 && place <= count && looked_at < MOST_INSTANTS;
+       place++) {
+    if (fit_on(laid, laid->longest, place) == most) {
       uint64_t fit = fit_at(laid, place);
       found = fit > best ? place : found;
       best = fit > best ? fit : best;
@@ -133,7 +146,7 @@ void lumos_graph_backlog(struct lumos_rank_graph *graph) {
   for (uint32_t i = 0; i < lanes; i++) {
     uint32_t end = place == 0 ? 0 : end_beside(&laid, i, place);
     if (end > 0) {
-      uint32_t fit = laid.fits[i][end];
+      uint32_t fit = fit_on(&laid, i, end);
       graph->repeats[i] = (struct lumos_repeat){lane_of(&laid, i)->task_first + end - fit, fit, end - laid.backlog[i]};
     }
     free(laid.fits[i]);
@@ -142,20 +155,32 @@ void lumos_graph_backlog(struct lumos_rank_graph *graph) {
   free(laid.backlog);
 }
 
+static const struct lumos_repeat *repeat_of(const struct lumos_rank_graph *graph, uint32_t task) {
+  return &graph->repeats[lumos_graph_task(graph, task)->lane - graph->rank->lane_first];
+}
+
 /* The task of the backlog that a recorded one repeats, or LUMOS_NONE. */
 static uint32_t repeated_by(const struct lumos_rank_graph *graph, uint32_t task) {
-  const struct lumos_repeat *repeat = &graph->repeats[lumos_graph_task(graph, task)->lane - graph->rank->lane_first];
+  const struct lumos_repeat *repeat = repeat_of(graph, task);
   return task >= repeat->first && task - repeat->first < repeat->count ? task - repeat->distance : LUMOS_NONE;
+}
+
+/* Does the recorded task repeat one that ran before the recording, too? */
+static bool repeats_lost_one(const struct lumos_rank_graph *graph, uint32_t task) {
+  uint32_t first = graph->job->lanes.items[lumos_graph_task(graph, task)->lane].task_first;
+  return task - first < repeat_of(graph, task)->distance;
 }
 
 void lumos_graph_add_backlog_edges(const struct lumos_rank_graph *graph, struct lumos_edges *edges) {
   size_t recorded = edges->count, held = 0, violated = 0;
   for (size_t i = 0; i < recorded; i++) {
     uint32_t source = repeated_by(graph, edges->items[i].src), target = repeated_by(graph, edges->items[i].dst);
-    if (source == LUMOS_NONE || target == LUMOS_NONE) {
+    if (target == LUMOS_NONE) {
       continue;
     }
-    if (lumos_graph_device_end(graph, source) > lumos_graph_device_start(graph, target) + LUMOS_TIMING_NOISE) {
+    if (source == LUMOS_NONE) {
+      graph->lost[target - graph->first] |= repeats_lost_one(graph, edges->items[i].src);
+    } else if (lumos_graph_device_end(graph, source) > lumos_graph_device_start(graph, target) + LUMOS_TIMING_NOISE) {
       violated++;
     } else {
       held++;

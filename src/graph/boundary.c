@@ -1,8 +1,9 @@
 /* Boundaries: starts that nothing in the recording explains, held at their measured time.
  *
- * The first task of every thread, but one that another thread handed over to. The first task of every stream, where it was launched before the recording or
- * starts later than its launch and all else explain: earlier work, or steps that were not selected, held it up. And a
- * task that starts over 1 ms later than its launch and all else explain, after the whole device has been idle for
+ * The first task of every thread, but one that another thread handed over to. The first task of every stream, where it
+ * was launched before the recording or starts later than its launch and all else explain: earlier work, or steps that
+ * were not selected, held it up; so does a task of the backlog that waited for earlier work (backlog.c). And a task that
+ * starts over 1 ms later than its launch and all else explain, after the whole device has been idle for
  * longer than any reaction takes: it waited for work that the trace does not hold.
  */
 #include "graph/graph.h"
@@ -32,7 +33,8 @@ static void bound_stream(struct lumos_rank_graph *graph, const struct lumos_lane
     struct lumos_timing *timing = &graph->job->timings.items[task];
     if (timing->residual == LUMOS_ABSENT) {
       hold(graph, task, LUMOS_RECORDED);
-    } else if (timing->residual > LUMOS_TIMING_NOISE && (n == 0 || waits_for_unseen_work(graph, task))) {
+    } else if (timing->residual > LUMOS_TIMING_NOISE &&
+               (n == 0 || graph->lost[task - graph->first] || waits_for_unseen_work(graph, task))) {
       hold(graph, task, LUMOS_INFERRED);
       timing->residual = 0;
     }

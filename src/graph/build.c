@@ -12,23 +12,27 @@ static struct lumos_rank_graph open_rank(struct lumos_job *job, uint32_t index) 
       .rank = rank,
       .first = rank->task_first,
       .enqueued = lumos_allocate(tasks * sizeof(int64_t)),
+      .beside = lumos_allocate_zeroed(tasks, 1),
       .busy = lumos_allocate(tasks * sizeof(int64_t)),
       .held = lumos_allocate(tasks * sizeof(int64_t)),
       .launched = lumos_allocate(tasks * sizeof(uint32_t)),
       .stream_wait = lumos_allocate(tasks * sizeof(uint32_t)),
       .awaited = lumos_allocate(tasks * sizeof(uint32_t)),
       .handed = lumos_allocate_zeroed(tasks, 1),
+      .lost = lumos_allocate_zeroed(tasks, 1),
   };
 }
 
 static void close_rank(struct lumos_rank_graph *graph) {
   free(graph->enqueued);
+  free(graph->beside);
   free(graph->busy);
   free(graph->held);
   free(graph->launched);
   free(graph->stream_wait);
   free(graph->awaited);
   free(graph->handed);
+  free(graph->lost);
   free(graph->repeats);
   lumos_vector_free(&graph->records_by_task);
   lumos_vector_free(&graph->records_by_event);

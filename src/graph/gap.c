@@ -2,7 +2,8 @@
  *
  * Samples: tasks launched well before the previous one ended, with no stream wait in between. Communication is left
  * out (what it waits for is often not recorded) and so is a gap that is longer than any reaction: it waits for
- * something else. Per kind; the rank's own where a kind has too few samples; 0 where there are none, and beside a
+ * something else. Per kind, and beside another stream's work or alone, for two queues make the device take longer to
+ * start a kernel; the rank's own where a kind has too few samples; 0 where there are none, and beside a
  * negative lag, which says all.
  */
 #include "graph/graph.h"
@@ -42,7 +43,8 @@ static void sample(struct lumos_rank_graph *graph, struct lumos_typical *gaps, u
   if (!only_waits_for_previous(graph, index, gap)) {
     return;
   }
-  lumos_typical_add(gaps, lumos_typical_group(gaps, lumos_graph_task(graph, index)->kind, 0, 0), gap);
+  uint32_t beside = graph->beside[index - graph->first];
+  lumos_typical_add(gaps, lumos_typical_group(gaps, lumos_graph_task(graph, index)->kind, beside, 0), gap);
   lumos_typical_add(gaps, lumos_typical_group(gaps, LUMOS_NONE, 0, 0), gap);
 }
 
@@ -53,7 +55,8 @@ static void apply(struct lumos_rank_graph *graph, struct lumos_typical *gaps, ui
   if (task->lag < 0) {
     return;
   }
-  if (lumos_typical_value(gaps, lumos_typical_group(gaps, task->kind, 0, 0), LUMOS_ENOUGH_SAMPLES, gap)) {
+  uint32_t beside = graph->beside[index - graph->first];
+  if (lumos_typical_value(gaps, lumos_typical_group(gaps, task->kind, beside, 0), LUMOS_ENOUGH_SAMPLES, gap)) {
     return;
   }
   (void)lumos_typical_value(gaps, lumos_typical_group(gaps, LUMOS_NONE, 0, 0), 1, gap);

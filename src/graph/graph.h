@@ -30,7 +30,8 @@ struct lumos_record {
 };
 LUMOS_VECTOR_TYPE(lumos_records, struct lumos_record);
 
-/* Tasks of a stream that come later than like ones of its backlog, all by the same distance. */
+/* Tasks of a stream that come later than like ones of its backlog, all by the same distance. 0: the stream could not be
+ * laid against itself. */
 struct lumos_repeat {
   uint32_t first, count, distance; /* tasks */
 };
@@ -43,13 +44,15 @@ struct lumos_rank_graph {
   /* of device tasks */
   int64_t *enqueued; /* when the host put it on its stream; never falls along a lane; INT64_MIN: before the recording */
   int64_t *busy;     /* until when the device ran what started before it, at least the rank's base */
+  uint8_t *beside;   /* 1: something that had started before it was running when it started */
   int64_t *held;     /* when the stream waits before it are over; LUMOS_ABSENT: none is known */
   /* of host tasks, LUMOS_NONE: none */
-  uint32_t *launched;           /* of a call: the task launched by it that ends last */
-  uint32_t *stream_wait;        /* of a launching call: the last stream wait before it on its thread */
-  uint32_t *awaited;            /* of a waiting call: the task whose end it waits for */
-  uint8_t *handed;              /* 1: another thread handed over to it */
-  struct lumos_repeat *repeats; /* by lane of the rank */
+  uint32_t *launched;    /* of a call: the task launched by it that ends last */
+  uint32_t *stream_wait; /* of a launching call: the last stream wait before it on its thread */
+  uint32_t *awaited;     /* of a waiting call: the task whose end it waits for */
+  uint8_t *handed;       /* 1: another thread handed over to it */
+  uint8_t *lost;         /* of a device task, 1: it waited for one that ran before the recording */
+  struct lumos_repeat *repeats;
   struct lumos_records records_by_task, records_by_event; /* the latter by event, then effect */
 };
 
@@ -64,7 +67,7 @@ uint32_t lumos_graph_last_enqueued(const struct lumos_rank_graph *graph, uint32_
  * its own? */
 bool lumos_graph_after_stream_wait(const struct lumos_rank_graph *graph, uint32_t task);
 
-/* timeline.c: fill busy; needs the device offset. */
+/* timeline.c: fill busy and beside; needs the device offset. */
 void lumos_graph_timeline(struct lumos_rank_graph *graph);
 /* How many tasks of a stream had started before an instant of the host's clock. O(log tasks). */
 uint32_t lumos_graph_started(const struct lumos_rank_graph *graph, const struct lumos_lane *lane, int64_t at);

@@ -1,4 +1,4 @@
-/* The device as a whole: until when anything ran on it before a task started.
+/* The device as a whole: until when anything ran on it before a task started, and whether something still did.
  *
  * A launch that meets an idle device, and a start after a time in which nothing ran, tell what a single stream cannot:
  * whatever delayed them was no other task of the recording. Before the rank's base the device ran steps that were not
@@ -35,11 +35,14 @@ void lumos_graph_timeline(struct lumos_rank_graph *graph) {
     qsort(starts.items, starts.count, sizeof *starts.items, by_start);
   }
   int64_t busy = graph->rank->base + graph->device_offset;
+  int64_t running = INT64_MIN; /* until when what started before runs */
   for (size_t i = 0; i < starts.count; i++) {
     uint32_t task = starts.items[i].task;
     int64_t end = lumos_graph_device_end(graph, task);
     graph->busy[task - graph->first] = busy;
+    graph->beside[task - graph->first] = running > lumos_graph_device_start(graph, task);
     busy = end > busy ? end : busy;
+    running = end > running ? end : running;
   }
   lumos_vector_free(&starts);
 }

@@ -23,7 +23,7 @@ aims=(
   'transplant worst|transplant_worst|4|^(df-index|hta-diff|hta-nccl-params|hta-epoch)'
 )
 mean_aim=0.3 # of self mean over rows of single traces
-mean_now=0.22
+mean_now=0.2
 
 # row | aims | what is missing
 above=(
@@ -32,7 +32,7 @@ above=(
   'megatron-tp2-V100 all | self mean, self worst, set span, set worst, unexplained | as rank 0'
   'megatron-tp2-V100 rank 0 | self mean, self worst, unexplained | launches reach the device at once or 2.35 ms later, nothing tells when'
   'nanogpt-8xH100-ddp rank 1 | self mean, unexplained | a copy waits 2.7 ms for the other stream once'
-  'tracelens-resnet-8xMI300-rank0 | self mean, self worst, unexplained | a copy that was launched before the recording, at its very beginning, waits 2.2 ms; kernels start a little later than the one before them ends'
+  'tracelens-resnet-8xMI300-rank0 | unexplained | beside an all-reduce every other short kernel starts 3 us behind the one before it, the others at once, and nothing tells which'
 )
 
 # Of the metrics of a job: its figures.

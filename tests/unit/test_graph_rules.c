@@ -222,6 +222,34 @@ static void a_gap_is_typical_of_tasks_that_only_wait_for_the_previous(void **sta
   lumos_job_free(job);
 }
 
+/* Kernels of 20 us, all launched long before. Each starts 1 us behind the one before it, and 3 us behind it beside
+ * communication. */
+static void a_gap_beside_another_stream_is_typical_of_such(void **state) {
+  (void)state;
+  enum { KERNELS = 14, ALONE = 7 };
+  struct lumos_job *job = new_job();
+  uint32_t rank = add_rank(job, 0), thread = add_thread(job, rank, "1");
+  uint32_t stream = add_stream(job, rank, "7"), other = add_stream(job, rank, "8");
+  uint32_t calls[KERNELS + 1], kernels[KERNELS];
+  for (int k = 0; k <= KERNELS; k++) {
+    calls[k] = add_launch(job, thread, 2 * us * k, 1 * us);
+  }
+  int64_t start = 100 * us;
+  for (int k = 0; k < KERNELS; k++) {
+    kernels[k] = add_kernel(job, stream, start, 20 * us, calls[k]);
+    start += 20 * us + (k + 1 < ALONE ? 1 * us : 3 * us);
+  }
+  job->ranks.items[rank].base = 180 * us; /* what the device did before is not known, but it is no work beside these */
+  uint32_t beside = add_kernel(job, other, 230 * us, 170 * us, calls[KERNELS]);
+  job->tasks.items[beside].kind = LUMOS_COLLECTIVE;
+  build(job);
+  for (int k = 1; k < KERNELS; k++) {
+    assert_int_equal(timing(job, kernels[k])->gap, k < ALONE ? 1 * us : 3 * us);
+    assert_int_equal(timing(job, kernels[k])->residual, 0);
+  }
+  lumos_job_free(job);
+}
+
 /* --- Events --- */
 
 static void a_recorded_event_holds_the_next_task_of_the_waiting_stream(void **state) {
@@ -615,6 +643,7 @@ int main(void) {
       cmocka_unit_test(copies_are_told_by_direction),
       cmocka_unit_test(a_call_that_nested_events_cut_starts_with_its_first_segment),
       cmocka_unit_test(a_gap_is_typical_of_tasks_that_only_wait_for_the_previous),
+      cmocka_unit_test(a_gap_beside_another_stream_is_typical_of_such),
       cmocka_unit_test(a_recorded_event_holds_the_next_task_of_the_waiting_stream),
       cmocka_unit_test(a_wait_binds_to_the_latest_record_of_its_event),
       cmocka_unit_test(a_wait_keeps_what_the_awaited_end_does_not_explain),
