@@ -2,11 +2,12 @@
  *
  * A task that starts later than its launch, its stream and all known waits explain, and within the reaction window after
  * the end of another stream's task, may have waited for that end. Once, this may be chance. The same place of the
- * program makes the same waits: a place is a stream and the names of the task, the one before and the one behind it;
- * what is awaited is told by its stream, its name, and how many tasks were enqueued behind it on its stream by the time
- * of the waiting task's launch. An edge is believed that was seen twice at the like place, or told by a wait there, and
- * explains half of the late starts. Where it bound, if only by little, in one of four of the place's occurrences, and is
- * violated in fewer than one of fifty, it holds for the others as well.
+ * program makes the same waits: a place is a stream and the names of the task, the one before and the one behind it
+ * (around the ends of a stream that began with the recording, for steps repeat); what is awaited is told by its stream,
+ * its name, and how many tasks were enqueued behind it on its stream by the time of the waiting task's launch. An edge
+ * is believed that was seen twice at the like place, or told by a wait there, and explains half of the late starts.
+ * Where it bound, if only by little, in one of four of the place's occurrences, and is violated in fewer than one of
+ * fifty, it holds for the others as well.
  *
  * Of what was launched before the recording the order is not known: there, only late starts are explained. Edges within
  * a graph launch are found like others. The source starts before the task in any case, so no edges form a ring.
@@ -68,13 +69,17 @@ static bool is_launched(const struct lumos_rank_graph *graph, uint32_t task) {
 
 static uint64_t mix(uint64_t hash, uint64_t value) { return (hash ^ value) * UINT64_C(0x9E3779B97F4A7C15); }
 
+/* Steps repeat: of a stream whose tasks were all launched in the recording the last is taken to come before the first. */
 static uint64_t place_of(const struct lumos_rank_graph *graph, uint32_t task) {
   uint32_t on = lumos_graph_task(graph, task)->lane;
   const struct lumos_lane *lane = &graph->job->lanes.items[on];
+  uint32_t first = lane->task_first, last = first + lane->task_count - 1;
+  bool around = is_launched(graph, first);
+  uint32_t before = task > first ? task - 1 : around ? last : LUMOS_NONE;
+  uint32_t behind = task < last ? task + 1 : around ? first : LUMOS_NONE;
   uint64_t hash = mix(mix(1, on), lumos_graph_task(graph, task)->name);
-  hash = mix(hash, task == lane->task_first ? 0 : lumos_graph_task(graph, task - 1)->name);
-  return mix(hash ^ hash >> 32,
-             task + 1 == lane->task_first + lane->task_count ? 0 : lumos_graph_task(graph, task + 1)->name);
+  hash = mix(hash, before == LUMOS_NONE ? 0 : lumos_graph_task(graph, before)->name);
+  return mix(hash ^ hash >> 32, behind == LUMOS_NONE ? 0 : lumos_graph_task(graph, behind)->name);
 }
 
 /* The last task on the stream that was over at an instant, or LUMOS_NONE. */
