@@ -41,13 +41,13 @@ edits=(
 
 # group | mean, worst |error| in % that it does not exceed | cases that may be worse than "nothing changes" | what is missing
 bars=(
-  'kernels|0.6 2.5|0|kernels take longer beside transfers, and matrix products beside communication that only waits, for it keeps its SMs: a change of overlap changes them; so do the clocks of a hot GPU'
-  'host|0.7 2.0|0|what the profiler takes is known from below only, and stays as much of the host'
-  'slow rank|0.5 1.2|0|as for kernels: the others wait for the slow rank in collectives that keep their SMs'
-  'slow host|0.25 1.0|0|as for host'
-  'transfer|1.3 3.5|0|as for kernels: what runs beside a longer transfer is slower for longer; and transfers that share links slow each other down'
+  'kernels|0.6 2.4|0|kernels take longer beside transfers, and matrix products beside communication that only waits, for it keeps its SMs: a change of overlap changes them; so do the clocks of a hot GPU'
+  'host|0.55 2.0|0|what the profiler takes is known from below only, and stays as much of the host'
+  'slow rank|0.45 1.2|0|as for kernels: the others wait for the slow rank in collectives that keep their SMs'
+  'slow host|0.45 2.0|0|as for host'
+  'transfer|1.25 3.2|0|as for kernels: what runs beside a longer transfer is slower for longer; and transfers that share links slow each other down'
 )
-all='all|0.65 3.5|0|'
+all='all|0.6 3.2|0|'
 
 steps() { jq -s '.[1:] | add / length'; }
 true_step() { jq '.steps[].profiled | .end - .start' "$1/truth.json" | steps; }
