@@ -31,6 +31,17 @@ static const struct report_definition definitions[] = {
      "residual dropped, typical lags everywhere. A check of the graph, not a proof of its predictions."},
     {"host_replay_error", "host replay error",
      "The same for the host's side of the step, which ends with the step's last host task."},
+    {"transplant_error", "transplant error",
+     "How far the graph of one step is from the measured time of a like one, when it is simulated with that one's "
+     "durations and host gaps and keeps its own edges and lags. It says more than the self-replay, for what a lag "
+     "hides "
+     "need not come again."},
+    {"step_spread", "step spread",
+     "How far the measured times of those steps are apart: the error of a guess that takes one step's time for the "
+     "other's. Where it is small a small transplant error says little."},
+    {"transplant_matched", "steps matched",
+     "Share of the GPU tasks of two like steps that have a partner in the other one, by their order and names. Steps "
+     "count as alike from 98 % on."},
     {"unexplained_lag", "unexplained lag",
      "Starts of GPU tasks that come more than 2 \xC2\xB5s earlier or later than the rules explain, added up. Kept in "
      "the simulation."},

@@ -25,13 +25,14 @@ static const char *const figure_names[FIGURE_COUNT] = {
     [FIGURE_HOST_UNKNOWN] = "host_unknown",
     [FIGURE_REPLAY_ERROR] = "replay_error",
     [FIGURE_HOST_REPLAY_ERROR] = "host_replay_error",
+    [FIGURE_TRANSPLANT_ERROR] = "transplant_error",
+    [FIGURE_STEP_SPREAD] = "step_spread",
+    [FIGURE_TRANSPLANT_MATCHED] = "transplant_matched",
 };
 
 const char *report_figure_name(enum report_figure figure) { return figure_names[figure]; }
 
-bool report_figure_is_error(enum report_figure figure) {
-  return figure == FIGURE_REPLAY_ERROR || figure == FIGURE_HOST_REPLAY_ERROR;
-}
+bool report_figure_is_share(enum report_figure figure) { return figure >= FIGURE_REPLAY_ERROR; }
 
 const char *report_timeline_name(enum report_timeline timeline) {
   return timeline == MEASURED ? "measured" : "simulated";
@@ -96,7 +97,7 @@ static bool read_cell(const struct lumos_job *job, const struct lumos_metric *me
   cell->rank = scope->rank == LUMOS_ABSENT_INT ? LUMOS_NONE : lumos_job_rank(job, scope->rank);
   cell->step = scope->step;
   cell->timeline = metric->source == LUMOS_METRIC_MEASURED ? MEASURED : SIMULATED;
-  cell->value = decimal_as(metric->value, report_figure_is_error(cell->figure) ? 6 : 0);
+  cell->value = decimal_as(metric->value, report_figure_is_share(cell->figure) ? 6 : 0);
   bool lost = scope->rank != LUMOS_ABSENT_INT && cell->rank == LUMOS_NONE;
   return cell->value != LUMOS_ABSENT && !lost;
 }
@@ -123,12 +124,13 @@ static void rows_of(const struct cells *cells, struct report_facts *facts) {
   }
 }
 
-/* Errors do not add up: a sum keeps the worst. */
+/* Shares do not add up: a sum keeps the worst, the largest error and the least that was matched. */
 static int64_t combined(enum report_figure figure, int64_t sum, int64_t value) {
-  if (!report_figure_is_error(figure) || sum == LUMOS_ABSENT || value == LUMOS_ABSENT) {
+  if (!report_figure_is_share(figure) || sum == LUMOS_ABSENT || value == LUMOS_ABSENT) {
     return report_sum(sum, value);
   }
-  return llabs(value) > llabs(sum) ? value : sum;
+  bool worse = figure == FIGURE_TRANSPLANT_MATCHED ? value < sum : llabs(value) > llabs(sum);
+  return worse ? value : sum;
 }
 
 static void add_row(struct report_row *sum, const struct report_row *row) {
@@ -177,6 +179,8 @@ void report_facts_read(const struct lumos_job *job, struct report_facts *facts) 
   *facts = (struct report_facts){.job = job, .edited = lumos_job_edited(job), .mean_error = LUMOS_ABSENT};
   facts->unprofiled_step = whole_job(job, "unprofiled_step_time", 0);
   facts->profiling_cost = whole_job(job, "profiling_cost", 6);
+  facts->transplant_error = whole_job(job, "transplant_error", 6);
+  facts->step_spread = whole_job(job, "step_spread", 6);
   struct cells cells = {0};
   for (size_t i = 0; i < job->metrics.count; i++) {
     struct cell cell;

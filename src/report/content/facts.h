@@ -8,7 +8,7 @@
 #include <lumos/job.h>
 #include <lumos/memory.h>
 
-/* The metrics that the page reads; their names are in report_figure_name. Times in ns, errors in millionths. */
+/* The metrics that the page reads; their names are in report_figure_name. Times in ns, errors and shares in millionths. */
 enum report_figure {
   FIGURE_STEP_TIME,
   FIGURE_HOST_STEP_TIME,
@@ -27,8 +27,11 @@ enum report_figure {
   FIGURE_KEPT_WAIT,
   FIGURE_HOST_GAP,
   FIGURE_HOST_UNKNOWN,
-  FIGURE_REPLAY_ERROR,
+  FIGURE_REPLAY_ERROR, /* from here on shares */
   FIGURE_HOST_REPLAY_ERROR,
+  FIGURE_TRANSPLANT_ERROR,
+  FIGURE_STEP_SPREAD,
+  FIGURE_TRANSPLANT_MATCHED,
   FIGURE_COUNT
 };
 
@@ -59,10 +62,12 @@ struct report_facts {
   int64_t unprofiled_step;      /* the mean time of a step without the profiler, ns; LUMOS_ABSENT */
   int64_t profiling_cost;       /* how much longer it took with it, in millionths of that; LUMOS_ABSENT */
   int64_t mean_error; /* replay_error of the whole job: the mean of its steps' sizes, in millionths; LUMOS_ABSENT */
+  int64_t transplant_error, step_spread; /* the same, over steps that have a like one */
 };
 
 const char *report_figure_name(enum report_figure figure);
-bool report_figure_is_error(enum report_figure figure);
+/* Is it a share, in millionths, and no time? Such do not add up: a sum of rows keeps the worst. */
+bool report_figure_is_share(enum report_figure figure);
 const char *report_timeline_name(enum report_timeline timeline);
 
 void report_facts_read(const struct lumos_job *job, struct report_facts *facts);

@@ -222,7 +222,7 @@ int64_t report_carried(const struct report_facts *facts, enum report_figure figu
   if (figures == NULL) {
     return LUMOS_ABSENT;
   }
-  return report_figure_is_error(figure) ? figures->of[figure]
+  return report_figure_is_share(figure) ? figures->of[figure]
                                         : report_share(figures->of[figure], figures->of[FIGURE_STEP_TIME]);
 }
 
@@ -293,6 +293,25 @@ static void fill_host_error(const struct report_facts *facts, struct report_scop
   set_tile(scope, "trust", "host replay error", "host_replay_error", &figure, &evidence);
 }
 
+/* Where there are like steps: how well the graph of one tells the time of the other, and what would be off without it. */
+static void fill_transplant(const struct report_facts *facts, struct report_scope *scope) {
+  if (facts->transplant_error == LUMOS_ABSENT) {
+    return;
+  }
+  struct lumos_text figure = LUMOS_TEXT_BUFFER;
+  struct lumos_text evidence = LUMOS_TEXT_BUFFER;
+  report_put_fine_share(&figure, facts->transplant_error);
+  lumos_text_put(&evidence, "mean size, worst ");
+  report_put_fine_share(&evidence, report_carried(facts, FIGURE_TRANSPLANT_ERROR));
+  set_tile(scope, "trust", "transplant error", "transplant_error", &figure, &evidence);
+  report_put_fine_share(&figure, facts->step_spread);
+  lumos_text_put(&evidence, "between like steps, mean size");
+  set_tile(scope, "trust", "step spread", "step_spread", &figure, &evidence);
+  report_put_share(&figure, report_carried(facts, FIGURE_TRANSPLANT_MATCHED));
+  lumos_text_put(&evidence, "of GPU tasks, worst step");
+  set_tile(scope, "trust", "steps matched", "transplant_matched", &figure, &evidence);
+}
+
 /* "2,912 of 2,917" as a share, with the counts as evidence. */
 static void fill_coverage(struct report_scope *scope, const char *label, const char *term, int64_t part, int64_t whole,
                           const char *noun) {
@@ -332,6 +351,18 @@ static void put_trust(const struct report_facts *facts, struct lumos_text *out) 
     report_put_fine_share(out, llabs(error));
     lumos_text_put(out, facts->steps.count > 1 ? " on average." : ".");
   }
+  if (error == LUMOS_ABSENT) {
+    return;
+  }
+  if (facts->transplant_error == LUMOS_ABSENT) {
+    lumos_text_put(out, " No two steps are alike enough to try the graph of one with the times of the other.");
+  } else {
+    lumos_text_put(out, " The graph of one step with the times of another is off from that one by ");
+    report_put_fine_share(out, facts->transplant_error);
+    lumos_text_put(out, " on average; the steps themselves are ");
+    report_put_fine_share(out, facts->step_spread);
+    lumos_text_put(out, " apart.");
+  }
 }
 
 void report_fill_verdict(const struct report_facts *facts, struct report_scope *scope) {
@@ -347,6 +378,7 @@ void report_fill_verdict(const struct report_facts *facts, struct report_scope *
   report_set_take(scope, "trust_sentence", &text);
   fill_carried(facts, scope);
   fill_host_error(facts, scope);
+  fill_transplant(facts, scope);
   struct report_coverage coverage = report_coverage_of(facts->job);
   if (coverage.device_tasks > 0) {
     fill_coverage(scope, "launches found", "coverage", coverage.launched, coverage.device_tasks, "GPU task");

@@ -37,7 +37,7 @@ static void put_figures(const struct lumos_job *job, const struct report_row *ro
     int64_t value = row->figures[timeline].of[i];
     if (value != LUMOS_ABSENT) {
       lumos_text_format(out, ",\"%s\":", report_figure_name((enum report_figure)i));
-      lumos_text_decimal(out, value, report_figure_is_error((enum report_figure)i) ? 6 : 0);
+      lumos_text_decimal(out, value, report_figure_is_share((enum report_figure)i) ? 6 : 0);
     }
   }
   lumos_text_char(out, '}');
@@ -82,6 +82,14 @@ static void put_trust(const struct report_facts *facts, struct lumos_text *out) 
     lumos_text_format(out, ",\"%s\":", report_figure_name(carried[i]));
     put_fraction(out, report_carried(facts, carried[i]));
   }
+  lumos_text_put(out, ",\"transplant_error\":");
+  put_fraction(out, facts->transplant_error);
+  lumos_text_put(out, ",\"transplant_error_worst\":");
+  put_fraction(out, report_carried(facts, FIGURE_TRANSPLANT_ERROR));
+  lumos_text_put(out, ",\"transplant_matched\":");
+  put_fraction(out, report_carried(facts, FIGURE_TRANSPLANT_MATCHED));
+  lumos_text_put(out, ",\"step_spread\":");
+  put_fraction(out, facts->step_spread);
   struct report_coverage coverage = report_coverage_of(facts->job);
   lumos_text_put(out, ",\"device_tasks\":");
   put_integer(out, coverage.device_tasks);
