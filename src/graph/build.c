@@ -1,5 +1,6 @@
 /* The graph of a job: the order in which its rules are applied, rank by rank, then over ranks. */
 #include <lumos/graph.h>
+#include <lumos/program.h>
 
 #include "graph/graph.h"
 #include <stdlib.h>
@@ -109,5 +110,5 @@ bool lumos_graph_build(struct lumos_job *job, struct lumos_error *error) {
   free(matches.taken);
   job->stage = LUMOS_STAGE_GRAPH;
   lumos_job_history(job, "lumos-graph", "", NULL, 0);
-  return true;
+  return lumos_program_parallel(job, error);
 }

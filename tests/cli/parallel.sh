@@ -1,0 +1,132 @@
+#!/usr/bin/env bash
+# How ranks are spread (rank.parallel, group.role, the sizes in the model record) is what emulated jobs were told to be: by what
+# groups are called, by what is communicated in them alone, with ranks missing, and of one rank. Nothing is ever wrong; where too
+# little is known it is absent. And what the real jobs were.
+. "$(dirname "$0")/lib.sh"
+
+# emulate FOLDER OPTION...
+emulate() {
+  emulated-cluster --quiet --steps 2 --hidden 512 --seq 512 --vocab 4096 "${@:2}" "$1" || fail "$1: the emulated cluster fails"
+}
+
+without_names() { sed 's/^\({"type":"group".*\)"name":"[^"]*",/\1/'; }
+without_groups() { grep -v '^{"type":"group"'; }
+
+# told FOLDER: "RANK TP PP DP" of every rank, and the sizes, as the job was started. Ranks are numbered tensor first, then data.
+told() {
+  jq -r '.configuration.parallel | "sizes \(.tensor) \(.pipeline) \(.data)", (. as $p | range(.tensor * .pipeline * .data) |
+    "\(.) \(. % $p.tensor) \(. / ($p.tensor * $p.data) | floor) \((. / $p.tensor | floor) % $p.data)")' "$1"/truth.json
+}
+
+# found: the same from a graph; "-" where it is absent.
+found() {
+  jq -r 'if .type == "model" then .parallel | "sizes \(.tp // "-") \(.pp // "-") \(.dp // "-")"
+    elif .type == "rank" then .parallel as $p | "\(.rank) \($p.tp // "-") \($p.pp // "-") \($p.dp // "-")" else empty end' graph
+}
+
+# spread_as_told NAME FOLDER [absent]: `graph` has every coordinate; with "absent": it may lack some or all.
+spread_as_told() {
+  local wrong
+  told "$2" >expected
+  found >spread
+  wrong=$(awk -v absent="${3:-}" 'NR == FNR { told[$1] = $0; next }
+    { n = split(told[$1], one); split($0, other)
+      for (i = 1; i <= n; i++) if (other[i] != one[i] && !(absent != "" && other[i] == "-")) { print $0 " but told " told[$1]; next }
+      seen[$1] = 1 }
+    END { if (absent == "" && !seen["sizes"]) print "no sizes" }' expected spread)
+  [ -z "$wrong" ] || fail "$1: $wrong"
+}
+
+graph_of() { lumos-graph "$@" -o graph 2>message || fail "graph fails: $(head -c 300 message)"; }
+
+# looked_at NAME FOLDER RECORDED TRACE...: by what groups are called and by use alone, with `parse` from the traces.
+looked_at() {
+  local name=$1 folder=$2 recorded=$3
+  lumos-parse "${@:4}" -o parse 2>message || fail "$name: parse fails: $(head -c 300 message)"
+  graph_of parse
+  spread_as_told "$name" "$folder"
+  without_names <parse >unnamed
+  graph_of unnamed
+  spread_as_told "$name, no names" "$folder" "$([ "$recorded" = all ] || echo absent)"
+}
+
+# job NAME OPTION...: with everything recorded, and without arguments of collectives.
+job() {
+  local name=$1 recorded
+  for recorded in all none; do
+    emulate "$name" --record $recorded "${@:2}"
+    looked_at "$name, $recorded" "$name" $recorded "$name"/rank*.json.gz
+  done
+  without_groups <parse >bare
+  graph_of --edited bare
+  spread_as_told "$name, no groups" "$name" absent
+}
+
+# few NAME: the last job again, of which a rank alone, or two, are there.
+few() {
+  local last=$(($(ls "$1"/rank*.json.gz | wc -l) - 1)) ranks
+  for ranks in 0 $last "0 $last"; do
+    # shellcheck disable=SC2046,SC2086
+    looked_at "$1, ranks $ranks" "$1" "$2" $(printf "$1/rank%d.json.gz " $ranks)
+  done
+}
+
+job dp4 --dp 4 --layers 2 --micro-batches 2
+job dp4-optimizer --dp 4 --layers 2 --micro-batches 2 --distributed-optimizer on
+job tp2 --tp 2 --layers 3 --micro-batches 2
+job tp4-sequence --tp 4 --layers 2 --micro-batches 2 --sequence-parallel on
+job pp4 --pp 4 --layers 4 --micro-batches 4
+job pp2-gpipe --pp 2 --layers 4 --micro-batches 4 --schedule gpipe
+job pp4-interleaved --pp 4 --vp 2 --schedule interleaved --layers 8 --micro-batches 8 --batched-p2p off
+few pp4-interleaved none
+job pp4-zero-bubble --pp 4 --schedule zb-h1 --layers 4 --micro-batches 6
+job tp2pp2 --tp 2 --pp 2 --layers 4 --micro-batches 4
+job tp2dp2 --tp 2 --dp 2 --layers 3 --micro-batches 3
+few tp2dp2 none
+job pp2dp2 --pp 2 --dp 2 --layers 4 --micro-batches 4
+job pp3dp2-late --pp 3 --dp 2 --layers 6 --micro-batches 4 --overlap-gradients off --batched-p2p off
+job tp2pp2dp2 --tp 2 --pp 2 --dp 2 --layers 4 --micro-batches 4 --sequence-parallel on --distributed-optimizer on
+job tp2pp2dp2-recompute --tp 2 --pp 2 --dp 2 --layers 4 --micro-batches 4 --recompute full
+job tp2pp2-interleaved --tp 2 --pp 2 --vp 2 --schedule interleaved --layers 4 --micro-batches 4
+job alone --layers 2 --micro-batches 2
+
+# Roles, by use alone: those that the names say, where they are of an axis in use.
+emulate job --tp 2 --pp 2 --dp 2 --layers 4 --micro-batches 4
+few job all
+lumos-parse job/rank*.json.gz -o parse 2>message
+graph_of parse
+jq -r 'select(.type == "group" and .name != "default_pg") | "\(.id) \(.role)"' graph >expected
+without_names <parse >unnamed
+graph_of unnamed
+jq -r 'select(.type == "group" and .role) | "\(.id) \(.role)"' graph >spread
+check 'enough groups' [ "$(wc -l <expected)" -ge 18 ]
+check 'roles by use are those by name' diff expected spread >&2
+
+# A stage again from a graph says the same: what was inferred is forgotten first.
+cp graph again
+graph_of again
+same graph again 'a graph of a graph is the same'
+
+[ -n "$traces" ] && [ -d "$traces" ] || finish
+# real SET SIZES: "TP PP DP", or nothing where it cannot be told.
+real() {
+  lumos-parse "$traces/$1" -o parse 2>message || fail "$1: parse fails"
+  graph_of parse
+  check "$1 is '$2', not '$(found | sed -n 's/^sizes //p')'" [ "$(found | sed -n 's/^sizes //p')" = "$2" ]
+  [ -z "$2" ] || check "$1: every rank has its place" [ "$(found | grep -c -- '-')" -eq 0 ]
+}
+real megatron-tp2-V100 '2 1 1'
+check 'the one group of megatron in which layers communicate' \
+  [ "$(jq -r 'select(.type == "group" and .role) | "\(.id) \(.role)"' graph)" = '13 tensor' ]
+real nanogpt-8xH100-ddp '1 1 8'
+check 'places are in the order of ranks' [ "$(found | awk '$1 != "sizes" { printf "%s ", $4 }')" = '0 1 2 3 4 5 6 7 ' ]
+real df-index-V100x2-216k '1 1 2'
+real hta-nccl-params-A100 '1 1 2'
+real tracelens-resnet-8xMI300-rank0 '1 1 8'
+real dlrm-8xV100 '1 1 8'
+real hta-epoch-float-ts-V100 '1 1 1'
+real ao-ep-moe-2xB200 ''
+real torchrec-4xV100-lateRank2 ''
+real hta-cpu-only-gloo ''
+real ao-vit-cudagraph-A100 ''
+finish
