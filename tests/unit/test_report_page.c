@@ -184,6 +184,69 @@ static void verdict_of_a_change(void **state) {
   lumos_job_free(job);
 }
 
+/* A changed job of two ranks and three steps: the first is shown, and is in no sum. Rank 1 has only the last two. */
+static struct lumos_job *job_of_three_steps(bool changed) {
+  struct lumos_job *job = lumos_job_new();
+  for (int32_t rank = 0; rank < 2; rank++) {
+    (void)add_task(job, add_lane(job, add_rank(job, rank), "s7", LUMOS_STREAM), LUMOS_GEMM, "gemm", 0, MS(1));
+    for (int32_t step = 4 + rank; step < 7; step++) {
+      bool first = step == 4 + rank;
+      add_parts(job, rank, step, LUMOS_METRIC_MEASURED, (struct parts){.compute = MS(5), .idle = MS(5)});
+      add_parts(job, rank, step, LUMOS_METRIC_SIMULATED,
+                (struct parts){.compute = MS(4), .idle = first ? MS(6) : MS(4)});
+    }
+  }
+  for (int32_t step = 4; step < 7; step++) {
+    add_metric(job, "step_time", LUMOS_ABSENT_INT, step, LUMOS_METRIC_MEASURED, MS(10), 0);
+    add_metric(job, "step_time", LUMOS_ABSENT_INT, step, LUMOS_METRIC_SIMULATED, step == 4 ? MS(50) : MS(3 + step), 0);
+  }
+  if (changed) {
+    lumos_job_history(job, "lumos-transform", "--scale kind=gemm=0.8", NULL, 0);
+  }
+  finish_job(job);
+  return job;
+}
+
+/* Of 4 and 2 ms of two steps of 8 ms each. */
+static void the_only_step_of_a_change_counts(void **state) {
+  (void)state;
+  struct lumos_job *job = lumos_job_new();
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  for (int32_t rank = 0; rank < 2; rank++) {
+    (void)add_task(job, add_lane(job, add_rank(job, rank), "s7", LUMOS_STREAM), LUMOS_GEMM, "gemm", 0, MS(1));
+    int64_t computes = rank == 0 ? MS(4) : MS(2);
+    add_parts(job, rank, 4, LUMOS_METRIC_SIMULATED, (struct parts){.compute = computes, .idle = MS(8) - computes});
+  }
+  lumos_job_history(job, "lumos-transform", "--scale kind=gemm=0.8", NULL, 0);
+  finish_job(job);
+  assert_non_null(strstr(verdict_of(job, &text), "computing for 37.5 %"));
+  lumos_text_free(&text);
+  lumos_job_free(job);
+}
+
+static void the_first_step_of_a_change_is_in_no_sum(void **state) {
+  (void)state;
+  struct lumos_job *job = job_of_three_steps(true);
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  assert_non_null(strstr(verdict_of(job, &text), "After the change a step takes 8.50 ms instead of 10.00 ms"));
+  assert_non_null(strstr(text.bytes, "computing for 50.0 %")); /* with the first steps 4 + 4 of 8 + 10 */
+  lumos_text_free(&text);
+  struct lumos_text page = render(job);
+  assert_has(&page,
+             "2\xC2\xA0steps, 8.00\xC2\xA0ms to 9.00\xC2\xA0ms; the first step, 50.00\xC2\xA0ms, begins as it was "
+             "recorded and is left out");
+  assert_has(&page, "\"step\":4,\"timeline\":\"simulated\",\"left_out\":true,\"step_time\":50000000}");
+  lumos_text_free(&page);
+  lumos_job_free(job);
+
+  job = job_of_three_steps(false);
+  page = render(job);
+  assert_has(&page, "3\xC2\xA0steps, 10.00\xC2\xA0ms to 10.00\xC2\xA0ms<");
+  assert_null(strstr(page.bytes, "left_out\":true"));
+  lumos_text_free(&page);
+  lumos_job_free(job);
+}
+
 static void numbers(void **state) {
   (void)state;
   struct lumos_job *job = hand_made();
@@ -533,6 +596,8 @@ int main(void) {
       cmocka_unit_test(verdict),
       cmocka_unit_test(other_verdicts),
       cmocka_unit_test(verdict_of_a_change),
+      cmocka_unit_test(the_only_step_of_a_change_counts),
+      cmocka_unit_test(the_first_step_of_a_change_is_in_no_sum),
       cmocka_unit_test(numbers),
       cmocka_unit_test(the_transplant_stands_beside_the_replay),
       cmocka_unit_test(repeated_names),

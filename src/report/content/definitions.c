@@ -7,11 +7,14 @@ static const struct report_definition definitions[] = {
     {"measured", "measured", "What the recording says happened. Times are the profiler's, so its own cost is in them."},
     {"simulated", "simulated",
      "What the simulator makes of the execution graph: every task starts when all it depends on is done and its lane "
-     "is free. After a change, it is the prediction."},
+     "is free. After a change, it is the prediction, of the job as it runs with the profiler."},
     {"step", "step",
      "One training iteration, as the profiler marks it. On a rank step k ends with its last GPU task and begins where "
      "step k-1 ended. The job's step ends with its last rank's."},
-    {"step_time", "step time", "From the end of the step before to the end of this step's last GPU task."},
+    {"step_time", "step time",
+     "From the end of the step before to the end of this step's last GPU task. After a change the first step, where "
+     "there "
+     "are others, counts in no mean, share or sum: it begins with what the unchanged job had left to do."},
     {"exposed_compute", "compute", "A compute kernel runs on some stream and no communication does."},
     {"overlapped", "overlapped", "Compute and communication run at once: the communication costs nothing by itself."},
     {"exposed_communication", "exposed communication",

@@ -147,9 +147,19 @@ static struct report_row sum_of(const struct report_row *rows, size_t count, uin
   struct report_row sum = empty_row(rank, LUMOS_ABSENT_INT);
   sum.steps = 0;
   for (size_t i = 0; i < count; i++) {
-    add_row(&sum, &rows[i]);
+    if (!rows[i].carried) {
+      add_row(&sum, &rows[i]);
+    }
   }
   return sum;
+}
+
+/* The first step of every rank that has several, and of the job. */
+static void mark_carried(struct report_rows *rows) {
+  for (size_t i = 0; i + 1 < rows->count; i++) {
+    struct report_row *row = &rows->items[i];
+    row->carried = (i == 0 || row[-1].rank != row->rank) && row[1].rank == row->rank;
+  }
 }
 
 static void sum_ranks(struct report_facts *facts) {
@@ -198,6 +208,10 @@ void report_facts_read(const struct lumos_job *job, struct report_facts *facts) 
   }
   rows_of(&cells, facts);
   lumos_vector_free(&cells);
+  if (facts->edited) {
+    mark_carried(&facts->steps);
+    mark_carried(&facts->job_steps);
+  }
   sum_ranks(facts);
   facts->all = sum_of(facts->steps.items, facts->steps.count, LUMOS_NONE);
   facts->job_all = sum_of(facts->job_steps.items, facts->job_steps.count, LUMOS_NONE);

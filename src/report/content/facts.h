@@ -1,6 +1,7 @@
 /* What the page's parts need to know of a job, read once from its metrics: figures by rank and step, and their sums.
  *
  * Sums and shares run over rank-steps: a share is the sum of a figure over the sum of the step times of the same rows.
+ * Of a changed job the first step, where there are others, is in no sum: it begins with what the unchanged job had left to do.
  */
 #ifndef LUMOS_REPORT_FACTS_H
 #define LUMOS_REPORT_FACTS_H
@@ -46,6 +47,7 @@ struct report_row {
   uint32_t rank; /* index */
   int32_t step;
   int64_t steps; /* that were added up */
+  bool carried;  /* the first step of a changed job, which is in no sum */
   struct report_figures figures[TIMELINES];
 };
 LUMOS_VECTOR_TYPE(report_rows, struct report_row);
@@ -55,7 +57,7 @@ struct report_facts {
   bool edited;                  /* a transform changed the job: measured is before, simulated after */
   bool has_streams;             /* some rank has device tasks */
   struct report_rows steps;     /* by rank, then step */
-  struct report_rows ranks;     /* the sum of each rank's steps */
+  struct report_rows ranks;     /* the sum of each rank's steps, those that are carried left out, here and below */
   struct report_rows job_steps; /* the job's own, by step; may be none */
   struct report_row all;        /* the sum of `steps` */
   struct report_row job_all;    /* the sum of `job_steps` */

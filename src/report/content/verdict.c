@@ -148,22 +148,34 @@ static void set_tile(struct report_scope *scope, const char *section, const char
   report_set_take(item, "evidence", evidence);
 }
 
-/* "8 steps, 38.1 ms to 48.2 ms" */
+/* "8 steps, 38.1 ms to 48.2 ms; the first step, 51.0 ms, which begins as it was recorded, is left out" */
 static void put_step_range(const struct report_facts *facts, enum report_timeline timeline, struct lumos_text *out) {
   const struct report_rows *rows = facts->job_steps.count > 0 ? &facts->job_steps : &facts->steps;
-  int64_t least = LUMOS_ABSENT;
-  int64_t most = LUMOS_ABSENT;
+  int64_t least = LUMOS_ABSENT, most = LUMOS_ABSENT, carried = LUMOS_ABSENT, steps = 0;
   for (size_t i = 0; i < rows->count; i++) {
     int64_t time = rows->items[i].figures[timeline].of[FIGURE_STEP_TIME];
+    if (rows->items[i].carried) {
+      carried = time > carried ? time : carried;
+      continue;
+    }
+    steps++;
     least = time != LUMOS_ABSENT && (least == LUMOS_ABSENT || time < least) ? time : least;
     most = time > most ? time : most;
   }
-  if (rows->count > 1 && least != LUMOS_ABSENT) {
-    report_put_counted(out, (int64_t)rows->count, facts->job_steps.count > 0 ? "step" : "rank-step");
-    lumos_text_put(out, ", ");
-    report_put_time(out, least);
+  if (rows->count < 2 || least == LUMOS_ABSENT) {
+    return;
+  }
+  report_put_counted(out, steps, facts->job_steps.count > 0 ? "step" : "rank-step");
+  lumos_text_put(out, ", ");
+  report_put_time(out, least);
+  if (steps > 1) {
     lumos_text_put(out, " to ");
     report_put_time(out, most);
+  }
+  if (carried != LUMOS_ABSENT) {
+    lumos_text_put(out, "; the first step, ");
+    report_put_time(out, carried);
+    lumos_text_put(out, ", begins as it was recorded and is left out");
   }
 }
 

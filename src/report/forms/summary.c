@@ -1,4 +1,5 @@
-/* The summary. Times are integer nanoseconds, shares fractions of one, unknown is null or absent. */
+/* The summary. Times are integer nanoseconds, shares fractions of one, unknown is null or absent. A row that is left out is in no sum or
+ * mean (facts.h). */
 #include "report/forms/summary.h"
 
 #include "report/content/gantt.h"
@@ -33,6 +34,7 @@ static void put_figures(const struct lumos_job *job, const struct report_row *ro
     lumos_text_format(out, "\"rank\":%d,", job->ranks.items[row->rank].rank);
   }
   lumos_text_format(out, "\"step\":%d,\"timeline\":\"%s\"", row->step, report_timeline_name(timeline));
+  lumos_text_put(out, row->carried ? ",\"left_out\":true" : "");
   for (int i = 0; i < FIGURE_COUNT; i++) {
     int64_t value = row->figures[timeline].of[i];
     if (value != LUMOS_ABSENT) {
