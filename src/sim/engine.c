@@ -16,6 +16,11 @@ static const struct lumos_task *task_at(const struct lumos_engine *engine, uint3
   return &engine->job->tasks.items[t];
 }
 
+/* Of a call of which its traits say that it has one: details lie far apart, so no others are looked at. */
+static const struct lumos_detail *detail_at(const struct lumos_engine *engine, uint32_t t) {
+  return &engine->job->details.items[task_at(engine, t)->detail];
+}
+
 static bool has_ended(const struct lumos_engine *engine, uint32_t t) {
   return engine->states[t].progress == LUMOS_ENDED;
 }
@@ -289,9 +294,8 @@ static void draw_consequences(struct lumos_engine *engine, uint32_t t) {
       release_start(engine, next);
     }
   } else {
-    if (is(engine, t, LUMOS_LAUNCHES | LUMOS_EVENTS) && !is(engine, t, LUMOS_COPIES)) {
-      uint8_t event_op = lumos_detail_of(engine->job, task_at(engine, t))->event_op;
-      push_event(engine, end, t, event_op == LUMOS_EVENT_WAIT ? LUMOS_TURN_WAIT : LUMOS_TURN_EFFECT);
+    if (is(engine, t, LUMOS_LAUNCHES | LUMOS_RECORDS | LUMOS_AWAITS) && !is(engine, t, LUMOS_COPIES)) {
+      push_event(engine, end, t, is(engine, t, LUMOS_AWAITS) ? LUMOS_TURN_WAIT : LUMOS_TURN_EFFECT);
     }
     if (t + 1 < lane->task_first + lane->task_count) {
       follow_on_thread(engine, t);
@@ -327,8 +331,8 @@ static void bound_by_end(struct lumos_engine *engine, uint32_t t, uint32_t src, 
 
 static void bound_by_launch(struct lumos_engine *engine, uint32_t t) {
   uint32_t call = task_at(engine, t)->call;
-  uint32_t first = lumos_detail_of(engine->job, task_at(engine, call))->first_segment;
-  uint32_t begin = first != LUMOS_NONE && has_ended(engine, first) ? first : call;
+  uint32_t first = is(engine, call, LUMOS_CUT) ? detail_at(engine, call)->first_segment : call;
+  uint32_t begin = has_ended(engine, first) ? first : call;
   const struct lumos_timing *timing = &engine->job->timings.items[t];
   int64_t lag = timing->launch_lag == LUMOS_ABSENT ? 0 : timing->launch_lag;
   raise_floor(engine, t, engine->states[begin].start + measured_lead(engine, t, begin));
@@ -438,16 +442,17 @@ static void take_effect(struct lumos_engine *engine, uint32_t call) {
     enqueue(engine, engine->launched[i]);
   }
   uint32_t d = task_at(engine, call)->detail;
-  if (d == LUMOS_NONE || engine->events.slot[d] == LUMOS_NONE) {
+  uint32_t *latest = is(engine, call, LUMOS_RECORDS | LUMOS_AWAITS) && engine->events.slot[d] != LUMOS_NONE
+                         ? &engine->events.latest[engine->events.slot[d]]
+                         : NULL;
+  if (latest == NULL) {
     return;
   }
-  const struct lumos_detail *detail = &engine->job->details.items[d];
-  uint32_t *latest = &engine->events.latest[engine->events.slot[d]];
-  if (detail->event_op == LUMOS_EVENT_RECORD) {
+  uint32_t waiting = is(engine, call, LUMOS_AWAITS) ? detail_at(engine, call)->event_lane : LUMOS_NONE;
+  if (is(engine, call, LUMOS_RECORDS)) {
     *latest = last_enqueued(engine, engine->events.lane[d], effect_of(engine, call));
-  } else if (detail->event_op == LUMOS_EVENT_WAIT && detail->event_lane != LUMOS_NONE && *latest != LUMOS_NONE &&
-             engine->rules->between_streams) {
-    struct lumos_lane_state *lane = &engine->lanes[detail->event_lane];
+  } else if (waiting != LUMOS_NONE && *latest != LUMOS_NONE && engine->rules->between_streams) {
+    struct lumos_lane_state *lane = &engine->lanes[waiting];
     struct lumos_stream_wait wait = {*latest, lane->waits};
     lane->waits = (uint32_t)engine->stream_waits.count;
     lumos_vector_push(&engine->stream_waits, wait);

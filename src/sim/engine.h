@@ -20,14 +20,16 @@ enum lumos_progress { LUMOS_WAITING, LUMOS_READY, LUMOS_STARTED, LUMOS_ENDED };
 
 /* What a task is to the loop, found before the first run, so that most tasks are seen to be nothing special at a glance. */
 enum lumos_trait {
-  LUMOS_WAITS = 1,    /* a call whose end follows from what it waits for */
-  LUMOS_COPIES = 2,   /* a blocking copy: takes effect when it starts, for it waits for its own work */
-  LUMOS_LAUNCHES = 4, /* a call that puts tasks on streams */
-  LUMOS_EVENTS = 8,   /* a call that records or awaits an event for a stream */
-  LUMOS_MEETS = 16,   /* a member of coupled collectives */
-  LUMOS_TIED = 32,    /* a member whose end follows from the others' */
-  LUMOS_DEVICE = 64,  /* a task on a stream */
-  LUMOS_DELAYED = 128 /* its start has a residual */
+  LUMOS_WAITS = 1,     /* a call whose end follows from what it waits for */
+  LUMOS_COPIES = 2,    /* a blocking copy: takes effect when it starts, for it waits for its own work */
+  LUMOS_LAUNCHES = 4,  /* a call that puts tasks on streams */
+  LUMOS_RECORDS = 8,   /* a call that records an event */
+  LUMOS_AWAITS = 16,   /* a call that makes a stream wait for an event */
+  LUMOS_CUT = 32,      /* a call that nested ones cut into segments */
+  LUMOS_MEETS = 64,    /* a member of coupled collectives */
+  LUMOS_TIED = 128,    /* a member whose end follows from the others' */
+  LUMOS_DEVICE = 256,  /* a task on a stream */
+  LUMOS_DELAYED = 512, /* its start has a residual */
 };
 
 struct lumos_task_state {
@@ -39,7 +41,7 @@ struct lumos_task_state {
   uint32_t previous;     /* on a stream: what was enqueued before it, or LUMOS_NONE */
   uint32_t starts_after; /* how much its start still waits for */
   uint32_t ends_after;   /* the same for its end */
-  uint8_t traits;        /* of enum lumos_trait, added up */
+  uint16_t traits;       /* of enum lumos_trait, added up */
   uint8_t progress;      /* enum lumos_progress */
   bool special;          /* it is in engine.specials */
   bool inferred;         /* it is the target of an inferred event edge, or a call whose awaited stream was inferred */

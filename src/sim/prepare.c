@@ -231,20 +231,25 @@ static bool is_tied(const struct lumos_engine *engine, uint32_t t) {
 
 static unsigned traits_of_call(const struct lumos_job *job, const struct lumos_task *task) {
   const struct lumos_detail *detail = &job->details.items[task->detail];
-  unsigned copies = detail->wait.on == LUMOS_WAIT_SELF ? LUMOS_COPIES : 0;
-  return copies | (detail->event_op != 0 ? LUMOS_EVENTS : 0) | (lumos_call_waits(job, task) ? LUMOS_WAITS : 0);
+  unsigned traits = lumos_call_waits(job, task) ? LUMOS_WAITS : 0;
+  traits |= detail->wait.on == LUMOS_WAIT_SELF ? LUMOS_COPIES : 0;
+  traits |= detail->event_op == LUMOS_EVENT_RECORD ? LUMOS_RECORDS : 0;
+  traits |= detail->event_op == LUMOS_EVENT_WAIT ? LUMOS_AWAITS : 0;
+  return traits;
 }
 
-static uint8_t traits_of(const struct lumos_engine *engine, uint32_t t, bool device) {
+static uint16_t traits_of(const struct lumos_engine *engine, uint32_t t, bool device) {
   const struct lumos_task *task = &engine->job->tasks.items[t];
   unsigned traits = task->detail == LUMOS_NONE ? 0 : traits_of_call(engine->job, task);
   traits |= device ? LUMOS_DEVICE : 0;
   traits |= engine->job->timings.items[t].residual != LUMOS_ABSENT ? LUMOS_DELAYED : 0;
-  traits |= engine->launched_first[t] < engine->launched_first[t + 1] ? LUMOS_LAUNCHES : 0;
+  if (engine->launched_first[t] < engine->launched_first[t + 1]) {
+    traits |= LUMOS_LAUNCHES | (lumos_detail_of(engine->job, task)->first_segment != LUMOS_NONE ? LUMOS_CUT : 0);
+  }
   if (engine->coupling.first[t] < engine->coupling.first[t + 1]) {
     traits |= LUMOS_MEETS | (is_tied(engine, t) ? LUMOS_TIED : 0);
   }
-  return (uint8_t)traits;
+  return (uint16_t)traits;
 }
 
 static void find_traits(struct lumos_engine *engine) {

@@ -6,8 +6,8 @@
 #
 # Lines of JSON go to standard output or FILE, a table and the budgets of the design to standard error. --large measures how reading
 # grows instead, on a trace of 100 MB, 400 MB, 1.6 GB and 4.4 GB (more bytes than 32 bits count), which is a real one (else the
-# emulated one) repeated; at 400 MB beside jq and Python, where they are installed. It needs 7 GB of TMPDIR's disk and 8 GB of memory,
-# and says what it leaves out for want of them. --quick is a smoke test: small inputs, one run, and a check that every line is there
+# emulated one) repeated; at 400 MB beside jq and Python, where they are installed; and every stage on 16 and 64 emulated ranks of one
+# job together. It needs 7 GB of TMPDIR's disk and 8 GB of memory, and says what it leaves out for want of them. --quick is a smoke test: small inputs, one run, and a check that every line is there
 # and whole; its figures mean nothing.
 #
 # Needs a build without sanitizers, in LUMOS_BIN's folder or build/. Fields of a line:
@@ -74,6 +74,19 @@ emulate() {
   mkdir "$2"
   "$bin/emulated-cluster" --layers 2 --vocab 32000 --micro-batch 2 --micro-batches 1 --dp 2 --ranks 0 --steps "$1" \
     --record shapes,sync,annotations,collectives --plain --quiet "$2"
+}
+
+# measure_ranks OPTION...: 16 ranks of one job together, then 64, which is four times as many replicas.
+measure_ranks() {
+  local scale
+  for scale in 1 4; do
+    mkdir "$work/ranks"
+    "$bin/emulated-cluster" --tp 2 --pp 4 --dp $((2 * scale)) "$@" --record shapes,sync,annotations,collectives --plain --quiet "$work/ranks"
+    rm "$work/ranks/truth.json"
+    compress "$work/ranks"/*.json
+    measure reading+behind "16 emulated ranks" $scale $runs "$work/ranks"/*.json
+    rm -r "${work:?}/ranks"
+  done
 }
 
 # unpack FILE.gz FOLDER: into FOLDER, and say where it lies.
@@ -170,6 +183,7 @@ if [ $quick = yes ]; then
   steps=2
   runs=1
   measure_emulated
+  measure_ranks --layers 4 --hidden 256 --heads 4 --seq 128 --vocab 1024 --micro-batches 1 --warmup 1 --steps 2
   emulate $steps "$work/short"
   measure_long emulated "$work/short/rank0.json" 1000000 1 4
 elif [ $large = yes ]; then
@@ -182,6 +196,7 @@ elif [ $large = yes ]; then
     emulate $steps "$work/short"
     measure_long emulated "$work/short/rank0.json" 100000000 1 4 16 44
   fi
+  measure_ranks --layers 8 --hidden 1024 --steps 3
 else
   measure_emulated
   for set in df-index-V100x2-216k hta-diff-A100-8rank-109k nanogpt-8xH100-ddp; do

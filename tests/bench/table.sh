@@ -48,7 +48,7 @@ jq -rs '
       | most("\($input): parse, CPU time by bytes against \(.bytes / 1e6 | round) MB"; $parse.cpu_least / $parse.bytes / (.cpu_least / .bytes); 1.25)),
     (select(.graph) | least("\($input): graph, million tasks/s"; .graph.cpu_rate / 1e6; 3)),
     (select(.engine) | least("\($input): simulate, one run, million tasks/s"; .engine.cpu_rate / 1e6; 5)),
-    (select(.sim) | least("\($input): all of lumos-sim (two runs, metrics), million tasks/s"; .sim.cpu_rate / 1e6; 5)),
+    (select(.sim) | least("\($input): all of lumos-sim (three runs, metrics), million tasks/s"; .sim.cpu_rate / 1e6; 5)),
     (select(.stream_write) | most("\($input): stream written, s per million tasks"; .stream_write.cpu_seconds / $tasks * 1e6; 0.3)),
     (select(.stream_read) | most("\($input): stream read, s per million tasks"; .stream_read.cpu_seconds / $tasks * 1e6; 0.3)),
     (select(.pipe and $input == "emulated 16x") | most("\($input), 1 M events: pipe to the finished page, s (wall: \(.pipe.seconds * 100 | round / 100))"; .pipe.cpu_seconds; 3))
