@@ -8,11 +8,12 @@
 #include <stdlib.h>
 
 bool lumos_edge_ends_of(const struct lumos_rank_graph *graph, uint32_t wait, struct lumos_stream_pair pair,
-                        struct lumos_edge_ends *ends) {
+                        uint32_t turn, struct lumos_edge_ends *ends) {
   int64_t at = lumos_graph_call_end(graph->job, wait);
   const struct lumos_lane *lane = &graph->job->lanes.items[pair.target];
   uint32_t next = lumos_graph_enqueued(graph, pair.target, at);
-  *ends = (struct lumos_edge_ends){lumos_graph_last_enqueued(graph, pair.source, at), lane->task_first + next};
+  uint32_t source = turn == LUMOS_NONE ? lumos_graph_last_enqueued(graph, pair.source, at) : turn;
+  *ends = (struct lumos_edge_ends){source, lane->task_first + next};
   return ends->source != LUMOS_NONE && next < lane->task_count;
 }
 
@@ -98,6 +99,10 @@ void lumos_graph_add_awaited(const struct lumos_rank_graph *graph, struct lumos_
   }
   for (size_t i = 0; i < waits->count; i++) {
     const struct lumos_decided_wait *decided = &waits->items[i];
+    if (decided->turn != LUMOS_NONE) {
+      await(graph, decided, &pendings, decided->turn, edges);
+      continue;
+    }
     uint32_t place = lumos_graph_enqueued(graph, decided->pair.source, decided->at);
     uint32_t carried = pendings.heads[decided->pair.source - graph->rank->lane_first];
     if (place > 0) {

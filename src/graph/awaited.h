@@ -18,14 +18,16 @@ struct lumos_decided_wait {
   uint32_t task;   /* the call */
   uint32_t before; /* the decision before it in the same row of waits, or LUMOS_NONE */
   struct lumos_stream_pair pair;
-  bool older; /* it may wait for older work than the last on the source */
-  bool bound; /* waits at that place were seen to bind */
+  uint32_t turn; /* it waits for this piece of communication; LUMOS_NONE: for the last on the source, */
+  bool older;    /* or for older work than that */
+  bool bound;    /* waits at that place were seen to bind */
 };
 LUMOS_VECTOR_TYPE(lumos_decided_waits, struct lumos_decided_wait);
 
-/* False: nothing was enqueued on one of the streams. */
+/* With the piece of communication whose turn it is as the source, unless that is LUMOS_NONE. False: nothing was enqueued
+ * on one of the streams. */
 bool lumos_edge_ends_of(const struct lumos_rank_graph *graph, uint32_t wait, struct lumos_stream_pair pair,
-                        struct lumos_edge_ends *ends);
+                        uint32_t turn, struct lumos_edge_ends *ends);
 /* From when on nothing that the trace names keeps the task from starting: its launch, and its stream. */
 int64_t lumos_edge_free_from(const struct lumos_rank_graph *graph, uint32_t task);
 /* The target started before the source had ended. */

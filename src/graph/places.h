@@ -14,6 +14,7 @@ struct lumos_unnamed_wait {
   uint32_t previous, next;       /* streams that the thread launched on last before and first after it, or LUMOS_NONE */
   uint32_t current;              /* the stream of the thread's last launch before it that is no communication */
   uint32_t home;                 /* the stream of most of these */
+  uint32_t turn;                 /* what it waits for if the program waits in turn, or LUMOS_NONE */
   int64_t since;                 /* when the thread last called waits that lead to nothing; INT64_MIN: never */
   uint32_t recent[LUMOS_RECENT]; /* communication streams that the thread launched on, the latest first; LUMOS_NONE */
   bool trails;                   /* the operator that calls it launched what is on `previous` */
@@ -30,6 +31,8 @@ struct lumos_places {
 
 /* `unnamed` runs over the rank's tasks, 1: a wait to be placed. O(tasks + waits log waits). */
 void lumos_places_find(const struct lumos_rank_graph *graph, const uint8_t *unnamed, struct lumos_places *places);
+/* turns.c: fill turn. */
+void lumos_places_find_turns(const struct lumos_rank_graph *graph, struct lumos_places *places);
 void lumos_places_free(struct lumos_places *places);
 
 #endif

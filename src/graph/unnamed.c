@@ -14,9 +14,10 @@
  * where an operator calls the wait that has nothing to do with what comes next. But a wait of the operator that has just launched communication is the
  * library's own and waits for nothing that is seen.
  *
- * A place where every pair is violated may wait for older work: the second of several collectives under way, say. Then
- * what counts is the latest task that was over by the time, and only those edges are believed that visibly bound, if
- * most late starts at that place are explained so.
+ * A place where every pair is violated may wait for older work: the second of several collectives under way, say. It
+ * may wait for them in turn (turns.c): that is believed where it visibly bound twice at least and explains most late
+ * starts, and the edges that did not bind with it. Else what counts is the latest task that was over by the time, and
+ * only those edges are believed that visibly bound, if most late starts at that place are explained so.
  */
 #include "graph/awaited.h"
 #include "graph/places.h"
@@ -29,7 +30,11 @@ enum {
   VIOLATED_ONE_IN = 50,
   BOUND_WEIGHT = 40, /* of one wait seen to bind, against the weights of customs, which count for every wait */
   LEAST_BOUND = 3,
+  LEAST_BOUND_IN_TURN = 2, /* less is asked of a task that was named beforehand */
 };
+
+/* Which task on the source a wait is for. */
+enum manner { THE_LAST, IN_TURN, ANY_OLDER };
 
 /* Weights of customs, the strongest first. */
 enum { PREPARES = 12, FOLLOWS = 12, RETURNS = 11, RETURNS_ELSEWHERE = 5, OLDER = 2, ANY = 1 };
@@ -61,18 +66,28 @@ static void find_streams(struct search *search) {
 
 /* ---- a pair at a place ---- */
 
+static bool ends_of(const struct search *search, const struct lumos_unnamed_wait *wait, struct lumos_stream_pair pair,
+                    enum manner manner, struct lumos_edge_ends *ends) {
+  const struct lumos_rank_graph *graph = search->graph;
+  if (manner != IN_TURN) {
+    return lumos_edge_ends_of(graph, wait->task, pair, LUMOS_NONE, ends);
+  }
+  return wait->turn != LUMOS_NONE && lumos_graph_task(graph, wait->turn)->lane == pair.source &&
+         lumos_edge_ends_of(graph, wait->task, pair, wait->turn, ends);
+}
+
 static struct verdict judge(const struct search *search, const struct lumos_unnamed_wait *waits, size_t count,
-                            struct lumos_stream_pair pair, bool older) {
+                            struct lumos_stream_pair pair, enum manner manner) {
   const struct lumos_rank_graph *graph = search->graph;
   struct verdict verdict = {0};
   size_t stride = (count + SAMPLES - 1) / SAMPLES;
   for (size_t i = 0; i < count; i += stride) {
     struct lumos_edge_ends ends;
-    if (!lumos_edge_ends_of(graph, waits[i].task, pair, &ends)) {
+    if (!ends_of(search, &waits[i], pair, manner, &ends)) {
       continue;
     }
     verdict.seen++;
-    if (older ? !lumos_edge_step_back(graph, &ends) : lumos_edge_is_violated(graph, &ends)) {
+    if (manner == ANY_OLDER ? !lumos_edge_step_back(graph, &ends) : lumos_edge_is_violated(graph, &ends)) {
       verdict.violated++;
       continue;
     }
@@ -135,27 +150,37 @@ static uint32_t custom(const struct search *search, const struct lumos_unnamed_w
 struct choice {
   struct lumos_stream_pair pair;
   uint64_t weight; /* 0: none */
-  bool older, bound;
+  enum manner manner;
+  bool bound;
 };
 
 static void consider(const struct search *search, const struct lumos_unnamed_wait *waits, size_t count,
                      struct lumos_stream_pair pair, struct choice *best) {
-  struct verdict verdict = judge(search, waits, count, pair, false);
+  struct verdict verdict = judge(search, waits, count, pair, THE_LAST);
   if (verdict.seen == 0 || (uint64_t)verdict.violated * VIOLATED_ONE_IN > verdict.seen) {
     return;
   }
   uint64_t weight =
       (uint64_t)verdict.bound * BOUND_WEIGHT + (uint64_t)custom(search, &waits[count / 2], pair) * verdict.seen;
   if (weight > best->weight) {
-    *best = (struct choice){pair, weight, false, verdict.bound > 0};
+    *best = (struct choice){pair, weight, THE_LAST, verdict.bound > 0};
+  }
+}
+
+static void consider_turns(const struct search *search, const struct lumos_unnamed_wait *waits, size_t count,
+                           struct lumos_stream_pair pair, struct choice *best) {
+  struct verdict verdict = judge(search, waits, count, pair, IN_TURN);
+  if (verdict.bound >= LEAST_BOUND_IN_TURN && verdict.bound * 2 >= verdict.late && verdict.bound > best->weight &&
+      (uint64_t)verdict.violated * VIOLATED_ONE_IN <= verdict.seen) {
+    *best = (struct choice){pair, verdict.bound, IN_TURN, true};
   }
 }
 
 static void consider_older(const struct search *search, const struct lumos_unnamed_wait *waits, size_t count,
                            struct lumos_stream_pair pair, struct choice *best) {
-  struct verdict verdict = judge(search, waits, count, pair, true);
+  struct verdict verdict = judge(search, waits, count, pair, ANY_OLDER);
   if (verdict.bound >= LEAST_BOUND && verdict.bound * 2 >= verdict.late && verdict.bound > best->weight) {
-    *best = (struct choice){pair, verdict.bound, true, true};
+    *best = (struct choice){pair, verdict.bound, ANY_OLDER, true};
   }
 }
 
@@ -183,8 +208,8 @@ static void consider_all(const struct search *search, const struct lumos_unnamed
 static void claim(struct search *search, const struct lumos_decided_wait *decided) {
   const struct lumos_rank_graph *graph = search->graph;
   struct lumos_edge_ends ends;
-  if (lumos_edge_ends_of(graph, decided->task, decided->pair, &ends) && lumos_edge_believe(graph, decided, &ends) &&
-      lumos_edge_is_bound(graph, &ends)) {
+  if (lumos_edge_ends_of(graph, decided->task, decided->pair, decided->turn, &ends) &&
+      lumos_edge_believe(graph, decided, &ends) && lumos_edge_is_bound(graph, &ends)) {
     search->claimed[ends.target - graph->first] = ends.source;
   }
 }
@@ -193,6 +218,7 @@ static struct choice choose(const struct search *search, const struct lumos_unna
   struct choice choice = {.weight = 0};
   consider_all(search, waits, count, &choice, consider);
   if (choice.weight == 0) {
+    consider_all(search, waits, count, &choice, consider_turns);
     consider_all(search, waits, count, &choice, consider_older);
   }
   return choice;
@@ -202,9 +228,15 @@ static struct choice choose(const struct search *search, const struct lumos_unna
 static bool decide(struct search *search, const struct lumos_unnamed_wait *waits, size_t count) {
   struct choice choice = choose(search, waits, count);
   for (size_t i = 0; choice.weight > 0 && i < count; i++) {
+    struct lumos_edge_ends ends;
+    if (!ends_of(search, &waits[i], choice.pair, choice.manner, &ends)) {
+      continue;
+    }
     int64_t at = lumos_graph_call_end(search->graph->job, waits[i].task);
+    uint32_t turn = choice.manner == IN_TURN ? waits[i].turn : LUMOS_NONE;
     uint32_t *last = &search->decided_of[waits[i].run - search->graph->first];
-    struct lumos_decided_wait decided = {at, waits[i].task, *last, choice.pair, choice.older, choice.bound};
+    struct lumos_decided_wait decided = {
+        at, waits[i].task, *last, choice.pair, turn, choice.manner == ANY_OLDER, choice.bound};
     claim(search, &decided);
     *last = (uint32_t)search->decisions.count;
     lumos_vector_push(&search->decisions, decided);
@@ -266,6 +298,7 @@ int64_t lumos_graph_unnamed_waits(struct lumos_rank_graph *graph, const uint8_t 
   }
   find_streams(&search);
   lumos_places_find(graph, unnamed, &search.places);
+  lumos_places_find_turns(graph, &search.places);
   int64_t unknown = decide_all(&search);
   lumos_graph_add_awaited(graph, &search.decisions, edges);
   lumos_places_free(&search.places);

@@ -8,6 +8,13 @@
  * it the backlog that step j found. The distance is the one of 1 to 4 that gives the most like steps, the nearest of
  * such: where every other step does something more, every other step is like it. Two steps are like where the common
  * subsequences of their names, lane by lane, cover 98 % of the device tasks of either.
+ *
+ * Of several ranks together the first step keeps its own beginning, rank by rank, for that lies before the recording.
+ * Where the ranks ended the step before step j further apart than that before step i, the first to come waited for the
+ * last in step j, and in the transplant need not: each rank's error has the difference in it. So on the public trace of
+ * nanogpt on 8 H100s: the step before the first one ended on all within 0.1 ms, the one before its donor on rank 1 0.8 ms
+ * after the others, which puts the ranks' errors 1.8 % of the step apart, 0.8 % above and 0.9 % below; of the next step,
+ * which begins within the recording, they are 0.1 to 0.3 %.
  */
 #include "sim/metrics.h"
 

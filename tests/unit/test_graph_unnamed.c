@@ -10,7 +10,7 @@
 
 enum { US = 1000, CALLS = 24, STREAMS = 3, MAIN = 0, ONE = 1, OTHER = 2, SIDE = 2, PAUSE = 2000 };
 
-enum act { COMPUTES, COMMUNICATES, WAITS, RECORDS };
+enum act { COMPUTES, COMMUNICATES, WAITS, RECORDS, EARLIER }; /* EARLIER: communication launched before the recording */
 
 struct call {
   enum act act;
@@ -57,16 +57,19 @@ static struct program run(const struct call *calls, size_t count, size_t times) 
     }
     tasks[i] = call->act == WAITS     ? add_stream_wait(job, thread, start, 5 * US, LUMOS_NONE, LUMOS_NONE)
                : call->act == RECORDS ? add_record(job, thread, start, 5 * US, LUMOS_NONE)
+               : call->act == EARLIER ? add_task(job, thread, LUMOS_OP, "nothing", start, 5 * US)
                                       : add_launch(job, thread, start, 5 * US);
     job->tasks.items[tasks[i]].span = span;
   }
   for (int stream = 0; stream < STREAMS; stream++) {
     for (size_t i = 0; i < count * times; i++) {
       const struct call *call = &calls[i % count];
-      if (call->act <= COMMUNICATES && call->stream == stream) {
+      bool earlier = call->act == EARLIER;
+      if ((earlier || call->act <= COMMUNICATES) && call->stream == stream) {
         int64_t start = ((int64_t)(i / count) * PAUSE + call->starts) * US;
-        uint32_t task = program.launched[i] = add_kernel(job, streams[stream], start, call->lasts * US, tasks[i]);
-        job->tasks.items[task].kind = call->act == COMMUNICATES ? LUMOS_COLLECTIVE : LUMOS_ELEMENTWISE;
+        uint32_t task = program.launched[i] =
+            add_kernel(job, streams[stream], start, call->lasts * US, earlier ? LUMOS_NONE : tasks[i]);
+        job->tasks.items[task].kind = earlier || call->act == COMMUNICATES ? LUMOS_COLLECTIVE : LUMOS_ELEMENTWISE;
       }
     }
   }
@@ -208,6 +211,43 @@ static void a_wait_may_be_for_older_work(void **state) {
 }
 
 /* Who waits for the main stream, which has just been told to wait and got nothing since, waits for the same. */
+/* The first two bind; the third would be seen as an edge of its place alone. */
+static void waits_in_turn_are_for_the_oldest_piece_of_communication(void **state) {
+  (void)state;
+  struct program program =
+      RUN(1, {EARLIER, ONE, 0, 5, NULL}, {COMMUNICATES, ONE, 20, 300, NULL}, {COMMUNICATES, ONE, 320, 300, NULL},
+          {COMMUNICATES, ONE, 620, 100, NULL}, {COMPUTES, MAIN, 50, 20, NULL}, {WAITS, 0, 0, 0, NULL},
+          {COMPUTES, MAIN, 323, 20, NULL}, {WAITS, 0, 0, 0, NULL}, {COMPUTES, MAIN, 623, 200, NULL},
+          {WAITS, 0, 0, 0, NULL}, {COMPUTES, MAIN, 824, 20, NULL});
+  assert_int_equal(edges(&program), 3);
+  expect_edge(&program, 1, 6, LUMOS_INFERRED);
+  expect_edge(&program, 2, 8, LUMOS_INFERRED);
+  expect_edge(&program, 3, 10, LUMOS_INFERRED);
+  lumos_job_free(program.job);
+}
+
+/* Each for the piece after the one whose turn it is. */
+static void waits_that_do_not_bind_in_turn_are_not_in_turn(void **state) {
+  (void)state;
+  struct program program =
+      RUN(1, {COMMUNICATES, ONE, 20, 300, NULL}, {COMMUNICATES, ONE, 320, 300, NULL},
+          {COMMUNICATES, ONE, 620, 100, NULL}, {COMPUTES, MAIN, 50, 20, NULL}, {WAITS, 0, 0, 0, NULL},
+          {COMPUTES, MAIN, 623, 20, NULL}, {WAITS, 0, 0, 0, NULL}, {COMPUTES, MAIN, 723, 20, NULL});
+  assert_int_equal(edges(&program), 0);
+  lumos_job_free(program.job);
+}
+
+static void the_library_s_own_wait_takes_no_turn(void **state) {
+  (void)state;
+  struct program program = RUN(
+      1, {COMMUNICATES, ONE, 20, 300, "reduce"}, {WAITS, 0, 0, 0, "reduce"}, {COMMUNICATES, ONE, 320, 300, "gather"},
+      {WAITS, 0, 0, 0, "gather"}, {COMPUTES, MAIN, 70, 20, "add"}, {WAITS, 0, 0, 0, NULL},
+      {COMPUTES, MAIN, 323, 20, "add"}, {WAITS, 0, 0, 0, NULL}, {COMPUTES, MAIN, 623, 20, "add"});
+  expect_edge(&program, 0, 6, LUMOS_INFERRED);
+  expect_edge(&program, 2, 8, LUMOS_INFERRED);
+  lumos_job_free(program.job);
+}
+
 static void an_empty_stream_passes_on_what_it_waits_for(void **state) {
   (void)state;
   struct program program =
@@ -335,6 +375,9 @@ int main(void) {
       cmocka_unit_test(by_custom_the_latest_communication_comes_first_each_for_one_wait),
       cmocka_unit_test(waits_of_one_place_do_the_same),
       cmocka_unit_test(a_wait_may_be_for_older_work),
+      cmocka_unit_test(waits_in_turn_are_for_the_oldest_piece_of_communication),
+      cmocka_unit_test(waits_that_do_not_bind_in_turn_are_not_in_turn),
+      cmocka_unit_test(the_library_s_own_wait_takes_no_turn),
       cmocka_unit_test(an_empty_stream_passes_on_what_it_waits_for),
       cmocka_unit_test(a_record_before_the_wait_prepares_communication_of_the_next_operator),
       cmocka_unit_test(an_operator_s_wait_is_for_the_thread_s_stream_whatever_comes_next),
