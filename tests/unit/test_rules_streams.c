@@ -292,9 +292,8 @@ static void an_event_with_slack_follows_from_the_order_of_calls(void **state) {
   lumos_job_free(job);
 }
 
-/* Four times, a graph's launch brings gemm_0 to s7 and gemm_1 to s20, 3 us behind it each time and 203 us late: a wait
- * within the graph, which no call shows. The first and the last have other neighbours than those between, so nothing
- * repeats there: the first of its stream is held at its time, and what is late of the last stays unexplained. */
+/* A graph's launch brings gemm_0 to s7 and gemm_1 to s20, 203 us late and 3 us behind gemm_0: a wait within the graph, which
+ * no call shows. Once, that may be chance, and the first task of s20 is held where it was; what comes again is believed. */
 #define GRAPH_LAUNCH(correlation, ts, first, second)     \
   CALL_ON(1, "cudaGraphLaunch", correlation, ts, 10) "," \
   KERNEL("gemm_0", 7, correlation, first, 200) ","       \
@@ -302,39 +301,31 @@ static void an_event_with_slack_follows_from_the_order_of_calls(void **state) {
 
 static void an_event_within_a_graph_is_inferred_where_it_comes_again(void **state) {
   (void)state;
-  struct lumos_job *job = graph_of(TRACE(
-      GRAPH_LAUNCH(1, 0, 10, 213) "," GRAPH_LAUNCH(2, 400, 410, 613) ","
-      GRAPH_LAUNCH(3, 800, 810, 1013) "," GRAPH_LAUNCH(4, 1200, 1210, 1413)));
+  struct lumos_job *job = graph_of(TRACE(GRAPH_LAUNCH(1, 0, 10, 213)));
+  expect_graph(job,
+      "gemm_0, launched by cudaGraphLaunch end +0\n"
+      "gemm_1, launched by cudaGraphLaunch end +0\n"
+      "boundary: 0 -> cudaGraphLaunch start +0, recorded, fixed\n"
+      "boundary: 213 -> gemm_1 start +0, inferred, fixed\n");
+  lumos_job_free(job);
+  job = graph_of(TRACE(GRAPH_LAUNCH(1, 0, 10, 213) "," GRAPH_LAUNCH(2, 400, 410, 613)));
   expect_graph(job,
       "cudaGraphLaunch@400, lag 390\n"
-      "cudaGraphLaunch@800, lag 390\n"
-      "cudaGraphLaunch@1200, lag 390\n"
       "gemm_0@10, launched by cudaGraphLaunch@0 end +0\n"
       "gemm_0@410, launched by cudaGraphLaunch@400 end +0\n"
-      "gemm_0@810, launched by cudaGraphLaunch@800 end +0\n"
-      "gemm_0@1210, launched by cudaGraphLaunch@1200 end +0\n"
       "gemm_1@213, launched by cudaGraphLaunch@0 end +0\n"
       "gemm_1@613, launched by cudaGraphLaunch@400 end +0\n"
-      "gemm_1@1013, launched by cudaGraphLaunch@800 end +0\n"
-      "gemm_1@1413, launched by cudaGraphLaunch@1200 end +0, residual 203\n"
+      "event: gemm_0@10 end -> gemm_1@213 start +3, inferred, run_time\n"
       "event: gemm_0@410 end -> gemm_1@613 start +3, inferred, run_time\n"
-      "event: gemm_0@810 end -> gemm_1@1013 start +3, inferred, run_time\n"
       "boundary: 0 -> cudaGraphLaunch@0 start +0, recorded, fixed\n"
-      "boundary: 213 -> gemm_1@213 start +0, inferred, fixed\n"
       "graph.unseen_stream_waits 2\n");
   expect_scaled_run(job, "name~gemm_0=1.5",
       "cudaGraphLaunch@0 0-10 <- boundary, recorded\n"
       "cudaGraphLaunch@400 400-410 <- cudaGraphLaunch@0 end, thread order, recorded\n"
-      "cudaGraphLaunch@800 800-810 <- cudaGraphLaunch@400 end, thread order, recorded\n"
-      "cudaGraphLaunch@1200 1200-1210 <- cudaGraphLaunch@800 end, thread order, recorded\n"
       "gemm_0@10 10-310 <- cudaGraphLaunch@0 end, launch, recorded\n"
       "gemm_0@410 410-710 <- cudaGraphLaunch@400 end, launch, recorded\n"
-      "gemm_0@810 810-1110 <- cudaGraphLaunch@800 end, launch, recorded\n"
-      "gemm_0@1210 1210-1510 <- cudaGraphLaunch@1200 end, launch, recorded\n"
-      "gemm_1@213 213-263 <- boundary, inferred\n"
-      "gemm_1@613 713-763 <- gemm_0@410 end, event, inferred\n"
-      "gemm_1@1013 1113-1163 <- gemm_0@810 end, event, inferred\n"
-      "gemm_1@1413 1413-1463 <- cudaGraphLaunch@1200 end, launch, recorded\n");
+      "gemm_1@213 313-363 <- gemm_0@10 end, event, inferred\n"
+      "gemm_1@613 713-763 <- gemm_0@410 end, event, inferred\n");
   lumos_job_free(job);
 }
 
