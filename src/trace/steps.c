@@ -7,6 +7,8 @@
  */
 #include "trace/steps.h"
 
+#include "trace/classify.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -51,11 +53,13 @@ static void drop_repeated(struct trace_steps *steps) {
   steps->marks.count = kept;
 }
 
+static bool is_work(const struct trace_host *row) { return row->class == TRACE_OP || row->class == TRACE_CALL; }
+
 /* Does an op or call start in one of the steps? */
 static bool hold_work(const struct trace *trace, const struct trace_steps *steps) {
   for (size_t i = 0; i < trace->host.count; i++) {
     const struct trace_host *row = &trace->host.items[i];
-    int64_t mark = row->class == TRACE_OP || row->class == TRACE_CALL ? trace_mark_at(steps, row->start) : -1;
+    int64_t mark = is_work(row) ? trace_mark_at(steps, row->start) : -1;
     if (mark >= 0 && mark < (int64_t)steps->marks.count) {
       return true;
     }
@@ -98,7 +102,7 @@ static void restore_lost(const struct trace *trace, struct trace_steps *steps) {
   }
   for (size_t i = 0; i < trace->host.count; i++) {
     const struct trace_host *row = &trace->host.items[i];
-    int64_t mark = row->class == TRACE_OP || row->class == TRACE_CALL ? trace_mark_at(steps, row->start) : -1;
+    int64_t mark = is_work(row) ? trace_mark_at(steps, row->start) : -1;
     if (mark >= 0 && mark < (int64_t)steps->marks.count && steps->marks.items[mark].unmarked > 0) {
       steps->marks.items[mark].host_start = row->start;
     }
@@ -128,6 +132,37 @@ static void settle_ends(const struct trace *trace, const struct trace_clock *clo
   }
 }
 
+/* The row of work that starts last; NULL: several do, or there are none before it. */
+static const struct trace_host *last_work(const struct trace *trace) {
+  const struct trace_host *last = NULL;
+  bool alone = false;
+  for (size_t i = 0; i < trace->host.count; i++) {
+    const struct trace_host *row = &trace->host.items[i];
+    if (is_work(row) && (last == NULL || row->start >= last->start)) {
+      alone = last != NULL && row->start > last->start;
+      last = row;
+    }
+  }
+  return alone ? last : NULL;
+}
+
+/* When the profiler stops it synchronises the device, and that is no work of the job. Behind the last mark it is left out with
+ * all else; without marks it is the call that starts last, in no op. INT64_MAX: there is none. */
+static int64_t profiler_stops(const struct trace *trace) {
+  const struct trace_host *last = last_work(trace);
+  if (last == NULL || last->class != TRACE_CALL ||
+      !lumos_trace_matches("devicesynchronize", lumos_string(trace->strings, last->name))) {
+    return INT64_MAX;
+  }
+  for (size_t i = 0; i < trace->host.count; i++) {
+    const struct trace_host *row = &trace->host.items[i];
+    if (row->class == TRACE_OP && row->lane == last->lane && row->end > last->start) {
+      return INT64_MAX;
+    }
+  }
+  return last->start;
+}
+
 void lumos_trace_find_steps(const struct trace *trace, const struct trace_clock *clock, struct trace_steps *steps) {
   *steps = (struct trace_steps){.carry_in_end = trace->base};
   collect_marks(trace, steps);
@@ -142,7 +177,7 @@ void lumos_trace_find_steps(const struct trace *trace, const struct trace_clock 
   }
   if (!steps->recorded) {
     steps->marks.count = 0;
-    lumos_vector_push(&steps->marks, mark_of(0, INT64_MIN, INT64_MAX, false));
+    lumos_vector_push(&steps->marks, mark_of(0, INT64_MIN, profiler_stops(trace), false));
   }
 }
 

@@ -188,6 +188,21 @@ static void a_blocking_copy_never_leaves_from_the_end_of_its_call(void **state) 
   lumos_job_free(job);
 }
 
+/* Without marks of steps the recording holds the synchronisation with which the profiler stops: the call that starts last, in
+ * no op. It is no part of the job; one in an op, or before other work, is. */
+static void the_profiler_s_own_synchronisation_is_no_part_of_the_job(void **state) {
+  (void)state;
+  struct lumos_job *job = graph_of(AWAITED(CALL_ON(1, "cudaDeviceSynchronize", 3, 30, 176), ""));
+  expect_graph(job, LAUNCHES_OF_AWAITED BEGIN);
+  expect_run(job, CALLS KERNEL_0("12-112") KERNEL_1("22-202"));
+  lumos_job_free(job);
+  job = graph_of(AWAITED(OP_ON(1, "ends with it", 30, 176) "," CALL_ON(1, "cudaDeviceSynchronize", 3, 30, 176), ""));
+  expect_graph(job,
+      "cudaDeviceSynchronize, lag 10, waits on device +4\n"
+      LAUNCHES_OF_AWAITED BEGIN);
+  lumos_job_free(job);
+}
+
 /* clang-format on */
 
 int main(void) {
@@ -199,6 +214,7 @@ int main(void) {
       cmocka_unit_test(what_waits_for_nothing_that_is_known_keeps_its_length),
       cmocka_unit_test(a_blocking_copy_leaves_from_its_start_and_waits_for_itself),
       cmocka_unit_test(a_blocking_copy_never_leaves_from_the_end_of_its_call),
+      cmocka_unit_test(the_profiler_s_own_synchronisation_is_no_part_of_the_job),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
