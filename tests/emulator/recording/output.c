@@ -1,6 +1,7 @@
 /* Files are written into a folder of their own, whose name begins with a dot, and renamed: so no name ever stands for half a file. The
  * earlier truth.json goes first and the new one comes last: a folder that has one holds all of that run, and of no other. While a run
- * lasts it holds a lock on its own folder: one that is old and not locked is of a run that was killed.
+ * lasts it holds a lock on its own folder: one that is not locked is of a run that was killed. Who has just made its folder looks, once it has the lock,
+ * whether the folder is still there, for another run may have taken it for such a one.
  */
 #include "output.h"
 
@@ -14,7 +15,6 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -97,16 +97,22 @@ static bool each(const char *folder, bool (*act)(const struct output *output, co
   return good;
 }
 
+/* Another run may have replaced it meanwhile. */
+static bool is_gone(const char *path) {
+  struct stat about;
+  return lstat(path, &about) != 0 && errno == ENOENT;
+}
+
 static bool is_ours(const struct output *output, const char *path, const char *name) {
   (void)output;
-  return is_emulated(path, name) ||
+  return is_emulated(path, name) || is_gone(path) ||
          complain(path,
                   "no emulated run wrote it, and it would be taken for this one's: move it, or name another folder");
 }
 
 static bool remove_ours(const struct output *output, const char *path, const char *name) {
   (void)output;
-  return !is_emulated(path, name) || unlink(path) == 0 || complain(path, strerror(errno));
+  return !is_emulated(path, name) || unlink(path) == 0 || is_gone(path) || complain(path, strerror(errno));
 }
 
 static bool remove_any(const struct output *output, const char *path, const char *name) {
@@ -126,16 +132,14 @@ static bool move_trace(const struct output *output, const char *path, const char
   return rank_in(name) < 0 || move_up(output, path, name);
 }
 
-/* A folder that a killed run has left. What a run has just made is not locked yet. */
-static void remove_stale(const char *path, time_t now) {
-  enum { OLD = 60 }; /* seconds */
+/* A folder that a killed run has left. */
+static void remove_stale(const char *path) {
   struct stat about;
   int folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (folder < 0) {
     return;
   }
-  if (fstat(folder, &about) == 0 && about.st_uid == geteuid() && about.st_mtime + OLD < now &&
-      flock(folder, LOCK_EX | LOCK_NB) == 0) {
+  if (fstat(folder, &about) == 0 && about.st_uid == geteuid() && flock(folder, LOCK_EX | LOCK_NB) == 0) {
     (void)each(path, remove_any, NULL);
     (void)rmdir(path);
   }
@@ -151,11 +155,43 @@ static void remove_all_stale(const char *folder) {
   for (const struct dirent *entry = readdir(directory); entry != NULL; entry = readdir(directory)) {
     if (strncmp(entry->d_name, temporary_name, BEGINNING) == 0 && strlen(entry->d_name) == sizeof temporary_name - 1) {
       char *path = path_in(folder, entry->d_name);
-      remove_stale(path, time(NULL));
+      remove_stale(path);
       free(path);
     }
   }
   closedir(directory);
+}
+
+/* False: another run takes it for left by a killed one, and removes it. Where locks cannot be had, nobody gets one to do so. */
+static bool lock_temporary(struct output *output) {
+  struct stat opened, named;
+  output->lock = open(output->temporary, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (output->lock < 0) {
+    return errno != ENOENT;
+  }
+  bool mine = flock(output->lock, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+  mine = mine && fstat(output->lock, &opened) == 0 && stat(output->temporary, &named) == 0 &&
+         opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
+  if (!mine) {
+    close(output->lock);
+    output->lock = -1;
+  }
+  return mine;
+}
+
+static bool make_temporary(struct output *output) {
+  output->temporary = path_in(output->folder, temporary_name);
+  while (mkdtemp(output->temporary) != NULL) {
+    if (lock_temporary(output)) {
+      return true;
+    }
+    free(output->temporary);
+    output->temporary = path_in(output->folder, temporary_name);
+  }
+  complain(output->folder, strerror(errno));
+  free(output->temporary);
+  output->temporary = NULL;
+  return false;
 }
 
 bool output_open(struct output *output, const char *folder) {
@@ -168,18 +204,7 @@ bool output_open(struct output *output, const char *folder) {
     return false;
   }
   remove_all_stale(folder);
-  output->temporary = path_in(folder, temporary_name);
-  if (mkdtemp(output->temporary) != NULL) {
-    output->lock = open(output->temporary, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (output->lock >= 0) {
-      (void)flock(output->lock, LOCK_EX | LOCK_NB); /* where locks cannot be had, nobody gets one to remove it */
-    }
-    return true;
-  }
-  complain(folder, strerror(errno));
-  free(output->temporary);
-  output->temporary = NULL;
-  return false;
+  return make_temporary(output);
 }
 
 /* The earlier run's truth.json first. */
