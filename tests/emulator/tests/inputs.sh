@@ -54,6 +54,7 @@ aten::mul_ TT
 aten::native_layer_norm TSTTs
 aten::native_layer_norm_backward TTSTTTTS
 aten::ones_like T---ss
+aten::reshape TS
 aten::split_with_sizes TSs
 aten::sum TSs-
 aten::t T
@@ -95,6 +96,20 @@ grep -q 'evaluate_function' seen && fail "the engine's own ops have inputs"
 jq -r '.traceEvents[] | select(.cat == "cpu_op" or (.cat == "user_annotation" and (.name | startswith("nccl:")))) | select(.args["Input type"] == null) | .name' spread/rank0.json |
   grep -v '^autograd::engine::' | sort -u >without
 [ "$(cat without)" = nccl:coalesced ] || fail "ops without inputs: $(tr '\n' ' ' <without)"
+
+# ---- products ----
+
+# ATen multiplies matrices: of a tensor of three dimensions it makes one, and of the product such a tensor again. Two matrices stay what they are.
+for trace in plain/rank0.json spread/rank4.json apart/rank1.json; do
+  jq -r '.traceEvents[] | select(.cat == "cpu_op") | [.tid, .ts, .dur, .name, (.args["Input Dims"][0] // [] | length)] | @tsv' $trace | sort -t$'\t' -k1,1n -k2,2n -k3,3nr |
+    awk -F'\t' '
+      open && ($1 != thread || $2 > end - 0.01) { said[of " " inside]++; open = 0 }
+      open { inside = inside " " $4; next }
+      $4 == "aten::matmul" { open = 1; thread = $1; end = $2 + $3; of = $5; inside = "" }
+      END { for (i in said) print i }' | sort
+done | sort -u >products
+printf '%s\n' '2  aten::mm' '3  aten::reshape aten::view aten::mm aten::_unsafe_view' >wanted
+same wanted products "matrix products are made otherwise: $(tr '\n' ';' <products)"
 
 # ---- sizes ----
 

@@ -66,15 +66,21 @@ void linear_forward(const struct block *to, const struct linear_use *use, const 
   if (use->column && gpt_sequence_shards(to->setup) > 1)
     tensor_run(to, ALL_GATHER);
   transpose(to, shapes[SHAPE_WEIGHT]);
-  multiply(to, &products[PRODUCT_FORWARD], product_shapes(to, use->linear, PRODUCT_FORWARD));
+  multiply(to, &products[PRODUCT_FORWARD], product_shapes(to, use->linear, PRODUCT_FORWARD), false);
   op_leave(to);
   frame_leave(to);
+}
+
+/* The gradient and the input as matrices, of which the weight's gradient is the product. */
+static void view_rows(const struct block *to, const struct linear_use *use) {
+  op_view(to, "aten::view", product_shapes(to, use->linear, PRODUCT_INPUT)[SHAPE_VIEW]);
+  op_view(to, "aten::view", product_shapes(to, use->linear, PRODUCT_FORWARD)[SHAPE_VIEW]);
 }
 
 static void multiply_weight(const struct block *to, const struct linear_use *use, const struct product_work *products) {
   enum product product = to->micro_batch ? PRODUCT_WEIGHT_ADDED : PRODUCT_WEIGHT;
   transpose(to, to->gpt->linear_shapes[use->linear][SHAPE_GRADIENT_ROWS]);
-  multiply(to, &products[product], product_shapes(to, use->linear, product));
+  multiply(to, &products[product], product_shapes(to, use->linear, product), true);
 }
 
 void linear_backward(const struct block *to, const struct linear_use *use, const struct product_work *products) {
@@ -86,9 +92,11 @@ void linear_backward(const struct block *to, const struct linear_use *use, const
    * while the weight's is. */
   if (whole && scatters)
     tensor_start(to, ALL_GATHER);
-  multiply(to, &products[PRODUCT_INPUT], product_shapes(to, use->linear, PRODUCT_INPUT));
+  multiply(to, &products[PRODUCT_INPUT], product_shapes(to, use->linear, PRODUCT_INPUT), false);
   if (whole && scatters)
     tensor_wait(to);
+  if (whole)
+    view_rows(to, use);
   if (reduces)
     tensor_start(to, scatters ? REDUCE_SCATTER : ALL_REDUCE);
   if (whole)
@@ -103,6 +111,7 @@ void linear_weight(const struct block *to, const struct linear_use *use, const s
   node_backward(to, &nodes[NODE_QKV], use->node, to->gpt->linear_shapes[use->linear][SHAPE_GRADIENT]);
   if (use->column && gpt_sequence_shards(to->setup) > 1)
     tensor_run(to, ALL_GATHER);
+  view_rows(to, use);
   multiply_weight(to, use, products);
   node_leave_backward(to);
 }

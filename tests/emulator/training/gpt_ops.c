@@ -230,9 +230,13 @@ void node_leave_backward(const struct block *to) {
   program_spend(to->program, NS_NODE_END);
 }
 
-void multiply(const struct block *to, const struct product_work *product, const char *const *shapes) {
+void multiply(const struct block *to, const struct product_work *product, const char *const *shapes, bool of_matrices) {
   op_enter(to, "aten::matmul", shapes[SHAPE_MATMUL]);
-  op_view(to, "aten::view", shapes[SHAPE_VIEW]);
+  if (!of_matrices) {
+    op_enter(to, "aten::reshape", shapes[SHAPE_VIEW]);
+    op_view(to, "aten::view", shapes[SHAPE_VIEW]);
+    op_leave(to);
+  }
   op_enter(to, "aten::mm", shapes[SHAPE_MM]);
   program_spend(to->program, NS_BEFORE_LAUNCH);
   for (int i = 0; i < product->count; i++) {
@@ -242,6 +246,7 @@ void multiply(const struct block *to, const struct product_work *product, const 
   }
   program_spend(to->program, NS_AFTER_LAUNCH);
   op_leave(to);
-  op_view(to, "aten::_unsafe_view", shapes[SHAPE_UNSAFE_VIEW]);
+  if (!of_matrices)
+    op_view(to, "aten::_unsafe_view", shapes[SHAPE_UNSAFE_VIEW]);
   op_leave(to);
 }

@@ -35,9 +35,7 @@ static void describe_products(struct gpt *gpt, int linear, long long in, long lo
   input[SHAPE_MM] = gpt_keep(gpt, "bf16[%lld,%lld] bf16[%lld,%lld]", tokens, out, out, in);
   input[SHAPE_UNSAFE_VIEW] = gpt_keep(gpt, "bf16[%lld,%lld] =[%lld,%lld,%lld]", tokens, in, sequence, batch, in);
   weight[SHAPE_MATMUL] = gpt_keep(gpt, "bf16[%lld,%lld|1,%lld] bf16[%lld,%lld]", out, tokens, out, tokens, in);
-  weight[SHAPE_VIEW] = forward[SHAPE_VIEW];
   weight[SHAPE_MM] = weight[SHAPE_MATMUL];
-  weight[SHAPE_UNSAFE_VIEW] = gpt_keep(gpt, "bf16[%lld,%lld] =[%lld,%lld]", out, in, out, in);
   for (int i = 0; i < PRODUCT_SHAPES; i++)
     shapes[PRODUCT_WEIGHT_ADDED][i] = weight[i];
 }

@@ -118,7 +118,7 @@ enum linear_shape {
   SHAPE_GRADIENT_ROWS, /* as a matrix, and of its transpose the dimensions and strides */
   LINEAR_SHAPES
 };
-/* Of the four ops of a matrix product. */
+/* Of the ops of a product; of two matrices nothing is viewed. */
 enum product_shape { SHAPE_MATMUL, SHAPE_VIEW, SHAPE_MM, SHAPE_UNSAFE_VIEW, PRODUCT_SHAPES };
 enum shape {
   SHAPE_HIDDEN,       /* the whole activation */
@@ -435,7 +435,7 @@ enum {
 void node_forward(const struct block *to, const struct node_names *names, const char *inputs);
 void node_backward(const struct block *to, const struct node_names *names, int node, const char *inputs);
 void node_leave_backward(const struct block *to);
-void multiply(const struct block *to, const struct product_work *product, const char *const *shapes);
+void multiply(const struct block *to, const struct product_work *product, const char *const *shapes, bool of_matrices);
 
 #define ENGINE_CALL "torch/autograd/graph.py(814): _engine_run_backward"
 #define ENGINE "<built-in method run_backward of torch._C._EngineBase object at 0x7f4f85497ec0>"
