@@ -86,6 +86,8 @@ const struct irregularities irregularities = {
     .profiled_python_end = 60,
     .profiled_python_walk = 1300,
     .profiled_ratio = {{0.5, 0.55, 0.65, 0.85, 1, 1.2, 1.6, 2.5, 6}}, /* assumed */
+    .recording_lead = {{38e3, 39e3, 42e3, 50e3, 69e3, 86e3, 146e3, 150e3, 152e3}},
+    .recording_row = {{130, 200, 270, 500, 720, 820, 870, 1000, 1030}},
 
     .launch_delay = {{-800, -450, -100, 750, 1300, 1650, 2200, 2700, 4500}},
     .task_gap = {{900, 980, 1060, 1310, 1540, 2050, 2620, 3050, 3500}},

@@ -28,6 +28,9 @@ struct irregularities {
   int64_t profiled_python_inside, profiled_python_end;
   int64_t profiled_python_walk; /* from one open frame to the next when the recording starts */
   struct spread profiled_ratio; /* of each of these */
+  /* Of the recording as such: so long before Kineto's window the profiler's span begins, and from the window's end to its mark a row takes
+   * so long to be collected. */
+  struct spread recording_lead, recording_row;
 
   /* Between host and device, and between device tasks. */
   struct spread launch_delay; /* from the end of the call on an idle stream; negative: the device was quicker */

@@ -10,12 +10,14 @@
 
 #include "chance.h"
 #include "hardware.h"
+#include "irregularities.h"
 #include "nccl_version.h"
 #include "output.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+enum chance { CHANCE_LEAD = 2, CHANCE_ROW }; /* salts of what is drawn for a recording; 1 is its id's */
 enum {
   FIRST_PROCESS = 20240,
   PROCESSES_NAMED = 16 /* Kineto names so many devices, whether they are there or not */
@@ -49,8 +51,15 @@ static void put_names(const struct trace *trace, int64_t time) {
   for (int device = 0; device < PROCESSES_NAMED; device++) {
     put_process(trace, time, device, "GPU ", device, DEVICES_SORT + device);
   }
+  if (trace->shows_device) {
+    put_meta(trace->out, "thread_name", time, trace->device, DEVICE_THREAD, "\"name\": \"Device ");
+    put_integer(trace->out, trace->device);
+    PUT(trace->out, "\"");
+    put_row_end(trace->out);
+    put_meta_number(trace->out, "thread_sort_index", time, trace->device, DEVICE_THREAD, -DEVICE_THREAD);
+  }
   for (int stream = 0; stream < STREAMS; stream++) {
-    if (trace->used_streams[stream]) {
+    if (trace->shown_streams[stream]) {
       put_stream_name(trace, stream_number(stream), stream, " \"", time);
     }
   }
@@ -155,8 +164,21 @@ static void put_head(const struct trace *trace) {
   PUT(out, ",\n  \"traceEvents\": [\n");
 }
 
+/* A figure of this rank's recording. */
+static double drawn(const struct trace *trace, const struct spread *spread, uint64_t which) {
+  const struct setup *setup = trace->recorder->setup;
+  if (!setup->mechanisms[MECHANISM_HOST_JITTER]) {
+    return spread_median(spread);
+  }
+  uint64_t place = chance_place(chance_place(setup->seed, (uint64_t)trace->rows->rank), which);
+  return spread_draw_wide(spread, setup->jitter, spread->at[0] / 2, place);
+}
+
+/* The window's end is marked when the rows have been collected. */
 static void put_tail(const struct trace *trace, int64_t start, int64_t stop) {
-  enum { WRITING = 2754017 }; /* the window's end is marked when the rows have been collected */
+  const struct rank_rows *rows = trace->rows;
+  size_t count = rows->frames.count + rows->calls.count + rows->device.count + rows->reaches.count;
+  int64_t writing = (int64_t)(drawn(trace, &irregularities.recording_row, CHANCE_ROW) * (double)count);
   struct writer *out = trace->out;
   PUT(out, "  {\n    \"ph\": \"X\", \"cat\": \"Trace\", \"ts\": ");
   put_microseconds(out, start);
@@ -172,14 +194,16 @@ static void put_tail(const struct trace *trace, int64_t start, int64_t stop) {
   put_microseconds(out, start);
   PUT(out, "\n  },\n  {\n    \"name\": \"Record Window End\", \"ph\": \"i\", \"s\": \"g\",\n"
            "    \"pid\": \"\", \"tid\": \"\", \"ts\": ");
-  put_microseconds(out, stop + WRITING);
+  put_microseconds(out, stop + writing);
   put_number(out, "\n  }\n  ],\n  \"traceName\": \"rank", trace->rows->rank);
   PUT(out, ".json\"\n}");
 }
 
-/* As CUPTI hands them out: by correlation, the device's row before the call's. */
+/* As CUPTI hands them out: by correlation, the device's row before the call's. Streams' waits come last, when it is known which streams
+ * have work. */
 static void put_activities(struct trace *trace) {
   bool syncs = (trace->recorder->setup->recorded & RECORD_SYNC) != 0;
+  const struct call_row *calls = trace->rows->calls.items;
   for (uint32_t i = 0; i < trace->order.calls.count; i++) {
     uint32_t device = trace->order.device.rows[i], call = trace->order.calls.rows[i];
     uint32_t reach = trace->order.reaches.rows[i];
@@ -189,19 +213,22 @@ static void put_activities(struct trace *trace) {
     if (reach != NONE) {
       kineto_put_event(trace, &trace->rows->reaches.items[reach]);
     }
-    if (call != NONE && syncs) {
-      kineto_put_wait(trace, &trace->rows->calls.items[call]);
+    if (call != NONE && syncs && calls[call].call != CALL_STREAM_WAIT) {
+      kineto_put_wait(trace, &calls[call]);
     }
     if (call != NONE) {
-      kineto_put_call(trace, &trace->rows->calls.items[call]);
+      kineto_put_call(trace, &calls[call]);
+    }
+  }
+  for (uint32_t i = 0; syncs && i < trace->order.calls.count; i++) {
+    uint32_t call = trace->order.calls.rows[i];
+    if (call != NONE && calls[call].call == CALL_STREAM_WAIT) {
+      kineto_put_wait(trace, &calls[call]);
     }
   }
 }
 
 static void put_trace(struct trace *trace) {
-  enum {
-    STARTING = 46650
-  }; /* the profiler's span begins so long before Kineto's window, by whose start threads are named */
   const struct rank_rows *rows = trace->rows;
   bool recorded = rows->start != INT64_MAX;
   int64_t start = host_time(trace, recorded ? rows->start : 0);
@@ -211,7 +238,8 @@ static void put_trace(struct trace *trace) {
   kineto_put_frames(trace);
   put_activities(trace);
   kineto_put_device_annotations(trace);
-  put_tail(trace, start - STARTING, stop);
+  int64_t lead = (int64_t)drawn(trace, &irregularities.recording_lead, CHANCE_LEAD);
+  put_tail(trace, start - lead, stop);
 }
 
 bool kineto_write(const struct recorder *recorder, const struct rank_rows *rows) {

@@ -29,13 +29,17 @@ struct trace {
   uint32_t annotations;
   struct link *links; /* by frame row */
   struct span *spans; /* [annotations][STREAMS] */
-  bool used_streams[STREAMS], named_syncs[STREAMS];
+  /* Streams with work; those of which a row tells; that a row tells of the device as a whole. */
+  bool used_streams[STREAMS], shown_streams[STREAMS], shows_device;
+  bool named_syncs[STREAMS];
 };
 
-/* Fills links, spans and used_streams. */
+/* Fills links, spans and what is shown of streams and of the device. */
 void kineto_find_links(struct trace *trace);
 
 /* ---- reading rows ---- */
+
+enum { DEVICE_THREAD = 1 }; /* of the device as a whole: Kineto has -1, and writes no negative thread */
 
 /* The start of the period that Kineto counts times from, in nanoseconds since 1970: every 7889238 seconds one begins. */
 #define KINETO_BASE_TIME (INT64_C(225) * 7889238 * 1000000000)
@@ -61,6 +65,8 @@ void put_flow(struct writer *out, bool starts, const char *category, uint32_t id
               int64_t time);
 /* The op's id, if the op was recorded. */
 void put_external(const struct trace *trace, uint32_t op);
+/* The same, else the row's own. */
+void put_external_or(const struct trace *trace, uint32_t op, uint32_t own);
 void put_meta(struct writer *out, const char *name, int64_t time, int process, int thread, const char *key);
 void put_meta_number(struct writer *out, const char *name, int64_t time, int process, int thread, int number);
 void put_stream_name(const struct trace *trace, int thread, int stream, const char *after, int64_t time);
@@ -79,6 +85,9 @@ bool is_member(const struct communicator *communicator, int rank);
 void kineto_put_frames(const struct trace *trace);
 void kineto_put_call(const struct trace *trace, const struct call_row *call);
 void kineto_put_device(const struct trace *trace, const struct device_row *row);
+/* Is there a row of synchronisation for the call? Of a stream, or of the device as a whole. */
+bool kineto_shows_wait(const struct trace *trace, const struct call_row *call);
+bool kineto_is_of_stream(const struct call_row *call);
 /* Nothing for a call that has no such row. */
 void kineto_put_wait(struct trace *trace, const struct call_row *call);
 /* Nothing for one whose call was not recorded. */

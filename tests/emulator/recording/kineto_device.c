@@ -155,14 +155,15 @@ void kineto_put_device(const struct trace *trace, const struct device_row *row) 
   put_flow(trace->out, false, "ac2g", row->correlation, trace->device, stream, start);
 }
 
-/* The device's images of annotations, one a stream. Kineto draws them a nanosecond wider on either side. */
+/* The device's images of annotations, stream by stream, and the later ones first, as a hash table has them. Kineto draws them a nanosecond
+ * wider on either side. */
 void kineto_put_device_annotations(const struct trace *trace) {
-  for (uint32_t i = 0; i < trace->order.frames.count; i++) {
-    uint32_t row = trace->order.frames.rows[i];
-    if (row == NONE || frame_at(trace, row)->frame != FRAME_ANNOTATION) {
-      continue;
-    }
-    for (int stream = 0; stream < WORKING_STREAMS; stream++) {
+  for (int stream = 0; stream < WORKING_STREAMS; stream++) {
+    for (uint32_t i = trace->order.frames.count; i > 0; i--) {
+      uint32_t row = trace->order.frames.rows[i - 1];
+      if (row == NONE || frame_at(trace, row)->frame != FRAME_ANNOTATION) {
+        continue;
+      }
       const struct span *span = &trace->spans[(size_t)trace->links[row].annotation * WORKING_STREAMS + (size_t)stream];
       if (span->first > span->last) {
         continue;

@@ -207,6 +207,29 @@ static void span_thread(struct trace *trace, int thread) {
   free(stack.rows.items);
 }
 
+/* Work, events and synchronisation show a stream. */
+static void find_shown(struct trace *trace) {
+  const struct rank_rows *rows = trace->rows;
+  memcpy(trace->shown_streams, trace->used_streams, sizeof trace->shown_streams);
+  for (uint32_t i = 0; i < trace->order.reaches.count; i++) {
+    if (trace->order.reaches.rows[i] != NONE && trace->order.calls.rows[i] != NONE) {
+      trace->shown_streams[rows->reaches.items[trace->order.reaches.rows[i]].stream] = true;
+    }
+  }
+  bool syncs = (trace->recorder->setup->recorded & RECORD_SYNC) != 0;
+  for (size_t i = 0; syncs && i < rows->calls.count; i++) {
+    const struct call_row *call = &rows->calls.items[i];
+    if (!kineto_shows_wait(trace, call)) {
+      continue;
+    }
+    if (kineto_is_of_stream(call)) {
+      trace->shown_streams[call->stream] = true;
+    } else {
+      trace->shows_device = true;
+    }
+  }
+}
+
 void kineto_find_links(struct trace *trace) {
   const struct rank_rows *rows = trace->rows;
   trace->links = memory_new(rows->frames.count, sizeof *trace->links);
@@ -219,6 +242,7 @@ void kineto_find_links(struct trace *trace) {
       trace->used_streams[rows->device.items[trace->order.device.rows[i]].stream] = true;
     }
   }
+  find_shown(trace);
   number_frames(trace);
   number_collectives(trace);
   number_pairs(trace);

@@ -87,6 +87,12 @@ void put_external(const struct trace *trace, uint32_t op) {
   }
 }
 
+void put_external_or(const struct trace *trace, uint32_t op, uint32_t own) {
+  uint32_t frame = table_find(&trace->order.frames, op);
+  put_number(trace->out, "\"External id\": ", frame != NONE ? trace->links[frame].id : own);
+  PUT(trace->out, ",");
+}
+
 void put_meta(struct writer *out, const char *name, int64_t time, int process, int thread, const char *key) {
   PUT(out, "  {\n    \"name\": \"");
   put_text(out, name);

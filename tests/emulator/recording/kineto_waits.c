@@ -29,16 +29,25 @@ static void put_awaited(const struct trace *trace, const struct call_row *call) 
   PUT(trace->out, ",");
 }
 
-/* A wait or a question as CUPTI sees it, a little within its call. Waits of a stream without work in the window are not written. */
+/* Waits of a stream without work in the window are not written. */
+bool kineto_shows_wait(const struct trace *trace, const struct call_row *call) {
+  return sync_kind(call) != NULL && (call->call != CALL_STREAM_WAIT || trace->used_streams[call->stream]);
+}
+
+bool kineto_is_of_stream(const struct call_row *call) {
+  return call->call == CALL_STREAM_WAIT || call->call == CALL_STREAM_SYNC;
+}
+
+/* A wait or a question as CUPTI sees it, a little within its call. */
 void kineto_put_wait(struct trace *trace, const struct call_row *call) {
-  const char *kind = sync_kind(call);
-  if (kind == NULL || (call->call == CALL_STREAM_WAIT && !trace->used_streams[call->stream])) {
+  if (!kineto_shows_wait(trace, call)) {
     return;
   }
+  const char *kind = sync_kind(call);
   struct writer *out = trace->out;
-  bool of_stream = call->call == CALL_STREAM_WAIT || call->call == CALL_STREAM_SYNC;
+  bool of_stream = kineto_is_of_stream(call);
   int stream = of_stream ? stream_number(call->stream) : -1;
-  int thread = of_stream ? stream : 1; /* Kineto writes no negative thread */
+  int thread = of_stream ? stream : DEVICE_THREAD;
   int64_t margin = call->end - call->start < 1000 ? (call->end - call->start) / 4 : 250;
   int64_t start = host_time(trace, call->start + margin), end = host_time(trace, call->end - margin);
   if (call->call == CALL_STREAM_SYNC) {
@@ -49,9 +58,8 @@ void kineto_put_wait(struct trace *trace, const struct call_row *call) {
     }
   }
   put_row_start(out, "cuda_sync", kind, trace->device, thread, start, end - start);
-  uint32_t op = table_find(&trace->order.frames, call->op);
-  put_number(out, "\"External id\": ", op != NONE ? trace->links[op].id : call->correlation);
-  PUT(out, ",      \"cuda_sync_kind\": \"");
+  put_external_or(trace, call->op, call->correlation);
+  PUT(out, "      \"cuda_sync_kind\": \"");
   put_text(out, kind);
   PUT(out, "\",");
   if (call->call != CALL_STREAM_SYNC && call->call != CALL_DEVICE_SYNC) {
@@ -76,7 +84,7 @@ void kineto_put_event(const struct trace *trace, const struct reach_row *row) {
   int stream = stream_number(row->stream);
   int64_t time = device_time(trace, row->time);
   put_row_start(out, "cuda_event", "cudaEvent", trace->device, stream, time, 1);
-  put_external(trace, call->op);
+  put_external_or(trace, call->op, row->correlation);
   put_number(out, "      \"event_id\": ", call->event + 1);
   put_number(out, ", \"stream\": ", stream);
   put_number(out, ", \"correlation\": ", row->correlation);

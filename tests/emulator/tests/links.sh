@@ -109,7 +109,7 @@ events() {
       for (c in at) {
         seen++
         if (!(c in op)) { print "no call recorded", c; continue }
-        if (id[c] != op[c]) print "event", c, "is of", id[c], "recorded by", op[c]
+        if (id[c] != (op[c] == -1 ? c : op[c])) print "event", c, "is of", id[c], "recorded by", op[c]
         for (n = 1; n <= work[on[c]]; n++) {
           if (launch[on[c], n] + 0 < c + 0 && end[on[c], n] > at[c]) { print "event", c, "comes before the end of", launch[on[c], n]; break }
           if (launch[on[c], n] + 0 > c + 0 && start[on[c], n] < at[c]) { print "event", c, "comes behind the start of", launch[on[c], n]; break }
@@ -117,6 +117,25 @@ events() {
       }
       if (seen < 0.95 * calls) print calls, "events,", seen, "are shown" # the last streams come to when the recording is over
     }' "$1/parts"
+}
+
+# Every lane of the device is named and sorted, also that of what concerns it as a whole; images come stream by stream, and what a stream waits for behind all calls.
+# lanes JOB RANK
+lanes() {
+  jq -r '.traceEvents | to_entries[] | .key as $at | .value | select(.pid | type == "number")
+    | if .ph == "M" and (.name | startswith("thread_")) then ["M", .name, .pid, .tid, (.args.name // .args.sort_index), $at]
+      elif .ph == "X" then ["X", (if .name == "Stream Wait Event" then "wait" else .cat end), .pid, .tid, "-", $at] else empty end | @tsv' "$1/rank$2.json" >"$1/lanes"
+  holds "$1: lanes of the device" '
+    $1 == "M" { said[$2, $3, $4] = $5; next }
+    $3 > 1000 { if ($2 ~ /^cuda_/) call = $6; next }
+    { seen++; rows[$2]++; if (!(("thread_name", $3, $4) in said) || !(("thread_sort_index", $3, $4) in said)) print $2, "of", $3, $4, "has no name" }
+    $4 == 1 && (said["thread_name", $3, 1] != "Device " $3 || said["thread_sort_index", $3, 1] != -1) { print "the device is", said["thread_name", $3, 1] }
+    $2 == "gpu_user_annotation" { if ($4 < stream) print "stream", $4, "comes behind", stream; stream = $4 }
+    $2 == "wait" { if (!first) first = $6 }
+    END {
+      if (first < call) print "waits come before a call"
+      for (i = split("gpu_user_annotation wait cuda_event cuda_sync", kinds, " "); i; i--) if (!rows[kinds[i]]) print "no", kinds[i]
+    }' "$1/lanes"
 }
 
 for job in one grid; do
@@ -132,6 +151,7 @@ for job in one grid; do
     waits $job
     events $job
     launches $job
+    lanes $job "$rank"
   done
 done
 finish

@@ -121,6 +121,15 @@ holds 'what is recorded lies in the window' '
   FILENAME ~ /windows$/ { start[$1] = $2; stop[$1] = $3; next }
   $2 == "python_function" || $2 == "Trace" || $2 == "gpu_user_annotation" { next }
   { seen++ } $5 < start[$1] || $5 > stop[$1] { print $1, $2, $3, $5, "of", start[$1], stop[$1] }' behind/windows behind/rows
+# How long before its window a recording begins, and how long it takes to be written, differs from rank to rank.
+emulate spans --hidden 512 --layers 1 --dp 8 --steps 1 --warmup 1 --without clocks --record none
+for trace in spans/rank*.json; do
+  jq -r '(.traceEvents | map(select(.name == "process_name").ts) | min) as $from | (.traceEvents[] | select(.cat == "Trace")) as $span | .traceEvents[] | select(.name == "Record Window End")
+    | [($from - $span.ts) * 1000, (.ts - $span.ts - $span.dur) * 1000 | round] | @tsv' "$trace"
+done >spans/spans
+holds 'leads and tails of recordings' '
+  { seen++; if ($1 < 30000 || $1 > 160000) print "the lead is", $1; if ($2 < 50000 || $2 > 5000000) print "the tail is", $2; lead[$1]; tail[$2] }
+  END { if (length(lead) < 8 || length(tail) < 8) print length(lead), "leads,", length(tail), "tails" }' spans/spans
 # The device's rows lie, as its clock shows them, between the time at which Kineto names threads and the end of the recording; the truth is of these.
 emulate clocked --hidden 4096 --layers 2 --micro-batches 4 --steps 1 --warmup 1 --dp 8 --node-size 2 --batched-p2p off --record sync,collectives
 tables clocked

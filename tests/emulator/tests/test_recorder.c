@@ -546,11 +546,13 @@ static void test_events(void **state) {
     assert_int_equal(count_of(text, "cudaEventRecord"), 2);
     assert_int_equal(count_of(text, "\"cat\": \"cuda_event\""), recorded != 0);
     if (recorded != 0) {
-      assert_has(text, "\"cat\": \"cuda_event\", \"name\": \"cudaEvent\", \"pid\": 0, \"tid\": 13,\n"
-                       "    \"ts\": 3456000001100.000, \"dur\": 0.001,\n"
-                       "    \"args\": {\n"
-                       "            \"event_id\": 7, \"stream\": 13, \"correlation\": 4,      \"device\": 0, "
-                       "\"context\": 1\n");
+      assert_has(
+          text,
+          "\"cat\": \"cuda_event\", \"name\": \"cudaEvent\", \"pid\": 0, \"tid\": 13,\n"
+          "    \"ts\": 3456000001100.000, \"dur\": 0.001,\n"
+          "    \"args\": {\n"
+          "      \"External id\": 4,      \"event_id\": 7, \"stream\": 13, \"correlation\": 4,      \"device\": 0, "
+          "\"context\": 1\n");
     }
     free(text);
     free(taken(&run, "rank1.json"));
