@@ -15,15 +15,17 @@ enum lumos_report_format {
   LUMOS_REPORT_PDF,      /* one picture, or all of them, each on a page of its own */
   LUMOS_REPORT_MARKDOWN, /* verdict, trust, tables, notes */
   LUMOS_REPORT_JSON,     /* the summary that the page embeds */
-  LUMOS_REPORT_CSV,      /* the metrics, one a row */
+  LUMOS_REPORT_CSV,      /* the metrics, one a row; of a view: its table */
 };
 
-/* The pictures. */
+/* The pictures, each with its table. */
 enum lumos_report_view {
   LUMOS_VIEW_DEFAULT, /* of one picture: the breakdown (the Gantt chart where there are no streams); of a PDF: all */
   LUMOS_VIEW_BREAKDOWN,
   LUMOS_VIEW_GANTT,
-  LUMOS_VIEW_GRAPH, /* the dependency graph */
+  LUMOS_VIEW_GRAPH,    /* the dependency graph */
+  LUMOS_VIEW_PIPELINE, /* passes by stage and micro-batch */
+  LUMOS_VIEW_LAYERS,   /* GPU time by layer */
 };
 
 /* All zero is the default. */
@@ -34,7 +36,8 @@ struct lumos_report_options {
   bool details;                /* show host names, trace files and paths as recorded; false: fit to be handed on */
   const char *template_folder; /* NULL: the templates compiled in */
   bool has_step;
-  int32_t step; /* the step whose dependencies are shown; without has_step the one nearest to the mean step time */
+  int32_t
+      step; /* the step whose dependencies and passes are shown; without has_step the one nearest to the mean step time */
   int32_t graph_nodes; /* at most so many nodes in the dependency graph, up to 500; 0: 80 */
   bool has_detail;     /* every task that runs in [detail_from, detail_until) is embedded, on top of the longest */
   bool marks; /* doubtful waits are marked on the timeline; on the page, which has a switch for them, from the start */
@@ -49,9 +52,9 @@ enum lumos_report_format lumos_report_format_of_path(const char *path);
 /* Lines for people and scripts, without control bytes: it may be written to a terminal. */
 bool lumos_report_format_is_text(enum lumos_report_format format);
 
-/* Pictures alone, so that a view can be chosen. */
+/* It holds one picture, or a picture's numbers, so that a view can be chosen. */
 bool lumos_report_format_has_views(enum lumos_report_format format);
-/* "breakdown", "gantt", "graph"; NULL for what is no view. */
+/* "breakdown", "gantt", "graph", "pipeline", "layers"; NULL for what is no view. */
 const char *lumos_report_view_name(enum lumos_report_view view);
 /* The view of that name, or LUMOS_VIEW_DEFAULT. */
 enum lumos_report_view lumos_report_view_named(const char *name);

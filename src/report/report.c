@@ -21,7 +21,7 @@ struct form {
   const char *name; /* and ending */
   bool (*write)(const struct report_content *content, struct lumos_text *out, struct lumos_error *error);
   enum lumos_report_format format;
-  bool views; /* it shows pictures alone, and one can be chosen */
+  bool views; /* it can show one picture alone, or its numbers */
   bool text;  /* for people and scripts, without control bytes */
 };
 
@@ -32,7 +32,7 @@ static const struct form forms[] = {
     {"pdf", report_pdf_write, LUMOS_REPORT_PDF, true, false},
     {"md", report_markdown_write, LUMOS_REPORT_MARKDOWN, false, true},
     {"json", report_summary_write, LUMOS_REPORT_JSON, false, true},
-    {"csv", report_csv_write, LUMOS_REPORT_CSV, false, true},
+    {"csv", report_csv_write, LUMOS_REPORT_CSV, true, true},
 };
 
 enum { FORMS = sizeof forms / sizeof forms[0] };

@@ -85,7 +85,9 @@ static bool choose_view(struct tool_rendering *rendering, struct lumos_error *er
     return false;
   }
   return lumos_report_format_has_views(rendering->report.format) ||
-         lumos_fail(error, "--view is for pictures alone; leave it out for %s, or write .svg, .png or .pdf", format);
+         lumos_fail(error,
+                    "--view is for one picture or its numbers; leave it out for %s, or write .svg, .png, .pdf or .csv",
+                    format);
 }
 
 /* A whole number from `least` to `most`; *number stays as it is where none is given. */

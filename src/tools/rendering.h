@@ -26,14 +26,16 @@ struct tool_rendering {
       TOOL_TEXT_ROW('f', "format", "html|svg|png|pdf|md|json|csv", &(rendering)->format,                               \
                     "The format where no ending names it: html (the default: one page that needs nothing else), svg, " \
                     "png or pdf (pictures alone), md (its words and tables, for a comment on GitHub), json (its "      \
-                    "numbers) or csv (the metrics, a row each)."),                                                     \
-      TOOL_TEXT_ROW(0, "view", "breakdown|gantt|graph", &(rendering)->view,                                            \
-                    "The picture to show alone: breakdown (where the step went, the default), gantt (the timeline) "   \
+                    "numbers) or csv (the metrics, a row each; with --view the table of that picture)."),              \
+      TOOL_TEXT_ROW(0, "view", "breakdown|gantt|pipeline|layers|graph", &(rendering)->view,                            \
+                    "The picture to show alone: breakdown (where the step went, the default), gantt (the timeline), "  \
+                    "pipeline (passes by stage and micro-batch), layers (GPU time by layer) "                          \
                     "or graph (what the step waits for). A PDF without --view has all of them, each on a page."),      \
       TOOL_TEXT_ROW(0, "title", "TEXT", &(rendering)->report.title,                                                    \
                     "A title above the verdict; without one the verdict is the title."),                               \
-      TOOL_TEXT_ROW(0, "step", "N", &(rendering)->step,                                                                \
-                    "The step whose dependencies are shown; the default is the one nearest to the mean step time."),   \
+      TOOL_TEXT_ROW(                                                                                                   \
+          0, "step", "N", &(rendering)->step,                                                                          \
+          "The step whose dependencies and passes are shown; the default is the one nearest to the mean step time."),  \
       TOOL_TEXT_ROW(0, "graph-nodes", "N", &(rendering)->graph_nodes,                                                  \
                     "At most so many boxes in the graph of dependencies, up to 500; the default is 80."),              \
       TOOL_TEXT_ROW(0, "detail", "FROM-TO", &(rendering)->detail,                                                      \

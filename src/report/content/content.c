@@ -3,6 +3,7 @@
 
 #include "report/content/breakdown.h"
 #include "report/content/gantt.h"
+#include "report/content/pipeline.h"
 #include "report/content/tables.h"
 #include "report/content/verdict.h"
 #include "report/text/names.h"
@@ -123,6 +124,10 @@ bool report_content_read(const struct lumos_job *job, const struct lumos_report_
   report_table_ops(job, &tables[TABLE_OPS_DEVICE], &tables[TABLE_OPS_HOST]);
   report_table_ranks(job, options->details, &tables[TABLE_RANKS]);
   report_table_clocks(job, &tables[TABLE_CLOCKS]);
+  report_passes_read(job, &content->timelines.steps, options, &content->passes);
+  report_pipeline_table(&content->passes, &tables[TABLE_PIPELINE]);
+  report_layers_read(&content->facts, &content->layers);
+  report_layers_table(&content->layers, &tables[TABLE_LAYERS]);
   content->bindings = find_bindings(content);
   bool read = read_dependencies(content, error);
   report_dependencies_table(&content->dependencies, &tables[TABLE_DEPENDENCIES]);
@@ -134,6 +139,8 @@ void report_content_free(struct report_content *content) {
   report_timelines_free(&content->timelines);
   free(content->bindings);
   report_dependencies_free(&content->dependencies);
+  report_passes_free(&content->passes);
+  report_layers_free(&content->layers);
   for (int i = 0; i < TABLES; i++) {
     report_table_free(&content->tables[i]);
   }

@@ -4,6 +4,8 @@
 
 #include "report/content/dependencies.h"
 #include "report/content/facts.h"
+#include "report/content/layers.h"
+#include "report/content/passes.h"
 #include "report/content/table.h"
 #include "report/content/timeline.h"
 #include <lumos/path.h>
@@ -21,6 +23,8 @@ enum report_table_number {
   TABLE_RANKS,
   TABLE_CLOCKS,
   TABLE_DEPENDENCIES,
+  TABLE_PIPELINE,
+  TABLE_LAYERS,
   TABLES
 };
 
@@ -30,6 +34,8 @@ struct report_content {
   struct report_facts facts;
   struct report_timelines timelines;
   struct report_dependencies dependencies;
+  struct report_passes passes;
+  struct report_layers layers;
   struct report_table tables[TABLES];
   struct lumos_bindings
       *bindings; /* what held every task; NULL: the simulation did not run again as it stands in the stream */

@@ -61,6 +61,35 @@ static const struct report_definition definitions[] = {
     {"host_unknown", "host unknown",
      "Host gaps over 1 ms that no hand-over between threads explains, and calls over five times the median of their "
      "name. Kept as they are."},
+    {"phase", "phase",
+     "What a task does for the model: forward, backward, weight gradients where they are computed apart, or the "
+     "optimizer. Recovered from spans, from the sequence numbers of ops, or from what repeats."},
+    {"micro_batch", "micro-batch",
+     "The samples that go through the model at once; a step has one or several, which are numbered from 0."},
+    {"pass", "pass",
+     "What a rank computes of one phase of one micro-batch, on one chunk of its layers. It lasts from the first start "
+     "to the last end of its kernels, communication within it included; where another pass or a wait interrupts it, "
+     "in parts."},
+    {"weight", "weight gradient",
+     "The part of the backward pass that computes gradients of weights, where a schedule does it later than the rest."},
+    {"stage", "stage",
+     "The ranks of a pipeline that hold the same layers. They are numbered in the order of the forward pass."},
+    {"chunk", "chunk", "Layers of a stage that follow one another; with an interleaved schedule a stage has several."},
+    {"schedule", "schedule",
+     "The order of a stage\xE2\x80\x99s passes. GPipe: all forward, then all backward. 1F1B: stage s of p runs p - 1 - "
+     "s "
+     "forward passes ahead, then one forward and one backward by turns. Interleaved: the same over several chunks. "
+     "Zero bubble: 1F1B with weight gradients apart. It has a name here when all shown stages keep to it pass by "
+     "pass."},
+    {"exchange", "exposed communication of a stage",
+     "Communication among ranks of one stage while no pass runs, such as sums of gradients."},
+    {"no_pass", "work of no pass",
+     "Work on a stream of passes that was not recognised as part of one, while none runs."},
+    {"bubble", "bubble",
+     "Time of a step in which a stage has nothing to run: it waits for another stage, for what comes from there, or "
+     "for its own host. With passes of equal length and nothing else the share is (p - 1) / (m + p - 1) for p stages "
+     "and m micro-batches, and with v chunks a stage (p - 1) / (v m + p - 1)."},
+    {"layer", "layer", "A block that repeats through the model, numbered from 0 over all stages."},
     {"binding", "binding constraint",
      "Of all that a task must wait for, what allowed it last: the call that launches it, the task before it on its "
      "lane, an "

@@ -3,6 +3,7 @@
 
 #include "report/content/doubt.h"
 #include "report/draw/raster.h"
+#include "report/draw/ticks.h"
 #include "report/text/numbers.h"
 
 /* Tenths of a pixel, but for PLOT and HALF, which are pixels. */
@@ -62,19 +63,10 @@ static int32_t place_of(const struct canvas *canvas, int64_t time) {
   return LABELS + (int32_t)tenths * canvas->pixels;
 }
 
-/* 1, 2 or 5 times a power of ten, so that at most twelve ticks fit. */
-static int64_t tick_distance(int64_t span) {
-  int64_t power = 1;
-  while (power <= span / 120) {
-    power *= 10;
-  }
-  return power * 12 > span ? power : power * 24 > span ? power * 2 : power * 60 > span ? power * 5 : power * 10;
-}
-
 static void draw_ticks(struct canvas *canvas, int32_t bottom) {
   const struct report_raster *raster = &canvas->raster;
   int64_t span = raster->per_column * raster->count;
-  int64_t distance = tick_distance(span);
+  int64_t distance = report_tick_distance(span);
   int64_t origin = report_timelines_origin(canvas->timelines);
   int64_t first = raster->from - origin;
   int64_t tick = first / distance + (first % distance > 0);

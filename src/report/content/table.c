@@ -345,6 +345,28 @@ static void put_json_value(const struct report_column *column, const struct repo
   }
 }
 
+static void put_csv_value(const struct report_column *column, const struct report_cell *cell, struct lumos_text *out) {
+  if (column->kind == COLUMN_PAINT) {
+    lumos_text_put(out, report_paint_row((enum report_paint)cell->value)->css);
+  } else if (is_text(column->kind)) {
+    report_put_csv(out, cell->bytes, cell->length);
+  } else if (!is_unknown(column, cell)) {
+    put_json_value(column, cell, out);
+  }
+}
+
+void report_table_csv(const struct report_table *table, struct lumos_text *out) {
+  for (size_t column = 0; column < table->column_count; column++) {
+    lumos_text_format(out, "%s%s", column == 0 ? "" : ",", table->columns[column].name);
+  }
+  lumos_text_char(out, '\n');
+  for (size_t i = 0; i < table->cells.count; i++) {
+    size_t column = i % table->column_count;
+    put_csv_value(&table->columns[column], &table->cells.items[i], out);
+    lumos_text_char(out, column + 1 < table->column_count ? ',' : '\n');
+  }
+}
+
 static void put_json_text(const char *name, const struct lumos_text *text, struct lumos_text *out) {
   if (text->length > 0) {
     lumos_text_format(out, "\"%s\":", name);

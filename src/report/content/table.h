@@ -69,6 +69,8 @@ size_t report_table_rows(const struct report_table *table);
 int64_t report_table_value(const struct report_table *table, size_t row, size_t column);
 
 void report_table_html(const struct report_table *table, struct lumos_text *out);
+/* A row a line under the columns' names; the values of report_table_json, all rows. */
+void report_table_csv(const struct report_table *table, struct lumos_text *out);
 /* For GitHub: the first REPORT_MARKDOWN_ROWS, folded where they are many, with an empty line behind. */
 void report_table_markdown(const struct report_table *table, struct lumos_text *out);
 /* {"finding","caption","whole","rest","left_out","columns":[...],"rows":[[...]]}, of the first five those that there are: values as they are, times in ns, shares in fractions; safe inside <script>. */

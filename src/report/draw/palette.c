@@ -46,6 +46,13 @@ static const struct report_paint_row rows[PAINT_COUNT] = {
                         {"#d3d7dd", "#3d444e"},
                         {"#1b2129", "#e6e9ee"},
                         {0}},
+    [PAINT_FORWARD] = {"forward", "forward", FILL_PLAIN, {"#1560a8", "#5c9fe0"}, {0}, {"#ffffff", "#0b1220"}},
+    [PAINT_BACKWARD] = {"backward", "backward", FILL_PLAIN, {"#37a169", "#7be7b4"}, {0}, {"#0b1220", "#0b1220"}},
+    [PAINT_WEIGHT] = {"weight", "weight gradient", FILL_PLAIN, {"#5c4400", "#f2e06a"}, {0}, {"#ffffff", "#0b1220"}},
+    [PAINT_UPDATE] = {"update", "optimizer step", FILL_PLAIN, {"#6b7280", "#8f99a8"}, {0}, {"#ffffff", "#0b1220"}},
+    [PAINT_COMMUNICATION] =
+        {"communication", "communication", FILL_PLAIN, {"#bf540b", "#ee8a3c"}, {0}, {"#ffffff", "#1a0f05"}},
+    [PAINT_NO_PASS] = {"no-pass", "work of no pass", FILL_HATCHED, {"#ece4f2", "#2c2336"}, {"#9a5fb5", "#b07fd0"}, {0}},
     [PAINT_TEXT] = {"ink", "", FILL_PLAIN, {"#1b2129", "#e6e9ee"}, {0}, {0}},
     [PAINT_MUTED] = {"muted", "", FILL_PLAIN, {"#59626f", "#9aa4b2"}, {0}, {0}},
     [PAINT_RULE] = {"rule", "", FILL_PLAIN, {"#e3e6ea", "#2a3038"}, {0}, {0}},

@@ -1,7 +1,7 @@
-/* What every colour on the page means: one paint for a kind of work, for a part of a step, and for ink; the same in every picture and table.
+/* What every colour on the page means: one paint for a kind of work, for a part of a step, for a phase, and for ink; the same in every picture and table.
  *
  * Compute is blue, communication orange, copies violet, the host teal, idle pale grey; a pattern goes with absence (waiting, idling) and a
- * paint of two tones with work that overlaps. Painters take the colours from here: the page through the style sheet that
+ * paint of two tones with work that overlaps. Forward is blue and backward green, as in papers on pipelines. Painters take the colours from here: the page through the style sheet that
  * report_palette_css writes (light and dark), others directly.
  */
 #ifndef LUMOS_REPORT_PALETTE_H
@@ -25,6 +25,13 @@ enum report_paint {
   PAINT_UNEXPLAINED,
   PAINT_RESOURCE,
   PAINT_BOUNDARY,
+  /* Phases of a step, and what their work does not compute. */
+  PAINT_FORWARD,
+  PAINT_BACKWARD,
+  PAINT_WEIGHT,
+  PAINT_UPDATE,
+  PAINT_COMMUNICATION,
+  PAINT_NO_PASS,
   /* Ink of pictures. */
   PAINT_TEXT,
   PAINT_MUTED,

@@ -1,6 +1,7 @@
-/* Metrics as rows. Numbers are as in the stream: times in ns, shares as fractions. */
+/* Metrics as rows, and tables of pictures. Numbers are as in the stream: times in ns, shares as fractions. */
 #include "report/forms/csv.h"
 
+#include "report/forms/pictures.h"
 #include "report/text/escape.h"
 #include <inttypes.h>
 
@@ -53,11 +54,23 @@ static void put_row(const struct lumos_job *job, const struct lumos_metric *metr
   lumos_text_char(out, '\n');
 }
 
-bool report_csv_write(const struct report_content *content, struct lumos_text *out, struct lumos_error *error) {
-  (void)error;
+static void put_metrics(const struct lumos_job *job, struct lumos_text *out) {
   lumos_text_put(out, "name,value,unit,of,source,rank,step,lane,kind,group,layer,task,low,high\n");
-  for (size_t i = 0; i < content->job->metrics.count; i++) {
-    put_row(content->job, &content->job->metrics.items[i], out);
+  for (size_t i = 0; i < job->metrics.count; i++) {
+    put_row(job, &job->metrics.items[i], out);
   }
+}
+
+bool report_csv_write(const struct report_content *content, struct lumos_text *out, struct lumos_error *error) {
+  const struct report_picture *picture = report_picture_of(content->options->view);
+  if (picture == NULL) {
+    put_metrics(content->job, out);
+    return true;
+  }
+  const struct report_table *table = &content->tables[picture->table];
+  if (report_table_rows(table) == 0) {
+    return lumos_fail(error, "there is nothing to show: %s", picture->none);
+  }
+  report_table_csv(table, out);
   return true;
 }

@@ -3,6 +3,7 @@
 
 #include "report/content/definitions.h"
 #include "report/content/notes.h"
+#include "report/content/pipeline.h"
 #include "report/content/verdict.h"
 #include "report/text/escape.h"
 #include "report/text/template.h"
@@ -16,6 +17,7 @@ static const struct {
     {"lanes_table", TABLE_LANES},         {"collectives_table", TABLE_COLLECTIVES},
     {"kernels_table", TABLE_KERNELS},     {"ops_device_table", TABLE_OPS_DEVICE},
     {"ops_host_table", TABLE_OPS_HOST},   {"dependencies_table", TABLE_DEPENDENCIES},
+    {"pipeline_table", TABLE_PIPELINE},   {"layers_table", TABLE_LAYERS},
     {"ranks_table", TABLE_RANKS},         {"clocks_table", TABLE_CLOCKS},
 };
 
@@ -46,6 +48,12 @@ static void fill_model(const struct report_content *content, struct report_scope
   report_set_take(root, "timeline_finding", &text);
   report_put_dependencies_finding(&content->dependencies, &text);
   report_set_take(root, "dependencies_finding", &text);
+  report_put_pipeline_finding(&content->passes, &text);
+  report_set_take(root, "pipeline_finding", &text);
+  report_section_if(root, "has_pipeline", content->passes.stages.count > 0);
+  report_put_layers_finding(&content->layers, &text);
+  report_set_take(root, "layers_finding", &text);
+  report_section_if(root, "has_layers", content->layers.layers > 0);
   report_section_if(root, "has_dependencies", content->dependencies.known);
   fill_tables(content, root);
   report_fill_notes(content->job, content->options->details, root);

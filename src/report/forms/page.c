@@ -8,6 +8,7 @@
 #include "report/content/doubt.h"
 #include "report/content/gantt.h"
 #include "report/content/notes.h"
+#include "report/content/pipeline.h"
 #include "report/content/verdict.h"
 #include "report/draw/look.h"
 #include "report/draw/svg.h"
@@ -145,16 +146,62 @@ static void fill_marks(const struct page *page, struct report_scope *root) {
   }
 }
 
+static void fill_legend(struct report_scope *scope, const bool shown[PAINT_COUNT]) {
+  report_section(scope, "kinds");
+  for (int paint = 1; paint < PAINT_COUNT; paint++) {
+    if (shown[paint]) {
+      add_legend(scope, "kinds", (enum report_paint)paint, "");
+    }
+  }
+}
+
+/* Nothing where no passes were recovered. */
+static void fill_pipeline(const struct page *page, struct report_scope *root) {
+  const struct report_passes *passes = &page->content->passes;
+  struct report_scene scene;
+  report_section(root, "pipeline");
+  if (!report_pipeline_scene(passes, &scene)) {
+    return;
+  }
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  struct report_scope *section = report_section_item(root, "pipeline");
+  bool shown[PAINT_COUNT] = {false};
+  report_put_pipeline_finding(passes, &text);
+  report_set_take(section, "pipeline_finding", &text);
+  report_put_pipeline_reading(passes, &text);
+  report_set_take(section, "pipeline_reading", &text);
+  report_pipeline_paints(passes, shown);
+  fill_legend(section, shown);
+  set_scene(section, &scene, "pipeline_picture");
+  set_table(page, section, TABLE_PIPELINE, "pipeline_table");
+}
+
+static void fill_layers(const struct page *page, struct report_scope *root) {
+  const struct report_layers *layers = &page->content->layers;
+  struct report_scene scene;
+  report_section(root, "layers");
+  if (!report_layers_scene(layers, &scene)) {
+    return;
+  }
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  struct report_scope *section = report_section_item(root, "layers");
+  bool shown[PAINT_COUNT] = {false};
+  report_put_layers_finding(layers, &text);
+  report_set_take(section, "layers_finding", &text);
+  report_put_layers_reading(layers, &text);
+  report_set_take(section, "layers_reading", &text);
+  report_layers_paints(layers, shown);
+  fill_legend(section, shown);
+  set_scene(section, &scene, "layers_picture");
+  set_table(page, section, TABLE_LAYERS, "layers_table");
+}
+
 static void fill_dependency_picture(const struct report_dependencies *dependencies, struct report_scope *section,
                                     struct report_scene *scene) {
   struct report_scope *picture = report_section_item(section, "picture");
   bool shown[PAINT_COUNT] = {false};
   report_dependencies_paints(dependencies, shown);
-  for (int paint = 0; paint < PAINT_COUNT; paint++) {
-    if (shown[paint]) {
-      add_legend(picture, "kinds", (enum report_paint)paint, "");
-    }
-  }
+  fill_legend(picture, shown);
   set_scene(picture, scene, "dependencies_picture");
 }
 
@@ -242,6 +289,8 @@ static void fill_model(const struct page *page, const struct page_files *files) 
   fill_timeline(page, root);
   fill_marks(page, root);
   fill_tasks(page, root);
+  fill_pipeline(page, root);
+  fill_layers(page, root);
   fill_dependencies(page, root);
   fill_work(page, root);
   report_fill_notes(page->content->job, page->content->options->details, root);

@@ -5,6 +5,7 @@
 #include "report/content/dependencies.h"
 #include "report/content/doubt.h"
 #include "report/content/gantt.h"
+#include "report/content/pipeline.h"
 #include "report/content/verdict.h"
 #include "report/draw/cairo.h"
 #include "report/draw/svg.h"
@@ -78,24 +79,66 @@ static bool draw_dependencies(const struct report_content *content, struct repor
   return report_dependencies_scene(&content->dependencies, scene);
 }
 
+static void find_pipeline(const struct report_content *content, struct lumos_text *out) {
+  report_put_pipeline_finding(&content->passes, out);
+}
+
+static void read_pipeline(const struct report_content *content, struct lumos_text *out) {
+  report_put_pipeline_reading(&content->passes, out);
+}
+
+static void explain_pipeline(const struct report_content *content, bool shown[PAINT_COUNT]) {
+  report_pipeline_paints(&content->passes, shown);
+}
+
+static bool draw_pipeline(const struct report_content *content, struct report_scene *scene) {
+  return report_pipeline_scene(&content->passes, scene);
+}
+
+static void find_layers(const struct report_content *content, struct lumos_text *out) {
+  report_put_layers_finding(&content->layers, out);
+}
+
+static void read_layers(const struct report_content *content, struct lumos_text *out) {
+  report_put_layers_reading(&content->layers, out);
+}
+
+static void explain_layers(const struct report_content *content, bool shown[PAINT_COUNT]) {
+  report_layers_paints(&content->layers, shown);
+}
+
+static bool draw_layers(const struct report_content *content, struct report_scene *scene) {
+  return report_layers_scene(&content->layers, scene);
+}
+
 const struct report_picture report_pictures[REPORT_PICTURES] = {
     {LUMOS_VIEW_BREAKDOWN, "breakdown", "Where the step went",
-     "there is no GPU work to break a step down into; use --view gantt", find_breakdown, read_breakdown,
-     explain_breakdown, draw_breakdown},
-    {LUMOS_VIEW_GANTT, "gantt", "Timeline", "no thread and no stream has work in the steps that were kept", find_gantt,
-     read_gantt, explain_gantt, draw_gantt},
+     "there is no GPU work to break a step down into; use --view gantt", TABLE_BREAKDOWN, find_breakdown,
+     read_breakdown, explain_breakdown, draw_breakdown},
+    {LUMOS_VIEW_GANTT, "gantt", "Timeline", "no thread and no stream has work in the steps that were kept", TABLE_LANES,
+     find_gantt, read_gantt, explain_gantt, draw_gantt},
+    {LUMOS_VIEW_PIPELINE, "pipeline", "Forward and backward passes",
+     "no forward or backward pass was recovered from these traces; use --view gantt", TABLE_PIPELINE, find_pipeline,
+     read_pipeline, explain_pipeline, draw_pipeline},
+    {LUMOS_VIEW_LAYERS, "layers", "Layers", "no layers were recovered from these traces; use --view breakdown",
+     TABLE_LAYERS, find_layers, read_layers, explain_layers, draw_layers},
     {LUMOS_VIEW_GRAPH, "graph", "What the step waits for",
      "the dependencies of the step are not known, or Graphviz could not lay them out; the page says which",
-     find_dependencies, read_dependencies, explain_dependencies, draw_dependencies},
+     TABLE_DEPENDENCIES, find_dependencies, read_dependencies, explain_dependencies, draw_dependencies},
 };
 
-const char *lumos_report_view_name(enum lumos_report_view view) {
+const struct report_picture *report_picture_of(enum lumos_report_view view) {
   for (size_t i = 0; i < REPORT_PICTURES; i++) {
     if (report_pictures[i].view == view) {
-      return report_pictures[i].name;
+      return &report_pictures[i];
     }
   }
   return NULL;
+}
+
+const char *lumos_report_view_name(enum lumos_report_view view) {
+  const struct report_picture *picture = report_picture_of(view);
+  return picture != NULL ? picture->name : NULL;
 }
 
 enum lumos_report_view lumos_report_view_named(const char *name) {

@@ -8,9 +8,10 @@
 
 struct report_picture {
   enum lumos_report_view view;
-  const char *name;  /* "breakdown", as in --view */
-  const char *title; /* "Where the step went" */
-  const char *none;  /* why there may be nothing to show, and the cure */
+  const char *name;               /* "breakdown", as in --view */
+  const char *title;              /* "Where the step went" */
+  const char *none;               /* why there may be nothing to show, and the cure */
+  enum report_table_number table; /* that has its numbers */
   /* What the picture says, in a sentence. */
   void (*finding)(const struct report_content *content, struct lumos_text *out);
   /* How it is to be read; NULL: it speaks for itself. */
@@ -21,8 +22,10 @@ struct report_picture {
   bool (*scene)(const struct report_content *content, struct report_scene *scene);
 };
 
-enum { REPORT_PICTURES = 3 };
+enum { REPORT_PICTURES = 5 };
 extern const struct report_picture report_pictures[REPORT_PICTURES];
+/* The picture of a view; NULL: LUMOS_VIEW_DEFAULT, or what is no view. */
+const struct report_picture *report_picture_of(enum lumos_report_view view);
 
 /* A picture that stands alone: the report's title and subject, the finding, the picture, its legend, and which tool made it. False:
  * there is nothing to show; the scene is not begun. */

@@ -1,0 +1,252 @@
+/* What the pipeline says in words and as a table. */
+#include "report/content/pipeline.h"
+
+#include "report/content/schedule.h"
+#include "report/text/numbers.h"
+
+#define NO_BREAK "\xC2\xA0"
+
+static bool is_pipeline(const struct report_passes *passes) { return passes->pipeline > 1; }
+
+void report_put_stage(const struct report_passes *passes, const struct report_stage *stage, struct lumos_text *out) {
+  int rank = passes->job->ranks.items[stage->rank].rank;
+  if (stage->stage != LUMOS_ABSENT_INT) {
+    lumos_text_format(out, "stage %d, rank %d", stage->stage, rank);
+  } else {
+    lumos_text_format(out, "rank %d", rank);
+  }
+}
+
+/* Sums over the shown stages. */
+struct sums {
+  int64_t busy[REPORT_PHASES];
+  int64_t bubble, whole;
+  const struct report_stage *least, *most; /* by bubble */
+};
+
+static struct sums add_up(const struct report_passes *passes) {
+  struct sums sums = {.least = passes->stages.items, .most = passes->stages.items};
+  for (size_t i = 0; i < passes->stages.count; i++) {
+    const struct report_stage *stage = &passes->stages.items[i];
+    for (int phase = 0; phase < REPORT_PHASES; phase++) {
+      sums.busy[phase] = report_sum(sums.busy[phase], stage->busy[phase]);
+    }
+    sums.bubble = report_sum(sums.bubble, stage->bubble);
+    sums.whole = report_sum(sums.whole, report_passes_window(passes));
+    sums.least = stage->bubble < sums.least->bubble ? stage : sums.least;
+    sums.most = stage->bubble > sums.most->bubble ? stage : sums.most;
+  }
+  return sums;
+}
+
+static void put_share_of(const char *before, int64_t part, int64_t whole, struct lumos_text *out) {
+  lumos_text_put(out, before);
+  report_put_share(out, report_share(part, whole));
+}
+
+static void put_micro_batches(const struct report_passes *passes, struct lumos_text *out) {
+  report_put_count(out, passes->micro_batches);
+  lumos_text_put(out, passes->micro_batches == 1 ? NO_BREAK "micro-batch" : NO_BREAK "micro-batches");
+}
+
+/* "1F1B over 4 stages, 8 micro-batches: " */
+static void put_schedule(const struct report_passes *passes, enum report_schedule schedule, struct lumos_text *out) {
+  const char *name = report_schedule_name(schedule);
+  if (name != NULL) {
+    lumos_text_format(out, "%s over ", name);
+  } else if (schedule == SCHEDULE_UNNAMED) {
+    lumos_text_put(out, "An order that is none of 1F1B, GPipe, interleaved and zero bubble, over ");
+  }
+  report_put_counted(out, passes->pipeline, "stage");
+  lumos_text_put(out, ", ");
+  put_micro_batches(passes, out);
+  lumos_text_put(out, ": ");
+}
+
+static void put_pipeline(const struct report_passes *passes, struct lumos_text *out) {
+  struct sums sums = add_up(passes);
+  int64_t step = report_passes_window(passes);
+  enum report_schedule schedule = report_schedule_of(passes);
+  put_schedule(passes, schedule, out);
+  put_share_of("bubbles take ", sums.bubble, sums.whole, out);
+  lumos_text_put(out, " of the step");
+  if (sums.least != sums.most) {
+    lumos_text_put(out, ", from ");
+    report_put_share(out, report_share(sums.least->bubble, step));
+    lumos_text_format(out, " (stage %d) to ", sums.least->stage);
+    report_put_share(out, report_share(sums.most->bubble, step));
+    lumos_text_format(out, " (stage %d)", sums.most->stage);
+  }
+  int64_t theory = report_schedule_bubble(schedule, passes);
+  if (theory != LUMOS_ABSENT) {
+    lumos_text_put(out, "; with passes of equal length the schedule has ");
+    report_put_share(out, theory);
+  }
+}
+
+/* "2 micro-batches a step: forward takes 30 % of it, backward 58 %, the optimizer 8 %; none of them runs for 4 %" */
+static void put_phases(const struct report_passes *passes, struct lumos_text *out) {
+  static const char *const names[REPORT_PHASES] = {[REPORT_EXCHANGE] = "communication that no pass hides",
+                                                   [LUMOS_FORWARD] = "forward",
+                                                   [LUMOS_BACKWARD] = "backward",
+                                                   [LUMOS_WEIGHT] = "weight gradients",
+                                                   [LUMOS_OPTIMIZER_PHASE] = "the optimizer",
+                                                   [LUMOS_OTHER_PHASE] = "work of no pass"};
+  struct sums sums = add_up(passes);
+  if (passes->micro_batches > 0) {
+    put_micro_batches(passes, out);
+    lumos_text_put(out, passes->pipeline == 1 ? " a step, without a pipeline: " : " a step: ");
+  }
+  bool first = true;
+  for (int i = 1; i <= REPORT_PHASES; i++) {
+    int phase = i % REPORT_PHASES; /* communication last */
+    if (sums.busy[phase] > 0) {
+      lumos_text_put(out, first ? "" : ", ");
+      lumos_text_put(out, names[phase]);
+      put_share_of(first ? " takes " : " ", sums.busy[phase], sums.whole, out);
+      lumos_text_put(out, first ? " of it" : "");
+      first = false;
+    }
+  }
+  put_share_of("; nothing of this runs for ", sums.bubble, sums.whole, out);
+}
+
+void report_put_pipeline_finding(const struct report_passes *passes, struct lumos_text *out) {
+  if (passes->stages.count == 0) {
+    return;
+  }
+  if (is_pipeline(passes)) {
+    put_pipeline(passes, out);
+  } else {
+    put_phases(passes, out);
+  }
+}
+
+static void put_which(const struct report_passes *passes, struct lumos_text *out) {
+  lumos_text_format(out, "Step %d, simulated", passes->step.step);
+  if (is_pipeline(passes)) {
+    lumos_text_put(out, ", a row for each stage: of its ranks in the traces the one with the lowest number. ");
+  } else {
+    lumos_text_put(out, ", a row for each rank. ");
+  }
+}
+
+static void put_left_out(const struct report_passes *passes, struct lumos_text *out) {
+  enum { LITTLE = 1000 }; /* the part of the step that is not worth a word */
+  if (passes->left_out > 0) {
+    lumos_text_put(out, " Not shown: ");
+    report_put_counted(out, (int64_t)passes->left_out, is_pipeline(passes) ? "more stage" : "more rank");
+    lumos_text_char(out, '.');
+  }
+  int64_t missing =
+      is_pipeline(passes) ? passes->pipeline - (int64_t)passes->stages.count - (int64_t)passes->left_out : 0;
+  if (missing > 0) {
+    lumos_text_put(out, " Of ");
+    report_put_counted(out, missing, "stage");
+    lumos_text_put(out, " no rank is in the traces.");
+  }
+  if (passes->elsewhere > add_up(passes).whole / LITTLE) {
+    lumos_text_put(out, " Passes have another ");
+    report_put_time(out, passes->elsewhere);
+    lumos_text_put(out, " of work on streams that are not drawn.");
+  }
+}
+
+static bool has_chunks(const struct report_passes *passes) {
+  for (size_t i = 0; i < passes->stages.count; i++) {
+    if (passes->stages.items[i].chunks > 1) {
+      return true;
+    }
+  }
+  return false;
+}
+
+void report_put_pipeline_reading(const struct report_passes *passes, struct lumos_text *out) {
+  put_which(passes, out);
+  lumos_text_put(out, "A box is work on one micro-batch, whose number, from 0, stands in it");
+  if (has_chunks(passes)) {
+    lumos_text_put(out, " with a letter for the chunk of the stage\xE2\x80\x99s layers where there is room");
+  }
+  lumos_text_put(out, is_pipeline(passes) ? "; where a row is pale the stage waits: a bubble."
+                                          : "; where a row is pale nothing runs.");
+  put_left_out(passes, out);
+}
+
+/* ---- The table ---- */
+
+/* "0 to 3", by chunks "0 to 1, 8 to 9": a stage's layers. */
+static void put_layers(const struct report_passes *passes, uint32_t number, struct lumos_text *out) {
+  const struct report_owners *owners = &passes->owners;
+  for (size_t i = 0; i < owners->count;) {
+    const struct report_owner *first = &owners->items[i];
+    size_t end = i + 1;
+    while (end < owners->count && owners->items[end].stage == first->stage &&
+           owners->items[end].chunk == first->chunk) {
+      end++;
+    }
+    if (first->stage == number) {
+      lumos_text_format(out, "%s%d", out->length > 0 ? ", " : "", first->layer);
+      if (end - i > 1) {
+        lumos_text_format(out, " to %d", owners->items[end - 1].layer);
+      }
+    }
+    i = end;
+  }
+}
+
+static void put_row(const struct report_passes *passes, uint32_t number, struct report_table *table) {
+  enum { LONGEST_ORDER = 2000 };
+  const struct report_stage *stage = &passes->stages.items[number];
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  report_put_stage(passes, stage, &text);
+  report_table_copy(table, &text);
+  put_layers(passes, number, &text);
+  report_table_copy(table, &text);
+  report_table_number(table, stage->micro_batches > 0 ? stage->micro_batches : LUMOS_ABSENT);
+  for (int i = 1; i <= REPORT_PHASES; i++) {
+    int phase = i % REPORT_PHASES; /* communication last */
+    report_table_number(table, stage->busy[phase] > 0 ? stage->busy[phase] : LUMOS_ABSENT);
+  }
+  report_table_number(table, stage->bubble);
+  report_table_number(table, report_share(stage->bubble, report_passes_window(passes)));
+  report_put_order(passes, stage, LONGEST_ORDER, &text);
+  report_table_copy(table, &text);
+  lumos_text_free(&text);
+}
+
+void report_pipeline_table(const struct report_passes *passes, struct report_table *table) {
+  static const struct report_column columns[] = {
+      {"where", "where", "stage", COLUMN_NAME},
+      {"layers", "layers", "layer", COLUMN_TEXT},
+      {"micro_batches", "micro-batches", "micro_batch", COLUMN_COUNT},
+      {"forward", "forward", "pass", COLUMN_MS},
+      {"backward", "backward", "pass", COLUMN_MS},
+      {"weight", "weight gradient", "weight", COLUMN_MS},
+      {"optimizer", "optimizer", NULL, COLUMN_MS},
+      {"other", "no pass", "no_pass", COLUMN_MS},
+      {"communication", "exposed communication", "exchange", COLUMN_MS},
+      {"bubble", "bubble", "bubble", COLUMN_MS},
+      {"bubble_share", "bubble", "bubble", COLUMN_SHARE},
+      {"order", "order", "schedule", COLUMN_TEXT},
+  };
+  report_table_begin(table, "pipeline", columns, sizeof columns / sizeof columns[0]);
+  if (passes->stages.count == 0) {
+    return;
+  }
+  report_put_pipeline_finding(passes, &table->finding);
+  table->told = true;
+  table->whole = report_passes_window(passes);
+  put_which(passes, &table->caption);
+  lumos_text_put(&table->caption, "Share: of the ");
+  report_put_time(&table->caption, table->whole);
+  lumos_text_put(&table->caption, " that the step takes. Order: F forward, B backward, W weight gradient, with the "
+                                  "number of the micro-batch");
+  lumos_text_put(&table->caption, has_chunks(passes) ? " and the letter of the chunk" : "");
+  for (uint32_t i = 0; i < passes->stages.count; i++) {
+    put_row(passes, i, table);
+  }
+  if (passes->left_out > 0) {
+    lumos_text_put(&table->rest, "and ");
+    report_put_counted(&table->rest, (int64_t)passes->left_out, is_pipeline(passes) ? "more stage" : "more rank");
+  }
+}

@@ -1,0 +1,225 @@
+/* Drawing the pipeline. Boxes that can be hovered as long as they are few; beyond that every stream is a raster, so that the picture
+ * does not grow with the number of micro-batches. */
+#include "report/content/pipeline.h"
+
+#include "report/content/schedule.h"
+#include "report/draw/look.h"
+#include "report/draw/raster.h"
+#include "report/draw/ticks.h"
+#include "report/text/numbers.h"
+
+/* Tenths of a pixel, but for PLOT and TALL, which are pixels. */
+enum {
+  WIDTH = 11800,
+  LABELS = 1500,
+  PLOT = 940,
+  ROW = 260, /* a stage's height, or a stream's where it has several */
+  TALL = ROW / REPORT_PIXEL,
+  TRACK_GAP = 20,
+  ROW_GAP = 70,
+  AXIS = 260, /* above the rows */
+  BOTTOM = 220,
+  PART = 8, /* what parts a box from the next */
+  MOST_BOXES = 2500,
+};
+
+/* The picture while it is drawn. */
+struct canvas {
+  const struct report_passes *passes;
+  struct report_scene *scene;
+  struct lumos_text text;
+};
+
+enum report_paint report_paint_of_phase(uint8_t phase) {
+  static const enum report_paint paints[REPORT_PHASES] = {
+      [REPORT_EXCHANGE] = PAINT_COMMUNICATION, [LUMOS_FORWARD] = PAINT_FORWARD,
+      [LUMOS_BACKWARD] = PAINT_BACKWARD,       [LUMOS_WEIGHT] = PAINT_WEIGHT,
+      [LUMOS_OPTIMIZER_PHASE] = PAINT_UPDATE,  [LUMOS_OTHER_PHASE] = PAINT_NO_PASS};
+  return phase < REPORT_PHASES ? paints[phase] : PAINT_NONE;
+}
+
+void report_pipeline_paints(const struct report_passes *passes, bool shown[PAINT_COUNT]) {
+  for (size_t i = 0; i < passes->list.count; i++) {
+    shown[report_paint_of_phase(passes->list.items[i].phase)] = true;
+  }
+}
+
+/* Where an instant of the step stands, from the scene's left edge. */
+static int32_t place_of(const struct canvas *canvas, int64_t time) {
+  int64_t share = report_share(time - canvas->passes->step.start, report_passes_window(canvas->passes));
+  return LABELS + (int32_t)(share * PLOT * REPORT_PIXEL / 1000000);
+}
+
+static int32_t height_of(const struct report_stage *stage) { return stage->tracks * (ROW + TRACK_GAP) - TRACK_GAP; }
+
+static void draw_ticks(struct canvas *canvas, int32_t bottom) {
+  int64_t span = report_passes_window(canvas->passes);
+  int64_t distance = report_tick_distance(span);
+  for (int64_t tick = 0; tick <= span / distance; tick++) {
+    int32_t x = place_of(canvas, canvas->passes->step.start + tick * distance);
+    report_scene_line(canvas->scene, PAINT_RULE, x, AXIS - 60, 0, bottom - AXIS + 60, STROKE_SOLID);
+    canvas->text.length = 0;
+    report_put_tick(&canvas->text, tick * distance, distance);
+    report_scene_text(canvas->scene, STYLE_SMALL, PAINT_MUTED, ANCHOR_MIDDLE, x, AXIS - 100, &canvas->text);
+    report_scene_text(canvas->scene, STYLE_SMALL, PAINT_MUTED, ANCHOR_MIDDLE, x, bottom + 140, &canvas->text);
+  }
+  canvas->text.length = 0;
+  lumos_text_put(&canvas->text, canvas->passes->pipeline > 1 ? "bubble" : "empty");
+  report_scene_text(canvas->scene, STYLE_SMALL, PAINT_MUTED, ANCHOR_END, WIDTH, AXIS - 100, &canvas->text);
+}
+
+/* What stands beside a row: stage, rank, and how much of it is bubble. */
+static void draw_labels(struct canvas *canvas, const struct report_stage *stage, int32_t y) {
+  struct report_scene *scene = canvas->scene;
+  int rank = canvas->passes->job->ranks.items[stage->rank].rank;
+  int32_t text_y = y + ROW / 2 + 42;
+  canvas->text.length = 0;
+  if (stage->stage != LUMOS_ABSENT_INT) {
+    lumos_text_format(&canvas->text, "stage %d", stage->stage);
+    report_scene_text(scene, STYLE_STRONG, PAINT_TEXT, ANCHOR_START, 0, text_y, &canvas->text);
+    canvas->text.length = 0;
+    lumos_text_format(&canvas->text, "rank %d", rank);
+    report_scene_text(scene, STYLE_SMALL, PAINT_MUTED, ANCHOR_END, LABELS - 90, text_y, &canvas->text);
+  } else {
+    lumos_text_format(&canvas->text, "rank %d", rank);
+    report_scene_text(scene, STYLE_STRONG, PAINT_TEXT, ANCHOR_START, 0, text_y, &canvas->text);
+  }
+  canvas->text.length = 0;
+  report_put_share(&canvas->text, report_share(stage->bubble, report_passes_window(canvas->passes)));
+  report_scene_text(scene, STYLE_PLAIN, PAINT_TEXT, ANCHOR_END, WIDTH, text_y, &canvas->text);
+  for (int track = 0; track < stage->tracks; track++) {
+    report_scene_box(scene, PAINT_TRACK, LABELS, y + track * (ROW + TRACK_GAP), PLOT * REPORT_PIXEL, ROW);
+  }
+}
+
+/* "stage 2, rank 8, layers 4 to 5: forward of micro-batch 3, 1.32 ms from 20.4 ms on" */
+static void tell_pass(struct canvas *canvas, const struct report_stage *stage, const struct report_pass *pass) {
+  struct lumos_text *text = &canvas->text;
+  text->length = 0;
+  report_put_stage(canvas->passes, stage, text);
+  if (pass->layer_first != LUMOS_ABSENT_INT) {
+    lumos_text_format(text, pass->layer_first == pass->layer_last ? ", layer %d" : ", layers %d", pass->layer_first);
+    if (pass->layer_first != pass->layer_last) {
+      lumos_text_format(text, " to %d", pass->layer_last);
+    }
+  }
+  lumos_text_format(text, ": %s", report_paint_row(report_paint_of_phase(pass->phase))->label);
+  if (pass->micro_batch != LUMOS_ABSENT_INT) {
+    lumos_text_format(text, " of micro-batch %d", pass->micro_batch);
+  }
+  lumos_text_put(text, ", ");
+  report_put_time(text, pass->end - pass->start);
+  lumos_text_put(text, " from ");
+  report_put_time(text, pass->start - canvas->passes->step.start);
+  lumos_text_put(text, " on");
+  report_scene_tell(canvas->scene, text);
+}
+
+/* What stands in a box: `full` has the chunk, too. */
+static void put_number(const struct report_stage *stage, const struct report_pass *pass, bool full,
+                       struct lumos_text *text) {
+  text->length = 0;
+  if (pass->phase == LUMOS_OPTIMIZER_PHASE) {
+    lumos_text_put(text, "optimizer");
+  } else if (report_is_pass(pass->phase) && pass->micro_batch != LUMOS_ABSENT_INT) {
+    lumos_text_integer(text, pass->micro_batch);
+    if (full) {
+      report_put_chunk(stage, pass->chunk, text);
+    }
+  }
+}
+
+static bool fits(const struct lumos_text *text, int32_t width) {
+  enum { SIDES = 10 };
+  return text->length > 0 && report_text_width(STYLE_ON_PAINT, text->bytes, text->length) + SIDES <= width;
+}
+
+/* As much of it as there is room for. */
+static void number_pass(struct canvas *canvas, const struct report_stage *stage, const struct report_pass *pass,
+                        int32_t middle, int32_t width, int32_t y) {
+  struct lumos_text *text = &canvas->text;
+  put_number(stage, pass, true, text);
+  if (!fits(text, width)) {
+    put_number(stage, pass, false, text);
+  }
+  if (fits(text, width)) {
+    report_scene_text(canvas->scene, STYLE_ON_PAINT, report_paint_of_phase(pass->phase), ANCHOR_MIDDLE, middle,
+                      y + ROW / 2 + 42, text);
+  }
+}
+
+static void draw_boxes(struct canvas *canvas, const struct report_stage *stage, int32_t y) {
+  enum { LEAST = 5 };
+  for (size_t i = stage->first; i < stage->first + stage->count; i++) {
+    const struct report_pass *pass = &canvas->passes->list.items[i];
+    int32_t x = place_of(canvas, pass->start);
+    int32_t width = place_of(canvas, pass->end) - x;
+    int32_t top = y + pass->track * (ROW + TRACK_GAP);
+    int32_t shown = width > 4 * PART ? width - PART : width > LEAST ? width : LEAST;
+    report_scene_box(canvas->scene, report_paint_of_phase(pass->phase), x, top, shown, ROW);
+    tell_pass(canvas, stage, pass);
+    number_pass(canvas, stage, pass, x + shown / 2, shown, top);
+  }
+}
+
+/* A track from far away: as high as the column is full. */
+static void draw_track(struct canvas *canvas, const struct report_stage *stage, int track, int32_t y) {
+  struct report_raster raster;
+  struct report_raster_runs cells = {0};
+  report_raster_begin(&raster, canvas->passes->step.start, canvas->passes->step.end, PLOT);
+  for (size_t i = stage->first; i < stage->first + stage->count; i++) {
+    const struct report_pass *pass = &canvas->passes->list.items[i];
+    if (pass->track == track) {
+      report_raster_add(&raster, pass->phase, pass->start, pass->end - pass->start);
+    }
+  }
+  report_raster_read(&raster, &cells);
+  report_scene_group(canvas->scene, LABELS, y + track * (ROW + TRACK_GAP) + ROW);
+  for (uint8_t phase = 0; phase < REPORT_PHASES; phase++) {
+    report_scene_runs(canvas->scene, report_paint_of_phase(phase), false);
+    for (size_t i = 0; i < cells.count; i++) {
+      if (cells.items[i].kind == phase) {
+        int32_t height = cells.items[i].level * TALL / REPORT_LEVELS;
+        report_scene_run(canvas->scene, (struct report_run){cells.items[i].x, cells.items[i].width, height});
+      }
+    }
+  }
+  report_scene_group_end(canvas->scene);
+  lumos_vector_free(&cells);
+  report_raster_free(&raster);
+}
+
+bool report_pipeline_scene(const struct report_passes *passes, struct report_scene *scene) {
+  if (passes->stages.count == 0) {
+    return false;
+  }
+  report_scene_begin(scene, "pipeline", WIDTH);
+  struct canvas canvas = {passes, scene, LUMOS_TEXT_BUFFER};
+  int32_t bottom = AXIS - ROW_GAP;
+  for (size_t i = 0; i < passes->stages.count; i++) {
+    bottom += height_of(&passes->stages.items[i]) + ROW_GAP;
+  }
+  draw_ticks(&canvas, bottom);
+  int32_t y = AXIS;
+  for (size_t i = 0; i < passes->stages.count; i++) {
+    const struct report_stage *stage = &passes->stages.items[i];
+    draw_labels(&canvas, stage, y);
+    if (passes->list.count <= MOST_BOXES) {
+      draw_boxes(&canvas, stage, y);
+    } else {
+      for (int track = 0; track < stage->tracks; track++) {
+        draw_track(&canvas, stage, track, y);
+      }
+    }
+    y += height_of(stage) + ROW_GAP;
+  }
+  scene->height = bottom + BOTTOM;
+  lumos_text_put(&scene->title, passes->pipeline > 1 ? "Passes of every pipeline stage over a step"
+                                                     : "Passes of every rank over a step");
+  lumos_text_put(
+      &scene->description,
+      "A row of boxes, from left to right in time: forward, backward, optimizer. The table below the picture has "
+      "their order and their times.");
+  lumos_text_free(&canvas.text);
+  return true;
+}
