@@ -164,7 +164,7 @@ static void assert_apart(const enum report_paint *paints, size_t count) {
   }
 }
 
-/* Kinds on a stream, kinds on a thread, and parts of a step: any two may stand side by side. What overlaps is told by its two tones,
+/* Kinds on a stream, kinds on a thread, parts of a step, and phases: any two may stand side by side. What overlaps is told by its two tones,
  * which are those of its neighbours. */
 static void neighbours_are_apart(void **state) {
   (void)state;
@@ -186,6 +186,9 @@ static void neighbours_are_apart(void **state) {
   const enum report_paint parts[] = {PAINT_COMPUTE, PAINT_TRANSFER,  PAINT_WAIT,
                                      PAINT_UNSPLIT, PAINT_COPY_PART, PAINT_IDLE};
   assert_apart(parts, sizeof parts / sizeof parts[0]);
+  const enum report_paint phases[] = {PAINT_FORWARD, PAINT_BACKWARD,      PAINT_WEIGHT,
+                                      PAINT_UPDATE,  PAINT_COMMUNICATION, PAINT_NO_PASS};
+  assert_apart(phases, sizeof phases / sizeof phases[0]);
   const struct report_paint_row *both = report_paint_row(PAINT_OVERLAPPED);
   assert_string_equal(both->colour.light, report_paint_row(PAINT_COMPUTE)->colour.light);
   assert_string_equal(both->colour.dark, report_paint_row(PAINT_COMPUTE)->colour.dark);

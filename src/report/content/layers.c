@@ -215,10 +215,10 @@ static int64_t total_of(const struct report_layers *layers, enum report_place pl
   return total;
 }
 
-/* ". Of all GPU time 99.6 % is assigned: 78.2 % to layers, ..." */
+/* "Of all GPU time 99.6 % is assigned: 78.2 % to layers, ..." */
 static void put_assigned(const struct report_layers *layers, struct lumos_text *out) {
   int64_t ends = report_sum(total_of(layers, PLACE_EMBEDDING), total_of(layers, PLACE_HEAD));
-  lumos_text_put(out, ". Of all GPU time ");
+  lumos_text_put(out, "Of all GPU time ");
   report_put_share(out, report_share(layers->whole - total_of(layers, PLACE_NONE), layers->whole));
   lumos_text_put(out, " is assigned: ");
   report_put_share(out, report_share(total_of(layers, PLACE_LAYER), layers->whole));
@@ -228,7 +228,7 @@ static void put_assigned(const struct report_layers *layers, struct lumos_text *
   report_put_share(out, report_share(total_of(layers, PLACE_OPTIMIZER), layers->whole));
   lumos_text_put(out, " to the optimizer, ");
   report_put_share(out, report_share(total_of(layers, PLACE_PASS), layers->whole));
-  lumos_text_put(out, " to passes as a whole, such as sends and sums of gradients");
+  lumos_text_put(out, " to passes as a whole, such as sends and sums of gradients.");
 }
 
 void report_put_layers_finding(const struct report_layers *layers, struct lumos_text *out) {
@@ -247,14 +247,14 @@ void report_put_layers_finding(const struct report_layers *layers, struct lumos_
     report_put_share(out, report_layer_excess(layers, longest));
     lumos_text_put(out, " more)");
   }
-  put_assigned(layers, out);
 }
 
 void report_put_layers_reading(const struct report_layers *layers, struct lumos_text *out) {
   lumos_text_put(out, "GPU time of a step, the mean over the ranks that run the layer; what runs at once counts twice, "
                       "and communication includes waiting");
   report_put_which_durations(layers->job, out);
-  lumos_text_put(out, ". The dashed line is the median layer; those more than 10 % above it are marked.");
+  lumos_text_put(out, ". The dashed line is the median layer; those more than 10 % above it are marked. ");
+  put_assigned(layers, out);
 }
 
 /* ---- The table ---- */
@@ -287,9 +287,9 @@ static void put_row(const struct report_layers *layers, const struct report_laye
       {"backward_compute", "backward, compute", "pass", COLUMN_MS}, {               \
     "backward_communication", "backward, communication", "collective", COLUMN_MS    \
   }
-#define TAIL_COLUMNS                                                                                \
-  {"total", "total", "gpu_time", COLUMN_MS}, {"excess", "beside the median", NULL, COLUMN_SHARE}, { \
-    "share", "share", NULL, COLUMN_BAR                                                              \
+#define TAIL_COLUMNS                                                                               \
+  {"total", "total", "gpu_time", COLUMN_MS}, {"excess", "above the median", NULL, COLUMN_SHARE}, { \
+    "share", "share", NULL, COLUMN_BAR                                                             \
   }
 
 void report_layers_table(const struct report_layers *layers, struct report_table *table) {
@@ -321,4 +321,5 @@ void report_layers_table(const struct report_layers *layers, struct report_table
       put_row(layers, &layers->list.items[i], table);
     }
   }
+  put_assigned(layers, &table->rest);
 }

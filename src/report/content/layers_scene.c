@@ -97,11 +97,17 @@ static void tell_segment(struct canvas *canvas, const struct report_layer *layer
   report_scene_tell(canvas->scene, text);
 }
 
-/* How far above the median, over a column that is; over all of them where they are wide enough. */
-static void mark_column(struct canvas *canvas, const struct report_layer *layer, int32_t middle, int32_t y) {
-  int64_t excess = report_layer_excess(canvas->layers, layer);
-  bool room = canvas->pitch >= MARK || layer->layer == canvas->longest;
-  if (excess != LUMOS_ABSENT && excess > MARKED && room) {
+/* How far above the median the longest of a column's layers is. Where columns are narrow only the longest of all is marked. */
+static void mark_column(struct canvas *canvas, const struct report_layer *layer, size_t count, int32_t middle,
+                        int32_t y) {
+  int64_t excess = LUMOS_ABSENT;
+  bool longest = false;
+  for (size_t i = 0; i < count; i++) {
+    int64_t own = report_layer_excess(canvas->layers, &layer[i]);
+    excess = own > excess ? own : excess;
+    longest |= layer[i].layer == canvas->longest;
+  }
+  if (excess > MARKED && (longest || canvas->pitch >= MARK)) {
     canvas->text.length = 0;
     lumos_text_char(&canvas->text, '+');
     report_put_share(&canvas->text, excess);
@@ -123,7 +129,7 @@ static void draw_column(struct canvas *canvas, const struct report_layer *layer,
       below += height;
     }
   }
-  mark_column(canvas, &whole, x + width / 2, TOP + HEIGHT - below);
+  mark_column(canvas, layer, count, x + width / 2, TOP + HEIGHT - below);
 }
 
 static void draw_axis(struct canvas *canvas, int64_t longest) {

@@ -55,7 +55,7 @@ static void put_schedule(const struct report_passes *passes, enum report_schedul
   if (name != NULL) {
     lumos_text_format(out, "%s over ", name);
   } else if (schedule == SCHEDULE_UNNAMED) {
-    lumos_text_put(out, "An order that is none of 1F1B, GPipe, interleaved and zero bubble, over ");
+    lumos_text_put(out, "An order of its own over ");
   }
   report_put_counted(out, passes->pipeline, "stage");
   lumos_text_put(out, ", ");
@@ -71,15 +71,15 @@ static void put_pipeline(const struct report_passes *passes, struct lumos_text *
   put_share_of("bubbles take ", sums.bubble, sums.whole, out);
   lumos_text_put(out, " of the step");
   if (sums.least != sums.most) {
-    lumos_text_put(out, ", from ");
+    lumos_text_put(out, " (");
     report_put_share(out, report_share(sums.least->bubble, step));
-    lumos_text_format(out, " (stage %d) to ", sums.least->stage);
+    lumos_text_format(out, " on stage %d to ", sums.least->stage);
     report_put_share(out, report_share(sums.most->bubble, step));
-    lumos_text_format(out, " (stage %d)", sums.most->stage);
+    lumos_text_format(out, " on stage %d)", sums.most->stage);
   }
   int64_t theory = report_schedule_bubble(schedule, passes);
   if (theory != LUMOS_ABSENT) {
-    lumos_text_put(out, "; with passes of equal length the schedule has ");
+    lumos_text_put(out, "; with passes of equal length it would be ");
     report_put_share(out, theory);
   }
 }
@@ -161,12 +161,22 @@ static bool has_chunks(const struct report_passes *passes) {
   return false;
 }
 
-void report_put_pipeline_reading(const struct report_passes *passes, struct lumos_text *out) {
-  put_which(passes, out);
+static void put_boxes(const struct report_passes *passes, struct lumos_text *out) {
+  if (report_pipeline_is_dense(passes)) {
+    lumos_text_put(
+        out, "There are too many passes for a box each: a column has the colour of what takes most of it, and is as "
+             "high as it is full, in quarters");
+    return;
+  }
   lumos_text_put(out, "A box is work on one micro-batch, whose number, from 0, stands in it");
   if (has_chunks(passes)) {
     lumos_text_put(out, " with a letter for the chunk of the stage\xE2\x80\x99s layers where there is room");
   }
+}
+
+void report_put_pipeline_reading(const struct report_passes *passes, struct lumos_text *out) {
+  put_which(passes, out);
+  put_boxes(passes, out);
   lumos_text_put(out, is_pipeline(passes) ? "; where a row is pale the stage waits: a bubble."
                                           : "; where a row is pale nothing runs.");
   put_left_out(passes, out);

@@ -10,6 +10,11 @@
 void report_put_pipeline_finding(const struct report_passes *passes, struct lumos_text *out);
 /* Which step and ranks are shown, and how to read the boxes. */
 void report_put_pipeline_reading(const struct report_passes *passes, struct lumos_text *out);
+/* More boxes than are drawn one by one: columns of a raster stand for them. */
+static inline bool report_pipeline_is_dense(const struct report_passes *passes) {
+  enum { MOST_BOXES = 2500 };
+  return passes->list.count > MOST_BOXES;
+}
 /* A row a stage. */
 void report_pipeline_table(const struct report_passes *passes, struct report_table *table);
 

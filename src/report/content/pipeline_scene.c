@@ -20,7 +20,6 @@ enum {
   AXIS = 260, /* above the rows */
   BOTTOM = 220,
   PART = 8, /* what parts a box from the next */
-  MOST_BOXES = 2500,
 };
 
 /* The picture while it is drawn. */
@@ -204,7 +203,7 @@ bool report_pipeline_scene(const struct report_passes *passes, struct report_sce
   for (size_t i = 0; i < passes->stages.count; i++) {
     const struct report_stage *stage = &passes->stages.items[i];
     draw_labels(&canvas, stage, y);
-    if (passes->list.count <= MOST_BOXES) {
+    if (!report_pipeline_is_dense(passes)) {
       draw_boxes(&canvas, stage, y);
     } else {
       for (int track = 0; track < stage->tracks; track++) {
