@@ -174,8 +174,8 @@ static void draw_track(struct canvas *canvas, const struct report_stage *stage, 
   }
   report_raster_read(&raster, &cells);
   report_scene_group(canvas->scene, LABELS, y + track * (ROW + TRACK_GAP) + ROW);
-  for (uint8_t phase = 0; phase < REPORT_PHASES; phase++) {
-    report_scene_runs(canvas->scene, report_paint_of_phase(phase), false);
+  for (int phase = 0; phase < REPORT_PHASES; phase++) {
+    report_scene_runs(canvas->scene, report_paint_of_phase((uint8_t)phase), false);
     for (size_t i = 0; i < cells.count; i++) {
       if (cells.items[i].kind == phase) {
         int32_t height = cells.items[i].level * TALL / REPORT_LEVELS;

@@ -11,7 +11,7 @@ bool report_is_pass_work(const struct lumos_task *task);
 /* When the task runs within the step, simulated; false: not at all. */
 bool report_time_within(const struct report_passes *passes, uint32_t task, int64_t *start, int64_t *end);
 
-/* Appends those of stages.items[stage] to the list, and adds them up. */
-void report_stretches_read(struct report_passes *passes, const struct report_reaches *reaches, uint32_t stage);
+/* Appends those of stages.items[number] to the list, and adds them up. */
+void report_stretches_read(struct report_passes *passes, const struct report_reaches *reaches, uint32_t number);
 
 #endif

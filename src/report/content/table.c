@@ -360,10 +360,12 @@ void report_table_csv(const struct report_table *table, struct lumos_text *out) 
     lumos_text_format(out, "%s%s", column == 0 ? "" : ",", table->columns[column].name);
   }
   lumos_text_char(out, '\n');
-  for (size_t i = 0; i < table->cells.count; i++) {
-    size_t column = i % table->column_count;
-    put_csv_value(&table->columns[column], &table->cells.items[i], out);
-    lumos_text_char(out, column + 1 < table->column_count ? ',' : '\n');
+  for (size_t row = 0; row < report_table_rows(table); row++) {
+    for (size_t column = 0; column < table->column_count; column++) {
+      lumos_text_put(out, column == 0 ? "" : ",");
+      put_csv_value(&table->columns[column], &table->cells.items[row * table->column_count + column], out);
+    }
+    lumos_text_char(out, '\n');
   }
 }
 

@@ -112,19 +112,20 @@ static bool draw_layers(const struct report_content *content, struct report_scen
 }
 
 const struct report_picture report_pictures[REPORT_PICTURES] = {
-    {LUMOS_VIEW_BREAKDOWN, "breakdown", "Where the step went",
-     "there is no GPU work to break a step down into; use --view gantt", TABLE_BREAKDOWN, find_breakdown,
-     read_breakdown, explain_breakdown, draw_breakdown},
-    {LUMOS_VIEW_GANTT, "gantt", "Timeline", "no thread and no stream has work in the steps that were kept", TABLE_LANES,
+    {LUMOS_VIEW_BREAKDOWN, TABLE_BREAKDOWN, "breakdown", "Where the step went",
+     "there is no GPU work to break a step down into; use --view gantt", find_breakdown, read_breakdown,
+     explain_breakdown, draw_breakdown},
+    {LUMOS_VIEW_GANTT, TABLE_LANES, "gantt", "Timeline", "no thread and no stream has work in the steps that were kept",
      find_gantt, read_gantt, explain_gantt, draw_gantt},
-    {LUMOS_VIEW_PIPELINE, "pipeline", "Forward and backward passes",
-     "no forward or backward pass was recovered from these traces; use --view gantt", TABLE_PIPELINE, find_pipeline,
-     read_pipeline, explain_pipeline, draw_pipeline},
-    {LUMOS_VIEW_LAYERS, "layers", "Layers", "no layers were recovered from these traces; use --view breakdown",
-     TABLE_LAYERS, find_layers, read_layers, explain_layers, draw_layers},
-    {LUMOS_VIEW_GRAPH, "graph", "What the step waits for",
+    {LUMOS_VIEW_PIPELINE, TABLE_PIPELINE, "pipeline", "Forward and backward passes",
+     "no forward or backward pass was recovered from these traces; use --view gantt", find_pipeline, read_pipeline,
+     explain_pipeline, draw_pipeline},
+    {LUMOS_VIEW_LAYERS, TABLE_LAYERS, "layers", "Layers",
+     "no layers were recovered from these traces; use --view breakdown", find_layers, read_layers, explain_layers,
+     draw_layers},
+    {LUMOS_VIEW_GRAPH, TABLE_DEPENDENCIES, "graph", "What the step waits for",
      "the dependencies of the step are not known, or Graphviz could not lay them out; the page says which",
-     TABLE_DEPENDENCIES, find_dependencies, read_dependencies, explain_dependencies, draw_dependencies},
+     find_dependencies, read_dependencies, explain_dependencies, draw_dependencies},
 };
 
 const struct report_picture *report_picture_of(enum lumos_report_view view) {

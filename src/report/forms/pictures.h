@@ -8,10 +8,10 @@
 
 struct report_picture {
   enum lumos_report_view view;
+  enum report_table_number table; /* that has its numbers */
   const char *name;               /* "breakdown", as in --view */
   const char *title;              /* "Where the step went" */
   const char *none;               /* why there may be nothing to show, and the cure */
-  enum report_table_number table; /* that has its numbers */
   /* What the picture says, in a sentence. */
   void (*finding)(const struct report_content *content, struct lumos_text *out);
   /* How it is to be read; NULL: it speaks for itself. */
