@@ -30,7 +30,7 @@ bool lumos_engine_run(const struct lumos_job *job, const struct lumos_sim_option
  * that have the step. Measured means as recorded, also of a job that was changed since.
  *   measured and simulated   step_time (of the job: its own step, see steps), the parts of struct lumos_partition (of ranks
  *                            with streams; of the job: of its own step, rounded so that they add up), gpu_busy
- *   measured                 host_step_time (the step mark), unexplained_lag, kept_wait, host_gap, host_unknown;
+ *   measured                 host_step_time (the step mark), unexplained_lag, kept_wait, host_gap, host_unknown, profiler_time;
  *                            {rank}: coverage (a share, `of` device_tasks), clock_offset, clock_error; without a scope
  *                            unprofiled_step_time, the mean over the rank-steps of what the recorder timed before, and
  *                            profiling_cost, how much longer they took (a share of it, signed)

@@ -11,9 +11,12 @@
  *                    hand-overs cover;
  *   host_unknown     of that the gaps over 1 ms without a hand-over, and of calls over five times their name's median
  *                    what exceeds the median.
+ *   profiler_time    of the time of those threads what recording takes, at least, where the rank's recording shows it: a
+ *                    replay keeps it, and so does a change of the host's speed.
  */
 #include "sim/metrics.h"
 
+#include "graph/profiler.h"
 #include "graph/typical.h"
 #include "sim/clock.h"
 #include <stdlib.h>
@@ -30,6 +33,7 @@ struct carried {
   const struct lumos_job *job;
   const struct lumos_timeline *measured;
   int64_t *unexplained, *gap, *unknown; /* by step */
+  int64_t *profiler;                    /* by step; LUMOS_ABSENT: the rank's recording does not show it */
   uint8_t *driving;                     /* by lane: a thread whose gaps and calls count */
   int64_t *medians;                     /* by name: of calls on such threads */
   uint32_t guess;
@@ -155,6 +159,10 @@ static void add_host_task(struct carried *carried, uint32_t t, int64_t start, in
   if (gap > LONG_GAP_NS && covered->gap == 0) {
     carried->unknown[step] = lumos_time_sum(carried->unknown[step], gap);
   }
+  if (carried->profiler[step] != LUMOS_ABSENT) {
+    struct lumos_profiled part = lumos_profiled_part(carried->job, t);
+    carried->profiler[step] = lumos_time_sum(carried->profiler[step], part.dur + part.lag);
+  }
   int64_t own = end - start - covered->call;
   if (counted_call(carried, task) && own > LONG_CALL_TIMES * carried->medians[task->name]) {
     carried->unknown[step] = lumos_time_sum(carried->unknown[step], own - carried->medians[task->name]);
@@ -218,6 +226,16 @@ static void add_holds(const struct lumos_job *job, const struct lumos_steps_list
   }
 }
 
+/* 0 where there is something to add up. */
+static void begin_profiler_time(struct carried *carried) {
+  const struct lumos_steps_list *steps = &carried->measured->steps;
+  for (size_t i = 0; i < steps->count; i++) {
+    const struct lumos_profiler *known = &carried->job->ranks.items[steps->items[i].rank].profiler;
+    bool any = known->before_op != LUMOS_ABSENT || known->after_op != LUMOS_ABSENT || known->after_call != LUMOS_ABSENT;
+    carried->profiler[i] = any ? 0 : LUMOS_ABSENT;
+  }
+}
+
 void lumos_write_carried(struct lumos_job *job, const struct lumos_timeline *measured,
                          const struct lumos_timeline *simulated, const struct lumos_holds *holds, const int64_t *kept) {
   size_t steps = measured->steps.count;
@@ -227,6 +245,8 @@ void lumos_write_carried(struct lumos_job *job, const struct lumos_timeline *mea
   carried.unknown = lumos_allocate_zeroed(steps, sizeof *carried.unknown);
   carried.driving = lumos_allocate_zeroed(job->lanes.count, sizeof *carried.driving);
   int64_t *boundary = lumos_allocate_zeroed(simulated->steps.count, sizeof *boundary);
+  carried.profiler = lumos_allocate(steps * sizeof *carried.profiler);
+  begin_profiler_time(&carried);
   find_driving_threads(&carried);
   add_unexplained(&carried);
   add_host(&carried);
@@ -239,9 +259,11 @@ void lumos_write_carried(struct lumos_job *job, const struct lumos_timeline *mea
   lumos_metric_by_step(job, "kept_wait", measured, kept);
   lumos_metric_by_step(job, "host_gap", measured, carried.gap);
   lumos_metric_by_step(job, "host_unknown", measured, carried.unknown);
+  lumos_metric_by_step(job, "profiler_time", measured, carried.profiler);
   free(carried.unexplained);
   free(carried.gap);
   free(carried.unknown);
+  free(carried.profiler);
   free(carried.driving);
   free(carried.medians);
   free(boundary);

@@ -49,7 +49,8 @@ bool lumos_write_timeline(struct lumos_job *job, const struct lumos_coupling *co
                           const struct lumos_timeline *timeline, int64_t *kept,
                           struct lumos_error *error) LUMOS_MUST_CHECK;
 
-/* What the replay carries without an explanation: unexplained_lag, boundary, resource_wait, kept_wait, host_gap, host_unknown. */
+/* What the replay carries without an explanation: unexplained_lag, boundary, resource_wait, kept_wait, host_gap, host_unknown;
+ * and what recording takes on the host: profiler_time. */
 void lumos_write_carried(struct lumos_job *job, const struct lumos_timeline *measured,
                          const struct lumos_timeline *simulated, const struct lumos_holds *holds, const int64_t *kept);
 

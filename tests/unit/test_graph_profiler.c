@@ -11,6 +11,7 @@
 #include "graph_job.h"
 
 #include "graph/profiler.h"
+#include <lumos/sim.h>
 #include <lumos/transform.h>
 
 enum { ROUND = 1000, ROUND_TASKS = 9 };
@@ -176,6 +177,28 @@ static void every_stretch_holds_the_rows_at_its_ends(void **state) {
   lumos_job_free(job);
 }
 
+/* Of a round 7 + 3 + 3 + 5 + 2, and of the 19 lags between rounds 9 each. */
+static void its_time_is_added_up_by_step(void **state) {
+  (void)state;
+  for (int changed = 0; changed < 2; changed++) {
+    struct lumos_job *job = job_of_rounds(20);
+    build(job);
+    struct lumos_error error = {0};
+    assert_true(changed == 0 || lumos_transform_scale(job, "host=0.1", &error));
+    assert_true(lumos_simulate(job, &error));
+    int64_t time = LUMOS_ABSENT;
+    for (size_t i = 0; i < job->metrics.count; i++) {
+      const struct lumos_metric *metric = &job->metrics.items[i];
+      if (strcmp(lumos_string(job->strings, metric->name), "profiler_time") == 0 && metric->scope.rank == 0) {
+        assert_int_equal(metric->source, LUMOS_METRIC_MEASURED);
+        time = metric->value.units;
+      }
+    }
+    assert_int_equal(time, 20 * 20 + 19 * 9);
+    lumos_job_free(job);
+  }
+}
+
 /* dur = profiled + factor (dur - profiled), and the lag of 928 alike; so it is behind a second change. */
 static void a_host_of_another_speed_leaves_it(void **state) {
   (void)state;
@@ -206,6 +229,7 @@ int main(void) {
       cmocka_unit_test(calls_inside_calls_say_nothing),
       cmocka_unit_test(a_call_may_end_with_its_op),
       cmocka_unit_test(every_stretch_holds_the_rows_at_its_ends),
+      cmocka_unit_test(its_time_is_added_up_by_step),
       cmocka_unit_test(a_host_of_another_speed_leaves_it),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

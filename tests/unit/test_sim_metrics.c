@@ -168,6 +168,7 @@ static void what_is_carried_is_counted(void **state) {
   MEASURED("unexplained_lag", 0, 1, 4501);
   MEASURED("host_gap", 0, 1, 5);
   MEASURED("host_unknown", 0, 1, 0);
+  assert_null(find(job, LUMOS_METRIC_MEASURED, "profiler_time", 0, 1));
   SIMULATED("boundary", 0, 1, 0);
   lumos_job_free(job);
 }

@@ -23,6 +23,7 @@ static const char *const figure_names[FIGURE_COUNT] = {
     [FIGURE_KEPT_WAIT] = "kept_wait",
     [FIGURE_HOST_GAP] = "host_gap",
     [FIGURE_HOST_UNKNOWN] = "host_unknown",
+    [FIGURE_PROFILER_TIME] = "profiler_time",
     [FIGURE_REPLAY_ERROR] = "replay_error",
     [FIGURE_HOST_REPLAY_ERROR] = "host_replay_error",
     [FIGURE_TRANSPLANT_ERROR] = "transplant_error",

@@ -284,12 +284,14 @@ static void fill_carried(const struct report_facts *facts, struct report_scope *
       {FIGURE_KEPT_WAIT, "kept waiting", "in communication on its own"},
       {FIGURE_HOST_GAP, "host gap", "thread time without an event"},
       {FIGURE_HOST_UNKNOWN, "host unknown", "long gaps and calls, kept"},
+      {FIGURE_PROFILER_TIME, "profiler on the host", "at least, and kept"},
   };
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
     struct lumos_text figure = LUMOS_TEXT_BUFFER;
     struct lumos_text evidence = LUMOS_TEXT_BUFFER;
-    if (rows[i].figure == FIGURE_RESOURCE_WAIT && report_carried(facts, rows[i].figure) == LUMOS_ABSENT) {
-      continue; /* streams of older versions have none */
+    bool optional = rows[i].figure == FIGURE_RESOURCE_WAIT || rows[i].figure == FIGURE_PROFILER_TIME;
+    if (optional && report_carried(facts, rows[i].figure) == LUMOS_ABSENT) {
+      continue; /* streams of older versions have none, and not every recording shows what it takes */
     }
     report_put_share(&figure, report_carried(facts, rows[i].figure));
     lumos_text_put(&evidence, rows[i].evidence);

@@ -75,7 +75,7 @@ static void put_rows(const struct lumos_job *job, const char *name, const struct
 static void put_trust(const struct report_facts *facts, struct lumos_text *out) {
   static const enum report_figure carried[] = {FIGURE_HOST_REPLAY_ERROR, FIGURE_UNEXPLAINED_LAG, FIGURE_BOUNDARY,
                                                FIGURE_RESOURCE_WAIT,     FIGURE_KEPT_WAIT,       FIGURE_HOST_GAP,
-                                               FIGURE_HOST_UNKNOWN};
+                                               FIGURE_HOST_UNKNOWN,      FIGURE_PROFILER_TIME};
   lumos_text_put(out, "{\"replay_error\":");
   put_fraction(out, facts->mean_error);
   lumos_text_put(out, ",\"replay_error_worst\":");
