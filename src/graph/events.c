@@ -130,6 +130,7 @@ void lumos_graph_events(struct lumos_rank_graph *graph) {
   find_edges(graph, &edges, unnamed);
   int64_t unknown = lumos_graph_unnamed_waits(graph, unnamed, &edges);
   free(unnamed);
+  lumos_graph_add_captured_edges(graph, &edges);
   lumos_graph_add_backlog_edges(graph, &edges);
   sort_and_drop_repeats(&edges);
   int64_t latency = typical_latency(graph, &edges);

@@ -1,0 +1,104 @@
+/* Graphs whose rows name the stream that they were captured on, and the stream that they are launched into. */
+#include "graph_job.h"
+
+#include <lumos/sim.h>
+#include <stdlib.h>
+
+/* Every turn a kernel of 10 us runs on stream 7, then a graph of three of 4 us on stream 8, all launched long before; each
+ * starts 3 us behind what it waits for, too little to be noticed by itself. */
+enum { TURNS = 4, US = 1000, BEGIN = 200 * US, KERNEL = 10 * US, NODE = 4 * US, NODES = 3, LATENCY = 3 * US };
+enum { TURN = KERNEL + NODES * NODE + 2 * LATENCY };
+
+struct scene {
+  struct lumos_job *job;
+  uint32_t kernels[TURNS], nodes[TURNS][NODES];
+};
+
+/* `early`: how much earlier the second turn's graph starts. `shared`: an ordinary launch goes to stream 8, too. */
+static struct scene stage(int64_t early, bool shared) {
+  struct scene scene = {.job = new_job()};
+  uint32_t rank = add_rank(scene.job, 0), thread = add_thread(scene.job, rank, "1");
+  uint32_t seven = add_stream(scene.job, rank, "7"), eight = add_stream(scene.job, rank, "8");
+  uint32_t calls[TURNS][2], call = LUMOS_NONE;
+  for (int64_t i = 0; i < TURNS; i++) {
+    calls[i][0] = add_launch(scene.job, thread, i * 20 * US, 3 * US);
+    calls[i][1] = add_task(scene.job, thread, LUMOS_LAUNCH, "cudaGraphLaunch", i * 20 * US + 10 * US, 3 * US);
+  }
+  if (shared) {
+    call = add_launch(scene.job, thread, TURNS * 20 * US, 3 * US);
+  }
+  for (int64_t i = 0; i < TURNS; i++) {
+    scene.kernels[i] = add_kernel(scene.job, seven, BEGIN + i * TURN, KERNEL, calls[i][0]);
+  }
+  for (int64_t i = 0; i < TURNS; i++) {
+    int64_t start = BEGIN + i * TURN + KERNEL + LATENCY - (i == 1 ? early : 0);
+    for (int64_t n = 0; n < NODES; n++) {
+      scene.nodes[i][n] = add_kernel(scene.job, eight, start + n * NODE, NODE, calls[i][1]);
+    }
+  }
+  if (shared) {
+    (void)add_kernel(scene.job, eight, BEGIN + TURNS * TURN, KERNEL, call);
+  }
+  build(scene.job);
+  return scene;
+}
+
+static void expect_edge(const struct scene *scene, uint32_t source, uint32_t target) {
+  const struct lumos_dep *edge = dep_into(scene->job, target, LUMOS_DEP_EVENT);
+  assert_non_null(edge);
+  assert_int_equal(edge->src, source);
+  assert_int_equal(edge->evidence, LUMOS_INFERRED);
+  assert_int_equal(edge->lag, LATENCY);
+  assert_int_equal(timing(scene->job, target)->residual, 0);
+}
+
+static void expect_none(const struct scene *scene) {
+  for (size_t i = 0; i < TURNS; i++) {
+    assert_null(dep_into(scene->job, scene->kernels[i], LUMOS_DEP_EVENT));
+    assert_null(dep_into(scene->job, scene->nodes[i][0], LUMOS_DEP_EVENT));
+  }
+}
+
+static void test_a_graph_runs_in_the_order_of_the_stream_it_is_launched_into(void **state) {
+  (void)state;
+  struct scene scene = stage(0, false);
+  for (size_t i = 0; i < TURNS; i++) {
+    expect_edge(&scene, scene.kernels[i], scene.nodes[i][0]);
+    assert_null(dep_into(scene.job, scene.nodes[i][1], LUMOS_DEP_EVENT));
+  }
+  for (size_t i = 1; i < TURNS; i++) {
+    expect_edge(&scene, scene.nodes[i - 1][NODES - 1], scene.kernels[i]);
+  }
+  struct lumos_run *runs = lumos_allocate(scene.job->tasks.count * sizeof *runs);
+  struct lumos_error error = {0};
+  const struct lumos_sim_options options = {.drop_residuals = true};
+  scene.job->tasks.items[scene.kernels[1]].dur = 50 * US;
+  assert_true(lumos_engine_run(scene.job, &options, runs, &error));
+  assert_int_equal(runs[scene.nodes[1][0]].start, runs[scene.kernels[1]].start + 50 * US + LATENCY);
+  assert_int_equal(runs[scene.kernels[2]].start, runs[scene.nodes[1][2]].start + NODE + LATENCY);
+  free(runs);
+  lumos_job_free(scene.job);
+}
+
+static void test_a_stream_that_other_calls_launch_on_is_what_rows_say(void **state) {
+  (void)state;
+  struct scene scene = stage(0, true);
+  expect_none(&scene);
+  lumos_job_free(scene.job);
+}
+
+static void test_a_graph_that_starts_too_early_waits_for_nothing_on_that_stream(void **state) {
+  (void)state;
+  struct scene scene = stage(8 * US, false);
+  expect_none(&scene);
+  lumos_job_free(scene.job);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_a_graph_runs_in_the_order_of_the_stream_it_is_launched_into),
+      cmocka_unit_test(test_a_stream_that_other_calls_launch_on_is_what_rows_say),
+      cmocka_unit_test(test_a_graph_that_starts_too_early_waits_for_nothing_on_that_stream),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
