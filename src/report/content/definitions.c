@@ -61,7 +61,7 @@ static const struct report_definition definitions[] = {
     {"host_unknown", "host unknown",
      "Host gaps over 1 ms that no hand-over between threads explains, and calls over five times the median of their "
      "name. Kept as they are."},
-    {"profiler_time", "profiler on the host",
+    {"profiler_time", "profiler",
      "What recording takes on the threads that drive the GPU, at least: before and behind each op and behind each call "
      "as long as the shortest stretches there typically are. Simulations keep it, also when the host's speed is "
      "changed, so a prediction is of the job as it runs with the profiler. Added up over threads."},
