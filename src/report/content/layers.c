@@ -186,12 +186,9 @@ int64_t report_layer_excess(const struct report_layers *layers, const struct rep
 /* ---- Words ---- */
 
 void report_put_place(const struct report_layer *layer, struct lumos_text *out) {
-  static const char *const names[PLACES] = {[PLACE_EMBEDDING] = "embedding",
-                                            [PLACE_LAYER] = "layer",
-                                            [PLACE_HEAD] = "head",
-                                            [PLACE_OPTIMIZER] = "optimizer",
-                                            [PLACE_PASS] = "passes as a whole",
-                                            [PLACE_NONE] = "not assigned"};
+  static const char *const names[PLACES] = {
+      [PLACE_EMBEDDING] = "embedding", [PLACE_LAYER] = "layer",           [PLACE_HEAD] = "head",
+      [PLACE_OPTIMIZER] = "optimizer", [PLACE_PASS] = "passes, no layer", [PLACE_NONE] = "no phase"};
   lumos_text_put(out, names[layer->place]);
   if (layer->place == PLACE_LAYER) {
     lumos_text_format(out, " %d", layer->layer);
@@ -215,12 +212,12 @@ static int64_t total_of(const struct report_layers *layers, enum report_place pl
   return total;
 }
 
-/* "Of all GPU time 99.6 % is assigned: 78.2 % to layers, ..." */
+/* "Of all GPU time 99.6 % belongs to a phase: 78.2 % to layers, ..." */
 static void put_assigned(const struct report_layers *layers, struct lumos_text *out) {
   int64_t ends = report_sum(total_of(layers, PLACE_EMBEDDING), total_of(layers, PLACE_HEAD));
   lumos_text_put(out, "Of all GPU time ");
   report_put_share(out, report_share(layers->whole - total_of(layers, PLACE_NONE), layers->whole));
-  lumos_text_put(out, " is assigned: ");
+  lumos_text_put(out, " belongs to a phase: ");
   report_put_share(out, report_share(total_of(layers, PLACE_LAYER), layers->whole));
   lumos_text_put(out, " to layers, ");
   report_put_share(out, report_share(ends, layers->whole));
@@ -228,7 +225,7 @@ static void put_assigned(const struct report_layers *layers, struct lumos_text *
   report_put_share(out, report_share(total_of(layers, PLACE_OPTIMIZER), layers->whole));
   lumos_text_put(out, " to the optimizer, ");
   report_put_share(out, report_share(total_of(layers, PLACE_PASS), layers->whole));
-  lumos_text_put(out, " to passes as a whole, such as sends and sums of gradients.");
+  lumos_text_put(out, " to passes but no layer, such as sends and sums of gradients.");
 }
 
 void report_put_layers_finding(const struct report_layers *layers, struct lumos_text *out) {

@@ -192,6 +192,9 @@ static void draw_columns(struct canvas *canvas) {
                     STROKE_DASHED);
 }
 
+/* Beyond this is no time of a recording. */
+#define LONGEST (INT64_MAX / 64)
+
 static int64_t longest_of(const struct report_layers *layers) {
   int64_t longest = 1;
   for (size_t i = 0; i < layers->list.count; i++) {
@@ -199,7 +202,7 @@ static int64_t longest_of(const struct report_layers *layers) {
     int64_t mean = is_drawn(layer) ? report_layer_mean(layer, layer->total) : 0;
     longest = mean > longest ? mean : longest;
   }
-  return longest < INT64_MAX / 4 ? longest : INT64_MAX / 4;
+  return longest < LONGEST ? longest : LONGEST;
 }
 
 bool report_layers_scene(const struct report_layers *layers, struct report_scene *scene) {
