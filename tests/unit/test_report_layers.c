@@ -125,6 +125,24 @@ static void layers_by_hand(void **state) {
   lumos_job_free(job);
 }
 
+/* Of a changed job the first step is in no sum of the page's figures; GPU time is added up over all of them, and divided by as many. */
+static void a_change_divides_by_all_steps(void **state) {
+  (void)state;
+  struct lumos_job *job = two_ranks();
+  struct lumos_history change = {.tool = lumos_intern_text(job->strings, "lumos-transform")};
+  lumos_vector_push(&job->history, change);
+  struct report_facts facts;
+  struct report_layers layers;
+  report_facts_read(job, &facts);
+  assert_true(facts.edited);
+  assert_int_equal(facts.ranks.items[0].steps, 1);
+  report_layers_read(&facts, &layers);
+  assert_row(&layers, PLACE_LAYER, 3, 2, 80, 20);
+  report_layers_free(&layers);
+  report_facts_free(&facts);
+  lumos_job_free(job);
+}
+
 /* The table has a row for what there is, and its shares add up to the whole. */
 static void the_table_adds_up(void **state) {
   (void)state;
@@ -208,8 +226,8 @@ static void without_layers_there_is_nothing(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(layers_by_hand), cmocka_unit_test(the_table_adds_up),
-                                     cmocka_unit_test(the_picture_is_bounded),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(layers_by_hand), cmocka_unit_test(a_change_divides_by_all_steps),
+                                     cmocka_unit_test(the_table_adds_up), cmocka_unit_test(the_picture_is_bounded),
                                      cmocka_unit_test(without_layers_there_is_nothing)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -101,13 +101,13 @@ static enum report_work work_of(uint8_t phase) {
   }
 }
 
-/* The steps of a rank, by its index: facts have those that have steps, in order. */
+/* How many steps each rank has, by its index. */
 static int64_t *steps_by_rank(const struct report_facts *facts) {
   int64_t *steps = lumos_allocate_zeroed(facts->job->ranks.count + 1, sizeof *steps);
-  for (size_t i = 0; i < facts->ranks.count; i++) {
-    const struct report_row *row = &facts->ranks.items[i];
+  for (size_t i = 0; i < facts->steps.count; i++) {
+    const struct report_row *row = &facts->steps.items[i];
     if (row->rank < facts->job->ranks.count) {
-      steps[row->rank] = row->steps;
+      steps[row->rank]++;
     }
   }
   return steps;
