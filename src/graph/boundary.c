@@ -48,7 +48,7 @@ void lumos_graph_boundaries(struct lumos_rank_graph *graph) {
       continue;
     }
     if (lane->kind == LUMOS_THREAD) {
-      if (!graph->handed[lane->task_first - graph->first]) {
+      if (!(graph->handed[lane->task_first - graph->first] & LUMOS_HANDED_OVER)) {
         hold(graph, lane->task_first, LUMOS_RECORDED);
       }
     } else {

@@ -36,6 +36,11 @@ struct lumos_repeat {
   uint32_t first, count, distance; /* tasks */
 };
 
+enum lumos_handed {
+  LUMOS_HANDED_OVER = 1,    /* another thread handed over to it */
+  LUMOS_CALLED_ANOTHER = 2, /* it is the last that a thread did before another ran what it called for */
+};
+
 struct lumos_rank_graph {
   struct lumos_job *job;
   struct lumos_rank *rank;
@@ -50,7 +55,7 @@ struct lumos_rank_graph {
   uint32_t *launched;    /* of a call: the task launched by it that ends last */
   uint32_t *stream_wait; /* of a launching call: the last stream wait before it on its thread */
   uint32_t *awaited;     /* of a waiting call: the task whose end it waits for */
-  uint8_t *handed;       /* 1: another thread handed over to it */
+  uint8_t *handed;       /* of enum lumos_handed, as bits */
   uint8_t *lost;         /* of a device task, 1: it waited for one that ran before the recording */
   struct lumos_repeat *repeats;
   struct lumos_records records_by_task, records_by_event; /* the latter by event, then effect */
@@ -98,7 +103,9 @@ void lumos_graph_resources(struct lumos_rank_graph *graph);
 void lumos_graph_unseen_waits(struct lumos_rank_graph *graph);
 /* full_queue.c: calls that return only when their stream has room. */
 void lumos_graph_full_queues(struct lumos_rank_graph *graph);
-/* handover.c: from thread to thread; fills handed. */
+/* backward.c: from thread to thread, where sequence numbers tell; fills handed. */
+void lumos_graph_backward_calls(struct lumos_rank_graph *graph);
+/* handover.c: the others, from times; fills handed. */
 void lumos_graph_handovers(struct lumos_rank_graph *graph);
 /* boundary.c: what the recording does not show; takes over residuals that it explains. */
 void lumos_graph_boundaries(struct lumos_rank_graph *graph);

@@ -1,12 +1,12 @@
 /* Hand-overs: a thread that was silent while another of its process worked goes on when that one is done.
  *
  * So the backward pass starts when the forward pass has called for it, on a thread of autograd's, and the caller goes
- * on when the backward pass returns. No row says so; it is inferred from both silences. A thread was silent for over
- * 1 ms, the other worked for at least half of that time, and fell silent itself not long before the first resumed, at
- * most a tenth of the silence; and the one that resumed works for at least half of the time until the other stirs
- * again, which a watchdog that wakes up by chance does not. Of threads that both launch work to the device less is
- * asked: half a millisecond is not long, and who resumed may call the other at once. Of several threads the one that
- * finished last handed over.
+ * on when the backward pass returns. Of the call sequence numbers tell (backward.c); all else is inferred from both
+ * silences. A thread was silent for over 1 ms, or since it is known to have called another; the other worked for at
+ * least half of that time, and fell silent itself not long before the first resumed, at most a tenth of the silence; and
+ * the one that resumed works for at least half of the time until the other stirs again, which a watchdog that wakes up
+ * by chance does not. Of threads that both launch work to the device less is asked: half a millisecond is not long, and
+ * who resumed may call the other at once. Of several threads the one that finished last handed over.
  *
  * A return implies a call. Where a thread goes on because another one is done, that one was called when the first fell
  * silent: its first task since then waits for the last one before the silence, though its own silence was only 0.1 ms.
@@ -16,13 +16,12 @@
  * The gap up to the other's end is covered by the edge; what remains is its lag. A hand-over to the first task of a
  * thread stands in for the boundary that would hold it.
  */
-#include "graph/graph.h"
+#include "graph/handover.h"
 
 #include <stdlib.h>
 
 enum { MOST_OF_SILENCE = 2, DELAY_OF_SILENCE = 10 }; /* shares: one part in so many */
-enum { LONG_SILENCE = 5000000 };                     /* ns; threads take up to half a millisecond to wake up, */
-enum { SHORT_SILENCE = 100000 };                     /* and hardly less than a tenth */
+enum { LONG_SILENCE = 5000000 };                     /* ns; threads take up to half a millisecond to wake up */
 enum { SOURCES = 64 };                               /* threads that may have handed over */
 
 /* More than any thread that was recorded has; a stream may claim that its tasks overlap. */
@@ -34,14 +33,8 @@ struct worker {
   bool launches; /* work to the device */
 };
 
-struct silence { /* of a thread before one of its tasks */
-  const struct lumos_lane *lane;
-  uint32_t task;
-  int64_t start, end;
-};
-
 struct handover { /* `source` ended a thread's silence */
-  struct silence silence;
+  struct lumos_silence silence;
   uint32_t source;
 };
 
@@ -55,9 +48,8 @@ struct search {
 
 static int64_t end_of(const struct lumos_task *task) { return task->start + task->dur; }
 
-/* How many tasks of a thread have ended by `time`, or (started) started before it. They do not overlap. */
-static uint32_t count_until(const struct lumos_rank_graph *graph, const struct lumos_lane *lane, int64_t time,
-                            bool started) {
+uint32_t lumos_graph_count_until(const struct lumos_rank_graph *graph, const struct lumos_lane *lane, int64_t time,
+                                 bool started) {
   uint32_t low = 0, high = lane->task_count;
   while (low < high) {
     uint32_t middle = low + (high - low) / 2;
@@ -74,7 +66,8 @@ static uint32_t count_until(const struct lumos_rank_graph *graph, const struct l
 /* Time that a thread's tasks cover of [from, to]. `worked` sums durations up to each task. */
 static int64_t work_between(const struct lumos_rank_graph *graph, const int64_t *worked, const struct lumos_lane *lane,
                             int64_t from, int64_t to) {
-  uint32_t begin = count_until(graph, lane, from, false), end = count_until(graph, lane, to, true);
+  uint32_t begin = lumos_graph_count_until(graph, lane, from, false);
+  uint32_t end = lumos_graph_count_until(graph, lane, to, true);
   if (begin >= end) {
     return 0;
   }
@@ -85,12 +78,12 @@ static int64_t work_between(const struct lumos_rank_graph *graph, const int64_t 
 }
 
 /* The task on `other` that handed over when the silence ended, or LUMOS_NONE. */
-static uint32_t handed_over(const struct search *search, const struct silence *silence, const struct lumos_lane *other,
-                            bool launches) {
+static uint32_t handed_over(const struct search *search, const struct lumos_silence *silence,
+                            const struct lumos_lane *other, bool launches) {
   const struct lumos_rank_graph *graph = search->graph;
   const int64_t *worked = search->worked;
-  uint32_t ended = count_until(graph, other, silence->end, false);
-  if (ended == 0 || ended < count_until(graph, other, silence->end, true)) {
+  uint32_t ended = lumos_graph_count_until(graph, other, silence->end, false);
+  if (ended == 0 || ended < lumos_graph_count_until(graph, other, silence->end, true)) {
     return LUMOS_NONE; /* it has done nothing yet, or is still at work */
   }
   uint32_t source = other->task_first + ended - 1;
@@ -108,7 +101,7 @@ static uint32_t handed_over(const struct search *search, const struct silence *s
   return taken >= (stirs - silence->end) / MOST_OF_SILENCE ? source : LUMOS_NONE;
 }
 
-static uint32_t find_source(const struct search *search, const struct silence *silence, bool launches) {
+static uint32_t find_source(const struct search *search, const struct lumos_silence *silence, bool launches) {
   const struct lumos_rank_graph *graph = search->graph;
   uint32_t latest = LUMOS_NONE;
   for (size_t i = 0; i < search->workers.count && i < SOURCES; i++) {
@@ -125,7 +118,9 @@ static uint32_t find_source(const struct search *search, const struct silence *s
   return latest;
 }
 
-static void add_handover(struct lumos_rank_graph *graph, const struct silence *silence, uint32_t source, bool first) {
+void lumos_graph_add_handover(struct lumos_rank_graph *graph, const struct lumos_silence *silence, uint32_t source,
+                              enum lumos_evidence evidence) {
+  bool first = silence->task == silence->lane->task_first;
   int64_t done = end_of(lumos_graph_task(graph, source));
   struct lumos_dep dep = lumos_dep_empty;
   dep.src = source;
@@ -135,10 +130,10 @@ static void add_handover(struct lumos_rank_graph *graph, const struct silence *s
   dep.to = LUMOS_START;
   dep.lag = silence->end - done;
   dep.covers = first ? LUMOS_ABSENT : done - silence->start;
-  dep.evidence = LUMOS_INFERRED;
+  dep.evidence = (uint8_t)evidence;
   dep.mode = LUMOS_FIXED;
   lumos_vector_push(&graph->job->deps, dep);
-  graph->handed[silence->task - graph->first] = 1;
+  graph->handed[silence->task - graph->first] |= LUMOS_HANDED_OVER;
 }
 
 static bool lane_launches(const struct lumos_rank_graph *graph, const struct lumos_lane *lane) {
@@ -155,12 +150,16 @@ static void search_thread(struct search *search, const struct lumos_lane *lane) 
   for (uint32_t n = 0; n < lane->task_count; n++) {
     uint32_t task = lane->task_first + n;
     const struct lumos_task *record = lumos_graph_task(search->graph, task);
-    struct silence silence = {lane, task, n == 0 ? search->begin : record->start - record->lag, record->start};
-    if (silence.end - silence.start > LUMOS_LONG_AGO) {
+    struct lumos_silence silence = {lane, task, n == 0 ? search->begin : record->start - record->lag, record->start};
+    const uint8_t *handed = &search->graph->handed[task - search->graph->first];
+    bool called = n > 0 && (handed[-1] & LUMOS_CALLED_ANOTHER);
+    if (called || silence.end - silence.start > LUMOS_LONG_AGO) {
       uint32_t source = find_source(search, &silence, launches);
       if (source != LUMOS_NONE) {
         struct handover handover = {silence, source};
-        add_handover(search->graph, &silence, source, n == 0);
+        if (!(*handed & LUMOS_HANDED_OVER)) {
+          lumos_graph_add_handover(search->graph, &silence, source, LUMOS_INFERRED);
+        }
         lumos_vector_push(&search->found, handover);
       }
     }
@@ -170,17 +169,17 @@ static void search_thread(struct search *search, const struct lumos_lane *lane) 
 /* The call that the return implies, unless nobody is known to have called or the one called was at work. */
 static void add_call(struct lumos_rank_graph *graph, const struct handover *back) {
   const struct lumos_lane *called = &graph->job->lanes.items[lumos_graph_task(graph, back->source)->lane];
-  uint32_t started = count_until(graph, called, back->silence.start, true);
-  uint32_t ended = count_until(graph, called, back->silence.start, false);
+  uint32_t started = lumos_graph_count_until(graph, called, back->silence.start, true);
+  uint32_t ended = lumos_graph_count_until(graph, called, back->silence.start, false);
   uint32_t task = called->task_first + ended;
-  bool at_work = ended < started || task > back->source || graph->handed[task - graph->first];
+  bool at_work = ended < started || task > back->source || (graph->handed[task - graph->first] & LUMOS_HANDED_OVER);
   if (at_work || back->silence.task == back->silence.lane->task_first) {
     return;
   }
   const struct lumos_task *record = lumos_graph_task(graph, task);
-  struct silence silence = {called, task, record->start - record->lag, record->start};
-  if (ended == 0 || silence.end - silence.start > SHORT_SILENCE) {
-    add_handover(graph, &silence, back->silence.task - 1, ended == 0);
+  struct lumos_silence silence = {called, task, record->start - record->lag, record->start};
+  if (ended == 0 || silence.end - silence.start > LUMOS_SHORT_SILENCE) {
+    lumos_graph_add_handover(graph, &silence, back->silence.task - 1, LUMOS_INFERRED);
   }
 }
 

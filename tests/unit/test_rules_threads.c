@@ -102,6 +102,63 @@ static void a_return_implies_a_call(void **state) {
   lumos_job_free(job);
 }
 
+/* Thread 1 runs an op, thread 2 its gradient, and thread 1 goes on. It was silent for 600 us only; but the sequence number
+ * says that it called, and so its silence is told by the return. */
+#define GRADIENT(number)                                                                            \
+  TRACE(EVENT("cpu_op", "forward", 1, 0, 100, "\"Sequence number\":7") ","                          \
+        EVENT("cpu_op", "backward", 2, 120, 560, "\"Sequence number\":" number ",\"Fwd thread id\":1") "," \
+        OP_ON(1, "next", 700, 100))
+
+static void a_sequence_number_tells_who_called_the_backward_pass(void **state) {
+  (void)state;
+  struct lumos_job *job = graph_of(GRADIENT("7"));
+  expect_graph(job,
+      "next, lag 600\n"
+      "handover: forward end -> backward start +20, recorded, fixed\n"
+      "handover: backward end -> next start +20, covers 580, inferred, fixed\n"
+      "boundary: 0 -> forward start +0, recorded, fixed\n");
+  expect_run(job,
+      "forward 0-100 <- boundary, recorded\n"
+      "next 700-800 <- backward end, hand-over, inferred\n"
+      "backward 120-680 <- forward end, hand-over, recorded\n");
+  expect_scaled_run(job, "name~ward=2",
+      "forward 0-200 <- boundary, recorded\n"
+      "next 1360-1460 <- backward end, hand-over, inferred\n"
+      "backward 220-1340 <- forward end, hand-over, recorded\n");
+  lumos_job_free(job);
+  /* Of no op that was seen: nothing tells. */
+  job = graph_of(GRADIENT("8"));
+  expect_graph(job,
+      "next, lag 600\n"
+      "boundary: 0 -> forward start +0, recorded, fixed\n"
+      "boundary: 120 -> backward start +0, recorded, fixed\n");
+  lumos_job_free(job);
+}
+
+/* Two gradients 160 us apart: the thread that ran forward has done nothing between them, so it called the first alone. And
+ * one that runs while that thread works: who called it is not known. */
+static void only_the_first_of_a_backward_pass_was_called(void **state) {
+  (void)state;
+  struct lumos_job *job = graph_of(TRACE(
+      EVENT("cpu_op", "forward_0", 1, 0, 50, "\"Sequence number\":7") ","
+      EVENT("cpu_op", "forward_1", 1, 50, 50, "\"Sequence number\":8") ","
+      EVENT("cpu_op", "backward_1", 2, 120, 200, "\"Sequence number\":8,\"Fwd thread id\":1") ","
+      EVENT("cpu_op", "backward_0", 2, 480, 200, "\"Sequence number\":7,\"Fwd thread id\":1")));
+  expect_graph(job,
+      "backward_0, lag 160\n"
+      "handover: forward_1 end -> backward_1 start +20, recorded, fixed\n"
+      "boundary: 0 -> forward_0 start +0, recorded, fixed\n");
+  lumos_job_free(job);
+  job = graph_of(TRACE(
+      EVENT("cpu_op", "forward_0", 1, 0, 50, "\"Sequence number\":7") ","
+      EVENT("cpu_op", "forward_1", 1, 50, 250, "\"Sequence number\":8") ","
+      EVENT("cpu_op", "backward_0", 2, 120, 200, "\"Sequence number\":7,\"Fwd thread id\":1")));
+  expect_graph(job,
+      "boundary: 0 -> forward_0 start +0, recorded, fixed\n"
+      "boundary: 120 -> backward_0 start +0, recorded, fixed\n");
+  lumos_job_free(job);
+}
+
 /* clang-format on */
 
 int main(void) {
@@ -109,6 +166,8 @@ int main(void) {
       cmocka_unit_test(a_thread_runs_in_order_and_keeps_its_gaps),
       cmocka_unit_test(a_thread_that_was_silent_goes_on_when_the_other_is_done),
       cmocka_unit_test(a_return_implies_a_call),
+      cmocka_unit_test(a_sequence_number_tells_who_called_the_backward_pass),
+      cmocka_unit_test(only_the_first_of_a_backward_pass_was_called),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
