@@ -16,9 +16,14 @@ bool lumos_program_parallel(struct lumos_job *job, struct lumos_error *error) LU
  * lumos_program_parallel finds. Leaves `layers` and `micro_batches` as they are. O(spans). */
 bool lumos_program_model(struct lumos_job *job, struct lumos_error *error) LUMOS_MUST_CHECK;
 
-/* Read a model description, a JSON object with any of the fields of the model record, and let it override what was found. The job must
- * be at stage graph; its history says which file. False, with LUMOS_UNUSABLE, where the file cannot be read, is no such object, has a
- * field that there is not, or a value below 1. */
-bool lumos_program_model_file(struct lumos_job *job, const char *path, struct lumos_error *error) LUMOS_MUST_CHECK;
+/* Read a model description: a JSON object with any of the numbers of the model record. Its type, parallel and evidence may be
+ * there, too, so that a record of another stream can be given, but are not used. What the object lacks is absent in *model. False, with
+ * LUMOS_UNUSABLE, where the file cannot be read, is no such object, has another member, or a value that is no whole number from 1 to
+ * 2^31-1. */
+bool lumos_program_model_read(const char *path, struct lumos_model_description *model,
+                              struct lumos_error *error) LUMOS_MUST_CHECK;
+
+/* Let what was read override what was found in a job at stage graph. `name`: of the file, for evidence and the job's history. */
+void lumos_program_model_give(struct lumos_job *job, const struct lumos_model_description *model, const char *name);
 
 #endif

@@ -34,7 +34,7 @@ void program_places_free(struct program_places *places) {
 }
 
 /* What is found is kept for all spans on the way up, so that each is looked at once. */
-static bool in_backward(struct program_places *places, uint32_t span) {
+bool program_span_in_backward(struct program_places *places, uint32_t span) {
   const struct lumos_span *spans = places->job->spans.items;
   uint8_t found = NOT_BACKWARD;
   for (uint32_t at = span; at != LUMOS_NONE && found == NOT_BACKWARD; at = spans[at].parent) {
@@ -93,7 +93,7 @@ void program_places_of_rank(struct program_places *places, uint32_t rank) {
       count++;
     }
     struct program_step *step = &places->steps.items[count - 1];
-    if (task->span != LUMOS_NONE && in_backward(places, task->span)) {
+    if (task->span != LUMOS_NONE && program_span_in_backward(places, task->span)) {
       places->has_backward = true;
       step->last_backward = task->start > step->last_backward ? task->start : step->last_backward;
     }

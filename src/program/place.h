@@ -23,6 +23,8 @@ struct program_places {
 
 void program_places_begin(struct program_places *places, const struct lumos_job *job);
 void program_places_free(struct program_places *places);
+/* Is the span, or one around it, of a backward pass? All calls together are O(spans). */
+bool program_span_in_backward(struct program_places *places, uint32_t span);
 /* Look at one rank (index). O(its tasks). */
 void program_places_of_rank(struct program_places *places, uint32_t rank);
 /* Of what this device task's call does, on that rank; PLACES where it is not known. */
