@@ -1,0 +1,123 @@
+/* Collectives without numbers, joined in the order in which they end, on jobs small enough to work out by hand. Times are
+ * nanoseconds. */
+#include "unit/ranks_job.h"
+
+/* All-reduces without a number on `rank`, from place `first` to before place `end`, its clock `ahead`. */
+static uint32_t add_unnumbered(struct lumos_job *job, uint32_t rank, const char *group, int first, int end,
+                               int64_t ahead) {
+  uint32_t launch = add_launch_for(job, rank);
+  for (int i = first; i < end; i++) {
+    int64_t at = irregular[i] * ms + ahead;
+    uint32_t kernel = add_comm(job, rank, "all_reduce", group, LUMOS_ABSENT, at - 100 * us, at);
+    job->tasks.items[kernel].call = launch;
+  }
+  return launch + 1;
+}
+
+static void without_numbers_the_order_of_ends_joins(void **state) {
+  (void)state;
+  /* Rank 1 begins to record two collectives later and goes on for one more; its clock is 5 us ahead. */
+  struct lumos_job *job = new_ranks(2);
+  add_group(job, "0", 2);
+  uint32_t first = add_unnumbered(job, 0, "0", 0, 7, 0);
+  uint32_t second = add_unnumbered(job, 1, "0", 2, 8, 5 * us);
+  job->ranks.items[1].window_start = 11 * ms;
+  build(job);
+  assert_int_equal(job->ranks.items[1].clock.offset, -5 * us);
+  assert_int_equal(job->collectives.count, 5);
+  for (uint32_t i = 0; i < 5; i++) {
+    const struct lumos_collective *collective = &job->collectives.items[i];
+    assert_int_equal(collective->matched, LUMOS_BY_ORDER);
+    assert_int_equal(collective->rule, LUMOS_SYMMETRIC);
+    assert_int_equal(job->members.items[collective->member_first], first + 2 + i);
+    assert_int_equal(job->members.items[collective->member_first + 1], second + i);
+    assert_int_equal(collective->transfer, 100 * us);
+  }
+  assert_int_equal(noted_of_rank(job, 0, "graph.late_members"), 2);
+  assert_int_equal(noted_of_rank(job, 0, "graph.unjoined_collectives"), 0);
+  assert_int_equal(noted_of_rank(job, 1, "graph.late_members"), 0); /* rank 0 still records, as far as anybody knows */
+  assert_int_equal(noted_of_rank(job, 1, "graph.unjoined_collectives"), 1);
+  job->ranks.items[0].window_end = 50 * ms; /* but now it does not */
+  job->notes.count = 0;
+  build(job);
+  assert_int_equal(noted_of_rank(job, 1, "graph.late_members"), 1);
+  lumos_job_free(job);
+}
+
+static void kernels_of_no_group_are_tried_as_one_of_all_ranks(void **state) {
+  (void)state;
+  for (int32_t world = 2; world <= 3; world++) {
+    struct lumos_job *job = new_ranks(2);
+    for (uint32_t rank = 0; rank < 2; rank++) {
+      job->ranks.items[rank].world = world; /* with a third rank it is not known who takes part */
+      uint32_t from = add_unnumbered(job, rank, "", 0, IRREGULAR, 0);
+      for (uint32_t task = from; task < job->tasks.count; task++) {
+        detail(job, task)->comm.group = LUMOS_NO_STRING;
+      }
+      job->tasks.items[from].call = LUMOS_NONE; /* from before the recording */
+    }
+    build(job);
+    assert_int_equal(job->collectives.count, IRREGULAR - 1);
+    assert_int_equal(job->collectives.items[0].size, world);
+    assert_int_equal(job->collectives.items[0].transfer, world == 2 ? 100 * us : LUMOS_ABSENT);
+    assert_int_equal(job->ranks.items[0].coverage.joined, world == 2 ? IRREGULAR - 1 : 0);
+    assert_int_equal(noted_of_rank(job, 0, "graph.absent_members"), world == 2 ? 0 : IRREGULAR - 1);
+    lumos_job_free(job);
+  }
+}
+
+/* Two ranks with the same collectives, of which the second rank ends every third `apart` later, and one in `odd` has
+ * another name there; how many are joined. */
+static size_t joined_of(int64_t apart, int odd, const char *name) {
+  struct lumos_job *job = new_ranks(2);
+  add_group(job, "0", 2);
+  for (uint32_t rank = 0; rank < 2; rank++) {
+    uint32_t from = add_unnumbered(job, rank, "0", 0, IRREGULAR, 0);
+    for (uint32_t i = 0; i < IRREGULAR; i++) {
+      struct lumos_task *task = &job->tasks.items[from + i];
+      task->name = word(job, name);
+      if (rank == 1) {
+        task->start += i % 3 == 0 ? apart : 0;
+        task->name = odd > 0 && i % (uint32_t)odd == 0 ? word(job, "ncclOther") : task->name;
+      }
+    }
+  }
+  build(job);
+  size_t joined = IRREGULAR - (size_t)noted_of_rank(job, 0, "graph.unjoined_collectives");
+  lumos_job_free(job);
+  return joined;
+}
+
+static void what_does_not_fit_is_not_joined_by_order(void **state) {
+  (void)state;
+  assert_int_equal(joined_of(0, 0, "ncclKernel"), IRREGULAR);
+  assert_int_equal(joined_of(50 * us, 0, "ncclKernel"), IRREGULAR);
+  assert_int_equal(joined_of(51 * us, 0, "ncclKernel"), 0);  /* three of eight, more than a quarter */
+  assert_int_equal(joined_of(0, 4, "ncclKernel"), 0);        /* two of eight names differ */
+  assert_int_equal(joined_of(0, 0, "deep_ep::dispatch"), 0); /* nobody knows what that does */
+}
+
+static void a_group_with_a_rank_that_fits_nowhere_is_left_alone(void **state) {
+  (void)state;
+  struct lumos_job *job = new_ranks(3);
+  add_group(job, "0", 3);
+  for (uint32_t rank = 0; rank < 3; rank++) {
+    uint32_t from = add_unnumbered(job, rank, "0", 0, IRREGULAR, 0);
+    for (uint32_t i = 0; rank == 2 && i < IRREGULAR; i++) {
+      job->tasks.items[from + i].start += i * i * 300 * us;
+    }
+  }
+  build(job);
+  assert_int_equal(noted_of_rank(job, 0, "graph.unjoined_collectives"), IRREGULAR);
+  lumos_job_free(job);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(without_numbers_the_order_of_ends_joins),
+      cmocka_unit_test(kernels_of_no_group_are_tried_as_one_of_all_ranks),
+      cmocka_unit_test(what_does_not_fit_is_not_joined_by_order),
+      cmocka_unit_test(a_group_with_a_rank_that_fits_nowhere_is_left_alone),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
