@@ -10,6 +10,10 @@
 
 #include "graph/typical.h"
 
+/* Little, for gaps are no longer than a reaction takes anyway, and add up: a queue of a thousand kernels ends too early by
+ * what a thousand means leave out. */
+enum { TRIMMED_ONE_IN = 50 };
+
 static bool only_waits_for_previous(const struct lumos_rank_graph *graph, uint32_t index, int64_t gap) {
   const struct lumos_task *task = lumos_graph_task(graph, index);
   if (task->lag < 0 || gap < 0 || gap > LUMOS_REACTION_WINDOW || task->call == LUMOS_NONE) {
@@ -63,7 +67,7 @@ static void apply(struct lumos_rank_graph *graph, struct lumos_typical *gaps, ui
 }
 
 void lumos_graph_gaps(struct lumos_rank_graph *graph) {
-  struct lumos_typical *gaps = lumos_typical_new();
+  struct lumos_typical *gaps = lumos_typical_new_trimmed(TRIMMED_ONE_IN);
   each_follower(graph, gaps, sample);
   each_follower(graph, gaps, apply);
   lumos_typical_free(gaps);

@@ -5,8 +5,9 @@
  * instead. The lag is typical of its group: name of the call, kind of task, and for copies the copy's name, which tells
  * the direction. Samples are launches that met an idle device, so that nothing else in the recording can have delayed
  * them; communication and launches after a stream wait are left out, and so is what took longer than any launch: it
- * waited for work that the recording does not hold, such as another process on the device. A group with too few samples takes the lag of its
- * kind of task, then that of its call, then that of the rank, else 0.
+ * waited for work that the recording does not hold, such as another process on the device. What follows another task of
+ * the same call, a graph's launch, counts from where that one does and is no sample, for it waited for that one. A group
+ * with too few samples takes the lag of its kind of task, then that of its call, then that of the rank, else 0.
  */
 #include "graph/graph.h"
 
@@ -60,6 +61,10 @@ static void sample(struct lumos_rank_graph *graph, const struct lags *lags, uint
   int64_t start = lumos_graph_device_start(graph, index), from = lumos_graph_call_end(job, task->call);
   int64_t call_start = lumos_graph_call_start(job, task->call);
   struct lumos_typical *samples = lags->from_end;
+  if (index > job->lanes.items[task->lane].task_first && job->tasks.items[index - 1].call == task->call) {
+    job->timings.items[index].launch_from = job->timings.items[index - 1].launch_from;
+    return;
+  }
   if (lumos_graph_blocks(job, task->call) || start - call_start < from - start) {
     graph->job->timings.items[index].launch_from = LUMOS_START;
     from = call_start;

@@ -22,12 +22,20 @@ struct sample {
 struct lumos_typical {
   LUMOS_VECTOR(struct group) groups;
   LUMOS_VECTOR(struct sample) samples;
-  int64_t *values;             /* samples by group; NULL until the first question */
+  int64_t *values; /* samples by group; NULL until the first question */
+  size_t trimmed_one_in;
   uint32_t *slots, slot_count; /* group + 1, 0: free; a power of two, at most half full */
 };
 
+enum { TRIMMED_ONE_IN = 10 };
+
 struct lumos_typical *lumos_typical_new(void) {
+  return lumos_typical_new_trimmed(TRIMMED_ONE_IN);
+}
+
+struct lumos_typical *lumos_typical_new_trimmed(size_t one_in) {
   struct lumos_typical *typical = lumos_allocate_zeroed(1, sizeof *typical);
+  typical->trimmed_one_in = one_in;
   typical->slot_count = 64;
   typical->slots = lumos_allocate_zeroed(typical->slot_count, sizeof *typical->slots);
   return typical;
@@ -113,22 +121,6 @@ static void lay_out(struct lumos_typical *typical) {
   }
 }
 
-bool lumos_typical_value(struct lumos_typical *typical, uint32_t group_number, size_t enough, int64_t *value) {
-  if (!typical->values) {
-    lay_out(typical);
-  }
-  struct group *group = &typical->groups.items[group_number];
-  if (group->count == 0 || group->count < enough) {
-    return false;
-  }
-  if (!group->known) {
-    group->mean = lumos_trimmed_mean(typical->values + group->first, group->count);
-    group->known = true;
-  }
-  *value = group->mean;
-  return true;
-}
-
 static int compare_times(const void *left, const void *right) {
   int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
   return (a > b) - (a < b);
@@ -178,19 +170,36 @@ static void select_time(int64_t *values, size_t count, size_t place) {
   lumos_sort_times(values + first, end - first);
 }
 
-int64_t lumos_trimmed_mean(int64_t *values, size_t count) {
+static int64_t mean_without(int64_t *values, size_t count, size_t one_in) {
   if (count == 0) {
     return 0;
   }
-  size_t dropped = count / 10;
-  select_time(values, count, dropped);
-  select_time(values + dropped, count - dropped, count - 2 * dropped - 1);
+  lumos_sort_times(values, count);
+  size_t dropped = count / one_in;
   wide_integer sum = 0, kept = (wide_integer)(count - 2 * dropped);
   for (size_t i = dropped; i < count - dropped; i++) {
     sum += values[i];
   }
   return (int64_t)((sum < 0 ? sum - kept / 2 : sum + kept / 2) / kept);
 }
+
+bool lumos_typical_value(struct lumos_typical *typical, uint32_t group_number, size_t enough, int64_t *value) {
+  if (!typical->values) {
+    lay_out(typical);
+  }
+  struct group *group = &typical->groups.items[group_number];
+  if (group->count == 0 || group->count < enough) {
+    return false;
+  }
+  if (!group->known) {
+    group->mean = mean_without(typical->values + group->first, group->count, typical->trimmed_one_in);
+    group->known = true;
+  }
+  *value = group->mean;
+  return true;
+}
+
+int64_t lumos_trimmed_mean(int64_t *values, size_t count) { return mean_without(values, count, TRIMMED_ONE_IN); }
 
 int64_t lumos_percentile(const int64_t *sorted, size_t count, unsigned percent) {
   size_t rank = (count * percent + 99) / 100;

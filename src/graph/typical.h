@@ -13,6 +13,8 @@
 
 struct lumos_typical;
 struct lumos_typical *lumos_typical_new(void);
+/* Whose means leave out the smallest and the largest part in `one_in` of a group instead of a tenth. */
+struct lumos_typical *lumos_typical_new_trimmed(size_t one_in);
 void lumos_typical_free(struct lumos_typical *typical);
 
 /* The dense number of the group (a, b, c), made when new. */

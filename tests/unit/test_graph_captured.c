@@ -94,11 +94,32 @@ static void test_a_graph_that_starts_too_early_waits_for_nothing_on_that_stream(
   lumos_job_free(scene.job);
 }
 
+/* A graph begins while its launch lasts. Its tasks wait for each other, and tell nothing of how long launches take. */
+static void test_what_follows_in_a_graph_counts_from_where_the_first_does(void **state) {
+  (void)state;
+  struct lumos_job *job = new_job();
+  uint32_t rank = add_rank(job, 0), thread = add_thread(job, rank, "1"), stream = add_stream(job, rank, "7");
+  uint32_t graph = add_task(job, thread, LUMOS_LAUNCH, "cudaGraphLaunch", 0, 40 * US);
+  uint32_t call = add_launch(job, thread, 100 * US, 5 * US), nodes[NODES];
+  for (int64_t n = 0; n < NODES; n++) {
+    nodes[n] = add_kernel(job, stream, 6 * US + n * 10 * US, 10 * US, graph);
+  }
+  uint32_t kernel = add_kernel(job, stream, 106 * US, 10 * US, call);
+  build(job);
+  for (size_t n = 0; n < NODES; n++) {
+    assert_int_equal(timing(job, nodes[n])->launch_from, LUMOS_START);
+    assert_int_equal(timing(job, nodes[n])->residual, 0);
+  }
+  assert_int_equal(timing(job, kernel)->launch_lag, 1 * US);
+  lumos_job_free(job);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_a_graph_runs_in_the_order_of_the_stream_it_is_launched_into),
       cmocka_unit_test(test_a_stream_that_other_calls_launch_on_is_what_rows_say),
       cmocka_unit_test(test_a_graph_that_starts_too_early_waits_for_nothing_on_that_stream),
+      cmocka_unit_test(test_what_follows_in_a_graph_counts_from_where_the_first_does),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -82,9 +82,27 @@ static void groups_keep_their_samples_apart(void **state) {
   lumos_typical_free(typical);
 }
 
+static void less_is_trimmed_where_that_is_asked_for(void **state) {
+  (void)state;
+  struct lumos_typical *tenth = lumos_typical_new(), *fiftieth = lumos_typical_new_trimmed(50);
+  for (int64_t i = 0; i < 100; i++) {
+    int64_t value = i < 80 ? 0 : i < 98 ? 100 : 1000000; /* the last two alone are among a fiftieth */
+    lumos_typical_add(tenth, lumos_typical_group(tenth, 0, 0, 0), value);
+    lumos_typical_add(fiftieth, lumos_typical_group(fiftieth, 0, 0, 0), value);
+  }
+  int64_t value = 0;
+  assert_true(lumos_typical_value(tenth, 0, 1, &value));
+  assert_int_equal(value, 13); /* 10 of 80 */
+  assert_true(lumos_typical_value(fiftieth, 0, 1, &value));
+  assert_int_equal(value, 19); /* 18 of 96 */
+  lumos_typical_free(tenth);
+  lumos_typical_free(fiftieth);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_trimmed_mean_drops_a_tenth_on_either_side),
+      cmocka_unit_test(less_is_trimmed_where_that_is_asked_for),
       cmocka_unit_test(the_mean_of_huge_times_does_not_overflow),
       cmocka_unit_test(a_percentile_is_the_least_value_that_covers_that_share),
       cmocka_unit_test(a_median_needs_no_order),
