@@ -21,6 +21,10 @@ size_t lumos_selector_apply(const struct lumos_selector *selector, const struct 
 bool lumos_transform_scale(struct lumos_job *job, const char *specification,
                            struct lumos_error *error) LUMOS_MUST_CHECK;
 
+/* Take out of the host's durations and lags what recording takes there, as far as graph could tell (rank.profiler, which goes): the
+ * job without the profiler. A note, where nothing is known. Brings the job to stage `transform`. */
+bool lumos_transform_unprofiled(struct lumos_job *job, struct lumos_error *error) LUMOS_MUST_CHECK;
+
 /* Bring a job to stage `transform` without a change (graph is run when missing, sim's work is dropped). */
 bool lumos_transform_begin(struct lumos_job *job, struct lumos_error *error) LUMOS_MUST_CHECK;
 

@@ -221,6 +221,44 @@ static void a_host_of_another_speed_leaves_it(void **state) {
   lumos_job_free(job);
 }
 
+/* What is left is the host's own, of which a change then changes all. */
+static void without_it_the_rest_is_left(void **state) {
+  (void)state;
+  const int64_t own[ROUND_TASKS] = {0, 13, 10, 0, 7, 17, 0, 5, 0};
+  struct lumos_job *job = job_of_rounds(20);
+  build(job);
+  const struct lumos_task *tasks = job->tasks.items + ROUND_TASKS;
+  struct lumos_error error = {0};
+  assert_true(lumos_transform_unprofiled(job, &error));
+  for (int i = 0; i < ROUND_TASKS; i++) {
+    assert_int_equal(tasks[i].dur, own[i]);
+    assert_int_equal(tasks[i].dur_source, own[i] < 5 || i == INNER_ENDS ? LUMOS_SCALED : 0);
+  }
+  assert_int_equal(tasks[0].lag, 919);
+  assert_int_equal(lumos_detail_of(job, &tasks[0])->was, 7);
+  assert_string_equal(lumos_string(job->strings, job->history.items[job->history.count - 1].args), "--unprofiled");
+  assert_true(job->ranks.items[0].profiler.before_op == LUMOS_ABSENT);
+  assert_true(lumos_transform_scale(job, "host=2", &error));
+  for (int i = 0; i < ROUND_TASKS; i++) {
+    assert_int_equal(tasks[i].dur, 2 * own[i]);
+  }
+  assert_int_equal(tasks[0].lag, 2 * 919);
+  assert_int_equal(noted(job, "transform.profiler_unknown"), 0);
+  lumos_job_free(job);
+}
+
+static void what_is_not_known_cannot_be_taken_out(void **state) {
+  (void)state;
+  struct lumos_job *job = job_of_rounds(19);
+  build(job);
+  struct lumos_error error = {0};
+  assert_true(lumos_transform_unprofiled(job, &error));
+  assert_int_equal(job->tasks.items[0].dur, 7);
+  assert_int_equal(job->notes.count, 1);
+  assert_string_equal(lumos_string(job->strings, job->notes.items[0].code), "transform.profiler_unknown");
+  lumos_job_free(job);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_shortest_typical_stretch_is_what_recording_takes),
@@ -231,6 +269,8 @@ int main(void) {
       cmocka_unit_test(every_stretch_holds_the_rows_at_its_ends),
       cmocka_unit_test(its_time_is_added_up_by_step),
       cmocka_unit_test(a_host_of_another_speed_leaves_it),
+      cmocka_unit_test(without_it_the_rest_is_left),
+      cmocka_unit_test(what_is_not_known_cannot_be_taken_out),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,7 +7,8 @@ static const struct report_definition definitions[] = {
     {"measured", "measured", "What the recording says happened. Times are the profiler's, so its own cost is in them."},
     {"simulated", "simulated",
      "What the simulator makes of the execution graph: every task starts when all it depends on is done and its lane "
-     "is free. After a change, it is the prediction, of the job as it runs with the profiler."},
+     "is free. After a change, it is the prediction, of the job as it runs with the profiler unless that was taken "
+     "out."},
     {"step", "step",
      "One training iteration, as the profiler marks it. On a rank step k ends with its last GPU task and begins where "
      "step k-1 ended. The job's step ends with its last rank's."},
@@ -64,7 +65,8 @@ static const struct report_definition definitions[] = {
     {"profiler_time", "profiler",
      "What recording takes on the threads that drive the GPU, at least: before and behind each op and behind each call "
      "as long as the shortest stretches there typically are. Simulations keep it, also when the host's speed is "
-     "changed, so a prediction is of the job as it runs with the profiler. Added up over threads."},
+     "changed, so a prediction is of the job as it runs with the profiler, unless --unprofiled took it out. Added up "
+     "over threads."},
     {"phase", "phase",
      "What a task does for the model: forward, backward, weight gradients where they are computed apart, or the "
      "optimizer. Recovered from spans, from the sequence numbers of ops, or from what repeats."},

@@ -1,0 +1,65 @@
+/* --unprofiled: the job as it would run without the profiler. What recording takes on the threads is taken out of their
+ * tasks' durations and of the time between them; it is known from below only, so the prediction is at most as short as
+ * the truth.
+ */
+#include "graph/profiler.h"
+#include "transform/untied.h"
+
+#include <lumos/transform.h>
+#include <stdlib.h>
+
+/* False: no recording shows what it takes. */
+static bool is_known(const struct lumos_job *job) {
+  for (size_t i = 0; i < job->ranks.count; i++) {
+    const struct lumos_profiler *profiler = &job->ranks.items[i].profiler;
+    if (profiler->before_op != LUMOS_ABSENT || profiler->after_op != LUMOS_ABSENT ||
+        profiler->after_call != LUMOS_ABSENT) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* All that is to be taken out, before any of it is: whether a row follows another at once is read off the lags. */
+static struct lumos_profiled *find_parts(const struct lumos_job *job) {
+  struct lumos_profiled *parts = lumos_allocate_zeroed(job->tasks.count, sizeof *parts);
+  for (uint32_t t = 0; t < job->tasks.count; t++) {
+    if (!lumos_on_stream(job, &job->tasks.items[t])) {
+      parts[t] = lumos_profiled_part(job, t);
+    }
+  }
+  return parts;
+}
+
+static void take_out(struct lumos_job *job, struct lumos_task *task, struct lumos_profiled part) {
+  task->lag -= part.lag;
+  if (part.dur > 0) {
+    struct lumos_detail *detail = lumos_task_detail(job, task);
+    detail->was = detail->was == LUMOS_ABSENT ? task->dur : detail->was;
+    task->dur_source = LUMOS_SCALED;
+    task->dur -= part.dur;
+  }
+}
+
+bool lumos_transform_unprofiled(struct lumos_job *job, struct lumos_error *error) {
+  if (!lumos_transform_begin(job, error)) {
+    return false;
+  }
+  job->history.items[job->history.count - 1].args = lumos_intern_text(job->strings, "--unprofiled");
+  if (!is_known(job)) {
+    lumos_job_note(job, "transform.profiler_unknown", LUMOS_WARNING, LUMOS_ABSENT, NULL,
+                   "--unprofiled changed nothing: no recording shows what the profiler takes on the host",
+                   "record CPU activities, too, and several steps");
+    return true;
+  }
+  struct lumos_profiled *parts = find_parts(job);
+  for (size_t t = 0; t < job->tasks.count; t++) {
+    take_out(job, &job->tasks.items[t], parts[t]);
+  }
+  free(parts);
+  for (size_t i = 0; i < job->ranks.count; i++) {
+    job->ranks.items[i].profiler = lumos_rank_empty.profiler;
+  }
+  lumos_note_untied_threads(job);
+  return true;
+}
