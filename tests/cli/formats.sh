@@ -56,7 +56,7 @@ done
 ! cmp -s breakdown.svg gantt.svg || fail 'the views are the same'
 cmp -s report.svg breakdown.svg && fail 'the title changes nothing'
 # Passes and layers are there where they were recovered.
-more=$(jq '[.tables.pipeline, .tables.layers | select(.rows != [])] | length' report.json)
+more=$(jq '[.tables.pipeline, .tables.layers, .tables.model | select(.rows != [])] | length' report.json)
 pdfinfo report.pdf | grep -qE "^Pages: +$((3 + more))\$" || fail 'the PDF has not all pictures'
 ! pdfinfo report.pdf | grep -qi date || fail 'the PDF has a date'
 pdfinfo report.pdf >about

@@ -184,6 +184,38 @@ static void verdict_of_a_change(void **state) {
   lumos_job_free(job);
 }
 
+static void job_is_described_as_far_as_it_is_known(void **state) {
+  (void)state;
+  struct lumos_job *job = lumos_job_new();
+  (void)add_task(job, add_lane(job, add_rank(job, 0), "s7", LUMOS_STREAM), LUMOS_GEMM, "gemm", 0, MS(1));
+  add_parts(job, 0, 3, LUMOS_METRIC_MEASURED, (struct parts){.compute = MS(5), .idle = MS(5)});
+  finish_job(job);
+  struct lumos_text page = render(job);
+  assert_null(strstr(page.bytes, "The job<"));
+  lumos_text_free(&page);
+
+  struct lumos_model_description model = lumos_model_description_empty;
+  model.hidden = 5120;
+  model.evidence.hidden = lumos_intern_text(job->strings, "shapes: aten::embedding [9, 5120] <b>");
+  lumos_vector_push(&job->models, model);
+  page = render(job);
+  assert_has(&page, "<h2 id=\"model\">The job</h2>");
+  assert_has(&page, "How the job is spread could not be told in full");
+  assert_has(&page, "[\"hidden size\",5120,\"shapes: aten::embedding [9, 5120] ");
+  assert_has(&page, "&lt;b&gt;");
+  assert_null(strstr(page.bytes, "head size"));
+  lumos_text_free(&page);
+
+  job->models.items[0].sizes = (struct lumos_parallel){2, 4, 1, LUMOS_ABSENT_INT, LUMOS_ABSENT_INT};
+  page = render(job);
+  assert_has(&page, "4\xC2\xA0pipeline stages, 2\xC2\xA0tensor-parallel ranks in each, 1\xC2\xA0"
+                    "data-parallel replica of all");
+  assert_has(&page, "[\"pipeline stages\",4,");
+  assert_null(strstr(page.bytes, "expert-parallel"));
+  lumos_text_free(&page);
+  lumos_job_free(job);
+}
+
 /* A changed job of two ranks and three steps: the first is shown, and is in no sum. Rank 1 has only the last two. */
 static struct lumos_job *job_of_three_steps(bool changed) {
   struct lumos_job *job = lumos_job_new();
@@ -596,6 +628,7 @@ int main(void) {
       cmocka_unit_test(verdict),
       cmocka_unit_test(other_verdicts),
       cmocka_unit_test(verdict_of_a_change),
+      cmocka_unit_test(job_is_described_as_far_as_it_is_known),
       cmocka_unit_test(the_only_step_of_a_change_counts),
       cmocka_unit_test(the_first_step_of_a_change_is_in_no_sum),
       cmocka_unit_test(numbers),

@@ -124,6 +124,7 @@ bool report_content_read(const struct lumos_job *job, const struct lumos_report_
   report_table_ops(job, &tables[TABLE_OPS_DEVICE], &tables[TABLE_OPS_HOST]);
   report_table_ranks(job, options->details, &tables[TABLE_RANKS]);
   report_table_clocks(job, &tables[TABLE_CLOCKS]);
+  report_table_model(job, &tables[TABLE_MODEL]);
   report_passes_read(job, &content->timelines.steps, options, &content->passes);
   report_pipeline_table(&content->passes, &tables[TABLE_PIPELINE]);
   report_layers_read(&content->facts, &content->layers);

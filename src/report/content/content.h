@@ -25,6 +25,7 @@ enum report_table_number {
   TABLE_DEPENDENCIES,
   TABLE_PIPELINE,
   TABLE_LAYERS,
+  TABLE_MODEL,
   TABLES
 };
 

@@ -13,6 +13,8 @@ void report_table_collectives(const struct lumos_job *job, struct report_table *
 /* With `details` the ranks' hosts and traces too. */
 void report_table_ranks(const struct lumos_job *job, bool details, struct report_table *table);
 void report_table_clocks(const struct lumos_job *job, struct report_table *table);
+/* Without rows where nothing is known. */
+void report_table_model(const struct lumos_job *job, struct report_table *table);
 
 /* In a caption: which durations a changed job's tables add up. */
 void report_put_which_durations(const struct lumos_job *job, struct lumos_text *out);

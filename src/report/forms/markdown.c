@@ -19,6 +19,7 @@ static const struct {
     {"ops_host_table", TABLE_OPS_HOST},   {"dependencies_table", TABLE_DEPENDENCIES},
     {"pipeline_table", TABLE_PIPELINE},   {"layers_table", TABLE_LAYERS},
     {"ranks_table", TABLE_RANKS},         {"clocks_table", TABLE_CLOCKS},
+    {"model_table", TABLE_MODEL},
 };
 
 static void fill_tables(const struct report_content *content, struct report_scope *root) {
@@ -29,6 +30,7 @@ static void fill_tables(const struct report_content *content, struct report_scop
   }
   report_section_if(root, "has_streams", content->facts.has_streams && content->facts.ranks.count > 0);
   report_section_if(root, "has_collectives", report_table_rows(&content->tables[TABLE_COLLECTIVES]) > 0);
+  report_section_if(root, "has_model", report_table_rows(&content->tables[TABLE_MODEL]) > 0);
   report_section_if(root, "has_kernels", report_table_rows(&content->tables[TABLE_KERNELS]) > 0);
 }
 

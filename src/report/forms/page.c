@@ -238,6 +238,8 @@ static void fill_work(const struct page *page, struct report_scope *root) {
   set_table(page, root, TABLE_KERNELS, "kernels_table");
   set_table(page, root, TABLE_OPS_DEVICE, "ops_device_table");
   set_table(page, root, TABLE_OPS_HOST, "ops_host_table");
+  report_section_if(root, "has_model", report_table_rows(&page->content->tables[TABLE_MODEL]) > 0);
+  set_table(page, root, TABLE_MODEL, "model_table");
   set_table(page, root, TABLE_RANKS, "ranks_table");
   set_table(page, root, TABLE_CLOCKS, "clocks_table");
 }
