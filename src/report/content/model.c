@@ -45,9 +45,9 @@ static void put_model_finding(const struct lumos_parallel *sizes, struct lumos_t
 
 void report_table_model(const struct lumos_job *job, struct report_table *table) {
   static const struct report_column columns[] = {
-      {"field", "of the job", NULL, COLUMN_TEXT},
+      {"field", "of the job", NULL, COLUMN_NAME},
       {"value", "number", NULL, COLUMN_COUNT},
-      {"evidence", "found in", NULL, COLUMN_NAME},
+      {"evidence", "found in", NULL, COLUMN_TEXT},
   };
   report_table_begin(table, "model", columns, sizeof columns / sizeof columns[0]);
   if (job->models.count == 0) {
