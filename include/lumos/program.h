@@ -12,6 +12,14 @@
  * world, is left absent, and a note graph.parallel says what was found. O(tasks log tasks). */
 bool lumos_program_parallel(struct lumos_job *job, struct lumos_error *error) LUMOS_MUST_CHECK;
 
+/* What each task is for: phase, micro_batch, layer and part of every task, as far as they show. The job must be at stage graph, its ranks'
+ * `parallel` found: layers are numbered over the stages of the pipeline, from 0 at the first; where a rank's stage is unknown, over its own. Where
+ * a trace has several kinds of evidence the first decides: names of modules and annotations; autograd's sequence numbers, which tie backward
+ * work to forward work; the repetition of what is launched, which needs none of them. Layers and micro-batches go to the model record, too.
+ * A note graph.program says how much of the device's time was assigned, and by what. What has no layers, or trains nothing, gets none: its
+ * tasks are `other`. O(tasks log tasks). */
+bool lumos_program_recover(struct lumos_job *job, struct lumos_error *error) LUMOS_MUST_CHECK;
+
 /* What is trained: fills the model record from the shapes that spans carry, where they were recorded. Needs the sizes that
  * lumos_program_parallel finds. Leaves `layers` and `micro_batches` as they are. O(spans). */
 bool lumos_program_model(struct lumos_job *job, struct lumos_error *error) LUMOS_MUST_CHECK;

@@ -110,5 +110,5 @@ bool lumos_graph_build(struct lumos_job *job, struct lumos_error *error) {
   free(matches.taken);
   job->stage = LUMOS_STAGE_GRAPH;
   lumos_job_history(job, "lumos-graph", "", NULL, 0);
-  return lumos_program_parallel(job, error) && lumos_program_model(job, error);
+  return lumos_program_parallel(job, error) && lumos_program_model(job, error) && lumos_program_recover(job, error);
 }

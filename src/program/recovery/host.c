@@ -1,0 +1,89 @@
+/* What a thread does belongs to what it launches. A task within an operator that launches something is of that; between operators it prepares
+ * the next launch of its step, and behind the last one belongs to that. */
+#include "program/recovery/recovery.h"
+
+#include <stdlib.h>
+
+struct scan {
+  const struct lumos_job *job;
+  const struct lumos_rank *rank;
+  uint32_t *launched; /* by task - task_first, of calls: a device task that they launch, or LUMOS_NONE */
+};
+
+/* The outermost operator around a task; LUMOS_NONE: there is none. */
+static uint32_t outermost(const struct lumos_job *job, const struct lumos_task *task) {
+  uint32_t found = LUMOS_NONE;
+  for (uint32_t span = task->span; span != LUMOS_NONE; span = job->spans.items[span].parent) {
+    found = job->spans.items[span].kind == LUMOS_SPAN_OP ? span : found;
+  }
+  return found;
+}
+
+static void take_over(struct lumos_task *task, const struct lumos_task *like) {
+  task->phase = like->phase;
+  task->part = like->part;
+  task->micro_batch = like->micro_batch;
+  task->layer = like->layer;
+}
+
+struct launch {    /* of a thread */
+  uint32_t place;  /* on its lane; its task count: none */
+  uint32_t around; /* the outermost operator around it */
+  const struct lumos_task *task;
+};
+
+static struct launch launch_from(const struct scan *scan, const struct lumos_lane *lane, uint32_t from) {
+  uint32_t i = from;
+  while (i < lane->task_count && scan->launched[lane->task_first + i - scan->rank->task_first] == LUMOS_NONE) {
+    i++;
+  }
+  if (i == lane->task_count) {
+    return (struct launch){.place = i, .around = LUMOS_NONE};
+  }
+  const struct lumos_task *call = &scan->job->tasks.items[lane->task_first + i];
+  uint32_t launched = scan->launched[lane->task_first + i - scan->rank->task_first];
+  return (struct launch){.place = i, .around = outermost(scan->job, call), .task = &scan->job->tasks.items[launched]};
+}
+
+/* A launch of this task's step; NULL: it is of another one, or none. */
+static const struct lumos_task *of_step(const struct launch *launch, int32_t step) {
+  return launch->task != NULL && launch->task->step == step ? launch->task : NULL;
+}
+
+static void scan_thread(const struct scan *scan, const struct lumos_lane *lane) {
+  struct launch last = {.around = LUMOS_NONE}, next = launch_from(scan, lane, 0);
+  for (uint32_t i = 0; i < lane->task_count; i++) {
+    if (i > 0 && i - 1 == next.place) {
+      last = next;
+      next = launch_from(scan, lane, i);
+    }
+    struct lumos_task *task = &scan->job->tasks.items[lane->task_first + i];
+    const struct lumos_task *before = of_step(&last, task->step), *behind = of_step(&next, task->step);
+    uint32_t around = outermost(scan->job, task);
+    bool within = around != LUMOS_NONE && around == last.around && around != next.around;
+    const struct lumos_task *like = before != NULL && (behind == NULL || within) ? before : behind;
+    if (like != NULL) {
+      take_over(task, like);
+    }
+  }
+}
+
+void lumos_program_host(const struct lumos_program *program) {
+  const struct lumos_job *job = program->job;
+  const struct lumos_rank *rank = &job->ranks.items[program->rank];
+  struct scan scan = {.job = job, .rank = rank, .launched = lumos_allocate(rank->task_count * sizeof(uint32_t))};
+  for (uint32_t i = 0; i < rank->task_count; i++) {
+    scan.launched[i] = LUMOS_NONE;
+  }
+  for (size_t i = 0; i < program->elements.count; i++) {
+    uint32_t task = program->elements.items[i].task;
+    scan.launched[job->tasks.items[task].call - rank->task_first] = task;
+  }
+  for (uint32_t i = 0; i < rank->lane_count; i++) {
+    const struct lumos_lane *lane = &job->lanes.items[rank->lane_first + i];
+    if (lane->kind == LUMOS_THREAD) {
+      scan_thread(&scan, lane);
+    }
+  }
+  free(scan.launched);
+}

@@ -1,0 +1,401 @@
+/* The layers of a pass: an anchor that comes once a layer, and how far the sequence repeats around it.
+ *
+ * Every symbol that occurs several times may be an anchor. It is one when what lies between its occurrences is the same
+ * each time, as a bag of symbols: a symbol that comes twice in a layer fails, for the halves of a layer differ. The
+ * layers reach as far to the left of the first anchor as what stands there also stands to the left of the second, and
+ * to the right of the last as far as it also does behind the last but one. Of anchors that explain as much the one with most
+ * occurrences wins.
+ *
+ * Where the first layer begins the others begin, too: the place is carried over by comparing symbol by symbol, skipping
+ * what only one of them has.
+ */
+#include "program/recovery/layers.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+  CANDIDATES = 64,          /* anchors that are tried, the most work between their occurrences first */
+  SKIPPED = 8,              /* symbols in a row that only one of two layers has, at most */
+  RESUMED = 3,              /* symbols that must agree behind them */
+  COVERED_IN_HUNDRED = 10,  /* of the work, at least: the head of a small model takes most of it; */
+  LAUNCHED_IN_HUNDRED = 30, /* and of the launches */
+  WORK_WITHIN = 3           /* a layer's work differs from the median by at most one part in so many... */
+};
+static const double most_layers = 0.75; /* ...in at least this share of the layers */
+static const double least_even = 0.7;   /* of the symbols of neighbouring pieces are shared */
+static const double most_lost = 0.9;
+
+struct search {
+  const struct lumos_sequence *sequence;
+  uint32_t wanted; /* layers; 0: any number */
+  uint32_t kinds;  /* symbols are numbered anew, densely from 0 */
+  uint32_t *dense; /* [count] */
+  uint32_t *first; /* [kinds + 1]: the occurrences of symbol k are places[first[k] .. first[k + 1]) */
+  uint32_t *places;
+  uint32_t *left, *right; /* [kinds]: bags, all zero between uses */
+};
+
+/* ---- numbering ---- */
+
+static int compare_numbers(const void *left, const void *right) {
+  uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+  return (a > b) - (a < b);
+}
+
+static uint32_t place_of(const uint32_t *sorted, uint32_t count, uint32_t value) {
+  uint32_t low = 0;
+  for (uint32_t high = count; low < high;) {
+    uint32_t middle = low + (high - low) / 2;
+    if (sorted[middle] < value) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+static void number(struct search *search) {
+  uint32_t count = search->sequence->count;
+  uint32_t *sorted = lumos_allocate(count * sizeof *sorted);
+  memcpy(sorted, search->sequence->symbols, count * sizeof *sorted);
+  qsort(sorted, count, sizeof *sorted, compare_numbers);
+  for (uint32_t i = 0; i < count; i++) {
+    if (i == 0 || sorted[i] != sorted[search->kinds - 1]) {
+      sorted[search->kinds++] = sorted[i];
+    }
+  }
+  search->dense = lumos_allocate(count * sizeof *search->dense);
+  search->first = lumos_allocate_zeroed((size_t)search->kinds + 2, sizeof *search->first);
+  for (uint32_t i = 0; i < count; i++) {
+    search->dense[i] = place_of(sorted, search->kinds, search->sequence->symbols[i]);
+    search->first[search->dense[i] + 2]++;
+  }
+  free(sorted);
+  for (uint32_t k = 2; k < search->kinds + 2; k++) {
+    search->first[k] += search->first[k - 1];
+  }
+  search->places = lumos_allocate(count * sizeof *search->places);
+  for (uint32_t i = 0; i < count; i++) {
+    search->places[search->first[search->dense[i] + 1]++] = i;
+  }
+  search->left = lumos_allocate_zeroed(search->kinds, sizeof *search->left);
+  search->right = lumos_allocate_zeroed(search->kinds, sizeof *search->right);
+}
+
+/* ---- comparing ---- */
+
+/* What two pieces share, in symbols, whatever their order. */
+static uint32_t shared(struct search *search, uint32_t from, uint32_t middle, uint32_t to) {
+  uint32_t common = 0;
+  for (uint32_t i = from; i < middle; i++) {
+    search->left[search->dense[i]]++;
+  }
+  for (uint32_t i = middle; i < to; i++) {
+    uint32_t *left = &search->left[search->dense[i]];
+    common += *left > 0;
+    *left -= *left > 0;
+  }
+  for (uint32_t i = from; i < middle; i++) {
+    search->left[search->dense[i]] = 0;
+  }
+  return common;
+}
+
+/* Of two places that stand for the same, walk on in one direction (1 or -1) while the symbols agree, skipping a few that only one side
+ * has. Stops at the first place outside [0, count) on either side, and before `until` on the left one's. */
+struct walk {
+  int64_t a, b; /* the last places that agreed */
+  bool all;     /* `until` was reached */
+};
+
+static bool agrees(const struct lumos_sequence *sequence, int64_t a, int64_t b, int step, int64_t until) {
+  for (int i = 0; i < RESUMED; i++, a += step, b += step) {
+    if (b < 0 || b >= sequence->count || a == until || sequence->symbols[a] != sequence->symbols[b]) {
+      return false;
+    }
+  }
+  return true;
+}
+
+static bool resume(const struct lumos_sequence *sequence, int64_t *a, int64_t *b, int step, int64_t until) {
+  int64_t room = (until - *a) * step; /* places left of a */
+  for (int skipped = 1; skipped <= SKIPPED; skipped++) {
+    for (int of_a = 0; of_a <= skipped; of_a++) {
+      int64_t next_a = *a + (int64_t)of_a * step, next_b = *b + (int64_t)(skipped - of_a) * step;
+      if (of_a < room && next_b >= 0 && next_b < sequence->count && agrees(sequence, next_a, next_b, step, until)) {
+        *a = next_a;
+        *b = next_b;
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+static struct walk walk(const struct lumos_sequence *sequence, int64_t a, int64_t b, int step, int64_t until) {
+  struct walk walk = {.a = a, .b = b};
+  a += step;
+  b += step;
+  while (a != until && b >= 0 && b < sequence->count) {
+    if (sequence->symbols[a] != sequence->symbols[b] && !resume(sequence, &a, &b, step, until)) {
+      return walk;
+    }
+    walk.a = a;
+    walk.b = b;
+    a += step;
+    b += step;
+  }
+  walk.all = walk.a + step == until;
+  return walk;
+}
+
+/* ---- an anchor ---- */
+
+struct anchor {
+  const uint32_t *places;
+  uint32_t count;
+  uint32_t before, behind; /* the first layer begins here; the last ends before this */
+  int64_t covered;         /* weight of the layers */
+  double score;
+};
+
+static int64_t weight_of(const struct lumos_sequence *sequence, uint32_t from, uint32_t to) {
+  int64_t sum = 0;
+  for (uint32_t i = from; i < to; i++) {
+    sum += sequence->weights[i];
+  }
+  return sum;
+}
+
+/* How alike what lies between the occurrences is, from 0 to 1. */
+static double evenness(struct search *search, const struct anchor *anchor) {
+  uint64_t common = 0, most = 0;
+  for (uint32_t i = 0; i + 2 < anchor->count; i++) {
+    uint32_t from = anchor->places[i], middle = anchor->places[i + 1], to = anchor->places[i + 2];
+    common += shared(search, from, middle, to);
+    most += to - middle > middle - from ? to - middle : middle - from;
+  }
+  return most == 0 ? 1 : (double)common / (double)most;
+}
+
+static int compare_weights(const void *left, const void *right) {
+  int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
+  return (a > b) - (a < b);
+}
+
+/* Layers are the same work again and again; blocks of a network that narrows are not, though they launch the same. Piece i is
+ * [starts[i], starts[i + 1]). */
+static bool is_same_work(const struct lumos_sequence *sequence, const uint32_t *starts, uint32_t pieces) {
+  int64_t *sorted = lumos_allocate(pieces * sizeof *sorted);
+  for (uint32_t i = 0; i < pieces; i++) {
+    sorted[i] = weight_of(sequence, starts[i], starts[i + 1]);
+  }
+  qsort(sorted, pieces, sizeof *sorted, compare_weights);
+  int64_t median = sorted[pieces / 2];
+  uint32_t near = 0;
+  for (uint32_t i = 0; i < pieces; i++) {
+    near += llabs(sorted[i] - median) <= median / WORK_WITHIN;
+  }
+  free(sorted);
+  return near >= most_layers * pieces;
+}
+
+/* How far the layers reach on either side; false: not even once round. */
+static bool reach(const struct search *search, struct anchor *anchor) {
+  const struct lumos_sequence *sequence = search->sequence;
+  const uint32_t *places = anchor->places;
+  uint32_t last = anchor->count - 1;
+  struct walk left = walk(sequence, places[0], places[1], -1, -1);
+  struct walk right = walk(sequence, places[last], places[last - 1], 1, sequence->count);
+  int64_t earliest = left.b > places[0] ? left.a : places[0], latest = right.b < places[last] ? right.a : places[last];
+  int64_t period = places[1] - places[0];
+  int64_t around = (places[0] - earliest) + 1 + (latest - places[last]);
+  anchor->before = (uint32_t)earliest;
+  anchor->behind = (uint32_t)latest + 1;
+  anchor->covered = weight_of(sequence, anchor->before, anchor->behind);
+  return (double)around >= least_even * (double)period;
+}
+
+static bool try_anchor(struct search *search, uint32_t symbol, struct anchor *anchor) {
+  *anchor = (struct anchor){.places = search->places + search->first[symbol],
+                            .count = search->first[symbol + 1] - search->first[symbol]};
+  if (search->wanted != 0 && anchor->count != search->wanted) {
+    return false;
+  }
+  double even = evenness(search, anchor);
+  if (even < least_even || !is_same_work(search->sequence, anchor->places, anchor->count - 1) ||
+      !reach(search, anchor)) {
+    return false;
+  }
+  anchor->score = (double)anchor->covered * even;
+  return true;
+}
+
+/* Twice as many layers may explain a little less: the same layers with something of their own. An odd one more may not. */
+static bool is_better(const struct anchor *a, const struct anchor *b) {
+  if (a->count >= 2 * b->count) {
+    return a->score >= most_lost * b->score;
+  }
+  if (b->count >= 2 * a->count) {
+    return a->score * most_lost > b->score;
+  }
+  return a->score > b->score;
+}
+
+struct candidate {
+  int64_t weight;
+  uint32_t symbol;
+};
+
+static int compare_candidates(const void *left, const void *right) {
+  const struct candidate *a = left, *b = right;
+  if (a->weight != b->weight) {
+    return a->weight > b->weight ? -1 : 1;
+  }
+  return (a->symbol > b->symbol) - (a->symbol < b->symbol);
+}
+
+/* Symbols that occur several times, those first that carry most work. */
+static uint32_t list_candidates(const struct search *search, struct candidate *candidates) {
+  uint32_t count = 0;
+  for (uint32_t k = 0; k < search->kinds; k++) {
+    struct candidate candidate = {.symbol = k};
+    for (uint32_t i = search->first[k]; i < search->first[k + 1]; i++) {
+      candidate.weight += search->sequence->weights[search->places[i]];
+    }
+    if (search->first[k + 1] - search->first[k] >= 2) {
+      candidates[count++] = candidate;
+    }
+  }
+  qsort(candidates, count, sizeof *candidates, compare_candidates);
+  return count < CANDIDATES ? count : CANDIDATES;
+}
+
+static bool best_anchor(struct search *search, struct anchor *best) {
+  struct candidate *candidates = lumos_allocate(search->kinds * sizeof *candidates);
+  uint32_t count = list_candidates(search, candidates);
+  bool found = false;
+  for (uint32_t i = 0; i < count; i++) {
+    struct anchor anchor;
+    if (try_anchor(search, candidates[i].symbol, &anchor) && (!found || is_better(&anchor, best))) {
+      *best = anchor;
+      found = true;
+    }
+  }
+  free(candidates);
+  const struct lumos_sequence *sequence = search->sequence;
+  return found && best->covered >= weight_of(sequence, 0, sequence->count) / 100 * COVERED_IN_HUNDRED &&
+         (best->behind - best->before) * UINT64_C(100) >= (uint64_t)sequence->count * LAUNCHED_IN_HUNDRED;
+}
+
+/* ---- borders ---- */
+
+/* Layer k begins where the first does: carried over from the first anchor to the k-th. */
+static uint32_t border(const struct search *search, const struct anchor *anchor, uint32_t k) {
+  const struct lumos_sequence *sequence = search->sequence;
+  int64_t from = anchor->places[0], to = anchor->places[k];
+  struct walk back = walk(sequence, from, to, -1, (int64_t)anchor->before - 1);
+  int64_t start = back.b - (back.a - anchor->before); /* what does not agree is taken to be as long */
+  int64_t least = (int64_t)anchor->places[k - 1] + 1;
+  return (uint32_t)(start < least ? least : start);
+}
+
+/* The last layer ends where the last but one does. */
+static uint32_t last_border(const struct search *search, const struct anchor *anchor, uint32_t last_start) {
+  int64_t from = anchor->places[anchor->count - 2], to = anchor->places[anchor->count - 1];
+  struct walk on = walk(search->sequence, from, to, 1, last_start);
+  int64_t end = on.b + (last_start - 1 - on.a) + 1;
+  int64_t most = search->sequence->count;
+  return (uint32_t)(end > most ? most : end);
+}
+
+static struct lumos_layers borders(const struct search *search, const struct anchor *anchor) {
+  struct lumos_layers layers = {.count = anchor->count,
+                                .starts = lumos_allocate(((size_t)anchor->count + 1) * sizeof *layers.starts)};
+  layers.starts[0] = anchor->before;
+  for (uint32_t k = 1; k < anchor->count; k++) {
+    layers.starts[k] = border(search, anchor, k);
+  }
+  layers.starts[anchor->count] = last_border(search, anchor, layers.starts[anchor->count - 1]);
+  return layers;
+}
+
+struct lumos_layers lumos_layers_find(const struct lumos_sequence *sequence, uint32_t wanted) {
+  struct lumos_layers layers = {0};
+  if (sequence->count < 4) {
+    return layers;
+  }
+  struct search search = {.sequence = sequence, .wanted = wanted};
+  number(&search);
+  struct anchor anchor = {0};
+  if (best_anchor(&search, &anchor)) {
+    layers = borders(&search, &anchor);
+    if (!is_same_work(sequence, layers.starts, layers.count)) {
+      lumos_layers_free(&layers);
+    }
+  }
+  free(search.dense);
+  free(search.first);
+  free(search.places);
+  free(search.left);
+  free(search.right);
+  return layers;
+}
+
+void lumos_layers_free(struct lumos_layers *layers) {
+  free(layers->starts);
+  *layers = (struct lumos_layers){0};
+}
+
+/* ---- a layer that is known ---- */
+
+enum { MOST_CELLS = 1 << 22 }; /* of the table of common subsequences */
+
+/* Where in `a` the longest common subsequence with `b` starts at the latest and ends at the earliest; how long it is. */
+static uint32_t common_part(const struct lumos_sequence *a, const struct lumos_sequence *b, uint32_t *start,
+                            uint32_t *end) {
+  size_t rows = (size_t)a->count + 1, columns = (size_t)b->count + 1;
+  *start = *end = 0;
+  if (a->count == 0 || b->count == 0 || rows > MOST_CELLS / columns) {
+    return 0;
+  }
+  uint32_t *left = lumos_allocate_zeroed(rows * columns, sizeof *left); /* length of what is common from here on */
+  for (size_t i = rows - 1; i-- > 0;) {
+    for (size_t k = columns - 1; k-- > 0;) {
+      uint32_t down = left[(i + 1) * columns + k], right = left[i * columns + k + 1];
+      left[i * columns + k] = a->symbols[i] == b->symbols[k] ? left[(i + 1) * columns + k + 1] + 1
+                              : down > right                 ? down
+                                                             : right;
+    }
+  }
+  uint32_t length = left[0];
+  while (length > 0 && left[((size_t)*start + 1) * columns] == length) {
+    (*start)++;
+  }
+  for (size_t i = 0, k = 0; i + 1 < rows && k + 1 < columns;) {
+    if (a->symbols[i] == b->symbols[k]) {
+      *end = (uint32_t)++i;
+      k++;
+    } else if (left[i * columns + k + 1] >= left[(i + 1) * columns + k]) {
+      k++;
+    } else {
+      i++;
+    }
+  }
+  free(left);
+  return length;
+}
+
+bool lumos_layers_place(const struct lumos_sequence *sequence, const struct lumos_sequence *layer, uint32_t *start,
+                        uint32_t *end) {
+  uint32_t length = common_part(sequence, layer, start, end);
+  return length > 0 && *end > *start && length >= least_even * layer->count;
+}
+
+bool lumos_layers_common(const struct lumos_sequence *sequence, const struct lumos_sequence *other, uint32_t *start,
+                         uint32_t *end) {
+  uint32_t length = common_part(sequence, other, start, end);
+  return length > 0 && *end > *start && length >= least_even * (*end - *start) && length * 2 >= sequence->count;
+}

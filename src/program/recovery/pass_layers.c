@@ -1,0 +1,165 @@
+/* The layers of every pass. Most repeat themselves; where a pass goes through one layer alone, the layer is what passes of different
+ * stages have in common. */
+#include "program/recovery/recovery.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct lumos_view lumos_view_open(const struct lumos_program *program, const struct lumos_pass *pass) {
+  struct lumos_view view = {.elements = lumos_allocate(pass->count * sizeof *view.elements),
+                            .symbols = lumos_allocate(pass->count * sizeof *view.symbols),
+                            .weights = lumos_allocate(pass->count * sizeof *view.weights)};
+  for (uint32_t i = 0; i < pass->count; i++) {
+    uint32_t place = pass->phase == LUMOS_BACKWARD ? pass->first + pass->count - 1 - i : pass->first + i;
+    const struct lumos_element *element = &program->elements.items[place];
+    const struct lumos_task *task = lumos_element_task(program, element);
+    if (element->symbol == 0 || lumos_is_copy(task->kind)) {
+      continue;
+    }
+    view.elements[view.count] = place;
+    view.symbols[view.count] = element->symbol;
+    view.weights[view.count++] = lumos_is_communication(task->kind) ? 0 : task->dur; /* that may be waiting */
+  }
+  return view;
+}
+
+void lumos_view_close(struct lumos_view *view) {
+  free(view->elements);
+  free(view->symbols);
+  free(view->weights);
+}
+
+struct lumos_sequence lumos_view_sequence(const struct lumos_view *view) {
+  return (struct lumos_sequence){.symbols = view->symbols, .weights = view->weights, .count = view->count};
+}
+
+static void set_part(struct lumos_program *program, const struct lumos_view *view, uint32_t from, uint32_t to,
+                     uint8_t part) {
+  for (uint32_t i = from; i < to; i++) {
+    struct lumos_element *element = &program->elements.items[view->elements[i]];
+    uint8_t kind = lumos_element_task(program, element)->kind;
+    element->part = lumos_is_compute(kind) ? part : 0;
+  }
+}
+
+void lumos_set_layers(struct lumos_program *program, struct lumos_pass *pass, const struct lumos_view *view,
+                      const uint32_t *starts, uint32_t count) {
+  pass->layers = count;
+  pass->evidence = LUMOS_BY_REPETITION;
+  for (uint32_t k = 0; k < count; k++) {
+    for (uint32_t i = starts[k]; i < starts[k + 1]; i++) {
+      program->elements.items[view->elements[i]].layer = (int32_t)k;
+      program->elements.items[view->elements[i]].part = LUMOS_PART_LAYER;
+    }
+  }
+  set_part(program, view, 0, starts[0], LUMOS_PART_EMBEDDING);
+  set_part(program, view, starts[count], view->count, LUMOS_PART_HEAD);
+}
+
+/* Does communication of this symbol come as often in every layer, and nowhere else? */
+static bool is_even(const struct lumos_view *view, const struct lumos_layers *layers, uint32_t symbol) {
+  uint32_t all = 0, first = 0;
+  for (uint32_t i = 0; i < view->count; i++) {
+    all += view->symbols[i] == symbol;
+  }
+  for (uint32_t k = 0; k < layers->count; k++) {
+    uint32_t count = 0;
+    for (uint32_t i = layers->starts[k]; i < layers->starts[k + 1]; i++) {
+      count += view->symbols[i] == symbol;
+    }
+    first = k == 0 ? count : first;
+    if (count != first) {
+      return false;
+    }
+  }
+  return first > 0 || all == 0;
+}
+
+static void drop(struct lumos_program *program, uint32_t symbol) {
+  for (size_t i = 0; i < program->elements.count; i++) {
+    if (program->elements.items[i].symbol == symbol) {
+      lumos_set_apart(&program->elements.items[i]);
+    }
+  }
+}
+
+/* Drop communication that belongs to no layer; false: there is none. */
+static bool drop_uneven(struct lumos_program *program, const struct lumos_view *view,
+                        const struct lumos_layers *layers) {
+  bool dropped = false;
+  for (uint32_t i = 0; i < view->count; i++) {
+    const struct lumos_element *element = &program->elements.items[view->elements[i]];
+    if (element->symbol != 0 && lumos_element_task(program, element)->kind == LUMOS_COLLECTIVE &&
+        !is_even(view, layers, element->symbol)) {
+      drop(program, element->symbol);
+      dropped = true;
+    }
+  }
+  return dropped;
+}
+
+/* false: communication was dropped, and preparations for it may have to be, too. */
+static bool find_layers(struct lumos_program *program, struct lumos_pass *pass, uint32_t wanted) {
+  struct lumos_view view = lumos_view_open(program, pass);
+  struct lumos_sequence sequence = lumos_view_sequence(&view);
+  struct lumos_layers layers = lumos_layers_find(&sequence, wanted);
+  bool dropped = layers.count > 0 && drop_uneven(program, &view, &layers);
+  if (layers.count > 0 && !dropped) {
+    lumos_set_layers(program, pass, &view, layers.starts, layers.count);
+  }
+  lumos_layers_free(&layers);
+  lumos_view_close(&view);
+  return !dropped;
+}
+
+/* Layers of a model multiply matrices, and more than one. */
+static bool multiplies(const struct lumos_program *program, const struct lumos_pass *pass) {
+  uint32_t products = 0;
+  for (uint32_t i = pass->first; i < pass->first + pass->count; i++) {
+    const struct lumos_element *element = &program->elements.items[i];
+    uint8_t kind = lumos_element_task(program, element)->kind;
+    products += element->layer != LUMOS_NO_LAYER && (kind == LUMOS_GEMM || kind == LUMOS_ATTENTION);
+  }
+  return products >= 2 * pass->layers;
+}
+
+/* Without training nothing tells a model's layers from the same thing done again and again, but what a model has beside layers. */
+static bool is_repetition(const struct lumos_program *program, const struct lumos_pass *pass) {
+  for (uint32_t i = pass->first; i < pass->first + pass->count; i++) {
+    const struct lumos_element *element = &program->elements.items[i];
+    uint8_t kind = lumos_element_task(program, element)->kind;
+    if (element->layer == LUMOS_NO_LAYER && (lumos_is_product(program, element) || kind == LUMOS_EMBEDDING)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+static void forget_layers(struct lumos_program *program, struct lumos_pass *pass) {
+  pass->layers = 0;
+  pass->evidence = LUMOS_BY_NOTHING;
+  for (uint32_t i = pass->first; i < pass->first + pass->count; i++) {
+    program->elements.items[i].layer = LUMOS_NO_LAYER;
+    program->elements.items[i].part = 0;
+  }
+}
+
+void lumos_pass_layers(struct lumos_program *program, struct lumos_pass *pass, uint32_t wanted) {
+  forget_layers(program, pass);
+  while (!find_layers(program, pass, wanted)) {
+    lumos_program_preparations(program);
+  }
+  if (!multiplies(program, pass) || (pass->phase == LUMOS_OTHER_PHASE && is_repetition(program, pass))) {
+    forget_layers(program, pass);
+  }
+}
+
+void lumos_program_layers(struct lumos_program *program) {
+  lumos_program_preparations(program);
+  for (size_t i = 0; i < program->passes.count; i++) {
+    struct lumos_pass *pass = &program->passes.items[i];
+    if (pass->phase != LUMOS_OPTIMIZER_PHASE && pass->phase != LUMOS_WEIGHT && pass->evidence == LUMOS_BY_NOTHING) {
+      lumos_pass_layers(program, pass, 0);
+    }
+  }
+}
