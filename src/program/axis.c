@@ -42,7 +42,7 @@ static const struct named_group megatron_names[] = {
     {"TENSOR_AND_CONTEXT_PARALLEL_GROUP", LUMOS_OTHER_ROLE, AXIS_NONE},
 };
 
-/* Dimensions of a mesh, behind "mesh_": torchtitan's and others' usual ones, alone and flattened into one. */
+/* Dimensions of a mesh, behind "mesh_" or alone, as others call such groups: torchtitan's and others' usual ones, alone and flattened into one. */
 static const struct named_group mesh_names[] = {
     {"tp", LUMOS_TENSOR, AXIS_TENSOR},
     {"tensor", LUMOS_TENSOR, AXIS_TENSOR},
@@ -98,7 +98,8 @@ uint8_t program_role_of_name(const char *name, enum program_axis *axis) {
   if (length >= sizeof host && strcasecmp(name + length - (sizeof host - 1), host) == 0) {
     length -= sizeof host - 1;
   }
-  return look_up(megatron_names, sizeof megatron_names / sizeof *megatron_names, name, length, axis);
+  uint8_t role = look_up(megatron_names, sizeof megatron_names / sizeof *megatron_names, name, length, axis);
+  return role != 0 ? role : look_up(mesh_names, sizeof mesh_names / sizeof *mesh_names, name, length, axis);
 }
 
 uint8_t program_role_of_axis(enum program_axis axis) {

@@ -14,11 +14,14 @@
 static const enum program_axis product_axes[] = {AXIS_TENSOR, AXIS_PIPELINE, AXIS_DATA, AXIS_CONTEXT};
 enum { PRODUCT_AXES = sizeof product_axes / sizeof *product_axes };
 
+/* Instead of a communicator: the rank has several along this axis. */
+static const uint32_t SEVERAL = LUMOS_NONE - 1;
+
 struct spread {
   struct lumos_job *job;
   struct program_communication all;
   struct program_stage_signs *signs; /* by rank */
-  uint32_t *communicator[AXES];      /* by rank: its communicator along the axis, or LUMOS_NONE */
+  uint32_t *communicator[AXES];      /* by rank: its communicator along the axis, SEVERAL, or LUMOS_NONE */
   int32_t world;                     /* 0: not known */
   int32_t sizes[AXES];               /* 0: not known */
   bool seen[AXES];                   /* something goes on along it */
@@ -36,12 +39,16 @@ static bool of_one_pipeline(const struct program_communicator *one, const struct
 }
 
 /* Along this axis the rank's communicator is this one. A second, different one is a contradiction, unless a name says the
- * first and use the second. */
+ * first and use the second. Gradients may be summed in two groups one after the other, of shards and of replicas: which is
+ * which use does not say. */
 static void put_rank(struct spread *spread, uint32_t rank, uint32_t communicator, enum program_axis axis) {
   const struct program_communicator *communicators = spread->all.communicators.items;
   uint32_t *slot = &spread->communicator[axis][rank];
   if (*slot == LUMOS_NONE) {
     *slot = communicator;
+  } else if (*slot == SEVERAL || (axis == AXIS_DATA && *slot != communicator && !communicators[*slot].named &&
+                                  !communicators[communicator].named)) {
+    *slot = SEVERAL;
   } else if (*slot != communicator && communicators[*slot].named == communicators[communicator].named &&
              !of_one_pipeline(&communicators[*slot], &communicators[communicator]) &&
              spread->contradiction.length == 0) {
@@ -200,7 +207,7 @@ static void write_evidence(struct spread *spread, const struct program_communica
   if (spread->evidence[axis].length > 0) {
     return;
   }
-  if (communicator->named) {
+  if (communicator != NULL && communicator->named) {
     lumos_text_format(&spread->evidence[axis], "names: %s of %d rank%s",
                       lumos_string(job->strings, job->groups.items[communicator->group].name), (int)communicator->size,
                       plural(communicator->size));
@@ -213,13 +220,13 @@ static void write_evidence(struct spread *spread, const struct program_communica
 static void size_of_groups(struct spread *spread, enum program_axis axis) {
   for (uint32_t rank = 0; rank < spread->job->ranks.count; rank++) {
     uint32_t index = spread->communicator[axis][rank];
+    const struct program_communicator *communicator = index < SEVERAL ? &spread->all.communicators.items[index] : NULL;
     if (index == LUMOS_NONE) {
       continue;
     }
-    const struct program_communicator *communicator = &spread->all.communicators.items[index];
     spread->seen[axis] = true;
     write_evidence(spread, communicator, axis);
-    if (communicator->size == 0) {
+    if (communicator == NULL || communicator->size == 0) {
       continue;
     }
     if (spread->sizes[axis] != 0 && spread->sizes[axis] != communicator->size && spread->contradiction.length == 0) {
@@ -372,7 +379,7 @@ static void find_sizes(struct spread *spread) {
 /* The place of a rank in its communicator along an axis; -1: not known. */
 static int32_t place_in(const struct spread *spread, enum program_axis axis, uint32_t rank) {
   uint32_t index = spread->communicator[axis][rank];
-  if (index == LUMOS_NONE) {
+  if (index >= SEVERAL) {
     return -1;
   }
   const struct program_communicator *communicator = &spread->all.communicators.items[index];

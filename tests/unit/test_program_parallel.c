@@ -28,6 +28,7 @@ static void names_say_roles_and_axes(void **state) {
       {"mesh_dp_replicate", LUMOS_DATA, AXIS_REPLICATE},
       {"mesh_dp_shard_cp", LUMOS_DATA, AXIS_NONE},
       {"mesh_ep", LUMOS_EXPERT, AXIS_EXPERT},
+      {"dp", LUMOS_DATA, AXIS_DATA},
       {"mesh_dim_0", 0, AXIS_NONE},
       {"mesh_", 0, AXIS_NONE},
       {"default_pg", 0, AXIS_NONE},
@@ -390,6 +391,30 @@ static void stages_are_in_the_order_in_which_activations_go(void **state) {
   lumos_job_free(job);
 }
 
+/* Gradients are scattered among shards and summed over replicas: two groups, one axis, whose size is what the world leaves. */
+static void two_groups_of_gradients_are_one_axis(void **state) {
+  (void)state;
+  struct lumos_job *job = new_job();
+  for (int32_t rank = 0; rank < 4; rank++) {
+    const char *shards = rank < 2 ? "s0" : "s1";
+    const char *replicas = rank % 2 == 0 ? "r0" : "r1";
+    const struct message messages[] = {OP(10, "all_gather", shards), OP(1010, "all_gather", shards),
+                                       OP(1020, "reduce_scatter", shards), SUM(1030, replicas, MEGABYTE)};
+    train(job, rank, 4, messages, COUNT(messages));
+  }
+  add_group(job, "s0", "undefined", 0, 1, 2);
+  add_group(job, "s1", "undefined", 2, 1, 2);
+  add_group(job, "r0", "undefined", 0, 2, 2);
+  add_group(job, "r1", "undefined", 1, 2, 2);
+  build_sound(job);
+  expect_sizes(job, 1, 1, 4);
+  for (uint32_t rank = 0; rank < 4; rank++) {
+    expect_place(job, rank, 0, 0, (int32_t)rank);
+  }
+  assert_false(contradicts(job, ""));
+  lumos_job_free(job);
+}
+
 /* First and last stage share an embedding, whose gradients they sum: that is no data parallelism. */
 static void a_shared_embedding_is_not_data_parallel(void **state) {
   (void)state;
@@ -422,6 +447,7 @@ int main(void) {
       cmocka_unit_test(use_says_roles),
       cmocka_unit_test(transfers_of_layers_are_no_pipeline),
       cmocka_unit_test(stages_are_in_the_order_in_which_activations_go),
+      cmocka_unit_test(two_groups_of_gradients_are_one_axis),
       cmocka_unit_test(a_shared_embedding_is_not_data_parallel),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
