@@ -299,12 +299,16 @@ static void streams_at_once_are_tracks(void **state) {
   uint32_t lane = add_lane(job, rank, "s7", LUMOS_STREAM);
   add_work(job, lane, LUMOS_GEMM, LUMOS_FORWARD, 1, 0, 100, 500);
   lane = add_lane(job, rank, "s8", LUMOS_STREAM);
-  add_work(job, lane, LUMOS_GEMM, LUMOS_BACKWARD, 0, 0, 300, 700);
+  add_work(job, lane, LUMOS_GEMM, LUMOS_BACKWARD, 0, 0, 300, 450);
+  add_work(job, lane, LUMOS_GEMM, LUMOS_FORWARD, 1, 0, 450, 550);
+  add_work(job, lane, LUMOS_GEMM, LUMOS_BACKWARD, 0, 0, 550, 700);
   lane = add_lane(job, rank, "s9", LUMOS_STREAM);
   add_work(job, lane, LUMOS_COPY, LUMOS_FORWARD, 1, NONE, 90, 95);
   struct report_passes passes = read_passes(job);
   assert_int_equal(passes.stages.items[0].tracks, 2);
   assert_int_equal(passes.stages.items[0].bubble, 400);
+  assert_int_equal(passes.stages.items[0].busy[LUMOS_FORWARD], 450);
+  assert_int_equal(passes.stages.items[0].busy[LUMOS_BACKWARD], 300);
   assert_int_equal(passes.elsewhere, 5);
   assert_int_equal(passes.list.items[1].track, 1);
   report_passes_free(&passes);

@@ -40,10 +40,10 @@ struct report_stage {
   int32_t stage; /* LUMOS_ABSENT_INT: there is no pipeline */
   uint32_t lanes[REPORT_TRACKS];
   int tracks;
-  int32_t chunks;        /* at least 1 */
-  int32_t micro_batches; /* that it works on forward or backward */
-  size_t first, count;   /* stretches, by start */
-  int64_t busy[REPORT_PHASES];
+  int32_t chunks;              /* at least 1 */
+  int32_t micro_batches;       /* that it works on forward or backward */
+  size_t first, count;         /* stretches, by start */
+  int64_t busy[REPORT_PHASES]; /* on two streams at once once; two phases at once are in both */
   int64_t bubble; /* none of them: it waits for another stage, for a transfer from there, or for its host */
 };
 LUMOS_VECTOR_TYPE(report_stage_list, struct report_stage);

@@ -4,6 +4,8 @@
 #include "report/content/schedule.h"
 #include "report/text/numbers.h"
 
+enum { LITTLE = 1000 }; /* the part of the step that is not worth a word */
+
 #define NO_BREAK "\xC2\xA0"
 
 static bool is_pipeline(const struct report_passes *passes) { return passes->pipeline > 1; }
@@ -100,7 +102,8 @@ static void put_phases(const struct report_passes *passes, struct lumos_text *ou
   bool first = true;
   for (int i = 1; i <= REPORT_PHASES; i++) {
     int phase = i % REPORT_PHASES; /* communication last */
-    if (sums.busy[phase] > 0) {
+    bool told = phase == LUMOS_OTHER_PHASE ? sums.busy[phase] > sums.whole / LITTLE : sums.busy[phase] > 0;
+    if (told) {
       lumos_text_put(out, first ? "" : ", ");
       lumos_text_put(out, names[phase]);
       put_share_of(first ? " takes " : " ", sums.busy[phase], sums.whole, out);
@@ -132,7 +135,6 @@ static void put_which(const struct report_passes *passes, struct lumos_text *out
 }
 
 static void put_left_out(const struct report_passes *passes, struct lumos_text *out) {
-  enum { LITTLE = 1000 }; /* the part of the step that is not worth a word */
   if (passes->left_out > 0) {
     lumos_text_put(out, " Not shown: ");
     report_put_counted(out, (int64_t)passes->left_out, is_pipeline(passes) ? "more stage" : "more rank");
@@ -210,8 +212,10 @@ static void put_row(const struct report_passes *passes, uint32_t number, struct 
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   report_put_stage(passes, stage, &text);
   report_table_copy(table, &text);
-  put_layers(passes, number, &text);
-  report_table_copy(table, &text);
+  if (is_pipeline(passes)) {
+    put_layers(passes, number, &text);
+    report_table_copy(table, &text);
+  }
   report_table_number(table, stage->micro_batches > 0 ? stage->micro_batches : LUMOS_ABSENT);
   for (int i = 1; i <= REPORT_PHASES; i++) {
     int phase = i % REPORT_PHASES; /* communication last */
@@ -224,22 +228,30 @@ static void put_row(const struct report_passes *passes, uint32_t number, struct 
   lumos_text_free(&text);
 }
 
+#define PHASE_COLUMNS                                                                                         \
+  {"micro_batches", "micro-batches", "micro_batch", COLUMN_COUNT}, {"forward", "forward", "pass", COLUMN_MS}, \
+      {"backward", "backward", "pass", COLUMN_MS}, {"weight", "weight gradient", "weight", COLUMN_MS},        \
+      {"optimizer", "optimizer", NULL, COLUMN_MS}, {"other", "no pass", "no_pass", COLUMN_MS}, {              \
+    "communication", "exposed communication", "exchange", COLUMN_MS                                           \
+  }
+
 void report_pipeline_table(const struct report_passes *passes, struct report_table *table) {
-  static const struct report_column columns[] = {
-      {"where", "where", "stage", COLUMN_NAME},
-      {"layers", "layers", "layer", COLUMN_TEXT},
-      {"micro_batches", "micro-batches", "micro_batch", COLUMN_COUNT},
-      {"forward", "forward", "pass", COLUMN_MS},
-      {"backward", "backward", "pass", COLUMN_MS},
-      {"weight", "weight gradient", "weight", COLUMN_MS},
-      {"optimizer", "optimizer", NULL, COLUMN_MS},
-      {"other", "no pass", "no_pass", COLUMN_MS},
-      {"communication", "exposed communication", "exchange", COLUMN_MS},
-      {"bubble", "bubble", "bubble", COLUMN_MS},
-      {"bubble_share", "bubble", "bubble", COLUMN_SHARE},
-      {"order", "order", "schedule", COLUMN_TEXT},
-  };
-  report_table_begin(table, "pipeline", columns, sizeof columns / sizeof columns[0]);
+  static const struct report_column by_stage[] = {{"where", "where", "stage", COLUMN_NAME},
+                                                  {"layers", "layers", "layer", COLUMN_TEXT},
+                                                  PHASE_COLUMNS,
+                                                  {"bubble", "bubble", "bubble", COLUMN_MS},
+                                                  {"bubble_share", "bubble", "bubble", COLUMN_SHARE},
+                                                  {"order", "order", "schedule", COLUMN_TEXT}};
+  static const struct report_column by_rank[] = {{"where", "where", "rank", COLUMN_NAME},
+                                                 PHASE_COLUMNS,
+                                                 {"empty", "empty", NULL, COLUMN_MS},
+                                                 {"empty_share", "empty", NULL, COLUMN_SHARE},
+                                                 {"order", "order", "schedule", COLUMN_TEXT}};
+  if (is_pipeline(passes)) {
+    report_table_begin(table, "pipeline", by_stage, sizeof by_stage / sizeof by_stage[0]);
+  } else {
+    report_table_begin(table, "pipeline", by_rank, sizeof by_rank / sizeof by_rank[0]);
+  }
   if (passes->stages.count == 0) {
     return;
   }

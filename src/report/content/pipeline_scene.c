@@ -88,6 +88,13 @@ static void draw_labels(struct canvas *canvas, const struct report_stage *stage,
   report_scene_text(scene, STYLE_PLAIN, PAINT_TEXT, ANCHOR_END, WIDTH, text_y, &canvas->text);
   for (int track = 0; track < stage->tracks; track++) {
     report_scene_box(scene, PAINT_TRACK, LABELS, y + track * (ROW + TRACK_GAP), PLOT * REPORT_PIXEL, ROW);
+    bool named = track > 0 || (stage->tracks > 1 && stage->stage == LUMOS_ABSENT_INT); /* else the rank stands there */
+    if (named) {
+      canvas->text.length = 0;
+      report_put_lane(&canvas->text, canvas->passes->job, stage->lanes[track]);
+      report_scene_text(scene, STYLE_SMALL, PAINT_MUTED, ANCHOR_END, LABELS - 90, text_y + track * (ROW + TRACK_GAP),
+                        &canvas->text);
+    }
   }
 }
 

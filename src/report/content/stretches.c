@@ -332,6 +332,22 @@ static int64_t bubble_of(const struct report_passes *passes, const struct report
 
 /* ---- A stage ---- */
 
+/* How long each phase runs: on two streams at once it counts once. */
+static void add_up(const struct report_passes *passes, struct report_stage *stage) {
+  int64_t covered[REPORT_PHASES];
+  for (int phase = 0; phase < REPORT_PHASES; phase++) {
+    covered[phase] = passes->step.start;
+  }
+  for (size_t i = stage->first; i < stage->first + stage->count; i++) {
+    const struct report_pass *pass = &passes->list.items[i];
+    int64_t from = pass->start > covered[pass->phase] ? pass->start : covered[pass->phase];
+    if (pass->end > from) {
+      stage->busy[pass->phase] += pass->end - from;
+      covered[pass->phase] = pass->end;
+    }
+  }
+}
+
 void report_stretches_read(struct report_passes *passes, const struct report_reaches *reaches, uint32_t number) {
   struct report_stage *stage = &passes->stages.items[number];
   struct bridges bridges = {0};
@@ -351,10 +367,7 @@ void report_stretches_read(struct report_passes *passes, const struct report_rea
     return;
   }
   sort_stretches(passes, stage);
-  for (size_t i = stage->first; i < passes->list.count; i++) {
-    const struct report_pass *pass = &passes->list.items[i];
-    stage->busy[pass->phase] = report_sum(stage->busy[pass->phase], pass->end - pass->start);
-  }
+  add_up(passes, stage);
   stage->micro_batches = count_micro_batches(passes->list.items + stage->first, stage->count);
   read_aside(passes, reaches, stage, LUMOS_OTHER_PHASE);
   read_aside(passes, reaches, stage, REPORT_EXCHANGE);
