@@ -41,8 +41,8 @@
  *   model            what is trained, as far as shapes show it or a file says so: of the whole model, shards of tensor parallelism
  *                    multiplied back. heads: of queries; kv_heads: of keys and values; ffn: the width between the two products of a
  *                    feed-forward block; sequence: tokens in one; micro_batch: sequences in one; micro_batches: of a replica in a step.
- *                    parallel: how many ranks along each axis, pp the number of pipeline stages. evidence begins with `names`,
- *                    `communication`, `shapes`, `repetition` or `file`.
+ *                    parallel: how many ranks along each axis, pp the number of pipeline stages. evidence is a text: where the
+ *                    number comes from, such as names of groups, communication, shapes (then of which op), or a file.
  *   rank.window      first and last instant of the recording; rank.base: start of the first selected step on this rank, the latest end of
  *                    the device tasks of the step before (see step times in sim.h).
  *   rank.runtime_offset  ns added to the runtime rows so that they nest in their ops; runtime_doubt: half the width, in ns, of the

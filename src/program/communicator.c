@@ -162,6 +162,21 @@ static void add_counts(struct program_counts *sum, const struct program_counts *
   sum->gemms += more->gemms;
 }
 
+static int compare_numbers(const void *left, const void *right) {
+  int32_t a = *(const int32_t *)left;
+  int32_t b = *(const int32_t *)right;
+  return (a > b) - (a < b);
+}
+
+int32_t program_place_in(const struct program_communication *all, uint32_t index, int32_t number) {
+  const struct program_communicator *communicator = &all->communicators.items[index];
+  const int32_t *ranks = all->ranks.items + communicator->rank_first;
+  const int32_t *found = communicator->rank_count == 0
+                             ? NULL
+                             : bsearch(&number, ranks, communicator->rank_count, sizeof *ranks, compare_numbers);
+  return found == NULL ? -1 : (int32_t)(found - ranks);
+}
+
 /* One for every group record, in their order: those in which nothing was communicated have names, too. */
 static void add_groups(struct program_communication *all) {
   const struct lumos_job *job = all->job;
@@ -176,6 +191,9 @@ static void add_groups(struct program_communication *all) {
     communicator.counts = no_counts;
     for (uint32_t m = 0; m < group->member_count; m++) {
       lumos_vector_push(&all->ranks, job->group_ranks.items[group->member_first + m]);
+    }
+    if (group->member_count > 1) { /* a stream may list them in any order */
+      qsort(all->ranks.items + communicator.rank_first, group->member_count, sizeof(int32_t), compare_numbers);
     }
     lumos_vector_push(&all->communicators, communicator);
   }

@@ -38,8 +38,8 @@ static void put_dimensions(struct lumos_text *text, const struct program_dimensi
 /* A value, and the op that shows it, with two of its inputs from `input` on. */
 static void put_value(struct sheet *sheet, int32_t *slot, lumos_string_id *evidence, int64_t value, bool sharded,
                       const struct program_shape *shape, int input) {
-  int64_t whole = sharded ? value * sheet->shards : value; /* 0: how many shards there are is not known */
-  if (whole < 1 || value > INT32_MAX || whole > INT32_MAX) {
+  int64_t shards = sharded ? sheet->shards : 1; /* 0: how many there are is not known */
+  if (value < 1 || value > INT32_MAX || shards < 1 || value * shards > INT32_MAX) {
     return;
   }
   struct lumos_text text = LUMOS_TEXT_BUFFER;
@@ -49,7 +49,7 @@ static void put_value(struct sheet *sheet, int32_t *slot, lumos_string_id *evide
   if (sharded && sheet->shards > 1) {
     lumos_text_format(&text, " x tp %" PRId64, sheet->shards);
   }
-  *slot = (int32_t)whole;
+  *slot = (int32_t)(value * shards);
   *evidence = lumos_intern(sheet->job->strings, text.bytes, text.length);
   lumos_text_free(&text);
 }
@@ -58,6 +58,8 @@ static void put_value(struct sheet *sheet, int32_t *slot, lumos_string_id *evide
   put_value(sheet, &(sheet)->model->field, &(sheet)->model->evidence.field, value, sharded, shape, input)
 
 /* --- Attention --- */
+
+enum { MOST_HEADS = 1 << 16 }; /* no model comes near; all their divisors are tried */
 
 static bool read_attention(const struct program_shape *shape, struct attention *attention) {
   const struct program_dimensions *query = &shape->inputs[0];
@@ -87,8 +89,8 @@ static bool read_attention(const struct program_shape *shape, struct attention *
     return false;
   }
   attention->tokens = attention->tokens == 0 ? of_batches : attention->tokens;
-  return attention->heads > 0 && attention->tokens > 0 && attention->heads <= INT32_MAX &&
-         attention->head_dim <= INT32_MAX;
+  return attention->heads > 0 && attention->tokens > 0 && attention->heads <= MOST_HEADS &&
+         attention->kv_heads <= MOST_HEADS && attention->head_dim <= INT32_MAX;
 }
 
 static bool same_heads(const struct attention *one, const struct attention *other) {

@@ -111,19 +111,6 @@ static void infer_roles(struct spread *spread) {
   }
 }
 
-static int compare_numbers(const void *left, const void *right) {
-  int32_t a = *(const int32_t *)left;
-  int32_t b = *(const int32_t *)right;
-  return (a > b) - (a < b);
-}
-
-static bool has_rank(const struct spread *spread, uint32_t index, int32_t number) {
-  const struct program_communicator *communicator = &spread->all.communicators.items[index];
-  const int32_t *ranks = spread->all.ranks.items + communicator->rank_first;
-  return communicator->rank_count > 0 &&
-         bsearch(&number, ranks, communicator->rank_count, sizeof *ranks, compare_numbers) != NULL;
-}
-
 /* Is a rank of it a stage of the same pipeline as the next? */
 static bool within_one_pipeline(const struct spread *spread, const struct program_communicator *communicator) {
   const int32_t *ranks = spread->all.ranks.items + communicator->rank_first;
@@ -131,7 +118,7 @@ static bool within_one_pipeline(const struct spread *spread, const struct progra
   for (uint32_t i = 0; count > 1 && i < count; i++) {
     uint32_t rank = lumos_job_rank(spread->job, ranks[i]);
     uint32_t pipeline = rank == LUMOS_NONE ? LUMOS_NONE : spread->communicator[AXIS_PIPELINE][rank];
-    if (pipeline != LUMOS_NONE && has_rank(spread, pipeline, ranks[(i + 1) % count])) {
+    if (pipeline < SEVERAL && program_place_in(&spread->all, pipeline, ranks[(i + 1) % count]) >= 0) {
       return true;
     }
   }
@@ -379,29 +366,7 @@ static void find_sizes(struct spread *spread) {
 /* The place of a rank in its communicator along an axis; -1: not known. */
 static int32_t place_in(const struct spread *spread, enum program_axis axis, uint32_t rank) {
   uint32_t index = spread->communicator[axis][rank];
-  if (index >= SEVERAL) {
-    return -1;
-  }
-  const struct program_communicator *communicator = &spread->all.communicators.items[index];
-  const int32_t *ranks = spread->all.ranks.items + communicator->rank_first;
-  for (uint32_t i = 0; i < communicator->rank_count; i++) {
-    if (ranks[i] == spread->job->ranks.items[rank].rank) {
-      return (int32_t)i;
-    }
-  }
-  return -1;
-}
-
-static int32_t place_of_number(const struct spread *spread, enum program_axis axis, uint32_t rank, int32_t number) {
-  uint32_t other = number < 0 ? LUMOS_NONE : lumos_job_rank(spread->job, number);
-  uint32_t index = spread->communicator[axis][rank];
-  const struct program_communicator *communicator = &spread->all.communicators.items[index];
-  for (uint32_t i = 0; other == LUMOS_NONE && number >= 0 && i < communicator->rank_count; i++) {
-    if (spread->all.ranks.items[communicator->rank_first + i] == number) {
-      return (int32_t)i;
-    }
-  }
-  return other != LUMOS_NONE && spread->communicator[axis][other] == index ? place_in(spread, axis, other) : -1;
+  return index < SEVERAL ? program_place_in(&spread->all, index, spread->job->ranks.items[rank].rank) : -1;
 }
 
 /* Ranks are numbered tensor first, then data, then pipeline, as Megatron-LM does: a place by number alone. -1: an axis
@@ -481,9 +446,8 @@ static enum direction direction_of(const struct spread *spread, uint32_t rank, i
   if (signs->first > signs->behind) { /* it is the first stage */
     return place == 0 ? DIRECTION_ALONG : place == last ? DIRECTION_AGAINST : DIRECTION_NEITHER;
   }
-  int32_t from = spread->communicator[AXIS_PIPELINE][rank] == LUMOS_NONE
-                     ? -1
-                     : place_of_number(spread, AXIS_PIPELINE, rank, signs->from);
+  uint32_t pipeline = spread->communicator[AXIS_PIPELINE][rank];
+  int32_t from = pipeline < SEVERAL ? program_place_in(&spread->all, pipeline, signs->from) : -1;
   from = from < 0 ? signs->own_from : from;
   return signs->behind <= signs->first || from < 0 ? DIRECTION_UNKNOWN
          : from == place - 1                       ? DIRECTION_ALONG

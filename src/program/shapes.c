@@ -126,7 +126,11 @@ static void grow(struct counting *counting) {
 }
 
 static void count_span(struct counting *counting, const struct lumos_span *span, uint8_t op) {
+  enum { MOST_SHAPES = 4096 }; /* a model has few; what differs from batch to batch tells nothing */
   size_t slot = slot_of(counting, span->name, span->shapes);
+  if (counting->slots[slot] == 0 && counting->shapes->count == MOST_SHAPES) {
+    return;
+  }
   if (counting->slots[slot] == 0) {
     struct program_shape shape = {.name = span->name, .shapes = span->shapes, .op = op};
     lumos_vector_push(counting->shapes, shape);

@@ -156,6 +156,38 @@ static void what_differs_is_not_said(void **state) {
   lumos_job_free(job);
 }
 
+/* Numbers that no model has cost no more than others, and are nothing that is multiplied. */
+static void absurd_shapes_are_passed_over(void **state) {
+  (void)state;
+  struct lumos_job *job = JOB({"FlashAttnFunc", "[[1, 1, 2147483647, 64], [1, 1, 2147483647, 64]]", 3},
+                              {"aten::embedding", "[[9223372036854775807, 9], [1, 1]]", 1});
+  EXPECT(described(job), 0, 0, 0, 0, 0, 0, 0, 0);
+  lumos_job_free(job);
+  job = JOB({"FlashAttnFunc", "[[9223372036854775807, 2, 4, 64], [1, 1, 4, 64]]", 3});
+  EXPECT(described(job), 0, 0, 0, 0, 0, 0, 0, 0);
+  lumos_job_free(job);
+  job = JOB({"FlashAttnFunc", "[[1, 64, 4, 32], [1, 64, 4, 32]]", 3},
+            {"aten::embedding", "[[9223372036854775807, 128], [1, 64]]", 1},
+            {"aten::mm", "[[64, 9223372036854775807], [9223372036854775807, 128]]", 3},
+            {"aten::mm", "[[64, 128], [128, 9223372036854775807]]", 3});
+  EXPECT(described(job), 128, 4, 0, 32, 0, 64, 0, 1);
+  lumos_job_free(job);
+}
+
+/* Every batch another, more of them than are kept. */
+static void many_shapes_are_no_burden(void **state) {
+  (void)state;
+  struct lumos_job *job = JOB({"aten::layer_norm", "[[1, 64, 128], [], [128]]", 4});
+  for (int i = 1; i < 6000; i++) {
+    char shapes[64];
+    (void)snprintf(shapes, sizeof shapes, "[[1, %d, 4, 32], [1, %d, 4, 32]]", i, i);
+    const struct op op = {"FlashAttnFunc", shapes, 1};
+    add_ops(job, &op, 1, LUMOS_NONE);
+  }
+  EXPECT(described(job), 128, 4, 0, 32, 0, 0, 0, 0);
+  lumos_job_free(job);
+}
+
 static void what_is_no_transformer_is_not_described(void **state) {
   (void)state;
   struct lumos_job *job =
@@ -307,6 +339,8 @@ int main(void) {
       cmocka_unit_test(a_fused_gate_is_twice_as_wide),
       cmocka_unit_test(backward_passes_are_left_out),
       cmocka_unit_test(what_differs_is_not_said),
+      cmocka_unit_test(absurd_shapes_are_passed_over),
+      cmocka_unit_test(many_shapes_are_no_burden),
       cmocka_unit_test(what_is_no_transformer_is_not_described),
       cmocka_unit_test(batches_are_what_indices_say),
       cmocka_unit_test(shards_are_multiplied_back),
