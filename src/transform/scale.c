@@ -1,33 +1,18 @@
-/* --scale: durations of a selection times a factor.
+/* --scale: durations of a selection times a factor (what is scaled: scaling.h).
  *
- * A factor is a decimal of at most 6 places and is applied as an exact ratio, rounded half up. What is scaled:
- *   a task's dur; of a call that a full queue blocked only what is its own, and on threads not what recording takes;
- *   of a call that waits instead the wait's residual, all of it that is its own;
- *   of a member whose end its collective decides instead the collective's transfer;
- *   with `host` also the lag of threads, less what a hand-over covers and what recording takes, and the lag of hand-overs.
- * Launch lags, stream gaps and residuals of starts stay. A factor of 1 changes nothing.
+ * A factor is a decimal of at most 6 places and is applied as an exact ratio.
  */
+#include "transform/scaling.h"
 #include "transform/selector.h"
 #include "transform/untied.h"
 
 #include "base/ascii.h"
 #include "base/text.h"
-#include "graph/profiler.h"
 #include <lumos/graph.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { UNIT = 1000000, FACTOR_DECIMALS = 6, FACTOR_DIGITS = 9 };
-static const int64_t time_limit = (int64_t)1 << 53;
-
-struct scaling {
-  struct lumos_job *job;
-  int64_t millionths;
-  const uint8_t *chosen;
-  uint8_t *decided; /* by task: a collective's transfer decides its end */
-  int64_t *blocked; /* by task: the part of a call that a full queue explains */
-  bool overflow;
-};
+enum { FACTOR_DECIMALS = 6, FACTOR_DIGITS = 9 };
 
 /* "2", "0.5", ".25" in millionths. */
 static bool read_factor(const char *text, int64_t *millionths, struct lumos_error *error) {
@@ -52,16 +37,6 @@ static bool read_factor(const char *text, int64_t *millionths, struct lumos_erro
                     text);
 }
 
-static int64_t scaled(struct scaling *scaling, int64_t time) {
-  __int128 product = (__int128)time * scaling->millionths + UNIT / 2;
-  __int128 result = product / UNIT;
-  if (result >= time_limit) {
-    scaling->overflow = true;
-    return time;
-  }
-  return (int64_t)result;
-}
-
 /* What a task was before its first change, and that it has changed. */
 static struct lumos_detail *mark(struct lumos_job *job, struct lumos_task *task) {
   struct lumos_detail *detail = lumos_task_detail(job, task);
@@ -70,83 +45,29 @@ static struct lumos_detail *mark(struct lumos_job *job, struct lumos_task *task)
   return detail;
 }
 
-/* By task the longest cover: of the lag before it, which is another thread's time, or of a call in a full queue. */
-static int64_t *find_covers(const struct lumos_job *job, bool of_calls) {
-  int64_t *covers = lumos_allocate_zeroed(job->tasks.count, sizeof *covers);
-  for (size_t i = 0; i < job->deps.count; i++) {
-    const struct lumos_dep *dep = &job->deps.items[i];
-    if ((dep->kind == LUMOS_QUEUE) == of_calls && dep->covers != LUMOS_ABSENT && dep->covers > covers[dep->dst]) {
-      covers[dep->dst] = dep->covers;
+/* `to`: the job that the scaling looks at; nothing that a change touches is read again. */
+static void scale_tasks(struct lumos_scaling *scaling, struct lumos_job *to) {
+  for (uint32_t t = 0; t < to->tasks.count; t++) {
+    struct lumos_task *task = &to->tasks.items[t];
+    if (lumos_scaling_takes_residual(scaling, t)) {
+      int64_t residual = lumos_scaled_residual(scaling, t);
+      mark(to, task)->wait.residual = residual;
+    } else if (lumos_scaling_takes_dur(scaling, t)) {
+      int64_t dur = lumos_scaled_dur(scaling, t);
+      (void)mark(to, task);
+      task->dur = dur;
     }
-  }
-  return covers;
-}
-
-static void scale_task(struct scaling *scaling, uint32_t t) {
-  struct lumos_job *job = scaling->job;
-  struct lumos_task *task = &job->tasks.items[t];
-  const struct lumos_detail *detail = lumos_detail_of(job, task);
-  bool waits = detail->wait.on != 0 && detail->event_op != LUMOS_EVENT_WAIT;
-  if (waits && detail->wait.residual == LUMOS_ABSENT) {
-    return; /* nothing is known of what it waits for: all of it may be waiting */
-  }
-  if (waits) {
-    struct lumos_wait *wait = &mark(job, task)->wait;
-    wait->residual = scaled(scaling, wait->residual);
-  } else if (!scaling->decided[t]) {
-    (void)mark(job, task);
-    int64_t foreign = scaling->blocked[t] + (lumos_on_stream(job, task) ? 0 : lumos_profiled_part(job, t).dur);
-    int64_t own = task->dur > foreign ? task->dur - foreign : 0;
-    task->dur = task->dur - own + scaled(scaling, own);
-    scaling->overflow = scaling->overflow || task->dur >= time_limit;
+    task->lag = lumos_scaled_lag(scaling, t);
   }
 }
 
-/* Between one thread's end and the other's start the host works too. */
-static void scale_handovers(struct scaling *scaling) {
-  struct lumos_job *job = scaling->job;
-  for (size_t i = 0; i < job->deps.count; i++) {
-    struct lumos_dep *dep = &job->deps.items[i];
-    if (dep->kind == LUMOS_HANDOVER && scaling->chosen[dep->dst] && dep->lag > 0) {
-      dep->lag = scaled(scaling, dep->lag);
-    }
-  }
-}
-
-static void scale_lags(struct scaling *scaling) {
-  struct lumos_job *job = scaling->job;
-  int64_t *covers = find_covers(job, false);
-  for (uint32_t t = 0; t < job->tasks.count; t++) {
-    struct lumos_task *task = &job->tasks.items[t];
-    if (!scaling->chosen[t] || lumos_on_stream(job, task)) {
-      continue;
-    }
-    int64_t foreign = covers[t] + lumos_profiled_part(job, t).lag;
-    int64_t own = task->lag - foreign;
-    if (own > 0) {
-      task->lag = foreign + scaled(scaling, own);
-      scaling->overflow = scaling->overflow || task->lag >= time_limit;
-    }
-  }
-  free(covers);
-}
-
-/* Transfers of collectives with a chosen member (and so all), before the tasks: it tells whose durations are decided by
- * them. In a rooted one only some are, so there both are scaled. */
-static void scale_transfers(struct scaling *scaling) {
-  struct lumos_job *job = scaling->job;
-  for (size_t c = 0; c < job->collectives.count; c++) {
-    struct lumos_collective *collective = &job->collectives.items[c];
-    const uint32_t *members = job->members.items + collective->member_first;
-    if (collective->transfer == LUMOS_ABSENT || collective->member_count == 0 || !scaling->chosen[members[0]]) {
-      continue;
-    }
-    collective->was = collective->was == LUMOS_ABSENT ? collective->transfer : collective->was;
-    collective->transfer = scaled(scaling, collective->transfer);
-    collective->dur_source = LUMOS_SCALED;
-    bool decides = collective->rule != LUMOS_ROOTED && collective->rule != LUMOS_CUSTOM;
-    for (uint32_t m = 0; decides && m < collective->member_count; m++) {
-      scaling->decided[members[m]] = 1;
+static void scale_transfers(struct lumos_scaling *scaling, struct lumos_job *to) {
+  for (uint32_t c = 0; c < to->collectives.count; c++) {
+    struct lumos_collective *collective = &to->collectives.items[c];
+    if (lumos_scaling_takes_transfer(scaling, c)) {
+      collective->was = collective->was == LUMOS_ABSENT ? collective->transfer : collective->was;
+      collective->transfer = lumos_scaled_transfer(scaling, c);
+      collective->dur_source = LUMOS_SCALED;
     }
   }
 }
@@ -162,21 +83,15 @@ static void drop_unknown_records(struct lumos_job *job) {
 
 static bool scale_chosen(struct lumos_job *job, const struct lumos_selector *selector, int64_t millionths,
                          const uint8_t *chosen, const char *specification, struct lumos_error *error) {
-  struct scaling scaling = {.job = job, .millionths = millionths, .chosen = chosen};
-  scaling.decided = lumos_allocate_zeroed(job->tasks.count, 1);
-  scaling.blocked = find_covers(job, true);
-  scale_transfers(&scaling);
-  for (uint32_t t = 0; t < job->tasks.count; t++) {
-    if (chosen[t]) {
-      scale_task(&scaling, t);
-    }
+  struct lumos_scaling scaling = {
+      .job = job, .millionths = millionths, .chosen = chosen, .lags = lumos_selector_takes_lags(selector)};
+  lumos_scaling_open(&scaling);
+  scale_tasks(&scaling, job);
+  for (size_t i = 0; i < job->deps.count; i++) {
+    job->deps.items[i].lag = lumos_scaled_handover(&scaling, &job->deps.items[i]);
   }
-  if (lumos_selector_takes_lags(selector)) {
-    scale_lags(&scaling);
-    scale_handovers(&scaling);
-  }
-  free(scaling.decided);
-  free(scaling.blocked);
+  scale_transfers(&scaling, job);
+  lumos_scaling_close(&scaling);
   drop_unknown_records(job);
   lumos_note_untied_threads(job);
   return !scaling.overflow ||
@@ -218,7 +133,7 @@ static bool apply(struct lumos_job *job, const struct lumos_selector *selector, 
   bool done = true;
   if (lumos_selector_apply(selector, job, chosen) == 0) {
     note_nothing_selected(job, specification);
-  } else if (millionths != UNIT) {
+  } else if (millionths != LUMOS_SCALING_UNIT) {
     done = scale_chosen(job, selector, millionths, chosen, specification, error);
   }
   free(chosen);

@@ -1,0 +1,117 @@
+#include "transform/scaling.h"
+
+#include "graph/profiler.h"
+#include <stdlib.h>
+
+static const int64_t time_limit = (int64_t)1 << 53;
+
+/* By task the longest cover: of the lag before it, which is another thread's time, or of a call in a full queue. */
+static int64_t *find_covers(const struct lumos_job *job, bool of_calls) {
+  int64_t *covers = lumos_allocate_zeroed(job->tasks.count, sizeof *covers);
+  for (size_t i = 0; i < job->deps.count; i++) {
+    const struct lumos_dep *dep = &job->deps.items[i];
+    if ((dep->kind == LUMOS_QUEUE) == of_calls && dep->covers != LUMOS_ABSENT && dep->covers > covers[dep->dst]) {
+      covers[dep->dst] = dep->covers;
+    }
+  }
+  return covers;
+}
+
+/* In a rooted collective only some members' ends are decided by the transfer, so there both are scaled. */
+static void find_decided(struct lumos_scaling *scaling) {
+  const struct lumos_job *job = scaling->job;
+  for (uint32_t c = 0; c < job->collectives.count; c++) {
+    const struct lumos_collective *collective = &job->collectives.items[c];
+    bool decides = collective->rule != LUMOS_ROOTED && collective->rule != LUMOS_CUSTOM;
+    for (uint32_t m = 0; decides && m < collective->member_count && lumos_scaling_takes_transfer(scaling, c); m++) {
+      scaling->decided[job->members.items[collective->member_first + m]] = 1;
+    }
+  }
+}
+
+void lumos_scaling_open(struct lumos_scaling *scaling) {
+  scaling->overflow = false;
+  scaling->decided = lumos_allocate_zeroed(scaling->job->tasks.count, 1);
+  scaling->blocked = find_covers(scaling->job, true);
+  scaling->covers = scaling->lags ? find_covers(scaling->job, false) : NULL;
+  find_decided(scaling);
+}
+
+void lumos_scaling_close(struct lumos_scaling *scaling) {
+  free(scaling->decided);
+  free(scaling->blocked);
+  free(scaling->covers);
+}
+
+static int64_t scaled(struct lumos_scaling *scaling, int64_t time) {
+  __int128 product = (__int128)time * scaling->millionths + LUMOS_SCALING_UNIT / 2;
+  __int128 result = product / LUMOS_SCALING_UNIT;
+  if (result >= time_limit) {
+    scaling->overflow = true;
+    return time;
+  }
+  return (int64_t)result;
+}
+
+/* `time`, of which `foreign` is not the task's own. */
+static int64_t scaled_own(struct lumos_scaling *scaling, int64_t time, int64_t foreign) {
+  int64_t own = time > foreign ? time - foreign : 0;
+  int64_t result = time - own + scaled(scaling, own);
+  scaling->overflow = scaling->overflow || result >= time_limit;
+  return result;
+}
+
+static bool waits(const struct lumos_detail *detail) {
+  return detail->wait.on != 0 && detail->event_op != LUMOS_EVENT_WAIT;
+}
+
+/* Of a wait of which nothing is known all may be waiting. */
+bool lumos_scaling_takes_residual(const struct lumos_scaling *scaling, uint32_t task) {
+  const struct lumos_detail *detail = lumos_detail_of(scaling->job, &scaling->job->tasks.items[task]);
+  return scaling->chosen[task] && waits(detail) && detail->wait.residual != LUMOS_ABSENT;
+}
+
+bool lumos_scaling_takes_dur(const struct lumos_scaling *scaling, uint32_t task) {
+  const struct lumos_detail *detail = lumos_detail_of(scaling->job, &scaling->job->tasks.items[task]);
+  return scaling->chosen[task] && !waits(detail) && !scaling->decided[task];
+}
+
+bool lumos_scaling_takes_transfer(const struct lumos_scaling *scaling, uint32_t collective) {
+  const struct lumos_collective *of = &scaling->job->collectives.items[collective];
+  return of->transfer != LUMOS_ABSENT && of->member_count > 0 &&
+         scaling->chosen[scaling->job->members.items[of->member_first]];
+}
+
+int64_t lumos_scaled_dur(struct lumos_scaling *scaling, uint32_t task) {
+  const struct lumos_task *of = &scaling->job->tasks.items[task];
+  if (!lumos_scaling_takes_dur(scaling, task)) {
+    return of->dur;
+  }
+  int64_t profiled = lumos_on_stream(scaling->job, of) ? 0 : lumos_profiled_part(scaling->job, task).dur;
+  return scaled_own(scaling, of->dur, scaling->blocked[task] + profiled);
+}
+
+int64_t lumos_scaled_lag(struct lumos_scaling *scaling, uint32_t task) {
+  const struct lumos_task *of = &scaling->job->tasks.items[task];
+  if (!scaling->lags || !scaling->chosen[task] || lumos_on_stream(scaling->job, of)) {
+    return of->lag;
+  }
+  int64_t foreign = scaling->covers[task] + lumos_profiled_part(scaling->job, task).lag;
+  return of->lag > foreign ? scaled_own(scaling, of->lag, foreign) : of->lag;
+}
+
+/* Between one thread's end and the other's start the host works too. */
+int64_t lumos_scaled_handover(struct lumos_scaling *scaling, const struct lumos_dep *dep) {
+  bool taken = scaling->lags && dep->kind == LUMOS_HANDOVER && scaling->chosen[dep->dst] && dep->lag > 0;
+  return taken ? scaled(scaling, dep->lag) : dep->lag;
+}
+
+int64_t lumos_scaled_residual(struct lumos_scaling *scaling, uint32_t task) {
+  int64_t residual = lumos_detail_of(scaling->job, &scaling->job->tasks.items[task])->wait.residual;
+  return lumos_scaling_takes_residual(scaling, task) ? scaled(scaling, residual) : residual;
+}
+
+int64_t lumos_scaled_transfer(struct lumos_scaling *scaling, uint32_t collective) {
+  int64_t transfer = scaling->job->collectives.items[collective].transfer;
+  return lumos_scaling_takes_transfer(scaling, collective) ? scaled(scaling, transfer) : transfer;
+}

@@ -1,0 +1,44 @@
+/* What a factor makes of the times of chosen tasks: the rules of --scale, for whoever changes a job by them and whoever only asks.
+ *
+ * What is scaled:
+ *   a task's dur; of a call that a full queue blocked only what is its own, and on threads not what recording takes;
+ *   of a call that waits instead the wait's residual, all of it that is its own;
+ *   of a member whose end its collective decides instead the collective's transfer;
+ *   with lags also the lag of threads, less what a hand-over covers and what recording takes, and the lag of hand-overs.
+ * Launch lags, stream gaps and residuals of starts stay. A factor of 1 changes nothing.
+ */
+#ifndef LUMOS_TRANSFORM_SCALING_H
+#define LUMOS_TRANSFORM_SCALING_H
+
+#include <lumos/job.h>
+
+enum { LUMOS_SCALING_UNIT = 1000000 };
+
+struct lumos_scaling {
+  const struct lumos_job *job;
+  int64_t millionths;    /* the factor; results are rounded half up */
+  const uint8_t *chosen; /* by task; all members of a collective, or none */
+  bool lags;
+  bool overflow;    /* a result was 2^53 ns or more, and what it was of stayed */
+  uint8_t *decided; /* by task: the transfer of a chosen collective decides its end */
+  int64_t *blocked; /* by task: the part of a call that a full queue explains */
+  int64_t *covers;  /* by task: the part of its lag that a hand-over explains */
+};
+
+/* job, millionths, chosen and lags are set by the caller. O(tasks + deps). */
+void lumos_scaling_open(struct lumos_scaling *scaling);
+void lumos_scaling_close(struct lumos_scaling *scaling);
+
+/* New times, of chosen tasks and their like; the old one where nothing changes. */
+int64_t lumos_scaled_dur(struct lumos_scaling *scaling, uint32_t task);
+int64_t lumos_scaled_lag(struct lumos_scaling *scaling, uint32_t task);
+int64_t lumos_scaled_handover(struct lumos_scaling *scaling, const struct lumos_dep *dep);
+int64_t lumos_scaled_residual(struct lumos_scaling *scaling, uint32_t task);       /* LUMOS_ABSENT: its wait has none */
+int64_t lumos_scaled_transfer(struct lumos_scaling *scaling, uint32_t collective); /* LUMOS_ABSENT: it has none */
+
+/* Are the times of this task, or collective, what the factor is for? */
+bool lumos_scaling_takes_dur(const struct lumos_scaling *scaling, uint32_t task);
+bool lumos_scaling_takes_residual(const struct lumos_scaling *scaling, uint32_t task);
+bool lumos_scaling_takes_transfer(const struct lumos_scaling *scaling, uint32_t collective);
+
+#endif
