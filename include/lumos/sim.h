@@ -46,6 +46,18 @@ bool lumos_simulate(struct lumos_job *job, struct lumos_error *error) LUMOS_MUST
 /* The same by a model; the job's history says which. Fails where an edit is beyond the model: a collective's transfer in daydream's. */
 bool lumos_simulate_by(struct lumos_job *job, enum lumos_model model, struct lumos_error *error) LUMOS_MUST_CHECK;
 
+/* What would help: the job's steps, simulated anew, if a kind of work took no time (metric opportunity_free) or half of its time
+ * (opportunity_half); ns, `of` step_time, source simulated, scope {step} and kind or group:
+ *   kind host           all that threads do, lags between their tasks and hand-overs, but not what recording takes
+ *   kind launch         from the end of a launch to where an idle stream starts
+ *   kind gemm and so on kernels of that kind, copies, memsets
+ *   kind communication  transfers; that of each group by group, where there are several
+ *   kind stragglers     what tasks take longer than the median of the same tasks, at the same place of the same step, of all ranks that run
+ *                       the same there; not where no two ranks do
+ * Work is changed as --scale changes it. Compare with the simulated step_time of the same step. The job must be at stage sim (else
+ * LUMOS_UNUSABLE). O(works x (tasks + deps) log tasks). */
+bool lumos_find_opportunities(struct lumos_job *job, struct lumos_error *error) LUMOS_MUST_CHECK;
+
 /* Measured or simulated start and duration of a task in job time: the one place that applies clocks. LUMOS_ABSENT when it has none. */
 int64_t lumos_measured_start(const struct lumos_job *job, uint32_t task);
 

@@ -49,6 +49,9 @@ void lumos_graph_order(struct lumos_rank_graph *graph) {
   for (uint32_t i = 0; i < rank->task_count; i++) {
     graph->launched[i] = graph->stream_wait[i] = graph->awaited[i] = LUMOS_NONE;
   }
+  if (rank->lane_count == 0) {
+    return;
+  }
   const struct lumos_lane *lanes = graph->job->lanes.items + rank->lane_first;
   for (uint32_t i = 0; i < rank->lane_count; i++) {
     if (lanes[i].kind == LUMOS_STREAM) {

@@ -8,6 +8,7 @@
 struct simulating {
   const char *model; /* NULL: ours */
   const char *trace; /* where the timelines go; NULL: nowhere */
+  bool opportunities;
 };
 
 static bool is_standard_output(const char *path) { return path == NULL || strcmp(path, "-") == 0; }
@@ -21,12 +22,12 @@ static bool simulate(struct lumos_job *job, const struct tool_stream *stream, st
   if (simulating->trace != NULL && is_standard_output(simulating->trace) && is_standard_output(stream->output)) {
     return lumos_fail(error, "--trace -: the stream goes to standard output, too; send one of them to a file");
   }
-  return lumos_simulate_by(job, model, error) &&
+  return lumos_simulate_by(job, model, error) && (!simulating->opportunities || lumos_find_opportunities(job, error)) &&
          (simulating->trace == NULL || lumos_timelines_write(job, simulating->trace, error));
 }
 
 int main(int argc, char **argv) {
-  struct simulating simulating = {NULL, NULL};
+  struct simulating simulating = {NULL, NULL, false};
   struct tool_stream stream = {.name = "lumos-sim", .change = simulate, .context = &simulating};
   const struct lumos_option options[] = {
       {LUMOS_OPTION_TEXT, 0, "model", "lumos|dpro|daydream", &simulating.model,
@@ -34,6 +35,8 @@ int main(int argc, char **argv) {
        "models "
        "know: dpro neither waits between streams nor calls that wait for the device, daydream neither waits between "
        "streams nor ranks that wait for each other."},
+      {LUMOS_OPTION_FLAG, 0, "opportunities", NULL, &simulating.opportunities,
+       "Simulate every step again without each kind of work, and with half of it: what would help most."},
       TOOL_OUTPUT_OPTION(&stream.output),
       {LUMOS_OPTION_TEXT, 0, "trace", "FILE", &simulating.trace,
        "Write the measured and the simulated timeline of all ranks, side by side, to FILE, for Perfetto "
@@ -49,6 +52,8 @@ int main(int argc, char **argv) {
       "lumos-sim job.graph | jq -r 'select(.type==\"metric\") | [.name, .source, .value, .unit] | @tsv'",
       "How wrong is the replay without waits between streams and calls that wait?",
       "lumos-sim --model dpro job.graph | jq 'select(.name==\"replay_error\" and .scope=={}).value'",
+      "What would help most, if it took half of its time?",
+      "lumos-sim --opportunities job.graph | jq -c 'select(.name==\"opportunity_half\") | [.value, .scope]' | sort -V",
       "Both timelines side by side, to look at in Perfetto",
       "lumos-sim job.graph --trace timelines.json.gz -o job.sim",
       NULL,

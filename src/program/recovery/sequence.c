@@ -223,7 +223,9 @@ void lumos_program_sequence(struct lumos_program *program, struct lumos_symbols 
                                     .says = outer.says};
     lumos_vector_push(&program->elements, element);
   }
-  qsort(program->elements.items, program->elements.count, sizeof *program->elements.items, compare_elements);
+  if (program->elements.count > 0) {
+    qsort(program->elements.items, program->elements.count, sizeof *program->elements.items, compare_elements);
+  }
   free(spans.around);
   lumos_vector_free(&spans.open);
 }

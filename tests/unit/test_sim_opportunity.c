@@ -1,0 +1,101 @@
+/* lumos_find_opportunities: the hand-made jobs (sim_jobs.h) with less work, as worked out on paper. */
+#include "sim_jobs.h"
+
+#include <lumos/sim.h>
+
+static struct lumos_job *opportunities_of(const char *text) {
+  struct lumos_job *job = job_from_text(text);
+  struct lumos_error error = {0};
+  if (!lumos_simulate(job, &error) || !lumos_find_opportunities(job, &error)) {
+    fail_msg("%s", error.text);
+  }
+  return job;
+}
+
+/* The job's step 1 without the work, and with half of it; -1: there is no such opportunity. */
+static void expect(const struct lumos_job *job, const char *kind, int64_t free, int64_t half) {
+  int64_t found[] = {-1, -1};
+  for (size_t i = 0; i < job->metrics.count; i++) {
+    const struct lumos_metric *metric = &job->metrics.items[i];
+    const char *name = lumos_string(job->strings, metric->name);
+    bool with_half = strcmp(name, "opportunity_half") == 0;
+    if ((with_half || strcmp(name, "opportunity_free") == 0) &&
+        strcmp(lumos_string(job->strings, metric->scope.kind), kind) == 0) {
+      assert_int_equal(metric->source, LUMOS_METRIC_SIMULATED);
+      assert_int_equal(metric->scope.step, 1);
+      assert_int_equal(metric->scope.rank, LUMOS_ABSENT_INT);
+      assert_string_equal(lumos_string(job->strings, metric->of), "step_time");
+      assert_int_equal(found[with_half], -1);
+      found[with_half] = metric->value.units;
+    }
+  }
+  if (found[0] != free || found[1] != half) {
+    fail_msg("%s: %lld and %lld, not %lld and %lld", kind, (long long)found[0], (long long)found[1], (long long)free,
+             (long long)half);
+  }
+}
+
+/* As it is: K0 12-112, K2 113-133, K1 117-167, K3 169-199. */
+static void one_rank_with_less_work(void **state) {
+  (void)state;
+  struct lumos_job *job = opportunities_of(streams_job);
+  /* K0 and K1 take 0: K0 ends 12; K1 launched 24 + 2 and a residual of 1, ends 27; K3 launched 50 + 2, ends 82. They take half: K0 62,
+   * K1 62 + 4 + 1 = 67-92, K3 94-124. */
+  expect(job, "gemm", 82, 124);
+  /* K2 holds up nothing. */
+  expect(job, "norm", 199, 199);
+  /* K3 169-169; 169-184. */
+  expect(job, "copy", 169, 184);
+  /* K0 10-110, K1 115-165, K3 167-197; K0 11-111, K1 116-166, K3 168-198. */
+  expect(job, "launch", 197, 198);
+  /* K0 launched 0 + 2, ends 102; K1 107-157, K3 159-189. launch0 0-5: K0 7-107, K1 112-162, K3 164-194. */
+  expect(job, "host", 189, 194);
+  expect(job, "communication", -1, -1);
+  expect(job, "stragglers", -1, -1);
+  lumos_job_free(job);
+}
+
+/* As it is: A 11-61, C0 63-144; B 11-101, C1 103-143. */
+static void two_ranks_with_less_work(void **state) {
+  (void)state;
+  struct lumos_job *job = opportunities_of(ranks_job);
+  /* Both end at 103 + 0, or 20, C0 1 later. */
+  expect(job, "communication", 104, 124);
+  /* A and B end at 11, C0 and C1 are launched at 20 + 1: 61 and 1. Half: B ends at 56, C1 starts at 58: 98 and 1. */
+  expect(job, "gemm", 62, 99);
+  /* A is not B: nothing to compare. */
+  expect(job, "stragglers", -1, -1);
+  lumos_job_free(job);
+}
+
+/* B is called A, too: it takes 90 where the median, the lower of two, is 50. */
+static void like_ranks_that_take_as_long(void **state) {
+  (void)state;
+  char *text = strdup(ranks_job);
+  char *name = strstr(text, "'name':'B'");
+  assert_non_null(name);
+  name[8] = 'A';
+  struct lumos_job *job = opportunities_of(text);
+  /* B 11-61 as A, both end at 63 + 40, C0 1 later; B 11-81, both at 83 + 40. */
+  expect(job, "stragglers", 104, 124);
+  lumos_job_free(job);
+  free(text);
+}
+
+static void what_is_not_simulated_has_none(void **state) {
+  (void)state;
+  struct lumos_job *job = job_from_text(streams_job);
+  struct lumos_error error = {0};
+  assert_false(lumos_find_opportunities(job, &error));
+  lumos_job_free(job);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(one_rank_with_less_work),
+      cmocka_unit_test(two_ranks_with_less_work),
+      cmocka_unit_test(like_ranks_that_take_as_long),
+      cmocka_unit_test(what_is_not_simulated_has_none),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
