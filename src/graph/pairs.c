@@ -3,8 +3,9 @@
  * Kernels are taken apart into what they send to, and receive from, each peer, for one kernel can carry several
  * transfers. Ranks do not begin to record at the same transfer, so the receives are slid along the sends until both
  * ends of every transfer meet: the receiver never ends before the sender has started, and, unless the message is so
- * small that it leaves at once, the sender not before the receiver has. Where several shifts do, ends decide that lie
- * closest.
+ * small that it leaves at once, the sender not before the receiver has. Where several shifts do, that one is taken in
+ * which the first of two kernels ends soonest after both had started: with several transfers in a kernel, the other can
+ * end much later.
  *
  * Two kernels that share transfers, one way or both, are one match. A kernel with several transfers ends with the last
  * of them; when one of them is matched to nothing, it cannot be told what its end waits for.
@@ -53,7 +54,7 @@ struct pairing {
 };
 
 struct fit {
-  int64_t shift, distance; /* median of how far ends lie apart */
+  int64_t shift, time; /* median of what there is for a transfer */
   int64_t met, compared;
 };
 
@@ -138,6 +139,13 @@ static bool left_at_once(const struct lumos_job *job, const struct part *send, c
 
 static bool may_leave_at_once(const struct part *send) { return send->bytes <= MOST_EAGER; }
 
+/* The most time that a transfer can have taken; of one that left at once, how long until it was received. */
+static int64_t time_for(const struct part *send, const struct part *receive, bool early) {
+  int64_t last_start = send->start > receive->start ? send->start : receive->start;
+  int64_t first_end = send->end < receive->end ? send->end : receive->end;
+  return early ? receive->end - send->end : llabs(first_end - last_start);
+}
+
 /* How sends and receives fit when receive i + shift is that of send i. False: they do not. */
 static bool fit_at(const struct lumos_job *job, const struct side *sends, const struct side *receives, int64_t shift,
                    int64_t *values, struct fit *fit) {
@@ -152,20 +160,20 @@ static bool fit_at(const struct lumos_job *job, const struct side *sends, const 
     bool caused = receive->end + doubt_between(job, send, receive) >= send->start;
     possible += caused && send->bytes == receive->bytes && (!early || may_leave_at_once(send));
     fit->met += caused && !early;
-    values[fit->compared++] = llabs(send->end - receive->end);
+    values[fit->compared++] = time_for(send, receive, early);
   }
   lumos_sort_times(values, (size_t)fit->compared);
-  fit->distance = lumos_percentile(values, (size_t)fit->compared, 50);
+  fit->time = lumos_percentile(values, (size_t)fit->compared, 50);
   return possible * 100 >= fit->compared * MOST_IN_HUNDRED;
 }
 
-/* More that meet is better; of those as good as each other, closer ends are. */
+/* More that meet is better; of those as good as each other, less time is. */
 static bool is_better(const struct fit *fit, const struct fit *best) {
   int64_t met = fit->met * 100 / fit->compared, best_met = best->met * 100 / best->compared;
   if (llabs(met - best_met) >= AS_GOOD_IN_HUNDRED) {
     return met > best_met;
   }
-  return fit->distance < best->distance;
+  return fit->time < best->time;
 }
 
 /* False when they fit nowhere. */

@@ -70,6 +70,11 @@ simulate 'an interleaved pipeline' emulated/rank*.json
 splits 'an interleaved pipeline' 24
 check 'kernels belong to several pairs' [ "$(matched)" = 'batched pair_order,pair pair_order,symmetric comms_id' ]
 
+# Kernels end with whichever of their transfers is last, so ends do not tell which belong together.
+emulate --layers 8 --hidden 1024 --tp 2 --pp 4 --schedule interleaved --vp 2 --micro-batches 8 --steps 2 --seed 202
+simulate 'an interleaved pipeline of tensor-parallel ranks' emulated/rank*.json
+splits 'an interleaved pipeline of tensor-parallel ranks' 48
+
 emulate --layers 4 --hidden 1024 --tp 2 --pp 2 --dp 2 --micro-batches 4 --steps 2
 simulate 'three ways' emulated/rank*.json
 splits 'three ways' 48

@@ -146,6 +146,34 @@ static void a_transfer_that_decided_no_end_took_no_longer_than_others(void **sta
   lumos_job_free(job);
 }
 
+static void a_kernel_that_ends_with_another_transfer_is_not_joined_by_its_end(void **state) {
+  (void)state;
+  /* Rank 1 sends to 0, which already waits, and then waits in the same kernel for 2. Its k-th kernel ends 8 ms after
+   * the receive that it ended, and 2 ms before the next receive ends, which has begun by then. */
+  struct lumos_job *job = new_ranks(3);
+  add_group(job, "p", 3);
+  uint32_t receives[4], both[4];
+  for (int64_t k = 0; k < 4; k++) {
+    int64_t at = 10 * ms * (k + 1);
+    receives[k] = add_transfer(job, 0, false, 1, at - 3 * ms, at + 20 * us);
+  }
+  for (int64_t k = 0; k < 4; k++) {
+    int64_t at = 10 * ms * (k + 1);
+    both[k] = add_batch(job, 1, at, at + 8 * ms + 20 * us, (const int64_t[][3]){{0, 1024, 0}, {2, 0, 1024}}, 2);
+  }
+  for (int64_t k = 0; k < 4; k++) {
+    int64_t at = 10 * ms * (k + 1) + 8 * ms;
+    (void)add_transfer(job, 2, true, 1, at, at + 20 * us);
+  }
+  build(job);
+  assert_int_equal(job->collectives.count, 8);
+  for (size_t k = 0; k < 4; k++) {
+    assert_members(job, k, receives[k], both[k]);
+    assert_int_equal(collective_at(job, k)->transfer, 20 * us);
+  }
+  lumos_job_free(job);
+}
+
 static void two_ranks_that_exchange_are_one_pair(void **state) {
   (void)state;
   struct lumos_job *job = new_ranks(2);
@@ -247,6 +275,7 @@ int main(void) {
       cmocka_unit_test(ends_that_do_not_meet_or_match_are_no_transfers),
       cmocka_unit_test(a_batched_kernel_ends_with_the_last_of_its_transfers),
       cmocka_unit_test(a_transfer_that_decided_no_end_took_no_longer_than_others),
+      cmocka_unit_test(a_kernel_that_ends_with_another_transfer_is_not_joined_by_its_end),
       cmocka_unit_test(two_ranks_that_exchange_are_one_pair),
       cmocka_unit_test(where_transfers_share_kernels_numbers_mean_nothing),
       cmocka_unit_test(a_batch_with_an_unknown_peer_is_not_split),
