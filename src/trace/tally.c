@@ -5,11 +5,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Of streams for events. */
+struct waits {
+  int64_t calls, rows;
+};
+
 struct counting {
   const struct lumos_job *job;
   struct lumos_checkup *checkup;
   struct trace_tallies *tallies;
   bool *several_streams;       /* [rank]: does work run on more than one? */
+  struct waits *waits;         /* [rank] */
   bool hip;                    /* the calls are ROCm's */
   LUMOS_VECTOR(uint32_t) path; /* room for the way up from a span */
   uint8_t *around;             /* [span]: which of AROUND_... the rows around it and itself are or have */
@@ -225,12 +231,25 @@ static void count_host_task(struct counting *counting, const struct lumos_task *
   const struct lumos_detail *detail = lumos_detail_of(counting->job, task);
   struct trace_tally *tally = &counting->tallies->sync;
   bool named = detail->event_id != LUMOS_NO_STRING || detail->wait.record != LUMOS_NONE;
-  if (detail->event_op == LUMOS_EVENT_WAIT || detail->wait.on == LUMOS_WAIT_EVENT) {
+  if (detail->event_op == LUMOS_EVENT_WAIT) {
+    struct waits *waits = &counting->waits[lumos_rank_of(counting->job, task)];
+    waits->calls++;
+    waits->rows += named || detail->wait.on == LUMOS_WAIT_EVENT;
+    tally->have += named;
+  } else if (detail->wait.on == LUMOS_WAIT_EVENT) {
     tally->of++;
     tally->have += named;
   } else if (detail->wait.on == LUMOS_WAIT_STREAM) {
     tally->of++;
     tally->have += detail->wait.lane != LUMOS_NONE;
+  }
+}
+
+/* Kineto writes no row for a stream that does no work in the recording: where it writes any, a wait without one holds nothing up. */
+static void count_stream_waits(struct counting *counting) {
+  for (size_t i = 0; i < counting->job->ranks.count; i++) {
+    const struct waits *waits = &counting->waits[i];
+    counting->tallies->sync.of += waits->rows > 0 ? waits->rows : waits->calls;
   }
 }
 
@@ -244,6 +263,7 @@ static void count_tasks(struct counting *counting) {
       count_host_task(counting, task);
     }
   }
+  count_stream_waits(counting);
   struct trace_tally *graphs = &counting->tallies->graphs;
   for (size_t i = 0; i < job->ranks.count; i++) {
     const struct lumos_coverage *coverage = &job->ranks.items[i].coverage;
@@ -293,12 +313,14 @@ void lumos_trace_tally(const struct lumos_job *job, struct lumos_checkup *checku
   checkup->world = LUMOS_ABSENT;
   counting.around = lumos_allocate_zeroed(job->spans.count + 1, sizeof *counting.around);
   counting.several_streams = lumos_allocate(job->ranks.count * sizeof(bool) + 1);
+  counting.waits = lumos_allocate_zeroed(job->ranks.count + 1, sizeof *counting.waits);
   for (size_t i = 0; i < job->ranks.count; i++) {
     count_rank(&counting, (uint32_t)i);
   }
   count_tasks(&counting);
   count_steps(&counting);
   count_job(&counting);
+  free(counting.waits);
   free(counting.several_streams);
   free(counting.around);
   lumos_vector_free(&counting.path);

@@ -22,6 +22,7 @@ enum part {
   QUEUED = 1 << 12, /* a kernel and a collective from before the recording for each that was launched within it */
   HIP = 1 << 13,    /* ROCm's names of calls */
   UNSEEN = 1 << 14, /* sync events that name no event */
+  IDLE = 1 << 15,   /* a stream without work waits, too, of which there is no row */
 };
 
 static void put_event(struct lumos_text *text, const char *category, const char *name, int thread, int ts, int dur,
@@ -73,6 +74,9 @@ static void put_waits(struct lumos_text *text, int parts, int at, int id) {
   put_sync(text, parts, "Event Sync", id + 2, at + 20, event);
   put_call(text, parts, "StreamSynchronize", id + 3, at + 30);
   put_sync(text, parts, "Stream Sync", id + 3, at + 30, ",\"stream\":7");
+  if ((parts & IDLE) != 0) {
+    put_call(text, parts, "StreamWaitEvent", id + 4, at + 40);
+  }
 }
 
 static void put_device_work(struct lumos_text *text, int parts, int at, int id) {
@@ -281,6 +285,17 @@ static void sync_events_without_an_event_are_told_apart(void **state) {
   assert_string_not_equal(find(&none, "sync_events")->cure, find(&unseen, "sync_events")->cure);
 }
 
+/* Where waits have rows, one without a row is of a stream without work: nothing waits. Where none has, nothing tells them apart. */
+static void waits_of_streams_without_work_are_not_asked_for(void **state) {
+  (void)state;
+  struct lumos_checkup recorded = checkup_of(ALL | IDLE);
+  expect(&recorded, "sync_events", 12, 12, LUMOS_GRADE_A);
+  struct lumos_checkup unseen = checkup_of((ALL & ~SYNC) | UNSEEN | IDLE);
+  expect(&unseen, "sync_events", 0, 12, LUMOS_GRADE_B);
+  struct lumos_checkup none = checkup_of((ALL & ~SYNC) | IDLE);
+  expect(&none, "sync_events", 0, 16, LUMOS_GRADE_C);
+}
+
 /* ROCm's profiler has no such rows: there is nothing to switch on. */
 static void what_a_device_cannot_record_has_no_cure(void **state) {
   (void)state;
@@ -451,6 +466,7 @@ int main(void) {
       cmocka_unit_test(what_has_no_use_is_not_asked_for),
       cmocka_unit_test(work_from_before_the_recording_is_one_gap),
       cmocka_unit_test(sync_events_without_an_event_are_told_apart),
+      cmocka_unit_test(waits_of_streams_without_work_are_not_asked_for),
       cmocka_unit_test(what_a_device_cannot_record_has_no_cure),
       cmocka_unit_test(parts_are_counted_over_all_ranks),
       cmocka_unit_test(damage_is_a_gap),
