@@ -8,9 +8,10 @@
  * pair alone whose ends met last. What another pair seems to have taken is no more than what like transfers take that
  * did decide.
  *
- * Coupled is only what behaves like it: by the kernel's name the ends lie within 50 us of each other at the median, or a quarter of the transfer, and
- * no member ends before another starts, as far as clocks tell. All other communication keeps its measured waiting. A
- * collective of which some rank has no trace is written, for it is one, but without a transfer.
+ * Coupled is only what behaves like it: by the kernel's name the ends lie within 50 us of each other at the median, or
+ * a quarter of the transfer, those of a pair do so themselves, and no member ends before another starts, the last two
+ * as far as clocks tell. All other communication keeps its measured waiting. A collective of which some rank has no
+ * trace is written, for it is one, but without a transfer.
  */
 #include "graph/graph.h"
 
@@ -150,7 +151,7 @@ static bool behaves(const struct coupling *coupling, const struct lumos_match *m
     case LUMOS_SYMMETRIC:
       return together && meets;
     case LUMOS_PAIR:
-      return together && meets && excess_of(span) <= 0;
+      return together && meets && excess_of(span) <= span->doubt;
     case LUMOS_BATCHED:
       return meets;
     case LUMOS_ROOTED:

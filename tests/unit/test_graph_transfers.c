@@ -40,6 +40,31 @@ static void a_pair_that_ends_apart_is_not_coupled(void **state) {
   lumos_job_free(job);
 }
 
+static void ends_lie_apart_as_far_as_clocks_tell(void **state) {
+  (void)state;
+  /* Nine collectives tell the clocks to 50 us / 3, as members may end so far apart. Of three pairs one ends 60 us apart,
+   * which is 43 at least, and another 70. */
+  struct lumos_job *job = new_ranks(2);
+  add_group(job, "0", 2);
+  add_group(job, "p", 2);
+  for (uint32_t rank = 0; rank < 2; rank++) {
+    for (int64_t k = 0; k < 9; k++) {
+      (void)add_comm(job, rank, "all_reduce", "0", k, 10 * ms * k, 10 * ms * k + 5 * ms);
+    }
+    for (int64_t k = 0; k < 3; k++) {
+      const int64_t skew[] = {0, 60 * us, 70 * us};
+      int64_t start = 100 * ms + 10 * ms * k, end = start + 100 * us + (rank == 1 ? skew[k] : 0);
+      (void)add_transfer(job, rank, rank == 0, rank == 0 ? 1 : 0, start, end);
+    }
+  }
+  build(job);
+  assert_int_equal(job->ranks.items[1].clock.error, 16667);
+  assert_int_equal(job->collectives.count, 9 + 2);
+  assert_int_equal(collective_at(job, 10)->transfer, 160 * us);
+  assert_int_equal(noted(job, "graph.uncoupled_collectives"), 1);
+  lumos_job_free(job);
+}
+
 static void what_names_another_peer_is_no_pair(void **state) {
   (void)state;
   struct lumos_job *job = new_ranks(3);
@@ -270,6 +295,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_send_and_its_receive_end_together),
       cmocka_unit_test(a_pair_that_ends_apart_is_not_coupled),
+      cmocka_unit_test(ends_lie_apart_as_far_as_clocks_tell),
       cmocka_unit_test(what_names_another_peer_is_no_pair),
       cmocka_unit_test(transfers_of_larger_groups_are_joined_in_their_order),
       cmocka_unit_test(ends_that_do_not_meet_or_match_are_no_transfers),
