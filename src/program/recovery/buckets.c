@@ -1,5 +1,6 @@
 /* Communication that belongs to no layer: gradients, reduced bucket by bucket while the last micro-batch goes back. It shows by missing in
- * other passes of the same kind. What is launched only right before such communication prepares it, and is of no layer either. */
+ * other passes of the same kind, or by where it runs: what layers share in the pass back they share forward, too, on the same stream or in the
+ * same group. What is launched only right before such communication prepares it, and is of no layer either. */
 #include "program/recovery/recovery.h"
 
 #include <stdlib.h>
@@ -21,9 +22,31 @@ static bool is_collective(const struct lumos_program *program, const struct lumo
   return lumos_element_task(program, element)->kind == LUMOS_COLLECTIVE;
 }
 
+/* Where a collective runs: its group, if the trace names it, else its stream. */
+static uint32_t place_of(const struct lumos_program *program, const struct lumos_element *element) {
+  const struct lumos_task *task = lumos_element_task(program, element);
+  lumos_string_id group = lumos_detail_of(program->job, task)->comm.group;
+  return group != LUMOS_NO_STRING ? (uint32_t)program->job->lanes.count + group : task->lane;
+}
+
+/* By place: do forward passes share anything there? */
+static bool *shared_forward(const struct lumos_program *program) {
+  const struct lumos_job *job = program->job;
+  bool *shared = lumos_allocate_zeroed(job->lanes.count + lumos_strings_count(job->strings) + 1, sizeof *shared);
+  for (size_t i = 0; i < program->elements.count; i++) {
+    const struct lumos_element *element = &program->elements.items[i];
+    uint8_t phase = element->pass == LUMOS_NONE ? 0 : program->passes.items[element->pass].phase;
+    if (phase == LUMOS_FORWARD && is_collective(program, element)) {
+      shared[place_of(program, element)] = true;
+    }
+  }
+  return shared;
+}
+
 void lumos_program_buckets(struct lumos_program *program) {
   struct lumos_element *elements = program->elements.items;
   struct census *census = lumos_allocate_zeroed((size_t)most_symbol(program) + 1, sizeof *census);
+  bool *shared = shared_forward(program);
   uint32_t passes = 0;
   for (size_t p = 0; p < program->passes.count; p++) {
     const struct lumos_pass *pass = &program->passes.items[p];
@@ -35,13 +58,19 @@ void lumos_program_buckets(struct lumos_program *program) {
     }
   }
   for (size_t i = 0; i < program->elements.count; i++) {
+    if (elements[i].pass == LUMOS_NONE || !is_collective(program, &elements[i])) {
+      continue;
+    }
     const struct census *of = &census[elements[i].symbol];
-    bool missing = is_collective(program, &elements[i]) && of->passes > 0 && of->passes < passes;
-    if (missing) {
+    uint8_t phase = program->passes.items[elements[i].pass].phase;
+    bool missing = of->passes > 0 && of->passes < passes;
+    bool back = phase == LUMOS_BACKWARD || phase == LUMOS_WEIGHT;
+    if (missing || (back && !shared[place_of(program, &elements[i])])) {
       lumos_set_apart(&elements[i]);
     }
   }
   free(census);
+  free(shared);
 }
 
 void lumos_program_preparations(struct lumos_program *program) {

@@ -81,7 +81,7 @@ static void find_families(struct search *search, const struct lumos_pass *pass) 
       }
       if (*family != LUMOS_NONE) {
         search->families.items[*family].work += lumos_is_compute(task->kind) ? task->dur : 0;
-        search->families.items[*family].products += task->kind == LUMOS_GEMM || task->kind == LUMOS_ATTENTION;
+        search->families.items[*family].products += lumos_is_of_layers(program, element);
       }
     }
   }

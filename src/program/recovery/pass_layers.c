@@ -117,8 +117,7 @@ static bool multiplies(const struct lumos_program *program, const struct lumos_p
   uint32_t products = 0;
   for (uint32_t i = pass->first; i < pass->first + pass->count; i++) {
     const struct lumos_element *element = &program->elements.items[i];
-    uint8_t kind = lumos_element_task(program, element)->kind;
-    products += element->layer != LUMOS_NO_LAYER && (kind == LUMOS_GEMM || kind == LUMOS_ATTENTION);
+    products += element->layer != LUMOS_NO_LAYER && lumos_is_of_layers(program, element);
   }
   return products >= 2 * pass->layers;
 }

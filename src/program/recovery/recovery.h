@@ -22,10 +22,11 @@ struct lumos_element {
   uint32_t thread; /* lane of its call */
   uint32_t
       symbol; /* what it does: equal for the same work in other layers, micro-batches and ranks; 0: says nothing of layers */
-  uint32_t pass; /* index or LUMOS_NONE */
-  int32_t layer; /* of its pass, from 0, or LUMOS_NO_LAYER */
-  uint8_t part;  /* enum lumos_part */
-  bool apart;    /* communication of no layer, or what prepares it: symbol 0, too */
+  uint32_t pass;  /* index or LUMOS_NONE */
+  int32_t layer;  /* of its pass, from 0, or LUMOS_NO_LAYER */
+  uint8_t part;   /* enum lumos_part */
+  bool convolves; /* within an operator that does */
+  bool apart;     /* communication of no layer, or what prepares it: symbol 0, too */
   uint8_t
       says; /* enum lumos_phase or LUMOS_SAYS_...: what the innermost telling name around its call tells; 0: nothing */
 };
@@ -136,6 +137,12 @@ static inline const struct lumos_task *lumos_element_task(const struct lumos_pro
 static inline void lumos_set_apart(struct lumos_element *element) {
   element->symbol = 0;
   element->apart = true;
+}
+
+/* What layers of a model are made of. Networks of convolutions have stages, which are no layers: each does something else. */
+static inline bool lumos_is_of_layers(const struct lumos_program *program, const struct lumos_element *element) {
+  uint8_t kind = lumos_element_task(program, element)->kind;
+  return (kind == LUMOS_GEMM || kind == LUMOS_ATTENTION) && !element->convolves;
 }
 
 /* A matrix product, but not what only adds up its parts. */

@@ -20,8 +20,9 @@ struct lumos_symbols {
   const struct lumos_job *job;
   struct entry *entries;
   size_t capacity, count;
-  uint8_t *says;  /* by string, as a span's name: what it says + 1; 0: not looked at */
-  uint8_t *parts; /* by string, as a kernel's name: does it add up parts? + 1; 0: not looked at */
+  uint8_t *says;      /* by string, as a span's name: what it says + 1; 0: not looked at */
+  uint8_t *convolves; /* by string, as an operator's name: does it? + 1; 0: not looked at */
+  uint8_t *parts;     /* by string, as a kernel's name: does it add up parts? + 1; 0: not looked at */
 };
 
 struct lumos_symbols *lumos_symbols_new(const struct lumos_job *job) {
@@ -32,6 +33,7 @@ struct lumos_symbols *lumos_symbols_new(const struct lumos_job *job) {
       .capacity = 1024,
       .entries = lumos_allocate_zeroed(1024, sizeof(struct entry)),
       .says = lumos_allocate_zeroed(strings, 1),
+      .convolves = lumos_allocate_zeroed(strings, 1),
       .parts = lumos_allocate_zeroed(strings, 1),
   };
   return symbols;
@@ -40,6 +42,7 @@ struct lumos_symbols *lumos_symbols_new(const struct lumos_job *job) {
 void lumos_symbols_free(struct lumos_symbols *symbols) {
   free(symbols->entries);
   free(symbols->says);
+  free(symbols->convolves);
   free(symbols->parts);
   free(symbols);
 }
@@ -129,11 +132,20 @@ static uint8_t says(struct lumos_symbols *symbols, const struct lumos_span *span
   return (uint8_t)(*said - 1);
 }
 
+static bool convolves(struct lumos_symbols *symbols, const struct lumos_span *op) {
+  uint8_t *known = &symbols->convolves[op->name];
+  if (*known == 0) {
+    *known = holds(lumos_string(symbols->job->strings, op->name), "convolution") ? 2 : 1;
+  }
+  return *known == 2;
+}
+
 /* ---- the operators around a call ---- */
 
 struct around {
   uint64_t hash; /* 0: not looked at; else of the operators from the outermost to this span, or 1: there is none */
   uint8_t says;
+  bool convolves;
 };
 
 struct spans {
@@ -160,6 +172,7 @@ static struct around around(struct spans *spans, uint32_t span) {
     uint8_t said = says(spans->symbols, &all[span]);
     outer.says = said != 0 ? said : outer.says;
     if (all[span].kind == LUMOS_SPAN_OP) {
+      outer.convolves |= convolves(spans->symbols, &all[span]);
       outer.hash = mix(outer.hash, all[span].name);
       outer.hash += outer.hash < 2 ? 2 : 0;
     }
@@ -220,6 +233,7 @@ void lumos_program_sequence(struct lumos_program *program, struct lumos_symbols 
                                     .symbol = part ? 0 : symbol(&spans, task, outer.hash),
                                     .pass = LUMOS_NONE,
                                     .layer = LUMOS_NO_LAYER,
+                                    .convolves = outer.convolves,
                                     .says = outer.says};
     lumos_vector_push(&program->elements, element);
   }

@@ -2,7 +2,7 @@
  *
  * Where kernels send or receive alone, every stream holds those of one direction and one neighbour, in the order of the passes: the n-th of
  * a round is that of the n-th forward, or backward, pass that has something to send, or to receive, if there are as many and each send comes
- * behind, each receive before its pass.
+ * behind, each receive before its pass. Of two stages with several chunks each a stream holds those of both phases.
  *
  * Otherwise a transfer is taken for a send of the first pass since the transfer before that has something to send, if there is one: the
  * last stage keeps what it made forward, the first what it made backward. One kernel that does both is a send.
@@ -67,7 +67,7 @@ static int compare_transfers(const void *left, const void *right) {
   return (a->element > b->element) - (a->element < b->element);
 }
 
-/* The passes of a phase, from `first` on and in its round, that have something to send or receive. */
+/* The passes of a phase (0: of both), from `first` on and in its round, that have something to send or receive. */
 static void list_passes(struct transfers *transfers, size_t first, uint8_t phase, bool sends) {
   const struct lumos_program *program = transfers->program;
   transfers->passes.count = 0;
@@ -76,7 +76,7 @@ static void list_passes(struct transfers *transfers, size_t first, uint8_t phase
     if (pass->step != start->step || pass->round != start->round) {
       return;
     }
-    if (pass->phase == phase && has_neighbour(transfers, pass, sends)) {
+    if (is_working(pass) && (phase == 0 || pass->phase == phase) && has_neighbour(transfers, pass, sends)) {
       lumos_vector_push(&transfers->passes, (uint32_t)p);
     }
   }
@@ -116,22 +116,30 @@ static int64_t distance(const struct transfers *transfers, const struct transfer
   return transfers->passes.count == count ? sum : -1;
 }
 
-/* To the phase that fits; to the nearer one where both do. */
-static void match_group(struct transfers *transfers, size_t first, const struct transfer *group, size_t count) {
-  bool sends = group->direction == SENDS;
-  list_passes(transfers, first, LUMOS_FORWARD, sends);
-  int64_t forward = distance(transfers, group, count);
-  list_passes(transfers, first, LUMOS_BACKWARD, sends);
-  int64_t backward = distance(transfers, group, count);
+/* Which passes the group's are: of the phase that fits; of the nearer one where both do; else of both in turn (0), which two stages
+ * alone do that go through several chunks: each is before the other and behind it. -1: of none. */
+static int phase_of_group(struct transfers *transfers, size_t first, const struct transfer *group, size_t count) {
+  static const uint8_t phases[] = {0, LUMOS_FORWARD, LUMOS_BACKWARD};
+  int64_t apart[sizeof phases];
+  for (size_t i = 0; i < sizeof phases; i++) {
+    list_passes(transfers, first, phases[i], group->direction == SENDS);
+    apart[i] = distance(transfers, group, count);
+  }
+  int64_t forward = apart[1], backward = apart[2];
   if (forward < 0 && backward < 0) {
-    return;
+    return apart[0] < 0 ? -1 : 0;
   }
   uint8_t phase = phase_by_peer(transfers, group);
   bool is_forward = phase == 0 ? backward < 0 || (forward >= 0 && forward < backward) : phase == LUMOS_FORWARD;
-  if ((is_forward ? forward : backward) < 0) {
+  return (is_forward ? forward : backward) < 0 ? -1 : is_forward ? LUMOS_FORWARD : LUMOS_BACKWARD;
+}
+
+static void match_group(struct transfers *transfers, size_t first, const struct transfer *group, size_t count) {
+  int phase = phase_of_group(transfers, first, group, count);
+  if (phase < 0) {
     return;
   }
-  list_passes(transfers, first, is_forward ? LUMOS_FORWARD : LUMOS_BACKWARD, sends);
+  list_passes(transfers, first, (uint8_t)phase, group->direction == SENDS);
   for (size_t i = 0; i < count; i++) {
     transfers->program->elements.items[group[i].element].pass = transfers->passes.items[i];
   }

@@ -52,6 +52,9 @@ void lumos_program_weights(struct lumos_program *program) {
     uint32_t each = (all - of_head) / back->layers, product = 0;
     for (uint32_t i = weights->first; i < weights->first + weights->count; i++) {
       struct lumos_element *element = &program->elements.items[i];
+      if (element->apart) {
+        continue;
+      }
       product += lumos_is_product(program, element);
       bool head = product <= of_head;
       element->part = head ? LUMOS_PART_HEAD : LUMOS_PART_LAYER;

@@ -1,0 +1,334 @@
+/* Passes and their layers in jobs by hand. What a thread launches is written as letters, one a launch: e embeds, G multiplies, n norms, a adds, o
+ * updates parameters, z sets to memory zero, S sends, R receives, C sums up over ranks. In time the launches of all threads follow each other as they are
+ * written; what runs back begins at '<', on a thread of its own, and ends at '>'. '|' begins the next step.
+ */
+#include "unit/graph_job.h"
+
+#include <lumos/program.h>
+
+enum { MOST = 400, LAUNCH = 1000 };
+
+struct hand {
+  struct lumos_job *job;
+  uint32_t main, back, compute, other; /* lanes */
+  uint32_t tasks[MOST], calls[MOST];   /* by letter, in order */
+  uint32_t count;
+};
+
+static const struct kernel {
+  char letter;
+  uint8_t kind;
+  const char *name;
+  int64_t dur;
+} kernels[] = {
+    {'e', LUMOS_EMBEDDING, "embedding", 500},
+    {'G', LUMOS_GEMM, "gemm", 5000},
+    {'n', LUMOS_NORM, "norm", 800},
+    {'a', LUMOS_ELEMENTWISE, "add", 700},
+    {'g', LUMOS_ELEMENTWISE, "gelu", 600},
+    {'h', LUMOS_REDUCTION, "loss", 400},
+    {'o', LUMOS_OPTIMIZER, "adam", 3000},
+    {'z', LUMOS_MEMSET, "memset", 300},
+    {'S', LUMOS_P2P, "send", 900},
+    {'R', LUMOS_P2P, "recv", 900},
+    {'C', LUMOS_COLLECTIVE, "all_reduce", 900},
+};
+
+static const struct kernel *kernel_of(char letter) {
+  for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
+    if (kernels[i].letter == letter) {
+      return &kernels[i];
+    }
+  }
+  fail_msg("no kernel is called '%c'", letter);
+  return NULL;
+}
+
+static bool is_letter(char c) { return strchr("<>| ", c) == NULL; }
+
+static bool goes_back(const char *text, size_t at) {
+  bool back = false;
+  for (size_t i = 0; i < at; i++) {
+    back = text[i] == '<' || (back && text[i] != '>');
+  }
+  return back;
+}
+
+static int32_t step_at(const char *text, size_t at) {
+  int32_t step = 0;
+  for (size_t i = 0; i < at; i++) {
+    step += text[i] == '|';
+  }
+  return step;
+}
+
+/* Calls of one thread. */
+static void add_calls(struct hand *hand, const char *text, bool back) {
+  uint32_t n = 0;
+  for (size_t i = 0; text[i] != '\0'; i++) {
+    if (!is_letter(text[i])) {
+      continue;
+    }
+    if (goes_back(text, i) == back) {
+      uint32_t call = add_launch(hand->job, back ? hand->back : hand->main, LAUNCH * ((int64_t)i + 1), LAUNCH / 2);
+      hand->job->tasks.items[call].step = step_at(text, i);
+      hand->calls[n] = call;
+    }
+    n++;
+  }
+  hand->count = n;
+}
+
+static bool communicates(char letter) { return strchr("SRC", letter) != NULL; }
+
+static void add_device_work(struct hand *hand, const char *text, bool communication) {
+  int64_t free_at = 0;
+  uint32_t n = 0;
+  for (size_t i = 0; text[i] != '\0'; i++) {
+    if (!is_letter(text[i])) {
+      continue;
+    }
+    const struct kernel *kernel = kernel_of(text[i]);
+    if (communicates(text[i]) == communication) {
+      int64_t start = LAUNCH * ((int64_t)i + 1) + LAUNCH;
+      start = start > free_at ? start : free_at;
+      uint32_t task = add_task(hand->job, communication ? hand->other : hand->compute,
+                               (enum lumos_task_kind)kernel->kind, kernel->name, start, kernel->dur);
+      hand->job->tasks.items[task].call = hand->calls[n];
+      hand->job->tasks.items[task].step = step_at(text, i);
+      if (communication) {
+        detail(hand->job, task)->comm.op = word(hand->job, kernel->name);
+      }
+      hand->tasks[n] = task;
+      free_at = start + kernel->dur;
+    }
+    n++;
+  }
+}
+
+enum thread_name { UNNAMED, NAMED };
+
+/* NAMED: the thread that works back has autograd's name. The rank is one stage of a pipeline of so many. */
+static void recover(struct hand *hand, const char *text, enum thread_name named, int32_t stage, int32_t stages) {
+  *hand = (struct hand){.job = new_job()};
+  uint32_t rank = add_rank(hand->job, 0);
+  hand->main = add_thread(hand->job, rank, "1");
+  hand->back = add_thread(hand->job, rank, "2");
+  hand->compute = add_stream(hand->job, rank, "7");
+  hand->other = add_stream(hand->job, rank, "9");
+  hand->job->ranks.items[rank].has_parallel = true;
+  hand->job->ranks.items[rank].parallel.pp = stage;
+  lumos_vector_push(&hand->job->models, lumos_model_description_empty);
+  hand->job->models.items[0].sizes.pp = stages;
+  if (named == NAMED) {
+    hand->job->lanes.items[hand->back].name = word(hand->job, "thread 2 (pt_autograd_0)");
+  }
+  add_calls(hand, text, false);
+  add_calls(hand, text, true);
+  add_device_work(hand, text, false);
+  add_device_work(hand, text, true);
+  struct lumos_error error = {0};
+  if (!lumos_job_arrange(hand->job, &error) || !lumos_program_recover(hand->job, &error)) {
+    fail_msg("%s", error.text);
+  }
+}
+
+enum field { PHASE, MICRO_BATCH, LAYER };
+
+/* By letter, spaces where the text has other signs: phase F, B, W, O or '.', micro-batch or layer as a digit or '-'. */
+static void show(const struct hand *hand, const char *text, enum field field, char *shown) {
+  static const char phases[] = {'?', 'F', 'B', 'W', 'O', '.'};
+  uint32_t n = 0;
+  size_t i = 0;
+  for (; text[i] != '\0'; i++) {
+    if (!is_letter(text[i])) {
+      shown[i] = ' ';
+      continue;
+    }
+    const struct lumos_task *task = &hand->job->tasks.items[hand->tasks[n++]];
+    int32_t number = field == MICRO_BATCH ? task->micro_batch : task->layer;
+    shown[i] = field == PHASE ? phases[task->phase] : number == LUMOS_ABSENT_INT ? '-' : (char)('0' + number);
+  }
+  shown[i] = '\0';
+}
+
+static void expect_stage(const char *text, enum thread_name named, int32_t stage, int32_t stages, const char *phases,
+                         const char *micro_batches, const char *layers) {
+  struct hand hand;
+  char shown[MOST];
+  recover(&hand, text, named, stage, stages);
+  show(&hand, text, PHASE, shown);
+  assert_string_equal(shown, phases);
+  show(&hand, text, MICRO_BATCH, shown);
+  assert_string_equal(shown, micro_batches);
+  show(&hand, text, LAYER, shown);
+  assert_string_equal(shown, layers);
+  lumos_job_free(hand.job);
+}
+
+static void expect(const char *text, enum thread_name named, const char *phases, const char *micro_batches,
+                   const char *layers) {
+  expect_stage(text, named, 0, 1, phases, micro_batches, layers);
+}
+
+static void a_step_goes_forward_back_and_updates(void **state) {
+  (void)state;
+  expect("enGGgnGGgnGGgGh<hGGgGGnaGgGGnaGgGGnae>oo", NAMED, /**/
+         "FFFFFFFFFFFFFFF BBBBBBBBBBBBBBBBBBBBB OO",        /**/
+         "000000000000000 000000000000000000000 --",        /**/
+         "-000011112222-- --222222111111000000- --");
+}
+
+/* A thread without a name works back when it launches products, many in a row, while the program's own is silent. */
+static void threads_need_no_names(void **state) {
+  (void)state;
+  expect("enGGgnGGgnGGgGh<hGGgGGnaGgGGnaGgGGnae>oo", UNNAMED, /**/
+         "FFFFFFFFFFFFFFF BBBBBBBBBBBBBBBBBBBBB OO",          /**/
+         "000000000000000 000000000000000000000 --",          /**/
+         "-000011112222-- --222222111111000000- --");
+}
+
+/* They begin anew with every update. */
+static void micro_batches_take_turns(void **state) {
+  (void)state;
+  expect("enGGgnGGgGh<hGGgGGnaGgGGnae>enGGgnGGgGh<hGGgGGnaGgGGnae>oo|enGGgnGGgGh<hGGgGGnaGgGGnae>oo", NAMED,
+         "FFFFFFFFFFF BBBBBBBBBBBBBBB FFFFFFFFFFF BBBBBBBBBBBBBBB OO FFFFFFFFFFF BBBBBBBBBBBBBBB OO",
+         "00000000000 000000000000000 11111111111 111111111111111 -- 00000000000 000000000000000 --",
+         "-00001111-- --111111000000- -00001111-- --111111000000- -- -00001111-- --111111000000- --");
+}
+
+/* Gradients set to zero are the optimizer's, and begin no step's counting anew. */
+static void zeroing_is_the_optimizers(void **state) {
+  (void)state;
+  expect("zzenGGgnGGgGh<hGGgGGnaGgGGnae>enGGgnGGgGh<hGGgGGnaGgGGnae>oo", NAMED,
+         "OOFFFFFFFFFFF BBBBBBBBBBBBBBB FFFFFFFFFFF BBBBBBBBBBBBBBB OO",
+         "--00000000000 000000000000000 11111111111 111111111111111 --",
+         "---00001111-- --111111000000- -00001111-- --111111000000- --");
+}
+
+/* Sums that only the last pass back has, and sums where forward shares nothing, are of no layer. */
+static void gradients_in_buckets_are_of_no_layer(void **state) {
+  (void)state;
+  expect("enGGgnGGgGh<hGGgGGnaGgGGnae>enGGgnGGgGh<hGGgGGnaCGgGGnaCe>oo", NAMED,
+         "FFFFFFFFFFF BBBBBBBBBBBBBBB FFFFFFFFFFF BBBBBBBBBBBBBBBBB OO",
+         "00000000000 000000000000000 11111111111 11111111111111111 --",
+         "-00001111-- --111111000000- -00001111-- --111111-000000-- --");
+  expect("enGGgnGGgGh<hGGgGGnCaGgGGnCae>oo", NAMED, "FFFFFFFFFFF BBBBBBBBBBBBBBBBB OO",
+         "00000000000 00000000000000000 --", "-00001111-- --11111-100000-0- --");
+}
+
+/* What tensor-parallel layers share they share in both directions. */
+static void sums_of_every_layer_are_its_own(void **state) {
+  (void)state;
+  expect("enGGCgnGGCgGh<hGGgGGCnaGgGGCnae>oo", NAMED, /**/
+         "FFFFFFFFFFFFF BBBBBBBBBBBBBBBBB OO",        /**/
+         "0000000000000 00000000000000000 --",        /**/
+         "-0000011111-- --11111110000000- --");
+}
+
+/* The second of three stages: each pass receives before and sends behind. */
+static void transfers_serve_a_pass(void **state) {
+  (void)state;
+  expect_stage("RnGGgnGGgS R<GgGGnaGgGGna>S RnGGgnGGgS R<GgGGnaGgGGna>S oo", NAMED, 1, 3,
+               "FFFFFFFFFF B BBBBBBBBBBBB B FFFFFFFFFF B BBBBBBBBBBBB B OO",
+               "0000000000 0 000000000000 0 1111111111 1 111111111111 1 --",
+               "-22223333- - 333333222222 - -22223333- - 333333222222 - --");
+}
+
+/* A zero-bubble schedule computes the gradients of weights behind, as many products as before. */
+static void weights_that_are_put_off_have_layers(void **state) {
+  (void)state;
+  expect_stage("RnGGgnGGgS R<gGGnagGGnaGGGG>S RnGGgnGGgS R<gGGnagGGnaGGGG>S oo", NAMED, 1, 3,
+               "FFFFFFFFFF B BBBBBBBBBBWWWW B FFFFFFFFFF B BBBBBBBBBBWWWW B OO",
+               "0000000000 0 00000000000000 0 1111111111 1 11111111111111 1 --",
+               "-22223333- - 33333222223322 - -22223333- - 33333222223322 - --");
+}
+
+/* Nothing goes back and nothing is updated: no phase; layers where there is an embedding or a head beside them. */
+static void inference_stays_other(void **state) {
+  (void)state;
+  expect("enGGgnGGgnGGgGh", NAMED, /**/
+         "...............",        /**/
+         "---------------",        /**/
+         "-000011112222--");
+  expect("nGGgnGGgnGGg", NAMED, "............", "------------",
+         "------------"); /* the same again and again is no model */
+}
+
+/* Nothing multiplies: whatever repeats is no layer. */
+static void layers_multiply(void **state) {
+  (void)state;
+  expect("enagnagnagGh<hGgaagaagaae>oo", NAMED, /**/
+         "FFFFFFFFFFFF BBBBBBBBBBBB OO",        /**/
+         "000000000000 000000000000 --",        /**/
+         "------------ ------------ --");
+}
+
+/* Calls belong to what they launch. */
+static void what_a_thread_does_belongs_to_what_it_launches(void **state) {
+  (void)state;
+  static const char text[] = "enGGgnGGgnGGgGh<hGGgGGnaGgGGnaGgGGnae>oo";
+  struct hand hand;
+  recover(&hand, text, NAMED, 0, 1);
+  for (uint32_t i = 0; i < hand.count; i++) {
+    const struct lumos_task *call = &hand.job->tasks.items[hand.calls[i]],
+                            *task = &hand.job->tasks.items[hand.tasks[i]];
+    assert_int_equal(call->phase, task->phase);
+    assert_int_equal(call->micro_batch, task->micro_batch);
+    assert_int_equal(call->layer, task->layer);
+    assert_int_equal(call->part, task->part);
+  }
+  lumos_job_free(hand.job);
+}
+
+/* Work whose call was not recorded is the end of a step, as it is where a step was recorded whole. */
+static void what_was_launched_before_the_recording_is_like_a_later_step(void **state) {
+  (void)state;
+  struct lumos_job *job = new_job();
+  uint32_t rank = add_rank(job, 0), thread = add_thread(job, rank, "1"), stream = add_stream(job, rank, "7");
+  uint32_t launches[4];
+  for (uint32_t i = 0; i < 4; i++) {
+    launches[i] = add_launch(job, thread, 10000 + LAUNCH * i, LAUNCH / 2);
+  }
+  uint32_t before = add_task(job, stream, LUMOS_OPTIMIZER, "adam", 0, 1000);
+  job->tasks.items[before].step = LUMOS_ABSENT_INT;
+  for (uint32_t i = 0; i < 4; i++) {
+    uint32_t task = add_task(job, stream, i == 3 ? LUMOS_OPTIMIZER : LUMOS_ELEMENTWISE, i == 3 ? "adam" : "add",
+                             11000 + LAUNCH * i, 500);
+    job->tasks.items[task].call = launches[i];
+  }
+  struct lumos_error error = {0};
+  assert_true(lumos_job_arrange(job, &error) && lumos_program_recover(job, &error));
+  assert_int_equal(job->tasks.items[before].phase, LUMOS_OPTIMIZER_PHASE);
+  lumos_job_free(job);
+}
+
+static void an_empty_rank_is_no_harm(void **state) {
+  (void)state;
+  struct lumos_job *job = new_job();
+  uint32_t rank = add_rank(job, 0);
+  (void)add_thread(job, rank, "1");
+  struct lumos_error error = {0};
+  assert_true(lumos_job_arrange(job, &error) && lumos_program_recover(job, &error));
+  assert_int_equal(job->models.count, 0);
+  lumos_job_free(job);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_step_goes_forward_back_and_updates),
+      cmocka_unit_test(threads_need_no_names),
+      cmocka_unit_test(micro_batches_take_turns),
+      cmocka_unit_test(zeroing_is_the_optimizers),
+      cmocka_unit_test(gradients_in_buckets_are_of_no_layer),
+      cmocka_unit_test(sums_of_every_layer_are_its_own),
+      cmocka_unit_test(transfers_serve_a_pass),
+      cmocka_unit_test(weights_that_are_put_off_have_layers),
+      cmocka_unit_test(inference_stays_other),
+      cmocka_unit_test(layers_multiply),
+      cmocka_unit_test(what_a_thread_does_belongs_to_what_it_launches),
+      cmocka_unit_test(what_was_launched_before_the_recording_is_like_a_later_step),
+      cmocka_unit_test(an_empty_rank_is_no_harm),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
