@@ -1,0 +1,135 @@
+#!/usr/bin/env bash
+# Phase, micro-batch and layer of device work, against what the emulated cluster knows of it: jobs of all schedules and ways to spread a model,
+# half of them drawn by chance, each in three ways: with all that a profiler can record; with autograd's sequence numbers but no modules, shapes
+# or annotations; with nothing but what was launched, when and by which thread. A task counts as found, by its time, where all three are true.
+#   LUMOS_PROGRAM_SEED   the jobs of an earlier run, whose seed this test prints    LUMOS_PROGRAM_DRAWN   so many are drawn (12)
+. "$(dirname "$0")/lib.sh"
+
+seed=${LUMOS_PROGRAM_SEED:-$(date +%s)}
+drawn=${LUMOS_PROGRAM_DRAWN:-12}
+printf 'LUMOS_PROGRAM_SEED=%s\n' "$seed"
+
+# bare SOURCE TARGET: repetition alone is left: no tie of backward work to forward ops, no annotation but the steps' marks, no names of threads.
+bare() {
+  jq -c '.traceEvents |= map(select(.cat != "fwdbwd" and .name != "thread_name"
+      and (.cat != "user_annotation" and .cat != "gpu_user_annotation" or (.name | startswith("ProfilerStep"))))
+    | if .args then .args |= del(."Sequence number", ."Fwd thread id") else . end)' "$1" >"$2"
+}
+
+# "RANK CORRELATION DURATION PHASE MICRO-BATCH LAYER" of every device task in the folder. The emulated cluster names it by its correlation id,
+# the stream by its own: along a stream of the device both are in order.
+recovered() {
+  local file rank
+  lumos-parse "$1"/rank*.json 2>message | lumos-graph -o job.graph 2>>message || { fail "$(head -c 300 message)"; return 1; }
+  for file in "$1"/rank*.json; do
+    rank=${file##*/rank}
+    jq -r --arg rank "${rank%.json}" '.traceEvents[] | select(.cat == "kernel" or .cat == "gpu_memcpy" or .cat == "gpu_memset")
+      | "\($rank) \(.args.stream) \(.ts * 1000) \(.args.correlation)"' "$file"
+  done | sort -k1,1n -k2,2n -k3,3n >rows
+  grep '"type":"task".*"lane":"s' job.graph |
+    jq -r 'select(.lane[0:1] == "s") | "\(.rank) \(.lane[1:]) \(.start) \(.dur) \(.phase // "none") \(.micro_batch // -1) \(.layer // -1)"' |
+    sort -k1,1n -k2,2n -k3,3n >tasks
+  paste -d' ' rows tasks | awk '
+    $1 != $5 || $2 != $6 { print "rank " $1 " stream " $2 " is not alike in both" >"/dev/stderr"; exit 1 }
+    { print $1, $4, $8, $9, $10, $11 }'
+}
+
+# score NAME FOLDER WAY AIM: a line in `table`, of shares in percent.
+score() {
+  local name=$1 folder=$2 way=$3 aim=$4
+  recovered "$folder" >found || { fail "$name, $way: tasks and rows of the trace differ"; return; }
+  jq -r '.phases as $phases | .recorded[] | .rank as $rank | .tasks.rows[] | "\($rank) \(.[0]) \($phases[.[1]]) \(.[2]) \(.[3])"' \
+    "$folder/truth.json" >true
+  awk -v name="$name" -v way="$way" -v aim="$aim" '
+    FILENAME == "true" { phase[$1 " " $2] = $3; micro_batch[$1 " " $2] = $4; layer[$1 " " $2] = $5; next }
+    { task = $1 " " $2; all += $3 }
+    !(task in phase) { print name ": task " task " is not in the truth" >"/dev/stderr"; exit 1 }
+    $4 == phase[task] && $5 == micro_batch[task] && $6 == layer[task] { whole += $3; next }
+    # Nothing false is said, but not all.
+    ($4 == "none" || $4 == phase[task]) && ($5 < 0 || $5 == micro_batch[task]) && ($6 < 0 || $6 == layer[task]) { abstained += $3 }
+    END { if (all == 0) exit 1; printf "%-13s %.3f %.3f %d %s\n", way, 100 * whole / all, 100 * abstained / all, aim, name }' true found >>table ||
+    fail "$name, $way: nothing to compare"
+}
+
+# job OPTION...: the name of a job is what it is made of.
+job() {
+  local name="$*" way file
+  for way in all none; do
+    rm -rf $way && mkdir $way
+    emulated-cluster --quiet --plain --record $way --steps 2 "$@" $way || { fail "$name: the emulated cluster fails"; return; }
+  done
+  score "$name" all annotations 99
+  # A model of one layer on one stage repeats nothing: without modules nothing tells it from what is around it.
+  if jq -e '.configuration | .model.layers == 1' none/truth.json >none.out; then
+    return
+  fi
+  score "$name" none numbers 99
+  rm -rf bare && mkdir bare
+  for file in none/rank*.json; do
+    bare "$file" "bare/${file##*/}"
+  done
+  cp none/truth.json bare
+  score "$name" bare repetition 97
+}
+
+# --- Jobs by hand: every schedule, every way to spread a model; kernels of the same work are not equally long in all layers, and less so with --jitter ---
+job --layers 12 --hidden 768 --micro-batches 3
+job --layers 4 --hidden 512 --dp 2 --micro-batches 1 --bucket-mb 2 --jitter 3
+job --layers 6 --hidden 768 --tp 2 --micro-batches 2 --sequence-parallel on --jitter 3
+job --layers 4 --hidden 768 --pp 4 --micro-batches 6
+job --layers 8 --hidden 512 --pp 4 --micro-batches 8 --schedule zb-h1 --jitter 3
+job --layers 8 --hidden 512 --pp 2 --vp 2 --schedule interleaved --micro-batches 4 --batched-p2p off
+job --layers 8 --hidden 512 --pp 2 --dp 2 --schedule gpipe --micro-batches 4 --recompute full --jitter 3 --gpu a100
+job --layers 5 --hidden 768 --micro-batches 2 --dp 2 --overlap-gradients off --distributed-optimizer on --jitter 3
+job --layers 4 --hidden 512 --tp 2 --pp 2 --dp 2 --micro-batches 4 --sequence-parallel on --distributed-optimizer on
+job --layers 6 --hidden 512 --pp 3 --schedule zb-h1 --micro-batches 6 --recompute full --gpu b200
+job --layers 1 --hidden 768 --micro-batches 4
+job --layers 24 --hidden 256 --heads 2 --micro-batches 2 --recompute full --gpu h200 --jitter 3
+
+# --- Jobs by chance ---
+RANDOM=$((seed % 32768))
+one_of() {
+  shift $((RANDOM % $#))
+  picked=$1
+}
+draw() {
+  local options=() deep stages=1 chunks=1
+  one_of 256 512 768 1024 && options+=(--hidden "$picked" --heads 4)
+  one_of 1 1 2 2 3 4 && stages=$picked && options+=(--pp "$picked")
+  one_of 1 1 2 && options+=(--tp "$picked")
+  if [ "$picked" -gt 1 ]; then
+    one_of on off && options+=(--sequence-parallel "$picked")
+  fi
+  one_of 1 1 2 && options+=(--dp "$picked")
+  if [ "$picked" -gt 1 ]; then
+    one_of on off && options+=(--distributed-optimizer "$picked")
+    one_of on on off && options+=(--overlap-gradients "$picked")
+    one_of 1 4 20 100 && options+=(--bucket-mb "$picked")
+  fi
+  if [ "$stages" -gt 1 ]; then
+    one_of 1f1b gpipe interleaved zb-h1 && options+=(--schedule "$picked")
+    if [ "$picked" = interleaved ]; then
+      one_of 2 3 && chunks=$picked && options+=(--vp "$picked")
+    fi
+    one_of on off && options+=(--batched-p2p "$picked")
+    one_of 1 2 3 && options+=(--micro-batches $((stages * picked)))
+    one_of 1 2 3 && deep=$picked
+  else
+    one_of 1 2 3 5 && options+=(--micro-batches "$picked")
+    one_of 2 3 4 7 12 && deep=$picked
+  fi
+  options+=(--layers $((deep * stages * chunks)))
+  one_of none none full && options+=(--recompute "$picked")
+  one_of a100 h100 h200 b200 && options+=(--gpu "$picked")
+  one_of 1 3 && options+=(--jitter "$picked")
+  job "${options[@]}" --seed $RANDOM
+}
+for ((i = 0; i < drawn; i++)); do
+  draw
+done
+
+sort -n -k2,2 table | awk '
+  { printf "%-12s %7.3f %% true, %6.3f %% not told: %s\n", $1, $2, $3, substr($0, index($0, $5)) }
+  $2 < $4 { bad = 1; print "  below the aim of " $4 " %" }
+  END { exit bad || NR < 60 }' || fail 'phases, micro-batches or layers are not those that there were'
+finish
