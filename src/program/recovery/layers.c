@@ -124,9 +124,7 @@ static bool resume(const struct lumos_sequence *sequence, int64_t *a, int64_t *b
   for (int skipped = 1; skipped <= SKIPPED; skipped++) {
     for (int of_a = 0; of_a <= skipped; of_a++) {
       int64_t next_a = *a + (int64_t)of_a * step, next_b = *b + (int64_t)(skipped - of_a) * step;
-      bool apart = next_a != next_b && (next_a < next_b) == (*a < *b); /* a place agrees with itself */
-      if (of_a < room && apart && next_b >= 0 && next_b < sequence->count &&
-          agrees(sequence, next_a, next_b, step, until)) {
+      if (of_a < room && next_b >= 0 && next_b < sequence->count && agrees(sequence, next_a, next_b, step, until)) {
         *a = next_a;
         *b = next_b;
         return true;
