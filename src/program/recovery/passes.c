@@ -337,18 +337,21 @@ static void add_weights(struct lumos_program *program, const struct run *run, ui
   add_pass(program, &part, LUMOS_WEIGHT, round);
 }
 
-/* Products of the run that has fewest of weight gradients put off; 0: none has any. */
-static uint32_t fewest_weights(const struct cutter *cutter) {
-  uint32_t fewest = 0;
+/* How many products the weight gradients of one micro-batch take; 0: none are put off. As many micro-batches put some off as go back; where that
+ * does not come out even, those of the run that has fewest. */
+static uint32_t weights_of_one(const struct cutter *cutter) {
+  uint32_t fewest = 0, all = 0, backward = 0;
   for (size_t r = 0; r < cutter->runs.count; r++) {
     const struct run *run = &cutter->runs.items[r];
     if (run->role == ROLE_BACK) {
       uint32_t from = weights_from(cutter->program, run);
       uint32_t products = count_products(cutter->program, from, run->first + run->count - from);
       fewest = products > 0 && (fewest == 0 || products < fewest) ? products : fewest;
+      all += products;
+      backward += from > run->first && count_products(cutter->program, run->first, from - run->first) > 0;
     }
   }
-  return fewest;
+  return backward > 0 && all % backward == 0 ? all / backward : fewest;
 }
 
 static void add_backward(struct lumos_program *program, const struct run *run, uint32_t round, uint32_t each) {
@@ -386,7 +389,7 @@ static bool is_trivial(const struct run *run, uint8_t phase, const int64_t *most
 static void add_passes(struct cutter *cutter) {
   int64_t most[] = {[ROLE_MAIN] = longest(cutter, ROLE_MAIN), [ROLE_BACK] = longest(cutter, ROLE_BACK)};
   bool off = puts_off(cutter), updated = false;
-  uint32_t round = 0, each = off ? fewest_weights(cutter) : 0;
+  uint32_t round = 0, each = off ? weights_of_one(cutter) : 0;
   for (size_t i = 0; i < cutter->runs.count; i++) {
     const struct run *run = &cutter->runs.items[i];
     uint8_t phase = phase_of(cutter, i);
