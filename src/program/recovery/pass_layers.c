@@ -87,14 +87,24 @@ static void drop(struct lumos_program *program, uint32_t symbol) {
 static bool drop_uneven(struct lumos_program *program, const struct lumos_view *view,
                         const struct lumos_layers *layers) {
   bool dropped = false;
+  LUMOS_VECTOR(uint32_t) even = {0}; /* symbols: as few as streams and operations */
   for (uint32_t i = 0; i < view->count; i++) {
     const struct lumos_element *element = &program->elements.items[view->elements[i]];
-    if (element->symbol != 0 && lumos_element_task(program, element)->kind == LUMOS_COLLECTIVE &&
-        !is_even(view, layers, element->symbol)) {
+    bool known = element->symbol == 0 || lumos_element_task(program, element)->kind != LUMOS_COLLECTIVE;
+    for (size_t k = 0; k < even.count && !known; k++) {
+      known = even.items[k] == element->symbol;
+    }
+    if (known) {
+      continue;
+    }
+    if (is_even(view, layers, element->symbol)) {
+      lumos_vector_push(&even, element->symbol);
+    } else {
       drop(program, element->symbol);
       dropped = true;
     }
   }
+  lumos_vector_free(&even);
   return dropped;
 }
 

@@ -200,23 +200,32 @@ static void match_rounds(struct transfers *transfers) {
 
 /* ---- by neighbourhood ---- */
 
-/* Weight gradients need nothing of others. */
-static uint32_t next_pass(const struct lumos_program *program, uint32_t from, int32_t step) {
-  for (uint32_t i = from; i < program->elements.count; i++) {
-    uint32_t pass = program->elements.items[i].pass;
-    const struct lumos_pass *of = pass == LUMOS_NONE ? NULL : &program->passes.items[pass];
-    if (of != NULL && of->phase != LUMOS_WEIGHT &&
-        !lumos_is_communication(lumos_element_task(program, &program->elements.items[i])->kind)) {
-      return of->step == step && is_working(of) ? pass : LUMOS_NONE;
-    }
+/* Does the element compute for a pass that may need something of others? Weight gradients do not. */
+static bool is_needing(const struct lumos_program *program, uint32_t element) {
+  uint32_t pass = program->elements.items[element].pass;
+  return pass != LUMOS_NONE && program->passes.items[pass].phase != LUMOS_WEIGHT &&
+         !lumos_is_communication(lumos_element_task(program, &program->elements.items[element])->kind);
+}
+
+/* The pass from `from` on; `ahead` is where the last search ended, so that all of them together go through the elements once. */
+static uint32_t next_pass(const struct lumos_program *program, uint32_t from, uint32_t *ahead, int32_t step) {
+  *ahead = *ahead < from ? from : *ahead;
+  while (*ahead < program->elements.count && !is_needing(program, *ahead)) {
+    (*ahead)++;
   }
-  return LUMOS_NONE;
+  if (*ahead == program->elements.count) {
+    return LUMOS_NONE;
+  }
+  uint32_t pass = program->elements.items[*ahead].pass;
+  const struct lumos_pass *of = &program->passes.items[pass];
+  return of->step == step && is_working(of) ? pass : LUMOS_NONE;
 }
 
 static void match_neighbours(struct transfers *transfers) {
   struct lumos_program *program = transfers->program;
   struct lumos_element *elements = program->elements.items;
   uint32_t previous = LUMOS_NONE, sender = LUMOS_NONE; /* the last pass; the first since the last transfer that sends */
+  uint32_t ahead = 0;
   for (uint32_t i = 0; i < program->elements.count; i++) {
     int32_t step = lumos_element_task(program, &elements[i])->step;
     if (!is_open(program, i)) {
@@ -229,7 +238,7 @@ static void match_neighbours(struct transfers *transfers) {
       continue;
     }
     bool receives = direction_of(program, &elements[i]) == RECEIVES;
-    uint32_t next = next_pass(program, i, step);
+    uint32_t next = next_pass(program, i, &ahead, step);
     bool known = previous != LUMOS_NONE && program->passes.items[previous].step == step;
     elements[i].pass = (receives || sender == LUMOS_NONE) && next != LUMOS_NONE ? next
                        : sender != LUMOS_NONE                                   ? sender
