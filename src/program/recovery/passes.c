@@ -21,6 +21,8 @@ struct run {
   int64_t work;
   int32_t step;
   uint8_t role;
+  uint8_t previous,
+      next; /* role of the nearest run of the step before and behind that goes back or updates; ROLE_NONE: there is none */
 };
 
 struct cutter {
@@ -171,14 +173,20 @@ static void cut_runs(struct cutter *cutter) {
   }
 }
 
-/* What comes next in the step: work that goes back, an update, or nothing of the kind. */
-static uint8_t next_role(const struct cutter *cutter, size_t at) {
-  for (size_t i = at + 1; i < cutter->runs.count && cutter->runs.items[i].step == cutter->runs.items[at].step; i++) {
-    if (cutter->runs.items[i].role == ROLE_BACK || cutter->runs.items[i].role == ROLE_UPDATE) {
-      return cutter->runs.items[i].role;
-    }
+/* What `run` passes on to its neighbour of step `step`. */
+static uint8_t role_for(const struct run *run, int32_t step, uint8_t beyond) {
+  bool tells = run->role == ROLE_BACK || run->role == ROLE_UPDATE;
+  return run->step != step ? ROLE_NONE : tells ? run->role : beyond;
+}
+
+static void find_neighbours(struct cutter *cutter) {
+  struct run *runs = cutter->runs.items;
+  for (size_t i = 1; i < cutter->runs.count; i++) {
+    runs[i].previous = role_for(&runs[i - 1], runs[i].step, runs[i - 1].previous);
   }
-  return ROLE_NONE;
+  for (size_t i = cutter->runs.count; i-- > 1;) {
+    runs[i - 1].next = role_for(&runs[i], runs[i - 1].step, runs[i].next);
+  }
 }
 
 /* After the update those who made a part of it give it to the others: up to the last such collective all is the optimizer's. */
@@ -196,8 +204,7 @@ static uint32_t end_of_spreading(const struct cutter *cutter, const struct run *
 static void split_spreading(struct cutter *cutter) {
   for (size_t r = 1; r < cutter->runs.count; r++) {
     struct run *run = &cutter->runs.items[r], *before = run - 1;
-    if (run->role == ROLE_MAIN && before->role == ROLE_UPDATE && before->step == run->step &&
-        next_role(cutter, r) == ROLE_NONE) {
+    if (run->role == ROLE_MAIN && before->role == ROLE_UPDATE && before->step == run->step && run->next == ROLE_NONE) {
       uint32_t spread = end_of_spreading(cutter, run) - run->first;
       before->count += spread;
       run->first += spread;
@@ -230,14 +237,11 @@ static uint8_t phase_of(const struct cutter *cutter, size_t at) {
   if (run->role == ROLE_NONE) {
     return LUMOS_OTHER_PHASE;
   }
-  if (next_role(cutter, at) == ROLE_BACK) {
+  if (run->next == ROLE_BACK) {
     return LUMOS_FORWARD;
   }
-  for (size_t i = at; i > 0 && cutter->runs.items[i - 1].step == run->step; i--) {
-    if (cutter->runs.items[i - 1].role == ROLE_BACK || cutter->runs.items[i - 1].role == ROLE_UPDATE) {
-      bool before = next_role(cutter, at) == ROLE_UPDATE || cutter->runs.items[i - 1].role == ROLE_BACK;
-      return before ? LUMOS_OPTIMIZER_PHASE : LUMOS_OTHER_PHASE;
-    }
+  if (run->previous == ROLE_BACK || (run->previous == ROLE_UPDATE && run->next == ROLE_UPDATE)) {
+    return LUMOS_OPTIMIZER_PHASE;
   }
   return LUMOS_OTHER_PHASE;
 }
@@ -416,6 +420,7 @@ void lumos_program_passes(struct lumos_program *program) {
   find_alternating(&cutter, threads);
   free(threads);
   cut_runs(&cutter);
+  find_neighbours(&cutter);
   split_spreading(&cutter);
   add_passes(&cutter);
   for (size_t i = 0; i < cutter.runs.count; i++) {
