@@ -56,8 +56,7 @@ static void expect(const char *bracketed) { expect_wanted(bracketed, 0); }
 
 static void layers_lie_between_embedding_and_head(void **state) {
   (void)state;
-  expect(
-      "xyz[aBcDefghij][aBcDefghij][aBcDefghij][aBcDefghij]uvw");
+  expect("xyz[aBcDefghij][aBcDefghij][aBcDefghij][aBcDefghij]uvw");
   expect("x[aBcDe][aBcDe]u");
   expect("[aBcDe][aBcDe][aBcDe]");
 }
