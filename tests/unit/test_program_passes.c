@@ -137,7 +137,7 @@ enum field { PHASE, MICRO_BATCH, LAYER };
 
 /* By letter, spaces where the text has other signs: phase F, B, W, O or '.', micro-batch or layer as a digit or '-'. */
 static void show(const struct hand *hand, const char *text, enum field field, char *shown) {
-  static const char phases[] = {'?', 'F', 'B', 'W', 'O', '.'};
+  static const char phases[] = {'?', 'F', 'B', 'W', 'O', '.'}, digits[] = "0123456789";
   uint32_t n = 0;
   size_t i = 0;
   for (; text[i] != '\0'; i++) {
@@ -147,7 +147,15 @@ static void show(const struct hand *hand, const char *text, enum field field, ch
     }
     const struct lumos_task *task = &hand->job->tasks.items[hand->tasks[n++]];
     int32_t number = field == MICRO_BATCH ? task->micro_batch : task->layer;
-    shown[i] = field == PHASE ? phases[task->phase] : number == LUMOS_ABSENT_INT ? '-' : (char)('0' + number);
+    assert_true(number == LUMOS_ABSENT_INT || (number >= 0 && number < 10));
+    if (field == PHASE) {
+      shown[i] = phases[task->phase];
+    } else {
+      shown[i] = '-';
+      if (number != LUMOS_ABSENT_INT) {
+        shown[i] = digits[number];
+      }
+    }
   }
   shown[i] = '\0';
 }

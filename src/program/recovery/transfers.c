@@ -229,11 +229,11 @@ static void match_neighbours(struct transfers *transfers) {
   for (uint32_t i = 0; i < program->elements.count; i++) {
     int32_t step = lumos_element_task(program, &elements[i])->step;
     if (!is_open(program, i)) {
-      const struct lumos_pass *pass = elements[i].pass == LUMOS_NONE ? NULL : &program->passes.items[elements[i].pass];
-      if (pass != NULL && is_working(pass)) {
+      if (elements[i].pass != LUMOS_NONE && is_working(&program->passes.items[elements[i].pass])) {
         previous = elements[i].pass;
         bool gone = sender == LUMOS_NONE || program->passes.items[sender].step != step;
-        sender = !gone ? sender : has_neighbour(transfers, pass, true) ? previous : LUMOS_NONE;
+        bool sends = has_neighbour(transfers, &program->passes.items[previous], true);
+        sender = !gone ? sender : sends ? previous : LUMOS_NONE;
       }
       continue;
     }
