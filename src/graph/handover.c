@@ -122,6 +122,9 @@ void lumos_graph_add_handover(struct lumos_rank_graph *graph, const struct lumos
                               enum lumos_evidence evidence) {
   bool first = silence->task == silence->lane->task_first;
   int64_t done = end_of(lumos_graph_task(graph, source));
+  if (!first && done < silence->start) {
+    return;
+  }
   struct lumos_dep dep = lumos_dep_empty;
   dep.src = source;
   dep.dst = silence->task;
