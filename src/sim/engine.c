@@ -220,7 +220,7 @@ static void end_task(struct lumos_engine *engine, uint32_t t) {
     engine->notes.bindings[t].end = (struct lumos_binding){t, LUMOS_HELD_BY_ITSELF, LUMOS_START, LUMOS_RECORDED};
   }
   state->progress = LUMOS_ENDED;
-  if (state->end >= LUMOS_TIME_LIMIT) {
+  if (state->end >= LUMOS_TIME_LIMIT || state->end - state->start >= LUMOS_TIME_LIMIT) {
     engine->beyond = t;
   }
   engine->runs[t] = (struct lumos_run){state->start, state->end - state->start};
