@@ -4,22 +4,6 @@
 # 100 true edges are found; of all edges that decided when a task started, too.
 . "$(dirname "$0")/lib.sh"
 
-# The emulated cluster names device work by its correlation id, the stream by its own: along a stream of the device both are in order.
-# "RANK CORRELATION ID HAS-CALL" a line.
-correlate() {
-  local file rank
-  for file in emulated/rank*.json; do
-    rank=${file//[^0-9]/}
-    jq -r --arg rank "$rank" '.traceEvents[] | select(.cat == "kernel" or .cat == "gpu_memcpy" or .cat == "gpu_memset")
-      | "\($rank) \(.args.stream) \(.ts * 1000) \(.args.correlation)"' "$file"
-  done | sort -k1,1n -k2,2n -k3,3n >rows
-  grep '"lane":"s' job.graph | jq -r 'select(.type == "task" and .lane[0:1] == "s") | "\(.rank) \(.lane[1:]) \(.start) \(.id) \(.call != null)"' |
-    sort -k1,1n -k2,2n -k3,3n >tasks
-  paste -d' ' rows tasks | awk '
-    $1 != $5 || $2 != $6 { print "rank " $1 " stream " $2 " is not alike in both" >"/dev/stderr"; exit 1 }
-    { print $1, $4, $8, $9 }'
-}
-
 # edges NAME OPTION...: adds "NAME TRUE FOUND HITS DECIDING HITS UNSEEN FOUND-UNSEEN" to `table`. An edge counts as unseen, and need not be
 # found, where what waits was launched before the recording, for then so was its wait; but none may be found there that is not true.
 edges() {
@@ -28,7 +12,7 @@ edges() {
   rm -rf emulated && mkdir emulated
   emulated-cluster --quiet --plain "$@" emulated || fail "$name: the emulated cluster fails"
   lumos-parse emulated/rank*.json 2>message | lumos-graph -o job.graph 2>>message || fail "$name: $(head -c 300 message)"
-  correlate >correlations || fail "$name: tasks and rows of the trace differ"
+  correlate job.graph >correlations || fail "$name: tasks and rows of the trace differ"
   jq -r '.recorded[] | .rank as $rank | .edges.rows[] | "\($rank) \(.[0]) \(.[1]) \(.[2])"' emulated/truth.json >true
   grep '"type":"dep"' job.graph | jq -r 'select(.kind == "event") | "\(.src) \(.dst)"' >found
   awk -v name="$name" '

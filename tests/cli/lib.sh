@@ -87,6 +87,22 @@ valid_html() {
 # summary PAGE: the numbers inside a page; formats.sh holds that they are those of --format json.
 summary() { sed -n '/<script type="application\/json" id="lumos-summary">/,/<\/script>/p' "$1" | sed '1d; $s/<\/script>.*//; $d'; }
 
+# correlate GRAPH: "RANK CORRELATION ID HAS-CALL" of every device task of emulated/rank*.json. The emulated cluster names device work by its
+# correlation id, the stream by its own: along a stream of the device both are in order.
+correlate() {
+  local file rank
+  for file in emulated/rank*.json; do
+    rank=${file//[^0-9]/}
+    jq -r --arg rank "$rank" '.traceEvents[] | select(.cat == "kernel" or .cat == "gpu_memcpy" or .cat == "gpu_memset")
+      | "\($rank) \(.args.stream) \(.ts * 1000) \(.args.correlation)"' "$file"
+  done | sort -k1,1n -k2,2n -k3,3n >rows
+  grep '"lane":"s' "$1" | jq -r 'select(.type == "task" and .lane[0:1] == "s") | "\(.rank) \(.lane[1:]) \(.start) \(.id) \(.call != null)"' |
+    sort -k1,1n -k2,2n -k3,3n >tasks
+  paste -d' ' rows tasks | awk '
+    $1 != $5 || $2 != $6 { print "rank " $1 " stream " $2 " is not alike in both" >"/dev/stderr"; exit 1 }
+    { print $1, $4, $8, $9 }'
+}
+
 finish() {
   [ "$failures" -eq 0 ] || { printf '%d checks failed\n' "$failures" >&2; exit 1; }
   exit 0

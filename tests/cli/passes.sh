@@ -4,21 +4,6 @@
 # in every form of the report, and nowhere without passes.
 . "$(dirname "$0")/lib.sh"
 
-# "RANK CORRELATION ID": the emulated cluster names device work by its correlation id, the stream by its own. See edges.sh.
-correlate() {
-  local file rank
-  for file in emulated/rank*.json; do
-    rank=${file//[^0-9]/}
-    jq -r --arg rank "$rank" '.traceEvents[] | select(.cat == "kernel" or .cat == "gpu_memcpy" or .cat == "gpu_memset")
-      | "\($rank) \(.args.stream) \(.ts * 1000) \(.args.correlation)"' "$file"
-  done | sort -k1,1n -k2,2n -k3,3n >rows
-  grep '"lane":"s' bare.graph | jq -r 'select(.type == "task" and .lane[0:1] == "s") | "\(.rank) \(.lane[1:]) \(.start) \(.id)"' |
-    sort -k1,1n -k2,2n -k3,3n >tasks
-  paste -d' ' rows tasks | awk '
-    $1 != $5 || $2 != $6 { print "rank " $1 " stream " $2 " is not alike in both" >"/dev/stderr"; exit 1 }
-    { print $1, $4, $8 }'
-}
-
 # Without what the stream says of phases, micro-batches, layers and places.
 strip() {
   awk '/^{"type":"task"/ { gsub(/,"(phase|part)":"[a-z]*"/, ""); gsub(/,"(micro_batch|layer)":[0-9]+/, "") }
@@ -52,7 +37,7 @@ job() {
   rm -rf emulated && mkdir emulated
   emulated-cluster --quiet --plain --record collectives --steps 2 "$@" emulated || fail "$name: the emulated cluster fails"
   lumos-parse emulated/rank*.json 2>message | lumos-graph 2>>message | strip >bare.graph || fail "$name: $(head -c 300 message)"
-  correlate >correlations || fail "$name: tasks and rows of the trace differ"
+  correlate bare.graph >correlations || fail "$name: tasks and rows of the trace differ"
   tell >told.graph
   lumos-sim --edited told.graph -o "$name.sim" 2>message || fail "$name: $(head -c 300 message)"
   lumos-render "$name.sim" -o "$name.json"
