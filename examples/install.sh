@@ -5,7 +5,7 @@
 lumos_build_packages=(build-essential cmake pkg-config libcjson-dev zlib1g-dev libisal-dev libzstd-dev
   libcairo2-dev libgraphviz-dev libmd-dev)
 lumos_test_packages=(clang clang-format clang-tidy cppcheck libclang-rt-14-dev libcmocka-dev jq tidy mandoc poppler-utils
-  cmark-gfm file)
+  cmark-gfm file python3-jsonschema)
 # The tests in a browser take a Chromium and a node that are there already, whoever they are from.
 lumos_browser_packages=()
 command -v chromium >/dev/null || lumos_browser_packages+=(chromium)

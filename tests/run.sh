@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # All checks, as continuous integration runs them: build with gcc and with clang and its sanitizers, every test in both,
-# then format, clang-tidy and cppcheck, then the fuzzers, a minute each. Stops at the first step that fails.
+# then format, clang-tidy and cppcheck, then the fuzzers, half a minute each. Stops at the first step that fails.
 #
 #   tests/run.sh           everything
 #   tests/run.sh --quick   the gcc build and its tests only
@@ -98,6 +98,6 @@ if [ $quick = no ]; then
   lint 'clang-tidy' check_tidy
   lint 'cppcheck' check_cppcheck
   step 'Build the fuzzers (build/fuzz/)' build_fuzzers
-  step 'Fuzzers, a minute each' tests/fuzz/run.sh "$PWD/build/fuzz" 60
+  step 'Fuzzers, half a minute each' tests/fuzz/run.sh "$PWD/build/fuzz" 30
 fi
 printf '\nAll steps passed in %d s.\n' $((SECONDS - started))

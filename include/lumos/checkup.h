@@ -1,12 +1,15 @@
-/* What a recording holds, what it lacks, what each gap costs in the analysis, and how to record it: `lumos-parse --check`.
+/* What a recording holds, what it lacks, what each gap costs in the analysis, and how to record it: `lumos-parse
+ * --check`.
  *
- * Every finding is a count beside its denominator: so many of so many waits, collectives, ranks. What a recording has no use for is
- * no finding: nothing is said of waits between streams where there is one stream, nor of collectives where there are none.
+ * Every finding is a count beside its denominator: so many of so many waits, collectives, ranks. What a recording has
+ * no use for is no finding: nothing is said of waits between streams where there is one stream, nor of collectives
+ * where there are none.
  *
- * Grades. A finding's grade follows from its share by one table (src/trace/checkup.c; its user's form is in lumos-parse(1)): that of
- * the row for what is absent, for what is there in part, or A. The recording's grade is its worst finding's. A row's grade in part is
- * no worse than its absence, and what another recording option, or another rank of a job whose size is known, may make a finding of is
- * graded no worse than the lack of that option or rank: recording more never lowers the grade.
+ * Grades. A finding's grade follows from its share by one table (src/trace/checkup.c; its user's form is in
+ * lumos-parse(1)): that of the row for what is absent, for what is there in part, or A. The recording's grade is its
+ * worst finding's. A row's grade in part is no worse than its absence, and what another recording option, or another
+ * rank of a job whose size is known, may make a finding of is graded no worse than the lack of that option or rank:
+ * recording more never lowers the grade.
  */
 #ifndef LUMOS_CHECKUP_H
 #define LUMOS_CHECKUP_H
@@ -50,7 +53,8 @@ struct lumos_checkup {
   size_t count;
 };
 
-/* Examine a job at stage parse (lumos_job_rewind: what graph has inferred is not recorded). O(tasks and the spans around them). */
+/* Examine a job at stage parse (lumos_job_rewind: what graph has inferred is not recorded). O(tasks and the spans
+ * around them). */
 void lumos_checkup_take(const struct lumos_job *job, struct lumos_checkup *checkup);
 
 /* Is the finding one that lowers the grade? What has a cost and the grade A is optional. */

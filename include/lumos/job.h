@@ -1,15 +1,17 @@
 /* A job in memory: what the stream of records says, as arrays laid out for the loops that read them.
  *
- * One struct per record type of the stream (include/lumos/stream.h holds the schema and what each field means; here stands
- * only what memory adds). All times are int64_t nanoseconds that count from the job's epoch. References between records are
- * array indices (uint32_t, LUMOS_NONE: absent); ids are what the stream shows. Strings are ids of the job's string table (0:
- * absent). The job owns everything; lumos_job_free frees it at once.
+ * One struct per record type of the stream (include/lumos/stream.h holds the schema and what each field means; here
+ * stands only what memory adds). All times are int64_t nanoseconds that count from the job's epoch. References between
+ * records are array indices (uint32_t, LUMOS_NONE: absent); ids are what the stream shows. Strings are ids of the job's
+ * string table (0: absent). The job owns everything; lumos_job_free frees it at once.
  *
  * Order, an invariant that every function keeps (lumos_job_arrange restores it, lumos_job_check tests it):
  *   ranks  ascending by rank number;
- *   groups, lanes, spans: by rank; groups of a rank in natural order of id; lanes threads first, then streams, each in natural order
+ *   groups, lanes, spans: by rank; groups of a rank in natural order of id; lanes threads first, then streams, each in
+ *   natural order
  *          of native, then of process, then of lane; spans by id;
- *   tasks  by lane in the order of lanes, then by seq: the tasks of a lane are one range, [lane.task_first, + task_count);
+ *   tasks  by lane in the order of lanes, then by seq: the tasks of a lane are one range, [lane.task_first, +
+ *          task_count);
  *   collectives by id, their members by task index.
  * Natural order: absent first, then numbers (digits only) by value, then everything else by its bytes.
  */
@@ -83,6 +85,7 @@ enum lumos_evidence { LUMOS_RECORDED = 1, LUMOS_ORDERED, LUMOS_INFERRED, LUMOS_U
 enum lumos_mode { LUMOS_FIXED = 1, LUMOS_RUN_TIME };
 enum lumos_rule { LUMOS_SYMMETRIC = 1, LUMOS_PAIR, LUMOS_BATCHED, LUMOS_ROOTED, LUMOS_CUSTOM };
 enum lumos_matched { LUMOS_BY_COMMS_ID = 1, LUMOS_BY_SEQ, LUMOS_BY_ORDER, LUMOS_BY_PAIR_ORDER };
+enum lumos_label { LUMOS_TRANSFERS = 1, LUMOS_ARRIVAL_SKEW, LUMOS_MIXED, LUMOS_INCONCLUSIVE };
 enum lumos_level { LUMOS_INFO = 1, LUMOS_WARNING, LUMOS_SERIOUS }; /* written info, warning, error */
 enum lumos_source { LUMOS_METRIC_MEASURED = 1, LUMOS_METRIC_SIMULATED, LUMOS_METRIC_PREDICTED };
 
@@ -102,6 +105,7 @@ const char *lumos_evidence_name(enum lumos_evidence);
 const char *lumos_mode_name(enum lumos_mode);
 const char *lumos_rule_name(enum lumos_rule);
 const char *lumos_matched_name(enum lumos_matched);
+const char *lumos_label_name(enum lumos_label); /* "transfer" "arrival_skew" "mixed" "inconclusive" */
 const char *lumos_level_name(enum lumos_level);
 const char *lumos_source_name(enum lumos_source);
 
@@ -126,7 +130,8 @@ struct lumos_clock {
   bool from_collectives;                           /* evidence: collectives, else none */
 };
 
-/* What recording takes on the host, at least, in ns: before an op starts, after it ends, after a call ends. LUMOS_ABSENT: not known. */
+/* What recording takes on the host, at least, in ns: before an op starts, after it ends, after a call ends.
+ * LUMOS_ABSENT: not known. */
 struct lumos_profiler {
   int64_t before_op, after_op, after_call;
 };
@@ -134,6 +139,12 @@ struct lumos_profiler {
 struct lumos_coverage { /* counts of this rank's recording; LUMOS_ABSENT where a later stage writes them */
   int64_t events, device_tasks, launched, opped, before_recording, crossing, skipped, repaired, collectives, joined;
   int64_t python, sync, graph_nodes; /* LUMOS_ABSENT: not counted */
+};
+
+/* What HTA reads of a recording; all LUMOS_NO_STRING and LUMOS_ABSENT where that is not known. */
+struct lumos_hta_rows {
+  lumos_string_id steps, classes, rows; /* lists as text; see stream.h */
+  int64_t extent, cut_extent;
 };
 
 struct lumos_rank {
@@ -150,6 +161,7 @@ struct lumos_rank {
   struct lumos_coverage coverage;
   int64_t runtime_offset, runtime_doubt;    /* LUMOS_ABSENT: absent */
   int64_t unprofiled_steps, unprofiled_dur; /* LUMOS_ABSENT: not timed */
+  struct lumos_hta_rows hta;
   struct lumos_profiler profiler;
   struct lumos_clock clock;
   /* Ranges in the job's arrays, kept by lumos_job_arrange. */
@@ -265,20 +277,28 @@ struct lumos_collective {
   int32_t root, size;                           /* root LUMOS_ABSENT_INT */
   uint32_t member_first, member_count;          /* task indices in job->members */
   int64_t bytes, transfer, transfer_error, was; /* LUMOS_ABSENT (bytes too: unknown) */
+  /* What sim reads off its timeline. */
+  int64_t wait;                                            /* LUMOS_ABSENT */
+  int32_t waited_for;                                      /* rank number; LUMOS_ABSENT_INT */
+  struct lumos_decimal algorithm_bandwidth, bus_bandwidth; /* GB/s */
+  uint8_t label;                                           /* enum lumos_label; 0: absent */
   lumos_string_id unknown;
 };
 
-/* What the ranks train together and how it is spread, as far as it was recovered or given; a job has one such record or none. Every
- * number is LUMOS_ABSENT_INT where it is not known, else at least 1, and then its evidence says in words where it comes from. */
+/* What the ranks train together and how it is spread, as far as it was recovered or given; a job has one such record or
+ * none. Every number is LUMOS_ABSENT_INT where it is not known, else at least 1, and then its evidence says in words
+ * where it comes from. */
 struct lumos_model_evidence {
-  lumos_string_id layers, hidden, heads, kv_heads, head_dim, ffn, sequence, vocabulary, micro_batch, micro_batches;
+  lumos_string_id layers, hidden, heads, kv_heads, head_dim, ffn, ffn_matrices, sequence, vocabulary, micro_batch,
+      micro_batches;
   lumos_string_id tp, pp, dp, cp, ep;
 };
 
 struct lumos_model_description {
   int32_t layers, hidden, heads, kv_heads, head_dim, ffn, sequence, vocabulary; /* of the whole model, no shard of it */
-  int32_t micro_batch;                                                          /* sequences in a micro-batch */
-  int32_t micro_batches;                                                        /* of a replica in a step */
+  int32_t ffn_matrices;        /* weights of a feed-forward block: 2, or 3 with a gate */
+  int32_t micro_batch;         /* sequences in a micro-batch */
+  int32_t micro_batches;       /* of a replica in a step */
   struct lumos_parallel sizes; /* how many ranks there are along each axis; pp: pipeline stages */
   struct lumos_model_evidence evidence;
   lumos_string_id unknown;
@@ -292,8 +312,15 @@ struct lumos_scope {
   uint32_t lane; /* index of a lane of `rank`, or LUMOS_NONE */
   uint32_t task; /* index or LUMOS_NONE */
   lumos_string_id kind, group;
+  /* Of metrics only. */
+  int32_t stage;                    /* of the pipeline; LUMOS_ABSENT_INT */
+  int32_t peer;                     /* number of the other rank: the one that `rank` waits for; LUMOS_ABSENT_INT */
+  lumos_string_id op, module, name; /* name: of a kernel, a copy or a call */
+  uint8_t phase;                    /* enum lumos_phase; 0: absent */
 };
 extern const struct lumos_scope lumos_everywhere; /* all absent */
+/* Says a scope no more than rank and step? A figure of a part of them says more. */
+bool lumos_scope_is_whole(const struct lumos_scope *scope);
 
 struct lumos_metric {
   lumos_string_id name, unit, of;
@@ -376,39 +403,43 @@ static inline bool lumos_is_communication(uint8_t kind) { return kind == LUMOS_C
 /* Copies and memsets. */
 static inline bool lumos_is_copy(uint8_t kind) { return kind == LUMOS_COPY || kind == LUMOS_MEMSET; }
 
-/* Put the arrays into the order above and set every range, remapping all references, which must be valid indices. Stable; O(n log n),
- * O(n) when the order holds already. Fails when a rank, a lane's name, a seq on a lane, or a task's or span's id appears twice. */
+/* Put the arrays into the order above and set every range, remapping all references, which must be valid indices.
+ * Stable; O(n log n), O(n) when the order holds already. Fails when a rank, a lane's name, a seq on a lane, or a task's
+ * or span's id appears twice. */
 bool lumos_job_arrange(struct lumos_job *job, struct lumos_error *error) LUMOS_MUST_CHECK;
 
 /* The index of a rank by number, or LUMOS_NONE. O(log ranks). */
 uint32_t lumos_job_rank(const struct lumos_job *job, int32_t rank);
 
-/* When a rank was recorded, as ns since 1970; false where the trace's clock does not say, and then its times compare with no other's. */
+/* When a rank was recorded, as ns since 1970; false where the trace's clock does not say, and then its times compare
+ * with no other's. */
 bool lumos_rank_recorded(const struct lumos_job *job, const struct lumos_rank *rank, int64_t *start, int64_t *end);
-/* Recordings that lie further apart than this, in ns, are of different runs: the clocks of a job's hosts differ by less. */
+/* Recordings that lie further apart than this, in ns, are of different runs: the clocks of a job's hosts differ by
+ * less. */
 #define LUMOS_RUN_GAP (60 * INT64_C(1000000000))
 
 /* A host instant t, or a device instant, of a rank (index) in job time. */
 int64_t lumos_host_job_time(const struct lumos_rank *rank, int64_t t);
 int64_t lumos_device_job_time(const struct lumos_rank *rank, int64_t t);
 
-/* Add a note. `count` LUMOS_ABSENT: none; cure may be NULL; scope NULL: everywhere. A note with the same code, text and scope adds
- * to the count of the first. */
+/* Add a note. `count` LUMOS_ABSENT: none; cure may be NULL; scope NULL: everywhere. A note with the same code, text and
+ * scope adds to the count of the first. */
 void lumos_job_note(struct lumos_job *job, const char *code, enum lumos_level level, int64_t count,
                     const struct lumos_scope *scope, const char *text, const char *cure);
 
-/* Add a history entry for `tool` (inputs: base names, sorted here). args may be "". Called by the library function that brings a
- * job to a stage, not by the tool's main: lumos_trace_parse ("lumos-parse", with inputs), lumos_graph_build, lumos_transform_scale
- * (args "--scale SPECIFICATION"), lumos_transform_begin, lumos_simulate; so a job that went through the library alone is the same. */
+/* Add a history entry for `tool` (inputs: base names, sorted here). args may be "". Called by the library function that
+ * brings a job to a stage, not by the tool's main: lumos_trace_parse ("lumos-parse", with inputs), lumos_graph_build,
+ * lumos_transform_scale (args "--scale SPECIFICATION"), lumos_transform_begin, lumos_simulate; so a job that went
+ * through the library alone is the same. */
 void lumos_job_history(struct lumos_job *job, const char *tool, const char *args, const char *const *inputs,
                        size_t input_count);
 
 /* Has a transform changed the job? Then measured times no longer describe it. */
 bool lumos_job_edited(const struct lumos_job *job);
 
-/* Drop what stages after `stage` have written (fields, records, metrics and notes, and the history's lines of graph and sim) and set
- * the stage: rules of section "stages" in stream.h. Does nothing when the job is not beyond `stage`. What a transform did to
- * durations stays, and so does its line: ask lumos_job_edited first. */
+/* Drop what stages after `stage` have written (fields, records, metrics and notes, and the history's lines of graph and
+ * sim) and set the stage: rules of section "stages" in stream.h. Does nothing when the job is not beyond `stage`. What
+ * a transform did to durations stays, and so does its line: ask lumos_job_edited first. */
 void lumos_job_rewind(struct lumos_job *job, enum lumos_stage stage);
 
 #endif

@@ -14,8 +14,11 @@
 void *lumos_allocate(size_t size);
 void *lumos_allocate_zeroed(size_t count, size_t size);
 void *lumos_reallocate(void *memory, size_t count, size_t size);
+/* A copy of an array in memory of its own; `items` may be NULL where there are none. */
+void *lumos_copied(const void *items, size_t count, size_t size);
 
-/* Give the system back the pages that lie wholly in [from, to), a piece of allocated memory whose bytes nobody will read again. */
+/* Give the system back the pages that lie wholly in [from, to), a piece of allocated memory whose bytes nobody will
+ * read again. */
 void lumos_release(void *from, void *to);
 
 /* A bump arena: many small things of one life, freed at once. */
@@ -29,7 +32,8 @@ char *lumos_arena_copy(struct lumos_arena *arena, const char *text, size_t lengt
 /* Bytes that the arena holds from the system. */
 size_t lumos_arena_held(const struct lumos_arena *arena);
 
-/* A typed growing array. Declare with  LUMOS_VECTOR(struct lumos_task) tasks;  zero-initialise, free with lumos_vector_free. */
+/* A typed growing array. Declare with  LUMOS_VECTOR(struct lumos_task) tasks; zero-initialise, free with
+ *                                      lumos_vector_free. */
 #define LUMOS_VECTOR(type) \
   struct {                 \
     type *items;           \

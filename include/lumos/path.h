@@ -1,9 +1,9 @@
-/* Why a simulated step takes as long as it does: what held every task, and the chain of constraints that bound, walked back from the
- * step's end to its start.
+/* Why a simulated step takes as long as it does: what held every task, and the chain of constraints that bound, walked
+ * back from the step's end to its start.
  *
- * A constraint says that its task starts (or ends) no earlier than `bound`; the one with the latest bound binds. The engine names
- * constraints while it runs, so that those that only exist at run time (stream order, events, waits, collectives) are the
- * ones of this run, edits included.
+ * A constraint says that its task starts (or ends) no earlier than `bound`; the one with the latest bound binds. The
+ * engine names constraints while it runs, so that those that only exist at run time (stream order, events, waits,
+ * collectives) are the ones of this run, edits included.
  */
 #ifndef LUMOS_PATH_H
 #define LUMOS_PATH_H
@@ -49,13 +49,15 @@ struct lumos_binding {
 
 struct lumos_bindings {
   struct lumos_binding start, end;
+  struct lumos_binding
+      behind; /* of a start that a boundary holds: what would have held it otherwise; src LUMOS_NONE: nothing */
 };
 
 /* Run the engine once more over a job at stage sim and note, for every task, what bound its start and its end: fills
- * bindings[0..tasks.count). When `watched` is not NULL (a byte a task, 0 or 1), every constraint on the start or end of a watched task is
- * appended to `all`, in order of dst, then bound, then src; a task's own duration is not among them. Ties: the constraint named first
- * binds. False when the run differs from job->runs (a stream whose simulated times were edited), or fails.
- * As fast as lumos_engine_run; 24 bytes a task. */
+ * bindings[0..tasks.count). When `watched` is not NULL (a byte a task, 0 or 1), every constraint on the start or end of
+ * a watched task is appended to `all`, in order of dst, then bound, then src; a task's own duration is not among them.
+ * Ties: the constraint named first binds. False when the run differs from job->runs (a stream whose simulated times
+ * were edited), or fails. As fast as lumos_engine_run; 24 bytes a task. */
 bool lumos_bindings_find(const struct lumos_job *job, struct lumos_bindings *bindings, const uint8_t *watched,
                          struct lumos_constraints *all, struct lumos_error *error) LUMOS_MUST_CHECK;
 
@@ -80,11 +82,15 @@ bool lumos_doubts_find(const struct lumos_job *job, struct lumos_bindings *bindi
                        struct lumos_error *error) LUMOS_MUST_CHECK;
 
 enum lumos_path_what {
-  LUMOS_PATH_RUN = 1, /* the task runs (of a collective: its transfer) */
-  LUMOS_PATH_LAG, /* between what held the task and its start or end, as the constraint says: host time without an event, launch lag,
-                             a wait's return */
-  LUMOS_PATH_UNEXPLAINED, /* a residual: later than the binding constraint allows, as recorded */
-  LUMOS_PATH_OUTSIDE      /* before the task, nothing in the recording says why */
+  /* the task runs (of a collective: its transfer) */
+  LUMOS_PATH_RUN = 1,
+  /* between what held the task and its start or end, as the constraint says: host time without an event, launch lag, a
+   * wait's return */
+  LUMOS_PATH_LAG,
+  /* a residual: later than the binding constraint allows, as recorded */
+  LUMOS_PATH_UNEXPLAINED,
+  /* before the task, nothing in the recording says why; the chain goes on with what would have held it otherwise */
+  LUMOS_PATH_OUTSIDE
 };
 const char *lumos_path_what_name(enum lumos_path_what);
 
@@ -98,11 +104,41 @@ struct lumos_path_part {
 };
 LUMOS_VECTOR_TYPE(lumos_path_parts, struct lumos_path_part);
 
-/* The chain of binding constraints from the last end at or before `until` back to `from` (job time), through all ranks, threads and streams.
- * Parts stand from early to late, each begins where the one before ends, the first begins at `from`, the last ends at `until`:
- * together exactly until - from. Parts of no length are left out, but for runs of tasks (a task without duration can stand between two
- * constraints). `bindings` are those of lumos_bindings_find. O(parts + tasks). */
+/* What a chain has of dependencies between two tasks: how many it passes, and what time passes between their tasks. */
+struct lumos_crossing {
+  int64_t count, time;
+};
+struct lumos_crossings { /* by enum lumos_constraint_kind, then enum lumos_evidence */
+  struct lumos_crossing of[LUMOS_CONSTRAINT_KINDS][LUMOS_UNEXPLAINED + 1];
+};
+
+/* The chain of binding constraints from the last end at or before `until` back to `from` (job time), through all ranks,
+ * threads and streams. Parts stand from early to late, each begins where the one before ends, the first begins at
+ * `from`, the last ends at `until`: together exactly until - from. Parts of no length are left out, but for runs of
+ * tasks (a task without duration can stand between two constraints). `bindings` are those of lumos_bindings_find.
+ * O(parts + tasks). */
 void lumos_path_walk(const struct lumos_job *job, const struct lumos_bindings *bindings, int64_t from, int64_t until,
                      struct lumos_path_parts *parts);
+
+/* The same from the end of `last`, which must not be after `until`. O(parts). What it crosses is added to `crossings`,
+ * if not NULL: a delay that no rule explains has a count and a time of its own, as unexplained. */
+void lumos_path_walk_from(const struct lumos_job *job, const struct lumos_bindings *bindings, uint32_t last,
+                          int64_t from, int64_t until, struct lumos_path_parts *parts,
+                          struct lumos_crossings *crossings);
+
+/* How much later a task could start, and end, without a later end of any of the job's steps; LUMOS_ABSENT: no step's
+ * end follows from it. */
+struct lumos_slack {
+  int64_t start, end;
+};
+
+/* Fill slacks[0..tasks.count): over all constraints of the simulated schedule, the binding and the others. What a chain
+ * of lumos_path_walk_from passes, of a task's start and end, has none, 0, from its last part that is outside on. What
+ * follows of the schedule is taken as it is: who is launched, waits and meets in which order. While a later end changes
+ * none of that it is exact: with d more than its slack some step ends d later, and none ends later than that. Runs the
+ * engine once more, as lumos_bindings_find does, whose bindings it gives, too; 24 bytes a task for the engine, and some
+ * 16 for every constraint. */
+bool lumos_slack_find(const struct lumos_job *job, struct lumos_bindings *bindings, struct lumos_slack *slacks,
+                      struct lumos_error *error) LUMOS_MUST_CHECK;
 
 #endif

@@ -14,7 +14,7 @@ enum lumos_report_format {
   LUMOS_REPORT_PNG,      /* one picture, two device pixels to a CSS pixel */
   LUMOS_REPORT_PDF,      /* one picture, or all of them, each on a page of its own */
   LUMOS_REPORT_MARKDOWN, /* verdict, trust, tables, notes */
-  LUMOS_REPORT_JSON,     /* the summary that the page embeds */
+  LUMOS_REPORT_JSON,     /* the numbers of the page, every metric, and what metrics mean */
   LUMOS_REPORT_CSV,      /* the metrics, one a row; of a view: its table */
 };
 
@@ -23,9 +23,10 @@ enum lumos_report_view {
   LUMOS_VIEW_DEFAULT, /* of one picture: the breakdown (the Gantt chart where there are no streams); of a PDF: all */
   LUMOS_VIEW_BREAKDOWN,
   LUMOS_VIEW_GANTT,
-  LUMOS_VIEW_GRAPH,    /* the dependency graph */
-  LUMOS_VIEW_PIPELINE, /* passes by stage and micro-batch */
-  LUMOS_VIEW_LAYERS,   /* GPU time by layer */
+  LUMOS_VIEW_GRAPH,         /* the dependency graph */
+  LUMOS_VIEW_PIPELINE,      /* passes by stage and micro-batch */
+  LUMOS_VIEW_LAYERS,        /* GPU time by layer */
+  LUMOS_VIEW_OPPORTUNITIES, /* what would help most */
 };
 
 /* All zero is the default. */
@@ -36,8 +37,8 @@ struct lumos_report_options {
   bool details;                /* show host names, trace files and paths as recorded; false: fit to be handed on */
   const char *template_folder; /* NULL: the templates compiled in */
   bool has_step;
-  int32_t
-      step; /* the step whose dependencies and passes are shown; without has_step the one nearest to the mean step time */
+  /* the step whose dependencies and passes are shown; without has_step the one nearest to the mean step time */
+  int32_t step;
   int32_t graph_nodes; /* at most so many nodes in the dependency graph, up to 500; 0: 80 */
   bool has_detail;     /* every task that runs in [detail_from, detail_until) is embedded, on top of the longest */
   bool marks; /* doubtful waits are marked on the timeline; on the page, which has a switch for them, from the start */
@@ -54,16 +55,19 @@ bool lumos_report_format_is_text(enum lumos_report_format format);
 
 /* It holds one picture, or a picture's numbers, so that a view can be chosen. */
 bool lumos_report_format_has_views(enum lumos_report_format format);
-/* "breakdown", "gantt", "graph", "pipeline", "layers"; NULL for what is no view. */
+/* "breakdown", "gantt", "graph", "pipeline", "layers", "opportunities"; NULL for what is no view. */
 const char *lumos_report_view_name(enum lumos_report_view view);
 /* The view of that name, or LUMOS_VIEW_DEFAULT. */
 enum lumos_report_view lumos_report_view_named(const char *name);
 
-/* Write the report. Runs the missing stages first. No network, everything escaped, same job and options same bytes (PDF without
- * dates). Fails when a view has nothing to show (a breakdown without streams), when the step is not there, on a bad template.
- * Runs the simulation once more where dependencies are shown. */
+/* Write the report. Runs the missing stages first. No network, everything escaped, same job and options same bytes (PDF
+ * without dates). Fails when a view has nothing to show (a breakdown without streams), when the step is not there, on a
+ * bad template. Runs the simulation once more where dependencies are shown. */
 bool lumos_report(struct lumos_job *job, const struct lumos_report_options *options, struct lumos_text *out,
                   struct lumos_error *error) LUMOS_MUST_CHECK;
+
+/* The JSON schema (draft 2020-12) of LUMOS_REPORT_JSON. */
+bool lumos_report_schema(struct lumos_text *out, struct lumos_error *error) LUMOS_MUST_CHECK;
 
 /* The page's first sentence as plain text, without a line end: what quickstart prints. */
 bool lumos_report_verdict(const struct lumos_job *job, struct lumos_text *out,

@@ -29,8 +29,8 @@ size_t lumos_string_length(const struct lumos_strings *strings, uint32_t id);
 /* Ids run from 1 to this number. */
 uint32_t lumos_strings_count(const struct lumos_strings *strings);
 
-/* A table with the same ids, whose texts can be replaced; those that are not stay where they are, so `strings` must outlive it and not
- * change. O(count). */
+/* A table with the same ids, whose texts can be replaced; those that are not stay where they are, so `strings` must
+ * outlive it and not change. O(count). */
 struct lumos_strings *lumos_strings_view(const struct lumos_strings *strings);
 /* What `id` reads from now on, copied; it may equal another's. No look-up finds it, nor the text before. */
 void lumos_strings_replace(struct lumos_strings *view, uint32_t id, const char *text, size_t length);

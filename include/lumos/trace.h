@@ -1,7 +1,7 @@
 /* Kineto traces in: from JSON (gzip, zstd or plain) to the records of stage `parse`.
  *
- * One pass over the text with a window of about 1 MiB; memory: about 64 MB + 96 bytes a task + strings for each file in work, and files
- * are in work on all cores at once.
+ * One pass over the text with a window of about 1 MiB; memory: about 64 MB + 96 bytes a task + strings for each file in
+ * work, and files are in work on all cores at once.
  */
 #ifndef LUMOS_TRACE_H
 #define LUMOS_TRACE_H
@@ -37,18 +37,20 @@ bool lumos_steps_parse(const char *text, struct lumos_trace_options *options,
 /* "last" or a number from 1 into options->run; false with an error otherwise. */
 bool lumos_run_parse(const char *text, struct lumos_trace_options *options, struct lumos_error *error) LUMOS_MUST_CHECK;
 
-/* Parse traces, folders of traces (*.json, *.json.gz, *.json.zst directly inside, by name) and streams ("-", and no path and no list: standard input) into one job at stage `parse`:
- * each file apart, then joined. Files that are no trace are skipped with a note; none left is an error. Ranks: options->ranks, else
- * distributedInfo, else a "rank" number in the file's name, else the lowest free by base name, with a note; several files without a rank
- * of their own that were not recorded at the same time, ranks of different devices, names of the job or members of a group, are refused unless options->ranks says so. Several runs (recordings more than a minute apart,
- * or a rank that was recorded again later) are refused, and named, unless options->run chooses one or options->ranks says that they are one. Invalid events are skipped, counted and noted; a cut file
- * gives every complete event and a note. NULL with an error when nothing can be used; of several files that fail, the error is that of the
- * first in their order. */
+/* Parse traces, folders of traces (*.json, *.json.gz, *.json.zst directly inside, by name) and streams ("-", and no
+ * path and no list: standard input) into one job at stage `parse`: each file apart, then joined. Files that are no
+ * trace are skipped with a note; none left is an error. Ranks: options->ranks, else distributedInfo, else a "rank"
+ * number in the file's name, else the lowest free by base name, with a note; several files without a rank of their own
+ * that were not recorded at the same time, ranks of different devices, names of the job or members of a group, are
+ * refused unless options->ranks says so. Several runs (recordings more than a minute apart, or a rank that was recorded
+ * again later) are refused, and named, unless options->run chooses one or options->ranks says that they are one.
+ * Invalid events are skipped, counted and noted; a cut file gives every complete event and a note. NULL with an error
+ * when nothing can be used; of several files that fail, the error is that of the first in their order. */
 struct lumos_job *lumos_trace_parse(const char *const *paths, size_t count, const struct lumos_trace_options *options,
                                     struct lumos_error *error) LUMOS_MUST_CHECK;
 
-/* The kind of a device task from its category ("kernel", "gpu_memcpy", "gpu_memset"), its name, and the name of the op that launched it ("" where
- * unknown). Table-driven; names are matched as the table says. */
+/* The kind of a device task from its category ("kernel", "gpu_memcpy", "gpu_memset"), its name, and the name of the op
+ * that launched it ("" where unknown). Table-driven; names are matched as the table says. */
 enum lumos_task_kind lumos_classify_device(const char *category, const char *name, const char *op);
 
 #endif

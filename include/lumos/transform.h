@@ -5,24 +5,27 @@
 #include <lumos/error.h>
 #include <lumos/job.h>
 
-/* Which tasks. `host` (every thread task, and thread lags), `device` (every stream task), or terms joined by commas, all of which must
- * hold: kind=NAME name~REGEX (POSIX extended, anywhere in the name) op=NAME (the innermost op span or one around it, of the task or of the call that
- * launched it) rank=N group=NAME (communication of that group, by id or recorded name). */
+/* Which tasks. `host` (every thread task, and thread lags), `device` (every stream task), or terms joined by commas,
+ * all of which must hold: kind=NAME name~REGEX (POSIX extended, anywhere in the name) op=NAME (the innermost op span or
+ * one around it, of the task or of the call that launched it) rank=N group=NAME (communication of that group, by id or
+ * recorded name). */
 struct lumos_selector;
 struct lumos_selector *lumos_selector_parse(const char *text, size_t length,
                                             struct lumos_error *error) LUMOS_MUST_CHECK;
 void lumos_selector_free(struct lumos_selector *selector);
-/* Mark the selected tasks: chosen[0..tasks.count) 0 or 1. One chosen member of a collective chooses all. Returns how many. */
+/* Mark the selected tasks: chosen[0..tasks.count) 0 or 1. One chosen member of a collective chooses all. Returns how
+ * many. */
 size_t lumos_selector_apply(const struct lumos_selector *selector, const struct lumos_job *job, uint8_t *chosen);
 
-/* Apply 'SELECTOR=FACTOR' (the factor follows the last '='; a decimal of at most 6 places, at least 0): durations of the chosen tasks, of
- * threads (`host`) also the lags, of waits only the residual, of joined collectives the transfer. Runs graph first when the job is at stage `parse`. Sets
- * dur, was, dur_source; adds a note where nothing was chosen. Brings the job to stage `transform`. */
+/* Apply 'SELECTOR=FACTOR' (the factor follows the last '='; a decimal of at most 6 places, at least 0): durations of
+ * the chosen tasks, of threads (`host`) also the lags, of waits only the residual, of joined collectives the transfer.
+ * Runs graph first when the job is at stage `parse`. Sets dur, was, dur_source; adds a note where nothing was chosen.
+ * Brings the job to stage `transform`. */
 bool lumos_transform_scale(struct lumos_job *job, const char *specification,
                            struct lumos_error *error) LUMOS_MUST_CHECK;
 
-/* Take out of the host's durations and lags what recording takes there, as far as graph could tell (rank.profiler, which goes): the
- * job without the profiler. A note, where nothing is known. Brings the job to stage `transform`. */
+/* Take out of the host's durations and lags what recording takes there, as far as graph could tell (rank.profiler,
+ * which goes): the job without the profiler. A note, where nothing is known. Brings the job to stage `transform`. */
 bool lumos_transform_unprofiled(struct lumos_job *job, struct lumos_error *error) LUMOS_MUST_CHECK;
 
 /* Bring a job to stage `transform` without a change (graph is run when missing, sim's work is dropped). */

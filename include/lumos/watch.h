@@ -7,9 +7,10 @@
 
 enum lumos_watch_unit { LUMOS_WATCH_BYTES, LUMOS_WATCH_TASKS, LUMOS_WATCH_NOTHING };
 
-/* `look` is called when a piece of work begins and now and then while it goes on: what it is (of reading: the base name of the file, else
- * "graph", "simulation" or "report"; valid during the call), how much of it is done, and of how much (0: unknown). The work may
- * begin anew: two runs of the simulator are two pieces. Calls come from the caller's thread. */
+/* `look` is called when a piece of work begins and now and then while it goes on: what it is (of reading: the base name
+ * of the file, else "graph", "simulation" or "report"; valid during the call), how much of it is done, and of how much
+ * (0: unknown). The work may begin anew: two runs of the simulator are two pieces. Calls come from the caller's
+ * thread. */
 struct lumos_watcher {
   void (*look)(void *context, const char *work, enum lumos_watch_unit unit, uint64_t done, uint64_t total);
   void *context; /* look NULL: nobody watches */

@@ -6,7 +6,8 @@
 
 struct lumos_deflater;
 
-/* Whatever is compressed is added to `out`, which must outlive it. Same bytes in, same bytes out, however they are cut. */
+/* Whatever is compressed is added to `out`, which must outlive it. Same bytes in, same bytes out, however they are
+ * cut. */
 struct lumos_deflater *lumos_deflater_new(struct lumos_text *out);
 void lumos_deflater_add(struct lumos_deflater *deflater, const char *bytes, size_t length);
 /* End the member and free. */

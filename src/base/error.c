@@ -1,4 +1,5 @@
-/* Filling a lumos_error. The text may quote file names and trace contents, so it is made safe for a terminal here, once. */
+/* Filling a lumos_error. The text may quote file names and trace contents, so it is made safe for a terminal here,
+ * once. */
 #include <lumos/error.h>
 
 #include "base/utf8.h"

@@ -1,7 +1,7 @@
-/* The decoders. Which library inflates gzip is settled when lumos is built. Both give the same bytes of a sound file. Of a damaged one
- * both give all bytes before the damage, but for a match's length, and name the damage; behind it, until it is noticed, come bytes that
- * mean nothing, and ISA-L notices later than zlib: it takes a block whose codes are incomplete, and how much it makes of that depends
- * on the room it gets. */
+/* The decoders. Which library inflates gzip is settled when lumos is built. Both give the same bytes of a sound file.
+ * Of a damaged one both give all bytes before the damage, but for a match's length, and name the damage; behind it,
+ * until it is noticed, come bytes that mean nothing, and ISA-L notices later than zlib: it takes a block whose codes
+ * are incomplete, and how much it makes of that depends on the room it gets. */
 #include "base/inflate.h"
 
 #include <limits.h>
@@ -49,8 +49,8 @@ static void gzip_restart(struct gzip *gzip) {
 
 static void gzip_free(struct gzip *gzip) { free(gzip); }
 
-/* After damage. The library inflates ahead of a small room into a buffer of its own, and what that holds is still good; but when it
- * meets a match that cannot be, it has already counted its bytes, which are anything. */
+/* After damage. The library inflates ahead of a small room into a buffer of its own, and what that holds is still good;
+ * but when it meets a match that cannot be, it has already counted its bytes, which are anything. */
 static void gzip_fail(struct gzip *gzip, int result, size_t *produced) {
   struct inflate_state *state = &gzip->state;
   size_t held = (size_t)(state->tmp_out_valid - state->tmp_out_processed);
@@ -157,8 +157,9 @@ struct lumos_decoder {
 
 #ifdef HAVE_ZSTD
 
-/* A call that meets damage drops what it has inflated itself. So none gets more than the rest of a block (what zstd asks for, less
- * the next block's header), nor anything new before all that is ready has been taken: then nothing is lost whatever the room. */
+/* A call that meets damage drops what it has inflated itself. So none gets more than the rest of a block (what zstd
+ * asks for, less the next block's header), nor anything new before all that is ready has been taken: then nothing is
+ * lost whatever the room. */
 enum { ZSTD_BLOCK_HEADER = 3 };
 
 static size_t zstd_offer(size_t wanted) { return wanted > ZSTD_BLOCK_HEADER ? wanted - ZSTD_BLOCK_HEADER : wanted; }

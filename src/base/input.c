@@ -1,7 +1,7 @@
 /* Bytes in: a window over the file, a decoder behind it, and the rules for what may follow a compressed member.
  *
- * Data before a fault are always delivered first; the fault is kept and told by the next call. So a cut trace still gives
- * every event that it holds.
+ * Data before a fault are always delivered first; the fault is kept and told by the next call. So a cut trace still
+ * gives every event that it holds.
  */
 #include "base/input.h"
 
@@ -205,8 +205,8 @@ static void begin_member(struct lumos_input *input) {
   input->member = place_of(input);
 }
 
-/* After a member: 1 when another one follows, 0 at the end of the file, -1 when something else follows. Zero bytes are the
- * padding that tape and block devices leave behind gzip; they mean nothing. */
+/* After a member: 1 when another one follows, 0 at the end of the file, -1 when something else follows. Zero bytes are
+ * the padding that tape and block devices leave behind gzip; they mean nothing. */
 static int next_compressed_member(struct lumos_input *input) {
   struct lumos_window *window = &input->window;
   for (;;) {

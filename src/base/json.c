@@ -1,5 +1,6 @@
-/* The tokenizer: plain loops over bytes that a sentinel ends. Most strings in a trace are three bytes long, so wide loads would
- * cost more than they save (and would read beyond the sentinel); a table of byte classes is the whole trick.
+/* The tokenizer: plain loops over bytes that a sentinel ends. Most strings in a trace are three bytes long, so wide
+ * loads would cost more than they save (and would read beyond the sentinel); a table of byte classes is the whole
+ * trick.
  */
 #include "base/json.h"
 
@@ -16,7 +17,8 @@ static inline const char *after_blank(const char *place) {
 
 const char *lumos_json_blank(const char *cursor) { return after_blank(cursor); }
 
-/* In this order a comparison tells what a walk passes by (up to SEPARATOR) and what may stand behind a string (BLANK to CLOSING). */
+/* In this order a comparison tells what a walk passes by (up to SEPARATOR) and what may stand behind a string (BLANK to
+ * CLOSING). */
 enum byte_class { PLAIN, BLANK, SEPARATOR, CLOSING, QUOTE, OPENING, ESCAPE, FORBIDDEN };
 
 #define EIGHT(value) value, value, value, value, value, value, value, value
@@ -339,6 +341,18 @@ static inline bool fits_between(char before, char behind, bool object) {
   return behind != ':' && (before == ',' || before == '[');
 }
 
+/* A string that stands where one can. */
+static inline bool skip_string(const char **cursor, bool in_object) {
+  struct lumos_slice string;
+  if (!read_string(cursor, &string)) {
+    return false;
+  }
+  if ((unsigned)class_of[(unsigned char)**cursor] - BLANK > CLOSING - BLANK) {
+    return false; /* a quote too many, then: all behind it would be taken inside out */
+  }
+  return fits_between(byte_before(string.bytes - 1), **cursor, in_object); /* else what is left around a hole */
+}
+
 /* Walk from an opening bracket to its partner. One bit a level says which bracket must close it. */
 static bool skip_nested(const char **cursor) {
   const char *place = *cursor;
@@ -348,26 +362,16 @@ static bool skip_nested(const char **cursor) {
     while (class_of[(unsigned char)*place] <= SEPARATOR) {
       place++;
     }
-    struct lumos_slice string;
     *cursor = place;
     switch (class_of[(unsigned char)*place]) {
       case QUOTE:
-        if (!read_string(cursor, &string)) {
+        if (!skip_string(cursor, braces & 1U)) {
           return false;
         }
         place = *cursor;
-        if ((unsigned)class_of[(unsigned char)*place] - BLANK > CLOSING - BLANK) {
-          return false; /* a quote too many, then: all behind it would be taken inside out */
-        }
-        if (!fits_between(byte_before(string.bytes - 1), *place, braces & 1U)) {
-          return false; /* what is left of two texts around a hole */
-        }
         break;
       case OPENING:
-        if (depth == LUMOS_JSON_DEPTH) {
-          return false;
-        }
-        if (depth > 0 && !fits_between(byte_before(place), ',', braces & 1U)) {
+        if (depth == LUMOS_JSON_DEPTH || (depth > 0 && !fits_between(byte_before(place), ',', braces & 1U))) {
           return false;
         }
         depth++;

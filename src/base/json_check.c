@@ -1,5 +1,6 @@
-/* A machine of one state a byte: what may stand here says what may stand next. Brackets are a stack; the keys of all open objects are
- * in one hash table, from which an object that closes takes its own in the reverse order, so that no gap is left in a row of probes.
+/* A machine of one state a byte: what may stand here says what may stand next. Brackets are a stack; the keys of all
+ * open objects are in one hash table, from which an object that closes takes its own in the reverse order, so that no
+ * gap is left in a row of probes.
  */
 #include "base/json_check.h"
 

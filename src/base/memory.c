@@ -15,8 +15,9 @@ static _Noreturn void out_of_memory(void) {
   abort();
 }
 
-/* Arrays of millions are better off in large pages: fewer faults on the way. Whole pages are named, the first one with what malloc
- * keeps before the memory, or its mapping would be two and grow by copying. A wish: nothing depends on it. */
+/* Arrays of millions are better off in large pages: fewer faults on the way. Whole pages are named, the first one with
+ * what malloc keeps before the memory, or its mapping would be two and grow by copying. A wish: nothing depends on
+ * it. */
 static void want_large_pages(void *memory, size_t bytes) {
   if (bytes >= LARGE) {
     uintptr_t start = (uintptr_t)memory & ~(uintptr_t)(PAGE - 1);
@@ -54,6 +55,14 @@ void *lumos_reallocate(void *memory, size_t count, size_t size) {
   }
   want_large_pages(moved, bytes);
   return moved;
+}
+
+void *lumos_copied(const void *items, size_t count, size_t size) {
+  void *copy = lumos_allocate(count * size);
+  if (count > 0) {
+    memcpy(copy, items, count * size);
+  }
+  return copy;
 }
 
 void lumos_release(void *from, void *to) {

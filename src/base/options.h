@@ -1,4 +1,5 @@
-/* Command-line options from a table: the same table parses, prints --help and (later) feeds man pages and completions. */
+/* Command-line options from a table: the same table parses, prints --help and (later) feeds man pages and
+ * completions. */
 #ifndef LUMOS_BASE_OPTIONS_H
 #define LUMOS_BASE_OPTIONS_H
 
@@ -43,9 +44,9 @@ struct lumos_operands {
   size_t count;
 };
 
-/* --help and --version are handled here: printed to standard output with exit status 0 in *exit_now (true). A usage error fails with a
- * text that names the option and says "try 'NAME --help'". "--" ends the options; "-" is an operand. Long options may be
- * given as --name=value or --name value, and may be shortened when unambiguous. */
+/* --help and --version are handled here: printed to standard output with exit status 0 in *exit_now (true). A usage
+ * error fails with a text that names the option and says "try 'NAME --help'". "--" ends the options; "-" is an operand.
+ * Long options may be given as --name=value or --name value, and may be shortened when unambiguous. */
 bool lumos_options_parse(const struct lumos_command *command, int argc, char **argv, struct lumos_operands *operands,
                          bool *exit_now, struct lumos_error *error) LUMOS_MUST_CHECK;
 void lumos_options_free(const struct lumos_command *command, struct lumos_operands *operands);

@@ -1,5 +1,5 @@
-/* Bytes out. A regular file is written under a temporary name beside its place and renamed, so a reader sees the old file or
- * the new one and never a half; devices, pipes and standard output are written as they are.
+/* Bytes out. A regular file is written under a temporary name beside its place and renamed, so a reader sees the old
+ * file or the new one and never a half; devices, pipes and standard output are written as they are.
  */
 #include "base/output.h"
 
@@ -25,8 +25,8 @@ static size_t folder_length(const char *path) {
   return slash == NULL ? 0 : (size_t)(slash - path) + 1;
 }
 
-/* The mode that open(2) would have given. umask can only be read by setting it, so ask the system by creating nothing: the
- * value stands in /proc on Linux; elsewhere the brief change of the mask has to do. */
+/* The mode that open(2) would have given. umask can only be read by setting it, so ask the system by creating nothing:
+ * the value stands in /proc on Linux; elsewhere the brief change of the mask has to do. */
 static mode_t mode_of_new_files(void) {
   unsigned mask = 0;
   FILE *status = fopen("/proc/self/status", "re");

@@ -1,5 +1,5 @@
-/* Bytes out: standard output, or a file that appears whole or not at all (written under a temporary name in its folder, then
- * renamed). A closed pipe downstream is no error; a full disk is.
+/* Bytes out: standard output, or a file that appears whole or not at all (written under a temporary name in its folder,
+ * then renamed). A closed pipe downstream is no error; a full disk is.
  */
 #ifndef LUMOS_BASE_OUTPUT_H
 #define LUMOS_BASE_OUTPUT_H
@@ -15,7 +15,8 @@ struct lumos_output {
 
 /* path NULL or "-": standard output. False when the temporary file cannot be made. */
 bool lumos_output_open(struct lumos_output *output, const char *path, struct lumos_error *error) LUMOS_MUST_CHECK;
-/* Flush, and rename a file into place. False on a failed write (the temporary file is removed). A closed pipe counts as done. */
+/* Flush, and rename a file into place. False on a failed write (the temporary file is removed). A closed pipe counts as
+ * done. */
 bool lumos_output_commit(struct lumos_output *output, struct lumos_error *error) LUMOS_MUST_CHECK;
 /* Remove the temporary file: nothing was written. Safe after commit. */
 void lumos_output_discard(struct lumos_output *output);

@@ -1,7 +1,7 @@
 /* Interning: an open-addressing table of (hash, id) pairs with linear probing; the bytes lie in an arena.
  *
- * The hash mixes eight bytes at a time by a 64x64->128 bit product. Its seed is random, so that no crafted trace can make every
- * name collide; ids follow the order of arrival, so nothing visible depends on the seed.
+ * The hash mixes eight bytes at a time by a 64x64->128 bit product. Its seed is random, so that no crafted trace can
+ * make every name collide; ids follow the order of arrival, so nothing visible depends on the seed.
  */
 #include <lumos/strings.h>
 

@@ -257,7 +257,8 @@ static void add_html_ascii(struct lumos_text *text, unsigned char byte) {
   }
 }
 
-/* Characters that HTML calls errors and XML forbids: C1 controls and noncharacters; and those that make a text read as another. */
+/* Characters that HTML calls errors and XML forbids: C1 controls and noncharacters; and those that make a text read as
+ * another. */
 static bool forbidden_in_html(uint32_t point) {
   return point < 0xA0 || lumos_utf8_reorders(point) || (point >= 0xFDD0 && point <= 0xFDEF) ||
          (point & 0xFFFEU) == 0xFFFEU;

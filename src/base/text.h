@@ -1,7 +1,7 @@
 /* Text out: one growing buffer that JSON lines, HTML and SVG are written into, with an optional sink.
  *
- * With a sink the buffer is flushed in large pieces and never grows beyond about 1 MiB; without one it holds everything.
- * Integers and decimals are written by hand: the bytes do not depend on the locale.
+ * With a sink the buffer is flushed in large pieces and never grows beyond about 1 MiB; without one it holds
+ * everything. Integers and decimals are written by hand: the bytes do not depend on the locale.
  */
 #ifndef LUMOS_BASE_TEXT_H
 #define LUMOS_BASE_TEXT_H
@@ -24,13 +24,13 @@ struct lumos_text {
 
 void lumos_text_free(struct lumos_text *text);
 
-/* Write what is buffered to the descriptor. False when a write failed now or earlier: see text->failure (EPIPE means that
- * the reader has gone, which is no error to a tool). Does nothing without a descriptor. */
+/* Write what is buffered to the descriptor. False when a write failed now or earlier: see text->failure (EPIPE means
+ * that the reader has gone, which is no error to a tool). Does nothing without a descriptor. */
 bool lumos_text_flush(struct lumos_text *text) LUMOS_MUST_CHECK;
 
 void lumos_text_add(struct lumos_text *text, const char *bytes, size_t length);
-/* Room for `extra` bytes behind text->length, for hot loops that write them there themselves and then raise the length. With a
- * sink the buffer is flushed first when it is full. Valid until the next call. */
+/* Room for `extra` bytes behind text->length, for hot loops that write them there themselves and then raise the length.
+ * With a sink the buffer is flushed first when it is full. Valid until the next call. */
 char *lumos_text_room(struct lumos_text *text, size_t extra);
 void lumos_text_put(struct lumos_text *text, const char *nul_terminated);
 void lumos_text_char(struct lumos_text *text, char byte);
@@ -40,13 +40,14 @@ void lumos_text_integer(struct lumos_text *text, int64_t value);
 void lumos_text_decimal(struct lumos_text *text, int64_t units, int decimals);
 /* The bytes, U+FFFD in the place of each that is not valid UTF-8 or is NUL, at which a string would end. */
 void lumos_text_valid_utf8(struct lumos_text *text, const char *bytes, size_t length);
-/* A JSON string with its quotes. Bytes that are not valid UTF-8 become U+FFFD; controls (C0, DEL and C1: a terminal may obey
- * them), quote and backslash are escaped; all else is written as it is. */
+/* A JSON string with its quotes. Bytes that are not valid UTF-8 become U+FFFD; controls (C0, DEL and C1: a terminal may
+ * obey them), quote and backslash are escaped; all else is written as it is. */
 void lumos_text_json_string(struct lumos_text *text, const char *bytes, size_t length);
-/* For HTML and SVG text and quoted attributes: & < > " ' escaped, control bytes but tab and newline and invalid UTF-8 become
- * U+FFFD, so that the result is always valid in both. */
+/* For HTML and SVG text and quoted attributes: & < > " ' escaped, control bytes but tab and newline and invalid UTF-8
+ * become U+FFFD, so that the result is always valid in both. */
 void lumos_text_html(struct lumos_text *text, const char *bytes, size_t length);
-/* For JSON that stands inside <script>: as lumos_text_json_string, and < > & and U+2028/9 as \u escapes, also what lumos_text_html would replace. */
+/* For JSON that stands inside <script>: as lumos_text_json_string, and < > & and U+2028/9 as \u escapes, also what
+ * lumos_text_html would replace. */
 void lumos_text_script_string(struct lumos_text *text, const char *bytes, size_t length);
 
 #endif

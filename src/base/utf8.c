@@ -1,4 +1,5 @@
-/* UTF-8 by the table of the Unicode standard (well-formed byte sequences): the second byte's range depends on the first. */
+/* UTF-8 by the table of the Unicode standard (well-formed byte sequences): the second byte's range depends on the
+ * first. */
 #include "base/utf8.h"
 
 static unsigned char byte_at(const char *bytes, size_t index) { return (unsigned char)bytes[index]; }

@@ -9,15 +9,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Bytes of the character that starts at `bytes` (1 to 4, at most `length`) with its code point in *point; 0 when the bytes are
- * no valid UTF-8 (overlong forms, surrogates, points above U+10FFFF and cut characters are invalid). */
+/* Bytes of the character that starts at `bytes` (1 to 4, at most `length`) with its code point in *point; 0 when the
+ * bytes are no valid UTF-8 (overlong forms, surrogates, points above U+10FFFF and cut characters are invalid). */
 size_t lumos_utf8_character(const char *bytes, size_t length, uint32_t *point);
 
 /* Is all of it valid UTF-8? */
 bool lumos_utf8_valid(const char *bytes, size_t length);
 
-/* Does the character turn the order of the text around it, or break its line? The marks, embeddings, overrides and isolates of
- * bidirectional text (Unicode's UAX 9), and U+2028 and U+2029. In a name from a trace it can make a line read as another one. */
+/* Does the character turn the order of the text around it, or break its line? The marks, embeddings, overrides and
+ * isolates of bidirectional text (Unicode's UAX 9), and U+2028 and U+2029. In a name from a trace it can make a line
+ * read as another one. */
 bool lumos_utf8_reorders(uint32_t point);
 
 /* Write `point` (at most U+10FFFF) as UTF-8; returns the bytes written, at most 4. */

@@ -1,6 +1,6 @@
-/* Calls are numbered anew, in the order of their starts: the stream knows what launched what, and no longer by which number. Even numbers
- * are calls. Work whose call the recording lacks has the odd number behind the last call of its step before it, by which lumos-parse
- * finds its step again; work from before the recording has 1.
+/* Calls are numbered anew, in the order of their starts: the stream knows what launched what, and no longer by which
+ * number. Even numbers are calls. Work whose call the recording lacks has the odd number behind the last call of its
+ * step before it, by which lumos-parse finds its step again; work from before the recording has 1.
  */
 #include "export/writer.h"
 

@@ -1,4 +1,5 @@
-/* One event, one line. Members stand in the order in which Kineto writes them, numbers are written by hand: no double, no locale. */
+/* One event, one line. Members stand in the order in which Kineto writes them, numbers are written by hand: no double,
+ * no locale. */
 #include "export/writer.h"
 
 #include "base/json.h"
@@ -72,12 +73,16 @@ void lumos_export_drain(struct export_writer *writer) {
   writer->text->length = 0;
 }
 
-void lumos_export_open(struct export_writer *writer, char phase, struct export_place place, int64_t time,
-                       const char *name) {
-  const char phase_text[2] = {phase, '\0'};
+void lumos_export_drain_full(struct export_writer *writer) {
   if (writer->text->length > FULL) {
     lumos_export_drain(writer);
   }
+}
+
+void lumos_export_open(struct export_writer *writer, char phase, struct export_place place, int64_t time,
+                       const char *name) {
+  const char phase_text[2] = {phase, '\0'};
+  lumos_export_drain_full(writer);
   lumos_text_put(writer->text, writer->any ? ",\n{" : "\n{");
   writer->any = true;
   lumos_export_string(writer, "ph", phase_text);

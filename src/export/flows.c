@@ -1,6 +1,6 @@
-/* Arrows: from every call to what it launched, on both timelines, and from what held a task to the task where that is of another lane (an
- * event, a hand-over, a wait, a collective's last member). What held is known of the simulation; of an unchanged job it
- * is drawn between the measured tasks, too.
+/* Arrows: from every call to what it launched, on both timelines, and from what held a task to the task where that is
+ * of another lane (an event, a hand-over, a wait, a collective's last member). What held is known of the simulation; of
+ * an unchanged job it is drawn between the measured tasks, too.
  */
 #include "export/writer.h"
 

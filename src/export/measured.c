@@ -1,6 +1,6 @@
-/* The measured rows, as Kineto writes them, so that whatever reads its traces reads these: ops and annotations from the spans, calls put
- * together again from their segments, work on streams with what it says of itself, and what was recorded of synchronisation.
- * What is no measured time (a wait that was inferred, a changed duration) is not here.
+/* The measured rows, as Kineto writes them, so that whatever reads its traces reads these: ops and annotations from the
+ * spans, calls put together again from their segments, work on streams with what it says of itself, and what was
+ * recorded of synchronisation. What is no measured time (a wait that was inferred, a changed duration) is not here.
  */
 #include "export/writer.h"
 

@@ -1,5 +1,5 @@
-/* Where lanes stand: a rank's processes lie together, and in them each measured lane before its simulated one. Numbers are
- * dense, for those of the recording are the same on every rank and every host; names tell what was recorded.
+/* Where lanes stand: a rank's processes lie together, and in them each measured lane before its simulated one. Numbers
+ * are dense, for those of the recording are the same on every rank and every host; names tell what was recorded.
  */
 #include "export/writer.h"
 

@@ -3,6 +3,7 @@
 #define LUMOS_EXPORT_WRITER_H
 
 #include "base/deflate.h"
+#include "base/output.h"
 #include "base/text.h"
 #include <lumos/job.h>
 #include <lumos/path.h>
@@ -20,8 +21,8 @@ struct export_process {
   uint32_t lane; /* its first; LUMOS_NONE: it has none */
 };
 
-/* The number of a stream's device, as text. The stream of records has it in the lane's name, where a rank has several; of
- * one alone it does not say the number, and any will do. */
+/* The number of a stream's device, as text. The stream of records has it in the lane's name, where a rank has several;
+ * of one alone it does not say the number, and any will do. */
 enum { EXPORT_DEVICE_TEXT = 32 };
 void lumos_export_device(const struct lumos_job *job, const struct lumos_lane *lane, char text[EXPORT_DEVICE_TEXT]);
 bool lumos_export_names_device(const struct lumos_job *job, const struct lumos_lane *lane);
@@ -42,6 +43,18 @@ struct export_writer {
   uint8_t *flags;              /* [task]: EXPORT_... */
   struct lumos_bindings *held; /* [task]: what held it in the simulation */
 };
+
+/* ---- export.c ---- */
+
+/* A file that leaves piece by piece, and appears whole or not at all; compressed where its name ends in ".gz". */
+struct export_file {
+  struct lumos_output output;
+  struct lumos_text work;
+};
+bool lumos_export_open_file(struct export_writer *writer, struct export_file *file, const char *path,
+                            struct lumos_error *error) LUMOS_MUST_CHECK;
+bool lumos_export_close_file(struct export_writer *writer, struct export_file *file,
+                             struct lumos_error *error) LUMOS_MUST_CHECK;
 
 /* ---- places.c ---- */
 
@@ -77,12 +90,14 @@ void lumos_export_flows(struct export_writer *writer);
 
 /* ---- event.c ---- */
 
-/* {"ph":PHASE,"pid":..,"tid":..,"ts":..,"name":..  `time` in ns of the file's time; LUMOS_ABSENT: none. Close with export_close. */
+/* {"ph":PHASE,"pid":..,"tid":..,"ts":..,"name":.. `time` in ns of the file's time; LUMOS_ABSENT: none. Close with
+ * export_close. */
 void lumos_export_open(struct export_writer *writer, char phase, struct export_place place, int64_t time,
                        const char *name);
 void lumos_export_close(struct export_writer *writer);
-/* Send away what is in work. */
+/* Send away what is in work; or only where that is much. */
 void lumos_export_drain(struct export_writer *writer);
+void lumos_export_drain_full(struct export_writer *writer);
 /* ns as microseconds with three decimals. */
 void lumos_export_time(struct export_writer *writer, const char *key, int64_t ns);
 void lumos_export_string(struct export_writer *writer, const char *key, const char *value);

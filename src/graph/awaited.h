@@ -24,8 +24,8 @@ struct lumos_decided_wait {
 };
 LUMOS_VECTOR_TYPE(lumos_decided_waits, struct lumos_decided_wait);
 
-/* With the piece of communication whose turn it is as the source, unless that is LUMOS_NONE. False: nothing was enqueued
- * on one of the streams. */
+/* With the piece of communication whose turn it is as the source, unless that is LUMOS_NONE. False: nothing was
+ * enqueued on one of the streams. */
 bool lumos_edge_ends_of(const struct lumos_rank_graph *graph, uint32_t wait, struct lumos_stream_pair pair,
                         uint32_t turn, struct lumos_edge_ends *ends);
 /* From when on nothing that the trace names keeps the task from starting: its launch, and its stream. */

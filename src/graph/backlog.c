@@ -5,9 +5,9 @@
  * around them. The instant at which they come again is looked for on the stream with the longest backlog, where most
  * names fit; of several such instants the one at which most fit on the other streams, too, and of these the first. An
  * edge between two tasks that fit holds between those of the backlog as well, but one that is violated there does not.
- * Where more than one of fifty is, the backlog is not what it was taken for, and none holds. Where the source would have
- * run before the first task that was recorded, its target waited for what the trace does not hold: a late start there
- * is a boundary.
+ * Where more than one of fifty is, the backlog is not what it was taken for, and none holds. Where the source would
+ * have run before the first task that was recorded, its target waited for what the trace does not hold: a late start
+ * there is a boundary.
  */
 #include "graph/events.h"
 
@@ -15,8 +15,9 @@
 
 enum { VIOLATED_ONE_IN = 50, MOST_INSTANTS = 16 };
 
-/* How many names fit when the backlog of the lane is laid against the tasks just before each place behind it; by place. O(tasks): the lengths of prefixes that come again (the Z function) of the backlog, written backwards, before
- * all of the lane, written backwards. */
+/* How many names fit when the backlog of the lane is laid against the tasks just before each place behind it; by place.
+ * O(tasks): the lengths of prefixes that come again (the Z function) of the backlog, written backwards, before all of
+ * the lane, written backwards. */
 static uint32_t *fits_by_place(const struct lumos_rank_graph *graph, const struct lumos_lane *lane, uint32_t backlog) {
   uint32_t count = lane->task_count, length = backlog + 1 + count;
   uint32_t *names = lumos_allocate(length * sizeof *names), *again = lumos_allocate(length * sizeof *again);

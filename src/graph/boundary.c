@@ -1,10 +1,10 @@
 /* Boundaries: starts that nothing in the recording explains, held at their measured time.
  *
  * The first task of every thread, but one that another thread handed over to. The first task of every stream, where it
- * was launched before the recording or starts later than its launch and all else explain: earlier work, or steps that
- * were not selected, held it up; so does a task of the backlog that waited for earlier work (backlog.c). And a task that
- * starts over 1 ms later than its launch and all else explain, after the whole device has been idle for
- * longer than any reaction takes: it waited for work that the trace does not hold.
+ * was launched before the recording, or starts later than its launch and all else explain and before what was launched
+ * earlier is over: that work, or steps that were not selected, held it up; so does a task of the backlog that waited
+ * for earlier work (backlog.c). And a task that starts over 1 ms later than its launch and all else explain, after the
+ * whole device has been idle for longer than any reaction takes: it waited for work that the trace does not hold.
  */
 #include "graph/graph.h"
 
@@ -27,6 +27,11 @@ static bool waits_for_unseen_work(const struct lumos_rank_graph *graph, uint32_t
          graph->job->timings.items[index].residual > LUMOS_LONG_AGO;
 }
 
+/* Work launched before the first step that was selected ends where this begins. */
+static bool is_behind_earlier_work(const struct lumos_rank_graph *graph, uint32_t index) {
+  return lumos_graph_task(graph, index)->start <= graph->rank->base + LUMOS_REACTION_WINDOW;
+}
+
 static void bound_stream(struct lumos_rank_graph *graph, const struct lumos_lane *lane) {
   for (uint32_t n = 0; n < lane->task_count; n++) {
     uint32_t task = lane->task_first + n;
@@ -34,7 +39,8 @@ static void bound_stream(struct lumos_rank_graph *graph, const struct lumos_lane
     if (timing->residual == LUMOS_ABSENT) {
       hold(graph, task, LUMOS_RECORDED);
     } else if (timing->residual > LUMOS_TIMING_NOISE &&
-               (n == 0 || graph->lost[task - graph->first] || waits_for_unseen_work(graph, task))) {
+               ((n == 0 && is_behind_earlier_work(graph, task)) || graph->lost[task - graph->first] ||
+                waits_for_unseen_work(graph, task))) {
       hold(graph, task, LUMOS_INFERRED);
       timing->residual = 0;
     }

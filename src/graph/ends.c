@@ -2,9 +2,9 @@
  *
  * A group's collectives end in one order on all of its ranks, but ranks do not begin to record at the same one. Each
  * rank's sequence is slid along that of the lowest rank until names agree and ends lie a constant apart, which is the
- * difference of the clocks. Among shifts that fit as well as each other the clocks' smallest difference decides. A group
- * is left alone when one of its ranks fits nowhere: then what looks like a group is none, or the kernels do not end
- * together. Kernels without any group are tried as one group of all ranks.
+ * difference of the clocks. Among shifts that fit as well as each other the clocks' smallest difference decides. A
+ * group is left alone when one of its ranks fits nowhere: then what looks like a group is none, or the kernels do not
+ * end together. Kernels without any group are tried as one group of all ranks.
  *
  * Only NCCL's kernels (and RCCL's, which has the same names): what others do in their kernels nobody knows.
  */

@@ -108,8 +108,8 @@ static int64_t typical_latency(const struct lumos_rank_graph *graph, const struc
   return typical;
 }
 
-/* What PyTorch's annotation of a communication is around NCCL calls itself: it lets its kernel and a stream of its own, on which
- * nothing runs, take turns. What the kernel waits for the caller has said before. */
+/* What PyTorch's annotation of a communication is around NCCL calls itself: it lets its kernel and a stream of its own,
+ * on which nothing runs, take turns. What the kernel waits for the caller has said before. */
 static bool is_of_library(const struct lumos_job *job, uint32_t wait) {
   uint32_t span = job->tasks.items[wait].span;
   return span != LUMOS_NONE && strncmp(lumos_string(job->strings, job->spans.items[span].name), "nccl:", 5) == 0;

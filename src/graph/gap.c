@@ -10,8 +10,8 @@
 
 #include "graph/typical.h"
 
-/* Little, for gaps are no longer than a reaction takes anyway, and add up: a queue of a thousand kernels ends too early by
- * what a thousand means leave out. */
+/* Little, for gaps are no longer than a reaction takes anyway, and add up: a queue of a thousand kernels ends too early
+ * by what a thousand means leave out. */
 enum { TRIMMED_ONE_IN = 50 };
 
 static bool only_waits_for_previous(const struct lumos_rank_graph *graph, uint32_t index, int64_t gap) {
@@ -31,7 +31,7 @@ static bool only_waits_for_previous(const struct lumos_rank_graph *graph, uint32
 /* Call `visit` for every task that follows another on its stream. */
 static void each_follower(struct lumos_rank_graph *graph, struct lumos_typical *gaps,
                           void (*visit)(struct lumos_rank_graph *, struct lumos_typical *, uint32_t)) {
-  const struct lumos_lane *lanes = graph->job->lanes.items + graph->rank->lane_first;
+  const struct lumos_lane *lanes = lumos_graph_lanes(graph);
   for (uint32_t i = 0; i < graph->rank->lane_count; i++) {
     if (lanes[i].kind != LUMOS_STREAM) {
       continue;

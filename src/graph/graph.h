@@ -169,6 +169,10 @@ void lumos_graph_find_roots(const struct lumos_job *job, struct lumos_matches *m
 /* collective.c: test what was matched, couple it, count. */
 void lumos_graph_collectives(struct lumos_job *job, const struct lumos_matches *matches);
 
+/* The rank's lanes; NULL: it has none. */
+static inline const struct lumos_lane *lumos_graph_lanes(const struct lumos_rank_graph *graph) {
+  return graph->rank->lane_count == 0 ? NULL : &graph->job->lanes.items[graph->rank->lane_first];
+}
 static inline const struct lumos_task *lumos_graph_task(const struct lumos_rank_graph *graph, uint32_t task) {
   return &graph->job->tasks.items[task];
 }

@@ -3,10 +3,10 @@
  * So the backward pass starts when the forward pass has called for it, on a thread of autograd's, and the caller goes
  * on when the backward pass returns. Of the call sequence numbers tell (backward.c); all else is inferred from both
  * silences. A thread was silent for over 1 ms, or since it is known to have called another; the other worked for at
- * least half of that time, and fell silent itself not long before the first resumed, at most a tenth of the silence; and
- * the one that resumed works for at least half of the time until the other stirs again, which a watchdog that wakes up
- * by chance does not. Of threads that both launch work to the device less is asked: half a millisecond is not long, and
- * who resumed may call the other at once. Of several threads the one that finished last handed over.
+ * least half of that time, and fell silent itself not long before the first resumed, at most a tenth of the silence;
+ * and the one that resumed works for at least half of the time until the other stirs again, which a watchdog that wakes
+ * up by chance does not. Of threads that both launch work to the device less is asked: half a millisecond is not long,
+ * and who resumed may call the other at once. Of several threads the one that finished last handed over.
  *
  * A return implies a call. Where a thread goes on because another one is done, that one was called when the first fell
  * silent: its first task since then waits for the last one before the silence, though its own silence was only 0.1 ms.
@@ -207,7 +207,7 @@ static int by_work(const void *left, const void *right) {
 }
 
 void lumos_graph_handovers(struct lumos_rank_graph *graph) {
-  const struct lumos_lane *lanes = graph->job->lanes.items + graph->rank->lane_first;
+  const struct lumos_lane *lanes = lumos_graph_lanes(graph);
   struct search search = {
       .graph = graph, .worked = lumos_allocate(graph->rank->task_count * sizeof(int64_t)), .begin = INT64_MAX};
   for (uint32_t i = 0; i < graph->rank->lane_count; i++) {

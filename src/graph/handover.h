@@ -18,8 +18,9 @@ struct lumos_silence { /* of a thread before one of its tasks */
 uint32_t lumos_graph_count_until(const struct lumos_rank_graph *graph, const struct lumos_lane *lane, int64_t time,
                                  bool started);
 
-/* The silence ended because `source` did. The first task of a thread has no gap that this could cover. Nothing is added where the source
- * ended before the silence began: in an edited stream a lag may be shorter than the silence that it is of. */
+/* The silence ended because `source` did. The first task of a thread has no gap that this could cover. Nothing is added
+ * where the source ended before the silence began: in an edited stream a lag may be shorter than the silence that it is
+ * of. */
 void lumos_graph_add_handover(struct lumos_rank_graph *graph, const struct lumos_silence *silence, uint32_t source,
                               enum lumos_evidence evidence);
 

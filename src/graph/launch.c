@@ -6,8 +6,8 @@
  * the direction. Samples are launches that met an idle device, so that nothing else in the recording can have delayed
  * them; communication and launches after a stream wait are left out, and so is what took longer than any launch: it
  * waited for work that the recording does not hold, such as another process on the device. What follows another task of
- * the same call, a graph's launch, counts from where that one does and is no sample, for it waited for that one. A group
- * with too few samples takes the lag of its kind of task, then that of its call, then that of the rank, else 0.
+ * the same call, a graph's launch, counts from where that one does and is no sample, for it waited for that one. A
+ * group with too few samples takes the lag of its kind of task, then that of its call, then that of the rank, else 0.
  */
 #include "graph/graph.h"
 
@@ -40,7 +40,7 @@ static uint32_t group_of(const struct lumos_job *job, struct lumos_typical *lags
 /* Call `visit` for every task whose launch is known. */
 static void each_launched(struct lumos_rank_graph *graph, const struct lags *lags,
                           void (*visit)(struct lumos_rank_graph *, const struct lags *, uint32_t)) {
-  const struct lumos_lane *lanes = graph->job->lanes.items + graph->rank->lane_first;
+  const struct lumos_lane *lanes = lumos_graph_lanes(graph);
   for (uint32_t i = 0; i < graph->rank->lane_count; i++) {
     if (lanes[i].kind != LUMOS_STREAM) {
       continue;

@@ -1,8 +1,9 @@
 /* Which communication kernels of different ranks are one collective: first what recorded metadata say, then ends.c.
  *
  * By communicator id, else by (group, sequence number, operation). A set of kernels is a collective only when it is
- * consistent: every rank of the group that has a trace is there, each once. It is complete when all ranks have. Operations of whole groups, and a send with its receive in groups of
- * two that send and receive one by one: only there both ranks count the same transfers. pairs.c does the others.
+ * consistent: every rank of the group that has a trace is there, each once. It is complete when all ranks have.
+ * Operations of whole groups, and a send with its receive in groups of two that send and receive one by one: only there
+ * both ranks count the same transfers. pairs.c does the others.
  */
 #include "graph/graph.h"
 

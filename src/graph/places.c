@@ -9,6 +9,7 @@
  */
 #include "graph/places.h"
 
+#include "base/hash.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,23 +30,21 @@ struct walk {
   uint32_t *launches;   /* by lane of the rank: the thread's, without communication */
 };
 
-static uint64_t mix(uint64_t hash, uint64_t value) { return (hash ^ value) * UINT64_C(0x9E3779B97F4A7C15); }
-
 static uint64_t hash_name(const char *name) {
   uint64_t hash = 0;
   for (; *name != 0; name++) {
     if (*name < '0' || *name > '9') {
-      hash = mix(hash, (unsigned char)*name);
+      hash = lumos_hash_mix(hash, (unsigned char)*name);
     }
   }
-  return hash ^ hash >> 29;
+  return hash;
 }
 
 static uint64_t hash_spans(const struct lumos_job *job, uint32_t span) {
   uint64_t hash = 1;
   for (int depth = 0; depth < SPANS_AROUND && span != LUMOS_NONE; span = job->spans.items[span].parent) {
     if (job->spans.items[span].kind != LUMOS_SPAN_STEP) {
-      hash = mix(hash, hash_name(lumos_string(job->strings, job->spans.items[span].name)));
+      hash = lumos_hash_mix(hash, hash_name(lumos_string(job->strings, job->spans.items[span].name)));
       depth++;
     }
   }
@@ -163,8 +162,8 @@ static void walk_thread(struct walk *walk, const struct lumos_lane *lane, const 
   for (size_t i = first; i < walk->places->waits.count; i++) {
     struct lumos_unnamed_wait *wait = &walk->places->waits.items[i];
     wait->home = home;
-    wait->place = mix(mix(mix(wait->place, wait->previous), wait->next),
-                      (uint64_t)wait->apart << 2 | (uint64_t)wait->trails << 1 | wait->leads);
+    wait->place = lumos_hash_mix(lumos_hash_mix(lumos_hash_mix(wait->place, wait->previous), wait->next),
+                                 (uint64_t)wait->apart << 2 | (uint64_t)wait->trails << 1 | wait->leads);
   }
 }
 

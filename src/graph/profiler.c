@@ -1,8 +1,8 @@
 /* What recording takes on the host: before an op starts, after it ends, and after a call ends.
  *
- * The profiler notes an op's start when it is ready to leave it, and the end of an op or a call before it stores the row. So
- * what it takes lies between rows: in the stretches of the op around, and in the gaps where there is none. A stretch in
- * which just one row begins or ends holds that once, and whatever the op does besides:
+ * The profiler notes an op's start when it is ready to leave it, and the end of an op or a call before it stores the
+ * row. So what it takes lies between rows: in the stretches of the op around, and in the gaps where there is none. A
+ * stretch in which just one row begins or ends holds that once, and whatever the op does besides:
  *
  *   before_op   from an op's start to the start of the first op inside it
  *   after_op    from the end of the last op inside an op to its own end

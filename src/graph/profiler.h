@@ -1,5 +1,5 @@
-/* What recording itself takes on the host: it is in every gap between rows, and no change of the host's own work changes
- * it.
+/* What recording itself takes on the host: it is in every gap between rows, and no change of the host's own work
+ * changes it.
  */
 #ifndef LUMOS_GRAPH_PROFILER_H
 #define LUMOS_GRAPH_PROFILER_H

@@ -2,13 +2,14 @@
  *
  * Of every collective each member is compared with the lowest. For two ranks the offset between their clocks is the
  * median of these differences without outliers, where short collectives weigh more: the longer one takes, the further
- * apart its members may end. The error is the 95th percentile of what remains, and of few differences not less than what
- * so many can tell.
+ * apart its members may end. The error is the 95th percentile of what remains, and of few differences not less than
+ * what so many can tell.
  *
  * A drift is believed when the first, the middle and the last third of the differences lie on a line that rises by much
  * more than they scatter; else it is 0.
  *
- * From the lowest rank on, each next rank is settled over the pair, or chain of pairs, with the smallest error.
+ * From the lowest rank on, each next rank is settled over the pair whose median is known best: many differences that
+ * scatter tell more than few that do not. So ranks that meet often, whose waiting adds up, agree best with each other.
  */
 #include "graph/graph.h"
 
@@ -38,6 +39,7 @@ LUMOS_VECTOR_TYPE(differences, struct difference);
 struct relation {
   uint32_t one, other;
   int64_t offset, drift, error;
+  int64_t doubt; /* of the offset: how far a median of so many may be off */
 };
 LUMOS_VECTOR_TYPE(relations, struct relation);
 
@@ -190,7 +192,10 @@ static void fit_offset(struct difference *differences, size_t count, int64_t *di
     count = kept;
   }
   int64_t remains = lumos_percentile(distances, count, 95), least = least_error(differences, count);
+  int64_t typical = lumos_percentile(distances, count, 50);
+  int64_t doubt = llround(2 * (double)typical / sqrt((double)count)); /* a median's standard error, of normal ones */
   relation->error = remains > least ? remains : least;
+  relation->doubt = doubt > least ? doubt : least;
 }
 
 static struct relation relate(struct difference *differences, size_t count) {
@@ -221,7 +226,7 @@ static void settle(struct lumos_job *job, const struct relation *relation) {
   clock->from_collectives = true;
 }
 
-/* The relation of a settled rank with one that is not, over which that one's error is smallest; NULL: there is none. */
+/* Of the relations of a settled rank with one that is not the surest; NULL: there is none. */
 static const struct relation *next_relation(const struct lumos_job *job, const struct relations *relations) {
   const struct relation *best = NULL;
   int64_t least = INT64_MAX;
@@ -232,9 +237,8 @@ static const struct relation *next_relation(const struct lumos_job *job, const s
     if (one->from_collectives == other->from_collectives) {
       continue;
     }
-    int64_t error = relation->error + (one->from_collectives ? one->error : other->error);
-    if (error < least) {
-      least = error;
+    if (relation->doubt < least) {
+      least = relation->doubt;
       best = relation;
     }
   }

@@ -25,7 +25,7 @@ static int64_t known_start(const struct lumos_rank_graph *graph, uint32_t index,
 }
 
 void lumos_graph_residuals(struct lumos_rank_graph *graph) {
-  const struct lumos_lane *lanes = graph->job->lanes.items + graph->rank->lane_first;
+  const struct lumos_lane *lanes = lumos_graph_lanes(graph);
   for (uint32_t i = 0; i < graph->rank->lane_count; i++) {
     if (lanes[i].kind != LUMOS_STREAM) {
       continue;

@@ -28,7 +28,8 @@ static uint32_t running_at(const struct lumos_rank_graph *graph, const struct lu
   return started == 0 || lumos_graph_device_end(graph, last) < at - ROUNDING ? LUMOS_NONE : last;
 }
 
-/* The kernel nearest to its end of those that ran when the task was ready and, but for their tails, until it started. */
+/* The kernel nearest to its end of those that ran when the task was ready and, but for their tails, until it
+ * started. */
 static bool find_occupant(const struct lumos_rank_graph *graph, uint32_t task, struct meeting *meeting) {
   int64_t start = lumos_graph_device_start(graph, task), ready = start - graph->job->timings.items[task].residual;
   int64_t least = INT64_MAX;

@@ -2,6 +2,7 @@
  * demand. */
 #include "graph/typical.h"
 
+#include "base/hash.h"
 #include <lumos/memory.h>
 #include <stdlib.h>
 
@@ -55,7 +56,7 @@ void lumos_typical_free(struct lumos_typical *typical) {
 static uint32_t hash_key(const uint32_t key[3]) {
   uint64_t hash = 0;
   for (int i = 0; i < 3; i++) {
-    hash = (hash ^ key[i]) * UINT64_C(0x9E3779B97F4A7C15);
+    hash = lumos_hash_mix(hash, key[i]);
   }
   return (uint32_t)(hash >> 32);
 }
@@ -143,8 +144,8 @@ static void swap_times(int64_t *left, int64_t *right) {
   *right = held;
 }
 
-/* Brings the value to `place` that sorting would bring there, with none larger before it and none smaller behind it: quickselect. What
- * it fails to cut down for long is sorted. */
+/* Brings the value to `place` that sorting would bring there, with none larger before it and none smaller behind it:
+ * quickselect. What it fails to cut down for long is sorted. */
 static void select_time(int64_t *values, size_t count, size_t place) {
   enum { MOST_ROUNDS = 64 };
   size_t first = 0, end = count;

@@ -11,8 +11,8 @@
  * several pairs bind alike, or none does, the customs of programs decide: an operator that launches communication lets
  * it wait for the thread's kernels; any other wait is for the stream launched on last, or for communication, the latest
  * first, each stream for one wait in a row. What waits is then the stream launched on next, or the thread's usual one
- * where an operator calls the wait that has nothing to do with what comes next. But a wait of the operator that has just launched communication is the
- * library's own and waits for nothing that is seen.
+ * where an operator calls the wait that has nothing to do with what comes next. But a wait of the operator that has
+ * just launched communication is the library's own and waits for nothing that is seen.
  *
  * A place where every pair is violated may wait for older work: the second of several collectives under way, say. It
  * may wait for them in turn (turns.c): that is believed where it visibly bound twice at least and explains most late

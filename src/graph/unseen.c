@@ -1,23 +1,25 @@
 /* Event edges of which the trace shows nothing: seen by timing alone, and believed because they come again.
  *
- * A task that starts later than its launch, its stream and all known waits explain, and within the reaction window after
- * the end of another stream's task, may have waited for that end. Once, this may be chance. The same place of the
+ * A task that starts later than its launch, its stream and all known waits explain, and within the reaction window
+ * after the end of another stream's task, may have waited for that end. Once, this may be chance. The same place of the
  * program makes the same waits: a place is a stream and the names of the task, the one before and the one behind it
  * (around the ends of a stream that began with the recording, for steps repeat); what is awaited is told by its stream,
  * its name, and how many tasks were enqueued behind it on its stream by the time of the waiting task's launch. An edge
- * is believed that was seen twice at the like place, or told by a wait there, and explains half of the late starts.
- * Where it bound, if only by little, in one of four of the place's occurrences, and is violated in fewer than one of
- * fifty, it holds for the others as well.
+ * is believed that was seen twice at the like place, or told by a wait there, and explains half of the late starts;
+ * seen once, where the delay is so long and so little ended in it that chance would hardly put its end behind another
+ * one. Where it bound, if only by little, in one of four of the place's occurrences, and is violated in fewer than one
+ * of fifty, it holds for the others as well.
  *
  * Of what was launched before the recording the order is not known: there, only late starts are explained. Edges within
  * a graph launch are found like others. The source starts before the task in any case, so no edges form a ring.
  */
 #include "graph/events.h"
 
+#include "base/hash.h"
 #include "graph/typical.h"
 #include <stdlib.h>
 
-enum { ROUNDING = 1000, SEEN_BEFORE = 2, LATE_ONE_IN = 2, USUAL_ONE_IN = 4, VIOLATED_ONE_IN = 50 };
+enum { ROUNDING = 1000, SEEN_BEFORE = 2, LATE_ONE_IN = 2, USUAL_ONE_IN = 4, VIOLATED_ONE_IN = 50, CHANCE_ONE_IN = 100 };
 
 #define UNKNOWN LUMOS_NONE
 
@@ -67,9 +69,8 @@ static bool is_launched(const struct lumos_rank_graph *graph, uint32_t task) {
   return graph->enqueued[task - graph->first] != INT64_MIN;
 }
 
-static uint64_t mix(uint64_t hash, uint64_t value) { return (hash ^ value) * UINT64_C(0x9E3779B97F4A7C15); }
-
-/* Steps repeat: of a stream whose tasks were all launched in the recording the last is taken to come before the first. */
+/* Steps repeat: of a stream whose tasks were all launched in the recording the last is taken to come before the
+ * first. */
 static uint64_t place_of(const struct lumos_rank_graph *graph, uint32_t task) {
   uint32_t on = lumos_graph_task(graph, task)->lane;
   const struct lumos_lane *lane = &graph->job->lanes.items[on];
@@ -77,9 +78,9 @@ static uint64_t place_of(const struct lumos_rank_graph *graph, uint32_t task) {
   bool around = is_launched(graph, first);
   uint32_t before = task > first ? task - 1 : around ? last : LUMOS_NONE;
   uint32_t behind = task < last ? task + 1 : around ? first : LUMOS_NONE;
-  uint64_t hash = mix(mix(1, on), lumos_graph_task(graph, task)->name);
-  hash = mix(hash, before == LUMOS_NONE ? 0 : lumos_graph_task(graph, before)->name);
-  return mix(hash ^ hash >> 32, behind == LUMOS_NONE ? 0 : lumos_graph_task(graph, behind)->name);
+  uint64_t hash = lumos_hash_mix(lumos_hash_mix(1, on), lumos_graph_task(graph, task)->name);
+  hash = lumos_hash_mix(hash, before == LUMOS_NONE ? 0 : lumos_graph_task(graph, before)->name);
+  return lumos_hash_mix(hash, behind == LUMOS_NONE ? 0 : lumos_graph_task(graph, behind)->name);
 }
 
 /* The last task on the stream that was over at an instant, or LUMOS_NONE. */
@@ -279,11 +280,35 @@ static void extend(struct search *search, const struct place *place, const struc
     uint32_t task = search->occurrences.items[i].task, source = source_of(search, task, like);
     bool again = source == latest; /* the stream has waited for it */
     latest = source;
-    if (source != LUMOS_NONE && !again && !search->explained[task - graph->first] &&
-        graph->held[task - graph->first] == LUMOS_ABSENT && !is_violated(graph, source, task)) {
+    bool open =
+        graph->held[task - graph->first] == LUMOS_ABSENT || is_late(graph, task); /* no known wait explains it */
+    if (source != LUMOS_NONE && !again && !search->explained[task - graph->first] && open &&
+        !is_violated(graph, source, task)) {
       explain(search, source, task);
     }
   }
+}
+
+/* How many tasks of a stream were running when the delay before an instant began, or started in it. */
+static int64_t ran_in_delay(const struct lumos_rank_graph *graph, const struct lumos_lane *lane, int64_t start,
+                            int64_t delay) {
+  uint32_t before = lumos_graph_started(graph, lane, start - delay);
+  bool running = before > 0 && lumos_graph_device_end(graph, lane->task_first + before - 1) > start - delay;
+  return (int64_t)lumos_graph_started(graph, lane, start) - before + running;
+}
+
+/* A delay of over 1 ms, and of all instants in it one of a hundred at most lies right behind an end on another
+ * stream. */
+static bool is_no_chance(const struct lumos_rank_graph *graph, uint32_t task) {
+  int64_t start = lumos_graph_device_start(graph, task), delay = graph->job->timings.items[task].residual;
+  int64_t ends = 0;
+  for (uint32_t i = 0; i < graph->rank->lane_count && delay > LUMOS_LONG_AGO; i++) {
+    uint32_t lane = graph->rank->lane_first + i;
+    if (graph->job->lanes.items[lane].kind == LUMOS_STREAM && lane != lumos_graph_task(graph, task)->lane) {
+      ends += ran_in_delay(graph, &graph->job->lanes.items[lane], start, delay);
+    }
+  }
+  return delay > LUMOS_LONG_AGO && ends * CHANCE_ONE_IN <= delay / LUMOS_REACTION_WINDOW;
 }
 
 static void judge(struct search *search, const struct pattern *pattern) {
@@ -296,7 +321,9 @@ static void judge(struct search *search, const struct pattern *pattern) {
     left += !search->explained[sightings[i].task - search->graph->first];
   }
   size_t late = sightings->behind == UNKNOWN ? place->late_before : place->late;
-  if (left == 0 || pattern->count < SEEN_BEFORE || pattern->count * LATE_ONE_IN < late) {
+  bool once = pattern->count < SEEN_BEFORE;
+  if (left == 0 || (once && !is_no_chance(search->graph, sightings->task)) ||
+      (!once && pattern->count * LATE_ONE_IN < late)) {
     return;
   }
   for (size_t i = 0; i < pattern->count; i++) {
@@ -308,7 +335,7 @@ static void judge(struct search *search, const struct pattern *pattern) {
       explain(search, one->source, one->task);
     }
   }
-  if (sightings->behind != UNKNOWN && is_usual(search, place, sightings)) {
+  if (!once && sightings->behind != UNKNOWN && is_usual(search, place, sightings)) {
     extend(search, place, sightings);
   }
 }
@@ -337,7 +364,7 @@ static void store(struct search *search) {
   if (search->edges.count > 0) {
     lumos_job_note(graph->job, "graph.unseen_stream_waits", LUMOS_INFO, (int64_t)search->edges.count, NULL,
                    "event edges between streams were inferred from timing alone: again and again the same task starts "
-                   "late, and right after the same task of another stream has ended",
+                   "late, and right after the same task of another stream has ended, or so late that it is no chance",
                    "record with torch.profiler's _ExperimentalConfig(enable_cuda_sync_events=True)");
   }
 }

@@ -42,7 +42,8 @@ static const struct named_group megatron_names[] = {
     {"TENSOR_AND_CONTEXT_PARALLEL_GROUP", LUMOS_OTHER_ROLE, AXIS_NONE},
 };
 
-/* Dimensions of a mesh, behind "mesh_" or alone, as others call such groups: torchtitan's and others' usual ones, alone and flattened into one. */
+/* Dimensions of a mesh, behind "mesh_" or alone, as others call such groups: torchtitan's and others' usual ones, alone
+ * and flattened into one. */
 static const struct named_group mesh_names[] = {
     {"tp", LUMOS_TENSOR, AXIS_TENSOR},
     {"tensor", LUMOS_TENSOR, AXIS_TENSOR},

@@ -54,7 +54,8 @@ struct program_communication {
 void program_communication_gather(struct program_communication *all, const struct lumos_job *job);
 void program_communication_free(struct program_communication *all);
 
-/* The place of a rank (number) among the ranks of a communicator (index); -1: it is none of them, or they are not known. O(log ranks). */
+/* The place of a rank (number) among the ranks of a communicator (index); -1: it is none of them, or they are not
+ * known. O(log ranks). */
 int32_t program_place_in(const struct program_communication *all, uint32_t index, int32_t number);
 
 /* use.c: the role of a communicator by what is done in it; 0: not known. */

@@ -1,6 +1,6 @@
-/* What is trained, from shapes: attention says heads, head_dim, sequence and micro-batch; the embedding's weight vocabulary and hidden;
- * matrix products between known widths the rest. Widths that tensor parallelism cuts are multiplied back. A model
- * without attention is not described, and what shapes leave open stays absent.
+/* What is trained, from shapes: attention says heads, head_dim, sequence and micro-batch; the embedding's weight
+ * vocabulary and hidden; matrix products between known widths the rest. Widths that tensor parallelism cuts are
+ * multiplied back. A model without attention is not described, and what shapes leave open stays absent.
  */
 #include <lumos/program.h>
 
@@ -8,7 +8,8 @@
 #include "program/shapes.h"
 #include <inttypes.h>
 
-/* Of the attention that most layers have, on one rank. Counts may be of several ranks and steps, like all counts here. */
+/* Of the attention that most layers have, on one rank. Counts may be of several ranks and steps, like all counts
+ * here. */
 struct attention {
   const struct program_shape *shape; /* NULL: there is none */
   uint64_t count;
@@ -100,8 +101,8 @@ static bool same_heads(const struct attention *one, const struct attention *othe
 /* Is a part nearly all? */
 static bool dominates(uint64_t part, uint64_t all) { return part * 5 >= all * 4; }
 
-/* The most frequent shape of the first op in the table's order that is there. If layers differ in their heads there is no saying
- * which are the model's; if only batches differ, their sizes are left out. */
+/* The most frequent shape of the first op in the table's order that is there. If layers differ in their heads there is
+ * no saying which are the model's; if only batches differ, their sizes are left out. */
 static void find_attention(struct sheet *sheet) {
   struct attention most = {.shape = NULL};
   struct attention other;
@@ -209,8 +210,8 @@ static bool is_around_attention(const struct sheet *sheet, int64_t width) {
           has_product(sheet, width, heads + 2 * attention->kv_heads * attention->head_dim));
 }
 
-/* The width around attention. Where it is that of all heads together, as in most models, a feed-forward block lies around
- * that width, too, so it is looked at first. */
+/* The width around attention. Where it is that of all heads together, as in most models, a feed-forward block lies
+ * around that width, too, so it is looked at first. */
 static const struct program_shape *around_attention(const struct sheet *sheet, int64_t *width) {
   int64_t heads = sheet->attention.heads * sheet->attention.head_dim;
   int64_t inner = 0;
@@ -276,6 +277,31 @@ static void find_kv_heads(struct sheet *sheet) {
 
 /* --- Feed-forward --- */
 
+/* Do queries, keys and values come from one product that is as wide as the feed-forward block? */
+static bool is_width_of_attention(const struct sheet *sheet, int64_t width, uint64_t layers) {
+  const struct attention *attention = &sheet->attention;
+  const struct program_shape *shape = NULL;
+  int64_t kv = attention->kv_heads > 0 ? attention->kv_heads : attention->heads;
+  int64_t queries = attention->heads * attention->head_dim;
+  uint64_t outputs = queries == sheet->hidden ? layers : 0; /* products of the same shape behind attention */
+  return width == (attention->heads + 2 * kv) * attention->head_dim &&
+         products(sheet, sheet->hidden, queries, &shape) <= outputs;
+}
+
+/* Beside a gate, hidden goes to that width twice as often as it comes back, or to twice the width. */
+static void find_ffn_matrices(struct sheet *sheet, int64_t width, uint64_t back) {
+  const struct program_shape *there = NULL;
+  const struct program_shape *wide = NULL;
+  uint64_t up = products(sheet, sheet->hidden, width, &there);
+  up -= up >= back && is_width_of_attention(sheet, width, back) ? back : 0;
+  uint64_t both = width <= INT32_MAX ? products(sheet, sheet->hidden, 2 * width, &wide) : 0;
+  if (up == back || up == 2 * back) {
+    PUT(sheet, ffn_matrices, up == back ? 2 : 3, false, there, there->op == OP_PRODUCT_AND_SUM);
+  } else if (up == 0 && both == back) {
+    PUT(sheet, ffn_matrices, 3, false, wide, wide->op == OP_PRODUCT_AND_SUM);
+  }
+}
+
 /* The width from which every layer comes back to hidden but the attention's, and to which hidden goes, once or, with a
  * gate, twice as wide. */
 static void find_ffn(struct sheet *sheet) {
@@ -301,6 +327,7 @@ static void find_ffn(struct sheet *sheet) {
   }
   if (best != NULL) {
     PUT(sheet, ffn, width, true, best, best->op == OP_PRODUCT_AND_SUM);
+    find_ffn_matrices(sheet, width, most);
   }
 }
 
@@ -385,7 +412,8 @@ static const struct program_shape *one_batch(const struct sheet *sheet) {
   return NULL;
 }
 
-/* Indices come first: some attention is given the sequence before the batch. Attention over packed sequences knows tokens only. */
+/* Indices come first: some attention is given the sequence before the batch. Attention over packed sequences knows
+ * tokens only. */
 static void find_batch(struct sheet *sheet) {
   const struct attention *attention = &sheet->attention;
   const struct program_shape *indices = token_indices(sheet);

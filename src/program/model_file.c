@@ -18,7 +18,7 @@ struct field {
 #define FIELD(field) \
   { #field, offsetof(struct lumos_model_description, field), offsetof(struct lumos_model_description, evidence.field) }
 static const struct field fields[] = {
-    FIELD(layers), FIELD(hidden),   FIELD(heads),      FIELD(kv_heads),    FIELD(head_dim),
+    FIELD(layers), FIELD(hidden),   FIELD(heads),      FIELD(kv_heads),    FIELD(head_dim),      FIELD(ffn_matrices),
     FIELD(ffn),    FIELD(sequence), FIELD(vocabulary), FIELD(micro_batch), FIELD(micro_batches),
 };
 enum { FIELDS = sizeof fields / sizeof *fields };
@@ -45,10 +45,11 @@ static bool read_member(const char *path, const cJSON *member, struct lumos_mode
   }
   if (i == FIELDS) {
     return is_unused(member->string) ||
-           lumos_fail(error,
-                      "%s: a model has no %.60s; give layers, hidden, heads, kv_heads, head_dim, ffn, sequence, "
-                      "vocabulary, micro_batch, micro_batches, or some of them",
-                      path, member->string);
+           lumos_fail(
+               error,
+               "%s: a model has no %.60s; give layers, hidden, heads, kv_heads, head_dim, ffn, ffn_matrices, sequence, "
+               "vocabulary, micro_batch, micro_batches, or some of them",
+               path, member->string);
   }
   double number = cJSON_IsNumber(member) ? member->valuedouble : 0;
   if (!(number >= 1 && number <= INT32_MAX && number == (double)(int32_t)number)) {

@@ -38,9 +38,9 @@ static bool of_one_pipeline(const struct program_communicator *one, const struct
   return one->group == LUMOS_NONE && other->group == LUMOS_NONE && one->axis == AXIS_PIPELINE;
 }
 
-/* Along this axis the rank's communicator is this one. A second, different one is a contradiction, unless a name says the
- * first and use the second. Gradients may be summed in two groups one after the other, of shards and of replicas: which is
- * which use does not say. */
+/* Along this axis the rank's communicator is this one. A second, different one is a contradiction, unless a name says
+ * the first and use the second. Gradients may be summed in two groups one after the other, of shards and of replicas:
+ * which is which use does not say. */
 static void put_rank(struct spread *spread, uint32_t rank, uint32_t communicator, enum program_axis axis) {
   const struct program_communicator *communicators = spread->all.communicators.items;
   uint32_t *slot = &spread->communicator[axis][rank];

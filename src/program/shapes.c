@@ -3,6 +3,7 @@
  */
 #include "program/shapes.h"
 
+#include "base/numbering.h"
 #include "program/place.h"
 #include <stdlib.h>
 #include <string.h>
@@ -99,48 +100,20 @@ void program_shape_read(const char *text, struct program_dimensions inputs[SHAPE
 
 struct counting {
   struct program_shapes *shapes;
-  uint32_t *slots; /* open addressing by name and shapes: index + 1 */
-  size_t mask;
+  struct lumos_numbering numbering; /* of name and shapes */
 };
-
-static size_t slot_of(const struct counting *counting, lumos_string_id name, lumos_string_id shapes) {
-  uint64_t key = ((uint64_t)name << 32U | shapes) * 0x9E3779B97F4A7C15U;
-  for (size_t slot = (size_t)(key >> 20U);; slot++) {
-    uint32_t index = counting->slots[slot & counting->mask];
-    const struct program_shape *shape = index == 0 ? NULL : &counting->shapes->items[index - 1];
-    if (shape == NULL || (shape->name == name && shape->shapes == shapes)) {
-      return slot & counting->mask;
-    }
-  }
-}
-
-static void grow(struct counting *counting) {
-  size_t room = counting->slots == NULL ? 256 : (counting->mask + 1) * 2;
-  free(counting->slots);
-  counting->slots = lumos_allocate_zeroed(room, sizeof *counting->slots);
-  counting->mask = room - 1;
-  for (size_t i = 0; i < counting->shapes->count; i++) {
-    const struct program_shape *shape = &counting->shapes->items[i];
-    counting->slots[slot_of(counting, shape->name, shape->shapes)] = (uint32_t)i + 1;
-  }
-}
 
 static void count_span(struct counting *counting, const struct lumos_span *span, uint8_t op) {
   enum { MOST_SHAPES = 4096 }; /* a model has few; what differs from batch to batch tells nothing */
-  size_t slot = slot_of(counting, span->name, span->shapes);
-  if (counting->slots[slot] == 0 && counting->shapes->count == MOST_SHAPES) {
+  uint32_t number = lumos_number_of(&counting->numbering, lumos_key_pair(span->name, span->shapes));
+  if (number >= MOST_SHAPES) {
     return;
   }
-  if (counting->slots[slot] == 0) {
+  if (number == counting->shapes->count) {
     struct program_shape shape = {.name = span->name, .shapes = span->shapes, .op = op};
     lumos_vector_push(counting->shapes, shape);
-    counting->slots[slot] = (uint32_t)counting->shapes->count;
-    if (counting->shapes->count > counting->mask / 2) {
-      grow(counting);
-      slot = slot_of(counting, span->name, span->shapes);
-    }
   }
-  counting->shapes->items[counting->slots[slot] - 1].count++;
+  counting->shapes->items[number].count++;
 }
 
 static int place_in_table(const char *name) {
@@ -179,7 +152,6 @@ void program_shapes_gather(const struct lumos_job *job, struct program_shapes *s
     ops[string] = op_of_name(lumos_string(job->strings, string));
   }
   program_places_begin(&places, job);
-  grow(&counting);
   for (uint32_t i = 0; i < job->spans.count; i++) {
     const struct lumos_span *span = &job->spans.items[i];
     if (span->kind == LUMOS_SPAN_OP && ops[span->name] != OP_NONE && span->shapes != LUMOS_NO_STRING &&
@@ -188,7 +160,7 @@ void program_shapes_gather(const struct lumos_job *job, struct program_shapes *s
     }
   }
   program_places_free(&places);
-  free(counting.slots);
+  lumos_numbering_free(&counting.numbering);
   free(ops);
   for (size_t i = 0; i < shapes->count; i++) {
     program_shape_read(lumos_string(job->strings, shapes->items[i].shapes), shapes->items[i].inputs);

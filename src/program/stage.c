@@ -1,6 +1,7 @@
 /* Sends and receives of a rank in the order in which its host launched them. Who the peer is, collective arguments say;
- * where they were not recorded the annotations of PyTorch's NCCL backend name both by their number in the group ("nccl:send 0->1",
- * "nccl:recv 1<-0"), but for batches, of which only the ops before the launch are there (c10d::send, c10d::recv_).
+ * where they were not recorded the annotations of PyTorch's NCCL backend name both by their number in the group
+ * ("nccl:send 0->1", "nccl:recv 1<-0"), but for batches, of which only the ops before the launch are there (c10d::send,
+ * c10d::recv_).
  */
 #include "program/stage.h"
 

@@ -1,17 +1,17 @@
 /* The room's door: a job becomes a report in the form that was asked for.
  *
- * text/ says how numbers and names are written, draw/ how scenes are laid out and painted; content/ is what a report says of a job,
- * in figures, tables and scenes; forms/ is what it is written as. Each uses only those before it.
+ * text/ says how numbers and names are written, draw/ how scenes are laid out and painted; content/ is what a report
+ * says of a job, in figures, tables and scenes; forms/ is what it is written as. Each uses only those before it.
  */
 #include <lumos/report.h>
 
 #include "report/content/content.h"
 #include "report/content/verdict.h"
 #include "report/forms/csv.h"
+#include "report/forms/document.h"
 #include "report/forms/markdown.h"
 #include "report/forms/page.h"
 #include "report/forms/pictures.h"
-#include "report/forms/summary.h"
 #include "report/text/privacy.h"
 #include <lumos/sim.h>
 #include <string.h>
@@ -31,7 +31,7 @@ static const struct form forms[] = {
     {"png", report_png_write, LUMOS_REPORT_PNG, true, false},
     {"pdf", report_pdf_write, LUMOS_REPORT_PDF, true, false},
     {"md", report_markdown_write, LUMOS_REPORT_MARKDOWN, false, true},
-    {"json", report_summary_write, LUMOS_REPORT_JSON, false, true},
+    {"json", report_document_write, LUMOS_REPORT_JSON, false, true},
     {"csv", report_csv_write, LUMOS_REPORT_CSV, true, true},
 };
 
@@ -107,7 +107,10 @@ bool lumos_report_verdict(const struct lumos_job *job, struct lumos_text *out, s
   struct report_facts facts;
   struct lumos_text sentence = LUMOS_TEXT_BUFFER;
   report_facts_read(job, &facts);
-  report_put_verdict(&facts, &sentence);
+  struct report_opportunities opportunities;
+  report_opportunities_read(&facts, &opportunities);
+  report_put_verdict(&facts, &opportunities, &sentence);
+  report_opportunities_free(&opportunities);
   report_facts_free(&facts);
   /* No-break spaces are for the page; a terminal gets plain ones. */
   for (size_t i = 0; i < sentence.length; i++) {

@@ -1,7 +1,7 @@
 /* Myers, "An O(ND) difference algorithm and its variations", in stretches of bounded depth.
  *
- * With d differences the search has reached, on every diagonal k = x - y from -d to d, the furthest x: `reached[d][k]`. The
- * path back from the furthest point tells which items are pairs.
+ * With d differences the search has reached, on every diagonal k = x - y from -d to d, the furthest x: `reached[d][k]`.
+ * The path back from the furthest point tells which items are pairs.
  */
 #include "sim/align.h"
 
@@ -26,7 +26,8 @@ static void pair(struct alignment *alignment, size_t x, size_t y) {
   alignment->pairs++;
 }
 
-/* How a diagonal is reached with one more difference: from the right neighbour (an item of right is left out) or the left one. */
+/* How a diagonal is reached with one more difference: from the right neighbour (an item of right is left out) or the
+ * left one. */
 static bool from_above(const int64_t *before, int depth, int k) {
   return k == -depth || (k != depth && before[MIDDLE + k - 1] < before[MIDDLE + k + 1]);
 }

@@ -52,14 +52,10 @@ static bool check_runs(const struct lumos_job *job, const struct lumos_run *runs
   return true;
 }
 
-static bool run_noting(const struct lumos_job *job, const struct lumos_engine_notes *notes, struct lumos_error *error) {
+bool lumos_run_noting(const struct lumos_job *job, const struct lumos_engine_notes *notes, struct lumos_error *error) {
   const struct lumos_sim_options carry = {.model = lumos_model_of(job)};
   if (job->runs.count != job->tasks.count) {
     return lumos_fail(error, "the job has not been simulated; run lumos-sim first");
-  }
-  struct lumos_binding nothing = {LUMOS_NONE, LUMOS_HELD_BY_NOTHING, LUMOS_END, LUMOS_UNEXPLAINED};
-  for (size_t t = 0; t < job->tasks.count; t++) {
-    notes->bindings[t] = (struct lumos_bindings){nothing, nothing};
   }
   struct lumos_run *runs = lumos_allocate(job->tasks.count * sizeof *runs);
   bool done = lumos_engine_run_noting(job, &carry, runs, notes, error) && check_runs(job, runs, error);
@@ -71,7 +67,7 @@ bool lumos_bindings_find(const struct lumos_job *job, struct lumos_bindings *bin
                          struct lumos_constraints *all, struct lumos_error *error) {
   const struct lumos_engine_notes notes = {.bindings = bindings, .watched = watched, .constraints = all};
   size_t first = watched == NULL ? 0 : all->count;
-  bool done = run_noting(job, &notes, error);
+  bool done = lumos_run_noting(job, &notes, error);
   if (done && watched != NULL && all->count > first) {
     qsort(all->items + first, all->count - first, sizeof *all->items, by_place);
   }
@@ -101,7 +97,7 @@ bool lumos_doubts_find(const struct lumos_job *job, struct lumos_bindings *bindi
                        struct lumos_error *error) {
   struct lumos_holds holds = {0};
   const struct lumos_engine_notes notes = {.bindings = bindings, .holds = &holds};
-  bool done = run_noting(job, &notes, error);
+  bool done = lumos_run_noting(job, &notes, error);
   for (size_t i = 0; done && i < holds.count; i++) {
     const struct lumos_hold *hold = &holds.items[i];
     uint8_t kind = hold->kind == LUMOS_RESOURCE ? LUMOS_DOUBT_RESOURCE : LUMOS_DOUBT_BOUNDARY;

@@ -1,5 +1,6 @@
 /* step_time and where it went, as metric records, for either timeline. */
 #include "sim/metrics.h"
+#include "sim/pipeline/bubble.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@ static const struct part {
     {"overlapped", offsetof(struct lumos_partition, overlapped), false},
     {"communication_transfer", offsetof(struct lumos_partition, communication_transfer), true},
     {"communication_wait", offsetof(struct lumos_partition, communication_wait), true},
+    {"pipeline_bubble", offsetof(struct lumos_partition, pipeline_bubble), true},
     {"communication_unsplit", offsetof(struct lumos_partition, communication_unsplit), true},
     {"exposed_copy", offsetof(struct lumos_partition, exposed_copy), false},
     {"idle", offsetof(struct lumos_partition, idle), false},
@@ -27,15 +29,15 @@ static int64_t *part_of(struct lumos_partition *partition, int part) {
 static void write_partition(struct lumos_job *job, struct lumos_metric_place place, struct lumos_partition *partition) {
   for (int part = 0; part < PARTS; part++) {
     if (!parts[part].communication) {
-      lumos_metric_time(job, parts[part].name, place, "step_time", *part_of(partition, part));
+      lumos_metric_time(job, parts[part].name, place, *part_of(partition, part));
       continue;
     }
     if (part == 0 || !parts[part - 1].communication) {
-      lumos_metric_time(job, "exposed_communication", place, "step_time", partition->exposed_communication);
+      lumos_metric_time(job, "exposed_communication", place, partition->exposed_communication);
     }
-    lumos_metric_time(job, parts[part].name, place, "exposed_communication", *part_of(partition, part));
+    lumos_metric_time(job, parts[part].name, place, *part_of(partition, part));
   }
-  lumos_metric_time(job, "gpu_busy", place, "step_time", partition->gpu_busy);
+  lumos_metric_time(job, "gpu_busy", place, partition->gpu_busy);
 }
 
 /* The mean over those of the partitions that are listed, of intervals of one length. Rounding the running sum of the
@@ -71,8 +73,7 @@ static void find_shared_steps(const struct lumos_timeline *timeline, struct lumo
   }
 }
 
-/* A rank without device tasks has no breakdown: nothing is known of its device. */
-static bool has_device(const struct lumos_job *job, uint32_t rank) {
+bool lumos_has_device(const struct lumos_job *job, uint32_t rank) {
   const struct lumos_rank *record = &job->ranks.items[rank];
   return record->lane_count > 0 && job->lanes.items[record->lane_first + record->lane_count - 1].kind == LUMOS_STREAM;
 }
@@ -85,11 +86,11 @@ static void write_job_steps(struct lumos_job *job, const struct lumos_timeline *
     struct lumos_metric_place place = lumos_place_of(job, timeline, step);
     uint32_t count = 0;
     for (uint32_t i = timeline->sharers_first[k]; i < timeline->sharers_first[k + 1]; i++) {
-      if (has_device(job, timeline->steps.items[timeline->sharers[i]].rank)) {
+      if (lumos_has_device(job, timeline->steps.items[timeline->sharers[i]].rank)) {
         listed[count++] = timeline->sharers[i];
       }
     }
-    lumos_metric_time(job, "step_time", place, NULL, step->end - step->start);
+    lumos_metric_time(job, "step_time", place, step->end - step->start);
     if (count > 0) {
       struct lumos_partition mean = mean_partition(shared, listed, count);
       write_partition(job, place, &mean);
@@ -99,7 +100,8 @@ static void write_job_steps(struct lumos_job *job, const struct lumos_timeline *
 }
 
 bool lumos_write_timeline(struct lumos_job *job, const struct lumos_coupling *coupling,
-                          const struct lumos_timeline *timeline, int64_t *kept, struct lumos_error *error) {
+                          const struct lumos_timeline *timeline, int64_t *kept, struct lumos_idle *idle,
+                          struct lumos_error *error) {
   size_t count = timeline->steps.count;
   struct lumos_partition *own = lumos_allocate(count * sizeof *own), *jobs = lumos_allocate(count * sizeof *jobs);
   struct lumos_steps_list shared;
@@ -111,13 +113,16 @@ bool lumos_write_timeline(struct lumos_job *job, const struct lumos_coupling *co
     const struct lumos_step *step = &timeline->steps.items[i];
     struct lumos_metric_place place = lumos_place_of(job, timeline, step);
     kept[i] = own[i].communication_kept;
-    lumos_metric_time(job, "step_time", place, NULL, step->end - step->start);
-    if (has_device(job, step->rank)) {
+    idle[i] = (struct lumos_idle){LUMOS_ABSENT, LUMOS_ABSENT};
+    lumos_metric_time(job, "step_time", place, step->end - step->start);
+    if (lumos_has_device(job, step->rank)) {
       write_partition(job, place, &own[i]);
+      idle[i] = (struct lumos_idle){own[i].idle, several ? jobs[i].idle : own[i].idle};
     }
   }
   if (done) {
     write_job_steps(job, timeline, several ? jobs : own);
+    lumos_write_bubbles(job, timeline, own);
   }
   lumos_vector_free(&shared);
   free(own);

@@ -11,8 +11,8 @@
  *                    hand-overs cover;
  *   host_unknown     of that the gaps over 1 ms without a hand-over, and of calls over five times their name's median
  *                    what exceeds the median.
- *   profiler_time    of the time of those threads what recording takes, at least, where the rank's recording shows it: a
- *                    replay keeps it, and so does a change of the host's speed.
+ *   profiler_time    of the time of those threads what recording takes, at least, where the rank's recording shows it:
+ *                    a replay keeps it, and so does a change of the host's speed.
  */
 #include "sim/metrics.h"
 

@@ -23,8 +23,7 @@ bool lumos_member_awaited(const struct lumos_job *job, const struct lumos_collec
   return collective->rule != LUMOS_ROOTED || !root_sends(job, collective) || is_root(job, collective, member);
 }
 
-/* False also for a rooted collective whose root is not in the trace. */
-static bool is_coupled(const struct lumos_job *job, const struct lumos_collective *collective) {
+bool lumos_is_coupled(const struct lumos_job *job, const struct lumos_collective *collective) {
   bool awaited = false;
   for (uint32_t m = 0; !awaited && m < collective->member_count; m++) {
     awaited = lumos_member_awaited(job, collective, job->members.items[collective->member_first + m]);
@@ -38,7 +37,7 @@ void lumos_coupling_make(struct lumos_coupling *coupling, const struct lumos_job
   /* Counted two places up, so that filling below leaves every range's first where it belongs. */
   for (size_t i = 0; i < job->collectives.count; i++) {
     const struct lumos_collective *collective = &job->collectives.items[i];
-    uint32_t members = is_coupled(job, collective) ? collective->member_count : 0;
+    uint32_t members = lumos_is_coupled(job, collective) ? collective->member_count : 0;
     for (uint32_t m = 0; m < members; m++) {
       first[job->members.items[collective->member_first + m] + 2]++;
     }
@@ -51,7 +50,7 @@ void lumos_coupling_make(struct lumos_coupling *coupling, const struct lumos_job
   coupling->of = lumos_allocate(first[tasks + 1] * sizeof *coupling->of);
   for (uint32_t i = 0; i < job->collectives.count; i++) {
     const struct lumos_collective *collective = &job->collectives.items[i];
-    uint32_t members = is_coupled(job, collective) ? collective->member_count : 0;
+    uint32_t members = lumos_is_coupled(job, collective) ? collective->member_count : 0;
     for (uint32_t m = 0; m < members; m++) {
       coupling->of[first[job->members.items[collective->member_first + m] + 1]++] = i;
     }

@@ -4,8 +4,8 @@
  * duration. A coupled member is tied to those that it waits for: it ends when the latest of them has started and the
  * transfer is over.
  *   symmetric, pair, batched   everyone waits for everyone (a batched kernel has several pairs and ends with the last);
- *   rooted                     broadcast, scatter, a send that leaves at once: the others wait for the root, the root for nobody;
- *                              reduce, gather: the root waits for everyone, the others for nobody.
+ *   rooted                     broadcast, scatter, a send that leaves at once: the others wait for the root, the root
+ *                              for nobody; reduce, gather: the root waits for everyone, the others for nobody.
  */
 #ifndef LUMOS_SIM_COUPLING_H
 #define LUMOS_SIM_COUPLING_H
@@ -23,6 +23,9 @@ void lumos_coupling_make(struct lumos_coupling *coupling, const struct lumos_job
 /* Nobody is tied to anybody. */
 void lumos_coupling_none(struct lumos_coupling *coupling, const struct lumos_job *job);
 void lumos_coupling_free(struct lumos_coupling *coupling);
+
+/* Are its members tied together? Not a rooted collective whose root is not in the trace. */
+bool lumos_is_coupled(const struct lumos_job *job, const struct lumos_collective *collective);
 
 /* Does the end of this member wait for others, and do others wait for its start? */
 bool lumos_member_waits(const struct lumos_job *job, const struct lumos_collective *collective, uint32_t member);

@@ -90,8 +90,8 @@ static void write_cycle(struct lumos_text *text, const struct lumos_engine *engi
   write_task(text, engine, start);
 }
 
-/* From any task that has not ended the blockers lead into a cycle: walk as many steps as there are tasks, and be in it.
- */
+/* From any task that has not ended the blockers lead into a cycle: walk as many steps as there are tasks, and be in
+ * it. */
 static uint32_t find_cycle(const struct lumos_engine *engine, const uint32_t *blockers) {
   uint32_t t = 0;
   while (engine->states[t].progress == LUMOS_ENDED) {

@@ -1,8 +1,8 @@
 /* The simulator: discrete events over lanes.
  *
- * Of the tasks whose start is known the earliest starts next. Fixed rules bound starts before the run: thread order with
- * its lags, hand-overs, launches, boundaries. Run-time rules are found anew as the simulated calls happen, because an
- * edit may change what they find: the order on a stream, what an event recorded, what a wait waits for, when a
+ * Of the tasks whose start is known the earliest starts next. Fixed rules bound starts before the run: thread order
+ * with its lags, hand-overs, launches, boundaries. Run-time rules are found anew as the simulated calls happen, because
+ * an edit may change what they find: the order on a stream, what an event recorded, what a wait waits for, when a
  * collective's last member comes. All ranks are one run.
  */
 #include "sim/engine.h"
@@ -80,6 +80,97 @@ static int64_t free_start(const struct lumos_engine *engine, uint32_t t) {
 
 /* --- What holds a task, for those who ask why --- */
 
+static int64_t wait_residual(const struct lumos_engine *engine, const struct lumos_task *task) {
+  const struct lumos_wait *wait = &engine->job->details.items[task->detail].wait;
+  int64_t residual = wait->residual;
+  if (engine->drop_residuals) {
+    uint32_t group = lumos_typical_group(engine->typical, task->name, wait->on, 0);
+    (void)lumos_typical_value(engine->typical, group, 1, &residual);
+  }
+  return residual;
+}
+
+static uint32_t instant_of(uint32_t t, enum lumos_end end) { return 2 * t + (end == LUMOS_END); }
+
+static void link_of(struct lumos_engine *engine, uint32_t src, uint32_t dst, int64_t bound, enum lumos_link_of of) {
+  if (engine->notes.links != NULL) {
+    struct lumos_link link = {bound, src, dst, (uint8_t)of};
+    lumos_vector_push(engine->notes.links, link);
+  }
+}
+
+static void link(struct lumos_engine *engine, uint32_t src, uint32_t dst, int64_t bound) {
+  link_of(engine, src, dst, bound, LUMOS_LINK_FIXED);
+}
+
+/* The same of what is of interest only with an order. */
+static void link_order(struct lumos_engine *engine, uint32_t src, uint32_t dst, int64_t bound, enum lumos_link_of of) {
+  if (engine->notes.order != NULL) {
+    link_of(engine, src, dst, bound, of);
+  }
+}
+
+static void link_transfer(struct lumos_engine *engine, uint32_t src, uint32_t dst, int64_t bound, uint32_t collective) {
+  if (engine->notes.order != NULL) {
+    lumos_vector_push(&engine->notes.order->transfers, collective);
+  }
+  link_of(engine, src, dst, bound, LUMOS_LINK_TRANSFER);
+}
+
+/* A call reads or changes a lane or, behind all lanes, an event. */
+static void touch(struct lumos_engine *engine, uint32_t instant, uint32_t what) {
+  struct lumos_order *order = engine->notes.order;
+  if (order != NULL && instant != LUMOS_NONE && what != LUMOS_NONE) {
+    lumos_vector_push(&order->touches, ((struct lumos_touch){what, instant}));
+  }
+}
+
+static void touch_event(struct lumos_engine *engine, uint32_t instant, uint32_t slot) {
+  touch(engine, instant, slot == LUMOS_NONE ? LUMOS_NONE : (uint32_t)engine->job->lanes.count + slot);
+}
+
+static void find_unclear(const struct lumos_engine *engine, bool unclear) {
+  if (engine->notes.order != NULL && unclear) {
+    engine->notes.order->unclear = true;
+  }
+}
+
+/* What the task's own residual adds to every bound on this end of it. */
+static int64_t carried_residual(const struct lumos_engine *engine, uint32_t t, enum lumos_end to) {
+  const struct lumos_timing *timing = &engine->job->timings.items[t];
+  if (to == LUMOS_END && is(engine, t, LUMOS_WAITS)) {
+    return wait_residual(engine, task_at(engine, t));
+  }
+  int64_t residual = to == LUMOS_START ? timing->residual : is(engine, t, LUMOS_TIED) ? timing->end_residual : 0;
+  return residual == LUMOS_ABSENT || engine->drop_residuals ? 0 : residual;
+}
+
+static enum lumos_link_of link_kind(uint8_t kind) {
+  switch ((enum lumos_constraint_kind)kind) {
+    case LUMOS_HELD_BY_THREAD:
+      return LUMOS_LINK_LAG;
+    case LUMOS_HELD_BY_HANDOVER:
+      return LUMOS_LINK_HANDOVER;
+    case LUMOS_HELD_BY_LAUNCH:
+      return LUMOS_LINK_LAUNCH;
+    default:
+      return LUMOS_LINK_FIXED;
+  }
+}
+
+/* The members' starts bound the instant at which all have come, and that instant their ends: linear where each with
+ * each is not. */
+static void link_bound(struct lumos_engine *engine, uint32_t t, enum lumos_end to, int64_t bound,
+                       struct lumos_binding by) {
+  if (by.src != LUMOS_NONE && by.kind != LUMOS_HELD_BY_COLLECTIVE) {
+    bool late = by.kind == LUMOS_HELD_BY_RESOURCE; /* found when the residual has passed */
+    if (!late || engine->notes.order == NULL) {
+      link_of(engine, instant_of(by.src, (enum lumos_end)by.from), instant_of(t, to),
+              bound + (late ? 0 : carried_residual(engine, t, to)), link_kind(by.kind));
+    }
+  }
+}
+
 static void note(struct lumos_engine *engine, uint32_t t, enum lumos_end to, int64_t bound, struct lumos_binding by) {
   const struct lumos_engine_notes *notes = &engine->notes;
   struct lumos_bindings *bindings = &notes->bindings[t];
@@ -91,6 +182,9 @@ static void note(struct lumos_engine *engine, uint32_t t, enum lumos_end to, int
   if (notes->watched != NULL && notes->watched[t]) {
     struct lumos_constraint constraint = {bound, by.src, t, by.kind, by.from, (uint8_t)to, by.evidence};
     lumos_vector_push(notes->constraints, constraint);
+  }
+  if (notes->links != NULL) {
+    link_bound(engine, t, to, bound, by);
   }
 }
 
@@ -131,23 +225,49 @@ static void start_now(struct lumos_engine *engine, uint32_t t) {
 
 static void start_alone(struct lumos_engine *engine, uint32_t t);
 
+/* What is outside of the recording holds a start longer than all else. */
+static void hold_by_boundary(struct lumos_engine *engine, uint32_t t, const struct lumos_special *special) {
+  if (engine->notes.holds != NULL && lumos_on_stream(engine->job, task_at(engine, t))) {
+    struct lumos_hold hold = {t, LUMOS_BOUNDARY, engine->states[t].start, special->boundary};
+    lumos_vector_push(engine->notes.holds, hold);
+  }
+  bound_start(engine, t, special->boundary,
+              (struct lumos_binding){LUMOS_NONE, LUMOS_HELD_BY_BOUNDARY, LUMOS_END, special->evidence});
+}
+
+/* With an order: what holds it, or would if all else came earlier, is nothing in the job. */
+static void link_root(struct lumos_engine *engine, uint32_t t, const struct lumos_special *special) {
+  bool nothing = engine->states[t].start == LUMOS_ABSENT;
+  if (special != NULL && special->boundary != LUMOS_ABSENT) {
+    link_order(engine, LUMOS_NONE, instant_of(t, LUMOS_START),
+               special->boundary + carried_residual(engine, t, LUMOS_START), LUMOS_LINK_ROOT);
+  } else if (nothing && engine->notes.order != NULL) {
+    link_order(engine, LUMOS_NONE, instant_of(t, LUMOS_START), free_start(engine, t), LUMOS_LINK_ROOT);
+  }
+}
+
 /* All that holds the start is known. */
 static void become_ready(struct lumos_engine *engine, uint32_t t) {
   struct lumos_task_state *state = &engine->states[t];
   const struct lumos_special *special = special_of(engine, t);
+  struct lumos_binding otherwise = {.src = LUMOS_NONE};
+  link_root(engine, t, special);
   if (special != NULL && special->boundary > state->start) {
-    if (engine->notes.holds != NULL && lumos_on_stream(engine->job, task_at(engine, t))) {
-      struct lumos_hold hold = {t, LUMOS_BOUNDARY, state->start, special->boundary};
-      lumos_vector_push(engine->notes.holds, hold);
-    }
-    bound_start(engine, t, special->boundary,
-                (struct lumos_binding){LUMOS_NONE, LUMOS_HELD_BY_BOUNDARY, LUMOS_END, special->evidence});
+    otherwise = engine->explain ? engine->notes.bindings[t].start : otherwise;
+    hold_by_boundary(engine, t, special);
   }
   if (state->start == LUMOS_ABSENT) {
     state->start = free_start(engine, t);
   } else {
     bool carried = is(engine, t, LUMOS_DELAYED) && !engine->drop_residuals;
-    state->start = later(state->start + (carried ? engine->job->timings.items[t].residual : 0), state->floor);
+    state->start += carried ? engine->job->timings.items[t].residual : 0;
+    if (engine->explain && state->floor > state->start) {
+      engine->notes.bindings[t].start = engine->notes.bindings[t].behind;
+    }
+    state->start = later(state->start, state->floor);
+  }
+  if (engine->explain) {
+    engine->notes.bindings[t].behind = otherwise;
   }
   state->progress = LUMOS_READY;
   if (is_alone(state) && !engine->explain) { /* of equal bounds the first explains, in the order of time */
@@ -160,7 +280,13 @@ static void become_ready(struct lumos_engine *engine, uint32_t t) {
 /* A negative residual, or a launch lag that counts back from the call's end, says that a rule was too strict by so much
  * in the recording. Whichever rule binds in this run, a task stays behind the previous one on its stream and does not
  * start before the call that launches it. */
-static void raise_floor(struct lumos_engine *engine, uint32_t t, int64_t floor) {
+static void raise_floor(struct lumos_engine *engine, uint32_t t, int64_t floor, struct lumos_binding by) {
+  if (engine->explain && floor > engine->states[t].floor) {
+    engine->notes.bindings[t].behind = by;
+  }
+  if (engine->explain) {
+    link(engine, instant_of(by.src, (enum lumos_end)by.from), instant_of(t, LUMOS_START), floor);
+  }
   engine->states[t].floor = later(engine->states[t].floor, floor);
 }
 
@@ -172,14 +298,15 @@ static void release_start(struct lumos_engine *engine, uint32_t t) {
 
 /* --- Ends --- */
 
-static int64_t wait_residual(const struct lumos_engine *engine, const struct lumos_task *task) {
-  const struct lumos_wait *wait = &engine->job->details.items[task->detail].wait;
-  int64_t residual = wait->residual;
-  if (engine->drop_residuals) {
-    uint32_t group = lumos_typical_group(engine->typical, task->name, wait->on, 0);
-    (void)lumos_typical_value(engine->typical, group, 1, &residual);
-  }
-  return residual;
+int64_t lumos_engine_length(const struct lumos_engine *engine, uint32_t t, int64_t dur) {
+  const struct lumos_task *task = task_at(engine, t);
+  const struct lumos_special *special = special_of(engine, t);
+  int64_t blocked = special == NULL ? 0 : special->blocked;
+  return later(in_job_time(engine, task, task->start, dur) - blocked, 0);
+}
+
+static int64_t own_length(const struct lumos_engine *engine, uint32_t t) {
+  return lumos_engine_length(engine, t, times_of(engine, t).dur);
 }
 
 /* The end of a started task once all that holds it is known. */
@@ -194,10 +321,19 @@ static int64_t end_of(const struct lumos_engine *engine, uint32_t t) {
   if (is(engine, t, LUMOS_WAITS)) {
     return later(state->start, state->end) + wait_residual(engine, task);
   }
-  const struct lumos_special *special = special_of(engine, t);
-  int64_t blocked = special == NULL ? 0 : special->blocked;
-  int64_t length = in_job_time(engine, task, task->start, times_of(engine, t).dur);
-  return later(state->start + later(length - blocked, 0), state->end);
+  return later(state->start + own_length(engine, t), state->end);
+}
+
+/* A task ends behind its own start. */
+static void link_own(struct lumos_engine *engine, uint32_t t) {
+  if (engine->notes.links != NULL) {
+    int64_t least = is(engine, t, LUMOS_TIED)    ? 0
+                    : is(engine, t, LUMOS_WAITS) ? wait_residual(engine, task_at(engine, t))
+                                                 : own_length(engine, t);
+    bool length = !is(engine, t, LUMOS_TIED | LUMOS_WAITS);
+    link_of(engine, instant_of(t, LUMOS_START), instant_of(t, LUMOS_END), engine->states[t].start + least,
+            length ? LUMOS_LINK_LENGTH : LUMOS_LINK_FIXED);
+  }
 }
 
 /* Does its end follow from `held`, the latest bound on it, rather than from its own start? */
@@ -215,6 +351,7 @@ static bool ends_when_held(const struct lumos_engine *engine, uint32_t t, int64_
 static void end_task(struct lumos_engine *engine, uint32_t t) {
   struct lumos_task_state *state = &engine->states[t];
   int64_t held = state->end;
+  link_own(engine, t);
   state->end = end_of(engine, t);
   if (engine->explain && !ends_when_held(engine, t, held)) {
     engine->notes.bindings[t].end = (struct lumos_binding){t, LUMOS_HELD_BY_ITSELF, LUMOS_START, LUMOS_RECORDED};
@@ -228,7 +365,8 @@ static void end_task(struct lumos_engine *engine, uint32_t t) {
   lumos_vector_push(&engine->ending, t);
 }
 
-/* What comes to pass on other lanes until then cannot change what a task alone does, so it needs no turn in the queue. */
+/* What comes to pass on other lanes until then cannot change what a task alone does, so it needs no turn in the
+ * queue. */
 static void start_alone(struct lumos_engine *engine, uint32_t t) {
   if (in_range(engine, engine->states[t].start, t)) {
     start_now(engine, t);
@@ -267,19 +405,31 @@ static void follow_edges(struct lumos_engine *engine, uint32_t t, enum lumos_end
 static void follow_on_stream(struct lumos_engine *engine, uint32_t previous, uint32_t t) {
   const struct lumos_task_state *before = &engine->states[previous];
   int64_t gap = engine->job->timings.items[t].gap;
-  int64_t vacant = later(before->end + times_of(engine, t).lag, before->start);
-  bound_start(engine, t, vacant + (gap == LUMOS_ABSENT ? 0 : gap), by_order(previous, LUMOS_HELD_BY_STREAM));
-  raise_floor(engine, t, vacant);
+  int64_t left = before->end + times_of(engine, t).lag;
+  int64_t vacant = later(left, before->start);
+  gap = gap == LUMOS_ABSENT ? 0 : gap;
+  struct lumos_binding by = by_order(previous, LUMOS_HELD_BY_STREAM);
+  struct lumos_binding other = by;
+  by.from = left < before->start ? LUMOS_START : LUMOS_END;
+  other.from = left < before->start ? LUMOS_END : LUMOS_START;
+  bound_start(engine, t, vacant + gap, by);
+  raise_floor(engine, t, vacant, by);
+  if (engine->notes.links != NULL && times_of(engine, t).lag < 0) { /* what does not bind now may when it comes later */
+    raise_floor(engine, t, left < before->start ? left : before->start, other);
+    link_bound(engine, t, LUMOS_START, gap + (left < before->start ? left : before->start), other);
+  }
+}
+
+int64_t lumos_engine_lag(const struct lumos_engine *engine, uint32_t t, int64_t lag) {
+  const struct lumos_task *task = task_at(engine, t);
+  const struct lumos_special *special = special_of(engine, t);
+  int64_t from = task->start == LUMOS_ABSENT ? LUMOS_ABSENT : task->start - lag;
+  return later(in_job_time(engine, task, from, lag) - (special == NULL ? 0 : special->covers), 0);
 }
 
 static void follow_on_thread(struct lumos_engine *engine, uint32_t previous) {
-  const struct lumos_task *task = task_at(engine, previous + 1);
-  const struct lumos_special *special = special_of(engine, previous + 1);
-  int64_t own = times_of(engine, previous + 1).lag;
-  int64_t from = task->start == LUMOS_ABSENT ? LUMOS_ABSENT : task->start - own;
-  int64_t lag = in_job_time(engine, task, from, own) - (special == NULL ? 0 : special->covers);
-  bound_start(engine, previous + 1, engine->states[previous].end + later(lag, 0),
-              by_order(previous, LUMOS_HELD_BY_THREAD));
+  int64_t lag = lumos_engine_lag(engine, previous + 1, times_of(engine, previous + 1).lag);
+  bound_start(engine, previous + 1, engine->states[previous].end + lag, by_order(previous, LUMOS_HELD_BY_THREAD));
   release_start(engine, previous + 1);
 }
 
@@ -333,9 +483,11 @@ static void bound_by_launch(struct lumos_engine *engine, uint32_t t) {
   uint32_t call = task_at(engine, t)->call;
   uint32_t first = is(engine, call, LUMOS_CUT) ? detail_at(engine, call)->first_segment : call;
   uint32_t begin = has_ended(engine, first) ? first : call;
+  find_unclear(engine, begin != first || first > call || task_at(engine, first)->lane != task_at(engine, call)->lane);
   const struct lumos_timing *timing = &engine->job->timings.items[t];
   int64_t lag = timing->launch_lag == LUMOS_ABSENT ? 0 : timing->launch_lag;
-  raise_floor(engine, t, engine->states[begin].start + measured_lead(engine, t, begin));
+  raise_floor(engine, t, engine->states[begin].start + measured_lead(engine, t, begin),
+              (struct lumos_binding){begin, LUMOS_HELD_BY_LAUNCH, LUMOS_START, LUMOS_RECORDED});
   if (timing->launch_from == LUMOS_START) {
     bound_start(engine, t, engine->states[begin].start + lag,
                 (struct lumos_binding){begin, LUMOS_HELD_BY_LAUNCH, LUMOS_START, LUMOS_RECORDED});
@@ -368,6 +520,7 @@ static void bound_by_events(struct lumos_engine *engine, struct lumos_lane_state
 static void bound_by_inferred_events(struct lumos_engine *engine, uint32_t t) {
   const struct lumos_event_edge *stored = lumos_engine_event_edge(engine, t, 0);
   for (; stored != no_more_edges(engine) && stored->dst == t; stored++) {
+    touch(engine, engine->acting, stored->lane);
     if (stored->evidence != LUMOS_RECORDED && engine->states[stored->src].enqueued) {
       bound_by_end(
           engine, t, stored->src,
@@ -399,6 +552,9 @@ static void enqueue_one(struct lumos_engine *engine, uint32_t t) {
   if (task_at(engine, t)->call != LUMOS_NONE) {
     bound_by_launch(engine, t);
   }
+  if (engine->acting != LUMOS_NONE) {
+    link_order(engine, engine->acting, instant_of(t, LUMOS_START), LUMOS_ABSENT, LUMOS_LINK_CAUSE);
+  }
   release_start(engine, t);
 }
 
@@ -429,16 +585,19 @@ static uint32_t last_enqueued(const struct lumos_engine *engine, uint32_t lane, 
   uint32_t t = lane == LUMOS_NONE ? LUMOS_NONE : engine->lanes[lane].last;
   while (t != LUMOS_NONE && task_at(engine, t)->call != LUMOS_NONE &&
          effect_of(engine, task_at(engine, t)->call) > instant) {
+    find_unclear(engine, true);
     t = engine->states[t].previous;
   }
   return t;
 }
 
 static void take_effect(struct lumos_engine *engine, uint32_t call) {
+  engine->acting = instant_of(call, is(engine, call, LUMOS_COPIES) ? LUMOS_START : LUMOS_END);
   for (uint32_t i = engine->launched_first[call]; i < engine->launched_first[call + 1]; i++) {
     announce(engine, engine->launched[i]);
   }
   for (uint32_t i = engine->launched_first[call]; i < engine->launched_first[call + 1]; i++) {
+    touch(engine, engine->acting, task_at(engine, engine->launched[i])->lane);
     enqueue(engine, engine->launched[i]);
   }
   uint32_t d = task_at(engine, call)->detail;
@@ -449,6 +608,8 @@ static void take_effect(struct lumos_engine *engine, uint32_t call) {
     return;
   }
   uint32_t waiting = is(engine, call, LUMOS_AWAITS) ? detail_at(engine, call)->event_lane : LUMOS_NONE;
+  touch_event(engine, engine->acting, engine->events.slot[d]);
+  touch(engine, engine->acting, is(engine, call, LUMOS_RECORDS) ? engine->events.lane[d] : waiting);
   if (is(engine, call, LUMOS_RECORDS)) {
     *latest = last_enqueued(engine, engine->events.lane[d], effect_of(engine, call));
   } else if (waiting != LUMOS_NONE && *latest != LUMOS_NONE && engine->rules->between_streams) {
@@ -474,17 +635,20 @@ static void look(struct lumos_engine *engine, uint32_t t) {
   const struct lumos_task *task = task_at(engine, t);
   const struct lumos_wait *wait = &engine->job->details.items[task->detail].wait;
   const struct lumos_rank *rank = &engine->job->ranks.items[lumos_rank_of(engine->job, task)];
-  uint32_t slot = engine->events.slot[task->detail];
+  uint32_t slot = engine->events.slot[task->detail], now = instant_of(t, LUMOS_START);
   switch ((enum lumos_wait_on)wait->on) {
     case LUMOS_WAIT_STREAM:
+      touch(engine, now, wait->lane);
       await(engine, t, last_enqueued(engine, wait->lane, engine->states[t].start));
       break;
     case LUMOS_WAIT_DEVICE:
       for (uint32_t lane = rank->lane_first; lane < rank->lane_first + rank->lane_count; lane++) {
+        touch(engine, now, lane);
         await(engine, t, last_enqueued(engine, lane, engine->states[t].start));
       }
       break;
     case LUMOS_WAIT_EVENT:
+      touch_event(engine, now, slot);
       await(engine, t, slot == LUMOS_NONE ? LUMOS_NONE : engine->events.latest[slot]);
       break;
     case LUMOS_WAIT_SELF:
@@ -497,9 +661,13 @@ static void look(struct lumos_engine *engine, uint32_t t) {
 
 /* A call that launches on a full stream returns when a task there has started and made room. */
 static void wait_for_place(struct lumos_engine *engine, uint32_t t) {
-  const struct lumos_lane_state *lane =
-      &engine->lanes[task_at(engine, engine->launched[engine->launched_first[t]])->lane];
-  if (lane->depth == 0 || lane->order.count <= lane->depth) {
+  uint32_t l = task_at(engine, engine->launched[engine->launched_first[t]])->lane;
+  const struct lumos_lane_state *lane = &engine->lanes[l];
+  if (lane->depth == 0) {
+    return;
+  }
+  touch(engine, instant_of(t, LUMOS_START), l);
+  if (lane->order.count <= lane->depth) {
     return;
   }
   uint32_t makes_room = lane->order.items[lane->order.count - lane->depth - 1];
@@ -524,10 +692,21 @@ static uint8_t evidence_of(const struct lumos_collective *collective) {
                                                                                          : LUMOS_ORDERED;
 }
 
+/* The instant at which the last member awaited has come. */
+static uint32_t instant_met(const struct lumos_engine *engine, const struct lumos_collective *collective) {
+  return (uint32_t)(2 * engine->job->tasks.count + (size_t)(collective - engine->job->collectives.items));
+}
+
 /* A member ends no earlier than the transfer after the last one awaited, and after itself. */
 static void bound_by_meeting(struct lumos_engine *engine, const struct lumos_collective *collective,
                              const struct lumos_meeting *meeting, uint32_t member) {
   int64_t start = engine->states[member].start;
+  uint32_t met = instant_met(engine, collective);
+  int64_t residual = carried_residual(engine, member, LUMOS_END);
+  uint32_t c = met - (uint32_t)(2 * engine->job->tasks.count);
+  link_transfer(engine, met, instant_of(member, LUMOS_END), meeting->latest + collective->transfer + residual, c);
+  link_transfer(engine, instant_of(member, LUMOS_START), instant_of(member, LUMOS_END),
+                start + collective->transfer + residual, c);
   struct lumos_binding by = {start > meeting->latest ? member : meeting->last, LUMOS_HELD_BY_COLLECTIVE, LUMOS_START,
                              evidence_of(collective)};
   bound_end(engine, member, later(meeting->latest, start) + collective->transfer, by);
@@ -556,6 +735,7 @@ static void meet(struct lumos_engine *engine, uint32_t t) {
     if (lumos_member_awaited(engine->job, collective, t)) {
       meeting->last = state->start >= meeting->latest ? t : meeting->last;
       meeting->latest = later(meeting->latest, state->start);
+      link(engine, instant_of(t, LUMOS_START), instant_met(engine, collective), state->start);
       if (--meeting->missing == 0) {
         complete_meeting(engine, collective, meeting, t);
       }
@@ -579,7 +759,10 @@ static bool waits_for_room(struct lumos_engine *engine, uint32_t t) {
     return false;
   }
   const struct lumos_task_state *occupant = &engine->states[special->occupant];
-  if (occupant->progress != LUMOS_ENDED || occupant->start > state->start) {
+  bool known = occupant->progress == LUMOS_ENDED;
+  link_order(engine, instant_of(special->occupant, LUMOS_END), instant_of(t, LUMOS_START), special->room_lag,
+             known ? LUMOS_LINK_ROOM : LUMOS_LINK_NO_ROOM);
+  if (!known || occupant->start > state->start) {
     return false;
   }
   int64_t room = occupant->end + special->room_lag;

@@ -18,7 +18,8 @@
 
 enum lumos_progress { LUMOS_WAITING, LUMOS_READY, LUMOS_STARTED, LUMOS_ENDED };
 
-/* What a task is to the loop, found before the first run, so that most tasks are seen to be nothing special at a glance. */
+/* What a task is to the loop, found before the first run, so that most tasks are seen to be nothing special at a
+ * glance. */
 enum lumos_trait {
   LUMOS_WAITS = 1,     /* a call whose end follows from what it waits for */
   LUMOS_COPIES = 2,    /* a blocking copy: takes effect when it starts, for it waits for its own work */
@@ -95,7 +96,8 @@ struct lumos_meeting { /* a collective that runs */
   uint32_t missing;    /* awaited members that have not */
 };
 
-/* Boundaries that bound, and waits for free SMs: job time from what else held the start (LUMOS_ABSENT: nothing) to it. */
+/* Boundaries that bound, and waits for free SMs: job time from what else held the start (LUMOS_ABSENT: nothing) to
+ * it. */
 struct lumos_hold {
   uint32_t task;
   enum lumos_dep_kind kind; /* LUMOS_BOUNDARY or LUMOS_RESOURCE */
@@ -103,10 +105,50 @@ struct lumos_hold {
 };
 LUMOS_VECTOR_TYPE(lumos_holds, struct lumos_hold);
 
+/* One instant of a run keeps another from coming before `bound`. Instants are the start (2t) and the end (2t + 1) of
+ * task t, and that (2 tasks + i) at which the last member of collective i has come. A run notes them in the order in
+ * which it passes bounds on: all that lead to an instant stand before all that leave it. */
+struct lumos_link {
+  int64_t bound;
+  uint32_t src, dst;
+  uint8_t of; /* enum lumos_link_of */
+};
+LUMOS_VECTOR_TYPE(lumos_links, struct lumos_link);
+
+/* What a change can make longer or shorter: what the time from src to bound is, besides residuals. */
+enum lumos_link_of {
+  LUMOS_LINK_FIXED,
+  LUMOS_LINK_LENGTH,   /* from a task's start to its end: what it takes */
+  LUMOS_LINK_LAG,      /* on a thread, before dst's task */
+  LUMOS_LINK_HANDOVER, /* between threads */
+  LUMOS_LINK_LAUNCH,   /* to the device */
+  LUMOS_LINK_TRANSFER, /* to dst's end, of a collective that the note tells beside src */
+  /* Of interest only with an order: */
+  LUMOS_LINK_ROOT,    /* src is LUMOS_NONE: bound by nothing in the job */
+  LUMOS_LINK_CAUSE,   /* bounds nothing, but dst was not looked at before src had come */
+  LUMOS_LINK_ROOM,    /* from the occupant's end; binds where the occupant has started by then */
+  LUMOS_LINK_NO_ROOM, /* does not bind: dst comes before the occupant starts, whose end src is */
+};
+
+/* What a run reads or changes in the order of time, and what would be another if two calls changed places. */
+struct lumos_touch {
+  uint32_t what;    /* a lane, or behind them an event's slot */
+  uint32_t instant; /* of the call, as in links */
+};
+
+/* How far a run follows from the order of its events rather than from times. */
+struct lumos_order {
+  LUMOS_VECTOR(struct lumos_touch) touches; /* in the run's order */
+  LUMOS_VECTOR(uint32_t) transfers;         /* the collective of each link of a transfer */
+  bool unclear;                             /* the order of events is not all */
+};
+
 /* What a run is to note besides its times; all of it may be NULL. */
 struct lumos_engine_notes {
   struct lumos_holds *holds;       /* on streams */
   struct lumos_bindings *bindings; /* what bound the start and the end of every task */
+  struct lumos_links *links;       /* with bindings: all that bounds anything, the binding and the others */
+  struct lumos_order *order;       /* with links */
   const uint8_t *watched;          /* with bindings: tasks of which every constraint is noted, in */
   struct lumos_constraints *constraints;
 };
@@ -134,7 +176,7 @@ struct lumos_engine {
   const struct lumos_times *times;
   bool drop_residuals;
   struct lumos_engine_notes notes;
-  bool explain; /* bindings are asked for */
+  bool explain; /* bindings are asked for; `behind` of a task that is not ready is what raised its floor */
   struct lumos_task_state *states;
   struct lumos_lane_state *lanes;
   struct lumos_meeting *meetings;
@@ -152,6 +194,7 @@ struct lumos_engine {
   LUMOS_VECTOR(uint32_t) ending; /* ended tasks whose consequences are still to be drawn */
   struct lumos_run *runs;        /* of tasks that have ended */
   uint64_t started, ended;       /* how many tasks have */
+  uint32_t acting;               /* the instant at which a call takes effect now; LUMOS_NONE before the first */
   uint32_t beyond;               /* a task whose simulated time left the range of the stream, or LUMOS_NONE */
 };
 
@@ -170,13 +213,24 @@ const struct lumos_special *lumos_engine_special(const struct lumos_engine *engi
  * there is none. */
 const struct lumos_event_edge *lumos_engine_event_edge(const struct lumos_engine *engine, uint32_t dst, uint32_t lane);
 
-/* A run of a prepared engine: fills runs[0..tasks.count) as lumos_engine_run does. It can be done again, in another order or in the same. */
+/* A run of a prepared engine: fills runs[0..tasks.count) as lumos_engine_run does. It can be done again, in another
+ * order or in the same. */
 bool lumos_engine_do(struct lumos_engine *engine, const struct lumos_engine_order *order, struct lumos_run *runs,
                      struct lumos_error *error) LUMOS_MUST_CHECK;
 /* An engine's only run, with notes. */
 bool lumos_engine_run_noting(const struct lumos_job *job, const struct lumos_sim_options *options,
                              struct lumos_run *runs, const struct lumos_engine_notes *notes,
                              struct lumos_error *error) LUMOS_MUST_CHECK;
+
+/* A simulated job's run once more, by its own model, with notes; notes->bindings must have room for all tasks. False
+ * also where the run differs from job->runs. */
+bool lumos_run_noting(const struct lumos_job *job, const struct lumos_engine_notes *notes,
+                      struct lumos_error *error) LUMOS_MUST_CHECK;
+
+/* What a task takes where it waits for nothing, and the time before it on its thread, in job time, if those of the
+ * recording were these. */
+int64_t lumos_engine_length(const struct lumos_engine *engine, uint32_t task, int64_t dur);
+int64_t lumos_engine_lag(const struct lumos_engine *engine, uint32_t task, int64_t lag);
 
 /* Tell the cycle of tasks that wait for each other; always false. */
 bool lumos_deadlock(const struct lumos_engine *engine, struct lumos_error *error);

@@ -2,6 +2,8 @@
 #include "sim/metrics.h"
 
 #include "base/ascii.h"
+#include "sim/clock.h"
+#include <lumos/metric.h>
 #include <stdlib.h>
 
 enum { SHARE_UNITS = 1000000, SHARE_DECIMALS = 6 };
@@ -12,36 +14,44 @@ struct lumos_metric_place lumos_place_of(const struct lumos_job *job, const stru
   return (struct lumos_metric_place){timeline->source, rank, step->step};
 }
 
-static void add(struct lumos_job *job, const char *name, const char *unit, struct lumos_metric_place place,
-                const char *of, struct lumos_decimal value) {
+void lumos_metric_add(struct lumos_job *job, const char *name, const struct lumos_scope *scope,
+                      enum lumos_source source, struct lumos_decimal value) {
+  const struct lumos_metric_definition *definition = lumos_metric_definition(name);
   struct lumos_metric metric = lumos_metric_empty;
   metric.name = lumos_intern_text(job->strings, name);
-  metric.unit = lumos_intern_text(job->strings, unit);
-  metric.of = of == NULL ? LUMOS_NO_STRING : lumos_intern_text(job->strings, of);
+  metric.unit = lumos_intern_text(job->strings, definition->unit);
+  metric.of = definition->of == NULL ? LUMOS_NO_STRING : lumos_intern_text(job->strings, definition->of);
   metric.value = value;
-  metric.scope.rank = place.rank;
-  metric.scope.step = place.step;
-  metric.source = (uint8_t)place.source;
+  metric.scope = *scope;
+  metric.source = (uint8_t)source;
   lumos_vector_push(&job->metrics, metric);
 }
 
-void lumos_metric_time(struct lumos_job *job, const char *name, struct lumos_metric_place place, const char *of,
-                       int64_t ns) {
-  add(job, name, "ns", place, of, (struct lumos_decimal){ns, 0});
+static void add(struct lumos_job *job, const char *name, struct lumos_metric_place place, struct lumos_decimal value) {
+  struct lumos_scope scope = lumos_everywhere;
+  scope.rank = place.rank;
+  scope.step = place.step;
+  lumos_metric_add(job, name, &scope, place.source, value);
 }
 
-void lumos_metric_share(struct lumos_job *job, const char *name, struct lumos_metric_place place, const char *of,
-                        int64_t part, int64_t whole) {
+void lumos_metric_time(struct lumos_job *job, const char *name, struct lumos_metric_place place, int64_t ns) {
+  add(job, name, place, (struct lumos_decimal){ns, 0});
+}
+
+void lumos_metric_share(struct lumos_job *job, const char *name, struct lumos_metric_place place, int64_t part,
+                        int64_t whole) {
   __int128 units = (__int128)part * SHARE_UNITS;
   units = (units + (units < 0 ? -whole / 2 : whole / 2)) / whole;
-  add(job, name, "share", place, of, (struct lumos_decimal){(int64_t)units, SHARE_DECIMALS});
+  if (units > -LUMOS_TIME_LIMIT && units < LUMOS_TIME_LIMIT) { /* else one of nothing: no number of a stream */
+    add(job, name, place, (struct lumos_decimal){(int64_t)units, SHARE_DECIMALS});
+  }
 }
 
 void lumos_metric_by_step(struct lumos_job *job, const char *name, const struct lumos_timeline *timeline,
                           const int64_t *values) {
   for (size_t i = 0; i < timeline->steps.count; i++) {
     if (values[i] != LUMOS_ABSENT) {
-      lumos_metric_time(job, name, lumos_place_of(job, timeline, &timeline->steps.items[i]), "step_time", values[i]);
+      lumos_metric_time(job, name, lumos_place_of(job, timeline, &timeline->steps.items[i]), values[i]);
     }
   }
   for (size_t k = 0; k < timeline->job.count; k++) {
@@ -53,7 +63,7 @@ void lumos_metric_by_step(struct lumos_job *job, const char *name, const struct 
       ranks += value != LUMOS_ABSENT;
     }
     if (ranks > 0) {
-      lumos_metric_time(job, name, lumos_place_of(job, timeline, &timeline->job.items[k]), "step_time",
+      lumos_metric_time(job, name, lumos_place_of(job, timeline, &timeline->job.items[k]),
                         (int64_t)((sum + ranks / 2) / ranks));
     }
   }
@@ -96,13 +106,13 @@ static void write_host_steps(struct lumos_job *job, const struct lumos_timeline 
 static void write_rank(struct lumos_job *job, const struct lumos_rank *rank) {
   struct lumos_metric_place place = {LUMOS_METRIC_MEASURED, rank->rank, LUMOS_ABSENT_INT};
   if (rank->coverage.device_tasks > 0 && rank->coverage.launched != LUMOS_ABSENT) {
-    lumos_metric_share(job, "coverage", place, "device_tasks", rank->coverage.launched, rank->coverage.device_tasks);
+    lumos_metric_share(job, "coverage", place, rank->coverage.launched, rank->coverage.device_tasks);
   }
   if (rank->clock.known && rank->clock.from_collectives) {
-    lumos_metric_time(job, "clock_offset", place, NULL, rank->clock.offset);
+    lumos_metric_time(job, "clock_offset", place, rank->clock.offset);
   }
   if (rank->clock.known && rank->clock.error != LUMOS_ABSENT) {
-    lumos_metric_time(job, "clock_error", place, NULL, rank->clock.error);
+    lumos_metric_time(job, "clock_error", place, rank->clock.error);
   }
 }
 
@@ -125,8 +135,8 @@ static void write_profiling(struct lumos_job *job, const struct lumos_timeline *
     return;
   }
   struct lumos_metric_place place = {LUMOS_METRIC_MEASURED, LUMOS_ABSENT_INT, LUMOS_ABSENT_INT};
-  lumos_metric_time(job, "unprofiled_step_time", place, NULL, (int64_t)(without / steps));
-  lumos_metric_share(job, "profiling_cost", place, "unprofiled_step_time", (int64_t)(with - without), (int64_t)without);
+  lumos_metric_time(job, "unprofiled_step_time", place, (int64_t)(without / steps));
+  lumos_metric_share(job, "profiling_cost", place, (int64_t)(with - without), (int64_t)without);
 }
 
 void lumos_write_recording(struct lumos_job *job, const struct lumos_timeline *measured) {

@@ -1,7 +1,8 @@
 /* Metric records: the writers, and the parts of a simulation that write them.
  *
- * Scopes: {rank, step} for a rank's step, {step} for the job's, {rank} or none for what has no step. A job's figure is
- * the mean over the ranks that have the step, but for step_time, which has a definition of its own (steps.h).
+ * Scopes: {rank, step} for a rank's step, {step} for the job's, {rank} or none for what has no step; more fields for a
+ * part of it. A job's figure is the mean over the ranks that have the step, but for step_time, which has a definition
+ * of its own (steps.h).
  */
 #ifndef LUMOS_SIM_METRICS_H
 #define LUMOS_SIM_METRICS_H
@@ -17,17 +18,20 @@ struct lumos_metric_place {
   int32_t rank, step; /* rank number; LUMOS_ABSENT_INT: none */
 };
 
+/* Any metric that the catalogue has (metric.h), which says its unit and its denominator. */
+void lumos_metric_add(struct lumos_job *job, const char *name, const struct lumos_scope *scope,
+                      enum lumos_source source, struct lumos_decimal value);
+
 struct lumos_metric_place lumos_place_of(const struct lumos_job *job, const struct lumos_timeline *timeline,
                                          const struct lumos_step *step);
 
-/* A time in nanoseconds; `of`: the name of its denominator, or NULL. */
-void lumos_metric_time(struct lumos_job *job, const char *name, struct lumos_metric_place place, const char *of,
-                       int64_t ns);
+/* A time in nanoseconds. */
+void lumos_metric_time(struct lumos_job *job, const char *name, struct lumos_metric_place place, int64_t ns);
 /* part / whole as a fraction with 6 decimals, rounded half away from zero; whole > 0. */
-void lumos_metric_share(struct lumos_job *job, const char *name, struct lumos_metric_place place, const char *of,
-                        int64_t part, int64_t whole);
+void lumos_metric_share(struct lumos_job *job, const char *name, struct lumos_metric_place place, int64_t part,
+                        int64_t whole);
 /* A time of every rank's step (values[i] of timeline->steps.items[i], none negative; LUMOS_ABSENT: not known, not
- * written), of the step_time; and its mean, rounded, over the ranks of every job step. */
+ * written), and its mean, rounded, over the ranks of every job step. */
 void lumos_metric_by_step(struct lumos_job *job, const char *name, const struct lumos_timeline *timeline,
                           const int64_t *values);
 
@@ -37,20 +41,38 @@ struct lumos_steps_parts {
   struct lumos_partition *partitions;
 };
 
-/* lumos_partition_steps of several lists whose steps are of the same ranks, in the same order: what runs is looked at once. */
+/* lumos_partition_steps of several lists whose steps are of the same ranks, in the same order: what runs is looked at
+ * once. */
 bool lumos_partition_lists(const struct lumos_job *job, const struct lumos_run *runs,
                            const struct lumos_coupling *coupling, const struct lumos_steps_parts *lists,
                            size_t list_count, struct lumos_error *error) LUMOS_MUST_CHECK;
 
+/* Idle time of a rank's step, and of the job's step on that rank; LUMOS_ABSENT: the rank has no streams. */
+struct lumos_idle {
+  int64_t own, shared;
+};
+
+/* A rank without device tasks has no breakdown: nothing is known of its device. */
+bool lumos_has_device(const struct lumos_job *job, uint32_t rank);
+
 /* step_time and the partition of every step of a timeline. The job's parts are the mean over its ranks of the partition
  * of the job's step, rounded so that they add up. kept[i]: time of the ranks' step i in which communication runs that
- * is tied to no other rank's. */
+ * is tied to no other rank's; idle[i]: its idle time. With a pipeline, its bubbles by stage. */
 bool lumos_write_timeline(struct lumos_job *job, const struct lumos_coupling *coupling,
-                          const struct lumos_timeline *timeline, int64_t *kept,
+                          const struct lumos_timeline *timeline, int64_t *kept, struct lumos_idle *idle,
                           struct lumos_error *error) LUMOS_MUST_CHECK;
 
-/* What the replay carries without an explanation: unexplained_lag, boundary, resource_wait, kept_wait, host_gap, host_unknown;
- * and what recording takes on the host: profiler_time. */
+/* What communication costs, by group and operation, and who waits for whom; on the simulated timeline also what the
+ * collectives' records say of it. False (LUMOS_UNUSABLE, "internal") when sums differ: a bug, never input. */
+bool lumos_write_collectives(struct lumos_job *job, const struct lumos_timeline *timeline,
+                             struct lumos_error *error) LUMOS_MUST_CHECK;
+
+/* Which ranks come late to collectives, by what they did before, and which of them are stragglers. */
+bool lumos_write_stragglers(struct lumos_job *job, const struct lumos_coupling *coupling,
+                            const struct lumos_timeline *timeline, struct lumos_error *error) LUMOS_MUST_CHECK;
+
+/* What the replay carries without an explanation: unexplained_lag, boundary, resource_wait, kept_wait, host_gap,
+ * host_unknown; and what recording takes on the host: profiler_time. */
 void lumos_write_carried(struct lumos_job *job, const struct lumos_timeline *measured,
                          const struct lumos_timeline *simulated, const struct lumos_holds *holds, const int64_t *kept);
 
@@ -65,8 +87,8 @@ bool lumos_write_replay_error(struct lumos_job *job, struct lumos_engine *engine
 void lumos_write_transplant(struct lumos_job *job, struct lumos_engine *engine, const struct lumos_stretches *stretches,
                             const struct lumos_timeline *measured, struct lumos_run *runs);
 
-/* What the recording says by itself: lengths of the host's step marks, how much of the device's work has a known launch,
- * how ranks' clocks stand to each other, what recording has cost. */
+/* What the recording says by itself: lengths of the host's step marks, how much of the device's work has a known
+ * launch, how ranks' clocks stand to each other, what recording has cost. */
 void lumos_write_recording(struct lumos_job *job, const struct lumos_timeline *measured);
 
 #endif

@@ -1,7 +1,7 @@
 /* The models by name, and what each leaves out. */
 #include "sim/model.h"
 
-#include <stdio.h>
+#include "base/text.h"
 #include <string.h>
 
 static const struct lumos_model_rules models[LUMOS_MODELS] = {
@@ -28,12 +28,17 @@ bool lumos_model_find(const char *name, enum lumos_model *model) {
 
 static const char option[] = "--model ";
 
-void lumos_model_write(struct lumos_job *job, enum lumos_model model) {
-  char args[64] = "";
+void lumos_model_write(struct lumos_job *job, enum lumos_model model, const char *hardware) {
+  struct lumos_text args = LUMOS_TEXT_BUFFER;
   if (model != LUMOS_MODEL_LUMOS) {
-    (void)snprintf(args, sizeof args, "%s%s", option, lumos_model_name(model));
+    lumos_text_format(&args, "%s%s", option, lumos_model_name(model));
   }
-  lumos_job_history(job, "lumos-sim", args, NULL, 0);
+  if (hardware != NULL) {
+    lumos_text_format(&args, "%s--hardware %s", args.length > 0 ? " " : "", hardware);
+  }
+  lumos_text_char(&args, '\0');
+  lumos_job_history(job, "lumos-sim", args.bytes, NULL, 0);
+  lumos_text_free(&args);
 }
 
 enum lumos_model lumos_model_of(const struct lumos_job *job) {
@@ -42,7 +47,13 @@ enum lumos_model lumos_model_of(const struct lumos_job *job) {
     const struct lumos_history *entry = &job->history.items[i];
     const char *args = lumos_string(job->strings, entry->args);
     if (strcmp(lumos_string(job->strings, entry->tool), "lumos-sim") == 0) {
-      bool told = strncmp(args, option, strlen(option)) == 0 && lumos_model_find(args + strlen(option), &model);
+      char name[16] = "";
+      bool told = strncmp(args, option, strlen(option)) == 0;
+      size_t length = told ? strcspn(args + strlen(option), " ") : sizeof name;
+      if (length < sizeof name) {
+        memcpy(name, args + strlen(option), length);
+      }
+      told = lumos_model_find(name, &model);
       model = told ? model : LUMOS_MODEL_LUMOS;
     }
   }

@@ -1,346 +1,299 @@
-/* Opportunities: the step, simulated again, if a kind of work took no time, or half of its time.
+/* Opportunities: the step, simulated again, if a kind of work (work.h) took no time, or half of its time.
  *
- * A kind of work is all that the host does; the time from a launch to the device; kernels of a kind, copies and memsets; all
- * communication, and that of each group; and what tasks of a step take longer than the same tasks of like ranks do, at the
- * median. What a factor changes is what --scale changes (transform/scaling.h), so an opportunity is a what-if. Nothing is
- * subtracted: what another constraint would hold up all the same is no gain.
+ * An opportunity is a what-if (less.h): nothing is subtracted, so what another constraint would hold up all the same is
+ * no gain. What cannot matter is not simulated:
+ *   - The gains of all steps together are how much earlier the last one ends. Its end hangs on a chain of constraints
+ *     (path.h), from before the first step on, and without a kind of work that chain still takes what it has of other
+ *     work. A kind of which the chain has less than 0.5 % of the steps is left out.
+ *   - With half of the work a step takes at least as long as without it. What would bring less than 0.5 % even if it
+ *     took no time is left out, too.
+ *
+ * What is simulated need not be run: the run that finds the chain tells of several jobs at once (retiming.h), of all in
+ * which calls keep its order. For the others the engine runs.
  */
+#include "sim/less.h"
 #include "sim/metrics.h"
+#include "sim/retiming.h"
 
-#include "graph/typical.h"
+#include "base/parallel.h"
 #include "transform/scaling.h"
+#include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 
-enum subject { HOST, LAUNCHES, KIND, COMMUNICATION, GROUP, STRAGGLERS };
+enum { LEAST_PART = 200 }; /* one in so many */
+enum { MOST_WORKERS = 8 }; /* each holds some 200 bytes a task */
 
-struct work {
-  enum subject subject;
-  uint8_t kind;          /* of KIND */
-  lumos_string_id group; /* of GROUP: its id */
-};
+static const char *const metric_names[] = {"opportunity_free", "opportunity_half"};
+static const int64_t factors[] = {0, LUMOS_SCALING_UNIT / 2};
+enum { FACTORS = sizeof factors / sizeof *factors };
 
-struct factor {
-  const char *name; /* of the metric */
+struct trial { /* a kind of work with a factor */
+  struct lumos_work work;
   int64_t millionths;
+  int64_t *steps; /* what the job's steps take: one each; NULL: the job cannot go on so */
+  bool known;     /* that was found without the engine */
 };
-
-static const struct factor factors[] = {{"opportunity_free", 0}, {"opportunity_half", LUMOS_SCALING_UNIT / 2}};
+LUMOS_VECTOR_TYPE(trials, struct trial);
 
 struct search {
-  struct lumos_job *job;
-  struct lumos_engine engine;
+  const struct lumos_job *job;
+  const struct lumos_times *usual;
   struct lumos_stretches stretches;
-  LUMOS_VECTOR(struct work) works;
-  uint8_t *chosen;           /* by task */
-  int64_t *usual;            /* by task: the median of like ranks' */
-  struct lumos_times *times; /* by task */
-  struct lumos_run *runs;
+  struct lumos_steps_list steps; /* of the job, as simulated */
+  struct lumos_less workers[MOST_WORKERS];
+  bool opened[MOST_WORKERS];
+  struct lumos_retiming retiming;
+  pthread_mutex_t lock; /* of what follows */
+  struct trials *trials;
+  size_t next;
 };
 
-/* ---- which works there are ---- */
+/* ---- runs: those in which the order holds several at once, the others on all cores ---- */
 
-static void find_kinds(struct search *search) {
-  bool seen[LUMOS_TASK_KINDS] = {false};
-  bool communicates = false;
-  for (size_t t = 0; t < search->job->tasks.count; t++) {
-    const struct lumos_task *task = &search->job->tasks.items[t];
-    bool communication = lumos_is_communication(task->kind);
-    communicates = communicates || communication;
-    seen[task->kind] = seen[task->kind] || (!communication && lumos_on_stream(search->job, task));
-  }
-  for (int kind = 0; kind < LUMOS_TASK_KINDS; kind++) {
-    if (seen[kind]) {
-      lumos_vector_push(&search->works, ((struct work){.subject = KIND, .kind = (uint8_t)kind}));
-    }
-  }
-  if (communicates) {
-    lumos_vector_push(&search->works, ((struct work){.subject = COMMUNICATION}));
-  }
-}
-
-static int compare_ids(const void *left, const void *right) {
-  lumos_string_id a = *(const lumos_string_id *)left, b = *(const lumos_string_id *)right;
-  return (a > b) - (a < b);
-}
-
-/* Groups that communicate. One alone is all communication. */
-static void find_groups(struct search *search) {
-  LUMOS_VECTOR(lumos_string_id) groups = {0};
-  for (size_t i = 0; i < search->job->details.count; i++) {
-    lumos_string_id group = search->job->details.items[i].comm.group;
-    if (search->job->details.items[i].comm.op != LUMOS_NO_STRING && group != LUMOS_NO_STRING) {
-      lumos_vector_push(&groups, group);
-    }
-  }
-  if (groups.count > 0) {
-    qsort(groups.items, groups.count, sizeof *groups.items, compare_ids);
-  }
-  for (size_t i = 0; i < groups.count; i++) {
-    if (groups.items[0] != groups.items[groups.count - 1] && (i == 0 || groups.items[i] != groups.items[i - 1])) {
-      lumos_vector_push(&search->works, ((struct work){.subject = GROUP, .group = groups.items[i]}));
-    }
-  }
-  lumos_vector_free(&groups);
-}
-
-/* ---- like ranks ---- */
-
-struct piece { /* a stretch of a stream, and what it launches */
-  uint64_t hash;
-  uint32_t stretch;
-};
-
-static uint64_t mix(uint64_t hash, uint64_t value) { return (hash ^ value) * UINT64_C(0x9E3779B97F4A7C15); }
-
-static int compare_pieces(const void *left, const void *right) {
-  const struct piece *a = left, *b = right;
-  if (a->hash != b->hash) {
-    return a->hash < b->hash ? -1 : 1;
-  }
-  return (a->stretch > b->stretch) - (a->stretch < b->stretch);
-}
-
-static struct piece piece_of(const struct search *search, uint32_t index) {
-  const struct lumos_stretch *stretch = &search->stretches.items[index];
-  const struct lumos_lane *lane = &search->job->lanes.items[stretch->lane];
-  uint64_t hash = mix(mix(mix(1, lane->native), (uint32_t)stretch->step), stretch->count);
-  for (uint32_t t = stretch->first; t < stretch->first + stretch->count; t++) {
-    const struct lumos_task *task = &search->job->tasks.items[t];
-    hash = mix(hash, lumos_is_communication(task->kind) ? task->kind : task->name);
-  }
-  return (struct piece){hash, index};
-}
-
-/* pieces[0 .. count) launch the same on as many ranks. */
-static void take_medians(struct search *search, const struct piece *pieces, uint32_t count, int64_t *values) {
-  const struct lumos_stretch *first = &search->stretches.items[pieces[0].stretch];
-  for (uint32_t i = 0; i < first->count; i++) {
-    for (uint32_t p = 0; p < count; p++) {
-      values[p] = search->job->tasks.items[search->stretches.items[pieces[p].stretch].first + i].dur;
-    }
-    int64_t median = lumos_median(values, count);
-    for (uint32_t p = 0; p < count; p++) {
-      uint32_t t = search->stretches.items[pieces[p].stretch].first + i;
-      bool computes = !lumos_is_communication(search->job->tasks.items[t].kind);
-      search->usual[t] = computes && median < search->usual[t] ? median : search->usual[t];
-    }
-  }
-}
-
-/* Fills usual; false: no two ranks are alike. */
-static bool find_usual(struct search *search) {
-  LUMOS_VECTOR(struct piece) pieces = {0};
-  for (size_t t = 0; t < search->job->tasks.count; t++) {
-    search->usual[t] = search->job->tasks.items[t].dur;
-  }
-  for (uint32_t i = 0; i < search->stretches.count; i++) {
-    if (search->job->lanes.items[search->stretches.items[i].lane].kind == LUMOS_STREAM) {
-      lumos_vector_push(&pieces, piece_of(search, i));
-    }
-  }
-  bool alike = false;
-  int64_t *values = lumos_allocate(pieces.count * sizeof *values);
-  if (pieces.count > 0) {
-    qsort(pieces.items, pieces.count, sizeof *pieces.items, compare_pieces);
-  }
-  for (size_t i = 0, end = 0; i < pieces.count; i = end) {
-    for (end = i; end < pieces.count && pieces.items[end].hash == pieces.items[i].hash;) {
-      end++;
-    }
-    if (end - i > 1) {
-      alike = true;
-      take_medians(search, pieces.items + i, (uint32_t)(end - i), values);
-    }
-  }
-  free(values);
-  lumos_vector_free(&pieces);
-  return alike;
-}
-
-/* ---- changes ---- */
-
-static bool is_of(const struct lumos_job *job, const struct work *work, const struct lumos_task *task) {
-  switch (work->subject) {
-    case HOST:
-      return !lumos_on_stream(job, task);
-    case KIND:
-      return task->kind == work->kind && lumos_on_stream(job, task);
-    case COMMUNICATION:
-      return lumos_is_communication(task->kind);
-    case GROUP:
-      return lumos_is_communication(task->kind) && lumos_detail_of(job, task)->comm.group == work->group;
-    default:
-      return false;
-  }
-}
-
-/* One chosen member of a collective chooses all. */
-static void choose(struct search *search, const struct work *work) {
-  const struct lumos_job *job = search->job;
-  for (size_t t = 0; t < job->tasks.count; t++) {
-    search->chosen[t] = is_of(job, work, &job->tasks.items[t]);
-  }
-  for (size_t c = 0; c < job->collectives.count; c++) {
-    const struct lumos_collective *collective = &job->collectives.items[c];
-    const uint32_t *members = job->members.items + collective->member_first;
-    bool any = false;
-    for (uint32_t m = 0; m < collective->member_count; m++) {
-      any = any || search->chosen[members[m]];
-    }
-    for (uint32_t m = 0; m < collective->member_count && any; m++) {
-      search->chosen[members[m]] = 1;
-    }
-  }
-}
-
-static void *copied(const void *items, size_t count, size_t size) {
-  void *copy = lumos_allocate(count * size);
-  if (count > 0) {
-    memcpy(copy, items, count * size);
-  }
-  return copy;
-}
-
-/* `changed` shares all with the job but what is copied here; the caller frees that. */
-static void scale(struct search *search, const struct work *work, int64_t millionths, struct lumos_job *changed) {
-  struct lumos_scaling scaling = {
-      .job = search->job, .millionths = millionths, .chosen = search->chosen, .lags = work->subject == HOST};
-  choose(search, work);
-  lumos_scaling_open(&scaling);
-  for (uint32_t t = 0; t < changed->tasks.count; t++) {
-    search->times[t] = (struct lumos_times){lumos_scaled_dur(&scaling, t), lumos_scaled_lag(&scaling, t)};
-    if (lumos_scaling_takes_residual(&scaling, t)) {
-      changed->details.items[changed->tasks.items[t].detail].wait.residual = lumos_scaled_residual(&scaling, t);
-    }
-  }
-  for (size_t i = 0; i < changed->deps.count; i++) {
-    changed->deps.items[i].lag = lumos_scaled_handover(&scaling, &search->job->deps.items[i]);
-  }
-  for (uint32_t c = 0; c < changed->collectives.count; c++) {
-    changed->collectives.items[c].transfer = lumos_scaled_transfer(&scaling, c);
-  }
-  lumos_scaling_close(&scaling);
-}
-
-/* A lag that counts back from the call's end is no time that a launch takes. */
-static void shorten_launches(struct lumos_job *changed, int64_t millionths) {
-  for (size_t t = 0; t < changed->timings.count; t++) {
-    int64_t *lag = &changed->timings.items[t].launch_lag;
-    *lag = *lag > 0 ? *lag * millionths / LUMOS_SCALING_UNIT : *lag;
-  }
-}
-
-static void even_out(struct search *search, int64_t millionths) {
-  for (size_t t = 0; t < search->job->tasks.count; t++) {
-    int64_t more = search->job->tasks.items[t].dur - search->usual[t];
-    search->times[t].dur = search->usual[t] + more * millionths / LUMOS_SCALING_UNIT;
-  }
-}
-
-/* Fills runs; false where the job cannot go on so. */
-static bool simulate(struct search *search, const struct work *work, int64_t millionths) {
-  const struct lumos_job *job = search->job;
-  struct lumos_job changed = *job;
-  changed.details.items = copied(job->details.items, job->details.count, sizeof *job->details.items);
-  changed.deps.items = copied(job->deps.items, job->deps.count, sizeof *job->deps.items);
-  changed.collectives.items = copied(job->collectives.items, job->collectives.count, sizeof *job->collectives.items);
-  changed.timings.items = copied(job->timings.items, job->timings.count, sizeof *job->timings.items);
-  for (size_t t = 0; t < job->tasks.count; t++) {
-    search->times[t] = (struct lumos_times){job->tasks.items[t].dur, job->tasks.items[t].lag};
-  }
-  if (work->subject == LAUNCHES) {
-    shorten_launches(&changed, millionths);
-  } else if (work->subject == STRAGGLERS) {
-    even_out(search, millionths);
-  } else {
-    scale(search, work, millionths, &changed);
-  }
-  const struct lumos_engine_order order = {.changed = &changed, .times = search->times};
-  struct lumos_error error = {0};
-  bool done = lumos_engine_do(&search->engine, &order, search->runs, &error);
-  free(changed.details.items);
-  free(changed.deps.items);
-  free(changed.collectives.items);
-  free(changed.timings.items);
-  return done;
-}
-
-/* ---- metrics ---- */
-
-static lumos_string_id name_of(struct lumos_job *job, const struct work *work) {
-  static const char *const names[] = {
-      [HOST] = "host", [LAUNCHES] = "launch", [COMMUNICATION] = "communication", [STRAGGLERS] = "stragglers"};
-  if (work->subject == GROUP) {
-    return LUMOS_NO_STRING;
-  }
-  return lumos_intern_text(job->strings, work->subject == KIND ? lumos_task_kind_name((enum lumos_task_kind)work->kind)
-                                                               : names[work->subject]);
-}
-
-/* The job's steps, one by one. */
-static void write_steps(struct search *search, const struct work *work, const char *name) {
-  struct lumos_job *job = search->job;
+static void keep_steps(struct search *search, struct trial *trial, const struct lumos_run *runs) {
   struct lumos_timeline timeline;
-  lumos_timeline_make(&timeline, job, search->runs, &search->stretches);
-  for (size_t k = 0; k < timeline.job.count; k++) {
-    const struct lumos_step *step = &timeline.job.items[k];
-    struct lumos_metric metric = lumos_metric_empty;
-    metric.name = lumos_intern_text(job->strings, name);
-    metric.unit = lumos_intern_text(job->strings, "ns");
-    metric.of = lumos_intern_text(job->strings, "step_time");
-    metric.value = (struct lumos_decimal){step->end - step->start, 0};
-    metric.scope = lumos_everywhere;
-    metric.scope.step = step->step;
-    metric.scope.kind = name_of(job, work);
-    metric.scope.group = work->group;
-    metric.source = LUMOS_METRIC_SIMULATED;
-    lumos_vector_push(&job->metrics, metric);
+  lumos_timeline_make(&timeline, search->job, runs, &search->stretches);
+  if (timeline.job.count == search->steps.count) {
+    trial->steps = lumos_allocate(timeline.job.count * sizeof *trial->steps);
+    for (size_t k = 0; k < timeline.job.count; k++) {
+      trial->steps[k] = timeline.job.items[k].end - timeline.job.items[k].start;
+    }
   }
   lumos_timeline_free(&timeline);
 }
 
-static void write_work(struct search *search, const struct work *work) {
-  for (size_t f = 0; f < sizeof factors / sizeof *factors; f++) {
-    if (simulate(search, work, factors[f].millionths)) {
-      write_steps(search, work, factors[f].name);
-    } else {
-      lumos_job_note(search->job, "sim.opportunity_blocked", LUMOS_INFO, 1, NULL,
-                     "opportunities have no result: with less of a kind of work the graph's tasks wait for each other",
-                     NULL);
+static struct lumos_less *worker_of(struct search *search, size_t index) {
+  if (!search->opened[index]) {
+    lumos_less_open(&search->workers[index], search->job, search->usual);
+    search->opened[index] = true;
+  }
+  return &search->workers[index];
+}
+
+static struct trial *take(struct search *search) {
+  (void)pthread_mutex_lock(&search->lock);
+  while (search->next < search->trials->count && search->trials->items[search->next].known) {
+    search->next++;
+  }
+  struct trial *trial = search->next < search->trials->count ? &search->trials->items[search->next++] : NULL;
+  (void)pthread_mutex_unlock(&search->lock);
+  return trial;
+}
+
+/* A worker is a piece, so that its engine is made once for all of its runs. */
+static bool work_through(void *context, size_t index, bool callers) {
+  struct search *search = context;
+  (void)callers;
+  for (struct trial *trial = take(search); trial != NULL; trial = take(search)) {
+    struct lumos_less *worker = worker_of(search, index);
+    if (lumos_less_run(worker, &trial->work, trial->millionths)) {
+      keep_steps(search, trial, worker->runs);
     }
+  }
+  return true;
+}
+
+/* Returns how many the engine has to be asked for. */
+static size_t retime(struct search *search, struct trials *trials, size_t first, size_t count) {
+  struct lumos_less *worker = worker_of(search, 0);
+  struct lumos_retiming *retiming = &search->retiming;
+  size_t left = 0;
+  lumos_retiming_begin(retiming);
+  for (unsigned w = 0; w < count; w++) {
+    const struct trial *trial = &trials->items[first + w];
+    lumos_retiming_change(retiming, &worker->engine, w, &trial->work, trial->millionths, search->usual, worker->chosen);
+  }
+  unsigned kept = lumos_retiming_run(retiming);
+  for (unsigned w = 0; w < count; w++) {
+    struct trial *trial = &trials->items[first + w];
+    trial->known = (kept >> w & 1) != 0;
+    left += !trial->known;
+    if (trial->known) {
+      lumos_retiming_ends(retiming, w, worker->runs);
+      keep_steps(search, trial, worker->runs);
+    }
+  }
+  return left;
+}
+
+static void run_all(struct search *search, struct trials *trials) {
+  size_t left = search->retiming.usable ? 0 : trials->count;
+  for (size_t first = 0; first < trials->count && search->retiming.usable; first += LUMOS_RETIMED) {
+    size_t count = trials->count - first;
+    left += retime(search, trials, first, count < LUMOS_RETIMED ? count : LUMOS_RETIMED);
+  }
+  search->trials = trials;
+  search->next = 0;
+  (void)lumos_parallel(left < MOST_WORKERS ? left : MOST_WORKERS, 0, work_through, search);
+}
+
+/* ---- what matters ---- */
+
+static int64_t whole_of(const struct search *search) {
+  const struct lumos_steps_list *steps = &search->steps;
+  return steps->count == 0 ? 0 : steps->items[steps->count - 1].end - steps->items[0].start;
+}
+
+static bool matters(const struct search *search, int64_t time) {
+  return time > 0 && time >= whole_of(search) / LEAST_PART;
+}
+
+/* Before the first step, too, there may be work that holds it up. */
+static int64_t first_start(const struct lumos_job *job) {
+  int64_t first = INT64_MAX;
+  for (size_t t = 0; t < job->tasks.count; t++) {
+    first = job->runs.items[t].start < first ? job->runs.items[t].start : first;
+  }
+  return first;
+}
+
+/* The chain that the end of the last step hangs on; false: its run fails. */
+static bool find_chain(struct search *search, struct lumos_path_parts *chain) {
+  const struct lumos_job *job = search->job;
+  struct lumos_bindings *bindings = lumos_allocate(job->tasks.count * sizeof *bindings);
+  struct lumos_less *worker = worker_of(search, 0);
+  struct lumos_error error = {0};
+  bool done = lumos_retiming_make(&search->retiming, &worker->changed, &worker->engine, bindings, worker->runs, &error);
+  if (done && search->steps.count > 0) {
+    const struct lumos_steps_list *steps = &search->steps;
+    lumos_path_walk(job, bindings, first_start(job), steps->items[steps->count - 1].end, chain);
+  }
+  free(bindings);
+  return done;
+}
+
+static void find_trials(struct search *search, const struct lumos_path_parts *chain, struct trials *trials) {
+  struct lumos_works works = {0};
+  lumos_find_works(search->job, search->usual != NULL, &works);
+  int64_t *times = lumos_allocate(works.count * sizeof *times);
+  lumos_works_on_path(search->job, &works, search->usual, chain, times);
+  for (size_t i = 0; i < works.count; i++) {
+    if (matters(search, times[i])) {
+      lumos_vector_push(trials, ((struct trial){.work = works.items[i], .millionths = factors[0]}));
+    }
+  }
+  free(times);
+  lumos_vector_free(&works);
+}
+
+static int64_t gain_of(const struct search *search, const struct trial *trial) {
+  int64_t gain = 0;
+  for (size_t k = 0; k < search->steps.count; k++) {
+    gain += search->steps.items[k].end - search->steps.items[k].start - trial->steps[k];
+  }
+  return gain;
+}
+
+/* Those that are left have a partner with the other factor, at the same place of `half`. */
+static void halve(const struct search *search, struct trials *free_ones, struct trials *half) {
+  size_t kept = 0;
+  for (size_t i = 0; i < free_ones->count; i++) {
+    struct trial *trial = &free_ones->items[i];
+    if (trial->steps != NULL && !matters(search, gain_of(search, trial))) {
+      free(trial->steps);
+      continue;
+    }
+    lumos_vector_push(half, ((struct trial){.work = trial->work, .millionths = factors[1]}));
+    free_ones->items[kept++] = *trial;
+  }
+  free_ones->count = kept;
+}
+
+/* ---- metrics ---- */
+
+/* The job's steps, one by one. */
+static void write_trial(struct lumos_job *job, const struct search *search, const struct trial *trial, int factor) {
+  const char *kind = lumos_work_name(&trial->work);
+  if (trial->steps == NULL) {
+    lumos_job_note(job, "sim.opportunity_blocked", LUMOS_INFO, 1, NULL,
+                   "opportunities have no result: with less of a kind of work the graph's tasks wait for each other",
+                   NULL);
+    return;
+  }
+  for (size_t k = 0; k < search->steps.count; k++) {
+    struct lumos_scope scope = lumos_everywhere;
+    scope.step = search->steps.items[k].step;
+    scope.kind = kind == NULL ? LUMOS_NO_STRING : lumos_intern_text(job->strings, kind);
+    scope.group = trial->work.group;
+    lumos_metric_add(job, metric_names[factor], &scope, LUMOS_METRIC_SIMULATED,
+                     (struct lumos_decimal){trial->steps[k], 0});
   }
 }
 
+/* Does the chain hang on times that no change moves? */
+static bool is_held(const struct search *search, const struct lumos_path_parts *chain) {
+  int64_t first = search->steps.count == 0 ? 0 : search->steps.items[0].start, time = 0;
+  for (size_t i = 0; i < chain->count; i++) {
+    const struct lumos_path_part *part = &chain->items[i];
+    bool after = part->from > first && part->what == LUMOS_PATH_OUTSIDE;
+    time += after ? part->to - part->from : 0;
+  }
+  return matters(search, time);
+}
+
+static void tell_nothing(const struct search *search, struct lumos_job *job, const struct lumos_path_parts *chain) {
+  const char *text = "no kind of work alone would shorten the steps by 0.5 %, even if it took no time";
+  const char *held = "no kind of work alone would shorten the simulated steps by 0.5 %, even if it took no time; they "
+                     "hang on starts that stay at their measured times, for what these wait for is not recorded, so a "
+                     "true run might gain more";
+  lumos_job_note(job, "sim.no_opportunity", LUMOS_INFO, LUMOS_ABSENT, NULL, is_held(search, chain) ? held : text, NULL);
+}
+
+static void search_all(struct search *search, struct lumos_job *job) {
+  struct lumos_path_parts chain = {0};
+  struct trials trials[FACTORS] = {{0}, {0}};
+  if (find_chain(search, &chain)) {
+    find_trials(search, &chain, &trials[0]);
+    run_all(search, &trials[0]);
+    halve(search, &trials[0], &trials[1]);
+    run_all(search, &trials[1]);
+  }
+  if (trials[0].count == 0) {
+    tell_nothing(search, job, &chain);
+  }
+  for (size_t i = 0; i < trials[0].count; i++) {
+    for (int f = 0; f < FACTORS; f++) {
+      write_trial(job, search, &trials[f].items[i], f);
+      free(trials[f].items[i].steps);
+    }
+  }
+  lumos_vector_free(&trials[0]);
+  lumos_vector_free(&trials[1]);
+  lumos_vector_free(&chain);
+}
+
+/* In an edited stream some tasks are not. */
+static bool is_simulated(const struct lumos_job *job) {
+  for (size_t t = 0; t < job->tasks.count && job->stage == LUMOS_STAGE_SIM; t++) {
+    if (job->runs.items[t].start == LUMOS_ABSENT || job->runs.items[t].dur == LUMOS_ABSENT) {
+      return false;
+    }
+  }
+  return job->stage == LUMOS_STAGE_SIM;
+}
+
 bool lumos_find_opportunities(struct lumos_job *job, struct lumos_error *error) {
-  if (job->stage != LUMOS_STAGE_SIM) {
+  if (!is_simulated(job)) {
     return lumos_fail(error, "opportunities are found in a simulated job; run lumos-sim first");
   }
-  struct search search = {.job = job};
-  size_t tasks = job->tasks.count;
-  lumos_engine_prepare(&search.engine, job, LUMOS_MODEL_LUMOS);
+  if (lumos_model_of(job) != LUMOS_MODEL_LUMOS) {
+    return true;
+  }
+  struct lumos_times *usual = lumos_usual_times(job);
+  struct search search = {.job = job, .usual = usual, .lock = PTHREAD_MUTEX_INITIALIZER};
+  struct lumos_timeline timeline;
   lumos_find_stretches(job, &search.stretches);
-  search.chosen = lumos_allocate(tasks);
-  search.usual = lumos_allocate(tasks * sizeof *search.usual);
-  search.times = lumos_allocate(tasks * sizeof *search.times);
-  search.runs = lumos_allocate(tasks * sizeof *search.runs);
-  lumos_vector_push(&search.works, ((struct work){.subject = HOST}));
-  lumos_vector_push(&search.works, ((struct work){.subject = LAUNCHES}));
-  find_kinds(&search);
-  find_groups(&search);
-  if (find_usual(&search)) {
-    lumos_vector_push(&search.works, ((struct work){.subject = STRAGGLERS}));
+  lumos_timeline_make(&timeline, job, job->runs.items, &search.stretches);
+  search.steps = timeline.job;
+  search_all(&search, job);
+  lumos_timeline_free(&timeline);
+  for (size_t w = 0; w < MOST_WORKERS; w++) {
+    if (search.opened[w]) {
+      lumos_less_close(&search.workers[w]);
+    }
   }
-  for (size_t i = 0; i < search.works.count; i++) {
-    struct work work = search.works.items[i];
-    write_work(&search, &work);
-  }
-  free(search.chosen);
-  free(search.usual);
-  free(search.times);
-  free(search.runs);
-  lumos_vector_free(&search.works);
+  lumos_retiming_free(&search.retiming);
   lumos_vector_free(&search.stretches);
-  lumos_engine_free(&search.engine);
+  free(usual);
   return true;
 }

@@ -1,17 +1,20 @@
 /* Where a step went: one sweep over the instants at which anything starts or ends on a rank's streams.
  *
  * Between two such instants the same work runs, so the whole stretch falls to one part. In communication, one that
- * transfers decides; then one that cannot be split; only where all that runs is waiting it is waiting. A member of a
+ * transfers decides; then one that cannot be split; only where all that runs is waiting it is waiting, and where all
+ * of that is for another stage of the pipeline, bubble. A member of a
  * coupled collective waits until the latest of those that it waits for has started, and transfers from then on; a
  * batched kernel transfers before that, too, while one of its other transfers takes place. It is split only where the
  * clocks of all members are known to agree.
  */
+#include "program/reach.h"
+#include "sim/arrival.h"
 #include "sim/clock.h"
 #include "sim/metrics.h"
 #include <stdlib.h>
 #include <string.h>
 
-enum activity { COMPUTE, COPY, TRANSFER, WAIT, UNALIGNED, KEPT, ACTIVITIES };
+enum activity { COMPUTE, COPY, TRANSFER, WAIT, BUBBLE, UNALIGNED, KEPT, ACTIVITIES };
 
 struct point {
   int64_t time;
@@ -21,8 +24,8 @@ struct point {
 
 /* When a collective's transfer starts, on the timeline that is looked at. */
 struct transfer_start {
-  int64_t latest;
-  bool comparable; /* the members' clocks agree */
+  struct lumos_arrival arrival;
+  bool crosses; /* stages of the pipeline */
 };
 
 struct sweep {
@@ -35,32 +38,17 @@ struct sweep {
   int64_t running[ACTIVITIES];       /* how many tasks of each activity run */
 };
 
-static bool aligned(const struct lumos_job *job, uint32_t rank, uint32_t other) {
-  const struct lumos_rank *ranks = job->ranks.items;
-  return rank == other || (ranks[rank].clock.known && ranks[rank].clock.from_collectives && ranks[other].clock.known &&
-                           ranks[other].clock.from_collectives);
-}
-
 static void find_transfers(struct sweep *sweep) {
   const struct lumos_job *job = sweep->job;
+  struct lumos_reaches reaches;
+  lumos_reaches_read(job, &reaches);
   sweep->transfers = lumos_allocate(job->collectives.count * sizeof *sweep->transfers);
   for (size_t i = 0; i < job->collectives.count; i++) {
     const struct lumos_collective *collective = &job->collectives.items[i];
-    const uint32_t *members = job->members.items + collective->member_first;
-    struct transfer_start found = {.latest = LUMOS_ABSENT, .comparable = true};
-    for (uint32_t m = 0; m < collective->member_count; m++) {
-      int64_t start = 0;
-      int64_t end = 0;
-      bool known = lumos_task_interval(job, sweep->runs, members[m], &start, &end);
-      found.comparable = found.comparable && known &&
-                         aligned(job, lumos_rank_of(job, &job->tasks.items[members[m]]),
-                                 lumos_rank_of(job, &job->tasks.items[members[0]]));
-      if (known && start > found.latest && lumos_member_awaited(job, collective, members[m])) {
-        found.latest = start;
-      }
-    }
-    sweep->transfers[i] = found;
+    sweep->transfers[i] = (struct transfer_start){lumos_arrival_of(job, sweep->runs, collective),
+                                                  lumos_crosses_stages(job, &reaches, collective)};
   }
+  lumos_reaches_free(&reaches);
 }
 
 static void add_interval(struct sweep *sweep, enum activity activity, int64_t start, int64_t end) {
@@ -81,12 +69,14 @@ static void add_communication(struct sweep *sweep, uint32_t t, int64_t start, in
     return;
   }
   bool comparable = true;
+  bool crosses = false;
   int64_t transfer = start; /* of one that waits for nobody, such as the root of a broadcast */
   for (uint32_t i = coupling->first[t]; i < coupling->first[t + 1]; i++) {
     const struct transfer_start *found = &sweep->transfers[coupling->of[i]];
-    comparable = comparable && found->comparable;
+    comparable = comparable && found->arrival.comparable;
+    crosses = crosses || found->crosses;
     if (lumos_member_waits(job, &job->collectives.items[coupling->of[i]], t)) {
-      transfer = found->latest > transfer ? found->latest : transfer;
+      transfer = found->arrival.latest > transfer ? found->arrival.latest : transfer;
     }
   }
   if (!comparable) {
@@ -95,13 +85,13 @@ static void add_communication(struct sweep *sweep, uint32_t t, int64_t start, in
   }
   transfer = transfer < end ? transfer : end;
   for (uint32_t i = coupling->first[t]; i < coupling->first[t + 1]; i++) { /* of a batch, those before its last one */
-    int64_t begun = sweep->transfers[coupling->of[i]].latest;
+    int64_t begun = sweep->transfers[coupling->of[i]].arrival.latest;
     int64_t over = lumos_time_sum(begun, job->collectives.items[coupling->of[i]].transfer);
     if (begun < transfer) {
       add_interval(sweep, TRANSFER, begun > start ? begun : start, over < transfer ? over : transfer);
     }
   }
-  add_interval(sweep, WAIT, start, transfer);
+  add_interval(sweep, crosses ? BUBBLE : WAIT, start, transfer);
   add_interval(sweep, TRANSFER, transfer, end);
 }
 
@@ -166,7 +156,7 @@ static void collect_rank(struct sweep *sweep, const struct lumos_rank *rank) {
 /* A stretch of `length` in which the same work runs. */
 static void add_stretch(struct lumos_partition *partition, const int64_t running[ACTIVITIES], int64_t length) {
   bool unsplit = running[UNALIGNED] + running[KEPT] > 0;
-  bool communicates = running[TRANSFER] + running[WAIT] > 0 || unsplit;
+  bool communicates = running[TRANSFER] + running[WAIT] + running[BUBBLE] > 0 || unsplit;
   bool computes = running[COMPUTE] > 0;
   bool copies = running[COPY] > 0;
   partition->gpu_busy += computes || communicates || copies ? length : 0;
@@ -181,8 +171,10 @@ static void add_stretch(struct lumos_partition *partition, const int64_t running
       partition->communication_transfer += length;
     } else if (unsplit) {
       partition->communication_unsplit += length;
-    } else {
+    } else if (running[WAIT] > 0) {
       partition->communication_wait += length;
+    } else {
+      partition->pipeline_bubble += length;
     }
   } else if (copies) {
     partition->exposed_copy += length;
@@ -193,7 +185,8 @@ static void add_stretch(struct lumos_partition *partition, const int64_t running
 
 static bool adds_up(const struct lumos_partition *parts, int64_t length) {
   int64_t busy = parts->exposed_compute + parts->overlapped + parts->exposed_communication + parts->exposed_copy;
-  int64_t split = parts->communication_transfer + parts->communication_wait + parts->communication_unsplit;
+  int64_t split =
+      parts->communication_transfer + parts->communication_wait + parts->pipeline_bubble + parts->communication_unsplit;
   return busy + parts->idle == length && busy == parts->gpu_busy && split == parts->exposed_communication;
 }
 

@@ -1,16 +1,18 @@
 /* The chain of binding constraints, walked from late to early and then turned around.
  *
- * The walk stands at an end of a task (its start or its end) and at an instant, `now`, that never rises: work that overlaps what it
- * holds (a negative lag, clocks that disagree a little) is cut where the later work begins, so the parts add up exactly.
+ * The walk stands at an end of a task (its start or its end) and at an instant, `now`, that never rises: work that
+ * overlaps what it holds (a negative lag, clocks that disagree a little) is cut where the later work begins, so the
+ * parts add up exactly.
  */
-#include <lumos/path.h>
-
-#include <lumos/sim.h>
+#include "sim/walk.h"
 
 struct walk {
   const struct lumos_job *job;
   const struct lumos_bindings *bindings;
   struct lumos_path_parts *parts; /* from late to early */
+  struct lumos_crossings *crossings;
+  bool with_empty;       /* parts of no length, too */
+  const uint32_t *heads; /* see lumos_walk_before; or NULL */
   int64_t from, now;
 };
 
@@ -30,18 +32,29 @@ static int64_t time_of(const struct walk *walk, uint32_t t, enum lumos_end end) 
 /* The part from `time` to now, which becomes `time`. */
 static void add_part(struct walk *walk, int64_t time, uint32_t t, enum lumos_path_what what, struct lumos_binding by) {
   time = time > walk->now ? walk->now : time < walk->from ? walk->from : time;
-  if (time < walk->now || what == LUMOS_PATH_RUN) {
+  if (time < walk->now || what == LUMOS_PATH_RUN || walk->with_empty) {
     struct lumos_path_part part = {time, walk->now, t, (uint8_t)what, by.kind, by.evidence};
     lumos_vector_push(walk->parts, part);
   }
   walk->now = time;
 }
 
+/* The chain has passed a dependency between two tasks, or a delay that belongs to one; now was `before` there. */
+static void cross(struct walk *walk, struct lumos_binding by, int64_t before) {
+  if (walk->crossings != NULL) {
+    struct lumos_crossing *crossing = &walk->crossings->of[by.kind][by.evidence];
+    crossing->count++;
+    crossing->time += before - walk->now;
+  }
+}
+
 /* The delay that the recording has and no rule explains; only what makes later can stand in the chain. */
 static void add_unexplained(struct walk *walk, uint32_t t, int64_t residual, struct lumos_binding by) {
   if (residual != LUMOS_ABSENT && residual > 0) {
+    int64_t before = walk->now;
     by.evidence = LUMOS_UNEXPLAINED;
     add_part(walk, walk->now - residual, t, LUMOS_PATH_UNEXPLAINED, by);
+    cross(walk, by, before);
   }
 }
 
@@ -56,7 +69,16 @@ static bool leave_end(struct walk *walk, uint32_t *t) {
     add_part(walk, start_of(walk, *t), *t, LUMOS_PATH_RUN, by);
     return false;
   }
+  if (walk->heads != NULL && by.kind == LUMOS_HELD_BY_ITSELF) {
+    add_part(walk, start_of(walk, walk->heads[*t]), *t, LUMOS_PATH_RUN, by);
+    *t = walk->heads[*t];
+    return false;
+  }
+  int64_t before = walk->now;
   add_part(walk, time_of(walk, by.src, by.from), *t, runs ? LUMOS_PATH_RUN : LUMOS_PATH_LAG, by);
+  if (by.src != *t) {
+    cross(walk, by, runs ? walk->now : before);
+  }
   *t = by.src;
   return by.from == LUMOS_END;
 }
@@ -67,11 +89,16 @@ static bool leave_start(struct walk *walk, uint32_t *t, bool *at_end) {
   if (by.kind != LUMOS_HELD_BY_NOTHING) {
     add_unexplained(walk, *t, walk->job->timings.items[*t].residual, by);
   }
-  if (by.src == LUMOS_NONE) {
+  bool outside = by.src == LUMOS_NONE;
+  struct lumos_binding next = by.kind == LUMOS_HELD_BY_BOUNDARY ? walk->bindings[*t].behind : by;
+  if (next.src == LUMOS_NONE) {
     add_part(walk, walk->from, *t, LUMOS_PATH_OUTSIDE, by);
     return false;
   }
-  add_part(walk, time_of(walk, by.src, by.from), *t, LUMOS_PATH_LAG, by);
+  int64_t before = walk->now;
+  add_part(walk, time_of(walk, next.src, next.from), *t, outside ? LUMOS_PATH_OUTSIDE : LUMOS_PATH_LAG, by);
+  cross(walk, by, before);
+  by = next;
   *t = by.src;
   *at_end = by.from == LUMOS_END;
   return true;
@@ -102,24 +129,54 @@ static void turn_around(struct lumos_path_parts *parts, size_t first) {
   }
 }
 
-void lumos_path_walk(const struct lumos_job *job, const struct lumos_bindings *bindings, int64_t from, int64_t until,
-                     struct lumos_path_parts *parts) {
-  struct walk walk = {job, bindings, parts, from, until};
-  size_t first = parts->count;
-  uint32_t t = last_task(job, until);
-  if (t == LUMOS_NONE) {
-    return;
-  }
-  struct lumos_binding nothing = {LUMOS_NONE, LUMOS_HELD_BY_NOTHING, LUMOS_END, LUMOS_UNEXPLAINED};
-  add_part(&walk, time_of(&walk, t, LUMOS_END), t, LUMOS_PATH_OUTSIDE, nothing);
-  bool at_end = true;
+/* Until the chain comes to `from`, or to a start that nothing holds. */
+static void follow(struct walk *walk, uint32_t t, bool at_end) {
   bool held = true;
-  while (walk.now > from && held) {
+  while (walk->now > walk->from && held) {
     if (at_end) {
-      at_end = leave_end(&walk, &t);
+      at_end = leave_end(walk, &t);
     } else {
-      held = leave_start(&walk, &t, &at_end);
+      held = leave_start(walk, &t, &at_end);
     }
   }
+  if (walk->with_empty && held && at_end && walk->bindings[t].end.kind == LUMOS_HELD_BY_WAIT) {
+    (void)leave_end(walk, &t);
+  }
+}
+
+void lumos_path_walk_from(const struct lumos_job *job, const struct lumos_bindings *bindings, uint32_t last,
+                          int64_t from, int64_t until, struct lumos_path_parts *parts,
+                          struct lumos_crossings *crossings) {
+  struct walk walk = {
+      .job = job, .bindings = bindings, .parts = parts, .crossings = crossings, .from = from, .now = until};
+  size_t first = parts->count;
+  struct lumos_binding nothing = {LUMOS_NONE, LUMOS_HELD_BY_NOTHING, LUMOS_END, LUMOS_UNEXPLAINED};
+  add_part(&walk, time_of(&walk, last, LUMOS_END), last, LUMOS_PATH_OUTSIDE, nothing);
+  follow(&walk, last, true);
   turn_around(parts, first);
+}
+
+void lumos_path_walk(const struct lumos_job *job, const struct lumos_bindings *bindings, int64_t from, int64_t until,
+                     struct lumos_path_parts *parts) {
+  uint32_t last = last_task(job, until);
+  if (last != LUMOS_NONE) {
+    lumos_path_walk_from(job, bindings, last, from, until, parts, NULL);
+  }
+}
+
+void lumos_find_heads(const struct lumos_job *job, const struct lumos_bindings *bindings, uint32_t *heads) {
+  for (uint32_t t = 0; t < job->tasks.count; t++) {
+    const struct lumos_binding *by = &bindings[t].start;
+    bool follows = by->kind == LUMOS_HELD_BY_THREAD && by->src + 1 == t &&
+                   bindings[by->src].end.kind == LUMOS_HELD_BY_ITSELF && job->timings.items[t].residual == LUMOS_ABSENT;
+    heads[t] = follows ? heads[by->src] : t;
+  }
+}
+
+void lumos_walk_before(const struct lumos_job *job, const struct lumos_bindings *bindings, const uint32_t *heads,
+                       uint32_t task, int64_t from, struct lumos_path_parts *parts) {
+  struct walk walk = {
+      .job = job, .bindings = bindings, .parts = parts, .with_empty = true, .heads = heads, .from = from};
+  walk.now = start_of(&walk, task);
+  follow(&walk, task, false);
 }

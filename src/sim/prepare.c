@@ -1,4 +1,5 @@
-/* What is fixed before a simulation starts: launches by call, fixed dependencies, boundaries, and who waits for how much. */
+/* What is fixed before a simulation starts: launches by call, fixed dependencies, boundaries, and who waits for how
+ * much. */
 #include "sim/engine.h"
 
 #include "graph/typical.h"
@@ -135,7 +136,8 @@ static bool is_left_out(const struct lumos_model_rules *rules, const struct lumo
 }
 
 /* How deep the queue is that the edge tells of: what the call launched, less what made room, less itself. Returns the
- * part of the call that it covers; 0: the edge is of no use, for it is not between a call and the stream it launches on. */
+ * part of the call that it covers; 0: the edge is of no use, for it is not between a call and the stream it launches
+ * on. */
 static int64_t learn_depth(struct lumos_engine *engine, const struct lumos_dep *dep) {
   uint32_t first = engine->launched_first[dep->dst];
   uint32_t launched = first < engine->launched_first[dep->dst + 1] ? engine->launched[first] : LUMOS_NONE;
@@ -300,15 +302,26 @@ static void reset_lane(struct lumos_engine *engine, uint32_t l) {
   }
 }
 
+static void bind_nothing(const struct lumos_job *job, struct lumos_bindings *bindings) {
+  struct lumos_binding nothing = {LUMOS_NONE, LUMOS_HELD_BY_NOTHING, LUMOS_END, LUMOS_UNEXPLAINED};
+  for (size_t t = 0; t < job->tasks.count; t++) {
+    bindings[t] = (struct lumos_bindings){nothing, nothing, nothing};
+  }
+}
+
 void lumos_engine_reset(struct lumos_engine *engine, const struct lumos_engine_order *order, struct lumos_run *runs) {
   engine->job = order->changed == NULL ? engine->prepared : order->changed;
   engine->times = order->times;
   engine->drop_residuals = order->drop_residuals;
   engine->notes = order->notes;
   engine->explain = order->notes.bindings != NULL;
+  if (engine->explain) {
+    bind_nothing(engine->job, order->notes.bindings);
+  }
   engine->runs = runs;
   engine->started = 0;
   engine->ended = 0;
+  engine->acting = LUMOS_NONE;
   engine->beyond = LUMOS_NONE;
   engine->queue.heap.count = 0;
   engine->edges.count = 0;

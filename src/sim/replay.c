@@ -2,8 +2,8 @@
  * left out.
  *
  * An error is (replayed - measured) / measured, signed, of a rank's step and of the job's. Without a scope stands the
- * mean size of the errors of all ranks' steps: the job's own steps follow the slowest rank, and would hide what is wrong
- * on the others. host_replay_error is the same for the host's side of the step, which no job has.
+ * mean size of the errors of all ranks' steps: the job's own steps follow the slowest rank, and would hide what is
+ * wrong on the others. host_replay_error is the same for the host's side of the step, which no job has.
  */
 #include "sim/metrics.h"
 
@@ -20,8 +20,8 @@ static void write_errors(struct lumos_job *job, const char *name, const struct l
   for (size_t i = 0; i < measured->count; i++) {
     const struct lumos_step *step = &measured->items[i];
     if (is_comparable(step)) {
-      lumos_metric_share(job, name, lumos_place_of(job, timeline, step), "step_time",
-                         length(&replayed->items[i]) - length(step), length(step));
+      lumos_metric_share(job, name, lumos_place_of(job, timeline, step), length(&replayed->items[i]) - length(step),
+                         length(step));
     }
   }
 }
@@ -43,7 +43,7 @@ static void write_mean_error(struct lumos_job *job, const char *name, const stru
   if (steps > 0) {
     const struct lumos_metric_place everywhere = {LUMOS_METRIC_SIMULATED, LUMOS_ABSENT_INT, LUMOS_ABSENT_INT};
     __int128 mean = sum / steps;
-    lumos_metric_share(job, name, everywhere, "step_time", (int64_t)(mean > INT64_MAX ? INT64_MAX : mean), scale);
+    lumos_metric_share(job, name, everywhere, (int64_t)(mean > INT64_MAX ? INT64_MAX : mean), scale);
   }
 }
 

@@ -25,7 +25,8 @@ struct lumos_stretch {
 };
 LUMOS_VECTOR_TYPE(lumos_stretches, struct lumos_stretch);
 
-/* All of the job, in the order of the tasks; tasks without a step are in none. O(tasks); the caller frees the vector. */
+/* All of the job, in the order of the tasks; tasks without a step are in none. O(tasks); the caller frees the
+ * vector. */
 void lumos_find_stretches(const struct lumos_job *job, struct lumos_stretches *stretches);
 
 /* O(device tasks), and of the steps without any O(tasks). */
@@ -39,8 +40,8 @@ void lumos_find_host_steps(const struct lumos_job *job, const struct lumos_run *
                            const struct lumos_stretches *stretches, const struct lumos_steps_list *steps,
                            struct lumos_steps_list *host_steps);
 
-/* The index of a rank's step, or LUMOS_NONE. `guess` is kept between calls. O(log steps), O(1) when the guess is right.
- */
+/* The index of a rank's step, or LUMOS_NONE. `guess` is kept between calls. O(log steps), O(1) when the guess is
+ * right. */
 uint32_t lumos_step_index(const struct lumos_steps_list *steps, uint32_t rank, int32_t step, uint32_t *guess);
 
 /* The first step of a rank that ends after an instant, or LUMOS_NONE. O(log steps). */

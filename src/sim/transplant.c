@@ -12,9 +12,9 @@
  * Of several ranks together the first step keeps its own beginning, rank by rank, for that lies before the recording.
  * Where the ranks ended the step before step j further apart than that before step i, the first to come waited for the
  * last in step j, and in the transplant need not: each rank's error has the difference in it. So on the public trace of
- * nanogpt on 8 H100s: the step before the first one ended on all within 0.1 ms, the one before its donor on rank 1 0.8 ms
- * after the others, which puts the ranks' errors 1.8 % of the step apart, 0.8 % above and 0.9 % below; of the next step,
- * which begins within the recording, they are 0.1 to 0.3 %.
+ * nanogpt on 8 H100s: the step before the first one ended on all within 0.1 ms, the one before its donor on rank 1 0.8
+ * ms after the others, which puts the ranks' errors 1.8 % of the step apart, 0.8 % above and 0.9 % below; of the next
+ * step, which begins within the recording, they are 0.1 to 0.3 %.
  */
 #include "sim/metrics.h"
 
@@ -227,8 +227,8 @@ static int64_t *find_shifts(const struct transplant *transplant) {
   return shifts;
 }
 
-/* By task what is not its own: of its length what a full queue explains, or of the lag before it what a hand-over does.
- */
+/* By task what is not its own: of its length what a full queue explains, or of the lag before it what a hand-over
+ * does. */
 static int64_t *find_covers(const struct lumos_job *job, bool of_queues) {
   int64_t *found = lumos_allocate_zeroed(job->tasks.count, sizeof *found);
   for (size_t i = 0; i < job->deps.count; i++) {
@@ -315,8 +315,8 @@ static int64_t lead(const struct transplant *transplant, uint32_t t, uint32_t st
   return transplant->steps->items[step].start - lumos_measured_start(transplant->job, t);
 }
 
-/* What comes from outside the recording keeps its place in its step. But a thread that begins in the first step begins as far ahead
- * as in the step that it takes its times from: what holds it there is not in the recording. */
+/* What comes from outside the recording keeps its place in its step. But a thread that begins in the first step begins
+ * as far ahead as in the step that it takes its times from: what holds it there is not in the recording. */
 static int64_t moved(const struct transplant *transplant, const int64_t *shifts, uint32_t t, uint32_t step) {
   uint32_t donor = transplant->donor[t];
   if (donor == LUMOS_NONE || lumos_on_stream(transplant->job, &transplant->job->tasks.items[t]) ||
@@ -372,20 +372,12 @@ static void hold_streams(const struct transplant *transplant, struct lumos_job *
   }
 }
 
-static void *copied(const void *items, size_t count, size_t size) {
-  void *copy = lumos_allocate(count * size);
-  if (count > 0) {
-    memcpy(copy, items, count * size);
-  }
-  return copy;
-}
-
 /* Fills runs; false where the times of one step block the graph of another. */
 static bool run(const struct transplant *transplant, struct lumos_engine *engine, struct lumos_run *runs) {
   struct lumos_job changed = *transplant->job; /* shares everything but these */
   changed.collectives.items =
-      copied(changed.collectives.items, changed.collectives.count, sizeof *changed.collectives.items);
-  changed.deps.items = copied(changed.deps.items, changed.deps.count, sizeof *changed.deps.items);
+      lumos_copied(changed.collectives.items, changed.collectives.count, sizeof *changed.collectives.items);
+  changed.deps.items = lumos_copied(changed.deps.items, changed.deps.count, sizeof *changed.deps.items);
   changed.deps.capacity = changed.deps.count;
   give_transfers(transplant, &changed);
   move_boundaries(transplant, &changed);
@@ -416,8 +408,8 @@ static bool all_like(const struct transplant *transplant, const struct lumos_tim
   return like;
 }
 
-/* (own - like) / like of every rank's step that has a like one, its mean size without a scope, and the job's where all its
- * ranks' steps have one. */
+/* (own - like) / like of every rank's step that has a like one, its mean size without a scope, and the job's where all
+ * its ranks' steps have one. */
 static void write_comparison(struct lumos_job *job, const struct transplant *transplant,
                              const struct lumos_timeline *measured, struct comparison comparison) {
   enum { UNIT = 1000000000 };
@@ -430,7 +422,7 @@ static void write_comparison(struct lumos_job *job, const struct transplant *tra
     int64_t other = length(&measured->steps.items[step + transplant->distance]);
     int64_t difference = length(&comparison.own->steps.items[step]) - other;
     lumos_metric_share(job, comparison.name, lumos_place_of(job, comparison.own, &measured->steps.items[step]),
-                       "step_time", difference, other);
+                       difference, other);
     sum += (__int128)(difference < 0 ? -difference : difference) * UNIT / other;
     compared++;
   }
@@ -438,14 +430,13 @@ static void write_comparison(struct lumos_job *job, const struct transplant *tra
     int64_t other = all_like(transplant, measured, k) ? length(&measured->job.items[k + transplant->distance]) : 0;
     if (other > 0) {
       lumos_metric_share(job, comparison.name, lumos_place_of(job, comparison.own, &measured->job.items[k]),
-                         "step_time", length(&comparison.own->job.items[k]) - other, other);
+                         length(&comparison.own->job.items[k]) - other, other);
     }
   }
   if (compared > 0) {
     const struct lumos_metric_place everywhere = {comparison.own->source, LUMOS_ABSENT_INT, LUMOS_ABSENT_INT};
     __int128 mean = sum / compared;
-    lumos_metric_share(job, comparison.name, everywhere, "step_time", (int64_t)(mean > INT64_MAX ? INT64_MAX : mean),
-                       UNIT);
+    lumos_metric_share(job, comparison.name, everywhere, (int64_t)(mean > INT64_MAX ? INT64_MAX : mean), UNIT);
   }
 }
 
@@ -455,7 +446,7 @@ static void write_matched(struct lumos_job *job, const struct transplant *transp
     if (is_like(transplant, step)) {
       uint32_t left = transplant->device[step], right = transplant->device[step + transplant->distance];
       lumos_metric_share(job, "transplant_matched", lumos_place_of(job, measured, &measured->steps.items[step]),
-                         "device_tasks", transplant->matched[step], left > right ? left : right);
+                         transplant->matched[step], left > right ? left : right);
     }
   }
 }

@@ -286,8 +286,8 @@ static bool refuse_repeated_seqs(const struct lumos_job *job, struct lumos_error
   return true;
 }
 
-/* Do tasks stand in order, each seq once on its lane, each id once? Where ids rise through a rank, as those of a new job do, one pass
- * tells. False also where it cannot tell. */
+/* Do tasks stand in order, each seq once on its lane, each id once? Where ids rise through a rank, as those of a new
+ * job do, one pass tells. False also where it cannot tell. */
 static bool tasks_ascend(const struct lumos_job *job) {
   for (size_t i = 1; i < job->tasks.count; i++) {
     const struct lumos_task *last = &job->tasks.items[i - 1];

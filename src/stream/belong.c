@@ -1,4 +1,5 @@
-/* Ranks are compared two by two in the order of what is compared, so the one pass that each question takes finds what differs. */
+/* Ranks are compared two by two in the order of what is compared, so the one pass that each question takes finds what
+ * differs. */
 #include "stream/belong.h"
 
 #include "base/text.h"
@@ -181,7 +182,8 @@ static bool fail_groups(const struct membership *one, const struct membership *o
   return false;
 }
 
-/* A rank is in one group of a name: two that share it have the same members. `known`: those of that name that differ. */
+/* A rank is in one group of a name: two that share it have the same members. `known`: those of that name that
+ * differ. */
 static bool add_group(struct memberships *known, const struct membership *added, struct lumos_error *error) {
   for (size_t i = 0; i < known->count; i++) {
     const struct membership *one = &known->items[i];
@@ -215,8 +217,8 @@ bool lumos_groups_agree(struct lumos_job *const *jobs, size_t count, struct lumo
   return good;
 }
 
-/* Of claims by their start: the first that was recorded more than `gap` after all before it, *before the last of those to end. NULL:
- * none. */
+/* Of claims by their start: the first that was recorded more than `gap` after all before it, *before the last of those
+ * to end. NULL: none. */
 static const struct claim *find_gap(const struct claim_list *claims, bool given, int64_t gap,
                                     const struct claim **before) {
   const struct claim *last = NULL;

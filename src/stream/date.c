@@ -1,6 +1,6 @@
-/* A trace that lost its baseTimeNanoseconds (which used to stand behind the events, where a cut takes it) still counts from it. The base
- * is the same for all that starts in one period of three months, so what was recorded at the same time counts from the same; else nothing
- * better is known than that ranks of one job begin together.
+/* A trace that lost its baseTimeNanoseconds (which used to stand behind the events, where a cut takes it) still counts
+ * from it. The base is the same for all that starts in one period of three months, so what was recorded at the same
+ * time counts from the same; else nothing better is known than that ranks of one job begin together.
  */
 #include "stream/date.h"
 

@@ -8,7 +8,7 @@
 #define NO_SCOPE                                                                                       \
   {                                                                                                    \
     .rank = LUMOS_ABSENT_INT, .step = LUMOS_ABSENT_INT, .layer = LUMOS_ABSENT_INT, .lane = LUMOS_NONE, \
-    .task = LUMOS_NONE                                                                                 \
+    .task = LUMOS_NONE, .stage = LUMOS_ABSENT_INT, .peer = LUMOS_ABSENT_INT                            \
   }
 #define NO_DECIMAL \
   { .units = LUMOS_ABSENT }
@@ -31,6 +31,7 @@ const struct lumos_rank lumos_rank_empty = {
     .runtime_doubt = LUMOS_ABSENT,
     .unprofiled_steps = LUMOS_ABSENT,
     .unprofiled_dur = LUMOS_ABSENT,
+    .hta = {.extent = LUMOS_ABSENT, .cut_extent = LUMOS_ABSENT},
     .profiler = {LUMOS_ABSENT, LUMOS_ABSENT, LUMOS_ABSENT},
     .clock = {.error = LUMOS_ABSENT},
 };
@@ -81,6 +82,10 @@ const struct lumos_collective lumos_collective_empty = {
     .transfer = LUMOS_ABSENT,
     .transfer_error = LUMOS_ABSENT,
     .was = LUMOS_ABSENT,
+    .wait = LUMOS_ABSENT,
+    .waited_for = LUMOS_ABSENT_INT,
+    .algorithm_bandwidth = NO_DECIMAL,
+    .bus_bandwidth = NO_DECIMAL,
 };
 const struct lumos_model_description lumos_model_description_empty = {
     .layers = LUMOS_ABSENT_INT,
@@ -89,6 +94,7 @@ const struct lumos_model_description lumos_model_description_empty = {
     .kv_heads = LUMOS_ABSENT_INT,
     .head_dim = LUMOS_ABSENT_INT,
     .ffn = LUMOS_ABSENT_INT,
+    .ffn_matrices = LUMOS_ABSENT_INT,
     .sequence = LUMOS_ABSENT_INT,
     .vocabulary = LUMOS_ABSENT_INT,
     .micro_batch = LUMOS_ABSENT_INT,
@@ -167,7 +173,15 @@ uint32_t lumos_job_rank(const struct lumos_job *job, int32_t rank) {
 
 static bool same_scope(const struct lumos_scope *a, const struct lumos_scope *b) {
   return a->rank == b->rank && a->step == b->step && a->layer == b->layer && a->lane == b->lane && a->task == b->task &&
-         a->kind == b->kind && a->group == b->group;
+         a->kind == b->kind && a->group == b->group && a->stage == b->stage && a->peer == b->peer && a->op == b->op &&
+         a->module == b->module && a->name == b->name && a->phase == b->phase;
+}
+
+bool lumos_scope_is_whole(const struct lumos_scope *scope) {
+  struct lumos_scope whole = lumos_everywhere;
+  whole.rank = scope->rank;
+  whole.step = scope->step;
+  return same_scope(scope, &whole);
 }
 
 void lumos_job_note(struct lumos_job *job, const char *code, enum lumos_level level, int64_t count,

@@ -31,6 +31,7 @@ NAMES(evidence, lumos_evidence, "recorded", "ordered", "inferred", "unexplained"
 NAMES(mode, lumos_mode, "fixed", "run_time")
 NAMES(rule, lumos_rule, "symmetric", "pair", "batched", "rooted", "custom")
 NAMES(matched, lumos_matched, "comms_id", "seq", "order", "pair_order")
+NAMES(label, lumos_label, "transfer", "arrival_skew", "mixed", "inconclusive")
 NAMES(level, lumos_level, "info", "warning", "error")
 NAMES(source, lumos_source, "measured", "simulated", "predicted")
 

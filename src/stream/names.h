@@ -12,7 +12,7 @@ struct lumos_names {
 extern const struct lumos_names lumos_stage_names, lumos_lane_kind_names, lumos_span_kind_names, lumos_task_kind_names,
     lumos_end_names, lumos_event_op_names, lumos_wait_on_names, lumos_phase_names, lumos_part_names,
     lumos_dur_source_names, lumos_role_names, lumos_dep_kind_names, lumos_evidence_names, lumos_mode_names,
-    lumos_rule_names, lumos_matched_names, lumos_level_names, lumos_source_names;
+    lumos_rule_names, lumos_matched_names, lumos_label_names, lumos_level_names, lumos_source_names;
 extern const struct lumos_names lumos_clock_evidence_names; /* of lumos_clock.from_collectives */
 
 /* The value of a name, or -1. For task kinds "other" gives LUMOS_OTHER_DEVICE: the lane tells which. */

@@ -9,33 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint64_t mix(uint64_t key) {
-  key = (key ^ key >> 31U) * 0x9E3779B97F4A7C15U;
-  return key ^ key >> 29U;
-}
-
-/* The slot of a lane: its index + 1, or 0 where it may be put. */
-static uint32_t *lane_slot(struct lumos_reader *reader, int32_t rank, lumos_string_id name) {
-  for (uint64_t place = mix((uint64_t)(uint32_t)rank << 32U | name);; place++) {
-    uint32_t *slot = &reader->lane_slots[place & reader->lane_mask];
-    const struct lumos_lane *lane = *slot == 0 ? NULL : &reader->job->lanes.items[*slot - 1];
-    if (lane == NULL || (lane->rank == (uint32_t)rank && lane->lane == name)) {
-      return slot;
-    }
-  }
-}
-
-static void grow_lane_slots(struct lumos_reader *reader) {
-  size_t room = reader->lane_slots == NULL ? 256 : (reader->lane_mask + 1) * 2;
-  free(reader->lane_slots);
-  reader->lane_slots = lumos_allocate_zeroed(room, sizeof *reader->lane_slots);
-  reader->lane_mask = room - 1;
-  for (size_t i = 0; i < reader->job->lanes.count; i++) {
-    const struct lumos_lane *lane = &reader->job->lanes.items[i];
-    *lane_slot(reader, (int32_t)lane->rank, lane->lane) = (uint32_t)i + 1;
-  }
-}
-
 /* The place of a lane in job->lanes, made when it is new. */
 static uint32_t lane_of(struct lumos_reader *reader, int32_t rank, lumos_string_id name) {
   if (reader->last_lane < reader->job->lanes.count) {
@@ -44,20 +17,15 @@ static uint32_t lane_of(struct lumos_reader *reader, int32_t rank, lumos_string_
       return reader->last_lane;
     }
   }
-  uint32_t *slot = lane_slot(reader, rank, name);
-  if (*slot == 0) {
+  uint32_t number = lumos_number_of(&reader->lane_numbers, lumos_key_pair((uint32_t)rank, name));
+  if (number == reader->job->lanes.count) {
     struct lumos_lane lane = lumos_lane_empty;
     lane.rank = (uint32_t)rank;
     lane.lane = name;
     lumos_vector_push(&reader->job->lanes, lane);
     lumos_vector_push(&reader->lane_given, 0);
-    *slot = (uint32_t)reader->job->lanes.count;
-    if (reader->job->lanes.count > reader->lane_mask / 2) {
-      grow_lane_slots(reader);
-      return (uint32_t)reader->job->lanes.count - 1;
-    }
   }
-  return *slot - 1;
+  return number;
 }
 
 /* Give the lanes that the record mentions their places. */
@@ -146,6 +114,22 @@ static bool settle_scope(struct lumos_reader *reader, const struct lumos_scope *
   return true;
 }
 
+static bool file_metric(struct lumos_reader *reader) {
+  if (!settle_scope(reader, &reader->other.metric.scope)) {
+    return false;
+  }
+  lumos_vector_push(&reader->job->metrics, reader->other.metric);
+  return true;
+}
+
+static bool file_note(struct lumos_reader *reader) {
+  if (!settle_scope(reader, &reader->other.note.scope)) {
+    return false;
+  }
+  lumos_vector_push(&reader->job->notes, reader->other.note);
+  return true;
+}
+
 static bool file_record(struct lumos_reader *reader, enum lumos_record_kind kind) {
   struct lumos_job *job = reader->job;
   switch (kind) {
@@ -177,17 +161,9 @@ static bool file_record(struct lumos_reader *reader, enum lumos_record_kind kind
       lumos_vector_push(&job->models, reader->other.model);
       return true;
     case RECORD_METRIC:
-      if (!settle_scope(reader, &reader->other.metric.scope)) {
-        return false;
-      }
-      lumos_vector_push(&job->metrics, reader->other.metric);
-      return true;
+      return file_metric(reader);
     case RECORD_NOTE:
-      if (!settle_scope(reader, &reader->other.note.scope)) {
-        return false;
-      }
-      lumos_vector_push(&job->notes, reader->other.note);
-      return true;
+      return file_note(reader);
     case RECORD_END:
       return file_end(reader);
     default:
@@ -383,7 +359,6 @@ static void begin(struct lumos_reader *reader) {
   reader->unknown_inner = LUMOS_TEXT_BUFFER;
   reader->task_parts_used = (1U << LUMOS_PARTS) - 1;
   reader->last_lane = LUMOS_NONE;
-  grow_lane_slots(reader);
   for (int kind = 0; kind < RECORD_KINDS; kind++) {
     for (size_t i = 0; i < lumos_schema[kind].count; i++) {
       reader->required[kind] |= (uint64_t)lumos_schema[kind].fields[i].required << i;
@@ -400,7 +375,7 @@ static void release(struct lumos_reader *reader) {
   lumos_vector_free(&reader->stated);
   lumos_vector_free(&reader->far);
   lumos_vector_free(&reader->lane_given);
-  free(reader->lane_slots);
+  lumos_numbering_free(&reader->lane_numbers);
 }
 
 struct lumos_job *lumos_stream_read(struct lumos_input *input, const char *name,

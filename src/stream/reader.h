@@ -13,6 +13,7 @@
 #define LUMOS_STREAM_READER_H
 
 #include "base/json.h"
+#include "base/numbering.h"
 #include "base/text.h"
 #include "stream/lines.h"
 #include "stream/schema.h"
@@ -83,10 +84,9 @@ struct lumos_reader {
   uint64_t counts[RECORD_KINDS];
   LUMOS_VECTOR(struct lumos_type_count) stated; /* by the end record */
   LUMOS_VECTOR(struct lumos_far) far;
-  LUMOS_VECTOR(uint8_t) lane_given; /* for every lane of the job: is there a record, or was it only mentioned? */
-  uint32_t *lane_slots;             /* open addressing by rank and name: index + 1 */
-  size_t lane_mask;
-  uint32_t last_lane; /* of the last task */
+  LUMOS_VECTOR(uint8_t) lane_given;    /* for every lane of the job: is there a record, or was it only mentioned? */
+  struct lumos_numbering lane_numbers; /* of their ranks and names, as they stand in the job */
+  uint32_t last_lane;                  /* of the last task */
 
   /* What --edited made of it. */
   int64_t recounted;  /* types whose count in the end record is not what was there */

@@ -109,6 +109,13 @@ static const struct lumos_field unprofiled_fields[] = {
     RANK("steps", FIELD_INTEGER, unprofiled_steps, REQUIRED, ONE),
     RANK("dur", FIELD_INTEGER, unprofiled_dur, REQUIRED, ONE),
 };
+static const struct lumos_field hta_fields[] = {
+    RANK("steps", FIELD_STRING, hta.steps),
+    RANK("extent", FIELD_INTEGER, hta.extent, REQUIRED, ZERO),
+    RANK("cut_extent", FIELD_INTEGER, hta.cut_extent, ZERO),
+    RANK("classes", FIELD_STRING, hta.classes),
+    RANK("rows", FIELD_STRING, hta.rows),
+};
 static const struct lumos_field profiler_fields[] = {
     RANK("before_op", FIELD_INTEGER, profiler.before_op, ZERO),
     RANK("after_op", FIELD_INTEGER, profiler.after_op, ZERO),
@@ -132,6 +139,7 @@ static const struct lumos_field rank_fields[] = {
     RANK("runtime_offset", FIELD_INTEGER, runtime_offset),
     RANK("runtime_doubt", FIELD_INTEGER, runtime_doubt, ZERO),
     OBJECT("unprofiled", unprofiled_fields),
+    OBJECT("hta", hta_fields),
     OBJECT("profiler", profiler_fields, BY(GRAPH)),
     OBJECT("clock", clock_fields, BY(GRAPH), .flag = offsetof(struct lumos_rank, clock.known)),
     UNKNOWN(struct lumos_rank),
@@ -215,7 +223,7 @@ static const struct lumos_field task_fields[] = {
     OBJECT("wait", wait_fields, .part = PART_DETAIL),
     OBJECT("comm", comm_fields, .part = PART_DETAIL),
     DETAIL("bytes", FIELD_INTEGER, bytes, ZERO),
-    DETAIL("flops", FIELD_INTEGER, flops, ZERO),
+    DETAIL("flops", FIELD_INTEGER, flops, ZERO, BY(SIM)),
     TASK("occupancy", FIELD_MILLIONTHS, occupancy, ZERO),
     TASK("phase", FIELD_NAME, phase, NAMED(phase), BY(GRAPH)),
     TASK("micro_batch", FIELD_SMALL, micro_batch, ZERO, BY(GRAPH)),
@@ -262,6 +270,11 @@ static const struct lumos_field collective_fields[] = {
     COLLECTIVE("matched", FIELD_NAME, matched, REQUIRED, NAMED(matched)),
     COLLECTIVE("was", FIELD_INTEGER, was, ZERO, BY(TRANSFORM)),
     COLLECTIVE("dur_source", FIELD_NAME, dur_source, NAMED(dur_source), BY(TRANSFORM)),
+    COLLECTIVE("wait", FIELD_INTEGER, wait, ZERO, BY(SIM)),
+    COLLECTIVE("waited_for", FIELD_SMALL, waited_for, ZERO, BY(SIM)),
+    COLLECTIVE("algorithm_bandwidth", FIELD_DECIMAL, algorithm_bandwidth, BY(SIM)),
+    COLLECTIVE("bus_bandwidth", FIELD_DECIMAL, bus_bandwidth, BY(SIM)),
+    COLLECTIVE("label", FIELD_NAME, label, NAMED(label), BY(SIM)),
     UNKNOWN(struct lumos_collective),
 };
 
@@ -277,6 +290,7 @@ static const struct lumos_field model_evidence_fields[] = {
     MODEL("kv_heads", FIELD_STRING, evidence.kv_heads),
     MODEL("head_dim", FIELD_STRING, evidence.head_dim),
     MODEL("ffn", FIELD_STRING, evidence.ffn),
+    MODEL("ffn_matrices", FIELD_STRING, evidence.ffn_matrices),
     MODEL("sequence", FIELD_STRING, evidence.sequence),
     MODEL("vocabulary", FIELD_STRING, evidence.vocabulary),
     MODEL("micro_batch", FIELD_STRING, evidence.micro_batch),
@@ -295,6 +309,7 @@ static const struct lumos_field model_fields[] = {
     MODEL("kv_heads", FIELD_SMALL, kv_heads, ONE),
     MODEL("head_dim", FIELD_SMALL, head_dim, ONE),
     MODEL("ffn", FIELD_SMALL, ffn, ONE),
+    MODEL("ffn_matrices", FIELD_SMALL, ffn_matrices, ONE),
     MODEL("sequence", FIELD_SMALL, sequence, ONE),
     MODEL("vocabulary", FIELD_SMALL, vocabulary, ONE),
     MODEL("micro_batch", FIELD_SMALL, micro_batch, ONE),
@@ -305,10 +320,19 @@ static const struct lumos_field model_fields[] = {
 };
 
 static const struct lumos_field metric_scope_fields[] = {
-    METRIC("rank", FIELD_SMALL, scope.rank, ZERO), METRIC("step", FIELD_SMALL, scope.step, ZERO),
-    METRIC("lane", FIELD_LANE, scope.lane),        METRIC("kind", FIELD_STRING, scope.kind),
-    METRIC("group", FIELD_GROUP, scope.group),     METRIC("layer", FIELD_SMALL, scope.layer, ZERO),
+    METRIC("rank", FIELD_SMALL, scope.rank, ZERO),
+    METRIC("step", FIELD_SMALL, scope.step, ZERO),
+    METRIC("lane", FIELD_LANE, scope.lane),
+    METRIC("kind", FIELD_STRING, scope.kind),
+    METRIC("group", FIELD_GROUP, scope.group),
+    METRIC("layer", FIELD_SMALL, scope.layer, ZERO),
     METRIC("task", FIELD_ANY_TASK, scope.task),
+    METRIC("stage", FIELD_SMALL, scope.stage, ZERO),
+    METRIC("peer", FIELD_SMALL, scope.peer, ZERO),
+    METRIC("op", FIELD_STRING, scope.op),
+    METRIC("module", FIELD_STRING, scope.module),
+    METRIC("name", FIELD_STRING, scope.name),
+    METRIC("phase", FIELD_NAME, scope.phase, NAMED(phase)),
 };
 static const struct lumos_field metric_fields[] = {
     TYPE,

@@ -274,14 +274,13 @@ static bool read_epoch(struct lumos_reader *reader, const struct lumos_field *fi
   return true;
 }
 
-/* Digits of a number's whole part and fraction into `units`, at most 18 of them. */
+/* Digits of a number's whole part and fraction into `units`: false, they are more than it holds. */
 static bool gather_digits(const char **cursor, int64_t *units, int *digits) {
   const char *place = *cursor;
   for (*digits = 0; lumos_is_digit(*place); place++, ++*digits) {
-    if (*units > INT64_MAX / 100) {
+    if (__builtin_mul_overflow(*units, 10, units) || __builtin_add_overflow(*units, *place - '0', units)) {
       return false;
     }
-    *units = *units * 10 + (*place - '0');
   }
   *cursor = place;
   return *digits > 0;

@@ -33,8 +33,8 @@ static void own_folder(char folder[PATH_MAX]) {
   }
 }
 
-/* Call `look` with each folder in turn until it is content. Empty and relative entries of PATH, which mean wherever the user
- * happens to be, are passed over. */
+/* Call `look` with each folder in turn until it is content. Empty and relative entries of PATH, which mean wherever the
+ * user happens to be, are passed over. */
 static bool in_folders(bool (*look)(void *context, const char *folder), void *context) {
   char folder[PATH_MAX];
   own_folder(folder);

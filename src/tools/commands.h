@@ -1,5 +1,5 @@
-/* The tools as commands of `lumos`: lumos-sim is the command sim. They lie beside this executable, or else in the folders of
- * PATH; any executable lumos-NAME is one, so a tool is added by being there.
+/* The tools as commands of `lumos`: lumos-sim is the command sim. They lie beside this executable, or else in the
+ * folders of PATH; any executable lumos-NAME is one, so a tool is added by being there.
  */
 #ifndef LUMOS_TOOLS_COMMANDS_H
 #define LUMOS_TOOLS_COMMANDS_H
@@ -22,8 +22,8 @@ void tool_commands_free(struct tool_commands *commands);
 /* The executable of one command, or NULL; malloc'ed for the caller. */
 char *tool_command_path(const char *name);
 
-/* What stands on the first lines of `PATH --help` behind "lumos-NAME - ", as one printable line in the arena of `commands`; "" where
- * that tool says nothing of the kind. */
+/* What stands on the first lines of `PATH --help` behind "lumos-NAME - ", as one printable line in the arena of
+ * `commands`; "" where that tool says nothing of the kind. */
 const char *tool_command_summary(struct tool_commands *commands, const struct tool_command *command);
 
 /* The command whose name is nearest to `word`, or NULL where none is near. */

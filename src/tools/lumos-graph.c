@@ -33,7 +33,8 @@ int main(int argc, char **argv) {
   const struct lumos_option options[] = {
       {LUMOS_OPTION_TEXT, 0, "model-file", "FILE", &file.path,
        "Take the model's description from FILE where it says something, instead of from shapes: a JSON object with any "
-       "of layers, hidden, heads, kv_heads, head_dim, ffn, sequence, vocabulary, micro_batch, micro_batches."},
+       "of layers, hidden, heads, kv_heads, head_dim, ffn, ffn_matrices, sequence, vocabulary, micro_batch, "
+       "micro_batches."},
       TOOL_OUTPUT_OPTION(&stream.output),
       TOOL_EDITED_OPTION(&stream.edited),
       TOOL_LAST_OPTION,

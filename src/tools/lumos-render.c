@@ -3,11 +3,26 @@
 
 struct options {
   struct tool_rendering rendering;
-  bool edited;
+  bool edited, schema;
 };
+
+static bool write_schema(const struct options *options, struct lumos_error *error) {
+  struct lumos_output output;
+  if (!lumos_output_open(&output, options->rendering.output, error)) {
+    return false;
+  }
+  if (!lumos_report_schema(&output.text, error)) {
+    lumos_output_discard(&output);
+    return false;
+  }
+  return lumos_output_commit(&output, error);
+}
 
 static bool render(const struct lumos_operands *operands, void *options, struct lumos_error *error) {
   struct options *given = options;
+  if (given->schema) {
+    return operands->count == 0 ? write_schema(given, error) : lumos_fail(error, "--schema takes no stream");
+  }
   if (operands->count > 1) {
     return lumos_fail(error,
                       "%zu streams: comparisons do not exist yet; render each alone, or join the ranks of one job with "
@@ -31,6 +46,8 @@ int main(int argc, char **argv) {
   struct options options = {0};
   const struct lumos_option table[] = {
       TOOL_RENDERING_OPTIONS(&options.rendering),
+      TOOL_FLAG_ROW("schema", &options.schema,
+                    "Print the JSON schema of reports in JSON (-o report.json), and do nothing else."),
       TOOL_EDITED_OPTION(&options.edited),
       TOOL_LAST_OPTION,
   };

@@ -1,17 +1,46 @@
 /* lumos-sim: execution graph in, simulated timeline and metrics out. */
-#include "tools/tool.h"
+#include "tools/simulating.h"
 
 #include <lumos/export.h>
-#include <lumos/sim.h>
 #include <string.h>
 
 struct simulating {
-  const char *model; /* NULL: ours */
-  const char *trace; /* where the timelines go; NULL: nowhere */
-  bool opportunities;
+  const char *model;         /* NULL: ours */
+  const char *trace;         /* where the timelines go; NULL: nowhere */
+  const char *critical_path; /* where critical paths go */
+  struct tool_simulating simulating;
 };
 
 static bool is_standard_output(const char *path) { return path == NULL || strcmp(path, "-") == 0; }
+
+static bool are_same(const char *path, const char *other) {
+  return path != NULL && other != NULL && !is_standard_output(path) && strcmp(path, other) == 0;
+}
+
+/* Each goes to a place of its own. */
+static bool check_outputs(const struct simulating *simulating, const struct tool_stream *stream,
+                          struct lumos_error *error) {
+  bool stream_there = is_standard_output(stream->output);
+  bool trace_there = simulating->trace != NULL && is_standard_output(simulating->trace);
+  bool path_there = simulating->critical_path != NULL && is_standard_output(simulating->critical_path);
+  if (trace_there && stream_there) {
+    return lumos_fail(error, "--trace -: the stream goes to standard output, too; send one of them to a file");
+  }
+  if (path_there && stream_there) {
+    return lumos_fail(error, "--critical-path -: the stream goes to standard output, too; send one of them to a file");
+  }
+  if (path_there && trace_there) {
+    return lumos_fail(error, "--critical-path -: the timelines go to standard output, too; send one of them to a file");
+  }
+  if (are_same(simulating->trace, stream->output) || are_same(simulating->trace, simulating->critical_path)) {
+    return lumos_fail(error, "--trace %s: something else is written to that file; name another", simulating->trace);
+  }
+  if (are_same(simulating->critical_path, stream->output)) {
+    return lumos_fail(error, "--critical-path %s: the stream is written to that file, too; name another",
+                      simulating->critical_path);
+  }
+  return true;
+}
 
 static bool simulate(struct lumos_job *job, const struct tool_stream *stream, struct lumos_error *error) {
   const struct simulating *simulating = stream->context;
@@ -19,44 +48,53 @@ static bool simulate(struct lumos_job *job, const struct tool_stream *stream, st
   if (simulating->model != NULL && !lumos_model_find(simulating->model, &model)) {
     return lumos_fail(error, "--model: '%s' is no model; use lumos, dpro or daydream", simulating->model);
   }
-  if (simulating->trace != NULL && is_standard_output(simulating->trace) && is_standard_output(stream->output)) {
-    return lumos_fail(error, "--trace -: the stream goes to standard output, too; send one of them to a file");
+  if (!check_outputs(simulating, stream, error)) {
+    return false;
   }
-  return lumos_simulate_by(job, model, error) && (!simulating->opportunities || lumos_find_opportunities(job, error)) &&
-         (simulating->trace == NULL || lumos_timelines_write(job, simulating->trace, error));
+  return tool_simulating_check(&simulating->simulating, error) &&
+         tool_simulate(job, model, &simulating->simulating, error) &&
+         (simulating->trace == NULL || lumos_timelines_write(job, simulating->trace, error)) &&
+         (simulating->critical_path == NULL || lumos_critical_path_write(job, simulating->critical_path, error));
 }
 
+static const char *const examples[] = {
+    "From traces to a page",
+    "lumos-parse rank*.json.gz | lumos-sim | lumos-render -o report.html",
+    "The metrics as a table",
+    "lumos-sim job.graph | jq -r 'select(.type==\"metric\") | [.name, .source, .value, .unit] | @tsv'",
+    "How wrong is the replay without waits between streams and calls that wait?",
+    "lumos-sim --model dpro job.graph | jq 'select(.name==\"replay_error\" and .scope=={}).value'",
+    "What would help most, if it took half of its time?",
+    "lumos-sim job.graph | jq -c 'select(.name==\"opportunity_half\") | [.value, .scope]' | sort -V",
+    "The longest part of each step's critical path",
+    "lumos-sim job.graph -o job.sim --critical-path - | jq -c '.steps[].parts | max_by(.until - .from)'",
+    "HTA's kernel table: each kernel's sum in microseconds",
+    "lumos-sim --hta job.graph | jq -c 'select(.name==\"hta_kernel_sum\") | [.scope.name, .value]'",
+    "Both timelines side by side, to look at in Perfetto",
+    "lumos-sim job.graph --trace timelines.json.gz -o job.sim",
+    NULL,
+};
+
 int main(int argc, char **argv) {
-  struct simulating simulating = {NULL, NULL, false};
+  struct simulating simulating = {0};
   struct tool_stream stream = {.name = "lumos-sim", .change = simulate, .context = &simulating};
   const struct lumos_option options[] = {
       {LUMOS_OPTION_TEXT, 0, "model", "lumos|dpro|daydream", &simulating.model,
        "What the simulation knows of: all that the graph has; or, to see what dependencies are worth, what others' "
-       "models "
-       "know: dpro neither waits between streams nor calls that wait for the device, daydream neither waits between "
+       "models know: dpro neither waits between streams nor calls that wait for the device, daydream neither waits "
+       "between "
        "streams nor ranks that wait for each other."},
-      {LUMOS_OPTION_FLAG, 0, "opportunities", NULL, &simulating.opportunities,
-       "Simulate every step again without each kind of work, and with half of it: what would help most."},
+      TOOL_SIMULATING_OPTIONS(&simulating.simulating),
       TOOL_OUTPUT_OPTION(&stream.output),
       {LUMOS_OPTION_TEXT, 0, "trace", "FILE", &simulating.trace,
        "Write the measured and the simulated timeline of all ranks, side by side, to FILE, for Perfetto "
        "(ui.perfetto.dev) or chrome://tracing; compressed where the name ends in .gz. lumos-parse reads the measured "
        "tasks from it."},
+      {LUMOS_OPTION_TEXT, 0, "critical-path", "FILE", &simulating.critical_path,
+       "Write the critical path of every step, part by part, what it consists of, and how much later each task could "
+       "come without delaying a step, to FILE, as JSON; compressed where the name ends in .gz."},
       TOOL_EDITED_OPTION(&stream.edited),
       TOOL_LAST_OPTION,
-  };
-  static const char *const examples[] = {
-      "From traces to a page",
-      "lumos-parse rank*.json.gz | lumos-sim | lumos-render -o report.html",
-      "The metrics as a table",
-      "lumos-sim job.graph | jq -r 'select(.type==\"metric\") | [.name, .source, .value, .unit] | @tsv'",
-      "How wrong is the replay without waits between streams and calls that wait?",
-      "lumos-sim --model dpro job.graph | jq 'select(.name==\"replay_error\" and .scope=={}).value'",
-      "What would help most, if it took half of its time?",
-      "lumos-sim --opportunities job.graph | jq -c 'select(.name==\"opportunity_half\") | [.value, .scope]' | sort -V",
-      "Both timelines side by side, to look at in Perfetto",
-      "lumos-sim job.graph --trace timelines.json.gz -o job.sim",
-      NULL,
   };
   const struct lumos_command command = {
       .name = stream.name,

@@ -1,5 +1,5 @@
-/* lumos: one name for all tools. `lumos sim ARGUMENT...` becomes lumos-sim: the process is replaced, so that status, signals and
- * pipes are the tool's own.
+/* lumos: one name for all tools. `lumos sim ARGUMENT...` becomes lumos-sim: the process is replaced, so that status,
+ * signals and pipes are the tool's own.
  */
 #include "tools/commands.h"
 #include "tools/tool.h"

@@ -4,7 +4,6 @@
 #include "base/ascii.h"
 #include "base/duration.h"
 #include <errno.h>
-#include <lumos/sim.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -133,8 +132,8 @@ static bool choose_detail(struct tool_rendering *rendering, struct lumos_error *
 }
 
 bool tool_rendering_check(struct tool_rendering *rendering, struct lumos_error *error) {
-  if (!choose_format(rendering, error) || !choose_view(rendering, error) || !choose_graph(rendering, error) ||
-      !choose_detail(rendering, error)) {
+  if (!tool_simulating_check(&rendering->simulating, error) || !choose_format(rendering, error) ||
+      !choose_view(rendering, error) || !choose_graph(rendering, error) || !choose_detail(rendering, error)) {
     return false;
   }
   const char *name = lumos_report_format_name(rendering->report.format);
@@ -184,7 +183,7 @@ static bool write_verdict(const struct lumos_job *job, struct lumos_error *error
 
 bool tool_rendering_write(struct lumos_job *job, const char *name, enum lumos_stage before,
                           const struct tool_rendering *rendering, struct lumos_error *error) {
-  if (job->stage < LUMOS_STAGE_SIM && !lumos_simulate(job, error)) {
+  if (job->stage < LUMOS_STAGE_SIM && !tool_simulate(job, LUMOS_MODEL_LUMOS, &rendering->simulating, error)) {
     return false;
   }
   tool_warn(job, name, before);

@@ -1,15 +1,17 @@
-/* What the tools that write a report share: the options that say which form it takes and where it goes, the check of them before any work
- * is done, and the writing. To add an option: a row here, and a field of struct lumos_report_options or of struct tool_rendering.
+/* What the tools that write a report share: the options that say which form it takes and where it goes, the check of
+ * them before any work is done, and the writing. To add an option: a row here, and a field of struct
+ * lumos_report_options or of struct tool_rendering.
  */
 #ifndef LUMOS_TOOLS_RENDERING_H
 #define LUMOS_TOOLS_RENDERING_H
 
-#include "tools/tool.h"
+#include "tools/simulating.h"
 #include <lumos/report.h>
 
 struct tool_rendering {
   const char *output, *format, *view, *step, *graph_nodes, *detail; /* as given */
   bool verdict;
+  struct tool_simulating simulating;  /* of what is not simulated yet */
   struct lumos_report_options report; /* complete once tool_rendering_check has seen it */
 };
 
@@ -27,8 +29,9 @@ struct tool_rendering {
                     "The format where no ending names it: html (the default: one page that needs nothing else), svg, " \
                     "png or pdf (pictures alone), md (its words and tables, for a comment on GitHub), json (its "      \
                     "numbers) or csv (the metrics, a row each; with --view the table of that picture)."),              \
-      TOOL_TEXT_ROW(0, "view", "breakdown|gantt|pipeline|layers|graph", &(rendering)->view,                            \
-                    "The picture to show alone: breakdown (where the step went, the default), gantt (the timeline), "  \
+      TOOL_TEXT_ROW(0, "view", "breakdown|opportunities|gantt|pipeline|layers|graph", &(rendering)->view,              \
+                    "The picture to show alone: breakdown (where the step went, the default), opportunities (what "    \
+                    "would help most), gantt (the timeline), "                                                         \
                     "pipeline (passes by stage and micro-batch), layers (GPU time by layer) "                          \
                     "or graph (what the step waits for). A PDF without --view has all of them, each on a page."),      \
       TOOL_TEXT_ROW(0, "title", "TEXT", &(rendering)->report.title,                                                    \

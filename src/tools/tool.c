@@ -16,8 +16,8 @@ enum { WARNINGS_SHOWN = 5 };
 #define ERROR_COLOUR "\033[1;31m"
 #define WARNING_COLOUR "\033[1;33m"
 
-/* A closed descriptor 0, 1 or 2 would be taken by the next file opened, and messages would land in a report. Something that
- * can neither be written to nor says anything stands in for it. */
+/* A closed descriptor 0, 1 or 2 would be taken by the next file opened, and messages would land in a report. Something
+ * that can neither be written to nor says anything stands in for it. */
 static void hold_standard_descriptors(void) {
   int descriptor = -1;
   do {

@@ -1,8 +1,9 @@
-/* What the mains share: everything around a library call. A tool holds no logic; it turns options into a call and a failure into
- * a message and an exit status (0 done, 1 a check failed, 2 usage or input that cannot be used).
+/* What the mains share: everything around a library call. A tool holds no logic; it turns options into a call and a
+ * failure into a message and an exit status (0 done, 1 a check failed, 2 usage or input that cannot be used).
  *
- * To add a tool: write src/tools/lumos-NAME.c (the build finds it by its name) with a struct of options, a body, and a main that
- * holds the option table and calls tool_main. A body that turns one stream into another is one line: see lumos-graph.c.
+ * To add a tool: write src/tools/lumos-NAME.c (the build finds it by its name) with a struct of options, a body, and a
+ * main that holds the option table and calls tool_main. A body that turns one stream into another is one line: see
+ * lumos-graph.c.
  */
 #ifndef LUMOS_TOOLS_TOOL_H
 #define LUMOS_TOOLS_TOOL_H
@@ -32,18 +33,20 @@
 /* Does the work; false with an error. */
 typedef bool tool_body(const struct lumos_operands *operands, void *options, struct lumos_error *error);
 
-/* Parse the command line into the targets of command->options, run `body` with `options`, report; returns the exit status. */
+/* Parse the command line into the targets of command->options, run `body` with `options`, report; returns the exit
+ * status. */
 int tool_main(const struct lumos_command *command, int argc, char **argv, tool_body *body, void *options);
 
 /* False, with a text that says what the tool expects, when it would wait for a person to type a stream or a trace. */
 bool tool_input_given(const struct lumos_operands *operands, const char *expected,
                       struct lumos_error *error) LUMOS_MUST_CHECK;
 
-/* Read the streams named, or standard input, and join them. NULL with an error. `progress`, which is begun here and must outlive the
- * job, shows a person on a terminal the reading and all further work on the job. */
+/* Read the streams named, or standard input, and join them. NULL with an error. `progress`, which is begun here and
+ * must outlive the job, shows a person on a terminal the reading and all further work on the job. */
 struct lumos_job *tool_read(const struct lumos_operands *operands, bool edited, struct lumos_progress *progress,
                             struct lumos_error *error) LUMOS_MUST_CHECK;
-/* Wipe the progress of work on the job: before anything is printed that is not told to `tool_warn`, which does so by itself. */
+/* Wipe the progress of work on the job: before anything is printed that is not told to `tool_warn`, which does so by
+ * itself. */
 void tool_wipe(const struct lumos_job *job);
 /* The end of a body: wipe the progress and free the job, which may be NULL. */
 void tool_close(struct lumos_job *job);
@@ -54,7 +57,8 @@ bool tool_wants_colour(int descriptor);
 /* Write the job as a stream to `path`, or to standard output where it is NULL. */
 bool tool_write(const struct lumos_job *job, const char *path, struct lumos_error *error) LUMOS_MUST_CHECK;
 
-/* Tell a person on standard error of the warnings that the stages after `before` have left in the job: a few, the report has all. */
+/* Tell a person on standard error of the warnings that the stages after `before` have left in the job: a few, the
+ * report has all. */
 void tool_warn(const struct lumos_job *job, const char *name, enum lumos_stage before);
 
 /* A tool that reads streams, changes the job, and writes a stream. */

@@ -1,5 +1,5 @@
-/* What the tools that change a graph share: the options that say how, and the changes in their order. To add a what-if: a row here, and a
- * call of the library.
+/* What the tools that change a graph share: the options that say how, and the changes in their order. To add a what-if:
+ * a row here, and a call of the library.
  */
 #ifndef LUMOS_TOOLS_TRANSFORMING_H
 #define LUMOS_TOOLS_TRANSFORMING_H

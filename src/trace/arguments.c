@@ -60,6 +60,7 @@ struct trace_argument {
   X("Input dims", TEXT, shapes)               \
   X("Input type", TEXT, dtypes)               \
   X("finished", TEXT, finished)               \
+  X("stream", INTEGER, stream)                \
   COMM_ARGUMENTS(X)                           \
   X("Global rank start", INTEGER, rank_start) \
   X("Global rank stride", INTEGER, rank_stride)
@@ -83,6 +84,10 @@ struct trace_argument {
   X("wait_on_cuda_event_record_corr_id", ID, record_correlation) \
   X("wait_on_cuda_event_id", TEXT, event)
 
+#define OVERLAY_ARGUMENTS(X)   \
+  X("stream", INTEGER, stream) \
+  X("correlation", ID, correlation)
+
 #define ROW(key, kind, member) {key, sizeof(key) - 1, kind, offsetof(struct trace_arguments, member)},
 #define LENGTH(key, kind, member) | UINT64_C(1) << (sizeof(key) - 1)
 
@@ -92,6 +97,7 @@ static const struct trace_argument metadata_arguments[] = {METADATA_ARGUMENTS(RO
 static const struct trace_argument op_arguments[] = {OP_ARGUMENTS(ROW)};
 static const struct trace_argument device_arguments[] = {DEVICE_ARGUMENTS(ROW)};
 static const struct trace_argument sync_arguments[] = {SYNC_ARGUMENTS(ROW)};
+static const struct trace_argument overlay_arguments[] = {OVERLAY_ARGUMENTS(ROW)};
 
 #define TABLE(rows, list, kind) \
   { rows, sizeof(rows) / sizeof *(rows), 0 list(LENGTH), kind }
@@ -101,6 +107,7 @@ const struct trace_argument_table lumos_trace_arguments_of_metadata =
     TABLE(metadata_arguments, METADATA_ARGUMENTS, TRACE_ARGUMENTS_OF_METADATA);
 static const struct trace_argument_table table_of_class[] = {
     [TRACE_UNKNOWN] = TABLE(device_arguments, DEVICE_ARGUMENTS, TRACE_ARGUMENTS_OF_DEVICE),
+    [TRACE_OVERLAY] = TABLE(overlay_arguments, OVERLAY_ARGUMENTS, TRACE_ARGUMENTS_OF_OVERLAY),
     [TRACE_UNREAD] = {NULL, 0, 0, TRACE_ARGUMENT_KINDS},
     [TRACE_ANNOTATION] = TABLE(step_arguments, STEP_ARGUMENTS, TRACE_ARGUMENTS_OF_STEP),
     [TRACE_OP] = TABLE(op_arguments, OP_ARGUMENTS, TRACE_ARGUMENTS_OF_OP),
@@ -218,7 +225,8 @@ static bool read_again(const struct trace_argument *argument, const char **curso
   return true;
 }
 
-/* The row of a key, or table->count. Most keys are not wanted, and most of those have a length that no wanted one has. */
+/* The row of a key, or table->count. Most keys are not wanted, and most of those have a length that no wanted one
+ * has. */
 static uint8_t row_of(const void *rows, const struct lumos_slice *key) {
   const struct trace_argument_table *table = rows;
   if (key->length >= 64 || (table->lengths >> key->length & 1U) == 0) {

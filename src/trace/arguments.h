@@ -37,6 +37,7 @@ enum trace_argument_kind {
   TRACE_ARGUMENTS_OF_OP,
   TRACE_ARGUMENTS_OF_DEVICE,
   TRACE_ARGUMENTS_OF_SYNC,
+  TRACE_ARGUMENTS_OF_OVERLAY,
   TRACE_ARGUMENT_KINDS
 };
 
@@ -51,8 +52,8 @@ extern const struct trace_argument_table lumos_trace_arguments_none, lumos_trace
 /* Those of a row of this class. */
 const struct trace_argument_table *lumos_trace_arguments_of(enum trace_class class);
 
-/* Read the object at *cursor into *out, where all is absent. A value of another type than expected is skipped. False at a fault.
- * `keys`: those of the objects that were read by this table before. */
+/* Read the object at *cursor into *out, where all is absent. A value of another type than expected is skipped. False at
+ * a fault. `keys`: those of the objects that were read by this table before. */
 bool lumos_trace_read_arguments(const struct trace_argument_table *table, struct trace_keys *keys, const char **cursor,
                                 struct trace_arguments *out);
 /* Make absent again what was read by this table. */
@@ -85,8 +86,8 @@ static inline bool trace_begins_number(const char *value) {
          (value[0] == 'n' && value[1] == 'a');
 }
 
-/* A number times 10^scale; any other value is skipped and leaves *out as it is. *lost is set where it is a number that cannot be used.
- */
+/* A number times 10^scale; any other value is skipped and leaves *out as it is. *lost is set where it is a number that
+ * cannot be used. */
 static inline bool trace_read_scaled(const char **cursor, unsigned scale, int64_t *out, bool *lost) {
   if (trace_read_decimal(cursor, scale, out)) {
     return true;

@@ -8,7 +8,8 @@
 #include "trace/steps.h"
 #include <lumos/job.h>
 
-/* A runtime or driver call with a correlation id: what device rows and sync rows point to. 32 bytes, because there are millions. */
+/* A runtime or driver call with a correlation id: what device rows and sync rows point to. 32 bytes, because there are
+ * millions. */
 struct trace_call {
   int64_t correlation, start;
   int32_t mark;       /* the step that it starts in, see trace_mark_at */

@@ -92,6 +92,9 @@ static const struct kernel_row kernel_rows[] = {
     {"cudnn::bn_", NULL, LUMOS_NORM},
     {"welford", NULL, LUMOS_NORM},
 
+    /* a library of recommendation models, which has other kernels than its name says */
+    {"fbgemm_gpu", NULL, LUMOS_OTHER_DEVICE},
+
     /* matrix products and convolutions, with what their libraries launch around them */
     {"gemm", NULL, LUMOS_GEMM},
     {"gemv", NULL, LUMOS_GEMM},
@@ -255,8 +258,8 @@ bool lumos_trace_matches(const char *pattern, const char *text) {
   }
 }
 
-/* Which pairs of neighbouring letters a name has, by a hash: a pattern with another pair matches nowhere in it. Names of kernels are long,
- * and there are more than a hundred patterns. */
+/* Which pairs of neighbouring letters a name has, by a hash: a pattern with another pair matches nowhere in it. Names
+ * of kernels are long, and there are more than a hundred patterns. */
 struct pairs {
   uint64_t bits[16];
 };

@@ -115,8 +115,8 @@ static void keep_within(struct trace *trace, const struct extent *window) {
   KEEP_WITHIN(&trace->sessions, window);
 }
 
-/* What lies far from the middle half of the rows is no part of their recording, unless the profiler's own row, which is as long as
- * the recording, holds it. */
+/* What lies far from the middle half of the rows is no part of their recording, unless the profiler's own row, which is
+ * as long as the recording, holds it. */
 static struct extent plausible_window(const struct trace *trace) {
   size_t count = 0;
   int64_t *starts = sorted_starts(trace, &count);
@@ -135,7 +135,8 @@ static struct extent plausible_window(const struct trace *trace) {
   return (struct extent){window.first - reach, window.last + reach};
 }
 
-/* A few rows whose times are damaged must not stretch the recording. Many that are far from the others are no such thing. */
+/* A few rows whose times are damaged must not stretch the recording. Many that are far from the others are no such
+ * thing. */
 static void drop_outliers(struct trace *trace) {
   struct extent window = plausible_window(trace);
   size_t rows = trace->host.count + trace->device.count + trace->sessions.count;

@@ -21,8 +21,8 @@ struct trace_clock {
 };
 
 /* Make all times count from the earliest row: absolute time is baseTimeNanoseconds + ts where the base is written, ts
- * where it is not. Rows more than some 26 days from the median are dropped, and a few far from all others. Runtime rows are shifted. O(rows log rows)
- * at worst. */
+ * where it is not. Rows more than some 26 days from the median are dropped, and a few far from all others. Runtime rows
+ * are shifted. O(rows log rows) at worst. */
 void lumos_trace_settle_clock(struct trace *trace, struct trace_clock *clock);
 
 /* Shift the runtime rows against the ops to where the fewest lie across the border of an op, at most a millisecond;

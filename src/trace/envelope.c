@@ -1,4 +1,5 @@
-/* A damaged value must not take its whole document along: the rank stands in the same one as a dozen figures that nobody needs. */
+/* A damaged value must not take its whole document along: the rank stands in the same one as a dozen figures that
+ * nobody needs. */
 #include "trace/envelope.h"
 
 #include "base/ascii.h"

@@ -148,7 +148,8 @@ static bool read_arguments_now_or_later(struct trace_reader *reader, struct fiel
   return lumos_json_skip(cursor, NULL);
 }
 
-/* Two values for one key are what is left of two events where the text between them is lost; which of them holds is not known. */
+/* Two values for one key are what is left of two events where the text between them is lost; which of them holds is not
+ * known. */
 
 static bool read_text_again(struct fields *fields, const struct lumos_slice *member, const char **cursor) {
   struct lumos_slice second = *member;
@@ -274,8 +275,8 @@ static inline bool read_member(struct trace_reader *reader, struct fields *field
   }
 }
 
-/* The rest of an event that is not kept needs no look, but for its keys: others than its like have may be those of another event that is
- * lost in it. *suspect, then. */
+/* The rest of an event that is not kept needs no look, but for its keys: others than its like have may be those of
+ * another event that is lost in it. *suspect, then. */
 static bool pass_over(struct trace_reader *reader, const struct fields *fields, const char **cursor, bool *suspect) {
   struct trace_keys *keys = &reader->passed_keys[fields->phase == 'f'];
   struct trace_key_walk walk = trace_walk_further(keys, member_of, NULL);
@@ -330,8 +331,8 @@ bool lumos_trace_is_event(const char **cursor) {
   return more == 0 && phase;
 }
 
-/* Text that is not written as it is meant: escapes are decoded, and what is no UTF-8 is replaced. So is U+0000, at which text would
- * end: names that differ behind it would be one. */
+/* Text that is not written as it is meant: escapes are decoded, and what is no UTF-8 is replaced. So is U+0000, at
+ * which text would end: names that differ behind it would be one. */
 static lumos_string_id intern_rewritten(struct trace_reader *reader, const struct lumos_slice *text) {
   const char *bytes = text->bytes;
   size_t length = text->length;
@@ -486,6 +487,18 @@ static bool step_number(const struct lumos_slice *name, int64_t *number) {
   return true;
 }
 
+/* What HTA reads of a row as work of a stream, though it is none here. */
+static void keep_hta_row(struct trace_reader *reader, const struct fields *fields) {
+  lumos_vector_push(&reader->trace->hta_rows, ((struct trace_hta_row){
+                                                  .device_before = reader->trace->device.count,
+                                                  .start = fields->start,
+                                                  .dur = fields->duration,
+                                                  .correlation = fields->values->correlation,
+                                                  .stream = fields->values->stream,
+                                                  .name = intern(reader, &fields->name),
+                                              }));
+}
+
 static void keep_host(struct trace_reader *reader, struct fields *fields) {
   const struct trace_arguments *values = fields->values;
   struct trace *trace = reader->trace;
@@ -498,6 +511,7 @@ static void keep_host(struct trace_reader *reader, struct fields *fields) {
   }
   if (class == TRACE_PYTHON && !reader->stacks) {
     trace->python_left++;
+    lumos_vector_push(&trace->hta_starts, fields->start);
     return;
   }
   bool other = class == TRACE_UNKNOWN;
@@ -507,6 +521,9 @@ static void keep_host(struct trace_reader *reader, struct fields *fields) {
     class = TRACE_STEP;
   }
   bool op = class == TRACE_OP;
+  if (op && values->stream != LUMOS_ABSENT) { /* Triton names the stream that it launches on */
+    keep_hta_row(reader, fields);
+  }
   static const struct lumos_slice unknown = {"", 0, false, false};
   lumos_vector_reserve(&trace->host, 1);
   struct trace_host *row = &trace->host.items[trace->host.count++];
@@ -538,6 +555,7 @@ static void keep_device(struct trace_reader *reader, const struct fields *fields
       .occupancy = plausible ? (int32_t)values->occupancy : LUMOS_ABSENT_INT,
       .class = fields->class,
       .in_graph = values->graph_node != LUMOS_ABSENT && values->graph_node != 0, /* 0: in none */
+      .stream = values->stream >= INT32_MIN && values->stream <= INT32_MAX ? (int32_t)values->stream : LUMOS_ABSENT_INT,
   };
   lumos_vector_push(&reader->trace->device, row);
 }
@@ -554,6 +572,16 @@ static void keep_sync(struct trace_reader *reader, const struct fields *fields) 
                                               .kind = intern(reader, kind),
                                               .event = intern(reader, &values->event),
                                           }));
+}
+
+/* Rows that lie over others: marks of steps among them, and, of some versions, work of streams. */
+static void pass_overlay(struct trace_reader *reader, const struct fields *fields) {
+  if (fields->category.bytes != NULL &&
+      (fields->values->stream != LUMOS_ABSENT || STARTS_WITH(&fields->name, "ProfilerStep"))) {
+    keep_hta_row(reader, fields);
+  } else {
+    lumos_vector_push(&reader->trace->hta_starts, fields->start);
+  }
 }
 
 static void count_category(struct trace_reader *reader, const struct fields *fields, bool kept) {
@@ -579,8 +607,8 @@ static enum trace_outcome invalid(const char **reason, const char *why) {
   return TRACE_INVALID;
 }
 
-/* Does the row say where it ran? A thread needs no more than its id; what a device row's arguments lack pid and tid tell.
- */
+/* Does the row say where it ran? A thread needs no more than its id; what a device row's arguments lack pid and tid
+ * tell. */
 static bool has_place(const struct fields *fields) {
   const struct trace_arguments *values = fields->values;
   switch (fields->class) {
@@ -605,25 +633,36 @@ static bool is_work(uint8_t class) {
   return class != TRACE_OVERLAY && class != TRACE_UNREAD && class != TRACE_SYNC && class != TRACE_SESSION;
 }
 
-static enum trace_outcome keep_row(struct trace_reader *reader, struct fields *fields, const char **reason) {
-  int64_t end = 0;
+/* Why the row cannot be used; NULL: it can, and *end is known. */
+static const char *fault_of_row(const struct trace_reader *reader, const struct fields *fields, int64_t *end) {
   if (fields->lost) {
-    return invalid(reason, "a ts or a dur that is NaN or out of range");
+    return "a ts or a dur that is NaN or out of range";
   }
   if (fields->start == LUMOS_ABSENT || fields->duration == LUMOS_ABSENT || fields->name.bytes == NULL) {
-    return invalid(reason, "an event without a name, a ts or a dur that is a number");
+    return "an event without a name, a ts or a dur that is a number";
   }
   if (fields->duration < 0) {
-    return invalid(reason, "an event of negative duration");
+    return "an event of negative duration";
   }
-  if (__builtin_add_overflow(fields->start, fields->duration, &end)) {
-    return invalid(reason, "an event at an impossible time");
+  if (__builtin_add_overflow(fields->start, fields->duration, end)) {
+    return "an event at an impossible time";
   }
   bool of_no_lane = reader->place != NULL && reader->place->lane == LUMOS_NONE && is_work(fields->class);
-  if (!has_place(fields) || of_no_lane) {
-    return invalid(reason, "an event without pid or tid");
+  return !has_place(fields) || of_no_lane ? "an event without pid or tid" : NULL;
+}
+
+static enum trace_outcome keep_row(struct trace_reader *reader, struct fields *fields, const char **reason) {
+  int64_t end = 0;
+  const char *fault = fault_of_row(reader, fields, &end);
+  if (fault != NULL) {
+    return invalid(reason, fault);
   }
   reader->trace->events++;
+  if (reader->first && fields->category.bytes != NULL && fields->class != TRACE_SESSION) {
+    reader->trace->first_start = fields->start;
+    reader->trace->first_correlation =
+        fields->values->stream == LUMOS_ABSENT ? LUMOS_ABSENT : fields->values->correlation;
+  }
   switch (fields->class) {
     case TRACE_UNKNOWN:
       keep_unknown(reader, fields);
@@ -631,6 +670,7 @@ static enum trace_outcome keep_row(struct trace_reader *reader, struct fields *f
     case TRACE_OVERLAY:
     case TRACE_UNREAD:
       count_category(reader, fields, false);
+      pass_overlay(reader, fields);
       break;
     case TRACE_KERNEL:
     case TRACE_MEMCPY:
@@ -639,6 +679,7 @@ static enum trace_outcome keep_row(struct trace_reader *reader, struct fields *f
       break;
     case TRACE_SYNC:
       keep_sync(reader, fields);
+      keep_hta_row(reader, fields);
       break;
     case TRACE_SESSION:
       lumos_vector_push(&reader->trace->sessions, ((struct trace_interval){fields->start, end}));
@@ -717,6 +758,7 @@ static enum trace_outcome keep_at_place(struct trace_reader *reader, struct fiel
 
 static enum trace_outcome keep_event(struct trace_reader *reader, struct fields *fields, const char **reason) {
   struct trace *trace = reader->trace;
+  reader->first = !trace->recognised;
   trace->recognised = trace->recognised || fields->phase != 0;
   if (fields->repeated || fields->values->repeated) {
     return invalid(reason, "a key that stands twice, with two values");

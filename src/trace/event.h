@@ -23,6 +23,7 @@ struct trace_reader {
   struct trace *trace;
   const struct trace_screen_place *place; /* of the row in work, in a file that Lumos wrote; else NULL */
   bool stacks;                            /* keep python_function rows */
+  bool first;                             /* the event in work is the first one of its list */
   unsigned remarks;                       /* on the event that was read last */
   /* The lanes of the rows before: most rows share them. */
   char thread_text[64];

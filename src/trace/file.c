@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "trace/build.h"
 #include "trace/facts.h"
+#include "trace/hta.h"
 #include "trace/ledger.h"
 #include "trace/timelines.h"
 #include <inttypes.h>
@@ -300,6 +301,9 @@ static bool convert(struct trace *trace, struct lumos_job *job, const char *name
   struct lumos_rank rank = lumos_rank_empty;
   rank.source = lumos_intern_text(job->strings, source);
   rank.coverage.graph_nodes = 0;
+  if (trace->hta_known) {
+    lumos_trace_keep_hta(trace, &rank.hta);
+  }
   lumos_vector_push(&job->ranks, rank);
   lumos_trace_settle_clock(trace, &clock);
   lumos_trace_find_steps(trace, &clock, &steps);
@@ -367,6 +371,7 @@ static bool convert_all(struct trace *trace, struct lumos_job **job, const char 
     lumos_vector_push(&file->ranks, ((struct trace_file_rank){*job, lumos_trace_own_rank(trace)}));
     struct lumos_job *kept = *job;
     *job = NULL;
+    trace->hta_known = true;
     return convert(trace, kept, name, source, options, error);
   }
   bool good = true;

@@ -18,8 +18,8 @@ struct trace_file {
   char fault[192]; /* why a text that may have been a trace is none: "byte 40: a block is invalid", or "" */
 };
 
-/* `name` is for messages, `source` the base name that the job keeps. The caller frees the vector and the jobs. False on failure, with none; memory as promised in
- * lumos/trace.h. */
+/* `name` is for messages, `source` the base name that the job keeps. The caller frees the vector and the jobs. False on
+ * failure, with none; memory as promised in lumos/trace.h. */
 bool lumos_trace_file(struct lumos_input *input, const char *name, const char *source,
                       const struct lumos_trace_options *options, struct trace_file *file,
                       struct lumos_error *error) LUMOS_MUST_CHECK;

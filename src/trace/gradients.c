@@ -1,9 +1,10 @@
-/* Which forward op a backward op belongs to: the last op that started before it with the same autograd sequence number, on the thread
- * that ran it forward. Ops that only look at the counter carry its next value too, but the op that makes the node comes last.
+/* Which forward op a backward op belongs to: the last op that started before it with the same autograd sequence number,
+ * on the thread that ran it forward. Ops that only look at the counter carry its next value too, but the op that makes
+ * the node comes last.
  *
- * Every thread counts by itself, and a checkpoint computes its part again on the thread of the backward pass: then two threads have used
- * the same numbers. A backward op names the thread that it means by a number of PyTorch's own, which no other row has; which thread that
- * is, the numbers tell that both have in common.
+ * Every thread counts by itself, and a checkpoint computes its part again on the thread of the backward pass: then two
+ * threads have used the same numbers. A backward op names the thread that it means by a number of PyTorch's own, which
+ * no other row has; which thread that is, the numbers tell that both have in common.
  */
 #include "trace/build.h"
 #include <stdlib.h>

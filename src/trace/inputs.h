@@ -9,8 +9,8 @@
 
 LUMOS_VECTOR_TYPE(trace_paths, char *);
 
-/* Every path, then every line of the files options->lists, a folder replaced by the traces directly in it, by name; neither path nor list:
- * standard input, which can be named once only. */
+/* Every path, then every line of the files options->lists, a folder replaced by the traces directly in it, by name;
+ * neither path nor list: standard input, which can be named once only. */
 bool lumos_trace_list_paths(const char *const *paths, size_t count, const struct lumos_trace_options *options,
                             struct trace_paths *list, struct lumos_error *error) LUMOS_MUST_CHECK;
 void lumos_trace_free_paths(struct trace_paths *list);

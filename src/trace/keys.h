@@ -1,6 +1,7 @@
-/* The keys of an object, foretold: one statement of the profiler writes all events of a kind, so what stood between two values of the
- * last one (comma, line end, indent, key, colon) stands between those of the next, byte for byte. Where it does, a comparison of a
- * few words tells the key; where not, the tokenizer reads it, and it is remembered as what follows the key before.
+/* The keys of an object, foretold: one statement of the profiler writes all events of a kind, so what stood between two
+ * values of the last one (comma, line end, indent, key, colon) stands between those of the next, byte for byte. Where
+ * it does, a comparison of a few words tells the key; where not, the tokenizer reads it, and it is remembered as what
+ * follows the key before.
  *
  * The text must lie in a window, which can be read beyond its end (see window.h).
  */

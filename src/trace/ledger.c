@@ -1,5 +1,5 @@
-/* Reasons are added up apart from what is kept, so that a row that is lost between them shows: in any build, for the page must not
- * claim what the trace does not say.
+/* Reasons are added up apart from what is kept, so that a row that is lost between them shows: in any build, for the
+ * page must not claim what the trace does not say.
  */
 #include "trace/ledger.h"
 
@@ -76,7 +76,8 @@ static void add_rows(struct ledger *ledger, const struct trace_build *build) {
   }
 }
 
-/* Events that are neither kept nor left out for a reason (negative: that are both), which is an error of this program. */
+/* Events that are neither kept nor left out for a reason (negative: that are both), which is an error of this
+ * program. */
 static void note_unaccounted(struct lumos_job *job, int64_t count, const struct lumos_scope *scope) {
   if (count != 0) {
     lumos_job_note(job, "parse.unaccounted", LUMOS_WARNING, count < 0 ? -count : count, scope,

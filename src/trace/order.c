@@ -104,8 +104,8 @@ static uint32_t *take_places(struct trace_order *order, size_t count) {
   return place_of;
 }
 
-/* Rows go to their places in the order of the file: those of a lane nearly side by side, which costs few cache misses, and what they
- * leave behind is given back on the way, lest twice as much be in memory. */
+/* Rows go to their places in the order of the file: those of a lane nearly side by side, which costs few cache misses,
+ * and what they leave behind is given back on the way, lest twice as much be in memory. */
 #define SETTLE_ROWS(order, recorded, settled)                                                           \
   do {                                                                                                  \
     uint32_t *place_of = take_places(order, (recorded)->count);                                         \

@@ -223,7 +223,8 @@ static bool is_taken(const struct parsing *parsing, int32_t rank) {
   return false;
 }
 
-/* Were both recorded at the same time, and are they two recordings? Else they may be one rank of two runs, or one file twice. */
+/* Were both recorded at the same time, and are they two recordings? Else they may be one rank of two runs, or one file
+ * twice. */
 static bool ran_together(const struct trace_part *one, const struct trace_part *other) {
   struct lumos_dates left = {0, 0};
   struct lumos_dates right = {0, 0};
@@ -256,8 +257,8 @@ static void name_part(const struct parsing *parsing, struct trace_part *part) {
       "give it with --rank");
 }
 
-/* Traces that name no rank get the lowest free ones, in the order of their names; those that did not run together could be told apart
- * by nothing but luck. */
+/* Traces that name no rank get the lowest free ones, in the order of their names; those that did not run together could
+ * be told apart by nothing but luck. */
 static bool name_nameless(struct parsing *parsing) {
   LUMOS_VECTOR(struct nameless) nameless = {0};
   bool good = true;

@@ -10,6 +10,8 @@
 void lumos_trace_init(struct trace *trace, struct lumos_strings *strings) {
   *trace = (struct trace){.strings = strings,
                           .record_end = LUMOS_ABSENT,
+                          .first_start = LUMOS_ABSENT,
+                          .first_correlation = LUMOS_ABSENT,
                           .base = LUMOS_ABSENT,
                           .steps_end = LUMOS_ABSENT,
                           .runtime_offset = LUMOS_ABSENT,
@@ -27,6 +29,8 @@ void lumos_trace_clear(struct trace *trace) {
   lumos_vector_free(&trace->host);
   lumos_vector_free(&trace->device);
   lumos_vector_free(&trace->sync);
+  lumos_vector_free(&trace->hta_rows);
+  lumos_vector_free(&trace->hta_starts);
   lumos_vector_free(&trace->comms);
   lumos_vector_free(&trace->lanes);
   lumos_vector_free(&trace->names);

@@ -13,8 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a row is. Host rows are ordered from what encloses to what is enclosed: rows of equal extent nest in this order.
- */
+/* What a row is. Host rows are ordered from what encloses to what is enclosed: rows of equal extent nest in this
+ * order. */
 enum trace_class {
   TRACE_UNKNOWN, /* of a category that the table does not name: kept as other work where it says where it ran */
   TRACE_OVERLAY, /* lies over other rows and is no work of its own: not kept */
@@ -39,8 +39,8 @@ struct trace_host {
   uint32_t lane;
   lumos_string_id shapes, dtypes;
   uint32_t comm; /* index in comms or LUMOS_NONE */
-  int32_t
-      forward_thread; /* of an op that runs another op's gradient: which thread ran that, as PyTorch counts threads; else 0 */
+  /* of an op that runs another op's gradient: which thread ran that, as PyTorch counts threads; else 0 */
+  int32_t forward_thread;
   uint8_t class;
   bool unfinished; /* a step mark that the profiler closed by its own stop */
   bool other;      /* a call of a category that nobody knows */
@@ -55,7 +55,8 @@ struct trace_device {
   uint32_t comm;     /* index in comms or LUMOS_NONE */
   int32_t occupancy; /* millionths or LUMOS_ABSENT_INT */
   uint8_t class;
-  bool in_graph; /* names the node of a graph that it is */
+  bool in_graph;  /* names the node of a graph that it is */
+  int32_t stream; /* as recorded; LUMOS_ABSENT_INT */
 };
 
 /* The arguments of a collective, as recorded. */
@@ -73,6 +74,15 @@ struct trace_sync {
   int64_t correlation, record_correlation; /* LUMOS_ABSENT */
   int64_t device, stream, wait_stream;     /* LUMOS_ABSENT */
   lumos_string_id kind, event;
+};
+
+/* What of a row is neither a task nor a span, but read by another tool as work of a stream or as a step mark; see
+ * hta.h. */
+struct trace_hta_row {
+  size_t device_before; /* rows in trace.device that stand before it in the file */
+  int64_t start, dur;
+  int64_t correlation, stream; /* LUMOS_ABSENT */
+  lumos_string_id name;
 };
 
 struct trace_lane {
@@ -138,6 +148,11 @@ struct trace {
   LUMOS_VECTOR(lumos_string_id) names;
   LUMOS_VECTOR(struct trace_interval) sessions;
   struct trace_order host_order, device_order; /* made by order.c */
+  LUMOS_VECTOR(struct trace_hta_row) hta_rows; /* in file order */
+  LUMOS_VECTOR(int64_t) hta_starts;            /* of rows that are kept nowhere else */
+  bool hta_known;                              /* these are of one recording, not written by Lumos */
+  int64_t first_start;                         /* of the list's first event, where that is a row; LUMOS_ABSENT */
+  int64_t first_correlation;                   /* the same where it names a stream; LUMOS_ABSENT */
   int64_t record_end;                          /* the instant "Record Window End", LUMOS_ABSENT */
   LUMOS_VECTOR(struct trace_category) categories;
 

@@ -1,5 +1,5 @@
-/* The search looks for a whole event (a brace with a member of events behind it, which is then read) and for what can stand behind the
- * last one. An object among the arguments of a broken event has no phase, so it is no event.
+/* The search looks for a whole event (a brace with a member of events behind it, which is then read) and for what can
+ * stand behind the last one. An object among the arguments of a broken event has no phase, so it is no event.
  */
 #include "trace/recover.h"
 
@@ -7,8 +7,8 @@
 #include "trace/envelope.h"
 #include "trace/event.h"
 
-/* The string at `place`, if it may be a key that we know: in broken text the end of a string may be anywhere, and to look for it
- * from every quote would take for ever. */
+/* The string at `place`, if it may be a key that we know: in broken text the end of a string may be anywhere, and to
+ * look for it from every quote would take for ever. */
 static bool short_string(const char *place, struct lumos_slice *string) {
   enum { LONGEST_KEY = 32 };
   const char *bytes = place + 1;

@@ -25,7 +25,8 @@ struct trace_search {
 enum trace_landing lumos_trace_find(struct trace_window *window, const char **cursor,
                                     const struct trace_search *search);
 
-/* Can the list of events end with the bracket at `place`, as far as what follows says? What comes later may still belie it. */
+/* Can the list of events end with the bracket at `place`, as far as what follows says? What comes later may still belie
+ * it. */
 bool lumos_trace_may_end_list(const struct trace_window *window, const char *place, bool in_object);
 
 /* Does the metadata text in [begin, end) hold the list of events? Then the end of what holds it is lost. */
@@ -33,8 +34,8 @@ bool lumos_trace_holds_list(const char *begin, const char *end);
 /* The first member of the envelope that we know in it, or its end. */
 const char *lumos_trace_known_member(const char *begin, const char *end);
 
-/* Does something that begins at `start` and fills a window of TRACE_WINDOW_BYTES hold a whole event? Then its own end is lost, and
- * to wait for it would take the rest of the text. */
+/* Does something that begins at `start` and fills a window of TRACE_WINDOW_BYTES hold a whole event? Then its own end
+ * is lost, and to wait for it would take the rest of the text. */
 bool lumos_trace_swallows_events(const struct trace_window *window, const char *start);
 
 #endif

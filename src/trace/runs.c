@@ -1,6 +1,7 @@
-/* In the order of their starts, a recording begins another run where it starts more than a minute after all of the run have ended (hosts'
- * clocks differ by less), or where it starts after they have ended and one of its ranks is there already: a job that is profiled again and
- * again leaves its recordings in one folder. A recording that does not say when it was made is of the run that it fits into.
+/* In the order of their starts, a recording begins another run where it starts more than a minute after all of the run
+ * have ended (hosts' clocks differ by less), or where it starts after they have ended and one of its ranks is there
+ * already: a job that is profiled again and again leaves its recordings in one folder. A recording that does not say
+ * when it was made is of the run that it fits into.
  */
 #include "trace/runs.h"
 
@@ -101,8 +102,8 @@ static bool fits(const struct recordings *all, const struct trace_part *part, in
   return true;
 }
 
-/* The run into which an undated recording fits: the one at whose time it was made if it counts from the same base, else the only one.
- * NULL: none, or several. */
+/* The run into which an undated recording fits: the one at whose time it was made if it counts from the same base, else
+ * the only one. NULL: none, or several. */
 static const struct run *find_run(const struct recordings *all, const struct runs *runs,
                                   const struct trace_part *part) {
   const struct run *only = NULL;
@@ -121,7 +122,8 @@ static const struct run *find_run(const struct recordings *all, const struct run
   return fitting == 1 ? only : NULL;
 }
 
-/* Undated recordings take the time of the run into which they fit. All are sorted and numbered, the undated as run 1. */
+/* Undated recordings take the time of the run into which they fit. All are sorted and numbered, the undated as run
+ * 1. */
 static void place_undated(struct recordings *all) {
   struct runs runs = {0};
   for (size_t i = 0; i < all->count; i++) {

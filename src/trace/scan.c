@@ -1,8 +1,9 @@
 /* The envelope (an object with `traceEvents` somewhere among its members, or a bare list of events) and the loop over
  * the events.
  *
- * Where the text is broken the scan goes on where recover.c says, and counts the place. No single bracket is believed: where
- * events come again behind the end of their list, it was none. A text that stops before its closing bracket is cut.
+ * Where the text is broken the scan goes on where recover.c says, and counts the place. No single bracket is believed:
+ * where events come again behind the end of their list, it was none. A text that stops before its closing bracket is
+ * cut.
  */
 #include "trace/scan.h"
 
@@ -114,16 +115,16 @@ static bool to_next_byte(struct scan *scan) {
   }
 }
 
-/* After a fault at `fault` in what begins at `start`: true when the window was the fault and `start` can be read again.
- */
+/* After a fault at `fault` in what begins at `start`: true when the window was the fault and `start` can be read
+ * again. */
 static bool read_again(struct scan *scan, const char *start, const char *fault) {
   bool stuck = trace_window_certain(&scan->window, fault);
   scan->cursor = stuck ? start : lumos_trace_window_refill(&scan->window, start, &stuck);
   return !stuck;
 }
 
-/* The text is broken at `fault` in what begins at `start`: go on behind `from`. The last piece of a cut text is no invalid event.
- */
+/* The text is broken at `fault` in what begins at `start`: go on behind `from`. The last piece of a cut text is no
+ * invalid event. */
 static bool pass_over(struct scan *scan, const char *start, const char *from, const char *fault, const char *what) {
   bool inside = from != start; /* an event, whose brackets say nothing of the envelope */
   bool at_end = scan->window.ended && trace_window_cuts(&scan->window, fault);
@@ -240,7 +241,8 @@ static bool go_on(struct scan *scan) {
 
 static const char damaged_rank[] = "damage in distributedInfo; its rank and world_size are kept where they can be read";
 
-/* Rank and world size must not be lost with a comma elsewhere in their object. Was there something to be had in [begin, end)? */
+/* Rank and world size must not be lost with a comma elsewhere in their object. Was there something to be had in [begin,
+ * end)? */
 static bool salvage(struct scan *scan, const struct lumos_slice *key, const char *begin, const char *end) {
   char **fact = &scan->trace->facts[TRACE_FACT_DISTRIBUTED];
   if (!lumos_json_is(key, "distributedInfo") || *fact != NULL) {

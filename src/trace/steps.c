@@ -2,8 +2,9 @@
  * two marks belongs to the first of them, so that every host task between the first mark's start and the last one's end
  * has a step.
  *
- * Where a number is missing and there is work between the marks around it, a mark is lost. One step has the time between them; several
- * cannot be told apart, and no step of that length ever was, so the steps that are kept lie on one side of them.
+ * Where a number is missing and there is work between the marks around it, a mark is lost. One step has the time
+ * between them; several cannot be told apart, and no step of that length ever was, so the steps that are kept lie on
+ * one side of them.
  */
 #include "trace/steps.h"
 
@@ -69,7 +70,8 @@ static bool hold_work(const struct trace *trace, const struct trace_steps *steps
 
 static int64_t missing_before(const struct trace_mark *mark) { return mark->number - mark[-1].number - 1; }
 
-/* Put a mark without a name into every gap between two marks whose numbers say that some are missing; false: there is none. */
+/* Put a mark without a name into every gap between two marks whose numbers say that some are missing; false: there is
+ * none. */
 static bool fill_gaps(struct trace_steps *steps) {
   size_t gaps = 0;
   for (size_t i = 1; i < steps->marks.count; i++) {
@@ -146,8 +148,8 @@ static const struct trace_host *last_work(const struct trace *trace) {
   return alone ? last : NULL;
 }
 
-/* When the profiler stops it synchronises the device, and that is no work of the job. Behind the last mark it is left out with
- * all else; without marks it is the call that starts last, in no op. INT64_MAX: there is none. */
+/* When the profiler stops it synchronises the device, and that is no work of the job. Behind the last mark it is left
+ * out with all else; without marks it is the call that starts last, in no op. INT64_MAX: there is none. */
 static int64_t profiler_stops(const struct trace *trace) {
   const struct trace_host *last = last_work(trace);
   if (last == NULL || last->class != TRACE_CALL ||
@@ -183,7 +185,8 @@ void lumos_trace_find_steps(const struct trace *trace, const struct trace_clock 
 
 void lumos_trace_free_steps(struct trace_steps *steps) { lumos_vector_free(&steps->marks); }
 
-/* Narrow [first, last] to the longest row of steps without one in between that is several; of several such rows to the last. */
+/* Narrow [first, last] to the longest row of steps without one in between that is several; of several such rows to the
+ * last. */
 static void narrow_to_unmerged(struct trace_steps *steps) {
   size_t best = steps->last;
   size_t longest = 0;

@@ -12,8 +12,8 @@ struct trace_mark {
   int64_t number;
   int64_t start, end; /* what starts in [start, end) on the host belongs to the step */
   bool unfinished;
-  int64_t
-      unmarked; /* how many steps' marks are lost here: 0 for a mark that was recorded, 1 for a step between two of those */
+  /* how many steps' marks are lost here: 0 for a mark that was recorded, 1 for a step between two of those */
+  int64_t unmarked;
   /* Of its tasks, filled by threads.c and streams.c, selected or not; LUMOS_ABSENT while there are none. */
   int64_t host_start, host_end, device_end;
 };

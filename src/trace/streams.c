@@ -1,9 +1,10 @@
 /* Device rows become tasks: in the order of their starts on each stream, found again from their call by its correlation
  * id. One call may have launched many (a graph).
  *
- * A row without a call was launched before the recording began, or the trace lacks its call. A stream runs in the order of its launches,
- * so behind a launch that was recorded nothing is from before; nor is what an idle device starts once the host's calls are recorded.
- * What lacks its call has the step of the call whose id is next below, else that of the launch before it on its stream.
+ * A row without a call was launched before the recording began, or the trace lacks its call. A stream runs in the order
+ * of its launches, so behind a launch that was recorded nothing is from before; nor is what an idle device starts once
+ * the host's calls are recorded. What lacks its call has the step of the call whose id is next below, else that of the
+ * launch before it on its stream.
  */
 #include "trace/build.h"
 #include "trace/comm.h"
@@ -48,8 +49,8 @@ static bool has_call(const struct trace_build *build, const struct trace_device 
   return row->correlation != LUMOS_ABSENT && lumos_trace_find_call(build, row->correlation) != NULL;
 }
 
-/* Is the row, the `place`th, the last of its stream before launches that were recorded, and was the stream idle before it? Such a row is
- * as likely the first launch of the recording, its call lost. */
+/* Is the row, the `place`th, the last of its stream before launches that were recorded, and was the stream idle before
+ * it? Such a row is as likely the first launch of the recording, its call lost. */
 static bool stands_alone(const struct trace_build *build, size_t place, uint32_t lane, int64_t busy_until) {
   const struct trace_order *order = &build->trace->device_order;
   const struct trace_device *rows = build->trace->device.items;
@@ -57,8 +58,9 @@ static bool stands_alone(const struct trace_build *build, size_t place, uint32_t
          has_call(build, &rows[place + 1]);
 }
 
-/* Is there evidence that a row without a call, behind no launch of its stream, is from before the recording? What waits for other
- * ranks may start long after its launch, if its id is as old; all else starts as soon as its device is free. */
+/* Is there evidence that a row without a call, behind no launch of its stream, is from before the recording? What waits
+ * for other ranks may start long after its launch, if its id is as old; all else starts as soon as its device is
+ * free. */
 static bool is_backlog(const struct stream *stream, const struct trace_device *row, size_t place) {
   const struct trace_build *build = stream->build;
   if (stream->last_mark != NO_MARK || call_below(build, row) != NULL) {

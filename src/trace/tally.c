@@ -92,7 +92,8 @@ static void count_rank(struct counting *counting, uint32_t index) {
   }
 }
 
-/* Of the rows that were read, those that no note of this code counts; their categories stand behind the note's colon. */
+/* Of the rows that were read, those that no note of this code counts; their categories stand behind the note's
+ * colon. */
 static void count_noted_rows(const struct counting *counting, const char *code, struct trace_tally *tally,
                              const char **categories) {
   const struct lumos_job *job = counting->job;
@@ -245,7 +246,8 @@ static void count_host_task(struct counting *counting, const struct lumos_task *
   }
 }
 
-/* Kineto writes no row for a stream that does no work in the recording: where it writes any, a wait without one holds nothing up. */
+/* Kineto writes no row for a stream that does no work in the recording: where it writes any, a wait without one holds
+ * nothing up. */
 static void count_stream_waits(struct counting *counting) {
   for (size_t i = 0; i < counting->job->ranks.count; i++) {
     const struct waits *waits = &counting->waits[i];

@@ -178,8 +178,8 @@ struct trace_call_detail lumos_trace_detail_of_call(const struct trace_build *bu
                                                     : (struct trace_call_detail){.comm = LUMOS_NONE};
 }
 
-/* What a call's last segment knows beside the others: where the call began, and what its name says that it waits for.
- */
+/* What a call's last segment knows beside the others: where the call began, and what its name says that it waits
+ * for. */
 static void finish_call(struct thread *thread, const struct open *open) {
   struct trace_build *build = thread->build;
   struct lumos_job *job = build->job;
@@ -302,8 +302,8 @@ static void push_row(struct thread *thread, const struct trace_host *row, int64_
   }
 }
 
-/* Does `open` hold a row that starts at `start`? Instants at the end of an op belong to it: microseconds are rounded.
- */
+/* Does `open` hold a row that starts at `start`? Instants at the end of an op belong to it: microseconds are
+ * rounded. */
 static bool holds(const struct open *open, const struct trace_host *row, int64_t start, int64_t end) {
   if (start != open->end) {
     return start < open->end;

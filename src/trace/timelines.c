@@ -2,6 +2,7 @@
 #include "trace/timelines.h"
 
 #include "base/json.h"
+#include "trace/envelope.h"
 #include <cjson/cJSON.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,25 +27,14 @@ static lumos_string_id text_of(struct lumos_strings *strings, const cJSON *value
 }
 
 static void take_facts(struct trace *trace, const cJSON *entry) {
-  static const struct {
-    const char *key;
-    enum trace_fact fact;
-  } facts[] = {
-      {"baseTimeNanoseconds", TRACE_FACT_BASE},
-      {"deviceProperties", TRACE_FACT_DEVICES},
-      {"distributedInfo", TRACE_FACT_DISTRIBUTED},
-      {"host_name", TRACE_FACT_HOST},
-      {"cuda_runtime_version", TRACE_FACT_CUDA},
-      {"hip_runtime_version", TRACE_FACT_HIP},
-      {"PT_PROFILER_JOB_NAME", TRACE_FACT_JOB_NAME},
-      {"PT_PROFILER_JOB_VERSION", TRACE_FACT_JOB_VERSION},
-      {"PT_PROFILER_JOB_ATTEMPT_INDEX", TRACE_FACT_JOB_ATTEMPT},
-      {"lumos_recorder", TRACE_FACT_RECORDER},
-  };
-  for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
-    const cJSON *value = member(entry, facts[i].key);
-    char *printed = value != NULL ? cJSON_PrintUnformatted(value) : NULL;
-    trace->facts[facts[i].fact] = printed != NULL ? strdup(printed) : NULL;
+  for (const cJSON *value = cJSON_IsObject(entry) ? entry->child : NULL; value != NULL; value = value->next) {
+    enum trace_fact fact = TRACE_FACTS;
+    const struct lumos_slice key = {.bytes = value->string, .length = strlen(value->string)};
+    if (!lumos_trace_envelope_key(&key, &fact) || fact >= TRACE_FACT_TIMELINES || trace->facts[fact] != NULL) {
+      continue;
+    }
+    char *printed = cJSON_PrintUnformatted(value);
+    trace->facts[fact] = printed != NULL ? strdup(printed) : NULL;
     cJSON_free(printed);
   }
 }

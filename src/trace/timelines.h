@@ -1,8 +1,9 @@
-/* A trace that lumos-sim --trace wrote: several ranks in one file, each with its measured lanes beside its simulated ones.
+/* A trace that lumos-sim --trace wrote: several ranks in one file, each with its measured lanes beside its simulated
+ * ones.
  *
- * Numbers of processes and threads mean nothing there but places on the screen. What each stands for says a document before
- * the events, "lumos_timelines"; a row of a place that it does not name (all simulated ones) is not kept. Ranks lie side
- * by side in job time, so a shift of whole nanoseconds leads back to the clock of each.
+ * Numbers of processes and threads mean nothing there but places on the screen. What each stands for says a document
+ * before the events, "lumos_timelines"; a row of a place that it does not name (all simulated ones) is not kept. Ranks
+ * lie side by side in job time, so a shift of whole nanoseconds leads back to the clock of each.
  */
 #ifndef LUMOS_TRACE_TIMELINES_H
 #define LUMOS_TRACE_TIMELINES_H

@@ -1,6 +1,6 @@
-/* Values of the kinds that nearly all are of (plain strings, unsigned integers, decimals without exponent), read eight bytes at a time;
- * everything else is left to the tokenizer, which says what is right. The text must lie in a window, which can be read beyond its end
- * (see window.h).
+/* Values of the kinds that nearly all are of (plain strings, unsigned integers, decimals without exponent), read eight
+ * bytes at a time; everything else is left to the tokenizer, which says what is right. The text must lie in a window,
+ * which can be read beyond its end (see window.h).
  */
 #ifndef LUMOS_TRACE_VALUES_H
 #define LUMOS_TRACE_VALUES_H
@@ -31,7 +31,8 @@ static inline bool trace_read_string(const char **cursor, struct lumos_slice *ou
   const char *place = start;
   uint64_t marks = 0;
   for (;;) {
-    /* Marked are control bytes, quotes, backslashes and all beyond ASCII (twice or thrice); others only above one of these. */
+    /* Marked are control bytes, quotes, backslashes and all beyond ASCII (twice or thrice); others only above one of
+     * these. */
     uint64_t word = trace_low_first(place);
     uint64_t quotes = (word ^ TRACE_ALL_BYTES('"')) - TRACE_ALL_BYTES(1);
     uint64_t escapes = (word ^ TRACE_ALL_BYTES('\\')) - TRACE_ALL_BYTES(1);

@@ -56,8 +56,8 @@ static inline const char *trace_window_ensure(struct trace_window *window, const
   return enough ? place : lumos_trace_window_refill(window, place, &stuck);
 }
 
-/* May a fault at `place` be the window's end? A cut string or object fails at the cut; a cut number or word fails where it
- * starts, and then nothing but its bytes lies between there and the cut. */
+/* May a fault at `place` be the window's end? A cut string or object fails at the cut; a cut number or word fails where
+ * it starts, and then nothing but its bytes lies between there and the cut. */
 static inline bool trace_window_cuts(const struct trace_window *window, const char *place) {
   static const char token[] = "0123456789+-.eEafilnrstuyIN";
   return place + strspn(place, token) == window->bytes + window->length;

@@ -1,6 +1,7 @@
-/* regcomp writes repetitions out (a+ is aa*, a{9} is nine copies) and follows every way to match nothing; where they stand within each
- * other both multiply, so that 20 bytes can take minutes and all memory. So an expression is weighed first: every repetition adds
- * the weight of what it repeats, as often as it does, and what is too heavy or too deep is refused.
+/* regcomp writes repetitions out (a+ is aa*, a{9} is nine copies) and follows every way to match nothing; where they
+ * stand within each other both multiply, so that 20 bytes can take minutes and all memory. So an expression is weighed
+ * first: every repetition adds the weight of what it repeats, as often as it does, and what is too heavy or too deep is
+ * refused.
  */
 #include "transform/expression.h"
 

@@ -1,10 +1,11 @@
-/* What a factor makes of the times of chosen tasks: the rules of --scale, for whoever changes a job by them and whoever only asks.
+/* What a factor makes of the times of chosen tasks: the rules of --scale, for whoever changes a job by them and whoever
+ * only asks.
  *
  * What is scaled:
- *   a task's dur; of a call that a full queue blocked only what is its own, and on threads not what recording takes;
- *   of a call that waits instead the wait's residual, all of it that is its own;
- *   of a member whose end its collective decides instead the collective's transfer;
- *   with lags also the lag of threads, less what a hand-over covers and what recording takes, and the lag of hand-overs.
+ *   a task's dur; of a call that a full queue blocked only what is its own, and on threads not what recording takes; of
+ *   a call that waits instead the wait's residual, all of it that is its own; of a member whose end its collective
+ *   decides instead the collective's transfer; with lags also the lag of threads, less what a hand-over covers and what
+ *   recording takes, and the lag of hand-overs.
  * Launch lags, stream gaps and residuals of starts stay. A factor of 1 changes nothing.
  */
 #ifndef LUMOS_TRANSFORM_SCALING_H

@@ -1,8 +1,8 @@
 /* Threads that launch work side by side and that no dependency ties to each other.
  *
  * A training step is launched by two threads: the backward's starts when the forward's hands over to it, and the
- * forward's goes on when it returns. Where the graph does not know that, an unchanged job replays all the same, for gaps
- * are kept; after a change each thread moves by itself.
+ * forward's goes on when it returns. Where the graph does not know that, an unchanged job replays all the same, for
+ * gaps are kept; after a change each thread moves by itself.
  */
 #include "transform/untied.h"
 

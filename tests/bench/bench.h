@@ -1,4 +1,5 @@
-/* What the files of the benchmark share: one input, the stages that are measured on it, and what a measurement gives. */
+/* What the files of the benchmark share: one input, the stages that are measured on it, and what a measurement
+ * gives. */
 #ifndef LUMOS_TESTS_BENCH_H
 #define LUMOS_TESTS_BENCH_H
 
@@ -36,8 +37,8 @@ struct bench_work {
   int64_t handled;
 };
 
-/* `prepare` is not timed; it may be NULL. Both fail with work->error. The stage sets `handled`: bytes, or tasks where the rate is told in
- * tasks. */
+/* `prepare` is not timed; it may be NULL. Both fail with work->error. The stage sets `handled`: bytes, or tasks where
+ * the rate is told in tasks. */
 struct bench_stage {
   const char *name;
   const char

@@ -1,6 +1,6 @@
-/* bench STAGES LABEL SCALE RUNS BIN WORK TRACE...: measures stages (reading, behind, peers, joined by a +) on one input and writes a
- * line of JSON for each. Called by run.sh, which says what the fields mean.
- * bench repeat TRACE BYTES: writes a trace of that length made of this one.
+/* bench STAGES LABEL SCALE RUNS BIN WORK TRACE...: measures stages (reading, behind, peers, joined by a +) on one input
+ * and writes a line of JSON for each. Called by run.sh, which says what the fields mean. bench repeat TRACE BYTES:
+ * writes a trace of that length made of this one.
  *
  * Runs go round: each stage once, then all again, so that a load that comes and goes meets all of them.
  */

@@ -1,4 +1,5 @@
-/* One run of a stage in a process of its own: its memory is that process's peak, and nothing is warm but the file system's cache. */
+/* One run of a stage in a process of its own: its memory is that process's peak, and nothing is warm but the file
+ * system's cache. */
 #include "bench.h"
 
 #include <stdio.h>

@@ -1,10 +1,11 @@
-/* A long trace made of a short one: its events again and again, as a longer recording of the same work would hold them. Each copy is
- * later than the one before by the length of the recording, and its correlations, flows, sequence numbers and steps are its own. What
- * a recording holds once (the names of threads, the profiler's own row, its end) follows once, for the whole length.
+/* A long trace made of a short one: its events again and again, as a longer recording of the same work would hold them.
+ * Each copy is later than the one before by the length of the recording, and its correlations, flows, sequence numbers
+ * and steps are its own. What a recording holds once (the names of threads, the profiler's own row, its end) follows
+ * once, for the whole length.
  *
- * The events are taken apart once: text that stays, and the numbers that change with every copy. So a copy is written about as fast
- * as it is copied, and memory is the short trace's, however long the other becomes. One thing differs from a recording: there the
- * events of all copies would be sorted by kind, here each copy is.
+ * The events are taken apart once: text that stays, and the numbers that change with every copy. So a copy is written
+ * about as fast as it is copied, and memory is the short trace's, however long the other becomes. One thing differs
+ * from a recording: there the events of all copies would be sorted by kind, here each copy is.
  */
 #include "bench.h"
 
@@ -16,7 +17,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Numbers that are counted together: a copy's are above those of the copy before by as much as the trace has of them. */
+/* Numbers that are counted together: a copy's are above those of the copy before by as much as the trace has of
+ * them. */
 enum counter { TIME, LENGTH, CORRELATION, SEQUENCE, OP_INDEX, RECORD_FUNCTION, PYTHON, COLLECTIVE, STEP, COUNTERS };
 
 static const struct field {
@@ -229,7 +231,8 @@ static bool take_trace(struct source *source) {
   return false;
 }
 
-/* By how much a copy's number is above that of the copy before; a time's by whole microseconds, as the older traces have them. */
+/* By how much a copy's number is above that of the copy before; a time's by whole microseconds, as the older traces
+ * have them. */
 static int64_t stride_of(const struct source *source, enum counter counter) {
   enum counter measured = counter == LENGTH ? TIME : counter;
   if (source->most[measured] < source->least[measured]) {

@@ -6,7 +6,8 @@
  *   stream_tokenizer  the tokenizer over the lines of a stream; stream_copy: their bytes copied
  *   walk              every task looked at once
  *
- * Of the peers each reads the same trace as lumos-parse does, which writes a stream of it: jq writes its events, Python only loads them.
+ * Of the peers each reads the same trace as lumos-parse does, which writes a stream of it: jq writes its events, Python
+ * only loads them.
  */
 #include "bench.h"
 
@@ -240,7 +241,8 @@ static bool run_walk(struct bench_work *work) {
 
 static bool run_graph(struct bench_work *work) { return lumos_graph_build(work->job, &work->error); }
 
-/* One run of the simulator, without what stage sim does beside it: a second run for the replay error, and the metrics. */
+/* One run of the simulator, without what stage sim does beside it: a second run for the replay error, and the
+ * metrics. */
 static bool run_engine(struct bench_work *work) {
   const struct lumos_sim_options options = {.drop_residuals = false};
   struct lumos_run *runs = lumos_allocate(work->job->tasks.count * sizeof *runs);
@@ -266,7 +268,8 @@ static bool run_render_pdf(struct bench_work *work) { return run_render(work, LU
 
 /* --- The tools --- */
 
-/* Run a command line of the shell with the traces as its arguments and the tools' folder and the page as $BIN and $PAGE. */
+/* Run a command line of the shell with the traces as its arguments and the tools' folder and the page as $BIN and
+ * $PAGE. */
 static bool run_tools(struct bench_work *work, enum bench_form form, const char *command) {
   struct lumos_text line = LUMOS_TEXT_BUFFER;
   lumos_text_format(&line, "BIN='%s' PAGE='%s/page.html'; set --", work->input->bin, work->input->work);

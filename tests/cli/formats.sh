@@ -23,7 +23,7 @@ plain() { sed 's/\xc2\xa0/ /g' "$1" | tr -s ' \n' ' '; }
 has() { plain "$1" | grep -qF -- "$2" || fail "$1 does not say '$2'"; }
 
 # --- Pictures ---
-for view in breakdown gantt pipeline layers graph; do
+for view in breakdown opportunities gantt pipeline layers graph; do
   for format in svg png pdf; do
     expect 0 lumos-render sim --view $view --title "$title" -o $view.$format
   done
@@ -55,8 +55,8 @@ for view in breakdown gantt pipeline layers graph; do
 done
 ! cmp -s breakdown.svg gantt.svg || fail 'the views are the same'
 cmp -s report.svg breakdown.svg && fail 'the title changes nothing'
-# Passes and layers are there where they were recovered.
-more=$(jq '[.tables.pipeline, .tables.layers | select(.rows != [])] | length' report.json)
+# Passes and layers are there where they were recovered, opportunities where some are.
+more=$(jq '[.tables.pipeline, .tables.layers, .tables.opportunities | select(.rows != [])] | length' report.json)
 pdfinfo report.pdf | grep -qE "^Pages: +$((3 + more))\$" || fail 'the PDF has not all pictures'
 ! pdfinfo report.pdf | grep -qi date || fail 'the PDF has a date'
 pdfinfo report.pdf >about
@@ -84,9 +84,16 @@ has titled.md '## Ours &amp; &lt;theirs&gt;'
 has titled.md "$verdict"
 cmark-gfm --unsafe -e table -e autolink -e strikethrough report.md >report.md.html
 more=$((more + $(jq '.tables.model.rows != [] | if . then 1 else 0 end' report.json)))
+# The metrics that are laid out as tables, where there are any; of idle streams the page alone has one.
+laid='["pathkinds","pathops","pathmodules","pathlayers","pathranks","pathcrossings","idle","idleops","groups","waits","stragglers","bubbles","modules","phases","mfu","rates"]'
+laid_out=$(jq --argjson laid "$laid" '[.tables[$laid[]] | select(.rows != [])] | length' report.json)
+[ "$laid_out" -ge 6 ] || fail "only $laid_out tables of metrics"
+more=$((more + laid_out))
 [ "$(grep -c '<table>' report.md.html)" -eq $((12 + more)) ] || fail "$(grep -c '<table>' report.md.html) tables in Markdown, not $((12 + more))"
 [ "$(wc -m <report.md)" -lt 65536 ] || fail 'too long for a comment on GitHub'
 jq -r '.tables.kernels.rows[][0]' report.json >names
+for term in 'on the critical path, by kind' 'idle for the host'; do has report.md "**$term"; done # of the tables that are shown
+! grep -q '^- \*\*self-replay error' report.md || fail 'Markdown has definitions of what it does not show'
 [ "$(wc -l <names)" -ge 20 ] || fail 'no kernels to look for'
 sed -n '/<h3>Kernels/,/<h3>Ops/p' report.md.html | sed -nE 's/^<td align="left">(.*)<\/td>$/\1/p' |
   sed 's/&lt;/</g; s/&gt;/>/g; s/&quot;/"/g; s/&amp;/\&/g; s/…$//' >shown
@@ -95,27 +102,27 @@ while read -r name; do
 done <names
 
 jq -e . report.json >/dev/null || fail 'report.json is no JSON'
-summary report.html | jq -S . >left && jq -S . report.json >right && same left right 'report.json is not what the page embeds'
+summary report.html | jq -S . >left && jq -S 'del(.metrics, .definitions)' report.json >right && same left right 'report.json is not what the page embeds'
 [ "$(jq -r '.verdict | gsub("\u00a0"; " ")' report.json)" = "$verdict" ] || fail 'report.json has another verdict'
 
-# --- CSV: a row for each metric; no cell is a formula ---
-[ "$(head -1 report.csv)" = name,value,unit,of,source,rank,step,lane,kind,group,layer,task,low,high ] || fail 'the header of report.csv'
-jq -r 'select(.type == "metric") | [.name, .value, .unit, .of // "", .source, .scope.rank // "", .scope.step // "", .scope.lane // "",
-  .scope.kind // "", .scope.group // "", .scope.layer // "", .scope.task // "", .low // "", .high // ""] | map(tostring) | join(",")' sim |
+# --- CSV: a row for each metric (document.sh compares them all, here those of a rank or a step); no cell is a formula ---
+[ "$(head -1 report.csv)" = name,value,unit,of,source,rank,step,lane,kind,group,layer,task,low,high,stage,peer,op,module,scope_name,phase ] || fail 'the header of report.csv'
+jq -r 'select(.type == "metric" and (.scope | has("stage") or has("peer") or has("op") or has("module") or has("name") or has("phase") | not)) | [.name, .value, .unit, .of // "", .source, .scope.rank // "", .scope.step // "", .scope.lane // "",
+  .scope.kind // "", .scope.group // "", .scope.layer // "", .scope.task // "", .low // "", .high // ""] | map(tostring) | join(",") + ",,,,,,"' sim |
   sed 's/,-\?[0-9.]*e-[0-9]*,/,SMALL,/' >wanted
-tail -n +2 report.csv | sed 's/,-\?0\.0000[0-9]*,/,SMALL,/' >rows
+tail -n +2 report.csv | grep ',,,,,,$' | sed 's/,-\?0\.0000[0-9]*,/,SMALL,/' >rows
 [ "$(wc -l <rows)" -gt 50 ] || fail 'there are few rows in report.csv'
 same wanted rows 'report.csv is not the metrics of the stream'
 jq -c 'if .type == "metric" and .name == "idle" then .name = "=HYPERLINK(\"http://e\",\"x\")" elif .type == "metric" and .name == "gpu_busy" then .unit = "-n,s"
   elif .type == "metric" and .name == "overlapped" then .value = -5 else . end' sim >evil.sim
 expect 0 lumos-render evil.sim -o evil.csv
-grep -qxF "\"'=HYPERLINK(\"\"http://e\"\",\"\"x\"\")\",$(jq -r 'select(.type == "metric" and .name == "idle") | .value' sim | head -1),ns,step_time,measured,0,5,,,,,,," evil.csv ||
+grep -qxF "\"'=HYPERLINK(\"\"http://e\"\",\"\"x\"\")\",$(jq -r 'select(.type == "metric" and .name == "idle") | .value' sim | head -1),ns,step_time,measured,0,5,,,,,,,,,,,,," evil.csv ||
   fail "a formula in CSV: $(grep -m1 HYPER evil.csv)"
 grep -q "^gpu_busy,[0-9]*,\"'-n,s\"," evil.csv || fail "a unit in CSV: $(grep -m1 '^gpu_busy' evil.csv)"
 grep -q '^overlapped,-5,ns,' evil.csv || fail 'a negative number is no formula'
 
 # --- CSV of a view: the table of its picture, as JSON has it ---
-for view in breakdown gantt pipeline layers graph; do
+for view in breakdown opportunities gantt pipeline layers graph; do
   expect 0 lumos-render sim --view $view -o view.csv
   table=$view
   [ $view = gantt ] && table=lanes

@@ -51,6 +51,18 @@ sed -nE 's/.*\b(JOB|RANK|GROUP|LANE|SPAN|TASK|TIMING|RUN|DETAIL|DEP|COLLECTIVE|M
 missing=$(comm -23 fields words)
 [ -z "$missing" ] || fail "src/tools/lumos-stream.5 lacks fields of src/stream/schema.c:" $missing
 
+# Every metric stands in the page of lumos-sim with the unit and the denominator that reports give it, and no other does.
+shown "$pages/lumos-sim.1" | section METRICS | awk '
+  /^     [a-z_, ]+$/ { gsub(/,/, ""); count = split($0, names, " "); next }
+  /^     [a-z_]+ +[a-z]/ { count = 1; names[1] = $1; sub(/^ +[a-z_]+/, "") } # a short name, and on the same line its text
+  count > 0 { sub(/\..*/, ""); sub(/^ +/, ""); for (i = 1; i <= count; i++) print names[i] ": " $0; count = 0 }' |
+  sort >documented
+lumos-report "${example[@]}" --format json 2>/dev/null |
+  jq -r '.definitions[] | "\(.name): \(.unit)\(if .of then " of " + .of else "" end)"' | sort >defined
+[ "$(wc -l <defined)" -gt 80 ] || fail "only $(wc -l <defined) metrics are defined"
+diff defined documented >difference ||
+  fail "the catalogue of metrics (<) and METRICS of src/tools/lumos-sim.1 (>) differ: $(cat difference)"
+
 # --- The examples ---
 
 # Each example as a file of its own in the folder `examples`, named after where it stands.
@@ -65,7 +77,7 @@ for page in "$pages"/*.[1-9]; do
 done
 # In Markdown: an indented or fenced block that calls a tool. The lines of a table, of a fence in another language or in the
 # middle of a sentence are none.
-for file in "$source_folder"/README.md "$source_folder"/examples/*.md; do
+for file in "$source_folder"/README.md; do
   awk '/^```/ { fenced = !fenced; print ""; next } fenced || /^    / { print; next } { print "" }' "$file" |
     awk -v name="examples/markdown.$(basename "$file")." -v RS= '/(^|\n|[|(;]) *lumos(-[a-z]+)? / { n++; print > (name n) }'
 done

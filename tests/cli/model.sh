@@ -5,7 +5,7 @@
 
 # found: what a graph says, NAME VALUE; layers and micro-batches are no business of shapes.
 found() { jq -r 'select(.type == "model") | to_entries[] | select(.value | type == "number") | "\(.key) \(.value)"' graph | grep -vE '^(layers|micro_batches) ' | sort; }
-told() { jq -r '.configuration.model | .kv_heads = .heads | to_entries[] | "\(.key) \(.value)"' "$1"/truth.json | grep -vE '^(layers|micro_batches) ' | sort; }
+told() { jq -r '.configuration.model | .kv_heads = .heads | .ffn_matrices = 2 | to_entries[] | "\(.key) \(.value)"' "$1"/truth.json | grep -vE '^(layers|micro_batches) ' | sort; }
 
 graph_of() {
   lumos-parse "$@" -o parse 2>message || fail "$*: parse fails: $(head -c 300 message)"
@@ -77,11 +77,11 @@ real() {
   check "$1: '$(found | tr '\n' ' ')'" [ "$(found | tr '\n' ' ')" = "$2" ]
 }
 # Qwen1.5-0.5B's own config.json: hidden_size 1024, 16 heads, 16 of keys and values, intermediate_size 2816, vocab_size 151936.
-qwen='ffn 2816 head_dim 64 heads 16 hidden 1024 kv_heads 16 micro_batch 16 sequence 559 vocabulary 151936 '
+qwen='ffn 2816 ffn_matrices 3 head_dim 64 heads 16 hidden 1024 kv_heads 16 micro_batch 16 sequence 559 vocabulary 151936 '
 real 'tracelens-qwen-H100-vs-MI300/h100*' "$qwen"
 real 'tracelens-qwen-H100-vs-MI300/mi300*' "$qwen"
 # modded-nanogpt: 6 heads of 128, model_dim 768, feed-forward of 4 times that, 50257 tokens padded to 50304.
-real nanogpt-8xH100-ddp 'ffn 3072 head_dim 128 heads 6 hidden 768 kv_heads 6 micro_batch 1 sequence 16384 vocabulary 50304 '
+real nanogpt-8xH100-ddp 'ffn 3072 ffn_matrices 2 head_dim 128 heads 6 hidden 768 kv_heads 6 micro_batch 1 sequence 16384 vocabulary 50304 '
 for set in megatron-tp2-V100 df-index-V100x2-216k ao-ep-moe-2xB200 ao-vit-cudagraph-A100 dlrm-8xV100 tracelens-resnet-8xMI300-rank0 \
   torchrec-4xV100-lateRank2 hta-nccl-params-A100; do
   real $set ''

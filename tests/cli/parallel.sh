@@ -102,6 +102,19 @@ jq -r 'select(.type == "group" and .role) | "\(.id) \(.role)"' graph >spread
 check 'enough groups' [ "$(wc -l <expected)" -ge 18 ]
 check 'roles by use are those by name' diff expected spread >&2
 
+# Where nothing tells of which stage a rank is, its layers are not taken for all there are, and the note says why.
+note() { jq -r 'select(.code == "graph.program").text' graph; }
+layers() { jq -r 'select(.type == "model" and .layers).layers' graph; }
+emulate unplaced --record none --pp 2 --layers 4 --micro-batches 2
+lumos-parse unplaced/rank*.json.gz -o parse 2>message || fail 'unplaced: parse fails'
+graph_of parse
+check 'all layers where stages are known' [ "$(layers)" = 4 ]
+check 'no doubt where stages are known' [ "$(note | grep -c 'of which stage')" -eq 0 ]
+without_names <parse >unnamed
+graph_of unnamed
+check 'no layers where stages are not known' [ -z "$(layers)" ]
+check 'the note says that stages are not known' [ "$(note | grep -c 'of which stage')" -eq 1 ]
+
 # A stage again from a graph says the same: what was inferred is forgotten first.
 cp graph again
 graph_of again
@@ -120,6 +133,8 @@ check 'the one group of megatron in which layers communicate' \
   [ "$(jq -r 'select(.type == "group" and .role) | "\(.id) \(.role)"' graph)" = '13 tensor' ]
 real nanogpt-8xH100-ddp '1 1 8'
 check 'places are in the order of ranks' [ "$(found | awk '$1 != "sizes" { printf "%s ", $4 }')" = '0 1 2 3 4 5 6 7 ' ]
+shares=$(note | grep -o '([0-9]* % of their time)' | tr -dc '0-9\n' | awk '{ sum += $1 } END { print sum }')
+check "the evidence for layers, with what was launched before the recording, adds up to 100 %, not $shares %" [ "$shares" -ge 99 ] && [ "$shares" -le 101 ]
 real df-index-V100x2-216k '1 1 2'
 real hta-nccl-params-A100 '1 1 2'
 real tracelens-resnet-8xMI300-rank0 '1 1 8'

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What ranks did to each other, against the truth of emulated jobs: waiting and transfer in every rank's steps within one point of the step,
+# What ranks did to each other, against the truth of emulated jobs: waiting, bubble and transfer in every rank's steps within one point of the step,
 # clocks within their stated error in 95 % of the ranks; without numbers, from a rank that began to record late, from three ranks of eight.
 . "$(dirname "$0")/lib.sh"
 
@@ -23,7 +23,7 @@ points_off() {
     $truth[0].step_columns as $columns
     | ([$truth[0].steps[] | .step as $step | .profiled.ranks[] | [$columns, .] | transpose | map({(.[0]): .[1]}) | add
         | {key: "\(.rank) \($step)", value: {length: (.end - .start), communication_transfer: .transfer,
-                                             communication_wait: (.waiting + .bubble), communication_unsplit: 0}}]
+                                             communication_wait: .waiting, pipeline_bubble: .bubble, communication_unsplit: 0}}]
        | from_entries) as $true
     | inputs | select(.source == "measured" and .scope.rank != null and .scope.step != null)
     | . as $metric | $true["\(.scope.rank) \(.scope.step)"]
@@ -58,26 +58,26 @@ matched() { jq -rs 'map(select(.type == "collective") | "\(.rule) \(.matched)") 
 # --- Jobs of every kind ---
 emulate --layers 2 --hidden 1024 --tp 4 --sequence-parallel on --steps 2
 simulate 'tensor parallel' emulated/rank*.json
-splits 'tensor parallel' 24
+splits 'tensor parallel' 32
 check 'broadcasts are joined' [ "$(jq -s 'map(select(.type == "collective" and .op == "broadcast")) | length' sim)" -gt 0 ]
 
 emulate --layers 4 --hidden 1024 --pp 4 --micro-batches 6 --steps 2
 simulate 'a pipeline' emulated/rank*.json
-splits 'a pipeline' 24
+splits 'a pipeline' 32
 
 emulate --layers 8 --hidden 512 --pp 4 --schedule interleaved --vp 2 --micro-batches 8 --steps 2
 simulate 'an interleaved pipeline' emulated/rank*.json
-splits 'an interleaved pipeline' 24
+splits 'an interleaved pipeline' 32
 check 'kernels belong to several pairs' [ "$(matched)" = 'batched pair_order,pair pair_order,symmetric comms_id' ]
 
 # Kernels end with whichever of their transfers is last, so ends do not tell which belong together.
 emulate --layers 8 --hidden 1024 --tp 2 --pp 4 --schedule interleaved --vp 2 --micro-batches 8 --steps 2 --seed 202
 simulate 'an interleaved pipeline of tensor-parallel ranks' emulated/rank*.json
-splits 'an interleaved pipeline of tensor-parallel ranks' 48
+splits 'an interleaved pipeline of tensor-parallel ranks' 64
 
 emulate --layers 4 --hidden 1024 --tp 2 --pp 2 --dp 2 --micro-batches 4 --steps 2
 simulate 'three ways' emulated/rank*.json
-splits 'three ways' 48
+splits 'three ways' 64
 
 # --- Three ranks of eight ---
 simulate 'three of eight' emulated/rank[0-2].json
@@ -96,7 +96,7 @@ unnumbered() {
 emulate --layers 2 --hidden 1024 --dp 4 --micro-batches 2 --steps 3
 unnumbered emulated/rank*.json
 simulate 'without numbers' emulated/rank*.json
-splits 'without numbers' 36
+splits 'without numbers' 48
 check 'ends tell' [ "$(matched)" = 'symmetric order' ]
 jq -c '(.traceEvents | map(select(.cat == "kernel" and (.name | test("nccl"))).ts) | sort)[5] as $from
   | .traceEvents |= map(select(.ph == "M" or .ts > $from))' emulated/rank2.json >late && mv late emulated/rank2.json

@@ -237,7 +237,7 @@ sed 's/\xc2\xa0/ /g' report.html | grep '>15.00 ms a step without the profiler<'
 lumos-parse traces | jq -es '[.[] | select(.type == "rank") | .unprofiled == {steps: 3, dur: 45000000} and .versions.torch == "2.6.0+fake"] | all' \
   >/dev/null || fail 'the stream does not say what the recorder measured'
 expect 0 lumos-report "${example[@]}" -o report.html
-! grep -q 'without the profiler<' report.html || fail 'a cost of recording is told where none was measured'
+! grep -q 'a step without the profiler<' report.html || fail 'a cost of recording is told where none was measured'
 
 # --- Pairs, by a stand-in for the training example ---
 

@@ -2,9 +2,10 @@
 # lumos-sim --trace: valid JSON in Chrome's format, with both timelines of every rank, from which lumos-parse reads the same tasks.
 . "$(dirname "$0")/lib.sh"
 
-# records FILE: what a rank's recording says, but for the name of its file and the counts of rows, of which the timelines have others.
+# records FILE: what a rank's recording says, but for the name of its file, the counts of rows, of which the timelines have others, and
+# what only --hta reads (the last field of a rank).
 records() {
-  grep -E '^\{"type":"(rank|group|lane|span|task)"' "$1" | sed -E '/^\{"type":"rank"/ { s/,"source":"[^"]*"//; s/"coverage":\{[^}]*\},?//; }'
+  grep -E '^\{"type":"(rank|group|lane|span|task)"' "$1" | sed -E '/^\{"type":"rank"/ { s/,"source":"[^"]*"//; s/"coverage":\{[^}]*\},?//; s/,"hta":.*$/}/; s/,}$/}/; }'
 }
 epoch() { head -n 1 "$1" | grep -oE '"epoch":"[0-9]*"'; }
 

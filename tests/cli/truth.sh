@@ -59,7 +59,7 @@ same_parts() {
   local name=$1 parts='step_time|exposed_compute|overlapped|exposed_communication|exposed_copy|idle'
   shift
   if [ "$1" = split ]; then
-    parts+='|communication_transfer|communication_wait'
+    parts+='|communication_transfer|communication_wait|pipeline_bubble'
     shift
     emulate "$name" --without clocks,collective-skew "$@"
   else
@@ -68,7 +68,8 @@ same_parts() {
   jq -r --arg parts "$parts" '.step_columns as $columns | .steps[] | .step as $step | .profiled.ranks[]
     | [$columns, .] | transpose | map({(.[0]): .[1]}) | add
     | {step_time: (.end - .start), exposed_compute: .compute, overlapped, exposed_communication: (.transfer + .waiting + .bubble),
-       exposed_copy: .copy, idle, communication_transfer: .transfer, communication_wait: (.waiting + .bubble)} as $true
+       exposed_copy: .copy, idle, communication_transfer: .transfer, communication_wait: .waiting,
+       pipeline_bubble: .bubble} as $true
     | ($parts | split("|"))[] as $part | "\(.rank) \($step) \($part) \($true[$part])"' emulated/truth.json | begun | sort >expected
   lumos-sim job.parse 2>message | jq -r --arg parts "^($parts)$" '
     select(.type == "metric" and .source == "measured" and (.scope | keys) == ["rank", "step"] and (.name | test($parts)))

@@ -1,5 +1,6 @@
-/* A place is a 64-bit number whose every bit depends on all that was mixed into it. The mixing is the one that ends splitmix64:
- * shifts and odd multiplications, each of which can be undone, so that different numbers at one place never meet.
+/* A place is a 64-bit number whose every bit depends on all that was mixed into it. The mixing is the one that ends
+ * splitmix64: shifts and odd multiplications, each of which can be undone, so that different numbers at one place never
+ * meet.
  */
 #include "chance.h"
 
@@ -18,7 +19,8 @@ static uint64_t mixed(uint64_t bits) {
 uint64_t chance_place(uint64_t place, uint64_t number) { return mixed(mixed(place + golden) + number); }
 
 double chance_uniform(uint64_t place) {
-  /* Mixed with another constant than chance_place's, so that the number drawn here tells nothing of the places below. */
+  /* Mixed with another constant than chance_place's, so that the number drawn here tells nothing of the places
+   * below. */
   uint64_t bits = mixed(place ^ 0xD1B54A32D192ED03u);
   return (double)(bits >> 11) * 0x1p-53;
 }

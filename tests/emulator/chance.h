@@ -1,5 +1,6 @@
-/* Random numbers that belong to a place, not to an order of drawing: a seed and a place give one number, whatever else is drawn. So
- * a run with the profiler and one without, or a run with one thing changed, differ in nothing but that thing.
+/* Random numbers that belong to a place, not to an order of drawing: a seed and a place give one number, whatever else
+ * is drawn. So a run with the profiler and one without, or a run with one thing changed, differ in nothing but that
+ * thing.
  *
  * No function of the mathematics library is used: the same bytes come out on every machine.
  */

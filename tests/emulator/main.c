@@ -1,7 +1,8 @@
-/* emulated-cluster: run GPT training on a modelled cluster, twice, with the profiler and without, and write the traces and the truth.
+/* emulated-cluster: run GPT training on a modelled cluster, twice, with the profiler and without, and write the traces
+ * and the truth.
  *
- * The run is a process of its own. This one only waits for it, and removes what is left of it: so nothing is left, however it ends, by a
- * signal, without memory, or killed by the system.
+ * The run is a process of its own. This one only waits for it, and removes what is left of it: so nothing is left,
+ * however it ends, by a signal, without memory, or killed by the system.
  */
 #include "gpt.h"
 #include "output.h"
@@ -92,7 +93,8 @@ static int wait_for(pid_t process, int *passed) {
   return status;
 }
 
-/* The signal that ended the run ends this process too if it came from outside; a limit that the run itself has met is an error. */
+/* The signal that ended the run ends this process too if it came from outside; a limit that the run itself has met is
+ * an error. */
 static bool tell_signal(int number, int passed, const sigset_t *mask) {
   sigset_t outside = endings();
   sigdelset(&outside, SIGXCPU);

@@ -1,4 +1,5 @@
-/* The command line, read by one table of options; what does not go together is refused here, so that nobody else has to check. */
+/* The command line, read by one table of options; what does not go together is refused here, so that nobody else has to
+ * check. */
 #include "setup.h"
 
 #include "hardware.h"

@@ -1,7 +1,8 @@
-/* What is emulated: the model, how it is spread over ranks, the machine, its irregularities, and what is recorded of it.
+/* What is emulated: the model, how it is spread over ranks, the machine, its irregularities, and what is recorded of
+ * it.
  *
- * Made once by setup_read from the command line, then read by everybody and changed by nobody. Sizes are in elements or bytes,
- * times in nanoseconds.
+ * Made once by setup_read from the command line, then read by everybody and changed by nobody. Sizes are in elements or
+ * bytes, times in nanoseconds.
  */
 #ifndef EMULATOR_SETUP_H
 #define EMULATOR_SETUP_H
@@ -31,7 +32,8 @@ struct parallelism {
   int64_t bucket_bytes;   /* of gradients, at most, but for one parameter's */
 };
 
-/* Everything that makes the machine other than ideal, each to be switched off alone. What each is stands in README.md. */
+/* Everything that makes the machine other than ideal, each to be switched off alone. What each is stands in
+ * README.md. */
 enum mechanism {
   MECHANISM_HOST,            /* host work takes time */
   MECHANISM_HOST_JITTER,     /* it varies, and sometimes pauses */
@@ -69,7 +71,8 @@ enum scaled {
   SCALED_REDUCE_SCATTER,
   SCALED_BROADCAST,
   SCALED_P2P,
-  SCALED_PART_EMBEDDING, /* device work of the model's first part, and its last, whatever its kind, communication excepted */
+  /* device work of the model's first part, and its last, whatever its kind, communication excepted */
+  SCALED_PART_EMBEDDING,
   SCALED_PART_HEAD,
   SCALED_PART_OPTIMIZER,
   SCALED
@@ -125,8 +128,8 @@ const char *setup_schedule_name(enum schedule schedule);
 const char *setup_scaled_name(enum scaled scaled);
 const char *setup_recorded_name(int bit);
 
-/* Read the command line. Returns false after a message on stderr; *done: --help or --version was all that was wanted. The caller frees
- * with setup_free. */
+/* Read the command line. Returns false after a message on stderr; *done: --help or --version was all that was wanted.
+ * The caller frees with setup_free. */
 bool setup_read(struct setup *setup, int count, char **arguments, bool *done);
 void setup_free(struct setup *setup);
 

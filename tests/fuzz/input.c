@@ -1,5 +1,5 @@
-/* Fuzzer: compressed (or any) bytes through lumos_input_read. Whatever the sizes of the reads, the same bytes come out, no read
- * writes beyond its room, and of gzip nothing is lost that zlib gives.
+/* Fuzzer: compressed (or any) bytes through lumos_input_read. Whatever the sizes of the reads, the same bytes come out,
+ * no read writes beyond its room, and of gzip nothing is lost that zlib gives.
  */
 #include "fuzz.h"
 
@@ -81,8 +81,8 @@ static void expect_prefix(const struct outcome *one, const struct outcome *other
   }
 }
 
-/* Nothing that zlib gives is lost. More may come: zlib refuses a block of incomplete codes at its header, others only where a code is
- * missing. */
+/* Nothing that zlib gives is lost. More may come: zlib refuses a block of incomplete codes at its header, others only
+ * where a code is missing. */
 static void expect_all_of_zlib(const struct outcome *ours, const struct outcome *zlib) {
   expect_prefix(ours, zlib, "zlib inflates to the same bytes");
   if (ours->whole && zlib->length > ours->length + LONGEST_MATCH) {

@@ -1,11 +1,14 @@
-/* Fuzzer: the stages behind the reader, over any stream that is accepted with --edited: a what-if, the graph, the simulation, the
- * page. Each gives a sound job or says why not, and no name reaches the page as markup.
+/* Fuzzer: the stages behind the reader, over any stream that is accepted with --edited: a what-if, the graph, the
+ * simulation with all that can be asked of it, the page. Each gives a sound job or says why not, and no name reaches
+ * the page as markup.
  *
  * What is done with a job is chosen by its epoch, so that the corpus is streams that the tools read as well.
  */
 #include "fuzz.h"
 
 #include <lumos/graph.h>
+#include <lumos/hta.h>
+#include <lumos/path.h>
 #include <lumos/report.h>
 #include <lumos/sim.h>
 #include <lumos/transform.h>
@@ -20,13 +23,32 @@ static bool change(struct lumos_job *job, struct lumos_error *error) {
   return scale == NULL || lumos_transform_scale(job, scale, error);
 }
 
-/* Names of the corpus hold "<fuzz" and "x\" onfuzz=": neither may stand in the page as it is. In JSON a backslash comes before the quote. */
+/* Names of the corpus hold "<fuzz" and "x\" onfuzz=": neither may stand in the page as it is. In JSON a backslash comes
+ * before the quote. */
 static void expect_no_markup(const struct lumos_text *page) {
   static const char attribute[] = "x\" onfuzz=";
   if (memmem(page->bytes, page->length, "<fuzz", 5) != NULL ||
       memmem(page->bytes, page->length, attribute, sizeof attribute - 1) != NULL) {
     fuzz_fail("nothing from a stream is markup in the page", "a name got through");
   }
+}
+
+/* What lumos-sim does besides the simulation. */
+static void measure(struct lumos_job *job) {
+  struct lumos_error error = {LUMOS_DONE, ""};
+  struct lumos_bindings *bindings = lumos_allocate(job->tasks.count * sizeof *bindings);
+  struct lumos_slack *slacks = lumos_allocate(job->tasks.count * sizeof *slacks);
+  if (!lumos_find_opportunities(job, &error)) {
+    fuzz_expect_reason(&error);
+  }
+  if (!lumos_slack_find(job, bindings, slacks, &error)) {
+    fuzz_expect_reason(&error);
+  }
+  if (!lumos_hta(job, &error)) {
+    fuzz_expect_reason(&error);
+  }
+  free(bindings);
+  free(slacks);
 }
 
 static void report(struct lumos_job *job, struct lumos_error *error) {
@@ -58,6 +80,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   }
   struct lumos_error error = {LUMOS_DONE, ""};
   if (change(job, &error) && (job->stage >= LUMOS_STAGE_SIM || lumos_simulate(job, &error))) {
+    measure(job);
     fuzz_expect_sound(job);
     report(job, &error);
   } else {

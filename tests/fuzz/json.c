@@ -1,5 +1,5 @@
-/* Fuzzer: the tokenizer over any bytes. It never reads beyond the sentinel, walking and skipping agree on the end, and numbers are
- * what the C library reads.
+/* Fuzzer: the tokenizer over any bytes. It never reads beyond the sentinel, walking and skipping agree on the end, and
+ * numbers are what the C library reads.
  */
 #include "fuzz.h"
 

@@ -1,5 +1,5 @@
-/* How inputs of lines are mutated: by whole lines and by numbers, so that what a mutation leaves is more often records than broken
- * JSON. Half of the mutations are libFuzzer's own. Linked to the fuzzers of streams and traces.
+/* How inputs of lines are mutated: by whole lines and by numbers, so that what a mutation leaves is more often records
+ * than broken JSON. Half of the mutations are libFuzzer's own. Linked to the fuzzers of streams and traces.
  */
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
-/* Fuzzer: any bytes as a text of a job that gives away a host, a user and a trace. It grows no more than the names that stand for
- * them ask, and the user's home folder never shows.
+/* Fuzzer: any bytes as a text of a job that gives away a host, a user and a trace. It grows no more than the names that
+ * stand for them ask, and the user's home folder never shows.
  */
 #include "fuzz.h"
 

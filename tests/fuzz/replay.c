@@ -1,12 +1,13 @@
-/* Runs a fuzzer over every file of the folders named on the command line: what was found once is tested in every build, by any
- * compiler. The last file named before a crash is the one. No file at all is a failure.
+/* Runs a fuzzer over every file of the folders named on the command line: what was found once is tested in every build,
+ * by any compiler. The last file named before a crash is the one. No file at all is a failure.
  */
 #include "fuzz.h"
 
 #include <dirent.h>
 #include <lumos/memory.h>
 
-/* The bytes of a file, in memory of just their size, so that a sanitizer sees a read beyond them. NULL: it cannot be read. */
+/* The bytes of a file, in memory of just their size, so that a sanitizer sees a read beyond them. NULL: it cannot be
+ * read. */
 static uint8_t *load(const char *path, size_t *length) {
   FILE *file = fopen(path, "rb");
   if (file == NULL || fseek(file, 0, SEEK_END) != 0) {

@@ -1,5 +1,5 @@
-/* Fuzzer: any bytes as a selector, over one small job. It is refused with a reason, or chooses tasks: 0 or 1 for each, as many as it
- * says, the members of a collective together.
+/* Fuzzer: any bytes as a selector, over one small job. It is refused with a reason, or chooses tasks: 0 or 1 for each,
+ * as many as it says, the members of a collective together.
  */
 #include "fuzz.h"
 

@@ -1,5 +1,5 @@
-/* Fuzzer: the stream reader over any bytes, as it is and with --edited. What it accepts is a sound job, also after its later
- * stages are dropped; what it accepts unedited it accepts edited, to the same bytes.
+/* Fuzzer: the stream reader over any bytes, as it is and with --edited. What it accepts is a sound job, also after its
+ * later stages are dropped; what it accepts unedited it accepts edited, to the same bytes.
  */
 #include "fuzz.h"
 

@@ -1,5 +1,5 @@
-/* Fuzzer: any bytes as a template, over one model. The output is bounded by template times values, a fault is told, and the same
- * template gives the same bytes.
+/* Fuzzer: any bytes as a template, over one model. The output is bounded by template times values, a fault is told, and
+ * the same template gives the same bytes.
  */
 #include "fuzz.h"
 

@@ -1,5 +1,5 @@
-/* Fuzzer: any bytes as text that is written. Where it stands (a JSON string, HTML, JSON within a script, Markdown, a field of CSV)
- * nothing of it ends that place or steers a terminal, and JSON decodes to what was written.
+/* Fuzzer: any bytes as text that is written. Where it stands (a JSON string, HTML, JSON within a script, Markdown, a
+ * field of CSV) nothing of it ends that place or steers a terminal, and JSON decodes to what was written.
  */
 #include "fuzz.h"
 

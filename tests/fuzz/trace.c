@@ -1,5 +1,5 @@
-/* Fuzzer: the trace reader over any bytes but the first, which chooses options. Whatever it accepts is a sound job, in which no
- * time of a thread is lost; a small window gives the same rows as a large one.
+/* Fuzzer: the trace reader over any bytes but the first, which chooses options. Whatever it accepts is a sound job, in
+ * which no time of a thread is lost; a small window gives the same rows as a large one.
  */
 #include "fuzz.h"
 

@@ -1,5 +1,6 @@
-/* Damages to the text of a trace, of the kinds that are met in the wild, at random places. Whoever damages knows which event is hit,
- * so what must be kept is known without reading the damaged text. Shares no code with the reader of traces.
+/* Damages to the text of a trace, of the kinds that are met in the wild, at random places. Whoever damages knows which
+ * event is hit, so what must be kept is known without reading the damaged text. Shares no code with the reader of
+ * traces.
  */
 #ifndef LUMOS_TESTS_DAMAGE_H
 #define LUMOS_TESTS_DAMAGE_H
@@ -27,7 +28,8 @@ static inline size_t below(uint64_t *seed, size_t limit) {
 
 /* ---- Valid JSON, taken apart ---- */
 
-/* The first of these bytes, or the end of the text. Not strcspn: where sanitizers check strings strictly, it reads the whole text. */
+/* The first of these bytes, or the end of the text. Not strcspn: where sanitizers check strings strictly, it reads the
+ * whole text. */
 static inline const char *next_of(const char *place, const char *bytes) {
   while (*place != '\0' && strchr(bytes, *place) == NULL) {
     place++;

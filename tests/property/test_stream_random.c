@@ -75,8 +75,23 @@ static void fill_peers(struct lumos_job *job, uint32_t *range) {
   }
 }
 
+/* What a reference of this kind may name. */
+static uint32_t any_reference(const struct lumos_job *job, const struct reach *reach, enum lumos_field_kind kind) {
+  switch (kind) {
+    case FIELD_LANE:
+      return any_index(reach->stream_first, reach->stream_count);
+    case FIELD_SPAN:
+      return any_index(reach->span_first, reach->span_count);
+    case FIELD_TASK:
+      return any_index(reach->call_first, reach->call_count);
+    default: {
+      uint32_t group = any_index(reach->group_first, reach->group_count);
+      return group == LUMOS_NONE ? LUMOS_NO_STRING : job->groups.items[group].id;
+    }
+  }
+}
+
 static void fill_slot(struct lumos_job *job, const struct reach *reach, const struct lumos_field *field, void *slot) {
-  uint32_t index = LUMOS_NONE;
   switch (field->kind) {
     case FIELD_INTEGER:
     case FIELD_INSTANT:
@@ -106,32 +121,20 @@ static void fill_slot(struct lumos_job *job, const struct reach *reach, const st
       *(uint8_t *)slot = (uint8_t)(1 + pick(field->names->count - 1));
       break;
     case FIELD_LANE:
-      index = any_index(reach->stream_first, reach->stream_count);
-      break;
     case FIELD_SPAN:
-      index = any_index(reach->span_first, reach->span_count);
-      break;
     case FIELD_TASK:
-      index = any_index(reach->call_first, reach->call_count);
-      break;
     case FIELD_GROUP:
-      index = any_index(reach->group_first, reach->group_count);
-      index = index == LUMOS_NONE ? LUMOS_NO_STRING : job->groups.items[index].id;
+      *(uint32_t *)slot = any_reference(job, reach, field->kind);
       break;
     case FIELD_ORIGIN:
       *(int32_t *)slot = (int32_t)pick(9);
-      index = (uint32_t)pick(100);
-      ((uint32_t *)slot)[1] = index;
-      return;
+      ((uint32_t *)slot)[1] = (uint32_t)pick(100);
+      break;
     case FIELD_PEERS:
       fill_peers(job, slot);
-      return;
+      break;
     default:
-      return;
-  }
-  if (field->kind == FIELD_LANE || field->kind == FIELD_SPAN || field->kind == FIELD_TASK ||
-      field->kind == FIELD_GROUP) {
-    *(uint32_t *)slot = index;
+      break;
   }
 }
 

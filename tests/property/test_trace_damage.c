@@ -1,6 +1,7 @@
-/* Property: of a damaged trace, all events are kept but the damaged one and at most its neighbour, each with its own values, and
- * what is lost is counted where it lies; --strict fails wherever something is counted. Traces of many forms are damaged in many
- * ways at random places; which events must be kept is known from the undamaged text, which is read here without the reader's code.
+/* Property: of a damaged trace, all events are kept but the damaged one and at most its neighbour, each with its own
+ * values, and what is lost is counted where it lies; --strict fails wherever something is counted. Traces of many forms
+ * are damaged in many ways at random places; which events must be kept is known from the undamaged text, which is read
+ * here without the reader's code.
  *
  * LUMOS_SEED chooses other places.
  */

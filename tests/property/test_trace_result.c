@@ -1,5 +1,6 @@
-/* Property: one damage to a trace changes what is said of the job by no more than the damaged event is worth. The first step begins where
- * it began, no step takes in another's work, what is no damage changes no byte, and whatever changes has a note that warns.
+/* Property: one damage to a trace changes what is said of the job by no more than the damaged event is worth. The first
+ * step begins where it began, no step takes in another's work, what is no damage changes no byte, and whatever changes
+ * has a note that warns.
  *
  * LUMOS_SEED chooses other places.
  */

@@ -4,6 +4,7 @@
 #define LUMOS_TESTS_JOB_TEXT_H
 
 #include "stream_unit.h"
+#include <lumos/sim.h>
 
 enum { JOB_TEXT_TYPES = 16 };
 
@@ -49,6 +50,20 @@ static inline struct lumos_job *job_from_text(const char *lines) {
   struct lumos_job *job = stream_good(text.bytes);
   lumos_text_free(&text);
   return job;
+}
+
+/* The job of the text, simulated. */
+static inline struct lumos_job *simulated(const char *lines) {
+  struct lumos_job *job = job_from_text(lines);
+  struct lumos_error error = {0};
+  if (!lumos_simulate(job, &error)) {
+    fail_msg("%s", error.text);
+  }
+  return job;
+}
+
+static inline bool reads(const struct lumos_job *job, lumos_string_id id, const char *text) {
+  return strcmp(lumos_string(job->strings, id), text) == 0;
 }
 
 /* The only task of that name. */

@@ -56,14 +56,14 @@ static inline void add_metric(struct lumos_job *job, const char *name, int32_t r
   lumos_vector_push(&job->metrics, metric);
 }
 
-/* The parts of one rank's step, in ns: compute, overlapped, transfer, wait, unsplit, copy, idle. */
+/* The parts of one rank's step, in ns. */
 struct parts {
-  int64_t compute, overlapped, transfer, wait, unsplit, copy, idle;
+  int64_t compute, overlapped, transfer, wait, unsplit, copy, idle, bubble;
 };
 
 static inline void add_parts(struct lumos_job *job, int32_t rank, int32_t step, enum lumos_source source,
                              struct parts parts) {
-  int64_t communication = parts.transfer + parts.wait + parts.unsplit;
+  int64_t communication = parts.transfer + parts.wait + parts.unsplit + parts.bubble;
   int64_t busy = parts.compute + parts.overlapped + communication + parts.copy;
   add_metric(job, "step_time", rank, step, source, busy + parts.idle, 0);
   add_metric(job, "exposed_compute", rank, step, source, parts.compute, 0);
@@ -71,6 +71,9 @@ static inline void add_parts(struct lumos_job *job, int32_t rank, int32_t step, 
   add_metric(job, "exposed_communication", rank, step, source, communication, 0);
   add_metric(job, "communication_transfer", rank, step, source, parts.transfer, 0);
   add_metric(job, "communication_wait", rank, step, source, parts.wait, 0);
+  if (parts.bubble > 0) {
+    add_metric(job, "pipeline_bubble", rank, step, source, parts.bubble, 0);
+  }
   add_metric(job, "communication_unsplit", rank, step, source, parts.unsplit, 0);
   add_metric(job, "exposed_copy", rank, step, source, parts.copy, 0);
   add_metric(job, "idle", rank, step, source, parts.idle, 0);

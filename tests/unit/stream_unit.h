@@ -169,10 +169,12 @@ static inline void expect_refused(const char *text, bool edited, const char *exp
   "\"members\":[\"0:5\",\"1:0\"],\"size\":2,\"bytes\":4096,\"transfer\":790,\"transfer_error\":12,"                    \
   "\"matched\":\"comms_id\",\"was\":1580,\"dur_source\":\"scaled\",\"x\":1}\n"                                         \
   "{\"type\":\"model\",\"layers\":24,\"hidden\":2048,\"heads\":16,\"kv_heads\":4,\"head_dim\":128,\"ffn\":8192,"       \
+  "\"ffn_matrices\":3,"                                                                                                \
   "\"sequence\":4096,\"vocabulary\":51200,\"micro_batch\":1,\"micro_batches\":8,\"parallel\":{\"tp\":1,\"pp\":2,"      \
   "\"dp\":3,\"cp\":4,\"ep\":5,\"z\":0},\"evidence\":{\"layers\":\"a\",\"hidden\":\"b\",\"heads\":\"c\",\"kv_heads\":"  \
   "\"d\","                                                                                                             \
-  "\"head_dim\":\"e\",\"ffn\":\"f\",\"sequence\":\"g\",\"vocabulary\":\"h\",\"micro_batch\":\"i\",\"micro_batches\":"  \
+  "\"head_dim\":\"e\",\"ffn\":\"f\",\"ffn_matrices\":\"p\",\"sequence\":\"g\",\"vocabulary\":\"h\",\"micro_batch\":"   \
+  "\"i\",\"micro_batches\":"                                                                                           \
   "\"j\","                                                                                                             \
   "\"tp\":\"k\",\"pp\":\"l\",\"dp\":\"m\",\"cp\":\"n\",\"ep\":\"o\"},\"x\":1}\n"                                       \
   "{\"type\":\"metric\",\"name\":\"step_time\",\"value\":8000,\"unit\":\"ns\",\"scope\":{},\"source\":\"measured\"}\n" \

@@ -1,4 +1,5 @@
-/* The tokenizer: numbers to the edges of int64, strings, escapes, nesting, and where the cursor stands after a fault. */
+/* The tokenizer: numbers to the edges of int64, strings, escapes, nesting, and where the cursor stands after a
+ * fault. */
 #include "base/json.h"
 #include "unit.h"
 

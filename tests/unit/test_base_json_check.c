@@ -2,7 +2,8 @@
 #include "base/json_check.h"
 #include "unit.h"
 
-/* The first fault of the text, fed in pieces of so many bytes; UINT64_MAX where it is one whole value, its length where it is not whole. */
+/* The first fault of the text, fed in pieces of so many bytes; UINT64_MAX where it is one whole value, its length where
+ * it is not whole. */
 static uint64_t fault_of(const char *text, size_t length, size_t piece, const char **what) {
   struct lumos_json_check *check = lumos_json_check_new();
   for (size_t at = 0; at < length; at += piece) {
@@ -48,53 +49,54 @@ static void valid_texts_pass(void **state) {
   }
 }
 
+static const struct {
+  const char *text;
+  uint64_t byte;
+  const char *part;
+} faults[] = {
+    {"[1,]", 3, "no valid JSON"},
+    {"{,\"a\":1}", 1, "no valid JSON"},
+    {"{\"a\":1,}", 7, "no valid JSON"},
+    {"{\"a\":1 \"b\":2}", 7, "no valid JSON"},
+    {"[1 2]", 3, "no valid JSON"},
+    {"[1:2]", 2, "no valid JSON"},
+    {"{\"a\",1}", 4, "no valid JSON"},
+    {"{a:1}", 1, "no valid JSON"},
+    {"[1}", 2, "no valid JSON"},
+    {"]", 0, "no valid JSON"},
+    {"{} {}", 3, "no valid JSON"},
+    {"{},", 2, "no valid JSON"},
+    {"[NaN]", 1, "no valid JSON"},
+    {"[nan]", 2, "no valid JSON"},
+    {"[-inf]", 2, "no valid JSON"},
+    {"[01]", 2, "no valid JSON"},
+    {"[1.]", 3, "no valid JSON"},
+    {"[.5]", 1, "no valid JSON"},
+    {"[+1]", 1, "no valid JSON"},
+    {"[1e]", 3, "no valid JSON"},
+    {"[\"\\x\"]", 3, "no valid JSON"},
+    {"[\"\\u12g4\"]", 6, "no valid JSON"},
+    {"[\"a\nb\"]", 3, "no valid JSON"},
+    {"[\xC3\xA9]", 1, "no valid JSON"},
+    {" \xEF\xBB\xBF[]", 1, "no valid JSON"},
+    {"\xEF\xBB[]", 2, "no valid JSON"},
+    {"[\"a\xFF\"]", 3, "UTF-8"},
+    {"[\"\xC0\xAF\"]", 2, "UTF-8"},
+    {"[\"\xED\xA0\x80\"]", 3, "UTF-8"},
+    {"[\"\xE2\x82\"]", 4, "UTF-8"},
+    {"[\"\xF4\x90\x80\x80\"]", 3, "UTF-8"},
+    {"{\"a\":1,\"a\":1}", 7, "twice"},
+    {"{\"ab\":{\"c\":[{}]},\"b\":1,\"a\\u0062\":1}", 23, "twice"},
+    {"{\"a\":{\"b\":1,\"c\":2},\"d\":{\"b\":1,\"c\":2,\"b\":3}}", 36, "twice"},
+    {"", 0, NULL},
+    {"{\"a\":[1", 7, NULL},
+    {"-", 1, NULL},
+};
+
 static void faults_are_told_where_they_lie(void **state) {
   (void)state;
-  static const struct {
-    const char *text;
-    uint64_t byte;
-    const char *part;
-  } rows[] = {
-      {"[1,]", 3, "no valid JSON"},
-      {"{,\"a\":1}", 1, "no valid JSON"},
-      {"{\"a\":1,}", 7, "no valid JSON"},
-      {"{\"a\":1 \"b\":2}", 7, "no valid JSON"},
-      {"[1 2]", 3, "no valid JSON"},
-      {"[1:2]", 2, "no valid JSON"},
-      {"{\"a\",1}", 4, "no valid JSON"},
-      {"{a:1}", 1, "no valid JSON"},
-      {"[1}", 2, "no valid JSON"},
-      {"]", 0, "no valid JSON"},
-      {"{} {}", 3, "no valid JSON"},
-      {"{},", 2, "no valid JSON"},
-      {"[NaN]", 1, "no valid JSON"},
-      {"[nan]", 2, "no valid JSON"},
-      {"[-inf]", 2, "no valid JSON"},
-      {"[01]", 2, "no valid JSON"},
-      {"[1.]", 3, "no valid JSON"},
-      {"[.5]", 1, "no valid JSON"},
-      {"[+1]", 1, "no valid JSON"},
-      {"[1e]", 3, "no valid JSON"},
-      {"[\"\\x\"]", 3, "no valid JSON"},
-      {"[\"\\u12g4\"]", 6, "no valid JSON"},
-      {"[\"a\nb\"]", 3, "no valid JSON"},
-      {"[\xC3\xA9]", 1, "no valid JSON"},
-      {" \xEF\xBB\xBF[]", 1, "no valid JSON"},
-      {"\xEF\xBB[]", 2, "no valid JSON"},
-      {"[\"a\xFF\"]", 3, "UTF-8"},
-      {"[\"\xC0\xAF\"]", 2, "UTF-8"},
-      {"[\"\xED\xA0\x80\"]", 3, "UTF-8"},
-      {"[\"\xE2\x82\"]", 4, "UTF-8"},
-      {"[\"\xF4\x90\x80\x80\"]", 3, "UTF-8"},
-      {"{\"a\":1,\"a\":1}", 7, "twice"},
-      {"{\"ab\":{\"c\":[{}]},\"b\":1,\"a\\u0062\":1}", 23, "twice"},
-      {"{\"a\":{\"b\":1,\"c\":2},\"d\":{\"b\":1,\"c\":2,\"b\":3}}", 36, "twice"},
-      {"", 0, NULL},
-      {"{\"a\":[1", 7, NULL},
-      {"-", 1, NULL},
-  };
-  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-    expect_fault(rows[i].text, rows[i].byte, rows[i].part);
+  for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+    expect_fault(faults[i].text, faults[i].byte, faults[i].part);
   }
 }
 

@@ -4,8 +4,9 @@
 #include <lumos/sim.h>
 #include <stdlib.h>
 
-/* Every turn: `works` runs for 100 us on stream 7; on stream 8 `begins` does for 1 us, and `waits`, which was told to wait for `works`.
- * What is launched in the recording was launched long before it runs, for the backlog keeps the streams busy. */
+/* Every turn: `works` runs for 100 us on stream 7; on stream 8 `begins` does for 1 us, and `waits`, which was told to
+ * wait for `works`. What is launched in the recording was launched long before it runs, for the backlog keeps the
+ * streams busy. */
 enum { PERIOD = 200000, WORKS = 100000, LATENCY = 3000, TURNS = 12, LONG_WORK = 150000 };
 
 struct scene {

@@ -4,8 +4,8 @@
 #include <lumos/sim.h>
 #include <stdlib.h>
 
-/* Every turn a kernel of 10 us runs on stream 7, then a graph of three of 4 us on stream 8, all launched long before; each
- * starts 3 us behind what it waits for, too little to be noticed by itself. */
+/* Every turn a kernel of 10 us runs on stream 7, then a graph of three of 4 us on stream 8, all launched long before;
+ * each starts 3 us behind what it waits for, too little to be noticed by itself. */
 enum { TURNS = 4, US = 1000, BEGIN = 200 * US, KERNEL = 10 * US, NODE = 4 * US, NODES = 3, LATENCY = 3 * US };
 enum { TURN = KERNEL + NODES * NODE + 2 * LATENCY };
 

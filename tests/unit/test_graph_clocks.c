@@ -1,5 +1,5 @@
-/* Clocks, of the device against its host and of ranks against each other, on jobs small enough to work out by hand. Times are
- * nanoseconds. */
+/* Clocks, of the device against its host and of ranks against each other, on jobs small enough to work out by hand.
+ * Times are nanoseconds. */
 #include "unit/ranks_job.h"
 
 /* `count` launches 100 us apart, 5 us long; the kernels start `delay` after their call's start, but the first one
@@ -176,7 +176,8 @@ static void clocks_that_drift_are_followed(void **state) {
 
 static void no_drift_is_seen_where_there_need_be_none(void **state) {
   (void)state;
-  /* A rise of 3 us in 40 us of noise; a clock that was set; one that runs 600 us a second fast, which is something else; too few. */
+  /* A rise of 3 us in 40 us of noise; a clock that was set; one that runs 600 us a second fast, which is something
+   * else; too few. */
   struct lumos_job *jobs[] = {two_clocks(30, 1000 * ms, noise_alone), two_clocks(30, 1000 * ms, a_step),
                               two_clocks(30, 1000 * ms, too_fast), two_clocks(19, 1000 * ms, two_more_each)};
   for (size_t i = 0; i < 4; i++) {

@@ -130,8 +130,8 @@ static void a_communicator_id_joins_before_a_number(void **state) {
 
 static void nobody_ends_before_another_starts(void **state) {
   (void)state;
-  /* Of nine collectives the second cannot be one: rank 0 is through 25 us before rank 1 comes, and clocks are known to 11:
-   * eight others of 50 us, whose ends may lie 5 + 25 apart, by sqrt(8). */
+  /* Of nine collectives the second cannot be one: rank 0 is through 25 us before rank 1 comes, and clocks are known to
+   * 11: eight others of 50 us, whose ends may lie 5 + 25 apart, by sqrt(8). */
   struct lumos_job *job = new_ranks(2);
   add_group(job, "0", 2);
   for (uint32_t rank = 0; rank < 2; rank++) {
@@ -176,8 +176,8 @@ static void members_that_always_meet_make_a_rooted_operation_symmetric(void **st
 
 static void who_leaves_early_shows_the_root(void **state) {
   (void)state;
-  /* Broadcasts of rank 1: it is gone before others come, and nobody is before it comes. The third: rank 0 waits 50 us for
-   * it, rank 2 comes last. */
+  /* Broadcasts of rank 1: it is gone before others come, and nobody is before it comes. The third: rank 0 waits 50 us
+   * for it, rank 2 comes last. */
   struct lumos_job *job = new_ranks(3);
   add_group(job, "0", 3);
   static const int64_t times[3][3][2] = {

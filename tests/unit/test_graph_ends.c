@@ -1,5 +1,5 @@
-/* Collectives without numbers, joined in the order in which they end, on jobs small enough to work out by hand. Times are
- * nanoseconds. */
+/* Collectives without numbers, joined in the order in which they end, on jobs small enough to work out by hand. Times
+ * are nanoseconds. */
 #include "unit/ranks_job.h"
 
 /* All-reduces without a number on `rank`, from place `first` to before place `end`, its clock `ahead`. */

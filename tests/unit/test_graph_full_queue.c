@@ -2,8 +2,8 @@
  *
  * A thread makes 600 calls without a pause, a kernel each, which takes 30 us; the stream runs them without a pause from
  * 20 us on, so kernel i starts at 20 + 30 i us. A call takes 2 us. The stream holds 200 launches that have not started:
- * call i returns no earlier than 1 us after kernel i - 201 has started. Call i returns at 2 + 2 i us while that is later,
- * which is up to i = 214: kernel 14 starts at 440 us, call 215 would return at 432 and does at 441; from then on
+ * call i returns no earlier than 1 us after kernel i - 201 has started. Call i returns at 2 + 2 i us while that is
+ * later, which is up to i = 214: kernel 14 starts at 440 us, call 215 would return at 432 and does at 441; from then on
  * call i returns at 21 + 30 (i - 201) us, after 30 us each.
  */
 #include "unit/graph_job.h"
@@ -102,7 +102,8 @@ static void in_a_simulation_calls_wait_only_while_the_stream_is_full(void **stat
   assert_int_equal(simulated_return(us, 2 * us, 599), 600 * 2 * us);                      /* never full: 2 us a call */
   /* A faster host: the first kernel starts with its launch, 1 us earlier; the calls wait longer. */
   assert_int_equal(simulated_return(30 * us, us, 599), 19 * us + 30 * us * 398 + us);
-  /* Call 210 did not block; with kernels of 100 us it does, for kernel 9, which starts at 920 us, by no lag that is known. */
+  /* Call 210 did not block; with kernels of 100 us it does, for kernel 9, which starts at 920 us, by no lag that is
+   * known. */
   assert_int_equal(simulated_return(100 * us, 2 * us, 210), 920 * us);
 }
 

@@ -93,8 +93,8 @@ static void the_thread_that_finished_last_handed_over(void **state) {
   lumos_job_free(job);
 }
 
-/* The caller goes on at 15 because the other is done at 14.9; so it called the other at 10, which began at 10.2 after a silence of
- * only 0.3 ms. */
+/* The caller goes on at 15 because the other is done at 14.9; so it called the other at 10, which began at 10.2 after a
+ * silence of only 0.3 ms. */
 static void a_return_implies_a_call(void **state) {
   (void)state;
   const int64_t silences[] = {300 * us, 100 * us}; /* the shorter needs no explanation */
@@ -116,8 +116,8 @@ static void a_return_implies_a_call(void **state) {
   }
 }
 
-/* Who goes on at 15, 0.4 ms after the other was done, works for a moment and calls the other again, which begins 0.3 ms later: a
- * watchdog could look like that, but not one that launches work. */
+/* Who goes on at 15, 0.4 ms after the other was done, works for a moment and calls the other again, which begins 0.3 ms
+ * later: a watchdog could look like that, but not one that launches work. */
 static void threads_that_launch_may_call_at_once(void **state) {
   (void)state;
   for (int launches = 0; launches < 2; launches++) {

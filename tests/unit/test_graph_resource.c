@@ -1,7 +1,8 @@
-/* Kernels that wait for free SMs, on jobs small enough to work out by hand; found, and simulated. Times are nanoseconds.
+/* Kernels that wait for free SMs, on jobs small enough to work out by hand; found, and simulated. Times are
+ * nanoseconds.
  *
- * On s7 a kernel `big` runs from 110 us, for 1000 us if nothing else is said. On s9 `small` is launched at 200 us, ends its call at 204, and would
- * start then, for no launch of the job takes any time; it starts at `start` instead.
+ * On s7 a kernel `big` runs from 110 us, for 1000 us if nothing else is said. On s9 `small` is launched at 200 us, ends
+ * its call at 204, and would start then, for no launch of the job takes any time; it starts at `start` instead.
  */
 #include "unit/graph_job.h"
 

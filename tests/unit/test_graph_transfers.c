@@ -42,8 +42,8 @@ static void a_pair_that_ends_apart_is_not_coupled(void **state) {
 
 static void ends_lie_apart_as_far_as_clocks_tell(void **state) {
   (void)state;
-  /* Nine collectives tell the clocks to 50 us / 3, as members may end so far apart. Of three pairs one ends 60 us apart,
-   * which is 43 at least, and another 70. */
+  /* Nine collectives tell the clocks to 50 us / 3, as members may end so far apart. Of three pairs one ends 60 us
+   * apart, which is 43 at least, and another 70. */
   struct lumos_job *job = new_ranks(2);
   add_group(job, "0", 2);
   add_group(job, "p", 2);

@@ -94,6 +94,21 @@ static void test_what_is_seen_once_is_not(void **state) {
   lumos_job_free(scene.job);
 }
 
+/* The target is ready at about 15 us, and of its delay the 20 us behind the one end in it are one part of a hundred
+ * where it lasts 2 ms. */
+static void test_what_is_seen_once_is_believed_when_it_is_no_chance(void **state) {
+  (void)state;
+  const struct happening longer = {2020000, 2029000}, shorter = {1980000, 1989000};
+  struct scene scene = stage(&longer, 1, NULL);
+  expect_edge(&scene, 0);
+  assert_int_equal(timing(scene.job, scene.target[0])->residual, 0);
+  lumos_job_free(scene.job);
+  scene = stage(&shorter, 1, NULL);
+  expect_none(&scene, 0);
+  assert_true(timing(scene.job, scene.target[0])->residual > 1900000);
+  lumos_job_free(scene.job);
+}
+
 static void test_another_source_is_another_edge(void **state) {
   (void)state;
   const struct happening happenings[] = {bound, bound, bound, bound, bound, bound};
@@ -220,6 +235,7 @@ int main(void) {
       cmocka_unit_test(test_what_comes_again_is_believed),
       cmocka_unit_test(test_a_stream_that_was_busy_before_has_ends),
       cmocka_unit_test(test_what_is_seen_once_is_not),
+      cmocka_unit_test(test_what_is_seen_once_is_believed_when_it_is_no_chance),
       cmocka_unit_test(test_another_source_is_another_edge),
       cmocka_unit_test(test_a_late_start_far_from_any_end_is_no_edge),
       cmocka_unit_test(test_most_late_starts_must_be_explained),

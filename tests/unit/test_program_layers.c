@@ -1,5 +1,5 @@
-/* The layers of a sequence, by hand: one letter a launch, the same letter for the same work. Every launch takes 10 ns but those in capitals,
- * which take 100. */
+/* The layers of a sequence, by hand: one letter a launch, the same letter for the same work. Every launch takes 10 ns
+ * but those in capitals, which take 100. */
 #include "program/recovery/layers.h"
 #include "unit/unit.h"
 
@@ -58,6 +58,8 @@ static void layers_lie_between_embedding_and_head(void **state) {
   (void)state;
   expect("xyz[aBcDefghij][aBcDefghij][aBcDefghij][aBcDefghij]uvw");
   expect("x[aBcDe][aBcDe]u");
+  expect("xyz[aBcDe][aBcDe][aBcDe][aBcDe]uvw");
+  expect("xyz[aBc][aBc][aBc][aBc]uvw");
   expect("[aBcDe][aBcDe][aBcDe]");
 }
 
@@ -89,6 +91,12 @@ static void what_never_repeats_has_no_layers(void **state) {
   expect("aBcDefghAijkBl");
 }
 
+/* Attention, and what follows it in the same layer, begin and end alike. */
+static void halves_of_a_layer_are_no_layers(void **state) {
+  (void)state;
+  expect("epncGrsstascGdncGgcGdncGlmkxyz");
+}
+
 /* Less than 30 launches in 100, or 10 of 100 of the work, are no layers of the sequence. */
 static void a_small_part_of_the_sequence_is_no_model(void **state) {
   (void)state;
@@ -115,6 +123,26 @@ static void layers_do_the_same_work(void **state) {
   assert_string_equal(shown, "x[abcde][abcde][abcde][abcde]u");
 }
 
+static void layers_of_other_work_are_none(void **state) {
+  (void)state;
+  struct hand by;
+  char shown[3 * MOST];
+  const struct lumos_sequence *sequence = hand(&by, "xabcdeabcdeu");
+  for (uint32_t i = 1; i < 6; i++) {
+    by.weights[i] = 30;
+  }
+  found_in(sequence, 0, shown);
+  assert_string_equal(shown, "xabcdeabcdeu"); /* two, one of thrice the work */
+  found_in(sequence, 2, shown);
+  assert_string_equal(shown, "x[abcde][abcde]u"); /* but known to be two */
+  sequence = hand(&by, "xabcdeabcdeabcdeabcdeabcdeu");
+  for (uint32_t i = 1; i < 16; i++) {
+    by.weights[i] = 100;
+  }
+  found_in(sequence, 0, shown);
+  assert_string_equal(shown, "xabcdeabcdeabcdeabcdeabcdeu"); /* three alike, and two of a tenth */
+}
+
 /* One layer in four may be as long as it wants. */
 static void one_slow_layer_is_a_layer(void **state) {
   (void)state;
@@ -133,6 +161,17 @@ static void a_wanted_number_is_kept_to(void **state) {
   expect_wanted("x[aBcDe][aBcDe][aBcDe][aBcDe]u", 4);
   expect_wanted("xaBcDeaBcDeaBcDeaBcDeu", 3);
   expect_wanted("xaBcDeaBcDeaBcDeaBcDeu", 400);
+}
+
+/* Work in another order each time agrees nowhere at the ends. Of layers whose number is known what lies between them is
+ * enough; the last ends where two launches in a row are in no other. */
+static void known_layers_need_no_ends_alike(void **state) {
+  (void)state;
+  expect_wanted("xBcdefBfedcBcdefBfedcBcdefBfedcuvw", 0);
+  expect_wanted("x[Bcdef][Bfedc][Bcdef][Bfedc][Bcdef][Bfedc]uvw", 6);
+  expect_wanted("x[Bcdef][Bfedc][Bcdef][Bfedc][Bcdef][Bfe]uvw", 6);
+  expect_wanted("x[Bcdef][Bfedc][Bcdef][Bfedc][Bcdef][Bfude]vw", 6);
+  expect_wanted("xBcdefBfedcBcdefuvw", 3);
 }
 
 static void a_known_layer_is_placed(void **state) {
@@ -174,10 +213,13 @@ int main(void) {
       cmocka_unit_test(an_anchor_comes_once_a_layer),
       cmocka_unit_test(more_and_shorter_layers_win),
       cmocka_unit_test(what_never_repeats_has_no_layers),
+      cmocka_unit_test(halves_of_a_layer_are_no_layers),
       cmocka_unit_test(a_small_part_of_the_sequence_is_no_model),
       cmocka_unit_test(layers_do_the_same_work),
+      cmocka_unit_test(layers_of_other_work_are_none),
       cmocka_unit_test(one_slow_layer_is_a_layer),
       cmocka_unit_test(a_wanted_number_is_kept_to),
+      cmocka_unit_test(known_layers_need_no_ends_alike),
       cmocka_unit_test(a_known_layer_is_placed),
       cmocka_unit_test(stages_have_a_layer_in_common),
   };

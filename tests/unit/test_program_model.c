@@ -36,8 +36,8 @@ static void shapes_are_read_as_they_are_recorded(void **state) {
   for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
     program_shape_read(odd[i], inputs);
   }
-  program_shape_read("[[1],[2],[3],[4],[5],[6],[7],[8],[9],[10]]", inputs);
-  expect_dimensions(&inputs[SHAPE_INPUTS - 1], 1, 8, 8);
+  program_shape_read("[[1],[2],[3],[4],[5],[6],[7],[8],[9],[10],[11],[12],[13],[14]]", inputs);
+  expect_dimensions(&inputs[SHAPE_INPUTS - 1], 1, 12, 12);
 }
 
 /* --- Models of one rank: every op of `counts` layers --- */

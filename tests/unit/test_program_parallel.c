@@ -391,7 +391,8 @@ static void stages_are_in_the_order_in_which_activations_go(void **state) {
   lumos_job_free(job);
 }
 
-/* Gradients are scattered among shards and summed over replicas: two groups, one axis, whose size is what the world leaves. */
+/* Gradients are scattered among shards and summed over replicas: two groups, one axis, whose size is what the world
+ * leaves. */
 static void two_groups_of_gradients_are_one_axis(void **state) {
   (void)state;
   struct lumos_job *job = new_job();

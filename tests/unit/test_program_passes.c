@@ -1,6 +1,8 @@
-/* Passes and their layers in jobs by hand. What a thread launches is written as letters, one a launch: e embeds, G multiplies, n norms, a adds, o
- * updates parameters, z sets to memory zero, S sends, R receives, C sums up over ranks. In time the launches of all threads follow each other as they are
- * written; what runs back begins at '<', on a thread of its own, and ends at '>'. '|' begins the next step.
+/* Passes and their layers in jobs by hand. What a thread launches is written as letters, one a launch: e embeds, G
+ * multiplies, A attends, n norms, a adds, o updates parameters, z sets to memory zero, S sends, R receives, B does
+ * both, C sums up over ranks, D in a group of its own, U gathers, V spreads sums, on a stream of its own. In time the
+ * launches of all threads follow each other as they are written; what runs back begins at '<', on a thread of its own,
+ * and ends at '>'. '|' begins the next step.
  */
 #include "unit/graph_job.h"
 
@@ -10,8 +12,8 @@ enum { MOST = 400, LAUNCH = 1000 };
 
 struct hand {
   struct lumos_job *job;
-  uint32_t main, back, compute, other; /* lanes */
-  uint32_t tasks[MOST], calls[MOST];   /* by letter, in order */
+  uint32_t main, back, compute, other, spread; /* lanes */
+  uint32_t tasks[MOST], calls[MOST];           /* by letter, in order */
   uint32_t count;
 };
 
@@ -23,6 +25,7 @@ static const struct kernel {
 } kernels[] = {
     {'e', LUMOS_EMBEDDING, "embedding", 500},
     {'G', LUMOS_GEMM, "gemm", 5000},
+    {'A', LUMOS_ATTENTION, "attention", 4000},
     {'n', LUMOS_NORM, "norm", 800},
     {'a', LUMOS_ELEMENTWISE, "add", 700},
     {'g', LUMOS_ELEMENTWISE, "gelu", 600},
@@ -31,7 +34,11 @@ static const struct kernel {
     {'z', LUMOS_MEMSET, "memset", 300},
     {'S', LUMOS_P2P, "send", 900},
     {'R', LUMOS_P2P, "recv", 900},
+    {'B', LUMOS_P2P, "send_recv", 900},
     {'C', LUMOS_COLLECTIVE, "all_reduce", 900},
+    {'D', LUMOS_COLLECTIVE, "all_reduce", 900},
+    {'U', LUMOS_COLLECTIVE, "all_gather", 900},
+    {'V', LUMOS_COLLECTIVE, "reduce_scatter", 900},
 };
 
 static const struct kernel *kernel_of(char letter) {
@@ -79,9 +86,13 @@ static void add_calls(struct hand *hand, const char *text, bool back) {
   hand->count = n;
 }
 
-static bool communicates(char letter) { return strchr("SRC", letter) != NULL; }
+static bool communicates(char letter) { return strchr("SRBCDUV", letter) != NULL; }
 
-static void add_device_work(struct hand *hand, const char *text, bool communication) {
+static uint32_t lane_of(const struct hand *hand, char letter) {
+  return letter == 'V' ? hand->spread : communicates(letter) ? hand->other : hand->compute;
+}
+
+static void add_device_work(struct hand *hand, const char *text, uint32_t lane) {
   int64_t free_at = 0;
   uint32_t n = 0;
   for (size_t i = 0; text[i] != '\0'; i++) {
@@ -89,15 +100,15 @@ static void add_device_work(struct hand *hand, const char *text, bool communicat
       continue;
     }
     const struct kernel *kernel = kernel_of(text[i]);
-    if (communicates(text[i]) == communication) {
+    if (lane_of(hand, text[i]) == lane) {
       int64_t start = LAUNCH * ((int64_t)i + 1) + LAUNCH;
       start = start > free_at ? start : free_at;
-      uint32_t task = add_task(hand->job, communication ? hand->other : hand->compute,
-                               (enum lumos_task_kind)kernel->kind, kernel->name, start, kernel->dur);
+      uint32_t task = add_task(hand->job, lane, (enum lumos_task_kind)kernel->kind, kernel->name, start, kernel->dur);
       hand->job->tasks.items[task].call = hand->calls[n];
       hand->job->tasks.items[task].step = step_at(text, i);
-      if (communication) {
+      if (communicates(text[i])) {
         detail(hand->job, task)->comm.op = word(hand->job, kernel->name);
+        detail(hand->job, task)->comm.group = kernel->letter == 'D' ? word(hand->job, "data") : LUMOS_NO_STRING;
       }
       hand->tasks[n] = task;
       free_at = start + kernel->dur;
@@ -116,6 +127,7 @@ static void recover(struct hand *hand, const char *text, enum thread_name named,
   hand->back = add_thread(hand->job, rank, "2");
   hand->compute = add_stream(hand->job, rank, "7");
   hand->other = add_stream(hand->job, rank, "9");
+  hand->spread = add_stream(hand->job, rank, "11");
   hand->job->ranks.items[rank].has_parallel = true;
   hand->job->ranks.items[rank].parallel.pp = stage;
   lumos_vector_push(&hand->job->models, lumos_model_description_empty);
@@ -125,8 +137,9 @@ static void recover(struct hand *hand, const char *text, enum thread_name named,
   }
   add_calls(hand, text, false);
   add_calls(hand, text, true);
-  add_device_work(hand, text, false);
-  add_device_work(hand, text, true);
+  add_device_work(hand, text, hand->compute);
+  add_device_work(hand, text, hand->other);
+  add_device_work(hand, text, hand->spread);
   struct lumos_error error = {0};
   if (!lumos_job_arrange(hand->job, &error) || !lumos_program_recover(hand->job, &error)) {
     fail_msg("%s", error.text);
@@ -205,6 +218,15 @@ static void micro_batches_take_turns(void **state) {
          "-00001111-- --111111000000- -00001111-- --111111000000- -- -00001111-- --111111000000- --");
 }
 
+/* With every update, even within a step. */
+static void an_update_begins_a_round(void **state) {
+  (void)state;
+  expect("enGGgnGGgGh<hGGgGGnaGgGGnae>ooenGGgnGGgGh<hGGgGGnaGgGGnae>oo", NAMED, /**/
+         "FFFFFFFFFFF BBBBBBBBBBBBBBB OOFFFFFFFFFFF BBBBBBBBBBBBBBB OO",        /**/
+         "00000000000 000000000000000 --00000000000 000000000000000 --",        /**/
+         "-00001111-- --111111000000- ---00001111-- --111111000000- --");
+}
+
 /* Gradients set to zero are the optimizer's, and begin no step's counting anew. */
 static void zeroing_is_the_optimizers(void **state) {
   (void)state;
@@ -212,6 +234,39 @@ static void zeroing_is_the_optimizers(void **state) {
          "OOFFFFFFFFFFF BBBBBBBBBBBBBBB FFFFFFFFFFF BBBBBBBBBBBBBBB OO",
          "--00000000000 000000000000000 11111111111 111111111111111 --",
          "---00001111-- --111111000000- -00001111-- --111111000000- --");
+}
+
+/* One layer repeats nothing, but lies between the first of three norms and the third; with work done again, too. */
+static void one_layer_lies_between_its_norms(void **state) {
+  (void)state;
+  expect("enGgggAgGanGgGanGh<hGGnGGgGGnaGGgAgggGGnae>oo", NAMED, /**/
+         "FFFFFFFFFFFFFFFFFF BBBBBBBBBBBBBBBBBBBBBBB OO",        /**/
+         "000000000000000000 00000000000000000000000 --",        /**/
+         "-00000000000000--- ----000000000000000000- --");
+  expect("eanGgggAgGanGgGanGh<hGGnanGgggAgGanGgGaGGgGGnaGGgAgggGGnae>oo", NAMED, /**/
+         "FFFFFFFFFFFFFFFFFFF BBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBB OO",        /**/
+         "0000000000000000000 00000000000000000000000000000000000000 --",        /**/
+         "--00000000000000--- ----000000000000000000000000000000000- --");
+}
+
+/* Without attention, with more norms, or where something multiplies before the first, nothing says that it is a
+ * layer. */
+static void what_lies_between_other_norms_is_no_layer(void **state) {
+  (void)state;
+  static const char *const texts[] = {
+      "enGhhghGhhanGgGanGh<hGGnGGgGGnaGGhhghhGhGhnae>oo", "enGgggAgGanGgGananGh<hGGnanGGgGGnaGGgAgggGGnae>oo",
+      "eGnGgggAgGanGgGanGh<hGGnGGgGGnaGGgAgggGGnaGe>oo", "enGgggAgGanGgGanh<hnGGgGGnaGGgAgggGGnae>oo",
+      "enGghAhgGhhanGAanGh<hGGnGAnaGGghAhgGhGnae>oo"};
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    struct hand hand;
+    recover(&hand, texts[i], NAMED, 0, 1);
+    for (uint32_t k = 0; k < hand.count; k++) {
+      if (hand.job->tasks.items[hand.tasks[k]].layer != LUMOS_ABSENT_INT) {
+        fail_msg("%s: launch %u", texts[i], k);
+      }
+    }
+    lumos_job_free(hand.job);
+  }
 }
 
 /* Sums that only the last pass back has, and sums where forward shares nothing, are of no layer. */
@@ -225,6 +280,28 @@ static void gradients_in_buckets_are_of_no_layer(void **state) {
          "00000000000 00000000000000000 --", "-00001111-- --11111-100000-0- --");
 }
 
+/* Though they run where layers share, too: those that some passes lack, and those of another group. */
+static void gradients_among_sums_of_layers_are_of_no_layer(void **state) {
+  (void)state;
+  expect("enGGCgnGGCgGh<hGGgGGCnaGgGGCnae>enGGCgnGGCgGh<hGGgGGCnaUGgGGCnaUe>oo", NAMED,
+         "FFFFFFFFFFFFF BBBBBBBBBBBBBBBBB FFFFFFFFFFFFF BBBBBBBBBBBBBBBBBBB OO",
+         "0000000000000 00000000000000000 1111111111111 1111111111111111111 --",
+         "-0000011111-- --11111110000000- -0000011111-- --1111111-0000000-- --");
+  expect("enGGCganGGCgaGh<hGGgGGCnaDGgGGCnaDe>oo", NAMED, /**/
+         "FFFFFFFFFFFFFFF BBBBBBBBBBBBBBBBBBB OO",        /**/
+         "000000000000000 0000000000000000000 --",        /**/
+         "-000000111111-- --1111111-0000000-- --");
+}
+
+/* Sums that some layers lack are no layer's. */
+static void sums_of_some_layers_are_of_none(void **state) {
+  (void)state;
+  expect("enGGCgnGGgnGGCgGh<hGGgGGnaGgGGnaGgGGnae>oo", NAMED, /**/
+         "FFFFFFFFFFFFFFFFF BBBBBBBBBBBBBBBBBBBBB OO",        /**/
+         "00000000000000000 000000000000000000000 --",        /**/
+         "-000-01111222-2-- --222222111111000000- --");
+}
+
 /* What tensor-parallel layers share they share in both directions. */
 static void sums_of_every_layer_are_its_own(void **state) {
   (void)state;
@@ -232,6 +309,20 @@ static void sums_of_every_layer_are_its_own(void **state) {
          "FFFFFFFFFFFFF BBBBBBBBBBBBBBBBB OO",        /**/
          "0000000000000 00000000000000000 --",        /**/
          "-0000011111-- --11111110000000- --");
+}
+
+/* Parameters gathered layer by layer have their gradients summed up and spread layer by layer, wherever; sums that do
+ * not come as often are those of buckets. */
+static void gathered_layers_spread_their_sums(void **state) {
+  (void)state;
+  expect("eUnGGgUnGGgUnGGgGh<hGGUgGGnaVUgGGnaVUgGGnaVe>oo", NAMED, /**/
+         "FFFFFFFFFFFFFFFFFF BBBBBBBBBBBBBBBBBBBBBBBBB OO",        /**/
+         "000000000000000000 0000000000000000000000000 --",        /**/
+         "-000001111122222-- ---222222211111110000000- --");
+  expect("eUnGGgUnGGgUnGGgGh<hGGUgGGnaUgGGnaVUgGGnaVe>oo", NAMED, /**/
+         "FFFFFFFFFFFFFFFFFF BBBBBBBBBBBBBBBBBBBBBBBB OO",        /**/
+         "000000000000000000 000000000000000000000000 --",        /**/
+         "-000001111122222-- ---222222111111-000000-- --");
 }
 
 /* The second of three stages: each pass receives before and sends behind. */
@@ -243,6 +334,16 @@ static void transfers_serve_a_pass(void **state) {
                "-22223333- - 333333222222 - -22223333- - 333333222222 - --");
 }
 
+/* In one kernel with the next receive, most of them: the three that send alone are not those of the three passes
+ * forward. */
+static void transfers_both_ways_serve_what_is_sent(void **state) {
+  (void)state;
+  expect_stage("RnGGgnGGgS RnGGgnGGgB <GgGGnaGgGGna>B nGGgnGGgB <GgGGnaGgGGna>S R<GgGGnaGgGGna>S oo", NAMED, 1, 3,
+               "FFFFFFFFFF FFFFFFFFFF  BBBBBBBBBBBB B FFFFFFFFF  BBBBBBBBBBBB B B BBBBBBBBBBBB B OO",
+               "0000000000 1111111111  000000000000 0 222222222  111111111111 1 2 222222222222 2 --",
+               "-22223333- -22223333-  333333222222 - 22223333-  333333222222 - - 333333222222 - --");
+}
+
 /* A zero-bubble schedule computes the gradients of weights behind, as many products as before. */
 static void weights_that_are_put_off_have_layers(void **state) {
   (void)state;
@@ -250,6 +351,29 @@ static void weights_that_are_put_off_have_layers(void **state) {
                "FFFFFFFFFF B BBBBBBBBBBWWWW B FFFFFFFFFF B BBBBBBBBBBWWWW B OO",
                "0000000000 0 00000000000000 0 1111111111 1 11111111111111 1 --",
                "-22223333- - 33333222223322 - -22223333- - 33333222223322 - --");
+}
+
+/* Only pipelines do so. */
+static void nothing_is_put_off_on_one_stage(void **state) {
+  (void)state;
+  expect("nGGgnGGgh<gGGnagGGnaGGGG>oo", NAMED, /**/
+         "FFFFFFFFF BBBBBBBBBBBBBB OO",        /**/
+         "000000000 00000000000000 --",        /**/
+         "00001111- 1111100000---- --");
+}
+
+/* The sums of a bucket that was full before the first product are of the weights, and of the micro-batch whose products
+ * follow. */
+static void sums_go_with_the_weights_behind_them(void **state) {
+  (void)state;
+  expect_stage("RnGGgnGGgS R<gGGnagGGna>S RnGGgnGGgS R<gGGnagGGna>S<GGGGCGCGCGG>oo", NAMED, 1, 3,
+               "FFFFFFFFFF B BBBBBBBBBB B FFFFFFFFFF B BBBBBBBBBB B WWWWWWWWWWW OO",
+               "0000000000 0 0000000000 0 1111111111 1 1111111111 1 00001111111 --",
+               "-22223333- - 3333322222 - -22223333- - 3333322222 - 3322-3-3-22 --");
+  expect_stage("RnGGgnGGgS R<gGGnagGGnaGGGG>S RnGGgnGGgS R<gGGnagGGnaCGCGCGG>S oo", NAMED, 1, 3,
+               "FFFFFFFFFF B BBBBBBBBBBWWWW B FFFFFFFFFF B BBBBBBBBBBWWWWWWW B OO",
+               "0000000000 0 00000000000000 0 1111111111 1 11111111111111111 1 --",
+               "-22223333- - 33333222223322 - -22223333- - 3333322222-3-3-22 - --");
 }
 
 /* Nothing goes back and nothing is updated: no phase; layers where there is an embedding or a head beside them. */
@@ -263,9 +387,13 @@ static void inference_stays_other(void **state) {
          "------------"); /* the same again and again is no model */
 }
 
-/* Nothing multiplies: whatever repeats is no layer. */
+/* Where less than two multiply, whatever repeats is no layer. */
 static void layers_multiply(void **state) {
   (void)state;
+  expect("enGagnGagnGagGh<hGGgaanaGgaanaGgaanae>oo", NAMED, /**/
+         "FFFFFFFFFFFFFFF BBBBBBBBBBBBBBBBBBBBB OO",        /**/
+         "000000000000000 000000000000000000000 --",        /**/
+         "--------------- --------------------- --");
   expect("enagnagnagGh<hGgaagaagaae>oo", NAMED, /**/
          "FFFFFFFFFFFF BBBBBBBBBBBB OO",        /**/
          "000000000000 000000000000 --",        /**/
@@ -330,8 +458,17 @@ int main(void) {
       cmocka_unit_test(zeroing_is_the_optimizers),
       cmocka_unit_test(gradients_in_buckets_are_of_no_layer),
       cmocka_unit_test(sums_of_every_layer_are_its_own),
+      cmocka_unit_test(gradients_among_sums_of_layers_are_of_no_layer),
+      cmocka_unit_test(gathered_layers_spread_their_sums),
+      cmocka_unit_test(one_layer_lies_between_its_norms),
+      cmocka_unit_test(what_lies_between_other_norms_is_no_layer),
       cmocka_unit_test(transfers_serve_a_pass),
       cmocka_unit_test(weights_that_are_put_off_have_layers),
+      cmocka_unit_test(transfers_both_ways_serve_what_is_sent),
+      cmocka_unit_test(sums_go_with_the_weights_behind_them),
+      cmocka_unit_test(an_update_begins_a_round),
+      cmocka_unit_test(sums_of_some_layers_are_of_none),
+      cmocka_unit_test(nothing_is_put_off_on_one_stage),
       cmocka_unit_test(inference_stays_other),
       cmocka_unit_test(layers_multiply),
       cmocka_unit_test(what_a_thread_does_belongs_to_what_it_launches),

@@ -1,5 +1,5 @@
-/* Both painters put the same marks at the same places: what cairo is told, read off a script surface, against what the SVG says. And the
- * pixels of fills and strokes, against their colours and shares worked out by hand. */
+/* Both painters put the same marks at the same places: what cairo is told, read off a script surface, against what the
+ * SVG says. And the pixels of fills and strokes, against their colours and shares worked out by hand. */
 #include "unit/unit.h"
 
 #include "report/draw/cairo.h"
@@ -185,7 +185,8 @@ static void read_word(struct reading *reading, const char *word, size_t length) 
   reading->count = 0;
 }
 
-/* A token of the script: a number, a word, a string ("(...)", whose glyphs' place follows), or fonts as text, which are skipped. */
+/* A token of the script: a number, a word, a string ("(...)", whose glyphs' place follows), or fonts as text, which are
+ * skipped. */
 static const char *read_token(struct reading *reading, const char *at) {
   if (at[0] == '<' && (at[1] == '~' || at[1] == '|')) {
     return strstr(at, "~>") + 2;

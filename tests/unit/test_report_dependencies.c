@@ -1,5 +1,5 @@
-/* What a step waits for, on jobs worked out on paper: the boxes, the arrows beside them, the sentence, the table that adds up, and a page
- * that stays whole whatever becomes of the layout. */
+/* What a step waits for, on jobs worked out on paper: the boxes, the arrows beside them, the sentence, the table that
+ * adds up, and a page that stays whole whatever becomes of the layout. */
 #include "sim_jobs.h"
 
 #include "report/content/content.h"
@@ -8,7 +8,8 @@
 #include <lumos/sim.h>
 #include <signal.h>
 
-/* A job whose stream order binds B by 4 ns: its launch call ends at 95, 2 ns later it could start; A ends at 100, 1 ns later it does.
+/* A job whose stream order binds B by 4 ns: its launch call ends at 95, 2 ns later it could start; A ends at 100, 1 ns
+ * later it does.
  *
  *   t1  launchA 0-10, launchB 10-95
  *   s7  A: launch 10 + 2 = 12, ends 100.  B: behind A 100 + 1 = 101, ends 111.
@@ -109,7 +110,8 @@ static void check_text(struct lumos_text *text, const char *expected) {
   lumos_text_free(text);
 }
 
-/* The chain of sim_jobs.h's first job: launch0 10, 2 to K0, K0 100, 4 by the event and 1 unexplained to K1, K1 50, 2 to K3, K3 30. */
+/* The chain of sim_jobs.h's first job: launch0 10, 2 to K0, K0 100, 4 by the event and 1 unexplained to K1, K1 50, 2 to
+ * K3, K3 30. */
 static void boxes_and_arrows_add_up_to_the_step(void **state) {
   (void)state;
   struct shown *shown = show(streams_job, &plain);
@@ -137,8 +139,8 @@ static void boxes_and_arrows_add_up_to_the_step(void **state) {
   forget(shown);
 }
 
-/* In the job of two ranks the last member is C1: launchB 10, 1 to B, B 90, 2 to C1, from whose start the transfer of 40 runs, as C0, which ends 1
- * later than that, as recorded. */
+/* In the job of two ranks the last member is C1: launchB 10, 1 to B, B 90, 2 to C1, from whose start the transfer of 40
+ * runs, as C0, which ends 1 later than that, as recorded. */
 static void a_chain_leads_through_the_last_rank(void **state) {
   (void)state;
   struct shown *shown = show(ranks_job, &plain);
@@ -191,8 +193,9 @@ static void evidence_is_that_of_most_of_the_time(void **state) {
   forget(shown);
 }
 
-/* Half of the nodes, rounded up, are the chain's: its four tasks on three lanes fit in 4; in 3 with K1 and K3, one after the other on a lane, as
- * one; in 2 neither by lane (there are three) nor otherwise (K0, the longest, stands between others), so all are gathered. */
+/* Half of the nodes, rounded up, are the chain's: its four tasks on three lanes fit in 4; in 3 with K1 and K3, one
+ * after the other on a lane, as one; in 2 neither by lane (there are three) nor otherwise (K0, the longest, stands
+ * between others), so all are gathered. */
 static void the_limit_holds(void **state) {
   (void)state;
   for (int32_t nodes = 1; nodes <= 12; nodes++) {

@@ -11,7 +11,8 @@
 
 #include <cmocka.h>
 
-/* One rank: a thread that launches, a stream that runs; the second kernel ran 5 ns later and 10 ns longer than it is simulated. */
+/* One rank: a thread that launches, a stream that runs; the second kernel ran 5 ns later and 10 ns longer than it is
+ * simulated. */
 static struct lumos_job *small_job(void) {
   struct lumos_job *job = lumos_job_new();
   uint32_t rank = add_rank(job, 3);
@@ -85,12 +86,15 @@ static void holds(void **state) {
   struct lumos_job *job = small_job();
   const struct lumos_report_options options = {.format = LUMOS_REPORT_HTML};
   struct lumos_binding itself = {LUMOS_NONE, LUMOS_HELD_BY_ITSELF, LUMOS_END, LUMOS_RECORDED};
+  struct lumos_binding nothing = {LUMOS_NONE, LUMOS_HELD_BY_NOTHING, LUMOS_END, LUMOS_UNEXPLAINED};
   struct lumos_bindings bindings[5] = {
-      {{LUMOS_NONE, LUMOS_HELD_BY_BOUNDARY, LUMOS_END, LUMOS_UNEXPLAINED}, itself},
-      {{0, LUMOS_HELD_BY_THREAD, LUMOS_END, LUMOS_RECORDED}, {3, LUMOS_HELD_BY_WAIT, LUMOS_END, LUMOS_INFERRED}},
-      {{0, LUMOS_HELD_BY_LAUNCH, LUMOS_END, LUMOS_RECORDED}, itself},
-      {{2, LUMOS_HELD_BY_STREAM, LUMOS_END, LUMOS_ORDERED}, itself},
-      {{1, LUMOS_HELD_BY_LAUNCH, LUMOS_START, LUMOS_RECORDED}, itself}};
+      {{LUMOS_NONE, LUMOS_HELD_BY_BOUNDARY, LUMOS_END, LUMOS_UNEXPLAINED}, itself, nothing},
+      {{0, LUMOS_HELD_BY_THREAD, LUMOS_END, LUMOS_RECORDED},
+       {3, LUMOS_HELD_BY_WAIT, LUMOS_END, LUMOS_INFERRED},
+       nothing},
+      {{0, LUMOS_HELD_BY_LAUNCH, LUMOS_END, LUMOS_RECORDED}, itself, nothing},
+      {{2, LUMOS_HELD_BY_STREAM, LUMOS_END, LUMOS_ORDERED}, itself, nothing},
+      {{1, LUMOS_HELD_BY_LAUNCH, LUMOS_START, LUMOS_RECORDED}, itself, nothing}};
   struct lumos_text text = packed(job, &options, bindings, NULL);
   assert_has(&text, "\"held\":[null,0],\n\"hold\":[0,1],\n\"ends\":[[1,3,2]]}");
   assert_has(&text, "\"held\":[0,2,-1],\n\"hold\":[3,4,5],\n\"ends\":[]}");
@@ -162,19 +166,31 @@ static void choice(void **state) {
   report_detail_json(&detail, &json);
   lumos_text_char(&json, '\0');
   assert_has(&json, window);
+  lumos_text_free(&json);
   report_detail_free(&detail);
+  lumos_text_free(&sentence);
+  report_timelines_free(&timelines);
+  lumos_job_free(job);
+}
 
-  /* A span with everything in it: the 20,000 longest of it are the same ones again. */
-  options.detail_from = -1000000000000;
-  options.detail_until = 1000000000000;
+/* A span with everything in it: the 20,000 longest of it are the same ones again. */
+static void choice_of_all(void **state) {
+  (void)state;
+  struct lumos_job *job = large_job();
+  struct report_timelines timelines;
+  struct report_detail detail;
+  report_timelines_read(job, &timelines);
+  struct lumos_report_options options = {
+      .format = LUMOS_REPORT_HTML, .has_detail = true, .detail_from = -1000000000000, .detail_until = 1000000000000};
+  struct report_detail_source from = {&timelines, &options, NULL, NULL};
   report_detail_read(&from, &detail);
   assert_int_equal(detail.window_tasks, 2 * KERNELS);
   assert_int_equal(detail.embedded, 40000);
-  sentence.length = 0;
+  struct lumos_text sentence = LUMOS_TEXT_BUFFER;
   report_put_detail(&detail, &sentence);
   lumos_text_char(&sentence, '\0');
   assert_has(&sentence, ", the 20,000 longest of 120,000\xC2\xA0tasks from ");
-  json.length = 0;
+  struct lumos_text json = LUMOS_TEXT_BUFFER;
   report_detail_json(&detail, &json);
   lumos_text_char(&json, '\0');
   assert_null(strstr(json.bytes, "\"window\"")); /* it has gaps */
@@ -186,17 +202,12 @@ static void choice(void **state) {
 }
 
 /* A chain through 70 of the short kernels and their calls, each with its lag and its run. */
-static void chain(void **state) {
-  (void)state;
-  struct lumos_job *job = large_job();
-  struct report_timelines timelines;
-  struct report_detail detail;
-  struct report_chain chain = {.job = job, .step = 7};
-  report_timelines_read(job, &timelines);
+static void add_long_chain(struct lumos_path_parts *parts) {
   struct lumos_path_part outside = {.task = LUMOS_NONE};
-  lumos_vector_push(&chain.parts, outside);
+  lumos_vector_push(parts, outside);
   for (uint32_t i = 0; i < 70; i++) {
-    /* A call runs from 200,000 i for 10, its kernel from 50 later for 1000 + 2 i; of the third kernel only a part counts. */
+    /* A call runs from 200,000 i for 10, its kernel from 50 later for 1000 + 2 i; of the third kernel only a part
+     * counts. */
     int64_t at = 200000 * (int64_t)i;
     int64_t end = at + 1050 + 2 * (int64_t)i;
     struct lumos_path_part call = {.from = at, .to = at + 10, .task = 2 * i, .what = LUMOS_PATH_RUN};
@@ -207,10 +218,20 @@ static void chain(void **state) {
       run.to = at + 90;
       lag.task = LUMOS_NONE;
     }
-    lumos_vector_push(&chain.parts, call);
-    lumos_vector_push(&chain.parts, lag);
-    lumos_vector_push(&chain.parts, run);
+    lumos_vector_push(parts, call);
+    lumos_vector_push(parts, lag);
+    lumos_vector_push(parts, run);
   }
+}
+
+static void chain(void **state) {
+  (void)state;
+  struct lumos_job *job = large_job();
+  struct report_timelines timelines;
+  struct report_detail detail;
+  struct report_chain chain = {.job = job, .step = 7};
+  report_timelines_read(job, &timelines);
+  add_long_chain(&chain.parts);
   struct lumos_report_options options = {.format = LUMOS_REPORT_HTML};
   struct report_detail_source from = {&timelines, &options, NULL, &chain};
   report_detail_read(&from, &detail);
@@ -267,8 +288,13 @@ static void script_stays_inside(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(columns), cmocka_unit_test(holds),  cmocka_unit_test(choice),
-      cmocka_unit_test(chain),   cmocka_unit_test(digest), cmocka_unit_test(script_stays_inside),
+      cmocka_unit_test(columns),
+      cmocka_unit_test(holds),
+      cmocka_unit_test(choice),
+      cmocka_unit_test(choice_of_all),
+      cmocka_unit_test(chain),
+      cmocka_unit_test(digest),
+      cmocka_unit_test(script_stays_inside),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -117,7 +117,7 @@ static void layers_by_hand(void **state) {
   report_put_layers_reading(&layers, &text);
   lumos_text_char(&text, '\0');
   assert_non_null(strstr(text.bytes,
-                         "Of all GPU time 97.5\xC2\xA0% belongs to a phase: 82.4\xC2\xA0% to layers, 6.6\xC2\xA0% to "
+                         "Of all GPU time 97.5\xC2\xA0% is assigned: 82.4\xC2\xA0% to layers, 6.6\xC2\xA0% to "
                          "embedding and head, 6.9\xC2\xA0% to the optimizer, 1.6\xC2\xA0% to passes"));
   lumos_text_free(&text);
   report_layers_free(&layers);
@@ -125,7 +125,8 @@ static void layers_by_hand(void **state) {
   lumos_job_free(job);
 }
 
-/* Of a changed job the first step is in no sum of the page's figures; GPU time is added up over all of them, and divided by as many. */
+/* Of a changed job the first step is in no sum of the page's figures; GPU time is added up over all of them, and
+ * divided by as many. */
 static void a_change_divides_by_all_steps(void **state) {
   (void)state;
   struct lumos_job *job = two_ranks();

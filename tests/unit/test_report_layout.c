@@ -1,5 +1,5 @@
-/* Layouts: what dot makes of small graphs, and engines that misbehave in every way that a process can. No outcome depends on
- * how fast the machine is: what must be in time gets minutes, what hangs would hang for ever. */
+/* Layouts: what dot makes of small graphs, and engines that misbehave in every way that a process can. No outcome
+ * depends on how fast the machine is: what must be in time gets minutes, what hangs would hang for ever. */
 #include "unit.h"
 
 #include "base/text.h"
@@ -119,7 +119,8 @@ static void test_cycle(void **state) {
   free_graph(&graph);
 }
 
-/* A chain through five columns, half of the nodes, with shortcuts; every node of it with a neighbour that leads to it. */
+/* A chain through five columns, half of the nodes, with shortcuts; every node of it with a neighbour that leads to
+ * it. */
 static struct report_layout_graph large(uint32_t nodes) {
   struct report_layout_graph graph = {0};
   uint32_t chain = nodes / 2;

@@ -1,4 +1,5 @@
-/* The page as a whole: what it says of a job worked out by hand, that nothing gets through unescaped, that it stays small. */
+/* The page as a whole: what it says of a job worked out by hand, that nothing gets through unescaped, that it stays
+ * small. */
 #include "unit/report_job.h"
 
 #include "base/json.h"
@@ -18,7 +19,8 @@
  *          compute overlapped transfer wait copy idle
  *   rank 0      60         10        5   10    1   14
  *   rank 1      50         10        5   25    0   10
- * so of 200 ms: computing 130 (65 %), exposed communication 45 (22.5 %), idle 24 (12 %). Simulated: rank 1 waits 1 ms less. */
+ * so of 200 ms: computing 130 (65 %), exposed communication 45 (22.5 %), idle 24 (12 %). Simulated: rank 1 waits 1 ms
+ * less. */
 static struct lumos_job *hand_made(void) {
   struct lumos_job *job = lumos_job_new();
   for (int32_t number = 0; number < 2; number++) {
@@ -31,10 +33,10 @@ static struct lumos_job *hand_made(void) {
     add_task(job, stream, LUMOS_GEMM, "gemm_a", MS(40), MS(20));
     add_task(job, stream, LUMOS_NORM, "norm_b", MS(60), MS(10));
   }
-  const struct parts measured[] = {{MS(60), MS(10), MS(5), MS(10), 0, MS(1), MS(14)},
-                                   {MS(50), MS(10), MS(5), MS(25), 0, 0, MS(10)}};
-  const struct parts simulated[] = {{MS(60), MS(10), MS(5), MS(10), 0, MS(1), MS(14)},
-                                    {MS(50), MS(10), MS(5), MS(24), 0, 0, MS(10)}};
+  const struct parts measured[] = {{MS(60), MS(10), MS(5), MS(10), 0, MS(1), MS(14), 0},
+                                   {MS(50), MS(10), MS(5), MS(25), 0, 0, MS(10), 0}};
+  const struct parts simulated[] = {{MS(60), MS(10), MS(5), MS(10), 0, MS(1), MS(14), 0},
+                                    {MS(50), MS(10), MS(5), MS(24), 0, 0, MS(10), 0}};
   for (int32_t rank = 0; rank < 2; rank++) {
     add_parts(job, rank, 0, LUMOS_METRIC_MEASURED, measured[rank]);
     add_parts(job, rank, 0, LUMOS_METRIC_SIMULATED, simulated[rank]);
@@ -86,7 +88,7 @@ static void verdict(void **state) {
   lumos_text_char(&text, '\0');
   assert_string_equal(text.bytes,
                       "The step takes 100.0 ms: the GPUs are computing for 65.0 % of it, and the largest loss is "
-                      "communication that no computation hides, 22.5 %.");
+                      "waiting for other ranks, 17.5 %.");
   job->stage = LUMOS_STAGE_GRAPH;
   assert_false(lumos_report_verdict(job, &text, &error));
   lumos_text_free(&text);
@@ -139,6 +141,39 @@ static const char *verdict_of(const struct lumos_job *job, struct lumos_text *te
   assert_true(lumos_report_verdict(job, text, &error));
   lumos_text_char(text, '\0');
   return text->bytes;
+}
+
+/* Waiting is told from communication that takes long, where it is more than half of it. */
+static void verdict_of_waiting(void **state) {
+  (void)state;
+  static const struct {
+    struct parts parts;
+    const char *text;
+  } cases[] = {
+      {{.compute = MS(4), .transfer = MS(2), .wait = MS(3), .idle = MS(1)},
+       "The step takes 10.00 ms: the GPU is computing for 40.0 % of it, and the largest loss is waiting for other "
+       "ranks, "
+       "30.0 %."},
+      {{.compute = MS(3), .transfer = MS(1), .wait = MS(2), .bubble = MS(4)},
+       "The step takes 10.00 ms: the GPU is waiting for other pipeline stages for 40.0 % of it, and computing for "
+       "30.0 %."},
+      {{.compute = MS(7), .transfer = MS(1), .bubble = MS(2)},
+       "The step takes 10.00 ms: the GPU is computing for 70.0 % of it, and the largest loss is the pipeline bubble, "
+       "20.0 %."},
+      {{.compute = MS(4), .transfer = MS(3), .wait = MS(3)},
+       "The step takes 10.00 ms: the GPU is only communicating for 60.0 % of it, and computing for 40.0 %."},
+  };
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct lumos_job *job = lumos_job_new();
+    uint32_t stream = add_lane(job, add_rank(job, 0), "s7", LUMOS_STREAM);
+    add_task(job, stream, LUMOS_GEMM, "gemm", 0, MS(1));
+    add_parts(job, 0, 3, LUMOS_METRIC_MEASURED, cases[i].parts);
+    finish_job(job);
+    assert_string_equal(verdict_of(job, &text), cases[i].text);
+    lumos_job_free(job);
+  }
+  lumos_text_free(&text);
 }
 
 /* A change that makes the step 8 % shorter; measured is before. */
@@ -285,9 +320,9 @@ static void numbers(void **state) {
   struct lumos_text page = render(job);
   assert_has(
       &page,
-      "Exposed communication: 22.5\xC2\xA0% of the step, from 15.0\xC2\xA0% on rank 0 to 30.0\xC2\xA0% on rank 1");
-  assert_has(&page, "22.50\xC2\xA0ms of a step; GPU busy for 88.0\xC2\xA0%");
-  assert_has(&page, "of the measured step; the mean size over 2\xC2\xA0rank-steps, worst \xE2\x88\x92"
+      "Waiting for other ranks: 17.5\xC2\xA0% of the step, from 10.0\xC2\xA0% on rank 0 to 25.0\xC2\xA0% on rank 1");
+  assert_has(&page, "17.50\xC2\xA0ms of a step; GPU busy for 88.0\xC2\xA0%");
+  assert_has(&page, "of the measured step, mean size; worst \xE2\x88\x92"
                     "1.25\xC2\xA0%");
   assert_has(&page, ">1\xC2\xA0name makes up 83.3\xC2\xA0% of the GPU time<");
   assert_has(&page, ">For 100.0\xC2\xA0% of the GPU time no op was recorded<"); /* no kernel names its call */
@@ -310,8 +345,8 @@ static void numbers(void **state) {
   lumos_job_free(job);
 }
 
-/* Of two rank-steps that have a like one the graph is off by -2.0 and 0.4 %, and of one of them 98.75 % of the tasks have
- * a partner. */
+/* Of two rank-steps that have a like one the graph is off by -2.0 and 0.4 %, and of one of them 98.75 % of the tasks
+ * have a partner. */
 static void the_transplant_stands_beside_the_replay(void **state) {
   (void)state;
   struct lumos_job *job = hand_made();
@@ -627,6 +662,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(verdict),
       cmocka_unit_test(other_verdicts),
+      cmocka_unit_test(verdict_of_waiting),
       cmocka_unit_test(verdict_of_a_change),
       cmocka_unit_test(job_is_described_as_far_as_it_is_known),
       cmocka_unit_test(the_only_step_of_a_change_counts),

@@ -1,6 +1,7 @@
-/* Can the colours be told from the page and from each other, whoever looks, and what is written on them be read? Contrast as WCAG 2
- * defines it; distance as in CIE 1976, where 2.3 is just noticeable; what dichromats see after Viénot, Brettel and Mollon (1999) for
- * red and green and Brettel, Viénot and Mollon (1997) for blue, as matrices of linear sRGB. */
+/* Can the colours be told from the page and from each other, whoever looks, and what is written on them be read?
+ * Contrast as WCAG 2 defines it; distance as in CIE 1976, where 2.3 is just noticeable; what dichromats see after
+ * Viénot, Brettel and Mollon (1999) for red and green and Brettel, Viénot and Mollon (1997) for blue, as matrices of
+ * linear sRGB. */
 #include "report/draw/look.h"
 #include "report/draw/palette.h"
 
@@ -32,7 +33,8 @@ static void work_stands_out(void **state) {
   (void)state;
   for (int i = 1; i < PAINT_TEXT; i++) {
     const struct report_paint_row *row = report_paint_row((enum report_paint)i);
-    const struct report_colour *seen = row->fill == FILL_HATCHED && i != PAINT_IDLE ? &row->second : &row->colour;
+    bool by_lines = row->fill == FILL_HATCHED || row->fill == FILL_OUTLINED;
+    const struct report_colour *seen = by_lines && i != PAINT_IDLE ? &row->second : &row->colour;
     if (i != PAINT_IDLE) {                                /* which is to be pale */
       double least = row->fill == FILL_HATCHED ? 2.5 : 3; /* the lines of a hatching are thin, but many */
       if (contrast(seen->light, report_paint_row(PAINT_PAPER)->colour.light) < least ||
@@ -164,8 +166,8 @@ static void assert_apart(const enum report_paint *paints, size_t count) {
   }
 }
 
-/* Kinds on a stream, kinds on a thread, parts of a step, and phases: any two may stand side by side. What overlaps is told by its two tones,
- * which are those of its neighbours. */
+/* Kinds on a stream, kinds on a thread, parts of a step, and phases: any two may stand side by side. What overlaps is
+ * told by its two tones, which are those of its neighbours. */
 static void neighbours_are_apart(void **state) {
   (void)state;
   enum report_paint streams[LUMOS_TASK_KINDS];
@@ -186,6 +188,25 @@ static void neighbours_are_apart(void **state) {
   const enum report_paint parts[] = {PAINT_COMPUTE, PAINT_TRANSFER,  PAINT_WAIT,
                                      PAINT_UNSPLIT, PAINT_COPY_PART, PAINT_IDLE};
   assert_apart(parts, sizeof parts / sizeof parts[0]);
+  /* A bubble is as empty as idle time, but for the dashes around it. */
+  const enum report_paint busy[] = {PAINT_COMPUTE, PAINT_TRANSFER, PAINT_WAIT,
+                                    PAINT_BUBBLE,  PAINT_UNSPLIT,  PAINT_COPY_PART};
+  assert_apart(busy, sizeof busy / sizeof busy[0]);
+  const struct report_paint_row *bubble = report_paint_row(PAINT_BUBBLE);
+  for (int look = 0; look < 2 * VISIONS; look++) {
+    enum vision vision = (enum vision)(look / 2);
+    bool dark = look % 2 == 1;
+    struct light dashes = light_of(dark ? bubble->second.dark : bubble->second.light);
+    assert_true(distance(seen_by(vision, dashes), seen_by(vision, look_of(PAINT_IDLE, dark))) >= LEAST_DISTANCE);
+  }
+  /* What passes on the critical path, and what idle time is for, beside what may stand next to it. */
+  const enum report_paint gaps[] = {PAINT_HOST_GAP,
+                                    PAINT_LATENCY,
+                                    PAINT_BETWEEN,
+                                    PAINT_UNEXPLAINED,
+                                    (enum report_paint)LUMOS_OP,
+                                    (enum report_paint)LUMOS_SYNC};
+  assert_apart(gaps, sizeof gaps / sizeof gaps[0]);
   const enum report_paint phases[] = {PAINT_FORWARD, PAINT_BACKWARD,      PAINT_WEIGHT,
                                       PAINT_UPDATE,  PAINT_COMMUNICATION, PAINT_NO_PASS};
   assert_apart(phases, sizeof phases / sizeof phases[0]);
@@ -196,7 +217,8 @@ static void neighbours_are_apart(void **state) {
   assert_string_equal(both->second.dark, report_paint_row(PAINT_TRANSFER)->colour.dark);
 }
 
-/* The simulation itself: greys stay, and red and green that are told by their hue alone fall together for those who lack either. */
+/* The simulation itself: greys stay, and red and green that are told by their hue alone fall together for those who
+ * lack either. */
 static void visions_are_right(void **state) {
   (void)state;
   struct light red = light_of("#b35900");

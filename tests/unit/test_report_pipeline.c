@@ -32,11 +32,11 @@ static uint32_t add_work(struct lumos_job *job, uint32_t lane, enum lumos_task_k
 
 #define NONE LUMOS_ABSENT_INT
 
-static struct report_passes read_passes(struct lumos_job *job) {
+static struct lumos_passes read_passes(struct lumos_job *job) {
   struct report_boundary step = {STEP, 0, LENGTH};
   struct report_boundaries steps = {.items = &step, .count = 1};
   struct lumos_report_options options = {0};
-  struct report_passes passes;
+  struct lumos_passes passes;
   finish_job(job);
   report_passes_read(job, &steps, &options, &passes);
   return passes;
@@ -63,7 +63,10 @@ static const struct written schedules[] = {
      {"F0a F1a F0b F1b F2a B0b F3a B1b F2b B0a F3b B1a B2b B3b B2a B3a",
       "F0a F1a F0b B0b F1b B1b F2a B0a F3a B1a F2b B2b F3b B3b B2a B3a"},
      111111},
-    {"Zero bubble (ZB-H1)", 2, {"F0 F1 B0 W0 F2 B1 W1 B2 W2", "F0 B0 F1 B1 W0 F2 B2 W1 W2"}, LUMOS_ABSENT},
+    {"Zero bubble (ZB-H1)",
+     2,
+     {"F0 F1 B0 W0 F2 B1 W1 B2 W2", "F0 B0 F1 B1 W0 F2 B2 W1 W2"},
+     100000}, /* 1 of 3 x 3 + 1 */
     {NULL, 2, {"F0 F1 B0 F2 B1 B2", "F0 F1 B0 B1 F2 B2"}, LUMOS_ABSENT},
     {NULL, 2, {"F0 F1 B1 F2 B0 B2", "F0 B0 F1 B1 F2 B2"}, LUMOS_ABSENT},
 };
@@ -91,11 +94,11 @@ static void schedules_are_named(void **state) {
     for (int stage = 0; stage < written->stages; stage++) {
       add_order(job, written, stage);
     }
-    struct report_passes passes = read_passes(job);
-    enum report_schedule schedule = report_schedule_of(&passes);
+    struct lumos_passes passes = read_passes(job);
+    enum lumos_schedule schedule = lumos_schedule_of(&passes);
     const char *name = report_schedule_name(schedule);
     assert_string_equal(name != NULL ? name : "", written->name != NULL ? written->name : "");
-    assert_int_equal(report_schedule_bubble(schedule, &passes), written->bubble);
+    assert_int_equal(lumos_schedule_bubble(schedule, &passes), written->bubble);
     assert_int_equal(passes.stages.count, written->stages);
     for (size_t stage = 0; stage < passes.stages.count; stage++) {
       struct lumos_text text = LUMOS_TEXT_BUFFER;
@@ -104,7 +107,7 @@ static void schedules_are_named(void **state) {
       assert_string_equal(text.bytes, written->orders[stage]);
       lumos_text_free(&text);
     }
-    report_passes_free(&passes);
+    lumos_passes_free(&passes);
     lumos_job_free(job);
   }
 }
@@ -117,24 +120,24 @@ static void half_a_pipeline_has_no_name(void **state) {
   struct lumos_model_description model = lumos_model_description_empty;
   model.sizes.pp = 4;
   lumos_vector_push(&job->models, model);
-  struct report_passes passes = read_passes(job);
+  struct lumos_passes passes = read_passes(job);
   assert_int_equal(passes.pipeline, 4);
-  assert_int_equal(report_schedule_of(&passes), SCHEDULE_UNNAMED);
+  assert_int_equal(lumos_schedule_of(&passes), LUMOS_SCHEDULE_UNNAMED);
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   report_put_pipeline_reading(&passes, &text);
   lumos_text_char(&text, '\0');
   assert_non_null(strstr(text.bytes, "Of 3\xC2\xA0stages no rank is in the traces."));
   lumos_text_free(&text);
-  report_passes_free(&passes);
+  lumos_passes_free(&passes);
   lumos_job_free(job);
 }
 
 /* ---- Stretches ---- */
 
-static void assert_pass(const struct report_passes *passes, size_t number, int phase, int32_t micro_batch,
-                        int64_t start, int64_t end) {
+static void assert_pass(const struct lumos_passes *passes, size_t number, int phase, int32_t micro_batch, int64_t start,
+                        int64_t end) {
   assert_true(number < passes->list.count);
-  const struct report_pass *pass = &passes->list.items[number];
+  const struct lumos_pass *pass = &passes->list.items[number];
   assert_int_equal(pass->phase, phase);
   assert_int_equal(pass->micro_batch, micro_batch);
   assert_int_equal(pass->start, start);
@@ -148,7 +151,8 @@ static void assert_pass(const struct report_passes *passes, size_t number, int p
  *        forward 1: 400-450, interrupted by backward 0 450-500, on it goes 500-520
  *        nobody knows what: 530-550
  *        optimizer: 600-610, then the norm of the gradients is waited for, 900-1020
- *   s9   that collective; sums of gradients 540-580, in a group of the stage; the norm 610-890, in one of both stages; a receive 100-150
+ *   s9   that collective; sums of gradients 540-580, in a group of the stage; the norm 610-890, in one of both stages;
+ *        a receive 100-150
  */
 static struct lumos_job *second_stage(void) {
   struct lumos_job *job = lumos_job_new();
@@ -196,9 +200,9 @@ static struct lumos_job *second_stage(void) {
 static void a_step_by_hand(void **state) {
   (void)state;
   struct lumos_job *job = second_stage();
-  struct report_passes passes = read_passes(job);
+  struct lumos_passes passes = read_passes(job);
   assert_int_equal(passes.stages.count, 2);
-  const struct report_stage *stage = &passes.stages.items[1];
+  const struct lumos_pipeline_stage *stage = &passes.stages.items[1];
   assert_int_equal(stage->stage, 1);
   assert_int_equal(stage->tracks, 1);
   size_t at = stage->first;
@@ -208,20 +212,20 @@ static void a_step_by_hand(void **state) {
   assert_pass(&passes, at++, LUMOS_BACKWARD, 0, 450, 500);
   assert_pass(&passes, at++, LUMOS_FORWARD, 1, 500, 520);
   assert_pass(&passes, at++, LUMOS_OTHER_PHASE, NONE, 530, 550);
-  assert_pass(&passes, at++, REPORT_EXCHANGE, NONE, 550, 580);
+  assert_pass(&passes, at++, LUMOS_EXCHANGE, NONE, 550, 580);
   assert_pass(&passes, at++, LUMOS_OPTIMIZER_PHASE, NONE, 600, 610);
   assert_pass(&passes, at++, LUMOS_OPTIMIZER_PHASE, NONE, 900, 1000);
   assert_int_equal(at, stage->first + stage->count);
   assert_int_equal(stage->busy[LUMOS_FORWARD], 250 + 50 + 20);
   assert_int_equal(stage->busy[LUMOS_BACKWARD], 50);
   assert_int_equal(stage->busy[LUMOS_OPTIMIZER_PHASE], 210);
-  assert_int_equal(stage->busy[REPORT_EXCHANGE], 30);
+  assert_int_equal(stage->busy[LUMOS_EXCHANGE], 30);
   assert_int_equal(stage->busy[LUMOS_OTHER_PHASE], 20);
   assert_int_equal(stage->bubble, 50 + 10 + 20 + 290);
   assert_int_equal(stage->micro_batches, 2);
   assert_int_equal(passes.list.items[stage->first + 1].layer_first, 1);
   assert_int_equal(passes.list.items[stage->first + 1].layer_last, 2);
-  report_passes_free(&passes);
+  lumos_passes_free(&passes);
   lumos_job_free(job);
 }
 
@@ -242,15 +246,15 @@ static void groups_reach_as_far_as_they_do(void **state) {
     across->size = cases[i].size;
     across->member_count = cases[i].members;
     job->ranks.items[0].world = cases[i].world;
-    struct report_passes passes = read_passes(job);
-    assert_int_equal(passes.stages.items[1].busy[REPORT_EXCHANGE], cases[i].exchange);
-    report_passes_free(&passes);
+    struct lumos_passes passes = read_passes(job);
+    assert_int_equal(passes.stages.items[1].busy[LUMOS_EXCHANGE], cases[i].exchange);
+    lumos_passes_free(&passes);
     lumos_job_free(job);
   }
 }
 
-/* Three ranks of one stage and one of the next: the lowest that works stands for its stage. Without places every rank stands for itself, up to what
- * there is room for. */
+/* Three ranks of one stage and one of the next: the lowest that works stands for its stage. Without places every rank
+ * stands for itself, up to what there is room for. */
 static void a_stage_has_one_row(void **state) {
   (void)state;
   for (int placed = 0; placed < 2; placed++) {
@@ -262,12 +266,12 @@ static void a_stage_has_one_row(void **state) {
         add_work(job, lane, LUMOS_GEMM, LUMOS_FORWARD, 0, 0, 10, 20);
       }
     }
-    struct report_passes passes = read_passes(job);
+    struct lumos_passes passes = read_passes(job);
     assert_int_equal(passes.stages.count, placed ? 2 : 3);
     assert_int_equal(passes.stages.items[0].rank, 1);
     assert_int_equal(passes.stages.items[0].stage, placed ? 0 : NONE);
     assert_int_equal(passes.stages.items[placed ? 1 : 2].rank, 3);
-    report_passes_free(&passes);
+    lumos_passes_free(&passes);
     lumos_job_free(job);
   }
 }
@@ -279,7 +283,7 @@ static void many_ranks_are_counted(void **state) {
     uint32_t lane = add_lane(job, add_stage(job, number, NONE), "s7", LUMOS_STREAM);
     add_work(job, lane, LUMOS_GEMM, LUMOS_FORWARD, 0, 0, 10, 20);
   }
-  struct report_passes passes = read_passes(job);
+  struct lumos_passes passes = read_passes(job);
   assert_int_equal(passes.stages.count, REPORT_ALIKE);
   assert_int_equal(passes.left_out, 5);
   struct lumos_text text = LUMOS_TEXT_BUFFER;
@@ -287,7 +291,7 @@ static void many_ranks_are_counted(void **state) {
   lumos_text_char(&text, '\0');
   assert_non_null(strstr(text.bytes, "Not shown: 5\xC2\xA0more ranks."));
   lumos_text_free(&text);
-  report_passes_free(&passes);
+  lumos_passes_free(&passes);
   lumos_job_free(job);
 }
 
@@ -304,14 +308,14 @@ static void streams_at_once_are_tracks(void **state) {
   add_work(job, lane, LUMOS_GEMM, LUMOS_BACKWARD, 0, 0, 550, 700);
   lane = add_lane(job, rank, "s9", LUMOS_STREAM);
   add_work(job, lane, LUMOS_COPY, LUMOS_FORWARD, 1, NONE, 90, 95);
-  struct report_passes passes = read_passes(job);
+  struct lumos_passes passes = read_passes(job);
   assert_int_equal(passes.stages.items[0].tracks, 2);
   assert_int_equal(passes.stages.items[0].bubble, 400);
   assert_int_equal(passes.stages.items[0].busy[LUMOS_FORWARD], 450);
   assert_int_equal(passes.stages.items[0].busy[LUMOS_BACKWARD], 300);
   assert_int_equal(passes.elsewhere, 5);
   assert_int_equal(passes.list.items[1].track, 1);
-  report_passes_free(&passes);
+  lumos_passes_free(&passes);
   lumos_job_free(job);
 }
 
@@ -326,7 +330,7 @@ static void chunks_are_parted_by_other_stages(void **state) {
       add_work(job, lane, LUMOS_GEMM, LUMOS_FORWARD, 0, layers[stage][i], 10 * i, 10 * i + 10);
     }
   }
-  struct report_passes passes = read_passes(job);
+  struct lumos_passes passes = read_passes(job);
   assert_int_equal(passes.stages.items[0].chunks, 2);
   assert_pass(&passes, 0, LUMOS_FORWARD, 0, 0, 20);
   assert_pass(&passes, 1, LUMOS_FORWARD, 0, 20, 30);
@@ -336,7 +340,7 @@ static void chunks_are_parted_by_other_stages(void **state) {
   assert_int_equal(cell->length, strlen("0 to 2, 9"));
   assert_memory_equal(cell->bytes, "0 to 2, 9", cell->length);
   report_table_free(&table);
-  report_passes_free(&passes);
+  lumos_passes_free(&passes);
   lumos_job_free(job);
 }
 
@@ -353,7 +357,7 @@ static size_t count_marks(const struct report_scene *scene, enum report_mark_kin
 static void boxes_are_numbered(void **state) {
   (void)state;
   struct lumos_job *job = second_stage();
-  struct report_passes passes = read_passes(job);
+  struct lumos_passes passes = read_passes(job);
   struct report_scene scene;
   assert_true(report_pipeline_scene(&passes, &scene));
   assert_int_equal(count_marks(&scene, MARK_BOX, PAINT_FORWARD), 4);
@@ -372,7 +376,7 @@ static void boxes_are_numbered(void **state) {
   report_pipeline_paints(&passes, shown);
   assert_true(shown[PAINT_FORWARD] && shown[PAINT_NO_PASS] && !shown[PAINT_WEIGHT]);
   report_scene_free(&scene);
-  report_passes_free(&passes);
+  lumos_passes_free(&passes);
   lumos_job_free(job);
 }
 
@@ -386,7 +390,7 @@ static void many_passes_are_a_raster(void **state) {
       add_work(job, lane, LUMOS_GEMM, i % 2 == 0 ? LUMOS_FORWARD : LUMOS_BACKWARD, i / 2, stage, i, i + 1);
     }
   }
-  struct report_passes passes = read_passes(job);
+  struct lumos_passes passes = read_passes(job);
   struct report_scene scene;
   assert_true(report_pipeline_is_dense(&passes));
   assert_true(report_pipeline_scene(&passes, &scene));
@@ -394,7 +398,7 @@ static void many_passes_are_a_raster(void **state) {
   assert_true(scene.marks.count < 200);
   assert_true(scene.runs.count > 0 && scene.runs.count <= 8 * LENGTH);
   report_scene_free(&scene);
-  report_passes_free(&passes);
+  lumos_passes_free(&passes);
   lumos_job_free(job);
 }
 
@@ -409,7 +413,7 @@ static void hostile_numbers_are_borne(void **state) {
     add_work(job, lane, LUMOS_GEMM, LUMOS_BACKWARD, numbers[3 - i], INT32_MAX - i, 500, 500);
     add_work(job, lane, LUMOS_GEMM, LUMOS_BACKWARD, numbers[3 - i], i, INT64_MAX / 4, INT64_MAX / 2);
   }
-  struct report_passes passes = read_passes(job);
+  struct lumos_passes passes = read_passes(job);
   struct report_table table;
   struct report_scene scene;
   struct lumos_text text = LUMOS_TEXT_BUFFER;
@@ -419,7 +423,7 @@ static void hostile_numbers_are_borne(void **state) {
   report_scene_free(&scene);
   report_table_free(&table);
   lumos_text_free(&text);
-  report_passes_free(&passes);
+  lumos_passes_free(&passes);
   lumos_job_free(job);
 }
 
@@ -429,7 +433,7 @@ static void without_passes_there_is_nothing(void **state) {
   uint32_t lane = add_lane(job, add_stage(job, 0, 0), "s7", LUMOS_STREAM);
   add_work(job, lane, LUMOS_GEMM, 0, NONE, NONE, 0, 500);
   add_work(job, lane, LUMOS_OPTIMIZER, LUMOS_OPTIMIZER_PHASE, NONE, NONE, 500, 900);
-  struct report_passes passes = read_passes(job);
+  struct lumos_passes passes = read_passes(job);
   struct report_scene scene;
   struct report_table table;
   assert_int_equal(passes.stages.count, 0);
@@ -437,7 +441,7 @@ static void without_passes_there_is_nothing(void **state) {
   report_pipeline_table(&passes, &table);
   assert_int_equal(report_table_rows(&table), 0);
   report_table_free(&table);
-  report_passes_free(&passes);
+  lumos_passes_free(&passes);
   lumos_job_free(job);
 }
 

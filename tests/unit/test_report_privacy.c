@@ -77,60 +77,62 @@ static void paths_lose_their_folders(void **state) {
   lumos_job_free(job);
 }
 
-/* Slashes, colons, tildes and backslashes that are no paths; with users and a host about whose names are common words. */
+static const char *const no_paths[] = {
+    "",
+    "/",
+    "//",
+    "// a comment",
+    "/* a comment */",
+    "/layer1",
+    "a/b",
+    "user1 of 1234",
+    "a./b/c",
+    "..",
+    "...",
+    "wait.../x",
+    "all-reduce/x/y",
+    "1/2",
+    "0/0 of 12/15 steps",
+    "and/or",
+    "aten::div",
+    "aten::div/true_divide",
+    "aten::max",
+    "at::native::max_pool",
+    "aten::conv2d/weight/grad",
+    "torch/nn/modules/module.py(1511): _call_impl",
+    "nn.Module: Linear_0",
+    "<built-in method max of type object at 0x7f>",
+    "std::__detail::_Hash<int>::~_Hash()",
+    "Foo::operator/(Foo const&) const",
+    "s3://bucket/folder/file",
+    "https://pytorch.org/docs/stable",
+    "model://layers/0/attention",
+    "hub:layers/0",
+    "Torch-Compiled Region: 0/0",
+    "ProfilerStep#12",
+    "float32",
+    "[\"float\",\"c10::BFloat16\"]",
+    "[[2,1024],[1024,4096]]",
+    "void at::native::vectorized_elementwise_kernel<4, CUDAFunctor_add<float>, std::array<char*, 3ul> >(int)",
+    "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevComm*, unsigned long, ncclWork*)",
+    "void cutlass::Kernel2<cutlass_80_tensorop_bf16_s16816gemm_relu_128x128_32x4_nn_align8>(Params)",
+    "triton_poi_fused_add_max_0",
+    "Memcpy DtoH (Device -> Pinned)",
+    "forward@module",
+    "sm90@3",
+    "a \\ b",
+    "name~a/b.*",
+    "\xC2\xB5s/step",
+    "C: 12 %",
+    "x:/",
+    "~",
+    "~/",
+};
+
+/* Slashes, colons, tildes and backslashes that are no paths; with users and a host about whose names are common
+ * words. */
 static void names_stay(void **state) {
   (void)state;
-  static const char *const texts[] = {
-      "",
-      "/",
-      "//",
-      "// a comment",
-      "/* a comment */",
-      "/layer1",
-      "a/b",
-      "user1 of 1234",
-      "a./b/c",
-      "..",
-      "...",
-      "wait.../x",
-      "all-reduce/x/y",
-      "1/2",
-      "0/0 of 12/15 steps",
-      "and/or",
-      "aten::div",
-      "aten::div/true_divide",
-      "aten::max",
-      "at::native::max_pool",
-      "aten::conv2d/weight/grad",
-      "torch/nn/modules/module.py(1511): _call_impl",
-      "nn.Module: Linear_0",
-      "<built-in method max of type object at 0x7f>",
-      "std::__detail::_Hash<int>::~_Hash()",
-      "Foo::operator/(Foo const&) const",
-      "s3://bucket/folder/file",
-      "https://pytorch.org/docs/stable",
-      "model://layers/0/attention",
-      "hub:layers/0",
-      "Torch-Compiled Region: 0/0",
-      "ProfilerStep#12",
-      "float32",
-      "[\"float\",\"c10::BFloat16\"]",
-      "[[2,1024],[1024,4096]]",
-      "void at::native::vectorized_elementwise_kernel<4, CUDAFunctor_add<float>, std::array<char*, 3ul> >(int)",
-      "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevComm*, unsigned long, ncclWork*)",
-      "void cutlass::Kernel2<cutlass_80_tensorop_bf16_s16816gemm_relu_128x128_32x4_nn_align8>(Params)",
-      "triton_poi_fused_add_max_0",
-      "Memcpy DtoH (Device -> Pinned)",
-      "forward@module",
-      "sm90@3",
-      "a \\ b",
-      "name~a/b.*",
-      "\xC2\xB5s/step",
-      "C: 12 %",
-      "x:/",
-      "~",
-      "~/",
-  };
   static const char *const about[] = {"/home/user1/x", "/home/1234/x", "/home/max/x",
                                       "/home/root/x",  "/home/li/x",   "/home/torch/x"};
   struct lumos_job *job = job_of(about, sizeof about / sizeof about[0]);
@@ -138,9 +140,9 @@ static void names_stay(void **state) {
   uint32_t rank = add_rank(job, 0);
   job->ranks.items[rank].host = lumos_intern_text(job->strings, "localhost");
   struct report_private_names *names = report_private_names_of(job);
-  for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-    char *shown = shown_by(names, texts[i]);
-    assert_string_equal(shown, texts[i]);
+  for (size_t i = 0; i < sizeof no_paths / sizeof no_paths[0]; i++) {
+    char *shown = shown_by(names, no_paths[i]);
+    assert_string_equal(shown, no_paths[i]);
     free(shown);
   }
   report_private_names_free(names);

@@ -1,5 +1,5 @@
-/* The rules of collectives: each on traces of two or three ranks by hand, with every member, transfer, deviation and simulated
- * time listed, as recorded and after a change that only this rule passes on.
+/* The rules of collectives: each on traces of two or three ranks by hand, with every member, transfer, deviation and
+ * simulated time listed, as recorded and after a change that only this rule passes on.
  *
  * All clocks agree: members of symmetric collectives end at the same instant unless it is said. Communication shows no
  * launch lag, so its start 2 us after the call is a residual.
@@ -222,8 +222,8 @@ static void a_batch_ends_with_the_last_of_its_transfers(void **state) {
   rank "/ncclDevKernel_" name "@" at " " times " <- " rank "/cudaLaunchKernel@" launch " end, launch, recorded"
 #define UNTIL(rank, name, at) "; end <- " rank "/ncclDevKernel_" name "@" at " start, collective, recorded\n"
 
-/* Rank 1 sends. First it comes at 50, when rank 2 has waited since 20 and goes on at 60; rank 0 comes at 100 and takes 2 us
- * more. Then it comes at 250 and is gone when rank 2 comes, so that rank 2 cannot be who sends. */
+/* Rank 1 sends. First it comes at 50, when rank 2 has waited since 20 and goes on at 60; rank 0 comes at 100 and takes
+ * 2 us more. Then it comes at 250 and is gone when rank 2 comes, so that rank 2 cannot be who sends. */
 static void receivers_wait_for_who_sends_and_for_nobody_else(void **state) {
   (void)state;
   const char *const traces[] = {TWICE(0, "broadcast", "Broadcast", 90, 100, 12, 190, 200, 59),
@@ -272,8 +272,8 @@ static void receivers_wait_for_who_sends_and_for_nobody_else(void **state) {
   lumos_job_free(job);
 }
 
-/* To rank 2, which is there at 20 and waits for rank 1, until 100, then for rank 0, until 400; who brings leaves when it
- * likes. */
+/* To rank 2, which is there at 20 and waits for rank 1, until 100, then for rank 0, until 400; who brings leaves when
+ * it likes. */
 static void who_receives_waits_for_all_and_the_others_for_nobody(void **state) {
   (void)state;
   const char *const traces[] = {TWICE(0, "reduce", "Reduce", 10, 20, 10, 390, 400, 10),

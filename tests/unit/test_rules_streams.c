@@ -1,6 +1,6 @@
-/* The rules of what streams run: launch, order, event, free SMs, boundary. Each on a trace by hand, with every edge, lag and
- * simulated time listed, as recorded and after a change that only this rule passes on. A full queue takes hundreds of
- * rows: test_graph_full_queue.c. */
+/* The rules of what streams run: launch, order, event, free SMs, boundary. Each on a trace by hand, with every edge,
+ * lag and simulated time listed, as recorded and after a change that only this rule passes on. A full queue takes
+ * hundreds of rows: test_graph_full_queue.c. */
 #include "rule_trace.h"
 
 /* Traces are laid out with an event a line. */
@@ -114,7 +114,7 @@ static void a_stream_runs_in_order_and_overlaps_as_measured(void **state) {
       "cudaLaunchKernel@20 20-30 <- cudaLaunchKernel@10 end, thread order, recorded\n"
       "gemm_0 12-112 <- cudaLaunchKernel@0 end, launch, recorded\n"
       "gemm_1 113-114 <- gemm_0 end, stream order, recorded\n"
-      "gemm_2 113-133 <- gemm_1 end, stream order, recorded\n");
+      "gemm_2 113-133 <- gemm_1 start, stream order, recorded\n");
   lumos_job_free(job);
 }
 
@@ -145,8 +145,8 @@ static void what_was_launched_before_the_recording_comes_first(void **state) {
 }
 
 /* Threads 1 and 2 launch on one stream, thread 1 first: gemm_0, then gemm_1. When work_0 takes three times as long
- * thread 2 comes first: gemm_1 from 70 + 2, and gemm_0 from its launch 100 + 2, for the stream is free from 92. With work_0
- * 2.1 times as long thread 1 is only 3 us later: gemm_0 waits behind gemm_1. */
+ * thread 2 comes first: gemm_1 from 70 + 2, and gemm_0 from its launch 100 + 2, for the stream is free from 92. With
+ * work_0 2.1 times as long thread 1 is only 3 us later: gemm_0 waits behind gemm_1. */
 static void the_launches_of_the_simulation_decide_the_order(void **state) {
   (void)state;
   static const char trace[] = TRACE(
@@ -190,8 +190,8 @@ static void the_launches_of_the_simulation_decide_the_order(void **state) {
 
 /* --- Event --- */
 
-/* On s20 gemm_1 waits for what stands on s7 when the event is recorded, which is gemm_0; it ends at 112 and is seen 4 us
- * later. gemm_2 behind it waits for nothing else. */
+/* On s20 gemm_1 waits for what stands on s7 when the event is recorded, which is gemm_0; it ends at 112 and is seen 4
+ * us later. gemm_2 behind it waits for nothing else. */
 #define TWO_STREAMS(lasts, starts, more)                  \
   TRACE(LAUNCH(1, 1, 0, 10) ","                           \
         CALL_ON(1, "cudaEventRecord", 2, 10, 2) ","       \
@@ -292,8 +292,9 @@ static void an_event_with_slack_follows_from_the_order_of_calls(void **state) {
   lumos_job_free(job);
 }
 
-/* A graph's launch brings gemm_0 to s7 and gemm_1 to s20, 203 us late and 3 us behind gemm_0: a wait within the graph, which
- * no call shows. Once, that may be chance, and the first task of s20 is held where it was; what comes again is believed. */
+/* A graph's launch brings gemm_0 to s7 and gemm_1 to s20, 203 us late and 3 us behind gemm_0: a wait within the graph,
+ * which no call shows. Once, that may be chance, and the first task of s20 is held where it was; what comes again is
+ * believed. */
 #define GRAPH_LAUNCH(correlation, ts, first, second)     \
   CALL_ON(1, "cudaGraphLaunch", correlation, ts, 10) "," \
   KERNEL("gemm_0", 7, correlation, first, 200) ","       \
@@ -304,9 +305,8 @@ static void an_event_within_a_graph_is_inferred_where_it_comes_again(void **stat
   struct lumos_job *job = graph_of(TRACE(GRAPH_LAUNCH(1, 0, 10, 213)));
   expect_graph(job,
       "gemm_0, launched by cudaGraphLaunch end +0\n"
-      "gemm_1, launched by cudaGraphLaunch end +0\n"
-      "boundary: 0 -> cudaGraphLaunch start +0, recorded, fixed\n"
-      "boundary: 213 -> gemm_1 start +0, inferred, fixed\n");
+      "gemm_1, launched by cudaGraphLaunch end +0, residual 203\n"
+      "boundary: 0 -> cudaGraphLaunch start +0, recorded, fixed\n");
   lumos_job_free(job);
   job = graph_of(TRACE(GRAPH_LAUNCH(1, 0, 10, 213) "," GRAPH_LAUNCH(2, 400, 410, 613)));
   expect_graph(job,
@@ -363,7 +363,8 @@ static void a_kernel_that_finds_no_room_waits_where_the_other_runs(void **state)
 /* --- Boundary --- */
 
 /* gemm_1 starts 2.9 ms after its launch on a device that is idle: it waited for something that is not here. gemm_2 is
- * the first of its stream and starts 38 us after its launch: what came before it is not here. Both stay where they are. */
+ * the first of its stream and starts 38 us after its launch: what came before it is not here. Both stay where they
+ * are. */
 static void what_the_recording_does_not_show_stays_at_its_time(void **state) {
   (void)state;
   struct lumos_job *job = graph_of(TRACE(
@@ -378,17 +379,16 @@ static void what_the_recording_does_not_show_stays_at_its_time(void **state) {
       "cudaLaunchKernel@50, lag 10\n"
       "gemm_0, launched by cudaLaunchKernel@0 end +2\n"
       "gemm_1, launched by cudaLaunchKernel@30 end +2\n"
-      "gemm_2, launched by cudaLaunchKernel@50 end +2\n"
+      "gemm_2, launched by cudaLaunchKernel@50 end +2, residual 38\n"
       "boundary: 0 -> cudaLaunchKernel@0 start +0, recorded, fixed\n"
-      "boundary: 3000 -> gemm_1 start +0, inferred, fixed\n"
-      "boundary: 100 -> gemm_2 start +0, inferred, fixed\n");
+      "boundary: 3000 -> gemm_1 start +0, inferred, fixed\n");
   expect_scaled_run(job, "device=0.5",
       "cudaLaunchKernel@0 0-10 <- boundary, recorded\n"
       "cudaLaunchKernel@30 30-40 <- cudaLaunchKernel@0 end, thread order, recorded\n"
       "cudaLaunchKernel@50 50-60 <- cudaLaunchKernel@30 end, thread order, recorded\n"
       "gemm_0 12-37 <- cudaLaunchKernel@0 end, launch, recorded\n"
       "gemm_1 3000-3005 <- boundary, inferred\n"
-      "gemm_2 100-105 <- boundary, inferred\n");
+      "gemm_2 100-105 <- cudaLaunchKernel@50 end, launch, recorded\n");
   lumos_job_free(job);
 }
 

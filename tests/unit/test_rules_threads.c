@@ -1,5 +1,5 @@
-/* The rules of threads, thread order and hand-over: each on a trace by hand, with every edge, lag and simulated time listed,
- * as recorded and after a change that only this rule passes on. */
+/* The rules of threads, thread order and hand-over: each on a trace by hand, with every edge, lag and simulated time
+ * listed, as recorded and after a change that only this rule passes on. */
 #include "rule_trace.h"
 
 /* Traces are laid out with an event a line. */
@@ -102,8 +102,8 @@ static void a_return_implies_a_call(void **state) {
   lumos_job_free(job);
 }
 
-/* Thread 1 runs an op, thread 2 its gradient, and thread 1 goes on. It was silent for 600 us only; but the sequence number
- * says that it called, and so its silence is told by the return. */
+/* Thread 1 runs an op, thread 2 its gradient, and thread 1 goes on. It was silent for 600 us only; but the sequence
+ * number says that it called, and so its silence is told by the return. */
 #define GRADIENT(number)                                                                            \
   TRACE(EVENT("cpu_op", "forward", 1, 0, 100, "\"Sequence number\":7") ","                          \
         EVENT("cpu_op", "backward", 2, 120, 560, "\"Sequence number\":" number ",\"Fwd thread id\":1") "," \
@@ -135,8 +135,8 @@ static void a_sequence_number_tells_who_called_the_backward_pass(void **state) {
   lumos_job_free(job);
 }
 
-/* Two gradients 160 us apart: the thread that ran forward has done nothing between them, so it called the first alone. And
- * one that runs while that thread works: who called it is not known. */
+/* Two gradients 160 us apart: the thread that ran forward has done nothing between them, so it called the first alone.
+ * And one that runs while that thread works: who called it is not known. */
 static void only_the_first_of_a_backward_pass_was_called(void **state) {
   (void)state;
   struct lumos_job *job = graph_of(TRACE(

@@ -1,5 +1,5 @@
-/* What the host waits for, in every form: each on a trace by hand, with every edge, lag and simulated time listed, as recorded
- * and after a change that only this rule passes on. */
+/* What the host waits for, in every form: each on a trace by hand, with every edge, lag and simulated time listed, as
+ * recorded and after a change that only this rule passes on. */
 #include "rule_trace.h"
 
 /* Traces are laid out with an event a line. */
@@ -188,8 +188,8 @@ static void a_blocking_copy_never_leaves_from_the_end_of_its_call(void **state) 
   lumos_job_free(job);
 }
 
-/* Without marks of steps the recording holds the synchronisation with which the profiler stops: the call that starts last, in
- * no op. It is no part of the job; one in an op, or before other work, is. */
+/* Without marks of steps the recording holds the synchronisation with which the profiler stops: the call that starts
+ * last, in no op. It is no part of the job; one in an op, or before other work, is. */
 static void the_profiler_s_own_synchronisation_is_no_part_of_the_job(void **state) {
   (void)state;
   struct lumos_job *job = graph_of(AWAITED(CALL_ON(1, "cudaDeviceSynchronize", 3, 30, 176), ""));

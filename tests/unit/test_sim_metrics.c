@@ -18,8 +18,8 @@ static const struct lumos_metric *find(const struct lumos_job *job, enum lumos_s
   const struct lumos_metric *found = NULL;
   for (size_t i = 0; i < job->metrics.count; i++) {
     const struct lumos_metric *metric = &job->metrics.items[i];
-    if (metric->source == source && metric->scope.rank == rank && metric->scope.step == step &&
-        strcmp(lumos_string(job->strings, metric->name), name) == 0) {
+    if (metric->source == source && lumos_scope_is_whole(&metric->scope) && metric->scope.rank == rank &&
+        metric->scope.step == step && strcmp(lumos_string(job->strings, metric->name), name) == 0) {
       assert_null(found); /* each once */
       found = metric;
     }

@@ -3,14 +3,15 @@
 
 #include <lumos/sim.h>
 
-static struct lumos_job *opportunities_of(const char *text) {
-  struct lumos_job *job = job_from_text(text);
+static struct lumos_job *with_opportunities(struct lumos_job *job) {
   struct lumos_error error = {0};
   if (!lumos_simulate(job, &error) || !lumos_find_opportunities(job, &error)) {
     fail_msg("%s", error.text);
   }
   return job;
 }
+
+static struct lumos_job *opportunities_of(const char *text) { return with_opportunities(job_from_text(text)); }
 
 /* The job's step 1 without the work, and with half of it; -1: there is no such opportunity. */
 static void expect(const struct lumos_job *job, const char *kind, int64_t free, int64_t half) {
@@ -39,11 +40,11 @@ static void expect(const struct lumos_job *job, const char *kind, int64_t free, 
 static void one_rank_with_less_work(void **state) {
   (void)state;
   struct lumos_job *job = opportunities_of(streams_job);
-  /* K0 and K1 take 0: K0 ends 12; K1 launched 24 + 2 and a residual of 1, ends 27; K3 launched 50 + 2, ends 82. They take half: K0 62,
-   * K1 62 + 4 + 1 = 67-92, K3 94-124. */
+  /* K0 and K1 take 0: K0 ends 12; K1 launched 24 + 2 and a residual of 1, ends 27; K3 launched 50 + 2, ends 82. They
+   * take half: K0 62, K1 62 + 4 + 1 = 67-92, K3 94-124. */
   expect(job, "gemm", 82, 124);
-  /* K2 holds up nothing. */
-  expect(job, "norm", 199, 199);
+  /* K2 holds up nothing, so it is not asked. */
+  expect(job, "norm", -1, -1);
   /* K3 169-169; 169-184. */
   expect(job, "copy", 169, 184);
   /* K0 10-110, K1 115-165, K3 167-197; K0 11-111, K1 116-166, K3 168-198. */
@@ -82,6 +83,103 @@ static void like_ranks_that_take_as_long(void **state) {
   free(text);
 }
 
+/* B is A and takes as long, but the launch of C1 takes 100, 10-110, so C1 starts at 111 and ends at 151, C0 1 later.
+ * The median, the lower of two, of what a thread does from the launch before to this one is 10: both start at 63, as C0
+ * does. Half of the difference less, 10-65: C1 66-106. */
+static void a_host_that_launches_late(void **state) {
+  (void)state;
+  struct lumos_job *job = job_from_text(ranks_job);
+  struct lumos_task *b = &job->tasks.items[task_named(job, "B")];
+  b->name = job->tasks.items[task_named(job, "A")].name;
+  b->dur = 50;
+  job->tasks.items[task_named(job, "launchC1")].dur = 100;
+  expect(with_opportunities(job), "stragglers", 104, 107);
+  lumos_job_free(job);
+}
+
+/* Launching A takes 30, and C1 as much as `launch_c1`, the others 10: of both the median is 10. */
+static struct lumos_job *irregular_hosts(int64_t launch_c1) {
+  struct lumos_job *job = job_from_text(ranks_job);
+  struct lumos_task *b = &job->tasks.items[task_named(job, "B")];
+  b->name = job->tasks.items[task_named(job, "A")].name;
+  b->dur = 50;
+  job->tasks.items[task_named(job, "launchA")].dur = 30;
+  job->tasks.items[task_named(job, "launchC1")].dur = launch_c1;
+  return with_opportunities(job);
+}
+
+static void what_every_rank_has_is_no_straggling(void **state) {
+  (void)state;
+  /* Both threads take 40 in all. */
+  struct lumos_job *job = irregular_hosts(30);
+  expect(job, "stragglers", -1, -1);
+  lumos_job_free(job);
+  /* Rank 1 takes 120, rank 0 40: of the 100 that launching C1 is above the median 80 go, so that it takes 10-40. A
+   * still starts at 31: C0 83-123, and 1. With half of it C1 could start at 81. */
+  job = irregular_hosts(110);
+  expect(job, "stragglers", 124, 124);
+  lumos_job_free(job);
+}
+
+/* What the thread waits for before it launches is not its own. */
+static void a_host_that_waits_is_not_late(void **state) {
+  (void)state;
+  struct lumos_job *job = job_from_text(ranks_job);
+  struct lumos_task *b = &job->tasks.items[task_named(job, "B")];
+  b->name = job->tasks.items[task_named(job, "A")].name;
+  b->dur = 50;
+  job->tasks.items[task_named(job, "launchC1")].dur = 100;
+  struct lumos_dep dep = lumos_dep_empty;
+  dep.src = task_named(job, "launchA");
+  dep.dst = task_named(job, "launchC1");
+  dep.kind = LUMOS_HANDOVER;
+  dep.from = LUMOS_END;
+  dep.to = LUMOS_START;
+  dep.evidence = LUMOS_RECORDED;
+  dep.mode = LUMOS_FIXED;
+  dep.lag = 0;
+  job->tasks.items[dep.dst].dur = 10;
+  job->tasks.items[dep.dst].lag = 90;
+  lumos_vector_push(&job->deps, dep);
+  expect(with_opportunities(job), "stragglers", -1, -1);
+  lumos_job_free(job);
+}
+
+/* K1 is launched 10^15 after its call, as far as times go: 24 + 10^15, a residual of 1, K1 50, gap 2, K3 30, so that
+ * the step, from 0 on, ends at 10^15 + 107; with half of the lag 5 x 10^14 + 107. Without it as without any: 197. */
+static void launches_that_take_days(void **state) {
+  (void)state;
+  struct lumos_job *job = job_from_text(streams_job);
+  job->timings.items[task_named(job, "K1")].launch_lag = INT64_C(1000000000000000);
+  expect(with_opportunities(job), "launch", 197, INT64_C(500000000000107));
+  lumos_job_free(job);
+}
+
+/* K3 stays at 10^6, whatever is before it, and takes 30, less than 0.5 % of the step. */
+static void a_start_that_no_change_moves(void **state) {
+  (void)state;
+  struct lumos_job *job = job_from_text(streams_job);
+  struct lumos_dep boundary = lumos_dep_empty;
+  boundary.at = 1000000;
+  boundary.dst = task_named(job, "K3");
+  boundary.kind = LUMOS_BOUNDARY;
+  boundary.from = LUMOS_START;
+  boundary.to = LUMOS_START;
+  boundary.evidence = LUMOS_INFERRED;
+  boundary.mode = LUMOS_FIXED;
+  lumos_vector_push(&job->deps, boundary);
+  with_opportunities(job);
+  expect(job, "gemm", -1, -1);
+  const char *text = "";
+  for (size_t i = 0; i < job->notes.count; i++) {
+    if (strcmp(lumos_string(job->strings, job->notes.items[i].code), "sim.no_opportunity") == 0) {
+      text = lumos_string(job->strings, job->notes.items[i].text);
+    }
+  }
+  assert_non_null(strstr(text, "stay at their measured times"));
+  lumos_job_free(job);
+}
+
 static void what_is_not_simulated_has_none(void **state) {
   (void)state;
   struct lumos_job *job = job_from_text(streams_job);
@@ -92,10 +190,11 @@ static void what_is_not_simulated_has_none(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(one_rank_with_less_work),
-      cmocka_unit_test(two_ranks_with_less_work),
-      cmocka_unit_test(like_ranks_that_take_as_long),
-      cmocka_unit_test(what_is_not_simulated_has_none),
+      cmocka_unit_test(one_rank_with_less_work),       cmocka_unit_test(two_ranks_with_less_work),
+      cmocka_unit_test(like_ranks_that_take_as_long),  cmocka_unit_test(a_host_that_launches_late),
+      cmocka_unit_test(a_host_that_waits_is_not_late), cmocka_unit_test(what_every_rank_has_is_no_straggling),
+      cmocka_unit_test(launches_that_take_days),       cmocka_unit_test(what_is_not_simulated_has_none),
+      cmocka_unit_test(a_start_that_no_change_moves),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

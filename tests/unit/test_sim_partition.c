@@ -151,12 +151,79 @@ static void a_transfer_decides_over_waiting_elsewhere(void **state) {
   lumos_job_free(job);
 }
 
+/* The all-reduce as a send and its receive: of two stages, or of one. */
+static void waiting_for_another_stage_is_bubble(void **state) {
+  (void)state;
+  struct lumos_job *job = job_from_text(ranks_job);
+  struct lumos_steps_list steps;
+  struct lumos_partition parts[2];
+  struct lumos_error error = {0};
+  lumos_find_steps(job, NULL, &steps);
+  job->tasks.items[task_named(job, "C0")].kind = LUMOS_P2P;
+  job->tasks.items[task_named(job, "C1")].kind = LUMOS_P2P;
+  job->collectives.items[0].rule = LUMOS_PAIR;
+  for (int32_t second = 0; second < 2; second++) {
+    for (int32_t r = 0; r < 2; r++) {
+      job->ranks.items[r].has_parallel = true;
+      job->ranks.items[r].parallel =
+          (struct lumos_parallel){LUMOS_ABSENT_INT, r * second, LUMOS_ABSENT_INT, LUMOS_ABSENT_INT, LUMOS_ABSENT_INT};
+    }
+    assert_true(lumos_partition_steps(job, NULL, &steps, parts, &error));
+    assert_int_equal(parts[0].pipeline_bubble, second == 1 ? 40 : 0); /* 63-103 */
+    assert_int_equal(parts[0].communication_wait, second == 1 ? 0 : 40);
+    assert_int_equal(parts[0].communication_transfer, 41);
+    assert_int_equal(parts[0].exposed_communication, 81);
+    assert_int_equal(parts[1].pipeline_bubble, 0);
+  }
+  lumos_vector_free(&steps);
+  lumos_job_free(job);
+}
+
+/* Rank 0 waits at 63-103 for another stage in one pair; at 73-93, within its stage in another, whose peer comes at
+ * 88. */
+static void waiting_within_a_stage_decides_over_bubble(void **state) {
+  (void)state;
+  struct lumos_job *job = job_from_text(ranks_job);
+  struct lumos_model_description model = lumos_model_description_empty;
+  model.sizes.pp = 2;
+  lumos_vector_push(&job->models, model);
+  job->groups.items[0].role = LUMOS_PIPELINE; /* places are not known: the group tells */
+  struct lumos_group within = job->groups.items[0];
+  within.id = lumos_intern_text(job->strings, "within");
+  within.role = LUMOS_TENSOR;
+  lumos_vector_push(&job->groups, within);
+  const char *const names[] = {"A", "B"};
+  struct lumos_collective second = job->collectives.items[0];
+  second.member_first = (uint32_t)job->members.count;
+  for (int i = 0; i < 2; i++) {
+    struct lumos_task *task = &job->tasks.items[task_named(job, names[i])];
+    task->kind = LUMOS_COLLECTIVE;
+    task->start = i == 0 ? 73 : 995 + 88;
+    task->dur = i == 0 ? 20 : 5;
+    lumos_task_detail(job, task)->comm.group = within.id;
+    lumos_vector_push(&job->members, (uint32_t)(task - job->tasks.items));
+  }
+  lumos_vector_push(&job->collectives, second);
+  struct lumos_steps_list steps;
+  struct lumos_partition parts[2];
+  struct lumos_error error = {0};
+  lumos_find_steps(job, NULL, &steps);
+  assert_true(lumos_partition_steps(job, NULL, &steps, parts, &error));
+  assert_int_equal(parts[0].communication_wait, 15);         /* 73-88 */
+  assert_int_equal(parts[0].pipeline_bubble, 10 + 10);       /* 63-73 and 93-103 */
+  assert_int_equal(parts[0].communication_transfer, 5 + 41); /* 88-93 and 103-144 */
+  lumos_vector_free(&steps);
+  lumos_job_free(job);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(each_instant_falls_to_one_part),
       cmocka_unit_test(a_job_of_one_rank_keeps_no_wait),
       cmocka_unit_test(waiting_ends_where_the_last_member_starts),
       cmocka_unit_test(a_transfer_decides_over_waiting_elsewhere),
+      cmocka_unit_test(waiting_for_another_stage_is_bubble),
+      cmocka_unit_test(waiting_within_a_stage_decides_over_bubble),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

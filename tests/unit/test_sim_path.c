@@ -1,4 +1,5 @@
-/* What held every task, and the chain of a step, on the jobs of sim_jobs.h: expected parts follow from the arithmetic there. */
+/* What held every task, and the chain of a step, on the jobs of sim_jobs.h: expected parts follow from the arithmetic
+ * there. */
 #include "sim_jobs.h"
 
 #include <lumos/path.h>
@@ -116,6 +117,26 @@ static void what_nothing_holds_is_outside(void **state) {
   forget(&explained);
 }
 
+static void behind_a_boundary_stands_what_would_have_held(void **state) {
+  (void)state;
+  struct lumos_job *job = job_from_text(streams_job);
+  struct lumos_dep boundary = lumos_dep_empty;
+  boundary.dst = task_named(job, "K1");
+  boundary.at = 130;
+  boundary.lag = 0;
+  boundary.kind = LUMOS_BOUNDARY;
+  boundary.from = boundary.to = LUMOS_START;
+  boundary.evidence = LUMOS_INFERRED;
+  boundary.mode = LUMOS_FIXED;
+  lumos_vector_push(&job->deps, boundary);
+  struct explained explained = explain(job); /* K1 131-181, behind K0, which ends at 112, K3 183-213 */
+  CHECK_PATH(&explained, 0, 213, RUN(0, 10, "launch0"), LAG(10, 12, "K0", LUMOS_HELD_BY_LAUNCH), RUN(12, 112, "K0"),
+             {112, 130, "K1", LUMOS_PATH_OUTSIDE, LUMOS_HELD_BY_BOUNDARY, LUMOS_INFERRED},
+             {130, 131, "K1", LUMOS_PATH_UNEXPLAINED, LUMOS_HELD_BY_BOUNDARY, LUMOS_UNEXPLAINED}, RUN(131, 181, "K1"),
+             LAG(181, 183, "K3", LUMOS_HELD_BY_STREAM), RUN(183, 213, "K3"));
+  forget(&explained);
+}
+
 static void a_watched_task_tells_all_that_holds_it(void **state) {
   (void)state;
   struct explained explained = explain(job_from_text(streams_job));
@@ -165,6 +186,7 @@ int main(void) {
       cmocka_unit_test(a_collective_leads_to_the_rank_that_came_last),
       cmocka_unit_test(an_edit_changes_what_binds),
       cmocka_unit_test(what_nothing_holds_is_outside),
+      cmocka_unit_test(behind_a_boundary_stands_what_would_have_held),
       cmocka_unit_test(a_watched_task_tells_all_that_holds_it),
       cmocka_unit_test(edited_times_are_not_explained),
   };

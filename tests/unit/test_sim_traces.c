@@ -1,5 +1,6 @@
 /* Real traces: a run that carries every residual gives back every measured start and length to the nanosecond, every
- * step's parts add up, and so does every step's chain of binding constraints. Skipped where the folder of LUMOS_TRACES is missing. */
+ * step's parts add up, and so does every step's chain of binding constraints. Skipped where the folder of LUMOS_TRACES
+ * is missing. */
 #include "unit.h"
 
 #include <lumos/graph.h>
@@ -13,7 +14,8 @@ static bool is_folder(const char *path) {
   return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-/* The chain of every rank's every step covers it without a gap, and no task of it but the last ends later than the part. */
+/* The chain of every rank's every step covers it without a gap, and no task of it but the last ends later than the
+ * part. */
 static void expect_chains(const struct lumos_job *job, const char *path) {
   struct lumos_error error = {0};
   struct lumos_bindings *bindings = lumos_allocate(job->tasks.count * sizeof *bindings);

@@ -66,7 +66,8 @@ static const char every_other[] = JOB_TEXT_HEADER RANK("0")
     DEVICE("0", "5", 2, "gemm", "A", 151, 119, 1, "2", 0, 3, "")
     FROM_0("0");
 
-/* Two ranks and a collective a step, of transfer 40, then 60. Rank 1 comes 30 later to the first, rank 0 10 later to the second.
+/* Two ranks and a collective a step, of transfer 40, then 60. Rank 1 comes 30 later to the first, rank 0 10 later to
+ * the second.
  *   rank 0  C 12-82 (waits for 42 + 40), then 93-153 (gap 1 and residual 10)
  *   rank 1  C 42-82, then 83-153 (waits for 93) */
 #define MEET ",'comm':{'op':'all_reduce','group':'world','seq':0,'bytes':8},'end_residual':0"
@@ -107,15 +108,6 @@ static void expect(const struct lumos_job *job, const char *name, int32_t rank, 
   }
 }
 
-static struct lumos_job *simulated(const char *text) {
-  struct lumos_job *job = job_from_text(text);
-  struct lumos_error error = {0};
-  if (!lumos_simulate(job, &error)) {
-    fail_msg("%s", error.text);
-  }
-  return job;
-}
-
 static void a_step_takes_the_time_of_the_next_one(void **state) {
   (void)state;
   struct lumos_job *job = simulated(two_steps);
@@ -150,8 +142,8 @@ static void only_like_steps_are_compared(void **state) {
 static void transfers_are_taken_and_members_wait_for_each_other(void **state) {
   (void)state;
   struct lumos_job *job = simulated(two_ranks);
-  /* Step 2 takes 82 to 153 on both. Step 1: rank 0 is launched at 0 - (82 - 71) = -11 and 20 long, so C starts at 11; rank 1's at -22 to -12,
-   * C at 1, when the stream is free. Both end at 11 + 60 = 71. */
+  /* Step 2 takes 82 to 153 on both. Step 1: rank 0 is launched at 0 - (82 - 71) = -11 and 20 long, so C starts at 11;
+   * rank 1's at -22 to -12, C at 1, when the stream is free. Both end at 11 + 60 = 71. */
   expect(job, "transplant_error", 0, 1, 0);
   expect(job, "transplant_error", 1, 1, 0);
   expect(job, "transplant_error", NOWHERE, 1, 0);

@@ -66,10 +66,7 @@ static void natural_order_is_a_total_order(void **state) {
 }
 
 /* Two ranks, given backwards, with references through each other. */
-static void arrange_sorts_and_renames_every_reference(void **state) {
-  (void)state;
-  struct lumos_error error = {0};
-  struct lumos_job *job = stream_good(full_stream);
+static void disorder(struct lumos_job *job) {
   struct lumos_rank rank = job->ranks.items[0];
   job->ranks.items[0] = job->ranks.items[1];
   job->ranks.items[1] = rank;
@@ -92,6 +89,13 @@ static void arrange_sorts_and_renames_every_reference(void **state) {
   struct lumos_collective first = job->collectives.items[0];
   first.id = 2;
   lumos_vector_push(&job->collectives, first);
+}
+
+static void arrange_sorts_and_renames_every_reference(void **state) {
+  (void)state;
+  struct lumos_error error = {0};
+  struct lumos_job *job = stream_good(full_stream);
+  disorder(job);
   assert_true(lumos_job_arrange(job, &error));
   if (!lumos_job_check(job, &error)) {
     fail_msg("%s", error.text);

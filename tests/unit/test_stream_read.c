@@ -94,6 +94,7 @@ static void values_have_one_form_when_written(void **state) {
   expect_same("0.125", "12.500000", "12.5");
   expect_same("0.125", "1E2", "100");
   expect_same("12.5", "9007199254740991.5", "9007199254740991.5");
+  expect_same("12.5", "9223372036854.775807", "9223372036854.775807");
   expect_same("-0.5", "-0.0", "0");
   expect_same("0.25", "1.0", "1");
   expect_same("\"dur\":790", "\"d\\u0075r\":790", "\"dur\":790");
@@ -139,6 +140,7 @@ static const struct fault faults[] = {
     {"-1.000001", "-9007199254740992", "low: expected a number below 2^53"},
     {"0.125", "1e-07", "at most 6 decimals"},
     {"0.125", "1e99", "at most 6 decimals"},
+    {"0.125", "9223372036854.775808", "at most 6 decimals"},
     {"0.125", ".5", "at most 6 decimals"},
     {"0.125", "01", "at most 6 decimals"},
     {"0.25", "-0.25", "occupancy: expected a number from 0"},

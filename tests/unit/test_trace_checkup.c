@@ -1,5 +1,5 @@
-/* What --check finds: recordings made of parts that can be left out, so that every gap is there once and gone once, and all of
- * their combinations, over which recording more must never lower the grade.
+/* What --check finds: recordings made of parts that can be left out, so that every gap is there once and gone once, and
+ * all of their combinations, over which recording more must never lower the grade.
  */
 #include "trace_text.h"
 #include <lumos/checkup.h>
@@ -285,7 +285,8 @@ static void sync_events_without_an_event_are_told_apart(void **state) {
   assert_string_not_equal(find(&none, "sync_events")->cure, find(&unseen, "sync_events")->cure);
 }
 
-/* Where waits have rows, one without a row is of a stream without work: nothing waits. Where none has, nothing tells them apart. */
+/* Where waits have rows, one without a row is of a stream without work: nothing waits. Where none has, nothing tells
+ * them apart. */
 static void waits_of_streams_without_work_are_not_asked_for(void **state) {
   (void)state;
   struct lumos_checkup recorded = checkup_of(ALL | IDLE);

@@ -22,70 +22,71 @@ static void patterns_match_as_described(void **state) {
   }
 }
 
+static const struct {
+  const char *name, *op;
+  enum lumos_task_kind kind;
+} kernels[] = {
+    {"ncclDevKernel_AllGather_RING_LL(ncclDevKernelArgsStorage<4096ul>)", "", LUMOS_COLLECTIVE},
+    {"ncclKernel_AllReduce_RING_LL_Sum_float(ncclWorkElem)", "", LUMOS_COLLECTIVE},
+    {"ncclDevKernel_Generic_1(ncclDevKernelArgsStorage<4096ul>)", "", LUMOS_COLLECTIVE},
+    {"ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t(ncclDevComm*)", "", LUMOS_P2P},
+    {"void deep_ep::internode_ll::dispatch<true>(void*)", "", LUMOS_COLLECTIVE},
+    {"void vllm::cross_device_reduce_1stage<__nv_bfloat16, 8>(vllm::RankData*)", "", LUMOS_COLLECTIVE},
+    {"_mxfp8_all_to_all_expert_major_kernel", "", LUMOS_COLLECTIVE},
+    {"nvjet_tst_256x128_64x4_1x2_h_bz_coopA_NNT", "aten::mm", LUMOS_GEMM},
+    {"volta_sgemm_128x64_tn", "", LUMOS_GEMM},
+    {"ampere_bf16_s16816gemm_bf16_128x64_ldg8_f2f_stages_64x4_tn", "", LUMOS_GEMM},
+    {"Cijk_Alik_Bljk_B_BS_BH_Bias_HA_S_SAV_UserArgs_MT256x128x64", "", LUMOS_GEMM},
+    {"sm80_xmma_fprop_implicit_gemm_indexed_tf32f32_nhwckrsc_nchw", "aten::cudnn_convolution", LUMOS_GEMM},
+    {"void cutlass::Kernel<cutlass_80_tensorop_s1688gemm_64x64_16x6_nn_align4>(Params)", "", LUMOS_GEMM},
+    {"void cublasLt::splitKreduce_kernel<32, 16, int, float>(x)", "", LUMOS_GEMM},
+    {"void flash_bwd_dq_dk_dv_loop_seqk_parallel_kernel<Flash_bwd_kernel_traits<128> >(x)", "", LUMOS_ATTENTION},
+    {"void cutlass::device_kernel<flash::enable_sm90_or_later<flash::FlashAttnFwdSm90<x> > >", "", LUMOS_ATTENTION},
+    {"fmha_cutlassF_f32_aligned_64x64_rf_sm80(PyTorchMemEffAttention)", "", LUMOS_ATTENTION},
+    {"attn_fwd", "", LUMOS_ATTENTION},
+    {"triton_poi_fused__scaled_mm__to_copy_clone_div_0", "", LUMOS_ELEMENTWISE},
+    {"triton_red_fused__log_softmax_div_mul_0", "", LUMOS_REDUCTION},
+    {"triton_per_fused__fused_rms_norm_add_3", "", LUMOS_NORM},
+    {"triton_red_fused_linalg_vector_norm_1", "", LUMOS_REDUCTION},
+    {"triton_poi_fused_embedding_0", "", LUMOS_EMBEDDING},
+    {"triton_tem_fused_mm_7", "", LUMOS_GEMM},
+    {"triton__0d1d2d3d", "", LUMOS_OTHER_DEVICE},
+    {"void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float> >(int)", "aten::add_",
+     LUMOS_ELEMENTWISE},
+    {"void at::native::(anonymous namespace)::CatArrayBatchedCopy<float, unsigned int, 2, 128, 1>(x)", "aten::cat",
+     LUMOS_ELEMENTWISE},
+    {"void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float> >(x)", "aten::sum", LUMOS_REDUCTION},
+    {"void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, at::native::NormTwoOps<float> > >(x)",
+     "aten::linalg_vector_norm", LUMOS_REDUCTION},
+    {"void fft2d_r2c_32x32<float, false, 1u, false>(float2*, float const*, cudnn::reduced_divisor, bool, int2)",
+     "aten::cudnn_convolution", LUMOS_GEMM},
+    {"void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float> >(x)", "aten::native_layer_norm_backward",
+     LUMOS_NORM},
+    {"void (anonymous namespace)::softmax_warp_forward<float, float, float, 8, true>(x)", "", LUMOS_REDUCTION},
+    {"void at::native::(anonymous namespace)::vectorized_layer_norm_kernel<float, float>(x)", "", LUMOS_NORM},
+    {"void at::native::(anonymous namespace)::indexSelectLargeIndex<float, long>(x)", "aten::embedding",
+     LUMOS_EMBEDDING},
+    {"void at::native::(anonymous namespace)::indexSelectLargeIndex<float, long>(x)", "aten::index_select",
+     LUMOS_ELEMENTWISE},
+    {"void at::native::(anonymous namespace)::multi_tensor_apply_kernel<TensorListMetadata<4>, AdamFunctor<float> "
+     ">(x)",
+     "", LUMOS_OPTIMIZER},
+    {"void split_embedding_backward_codegen_rowwise_adagrad_unweighted_kernel_warp_per_row_1<float>(x)", "",
+     LUMOS_EMBEDDING},
+    {"__amd_rocclr_copyBuffer", "", LUMOS_COPY},
+    {"__amd_rocclr_fillBufferAligned", "", LUMOS_MEMSET},
+    {"my_kernel", "aten::mm", LUMOS_GEMM},
+    {"my_kernel", "aten::_scaled_dot_product_flash_attention", LUMOS_ATTENTION},
+    {"XXT_kernel", "", LUMOS_OTHER_DEVICE},
+    {"", "", LUMOS_OTHER_DEVICE},
+};
+
 static void kernels_have_kinds(void **state) {
   (void)state;
-  static const struct {
-    const char *name, *op;
-    enum lumos_task_kind kind;
-  } rows[] = {
-      {"ncclDevKernel_AllGather_RING_LL(ncclDevKernelArgsStorage<4096ul>)", "", LUMOS_COLLECTIVE},
-      {"ncclKernel_AllReduce_RING_LL_Sum_float(ncclWorkElem)", "", LUMOS_COLLECTIVE},
-      {"ncclDevKernel_Generic_1(ncclDevKernelArgsStorage<4096ul>)", "", LUMOS_COLLECTIVE},
-      {"ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t(ncclDevComm*)", "", LUMOS_P2P},
-      {"void deep_ep::internode_ll::dispatch<true>(void*)", "", LUMOS_COLLECTIVE},
-      {"void vllm::cross_device_reduce_1stage<__nv_bfloat16, 8>(vllm::RankData*)", "", LUMOS_COLLECTIVE},
-      {"_mxfp8_all_to_all_expert_major_kernel", "", LUMOS_COLLECTIVE},
-      {"nvjet_tst_256x128_64x4_1x2_h_bz_coopA_NNT", "aten::mm", LUMOS_GEMM},
-      {"volta_sgemm_128x64_tn", "", LUMOS_GEMM},
-      {"ampere_bf16_s16816gemm_bf16_128x64_ldg8_f2f_stages_64x4_tn", "", LUMOS_GEMM},
-      {"Cijk_Alik_Bljk_B_BS_BH_Bias_HA_S_SAV_UserArgs_MT256x128x64", "", LUMOS_GEMM},
-      {"sm80_xmma_fprop_implicit_gemm_indexed_tf32f32_nhwckrsc_nchw", "aten::cudnn_convolution", LUMOS_GEMM},
-      {"void cutlass::Kernel<cutlass_80_tensorop_s1688gemm_64x64_16x6_nn_align4>(Params)", "", LUMOS_GEMM},
-      {"void cublasLt::splitKreduce_kernel<32, 16, int, float>(x)", "", LUMOS_GEMM},
-      {"void flash_bwd_dq_dk_dv_loop_seqk_parallel_kernel<Flash_bwd_kernel_traits<128> >(x)", "", LUMOS_ATTENTION},
-      {"void cutlass::device_kernel<flash::enable_sm90_or_later<flash::FlashAttnFwdSm90<x> > >", "", LUMOS_ATTENTION},
-      {"fmha_cutlassF_f32_aligned_64x64_rf_sm80(PyTorchMemEffAttention)", "", LUMOS_ATTENTION},
-      {"attn_fwd", "", LUMOS_ATTENTION},
-      {"triton_poi_fused__scaled_mm__to_copy_clone_div_0", "", LUMOS_ELEMENTWISE},
-      {"triton_red_fused__log_softmax_div_mul_0", "", LUMOS_REDUCTION},
-      {"triton_per_fused__fused_rms_norm_add_3", "", LUMOS_NORM},
-      {"triton_red_fused_linalg_vector_norm_1", "", LUMOS_REDUCTION},
-      {"triton_poi_fused_embedding_0", "", LUMOS_EMBEDDING},
-      {"triton_tem_fused_mm_7", "", LUMOS_GEMM},
-      {"triton__0d1d2d3d", "", LUMOS_OTHER_DEVICE},
-      {"void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float> >(int)", "aten::add_",
-       LUMOS_ELEMENTWISE},
-      {"void at::native::(anonymous namespace)::CatArrayBatchedCopy<float, unsigned int, 2, 128, 1>(x)", "aten::cat",
-       LUMOS_ELEMENTWISE},
-      {"void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float> >(x)", "aten::sum", LUMOS_REDUCTION},
-      {"void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, at::native::NormTwoOps<float> > >(x)",
-       "aten::linalg_vector_norm", LUMOS_REDUCTION},
-      {"void fft2d_r2c_32x32<float, false, 1u, false>(float2*, float const*, cudnn::reduced_divisor, bool, int2)",
-       "aten::cudnn_convolution", LUMOS_GEMM},
-      {"void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float> >(x)", "aten::native_layer_norm_backward",
-       LUMOS_NORM},
-      {"void (anonymous namespace)::softmax_warp_forward<float, float, float, 8, true>(x)", "", LUMOS_REDUCTION},
-      {"void at::native::(anonymous namespace)::vectorized_layer_norm_kernel<float, float>(x)", "", LUMOS_NORM},
-      {"void at::native::(anonymous namespace)::indexSelectLargeIndex<float, long>(x)", "aten::embedding",
-       LUMOS_EMBEDDING},
-      {"void at::native::(anonymous namespace)::indexSelectLargeIndex<float, long>(x)", "aten::index_select",
-       LUMOS_ELEMENTWISE},
-      {"void at::native::(anonymous namespace)::multi_tensor_apply_kernel<TensorListMetadata<4>, AdamFunctor<float> "
-       ">(x)",
-       "", LUMOS_OPTIMIZER},
-      {"void split_embedding_backward_codegen_rowwise_adagrad_unweighted_kernel_warp_per_row_1<float>(x)", "",
-       LUMOS_EMBEDDING},
-      {"__amd_rocclr_copyBuffer", "", LUMOS_COPY},
-      {"__amd_rocclr_fillBufferAligned", "", LUMOS_MEMSET},
-      {"my_kernel", "aten::mm", LUMOS_GEMM},
-      {"my_kernel", "aten::_scaled_dot_product_flash_attention", LUMOS_ATTENTION},
-      {"XXT_kernel", "", LUMOS_OTHER_DEVICE},
-      {"", "", LUMOS_OTHER_DEVICE},
-  };
-  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-    enum lumos_task_kind kind = lumos_classify_device("kernel", rows[i].name, rows[i].op);
-    if (kind != rows[i].kind) {
-      fail_msg("%s in '%s' is %s", rows[i].name, rows[i].op, lumos_task_kind_name(kind));
+  for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
+    enum lumos_task_kind kind = lumos_classify_device("kernel", kernels[i].name, kernels[i].op);
+    if (kind != kernels[i].kind) {
+      fail_msg("%s in '%s' is %s", kernels[i].name, kernels[i].op, lumos_task_kind_name(kind));
     }
   }
   assert_int_equal(lumos_classify_device("gpu_memcpy", "gemm", ""), LUMOS_COPY);

@@ -638,9 +638,9 @@ static void mtia_rows_are_read(void **state) {
   lumos_job_free(job);
 }
 
-/* Rows of a category that nobody has heard of are work of kind other, on the device or on their thread, and counted by its name; a call
- * that is known goes before one that is not. What is known to be no work, or says not where it ran, is counted and left out; what lies
- * over others by design is no news, but has its place in the sum of all events. */
+/* Rows of a category that nobody has heard of are work of kind other, on the device or on their thread, and counted by
+ * its name; a call that is known goes before one that is not. What is known to be no work, or says not where it ran, is
+ * counted and left out; what lies over others by design is no news, but has its place in the sum of all events. */
 static void unknown_categories_are_counted(void **state) {
   (void)state;
   struct lumos_job *job = parse_good(TRACE(
@@ -715,7 +715,8 @@ static void every_replaced_name_is_counted(void **state) {
   lumos_job_free(job);
 }
 
-/* An empty pid and tid, with which nothing is known of threads yet: a thread of its own, at the first row as behind a kernel. */
+/* An empty pid and tid, with which nothing is known of threads yet: a thread of its own, at the first row as behind a
+ * kernel. */
 static void empty_places_are_a_lane(void **state) {
   (void)state;
   expect_trace(TRACE(ROW("cpu_op", "a", "\"\"", "\"\"", 1, 1, "")), "t op a 0+1000\n");

@@ -1,39 +1,9 @@
-/* The same traces give the same bytes: on one thread and on many, in any order of arguments, under a locale that writes numbers with a
- * comma; and the same message, where several of them fail. Real sets are read where they are at hand (environment LUMOS_TRACES).
+/* The same traces give the same bytes: on one thread and on many, in any order of arguments, under a locale that writes
+ * numbers with a comma; and the same message, where several of them fail. Real sets are read where they are at hand
+ * (environment LUMOS_TRACES).
  */
-#include "trace_text.h"
+#include "trace_files.h"
 #include <locale.h>
-
-enum { MOST_FILES = 16 };
-
-struct files {
-  char *folder;
-  char *paths[MOST_FILES];
-  size_t count;
-};
-
-static int make_files(void **state) {
-  struct files *files = calloc(1, sizeof *files);
-  assert_non_null(files);
-  files->folder = unit_folder_new();
-  *state = files;
-  return 0;
-}
-
-static int drop_files(void **state) {
-  struct files *files = *state;
-  for (size_t i = 0; i < files->count; i++) {
-    free(files->paths[i]);
-  }
-  unit_folder_remove(files->folder);
-  free(files);
-  return 0;
-}
-
-static void add_file(struct files *files, const char *name, const char *text) {
-  files->paths[files->count] = unit_path(files->folder, name);
-  unit_write_file(files->paths[files->count++], text, strlen(text));
-}
 
 static void add_rank(struct files *files, int rank, const char *kernel) {
   char name[32];

@@ -1,35 +1,6 @@
 /* Many inputs: folders, ranks, what is no trace, streams, and that the order of arguments does not show. */
-#include "trace_text.h"
+#include "trace_files.h"
 #include <sys/stat.h>
-
-struct files {
-  char *folder;
-  char *paths[8];
-  size_t count;
-};
-
-static void add_file(struct files *files, const char *name, const char *text) {
-  files->paths[files->count] = unit_path(files->folder, name);
-  unit_write_file(files->paths[files->count++], text, strlen(text));
-}
-
-static int make_files(void **state) {
-  struct files *files = calloc(1, sizeof *files);
-  assert_non_null(files);
-  files->folder = unit_folder_new();
-  *state = files;
-  return 0;
-}
-
-static int drop_files(void **state) {
-  struct files *files = *state;
-  for (size_t i = 0; i < files->count; i++) {
-    free(files->paths[i]);
-  }
-  unit_folder_remove(files->folder);
-  free(files);
-  return 0;
-}
 
 static struct lumos_job *parse_paths(const char *const *paths, size_t count, struct lumos_trace_options options,
                                      struct lumos_error *error) {

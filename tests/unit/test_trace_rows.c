@@ -1,4 +1,5 @@
-/* Rows on their way to tasks: put in order, and given back as they move and while the walk goes on, but for those that are open. */
+/* Rows on their way to tasks: put in order, and given back as they move and while the walk goes on, but for those that
+ * are open. */
 #include "trace/order.h"
 #include "trace_text.h"
 

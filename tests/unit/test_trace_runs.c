@@ -1,40 +1,9 @@
-/* Several runs in one folder are told apart and refused together unless one is chosen; ranks that are missing, given twice, or of no such
- * job are said. */
-#include "trace_text.h"
+/* Several runs in one folder are told apart and refused together unless one is chosen; ranks that are missing, given
+ * twice, or of no such job are said. */
+#include "trace_files.h"
 
-enum { MOST_FILES = 8 };
-
-struct files {
-  char *folder;
-  char *paths[MOST_FILES];
-  size_t count;
-};
-
-static int make_files(void **state) {
-  struct files *files = calloc(1, sizeof *files);
-  assert_non_null(files);
-  files->folder = unit_folder_new();
-  *state = files;
-  return 0;
-}
-
-static int drop_files(void **state) {
-  struct files *files = *state;
-  for (size_t i = 0; i < files->count; i++) {
-    free(files->paths[i]);
-  }
-  unit_folder_remove(files->folder);
-  free(files);
-  return 0;
-}
-
-static const char *add_file(struct files *files, const char *name, const char *text) {
-  files->paths[files->count] = unit_path(files->folder, name);
-  unit_write_file(files->paths[files->count], text, strlen(text));
-  return files->paths[files->count++];
-}
-
-/* A trace of 2 seconds that starts so many seconds after 2025-07-01 23:00:36 UTC. `rank` below 0: it does not say which it is. */
+/* A trace of 2 seconds that starts so many seconds after 2025-07-01 23:00:36 UTC. `rank` below 0: it does not say which
+ * it is. */
 static const char *add_trace(struct files *files, const char *name, int rank, int world, int second) {
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   lumos_text_put(&text, "{");
@@ -261,10 +230,9 @@ static void missing_ranks_are_said(void **state) {
 static void a_long_list_of_missing_ranks_is_cut(void **state) {
   struct files *files = *state;
   struct lumos_error error;
-  static const char *const names[] = {"0", "1", "2", "3", "4", "5", "6", "7"};
-  for (int i = 0; i < MOST_FILES; i++) {
+  for (int i = 0; i < 8; i++) {
     char name[16];
-    (void)snprintf(name, sizeof name, "%s.json", names[i]);
+    (void)snprintf(name, sizeof name, "%d.json", i);
     add_trace(files, name, 2 * i + 1, 64, 0);
   }
   struct lumos_job *job = parse_folder(files, (struct lumos_trace_options){0}, &error);

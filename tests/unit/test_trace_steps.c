@@ -156,8 +156,8 @@ static void marks_that_do_not_rise_are_ignored(void **state) {
   lumos_job_free(job);
 }
 
-/* The mark of step 5 is lost: what lies between those of 4 and 6 is step 5, no part of step 4. Where the numbers jump and no work
- * lies between the marks, none is lost. */
+/* The mark of step 5 is lost: what lies between those of 4 and 6 is step 5, no part of step 4. Where the numbers jump
+ * and no work lies between the marks, none is lost. */
 static void a_lost_mark_merges_no_steps(void **state) {
   (void)state;
 #define MARKS(between) TRACE(                                                   \
@@ -182,8 +182,8 @@ static void a_lost_mark_merges_no_steps(void **state) {
   lumos_job_free(job);
 }
 
-/* Of two marks that are lost nobody knows where the one step ended: the steps on one side are kept, and begin where the device ended
- * what lies before them. */
+/* Of two marks that are lost nobody knows where the one step ended: the steps on one side are kept, and begin where the
+ * device ended what lies before them. */
 static void several_lost_marks_part_the_steps(void **state) {
   (void)state;
   const char *text = TRACE(

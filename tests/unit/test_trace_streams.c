@@ -367,8 +367,8 @@ static void synchronisation_rows_say_who_waits(void **state) {
   lumos_job_free(job);
 }
 
-/* Ids rise with time, so a row whose id is above a recorded call's was launched after it, though its own call is missing: it
- * is no work from before the recording, and the first step does not begin with its end. */
+/* Ids rise with time, so a row whose id is above a recorded call's was launched after it, though its own call is
+ * missing: it is no work from before the recording, and the first step does not begin with its end. */
 static void a_lost_call_has_the_step_of_the_one_before(void **state) {
   (void)state;
   struct lumos_job *job = parse_good(TRACE(
@@ -395,8 +395,8 @@ static void a_lost_call_has_the_step_of_the_one_before(void **state) {
   lumos_job_free(job);
 }
 
-/* An id that says nothing does not make a kernel work from before the recording: behind launches of its stream it has the step of the
- * one before it, and the first step begins where it began. */
+/* An id that says nothing does not make a kernel work from before the recording: behind launches of its stream it has
+ * the step of the one before it, and the first step begins where it began. */
 static void a_kernel_without_an_id_moves_no_step(void **state) {
   (void)state;
   static const char *const ids[] = {"", ",\"correlation\":null", ",\"correlation\":0", ",\"correlation\":-1",
@@ -429,8 +429,8 @@ static void a_kernel_without_an_id_moves_no_step(void **state) {
   }
 }
 
-/* The first launch of the recording is lost: what an idle device starts behind the first recorded call was not waiting since before
- * the recording. A collective may have been, if its id says so. */
+/* The first launch of the recording is lost: what an idle device starts behind the first recorded call was not waiting
+ * since before the recording. A collective may have been, if its id says so. */
 static void a_lost_first_call_moves_no_step(void **state) {
   (void)state;
 #define FIRST_IS(kernel) TRACE(                 \

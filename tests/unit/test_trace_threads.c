@@ -275,7 +275,8 @@ static void backward_ops_know_their_forward(void **state) {
   lumos_job_free(job);
 }
 
-/* What a checkpoint computes again counts from 0 on the thread that does so, which thereby gives numbers a second time. */
+/* What a checkpoint computes again counts from 0 on the thread that does so, which thereby gives numbers a second
+ * time. */
 static void threads_count_apart(void **state) {
   (void)state;
   struct lumos_job *job = parse_good(TRACE(

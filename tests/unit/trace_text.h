@@ -45,6 +45,18 @@ static inline struct lumos_job *parse_good(const char *text, const struct lumos_
   return job;
 }
 
+/* The text is refused, and `part` stands in what is said. */
+static inline void expect_failure(const char *text, const struct lumos_trace_options *options, enum lumos_status status,
+                                  const char *part) {
+  struct lumos_error error = {LUMOS_DONE, ""};
+  struct lumos_job *job = parse_named("t.json", text, strlen(text), options, &error);
+  assert_null(job);
+  assert_int_equal(error.status, status);
+  if (strstr(error.text, part) == NULL) {
+    fail_msg("'%s' lacks '%s'", error.text, part);
+  }
+}
+
 static inline const char *string_of(const struct lumos_job *job, lumos_string_id string) {
   return lumos_string(job->strings, string);
 }

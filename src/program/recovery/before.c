@@ -1,5 +1,6 @@
-/* What was launched before the recording has no call, but stands on a stream: it is the end of a step, and takes over what is known of the
- * end of one that was recorded whole, where the names agree. Of several, the one that agrees best, the first of them. */
+/* What was launched before the recording has no call, but stands on a stream: it is the end of a step, and takes over
+ * what is known of the end of one that was recorded whole, where the names agree. Of several, the one that agrees best,
+ * the first of them. */
 #include "program/recovery/recovery.h"
 
 enum { AGREE_IN_HUNDRED = 80, MOST_STEPS = 16 };
@@ -46,7 +47,7 @@ void lumos_program_before(struct lumos_job *job, uint32_t rank) {
   const struct lumos_rank *of = &job->ranks.items[rank];
   for (uint32_t i = 0; i < of->lane_count; i++) {
     const struct lumos_lane *lane = &job->lanes.items[of->lane_first + i];
-    if (lane->kind == LUMOS_STREAM) {
+    if (lane->kind == LUMOS_STREAM && lane->task_count > 0) {
       take_over(job, lane);
     }
   }

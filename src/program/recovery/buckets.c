@@ -1,6 +1,8 @@
-/* Communication that belongs to no layer: gradients, reduced bucket by bucket while the last micro-batch goes back. It shows by missing in
- * other passes of the same kind, or by where it runs: what layers share in the pass back they share forward, too, on the same stream or in the
- * same group. What is launched only right before such communication prepares it, and is of no layer either. */
+/* Communication that belongs to no layer: gradients, reduced bucket by bucket while the last micro-batch goes back. It
+ * shows by missing in other passes of the same kind, or by where it runs: what layers share in the pass back they share
+ * forward, too, on the same stream or in the same group. Where every layer's parameters are gathered forward, their
+ * gradients are summed up and spread layer by layer, on a stream of their own: as often as something is gathered. What
+ * is launched only right before such communication prepares it, and is of no layer either. */
 #include "program/recovery/recovery.h"
 
 #include <stdlib.h>
@@ -29,17 +31,46 @@ static uint32_t place_of(const struct lumos_program *program, const struct lumos
   return group != LUMOS_NO_STRING ? (uint32_t)program->job->lanes.count + group : task->lane;
 }
 
-/* By place: do forward passes share anything there? */
-static bool *shared_forward(const struct lumos_program *program) {
+struct use {                 /* of a place, in collectives */
+  uint32_t forward, gathers; /* in forward passes; all_gather among them */
+  uint32_t back, scatters;   /* in passes back; reduce_scatter among them */
+};
+
+static struct use *count_uses(const struct lumos_program *program, size_t places) {
   const struct lumos_job *job = program->job;
-  bool *shared = lumos_allocate_zeroed(job->lanes.count + lumos_strings_count(job->strings) + 1, sizeof *shared);
+  struct use *uses = lumos_allocate_zeroed(places, sizeof *uses);
+  lumos_string_id gather = lumos_interned(job->strings, "all_gather", 10);
+  lumos_string_id scatter = lumos_interned(job->strings, "reduce_scatter", 14);
   for (size_t i = 0; i < program->elements.count; i++) {
     const struct lumos_element *element = &program->elements.items[i];
-    uint8_t phase = element->pass == LUMOS_NONE ? 0 : program->passes.items[element->pass].phase;
-    if (phase == LUMOS_FORWARD && is_collective(program, element)) {
-      shared[place_of(program, element)] = true;
+    if (element->pass == LUMOS_NONE || !is_collective(program, element)) {
+      continue;
     }
+    struct use *use = &uses[place_of(program, element)];
+    uint8_t phase = program->passes.items[element->pass].phase;
+    lumos_string_id op = lumos_detail_of(job, lumos_element_task(program, element))->comm.op;
+    use->forward += phase == LUMOS_FORWARD;
+    use->gathers += phase == LUMOS_FORWARD && op != LUMOS_NO_STRING && op == gather;
+    use->back += phase == LUMOS_BACKWARD;
+    use->scatters += phase == LUMOS_BACKWARD && op != LUMOS_NO_STRING && op == scatter;
   }
+  return uses;
+}
+
+/* By place: do forward passes share anything there, or gather elsewhere as often as passes back spread sums there? */
+static bool *shared_forward(const struct lumos_program *program) {
+  size_t places = program->job->lanes.count + lumos_strings_count(program->job->strings) + 1;
+  struct use *uses = count_uses(program, places);
+  bool *shared = lumos_allocate_zeroed(places, sizeof *shared);
+  uint32_t gathered = 0; /* where nothing else is done forward */
+  for (size_t i = 0; i < places; i++) {
+    gathered = uses[i].gathers == uses[i].forward && uses[i].gathers > gathered ? uses[i].gathers : gathered;
+  }
+  for (size_t i = 0; i < places; i++) {
+    bool spreads = uses[i].back > 0 && uses[i].scatters == uses[i].back && uses[i].scatters == gathered;
+    shared[i] = uses[i].forward > 0 || spreads;
+  }
+  free(uses);
   return shared;
 }
 

@@ -1,9 +1,10 @@
 /* Which micro-batch and which chunk of a stage's layers a pass is for, over all ranks.
  *
- * The n-th forward pass of a round is micro-batch n, and so is the n-th backward one, in every schedule that gives a stage one
- * chunk. With more, as interleaved schedules do, passes take turns: as many micro-batches as there are stages go through one chunk,
- * then through the next; backward from the last chunk on. How many chunks there are shows at the ends of the pipeline: only
- * the first chunk of the first stage begins with the embedding, only the last of the last ends with the head.
+ * The n-th forward pass of a round is micro-batch n, and so is the n-th backward one, in every schedule that gives a
+ * stage one chunk. With more, as interleaved schedules do, passes take turns: as many micro-batches as there are stages
+ * go through one chunk, then through the next; backward from the last chunk on. How many chunks there are shows at the
+ * ends of the pipeline: only the first chunk of the first stage begins with the embedding, only the last of the last
+ * ends with the head.
  */
 #include "program/recovery/recovery.h"
 
@@ -48,11 +49,21 @@ static uint32_t count_forward(const struct lumos_program *program,
   return count;
 }
 
+static bool has_transfers(const struct lumos_job *job) {
+  for (size_t i = 0; i < job->tasks.count; i++) {
+    if (job->tasks.items[i].kind == LUMOS_P2P) {
+      return true;
+    }
+  }
+  return false;
+}
+
 /* Where nothing tells, the only one. */
 void lumos_program_stages(struct lumos_recovery *recovery) {
   const struct lumos_job *job = recovery->job;
   int32_t known = job->models.count > 0 ? job->models.items[0].sizes.pp : LUMOS_ABSENT_INT;
   recovery->stages = known > 1 ? known : 1;
+  recovery->unplaced = known == LUMOS_ABSENT_INT && has_transfers(job);
   for (uint32_t i = 0; i < job->ranks.count; i++) {
     const struct lumos_rank *rank = &job->ranks.items[i];
     int32_t stage = rank->has_parallel && rank->parallel.pp > 0 ? rank->parallel.pp : 0;
@@ -155,8 +166,8 @@ static void count_layers(struct lumos_recovery *recovery) {
   lumos_vector_free(&found);
 }
 
-/* A pass in which another number of layers was found than in most of its chunk is looked at again; layers that show backward alone are
- * none. */
+/* A pass in which another number of layers was found than in most of its chunk is looked at again; layers that show
+ * backward alone are none. */
 static void agree_on_layers(struct lumos_recovery *recovery) {
   for (uint32_t r = 0; r < recovery->job->ranks.count; r++) {
     struct lumos_program *program = &recovery->programs[r];

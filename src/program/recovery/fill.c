@@ -1,5 +1,5 @@
-/* Copies, and kernels that only add up the parts of a product, say nothing of layers themselves. What adds up parts belongs to the product
- * before it; a copy to the layer that launched before and behind it. */
+/* Copies, and kernels that only add up the parts of a product, say nothing of layers themselves. What adds up parts
+ * belongs to the product before it; a copy to the layer that launched before and behind it. */
 #include "program/recovery/recovery.h"
 
 void lumos_program_fill(struct lumos_program *program) {

@@ -1,5 +1,5 @@
-/* What a thread does belongs to what it launches. A task within an operator that launches something is of that; between operators it prepares
- * the next launch of its step, and behind the last one belongs to that. */
+/* What a thread does belongs to what it launches. A task within an operator that launches something is of that; between
+ * operators it prepares the next launch of its step, and behind the last one belongs to that. */
 #include "program/recovery/recovery.h"
 
 #include <stdlib.h>

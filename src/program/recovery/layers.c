@@ -3,8 +3,11 @@
  * Every symbol that occurs several times may be an anchor. It is one when what lies between its occurrences is the same
  * each time, as a bag of symbols: a symbol that comes twice in a layer fails, for the halves of a layer differ. The
  * layers reach as far to the left of the first anchor as what stands there also stands to the left of the second, and
- * to the right of the last as far as it also does behind the last but one. Of anchors that explain as much the one with most
- * occurrences wins.
+ * to the right of the last as far as it also does behind the last but one. Of anchors that explain as much the one with
+ * most occurrences wins.
+ *
+ * Where it is known how many layers there are, and no anchor is found so, the ends may be whatever they are: compilers
+ * fuse what stands there with the embedding and the head.
  *
  * Where the first layer begins the others begin, too: the place is carried over by comparing symbol by symbol, skipping
  * what only one of them has.
@@ -20,6 +23,7 @@ enum {
   RESUMED = 3,              /* symbols that must agree behind them */
   COVERED_IN_HUNDRED = 10,  /* of the work, at least: the head of a small model takes most of it; */
   LAUNCHED_IN_HUNDRED = 30, /* and of the launches */
+  MANY = 4,                 /* wanted layers, that show by what lies between them */
   WORK_WITHIN = 3           /* a layer's work differs from the median by at most one part in so many... */
 };
 static const double most_layers = 0.75; /* ...in at least this share of the layers */
@@ -34,6 +38,7 @@ struct search {
   uint32_t *first; /* [kinds + 1]: the occurrences of symbol k are places[first[k] .. first[k + 1]) */
   uint32_t *places;
   uint32_t *left, *right; /* [kinds]: bags, all zero between uses */
+  bool loose;             /* the ends need not be alike */
 };
 
 /* ---- numbering ---- */
@@ -103,28 +108,35 @@ static uint32_t shared(struct search *search, uint32_t from, uint32_t middle, ui
   return common;
 }
 
-/* Of two places that stand for the same, walk on in one direction (1 or -1) while the symbols agree, skipping a few that only one side
- * has. Stops at the first place outside [0, count) on either side, and before `until` on the left one's. */
+/* Of two places that stand for the same, walk on in one direction (1 or -1) while the symbols agree, skipping a few
+ * that only one side has. Both stop before a place of their own, so that none is ever compared with itself. */
 struct walk {
   int64_t a, b; /* the last places that agreed */
-  bool all;     /* `until` was reached */
 };
 
-static bool agrees(const struct lumos_sequence *sequence, int64_t a, int64_t b, int step, int64_t until) {
-  for (int i = 0; i < RESUMED; i++, a += step, b += step) {
-    if (b < 0 || b >= sequence->count || a == until || sequence->symbols[a] != sequence->symbols[b]) {
+struct path { /* of a walk */
+  const struct lumos_sequence *sequence;
+  int step;
+  int64_t end_a, end_b; /* the first place that is not looked at */
+};
+
+static bool is_on(int64_t place, int64_t end, int step) { return step > 0 ? place < end : place > end; }
+
+static bool agrees(const struct path *path, int64_t a, int64_t b) {
+  for (int i = 0; i < RESUMED; i++, a += path->step, b += path->step) {
+    if (!is_on(a, path->end_a, path->step) || !is_on(b, path->end_b, path->step) ||
+        path->sequence->symbols[a] != path->sequence->symbols[b]) {
       return false;
     }
   }
   return true;
 }
 
-static bool resume(const struct lumos_sequence *sequence, int64_t *a, int64_t *b, int step, int64_t until) {
-  int64_t room = (until - *a) * step; /* places left of a */
+static bool resume(const struct path *path, int64_t *a, int64_t *b) {
   for (int skipped = 1; skipped <= SKIPPED; skipped++) {
     for (int of_a = 0; of_a <= skipped; of_a++) {
-      int64_t next_a = *a + (int64_t)of_a * step, next_b = *b + (int64_t)(skipped - of_a) * step;
-      if (of_a < room && next_b >= 0 && next_b < sequence->count && agrees(sequence, next_a, next_b, step, until)) {
+      int64_t next_a = *a + (int64_t)of_a * path->step, next_b = *b + (int64_t)(skipped - of_a) * path->step;
+      if (agrees(path, next_a, next_b)) {
         *a = next_a;
         *b = next_b;
         return true;
@@ -134,20 +146,19 @@ static bool resume(const struct lumos_sequence *sequence, int64_t *a, int64_t *b
   return false;
 }
 
-static struct walk walk(const struct lumos_sequence *sequence, int64_t a, int64_t b, int step, int64_t until) {
+static struct walk walk(const struct path *path, int64_t a, int64_t b) {
   struct walk walk = {.a = a, .b = b};
-  a += step;
-  b += step;
-  while (a != until && b >= 0 && b < sequence->count) {
-    if (sequence->symbols[a] != sequence->symbols[b] && !resume(sequence, &a, &b, step, until)) {
+  a += path->step;
+  b += path->step;
+  while (is_on(a, path->end_a, path->step) && is_on(b, path->end_b, path->step)) {
+    if (path->sequence->symbols[a] != path->sequence->symbols[b] && !resume(path, &a, &b)) {
       return walk;
     }
     walk.a = a;
     walk.b = b;
-    a += step;
-    b += step;
+    a += path->step;
+    b += path->step;
   }
-  walk.all = walk.a + step == until;
   return walk;
 }
 
@@ -185,9 +196,14 @@ static int compare_weights(const void *left, const void *right) {
   return (a > b) - (a < b);
 }
 
-/* Layers are the same work again and again; blocks of a network that narrows are not, though they launch the same. Piece i is
- * [starts[i], starts[i + 1]). */
-static bool is_same_work(const struct lumos_sequence *sequence, const uint32_t *starts, uint32_t pieces) {
+/* Layers are the same work again and again; blocks of a network that narrows are not, though they launch the same.
+ * Piece i is [starts[i], starts[i + 1]). Where it is known how many layers there are, a pass may take longer over some,
+ * beside transfers. */
+static bool is_same_work(const struct search *search, const uint32_t *starts, uint32_t pieces) {
+  const struct lumos_sequence *sequence = search->sequence;
+  if (search->wanted != 0) {
+    return true;
+  }
   int64_t *sorted = lumos_allocate(pieces * sizeof *sorted);
   for (uint32_t i = 0; i < pieces; i++) {
     sorted[i] = weight_of(sequence, starts[i], starts[i + 1]);
@@ -207,15 +223,58 @@ static bool reach(const struct search *search, struct anchor *anchor) {
   const struct lumos_sequence *sequence = search->sequence;
   const uint32_t *places = anchor->places;
   uint32_t last = anchor->count - 1;
-  struct walk left = walk(sequence, places[0], places[1], -1, -1);
-  struct walk right = walk(sequence, places[last], places[last - 1], 1, sequence->count);
-  int64_t earliest = left.b > places[0] ? left.a : places[0], latest = right.b < places[last] ? right.a : places[last];
+  struct path back = {.sequence = sequence, .step = -1, .end_a = -1, .end_b = places[0]};
+  struct path on = {.sequence = sequence, .step = 1, .end_a = sequence->count, .end_b = places[last]};
+  int64_t earliest = walk(&back, places[0], places[1]).a, latest = walk(&on, places[last], places[last - 1]).a;
   int64_t period = places[1] - places[0];
   int64_t around = (places[0] - earliest) + 1 + (latest - places[last]);
   anchor->before = (uint32_t)earliest;
   anchor->behind = (uint32_t)latest + 1;
   anchor->covered = weight_of(sequence, anchor->before, anchor->behind);
-  return (double)around >= least_even * (double)period;
+  return search->loose || (double)around >= least_even * (double)period;
+}
+
+/* Layer k begins where the first does: carried over from the first anchor to the k-th. */
+static uint32_t border(const struct search *search, const struct anchor *anchor, uint32_t k) {
+  const struct lumos_sequence *sequence = search->sequence;
+  int64_t from = anchor->places[0], to = anchor->places[k];
+  int64_t least = (int64_t)anchor->places[k - 1] + 1;
+  struct path path = {.sequence = sequence, .step = -1, .end_a = (int64_t)anchor->before - 1, .end_b = least - 1};
+  struct walk back = walk(&path, from, to);
+  int64_t start = back.b - (back.a - anchor->before); /* what does not agree is taken to be as long */
+  return (uint32_t)(start < least ? least : start);
+}
+
+/* Where in [from, end) two symbols in a row stand that nothing before `layer` has; `end`: nowhere. */
+static uint32_t known_until(const struct search *search, uint32_t layer, uint32_t from, uint32_t end) {
+  uint32_t unknown = 0;
+  for (uint32_t i = from; i < end; i++) {
+    bool known = search->places[search->first[search->dense[i]]] < layer;
+    unknown = known ? 0 : unknown + 1;
+    if (unknown == 2) {
+      return i - 1;
+    }
+  }
+  return end;
+}
+
+/* The last layer ends where the last but one does. */
+static uint32_t last_border(const struct search *search, const struct anchor *anchor, uint32_t last_start) {
+  int64_t from = anchor->places[anchor->count - 2], to = anchor->places[anchor->count - 1];
+  struct path path = {.sequence = search->sequence, .step = 1, .end_a = last_start, .end_b = search->sequence->count};
+  struct walk on = walk(&path, from, to);
+  int64_t end = on.b + (last_start - 1 - on.a) + 1;
+  int64_t most = search->sequence->count;
+  end = end > most ? most : end;
+  return search->loose ? known_until(search, last_start, (uint32_t)to + 1, (uint32_t)end) : (uint32_t)end;
+}
+
+/* How alike two layers are, from 0 to 1: there is one piece alone between their anchors, and nothing to compare it
+ * with. */
+static double evenness_of_two(struct search *search, const struct anchor *anchor) {
+  uint32_t middle = border(search, anchor, 1), end = last_border(search, anchor, middle);
+  uint32_t first = middle - anchor->before, second = end - middle;
+  return (double)shared(search, anchor->before, middle, end) / (first > second ? first : second);
 }
 
 static bool try_anchor(struct search *search, uint32_t symbol, struct anchor *anchor) {
@@ -225,15 +284,18 @@ static bool try_anchor(struct search *search, uint32_t symbol, struct anchor *an
     return false;
   }
   double even = evenness(search, anchor);
-  if (even < least_even || !is_same_work(search->sequence, anchor->places, anchor->count - 1) ||
-      !reach(search, anchor)) {
+  if (even < least_even || !is_same_work(search, anchor->places, anchor->count - 1) || !reach(search, anchor)) {
     return false;
   }
+  if (anchor->count == 2) {
+    even = evenness_of_two(search, anchor);
+  }
   anchor->score = (double)anchor->covered * even;
-  return true;
+  return even >= least_even;
 }
 
-/* Twice as many layers may explain a little less: the same layers with something of their own. An odd one more may not. */
+/* Twice as many layers may explain a little less: the same layers with something of their own. An odd one more may
+ * not. */
 static bool is_better(const struct anchor *a, const struct anchor *b) {
   if (a->count >= 2 * b->count) {
     return a->score >= most_lost * b->score;
@@ -290,27 +352,6 @@ static bool best_anchor(struct search *search, struct anchor *best) {
          (best->behind - best->before) * UINT64_C(100) >= (uint64_t)sequence->count * LAUNCHED_IN_HUNDRED;
 }
 
-/* ---- borders ---- */
-
-/* Layer k begins where the first does: carried over from the first anchor to the k-th. */
-static uint32_t border(const struct search *search, const struct anchor *anchor, uint32_t k) {
-  const struct lumos_sequence *sequence = search->sequence;
-  int64_t from = anchor->places[0], to = anchor->places[k];
-  struct walk back = walk(sequence, from, to, -1, (int64_t)anchor->before - 1);
-  int64_t start = back.b - (back.a - anchor->before); /* what does not agree is taken to be as long */
-  int64_t least = (int64_t)anchor->places[k - 1] + 1;
-  return (uint32_t)(start < least ? least : start);
-}
-
-/* The last layer ends where the last but one does. */
-static uint32_t last_border(const struct search *search, const struct anchor *anchor, uint32_t last_start) {
-  int64_t from = anchor->places[anchor->count - 2], to = anchor->places[anchor->count - 1];
-  struct walk on = walk(search->sequence, from, to, 1, last_start);
-  int64_t end = on.b + (last_start - 1 - on.a) + 1;
-  int64_t most = search->sequence->count;
-  return (uint32_t)(end > most ? most : end);
-}
-
 static struct lumos_layers borders(const struct search *search, const struct anchor *anchor) {
   struct lumos_layers layers = {.count = anchor->count,
                                 .starts = lumos_allocate(((size_t)anchor->count + 1) * sizeof *layers.starts)};
@@ -330,9 +371,14 @@ struct lumos_layers lumos_layers_find(const struct lumos_sequence *sequence, uin
   struct search search = {.sequence = sequence, .wanted = wanted};
   number(&search);
   struct anchor anchor = {0};
-  if (best_anchor(&search, &anchor)) {
+  bool found = best_anchor(&search, &anchor);
+  if (!found && wanted >= MANY) {
+    search.loose = true;
+    found = best_anchor(&search, &anchor);
+  }
+  if (found) {
     layers = borders(&search, &anchor);
-    if (!is_same_work(sequence, layers.starts, layers.count)) {
+    if (!is_same_work(&search, layers.starts, layers.count)) {
       lumos_layers_free(&layers);
     }
   }
@@ -353,7 +399,8 @@ void lumos_layers_free(struct lumos_layers *layers) {
 
 enum { MOST_CELLS = 1 << 22 }; /* of the table of common subsequences */
 
-/* Where in `a` the longest common subsequence with `b` starts at the latest and ends at the earliest; how long it is. */
+/* Where in `a` the longest common subsequence with `b` starts at the latest and ends at the earliest; how long it
+ * is. */
 static uint32_t common_part(const struct lumos_sequence *a, const struct lumos_sequence *b, uint32_t *start,
                             uint32_t *end) {
   size_t rows = (size_t)a->count + 1, columns = (size_t)b->count + 1;

@@ -6,10 +6,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What a pass launched, in the order of the layers: forward as launched, backward turned round, so that its layers count up, too. */
+/* What a pass launched, in the order of the layers: forward as launched, backward turned round, so that its layers
+ * count up, too. */
 struct lumos_sequence {
-  const uint32_t *
-      symbols; /* [count]: what is launched; the same work has the same symbol, whatever the layer; 0: no part of any layer */
+  /* [count]: what is launched; the same work has the same symbol, whatever the layer; 0: no part of any layer */
+  const uint32_t *symbols;
   const int64_t *weights; /* [count]: ns of work, at least 0 */
   uint32_t count;
 };
@@ -20,17 +21,19 @@ struct lumos_layers {
   uint32_t count;   /* 0, or at least 2 */
 };
 
-/* Find the layers, `wanted` of them (0: any number): the shortest piece that the sequence repeats, at least twice, with nearly the same work each time, as far as it goes
- * on both sides. Symbols that are missing, added or replaced in some layers do no harm while most are alike. count 0: nothing repeats, or
- * too little of the sequence's weight does. O(count x distinct symbols that repeat), of which at most 64 are tried. */
+/* Find the layers, `wanted` of them (0: any number): the shortest piece that the sequence repeats, at least twice, with
+ * nearly the same work each time, as far as it goes on both sides. Symbols that are missing, added or replaced in some
+ * layers do no harm while most are alike. count 0: nothing repeats, or too little of the sequence's weight does.
+ * O(count x distinct symbols that repeat), of which at most 64 are tried. */
 struct lumos_layers lumos_layers_find(const struct lumos_sequence *sequence, uint32_t wanted);
 
-/* One layer as found elsewhere: where it stands in this sequence, once, by the longest common subsequence. false: most of it stands nowhere.
- * O(count x layer's count). */
+/* One layer as found elsewhere: where it stands in this sequence, once, by the longest common subsequence. false: most
+ * of it stands nowhere. O(count x layer's count). */
 bool lumos_layers_place(const struct lumos_sequence *sequence, const struct lumos_sequence *layer, uint32_t *start,
                         uint32_t *end);
 
-/* What a sequence has in common with another, where that is most of the piece and half of the sequence. O(count x other's count). */
+/* What a sequence has in common with another, where that is most of the piece and half of the sequence. O(count x
+ * other's count). */
 bool lumos_layers_common(const struct lumos_sequence *sequence, const struct lumos_sequence *other, uint32_t *start,
                          uint32_t *end);
 

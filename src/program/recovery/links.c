@@ -1,8 +1,10 @@
-/* Backward work to the layers of the forward work that it belongs to: autograd's numbers tie its operators to those that ran forward.
+/* Backward work to the layers of the forward work that it belongs to: autograd's numbers tie its operators to those
+ * that ran forward.
  *
- * What a forward operator launched says in which pass and layer it was; one that launched nothing was where its neighbours in time were, if
- * they agree. Backward work outside of tied operators (gradients are accumulated, say) belongs where the work before it does. A
- * backward pass is for the micro-batch of the forward pass that most of its work is tied to.
+ * What a forward operator launched says in which pass and layer it was; one that launched nothing was where its
+ * neighbours in time were, if they agree. Backward work outside of tied operators (gradients are accumulated, say)
+ * belongs where the work before it does. A backward pass is for the micro-batch of the forward pass that most of its
+ * work is tied to.
  */
 #include "program/recovery/recovery.h"
 

@@ -1,16 +1,18 @@
-/* The layers of forward passes by the modules, or annotations, that ran: of those that have the same name but for a number at the end, and
- * ran side by side in one outer module, the ones in which most of the pass was done. A model of one layer has no second one beside it: then the
- * innermost module called layer or block counts that most matrix products of the pass were launched in.
+/* The layers of forward passes by the modules, or annotations, that ran: of those that have the same name but for a
+ * number at the end, and ran side by side in one outer module, the ones in which most of the pass was done. A model of
+ * one layer has no second one beside it: then the innermost module called layer or block counts that most matrix
+ * products of the pass were launched in.
  */
 #include "program/recovery/recovery.h"
 
+#include "base/hash.h"
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct family { /* spans of one name but for the number, in one outer module */
+struct family { /* spans of one name but for the number, in one outer module and one pass */
   lumos_string_id name;
-  uint32_t outer;
+  uint32_t outer, pass;
   uint32_t members, products; /* spans; matrix products launched in them */
   int64_t work;
 };
@@ -20,6 +22,9 @@ struct search {
   const struct lumos_rank *rank;
   uint32_t *family; /* by span - span_first: in families, or LUMOS_NONE */
   LUMOS_VECTOR(struct family) families;
+  size_t first;     /* family of the pass at hand */
+  uint32_t *places; /* [capacity]: a hash table, of families or LUMOS_NONE */
+  size_t capacity;
 };
 
 /* The name without its number; LUMOS_NO_STRING: it has none, or is no layer's. */
@@ -44,20 +49,45 @@ static uint32_t outer_of(const struct lumos_job *job, const struct lumos_span *s
   return outer;
 }
 
-static uint32_t find_family(struct search *search, const struct lumos_span *span) {
-  const struct lumos_job *job = search->program->job;
-  lumos_string_id name = family_name(job, span);
-  if (name == LUMOS_NO_STRING) {
-    return LUMOS_NONE;
-  }
-  uint32_t outer = outer_of(job, span);
-  for (uint32_t i = 0; i < search->families.count; i++) {
-    if (search->families.items[i].name == name && search->families.items[i].outer == outer) {
-      return i;
+/* Where a family is in the table, or goes. */
+static uint32_t *place_of(const struct search *search, const struct family *like) {
+  uint64_t hash = lumos_hash_mix(lumos_hash_mix(like->pass, like->outer), like->name);
+  size_t at = (size_t)(hash >> 32) & (search->capacity - 1);
+  for (; search->places[at] != LUMOS_NONE; at = (at + 1) & (search->capacity - 1)) {
+    const struct family *family = &search->families.items[search->places[at]];
+    if (family->name == like->name && family->outer == like->outer && family->pass == like->pass) {
+      break;
     }
   }
-  lumos_vector_push(&search->families, ((struct family){.name = name, .outer = outer}));
-  return (uint32_t)search->families.count - 1;
+  return &search->places[at];
+}
+
+static void grow(struct search *search) {
+  search->capacity = search->capacity == 0 ? 64 : search->capacity * 2;
+  free(search->places);
+  search->places = lumos_allocate(search->capacity * sizeof *search->places);
+  memset(search->places, 0xFF, search->capacity * sizeof *search->places);
+  for (uint32_t i = 0; i < search->families.count; i++) {
+    *place_of(search, &search->families.items[i]) = i;
+  }
+}
+
+static uint32_t find_family(struct search *search, uint32_t pass, const struct lumos_span *span) {
+  const struct lumos_job *job = search->program->job;
+  struct family family = {.name = family_name(job, span), .pass = pass};
+  if (family.name == LUMOS_NO_STRING) {
+    return LUMOS_NONE;
+  }
+  family.outer = outer_of(job, span);
+  if (search->families.count * 2 >= search->capacity) {
+    grow(search);
+  }
+  uint32_t *place = place_of(search, &family);
+  if (*place == LUMOS_NONE) {
+    *place = (uint32_t)search->families.count;
+    lumos_vector_push(&search->families, family);
+  }
+  return *place;
 }
 
 static uint32_t span_of(const struct lumos_program *program, const struct lumos_element *element) {
@@ -65,21 +95,22 @@ static uint32_t span_of(const struct lumos_program *program, const struct lumos_
   return tasks[tasks[element->task].call].span;
 }
 
-static void find_families(struct search *search, const struct lumos_pass *pass) {
+static void find_families(struct search *search, uint32_t index) {
   const struct lumos_program *program = search->program;
-  search->families.count = 0;
+  const struct lumos_pass *pass = &program->passes.items[index];
+  search->first = search->families.count;
   for (uint32_t i = pass->first; i < pass->first + pass->count; i++) {
     const struct lumos_element *element = &program->elements.items[i];
     const struct lumos_task *task = lumos_element_task(program, element);
     for (uint32_t span = span_of(program, element); span != LUMOS_NONE; span = program->job->spans.items[span].parent) {
       uint32_t *family = &search->family[span - search->rank->span_first];
       if (*family == LUMOS_NONE) {
-        *family = find_family(search, &program->job->spans.items[span]);
-        if (*family != LUMOS_NONE) {
+        *family = find_family(search, index, &program->job->spans.items[span]);
+        if (*family < search->families.count) {
           search->families.items[*family].members++;
         }
       }
-      if (*family != LUMOS_NONE) {
+      if (*family < search->families.count) {
         search->families.items[*family].work += lumos_is_compute(task->kind) ? task->dur : 0;
         search->families.items[*family].products += lumos_is_of_layers(program, element);
       }
@@ -99,7 +130,7 @@ static bool is_called_layer(const struct lumos_job *job, lumos_string_id name) {
 static uint32_t best_family(const struct search *search) {
   uint32_t best = LUMOS_NONE;
   uint32_t most = 0;
-  for (uint32_t i = 0; i < search->families.count; i++) {
+  for (uint32_t i = (uint32_t)search->first; i < search->families.count; i++) {
     const struct family *family = &search->families.items[i];
     bool several = family->members >= 2 && family->products >= 2 * family->members;
     if (several && (best == LUMOS_NONE || family->work > search->families.items[best].work)) {
@@ -107,7 +138,8 @@ static uint32_t best_family(const struct search *search) {
     }
     most = family->products > most ? family->products : most;
   }
-  for (uint32_t i = 0; i < search->families.count && best == LUMOS_NONE; i++) { /* inner ones come first */
+  for (uint32_t i = (uint32_t)search->first; i < search->families.count && best == LUMOS_NONE;
+       i++) { /* inner ones come first */
     const struct family *family = &search->families.items[i];
     bool alone = family->members == 1 && family->products * 2 > most;
     best = alone && is_called_layer(search->program->job, family->name) ? i : best;
@@ -144,10 +176,10 @@ void lumos_program_modules(struct lumos_program *program) {
   struct search search = {
       .program = program, .rank = rank, .family = lumos_allocate(rank->span_count * sizeof(uint32_t))};
   memset(search.family, 0xFF, rank->span_count * sizeof(uint32_t));
-  for (size_t i = 0; i < program->passes.count; i++) {
+  for (uint32_t i = 0; i < program->passes.count; i++) {
     struct lumos_pass *pass = &program->passes.items[i];
     if (pass->phase == LUMOS_FORWARD || pass->phase == LUMOS_OTHER_PHASE) {
-      find_families(&search, pass);
+      find_families(&search, i);
       uint32_t chosen = best_family(&search);
       if (chosen != LUMOS_NONE) {
         set_layers(&search, pass, chosen);
@@ -156,4 +188,5 @@ void lumos_program_modules(struct lumos_program *program) {
   }
   lumos_vector_free(&search.families);
   free(search.family);
+  free(search.places);
 }

@@ -1,5 +1,5 @@
-/* The layers of every pass. Most repeat themselves; where a pass goes through one layer alone, the layer is what passes of different
- * stages have in common. */
+/* The layers of every pass. Most repeat themselves; where a pass goes through one layer alone, the layer is what passes
+ * of different stages have in common. */
 #include "program/recovery/recovery.h"
 
 #include <stdlib.h>
@@ -132,7 +132,21 @@ static bool multiplies(const struct lumos_program *program, const struct lumos_p
   return products >= 2 * pass->layers;
 }
 
-/* Without training nothing tells a model's layers from the same thing done again and again, but what a model has beside layers. */
+/* Two layers that do not both attend, where something does, are the halves of one. */
+static bool are_halves(const struct lumos_program *program, const struct lumos_pass *pass) {
+  bool attends[2] = {false, false}, any = false;
+  for (uint32_t i = pass->first; pass->layers == 2 && i < pass->first + pass->count; i++) {
+    const struct lumos_element *element = &program->elements.items[i];
+    if (lumos_element_task(program, element)->kind == LUMOS_ATTENTION) {
+      any = true;
+      attends[element->layer == 1] |= element->layer != LUMOS_NO_LAYER;
+    }
+  }
+  return any && !(attends[0] && attends[1]);
+}
+
+/* Without training nothing tells a model's layers from the same thing done again and again, but what a model has beside
+ * layers. */
 static bool is_repetition(const struct lumos_program *program, const struct lumos_pass *pass) {
   for (uint32_t i = pass->first; i < pass->first + pass->count; i++) {
     const struct lumos_element *element = &program->elements.items[i];
@@ -158,7 +172,8 @@ void lumos_pass_layers(struct lumos_program *program, struct lumos_pass *pass, u
   while (!find_layers(program, pass, wanted)) {
     lumos_program_preparations(program);
   }
-  if (!multiplies(program, pass) || (pass->phase == LUMOS_OTHER_PHASE && is_repetition(program, pass))) {
+  if (!multiplies(program, pass) || are_halves(program, pass) ||
+      (pass->phase == LUMOS_OTHER_PHASE && is_repetition(program, pass))) {
     forget_layers(program, pass);
   }
 }

@@ -1,10 +1,10 @@
 /* Passes: what one micro-batch launches at once, forward or back.
  *
- * Autograd works backward on a thread of its own, so the program changes direction where it changes threads; operators of
- * autograd tell it, too. Within a direction a pass ends where something is sent or received, where the other
- * thread has done anything, and with the step. What comes on the program's own thread before work goes back is forward; between the last work
- * back and the next step, or the optimizer's kernels, it is the optimizer's. A run of launches that computes next to nothing is no pass: it
- * prepares the one that follows, or cleans up behind the one before.
+ * Autograd works backward on a thread of its own, so the program changes direction where it changes threads; operators
+ * of autograd tell it, too. Within a direction a pass ends where something is sent or received, where the other thread
+ * has done anything, and with the step. What comes on the program's own thread before work goes back is forward;
+ * between the last work back and the next step, or the optimizer's kernels, it is the optimizer's. A run of launches
+ * that computes next to nothing is no pass: it prepares the one that follows, or cleans up behind the one before.
  */
 #include "program/recovery/recovery.h"
 
@@ -22,7 +22,9 @@ struct run {
   int32_t step;
   uint8_t role;
   uint8_t previous,
-      next; /* role of the nearest run of the step before and behind that goes back or updates; ROLE_NONE: there is none */
+      /* role of the nearest run of the step before and behind that goes back or updates; ROLE_NONE: there is none */
+      next;
+  uint32_t behind; /* the next pass behind it, or LUMOS_NONE */
 };
 
 struct cutter {
@@ -86,7 +88,8 @@ static void find_primary(struct cutter *cutter, const struct thread *threads) {
   }
 }
 
-/* Where neither names nor operators tell: a thread that launches products while the program's own is silent, many in a row. */
+/* Where neither names nor operators tell: a thread that launches products while the program's own is silent, many in a
+ * row. */
 static void find_alternating(struct cutter *cutter, const struct thread *threads) {
   const struct lumos_rank *rank = cutter->rank;
   uint32_t *turns = lumos_allocate_zeroed(rank->lane_count, sizeof *turns);
@@ -189,7 +192,8 @@ static void find_neighbours(struct cutter *cutter) {
   }
 }
 
-/* After the update those who made a part of it give it to the others: up to the last such collective all is the optimizer's. */
+/* After the update those who made a part of it give it to the others: up to the last such collective all is the
+ * optimizer's. */
 static uint32_t end_of_spreading(const struct cutter *cutter, const struct run *run) {
   const struct lumos_job *job = cutter->program->job;
   uint32_t end = run->first;
@@ -224,8 +228,8 @@ static int64_t longest(const struct cutter *cutter, uint8_t role) {
 
 /* ---- passes ---- */
 
-/* What the program's own thread launches in a run is forward when work goes back next, and the optimizer's between the last work back and
- * the last update. */
+/* What the program's own thread launches in a run is forward when work goes back next, and the optimizer's between the
+ * last work back and the last update. */
 static uint8_t phase_of(const struct cutter *cutter, size_t at) {
   const struct run *run = &cutter->runs.items[at];
   if (run->role == ROLE_BACK) {
@@ -255,10 +259,7 @@ static void take(struct lumos_program *program, const struct run *run, uint32_t 
 /* What is no pass itself prepares the forward pass that follows, or else belongs to the pass before. */
 static void attach(struct lumos_program *program, const struct run *run) {
   const struct lumos_element *elements = program->elements.items;
-  uint32_t before = run->first > 0 ? elements[run->first - 1].pass : LUMOS_NONE, behind = LUMOS_NONE;
-  for (uint32_t i = run->first + run->count; i < program->elements.count && behind == LUMOS_NONE; i++) {
-    behind = elements[i].pass;
-  }
+  uint32_t before = run->first > 0 ? elements[run->first - 1].pass : LUMOS_NONE, behind = run->behind;
   const struct lumos_pass *passes = program->passes.items;
   bool next = behind != LUMOS_NONE && passes[behind].step == run->step;
   bool previous = before != LUMOS_NONE && passes[before].step == run->step;
@@ -266,6 +267,16 @@ static void attach(struct lumos_program *program, const struct run *run) {
     take(program, run, behind);
   } else if (previous) {
     take(program, run, before);
+  }
+}
+
+static void find_behind(struct cutter *cutter) {
+  uint32_t behind = LUMOS_NONE;
+  for (size_t i = cutter->runs.count; i-- > 0;) {
+    struct run *run = &cutter->runs.items[i];
+    run->behind = behind;
+    uint32_t pass = run->count > 0 ? cutter->program->elements.items[run->first].pass : LUMOS_NONE;
+    behind = pass != LUMOS_NONE ? pass : behind;
   }
 }
 
@@ -281,8 +292,19 @@ static bool is_of_layers(const struct lumos_program *program, uint32_t at) {
   return kind == LUMOS_ATTENTION || kind == LUMOS_NORM || kind == LUMOS_EMBEDDING;
 }
 
-/* Where in a run back the gradients of weights begin that the run has put off: behind the last work of layers, as many products as
- * before. The run's end: nowhere; its first element: it is nothing else. */
+/* A product, or the first communication between `from` and it: that is for the product, or sums up what was ready
+ * before it. */
+static uint32_t with_communication(const struct lumos_program *program, uint32_t from, uint32_t product) {
+  for (; from < product; from++) {
+    if (lumos_is_communication(lumos_element_task(program, &program->elements.items[from])->kind)) {
+      return from;
+    }
+  }
+  return product;
+}
+
+/* Where in a run back the gradients of weights begin that the run has put off: behind the last work of layers, as many
+ * products as before. The run's end: nowhere; its first element: it is nothing else. */
 static uint32_t weights_from(const struct lumos_program *program, const struct run *run) {
   uint32_t end = run->first + run->count, from = end;
   while (from > run->first && !is_of_layers(program, from - 1)) {
@@ -296,10 +318,11 @@ static uint32_t weights_from(const struct lumos_program *program, const struct r
   if (!whole && (behind == 0 || before % behind != 0)) {
     return end;
   }
-  while (!is_product(program, from)) {
-    from++;
+  uint32_t product = from;
+  while (!is_product(program, product)) {
+    product++;
   }
-  return whole ? run->first : from;
+  return whole ? run->first : with_communication(program, from, product);
 }
 
 /* ---- all together ---- */
@@ -326,23 +349,31 @@ static uint32_t count_products(const struct lumos_program *program, uint32_t fir
   return products;
 }
 
-/* Gradients of weights that were put off; those of several micro-batches when a run holds several times the products of the shortest. */
+/* Gradients of weights that were put off; those of several micro-batches when a run holds several times the products of
+ * the shortest. */
 static void add_weights(struct lumos_program *program, const struct run *run, uint32_t round, uint32_t each) {
   uint32_t all = count_products(program, run->first, run->count), products = 0;
   each = each == 0 || all % each != 0 ? all : each;
   struct run part = {.first = run->first, .step = run->step};
-  for (uint32_t i = run->first; i < run->first + run->count; i++) {
-    if (is_product(program, i) && products++ > 0 && (products - 1) % each == 0) {
-      add_pass(program, &part, LUMOS_WEIGHT, round);
-      part = (struct run){.first = i, .step = run->step};
+  uint32_t end = run->first + run->count, last = run->first; /* `last`: behind the last product */
+  for (uint32_t i = run->first; i < end; i++) {
+    if (is_product(program, i)) {
+      if (products > 0 && products % each == 0) {
+        uint32_t next = with_communication(program, last, i);
+        part.count = next - part.first;
+        add_pass(program, &part, LUMOS_WEIGHT, round);
+        part.first = next;
+      }
+      products++;
+      last = i + 1;
     }
-    part.count++;
   }
+  part.count = end - part.first;
   add_pass(program, &part, LUMOS_WEIGHT, round);
 }
 
-/* How many products the weight gradients of one micro-batch take; 0: none are put off. As many micro-batches put some off as go back; where that
- * does not come out even, those of the run that has fewest. */
+/* How many products the weight gradients of one micro-batch take; 0: none are put off. As many micro-batches put some
+ * off as go back; where that does not come out even, those of the run that has fewest. */
 static uint32_t weights_of_one(const struct cutter *cutter) {
   uint32_t fewest = 0, all = 0, backward = 0;
   for (size_t r = 0; r < cutter->runs.count; r++) {
@@ -423,6 +454,7 @@ void lumos_program_passes(struct lumos_program *program) {
   find_neighbours(&cutter);
   split_spreading(&cutter);
   add_passes(&cutter);
+  find_behind(&cutter);
   for (size_t i = 0; i < cutter.runs.count; i++) {
     const struct run *run = &cutter.runs.items[i];
     if (run->count > 0 && run->role != ROLE_NONE && run->role != ROLE_TRANSFER &&

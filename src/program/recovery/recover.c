@@ -1,4 +1,5 @@
-/* The program behind a job: rank by rank its passes and their layers, then micro-batches and layers numbered over all. */
+/* The program behind a job: rank by rank its passes and their layers, then micro-batches and layers numbered over
+ * all. */
 #include <lumos/program.h>
 
 #include "program/recovery/recovery.h"
@@ -23,7 +24,7 @@ static void assign(const struct lumos_recovery *recovery, const struct lumos_pro
     task->phase = pass->phase;
     task->micro_batch = pass->micro_batch;
     task->part = element->part;
-    if (element->layer != LUMOS_NO_LAYER) {
+    if (element->layer != LUMOS_NO_LAYER && !recovery->unplaced) {
       task->layer = lumos_first_layer(recovery, program->stage, pass->chunk) + element->layer;
     }
   }
@@ -46,7 +47,9 @@ bool lumos_program_recover(struct lumos_job *job, struct lumos_error *error) {
     lumos_program_links(program);
     lumos_program_fill(program);
     lumos_program_weights(program);
-    lumos_program_transfers(&recovery, program);
+    if (!recovery.unplaced) { /* else nothing says which way they go */
+      lumos_program_transfers(&recovery, program);
+    }
     assign(&recovery, program);
     lumos_program_before(job, rank);
     lumos_program_host(program);

@@ -1,4 +1,5 @@
-/* What the rooms of the recovery share: a rank's device work in the order in which the program launched it, cut into passes.
+/* What the rooms of the recovery share: a rank's device work in the order in which the program launched it, cut into
+ * passes.
  *
  * An element is a device task that has a call. A pass is what one micro-batch launches at once: through the layers of a
  * stage forward, or back. Everything is of one rank until micro-batches and layers are numbered over the job.
@@ -14,14 +15,14 @@ enum { LUMOS_NO_LAYER = -1 };
 enum { LUMOS_SAYS_ZERO = LUMOS_OTHER_PHASE + 1 /* gradients are set to zero */, LUMOS_SAYS_SEND, LUMOS_SAYS_RECEIVE };
 
 /* What says where the layers of a pass are. */
-enum lumos_layer_evidence { LUMOS_BY_NOTHING, LUMOS_BY_MODULES, LUMOS_BY_NUMBERS, LUMOS_BY_REPETITION };
+enum lumos_layer_evidence { LUMOS_BY_NOTHING, LUMOS_BY_MODULES, LUMOS_BY_NUMBERS, LUMOS_BY_REPETITION, LUMOS_BY_NORMS };
 
 struct lumos_element {
   int64_t at; /* when its call began, on the rank's host clock */
   uint32_t task;
   uint32_t thread; /* lane of its call */
-  uint32_t
-      symbol; /* what it does: equal for the same work in other layers, micro-batches and ranks; 0: says nothing of layers */
+  /* what it does: equal for the same work in other layers, micro-batches and ranks; 0: says nothing of layers */
+  uint32_t symbol;
   uint32_t pass;  /* index or LUMOS_NONE */
   int32_t layer;  /* of its pass, from 0, or LUMOS_NO_LAYER */
   uint8_t part;   /* enum lumos_part */
@@ -56,8 +57,9 @@ struct lumos_recovery {
   struct lumos_job *job;
   struct lumos_program *programs; /* by rank */
   int32_t stages, chunks;         /* of the pipeline; of the layers of a stage */
-  int32_t *
-      layers; /* [stages * chunks]: of chunk c of stage s at c * stages + s, which is their order in the model; 0: unknown */
+  bool unplaced; /* some kernels send from rank to rank, but nothing says of which stage of a pipeline a rank is */
+  /* [stages * chunks]: of chunk c of stage s at c * stages + s, which is their order in the model; 0: unknown */
+  int32_t *layers;
 };
 
 /* Symbols of all ranks. */
@@ -71,7 +73,8 @@ void lumos_program_sequence(struct lumos_program *program, struct lumos_symbols 
 /* passes.c: cut them into passes with a phase each. O(elements log tasks). */
 void lumos_program_passes(struct lumos_program *program);
 
-/* pass_layers.c: the layers of every pass, by repetition. Communication that does not come as often in every layer is of none. */
+/* pass_layers.c: the layers of every pass, by repetition. Communication that does not come as often in every layer is
+ * of none. */
 void lumos_program_layers(struct lumos_program *program);
 /* The same for one pass that should have so many. */
 void lumos_pass_layers(struct lumos_program *program, struct lumos_pass *pass, uint32_t wanted);
@@ -139,7 +142,8 @@ static inline void lumos_set_apart(struct lumos_element *element) {
   element->apart = true;
 }
 
-/* What layers of a model are made of. Networks of convolutions have stages, which are no layers: each does something else. */
+/* What layers of a model are made of. Networks of convolutions have stages, which are no layers: each does something
+ * else. */
 static inline bool lumos_is_of_layers(const struct lumos_program *program, const struct lumos_element *element) {
   uint8_t kind = lumos_element_task(program, element)->kind;
   return (kind == LUMOS_GEMM || kind == LUMOS_ATTENTION) && !element->convolves;

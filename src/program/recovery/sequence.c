@@ -7,6 +7,7 @@
  */
 #include "program/recovery/recovery.h"
 
+#include "base/hash.h"
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,11 +46,6 @@ void lumos_symbols_free(struct lumos_symbols *symbols) {
   free(symbols->convolves);
   free(symbols->parts);
   free(symbols);
-}
-
-static uint64_t mix(uint64_t hash, uint64_t value) {
-  hash = (hash ^ value) * UINT64_C(0x9E3779B97F4A7C15);
-  return hash ^ (hash >> 29);
 }
 
 static struct entry *find(struct entry *entries, size_t capacity, uint64_t hash) {
@@ -173,7 +169,7 @@ static struct around around(struct spans *spans, uint32_t span) {
     outer.says = said != 0 ? said : outer.says;
     if (all[span].kind == LUMOS_SPAN_OP) {
       outer.convolves |= convolves(spans->symbols, &all[span]);
-      outer.hash = mix(outer.hash, all[span].name);
+      outer.hash = lumos_hash_mix(outer.hash, all[span].name);
       outer.hash += outer.hash < 2 ? 2 : 0;
     }
     spans->around[span - spans->rank->span_first] = outer;
@@ -195,10 +191,12 @@ static uint32_t symbol(struct spans *spans, const struct lumos_task *task, uint6
   const struct lumos_job *job = spans->symbols->job;
   if (lumos_is_communication(task->kind)) {
     const struct lumos_comm *comm = &lumos_detail_of(job, task)->comm;
-    return symbol_of(spans->symbols, mix(mix(mix(2, task->kind), job->lanes.items[task->lane].native), comm->op));
+    return symbol_of(
+        spans->symbols,
+        lumos_hash_mix(lumos_hash_mix(lumos_hash_mix(2, task->kind), job->lanes.items[task->lane].native), comm->op));
   }
   bool chosen = task->kind == LUMOS_GEMM || task->kind == LUMOS_ATTENTION;
-  return symbol_of(spans->symbols, mix(mix(hash, task->kind), chosen ? 0 : task->name));
+  return symbol_of(spans->symbols, lumos_hash_mix(lumos_hash_mix(hash, task->kind), chosen ? 0 : task->name));
 }
 
 static int compare_elements(const void *left, const void *right) {

@@ -3,15 +3,17 @@
 
 #include <stdio.h>
 
-static const char *const words[] = {[LUMOS_BY_MODULES] = "names of modules and annotations",
+static const char *const words[] = {[LUMOS_BY_NOTHING] = "the end of a step like the one before the recording",
+                                    [LUMOS_BY_MODULES] = "names of modules and annotations",
                                     [LUMOS_BY_NUMBERS] = "autograd's sequence numbers",
-                                    [LUMOS_BY_REPETITION] = "repetition of what is launched"};
+                                    [LUMOS_BY_REPETITION] = "repetition of what is launched",
+                                    [LUMOS_BY_NORMS] = "the norms around one layer"};
 enum { WAYS = sizeof words / sizeof *words };
 
 /* Device time. */
 struct share {
   int64_t all, phase, layer; /* all; of a phase; of a layer */
-  int64_t by[WAYS];          /* of a layer, by what tells its pass's layers */
+  int64_t by[WAYS];          /* of a layer, by what tells its pass's layers; 0: as the end of another step */
 };
 
 static struct share measure(const struct lumos_recovery *recovery) {
@@ -25,7 +27,7 @@ static struct share measure(const struct lumos_recovery *recovery) {
       share.layer += task->layer != LUMOS_ABSENT_INT ? task->dur : 0;
     }
   }
-  for (uint32_t r = 0; r < job->ranks.count; r++) {
+  for (uint32_t r = 0; r < job->ranks.count && !recovery->unplaced; r++) {
     const struct lumos_program *program = &recovery->programs[r];
     for (size_t i = 0; i < program->elements.count; i++) {
       const struct lumos_element *element = &program->elements.items[i];
@@ -33,6 +35,10 @@ static struct share measure(const struct lumos_recovery *recovery) {
         share.by[program->passes.items[element->pass].evidence] += lumos_element_task(program, element)->dur;
       }
     }
+  }
+  share.by[LUMOS_BY_NOTHING] = share.layer;
+  for (size_t i = 1; i < WAYS; i++) {
+    share.by[LUMOS_BY_NOTHING] -= share.by[i];
   }
   return share;
 }
@@ -51,8 +57,9 @@ static int32_t count_micro_batches(const struct lumos_recovery *recovery) {
 
 static double percent(int64_t part, int64_t whole) { return whole == 0 ? 0 : 100.0 * (double)part / (double)whole; }
 
-static void put_note(struct lumos_job *job, const struct share *share, int32_t layers, int32_t micro_batches) {
-  char text[512];
+static void put_note(const struct lumos_recovery *recovery, const struct share *share, int32_t layers,
+                     int32_t micro_batches) {
+  char text[768];
   int length = snprintf(text, sizeof text, "%.1f %% of the device's time is of a known phase, %.1f %% of a known layer",
                         percent(share->phase, share->all), percent(share->layer, share->all));
   if (micro_batches > 0) {
@@ -63,14 +70,20 @@ static void put_note(struct lumos_job *job, const struct share *share, int32_t l
     length += snprintf(text + length, sizeof text - (size_t)length, "; layers: %d", (int)layers);
   }
   const char *between = ", by ";
-  for (size_t i = 1; i < WAYS; i++) {
-    if (share->by[i] > 0) {
-      length += snprintf(text + length, sizeof text - (size_t)length, "%s%s (%.0f %% of their time)", between, words[i],
-                         percent(share->by[i], share->layer));
+  for (size_t i = 1; i <= WAYS; i++) {
+    size_t way = i % WAYS; /* those without evidence of their own come last */
+    if (share->by[way] > 0) {
+      length += snprintf(text + length, sizeof text - (size_t)length, "%s%s (%.0f %% of their time)", between,
+                         words[way], percent(share->by[way], share->layer));
       between = ", ";
     }
   }
-  lumos_job_note(job, "graph.program", LUMOS_INFO, LUMOS_ABSENT, NULL, text, NULL);
+  if (recovery->unplaced) {
+    snprintf(text + length, sizeof text - (size_t)length,
+             "; of which stage of a pipeline a rank is is not known, so layers have no number, and what is sent from "
+             "rank to rank has no pass");
+  }
+  lumos_job_note(recovery->job, "graph.program", LUMOS_INFO, LUMOS_ABSENT, NULL, text, NULL);
 }
 
 static void put_model(struct lumos_job *job, const struct share *share, int32_t layers, int32_t micro_batches) {
@@ -78,7 +91,9 @@ static void put_model(struct lumos_job *job, const struct share *share, int32_t 
     lumos_vector_push(&job->models, lumos_model_description_empty);
   }
   if (layers > 0) { /* numbers only carry over what is known of forward work */
-    const char *by = words[share->by[LUMOS_BY_MODULES] > 0 ? LUMOS_BY_MODULES : LUMOS_BY_REPETITION];
+    const char *by = words[share->by[LUMOS_BY_MODULES] > 0 ? LUMOS_BY_MODULES
+                           : share->by[LUMOS_BY_NORMS] > 0 ? LUMOS_BY_NORMS
+                                                           : LUMOS_BY_REPETITION];
     job->models.items[0].layers = layers;
     job->models.items[0].evidence.layers = lumos_intern_text(job->strings, by);
   }
@@ -92,8 +107,9 @@ void lumos_program_tell(const struct lumos_recovery *recovery) {
   struct share share = measure(recovery);
   int32_t last = recovery->stages * recovery->chunks - 1, micro_batches = count_micro_batches(recovery);
   int32_t layers = lumos_first_layer(recovery, recovery->stages - 1, recovery->chunks - 1) + recovery->layers[last];
+  layers = recovery->unplaced ? 0 : layers; /* those of a stage are not all */
   if (share.phase + share.layer > 0) {
-    put_note(recovery->job, &share, layers, micro_batches);
+    put_note(recovery, &share, layers, micro_batches);
     put_model(recovery->job, &share, layers, micro_batches);
   }
 }

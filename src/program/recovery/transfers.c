@@ -1,11 +1,15 @@
-/* Sends and receives to the passes they are for: a send to the pass that made what it sends, a receive to the pass that needs it.
+/* Sends and receives to the passes they are for: a send to the pass that made what it sends, a receive to the pass that
+ * needs it.
  *
- * Where kernels send or receive alone, every stream holds those of one direction and one neighbour, in the order of the passes: the n-th of
- * a round is that of the n-th forward, or backward, pass that has something to send, or to receive, if there are as many and each send comes
- * behind, each receive before its pass. Of two stages with several chunks each a stream holds those of both phases.
+ * Where kernels send or receive alone, every stream holds those of one direction and one neighbour, in the order of the
+ * passes: the n-th of a round is that of the n-th forward, or backward, pass that has something to send, or to receive,
+ * if there are as many and each send comes behind, each receive before its pass. Of two stages with several chunks each
+ * a stream holds those of both phases. Where some kernels of a stream do both, those that do one are not all, and are
+ * not counted.
  *
- * Otherwise a transfer is taken for a send of the first pass since the transfer before that has something to send, if there is one: the
- * last stage keeps what it made forward, the first what it made backward. One kernel that does both is a send.
+ * Otherwise a transfer is taken for a send of the first pass since the transfer before that has something to send, if
+ * there is one: the last stage keeps what it made forward, the first what it made backward. One kernel that does both
+ * is a send.
  */
 #include "program/recovery/recovery.h"
 
@@ -82,7 +86,8 @@ static void list_passes(struct transfers *transfers, size_t first, uint8_t phase
   }
 }
 
-/* Which phase a transfer serves by the stage of the one peer that the trace names; 0: that does not tell. With two stages it never does. */
+/* Which phase a transfer serves by the stage of the one peer that the trace names; 0: that does not tell. With two
+ * stages it never does. */
 static uint8_t phase_by_peer(const struct transfers *transfers, const struct transfer *transfer) {
   const struct lumos_recovery *recovery = transfers->recovery;
   const struct lumos_program *program = transfers->program;
@@ -116,8 +121,8 @@ static int64_t distance(const struct transfers *transfers, const struct transfer
   return transfers->passes.count == count ? sum : -1;
 }
 
-/* Which passes the group's are: of the phase that fits; of the nearer one where both do; else of both in turn (0), which two stages
- * alone do that go through several chunks: each is before the other and behind it. -1: of none. */
+/* Which passes the group's are: of the phase that fits; of the nearer one where both do; else of both in turn (0),
+ * which two stages alone do that go through several chunks: each is before the other and behind it. -1: of none. */
 static int phase_of_group(struct transfers *transfers, size_t first, const struct transfer *group, size_t count) {
   static const uint8_t phases[] = {0, LUMOS_FORWARD, LUMOS_BACKWARD};
   int64_t apart[sizeof phases];
@@ -150,8 +155,8 @@ static void match_round(struct transfers *transfers, size_t first, uint32_t from
   const struct lumos_program *program = transfers->program;
   transfers->found.count = 0;
   for (uint32_t i = from; i < to; i++) {
-    uint8_t direction = is_open(program, i) ? direction_of(program, &program->elements.items[i]) : EITHER;
-    if (direction != EITHER) {
+    if (is_open(program, i)) {
+      uint8_t direction = direction_of(program, &program->elements.items[i]);
       uint32_t lane = lumos_element_task(program, &program->elements.items[i])->lane;
       lumos_vector_push(&transfers->found, ((struct transfer){.lane = lane, .element = i, .direction = direction}));
     }
@@ -160,12 +165,16 @@ static void match_round(struct transfers *transfers, size_t first, uint32_t from
   if (transfers->found.count > 0) {
     qsort(found, transfers->found.count, sizeof *found, compare_transfers);
   }
+  uint32_t mixed = LUMOS_NONE; /* a lane some of whose kernels do both */
   for (size_t i = 0, end = 0; i < transfers->found.count; i = end) {
     for (end = i; end < transfers->found.count && found[end].lane == found[i].lane &&
                   found[end].direction == found[i].direction;) {
       end++;
     }
-    match_group(transfers, first, found + i, end - i);
+    mixed = found[i].direction == EITHER ? found[i].lane : mixed;
+    if (found[i].lane != mixed) {
+      match_group(transfers, first, found + i, end - i);
+    }
   }
 }
 
@@ -207,7 +216,8 @@ static bool is_needing(const struct lumos_program *program, uint32_t element) {
          !lumos_is_communication(lumos_element_task(program, &program->elements.items[element])->kind);
 }
 
-/* The pass from `from` on; `ahead` is where the last search ended, so that all of them together go through the elements once. */
+/* The pass from `from` on; `ahead` is where the last search ended, so that all of them together go through the elements
+ * once. */
 static uint32_t next_pass(const struct lumos_program *program, uint32_t from, uint32_t *ahead, int32_t step) {
   *ahead = *ahead < from ? from : *ahead;
   while (*ahead < program->elements.count && !is_needing(program, *ahead)) {

@@ -1,5 +1,6 @@
-/* Weight gradients that a zero-bubble schedule puts off are computed in the order in which they were put off: those of the head first, as
- * many as the same micro-batch's pass back has products there, then layer by layer, the last layer first. */
+/* Weight gradients that a zero-bubble schedule puts off are computed in the order in which they were put off: those of
+ * the head first, as many as the same micro-batch's pass back has products there, then layer by layer, the last layer
+ * first. */
 #include "program/recovery/recovery.h"
 
 static const struct lumos_pass *backward_of(const struct lumos_program *program, const struct lumos_pass *weights) {
@@ -56,9 +57,11 @@ void lumos_program_weights(struct lumos_program *program) {
         continue;
       }
       product += lumos_is_product(program, element);
-      bool head = product <= of_head;
+      bool ahead = product == 0 || lumos_is_communication(lumos_element_task(program, element)->kind);
+      uint32_t of = product + (ahead && product < all); /* communication is for the next product */
+      bool head = of <= of_head;
       element->part = head ? LUMOS_PART_HEAD : LUMOS_PART_LAYER;
-      element->layer = head ? LUMOS_NO_LAYER : (int32_t)(back->layers - 1 - (product - of_head - 1) / each);
+      element->layer = head ? LUMOS_NO_LAYER : (int32_t)(back->layers - 1 - (of - of_head - 1) / each);
     }
   }
 }

@@ -1,4 +1,5 @@
-/* Where the step went: a stacked bar for every rank (or for every rank and step where they are few), measured beside simulated, and its tables. */
+/* Where the step went: a stacked bar for every rank (or for every rank and step where they are few), measured beside
+ * simulated, and its tables. */
 #ifndef LUMOS_REPORT_BREAKDOWN_H
 #define LUMOS_REPORT_BREAKDOWN_H
 
@@ -12,7 +13,7 @@ struct report_part {
   enum report_paint paint;
   const char *term; /* its definition */
 };
-enum { REPORT_PARTS = 7 };
+enum { REPORT_PARTS = 8 };
 extern const struct report_part report_parts[REPORT_PARTS];
 
 void report_breakdown_scene(const struct report_facts *facts, struct report_scene *scene);

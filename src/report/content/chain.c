@@ -1,4 +1,5 @@
-/* Reading a chain: it is walked with the bindings of all tasks; then one more run of the simulation tells every constraint on its own. */
+/* Reading a chain: it is walked with the bindings of all tasks; then one more run of the simulation tells every
+ * constraint on its own. */
 #include "report/content/chain.h"
 
 #include "report/text/numbers.h"

@@ -1,5 +1,5 @@
-/* The chain of binding constraints of one step, and what else held the tasks on it: read once, before anything is collapsed
- * or drawn. */
+/* The chain of binding constraints of one step, and what else held the tasks on it: read once, before anything is
+ * collapsed or drawn. */
 #ifndef LUMOS_REPORT_CHAIN_H
 #define LUMOS_REPORT_CHAIN_H
 
@@ -23,13 +23,14 @@ struct report_chain {
   LUMOS_VECTOR(struct report_slack) slacks; /* the least first, then by task */
 };
 
-/* The step whose dependencies are shown: the one that the options name, else the one whose time is nearest to the mean of the job's steps
- * (of equal ones the later: the first may wait for work from before the recording). False: there is none. */
+/* The step whose dependencies are shown: the one that the options name, else the one whose time is nearest to the mean
+ * of the job's steps (of equal ones the later: the first may wait for work from before the recording). False: there is
+ * none. */
 bool report_chain_step(const struct report_boundaries *steps, const struct lumos_report_options *options,
                        struct report_boundary *step);
 
-/* `bindings`: of the whole job, or NULL where they are not known. Runs the simulation once more. False when that does not give the job's
- * timeline: see lumos_bindings_find. Free the chain in any case. */
+/* `bindings`: of the whole job, or NULL where they are not known. Runs the simulation once more. False when that does
+ * not give the job's timeline: see lumos_bindings_find. Free the chain in any case. */
 bool report_chain_read(const struct lumos_job *job, const struct lumos_bindings *bindings,
                        const struct report_boundary *step, struct report_chain *chain,
                        struct lumos_error *error) LUMOS_MUST_CHECK;

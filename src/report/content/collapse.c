@@ -111,7 +111,8 @@ static bool is_long(struct work *work, size_t first, size_t end) {
   return time == work->least - 1 && work->room-- > 0;
 }
 
-/* The runs in [first, end) at this depth: those long enough are opened, and stand alone themselves where nothing in them does. */
+/* The runs in [first, end) at this depth: those long enough are opened, and stand alone themselves where nothing in
+ * them does. */
 static bool find_standing(struct work *work, size_t first, size_t end, size_t depth) {
   size_t before = work->pieces.count;
   for (size_t i = first, j = first; i < end; i = j) {

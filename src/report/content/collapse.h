@@ -1,9 +1,10 @@
 /* Collapsing a chain of thousands of tasks into boxes that can be read.
  *
- * What takes at least so long, an op or a task in it, stands alone; what is shorter is gathered with its neighbours in time on the same
- * lane. The least time is the smallest that keeps the boxes within a limit: where they all fit, every task stands alone. Where half of the
- * limit is left over, the first of those that take a nanosecond less stand alone too: layers that are alike take times that are alike. A
- * chain that changes its lane more often than the limit allows is gathered across lanes.
+ * What takes at least so long, an op or a task in it, stands alone; what is shorter is gathered with its neighbours in
+ * time on the same lane. The least time is the smallest that keeps the boxes within a limit: where they all fit, every
+ * task stands alone. Where half of the limit is left over, the first of those that take a nanosecond less stand alone
+ * too: layers that are alike take times that are alike. A chain that changes its lane more often than the limit allows
+ * is gathered across lanes.
  */
 #ifndef LUMOS_REPORT_COLLAPSE_H
 #define LUMOS_REPORT_COLLAPSE_H

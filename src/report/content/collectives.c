@@ -13,9 +13,10 @@ enum { MOST_ROWS = 100 };
 struct communication {
   lumos_string_id op;
   int64_t size; /* ranks of the group; LUMOS_ABSENT: unknown */
-  int64_t kernels, joined, split;
-  int64_t total, transfer, wait;
-  int64_t bytes; /* of the kernels that name their bytes; LUMOS_ABSENT: none does */
+  int64_t kernels, joined;
+  int64_t total;
+  int64_t labelled[LUMOS_INCONCLUSIVE + 1]; /* GPU time by label; [0]: without one */
+  int64_t bytes;                            /* of the kernels that name their bytes; LUMOS_ABSENT: none does */
 };
 LUMOS_VECTOR_TYPE(communications, struct communication);
 
@@ -72,8 +73,7 @@ static struct communication *row_of(struct communications *rows, lumos_string_id
   if (rows->count >= MOST_ROWS && op != LUMOS_NO_STRING) {
     return row_of(rows, LUMOS_NO_STRING, LUMOS_ABSENT);
   }
-  struct communication row = {
-      .op = op, .size = size, .transfer = LUMOS_ABSENT, .wait = LUMOS_ABSENT, .bytes = LUMOS_ABSENT};
+  struct communication row = {.op = op, .size = size, .bytes = LUMOS_ABSENT};
   lumos_vector_push(rows, row);
   return &rows->items[rows->count - 1];
 }
@@ -90,12 +90,8 @@ static void add_kernel(const struct index *index, uint32_t number, struct commun
   row->total = report_sum(row->total, task->dur);
   row->bytes = report_sum(row->bytes, comm != NULL ? comm->bytes : LUMOS_ABSENT);
   row->joined += collective != NULL;
-  if (collective != NULL && collective->transfer != LUMOS_ABSENT) {
-    int64_t transfer = collective->transfer < task->dur ? collective->transfer : task->dur;
-    row->split++;
-    row->transfer = report_sum(row->transfer, transfer);
-    row->wait = report_sum(row->wait, task->dur - transfer);
-  }
+  uint8_t label = collective != NULL && collective->label <= LUMOS_INCONCLUSIVE ? collective->label : 0;
+  row->labelled[label] = report_sum(row->labelled[label], task->dur);
 }
 
 static int compare_rows(const void *left, const void *right, void *context) {
@@ -106,6 +102,28 @@ static int compare_rows(const void *left, const void *right, void *context) {
   }
   int order = strcmp(lumos_string(context, a->op), lumos_string(context, b->op));
   return order != 0 ? order : a->size < b->size ? -1 : a->size > b->size;
+}
+
+/* "arrival skew, 96.1 %": the label of most of the time, and its share of the time that has one. */
+static void put_label(const struct communication *row, struct lumos_text *out) {
+  int64_t whole = 0;
+  int most = 0;
+  for (int label = LUMOS_TRANSFERS; label <= LUMOS_INCONCLUSIVE; label++) {
+    whole = report_sum(whole, row->labelled[label]);
+    most = most == 0 || row->labelled[label] > row->labelled[most] ? label : most;
+  }
+  if (whole <= 0) {
+    return;
+  }
+  size_t start = out->length;
+  lumos_text_put(out, lumos_label_name((enum lumos_label)most));
+  for (size_t i = start; i < out->length; i++) {
+    if (out->bytes[i] == '_') {
+      out->bytes[i] = ' ';
+    }
+  }
+  lumos_text_put(out, ", ");
+  report_put_share(out, report_share(row->labelled[most], whole));
 }
 
 static void put_row(const struct lumos_job *job, const struct communication *row, int64_t total,
@@ -121,9 +139,10 @@ static void put_row(const struct lumos_job *job, const struct communication *row
   report_table_number(table, row->bytes);
   report_table_number(table, row->total);
   report_table_number(table, report_share(row->total, total));
-  report_table_number(table, row->split);
-  report_table_number(table, row->transfer);
-  report_table_number(table, row->wait);
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  put_label(row, &text);
+  report_table_copy(table, &text);
+  lumos_text_free(&text);
 }
 
 static void put_collectives_finding(const struct lumos_job *job, struct lumos_text *out) {
@@ -143,12 +162,10 @@ void report_table_collectives(const struct lumos_job *job, struct report_table *
       {"ranks", "ranks", NULL, COLUMN_COUNT},
       {"kernels", "kernels", NULL, COLUMN_COUNT},
       {"joined", "joined", "joined", COLUMN_COUNT},
-      {"bytes", "bytes", NULL, COLUMN_BYTES},
+      {"bytes", "bytes, every kernel", NULL, COLUMN_BYTES},
       {"total", "GPU time", "gpu_time", COLUMN_MS},
       {"share", "share", NULL, COLUMN_BAR},
-      {"split", "split", "split", COLUMN_COUNT},
-      {"transfer", "transfer", "transfer", COLUMN_MS},
-      {"wait", "waiting", "wait", COLUMN_MS},
+      {"label", "label", "label", COLUMN_TEXT},
   };
   report_table_begin(table, "collectives", columns, sizeof columns / sizeof columns[0]);
   struct index index = make_index(job);
@@ -168,8 +185,10 @@ void report_table_collectives(const struct lumos_job *job, struct report_table *
   table->whole = total;
   put_collectives_finding(job, &table->finding);
   report_put_time(&table->caption, total);
-  lumos_text_put(&table->caption, " that communication kernels take, waiting included, added up over streams and "
-                                  "ranks. A dash: not recorded, or not known");
+  lumos_text_put(
+      &table->caption,
+      " that communication kernels take, waiting included, added up over streams and "
+      "ranks. Label: that of most of the joined time, and its share of it. A dash: not recorded, or not known");
   report_put_which_durations(job, &table->caption);
   for (size_t i = 0; i < rows.count; i++) {
     put_row(job, &rows.items[i], total, table);

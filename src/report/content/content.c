@@ -44,7 +44,7 @@ void report_put_title(const struct report_content *content, struct lumos_text *o
   if (title != NULL) {
     report_put_cut(out, title, strlen(title), LONGEST);
   } else {
-    report_put_verdict(&content->facts, out);
+    report_put_verdict(&content->facts, &content->opportunities, out);
   }
 }
 
@@ -118,6 +118,8 @@ bool report_content_read(const struct lumos_job *job, const struct lumos_report_
   report_facts_read(job, &content->facts);
   report_timelines_read(job, &content->timelines);
   report_breakdown_tables(&content->facts, &tables[TABLE_BREAKDOWN], &tables[TABLE_STEPS]);
+  report_opportunities_read(&content->facts, &content->opportunities);
+  report_opportunities_table(&content->facts, &content->opportunities, &tables[TABLE_OPPORTUNITIES]);
   report_gantt_table(&content->timelines, &tables[TABLE_LANES]);
   report_table_collectives(job, &tables[TABLE_COLLECTIVES]);
   report_table_kernels(job, &tables[TABLE_KERNELS]);
@@ -129,6 +131,9 @@ bool report_content_read(const struct lumos_job *job, const struct lumos_report_
   report_pipeline_table(&content->passes, &tables[TABLE_PIPELINE]);
   report_layers_read(&content->facts, &content->layers);
   report_layers_table(&content->layers, &tables[TABLE_LAYERS]);
+  for (int i = 0; i < METRIC_TABLES; i++) {
+    report_metric_table(&content->facts, (enum report_metric_table)i, &tables[TABLE_METRICS + i]);
+  }
   content->bindings = find_bindings(content);
   bool read = read_dependencies(content, error);
   report_dependencies_table(&content->dependencies, &tables[TABLE_DEPENDENCIES]);
@@ -137,10 +142,11 @@ bool report_content_read(const struct lumos_job *job, const struct lumos_report_
 
 void report_content_free(struct report_content *content) {
   report_facts_free(&content->facts);
+  report_opportunities_free(&content->opportunities);
   report_timelines_free(&content->timelines);
   free(content->bindings);
   report_dependencies_free(&content->dependencies);
-  report_passes_free(&content->passes);
+  lumos_passes_free(&content->passes);
   report_layers_free(&content->layers);
   for (int i = 0; i < TABLES; i++) {
     report_table_free(&content->tables[i]);

@@ -5,6 +5,8 @@
 #include "report/content/dependencies.h"
 #include "report/content/facts.h"
 #include "report/content/layers.h"
+#include "report/content/metric_tables.h"
+#include "report/content/opportunities.h"
 #include "report/content/passes.h"
 #include "report/content/table.h"
 #include "report/content/timeline.h"
@@ -15,6 +17,7 @@
 enum report_table_number {
   TABLE_BREAKDOWN,
   TABLE_STEPS,
+  TABLE_OPPORTUNITIES,
   TABLE_LANES,
   TABLE_COLLECTIVES,
   TABLE_KERNELS,
@@ -26,24 +29,26 @@ enum report_table_number {
   TABLE_PIPELINE,
   TABLE_LAYERS,
   TABLE_MODEL,
-  TABLES
+  TABLE_METRICS, /* the first of those of metric_tables.h, in their order */
+  TABLES = TABLE_METRICS + METRIC_TABLES
 };
 
 struct report_content {
   const struct lumos_job *job;
   const struct lumos_report_options *options;
   struct report_facts facts;
+  struct report_opportunities opportunities;
   struct report_timelines timelines;
   struct report_dependencies dependencies;
-  struct report_passes passes;
+  struct lumos_passes passes;
   struct report_layers layers;
   struct report_table tables[TABLES];
   struct lumos_bindings
       *bindings; /* what held every task; NULL: the simulation did not run again as it stands in the stream */
 };
 
-/* The job is at stage sim and outlives the content, as do the options. False when the options ask for what is not there. Free the content in
- * any case. */
+/* The job is at stage sim and outlives the content, as do the options. False when the options ask for what is not
+ * there. Free the content in any case. */
 bool report_content_read(const struct lumos_job *job, const struct lumos_report_options *options,
                          struct report_content *content, struct lumos_error *error) LUMOS_MUST_CHECK;
 void report_content_free(struct report_content *content);

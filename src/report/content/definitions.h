@@ -10,10 +10,12 @@ struct report_definition {
   const char *text;
 };
 
-/* NULL when there is none. */
-const struct report_definition *report_definition(const char *key);
+/* Of a metric, by its name, or of another term. False when there is none. */
+bool report_definition(const char *key, struct report_definition *found);
 
-/* Section `definitions` (key, name, text), in the table's order. */
-void report_fill_definitions(struct report_scope *scope);
+/* Section `definitions` (key, name, text): the metrics, then the other terms; of those that are `wanted`, or all of
+ * them where that is NULL. */
+typedef bool report_wants_term(const void *context, const char *key);
+void report_fill_definitions(struct report_scope *scope, report_wants_term *wanted, const void *context);
 
 #endif

@@ -1,4 +1,5 @@
-/* From a chain to boxes and arrows: the collapsed chain, then its neighbours, the most critical first, as far as they fit. */
+/* From a chain to boxes and arrows: the collapsed chain, then its neighbours, the most critical first, as far as they
+ * fit. */
 #include "report/content/dependencies.h"
 
 #include "report/content/tally.h"
@@ -159,7 +160,8 @@ static struct places find_places(const struct report_dependencies *dependencies)
   return places;
 }
 
-/* The arrow beside the chain that a constraint counts for; made when it is new and there is room. NULL: there is none. */
+/* The arrow beside the chain that a constraint counts for; made when it is new and there is room. NULL: there is
+ * none. */
 static struct report_dependency_edge *edge_of(struct report_dependencies *dependencies, uint32_t from, uint32_t to,
                                               size_t limit) {
   for (size_t i = 0; i < dependencies->edges.count; i++) {
@@ -205,7 +207,8 @@ struct room {
   int64_t slack;
 };
 
-/* False: the constraint is not shown. What holds a box from within, or from where the chain does not go, is no neighbour. The least slack comes first. */
+/* False: the constraint is not shown. What holds a box from within, or from where the chain does not go, is no
+ * neighbour. The least slack comes first. */
 static bool show(struct report_dependencies *dependencies, const struct places *places, const struct room *room,
                  const struct report_slack *slack) {
   const struct lumos_constraint *constraint = &slack->constraint;
@@ -260,7 +263,8 @@ static void read_neighbours(struct report_dependencies *dependencies, size_t lim
 
 /* --- The picture --- */
 
-/* Edges that are not drawn: what stands on one lane stands in one column, also where the chain leaves the lane and comes back. */
+/* Edges that are not drawn: what stands on one lane stands in one column, also where the chain leaves the lane and
+ * comes back. */
 static void keep_columns(const struct report_dependencies *dependencies, struct report_layout_graph *graph) {
   for (uint32_t i = 0; i < dependencies->chain_nodes; i++) {
     uint32_t lane = dependencies->nodes.items[i].lane;

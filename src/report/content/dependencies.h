@@ -1,7 +1,9 @@
-/* What a step waits for: its chain of binding constraints as boxes and arrows, with the constraints beside it that nearly bound.
+/* What a step waits for: its chain of binding constraints as boxes and arrows, with the constraints beside it that
+ * nearly bound.
  *
- * Boxes and arrows of the chain add up to the step: a box is what its tasks run, with the lags between them; the arrow that leads to it is the
- * time from the end of the box before it to its first task's start. Neighbours stand beside the chain and carry no time, only slack.
+ * Boxes and arrows of the chain add up to the step: a box is what its tasks run, with the lags between them; the arrow
+ * that leads to it is the time from the end of the box before it to its first task's start. Neighbours stand beside the
+ * chain and carry no time, only slack.
  */
 #ifndef LUMOS_REPORT_DEPENDENCIES_H
 #define LUMOS_REPORT_DEPENDENCIES_H
@@ -26,7 +28,8 @@ struct report_dependency_node {
   uint8_t kind;   /* of tasks: the one that runs longest */
   bool neighbour; /* else of the chain */
   bool outside;   /* nothing but what the recording does not hold */
-  /* Of the chain: [from, until) in job time, and what of it is which; the lead is what passes before its first task runs. */
+  /* Of the chain: [from, until) in job time, and what of it is which; the lead is what passes before its first task
+   * runs. */
   int64_t from, until;
   int64_t time[LUMOS_PATH_OUTSIDE + 1], lead[LUMOS_PATH_OUTSIDE + 1]; /* by enum lumos_path_what */
   struct lumos_binding held;                                          /* what held its first task */
@@ -90,8 +93,8 @@ struct report_dependencies_source {
   int limit;                    /* of the layout, in ms */
 };
 
-/* False when the options name a step that is not there, or no number of nodes. A job without steps, or whose simulated times were edited, has no
- * dependencies that are known. Free them in any case. */
+/* False when the options name a step that is not there, or no number of nodes. A job without steps, or whose simulated
+ * times were edited, has no dependencies that are known. Free them in any case. */
 bool report_dependencies_read(const struct report_dependencies_source *source, struct report_dependencies *dependencies,
                               struct lumos_error *error) LUMOS_MUST_CHECK;
 void report_dependencies_free(struct report_dependencies *dependencies);

@@ -203,8 +203,8 @@ static bool is_free(const struct canvas *canvas, struct label label) {
   return true;
 }
 
-/* Just above the box that the arrow leads to, where no other box stands: beside the arrow, on the side that it does not come from; on
- * it where it is so flat that it would run through the words. */
+/* Just above the box that the arrow leads to, where no other box stands: beside the arrow, on the side that it does not
+ * come from; on it where it is so flat that it would run through the words. */
 static struct label place_label(const struct canvas *canvas, size_t number, int32_t width) {
   enum { ABOVE = 90, ASIDE = 70, MIDDLE = 35 };
   size_t count = 0;
@@ -249,7 +249,8 @@ static void draw_label(struct canvas *canvas, size_t number) {
   }
 }
 
-/* What the chain's first box waited for since the step began: work of the step before, so the arrow comes from nowhere. */
+/* What the chain's first box waited for since the step began: work of the step before, so the arrow comes from
+ * nowhere. */
 static void draw_beginning(struct canvas *canvas) {
   const struct report_dependency_node *first = &canvas->dependencies->nodes.items[0];
   if (first->outside || sum_of(first->lead) == 0) {

@@ -159,8 +159,8 @@ static void choose_chain(struct report_detail *detail, const bool *drawn, uint8_
   choose(&longest, chosen);
 }
 
-/* What the chosen tasks refer to, as long as there is room: first what launched them, then what held them; each in the order of tasks, so that
- * the same job gives the same bytes. */
+/* What the chosen tasks refer to, as long as there is room: first what launched them, then what held them; each in the
+ * order of tasks, so that the same job gives the same bytes. */
 enum { CHOSEN = 1, REFERRED = 2 };
 
 static void refer(const struct report_detail *detail, const bool *drawn, uint32_t task, uint8_t *chosen,

@@ -1,8 +1,9 @@
-/* The single tasks that a page holds besides the picture of all of them, so that a reader can zoom in: all of them where there are
- * few, else the longest, those of the chain that a step waits for, those of a span of time that was asked for, and what launched and what held these.
+/* The single tasks that a page holds besides the picture of all of them, so that a reader can zoom in: all of them
+ * where there are few, else the longest, those of the chain that a step waits for, those of a span of time that was
+ * asked for, and what launched and what held these.
  *
- * They are embedded as columns of integers (packed.c), because a page with a file's worth of records would be too large to hand on.
- * Only tasks of lanes that are drawn, and that have a simulated time.
+ * They are embedded as columns of integers (packed.c), because a page with a file's worth of records would be too large
+ * to hand on. Only tasks of lanes that are drawn, and that have a simulated time.
  */
 #ifndef LUMOS_REPORT_DETAIL_H
 #define LUMOS_REPORT_DETAIL_H

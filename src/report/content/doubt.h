@@ -1,5 +1,5 @@
-/* Marks on the timeline for waits that the recording does not account for: a strip along the upper edge of a stream's lane, before
- * the start of what waited. They say where a prediction is least sure.
+/* Marks on the timeline for waits that the recording does not account for: a strip along the upper edge of a stream's
+ * lane, before the start of what waited. They say where a prediction is least sure.
  */
 #ifndef LUMOS_REPORT_DOUBT_H
 #define LUMOS_REPORT_DOUBT_H

@@ -13,6 +13,7 @@ static const char *const figure_names[FIGURE_COUNT] = {
     [FIGURE_EXPOSED_COMMUNICATION] = "exposed_communication",
     [FIGURE_COMMUNICATION_TRANSFER] = "communication_transfer",
     [FIGURE_COMMUNICATION_WAIT] = "communication_wait",
+    [FIGURE_PIPELINE_BUBBLE] = "pipeline_bubble",
     [FIGURE_COMMUNICATION_UNSPLIT] = "communication_unsplit",
     [FIGURE_EXPOSED_COPY] = "exposed_copy",
     [FIGURE_IDLE] = "idle",
@@ -69,8 +70,7 @@ static bool figure_of(const struct lumos_job *job, lumos_string_id name, enum re
   return false;
 }
 
-/* The decimal in units of 10^-decimals, rounded towards zero. */
-static int64_t decimal_as(struct lumos_decimal value, int decimals) {
+int64_t report_decimal_as(struct lumos_decimal value, int decimals) {
   int64_t units = value.units;
   for (int have = value.decimals; have > decimals; have--) {
     units /= 10;
@@ -83,22 +83,17 @@ static int64_t decimal_as(struct lumos_decimal value, int decimals) {
   return units;
 }
 
-/* Is the metric about nothing narrower than a rank and a step? */
-static bool is_plain(const struct lumos_scope *scope) {
-  return scope->layer == LUMOS_ABSENT_INT && scope->lane == LUMOS_NONE && scope->task == LUMOS_NONE &&
-         scope->kind == LUMOS_NO_STRING && scope->group == LUMOS_NO_STRING;
-}
-
 /* A metric that the page reads; of the rank and step in its scope, both absent for the whole job. */
 static bool read_cell(const struct lumos_job *job, const struct lumos_metric *metric, struct cell *cell) {
   const struct lumos_scope *scope = &metric->scope;
-  if (!is_plain(scope) || metric->value.units == LUMOS_ABSENT || !figure_of(job, metric->name, &cell->figure)) {
+  if (!lumos_scope_is_whole(scope) || metric->value.units == LUMOS_ABSENT ||
+      !figure_of(job, metric->name, &cell->figure)) {
     return false;
   }
   cell->rank = scope->rank == LUMOS_ABSENT_INT ? LUMOS_NONE : lumos_job_rank(job, scope->rank);
   cell->step = scope->step;
   cell->timeline = metric->source == LUMOS_METRIC_MEASURED ? MEASURED : SIMULATED;
-  cell->value = decimal_as(metric->value, report_figure_is_share(cell->figure) ? 6 : 0);
+  cell->value = report_decimal_as(metric->value, report_figure_is_share(cell->figure) ? 6 : 0);
   bool lost = scope->rank != LUMOS_ABSENT_INT && cell->rank == LUMOS_NONE;
   return cell->value != LUMOS_ABSENT && !lost;
 }
@@ -178,9 +173,9 @@ static int64_t whole_job(const struct lumos_job *job, const char *name, int deci
   for (size_t i = 0; i < job->metrics.count; i++) {
     const struct lumos_metric *metric = &job->metrics.items[i];
     const struct lumos_scope *scope = &metric->scope;
-    if (scope->rank == LUMOS_ABSENT_INT && scope->step == LUMOS_ABSENT_INT && is_plain(scope) &&
+    if (scope->rank == LUMOS_ABSENT_INT && scope->step == LUMOS_ABSENT_INT && lumos_scope_is_whole(scope) &&
         metric->value.units != LUMOS_ABSENT && strcmp(lumos_string(job->strings, metric->name), name) == 0) {
-      return decimal_as(metric->value, decimals);
+      return report_decimal_as(metric->value, decimals);
     }
   }
   return LUMOS_ABSENT;

@@ -1,7 +1,8 @@
 /* What the page's parts need to know of a job, read once from its metrics: figures by rank and step, and their sums.
  *
  * Sums and shares run over rank-steps: a share is the sum of a figure over the sum of the step times of the same rows.
- * Of a changed job the first step, where there are others, is in no sum: it begins with what the unchanged job had left to do.
+ * Of a changed job the first step, where there are others, is in no sum: it begins with what the unchanged job had left
+ * to do.
  */
 #ifndef LUMOS_REPORT_FACTS_H
 #define LUMOS_REPORT_FACTS_H
@@ -9,7 +10,8 @@
 #include <lumos/job.h>
 #include <lumos/memory.h>
 
-/* The metrics that the page reads; their names are in report_figure_name. Times in ns, errors and shares in millionths. */
+/* The metrics that the page reads; their names are in report_figure_name. Times in ns, errors and shares in
+ * millionths. */
 enum report_figure {
   FIGURE_STEP_TIME,
   FIGURE_HOST_STEP_TIME,
@@ -18,6 +20,7 @@ enum report_figure {
   FIGURE_EXPOSED_COMMUNICATION,
   FIGURE_COMMUNICATION_TRANSFER,
   FIGURE_COMMUNICATION_WAIT,
+  FIGURE_PIPELINE_BUBBLE,
   FIGURE_COMMUNICATION_UNSPLIT,
   FIGURE_EXPOSED_COPY,
   FIGURE_IDLE,
@@ -67,6 +70,9 @@ struct report_facts {
   int64_t mean_error; /* replay_error of the whole job: the mean of its steps' sizes, in millionths; LUMOS_ABSENT */
   int64_t transplant_error, step_spread; /* the same, over steps that have a like one */
 };
+
+/* The decimal in units of 10^-decimals, rounded towards zero; LUMOS_ABSENT: it has no room. */
+int64_t report_decimal_as(struct lumos_decimal value, int decimals);
 
 const char *report_figure_name(enum report_figure figure);
 /* Is it a share, in millionths, and no time? Such do not add up: a sum of rows keeps the worst. */

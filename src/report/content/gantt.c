@@ -1,4 +1,5 @@
-/* Drawing the timeline. One path for every kind on every lane, made of runs of columns: the size depends on the lanes drawn, not on the trace. */
+/* Drawing the timeline. One path for every kind on every lane, made of runs of columns: the size depends on the lanes
+ * drawn, not on the trace. */
 #include "report/content/gantt.h"
 
 #include "report/content/doubt.h"

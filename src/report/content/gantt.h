@@ -1,5 +1,5 @@
-/* The timeline as a picture: simulated work stands on a lane's base line, measured work hangs below it like a reflection, so that where the
- * two agree the lane is symmetric. */
+/* The timeline as a picture: simulated work stands on a lane's base line, measured work hangs below it like a
+ * reflection, so that where the two agree the lane is symmetric. */
 #ifndef LUMOS_REPORT_GANTT_H
 #define LUMOS_REPORT_GANTT_H
 
@@ -19,7 +19,8 @@ void report_gantt_table(const struct report_timelines *timelines, struct report_
 /* Which kinds these lanes have: shown[kind]. */
 void report_gantt_kinds(const struct lumos_job *job, const struct report_lanes *lanes, bool shown[LUMOS_TASK_KINDS]);
 
-/* How the picture is to be read, in a few sentences; and a further one about lanes that are not open, where there are any. */
+/* How the picture is to be read, in a few sentences; and a further one about lanes that are not open, where there are
+ * any. */
 void report_put_gantt_reading(const struct report_timelines *timelines, struct lumos_text *out);
 void report_put_gantt_folded(const struct report_timelines *timelines, struct lumos_text *out);
 

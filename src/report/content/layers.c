@@ -212,12 +212,12 @@ static int64_t total_of(const struct report_layers *layers, enum report_place pl
   return total;
 }
 
-/* "Of all GPU time 99.6 % belongs to a phase: 78.2 % to layers, ..." */
+/* "Of all GPU time 99.6 % is assigned: 78.2 % to layers, ..." */
 static void put_assigned(const struct report_layers *layers, struct lumos_text *out) {
   int64_t ends = report_sum(total_of(layers, PLACE_EMBEDDING), total_of(layers, PLACE_HEAD));
   lumos_text_put(out, "Of all GPU time ");
   report_put_share(out, report_share(layers->whole - total_of(layers, PLACE_NONE), layers->whole));
-  lumos_text_put(out, " belongs to a phase: ");
+  lumos_text_put(out, " is assigned: ");
   report_put_share(out, report_share(total_of(layers, PLACE_LAYER), layers->whole));
   lumos_text_put(out, " to layers, ");
   report_put_share(out, report_share(ends, layers->whole));

@@ -1,7 +1,8 @@
-/* GPU time by layer: forward and backward, compute and communication; beside the layers embedding, head, optimizer, and what belongs to none.
+/* GPU time by layer: forward and backward, compute and communication; beside the layers embedding, head, optimizer, and
+ * what belongs to none.
  *
- * A layer's time is the mean over the steps of the ranks that run it, so that a layer of which more ranks were recorded is no longer
- * than its neighbour. Shares are of all GPU time of the steps.
+ * A layer's time is the mean over the steps of the ranks that run it, so that a layer of which more ranks were recorded
+ * is no longer than its neighbour. Shares are of all GPU time of the steps.
  */
 #ifndef LUMOS_REPORT_LAYERS_H
 #define LUMOS_REPORT_LAYERS_H

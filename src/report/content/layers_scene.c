@@ -1,5 +1,5 @@
-/* Drawing the layers: a column for each, from the embedding on the left to the head on the right. Beyond what columns have room for, a
- * column is the mean of neighbours. */
+/* Drawing the layers: a column for each, from the embedding on the left to the head on the right. Beyond what columns
+ * have room for, a column is the mean of neighbours. */
 #include "report/content/layers.h"
 
 #include "report/draw/ticks.h"
@@ -97,7 +97,8 @@ static void tell_segment(struct canvas *canvas, const struct report_layer *layer
   report_scene_tell(canvas->scene, text);
 }
 
-/* How far above the median the longest of a column's layers is. Where columns are narrow only the longest of all is marked. */
+/* How far above the median the longest of a column's layers is. Where columns are narrow only the longest of all is
+ * marked. */
 static void mark_column(struct canvas *canvas, const struct report_layer *layer, size_t count, int32_t middle,
                         int32_t y) {
   int64_t excess = LUMOS_ABSENT;

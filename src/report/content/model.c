@@ -22,6 +22,7 @@ static const struct {
     ROW("heads of keys and values", kv_heads, kv_heads),
     ROW("head size", head_dim, head_dim),
     ROW("feed-forward size", ffn, ffn),
+    ROW("feed-forward matrices", ffn_matrices, ffn_matrices),
     ROW("vocabulary", vocabulary, vocabulary),
     ROW("sequence length", sequence, sequence),
     ROW("sequences in a micro-batch", micro_batch, micro_batch),

@@ -5,8 +5,9 @@
 #include "report/text/template.h"
 #include <lumos/job.h>
 
-/* Sections `notes` (level, code, text, count, where, cure; the worst first; notes that differ only in their rank are one) and
- * `history` (tool, version, args, inputs: how many, with `details` their names); `changes` (args): what was asked of lumos-transform. */
+/* Sections `notes` (level, code, text, count, where, cure; the worst first; notes that differ only in their rank are
+ * one) and `history` (tool, version, args, inputs: how many, with `details` their names); `changes` (args): what was
+ * asked of lumos-transform. */
 void report_fill_notes(const struct lumos_job *job, bool details, struct report_scope *scope);
 
 /* The same notes as a JSON array, safe inside <script>. */

@@ -1,15 +1,17 @@
-/* The embedded tasks as JSON. {"origin", "from", "column" and "pixels": an instant t of the picture stands (t - from) / column * pixels to
- * the right of its lane's left edge; "steps": [[number, start, end]], "window": [from, until]
- * where every task is embedded, "kinds": [[class, label]] by number, "names": [[kind, name]],
- * "holds": [[what held it, which end of that, evidence]], "chain": {"step", "tasks": differences of references, in order of time; "parts": [[place among
- * them, from, until]] of those that the chain runs through only in part}, "lanes": [{...}]} in the order of the pictures.
+/* The embedded tasks as JSON. {"origin", "from", "column" and "pixels": an instant t of the picture stands (t - from) /
+ * column * pixels to the right of its lane's left edge; "steps": [[number, start, end]], "window": [from, until] where
+ * every task is embedded, "kinds": [[class, label]] by number, "names": [[kind, name]], "holds": [[what held it, which
+ * end of that, evidence]], "chain": {"step", "tasks": differences of references, in order of time; "parts": [[place
+ * among them, from, until]] of those that the chain runs through only in part}, "lanes": [{...}]} in the order of the
+ * pictures.
  *
- * A lane has a column of integers for every field, all equally long. In "start" (counted from origin), "task" (the N of an id) and the
- * references each value is the difference to the one before it (the last that is not null or false; at first 0); references ("call",
- * "held") count the embedded tasks of all lanes, in order. "measured_start" and "measured_dur" are differences to the simulated values.
- * null: there is none; false: there is one, but it is not embedded. A column that says nothing anywhere (0 or null) is left out.
- * "waits": [place on the lane, kind, from, until] of doubtful waits before embedded tasks; the kinds' classes: "doubts".
- * "ends": for each task whose end something else held than its duration: its place on the lane, by whom, how.
+ * A lane has a column of integers for every field, all equally long. In "start" (counted from origin), "task" (the N of
+ * an id) and the references each value is the difference to the one before it (the last that is not null or false; at
+ * first 0); references ("call", "held") count the embedded tasks of all lanes, in order. "measured_start" and
+ * "measured_dur" are differences to the simulated values. null: there is none; false: there is one, but it is not
+ * embedded. A column that says nothing anywhere (0 or null) is left out. "waits": [place on the lane, kind, from,
+ * until] of doubtful waits before embedded tasks; the kinds' classes: "doubts". "ends": for each task whose end
+ * something else held than its duration: its place on the lane, by whom, how.
  */
 #include "report/content/detail.h"
 

@@ -8,9 +8,10 @@ enum { LITTLE = 1000 }; /* the part of the step that is not worth a word */
 
 #define NO_BREAK "\xC2\xA0"
 
-static bool is_pipeline(const struct report_passes *passes) { return passes->pipeline > 1; }
+static bool is_pipeline(const struct lumos_passes *passes) { return passes->pipeline > 1; }
 
-void report_put_stage(const struct report_passes *passes, const struct report_stage *stage, struct lumos_text *out) {
+void report_put_stage(const struct lumos_passes *passes, const struct lumos_pipeline_stage *stage,
+                      struct lumos_text *out) {
   int rank = passes->job->ranks.items[stage->rank].rank;
   if (stage->stage != LUMOS_ABSENT_INT) {
     lumos_text_format(out, "stage %d, rank %d", stage->stage, rank);
@@ -21,20 +22,20 @@ void report_put_stage(const struct report_passes *passes, const struct report_st
 
 /* Sums over the shown stages. */
 struct sums {
-  int64_t busy[REPORT_PHASES];
+  int64_t busy[LUMOS_PASS_PHASES];
   int64_t bubble, whole;
-  const struct report_stage *least, *most; /* by bubble */
+  const struct lumos_pipeline_stage *least, *most; /* by bubble */
 };
 
-static struct sums add_up(const struct report_passes *passes) {
+static struct sums add_up(const struct lumos_passes *passes) {
   struct sums sums = {.least = passes->stages.items, .most = passes->stages.items};
   for (size_t i = 0; i < passes->stages.count; i++) {
-    const struct report_stage *stage = &passes->stages.items[i];
-    for (int phase = 0; phase < REPORT_PHASES; phase++) {
+    const struct lumos_pipeline_stage *stage = &passes->stages.items[i];
+    for (int phase = 0; phase < LUMOS_PASS_PHASES; phase++) {
       sums.busy[phase] = report_sum(sums.busy[phase], stage->busy[phase]);
     }
     sums.bubble = report_sum(sums.bubble, stage->bubble);
-    sums.whole = report_sum(sums.whole, report_passes_window(passes));
+    sums.whole = report_sum(sums.whole, lumos_passes_window(passes));
     sums.least = stage->bubble < sums.least->bubble ? stage : sums.least;
     sums.most = stage->bubble > sums.most->bubble ? stage : sums.most;
   }
@@ -46,17 +47,17 @@ static void put_share_of(const char *before, int64_t part, int64_t whole, struct
   report_put_share(out, report_share(part, whole));
 }
 
-static void put_micro_batches(const struct report_passes *passes, struct lumos_text *out) {
+static void put_micro_batches(const struct lumos_passes *passes, struct lumos_text *out) {
   report_put_count(out, passes->micro_batches);
   lumos_text_put(out, passes->micro_batches == 1 ? NO_BREAK "micro-batch" : NO_BREAK "micro-batches");
 }
 
 /* "1F1B over 4 stages, 8 micro-batches: " */
-static void put_schedule(const struct report_passes *passes, enum report_schedule schedule, struct lumos_text *out) {
+static void put_schedule(const struct lumos_passes *passes, enum lumos_schedule schedule, struct lumos_text *out) {
   const char *name = report_schedule_name(schedule);
   if (name != NULL) {
     lumos_text_format(out, "%s over ", name);
-  } else if (schedule == SCHEDULE_UNNAMED) {
+  } else if (schedule == LUMOS_SCHEDULE_UNNAMED) {
     lumos_text_put(out, "An order of its own over ");
   }
   report_put_counted(out, passes->pipeline, "stage");
@@ -65,10 +66,10 @@ static void put_schedule(const struct report_passes *passes, enum report_schedul
   lumos_text_put(out, ": ");
 }
 
-static void put_pipeline(const struct report_passes *passes, struct lumos_text *out) {
+static void put_pipeline(const struct lumos_passes *passes, struct lumos_text *out) {
   struct sums sums = add_up(passes);
-  int64_t step = report_passes_window(passes);
-  enum report_schedule schedule = report_schedule_of(passes);
+  int64_t step = lumos_passes_window(passes);
+  enum lumos_schedule schedule = lumos_schedule_of(passes);
   put_schedule(passes, schedule, out);
   put_share_of("bubbles take ", sums.bubble, sums.whole, out);
   lumos_text_put(out, " of the step");
@@ -79,7 +80,7 @@ static void put_pipeline(const struct report_passes *passes, struct lumos_text *
     report_put_share(out, report_share(sums.most->bubble, step));
     lumos_text_format(out, " on stage %d)", sums.most->stage);
   }
-  int64_t theory = report_schedule_bubble(schedule, passes);
+  int64_t theory = lumos_schedule_bubble(schedule, passes);
   if (theory != LUMOS_ABSENT) {
     lumos_text_put(out, "; with passes of equal length it would be ");
     report_put_share(out, theory);
@@ -87,21 +88,21 @@ static void put_pipeline(const struct report_passes *passes, struct lumos_text *
 }
 
 /* "2 micro-batches a step: forward takes 30 % of it, backward 58 %, the optimizer 8 %; none of them runs for 4 %" */
-static void put_phases(const struct report_passes *passes, struct lumos_text *out) {
-  static const char *const names[REPORT_PHASES] = {[REPORT_EXCHANGE] = "communication that no pass hides",
-                                                   [LUMOS_FORWARD] = "forward",
-                                                   [LUMOS_BACKWARD] = "backward",
-                                                   [LUMOS_WEIGHT] = "weight gradients",
-                                                   [LUMOS_OPTIMIZER_PHASE] = "the optimizer",
-                                                   [LUMOS_OTHER_PHASE] = "work of no pass"};
+static void put_phases(const struct lumos_passes *passes, struct lumos_text *out) {
+  static const char *const names[LUMOS_PASS_PHASES] = {[LUMOS_EXCHANGE] = "communication that no pass hides",
+                                                       [LUMOS_FORWARD] = "forward",
+                                                       [LUMOS_BACKWARD] = "backward",
+                                                       [LUMOS_WEIGHT] = "weight gradients",
+                                                       [LUMOS_OPTIMIZER_PHASE] = "the optimizer",
+                                                       [LUMOS_OTHER_PHASE] = "work of no pass"};
   struct sums sums = add_up(passes);
   if (passes->micro_batches > 0) {
     put_micro_batches(passes, out);
     lumos_text_put(out, passes->pipeline == 1 ? " a step, without a pipeline: " : " a step: ");
   }
   bool first = true;
-  for (int i = 1; i <= REPORT_PHASES; i++) {
-    int phase = i % REPORT_PHASES; /* communication last */
+  for (int i = 1; i <= LUMOS_PASS_PHASES; i++) {
+    int phase = i % LUMOS_PASS_PHASES; /* communication last */
     bool told = phase == LUMOS_OTHER_PHASE ? sums.busy[phase] > sums.whole / LITTLE : sums.busy[phase] > 0;
     if (told) {
       lumos_text_put(out, first ? "" : ", ");
@@ -114,7 +115,7 @@ static void put_phases(const struct report_passes *passes, struct lumos_text *ou
   put_share_of("; nothing of this runs for ", sums.bubble, sums.whole, out);
 }
 
-void report_put_pipeline_finding(const struct report_passes *passes, struct lumos_text *out) {
+void report_put_pipeline_finding(const struct lumos_passes *passes, struct lumos_text *out) {
   if (passes->stages.count == 0) {
     return;
   }
@@ -125,7 +126,7 @@ void report_put_pipeline_finding(const struct report_passes *passes, struct lumo
   }
 }
 
-static void put_which(const struct report_passes *passes, struct lumos_text *out) {
+static void put_which(const struct lumos_passes *passes, struct lumos_text *out) {
   lumos_text_format(out, "Step %d, simulated", passes->step.step);
   if (is_pipeline(passes)) {
     lumos_text_put(out, ", a row for each stage: of its ranks in the traces the one with the lowest number. ");
@@ -134,7 +135,7 @@ static void put_which(const struct report_passes *passes, struct lumos_text *out
   }
 }
 
-static void put_left_out(const struct report_passes *passes, struct lumos_text *out) {
+static void put_left_out(const struct lumos_passes *passes, struct lumos_text *out) {
   if (passes->left_out > 0) {
     lumos_text_put(out, " Not shown: ");
     report_put_counted(out, (int64_t)passes->left_out, is_pipeline(passes) ? "more stage" : "more rank");
@@ -154,7 +155,7 @@ static void put_left_out(const struct report_passes *passes, struct lumos_text *
   }
 }
 
-static bool has_chunks(const struct report_passes *passes) {
+static bool has_chunks(const struct lumos_passes *passes) {
   for (size_t i = 0; i < passes->stages.count; i++) {
     if (passes->stages.items[i].chunks > 1) {
       return true;
@@ -163,20 +164,20 @@ static bool has_chunks(const struct report_passes *passes) {
   return false;
 }
 
-static void put_boxes(const struct report_passes *passes, struct lumos_text *out) {
+static void put_boxes(const struct lumos_passes *passes, struct lumos_text *out) {
   if (report_pipeline_is_dense(passes)) {
     lumos_text_put(
         out, "There are too many passes for a box each: a column has the colour of what takes most of it, and is as "
              "high as it is full, in quarters");
     return;
   }
-  lumos_text_put(out, "A box is work on one micro-batch, whose number, from 0, stands in it");
+  lumos_text_put(out, "A box is work on one micro-batch, whose number, from 0, stands in it where there is room");
   if (has_chunks(passes)) {
-    lumos_text_put(out, " with a letter for the chunk of the stage\xE2\x80\x99s layers where there is room");
+    lumos_text_put(out, ", with a letter for the chunk of the stage\xE2\x80\x99s layers");
   }
 }
 
-void report_put_pipeline_reading(const struct report_passes *passes, struct lumos_text *out) {
+void report_put_pipeline_reading(const struct lumos_passes *passes, struct lumos_text *out) {
   put_which(passes, out);
   put_boxes(passes, out);
   lumos_text_put(out, is_pipeline(passes) ? "; where a row is pale the stage waits: a bubble."
@@ -187,10 +188,10 @@ void report_put_pipeline_reading(const struct report_passes *passes, struct lumo
 /* ---- The table ---- */
 
 /* "0 to 3", by chunks "0 to 1, 8 to 9": a stage's layers. */
-static void put_layers(const struct report_passes *passes, uint32_t number, struct lumos_text *out) {
-  const struct report_owners *owners = &passes->owners;
+static void put_layers(const struct lumos_passes *passes, uint32_t number, struct lumos_text *out) {
+  const struct lumos_layer_owners *owners = &passes->owners;
   for (size_t i = 0; i < owners->count;) {
-    const struct report_owner *first = &owners->items[i];
+    const struct lumos_layer_owner *first = &owners->items[i];
     size_t end = i + 1;
     while (end < owners->count && owners->items[end].stage == first->stage &&
            owners->items[end].chunk == first->chunk) {
@@ -206,9 +207,9 @@ static void put_layers(const struct report_passes *passes, uint32_t number, stru
   }
 }
 
-static void put_row(const struct report_passes *passes, uint32_t number, struct report_table *table) {
+static void put_row(const struct lumos_passes *passes, uint32_t number, int64_t theory, struct report_table *table) {
   enum { LONGEST_ORDER = 2000 };
-  const struct report_stage *stage = &passes->stages.items[number];
+  const struct lumos_pipeline_stage *stage = &passes->stages.items[number];
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   report_put_stage(passes, stage, &text);
   report_table_copy(table, &text);
@@ -217,12 +218,15 @@ static void put_row(const struct report_passes *passes, uint32_t number, struct 
     report_table_copy(table, &text);
   }
   report_table_number(table, stage->micro_batches > 0 ? stage->micro_batches : LUMOS_ABSENT);
-  for (int i = 1; i <= REPORT_PHASES; i++) {
-    int phase = i % REPORT_PHASES; /* communication last */
+  for (int i = 1; i <= LUMOS_PASS_PHASES; i++) {
+    int phase = i % LUMOS_PASS_PHASES; /* communication last */
     report_table_number(table, stage->busy[phase] > 0 ? stage->busy[phase] : LUMOS_ABSENT);
   }
   report_table_number(table, stage->bubble);
-  report_table_number(table, report_share(stage->bubble, report_passes_window(passes)));
+  report_table_number(table, report_share(stage->bubble, lumos_passes_window(passes)));
+  if (is_pipeline(passes)) {
+    report_table_number(table, theory);
+  }
   report_put_order(passes, stage, LONGEST_ORDER, &text);
   report_table_copy(table, &text);
   lumos_text_free(&text);
@@ -235,12 +239,13 @@ static void put_row(const struct report_passes *passes, uint32_t number, struct 
     "communication", "exposed communication", "exchange", COLUMN_MS                                           \
   }
 
-void report_pipeline_table(const struct report_passes *passes, struct report_table *table) {
+void report_pipeline_table(const struct lumos_passes *passes, struct report_table *table) {
   static const struct report_column by_stage[] = {{"where", "where", "stage", COLUMN_NAME},
                                                   {"layers", "layers", "layer", COLUMN_TEXT},
                                                   PHASE_COLUMNS,
-                                                  {"bubble", "bubble", "bubble", COLUMN_MS},
-                                                  {"bubble_share", "bubble", "bubble", COLUMN_SHARE},
+                                                  {"bubble", "bubble", "pass_gap", COLUMN_MS},
+                                                  {"bubble_share", "bubble", "pass_gap", COLUMN_SHARE},
+                                                  {"bubble_theory", "in theory", "bubble_theory", COLUMN_SHARE},
                                                   {"order", "order", "schedule", COLUMN_TEXT}};
   static const struct report_column by_rank[] = {{"where", "where", "rank", COLUMN_NAME},
                                                  PHASE_COLUMNS,
@@ -257,15 +262,16 @@ void report_pipeline_table(const struct report_passes *passes, struct report_tab
   }
   report_put_pipeline_finding(passes, &table->finding);
   table->told = true;
-  table->whole = report_passes_window(passes);
+  table->whole = lumos_passes_window(passes);
   put_which(passes, &table->caption);
   lumos_text_put(&table->caption, "Share: of the ");
   report_put_time(&table->caption, table->whole);
   lumos_text_put(&table->caption, " that the step takes. Order: F forward, B backward, W weight gradient, with the "
                                   "number of the micro-batch");
   lumos_text_put(&table->caption, has_chunks(passes) ? " and the letter of the chunk" : "");
+  int64_t theory = lumos_schedule_bubble(lumos_schedule_of(passes), passes);
   for (uint32_t i = 0; i < passes->stages.count; i++) {
-    put_row(passes, i, table);
+    put_row(passes, i, theory, table);
   }
   if (passes->left_out > 0) {
     lumos_text_put(&table->rest, "and ");

@@ -1,4 +1,5 @@
-/* The pipeline: a row for every stage, a box for every pass with the number of its micro-batch, as papers draw it; empty is bubble. */
+/* The pipeline: a row for every stage, a box for every pass with the number of its micro-batch, as papers draw it;
+ * empty is bubble. */
 #ifndef LUMOS_REPORT_PIPELINE_H
 #define LUMOS_REPORT_PIPELINE_H
 
@@ -7,24 +8,25 @@
 #include "report/draw/scene.h"
 
 /* "1F1B over 4 stages, 8 micro-batches: bubbles take 46.1 % of the step" */
-void report_put_pipeline_finding(const struct report_passes *passes, struct lumos_text *out);
+void report_put_pipeline_finding(const struct lumos_passes *passes, struct lumos_text *out);
 /* Which step and ranks are shown, and how to read the boxes. */
-void report_put_pipeline_reading(const struct report_passes *passes, struct lumos_text *out);
+void report_put_pipeline_reading(const struct lumos_passes *passes, struct lumos_text *out);
 /* More boxes than are drawn one by one: columns of a raster stand for them. */
-static inline bool report_pipeline_is_dense(const struct report_passes *passes) {
+static inline bool report_pipeline_is_dense(const struct lumos_passes *passes) {
   enum { MOST_BOXES = 2500 };
   return passes->list.count > MOST_BOXES;
 }
 /* A row a stage. */
-void report_pipeline_table(const struct report_passes *passes, struct report_table *table);
+void report_pipeline_table(const struct lumos_passes *passes, struct report_table *table);
 
 /* False: there is nothing to show; the scene is not begun. */
-bool report_pipeline_scene(const struct report_passes *passes, struct report_scene *scene);
+bool report_pipeline_scene(const struct lumos_passes *passes, struct report_scene *scene);
 enum report_paint report_paint_of_phase(uint8_t phase);
 /* Which paints have boxes. */
-void report_pipeline_paints(const struct report_passes *passes, bool shown[PAINT_COUNT]);
+void report_pipeline_paints(const struct lumos_passes *passes, bool shown[PAINT_COUNT]);
 
 /* "stage 2, rank 8", "rank 8" */
-void report_put_stage(const struct report_passes *passes, const struct report_stage *stage, struct lumos_text *out);
+void report_put_stage(const struct lumos_passes *passes, const struct lumos_pipeline_stage *stage,
+                      struct lumos_text *out);
 
 #endif

@@ -1,5 +1,5 @@
-/* Drawing the pipeline. Boxes that can be hovered as long as they are few; beyond that every stream is a raster, so that the picture
- * does not grow with the number of micro-batches. */
+/* Drawing the pipeline. Boxes that can be hovered as long as they are few; beyond that every stream is a raster, so
+ * that the picture does not grow with the number of micro-batches. */
 #include "report/content/pipeline.h"
 
 #include "report/content/schedule.h"
@@ -24,20 +24,20 @@ enum {
 
 /* The picture while it is drawn. */
 struct canvas {
-  const struct report_passes *passes;
+  const struct lumos_passes *passes;
   struct report_scene *scene;
   struct lumos_text text;
 };
 
 enum report_paint report_paint_of_phase(uint8_t phase) {
-  static const enum report_paint paints[REPORT_PHASES] = {
-      [REPORT_EXCHANGE] = PAINT_COMMUNICATION, [LUMOS_FORWARD] = PAINT_FORWARD,
-      [LUMOS_BACKWARD] = PAINT_BACKWARD,       [LUMOS_WEIGHT] = PAINT_WEIGHT,
-      [LUMOS_OPTIMIZER_PHASE] = PAINT_UPDATE,  [LUMOS_OTHER_PHASE] = PAINT_NO_PASS};
-  return phase < REPORT_PHASES ? paints[phase] : PAINT_NONE;
+  static const enum report_paint paints[LUMOS_PASS_PHASES] = {
+      [LUMOS_EXCHANGE] = PAINT_COMMUNICATION, [LUMOS_FORWARD] = PAINT_FORWARD,
+      [LUMOS_BACKWARD] = PAINT_BACKWARD,      [LUMOS_WEIGHT] = PAINT_WEIGHT,
+      [LUMOS_OPTIMIZER_PHASE] = PAINT_UPDATE, [LUMOS_OTHER_PHASE] = PAINT_NO_PASS};
+  return phase < LUMOS_PASS_PHASES ? paints[phase] : PAINT_NONE;
 }
 
-void report_pipeline_paints(const struct report_passes *passes, bool shown[PAINT_COUNT]) {
+void report_pipeline_paints(const struct lumos_passes *passes, bool shown[PAINT_COUNT]) {
   for (size_t i = 0; i < passes->list.count; i++) {
     shown[report_paint_of_phase(passes->list.items[i].phase)] = true;
   }
@@ -45,14 +45,16 @@ void report_pipeline_paints(const struct report_passes *passes, bool shown[PAINT
 
 /* Where an instant of the step stands, from the scene's left edge. */
 static int32_t place_of(const struct canvas *canvas, int64_t time) {
-  int64_t share = report_share(time - canvas->passes->step.start, report_passes_window(canvas->passes));
+  int64_t share = report_share(time - canvas->passes->step.start, lumos_passes_window(canvas->passes));
   return LABELS + (int32_t)(share * PLOT * REPORT_PIXEL / 1000000);
 }
 
-static int32_t height_of(const struct report_stage *stage) { return stage->tracks * (ROW + TRACK_GAP) - TRACK_GAP; }
+static int32_t height_of(const struct lumos_pipeline_stage *stage) {
+  return stage->tracks * (ROW + TRACK_GAP) - TRACK_GAP;
+}
 
 static void draw_ticks(struct canvas *canvas, int32_t bottom) {
-  int64_t span = report_passes_window(canvas->passes);
+  int64_t span = lumos_passes_window(canvas->passes);
   int64_t distance = report_tick_distance(span);
   for (int64_t tick = 0; tick <= span / distance; tick++) {
     int32_t x = place_of(canvas, canvas->passes->step.start + tick * distance);
@@ -68,7 +70,7 @@ static void draw_ticks(struct canvas *canvas, int32_t bottom) {
 }
 
 /* What stands beside a row: stage, rank, and how much of it is bubble. */
-static void draw_labels(struct canvas *canvas, const struct report_stage *stage, int32_t y) {
+static void draw_labels(struct canvas *canvas, const struct lumos_pipeline_stage *stage, int32_t y) {
   struct report_scene *scene = canvas->scene;
   int rank = canvas->passes->job->ranks.items[stage->rank].rank;
   int32_t text_y = y + ROW / 2 + 42;
@@ -84,7 +86,7 @@ static void draw_labels(struct canvas *canvas, const struct report_stage *stage,
     report_scene_text(scene, STYLE_STRONG, PAINT_TEXT, ANCHOR_START, 0, text_y, &canvas->text);
   }
   canvas->text.length = 0;
-  report_put_share(&canvas->text, report_share(stage->bubble, report_passes_window(canvas->passes)));
+  report_put_share(&canvas->text, report_share(stage->bubble, lumos_passes_window(canvas->passes)));
   report_scene_text(scene, STYLE_PLAIN, PAINT_TEXT, ANCHOR_END, WIDTH, text_y, &canvas->text);
   for (int track = 0; track < stage->tracks; track++) {
     report_scene_box(scene, PAINT_TRACK, LABELS, y + track * (ROW + TRACK_GAP), PLOT * REPORT_PIXEL, ROW);
@@ -99,7 +101,7 @@ static void draw_labels(struct canvas *canvas, const struct report_stage *stage,
 }
 
 /* "stage 2, rank 8, layers 4 to 5: forward of micro-batch 3, 1.32 ms from 20.4 ms on" */
-static void tell_pass(struct canvas *canvas, const struct report_stage *stage, const struct report_pass *pass) {
+static void tell_pass(struct canvas *canvas, const struct lumos_pipeline_stage *stage, const struct lumos_pass *pass) {
   struct lumos_text *text = &canvas->text;
   text->length = 0;
   report_put_stage(canvas->passes, stage, text);
@@ -122,12 +124,12 @@ static void tell_pass(struct canvas *canvas, const struct report_stage *stage, c
 }
 
 /* What stands in a box: `full` has the chunk, too. */
-static void put_number(const struct report_stage *stage, const struct report_pass *pass, bool full,
+static void put_number(const struct lumos_pipeline_stage *stage, const struct lumos_pass *pass, bool full,
                        struct lumos_text *text) {
   text->length = 0;
   if (pass->phase == LUMOS_OPTIMIZER_PHASE) {
     lumos_text_put(text, "optimizer");
-  } else if (report_is_pass(pass->phase) && pass->micro_batch != LUMOS_ABSENT_INT) {
+  } else if (lumos_is_pass(pass->phase) && pass->micro_batch != LUMOS_ABSENT_INT) {
     lumos_text_integer(text, pass->micro_batch);
     if (full) {
       report_put_chunk(stage, pass->chunk, text);
@@ -135,29 +137,34 @@ static void put_number(const struct report_stage *stage, const struct report_pas
   }
 }
 
-static bool fits(const struct lumos_text *text, int32_t width) {
-  enum { SIDES = 10 };
-  return text->length > 0 && report_text_width(STYLE_ON_PAINT, text->bytes, text->length) + SIDES <= width;
+static bool fits(const struct lumos_text *text, enum report_text_style style, int32_t width) {
+  int32_t sides = style == STYLE_ON_PAINT ? 10 : 0;
+  return text->length > 0 && report_text_width(style, text->bytes, text->length) + sides <= width;
 }
 
-/* As much of it as there is room for. */
-static void number_pass(struct canvas *canvas, const struct report_stage *stage, const struct report_pass *pass,
+/* As much of it as there is room for, then as small as can be read, then nothing: hovering tells it all the same. */
+static void number_pass(struct canvas *canvas, const struct lumos_pipeline_stage *stage, const struct lumos_pass *pass,
                         int32_t middle, int32_t width, int32_t y) {
+  static const struct {
+    bool full;
+    enum report_text_style style;
+    int32_t base; /* of the letters, below the row's middle */
+  } ways[] = {{true, STYLE_ON_PAINT, 42}, {false, STYLE_ON_PAINT, 42}, {false, STYLE_TINY_ON_PAINT, 31}};
   struct lumos_text *text = &canvas->text;
-  put_number(stage, pass, true, text);
-  if (!fits(text, width)) {
-    put_number(stage, pass, false, text);
-  }
-  if (fits(text, width)) {
-    report_scene_text(canvas->scene, STYLE_ON_PAINT, report_paint_of_phase(pass->phase), ANCHOR_MIDDLE, middle,
-                      y + ROW / 2 + 42, text);
+  for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+    put_number(stage, pass, ways[i].full, text);
+    if (fits(text, ways[i].style, width)) {
+      report_scene_text(canvas->scene, ways[i].style, report_paint_of_phase(pass->phase), ANCHOR_MIDDLE, middle,
+                        y + ROW / 2 + ways[i].base, text);
+      return;
+    }
   }
 }
 
-static void draw_boxes(struct canvas *canvas, const struct report_stage *stage, int32_t y) {
+static void draw_boxes(struct canvas *canvas, const struct lumos_pipeline_stage *stage, int32_t y) {
   enum { LEAST = 5 };
   for (size_t i = stage->first; i < stage->first + stage->count; i++) {
-    const struct report_pass *pass = &canvas->passes->list.items[i];
+    const struct lumos_pass *pass = &canvas->passes->list.items[i];
     int32_t x = place_of(canvas, pass->start);
     int32_t width = place_of(canvas, pass->end) - x;
     int32_t top = y + pass->track * (ROW + TRACK_GAP);
@@ -169,19 +176,19 @@ static void draw_boxes(struct canvas *canvas, const struct report_stage *stage, 
 }
 
 /* A track from far away: as high as the column is full. */
-static void draw_track(struct canvas *canvas, const struct report_stage *stage, int track, int32_t y) {
+static void draw_track(struct canvas *canvas, const struct lumos_pipeline_stage *stage, int track, int32_t y) {
   struct report_raster raster;
   struct report_raster_runs cells = {0};
   report_raster_begin(&raster, canvas->passes->step.start, canvas->passes->step.end, PLOT);
   for (size_t i = stage->first; i < stage->first + stage->count; i++) {
-    const struct report_pass *pass = &canvas->passes->list.items[i];
+    const struct lumos_pass *pass = &canvas->passes->list.items[i];
     if (pass->track == track) {
       report_raster_add(&raster, pass->phase, pass->start, pass->end - pass->start);
     }
   }
   report_raster_read(&raster, &cells);
   report_scene_group(canvas->scene, LABELS, y + track * (ROW + TRACK_GAP) + ROW);
-  for (int phase = 0; phase < REPORT_PHASES; phase++) {
+  for (int phase = 0; phase < LUMOS_PASS_PHASES; phase++) {
     report_scene_runs(canvas->scene, report_paint_of_phase((uint8_t)phase), false);
     for (size_t i = 0; i < cells.count; i++) {
       if (cells.items[i].kind == phase) {
@@ -195,7 +202,7 @@ static void draw_track(struct canvas *canvas, const struct report_stage *stage, 
   report_raster_free(&raster);
 }
 
-bool report_pipeline_scene(const struct report_passes *passes, struct report_scene *scene) {
+bool report_pipeline_scene(const struct lumos_passes *passes, struct report_scene *scene) {
   if (passes->stages.count == 0) {
     return false;
   }
@@ -208,7 +215,7 @@ bool report_pipeline_scene(const struct report_passes *passes, struct report_sce
   draw_ticks(&canvas, bottom);
   int32_t y = AXIS;
   for (size_t i = 0; i < passes->stages.count; i++) {
-    const struct report_stage *stage = &passes->stages.items[i];
+    const struct lumos_pipeline_stage *stage = &passes->stages.items[i];
     draw_labels(&canvas, stage, y);
     if (!report_pipeline_is_dense(passes)) {
       draw_boxes(&canvas, stage, y);

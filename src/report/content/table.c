@@ -16,6 +16,15 @@ void report_table_begin(struct report_table *table, const char *name, const stru
   table->rest = LUMOS_TEXT_BUFFER;
 }
 
+void report_table_begin_own(struct report_table *table, const char *name, const struct report_column *columns,
+                            size_t column_count) {
+  report_table_begin(table, name, NULL, column_count);
+  table->texts = lumos_arena_new();
+  struct report_column *own = lumos_arena_take(table->texts, column_count * sizeof *own);
+  memcpy(own, columns, column_count * sizeof *own);
+  table->columns = own;
+}
+
 void report_table_free(struct report_table *table) {
   lumos_vector_free(&table->cells);
   lumos_arena_free(table->texts);

@@ -1,4 +1,5 @@
-/* A table as data: the page shows it as HTML and embeds the same cells as JSON, Markdown has them too, so that the forms cannot differ. */
+/* A table as data: the page shows it as HTML and embeds the same cells as JSON, Markdown has them too, so that the
+ * forms cannot differ. */
 #ifndef LUMOS_REPORT_TABLE_H
 #define LUMOS_REPORT_TABLE_H
 
@@ -55,6 +56,9 @@ struct report_table {
 
 void report_table_begin(struct report_table *table, const char *name, const struct report_column *columns,
                         size_t column_count);
+/* The same with a copy of the columns. */
+void report_table_begin_own(struct report_table *table, const char *name, const struct report_column *columns,
+                            size_t column_count);
 void report_table_free(struct report_table *table);
 
 /* The cells of a row are pushed from left to right. */
@@ -73,7 +77,8 @@ void report_table_html(const struct report_table *table, struct lumos_text *out)
 void report_table_csv(const struct report_table *table, struct lumos_text *out);
 /* For GitHub: the first REPORT_MARKDOWN_ROWS, folded where they are many, with an empty line behind. */
 void report_table_markdown(const struct report_table *table, struct lumos_text *out);
-/* {"finding","caption","whole","rest","left_out","columns":[...],"rows":[[...]]}, of the first five those that there are: values as they are, times in ns, shares in fractions; safe inside <script>. */
+/* {"finding","caption","whole","rest","left_out","columns":[...],"rows":[[...]]}, of the first five those that there
+ * are: values as they are, times in ns, shares in fractions; safe inside <script>. */
 void report_table_json(const struct report_table *table, struct lumos_text *out);
 
 #endif

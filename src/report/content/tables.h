@@ -1,4 +1,5 @@
-/* The tables that are read straight off the tasks: kernels, ops, collectives, ranks. Every one is begun here and freed by the caller. */
+/* The tables that are read straight off the tasks: kernels, ops, collectives, ranks. Every one is begun here and freed
+ * by the caller. */
 #ifndef LUMOS_REPORT_TABLES_H
 #define LUMOS_REPORT_TABLES_H
 

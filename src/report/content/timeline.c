@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How much is drawn. What is folded opens with a click; a picture of hundreds of lanes is for a tool, not for a page. */
+/* How much is drawn. What is folded opens with a click; a picture of hundreds of lanes is for a tool, not for a
+ * page. */
 enum { OPEN_RANKS = 16, OPEN_LANES = 64, ALL_LANES = 280 };
 
 /* Times beyond this are no times of a recording; pictures stop there. */
@@ -142,7 +143,8 @@ static int compare_steps(const void *left, const void *right) {
   return a->step < b->step ? -1 : a->step > b->step;
 }
 
-/* The job's step ends with its last rank's and begins where the one before ends; the first begins with the first rank's. */
+/* The job's step ends with its last rank's and begins where the one before ends; the first begins with the first
+ * rank's. */
 static void find_boundaries(struct report_timelines *timelines) {
   const struct lumos_job *job = timelines->job;
   struct lumos_steps_list steps = {0};

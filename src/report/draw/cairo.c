@@ -61,20 +61,35 @@ static void fill_patterned(cairo_t *cr, const struct report_paint_row *row, doub
   cairo_restore(cr);
 }
 
+static void set_dash(cairo_t *cr, enum report_stroke stroke) {
+  struct report_dash dash = report_dash_of(stroke);
+  const double lengths[] = {in_pixels(dash.dash), in_pixels(dash.gap)};
+  cairo_set_dash(cr, lengths, dash.dash > 0 ? 2 : 0, 0);
+}
+
+static void fill_outlined(cairo_t *cr, const struct report_paint_row *row, double opacity) {
+  set_colour(cr, row->colour.light, opacity);
+  cairo_fill_preserve(cr);
+  set_dash(cr, STROKE_DASHED);
+  cairo_set_line_width(cr, in_pixels(REPORT_LINE_WIDTH));
+  set_colour(cr, row->second.light, opacity);
+  cairo_stroke(cr);
+}
+
 static void fill(cairo_t *cr, enum report_paint paint, double opacity) {
   const struct report_paint_row *row = report_paint_row(paint);
   if (row->fill == FILL_PLAIN) {
     set_colour(cr, row->colour.light, opacity);
     cairo_fill(cr);
+  } else if (row->fill == FILL_OUTLINED) {
+    fill_outlined(cr, row, opacity);
   } else {
     fill_patterned(cr, row, opacity);
   }
 }
 
 static void stroke(cairo_t *cr, const struct report_mark *mark) {
-  struct report_dash dash = report_dash_of(mark->stroke);
-  const double lengths[] = {in_pixels(dash.dash), in_pixels(dash.gap)};
-  cairo_set_dash(cr, lengths, dash.dash > 0 ? 2 : 0, 0);
+  set_dash(cr, mark->stroke);
   cairo_set_line_width(cr, in_pixels(mark->bold ? REPORT_BOLD_WIDTH : REPORT_LINE_WIDTH));
   set_colour(cr, report_paint_row(mark->paint)->colour.light, 1);
   cairo_stroke(cr);
@@ -131,7 +146,7 @@ static void paint_text(const struct report_scene *scene, cairo_t *cr, const stru
   double shift = mark->anchor == ANCHOR_START    ? 0
                  : mark->anchor == ANCHOR_MIDDLE ? extents.x_advance / 2
                                                  : extents.x_advance;
-  bool on_paint = mark->style == STYLE_ON_PAINT && row->ink.light != NULL;
+  bool on_paint = mark->style >= STYLE_ON_PAINT && row->ink.light != NULL;
   set_colour(cr, on_paint ? row->ink.light : row->colour.light, 1);
   cairo_move_to(cr, in_pixels(mark->x) - shift, in_pixels(mark->y));
   cairo_show_text(cr, text.bytes);

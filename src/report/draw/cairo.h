@@ -1,4 +1,5 @@
-/* Paints scenes with cairo: PNG and PDF, always in the light colours, on paper. The same marks at the same places as the SVG painter's. */
+/* Paints scenes with cairo: PNG and PDF, always in the light colours, on paper. The same marks at the same places as
+ * the SVG painter's. */
 #ifndef LUMOS_REPORT_CAIRO_H
 #define LUMOS_REPORT_CAIRO_H
 

@@ -1,5 +1,5 @@
-/* The parent's side of a layout: start the child, read its answer until the limit, see it gone, and believe nothing that
- * it says before it is checked. */
+/* The parent's side of a layout: start the child, read its answer until the limit, see it gone, and believe nothing
+ * that it says before it is checked. */
 #include "report/draw/layout.h"
 
 #include "base/text.h"
@@ -33,8 +33,8 @@ static int until(int64_t deadline) {
   return left < 0 ? 0 : left > INT32_MAX ? INT32_MAX : (int)left;
 }
 
-/* The child's descriptors: the answer above the standard ones, and those silent; the tool's own may be closed, so that the
- * pipe may have got one of their numbers. */
+/* The child's descriptors: the answer above the standard ones, and those silent; the tool's own may be closed, so that
+ * the pipe may have got one of their numbers. */
 static int settle_descriptors(int descriptor) {
   int answer = fcntl(descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
   (void)close(descriptor);
@@ -49,8 +49,8 @@ static int settle_descriptors(int descriptor) {
   return answer;
 }
 
-/* The child dies with its parent, by the system's own rules for signals, leaves no core, and does not use the processor for much longer than
- * the limit, even when the parent is stopped. */
+/* The child dies with its parent, by the system's own rules for signals, leaves no core, and does not use the processor
+ * for much longer than the limit, even when the parent is stopped. */
 static void settle_process(pid_t parent, int limit) {
   for (int number = 1; number < NSIG; number++) {
     (void)signal(number, SIG_DFL);
@@ -117,8 +117,9 @@ static enum report_layout_outcome read_answer(int descriptor, int64_t deadline, 
   }
 }
 
-/* Wait for the child's end; `child` is 0 when it is gone. It has closed its side, so that it should be about to go: there is no event
- * to sleep on, a short nap does. Where somebody else has reaped it (SIGCHLD may be ignored), its answer has to speak for itself. */
+/* Wait for the child's end; `child` is 0 when it is gone. It has closed its side, so that it should be about to go:
+ * there is no event to sleep on, a short nap does. Where somebody else has reaped it (SIGCHLD may be ignored), its
+ * answer has to speak for itself. */
 static enum report_layout_outcome wait_for(pid_t *child, int64_t deadline) {
   for (;;) {
     int status = 0;
@@ -138,7 +139,8 @@ static enum report_layout_outcome wait_for(pid_t *child, int64_t deadline) {
   }
 }
 
-/* Nothing that a process does keeps it alive after this. One that is gone already must not be shot at: its number may be another's. */
+/* Nothing that a process does keeps it alive after this. One that is gone already must not be shot at: its number may
+ * be another's. */
 static void end(pid_t child) {
   if (waitpid(child, NULL, WNOHANG) != 0) {
     return;

@@ -1,5 +1,6 @@
-/* Places the nodes of a graph and routes its edges: Graphviz' dot, in a child process with a time limit, because the library is not
- * re-entrant, may run for minutes, and may crash. The page survives all of that: a layout that fails is a graph that is not drawn.
+/* Places the nodes of a graph and routes its edges: Graphviz' dot, in a child process with a time limit, because the
+ * library is not re-entrant, may run for minutes, and may crash. The page survives all of that: a layout that fails is
+ * a graph that is not drawn.
  *
  * Lengths are tenths of a CSS pixel, y grows downwards, as in scenes. Time runs from top to bottom.
  */
@@ -29,8 +30,8 @@ struct report_layout_graph {
 struct report_layout {
   int32_t width, height;
   struct report_point *places; /* of every node: its upper left corner */
-  size_t *
-      edge_first; /* points of edge i: [edge_first[i], edge_first[i + 1]), a start and three for each cubic Bezier; none: not routed */
+  /* points of edge i: [edge_first[i], edge_first[i + 1]), a start and three for each cubic Bezier; none: not routed */
+  size_t *edge_first;
   LUMOS_VECTOR(struct report_point) points;
 };
 
@@ -41,13 +42,14 @@ enum report_layout_outcome {
   LAYOUT_FAILED, /* no Graphviz, a crash, or an answer that makes no sense */
 };
 
-/* What the child does: write the answer to `descriptor`; returns its exit status, 0 for a whole answer. Tests give others, that hang or
- * crash. The answer is int32_t numbers in the machine's own byte order, lengths as above: width and height; x and y of every node; for every edge how many
- * points it has (0: not routed), then x and y of each. */
+/* What the child does: write the answer to `descriptor`; returns its exit status, 0 for a whole answer. Tests give
+ * others, that hang or crash. The answer is int32_t numbers in the machine's own byte order, lengths as above: width
+ * and height; x and y of every node; for every edge how many points it has (0: not routed), then x and y of each. */
 typedef int report_layout_engine(const struct report_layout_graph *graph, int descriptor);
 report_layout_engine report_layout_graphviz; /* layout_graphviz.c */
 
-/* `limit` in ms of wall-clock time; the child is gone when this returns, whatever it did. Free the layout in any case. */
+/* `limit` in ms of wall-clock time; the child is gone when this returns, whatever it did. Free the layout in any
+ * case. */
 enum report_layout_outcome report_layout_make(const struct report_layout_graph *graph, report_layout_engine *engine,
                                               int limit, struct report_layout *layout);
 void report_layout_free(struct report_layout *layout);

@@ -4,9 +4,13 @@
 #include "base/utf8.h"
 
 static const struct report_letters letters[] = {
-    [STYLE_PLAIN] = {"", 120, 400},          [STYLE_STRONG] = {"strong", 120, 600},
-    [STYLE_SMALL] = {"small", 115, 400},     [STYLE_TITLE] = {"title", 200, 640},
-    [STYLE_HEADING] = {"heading", 150, 640}, [STYLE_ON_PAINT] = {"small", 115, 400},
+    [STYLE_PLAIN] = {"", 120, 400},
+    [STYLE_STRONG] = {"strong", 120, 600},
+    [STYLE_SMALL] = {"small", 115, 400},
+    [STYLE_TITLE] = {"title", 200, 640},
+    [STYLE_HEADING] = {"heading", 150, 640},
+    [STYLE_ON_PAINT] = {"small", 115, 400},
+    [STYLE_TINY_ON_PAINT] = {"tiny", 85, 400},
 };
 
 const struct report_letters *report_letters(enum report_text_style style) { return &letters[style]; }
@@ -17,7 +21,8 @@ struct report_dash report_dash_of(enum report_stroke stroke) {
   return dashes[stroke];
 }
 
-/* Advances of Helvetica for ' ' to '~', in thousandths of the size; other sans serifs keep within a sixth of them, bold ones a third. */
+/* Advances of Helvetica for ' ' to '~', in thousandths of the size; other sans serifs keep within a sixth of them, bold
+ * ones a third. */
 static const uint16_t advances[] = {278,  278, 355, 556, 556, 889, 667, 191, 333, 333, 389, 584, 278, 333, 278, 278,
                                     556,  556, 556, 556, 556, 556, 556, 556, 556, 556, 278, 278, 584, 584, 584, 556,
                                     1015, 667, 667, 722, 722, 667, 611, 778, 722, 278, 500, 667, 556, 833, 722, 778,
@@ -58,9 +63,11 @@ static void put_pixels(struct lumos_text *text, const char *before, int32_t tent
 void report_look_css(struct lumos_text *text, const char *sans) {
   lumos_text_format(text, "svg text{font-family:%s;font-weight:%d;", sans, (int)letters[STYLE_PLAIN].weight);
   put_pixels(text, "font-size:", letters[STYLE_PLAIN].size, "px;font-variant-numeric:tabular-nums}\n");
-  for (int style = STYLE_STRONG; style < STYLE_ON_PAINT; style++) {
-    lumos_text_format(text, "svg .%s{font-weight:%d;", letters[style].css, (int)letters[style].weight);
-    put_pixels(text, "font-size:", letters[style].size, "px}\n");
+  for (int style = STYLE_STRONG; style <= STYLE_TINY_ON_PAINT; style++) {
+    if (style != STYLE_ON_PAINT) { /* as small as STYLE_SMALL */
+      lumos_text_format(text, "svg .%s{font-weight:%d;", letters[style].css, (int)letters[style].weight);
+      put_pixels(text, "font-size:", letters[style].size, "px}\n");
+    }
   }
   put_pixels(text, "svg line,svg .stroke{stroke-width:", REPORT_LINE_WIDTH, "}svg .stroke{fill:none}");
   put_pixels(text, "svg .bold{stroke-width:", REPORT_BOLD_WIDTH, "}\n");

@@ -1,4 +1,5 @@
-/* How marks look beside their colour: letters, strokes and patterns, once, for the page's style sheet, for SVG and for cairo.
+/* How marks look beside their colour: letters, strokes and patterns, once, for the page's style sheet, for SVG and for
+ * cairo.
  *
  * Lengths are tenths of a CSS pixel, as in scenes.
  */
@@ -40,7 +41,8 @@ struct report_dash report_dash_of(enum report_stroke stroke);
 /* How wide a text may get, whatever sans serif it is set in: an upper estimate, for wrapping and placing. */
 int32_t report_text_width(enum report_text_style style, const char *bytes, size_t length);
 
-/* The rules for the texts and strokes of pictures, to follow the palette's; `sans` is what stands behind font-family. */
+/* The rules for the texts and strokes of pictures, to follow the palette's; `sans` is what stands behind
+ * font-family. */
 void report_look_css(struct lumos_text *text, const char *sans);
 
 #endif

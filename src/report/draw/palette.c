@@ -1,27 +1,32 @@
-/* The table of colours. Neighbours in a family differ in lightness as well as hue, so that they part in grey print too; every plain paint
- * has a contrast of 3 or more against the page, light and dark, and every ink of 4.5 against its paint. */
+/* The table of colours. Neighbours in a family differ in lightness as well as hue, so that they part in grey print too;
+ * every plain paint has a contrast of 3 or more against the page, light and dark, and every ink of 4.5 against its
+ * paint. */
 #include "report/draw/palette.h"
 
 static const struct report_paint_row rows[PAINT_COUNT] = {
-    [PAINT_NONE] = {"none", "", FILL_PLAIN, {"#8391a8", "#8292aa"}, {0}, {0}},
-    [LUMOS_GEMM] = {"gemm", "GEMM", FILL_PLAIN, {"#052863", "#1e70d7"}, {0}, {0}},
-    [LUMOS_ATTENTION] = {"attention", "attention", FILL_PLAIN, {"#0a66cf", "#4698f6"}, {0}, {0}},
-    [LUMOS_ELEMENTWISE] = {"elementwise", "elementwise", FILL_PLAIN, {"#1c93e8", "#7dbdfe"}, {0}, {0}},
-    [LUMOS_NORM] = {"norm", "normalisation", FILL_PLAIN, {"#416d8d", "#66a2b4"}, {0}, {0}},
-    [LUMOS_REDUCTION] = {"reduction", "reduction", FILL_PLAIN, {"#7f8ed5", "#a3add7"}, {0}, {0}},
-    [LUMOS_OPTIMIZER] = {"optimizer", "optimizer", FILL_PLAIN, {"#3c41a9", "#6f78d0"}, {0}, {0}},
-    [LUMOS_EMBEDDING] = {"embedding", "embedding", FILL_PLAIN, {"#478dab", "#43d3f5"}, {0}, {0}},
-    [LUMOS_COPY] = {"copy", "copy", FILL_PLAIN, {"#723797", "#b289db"}, {0}, {0}},
-    [LUMOS_MEMSET] = {"memset", "memset", FILL_PLAIN, {"#8d63b1", "#d1bdd8"}, {0}, {0}},
-    [LUMOS_COLLECTIVE] = {"collective", "collective", FILL_PLAIN, {"#bf540b", "#ee8a3c"}, {0}, {0}},
-    [LUMOS_P2P] = {"p2p", "send or receive", FILL_PLAIN, {"#cf801f", "#ffc581"}, {0}, {0}},
-    [LUMOS_OTHER_DEVICE] = {"device-other", "other GPU work", FILL_PLAIN, {"#878e9e", "#767f93"}, {0}, {0}},
-    [LUMOS_OP] = {"op", "op on the host", FILL_PLAIN, {"#056763", "#20b8af"}, {0}, {0}},
-    [LUMOS_LAUNCH] = {"launch", "launch call", FILL_PLAIN, {"#088678", "#79d2bf"}, {0}, {0}},
-    [LUMOS_SYNC] = {"sync", "host waits", FILL_HATCHED, {"#dcefec", "#17302d"}, {"#3c9c8f", "#3b9d90"}, {0}},
-    [LUMOS_EVENT] = {"event", "event call", FILL_PLAIN, {"#599e87", "#b0ebe5"}, {0}, {0}},
-    [LUMOS_ALLOC] = {"alloc", "memory call", FILL_PLAIN, {"#447d59", "#59b183"}, {0}, {0}},
-    [LUMOS_OTHER_HOST] = {"host-other", "other host work", FILL_PLAIN, {"#80959c", "#79928e"}, {0}, {0}},
+    [PAINT_NONE] = {"none", "", FILL_PLAIN, {"#8391a8", "#8292aa"}, {0}, {"#0b1220", "#0b1220"}},
+    [LUMOS_GEMM] = {"gemm", "GEMM", FILL_PLAIN, {"#052863", "#1e70d7"}, {0}, {"#ffffff", "#ffffff"}},
+    [LUMOS_ATTENTION] = {"attention", "attention", FILL_PLAIN, {"#0a66cf", "#4698f6"}, {0}, {"#ffffff", "#0b1220"}},
+    [LUMOS_ELEMENTWISE] =
+        {"elementwise", "elementwise", FILL_PLAIN, {"#1c93e8", "#7dbdfe"}, {0}, {"#0b1220", "#0b1220"}},
+    [LUMOS_NORM] = {"norm", "normalisation", FILL_PLAIN, {"#416d8d", "#66a2b4"}, {0}, {"#ffffff", "#0b1220"}},
+    [LUMOS_REDUCTION] = {"reduction", "reduction", FILL_PLAIN, {"#7f8ed5", "#a3add7"}, {0}, {"#0b1220", "#0b1220"}},
+    [LUMOS_OPTIMIZER] = {"optimizer", "optimizer", FILL_PLAIN, {"#3c41a9", "#6f78d0"}, {0}, {"#ffffff", "#0b1220"}},
+    [LUMOS_EMBEDDING] = {"embedding", "embedding", FILL_PLAIN, {"#478dab", "#43d3f5"}, {0}, {"#0b1220", "#0b1220"}},
+    [LUMOS_COPY] = {"copy", "copy", FILL_PLAIN, {"#723797", "#b289db"}, {0}, {"#ffffff", "#0b1220"}},
+    [LUMOS_MEMSET] = {"memset", "memset", FILL_PLAIN, {"#8d63b1", "#d1bdd8"}, {0}, {"#ffffff", "#0b1220"}},
+    [LUMOS_COLLECTIVE] = {"collective", "collective", FILL_PLAIN, {"#bf540b", "#ee8a3c"}, {0}, {"#ffffff", "#0b1220"}},
+    [LUMOS_P2P] = {"p2p", "send or receive", FILL_PLAIN, {"#cf801f", "#ffc581"}, {0}, {"#0b1220", "#0b1220"}},
+    [LUMOS_OTHER_DEVICE] =
+        {"device-other", "other GPU work", FILL_PLAIN, {"#878e9e", "#767f93"}, {0}, {"#0b1220", "#0b1220"}},
+    [LUMOS_OP] = {"op", "op on the host", FILL_PLAIN, {"#056763", "#20b8af"}, {0}, {"#ffffff", "#0b1220"}},
+    [LUMOS_LAUNCH] = {"launch", "launch call", FILL_PLAIN, {"#088678", "#79d2bf"}, {0}, {"#000000", "#0b1220"}},
+    [LUMOS_SYNC] =
+        {"sync", "host waits", FILL_HATCHED, {"#dcefec", "#17302d"}, {"#3c9c8f", "#3b9d90"}, {"#06302c", "#d9f2ee"}},
+    [LUMOS_EVENT] = {"event", "event call", FILL_PLAIN, {"#599e87", "#b0ebe5"}, {0}, {"#0b1220", "#0b1220"}},
+    [LUMOS_ALLOC] = {"alloc", "memory call", FILL_PLAIN, {"#447d59", "#59b183"}, {0}, {"#ffffff", "#0b1220"}},
+    [LUMOS_OTHER_HOST] =
+        {"host-other", "other host work", FILL_PLAIN, {"#80959c", "#79928e"}, {0}, {"#0b1220", "#0b1220"}},
     [PAINT_COMPUTE] = {"compute", "compute", FILL_PLAIN, {"#1f5aa8", "#4b8ee6"}, {0}, {"#ffffff", "#0b1220"}},
     [PAINT_OVERLAPPED] = {"overlapped",
                           "overlapped",
@@ -32,20 +37,41 @@ static const struct report_paint_row rows[PAINT_COUNT] = {
     [PAINT_TRANSFER] = {"transfer", "transfer", FILL_PLAIN, {"#bf540b", "#ee8a3c"}, {0}, {"#ffffff", "#1a0f05"}},
     [PAINT_WAIT] =
         {"wait", "waiting", FILL_HATCHED, {"#fdebd9", "#38281a"}, {"#d9853c", "#c67c3a"}, {"#3d1c02", "#fff6ec"}},
+    [PAINT_BUBBLE] = {"pipeline-bubble",
+                      "bubble",
+                      FILL_OUTLINED,
+                      {"#ffffff", "#0a0d10"},
+                      {"#bf540b", "#ee8a3c"},
+                      {"#3d1c02", "#fff6ec"}},
     [PAINT_UNSPLIT] =
         {"unsplit", "communication, not split", FILL_PLAIN, {"#d5782a", "#f3ab6b"}, {0}, {"#241303", "#1a0f05"}},
     [PAINT_COPY_PART] = {"copies", "copies", FILL_PLAIN, {"#723797", "#b289db"}, {0}, {"#ffffff", "#150b22"}},
     [PAINT_IDLE] =
         {"idle", "idle", FILL_HATCHED, {"#eceef1", "#23282f"}, {"#d5d9df", "#363d47"}, {"#3a414c", "#c3cad4"}},
-    [PAINT_UNEXPLAINED] = {"unexplained", "start that no rule explains", FILL_PLAIN, {"#c2186b", "#ff77b7"}, {0}, {0}},
-    [PAINT_RESOURCE] =
-        {"resource", "waiting for SMs", FILL_HATCHED, {"#f4ecc0", "#37310f"}, {"#7d6500", "#d9b72f"}, {0}},
+    [PAINT_HOST_GAP] =
+        {"host-gap", "host gap", FILL_HATCHED, {"#8fbfb5", "#135951"}, {"#056763", "#20b8af"}, {"#06302c", "#e2f7f4"}},
+    [PAINT_LATENCY] = {"latency",
+                       "launch latency",
+                       FILL_HATCHED,
+                       {"#efe6d3", "#3a3020"},
+                       {"#8a7440", "#c2a764"},
+                       {"#33280e", "#f6ecd6"}},
+    [PAINT_BETWEEN] =
+        {"between", "other gaps", FILL_HATCHED, {"#c8d0e6", "#2c3752"}, {"#5a6da0", "#98a9d4"}, {"#1b2742", "#e6ecf8"}},
+    [PAINT_UNEXPLAINED] =
+        {"unexplained", "start that no rule explains", FILL_PLAIN, {"#c2186b", "#ff77b7"}, {0}, {"#ffffff", "#0b1220"}},
+    [PAINT_RESOURCE] = {"resource",
+                        "waiting for SMs",
+                        FILL_HATCHED,
+                        {"#f4ecc0", "#37310f"},
+                        {"#7d6500", "#d9b72f"},
+                        {"#332900", "#fbf3cf"}},
     [PAINT_BOUNDARY] = {"boundary",
                         "waiting for what is not recorded",
                         FILL_HATCHED,
                         {"#d3d7dd", "#3d444e"},
                         {"#1b2129", "#e6e9ee"},
-                        {0}},
+                        {"#1b2129", "#e6e9ee"}},
     [PAINT_FORWARD] = {"forward", "forward", FILL_PLAIN, {"#1560a8", "#5c9fe0"}, {0}, {"#ffffff", "#0b1220"}},
     [PAINT_BACKWARD] = {"backward", "backward", FILL_PLAIN, {"#37a169", "#7be7b4"}, {0}, {"#0b1220", "#0b1220"}},
     [PAINT_WEIGHT] = {"weight", "weight gradient", FILL_PLAIN, {"#5c4400", "#f2e06a"}, {0}, {"#ffffff", "#0b1220"}},
@@ -82,7 +108,8 @@ static void put_properties(struct lumos_text *text, bool dark) {
   }
 }
 
-/* A colour as a picture's rule says it: by its custom property on a page; by itself, light, where a picture stands alone. */
+/* A colour as a picture's rule says it: by its custom property on a page; by itself, light, where a picture stands
+ * alone. */
 static void put_rule(struct lumos_text *text, bool alone, const char *css, const char *suffix, const char *light,
                      const char *property) {
   if (alone) {
@@ -92,7 +119,8 @@ static void put_rule(struct lumos_text *text, bool alone, const char *css, const
   }
 }
 
-/* The fills and strokes of pictures; a patterned fill is a pattern of the picture's own (svg.c) made of the two colours. */
+/* The fills and strokes of pictures; a patterned fill is a pattern of the picture's own (svg.c) made of the two
+ * colours. */
 static void put_picture_rules(struct lumos_text *text, const struct report_paint_row *row, bool alone) {
   const char *css = row->css;
   lumos_text_format(text, "svg .%s", css);
@@ -103,7 +131,10 @@ static void put_picture_rules(struct lumos_text *text, const struct report_paint
     lumos_text_format(text, "svg .%s-ink", css);
     put_rule(text, alone, css, "-ink", row->ink.light, "fill");
   }
-  if (row->fill != FILL_PLAIN) {
+  if (row->fill == FILL_OUTLINED) {
+    lumos_text_format(text, "svg .%s.outlined", css);
+    put_rule(text, alone, css, "-second", row->second.light, "stroke");
+  } else if (row->fill != FILL_PLAIN) {
     lumos_text_format(text, "svg .%s-second", css);
     put_rule(text, alone, css, "-second", row->second.light, "fill");
   }
@@ -125,6 +156,11 @@ static void put_swatch(struct lumos_text *text, const struct report_paint_row *r
     case FILL_TWO_TONE:
       lumos_text_format(text, ".%s::before{background:linear-gradient(var(--%s) 62%%,var(--%s-second) 62%%)}", css, css,
                         css);
+      break;
+    case FILL_OUTLINED:
+      lumos_text_format(text,
+                        ".%s::before{background:var(--%s);outline:1px dashed var(--%s-second);outline-offset:-1px}",
+                        css, css, css);
       break;
   }
 }

@@ -1,4 +1,5 @@
-/* Gathering: the two columns where a task begins and ends get their nanoseconds, those between are counted by differences. */
+/* Gathering: the two columns where a task begins and ends get their nanoseconds, those between are counted by
+ * differences. */
 #include "report/draw/raster.h"
 
 #include "report/text/numbers.h"

@@ -1,7 +1,9 @@
-/* A raster: a lane seen from far away, its tasks gathered into the columns of a picture, so that the size of a picture does not grow with the trace.
+/* A raster: a lane seen from far away, its tasks gathered into the columns of a picture, so that the size of a picture
+ * does not grow with the trace.
  *
- * A column is `per_column` nanoseconds wide. Its kind is the one that ran longest in it (ties: the lower number), its height how much
- * of it was busy, in quarters, rounded up. Neighbours that look the same are one cell. Adding costs O(1) a task, whatever its length.
+ * A column is `per_column` nanoseconds wide. Its kind is the one that ran longest in it (ties: the lower number), its
+ * height how much of it was busy, in quarters, rounded up. Neighbours that look the same are one cell. Adding costs
+ * O(1) a task, whatever its length.
  */
 #ifndef LUMOS_REPORT_RASTER_H
 #define LUMOS_REPORT_RASTER_H

@@ -49,7 +49,8 @@ static void add_points(struct report_scene *scene, enum report_mark_kind kind, e
   lumos_vector_push(&scene->marks, mark);
 }
 
-/* The head points the way the curve arrives: from its last control point, or the one before where they fall together. */
+/* The head points the way the curve arrives: from its last control point, or the one before where they fall
+ * together. */
 static void add_head(struct report_scene *scene, enum report_paint paint, const struct report_point *points,
                      size_t count) {
   enum { LENGTH = 70, HALF_WIDTH = 28 };

@@ -1,7 +1,8 @@
 /* A picture as a list of marks: what a painter needs and nothing else, so that SVG and cairo can paint the same thing.
  *
- * Lengths are tenths of a CSS pixel, y grows downwards. Runs are what aggregated timelines are made of: many boxes of one paint that
- * stand on, or hang from, a base line, painted as one path. Groups move the origin. The scene owns copies of its texts.
+ * Lengths are tenths of a CSS pixel, y grows downwards. Runs are what aggregated timelines are made of: many boxes of
+ * one paint that stand on, or hang from, a base line, painted as one path. Groups move the origin. The scene owns
+ * copies of its texts.
  */
 #ifndef LUMOS_REPORT_SCENE_H
 #define LUMOS_REPORT_SCENE_H
@@ -24,7 +25,15 @@ enum report_mark_kind {
 };
 enum report_anchor { ANCHOR_START, ANCHOR_MIDDLE, ANCHOR_END };
 /* How they look: look.c. */
-enum report_text_style { STYLE_PLAIN, STYLE_STRONG, STYLE_SMALL, STYLE_HEADING, STYLE_TITLE, STYLE_ON_PAINT };
+enum report_text_style {
+  STYLE_PLAIN,
+  STYLE_STRONG,
+  STYLE_SMALL,
+  STYLE_HEADING,
+  STYLE_TITLE,
+  STYLE_ON_PAINT, /* from here on with the ink of what it stands on */
+  STYLE_TINY_ON_PAINT
+};
 enum report_stroke { STROKE_SOLID, STROKE_DASHED, STROKE_DOTTED, STROKE_LONG_DASHES, STROKES };
 
 struct report_point {
@@ -38,7 +47,7 @@ struct report_run {
 
 struct report_mark {
   enum report_mark_kind kind;
-  enum report_paint paint; /* STYLE_ON_PAINT: the paint that the text stands on */
+  enum report_paint paint; /* from STYLE_ON_PAINT on: the paint that the text stands on */
   int32_t x, y;
   int32_t width, height; /* a line runs from (x, y) by (width, height) */
   enum report_anchor anchor;

@@ -20,11 +20,13 @@ static void put_class(struct lumos_text *out, const char *css, const char *suffi
   lumos_text_char(out, '"');
 }
 
-/* A plain paint is a class; a patterned one refers to the picture's own pattern. */
+/* A plain or outlined paint is a class; a patterned one refers to the picture's own pattern. */
 static void put_fill(const struct report_scene *scene, struct lumos_text *out, enum report_paint paint) {
   const struct report_paint_row *row = report_paint_row(paint);
   if (row->fill == FILL_PLAIN) {
     put_class(out, row->css, "");
+  } else if (row->fill == FILL_OUTLINED) {
+    put_class(out, row->css, " outlined dashed");
   } else {
     lumos_text_format(out, " fill=\"url(#%s-%s)\"", scene->name, row->css);
   }
@@ -80,7 +82,7 @@ static void paint_text(const struct report_scene *scene, struct lumos_text *out,
       [ANCHOR_START] = "", [ANCHOR_MIDDLE] = " text-anchor=\"middle\"", [ANCHOR_END] = " text-anchor=\"end\""};
   lumos_text_put(out, "<text");
   lumos_text_format(out, " class=\"%s%s", report_paint_row(mark->paint)->css,
-                    mark->style == STYLE_ON_PAINT ? "-ink" : "");
+                    mark->style >= STYLE_ON_PAINT ? "-ink" : "");
   const char *css = report_letters(mark->style)->css;
   lumos_text_format(out, "%s%s\"", css[0] != '\0' ? " " : "", css);
   put_attribute(out, "x", mark->x);
@@ -182,7 +184,8 @@ static void paint_mark(const struct report_scene *scene, struct lumos_text *out,
   }
 }
 
-/* One tile of a pattern: a ground and a band, turned by 45 degrees; or an upper and a lower tone of the mark that it fills. */
+/* One tile of a pattern: a ground and a band, turned by 45 degrees; or an upper and a lower tone of the mark that it
+ * fills. */
 static void define_pattern(const struct report_scene *scene, struct lumos_text *out,
                            const struct report_paint_row *row) {
   lumos_text_format(out, "<pattern id=\"%s-%s\"", scene->name, row->css);
@@ -216,7 +219,7 @@ static void define_patterns(const struct report_scene *scene, struct lumos_text 
   lumos_text_put(out, "<defs>");
   for (int i = 0; i < PAINT_COUNT; i++) {
     const struct report_paint_row *row = report_paint_row((enum report_paint)i);
-    if (used[i] && row->fill != FILL_PLAIN) {
+    if (used[i] && row->fill != FILL_PLAIN && row->fill != FILL_OUTLINED) {
       define_pattern(scene, out, row);
     }
   }

@@ -51,11 +51,19 @@ static void put_row(const struct lumos_job *job, const struct lumos_metric *metr
   put_task(job, scope->task, out);
   put_decimal(&metric->low, out);
   put_decimal(&metric->high, out);
+  put_small(scope->stage, out);
+  put_small(scope->peer, out);
+  put_string(job, scope->op, out);
+  put_string(job, scope->module, out);
+  put_string(job, scope->name, out);
+  lumos_text_char(out, ',');
+  lumos_text_put(out, scope->phase == 0 ? "" : lumos_phase_name((enum lumos_phase)scope->phase));
   lumos_text_char(out, '\n');
 }
 
 static void put_metrics(const struct lumos_job *job, struct lumos_text *out) {
-  lumos_text_put(out, "name,value,unit,of,source,rank,step,lane,kind,group,layer,task,low,high\n");
+  lumos_text_put(out, "name,value,unit,of,source,rank,step,lane,kind,group,layer,task,low,high,stage,peer,op,module,"
+                      "scope_name,phase\n");
   for (size_t i = 0; i < job->metrics.count; i++) {
     put_row(job, &job->metrics.items[i], out);
   }

@@ -7,20 +7,81 @@
 #include "report/content/verdict.h"
 #include "report/text/escape.h"
 #include "report/text/template.h"
+#include <string.h>
 
 /* The tables by their place in the template. */
 static const struct {
   const char *name;
   enum report_table_number number;
 } places[] = {
-    {"breakdown_table", TABLE_BREAKDOWN}, {"steps_table", TABLE_STEPS},
-    {"lanes_table", TABLE_LANES},         {"collectives_table", TABLE_COLLECTIVES},
-    {"kernels_table", TABLE_KERNELS},     {"ops_device_table", TABLE_OPS_DEVICE},
-    {"ops_host_table", TABLE_OPS_HOST},   {"dependencies_table", TABLE_DEPENDENCIES},
-    {"pipeline_table", TABLE_PIPELINE},   {"layers_table", TABLE_LAYERS},
-    {"ranks_table", TABLE_RANKS},         {"clocks_table", TABLE_CLOCKS},
+    {"breakdown_table", TABLE_BREAKDOWN},
+    {"steps_table", TABLE_STEPS},
+    {"opportunities_table", TABLE_OPPORTUNITIES},
+    {"lanes_table", TABLE_LANES},
+    {"collectives_table", TABLE_COLLECTIVES},
+    {"kernels_table", TABLE_KERNELS},
+    {"ops_device_table", TABLE_OPS_DEVICE},
+    {"ops_host_table", TABLE_OPS_HOST},
+    {"dependencies_table", TABLE_DEPENDENCIES},
+    {"pipeline_table", TABLE_PIPELINE},
+    {"layers_table", TABLE_LAYERS},
+    {"ranks_table", TABLE_RANKS},
+    {"clocks_table", TABLE_CLOCKS},
     {"model_table", TABLE_MODEL},
 };
+
+/* Those that are metrics laid out: a section each, which is there where the table has rows. */
+static const struct {
+  const char *section;
+  enum report_metric_table number;
+} metric_places[] = {
+    {"path_kinds", METRICS_PATH_KINDS},
+    {"path_ops", METRICS_PATH_OPS},
+    {"path_modules", METRICS_PATH_MODULES},
+    {"path_layers", METRICS_PATH_LAYERS},
+    {"path_ranks", METRICS_PATH_RANKS},
+    {"path_crossings", METRICS_PATH_CROSSINGS},
+    {"idle", METRICS_IDLE},
+    {"idle_ops", METRICS_IDLE_OPS},
+    {"groups", METRICS_GROUPS},
+    {"waits", METRICS_WAITS},
+    {"stragglers", METRICS_STRAGGLERS},
+    {"bubbles", METRICS_BUBBLES},
+    {"modules", METRICS_MODULES},
+    {"phases", METRICS_PHASES},
+    {"mfu", METRICS_MFU},
+    {"rates", METRICS_RATES},
+};
+
+static void fill_metric_tables(const struct report_content *content, struct report_scope *root) {
+  for (size_t i = 0; i < sizeof metric_places / sizeof metric_places[0]; i++) {
+    const struct report_table *table = &content->tables[TABLE_METRICS + metric_places[i].number];
+    report_section(root, metric_places[i].section);
+    if (report_table_rows(table) > 0) {
+      struct lumos_text text = LUMOS_TEXT_BUFFER;
+      report_table_markdown(table, &text);
+      report_set_take(report_section_item(root, metric_places[i].section), "table", &text);
+    }
+  }
+}
+
+/* What the sections say that show them; "" where nothing is known. */
+static void fill_metric_findings(const struct report_content *content, struct report_scope *root) {
+  const struct report_table *metrics = &content->tables[TABLE_METRICS];
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  report_put_path_finding(&content->facts, &metrics[METRICS_PATH_KINDS], &metrics[METRICS_PATH_RANKS], &text);
+  report_section_if(root, "has_path", text.length > 0);
+  report_set_take(root, "path_finding", &text);
+  report_put_idle_finding(&metrics[METRICS_IDLE], &text);
+  report_section_if(root, "has_idle", text.length > 0);
+  report_set_take(root, "idle_finding", &text);
+  report_put_waits_finding(&metrics[METRICS_WAITS], &metrics[METRICS_STRAGGLERS], &text);
+  report_section_if(root, "has_waits_finding", text.length > 0);
+  report_set_take(root, "waits_finding", &text);
+  report_put_mfu_finding(&metrics[METRICS_MFU], &text);
+  report_section_if(root, "has_mfu_finding", text.length > 0);
+  report_set_take(root, "mfu_finding", &text);
+}
 
 static void fill_tables(const struct report_content *content, struct report_scope *root) {
   for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
@@ -34,6 +95,32 @@ static void fill_tables(const struct report_content *content, struct report_scop
   report_section_if(root, "has_kernels", report_table_rows(&content->tables[TABLE_KERNELS]) > 0);
 }
 
+static bool table_names(const struct report_table *table, const char *key) {
+  for (size_t i = 0; i < table->column_count && report_table_rows(table) > 0; i++) {
+    if (table->columns[i].term != NULL && strcmp(table->columns[i].term, key) == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* The glossary alone would be a third of a comment: here it has the terms of the tables that are shown. */
+static bool names_term(const void *context, const char *key) {
+  static const char *const always[] = {"step", "measured", "simulated", "task"};
+  const struct report_content *content = context;
+  for (size_t i = 0; i < sizeof always / sizeof always[0]; i++) {
+    if (strcmp(key, always[i]) == 0) {
+      return true;
+    }
+  }
+  for (size_t i = 0; i < TABLES; i++) {
+    if (i != TABLE_METRICS + METRICS_IDLE_STREAMS && table_names(&content->tables[i], key)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 static void fill_model(const struct report_content *content, struct report_scope *root) {
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   report_put_title(content, &text);
@@ -41,11 +128,14 @@ static void fill_model(const struct report_content *content, struct report_scope
   report_section_if(root, "has_title", report_title(content) != NULL);
   report_put_subject(content, &text);
   report_set_take(root, "subject", &text);
-  report_fill_verdict(&content->facts, root);
+  report_fill_verdict(&content->facts, &content->opportunities, root);
   if (content->facts.has_streams) {
     report_put_breakdown_finding(&content->facts, &text);
   }
   report_set_take(root, "breakdown_finding", &text);
+  report_put_opportunities_finding(&content->opportunities, &text);
+  report_set_take(root, "opportunities_finding", &text);
+  report_section_if(root, "has_opportunities", content->opportunities.list.count > 0 || content->opportunities.none);
   report_put_timeline_finding(&content->facts, &text);
   report_set_take(root, "timeline_finding", &text);
   report_put_dependencies_finding(&content->dependencies, &text);
@@ -58,8 +148,10 @@ static void fill_model(const struct report_content *content, struct report_scope
   report_section_if(root, "has_layers", content->layers.layers > 0);
   report_section_if(root, "has_dependencies", content->dependencies.known);
   fill_tables(content, root);
+  fill_metric_tables(content, root);
+  fill_metric_findings(content, root);
   report_fill_notes(content->job, content->options->details, root);
-  report_fill_definitions(root);
+  report_fill_definitions(root, names_term, content);
   report_set_text(root, "version", LUMOS_VERSION);
 }
 

@@ -2,6 +2,7 @@
 #include "report/forms/page.h"
 
 #include "report/content/breakdown.h"
+#include "report/content/composition.h"
 #include "report/content/definitions.h"
 #include "report/content/dependencies.h"
 #include "report/content/detail.h"
@@ -10,6 +11,7 @@
 #include "report/content/notes.h"
 #include "report/content/pipeline.h"
 #include "report/content/verdict.h"
+#include "report/content/waits.h"
 #include "report/draw/look.h"
 #include "report/draw/svg.h"
 #include "report/forms/summary.h"
@@ -44,6 +46,80 @@ static void add_legend(struct report_scope *scope, const char *section, enum rep
   report_set_text(item, "text", text);
 }
 
+static const struct report_table *metric_table(const struct page *page, enum report_metric_table number) {
+  return &page->content->tables[TABLE_METRICS + number];
+}
+
+/* A section `section` with the table in it, where it has rows. */
+static void fill_metric_table(const struct page *page, struct report_scope *scope, enum report_metric_table number,
+                              const char *section) {
+  report_section(scope, section);
+  if (report_table_rows(metric_table(page, number)) > 0) {
+    set_table(page, report_section_item(scope, section), TABLE_METRICS + (int)number, "table");
+  }
+}
+
+/* A legend that has the parts' shares, too, so that the picture can be read without its colours. */
+static void add_part(struct report_scope *scope, enum report_paint paint, const char *label, int64_t share) {
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  struct report_scope *item = report_section_item(scope, "kinds");
+  report_set_text(item, "paint", report_paint_row(paint)->css);
+  report_set_text(item, "name", label);
+  report_put_share(&text, share);
+  report_set_take(item, "share", &text);
+}
+
+/* Of all ranks that the table has. */
+static void fill_idle_legend(const struct report_table *idle, struct report_scope *scope) {
+  enum { WHOLE = 1 };
+  int64_t sums[REPORT_IDLE_CAUSES] = {0};
+  int64_t whole = 0;
+  for (size_t row = 0; row < report_table_rows(idle); row++) {
+    whole = report_sum(whole, report_table_value(idle, row, WHOLE));
+    for (size_t i = 0; i < REPORT_IDLE_CAUSES; i++) {
+      sums[i] = report_sum(sums[i], report_table_value(idle, row, report_idle_causes[i].column));
+    }
+  }
+  report_section(scope, "kinds");
+  for (size_t i = 0; i < REPORT_IDLE_CAUSES; i++) {
+    add_part(scope, report_idle_causes[i].paint, report_idle_causes[i].label, report_share(sums[i], whole));
+  }
+}
+
+static void fill_idle_picture(const struct page *page, struct report_scope *section) {
+  const struct report_table *idle = metric_table(page, METRICS_IDLE);
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  struct report_scene scene;
+  report_section(section, "picture");
+  if (!report_idle_scene(idle, false, &scene)) {
+    return;
+  }
+  struct report_scope *picture = report_section_item(section, "picture");
+  set_scene(picture, &scene, "idle_picture");
+  if (report_idle_scene(idle, true, &scene)) {
+    set_scene(picture, &scene, "idle_narrow_picture");
+  }
+  report_put_idle_reading(idle, &text);
+  report_set_take(picture, "idle_reading", &text);
+  fill_idle_legend(idle, picture);
+}
+
+/* Why the GPU was idle: beside the breakdown. */
+static void fill_idle(const struct page *page, struct report_scope *root) {
+  report_section(root, "idle");
+  if (report_table_rows(metric_table(page, METRICS_IDLE)) == 0) {
+    return;
+  }
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  struct report_scope *section = report_section_item(root, "idle");
+  report_put_idle_finding(metric_table(page, METRICS_IDLE), &text);
+  report_set_take(section, "idle_finding", &text);
+  fill_idle_picture(page, section);
+  set_table(page, section, TABLE_METRICS + METRICS_IDLE, "idle_table");
+  fill_metric_table(page, section, METRICS_IDLE_OPS, "idle_ops");
+  fill_metric_table(page, section, METRICS_IDLE_STREAMS, "idle_streams");
+}
+
 /* The legend of the breakdown is the list of its definitions, with the share that each part has. */
 static void fill_breakdown(const struct page *page, struct report_scope *root) {
   report_section(root, "breakdown");
@@ -64,19 +140,49 @@ static void fill_breakdown(const struct page *page, struct report_scope *root) {
   report_set_take(section, "breakdown_rest", &text);
   set_table(page, section, TABLE_BREAKDOWN, "breakdown_table");
   set_table(page, section, TABLE_STEPS, "steps_table");
+  fill_idle(page, section);
   report_section_if(section, "few_ranks", page->content->facts.ranks.count <= FEW_RANKS);
   report_section(section, "parts");
   for (int i = 0; i < REPORT_PARTS; i++) {
     const struct report_part *part = &report_parts[i];
-    const struct report_definition *definition = report_definition(part->term);
+    struct report_definition definition = {0};
+    (void)report_definition(part->term, &definition); /* each part's term has one */
     struct report_scope *item = report_section_item(section, "parts");
     report_put_share(
         &text, report_row_share(&page->content->facts.all, report_facts_spoken(&page->content->facts), part->figure));
     report_set_take(item, "share", &text);
     report_set_text(item, "paint", report_paint_row(part->paint)->css);
-    report_set_text(item, "name", definition->name);
-    report_set_text(item, "text", definition->text);
+    report_set_text(item, "name", definition.name);
+    report_set_text(item, "text", definition.text);
   }
+}
+
+/* Nothing where nobody looked for opportunities. */
+static void fill_opportunities(const struct page *page, struct report_scope *root) {
+  const struct report_opportunities *opportunities = &page->content->opportunities;
+  report_section(root, "opportunities");
+  if (opportunities->list.count == 0 && !opportunities->none) {
+    return;
+  }
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  struct report_scene scene;
+  struct report_scope *section = report_section_item(root, "opportunities");
+  report_put_opportunities_finding(opportunities, &text);
+  report_set_take(section, "opportunities_finding", &text);
+  report_section(section, "ranked");
+  bool ranked_any = report_opportunities_scene(opportunities, &scene);
+  report_section_if(section, "unranked", !ranked_any);
+  if (!ranked_any) {
+    return;
+  }
+  struct report_scope *ranked = report_section_item(section, "ranked");
+  set_scene(ranked, &scene, "opportunities_picture");
+  if (report_opportunities_narrow_scene(opportunities, &scene)) {
+    set_scene(ranked, &scene, "opportunities_narrow_picture");
+  }
+  report_put_opportunities_reading(opportunities, &text);
+  report_set_take(ranked, "opportunities_reading", &text);
+  set_table(page, ranked, TABLE_OPPORTUNITIES, "opportunities_table");
 }
 
 /* The tasks that the script draws when a reader zooms in. */
@@ -157,7 +263,7 @@ static void fill_legend(struct report_scope *scope, const bool shown[PAINT_COUNT
 
 /* Nothing where no passes were recovered. */
 static void fill_pipeline(const struct page *page, struct report_scope *root) {
-  const struct report_passes *passes = &page->content->passes;
+  const struct lumos_passes *passes = &page->content->passes;
   struct report_scene scene;
   report_section(root, "pipeline");
   if (!report_pipeline_scene(passes, &scene)) {
@@ -174,6 +280,7 @@ static void fill_pipeline(const struct page *page, struct report_scope *root) {
   fill_legend(section, shown);
   set_scene(section, &scene, "pipeline_picture");
   set_table(page, section, TABLE_PIPELINE, "pipeline_table");
+  fill_metric_table(page, section, METRICS_BUBBLES, "bubbles");
 }
 
 static void fill_layers(const struct page *page, struct report_scope *root) {
@@ -231,11 +338,104 @@ static void fill_dependencies(const struct page *page, struct report_scope *root
   set_table(page, section, TABLE_DEPENDENCIES, "dependencies_table");
 }
 
+static void fill_path_picture(const struct page *page, struct report_scope *section) {
+  struct report_path path;
+  struct report_scene scene;
+  report_path_read(&page->content->facts, &path);
+  report_section(section, "picture");
+  if (!report_path_scene(&path, false, &scene)) {
+    return;
+  }
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  struct report_scope *picture = report_section_item(section, "picture");
+  set_scene(picture, &scene, "path_picture");
+  if (report_path_scene(&path, true, &scene)) {
+    set_scene(picture, &scene, "path_narrow_picture");
+  }
+  report_put_path_reading(&path, &text);
+  report_set_take(picture, "path_reading", &text);
+  report_section(picture, "kinds");
+  for (size_t i = 0; i < path.count; i++) {
+    add_part(picture, path.parts[i].paint, path.parts[i].label, path.parts[i].share);
+  }
+}
+
+static void fill_path(const struct page *page, struct report_scope *root) {
+  static const struct {
+    enum report_metric_table number;
+    const char *section;
+  } places[] = {{METRICS_PATH_OPS, "path_ops"},
+                {METRICS_PATH_MODULES, "path_modules"},
+                {METRICS_PATH_LAYERS, "path_layers"},
+                {METRICS_PATH_RANKS, "path_ranks"},
+                {METRICS_PATH_CROSSINGS, "path_crossings"}};
+  report_section(root, "path");
+  if (report_table_rows(metric_table(page, METRICS_PATH_KINDS)) == 0) {
+    return;
+  }
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  struct report_scope *section = report_section_item(root, "path");
+  report_put_path_finding(&page->content->facts, metric_table(page, METRICS_PATH_KINDS),
+                          metric_table(page, METRICS_PATH_RANKS), &text);
+  report_set_take(section, "path_finding", &text);
+  fill_path_picture(page, section);
+  set_table(page, section, TABLE_METRICS + METRICS_PATH_KINDS, "path_kinds_table");
+  for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+    fill_metric_table(page, section, places[i].number, places[i].section);
+  }
+}
+
+/* The matrix stands open, the list with its exact times is folded. */
+static void fill_waits(const struct page *page, struct report_scope *section) {
+  struct report_waits waits;
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  report_section(section, "waits");
+  report_waits_read(&page->content->facts, &waits);
+  report_waits_html(&waits, &text);
+  if (report_table_rows(metric_table(page, METRICS_WAITS)) > 0) {
+    struct report_scope *item = report_section_item(section, "waits");
+    report_set_take(item, "waits_matrix", &text);
+    set_table(page, item, TABLE_METRICS + METRICS_WAITS, "table");
+  }
+}
+
+static void fill_communication(const struct page *page, struct report_scope *root) {
+  report_section(root, "communication");
+  if (report_table_rows(&page->content->tables[TABLE_COLLECTIVES]) == 0) {
+    return;
+  }
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  struct report_scope *section = report_section_item(root, "communication");
+  report_put_waits_finding(metric_table(page, METRICS_WAITS), metric_table(page, METRICS_STRAGGLERS), &text);
+  report_section_if(section, "has_waits_finding", text.length > 0);
+  report_set_take(section, "waits_finding", &text);
+  set_table(page, section, TABLE_COLLECTIVES, "collectives_table");
+  fill_waits(page, section);
+  fill_metric_table(page, section, METRICS_STRAGGLERS, "stragglers");
+  fill_metric_table(page, section, METRICS_GROUPS, "groups");
+}
+
+static void fill_kernels(const struct page *page, struct report_scope *root) {
+  report_section(root, "kernels");
+  if (report_table_rows(&page->content->tables[TABLE_KERNELS]) == 0) {
+    return;
+  }
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  struct report_scope *section = report_section_item(root, "kernels");
+  report_put_mfu_finding(metric_table(page, METRICS_MFU), &text);
+  report_section_if(section, "has_mfu", text.length > 0);
+  report_set_take(section, "mfu_finding", &text);
+  set_table(page, section, TABLE_KERNELS, "kernels_table");
+  fill_metric_table(page, section, METRICS_MFU, "mfu");
+  fill_metric_table(page, section, METRICS_RATES, "rates");
+}
+
 static void fill_work(const struct page *page, struct report_scope *root) {
-  report_section_if(root, "has_collectives", report_table_rows(&page->content->tables[TABLE_COLLECTIVES]) > 0);
+  fill_communication(page, root);
+  fill_kernels(page, root);
+  fill_metric_table(page, root, METRICS_MODULES, "modules");
+  fill_metric_table(page, root, METRICS_PHASES, "phases");
   report_section_if(root, "has_kernels", report_table_rows(&page->content->tables[TABLE_KERNELS]) > 0);
-  set_table(page, root, TABLE_COLLECTIVES, "collectives_table");
-  set_table(page, root, TABLE_KERNELS, "kernels_table");
   set_table(page, root, TABLE_OPS_DEVICE, "ops_device_table");
   set_table(page, root, TABLE_OPS_HOST, "ops_host_table");
   report_section_if(root, "has_model", report_table_rows(&page->content->tables[TABLE_MODEL]) > 0);
@@ -283,11 +483,13 @@ static void fill_model(const struct page *page, const struct page_files *files) 
   report_put_subject(page->content, &text);
   report_set_take(root, "subject", &text);
   fill_files(files, root);
-  report_fill_verdict(&page->content->facts, root);
+  report_fill_verdict(&page->content->facts, &page->content->opportunities, root);
   report_put_title(page->content, &text);
   report_set_take(root, "title", &text);
   report_section_if(root, "has_title", report_title(page->content) != NULL);
   fill_breakdown(page, root);
+  fill_opportunities(page, root);
+  fill_path(page, root);
   fill_timeline(page, root);
   fill_marks(page, root);
   fill_tasks(page, root);
@@ -296,7 +498,7 @@ static void fill_model(const struct page *page, const struct page_files *files) 
   fill_dependencies(page, root);
   fill_work(page, root);
   report_fill_notes(page->content->job, page->content->options->details, root);
-  report_fill_definitions(root);
+  report_fill_definitions(root, NULL, NULL);
   report_summary(page->content, &text);
   report_set_take(root, "summary", &text);
 }

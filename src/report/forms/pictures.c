@@ -1,4 +1,5 @@
-/* The table of pictures, and the forms that show them alone: one (SVG, PNG), or all that there are, a page each (PDF). */
+/* The table of pictures, and the forms that show them alone: one (SVG, PNG), or all that there are, a page each
+ * (PDF). */
 #include "report/forms/pictures.h"
 
 #include "report/content/breakdown.h"
@@ -34,6 +35,24 @@ static bool draw_breakdown(const struct report_content *content, struct report_s
   }
   report_breakdown_scene(&content->facts, scene);
   return true;
+}
+
+static void find_opportunities(const struct report_content *content, struct lumos_text *out) {
+  report_put_opportunities_finding(&content->opportunities, out);
+}
+
+static void read_opportunities(const struct report_content *content, struct lumos_text *out) {
+  report_put_opportunities_reading(&content->opportunities, out);
+}
+
+/* Every bar has its name beside it. */
+static void explain_opportunities(const struct report_content *content, bool shown[PAINT_COUNT]) {
+  (void)content;
+  (void)shown;
+}
+
+static bool draw_opportunities(const struct report_content *content, struct report_scene *scene) {
+  return report_opportunities_scene(&content->opportunities, scene);
 }
 
 static void find_gantt(const struct report_content *content, struct lumos_text *out) {
@@ -115,6 +134,10 @@ const struct report_picture report_pictures[REPORT_PICTURES] = {
     {LUMOS_VIEW_BREAKDOWN, TABLE_BREAKDOWN, "breakdown", "Where the step went",
      "there is no GPU work to break a step down into; use --view gantt", find_breakdown, read_breakdown,
      explain_breakdown, draw_breakdown},
+    {LUMOS_VIEW_OPPORTUNITIES, TABLE_OPPORTUNITIES, "opportunities", "What would help most",
+     "no kind of work is known that alone would shorten the step by 0.5 %; opportunities are found unless "
+     "--opportunities is off",
+     find_opportunities, read_opportunities, explain_opportunities, draw_opportunities},
     {LUMOS_VIEW_GANTT, TABLE_LANES, "gantt", "Timeline", "no thread and no stream has work in the steps that were kept",
      find_gantt, read_gantt, explain_gantt, draw_gantt},
     {LUMOS_VIEW_PIPELINE, TABLE_PIPELINE, "pipeline", "Forward and backward passes",
@@ -151,7 +174,8 @@ enum lumos_report_view lumos_report_view_named(const char *name) {
   return LUMOS_VIEW_DEFAULT;
 }
 
-/* The pictures that were asked for, framed, in their order; one where `one`, all that there are where no view was named. */
+/* The pictures that were asked for, framed, in their order; one where `one`, all that there are where no view was
+ * named. */
 static size_t frame_pictures(const struct report_content *content, bool one,
                              struct report_scene frames[REPORT_PICTURES], struct lumos_error *error) {
   enum lumos_report_view view = content->options->view;

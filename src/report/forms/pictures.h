@@ -1,5 +1,5 @@
-/* The report's pictures, each described once: the page, SVG, PNG and PDF paint these. To add a picture: a row in pictures.c, and a file
- * that makes its scene. */
+/* The report's pictures, each described once: the page, SVG, PNG and PDF paint these. To add a picture: a row in
+ * pictures.c, and a file that makes its scene. */
 #ifndef LUMOS_REPORT_PICTURES_H
 #define LUMOS_REPORT_PICTURES_H
 
@@ -22,13 +22,13 @@ struct report_picture {
   bool (*scene)(const struct report_content *content, struct report_scene *scene);
 };
 
-enum { REPORT_PICTURES = 5 };
+enum { REPORT_PICTURES = 6 };
 extern const struct report_picture report_pictures[REPORT_PICTURES];
 /* The picture of a view; NULL: LUMOS_VIEW_DEFAULT, or what is no view. */
 const struct report_picture *report_picture_of(enum lumos_report_view view);
 
-/* A picture that stands alone: the report's title and subject, the finding, the picture, its legend, and which tool made it. False:
- * there is nothing to show; the scene is not begun. */
+/* A picture that stands alone: the report's title and subject, the finding, the picture, its legend, and which tool
+ * made it. False: there is nothing to show; the scene is not begun. */
 bool report_picture_frame(const struct report_content *content, const struct report_picture *picture,
                           struct report_scene *scene);
 

@@ -1,5 +1,5 @@
-/* The summary. Times are integer nanoseconds, shares fractions of one, unknown is null or absent. A row that is left out is in no sum or
- * mean (facts.h). */
+/* The summary. Times are integer nanoseconds, shares fractions of one, unknown is null or absent. A row that is left
+ * out is in no sum or mean (facts.h). */
 #include "report/forms/summary.h"
 
 #include "report/content/gantt.h"
@@ -123,6 +123,27 @@ static void put_loss(const struct report_facts *facts, struct lumos_text *out) {
   lumos_text_char(out, '}');
 }
 
+/* The figure of the third tile. */
+static void put_best(const struct report_opportunities *opportunities, struct lumos_text *out) {
+  const struct report_opportunity *best = report_best_opportunity(opportunities);
+  if (best == NULL) {
+    lumos_text_put(out, "null");
+    return;
+  }
+  struct lumos_text work = LUMOS_TEXT_BUFFER;
+  report_put_opportunity(opportunities, best, &work);
+  lumos_text_put(out, "{\"work\":");
+  lumos_text_script_string(out, work.bytes, work.length);
+  lumos_text_free(&work);
+  lumos_text_put(out, ",\"half\":");
+  put_integer(out, best->half);
+  lumos_text_put(out, ",\"gain\":");
+  put_integer(out, report_opportunity_gain(opportunities, best->half));
+  lumos_text_put(out, ",\"share\":");
+  put_fraction(out, report_opportunity_gain_share(opportunities, best->half));
+  lumos_text_char(out, '}');
+}
+
 static void put_timeline(const struct report_timelines *timelines, struct lumos_text *out) {
   lumos_text_put(out, "{\"column\":");
   put_integer(out, report_gantt_column(timelines));
@@ -144,10 +165,10 @@ static void put_tables(const struct report_table *tables, struct lumos_text *out
   lumos_text_char(out, '}');
 }
 
-void report_summary(const struct report_content *content, struct lumos_text *out) {
+void report_summary_begin(const struct report_content *content, struct lumos_text *out) {
   const struct report_facts *facts = &content->facts;
   struct lumos_text verdict = LUMOS_TEXT_BUFFER;
-  report_put_verdict(facts, &verdict);
+  report_put_verdict(facts, &content->opportunities, &verdict);
   lumos_text_format(out, "{\"format\":%d,", SUMMARY_FORMAT);
   const char *title = report_title(content);
   if (title != NULL) {
@@ -164,6 +185,8 @@ void report_summary(const struct report_content *content, struct lumos_text *out
   put_integer(out, report_facts_step_time(facts, SIMULATED));
   lumos_text_put(out, "},\n\"loss\":");
   put_loss(facts, out);
+  lumos_text_put(out, ",\n\"best\":");
+  put_best(&content->opportunities, out);
   lumos_text_put(out, ",\n\"trust\":");
   put_trust(facts, out);
   lumos_text_put(out, ",\n\"timeline\":");
@@ -174,11 +197,9 @@ void report_summary(const struct report_content *content, struct lumos_text *out
   put_tables(content->tables, out);
   lumos_text_put(out, ",\n\"notes\":");
   report_notes_json(facts->job, out);
-  lumos_text_put(out, "}\n");
 }
 
-bool report_summary_write(const struct report_content *content, struct lumos_text *out, struct lumos_error *error) {
-  (void)error;
-  report_summary(content, out);
-  return true;
+void report_summary(const struct report_content *content, struct lumos_text *out) {
+  report_summary_begin(content, out);
+  lumos_text_put(out, "}\n");
 }

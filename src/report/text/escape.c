@@ -35,7 +35,8 @@ static bool inside_word(const char *bytes, size_t length, size_t at) {
   return at > 0 && at + 1 < length && isalnum((unsigned char)bytes[at - 1]) && isalnum((unsigned char)bytes[at + 1]);
 }
 
-/* GitHub links addresses and tells people and issues by their mention, escaped or not: a comment inside breaks them up. */
+/* GitHub links addresses and tells people and issues by their mention, escaped or not: a comment inside breaks them
+ * up. */
 void report_put_markdown(struct lumos_text *out, const char *bytes, size_t length) {
   for (size_t i = 0; i < length;) {
     size_t special = put_special(out, bytes + i, length - i);

@@ -1,4 +1,5 @@
-/* Names from traces inside Markdown and CSV: shown as they are, and nothing that GitHub or a spreadsheet would act on. */
+/* Names from traces inside Markdown and CSV: shown as they are, and nothing that GitHub or a spreadsheet would act
+ * on. */
 #ifndef LUMOS_REPORT_ESCAPE_H
 #define LUMOS_REPORT_ESCAPE_H
 

@@ -56,7 +56,8 @@ static size_t home_end(const char *bytes, size_t length, size_t at) {
   return end < length && bytes[end] == '/' ? end : 0;
 }
 
-/* What a path begins with; sets first, root and backslash. Returns the least number of parts behind it, 0: no path begins here. */
+/* What a path begins with; sets first, root and backslash. Returns the least number of parts behind it, 0: no path
+ * begins here. */
 static int read_root(const char *bytes, size_t length, size_t at, struct report_location *path) {
   static const char scheme[] = "file:/";
   size_t root = at;
@@ -89,7 +90,8 @@ static int read_root(const char *bytes, size_t length, size_t at, struct report_
   return parts;
 }
 
-/* The place of "(12)" behind which the text ends or ": name" follows, as in "/x/y.py(12): name"; `length`: there is none. */
+/* The place of "(12)" behind which the text ends or ": name" follows, as in "/x/y.py(12): name"; `length`: there is
+ * none. */
 static size_t frame_line(const char *bytes, size_t length) {
   for (size_t at = 0; at < length; at++) {
     if (bytes[at] == '(') {
@@ -118,7 +120,8 @@ static size_t written_end(const char *bytes, size_t length, size_t at) {
   return length;
 }
 
-/* A part stopped at `stop`. Does its name go on to a separator? Where that stands; 0: it ends here. A name with a dot is a file's. */
+/* A part stopped at `stop`. Does its name go on to a separator? Where that stands; 0: it ends here. A name with a dot
+ * is a file's. */
 static size_t joined_end(const struct report_location *path, const char *bytes, size_t length, size_t stop) {
   if (memchr(bytes + path->name, '.', stop - path->name) != NULL) {
     return 0;

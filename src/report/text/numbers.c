@@ -100,8 +100,8 @@ struct unit {
   int exponent; /* of its size in the base unit */
 };
 
-/* Decimals that give `units` (10^exponent of the base) four digits once they are rounded, at most two of them behind the
- * point. */
+/* Decimals that give `units` (10^exponent of the base) four digits once they are rounded, at most two of them behind
+ * the point. */
 static int decimals_for(uint64_t magnitude, int exponent) {
   enum { MOST = 2 };
   if (exponent < MOST) {
@@ -110,8 +110,8 @@ static int decimals_for(uint64_t magnitude, int exponent) {
   return rounded(magnitude, exponent, MOST) >= 100 * power_of_ten(MOST) ? 1 : MOST;
 }
 
-/* In the largest unit that leaves a digit before the point once it is rounded: 999.95 of a unit are 1 of the next. `more`
- * decimals than usual. */
+/* In the largest unit that leaves a digit before the point once it is rounded: 999.95 of a unit are 1 of the next.
+ * `more` decimals than usual. */
 static void put_scaled(struct lumos_text *text, uint64_t magnitude, const struct unit *units, size_t count, int more) {
   size_t chosen = 0;
   for (size_t i = 1; i < count; i++) {

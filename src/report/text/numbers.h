@@ -1,7 +1,7 @@
 /* How the page writes numbers: every time, share and count goes through here, so that one value never has two looks.
  *
- * Between a number and its unit stands a no-break space (U+00A0); thousands are parted by commas. LUMOS_ABSENT is written as an
- * en dash. Rounding is half away from zero.
+ * Between a number and its unit stands a no-break space (U+00A0); thousands are parted by commas. LUMOS_ABSENT is
+ * written as an en dash. Rounding is half away from zero.
  */
 #ifndef LUMOS_REPORT_NUMBERS_H
 #define LUMOS_REPORT_NUMBERS_H
@@ -15,7 +15,8 @@ int64_t report_share(int64_t part, int64_t whole);
 /* Sums that a hostile stream cannot make wrap: they stop at the ends of int64_t. LUMOS_ABSENT counts as nothing. */
 int64_t report_sum(int64_t left, int64_t right);
 
-/* A time in the unit that gives it one to three digits before the point: "41.83 ms", "7.5 µs", "250 ns". Four digits at most. */
+/* A time in the unit that gives it one to three digits before the point: "41.83 ms", "7.5 µs", "250 ns". Four digits at
+ * most. */
 void report_put_time(struct lumos_text *text, int64_t nanoseconds);
 /* The same beside another time: with up to four digits more where both would look alike without being so. */
 void report_put_time_beside(struct lumos_text *text, int64_t nanoseconds, int64_t other);

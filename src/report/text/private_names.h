@@ -1,7 +1,7 @@
 /* A set of private names, and where one of them stands in a text; upper and lower case are the same.
  *
- * Words that say nothing about anybody ("root", "localhost", "node7", "max": what accounts, machines and operations are called
- * everywhere) are not taken in, nor are those of one or two letters.
+ * Words that say nothing about anybody ("root", "localhost", "node7", "max": what accounts, machines and operations are
+ * called everywhere) are not taken in, nor are those of one or two letters.
  */
 #ifndef LUMOS_REPORT_PRIVATE_NAMES_H
 #define LUMOS_REPORT_PRIVATE_NAMES_H

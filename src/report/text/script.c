@@ -1,5 +1,5 @@
-/* The script is several files, one a concept, that see each other's names: on the page they are one strict function, so one element and one
- * digest. SHA-256 from libmd; base64 as RFC 4648 has it, with padding. */
+/* The script is several files, one a concept, that see each other's names: on the page they are one strict function, so
+ * one element and one digest. SHA-256 from libmd; base64 as RFC 4648 has it, with padding. */
 #include "report/text/script.h"
 
 #include "report/text/template.h"

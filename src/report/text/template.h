@@ -1,8 +1,9 @@
-/* Templates: {{name}} puts a value escaped for the form that is written, {{{name}}} as it is, {{#name}}...{{/name}} repeats its inside once an item of a section
- * (none: not at all). Nothing else is special, and what a value holds is never read as a template.
+/* Templates: {{name}} puts a value escaped for the form that is written, {{{name}}} as it is, {{#name}}...{{/name}}
+ * repeats its inside once an item of a section (none: not at all). Nothing else is special, and what a value holds is
+ * never read as a template.
  *
- * A value is looked for in the innermost scope, then outwards; a section only in the innermost, so that output is bounded by template
- * times values. Scopes live in the model and are freed with it.
+ * A value is looked for in the innermost scope, then outwards; a section only in the innermost, so that output is
+ * bounded by template times values. Scopes live in the model and are freed with it.
  */
 #ifndef LUMOS_REPORT_TEMPLATE_H
 #define LUMOS_REPORT_TEMPLATE_H
@@ -35,8 +36,8 @@ void report_section_if(struct report_scope *scope, const char *name, bool shown)
 /* Writes a text so that it stands in the form for what it is; lumos_text_html is one. */
 typedef void report_escape(struct lumos_text *out, const char *bytes, size_t length);
 
-/* Render `length` bytes of template. False (LUMOS_UNUSABLE) on an unknown name, an unclosed tag or section, or nesting that is too deep; the
- * error names `name` and the byte. */
+/* Render `length` bytes of template. False (LUMOS_UNUSABLE) on an unknown name, an unclosed tag or section, or nesting
+ * that is too deep; the error names `name` and the byte. */
 bool report_template_render(const char *name, const char *bytes, size_t length, const struct report_model *model,
                             report_escape *escape, struct lumos_text *out, struct lumos_error *error) LUMOS_MUST_CHECK;
 

@@ -1,6 +1,7 @@
-/* One row a GPU, as it sits in its maker's eight-GPU server. Peaks are the data sheets'. The share of the arithmetic peak is what the best
- * of many shapes of matrix products was measured to reach, that of the memory's what a large elementwise kernel reaches. Channels and
- * their speed are those that NCCL settles on within such a server: 24 of 15 on H100 make the 360 bytes a ns that a ring moves there.
+/* One row a GPU, as it sits in its maker's eight-GPU server. Peaks are the data sheets'. The share of the arithmetic
+ * peak is what the best of many shapes of matrix products was measured to reach, that of the memory's what a large
+ * elementwise kernel reaches. Channels and their speed are those that NCCL settles on within such a server: 24 of 15 on
+ * H100 make the 360 bytes a ns that a ring moves there.
  */
 #include "hardware.h"
 #include <stddef.h>

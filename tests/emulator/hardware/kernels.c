@@ -1,5 +1,6 @@
-/* All kernels but the matrix products: a row for each kernel that moves memory, one for each kind of attention, and how copies and
- * communication look. Names are those of PyTorch 2, Triton, CUB, cuDNN, FlashAttention 2, Apex, Transformer Engine and NCCL.
+/* All kernels but the matrix products: a row for each kernel that moves memory, one for each kind of attention, and how
+ * copies and communication look. Names are those of PyTorch 2, Triton, CUB, cuDNN, FlashAttention 2, Apex, Transformer
+ * Engine and NCCL.
  */
 #include "kernels.h"
 #include "hardware.h"
@@ -216,8 +217,8 @@ struct work kernels_run(const struct setup *setup, enum kernel kernel, int64_t e
 
 /* --- attention --- */
 
-/* What a kernel reaches of the peak in long sequences; a sequence of `half` tokens reaches half of it, as whole tiles are computed along the
- * diagonal and every block starts and ends. */
+/* What a kernel reaches of the peak in long sequences; a sequence of `half` tokens reaches half of it, as whole tiles
+ * are computed along the diagonal and every block starts and ends. */
 struct attention {
   int head_dim; /* at most */
   const char *name;
@@ -354,7 +355,8 @@ static const char *communication_name(const struct message *message, const struc
   }
 }
 
-/* Threads of a block: those of the protocol, SIMPLE's with a warp that synchronizes; fewer when one channel is too much already. */
+/* Threads of a block: those of the protocol, SIMPLE's with a warp that synchronizes; fewer when one channel is too much
+ * already. */
 static int communication_threads(const struct nccl_plan *plan, int64_t bytes) {
   if (!plan->protocol) {
     return 544;

@@ -1,14 +1,16 @@
-/* Which kernels a tensor operation runs, and how long they take alone: names as the libraries of 2025 print them, durations from the
- * roofline and the tiles of the output.
+/* Which kernels a tensor operation runs, and how long they take alone: names as the libraries of 2025 print them,
+ * durations from the roofline and the tiles of the output.
  *
- *   matrix product   tiles = ceil(M / tile M) * ceil(N / tile N) * splits; waves = tiles / SMs, rounded up where waves are emulated;
- *                    duration = waves * SMs * tile M * tile N * 2 K / splits / (peak * reached * the tile's own efficiency), not less than the bytes
- *                    at the memory's reached bandwidth, plus the kernel's start (ramp)
+ *   matrix product   tiles = ceil(M / tile M) * ceil(N / tile N) * splits; waves = tiles / SMs, rounded up where waves
+ *                    are emulated; duration = waves * SMs * tile M * tile N * 2 K / splits / (peak * reached * the
+ *                    tile's own efficiency), not less than the bytes at the memory's reached bandwidth, plus the
+ *                    kernel's start (ramp)
  *   all else         bytes / (bandwidth * reached * the kernel's own share) plus the kernel's start
  *
- * The tile is chosen as a heuristic would: the fastest of the table's by this very formula, with waves rounded up whether or not they are
- * emulated, so that this mechanism changes durations and no kernel. With MECHANISM_VARIETY a layer's autotuning may choose
- * the second or third fastest instead (by `place`), and products with few tiles and long K are split along K, which adds a reduction kernel.
+ * The tile is chosen as a heuristic would: the fastest of the table's by this very formula, with waves rounded up
+ * whether or not they are emulated, so that this mechanism changes durations and no kernel. With MECHANISM_VARIETY a
+ * layer's autotuning may choose the second or third fastest instead (by `place`), and products with few tiles and long
+ * K are split along K, which adds a reduction kernel.
  */
 #ifndef EMULATOR_KERNELS_H
 #define EMULATOR_KERNELS_H
@@ -24,8 +26,9 @@ struct gemm {
   bool accumulates; /* adds to a float32 gradient */
 };
 
-/* Fills works[0], and works[1] with the reduction of a split product; returns their number. `place`: where the choice belongs (layer,
- * operation; not the step: autotuning chooses once; not the rank, replicas choose alike). flops is 2 M N K on works[0]. */
+/* Fills works[0], and works[1] with the reduction of a split product; returns their number. `place`: where the choice
+ * belongs (layer, operation; not the step: autotuning chooses once; not the rank, replicas choose alike). flops is 2 M
+ * N K on works[0]. */
 int kernels_gemm(const struct setup *setup, struct gemm gemm, uint64_t place, struct work works[2]);
 
 /* Kernels that move memory. */
@@ -69,16 +72,17 @@ enum kernel {
 /* `elements` as the row of the table counts them (README.md and kernels.c: bytes an element). `place` as above. */
 struct work kernels_run(const struct setup *setup, enum kernel kernel, int64_t elements, uint64_t place);
 
-/* Flash attention over `heads` heads of this rank, causal: flops are 2 * 2 * batch * heads * sequence^2 * head_dim / 2 forward, 2.5 times that backward. */
+/* Flash attention over `heads` heads of this rank, causal: flops are 2 * 2 * batch * heads * sequence^2 * head_dim / 2
+ * forward, 2.5 times that backward. */
 struct work kernels_attention(const struct setup *setup, int batch, int heads, int sequence, int head_dim,
                               bool backward);
 
 /* A copy or memset of so many bytes. */
 struct work kernels_copy(const struct setup *setup, enum work_kind kind, int64_t bytes);
 
-/* A communication kernel: NCCL's name for it (ncclDevKernel_AllReduce_Sum_bf16_RING_LL, ncclDevKernel_SendRecv), its grid (a block a channel)
- * by nccl_plan. NCCL compiles a kernel for the LL protocol of ring and tree only, and runs all others inside these: the name does not tell
- * the protocol, nor NVLS. The message must outlive the work. */
+/* A communication kernel: NCCL's name for it (ncclDevKernel_AllReduce_Sum_bf16_RING_LL, ncclDevKernel_SendRecv), its
+ * grid (a block a channel) by nccl_plan. NCCL compiles a kernel for the LL protocol of ring and tree only, and runs all
+ * others inside these: the name does not tell the protocol, nor NVLS. The message must outlive the work. */
 struct work kernels_communication(const struct setup *setup, const struct message *message, int size, int nodes);
 
 #endif

@@ -1,7 +1,9 @@
-/* The matrix products: a table of tiles for every architecture, the time of a product with each, and the choice among them.
+/* The matrix products: a table of tiles for every architecture, the time of a product with each, and the choice among
+ * them.
  *
- * Names are those of cuBLAS 12: nvjet on Hopper and Blackwell ("tst": bfloat16 in and out; "tss_..._badd": added to float32), beside the older
- * xmma; ampere_... and CUTLASS on A100. A tile's efficiency is its share of what the best matrix product reaches when every SM has one.
+ * Names are those of cuBLAS 12: nvjet on Hopper and Blackwell ("tst": bfloat16 in and out; "tss_..._badd": added to
+ * float32), beside the older xmma; ampere_... and CUTLASS on A100. A tile's efficiency is its share of what the best
+ * matrix product reaches when every SM has one.
  */
 #include "chance.h"
 #include "hardware.h"
@@ -178,7 +180,8 @@ struct choice {
   int64_t time; /* of all kernels, with whole waves */
 };
 
-/* The best that a tile can do: whole, or split along K as long as that leaves SMs without work and its parts long enough. */
+/* The best that a tile can do: whole, or split along K as long as that leaves SMs without work and its parts long
+ * enough. */
 static struct choice best_with(const struct setup *setup, struct gemm gemm, const struct tile *tile) {
   const struct gpu *gpu = setup->gpu;
   struct choice best = {tile, 1, product_time(gpu, gemm, tile, 1, true)};

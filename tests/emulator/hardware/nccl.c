@@ -1,8 +1,9 @@
-/* The model of NCCL's tuner: every algorithm with every protocol has a latency, made of steps within and between nodes, and a bandwidth,
- * made of channels; the least sum of latency and bytes / bandwidth is taken. Latencies in this file are microseconds and bandwidths
- * gigabytes a second, as NCCL prints them (a gigabyte a second is a byte a ns).
+/* The model of NCCL's tuner: every algorithm with every protocol has a latency, made of steps within and between nodes,
+ * and a bandwidth, made of channels; the least sum of latency and bytes / bandwidth is taken. Latencies in this file
+ * are microseconds and bandwidths gigabytes a second, as NCCL prints them (a gigabyte a second is a byte a ns).
  *
- * LL sends a flag with every 4 bytes, so it is quick and slow; LL128 one with every 120; SIMPLE none, and synchronizes by chunks.
+ * LL sends a flag with every 4 bytes, so it is quick and slow; LL128 one with every 120; SIMPLE none, and synchronizes
+ * by chunks.
  */
 #include "nccl.h"
 #include "hardware.h"
@@ -174,8 +175,9 @@ static double nvls_bandwidth(const struct group *group, enum algorithm algorithm
   return channels * channel * group->size / ring_steps(group, group->size);
 }
 
-/* 0: cannot be. The switch's reduction is set up from three members of a node on; over nodes it needs trees, as the networks emulated
- * here do not reduce. For gathers and scatters it would need buffers that PyTorch does not register. */
+/* 0: cannot be. The switch's reduction is set up from three members of a node on; over nodes it needs trees, as the
+ * networks emulated here do not reduce. For gathers and scatters it would need buffers that PyTorch does not
+ * register. */
 static double bandwidth(const struct group *group, enum algorithm algorithm, enum protocol protocol, int64_t bytes) {
   bool with_switch = protocol == SIMPLE && nvls[group->generation].channels > 0 && group->of_node > 2;
   if (algorithm == RING) {

@@ -1,5 +1,5 @@
-/* One row a version, as traces show them: an A100 job of 2023, an H100 job of 2025, a B200 job of 2026. The first came with an older CUDA,
- * which knew nothing of what else is emulated.
+/* One row a version, as traces show them: an A100 job of 2023, an H100 job of 2025, a B200 job of 2026. The first came
+ * with an older CUDA, which knew nothing of what else is emulated.
  */
 #include "nccl_version.h"
 

@@ -1,4 +1,5 @@
-/* What a version of NCCL's host side calls around a kernel, and the CUDA that it came with: what a trace of it looks like. */
+/* What a version of NCCL's host side calls around a kernel, and the CUDA that it came with: what a trace of it looks
+ * like. */
 #ifndef EMULATOR_NCCL_VERSION_H
 #define EMULATOR_NCCL_VERSION_H
 

@@ -1,5 +1,6 @@
-/* What a device was busy with. Time is booked whenever what runs is about to change; a step's share is what was booked between the ends
- * of two steps' work. The sums are looked at whenever a task of a step ends, so that the last look is the one at the step's end.
+/* What a device was busy with. Time is booked whenever what runs is about to change; a step's share is what was booked
+ * between the ends of two steps' work. The sums are looked at whenever a task of a step ends, so that the last look is
+ * the one at the step's end.
  */
 #include "machine_state.h"
 #include <assert.h>

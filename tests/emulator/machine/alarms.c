@@ -1,5 +1,5 @@
-/* The queue of times: a heap of four children a node, ordered by time, then by actor. The heap holds the times themselves, so that
- * comparing children reads one line of the cache.
+/* The queue of times: a heap of four children a node, ordered by time, then by actor. The heap holds the times
+ * themselves, so that comparing children reads one line of the cache.
  */
 #include "machine_state.h"
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* The distinct pieces of work. A job launches millions of kernels of some hundred kinds: a command names its work by a number, and
- * keeps only the label, which differs from launch to launch.
+/* The distinct pieces of work. A job launches millions of kernels of some hundred kinds: a command names its work by a
+ * number, and keeps only the label, which differs from launch to launch.
  */
 #include "machine_state.h"
 #include <stdlib.h>

@@ -1,5 +1,6 @@
-/* What runs on a device. A kernel has work left and a speed: when a transfer begins or ends beside it the speed changes, and its end
- * moves. All that makes a kernel longer or shorter than its description comes together in kernel_time.
+/* What runs on a device. A kernel has work left and a speed: when a transfer begins or ends beside it the speed
+ * changes, and its end moves. All that makes a kernel longer or shorter than its description comes together in
+ * kernel_time.
  */
 #include "hardware.h"
 #include "machine_state.h"

@@ -1,12 +1,13 @@
-/* Threads: each carries out its block's instructions, one after the other, in its own time. It runs ahead of the devices, but never of
- * its rank's other thread, so that what both do comes about in order; what it waits for wakes it.
+/* Threads: each carries out its block's instructions, one after the other, in its own time. It runs ahead of the
+ * devices, but never of its rank's other thread, so that what both do comes about in order; what it waits for wakes it.
  */
 #include "machine_state.h"
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* How far a thread runs ahead at once. Any length gives the same times; a longer one finds more of the rank's data in the cache. */
+/* How far a thread runs ahead at once. Any length gives the same times; a longer one finds more of the rank's data in
+ * the cache. */
 enum { AHEAD = 1000000 };
 
 static const enum call sync_calls[] = {
@@ -535,7 +536,8 @@ static bool is_for_recording(const struct thread_state *thread, const struct ins
   return is_python(frame);
 }
 
-/* Until when it may run on: not past the other thread's next instruction, which may be due as soon as the device goes on. */
+/* Until when it may run on: not past the other thread's next instruction, which may be due as soon as the device goes
+ * on. */
 static int64_t limit_of(const struct machine *machine, const struct device *device, const struct thread_state *thread) {
   const struct thread_state *other = &device->threads[!thread->thread];
   int64_t limit = machine->now + AHEAD, due;

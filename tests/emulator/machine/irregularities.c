@@ -1,6 +1,6 @@
-/* The figures are those of an eight-GPU H100 job with compiled kernels, an eager H100 job, and A100 and V100 jobs where these have finer
- * clocks; spreads are quantiles of what was seen at one place of the program against that place's median, so that structure is not taken
- * for noise. What no trace shows is marked as assumed.
+/* The figures are those of an eight-GPU H100 job with compiled kernels, an eager H100 job, and A100 and V100 jobs where
+ * these have finer clocks; spreads are quantiles of what was seen at one place of the program against that place's
+ * median, so that structure is not taken for noise. What no trace shows is marked as assumed.
  */
 #include "irregularities.h"
 
@@ -34,7 +34,8 @@
     { 0.960, 0.965, 0.975, 0.990, 1, 1.010, 1.030, 1.06, 1.25 } \
   } /* assumed: skew and waiting hide it in traces */
 
-/* Kernels that compete for SMs suffer more regularly than those that compete for memory, of which half hardly suffer. */
+/* Kernels that compete for SMs suffer more regularly than those that compete for memory, of which half hardly
+ * suffer. */
 #define SHARES_SMS                              \
   {                                             \
     { 0, 0, 0, 0.30, 0.85, 1.5, 2.5, 3.2, 3.8 } \
@@ -65,8 +66,8 @@ const struct irregularities irregularities = {
              [CALL_CAPTURE_INFO_3] = {{180, 185, 190, 240, 420, 640, 840, 970, 2000}},
              [CALL_FIND_FUNCTION] = {{94, 111, 137, 190, 315, 480, 610, 670, 710}}},
     .op_cost = {{0.25, 0.3, 0.4, 0.7, 1, 1.9, 5, 9, 12}},
-    /* Assumed, but for how often it takes 1 ms or more: gaps of that length are seen in one of 30 steps of a rank of the H100 job, once or
-     * twice a step in the A100 and V100 jobs. */
+    /* Assumed, but for how often it takes 1 ms or more: gaps of that length are seen in one of 30 steps of a rank of
+     * the H100 job, once or twice a step in the A100 and V100 jobs. */
     .data_stall = {{40e3, 50e3, 60e3, 90e3, 150e3, 350e3, 1.2e6, 4e6, 10e6}},
     .host_ratio = {{0.60, 0.62, 0.70, 0.91, 1, 1.09, 1.40, 2.3, 8.5}},
     .host_stretch = {{0.80, 0.84, 0.90, 0.97, 1, 1.04, 1.2, 1.6, 1.75}},
@@ -78,8 +79,8 @@ const struct irregularities irregularities = {
     .stretch_length = 512,
     .profiled_frame_begin = 400,
     .profiled_frame_end = 400,
-    /* Of calls that a library makes one behind the other the second begins 0.13 to 0.16 us behind the first's end at the earliest, launches
-     * included: what else recording takes lies inside, where the lengths above have it. */
+    /* Of calls that a library makes one behind the other the second begins 0.13 to 0.16 us behind the first's end at
+     * the earliest, launches included: what else recording takes lies inside, where the lengths above have it. */
     .profiled_call = 150,
     .profiled_python_begin = 60,
     .profiled_python_inside = 50,

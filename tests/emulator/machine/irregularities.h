@@ -1,7 +1,7 @@
 /* How irregular hosts and devices are: every figure in one place, from traces of real jobs.
  *
- * Times in ns, ratios against 1. What varies is drawn as wide as `struct setup` says (jitter); where jitter is switched off it takes its
- * median, and nothing where the mechanism is the delay itself.
+ * Times in ns, ratios against 1. What varies is drawn as wide as `struct setup` says (jitter); where jitter is switched
+ * off it takes its median, and nothing where the mechanism is the delay itself.
  */
 #ifndef EMULATOR_IRREGULARITIES_H
 #define EMULATOR_IRREGULARITIES_H
@@ -28,8 +28,8 @@ struct irregularities {
   int64_t profiled_python_inside, profiled_python_end;
   int64_t profiled_python_walk; /* from one open frame to the next when the recording starts */
   struct spread profiled_ratio; /* of each of these */
-  /* Of the recording as such: so long before Kineto's window the profiler's span begins, and from the window's end to its mark a row takes
-   * so long to be collected. */
+  /* Of the recording as such: so long before Kineto's window the profiler's span begins, and from the window's end to
+   * its mark a row takes so long to be collected. */
   struct spread recording_lead, recording_row;
 
   /* Between host and device, and between device tasks. */

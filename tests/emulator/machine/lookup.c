@@ -1,4 +1,5 @@
-/* Open addressing, a step at a time. A slot keeps half of the hash, so that almost every comparison that is made succeeds. */
+/* Open addressing, a step at a time. A slot keeps half of the hash, so that almost every comparison that is made
+ * succeeds. */
 #include "machine_state.h"
 #include <stdlib.h>
 

@@ -1,8 +1,10 @@
-/* The machine: threads carry out instructions, streams run what was enqueued in order, links are shared. Time goes forward in one
- * queue of alarms, one for every thread, stream and transfer; nothing in here knows what depends on what.
+/* The machine: threads carry out instructions, streams run what was enqueued in order, links are shared. Time goes
+ * forward in one queue of alarms, one for every thread, stream and transfer; nothing in here knows what depends on
+ * what.
  *
- * Threads run ahead of the devices until they have to wait; that is exact, since all that they learn from a device is a time after
- * which they go on. Everything random is drawn by place (chance.h), so that two runs differ only where their setups do.
+ * Threads run ahead of the devices until they have to wait; that is exact, since all that they learn from a device is a
+ * time after which they go on. Everything random is drawn by place (chance.h), so that two runs differ only where their
+ * setups do.
  */
 #ifndef EMULATOR_MACHINE_H
 #define EMULATOR_MACHINE_H
@@ -63,7 +65,8 @@ struct transfer_record {
   int64_t begin, end; /* of the transfer: from the last start on */
 };
 
-/* An edge between streams that came about: the later task started behind a wait for an event that was recorded behind the earlier. */
+/* An edge between streams that came about: the later task started behind a wait for an event that was recorded behind
+ * the earlier. */
 struct edge_record {
   int rank;
   uint32_t from, to; /* correlations of device tasks */
@@ -104,9 +107,9 @@ struct witness {
   void (*profile)(void *self, int rank, bool start, int64_t time);
 };
 
-/* Run the software to its end. `profiled`: DO_PROFILE counts, and recording costs what MECHANISM_PROFILER says. Returns false, with a message
- * on stderr that names ranks, threads and streams, if nothing can go on although something is left to do. Time O(n log ranks) in the number of
- * instructions and tasks; memory: what is enqueued and not yet run. */
+/* Run the software to its end. `profiled`: DO_PROFILE counts, and recording costs what MECHANISM_PROFILER says. Returns
+ * false, with a message on stderr that names ranks, threads and streams, if nothing can go on although something is
+ * left to do. Time O(n log ranks) in the number of instructions and tasks; memory: what is enqueued and not yet run. */
 bool machine_run(const struct setup *setup, const struct software *software, const struct communicator *communicators,
                  int communicator_count, bool profiled, const struct witness *witness);
 

@@ -10,8 +10,8 @@
  *   lookup.c     indexes by hash
  *   irregularities.c  figures of all that varies
  *
- * A handler of an alarm never calls another actor's handler: it sets that actor's alarm. So nothing is re-entered, and what happens at one
- * time happens in the order of the actors' numbers.
+ * A handler of an alarm never calls another actor's handler: it sets that actor's alarm. So nothing is re-entered, and
+ * what happens at one time happens in the order of the actors' numbers.
  */
 #ifndef EMULATOR_MACHINE_STATE_H
 #define EMULATOR_MACHINE_STATE_H
@@ -48,7 +48,8 @@ enum chance {
 /* A job is over by then: 104 days, the longest time that all who read JSON read exactly. */
 static const int64_t latest_time = INT64_C(1) << 53;
 
-/* A duration that is not negative, in whole ns. Cut at a length that no job reaches, so that times always can be added. */
+/* A duration that is not negative, in whole ns. Cut at a length that no job reaches, so that times always can be
+ * added. */
 static inline int64_t whole_ns(double ns) {
   double longest = (double)(4 * latest_time);
   return (int64_t)((ns < longest ? ns : longest) + 0.5);
@@ -365,7 +366,8 @@ static inline double ratio(const struct machine *machine, enum mechanism mechani
                                  : 1;
 }
 
-/* Something that no order of events could repair, such as members that call different collectives: said, and the run ends. */
+/* Something that no order of events could repair, such as members that call different collectives: said, and the run
+ * ends. */
 void machine_fail(struct machine *machine, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* The stream that an actor is, and its device. */

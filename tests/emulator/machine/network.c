@@ -1,6 +1,7 @@
-/* Members that meet, and what they move. A communicator's n-th collective is that of every member's n-th call; a pair is the n-th send
- * from one rank to another with the n-th receive. The transfer begins when the last kernel has started; its latency passes at full speed, its
- * bytes at a speed that the other transfers on its links and the kernels beside it decide.
+/* Members that meet, and what they move. A communicator's n-th collective is that of every member's n-th call; a pair
+ * is the n-th send from one rank to another with the n-th receive. The transfer begins when the last kernel has
+ * started; its latency passes at full speed, its bytes at a speed that the other transfers on its links and the kernels
+ * beside it decide.
  */
 #include "machine_state.h"
 #include "nccl.h"

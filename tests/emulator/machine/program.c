@@ -1,5 +1,6 @@
-/* Blocks of instructions: three arrays that grow by doubling and are emptied, never given back, so that writing a block costs no
- * allocation after the first few. Messages lie in chunks, each twice as long as the one before: pointers to them stay good.
+/* Blocks of instructions: three arrays that grow by doubling and are emptied, never given back, so that writing a block
+ * costs no allocation after the first few. Messages lie in chunks, each twice as long as the one before: pointers to
+ * them stay good.
  */
 #include "program.h"
 #include "memory.h"

@@ -1,5 +1,5 @@
-/* What a host thread does: a list of instructions, written by the training program block by block, carried out by the machine. There
- * are no dependencies in it, only calls: who waits for what comes out when the calls are carried out.
+/* What a host thread does: a list of instructions, written by the training program block by block, carried out by the
+ * machine. There are no dependencies in it, only calls: who waits for what comes out when the calls are carried out.
  */
 #ifndef EMULATOR_PROGRAM_H
 #define EMULATOR_PROGRAM_H
@@ -9,8 +9,9 @@
 
 enum thread { THREAD_MAIN, THREAD_AUTOGRAD, THREADS };
 
-/* Streams of a device. Communication has one for every kind of group, as PyTorch gives each communicator its own; NCCL keeps another
- * beside each, on which nothing ever runs: a kernel of the communicator waits for it, and it for that kernel. */
+/* Streams of a device. Communication has one for every kind of group, as PyTorch gives each communicator its own; NCCL
+ * keeps another beside each, on which nothing ever runs: a kernel of the communicator waits for it, and it for that
+ * kernel. */
 enum stream {
   STREAM_COMPUTE,
   STREAM_TENSOR,
@@ -32,8 +33,8 @@ enum frame { FRAME_OP, FRAME_ANNOTATION, FRAME_PYTHON, FRAME_MODULE };
 
 /* What shape recording and the autograd engine tell of an op. All strings live as long as the program. */
 struct op_facts {
-  /* As "bf16[8,4] float[4,8|1,4] (int64[8];int64[8]) =1 =[2,3] -": tensors by type and dimensions, behind a bar the strides of one that is not
-   * dense; a list of tensors; a scalar, a list of scalars; nothing. NULL: not recorded. */
+  /* As "bf16[8,4] float[4,8|1,4] (int64[8];int64[8]) =1 =[2,3] -": tensors by type and dimensions, behind a bar the
+   * strides of one that is not dense; a list of tensors; a scalar, a list of scalars; nothing. NULL: not recorded. */
   const char *inputs;
   int64_t elements;              /* in place of inputs: of the one vector of float32; 0: none */
   int64_t sequence;              /* autograd number, -1: none */

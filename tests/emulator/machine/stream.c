@@ -1,5 +1,6 @@
-/* Streams: commands in the order in which they were enqueued. The first is looked at when all before it are done; a record marks that
- * the stream came this far, a wait holds the stream until the record that was the event's latest at its call is reached.
+/* Streams: commands in the order in which they were enqueued. The first is looked at when all before it are done; a
+ * record marks that the stream came this far, a wait holds the stream until the record that was the event's latest at
+ * its call is reached.
  */
 #include "machine_state.h"
 #include <stdlib.h>
@@ -120,8 +121,8 @@ void stamp_await(struct machine *machine, uint32_t stamp, uint32_t actor) {
   machine->stamps[stamp].waiters = actor;
 }
 
-/* From the record to the end of a wait for it. To NCCL's own stream and back is no longer than to another: in traces its kernels follow
- * each other as those of other streams do. */
+/* From the record to the end of a wait for it. To NCCL's own stream and back is no longer than to another: in traces
+ * its kernels follow each other as those of other streams do. */
 static int64_t event_delay(const struct machine *machine, const struct device *device,
                            const struct stream_state *stream) {
   if (stream_number(device, stream) >= WORKING_STREAMS)
@@ -183,7 +184,8 @@ static void reach_record(struct machine *machine, struct device *device, struct 
 
 /* ---- waits for events ---- */
 
-/* The tasks that the record stood behind are those that the next task stands behind; of two of one stream, the later. */
+/* The tasks that the record stood behind are those that the next task stands behind; of two of one stream, the
+ * later. */
 static void stand_behind(struct stream_state *stream, int own, const struct stamp *stamp, int64_t now) {
   struct behind *behind = &stream->behind;
   for (unsigned left = (unsigned)stamp->sources & ~(1U << own); left; left &= left - 1) {

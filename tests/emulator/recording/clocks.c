@@ -1,6 +1,6 @@
-/* Hosts that keep time by NTP are off by tens to hundreds of microseconds; their quartz, off by 10 to 50 ppm by itself, is
- * disciplined to within some ppm. A profiler fits the device's clock to the host's a few times a second and is off by up to 20
- * microseconds: real traces have kernels that start before their launch.
+/* Hosts that keep time by NTP are off by tens to hundreds of microseconds; their quartz, off by 10 to 50 ppm by itself,
+ * is disciplined to within some ppm. A profiler fits the device's clock to the host's a few times a second and is off
+ * by up to 20 microseconds: real traces have kernels that start before their launch.
  */
 #include "clocks.h"
 

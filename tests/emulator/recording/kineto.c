@@ -1,10 +1,10 @@
-/* A rank's rows as Kineto writes them: the same keys in the same order, pretty-printed the same way. The form is that of 2026, with
- * sequence numbers and communicator ids on collectives, occupancy of kernels, graph ids on device rows, events where a stream comes to them, and host waits for a stream on a thread of their
- * own (stream + 1000000).
+/* A rank's rows as Kineto writes them: the same keys in the same order, pretty-printed the same way. The form is that
+ * of 2026, with sequence numbers and communicator ids on collectives, occupancy of kernels, graph ids on device rows,
+ * events where a stream comes to them, and host waits for a stream on a thread of their own (stream + 1000000).
  *
- * Kineto links a device row to its op through the launch; where that was not recorded the row has no External id, and neither has it
- * the collective's arguments, which come from the op. Batched sends and receives are
- * enqueued behind their ops, so that their kernel has neither.
+ * Kineto links a device row to its op through the launch; where that was not recorded the row has no External id, and
+ * neither has it the collective's arguments, which come from the op. Batched sends and receives are enqueued behind
+ * their ops, so that their kernel has neither.
  */
 #include "kineto.h"
 
@@ -199,8 +199,8 @@ static void put_tail(const struct trace *trace, int64_t start, int64_t stop) {
   PUT(out, ".json\"\n}");
 }
 
-/* As CUPTI hands them out: by correlation, the device's row before the call's. Streams' waits come last, when it is known which streams
- * have work. */
+/* As CUPTI hands them out: by correlation, the device's row before the call's. Streams' waits come last, when it is
+ * known which streams have work. */
 static void put_activities(struct trace *trace) {
   bool syncs = (trace->recorder->setup->recorded & RECORD_SYNC) != 0;
   const struct call_row *calls = trace->rows->calls.items;

@@ -1,4 +1,5 @@
-/* One rank's trace while it is written: kineto.c says what Kineto's form is, each of its other parts writes a kind of row. */
+/* One rank's trace while it is written: kineto.c says what Kineto's form is, each of its other parts writes a kind of
+ * row. */
 #ifndef EMULATOR_KINETO_H
 #define EMULATOR_KINETO_H
 
@@ -41,7 +42,8 @@ void kineto_find_links(struct trace *trace);
 
 enum { DEVICE_THREAD = 1 }; /* of the device as a whole: Kineto has -1, and writes no negative thread */
 
-/* The start of the period that Kineto counts times from, in nanoseconds since 1970: every 7889238 seconds one begins. */
+/* The start of the period that Kineto counts times from, in nanoseconds since 1970: every 7889238 seconds one
+ * begins. */
 #define KINETO_BASE_TIME (INT64_C(225) * 7889238 * 1000000000)
 
 const struct frame_row *frame_at(const struct trace *trace, uint32_t row);
@@ -73,7 +75,8 @@ void put_stream_name(const struct trace *trace, int thread, int stream, const ch
 /* From "bf16[8,4] =1 -", as struct op_facts has it. */
 void put_inputs(struct writer *out, const char *op, const char *inputs);
 
-/* A collective's arguments: those on the op and on its kernel alike, those that only the op has, and the inputs of all ops around it. */
+/* A collective's arguments: those on the op and on its kernel alike, those that only the op has, and the inputs of all
+ * ops around it. */
 bool tells_collectives(const struct trace *trace);
 void put_message(const struct trace *trace, const struct message *message, int64_t sequence);
 void put_message_of_op(const struct trace *trace, const struct message *message);

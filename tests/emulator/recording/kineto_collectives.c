@@ -1,6 +1,6 @@
-/* A collective's arguments. Sequence numbers and communicator ids are there since 2026; the id mixes the group, the number, and whether it is
- * a pair, so that it is the same on all members of a collective. A pair's numbers count the rank's own, and its ids say nothing in groups
- * of more than two: as in PyTorch.
+/* A collective's arguments. Sequence numbers and communicator ids are there since 2026; the id mixes the group, the
+ * number, and whether it is a pair, so that it is the same on all members of a collective. A pair's numbers count the
+ * rank's own, and its ids say nothing in groups of more than two: as in PyTorch.
  */
 #include "kineto.h"
 

@@ -11,15 +11,16 @@ static void put_list(struct writer *out, const char *key, int a, int b, int c) {
 
 /* ---- occupancy ---- */
 
-/* What of an SM limits how many blocks of a kernel are on it at once, as NVIDIA's calculator has it for the devices that are emulated. */
+/* What of an SM limits how many blocks of a kernel are on it at once, as NVIDIA's calculator has it for the devices
+ * that are emulated. */
 enum { LIMIT_WARPS, LIMIT_REGISTERS, LIMIT_SHARED_MEMORY, LIMIT_BLOCKS, LIMIT_BARRIERS, LIMITS };
 struct occupancy {
   int64_t limits[LIMITS], registers, shared_memory; /* registers and shared memory: that a block is given */
   int64_t blocks;
 };
 
-/* Registers are given to warps, in each quarter of the SM. Kineto takes no more than 48 KiB of shared memory for possible, and so no block
- * of a kernel that has more. */
+/* Registers are given to warps, in each quarter of the SM. Kineto takes no more than 48 KiB of shared memory for
+ * possible, and so no block of a kernel that has more. */
 static struct occupancy occupancy_of(const struct gpu *gpu, const struct shape *shape, int warps) {
   enum {
     REGISTERS = 65536,
@@ -155,8 +156,8 @@ void kineto_put_device(const struct trace *trace, const struct device_row *row) 
   put_flow(trace->out, false, "ac2g", row->correlation, trace->device, stream, start);
 }
 
-/* The device's images of annotations, stream by stream, and the later ones first, as a hash table has them. Kineto draws them a nanosecond
- * wider on either side. */
+/* The device's images of annotations, stream by stream, and the later ones first, as a hash table has them. Kineto
+ * draws them a nanosecond wider on either side. */
 void kineto_put_device_annotations(const struct trace *trace) {
   for (int stream = 0; stream < WORKING_STREAMS; stream++) {
     for (uint32_t i = trace->order.frames.count; i > 0; i--) {

@@ -60,7 +60,8 @@ static void put_python(const struct trace *trace, uint32_t row, uint32_t index) 
   put_row_end(out);
 }
 
-/* In the order of their starts: ops and annotations thread by thread, behind them the Python frames of all threads together. */
+/* In the order of their starts: ops and annotations thread by thread, behind them the Python frames of all threads
+ * together. */
 void kineto_put_frames(const struct trace *trace) {
   const struct table *frames = &trace->order.frames;
   uint32_t index = 0;

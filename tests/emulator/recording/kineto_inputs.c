@@ -1,5 +1,6 @@
-/* The inputs of an op with shapes: four lists, of an entry for each argument of the op's schema. The training program gives what it knows
- * of a call, mostly tensors; a table says where they stand in the schema, and what the other arguments are.
+/* The inputs of an op with shapes: four lists, of an entry for each argument of the op's schema. The training program
+ * gives what it knows of a call, mostly tensors; a table says where they stand in the schema, and what the other
+ * arguments are.
  */
 #include "kineto.h"
 
@@ -15,9 +16,9 @@ struct input {
 
 /* ---- schemas ---- */
 
-/* A digit stands for an input that is given, all else for itself. Overloads differ in how many are given. Copies are given source,
- * destination and type, so that the ops which nest around one can share them; sums in place are given what is added first. Ops that
- * are not here have their inputs as given. */
+/* A digit stands for an input that is given, all else for itself. Overloads differ in how many are given. Copies are
+ * given source, destination and type, so that the ops which nest around one can share them; sums in place are given
+ * what is added first. Ops that are not here have their inputs as given. */
 static const struct schema {
   const char *op; /* with a star at its end: all that begin so */
   size_t given;   /* 0: any number */
@@ -56,8 +57,8 @@ static const struct schema {
     {"flash_attn::_flash_attn_backward", 0, "1 1 1 1 1 2 1 1 1 =0. 3 =True =-1 =-1 =0. - =False 4"},
     {"flash_attn::_flash_attn_forward", 0, "1 1 1 =0. 2 =True =-1 =-1 =0. - =False"},
     {"torch::autograd::AccumulateGrad", 0, "1"},
-    /* Given of a message: what the op is handed, its output, the rank that it names, the group's first rank, stride and size, its input;
-     * of a wait the rank alone. */
+    /* Given of a message: what the op is handed, its output, the rank that it names, the group's first rank, stride and
+     * size, its input; of a wait the rank alone. */
     {"c10d::_allgather_base_", 0, "2 1 - =True =-1"},
     {"c10d::_reduce_scatter_base_", 0, "2 1 - - =True =-1"},
     {"c10d::allreduce_", 0, "1 - - - =True =-1"},

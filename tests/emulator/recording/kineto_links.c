@@ -1,5 +1,5 @@
-/* What belongs together in a trace: ids of ops, Python frames and those around them, backward ops and their forward ops, collectives and
- * their sequence numbers, annotations and what was launched under them.
+/* What belongs together in a trace: ids of ops, Python frames and those around them, backward ops and their forward
+ * ops, collectives and their sequence numbers, annotations and what was launched under them.
  */
 #include "kineto.h"
 
@@ -23,8 +23,8 @@ static uint32_t innermost(const struct trace *trace, struct stack *stack, int64_
 
 /* Ids of ops and annotations in blocks, of Python frames by one; the Python frame around each.
  *
- * On the autograd thread frames have none around but what called the engine, on the main thread. PyTorch finds that at the first op
- * there which tells its forward thread, and keeps to it through all later passes. */
+ * On the autograd thread frames have none around but what called the engine, on the main thread. PyTorch finds that at
+ * the first op there which tells its forward thread, and keeps to it through all later passes. */
 static void number_frames(struct trace *trace) {
   struct stack python[THREADS] = {0};
   uint32_t engine = NONE;
@@ -72,8 +72,8 @@ static void number_collectives(struct trace *trace) {
   }
 }
 
-/* Sends and receives count their communicator's kernels of this rank in the order of their launches, those before the window too: the
- * parts of one kernel have its number, though it is launched in none of their ops. */
+/* Sends and receives count their communicator's kernels of this rank in the order of their launches, those before the
+ * window too: the parts of one kernel have its number, though it is launched in none of their ops. */
 static void number_pairs(struct trace *trace) {
   int64_t *launched = memory_new((size_t)trace->recorder->communicator_count, sizeof *launched);
   memcpy(launched, trace->rows->p2p_before, (size_t)trace->recorder->communicator_count * sizeof *launched);
@@ -120,7 +120,8 @@ static bool ends_flow(const struct trace *trace, const struct frame_row *frame) 
   return strncmp(name_at(trace, frame->name), engine, sizeof engine - 1) != 0;
 }
 
-/* The last forward op with a sequence number, which made the node, and the first backward op with it, which is the node. */
+/* The last forward op with a sequence number, which made the node, and the first backward op with it, which is the
+ * node. */
 static void link_pair(struct trace *trace, const struct numbered *first, const struct numbered *end) {
   uint32_t forward = NONE, backward = NONE;
   for (const struct numbered *at = first; at < end; at++) {

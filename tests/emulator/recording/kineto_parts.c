@@ -1,4 +1,5 @@
-/* What all kinds of rows share: numbers of processes, threads and streams, times as the clocks show them, and the text of a row. */
+/* What all kinds of rows share: numbers of processes, threads and streams, times as the clocks show them, and the text
+ * of a row. */
 #include "kineto.h"
 
 #include <string.h>

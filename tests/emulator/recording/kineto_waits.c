@@ -1,5 +1,5 @@
-/* Synchronisation as CUPTI sees it: records of events, where the stream comes to them; waits of a stream for an event, of the host for a
- * stream, an event, or the device; questions whether an event has come. */
+/* Synchronisation as CUPTI sees it: records of events, where the stream comes to them; waits of a stream for an event,
+ * of the host for a stream, an event, or the device; questions whether an event has come. */
 #include "kineto.h"
 
 enum { SYNC_THREAD = 1000000 };

@@ -1,7 +1,8 @@
-/* Files are written into a folder of their own, whose name begins with a dot, and renamed: so no name ever stands for half a file. The
- * earlier truth.json goes first and the new one comes last: a folder that has one holds all of that run, and of no other. While a run
- * lasts it holds a lock on its own folder: one that is not locked is of a run that was killed. Who has just made its folder looks, once it has the lock,
- * whether the folder is still there, for another run may have taken it for such a one.
+/* Files are written into a folder of their own, whose name begins with a dot, and renamed: so no name ever stands for
+ * half a file. The earlier truth.json goes first and the new one comes last: a folder that has one holds all of that
+ * run, and of no other. While a run lasts it holds a lock on its own folder: one that is not locked is of a run that
+ * was killed. Who has just made its folder looks, once it has the lock, whether the folder is still there, for another
+ * run may have taken it for such a one.
  */
 #include "output.h"
 
@@ -162,7 +163,8 @@ static void remove_all_stale(const char *folder) {
   closedir(directory);
 }
 
-/* False: another run takes it for left by a killed one, and removes it. Where locks cannot be had, nobody gets one to do so. */
+/* False: another run takes it for left by a killed one, and removes it. Where locks cannot be had, nobody gets one to
+ * do so. */
 static bool lock_temporary(struct output *output) {
   struct stat opened, named;
   output->lock = open(output->temporary, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

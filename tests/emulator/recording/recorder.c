@@ -1,6 +1,6 @@
-/* Looks on while the machine runs, and keeps what a profiler would see: host rows that begin within the window, device rows that
- * start within it, whoever launched them; which of these the trace shows is known when it is written (rows.h). Of Python frames it keeps those that reach into the window: the profiler walks the
- * stack when it starts.
+/* Looks on while the machine runs, and keeps what a profiler would see: host rows that begin within the window, device
+ * rows that start within it, whoever launched them; which of these the trace shows is known when it is written
+ * (rows.h). Of Python frames it keeps those that reach into the window: the profiler walks the stack when it starts.
  */
 #include "recorder.h"
 

@@ -1,4 +1,5 @@
-/* What a profiler keeps of the recorded ranks while the machine runs, and the traces and the truth that are written of it afterwards.
+/* What a profiler keeps of the recorded ranks while the machine runs, and the traces and the truth that are written of
+ * it afterwards.
  *
  * kineto.c writes a rank's rows as Kineto does, with that host's and that device's clocks; truth.c writes truth.json.
  */

@@ -1,5 +1,5 @@
-/* Arrays that grow, pools of things that are alike, and the order of rows. Correlations and frame numbers are dense, so that a table
- * orders them without sorting.
+/* Arrays that grow, pools of things that are alike, and the order of rows. Correlations and frame numbers are dense, so
+ * that a table orders them without sorting.
  */
 #include "rows.h"
 

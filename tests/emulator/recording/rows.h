@@ -1,5 +1,5 @@
-/* What the recorder keeps, for those who write it: rows of the recorded ranks in the order in which they ended, steps of all ranks,
- * transfers. Names are kept once, by number; descriptions of kernels and messages too.
+/* What the recorder keeps, for those who write it: rows of the recorded ranks in the order in which they ended, steps
+ * of all ranks, transfers. Names are kept once, by number; descriptions of kernels and messages too.
  */
 #ifndef EMULATOR_ROWS_H
 #define EMULATOR_ROWS_H
@@ -68,8 +68,9 @@ struct edge_row {
   bool binding;
 };
 
-/* One recorded rank. Rows begin within the window in job time, but for Python frames, which it cuts. Of the device's the trace has those
- * that lie within Kineto's window as the device's clock shows them (is_shown); the others only count. */
+/* One recorded rank. Rows begin within the window in job time, but for Python frames, which it cuts. Of the device's
+ * the trace has those that lie within Kineto's window as the device's clock shows them (is_shown); the others only
+ * count. */
 struct rank_rows {
   int rank;
   struct clock clock;

@@ -1,44 +1,46 @@
-/* truth.json: what really happened, one object. Times are job time in nanoseconds from the start of the job, as no rank's clock shows
- * it; all are integers. A table is {"columns": [names], "rows": [[values]]}.
+/* truth.json: what really happened, one object. Times are job time in nanoseconds from the start of the job, as no
+ * rank's clock shows it; all are integers. A table is {"columns": [names], "rows": [[values]]}.
  *
  *   version        1
  *   arguments      the command line without the folder
  *   seed           as a string, for it has 64 bits
- *   configuration  model, parallel, machine; mechanisms: those that are on; scale: factors other than 1; record: what traces hold;
- *                  slow_devices, slow_hosts: [rank, factor]
+ *   configuration  model, parallel, machine; mechanisms: those that are on; scale: factors other than 1; record: what
+ *                  traces hold; slow_devices, slow_hosts: [rank, factor]
  *   world          ranks
  *   epoch          job time 0, nanoseconds since 1970, a string
  *   clocks         table, a row a rank: rank, offset_ns, drift_ppb, device_offset_ns. Job time t is in the rank's trace
- *                  t + offset_ns + drift_ppb * t / 10^9 after the epoch (whole seconds of t and the rest multiplied apart, each cut to
- *                  whole ns), on device rows plus device_offset_ns
- *   windows        table, a row a recorded rank: rank, start, stop of the recording. A trace has the device rows that lie between them as
- *                  its clocks show it; `collectives` and `recorded` are of these
+ *                  t + offset_ns + drift_ppb * t / 10^9 after the epoch (whole seconds of t and the rest multiplied
+ *                  apart, each cut to whole ns), on device rows plus device_offset_ns
+ *   windows        table, a row a recorded rank: rank, start, stop of the recording. A trace has the device rows that
+ *                  lie between them as its clocks show it; `collectives` and `recorded` are of these
  *   model_flops    of one step of the whole job: forward and backward, without recomputation
  *   peak_flops     of a GPU, in a nanosecond
  *   step_columns   the columns of the rows of `ranks` below
- *   steps          a step each: step (its number in the traces), profiled and unprofiled: of the recorded run, and of the same job run
- *                  without the profiler. Each has
+ *   steps          a step each: step (its number in the traces), profiled and unprofiled: of the recorded run, and of
+ *                  the same job run without the profiler. Each has
  *     start, end       from the latest end of device work of step k-1 over all ranks to that of step k
  *     executed_flops   what all kernels did, recomputation included
  *     mfu              model_flops / (end - start) / world / peak_flops
  *     bubble           share of all ranks' step time that is bubble
  *     bubble_ratio     bubble in proportion to the rest of the step time
  *     stage_bubble     `bubble` by pipeline stage
- *     ranks            a row a rank. start, end: of the rank's own step, by its own device work; then its parts, which sum to it:
- *                      compute (alone), overlapped (compute and communication), transfer (communication alone, bytes move), waiting (a
- *                      collective within a stage waits for a member), bubble (what waits is point-to-point or a collective of several
- *                      stages), copy (copies and memsets, alone), idle; host_start, host_end: of the step's mark on the main thread
- *   collectives    table of those with a recorded rank's kernel in its trace: communicator (the process group's name), op, sequence
- *                  (of the communicator, or between the two of a pair), step, bytes, source, destination (ranks of a pair, else -1),
- *                  begin, end (of the transfer, from the last start on), and by member: ranks, starts, ends, correlations of their kernels
- *                  (of a batched pair's, which share kernels, `ends` is when the member's own part was over)
+ *     ranks            a row a rank. start, end: of the rank's own step, by its own device work; then its parts, which
+ *                      sum to it: compute (alone), overlapped (compute and communication), transfer (communication
+ *                      alone, bytes move), waiting (a collective within a stage waits for a member), bubble (what waits
+ *                      is point-to-point or a collective of several stages), copy (copies and memsets, alone), idle;
+ *                      host_start, host_end: of the step's mark on the main thread
+ *   collectives    table of those with a recorded rank's kernel in its trace: communicator (the process group's name),
+ *                  op, sequence (of the communicator, or between the two of a pair), step, bytes, source, destination
+ *                  (ranks of a pair, else -1), begin, end (of the transfer, from the last start on), and by member:
+ *                  ranks, starts, ends, correlations of their kernels (of a batched pair's, which share kernels, `ends`
+ *                  is when the member's own part was over)
  *   phases, parts  what the numbers in `tasks` mean
  *   recorded       a recorded rank each: rank;
  *     tasks            table of its device work: correlation, phase, micro_batch, layer (-1: none), part
- *     edges            table of waits between streams that came about: from, to (correlations of device work, both recorded; of what `to`
- *                      waits for on one stream only the latest), binding (1: without the wait, everything before it as it was, `to`
- *                      would have been ready earlier. It is ready when its launch, its stream and its waits allow; it starts then, or
- *                      when SMs are free for it)
+ *     edges            table of waits between streams that came about: from, to (correlations of device work, both
+ *                      recorded; of what `to` waits for on one stream only the latest), binding (1: without the wait,
+ *                      everything before it as it was, `to` would have been ready earlier. It is ready when its launch,
+ *                      its stream and its waits allow; it starts then, or when SMs are free for it)
  *     counts           kernels, communication (of them), copies, memsets, launched_before (without a call in the trace)
  */
 #include "rows.h"

@@ -1,4 +1,5 @@
-/* The buffer is handed to zlib whole. An error is kept until the file is closed, so that no caller has to look before. */
+/* The buffer is handed to zlib whole. An error is kept until the file is closed, so that no caller has to look
+ * before. */
 #include "writer.h"
 
 #include "memory.h"

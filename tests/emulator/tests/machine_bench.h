@@ -1,5 +1,6 @@
-/* A bench for programs of a few calls whose times can be worked out by hand: a machine of few ranks with nothing irregular, and everything
- * that its witnesses see. With `jitter` 0 what is drawn is its median, so that the hand can work on.
+/* A bench for programs of a few calls whose times can be worked out by hand: a machine of few ranks with nothing
+ * irregular, and everything that its witnesses see. With `jitter` 0 what is drawn is its median, so that the hand can
+ * work on.
  */
 #ifndef EMULATOR_MACHINE_BENCH_H
 #define EMULATOR_MACHINE_BENCH_H

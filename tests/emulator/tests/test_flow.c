@@ -1,5 +1,6 @@
-/* Nobody waits for ever: programs are carried out without times, streams in order, waits for events, collectives for their members and
- * messages for their counterparts; hosts run ahead until the program has them wait for their device. With every schedule, batched or not.
+/* Nobody waits for ever: programs are carried out without times, streams in order, waits for events, collectives for
+ * their members and messages for their counterparts; hosts run ahead until the program has them wait for their device.
+ * With every schedule, batched or not.
  */
 #include <setjmp.h>
 #include <stdarg.h>

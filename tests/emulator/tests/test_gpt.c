@@ -1,5 +1,5 @@
-/* The training program as text: what it computes against the model's formula, what its ranks send each other, and the order in which a
- * PyTorch program does things. Every check runs on jobs that differ in how the model is spread.
+/* The training program as text: what it computes against the model's formula, what its ranks send each other, and the
+ * order in which a PyTorch program does things. Every check runs on jobs that differ in how the model is spread.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -196,7 +196,8 @@ static void check_members(const struct traffic *traffic) {
   }
 }
 
-/* Buckets are the parameters in float32, padded where they are scattered, and no larger than asked unless one parameter is. */
+/* Buckets are the parameters in float32, padded where they are scattered, and no larger than asked unless one parameter
+ * is. */
 static void check_gradients(const struct job_text *job, const struct traffic *traffic) {
   const struct setup *setup = &job->setup;
   int64_t parameters = job->gpt->plans[setup_coordinates(setup, traffic->rank).stage].parameters, most_padding = 0;
@@ -475,8 +476,8 @@ static bool makes(const char *forward, const char *backward) {
   }
 }
 
-/* The next number, or the one that was marked last, which then was nobody's yet. Marks reach through ops that are made of others, but not
- * into functions, nor where nothing is recorded: then only functions count. */
+/* The next number, or the one that was marked last, which then was nobody's yet. Marks reach through ops that are made
+ * of others, but not into functions, nor where nothing is recorded: then only functions count. */
 static void check_forward(struct order_check *check, enum thread thread, const char *name, int64_t sequence) {
   int depth = check->depth[thread];
   bool through =
@@ -511,8 +512,8 @@ static void check_backward(struct order_check *check, enum thread thread, const 
   assert_true(around->sequence == facts->sequence && around->forward_thread == facts->forward_thread);
 }
 
-/* An op without a number: a function's always have one, those that are called where gradients are recorded too, and what ops that are made
- * of others call first. */
+/* An op without a number: a function's always have one, those that are called where gradients are recorded too, and
+ * what ops that are made of others call first. */
 static void check_unmarked(const struct order_check *check, enum thread thread, const char *name) {
   static const char *const made_of_others[] = {"aten::layer_norm", "aten::to", "aten::contiguous"};
   int depth = check->depth[thread];

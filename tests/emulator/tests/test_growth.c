@@ -1,5 +1,6 @@
-/* What a job costs as it grows, in counts and not by the clock: the bytes that are allocated at the most and the alarms that ring. Of a rank whose trace is
- * not written nothing is kept but a line a step, however long it runs; hundreds of ranks cost as much more as they are more.
+/* What a job costs as it grows, in counts and not by the clock: the bytes that are allocated at the most and the alarms
+ * that ring. Of a rank whose trace is not written nothing is kept but a line a step, however long it runs; hundreds of
+ * ranks cost as much more as they are more.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -36,7 +36,8 @@ static struct work product(const struct setup *setup, int64_t m, int64_t n, int6
 
 /* --- GPUs --- */
 
-/* Dense bfloat16 in TFLOP/s, memory in GB/s, NVLink in one direction in GB/s, SMs and memory in GiB, rounded up: of the eight-GPU servers' data sheets. */
+/* Dense bfloat16 in TFLOP/s, memory in GB/s, NVLink in one direction in GB/s, SMs and memory in GiB, rounded up: of the
+ * eight-GPU servers' data sheets. */
 static void gpus_are_those_of_the_data_sheets(void **state) {
   (void)state;
   static const struct {
@@ -141,7 +142,8 @@ static void spread_without_width_is_its_value(void **state) {
 
 /* --- matrix products --- */
 
-/* 98 tiles of 128 x 256 on the 108 SMs of A100 are one wave: 108 * 32768 * 2 * 1792 operations at 0.869 * 0.93 of 312 TFLOP/s, and the start. */
+/* 98 tiles of 128 x 256 on the 108 SMs of A100 are one wave: 108 * 32768 * 2 * 1792 operations at 0.869 * 0.93 of 312
+ * TFLOP/s, and the start. */
 static int64_t a100_time(double waves, double efficiency) {
   return (int64_t)(50301.9 * waves * 0.93 / efficiency) + 3500;
 }
@@ -156,8 +158,9 @@ static void product_takes_waves(void **state) {
   assert_near(one.duration, a100_time(1, 0.93), 1);
   assert_true(one.last_wave == one.duration);
 
-  /* One row and column more are 120 tiles, two waves; a heuristic does better with smaller tiles, though not by much: 435 of 128 x 64 would take
-   * five waves of a quarter each at 0.73 instead of 0.93; 225 of 128 x 128 take three of a half each at 0.87. */
+  /* One row and column more are 120 tiles, two waves; a heuristic does better with smaller tiles, though not by much:
+   * 435 of 128 x 64 would take five waves of a quarter each at 0.73 instead of 0.93; 225 of 128 x 128 take three of a
+   * half each at 0.87. */
   struct work more = product(&setup, 1793, 1793, 1792);
   assert_int_equal(more.grid[0] * more.grid[1] * more.grid[2], 15 * 29);
   assert_near(more.duration, a100_time(5 / 4.0, 0.73), 2);
@@ -182,7 +185,8 @@ static void product_without_waves_is_proportional(void **state) {
   assert_near(product(&setup, 1792, 1792, 1792).duration, a100_time(98 / 108.0, 0.93), 2);
 }
 
-/* Hopper's kernels stay on their SMs, in pairs that share what they load: 66 pairs on 132 SMs, as real traces show; a pair for two tiles where there are fewer. */
+/* Hopper's kernels stay on their SMs, in pairs that share what they load: 66 pairs on 132 SMs, as real traces show; a
+ * pair for two tiles where there are fewer. */
 static void persistent_products_come_in_pairs(void **state) {
   (void)state;
   struct setup setup = ideal("h100");
@@ -385,8 +389,9 @@ static void attention_is_causal(void **state) {
   assert_non_null(strstr(kernels_attention(&setup, 1, 4, 2048, 128, true).name, "flash_bwd_dq_dk_dv_loop"));
 }
 
-/* Short sequences do few operations on what they read and write: queries, keys, values and the output, of two bytes; backward those, the gradient, and three
- * gradients, that of the queries in float32. 64 * 32 heads of 128 * 128 are 2^25 elements, at 3,015 bytes a ns. */
+/* Short sequences do few operations on what they read and write: queries, keys, values and the output, of two bytes;
+ * backward those, the gradient, and three gradients, that of the queries in float32. 64 * 32 heads of 128 * 128 are
+ * 2^25 elements, at 3,015 bytes a ns. */
 static void short_attention_takes_its_bytes(void **state) {
   (void)state;
   struct setup setup = ideal("h100");
@@ -433,7 +438,8 @@ static void plan_is(struct nccl_plan plan, const char *algorithm, const char *pr
   assert_near(plan.transfer, transfer, 1);
 }
 
-/* Eight GPUs without a switch that reduces, 480 bytes a ns: 256 MiB take 56 us of steps and 2^28 / (480 * 8 / 14), 1035 us in all. */
+/* Eight GPUs without a switch that reduces, 480 bytes a ns: 256 MiB take 56 us of steps and 2^28 / (480 * 8 / 14), 1035
+ * us in all. */
 static void ring_moves_large_messages(void **state) {
   (void)state;
   struct setup setup = ideal("a100");
@@ -495,7 +501,8 @@ static void choice_follows_the_size(void **state) {
 static void nodes_are_further_apart(void **state) {
   (void)state;
   struct setup setup = ideal("h100");
-  /* 16 ranks on two nodes: 14 steps within, 3.4 us, and one between, 14 us and two hops of 2; a ring of 360 bytes a ns, 15 steps. */
+  /* 16 ranks on two nodes: 14 steps within, 3.4 us, and one between, 14 us and two hops of 2; a ring of 360 bytes a ns,
+   * 15 steps. */
   plan_is(nccl_plan(&setup, ALL_GATHER, 1 << 30, 16, 2), "RING", "SIMPLE", 74000, 2796203);
   /* One rank a node has one card: 50 bytes a ns. */
   plan_is(nccl_plan(&setup, ALL_GATHER, 1 << 30, 2, 2), "RING", "SIMPLE", 26400, 10737418);
@@ -503,7 +510,8 @@ static void nodes_are_further_apart(void **state) {
   plan_is(nccl_plan(&setup, ALL_GATHER, 32768, 2, 2), "RING", "LL", 13600, 655);
   /* Six steps of 18 us and the base, 1.4 times as long with full buffers; 50 * 4 / 6 bytes a ns. */
   plan_is(nccl_plan(&setup, ALL_REDUCE, 1 << 30, 4, 4), "RING", "SIMPLE", 162960, 32212255);
-  /* Four nodes of eight, a small sum: a tree's 7 steps of 1 us within (the host's overhead) and 2 of 7 between, up and down. */
+  /* Four nodes of eight, a small sum: a tree's 7 steps of 1 us within (the host's overhead) and 2 of 7 between, up and
+   * down. */
   plan_is(nccl_plan(&setup, ALL_REDUCE, 64, 32, 4), "TREE", "LL", 48800, 6);
   /* 32 KiB reach 0.7 of the half of 20.4 bytes a ns. */
   plan_is(nccl_plan(&setup, ALL_REDUCE, 32768, 32, 4), "TREE", "LL", 48800, 4589);
@@ -522,7 +530,8 @@ static void pairs_take_one_hop(void **state) {
   assert_near(between.latency, 24400, 0);
   assert_near(between.transfer, 1342177, 0);
   assert_near(nccl_plan(&setup, SEND_RECEIVE, 1024, 2, 1).latency, 7200, 0);
-  /* Up to 16 KiB with a flag for every 4 bytes: at half the speed, of 396 and of 50. A channel for every 128 KiB, up to 16 within a node and 4 between. */
+  /* Up to 16 KiB with a flag for every 4 bytes: at half the speed, of 396 and of 50. A channel for every 128 KiB, up to
+   * 16 within a node and 4 between. */
   assert_near(nccl_plan(&setup, SEND_RECEIVE, 16384, 2, 1).transfer, 83, 0);
   assert_near(nccl_plan(&setup, SEND_RECEIVE, 16384, 2, 2).transfer, 655, 0);
   assert_near(nccl_plan(&setup, SEND_RECEIVE, 16385, 2, 2).transfer, 328, 0);

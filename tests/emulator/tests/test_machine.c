@@ -1,4 +1,5 @@
-/* The machine as a whole: an ideal pipeline, the same bytes twice, chance that belongs to places, and what cannot go on. */
+/* The machine as a whole: an ideal pipeline, the same bytes twice, chance that belongs to places, and what cannot go
+ * on. */
 #include "machine_bench.h"
 
 /* ---- all of it ---- */
@@ -46,8 +47,8 @@ static void write_pipeline(struct program *program, int rank, int block) {
   }
 }
 
-/* Nothing irregular: W on the wire, in us. Stage 1 begins at 100 + W and is busy for 600; stage 0 has the last gradient W later, and works
- * on it for 200. */
+/* Nothing irregular: W on the wire, in us. Stage 1 begins at 100 + W and is busy for 600; stage 0 has the last gradient
+ * W later, and works on it for 200. */
 static void test_ideal(void **state) {
   (void)state;
   struct bench *bench = bench_new(2, write_pipeline);
@@ -104,8 +105,8 @@ static void test_determinism(void **state) {
   free(bench);
 }
 
-/* What is drawn belongs to its place: kernels take as long whether or not the host takes time, and the host as long whether or not kernels
- * vary. */
+/* What is drawn belongs to its place: kernels take as long whether or not the host takes time, and the host as long
+ * whether or not kernels vary. */
 static void test_places(void **state) {
   (void)state;
   struct bench *bench = bench_new(1, write_many);
@@ -146,8 +147,8 @@ static int64_t mean_start(struct bench *bench) {
   return sum / SEEDS;
 }
 
-/* 200 ms of host work. Irregular pieces (7 % on average), slow stretches (2 %) and stalls (half a ms in 100) make it a tenth longer, twice
- * as wide a jitter longer still; none leaves it as it is. */
+/* 200 ms of host work. Irregular pieces (7 % on average), slow stretches (2 %) and stalls (half a ms in 100) make it a
+ * tenth longer, twice as wide a jitter longer still; none leaves it as it is. */
 static void test_host_jitter(void **state) {
   (void)state;
   struct bench *bench = bench_new(1, write_busy);
@@ -197,7 +198,8 @@ static void write_pieces_together(struct program *program, int rank, int block) 
   program_leave(program);
 }
 
-/* 4,000 times 128 pieces: were they independent, hardly one sum would be a third above 137 us; but some stretches are slow. */
+/* 4,000 times 128 pieces: were they independent, hardly one sum would be a third above 137 us; but some stretches are
+ * slow. */
 static void test_stretches(void **state) {
   (void)state;
   struct bench *bench = bench_new(1, write_pieces_together);
@@ -229,8 +231,8 @@ static void write_ops(struct program *program, int rank, int block) {
   program_leave(program);
 }
 
-/* Ops of one name cost about the same on every rank, work behind them included; those of another name something else, by a factor of
- * several. At no width all cost what they are said to. */
+/* Ops of one name cost about the same on every rank, work behind them included; those of another name something else,
+ * by a factor of several. At no width all cost what they are said to. */
 static void test_ops_differ(void **state) {
   (void)state;
   struct bench *bench = bench_new(2, write_ops);
@@ -331,9 +333,9 @@ static double range(const double *values, int count) {
   return (most - least) * count / sum;
 }
 
-/* What means of many kernels still differ by is their chip's and their step's: a chip is off by at most 0.5 %, a step by 1 %, and of 16 chips or 24 steps some
- * are off by most of it. What 200 kernels differ by cancels out but for a tenth of a per cent. A step of a host is off by 11 % to
- * one side and 15 to the other at the most. */
+/* What means of many kernels still differ by is their chip's and their step's: a chip is off by at most 0.5 %, a step
+ * by 1 %, and of 16 chips or 24 steps some are off by most of it. What 200 kernels differ by cancels out but for a
+ * tenth of a per cent. A step of a host is off by 11 % to one side and 15 to the other at the most. */
 static void test_chips_and_steps(void **state) {
   (void)state;
   struct bench *bench = bench_new(RANKS_DRAWN, write_many);

@@ -12,8 +12,8 @@ static void write_beside(struct program *program, int rank, int block) {
   collective(program, STREAM_TENSOR, "reduce", ALL_REDUCE, 0, 64 << 20);
 }
 
-/* The transfer's bytes take 10 % longer where both devices compute, so 5 % here; the kernel runs at 1 / 1.25 for as long as the transfer
- * lasts, and at full speed before and after. */
+/* The transfer's bytes take 10 % longer where both devices compute, so 5 % here; the kernel runs at 1 / 1.25 for as
+ * long as the transfer lasts, and at full speed before and after. */
 static void test_contention(void **state) {
   (void)state;
   struct bench *bench = bench_new(2, write_beside);
@@ -39,7 +39,8 @@ static void write_many_beside(struct program *program, int rank, int block) {
     launch(program, STREAM_COMPUTE, names[i], 100 * US);
 }
 
-/* Beside communication half of the kernels that wait for memory hardly suffer, others many times as much as those in the middle: where kernels vary. */
+/* Beside communication half of the kernels that wait for memory hardly suffer, others many times as much as those in
+ * the middle: where kernels vary. */
 static void test_contention_varies(void **state) {
   (void)state;
   struct bench *bench = bench_new(2, write_many_beside);
@@ -80,8 +81,8 @@ static void write_while_waiting(struct program *program, int rank, int block) {
   launch(program, STREAM_COMPUTE, "copies", 300 * US);
 }
 
-/* While rank 0 waits for rank 1, its collective holds 33 of 132 SMs: a matrix product takes 4/3 as long, what moves memory as long as
- * ever. */
+/* While rank 0 waits for rank 1, its collective holds 33 of 132 SMs: a matrix product takes 4/3 as long, what moves
+ * memory as long as ever. */
 static void test_waiting_holds_sms(void **state) {
   (void)state;
   struct bench *bench = bench_new(2, write_while_waiting);
@@ -102,8 +103,8 @@ static void write_during(struct program *program, int rank, int block) {
   (void)rank;
 }
 
-/* Kernels that begin and end beside the transfer: the kernels take 125 us, the transfer 125 / 1.1 * 0.1 us longer (less the latency, which
- * passes at its own speed). */
+/* Kernels that begin and end beside the transfer: the kernels take 125 us, the transfer 125 / 1.1 * 0.1 us longer (less
+ * the latency, which passes at its own speed). */
 static void test_contention_during(void **state) {
   (void)state;
   struct bench *bench = bench_new(2, write_during);
@@ -198,9 +199,10 @@ static void write_filling_beside(struct program *program, int rank, int block) {
   launch(program, STREAM_DATA, "beside", 50 * US);
 }
 
-/* The transfer lasts from 0 on, and kernels beside it take a quarter longer. On rank 0 the one that fills the device begins at 1.25 us and
- * is slowed until the transfer's end, so SMs are free a fifth of that time later than after 900 us of its own. Rank 1 computes for 75 us, rank
- * 0 all the time: the transfer's bytes go at 1 / 1.1, then at 1 / 1.05. */
+/* The transfer lasts from 0 on, and kernels beside it take a quarter longer. On rank 0 the one that fills the device
+ * begins at 1.25 us and is slowed until the transfer's end, so SMs are free a fifth of that time later than after 900
+ * us of its own. Rank 1 computes for 75 us, rank 0 all the time: the transfer's bytes go at 1 / 1.1, then at 1 /
+ * 1.05. */
 static void test_free_sms_moves(void **state) {
   (void)state;
   struct bench *bench = bench_new(2, write_filling_beside);
@@ -230,8 +232,8 @@ static void write_hot(struct program *program, int rank, int block) {
   launch(program, STREAM_COMPUTE, "third", 10 * MS);
 }
 
-/* After 20 ms the heat is 20 / (20 + 5): half of the way from 0.6 to 1, so the next product takes 2 % longer; what is bound by memory does
- * not notice. */
+/* After 20 ms the heat is 20 / (20 + 5): half of the way from 0.6 to 1, so the next product takes 2 % longer; what is
+ * bound by memory does not notice. */
 static void test_throttle(void **state) {
   (void)state;
   struct bench *bench = bench_new(1, write_hot);
@@ -369,8 +371,8 @@ static void write_activities(struct program *program, int rank, int block) {
   }
 }
 
-/* Rank 0: its reduce beside a for 100 us, alone and waiting for another 200, moving; the copy; the pair waits 40 us. Rank 1 comes last
- * everywhere. */
+/* Rank 0: its reduce beside a for 100 us, alone and waiting for another 200, moving; the copy; the pair waits 40 us.
+ * Rank 1 comes last everywhere. */
 static void test_activities(void **state) {
   (void)state;
   struct bench *bench = bench_new(2, write_activities);
@@ -401,7 +403,8 @@ static void write_both_wait(struct program *program, int rank, int block) {
   exchange(program, STREAM_RECEIVE_NEXT, "pair", 0, 1, &(struct p2p){1 - rank, rank == 1, 1 << 20});
 }
 
-/* What waits within the stage and for the next at once is no loss of the pipeline's as long as the stage is not ready itself. */
+/* What waits within the stage and for the next at once is no loss of the pipeline's as long as the stage is not ready
+ * itself. */
 static void test_both_wait(void **state) {
   (void)state;
   struct bench *bench = bench_new(2, write_both_wait);

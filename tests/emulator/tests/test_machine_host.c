@@ -1,4 +1,5 @@
-/* The machine's threads and streams: calls that take time and calls that wait, events, the two threads of a rank, the profiler. */
+/* The machine's threads and streams: calls that take time and calls that wait, events, the two threads of a rank, the
+ * profiler. */
 #include "machine_bench.h"
 
 /* ---- streams ---- */
@@ -23,7 +24,8 @@ static void test_order(void **state) {
   free(bench);
 }
 
-/* The call takes its median, 5 us, and the device 1.3 us more to begin; behind a running kernel it takes the gap alone. */
+/* The call takes its median, 5 us, and the device 1.3 us more to begin; behind a running kernel it takes the gap
+ * alone. */
 static void test_launch_delay(void **state) {
   (void)state;
   struct bench *bench = bench_new(1, write_order);
@@ -40,7 +42,8 @@ static void test_launch_delay(void **state) {
   free(bench);
 }
 
-/* Two places: while b and c are in the queue, the call for d lasts until b starts, at 105 us, and as long as a call lasts. */
+/* Two places: while b and c are in the queue, the call for d lasts until b starts, at 105 us, and as long as a call
+ * lasts. */
 static void test_queue(void **state) {
   (void)state;
   struct bench *bench = bench_new(1, write_many);
@@ -272,8 +275,8 @@ static void serve_post(struct program *program, int rank, struct job job) {
   program_spend(program, 100 * US);
 }
 
-/* The autograd thread begins 177 us after the post; the second job follows at once: 100 us of work and a call of 5 us each. The main
- * thread goes on 45 us after their end, and the second time it awaits nothing. */
+/* The autograd thread begins 177 us after the post; the second job follows at once: 100 us of work and a call of 5 us
+ * each. The main thread goes on 45 us after their end, and the second time it awaits nothing. */
 static void test_post(void **state) {
   (void)state;
   struct bench *bench = bench_new(1, write_post);
@@ -334,8 +337,8 @@ static void serve_both(struct program *program, int rank, struct job job) {
   launch(program, STREAM_DATA, "yy", US);
 }
 
-/* Both threads at work: y from 177 us on, m at 250, the wait for y is over at 332, mm after 505. Whatever a thread does ahead of the device,
- * what both do comes about in the order of time. */
+/* Both threads at work: y from 177 us on, m at 250, the wait for y is over at 332, mm after 505. Whatever a thread does
+ * ahead of the device, what both do comes about in the order of time. */
 static void test_both_threads(void **state) {
   (void)state;
   struct bench *bench = bench_new(1, write_both);
@@ -374,7 +377,8 @@ static void write_frames(struct program *program, int rank, int block) {
   }
 }
 
-/* Frames are numbered by their starts and know what is around them, over blocks too; calls and tasks know the innermost op. */
+/* Frames are numbered by their starts and know what is around them, over blocks too; calls and tasks know the innermost
+ * op. */
 static void test_frames(void **state) {
   (void)state;
   struct bench *bench = bench_new(1, write_frames);
@@ -419,7 +423,8 @@ static void write_profiled(struct program *program, int rank, int block) {
   launch(program, STREAM_COMPUTE, "b", US);
 }
 
-/* Recording costs time before and behind an op and behind a call, of every rank while it records, whosesoever trace is written. */
+/* Recording costs time before and behind an op and behind a call, of every rank while it records, whosesoever trace is
+ * written. */
 static void test_profiler(void **state) {
   (void)state;
   struct bench *bench = bench_new(2, write_profiled);
@@ -463,7 +468,8 @@ static void write_stacks(struct program *program, int rank, int block) {
   program_leave(program);
 }
 
-/* A profiler that starts notes what is open, one frame after the other; what begins later costs time before, in and behind it. */
+/* A profiler that starts notes what is open, one frame after the other; what begins later costs time before, in and
+ * behind it. */
 static void test_stacks(void **state) {
   (void)state;
   struct bench *bench = bench_new(1, write_stacks);

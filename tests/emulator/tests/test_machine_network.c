@@ -68,7 +68,8 @@ static void test_transfer_record(void **state) {
   free(bench);
 }
 
-/* The n-th call of each member is one collective, whatever the streams: rank 1 calls the second far earlier than rank 0. */
+/* The n-th call of each member is one collective, whatever the streams: rank 1 calls the second far earlier than rank
+ * 0. */
 static void write_two_streams(struct program *program, int rank, int block) {
   if (block > 0)
     return;
@@ -214,8 +215,8 @@ static void write_shared(struct program *program, int rank, int block) {
     receive(program, STREAM_RECEIVE_NEXT, "receive", 0, SHARED_BYTES);
 }
 
-/* Two messages leave rank 0 by one link. L: latency, T: bytes alone. The first has the link for itself until 200 us, then half of it:
- * it ends at E = 200 + 2 (T - (200 - L)). The second has half from 200 + L to E, then all. */
+/* Two messages leave rank 0 by one link. L: latency, T: bytes alone. The first has the link for itself until 200 us,
+ * then half of it: it ends at E = 200 + 2 (T - (200 - L)). The second has half from 200 + L to E, then all. */
 static void test_shared_links(void **state) {
   (void)state;
   struct bench *bench = bench_new(3, write_shared);
@@ -247,7 +248,8 @@ static void write_two_rings(struct program *program, int rank, int block) {
   collective(program, STREAM_DATA, "all", ALL_REDUCE, 0, 64 << 20);
 }
 
-/* A ring of two beside a ring of four: at half speed while the four's lasts, which is twice its own time but for the latency. */
+/* A ring of two beside a ring of four: at half speed while the four's lasts, which is twice its own time but for the
+ * latency. */
 static void test_shared_rings(void **state) {
   (void)state;
   struct bench *bench = bench_new(4, write_two_rings);

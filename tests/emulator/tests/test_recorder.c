@@ -158,7 +158,8 @@ static const struct work reduction = {.name = "ncclDevKernel_AllReduce_Sum_f32_R
                                       .grid = {24, 1, 1},
                                       .message = &sum};
 
-/* Rank 0: a product under an annotated step, an all-reduce on a stream of its own, the product's backward op on another thread. */
+/* Rank 0: a product under an annotated step, an all-reduce on a stream of its own, the product's backward op on another
+ * thread. */
 static void feed(const struct run *run) {
   const struct op_facts forward = {.inputs = "bf16[8,4] =1 - float[]", .sequence = 3};
   const struct op_facts backward = {.sequence = 3, .forward_thread = 1};
@@ -206,7 +207,8 @@ static void feed(const struct run *run) {
 
 /* ---- traces ---- */
 
-static void test_rows(void **state) {
+/* Ops, with the flow between forward and backward. */
+static void test_host_rows(void **state) {
   (void)state;
   struct run run;
   run_start(&run, RECORD_SHAPES | RECORD_COLLECTIVES);
@@ -240,6 +242,20 @@ static void test_rows(void **state) {
              "    \"cat\": \"fwdbwd\", \"name\": \"fwdbwd\", \"bp\": \"e\"\n"
              "  },\n");
   assert_int_equal(count_of(text, "\"cat\": \"fwdbwd\""), 2);
+  free(text);
+  free(taken(&run, "rank1.json"));
+  free(taken(&run, "truth.json"));
+  run_end(&run);
+}
+
+/* A kernel and the call that launched it, a memset. */
+static void test_device_rows(void **state) {
+  (void)state;
+  struct run run;
+  run_start(&run, RECORD_SHAPES | RECORD_COLLECTIVES);
+  feed(&run);
+  assert_true(recorder_write(run.recorder));
+  char *text = taken(&run, "rank0.json");
   assert_has(text,
              "  {\n"
              "    \"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"nvjet_tst_128x128\", \"pid\": 0, \"tid\": 7,\n"
@@ -325,8 +341,9 @@ static void test_inputs(void **state) {
   run_end(&run);
 }
 
-/* Sends and receives count a communicator's kernels of the rank: those before the window, those launched before it, then each by its op;
- * the parts of a batch share their kernel's number, and its kernel, launched in none of their ops, has no arguments. */
+/* Sends and receives count a communicator's kernels of the rank: those before the window, those launched before it,
+ * then each by its op; the parts of a batch share their kernel's number, and its kernel, launched in none of their ops,
+ * has no arguments. */
 static void test_pairs(void **state) {
   (void)state;
   static const struct message whole = {.collective = SEND_RECEIVE,
@@ -485,7 +502,8 @@ static void test_waits_and_stacks(void **state) {
   run_end(&run);
 }
 
-/* Kineto shows a wait of a stream for an event only where the stream has shown work; what the host waits for it shows always. */
+/* Kineto shows a wait of a stream for an event only where the stream has shown work; what the host waits for it shows
+ * always. */
 static void test_waits_of_idle_streams(void **state) {
   (void)state;
   static const enum call kinds[] = {CALL_STREAM_WAIT, CALL_EVENT_SYNC, CALL_STREAM_SYNC, CALL_DEVICE_SYNC};
@@ -591,7 +609,8 @@ static void test_streams(void **state) {
   run_end(&run);
 }
 
-/* Of several forward ops with one sequence number the last that began made the node. Real traces: up to 200 of them, and always the last. */
+/* Of several forward ops with one sequence number the last that began made the node. Real traces: up to 200 of them,
+ * and always the last. */
 static void test_passes(void **state) {
   (void)state;
   static const struct op_facts forward = {.sequence = 7}, backward = {.sequence = 7, .forward_thread = 1};
@@ -729,8 +748,8 @@ static void feed_steps(const struct witness *witness, int64_t slower) {
   }
 }
 
-/* Each thread counts autograd's nodes from 0: what the autograd thread computes again has numbers that the main thread has given, too. Of
- * the ops that saw a number the last before the next made the node. */
+/* Each thread counts autograd's nodes from 0: what the autograd thread computes again has numbers that the main thread
+ * has given, too. Of the ops that saw a number the last before the next made the node. */
 static void test_threads_count_apart(void **state) {
   (void)state;
   struct run run;
@@ -828,7 +847,8 @@ static void test_truth(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_rows),
+      cmocka_unit_test(test_host_rows),
+      cmocka_unit_test(test_device_rows),
       cmocka_unit_test(test_inputs),
       cmocka_unit_test(test_window),
       cmocka_unit_test(test_collectives),

@@ -69,7 +69,8 @@ static void orders_by_hand(void **state) {
 
 enum { MOST_STAGES = 8, MOST_MICRO_BATCHES = 12, MOST_CHUNKS = 3 };
 
-/* What a stage has done: 1 after the forward pass of a micro-batch in a chunk, 2 after the backward, 3 after the weights'. */
+/* What a stage has done: 1 after the forward pass of a micro-batch in a chunk, 2 after the backward, 3 after the
+ * weights'. */
 struct done {
   int of[MOST_CHUNKS][MOST_MICRO_BATCHES];
 };

@@ -1,5 +1,6 @@
-/* What a step runs on a device, kernel by kernel: how many, and how many bytes they read and write, counted by hand from the model. Of a rank of two that share the
- * model by tensors and sequences, one of two replicas. An element of bfloat16 has two bytes, of float32 four.
+/* What a step runs on a device, kernel by kernel: how many, and how many bytes they read and write, counted by hand
+ * from the model. Of a rank of two that share the model by tensors and sequences, one of two replicas. An element of
+ * bfloat16 has two bytes, of float32 four.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -212,7 +213,8 @@ static void add_casts(struct rows *rows) {
   ADD(rows, more);
 }
 
-/* Gradients are cleared, scaled to their mean, and those summed that every tensor rank has; the optimizer takes those that this replica owns. */
+/* Gradients are cleared, scaled to their mean, and those summed that every tensor rank has; the optimizer takes those
+ * that this replica owns. */
 static void add_step(struct rows *rows, int64_t owned) {
   const struct row more[] = {
       {PHASE_OPTIMIZER, PART_OPTIMIZER, -1, 1, "Memset", 4 * parameters},

@@ -1,6 +1,6 @@
-/* The training program of every rank: steps of forward, backward and weight passes in the schedule's order, with what is sent and received
- * between them, then the gradients' rest and the optimizer. Forward passes run on the main thread, the others on the autograd thread, which the
- * main thread waits for.
+/* The training program of every rank: steps of forward, backward and weight passes in the schedule's order, with what
+ * is sent and received between them, then the gradients' rest and the optimizer. Forward passes run on the main thread,
+ * the others on the autograd thread, which the main thread waits for.
  */
 #include "gpt_state.h"
 #include <assert.h>

@@ -1,5 +1,6 @@
-/* The model's two ends: input data and the embedding, the final norm, the logits and the loss. Vocabulary-parallel: each tensor rank has a part
- * of the words, so that the embedding is a sum over the group, and the loss takes three small ones.
+/* The model's two ends: input data and the embedding, the final norm, the logits and the loss. Vocabulary-parallel:
+ * each tensor rank has a part of the words, so that the embedding is a sum over the group, and the loss takes three
+ * small ones.
  */
 #include "gpt_state.h"
 

@@ -1,5 +1,5 @@
-/* Groups of ranks: made in Megatron-LM's order, named as PyTorch numbers them on the way, groups of one rank included. Those get no
- * communicator, for nothing is ever sent in them; the whole job has one in any case.
+/* Groups of ranks: made in Megatron-LM's order, named as PyTorch numbers them on the way, groups of one rank included.
+ * Those get no communicator, for nothing is ever sent in them; the whole job has one in any case.
  */
 #include "chance.h"
 #include "gpt_state.h"

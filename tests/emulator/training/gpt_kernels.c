@@ -1,4 +1,5 @@
-/* The kernels of everything that a micro-batch runs, chosen once: a row says which kernel, and over how many elements. */
+/* The kernels of everything that a micro-batch runs, chosen once: a row says which kernel, and over how many
+ * elements. */
 #include "chance.h"
 #include "gpt_state.h"
 #include <stdlib.h>
@@ -148,7 +149,8 @@ static void choose_layer(const struct gpt *gpt, const int64_t sizes[SIZES], int 
     choose_products(gpt, (enum linear)linear, layer, kernels->products[linear]);
   choose_pieces(gpt, sizes, layer_rows, LAYER_PIECES, layer, kernels->pieces);
   int heads = model->heads / gpt->setup->parallel.tensor;
-  /* Backward, 2.5 times the forward's operations are done, where the model's formula has 2: the scores are computed again. */
+  /* Backward, 2.5 times the forward's operations are done, where the model's formula has 2: the scores are computed
+   * again. */
   for (int backward = 0; backward < 2; backward++)
     kernels->pieces[backward ? PIECE_ATTENTION_BACKWARD : PIECE_ATTENTION] =
         kernels_attention(gpt->setup, model->micro_batch, heads, model->sequence, model->head_dim, backward);

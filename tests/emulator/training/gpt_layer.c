@@ -1,6 +1,6 @@
-/* A transformer layer: attention and MLP, each behind a norm and with a residual connection. Column-parallel products come before the parts
- * that are spread over the tensor group, row-parallel ones behind them; a sum over the group, or with sequence parallelism a gather before and
- * a reduce-scatter behind, makes the parts whole.
+/* A transformer layer: attention and MLP, each behind a norm and with a residual connection. Column-parallel products
+ * come before the parts that are spread over the tensor group, row-parallel ones behind them; a sum over the group, or
+ * with sequence parallelism a gather before and a reduce-scatter behind, makes the parts whole.
  */
 #include "gpt_state.h"
 

@@ -1,8 +1,10 @@
-/* Communication as ProcessGroupNCCL issues it: the group's stream waits for what was computed so far, runs the kernel, and an event tells
- * when it is done. Whoever needs the result lets the compute stream wait for that event, at once or after work that may run meanwhile.
+/* Communication as ProcessGroupNCCL issues it: the group's stream waits for what was computed so far, runs the kernel,
+ * and an event tells when it is done. Whoever needs the result lets the compute stream wait for that event, at once or
+ * after work that may run meanwhile.
  *
- * NCCL has a stream of its own beside the group's, on which communicators that share memory take turns: the kernel waits for what that
- * one has come to, and it waits for the kernel. With one communicator a stream this orders nothing that was not in order.
+ * NCCL has a stream of its own beside the group's, on which communicators that share memory take turns: the kernel
+ * waits for what that one has come to, and it waits for the kernel. With one communicator a stream this orders nothing
+ * that was not in order.
  */
 #include "gpt_state.h"
 #include "nccl_version.h"
@@ -206,7 +208,8 @@ static struct message exchange_message(const struct block *to, const struct exch
   return message;
 }
 
-/* One part as its own op records it: the tensor is both input and output, and what goes out in one kernel has one number. */
+/* One part as its own op records it: the tensor is both input and output, and what goes out in one kernel has one
+ * number. */
 static struct message part_message(const struct message *whole, int part) {
   struct message message = *whole;
   message.bytes = whole->part[part].bytes;
@@ -219,8 +222,8 @@ static struct message part_message(const struct message *whole, int part) {
 
 static const char *part_op(bool send) { return send ? "c10d::send" : "c10d::recv_"; }
 
-/* Sends and receives of a batch only join NCCL's group, each in its own op; what they share is enqueued when the group ends, behind all
- * of them and in none. */
+/* Sends and receives of a batch only join NCCL's group, each in its own op; what they share is enqueued when the group
+ * ends, behind all of them and in none. */
 static void start_batch(const struct block *to, const struct work *work, int done_event) {
   const struct message *whole = work->message;
   frame_enter(to, "torch/distributed/distributed_c10d.py(2616): batch_isend_irecv");

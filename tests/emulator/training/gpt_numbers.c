@@ -1,5 +1,6 @@
-/* Autograd's numbers. Every thread counts the nodes that it makes, and a node keeps its number, by which its backward op is known. So the
- * number of each node follows from what its thread made before it: passes in the schedule's order, in them layers, in them nodes.
+/* Autograd's numbers. Every thread counts the nodes that it makes, and a node keeps its number, by which its backward
+ * op is known. So the number of each node follows from what its thread made before it: passes in the schedule's order,
+ * in them layers, in them nodes.
  */
 #include "gpt_state.h"
 

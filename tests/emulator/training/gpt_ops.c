@@ -1,4 +1,5 @@
-/* Ops as PyTorch nests them around a kernel, and what they cost the host: nominal times of an eager run on a server of 2024. */
+/* Ops as PyTorch nests them around a kernel, and what they cost the host: nominal times of an eager run on a server of
+ * 2024. */
 #include "gpt_state.h"
 #include "nccl_version.h"
 #include <assert.h>
@@ -42,8 +43,8 @@ void event_wait(const struct block *to, enum stream stream, int event) {
 
 /* ---- ops inside ops ---- */
 
-/* Ops that the dispatcher does not treat like all others. Most are marked with autograd's next number, and what they do is hidden from
- * autograd. */
+/* Ops that the dispatcher does not treat like all others. Most are marked with autograd's next number, and what they do
+ * is hidden from autograd. */
 enum marking { MARKED, MARKED_THROUGHOUT, MARKED_FROM_PYTHON, NEVER_MARKED };
 static enum marking marking_of(const char *name) {
   static const struct {

@@ -1,5 +1,5 @@
-/* Gradients and the optimizer: buckets over the replicas, what several ranks hold in common, the norm, Adam. With the distributed
- * optimizer every replica updates its share of the parameters, and all gather them.
+/* Gradients and the optimizer: buckets over the replicas, what several ranks hold in common, the norm, Adam. With the
+ * distributed optimizer every replica updates its share of the parameters, and all gather them.
  */
 #include "gpt_state.h"
 
@@ -93,7 +93,8 @@ void gradients_clear(const struct block *to) {
 
 /* ---- what several ranks hold in common ---- */
 
-/* Norms and biases behind a reduce-scatter saw only the rank's rows: gathered into one tensor, summed, and written back. */
+/* Norms and biases behind a reduce-scatter saw only the rank's rows: gathered into one tensor, summed, and written
+ * back. */
 static void reduce_shared(const struct block *to) {
   if (gpt_sequence_shards(to->setup) == 1)
     return;

@@ -1,5 +1,5 @@
-/* What the ranks of a stage do in a step, worked out once: their passes, what is sent and received between them, their parameters and the
- * buckets of their gradients.
+/* What the ranks of a stage do in a step, worked out once: their passes, what is sent and received between them, their
+ * parameters and the buckets of their gradients.
  */
 #include "gpt_state.h"
 #include <stdlib.h>
@@ -183,8 +183,8 @@ static void add_one(const struct planner *planner, int after, int before, int pa
     add_part(planner->plan, open_exchange(planner->plan, after, before), pass_index, send);
 }
 
-/* Between a pass and the next that is not the weights': its tensor out, the next one's in. They are one kernel where both belong to
- * different directions and are batched; weight passes run beside them. */
+/* Between a pass and the next that is not the weights': its tensor out, the next one's in. They are one kernel where
+ * both belong to different directions and are batched; weight passes run beside them. */
 static void exchange_between(const struct planner *planner, int pass) {
   struct plan *plan = planner->plan;
   int next = next_pass(plan, pass, PHASES);
@@ -211,8 +211,8 @@ static void exchange_apart(const struct planner *planner, int pass) {
   add_one(planner, pass, next, next, false);
 }
 
-/* Interleaved and batched: a forward and a backward pass are one unit but in the beginning and at the end; all that goes out of a unit and
- * into the next is one kernel. */
+/* Interleaved and batched: a forward and a backward pass are one unit but in the beginning and at the end; all that
+ * goes out of a unit and into the next is one kernel. */
 static int unit_end(const struct planner *planner, int begin) {
   const struct plan *plan = planner->plan;
   int forwards = planner->setup->model.micro_batches * planner->setup->parallel.chunks;

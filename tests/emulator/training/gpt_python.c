@@ -1,8 +1,8 @@
-/* What Python calls on the way to an op, as stack recording shows it: functions, built-in ones, and modules by class and number. Nothing in
- * here takes time of its own but the recording of it, and without stacks nothing is written.
+/* What Python calls on the way to an op, as stack recording shows it: functions, built-in ones, and modules by class
+ * and number. Nothing in here takes time of its own but the recording of it, and without stacks nothing is written.
  *
- * A profiler numbers the modules of a class in the order in which it first sees them called: those of a rank's layers in their order, then
- * those of the head.
+ * A profiler numbers the modules of a class in the order in which it first sees them called: those of a rank's layers
+ * in their order, then those of the head.
  */
 #include "gpt_state.h"
 #include <stdio.h>

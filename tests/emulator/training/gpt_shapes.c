@@ -1,5 +1,6 @@
-/* The inputs of ops as shape recording has them, written once. Activations are [sequence, batch, hidden]; a tensor that is another one's
- * transpose has its strides behind a bar. What follows from an op's schema alone is not here: the recorder knows it.
+/* The inputs of ops as shape recording has them, written once. Activations are [sequence, batch, hidden]; a tensor that
+ * is another one's transpose has its strides behind a bar. What follows from an op's schema alone is not here: the
+ * recorder knows it.
  */
 #include "gpt_state.h"
 

@@ -1,8 +1,8 @@
-/* What the files of the training program share: the facts of a job that are worked out once (groups, kernels, shapes, plans of the
- * stages), and the block that is being written.
+/* What the files of the training program share: the facts of a job that are worked out once (groups, kernels, shapes,
+ * plans of the stages), and the block that is being written.
  *
- * A rank's own state is two counters. All else that a block needs follows from the rank, the step and the pass, autograd numbers
- * included: a job of hundreds of ranks costs hardly more memory than one.
+ * A rank's own state is two counters. All else that a block needs follows from the rank, the step and the pass,
+ * autograd numbers included: a job of hundreds of ranks costs hardly more memory than one.
  */
 #ifndef EMULATOR_GPT_STATE_H
 #define EMULATOR_GPT_STATE_H
@@ -15,8 +15,8 @@
 /* Groups of ranks, by what they are for. */
 enum role { ROLE_WORLD, ROLE_DATA, ROLE_MODEL, ROLE_TENSOR, ROLE_PIPELINE, ROLE_EMBEDDING, ROLES };
 
-/* Matrix products: the linear layers, each with its three products. The first micro-batch writes the weight's gradient, the others add to
- * it. */
+/* Matrix products: the linear layers, each with its three products. The first micro-batch writes the weight's gradient,
+ * the others add to it. */
 enum linear {
   LINEAR_QKV,
   LINEAR_PROJECTION,
@@ -166,8 +166,8 @@ enum shape {
   SHAPES
 };
 
-/* What an autograd node is called by the three ops that show it. A function is written in Python: it makes its node even where gradients
- * are not recorded, and records none of what it does. */
+/* What an autograd node is called by the three ops that show it. A function is written in Python: it makes its node
+ * even where gradients are not recorded, and records none of what it does. */
 struct node_names {
   const char *forward, *evaluate, *backward;
   const char *forward_method, *backward_method; /* of a function, else NULL */
@@ -231,15 +231,15 @@ enum module {
 };
 enum { MODULE_NAME = 48, MOST_CALLERS = 3 };
 
-/* Which numbers nodes take, counted from the first of their layer or end: those that are not there take none. In a layer that will be
- * computed again only functions take some. */
+/* Which numbers nodes take, counted from the first of their layer or end: those that are not there take none. In a
+ * layer that will be computed again only functions take some. */
 enum numbering { NUMBERS_EMBEDDING, NUMBERS_LAYER, NUMBERS_CHECKPOINTED, NUMBERS_HEAD, NUMBERINGS };
 struct numbers {
   int place[LAYER_NODES], count;
 };
 
-/* A chunk's parameters in the order in which their gradients come: the tied head's weight, the final norm, the layers from the last to the
- * first, the embedding. A slot is a parameter, or a norm's weight and bias. */
+/* A chunk's parameters in the order in which their gradients come: the tied head's weight, the final norm, the layers
+ * from the last to the first, the embedding. A slot is a parameter, or a norm's weight and bias. */
 enum layer_slot {
   SLOT_FC2_BIAS,
   SLOT_FC2,
@@ -287,7 +287,8 @@ struct plan {
   struct exchange *exchanges; /* by `after` */
   int exchange_count;
   int *posts, *wait_starts,
-      *waits; /* exchanges after pass i: posts[i + 1] up to posts[i + 2]; before it: waits[wait_starts[i]] up to [i + 1] */
+      /* exchanges after pass i: posts[i + 1] up to posts[i + 2]; before it: waits[wait_starts[i]] up to [i + 1] */
+      *waits;
   int *forward_at, *backward_at; /* [chunk * micro-batches + micro-batch]: index of the pass */
   int64_t *numbers, *recomputed; /* autograd's count before pass i since the step began, [count]: of a step; on the main
                                     thread, and on the autograd thread, which computes layers again */
@@ -345,7 +346,8 @@ int64_t gpt_linear_outputs(const struct setup *setup, enum linear linear);
 /* Over how many ranks norms and dropouts are spread: the tensor group where sequences are parallel, else 1. */
 int gpt_sequence_shards(const struct setup *setup);
 
-/* Events of a rank. A stream's two serve one collective after another; exchanges and buckets, of which several are under way, go round. */
+/* Events of a rank. A stream's two serve one collective after another; exchanges and buckets, of which several are
+ * under way, go round. */
 enum {
   EVENT_READY = 0,                             /* + stream: its input is there */
   EVENT_DONE = WORKING_STREAMS,                /* + stream: the work is done */
@@ -364,9 +366,9 @@ _Static_assert(EVENT_BUCKET + BUCKET_EVENTS <= MOST_EVENTS, "a rank has no more 
 /* What a backward pass computes: zero-bubble schedules do the weights' apart. */
 enum gradients { GRADIENTS_ALL, GRADIENTS_INPUT, GRADIENTS_WEIGHT };
 
-/* Which op is open in which, and what that means for ops inside: whether they are marked with the autograd number that their thread
- * takes next, as those are that the dispatcher sees before autograd does, and whether Python calls them. Python's frames that end with an
- * op are counted with it: those around it, and those within. */
+/* Which op is open in which, and what that means for ops inside: whether they are marked with the autograd number that
+ * their thread takes next, as those are that the dispatcher sees before autograd does, and whether Python calls them.
+ * Python's frames that end with an op are counted with it: those around it, and those within. */
 enum { INSIDE_AUTOGRAD = 1, INSIDE_PYTHON = 2, MOST_NESTED = 64 };
 struct nesting {
   int64_t next_number;

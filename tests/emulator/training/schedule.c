@@ -37,8 +37,8 @@ static void one_forward_one_backward(struct order *order, int micro_batches, int
     add(order, PHASE_WEIGHT, i, 0);
 }
 
-/* The k-th forward pass goes through the chunks in turn, each for as many micro-batches as there are stages; backward passes take the
- * same way with the chunks from the last to the first. */
+/* The k-th forward pass goes through the chunks in turn, each for as many micro-batches as there are stages; backward
+ * passes take the same way with the chunks from the last to the first. */
 static void interleaved_pass(struct order *order, enum phase phase, int k, int stages, int chunks) {
   int round = k / (stages * chunks), place = k % (stages * chunks);
   int chunk = place / stages;

@@ -1,31 +1,29 @@
 /* Reading stretches off the streams of a rank, then what they leave of the step. */
-#include "report/content/stretches.h"
+#include "sim/pipeline/stretches.h"
 
-#include "report/text/numbers.h"
+#include "sim/clock.h"
 #include <stdlib.h>
 
 enum {
   GAP_PART = 100, /* a stretch ends where its stream waits for more than this part of the step */
 };
 
-bool report_is_pass_work(const struct lumos_task *task) {
+bool lumos_is_pass_work(const struct lumos_task *task) {
   bool update = task->phase == LUMOS_OPTIMIZER_PHASE;
-  return (update || report_is_pass(task->phase)) && !lumos_is_communication(task->kind);
+  return (update || lumos_is_pass(task->phase)) && !lumos_is_communication(task->kind);
 }
 
-bool report_time_within(const struct report_passes *passes, uint32_t task, int64_t *start, int64_t *end) {
-  int64_t duration = 0;
-  if (!report_task_time(passes->job, SIMULATED, task, start, &duration)) {
+bool lumos_time_within(const struct lumos_passes *passes, uint32_t task, int64_t *start, int64_t *end) {
+  if (!lumos_task_interval(passes->job, passes->runs, task, start, end)) {
     return false;
   }
-  *end = *start + duration;
   *start = *start < passes->step.start ? passes->step.start : *start;
   *end = *end > passes->step.end ? passes->step.end : *end;
   return *start < *end;
 }
 
 /* LUMOS_ABSENT_INT: the layer does not tell. */
-static int32_t chunk_of(const struct report_passes *passes, uint32_t stage, int32_t layer) {
+static int32_t chunk_of(const struct lumos_passes *passes, uint32_t stage, int32_t layer) {
   if (layer == LUMOS_ABSENT_INT || passes->stages.items[stage].chunks == 1) {
     return LUMOS_ABSENT_INT;
   }
@@ -61,14 +59,15 @@ static int compare_bridges(const void *left, const void *right) {
 }
 
 /* Sends and receives wait for another stage, and collectives of the optimizer for all of them: they bridge nothing. */
-static void find_bridges(const struct report_passes *passes, const struct report_stage *stage, struct bridges *found) {
+static void find_bridges(const struct lumos_passes *passes, const struct lumos_pipeline_stage *stage,
+                         struct bridges *found) {
   const struct lumos_job *job = passes->job;
   const struct lumos_rank *rank = &job->ranks.items[stage->rank];
   for (uint32_t i = rank->task_first; i < rank->task_first + rank->task_count; i++) {
     const struct lumos_task *task = &job->tasks.items[i];
     struct bridge bridge = {.task = i};
-    if (task->kind == LUMOS_COLLECTIVE && report_is_pass(task->phase) && lumos_on_stream(job, task) &&
-        report_time_within(passes, i, &bridge.start, &bridge.end)) {
+    if (task->kind == LUMOS_COLLECTIVE && lumos_is_pass(task->phase) && lumos_on_stream(job, task) &&
+        lumos_time_within(passes, i, &bridge.start, &bridge.end)) {
       lumos_vector_push(found, bridge);
     }
   }
@@ -79,17 +78,17 @@ static void find_bridges(const struct report_passes *passes, const struct report
 
 /* A stream while it is read. */
 struct reading {
-  struct report_passes *passes;
+  struct lumos_passes *passes;
   const struct bridges *bridges;
   size_t bridge; /* the first that has not been looked at */
-  struct report_pass open;
+  struct lumos_pass open;
   int64_t reach; /* its end, or that of a collective that goes on behind it */
   bool is_open;
   uint32_t stage;
   uint8_t track;
 };
 
-static bool same_pass(const struct report_pass *pass, const struct lumos_task *task) {
+static bool same_pass(const struct lumos_pass *pass, const struct lumos_task *task) {
   return pass->phase == task->phase && pass->step == task->step && pass->micro_batch == task->micro_batch;
 }
 
@@ -117,12 +116,12 @@ static void follow_bridges(struct reading *reading, int64_t until, int64_t gap) 
 
 static bool continues(const struct reading *reading, const struct lumos_task *task, int64_t start, int32_t chunk,
                       int64_t gap) {
-  const struct report_pass *open = &reading->open;
+  const struct lumos_pass *open = &reading->open;
   bool chunk_fits = chunk == LUMOS_ABSENT_INT || open->chunk == LUMOS_ABSENT_INT || chunk == open->chunk;
   return reading->is_open && same_pass(open, task) && chunk_fits && start - reading->reach <= gap;
 }
 
-static void widen_layers(struct report_pass *pass, int32_t layer) {
+static void widen_layers(struct lumos_pass *pass, int32_t layer) {
   if (layer != LUMOS_ABSENT_INT) {
     bool first = pass->layer_first == LUMOS_ABSENT_INT;
     pass->layer_first = first || layer < pass->layer_first ? layer : pass->layer_first;
@@ -131,25 +130,25 @@ static void widen_layers(struct report_pass *pass, int32_t layer) {
 }
 
 static void read_task(struct reading *reading, uint32_t number) {
-  const struct report_passes *passes = reading->passes;
+  const struct lumos_passes *passes = reading->passes;
   const struct lumos_task *task = &passes->job->tasks.items[number];
   int64_t start = 0;
   int64_t end = 0;
-  if (!report_is_pass_work(task) || !report_time_within(passes, number, &start, &end)) {
+  if (!lumos_is_pass_work(task) || !lumos_time_within(passes, number, &start, &end)) {
     return;
   }
-  int64_t gap = report_passes_window(passes) / GAP_PART;
+  int64_t gap = lumos_passes_window(passes) / GAP_PART;
   int32_t chunk = chunk_of(passes, reading->stage, task->layer);
   follow_bridges(reading, start, gap);
   if (!continues(reading, task, start, chunk, gap)) {
     close_stretch(reading);
-    reading->open = (struct report_pass){
+    reading->open = (struct lumos_pass){
         start,       end,           task->step, task->micro_batch, chunk, LUMOS_ABSENT_INT, LUMOS_ABSENT_INT,
         task->phase, reading->track};
     reading->reach = end;
     reading->is_open = true;
   }
-  struct report_pass *open = &reading->open;
+  struct lumos_pass *open = &reading->open;
   open->chunk = open->chunk == LUMOS_ABSENT_INT ? chunk : open->chunk;
   open->end = end > open->end ? end : open->end;
   reading->reach = open->end > reading->reach ? open->end : reading->reach;
@@ -157,8 +156,8 @@ static void read_task(struct reading *reading, uint32_t number) {
 }
 
 static int compare_passes(const void *left, const void *right) {
-  const struct report_pass *a = left;
-  const struct report_pass *b = right;
+  const struct lumos_pass *a = left;
+  const struct lumos_pass *b = right;
   if (a->start != b->start) {
     return a->start < b->start ? -1 : 1;
   }
@@ -171,11 +170,11 @@ static int compare_numbers(const void *left, const void *right) {
   return *a < *b ? -1 : *a > *b;
 }
 
-static int32_t count_micro_batches(const struct report_pass *passes, size_t count) {
+static int32_t count_micro_batches(const struct lumos_pass *passes, size_t count) {
   int32_t *numbers = lumos_allocate((count + 1) * sizeof *numbers);
   size_t found = 0;
   for (size_t i = 0; i < count; i++) {
-    if (report_is_pass(passes[i].phase) && passes[i].micro_batch != LUMOS_ABSENT_INT) {
+    if (lumos_is_pass(passes[i].phase) && passes[i].micro_batch != LUMOS_ABSENT_INT) {
       numbers[found++] = passes[i].micro_batch;
     }
   }
@@ -223,7 +222,7 @@ static void unite(struct intervals *found) {
   found->count = kept;
 }
 
-static bool is_track(const struct report_stage *stage, uint32_t lane) {
+static bool is_track(const struct lumos_pipeline_stage *stage, uint32_t lane) {
   for (int i = 0; i < stage->tracks; i++) {
     if (stage->lanes[i] == lane) {
       return true;
@@ -233,26 +232,24 @@ static bool is_track(const struct report_stage *stage, uint32_t lane) {
 }
 
 /* Is it communication within the stage, or work of no pass? LUMOS_FORWARD: neither. */
-static uint8_t aside(const struct report_passes *passes, const struct report_reaches *reaches,
-                     const struct report_stage *stage, const struct lumos_task *task) {
+static uint8_t aside(const struct lumos_passes *passes, const struct lumos_reaches *reaches,
+                     const struct lumos_pipeline_stage *stage, const struct lumos_task *task) {
   if (lumos_is_communication(task->kind)) {
-    bool within =
-        lumos_on_stream(passes->job, task) && report_stays_within(passes->job, reaches, passes->pipeline, task);
-    return within ? REPORT_EXCHANGE : LUMOS_FORWARD;
+    bool within = lumos_on_stream(passes->job, task) && lumos_stays_within(passes->job, reaches, task);
+    return within ? LUMOS_EXCHANGE : LUMOS_FORWARD;
   }
-  return !report_is_pass_work(task) && is_track(stage, task->lane) ? LUMOS_OTHER_PHASE : LUMOS_FORWARD;
+  return !lumos_is_pass_work(task) && is_track(stage, task->lane) ? LUMOS_OTHER_PHASE : LUMOS_FORWARD;
 }
 
 /* When the rank does what is `wanted`: disjoint, ascending. */
-static void find_aside(const struct report_passes *passes, const struct report_reaches *reaches,
-                       const struct report_stage *stage, uint8_t wanted, struct intervals *found) {
+static void find_aside(const struct lumos_passes *passes, const struct lumos_reaches *reaches,
+                       const struct lumos_pipeline_stage *stage, uint8_t wanted, struct intervals *found) {
   const struct lumos_job *job = passes->job;
   const struct lumos_rank *rank = &job->ranks.items[stage->rank];
   for (uint32_t i = rank->task_first; i < rank->task_first + rank->task_count; i++) {
     const struct lumos_task *task = &job->tasks.items[i];
     struct interval interval = {0, 0};
-    if (aside(passes, reaches, stage, task) == wanted &&
-        report_time_within(passes, i, &interval.start, &interval.end)) {
+    if (aside(passes, reaches, stage, task) == wanted && lumos_time_within(passes, i, &interval.start, &interval.end)) {
       lumos_vector_push(found, interval);
     }
   }
@@ -260,10 +257,11 @@ static void find_aside(const struct report_passes *passes, const struct report_r
 }
 
 /* When no stretch of the stage is: disjoint, ascending. */
-static void find_empty(const struct report_passes *passes, const struct report_stage *stage, struct intervals *found) {
+static void find_empty(const struct lumos_passes *passes, const struct lumos_pipeline_stage *stage,
+                       struct intervals *found) {
   int64_t covered = passes->step.start;
   for (size_t i = stage->first; i < stage->first + stage->count; i++) {
-    const struct report_pass *pass = &passes->list.items[i];
+    const struct lumos_pass *pass = &passes->list.items[i];
     if (pass->start > covered) {
       struct interval interval = {covered, pass->start};
       lumos_vector_push(found, interval);
@@ -276,27 +274,27 @@ static void find_empty(const struct report_passes *passes, const struct report_s
   }
 }
 
-static void add_aside(struct report_passes *passes, struct report_stage *stage, uint8_t phase,
+static void add_aside(struct lumos_passes *passes, struct lumos_pipeline_stage *stage, uint8_t phase,
                       struct interval interval) {
-  struct report_pass pass = {.start = interval.start,
-                             .end = interval.end,
-                             .step = passes->step.step,
-                             .micro_batch = LUMOS_ABSENT_INT,
-                             .layer_first = LUMOS_ABSENT_INT,
-                             .layer_last = LUMOS_ABSENT_INT,
-                             .phase = phase};
+  struct lumos_pass pass = {.start = interval.start,
+                            .end = interval.end,
+                            .step = passes->step.step,
+                            .micro_batch = LUMOS_ABSENT_INT,
+                            .layer_first = LUMOS_ABSENT_INT,
+                            .layer_last = LUMOS_ABSENT_INT,
+                            .phase = phase};
   lumos_vector_push(&passes->list, pass);
   stage->count++;
   stage->busy[phase] += interval.end - interval.start;
 }
 
-static void sort_stretches(struct report_passes *passes, const struct report_stage *stage) {
+static void sort_stretches(struct lumos_passes *passes, const struct lumos_pipeline_stage *stage) {
   qsort(passes->list.items + stage->first, stage->count, sizeof passes->list.items[0], compare_passes);
 }
 
 /* What of the time that is empty so far is taken by this. */
-static void read_aside(struct report_passes *passes, const struct report_reaches *reaches, struct report_stage *stage,
-                       uint8_t phase) {
+static void read_aside(struct lumos_passes *passes, const struct lumos_reaches *reaches,
+                       struct lumos_pipeline_stage *stage, uint8_t phase) {
   struct intervals empty = {0};
   struct intervals found = {0};
   find_empty(passes, stage, &empty);
@@ -319,7 +317,7 @@ static void read_aside(struct report_passes *passes, const struct report_reaches
 }
 
 /* What is still empty then is bubble. */
-static int64_t bubble_of(const struct report_passes *passes, const struct report_stage *stage) {
+static int64_t bubble_of(const struct lumos_passes *passes, const struct lumos_pipeline_stage *stage) {
   struct intervals empty = {0};
   int64_t bubble = 0;
   find_empty(passes, stage, &empty);
@@ -333,13 +331,13 @@ static int64_t bubble_of(const struct report_passes *passes, const struct report
 /* ---- A stage ---- */
 
 /* How long each phase runs: on two streams at once it counts once. */
-static void add_up(const struct report_passes *passes, struct report_stage *stage) {
-  int64_t covered[REPORT_PHASES];
-  for (int phase = 0; phase < REPORT_PHASES; phase++) {
+static void add_up(const struct lumos_passes *passes, struct lumos_pipeline_stage *stage) {
+  int64_t covered[LUMOS_PASS_PHASES];
+  for (int phase = 0; phase < LUMOS_PASS_PHASES; phase++) {
     covered[phase] = passes->step.start;
   }
   for (size_t i = stage->first; i < stage->first + stage->count; i++) {
-    const struct report_pass *pass = &passes->list.items[i];
+    const struct lumos_pass *pass = &passes->list.items[i];
     int64_t from = pass->start > covered[pass->phase] ? pass->start : covered[pass->phase];
     if (pass->end > from) {
       stage->busy[pass->phase] += pass->end - from;
@@ -348,8 +346,8 @@ static void add_up(const struct report_passes *passes, struct report_stage *stag
   }
 }
 
-void report_stretches_read(struct report_passes *passes, const struct report_reaches *reaches, uint32_t number) {
-  struct report_stage *stage = &passes->stages.items[number];
+void lumos_stretches_read(struct lumos_passes *passes, const struct lumos_reaches *reaches, uint32_t number) {
+  struct lumos_pipeline_stage *stage = &passes->stages.items[number];
   struct bridges bridges = {0};
   find_bridges(passes, stage, &bridges);
   stage->first = passes->list.count;
@@ -370,6 +368,6 @@ void report_stretches_read(struct report_passes *passes, const struct report_rea
   add_up(passes, stage);
   stage->micro_batches = count_micro_batches(passes->list.items + stage->first, stage->count);
   read_aside(passes, reaches, stage, LUMOS_OTHER_PHASE);
-  read_aside(passes, reaches, stage, REPORT_EXCHANGE);
+  read_aside(passes, reaches, stage, LUMOS_EXCHANGE);
   stage->bubble = bubble_of(passes, stage);
 }

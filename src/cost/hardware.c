@@ -1,0 +1,164 @@
+/* Reading tables of GPUs: the library's own, and a user's before it. */
+#include "cost/hardware.h"
+
+#include "base/input.h"
+#include "cost/hardware_table.h"
+#include <cjson/cJSON.h>
+#include <fnmatch.h>
+#include <lumos/memory.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FILE_LIMIT = 1 << 20 /* bytes */, MOST_PATTERNS = 64 };
+
+struct lumos_hardware {
+  struct lumos_arena *arena;
+  LUMOS_VECTOR(struct lumos_device) devices;
+};
+
+static const char *copy(struct lumos_hardware *hardware, const char *text) {
+  return lumos_arena_copy(hardware->arena, text, strlen(text));
+}
+
+/* From the thousandth of a unit to a million, which no GPU is beyond: what is, is an error in typing or of a unit. */
+static bool read_number(const char *path, const char *device, const cJSON *member, const char *unit, double *number,
+                        struct lumos_error *error) {
+  bool good = cJSON_IsNumber(member) && member->valuedouble >= 1e-3 && member->valuedouble <= 1e6;
+  *number = good ? member->valuedouble : 0;
+  return good || lumos_fail(error, "%s: %.60s: %.60s is no number from 0.001 to 1000000; write it in %s", path, device,
+                            member->string, unit);
+}
+
+static bool read_peaks(const char *path, const cJSON *peaks, struct lumos_device *device, struct lumos_error *error) {
+  if (!cJSON_IsObject(peaks)) {
+    return lumos_fail(error, "%s: %.60s: peaks is no object; write one such as {\"bf16\": 989}", path, device->name);
+  }
+  for (const cJSON *peak = peaks->child; peak != NULL; peak = peak->next) {
+    enum lumos_dtype dtype = lumos_dtype_find(peak->string);
+    double number = 0;
+    if (dtype == LUMOS_NO_DTYPE) {
+      return lumos_fail(error,
+                        "%s: %.60s: peaks has no %.60s; give fp64, fp32, tf32, fp16, bf16, fp8, fp4, int8, or some of "
+                        "them",
+                        path, device->name, peak->string);
+    }
+    if (!read_number(path, device->name, peak, "TFLOP/s", &number, error)) {
+      return false;
+    }
+    device->peaks[dtype] = number * 1000;
+  }
+  return true;
+}
+
+static bool read_patterns(struct lumos_hardware *hardware, const char *path, const cJSON *match,
+                          struct lumos_device *device, struct lumos_error *error) {
+  int count = cJSON_IsArray(match) ? cJSON_GetArraySize(match) : 0;
+  if (count < 1 || count > MOST_PATTERNS) {
+    return lumos_fail(error, "%s: %.60s: match is no list of 1 to %d patterns", path, device->name, (int)MOST_PATTERNS);
+  }
+  const char **patterns = lumos_arena_take(hardware->arena, (size_t)count * sizeof *patterns);
+  int read = 0;
+  for (const cJSON *pattern = match->child; pattern != NULL; pattern = pattern->next) {
+    if (!cJSON_IsString(pattern) || pattern->valuestring[0] == '\0') {
+      return lumos_fail(error, "%s: %.60s: match holds what is no text", path, device->name);
+    }
+    patterns[read++] = copy(hardware, pattern->valuestring);
+  }
+  device->patterns = patterns;
+  device->pattern_count = count;
+  return true;
+}
+
+static bool read_member(struct lumos_hardware *hardware, const char *path, const cJSON *member,
+                        struct lumos_device *device, struct lumos_error *error) {
+  if (strcmp(member->string, "name") == 0 || strcmp(member->string, "source") == 0) {
+    return true;
+  }
+  if (strcmp(member->string, "match") == 0) {
+    return read_patterns(hardware, path, member, device, error);
+  }
+  if (strcmp(member->string, "memory_bandwidth") == 0) {
+    return read_number(path, device->name, member, "GB/s", &device->bandwidth, error);
+  }
+  if (strcmp(member->string, "peaks") == 0) {
+    return read_peaks(path, member, device, error);
+  }
+  return lumos_fail(error, "%s: %.60s: a device has no %.60s; give name, match, memory_bandwidth, peaks, source", path,
+                    device->name, member->string);
+}
+
+static bool read_device(struct lumos_hardware *hardware, const char *path, const cJSON *object,
+                        struct lumos_error *error) {
+  struct lumos_device device = {0};
+  const cJSON *name = cJSON_IsObject(object) ? cJSON_GetObjectItemCaseSensitive(object, "name") : NULL;
+  if (name == NULL || !cJSON_IsString(name) || name->valuestring[0] == '\0') {
+    return lumos_fail(error, "%s: device %zu has no name", path, hardware->devices.count + 1);
+  }
+  device.name = copy(hardware, name->valuestring);
+  const char **own = lumos_arena_take(hardware->arena, sizeof *own);
+  *own = device.name;
+  device.patterns = own;
+  device.pattern_count = 1;
+  for (const cJSON *member = object->child; member != NULL; member = member->next) {
+    if (!read_member(hardware, path, member, &device, error)) {
+      return false;
+    }
+  }
+  lumos_vector_push(&hardware->devices, device);
+  return true;
+}
+
+static bool read_table(struct lumos_hardware *hardware, const char *path, const char *text, struct lumos_error *error) {
+  cJSON *document = cJSON_ParseWithOpts(text, NULL, true);
+  const cJSON *devices = cJSON_IsObject(document) ? cJSON_GetObjectItemCaseSensitive(document, "devices") : NULL;
+  bool good = (devices != NULL && cJSON_IsArray(devices)) ||
+              lumos_fail(error,
+                         "%s: is no table of GPUs; write one such as {\"devices\": [{\"name\": \"NVIDIA X1\", "
+                         "\"peaks\": {\"bf16\": 989}, \"memory_bandwidth\": 3350}]}",
+                         path);
+  for (const cJSON *device = good && devices != NULL ? devices->child : NULL; good && device != NULL;
+       device = device->next) {
+    good = read_device(hardware, path, device, error);
+  }
+  cJSON_Delete(document);
+  return good;
+}
+
+static bool read_file(struct lumos_hardware *hardware, const char *path, struct lumos_error *error) {
+  size_t length = 0;
+  char *text = lumos_input_slurp(path, FILE_LIMIT, &length, error);
+  bool good = text != NULL && read_table(hardware, path, text, error);
+  free(text);
+  return good;
+}
+
+struct lumos_hardware *lumos_hardware_read(const char *path, struct lumos_error *error) {
+  struct lumos_hardware *hardware = lumos_allocate_zeroed(1, sizeof *hardware);
+  hardware->arena = lumos_arena_new();
+  if ((path != NULL && !read_file(hardware, path, error)) ||
+      !read_table(hardware, "the library's own table", lumos_hardware_table, error)) {
+    lumos_hardware_free(hardware);
+    return NULL;
+  }
+  return hardware;
+}
+
+void lumos_hardware_free(struct lumos_hardware *hardware) {
+  if (hardware != NULL) {
+    lumos_vector_free(&hardware->devices);
+    lumos_arena_free(hardware->arena);
+    free(hardware);
+  }
+}
+
+const struct lumos_device *lumos_hardware_find(const struct lumos_hardware *hardware, const char *name) {
+  for (size_t i = 0; i < hardware->devices.count; i++) {
+    const struct lumos_device *device = &hardware->devices.items[i];
+    for (int p = 0; p < device->pattern_count; p++) {
+      if (fnmatch(device->patterns[p], name, FNM_NOESCAPE) == 0) {
+        return device;
+      }
+    }
+  }
+  return NULL;
+}

@@ -1,0 +1,797 @@
+#include "report/content/metric_tables.h"
+
+#include "report/content/tables.h"
+#include "report/draw/palette.h"
+#include "report/text/names.h"
+#include "report/text/numbers.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- The tables ---- */
+
+/* What tells rows apart. */
+enum key {
+  KEY_END,
+  KEY_RANK,
+  KEY_PEER,
+  KEY_KIND,
+  KEY_GROUP,
+  KEY_OP,
+  KEY_MODULE,
+  KEY_NAME,
+  KEY_PHASE,
+  KEY_LAYER,
+  KEY_LANE,
+  KEY_STAGE
+};
+
+enum { KEYS = 2, MOST_FIGURES = 8 };
+
+struct figure {
+  const char *metric, *kind; /* kind: only those of that kind; NULL: whatever the row is of */
+  struct report_column column;
+  int decimals; /* the column counts in units of 10^-decimals of the metric's */
+  bool mean;    /* of what there is; else the sum over a step's */
+  bool common;  /* of the job: every row has it */
+};
+
+struct layout {
+  const char *name;
+  const char *caption; /* ", the mean over the steps" follows */
+  const char *whole;   /* the metric of a step that the first figure's share is of; NULL: it has no share */
+  enum key keys[KEYS];
+  struct report_column key_columns[KEYS];
+  struct figure figures[MOST_FIGURES];
+  bool needs_second; /* rows without the second figure are left out */
+  bool in_order;     /* rows in the order of their keys; else the largest first figure first */
+  bool simulated;    /* of the simulated timeline, like the parts of what the first figure is the whole of */
+};
+
+#define TIME(key, heading, metric_name) \
+  { metric_name, NULL, {key, heading, metric_name, COLUMN_MS}, 0, false, false }
+#define OF_KIND(key, heading, metric_name, of_kind) \
+  { metric_name, of_kind, {key, heading, metric_name, COLUMN_MS}, 0, false, false }
+#define COUNT(key, heading, metric_name) \
+  { metric_name, NULL, {key, heading, metric_name, COLUMN_COUNT}, 0, false, false }
+#define MEAN(key, heading, metric_name, kind, decimals) \
+  { metric_name, NULL, {key, heading, metric_name, kind}, decimals, true, false }
+#define NAMED(key, heading, term) \
+  { key, heading, term, COLUMN_NAME }
+#define WORD(key, heading, term) \
+  { key, heading, term, COLUMN_TEXT }
+
+static const struct layout layouts[METRIC_TABLES] = {
+    [METRICS_PATH_KINDS] = {.name = "pathkinds",
+                            .caption = "The critical path by what runs or passes on it",
+                            .whole = "critical_path",
+                            .keys = {KEY_KIND},
+                            .key_columns = {NAMED("kind", "what", "critical_path_kind")},
+                            .figures = {TIME("time", "time", "critical_path_kind")}},
+    [METRICS_PATH_OPS] = {.name = "pathops",
+                          .caption = "The critical path by op",
+                          .whole = "critical_path",
+                          .keys = {KEY_OP},
+                          .key_columns = {NAMED("op", "op", "critical_path_op")},
+                          .figures = {TIME("time", "time", "critical_path_op")}},
+    [METRICS_PATH_MODULES] = {.name = "pathmodules",
+                              .caption = "The critical path by module",
+                              .whole = "critical_path",
+                              .keys = {KEY_MODULE},
+                              .key_columns = {NAMED("module", "module", "critical_path_module")},
+                              .figures = {TIME("time", "time", "critical_path_module")}},
+    [METRICS_PATH_LAYERS] = {.name = "pathlayers",
+                             .caption = "The critical path by layer",
+                             .whole = "critical_path",
+                             .keys = {KEY_LAYER},
+                             .key_columns = {NAMED("layer", "layer", "critical_path_layer")},
+                             .figures = {TIME("time", "time", "critical_path_layer")}},
+    [METRICS_PATH_RANKS] = {.name = "pathranks",
+                            .caption = "The critical path by rank",
+                            .whole = "critical_path",
+                            .keys = {KEY_RANK},
+                            .key_columns = {NAMED("rank", "rank", "rank")},
+                            .figures = {TIME("time", "time", "critical_path_rank")}},
+    [METRICS_PATH_CROSSINGS] = {.name = "pathcrossings",
+                                .caption =
+                                    "Dependencies that the critical path crosses, with what passes between their tasks",
+                                .whole = "critical_path",
+                                .keys = {KEY_KIND, KEY_NAME},
+                                .key_columns = {NAMED("dependency", "dependency", "critical_path_crossings"),
+                                                WORD("evidence", "evidence", "evidence")},
+                                .figures = {TIME("time", "time", "critical_path_crossing_time"),
+                                            COUNT("count", "count", "critical_path_crossings")}},
+    [METRICS_IDLE] = {.simulated = true,
+                      .name = "idle",
+                      .caption = "Why the GPU was idle, by rank, in the simulated steps",
+                      .whole = NULL,
+                      .keys = {KEY_RANK},
+                      .key_columns = {NAMED("rank", "rank", "rank")},
+                      .figures = {TIME("idle", "idle", "idle"), TIME("host", "host", "idle_host"),
+                                  TIME("sync", "wait of the host", "idle_sync"),
+                                  TIME("launch", "launches", "idle_launch"),
+                                  TIME("dependency", "other work", "idle_dependency"),
+                                  TIME("unexplained", "unexplained", "idle_unexplained")},
+                      .in_order = true},
+    [METRICS_IDLE_OPS] = {.simulated = true,
+                          .name = "idleops",
+                          .caption = "Idle time for the host or a wait of it, by the op at which the host was",
+                          .whole = "idle",
+                          .keys = {KEY_OP},
+                          .key_columns = {NAMED("op", "op", "idle_at_op")},
+                          .figures = {TIME("time", "time", "idle_at_op")}},
+    [METRICS_IDLE_STREAMS] = {.simulated = true,
+                              .name = "idlestreams",
+                              .caption = "Why each stream was idle, in the simulated steps",
+                              .whole = NULL,
+                              .keys = {KEY_RANK, KEY_LANE},
+                              .key_columns = {NAMED("rank", "rank", "rank"), WORD("stream", "stream", "lane")},
+                              .figures = {TIME("idle", "idle", "stream_idle"), TIME("host", "host", "stream_idle_host"),
+                                          TIME("sync", "wait of the host", "stream_idle_sync"),
+                                          TIME("launch", "launches", "stream_idle_launch"),
+                                          TIME("dependency", "other work", "stream_idle_dependency"),
+                                          TIME("unexplained", "unexplained", "stream_idle_unexplained")},
+                              .in_order = true},
+    [METRICS_GROUPS] =
+        {.name = "groups",
+         .caption = "Communication by group and operation, summed over ranks",
+         .whole = NULL,
+         .keys = {KEY_GROUP, KEY_OP},
+         .key_columns = {NAMED("group", "group", NULL), WORD("op", "operation", NULL)},
+         .figures = {TIME("time", "time", "collective_time"),
+                     TIME("transfer", "transfer", "collective_transfer"),
+                     TIME("wait", "waiting", "collective_wait"),
+                     TIME("unsplit", "not split", "collective_unsplit"),
+                     COUNT("count", "count", "collective_count"),
+                     {"collective_bytes", NULL, {"bytes", "bytes", "collective_bytes", COLUMN_BYTES}, 0, false, false},
+                     {"collective_bus_bandwidth",
+                      NULL,
+                      {"bus_bandwidth", "bus bandwidth, MB/s", "collective_bus_bandwidth", COLUMN_COUNT},
+                      3,
+                      true,
+                      false}}},
+    [METRICS_WAITS] = {.name = "waits",
+                       .caption = "Who waits for whom in communication",
+                       .whole = NULL,
+                       .keys = {KEY_RANK, KEY_PEER},
+                       .key_columns = {NAMED("rank", "rank", "rank"), WORD("peer", "waits for", "wait_for")},
+                       .figures = {TIME("time", "time", "wait_for")}},
+    [METRICS_STRAGGLERS] =
+        {.name = "stragglers",
+         .caption = "How late each rank comes to communication, and why",
+         .whole = NULL,
+         .keys = {KEY_RANK},
+         .key_columns = {NAMED("rank", "rank", "rank")},
+         .figures = {TIME("delay", "own delay", "straggler_delay"),
+                     OF_KIND("compute", "by its GPU", "late_arrival", "compute"),
+                     OF_KIND("host", "by its host", "late_arrival", "host"),
+                     OF_KIND("inherited", "inherited", "late_arrival", "inherited"),
+                     TIME("waits", "waits itself", "collective_wait"),
+                     COUNT("last", "comes last", "last_arrivals"),
+                     {"straggler", NULL, {"straggler", "straggler", "straggler", COLUMN_SHARE}, 6, true, false},
+                     OF_KIND("unknown", "late, cause unknown", "late_arrival", "unknown")},
+         .in_order = true},
+    [METRICS_BUBBLES] = {.name = "bubbles",
+                         .caption = "Pipeline bubble by stage, in communication, beside that of a schedule with passes "
+                                    "of equal length",
+                         .whole = "step_time",
+                         .keys = {KEY_STAGE},
+                         .key_columns = {NAMED("stage", "stage", "stage")},
+                         .figures = {TIME("bubble", "bubble", "bubble"),
+                                     {.metric = "bubble_theory",
+                                      .column = {"theory", "in theory", "bubble_theory", COLUMN_SHARE},
+                                      .decimals = 6,
+                                      .mean = true,
+                                      .common = true}},
+                         .in_order = true},
+    [METRICS_MODULES] = {.name = "modules",
+                         .caption = "GPU time by module, summed over streams and ranks",
+                         .whole = "device_time",
+                         .keys = {KEY_MODULE},
+                         .key_columns = {NAMED("module", "module", "module_time")},
+                         .figures = {TIME("time", "itself", "module_time"),
+                                     TIME("whole", "with what is in it", "module_whole_time")}},
+    [METRICS_PHASES] = {.name = "phases",
+                        .caption = "GPU time by phase, summed over streams and ranks",
+                        .whole = "device_time",
+                        .keys = {KEY_PHASE},
+                        .key_columns = {NAMED("phase", "phase", "phase")},
+                        .figures = {TIME("time", "time", "phase_time")}},
+    [METRICS_MFU] = {.name = "mfu",
+                     .caption =
+                         "Model FLOPs of a step beside what the GPUs could do in its time; from recorded shapes of "
+                         "the ranks that are here, or from the model of the whole job",
+                     .whole = NULL,
+                     .keys = {KEY_KIND},
+                     .key_columns = {NAMED("from", "from", "mfu")},
+                     .figures = {MEAN("mfu", "MFU", "mfu", COLUMN_SHARE, 6), MEAN("hfu", "HFU", "hfu", COLUMN_SHARE, 6),
+                                 MEAN("model", "model, GFLOP", "model_flops", COLUMN_COUNT, 3),
+                                 MEAN("peak", "peak, GFLOP", "peak_flops", COLUMN_COUNT, 3)}},
+    [METRICS_RATES] = {.name = "rates",
+                       .caption =
+                           "What kernels with known shapes reach of their GPU; time summed over streams and ranks",
+                       .whole = "device_time",
+                       .needs_second = true,
+                       .keys = {KEY_NAME},
+                       .key_columns = {NAMED("name", "kernel", NULL)},
+                       .figures = {TIME("time", "time", "kernel_time"),
+                                   MEAN("flops_rate", "GFLOP/s", "flops_rate", COLUMN_COUNT, 3),
+                                   MEAN("flops_share", "of the peak", "flops_share", COLUMN_SHARE, 6),
+                                   MEAN("bytes_rate", "MB/s", "bytes_rate", COLUMN_COUNT, 3),
+                                   MEAN("bytes_share", "of the bandwidth", "bytes_share", COLUMN_SHARE, 6)}},
+};
+
+/* ---- Reading ---- */
+
+#define KEY_ABSENT REPORT_KEY_ABSENT
+#define KEY_REST REPORT_KEY_REST
+#define KEY_STRING ((int64_t)1 << 40) /* a name where others have a number */
+
+struct row {
+  const struct layout *layout;
+  int64_t keys[KEYS];
+  int64_t sums[MOST_FIGURES]; /* LUMOS_ABSENT: none */
+  int64_t counts[MOST_FIGURES];
+};
+LUMOS_VECTOR_TYPE(row_list, struct row);
+
+struct cell {
+  int64_t keys[KEYS];
+  size_t figure;
+  int64_t value;
+};
+LUMOS_VECTOR_TYPE(cell_list, struct cell);
+
+static size_t count_figures(const struct layout *layout) {
+  size_t count = 0;
+  while (count < MOST_FIGURES && layout->figures[count].metric != NULL) {
+    count++;
+  }
+  return count;
+}
+
+static int64_t key_of(const struct lumos_scope *scope, enum key key) {
+  switch (key) {
+    case KEY_RANK:
+      return scope->rank == LUMOS_ABSENT_INT ? KEY_ABSENT : scope->rank;
+    case KEY_PEER:
+      return scope->peer == LUMOS_ABSENT_INT ? KEY_ABSENT : scope->peer;
+    case KEY_KIND:
+      return scope->kind == LUMOS_NO_STRING ? KEY_ABSENT : (int64_t)scope->kind;
+    case KEY_GROUP:
+      return scope->group == LUMOS_NO_STRING ? KEY_ABSENT : (int64_t)scope->group;
+    case KEY_OP:
+      return scope->op == LUMOS_NO_STRING ? KEY_ABSENT : (int64_t)scope->op;
+    case KEY_MODULE:
+      return scope->module == LUMOS_NO_STRING ? KEY_ABSENT : (int64_t)scope->module;
+    case KEY_NAME:
+      return scope->name == LUMOS_NO_STRING ? KEY_ABSENT : (int64_t)scope->name;
+    case KEY_PHASE:
+      return scope->phase != 0                ? (int64_t)scope->phase
+             : scope->name != LUMOS_NO_STRING ? KEY_STRING + (int64_t)scope->name
+                                              : KEY_ABSENT;
+    case KEY_LAYER:
+      return scope->layer != LUMOS_ABSENT_INT ? (int64_t)scope->layer
+             : scope->name != LUMOS_NO_STRING ? KEY_STRING + (int64_t)scope->name
+                                              : KEY_ABSENT;
+    case KEY_STAGE:
+      return scope->stage == LUMOS_ABSENT_INT ? KEY_ABSENT : scope->stage;
+    case KEY_LANE:
+      return scope->lane == LUMOS_NONE ? KEY_ABSENT : (int64_t)scope->lane;
+    default:
+      return KEY_ABSENT;
+  }
+}
+
+/* Of the metrics without a step all count. */
+static bool step_counts(const struct report_facts *facts, int32_t step) {
+  for (size_t i = 0; i < facts->job_steps.count && step != LUMOS_ABSENT_INT; i++) {
+    if (facts->job_steps.items[i].step == step) {
+      return !facts->job_steps.items[i].carried;
+    }
+  }
+  return step == LUMOS_ABSENT_INT;
+}
+
+/* The timeline that the layout or else the verdict speaks of, where the metric has it. */
+static enum lumos_source source_of(const struct report_facts *facts, const struct layout *layout, const char *name) {
+  bool measured = !layout->simulated && report_facts_spoken(facts) == MEASURED;
+  enum lumos_source wanted = measured ? LUMOS_METRIC_MEASURED : LUMOS_METRIC_SIMULATED;
+  enum lumos_source found = wanted;
+  lumos_string_id id = lumos_interned(facts->job->strings, name, strlen(name));
+  for (size_t i = 0; i < facts->job->metrics.count && id != LUMOS_NO_STRING; i++) {
+    const struct lumos_metric *metric = &facts->job->metrics.items[i];
+    if (metric->name == id) {
+      found = (enum lumos_source)metric->source;
+      if (found == wanted) {
+        break;
+      }
+    }
+  }
+  return found;
+}
+
+static bool keys_of(const struct lumos_job *job, const struct layout *layout, const struct figure *figure,
+                    const struct lumos_scope *scope, int64_t keys[KEYS]) {
+  bool any = false;
+  bool by_rank = false;
+  for (int i = 0; i < KEYS; i++) {
+    bool is_fixed = layout->keys[i] == KEY_KIND && figure->kind != NULL;
+    keys[i] = is_fixed ? KEY_ABSENT : key_of(scope, layout->keys[i]);
+    any = any || keys[i] != KEY_ABSENT;
+    by_rank = by_rank || layout->keys[i] == KEY_RANK;
+  }
+  const char *kind = lumos_string(job->strings, scope->kind);
+  if (figure->kind != NULL && strcmp(kind, figure->kind) != 0) {
+    return false;
+  }
+  if (!any && strcmp(kind, "rest") == 0) {
+    keys[0] = KEY_REST;
+    any = true;
+  }
+  bool of_lane = scope->lane == LUMOS_NONE || layout->keys[1] == KEY_LANE;
+  return any && of_lane && by_rank == (scope->rank != LUMOS_ABSENT_INT);
+}
+
+static int compare_keys(const int64_t *left, const int64_t *right) {
+  for (int i = 0; i < KEYS; i++) {
+    if (left[i] != right[i]) {
+      return left[i] < right[i] ? -1 : 1;
+    }
+  }
+  return 0;
+}
+
+static int by_keys(const void *left, const void *right) {
+  const struct cell *a = left, *b = right;
+  return compare_keys(a->keys, b->keys);
+}
+
+static void read_figure(const struct report_facts *facts, const struct layout *layout, size_t number,
+                        struct cell_list *cells) {
+  const struct lumos_job *job = facts->job;
+  const struct figure *figure = &layout->figures[number];
+  enum lumos_source source = source_of(facts, layout, figure->metric);
+  lumos_string_id name = lumos_interned(job->strings, figure->metric, strlen(figure->metric));
+  for (size_t i = 0; i < job->metrics.count && name != LUMOS_NO_STRING; i++) {
+    const struct lumos_metric *metric = &job->metrics.items[i];
+    struct cell cell = {.figure = number};
+    if (metric->name == name && metric->source == source && step_counts(facts, metric->scope.step) &&
+        keys_of(job, layout, figure, &metric->scope, cell.keys)) {
+      cell.value = report_decimal_as(metric->value, figure->decimals);
+      lumos_vector_push(cells, cell);
+    }
+  }
+}
+
+static void fold(const struct layout *layout, const struct cell_list *cells, struct row_list *rows) {
+  for (size_t i = 0; i < cells->count; i++) {
+    const struct cell *cell = &cells->items[i];
+    if (i == 0 || compare_keys(cell->keys, cells->items[i - 1].keys) != 0) {
+      struct row row = {.layout = layout, .keys = {cell->keys[0], cell->keys[1]}};
+      for (int f = 0; f < MOST_FIGURES; f++) {
+        row.sums[f] = LUMOS_ABSENT;
+      }
+      lumos_vector_push(rows, row);
+    }
+    struct row *row = &rows->items[rows->count - 1];
+    row->sums[cell->figure] = report_sum(row->sums[cell->figure], cell->value);
+    row->counts[cell->figure] += cell->value != LUMOS_ABSENT;
+  }
+}
+
+/* What all rows share: a figure of the job. */
+static void read_common(const struct report_facts *facts, const struct layout *layout, size_t number,
+                        struct row_list *rows) {
+  const struct lumos_job *job = facts->job;
+  const struct figure *figure = &layout->figures[number];
+  enum lumos_source source = source_of(facts, layout, figure->metric);
+  lumos_string_id name = lumos_interned(job->strings, figure->metric, strlen(figure->metric));
+  for (size_t i = 0; i < job->metrics.count && name != LUMOS_NO_STRING; i++) {
+    const struct lumos_metric *metric = &job->metrics.items[i];
+    if (metric->name == name && metric->source == source) {
+      for (size_t row = 0; row < rows->count; row++) {
+        rows->items[row].sums[number] = report_decimal_as(metric->value, figure->decimals);
+        rows->items[row].counts[number] = 1;
+      }
+      return;
+    }
+  }
+}
+
+static void keep_known(struct row_list *rows) {
+  size_t kept = 0;
+  for (size_t i = 0; i < rows->count; i++) {
+    if (rows->items[i].sums[1] != LUMOS_ABSENT) {
+      rows->items[kept++] = rows->items[i];
+    }
+  }
+  rows->count = kept;
+}
+
+/* ---- Names of rows ---- */
+
+static void put_group(const struct lumos_job *job, lumos_string_id id, struct lumos_text *out) {
+  for (size_t i = 0; i < job->groups.count; i++) {
+    const struct lumos_group *group = &job->groups.items[i];
+    if (group->id == id && group->role != 0) {
+      lumos_text_format(out, "%s ", lumos_role_name((enum lumos_role)group->role));
+      break;
+    }
+  }
+  report_put_cut(out, lumos_string(job->strings, id), lumos_string_length(job->strings, id), 80);
+}
+
+static void put_name(const struct lumos_job *job, int64_t id, struct lumos_text *out) {
+  enum { LONGEST = 200 };
+  lumos_string_id name = (lumos_string_id)(id >= KEY_STRING ? id - KEY_STRING : id);
+  const char *bytes = lumos_string(job->strings, name);
+  if (strcmp(bytes, "(rest)") == 0) {
+    lumos_text_put(out, "(all others)");
+  } else {
+    report_put_cut(out, bytes, lumos_string_length(job->strings, name), LONGEST);
+  }
+}
+
+static const struct {
+  const char *kind, *word;
+} words[] = {
+    {"handover", "hand-over"},          {"outside", "what is not recorded"},  {"resource_wait", "waiting for SMs"},
+    {"wait_return", "return of waits"}, {"unexplained", "unexplained delay"}, {"shapes", "recorded shapes"},
+};
+
+/* A kind of task as the legend has it, what passes between tasks in words. */
+static void put_kind(const struct lumos_job *job, int64_t id, struct lumos_text *out) {
+  const char *name = lumos_string(job->strings, (lumos_string_id)id);
+  for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+    if (strcmp(name, words[i].kind) == 0) {
+      lumos_text_put(out, words[i].word);
+      return;
+    }
+  }
+  for (int kind = 1; kind < LUMOS_TASK_KINDS; kind++) {
+    const char *known = kind == LUMOS_OTHER_HOST ? "other_host" : lumos_task_kind_name((enum lumos_task_kind)kind);
+    if (strcmp(name, known) == 0) {
+      lumos_text_put(out, report_paint_row(report_paint_of_kind((uint8_t)kind))->label);
+      return;
+    }
+  }
+  size_t before = out->length;
+  put_name(job, id, out);
+  for (size_t i = before; i < out->length; i++) {
+    if (out->bytes[i] == '_') {
+      out->bytes[i] = ' ';
+    }
+  }
+}
+
+static void put_key(const struct lumos_job *job, enum key key, int64_t value, struct lumos_text *out) {
+  if (value == KEY_ABSENT || value == KEY_REST) {
+    lumos_text_put(out, value == KEY_REST ? "(all others)" : key == KEY_PEER ? "other ranks" : "(not known)");
+    return;
+  }
+  switch (key) {
+    case KEY_RANK:
+    case KEY_PEER:
+      lumos_text_format(out, "rank %d", (int)value);
+      break;
+    case KEY_STAGE:
+      lumos_text_format(out, "stage %d", (int)value);
+      break;
+    case KEY_KIND:
+      put_kind(job, value, out);
+      break;
+    case KEY_GROUP:
+      put_group(job, (lumos_string_id)value, out);
+      break;
+    case KEY_PHASE:
+      if (value < KEY_STRING) {
+        lumos_text_put(out, lumos_phase_name((enum lumos_phase)value));
+        break;
+      }
+      put_name(job, value, out);
+      break;
+    case KEY_LAYER:
+      if (value < KEY_STRING) {
+        lumos_text_format(out, "layer %d", (int)value);
+        break;
+      }
+      put_name(job, value, out);
+      break;
+    case KEY_LANE:
+      put_name(job, (int64_t)job->lanes.items[value].lane, out);
+      break;
+    default:
+      put_name(job, value, out);
+  }
+}
+
+/* ---- Laying out ---- */
+
+static bool is_rest(const struct lumos_job *job, const struct row *row) {
+  int64_t key = row->keys[0];
+  int64_t id = key >= KEY_STRING ? key - KEY_STRING : key;
+  return key == KEY_REST || (key > KEY_REST && id >= 0 && id < (int64_t)lumos_strings_count(job->strings) &&
+                             strcmp(lumos_string(job->strings, (lumos_string_id)id), "(rest)") == 0);
+}
+
+/* A row of what has no op, module or layer: alone it says nothing. */
+static bool is_nothing(const struct lumos_job *job, const struct layout *layout, const struct row *row) {
+  bool named = layout->keys[0] == KEY_OP || layout->keys[0] == KEY_MODULE || layout->keys[0] == KEY_LAYER;
+  int64_t id = row->keys[0] >= KEY_STRING ? row->keys[0] - KEY_STRING : row->keys[0];
+  return named && id >= 0 && strcmp(lumos_string(job->strings, (lumos_string_id)id), "(none)") == 0;
+}
+
+static bool is_named(enum key key) { return key >= KEY_KIND && key <= KEY_NAME; }
+
+/* Names by their bytes: what number a string has depends on what was read before it. */
+static int compare_names(const struct lumos_job *job, const struct row *left, const struct row *right) {
+  for (int i = 0; i < KEYS; i++) {
+    int64_t a = left->keys[i], b = right->keys[i];
+    bool a_named = a >= KEY_STRING || (a >= 0 && is_named(left->layout->keys[i]));
+    bool b_named = b >= KEY_STRING || (b >= 0 && is_named(left->layout->keys[i]));
+    int order = a_named && b_named
+                    ? strcmp(lumos_string(job->strings, (lumos_string_id)(a >= KEY_STRING ? a - KEY_STRING : a)),
+                             lumos_string(job->strings, (lumos_string_id)(b >= KEY_STRING ? b - KEY_STRING : b)))
+                : a_named != b_named ? (a_named ? 1 : -1)
+                                     : (a > b) - (a < b);
+    if (order != 0) {
+      return order;
+    }
+  }
+  return 0;
+}
+
+static int by_value(const void *left, const void *right, void *context) {
+  const struct row *a = left, *b = right;
+  bool rest_a = is_rest(context, a), rest_b = is_rest(context, b);
+  if (rest_a != rest_b) {
+    return rest_a ? 1 : -1;
+  }
+  if (a->sums[0] != b->sums[0]) {
+    return a->sums[0] > b->sums[0] ? -1 : 1;
+  }
+  return compare_names(context, a, b);
+}
+
+static int64_t whole_of(const struct report_facts *facts, const struct layout *layout) {
+  enum lumos_source source = source_of(facts, layout, layout->whole);
+  lumos_string_id name = lumos_interned(facts->job->strings, layout->whole, strlen(layout->whole));
+  int64_t sum = LUMOS_ABSENT;
+  for (size_t i = 0; i < facts->job->metrics.count && name != LUMOS_NO_STRING; i++) {
+    const struct lumos_metric *metric = &facts->job->metrics.items[i];
+    if (metric->name == name && metric->source == source && lumos_scope_is_whole(&metric->scope) &&
+        metric->scope.rank == LUMOS_ABSENT_INT && metric->scope.step != LUMOS_ABSENT_INT &&
+        step_counts(facts, metric->scope.step)) {
+      sum = report_sum(sum, report_decimal_as(metric->value, 0));
+    }
+  }
+  return sum == LUMOS_ABSENT || facts->job_all.steps == 0 ? LUMOS_ABSENT : sum / facts->job_all.steps;
+}
+
+static int64_t figure_of(const struct report_facts *facts, const struct layout *layout, const struct row *row,
+                         size_t figure) {
+  int64_t sum = row->sums[figure];
+  int64_t parts = layout->figures[figure].mean ? row->counts[figure] : facts->job_all.steps;
+  return sum == LUMOS_ABSENT || parts == 0 ? LUMOS_ABSENT : sum / parts;
+}
+
+static void put_row(const struct report_facts *facts, const struct layout *layout, const struct row *row,
+                    struct report_table *table) {
+  for (int i = 0; i < KEYS && layout->keys[i] != KEY_END; i++) {
+    struct lumos_text text = LUMOS_TEXT_BUFFER;
+    put_key(facts->job, layout->keys[i], row->keys[i], &text);
+    report_table_copy(table, &text);
+    lumos_text_free(&text);
+  }
+  size_t figures = count_figures(layout);
+  for (size_t f = 0; f < figures; f++) {
+    int64_t value = figure_of(facts, layout, row, f);
+    report_table_number(table, value);
+    if (f == 0 && layout->whole != NULL) {
+      report_table_number(table, report_share(value, table->whole));
+    }
+  }
+}
+
+static size_t make_columns(const struct layout *layout, struct report_column columns[REPORT_COLUMNS]) {
+  size_t count = 0;
+  for (int i = 0; i < KEYS && layout->keys[i] != KEY_END; i++) {
+    columns[count++] = layout->key_columns[i];
+  }
+  size_t figures = count_figures(layout);
+  for (size_t f = 0; f < figures; f++) {
+    columns[count++] = layout->figures[f].column;
+    if (f == 0 && layout->whole != NULL) {
+      columns[count++] = (struct report_column){"share", "share", NULL, COLUMN_BAR};
+    }
+  }
+  return count;
+}
+
+/* "and 12 more rows, 4.10 ms together"; where the last of them stands for others itself, their number is not known:
+ * "and at least 12 more rows". */
+static void put_rest(const struct report_facts *facts, const struct layout *layout, const struct row_list *rows,
+                     size_t shown, struct report_table *table) {
+  int64_t sum = 0;
+  for (size_t i = shown; i < rows->count; i++) {
+    sum = report_sum(sum, figure_of(facts, layout, &rows->items[i], 0));
+  }
+  if (rows->count > shown) {
+    bool stands_for_others = is_rest(facts->job, &rows->items[rows->count - 1]);
+    lumos_text_put(&table->rest, stands_for_others ? "and at least " : "and ");
+    report_put_counted(&table->rest, (int64_t)(rows->count - shown), "more row");
+    lumos_text_put(&table->rest, ", ");
+    report_put_time(&table->rest, sum);
+    lumos_text_put(&table->rest, " together");
+  }
+}
+
+/* All rows in their order. The caller frees them. */
+static struct row_list read_rows(const struct report_facts *facts, const struct layout *layout) {
+  struct cell_list cells = {0};
+  struct row_list rows = {0};
+  size_t figures = count_figures(layout);
+  for (size_t f = 0; f < figures && facts->job_all.steps > 0; f++) {
+    if (!layout->figures[f].common) {
+      read_figure(facts, layout, f, &cells);
+    }
+  }
+  if (cells.count > 0) {
+    qsort(cells.items, cells.count, sizeof *cells.items, by_keys);
+  }
+  fold(layout, &cells, &rows);
+  lumos_vector_free(&cells);
+  for (size_t f = 0; f < figures; f++) {
+    if (layout->figures[f].common) {
+      read_common(facts, layout, f, &rows);
+    }
+  }
+  if (layout->needs_second) {
+    keep_known(&rows);
+  }
+  if (rows.count > 0 && !layout->in_order) {
+    qsort_r(rows.items, rows.count, sizeof *rows.items, by_value, (void *)(uintptr_t)facts->job);
+  }
+  if (rows.count == 1 && is_nothing(facts->job, layout, &rows.items[0])) {
+    rows.count = 0;
+  }
+  return rows;
+}
+
+void report_metric_table(const struct report_facts *facts, enum report_metric_table number,
+                         struct report_table *table) {
+  const struct layout *layout = &layouts[number];
+  struct report_column columns[REPORT_COLUMNS];
+  size_t column_count = make_columns(layout, columns);
+  report_table_begin_own(table, layout->name, columns, column_count);
+  struct row_list rows = read_rows(facts, layout);
+  lumos_text_put(&table->caption, layout->caption);
+  lumos_text_put(&table->caption, ", the mean over the job\xE2\x80\x99s steps");
+  if (layout->whole != NULL) {
+    table->whole = whole_of(facts, layout);
+    lumos_text_put(&table->caption, ". Share: of ");
+    report_put_time(&table->caption, table->whole);
+  }
+  /* Of ranks and stages all: what is said about them is about all of them. */
+  size_t most = layout->in_order && layout->keys[1] == KEY_END ? REPORT_ROWS : REPORT_TOP;
+  size_t shown = rows.count < most ? rows.count : most;
+  for (size_t i = 0; i < shown; i++) {
+    put_row(facts, layout, &rows.items[i], table);
+  }
+  put_rest(facts, layout, &rows, shown, table);
+  lumos_vector_free(&rows);
+}
+
+void report_metric_entries(const struct report_facts *facts, enum report_metric_table number,
+                           struct report_metric_entries *entries) {
+  *entries = (struct report_metric_entries){0};
+  struct row_list rows = read_rows(facts, &layouts[number]);
+  for (size_t i = 0; i < rows.count; i++) {
+    const struct row *row = &rows.items[i];
+    struct report_metric_entry entry = {{row->keys[0], row->keys[1]}, figure_of(facts, row->layout, row, 0)};
+    lumos_vector_push(entries, entry);
+  }
+  lumos_vector_free(&rows);
+}
+
+/* ---- Findings ---- */
+
+static void put_cell(const struct report_table *table, size_t row, struct lumos_text *out) {
+  const struct report_cell *cell = &table->cells.items[row * table->column_count];
+  lumos_text_add(out, cell->bytes, cell->length);
+}
+
+/* "The critical path is 41.2 % GEMM, 20.3 % host gap and 9.1 % launch latency; 98.0 % of it is on rank 1" */
+void report_put_path_finding(const struct report_facts *facts, const struct report_table *kinds,
+                             const struct report_table *ranks, struct lumos_text *out) {
+  enum { NAMED_KINDS = 3 };
+  size_t named = report_table_rows(kinds) < NAMED_KINDS ? report_table_rows(kinds) : NAMED_KINDS;
+  if (named == 0) {
+    return;
+  }
+  lumos_text_put(out, "The critical path is ");
+  for (size_t i = 0; i < named; i++) {
+    lumos_text_put(out, i == 0 ? "" : i + 1 == named ? " and " : ", ");
+    report_put_share(out, report_table_value(kinds, i, 2));
+    lumos_text_char(out, ' ');
+    put_cell(kinds, i, out);
+  }
+  if (facts->ranks.count > 1 && report_table_rows(ranks) > 0) {
+    lumos_text_put(out, "; ");
+    report_put_share(out, report_table_value(ranks, 0, 2));
+    lumos_text_put(out, " of it is on ");
+    put_cell(ranks, 0, out);
+  }
+}
+
+/* "Model FLOPs utilisation (MFU): 38.2 % by the recorded shapes; 37.9 % by the model" */
+void report_put_mfu_finding(const struct report_table *mfu, struct lumos_text *out) {
+  for (size_t row = 0; row < report_table_rows(mfu); row++) {
+    if (report_table_value(mfu, row, 1) != LUMOS_ABSENT) {
+      lumos_text_put(out, out->length == 0 ? "Model FLOPs utilisation (MFU): " : "; ");
+      report_put_share(out, report_table_value(mfu, row, 1));
+      lumos_text_put(out, " by the ");
+      put_cell(mfu, row, out);
+    }
+  }
+}
+
+/* "Of the idle time 63.0 % is for the host, 21.0 % for launches" */
+void report_put_idle_finding(const struct report_table *idle, struct lumos_text *out) {
+  static const char *const causes[] = {"for the host", "for a wait of the host", "for launches", "for other work",
+                                       "unexplained"};
+  enum { CAUSES = sizeof causes / sizeof causes[0] };
+  int64_t whole = 0;
+  int64_t sums[CAUSES] = {0};
+  for (size_t row = 0; row < report_table_rows(idle); row++) {
+    whole = report_sum(whole, report_table_value(idle, row, 1));
+    for (size_t i = 0; i < CAUSES; i++) {
+      sums[i] = report_sum(sums[i], report_table_value(idle, row, i + 2));
+    }
+  }
+  if (whole <= 0) {
+    return;
+  }
+  bool first = true;
+  lumos_text_put(out, "Of the idle time ");
+  for (size_t i = 0; i < CAUSES; i++) {
+    if (sums[i] > 0) {
+      lumos_text_put(out, first ? "" : ", ");
+      report_put_share(out, report_share(sums[i], whole));
+      lumos_text_format(out, " is %s", causes[i]);
+      first = false;
+    }
+  }
+}
+
+/* "Straggler: rank 2, which comes to communication 4.6 ms late by itself in a step, 26.9 % of it" */
+void report_put_waits_finding(const struct report_table *waits, const struct report_table *stragglers,
+                              struct lumos_text *out) {
+  enum { DELAY = 1, SHARE = 7 };
+  bool any = false;
+  bool known = false;
+  for (size_t row = 0; row < report_table_rows(stragglers); row++) {
+    int64_t share = report_table_value(stragglers, row, SHARE);
+    known = known || report_table_value(stragglers, row, DELAY) != LUMOS_ABSENT;
+    if (share != LUMOS_ABSENT) {
+      lumos_text_put(out, any ? "; " : "Straggler: ");
+      put_cell(stragglers, row, out);
+      lumos_text_put(out, ", which comes to communication ");
+      report_put_time(out, report_table_value(stragglers, row, DELAY));
+      lumos_text_put(out, " late by itself in a step, ");
+      report_put_share(out, share);
+      lumos_text_put(out, " of it");
+      any = true;
+    }
+  }
+  if (!any && report_table_rows(waits) > 0) {
+    lumos_text_put(out, known ? "No rank is a straggler; most waiting: " : "Most waiting: ");
+    put_cell(waits, 0, out);
+    lumos_text_put(out, " for ");
+    const struct report_cell *peer = &waits->cells.items[1];
+    lumos_text_add(out, peer->bytes, peer->length);
+    lumos_text_put(out, ", ");
+    report_put_time(out, report_table_value(waits, 0, 2));
+    lumos_text_put(out, " a step");
+  }
+}

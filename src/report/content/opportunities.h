@@ -1,0 +1,54 @@
+/* What would help most: the step without a kind of work, and with half of it, as the simulation says. Ranked by what
+ * half of it saves.
+ *
+ * Times are means over the job's simulated steps; of a changed job without the first, as everywhere (facts.h).
+ */
+#ifndef LUMOS_REPORT_OPPORTUNITIES_H
+#define LUMOS_REPORT_OPPORTUNITIES_H
+
+#include "report/content/facts.h"
+#include "report/content/table.h"
+#include "report/draw/scene.h"
+
+struct report_opportunity {
+  lumos_string_id kind, group; /* one of the two */
+  int64_t half, free;          /* a step would take; LUMOS_ABSENT */
+};
+LUMOS_VECTOR_TYPE(report_opportunity_list, struct report_opportunity);
+
+struct report_opportunities {
+  const struct lumos_job *job;
+  struct report_opportunity_list list; /* the best first */
+  int64_t step;                        /* as simulated; LUMOS_ABSENT */
+  bool none;                           /* they were looked for, and nothing would help */
+};
+
+/* None where all work is the host's. */
+void report_opportunities_read(const struct report_facts *facts, struct report_opportunities *opportunities);
+void report_opportunities_free(struct report_opportunities *opportunities);
+
+/* The one that half would save most of; NULL: there is none that would shorten a step. */
+const struct report_opportunity *report_best_opportunity(const struct report_opportunities *opportunities);
+/* What a step is shorter by, in ns and in millionths of the simulated step; LUMOS_ABSENT. */
+int64_t report_opportunity_gain(const struct report_opportunities *opportunities, int64_t time);
+int64_t report_opportunity_gain_share(const struct report_opportunities *opportunities, int64_t time);
+
+/* "GEMM kernels", "communication of tensor group 0-3" */
+void report_put_opportunity(const struct report_opportunities *opportunities,
+                            const struct report_opportunity *opportunity, struct lumos_text *out);
+/* "half of the time in GEMM kernels" */
+void report_put_half_of(const struct report_opportunities *opportunities, const struct report_opportunity *opportunity,
+                        struct lumos_text *out);
+
+void report_put_opportunities_finding(const struct report_opportunities *opportunities, struct lumos_text *out);
+void report_put_opportunities_reading(const struct report_opportunities *opportunities, struct lumos_text *out);
+void report_opportunities_table(const struct report_facts *facts, const struct report_opportunities *opportunities,
+                                struct report_table *table);
+
+/* False: there is nothing to show; the scene is not begun. The narrow one is for a phone. */
+bool report_opportunities_scene(const struct report_opportunities *opportunities, struct report_scene *scene);
+bool report_opportunities_narrow_scene(const struct report_opportunities *opportunities, struct report_scene *scene);
+enum report_paint report_paint_of_opportunity(const struct report_opportunities *opportunities,
+                                              const struct report_opportunity *opportunity);
+
+#endif

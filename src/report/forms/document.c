@@ -1,0 +1,166 @@
+#include "report/forms/document.h"
+
+#include "report/forms/summary.h"
+#include "report/text/template.h"
+#include <inttypes.h>
+#include <lumos/hta.h>
+#include <lumos/metric.h>
+#include <string.h>
+
+/* ---- Metrics ---- */
+
+static void begin_member(struct lumos_text *out, const char *name, bool *first) {
+  lumos_text_format(out, "%s\"%s\":", *first ? "" : ",", name);
+  *first = false;
+}
+
+static void put_string(const struct lumos_job *job, const char *name, lumos_string_id id, bool *first,
+                       struct lumos_text *out) {
+  if (id != LUMOS_NO_STRING) {
+    begin_member(out, name, first);
+    lumos_text_script_string(out, lumos_string(job->strings, id), lumos_string_length(job->strings, id));
+  }
+}
+
+static void put_small(const char *name, int32_t number, bool *first, struct lumos_text *out) {
+  if (number != LUMOS_ABSENT_INT) {
+    begin_member(out, name, first);
+    lumos_text_integer(out, number);
+  }
+}
+
+static void put_decimal(const char *name, struct lumos_decimal number, bool *first, struct lumos_text *out) {
+  if (number.units != LUMOS_ABSENT) {
+    begin_member(out, name, first);
+    lumos_text_decimal(out, number.units, number.decimals);
+  }
+}
+
+static void put_scope(const struct lumos_job *job, const struct lumos_scope *scope, struct lumos_text *out) {
+  bool first = true;
+  lumos_text_char(out, '{');
+  put_small("rank", scope->rank, &first, out);
+  put_small("step", scope->step, &first, out);
+  put_string(job, "lane", scope->lane == LUMOS_NONE ? LUMOS_NO_STRING : job->lanes.items[scope->lane].lane, &first,
+             out);
+  put_string(job, "kind", scope->kind, &first, out);
+  put_string(job, "group", scope->group, &first, out);
+  put_small("layer", scope->layer, &first, out);
+  if (scope->task != LUMOS_NONE) {
+    const struct lumos_task *task = &job->tasks.items[scope->task];
+    begin_member(out, "task", &first);
+    lumos_text_format(out, "\"%d:%" PRIu32 "\"", job->ranks.items[lumos_rank_of(job, task)].rank, (uint32_t)task->id);
+  }
+  put_small("stage", scope->stage, &first, out);
+  put_small("peer", scope->peer, &first, out);
+  put_string(job, "op", scope->op, &first, out);
+  put_string(job, "module", scope->module, &first, out);
+  put_string(job, "name", scope->name, &first, out);
+  if (scope->phase != 0) {
+    begin_member(out, "phase", &first);
+    lumos_text_format(out, "\"%s\"", lumos_phase_name((enum lumos_phase)scope->phase));
+  }
+  lumos_text_char(out, '}');
+}
+
+static void put_metric(const struct lumos_job *job, const struct lumos_metric *metric, struct lumos_text *out) {
+  bool first = true;
+  lumos_text_char(out, '{');
+  put_string(job, "name", metric->name, &first, out);
+  put_decimal("value", metric->value, &first, out);
+  put_string(job, "unit", metric->unit, &first, out);
+  put_string(job, "of", metric->of, &first, out);
+  begin_member(out, "scope", &first);
+  put_scope(job, &metric->scope, out);
+  lumos_text_format(out, ",\"source\":\"%s\"", lumos_source_name((enum lumos_source)metric->source));
+  put_decimal("low", metric->low, &first, out);
+  put_decimal("high", metric->high, &first, out);
+  lumos_text_char(out, '}');
+}
+
+/* ---- Definitions ---- */
+
+static void put_word(struct lumos_text *out, const char *name, const char *word) {
+  lumos_text_format(out, ",\"%s\":", name);
+  lumos_text_script_string(out, word, strlen(word));
+}
+
+static void put_definitions(struct lumos_text *out, const struct lumos_metric_definition *definitions, size_t count,
+                            const char *before) {
+  for (size_t i = 0; i < count; i++) {
+    lumos_text_format(out, "%s{\"name\":\"%s\"", i == 0 ? before : ",\n", definitions[i].name);
+    put_word(out, "term", definitions[i].term);
+    put_word(out, "unit", definitions[i].unit);
+    if (definitions[i].of != NULL) {
+      put_word(out, "of", definitions[i].of);
+    }
+    put_word(out, "text", definitions[i].text);
+    lumos_text_char(out, '}');
+  }
+}
+
+/* Another tool's figures are there only when they were asked for. */
+static bool has_hta(const struct lumos_job *job) {
+  for (size_t i = 0; i < job->metrics.count; i++) {
+    if (strncmp(lumos_string(job->strings, job->metrics.items[i].name), "hta_", 4) == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static void put_all_definitions(const struct lumos_job *job, struct lumos_text *out) {
+  size_t count = 0;
+  const struct lumos_metric_definition *definitions = lumos_metric_definitions(&count);
+  put_definitions(out, definitions, count, "");
+  if (has_hta(job)) {
+    definitions = lumos_hta_definitions(&count);
+    put_definitions(out, definitions, count, ",\n");
+  }
+}
+
+bool report_document_write(const struct report_content *content, struct lumos_text *out, struct lumos_error *error) {
+  const struct lumos_job *job = content->job;
+  (void)error;
+  report_summary_begin(content, out);
+  lumos_text_put(out, ",\n\"metrics\":[");
+  for (size_t i = 0; i < job->metrics.count; i++) {
+    lumos_text_put(out, i == 0 ? "" : ",\n");
+    put_metric(job, &job->metrics.items[i], out);
+  }
+  lumos_text_put(out, "],\n\"definitions\":[");
+  put_all_definitions(job, out);
+  lumos_text_put(out, "]}\n");
+  return true;
+}
+
+/* ---- The schema ---- */
+
+static void put_names(struct lumos_text *out, const struct lumos_metric_definition *definitions, size_t count,
+                      const char *before) {
+  for (size_t i = 0; i < count; i++) {
+    lumos_text_format(out, "%s\"%s\"", i == 0 ? before : ", ", definitions[i].name);
+  }
+}
+
+/* The names of metrics are those of the catalogue, so that the two cannot differ. */
+bool lumos_report_schema(struct lumos_text *out, struct lumos_error *error) {
+  static const char mark[] = "\"{{metric_names}}\"";
+  struct report_source source;
+  if (!report_template_load(NULL, "report.schema.json", &source, error)) {
+    return false;
+  }
+  const char *at = strstr(source.bytes, mark); /* a NUL follows what is compiled in */
+  size_t before = at == NULL ? source.length : (size_t)(at - source.bytes);
+  lumos_text_add(out, source.bytes, before);
+  size_t count = 0;
+  const struct lumos_metric_definition *definitions = lumos_metric_definitions(&count);
+  if (at != NULL) {
+    put_names(out, definitions, count, "");
+    definitions = lumos_hta_definitions(&count);
+    put_names(out, definitions, count, ", ");
+    lumos_text_add(out, at + strlen(mark), source.length - before - strlen(mark));
+  }
+  report_template_release(&source);
+  return true;
+}

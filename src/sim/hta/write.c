@@ -1,0 +1,145 @@
+/* lumos_hta: all ranks, one after the other, and how pandas rounds. */
+#include "base/text.h"
+#include "sim/clock.h"
+#include "sim/hta/rows.h"
+
+#include <lumos/hta.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct lumos_decimal no_number = {LUMOS_ABSENT, 0};
+
+struct lumos_decimal hta_rounded(double value, int decimals) {
+  double scale = decimals == 1 ? 10 : 100;
+  return isfinite(value) && fabs(value) < 1e12 ? (struct lumos_decimal){(int64_t)rint(value * scale), decimals}
+                                               : no_number;
+}
+
+struct lumos_decimal hta_number(double value) {
+  int decimals = 6;
+  double scale = 1e6;
+  while (decimals > 0 && fabs(value) * scale >= 0x1p53) {
+    decimals--;
+    scale /= 10;
+  }
+  return isfinite(value) && fabs(value) * scale < 0x1p53
+             ? (struct lumos_decimal){(int64_t)llround(value * scale), decimals}
+             : no_number;
+}
+
+double hta_quantile(const int64_t *sorted, size_t count, double q) {
+  double place = (double)(count - 1) * q;
+  size_t lower = (size_t)floor(place);
+  size_t upper = lower + 1 < count ? lower + 1 : count - 1;
+  double share = place - (double)lower;
+  double distance = (double)(sorted[upper] - sorted[lower]);
+  return share >= 0.5 ? (double)sorted[upper] - distance * (1 - share) : (double)sorted[lower] + distance * share;
+}
+
+struct lumos_scope hta_scope(const struct hta_rank *rank) {
+  struct lumos_scope scope = lumos_everywhere;
+  scope.rank = rank->number;
+  return scope;
+}
+
+struct lumos_scope hta_stream_scope(const struct hta_rank *rank, int64_t stream) {
+  const struct lumos_job *job = rank->job;
+  const struct lumos_rank *place = &job->ranks.items[rank->index];
+  struct lumos_scope scope = hta_scope(rank);
+  char number[40];
+  size_t found = 0;
+  (void)snprintf(number, sizeof number, "stream %lld", (long long)stream);
+  for (uint32_t i = place->lane_first; i < place->lane_first + place->lane_count; i++) {
+    const struct lumos_lane *lane = &job->lanes.items[i];
+    if (lane->kind == LUMOS_STREAM &&
+        strcmp(lumos_string(job->strings, lane->native), number + sizeof "stream " - 1) == 0) {
+      scope.lane = i;
+      found++;
+    }
+  }
+  if (found != 1) { /* of several devices that share the number it is none */
+    scope.lane = LUMOS_NONE;
+    scope.name = lumos_intern_text(job->strings, number);
+  }
+  return scope;
+}
+
+void hta_put(struct lumos_job *job, const char *name, const struct lumos_scope *scope, struct lumos_decimal value) {
+  if (value.units != LUMOS_ABSENT && llabs(value.units) < LUMOS_TIME_LIMIT) {
+    lumos_metric_add(job, name, scope, LUMOS_METRIC_MEASURED, value);
+  }
+}
+
+void hta_put_time(struct lumos_job *job, const char *name, const struct lumos_scope *scope, int64_t value) {
+  hta_put(job, name, scope, (struct lumos_decimal){value, 0});
+}
+
+/* How many names of step marks all ranks have together, up to 2: with one there is no last step to leave out. */
+static size_t count_steps(const struct lumos_job *job) {
+  lumos_string_id first = LUMOS_NO_STRING;
+  size_t count = 0;
+  for (size_t i = 0; i < job->ranks.count; i++) {
+    lumos_string_id steps = job->ranks.items[i].hta.steps;
+    if (steps == LUMOS_NO_STRING || steps == first) {
+      continue;
+    }
+    bool several = strchr(lumos_string(job->strings, steps), '\n') != NULL;
+    count += several ? 2 : 1;
+    first = steps;
+  }
+  return count;
+}
+
+static bool is_known(const struct lumos_job *job) {
+  for (size_t i = 0; i < job->ranks.count; i++) {
+    if (job->ranks.items[i].hta.extent != LUMOS_ABSENT) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static bool write_rank(struct lumos_job *job, uint32_t index, bool cut, struct hta_combinations *with_memory,
+                       struct hta_combinations *without, struct lumos_error *error) {
+  struct hta_rank rank;
+  if (!hta_read(job, index, cut, &rank, error)) {
+    return false;
+  }
+  if (rank.rows.count > 0) {
+    struct lumos_scope scope = hta_scope(&rank);
+    hta_put_time(job, "hta_gpu_rows", &scope, (int64_t)rank.rows.count);
+    hta_write_temporal(&rank);
+    hta_write_overlap(&rank);
+    hta_write_kernels(&rank);
+    hta_write_idle(&rank);
+    hta_write_queue(&rank);
+    hta_add_combinations(&rank, true, with_memory);
+    hta_add_combinations(&rank, false, without);
+  }
+  hta_free(&rank);
+  return true;
+}
+
+bool lumos_hta(struct lumos_job *job, struct lumos_error *error) {
+  if (lumos_job_edited(job)) {
+    return lumos_fail(error, "--hta: its figures are those of a recording, and this job was changed; take the stream "
+                             "from before the change");
+  }
+  if (!is_known(job)) {
+    return lumos_fail(error, "--hta: the stream does not say what HTA reads: an older lumos-parse made it, or it comes "
+                             "from a trace that lumos-sim wrote; parse the recordings again");
+  }
+  bool cut = count_steps(job) > 1;
+  struct hta_combinations with_memory = {{0}, {false}};
+  struct hta_combinations without = {{0}, {false}};
+  for (uint32_t i = 0; i < job->ranks.count; i++) {
+    if (!write_rank(job, i, cut, &with_memory, &without, error)) {
+      return false;
+    }
+  }
+  hta_write_combinations(job, true, &with_memory);
+  hta_write_combinations(job, false, &without);
+  return true;
+}

@@ -1,0 +1,14 @@
+/* Why a device is idle: every idle nanosecond of a rank, and of each of its streams, has a cause. */
+#ifndef LUMOS_SIM_IDLE_H
+#define LUMOS_SIM_IDLE_H
+
+#include "sim/metrics.h"
+
+/* idle_host, idle_sync, idle_launch, idle_dependency and idle_unexplained of every rank's step and of the job's, which
+ * add up to idle; stream_idle of every stream, and the same of it; idle_at_op of the job's steps. idle[i] is that of
+ * simulated->steps.items[i], as the partition has it: false ("internal") where the causes do not add up to it. */
+bool lumos_write_idle(struct lumos_job *job, const struct lumos_bindings *bindings,
+                      const struct lumos_timeline *simulated, const struct lumos_idle *idle,
+                      struct lumos_error *error) LUMOS_MUST_CHECK;
+
+#endif

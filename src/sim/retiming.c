@@ -1,0 +1,308 @@
+#include "sim/retiming.h"
+
+#include "sim/clock.h"
+#include "sim/less.h"
+#include "transform/scaling.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { W = LUMOS_RETIMED };
+
+static const int64_t never = INT64_MIN / 2; /* a lag can be added */
+
+static int64_t later(int64_t left, int64_t right) { return left > right ? left : right; }
+
+bool lumos_retiming_make(struct lumos_retiming *retiming, const struct lumos_job *job, struct lumos_engine *engine,
+                         struct lumos_bindings *bindings, struct lumos_run *runs, struct lumos_error *error) {
+  struct lumos_links links = {0};
+  struct lumos_order found = {0};
+  const bool countable = 2 * (uint64_t)job->tasks.count + job->collectives.count < UINT32_MAX - 2;
+  const struct lumos_engine_order order = {
+      .changed = job,
+      .notes = {.bindings = bindings, .links = countable ? &links : NULL, .order = countable ? &found : NULL}};
+  *retiming = (struct lumos_retiming){.job = job};
+  bool done = lumos_engine_do(engine, &order, runs, error);
+  if (done && countable) {
+    lumos_retiming_read(retiming, &links, &found, runs);
+  }
+  lumos_vector_free(&links);
+  lumos_vector_free(&found.touches);
+  lumos_vector_free(&found.transfers);
+  return done;
+}
+
+void lumos_retiming_free(struct lumos_retiming *retiming) {
+  lumos_vector_free(&retiming->rows);
+  lumos_vector_free(&retiming->lags);
+  lumos_vector_free(&retiming->pairs);
+  lumos_vector_free(&retiming->ends);
+  lumos_vector_free(&retiming->lengths[0]);
+  lumos_vector_free(&retiming->lengths[1]);
+  lumos_vector_free(&retiming->thread_lags);
+  lumos_vector_free(&retiming->handovers);
+  lumos_vector_free(&retiming->launches);
+  lumos_vector_free(&retiming->waits);
+  lumos_vector_free(&retiming->transfers);
+  free(retiming->new_lags);
+  free(retiming->times);
+  free(retiming->clocks);
+}
+
+/* ---- changes ---- */
+
+/* Are clocks asked for? */
+static bool takes_turns(const struct lumos_retiming *retiming) {
+  for (size_t i = 0; i < retiming->pairs.count; i++) {
+    if (retiming->pairs.items[i].how == LUMOS_BEFORE_IN_TURN) {
+      return true;
+    }
+  }
+  for (size_t i = 0; i < retiming->rows.count; i++) {
+    if (retiming->rows.items[i].of == LUMOS_LINK_ROOM) {
+      return true;
+    }
+  }
+  return false;
+}
+
+void lumos_retiming_begin(struct lumos_retiming *retiming) {
+  size_t rows = retiming->rows.count;
+  if (retiming->new_lags == NULL) {
+    retiming->new_lags = lumos_allocate(rows * W * sizeof *retiming->new_lags);
+    retiming->times = lumos_allocate((size_t)retiming->instants * W * sizeof *retiming->times);
+    size_t clocks = takes_turns(retiming) ? (size_t)retiming->instants * W * sizeof *retiming->clocks : 0;
+    retiming->clocks = clocks == 0 ? NULL : lumos_allocate(clocks);
+  }
+  for (size_t i = 0; i < rows; i++) {
+    for (unsigned w = 0; w < W; w++) {
+      retiming->new_lags[i * W + w] = retiming->lags.items[i];
+    }
+  }
+  memset(retiming->changed, 0, sizeof retiming->changed);
+}
+
+struct change {
+  struct lumos_retiming *retiming;
+  const struct lumos_engine *engine;
+  unsigned w;
+  int64_t millionths;
+  const struct lumos_times *usual;
+  struct lumos_scaling scaling;
+};
+
+static void add(struct change *change, const struct lumos_row_part *part, int64_t more) {
+  int64_t *changed = &change->retiming->changed[change->w];
+  change->retiming->new_lags[(size_t)part->row * W + change->w] += more;
+  *changed = lumos_time_sum(*changed, llabs(more));
+}
+
+static int64_t part_of(int64_t time, int64_t millionths) {
+  return (int64_t)((__int128)time * millionths / LUMOS_SCALING_UNIT);
+}
+
+static void set_length(struct change *change, const struct lumos_row_part *part, int64_t dur) {
+  int64_t old = change->retiming->job->tasks.items[part->of].dur;
+  if (dur != old) {
+    add(change, part,
+        lumos_engine_length(change->engine, part->of, dur) - lumos_engine_length(change->engine, part->of, old));
+  }
+}
+
+static void set_lag(struct change *change, const struct lumos_row_part *part, int64_t lag) {
+  int64_t old = change->retiming->job->tasks.items[part->of].lag;
+  if (lag != old) {
+    add(change, part,
+        lumos_engine_lag(change->engine, part->of, lag) - lumos_engine_lag(change->engine, part->of, old));
+  }
+}
+
+static void shorten_launches(struct change *change) {
+  const struct lumos_retiming *retiming = change->retiming;
+  for (size_t i = 0; i < retiming->launches.count; i++) {
+    const struct lumos_row_part *part = &retiming->launches.items[i];
+    int64_t lag = retiming->job->timings.items[part->of].launch_lag;
+    if (lag > 0) {
+      add(change, part, part_of(lag, change->millionths) - lag);
+    }
+  }
+}
+
+static void even_out(struct change *change) {
+  const struct lumos_retiming *retiming = change->retiming;
+  for (int lanes = 0; lanes < 2; lanes++) {
+    for (size_t i = 0; i < retiming->lengths[lanes].count; i++) {
+      const struct lumos_row_part *part = &retiming->lengths[lanes].items[i];
+      int64_t usual = change->usual[part->of].dur, dur = retiming->job->tasks.items[part->of].dur;
+      set_length(change, part, usual + part_of(dur - usual, change->millionths));
+    }
+  }
+  for (size_t i = 0; i < retiming->thread_lags.count; i++) {
+    const struct lumos_row_part *part = &retiming->thread_lags.items[i];
+    int64_t usual = change->usual[part->of].lag, lag = retiming->job->tasks.items[part->of].lag;
+    set_lag(change, part, usual + part_of(lag - usual, change->millionths));
+  }
+}
+
+static void scale_lengths(struct change *change, const struct lumos_row_parts *lengths) {
+  for (size_t i = 0; i < lengths->count; i++) {
+    if (change->scaling.chosen[lengths->items[i].of]) {
+      set_length(change, &lengths->items[i], lumos_scaled_dur(&change->scaling, lengths->items[i].of));
+    }
+  }
+}
+
+static void scale_host(struct change *change) {
+  const struct lumos_retiming *retiming = change->retiming;
+  const struct lumos_task *tasks = retiming->job->tasks.items;
+  scale_lengths(change, &retiming->lengths[0]);
+  for (size_t i = 0; i < retiming->thread_lags.count; i++) {
+    const struct lumos_row_part *part = &retiming->thread_lags.items[i];
+    set_lag(change, part, lumos_scaled_lag(&change->scaling, part->of));
+  }
+  for (size_t i = 0; i < retiming->handovers.count; i++) {
+    const struct lumos_row_part *part = &retiming->handovers.items[i];
+    int64_t residual = retiming->job->timings.items[part->of].residual;
+    int64_t lag = retiming->lags.items[part->row] - (residual == LUMOS_ABSENT ? 0 : residual);
+    struct lumos_dep dep = {.kind = LUMOS_HANDOVER, .dst = part->of, .lag = lag};
+    add(change, part, lumos_scaled_handover(&change->scaling, &dep) - lag);
+  }
+  for (size_t i = 0; i < retiming->waits.count; i++) {
+    const struct lumos_row_part *part = &retiming->waits.items[i];
+    int64_t residual = retiming->job->details.items[tasks[part->of].detail].wait.residual;
+    add(change, part, lumos_scaled_residual(&change->scaling, part->of) - residual);
+  }
+}
+
+static void scale_transfers(struct change *change) {
+  const struct lumos_retiming *retiming = change->retiming;
+  for (size_t i = 0; i < retiming->transfers.count; i++) {
+    const struct lumos_row_part *part = &retiming->transfers.items[i];
+    int64_t transfer = retiming->job->collectives.items[part->of].transfer;
+    add(change, part, lumos_scaled_transfer(&change->scaling, part->of) - transfer);
+  }
+}
+
+void lumos_retiming_change(struct lumos_retiming *retiming, const struct lumos_engine *engine, unsigned w,
+                           const struct lumos_work *work, int64_t millionths, const struct lumos_times *usual,
+                           uint8_t *chosen) {
+  bool host = work->subject == LUMOS_WORK_HOST;
+  struct change change = {.retiming = retiming, .engine = engine, .w = w, .millionths = millionths, .usual = usual};
+  if (work->subject == LUMOS_WORK_LAUNCHES) {
+    shorten_launches(&change);
+    return;
+  }
+  if (work->subject == LUMOS_WORK_STRAGGLERS) {
+    even_out(&change);
+    return;
+  }
+  bool transfers = lumos_less_choose(retiming->job, work, chosen);
+  change.scaling =
+      (struct lumos_scaling){.job = retiming->job, .millionths = millionths, .chosen = chosen, .lags = host};
+  lumos_scaling_open(&change.scaling);
+  if (host) {
+    scale_host(&change);
+  }
+  scale_lengths(&change, &retiming->lengths[1]);
+  if (transfers) {
+    scale_transfers(&change);
+  }
+  lumos_scaling_close(&change.scaling);
+}
+
+/* ---- runs ---- */
+
+struct pass {
+  const struct lumos_retiming *retiming;
+  unsigned kept;
+};
+
+static void pass_on(const struct pass *pass, const struct lumos_row *row, const int64_t *lags) {
+  const int64_t *from = pass->retiming->times + (size_t)row->src * W;
+  int64_t *to = pass->retiming->times + (size_t)row->dst * W;
+  for (unsigned w = 0; w < W; w++) {
+    to[w] = later(to[w], from[w] + lags[w]);
+  }
+}
+
+static void pass_clock_on(const struct pass *pass, const struct lumos_row *row) {
+  const int64_t *times = pass->retiming->times + (size_t)row->src * W;
+  const int64_t *from = pass->retiming->clocks + (size_t)row->src * W;
+  int64_t *to = pass->retiming->clocks + (size_t)row->dst * W;
+  for (unsigned w = 0; w < W; w++) {
+    int64_t own = row->event ? times[w] : never;
+    to[w] = later(to[w], later(from[w], own));
+  }
+}
+
+/* What asks for clocks has them: then they are never NULL. */
+static const int64_t *clocks_of(const struct lumos_retiming *retiming, uint32_t instant) {
+  const int64_t *clocks = retiming->clocks == NULL ? retiming->times : retiming->clocks;
+  return clocks + (size_t)instant * W;
+}
+
+/* The occupant's end is known when something from which it follows has been taken, no later than its clock. */
+static void make_room(struct pass *pass, const struct lumos_row *row, const int64_t *lags) {
+  const int64_t *end = pass->retiming->times + (size_t)row->src * W;
+  const int64_t *clock = clocks_of(pass->retiming, row->src);
+  const int64_t *start = pass->retiming->times + (size_t)row->occupant * W;
+  int64_t *to = pass->retiming->times + (size_t)row->dst * W;
+  for (unsigned w = 0; w < W; w++) {
+    if (start[w] <= to[w]) {
+      pass->kept &= clock[w] < to[w] ? ~0U : ~(1U << w);
+      to[w] = later(to[w], end[w] + lags[w]);
+    }
+  }
+}
+
+static void pass_all(struct pass *pass) {
+  const struct lumos_retiming *retiming = pass->retiming;
+  for (size_t i = 0; i < retiming->rows.count; i++) {
+    const struct lumos_row *row = &retiming->rows.items[i];
+    if (row->of == LUMOS_LINK_ROOM) {
+      make_room(pass, row, retiming->new_lags + i * W);
+      continue;
+    }
+    if (row->of != LUMOS_LINK_CAUSE) {
+      pass_on(pass, row, retiming->new_lags + i * W);
+    }
+    if (retiming->clocks != NULL) {
+      pass_clock_on(pass, row);
+    }
+  }
+}
+
+static void check_pair(struct pass *pass, const struct lumos_row_pair *pair) {
+  const int64_t *first = pass->retiming->times + (size_t)pair->first * W;
+  const int64_t *clock = pair->how == LUMOS_BEFORE_IN_TURN ? clocks_of(pass->retiming, pair->first) : first;
+  const int64_t *then = pass->retiming->times + (size_t)pair->then * W;
+  for (unsigned w = 0; w < W; w++) {
+    bool before = pair->how == LUMOS_BEFORE_ON_THREAD ? first[w] <= then[w] : later(first[w], clock[w]) < then[w];
+    pass->kept &= before ? ~0U : ~(1U << w);
+  }
+}
+
+unsigned lumos_retiming_run(struct lumos_retiming *retiming) {
+  struct pass pass = {.retiming = retiming, .kept = ~0U};
+  for (size_t i = 0; i < (size_t)retiming->instants * W; i++) {
+    retiming->times[i] = i < W ? 0 : never;
+  }
+  for (size_t i = 0; retiming->clocks != NULL && i < (size_t)retiming->instants * W; i++) {
+    retiming->clocks[i] = never;
+  }
+  pass_all(&pass);
+  for (size_t i = 0; i < retiming->pairs.count; i++) {
+    check_pair(&pass, &retiming->pairs.items[i]);
+  }
+  for (unsigned w = 0; w < W; w++) { /* far from where the engine would say that a time is too large */
+    bool near = retiming->latest < LUMOS_TIME_LIMIT / 4 && retiming->changed[w] < LUMOS_TIME_LIMIT / 4;
+    pass.kept &= near ? ~0U : ~(1U << w);
+  }
+  return pass.kept;
+}
+
+void lumos_retiming_ends(const struct lumos_retiming *retiming, unsigned w, struct lumos_run *runs) {
+  for (size_t i = 0; i < retiming->ends.count; i++) {
+    const struct lumos_row_end *end = &retiming->ends.items[i];
+    runs[end->task] = (struct lumos_run){retiming->times[(size_t)end->instant * W + w], 0};
+  }
+}

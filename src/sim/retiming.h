@@ -1,0 +1,79 @@
+/* Times of a job with less work, of several such jobs at once, without the engine.
+ *
+ * A run of the engine is read as rows: one instant comes no earlier than another and a lag. As long as calls that
+ * touch the same stream or event, and kernels that wait for the same SMs, keep the run's order, a job with other lags
+ * fulfils the same rows, and in the order in which the run found them each is read once. Instants of thread tasks from
+ * which nothing else follows are no rows: the lags between their neighbours are added up.
+ *
+ * Whether the order is kept is checked afterwards, and exactly: the engine takes of all events it knows of the
+ * earliest. So it can only take Y before X, which comes first in the run, while it does not know of X; then something
+ * from which X follows is still to come, and no earlier than Y. The latest of what an instant follows from is its
+ * clock: with X's clock before Y the engine takes X first. Calls of one thread keep their order by themselves.
+ */
+#ifndef LUMOS_SIM_RETIMING_H
+#define LUMOS_SIM_RETIMING_H
+
+#include "sim/engine.h"
+#include "sim/work.h"
+
+enum { LUMOS_RETIMED = 4 }; /* how many at once */
+
+struct lumos_row {
+  uint32_t src, dst; /* numbers of instants */
+  uint32_t occupant; /* with LUMOS_LINK_ROOM: whose SMs become free: the number of its start */
+  uint8_t of;        /* enum lumos_link_of */
+  bool event;        /* the engine takes src in its turn */
+};
+
+struct lumos_row_part { /* something that can change is in the lag of a row */
+  uint32_t row, of;     /* of: a task, or a collective */
+};
+LUMOS_VECTOR_TYPE(lumos_row_parts, struct lumos_row_part);
+
+enum lumos_before { LUMOS_BEFORE_ON_THREAD, LUMOS_BEFORE_IN_TURN, LUMOS_BEFORE_IN_TIME };
+struct lumos_row_pair { /* the first is to come before the other */
+  uint32_t first, then; /* numbers of instants */
+  enum lumos_before how;
+};
+
+struct lumos_row_end { /* a task by which the end of a step is found */
+  uint32_t task, instant;
+};
+
+struct lumos_retiming {
+  const struct lumos_job *job;
+  bool usable;       /* false: the engine has to be asked */
+  uint32_t instants; /* the first is that from which all time counts */
+  int64_t latest;    /* how far from that the run's times are */
+  LUMOS_VECTOR(struct lumos_row) rows;
+  LUMOS_VECTOR(int64_t) lags; /* of the rows, as in the run */
+  LUMOS_VECTOR(struct lumos_row_pair) pairs;
+  LUMOS_VECTOR(struct lumos_row_end) ends;
+  struct lumos_row_parts lengths[2]; /* of tasks on threads, on streams */
+  struct lumos_row_parts thread_lags, handovers, launches, waits, transfers;
+  /* By row or instant, LUMOS_RETIMED of each. */
+  int64_t *new_lags, *times, *clocks; /* clocks may be NULL: nothing asks for them */
+  int64_t changed[LUMOS_RETIMED];     /* all lags together, at most; beyond what adds up safely: LUMOS_ABSENT */
+};
+
+/* Run the engine as it is prepared, with bindings, and read the run's rows. False: the run fails. */
+bool lumos_retiming_make(struct lumos_retiming *retiming, const struct lumos_job *job, struct lumos_engine *engine,
+                         struct lumos_bindings *bindings, struct lumos_run *runs,
+                         struct lumos_error *error) LUMOS_MUST_CHECK;
+/* What lumos_retiming_make does with the notes of a run. */
+void lumos_retiming_read(struct lumos_retiming *retiming, const struct lumos_links *links,
+                         const struct lumos_order *order, const struct lumos_run *runs);
+void lumos_retiming_free(struct lumos_retiming *retiming);
+
+/* All as in the run; then of one of them (w < LUMOS_RETIMED) less work, as lumos_less_run has it. `chosen` has room
+ * for all tasks. */
+void lumos_retiming_begin(struct lumos_retiming *retiming);
+void lumos_retiming_change(struct lumos_retiming *retiming, const struct lumos_engine *engine, unsigned w,
+                           const struct lumos_work *work, int64_t millionths, const struct lumos_times *usual,
+                           uint8_t *chosen);
+/* The times of all; bit w of what it returns: they are those that the engine would find. */
+unsigned lumos_retiming_run(struct lumos_retiming *retiming);
+/* runs[t] of all tasks that end steps, as a run of no length at the task's end. */
+void lumos_retiming_ends(const struct lumos_retiming *retiming, unsigned w, struct lumos_run *runs);
+
+#endif

@@ -1,0 +1,674 @@
+/* Who is late: by what a rank did before a collective, not by how long it was in it.
+ *
+ * All members of a symmetric collective leave it together, so that what delays the next one of the same ranks is what
+ * each did since. A member is late by what it arrived after the mean of the others, early by what it arrived before,
+ * and over a step both add up: small irregularities, in which now one and now another is last, even out, and two slow
+ * ranks do not hide each other. Of its lateness its own is what it took longer than the mean of the others:
+ *   compute  its streams computed or copied for longer;
+ *   host     its streams were idle for longer, which, where its kernel started as soon as it was launched, counts only
+ *            as far as its threads took longer from the launch before to this one, waiting for the device left out;
+ *   inherited  all else: it was itself held up in other communication, or its host was late already, which delays the
+ *              same step again and again without being slow;
+ *   unknown  before the first collective of a set of ranks in the recording: what they did since the one before it is not
+ *            recorded. Such a step says nothing of who is slow, unless there is no other.
+ * Collectives across stages are left out: there ranks come one after the other by design. A rank that is late to
+ * collectives of several sets of ranks is late to each for the same reason; the set counts to which it is late most.
+ */
+#include "base/hash.h"
+#include "base/text.h"
+#include "program/reach.h"
+#include "sim/arrival.h"
+#include "sim/clock.h"
+#include "sim/metrics.h"
+#include <stdlib.h>
+
+enum {
+  HELD_BY_LAUNCH = 20000, /* ns from a launch to a kernel's start, below which nothing else held it */
+  LEAST_SHARE = 10,       /* a straggler's own delay is at least so many per cent of the step, */
+  MOST_STEPS = 3,         /* on average and in all but one of so many steps; */
+  LEAST_SHARE_ONCE = 25,  /* where there is one step, so many */
+};
+
+/* A collective that all ranks of a set take part in. */
+struct meeting {
+  uint64_t set; /* of its ranks */
+  int64_t latest;
+  uint32_t collective;
+};
+LUMOS_VECTOR_TYPE(meetings, struct meeting);
+
+/* What a rank came late to a collective by, and then to all of a set of ranks in a step, in ns; negative: early. */
+struct delay {
+  uint64_t set;
+  uint32_t place;              /* index of the rank's step */
+  uint32_t met, last;          /* how many collectives, and to how many nobody came later */
+  uint32_t first;              /* of how many what was before is not recorded, */
+  int64_t unknown;             /* and how late it came to these */
+  int64_t late, compute, host; /* compute and host: what the rank took longer */
+};
+LUMOS_VECTOR_TYPE(delays, struct delay);
+
+/* A member in a collective, and in the one before. */
+struct visit {
+  uint32_t task, rank, before; /* before: LUMOS_NONE, there is none */
+  int64_t start, left;         /* when it left the one before */
+};
+LUMOS_VECTOR_TYPE(visits, struct visit);
+
+/* An instant at which a rank's activity is asked for, and what it has done until then. */
+struct mark {
+  int64_t time;
+  uint32_t rank;
+  int64_t busy, idle; /* computing or copying; nothing */
+};
+LUMOS_VECTOR_TYPE(marks, struct mark);
+
+/* Waiting of a rank's threads for the device: intervals in a row, and how long those before took. */
+struct sync {
+  int64_t start, end, before;
+};
+LUMOS_VECTOR_TYPE(syncs, struct sync);
+
+struct search {
+  struct lumos_job *job;
+  const struct lumos_coupling *coupling;
+  const struct lumos_timeline *timeline;
+  struct meetings meetings;
+  struct visits visits; /* of one meeting */
+  struct marks marks;
+  struct syncs syncs;
+  uint32_t *sync_first; /* by rank */
+  struct delays delays;
+};
+
+/* ---- Which collectives ---- */
+
+static uint64_t set_of(const struct lumos_job *job, const struct lumos_collective *collective) {
+  uint64_t hash = 0;
+  for (uint32_t m = 0; m < collective->member_count; m++) {
+    uint32_t member = job->members.items[collective->member_first + m];
+    hash = lumos_hash_mix(hash, lumos_rank_of(job, &job->tasks.items[member]));
+  }
+  return hash;
+}
+
+static bool all_are_there(const struct lumos_collective *collective) {
+  return collective->member_count > 1 && (int64_t)collective->member_count >= collective->size;
+}
+
+static int compare_meetings(const void *left, const void *right) {
+  const struct meeting *a = left;
+  const struct meeting *b = right;
+  if (a->set != b->set) {
+    return a->set < b->set ? -1 : 1;
+  }
+  if (a->latest != b->latest) {
+    return a->latest < b->latest ? -1 : 1;
+  }
+  return a->collective < b->collective ? -1 : a->collective > b->collective;
+}
+
+/* Collectives of which it is not known who came when. */
+struct unknown {
+  int64_t clocks,
+      ranks; /* for their members' clocks are not known to agree; for not all of their ranks were recorded */
+};
+
+static struct unknown find_meetings(struct search *search) {
+  const struct lumos_job *job = search->job;
+  struct lumos_reaches reaches;
+  lumos_reaches_read(job, &reaches);
+  struct unknown unknown = {0, 0};
+  for (uint32_t i = 0; i < job->collectives.count; i++) {
+    const struct lumos_collective *collective = &job->collectives.items[i];
+    if (collective->rule != LUMOS_SYMMETRIC || lumos_crosses_stages(job, &reaches, collective)) {
+      continue;
+    }
+    if (!all_are_there(collective)) {
+      unknown.ranks += collective->size > 1;
+      continue;
+    }
+    if (!lumos_is_coupled(job, collective)) {
+      continue;
+    }
+    struct lumos_arrival arrival = lumos_arrival_of(job, search->timeline->runs, collective);
+    unknown.clocks += !arrival.comparable;
+    if (arrival.comparable) {
+      struct meeting meeting = {set_of(job, collective), arrival.latest, i};
+      lumos_vector_push(&search->meetings, meeting);
+    }
+  }
+  lumos_reaches_free(&reaches);
+  if (search->meetings.count > 0) {
+    qsort(search->meetings.items, search->meetings.count, sizeof search->meetings.items[0], compare_meetings);
+  }
+  return unknown;
+}
+
+/* ---- Who came when ---- */
+
+static struct visit visit_of(const struct search *search, const struct lumos_collective *collective, uint32_t place,
+                             const struct lumos_collective *before) {
+  const struct lumos_job *job = search->job;
+  struct visit visit = {.task = job->members.items[collective->member_first + place], .before = LUMOS_NONE};
+  visit.rank = lumos_rank_of(job, &job->tasks.items[visit.task]);
+  int64_t end = 0;
+  (void)lumos_task_interval(job, search->timeline->runs, visit.task, &visit.start, &end);
+  if (before != NULL && place < before->member_count) {
+    uint32_t task = job->members.items[before->member_first + place];
+    int64_t start = 0;
+    if (lumos_rank_of(job, &job->tasks.items[task]) == visit.rank &&
+        lumos_task_interval(job, search->timeline->runs, task, &start, &visit.left) && visit.left <= visit.start) {
+      visit.before = task;
+    }
+  }
+  return visit;
+}
+
+/* All members of a meeting. */
+static void find_visits(struct search *search, size_t number) {
+  const struct meeting *meeting = &search->meetings.items[number];
+  const struct lumos_collective *collectives = search->job->collectives.items;
+  const struct lumos_collective *collective = &collectives[meeting->collective];
+  bool first = number == 0 || meeting[-1].set != meeting->set;
+  const struct lumos_collective *before = first ? NULL : &collectives[meeting[-1].collective];
+  search->visits.count = 0;
+  for (uint32_t m = 0; m < collective->member_count; m++) {
+    struct visit visit = visit_of(search, collective, m, before);
+    lumos_vector_push(&search->visits, visit);
+  }
+}
+
+/* ---- What its streams did ---- */
+
+static void mark_visits(struct search *search) {
+  for (size_t i = 0; i < search->meetings.count; i++) {
+    find_visits(search, i);
+    for (size_t m = 0; m < search->visits.count; m++) {
+      const struct visit *visit = &search->visits.items[m];
+      if (visit->before != LUMOS_NONE) {
+        struct mark left = {.time = visit->left, .rank = visit->rank};
+        struct mark came = {.time = visit->start, .rank = visit->rank};
+        lumos_vector_push(&search->marks, left);
+        lumos_vector_push(&search->marks, came);
+      }
+    }
+  }
+}
+
+static int compare_marks(const void *left, const void *right) {
+  const struct mark *a = left;
+  const struct mark *b = right;
+  if (a->rank != b->rank) {
+    return a->rank < b->rank ? -1 : 1;
+  }
+  return a->time < b->time ? -1 : a->time > b->time;
+}
+
+/* The parts of the time between marks, added up from each rank's first one. */
+static bool add_activity(struct search *search, struct lumos_error *error) {
+  struct marks *marks = &search->marks;
+  struct lumos_steps_list between = {0};
+  for (size_t i = 0; i < marks->count; i++) {
+    const struct mark *mark = &marks->items[i];
+    bool follows = i > 0 && marks->items[i - 1].rank == mark->rank;
+    struct lumos_step step = {mark->rank, 0, follows ? marks->items[i - 1].time : mark->time, mark->time};
+    lumos_vector_push(&between, step);
+  }
+  struct lumos_partition *parts = lumos_allocate((between.count + 1) * sizeof *parts);
+  const struct lumos_steps_parts list = {&between, parts};
+  bool done = between.count == 0 ||
+              lumos_partition_lists(search->job, search->timeline->runs, search->coupling, &list, 1, error);
+  for (size_t i = 1; done && i < marks->count; i++) {
+    struct mark *mark = &marks->items[i];
+    if (mark[-1].rank == mark->rank) {
+      mark->busy = mark[-1].busy + parts[i].exposed_compute + parts[i].overlapped + parts[i].exposed_copy;
+      mark->idle = mark[-1].idle + parts[i].idle;
+    }
+  }
+  free(parts);
+  lumos_vector_free(&between);
+  return done;
+}
+
+static const struct mark *mark_at(const struct search *search, uint32_t rank, int64_t time) {
+  const struct mark wanted = {.time = time, .rank = rank};
+  return bsearch(&wanted, search->marks.items, search->marks.count, sizeof wanted, compare_marks);
+}
+
+/* ---- What its threads did ---- */
+
+static int compare_syncs(const void *left, const void *right) {
+  const struct sync *a = left;
+  const struct sync *b = right;
+  if (a->start != b->start) {
+    return a->start < b->start ? -1 : 1;
+  }
+  return a->end < b->end ? -1 : a->end > b->end;
+}
+
+static void find_syncs_of(struct search *search, const struct lumos_rank *rank) {
+  const struct lumos_job *job = search->job;
+  size_t first = search->syncs.count;
+  for (uint32_t t = rank->task_first; t < rank->task_first + rank->task_count; t++) {
+    struct sync sync = {0};
+    if (job->tasks.items[t].kind == LUMOS_SYNC &&
+        lumos_task_interval(job, search->timeline->runs, t, &sync.start, &sync.end)) {
+      lumos_vector_push(&search->syncs, sync);
+    }
+  }
+  size_t count = search->syncs.count - first;
+  if (count == 0) {
+    return;
+  }
+  struct sync *own = search->syncs.items + first;
+  qsort(own, count, sizeof *own, compare_syncs);
+  size_t kept = 1;
+  for (size_t i = 1; i < count; i++) {
+    struct sync *last = &own[kept - 1];
+    if (own[i].start <= last->end) {
+      last->end = own[i].end > last->end ? own[i].end : last->end;
+    } else {
+      own[kept] = own[i];
+      own[kept++].before = last->before + (last->end - last->start);
+    }
+  }
+  search->syncs.count = first + kept;
+}
+
+static void find_syncs(struct search *search) {
+  const struct lumos_job *job = search->job;
+  search->sync_first = lumos_allocate((job->ranks.count + 1) * sizeof *search->sync_first);
+  for (size_t r = 0; r < job->ranks.count; r++) {
+    search->sync_first[r] = (uint32_t)search->syncs.count;
+    find_syncs_of(search, &job->ranks.items[r]);
+  }
+  search->sync_first[job->ranks.count] = (uint32_t)search->syncs.count;
+}
+
+/* How long threads of a rank have waited until an instant. */
+static int64_t synced_until(const struct search *search, uint32_t rank, int64_t time) {
+  uint32_t low = search->sync_first[rank];
+  uint32_t high = search->sync_first[rank + 1];
+  uint32_t first = low;
+  while (low < high) {
+    uint32_t middle = low + (high - low) / 2;
+    if (search->syncs.items[middle].start <= time) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  if (low == first) {
+    return 0;
+  }
+  const struct sync *sync = &search->syncs.items[low - 1];
+  return sync->before + ((time < sync->end ? time : sync->end) - sync->start);
+}
+
+/* When a kernel was launched; LUMOS_ABSENT. */
+static int64_t launched(const struct search *search, uint32_t task) {
+  uint32_t call = search->job->tasks.items[task].call;
+  int64_t start = 0;
+  int64_t end = 0;
+  bool known = call != LUMOS_NONE && lumos_task_interval(search->job, search->timeline->runs, call, &start, &end);
+  return known ? end : LUMOS_ABSENT;
+}
+
+/* What threads took from the launch before to this one; LUMOS_ABSENT. */
+static int64_t host_time(const struct search *search, const struct visit *visit) {
+  int64_t from = visit->before == LUMOS_NONE ? LUMOS_ABSENT : launched(search, visit->before);
+  int64_t to = launched(search, visit->task);
+  if (from == LUMOS_ABSENT || to == LUMOS_ABSENT) {
+    return LUMOS_ABSENT;
+  }
+  return to - from - (synced_until(search, visit->rank, to) - synced_until(search, visit->rank, from));
+}
+
+/* ---- Whose fault ---- */
+
+static int64_t within(int64_t value, int64_t least, int64_t most) {
+  return value < least ? least : value < most ? value : most;
+}
+
+/* A quantity of a visit; LUMOS_ABSENT: not known. */
+typedef int64_t quantity(const struct search *search, const struct visit *visit);
+
+static int64_t arrival(const struct search *search, const struct visit *visit) {
+  (void)search;
+  return visit->start;
+}
+
+static int64_t busy_time(const struct search *search, const struct visit *visit) {
+  return mark_at(search, visit->rank, visit->start)->busy - mark_at(search, visit->rank, visit->left)->busy;
+}
+
+static int64_t idle_time(const struct search *search, const struct visit *visit) {
+  return mark_at(search, visit->rank, visit->start)->idle - mark_at(search, visit->rank, visit->left)->idle;
+}
+
+/* What all visits have together; false: not known of all. */
+static bool sum_of(const struct search *search, quantity *of, __int128 *sum) {
+  *sum = 0;
+  for (size_t m = 0; m < search->visits.count; m++) {
+    int64_t value = of(search, &search->visits.items[m]);
+    if (value == LUMOS_ABSENT) {
+      return false;
+    }
+    *sum += value;
+  }
+  return true;
+}
+
+/* By what a visit has more than the mean of the others. */
+static int64_t more(const struct search *search, quantity *of, size_t visit, __int128 sum) {
+  int64_t own = of(search, &search->visits.items[visit]);
+  __int128 others = (__int128)search->visits.count - 1;
+  return others > 0 ? own - (int64_t)((sum - own) / others) : 0;
+}
+
+/* Could it have started earlier, had it been launched earlier? */
+static bool held_by_launch(const struct search *search, const struct visit *visit) {
+  int64_t launch = launched(search, visit->task);
+  return launch != LUMOS_ABSENT && visit->start - launch < HELD_BY_LAUNCH;
+}
+
+/* Is it not known of all members what each did before? */
+static bool is_first(const struct search *search) {
+  bool known = true;
+  for (size_t m = 0; m < search->visits.count; m++) {
+    known = known && search->visits.items[m].before != LUMOS_NONE;
+  }
+  return !known;
+}
+
+/* What of each member's lateness is its own. */
+static void divide(const struct search *search, struct delay *delays) {
+  const struct visit *visits = search->visits.items;
+  __int128 busy = 0, idle = 0, host = 0;
+  (void)sum_of(search, busy_time, &busy);
+  (void)sum_of(search, idle_time, &idle);
+  bool host_known = sum_of(search, host_time, &host);
+  for (size_t m = 0; m < search->visits.count; m++) {
+    bool held = held_by_launch(search, &visits[m]);
+    int64_t most = delays[m].late < 0 ? -delays[m].late : delays[m].late;
+    int64_t compute = more(search, busy_time, m, busy);
+    int64_t rest = !held ? more(search, idle_time, m, idle) : host_known ? more(search, host_time, m, host) : 0;
+    delays[m].compute = within(compute, -most, most);
+    delays[m].host = within(compute + rest, -most, most) - delays[m].compute;
+  }
+}
+
+static void add_meeting(struct search *search, size_t number) {
+  find_visits(search, number);
+  size_t first = search->delays.count;
+  size_t last = 0;
+  uint32_t guess = 0;
+  __int128 sum = 0;
+  (void)sum_of(search, arrival, &sum);
+  const struct visit *visits = search->visits.items;
+  for (size_t m = 0; m < search->visits.count; m++) {
+    int32_t step = search->job->tasks.items[visits[m].task].step;
+    struct delay delay = {.set = search->meetings.items[number].set, .met = 1};
+    delay.place = lumos_step_index(&search->timeline->steps, visits[m].rank, step, &guess);
+    delay.late = more(search, arrival, m, sum);
+    lumos_vector_push(&search->delays, delay);
+    last = visits[m].start > visits[last].start ? m : last;
+  }
+  search->delays.items[first + last].last = 1;
+  if (!is_first(search)) {
+    divide(search, search->delays.items + first);
+    return;
+  }
+  for (size_t m = first; m < search->delays.count; m++) {
+    search->delays.items[m].first = 1;
+    search->delays.items[m].unknown = search->delays.items[m].late;
+  }
+}
+
+static int compare_delays(const void *left, const void *right) {
+  const struct delay *a = left;
+  const struct delay *b = right;
+  if (a->place != b->place) {
+    return a->place < b->place ? -1 : 1;
+  }
+  return (a->set > b->set) - (a->set < b->set);
+}
+
+/* Those of one rank's step and set become one; those of no step go. */
+static void add_up(struct delays *delays) {
+  size_t kept = 0;
+  for (size_t i = 0; i < delays->count && delays->items[i].place != LUMOS_NONE; i++) { /* which sort last */
+    const struct delay *delay = &delays->items[i];
+    if (kept == 0 || compare_delays(&delays->items[kept - 1], delay) != 0) {
+      delays->items[kept++] = *delay;
+      continue;
+    }
+    struct delay *sum = &delays->items[kept - 1];
+    sum->met += delay->met;
+    sum->last += delay->last;
+    sum->first += delay->first;
+    sum->unknown += delay->unknown;
+    sum->late += delay->late;
+    sum->compute += delay->compute;
+    sum->host += delay->host;
+  }
+  delays->count = kept;
+}
+
+static void find_delays(struct search *search) {
+  for (size_t i = 0; i < search->meetings.count; i++) {
+    add_meeting(search, i);
+  }
+  if (search->delays.count > 0) {
+    qsort(search->delays.items, search->delays.count, sizeof search->delays.items[0], compare_delays);
+    add_up(&search->delays);
+  }
+}
+
+/* A rank's lateness in a step. */
+struct lateness {
+  int64_t whole, compute, host, unknown;
+  uint32_t met, last, first;
+};
+
+/* Taking longer here and less long there evens out: a rank that is late all the time is not slow for that. */
+static struct lateness lateness_of(const struct delay *delay) {
+  struct lateness late = {.whole = delay->late > 0 ? delay->late : 0};
+  late.compute = within(delay->compute, 0, late.whole);
+  late.host = within(delay->host, 0, late.whole - late.compute);
+  late.unknown = within(delay->unknown, 0, late.whole - late.compute - late.host);
+  return late;
+}
+
+static int64_t own_delay(const struct lateness *late) { return late->compute + late->host; }
+
+/* Of a rank's step, by the set of ranks that it delays most by itself, of equals at all. */
+static struct lateness worst_of(const struct delay *delays, size_t count) {
+  struct lateness worst = {0};
+  uint32_t met = 0;
+  uint32_t last = 0;
+  uint32_t first_ones = 0;
+  for (size_t i = 0; i < count; i++) {
+    struct lateness late = lateness_of(&delays[i]);
+    bool worse =
+        own_delay(&late) > own_delay(&worst) || (own_delay(&late) == own_delay(&worst) && late.whole > worst.whole);
+    worst = worse ? late : worst;
+    met += delays[i].met;
+    last += delays[i].last;
+    first_ones += delays[i].first;
+  }
+  worst.met = met;
+  worst.last = last;
+  worst.first = first_ones;
+  return worst;
+}
+
+/* ---- What is told ---- */
+
+static void write_lateness(const struct search *search, uint32_t index, const struct lateness *late) {
+  struct lumos_job *job = search->job;
+  const struct lumos_step *step = &search->timeline->steps.items[index];
+  struct lumos_metric_place place = lumos_place_of(job, search->timeline, step);
+  struct lumos_scope scope = lumos_everywhere;
+  scope.rank = place.rank;
+  scope.step = place.step;
+  const struct {
+    const char *kind;
+    int64_t value;
+  } parts[] = {{"compute", late->compute},
+               {"host", late->host},
+               {"unknown", late->unknown},
+               {"inherited", late->whole - own_delay(late) - late->unknown}};
+  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+    scope.kind = lumos_intern_text(job->strings, parts[i].kind);
+    lumos_metric_add(job, "late_arrival", &scope, search->timeline->source, (struct lumos_decimal){parts[i].value, 0});
+  }
+  scope.kind = LUMOS_NO_STRING;
+  lumos_metric_add(job, "last_arrivals", &scope, search->timeline->source, (struct lumos_decimal){late->last, 0});
+}
+
+static int64_t job_step_time(const struct lumos_timeline *timeline, int32_t step) {
+  for (size_t k = 0; k < timeline->job.count; k++) {
+    if (timeline->job.items[k].step == step) {
+      return timeline->job.items[k].end - timeline->job.items[k].start;
+    }
+  }
+  return 0;
+}
+
+/* A rank over the steps in which it met others. */
+struct verdict {
+  int64_t own, compute, time;
+  uint32_t steps, late_steps, met, last;
+};
+
+static bool is_share(int64_t part, int64_t whole, int64_t per_cent) {
+  return (__int128)part * 100 >= (__int128)whole * per_cent;
+}
+
+static void add_step(struct verdict *verdict, const struct lateness *late, int64_t time) {
+  int64_t own = own_delay(late);
+  verdict->steps++;
+  verdict->own += own;
+  verdict->compute += late->compute;
+  verdict->time += time;
+  verdict->late_steps += is_share(own, time, LEAST_SHARE);
+  verdict->met += late->met;
+  verdict->last += late->last;
+}
+
+static void tell_straggler(struct search *search, uint32_t rank, const struct verdict *verdict) {
+  struct lumos_job *job = search->job;
+  struct lumos_metric_place place = {search->timeline->source, job->ranks.items[rank].rank, LUMOS_ABSENT_INT};
+  lumos_metric_share(job, "straggler", place, verdict->own, verdict->time);
+  if (search->timeline->runs == NULL) {
+    return; /* told once, of the job as it is */
+  }
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  int64_t thousandths = (verdict->own + verdict->steps * INT64_C(500)) / (verdict->steps * INT64_C(1000));
+  lumos_text_put(&text, "a straggler: what it takes longer than others before collectives delays these by ");
+  lumos_text_decimal(&text, thousandths, 3);
+  lumos_text_put(&text, " ms a step, ");
+  lumos_text_decimal(&text, (int64_t)(((__int128)verdict->own * 1000 + verdict->time / 2) / verdict->time), 1);
+  lumos_text_format(&text, " %% of it; it is the last to arrive at %u of %u, and that is mostly its %s", verdict->last,
+                    verdict->met, verdict->compute * 2 > verdict->own ? "GPU's work" : "host's time");
+  lumos_text_char(&text, '\0');
+  struct lumos_scope scope = lumos_everywhere;
+  scope.rank = place.rank;
+  lumos_job_note(job, "sim.straggler", LUMOS_INFO, LUMOS_ABSENT, &scope, text.bytes, NULL);
+  lumos_text_free(&text);
+}
+
+/* Of one step nothing shows that it comes again, so that more is asked. */
+static bool is_straggler(const struct verdict *verdict) {
+  int64_t least = verdict->steps > 1 ? LEAST_SHARE : LEAST_SHARE_ONCE;
+  bool often = verdict->steps > 0 && (verdict->steps - verdict->late_steps) * MOST_STEPS <= verdict->steps;
+  return often && is_share(verdict->own, verdict->time, least);
+}
+
+/* A rank's steps are in a row. */
+static void judge(struct search *search, const struct lateness *late) {
+  const struct lumos_steps_list *steps = &search->timeline->steps;
+  for (size_t first = 0, i = 0; first < steps->count; first = i) {
+    struct verdict whole = {0}; /* of the steps of which all is known, and of all */
+    struct verdict all = {0};
+    for (i = first; i < steps->count && steps->items[i].rank == steps->items[first].rank; i++) {
+      int64_t time = job_step_time(search->timeline, steps->items[i].step);
+      if (late[i].met > 0 && time > 0) {
+        add_step(&all, &late[i], time);
+      }
+      if (late[i].met > 0 && late[i].first == 0 && time > 0) {
+        add_step(&whole, &late[i], time);
+      }
+    }
+    const struct verdict *verdict = whole.steps > 0 ? &whole : &all;
+    if (is_straggler(verdict)) {
+      tell_straggler(search, steps->items[first].rank, verdict);
+    }
+  }
+}
+
+static void write_delays(struct search *search) {
+  size_t steps = search->timeline->steps.count;
+  struct lateness *late = lumos_allocate_zeroed(steps + 1, sizeof *late);
+  for (size_t first = 0, end = 0; first < search->delays.count; first = end) {
+    const struct delay *delays = &search->delays.items[first];
+    for (end = first; end < search->delays.count && search->delays.items[end].place == delays->place;) {
+      end++;
+    }
+    late[delays->place] = worst_of(delays, end - first);
+    write_lateness(search, delays->place, &late[delays->place]);
+  }
+  int64_t *whole = lumos_allocate((steps + 1) * sizeof *whole);
+  int64_t *own = lumos_allocate((steps + 1) * sizeof *own);
+  for (size_t i = 0; i < steps; i++) {
+    whole[i] = late[i].met > 0 ? late[i].whole : LUMOS_ABSENT;
+    own[i] = late[i].met > 0 ? own_delay(&late[i]) : LUMOS_ABSENT;
+  }
+  lumos_metric_by_step(search->job, "late_arrival", search->timeline, whole);
+  lumos_metric_by_step(search->job, "straggler_delay", search->timeline, own);
+  judge(search, late);
+  free(whole);
+  free(own);
+  free(late);
+}
+
+/* Said once. */
+static void tell_unknown(struct search *search, struct unknown unknown) {
+  if (search->timeline->runs == NULL) {
+    return;
+  }
+  if (unknown.clocks > 0) {
+    lumos_job_note(search->job, "sim.unknown_stragglers", LUMOS_INFO, unknown.clocks, NULL,
+                   "collectives do not say who came late to them, for their ranks' clocks could not be aligned", NULL);
+  }
+  if (unknown.ranks > 0 && search->job->ranks.count > 1) {
+    lumos_job_note(search->job, "sim.unrecorded_ranks", LUMOS_INFO, unknown.ranks, NULL,
+                   "collectives do not say who came late to them, for not all of their ranks were recorded", NULL);
+  }
+}
+
+bool lumos_write_stragglers(struct lumos_job *job, const struct lumos_coupling *coupling,
+                            const struct lumos_timeline *timeline, struct lumos_error *error) {
+  struct search search = {.job = job, .coupling = coupling, .timeline = timeline};
+  struct unknown unknown = find_meetings(&search);
+  mark_visits(&search);
+  if (search.marks.count > 0) {
+    qsort(search.marks.items, search.marks.count, sizeof search.marks.items[0], compare_marks);
+  }
+  find_syncs(&search);
+  bool done = add_activity(&search, error);
+  if (done) {
+    find_delays(&search);
+    write_delays(&search);
+    tell_unknown(&search, unknown);
+  }
+  lumos_vector_free(&search.meetings);
+  lumos_vector_free(&search.visits);
+  lumos_vector_free(&search.marks);
+  lumos_vector_free(&search.syncs);
+  lumos_vector_free(&search.delays);
+  free(search.sync_first);
+  return done;
+}

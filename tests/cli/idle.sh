@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# Why devices are idle: the causes add up to idle time, to the nanosecond; and on the emulated cluster they are the true ones: where the
+# host is made slower, idle time becomes the host's, as much in the simulated change as in a true run of it.
+. "$(dirname "$0")/lib.sh"
+
+causes='idle_host idle_sync idle_launch idle_dependency idle_unexplained'
+
+# adds_up NAME: in job.sim, for every rank's step, the job's, and every stream's.
+adds_up() {
+  jq -r 'select(.type == "metric" and .source == "simulated" and .scope.op == null and (.name | test("^(stream_)?idle(_|$)")))
+    | [.scope.step, (.scope.rank // "job"), (.scope.lane // "all"), .name, .value] | @tsv' job.sim |
+    awk -F '\t' -v causes="$causes" '
+      { place = $1 " " $2 " " $3; sub(/^stream_/, "", $4); if ($4 == "idle") idle[place] = $5; else { sum[place] += $5; parts[place]++ } }
+      END {
+        for (place in idle) { if (sum[place] != idle[place] || parts[place] != 5) { print place, idle[place], sum[place]; bad = 1 } n++ }
+        exit bad || n == 0 }' >off || [ ! -s off ] || fail "$1: causes do not add up: $(head -3 off)"
+  jq -r 'select(.type == "metric" and .source == "simulated" and .scope.rank == null and (.name | IN("idle_host", "idle_sync", "idle_at_op")))
+    | [.scope.step, (.name == "idle_at_op"), .value] | @tsv' job.sim |
+    awk '{ sum[$1] += $2 == "true" ? -$3 : $3 } END { for (step in sum) if (sum[step] != 0) exit 1 }' ||
+    fail "$1: idle time by op is not that of the host"
+}
+
+# told NAME: a figure of the job's steps in job.sim, added up.
+told() {
+  jq -r --arg name "$1" 'select(.type == "metric" and .source == "simulated" and (.scope | keys) == ["step"] and .name == $name) | .value' job.sim |
+    awk '{ sum += $1 } END { printf "%d\n", sum }'
+}
+
+# emulate OPTION...: job.graph
+emulate() {
+  rm -rf emulated && mkdir emulated
+  emulated-cluster --quiet "$@" emulated || fail "the emulated cluster fails: $*"
+  { lumos-parse emulated/rank*.json.gz | lumos-graph -o job.graph; } 2>message || fail "$*: $(head -c 300 message)"
+}
+
+simulate() { lumos-sim --opportunities off "$@" -o job.sim 2>message || fail "$*: $(head -c 300 message)"; }
+
+# slower NAME MOST OPTION...: a job whose idle time is at most MOST % the host's; three times slower, the host is its cause, in the simulation
+# of the change as in a run of it within a tenth.
+slower() {
+  local name=$1 most=$2 predicted
+  shift 2
+  emulate "$@"
+  simulate job.graph
+  adds_up "$name"
+  [ $((100 * $(told idle_host))) -le $((most * $(told step_time))) ] || fail "$name: the host is to blame for $(told idle_host) of $(told step_time)"
+  lumos-transform --scale host=3 job.graph -o slow.graph 2>message || fail "$name: $(head -c 300 message)"
+  simulate slow.graph
+  adds_up "$name, predicted with a slow host"
+  predicted=$(told idle_host)
+  [ $((10 * predicted)) -ge $((8 * $(told idle))) ] || fail "$name: three times slower, the host is not the cause"
+  emulate "$@" --slow-host 0=3 --slow-host 1=3
+  simulate job.graph
+  adds_up "$name, with a slow host"
+  awk -v a="$predicted" -v b="$(told idle_host)" 'BEGIN { exit !(a > 0.9 * b && a < 1.1 * b) }' ||
+    fail "$name: idle for the host $predicted predicted, $(told idle_host) in a true run"
+  printf '%s: idle for the host %s predicted, %s in a true run\n' "$name" "$predicted" "$(told idle_host)"
+}
+
+slower 'bound by the device' 1 --layers 4 --hidden 2048 --micro-batches 2 --dp 2 --steps 3
+slower 'bound by the host' 100 --layers 4 --hidden 512 --seq 512 --micro-batches 2 --dp 2 --steps 3
+
+check_job() {
+  local name=$1
+  shift
+  lumos-parse "$@" -o job.parse 2>message || return 0 # what is no trace that can be used
+  simulate job.parse
+  grep -q '"lane":"s' job.sim || return 0 # no device
+  adds_up "$name"
+}
+check_job 'the example' "${example[@]}"
+if [ -n "$traces" ] && [ -d "$traces" ]; then
+  each_job check_job
+fi
+finish

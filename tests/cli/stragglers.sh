@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# Slow ranks of emulated jobs are found, however the job is spread, and whoever waits for them is not blamed; where no rank is slow none is
+# found. Of the real traces that have stragglers, these.
+. "$(dirname "$0")/lib.sh"
+
+# stragglers: the ranks that are said to be, and of which share of the step.
+stragglers() { grep '"name":"straggler"' sim | jq -r 'select(.source == "simulated") | "\(.scope.rank) \(.value)"' | sort -n; }
+
+# found NAME RANK...: these and no others, each by a note that says it, too.
+found() {
+  local name=$1
+  shift
+  stragglers >shares
+  cut -d' ' -f1 shares | xargs >seen
+  [ "$(cat seen)" = "$*" ] || fail "$name: the stragglers are '$(cat shares)', not '$*'"
+  [ "$(grep '"code":"sim.straggler"' sim | jq .scope.rank | sort -n | xargs)" = "$*" ] || fail "$name: the notes name others"
+}
+
+# job 'RANK...'|none OPTION...
+job() {
+  local slow=$1
+  shift
+  rm -rf emulated
+  emulated-cluster --quiet --plain --steps 3 "$@" emulated || { fail "the emulated cluster fails: $*"; return; }
+  lumos-parse emulated/rank*.json 2>message | lumos-sim -o sim 2>>message || { fail "$*: $(head -c 300 message)"; return; }
+  if [ "$slow" = none ]; then found "$*"; else found "$*" $slow; fi
+}
+
+# Ranks are in the order tensor, data, pipeline.
+gpus=(--layers 4 --hidden 2048)
+job none "${gpus[@]}" --dp 4
+job 2 "${gpus[@]}" --dp 4 --straggler 2=1.3
+job 1 --layers 4 --hidden 1024 --dp 4 --slow-host 1=1.5
+job '1 4' "${gpus[@]}" --dp 6 --straggler 1=1.4 --straggler 4=1.35
+job 0 "${gpus[@]}" --dp 4 --straggler 0=2 --slow-host 3=2 # while it waits for rank 0, the host of rank 3 gets ahead again
+job none --layers 4 --hidden 4096 --tp 4
+job 3 --layers 4 --hidden 4096 --tp 4 --straggler 3=1.3
+job none "${gpus[@]}" --tp 2 --dp 2
+job 1 "${gpus[@]}" --tp 2 --dp 2 --slow-host 1=1.5
+job 2 "${gpus[@]}" --tp 2 --dp 2 --straggler 2=1.5
+job none "${gpus[@]}" --pp 2 --dp 2
+job 0 "${gpus[@]}" --pp 2 --dp 2 --straggler 0=1.5 # the other stage waits for it
+job 3 "${gpus[@]}" --pp 2 --dp 2 --straggler 3=1.5
+job 2 "${gpus[@]}" --tp 2 --pp 2 --straggler 2=1.5
+job none "${gpus[@]}" --tp 2 --pp 2 --dp 2
+job 5 "${gpus[@]}" --tp 2 --pp 2 --dp 2 --straggler 5=1.5
+job 0 "${gpus[@]}" --tp 2 --pp 2 --dp 2 --straggler 0=1.5
+job 4 --layers 16 --hidden 2048 --vocab 8192 --pp 4 --dp 2 --micro-batches 8 --straggler 4=1.5
+job none --layers 16 --hidden 2048 --vocab 8192 --pp 4 --dp 2 --micro-batches 8
+
+# Of a rank whose clock is not known nothing is said but that.
+jq -c '.traceEvents |= map(select((.name // "" | test("nccl")) | not))' emulated/rank1.json >bare.json && mv bare.json emulated/rank1.json
+lumos-parse emulated/rank*.json 2>message | lumos-sim -o sim 2>>message || fail "without a rank's collectives: $(head -c 300 message)"
+found 'without a rank'\''s collectives'
+
+# real SET RANK...
+real() {
+  local set=$1
+  shift
+  lumos-parse "$traces/$set"/*.json.gz 2>message | lumos-sim -o sim 2>>message || fail "$set: $(head -c 300 message)"
+  found "$set" "$@"
+}
+if [ -n "$traces" ] && [ -d "$traces" ]; then
+  real torchrec-4xV100-lateRank2 2
+  jq -e -s 'map(select(.name == "straggler_delay" and .scope.rank == 2).value) | length == 6 and all(.[]; . > 950e6 and . < 1050e6)' \
+    <(grep '^{"type":"metric"' sim) >/dev/null || fail 'rank 2 does not delay the others by about a second a step'
+  real nanogpt-8xH100-ddp 1
+  jq -e -s 'map(select(.source == "measured" and .name == "late_arrival" and .scope.rank == 1 and .scope.kind == null).value) | add > 27e6 and add < 36e6' \
+    <(grep '^{"type":"metric"' sim) >/dev/null || fail 'rank 1 is not late by what it is behind the last but one, 27 ms in all, and a little more'
+  real megatron-tp2-V100 0 # 48 ms of 74, in 12 of 13 collectives
+  for set in dlrm-8xV100 hta-diff-A100-8rank-109k emulated-tp2pp2dp2 emulated-pp4 emulated-dp2; do real "$set"; done
+fi
+finish

@@ -1,0 +1,435 @@
+/* What communication costs, what pipelines lose and who is late, worked out by hand: times in microseconds. */
+#include "report_job.h"
+#include "sim/collectives.h"
+#include "sim/metrics.h"
+#include "sim/pipeline/bubble.h"
+#include "stream_unit.h"
+
+enum { US = 1000, NOWHERE = LUMOS_ABSENT_INT };
+
+/* ---- Jobs ---- */
+
+/* A rank whose clock agrees with the others', with a thread and `streams` streams. */
+static void clocked_rank(struct lumos_job *job, int32_t number) {
+  uint32_t index = add_rank(job, number);
+  struct lumos_rank *rank = &job->ranks.items[index];
+  rank->world = 3;
+  rank->base = 0;
+  rank->clock = (struct lumos_clock){.known = true, .from_collectives = true, .error = 0};
+}
+
+static uint32_t run(struct lumos_job *job, uint32_t lane, enum lumos_task_kind kind, int64_t start, int64_t end) {
+  return add_task(job, lane, kind, "task", start * US, (end - start) * US);
+}
+
+/* A collective of these tasks; the members by task. */
+static struct lumos_collective *join(struct lumos_job *job, const char *op, enum lumos_rule rule, int64_t transfer,
+                                     const uint32_t *members, uint32_t count) {
+  struct lumos_collective collective = lumos_collective_empty;
+  collective.id = (uint32_t)job->collectives.count;
+  collective.op = lumos_intern_text(job->strings, op);
+  collective.rule = (uint8_t)rule;
+  collective.size = (int32_t)count;
+  collective.member_first = (uint32_t)job->members.count;
+  collective.member_count = count;
+  collective.transfer = transfer * US;
+  for (uint32_t i = 0; i < count; i++) {
+    lumos_vector_push(&job->members, members[i]);
+  }
+  lumos_vector_push(&job->collectives, collective);
+  return &job->collectives.items[job->collectives.count - 1];
+}
+
+/* ---- Metrics ---- */
+
+static void survey(struct lumos_job *job, bool simulated) {
+  struct lumos_stretches stretches;
+  struct lumos_timeline timeline;
+  struct lumos_coupling coupling;
+  struct lumos_error error = {0};
+  lumos_find_stretches(job, &stretches);
+  lumos_timeline_make(&timeline, job, simulated ? job->runs.items : NULL, &stretches);
+  lumos_coupling_make(&coupling, job);
+  assert_true(lumos_write_collectives(job, &timeline, &error));
+  assert_true(lumos_write_stragglers(job, &coupling, &timeline, &error));
+  lumos_coupling_free(&coupling);
+  lumos_timeline_free(&timeline);
+  lumos_vector_free(&stretches);
+}
+
+struct wanted {
+  const char *name;
+  int32_t rank, peer;
+  const char *op, *kind;
+  int64_t value;
+};
+
+static bool is_named(const struct lumos_job *job, lumos_string_id id, const char *name) {
+  return name == NULL ? id == LUMOS_NO_STRING : strcmp(lumos_string(job->strings, id), name) == 0;
+}
+
+static const struct lumos_metric *find(const struct lumos_job *job, const struct wanted *wanted) {
+  const struct lumos_metric *found = NULL;
+  for (size_t i = 0; i < job->metrics.count; i++) {
+    const struct lumos_metric *metric = &job->metrics.items[i];
+    const struct lumos_scope *scope = &metric->scope;
+    if (is_named(job, metric->name, wanted->name) && scope->rank == wanted->rank && scope->peer == wanted->peer &&
+        is_named(job, scope->op, wanted->op) && is_named(job, scope->kind, wanted->kind)) {
+      assert_null(found);
+      found = metric;
+    }
+  }
+  return found;
+}
+
+static void holds(const struct lumos_job *job, const struct wanted *wanted, size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    const struct lumos_metric *metric = find(job, &wanted[i]);
+    if (metric == NULL || metric->value.units != wanted[i].value) {
+      fail_msg("%s of rank %d for %d, %s %s: %lld, not %lld", wanted[i].name, wanted[i].rank, wanted[i].peer,
+               wanted[i].op != NULL ? wanted[i].op : "", wanted[i].kind != NULL ? wanted[i].kind : "",
+               metric != NULL ? (long long)metric->value.units : -1LL, (long long)wanted[i].value);
+    }
+  }
+}
+#define HOLDS(job, wanted) holds(job, wanted, sizeof(wanted) / sizeof *(wanted))
+
+/* ---- What it costs ---- */
+
+/* An all-reduce of 0.3 MB: ranks come at 100, 130 and 190 us and end at 240. A broadcast by rank 0 at 300-320: rank
+ * 1 is there at 280. Rank 2 sends what nobody in the traces receives, 5 us long. */
+static struct lumos_job *three_ranks(void) {
+  struct lumos_job *job = lumos_job_new();
+  const int64_t starts[] = {100, 130, 190};
+  uint32_t reduces[3];
+  uint32_t broadcasts[2];
+  for (uint32_t r = 0; r < 3; r++) {
+    clocked_rank(job, (int32_t)r);
+    reduces[r] = run(job, add_lane(job, r, "s1", LUMOS_STREAM), LUMOS_COLLECTIVE, starts[r], 240);
+    uint32_t lane = add_lane(job, r, "s2", LUMOS_STREAM);
+    if (r < 2) {
+      broadcasts[r] = run(job, lane, LUMOS_COLLECTIVE, r == 0 ? 300 : 280, 320);
+    } else {
+      uint32_t alone = run(job, lane, LUMOS_P2P, 310, 315);
+      struct lumos_detail *detail = lumos_task_detail(job, &job->tasks.items[alone]);
+      detail->comm.op = lumos_intern_text(job->strings, "send");
+      detail->comm.bytes = 77;
+    }
+  }
+  join(job, "all_reduce", LUMOS_SYMMETRIC, 50, reduces, 3)->bytes = 300000;
+  struct lumos_collective *broadcast = join(job, "broadcast", LUMOS_ROOTED, 20, broadcasts, 2);
+  broadcast->bytes = 100000;
+  broadcast->root = 0;
+  finish_job(job);
+  return job;
+}
+
+static void records_say_what_they_cost(void **state) {
+  (void)state;
+  struct lumos_job *job = three_ranks();
+  survey(job, false);
+  assert_int_equal(job->collectives.items[0].wait, LUMOS_ABSENT); /* that is of the simulated timeline */
+  survey(job, true);
+  const struct lumos_collective *reduce = &job->collectives.items[0];
+  assert_int_equal(reduce->wait, (90 + 60) * US);
+  assert_int_equal(reduce->waited_for, 2);
+  assert_int_equal(reduce->algorithm_bandwidth.units, 6000000); /* 300 000 bytes in 50 us */
+  assert_int_equal(reduce->algorithm_bandwidth.decimals, 6);
+  assert_int_equal(reduce->bus_bandwidth.units, 8000000); /* 2 x 2/3 of it */
+  assert_int_equal(reduce->label, LUMOS_MIXED);           /* 150 of 140 + 110 + 50 */
+  const struct lumos_collective *broadcast = &job->collectives.items[1];
+  assert_int_equal(broadcast->wait, 20 * US); /* the root waits for nobody */
+  assert_int_equal(broadcast->waited_for, 0);
+  assert_int_equal(broadcast->bus_bandwidth.units, 5000000);
+  assert_int_equal(broadcast->label, LUMOS_TRANSFERS); /* 20 of 20 + 40 */
+  lumos_job_free(job);
+}
+
+static void totals_and_the_matrix_add_up(void **state) {
+  (void)state;
+  struct lumos_job *job = three_ranks();
+  survey(job, false);
+  const struct wanted wanted[] = {
+      {"collective_count", NOWHERE, NOWHERE, "all_reduce", NULL, 1},
+      {"collective_time", NOWHERE, NOWHERE, "all_reduce", NULL, 300 * US},
+      {"collective_transfer", NOWHERE, NOWHERE, "all_reduce", NULL, 150 * US},
+      {"collective_wait", NOWHERE, NOWHERE, "all_reduce", NULL, 150 * US},
+      {"collective_unsplit", NOWHERE, NOWHERE, "all_reduce", NULL, 0},
+      {"collective_bytes", NOWHERE, NOWHERE, "all_reduce", NULL, 300000},
+      {"collective_bus_bandwidth", NOWHERE, NOWHERE, "all_reduce", NULL, 8000000},
+      {"collective_time", NOWHERE, NOWHERE, "broadcast", NULL, 60 * US},
+      {"collective_wait", NOWHERE, NOWHERE, "broadcast", NULL, 20 * US},
+      {"collective_count", NOWHERE, NOWHERE, "send", NULL, 1},
+      {"collective_unsplit", NOWHERE, NOWHERE, "send", NULL, 5 * US},
+      {"collective_bytes", NOWHERE, NOWHERE, "send", NULL, 77},
+      {"wait_for", 0, 2, NULL, NULL, 90 * US},
+      {"wait_for", 1, 2, NULL, NULL, 60 * US},
+      {"wait_for", 1, 0, NULL, NULL, 20 * US},
+      {"collective_wait", 0, NOWHERE, NULL, NULL, 90 * US},
+      {"collective_wait", 1, NOWHERE, NULL, NULL, 80 * US},
+      {"collective_wait", 2, NOWHERE, NULL, NULL, 0},
+  };
+  HOLDS(job, wanted);
+  const struct wanted absent[] = {{"collective_wait", NOWHERE, NOWHERE, "send", NULL, 0},
+                                  {"collective_bus_bandwidth", NOWHERE, NOWHERE, "send", NULL, 0},
+                                  {"wait_for", 2, 0, NULL, NULL, 0}};
+  for (size_t i = 0; i < sizeof absent / sizeof *absent; i++) {
+    assert_null(find(job, &absent[i]));
+  }
+  lumos_job_free(job);
+}
+
+static void clocks_that_nobody_compared_split_nothing(void **state) {
+  (void)state;
+  struct lumos_job *job = three_ranks();
+  job->ranks.items[2].clock.from_collectives = false;
+  survey(job, true);
+  const struct lumos_collective *reduce = &job->collectives.items[0];
+  assert_int_equal(reduce->wait, LUMOS_ABSENT);
+  assert_int_equal(reduce->waited_for, LUMOS_ABSENT_INT);
+  assert_int_equal(reduce->label, LUMOS_INCONCLUSIVE);
+  assert_int_equal(reduce->algorithm_bandwidth.units, 6000000); /* a length needs no other clock */
+  const struct wanted wanted[] = {{"collective_unsplit", NOWHERE, NOWHERE, "all_reduce", NULL, 300 * US},
+                                  {"wait_for", 1, 0, NULL, NULL, 20 * US},
+                                  {"collective_wait", 1, NOWHERE, NULL, NULL, 20 * US}};
+  HOLDS(job, wanted);
+  const struct wanted unknown = {"collective_wait", 2, NOWHERE, NULL, NULL, 0};
+  assert_null(find(job, &unknown));
+  assert_int_equal(job->notes.count, 1);
+  assert_string_equal(lumos_string(job->strings, job->notes.items[0].code), "sim.unknown_stragglers");
+  assert_int_equal(job->notes.items[0].count, 1);
+  lumos_job_free(job);
+}
+
+static void factors_are_those_of_nccl_tests(void **state) {
+  (void)state;
+  static const struct {
+    const char *op;
+    int32_t size;
+    double factor;
+  } cases[] = {{"all_reduce", 8, 1.75},  {"all_reduce", 2, 1}, {"all_gather", 4, 0.75}, {"reduce_scatter", 4, 0.75},
+               {"all_to_all", 8, 0.875}, {"gather", 2, 0.5},   {"scatter", 2, 0.5},     {"broadcast", 8, 1},
+               {"reduce", 8, 1},         {"send_recv", 2, 1},  {"barrier", 8, -1},      {"other", 8, -1},
+               {"all_reduce", 1, -1}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    assert_true(lumos_bus_factor(cases[i].op, cases[i].size) == cases[i].factor);
+  }
+}
+
+static void labels_change_at_thirds(void **state) {
+  (void)state;
+  assert_int_equal(lumos_collective_label(100, 300, 0), LUMOS_TRANSFERS);
+  assert_int_equal(lumos_collective_label(101, 300, 100), LUMOS_MIXED);
+  assert_int_equal(lumos_collective_label(199, 300, 0), LUMOS_MIXED);
+  assert_int_equal(lumos_collective_label(200, 300, 0), LUMOS_ARRIVAL_SKEW);
+  assert_int_equal(lumos_collective_label(200, 300, 101), LUMOS_INCONCLUSIVE);
+  assert_int_equal(lumos_collective_label(0, 0, 0), LUMOS_INCONCLUSIVE);
+}
+
+/* ---- Bubbles ---- */
+
+/* Two stages of two ranks and one, steps of 100: ranks 0 and 1 wait 20 and 31 for rank 2, which waits 7 for rank 0. */
+static void bubbles_are_means_over_the_ranks_of_a_stage(void **state) {
+  (void)state;
+  struct lumos_job *job = lumos_job_new();
+  for (int32_t r = 0; r < 3; r++) {
+    clocked_rank(job, r);
+    job->ranks.items[r].has_parallel = true;
+    job->ranks.items[r].parallel.pp = r / 2;
+    run(job, add_lane(job, (uint32_t)r, "s1", LUMOS_STREAM), LUMOS_GEMM, 0, 100);
+  }
+  finish_job(job);
+  struct lumos_stretches stretches;
+  struct lumos_timeline timeline;
+  lumos_find_stretches(job, &stretches);
+  lumos_timeline_make(&timeline, job, NULL, &stretches);
+  assert_int_equal(timeline.steps.count, 3);
+  const struct lumos_partition own[] = {{.pipeline_bubble = 20}, {.pipeline_bubble = 31}, {.pipeline_bubble = 7}};
+  lumos_write_bubbles(job, &timeline, own);
+  assert_int_equal(job->metrics.count, 3); /* no passes, no schedule */
+  const int64_t bubbles[] = {26, 7, 19};   /* 25.5, 7, 58 / 3 */
+  const int32_t stages[] = {0, 1, NOWHERE};
+  for (int i = 0; i < 3; i++) {
+    assert_true(is_named(job, job->metrics.items[i].name, "bubble"));
+    assert_int_equal(job->metrics.items[i].scope.stage, stages[i]);
+    assert_int_equal(job->metrics.items[i].value.units, bubbles[i]);
+  }
+  lumos_timeline_free(&timeline);
+  lumos_vector_free(&stretches);
+  lumos_job_free(job);
+}
+
+/* ---- Who is late ---- */
+
+/* Ranks that leave A together at 6, compute until computed[r], come to B at second[r], and leave it at 18; compute
+ * until 20 and come to C at third[r]; it ends at 27. */
+struct arrivals {
+  uint32_t ranks;
+  int64_t computed[4], second[4], third[4];
+};
+
+static struct lumos_job *slow_ranks(const struct arrivals *arrivals) {
+  struct lumos_job *job = lumos_job_new();
+  uint32_t members[3][4];
+  for (uint32_t r = 0; r < arrivals->ranks; r++) {
+    clocked_rank(job, (int32_t)r);
+    uint32_t lane = add_lane(job, r, "s1", LUMOS_STREAM);
+    members[0][r] = run(job, lane, LUMOS_COLLECTIVE, 4, 6);
+    run(job, lane, LUMOS_GEMM, 6, arrivals->computed[r]);
+    members[1][r] = run(job, lane, LUMOS_COLLECTIVE, arrivals->second[r], 18);
+    run(job, lane, LUMOS_GEMM, 18, 20);
+    members[2][r] = run(job, lane, LUMOS_COLLECTIVE, arrivals->third[r], 27);
+  }
+  for (int i = 0; i < 3; i++) {
+    join(job, "all_reduce", LUMOS_SYMMETRIC, 2, members[i], arrivals->ranks);
+  }
+  finish_job(job);
+  survey(job, true);
+  return job;
+}
+
+static void a_rank_is_late_by_what_it_did_before(void **state) {
+  (void)state;
+  const struct arrivals arrivals = {3, {10, 10, 16}, {10, 11, 16}, {20, 20, 25}};
+  struct lumos_job *job = slow_ranks(&arrivals);
+  /* Rank 2 comes to B 5.5 after the mean of the others, and computed for 6 more: 5.5. To C 5 after them, and was idle
+   * for 5 more. All of 27. */
+  const struct wanted wanted[] = {
+      {"late_arrival", 2, NOWHERE, NULL, NULL, 10500},         {"late_arrival", 2, NOWHERE, NULL, "compute", 5500},
+      {"late_arrival", 2, NOWHERE, NULL, "host", 5 * US},      {"late_arrival", 2, NOWHERE, NULL, "inherited", 0},
+      {"straggler_delay", 2, NOWHERE, NULL, NULL, 10500},      {"last_arrivals", 2, NOWHERE, NULL, NULL, 2},
+      {"straggler_delay", 0, NOWHERE, NULL, NULL, 0},          {"late_arrival", 1, NOWHERE, NULL, NULL, 0},
+      {"straggler_delay", NOWHERE, NOWHERE, NULL, NULL, 3500}, {"straggler", 2, NOWHERE, NULL, NULL, 388889}};
+  HOLDS(job, wanted);
+  assert_int_equal(job->notes.count, 1);
+  assert_string_equal(lumos_string(job->strings, job->notes.items[0].code), "sim.straggler");
+  assert_int_equal(job->notes.items[0].scope.rank, 2);
+  assert_non_null(strstr(lumos_string(job->strings, job->notes.items[0].text), "0.011 ms a step, 38.9 % of it"));
+  assert_non_null(strstr(lumos_string(job->strings, job->notes.items[0].text), "at 2 of 3,"));
+  const struct wanted no_other[] = {{"straggler", 0, NOWHERE, NULL, NULL, 0}, {"straggler", 1, NOWHERE, NULL, NULL, 0}};
+  assert_null(find(job, &no_other[0]));
+  assert_null(find(job, &no_other[1]));
+  lumos_job_free(job);
+}
+
+/* Ranks 1 and 3 compute for 6 more than ranks 0 and 2, 4 more than the mean of the three others; then they are idle for
+ * as much more. */
+static void two_slow_ranks_do_not_hide_each_other(void **state) {
+  (void)state;
+  const struct arrivals arrivals = {4, {10, 16, 10, 16}, {10, 16, 10, 16}, {20, 26, 20, 26}};
+  struct lumos_job *job = slow_ranks(&arrivals);
+  const struct wanted wanted[] = {
+      {"straggler_delay", 0, NOWHERE, NULL, NULL, 0}, {"straggler_delay", 1, NOWHERE, NULL, NULL, 8 * US},
+      {"straggler_delay", 2, NOWHERE, NULL, NULL, 0}, {"straggler_delay", 3, NOWHERE, NULL, NULL, 8 * US},
+      {"straggler", 1, NOWHERE, NULL, NULL, 296296},  {"straggler", 3, NOWHERE, NULL, NULL, 296296}};
+  HOLDS(job, wanted);
+  lumos_job_free(job);
+}
+
+/* Two ranks, now one and now the other of which computes for 3 more: neither is slow. */
+static void what_evens_out_is_no_delay(void **state) {
+  (void)state;
+  const struct arrivals arrivals = {2, {10, 13}, {10, 13}, {23, 20}};
+  struct lumos_job *job = slow_ranks(&arrivals);
+  const struct wanted wanted[] = {{"late_arrival", 0, NOWHERE, NULL, NULL, 0},
+                                  {"late_arrival", 1, NOWHERE, NULL, NULL, 0},
+                                  {"last_arrivals", 1, NOWHERE, NULL, NULL, 1}};
+  HOLDS(job, wanted);
+  lumos_job_free(job);
+}
+
+/* Ranks 0 and 1 share T, ranks 0 and 2 share D; all leave the first ones at 1. Rank 0 computes for 2, waits in T
+ * from 3 for rank 1, which computes for 6, until 8; computes for 2 and comes to D at 10. Rank 2 computes for 4 and
+ * comes at 5. */
+static void who_was_held_up_is_not_to_blame(void **state) {
+  (void)state;
+  struct lumos_job *job = lumos_job_new();
+  uint32_t t[2][2];
+  uint32_t d[2][2];
+  clocked_rank(job, 0);
+  uint32_t lane = add_lane(job, 0, "s1", LUMOS_STREAM);
+  run(job, lane, LUMOS_GEMM, 1, 3);
+  run(job, lane, LUMOS_GEMM, 8, 10);
+  lane = add_lane(job, 0, "s2", LUMOS_STREAM);
+  t[0][0] = run(job, lane, LUMOS_COLLECTIVE, 0, 1);
+  t[1][0] = run(job, lane, LUMOS_COLLECTIVE, 3, 8);
+  lane = add_lane(job, 0, "s3", LUMOS_STREAM);
+  d[0][0] = run(job, lane, LUMOS_COLLECTIVE, 0, 1);
+  d[1][0] = run(job, lane, LUMOS_COLLECTIVE, 10, 11);
+  clocked_rank(job, 1);
+  lane = add_lane(job, 1, "s1", LUMOS_STREAM);
+  t[0][1] = run(job, lane, LUMOS_COLLECTIVE, 0, 1);
+  run(job, lane, LUMOS_GEMM, 1, 7);
+  t[1][1] = run(job, lane, LUMOS_COLLECTIVE, 7, 8);
+  clocked_rank(job, 2);
+  lane = add_lane(job, 2, "s1", LUMOS_STREAM);
+  d[0][1] = run(job, lane, LUMOS_COLLECTIVE, 0, 1);
+  run(job, lane, LUMOS_GEMM, 1, 5);
+  d[1][1] = run(job, lane, LUMOS_COLLECTIVE, 5, 11);
+  for (int i = 0; i < 2; i++) {
+    join(job, "all_reduce", LUMOS_SYMMETRIC, 1, t[i], 2);
+    join(job, "all_reduce", LUMOS_SYMMETRIC, 1, d[i], 2);
+  }
+  finish_job(job);
+  survey(job, false);
+  const struct wanted wanted[] = {
+      {"late_arrival", 0, NOWHERE, NULL, NULL, 5 * US},      {"late_arrival", 0, NOWHERE, NULL, "inherited", 5 * US},
+      {"straggler_delay", 0, NOWHERE, NULL, NULL, 0},        {"straggler_delay", 1, NOWHERE, NULL, NULL, 4 * US},
+      {"late_arrival", 1, NOWHERE, NULL, "compute", 4 * US}, {"straggler_delay", 2, NOWHERE, NULL, NULL, 0},
+      {"straggler", 1, NOWHERE, NULL, NULL, 363636}}; /* of 11 */
+  HOLDS(job, wanted);
+  lumos_job_free(job);
+}
+
+/* Two ranks, of which the second's thread is 5 late all the time, and launches as fast as the first's: 10 from one
+ * to the next. */
+static void a_host_that_was_late_before_is_not_slow(void **state) {
+  (void)state;
+  for (int slower = 0; slower < 2; slower++) {
+    struct lumos_job *job = lumos_job_new();
+    uint32_t members[3][2];
+    for (uint32_t r = 0; r < 2; r++) {
+      clocked_rank(job, (int32_t)r);
+      uint32_t thread = add_lane(job, r, "t1", LUMOS_THREAD);
+      uint32_t calls[3];
+      for (int64_t i = 0; i < 3; i++) {
+        int64_t start = 10 * i + r * (5 + slower * 2 * i);
+        calls[i] = run(job, thread, LUMOS_LAUNCH, start, start + 1);
+      }
+      uint32_t lane = add_lane(job, r, "s1", LUMOS_STREAM);
+      for (int64_t i = 0; i < 3; i++) {
+        members[i][r] =
+            run(job, lane, LUMOS_COLLECTIVE, 10 * i + 1 + r * (5 + slower * 2 * i), 10 * i + 7 + slower * 2 * i);
+        job->tasks.items[members[i][r]].call = calls[i];
+      }
+    }
+    for (int i = 0; i < 3; i++) {
+      join(job, "all_reduce", LUMOS_SYMMETRIC, 1, members[i], 2);
+    }
+    finish_job(job);
+    survey(job, false);
+    /* Late by 5, 5 and 5; slower: by 5, 7 and 9, of which 2 and 2 are new. */
+    const struct wanted wanted[] = {{"late_arrival", 1, NOWHERE, NULL, NULL, slower ? 21 * US : 15 * US},
+                                    {"late_arrival", 1, NOWHERE, NULL, "host", slower ? 4 * US : 0},
+                                    {"straggler_delay", 1, NOWHERE, NULL, NULL, slower ? 4 * US : 0}};
+    HOLDS(job, wanted);
+    lumos_job_free(job);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(records_say_what_they_cost),
+      cmocka_unit_test(totals_and_the_matrix_add_up),
+      cmocka_unit_test(clocks_that_nobody_compared_split_nothing),
+      cmocka_unit_test(factors_are_those_of_nccl_tests),
+      cmocka_unit_test(labels_change_at_thirds),
+      cmocka_unit_test(bubbles_are_means_over_the_ranks_of_a_stage),
+      cmocka_unit_test(a_rank_is_late_by_what_it_did_before),
+      cmocka_unit_test(two_slow_ranks_do_not_hide_each_other),
+      cmocka_unit_test(what_evens_out_is_no_delay),
+      cmocka_unit_test(who_was_held_up_is_not_to_blame),
+      cmocka_unit_test(a_host_that_was_late_before_is_not_slow),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
