@@ -81,9 +81,11 @@ says missing.json
 
 # Colours on a terminal alone.
 if command -v script >/dev/null && script -qec true /dev/null </dev/null >/dev/null 2>&1; then
-  TERM=xterm script -qec "lumos-parse --check '${example[0]}'" /dev/null </dev/null 2>&1 | grep -qF $'grade \033[1;33mC\033[0m' ||
-    fail 'the grade has no colour on a terminal'
-  ! NO_COLOR=1 TERM=xterm script -qec "lumos-parse --check '${example[0]}'" /dev/null </dev/null 2>&1 | grep -qF $'\033[1;' ||
+  # Into a file, not a pipe: who reads a pipe and leaves at its first line ends who writes it.
+  TERM=xterm script -qec "lumos-parse --check '${example[0]}'" /dev/null </dev/null >typed 2>&1
+  grep -qF $'grade \033[1;33mC\033[0m' typed || fail "the grade has no colour on a terminal: $(head -c 300 typed | cat -v)"
+  NO_COLOR=1 TERM=xterm script -qec "lumos-parse --check '${example[0]}'" /dev/null </dev/null >typed 2>&1
+  ! grep -qF $'\033[1;' typed ||
     fail 'there is colour in spite of NO_COLOR'
 fi
 

@@ -72,8 +72,13 @@ fi
 grep -q '"opportunity_half"' job.sim || fail 'there are none unless they are asked for'
 lumos-sim --opportunities on job.graph -o on.sim && same job.sim on.sim '--opportunities on is not the default'
 taskset -c "$(taskset -cp $$ | sed 's/.*: //; s/[,-].*//')" lumos-sim job.graph -o one.sim && same job.sim one.sim 'one core finds others'
-lumos-sim --opportunities off job.graph | grep -q '"opportunity' && fail '--opportunities off finds some'
-lumos-sim --model dpro job.graph 2>/dev/null | grep -q '"opportunity' && fail 'there are some by the model dpro'
+# none_with FAILURE OPTIONS...
+none_with() {
+  expect 0 lumos-sim "${@:2}" job.graph -o without.sim
+  ! grep -q '"opportunity' without.sim || fail "$1"
+}
+none_with '--opportunities off finds some' --opportunities off
+none_with 'there are some by the model dpro' --model dpro
 expect 2 lumos-sim --opportunities never job.graph
 says "--opportunities: 'never' is neither on nor off"
 expect 0 lumos-report emulated --opportunities off -o off.csv
