@@ -16,12 +16,13 @@
 #include "sim/walk.h"
 #include <stdlib.h>
 
-enum cause { HOST, SYNC, LAUNCH, DEPENDENCY, UNEXPLAINED, CAUSES };
+enum cause { HOST, SYNC, LAUNCH, DEPENDENCY, OUTSIDE, UNEXPLAINED, CAUSES };
 
-static const char *const rank_names[CAUSES] = {"idle_host", "idle_sync", "idle_launch", "idle_dependency",
-                                               "idle_unexplained"};
-static const char *const stream_names[CAUSES] = {"stream_idle_host", "stream_idle_sync", "stream_idle_launch",
-                                                 "stream_idle_dependency", "stream_idle_unexplained"};
+static const char *const rank_names[CAUSES] = {"idle_host",       "idle_sync",    "idle_launch",
+                                               "idle_dependency", "idle_outside", "idle_unexplained"};
+static const char *const stream_names[CAUSES] = {"stream_idle_host",    "stream_idle_sync",
+                                                 "stream_idle_launch",  "stream_idle_dependency",
+                                                 "stream_idle_outside", "stream_idle_unexplained"};
 
 struct causes {
   int64_t of[CAUSES];
@@ -146,7 +147,7 @@ static const uint8_t causes_of_lags[LUMOS_CONSTRAINT_KINDS] = {
     [LUMOS_HELD_BY_NOTHING] = UNEXPLAINED,   [LUMOS_HELD_BY_ITSELF] = UNEXPLAINED,  [LUMOS_HELD_BY_THREAD] = HOST,
     [LUMOS_HELD_BY_STREAM] = LAUNCH,         [LUMOS_HELD_BY_LAUNCH] = LAUNCH,       [LUMOS_HELD_BY_WAIT] = SYNC,
     [LUMOS_HELD_BY_COLLECTIVE] = DEPENDENCY, [LUMOS_HELD_BY_EVENT] = DEPENDENCY,    [LUMOS_HELD_BY_HANDOVER] = HOST,
-    [LUMOS_HELD_BY_BOUNDARY] = UNEXPLAINED,  [LUMOS_HELD_BY_RESOURCE] = DEPENDENCY, [LUMOS_HELD_BY_QUEUE] = SYNC,
+    [LUMOS_HELD_BY_BOUNDARY] = OUTSIDE,      [LUMOS_HELD_BY_RESOURCE] = DEPENDENCY, [LUMOS_HELD_BY_QUEUE] = SYNC,
     [LUMOS_HELD_BY_OTHER] = DEPENDENCY,
 };
 
@@ -156,8 +157,9 @@ static enum cause cause_of(const struct lumos_job *job, const struct lumos_path_
       return lumos_on_stream(job, &job->tasks.items[part->task]) ? DEPENDENCY : HOST;
     case LUMOS_PATH_LAG:
       return (enum cause)causes_of_lags[part->kind];
-    case LUMOS_PATH_UNEXPLAINED:
     case LUMOS_PATH_OUTSIDE:
+      return OUTSIDE;
+    case LUMOS_PATH_UNEXPLAINED:
       break;
   }
   return UNEXPLAINED;

@@ -40,7 +40,7 @@ static struct lumos_job *two_ranks(void) {
       add_metric(job, "step_time", NONE, step, (enum lumos_source)source, MS(1000), 0);
     }
     for (int32_t rank = 0; rank < 2; rank++) {
-      add_idle_of(job, rank, step, (int64_t[]){MS(60), MS(20 - 10 * rank), MS(10), MS(10 * rank), MS(10)});
+      add_idle_of(job, rank, step, (int64_t[]){MS(60), MS(20 - 10 * rank), MS(10), MS(10 * rank), MS(4), MS(6)});
     }
     add_kind(job, step, "gemm", MS(500 + 200 * step));
     add_kind(job, step, "host_gap", MS(300 - 200 * step));

@@ -131,7 +131,8 @@ const struct report_idle_cause report_idle_causes[REPORT_IDLE_CAUSES] = {
     {(enum report_paint)LUMOS_SYNC, "for a wait of the host", "idle_sync", 3},
     {PAINT_LATENCY, "for launches", "idle_launch", 4},
     {PAINT_BETWEEN, "for other work", "idle_dependency", 5},
-    {PAINT_UNEXPLAINED, "unexplained", "idle_unexplained", 6},
+    {PAINT_BOUNDARY, "for what is not recorded", "idle_outside", 6},
+    {PAINT_UNEXPLAINED, "unexplained", "idle_unexplained", 7},
 };
 
 enum { IDLE_COLUMN = 1, MOST_BARS = 32 };

@@ -22,7 +22,7 @@ void report_put_path_reading(const struct report_path *path, struct lumos_text *
 bool report_path_scene(const struct report_path *path, bool narrow, struct report_scene *scene);
 
 /* What idle time is for, by rank: a bar for each row of the table of METRICS_IDLE. */
-enum { REPORT_IDLE_CAUSES = 5 };
+enum { REPORT_IDLE_CAUSES = 6 };
 struct report_idle_cause {
   enum report_paint paint;
   const char *label, *term;

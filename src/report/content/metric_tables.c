@@ -110,6 +110,7 @@ static const struct layout layouts[METRIC_TABLES] = {
                                   TIME("sync", "wait of the host", "idle_sync"),
                                   TIME("launch", "launches", "idle_launch"),
                                   TIME("dependency", "other work", "idle_dependency"),
+                                  TIME("outside", "not recorded", "idle_outside"),
                                   TIME("unexplained", "unexplained", "idle_unexplained")},
                       .in_order = true},
     [METRICS_IDLE_OPS] = {.simulated = true,
@@ -129,6 +130,7 @@ static const struct layout layouts[METRIC_TABLES] = {
                                           TIME("sync", "wait of the host", "stream_idle_sync"),
                                           TIME("launch", "launches", "stream_idle_launch"),
                                           TIME("dependency", "other work", "stream_idle_dependency"),
+                                          TIME("outside", "not recorded", "stream_idle_outside"),
                                           TIME("unexplained", "unexplained", "stream_idle_unexplained")},
                               .in_order = true},
     [METRICS_GROUPS] =
