@@ -140,6 +140,14 @@ static void idle_causes_add_up(void **state) {
     assert_int_equal(report_table_value(&table, row, 1), MS(100));
     assert_int_equal(sum, MS(100));
   }
+  struct lumos_text finding = LUMOS_TEXT_BUFFER;
+  report_put_idle_finding(&table, &finding);
+  lumos_text_add(&finding, "", 1);
+  assert_string_equal(finding.bytes,
+                      "Of the idle time 60.0\xC2\xA0% is for the host, 15.0\xC2\xA0% is for a wait of the host, "
+                      "10.0\xC2\xA0% is for launches, 5.0\xC2\xA0% is for other work, "
+                      "4.0\xC2\xA0% is for what is not recorded, 6.0\xC2\xA0% is unexplained");
+  lumos_text_free(&finding);
   assert_true(report_idle_scene(&table, false, &scene));
   expect_told(&scene, (enum report_paint)LUMOS_SYNC, "for a wait of the host: 20.00\xC2\xA0ms (20.0\xC2\xA0%)");
   expect_told(&scene, (enum report_paint)LUMOS_SYNC, "for a wait of the host: 10.00\xC2\xA0ms (10.0\xC2\xA0%)");

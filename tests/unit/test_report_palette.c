@@ -204,6 +204,7 @@ static void neighbours_are_apart(void **state) {
                                     PAINT_LATENCY,
                                     PAINT_BETWEEN,
                                     PAINT_UNEXPLAINED,
+                                    PAINT_BOUNDARY,
                                     (enum report_paint)LUMOS_OP,
                                     (enum report_paint)LUMOS_SYNC};
   assert_apart(gaps, sizeof gaps / sizeof gaps[0]);

@@ -137,6 +137,30 @@ const struct report_idle_cause report_idle_causes[REPORT_IDLE_CAUSES] = {
 
 enum { IDLE_COLUMN = 1, MOST_BARS = 32 };
 
+void report_sum_idle(const struct report_table *idle, struct report_idle_sums *sums) {
+  *sums = (struct report_idle_sums){0};
+  for (size_t row = 0; row < report_table_rows(idle); row++) {
+    sums->whole = report_sum(sums->whole, report_table_value(idle, row, IDLE_COLUMN));
+    for (size_t i = 0; i < REPORT_IDLE_CAUSES; i++) {
+      sums->of[i] = report_sum(sums->of[i], report_table_value(idle, row, report_idle_causes[i].column));
+    }
+  }
+}
+
+void report_put_idle_finding(const struct report_table *idle, struct lumos_text *out) {
+  struct report_idle_sums sums;
+  report_sum_idle(idle, &sums);
+  bool first = true;
+  for (size_t i = 0; i < REPORT_IDLE_CAUSES && sums.whole > 0; i++) {
+    if (sums.of[i] > 0) {
+      lumos_text_put(out, first ? "Of the idle time " : ", ");
+      report_put_share(out, report_share(sums.of[i], sums.whole));
+      lumos_text_format(out, " is %s", report_idle_causes[i].label);
+      first = false;
+    }
+  }
+}
+
 void report_put_idle_reading(const struct report_table *idle, struct lumos_text *out) {
   lumos_text_put(out, "A bar for each rank, as long as nothing runs on its GPU in a step, in the simulated steps, the "
                       "mean over them. Shares are of that idle time, not of the step, and add up to it.");

@@ -29,6 +29,13 @@ struct report_idle_cause {
   size_t column; /* of the table */
 };
 extern const struct report_idle_cause report_idle_causes[REPORT_IDLE_CAUSES];
+/* Of all rows of that table. */
+struct report_idle_sums {
+  int64_t whole, of[REPORT_IDLE_CAUSES];
+};
+void report_sum_idle(const struct report_table *idle, struct report_idle_sums *sums);
+/* "Of the idle time 63.0 % is for the host, 21.0 % for launches"; nothing where there is none. */
+void report_put_idle_finding(const struct report_table *idle, struct lumos_text *out);
 void report_put_idle_reading(const struct report_table *idle, struct lumos_text *out);
 bool report_idle_scene(const struct report_table *idle, bool narrow, struct report_scene *scene);
 

@@ -738,34 +738,6 @@ void report_put_mfu_finding(const struct report_table *mfu, struct lumos_text *o
   }
 }
 
-/* "Of the idle time 63.0 % is for the host, 21.0 % for launches" */
-void report_put_idle_finding(const struct report_table *idle, struct lumos_text *out) {
-  static const char *const causes[] = {"for the host", "for a wait of the host", "for launches", "for other work",
-                                       "unexplained"};
-  enum { CAUSES = sizeof causes / sizeof causes[0] };
-  int64_t whole = 0;
-  int64_t sums[CAUSES] = {0};
-  for (size_t row = 0; row < report_table_rows(idle); row++) {
-    whole = report_sum(whole, report_table_value(idle, row, 1));
-    for (size_t i = 0; i < CAUSES; i++) {
-      sums[i] = report_sum(sums[i], report_table_value(idle, row, i + 2));
-    }
-  }
-  if (whole <= 0) {
-    return;
-  }
-  bool first = true;
-  lumos_text_put(out, "Of the idle time ");
-  for (size_t i = 0; i < CAUSES; i++) {
-    if (sums[i] > 0) {
-      lumos_text_put(out, first ? "" : ", ");
-      report_put_share(out, report_share(sums[i], whole));
-      lumos_text_format(out, " is %s", causes[i]);
-      first = false;
-    }
-  }
-}
-
 /* "Straggler: rank 2, which comes to communication 4.6 ms late by itself in a step, 26.9 % of it" */
 void report_put_waits_finding(const struct report_table *waits, const struct report_table *stragglers,
                               struct lumos_text *out) {

@@ -48,7 +48,6 @@ void report_metric_entries(const struct report_facts *facts, enum report_metric_
 void report_put_path_finding(const struct report_facts *facts, const struct report_table *kinds,
                              const struct report_table *ranks, struct lumos_text *out);
 void report_put_mfu_finding(const struct report_table *mfu, struct lumos_text *out);
-void report_put_idle_finding(const struct report_table *idle, struct lumos_text *out);
 void report_put_waits_finding(const struct report_table *waits, const struct report_table *stragglers,
                               struct lumos_text *out);
 

@@ -1,6 +1,7 @@
 /* Markdown is a page with another template. A comment on GitHub holds 65,536 characters, so tables are shorter here. */
 #include "report/forms/markdown.h"
 
+#include "report/content/composition.h"
 #include "report/content/definitions.h"
 #include "report/content/notes.h"
 #include "report/content/pipeline.h"

@@ -69,20 +69,12 @@ static void add_part(struct report_scope *scope, enum report_paint paint, const 
   report_set_take(item, "share", &text);
 }
 
-/* Of all ranks that the table has. */
 static void fill_idle_legend(const struct report_table *idle, struct report_scope *scope) {
-  enum { WHOLE = 1 };
-  int64_t sums[REPORT_IDLE_CAUSES] = {0};
-  int64_t whole = 0;
-  for (size_t row = 0; row < report_table_rows(idle); row++) {
-    whole = report_sum(whole, report_table_value(idle, row, WHOLE));
-    for (size_t i = 0; i < REPORT_IDLE_CAUSES; i++) {
-      sums[i] = report_sum(sums[i], report_table_value(idle, row, report_idle_causes[i].column));
-    }
-  }
+  struct report_idle_sums sums;
+  report_sum_idle(idle, &sums);
   report_section(scope, "kinds");
   for (size_t i = 0; i < REPORT_IDLE_CAUSES; i++) {
-    add_part(scope, report_idle_causes[i].paint, report_idle_causes[i].label, report_share(sums[i], whole));
+    add_part(scope, report_idle_causes[i].paint, report_idle_causes[i].label, report_share(sums.of[i], sums.whole));
   }
 }
 
