@@ -12,6 +12,7 @@ example=("$source_folder"/examples/traces/rank0.json.gz "$source_folder"/example
 PATH=$(cd "$bin" && pwd):$PATH
 SHELL=$BASH # script runs its command with this shell: these tests mean bash, whatever the caller's is
 export SHELL
+unset NO_COLOR RANK SLURM_PROCID DESTDIR # of the caller, heeded by what is tested
 here_was=$PWD
 work=$(mktemp -d)
 cd "$work" || exit 1
