@@ -59,12 +59,18 @@ static bool has_emulated_id(const char *text, int rank) {
          end == trace_id_end(beginning, rank);
 }
 
-static bool is_emulated(const char *path, const char *name) {
+/* Did something else than an emulated run write it? Not where it is gone: another run may have replaced it meanwhile. */
+static bool is_others(const char *path, const char *name) {
   enum { HEAD = 1 << 20 }; /* a trace's id stands behind the properties of all GPUs of a node */
   struct stat about;
-  gzFile file = lstat(path, &about) == 0 && S_ISREG(about.st_mode) ? gzopen(path, "rb") : NULL;
+  int descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  if (descriptor < 0) {
+    return errno != ENOENT;
+  }
+  gzFile file = fstat(descriptor, &about) == 0 && S_ISREG(about.st_mode) ? gzdopen(descriptor, "rb") : NULL;
   if (file == NULL) {
-    return false;
+    close(descriptor);
+    return true;
   }
   char *text = memory_new(HEAD + 1, 1);
   int length = gzread(file, text, HEAD);
@@ -74,7 +80,7 @@ static bool is_emulated(const char *path, const char *name) {
   bool emulated =
       rank < 0 ? strncmp(text, TRUTH_BEGINNING, sizeof TRUTH_BEGINNING - 1) == 0 : has_emulated_id(text, rank);
   free(text);
-  return emulated;
+  return !emulated;
 }
 
 /* ---- the folder ---- */
@@ -98,22 +104,16 @@ static bool each(const char *folder, bool (*act)(const struct output *output, co
   return good;
 }
 
-/* Another run may have replaced it meanwhile. */
-static bool is_gone(const char *path) {
-  struct stat about;
-  return lstat(path, &about) != 0 && errno == ENOENT;
-}
-
 static bool is_ours(const struct output *output, const char *path, const char *name) {
   (void)output;
-  return is_emulated(path, name) || is_gone(path) ||
+  return !is_others(path, name) ||
          complain(path,
                   "no emulated run wrote it, and it would be taken for this one's: move it, or name another folder");
 }
 
 static bool remove_ours(const struct output *output, const char *path, const char *name) {
   (void)output;
-  return !is_emulated(path, name) || unlink(path) == 0 || is_gone(path) || complain(path, strerror(errno));
+  return is_others(path, name) || unlink(path) == 0 || errno == ENOENT || complain(path, strerror(errno));
 }
 
 static bool remove_any(const struct output *output, const char *path, const char *name) {
@@ -133,14 +133,15 @@ static bool move_trace(const struct output *output, const char *path, const char
   return rank_in(name) < 0 || move_up(output, path, name);
 }
 
-/* A folder that a killed run has left. */
+/* A folder that a killed run has left. Who ends well removes his before he lets go of the lock. */
 static void remove_stale(const char *path) {
-  struct stat about;
+  struct stat about, named;
   int folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (folder < 0) {
     return;
   }
-  if (fstat(folder, &about) == 0 && about.st_uid == geteuid() && flock(folder, LOCK_EX | LOCK_NB) == 0) {
+  if (fstat(folder, &about) == 0 && about.st_uid == geteuid() && flock(folder, LOCK_EX | LOCK_NB) == 0 &&
+      lstat(path, &named) == 0) {
     (void)each(path, remove_any, NULL);
     (void)rmdir(path);
   }
