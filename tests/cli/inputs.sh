@@ -62,10 +62,6 @@ expect 2 lumos-sim early late -o none
 says 'rank 1' 'after rank 0' 'two runs'
 
 # One core gives the bytes of many.
-if command -v taskset >/dev/null; then
-  taskset -c "$(taskset -cp $$ | grep -oE '[0-9]+$')" lumos-parse 'first run' >one 2>message || fail "one core: $(head -c 300 message)"
-  same expected one 'one core gives something else'
-else
-  echo 'taskset is not here: not run on one core.'
-fi
+on_one_core lumos-parse 'first run' >one 2>message || fail "one core: $(head -c 300 message)"
+same expected one 'one core gives something else'
 finish

@@ -52,6 +52,13 @@ says() {
 # clean FILE: no control byte but line ends, so nothing can steer a terminal.
 clean() { ! LC_ALL=C grep -qP '[\x00-\x08\x0b-\x1f\x7f]' "$1" || fail "$1 holds control bytes"; }
 
+# on_one_core COMMAND...: on the first one that is allowed; on all where there is no taskset.
+on_one_core() {
+  local one=()
+  ! command -v taskset >/dev/null || one=(taskset -c "$(taskset -cp $$ | sed 's/.*: //; s/[,-].*//')")
+  "${one[@]}" "$@"
+}
+
 same() { cmp "$1" "$2" || fail "$3"; }
 
 skip() {

@@ -71,7 +71,7 @@ fi
 # --- They are there unless they are not wanted, and the same on one core. ---
 grep -q '"opportunity_half"' job.sim || fail 'there are none unless they are asked for'
 lumos-sim --opportunities on job.graph -o on.sim && same job.sim on.sim '--opportunities on is not the default'
-taskset -c "$(taskset -cp $$ | sed 's/.*: //; s/[,-].*//')" lumos-sim job.graph -o one.sim && same job.sim one.sim 'one core finds others'
+on_one_core lumos-sim job.graph -o one.sim && same job.sim one.sim 'one core finds others'
 # none_with FAILURE OPTIONS...
 none_with() {
   expect 0 lumos-sim "${@:2}" job.graph -o without.sim
