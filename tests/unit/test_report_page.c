@@ -176,6 +176,29 @@ static void verdict_of_waiting(void **state) {
   lumos_text_free(&text);
 }
 
+/* Ranks begin apart: the job's step, from the first to the last of them, is longer than each rank's own, and what the
+ * verdict says "of it" is of that one. */
+static void verdict_of_ranks_that_begin_apart(void **state) {
+  (void)state;
+  struct lumos_job *job = lumos_job_new();
+  for (int32_t rank = 0; rank < 2; rank++) {
+    uint32_t stream = add_lane(job, add_rank(job, rank), "s7", LUMOS_STREAM);
+    add_task(job, stream, LUMOS_GEMM, "gemm", MS(rank * 6), MS(6));
+    add_parts(job, rank, 3, LUMOS_METRIC_MEASURED, (struct parts){.compute = MS(6), .idle = MS(4)});
+  }
+  add_parts(job, LUMOS_ABSENT_INT, 3, LUMOS_METRIC_MEASURED, (struct parts){.compute = MS(6), .idle = MS(10)});
+  finish_job(job);
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  assert_string_equal(verdict_of(job, &text),
+                      "The step takes 16.00 ms: the GPUs are idle for 62.5 % of it, and computing for 37.5 %.");
+  struct lumos_text page = render(job);
+  assert_has(&page, "Idle: 62.5");
+  assert_has(&page, "\"loss\":{\"name\":\"idle\",\"share\":0.625,\"time\":10000000}");
+  lumos_text_free(&page);
+  lumos_text_free(&text);
+  lumos_job_free(job);
+}
+
 /* A change that makes the step 8 % shorter; measured is before. */
 static void verdict_of_a_change(void **state) {
   (void)state;
@@ -663,6 +686,7 @@ int main(void) {
       cmocka_unit_test(verdict),
       cmocka_unit_test(other_verdicts),
       cmocka_unit_test(verdict_of_waiting),
+      cmocka_unit_test(verdict_of_ranks_that_begin_apart),
       cmocka_unit_test(verdict_of_a_change),
       cmocka_unit_test(job_is_described_as_far_as_it_is_known),
       cmocka_unit_test(the_only_step_of_a_change_counts),

@@ -22,12 +22,17 @@ static const struct report_rows *rows_to_draw(const struct report_facts *facts) 
   return facts->steps.count <= 8 && facts->ranks.count <= 2 ? &facts->steps : &facts->ranks;
 }
 
+/* The row of all ranks, whose step is the one that the verdict tells. */
+static const struct report_row *whole_row(const struct report_facts *facts) {
+  return report_facts_whole(facts, report_facts_spoken(facts));
+}
+
 /* Rows of the picture; where there are several they begin with all. */
 static struct report_rows picture_rows(const struct report_facts *facts) {
   struct report_rows rows = {0};
   const struct report_rows *from = rows_to_draw(facts);
   if (from->count > 1) {
-    lumos_vector_push(&rows, facts->all);
+    lumos_vector_push(&rows, *whole_row(facts));
   }
   for (size_t i = 0; i < from->count && rows.count < MOST_BARS; i++) {
     lumos_vector_push(&rows, from->items[i]);
@@ -190,10 +195,11 @@ void report_breakdown_tables(const struct report_facts *facts, struct report_tab
   report_table_begin(by_rank, "breakdown", share_columns, sizeof share_columns / sizeof share_columns[0]);
   report_table_begin(by_step, "steps", time_columns, sizeof time_columns / sizeof time_columns[0]);
   by_rank->grouped = by_step->grouped = true;
-  lumos_text_put(&by_rank->caption, "Shares of the step time of the row; the mean over the rank's steps");
+  lumos_text_put(&by_rank->caption,
+                 "Shares of the step time of the row; of all ranks that is the job's step, and the mean over them");
   lumos_text_put(&by_step->caption, "Every rank and step, in time");
   if (facts->ranks.count > 1) {
-    put_shares(facts, &facts->all, by_rank);
+    put_shares(facts, whole_row(facts), by_rank);
   }
   for (size_t i = 0; i < facts->ranks.count; i++) {
     put_shares(facts, &facts->ranks.items[i], by_rank);

@@ -227,6 +227,11 @@ enum report_timeline report_facts_spoken(const struct report_facts *facts) {
   return measured && !facts->edited ? MEASURED : SIMULATED;
 }
 
+const struct report_row *report_facts_whole(const struct report_facts *facts, enum report_timeline timeline) {
+  const int64_t *of = facts->job_all.figures[timeline].of;
+  return of[FIGURE_STEP_TIME] != LUMOS_ABSENT && of[FIGURE_IDLE] != LUMOS_ABSENT ? &facts->job_all : &facts->all;
+}
+
 int64_t report_facts_step_time(const struct report_facts *facts, enum report_timeline timeline) {
   int64_t mean = report_row_mean(&facts->job_all, timeline, FIGURE_STEP_TIME);
   return mean != LUMOS_ABSENT ? mean : report_row_mean(&facts->all, timeline, FIGURE_STEP_TIME);

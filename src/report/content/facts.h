@@ -85,6 +85,10 @@ void report_facts_free(struct report_facts *facts);
 /* The timeline that the verdict speaks of: measured, unless the job is edited or nothing was measured. */
 enum report_timeline report_facts_spoken(const struct report_facts *facts);
 
+/* What the whole job's shares are of: its own steps, over which each part is the mean over the ranks; where the stream
+ * does not say how these are cut, the ranks' steps added up. */
+const struct report_row *report_facts_whole(const struct report_facts *facts, enum report_timeline timeline);
+
 /* The mean time of a step of the job, or of a rank's steps where the job has no metric of its own. */
 int64_t report_facts_step_time(const struct report_facts *facts, enum report_timeline timeline);
 

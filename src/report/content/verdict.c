@@ -30,7 +30,7 @@ static const struct loss waits[] = {
 
 /* Where most of the exposed communication is waiting of one sort, that. */
 static const struct loss *largest_loss(const struct report_facts *facts, enum report_timeline timeline) {
-  const int64_t *of = facts->all.figures[timeline].of;
+  const int64_t *of = report_facts_whole(facts, timeline)->figures[timeline].of;
   const struct loss *largest = &losses[0];
   for (size_t i = 1; i < sizeof losses / sizeof losses[0]; i++) {
     largest = of[losses[i].figure] > of[largest->figure] ? &losses[i] : largest;
@@ -47,7 +47,7 @@ enum report_figure report_largest_loss(const struct report_facts *facts) {
 }
 
 static int64_t compute_share(const struct report_facts *facts, enum report_timeline timeline) {
-  const int64_t *of = facts->all.figures[timeline].of;
+  const int64_t *of = report_facts_whole(facts, timeline)->figures[timeline].of;
   return report_share(report_sum(of[FIGURE_EXPOSED_COMPUTE], of[FIGURE_OVERLAPPED]), of[FIGURE_STEP_TIME]);
 }
 
@@ -150,7 +150,7 @@ void report_put_verdict(const struct report_facts *facts, const struct report_op
   const char *gpus = facts->ranks.count > 1 ? "the GPUs are" : "the GPU is";
   const struct loss *loss = largest_loss(facts, timeline);
   int64_t computing = compute_share(facts, timeline);
-  int64_t lost = report_row_share(&facts->all, timeline, loss->figure);
+  int64_t lost = report_row_share(report_facts_whole(facts, timeline), timeline, loss->figure);
   if (computing >= lost) {
     lumos_text_format(out, ": %s computing for ", gpus);
     report_put_share(out, computing);
@@ -243,10 +243,10 @@ static void fill_loss_tile(const struct report_facts *facts, struct report_scope
   const struct loss *loss = largest_loss(facts, timeline);
   struct lumos_text figure = LUMOS_TEXT_BUFFER;
   struct lumos_text evidence = LUMOS_TEXT_BUFFER;
-  report_put_share(&figure, report_row_share(&facts->all, timeline, loss->figure));
-  report_put_time(&evidence, report_row_mean(&facts->all, timeline, loss->figure));
+  report_put_share(&figure, report_row_share(report_facts_whole(facts, timeline), timeline, loss->figure));
+  report_put_time(&evidence, report_row_mean(report_facts_whole(facts, timeline), timeline, loss->figure));
   lumos_text_put(&evidence, " of a step; GPU busy for ");
-  report_put_share(&evidence, report_row_share(&facts->all, timeline, FIGURE_GPU_BUSY));
+  report_put_share(&evidence, report_row_share(report_facts_whole(facts, timeline), timeline, FIGURE_GPU_BUSY));
   set_tile(scope, "tiles", loss->label, report_figure_name(loss->figure), &figure, &evidence);
 }
 
@@ -476,7 +476,7 @@ void report_put_breakdown_finding(const struct report_facts *facts, struct lumos
     }
   }
   lumos_text_format(out, "%s: ", loss->label);
-  report_put_share(out, report_row_share(&facts->all, timeline, loss->figure));
+  report_put_share(out, report_row_share(report_facts_whole(facts, timeline), timeline, loss->figure));
   lumos_text_put(out, " of the step");
   if (least != most) {
     const struct lumos_rank *ranks = facts->job->ranks.items;
