@@ -5,12 +5,13 @@
 const assert = require('node:assert/strict');
 const fs = require('node:fs');
 const path = require('node:path');
+const {pathToFileURL} = require('node:url');
 const {chromium} = require('playwright-core');
 const axe = require('axe-core').source;
 
 const ARGUMENTS = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
   '--disable-component-update', '--disable-sync'];
-const address = (name) => 'file://' + path.resolve(name + '.html');
+const address = (name) => pathToFileURL(path.resolve(name + '.html')).href;
 const markup = (name) => fs.readFileSync(name + '.html', 'utf8');
 const records = (file) => fs.readFileSync(file, 'utf8').trim().split('\n').map((line) => JSON.parse(line));
 const tasksOf = (name) => records(name + '.tasks');
