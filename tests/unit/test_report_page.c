@@ -193,6 +193,7 @@ static void verdict_of_ranks_that_begin_apart(void **state) {
                       "The step takes 16.00 ms: the GPUs are idle for 62.5 % of it, and computing for 37.5 %.");
   struct lumos_text page = render(job);
   assert_has(&page, "Idle: 62.5");
+  assert_has(&page, "swatch compute\">compute <b>37.5"); /* of the legend */
   assert_has(&page, "\"loss\":{\"name\":\"idle\",\"share\":0.625,\"time\":10000000}");
   lumos_text_free(&page);
   lumos_text_free(&text);

@@ -112,7 +112,24 @@ static void fill_idle(const struct page *page, struct report_scope *root) {
   fill_metric_table(page, section, METRICS_IDLE_STREAMS, "idle_streams");
 }
 
-/* The legend of the breakdown is the list of its definitions, with the share that each part has. */
+/* The legend of the breakdown is the list of its definitions, with the share that each part has of the job's step. */
+static void fill_parts(const struct report_facts *facts, struct report_scope *section) {
+  enum report_timeline timeline = report_facts_spoken(facts);
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  report_section(section, "parts");
+  for (int i = 0; i < REPORT_PARTS; i++) {
+    const struct report_part *part = &report_parts[i];
+    struct report_definition definition = {0};
+    (void)report_definition(part->term, &definition); /* each part's term has one */
+    struct report_scope *item = report_section_item(section, "parts");
+    report_put_share(&text, report_row_share(report_facts_whole(facts, timeline), timeline, part->figure));
+    report_set_take(item, "share", &text);
+    report_set_text(item, "paint", report_paint_row(part->paint)->css);
+    report_set_text(item, "name", definition.name);
+    report_set_text(item, "text", definition.text);
+  }
+}
+
 static void fill_breakdown(const struct page *page, struct report_scope *root) {
   report_section(root, "breakdown");
   if (!page->content->facts.has_streams || page->content->facts.ranks.count == 0) {
@@ -134,19 +151,7 @@ static void fill_breakdown(const struct page *page, struct report_scope *root) {
   set_table(page, section, TABLE_STEPS, "steps_table");
   fill_idle(page, section);
   report_section_if(section, "few_ranks", page->content->facts.ranks.count <= FEW_RANKS);
-  report_section(section, "parts");
-  for (int i = 0; i < REPORT_PARTS; i++) {
-    const struct report_part *part = &report_parts[i];
-    struct report_definition definition = {0};
-    (void)report_definition(part->term, &definition); /* each part's term has one */
-    struct report_scope *item = report_section_item(section, "parts");
-    report_put_share(
-        &text, report_row_share(&page->content->facts.all, report_facts_spoken(&page->content->facts), part->figure));
-    report_set_take(item, "share", &text);
-    report_set_text(item, "paint", report_paint_row(part->paint)->css);
-    report_set_text(item, "name", definition.name);
-    report_set_text(item, "text", definition.text);
-  }
+  fill_parts(&page->content->facts, section);
 }
 
 /* Nothing where nobody looked for opportunities. */
