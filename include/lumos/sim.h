@@ -62,8 +62,9 @@ bool lumos_engine_run(const struct lumos_job *job, const struct lumos_sim_option
  * layer_coverage, phase_coverage {step}: shares of device_time that have a place (phase `other` is none).
  *
  * Why a device is idle, simulated, {rank, step} and {step}: idle_host, idle_sync, idle_launch, idle_dependency,
- * idle_outside, idle_unexplained, `of` idle, to which they add up; {step, op}: idle_at_op, idle_host and idle_sync by the op at which
- * the host was, (none) between ops. {rank, step, lane}: stream_idle, and stream_idle_host and so on of it.
+ * idle_unexplained, `of` idle, to which they add up; idle_outside, `of` idle_unexplained, what the recording does not
+ * hold; {step, op}: idle_at_op, idle_host and idle_sync by the op at which the host was, (none) between ops. {rank, step,
+ * lane}: stream_idle, and stream_idle_host and so on of it.
  *
  * The critical path of the job's step, simulated, {step} and more: critical_path, as long as the step; `of` it, each
  * adding up to it: critical_path_kind {kind}, _phase {phase}, _op {op}, _module {module}, _layer {layer, or name},

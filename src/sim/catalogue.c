@@ -98,11 +98,12 @@ static const struct lumos_metric_definition definitions[] = {
     {"idle_dependency", "idle for other work", "ns", "idle",
      "Idle while other work holds the next task: of another stream by an event, of another rank, or on SMs that are "
      "not free. Also from the rank's last task on, until other ranks end."},
-    {"idle_outside", "idle for what is not recorded", "ns", "idle",
-     "Idle while the chain of what bound has come to where the recording ends: before the first row of a thread, or at "
-     "a start that nothing in the traces accounts for, such as that of a kernel on a GPU that another process shares."},
     {"idle_unexplained", "idle, unexplained", "ns", "idle",
-     "Idle behind everything that is known to hold the next task: delays that no rule explains."},
+     "Idle without a known cause: what the recording does not hold, and delays that no rule explains."},
+    {"idle_outside", "idle for what is not recorded", "ns", "idle_unexplained",
+     "Unexplained because the chain of what bound has come to where the recording ends: before the first row of a "
+     "thread, or at a start that nothing in the traces accounts for, such as that of a kernel on a GPU that another "
+     "process shares."},
     {"idle_at_op", "idle at an op", "ns", "idle",
      "Idle for the host and idle for a wait of the host, by the op at which the host was, as the mean over the ranks; "
      "(none) is between ops."},
@@ -115,10 +116,10 @@ static const struct lumos_metric_definition definitions[] = {
      "The stream is idle while a launch that its next task depends on is on its way."},
     {"stream_idle_dependency", "stream idle for other work", "ns", "stream_idle",
      "The stream is idle while work of another stream or rank holds its next task, or after its last one."},
-    {"stream_idle_outside", "stream idle for what is not recorded", "ns", "stream_idle",
-     "The stream is idle while the chain of what bound its next task has come to where the recording ends."},
     {"stream_idle_unexplained", "stream idle, unexplained", "ns", "stream_idle",
-     "The stream is idle behind everything that is known to hold its next task."},
+     "The stream is idle without a known cause."},
+    {"stream_idle_outside", "stream idle for what is not recorded", "ns", "stream_idle_unexplained",
+     "Unexplained because the chain of what bound the stream's next task has come to where the recording ends."},
     {"gpu_busy", "GPU busy", "ns", "step_time", "At least one task runs on some stream; 100 % less idle."},
     {"critical_path", "critical path", "ns", "step_time",
      "The chain of constraints that bound, through ranks, threads and streams of the simulated schedule, from the end "

@@ -16,13 +16,14 @@
 #include "sim/walk.h"
 #include <stdlib.h>
 
-enum cause { HOST, SYNC, LAUNCH, DEPENDENCY, OUTSIDE, UNEXPLAINED, CAUSES };
+/* What is not recorded is unexplained, too, and told apart. */
+enum cause { HOST, SYNC, LAUNCH, DEPENDENCY, UNEXPLAINED, OUTSIDE, CAUSES };
 
-static const char *const rank_names[CAUSES] = {"idle_host",       "idle_sync",    "idle_launch",
-                                               "idle_dependency", "idle_outside", "idle_unexplained"};
-static const char *const stream_names[CAUSES] = {"stream_idle_host",    "stream_idle_sync",
-                                                 "stream_idle_launch",  "stream_idle_dependency",
-                                                 "stream_idle_outside", "stream_idle_unexplained"};
+static const char *const rank_names[CAUSES] = {"idle_host",       "idle_sync",        "idle_launch",
+                                               "idle_dependency", "idle_unexplained", "idle_outside"};
+static const char *const stream_names[CAUSES] = {"stream_idle_host",        "stream_idle_sync",
+                                                 "stream_idle_launch",      "stream_idle_dependency",
+                                                 "stream_idle_unexplained", "stream_idle_outside"};
 
 struct causes {
   int64_t of[CAUSES];
@@ -264,7 +265,8 @@ static int64_t sum_of(const struct causes *causes) {
 static void write_causes(struct lumos_job *job, const char *const names[CAUSES], const struct lumos_scope *scope,
                          const struct causes *causes) {
   for (int cause = 0; cause < CAUSES; cause++) {
-    lumos_metric_add(job, names[cause], scope, LUMOS_METRIC_SIMULATED, (struct lumos_decimal){causes->of[cause], 0});
+    int64_t time = causes->of[cause] + (cause == UNEXPLAINED ? causes->of[OUTSIDE] : 0);
+    lumos_metric_add(job, names[cause], scope, LUMOS_METRIC_SIMULATED, (struct lumos_decimal){time, 0});
   }
 }
 

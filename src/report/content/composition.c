@@ -127,22 +127,27 @@ bool report_path_scene(const struct report_path *path, bool narrow, struct repor
 /* ---- Idle time ---- */
 
 const struct report_idle_cause report_idle_causes[REPORT_IDLE_CAUSES] = {
-    {(enum report_paint)LUMOS_OP, "for the host", "idle_host", 2},
-    {(enum report_paint)LUMOS_SYNC, "for a wait of the host", "idle_sync", 3},
-    {PAINT_LATENCY, "for launches", "idle_launch", 4},
-    {PAINT_BETWEEN, "for other work", "idle_dependency", 5},
-    {PAINT_BOUNDARY, "for what is not recorded", "idle_outside", 6},
-    {PAINT_UNEXPLAINED, "unexplained", "idle_unexplained", 7},
+    {(enum report_paint)LUMOS_OP, "for the host", "idle_host", 2, 0},
+    {(enum report_paint)LUMOS_SYNC, "for a wait of the host", "idle_sync", 3, 0},
+    {PAINT_LATENCY, "for launches", "idle_launch", 4, 0},
+    {PAINT_BETWEEN, "for other work", "idle_dependency", 5, 0},
+    {PAINT_BOUNDARY, "for what is not recorded", "idle_outside", 7, 0},
+    {PAINT_UNEXPLAINED, "unexplained", "idle_unexplained", 6, 7},
 };
 
 enum { IDLE_COLUMN = 1, MOST_BARS = 32 };
+
+int64_t report_idle_time(const struct report_table *idle, size_t row, const struct report_idle_cause *cause) {
+  int64_t time = report_table_value(idle, row, cause->column);
+  return cause->less == 0 || time == LUMOS_ABSENT ? time : time - report_table_value(idle, row, cause->less);
+}
 
 void report_sum_idle(const struct report_table *idle, struct report_idle_sums *sums) {
   *sums = (struct report_idle_sums){0};
   for (size_t row = 0; row < report_table_rows(idle); row++) {
     sums->whole = report_sum(sums->whole, report_table_value(idle, row, IDLE_COLUMN));
     for (size_t i = 0; i < REPORT_IDLE_CAUSES; i++) {
-      sums->of[i] = report_sum(sums->of[i], report_table_value(idle, row, report_idle_causes[i].column));
+      sums->of[i] = report_sum(sums->of[i], report_idle_time(idle, row, &report_idle_causes[i]));
     }
   }
 }
@@ -176,7 +181,7 @@ static void add_idle(const struct report_table *idle, size_t row, struct report_
   struct report_stack_part parts[REPORT_IDLE_CAUSES];
   int64_t whole = report_table_value(idle, row, IDLE_COLUMN);
   for (size_t i = 0; i < REPORT_IDLE_CAUSES; i++) {
-    int64_t time = report_table_value(idle, row, report_idle_causes[i].column);
+    int64_t time = report_idle_time(idle, row, &report_idle_causes[i]);
     parts[i] = (struct report_stack_part){report_idle_causes[i].paint, report_idle_causes[i].label, time,
                                           report_share(time, whole)};
   }

@@ -26,9 +26,10 @@ enum { REPORT_IDLE_CAUSES = 6 };
 struct report_idle_cause {
   enum report_paint paint;
   const char *label, *term;
-  size_t column; /* of the table */
+  size_t column, less; /* of the table; what that holds of another part; 0: nothing */
 };
 extern const struct report_idle_cause report_idle_causes[REPORT_IDLE_CAUSES];
+int64_t report_idle_time(const struct report_table *idle, size_t row, const struct report_idle_cause *cause);
 /* Of all rows of that table. */
 struct report_idle_sums {
   int64_t whole, of[REPORT_IDLE_CAUSES];
