@@ -61,6 +61,9 @@ bool lumos_engine_run(const struct lumos_job *job, const struct lumos_sim_option
  * module_whole_time {module, phase} has the modules inside added, and so adds up to more. op_coverage, module_coverage,
  * layer_coverage, phase_coverage {step}: shares of device_time that have a place (phase `other` is none).
  *
+ * occupancy_time {step}, `of` device_time, of kernels with an occupancy; occupancy {step} and {rank, step}, `of` it:
+ * the mean of theirs over that time.
+ *
  * Why a device is idle, simulated, {rank, step} and {step}: idle_host, idle_sync, idle_launch, idle_dependency,
  * idle_unexplained, `of` idle, to which they add up; idle_outside, `of` idle_unexplained, what the recording does not
  * hold; {step, op}: idle_at_op, idle_host and idle_sync by the op at which the host was, (none) between ops. {rank, step,

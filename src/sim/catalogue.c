@@ -223,6 +223,12 @@ static const struct lumos_metric_definition definitions[] = {
     {"phase_coverage", "with a phase", "share", "device_time",
      "How much of the GPU time is known to be of the forward or backward pass, of weight gradients put off, or of the "
      "optimizer."},
+    {"occupancy_time", "GPU time with an occupancy", "ns", "device_time",
+     "GPU time of kernels of which the recording says how full they make the SMs. 0 is what profilers write where they "
+     "cannot tell, and counts as unknown."},
+    {"occupancy", "occupancy", "share", "occupancy_time",
+     "Warps that kernels hold resident on an SM, of those that it has room for, as the profiler estimates it of each "
+     "kernel; the mean over the time of those that have it."},
     {"product_time", "GPU time of products", "ns", "device_time",
      "GPU time of matrix products, convolutions and attention, whose floating-point operations count."},
     {"product_coverage", "products known", "share", "product_time",

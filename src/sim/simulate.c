@@ -4,6 +4,7 @@
 #include "sim/flops.h"
 #include "sim/idle.h"
 #include "sim/metrics.h"
+#include "sim/occupancy.h"
 #include "sim/rollup.h"
 
 #include <lumos/graph.h>
@@ -56,6 +57,7 @@ static bool write_metrics(struct lumos_job *job, struct lumos_engine *engine, co
     const struct lumos_timeline *told = lumos_job_edited(job) ? &simulated : &measured;
     done = done && lumos_write_rollups(job, told, &stretches, error);
     if (done) {
+      lumos_write_occupancy(job, told, &stretches);
       lumos_write_flops(job, told, &stretches, hardware);
       done = check_metrics(job, error);
     }

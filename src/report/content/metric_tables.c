@@ -208,6 +208,13 @@ static const struct layout layouts[METRIC_TABLES] = {
                      .figures = {MEAN("mfu", "MFU", "mfu", COLUMN_SHARE, 6), MEAN("hfu", "HFU", "hfu", COLUMN_SHARE, 6),
                                  MEAN("model", "model, GFLOP", "model_flops", COLUMN_COUNT, 3),
                                  MEAN("peak", "peak, GFLOP", "peak_flops", COLUMN_COUNT, 3)}},
+    [METRICS_OCCUPANCY] = {.name = "occupancy",
+                           .caption = "How full kernels make the SMs, the mean over their time, by rank",
+                           .whole = NULL,
+                           .keys = {KEY_RANK},
+                           .key_columns = {NAMED("rank", "rank", "rank")},
+                           .figures = {MEAN("occupancy", "occupancy", "occupancy", COLUMN_SHARE, 6)},
+                           .in_order = true},
     [METRICS_RATES] = {.name = "rates",
                        .caption =
                            "What kernels with known shapes reach of their GPU; time summed over streams and ranks",

@@ -24,6 +24,7 @@ enum report_metric_table {
   METRICS_PHASES,
   METRICS_MFU,
   METRICS_RATES,
+  METRICS_OCCUPANCY,
   METRIC_TABLES
 };
 

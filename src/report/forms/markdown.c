@@ -52,6 +52,7 @@ static const struct {
     {"phases", METRICS_PHASES},
     {"mfu", METRICS_MFU},
     {"rates", METRICS_RATES},
+    {"occupancy", METRICS_OCCUPANCY},
 };
 
 static void fill_metric_tables(const struct report_content *content, struct report_scope *root) {

@@ -425,6 +425,7 @@ static void fill_kernels(const struct page *page, struct report_scope *root) {
   set_table(page, section, TABLE_KERNELS, "kernels_table");
   fill_metric_table(page, section, METRICS_MFU, "mfu");
   fill_metric_table(page, section, METRICS_RATES, "rates");
+  fill_metric_table(page, section, METRICS_OCCUPANCY, "occupancy");
 }
 
 static void fill_work(const struct page *page, struct report_scope *root) {
