@@ -110,6 +110,12 @@ lumos-parse unplaced/rank*.json.gz -o parse 2>message || fail 'unplaced: parse f
 graph_of parse
 check 'all layers where stages are known' [ "$(layers)" = 4 ]
 check 'no doubt where stages are known' [ "$(note | grep -c 'of which stage')" -eq 0 ]
+for rank in 0 1; do
+  lumos-parse unplaced/rank$rank.json.gz -o parse 2>message || fail 'unplaced: parse fails'
+  graph_of parse
+  check "a stage that is not there has as many layers as that of rank $rank" [ "$(layers)" = 4 ]
+done
+lumos-parse unplaced/rank*.json.gz -o parse 2>message || fail 'unplaced: parse fails'
 without_names <parse >unnamed
 graph_of unnamed
 check 'no layers where stages are not known' [ -z "$(layers)" ]

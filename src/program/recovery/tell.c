@@ -103,11 +103,29 @@ static void put_model(struct lumos_job *job, const struct share *share, int32_t 
   }
 }
 
+static bool is_recorded(const struct lumos_recovery *recovery, int32_t stage) {
+  uint32_t rank = 0;
+  while (rank < recovery->job->ranks.count && recovery->programs[rank].stage != stage) {
+    rank++;
+  }
+  return rank < recovery->job->ranks.count;
+}
+
+/* Of all stages; the last may hold the head alone. 0: not known, for those of a stage are not all. */
+static int32_t count_layers(const struct lumos_recovery *recovery) {
+  int32_t last = recovery->stages - 1, chunk = recovery->chunks - 1;
+  if (recovery->unplaced) {
+    return 0;
+  }
+  if (!is_recorded(recovery, last)) {
+    return lumos_first_layer(recovery, last + 1, chunk);
+  }
+  return lumos_first_layer(recovery, last, chunk) + recovery->layers[chunk * recovery->stages + last];
+}
+
 void lumos_program_tell(const struct lumos_recovery *recovery) {
   struct share share = measure(recovery);
-  int32_t last = recovery->stages * recovery->chunks - 1, micro_batches = count_micro_batches(recovery);
-  int32_t layers = lumos_first_layer(recovery, recovery->stages - 1, recovery->chunks - 1) + recovery->layers[last];
-  layers = recovery->unplaced ? 0 : layers; /* those of a stage are not all */
+  int32_t layers = count_layers(recovery), micro_batches = count_micro_batches(recovery);
   if (share.phase + share.layer > 0) {
     put_note(recovery, &share, layers, micro_batches);
     put_model(recovery->job, &share, layers, micro_batches);
