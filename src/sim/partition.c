@@ -7,20 +7,14 @@
  * batched kernel transfers before that, too, while one of its other transfers takes place. It is split only where the
  * clocks of all members are known to agree.
  */
+#include "base/moments.h"
 #include "program/reach.h"
 #include "sim/arrival.h"
 #include "sim/clock.h"
 #include "sim/metrics.h"
 #include <stdlib.h>
-#include <string.h>
 
 enum activity { COMPUTE, COPY, TRANSFER, WAIT, BUBBLE, UNALIGNED, KEPT, ACTIVITIES };
-
-struct point {
-  int64_t time;
-  int8_t change;
-  uint8_t activity;
-};
 
 /* When a collective's transfer starts, on the timeline that is looked at. */
 struct transfer_start {
@@ -33,9 +27,8 @@ struct sweep {
   const struct lumos_run *runs;
   const struct lumos_coupling *coupling;
   struct transfer_start *transfers; /* by collective */
-  LUMOS_VECTOR(struct point) points;
-  LUMOS_VECTOR(struct point) merged; /* room to sort them */
-  int64_t running[ACTIVITIES];       /* how many tasks of each activity run */
+  struct lumos_moments moments;     /* what: the activity */
+  int64_t running[ACTIVITIES];      /* how many tasks of each activity run */
 };
 
 static void find_transfers(struct sweep *sweep) {
@@ -51,21 +44,12 @@ static void find_transfers(struct sweep *sweep) {
   lumos_reaches_free(&reaches);
 }
 
-static void add_interval(struct sweep *sweep, enum activity activity, int64_t start, int64_t end) {
-  if (start < end) {
-    struct point begins = {start, 1, (uint8_t)activity};
-    struct point ends = {end, -1, (uint8_t)activity};
-    lumos_vector_push(&sweep->points, begins);
-    lumos_vector_push(&sweep->points, ends);
-  }
-}
-
 static void add_communication(struct sweep *sweep, uint32_t t, int64_t start, int64_t end) {
   const struct lumos_job *job = sweep->job;
   const struct lumos_coupling *coupling = sweep->coupling;
   if (coupling->first[t] == coupling->first[t + 1]) {
     bool alone = job->ranks.items[lumos_rank_of(job, &job->tasks.items[t])].world == 1;
-    add_interval(sweep, alone ? UNALIGNED : KEPT, start, end);
+    lumos_moments_add(&sweep->moments, alone ? UNALIGNED : KEPT, start, end);
     return;
   }
   bool comparable = true;
@@ -80,7 +64,7 @@ static void add_communication(struct sweep *sweep, uint32_t t, int64_t start, in
     }
   }
   if (!comparable) {
-    add_interval(sweep, UNALIGNED, start, end);
+    lumos_moments_add(&sweep->moments, UNALIGNED, start, end);
     return;
   }
   transfer = transfer < end ? transfer : end;
@@ -88,46 +72,14 @@ static void add_communication(struct sweep *sweep, uint32_t t, int64_t start, in
     int64_t begun = sweep->transfers[coupling->of[i]].arrival.latest;
     int64_t over = lumos_time_sum(begun, job->collectives.items[coupling->of[i]].transfer);
     if (begun < transfer) {
-      add_interval(sweep, TRANSFER, begun > start ? begun : start, over < transfer ? over : transfer);
+      lumos_moments_add(&sweep->moments, TRANSFER, begun > start ? begun : start, over < transfer ? over : transfer);
     }
   }
-  add_interval(sweep, crosses ? BUBBLE : WAIT, start, transfer);
-  add_interval(sweep, TRANSFER, transfer, end);
+  lumos_moments_add(&sweep->moments, crosses ? BUBBLE : WAIT, start, transfer);
+  lumos_moments_add(&sweep->moments, TRANSFER, transfer, end);
 }
 
-/* The end of the points from `first` on that are in order. */
-static size_t end_of_run(const struct point *points, size_t first, size_t count) {
-  size_t end = first + 1;
-  while (end < count && points[end - 1].time <= points[end].time) {
-    end++;
-  }
-  return end < count ? end : count;
-}
-
-static void merge_runs(const struct point *points, size_t first, size_t middle, size_t end, struct point *merged) {
-  for (size_t left = first, right = middle; left < middle || right < end;) {
-    bool from_left = right == end || (left < middle && points[left].time <= points[right].time);
-    *merged++ = from_left ? points[left++] : points[right++];
-  }
-}
-
-/* Streams run in order, so there are few runs: merged by two until one is left. */
-static void sort_points(struct sweep *sweep) {
-  size_t count = sweep->points.count;
-  sweep->merged.count = 0;
-  lumos_vector_reserve(&sweep->merged, count);
-  while (end_of_run(sweep->points.items, 0, count) < count) {
-    const struct point *points = sweep->points.items;
-    for (size_t first = 0, end = 0; first < count; first = end) {
-      size_t middle = end_of_run(points, first, count);
-      end = middle < count ? end_of_run(points, middle, count) : count;
-      merge_runs(points, first, middle, end, sweep->merged.items + first);
-    }
-    memcpy(sweep->points.items, sweep->merged.items, count * sizeof *points);
-  }
-}
-
-static void collect_points(struct sweep *sweep, const struct lumos_lane *lane) {
+static void collect_lane(struct sweep *sweep, const struct lumos_lane *lane) {
   for (uint32_t t = lane->task_first; t < lane->task_first + lane->task_count; t++) {
     const struct lumos_task *task = &sweep->job->tasks.items[t];
     int64_t start = 0;
@@ -138,19 +90,19 @@ static void collect_points(struct sweep *sweep, const struct lumos_lane *lane) {
     if (lumos_is_communication(task->kind)) {
       add_communication(sweep, t, start, end);
     } else {
-      add_interval(sweep, lumos_is_copy(task->kind) ? COPY : COMPUTE, start, end);
+      lumos_moments_add(&sweep->moments, lumos_is_copy(task->kind) ? COPY : COMPUTE, start, end);
     }
   }
 }
 
 static void collect_rank(struct sweep *sweep, const struct lumos_rank *rank) {
-  sweep->points.count = 0;
+  sweep->moments.list.count = 0;
   for (uint32_t l = rank->lane_first; l < rank->lane_first + rank->lane_count; l++) {
     if (sweep->job->lanes.items[l].kind == LUMOS_STREAM) {
-      collect_points(sweep, &sweep->job->lanes.items[l]);
+      collect_lane(sweep, &sweep->job->lanes.items[l]);
     }
   }
-  sort_points(sweep);
+  lumos_moments_sort(&sweep->moments);
 }
 
 /* A stretch of `length` in which the same work runs. */
@@ -190,20 +142,20 @@ static bool adds_up(const struct lumos_partition *parts, int64_t length) {
   return busy + parts->idle == length && busy == parts->gpu_busy && split == parts->exposed_communication;
 }
 
-/* One rank's steps, in order and apart from each other; `place` goes through the points once for all of them. */
+/* One rank's steps, in order and apart from each other; `place` goes through the moments once for all of them. */
 static size_t sweep_step(struct sweep *sweep, size_t place, const struct lumos_step *step,
                          struct lumos_partition *partition) {
   *partition = (struct lumos_partition){0};
-  const struct point *points = sweep->points.items;
-  size_t count = sweep->points.count;
+  const struct lumos_moment *moments = sweep->moments.list.items;
+  size_t count = sweep->moments.list.count;
   for (int64_t now = step->start;;) {
-    for (; place < count && points[place].time <= now; place++) {
-      sweep->running[points[place].activity] += points[place].change;
+    for (; place < count && moments[place].time <= now; place++) {
+      sweep->running[moments[place].what] += moments[place].change;
     }
     if (now >= step->end) {
       return place;
     }
-    int64_t next = place < count && points[place].time < step->end ? points[place].time : step->end;
+    int64_t next = place < count && moments[place].time < step->end ? moments[place].time : step->end;
     add_stretch(partition, sweep->running, next - now);
     now = next;
   }
@@ -242,8 +194,7 @@ bool lumos_partition_lists(const struct lumos_job *job, const struct lumos_run *
     }
   }
   free(sweep.transfers);
-  lumos_vector_free(&sweep.points);
-  lumos_vector_free(&sweep.merged);
+  lumos_moments_free(&sweep.moments);
   return done;
 }
 

@@ -29,9 +29,9 @@ struct tool_rendering {
                     "The format where no ending names it: html (the default: one page that needs nothing else), svg, " \
                     "png or pdf (pictures alone), md (its words and tables, for a comment on GitHub), json (its "      \
                     "numbers) or csv (the metrics, a row each; with --view the table of that picture)."),              \
-      TOOL_TEXT_ROW(0, "view", "breakdown|opportunities|gantt|pipeline|layers|graph", &(rendering)->view,              \
+      TOOL_TEXT_ROW(0, "view", "breakdown|opportunities|gantt|busy|pipeline|layers|graph", &(rendering)->view,         \
                     "The picture to show alone: breakdown (where the step went, the default), opportunities (what "    \
-                    "would help most), gantt (the timeline), "                                                         \
+                    "would help most), gantt (the timeline), busy (how busy GPUs are over time, in bins of 1 ms), "    \
                     "pipeline (passes by stage and micro-batch), layers (GPU time by layer) "                          \
                     "or graph (what the step waits for). A PDF without --view has all of them, each on a page."),      \
       TOOL_TEXT_ROW(0, "title", "TEXT", &(rendering)->report.title,                                                    \

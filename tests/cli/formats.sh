@@ -23,7 +23,7 @@ plain() { sed 's/\xc2\xa0/ /g' "$1" | tr -s ' \n' ' '; }
 has() { plain "$1" | grep -qF -- "$2" || fail "$1 does not say '$2'"; }
 
 # --- Pictures ---
-for view in breakdown opportunities gantt pipeline layers graph; do
+for view in breakdown opportunities gantt busy pipeline layers graph; do
   for format in svg png pdf; do
     expect 0 lumos-render sim --view $view --title "$title" -o $view.$format
   done
@@ -57,7 +57,7 @@ done
 cmp -s report.svg breakdown.svg && fail 'the title changes nothing'
 # Passes and layers are there where they were recovered, opportunities where some are.
 more=$(jq '[.tables.pipeline, .tables.layers, .tables.opportunities | select(.rows != [])] | length' report.json)
-pdfinfo report.pdf | grep -qE "^Pages: +$((3 + more))\$" || fail 'the PDF has not all pictures'
+pdfinfo report.pdf | grep -qE "^Pages: +$((4 + more))\$" || fail 'the PDF has not all pictures'
 ! pdfinfo report.pdf | grep -qi date || fail 'the PDF has a date'
 pdfinfo report.pdf >about
 has about "$verdict"
@@ -123,7 +123,7 @@ grep -q "^gpu_busy,[0-9]*,\"'-n,s\"," evil.csv || fail "a unit in CSV: $(grep -m
 grep -q '^overlapped,-5,ns,' evil.csv || fail 'a negative number is no formula'
 
 # --- CSV of a view: the table of its picture, as JSON has it ---
-for view in breakdown opportunities gantt pipeline layers graph; do
+for view in breakdown opportunities gantt busy pipeline layers graph; do
   expect 0 lumos-render sim --view $view -o view.csv
   table=$view
   [ $view = gantt ] && table=lanes

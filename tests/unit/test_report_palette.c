@@ -211,6 +211,9 @@ static void neighbours_are_apart(void **state) {
   const enum report_paint phases[] = {PAINT_FORWARD, PAINT_BACKWARD,      PAINT_WEIGHT,
                                       PAINT_UPDATE,  PAINT_COMMUNICATION, PAINT_NO_PASS};
   assert_apart(phases, sizeof phases / sizeof phases[0]);
+  const enum report_paint curves[] = {PAINT_BUSY_MEASURED, PAINT_BUSY_SIMULATED, PAINT_OCCUPIED_MEASURED,
+                                      PAINT_OCCUPIED_SIMULATED};
+  assert_apart(curves, sizeof curves / sizeof curves[0]);
   const struct report_paint_row *both = report_paint_row(PAINT_OVERLAPPED);
   assert_string_equal(both->colour.light, report_paint_row(PAINT_COMPUTE)->colour.light);
   assert_string_equal(both->colour.dark, report_paint_row(PAINT_COMPUTE)->colour.dark);

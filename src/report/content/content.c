@@ -121,6 +121,8 @@ bool report_content_read(const struct lumos_job *job, const struct lumos_report_
   report_opportunities_read(&content->facts, &content->opportunities);
   report_opportunities_table(&content->facts, &content->opportunities, &tables[TABLE_OPPORTUNITIES]);
   report_gantt_table(&content->timelines, &tables[TABLE_LANES]);
+  report_busy_read(&content->facts, &content->timelines, &content->busy);
+  report_busy_table(&content->busy, &tables[TABLE_BUSY]);
   report_table_collectives(job, &tables[TABLE_COLLECTIVES]);
   report_table_kernels(job, &tables[TABLE_KERNELS]);
   report_table_ops(job, &tables[TABLE_OPS_DEVICE], &tables[TABLE_OPS_HOST]);
@@ -144,6 +146,7 @@ void report_content_free(struct report_content *content) {
   report_facts_free(&content->facts);
   report_opportunities_free(&content->opportunities);
   report_timelines_free(&content->timelines);
+  report_busy_free(&content->busy);
   free(content->bindings);
   report_dependencies_free(&content->dependencies);
   lumos_passes_free(&content->passes);

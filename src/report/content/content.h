@@ -2,6 +2,7 @@
 #ifndef LUMOS_REPORT_CONTENT_H
 #define LUMOS_REPORT_CONTENT_H
 
+#include "report/content/busy.h"
 #include "report/content/dependencies.h"
 #include "report/content/facts.h"
 #include "report/content/layers.h"
@@ -19,6 +20,7 @@ enum report_table_number {
   TABLE_STEPS,
   TABLE_OPPORTUNITIES,
   TABLE_LANES,
+  TABLE_BUSY,
   TABLE_COLLECTIVES,
   TABLE_KERNELS,
   TABLE_OPS_DEVICE,
@@ -39,6 +41,7 @@ struct report_content {
   struct report_facts facts;
   struct report_opportunities opportunities;
   struct report_timelines timelines;
+  struct report_busy busy;
   struct report_dependencies dependencies;
   struct lumos_passes passes;
   struct report_layers layers;

@@ -2,26 +2,21 @@
  * drawn, not on the trace. */
 #include "report/content/gantt.h"
 
+#include "report/content/axis.h"
 #include "report/content/doubt.h"
 #include "report/draw/raster.h"
-#include "report/draw/ticks.h"
 #include "report/text/numbers.h"
 
-/* Tenths of a pixel, but for PLOT and HALF, which are pixels. */
+/* Tenths of a pixel, but for HALF, which is pixels. */
 enum {
-  WIDTH = 11800,
-  LABELS = 1500,
+  WIDTH = REPORT_AXIS_WIDTH,
+  LABELS = REPORT_AXIS_LEFT,
   LANE_LABEL = LABELS - 90,
-  PLOT = 1030,
   HALF = 9, /* height of a lane above and below its base line */
   LANE_GAP = 50,
   RANK_GAP = 60,
-  AXIS = 420, /* steps and time, above the lanes */
-  BOTTOM = 220,
-  STEP_LABEL = 480, /* least distance of two steps' labels, and */
-  STEP_LINE = 40,   /* of two steps' lines */
-  /* At one pixel a column this many lanes stay below the budget of 3 MB, whatever they hold. */
-  FINE_LANES = 70,
+  AXIS = REPORT_AXIS_TOP,
+  BOTTOM = REPORT_AXIS_BOTTOM,
 };
 
 /* The picture while it is drawn. */
@@ -30,86 +25,14 @@ struct canvas {
   struct report_scene *scene;
   struct report_raster raster;
   struct report_raster_runs cells;
-  int32_t pixels; /* of a column */
+  struct report_axis axis;
   struct lumos_text text;
 };
 
-int32_t report_gantt_pixels(const struct report_timelines *timelines) {
-  size_t lanes = timelines->open.count + timelines->folded.count;
-  return lanes <= FINE_LANES ? 1 : lanes <= 2 * FINE_LANES ? 2 : 4;
-}
-
-static void begin_raster(const struct report_timelines *timelines, struct report_raster *raster) {
-  report_raster_begin(raster, timelines->from, timelines->until, PLOT / report_gantt_pixels(timelines));
-}
-
 int64_t report_gantt_column(const struct report_timelines *timelines) {
-  struct report_raster raster;
-  begin_raster(timelines, &raster);
-  int64_t per_column = raster.per_column;
-  report_raster_free(&raster);
-  return per_column;
-}
-
-/* Where an instant stands, in tenths of a pixel from the scene's left edge; at the plot's edge when it is outside. */
-static int32_t place_of(const struct canvas *canvas, int64_t time) {
-  const struct report_raster *raster = &canvas->raster;
-  int64_t last = raster->from + raster->per_column * raster->count;
-  int64_t offset = (time < raster->from ? raster->from : time > last ? last : time) - raster->from;
-  int64_t column = offset / raster->per_column;
-  int64_t within = offset % raster->per_column;
-  int64_t tenths = column * REPORT_PIXEL;
-  tenths += raster->per_column >= REPORT_PIXEL ? within / (raster->per_column / REPORT_PIXEL)
-                                               : within * REPORT_PIXEL / raster->per_column;
-  return LABELS + (int32_t)tenths * canvas->pixels;
-}
-
-static void draw_ticks(struct canvas *canvas, int32_t bottom) {
-  const struct report_raster *raster = &canvas->raster;
-  int64_t span = raster->per_column * raster->count;
-  int64_t distance = report_tick_distance(span);
-  int64_t origin = report_timelines_origin(canvas->timelines);
-  int64_t first = raster->from - origin;
-  int64_t tick = first / distance + (first % distance > 0);
-  for (; origin + tick * distance <= raster->from + span; tick++) {
-    int32_t x = place_of(canvas, origin + tick * distance);
-    report_scene_line(canvas->scene, PAINT_RULE, x, AXIS - 60, 0, bottom - AXIS + 60, STROKE_SOLID);
-    canvas->text.length = 0;
-    report_put_tick(&canvas->text, tick * distance, distance);
-    enum report_anchor anchor = x > WIDTH - 250 ? ANCHOR_END : ANCHOR_MIDDLE;
-    report_scene_text(canvas->scene, STYLE_SMALL, PAINT_MUTED, anchor, x, AXIS - 100, &canvas->text);
-    report_scene_text(canvas->scene, STYLE_SMALL, PAINT_MUTED, anchor, x, bottom + 140, &canvas->text);
-  }
-}
-
-/* Past the name of the step and down the lanes; the numbers of the axis between them stay free. */
-static void draw_border(struct canvas *canvas, int32_t x, int32_t bottom) {
-  enum { TOP = 60, NUMBERS = AXIS - 200, LANES = AXIS - 60 };
-  report_scene_line(canvas->scene, PAINT_STEP, x, TOP, 0, NUMBERS - TOP, STROKE_DASHED);
-  report_scene_line(canvas->scene, PAINT_STEP, x, LANES, 0, bottom - LANES, STROKE_DASHED);
-}
-
-static void draw_steps(struct canvas *canvas, int32_t bottom) {
-  const struct report_boundaries *steps = &canvas->timelines->steps;
-  int32_t last_label = -STEP_LABEL;
-  int32_t last_line = -STEP_LINE;
-  for (size_t i = 0; i < steps->count; i++) {
-    int32_t start = place_of(canvas, steps->items[i].start);
-    int32_t end = place_of(canvas, steps->items[i].end);
-    if (i == 0) {
-      draw_border(canvas, start, bottom);
-    }
-    if (end - last_line >= STEP_LINE) {
-      draw_border(canvas, end, bottom);
-      last_line = end;
-    }
-    if (start - last_label >= STEP_LABEL && end - start >= STEP_LABEL) {
-      canvas->text.length = 0;
-      lumos_text_format(&canvas->text, "step %d", steps->items[i].step);
-      report_scene_text(canvas->scene, STYLE_STRONG, PAINT_TEXT, ANCHOR_START, start + 60, 140, &canvas->text);
-      last_label = start;
-    }
-  }
+  struct report_axis axis;
+  report_axis_read(timelines, &axis);
+  return axis.per_column;
 }
 
 /* What hovering tells of one kind on one lane. */
@@ -166,7 +89,7 @@ static void draw_timeline(struct canvas *canvas, uint32_t lane, enum report_time
         begun = true;
       }
       int32_t height = (cell->level * HALF + REPORT_LEVELS - 1) / REPORT_LEVELS;
-      struct report_run run = {cell->x * canvas->pixels, cell->width * canvas->pixels,
+      struct report_run run = {cell->x * canvas->axis.pixels, cell->width * canvas->axis.pixels,
                                timeline == MEASURED ? -height : height};
       report_scene_run(canvas->scene, run);
     }
@@ -224,8 +147,8 @@ static void draw_doubts(struct canvas *canvas, const struct report_lane *lane, i
     for (size_t i = 0; i < canvas->cells.count; i++) {
       const struct report_raster_run *cell = &canvas->cells.items[i];
       if (cell->kind == kind) {
-        report_scene_run(canvas->scene,
-                         (struct report_run){cell->x * canvas->pixels, cell->width * canvas->pixels, cell->level});
+        report_scene_run(canvas->scene, (struct report_run){cell->x * canvas->axis.pixels,
+                                                            cell->width * canvas->axis.pixels, cell->level});
       }
     }
   }
@@ -259,7 +182,7 @@ static void draw_label(struct canvas *canvas, const struct report_lane *lane, bo
   canvas->text.length = 0;
   report_put_lane(&canvas->text, job, lane->lane);
   report_scene_text(scene, STYLE_SMALL, PAINT_MUTED, ANCHOR_END, LANE_LABEL, text_y, &canvas->text);
-  report_scene_box(scene, PAINT_TRACK, LABELS, y, canvas->raster.count * canvas->pixels * REPORT_PIXEL,
+  report_scene_box(scene, PAINT_TRACK, LABELS, y, canvas->raster.count * canvas->axis.pixels * REPORT_PIXEL,
                    2 * HALF * REPORT_PIXEL);
 }
 
@@ -290,15 +213,15 @@ static void draw_work(struct canvas *canvas, const struct report_lanes *lanes) {
 void report_gantt_scene(const struct report_timelines *timelines, const struct report_lanes *lanes, const char *name,
                         struct report_scene *scene) {
   report_scene_begin(scene, name, WIDTH);
-  struct canvas canvas = {
-      .timelines = timelines, .scene = scene, .pixels = report_gantt_pixels(timelines), .text = LUMOS_TEXT_BUFFER};
-  begin_raster(timelines, &canvas.raster);
+  struct canvas canvas = {.timelines = timelines, .scene = scene, .text = LUMOS_TEXT_BUFFER};
+  report_axis_read(timelines, &canvas.axis);
+  report_axis_raster(&canvas.axis, &canvas.raster);
   int32_t bottom = lane_top(&canvas, lanes, lanes->count);
   scene->height = bottom + BOTTOM;
   draw_labels(&canvas, lanes);
-  draw_ticks(&canvas, bottom);
+  report_axis_ticks(&canvas.axis, scene, bottom);
   draw_work(&canvas, lanes);
-  draw_steps(&canvas, bottom);
+  report_axis_steps(&canvas.axis, scene, bottom);
   lumos_text_put(&scene->title, "Timeline of threads and streams, simulated above measured");
   lumos_text_put(&scene->description,
                  "One lane for every thread and stream; coloured where work of a kind runs, pale where nothing "

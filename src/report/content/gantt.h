@@ -12,8 +12,6 @@ void report_gantt_scene(const struct report_timelines *timelines, const struct r
                         struct report_scene *scene);
 /* How much time one column of the picture stands for. */
 int64_t report_gantt_column(const struct report_timelines *timelines);
-/* How many pixels of the picture a column is wide. */
-int32_t report_gantt_pixels(const struct report_timelines *timelines);
 /* A row for every lane that is drawn, open ones first. */
 void report_gantt_table(const struct report_timelines *timelines, struct report_table *table);
 /* Which kinds these lanes have: shown[kind]. */

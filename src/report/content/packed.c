@@ -15,6 +15,7 @@
  */
 #include "report/content/detail.h"
 
+#include "report/content/axis.h"
 #include "report/content/doubt.h"
 #include "report/content/gantt.h"
 #include "report/content/tally.h"
@@ -354,7 +355,7 @@ static void put_frame(const struct packing *packing, struct lumos_text *out) {
   const struct report_timelines *timelines = packing->detail->from.timelines;
   lumos_text_format(out, "{\"origin\":%" PRId64 ",\"from\":%" PRId64 ",\"column\":%" PRId64 ",\"pixels\":%" PRId32,
                     packing->origin, timelines->from - packing->origin, report_gantt_column(timelines),
-                    report_gantt_pixels(timelines));
+                    report_axis_pixels(timelines));
   lumos_text_put(out, ",\n\"steps\":[");
   for (size_t i = 0; i < timelines->steps.count && i < MOST_STEPS; i++) {
     const struct report_boundary *step = &timelines->steps.items[i];

@@ -113,11 +113,15 @@ static void paint_curve(const struct report_scene *scene, cairo_t *cr, const str
   stroke(cr, mark);
 }
 
-static void paint_polygon(const struct report_scene *scene, cairo_t *cr, const struct report_mark *mark) {
+static void trace_points(const struct report_scene *scene, cairo_t *cr, const struct report_mark *mark) {
   for (size_t i = 0; i < mark->point_count; i++) {
     const struct report_point *point = &scene->points.items[mark->point_first + i];
     cairo_line_to(cr, in_pixels(point->x), in_pixels(point->y));
   }
+}
+
+static void paint_polygon(const struct report_scene *scene, cairo_t *cr, const struct report_mark *mark) {
+  trace_points(scene, cr, mark);
   cairo_close_path(cr);
   fill(cr, mark->paint, 1);
 }
@@ -179,6 +183,10 @@ static void paint_mark(const struct report_scene *scene, cairo_t *cr, const stru
       break;
     case MARK_CURVE:
       paint_curve(scene, cr, mark);
+      break;
+    case MARK_POLYLINE:
+      trace_points(scene, cr, mark);
+      stroke(cr, mark);
       break;
     case MARK_POLYGON:
       paint_polygon(scene, cr, mark);

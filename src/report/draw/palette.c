@@ -79,6 +79,12 @@ static const struct report_paint_row rows[PAINT_COUNT] = {
     [PAINT_COMMUNICATION] =
         {"communication", "communication", FILL_PLAIN, {"#bf540b", "#ee8a3c"}, {0}, {"#ffffff", "#1a0f05"}},
     [PAINT_NO_PASS] = {"no-pass", "work of no pass", FILL_HATCHED, {"#ece4f2", "#2c2336"}, {"#9a5fb5", "#b07fd0"}, {0}},
+    [PAINT_BUSY_MEASURED] = {"busy-measured", "busy, measured", FILL_PLAIN, {"#3f8fd8", "#4f97dd"}, {0}, {0}},
+    [PAINT_BUSY_SIMULATED] = {"busy-simulated", "busy, simulated", FILL_PLAIN, {"#0b2a5b", "#d6e6ff"}, {0}, {0}},
+    [PAINT_OCCUPIED_MEASURED] =
+        {"occupied-measured", "by occupancy, measured", FILL_PLAIN, {"#b07a00", "#c99a2e"}, {0}, {0}},
+    [PAINT_OCCUPIED_SIMULATED] =
+        {"occupied-simulated", "by occupancy, simulated", FILL_PLAIN, {"#6b3d00", "#ffe08a"}, {0}, {0}},
     [PAINT_TEXT] = {"ink", "", FILL_PLAIN, {"#1b2129", "#e6e9ee"}, {0}, {0}},
     [PAINT_MUTED] = {"muted", "", FILL_PLAIN, {"#59626f", "#9aa4b2"}, {0}, {0}},
     [PAINT_RULE] = {"rule", "", FILL_PLAIN, {"#e3e6ea", "#2a3038"}, {0}, {0}},

@@ -39,6 +39,11 @@ enum report_paint {
   PAINT_UPDATE,
   PAINT_COMMUNICATION,
   PAINT_NO_PASS,
+  /* How busy GPUs are: their time, and the same weighted by occupancy. */
+  PAINT_BUSY_MEASURED,
+  PAINT_BUSY_SIMULATED,
+  PAINT_OCCUPIED_MEASURED,
+  PAINT_OCCUPIED_SIMULATED,
   /* Ink of pictures. */
   PAINT_TEXT,
   PAINT_MUTED,

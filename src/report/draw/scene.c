@@ -81,6 +81,13 @@ void report_scene_arrow(struct report_scene *scene, enum report_paint paint, enu
   add_head(scene, paint, points, count);
 }
 
+void report_scene_polyline(struct report_scene *scene, enum report_paint paint, enum report_stroke stroke, bool bold,
+                           const struct report_point *points, size_t count) {
+  add_points(scene, MARK_POLYLINE, paint, points, count);
+  last_mark(scene)->stroke = stroke;
+  last_mark(scene)->bold = bold;
+}
+
 void report_scene_text(struct report_scene *scene, enum report_text_style style, enum report_paint paint,
                        enum report_anchor anchor, int32_t x, int32_t y, const struct lumos_text *text) {
   report_scene_box(scene, paint, x, y, 0, 0);

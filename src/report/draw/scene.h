@@ -18,6 +18,7 @@ enum report_mark_kind {
   MARK_RUNS,
   MARK_LINE,
   MARK_CURVE,
+  MARK_POLYLINE,
   MARK_POLYGON,
   MARK_TEXT,
   MARK_GROUP,
@@ -52,14 +53,15 @@ struct report_mark {
   int32_t width, height; /* a line runs from (x, y) by (width, height) */
   enum report_anchor anchor;
   enum report_text_style style;
-  enum report_stroke stroke; /* lines and curves */
-  bool bold;                 /* lines and curves: twice as wide */
+  enum report_stroke stroke; /* lines, curves and polylines */
+  bool bold;                 /* the same: twice as wide */
   bool faint;                /* runs */
   bool optional;             /* groups: the page has a switch for it */
   bool plate;                /* boxes: the first colour of a patterned paint alone, for a number to stand on */
   size_t run_first, run_count;
-  size_t point_first, point_count; /* a curve: its start and three for each cubic Bezier; a polygon: its corners */
-  size_t text_first, text_length;  /* what a text says; what hovering over another mark tells */
+  size_t point_first,
+      point_count; /* a curve: its start and three for each cubic Bezier; a polygon, a polyline: its corners */
+  size_t text_first, text_length; /* what a text says; what hovering over another mark tells */
 };
 
 struct report_scene {
@@ -84,6 +86,9 @@ void report_scene_line(struct report_scene *scene, enum report_paint paint, int3
 /* A curve through `count` points (1 + 3 n, n at least 1), with an arrow's head at its end. */
 void report_scene_arrow(struct report_scene *scene, enum report_paint paint, enum report_stroke stroke, bool bold,
                         const struct report_point *points, size_t count);
+/* From point to point, at least two. */
+void report_scene_polyline(struct report_scene *scene, enum report_paint paint, enum report_stroke stroke, bool bold,
+                           const struct report_point *points, size_t count);
 void report_scene_text(struct report_scene *scene, enum report_text_style style, enum report_paint paint,
                        enum report_anchor anchor, int32_t x, int32_t y, const struct lumos_text *text);
 /* A mark without runs; report_scene_run adds to it, before any other mark is added. */

@@ -139,15 +139,26 @@ static void paint_curve(const struct report_scene *scene, struct lumos_text *out
   close_element(scene, out, mark, "path");
 }
 
-static void paint_polygon(const struct report_scene *scene, struct lumos_text *out, const struct report_mark *mark) {
-  lumos_text_put(out, "<polygon");
-  put_fill(scene, out, mark->paint);
+static void put_points(const struct report_scene *scene, struct lumos_text *out, const struct report_mark *mark) {
   lumos_text_put(out, " points=\"");
   for (size_t i = 0; i < mark->point_count; i++) {
     lumos_text_put(out, i == 0 ? "" : " ");
     put_point(out, scene->points.items[mark->point_first + i]);
   }
   lumos_text_char(out, '"');
+}
+
+static void paint_polyline(const struct report_scene *scene, struct lumos_text *out, const struct report_mark *mark) {
+  lumos_text_put(out, "<polyline");
+  put_stroke(out, mark, " stroke");
+  put_points(scene, out, mark);
+  close_element(scene, out, mark, "polyline");
+}
+
+static void paint_polygon(const struct report_scene *scene, struct lumos_text *out, const struct report_mark *mark) {
+  lumos_text_put(out, "<polygon");
+  put_fill(scene, out, mark->paint);
+  put_points(scene, out, mark);
   close_element(scene, out, mark, "polygon");
 }
 
@@ -164,6 +175,9 @@ static void paint_mark(const struct report_scene *scene, struct lumos_text *out,
       break;
     case MARK_CURVE:
       paint_curve(scene, out, mark);
+      break;
+    case MARK_POLYLINE:
+      paint_polyline(scene, out, mark);
       break;
     case MARK_POLYGON:
       paint_polygon(scene, out, mark);

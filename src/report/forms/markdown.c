@@ -116,7 +116,7 @@ static bool names_term(const void *context, const char *key) {
     }
   }
   for (size_t i = 0; i < TABLES; i++) {
-    if (i != TABLE_METRICS + METRICS_IDLE_STREAMS && table_names(&content->tables[i], key)) {
+    if (i != TABLE_BUSY && i != TABLE_METRICS + METRICS_IDLE_STREAMS && table_names(&content->tables[i], key)) {
       return true;
     }
   }
@@ -140,6 +140,9 @@ static void fill_model(const struct report_content *content, struct report_scope
   report_section_if(root, "has_opportunities", content->opportunities.list.count > 0 || content->opportunities.none);
   report_put_timeline_finding(&content->facts, &text);
   report_set_take(root, "timeline_finding", &text);
+  report_put_busy_finding(&content->busy, &text);
+  report_section_if(root, "has_busy", text.length > 0);
+  report_set_take(root, "busy_finding", &text);
   report_put_dependencies_finding(&content->dependencies, &text);
   report_set_take(root, "dependencies_finding", &text);
   report_put_pipeline_finding(&content->passes, &text);

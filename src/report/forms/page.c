@@ -228,6 +228,35 @@ static void fill_timeline(const struct page *page, struct report_scope *root) {
   }
 }
 
+static void fill_legend(struct report_scope *scope, const bool shown[PAINT_COUNT]) {
+  report_section(scope, "kinds");
+  for (int paint = 1; paint < PAINT_COUNT; paint++) {
+    if (shown[paint]) {
+      add_legend(scope, "kinds", (enum report_paint)paint, "");
+    }
+  }
+}
+
+static void fill_busy(const struct page *page, struct report_scope *root) {
+  const struct report_busy *busy = &page->content->busy;
+  struct report_scene scene;
+  report_section(root, "busy");
+  if (!report_busy_scene(busy, &scene)) {
+    return;
+  }
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  struct report_scope *section = report_section_item(root, "busy");
+  bool shown[PAINT_COUNT] = {false};
+  report_put_busy_finding(busy, &text);
+  report_set_take(section, "busy_finding", &text);
+  report_put_busy_reading(busy, &text);
+  report_set_take(section, "busy_reading", &text);
+  report_busy_paints(busy, shown);
+  fill_legend(section, shown);
+  set_scene(section, &scene, "busy_picture");
+  set_table(page, section, TABLE_BUSY, "busy_table");
+}
+
 /* The switch for the marks, and what they mean; nothing where there are none. */
 static void fill_marks(const struct page *page, struct report_scope *root) {
   bool shown[PAINT_COUNT] = {false};
@@ -245,15 +274,6 @@ static void fill_marks(const struct page *page, struct report_scope *root) {
   for (int paint = 0; paint < PAINT_COUNT; paint++) {
     if (shown[paint]) {
       add_legend(section, "kinds", (enum report_paint)paint, "");
-    }
-  }
-}
-
-static void fill_legend(struct report_scope *scope, const bool shown[PAINT_COUNT]) {
-  report_section(scope, "kinds");
-  for (int paint = 1; paint < PAINT_COUNT; paint++) {
-    if (shown[paint]) {
-      add_legend(scope, "kinds", (enum report_paint)paint, "");
     }
   }
 }
@@ -489,6 +509,7 @@ static void fill_model(const struct page *page, const struct page_files *files) 
   fill_opportunities(page, root);
   fill_path(page, root);
   fill_timeline(page, root);
+  fill_busy(page, root);
   fill_marks(page, root);
   fill_tasks(page, root);
   fill_pipeline(page, root);

@@ -82,6 +82,22 @@ static bool draw_gantt(const struct report_content *content, struct report_scene
   return true;
 }
 
+static void find_busy(const struct report_content *content, struct lumos_text *out) {
+  report_put_busy_finding(&content->busy, out);
+}
+
+static void read_busy(const struct report_content *content, struct lumos_text *out) {
+  report_put_busy_reading(&content->busy, out);
+}
+
+static void explain_busy(const struct report_content *content, bool shown[PAINT_COUNT]) {
+  report_busy_paints(&content->busy, shown);
+}
+
+static bool draw_busy(const struct report_content *content, struct report_scene *scene) {
+  return report_busy_scene(&content->busy, scene);
+}
+
 static void find_dependencies(const struct report_content *content, struct lumos_text *out) {
   report_put_dependencies_finding(&content->dependencies, out);
 }
@@ -140,6 +156,9 @@ const struct report_picture report_pictures[REPORT_PICTURES] = {
      find_opportunities, read_opportunities, explain_opportunities, draw_opportunities},
     {LUMOS_VIEW_GANTT, TABLE_LANES, "gantt", "Timeline", "no thread and no stream has work in the steps that were kept",
      find_gantt, read_gantt, explain_gantt, draw_gantt},
+    {LUMOS_VIEW_BUSY, TABLE_BUSY, "busy", "How busy GPUs are",
+     "there is no GPU work in the steps that were kept; use --view gantt", find_busy, read_busy, explain_busy,
+     draw_busy},
     {LUMOS_VIEW_PIPELINE, TABLE_PIPELINE, "pipeline", "Forward and backward passes",
      "no forward or backward pass was recovered from these traces; use --view gantt", find_pipeline, read_pipeline,
      explain_pipeline, draw_pipeline},
