@@ -98,7 +98,7 @@ static void shares_by_hand(void **state) {
       text.bytes,
       "GPUs are busy for 41.0\xC2\xA0% of the time on average (measured: 41.0\xC2\xA0%), and for less than half "
       "in 2 of 3\xC2\xA0"
-      "bins of 1\xC2\xA0ms; weighted by occupancy it is 18.8\xC2\xA0%");
+      "bins of 1\xC2\xA0ms; weighted by occupancy it is at least 18.8\xC2\xA0%");
   lumos_text_free(&text);
   free_read(&read);
 }

@@ -222,8 +222,8 @@ void report_put_busy_finding(const struct report_busy *busy, struct lumos_text *
     lumos_text_char(out, ')');
   }
   put_below_half(busy, out);
-  if (busy->occupancy) {
-    lumos_text_put(out, "; weighted by occupancy it is ");
+  if (busy->occupancy) { /* of some kernels it is not known, so the mean is at least that */
+    lumos_text_put(out, "; weighted by occupancy it is at least ");
     report_put_share(out, busy->mean.of[busy->spoken][BUSY_OCCUPANCY]);
   }
 }
