@@ -376,6 +376,43 @@ static void start_alone(struct lumos_engine *engine, uint32_t t) {
   }
 }
 
+/* Is it alone, and does nothing but the task before it on its thread hold its start? */
+static bool only_follows(const struct lumos_task_state *state) {
+  return state->starts_after == 1 && state->ends_after == 0 && state->start == LUMOS_ABSENT &&
+         state->end == LUMOS_ABSENT && is_alone(state);
+}
+
+/* Start and end at once the tasks behind t on its thread that only follow the one before them: most of a thread's, and
+ * each costs two additions. Where the run is explained the last of them takes its turn in the queue, for something else
+ * may hold what comes next just as long, and then the first in the order of time explains. Returns the last task that
+ * has ended. */
+static uint32_t run_along(struct lumos_engine *engine, uint32_t t, uint32_t lane_end) {
+  bool drifts = engine->lanes[task_at(engine, t)->lane].drifts;
+  uint32_t left_out = engine->explain ? 1 : 0;
+  int64_t end = engine->states[t].end;
+  while (t + 1 + left_out < lane_end && only_follows(&engine->states[t + 1]) &&
+         only_follows(&engine->states[t + 1 + left_out])) {
+    struct lumos_task_state *state = &engine->states[++t];
+    struct lumos_times times = times_of(engine, t);
+    state->start = end + (drifts ? lumos_engine_lag(engine, t, times.lag) : later(times.lag, 0));
+    end = state->end = state->start + (drifts ? lumos_engine_length(engine, t, times.dur) : later(times.dur, 0));
+    state->starts_after = 0;
+    state->progress = LUMOS_ENDED;
+    engine->runs[t] = (struct lumos_run){state->start, end - state->start};
+    if (engine->explain) {
+      engine->notes.bindings[t].start = by_order(t - 1, LUMOS_HELD_BY_THREAD);
+      engine->notes.bindings[t].end = (struct lumos_binding){t, LUMOS_HELD_BY_ITSELF, LUMOS_START, LUMOS_RECORDED};
+    }
+    engine->started++;
+    engine->ended++;
+    tell(engine);
+    if (!in_range(engine, state->start, t) || !in_range(engine, end, t) || !in_range(engine, end - state->start, t)) {
+      break;
+    }
+  }
+  return t;
+}
+
 static void release_end(struct lumos_engine *engine, uint32_t t) {
   if (--engine->states[t].ends_after == 0 && engine->states[t].progress == LUMOS_STARTED) {
     end_task(engine, t);
@@ -447,8 +484,10 @@ static void draw_consequences(struct lumos_engine *engine, uint32_t t) {
     if (is(engine, t, LUMOS_LAUNCHES | LUMOS_RECORDS | LUMOS_AWAITS) && !is(engine, t, LUMOS_COPIES)) {
       push_event(engine, end, t, is(engine, t, LUMOS_AWAITS) ? LUMOS_TURN_WAIT : LUMOS_TURN_EFFECT);
     }
-    if (t + 1 < lane->task_first + lane->task_count) {
-      follow_on_thread(engine, t);
+    uint32_t lane_end = lane->task_first + lane->task_count;
+    uint32_t last = engine->notes.links == NULL && engine->notes.watched == NULL ? run_along(engine, t, lane_end) : t;
+    if (last + 1 < lane_end && engine->beyond == LUMOS_NONE) {
+      follow_on_thread(engine, last);
     }
   }
   follow_edges(engine, t, LUMOS_END, end);
