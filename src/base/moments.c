@@ -3,12 +3,26 @@
 
 #include <string.h>
 
+/* A place or two before the last ones is looked for: work of one stream overlaps by no more. */
+static void push(struct lumos_moments *moments, struct lumos_moment moment) {
+  enum { NEAR = 4 };
+  lumos_vector_push(&moments->list, moment);
+  struct lumos_moment *items = moments->list.items;
+  size_t last = moments->list.count - 1;
+  size_t place = last;
+  while (place > 0 && last - place < NEAR && items[place - 1].time > moment.time) {
+    place--;
+  }
+  if (place < last && (place == 0 || items[place - 1].time <= moment.time)) {
+    memmove(items + place + 1, items + place, (last - place) * sizeof *items);
+    items[place] = moment;
+  }
+}
+
 void lumos_moments_add(struct lumos_moments *moments, int32_t what, int64_t start, int64_t end) {
   if (start < end) {
-    struct lumos_moment begins = {start, 1, what};
-    struct lumos_moment ends = {end, -1, what};
-    lumos_vector_push(&moments->list, begins);
-    lumos_vector_push(&moments->list, ends);
+    push(moments, (struct lumos_moment){start, 1, what});
+    push(moments, (struct lumos_moment){end, -1, what});
   }
 }
 
@@ -35,13 +49,17 @@ void lumos_moments_sort(struct lumos_moments *moments) {
   moments->merged.count = 0;
   lumos_vector_reserve(&moments->merged, count);
   while (end_of_run(moments->list.items, 0, count) < count) {
-    const struct lumos_moment *list = moments->list.items;
+    struct lumos_moment *list = moments->list.items;
     for (size_t first = 0, end = 0; first < count; first = end) {
       size_t middle = end_of_run(list, first, count);
       end = middle < count ? end_of_run(list, middle, count) : count;
       merge_runs(list, first, middle, end, moments->merged.items + first);
     }
-    memcpy(moments->list.items, moments->merged.items, count * sizeof *list);
+    moments->list.items = moments->merged.items;
+    moments->merged.items = list;
+    size_t room = moments->list.capacity;
+    moments->list.capacity = moments->merged.capacity;
+    moments->merged.capacity = room;
   }
 }
 

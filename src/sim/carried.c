@@ -56,14 +56,11 @@ static uint32_t step_of(struct carried *carried, uint32_t t, int64_t start) {
   return found != LUMOS_NONE && steps->items[found].start <= start ? found : LUMOS_NONE;
 }
 
-static void add_unexplained(struct carried *carried) {
+static void add_unexplained(struct carried *carried, const struct lumos_lane *stream) {
   const struct lumos_job *job = carried->job;
-  for (uint32_t t = 0; t < job->tasks.count; t++) {
+  for (uint32_t t = stream->task_first; t < stream->task_first + stream->task_count; t++) {
     int64_t residual = job->timings.items[t].residual;
-    if (residual == LUMOS_ABSENT || !lumos_on_stream(job, &job->tasks.items[t])) {
-      continue;
-    }
-    residual = residual < 0 ? -residual : residual;
+    residual = residual == LUMOS_ABSENT ? 0 : residual < 0 ? -residual : residual;
     uint32_t step = residual > LUMOS_UNEXPLAINED_NS ? step_of(carried, t, lumos_measured_start(job, t)) : LUMOS_NONE;
     if (step != LUMOS_NONE) {
       carried->unexplained[step] = lumos_time_sum(carried->unexplained[step], residual);
@@ -74,48 +71,73 @@ static void add_unexplained(struct carried *carried) {
 /* Threads that launch or wait; on a rank without a device every thread. */
 static void find_driving_threads(struct carried *carried) {
   const struct lumos_job *job = carried->job;
-  for (uint32_t t = 0; t < job->tasks.count; t++) {
-    const struct lumos_task *task = &job->tasks.items[t];
-    if (task->call != LUMOS_NONE) {
-      carried->driving[job->tasks.items[task->call].lane] = 1;
-    } else if (lumos_call_waits(job, task)) {
-      carried->driving[task->lane] = 1;
-    }
-  }
-  for (uint32_t lane = 0; lane < job->lanes.count; lane++) {
-    const struct lumos_rank *rank = &job->ranks.items[job->lanes.items[lane].rank];
+  const struct lumos_task *tasks = job->tasks.items;
+  for (uint32_t l = 0; l < job->lanes.count; l++) {
+    const struct lumos_lane *lane = &job->lanes.items[l];
+    const struct lumos_rank *rank = &job->ranks.items[lane->rank];
+    uint32_t end = lane->task_first + lane->task_count;
     if (job->lanes.items[rank->lane_first + rank->lane_count - 1].kind == LUMOS_THREAD) {
-      carried->driving[lane] = 1;
+      carried->driving[l] = 1;
+    } else if (lane->kind == LUMOS_THREAD) {
+      for (uint32_t t = lane->task_first; t < end && !carried->driving[l]; t++) {
+        carried->driving[l] = lumos_call_waits(job, &tasks[t]);
+      }
+    } else {
+      for (uint32_t t = lane->task_first; t < end; t++) {
+        if (tasks[t].call != LUMOS_NONE) {
+          carried->driving[tasks[tasks[t].call].lane] = 1;
+        }
+      }
     }
   }
 }
 
 static bool counted_call(const struct carried *carried, const struct lumos_task *task) {
-  return carried->driving[task->lane] && is_call(task) && !lumos_call_waits(carried->job, task);
+  return is_call(task) && !lumos_call_waits(carried->job, task);
 }
 
-static int64_t measured_length(const struct carried *carried, uint32_t t) {
-  int64_t start = 0;
-  int64_t end = 0;
-  return lumos_task_interval(carried->job, NULL, t, &start, &end) ? end - start : 0;
+static bool is_driving(const struct carried *carried, uint32_t lane) {
+  return carried->driving[lane] && carried->job->lanes.items[lane].kind == LUMOS_THREAD;
+}
+
+struct call {
+  lumos_string_id name;
+  int64_t length;
+};
+LUMOS_VECTOR_TYPE(calls, struct call);
+
+static void find_calls(const struct carried *carried, uint32_t lane, struct calls *calls) {
+  const struct lumos_lane *thread = &carried->job->lanes.items[lane];
+  for (uint32_t t = thread->task_first; t < thread->task_first + thread->task_count; t++) {
+    const struct lumos_task *task = &carried->job->tasks.items[t];
+    if (counted_call(carried, task)) {
+      int64_t start = 0;
+      int64_t end = 0;
+      (void)lumos_measured_interval(carried->job, t, &start, &end);
+      lumos_vector_push(calls, ((struct call){task->name, end - start}));
+    }
+  }
 }
 
 /* A counting sort by name, then each name's own. */
 static void find_medians(struct carried *carried) {
-  const struct lumos_job *job = carried->job;
-  size_t names = lumos_strings_count(job->strings) + 1;
+  size_t names = lumos_strings_count(carried->job->strings) + 1;
+  struct calls calls = {0};
+  for (uint32_t lane = 0; lane < carried->job->lanes.count; lane++) {
+    if (is_driving(carried, lane)) {
+      find_calls(carried, lane, &calls);
+    }
+  }
   size_t *first = lumos_allocate_zeroed(names + 2, sizeof *first);
-  for (size_t t = 0; t < job->tasks.count; t++) {
-    first[job->tasks.items[t].name + 2] += counted_call(carried, &job->tasks.items[t]);
+  for (size_t i = 0; i < calls.count; i++) {
+    first[calls.items[i].name + 2]++;
   }
   for (size_t name = 2; name < names + 2; name++) {
     first[name] += first[name - 1];
   }
-  int64_t *lengths = lumos_allocate(first[names + 1] * sizeof *lengths);
-  for (uint32_t t = 0; t < job->tasks.count; t++) {
-    if (counted_call(carried, &job->tasks.items[t])) {
-      lengths[first[job->tasks.items[t].name + 1]++] = measured_length(carried, t);
-    }
+  int64_t *lengths = lumos_allocate(calls.count * sizeof *lengths);
+  for (size_t i = 0; i < calls.count; i++) {
+    lengths[first[calls.items[i].name + 1]++] = calls.items[i].length;
   }
   carried->medians = lumos_allocate_zeroed(names, sizeof *carried->medians);
   for (size_t name = 0; name < names; name++) {
@@ -126,6 +148,7 @@ static void find_medians(struct carried *carried) {
   }
   free(lengths);
   free(first);
+  lumos_vector_free(&calls);
 }
 
 static int cover_by_task(const void *left_item, const void *right_item) {
@@ -182,7 +205,7 @@ static size_t add_thread(struct carried *carried, const struct lumos_lane *lane,
     }
     int64_t start = 0;
     int64_t end = 0;
-    if (lumos_task_interval(carried->job, NULL, t, &start, &end)) {
+    if (lumos_measured_interval(carried->job, t, &start, &end)) {
       add_host_task(carried, t, start, end, previous_end == LUMOS_ABSENT ? 0 : start - previous_end, &covered);
       previous_end = end;
     }
@@ -196,8 +219,8 @@ static void add_host(struct carried *carried) {
   find_covers(job, &covers);
   find_medians(carried);
   size_t cover = 0;
-  for (size_t lane = 0; lane < job->lanes.count; lane++) {
-    if (carried->driving[lane] && job->lanes.items[lane].kind == LUMOS_THREAD) {
+  for (uint32_t lane = 0; lane < job->lanes.count; lane++) {
+    if (is_driving(carried, lane)) {
       cover = add_thread(carried, &job->lanes.items[lane], &covers, cover);
     }
   }
@@ -248,7 +271,11 @@ void lumos_write_carried(struct lumos_job *job, const struct lumos_timeline *mea
   carried.profiler = lumos_allocate(steps * sizeof *carried.profiler);
   begin_profiler_time(&carried);
   find_driving_threads(&carried);
-  add_unexplained(&carried);
+  for (size_t lane = 0; lane < job->lanes.count; lane++) {
+    if (job->lanes.items[lane].kind == LUMOS_STREAM) {
+      add_unexplained(&carried, &job->lanes.items[lane]);
+    }
+  }
   add_host(&carried);
   int64_t *resource = lumos_allocate_zeroed(simulated->steps.count, sizeof *resource);
   add_holds(job, &simulated->steps, holds, LUMOS_BOUNDARY, boundary);

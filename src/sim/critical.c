@@ -127,29 +127,20 @@ static const char nothing[] = "(none)", others[] = "(rest)";
 
 /* Where the parts for a task's sake count, by level; 0: nowhere. Layers and what else a model has are one number, as in
  * the roll-ups. */
-static uint32_t place_of(struct lumos_origins *origins, const struct lumos_path_part *part, enum level level) {
+static void find_places(struct lumos_origins *origins, const struct lumos_path_part *part, uint32_t places[LEVELS]) {
   const struct lumos_job *job = origins->job;
   const struct lumos_task *task = &job->tasks.items[part->task];
-  switch (level) {
-    case BY_KIND:
-      return kind_of(job, part);
-    case BY_PHASE:
-      return task->phase;
-    case BY_LAYER:
-      return task->layer != LUMOS_ABSENT_INT ? (uint32_t)task->layer + LUMOS_PART_OPTIMIZER + 1U : task->part;
-    case BY_RANK:
-      return lumos_rank_of(job, task);
-    case BY_OP:
-    case BY_MODULE:
-    case LEVELS:
-      break;
-  }
   uint32_t span = lumos_launch_span(job, task);
   struct lumos_origin origin = {LUMOS_NO_STRING, 0};
   if (span != LUMOS_NONE) {
     origin = lumos_origin_of(origins, span);
   }
-  return level == BY_OP ? origin.op : origin.module;
+  places[BY_KIND] = kind_of(job, part);
+  places[BY_PHASE] = task->phase;
+  places[BY_OP] = origin.op;
+  places[BY_MODULE] = origin.module;
+  places[BY_LAYER] = task->layer != LUMOS_ABSENT_INT ? (uint32_t)task->layer + LUMOS_PART_OPTIMIZER + 1U : task->part;
+  places[BY_RANK] = lumos_rank_of(job, task);
 }
 
 static void name_place(struct lumos_job *job, const struct lumos_origins *origins, enum level level, uint32_t place,
@@ -194,14 +185,9 @@ static void add_time(struct lumos_job *job, const char *name, const struct lumos
   lumos_metric_add(job, name, scope, LUMOS_METRIC_SIMULATED, (struct lumos_decimal){ns, 0});
 }
 
-static bool write_level(struct lumos_job *job, struct lumos_origins *origins, const struct lumos_path_parts *parts,
-                        enum level level, const struct lumos_step *step, struct lumos_tally *tally) {
+static bool write_level(struct lumos_job *job, const struct lumos_origins *origins, enum level level,
+                        const struct lumos_step *step, struct lumos_tally *tally) {
   bool may_be_many = level == BY_OP || level == BY_MODULE;
-  lumos_tally_clear(tally);
-  for (size_t i = 0; i < parts->count; i++) {
-    const struct lumos_path_part *part = &parts->items[i];
-    lumos_tally_add(tally, place_of(origins, part, level), part->to - part->from);
-  }
   lumos_tally_sort(tally, level == BY_OP ? job->strings : NULL);
   int64_t sum = 0;
   int64_t rest = 0;
@@ -243,17 +229,24 @@ static void write_crossings(struct lumos_job *job, const struct lumos_crossings 
 }
 
 static bool write_step(struct lumos_job *job, struct lumos_origins *origins, const struct lumos_path_parts *parts,
-                       const struct lumos_step *step, struct lumos_tally *tally, struct lumos_error *error) {
+                       const struct lumos_step *step, struct lumos_tally tallies[LEVELS], struct lumos_error *error) {
   struct lumos_scope scope = lumos_everywhere;
   scope.step = step->step;
   int64_t length = 0;
   for (size_t i = 0; i < parts->count; i++) {
-    length += parts->items[i].to - parts->items[i].from;
+    const struct lumos_path_part *part = &parts->items[i];
+    uint32_t places[LEVELS];
+    find_places(origins, part, places);
+    for (int level = 0; level < LEVELS; level++) {
+      lumos_tally_add(&tallies[level], places[level], part->to - part->from);
+    }
+    length += part->to - part->from;
   }
   bool adds_up = length == step->end - step->start;
   add_time(job, "critical_path", &scope, length);
   for (int level = 0; level < LEVELS; level++) {
-    adds_up = write_level(job, origins, parts, (enum level)level, step, tally) && adds_up;
+    adds_up = write_level(job, origins, (enum level)level, step, &tallies[level]) && adds_up;
+    lumos_tally_clear(&tallies[level]);
   }
   return adds_up ||
          lumos_fail(error, "internal: step %d: the critical path does not add up; please report this", step->step);
@@ -275,7 +268,7 @@ bool lumos_write_critical_path(struct lumos_job *job, const struct lumos_binding
                                struct lumos_error *error) {
   uint32_t *last = lumos_allocate((simulated->job.count + 1) * sizeof *last);
   struct lumos_path_parts parts = {0};
-  struct lumos_tally tally = {0};
+  struct lumos_tally tallies[LEVELS] = {0};
   struct lumos_origins origins;
   bool done = true;
   lumos_origins_begin(&origins, job);
@@ -284,11 +277,13 @@ bool lumos_write_critical_path(struct lumos_job *job, const struct lumos_binding
     const struct lumos_step *step = &simulated->job.items[k];
     struct lumos_crossings crossings = {0};
     lumos_path_of_step(job, bindings, step, last[k], &parts, &crossings);
-    done = write_step(job, &origins, &parts, step, &tally, error);
+    done = write_step(job, &origins, &parts, step, tallies, error);
     write_crossings(job, &crossings, step->step);
   }
   lumos_origins_free(&origins);
-  lumos_tally_free(&tally);
+  for (int level = 0; level < LEVELS; level++) {
+    lumos_tally_free(&tallies[level]);
+  }
   lumos_vector_free(&parts);
   free(last);
   return done;

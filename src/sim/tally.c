@@ -3,12 +3,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+static void make_place(struct lumos_tally *tally, uint32_t key) {
+  size_t known = tally->places.count;
+  lumos_vector_reserve(&tally->places, key + 1 - known);
+  tally->places.count = tally->places.capacity;
+  memset(tally->places.items + known, 0, (tally->places.count - known) * sizeof *tally->places.items);
+}
+
 void lumos_tally_add(struct lumos_tally *tally, uint32_t key, int64_t value) {
-  uint32_t number = lumos_number_of(&tally->numbering, key);
-  if (number == tally->rows.count) {
-    lumos_vector_push(&tally->rows, ((struct lumos_tally_row){.key = key}));
+  if (key >= tally->places.count) {
+    make_place(tally, key);
   }
-  tally->rows.items[number].sum += value;
+  uint32_t *place = &tally->places.items[key];
+  if (*place == 0) {
+    lumos_vector_push(&tally->rows, ((struct lumos_tally_row){.key = key}));
+    *place = (uint32_t)tally->rows.count;
+  }
+  tally->rows.items[*place - 1].sum += value;
 }
 
 static int by_sum(const void *left_item, const void *right_item) {
@@ -34,11 +45,13 @@ void lumos_tally_sort(struct lumos_tally *tally, const struct lumos_strings *str
 }
 
 void lumos_tally_clear(struct lumos_tally *tally) {
+  for (size_t i = 0; i < tally->rows.count; i++) {
+    tally->places.items[tally->rows.items[i].key] = 0;
+  }
   tally->rows.count = 0;
-  lumos_numbering_clear(&tally->numbering);
 }
 
 void lumos_tally_free(struct lumos_tally *tally) {
   lumos_vector_free(&tally->rows);
-  lumos_numbering_free(&tally->numbering);
+  lumos_vector_free(&tally->places);
 }
