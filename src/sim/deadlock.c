@@ -6,20 +6,21 @@
 
 enum { SHOWN_TASKS = 12, SHOWN_NAME = 28 };
 
-/* blockers[t]: a task that t waits for, of those that have not ended. Every task that has not ended has one. */
+/* blockers[n]: a task that node n waits for, of those that have not ended. Every node that has not ended has one. */
 static void block(uint32_t *blockers, const struct lumos_engine *engine, uint32_t t, uint32_t by) {
-  if (engine->states[t].progress != LUMOS_ENDED && blockers[t] == LUMOS_NONE) {
-    blockers[t] = by;
+  uint32_t *blocker = &blockers[engine->node_of[t]];
+  if (lumos_state_of(engine, t)->progress != LUMOS_ENDED && *blocker == LUMOS_NONE) {
+    *blocker = by;
   }
 }
 
 /* A started task waits for its end alone; one that has not started waits for what holds its start. */
 static void block_by_edges(uint32_t *blockers, const struct lumos_engine *engine, uint32_t t) {
-  const struct lumos_task_state *state = &engine->states[t];
+  const struct lumos_task_state *state = lumos_state_of(engine, t);
   for (uint32_t i = state->holds; i != LUMOS_NONE; i = engine->edges.items[i].next) {
     const struct lumos_edge *edge = &engine->edges.items[i];
     bool passed = state->progress == LUMOS_ENDED || (edge->from == LUMOS_START && state->progress == LUMOS_STARTED);
-    bool concerns = (engine->states[edge->dst].progress == LUMOS_STARTED) == (edge->to == LUMOS_END);
+    bool concerns = (lumos_state_of(engine, edge->dst)->progress == LUMOS_STARTED) == (edge->to == LUMOS_END);
     if (!passed && concerns) {
       block(blockers, engine, edge->dst, t);
     }
@@ -36,11 +37,12 @@ static void block_by_meetings(uint32_t *blockers, const struct lumos_engine *eng
     const uint32_t *members = job->members.items + collective->member_first;
     uint32_t late = LUMOS_NONE;
     for (uint32_t m = 0; late == LUMOS_NONE && m < collective->member_count; m++) {
-      bool started = engine->states[members[m]].progress >= LUMOS_STARTED;
+      bool started = lumos_state_of(engine, members[m])->progress >= LUMOS_STARTED;
       late = !started && lumos_member_awaited(job, collective, members[m]) ? members[m] : LUMOS_NONE;
     }
     for (uint32_t m = 0; late != LUMOS_NONE && m < collective->member_count; m++) {
-      if (engine->states[members[m]].progress == LUMOS_STARTED && lumos_member_waits(job, collective, members[m])) {
+      if (lumos_state_of(engine, members[m])->progress == LUMOS_STARTED &&
+          lumos_member_waits(job, collective, members[m])) {
         block(blockers, engine, members[m], late);
       }
     }
@@ -50,13 +52,14 @@ static void block_by_meetings(uint32_t *blockers, const struct lumos_engine *eng
 /* What comes before on the lane, or the call that has not launched it yet. */
 static void block_by_lane(uint32_t *blockers, const struct lumos_engine *engine, uint32_t t) {
   const struct lumos_task *task = &engine->job->tasks.items[t];
-  if (engine->states[t].progress >= LUMOS_STARTED) {
+  if (lumos_state_of(engine, t)->progress >= LUMOS_STARTED) {
     return;
   }
-  if (task->call != LUMOS_NONE && engine->states[task->call].progress != LUMOS_ENDED) {
+  if (task->call != LUMOS_NONE && lumos_state_of(engine, task->call)->progress != LUMOS_ENDED) {
     block(blockers, engine, t, task->call);
-  } else if (t > engine->job->lanes.items[task->lane].task_first && engine->states[t - 1].progress != LUMOS_ENDED) {
-    block(blockers, engine, t, t - 1);
+  } else if (t > engine->job->lanes.items[task->lane].task_first) {
+    uint32_t before = engine->nodes[engine->node_of[t] - 1];
+    block(blockers, engine, t, lumos_state_of(engine, before)->progress != LUMOS_ENDED ? before : LUMOS_NONE);
   }
 }
 
@@ -85,7 +88,7 @@ static void write_cycle(struct lumos_text *text, const struct lumos_engine *engi
     }
     write_task(text, engine, t);
     lumos_text_put(text, " waits for ");
-    t = blockers[t];
+    t = blockers[engine->node_of[t]];
   } while (t != start);
   write_task(text, engine, start);
 }
@@ -93,32 +96,32 @@ static void write_cycle(struct lumos_text *text, const struct lumos_engine *engi
 /* From any task that has not ended the blockers lead into a cycle: walk as many steps as there are tasks, and be in
  * it. */
 static uint32_t find_cycle(const struct lumos_engine *engine, const uint32_t *blockers) {
-  uint32_t t = 0;
-  while (engine->states[t].progress == LUMOS_ENDED) {
-    t++;
+  uint32_t n = 0;
+  while (engine->states[n].progress == LUMOS_ENDED) {
+    n++;
   }
-  for (size_t i = 0; i < engine->job->tasks.count; i++) {
-    t = blockers[t];
+  uint32_t t = engine->nodes[n];
+  for (size_t i = 0; i < engine->node_count; i++) {
+    t = blockers[engine->node_of[t]];
   }
   uint32_t least = t;
-  for (uint32_t u = blockers[t]; u != t; u = blockers[u]) {
+  for (uint32_t u = blockers[engine->node_of[t]]; u != t; u = blockers[engine->node_of[u]]) {
     least = u < least ? u : least;
   }
   return least;
 }
 
 bool lumos_deadlock(const struct lumos_engine *engine, struct lumos_error *error) {
-  size_t count = engine->job->tasks.count;
-  uint32_t *blockers = lumos_allocate(count * sizeof *blockers);
-  for (size_t t = 0; t < count; t++) {
-    blockers[t] = LUMOS_NONE;
+  uint32_t *blockers = lumos_allocate(engine->node_count * sizeof *blockers);
+  for (uint32_t n = 0; n < engine->node_count; n++) {
+    blockers[n] = LUMOS_NONE;
   }
-  for (uint32_t t = 0; t < count; t++) {
-    block_by_edges(blockers, engine, t);
+  for (uint32_t n = 0; n < engine->node_count; n++) {
+    block_by_edges(blockers, engine, engine->nodes[n]);
   }
   block_by_meetings(blockers, engine);
-  for (uint32_t t = 0; t < count; t++) {
-    block_by_lane(blockers, engine, t);
+  for (uint32_t n = 0; n < engine->node_count; n++) {
+    block_by_lane(blockers, engine, engine->nodes[n]);
   }
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   write_cycle(&text, engine, blockers, find_cycle(engine, blockers));

@@ -21,13 +21,17 @@ static const struct lumos_detail *detail_at(const struct lumos_engine *engine, u
   return &engine->job->details.items[task_at(engine, t)->detail];
 }
 
+static struct lumos_task_state *state_of(const struct lumos_engine *engine, uint32_t t) {
+  return lumos_state_of(engine, t);
+}
+
 static bool has_ended(const struct lumos_engine *engine, uint32_t t) {
-  return engine->states[t].progress == LUMOS_ENDED;
+  return state_of(engine, t)->progress == LUMOS_ENDED;
 }
 
 /* Has it any of these traits? */
 static bool is(const struct lumos_engine *engine, uint32_t t, unsigned traits) {
-  return (engine->states[t].traits & traits) != 0;
+  return (state_of(engine, t)->traits & traits) != 0;
 }
 
 /* Nothing outside its thread follows from it, and it waits for nothing else. */
@@ -36,12 +40,7 @@ static bool is_alone(const struct lumos_task_state *state) {
 }
 
 static const struct lumos_special *special_of(const struct lumos_engine *engine, uint32_t t) {
-  return engine->states[t].special ? lumos_engine_special(engine, t) : NULL;
-}
-
-static struct lumos_times times_of(const struct lumos_engine *engine, uint32_t t) {
-  const struct lumos_task *task = task_at(engine, t);
-  return engine->times == NULL ? (struct lumos_times){task->dur, task->lag} : engine->times[t];
+  return engine->node_of[t] != LUMOS_NONE && state_of(engine, t)->special ? lumos_engine_special(engine, t) : NULL;
 }
 
 /* A length on the clock of the task's lane, from an instant on. */
@@ -164,6 +163,8 @@ static void link_bound(struct lumos_engine *engine, uint32_t t, enum lumos_end t
                        struct lumos_binding by) {
   if (by.src != LUMOS_NONE && by.kind != LUMOS_HELD_BY_COLLECTIVE) {
     bool late = by.kind == LUMOS_HELD_BY_RESOURCE; /* found when the residual has passed */
+    bool folded = engine->notes.order != NULL && engine->node_of[by.src] == LUMOS_NONE;
+    by.src = folded ? engine->nodes[engine->node_of[t] - 1] : by.src;
     if (!late || engine->notes.order == NULL) {
       link_of(engine, instant_of(by.src, (enum lumos_end)by.from), instant_of(t, to),
               bound + (late ? 0 : carried_residual(engine, t, to)), link_kind(by.kind));
@@ -174,9 +175,9 @@ static void link_bound(struct lumos_engine *engine, uint32_t t, enum lumos_end t
 static void note(struct lumos_engine *engine, uint32_t t, enum lumos_end to, int64_t bound, struct lumos_binding by) {
   const struct lumos_engine_notes *notes = &engine->notes;
   struct lumos_bindings *bindings = &notes->bindings[t];
-  if (to == LUMOS_START && bound > engine->states[t].start) {
+  if (to == LUMOS_START && bound > state_of(engine, t)->start) {
     bindings->start = by;
-  } else if (to == LUMOS_END && bound > engine->states[t].end) {
+  } else if (to == LUMOS_END && bound > state_of(engine, t)->end) {
     bindings->end = by;
   }
   if (notes->watched != NULL && notes->watched[t]) {
@@ -192,14 +193,14 @@ static void bound_start(struct lumos_engine *engine, uint32_t t, int64_t bound, 
   if (engine->explain) {
     note(engine, t, LUMOS_START, bound, by);
   }
-  engine->states[t].start = later(engine->states[t].start, bound);
+  state_of(engine, t)->start = later(state_of(engine, t)->start, bound);
 }
 
 static void bound_end(struct lumos_engine *engine, uint32_t t, int64_t bound, struct lumos_binding by) {
   if (engine->explain) {
     note(engine, t, LUMOS_END, bound, by);
   }
-  engine->states[t].end = later(engine->states[t].end, bound);
+  state_of(engine, t)->end = later(state_of(engine, t)->end, bound);
 }
 
 /* Order on a lane. */
@@ -213,12 +214,14 @@ enum { TASKS_BETWEEN_LOOKS = 1 << 16 };
 
 static void tell(const struct lumos_engine *engine) {
   if (engine->started % TASKS_BETWEEN_LOOKS == 0) {
-    lumos_watch(&engine->job->watcher, "simulation", LUMOS_WATCH_TASKS, engine->started, engine->job->tasks.count);
+    uint64_t tasks = engine->job->tasks.count; /* followers run with their nodes */
+    uint64_t done = engine->node_count == 0 ? tasks : engine->started * tasks / engine->node_count;
+    lumos_watch(&engine->job->watcher, "simulation", LUMOS_WATCH_TASKS, done, tasks);
   }
 }
 
 static void start_now(struct lumos_engine *engine, uint32_t t) {
-  engine->states[t].progress = LUMOS_STARTED;
+  state_of(engine, t)->progress = LUMOS_STARTED;
   engine->started++;
   tell(engine);
 }
@@ -228,7 +231,7 @@ static void start_alone(struct lumos_engine *engine, uint32_t t);
 /* What is outside of the recording holds a start longer than all else. */
 static void hold_by_boundary(struct lumos_engine *engine, uint32_t t, const struct lumos_special *special) {
   if (engine->notes.holds != NULL && lumos_on_stream(engine->job, task_at(engine, t))) {
-    struct lumos_hold hold = {t, LUMOS_BOUNDARY, engine->states[t].start, special->boundary};
+    struct lumos_hold hold = {t, LUMOS_BOUNDARY, state_of(engine, t)->start, special->boundary};
     lumos_vector_push(engine->notes.holds, hold);
   }
   bound_start(engine, t, special->boundary,
@@ -237,7 +240,7 @@ static void hold_by_boundary(struct lumos_engine *engine, uint32_t t, const stru
 
 /* With an order: what holds it, or would if all else came earlier, is nothing in the job. */
 static void link_root(struct lumos_engine *engine, uint32_t t, const struct lumos_special *special) {
-  bool nothing = engine->states[t].start == LUMOS_ABSENT;
+  bool nothing = state_of(engine, t)->start == LUMOS_ABSENT;
   if (special != NULL && special->boundary != LUMOS_ABSENT) {
     link_order(engine, LUMOS_NONE, instant_of(t, LUMOS_START),
                special->boundary + carried_residual(engine, t, LUMOS_START), LUMOS_LINK_ROOT);
@@ -248,7 +251,7 @@ static void link_root(struct lumos_engine *engine, uint32_t t, const struct lumo
 
 /* All that holds the start is known. */
 static void become_ready(struct lumos_engine *engine, uint32_t t) {
-  struct lumos_task_state *state = &engine->states[t];
+  struct lumos_task_state *state = state_of(engine, t);
   const struct lumos_special *special = special_of(engine, t);
   struct lumos_binding otherwise = {.src = LUMOS_NONE};
   link_root(engine, t, special);
@@ -281,17 +284,17 @@ static void become_ready(struct lumos_engine *engine, uint32_t t) {
  * in the recording. Whichever rule binds in this run, a task stays behind the previous one on its stream and does not
  * start before the call that launches it. */
 static void raise_floor(struct lumos_engine *engine, uint32_t t, int64_t floor, struct lumos_binding by) {
-  if (engine->explain && floor > engine->states[t].floor) {
+  if (engine->explain && floor > state_of(engine, t)->floor) {
     engine->notes.bindings[t].behind = by;
   }
   if (engine->explain) {
     link(engine, instant_of(by.src, (enum lumos_end)by.from), instant_of(t, LUMOS_START), floor);
   }
-  engine->states[t].floor = later(engine->states[t].floor, floor);
+  state_of(engine, t)->floor = later(state_of(engine, t)->floor, floor);
 }
 
 static void release_start(struct lumos_engine *engine, uint32_t t) {
-  if (--engine->states[t].starts_after == 0) {
+  if (--state_of(engine, t)->starts_after == 0) {
     become_ready(engine, t);
   }
 }
@@ -306,13 +309,13 @@ int64_t lumos_engine_length(const struct lumos_engine *engine, uint32_t t, int64
 }
 
 static int64_t own_length(const struct lumos_engine *engine, uint32_t t) {
-  return lumos_engine_length(engine, t, times_of(engine, t).dur);
+  return lumos_engine_length(engine, t, lumos_times_of(engine, t).dur);
 }
 
 /* The end of a started task once all that holds it is known. */
 static int64_t end_of(const struct lumos_engine *engine, uint32_t t) {
   const struct lumos_task *task = task_at(engine, t);
-  const struct lumos_task_state *state = &engine->states[t];
+  const struct lumos_task_state *state = state_of(engine, t);
   if (is(engine, t, LUMOS_TIED)) {
     int64_t residual = engine->job->timings.items[t].end_residual;
     bool carried = residual != LUMOS_ABSENT && !engine->drop_residuals;
@@ -331,14 +334,14 @@ static void link_own(struct lumos_engine *engine, uint32_t t) {
                     : is(engine, t, LUMOS_WAITS) ? wait_residual(engine, task_at(engine, t))
                                                  : own_length(engine, t);
     bool length = !is(engine, t, LUMOS_TIED | LUMOS_WAITS);
-    link_of(engine, instant_of(t, LUMOS_START), instant_of(t, LUMOS_END), engine->states[t].start + least,
+    link_of(engine, instant_of(t, LUMOS_START), instant_of(t, LUMOS_END), state_of(engine, t)->start + least,
             length ? LUMOS_LINK_LENGTH : LUMOS_LINK_FIXED);
   }
 }
 
 /* Does its end follow from `held`, the latest bound on it, rather than from its own start? */
 static bool ends_when_held(const struct lumos_engine *engine, uint32_t t, int64_t held) {
-  const struct lumos_task_state *state = &engine->states[t];
+  const struct lumos_task_state *state = state_of(engine, t);
   if (held == LUMOS_ABSENT) {
     return false;
   }
@@ -349,7 +352,7 @@ static bool ends_when_held(const struct lumos_engine *engine, uint32_t t, int64_
 }
 
 static void end_task(struct lumos_engine *engine, uint32_t t) {
-  struct lumos_task_state *state = &engine->states[t];
+  struct lumos_task_state *state = state_of(engine, t);
   int64_t held = state->end;
   link_own(engine, t);
   state->end = end_of(engine, t);
@@ -368,53 +371,16 @@ static void end_task(struct lumos_engine *engine, uint32_t t) {
 /* What comes to pass on other lanes until then cannot change what a task alone does, so it needs no turn in the
  * queue. */
 static void start_alone(struct lumos_engine *engine, uint32_t t) {
-  if (in_range(engine, engine->states[t].start, t)) {
+  if (in_range(engine, state_of(engine, t)->start, t)) {
     start_now(engine, t);
-    if (engine->states[t].ends_after == 0) {
+    if (state_of(engine, t)->ends_after == 0) {
       end_task(engine, t);
     }
   }
 }
 
-/* Is it alone, and does nothing but the task before it on its thread hold its start? */
-static bool only_follows(const struct lumos_task_state *state) {
-  return state->starts_after == 1 && state->ends_after == 0 && state->start == LUMOS_ABSENT &&
-         state->end == LUMOS_ABSENT && is_alone(state);
-}
-
-/* Start and end at once the tasks behind t on its thread that only follow the one before them: most of a thread's, and
- * each costs two additions. Where the run is explained the last of them takes its turn in the queue, for something else
- * may hold what comes next just as long, and then the first in the order of time explains. Returns the last task that
- * has ended. */
-static uint32_t run_along(struct lumos_engine *engine, uint32_t t, uint32_t lane_end) {
-  bool drifts = engine->lanes[task_at(engine, t)->lane].drifts;
-  uint32_t left_out = engine->explain ? 1 : 0;
-  int64_t end = engine->states[t].end;
-  while (t + 1 + left_out < lane_end && only_follows(&engine->states[t + 1]) &&
-         only_follows(&engine->states[t + 1 + left_out])) {
-    struct lumos_task_state *state = &engine->states[++t];
-    struct lumos_times times = times_of(engine, t);
-    state->start = end + (drifts ? lumos_engine_lag(engine, t, times.lag) : later(times.lag, 0));
-    end = state->end = state->start + (drifts ? lumos_engine_length(engine, t, times.dur) : later(times.dur, 0));
-    state->starts_after = 0;
-    state->progress = LUMOS_ENDED;
-    engine->runs[t] = (struct lumos_run){state->start, end - state->start};
-    if (engine->explain) {
-      engine->notes.bindings[t].start = by_order(t - 1, LUMOS_HELD_BY_THREAD);
-      engine->notes.bindings[t].end = (struct lumos_binding){t, LUMOS_HELD_BY_ITSELF, LUMOS_START, LUMOS_RECORDED};
-    }
-    engine->started++;
-    engine->ended++;
-    tell(engine);
-    if (!in_range(engine, state->start, t) || !in_range(engine, end, t) || !in_range(engine, end - state->start, t)) {
-      break;
-    }
-  }
-  return t;
-}
-
 static void release_end(struct lumos_engine *engine, uint32_t t) {
-  if (--engine->states[t].ends_after == 0 && engine->states[t].progress == LUMOS_STARTED) {
+  if (--state_of(engine, t)->ends_after == 0 && state_of(engine, t)->progress == LUMOS_STARTED) {
     end_task(engine, t);
   }
 }
@@ -422,7 +388,7 @@ static void release_end(struct lumos_engine *engine, uint32_t t) {
 /* --- Passing bounds on --- */
 
 static void follow_edges(struct lumos_engine *engine, uint32_t t, enum lumos_end from, int64_t time) {
-  for (uint32_t i = engine->states[t].holds; i != LUMOS_NONE; i = engine->edges.items[i].next) {
+  for (uint32_t i = state_of(engine, t)->holds; i != LUMOS_NONE; i = engine->edges.items[i].next) {
     const struct lumos_edge edge = engine->edges.items[i];
     if (edge.from != from) {
       continue;
@@ -440,9 +406,9 @@ static void follow_edges(struct lumos_engine *engine, uint32_t t, enum lumos_end
 
 /* Stream order: a measured overlap is a negative lag, but nothing starts before what it follows. */
 static void follow_on_stream(struct lumos_engine *engine, uint32_t previous, uint32_t t) {
-  const struct lumos_task_state *before = &engine->states[previous];
+  const struct lumos_task_state *before = state_of(engine, previous);
   int64_t gap = engine->job->timings.items[t].gap;
-  int64_t left = before->end + times_of(engine, t).lag;
+  int64_t left = before->end + lumos_times_of(engine, t).lag;
   int64_t vacant = later(left, before->start);
   gap = gap == LUMOS_ABSENT ? 0 : gap;
   struct lumos_binding by = by_order(previous, LUMOS_HELD_BY_STREAM);
@@ -451,7 +417,8 @@ static void follow_on_stream(struct lumos_engine *engine, uint32_t previous, uin
   other.from = left < before->start ? LUMOS_END : LUMOS_START;
   bound_start(engine, t, vacant + gap, by);
   raise_floor(engine, t, vacant, by);
-  if (engine->notes.links != NULL && times_of(engine, t).lag < 0) { /* what does not bind now may when it comes later */
+  if (engine->notes.links != NULL &&
+      lumos_times_of(engine, t).lag < 0) { /* what does not bind now may when it comes later */
     raise_floor(engine, t, left < before->start ? left : before->start, other);
     link_bound(engine, t, LUMOS_START, gap + (left < before->start ? left : before->start), other);
   }
@@ -464,18 +431,57 @@ int64_t lumos_engine_lag(const struct lumos_engine *engine, uint32_t t, int64_t 
   return later(in_job_time(engine, task, from, lag) - (special == NULL ? 0 : special->covers), 0);
 }
 
-static void follow_on_thread(struct lumos_engine *engine, uint32_t previous) {
-  int64_t lag = lumos_engine_lag(engine, previous + 1, times_of(engine, previous + 1).lag);
-  bound_start(engine, previous + 1, engine->states[previous].end + lag, by_order(previous, LUMOS_HELD_BY_THREAD));
-  release_start(engine, previous + 1);
+/* What followers would have noted, had each had its turn. A retiming reads what they take off the job (retiming.h). */
+static void note_followers(struct lumos_engine *engine, uint32_t before, uint32_t next) {
+  int64_t end = state_of(engine, before)->end;
+  for (uint32_t t = before + 1; t < next; t++) {
+    struct lumos_times times = lumos_times_of(engine, t);
+    int64_t start = end + lumos_engine_lag(engine, t, times.lag);
+    if (engine->notes.watched != NULL && engine->notes.watched[t]) {
+      struct lumos_constraint constraint = {start,       t - 1,         t, LUMOS_HELD_BY_THREAD, LUMOS_END,
+                                            LUMOS_START, LUMOS_RECORDED};
+      lumos_vector_push(engine->notes.constraints, constraint);
+    }
+    link_of(engine, instant_of(t - 1, LUMOS_END), instant_of(t, LUMOS_START), start, LUMOS_LINK_LAG);
+    end = start + lumos_engine_length(engine, t, times.dur);
+    link_of(engine, instant_of(t, LUMOS_START), instant_of(t, LUMOS_END), end, LUMOS_LINK_LENGTH);
+  }
+}
+
+/* The thread comes to its next node, behind the followers before it. */
+static void come_to(struct lumos_engine *engine, uint32_t next) {
+  uint32_t n = engine->node_of[next], before = engine->nodes[n - 1];
+  if (engine->explain && engine->notes.order == NULL) {
+    note_followers(engine, before, next);
+  }
+  int64_t end = state_of(engine, before)->end + engine->ahead[n];
+  int64_t lag = lumos_engine_lag(engine, next, lumos_times_of(engine, next).lag);
+  bound_start(engine, next, end + lag, by_order(next - 1, LUMOS_HELD_BY_THREAD));
+  release_start(engine, next);
+}
+
+/* Something else may hold the next node just as long. What explains it is then what came first, and for that the last
+ * follower takes its turn in the queue. */
+static void follow_on_thread(struct lumos_engine *engine, uint32_t t) {
+  uint32_t next = lumos_next_node(engine, t);
+  if (next == LUMOS_NONE) {
+    return;
+  }
+  if (engine->explain && t + 1 < next) {
+    int64_t end = state_of(engine, t)->end + engine->ahead[engine->node_of[next]];
+    int64_t last = lumos_engine_length(engine, next - 1, lumos_times_of(engine, next - 1).dur);
+    push_event(engine, end - last, next - 1, LUMOS_TURN_START);
+  } else {
+    come_to(engine, next);
+  }
 }
 
 /* Everything that hangs on the end of a task. */
 static void draw_consequences(struct lumos_engine *engine, uint32_t t) {
   const struct lumos_lane *lane = &engine->job->lanes.items[task_at(engine, t)->lane];
-  int64_t end = engine->states[t].end;
+  int64_t end = state_of(engine, t)->end;
   if (lane->kind == LUMOS_STREAM) {
-    uint32_t next = engine->states[t].next;
+    uint32_t next = state_of(engine, t)->next;
     if (next != LUMOS_NONE) {
       follow_on_stream(engine, t, next);
       release_start(engine, next);
@@ -484,11 +490,7 @@ static void draw_consequences(struct lumos_engine *engine, uint32_t t) {
     if (is(engine, t, LUMOS_LAUNCHES | LUMOS_RECORDS | LUMOS_AWAITS) && !is(engine, t, LUMOS_COPIES)) {
       push_event(engine, end, t, is(engine, t, LUMOS_AWAITS) ? LUMOS_TURN_WAIT : LUMOS_TURN_EFFECT);
     }
-    uint32_t lane_end = lane->task_first + lane->task_count;
-    uint32_t last = engine->notes.links == NULL && engine->notes.watched == NULL ? run_along(engine, t, lane_end) : t;
-    if (last + 1 < lane_end && engine->beyond == LUMOS_NONE) {
-      follow_on_thread(engine, last);
-    }
+    follow_on_thread(engine, t);
   }
   follow_edges(engine, t, LUMOS_END, end);
 }
@@ -512,9 +514,9 @@ static void bound_by_end(struct lumos_engine *engine, uint32_t t, uint32_t src, 
   }
   struct lumos_binding by = {src, edge.kind, LUMOS_END, edge.evidence};
   if (edge.to == LUMOS_START) {
-    bound_start(engine, t, engine->states[src].end + edge.lag, by);
+    bound_start(engine, t, state_of(engine, src)->end + edge.lag, by);
   } else {
-    bound_end(engine, t, engine->states[src].end + edge.lag, by);
+    bound_end(engine, t, state_of(engine, src)->end + edge.lag, by);
   }
 }
 
@@ -525,10 +527,10 @@ static void bound_by_launch(struct lumos_engine *engine, uint32_t t) {
   find_unclear(engine, begin != first || first > call || task_at(engine, first)->lane != task_at(engine, call)->lane);
   const struct lumos_timing *timing = &engine->job->timings.items[t];
   int64_t lag = timing->launch_lag == LUMOS_ABSENT ? 0 : timing->launch_lag;
-  raise_floor(engine, t, engine->states[begin].start + measured_lead(engine, t, begin),
+  raise_floor(engine, t, state_of(engine, begin)->start + measured_lead(engine, t, begin),
               (struct lumos_binding){begin, LUMOS_HELD_BY_LAUNCH, LUMOS_START, LUMOS_RECORDED});
   if (timing->launch_from == LUMOS_START) {
-    bound_start(engine, t, engine->states[begin].start + lag,
+    bound_start(engine, t, state_of(engine, begin)->start + lag,
                 (struct lumos_binding){begin, LUMOS_HELD_BY_LAUNCH, LUMOS_START, LUMOS_RECORDED});
   } else {
     bound_by_end(engine, t, call, (struct lumos_edge){.lag = lag, .to = LUMOS_START, .kind = LUMOS_HELD_BY_LAUNCH});
@@ -560,7 +562,7 @@ static void bound_by_inferred_events(struct lumos_engine *engine, uint32_t t) {
   const struct lumos_event_edge *stored = lumos_engine_event_edge(engine, t, 0);
   for (; stored != no_more_edges(engine) && stored->dst == t; stored++) {
     touch(engine, engine->acting, stored->lane);
-    if (stored->evidence != LUMOS_RECORDED && engine->states[stored->src].enqueued) {
+    if (stored->evidence != LUMOS_RECORDED && state_of(engine, stored->src)->enqueued) {
       bound_by_end(
           engine, t, stored->src,
           (struct lumos_edge){
@@ -573,19 +575,19 @@ static void enqueue_one(struct lumos_engine *engine, uint32_t t) {
   struct lumos_lane_state *lane = &engine->lanes[task_at(engine, t)->lane];
   uint32_t previous = lane->last;
   lane->last = t;
-  engine->states[t].previous = previous;
+  state_of(engine, t)->previous = previous;
   if (previous != LUMOS_NONE && has_ended(engine, previous)) {
     follow_on_stream(engine, previous, t);
   } else if (previous != LUMOS_NONE) {
-    engine->states[previous].next = t;
-    engine->states[t].starts_after++;
+    state_of(engine, previous)->next = t;
+    state_of(engine, t)->starts_after++;
   }
-  engine->states[t].enqueued = true;
+  state_of(engine, t)->enqueued = true;
   if (lane->depth > 0) {
     lumos_vector_push(&lane->order, t);
   }
   bound_by_events(engine, lane, t);
-  if (engine->states[t].inferred) {
+  if (state_of(engine, t)->inferred) {
     bound_by_inferred_events(engine, t);
   }
   if (task_at(engine, t)->call != LUMOS_NONE) {
@@ -609,13 +611,13 @@ static void enqueue(struct lumos_engine *engine, uint32_t t) {
 static void announce(struct lumos_engine *engine, uint32_t t) {
   const struct lumos_lane *lane = &engine->job->lanes.items[task_at(engine, t)->lane];
   do {
-    engine->states[t++].enqueued = true;
+    state_of(engine, t++)->enqueued = true;
   } while (t < lane->task_first + lane->task_count && task_at(engine, t)->call == LUMOS_NONE);
 }
 
 /* When a call takes effect: at its end, a blocking copy at its start. */
 static int64_t effect_of(const struct lumos_engine *engine, uint32_t call) {
-  return is(engine, call, LUMOS_COPIES) ? engine->states[call].start : engine->states[call].end;
+  return is(engine, call, LUMOS_COPIES) ? state_of(engine, call)->start : state_of(engine, call)->end;
 }
 
 /* The last task that is on a stream at an instant. The queue can be ahead of the instant, for a kernel may start before
@@ -625,17 +627,19 @@ static uint32_t last_enqueued(const struct lumos_engine *engine, uint32_t lane, 
   while (t != LUMOS_NONE && task_at(engine, t)->call != LUMOS_NONE &&
          effect_of(engine, task_at(engine, t)->call) > instant) {
     find_unclear(engine, true);
-    t = engine->states[t].previous;
+    t = state_of(engine, t)->previous;
   }
   return t;
 }
 
 static void take_effect(struct lumos_engine *engine, uint32_t call) {
   engine->acting = instant_of(call, is(engine, call, LUMOS_COPIES) ? LUMOS_START : LUMOS_END);
-  for (uint32_t i = engine->launched_first[call]; i < engine->launched_first[call + 1]; i++) {
+  for (uint32_t i = engine->launched_first[engine->node_of[call]];
+       i < engine->launched_first[engine->node_of[call] + 1]; i++) {
     announce(engine, engine->launched[i]);
   }
-  for (uint32_t i = engine->launched_first[call]; i < engine->launched_first[call + 1]; i++) {
+  for (uint32_t i = engine->launched_first[engine->node_of[call]];
+       i < engine->launched_first[engine->node_of[call] + 1]; i++) {
     touch(engine, engine->acting, task_at(engine, engine->launched[i])->lane);
     enqueue(engine, engine->launched[i]);
   }
@@ -663,7 +667,7 @@ static void take_effect(struct lumos_engine *engine, uint32_t call) {
 
 static void await(struct lumos_engine *engine, uint32_t t, uint32_t awaited) {
   if (awaited != LUMOS_NONE) {
-    uint8_t evidence = engine->states[t].inferred ? LUMOS_INFERRED : LUMOS_RECORDED;
+    uint8_t evidence = state_of(engine, t)->inferred ? LUMOS_INFERRED : LUMOS_RECORDED;
     bound_by_end(engine, t, awaited,
                  (struct lumos_edge){.to = LUMOS_END, .kind = LUMOS_HELD_BY_WAIT, .evidence = evidence});
   }
@@ -678,12 +682,12 @@ static void look(struct lumos_engine *engine, uint32_t t) {
   switch ((enum lumos_wait_on)wait->on) {
     case LUMOS_WAIT_STREAM:
       touch(engine, now, wait->lane);
-      await(engine, t, last_enqueued(engine, wait->lane, engine->states[t].start));
+      await(engine, t, last_enqueued(engine, wait->lane, state_of(engine, t)->start));
       break;
     case LUMOS_WAIT_DEVICE:
       for (uint32_t lane = rank->lane_first; lane < rank->lane_first + rank->lane_count; lane++) {
         touch(engine, now, lane);
-        await(engine, t, last_enqueued(engine, lane, engine->states[t].start));
+        await(engine, t, last_enqueued(engine, lane, state_of(engine, t)->start));
       }
       break;
     case LUMOS_WAIT_EVENT:
@@ -691,7 +695,8 @@ static void look(struct lumos_engine *engine, uint32_t t) {
       await(engine, t, slot == LUMOS_NONE ? LUMOS_NONE : engine->events.latest[slot]);
       break;
     case LUMOS_WAIT_SELF:
-      for (uint32_t i = engine->launched_first[t]; i < engine->launched_first[t + 1]; i++) {
+      for (uint32_t i = engine->launched_first[engine->node_of[t]]; i < engine->launched_first[engine->node_of[t] + 1];
+           i++) {
         await(engine, t, engine->launched[i]);
       }
       break;
@@ -700,7 +705,7 @@ static void look(struct lumos_engine *engine, uint32_t t) {
 
 /* A call that launches on a full stream returns when a task there has started and made room. */
 static void wait_for_place(struct lumos_engine *engine, uint32_t t) {
-  uint32_t l = task_at(engine, engine->launched[engine->launched_first[t]])->lane;
+  uint32_t l = task_at(engine, engine->launched[engine->launched_first[engine->node_of[t]]])->lane;
   const struct lumos_lane_state *lane = &engine->lanes[l];
   if (lane->depth == 0) {
     return;
@@ -717,10 +722,10 @@ static void wait_for_place(struct lumos_engine *engine, uint32_t t) {
                             .to = LUMOS_END,
                             .kind = LUMOS_HELD_BY_QUEUE,
                             .evidence = LUMOS_INFERRED};
-  if (engine->states[makes_room].progress < LUMOS_STARTED) {
+  if (state_of(engine, makes_room)->progress < LUMOS_STARTED) {
     lumos_engine_hold(engine, makes_room, edge);
   } else {
-    bound_end(engine, t, engine->states[makes_room].start + edge.lag,
+    bound_end(engine, t, state_of(engine, makes_room)->start + edge.lag,
               (struct lumos_binding){makes_room, edge.kind, edge.from, edge.evidence});
   }
 }
@@ -739,7 +744,7 @@ static uint32_t instant_met(const struct lumos_engine *engine, const struct lumo
 /* A member ends no earlier than the transfer after the last one awaited, and after itself. */
 static void bound_by_meeting(struct lumos_engine *engine, const struct lumos_collective *collective,
                              const struct lumos_meeting *meeting, uint32_t member) {
-  int64_t start = engine->states[member].start;
+  int64_t start = state_of(engine, member)->start;
   uint32_t met = instant_met(engine, collective);
   int64_t residual = carried_residual(engine, member, LUMOS_END);
   uint32_t c = met - (uint32_t)(2 * engine->job->tasks.count);
@@ -756,7 +761,7 @@ static void complete_meeting(struct lumos_engine *engine, const struct lumos_col
                              const struct lumos_meeting *meeting, uint32_t arriving) {
   for (uint32_t i = 0; i < collective->member_count; i++) {
     uint32_t member = engine->job->members.items[collective->member_first + i];
-    const struct lumos_task_state *state = &engine->states[member];
+    const struct lumos_task_state *state = state_of(engine, member);
     if (member != arriving && state->progress == LUMOS_STARTED && lumos_member_waits(engine->job, collective, member)) {
       bound_by_meeting(engine, collective, meeting, member);
       release_end(engine, member);
@@ -767,7 +772,7 @@ static void complete_meeting(struct lumos_engine *engine, const struct lumos_col
 /* A member arrives at its collectives. */
 static void meet(struct lumos_engine *engine, uint32_t t) {
   const struct lumos_coupling *coupling = &engine->coupling;
-  struct lumos_task_state *state = &engine->states[t];
+  struct lumos_task_state *state = state_of(engine, t);
   for (uint32_t i = coupling->first[t]; i < coupling->first[t + 1]; i++) {
     const struct lumos_collective *collective = &engine->job->collectives.items[coupling->of[i]];
     struct lumos_meeting *meeting = &engine->meetings[coupling->of[i]];
@@ -792,12 +797,12 @@ static void meet(struct lumos_engine *engine, uint32_t t) {
 
 /* Does a kernel of another stream leave it no SMs? Then it starts when that one's last wave makes room. */
 static bool waits_for_room(struct lumos_engine *engine, uint32_t t) {
-  struct lumos_task_state *state = &engine->states[t];
+  struct lumos_task_state *state = state_of(engine, t);
   const struct lumos_special *special = special_of(engine, t);
   if (special == NULL || special->occupant == LUMOS_NONE || state->had_room) {
     return false;
   }
-  const struct lumos_task_state *occupant = &engine->states[special->occupant];
+  const struct lumos_task_state *occupant = state_of(engine, special->occupant);
   bool known = occupant->progress == LUMOS_ENDED;
   link_order(engine, instant_of(special->occupant, LUMOS_END), instant_of(t, LUMOS_START), special->room_lag,
              known ? LUMOS_LINK_ROOM : LUMOS_LINK_NO_ROOM);
@@ -820,7 +825,7 @@ static bool waits_for_room(struct lumos_engine *engine, uint32_t t) {
 }
 
 static void start_task(struct lumos_engine *engine, uint32_t t) {
-  struct lumos_task_state *state = &engine->states[t];
+  struct lumos_task_state *state = state_of(engine, t);
   start_now(engine, t);
   follow_edges(engine, t, LUMOS_START, state->start);
   if (is(engine, t, LUMOS_COPIES)) {
@@ -860,7 +865,7 @@ static void begin(struct lumos_engine *engine) {
     }
     if (begins_before(engine, lane)) {
       enqueue(engine, lane->task_first);
-    } else if (lane->kind == LUMOS_THREAD && engine->states[lane->task_first].starts_after == 0) {
+    } else if (lane->kind == LUMOS_THREAD && state_of(engine, lane->task_first)->starts_after == 0) {
       become_ready(engine, lane->task_first);
     }
   }
@@ -879,7 +884,9 @@ static void run(struct lumos_engine *engine) {
   settle(engine);
   while (engine->queue.heap.count > 0 && engine->beyond == LUMOS_NONE) {
     struct lumos_event event = lumos_queue_pop(&engine->queue);
-    if (engine->states[event.task].progress != LUMOS_READY) {
+    if (engine->node_of[event.task] == LUMOS_NONE) {
+      come_to(engine, event.task + 1);
+    } else if (state_of(engine, event.task)->progress != LUMOS_READY) {
       take_effect(engine, event.task);
     } else if (!waits_for_room(engine, event.task)) {
       start_task(engine, event.task);
@@ -896,7 +903,7 @@ static bool check_run(const struct lumos_engine *engine, struct lumos_error *err
         error, "task %d:%u: its simulated time is beyond 2^53 ns (104 days); check the durations and lags before it",
         job->ranks.items[lumos_rank_of(job, task)].rank, task->id);
   }
-  return engine->ended == job->tasks.count || lumos_deadlock(engine, error);
+  return engine->ended == engine->node_count || lumos_deadlock(engine, error);
 }
 
 bool lumos_engine_do(struct lumos_engine *engine, const struct lumos_engine_order *order, struct lumos_run *runs,
@@ -906,7 +913,13 @@ bool lumos_engine_do(struct lumos_engine *engine, const struct lumos_engine_orde
   }
   lumos_engine_reset(engine, order, runs);
   run(engine);
-  return check_run(engine, error);
+  if (!check_run(engine, error)) {
+    return false;
+  }
+  if (!order->nodes_only) {
+    lumos_nodes_fill(engine);
+  }
+  return true;
 }
 
 bool lumos_engine_run_noting(const struct lumos_job *job, const struct lumos_sim_options *options,

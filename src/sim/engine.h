@@ -5,6 +5,9 @@
  * its start known and queued; it has *started* when the queue comes to it; it has *ended* when its end is known, which
  * for a call that waits, or a member of a collective, is later. Whatever ends or starts passes a bound on to those that
  * it holds, and counts down what they still wait for.
+ *
+ * Only some tasks, the *nodes*, go through these; the others, *followers*, start a lag behind the task before them on
+ * their thread, and nothing follows from them but what that thread does next (nodes.c).
  */
 #ifndef LUMOS_SIM_ENGINE_H
 #define LUMOS_SIM_ENGINE_H
@@ -165,6 +168,8 @@ struct lumos_engine_order {
   const struct lumos_job
       *changed; /* NULL: as prepared; or the same with other boundaries and other lengths of transfers */
   const struct lumos_times *times; /* by task; NULL: their own */
+  bool nodes_only;                 /* runs of followers are not asked for: those of all on streams, and of the first and
+                                      the last task of every step on a thread, are all that steps' lengths need */
 };
 
 struct lumos_typical;
@@ -176,12 +181,17 @@ struct lumos_engine {
   const struct lumos_times *times;
   bool drop_residuals;
   struct lumos_engine_notes notes;
-  bool explain; /* bindings are asked for; `behind` of a task that is not ready is what raised its floor */
-  struct lumos_task_state *states;
+  bool explain;      /* bindings are asked for; `behind` of a task that is not ready is what raised its floor */
+  uint32_t *node_of; /* by task; LUMOS_NONE: a follower */
+  uint32_t *nodes;   /* their tasks, ascending */
+  uint32_t node_count;
+  int64_t *ahead;                  /* by node: the time of the followers before it, at most LUMOS_TIME_LIMIT */
+  bool measured;                   /* `ahead` is that of the tasks' own times */
+  struct lumos_task_state *states; /* by node */
   struct lumos_lane_state *lanes;
   struct lumos_meeting *meetings;
   uint32_t
-      *launched_first; /* device tasks that call t launches: launched[launched_first[t] .. launched_first[t + 1]) */
+      *launched_first; /* device tasks that node n launches: launched[launched_first[n] .. launched_first[n + 1]) */
   uint32_t *launched;
   struct lumos_coupling coupling;
   struct lumos_events events;
@@ -197,6 +207,26 @@ struct lumos_engine {
   uint32_t acting;               /* the instant at which a call takes effect now; LUMOS_NONE before the first */
   uint32_t beyond;               /* a task whose simulated time left the range of the stream, or LUMOS_NONE */
 };
+
+/* The state of a node. */
+static inline struct lumos_task_state *lumos_state_of(const struct lumos_engine *engine, uint32_t task) {
+  return &engine->states[engine->node_of[task]];
+}
+
+/* What a task takes in this run. */
+static inline struct lumos_times lumos_times_of(const struct lumos_engine *engine, uint32_t task) {
+  const struct lumos_task *record = &engine->job->tasks.items[task];
+  return engine->times == NULL ? (struct lumos_times){record->dur, record->lag} : engine->times[task];
+}
+
+/* Find the job's nodes, once the lengths of its arrays are known: O(tasks). Then, for every run: the time of the
+ * followers before each node, and, when all nodes have run, what followers do. */
+void lumos_nodes_find(struct lumos_engine *engine);
+void lumos_nodes_measure(struct lumos_engine *engine);
+void lumos_nodes_fill(struct lumos_engine *engine);
+void lumos_nodes_free(struct lumos_engine *engine);
+/* The next node on the thread of a node; LUMOS_NONE: there is none, or it is on a stream. */
+uint32_t lumos_next_node(const struct lumos_engine *engine, uint32_t task);
 
 /* Is this a host call whose end follows from what it waits for? */
 bool lumos_call_waits(const struct lumos_job *job, const struct lumos_task *task);

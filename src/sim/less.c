@@ -158,7 +158,7 @@ bool lumos_less_run(struct lumos_less *less, const struct lumos_work *work, int6
   } else {
     scale(less, work, millionths);
   }
-  const struct lumos_engine_order order = {.changed = &less->changed, .times = less->times};
+  const struct lumos_engine_order order = {.changed = &less->changed, .times = less->times, .nodes_only = true};
   struct lumos_error error = {0};
   bool done = lumos_engine_do(&less->engine, &order, less->runs, &error);
   undo(less);

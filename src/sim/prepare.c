@@ -17,36 +17,38 @@ bool lumos_call_waits(const struct lumos_job *job, const struct lumos_task *task
 /* Device tasks by call, in the order of their lanes and seq: a counting sort. */
 static void find_launches(struct lumos_engine *engine) {
   const struct lumos_task *tasks = engine->job->tasks.items;
-  size_t count = engine->job->tasks.count;
+  size_t count = engine->node_count;
   uint32_t *first = lumos_allocate_zeroed(count + 2, sizeof *first);
   size_t launched = 0;
-  for (size_t t = 0; t < count; t++) {
-    if (tasks[t].call != LUMOS_NONE) {
-      first[tasks[t].call + 2]++;
+  for (size_t n = 0; n < count; n++) {
+    uint32_t call = tasks[engine->nodes[n]].call;
+    if (call != LUMOS_NONE) {
+      first[engine->node_of[call] + 2]++;
       launched++;
     }
   }
-  for (size_t t = 2; t < count + 2; t++) {
-    first[t] += first[t - 1];
+  for (size_t n = 2; n < count + 2; n++) {
+    first[n] += first[n - 1];
   }
   engine->launched_first = first;
   engine->launched = lumos_allocate(launched * sizeof *engine->launched);
-  for (uint32_t t = 0; t < count; t++) {
-    if (tasks[t].call != LUMOS_NONE) {
-      engine->launched[first[tasks[t].call + 1]++] = t;
+  for (size_t n = 0; n < count; n++) {
+    uint32_t call = tasks[engine->nodes[n]].call;
+    if (call != LUMOS_NONE) {
+      engine->launched[first[engine->node_of[call] + 1]++] = engine->nodes[n];
     }
   }
 }
 
 void lumos_engine_hold(struct lumos_engine *engine, uint32_t src, struct lumos_edge edge) {
-  struct lumos_task_state *state = &engine->states[src];
+  struct lumos_task_state *state = lumos_state_of(engine, src);
   edge.next = state->holds;
   state->holds = (uint32_t)engine->edges.count;
   lumos_vector_push(&engine->edges, edge);
   if (edge.to == LUMOS_END) {
-    engine->states[edge.dst].ends_after++;
+    lumos_state_of(engine, edge.dst)->ends_after++;
   } else {
-    engine->states[edge.dst].starts_after++;
+    lumos_state_of(engine, edge.dst)->starts_after++;
   }
 }
 
@@ -139,8 +141,8 @@ static bool is_left_out(const struct lumos_model_rules *rules, const struct lumo
  * part of the call that it covers; 0: the edge is of no use, for it is not between a call and the stream it launches
  * on. */
 static int64_t learn_depth(struct lumos_engine *engine, const struct lumos_dep *dep) {
-  uint32_t first = engine->launched_first[dep->dst];
-  uint32_t launched = first < engine->launched_first[dep->dst + 1] ? engine->launched[first] : LUMOS_NONE;
+  uint32_t call = engine->node_of[dep->dst], first = engine->launched_first[call];
+  uint32_t launched = first < engine->launched_first[call + 1] ? engine->launched[first] : LUMOS_NONE;
   if (launched == LUMOS_NONE || dep->covers == LUMOS_ABSENT ||
       engine->job->tasks.items[launched].lane != engine->job->tasks.items[dep->src].lane || launched <= dep->src + 1) {
     return 0;
@@ -173,10 +175,10 @@ static void read_dependencies(struct lumos_engine *engine) {
       special.covers = dep->covers == LUMOS_ABSENT ? 0 : dep->covers;
     } else if (dep->kind == LUMOS_DEP_EVENT) {
       struct lumos_event_edge edge = {dep->dst, dep->src, job->tasks.items[dep->src].lane, dep->lag, dep->evidence};
-      engine->states[dep->dst].inferred |= dep->evidence != LUMOS_RECORDED;
+      lumos_state_of(engine, dep->dst)->inferred |= dep->evidence != LUMOS_RECORDED;
       lumos_vector_push(&engine->event_edges, edge);
     } else if (dep->kind == LUMOS_HOST_WAIT) {
-      engine->states[dep->dst].inferred |= dep->evidence != LUMOS_RECORDED;
+      lumos_state_of(engine, dep->dst)->inferred |= dep->evidence != LUMOS_RECORDED;
     } else if (dep->kind == LUMOS_RESOURCE) {
       special.occupant = dep->src;
       special.room_lag = dep->lag;
@@ -186,7 +188,7 @@ static void read_dependencies(struct lumos_engine *engine) {
     }
     if (special.occupant != LUMOS_NONE || special.blocked > 0 || special.boundary != LUMOS_ABSENT ||
         special.covers != 0) {
-      engine->states[dep->dst].special = true;
+      lumos_state_of(engine, dep->dst)->special = true;
       lumos_vector_push(&engine->specials, special);
     }
   }
@@ -240,12 +242,13 @@ static unsigned traits_of_call(const struct lumos_job *job, const struct lumos_t
   return traits;
 }
 
-static uint16_t traits_of(const struct lumos_engine *engine, uint32_t t, bool device) {
+static uint16_t traits_of(const struct lumos_engine *engine, uint32_t n) {
+  uint32_t t = engine->nodes[n];
   const struct lumos_task *task = &engine->job->tasks.items[t];
   unsigned traits = task->detail == LUMOS_NONE ? 0 : traits_of_call(engine->job, task);
-  traits |= device ? LUMOS_DEVICE : 0;
+  traits |= lumos_on_stream(engine->job, task) ? LUMOS_DEVICE : 0;
   traits |= engine->job->timings.items[t].residual != LUMOS_ABSENT ? LUMOS_DELAYED : 0;
-  if (engine->launched_first[t] < engine->launched_first[t + 1]) {
+  if (engine->launched_first[n] < engine->launched_first[n + 1]) {
     traits |= LUMOS_LAUNCHES | (lumos_detail_of(engine->job, task)->first_segment != LUMOS_NONE ? LUMOS_CUT : 0);
   }
   if (engine->coupling.first[t] < engine->coupling.first[t + 1]) {
@@ -254,19 +257,11 @@ static uint16_t traits_of(const struct lumos_engine *engine, uint32_t t, bool de
   return (uint16_t)traits;
 }
 
-static void find_traits(struct lumos_engine *engine) {
-  for (size_t i = 0; i < engine->job->lanes.count; i++) {
-    const struct lumos_lane *lane = &engine->job->lanes.items[i];
-    for (uint32_t t = lane->task_first; t < lane->task_first + lane->task_count; t++) {
-      engine->states[t].traits = traits_of(engine, t, lane->kind == LUMOS_STREAM);
-    }
-  }
-}
-
 void lumos_engine_prepare(struct lumos_engine *engine, const struct lumos_job *job, enum lumos_model model) {
   *engine = (struct lumos_engine){
       .prepared = job, .job = job, .rules = lumos_model_rules(model), .queue = {.job = job}, .beyond = LUMOS_NONE};
-  engine->states = lumos_allocate(job->tasks.count * sizeof *engine->states);
+  lumos_nodes_find(engine);
+  engine->states = lumos_allocate(engine->node_count * sizeof *engine->states);
   engine->lanes = lumos_allocate_zeroed(job->lanes.count, sizeof *engine->lanes);
   engine->meetings = lumos_allocate(job->collectives.count * sizeof *engine->meetings);
   find_launches(engine);
@@ -276,7 +271,9 @@ void lumos_engine_prepare(struct lumos_engine *engine, const struct lumos_job *j
     lumos_coupling_none(&engine->coupling, job);
   }
   lumos_events_make(&engine->events, job);
-  find_traits(engine);
+  for (uint32_t n = 0; n < engine->node_count; n++) {
+    engine->states[n].traits = traits_of(engine, n);
+  }
 }
 
 static void reset_lane(struct lumos_engine *engine, uint32_t l) {
@@ -288,17 +285,22 @@ static void reset_lane(struct lumos_engine *engine, uint32_t l) {
   state->drifts = clock->known && clock->drift_ppb != 0;
   state->depth = 0;
   state->order.count = 0;
-  for (uint32_t t = lane->task_first; t < lane->task_first + lane->task_count; t++) {
-    /* On a thread a task waits for the one before it; on a stream until it is enqueued. */
-    bool held = lane->kind == LUMOS_STREAM || t > lane->task_first;
-    engine->states[t] = (struct lumos_task_state){.start = LUMOS_ABSENT,
+}
+
+/* On a thread a task waits for the one before it; on a stream until it is enqueued. */
+static void reset_states(struct lumos_engine *engine) {
+  for (uint32_t n = 0; n < engine->node_count; n++) {
+    uint32_t t = engine->nodes[n];
+    uint32_t lane_first = engine->job->lanes.items[engine->job->tasks.items[t].lane].task_first;
+    uint16_t traits = engine->states[n].traits;
+    engine->states[n] = (struct lumos_task_state){.start = LUMOS_ABSENT,
                                                   .end = LUMOS_ABSENT,
                                                   .floor = LUMOS_ABSENT,
                                                   .holds = LUMOS_NONE,
                                                   .next = LUMOS_NONE,
                                                   .previous = LUMOS_NONE,
-                                                  .starts_after = held,
-                                                  .traits = engine->states[t].traits};
+                                                  .starts_after = (traits & LUMOS_DEVICE) != 0 || t > lane_first,
+                                                  .traits = traits};
   }
 }
 
@@ -332,6 +334,8 @@ void lumos_engine_reset(struct lumos_engine *engine, const struct lumos_engine_o
   for (uint32_t lane = 0; lane < engine->job->lanes.count; lane++) {
     reset_lane(engine, lane);
   }
+  reset_states(engine);
+  lumos_nodes_measure(engine);
   lumos_events_reset(&engine->events);
   reset_meetings(engine);
   read_dependencies(engine);
@@ -341,6 +345,7 @@ void lumos_engine_reset(struct lumos_engine *engine, const struct lumos_engine_o
 }
 
 void lumos_engine_free(struct lumos_engine *engine) {
+  lumos_nodes_free(engine);
   free(engine->states);
   for (uint32_t lane = 0; lane < engine->prepared->lanes.count; lane++) {
     lumos_vector_free(&engine->lanes[lane].order);

@@ -65,7 +65,7 @@ static void compare(struct lumos_job *job, const struct lumos_stretches *stretch
 bool lumos_write_replay_error(struct lumos_job *job, struct lumos_engine *engine,
                               const struct lumos_stretches *stretches, const struct lumos_timeline *measured,
                               struct lumos_run *runs, struct lumos_error *error) {
-  const struct lumos_engine_order order = {.drop_residuals = true};
+  const struct lumos_engine_order order = {.drop_residuals = true, .nodes_only = true};
   bool done = lumos_engine_do(engine, &order, runs, error);
   if (done) {
     struct lumos_timeline replayed;

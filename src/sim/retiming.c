@@ -36,6 +36,7 @@ void lumos_retiming_free(struct lumos_retiming *retiming) {
   lumos_vector_free(&retiming->lags);
   lumos_vector_free(&retiming->pairs);
   lumos_vector_free(&retiming->ends);
+  lumos_vector_free(&retiming->followers);
   lumos_vector_free(&retiming->lengths[0]);
   lumos_vector_free(&retiming->lengths[1]);
   lumos_vector_free(&retiming->thread_lags);
@@ -127,19 +128,30 @@ static void shorten_launches(struct change *change) {
   }
 }
 
+static int64_t even(const struct change *change, int64_t time, int64_t usual) {
+  return usual + part_of(time - usual, change->millionths);
+}
+
 static void even_out(struct change *change) {
   const struct lumos_retiming *retiming = change->retiming;
+  const struct lumos_task *tasks = retiming->job->tasks.items;
   for (int lanes = 0; lanes < 2; lanes++) {
     for (size_t i = 0; i < retiming->lengths[lanes].count; i++) {
       const struct lumos_row_part *part = &retiming->lengths[lanes].items[i];
-      int64_t usual = change->usual[part->of].dur, dur = retiming->job->tasks.items[part->of].dur;
-      set_length(change, part, usual + part_of(dur - usual, change->millionths));
+      set_length(change, part, even(change, tasks[part->of].dur, change->usual[part->of].dur));
     }
   }
   for (size_t i = 0; i < retiming->thread_lags.count; i++) {
     const struct lumos_row_part *part = &retiming->thread_lags.items[i];
-    int64_t usual = change->usual[part->of].lag, lag = retiming->job->tasks.items[part->of].lag;
-    set_lag(change, part, usual + part_of(lag - usual, change->millionths));
+    set_lag(change, part, even(change, tasks[part->of].lag, change->usual[part->of].lag));
+  }
+  for (size_t i = 0; i < retiming->followers.count; i++) {
+    const struct lumos_row_followers *followers = &retiming->followers.items[i];
+    for (uint32_t t = followers->first; t < followers->end; t++) {
+      struct lumos_row_part part = {followers->row, t};
+      set_length(change, &part, even(change, tasks[t].dur, change->usual[t].dur));
+      set_lag(change, &part, even(change, tasks[t].lag, change->usual[t].lag));
+    }
   }
 }
 
@@ -158,6 +170,14 @@ static void scale_host(struct change *change) {
   for (size_t i = 0; i < retiming->thread_lags.count; i++) {
     const struct lumos_row_part *part = &retiming->thread_lags.items[i];
     set_lag(change, part, lumos_scaled_lag(&change->scaling, part->of));
+  }
+  for (size_t i = 0; i < retiming->followers.count; i++) {
+    const struct lumos_row_followers *followers = &retiming->followers.items[i];
+    for (uint32_t t = followers->first; t < followers->end; t++) {
+      struct lumos_row_part part = {followers->row, t};
+      set_length(change, &part, lumos_scaled_dur(&change->scaling, t));
+      set_lag(change, &part, lumos_scaled_lag(&change->scaling, t));
+    }
   }
   for (size_t i = 0; i < retiming->handovers.count; i++) {
     const struct lumos_row_part *part = &retiming->handovers.items[i];

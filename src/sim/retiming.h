@@ -2,8 +2,9 @@
  *
  * A run of the engine is read as rows: one instant comes no earlier than another and a lag. As long as calls that
  * touch the same stream or event, and kernels that wait for the same SMs, keep the run's order, a job with other lags
- * fulfils the same rows, and in the order in which the run found them each is read once. Instants of thread tasks from
- * which nothing else follows are no rows: the lags between their neighbours are added up.
+ * fulfils the same rows, and in the order in which the run found them each is read once. Followers (nodes.c), and
+ * instants of other thread tasks from which nothing else follows, are no rows: the lags between their neighbours are
+ * added up.
  *
  * Whether the order is kept is checked afterwards, and exactly: the engine takes of all events it knows of the
  * earliest. So it can only take Y before X, which comes first in the run, while it does not know of X; then something
@@ -36,6 +37,10 @@ struct lumos_row_pair { /* the first is to come before the other */
   enum lumos_before how;
 };
 
+struct lumos_row_followers { /* the lags and lengths of [first, end) are in the lag of a row */
+  uint32_t row, first, end;
+};
+
 struct lumos_row_end { /* a task by which the end of a step is found */
   uint32_t task, instant;
 };
@@ -49,7 +54,8 @@ struct lumos_retiming {
   LUMOS_VECTOR(int64_t) lags; /* of the rows, as in the run */
   LUMOS_VECTOR(struct lumos_row_pair) pairs;
   LUMOS_VECTOR(struct lumos_row_end) ends;
-  struct lumos_row_parts lengths[2]; /* of tasks on threads, on streams */
+  LUMOS_VECTOR(struct lumos_row_followers) followers;
+  struct lumos_row_parts lengths[2]; /* of nodes on threads, on streams */
   struct lumos_row_parts thread_lags, handovers, launches, waits, transfers;
   /* By row or instant, LUMOS_RETIMED of each. */
   int64_t *new_lags, *times, *clocks; /* clocks may be NULL: nothing asks for them */

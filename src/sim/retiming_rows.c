@@ -87,7 +87,9 @@ static void find_ends(struct reading *reading) {
     if (step == LUMOS_NONE || with_streams[step] != (lane->kind == LUMOS_STREAM)) {
       continue;
     }
-    for (uint32_t t = stretch->first; t < stretch->first + stretch->count; t++) {
+    uint32_t end = stretch->first + stretch->count;
+    for (uint32_t t = lane->kind == LUMOS_STREAM ? stretch->first : end - 1; t < end;
+         t++) { /* a thread's last is last */
       keep_instant(reading, 2 * t + 1);
       lumos_vector_push(&reading->into->ends, ((struct lumos_row_end){t, 2 * t + 1}));
     }
@@ -147,6 +149,9 @@ static void add_part(struct reading *reading, const struct lumos_link *link, uin
       break;
     case LUMOS_LINK_LAG:
       lumos_vector_push(&into->thread_lags, part);
+      if (link->src / 2 + 1 < part.of) {
+        lumos_vector_push(&into->followers, ((struct lumos_row_followers){row, link->src / 2 + 1, part.of}));
+      }
       break;
     case LUMOS_LINK_HANDOVER:
       reading->unfit |= link->dst % 2 == 1; /* residuals of ends are not told from its lag */

@@ -33,11 +33,13 @@ static bool on_stream(const struct lumos_job *job, const struct lumos_stretch *s
   return job->lanes.items[stretch->lane].kind == LUMOS_STREAM;
 }
 
-/* From the first start to the last end of a stretch's tasks; start LUMOS_ABSENT where none has an interval. */
+/* From the first start to the last end of a stretch's tasks; start LUMOS_ABSENT where none has an interval. A run keeps
+ * a thread's tasks in order, so there the first and the last one tell. */
 static struct lumos_step interval_of(const struct lumos_job *job, const struct lumos_run *runs,
                                      const struct lumos_stretch *stretch) {
   struct lumos_step step = {job->lanes.items[stretch->lane].rank, stretch->step, LUMOS_ABSENT, LUMOS_ABSENT};
-  for (uint32_t t = stretch->first; t < stretch->first + stretch->count; t++) {
+  uint32_t stride = runs != NULL && !on_stream(job, stretch) && stretch->count > 1 ? stretch->count - 1 : 1;
+  for (uint32_t t = stretch->first; t < stretch->first + stretch->count; t += stride) {
     int64_t start = 0;
     int64_t end = 0;
     if (lumos_task_interval(job, runs, t, &start, &end)) {

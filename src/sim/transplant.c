@@ -383,7 +383,8 @@ static bool run(const struct transplant *transplant, struct lumos_engine *engine
   move_boundaries(transplant, &changed);
   hold_streams(transplant, &changed);
   struct lumos_times *times = find_times(transplant);
-  const struct lumos_engine_order order = {.drop_residuals = true, .changed = &changed, .times = times};
+  const struct lumos_engine_order order = {
+      .drop_residuals = true, .changed = &changed, .times = times, .nodes_only = true};
   struct lumos_error error = {0};
   bool done = lumos_engine_do(engine, &order, runs, &error);
   free(times);

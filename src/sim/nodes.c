@@ -1,0 +1,125 @@
+/* Which tasks the engine has to look at: nine of ten on a thread only follow the one before them.
+ *
+ * A follower starts a lag behind the end of the task before it, and nothing else follows from it. So the time of all
+ * followers between two nodes is one sum, and their own times are filled in when the run is over. Nodes are what runs on
+ * streams, what launches, waits, speaks of events or belongs to a collective, both ends of every dependency, and where a
+ * thread or its part of a step begins and ends.
+ */
+#include "sim/engine.h"
+
+#include "sim/clock.h"
+#include <stdlib.h>
+
+/* --- Finding them --- */
+
+static void mark_lane(const struct lumos_job *job, const struct lumos_lane *lane, uint8_t *marks) {
+  const struct lumos_task *tasks = job->tasks.items;
+  uint32_t end = lane->task_first + lane->task_count;
+  for (uint32_t t = lane->task_first; t < end; t++) {
+    bool stands = lane->kind == LUMOS_STREAM || t == lane->task_first || t + 1 == end ||
+                  tasks[t - 1].step != tasks[t].step || tasks[t + 1].step != tasks[t].step;
+    marks[t] |= stands || job->timings.items[t].residual != LUMOS_ABSENT;
+    if (tasks[t].detail != LUMOS_NONE) {
+      const struct lumos_detail *detail = &job->details.items[tasks[t].detail];
+      marks[t] |= detail->event_op != 0 || detail->wait.on != 0;
+    }
+    if (tasks[t].call != LUMOS_NONE) {
+      uint32_t first = lumos_detail_of(job, &tasks[tasks[t].call])->first_segment;
+      marks[tasks[t].call] = 1;
+      marks[first == LUMOS_NONE ? tasks[t].call : first] = 1;
+    }
+  }
+}
+
+void lumos_nodes_find(struct lumos_engine *engine) {
+  const struct lumos_job *job = engine->prepared;
+  size_t count = job->tasks.count;
+  uint8_t *marks = lumos_allocate_zeroed(count + 1, 1);
+  for (size_t i = 0; i < job->lanes.count; i++) {
+    mark_lane(job, &job->lanes.items[i], marks);
+  }
+  for (size_t i = 0; i < job->deps.count; i++) {
+    marks[job->deps.items[i].dst] = 1;
+    marks[job->deps.items[i].src == LUMOS_NONE ? count : job->deps.items[i].src] = 1;
+  }
+  for (size_t i = 0; i < job->members.count; i++) {
+    marks[job->members.items[i]] = 1;
+  }
+  size_t nodes = 0;
+  for (size_t t = 0; t < count; t++) {
+    nodes += marks[t];
+  }
+  engine->node_of = lumos_allocate(count * sizeof *engine->node_of);
+  engine->nodes = lumos_allocate(nodes * sizeof *engine->nodes);
+  engine->ahead = lumos_allocate(nodes * sizeof *engine->ahead);
+  for (uint32_t t = 0; t < count; t++) {
+    engine->node_of[t] = marks[t] ? engine->node_count : LUMOS_NONE;
+    if (marks[t]) {
+      engine->nodes[engine->node_count++] = t;
+    }
+  }
+  free(marks);
+}
+
+void lumos_nodes_free(struct lumos_engine *engine) {
+  free(engine->node_of);
+  free(engine->nodes);
+  free(engine->ahead);
+}
+
+/* --- Their times --- */
+
+/* A follower's lag and length; it has neither covers nor a part that a full queue explains. */
+static struct lumos_times follower_times(const struct lumos_engine *engine, uint32_t t, bool drifts) {
+  struct lumos_times times = lumos_times_of(engine, t);
+  if (drifts) {
+    return (struct lumos_times){lumos_engine_length(engine, t, times.dur), lumos_engine_lag(engine, t, times.lag)};
+  }
+  return (struct lumos_times){times.dur > 0 ? times.dur : 0, times.lag > 0 ? times.lag : 0};
+}
+
+static bool drifts(const struct lumos_engine *engine, uint32_t t) {
+  return engine->lanes[engine->job->tasks.items[t].lane].drifts;
+}
+
+void lumos_nodes_measure(struct lumos_engine *engine) {
+  if (engine->measured && engine->times == NULL) {
+    return;
+  }
+  uint32_t t = 0;
+  for (uint32_t n = 0; n < engine->node_count; n++, t++) {
+    int64_t sum = 0;
+    for (bool drift = t < engine->nodes[n] && drifts(engine, t); t < engine->nodes[n]; t++) {
+      struct lumos_times times = follower_times(engine, t, drift);
+      sum = lumos_time_sum(sum, times.lag);
+      sum = lumos_time_sum(sum, times.dur);
+    }
+    engine->ahead[n] = sum;
+  }
+  engine->measured = engine->times == NULL;
+}
+
+void lumos_nodes_fill(struct lumos_engine *engine) {
+  uint32_t t = 0;
+  for (uint32_t n = 0; n < engine->node_count; n++, t++) {
+    int64_t end = n == 0 ? 0 : engine->runs[t - 1].start + engine->runs[t - 1].dur;
+    for (bool drift = t < engine->nodes[n] && drifts(engine, t); t < engine->nodes[n]; t++) {
+      struct lumos_times times = follower_times(engine, t, drift);
+      engine->runs[t] = (struct lumos_run){end + times.lag, times.dur};
+      end += times.lag + times.dur;
+      if (engine->explain) {
+        struct lumos_bindings *bindings = &engine->notes.bindings[t];
+        bindings->start = (struct lumos_binding){t - 1, LUMOS_HELD_BY_THREAD, LUMOS_END, LUMOS_RECORDED};
+        bindings->end = (struct lumos_binding){t, LUMOS_HELD_BY_ITSELF, LUMOS_START, LUMOS_RECORDED};
+      }
+    }
+  }
+}
+
+uint32_t lumos_next_node(const struct lumos_engine *engine, uint32_t t) {
+  uint32_t n = engine->node_of[t] + 1;
+  const struct lumos_lane *lane = &engine->job->lanes.items[engine->job->tasks.items[t].lane];
+  bool follows =
+      n < engine->node_count && lane->kind == LUMOS_THREAD && engine->nodes[n] < lane->task_first + lane->task_count;
+  return follows ? engine->nodes[n] : LUMOS_NONE;
+}
