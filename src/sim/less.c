@@ -78,7 +78,8 @@ bool lumos_less_choose(const struct lumos_job *job, const struct lumos_work *wor
 static void scale_times(struct lumos_less *less, struct lumos_scaling *scaling) {
   for (uint32_t t = 0; t < less->job->tasks.count; t++) {
     if (less->chosen[t]) {
-      less->times[t] = (struct lumos_times){lumos_scaled_dur(scaling, t), lumos_scaled_lag(scaling, t)};
+      struct lumos_scaled_times scaled = lumos_scaled_times(scaling, t);
+      less->times[t] = (struct lumos_times){scaled.dur, scaled.lag};
     }
   }
 }

@@ -44,6 +44,10 @@ void lumos_scaling_close(struct lumos_scaling *scaling) {
 }
 
 static int64_t scaled(struct lumos_scaling *scaling, int64_t time) {
+  int64_t small = 0; /* division of 64 bits is far cheaper than of 128 */
+  if (!__builtin_mul_overflow(time, scaling->millionths, &small) && small < INT64_MAX / 2) {
+    return (small + LUMOS_SCALING_UNIT / 2) / LUMOS_SCALING_UNIT;
+  }
   __int128 product = (__int128)time * scaling->millionths + LUMOS_SCALING_UNIT / 2;
   __int128 result = product / LUMOS_SCALING_UNIT;
   if (result >= time_limit) {
@@ -82,22 +86,42 @@ bool lumos_scaling_takes_transfer(const struct lumos_scaling *scaling, uint32_t 
          scaling->chosen[scaling->job->members.items[of->member_first]];
 }
 
+static int64_t scaled_dur(struct lumos_scaling *scaling, uint32_t task, int64_t profiled) {
+  int64_t dur = scaling->job->tasks.items[task].dur;
+  bool takes = lumos_scaling_takes_dur(scaling, task);
+  return takes ? scaled_own(scaling, dur, scaling->blocked[task] + profiled) : dur;
+}
+
+static bool takes_lag(const struct lumos_scaling *scaling, uint32_t task) {
+  return scaling->lags && scaling->chosen[task] && !lumos_on_stream(scaling->job, &scaling->job->tasks.items[task]);
+}
+
+static int64_t scaled_lag(struct lumos_scaling *scaling, uint32_t task, int64_t profiled) {
+  int64_t lag = scaling->job->tasks.items[task].lag, foreign = scaling->covers[task] + profiled;
+  return lag > foreign ? scaled_own(scaling, lag, foreign) : lag;
+}
+
+static struct lumos_profiled profiled_part(const struct lumos_scaling *scaling, uint32_t task) {
+  bool on_stream = lumos_on_stream(scaling->job, &scaling->job->tasks.items[task]);
+  return on_stream ? (struct lumos_profiled){0, 0} : lumos_profiled_part(scaling->job, task);
+}
+
 int64_t lumos_scaled_dur(struct lumos_scaling *scaling, uint32_t task) {
-  const struct lumos_task *of = &scaling->job->tasks.items[task];
-  if (!lumos_scaling_takes_dur(scaling, task)) {
-    return of->dur;
-  }
-  int64_t profiled = lumos_on_stream(scaling->job, of) ? 0 : lumos_profiled_part(scaling->job, task).dur;
-  return scaled_own(scaling, of->dur, scaling->blocked[task] + profiled);
+  return scaled_dur(scaling, task, profiled_part(scaling, task).dur);
 }
 
 int64_t lumos_scaled_lag(struct lumos_scaling *scaling, uint32_t task) {
-  const struct lumos_task *of = &scaling->job->tasks.items[task];
-  if (!scaling->lags || !scaling->chosen[task] || lumos_on_stream(scaling->job, of)) {
-    return of->lag;
+  bool takes = takes_lag(scaling, task);
+  return takes ? scaled_lag(scaling, task, profiled_part(scaling, task).lag) : scaling->job->tasks.items[task].lag;
+}
+
+struct lumos_scaled_times lumos_scaled_times(struct lumos_scaling *scaling, uint32_t task) {
+  struct lumos_profiled part = profiled_part(scaling, task);
+  struct lumos_scaled_times times = {scaled_dur(scaling, task, part.dur), scaling->job->tasks.items[task].lag};
+  if (takes_lag(scaling, task)) {
+    times.lag = scaled_lag(scaling, task, part.lag);
   }
-  int64_t foreign = scaling->covers[task] + lumos_profiled_part(scaling->job, task).lag;
-  return of->lag > foreign ? scaled_own(scaling, of->lag, foreign) : of->lag;
+  return times;
 }
 
 /* Between one thread's end and the other's start the host works too. */

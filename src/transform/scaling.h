@@ -33,6 +33,10 @@ void lumos_scaling_close(struct lumos_scaling *scaling);
 /* New times, of chosen tasks and their like; the old one where nothing changes. */
 int64_t lumos_scaled_dur(struct lumos_scaling *scaling, uint32_t task);
 int64_t lumos_scaled_lag(struct lumos_scaling *scaling, uint32_t task);
+struct lumos_scaled_times {
+  int64_t dur, lag;
+};
+struct lumos_scaled_times lumos_scaled_times(struct lumos_scaling *scaling, uint32_t task); /* both at once */
 int64_t lumos_scaled_handover(struct lumos_scaling *scaling, const struct lumos_dep *dep);
 int64_t lumos_scaled_residual(struct lumos_scaling *scaling, uint32_t task);       /* LUMOS_ABSENT: its wait has none */
 int64_t lumos_scaled_transfer(struct lumos_scaling *scaling, uint32_t collective); /* LUMOS_ABSENT: it has none */
