@@ -25,7 +25,7 @@ bool lumos_engine_run(const struct lumos_job *job, const struct lumos_sim_option
                       struct lumos_error *error) LUMOS_MUST_CHECK;
 
 /* Bring the job to stage `sim`: run graph when it is missing, run the engine, keep the timeline in job->runs, run the
- * self replay, and write the metrics. The partition is asserted to the nanosecond.
+ * self replay, and write the metrics. A step's parts add up to it, to the nanosecond.
  *
  * Metrics, in ns and `of` step_time unless said; scope {rank, step}, and {step} for the job: there the mean over the
  * ranks that have the step. Measured means as recorded, also of a job that was changed since.
@@ -154,10 +154,9 @@ struct lumos_partition {
   int64_t communication_kept;
 };
 
-/* Partition every step of `steps` (count entries of partitions). O(tasks log tasks). False (LUMOS_UNUSABLE, "internal")
- * when a sum is off: a bug, never input. */
-bool lumos_partition_steps(const struct lumos_job *job, const struct lumos_run *runs,
-                           const struct lumos_steps_list *steps, struct lumos_partition *partitions,
-                           struct lumos_error *error) LUMOS_MUST_CHECK;
+/* Partition every step of `steps` (count entries of partitions); those of a rank stand together, in order and apart from
+ * each other, and none ends before it starts. O(tasks log tasks). */
+void lumos_partition_steps(const struct lumos_job *job, const struct lumos_run *runs,
+                           const struct lumos_steps_list *steps, struct lumos_partition *partitions);
 
 #endif

@@ -99,17 +99,16 @@ static void write_job_steps(struct lumos_job *job, const struct lumos_timeline *
   free(listed);
 }
 
-bool lumos_write_timeline(struct lumos_job *job, const struct lumos_coupling *coupling,
-                          const struct lumos_timeline *timeline, int64_t *kept, struct lumos_idle *idle,
-                          struct lumos_error *error) {
+void lumos_write_timeline(struct lumos_job *job, const struct lumos_coupling *coupling,
+                          const struct lumos_timeline *timeline, int64_t *kept, struct lumos_idle *idle) {
   size_t count = timeline->steps.count;
   struct lumos_partition *own = lumos_allocate(count * sizeof *own), *jobs = lumos_allocate(count * sizeof *jobs);
   struct lumos_steps_list shared;
   find_shared_steps(timeline, &shared);
   const struct lumos_steps_parts lists[] = {{&timeline->steps, own}, {&shared, jobs}};
   bool several = job->ranks.count > 1; /* of one rank the job's steps are its own */
-  bool done = lumos_partition_lists(job, timeline->runs, coupling, lists, several ? 2 : 1, error);
-  for (size_t i = 0; done && i < count; i++) {
+  lumos_partition_lists(job, timeline->runs, coupling, lists, several ? 2 : 1);
+  for (size_t i = 0; i < count; i++) {
     const struct lumos_step *step = &timeline->steps.items[i];
     struct lumos_metric_place place = lumos_place_of(job, timeline, step);
     kept[i] = own[i].communication_kept;
@@ -120,12 +119,9 @@ bool lumos_write_timeline(struct lumos_job *job, const struct lumos_coupling *co
       idle[i] = (struct lumos_idle){own[i].idle, several ? jobs[i].idle : own[i].idle};
     }
   }
-  if (done) {
-    write_job_steps(job, timeline, several ? jobs : own);
-    lumos_write_bubbles(job, timeline, own);
-  }
+  write_job_steps(job, timeline, several ? jobs : own);
+  lumos_write_bubbles(job, timeline, own);
   lumos_vector_free(&shared);
   free(own);
   free(jobs);
-  return done;
 }

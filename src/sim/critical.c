@@ -228,8 +228,10 @@ static void write_crossings(struct lumos_job *job, const struct lumos_crossings 
   }
 }
 
-static bool write_step(struct lumos_job *job, struct lumos_origins *origins, const struct lumos_path_parts *parts,
-                       const struct lumos_step *step, struct lumos_tally tallies[LEVELS], struct lumos_error *error) {
+static void write_step(struct lumos_job *job, struct lumos_origins *origins, const struct lumos_path_parts *parts,
+                       const struct lumos_crossings *crossings, const struct lumos_step *step,
+                       struct lumos_tally tallies[LEVELS]) {
+  size_t first = job->metrics.count;
   struct lumos_scope scope = lumos_everywhere;
   scope.step = step->step;
   int64_t length = 0;
@@ -248,8 +250,10 @@ static bool write_step(struct lumos_job *job, struct lumos_origins *origins, con
     adds_up = write_level(job, origins, (enum level)level, step, &tallies[level]) && adds_up;
     lumos_tally_clear(&tallies[level]);
   }
-  return adds_up ||
-         lumos_fail(error, "internal: step %d: the critical path does not add up; please report this", step->step);
+  write_crossings(job, crossings, step->step);
+  if (!adds_up) {
+    lumos_metrics_drop(job, first, "the critical path of a step");
+  }
 }
 
 void lumos_path_of_step(const struct lumos_job *job, const struct lumos_bindings *bindings,
@@ -263,22 +267,19 @@ void lumos_path_of_step(const struct lumos_job *job, const struct lumos_bindings
   }
 }
 
-bool lumos_write_critical_path(struct lumos_job *job, const struct lumos_bindings *bindings,
-                               const struct lumos_timeline *simulated, const struct lumos_stretches *stretches,
-                               struct lumos_error *error) {
+void lumos_write_critical_path(struct lumos_job *job, const struct lumos_bindings *bindings,
+                               const struct lumos_timeline *simulated, const struct lumos_stretches *stretches) {
   uint32_t *last = lumos_allocate((simulated->job.count + 1) * sizeof *last);
   struct lumos_path_parts parts = {0};
   struct lumos_tally tallies[LEVELS] = {0};
   struct lumos_origins origins;
-  bool done = true;
   lumos_origins_begin(&origins, job);
   lumos_find_last_tasks(job, simulated, stretches, last);
-  for (size_t k = 0; done && k < simulated->job.count; k++) {
+  for (size_t k = 0; k < simulated->job.count; k++) {
     const struct lumos_step *step = &simulated->job.items[k];
     struct lumos_crossings crossings = {0};
     lumos_path_of_step(job, bindings, step, last[k], &parts, &crossings);
-    done = write_step(job, &origins, &parts, step, tallies, error);
-    write_crossings(job, &crossings, step->step);
+    write_step(job, &origins, &parts, &crossings, step, tallies);
   }
   lumos_origins_free(&origins);
   for (int level = 0; level < LEVELS; level++) {
@@ -286,5 +287,4 @@ bool lumos_write_critical_path(struct lumos_job *job, const struct lumos_binding
   }
   lumos_vector_free(&parts);
   free(last);
-  return done;
 }

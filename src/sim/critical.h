@@ -29,10 +29,8 @@ void lumos_path_of_step(const struct lumos_job *job, const struct lumos_bindings
                         struct lumos_crossings *crossings);
 
 /* critical_path of every step of the job, and what it consists of by kind, phase, op, module, layer and rank;
- * critical_path_crossings and critical_path_crossing_time. False ("internal") where a level does not add up to the
- * step. */
-bool lumos_write_critical_path(struct lumos_job *job, const struct lumos_bindings *bindings,
-                               const struct lumos_timeline *simulated, const struct lumos_stretches *stretches,
-                               struct lumos_error *error) LUMOS_MUST_CHECK;
+ * critical_path_crossings and critical_path_crossing_time. */
+void lumos_write_critical_path(struct lumos_job *job, const struct lumos_bindings *bindings,
+                               const struct lumos_timeline *simulated, const struct lumos_stretches *stretches);
 
 #endif

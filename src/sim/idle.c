@@ -270,15 +270,12 @@ static void write_causes(struct lumos_job *job, const char *const names[CAUSES],
   }
 }
 
-static bool fail_sum(const struct idle *idle, uint32_t step, struct lumos_error *error) {
-  const struct lumos_step *record = &idle->timeline->steps.items[step];
-  return lumos_fail(error, "internal: rank %d, step %d: the causes of idle time do not add up; please report this",
-                    idle->job->ranks.items[record->rank].rank, record->step);
-}
+/* Nothing was written of it yet. */
+static void drop(struct lumos_job *job) { lumos_metrics_drop(job, job->metrics.count, "the causes of idle time"); }
 
 /* --- A rank --- */
 
-static bool explain_rank(struct idle *idle, uint32_t first, uint32_t end, struct lumos_error *error) {
+static void explain_rank(struct idle *idle, uint32_t first, uint32_t end) {
   uint32_t own = first;
   uint32_t shared = first;
   for (size_t r = 0; r < idle->rests.count; r++) {
@@ -290,36 +287,36 @@ static bool explain_rank(struct idle *idle, uint32_t first, uint32_t end, struct
   }
   for (uint32_t i = first; i < end; i++) {
     const struct lumos_step *step = &idle->timeline->steps.items[i];
-    if (sum_of(&idle->own[i]) != idle->expected[i].own || sum_of(&idle->shared[i]) != idle->expected[i].shared) {
-      return fail_sum(idle, i, error);
+    if (sum_of(&idle->own[i]) != idle->expected[i].own) {
+      drop(idle->job);
+      continue;
     }
     struct lumos_scope scope = lumos_everywhere;
     scope.rank = idle->job->ranks.items[step->rank].rank;
     scope.step = step->step;
     write_causes(idle->job, rank_names, &scope, &idle->own[i]);
   }
-  return true;
 }
 
-/* How long anything of these runs within a step. */
-static int64_t busy_within(const struct works *works, const struct lumos_step *step, size_t *place) {
-  int64_t busy = 0;
-  int64_t until = step->start;
-  while (*place > 0 && works->items[*place - 1].end > step->start) { /* what began in the step before */
-    --*place;
-  }
-  for (; *place < works->count && works->items[*place].start < step->end; ++*place) {
-    const struct work *work = &works->items[*place];
-    int64_t from = later(work->start, until);
-    int64_t to = earlier(work->end, step->end);
-    busy += later(to - from, 0);
-    until = later(until, to);
+/* Works, in the order of their starts, of which those before `place` run at times until `until`. */
+struct swept {
+  size_t place;
+  int64_t until;
+};
+
+/* How long anything of these runs within a step; steps are asked for in order. */
+static int64_t busy_within(const struct works *works, const struct lumos_step *step, struct swept *swept) {
+  int64_t busy = later(earlier(swept->until, step->end) - step->start, 0); /* what began before it */
+  for (; swept->place < works->count && works->items[swept->place].start < step->end; swept->place++) {
+    const struct work *work = &works->items[swept->place];
+    int64_t from = later(later(work->start, step->start), swept->until);
+    busy += later(earlier(work->end, step->end) - from, 0);
+    swept->until = later(swept->until, work->end);
   }
   return busy;
 }
 
-static bool explain_stream(struct idle *idle, uint32_t lane, uint32_t first, uint32_t end, struct causes *sums,
-                           struct lumos_error *error) {
+static void explain_stream(struct idle *idle, uint32_t lane, uint32_t first, uint32_t end, struct causes *sums) {
   const struct lumos_step *steps = idle->timeline->steps.items;
   find_works(idle, lane, &idle->lane_works);
   find_rests(&idle->lane_works, steps[first].start, steps[end - 1].end, &idle->lane_rests);
@@ -333,11 +330,12 @@ static bool explain_stream(struct idle *idle, uint32_t lane, uint32_t first, uin
       add_to_own(idle, &idle->pieces.items[i], first, end, sums, &place);
     }
   }
-  size_t work = 0;
+  struct swept swept = {0, steps[first].start};
   for (uint32_t i = first; i < end; i++) {
-    int64_t rests = steps[i].end - steps[i].start - busy_within(&idle->lane_works, &steps[i], &work);
+    int64_t rests = steps[i].end - steps[i].start - busy_within(&idle->lane_works, &steps[i], &swept);
     if (rests != sum_of(&sums[i])) {
-      return fail_sum(idle, i, error);
+      drop(idle->job);
+      continue;
     }
     struct lumos_scope scope = lumos_everywhere;
     scope.rank = idle->job->ranks.items[steps[i].rank].rank;
@@ -346,7 +344,6 @@ static bool explain_stream(struct idle *idle, uint32_t lane, uint32_t first, uin
     lumos_metric_add(idle->job, "stream_idle", &scope, LUMOS_METRIC_SIMULATED, (struct lumos_decimal){rests, 0});
     write_causes(idle->job, stream_names, &scope, &sums[i]);
   }
-  return true;
 }
 
 /* All that runs on a rank, by start. */
@@ -365,8 +362,7 @@ static void find_works_of_rank(struct idle *idle, const struct lumos_rank *rank)
 }
 
 /* The steps from `first` to `end` are those of one rank. */
-static bool write_rank(struct idle *idle, uint32_t first, uint32_t end, struct causes *sums,
-                       struct lumos_error *error) {
+static void write_rank(struct idle *idle, uint32_t first, uint32_t end, struct causes *sums) {
   const struct lumos_step *steps = idle->timeline->steps.items;
   const struct lumos_step *jobs = idle->timeline->job.items;
   const struct lumos_rank *rank = &idle->job->ranks.items[steps[first].rank];
@@ -374,13 +370,12 @@ static bool write_rank(struct idle *idle, uint32_t first, uint32_t end, struct c
   int64_t from = earlier(steps[first].start, jobs[idle->job_step[first]].start);
   int64_t until = later(steps[end - 1].end, jobs[idle->job_step[end - 1]].end);
   find_rests(&idle->works, from, until, &idle->rests);
-  bool done = explain_rank(idle, first, end, error);
-  for (uint32_t lane = rank->lane_first; done && lane < rank->lane_first + rank->lane_count; lane++) {
+  explain_rank(idle, first, end);
+  for (uint32_t lane = rank->lane_first; lane < rank->lane_first + rank->lane_count; lane++) {
     if (idle->job->lanes.items[lane].kind == LUMOS_STREAM) {
-      done = explain_stream(idle, lane, first, end, sums, error);
+      explain_stream(idle, lane, first, end, sums);
     }
   }
-  return done;
 }
 
 /* --- The job --- */
@@ -429,15 +424,21 @@ static void write_job_step(struct idle *idle, size_t k) {
   __int128 sums[CAUSES] = {0};
   __int128 before = 0;
   int64_t count = 0;
+  bool adds_up = true;
   for (uint32_t s = timeline->sharers_first[k]; s < timeline->sharers_first[k + 1]; s++) {
     uint32_t i = timeline->sharers[s];
     if (idle->expected[i].shared != LUMOS_ABSENT) {
+      adds_up = adds_up && sum_of(&idle->shared[i]) == idle->expected[i].shared;
       for (int cause = 0; cause < CAUSES; cause++) {
         sums[cause] += idle->shared[i].of[cause];
       }
       before += step->end - step->start - idle->expected[i].shared;
       count++;
     }
+  }
+  if (!adds_up) {
+    drop(idle->job);
+    return;
   }
   if (count == 0) {
     return;
@@ -452,27 +453,26 @@ static void write_job_step(struct idle *idle, size_t k) {
   write_causes(idle->job, rank_names, &scope, &means);
 }
 
-static bool write_all(struct idle *idle, struct lumos_error *error) {
+static void write_all(struct idle *idle) {
   const struct lumos_timeline *timeline = idle->timeline;
   struct causes *sums = lumos_allocate((timeline->steps.count + 1) * sizeof *sums);
-  bool done = true;
-  for (uint32_t first = 0, end = 0; done && first < timeline->steps.count; first = end) {
+  for (uint32_t first = 0, end = 0; first < timeline->steps.count; first = end) {
     for (end = first + 1;
          end < timeline->steps.count && timeline->steps.items[end].rank == timeline->steps.items[first].rank;) {
       end++;
     }
-    done = idle->expected[first].own == LUMOS_ABSENT || write_rank(idle, first, end, sums, error);
+    if (idle->expected[first].own != LUMOS_ABSENT) {
+      write_rank(idle, first, end, sums);
+    }
   }
-  for (size_t k = 0; done && k < timeline->job.count; k++) {
+  for (size_t k = 0; k < timeline->job.count; k++) {
     write_job_step(idle, k);
   }
   free(sums);
-  return done;
 }
 
-bool lumos_write_idle(struct lumos_job *job, const struct lumos_bindings *bindings,
-                      const struct lumos_timeline *simulated, const struct lumos_idle *expected,
-                      struct lumos_error *error) {
+void lumos_write_idle(struct lumos_job *job, const struct lumos_bindings *bindings,
+                      const struct lumos_timeline *simulated, const struct lumos_idle *expected) {
   struct idle idle = {.job = job, .bindings = bindings, .timeline = simulated, .expected = expected};
   idle.job_step = lumos_job_steps_of(simulated);
   idle.own = lumos_allocate_zeroed(simulated->steps.count + 1, sizeof *idle.own);
@@ -481,7 +481,7 @@ bool lumos_write_idle(struct lumos_job *job, const struct lumos_bindings *bindin
   idle.heads = lumos_allocate((job->tasks.count + 1) * sizeof *idle.heads);
   lumos_find_heads(job, bindings, idle.heads);
   lumos_origins_begin(&idle.origins, job);
-  bool done = write_all(&idle, error);
+  write_all(&idle);
   for (size_t k = 0; k < simulated->job.count; k++) {
     lumos_tally_free(&idle.ops[k]);
   }
@@ -497,5 +497,4 @@ bool lumos_write_idle(struct lumos_job *job, const struct lumos_bindings *bindin
   lumos_vector_free(&idle.lane_rests);
   lumos_vector_free(&idle.parts);
   lumos_vector_free(&idle.pieces);
-  return done;
 }

@@ -2,6 +2,7 @@
 #include "sim/metrics.h"
 
 #include "base/ascii.h"
+#include "base/text.h"
 #include "sim/clock.h"
 #include <lumos/metric.h>
 #include <stdlib.h>
@@ -25,6 +26,15 @@ void lumos_metric_add(struct lumos_job *job, const char *name, const struct lumo
   metric.scope = *scope;
   metric.source = (uint8_t)source;
   lumos_vector_push(&job->metrics, metric);
+}
+
+void lumos_metrics_drop(struct lumos_job *job, size_t first, const char *what) {
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  lumos_text_format(&text, "%s: the parts do not add up, so it is left out where they do not", what);
+  job->metrics.count = first;
+  lumos_job_note(job, "sim.check_failed", LUMOS_WARNING, 1, NULL, text.bytes,
+                 "this is a bug of Lumos; please report it, with the job if you can");
+  lumos_text_free(&text);
 }
 
 static void add(struct lumos_job *job, const char *name, struct lumos_metric_place place, struct lumos_decimal value) {

@@ -22,6 +22,11 @@ struct lumos_metric_place {
 void lumos_metric_add(struct lumos_job *job, const char *name, const struct lumos_scope *scope,
                       enum lumos_source source, struct lumos_decimal value);
 
+/* For a figure whose parts must add up and, by a bug, do not: it is left out rather than told wrong. Takes back what was
+ * written since there were `first` metrics, and leaves a note (sim.check_failed) that names the figure, `what`, and
+ * counts how often. */
+void lumos_metrics_drop(struct lumos_job *job, size_t first, const char *what);
+
 struct lumos_metric_place lumos_place_of(const struct lumos_job *job, const struct lumos_timeline *timeline,
                                          const struct lumos_step *step);
 
@@ -43,9 +48,9 @@ struct lumos_steps_parts {
 
 /* lumos_partition_steps of several lists whose steps are of the same ranks, in the same order: what runs is looked at
  * once. */
-bool lumos_partition_lists(const struct lumos_job *job, const struct lumos_run *runs,
+void lumos_partition_lists(const struct lumos_job *job, const struct lumos_run *runs,
                            const struct lumos_coupling *coupling, const struct lumos_steps_parts *lists,
-                           size_t list_count, struct lumos_error *error) LUMOS_MUST_CHECK;
+                           size_t list_count);
 
 /* Idle time of a rank's step, and of the job's step on that rank; LUMOS_ABSENT: the rank has no streams. */
 struct lumos_idle {
@@ -58,18 +63,16 @@ bool lumos_has_device(const struct lumos_job *job, uint32_t rank);
 /* step_time and the partition of every step of a timeline. The job's parts are the mean over its ranks of the partition
  * of the job's step, rounded so that they add up. kept[i]: time of the ranks' step i in which communication runs that
  * is tied to no other rank's; idle[i]: its idle time. With a pipeline, its bubbles by stage. */
-bool lumos_write_timeline(struct lumos_job *job, const struct lumos_coupling *coupling,
-                          const struct lumos_timeline *timeline, int64_t *kept, struct lumos_idle *idle,
-                          struct lumos_error *error) LUMOS_MUST_CHECK;
+void lumos_write_timeline(struct lumos_job *job, const struct lumos_coupling *coupling,
+                          const struct lumos_timeline *timeline, int64_t *kept, struct lumos_idle *idle);
 
 /* What communication costs, by group and operation, and who waits for whom; on the simulated timeline also what the
- * collectives' records say of it. False (LUMOS_UNUSABLE, "internal") when sums differ: a bug, never input. */
-bool lumos_write_collectives(struct lumos_job *job, const struct lumos_timeline *timeline,
-                             struct lumos_error *error) LUMOS_MUST_CHECK;
+ * collectives' records say of it. */
+void lumos_write_collectives(struct lumos_job *job, const struct lumos_timeline *timeline);
 
 /* Which ranks come late to collectives, by what they did before, and which of them are stragglers. */
-bool lumos_write_stragglers(struct lumos_job *job, const struct lumos_coupling *coupling,
-                            const struct lumos_timeline *timeline, struct lumos_error *error) LUMOS_MUST_CHECK;
+void lumos_write_stragglers(struct lumos_job *job, const struct lumos_coupling *coupling,
+                            const struct lumos_timeline *timeline);
 
 /* What the replay carries without an explanation: unexplained_lag, boundary, resource_wait, kept_wait, host_gap,
  * host_unknown; and what recording takes on the host: profiler_time. */

@@ -135,13 +135,6 @@ static void add_stretch(struct lumos_partition *partition, const int64_t running
   }
 }
 
-static bool adds_up(const struct lumos_partition *parts, int64_t length) {
-  int64_t busy = parts->exposed_compute + parts->overlapped + parts->exposed_communication + parts->exposed_copy;
-  int64_t split =
-      parts->communication_transfer + parts->communication_wait + parts->pipeline_bubble + parts->communication_unsplit;
-  return busy + parts->idle == length && busy == parts->gpu_busy && split == parts->exposed_communication;
-}
-
 /* One rank's steps, in order and apart from each other; `place` goes through the moments once for all of them. */
 static size_t sweep_step(struct sweep *sweep, size_t place, const struct lumos_step *step,
                          struct lumos_partition *partition) {
@@ -161,50 +154,41 @@ static size_t sweep_step(struct sweep *sweep, size_t place, const struct lumos_s
   }
 }
 
-static bool sweep_rank(struct sweep *sweep, const struct lumos_step *steps, size_t count,
-                       struct lumos_partition *partitions, struct lumos_error *error) {
+static void sweep_rank(struct sweep *sweep, const struct lumos_step *steps, size_t count,
+                       struct lumos_partition *partitions) {
   for (int activity = 0; activity < ACTIVITIES; activity++) {
     sweep->running[activity] = 0;
   }
   size_t place = 0;
   for (size_t i = 0; i < count; i++) {
     place = sweep_step(sweep, place, &steps[i], &partitions[i]);
-    if (!adds_up(&partitions[i], steps[i].end - steps[i].start)) {
-      return lumos_fail(error, "internal: rank %d, step %d: the parts of the step do not add up; please report this",
-                        sweep->job->ranks.items[steps[i].rank].rank, steps[i].step);
-    }
   }
-  return true;
 }
 
-bool lumos_partition_lists(const struct lumos_job *job, const struct lumos_run *runs,
+void lumos_partition_lists(const struct lumos_job *job, const struct lumos_run *runs,
                            const struct lumos_coupling *coupling, const struct lumos_steps_parts *lists,
-                           size_t list_count, struct lumos_error *error) {
+                           size_t list_count) {
   struct sweep sweep = {.job = job, .runs = runs, .coupling = coupling};
   const struct lumos_steps_list *steps = lists[0].steps;
   find_transfers(&sweep);
-  bool done = true;
-  for (size_t first = 0, count = 0; done && first < steps->count; first += count) {
+  for (size_t first = 0, count = 0; first < steps->count; first += count) {
     for (count = 1; first + count < steps->count && steps->items[first + count].rank == steps->items[first].rank;) {
       count++;
     }
     collect_rank(&sweep, &job->ranks.items[steps->items[first].rank]);
-    for (size_t i = 0; done && i < list_count; i++) {
-      done = sweep_rank(&sweep, &lists[i].steps->items[first], count, &lists[i].partitions[first], error);
+    for (size_t i = 0; i < list_count; i++) {
+      sweep_rank(&sweep, &lists[i].steps->items[first], count, &lists[i].partitions[first]);
     }
   }
   free(sweep.transfers);
   lumos_moments_free(&sweep.moments);
-  return done;
 }
 
-bool lumos_partition_steps(const struct lumos_job *job, const struct lumos_run *runs,
-                           const struct lumos_steps_list *steps, struct lumos_partition *partitions,
-                           struct lumos_error *error) {
+void lumos_partition_steps(const struct lumos_job *job, const struct lumos_run *runs,
+                           const struct lumos_steps_list *steps, struct lumos_partition *partitions) {
   struct lumos_coupling coupling;
   lumos_coupling_make(&coupling, job);
   const struct lumos_steps_parts list = {steps, partitions};
-  bool done = lumos_partition_lists(job, runs, &coupling, &list, 1, error);
+  lumos_partition_lists(job, runs, &coupling, &list, 1);
   lumos_coupling_free(&coupling);
-  return done;
 }

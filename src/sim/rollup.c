@@ -213,8 +213,9 @@ static bool is_nowhere(const struct row *row) {
 }
 
 /* The rows of a level in a step. Their sum is the device time, or something was lost. */
-static bool write_level(struct rollup *rollup, size_t step, enum level level, const struct row *rows, size_t count,
-                        int64_t whole, struct lumos_error *error) {
+static void write_level(struct rollup *rollup, size_t step, enum level level, const struct row *rows, size_t count,
+                        int64_t whole) {
+  size_t first = rollup->job->metrics.count;
   struct row rest = {.key = key_of(step, level, 0, 0)};
   int64_t sum = 0;
   int64_t without = 0;
@@ -236,13 +237,12 @@ static bool write_level(struct rollup *rollup, size_t step, enum level level, co
                                        rollup->timeline->job.items[step].step};
     lumos_metric_share(rollup->job, levels[level].coverage, place, whole - without, whole);
   }
-  return level == MODULES_WHOLE || sum == whole ||
-         lumos_fail(error, "internal: %s of step %d adds up to %lld ns, not to %lld", levels[level].time,
-                    (int)rollup->timeline->job.items[step].step, (long long)sum, (long long)whole);
+  if (level != MODULES_WHOLE && sum != whole) {
+    lumos_metrics_drop(rollup->job, first, levels[level].time);
+  }
 }
 
-static bool write_step(struct rollup *rollup, size_t step, const struct row *rows, const struct row *end,
-                       struct lumos_error *error) {
+static void write_step(struct rollup *rollup, size_t step, const struct row *rows, const struct row *end) {
   int64_t whole = 0;
   for (const struct row *row = rows; row < end && group_of(row->key) % LEVELS == KERNELS; row++) {
     add_saturated(&whole, row->time);
@@ -256,15 +256,12 @@ static bool write_step(struct rollup *rollup, size_t step, const struct row *row
       count++;
     }
     enum level level = (enum level)(group_of(rows->key) % LEVELS);
-    if (!write_level(rollup, step, level, rows, count, whole, error)) {
-      return false;
-    }
+    write_level(rollup, step, level, rows, count, whole);
     rows += count;
   }
-  return true;
 }
 
-static bool write_all(struct rollup *rollup, struct lumos_error *error) {
+static void write_all(struct rollup *rollup) {
   const struct row *rows = rollup->rows.items;
   size_t count = rollup->rows.count;
   if (count > 1) {
@@ -276,23 +273,19 @@ static bool write_all(struct rollup *rollup, struct lumos_error *error) {
     while (last < count && group_of(rows[last].key) / LEVELS == step) {
       last++;
     }
-    if (!write_step(rollup, step, rows + first, rows + last, error)) {
-      return false;
-    }
+    write_step(rollup, step, rows + first, rows + last);
     first = last;
   }
-  return true;
 }
 
-bool lumos_write_rollups(struct lumos_job *job, const struct lumos_timeline *timeline,
-                         const struct lumos_stretches *stretches, struct lumos_error *error) {
+void lumos_write_rollups(struct lumos_job *job, const struct lumos_timeline *timeline,
+                         const struct lumos_stretches *stretches) {
   struct rollup rollup = {.job = job, .timeline = timeline, .runs = timeline->runs};
   lumos_origins_begin(&rollup.origins, job);
   count_all(&rollup, stretches);
   count_whole_modules(&rollup);
-  bool done = write_all(&rollup, error);
+  write_all(&rollup);
   lumos_origins_free(&rollup.origins);
   lumos_vector_free(&rollup.rows);
   lumos_numbering_free(&rollup.numbering);
-  return done;
 }

@@ -4,9 +4,8 @@
 
 #include "sim/steps.h"
 
-/* Metrics of the job's steps (sim.h says which). False where a level's rows do not add up: a bug, never input. O(device
- * tasks). */
-bool lumos_write_rollups(struct lumos_job *job, const struct lumos_timeline *timeline,
-                         const struct lumos_stretches *stretches, struct lumos_error *error) LUMOS_MUST_CHECK;
+/* Metrics of the job's steps (sim.h says which). O(device tasks). */
+void lumos_write_rollups(struct lumos_job *job, const struct lumos_timeline *timeline,
+                         const struct lumos_stretches *stretches);
 
 #endif

@@ -37,30 +37,30 @@ static bool write_metrics(struct lumos_job *job, struct lumos_engine *engine, co
   struct lumos_idle *idle = lumos_allocate((measured.steps.count + simulated.steps.count) * sizeof *idle);
   struct lumos_coupling coupling; /* the engine's follows the model, the breakdown does not */
   lumos_coupling_make(&coupling, job);
-  bool done = lumos_write_timeline(job, &coupling, &measured, kept, idle, error) &&
-              lumos_write_timeline(job, &coupling, &simulated, kept_simulated, idle, error) &&
-              lumos_write_collectives(job, &measured, error) && lumos_write_collectives(job, &simulated, error) &&
-              lumos_write_stragglers(job, &coupling, &measured, error) &&
-              lumos_write_stragglers(job, &coupling, &simulated, error);
+  lumos_write_timeline(job, &coupling, &measured, kept, idle);
+  lumos_write_timeline(job, &coupling, &simulated, kept_simulated, idle);
+  lumos_write_collectives(job, &measured);
+  lumos_write_collectives(job, &simulated);
+  lumos_write_stragglers(job, &coupling, &measured);
+  lumos_write_stragglers(job, &coupling, &simulated);
   lumos_coupling_free(&coupling);
+  lumos_write_idle(job, notes->bindings, &simulated, idle);
+  lumos_write_critical_path(job, notes->bindings, &simulated, &stretches);
+  lumos_write_recording(job, &measured);
+  lumos_write_carried(job, &measured, &simulated, notes->holds, kept);
+  bool done = true;
+  if (!lumos_job_edited(job)) {
+    struct lumos_run *runs = lumos_allocate(job->tasks.count * sizeof *runs);
+    done = lumos_write_replay_error(job, engine, &stretches, &measured, runs, error);
+    lumos_write_transplant(job, engine, &stretches, &measured, runs);
+    free(runs);
+  }
   if (done) {
-    done = lumos_write_idle(job, notes->bindings, &simulated, idle, error) &&
-           lumos_write_critical_path(job, notes->bindings, &simulated, &stretches, error);
-    lumos_write_recording(job, &measured);
-    lumos_write_carried(job, &measured, &simulated, notes->holds, kept);
-    if (!lumos_job_edited(job)) {
-      struct lumos_run *runs = lumos_allocate(job->tasks.count * sizeof *runs);
-      done = done && lumos_write_replay_error(job, engine, &stretches, &measured, runs, error);
-      lumos_write_transplant(job, engine, &stretches, &measured, runs);
-      free(runs);
-    }
     const struct lumos_timeline *told = lumos_job_edited(job) ? &simulated : &measured;
-    done = done && lumos_write_rollups(job, told, &stretches, error);
-    if (done) {
-      lumos_write_occupancy(job, told, &stretches);
-      lumos_write_flops(job, told, &stretches, hardware);
-      done = check_metrics(job, error);
-    }
+    lumos_write_rollups(job, told, &stretches);
+    lumos_write_occupancy(job, told, &stretches);
+    lumos_write_flops(job, told, &stretches, hardware);
+    done = check_metrics(job, error);
   }
   free(kept);
   free(kept_simulated);

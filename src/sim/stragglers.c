@@ -206,8 +206,11 @@ static int compare_marks(const void *left, const void *right) {
 }
 
 /* The parts of the time between marks, added up from each rank's first one. */
-static bool add_activity(struct search *search, struct lumos_error *error) {
+static void add_activity(struct search *search) {
   struct marks *marks = &search->marks;
+  if (marks->count == 0) {
+    return;
+  }
   struct lumos_steps_list between = {0};
   for (size_t i = 0; i < marks->count; i++) {
     const struct mark *mark = &marks->items[i];
@@ -215,11 +218,10 @@ static bool add_activity(struct search *search, struct lumos_error *error) {
     struct lumos_step step = {mark->rank, 0, follows ? marks->items[i - 1].time : mark->time, mark->time};
     lumos_vector_push(&between, step);
   }
-  struct lumos_partition *parts = lumos_allocate((between.count + 1) * sizeof *parts);
+  struct lumos_partition *parts = lumos_allocate(between.count * sizeof *parts);
   const struct lumos_steps_parts list = {&between, parts};
-  bool done = between.count == 0 ||
-              lumos_partition_lists(search->job, search->timeline->runs, search->coupling, &list, 1, error);
-  for (size_t i = 1; done && i < marks->count; i++) {
+  lumos_partition_lists(search->job, search->timeline->runs, search->coupling, &list, 1);
+  for (size_t i = 1; i < marks->count; i++) {
     struct mark *mark = &marks->items[i];
     if (mark[-1].rank == mark->rank) {
       mark->busy = mark[-1].busy + parts[i].exposed_compute + parts[i].overlapped + parts[i].exposed_copy;
@@ -228,7 +230,6 @@ static bool add_activity(struct search *search, struct lumos_error *error) {
   }
   free(parts);
   lumos_vector_free(&between);
-  return done;
 }
 
 static const struct mark *mark_at(const struct search *search, uint32_t rank, int64_t time) {
@@ -649,8 +650,8 @@ static void tell_unknown(struct search *search, struct unknown unknown) {
   }
 }
 
-bool lumos_write_stragglers(struct lumos_job *job, const struct lumos_coupling *coupling,
-                            const struct lumos_timeline *timeline, struct lumos_error *error) {
+void lumos_write_stragglers(struct lumos_job *job, const struct lumos_coupling *coupling,
+                            const struct lumos_timeline *timeline) {
   struct search search = {.job = job, .coupling = coupling, .timeline = timeline};
   struct unknown unknown = find_meetings(&search);
   mark_visits(&search);
@@ -658,17 +659,14 @@ bool lumos_write_stragglers(struct lumos_job *job, const struct lumos_coupling *
     qsort(search.marks.items, search.marks.count, sizeof search.marks.items[0], compare_marks);
   }
   find_syncs(&search);
-  bool done = add_activity(&search, error);
-  if (done) {
-    find_delays(&search);
-    write_delays(&search);
-    tell_unknown(&search, unknown);
-  }
+  add_activity(&search);
+  find_delays(&search);
+  write_delays(&search);
+  tell_unknown(&search, unknown);
   lumos_vector_free(&search.meetings);
   lumos_vector_free(&search.visits);
   lumos_vector_free(&search.marks);
   lumos_vector_free(&search.syncs);
   lumos_vector_free(&search.delays);
   free(search.sync_first);
-  return done;
 }

@@ -204,15 +204,26 @@ class Figures:
             print(key, self.lines[key])
 
 
-def temporal(figures, rank, rows, united):
+def split_time(rows):
+    """That tool fails on a rank without rows, and asserts that the parts fit; with that all of its table is gone."""
     whole = unite(rows)
+    if not whole:
+        return None
     kernel_time = whole[-1][1] - whole[0][0]
-    idle, compute = kernel_time - length(whole), length(united["COMPUTATION"])
+    idle, compute = kernel_time - length(whole), length(unite([row for row in rows if kind(row.name) == "COMPUTATION"]))
+    parts = (("idle", idle), ("compute", compute), ("non_compute", kernel_time - compute - idle))
+    return (kernel_time, parts) if idle <= kernel_time >= compute and parts[2][1] >= 0 else None
+
+
+def temporal(figures, rank, kernel_time, parts):
     figures.put("kernel_time", kernel_time, rank=rank)
-    for name, time in (("idle", idle), ("compute", compute), ("non_compute", kernel_time - compute - idle)):
+    for name, time in parts:
         figures.put(name + "_time", time, rank=rank)
         share = ratio(time, kernel_time)
         figures.put(name + "_time_pctg", None if share is None else rounded(100 * share, 2), rank=rank)
+
+
+def overlap(figures, rank, united):
     both = sweep([(united["COMMUNICATION"], 1), (united["COMPUTATION"], 2)], each=False)[3]
     share = ratio(both, length(united["COMMUNICATION"]))
     figures.put("comp_comm_overlap_pctg", None if share is None else rounded(100 * share, 2), rank=rank)
@@ -231,7 +242,8 @@ def kernels(figures, rank, rows):
                 running.append(sum(values) + (running[-1] if running else 0))
             most, sums = quantile(sorted(running), 0.8), collections.defaultdict(list)
             for place, (name, values) in enumerate(table):
-                sums["others" if running[place] > most or place >= 10 else name].append(sum(values))
+                kept = sum(values) < 0 or (running[place] <= most and place < 10)
+                sums[name if kept else "others"].append(sum(values))
             table = sums.items()
         for name, values in table:
             scope = {"rank": rank, "kind": of_type, "name": name}
@@ -302,16 +314,18 @@ def queue(figures, rank, rows, on_streams, start_of):
 def of_traces(ranks):
     figures = Figures()
     sums = {True: collections.Counter(), False: collections.Counter()}
+    split = {}
     several = len({row.name for rows in ranks.values() for row in rows if is_mark(row)}) > 1
     for rank, rows in ranks.items():
         rows = without_last_step(rows) if several else rows
         on_streams = [row for row in rows if row.stream != -1]
+        split[rank] = split_time(on_streams)
+        figures.put("gpu_rows", len(on_streams), rank=rank)
         if not on_streams:
             continue
         start_of = {row.index: row.start for row in rows}
         united = {of_type: unite([row for row in on_streams if kind(row.name) == of_type]) for of_type in TYPES}
-        figures.put("gpu_rows", len(on_streams), rank=rank)
-        temporal(figures, rank, on_streams, united)
+        overlap(figures, rank, united)
         kernels(figures, rank, on_streams)
         idle(figures, rank, on_streams, start_of)
         queue(figures, rank, rows, on_streams, start_of)
@@ -321,6 +335,8 @@ def of_traces(ranks):
                 if level > 0:
                     names = [of_type for bit, of_type in enumerate(TYPES) if level >> bit & 1]
                     counter[" overlapping ".join(names)] += time
+    for rank, parts in split.items() if None not in split.values() else ():
+        temporal(figures, rank, *parts)
     for memory, counter in sums.items():
         behind = "" if memory else "_no_memory"
         for name, time in counter.items():

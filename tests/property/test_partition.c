@@ -148,10 +148,7 @@ static void the_sweep_agrees_with_every_instant(void **state) {
       }
     }
     struct lumos_partition parts[2 * STEPS];
-    struct lumos_error error = {0};
-    if (!lumos_partition_steps(job, NULL, &steps, parts, &error)) {
-      fail_msg("trial %d: %s", (int)trial, error.text);
-    }
+    lumos_partition_steps(job, NULL, &steps, parts);
     for (size_t i = 0; i < steps.count; i++) {
       struct lumos_partition expected = ask_every_instant(job, &steps.items[i]);
       if (memcmp(&parts[i], &expected, sizeof expected) != 0) {

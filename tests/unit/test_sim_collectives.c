@@ -46,12 +46,11 @@ static void survey(struct lumos_job *job, bool simulated) {
   struct lumos_stretches stretches;
   struct lumos_timeline timeline;
   struct lumos_coupling coupling;
-  struct lumos_error error = {0};
   lumos_find_stretches(job, &stretches);
   lumos_timeline_make(&timeline, job, simulated ? job->runs.items : NULL, &stretches);
   lumos_coupling_make(&coupling, job);
-  assert_true(lumos_write_collectives(job, &timeline, &error));
-  assert_true(lumos_write_stragglers(job, &coupling, &timeline, &error));
+  lumos_write_collectives(job, &timeline);
+  lumos_write_stragglers(job, &coupling, &timeline);
   lumos_coupling_free(&coupling);
   lumos_timeline_free(&timeline);
   lumos_vector_free(&stretches);

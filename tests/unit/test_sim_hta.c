@@ -1,6 +1,6 @@
 /* lumos_hta: that tool's figures of hand-made traces, as its definitions give them on paper. */
 #include "sim/hta/rows.h"
-#include "trace_text.h"
+#include "trace_files.h"
 
 #include <lumos/hta.h>
 #include <lumos/sim.h>
@@ -137,7 +137,6 @@ static void times_are_rounded_as_doubles(void **state) {
   OF_RANK("hta_kernel_time", 9);
   lumos_job_free(job);
   job = simulate(TRACE(LAUNCH(1, 1.5) "," KERNEL("gemm", 7, 1, 10.2, 0.5))); /* 11 to 10 */
-  OF_RANK("hta_kernel_time", -1);
   OF_KERNEL("hta_kernel_sum", "COMPUTATION", "gemm", -1);
   lumos_job_free(job);
 }
@@ -455,8 +454,8 @@ static void the_first_event_s_call_does_not_count(void **state) {
 }
 
 /* k0 lasts 3 us, and eleven others -1, so running sums are 3 2 1 0 ... -8, and the quantile, 0.8 of the way from 0 to 1,
- * leaves the first three out, and the ten that are told ends with the tenth: k0, k1, k10, k8 and k9 are the others. */
-static void running_sums_may_fall(void **state) {
+ * leaves the first three out; but no name whose sum is negative is one of the others, the tenth or not. */
+static void a_negative_sum_is_told(void **state) {
   (void)state;
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   lumos_text_put(&text, "{\"traceEvents\":[" OP("aten::mm", 0, 900.5) "," KERNEL("k0", 7, 1, 20, 3));
@@ -469,15 +468,67 @@ static void running_sums_may_fall(void **state) {
   lumos_text_put(&text, "]}");
   lumos_text_add(&text, "", 1);
   struct lumos_job *job = simulate(text.bytes);
-  OF_KERNEL("hta_kernel_sum", "COMPUTATION", "others", -1);
+  OF_KERNEL("hta_kernel_sum", "COMPUTATION", "others", 3);
   OF_KERNEL("hta_kernel_max", "COMPUTATION", "others", 3);
-  OF_KERNEL("hta_kernel_mean", "COMPUTATION", "others", -0.2);
-  OF_KERNEL("hta_kernel_sum", "COMPUTATION", "k11", -1);
-  OF_KERNEL("hta_kernel_sum", "COMPUTATION", "k7", -1);
+  for (int i = 1; i < 12; i++) {
+    char name[8];
+    (void)snprintf(name, sizeof name, "k%d", i);
+    OF_KERNEL("hta_kernel_sum", "COMPUTATION", name, -1);
+  }
   assert_int_equal(value_of(job, "hta_kernel_sum", 0, "COMPUTATION", "k0"), LUMOS_ABSENT);
-  assert_int_equal(value_of(job, "hta_kernel_sum", 0, "COMPUTATION", "k10"), LUMOS_ABSENT);
   lumos_job_free(job);
   lumos_text_free(&text);
+}
+
+static void expect_no_breakdown(const struct lumos_job *job, const char *reason) {
+  static const char *const names[] = {"hta_idle_time",         "hta_idle_time_pctg",   "hta_compute_time",
+                                      "hta_compute_time_pctg", "hta_non_compute_time", "hta_non_compute_time_pctg",
+                                      "hta_kernel_time"};
+  const struct lumos_note *note = find_note(job, "sim.hta_fails");
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    assert_int_equal(value_of(job, names[i], 0, NULL, NULL), LUMOS_ABSENT);
+  }
+  assert_non_null(note);
+  assert_non_null(strstr(string_of(job, note->text), reason));
+}
+
+/* A gemm 10-20 and a copy of -1 us: 9 us of rows, of which 10 are computation. A row of -1 us alone: no idle time, in
+ * less than none. */
+static void more_computation_than_rows_is_no_breakdown(void **state) {
+  (void)state;
+  struct lumos_job *job = simulate(TRACE(LAUNCH(1, 1.5) "," KERNEL("gemm", 7, 1, 10, 10) "," COPY(
+      "Memcpy DtoH (Device -> Pageable)", "gpu_memcpy", 7, 2, 30.2, 0.5)));
+  expect_no_breakdown(job, "-1 us");
+  OF_RANK("hta_gpu_rows", 2);
+  OF_KERNEL("hta_kernel_sum", "COMPUTATION", "gemm", 10);
+  lumos_job_free(job);
+  job = simulate(TRACE(LAUNCH(1, 1.5) "," KERNEL("gemm", 7, 1, 10.2, 0.5)));
+  expect_no_breakdown(job, "-1 us");
+  lumos_job_free(job);
+}
+
+/* Of the ranks, 0 has kernels: only their temporal breakdown falls with that of rank 1. */
+static void a_rank_without_rows_is_no_breakdown(void **state) {
+  (void)state;
+  struct lumos_error error = {0};
+  struct lumos_job *job = simulate(TRACE(OP("aten::mm", 0, 130)));
+  expect_no_breakdown(job, "no rows");
+  OF_RANK("hta_gpu_rows", 0);
+  lumos_job_free(job);
+  struct files *files = *state;
+  const char *const paths[] = {add_file(files, "rank0.json", TRACE(FIVE_ROWS)),
+                               add_file(files, "rank1.json", TRACE(OP("aten::mm", 0, 130)))};
+  const int32_t ranks[] = {0, 1};
+  const struct lumos_trace_options options = {.ranks = ranks, .rank_count = 2};
+  job = lumos_trace_parse(paths, 2, &options, &error);
+  if (job == NULL || !lumos_simulate(job, &error) || !lumos_hta(job, &error)) {
+    fail_msg("%s", error.text);
+  }
+  expect_no_breakdown(job, "no rows");
+  OF_RANK("hta_gpu_rows", 5);
+  OF_RANK("hta_comp_comm_overlap_pctg", 33.33);
+  OF_KIND("hta_kernel_type_time", "COMPUTATION", 21);
+  lumos_job_free(job);
 }
 
 /* The second call, then the first one, then the third. */
@@ -569,7 +620,7 @@ static void names_of_steps_are_counted_over_all_ranks(void **state) {
   assert_true(lumos_simulate(job, &error));
   job->ranks.items[0].hta.steps = lumos_intern_text(job->strings, "ProfilerStep#1\nProfilerStep#2");
   assert_true(lumos_hta(job, &error));
-  assert_int_equal(value_of(job, "hta_gpu_rows", 0, NULL, NULL), LUMOS_ABSENT);
+  OF_RANK("hta_gpu_rows", 0);
   lumos_job_free(job);
 }
 
@@ -607,7 +658,9 @@ int main(void) {
       cmocka_unit_test(equal_times_come_as_numpy_has_them),
       cmocka_unit_test(launches_and_starts_of_one_time_are_in_that_order),
       cmocka_unit_test(the_first_event_s_call_does_not_count),
-      cmocka_unit_test(running_sums_may_fall),
+      cmocka_unit_test(a_negative_sum_is_told),
+      cmocka_unit_test(more_computation_than_rows_is_no_breakdown),
+      cmocka_unit_test_setup_teardown(a_rank_without_rows_is_no_breakdown, make_files, drop_files),
       cmocka_unit_test(launches_count_as_they_stand_in_the_file),
       cmocka_unit_test(chosen_steps_change_nothing),
       cmocka_unit_test(what_is_not_there_is_refused),

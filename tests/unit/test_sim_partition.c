@@ -42,8 +42,7 @@ static struct lumos_partition only(const struct lumos_job *job, int64_t start, i
   struct lumos_step step = {0, 0, start, end};
   lumos_vector_push(&steps, step);
   struct lumos_partition partition;
-  struct lumos_error error = {0};
-  assert_true(lumos_partition_steps(job, NULL, &steps, &partition, &error));
+  lumos_partition_steps(job, NULL, &steps, &partition);
   lumos_vector_free(&steps);
   return partition;
 }
@@ -91,10 +90,9 @@ static void waiting_ends_where_the_last_member_starts(void **state) {
   struct lumos_job *job = job_from_text(ranks_job);
   struct lumos_steps_list steps;
   struct lumos_partition parts[2];
-  struct lumos_error error = {0};
   lumos_find_steps(job, NULL, &steps);
   assert_int_equal(steps.count, 2);
-  assert_true(lumos_partition_steps(job, NULL, &steps, parts, &error));
+  lumos_partition_steps(job, NULL, &steps, parts);
   /* Rank 0: A 11-61; C0 63-144 waits for C1's 103. */
   assert_int_equal(parts[0].exposed_compute, 50);
   assert_int_equal(parts[0].communication_wait, 40);
@@ -109,7 +107,7 @@ static void waiting_ends_where_the_last_member_starts(void **state) {
   assert_int_equal(parts[1].idle, 13);
   /* Clocks that nobody has compared say nothing about who came last. */
   job->ranks.items[1].clock.from_collectives = false;
-  assert_true(lumos_partition_steps(job, NULL, &steps, parts, &error));
+  lumos_partition_steps(job, NULL, &steps, parts);
   assert_int_equal(parts[0].communication_unsplit, 81);
   assert_int_equal(parts[0].communication_wait, 0);
   assert_int_equal(parts[0].communication_kept, 0);
@@ -135,14 +133,13 @@ static void a_transfer_decides_over_waiting_elsewhere(void **state) {
   lumos_vector_push(&job->collectives, second);
   struct lumos_steps_list steps;
   struct lumos_partition parts[2];
-  struct lumos_error error = {0};
   lumos_find_steps(job, NULL, &steps);
-  assert_true(lumos_partition_steps(job, NULL, &steps, parts, &error));
+  lumos_partition_steps(job, NULL, &steps, parts);
   assert_int_equal(parts[0].communication_wait, 30); /* 63-73 and 83-103 */
   assert_int_equal(parts[0].communication_transfer, 51);
   /* Joined with nobody, it cannot be split, and what runs beside a wait is then not known to be waiting. */
   job->collectives.count = 1;
-  assert_true(lumos_partition_steps(job, NULL, &steps, parts, &error));
+  lumos_partition_steps(job, NULL, &steps, parts);
   assert_int_equal(parts[0].communication_wait, 30);
   assert_int_equal(parts[0].communication_unsplit, 10);
   assert_int_equal(parts[0].communication_transfer, 41);
@@ -157,7 +154,6 @@ static void waiting_for_another_stage_is_bubble(void **state) {
   struct lumos_job *job = job_from_text(ranks_job);
   struct lumos_steps_list steps;
   struct lumos_partition parts[2];
-  struct lumos_error error = {0};
   lumos_find_steps(job, NULL, &steps);
   job->tasks.items[task_named(job, "C0")].kind = LUMOS_P2P;
   job->tasks.items[task_named(job, "C1")].kind = LUMOS_P2P;
@@ -168,7 +164,7 @@ static void waiting_for_another_stage_is_bubble(void **state) {
       job->ranks.items[r].parallel =
           (struct lumos_parallel){LUMOS_ABSENT_INT, r * second, LUMOS_ABSENT_INT, LUMOS_ABSENT_INT, LUMOS_ABSENT_INT};
     }
-    assert_true(lumos_partition_steps(job, NULL, &steps, parts, &error));
+    lumos_partition_steps(job, NULL, &steps, parts);
     assert_int_equal(parts[0].pipeline_bubble, second == 1 ? 40 : 0); /* 63-103 */
     assert_int_equal(parts[0].communication_wait, second == 1 ? 0 : 40);
     assert_int_equal(parts[0].communication_transfer, 41);
@@ -206,9 +202,8 @@ static void waiting_within_a_stage_decides_over_bubble(void **state) {
   lumos_vector_push(&job->collectives, second);
   struct lumos_steps_list steps;
   struct lumos_partition parts[2];
-  struct lumos_error error = {0};
   lumos_find_steps(job, NULL, &steps);
-  assert_true(lumos_partition_steps(job, NULL, &steps, parts, &error));
+  lumos_partition_steps(job, NULL, &steps, parts);
   assert_int_equal(parts[0].communication_wait, 15);         /* 73-88 */
   assert_int_equal(parts[0].pipeline_bubble, 10 + 10);       /* 63-73 and 93-103 */
   assert_int_equal(parts[0].communication_transfer, 5 + 41); /* 88-93 and 103-144 */

@@ -60,36 +60,39 @@ int64_t hta_length(const struct hta_intervals *intervals) {
   return length;
 }
 
-/* Put in the starts of a list and then its ends: item 2 * list, and that + 1. */
-static size_t put_changes(struct hta_placed *changes, size_t count, const struct hta_intervals *list, size_t number) {
+/* Put in the starts of a type and then their ends: item 2 * type, and that + 1. */
+static size_t put_changes(struct hta_placed *changes, size_t count, const struct hta_intervals *list, int type) {
   for (size_t i = 0; i < list->count; i++) {
-    changes[count + i] = (struct hta_placed){list->items[i].start, (uint32_t)(2 * number)};
-    changes[count + list->count + i] = (struct hta_placed){list->items[i].end, (uint32_t)(2 * number + 1)};
+    changes[count + i] = (struct hta_placed){list->items[i].start, (uint32_t)(2 * type)};
+    changes[count + list->count + i] = (struct hta_placed){list->items[i].end, (uint32_t)(2 * type + 1)};
   }
   return count + 2 * list->count;
 }
 
-void hta_sweep(const struct hta_intervals *const *lists, const int *levels, size_t count, bool each,
-               struct hta_levels *out) {
-  size_t most = 0;
+static void add_changes(const struct hta_placed *changes, size_t count, struct hta_levels *out) {
+  int running = HTA_NONE;
   *out = (struct hta_levels){{0}, {false}};
-  for (size_t list = 0; list < count; list++) {
-    most += 2 * lists[list]->count;
+  for (size_t i = 0; i + 1 < count; i++) {
+    int level = 1 << (changes[i].item / 2);
+    running += changes[i].item % 2 == 0 ? level : -level;
+    out->time[running] += changes[i + 1].time - changes[i].time;
+    out->seen[running] = true;
+  }
+}
+
+void hta_sweep(const struct hta_rank *rank, struct hta_levels *without_memory, struct hta_levels *with_memory) {
+  size_t most = 0;
+  for (int type = HTA_COMPUTATION; type <= HTA_MEMORY; type++) {
+    most += 2 * rank->united[type].count;
   }
   struct hta_placed *changes = lumos_allocate((most + 1) * sizeof *changes);
-  size_t placed = 0;
-  for (size_t list = 0; list < count; list++) {
-    placed = put_changes(changes, placed, lists[list], list);
-    if (each || list + 1 == count) {
-      hta_sort(changes, placed);
+  size_t count = 0;
+  for (int type = HTA_COMPUTATION; type <= HTA_MEMORY; type++) { /* that tool sorts anew with each type */
+    count = put_changes(changes, count, &rank->united[type], type);
+    hta_sort(changes, count);
+    if (type != HTA_COMPUTATION) {
+      add_changes(changes, count, type == HTA_COMMUNICATION ? without_memory : with_memory);
     }
-  }
-  int running = 0;
-  for (size_t i = 0; i + 1 < placed; i++) {
-    int level = levels[changes[i].item / 2];
-    running += changes[i].item % 2 == 0 ? level : -level;
-    out->time[running + HTA_NONE] += changes[i + 1].time - changes[i].time;
-    out->seen[running + HTA_NONE] = true;
   }
   free(changes);
 }

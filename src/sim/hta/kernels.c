@@ -6,14 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-void hta_add_combinations(const struct hta_rank *rank, bool memory, struct hta_combinations *sums) {
-  const struct hta_intervals *const lists[] = {&rank->united[HTA_COMPUTATION], &rank->united[HTA_COMMUNICATION],
-                                               &rank->united[HTA_MEMORY]};
-  struct hta_levels levels;
-  hta_sweep(lists, (const int[]){1, 2, 4}, memory ? 3 : 2, true, &levels);
+void hta_add_combinations(const struct hta_levels *levels, struct hta_combinations *sums) {
   for (int level = 1; level < HTA_COMBINATIONS; level++) {
-    sums->time[level] += levels.time[level + HTA_NONE];
-    sums->seen[level] = sums->seen[level] || levels.seen[level + HTA_NONE];
+    sums->time[level] += levels->time[level + HTA_NONE];
+    sums->seen[level] = sums->seen[level] || levels->seen[level + HTA_NONE];
   }
 }
 
@@ -142,12 +138,12 @@ static int compare_times(const void *a, const void *b) {
 }
 
 /* Put those first, of names by descending sum, that are told: of the first ten those whose running sum is within the
- * quantile. Where a sum is negative, running sums fall again. Returns how many these are. */
+ * quantile, and all whose sum is negative. Returns how many these are. */
 static size_t put_told_first(struct kernel **ranked, size_t count) {
   enum { TOLD = 10 };
   int64_t running[TOLD];
   int64_t *sorted = lumos_allocate(count * sizeof *sorted);
-  struct kernel *rest[TOLD] = {NULL};
+  struct kernel **rest = lumos_allocate(count * sizeof(struct kernel *));
   size_t told = 0;
   size_t left = 0;
   for (size_t i = 0; i < count; i++) {
@@ -156,13 +152,14 @@ static size_t put_told_first(struct kernel **ranked, size_t count) {
   memcpy(running, sorted, sizeof running);
   qsort(sorted, count, sizeof *sorted, compare_times);
   double most = hta_quantile(sorted, count, 0.8);
-  for (size_t i = 0; i < TOLD; i++) {
-    bool tells = (double)running[i] <= most;
+  for (size_t i = 0; i < count; i++) {
+    bool tells = ranked[i]->sum < 0 || (i < TOLD && (double)running[i] <= most);
     *(tells ? &ranked[told] : &rest[left]) = ranked[i];
     told += tells;
     left += !tells;
   }
   memcpy(ranked + told, rest, left * sizeof(struct kernel *));
+  free(rest);
   free(sorted);
   return told;
 }
@@ -191,8 +188,10 @@ static void put_sums(const struct hta_rank *rank, enum hta_type type, struct ker
     struct kernel sum = sum_of(ranked[i]->name, &ranked[i], 1);
     put_kernel(rank, type, &sum);
   }
-  struct kernel rest = sum_of(others, ranked + told, count - told);
-  put_kernel(rank, type, &rest);
+  if (told < count) {
+    struct kernel rest = sum_of(others, ranked + told, count - told);
+    put_kernel(rank, type, &rest);
+  }
 }
 
 static void write_type(const struct hta_rank *rank, enum hta_type type, const struct kernel_list *kernels,

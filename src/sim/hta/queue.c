@@ -6,10 +6,25 @@
 
 enum { FULL = 1024 };
 
-static int compare_lengths(const void *a, const void *b) {
-  int64_t left = *(const int64_t *)a;
-  int64_t right = *(const int64_t *)b;
-  return (left > right) - (left < right);
+/* They go up and down by one from one end to the other, so none between is missing. */
+static void sort_lengths(int64_t *lengths, size_t count) {
+  int64_t least = lengths[0];
+  int64_t most = lengths[0];
+  for (size_t i = 1; i < count; i++) {
+    least = lengths[i] < least ? lengths[i] : least;
+    most = lengths[i] > most ? lengths[i] : most;
+  }
+  size_t *times = lumos_allocate_zeroed((size_t)(most - least) + 1, sizeof *times);
+  for (size_t i = 0; i < count; i++) {
+    times[lengths[i] - least]++;
+  }
+  size_t place = 0;
+  for (int64_t length = least; length <= most; length++) {
+    for (size_t left = times[length - least]; left > 0; left--) {
+      lengths[place++] = length;
+    }
+  }
+  free(times);
 }
 
 /* From the sum, as exact as an integer is, and the squares around the mean. */
@@ -25,7 +40,7 @@ static void put_summary(const struct hta_rank *rank, int64_t stream, int64_t *le
   for (size_t i = 0; i < count; i++) {
     squares += (mean - (double)lengths[i]) * (mean - (double)lengths[i]);
   }
-  qsort(lengths, count, sizeof *lengths, compare_lengths);
+  sort_lengths(lengths, count);
   hta_put_time(job, "hta_queue_length_count", &scope, (int64_t)count);
   hta_put(job, "hta_queue_length_mean", &scope, hta_number(mean));
   hta_put(job, "hta_queue_length_std", &scope, hta_number(sqrt(squares / (double)(count - 1))));
@@ -78,8 +93,10 @@ static int compare_places(const void *a, const void *b) {
 static size_t sort_changes(const struct hta_rank *rank, struct hta_placed *changes) {
   const struct hta_row *rows = rank->rows.items;
   size_t launches = 0;
+  bool in_order = true;
   for (size_t i = 0; i < rank->rows.count; i++) {
     if (rows[i].enqueued != LUMOS_ABSENT) {
+      in_order = in_order && (launches == 0 || changes[launches - 1].time <= rows[i].place);
       changes[launches++] = (struct hta_placed){rows[i].place, (uint32_t)(2 * i)};
     }
   }
@@ -87,7 +104,9 @@ static size_t sort_changes(const struct hta_rank *rank, struct hta_placed *chang
     uint32_t row = changes[i].item / 2;
     changes[launches + i] = (struct hta_placed){rows[row].start, 2 * row + 1};
   }
-  qsort(changes, launches, sizeof *changes, compare_places);
+  if (!in_order) {
+    qsort(changes, launches, sizeof *changes, compare_places);
+  }
   for (size_t i = 0; i < launches; i++) {
     changes[i].time = rows[changes[i].item / 2].enqueued;
   }

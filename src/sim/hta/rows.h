@@ -67,15 +67,14 @@ extern const char *const hta_type_names[HTA_TYPES];
 void hta_unite(struct hta_rank *rank);
 int64_t hta_length(const struct hta_intervals *intervals);
 
-/* For how long which sum of levels runs: the level of a list is added at the start of its intervals and taken away at
- * their end. `each`: sorted anew with each list, not all of them once. */
+/* For how long which types run at once: each has a bit, which is added at the start of its intervals and taken away at
+ * their end. */
 enum { HTA_LEVELS = 16, HTA_NONE = 8 }; /* the place of the sum 0 */
 struct hta_levels {
   int64_t time[HTA_LEVELS];
   bool seen[HTA_LEVELS];
 };
-void hta_sweep(const struct hta_intervals *const *lists, const int *levels, size_t count, bool each,
-               struct hta_levels *out);
+void hta_sweep(const struct hta_rank *rank, struct hta_levels *without_memory, struct hta_levels *with_memory);
 
 /* What pandas makes of a part and a whole: rounded to `decimals` with halves to even, as doubles. Absent where it is no
  * number. */
@@ -92,11 +91,23 @@ void hta_put(struct lumos_job *job, const char *name, const struct lumos_scope *
 void hta_put_time(struct lumos_job *job, const char *name, const struct lumos_scope *scope, int64_t value);
 
 /* The analyses. */
-void hta_write_temporal(const struct hta_rank *rank);
-void hta_write_overlap(const struct hta_rank *rank);
+void hta_write_overlap(const struct hta_rank *rank, const struct hta_levels *levels);
 void hta_write_kernels(const struct hta_rank *rank);
 void hta_write_idle(const struct hta_rank *rank);
 void hta_write_queue(const struct hta_rank *rank);
+
+/* The temporal breakdown, in which one rank on which that tool fails takes the figures from all. */
+struct hta_temporal_row {
+  int32_t rank;
+  int64_t idle, compute, whole;
+};
+struct hta_temporal {
+  LUMOS_VECTOR(struct hta_temporal_row) rows;
+  const char *failure; /* why; NULL: on no rank */
+  int32_t failed;      /* the first such rank */
+};
+void hta_add_temporal(const struct hta_rank *rank, struct hta_temporal *temporal);
+void hta_write_temporal(struct lumos_job *job, const struct hta_temporal *temporal);
 
 /* Times by combination of types, a bit each, over all ranks. */
 enum { HTA_COMBINATIONS = 8 };
@@ -104,7 +115,7 @@ struct hta_combinations {
   int64_t time[HTA_COMBINATIONS];
   bool seen[HTA_COMBINATIONS];
 };
-void hta_add_combinations(const struct hta_rank *rank, bool memory, struct hta_combinations *sums);
+void hta_add_combinations(const struct hta_levels *levels, struct hta_combinations *sums);
 void hta_write_combinations(struct lumos_job *job, bool memory, const struct hta_combinations *sums);
 
 #endif

@@ -92,31 +92,43 @@ static size_t count_steps(const struct lumos_job *job) {
   return count;
 }
 
+/* Is it known what was recorded? */
+static bool says_rows(const struct lumos_rank *rank) { return rank->hta.extent != LUMOS_ABSENT; }
+
 static bool is_known(const struct lumos_job *job) {
   for (size_t i = 0; i < job->ranks.count; i++) {
-    if (job->ranks.items[i].hta.extent != LUMOS_ABSENT) {
+    if (says_rows(&job->ranks.items[i])) {
       return true;
     }
   }
   return false;
 }
 
-static bool write_rank(struct lumos_job *job, uint32_t index, bool cut, struct hta_combinations *with_memory,
-                       struct hta_combinations *without, struct lumos_error *error) {
+/* What is told of all ranks together. */
+struct totals {
+  struct hta_temporal temporal;
+  struct hta_combinations with_memory, without_memory;
+};
+
+static bool write_rank(struct lumos_job *job, uint32_t index, bool cut, struct totals *totals,
+                       struct lumos_error *error) {
   struct hta_rank rank;
   if (!hta_read(job, index, cut, &rank, error)) {
     return false;
   }
+  struct lumos_scope scope = hta_scope(&rank);
+  hta_put_time(job, "hta_gpu_rows", &scope, (int64_t)rank.rows.count);
+  hta_add_temporal(&rank, &totals->temporal);
   if (rank.rows.count > 0) {
-    struct lumos_scope scope = hta_scope(&rank);
-    hta_put_time(job, "hta_gpu_rows", &scope, (int64_t)rank.rows.count);
-    hta_write_temporal(&rank);
-    hta_write_overlap(&rank);
+    struct hta_levels with_memory;
+    struct hta_levels without_memory;
+    hta_sweep(&rank, &without_memory, &with_memory);
+    hta_add_combinations(&with_memory, &totals->with_memory);
+    hta_add_combinations(&without_memory, &totals->without_memory);
+    hta_write_overlap(&rank, &without_memory);
     hta_write_kernels(&rank);
     hta_write_idle(&rank);
     hta_write_queue(&rank);
-    hta_add_combinations(&rank, true, with_memory);
-    hta_add_combinations(&rank, false, without);
   }
   hta_free(&rank);
   return true;
@@ -132,14 +144,16 @@ bool lumos_hta(struct lumos_job *job, struct lumos_error *error) {
                              "from a trace that lumos-sim wrote; parse the recordings again");
   }
   bool cut = count_steps(job) > 1;
-  struct hta_combinations with_memory = {{0}, {false}};
-  struct hta_combinations without = {{0}, {false}};
-  for (uint32_t i = 0; i < job->ranks.count; i++) {
-    if (!write_rank(job, i, cut, &with_memory, &without, error)) {
-      return false;
-    }
+  struct totals totals = {0};
+  bool done = true;
+  for (uint32_t i = 0; done && i < job->ranks.count; i++) {
+    done = !says_rows(&job->ranks.items[i]) || write_rank(job, i, cut, &totals, error);
   }
-  hta_write_combinations(job, true, &with_memory);
-  hta_write_combinations(job, false, &without);
-  return true;
+  if (done) {
+    hta_write_temporal(job, &totals.temporal);
+    hta_write_combinations(job, true, &totals.with_memory);
+    hta_write_combinations(job, false, &totals.without_memory);
+  }
+  lumos_vector_free(&totals.temporal.rows);
+  return done;
 }
