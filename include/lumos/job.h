@@ -366,6 +366,11 @@ struct lumos_job {
   LUMOS_VECTOR(struct lumos_metric) metrics;
   LUMOS_VECTOR(struct lumos_note) notes;
   LUMOS_VECTOR(struct lumos_foreign) foreign;
+  /* What sim noted of the run in `runs` (path.h), kept in memory alone, for whoever asks in the same process; NULL: the
+   * run has to be made again. */
+  struct lumos_bindings *bindings; /* by task */
+  struct lumos_hold *holds;
+  size_t hold_count;
   lumos_string_id unknown;      /* unknown members of the header record */
   struct lumos_watcher watcher; /* told of what later stages do with the job; no part of what it says */
 };
@@ -436,6 +441,9 @@ void lumos_job_history(struct lumos_job *job, const char *tool, const char *args
 
 /* Has a transform changed the job? Then measured times no longer describe it. */
 bool lumos_job_edited(const struct lumos_job *job);
+
+/* Drop what sim noted of its run: whoever changes `runs` or the order of tasks calls it. */
+void lumos_job_forget_run(struct lumos_job *job);
 
 /* Drop what stages after `stage` have written (fields, records, metrics and notes, and the history's lines of graph and
  * sim) and set the stage: rules of section "stages" in stream.h. Does nothing when the job is not beyond `stage`. What

@@ -53,6 +53,15 @@ struct lumos_bindings {
       behind; /* of a start that a boundary holds: what would have held it otherwise; src LUMOS_NONE: nothing */
 };
 
+/* Boundaries that bound, and waits for free SMs: job time from what else held the start (LUMOS_ABSENT: nothing) to
+ * it. */
+struct lumos_hold {
+  uint32_t task;
+  enum lumos_dep_kind kind; /* LUMOS_BOUNDARY or LUMOS_RESOURCE */
+  int64_t from, to;
+};
+LUMOS_VECTOR_TYPE(lumos_holds, struct lumos_hold);
+
 /* Run the engine once more over a job at stage sim and note, for every task, what bound its start and its end: fills
  * bindings[0..tasks.count). When `watched` is not NULL (a byte a task, 0 or 1), every constraint on the start or end of
  * a watched task is appended to `all`, in order of dst, then bound, then src; a task's own duration is not among them.

@@ -101,6 +101,7 @@ bool lumos_simulate(struct lumos_job *job, struct lumos_error *error) LUMOS_MUST
 struct lumos_simulation {
   enum lumos_model model;
   const char *hardware; /* path of a table of GPUs (hardware.h); NULL: the library's own alone */
+  bool opportunities;   /* and find them (lumos_find_opportunities) in the run at hand, which saves a run */
 };
 /* The same by a model; the job's history says which. Fails where an edit is beyond the model: a collective's transfer
  * in daydream's. */

@@ -99,15 +99,6 @@ struct lumos_meeting { /* a collective that runs */
   uint32_t missing;    /* awaited members that have not */
 };
 
-/* Boundaries that bound, and waits for free SMs: job time from what else held the start (LUMOS_ABSENT: nothing) to
- * it. */
-struct lumos_hold {
-  uint32_t task;
-  enum lumos_dep_kind kind; /* LUMOS_BOUNDARY or LUMOS_RESOURCE */
-  int64_t from, to;
-};
-LUMOS_VECTOR_TYPE(lumos_holds, struct lumos_hold);
-
 /* One instant of a run keeps another from coming before `bound`. Instants are the start (2t) and the end (2t + 1) of
  * task t, and that (2 tasks + i) at which the last member of collective i has come. A run notes them in the order in
  * which it passes bounds on: all that lead to an instant stand before all that leave it. */
@@ -187,6 +178,7 @@ struct lumos_engine {
   uint32_t node_count;
   int64_t *ahead;                  /* by node: the time of the followers before it, at most LUMOS_TIME_LIMIT */
   bool measured;                   /* `ahead` is that of the tasks' own times */
+  bool shares;                     /* what is the same in all runs is another engine's */
   struct lumos_task_state *states; /* by node */
   struct lumos_lane_state *lanes;
   struct lumos_meeting *meetings;
@@ -233,6 +225,9 @@ bool lumos_call_waits(const struct lumos_job *job, const struct lumos_task *task
 
 /* What is the same in all runs of a job by a model, then what starts anew with each; free is for both. */
 void lumos_engine_prepare(struct lumos_engine *engine, const struct lumos_job *job, enum lumos_model model);
+/* Another engine for the same job, to run beside the first, which has to outlive it: what is the same in all runs is
+ * shared. */
+void lumos_engine_copy(struct lumos_engine *copy, const struct lumos_engine *engine);
 void lumos_engine_reset(struct lumos_engine *engine, const struct lumos_engine_order *order, struct lumos_run *runs);
 void lumos_engine_free(struct lumos_engine *engine);
 

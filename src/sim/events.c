@@ -96,5 +96,4 @@ void lumos_events_reset(struct lumos_events *events) {
 void lumos_events_free(struct lumos_events *events) {
   free(events->slot);
   free(events->lane);
-  free(events->latest);
 }

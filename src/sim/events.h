@@ -19,6 +19,6 @@ struct lumos_events {
 void lumos_events_make(struct lumos_events *events, const struct lumos_job *job);
 /* Nothing has been recorded yet. */
 void lumos_events_reset(struct lumos_events *events);
-void lumos_events_free(struct lumos_events *events);
+void lumos_events_free(struct lumos_events *events); /* but `latest`: what runs change is the engine's to free */
 
 #endif

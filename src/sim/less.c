@@ -4,10 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-void lumos_less_open(struct lumos_less *less, const struct lumos_job *job, const struct lumos_times *usual) {
+void lumos_less_open(struct lumos_less *less, const struct lumos_engine *engine, const struct lumos_times *usual) {
+  const struct lumos_job *job = engine->prepared;
   *less = (struct lumos_less){.job = job, .usual = usual, .changed = *job};
   less->changed.watcher = (struct lumos_watcher){0}; /* several run side by side */
-  lumos_engine_prepare(&less->engine, job, LUMOS_MODEL_LUMOS);
+  lumos_engine_copy(&less->engine, engine);
   less->times = lumos_allocate(job->tasks.count * sizeof *less->times);
   less->runs = lumos_allocate(job->tasks.count * sizeof *less->runs);
   less->chosen = lumos_allocate(job->tasks.count);

@@ -12,9 +12,9 @@
 struct lumos_less {
   const struct lumos_job *job;
   const struct lumos_times *usual; /* by task, of stragglers; NULL: there are none */
-  struct lumos_engine engine;
-  struct lumos_job changed;  /* shares with the job what is not copied here */
-  struct lumos_times *times; /* by task */
+  struct lumos_engine engine;      /* shares with the one that it was opened with */
+  struct lumos_job changed;        /* shares with the job what is not copied here */
+  struct lumos_times *times;       /* by task */
   struct lumos_run *runs;
   uint8_t *chosen; /* by task */
 };
@@ -23,7 +23,8 @@ struct lumos_less {
  * is. */
 bool lumos_less_choose(const struct lumos_job *job, const struct lumos_work *work, uint8_t *chosen);
 
-void lumos_less_open(struct lumos_less *less, const struct lumos_job *job, const struct lumos_times *usual);
+/* `engine`: prepared for the job; it has to outlive this one. */
+void lumos_less_open(struct lumos_less *less, const struct lumos_engine *engine, const struct lumos_times *usual);
 void lumos_less_close(struct lumos_less *less);
 
 /* Fills less->runs: the job with so many millionths of the work. False where its tasks then wait for each other, or

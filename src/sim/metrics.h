@@ -79,16 +79,29 @@ void lumos_write_stragglers(struct lumos_job *job, const struct lumos_coupling *
 void lumos_write_carried(struct lumos_job *job, const struct lumos_timeline *measured,
                          const struct lumos_timeline *simulated, const struct lumos_holds *holds, const int64_t *kept);
 
-/* The self replay, which carries no residual, against what was measured: replay_error, host_replay_error. Not for
- * edited jobs. `runs`: room for the times of all tasks, here and below. */
-bool lumos_write_replay_error(struct lumos_job *job, struct lumos_engine *engine,
-                              const struct lumos_stretches *stretches, const struct lumos_timeline *measured,
-                              struct lumos_run *runs, struct lumos_error *error) LUMOS_MUST_CHECK;
+/* The self replay, which carries no residual: its steps, and the host's side of them. `job` is the engine's, or shares
+ * all but its watcher with it: the two runs below may be done beside another one, on engines of their own. */
+struct lumos_replay {
+  struct lumos_timeline timeline; /* its runs are not kept */
+  struct lumos_steps_list host;
+};
+bool lumos_replay(const struct lumos_job *job, struct lumos_engine *engine, const struct lumos_stretches *stretches,
+                  const struct lumos_timeline *measured, struct lumos_replay *replay,
+                  struct lumos_error *error) LUMOS_MUST_CHECK;
+void lumos_replay_free(struct lumos_replay *replay);
+/* Against what was measured: replay_error, host_replay_error. Not for edited jobs. */
+void lumos_write_replay_error(struct lumos_job *job, const struct lumos_stretches *stretches,
+                              const struct lumos_timeline *measured, const struct lumos_replay *replay);
 
-/* The transplant (transplant.c) where there are like steps: transplant_error, step_spread, transplant_matched. Not for
- * edited jobs. */
-void lumos_write_transplant(struct lumos_job *job, struct lumos_engine *engine, const struct lumos_stretches *stretches,
-                            const struct lumos_timeline *measured, struct lumos_run *runs);
+/* The transplant (transplant.c). */
+struct lumos_transplant;
+struct lumos_transplant *lumos_transplant_make(const struct lumos_job *job, struct lumos_engine *engine,
+                                               const struct lumos_stretches *stretches,
+                                               const struct lumos_timeline *measured);
+void lumos_transplant_free(struct lumos_transplant *transplant); /* NULL is allowed */
+/* Where there are like steps: transplant_error, step_spread, transplant_matched. Not for edited jobs. */
+void lumos_write_transplant(struct lumos_job *job, const struct lumos_timeline *measured,
+                            const struct lumos_transplant *transplant);
 
 /* What the recording says by itself: lengths of the host's step marks, how much of the device's work has a known
  * launch, how ranks' clocks stand to each other, what recording has cost. */

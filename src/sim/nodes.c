@@ -64,7 +64,6 @@ void lumos_nodes_find(struct lumos_engine *engine) {
 void lumos_nodes_free(struct lumos_engine *engine) {
   free(engine->node_of);
   free(engine->nodes);
-  free(engine->ahead);
 }
 
 /* --- Their times --- */

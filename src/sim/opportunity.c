@@ -11,9 +11,10 @@
  * What is simulated need not be run: the run that finds the chain tells of several jobs at once (retiming.h), of all in
  * which calls keep its order. For the others the engine runs.
  */
+#include "sim/opportunity.h"
+
 #include "sim/less.h"
 #include "sim/metrics.h"
-#include "sim/retiming.h"
 
 #include "base/parallel.h"
 #include "transform/scaling.h"
@@ -37,12 +38,15 @@ LUMOS_VECTOR_TYPE(trials, struct trial);
 
 struct search {
   const struct lumos_job *job;
+  const struct lumos_engine *engine;
   const struct lumos_times *usual;
-  struct lumos_stretches stretches;
+  const struct lumos_stretches *stretches;
   struct lumos_steps_list steps; /* of the job, as simulated */
+  struct lumos_retiming *retiming;
+  uint8_t *chosen; /* by task; and room for the ends of steps: for the retiming */
+  struct lumos_run *runs;
   struct lumos_less workers[MOST_WORKERS];
   bool opened[MOST_WORKERS];
-  struct lumos_retiming retiming;
   pthread_mutex_t lock; /* of what follows */
   struct trials *trials;
   size_t next;
@@ -52,7 +56,7 @@ struct search {
 
 static void keep_steps(struct search *search, struct trial *trial, const struct lumos_run *runs) {
   struct lumos_timeline timeline;
-  lumos_timeline_make(&timeline, search->job, runs, &search->stretches);
+  lumos_timeline_make(&timeline, search->job, runs, search->stretches);
   if (timeline.job.count == search->steps.count) {
     trial->steps = lumos_allocate(timeline.job.count * sizeof *trial->steps);
     for (size_t k = 0; k < timeline.job.count; k++) {
@@ -64,7 +68,7 @@ static void keep_steps(struct search *search, struct trial *trial, const struct 
 
 static struct lumos_less *worker_of(struct search *search, size_t index) {
   if (!search->opened[index]) {
-    lumos_less_open(&search->workers[index], search->job, search->usual);
+    lumos_less_open(&search->workers[index], search->engine, search->usual);
     search->opened[index] = true;
   }
   return &search->workers[index];
@@ -95,13 +99,12 @@ static bool work_through(void *context, size_t index, bool callers) {
 
 /* Returns how many the engine has to be asked for. */
 static size_t retime(struct search *search, struct trials *trials, size_t first, size_t count) {
-  struct lumos_less *worker = worker_of(search, 0);
-  struct lumos_retiming *retiming = &search->retiming;
+  struct lumos_retiming *retiming = search->retiming;
   size_t left = 0;
   lumos_retiming_begin(retiming);
   for (unsigned w = 0; w < count; w++) {
     const struct trial *trial = &trials->items[first + w];
-    lumos_retiming_change(retiming, &worker->engine, w, &trial->work, trial->millionths, search->usual, worker->chosen);
+    lumos_retiming_change(retiming, search->engine, w, &trial->work, trial->millionths, search->usual, search->chosen);
   }
   unsigned kept = lumos_retiming_run(retiming);
   for (unsigned w = 0; w < count; w++) {
@@ -109,16 +112,16 @@ static size_t retime(struct search *search, struct trials *trials, size_t first,
     trial->known = (kept >> w & 1) != 0;
     left += !trial->known;
     if (trial->known) {
-      lumos_retiming_ends(retiming, w, worker->runs);
-      keep_steps(search, trial, worker->runs);
+      lumos_retiming_ends(retiming, w, search->runs);
+      keep_steps(search, trial, search->runs);
     }
   }
   return left;
 }
 
 static void run_all(struct search *search, struct trials *trials) {
-  size_t left = search->retiming.usable ? 0 : trials->count;
-  for (size_t first = 0; first < trials->count && search->retiming.usable; first += LUMOS_RETIMED) {
+  size_t left = search->retiming->usable ? 0 : trials->count;
+  for (size_t first = 0; first < trials->count && search->retiming->usable; first += LUMOS_RETIMED) {
     size_t count = trials->count - first;
     left += retime(search, trials, first, count < LUMOS_RETIMED ? count : LUMOS_RETIMED);
   }
@@ -147,19 +150,13 @@ static int64_t first_start(const struct lumos_job *job) {
   return first;
 }
 
-/* The chain that the end of the last step hangs on; false: its run fails. */
-static bool find_chain(struct search *search, struct lumos_path_parts *chain) {
-  const struct lumos_job *job = search->job;
-  struct lumos_bindings *bindings = lumos_allocate(job->tasks.count * sizeof *bindings);
-  struct lumos_less *worker = worker_of(search, 0);
-  struct lumos_error error = {0};
-  bool done = lumos_retiming_make(&search->retiming, &worker->changed, &worker->engine, bindings, worker->runs, &error);
-  if (done && search->steps.count > 0) {
-    const struct lumos_steps_list *steps = &search->steps;
-    lumos_path_walk(job, bindings, first_start(job), steps->items[steps->count - 1].end, chain);
+/* The chain that the end of the last step hangs on. */
+static void find_chain(const struct search *search, const struct lumos_bindings *bindings,
+                       struct lumos_path_parts *chain) {
+  const struct lumos_steps_list *steps = &search->steps;
+  if (steps->count > 0) {
+    lumos_path_walk(search->job, bindings, first_start(search->job), steps->items[steps->count - 1].end, chain);
   }
-  free(bindings);
-  return done;
 }
 
 static void find_trials(struct search *search, const struct lumos_path_parts *chain, struct trials *trials) {
@@ -239,15 +236,14 @@ static void tell_nothing(const struct search *search, struct lumos_job *job, con
   lumos_job_note(job, "sim.no_opportunity", LUMOS_INFO, LUMOS_ABSENT, NULL, is_held(search, chain) ? held : text, NULL);
 }
 
-static void search_all(struct search *search, struct lumos_job *job) {
+static void search_all(struct search *search, struct lumos_job *job, const struct lumos_bindings *bindings) {
   struct lumos_path_parts chain = {0};
   struct trials trials[FACTORS] = {{0}, {0}};
-  if (find_chain(search, &chain)) {
-    find_trials(search, &chain, &trials[0]);
-    run_all(search, &trials[0]);
-    halve(search, &trials[0], &trials[1]);
-    run_all(search, &trials[1]);
-  }
+  find_chain(search, bindings, &chain);
+  find_trials(search, &chain, &trials[0]);
+  run_all(search, &trials[0]);
+  halve(search, &trials[0], &trials[1]);
+  run_all(search, &trials[1]);
   if (trials[0].count == 0) {
     tell_nothing(search, job, &chain);
   }
@@ -260,6 +256,33 @@ static void search_all(struct search *search, struct lumos_job *job) {
   lumos_vector_free(&trials[0]);
   lumos_vector_free(&trials[1]);
   lumos_vector_free(&chain);
+}
+
+void lumos_write_opportunities(struct lumos_job *job, const struct lumos_engine *engine,
+                               struct lumos_retiming *retiming, const struct lumos_bindings *bindings,
+                               const struct lumos_stretches *stretches) {
+  struct lumos_times *usual = lumos_usual_times(job);
+  struct search search = {.job = job,
+                          .engine = engine,
+                          .usual = usual,
+                          .stretches = stretches,
+                          .retiming = retiming,
+                          .chosen = lumos_allocate(job->tasks.count),
+                          .runs = lumos_allocate(job->tasks.count * sizeof(struct lumos_run)),
+                          .lock = PTHREAD_MUTEX_INITIALIZER};
+  struct lumos_timeline timeline;
+  lumos_timeline_make(&timeline, job, job->runs.items, stretches);
+  search.steps = timeline.job;
+  search_all(&search, job, bindings);
+  lumos_timeline_free(&timeline);
+  for (size_t w = 0; w < MOST_WORKERS; w++) {
+    if (search.opened[w]) {
+      lumos_less_close(&search.workers[w]);
+    }
+  }
+  free(search.chosen);
+  free(search.runs);
+  free(usual);
 }
 
 /* In an edited stream some tasks are not. */
@@ -279,21 +302,22 @@ bool lumos_find_opportunities(struct lumos_job *job, struct lumos_error *error) 
   if (lumos_model_of(job) != LUMOS_MODEL_LUMOS) {
     return true;
   }
-  struct lumos_times *usual = lumos_usual_times(job);
-  struct search search = {.job = job, .usual = usual, .lock = PTHREAD_MUTEX_INITIALIZER};
-  struct lumos_timeline timeline;
-  lumos_find_stretches(job, &search.stretches);
-  lumos_timeline_make(&timeline, job, job->runs.items, &search.stretches);
-  search.steps = timeline.job;
-  search_all(&search, job);
-  lumos_timeline_free(&timeline);
-  for (size_t w = 0; w < MOST_WORKERS; w++) {
-    if (search.opened[w]) {
-      lumos_less_close(&search.workers[w]);
-    }
+  struct lumos_bindings *bindings = lumos_allocate(job->tasks.count * sizeof *bindings);
+  struct lumos_run *runs = lumos_allocate(job->tasks.count * sizeof *runs);
+  struct lumos_engine engine;
+  struct lumos_retiming retiming;
+  struct lumos_error failure = {0};
+  lumos_engine_prepare(&engine, job, LUMOS_MODEL_LUMOS);
+  const struct lumos_engine_order order = {.notes = {.bindings = bindings}};
+  if (lumos_retiming_make(&retiming, &engine, &order, runs, &failure)) {
+    struct lumos_stretches stretches;
+    lumos_find_stretches(job, &stretches);
+    lumos_write_opportunities(job, &engine, &retiming, bindings, &stretches);
+    lumos_vector_free(&stretches);
   }
-  lumos_retiming_free(&search.retiming);
-  lumos_vector_free(&search.stretches);
-  free(usual);
+  lumos_retiming_free(&retiming);
+  lumos_engine_free(&engine);
+  free(runs);
+  free(bindings);
   return true;
 }

@@ -344,18 +344,48 @@ void lumos_engine_reset(struct lumos_engine *engine, const struct lumos_engine_o
   }
 }
 
+void lumos_engine_copy(struct lumos_engine *copy, const struct lumos_engine *engine) {
+  const struct lumos_job *job = engine->prepared;
+  size_t nodes = engine->node_count;
+  *copy = (struct lumos_engine){.prepared = job,
+                                .job = job,
+                                .rules = engine->rules,
+                                .node_of = engine->node_of,
+                                .nodes = engine->nodes,
+                                .node_count = engine->node_count,
+                                .ahead = lumos_allocate(nodes * sizeof *copy->ahead),
+                                .shares = true,
+                                .states = lumos_allocate(nodes * sizeof *copy->states),
+                                .lanes = lumos_allocate_zeroed(job->lanes.count, sizeof *copy->lanes),
+                                .meetings = lumos_allocate(job->collectives.count * sizeof *copy->meetings),
+                                .launched_first = engine->launched_first,
+                                .launched = engine->launched,
+                                .coupling = engine->coupling,
+                                .events = engine->events,
+                                .queue = {.job = job},
+                                .beyond = LUMOS_NONE};
+  for (size_t n = 0; n < nodes; n++) {
+    copy->states[n].traits = engine->states[n].traits;
+  }
+  copy->events.latest = lumos_allocate(copy->events.slots * sizeof *copy->events.latest);
+}
+
 void lumos_engine_free(struct lumos_engine *engine) {
-  lumos_nodes_free(engine);
+  free(engine->ahead);
   free(engine->states);
   for (uint32_t lane = 0; lane < engine->prepared->lanes.count; lane++) {
     lumos_vector_free(&engine->lanes[lane].order);
   }
   free(engine->lanes);
   free(engine->meetings);
-  free(engine->launched_first);
-  free(engine->launched);
-  lumos_coupling_free(&engine->coupling);
-  lumos_events_free(&engine->events);
+  free(engine->events.latest);
+  if (!engine->shares) {
+    lumos_nodes_free(engine);
+    free(engine->launched_first);
+    free(engine->launched);
+    lumos_coupling_free(&engine->coupling);
+    lumos_events_free(&engine->events);
+  }
   lumos_typical_free(engine->typical);
   lumos_vector_free(&engine->queue.heap);
   lumos_vector_free(&engine->edges);

@@ -47,34 +47,37 @@ static void write_mean_error(struct lumos_job *job, const char *name, const stru
   }
 }
 
-static void compare(struct lumos_job *job, const struct lumos_stretches *stretches,
-                    const struct lumos_timeline *measured, const struct lumos_timeline *replayed) {
+bool lumos_replay(const struct lumos_job *job, struct lumos_engine *engine, const struct lumos_stretches *stretches,
+                  const struct lumos_timeline *measured, struct lumos_replay *replay, struct lumos_error *error) {
+  struct lumos_run *runs = lumos_allocate(job->tasks.count * sizeof *runs);
+  const struct lumos_engine_order order = {.drop_residuals = true, .changed = job, .nodes_only = true};
+  bool done = lumos_engine_do(engine, &order, runs, error);
+  if (done) {
+    lumos_timeline_make(&replay->timeline, job, runs, stretches);
+    lumos_find_host_steps(job, runs, stretches, &measured->steps, &replay->host);
+    replay->timeline.runs = NULL; /* which are gone */
+  }
+  free(runs);
+  return done;
+}
+
+void lumos_replay_free(struct lumos_replay *replay) {
+  lumos_timeline_free(&replay->timeline);
+  lumos_vector_free(&replay->host);
+}
+
+void lumos_write_replay_error(struct lumos_job *job, const struct lumos_stretches *stretches,
+                              const struct lumos_timeline *measured, const struct lumos_replay *replay) {
+  const struct lumos_timeline *replayed = &replay->timeline;
+  if (replayed->steps.count != measured->steps.count) {
+    return; /* some step has no measured task: nothing to compare with */
+  }
   write_errors(job, "replay_error", replayed, &measured->steps, &replayed->steps);
   write_errors(job, "replay_error", replayed, &measured->job, &replayed->job);
   write_mean_error(job, "replay_error", &measured->steps, &replayed->steps);
   struct lumos_steps_list host;
-  struct lumos_steps_list host_replayed;
   lumos_find_host_steps(job, NULL, stretches, &measured->steps, &host);
-  lumos_find_host_steps(job, replayed->runs, stretches, &measured->steps, &host_replayed);
-  write_errors(job, "host_replay_error", replayed, &host, &host_replayed);
-  write_mean_error(job, "host_replay_error", &host, &host_replayed);
+  write_errors(job, "host_replay_error", replayed, &host, &replay->host);
+  write_mean_error(job, "host_replay_error", &host, &replay->host);
   lumos_vector_free(&host);
-  lumos_vector_free(&host_replayed);
-}
-
-bool lumos_write_replay_error(struct lumos_job *job, struct lumos_engine *engine,
-                              const struct lumos_stretches *stretches, const struct lumos_timeline *measured,
-                              struct lumos_run *runs, struct lumos_error *error) {
-  const struct lumos_engine_order order = {.drop_residuals = true, .nodes_only = true};
-  bool done = lumos_engine_do(engine, &order, runs, error);
-  if (done) {
-    struct lumos_timeline replayed;
-    lumos_timeline_make(&replayed, job, runs, stretches);
-    if (replayed.steps.count ==
-        measured->steps.count) { /* else some step has no measured task: nothing to compare with */
-      compare(job, stretches, measured, &replayed);
-    }
-    lumos_timeline_free(&replayed);
-  }
-  return done;
 }

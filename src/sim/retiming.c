@@ -12,14 +12,15 @@ static const int64_t never = INT64_MIN / 2; /* a lag can be added */
 
 static int64_t later(int64_t left, int64_t right) { return left > right ? left : right; }
 
-bool lumos_retiming_make(struct lumos_retiming *retiming, const struct lumos_job *job, struct lumos_engine *engine,
-                         struct lumos_bindings *bindings, struct lumos_run *runs, struct lumos_error *error) {
+bool lumos_retiming_make(struct lumos_retiming *retiming, struct lumos_engine *engine,
+                         const struct lumos_engine_order *asked, struct lumos_run *runs, struct lumos_error *error) {
+  const struct lumos_job *job = engine->prepared;
   struct lumos_links links = {0};
   struct lumos_order found = {0};
   const bool countable = 2 * (uint64_t)job->tasks.count + job->collectives.count < UINT32_MAX - 2;
-  const struct lumos_engine_order order = {
-      .changed = job,
-      .notes = {.bindings = bindings, .links = countable ? &links : NULL, .order = countable ? &found : NULL}};
+  struct lumos_engine_order order = *asked;
+  order.notes.links = countable ? &links : NULL;
+  order.notes.order = countable ? &found : NULL;
   *retiming = (struct lumos_retiming){.job = job};
   bool done = lumos_engine_do(engine, &order, runs, error);
   if (done && countable) {

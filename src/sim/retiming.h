@@ -62,9 +62,9 @@ struct lumos_retiming {
   int64_t changed[LUMOS_RETIMED];     /* all lags together, at most; beyond what adds up safely: LUMOS_ABSENT */
 };
 
-/* Run the engine as it is prepared, with bindings, and read the run's rows. False: the run fails. */
-bool lumos_retiming_make(struct lumos_retiming *retiming, const struct lumos_job *job, struct lumos_engine *engine,
-                         struct lumos_bindings *bindings, struct lumos_run *runs,
+/* Run the engine in this order, which asks for bindings, and read the run's rows. False: the run fails. */
+bool lumos_retiming_make(struct lumos_retiming *retiming, struct lumos_engine *engine,
+                         const struct lumos_engine_order *asked, struct lumos_run *runs,
                          struct lumos_error *error) LUMOS_MUST_CHECK;
 /* What lumos_retiming_make does with the notes of a run. */
 void lumos_retiming_read(struct lumos_retiming *retiming, const struct lumos_links *links,

@@ -1,10 +1,12 @@
 /* Stage sim: the missing stages, the run, and what is read off its timeline. */
+#include "base/parallel.h"
 #include "sim/clock.h"
 #include "sim/critical.h"
 #include "sim/flops.h"
 #include "sim/idle.h"
 #include "sim/metrics.h"
 #include "sim/occupancy.h"
+#include "sim/opportunity.h"
 #include "sim/rollup.h"
 
 #include <lumos/graph.h>
@@ -24,51 +26,107 @@ static bool check_metrics(const struct lumos_job *job, struct lumos_error *error
   return true;
 }
 
-static bool write_metrics(struct lumos_job *job, struct lumos_engine *engine, const struct lumos_engine_notes *notes,
-                          const struct lumos_hardware *hardware, struct lumos_error *error) {
-  struct lumos_timeline measured;
+/* --- The runs: the one that is kept, and two that only tell how well it does --- */
+
+struct runs {
+  struct lumos_job *job;
+  struct lumos_job quiet; /* the same, for threads that may not tell how far they are */
+  struct lumos_engine *engine;
+  const struct lumos_stretches *stretches;
+  const struct lumos_timeline *measured;
+  struct lumos_holds holds;
+  bool opportunities;
+  struct lumos_retiming retiming;
+  struct lumos_replay replay;
+  struct lumos_transplant *transplant;
+  struct lumos_error errors[3];
+};
+
+enum { KEPT, REPLAYED, TRANSPLANTED };
+
+static bool keep(struct runs *runs, bool callers, struct lumos_error *error) {
+  struct lumos_job *job = runs->job;
+  const struct lumos_engine_order order = {.notes = {.holds = &runs->holds, .bindings = job->bindings},
+                                           .changed = callers ? NULL : &runs->quiet};
+  return runs->opportunities ? lumos_retiming_make(&runs->retiming, runs->engine, &order, job->runs.items, error)
+                             : lumos_engine_do(runs->engine, &order, job->runs.items, error);
+}
+
+static bool do_run(void *context, size_t index, bool callers) {
+  struct runs *runs = context;
+  struct lumos_error *error = &runs->errors[index];
+  if (index == KEPT) {
+    return keep(runs, callers, error);
+  }
+  struct lumos_engine engine;
+  lumos_engine_copy(&engine, runs->engine);
+  bool done = true;
+  if (index == REPLAYED) {
+    done = lumos_replay(&runs->quiet, &engine, runs->stretches, runs->measured, &runs->replay, error);
+  } else {
+    runs->transplant = lumos_transplant_make(&runs->quiet, &engine, runs->stretches, runs->measured);
+  }
+  lumos_engine_free(&engine);
+  return done;
+}
+
+/* All three at once. What was changed has no measured times to hold a replay against. */
+static bool run_all(struct runs *runs, struct lumos_error *error) {
+  struct lumos_job *job = runs->job;
+  job->bindings = lumos_allocate(job->tasks.count * sizeof *job->bindings);
+  lumos_vector_reserve(&job->runs, job->tasks.count);
+  runs->quiet = *job;
+  runs->quiet.watcher = (struct lumos_watcher){0};
+  size_t count = lumos_job_edited(job) ? 1 : 3;
+  size_t failed = lumos_parallel(count, 0, do_run, runs);
+  if (failed < count) {
+    *error = runs->errors[failed];
+    return false;
+  }
+  job->runs.count = job->tasks.count;
+  job->hold_count = runs->holds.count;
+  job->holds = lumos_copied(runs->holds.items, runs->holds.count, sizeof *job->holds);
+  return true;
+}
+
+/* --- What is read off them --- */
+
+static bool write_metrics(struct runs *runs, const struct lumos_hardware *hardware, struct lumos_error *error) {
+  struct lumos_job *job = runs->job;
+  const struct lumos_timeline *measured = runs->measured;
+  const struct lumos_stretches *stretches = runs->stretches;
   struct lumos_timeline simulated;
-  struct lumos_stretches stretches;
-  lumos_find_stretches(job, &stretches);
-  lumos_timeline_make(&measured, job, NULL, &stretches);
-  lumos_timeline_make(&simulated, job, job->runs.items, &stretches);
-  int64_t *kept = lumos_allocate(measured.steps.count * sizeof *kept);
+  lumos_timeline_make(&simulated, job, job->runs.items, stretches);
+  int64_t *kept = lumos_allocate(measured->steps.count * sizeof *kept);
   int64_t *kept_simulated = lumos_allocate(simulated.steps.count * sizeof *kept_simulated);
-  struct lumos_idle *idle = lumos_allocate((measured.steps.count + simulated.steps.count) * sizeof *idle);
+  struct lumos_idle *idle = lumos_allocate((measured->steps.count + simulated.steps.count) * sizeof *idle);
   struct lumos_coupling coupling; /* the engine's follows the model, the breakdown does not */
   lumos_coupling_make(&coupling, job);
-  lumos_write_timeline(job, &coupling, &measured, kept, idle);
+  lumos_write_timeline(job, &coupling, measured, kept, idle);
   lumos_write_timeline(job, &coupling, &simulated, kept_simulated, idle);
-  lumos_write_collectives(job, &measured);
+  lumos_write_collectives(job, measured);
   lumos_write_collectives(job, &simulated);
-  lumos_write_stragglers(job, &coupling, &measured);
+  lumos_write_stragglers(job, &coupling, measured);
   lumos_write_stragglers(job, &coupling, &simulated);
   lumos_coupling_free(&coupling);
-  lumos_write_idle(job, notes->bindings, &simulated, idle);
-  lumos_write_critical_path(job, notes->bindings, &simulated, &stretches);
-  lumos_write_recording(job, &measured);
-  lumos_write_carried(job, &measured, &simulated, notes->holds, kept);
-  bool done = true;
-  if (!lumos_job_edited(job)) {
-    struct lumos_run *runs = lumos_allocate(job->tasks.count * sizeof *runs);
-    done = lumos_write_replay_error(job, engine, &stretches, &measured, runs, error);
-    lumos_write_transplant(job, engine, &stretches, &measured, runs);
-    free(runs);
+  lumos_write_idle(job, job->bindings, &simulated, idle);
+  lumos_write_critical_path(job, job->bindings, &simulated, stretches);
+  lumos_write_recording(job, measured);
+  lumos_write_carried(job, measured, &simulated, &runs->holds, kept);
+  bool edited = lumos_job_edited(job);
+  if (!edited) {
+    lumos_write_replay_error(job, stretches, measured, &runs->replay);
+    lumos_write_transplant(job, measured, runs->transplant);
   }
-  if (done) {
-    const struct lumos_timeline *told = lumos_job_edited(job) ? &simulated : &measured;
-    lumos_write_rollups(job, told, &stretches);
-    lumos_write_occupancy(job, told, &stretches);
-    lumos_write_flops(job, told, &stretches, hardware);
-    done = check_metrics(job, error);
-  }
+  const struct lumos_timeline *told = edited ? &simulated : measured;
+  lumos_write_rollups(job, told, stretches);
+  lumos_write_occupancy(job, told, stretches);
+  lumos_write_flops(job, told, stretches, hardware);
   free(kept);
   free(kept_simulated);
   free(idle);
-  lumos_timeline_free(&measured);
   lumos_timeline_free(&simulated);
-  lumos_vector_free(&stretches);
-  return done;
+  return check_metrics(job, error);
 }
 
 /* Without ties to other ranks a collective has no transfer, only a length, and what an edit did to the transfer is
@@ -85,41 +143,52 @@ static bool check_model(const struct lumos_job *job, enum lumos_model model, str
   return true;
 }
 
-/* One engine runs again and again: what is the same in all runs is found once. */
-static bool run_and_measure(struct lumos_job *job, enum lumos_model model, const struct lumos_hardware *hardware,
-                            struct lumos_error *error) {
-  struct lumos_holds holds = {0};
-  const struct lumos_engine_order keep = {
-      .notes = {.holds = &holds, .bindings = lumos_allocate(job->tasks.count * sizeof(struct lumos_bindings))}};
+/* What is the same in all runs is found once. */
+static bool run_and_measure(struct lumos_job *job, const struct lumos_simulation *simulation,
+                            const struct lumos_hardware *hardware, const char *file, struct lumos_error *error) {
   struct lumos_engine engine;
-  lumos_engine_prepare(&engine, job, model);
-  lumos_vector_reserve(&job->runs, job->tasks.count);
-  bool done = lumos_engine_do(&engine, &keep, job->runs.items, error);
+  struct lumos_stretches stretches;
+  struct lumos_timeline measured;
+  lumos_engine_prepare(&engine, job, simulation->model);
+  lumos_find_stretches(job, &stretches);
+  lumos_timeline_make(&measured, job, NULL, &stretches);
+  struct runs runs = {.job = job,
+                      .engine = &engine,
+                      .stretches = &stretches,
+                      .measured = &measured,
+                      .opportunities = simulation->opportunities && simulation->model == LUMOS_MODEL_LUMOS};
+  bool done = run_all(&runs, error) && write_metrics(&runs, hardware, error);
   if (done) {
-    job->runs.count = job->tasks.count;
-    done = write_metrics(job, &engine, &keep.notes, hardware, error);
+    lumos_model_write(job, simulation->model, file);
+    job->stage = LUMOS_STAGE_SIM;
   }
-  free(keep.notes.bindings);
+  if (done && runs.opportunities) {
+    lumos_write_opportunities(job, &engine, &runs.retiming, job->bindings, &stretches);
+  }
+  lumos_retiming_free(&runs.retiming);
+  lumos_transplant_free(runs.transplant);
+  lumos_replay_free(&runs.replay);
+  lumos_vector_free(&runs.holds);
+  lumos_timeline_free(&measured);
+  lumos_vector_free(&stretches);
   lumos_engine_free(&engine);
-  lumos_vector_free(&holds);
   return done;
 }
 
-static bool simulate(struct lumos_job *job, enum lumos_model model, const struct lumos_hardware *hardware,
-                     const char *file, struct lumos_error *error) {
-  if (!check_model(job, model, error)) {
+static bool simulate(struct lumos_job *job, const struct lumos_simulation *simulation,
+                     const struct lumos_hardware *hardware, const char *file, struct lumos_error *error) {
+  if (!check_model(job, simulation->model, error)) {
     return false;
   }
   if (job->stage < LUMOS_STAGE_GRAPH && !lumos_graph_build(job, error)) {
     return false;
   }
   lumos_job_rewind(job, LUMOS_STAGE_TRANSFORM);
-  if (!run_and_measure(job, model, hardware, error)) {
+  if (!run_and_measure(job, simulation, hardware, file, error)) {
+    lumos_job_forget_run(job);
     lumos_vector_free(&job->runs);
     return false;
   }
-  lumos_model_write(job, model, file);
-  job->stage = LUMOS_STAGE_SIM;
   return true;
 }
 
@@ -130,7 +199,7 @@ static const char *base_name(const char *path) {
 
 bool lumos_simulate_as(struct lumos_job *job, const struct lumos_simulation *simulation, struct lumos_error *error) {
   struct lumos_hardware *hardware = lumos_hardware_read(simulation->hardware, error);
-  bool done = hardware != NULL && simulate(job, simulation->model, hardware, base_name(simulation->hardware), error);
+  bool done = hardware != NULL && simulate(job, simulation, hardware, base_name(simulation->hardware), error);
   lumos_hardware_free(hardware);
   return done;
 }

@@ -25,7 +25,7 @@
 
 enum { MOST_DISTANCE = 4, LIKE_PERCENT = 98 };
 
-struct transplant {
+struct lumos_transplant {
   const struct lumos_job *job;
   const struct lumos_stretches *stretches;
   const struct lumos_steps_list *steps;
@@ -35,6 +35,8 @@ struct transplant {
   uint32_t *matched; /* by step: those of them that have a donor */
   uint32_t like;     /* steps that have a like one */
   uint32_t possible; /* steps that have one at this distance */
+  bool done;         /* the run came to its end: */
+  struct lumos_timeline timeline;
 };
 
 /* --- Like steps --- */
@@ -44,14 +46,14 @@ static bool covers(uint32_t matched, uint32_t left, uint32_t right) {
   return larger > 0 && (uint64_t)matched * 100 >= (uint64_t)larger * LIKE_PERCENT;
 }
 
-static bool has_other(const struct transplant *transplant, uint32_t step) {
+static bool has_other(const struct lumos_transplant *transplant, uint32_t step) {
   const struct lumos_steps_list *steps = transplant->steps;
   return step + transplant->distance < steps->count &&
          steps->items[step + transplant->distance].rank == steps->items[step].rank;
 }
 
 /* Enough device tasks in common, if all of the shorter step have a partner in the longer one? */
-static bool may_be_like(const struct transplant *transplant, uint32_t step) {
+static bool may_be_like(const struct lumos_transplant *transplant, uint32_t step) {
   if (!has_other(transplant, step)) {
     return false;
   }
@@ -59,7 +61,7 @@ static bool may_be_like(const struct transplant *transplant, uint32_t step) {
   return covers(left < right ? left : right, left, right);
 }
 
-static bool is_like(const struct transplant *transplant, uint32_t step) {
+static bool is_like(const struct lumos_transplant *transplant, uint32_t step) {
   return has_other(transplant, step) &&
          covers(transplant->matched[step], transplant->device[step], transplant->device[step + transplant->distance]);
 }
@@ -84,13 +86,14 @@ struct sorted_lane {
 };
 
 /* Of a stretch the step, or LUMOS_NONE. */
-static uint32_t step_of(const struct transplant *transplant, const struct lumos_stretch *stretch, uint32_t *guess) {
+static uint32_t step_of(const struct lumos_transplant *transplant, const struct lumos_stretch *stretch,
+                        uint32_t *guess) {
   uint32_t rank = transplant->job->lanes.items[stretch->lane].rank;
   return lumos_step_index(transplant->steps, rank, stretch->step, guess);
 }
 
 /* `stretches`: the lane's. Those of no step that is known are left out. */
-static struct sorted_lane sort_lane(const struct transplant *transplant, const struct lumos_stretch *stretches,
+static struct sorted_lane sort_lane(const struct lumos_transplant *transplant, const struct lumos_stretch *stretches,
                                     size_t count, struct range range) {
   struct sorted_lane sorted = {.first = lumos_allocate_zeroed((size_t)range.count + 2, sizeof(uint32_t))};
   uint32_t guess = range.first;
@@ -115,7 +118,7 @@ static struct sorted_lane sort_lane(const struct transplant *transplant, const s
 }
 
 /* Pair the lane's tasks of every step with those of the step that may be like it. */
-static void pair_lane(struct transplant *transplant, const struct lumos_stretch *stretches, size_t stretch_count,
+static void pair_lane(struct lumos_transplant *transplant, const struct lumos_stretch *stretches, size_t stretch_count,
                       struct range range, uint32_t *partners) {
   struct sorted_lane sorted = sort_lane(transplant, stretches, stretch_count, range);
   bool stream = transplant->job->lanes.items[stretches->lane].kind == LUMOS_STREAM;
@@ -138,7 +141,7 @@ static void pair_lane(struct transplant *transplant, const struct lumos_stretch 
   free(sorted.first);
 }
 
-static void pair_all(struct transplant *transplant) {
+static void pair_all(struct lumos_transplant *transplant) {
   const struct lumos_job *job = transplant->job;
   for (size_t t = 0; t < job->tasks.count; t++) {
     transplant->donor[t] = LUMOS_NONE;
@@ -164,7 +167,7 @@ static void pair_all(struct transplant *transplant) {
   }
 }
 
-static void count_device_tasks(struct transplant *transplant) {
+static void count_device_tasks(struct lumos_transplant *transplant) {
   uint32_t guess = 0;
   for (size_t i = 0; i < transplant->stretches->count; i++) {
     const struct lumos_stretch *stretch = &transplant->stretches->items[i];
@@ -175,15 +178,15 @@ static void count_device_tasks(struct transplant *transplant) {
   }
 }
 
-static void transplant_free(struct transplant *transplant) {
+static void free_pairs(struct lumos_transplant *transplant) {
   free(transplant->donor);
   free(transplant->device);
   free(transplant->matched);
 }
 
-static struct transplant pair_at(const struct lumos_job *job, const struct lumos_stretches *stretches,
-                                 const struct lumos_steps_list *steps, uint32_t distance) {
-  struct transplant transplant = {.job = job, .stretches = stretches, .steps = steps, .distance = distance};
+static struct lumos_transplant pair_at(const struct lumos_job *job, const struct lumos_stretches *stretches,
+                                       const struct lumos_steps_list *steps, uint32_t distance) {
+  struct lumos_transplant transplant = {.job = job, .stretches = stretches, .steps = steps, .distance = distance};
   transplant.donor = lumos_allocate(job->tasks.count * sizeof *transplant.donor);
   transplant.device = lumos_allocate_zeroed(steps->count, sizeof *transplant.device);
   transplant.matched = lumos_allocate_zeroed(steps->count, sizeof *transplant.matched);
@@ -193,17 +196,17 @@ static struct transplant pair_at(const struct lumos_job *job, const struct lumos
 }
 
 /* The nearest distance at which most steps have a like one. */
-static struct transplant find_like_steps(const struct lumos_job *job, const struct lumos_stretches *stretches,
-                                         const struct lumos_steps_list *steps) {
-  struct transplant best = pair_at(job, stretches, steps, 1);
+static struct lumos_transplant find_like_steps(const struct lumos_job *job, const struct lumos_stretches *stretches,
+                                               const struct lumos_steps_list *steps) {
+  struct lumos_transplant best = pair_at(job, stretches, steps, 1);
   for (uint32_t distance = 2; distance <= MOST_DISTANCE && best.like < best.possible; distance++) {
-    struct transplant other = pair_at(job, stretches, steps, distance);
+    struct lumos_transplant other = pair_at(job, stretches, steps, distance);
     if (other.like > best.like) {
-      struct transplant worse = best;
+      struct lumos_transplant worse = best;
       best = other;
       other = worse;
     }
-    transplant_free(&other);
+    free_pairs(&other);
   }
   return best;
 }
@@ -213,7 +216,7 @@ static struct transplant find_like_steps(const struct lumos_job *job, const stru
 static int64_t length(const struct lumos_step *step) { return step->end - step->start; }
 
 /* By step, how much later it begins when every like step takes as long as its other one. */
-static int64_t *find_shifts(const struct transplant *transplant) {
+static int64_t *find_shifts(const struct lumos_transplant *transplant) {
   const struct lumos_steps_list *steps = transplant->steps;
   int64_t *shifts = lumos_allocate_zeroed(steps->count, sizeof *shifts);
   for (uint32_t step = 0; step + 1 < steps->count; step++) {
@@ -246,7 +249,7 @@ static int64_t taken(int64_t donors, int64_t covered_there, int64_t covered_here
   return covered_here + (donors > covered_there ? donors - covered_there : 0);
 }
 
-static struct lumos_times *find_times(const struct transplant *transplant) {
+static struct lumos_times *find_times(const struct lumos_transplant *transplant) {
   const struct lumos_task *tasks = transplant->job->tasks.items;
   size_t count = transplant->job->tasks.count;
   struct lumos_times *times = lumos_allocate(count * sizeof *times);
@@ -271,7 +274,7 @@ static struct lumos_times *find_times(const struct transplant *transplant) {
 
 /* The collective in which all of a collective's members' donors are, or LUMOS_NONE. A member of several takes part in
  * them in the same order as its donor. */
-static uint32_t donor_of_collective(const struct transplant *transplant, const struct lumos_coupling *coupling,
+static uint32_t donor_of_collective(const struct lumos_transplant *transplant, const struct lumos_coupling *coupling,
                                     uint32_t c) {
   const struct lumos_collective *collective = &transplant->job->collectives.items[c];
   uint32_t found = LUMOS_NONE;
@@ -294,7 +297,7 @@ static uint32_t donor_of_collective(const struct transplant *transplant, const s
   return found;
 }
 
-static void give_transfers(const struct transplant *transplant, struct lumos_job *changed) {
+static void give_transfers(const struct lumos_transplant *transplant, struct lumos_job *changed) {
   struct lumos_coupling coupling;
   lumos_coupling_make(&coupling, transplant->job);
   for (uint32_t c = 0; c < transplant->job->collectives.count; c++) {
@@ -311,13 +314,13 @@ static bool is_first_of_rank(const struct lumos_steps_list *steps, uint32_t step
 }
 
 /* How far the host is ahead of its step, before which the step before ends on the device. */
-static int64_t lead(const struct transplant *transplant, uint32_t t, uint32_t step) {
+static int64_t lead(const struct lumos_transplant *transplant, uint32_t t, uint32_t step) {
   return transplant->steps->items[step].start - lumos_measured_start(transplant->job, t);
 }
 
 /* What comes from outside the recording keeps its place in its step. But a thread that begins in the first step begins
  * as far ahead as in the step that it takes its times from: what holds it there is not in the recording. */
-static int64_t moved(const struct transplant *transplant, const int64_t *shifts, uint32_t t, uint32_t step) {
+static int64_t moved(const struct lumos_transplant *transplant, const int64_t *shifts, uint32_t t, uint32_t step) {
   uint32_t donor = transplant->donor[t];
   if (donor == LUMOS_NONE || lumos_on_stream(transplant->job, &transplant->job->tasks.items[t]) ||
       !is_first_of_rank(transplant->steps, step)) {
@@ -326,7 +329,7 @@ static int64_t moved(const struct transplant *transplant, const int64_t *shifts,
   return lead(transplant, t, step) - lead(transplant, donor, step + transplant->distance);
 }
 
-static void move_boundaries(const struct transplant *transplant, struct lumos_job *changed) {
+static void move_boundaries(const struct lumos_transplant *transplant, struct lumos_job *changed) {
   int64_t *shifts = find_shifts(transplant);
   uint32_t guess = 0;
   for (size_t i = 0; i < changed->deps.count; i++) {
@@ -342,7 +345,7 @@ static void move_boundaries(const struct transplant *transplant, struct lumos_jo
 }
 
 /* A stream that begins in the first step is free when it was before the step that it takes its times from. */
-static void hold_streams(const struct transplant *transplant, struct lumos_job *changed) {
+static void hold_streams(const struct lumos_transplant *transplant, struct lumos_job *changed) {
   const struct lumos_job *job = transplant->job;
   uint32_t guess = 0;
   for (size_t l = 0; l < job->lanes.count; l++) {
@@ -372,8 +375,8 @@ static void hold_streams(const struct transplant *transplant, struct lumos_job *
   }
 }
 
-/* Fills runs; false where the times of one step block the graph of another. */
-static bool run(const struct transplant *transplant, struct lumos_engine *engine, struct lumos_run *runs) {
+/* False where the times of one step block the graph of another. */
+static bool run(struct lumos_transplant *transplant, struct lumos_engine *engine) {
   struct lumos_job changed = *transplant->job; /* shares everything but these */
   changed.collectives.items =
       lumos_copied(changed.collectives.items, changed.collectives.count, sizeof *changed.collectives.items);
@@ -383,10 +386,16 @@ static bool run(const struct transplant *transplant, struct lumos_engine *engine
   move_boundaries(transplant, &changed);
   hold_streams(transplant, &changed);
   struct lumos_times *times = find_times(transplant);
+  struct lumos_run *runs = lumos_allocate(changed.tasks.count * sizeof *runs);
   const struct lumos_engine_order order = {
       .drop_residuals = true, .changed = &changed, .times = times, .nodes_only = true};
   struct lumos_error error = {0};
   bool done = lumos_engine_do(engine, &order, runs, &error);
+  if (done) {
+    lumos_timeline_make(&transplant->timeline, transplant->job, runs, transplant->stretches);
+    transplant->timeline.runs = NULL; /* which are gone */
+  }
+  free(runs);
   free(times);
   free(changed.collectives.items);
   free(changed.deps.items);
@@ -401,7 +410,7 @@ struct comparison {
   const struct lumos_timeline *own;
 };
 
-static bool all_like(const struct transplant *transplant, const struct lumos_timeline *measured, uint32_t k) {
+static bool all_like(const struct lumos_transplant *transplant, const struct lumos_timeline *measured, uint32_t k) {
   bool like = k + transplant->distance < measured->job.count;
   for (uint32_t i = measured->sharers_first[k]; like && i < measured->sharers_first[k + 1]; i++) {
     like = is_like(transplant, measured->sharers[i]);
@@ -411,7 +420,7 @@ static bool all_like(const struct transplant *transplant, const struct lumos_tim
 
 /* (own - like) / like of every rank's step that has a like one, its mean size without a scope, and the job's where all
  * its ranks' steps have one. */
-static void write_comparison(struct lumos_job *job, const struct transplant *transplant,
+static void write_comparison(struct lumos_job *job, const struct lumos_transplant *transplant,
                              const struct lumos_timeline *measured, struct comparison comparison) {
   enum { UNIT = 1000000000 };
   __int128 sum = 0;
@@ -441,7 +450,7 @@ static void write_comparison(struct lumos_job *job, const struct transplant *tra
   }
 }
 
-static void write_matched(struct lumos_job *job, const struct transplant *transplant,
+static void write_matched(struct lumos_job *job, const struct lumos_transplant *transplant,
                           const struct lumos_timeline *measured) {
   for (uint32_t step = 0; step < measured->steps.count; step++) {
     if (is_like(transplant, step)) {
@@ -453,7 +462,7 @@ static void write_matched(struct lumos_job *job, const struct transplant *transp
 }
 
 /* Tasks of steps without a like one keep their times. */
-static void forget_unlike(struct transplant *transplant) {
+static void forget_unlike(struct lumos_transplant *transplant) {
   uint32_t guess = 0;
   for (size_t i = 0; i < transplant->stretches->count; i++) {
     const struct lumos_stretch *stretch = &transplant->stretches->items[i];
@@ -465,28 +474,41 @@ static void forget_unlike(struct transplant *transplant) {
   }
 }
 
-void lumos_write_transplant(struct lumos_job *job, struct lumos_engine *engine, const struct lumos_stretches *stretches,
-                            const struct lumos_timeline *measured, struct lumos_run *runs) {
-  struct transplant transplant = find_like_steps(job, stretches, &measured->steps);
-  if (transplant.like == 0) {
-    transplant_free(&transplant);
+struct lumos_transplant *lumos_transplant_make(const struct lumos_job *job, struct lumos_engine *engine,
+                                               const struct lumos_stretches *stretches,
+                                               const struct lumos_timeline *measured) {
+  struct lumos_transplant *transplant = lumos_allocate(sizeof *transplant);
+  *transplant = find_like_steps(job, stretches, &measured->steps);
+  if (transplant->like > 0) {
+    forget_unlike(transplant);
+    transplant->done = run(transplant, engine);
+  }
+  free(transplant->donor);
+  transplant->donor = NULL;
+  return transplant;
+}
+
+void lumos_transplant_free(struct lumos_transplant *transplant) {
+  if (transplant != NULL) {
+    lumos_timeline_free(&transplant->timeline);
+    free_pairs(transplant);
+    free(transplant);
+  }
+}
+
+void lumos_write_transplant(struct lumos_job *job, const struct lumos_timeline *measured,
+                            const struct lumos_transplant *transplant) {
+  if (transplant->like == 0) {
     return;
   }
-  forget_unlike(&transplant);
-  if (run(&transplant, engine, runs)) {
-    struct lumos_timeline simulated;
-    lumos_timeline_make(&simulated, job, runs, stretches);
-    if (simulated.steps.count == measured->steps.count) {
-      write_comparison(job, &transplant, measured, (struct comparison){"transplant_error", &simulated});
-      write_comparison(job, &transplant, measured, (struct comparison){"step_spread", measured});
-      write_matched(job, &transplant, measured);
-    }
-    lumos_timeline_free(&simulated);
-  } else {
+  if (!transplant->done) {
     lumos_job_note(job, "sim.transplant_blocked", LUMOS_INFO, LUMOS_ABSENT, NULL,
                    "with the durations of another step the graph's tasks wait for each other, so the transplant has no "
                    "result",
                    NULL);
+  } else if (transplant->timeline.steps.count == measured->steps.count) {
+    write_comparison(job, transplant, measured, (struct comparison){"transplant_error", &transplant->timeline});
+    write_comparison(job, transplant, measured, (struct comparison){"step_spread", measured});
+    write_matched(job, transplant, measured);
   }
-  transplant_free(&transplant);
 }

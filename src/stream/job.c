@@ -135,7 +135,16 @@ void lumos_job_free(struct lumos_job *job) {
   lumos_vector_free(&job->metrics);
   lumos_vector_free(&job->notes);
   lumos_vector_free(&job->foreign);
+  lumos_job_forget_run(job);
   free(job);
+}
+
+void lumos_job_forget_run(struct lumos_job *job) {
+  free(job->bindings);
+  free(job->holds);
+  job->bindings = NULL;
+  job->holds = NULL;
+  job->hold_count = 0;
 }
 
 struct lumos_detail *lumos_task_detail(struct lumos_job *job, struct lumos_task *task) {

@@ -134,6 +134,7 @@ void lumos_job_rewind(struct lumos_job *job, enum lumos_stage stage) {
   }
   if (stage < LUMOS_STAGE_SIM) {
     lumos_vector_free(&job->runs);
+    lumos_job_forget_run(job);
     job->metrics.count = 0;
   }
   if (stage < LUMOS_STAGE_GRAPH) {

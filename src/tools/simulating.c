@@ -15,7 +15,7 @@ bool tool_simulating_check(const struct tool_simulating *simulating, struct lumo
 
 bool tool_simulate(struct lumos_job *job, enum lumos_model model, const struct tool_simulating *simulating,
                    struct lumos_error *error) {
-  const struct lumos_simulation simulation = {model, simulating->hardware};
-  return lumos_simulate_as(job, &simulation, error) && (is_off(simulating) || lumos_find_opportunities(job, error)) &&
-         (!simulating->hta || lumos_hta(job, error));
+  const struct lumos_simulation simulation = {
+      .model = model, .hardware = simulating->hardware, .opportunities = !is_off(simulating)};
+  return lumos_simulate_as(job, &simulation, error) && (!simulating->hta || lumos_hta(job, error));
 }

@@ -137,9 +137,12 @@ static void compare_all(struct lumos_job *job, struct outcome *outcome) {
   struct lumos_retiming retiming;
   struct lumos_less less;
   lumos_find_works(job, true, &works);
-  lumos_less_open(&less, job, usual);
+  struct lumos_engine engine;
+  lumos_engine_prepare(&engine, job, LUMOS_MODEL_LUMOS);
+  lumos_less_open(&less, &engine, usual);
   struct lumos_bindings *bindings = lumos_allocate(job->tasks.count * sizeof *bindings);
-  if (lumos_retiming_make(&retiming, job, &less.engine, bindings, less.runs, &error) && retiming.usable) {
+  const struct lumos_engine_order order = {.notes = {.bindings = bindings}};
+  if (lumos_retiming_make(&retiming, &less.engine, &order, less.runs, &error) && retiming.usable) {
     compare(&retiming, &less, &works, 0, outcome);
     compare(&retiming, &less, &works, 500000, outcome);
     compare(&retiming, &less, &works, 900000, outcome);
@@ -148,6 +151,7 @@ static void compare_all(struct lumos_job *job, struct outcome *outcome) {
   }
   lumos_retiming_free(&retiming);
   lumos_less_close(&less);
+  lumos_engine_free(&engine);
   lumos_vector_free(&works);
   free(bindings);
   free(usual);
