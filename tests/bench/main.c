@@ -1,12 +1,15 @@
 /* bench STAGES LABEL SCALE RUNS BIN WORK TRACE...: measures stages (reading, behind, peers, joined by a +) on one input
  * and writes a line of JSON for each. Called by run.sh, which says what the fields mean. bench repeat TRACE BYTES:
- * writes a trace of that length made of this one.
+ * writes a trace of that length made of this one. For count.sh, which counts instructions: bench streams WORK TRACE...
+ * makes the streams that stages read; bench prepare STAGE WORK TRACE... and bench run STAGE WORK TRACE... are a stage
+ * without and with its run, in this process; bench kind says what it was built with.
  *
  * Runs go round: each stage once, then all again, so that a load that comes and goes meets all of them.
  */
 #include "bench.h"
 
 #include "base/text.h"
+#include <gnu/libc-version.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -158,12 +161,58 @@ static int repeat(const char *path, const char *bytes) {
   return bench_repeat(path, strtoll(bytes, NULL, 10), STDOUT_FILENO, &error) ? 0 : fail(&error);
 }
 
+static int make_streams(const struct bench_input *input) {
+  struct bench_size size = {0};
+  struct lumos_error error = {LUMOS_DONE, ""};
+  return bench_prepare(input, &size, &error) ? 0 : fail(&error);
+}
+
+/* What it makes is left to the end of the process, as in bench_measure. */
+static int once(const struct bench_input *input, const char *name, bool run) {
+  struct bench_work work = {.input = input, .error = {LUMOS_DONE, ""}};
+  for (size_t s = 0; s < bench_stage_count; s++) {
+    const struct bench_stage *stage = &bench_stages[s];
+    if (strcmp(stage->name, name) == 0) {
+      bool good = (stage->prepare == NULL || stage->prepare(&work)) && (!run || stage->run(&work));
+      return good ? 0 : fail(&work.error);
+    }
+  }
+  (void)lumos_fail(&work.error, "no stage is called '%s'", name);
+  return fail(&work.error);
+}
+
+/* bench streams WORK TRACE..., bench prepare STAGE WORK TRACE..., bench run STAGE WORK TRACE... */
+static int count(int argc, char **argv) {
+  bool streams = strcmp(argv[1], "streams") == 0;
+  int first = streams ? 2 : 3;
+  const struct bench_input input = {.groups = BENCH_READING | BENCH_BEHIND,
+                                    .label = "",
+                                    .bin = "",
+                                    .work = argv[first],
+                                    .paths = (const char *const *)(argv + first + 1),
+                                    .count = (size_t)(argc - first - 1)};
+  return streams ? make_streams(&input) : once(&input, argv[2], strcmp(argv[1], "run") == 0);
+}
+
+static bool is_counting(int argc, char **argv) {
+  return (argc >= 4 && strcmp(argv[1], "streams") == 0) ||
+         (argc >= 5 && (strcmp(argv[1], "prepare") == 0 || strcmp(argv[1], "run") == 0));
+}
+
 int main(int argc, char **argv) {
+  if (argc == 2 && strcmp(argv[1], "kind") == 0) {
+    return printf("compiler %s, C library %s\n", __VERSION__, gnu_get_libc_version()) > 0 ? 0 : 1;
+  }
+  if (is_counting(argc, argv)) {
+    return count(argc, argv);
+  }
   if (argc == 4 && strcmp(argv[1], "repeat") == 0) {
     return repeat(argv[2], argv[3]);
   }
   if (argc < 8 || groups_of(argv[1]) == 0 || bench_stage_count > MOST_STAGES) {
-    (void)fputs("Usage: bench STAGES LABEL SCALE RUNS BIN WORK TRACE...\n       bench repeat TRACE BYTES\n", stderr);
+    (void)fputs("Usage: bench STAGES LABEL SCALE RUNS BIN WORK TRACE...\n       bench repeat TRACE BYTES\n"
+                "       bench streams WORK TRACE...\n       bench prepare|run STAGE WORK TRACE...\n       bench kind\n",
+                stderr);
     return 2;
   }
   const struct bench_input input = {.groups = groups_of(argv[1]),

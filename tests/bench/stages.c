@@ -286,7 +286,7 @@ static bool run_tools(struct bench_work *work, enum bench_form form, const char 
 
 static bool run_pipe(struct bench_work *work) {
   return run_tools(work, BENCH_GZIP,
-                   "\"$BIN\"/lumos-parse \"$@\" 2>/dev/null | \"$BIN\"/lumos-graph 2>/dev/null | "
+                   "\"$BIN\"/lumos-parse \"$@\" 2>/dev/null | "
                    "\"$BIN\"/lumos-sim 2>/dev/null | \"$BIN\"/lumos-render -o \"$PAGE\" 2>/dev/null");
 }
 

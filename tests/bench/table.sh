@@ -39,18 +39,22 @@ jq -rs '
   group_by(.input)[] | group_by(.scale) | map(map({key: .stage, value: .}) | from_entries) as $all | $all[-1]
   | .parse as $parse | $parse.tasks as $tasks
   | ($parse.input + (if $parse.scale > 1 then " \($parse.scale)x" else "" end)) as $input
-  | least("\($input): parse, share of the tokenizer'"'"'s speed"; 1 / $parse.ratio; 0.6),
+  | least("\($input): parse, share of the tokenizer'"'"'s speed"; 1 / $parse.ratio; 0.65),
     least("\($input): parse, MB/s"; $parse.cpu_rate; 500),
     most("\($input): parse of gzip, times (inflate + parse)"; .parse_gzip.ratio; 1.25),
     most("\($input): parse of gzip, peak MB (64 MB + 96 B a task + strings)"; .parse_gzip.peak_rss / 1e6;
       (64e6 + 96 * $tasks + $parse.string_bytes) / 1e6),
     ($all[0].parse | select(.scale < $parse.scale)
       | most("\($input): parse, CPU time by bytes against \(.bytes / 1e6 | round) MB"; $parse.cpu_least / $parse.bytes / (.cpu_least / .bytes); 1.25)),
-    (select(.graph) | least("\($input): graph, million tasks/s"; .graph.cpu_rate / 1e6; 3)),
-    (select(.engine) | least("\($input): simulate, one run, million tasks/s"; .engine.cpu_rate / 1e6; 5)),
+    (select(.graph) | least("\($input): graph, million tasks/s"; .graph.cpu_rate / 1e6; 4)),
+    (select(.engine) | least("\($input): simulate, one run, million tasks/s"; .engine.cpu_rate / 1e6; 15)),
     (select(.sim) | least("\($input): all of lumos-sim (three runs, metrics), million tasks/s"; .sim.cpu_rate / 1e6; 5)),
-    (select(.stream_write) | most("\($input): stream written, s per million tasks"; .stream_write.cpu_seconds / $tasks * 1e6; 0.3)),
-    (select(.stream_read) | most("\($input): stream read, s per million tasks"; .stream_read.cpu_seconds / $tasks * 1e6; 0.3)),
+    (select(.stream_write) | most("\($input): stream written, s per million tasks"; .stream_write.cpu_seconds / $tasks * 1e6; 0.1)),
+    (select(.stream_read) | most("\($input): stream read, s per million tasks"; .stream_read.cpu_seconds / $tasks * 1e6; 0.2)),
+    (select(.pipe) | most("\($input): pipe of three tools against lumos-report, times"; .pipe.ratio; 1.6)),
+    ({"df-index-V100x2-216k": [0.20, 64], "nanogpt-8xH100-ddp": [0.30, null]}[$input] as $most | select($most and .in_process)
+      | most("\($input): lumos-report, s"; .in_process.cpu_seconds; $most[0]),
+        (select($most[1]) | most("\($input): lumos-report, peak MB"; .in_process.peak_rss / 1e6; $most[1]))),
     (select(.pipe and $input == "emulated 16x") | most("\($input), 1 M events: pipe to the finished page, s (wall: \(.pipe.seconds * 100 | round / 100))"; .pipe.cpu_seconds; 3))
   | @tsv' "$1" |
   awk -F'\t' '{ printf "%-86s %9.3f %9.3f  %s\n", $1, $2, $3, $4 }'
