@@ -15,7 +15,7 @@
  *   hta_queue_length_count _mean _std _min _p25 _p50 _p75 _max {rank,lane} [get_queue_length_summary]
  *   hta_full_queue_time hta_full_queue_ratio           {rank,lane} [get_time_spent_blocked_on_full_queue]; absent where
  *                                                      no queue was full
- *   hta_gpu_rows                                       {rank}: rows with a stream, which all of these look at
+ *   hta_gpu_rows                                       {rank}: rows with a stream, which all of these look at; may be 0
  * A stream that is no lane of the job, because nothing of the chosen steps runs on it, is told by name "stream N".
  *
  * What that tool does, and so these do:
@@ -31,10 +31,13 @@
  *     end, else kernel_wait below 30 us, else other. A row whose launch is not there is joined with the file's first
  *     event, when that has a duration.
  *   - Kernels: with more than 10 names in a type and rank, those beyond the tenth, and those whose running sum lies
- *     above the 0.8 quantile of the running sums, are "others", and all statistics are of the sums of the names.
+ *     above the 0.8 quantile of the running sums, are "others", but for those whose sum is negative, and all statistics
+ *     are of the sums of the names.
  *   - Queue: a launch counts from its call to its kernel's start. 1024 launches are a full queue, and of a rank only
  *     the last stream that had one is told.
- * Where that tool fails, on a rank without rows or a queue whose calls and kernels do not pair, the figure is absent.
+ * Where that tool fails, the figure is absent: the queue of a rank whose calls and kernels do not pair, all that is
+ * asked of a rank without rows, and of all ranks the temporal breakdown when one has no rows, or when rows of -1 us leave
+ * more idle or compute time, or both together, than there is in all. Then there is a note, sim.hta_fails.
  *
  * Which of two rows that start in the same microsecond comes first is up to numpy's default sort, which is not stable.
  * Here it is that sort without vector instructions: before numpy 1.25, and since then on processors for which numpy has

@@ -181,9 +181,26 @@ static bool write_verdict(const struct lumos_job *job, struct lumos_error *error
   return lumos_output_commit(&output, error);
 }
 
+static bool has_metrics(const struct lumos_report_options *report) {
+  return report->format == LUMOS_REPORT_JSON ||
+         (report->format == LUMOS_REPORT_CSV && report->view == LUMOS_VIEW_DEFAULT);
+}
+
+static bool simulate(struct lumos_job *job, const struct tool_rendering *rendering, struct lumos_error *error) {
+  if (!tool_simulate(job, LUMOS_MODEL_LUMOS, &rendering->simulating, error)) {
+    return false;
+  }
+  if (rendering->simulating.hta && !has_metrics(&rendering->report)) {
+    lumos_job_note(job, "sim.hta_not_shown", LUMOS_WARNING, LUMOS_ABSENT, NULL,
+                   "the figures of HTA are among the metrics, which this form of the report does not list",
+                   "write .json, or .csv without --view");
+  }
+  return true;
+}
+
 bool tool_rendering_write(struct lumos_job *job, const char *name, enum lumos_stage before,
                           const struct tool_rendering *rendering, struct lumos_error *error) {
-  if (job->stage < LUMOS_STAGE_SIM && !tool_simulate(job, LUMOS_MODEL_LUMOS, &rendering->simulating, error)) {
+  if (job->stage < LUMOS_STAGE_SIM && !simulate(job, rendering, error)) {
     return false;
   }
   tool_warn(job, name, before);

@@ -32,10 +32,9 @@ static int64_t any_length(void) {
 
 static void add_row(struct lumos_text *text, const char *category, const char *name, int64_t thread, int64_t start,
                     int64_t length) {
-  lumos_text_format(text,
-                    ",\n{\"ph\":\"X\",\"cat\":\"%s\",\"name\":\"%s\",\"pid\":%d,\"tid\":%d,\"ts\":%d.%03d,\"dur\":%d",
-                    category, name, category[0] == 'k' || category[0] == 'g', (int)thread, (int)start, (int)pick(1000),
-                    (int)length);
+  lumos_text_format(
+      text, ",\n{\"ph\":\"X\",\"cat\":\"%s\",\"name\":\"%s\",\"pid\":%d,\"tid\":%d,\"ts\":%d.%03d,\"dur\":%d", category,
+      name, category[0] == 'k' || category[0] == 'g', (int)thread, (int)start, (int)pick(1000), (int)length);
 }
 
 static void add_marks(struct lumos_text *text) {
@@ -77,10 +76,14 @@ static void add_kernel(struct lumos_text *text, int ranks) {
   lumos_text_format(text, ",\"args\":{\"device\":0,\"stream\":%d,\"correlation\":%d", (int)stream,
                     (int)pick(MOST_ROWS) + (pick(3) == 0 ? 1000 : 1));
   if (what == 2) {
-    lumos_text_format(text,
-                      ",\"Collective name\":\"allreduce\",\"In msg nelems\":64,\"Out msg nelems\":64,"
-                      "\"Group size\":%d,\"dtype\":\"Float\",\"Process Group Name\":\"0\",\"Process Group Ranks\":\"[%s]\"",
-                      ranks, ranks == 1 ? "0" : ranks == 2 ? "0, 1" : "0, 1, 2");
+    lumos_text_format(
+        text,
+        ",\"Collective name\":\"allreduce\",\"In msg nelems\":64,\"Out msg nelems\":64,"
+        "\"Group size\":%d,\"dtype\":\"Float\",\"Process Group Name\":\"0\",\"Process Group Ranks\":\"[%s]\"",
+        ranks,
+        ranks == 1   ? "0"
+        : ranks == 2 ? "0, 1"
+                     : "0, 1, 2");
   }
   lumos_text_put(text, "}}");
 }

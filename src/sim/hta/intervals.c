@@ -3,26 +3,33 @@
 
 #include <stdlib.h>
 
-/* The intervals by their start: two may have one, where a row of -1 us ends before the next begins. */
-static void sort_intervals(struct hta_intervals *intervals) {
-  struct hta_placed *placed = lumos_allocate((intervals->count + 1) * sizeof *placed);
-  struct hta_interval *sorted = lumos_allocate((intervals->count + 1) * sizeof *sorted);
+static bool some_start_at_once(const struct hta_intervals *intervals) {
+  size_t i = 1;
+  while (i < intervals->count && intervals->items[i - 1].start < intervals->items[i].start) {
+    i++;
+  }
+  return i < intervals->count;
+}
+
+/* By their start they are sorted already; but where a row of -1 us ends before the next begins, two may have one, and
+ * that tool sorts once more. */
+static void sort_intervals(struct hta_intervals *intervals, struct hta_placed *placed) {
+  if (!some_start_at_once(intervals)) {
+    return;
+  }
+  struct hta_interval *unsorted = lumos_copied(intervals->items, intervals->count, sizeof *unsorted);
   for (size_t i = 0; i < intervals->count; i++) {
-    placed[i] = (struct hta_placed){intervals->items[i].start, (uint32_t)i};
+    placed[i] = (struct hta_placed){unsorted[i].start, (uint32_t)i};
   }
   hta_sort(placed, intervals->count);
   for (size_t i = 0; i < intervals->count; i++) {
-    sorted[i] = intervals->items[placed[i].item];
+    intervals->items[i] = unsorted[placed[i].item];
   }
-  for (size_t i = 0; i < intervals->count; i++) {
-    intervals->items[i] = sorted[i];
-  }
-  free(placed);
-  free(sorted);
+  free(unsorted);
 }
 
-static void unite(const struct hta_rank *rank, const struct hta_placed *placed, size_t count,
-                  struct hta_intervals *out) {
+/* The rows that are placed; their places are room for other work after it. */
+static void unite(const struct hta_rank *rank, struct hta_placed *placed, size_t count, struct hta_intervals *out) {
   int64_t reached = 0;
   for (size_t i = 0; i < count; i++) {
     const struct hta_row *row = &rank->rows.items[placed[i].item];
@@ -33,7 +40,7 @@ static void unite(const struct hta_rank *rank, const struct hta_placed *placed, 
     last->end = row->end > last->end ? row->end : last->end;
     reached = i == 0 || row->end > reached ? row->end : reached;
   }
-  sort_intervals(out);
+  sort_intervals(out, placed);
 }
 
 void hta_unite(struct hta_rank *rank) {

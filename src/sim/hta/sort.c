@@ -85,7 +85,19 @@ static void sort_by_heap(struct hta_placed *items, int64_t count) {
   }
 }
 
+/* Of times that rise there is one order only. */
+static bool rises(const struct hta_placed *items, size_t count) {
+  size_t i = 1;
+  while (i < count && items[i - 1].time < items[i].time) {
+    i++;
+  }
+  return i >= count;
+}
+
 void hta_sort(struct hta_placed *items, size_t count) {
+  if (rises(items, count)) {
+    return;
+  }
   struct part waiting[128]; /* the larger part waits, so as many as there are bits would do */
   size_t depth = 0;
   struct part part = {0, (int64_t)count - 1, 0};
