@@ -31,6 +31,7 @@ struct trace_window {
   size_t limit;
   size_t margin;   /* how far a reader may look ahead: 16 KiB */
   uint64_t offset; /* of bytes[0] in the text */
+  double share;    /* of the file that lay before the last refill; 0: none, or its size is not known */
   bool ended;      /* the text ends with the window */
   bool damaged;    /* ... because reading failed: */
   struct lumos_error damage;
