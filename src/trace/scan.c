@@ -103,7 +103,7 @@ static bool cut(struct scan *scan) {
 static const char no_json[] = "no valid JSON";
 
 /* Move to the next byte that is not blank, with the margin behind it. False at the end of the text. */
-static bool to_next_byte(struct scan *scan) {
+static bool seek_next_byte(struct scan *scan) {
   for (;;) {
     scan->cursor = lumos_json_blank(trace_window_ensure(&scan->window, scan->cursor));
     if (*scan->cursor != '\0' || scan->cursor != scan->window.bytes + scan->window.length) {
@@ -114,6 +114,19 @@ static bool to_next_byte(struct scan *scan) {
       return false;
     }
   }
+}
+
+static inline bool to_next_byte(struct scan *scan) {
+  const char *place = scan->cursor;
+  while (*place == ' ' || *place == '\n') {
+    place++;
+  }
+  bool ahead = scan->window.ended || (size_t)(scan->window.bytes + scan->window.length - place) > scan->window.margin;
+  if (!ahead || (unsigned char)*place <= ' ') {
+    return seek_next_byte(scan);
+  }
+  scan->cursor = place;
+  return true;
 }
 
 /* After a fault at `fault` in what begins at `start`: true when the window was the fault and `start` can be read
