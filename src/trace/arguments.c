@@ -196,6 +196,9 @@ static inline bool read_argument(const struct trace_argument *argument, const ch
   switch (argument->kind) {
     case INTEGER:
     case ID:
+      if (trace_read_natural(cursor, (int64_t *)(void *)target)) {
+        return true;
+      }
       return read_integer(argument, cursor, (int64_t *)(void *)target, &out->lost);
     case MILLIONTHS_FROM_PERCENT:
       return trace_read_scaled(cursor, 4, (int64_t *)(void *)target, &out->lost);

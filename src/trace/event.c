@@ -125,10 +125,36 @@ static const struct trace_argument_table *wanted_arguments(const struct fields *
   return fields->phase == 0 || fields->phase == 'X' ? NULL : &lumos_trace_arguments_none;
 }
 
+static uint8_t no_row_of(const void *rows, const struct lumos_slice *key) {
+  (void)rows;
+  (void)key;
+  return 0;
+}
+
+/* Arguments that nobody reads: key by key, for keys come again; all at once where a value is more than a leaf, or where
+ * something is wrong, for there is more than one way to be right. */
+static bool skip_arguments(struct trace_keys *keys, const char **cursor) {
+  const char *start = *cursor;
+  if (*start != '{') {
+    return lumos_json_skip(cursor, NULL);
+  }
+  ++*cursor;
+  struct trace_key_walk walk = trace_walk_keys(keys, no_row_of, NULL);
+  uint8_t row = 0;
+  int more = 0;
+  while ((more = trace_next_key(&walk, cursor, &row)) > 0 && **cursor != '{' && **cursor != '[' && trace_skip(cursor)) {
+  }
+  if (more == 0) {
+    return true;
+  }
+  *cursor = start;
+  return lumos_json_skip(cursor, NULL);
+}
+
 static bool read_arguments(struct trace_reader *reader, struct fields *fields, const struct trace_argument_table *table,
                            const char **cursor) {
   if (table->count == 0) {
-    return lumos_json_skip(cursor, NULL);
+    return skip_arguments(&reader->skipped_keys[fields->phase == 'X'], cursor);
   }
   fields->table = table;
   fields->values = &reader->values;
@@ -169,14 +195,28 @@ static bool read_time_again(struct fields *fields, int64_t member, const char **
   return true;
 }
 
-static bool read_category(struct fields *fields, const char **cursor) {
-  if (fields->category.bytes != NULL) {
-    return read_text_again(fields, &fields->category, cursor);
+static bool read_category(struct trace_reader *reader, struct fields *fields, const char **cursor) {
+  struct lumos_slice *category = &fields->category;
+  if (category->bytes != NULL) {
+    return read_text_again(fields, category, cursor);
   }
-  if (!trace_read_text(cursor, &fields->category)) {
+  const char *start = *cursor;
+  struct trace_known_category *known =
+      &reader->categories[trace_low_first(start) * UINT64_C(0x9E3779B97F4A7C15) >> 32U & (TRACE_KNOWN_CATEGORIES - 1)];
+  if (trace_stands(&known->seen, start)) {
+    *category = (struct lumos_slice){start + 1, known->seen.length - 2, false, false};
+    fields->class = known->class;
+    *cursor += known->seen.length;
+    return true;
+  }
+  if (!trace_read_text(cursor, category)) {
     return false;
   }
-  fields->class = fields->category.bytes != NULL ? class_of_category(&fields->category) : TRACE_UNKNOWN;
+  fields->class = category->bytes != NULL ? class_of_category(category) : TRACE_UNKNOWN;
+  if (*start == '"' && !category->escaped && !category->wide) {
+    lumos_trace_see(&known->seen, start, (size_t)(*cursor - start));
+    known->class = fields->class;
+  }
   return true;
 }
 
@@ -257,7 +297,7 @@ static inline bool read_member(struct trace_reader *reader, struct fields *field
     case PHASE:
       return read_phase(fields, cursor);
     case CATEGORY_NAME:
-      return read_category(fields, cursor);
+      return read_category(reader, fields, cursor);
     case NAME:
       return read_text(fields, &fields->name, cursor);
     case PROCESS:
