@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "trace/arguments.h"
+#include <stdlib.h>
 #include <string.h>
 
 struct category {
@@ -80,10 +81,14 @@ void lumos_trace_reader_init(struct trace_reader *reader, struct trace *trace, b
                                   .stacks = stacks,
                                   .thread_lane = LUMOS_NONE,
                                   .device = LUMOS_ABSENT,
+                                  .lists = lumos_allocate_zeroed(1, sizeof *reader->lists),
                                   .values = lumos_trace_no_arguments};
 }
 
-void lumos_trace_reader_clear(struct trace_reader *reader) { lumos_vector_free(&reader->scratch); }
+void lumos_trace_reader_clear(struct trace_reader *reader) {
+  lumos_vector_free(&reader->scratch);
+  free(reader->lists);
+}
 
 /* Member by member: clearing all bytes at once takes as long as reading a short event. */
 static void begin_fields(struct fields *fields) {
@@ -158,7 +163,7 @@ static bool read_arguments(struct trace_reader *reader, struct fields *fields, c
   }
   fields->table = table;
   fields->values = &reader->values;
-  return lumos_trace_read_arguments(table, &reader->argument_keys[table->kind], cursor, &reader->values);
+  return lumos_trace_read_arguments(table, &reader->argument_keys[table->kind], reader->lists, cursor, &reader->values);
 }
 
 static bool read_arguments_now_or_later(struct trace_reader *reader, struct fields *fields, const char **cursor) {

@@ -38,8 +38,9 @@ struct trace_reader {
     struct trace_seen seen; /* with the quotes around it */
     uint8_t class;
   } categories[TRACE_KNOWN_CATEGORIES]; /* by the first bytes */
-  LUMOS_VECTOR(char) scratch;           /* decoded text */
-  struct trace_arguments values;        /* of the event in work, all absent between events */
+  struct trace_lists *lists;
+  LUMOS_VECTOR(char) scratch;    /* decoded text */
+  struct trace_arguments values; /* of the event in work, all absent between events */
   struct trace_keys member_keys, argument_keys[TRACE_ARGUMENT_KINDS];
   struct trace_keys passed_keys[2];  /* of events that are not kept: ends of flows, all others */
   struct trace_keys skipped_keys[2]; /* of arguments that nobody reads: of marks, of rows */

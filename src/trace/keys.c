@@ -13,6 +13,7 @@ static bool is_same(const struct trace_key *key, const char *bytes, size_t lengt
 static void set(struct trace_key *key, const char *bytes, size_t length, uint8_t row) {
   lumos_trace_see(&key->seen, bytes, length);
   key->next = NULL;
+  key->other = NULL;
   key->row = row;
 }
 
@@ -36,6 +37,7 @@ static struct trace_key *find(struct trace_keys *keys, const char *bytes, size_t
 void lumos_trace_forget_keys(struct trace_keys *keys) {
   keys->first.seen.length = 0;
   keys->first.next = NULL;
+  keys->first.other = NULL;
   keys->count = 0;
 }
 
@@ -66,7 +68,8 @@ int lumos_trace_learn_key(struct trace_key_walk *walk, const char **cursor, uint
   } else if (!is_same(found, start, length)) {
     set(found, start, length, *row);
   }
-  if (walk->before != NULL) {
+  if (walk->before != NULL && walk->before->next != found) {
+    walk->before->other = walk->before->next;
     walk->before->next = found;
   }
   walk->first = false;

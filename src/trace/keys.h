@@ -25,8 +25,9 @@ struct trace_seen {
 /* All that lies between two values, or between the last one and the closing brace, this included. */
 struct trace_key {
   struct trace_seen seen;
-  struct trace_key *next; /* what came behind its value; NULL: not known */
-  uint8_t row;            /* what the key is to the caller, or TRACE_KEY_END */
+  struct trace_key *next;  /* what came behind its value; NULL: not known */
+  struct trace_key *other; /* the same before that, another one */
+  uint8_t row;             /* what the key is to the caller, or TRACE_KEY_END */
 };
 enum { TRACE_KEY_END = UINT8_MAX };
 
@@ -44,7 +45,7 @@ struct trace_key_walk {
   const void *rows;
   struct trace_key *before, *expected; /* NULL: not known */
   bool first;                          /* no member has been passed */
-  bool learned;                        /* some key was not the one foretold */
+  bool learned;                        /* some key was not the one foretold first */
 };
 
 static inline struct trace_key_walk trace_walk_keys(struct trace_keys *keys,
@@ -96,7 +97,11 @@ int lumos_trace_learn_key(struct trace_key_walk *walk, const char **cursor, uint
 static inline int trace_next_key(struct trace_key_walk *walk, const char **cursor, uint8_t *row) {
   struct trace_key *key = walk->expected;
   if (key == NULL || !trace_stands(&key->seen, *cursor)) {
-    return lumos_trace_learn_key(walk, cursor, row);
+    key = walk->before != NULL ? walk->before->other : NULL;
+    if (key == NULL || !trace_stands(&key->seen, *cursor)) {
+      return lumos_trace_learn_key(walk, cursor, row);
+    }
+    walk->learned = true;
   }
   walk->first = false;
   walk->before = key;
