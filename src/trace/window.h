@@ -18,7 +18,7 @@
 #include <string.h>
 
 enum {
-  TRACE_WINDOW_BYTES = 1024 * 1024,
+  TRACE_WINDOW_BYTES = 256 * 1024,
   TRACE_WINDOW_LIMIT = 64 * 1024 * 1024, /* the longest event */
   TRACE_WINDOW_SENTINEL = 64,            /* NULs */
 };
