@@ -814,7 +814,7 @@ static enum trace_outcome keep_event(struct trace_reader *reader, struct fields 
 }
 
 enum trace_outcome lumos_trace_event(struct trace_reader *reader, const char **cursor, const char **reason) {
-  const char *begin = *cursor;
+  const char *place = NULL; /* of this function alone, so that it need not be fetched by its address */
   struct fields fields;
   bool suspect = false;
   bool all = false;
@@ -823,10 +823,11 @@ enum trace_outcome lumos_trace_event(struct trace_reader *reader, const char **c
   do {
     all = suspect;
     suspect = false;
-    *cursor = begin;
+    place = *cursor;
     begin_fields(&fields);
-    read = read_fields(reader, &fields, cursor, all, &suspect);
+    read = read_fields(reader, &fields, &place, all, &suspect);
   } while (suspect);
+  *cursor = place;
   enum trace_outcome outcome = read ? keep_event(reader, &fields, reason) : TRACE_FAULT;
   if (fields.table != NULL) {
     lumos_trace_forget_arguments(fields.table, &reader->values);
