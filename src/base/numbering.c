@@ -38,6 +38,10 @@ uint32_t lumos_number_of(struct lumos_numbering *numbering, uint64_t key) {
   return numbering->slots[slot] - 1;
 }
 
+uint32_t lumos_known_number(const struct lumos_numbering *numbering, uint64_t key) {
+  return numbering->slots == NULL ? LUMOS_NO_NUMBER : numbering->slots[slot_of(numbering, key)] - 1;
+}
+
 void lumos_numbering_clear(struct lumos_numbering *numbering) {
   numbering->keys.count = 0;
   if (numbering->slots != NULL) {

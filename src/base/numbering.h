@@ -12,6 +12,9 @@ struct lumos_numbering { /* begins as zeros */
 
 /* The number of a key, given when it is new: then it is the highest. Amortised O(1). */
 uint32_t lumos_number_of(struct lumos_numbering *numbering, uint64_t key);
+/* The number that it has; LUMOS_NO_NUMBER when it has none. O(1). */
+#define LUMOS_NO_NUMBER UINT32_MAX
+uint32_t lumos_known_number(const struct lumos_numbering *numbering, uint64_t key);
 void lumos_numbering_clear(struct lumos_numbering *numbering); /* keeps the room */
 void lumos_numbering_free(struct lumos_numbering *numbering);
 

@@ -6,6 +6,7 @@
 #include <lumos/strings.h>
 
 #include <lumos/memory.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,12 +22,16 @@ struct slot {
   uint32_t id; /* 0: free */
 };
 
+/* Names come again and again: by their length and both ends most are found without looking at all of them. */
+enum { RECENT = 1024 };
+
 struct lumos_strings {
   struct lumos_arena *bytes;
   LUMOS_VECTOR(struct entry) entries; /* entries.items[id]; the first one stands for LUMOS_NO_STRING */
   struct slot *slots;
   size_t mask; /* number of slots (a power of two) - 1 */
   uint64_t seed;
+  uint32_t recent[RECENT]; /* ids; LUMOS_NO_STRING: none */
 };
 
 enum { FIRST_SLOTS = 1024 };
@@ -73,6 +78,18 @@ static uint32_t hash_of(uint64_t seed, const char *bytes, size_t length) {
   }
   state = mix(state ^ load_rest(bytes, length), seed | 1U);
   return (uint32_t)(state ^ state >> 32U);
+}
+
+/* Where among the recent ones a text of at least eight bytes stands, if it does. */
+static size_t recent_place(const char *bytes, size_t length) {
+  uint64_t ends = load_eight(bytes) + load_eight(bytes + length - 8) * 3 + length;
+  return (size_t)((ends * UINT64_C(0x9E3779B97F4A7C15)) >> 54U);
+}
+_Static_assert(RECENT == 1U << 10U, "as many as ten bits tell apart");
+
+static bool is_text(const struct lumos_strings *strings, uint32_t id, const char *text, size_t length) {
+  const struct entry *entry = &strings->entries.items[id];
+  return entry->length == length && memcmp(entry->bytes, text, length) == 0;
 }
 
 struct lumos_strings *lumos_strings_new(void) {
@@ -132,7 +149,7 @@ static void double_slots(struct lumos_strings *strings) {
   strings->mask = mask;
 }
 
-uint32_t lumos_intern(struct lumos_strings *strings, const char *text, size_t length) {
+static uint32_t intern(struct lumos_strings *strings, const char *text, size_t length) {
   uint32_t hash = hash_of(strings->seed, text, length);
   struct slot *slot = find_slot(strings, hash, text, length);
   if (slot->id != LUMOS_NO_STRING) {
@@ -149,6 +166,17 @@ uint32_t lumos_intern(struct lumos_strings *strings, const char *text, size_t le
     double_slots(strings);
   }
   return id;
+}
+
+uint32_t lumos_intern(struct lumos_strings *strings, const char *text, size_t length) {
+  if (length < 8) {
+    return intern(strings, text, length);
+  }
+  uint32_t *recent = &strings->recent[recent_place(text, length)];
+  if (!is_text(strings, *recent, text, length)) {
+    *recent = intern(strings, text, length);
+  }
+  return *recent;
 }
 
 uint32_t lumos_intern_text(struct lumos_strings *strings, const char *text) {
@@ -182,6 +210,10 @@ struct lumos_strings *lumos_strings_view(const struct lumos_strings *strings) {
 
 void lumos_strings_replace(struct lumos_strings *view, uint32_t id, const char *text, size_t length) {
   if (id != LUMOS_NO_STRING && id < view->entries.count) {
+    const struct entry *before = &view->entries.items[id];
+    if (before->length >= 8) {
+      view->recent[recent_place(before->bytes, before->length)] = LUMOS_NO_STRING;
+    }
     view->entries.items[id] = (struct entry){lumos_arena_copy(view->bytes, text, length), length};
   }
 }

@@ -190,17 +190,21 @@ static bool read_integer(const struct trace_argument *argument, const char **cur
   return true;
 }
 
-static inline bool read_argument(const struct trace_argument *argument, const char **cursor,
+static inline bool read_argument(const struct trace_argument *argument, struct trace_lists *lists, const char **cursor,
                                  struct trace_arguments *out) {
   char *target = (char *)out + argument->offset;
   switch (argument->kind) {
     case INTEGER:
     case ID:
+      if (trace_read_natural(cursor, (int64_t *)(void *)target)) {
+        return true;
+      }
       return read_integer(argument, cursor, (int64_t *)(void *)target, &out->lost);
     case MILLIONTHS_FROM_PERCENT:
       return trace_read_scaled(cursor, 4, (int64_t *)(void *)target, &out->lost);
     default:
-      return trace_read_text(cursor, (struct lumos_slice *)(void *)target);
+      return **cursor == '[' ? trace_read_list(lists, cursor, (struct lumos_slice *)(void *)target)
+                             : trace_read_text(cursor, (struct lumos_slice *)(void *)target);
   }
 }
 
@@ -216,9 +220,10 @@ static bool same_argument(const struct trace_argument *argument, const struct tr
 }
 
 /* An argument that was there before. */
-static bool read_again(const struct trace_argument *argument, const char **cursor, struct trace_arguments *out) {
+static bool read_again(const struct trace_argument *argument, struct trace_lists *lists, const char **cursor,
+                       struct trace_arguments *out) {
   struct trace_arguments second = lumos_trace_no_arguments;
-  if (!read_argument(argument, cursor, &second)) {
+  if (!read_argument(argument, lists, cursor, &second)) {
     return false;
   }
   out->repeated |= !same_argument(argument, out, &second);
@@ -240,8 +245,13 @@ static uint8_t row_of(const void *rows, const struct lumos_slice *key) {
   return (uint8_t)row;
 }
 
-bool lumos_trace_read_arguments(const struct trace_argument_table *table, struct trace_keys *keys, const char **cursor,
-                                struct trace_arguments *out) {
+static inline bool skip_argument(struct trace_lists *lists, const char **cursor) {
+  struct lumos_slice list;
+  return **cursor == '[' ? trace_read_list(lists, cursor, &list) : trace_skip(cursor);
+}
+
+bool lumos_trace_read_arguments(const struct trace_argument_table *table, struct trace_keys *keys,
+                                struct trace_lists *lists, const char **cursor, struct trace_arguments *out) {
   if (table->count == 0 || **cursor != '{') {
     return lumos_json_skip(cursor, NULL);
   }
@@ -251,7 +261,7 @@ bool lumos_trace_read_arguments(const struct trace_argument_table *table, struct
   int more = 0;
   while ((more = trace_next_key(&walk, cursor, &row)) > 0) {
     if (row == table->count) {
-      if (!trace_skip(cursor)) {
+      if (!skip_argument(lists, cursor)) {
         return false;
       }
       continue;
@@ -259,7 +269,7 @@ bool lumos_trace_read_arguments(const struct trace_argument_table *table, struct
     const struct trace_argument *argument = &table->rows[row];
     bool repeated = (out->seen >> row & 1U) != 0;
     out->seen |= 1U << row;
-    if (!(repeated ? read_again(argument, cursor, out) : read_argument(argument, cursor, out))) {
+    if (!(repeated ? read_again(argument, lists, cursor, out) : read_argument(argument, lists, cursor, out))) {
       return false;
     }
   }

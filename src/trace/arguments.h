@@ -7,6 +7,7 @@
 #include "base/ascii.h"
 #include "base/json.h"
 #include "trace/keys.h"
+#include "trace/lists.h"
 #include "trace/raw.h"
 #include "trace/values.h"
 #include <string.h>
@@ -53,9 +54,9 @@ extern const struct trace_argument_table lumos_trace_arguments_none, lumos_trace
 const struct trace_argument_table *lumos_trace_arguments_of(enum trace_class class);
 
 /* Read the object at *cursor into *out, where all is absent. A value of another type than expected is skipped. False at
- * a fault. `keys`: those of the objects that were read by this table before. */
-bool lumos_trace_read_arguments(const struct trace_argument_table *table, struct trace_keys *keys, const char **cursor,
-                                struct trace_arguments *out);
+ * a fault. `keys`: those of the objects that were read by this table before; `lists`: those of all. */
+bool lumos_trace_read_arguments(const struct trace_argument_table *table, struct trace_keys *keys,
+                                struct trace_lists *lists, const char **cursor, struct trace_arguments *out);
 /* Make absent again what was read by this table. */
 void lumos_trace_forget_arguments(const struct trace_argument_table *table, struct trace_arguments *out);
 

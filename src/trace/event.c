@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "trace/arguments.h"
+#include <stdlib.h>
 #include <string.h>
 
 struct category {
@@ -80,10 +81,14 @@ void lumos_trace_reader_init(struct trace_reader *reader, struct trace *trace, b
                                   .stacks = stacks,
                                   .thread_lane = LUMOS_NONE,
                                   .device = LUMOS_ABSENT,
+                                  .lists = lumos_allocate_zeroed(1, sizeof *reader->lists),
                                   .values = lumos_trace_no_arguments};
 }
 
-void lumos_trace_reader_clear(struct trace_reader *reader) { lumos_vector_free(&reader->scratch); }
+void lumos_trace_reader_clear(struct trace_reader *reader) {
+  lumos_vector_free(&reader->scratch);
+  free(reader->lists);
+}
 
 /* Member by member: clearing all bytes at once takes as long as reading a short event. */
 static void begin_fields(struct fields *fields) {
@@ -125,14 +130,40 @@ static const struct trace_argument_table *wanted_arguments(const struct fields *
   return fields->phase == 0 || fields->phase == 'X' ? NULL : &lumos_trace_arguments_none;
 }
 
+static uint8_t no_row_of(const void *rows, const struct lumos_slice *key) {
+  (void)rows;
+  (void)key;
+  return 0;
+}
+
+/* Arguments that nobody reads: key by key, for keys come again; all at once where a value is more than a leaf, or where
+ * something is wrong, for there is more than one way to be right. */
+static bool skip_arguments(struct trace_keys *keys, const char **cursor) {
+  const char *start = *cursor;
+  if (*start != '{') {
+    return lumos_json_skip(cursor, NULL);
+  }
+  ++*cursor;
+  struct trace_key_walk walk = trace_walk_keys(keys, no_row_of, NULL);
+  uint8_t row = 0;
+  int more = 0;
+  while ((more = trace_next_key(&walk, cursor, &row)) > 0 && **cursor != '{' && **cursor != '[' && trace_skip(cursor)) {
+  }
+  if (more == 0) {
+    return true;
+  }
+  *cursor = start;
+  return lumos_json_skip(cursor, NULL);
+}
+
 static bool read_arguments(struct trace_reader *reader, struct fields *fields, const struct trace_argument_table *table,
                            const char **cursor) {
   if (table->count == 0) {
-    return lumos_json_skip(cursor, NULL);
+    return skip_arguments(&reader->skipped_keys[fields->phase == 'X'], cursor);
   }
   fields->table = table;
   fields->values = &reader->values;
-  return lumos_trace_read_arguments(table, &reader->argument_keys[table->kind], cursor, &reader->values);
+  return lumos_trace_read_arguments(table, &reader->argument_keys[table->kind], reader->lists, cursor, &reader->values);
 }
 
 static bool read_arguments_now_or_later(struct trace_reader *reader, struct fields *fields, const char **cursor) {
@@ -169,14 +200,28 @@ static bool read_time_again(struct fields *fields, int64_t member, const char **
   return true;
 }
 
-static bool read_category(struct fields *fields, const char **cursor) {
-  if (fields->category.bytes != NULL) {
-    return read_text_again(fields, &fields->category, cursor);
+static bool read_category(struct trace_reader *reader, struct fields *fields, const char **cursor) {
+  struct lumos_slice *category = &fields->category;
+  if (category->bytes != NULL) {
+    return read_text_again(fields, category, cursor);
   }
-  if (!trace_read_text(cursor, &fields->category)) {
+  const char *start = *cursor;
+  struct trace_known_category *known =
+      &reader->categories[trace_low_first(start) * UINT64_C(0x9E3779B97F4A7C15) >> 32U & (TRACE_KNOWN_CATEGORIES - 1)];
+  if (trace_stands(&known->seen, start)) {
+    *category = (struct lumos_slice){start + 1, known->seen.length - 2, false, false};
+    fields->class = known->class;
+    *cursor += known->seen.length;
+    return true;
+  }
+  if (!trace_read_text(cursor, category)) {
     return false;
   }
-  fields->class = fields->category.bytes != NULL ? class_of_category(&fields->category) : TRACE_UNKNOWN;
+  fields->class = category->bytes != NULL ? class_of_category(category) : TRACE_UNKNOWN;
+  if (*start == '"' && !category->escaped && !category->wide) {
+    lumos_trace_see(&known->seen, start, (size_t)(*cursor - start));
+    known->class = fields->class;
+  }
   return true;
 }
 
@@ -257,7 +302,7 @@ static inline bool read_member(struct trace_reader *reader, struct fields *field
     case PHASE:
       return read_phase(fields, cursor);
     case CATEGORY_NAME:
-      return read_category(fields, cursor);
+      return read_category(reader, fields, cursor);
     case NAME:
       return read_text(fields, &fields->name, cursor);
     case PROCESS:
@@ -769,7 +814,7 @@ static enum trace_outcome keep_event(struct trace_reader *reader, struct fields 
 }
 
 enum trace_outcome lumos_trace_event(struct trace_reader *reader, const char **cursor, const char **reason) {
-  const char *begin = *cursor;
+  const char *place = NULL; /* of this function alone, so that it need not be fetched by its address */
   struct fields fields;
   bool suspect = false;
   bool all = false;
@@ -778,10 +823,11 @@ enum trace_outcome lumos_trace_event(struct trace_reader *reader, const char **c
   do {
     all = suspect;
     suspect = false;
-    *cursor = begin;
+    place = *cursor;
     begin_fields(&fields);
-    read = read_fields(reader, &fields, cursor, all, &suspect);
+    read = read_fields(reader, &fields, &place, all, &suspect);
   } while (suspect);
+  *cursor = place;
   enum trace_outcome outcome = read ? keep_event(reader, &fields, reason) : TRACE_FAULT;
   if (fields.table != NULL) {
     lumos_trace_forget_arguments(fields.table, &reader->values);

@@ -19,6 +19,8 @@ enum {
   TRACE_REPLACED = 2U, /* a text held bytes that are no UTF-8, or escapes that JSON lacks */
 };
 
+enum { TRACE_KNOWN_CATEGORIES = 8 };
+
 struct trace_reader {
   struct trace *trace;
   const struct trace_screen_place *place; /* of the row in work, in a file that Lumos wrote; else NULL */
@@ -32,10 +34,16 @@ struct trace_reader {
   unsigned thread_remarks;
   int64_t device, stream;
   uint32_t stream_lane;
+  struct trace_known_category {
+    struct trace_seen seen; /* with the quotes around it */
+    uint8_t class;
+  } categories[TRACE_KNOWN_CATEGORIES]; /* by the first bytes */
+  struct trace_lists *lists;
   LUMOS_VECTOR(char) scratch;    /* decoded text */
   struct trace_arguments values; /* of the event in work, all absent between events */
   struct trace_keys member_keys, argument_keys[TRACE_ARGUMENT_KINDS];
-  struct trace_keys passed_keys[2]; /* of events that are not kept: ends of flows, all others */
+  struct trace_keys passed_keys[2];  /* of events that are not kept: ends of flows, all others */
+  struct trace_keys skipped_keys[2]; /* of arguments that nobody reads: of marks, of rows */
 };
 
 void lumos_trace_reader_init(struct trace_reader *reader, struct trace *trace, bool stacks);

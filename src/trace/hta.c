@@ -4,6 +4,7 @@
 #include "trace/hta.h"
 
 #include "base/hash.h"
+#include "base/numbering.h"
 #include "base/text.h"
 #include <math.h>
 #include <stdlib.h>
@@ -11,14 +12,17 @@
 
 /* What the host's rows of one correlation say of the device's rows of it. */
 struct launch {
-  int64_t correlation;
-  int64_t last;     /* when the last one of them starts; LUMOS_ABSENT */
+  int64_t last;     /* when the last one of them starts, as recorded; LUMOS_ABSENT */
   int64_t enqueued; /* the same of those that put work into a stream's queue, by their names */
+  int64_t place;    /* of the last one that puts work into a queue among all such */
   uint32_t enqueuing;
   uint32_t rows; /* of the device */
   uint32_t kept; /* host rows before the last step */
-  int64_t place; /* of the last one that puts work into a queue among all such */
-  bool used;
+};
+
+/* Recorded times, the first and the last one; LUMOS_ABSENT. */
+struct extent {
+  int64_t first, last;
 };
 
 struct class {
@@ -30,14 +34,14 @@ struct class {
 
 struct keeping {
   struct trace *trace;
-  struct launch *launches; /* open addressing by correlation */
-  size_t launch_mask;
+  struct lumos_numbering correlations;  /* of device rows */
+  LUMOS_VECTOR(struct launch) launches; /* [number of the correlation] */
   LUMOS_VECTOR(struct class) classes;
   uint32_t *class_slots; /* open addressing: index + 1 */
   size_t class_mask;
   bool host_seen;
-  int64_t cut; /* what starts on the host from then on is of the last step */
-  int64_t first, last, cut_first, cut_last;
+  int64_t cut; /* what starts on the host from then on, as recorded, is of the last step */
+  struct extent all, kept;
   lumos_string_id sync_names[2];
   lumos_string_id enqueuing[16];
   int64_t places; /* of calls that put work into a queue, so far */
@@ -81,40 +85,26 @@ static bool is_device(const struct keeping *keeping, int64_t stream, int64_t cor
   return (stream >= 0 && correlation >= 0) || name == keeping->sync_names[0] || name == keeping->sync_names[1];
 }
 
-static size_t table_size(size_t count) {
-  size_t size = 16;
-  while (size < 2 * count) {
-    size *= 2;
-  }
-  return size;
-}
-
+/* NULL: no device row has this correlation. */
 static struct launch *find_launch(const struct keeping *keeping, int64_t correlation) {
-  uint64_t hash = lumos_hash_mix(0, (uint64_t)correlation);
-  size_t slot = (hash >> 20U) & keeping->launch_mask;
-  while (keeping->launches[slot].used && keeping->launches[slot].correlation != correlation) {
-    slot = (slot + 1) & keeping->launch_mask;
-  }
-  return &keeping->launches[slot];
+  uint32_t number = lumos_known_number(&keeping->correlations, (uint64_t)correlation);
+  return number == LUMOS_NO_NUMBER ? NULL : &keeping->launches.items[number];
 }
 
 static void expect_launch(struct keeping *keeping, int64_t stream, int64_t correlation, lumos_string_id name) {
   if (is_device(keeping, stream, correlation, name)) {
-    struct launch *launch = find_launch(keeping, correlation);
-    *launch = (struct launch){.correlation = correlation,
-                              .last = LUMOS_ABSENT,
-                              .enqueued = LUMOS_ABSENT,
-                              .rows = launch->rows + 1,
-                              .used = true};
+    uint32_t number = lumos_number_of(&keeping->correlations, (uint64_t)correlation);
+    if (number == keeping->launches.count) {
+      lumos_vector_push(&keeping->launches, ((struct launch){.last = LUMOS_ABSENT, .enqueued = LUMOS_ABSENT}));
+    }
+    keeping->launches.items[number].rows++;
   }
 }
 
 /* The correlations that device rows have. */
 static void expect_launches(struct keeping *keeping) {
   const struct trace *trace = keeping->trace;
-  size_t size = table_size(trace->device.count + trace->hta_rows.count);
-  keeping->launches = lumos_allocate_zeroed(size, sizeof *keeping->launches);
-  keeping->launch_mask = size - 1;
+  lumos_vector_reserve(&keeping->launches, trace->device.count);
   for (size_t i = 0; i < trace->device.count; i++) {
     const struct trace_device *row = &trace->device.items[i];
     expect_launch(keeping, stream_of(row), number(row->correlation), row->name);
@@ -125,41 +115,46 @@ static void expect_launches(struct keeping *keeping) {
   }
 }
 
-/* Calls visit(keeping, start, correlation, name) for every row of the host. */
+static inline void widen(struct extent *extent, int64_t start) {
+  extent->first = extent->first == LUMOS_ABSENT || start < extent->first ? start : extent->first;
+  extent->last = extent->last == LUMOS_ABSENT || start > extent->last ? start : extent->last;
+}
+
+static int64_t length_of(const struct extent *extent) {
+  return extent->first == LUMOS_ABSENT ? LUMOS_ABSENT : start_of(extent->last) - start_of(extent->first);
+}
+
+/* Calls visit(keeping, start, correlation, name) for every row of the host. Both are of this file, so that they become
+ * one loop. */
 typedef void visit_host(struct keeping *keeping, int64_t start, int64_t correlation, lumos_string_id name);
-static void visit_host_rows(struct keeping *keeping, visit_host *visit) {
+static inline __attribute__((always_inline)) void visit_host_rows(struct keeping *keeping, visit_host *visit) {
   const struct trace *trace = keeping->trace;
   for (size_t i = 0; i < trace->host.count; i++) {
     const struct trace_host *row = &trace->host.items[i];
-    visit(keeping, start_of(row->start), row->class == TRACE_CALL ? number(row->key) : -1, row->name);
+    visit(keeping, row->start, row->class == TRACE_CALL ? number(row->key) : -1, row->name);
   }
   for (size_t i = 0; i < trace->device.count; i++) {
     const struct trace_device *row = &trace->device.items[i];
     if (!is_device(keeping, stream_of(row), number(row->correlation), row->name)) {
-      visit(keeping, start_of(row->start), number(row->correlation), row->name);
+      visit(keeping, row->start, number(row->correlation), row->name);
     }
   }
   for (size_t i = 0; i < trace->hta_rows.count; i++) {
     const struct trace_hta_row *row = &trace->hta_rows.items[i];
     if (!is_device(keeping, number(row->stream), number(row->correlation), row->name)) {
-      visit(keeping, start_of(row->start), number(row->correlation), row->name);
+      visit(keeping, row->start, number(row->correlation), row->name);
     }
   }
   for (size_t i = 0; i < trace->hta_starts.count; i++) {
-    visit(keeping, start_of(trace->hta_starts.items[i]), -1, LUMOS_NO_STRING);
+    visit(keeping, trace->hta_starts.items[i], -1, LUMOS_NO_STRING);
   }
 }
 
-static void widen(int64_t *first, int64_t *last, int64_t start) {
-  *first = *first == LUMOS_ABSENT || start < *first ? start : *first;
-  *last = *last == LUMOS_ABSENT || start > *last ? start : *last;
-}
-
-static void see_start(struct keeping *keeping, int64_t start, int64_t correlation, lumos_string_id name) {
+static inline void see_start(struct keeping *keeping, int64_t start, int64_t correlation, lumos_string_id name) {
   (void)correlation;
   (void)name;
   keeping->host_seen = true;
-  widen(&keeping->first, &keeping->last, start);
+  widen(&keeping->all, start);
 }
 
 static bool is_mark(const struct keeping *keeping, lumos_string_id name) {
@@ -177,6 +172,17 @@ static void add_mark(struct keeping *keeping, struct lumos_strings *seen, struct
   }
 }
 
+/* The earliest recorded time that is not before this one in whole microseconds: these rise with it. */
+static int64_t first_at_or_behind(int64_t time) {
+  int64_t low = time < INT64_MIN + 9999 ? INT64_MIN : time - 9999; /* before it, be doubles as coarse as they may */
+  int64_t high = time;
+  while (low + 1 < high) {
+    int64_t middle = low + (high - low) / 2;
+    *(start_of(middle) < start_of(time) ? &low : &high) = middle;
+  }
+  return high;
+}
+
 /* The last step begins with the last mark, be it on the host or laid over a stream; without one, with the host's first
  * row. */
 static lumos_string_id find_cut(struct keeping *keeping) {
@@ -186,15 +192,15 @@ static lumos_string_id find_cut(struct keeping *keeping) {
   keeping->cut = LUMOS_ABSENT;
   for (size_t i = 0; i < trace->host.count; i++) {
     if (trace->host.items[i].class == TRACE_STEP) {
-      add_mark(keeping, seen, &steps, start_of(trace->host.items[i].start), trace->host.items[i].name);
+      add_mark(keeping, seen, &steps, trace->host.items[i].start, trace->host.items[i].name);
     }
   }
   for (size_t i = 0; i < trace->hta_rows.count; i++) {
     if (is_mark(keeping, trace->hta_rows.items[i].name)) {
-      add_mark(keeping, seen, &steps, start_of(trace->hta_rows.items[i].start), trace->hta_rows.items[i].name);
+      add_mark(keeping, seen, &steps, trace->hta_rows.items[i].start, trace->hta_rows.items[i].name);
     }
   }
-  keeping->cut = keeping->cut == LUMOS_ABSENT ? keeping->first : keeping->cut;
+  keeping->cut = first_at_or_behind(keeping->cut == LUMOS_ABSENT ? keeping->all.first : keeping->cut);
   lumos_string_id id = steps.length == 0 ? LUMOS_NO_STRING : lumos_intern(trace->strings, steps.bytes, steps.length);
   lumos_text_free(&steps);
   lumos_strings_free(seen);
@@ -209,16 +215,13 @@ static bool is_enqueuing(const struct keeping *keeping, lumos_string_id name) {
   return found && name != LUMOS_NO_STRING;
 }
 
-static void see_launch(struct keeping *keeping, int64_t start, int64_t correlation, lumos_string_id name) {
+static inline void see_launch(struct keeping *keeping, int64_t start, int64_t correlation, lumos_string_id name) {
   bool kept = start < keeping->cut;
   if (kept) {
-    widen(&keeping->cut_first, &keeping->cut_last, start);
+    widen(&keeping->kept, start);
   }
-  if (correlation == -1) {
-    return;
-  }
-  struct launch *launch = find_launch(keeping, correlation);
-  if (launch->used) {
+  struct launch *launch = correlation == -1 ? NULL : find_launch(keeping, correlation);
+  if (launch != NULL) {
     launch->last = start;
     launch->kept += kept;
     if (is_enqueuing(keeping, name)) {
@@ -265,62 +268,88 @@ static uint32_t class_index(struct keeping *keeping, const struct class *class) 
   return *slot - 1;
 }
 
-static void put_after_comma(struct lumos_text *text, int64_t value) {
-  lumos_text_char(text, ',');
-  lumos_text_integer(text, value);
+/* What is written of a row that has a launch; absent times of one that has none. */
+struct launched {
+  int64_t called, enqueued; /* LUMOS_ABSENT */
+  int64_t place;
+  uint32_t enqueuing;
+};
+
+static char *put_number(char *out, int64_t value) {
+  uint64_t rest = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+  size_t digits = 1;
+  for (uint64_t power = 10; digits < 20 && rest >= power; power *= 10) {
+    digits++;
+  }
+  *out = '-';
+  out += value < 0;
+  for (size_t i = digits; i > 0; i--) {
+    out[i - 1] = (char)('0' + rest % 10);
+    rest /= 10;
+  }
+  return out + digits;
+}
+
+static char *put_marked(char *out, char mark, int64_t value) {
+  *out = mark;
+  return put_number(out + 1, value);
 }
 
 /* CLASS,DELTA,DUR[,LAG[,LAG]] and its marks. */
-static void put_row(struct keeping *keeping, uint32_t class, int64_t start, int64_t end, const struct launch *launch,
-                    int64_t called, uint32_t kept) {
-  struct lumos_text *rows = &keeping->rows;
-  lumos_text_put(rows, rows->length > 0 ? " " : "");
-  lumos_text_integer(rows, class);
-  put_after_comma(rows, start - keeping->before);
-  put_after_comma(rows, end - start);
+static void put_row(struct keeping *keeping, uint32_t class, int64_t start, int64_t end,
+                    const struct launched *launched, uint32_t kept) {
+  enum { NUMBERS = 7, LONGEST = NUMBERS * 21 + 2 };
+  char *begin = lumos_text_room(&keeping->rows, LONGEST);
+  char *out = begin;
+  *out = ' ';
+  out = put_number(out + (keeping->rows.length > 0), class);
+  out = put_marked(out, ',', start - keeping->before);
+  out = put_marked(out, ',', end - start);
   keeping->before = start;
-  if (called != LUMOS_ABSENT) {
-    put_after_comma(rows, start - called);
-    if (launch->enqueuing == 1 && launch->enqueued != called) {
-      put_after_comma(rows, start - launch->enqueued);
-    } else if (launch->enqueuing != 1) {
-      lumos_text_char(rows, launch->enqueuing == 0 ? '~' : '!');
+  if (launched->called != LUMOS_ABSENT) {
+    out = put_marked(out, ',', start - launched->called);
+    if (launched->enqueuing == 1 && launched->enqueued != launched->called) {
+      out = put_marked(out, ',', start - launched->enqueued);
+    } else if (launched->enqueuing != 1) {
+      *out++ = launched->enqueuing == 0 ? '~' : '!';
     }
   }
-  if (launch->enqueuing == 1) {
-    if (launch->place != keeping->place + 1) {
-      lumos_text_char(rows, '^');
-      lumos_text_integer(rows, launch->place - keeping->place);
+  if (launched->enqueuing == 1) {
+    if (launched->place != keeping->place + 1) {
+      out = put_marked(out, '^', launched->place - keeping->place);
     }
-    keeping->place = launch->place;
+    keeping->place = launched->place;
   }
   if (kept == 0) {
-    lumos_text_char(rows, '-');
+    *out++ = '-';
   } else if (kept > 1) {
-    lumos_text_char(rows, '*');
-    lumos_text_integer(rows, kept);
+    out = put_marked(out, '*', kept);
   }
+  keeping->rows.length += (size_t)(out - begin);
 }
 
 static void keep_row(struct keeping *keeping, char letter, int64_t recorded_start, int64_t dur, int64_t stream,
                      int64_t correlation, lumos_string_id name) {
   static const struct launch none = {.last = LUMOS_ABSENT, .enqueued = LUMOS_ABSENT};
-  int64_t start = start_of(recorded_start);
   bool on_device = is_device(keeping, stream, correlation, name);
   const struct launch *launch = on_device ? find_launch(keeping, correlation) : &none;
-  uint32_t kept = on_device ? launch->kept : start < keeping->cut;
+  uint32_t kept = on_device ? launch->kept : recorded_start < keeping->cut;
   kept = keeping->host_seen ? kept : 1;
-  widen(&keeping->first, &keeping->last, start);
+  widen(&keeping->all, recorded_start);
   if (on_device && kept > 0) {
-    widen(&keeping->cut_first, &keeping->cut_last, start);
+    widen(&keeping->kept, recorded_start);
   }
   if (stream != -1) {
     int64_t called = launch->last;
-    if (called == LUMOS_ABSENT && correlation >= 0 && keeping->trace->first_start != LUMOS_ABSENT) {
-      called = start_of(keeping->trace->first_start); /* a partner that is not there has the index 0 */
+    if (called == LUMOS_ABSENT && correlation >= 0) {
+      called = keeping->trace->first_start; /* a partner that is not there has the index 0 */
     }
+    const struct launched launched = {called == LUMOS_ABSENT ? LUMOS_ABSENT : start_of(called),
+                                      launch->enqueued == LUMOS_ABSENT ? LUMOS_ABSENT : start_of(launch->enqueued),
+                                      launch->place, launch->enqueuing};
     const struct class class = {name, stream, letter, !on_device};
-    put_row(keeping, class_index(keeping, &class), start, end_of(recorded_start, dur), launch, called, kept);
+    put_row(keeping, class_index(keeping, &class), start_of(recorded_start), end_of(recorded_start, dur), &launched,
+            kept);
   }
 }
 
@@ -341,7 +370,7 @@ static char letter_of(uint8_t class) {
 static void leave_out_first(struct keeping *keeping) {
   int64_t correlation = keeping->trace->first_correlation;
   struct launch *launch = correlation == LUMOS_ABSENT ? NULL : find_launch(keeping, correlation);
-  if (launch != NULL && launch->used && launch->rows == 1) {
+  if (launch != NULL && launch->rows == 1) {
     launch->enqueuing = 0;
   }
 }
@@ -396,10 +425,8 @@ static lumos_string_id known_name(const struct trace *trace, const char *name) {
 
 void lumos_trace_keep_hta(struct trace *trace, struct lumos_hta_rows *out) {
   struct keeping keeping = {.trace = trace,
-                            .first = LUMOS_ABSENT,
-                            .last = LUMOS_ABSENT,
-                            .cut_first = LUMOS_ABSENT,
-                            .cut_last = LUMOS_ABSENT,
+                            .all = {LUMOS_ABSENT, LUMOS_ABSENT},
+                            .kept = {LUMOS_ABSENT, LUMOS_ABSENT},
                             .place = -1,
                             .rows = LUMOS_TEXT_BUFFER};
   keeping.sync_names[0] = known_name(trace, "Event Sync");
@@ -413,10 +440,8 @@ void lumos_trace_keep_hta(struct trace *trace, struct lumos_hta_rows *out) {
   visit_host_rows(&keeping, see_launch);
   leave_out_first(&keeping);
   keep_rows(&keeping);
-  if (keeping.first != LUMOS_ABSENT) {
-    out->extent = keeping.last - keeping.first;
-    out->cut_extent = keeping.cut_first == LUMOS_ABSENT ? LUMOS_ABSENT : keeping.cut_last - keeping.cut_first;
-  }
+  out->extent = length_of(&keeping.all);
+  out->cut_extent = keeping.all.first == LUMOS_ABSENT ? LUMOS_ABSENT : length_of(&keeping.kept);
   out->classes = describe_classes(&keeping);
   out->rows = keeping.rows.length == 0 ? LUMOS_NO_STRING
                                        : lumos_intern(trace->strings, keeping.rows.bytes, keeping.rows.length);
@@ -426,7 +451,8 @@ void lumos_trace_keep_hta(struct trace *trace, struct lumos_hta_rows *out) {
   lumos_text_free(&keeping.rows);
   lumos_vector_free(&keeping.classes);
   free(keeping.class_slots);
-  free(keeping.launches);
+  lumos_vector_free(&keeping.launches);
+  lumos_numbering_free(&keeping.correlations);
   lumos_vector_free(&trace->hta_rows);
   lumos_vector_free(&trace->hta_starts);
 }

@@ -2,8 +2,13 @@
 #include "trace/keys.h"
 
 void lumos_trace_see(struct trace_seen *seen, const char *bytes, size_t length) {
-  seen->length = length <= sizeof seen->bytes ? length : 0;
-  memcpy(seen->bytes, bytes, seen->length);
+  static const unsigned char counted[2 * sizeof(uint64_t)] = {255, 255, 255, 255, 255, 255, 255, 255};
+  length = length <= sizeof seen->bytes ? length : 0;
+  *seen = (struct trace_seen){.length = (uint32_t)length, .last_at = length > 8 ? (uint32_t)length - 8 : 0};
+  memcpy(seen->bytes, bytes, length);
+  seen->first = trace_word(seen->bytes);
+  seen->last = trace_word(seen->bytes + seen->last_at);
+  seen->mask = trace_word(counted + (length < 8 ? 8 - length : 0));
 }
 
 static bool is_same(const struct trace_key *key, const char *bytes, size_t length) {
@@ -13,6 +18,7 @@ static bool is_same(const struct trace_key *key, const char *bytes, size_t lengt
 static void set(struct trace_key *key, const char *bytes, size_t length, uint8_t row) {
   lumos_trace_see(&key->seen, bytes, length);
   key->next = NULL;
+  key->other = NULL;
   key->row = row;
 }
 
@@ -36,6 +42,7 @@ static struct trace_key *find(struct trace_keys *keys, const char *bytes, size_t
 void lumos_trace_forget_keys(struct trace_keys *keys) {
   keys->first.seen.length = 0;
   keys->first.next = NULL;
+  keys->first.other = NULL;
   keys->count = 0;
 }
 
@@ -51,6 +58,13 @@ static uint8_t row_of(const struct trace_key_walk *walk, const struct lumos_slic
 }
 
 int lumos_trace_learn_key(struct trace_key_walk *walk, const char **cursor, uint8_t *row) {
+  struct trace_key *other = walk->before != NULL ? walk->before->other : NULL;
+  walk->learned = true;
+  if (other != NULL && trace_stands(&other->seen, *cursor)) {
+    walk->before->other = walk->before->next;
+    walk->before->next = other;
+    return trace_pass_key(walk, other, cursor, row);
+  }
   struct lumos_json_members members = {walk->first};
   struct lumos_slice key = {NULL, 0, false, false};
   const char *start = *cursor;
@@ -66,11 +80,11 @@ int lumos_trace_learn_key(struct trace_key_walk *walk, const char **cursor, uint
   } else if (!is_same(found, start, length)) {
     set(found, start, length, *row);
   }
-  if (walk->before != NULL) {
+  if (walk->before != NULL && walk->before->next != found) {
+    walk->before->other = walk->before->next;
     walk->before->next = found;
   }
   walk->first = false;
-  walk->learned = true;
   walk->before = found;
   walk->expected = found == NULL ? NULL : found->next;
   return more;

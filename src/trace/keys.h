@@ -18,15 +18,19 @@ enum { TRACE_SEEN_BYTES = 40, TRACE_KEYS = 48 };
 
 /* Bytes that may come again. */
 struct trace_seen {
+  uint64_t first, last; /* words of them, which overlap where there are fewer than 16 bytes */
+  uint64_t mask;        /* which bytes of these count: all, but where there are fewer than 8 */
+  uint32_t last_at;     /* where the last word begins */
+  uint32_t length;      /* 0: none */
   char bytes[TRACE_SEEN_BYTES];
-  size_t length; /* 0: none */
 };
 
 /* All that lies between two values, or between the last one and the closing brace, this included. */
 struct trace_key {
   struct trace_seen seen;
-  struct trace_key *next; /* what came behind its value; NULL: not known */
-  uint8_t row;            /* what the key is to the caller, or TRACE_KEY_END */
+  struct trace_key *next;  /* what came behind its value; NULL: not known */
+  struct trace_key *other; /* the same before that, another one */
+  uint8_t row;             /* what the key is to the caller, or TRACE_KEY_END */
 };
 enum { TRACE_KEY_END = UINT8_MAX };
 
@@ -44,7 +48,7 @@ struct trace_key_walk {
   const void *rows;
   struct trace_key *before, *expected; /* NULL: not known */
   bool first;                          /* no member has been passed */
-  bool learned;                        /* some key was not the one foretold */
+  bool learned;                        /* some key was not the one foretold first */
 };
 
 static inline struct trace_key_walk trace_walk_keys(struct trace_keys *keys,
@@ -69,35 +73,26 @@ static inline uint64_t trace_word(const void *bytes) {
   return word;
 }
 
-/* Do these bytes stand at `place`? Nothing stands anywhere when there are none. */
+/* Do these bytes stand at `place`? Their first and last words tell most of them apart. Nothing stands anywhere when there
+ * are none. */
 static inline bool trace_stands(const struct trace_seen *seen, const char *place) {
-  static const unsigned char counted[2 * TRACE_SEEN_BYTES] = {
-#define ONES 255, 255, 255, 255, 255, 255, 255, 255
-      ONES, ONES, ONES, ONES, ONES /* a word each; zeros behind them */
-#undef ONES
-  };
-  const char *bytes = seen->bytes;
-  const unsigned char *mask = counted + TRACE_SEEN_BYTES - seen->length;
-#define DIFFERS(at) ((trace_word(bytes + (at)) ^ trace_word(place + (at))) & trace_word(mask + (at)))
-  if ((DIFFERS(0) | DIFFERS(8)) != 0 || seen->length == 0) {
+  if ((((trace_word(place) ^ seen->first) | (trace_word(place + seen->last_at) ^ seen->last)) & seen->mask) != 0) {
     return false;
   }
-  return seen->length <= 16 || (DIFFERS(16) | DIFFERS(24) | DIFFERS(32)) == 0;
-#undef DIFFERS
+  for (uint32_t at = 8; at < seen->last_at; at += 8) {
+    if (trace_word(seen->bytes + at) != trace_word(place + at)) {
+      return false;
+    }
+  }
+  return seen->length != 0;
 }
 
 /* As if none had been seen. */
 void lumos_trace_forget_keys(struct trace_keys *keys);
 
-/* Read the key as lumos_json_key does, and remember it. */
-int lumos_trace_learn_key(struct trace_key_walk *walk, const char **cursor, uint8_t *row);
-
-/* To the next member: 1 with its row and the cursor on its value, 0 behind the closing brace, -1 at a fault. */
-static inline int trace_next_key(struct trace_key_walk *walk, const char **cursor, uint8_t *row) {
-  struct trace_key *key = walk->expected;
-  if (key == NULL || !trace_stands(&key->seen, *cursor)) {
-    return lumos_trace_learn_key(walk, cursor, row);
-  }
+/* The key that stands at the cursor has come. */
+static inline int trace_pass_key(struct trace_key_walk *walk, struct trace_key *key, const char **cursor,
+                                 uint8_t *row) {
   walk->first = false;
   walk->before = key;
   walk->expected = key->next;
@@ -110,6 +105,18 @@ static inline int trace_next_key(struct trace_key_walk *walk, const char **curso
     *cursor = lumos_json_blank(*cursor); /* more of them than the last time */
   }
   return 1;
+}
+
+/* Any key but the one that is foretold first: as lumos_json_key reads it, and it is remembered. */
+int lumos_trace_learn_key(struct trace_key_walk *walk, const char **cursor, uint8_t *row);
+
+/* To the next member: 1 with its row and the cursor on its value, 0 behind the closing brace, -1 at a fault. */
+static inline int trace_next_key(struct trace_key_walk *walk, const char **cursor, uint8_t *row) {
+  struct trace_key *key = walk->expected;
+  if (key == NULL || !trace_stands(&key->seen, *cursor)) {
+    return lumos_trace_learn_key(walk, cursor, row);
+  }
+  return trace_pass_key(walk, key, cursor, row);
 }
 
 #endif

@@ -30,6 +30,7 @@ struct scan {
   bool second_list;   /* the list in work is not the first one: nothing of it is kept */
   int unclosed;       /* metadata whose end is lost, before the list */
   uint64_t list_end;  /* where the list seems to have ended */
+  uint64_t room_at;   /* the window's offset when room was made for rows */
   uint64_t cut_event; /* where what the end of the text cuts begins; 0: nothing */
   struct lumos_error *error;
 };
@@ -102,7 +103,7 @@ static bool cut(struct scan *scan) {
 static const char no_json[] = "no valid JSON";
 
 /* Move to the next byte that is not blank, with the margin behind it. False at the end of the text. */
-static bool to_next_byte(struct scan *scan) {
+static bool seek_next_byte(struct scan *scan) {
   for (;;) {
     scan->cursor = lumos_json_blank(trace_window_ensure(&scan->window, scan->cursor));
     if (*scan->cursor != '\0' || scan->cursor != scan->window.bytes + scan->window.length) {
@@ -113,6 +114,19 @@ static bool to_next_byte(struct scan *scan) {
       return false;
     }
   }
+}
+
+static inline bool to_next_byte(struct scan *scan) {
+  const char *place = scan->cursor;
+  while (*place == ' ' || *place == '\n') {
+    place++;
+  }
+  bool ahead = scan->window.ended || (size_t)(scan->window.bytes + scan->window.length - place) > scan->window.margin;
+  if (!ahead || (unsigned char)*place <= ' ') {
+    return seek_next_byte(scan);
+  }
+  scan->cursor = place;
+  return true;
 }
 
 /* After a fault at `fault` in what begins at `start`: true when the window was the fault and `start` can be read
@@ -197,6 +211,23 @@ static bool read_event(struct scan *scan, bool *expected) {
 static const char no_event[] = "neither an event nor a comma";
 static const char lost_bracket[] = "a bracket that does not end the list of events";
 
+/* Room for as many rows as the rest of the file has if it is like the part that was read, so that few are moved; what is
+ * not needed is never touched. A file that thins out costs sixteen times its rows at the most. */
+static size_t rows_ahead(const struct scan *scan, size_t count) {
+  enum { MOST = 16 };
+  double share = scan->window.share;
+  return share * MOST > 1 ? (size_t)((double)count / share) - count : (MOST - 1) * count;
+}
+
+static void make_room(struct scan *scan) {
+  struct trace *trace = scan->trace;
+  scan->room_at = scan->window.offset;
+  if (scan->window.share > 0) {
+    lumos_vector_reserve(&trace->host, rows_ahead(scan, trace->host.count));
+    lumos_vector_reserve(&trace->device, rows_ahead(scan, trace->device.count));
+  }
+}
+
 /* The events up to the bracket behind them; the cursor stands behind the opening one. */
 static bool read_events(struct scan *scan) {
   bool expected = true; /* an event may come: no comma is missing */
@@ -207,6 +238,9 @@ static bool read_events(struct scan *scan) {
   }
   scan->left_list = false;
   while (to_next_byte(scan)) {
+    if (scan->window.offset != scan->room_at) {
+      make_room(scan);
+    }
     char byte = *scan->cursor;
     if (byte == ']' && lumos_trace_may_end_list(&scan->window, scan->cursor, scan->in_object)) {
       scan->list_end = trace_window_byte(&scan->window, scan->cursor++);

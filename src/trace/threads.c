@@ -481,12 +481,26 @@ static void sort_calls(struct trace_build *build) {
   build->calls.count = build->calls.capacity = count;
 }
 
+/* Room for what the rows become, so that it is not moved as it grows: a row is cut once by most of what it holds. What
+ * is not needed is never touched. */
+static void make_room(struct trace_build *build) {
+  const struct trace *trace = build->trace;
+  size_t spans = 0;
+  for (size_t i = 0; i < trace->host.count; i++) {
+    spans += trace->host.items[i].class != TRACE_CALL;
+  }
+  lumos_vector_reserve(&build->job->spans, spans);
+  lumos_vector_reserve(&build->job->tasks, 2 * trace->host.count + trace->device.count);
+  lumos_vector_reserve(&build->calls, trace->host.count - spans);
+}
+
 void lumos_trace_build_threads(struct trace_build *build, const uint32_t *sorted_lanes) {
   build->first_work = INT64_MAX;
   for (size_t i = 0; i < build->trace->host.count; i++) {
     const struct trace_host *row = &build->trace->host.items[i];
     build->first_work = works(row) && row->start < build->first_work ? row->start : build->first_work;
   }
+  make_room(build);
   lumos_trace_settle_host(build->trace);
   for (size_t i = 0; i < build->trace->lanes.count; i++) {
     if (build->trace->lanes.items[sorted_lanes[i]].kind == LUMOS_THREAD) {

@@ -87,6 +87,29 @@ static inline const char *trace_integer_end(const char *place) {
   return good ? end : NULL;
 }
 
+/* An integer of less than 16 digits and no sign; false where anything else stands, and nothing is read. */
+static inline bool trace_read_natural(const char **cursor, int64_t *out) {
+  static const uint64_t power_of_ten[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000};
+  uint64_t value = 0;
+  uint64_t more = 0;
+  unsigned count = trace_digits(*cursor, &value);
+  if (count == 8) {
+    unsigned second = trace_digits(*cursor + 8, &more);
+    if (second == 8) {
+      return false;
+    }
+    value = value * power_of_ten[second] + more;
+    count += second;
+  }
+  const char *end = *cursor + count;
+  if (count == 0 || (**cursor == '0' && count > 1) || !trace_ends_integer(end)) {
+    return false;
+  }
+  *out = (int64_t)value;
+  *cursor = end;
+  return true;
+}
+
 /* As lumos_json_scaled; `scale` is at most 8. */
 static inline bool trace_read_decimal(const char **cursor, unsigned scale, int64_t *out) {
   static const uint64_t power_of_ten[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};

@@ -42,9 +42,13 @@ static void fill(struct trace_window *window) {
   memset(window->bytes + window->length, 0, TRACE_WINDOW_SENTINEL);
 }
 
-static void tell(const struct trace_window *window) {
+/* Read on, and tell how far. */
+static void advance(struct trace_window *window) {
   uint64_t consumed = 0;
   uint64_t size = 0;
+  lumos_input_progress(window->input, &consumed, &size);
+  window->share = size > 0 ? (double)consumed / (double)size : 0;
+  fill(window);
   lumos_input_progress(window->input, &consumed, &size);
   lumos_watch(&window->watcher, window->source, LUMOS_WATCH_BYTES, consumed, size);
 }
@@ -63,7 +67,6 @@ const char *lumos_trace_window_refill(struct trace_window *window, const char *k
     window->capacity = kept * 2 < window->limit ? kept * 2 : window->limit;
     window->bytes = lumos_reallocate(window->bytes, window->capacity + TRACE_WINDOW_SENTINEL, 1);
   }
-  fill(window);
-  tell(window);
+  advance(window);
   return window->bytes;
 }

@@ -18,7 +18,7 @@
 #include <string.h>
 
 enum {
-  TRACE_WINDOW_BYTES = 1024 * 1024,
+  TRACE_WINDOW_BYTES = 256 * 1024,
   TRACE_WINDOW_LIMIT = 64 * 1024 * 1024, /* the longest event */
   TRACE_WINDOW_SENTINEL = 64,            /* NULs */
 };
@@ -31,6 +31,7 @@ struct trace_window {
   size_t limit;
   size_t margin;   /* how far a reader may look ahead: 16 KiB */
   uint64_t offset; /* of bytes[0] in the text */
+  double share;    /* of the file that lay before the last refill; 0: none, or its size is not known */
   bool ended;      /* the text ends with the window */
   bool damaged;    /* ... because reading failed: */
   struct lumos_error damage;

@@ -355,7 +355,7 @@ def of_stream():
             by_stream = "queue" in name or "idle_breakdown" in name
             told = {"rank": scope["rank"]} if "rank" in scope else {}
             if by_stream:
-                told["stream"] = scope["lane"].rpartition("s")[2] if "lane" in scope else scope["name"].rpartition(" ")[2]
+                told["stream"] = re.fullmatch(r"s(-?\d+)", scope["name"])[1]  # the same whichever steps are chosen
             if "kind" in scope:
                 told["kind"] = scope["kind"]
             if "name" in scope and not by_stream:

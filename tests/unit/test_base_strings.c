@@ -71,6 +71,31 @@ static void every_length_is_told_apart(void **state) {
   lumos_strings_free(strings);
 }
 
+/* What is found by its ends is what was asked for, also where a view has other bytes for it. */
+static void equal_ends_are_told_apart(void **state) {
+  (void)state;
+  struct lumos_strings *strings = lumos_strings_new();
+  char text[] = "aten::mm ? aten::mm";
+  uint32_t ids[26];
+  for (int times = 0; times < 2; times++) {
+    for (int i = 0; i < 26; i++) {
+      text[9] = (char)('a' + i);
+      uint32_t id = lumos_intern_text(strings, text);
+      ids[i] = times == 0 ? id : ids[i];
+      assert_int_equal(id, ids[i]);
+      assert_string_equal(lumos_string(strings, id), text);
+      assert_int_equal(lumos_intern_text(strings, text), id);
+    }
+  }
+  struct lumos_strings *view = lumos_strings_view(strings);
+  assert_int_equal(lumos_intern_text(view, text), ids[25]);
+  lumos_strings_replace(view, ids[25], "aten::mm Z aten::mm", sizeof text - 1);
+  assert_string_equal(lumos_string(view, ids[25]), "aten::mm Z aten::mm");
+  assert_int_not_equal(lumos_intern_text(view, "aten::mm Z aten::mm"), ids[25]); /* what was put there is no name */
+  lumos_strings_free(view);
+  lumos_strings_free(strings);
+}
+
 static void arena_memory_is_aligned_and_apart(void **state) {
   (void)state;
   struct lumos_arena *arena = lumos_arena_new();
@@ -108,9 +133,10 @@ static void vectors_grow_and_empty(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(ids_follow_the_order_of_arrival),   cmocka_unit_test(bytes_may_be_anything),
-      cmocka_unit_test(many_strings_survive_growth),       cmocka_unit_test(every_length_is_told_apart),
-      cmocka_unit_test(arena_memory_is_aligned_and_apart), cmocka_unit_test(vectors_grow_and_empty),
+      cmocka_unit_test(ids_follow_the_order_of_arrival), cmocka_unit_test(bytes_may_be_anything),
+      cmocka_unit_test(many_strings_survive_growth),     cmocka_unit_test(every_length_is_told_apart),
+      cmocka_unit_test(equal_ends_are_told_apart),       cmocka_unit_test(arena_memory_is_aligned_and_apart),
+      cmocka_unit_test(vectors_grow_and_empty),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* Values read by words are what the tokenizer makes of them, and a fault is found at the same byte. */
+/* Values read by words or known from before are what the tokenizer makes of them, and a fault is found at the same byte. */
+#include "trace/lists.h"
 #include "trace/values.h"
 
 #include "trace/window.h"
@@ -111,6 +112,29 @@ static void numbers_are_those_of_the_tokenizer(void **state) {
   }
 }
 
+static void natural_numbers_are_those_of_the_tokenizer(void **state) {
+  (void)state;
+  for (size_t i = 0; i < sizeof plain_numbers / sizeof *plain_numbers; i++) {
+    for (size_t j = 0; j < BEHIND; j++) {
+      struct padded text = pad(plain_numbers[i], behind[j]);
+      const char *cursor = text.bytes;
+      const char *reference = text.bytes;
+      int64_t value = 77;
+      int64_t expected = 77;
+      if (trace_read_natural(&cursor, &value)) {
+        assert_true(lumos_json_integer(&reference, &expected));
+      }
+      assert_ptr_equal(cursor, reference); /* where nothing was read it has not moved */
+      assert_int_equal(value, expected);
+    }
+  }
+  struct padded text = pad("123456789012345", "}");
+  const char *cursor = text.bytes;
+  int64_t value = 0;
+  assert_true(trace_read_natural(&cursor, &value));
+  assert_int_equal(value, 123456789012345);
+}
+
 static void strings_are_those_of_the_tokenizer(void **state) {
   (void)state;
   static const char *const odd[] = {"",  "\"", "\\\"", "\\", "\x1f", "\x01", "\x7f", "\xc3\xa9",
@@ -140,11 +164,63 @@ static void other_values_are_left_to_the_tokenizer(void **state) {
   }
 }
 
+static void expect_same_list(struct trace_lists *lists, const char *text) {
+  const char *cursor = text;
+  const char *reference = text;
+  struct lumos_slice slice = {NULL, 0, false, false};
+  struct lumos_slice expected = slice;
+  bool good = trace_read_list(lists, &cursor, &slice);
+  assert_int_equal(good, lumos_json_skip(&reference, &expected));
+  assert_ptr_equal(cursor, reference);
+  assert_ptr_equal(slice.bytes, expected.bytes);
+  assert_int_equal(slice.length, expected.length);
+  bool wide = false;
+  for (size_t i = 0; i < slice.length; i++) {
+    wide |= (unsigned char)slice.bytes[i] >= 0x80;
+  }
+  assert_int_equal(slice.wide, wide);
+  assert_false(slice.escaped);
+}
+
+/* Lists of every length up to beyond what is remembered, with any one byte another one, whatever lies behind them. */
+static void lists_are_those_of_the_tokenizer(void **state) {
+  (void)state;
+  static const char changes[] = "]\"[, 7\x80\x01";
+  struct trace_lists *lists = lumos_allocate_zeroed(1, sizeof *lists);
+  for (int length = 2; length < 126; length++) {
+    char list[128];
+    (void)snprintf(
+        list, sizeof list, "[%.*s]", length - 2,
+        "[16, 1024, 768], [768, 768], [\"c10::BFloat16\", \"Scalar\"], [[1, 2], [3]], [16, 1024, 768], [768], 12, "
+        "34, 56, 78, 90, 12, 34, 56");
+    for (int times = 0; times < 2; times++) { /* new, and known */
+      for (size_t i = 0; i < BEHIND; i++) {
+        struct padded text = pad(list, behind[i]);
+        expect_same_list(lists, text.bytes);
+      }
+      for (int i = 1; i < length; i++) {
+        struct padded text = pad(list, "");
+        text.bytes[i] = changes[(size_t)(i + times) % (sizeof changes - 1)];
+        expect_same_list(lists, text.bytes);
+        text.bytes[i] = '\0';
+        expect_same_list(lists, text.bytes);
+      }
+    }
+  }
+  struct padded text = pad("[16, 1024]", "");
+  const char *cursor = text.bytes;
+  expect_same_list(lists, cursor);
+  assert_true(trace_list_stands(trace_list_place(lists, cursor), cursor)); /* it is remembered */
+  free(lists);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(numbers_are_those_of_the_tokenizer),
+      cmocka_unit_test(natural_numbers_are_those_of_the_tokenizer),
       cmocka_unit_test(strings_are_those_of_the_tokenizer),
       cmocka_unit_test(other_values_are_left_to_the_tokenizer),
+      cmocka_unit_test(lists_are_those_of_the_tokenizer),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -44,25 +44,13 @@ struct lumos_scope hta_scope(const struct hta_rank *rank) {
   return scope;
 }
 
+/* By its number as a name: a lane of it is there only where the chosen steps have work on it, and of several devices
+ * that share the number it would be none. */
 struct lumos_scope hta_stream_scope(const struct hta_rank *rank, int64_t stream) {
-  const struct lumos_job *job = rank->job;
-  const struct lumos_rank *place = &job->ranks.items[rank->index];
   struct lumos_scope scope = hta_scope(rank);
-  char number[40];
-  size_t found = 0;
-  (void)snprintf(number, sizeof number, "stream %lld", (long long)stream);
-  for (uint32_t i = place->lane_first; i < place->lane_first + place->lane_count; i++) {
-    const struct lumos_lane *lane = &job->lanes.items[i];
-    if (lane->kind == LUMOS_STREAM &&
-        strcmp(lumos_string(job->strings, lane->native), number + sizeof "stream " - 1) == 0) {
-      scope.lane = i;
-      found++;
-    }
-  }
-  if (found != 1) { /* of several devices that share the number it is none */
-    scope.lane = LUMOS_NONE;
-    scope.name = lumos_intern_text(job->strings, number);
-  }
+  char number[24];
+  (void)snprintf(number, sizeof number, "s%lld", (long long)stream);
+  scope.name = lumos_intern_text(rank->job->strings, number);
   return scope;
 }
 
