@@ -3,8 +3,9 @@
 
 #include "report/text/numbers.h"
 #include <stdlib.h>
+#include <string.h>
 
-/* The longest tasks seen so far: at twice the limit the list is cut back to it. */
+/* The longest tasks seen so far: a heap with the shortest of them, the first to go, on top. */
 struct candidate {
   int64_t duration;
   uint32_t task;
@@ -13,41 +14,47 @@ struct candidate {
 struct longest {
   LUMOS_VECTOR(struct candidate) items;
   size_t limit;
-  int64_t seen, least; /* no shorter one is wanted any more */
+  int64_t seen;
 };
 
-static int compare_candidates(const void *left, const void *right) {
-  const struct candidate *a = left;
-  const struct candidate *b = right;
-  if (a->duration != b->duration) {
-    return a->duration > b->duration ? -1 : 1;
-  }
-  return a->task < b->task ? -1 : a->task > b->task;
+/* Of equally long ones the first tasks stay. */
+static bool goes_before(struct candidate left, struct candidate right) {
+  return left.duration != right.duration ? left.duration < right.duration : left.task > right.task;
 }
 
-static void cut_back(struct longest *longest) {
-  if (longest->items.count > longest->limit) {
-    qsort(longest->items.items, longest->items.count, sizeof longest->items.items[0], compare_candidates);
-    longest->items.count = longest->limit;
-    longest->least = longest->items.items[longest->limit - 1].duration;
+static void rise(struct candidate *heap, size_t at, struct candidate candidate) {
+  for (; at > 0 && goes_before(candidate, heap[(at - 1) / 2]); at = (at - 1) / 2) {
+    heap[at] = heap[(at - 1) / 2];
   }
+  heap[at] = candidate;
+}
+
+static void sink(struct candidate *heap, size_t count, struct candidate candidate) {
+  size_t at = 0;
+  for (size_t below = 1; below < count; below = 2 * at + 1) {
+    below += below + 1 < count && goes_before(heap[below + 1], heap[below]);
+    if (!goes_before(heap[below], candidate)) {
+      break;
+    }
+    heap[at] = heap[below];
+    at = below;
+  }
+  heap[at] = candidate;
 }
 
 static void consider(struct longest *longest, int64_t duration, uint32_t task) {
-  longest->seen++;
-  if (duration < longest->least) {
-    return;
-  }
   struct candidate candidate = {duration, task};
-  lumos_vector_push(&longest->items, candidate);
-  if (longest->items.count >= 2 * longest->limit) {
-    cut_back(longest);
+  longest->seen++;
+  if (longest->items.count < longest->limit) {
+    lumos_vector_push(&longest->items, candidate);
+    rise(longest->items.items, longest->items.count - 1, candidate);
+  } else if (goes_before(longest->items.items[0], candidate)) {
+    sink(longest->items.items, longest->items.count, candidate);
   }
 }
 
 /* Mark them, and free the list. */
 static void choose(struct longest *longest, uint8_t *chosen) {
-  cut_back(longest);
   for (size_t i = 0; i < longest->items.count; i++) {
     chosen[longest->items.items[i].task] = 1;
   }
@@ -59,16 +66,16 @@ struct task_times {
   int64_t start[TIMELINES], end[TIMELINES], longer;
 };
 
-static bool times_of(const struct lumos_job *job, uint32_t task, struct task_times *times) {
+static bool times_of(const struct report_clock *clock, uint32_t task, struct task_times *times) {
   int64_t duration = 0;
-  if (!report_task_time(job, SIMULATED, task, &times->start[SIMULATED], &duration)) {
+  if (!report_task_time(clock, SIMULATED, task, &times->start[SIMULATED], &duration)) {
     return false;
   }
   times->end[SIMULATED] = times->start[SIMULATED] + duration;
   times->longer = duration;
   times->start[MEASURED] = times->start[SIMULATED];
   times->end[MEASURED] = times->end[SIMULATED];
-  if (report_task_time(job, MEASURED, task, &times->start[MEASURED], &duration)) {
+  if (report_task_time(clock, MEASURED, task, &times->start[MEASURED], &duration)) {
     times->end[MEASURED] = times->start[MEASURED] + duration;
     times->longer = duration > times->longer ? duration : times->longer;
   }
@@ -111,9 +118,10 @@ static void choose_long(struct report_detail *detail, uint8_t *chosen) {
   struct longest window = {.limit = REPORT_WINDOW};
   for (size_t i = 0; i < drawn_lanes(timelines); i++) {
     const struct lumos_lane *lane = drawn_lane(timelines, i);
+    const struct report_clock clock = report_clock_of(timelines->job, (uint32_t)(lane - timelines->job->lanes.items));
     for (uint32_t task = lane->task_first; task < lane->task_first + lane->task_count; task++) {
       struct task_times times;
-      if (!times_of(timelines->job, task, &times)) {
+      if (!times_of(&clock, task, &times)) {
         continue;
       }
       consider(&longest, times.longer, task);
@@ -122,10 +130,10 @@ static void choose_long(struct report_detail *detail, uint8_t *chosen) {
       }
     }
   }
+  detail->tasks = longest.seen;
+  detail->shortest = longest.seen > (int64_t)longest.limit ? longest.items.items[0].duration : LUMOS_ABSENT;
   choose(&longest, chosen);
   choose(&window, chosen);
-  detail->tasks = longest.seen;
-  detail->shortest = longest.seen > (int64_t)longest.limit ? longest.least : LUMOS_ABSENT;
   detail->window_tasks = window.seen;
 }
 
@@ -140,8 +148,8 @@ static bool *find_drawn(const struct report_timelines *timelines) {
 
 static bool can_be_embedded(const struct report_detail *detail, const bool *drawn, uint32_t task) {
   const struct lumos_job *job = detail->from.timelines->job;
-  struct task_times times;
-  return task != LUMOS_NONE && drawn[job->tasks.items[task].lane] && times_of(job, task, &times);
+  return task != LUMOS_NONE && drawn[job->tasks.items[task].lane] && task < job->runs.count &&
+         job->runs.items[task].start != LUMOS_ABSENT && job->runs.items[task].dur != LUMOS_ABSENT;
 }
 
 /* A task may stand on the chain several times in a row: with its lag, and with what it runs. */
@@ -193,18 +201,20 @@ static void choose_referred(const struct report_detail *detail, const bool *draw
 
 static void number_chosen(struct report_detail *detail, const uint8_t *chosen) {
   const struct lumos_job *job = detail->from.timelines->job;
+  LUMOS_VECTOR(uint32_t) list = {0};
   detail->ordinals = lumos_allocate((job->tasks.count + 1) * sizeof detail->ordinals[0]);
-  for (size_t task = 0; task < job->tasks.count; task++) {
-    detail->ordinals[task] = LUMOS_NONE;
-  }
+  memset(detail->ordinals, 0xFF, job->tasks.count * sizeof detail->ordinals[0]); /* LUMOS_NONE */
   for (size_t i = 0; i < drawn_lanes(detail->from.timelines); i++) {
     const struct lumos_lane *lane = drawn_lane(detail->from.timelines, i);
     for (uint32_t task = lane->task_first; task < lane->task_first + lane->task_count; task++) {
       if (chosen[task] != 0) {
-        detail->ordinals[task] = (uint32_t)detail->embedded++;
+        detail->ordinals[task] = (uint32_t)list.count;
+        lumos_vector_push(&list, task);
       }
     }
   }
+  detail->embedded = (int64_t)list.count;
+  detail->chosen = list.items;
 }
 
 void report_detail_read(const struct report_detail_source *from, struct report_detail *detail) {
@@ -221,7 +231,8 @@ void report_detail_read(const struct report_detail_source *from, struct report_d
 
 void report_detail_free(struct report_detail *detail) {
   free(detail->ordinals);
-  detail->ordinals = NULL;
+  free(detail->chosen);
+  detail->ordinals = detail->chosen = NULL;
 }
 
 /* "the 20,000 longest of 31,211 tasks" or "all 412 tasks" */

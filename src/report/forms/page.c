@@ -218,8 +218,8 @@ static void fill_timeline(const struct page *page, struct report_scope *root) {
   report_set_take(root, "left_out", &text);
   set_table(page, root, TABLE_LANES, "lanes_table");
   bool shown[LUMOS_TASK_KINDS] = {false};
-  report_gantt_kinds(timelines->job, &timelines->open, shown);
-  report_gantt_kinds(timelines->job, &timelines->folded, shown);
+  report_gantt_kinds(&timelines->open, shown);
+  report_gantt_kinds(&timelines->folded, shown);
   report_section(root, "kinds");
   for (int kind = 1; kind < LUMOS_TASK_KINDS; kind++) {
     if (shown[kind]) {
