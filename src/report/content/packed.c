@@ -22,6 +22,7 @@
 #include "report/text/names.h"
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Room for all names, and the least that each may have. */
 enum { NAMES_ROOM = 600 * 1024, NAME_LEAST = 40, MOST_STEPS = 2000 };
@@ -144,26 +145,42 @@ static bool read_values(struct packing *packing, const struct packed_column *col
   return says_something;
 }
 
-static void put_value(int64_t value, struct lumos_text *out) {
-  if (value == LUMOS_ABSENT) {
-    lumos_text_put(out, "null");
-  } else if (value == NOT_EMBEDDED) {
-    lumos_text_put(out, "false");
-  } else {
-    lumos_text_integer(out, value);
-  }
+/* As lumos_text_integer writes it, and a comma: a page has half a million of them. */
+static void put_number(int64_t value, struct lumos_text *out) {
+  enum { MOST_DIGITS = 20 };
+  char digits[2 * MOST_DIGITS] = {0};
+  size_t first = MOST_DIGITS;
+  uint64_t left = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+  digits[first] = ',';
+  do {
+    digits[--first] = (char)('0' + left % 10);
+    left /= 10;
+  } while (left > 0);
+  char *at = lumos_text_room(out, 2 + MOST_DIGITS);
+  *at = '-';
+  memcpy(at + (value < 0), digits + first, 1 + MOST_DIGITS); /* of one length, so that it is no call */
+  out->length += (size_t)(value < 0) + MOST_DIGITS - first + 1;
 }
 
 static void put_values(const struct packing *packing, const struct packed_column *column, struct lumos_text *out) {
   int64_t last = 0;
   for (size_t i = 0; i < packing->lane.count; i++) {
     int64_t value = packing->values[i];
-    bool is_number = value != LUMOS_ABSENT && value != NOT_EMBEDDED;
-    if (i > 0) {
-      lumos_text_char(out, ',');
+    if (value == LUMOS_ABSENT || value == NOT_EMBEDDED) {
+      lumos_text_put(out, value == LUMOS_ABSENT ? "null," : "false,");
+    } else {
+      put_number(value - last, out);
+      last = column->differences ? value : 0;
     }
-    put_value(is_number ? value - last : value, out);
-    last = !column->differences ? 0 : is_number ? value : last;
+  }
+  out->length -= packing->lane.count > 0; /* the last comma */
+}
+
+static void put_reference(int64_t place, struct lumos_text *out) {
+  if (place < 0) {
+    lumos_text_put(out, place == LUMOS_ABSENT ? "null" : "false");
+  } else {
+    lumos_text_integer(out, place);
   }
 }
 
@@ -176,7 +193,7 @@ static void put_ends(struct packing *packing, struct lumos_text *out) {
       lumos_text_put(out, comma);
       lumos_text_integer(out, (int64_t)place);
       lumos_text_char(out, ',');
-      put_value(reference(packing, end->src), out);
+      put_reference(reference(packing, end->src), out);
       lumos_text_char(out, ',');
       lumos_text_integer(out, hold_number(packing, end));
       lumos_text_char(out, ']');
