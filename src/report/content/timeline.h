@@ -54,7 +54,13 @@ static inline int64_t report_bounded(int64_t time) {
   return time > REPORT_FARTHEST ? REPORT_FARTHEST : time < -REPORT_FARTHEST ? -REPORT_FARTHEST : time;
 }
 
-/* When a task ran, by the clock of its lane; its duration before any change. False when it has no time in this
+/* Before any change. */
+static inline int64_t report_recorded_duration(const struct lumos_job *job, const struct lumos_task *task) {
+  int64_t was = task->detail == LUMOS_NONE ? LUMOS_ABSENT : job->details.items[task->detail].was;
+  return was != LUMOS_ABSENT ? was : task->dur;
+}
+
+/* When a task ran, by the clock of its lane. False when it has no time in this
  * timeline. */
 static inline bool report_task_time(const struct report_clock *clock, enum report_timeline timeline, uint32_t task,
                                     int64_t *start, int64_t *duration) {
@@ -64,11 +70,10 @@ static inline bool report_task_time(const struct report_clock *clock, enum repor
     *duration = task < job->runs.count ? job->runs.items[task].dur : LUMOS_ABSENT;
   } else {
     const struct lumos_task *record = &job->tasks.items[task];
-    int64_t was = record->detail == LUMOS_NONE ? LUMOS_ABSENT : job->details.items[record->detail].was;
     *start = record->start == LUMOS_ABSENT ? LUMOS_ABSENT
              : clock->drifts               ? lumos_measured_start(job, task)
                                            : record->start + clock->offset;
-    *duration = was != LUMOS_ABSENT ? was : record->dur;
+    *duration = report_recorded_duration(job, record);
   }
   if (*start == LUMOS_ABSENT || *duration == LUMOS_ABSENT) {
     return false;

@@ -10,6 +10,7 @@ void report_raster_scale(struct report_raster *raster, int64_t from, int64_t unt
   uint64_t span = until > from ? (uint64_t)until - (uint64_t)from : 1;
   uint64_t per_column = span / (uint64_t)most + (span % (uint64_t)most != 0);
   *raster = (struct report_raster){.from = from,
+                                   .begin = from,
                                    .per_column = (int64_t)per_column,
                                    .count = (int32_t)(span / per_column + (span % per_column != 0))};
 }
@@ -41,6 +42,14 @@ static void add_time(struct report_raster *raster, size_t at, int64_t time) {
   raster->time[at] = report_sum(raster->time[at], time);
 }
 
+static int64_t column_of(struct report_raster *raster, int64_t time) {
+  if (time < raster->begin || time - raster->begin >= raster->per_column) {
+    raster->column = (time - raster->from) / raster->per_column;
+    raster->begin = raster->from + raster->column * raster->per_column;
+  }
+  return raster->column;
+}
+
 void report_raster_add(struct report_raster *raster, uint8_t kind, int64_t start, int64_t duration) {
   int64_t end = report_sum(start, duration);
   int64_t last = report_sum(raster->from, raster->per_column * raster->count);
@@ -51,8 +60,8 @@ void report_raster_add(struct report_raster *raster, uint8_t kind, int64_t start
   }
   raster->kinds |= UINT32_C(1) << kind;
   size_t row = (size_t)kind * (size_t)(raster->count + 1);
-  int64_t first = (start - raster->from) / raster->per_column;
-  int64_t final = (end - raster->from) / raster->per_column; /* may be the one behind the last, with no time in it */
+  int64_t first = column_of(raster, start);
+  int64_t final = column_of(raster, end); /* may be the one behind the last, with no time in it */
   if (first == final) {
     add_time(raster, row + (size_t)first, end - start);
     return;

@@ -16,9 +16,10 @@ enum { REPORT_LEVELS = 4 };
 struct report_raster {
   int64_t from, per_column;
   int32_t count;
-  int64_t *time;  /* [kind][column]: ns that began or ended there */
-  int32_t *whole; /* [kind][column]: change in the number of tasks that fill the column whole */
-  uint32_t kinds; /* that have tasks: bit k is of kind k; all other rows are zero */
+  int64_t *time;         /* [kind][column]: ns that began or ended there */
+  int32_t *whole;        /* [kind][column]: change in the number of tasks that fill the column whole */
+  uint32_t kinds;        /* that have tasks: bit k is of kind k; all other rows are zero */
+  int64_t column, begin; /* the one that was asked for last, and where it begins: the next is mostly the same */
 };
 
 struct report_raster_run {
