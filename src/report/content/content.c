@@ -1,6 +1,7 @@
 /* Reading what a report says. */
 #include "report/content/content.h"
 
+#include "base/parallel.h"
 #include "report/content/breakdown.h"
 #include "report/content/gantt.h"
 #include "report/content/pipeline.h"
@@ -81,11 +82,13 @@ static bool shows_marks(const struct report_content *content) {
 /* A layout costs more than all tables: it is made where the graph is drawn. */
 static bool draws_graph(const struct lumos_report_options *options) {
   return options->format == LUMOS_REPORT_UNKNOWN || options->format == LUMOS_REPORT_HTML ||
-         options->format == LUMOS_REPORT_PDF || options->view == LUMOS_VIEW_GRAPH;
+         options->format == LUMOS_REPORT_PDF ||
+         (options->view == LUMOS_VIEW_GRAPH && options->format != LUMOS_REPORT_CSV);
 }
 
 static bool tells_dependencies(const struct lumos_report_options *options) {
-  return draws_graph(options) || options->format == LUMOS_REPORT_MARKDOWN || options->format == LUMOS_REPORT_JSON;
+  return draws_graph(options) || options->view == LUMOS_VIEW_GRAPH || options->format == LUMOS_REPORT_MARKDOWN ||
+         options->format == LUMOS_REPORT_JSON;
 }
 
 /* What held every task, and what the timeline marks. A stream whose simulated times were edited says nothing of it. */
@@ -115,18 +118,9 @@ static bool read_dependencies(struct report_content *content, struct lumos_error
               : report_dependencies_check(source.steps, options, error);
 }
 
-bool report_content_read(const struct lumos_job *job, const struct lumos_report_options *options,
-                         struct report_content *content, struct lumos_error *error) {
-  *content = (struct report_content){.job = job, .options = options};
+static void read_tables(struct report_content *content) {
+  const struct lumos_job *job = content->job;
   struct report_table *tables = content->tables;
-  report_facts_read(job, &content->facts);
-  report_timelines_read(job, &content->timelines);
-  if (!read_dependencies(content, error)) {
-    return false;
-  }
-  if (draws_graph(options)) {
-    report_dependencies_lay_out(&content->dependencies, report_layout_graphviz, REPORT_LAYOUT_LIMIT);
-  }
   report_breakdown_tables(&content->facts, &tables[TABLE_BREAKDOWN], &tables[TABLE_STEPS]);
   report_opportunities_read(&content->facts, &content->opportunities);
   report_opportunities_table(&content->facts, &content->opportunities, &tables[TABLE_OPPORTUNITIES]);
@@ -136,18 +130,47 @@ bool report_content_read(const struct lumos_job *job, const struct lumos_report_
   report_table_collectives(job, &tables[TABLE_COLLECTIVES]);
   report_table_kernels(job, &tables[TABLE_KERNELS]);
   report_table_ops(job, &tables[TABLE_OPS_DEVICE], &tables[TABLE_OPS_HOST]);
-  report_table_ranks(job, options->details, &tables[TABLE_RANKS]);
+  report_table_ranks(job, content->options->details, &tables[TABLE_RANKS]);
   report_table_clocks(job, &tables[TABLE_CLOCKS]);
   report_table_model(job, &tables[TABLE_MODEL]);
-  report_passes_read(job, &content->timelines.steps, options, &content->passes);
+  report_passes_read(job, &content->timelines.steps, content->options, &content->passes);
   report_pipeline_table(&content->passes, &tables[TABLE_PIPELINE]);
   report_layers_read(&content->facts, &content->layers);
   report_layers_table(&content->layers, &tables[TABLE_LAYERS]);
   for (int i = 0; i < METRIC_TABLES; i++) {
     report_metric_table(&content->facts, (enum report_metric_table)i, &tables[TABLE_METRICS + i]);
   }
-  report_dependencies_settle(&content->dependencies);
-  report_dependencies_table(&content->dependencies, &tables[TABLE_DEPENDENCIES]);
+}
+
+/* What is read of the facts and timelines, in two halves that take about as long. */
+struct reading {
+  struct report_content *content;
+  struct lumos_error *error; /* of the first half */
+};
+
+static bool read_half(void *context, size_t half, bool callers) {
+  const struct reading *reading = context;
+  (void)callers;
+  if (half == 0) {
+    return read_dependencies(reading->content, reading->error);
+  }
+  read_tables(reading->content);
+  return true;
+}
+
+bool report_content_read(const struct lumos_job *job, const struct lumos_report_options *options,
+                         struct report_content *content, struct lumos_error *error) {
+  *content = (struct report_content){.job = job, .options = options};
+  report_facts_read(job, &content->facts);
+  report_timelines_read(job, &content->timelines);
+  struct reading reading = {content, error};
+  if (lumos_parallel(2, 0, read_half, &reading) < 2) {
+    return false;
+  }
+  if (draws_graph(options)) { /* by a child, which belongs to the thread that begins it */
+    report_dependencies_lay_out(&content->dependencies, report_layout_graphviz, REPORT_LAYOUT_LIMIT);
+  }
+  report_dependencies_table(&content->dependencies, &content->tables[TABLE_DEPENDENCIES]);
   return true;
 }
 
