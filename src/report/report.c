@@ -19,7 +19,7 @@
 /* A form that a report takes. To add one: a row here, and a file that writes it. */
 struct form {
   const char *name; /* and ending */
-  bool (*write)(const struct report_content *content, struct lumos_text *out, struct lumos_error *error);
+  bool (*write)(struct report_content *content, struct lumos_text *out, struct lumos_error *error);
   enum lumos_report_format format;
   bool views; /* it can show one picture alone, or its numbers */
   bool text;  /* for people and scripts, without control bytes */
@@ -90,6 +90,7 @@ bool lumos_report(struct lumos_job *job, const struct lumos_report_options *opti
   lumos_watch(&job->watcher, "report", LUMOS_WATCH_NOTHING, 0, 0);
   struct lumos_strings *fit = options->details ? NULL : report_privacy_strings(job);
   struct lumos_job shown = *job;
+  shown.watcher = (struct lumos_watcher){0}; /* it may be simulated again, on another thread: that is the report's */
   shown.strings = options->details ? job->strings : fit;
   struct report_content content;
   bool done = report_content_read(&shown, options, &content, error);

@@ -305,9 +305,11 @@ static struct lumos_text page_with(report_layout_engine *engine, int limit) {
   struct report_content *content = &shown->content;
   struct lumos_error error = {0};
   report_dependencies_free(&content->dependencies);
-  const struct report_dependencies_source source = {
-      content->job, content->bindings, &content->timelines.steps, content->options, engine, limit};
+  const struct report_dependencies_source source = {content->job, content->bindings, NULL, &content->timelines.steps,
+                                                    content->options};
   assert_true(report_dependencies_read(&source, &content->dependencies, &error));
+  report_dependencies_lay_out(&content->dependencies, engine, limit);
+  report_dependencies_settle(&content->dependencies);
   struct lumos_text page = LUMOS_TEXT_BUFFER;
   assert_true(report_page_write(content, &page, &error));
   lumos_text_char(&page, '\0');

@@ -25,11 +25,10 @@ void report_axis_raster(const struct report_axis *axis, struct report_raster *ra
 void report_axis_read(const struct report_timelines *timelines, struct report_axis *axis) {
   struct report_raster raster;
   *axis = (struct report_axis){.timelines = timelines, .pixels = report_axis_pixels(timelines)};
-  report_axis_raster(axis, &raster);
+  report_raster_scale(&raster, timelines->from, timelines->until, PLOT / axis->pixels);
   axis->from = raster.from;
   axis->per_column = raster.per_column;
   axis->columns = raster.count;
-  report_raster_free(&raster);
 }
 
 int32_t report_axis_place(const struct report_axis *axis, int64_t time) {

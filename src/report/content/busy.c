@@ -43,12 +43,13 @@ static bool has_streams(const struct lumos_job *job, const struct lumos_rank *ra
 static void find_end(struct report_busy *busy, uint32_t lane) {
   const struct lumos_job *job = busy->timelines->job;
   const struct lumos_lane *record = &job->lanes.items[lane];
+  const struct report_clock clock = report_clock_of(job, lane);
   for (uint32_t task = record->task_first; task < record->task_first + record->task_count; task++) {
     busy->occupancy |= job->tasks.items[task].occupancy > 0; /* 0 is no estimate */
     for (int timeline = 0; timeline < TIMELINES && job->tasks.items[task].step != LUMOS_ABSENT_INT; timeline++) {
       int64_t start = 0;
       int64_t duration = 0;
-      if (report_task_time(job, (enum report_timeline)timeline, task, &start, &duration) &&
+      if (report_task_time(&clock, (enum report_timeline)timeline, task, &start, &duration) &&
           start + duration > busy->from && start + duration > busy->until[timeline]) {
         busy->until[timeline] = start + duration;
       }
@@ -99,10 +100,11 @@ static void collect_lane(struct sweep *sweep, uint32_t lane) {
   const struct report_busy *busy = sweep->busy;
   const struct lumos_job *job = busy->timelines->job;
   const struct lumos_lane *record = &job->lanes.items[lane];
+  const struct report_clock clock = report_clock_of(job, lane);
   for (uint32_t task = record->task_first; task < record->task_first + record->task_count; task++) {
     int64_t start = 0;
     int64_t duration = 0;
-    if (report_task_time(job, sweep->timeline, task, &start, &duration)) {
+    if (report_task_time(&clock, sweep->timeline, task, &start, &duration)) {
       int64_t until = busy->until[sweep->timeline];
       int64_t end = start + duration < until ? start + duration : until;
       int32_t occupancy = job->tasks.items[task].occupancy;

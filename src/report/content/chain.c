@@ -109,10 +109,9 @@ static int compare_slacks(const void *left_item, const void *right_item) {
   return by_kind != 0 ? by_kind : a->to - b->to;
 }
 
-/* The engine notes the bindings of all tasks once more, into room that is given back. */
-static bool read_slacks(struct report_chain *chain, const uint8_t *passed, const uint8_t *watched,
-                        struct lumos_error *error) {
-  struct lumos_bindings *bindings = lumos_allocate((chain->job->tasks.count + 1) * sizeof *bindings);
+/* The engine notes the bindings of all tasks once more, the same ones, so they need no room of their own. */
+static bool read_slacks(struct report_chain *chain, struct lumos_bindings *bindings, const uint8_t *passed,
+                        const uint8_t *watched, struct lumos_error *error) {
   struct lumos_constraints all = {0};
   bool found = lumos_bindings_find(chain->job, bindings, watched, &all, error);
   for (size_t first = 0, i = 1; found && first < all.count; i++) {
@@ -125,7 +124,6 @@ static bool read_slacks(struct report_chain *chain, const uint8_t *passed, const
     qsort(chain->slacks.items, chain->slacks.count, sizeof chain->slacks.items[0], compare_slacks);
   }
   lumos_vector_free(&all);
-  free(bindings);
   return found;
 }
 
@@ -139,15 +137,13 @@ static void walk(struct report_chain *chain, const struct lumos_bindings *bindin
   }
 }
 
-bool report_chain_read(const struct lumos_job *job, const struct lumos_bindings *bindings,
-                       const struct report_boundary *step, struct report_chain *chain, struct lumos_error *error) {
+bool report_chain_read(const struct lumos_job *job, struct lumos_bindings *bindings, const struct report_boundary *step,
+                       struct report_chain *chain, struct lumos_error *error) {
   *chain = (struct report_chain){.job = job, .step = step->step, .from = step->start, .until = step->end};
   uint8_t *passed = lumos_allocate_zeroed(job->tasks.count + 1, 1);
   uint8_t *watched = lumos_allocate_zeroed(job->tasks.count + 1, 1);
-  if (bindings != NULL) {
-    walk(chain, bindings, passed, watched);
-  }
-  bool found = read_slacks(chain, passed, watched, error); /* without bindings: tells why there are none */
+  walk(chain, bindings, passed, watched);
+  bool found = read_slacks(chain, bindings, passed, watched, error);
   free(passed);
   free(watched);
   return found;

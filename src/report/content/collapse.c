@@ -15,16 +15,15 @@ struct work {
   const struct lumos_path_parts *parts;
   size_t *path_first; /* ops around part i, outermost first: paths[path_first[i] .. path_first[i + 1]) */
   LUMOS_VECTOR(uint32_t) paths;
+  uint32_t *lane;              /* of every part's task */
+  uint8_t *shared;             /* of every part: at lesser depths it runs together with the part before it */
+  uint32_t *changes;           /* of every part: how often the lane changes up to it */
   uint8_t *depth;              /* of every part: where in its path the run ended that decided on it */
   struct report_pieces pieces; /* those that stand alone, in order */
   int64_t least;
   int64_t room; /* for so many ops and tasks that take a nanosecond less */
   bool by_lane;
 };
-
-static uint32_t lane_of(const struct work *work, size_t part) {
-  return work->job->tasks.items[work->parts->items[part].task].lane;
-}
 
 /* The innermost op around a host task, or around the call that launched a device task, or LUMOS_NONE. */
 static uint32_t op_around(const struct lumos_job *job, uint32_t span) {
@@ -63,11 +62,16 @@ static void add_path(struct work *work, uint32_t task) {
 static void find_paths(struct work *work) {
   size_t count = work->parts->count;
   work->path_first = lumos_allocate((count + 1) * sizeof work->path_first[0]);
-  work->depth = lumos_allocate_zeroed(count + 1, 1);
+  work->depth = lumos_allocate(count + 1);
+  work->shared = lumos_allocate(count + 1);
+  work->lane = lumos_allocate((count + 1) * sizeof work->lane[0]);
+  work->changes = lumos_allocate_zeroed(count + 1, sizeof work->changes[0]);
   lumos_vector_reserve(&work->paths, count);
   for (size_t i = 0; i < count; i++) {
+    uint32_t task = work->parts->items[i].task;
     work->path_first[i] = work->paths.count;
-    add_path(work, work->parts->items[i].task);
+    work->lane[i] = work->job->tasks.items[task].lane;
+    add_path(work, task);
   }
   work->path_first[count] = work->paths.count;
 }
@@ -83,23 +87,43 @@ static bool is_outside(const struct work *work, size_t part) {
   return work->by_lane && work->parts->items[part].what == LUMOS_PATH_OUTSIDE;
 }
 
-static bool run_together(const struct work *work, size_t left, size_t right, size_t depth) {
-  uint32_t op = op_at(work, left, depth);
-  if (is_outside(work, left) || is_outside(work, right) || lane_of(work, left) != lane_of(work, right) ||
-      op != op_at(work, right, depth)) {
-    return false;
+/* From which depth on a part no longer runs together with the one before it. Runs are nested, so that it does at all
+ * lesser depths; parts of one task do at all. */
+static uint8_t shared_with_last(const struct work *work, size_t part) {
+  if (is_outside(work, part - 1) || is_outside(work, part) || work->lane[part - 1] != work->lane[part]) {
+    return 0;
   }
-  return op != LUMOS_NONE || work->parts->items[left].task == work->parts->items[right].task;
+  for (size_t depth = 0;; depth++) {
+    uint32_t op = op_at(work, part - 1, depth);
+    if (op != op_at(work, part, depth)) {
+      return (uint8_t)depth;
+    }
+    if (op == LUMOS_NONE) {
+      bool same = work->parts->items[part - 1].task == work->parts->items[part].task;
+      return same ? UINT8_MAX : (uint8_t)depth;
+    }
+  }
 }
 
 static int64_t time_of(const struct work *work, size_t first, size_t end) {
   return work->parts->items[end - 1].to - work->parts->items[first].from;
 }
 
-static void stand_alone(struct work *work, size_t first, size_t end, size_t depth) {
-  struct report_piece piece = {first, end - first, is_outside(work, first) ? LUMOS_NONE : lane_of(work, first), true};
-  lumos_vector_push(&work->pieces, piece);
-  memset(work->depth + first, (int)depth, end - first);
+static size_t end_of_run(const struct work *work, size_t first, size_t end, size_t depth) {
+  size_t next = first + 1;
+  while (next < end && work->shared[next] > depth) {
+    next++;
+  }
+  return next;
+}
+
+static void find_runs(struct work *work, bool by_lane) {
+  size_t count = work->parts->count;
+  work->by_lane = by_lane;
+  for (size_t i = 1; i < count; i++) {
+    work->shared[i] = shared_with_last(work, i);
+    work->changes[i] = work->changes[i - 1] + (work->lane[i] != work->lane[i - 1]);
+  }
 }
 
 /* Is it long enough to stand alone, or in it for something else to? */
@@ -111,45 +135,64 @@ static bool is_long(struct work *work, size_t first, size_t end) {
   return time == work->least - 1 && work->room-- > 0;
 }
 
-/* The runs in [first, end) at this depth: those long enough are opened, and stand alone themselves where nothing in
- * them does. */
+static bool find_standing(struct work *work, size_t first, size_t end, size_t depth);
+
+/* A run that is long enough is opened, and stands alone itself where nothing in it does. */
+static void open_run(struct work *work, size_t first, size_t end, size_t depth) {
+  if (op_at(work, first, depth) == LUMOS_NONE || !find_standing(work, first, end, depth + 1)) {
+    uint32_t lane = is_outside(work, first) ? LUMOS_NONE : work->lane[first];
+    memset(work->depth + first, (int)depth, end - first);
+    lumos_vector_push(&work->pieces, ((struct report_piece){first, end - first, lane, true}));
+  }
+}
+
+/* The runs in [first, end) at this depth. False: nothing in them stands alone. */
 static bool find_standing(struct work *work, size_t first, size_t end, size_t depth) {
   size_t before = work->pieces.count;
-  for (size_t i = first, j = first; i < end; i = j) {
-    for (j = i + 1; j < end && run_together(work, i, j, depth);) {
-      j++;
-    }
-    memset(work->depth + i, (int)depth, j - i);
-    if (!is_long(work, i, j)) {
-      continue;
-    }
-    if (op_at(work, i, depth) == LUMOS_NONE || !find_standing(work, i, j, depth + 1)) {
-      stand_alone(work, i, j, depth);
+  memset(work->depth + first, (int)depth, end - first);
+  for (size_t i = first, next = first; i < end; i = next) {
+    next = end_of_run(work, i, end, depth);
+    if (is_long(work, i, next)) {
+      open_run(work, i, next, depth);
     }
   }
   return work->pieces.count > before;
 }
 
-/* What lies in [first, end) is gathered, lane by lane where they are told apart. */
+/* What is gathered of [first, end): how many pieces, lane by lane where they are told apart. */
+static size_t count_gathered(const struct work *work, size_t first, size_t end) {
+  return first == end ? 0 : work->by_lane ? 1 + work->changes[end - 1] - work->changes[first] : 1;
+}
+
+/* Find what stands alone. Returns the number of all pieces. */
+static size_t stand(struct work *work, int64_t least, int64_t room) {
+  work->least = least;
+  work->room = room;
+  work->pieces.count = 0;
+  (void)find_standing(work, 0, work->parts->count, 0);
+  size_t count = work->pieces.count;
+  size_t done = 0;
+  for (size_t i = 0; i < work->pieces.count; i++) {
+    count += count_gathered(work, done, work->pieces.items[i].first);
+    done = work->pieces.items[i].first + work->pieces.items[i].count;
+  }
+  return count + count_gathered(work, done, work->parts->count);
+}
+
+/* What lies in [first, end) is gathered. */
 static void gather(const struct work *work, size_t first, size_t end, struct report_pieces *pieces) {
   for (size_t i = first, j = first; i < end; i = j) {
-    uint32_t lane = lane_of(work, i);
-    for (j = i + 1; j < end && (!work->by_lane || lane_of(work, j) == lane_of(work, i)); j++) {
-      lane = lane_of(work, j) == lane ? lane : LUMOS_NONE;
+    uint32_t lane = work->lane[i];
+    for (j = i + 1; j < end && (!work->by_lane || work->lane[j] == work->lane[i]); j++) {
+      lane = work->lane[j] == lane ? lane : LUMOS_NONE;
     }
-    struct report_piece piece = {i, j - i, lane, false};
-    lumos_vector_push(pieces, piece);
+    lumos_vector_push(pieces, ((struct report_piece){i, j - i, lane, false}));
   }
 }
 
 /* All pieces, in order. */
-static void cut(struct work *work, int64_t least, int64_t room, bool by_lane, struct report_pieces *pieces) {
-  work->least = least;
-  work->room = room;
-  work->by_lane = by_lane;
-  work->pieces.count = 0;
-  pieces->count = 0;
-  (void)find_standing(work, 0, work->parts->count, 0);
+static void cut(struct work *work, int64_t least, int64_t room, struct report_pieces *pieces) {
+  (void)stand(work, least, room);
   size_t done = 0;
   for (size_t i = 0; i < work->pieces.count; i++) {
     const struct report_piece *piece = &work->pieces.items[i];
@@ -171,14 +214,12 @@ static int64_t count_alike(const struct work *work, int64_t least) {
 }
 
 /* For how many ops and tasks that take a nanosecond less than `least` there is still room, by halving. */
-static int64_t most_alike(struct work *work, size_t limit, int64_t least, bool by_lane,
-                          struct report_collapse *collapse) {
+static int64_t most_alike(struct work *work, size_t limit, int64_t least) {
   int64_t low = 0;
   int64_t high = least == 0 ? 0 : (int64_t)work->paths.count + (int64_t)work->parts->count;
   while (low < high) {
     int64_t middle = low + (high - low + 1) / 2;
-    cut(work, least, middle, by_lane, &collapse->pieces);
-    if (collapse->pieces.count <= limit) {
+    if (stand(work, least, middle) <= limit) {
       low = middle;
     } else {
       high = middle - 1;
@@ -191,25 +232,22 @@ static int64_t most_alike(struct work *work, size_t limit, int64_t least, bool b
 static bool fit(struct work *work, size_t limit, bool by_lane, struct report_collapse *collapse) {
   int64_t low = 0;
   int64_t high = time_of(work, 0, work->parts->count) + 1;
-  cut(work, high, 0, by_lane, &collapse->pieces);
-  if (collapse->pieces.count > limit) {
+  find_runs(work, by_lane);
+  if (stand(work, high, 0) > limit) {
     return false;
   }
   while (low < high) {
     int64_t middle = low + (high - low) / 2;
-    cut(work, middle, 0, by_lane, &collapse->pieces);
-    if (collapse->pieces.count <= limit) {
+    if (stand(work, middle, 0) <= limit) {
       high = middle;
     } else {
       low = middle + 1;
     }
   }
   collapse->least = high;
-  cut(work, high, 0, by_lane, &collapse->pieces);
-  if (collapse->pieces.count <= limit / 2) {
-    cut(work, high, most_alike(work, limit, high, by_lane, collapse), by_lane, &collapse->pieces);
-    collapse->first = count_alike(work, high);
-  }
+  bool half_is_left = stand(work, high, 0) <= limit / 2;
+  cut(work, high, half_is_left ? most_alike(work, limit, high) : 0, &collapse->pieces);
+  collapse->first = half_is_left ? count_alike(work, high) : 0;
   collapse->by_lane = by_lane;
   return true;
 }
@@ -236,6 +274,9 @@ void report_collapse_make(const struct lumos_job *job, const struct lumos_path_p
     collapse->names[i] = name_of(&work, i);
   }
   free(work.path_first);
+  free(work.lane);
+  free(work.changes);
+  free(work.shared);
   free(work.depth);
   lumos_vector_free(&work.paths);
   lumos_vector_free(&work.pieces);

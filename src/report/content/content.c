@@ -1,6 +1,7 @@
 /* Reading what a report says. */
 #include "report/content/content.h"
 
+#include "base/parallel.h"
 #include "report/content/breakdown.h"
 #include "report/content/gantt.h"
 #include "report/content/pipeline.h"
@@ -78,45 +79,48 @@ static bool shows_marks(const struct report_content *content) {
   return content->options->marks || format == LUMOS_REPORT_UNKNOWN || format == LUMOS_REPORT_HTML;
 }
 
-/* What held every task, and what the timeline marks. A stream whose simulated times were edited says nothing of it. */
-static struct lumos_bindings *find_bindings(struct report_content *content) {
-  const struct lumos_job *job = content->job;
-  struct lumos_doubts *doubts = &content->timelines.doubts;
-  struct lumos_error error;
-  struct lumos_bindings *bindings = lumos_allocate((job->tasks.count + 1) * sizeof *bindings);
-  if (!lumos_doubts_find(job, bindings, doubts, &error)) {
-    free(bindings);
-    bindings = NULL;
-  }
-  if (bindings == NULL || !shows_marks(content)) {
-    lumos_vector_free(doubts);
-  }
-  return bindings;
-}
-
 /* A layout costs more than all tables: it is made where the graph is drawn. */
 static bool draws_graph(const struct lumos_report_options *options) {
   return options->format == LUMOS_REPORT_UNKNOWN || options->format == LUMOS_REPORT_HTML ||
-         options->format == LUMOS_REPORT_PDF || options->view == LUMOS_VIEW_GRAPH;
+         options->format == LUMOS_REPORT_PDF ||
+         (options->view == LUMOS_VIEW_GRAPH && options->format != LUMOS_REPORT_CSV);
 }
 
+static bool tells_dependencies(const struct lumos_report_options *options) {
+  return draws_graph(options) || options->view == LUMOS_VIEW_GRAPH || options->format == LUMOS_REPORT_MARKDOWN ||
+         options->format == LUMOS_REPORT_JSON;
+}
+
+/* What held every task, and what the timeline marks. A stream whose simulated times were edited says nothing of it. */
+static void find_bindings(struct report_content *content) {
+  const struct lumos_job *job = content->job;
+  struct lumos_doubts *doubts = &content->timelines.doubts;
+  content->bindings = lumos_allocate((job->tasks.count + 1) * sizeof *content->bindings);
+  if (!lumos_doubts_find(job, content->bindings, doubts, &content->unknown)) {
+    free(content->bindings);
+    content->bindings = NULL;
+  }
+  if (content->bindings == NULL || !shows_marks(content)) {
+    lumos_vector_free(doubts);
+  }
+}
+
+/* Each runs the simulation once more: only where the form shows it. */
 static bool read_dependencies(struct report_content *content, struct lumos_error *error) {
-  const struct report_dependencies_source source = {.job = content->job,
-                                                    .bindings = content->bindings,
-                                                    .steps = &content->timelines.steps,
-                                                    .options = content->options,
-                                                    .engine =
-                                                        draws_graph(content->options) ? report_layout_graphviz : NULL,
-                                                    .limit = REPORT_LAYOUT_LIMIT};
-  return report_dependencies_read(&source, &content->dependencies, error);
+  const struct lumos_report_options *options = content->options;
+  bool told = tells_dependencies(options);
+  if (told || shows_marks(content)) {
+    find_bindings(content);
+  }
+  const struct report_dependencies_source source = {content->job, content->bindings, content->unknown.text,
+                                                    &content->timelines.steps, options};
+  return told ? report_dependencies_read(&source, &content->dependencies, error)
+              : report_dependencies_check(source.steps, options, error);
 }
 
-bool report_content_read(const struct lumos_job *job, const struct lumos_report_options *options,
-                         struct report_content *content, struct lumos_error *error) {
-  *content = (struct report_content){.job = job, .options = options};
+static void read_tables(struct report_content *content) {
+  const struct lumos_job *job = content->job;
   struct report_table *tables = content->tables;
-  report_facts_read(job, &content->facts);
-  report_timelines_read(job, &content->timelines);
   report_breakdown_tables(&content->facts, &tables[TABLE_BREAKDOWN], &tables[TABLE_STEPS]);
   report_opportunities_read(&content->facts, &content->opportunities);
   report_opportunities_table(&content->facts, &content->opportunities, &tables[TABLE_OPPORTUNITIES]);
@@ -126,20 +130,48 @@ bool report_content_read(const struct lumos_job *job, const struct lumos_report_
   report_table_collectives(job, &tables[TABLE_COLLECTIVES]);
   report_table_kernels(job, &tables[TABLE_KERNELS]);
   report_table_ops(job, &tables[TABLE_OPS_DEVICE], &tables[TABLE_OPS_HOST]);
-  report_table_ranks(job, options->details, &tables[TABLE_RANKS]);
+  report_table_ranks(job, content->options->details, &tables[TABLE_RANKS]);
   report_table_clocks(job, &tables[TABLE_CLOCKS]);
   report_table_model(job, &tables[TABLE_MODEL]);
-  report_passes_read(job, &content->timelines.steps, options, &content->passes);
+  report_passes_read(job, &content->timelines.steps, content->options, &content->passes);
   report_pipeline_table(&content->passes, &tables[TABLE_PIPELINE]);
   report_layers_read(&content->facts, &content->layers);
   report_layers_table(&content->layers, &tables[TABLE_LAYERS]);
   for (int i = 0; i < METRIC_TABLES; i++) {
     report_metric_table(&content->facts, (enum report_metric_table)i, &tables[TABLE_METRICS + i]);
   }
-  content->bindings = find_bindings(content);
-  bool read = read_dependencies(content, error);
-  report_dependencies_table(&content->dependencies, &tables[TABLE_DEPENDENCIES]);
-  return read;
+}
+
+/* What is read of the facts and timelines, in two halves that take about as long. */
+struct reading {
+  struct report_content *content;
+  struct lumos_error *error; /* of the first half */
+};
+
+static bool read_half(void *context, size_t half, bool callers) {
+  const struct reading *reading = context;
+  (void)callers;
+  if (half == 0) {
+    return read_dependencies(reading->content, reading->error);
+  }
+  read_tables(reading->content);
+  return true;
+}
+
+bool report_content_read(const struct lumos_job *job, const struct lumos_report_options *options,
+                         struct report_content *content, struct lumos_error *error) {
+  *content = (struct report_content){.job = job, .options = options};
+  report_facts_read(job, &content->facts);
+  report_timelines_read(job, &content->timelines);
+  struct reading reading = {content, error};
+  if (lumos_parallel(2, 0, read_half, &reading) < 2) {
+    return false;
+  }
+  if (draws_graph(options)) { /* by a child, which belongs to the thread that begins it */
+    report_dependencies_lay_out(&content->dependencies, report_layout_graphviz, REPORT_LAYOUT_LIMIT);
+  }
+  report_dependencies_table(&content->dependencies, &content->tables[TABLE_DEPENDENCIES]);
+  return true;
 }
 
 void report_content_free(struct report_content *content) {

@@ -285,12 +285,11 @@ static bool same_lane(const struct report_dependencies *dependencies, const stru
 }
 
 /* Boxes of one size: two lines of text. */
-static void lay_out(struct report_dependencies *dependencies, report_layout_engine *engine, int limit) {
-  struct report_layout_graph graph = {0};
+static void read_graph(const struct report_dependencies *dependencies, struct report_layout_graph *graph) {
   for (size_t i = 0; i < dependencies->nodes.count; i++) {
     struct report_layout_node node = {REPORT_DEPENDENCY_WIDTH, REPORT_DEPENDENCY_HEIGHT,
                                       dependencies->nodes.items[i].lane};
-    lumos_vector_push(&graph.nodes, node);
+    lumos_vector_push(&graph->nodes, node);
   }
   for (size_t i = 0; i < dependencies->edges.count; i++) {
     const struct report_dependency_edge *edge = &dependencies->edges.items[i];
@@ -298,21 +297,35 @@ static void lay_out(struct report_dependencies *dependencies, report_layout_engi
                                       !edge->binding                  ? 1
                                       : same_lane(dependencies, edge) ? LANE_WEIGHT
                                                                       : CHAIN_WEIGHT};
-    lumos_vector_push(&graph.edges, line);
+    lumos_vector_push(&graph->edges, line);
   }
-  keep_columns(dependencies, &graph);
-  dependencies->outcome = report_layout_make(&graph, engine, limit, &dependencies->layout);
-  lumos_vector_free(&graph.nodes);
-  lumos_vector_free(&graph.edges);
+  keep_columns(dependencies, graph);
 }
 
-static bool check_options(const struct report_boundaries *steps, const struct lumos_report_options *options,
-                          bool has_step, struct lumos_error *error) {
+void report_dependencies_lay_out(struct report_dependencies *dependencies, report_layout_engine *engine, int limit) {
+  if (dependencies->known) {
+    read_graph(dependencies, &dependencies->graph);
+    report_layout_begin(&dependencies->graph, engine, limit, &dependencies->work);
+    dependencies->outcome = LAYOUT_BEGUN;
+  }
+}
+
+void report_dependencies_settle(struct report_dependencies *dependencies) {
+  if (dependencies->outcome == LAYOUT_BEGUN) {
+    dependencies->outcome = report_layout_finish(&dependencies->work, &dependencies->graph, &dependencies->layout);
+    lumos_vector_free(&dependencies->graph.nodes);
+    lumos_vector_free(&dependencies->graph.edges);
+  }
+}
+
+bool report_dependencies_check(const struct report_boundaries *steps, const struct lumos_report_options *options,
+                               struct lumos_error *error) {
+  struct report_boundary step;
   if (options->graph_nodes < 0 || options->graph_nodes > REPORT_LAYOUT_NODES) {
     return lumos_fail(error, "a dependency graph of %d nodes: choose from 1 to %d", options->graph_nodes,
                       REPORT_LAYOUT_NODES);
   }
-  if (!options->has_step || has_step) {
+  if (!options->has_step || report_chain_step(steps, options, &step)) {
     return true;
   }
   if (steps->count == 0) {
@@ -331,12 +344,16 @@ bool report_dependencies_read(const struct report_dependencies_source *source, s
       .job = source->job, .chain.job = source->job, .problem = LUMOS_TEXT_BUFFER, .outcome = LAYOUT_FAILED};
   struct report_boundary step;
   bool has_step = report_chain_step(source->steps, options, &step);
-  if (!check_options(source->steps, options, has_step, error)) {
+  if (!report_dependencies_check(source->steps, options, error)) {
     return false;
   }
-  struct lumos_error reason = {0};
   if (!has_step || step.end <= step.start) {
     lumos_text_put(&dependencies->problem, "The job has no step that takes time.");
+    return true;
+  }
+  struct lumos_error reason = {0};
+  if (source->bindings == NULL) {
+    lumos_text_format(&dependencies->problem, "What held the tasks is not known: %s.", source->unknown);
     return true;
   }
   if (!report_chain_read(source->job, source->bindings, &step, &dependencies->chain, &reason)) {
@@ -352,13 +369,11 @@ bool report_dependencies_read(const struct report_dependencies_source *source, s
   read_chain(dependencies, limit - limit / 2);
   read_lanes(dependencies);
   read_neighbours(dependencies, limit);
-  if (source->engine != NULL) {
-    lay_out(dependencies, source->engine, source->limit);
-  }
   return true;
 }
 
 void report_dependencies_free(struct report_dependencies *dependencies) {
+  report_dependencies_settle(dependencies);
   lumos_text_free(&dependencies->problem);
   report_chain_free(&dependencies->chain);
   report_collapse_free(&dependencies->collapse);

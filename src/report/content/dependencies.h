@@ -81,22 +81,30 @@ struct report_dependencies {
   int64_t left_out, left_out_slack; /* constraints that are not shown, and the least slack of them */
   enum report_layout_outcome outcome;
   struct report_layout layout;
+  struct report_layout_graph graph; /* what is laid out, until the layout is settled */
+  struct report_layout_work work;
 };
 
 /* What they are read from. */
 struct report_dependencies_source {
   const struct lumos_job *job;
-  const struct lumos_bindings *bindings; /* of all tasks, or NULL where they are not known */
+  struct lumos_bindings *bindings;       /* of all tasks; NULL: they are not known, */
+  const char *unknown;                   /* and why. They are written once more, with what they are */
   const struct report_boundaries *steps; /* the job's, simulated */
   const struct lumos_report_options *options;
-  report_layout_engine *engine; /* NULL: the graph is not laid out, and cannot be drawn */
-  int limit;                    /* of the layout, in ms */
 };
 
 /* False when the options name a step that is not there, or no number of nodes. A job without steps, or whose simulated
  * times were edited, has no dependencies that are known. Free them in any case. */
 bool report_dependencies_read(const struct report_dependencies_source *source, struct report_dependencies *dependencies,
                               struct lumos_error *error) LUMOS_MUST_CHECK;
+/* Are there such a step and so many nodes? */
+bool report_dependencies_check(const struct report_boundaries *steps, const struct lumos_report_options *options,
+                               struct lumos_error *error) LUMOS_MUST_CHECK;
+/* Begin to lay out the graph, in at most `limit` ms: without a layout it cannot be drawn. A child works on it until
+ * the layout is settled, or the dependencies are freed. */
+void report_dependencies_lay_out(struct report_dependencies *dependencies, report_layout_engine *engine, int limit);
+void report_dependencies_settle(struct report_dependencies *dependencies);
 void report_dependencies_free(struct report_dependencies *dependencies);
 
 /* "Of the 41.8 ms of step 10, 63 % is ..." */

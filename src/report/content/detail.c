@@ -3,18 +3,58 @@
 
 #include "report/text/numbers.h"
 #include <stdlib.h>
+#include <string.h>
 
-/* The longest tasks seen so far: at twice the limit the list is cut back to it. */
+/* The longest tasks, found in two looks at all of them: how many take how long, roughly, tells what time is surely long
+ * enough; only of those about as long as the last of them has to be known which are longer. */
+enum {
+  FINE = 4, /* bits of a time below its highest one that count */
+  TIMES = 64 << FINE
+};
+
 struct candidate {
   int64_t duration;
   uint32_t task;
 };
 
 struct longest {
-  LUMOS_VECTOR(struct candidate) items;
   size_t limit;
-  int64_t seen, least; /* no shorter one is wanted any more */
+  size_t counts[TIMES];    /* by rough time */
+  size_t seen, last, left; /* `left` of those of rough time `last`, and all that take longer */
+  LUMOS_VECTOR(struct candidate) of_last;
 };
+
+/* Grows with the duration, which is not negative. */
+static size_t rough(int64_t duration) {
+  uint64_t time = (uint64_t)duration;
+  if (time >> FINE == 0) {
+    return time;
+  }
+  size_t more = 63 - FINE - (size_t)__builtin_clzll(time);
+  return ((more + 1) << FINE) + ((time >> more) & ((1U << FINE) - 1));
+}
+
+static void look(struct longest *longest, int64_t duration) {
+  longest->seen++;
+  longest->counts[rough(duration)]++;
+}
+
+static void find_last(struct longest *longest) {
+  longest->left = longest->limit;
+  longest->last = TIMES - 1;
+  while (longest->last > 0 && longest->counts[longest->last] < longest->left) {
+    longest->left -= longest->counts[longest->last--];
+  }
+}
+
+static void take(struct longest *longest, int64_t duration, uint32_t task, uint8_t *chosen) {
+  size_t time = rough(duration);
+  if (time > longest->last) {
+    chosen[task] = 1;
+  } else if (time == longest->last) {
+    lumos_vector_push(&longest->of_last, ((struct candidate){duration, task}));
+  }
+}
 
 static int compare_candidates(const void *left, const void *right) {
   const struct candidate *a = left;
@@ -25,59 +65,46 @@ static int compare_candidates(const void *left, const void *right) {
   return a->task < b->task ? -1 : a->task > b->task;
 }
 
-static void cut_back(struct longest *longest) {
-  if (longest->items.count > longest->limit) {
-    qsort(longest->items.items, longest->items.count, sizeof longest->items.items[0], compare_candidates);
-    longest->items.count = longest->limit;
-    longest->least = longest->items.items[longest->limit - 1].duration;
+/* Returns the shortest duration among them; LUMOS_ABSENT: all tasks are. */
+static int64_t take_last(struct longest *longest, uint8_t *chosen) {
+  int64_t shortest = LUMOS_ABSENT;
+  if (longest->of_last.count > 0) {
+    qsort(longest->of_last.items, longest->of_last.count, sizeof longest->of_last.items[0], compare_candidates);
   }
+  for (size_t i = 0; i < longest->of_last.count && i < longest->left; i++) {
+    chosen[longest->of_last.items[i].task] = 1;
+    shortest = longest->of_last.items[i].duration;
+  }
+  lumos_vector_free(&longest->of_last);
+  return longest->seen > longest->limit ? shortest : LUMOS_ABSENT;
 }
 
-static void consider(struct longest *longest, int64_t duration, uint32_t task) {
-  longest->seen++;
-  if (duration < longest->least) {
-    return;
-  }
-  struct candidate candidate = {duration, task};
-  lumos_vector_push(&longest->items, candidate);
-  if (longest->items.count >= 2 * longest->limit) {
-    cut_back(longest);
-  }
-}
-
-/* Mark them, and free the list. */
-static void choose(struct longest *longest, uint8_t *chosen) {
-  cut_back(longest);
-  for (size_t i = 0; i < longest->items.count; i++) {
-    chosen[longest->items.items[i].task] = 1;
-  }
-  lumos_vector_free(&longest->items);
-}
-
-/* When a task runs, and the longer of its durations. False: it is not simulated. */
-struct task_times {
-  int64_t start[TIMELINES], end[TIMELINES], longer;
-};
-
-static bool times_of(const struct lumos_job *job, uint32_t task, struct task_times *times) {
-  int64_t duration = 0;
-  if (!report_task_time(job, SIMULATED, task, &times->start[SIMULATED], &duration)) {
+/* The longer of a task's two durations. False: it is not simulated. */
+static bool longer_of(const struct lumos_job *job, uint32_t task, int64_t *longer) {
+  const struct lumos_task *record = &job->tasks.items[task];
+  if (task >= job->runs.count || job->runs.items[task].start == LUMOS_ABSENT ||
+      job->runs.items[task].dur == LUMOS_ABSENT) {
     return false;
   }
-  times->end[SIMULATED] = times->start[SIMULATED] + duration;
-  times->longer = duration;
-  times->start[MEASURED] = times->start[SIMULATED];
-  times->end[MEASURED] = times->end[SIMULATED];
-  if (report_task_time(job, MEASURED, task, &times->start[MEASURED], &duration)) {
-    times->end[MEASURED] = times->start[MEASURED] + duration;
-    times->longer = duration > times->longer ? duration : times->longer;
+  *longer = job->runs.items[task].dur;
+  if (record->start != LUMOS_ABSENT) {
+    int64_t duration = report_recorded_duration(job, record); /* LUMOS_ABSENT is less than all */
+    *longer = duration > *longer ? duration : *longer;
   }
+  *longer = *longer < 0 ? 0 : report_bounded(*longer);
   return true;
 }
 
-static bool runs_in(const struct task_times *times, int64_t from, int64_t until) {
-  return (times->start[SIMULATED] < until && times->end[SIMULATED] > from) ||
-         (times->start[MEASURED] < until && times->end[MEASURED] > from);
+/* Does it in one of the timelines? */
+static bool runs_in(const struct report_clock *clock, uint32_t task, int64_t from, int64_t until) {
+  bool runs = false;
+  for (int timeline = 0; timeline < TIMELINES; timeline++) {
+    int64_t start = 0;
+    int64_t duration = 0;
+    runs = runs || (report_task_time(clock, (enum report_timeline)timeline, task, &start, &duration) && start < until &&
+                    start + duration > from);
+  }
+  return runs;
 }
 
 /* The lanes that are drawn, in the order of the pictures. */
@@ -100,33 +127,63 @@ static size_t drawn_tasks(const struct report_timelines *timelines) {
   return tasks;
 }
 
+/* Those that are looked for among the tasks of drawn lanes. */
+struct search {
+  const struct report_timelines *timelines;
+  struct longest longest, window;
+  int64_t from, until; /* of the window, job time */
+  bool has_window;
+  uint8_t *chosen; /* NULL: the first look */
+};
+
+static void search_lane(struct search *search, const struct lumos_lane *lane) {
+  const struct lumos_job *job = search->timelines->job;
+  const struct report_clock clock = report_clock_of(job, (uint32_t)(lane - job->lanes.items));
+  for (uint32_t task = lane->task_first; task < lane->task_first + lane->task_count; task++) {
+    int64_t longer = 0;
+    if (!longer_of(job, task, &longer)) {
+      continue;
+    }
+    bool in_window = search->has_window && runs_in(&clock, task, search->from, search->until);
+    if (search->chosen == NULL) {
+      look(&search->longest, longer);
+    } else {
+      take(&search->longest, longer, task, search->chosen);
+    }
+    if (in_window && search->chosen == NULL) {
+      look(&search->window, longer);
+    } else if (in_window) {
+      take(&search->window, longer, task, search->chosen);
+    }
+  }
+}
+
+static void search_lanes(struct search *search) {
+  for (size_t i = 0; i < drawn_lanes(search->timelines); i++) {
+    search_lane(search, drawn_lane(search->timelines, i));
+  }
+}
+
 /* All tasks where there is room for them. */
 static void choose_long(struct report_detail *detail, uint8_t *chosen) {
   const struct report_timelines *timelines = detail->from.timelines;
   const struct lumos_report_options *options = detail->from.options;
   int64_t origin = report_timelines_origin(timelines);
-  int64_t from = report_sum(origin, options->detail_from);
-  int64_t until = report_sum(origin, options->detail_until);
-  struct longest longest = {.limit = drawn_tasks(timelines) <= REPORT_EMBEDDED ? REPORT_EMBEDDED : REPORT_LONGEST};
-  struct longest window = {.limit = REPORT_WINDOW};
-  for (size_t i = 0; i < drawn_lanes(timelines); i++) {
-    const struct lumos_lane *lane = drawn_lane(timelines, i);
-    for (uint32_t task = lane->task_first; task < lane->task_first + lane->task_count; task++) {
-      struct task_times times;
-      if (!times_of(timelines->job, task, &times)) {
-        continue;
-      }
-      consider(&longest, times.longer, task);
-      if (options->has_detail && runs_in(&times, from, until)) {
-        consider(&window, times.longer, task);
-      }
-    }
-  }
-  choose(&longest, chosen);
-  choose(&window, chosen);
-  detail->tasks = longest.seen;
-  detail->shortest = longest.seen > (int64_t)longest.limit ? longest.least : LUMOS_ABSENT;
-  detail->window_tasks = window.seen;
+  struct search search = {.timelines = timelines,
+                          .longest.limit = drawn_tasks(timelines) <= REPORT_EMBEDDED ? REPORT_EMBEDDED : REPORT_LONGEST,
+                          .window.limit = REPORT_WINDOW,
+                          .from = report_sum(origin, options->detail_from),
+                          .until = report_sum(origin, options->detail_until),
+                          .has_window = options->has_detail};
+  search_lanes(&search);
+  find_last(&search.longest);
+  find_last(&search.window);
+  search.chosen = chosen;
+  search_lanes(&search);
+  detail->shortest = take_last(&search.longest, chosen);
+  (void)take_last(&search.window, chosen);
+  detail->tasks = (int64_t)search.longest.seen;
+  detail->window_tasks = (int64_t)search.window.seen;
 }
 
 /* A byte a lane: is it drawn? */
@@ -140,23 +197,37 @@ static bool *find_drawn(const struct report_timelines *timelines) {
 
 static bool can_be_embedded(const struct report_detail *detail, const bool *drawn, uint32_t task) {
   const struct lumos_job *job = detail->from.timelines->job;
-  struct task_times times;
-  return task != LUMOS_NONE && drawn[job->tasks.items[task].lane] && times_of(job, task, &times);
+  int64_t longer = 0;
+  return task != LUMOS_NONE && drawn[job->tasks.items[task].lane] && longer_of(job, task, &longer);
 }
 
 /* A task may stand on the chain several times in a row: with its lag, and with what it runs. */
-static void choose_chain(struct report_detail *detail, const bool *drawn, uint8_t *chosen) {
-  struct longest longest = {.limit = REPORT_CHAIN};
+static void search_chain(const struct report_detail *detail, const bool *drawn, struct longest *longest,
+                         uint8_t *chosen) {
   uint32_t last = LUMOS_NONE;
-  for (size_t i = 0; detail->from.chain != NULL && i < detail->from.chain->parts.count; i++) {
+  for (size_t i = 0; i < detail->from.chain->parts.count; i++) {
     uint32_t task = detail->from.chain->parts.items[i].task;
     if (task != last && can_be_embedded(detail, drawn, task)) {
-      consider(&longest, detail->from.timelines->job->runs.items[task].dur, task);
+      int64_t duration = detail->from.timelines->job->runs.items[task].dur;
+      if (chosen == NULL) {
+        look(longest, duration);
+      } else {
+        take(longest, duration, task, chosen);
+      }
     }
     last = task;
   }
-  detail->chain_tasks = longest.seen;
-  choose(&longest, chosen);
+}
+
+static void choose_chain(struct report_detail *detail, const bool *drawn, uint8_t *chosen) {
+  struct longest longest = {.limit = REPORT_CHAIN};
+  if (detail->from.chain != NULL) {
+    search_chain(detail, drawn, &longest, NULL);
+    find_last(&longest);
+    search_chain(detail, drawn, &longest, chosen);
+    (void)take_last(&longest, chosen);
+  }
+  detail->chain_tasks = (int64_t)longest.seen;
 }
 
 /* What the chosen tasks refer to, as long as there is room: first what launched them, then what held them; each in the
@@ -193,18 +264,20 @@ static void choose_referred(const struct report_detail *detail, const bool *draw
 
 static void number_chosen(struct report_detail *detail, const uint8_t *chosen) {
   const struct lumos_job *job = detail->from.timelines->job;
+  LUMOS_VECTOR(uint32_t) list = {0};
   detail->ordinals = lumos_allocate((job->tasks.count + 1) * sizeof detail->ordinals[0]);
-  for (size_t task = 0; task < job->tasks.count; task++) {
-    detail->ordinals[task] = LUMOS_NONE;
-  }
+  memset(detail->ordinals, 0xFF, job->tasks.count * sizeof detail->ordinals[0]); /* LUMOS_NONE */
   for (size_t i = 0; i < drawn_lanes(detail->from.timelines); i++) {
     const struct lumos_lane *lane = drawn_lane(detail->from.timelines, i);
     for (uint32_t task = lane->task_first; task < lane->task_first + lane->task_count; task++) {
       if (chosen[task] != 0) {
-        detail->ordinals[task] = (uint32_t)detail->embedded++;
+        detail->ordinals[task] = (uint32_t)list.count;
+        lumos_vector_push(&list, task);
       }
     }
   }
+  detail->embedded = (int64_t)list.count;
+  detail->chosen = list.items;
 }
 
 void report_detail_read(const struct report_detail_source *from, struct report_detail *detail) {
@@ -221,7 +294,8 @@ void report_detail_read(const struct report_detail_source *from, struct report_d
 
 void report_detail_free(struct report_detail *detail) {
   free(detail->ordinals);
-  detail->ordinals = NULL;
+  free(detail->chosen);
+  detail->ordinals = detail->chosen = NULL;
 }
 
 /* "the 20,000 longest of 31,211 tasks" or "all 412 tasks" */

@@ -31,6 +31,7 @@ struct report_detail_source {
 struct report_detail {
   struct report_detail_source from;
   uint32_t *ordinals; /* by task: its place among the embedded, lane by lane as drawn; LUMOS_NONE */
+  uint32_t *chosen;   /* the embedded tasks, in that order */
   int64_t tasks, embedded;
   int64_t shortest;     /* of the longest; LUMOS_ABSENT: all tasks are among them */
   int64_t chain_tasks;  /* on the chain, and drawn */

@@ -44,12 +44,13 @@ static void gather_lane(struct canvas *canvas, uint32_t number, enum report_time
                         struct kind_total *totals) {
   const struct lumos_job *job = canvas->timelines->job;
   const struct lumos_lane *lane = &job->lanes.items[number];
+  const struct report_clock clock = report_clock_of(job, number);
   report_raster_clear(&canvas->raster);
   for (uint32_t task = lane->task_first; task < lane->task_first + lane->task_count; task++) {
     uint8_t kind = job->tasks.items[task].kind;
     int64_t start = 0;
     int64_t duration = 0;
-    if (report_task_time(job, timeline, task, &start, &duration)) {
+    if (report_task_time(&clock, timeline, task, &start, &duration)) {
       report_raster_add(&canvas->raster, kind, start, duration);
       totals[kind].time = report_sum(totals[kind].time, duration);
       totals[kind].tasks++;
@@ -78,7 +79,7 @@ static void draw_timeline(struct canvas *canvas, uint32_t lane, enum report_time
   gather_lane(canvas, lane, timeline, totals);
   for (int kind = 0; kind < LUMOS_TASK_KINDS; kind++) {
     bool begun = false;
-    for (size_t i = 0; i < canvas->cells.count; i++) {
+    for (size_t i = 0; totals[kind].tasks > 0 && i < canvas->cells.count; i++) {
       const struct report_raster_run *cell = &canvas->cells.items[i];
       if (cell->kind != kind) {
         continue;
@@ -267,11 +268,10 @@ void report_gantt_table(const struct report_timelines *timelines, struct report_
   }
 }
 
-void report_gantt_kinds(const struct lumos_job *job, const struct report_lanes *lanes, bool shown[LUMOS_TASK_KINDS]) {
+void report_gantt_kinds(const struct report_lanes *lanes, bool shown[LUMOS_TASK_KINDS]) {
   for (size_t i = 0; i < lanes->count; i++) {
-    const struct lumos_lane *lane = &job->lanes.items[lanes->items[i].lane];
-    for (uint32_t task = lane->task_first; task < lane->task_first + lane->task_count; task++) {
-      shown[job->tasks.items[task].kind] = true;
+    for (int kind = 0; kind < LUMOS_TASK_KINDS; kind++) {
+      shown[kind] = shown[kind] || (lanes->items[i].kinds >> kind & 1U) != 0;
     }
   }
 }

@@ -15,7 +15,7 @@ int64_t report_gantt_column(const struct report_timelines *timelines);
 /* A row for every lane that is drawn, open ones first. */
 void report_gantt_table(const struct report_timelines *timelines, struct report_table *table);
 /* Which kinds these lanes have: shown[kind]. */
-void report_gantt_kinds(const struct lumos_job *job, const struct report_lanes *lanes, bool shown[LUMOS_TASK_KINDS]);
+void report_gantt_kinds(const struct report_lanes *lanes, bool shown[LUMOS_TASK_KINDS]);
 
 /* How the picture is to be read, in a few sentences; and a further one about lanes that are not open, where there are
  * any. */

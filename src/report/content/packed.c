@@ -21,6 +21,8 @@
 #include "report/content/tally.h"
 #include "report/text/names.h"
 #include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* Room for all names, and the least that each may have. */
 enum { NAMES_ROOM = 600 * 1024, NAME_LEAST = 40, MOST_STEPS = 2000 };
@@ -28,35 +30,34 @@ enum { NAMES_ROOM = 600 * 1024, NAME_LEAST = 40, MOST_STEPS = 2000 };
 
 enum { HOLDS = LUMOS_CONSTRAINT_KINDS * 3 * 5 }; /* by kind, end and evidence, each with "absent" */
 
+/* The embedded tasks of one lane. */
+struct packed_lane {
+  const struct lumos_lane *lane;
+  struct report_clock clock;
+  const uint32_t *tasks;
+  size_t count;
+};
+
 struct packing {
   const struct report_detail *detail;
   const struct lumos_job *job;
   struct report_tallies names; /* (name, kind): its row's number is the name's */
   int64_t origin;
+  struct packed_lane lane;
+  int64_t *values;             /* of a column of that lane */
   uint8_t hold_numbers[HOLDS]; /* number + 1 */
   uint8_t holds[HOLDS];        /* by number: its place above */
   uint8_t hold_count;
 };
 
 /* The task is embedded, so it has a simulated time. */
-static void simulated(const struct packing *packing, uint32_t task, int64_t *start, int64_t *duration) {
-  if (!report_task_time(packing->job, SIMULATED, task, start, duration)) {
-    *start = *duration = 0;
-  }
-}
-
 static int64_t start_of(struct packing *packing, uint32_t task) {
-  int64_t start = 0;
-  int64_t duration = 0;
-  simulated(packing, task, &start, &duration);
-  return start - packing->origin;
+  return report_bounded(packing->job->runs.items[task].start) - packing->origin;
 }
 
 static int64_t duration_of(struct packing *packing, uint32_t task) {
-  int64_t start = 0;
-  int64_t duration = 0;
-  simulated(packing, task, &start, &duration);
-  return duration;
+  int64_t duration = packing->job->runs.items[task].dur;
+  return duration < 0 ? 0 : report_bounded(duration);
 }
 
 static int64_t id_of(struct packing *packing, uint32_t task) { return packing->job->tasks.items[task].id; }
@@ -101,7 +102,7 @@ static int64_t hold_of(struct packing *packing, uint32_t task) {
 static int64_t start_difference(struct packing *packing, uint32_t task) {
   int64_t start = 0;
   int64_t duration = 0;
-  return report_task_time(packing->job, MEASURED, task, &start, &duration)
+  return report_task_time(&packing->lane.clock, MEASURED, task, &start, &duration)
              ? start - packing->origin - start_of(packing, task)
              : LUMOS_ABSENT;
 }
@@ -109,8 +110,9 @@ static int64_t start_difference(struct packing *packing, uint32_t task) {
 static int64_t duration_difference(struct packing *packing, uint32_t task) {
   int64_t start = 0;
   int64_t duration = 0;
-  return report_task_time(packing->job, MEASURED, task, &start, &duration) ? duration - duration_of(packing, task)
-                                                                           : LUMOS_ABSENT;
+  return report_task_time(&packing->lane.clock, MEASURED, task, &start, &duration)
+             ? duration - duration_of(packing, task)
+             : LUMOS_ABSENT;
 }
 
 struct packed_column {
@@ -133,118 +135,131 @@ static const struct packed_column columns[] = {
     {"hold", hold_of, false, false, LUMOS_ABSENT},
 };
 
-static bool is_embedded(const struct packing *packing, uint32_t task) {
-  return packing->detail->ordinals[task] != LUMOS_NONE;
-}
-
-static bool says_something(struct packing *packing, const struct packed_column *column, const struct lumos_lane *lane) {
-  for (uint32_t task = lane->task_first; task < lane->task_first + lane->task_count; task++) {
-    if (is_embedded(packing, task) && column->value(packing, task) != column->nothing) {
-      return true;
-    }
+/* The column's values on the lane. False: it says nothing. */
+static bool read_values(struct packing *packing, const struct packed_column *column) {
+  bool says_something = column->always;
+  for (size_t i = 0; i < packing->lane.count; i++) {
+    packing->values[i] = column->value(packing, packing->lane.tasks[i]);
+    says_something = says_something || packing->values[i] != column->nothing;
   }
-  return false;
+  return says_something;
 }
 
-static void put_values(struct packing *packing, const struct packed_column *column, const struct lumos_lane *lane,
-                       struct lumos_text *out) {
+/* As lumos_text_integer writes it, and a comma: a page has half a million of them. */
+static void put_number(int64_t value, struct lumos_text *out) {
+  enum { MOST_DIGITS = 20 };
+  char digits[2 * MOST_DIGITS] = {0};
+  size_t first = MOST_DIGITS;
+  uint64_t left = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+  digits[first] = ',';
+  do {
+    digits[--first] = (char)('0' + left % 10);
+    left /= 10;
+  } while (left > 0);
+  char *at = lumos_text_room(out, 2 + MOST_DIGITS);
+  *at = '-';
+  memcpy(at + (value < 0), digits + first, 1 + MOST_DIGITS); /* of one length, so that it is no call */
+  out->length += (size_t)(value < 0) + MOST_DIGITS - first + 1;
+}
+
+static void put_values(const struct packing *packing, const struct packed_column *column, struct lumos_text *out) {
   int64_t last = 0;
-  const char *comma = "";
-  for (uint32_t task = lane->task_first; task < lane->task_first + lane->task_count; task++) {
-    if (!is_embedded(packing, task)) {
-      continue;
-    }
-    lumos_text_put(out, comma);
-    comma = ",";
-    int64_t value = column->value(packing, task);
-    if (value == LUMOS_ABSENT) {
-      lumos_text_put(out, "null");
-    } else if (value == NOT_EMBEDDED) {
-      lumos_text_put(out, "false");
+  for (size_t i = 0; i < packing->lane.count; i++) {
+    int64_t value = packing->values[i];
+    if (value == LUMOS_ABSENT || value == NOT_EMBEDDED) {
+      lumos_text_put(out, value == LUMOS_ABSENT ? "null," : "false,");
     } else {
-      lumos_text_integer(out, value - last);
+      put_number(value - last, out);
       last = column->differences ? value : 0;
     }
   }
+  out->length -= packing->lane.count > 0; /* the last comma */
 }
 
-static void put_ends(struct packing *packing, const struct lumos_lane *lane, struct lumos_text *out) {
-  int64_t place = 0;
-  const char *comma = "";
+static void put_reference(int64_t place, struct lumos_text *out) {
+  if (place < 0) {
+    lumos_text_put(out, place == LUMOS_ABSENT ? "null" : "false");
+  } else {
+    lumos_text_integer(out, place);
+  }
+}
+
+static void put_ends(struct packing *packing, struct lumos_text *out) {
+  const char *comma = "[";
   lumos_text_put(out, ",\n\"ends\":[");
-  for (uint32_t task = lane->task_first; task < lane->task_first + lane->task_count; task++) {
-    if (!is_embedded(packing, task)) {
-      continue;
-    }
-    const struct lumos_binding *end = &packing->detail->from.bindings[task].end;
+  for (size_t place = 0; place < packing->lane.count; place++) {
+    const struct lumos_binding *end = &packing->detail->from.bindings[packing->lane.tasks[place]].end;
     if (end->kind != LUMOS_HELD_BY_ITSELF && end->kind != LUMOS_HELD_BY_NOTHING) {
-      int64_t held = reference(packing, end->src);
-      lumos_text_format(out, "%s[%" PRId64 ",", comma, place);
-      if (held < 0) {
-        lumos_text_put(out, held == LUMOS_ABSENT ? "null" : "false");
-      } else {
-        lumos_text_integer(out, held);
-      }
-      lumos_text_format(out, ",%" PRId64 "]", hold_number(packing, end));
-      comma = ",";
+      lumos_text_put(out, comma);
+      lumos_text_integer(out, (int64_t)place);
+      lumos_text_char(out, ',');
+      put_reference(reference(packing, end->src), out);
+      lumos_text_char(out, ',');
+      lumos_text_integer(out, hold_number(packing, end));
+      lumos_text_char(out, ']');
+      comma = ",[";
     }
-    place++;
   }
   lumos_text_char(out, ']');
 }
 
 /* Doubtful waits before tasks that are embedded; from where the picture begins. */
-static void put_waits(const struct packing *packing, const struct lumos_lane *lane, struct lumos_text *out) {
+static void put_waits(const struct packing *packing, struct lumos_text *out) {
   const struct report_timelines *timelines = packing->detail->from.timelines;
+  const struct packed_lane *lane = &packing->lane;
   const struct lumos_doubt *end = NULL;
-  const struct lumos_doubt *doubt = report_doubts_of(&timelines->doubts, lane->task_first, lane->task_count, &end);
+  const struct lumos_doubt *doubt =
+      report_doubts_of(&timelines->doubts, lane->lane->task_first, lane->lane->task_count, &end);
   const char *comma = "";
-  int64_t place = 0;
-  uint32_t task = lane->task_first;
+  size_t place = 0;
   lumos_text_put(out, doubt < end ? ",\n\"waits\":[" : "");
   bool any = doubt < end;
   for (; doubt < end; doubt++) {
-    for (; task < doubt->task; task++) {
-      place += is_embedded(packing, task);
+    while (place < lane->count && lane->tasks[place] < doubt->task) {
+      place++;
     }
     int64_t from = doubt->from < timelines->from ? timelines->from : doubt->from;
-    if (is_embedded(packing, task) && doubt->to > from) {
-      lumos_text_format(out, "%s[%" PRId64 ",%d,%" PRId64 ",%" PRId64 "]", comma, place, doubt->kind,
-                        from - packing->origin, doubt->to - packing->origin);
+    if (place < lane->count && lane->tasks[place] == doubt->task && doubt->to > from) {
+      lumos_text_format(out, "%s[%zu,%d,%" PRId64 ",%" PRId64 "]", comma, place, doubt->kind, from - packing->origin,
+                        doubt->to - packing->origin);
       comma = ",";
     }
   }
   lumos_text_put(out, any ? "]" : "");
 }
 
-static int64_t left_out(const struct packing *packing, const struct lumos_lane *lane) {
-  int64_t count = 0;
-  for (uint32_t task = lane->task_first; task < lane->task_first + lane->task_count; task++) {
-    count += !is_embedded(packing, task);
-  }
-  return count;
-}
-
 static void put_lane(struct packing *packing, uint32_t number, struct lumos_text *out) {
-  const struct lumos_lane *lane = &packing->job->lanes.items[number];
+  const struct packed_lane *lane = &packing->lane;
   struct lumos_text name = LUMOS_TEXT_BUFFER;
   report_put_lane(&name, packing->job, number);
-  lumos_text_format(out, "{\"rank\":%d,\"lane\":", packing->job->ranks.items[lane->rank].rank);
+  lumos_text_format(out, "{\"rank\":%d,\"lane\":", packing->job->ranks.items[lane->lane->rank].rank);
   lumos_text_script_string(out, name.bytes == NULL ? "" : name.bytes, name.length);
   lumos_text_free(&name);
-  lumos_text_format(out, ",\"left_out\":%" PRId64, left_out(packing, lane));
+  lumos_text_format(out, ",\"left_out\":%zu", lane->lane->task_count - lane->count);
   for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++) {
-    if (columns[i].always || says_something(packing, &columns[i], lane)) {
+    if (read_values(packing, &columns[i])) {
       lumos_text_format(out, ",\n\"%s\":[", columns[i].name);
-      put_values(packing, &columns[i], lane, out);
+      put_values(packing, &columns[i], out);
       lumos_text_char(out, ']');
     }
   }
   if (packing->detail->from.bindings != NULL) {
-    put_ends(packing, lane, out);
+    put_ends(packing, out);
   }
-  put_waits(packing, lane, out);
+  put_waits(packing, out);
   lumos_text_char(out, '}');
+}
+
+/* The next lane's embedded tasks, behind those of the one before. */
+static void enter_lane(struct packing *packing, uint32_t number) {
+  const struct lumos_lane *lane = &packing->job->lanes.items[number];
+  const uint32_t *end = packing->detail->chosen + packing->detail->embedded;
+  const uint32_t *tasks = packing->lane.tasks + packing->lane.count;
+  size_t count = 0;
+  while (tasks + count < end && tasks[count] - lane->task_first < lane->task_count) {
+    count++;
+  }
+  packing->lane = (struct packed_lane){lane, report_clock_of(packing->job, number), tasks, count};
 }
 
 static void put_lanes(struct packing *packing, struct lumos_text *out) {
@@ -255,6 +270,7 @@ static void put_lanes(struct packing *packing, struct lumos_text *out) {
   for (int list = 0; list < 2; list++) {
     for (size_t i = 0; i < lists[list]->count; i++) {
       lumos_text_put(out, comma);
+      enter_lane(packing, lists[list]->items[i].lane);
       put_lane(packing, lists[list]->items[i].lane, out);
       comma = ",\n";
     }
@@ -295,11 +311,10 @@ static void put_holds(const struct packing *packing, struct lumos_text *out) {
 }
 
 /* What of the task of parts [first, end) the chain runs through. False: all of it. */
-static bool clipped(const struct packing *packing, size_t first, size_t end, int64_t *from, int64_t *until) {
+static bool clipped(struct packing *packing, size_t first, size_t end, int64_t *from, int64_t *until) {
   const struct lumos_path_part *parts = packing->detail->from.chain->parts.items;
-  int64_t start = 0;
-  int64_t duration = 0;
-  simulated(packing, parts[first].task, &start, &duration);
+  int64_t start = start_of(packing, parts[first].task) + packing->origin;
+  int64_t duration = duration_of(packing, parts[first].task);
   *from = parts[first].from > start ? parts[first].from : start;
   *until = parts[end - 1].to < start + duration ? parts[end - 1].to : start + duration;
   *until = *until < *from ? *from : *until;
@@ -321,7 +336,7 @@ static void put_chain(struct packing *packing, struct lumos_text *out) {
     uint32_t task = chain->parts.items[first].task;
     for (end = first + 1; end < chain->parts.count && chain->parts.items[end].task == task; end++) {
     }
-    if (task == LUMOS_NONE || !is_embedded(packing, task)) {
+    if (task == LUMOS_NONE || packing->detail->ordinals[task] == LUMOS_NONE) {
       continue;
     }
     int64_t ordinal = packing->detail->ordinals[task];
@@ -380,6 +395,8 @@ static void put_frame(const struct packing *packing, struct lumos_text *out) {
 void report_detail_json(const struct report_detail *detail, struct lumos_text *out) {
   struct packing packing = {
       .detail = detail, .job = detail->from.timelines->job, .origin = report_timelines_origin(detail->from.timelines)};
+  packing.lane.tasks = detail->chosen;
+  packing.values = lumos_allocate((size_t)(detail->embedded + 1) * sizeof packing.values[0]);
   report_tallies_begin(&packing.names, packing.job->strings);
   put_frame(&packing, out);
   put_lanes(&packing, out);
@@ -388,4 +405,5 @@ void report_detail_json(const struct report_detail *detail, struct lumos_text *o
   put_chain(&packing, out);
   lumos_text_put(out, "}\n");
   report_tallies_free(&packing.names);
+  free(packing.values);
 }

@@ -3,7 +3,6 @@
 
 #include "report/text/names.h"
 #include "report/text/numbers.h"
-#include <lumos/sim.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,46 +10,31 @@
  * page. */
 enum { OPEN_RANKS = 16, OPEN_LANES = 64, ALL_LANES = 280 };
 
-/* Times beyond this are no times of a recording; pictures stop there. */
-#define FARTHEST ((int64_t)1 << 57)
-
-static int64_t bounded(int64_t time) { return time > FARTHEST ? FARTHEST : time < -FARTHEST ? -FARTHEST : time; }
-
-/* The duration before any change. */
-static int64_t recorded_duration(const struct lumos_job *job, const struct lumos_task *task) {
-  int64_t was = task->detail == LUMOS_NONE ? LUMOS_ABSENT : job->details.items[task->detail].was;
-  return was != LUMOS_ABSENT ? was : task->dur;
-}
-
-bool report_task_time(const struct lumos_job *job, enum report_timeline timeline, uint32_t task, int64_t *start,
-                      int64_t *duration) {
-  if (timeline == MEASURED) {
-    *start = lumos_measured_start(job, task);
-    *duration = recorded_duration(job, &job->tasks.items[task]);
-  } else {
-    *start = task < job->runs.count ? job->runs.items[task].start : LUMOS_ABSENT;
-    *duration = task < job->runs.count ? job->runs.items[task].dur : LUMOS_ABSENT;
-  }
-  if (*start == LUMOS_ABSENT || *duration == LUMOS_ABSENT) {
-    return false;
-  }
-  *start = bounded(*start);
-  *duration = *duration < 0 ? 0 : bounded(*duration);
-  return true;
+struct report_clock report_clock_of(const struct lumos_job *job, uint32_t lane) {
+  const struct lumos_rank *rank = &job->ranks.items[job->lanes.items[lane].rank];
+  bool stream = job->lanes.items[lane].kind == LUMOS_STREAM;
+  return (struct report_clock){.job = job,
+                               .offset = stream ? lumos_device_job_time(rank, 0) : lumos_host_job_time(rank, 0),
+                               .drifts = rank->clock.known && rank->clock.drift_ppb != 0};
 }
 
 static struct report_lane read_lane(const struct lumos_job *job, uint32_t number) {
   const struct lumos_lane *lane = &job->lanes.items[number];
-  struct report_lane read = {.lane = number, .busy = {LUMOS_ABSENT, LUMOS_ABSENT}};
+  const struct report_clock clock = report_clock_of(job, number);
+  struct report_lane read = {
+      .lane = number, .busy = {LUMOS_ABSENT, LUMOS_ABSENT}, .from = INT64_MAX, .until = INT64_MIN};
   int64_t by_kind[LUMOS_TASK_KINDS] = {0};
   for (uint32_t task = lane->task_first; task < lane->task_first + lane->task_count; task++) {
     uint8_t kind = job->tasks.items[task].kind;
+    read.kinds |= UINT32_C(1) << kind;
     for (int timeline = 0; timeline < TIMELINES; timeline++) {
       int64_t start = 0;
       int64_t duration = 0;
-      if (report_task_time(job, (enum report_timeline)timeline, task, &start, &duration)) {
+      if (report_task_time(&clock, (enum report_timeline)timeline, task, &start, &duration)) {
         read.busy[timeline] = report_sum(read.busy[timeline], duration);
         by_kind[kind] = report_sum(by_kind[kind], duration);
+        read.from = start < read.from ? start : read.from;
+        read.until = start + duration > read.until ? start + duration : read.until;
       }
     }
   }
@@ -121,19 +105,10 @@ static void choose_lanes(struct report_timelines *timelines, uint32_t rank_numbe
 
 /* Widen the picture to what ran on the lanes. */
 static void measure_lanes(struct report_timelines *timelines, const struct report_lanes *lanes) {
-  const struct lumos_job *job = timelines->job;
   for (size_t i = 0; i < lanes->count; i++) {
-    const struct lumos_lane *lane = &job->lanes.items[lanes->items[i].lane];
-    for (uint32_t task = lane->task_first; task < lane->task_first + lane->task_count; task++) {
-      for (int timeline = 0; timeline < TIMELINES; timeline++) {
-        int64_t start = 0;
-        int64_t duration = 0;
-        if (report_task_time(job, (enum report_timeline)timeline, task, &start, &duration)) {
-          timelines->from = start < timelines->from ? start : timelines->from;
-          timelines->until = start + duration > timelines->until ? start + duration : timelines->until;
-        }
-      }
-    }
+    const struct report_lane *lane = &lanes->items[i];
+    timelines->from = lane->from < timelines->from ? lane->from : timelines->from;
+    timelines->until = lane->until > timelines->until ? lane->until : timelines->until;
   }
 }
 
@@ -152,15 +127,15 @@ static void find_boundaries(struct report_timelines *timelines) {
   if (steps.count > 0) {
     qsort(steps.items, steps.count, sizeof steps.items[0], compare_steps);
   }
-  int64_t start = FARTHEST;
+  int64_t start = REPORT_FARTHEST;
   for (size_t i = 0; i < steps.count; i++) {
-    int64_t own = bounded(steps.items[i].start);
+    int64_t own = report_bounded(steps.items[i].start);
     start = steps.items[i].start != LUMOS_ABSENT && own < start ? own : start;
   }
   for (size_t i = 0; i < steps.count;) {
     struct report_boundary boundary = {steps.items[i].step, start, start};
     for (; i < steps.count && steps.items[i].step == boundary.step; i++) {
-      int64_t end = bounded(steps.items[i].end);
+      int64_t end = report_bounded(steps.items[i].end);
       boundary.end = end > boundary.end ? end : boundary.end;
     }
     lumos_vector_push(&timelines->steps, boundary);

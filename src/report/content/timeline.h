@@ -5,11 +5,14 @@
 #include "base/text.h"
 #include "report/content/facts.h"
 #include <lumos/path.h>
+#include <lumos/sim.h>
 
 /* One lane that has tasks. */
 struct report_lane {
   uint32_t lane;
   int64_t busy[TIMELINES]; /* its tasks' durations added up; LUMOS_ABSENT: no task has a time there */
+  int64_t from, until;     /* of both timelines, job time; until before from: no task has a time */
+  uint32_t kinds;          /* of its tasks: bit k is of kind k */
   uint8_t kind;            /* the kind with the longest total, measured (simulated where nothing was measured) */
 };
 LUMOS_VECTOR_TYPE(report_lanes, struct report_lane);
@@ -37,9 +40,48 @@ void report_timelines_free(struct report_timelines *timelines);
 /* The instant that the axis counts from: the start of the first step. */
 int64_t report_timelines_origin(const struct report_timelines *timelines);
 
-/* When a task ran. False when it has no time in this timeline. */
-bool report_task_time(const struct lumos_job *job, enum report_timeline timeline, uint32_t task, int64_t *start,
-                      int64_t *duration);
+/* What makes job time of one lane's measured times, looked up once for all of its tasks. */
+struct report_clock {
+  const struct lumos_job *job;
+  int64_t offset; /* without a drift: from the lane's clock to job time */
+  bool drifts;
+};
+struct report_clock report_clock_of(const struct lumos_job *job, uint32_t lane);
+
+/* Times beyond this are no times of a recording; pictures stop there. */
+#define REPORT_FARTHEST ((int64_t)1 << 57)
+static inline int64_t report_bounded(int64_t time) {
+  return time > REPORT_FARTHEST ? REPORT_FARTHEST : time < -REPORT_FARTHEST ? -REPORT_FARTHEST : time;
+}
+
+/* Before any change. */
+static inline int64_t report_recorded_duration(const struct lumos_job *job, const struct lumos_task *task) {
+  int64_t was = task->detail == LUMOS_NONE ? LUMOS_ABSENT : job->details.items[task->detail].was;
+  return was != LUMOS_ABSENT ? was : task->dur;
+}
+
+/* When a task ran, by the clock of its lane. False when it has no time in this
+ * timeline. */
+static inline bool report_task_time(const struct report_clock *clock, enum report_timeline timeline, uint32_t task,
+                                    int64_t *start, int64_t *duration) {
+  const struct lumos_job *job = clock->job;
+  if (timeline == SIMULATED) {
+    *start = task < job->runs.count ? job->runs.items[task].start : LUMOS_ABSENT;
+    *duration = task < job->runs.count ? job->runs.items[task].dur : LUMOS_ABSENT;
+  } else {
+    const struct lumos_task *record = &job->tasks.items[task];
+    *start = record->start == LUMOS_ABSENT ? LUMOS_ABSENT
+             : clock->drifts               ? lumos_measured_start(job, task)
+                                           : record->start + clock->offset;
+    *duration = report_recorded_duration(job, record);
+  }
+  if (*start == LUMOS_ABSENT || *duration == LUMOS_ABSENT) {
+    return false;
+  }
+  *start = report_bounded(*start);
+  *duration = *duration < 0 ? 0 : report_bounded(*duration);
+  return true;
+}
 
 /* "stream 7", "thread 1382": a lane in words; long numbers keep their end. */
 void report_put_lane(struct lumos_text *out, const struct lumos_job *job, uint32_t lane);

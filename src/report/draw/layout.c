@@ -209,26 +209,33 @@ static bool understand(const struct lumos_text *bytes, const struct report_layou
          take_places(&answer, graph, layout) && take_edges(&answer, graph, layout) && answer.at == answer.length;
 }
 
-enum report_layout_outcome report_layout_make(const struct report_layout_graph *graph, report_layout_engine *engine,
-                                              int limit, struct report_layout *layout) {
-  *layout = (struct report_layout){0};
+void report_layout_begin(const struct report_layout_graph *graph, report_layout_engine *engine, int limit,
+                         struct report_layout_work *work) {
+  *work = (struct report_layout_work){.descriptor = -1, .limit = limit, .outcome = LAYOUT_FAILED};
   if (graph->nodes.count > REPORT_LAYOUT_NODES || graph->edges.count > REPORT_LAYOUT_EDGES) {
-    return LAYOUT_TOO_LARGE;
+    work->outcome = LAYOUT_TOO_LARGE;
+    return;
   }
-  int64_t deadline = now() + limit;
-  int descriptor = -1;
-  pid_t child = start(graph, engine, limit, &descriptor);
-  if (child < 0) {
-    return LAYOUT_FAILED;
+  pid_t child = start(graph, engine, limit, &work->descriptor);
+  work->child = child > 0 ? child : 0;
+}
+
+enum report_layout_outcome report_layout_finish(struct report_layout_work *work,
+                                                const struct report_layout_graph *graph, struct report_layout *layout) {
+  *layout = (struct report_layout){0};
+  if (work->child == 0) {
+    return work->outcome;
   }
   struct lumos_text bytes = LUMOS_TEXT_BUFFER;
-  enum report_layout_outcome outcome = read_answer(descriptor, deadline, most_bytes(graph), &bytes);
-  (void)close(descriptor);
+  int64_t deadline = now() + work->limit;
+  enum report_layout_outcome outcome = read_answer(work->descriptor, deadline, most_bytes(graph), &bytes);
+  (void)close(work->descriptor);
   if (outcome == LAYOUT_DONE) {
-    outcome = wait_for(&child, deadline);
+    outcome = wait_for(&work->child, deadline);
   }
-  if (child > 0) {
-    end(child);
+  if (work->child > 0) {
+    end(work->child);
+    work->child = 0;
   }
   if (outcome == LAYOUT_DONE && !understand(&bytes, graph, layout)) {
     outcome = LAYOUT_FAILED;
@@ -238,6 +245,13 @@ enum report_layout_outcome report_layout_make(const struct report_layout_graph *
     report_layout_free(layout);
   }
   return outcome;
+}
+
+enum report_layout_outcome report_layout_make(const struct report_layout_graph *graph, report_layout_engine *engine,
+                                              int limit, struct report_layout *layout) {
+  struct report_layout_work work;
+  report_layout_begin(graph, engine, limit, &work);
+  return report_layout_finish(&work, graph, layout);
 }
 
 void report_layout_free(struct report_layout *layout) {

@@ -9,6 +9,7 @@
 
 #include "report/draw/scene.h"
 #include <lumos/memory.h>
+#include <sys/types.h>
 
 enum { REPORT_LAYOUT_NODES = 500, REPORT_LAYOUT_EDGES = 4000, REPORT_LAYOUT_LIMIT = 5000 /* ms */ };
 
@@ -40,6 +41,7 @@ enum report_layout_outcome {
   LAYOUT_TOO_LARGE, /* more nodes or edges than the limits above: nothing was tried */
   LAYOUT_TIMED_OUT,
   LAYOUT_FAILED, /* no Graphviz, a crash, or an answer that makes no sense */
+  LAYOUT_BEGUN,  /* not known yet */
 };
 
 /* What the child does: write the answer to `descriptor`; returns its exit status, 0 for a whole answer. Tests give
@@ -48,8 +50,22 @@ enum report_layout_outcome {
 typedef int report_layout_engine(const struct report_layout_graph *graph, int descriptor);
 report_layout_engine report_layout_graphviz; /* layout_graphviz.c */
 
-/* `limit` in ms of wall-clock time; the child is gone when this returns, whatever it did. Free the layout in any
- * case. */
+/* A layout under way: a child works on it while the caller does something else. */
+struct report_layout_work {
+  pid_t child;    /* 0: there is none */
+  int descriptor; /* where its answer comes from */
+  int limit;
+  enum report_layout_outcome outcome; /* without a child: why */
+};
+
+/* The child has `limit` ms of processor time. Finish the work in any case. */
+void report_layout_begin(const struct report_layout_graph *graph, report_layout_engine *engine, int limit,
+                         struct report_layout_work *work);
+/* Of the same graph. Waits for at most the limit, in wall-clock time; the child is gone when this returns, whatever it
+ * did. Free the layout in any case. */
+enum report_layout_outcome report_layout_finish(struct report_layout_work *work,
+                                                const struct report_layout_graph *graph, struct report_layout *layout);
+/* Both at once. */
 enum report_layout_outcome report_layout_make(const struct report_layout_graph *graph, report_layout_engine *engine,
                                               int limit, struct report_layout *layout);
 void report_layout_free(struct report_layout *layout);

@@ -6,12 +6,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-void report_raster_begin(struct report_raster *raster, int64_t from, int64_t until, int32_t most) {
+void report_raster_scale(struct report_raster *raster, int64_t from, int64_t until, int32_t most) {
   uint64_t span = until > from ? (uint64_t)until - (uint64_t)from : 1;
   uint64_t per_column = span / (uint64_t)most + (span % (uint64_t)most != 0);
-  raster->from = from;
-  raster->per_column = (int64_t)per_column;
-  raster->count = (int32_t)(span / per_column + (span % per_column != 0));
+  *raster = (struct report_raster){.from = from,
+                                   .begin = from,
+                                   .per_column = (int64_t)per_column,
+                                   .count = (int32_t)(span / per_column + (span % per_column != 0))};
+}
+
+void report_raster_begin(struct report_raster *raster, int64_t from, int64_t until, int32_t most) {
+  report_raster_scale(raster, from, until, most);
   size_t cells = (size_t)LUMOS_TASK_KINDS * (size_t)(raster->count + 1);
   raster->time = lumos_allocate_zeroed(cells, sizeof raster->time[0]);
   raster->whole = lumos_allocate_zeroed(cells, sizeof raster->whole[0]);
@@ -23,13 +28,26 @@ void report_raster_free(struct report_raster *raster) {
 }
 
 void report_raster_clear(struct report_raster *raster) {
-  size_t cells = (size_t)LUMOS_TASK_KINDS * (size_t)(raster->count + 1);
-  memset(raster->time, 0, cells * sizeof raster->time[0]);
-  memset(raster->whole, 0, cells * sizeof raster->whole[0]);
+  size_t row = (size_t)(raster->count + 1);
+  for (size_t kind = 0; kind < LUMOS_TASK_KINDS; kind++) {
+    if ((raster->kinds >> kind & 1U) != 0) {
+      memset(raster->time + kind * row, 0, row * sizeof raster->time[0]);
+      memset(raster->whole + kind * row, 0, row * sizeof raster->whole[0]);
+    }
+  }
+  raster->kinds = 0;
 }
 
 static void add_time(struct report_raster *raster, size_t at, int64_t time) {
   raster->time[at] = report_sum(raster->time[at], time);
+}
+
+static int64_t column_of(struct report_raster *raster, int64_t time) {
+  if (time < raster->begin || time - raster->begin >= raster->per_column) {
+    raster->column = (time - raster->from) / raster->per_column;
+    raster->begin = raster->from + raster->column * raster->per_column;
+  }
+  return raster->column;
 }
 
 void report_raster_add(struct report_raster *raster, uint8_t kind, int64_t start, int64_t duration) {
@@ -40,9 +58,10 @@ void report_raster_add(struct report_raster *raster, uint8_t kind, int64_t start
   if (end <= start) {
     return;
   }
+  raster->kinds |= UINT32_C(1) << kind;
   size_t row = (size_t)kind * (size_t)(raster->count + 1);
-  int64_t first = (start - raster->from) / raster->per_column;
-  int64_t final = (end - raster->from) / raster->per_column; /* may be the one behind the last, with no time in it */
+  int64_t first = column_of(raster, start);
+  int64_t final = column_of(raster, end); /* may be the one behind the last, with no time in it */
   if (first == final) {
     add_time(raster, row + (size_t)first, end - start);
     return;
@@ -66,7 +85,8 @@ static uint8_t level_of(int64_t busy, int64_t per_column) {
 static bool gather(const struct report_raster *raster, int32_t x, int64_t *filling, struct report_raster_run *cell) {
   int64_t busy = 0;
   int64_t most = 0;
-  for (int kind = 0; kind < LUMOS_TASK_KINDS; kind++) {
+  for (uint32_t left = raster->kinds; left != 0; left &= left - 1) {
+    int kind = __builtin_ctz(left);
     size_t at = (size_t)kind * (size_t)(raster->count + 1) + (size_t)x;
     filling[kind] += raster->whole[at];
     int64_t time = raster->time[at];

@@ -16,8 +16,10 @@ enum { REPORT_LEVELS = 4 };
 struct report_raster {
   int64_t from, per_column;
   int32_t count;
-  int64_t *time;  /* [kind][column]: ns that began or ended there */
-  int32_t *whole; /* [kind][column]: change in the number of tasks that fill the column whole */
+  int64_t *time;         /* [kind][column]: ns that began or ended there */
+  int32_t *whole;        /* [kind][column]: change in the number of tasks that fill the column whole */
+  uint32_t kinds;        /* that have tasks: bit k is of kind k; all other rows are zero */
+  int64_t column, begin; /* the one that was asked for last, and where it begins: the next is mostly the same */
 };
 
 struct report_raster_run {
@@ -28,6 +30,8 @@ LUMOS_VECTOR_TYPE(report_raster_runs, struct report_raster_run);
 
 /* At most `most` columns from `from` to `until`, both within 2^58 of 0. */
 void report_raster_begin(struct report_raster *raster, int64_t from, int64_t until, int32_t most);
+/* The columns alone, without room for tasks; not to be freed. */
+void report_raster_scale(struct report_raster *raster, int64_t from, int64_t until, int32_t most);
 void report_raster_free(struct report_raster *raster);
 /* Forget the tasks. */
 void report_raster_clear(struct report_raster *raster);

@@ -69,7 +69,7 @@ static void put_metrics(const struct lumos_job *job, struct lumos_text *out) {
   }
 }
 
-bool report_csv_write(const struct report_content *content, struct lumos_text *out, struct lumos_error *error) {
+bool report_csv_write(struct report_content *content, struct lumos_text *out, struct lumos_error *error) {
   const struct report_picture *picture = report_picture_of(content->options->view);
   if (picture == NULL) {
     put_metrics(content->job, out);

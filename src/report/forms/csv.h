@@ -8,7 +8,7 @@
 /* Without a view
  * name,value,unit,of,source,rank,step,lane,kind,group,layer,task,low,high,stage,peer,op,module,scope_name,phase: as in
  * the stream, what is absent is empty. With one the table of its picture; fails when there is nothing of the kind. */
-bool report_csv_write(const struct report_content *content, struct lumos_text *out,
+bool report_csv_write(struct report_content *content, struct lumos_text *out,
                       struct lumos_error *error) LUMOS_MUST_CHECK;
 
 #endif

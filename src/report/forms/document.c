@@ -119,7 +119,7 @@ static void put_all_definitions(const struct lumos_job *job, struct lumos_text *
   }
 }
 
-bool report_document_write(const struct report_content *content, struct lumos_text *out, struct lumos_error *error) {
+bool report_document_write(struct report_content *content, struct lumos_text *out, struct lumos_error *error) {
   const struct lumos_job *job = content->job;
   (void)error;
   report_summary_begin(content, out);

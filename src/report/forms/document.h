@@ -5,7 +5,7 @@
 
 #include "report/content/content.h"
 
-bool report_document_write(const struct report_content *content, struct lumos_text *out,
+bool report_document_write(struct report_content *content, struct lumos_text *out,
                            struct lumos_error *error) LUMOS_MUST_CHECK;
 
 #endif

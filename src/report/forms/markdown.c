@@ -160,7 +160,7 @@ static void fill_model(const struct report_content *content, struct report_scope
   report_set_text(root, "version", LUMOS_VERSION);
 }
 
-bool report_markdown_write(const struct report_content *content, struct lumos_text *out, struct lumos_error *error) {
+bool report_markdown_write(struct report_content *content, struct lumos_text *out, struct lumos_error *error) {
   static const char name[] = "report.md";
   struct report_source source;
   if (!report_template_load(content->options->template_folder, name, &source, error)) {

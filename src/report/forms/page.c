@@ -1,6 +1,7 @@
 /* The page: every part is written into the model, and the template puts them in their places. */
 #include "report/forms/page.h"
 
+#include "base/parallel.h"
 #include "report/content/breakdown.h"
 #include "report/content/composition.h"
 #include "report/content/definitions.h"
@@ -182,44 +183,73 @@ static void fill_opportunities(const struct page *page, struct report_scope *roo
   set_table(page, ranked, TABLE_OPPORTUNITIES, "opportunities_table");
 }
 
-/* The tasks that the script draws when a reader zooms in. */
-static void fill_tasks(const struct page *page, struct report_scope *root) {
-  struct lumos_text text = LUMOS_TEXT_BUFFER;
-  const struct report_content *content = page->content;
+/* What takes longest to write, each half with texts of its own. */
+struct page_parts {
+  const struct report_content *content;
+  struct lumos_text tasks_held, tasks; /* which the script draws when a reader zooms in */
+  struct lumos_text timeline, folded;  /* the pictures of lanes */
+};
+
+static void write_tasks(struct page_parts *parts) {
+  const struct report_content *content = parts->content;
   const struct report_dependencies *dependencies = &content->dependencies;
   const struct report_detail_source from = {&content->timelines, content->options, content->bindings,
                                             dependencies->known ? &dependencies->chain : NULL};
   struct report_detail detail;
   report_detail_read(&from, &detail);
-  report_put_detail(&detail, &text);
-  report_set_take(root, "tasks_held", &text);
-  report_detail_json(&detail, &text);
-  report_set_take(root, "tasks", &text);
+  report_put_detail(&detail, &parts->tasks_held);
+  report_detail_json(&detail, &parts->tasks);
   report_detail_free(&detail);
+}
+
+static void write_lanes(const struct report_timelines *timelines, const struct report_lanes *lanes, const char *name,
+                        struct lumos_text *out) {
+  struct report_scene scene;
+  report_gantt_scene(timelines, lanes, name, &scene);
+  report_svg_paint(&scene, out);
+  report_scene_free(&scene);
+}
+
+static bool write_half(void *context, size_t half, bool callers) {
+  struct page_parts *parts = context;
+  const struct report_timelines *timelines = &parts->content->timelines;
+  (void)callers;
+  if (half == 0) {
+    write_tasks(parts);
+  } else {
+    write_lanes(timelines, &timelines->open, "timeline", &parts->timeline);
+    write_lanes(timelines, &timelines->folded, "folded", &parts->folded);
+  }
+  return true;
+}
+
+static void fill_long_parts(const struct page *page) {
+  struct report_scope *root = report_model_root(page->model);
+  struct page_parts parts = {page->content, LUMOS_TEXT_BUFFER, LUMOS_TEXT_BUFFER, LUMOS_TEXT_BUFFER, LUMOS_TEXT_BUFFER};
+  (void)lumos_parallel(2, 0, write_half, &parts);
+  report_set_take(root, "tasks_held", &parts.tasks_held);
+  report_set_take(root, "tasks", &parts.tasks);
+  report_set_take(root, "timeline_picture", &parts.timeline);
+  report_set_take(root, "folded_picture", &parts.folded);
 }
 
 static void fill_timeline(const struct page *page, struct report_scope *root) {
   struct lumos_text text = LUMOS_TEXT_BUFFER;
-  struct report_scene scene;
   const struct report_timelines *timelines = &page->content->timelines;
   report_put_timeline_finding(&page->content->facts, &text);
   report_set_take(root, "timeline_finding", &text);
   report_put_gantt_reading(timelines, &text);
   report_set_take(root, "timeline_reading", &text);
-  report_gantt_scene(timelines, &timelines->open, "timeline", &scene);
-  set_scene(root, &scene, "timeline_picture");
   report_section_if(root, "has_folded", timelines->folded.count > 0);
   report_put_counted(&text, (int64_t)timelines->folded.count, "more lane");
   report_set_take(root, "folded_count", &text);
-  report_gantt_scene(timelines, &timelines->folded, "folded", &scene);
-  set_scene(root, &scene, "folded_picture");
   report_section_if(root, "has_left_out", timelines->left_out > 0);
   report_put_counted(&text, (int64_t)timelines->left_out, "lane");
   report_set_take(root, "left_out", &text);
   set_table(page, root, TABLE_LANES, "lanes_table");
   bool shown[LUMOS_TASK_KINDS] = {false};
-  report_gantt_kinds(timelines->job, &timelines->open, shown);
-  report_gantt_kinds(timelines->job, &timelines->folded, shown);
+  report_gantt_kinds(&timelines->open, shown);
+  report_gantt_kinds(&timelines->folded, shown);
   report_section(root, "kinds");
   for (int kind = 1; kind < LUMOS_TASK_KINDS; kind++) {
     if (shown[kind]) {
@@ -511,7 +541,6 @@ static void fill_model(const struct page *page, const struct page_files *files) 
   fill_timeline(page, root);
   fill_busy(page, root);
   fill_marks(page, root);
-  fill_tasks(page, root);
   fill_pipeline(page, root);
   fill_layers(page, root);
   fill_dependencies(page, root);
@@ -522,11 +551,13 @@ static void fill_model(const struct page *page, const struct page_files *files) 
   report_set_take(root, "summary", &text);
 }
 
-bool report_page_write(const struct report_content *content, struct lumos_text *out, struct lumos_error *error) {
+bool report_page_write(struct report_content *content, struct lumos_text *out, struct lumos_error *error) {
   struct page_files files;
   bool done = load_files(content->options->template_folder, &files, error);
   if (done) {
     struct page page = {content, report_model_new()};
+    fill_long_parts(&page);
+    report_dependencies_settle(&content->dependencies);
     fill_model(&page, &files);
     done = report_template_render("report.html", files.page.bytes, files.page.length, page.model, lumos_text_html, out,
                                   error);

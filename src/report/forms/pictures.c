@@ -70,7 +70,7 @@ static void read_gantt(const struct report_content *content, struct lumos_text *
 
 /* Only lanes that are drawn count; the paint of a kind is its number. */
 static void explain_gantt(const struct report_content *content, bool shown[PAINT_COUNT]) {
-  report_gantt_kinds(content->job, &content->timelines.open, shown);
+  report_gantt_kinds(&content->timelines.open, shown);
   report_doubt_paints(&content->timelines.doubts, shown);
 }
 
@@ -195,8 +195,9 @@ enum lumos_report_view lumos_report_view_named(const char *name) {
 
 /* The pictures that were asked for, framed, in their order; one where `one`, all that there are where no view was
  * named. */
-static size_t frame_pictures(const struct report_content *content, bool one,
-                             struct report_scene frames[REPORT_PICTURES], struct lumos_error *error) {
+static size_t frame_pictures(struct report_content *content, bool one, struct report_scene frames[REPORT_PICTURES],
+                             struct lumos_error *error) {
+  report_dependencies_settle(&content->dependencies);
   enum lumos_report_view view = content->options->view;
   const struct report_picture *missing = NULL;
   size_t count = 0;
@@ -220,7 +221,7 @@ static void free_frames(struct report_scene frames[REPORT_PICTURES], size_t coun
   }
 }
 
-bool report_svg_write(const struct report_content *content, struct lumos_text *out, struct lumos_error *error) {
+bool report_svg_write(struct report_content *content, struct lumos_text *out, struct lumos_error *error) {
   struct report_scene frames[REPORT_PICTURES];
   size_t count = frame_pictures(content, true, frames, error);
   if (count > 0) {
@@ -230,7 +231,7 @@ bool report_svg_write(const struct report_content *content, struct lumos_text *o
   return count > 0;
 }
 
-bool report_png_write(const struct report_content *content, struct lumos_text *out, struct lumos_error *error) {
+bool report_png_write(struct report_content *content, struct lumos_text *out, struct lumos_error *error) {
   struct report_scene frames[REPORT_PICTURES];
   size_t count = frame_pictures(content, true, frames, error);
   bool good = count > 0 && report_cairo_png(&frames[0], out, error);
@@ -238,7 +239,7 @@ bool report_png_write(const struct report_content *content, struct lumos_text *o
   return good;
 }
 
-bool report_pdf_write(const struct report_content *content, struct lumos_text *out, struct lumos_error *error) {
+bool report_pdf_write(struct report_content *content, struct lumos_text *out, struct lumos_error *error) {
   struct report_scene frames[REPORT_PICTURES];
   const struct report_scene *pages[REPORT_PICTURES];
   size_t count = frame_pictures(content, false, frames, error);

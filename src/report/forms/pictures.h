@@ -33,11 +33,11 @@ bool report_picture_frame(const struct report_content *content, const struct rep
                           struct report_scene *scene);
 
 /* The forms of a report that are pictures. */
-bool report_svg_write(const struct report_content *content, struct lumos_text *out,
+bool report_svg_write(struct report_content *content, struct lumos_text *out,
                       struct lumos_error *error) LUMOS_MUST_CHECK;
-bool report_png_write(const struct report_content *content, struct lumos_text *out,
+bool report_png_write(struct report_content *content, struct lumos_text *out,
                       struct lumos_error *error) LUMOS_MUST_CHECK;
-bool report_pdf_write(const struct report_content *content, struct lumos_text *out,
+bool report_pdf_write(struct report_content *content, struct lumos_text *out,
                       struct lumos_error *error) LUMOS_MUST_CHECK;
 
 #endif

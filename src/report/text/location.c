@@ -177,7 +177,11 @@ static bool may_begin(const char *bytes, size_t length, size_t at) {
     return bytes[at + 1] == '/' || (bytes[at + 1] == '.' && bytes[at + 2] == '/');
   }
   return (bytes[at] == '\\' && bytes[at + 1] == '\\') || (lumos_is_letter(bytes[at]) && bytes[at + 1] == ':') ||
-         (is_one_of(bytes[at], "fF") && is_one_of(bytes[at + 1], "iI"));
+         ((bytes[at] == 'f' || bytes[at] == 'F') && (bytes[at + 1] == 'i' || bytes[at + 1] == 'I'));
+}
+
+bool report_location_possible(const char *bytes, size_t length) {
+  return memchr(bytes, '/', length) != NULL || memchr(bytes, '\\', length) != NULL;
 }
 
 bool report_location_at(const char *bytes, size_t length, size_t at, struct report_location *path) {

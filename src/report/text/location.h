@@ -19,6 +19,9 @@ struct report_location {
   bool backslash;    /* separates too */
 };
 
+/* Has a text what no path is without? Most texts have not. */
+bool report_location_possible(const char *bytes, size_t length);
+
 /* The path that begins at `at`. Constant time where none can, else linear in its length. */
 bool report_location_at(const char *bytes, size_t length, size_t at, struct report_location *path);
 

@@ -25,20 +25,6 @@ int64_t report_share(int64_t part, int64_t whole) {
   return doubled < 0 ? (doubled - 1) / 2 : (doubled + 1) / 2;
 }
 
-int64_t report_sum(int64_t left, int64_t right) {
-  if (left == LUMOS_ABSENT) {
-    return right;
-  }
-  if (right == LUMOS_ABSENT) {
-    return left;
-  }
-  int64_t sum = 0;
-  if (__builtin_add_overflow(left, right, &sum)) {
-    return left < 0 ? -INT64_MAX : INT64_MAX;
-  }
-  return sum;
-}
-
 static void put_grouped(struct lumos_text *text, uint64_t value) {
   char digits[32];
   char *end = digits + sizeof digits;

@@ -7,13 +7,26 @@
 #define LUMOS_REPORT_NUMBERS_H
 
 #include "base/text.h"
+#include <lumos/job.h>
 #include <stdint.h>
 
 /* Shares are integers in millionths of the whole; LUMOS_ABSENT where the whole is not positive or a part is absent. */
 int64_t report_share(int64_t part, int64_t whole);
 
 /* Sums that a hostile stream cannot make wrap: they stop at the ends of int64_t. LUMOS_ABSENT counts as nothing. */
-int64_t report_sum(int64_t left, int64_t right);
+static inline int64_t report_sum(int64_t left, int64_t right) {
+  if (left == LUMOS_ABSENT) {
+    return right;
+  }
+  if (right == LUMOS_ABSENT) {
+    return left;
+  }
+  int64_t sum = 0;
+  if (__builtin_add_overflow(left, right, &sum)) {
+    return left < 0 ? -INT64_MAX : INT64_MAX;
+  }
+  return sum;
+}
 
 /* A time in the unit that gives it one to three digits before the point: "41.83 ms", "7.5 µs", "250 ns". Four digits at
  * most. */

@@ -134,6 +134,9 @@ static bool address_around(const struct report_private_names *names, const char 
 }
 
 static void add_users(struct report_private_names *names, const char *bytes, size_t length) {
+  if (memchr(bytes, '@', length) == NULL && !report_location_possible(bytes, length)) {
+    return;
+  }
   for (size_t at = 0; at < length; at++) {
     struct report_location path;
     struct address address;
@@ -191,12 +194,20 @@ static bool address_at(const struct report_private_names *names, const char *byt
 
 void report_privacy_put(const struct report_private_names *names, const char *bytes, size_t length,
                         struct lumos_text *out) {
+  bool addresses = memchr(bytes, '@', length) != NULL;
+  bool paths = report_location_possible(bytes, length);
   size_t copied = 0;
   for (size_t at = 0; at < length;) {
     struct report_location path;
     struct report_private_name name;
     struct address address;
-    if (address_at(names, bytes, length, at, &address)) {
+    if (!addresses && !paths) {
+      at = report_private_names_next(names, bytes, length, at);
+      if (at == length) {
+        break;
+      }
+    }
+    if (addresses && address_at(names, bytes, length, at, &address)) {
       lumos_text_add(out, bytes + copied, at - copied);
       lumos_text_format(out, "%s@%s", shown_as[PRIVATE_USER], shown_as[PRIVATE_HOST]);
       at = copied = address.end;
@@ -204,7 +215,7 @@ void report_privacy_put(const struct report_private_names *names, const char *by
       lumos_text_add(out, bytes + copied, at - copied);
       lumos_text_put(out, shown_as[name.kind]);
       at = copied = at + name.length;
-    } else if (report_location_at(bytes, length, at, &path)) {
+    } else if (paths && report_location_at(bytes, length, at, &path)) {
       lumos_text_add(out, bytes + copied, at - copied);
       at = copied = path.name;
     } else {
@@ -216,7 +227,7 @@ void report_privacy_put(const struct report_private_names *names, const char *by
 
 static void keep(const struct lumos_job *job, lumos_string_id id, bool *kept) {
   const char *bytes = lumos_string(job->strings, id);
-  for (size_t i = 0; i < lumos_string_length(job->strings, id); i++) {
+  for (size_t i = 0; !kept[id] && i < lumos_string_length(job->strings, id); i++) {
     if (!is_address(bytes[i])) {
       return;
     }
@@ -250,9 +261,12 @@ struct lumos_strings *report_privacy_strings(const struct lumos_job *job) {
   for (uint32_t id = 1; id <= lumos_strings_count(job->strings); id++) {
     const char *bytes = lumos_string(job->strings, id);
     size_t length = lumos_string_length(job->strings, id);
+    if (kept[id]) {
+      continue;
+    }
     text.length = 0;
     report_privacy_put(names, bytes, length, &text);
-    if (!kept[id] && (text.length != length || memcmp(text.bytes, bytes, length) != 0)) {
+    if (text.length != length || memcmp(text.bytes, bytes, length) != 0) {
       lumos_strings_replace(view, id, text.bytes == NULL ? "" : text.bytes, text.length);
     }
   }

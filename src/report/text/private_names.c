@@ -18,7 +18,8 @@ struct report_private_names {
   struct lumos_strings *names;                  /* in lower case */
   LUMOS_VECTOR(enum report_private_kind) kinds; /* of name `id`: kinds.items[id - 1] */
   bool has_length[MOST + 1];
-  bool begins[FILTER]; /* by the hash of three bytes: some name begins with them */
+  bool begins[FILTER];       /* by the hash of three bytes: some name begins with them */
+  bool first[UINT8_MAX + 1]; /* by a byte, upper or lower case: some name begins with it */
 };
 
 struct report_private_names *report_private_names_new(void) {
@@ -34,6 +35,7 @@ void report_private_names_free(struct report_private_names *names) {
 }
 
 static char lower(char byte) { return (char)(byte >= 'A' && byte <= 'Z' ? byte | 0x20 : byte); }
+static char upper(char byte) { return (char)(byte >= 'a' && byte <= 'z' ? byte & ~0x20 : byte); }
 
 static size_t filter_of(const char *bytes) {
   size_t hash = 0;
@@ -101,6 +103,16 @@ void report_private_names_add(struct report_private_names *names, const char *by
   lumos_vector_push(&names->kinds, kind);
   names->has_length[length] = true;
   names->begins[filter_of(bytes)] = true;
+  names->first[(unsigned char)folded[0]] = true;
+  names->first[(unsigned char)upper(folded[0])] = true;
+}
+
+size_t report_private_names_next(const struct report_private_names *names, const char *bytes, size_t length,
+                                 size_t at) {
+  while (at < length && !names->first[(unsigned char)bytes[at]]) {
+    at++;
+  }
+  return at;
 }
 
 bool report_private_names_has(const struct report_private_names *names, const char *bytes, size_t length,

@@ -26,6 +26,9 @@ struct report_private_name {
   enum report_private_kind kind;
 };
 
+/* The first place from `at` on where a name may begin, for its first byte; `length`: there is none. */
+size_t report_private_names_next(const struct report_private_names *names, const char *bytes, size_t length, size_t at);
+
 /* The longest name that stands at `at` as a word, or several. Its cost does not grow with the number of names. */
 bool report_private_names_at(const struct report_private_names *names, const char *bytes, size_t length, size_t at,
                              struct report_private_name *name);

@@ -39,8 +39,8 @@ static bool stands_at(const char *text, const char *bytes, size_t left) {
 
 bool report_script_check(const char *name, const char *bytes, size_t length, struct lumos_error *error) {
   for (size_t i = 0; i < length; i++) {
-    if (stands_at("</script", bytes + i, length - i) || stands_at("<script", bytes + i, length - i) ||
-        stands_at("<!--", bytes + i, length - i)) {
+    if (bytes[i] == '<' && (stands_at("</script", bytes + i, length - i) ||
+                            stands_at("<script", bytes + i, length - i) || stands_at("<!--", bytes + i, length - i))) {
       return lumos_fail(error, "%s: byte %zu: \"%.*s\" would end the script early; write it in two pieces", name, i, 4,
                         bytes + i);
     }
