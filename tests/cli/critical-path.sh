@@ -90,7 +90,7 @@ fi
 
 # --- Real traces ---
 
-if [ -n "$traces" ] && [ -d "$traces" ]; then
+if have_traces; then
   each_job check_job
 fi
 finish

@@ -50,7 +50,7 @@ says 'there is no step 999'
 [ ! -e none.html ] || fail 'a page of a step that is not there'
 for nodes in 0 501 -1 many; do expect 2 lumos-render sim --graph-nodes "$nodes" -o none.html; done
 
-if [ -n "$traces" ] && [ -d "$traces" ]; then
+if have_traces; then
   for folder in "$traces"/*/; do
     set=$(basename "$folder")
     first=("$folder"*.json.gz)

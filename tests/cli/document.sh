@@ -80,7 +80,7 @@ check_job 'the example without opportunities' "${example[@]}" --opportunities of
 mkdir emulated
 emulated-cluster --quiet --steps 2 --layers 4 --hidden 768 --tp 2 --pp 2 --dp 2 --micro-batches 2 --record all emulated || fail 'the emulated cluster fails'
 check_job 'an emulated job' emulated
-if [ -n "$traces" ] && [ -d "$traces" ]; then
+if have_traces; then
   each_job check_job
 fi
 finish

@@ -110,7 +110,7 @@ TABLE
 expect 2 lumos-sim --hardware none.json job.parse
 says none.json
 
-[ -n "$traces" ] && [ -d "$traces" ] || finish
+have_traces || finish
 # real TRACES EXPECTED: model FLOPs of the last step, in TFLOP with 3 decimals; "": none.
 real() {
   expect 0 lumos-parse "$traces"/$1 -o job.parse

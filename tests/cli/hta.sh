@@ -52,7 +52,7 @@ jq -c 'if .hta then .hta.rows += " x" else . end' rank0 >damaged
 expect 2 lumos-sim --hta damaged -o sim
 says 'rank 0' 'parse the recording again'
 
-if [ -n "$traces" ] && [ -d "$traces" ]; then
+if have_traces; then
   for folder in "$traces"/*/; do
     name=$(basename "$folder")
     case $name in

@@ -69,7 +69,7 @@ check_job() {
   adds_up "$name"
 }
 check_job 'the example' "${example[@]}"
-if [ -n "$traces" ] && [ -d "$traces" ]; then
+if have_traces; then
   each_job check_job
 fi
 finish

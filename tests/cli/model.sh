@@ -70,7 +70,7 @@ says 'bad.json' 'a model has no hiden' 'give layers, hidden'
 expect 2 lumos-graph --model-file none.json parse
 says 'none.json'
 
-[ -n "$traces" ] && [ -d "$traces" ] || finish
+have_traces || finish
 # real TRACES EXPECTED: numbers as found; "": no more than how it is spread.
 real() {
   graph_of "$traces"/$1

@@ -56,7 +56,7 @@ check_job 'three ways' --layers 4 --hidden 768 --tp 2 --pp 2 --dp 2 --micro-batc
 [ -s groups ] || fail 'a job of eight ranks has no groups'
 
 # Work before the first step holds it up, too: here the device is still busy with what was launched before the recording.
-if [ -n "$traces" ] && [ -d "$traces" ]; then
+if have_traces; then
   lumos-parse "$traces"/tracelens-qwen-H100-vs-MI300/h100*.json.gz | lumos-graph -o early.graph 2>message || fail "$(head -c 300 message)"
   lumos-sim early.graph -o job.sim 2>message || fail "$(head -c 300 message)"
   cp early.graph job.graph

@@ -129,6 +129,6 @@ real_job() {
     alike 2 lumos-parse '' "$@"
   fi
 }
-if [ -d "$traces" ]; then each_job real_job; fi
+if have_traces; then each_job real_job; fi
 echo "The example in the formats $formats and $jobs real jobs were compared."
 finish

@@ -60,7 +60,7 @@ real() {
   lumos-parse "$traces/$set"/*.json.gz 2>message | lumos-sim -o sim 2>>message || fail "$set: $(head -c 300 message)"
   found "$set" "$@"
 }
-if [ -n "$traces" ] && [ -d "$traces" ]; then
+if have_traces; then
   real torchrec-4xV100-lateRank2 2
   jq -e -s 'map(select(.name == "straggler_delay" and .scope.rank == 2).value) | length == 6 and all(.[]; . > 950e6 and . < 1050e6)' \
     <(grep '^{"type":"metric"' sim) >/dev/null || fail 'rank 2 does not delay the others by about a second a step'

@@ -119,7 +119,7 @@ grep -q '"wait":{"on":"stream","lane":"s7"}' again || fail 'what a call waits fo
 
 # --- The real traces ---
 
-if [ -z "$traces" ] || [ ! -d "$traces" ]; then
+if ! have_traces; then
   echo "SKIPPED in part: the real traces are not here (LUMOS_TRACES='$traces')"
   finish
 fi
