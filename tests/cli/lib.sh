@@ -121,6 +121,14 @@ field='function field(name,   at, text) {
 # told_of FOLDER: truth.json as far as it tells of the job and of its steps as a whole.
 told_of() { sed '/^"collectives"/,$d' "$1/truth.json" | sed '$s/,$/}/'; }
 
+# true_steps FOLDER [unprofiled]: "STEP NS" of the job's steps.
+true_steps() {
+  awk -v run="\"${2:-profiled}\":" '
+    /^\{"step"/ { step = $2 }
+    /^"collectives"/ { exit }
+    { for (i = 1; i <= 3; i += 2) if ($i == run) printf "%d %.0f\n", step, $(i + 4) - $(i + 2) }' "$1/truth.json"
+}
+
 # true_tasks FOLDER: "RANK CORRELATION PHASE MICRO-BATCH LAYER PART" of all that its devices did.  true_edges FOLDER: "RANK FROM TO BINDING".
 true_tasks() { true_rows tasks "$1"; }
 true_edges() { true_rows edges "$1"; }

@@ -93,7 +93,7 @@ mean() { awk '$1 > 2 { sum += $2; n++ } END { printf "%.0f\n", sum / n }'; }
 against_truth() { # NAME CONDITION EMULATOR-OPTION
   local name=$1 predicted true
   emulated-cluster --quiet --plain "${options[@]}" --scale "$3=0.5" --ranks none changed || fail "$name: the emulated cluster fails"
-  true=$(told_of changed | jq -r '.steps[] | "\(.step) \(.profiled.end - .profiled.start)"' | mean)
+  true=$(true_steps changed | mean)
   predicted=$(steps_if half "$2" | mean)
   [ -n "$(steps_if half "$2")" ] || predicted=$(steps_of <job.sim | mean) # it hardly matters
   printf '%-28s step %8.3f ms, half of it predicted %8.3f ms, true %8.3f ms\n' "$name" "$(steps_of <job.sim | mean)e-6" "${predicted}e-6" "${true}e-6"
@@ -118,7 +118,7 @@ emulated-cluster --quiet --plain "${options[@]}" --straggler 5=1.5 emulated || f
 emulated-cluster --quiet --plain "${options[@]}" --ranks none changed || fail 'the emulated cluster fails'
 { lumos-parse emulated/rank*.json | lumos-sim -o job.sim; } 2>message || fail "$(head -c 300 message)"
 steps_if free '"kind":"stragglers"' >predicted
-told_of changed | jq -r '.steps[] | "\(.step) \(.profiled.end - .profiled.start)"' >true
+true_steps changed >true
 join predicted true | awk '{ error = $2 / $3 - 1; print "without stragglers, step " $1, error; if (error < 0.08 && error > -0.08) good++ }
   END { exit !(good == 3) }' || fail "without stragglers: predicted $(xargs <predicted), true $(xargs <true)"
 proved "$compared opportunities are what --scale predicts, to the nanosecond, and $(wc -l <errors) what then happens, at worst by $(
