@@ -49,7 +49,7 @@ figures='
      step_spread: (sizes("step_spread") | mean)}'
 
 # The metrics that those read.
-read='"name":"(step_time|(host_)?replay_error|unexplained_lag|resource_wait|boundary|kept_wait|host_unknown|transplant_error|step_spread)"'
+read='^\{"type":"metric","name":"(step_time|(host_)?replay_error|unexplained_lag|resource_wait|boundary|kept_wait|host_unknown|transplant_error|step_spread)"'
 
 # row NAME TRACE...: its figures to the file `rows`, one line of JSON
 row() {
@@ -57,10 +57,11 @@ row() {
   shift
   { lumos-parse "$@" | lumos-graph; } >graph 2>message || { fail "$name: no graph: $(head -c 300 message)"; return; }
   for model in lumos dpro daydream; do
-    lumos-sim --opportunities off --model $model graph 2>message | only metric | grep -E "$read" | jq -s "$figures" >"$model.json" || fail "$name: --model $model fails: $(head -c 300 message)"
+    lumos-sim --opportunities off --model $model graph 2>message | grep -E "$read" >$model || fail "$name: --model $model fails: $(head -c 300 message)"
   done
-  jq -c -n --arg name "$name" --slurpfile own lumos.json --slurpfile dpro dpro.json --slurpfile daydream daydream.json \
-    '{name: $name} + $own[0] + {dpro: $dpro[0].self_mean, daydream: $daydream[0].self_mean}' >>rows
+  jq -c -n --arg name "$name" --slurpfile own lumos --slurpfile dpro dpro --slurpfile daydream daydream "def figures: $figures;"'
+    {name: $name} + ($own | figures) + {dpro: ($dpro | figures | .self_mean), daydream: ($daydream | figures | .self_mean)}' >>rows ||
+    fail "$name: no figures"
 }
 
 # A set whose ranks are of one job is a row, and each of its ranks too.
