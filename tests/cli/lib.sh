@@ -129,6 +129,28 @@ true_steps() {
     { for (i = 1; i <= 3; i += 2) if ($i == run) printf "%d %.0f\n", step, $(i + 4) - $(i + 2) }' "$1/truth.json"
 }
 
+# true_ranks FOLDER: of every step, with the profiler, "STEP RANK START END COMPUTE OVERLAPPED TRANSFER WAITING BUBBLE COPY IDLE ...".
+true_ranks() {
+  awk '
+    /^\{"step"/ { step = $2 + 0; inside = 1 }
+    /^"unprofiled"/ { inside = 0 }
+    /^"collectives"/ { exit }
+    inside && /^\[/ { gsub(/[][},]/, ""); print step, $0 }' "$1/truth.json"
+}
+
+# points_off: "SOURCE RANK STEP NAME POINTS": how many points of the step what `sim` says of a rank's communication is off emulated/truth.json.
+points_off() {
+  true_ranks emulated >parts
+  only metric sim | grep -E '"name":"(communication_(transfer|wait|unsplit)|pipeline_bubble)".*"scope":\{"rank":[0-9]+,"step":[0-9]+\}' | awk "$field"'
+    FILENAME == "parts" {
+      at = $2 " " $1; length_of[at] = $4 - $3
+      true[at, "communication_transfer"] = $7; true[at, "communication_wait"] = $8; true[at, "pipeline_bubble"] = $9; true[at, "communication_unsplit"] = 0
+      next
+    }
+    { at = field("rank") " " field("step"); name = field("name") }
+    at in length_of { print field("source"), at, name, 100 * (field("value") - true[at, name]) / length_of[at] }' parts -
+}
+
 # true_tasks FOLDER: "RANK CORRELATION PHASE MICRO-BATCH LAYER PART" of all that its devices did.  true_edges FOLDER: "RANK FROM TO BINDING".
 true_tasks() { true_rows tasks "$1"; }
 true_edges() { true_rows edges "$1"; }
