@@ -22,8 +22,10 @@ adds_up() {
 # The boxes of the graph in a page: its rectangles of a box's size.
 boxes() { grep -o '<svg[^>]*><title>What the step waits for.*' "$1" | grep -o 'width="260" height="35"' | wc -l; }
 
+jobs=0
 look() {
   local name=$1 nodes
+  jobs=$((jobs + 1))
   for nodes in 1 80 500; do
     lumos-render sim --graph-nodes $nodes -o page.html 2>message || { fail "$name: $(head -c 300 message)"; return; }
     [ "$(boxes page.html)" -ge 1 ] || fail "$name: no box, with --graph-nodes $nodes"
@@ -36,7 +38,7 @@ look() {
 }
 
 check 'the example' lumos-parse "${example[@]}" -o parse
-lumos-sim parse -o sim
+lumos-sim --opportunities off parse -o sim
 look 'the example'
 valid_html page.html
 
@@ -55,8 +57,9 @@ if have_traces; then
     set=$(basename "$folder")
     first=("$folder"*.json.gz)
     lumos-parse "$folder" 2>/dev/null >parse || lumos-parse "${first[0]}" 2>/dev/null >parse || continue
-    lumos-sim parse -o sim 2>/dev/null || { fail "$set: lumos-sim"; continue; }
+    lumos-sim --opportunities off parse -o sim 2>/dev/null || { fail "$set: lumos-sim"; continue; }
     look "$set"
   done
 fi
+proved "what a step waits for adds up to it, to the nanosecond, in $jobs jobs, in 1, 80 and 500 boxes"
 finish
