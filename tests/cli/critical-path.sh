@@ -48,8 +48,8 @@ adds_up() {
 check_job() {
   local name=$1
   shift
-  lumos-parse "$@" -o job.parse 2>message || return 0 # what is no trace that can be used
-  lumos-sim --opportunities off job.parse -o job.sim --critical-path path.json 2>message ||
+  streams "$@" || return 0 # what is no trace that can be used
+  lumos-sim --opportunities off "$parsed" -o job.sim --critical-path path.json 2>message ||
     { fail "$name: $(head -c 300 message)"; return; }
   adds_up "$name"
 }
@@ -57,6 +57,7 @@ check_job() {
 # --- The example: the same bytes again, compressed, to standard output; the stream is the same with and without ---
 
 check_job 'the example' "${example[@]}"
+cp "$parsed" job.parse
 cp path.json first.json
 cp job.sim with
 lumos-sim --opportunities off job.parse -o without
@@ -74,6 +75,7 @@ jq -e '.steps[0] | (.by_kind | map(.kind) | index("gemm")) and (.parts | all(.[]
 rm -rf emulated && mkdir emulated
 emulated-cluster --quiet --plain --layers 4 --hidden 1024 --pp 4 --micro-batches 4 --steps 2 emulated || fail 'the emulated cluster fails'
 check_job 'a pipeline' emulated/rank*.json
+cp "$parsed" job.parse
 jq -e '.steps | all(.[]; (.by_rank | length) == 4)' path.json >/dev/null || fail 'the path of a pipeline is not on all of its ranks'
 jq -e '.steps | all(.[]; .crossings | any(.[]; .held_by == "collective"))' path.json >/dev/null || fail 'no path follows a transfer'
 lumos-transform --scale host=20 job.parse -o slow 2>message || fail "transform: $(head -c 300 message)"

@@ -55,9 +55,9 @@ read='^\{"type":"metric","name":"(step_time|(host_)?replay_error|unexplained_lag
 row() {
   local name=$1 model
   shift
-  { lumos-parse "$@" | lumos-graph; } >graph 2>message || { fail "$name: no graph: $(head -c 300 message)"; return; }
+  streams "$@" || { fail "$name: no graph"; return; }
   for model in lumos dpro daydream; do
-    lumos-sim --opportunities off --model $model graph 2>message | grep -E "$read" >$model || fail "$name: --model $model fails: $(head -c 300 message)"
+    lumos-sim --opportunities off --model $model "$graphed" 2>message | grep -E "$read" >$model || fail "$name: --model $model fails: $(head -c 300 message)"
   done
   jq -c -n --arg name "$name" --slurpfile own lumos --slurpfile dpro dpro --slurpfile daydream daydream "def figures: $figures;"'
     {name: $name} + ($own | figures) + {dpro: ($dpro | figures | .self_mean), daydream: ($daydream | figures | .self_mean)}' >>rows ||

@@ -40,7 +40,7 @@ emulate() {
   { lumos-parse emulated/rank*.json | lumos-graph -o job.graph; } 2>message || fail "$*: $(head -c 300 message)"
 }
 
-simulate() { lumos-sim --opportunities off "$@" -o job.sim 2>message || fail "$*: $(head -c 300 message)"; }
+simulate() { rm -f job.sim && lumos-sim --opportunities off "$@" -o job.sim 2>message || fail "$*: $(head -c 300 message)"; }
 
 # slower NAME MOST OPTION...: a job whose idle time is at most MOST % the host's; three times slower, the host is its cause, in the simulation
 # of the change as in a run of it within a tenth.
@@ -70,8 +70,8 @@ slower 'bound by the host' 100 --layers 4 --hidden 512 --seq 512 --micro-batches
 check_job() {
   local name=$1
   shift
-  lumos-parse "$@" -o job.parse 2>message || return 0 # what is no trace that can be used
-  simulate job.parse
+  streams "$@" || return 0 # what is no trace that can be used
+  ln -sf "$simulated" job.sim
   grep -q '"lane":"s' job.sim || return 0 # no device
   adds_up "$name"
 }

@@ -87,6 +87,25 @@ each_job() {
   done
 }
 
+# streams TRACE...: the files $parsed, $graphed and $simulated, of a job that several scripts look at: the first of them makes them, in a folder of
+# the build (LUMOS_SHARED; a script that runs by itself makes its own), and they are of these tools and traces alone. Fails where lumos-parse
+# refuses the traces. They are for reading: who links to one unlinks it before writing a file of that name.
+streams() {
+  local folder
+  folder=${LUMOS_SHARED:-$work/shared}/$(stat -Lc '%n %s %y' "$bin"/lumos-{parse,graph,sim} "$@" | sha256sum | cut -c1-16)
+  parsed=$folder/parse graphed=$folder/graph simulated=$folder/sim
+  mkdir -p "$folder"
+  (
+    flock 9
+    [ -e "$folder/made" ] ||
+      { lumos-parse "$@" | tee "$parsed" | lumos-graph | tee "$graphed" | lumos-sim -o "$simulated" || rm -f "$simulated"; } 2>/dev/null
+    touch "$folder/made"
+  ) 9>"$folder/lock"
+  [ -e "$simulated" ] && return
+  ! lumos-parse "$@" -o /dev/null 2>/dev/null || fail "no simulation of $*"
+  return 1
+}
+
 # valid_html FILE: one self-contained page. tidy has the last word where it is installed.
 valid_html() {
   head -c 15 "$1" | grep -qi '^<!doctype html>' || fail "$1 is no HTML page"

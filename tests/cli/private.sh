@@ -109,7 +109,7 @@ secrets_of() {
 search() {
   local name=$1
   shift
-  lumos-parse --stacks "$@" 2>message | lumos-sim 2>/dev/null >sim || { printf '%-40s no job\n' "$name"; return; }
+  lumos-parse --stacks "$@" 2>message | lumos-sim --opportunities off 2>/dev/null >sim || { printf '%-40s no job\n' "$name"; return; }
   secrets_of "$@" | sort -u >secrets
   hides_in "$name" secrets html
   tells "$name"
