@@ -136,5 +136,5 @@ run() {
   fi
   printf '%-40s %s\n' "$name" "$(head -1 text)"
 }
-if [ -n "$traces" ] && [ -d "$traces" ]; then each_job run; fi
+if have_traces; then each_job run; fi
 finish

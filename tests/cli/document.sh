@@ -9,48 +9,97 @@ same schema.json named.json 'the schema in a file is another one'
 expect 2 lumos-render --schema stream
 python3 -c 'import jsonschema' 2>/dev/null || skip 'no python3-jsonschema to validate with'
 
+# One program looks at all documents: every DOCUMENT.json and the DOCUMENT.csv beside it; and that each bad.*.json is refused.
 cat >validate.py <<'PYTHON'
-import json, sys
+import csv, glob, json
 from jsonschema import Draft202012Validator
 
 schema = json.load(open("schema.json"))
 Draft202012Validator.check_schema(schema)
 validator = Draft202012Validator(schema)
-for name in sys.argv[1:]:
-    for error in list(validator.iter_errors(json.load(open(name))))[:3]:
-        print(f"{name}: {'/'.join(str(step) for step in error.absolute_path)}: {error.message[:200]}")
-PYTHON
-good() { python3 validate.py "$1" >errors 2>&1 && [ ! -s errors ] || fail "$2: $(head -c 500 errors)"; }
-bad() { jq -c "$1" one.json >bad.json && python3 validate.py bad.json >errors && [ -s errors ] || fail "valid all the same: $1"; }
 
-cat >compare.py <<'PYTHON'
-import csv, json
+
+def shape(value, key=""):
+    """What a schema can see of a value: its keys, types and words, the sign of its numbers."""
+    if isinstance(value, dict):
+        return tuple((name, shape(value[name], name)) for name in sorted(value))
+    if isinstance(value, list):
+        return tuple(shape(one) for one in value)
+    if isinstance(value, str):
+        return value if key in ("name", "unit", "of", "source", "timeline", "level", "code") else (str, value == "")
+    return (type(value), isinstance(value, (int, float)) and (value > 0) - (value < 0))
+
+
+def thin(value):
+    """One of each shape, of the thousands of metrics and rows that a list may hold."""
+    if isinstance(value, dict):
+        return {key: thin(one) for key, one in value.items()}
+    if isinstance(value, list) and value and all(isinstance(one, (dict, list)) for one in value):
+        return list({shape(one): thin(one) for one in reversed(value)}.values())
+    return value
+
+
+def errors_of(document):
+    return [f"{'/'.join(str(step) for step in error.absolute_path)}: {error.message[:200]}" for error in validator.iter_errors(thin(document))]
+
 
 scope = "rank step lane kind group layer task".split()
 rest = [("stage", "stage"), ("peer", "peer"), ("op", "op"), ("module", "module"), ("name", "scope_name"), ("phase", "phase")]
-metrics = json.load(open("one.json"))["metrics"]
-rows = list(csv.DictReader(open("one.csv", newline="")))
+header = "name,value,unit,of,source,rank,step,lane,kind,group,layer,task,low,high,stage,peer,op,module,scope_name,phase".split(",")
 plain = lambda text: text[1:] if text.startswith("'") else text  # what looks like a formula is quoted in CSV
-assert len(rows) == len(metrics), f"{len(rows)} rows, {len(metrics)} metrics"
-for number, (row, metric) in enumerate(zip(rows, metrics)):
-    for key in ("name", "unit", "of", "source"):
-        assert plain(row[key]) == plain(metric.get(key, "")), (number, key)
-    for key in ("value", "low", "high"):
-        assert (row[key] == "") == (key not in metric) and float(row[key] or 0) == metric.get(key, 0), (number, key)
-    for key, column in [(key, key) for key in scope] + rest:
-        assert plain(row[column]) == plain(str(metric["scope"].get(key, ""))), (number, column)
+
+
+def compare(document, name):
+    rows = csv.DictReader(open(name, newline=""))
+    assert rows.fieldnames == header, "the columns of the CSV"
+    rows, metrics = list(rows), document["metrics"]
+    assert metrics, "there are no metrics"
+    assert len(rows) == len(metrics), f"{len(rows)} rows in CSV, {len(metrics)} metrics"
+    defined = {definition["name"] for definition in document["definitions"]}
+    for number, (row, metric) in enumerate(zip(rows, metrics)):
+        assert metric["name"] in defined, f"{metric['name']} has no definition"
+        for key in ("name", "unit", "of", "source"):
+            assert plain(row[key]) == plain(metric.get(key, "")), (number, key)
+        for key in ("value", "low", "high"):
+            assert (row[key] == "") == (key not in metric) and float(row[key] or 0) == metric.get(key, 0), (number, key)
+        for key, column in [(key, key) for key in scope] + rest:
+            assert plain(row[column]) == plain(str(metric["scope"].get(key, ""))), (number, column)
+    return len(rows)
+
+
+documents = rows = 0
+for name in sorted(glob.glob("document.*.json")):
+    title = open(name.replace(".json", ".title")).read()
+    document = json.load(open(name))
+    for error in errors_of(document)[:3]:
+        print(f"FAIL: {title}: {error}")
+    try:
+        rows += compare(document, name.replace(".json", ".csv"))
+        documents += 1
+    except AssertionError as wrong:
+        print(f"FAIL: {title}: CSV and JSON differ: {wrong}")
+for name in glob.glob("bad.*.json"):
+    if not errors_of(json.load(open(name))):
+        print(f"FAIL: valid all the same: {open(name.replace('.json', '.title')).read()}")
+print(f"{documents} documents keep to the schema, and their CSV has the same {rows} metrics")
 PYTHON
 
-check_job() { # NAME TRACE-OR-STREAM...
-  local name=$1
-  shift
-  lumos-report "$@" -o one.json 2>message || { fail "$name: $(head -c 300 message)"; return; }
-  good one.json "$name"
-  lumos-report "$@" -o one.csv 2>message || fail "$name: $(head -c 300 message)"
-  [ "$(head -1 one.csv)" = name,value,unit,of,source,rank,step,lane,kind,group,layer,task,low,high,stage,peer,op,module,scope_name,phase ] ||
-    fail "$name: the columns of the CSV"
-  python3 compare.py 2>errors || fail "$name: CSV and JSON differ: $(tail -1 errors)"
-  [ "$(jq '.metrics | length' one.json)" -gt 0 ] || fail "$name has no metrics"
+number=100
+# check_job NAME TRACE-OR-STREAM...: one.json, to be judged with the others.
+check_job() {
+  number=$((number + 1))
+  printf '%s' "$1" >document.$number.title
+  local make=lumos-report
+  [ "$2" != "${simulated-}" ] || make=lumos-render
+  $make "${@:2}" -o document.$number.json 2>message || { fail "$1: $(head -c 300 message)"; return; }
+  $make "${@:2}" -o document.$number.csv 2>message || fail "$1: $(head -c 300 message)"
+  cp document.$number.json one.json
+}
+
+bad() {
+  number=$((number + 1))
+  printf '%s' "$1" >bad.$number.title
+  jq -c "$1" one.json >bad.$number.json || fail "no bad document: $1"
 }
 
 check_job 'the example' "${example[@]}"
@@ -60,7 +109,6 @@ embedded=$(sed -n '/<script type="application\/json" id="lumos-summary">/,/<\/sc
 [ "$summary" = "$embedded" ] || fail 'the document begins with other numbers than the page has'
 [ "$(grep -c '^<dd>.* Unit: [^ ]' page.html)" -eq "$(jq '.definitions | length' one.json)" ] ||
   fail 'a metric in the glossary of the page has no unit'
-[ "$(jq -c '([.metrics[].name] | unique) - [.definitions[].name]' one.json)" = '[]' ] || fail 'a metric has no definition'
 # --- It can fail. ---
 bad '.more = 1'
 bad 'del(.trust)'
@@ -73,14 +121,18 @@ bad '.step_time.measured = 1.5'
 
 lumos-parse "${example[@]}" 2>/dev/null | lumos-sim --opportunities off --hta -o hta.sim 2>/dev/null
 check_job 'the example with the figures of HTA' hta.sim
-[ "$(jq -c '([.metrics[].name] | unique) - [.definitions[].name]' one.json)" = '[]' ] || fail 'a figure of HTA has no definition'
 
 check_job 'the example after a change' "${example[@]}" --scale kind=gemm=0.5
 check_job 'the example without opportunities' "${example[@]}" --opportunities off
 mkdir emulated
-emulated-cluster --quiet --steps 2 --layers 4 --hidden 768 --tp 2 --pp 2 --dp 2 --micro-batches 2 --record all emulated || fail 'the emulated cluster fails'
+emulated-cluster --quiet --plain --steps 2 --layers 4 --hidden 768 --tp 2 --pp 2 --dp 2 --micro-batches 2 --record all emulated || fail 'the emulated cluster fails'
 check_job 'an emulated job' emulated
-if [ -n "$traces" ] && [ -d "$traces" ]; then
-  each_job check_job
+if have_traces; then
+  real_job() { ! streams "${@:2}" || check_job "$1" "$simulated"; }
+  each_job real_job
 fi
+python3 validate.py >told 2>&1 || fail "validate.py: $(tail -1 told)"
+while read -r line; do fail "${line#FAIL: }"; done < <(grep '^FAIL: ' told)
+[ "$(ls bad.*.json | wc -l)" -eq 8 ] || fail 'there are not eight bad documents'
+proved "$(tail -1 told); 8 bad ones are refused"
 finish

@@ -12,11 +12,12 @@ edges() {
   rm -rf emulated && mkdir emulated
   emulated-cluster --quiet --plain "$@" emulated || fail "$name: the emulated cluster fails"
   lumos-parse emulated/rank*.json 2>message | lumos-graph -o job.graph 2>>message || fail "$name: $(head -c 300 message)"
-  correlate job.graph >correlations || fail "$name: tasks and rows of the trace differ"
-  jq -r '.recorded[] | .rank as $rank | .edges.rows[] | "\($rank) \(.[0]) \(.[1]) \(.[2])"' emulated/truth.json >true
-  grep '"type":"dep"' job.graph | jq -r 'select(.kind == "event") | "\(.src) \(.dst)"' >found
+  device_rows emulated >rows
+  correlate job.graph call >correlations || fail "$name: tasks and rows of the trace differ"
+  true_edges emulated >true
+  only dep job.graph | grep -F '"kind":"event"' | awk "$field"'{ print field("src"), field("dst") }' >found
   awk -v name="$name" '
-    FILENAME == "correlations" { of[$3] = $2; rank[$3] = $1; seen[$1 " " $2] = $4 == "true"; next }
+    FILENAME == "correlations" { of[$4] = $2; rank[$4] = $1; seen[$1 " " $2] = $5 != "-"; next }
     FILENAME == "true" && !seen[$1 " " $3] { edge[$1 " " $2 " " $3] = 3; unseen++; next }
     FILENAME == "true" { edge[$1 " " $2 " " $3] = 1 + $4; total++; deciding += $4; next }
     { kind = edge[rank[$1] " " of[$1] " " of[$2]]; found_unseen += kind == 3; found += kind < 3 }
@@ -54,4 +55,5 @@ awk '
     if (share(sum[6], sum[5]) < 0.98) { print "edges that decide are missed"; bad = 1 }
     exit bad
   }' table || fail 'edges between streams are not those that there were'
+proved "$(awk '{ true += $2; found += $3; hits += $4 } END { printf "%d of %d edges found are true, %d of %d true ones are found", hits, found, hits, true }' table), in $(wc -l <table) jobs"
 finish

@@ -48,7 +48,7 @@ expect 2 lumos-sim scaled part.1 -o none
 says lumos-transform join
 [ ! -e none ] || fail 'a refused join left a file'
 
-if [ -n "$traces" ] && [ -d "$traces" ]; then
+if have_traces; then
   for set in megatron-tp2-V100 torchrec-4xV100-lateRank2 dlrm-8xV100 nanogpt-8xH100-ddp emulated-dp2 emulated-pp4 emulated-tp2pp2dp2; do
     [ ! -d "$traces/$set" ] || joined "$set" "$traces/$set"/*.json.gz
   done

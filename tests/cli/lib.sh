@@ -66,7 +66,13 @@ skip() {
   exit 77
 }
 
-need_traces() { [ -n "$traces" ] && [ -d "$traces" ] || skip "the real traces are not here (LUMOS_TRACES='$traces')"; }
+# have_traces: whether there are real traces; where there are none the rest of the script is skipped, and that is said.
+have_traces() {
+  [ -n "$traces" ] && compgen -G "$traces/*/*.json*" >/dev/null && return
+  printf "SKIPPED in part: the real traces are not here (LUMOS_TRACES='%s')\n" "$traces"
+  return 1
+}
+need_traces() { have_traces >/dev/null || skip "the real traces are not here (LUMOS_TRACES='$traces')"; }
 
 # each_job COMMAND: COMMAND NAME TRACE... for every job of the real traces; the sets that are several jobs go file by file.
 each_job() {
@@ -79,6 +85,25 @@ each_job() {
       "$1" "$set" "$folder"
     fi
   done
+}
+
+# streams TRACE...: the files $parsed, $graphed and $simulated, of a job that several scripts look at: the first of them makes them, in a folder of
+# the build (LUMOS_SHARED; a script that runs by itself makes its own), and they are of these tools and traces alone. Fails where lumos-parse
+# refuses the traces. They are for reading: who links to one unlinks it before writing a file of that name.
+streams() {
+  local folder
+  folder=${LUMOS_SHARED:-$work/shared}/$(stat -Lc '%n %s %y' "$bin"/lumos-{parse,graph,sim} "$@" | sha256sum | cut -c1-16)
+  parsed=$folder/parse graphed=$folder/graph simulated=$folder/sim
+  mkdir -p "$folder"
+  (
+    flock 9
+    [ -e "$folder/made" ] ||
+      { lumos-parse "$@" | tee "$parsed" | lumos-graph | tee "$graphed" | lumos-sim -o "$simulated" || rm -f "$simulated"; } 2>/dev/null
+    touch "$folder/made"
+  ) 9>"$folder/lock"
+  [ -e "$simulated" ] && return
+  ! lumos-parse "$@" -o /dev/null 2>/dev/null || fail "no simulation of $*"
+  return 1
 }
 
 # valid_html FILE: one self-contained page. tidy has the last word where it is installed.
@@ -95,21 +120,109 @@ valid_html() {
 # summary PAGE: the numbers inside a page; formats.sh holds that they are those of --format json.
 summary() { sed -n '/<script type="application\/json" id="lumos-summary">/,/<\/script>/p' "$1" | sed '1d; $s/<\/script>.*//; $d'; }
 
-# correlate GRAPH: "RANK CORRELATION ID HAS-CALL" of every device task of emulated/rank*.json. The emulated cluster names device work by its
-# correlation id, the stream by its own: along a stream of the device both are in order.
-correlate() {
-  local file rank
-  for file in emulated/rank*.json; do
-    rank=${file//[^0-9]/}
-    jq -r --arg rank "$rank" '.traceEvents[] | select(.cat == "kernel" or .cat == "gpu_memcpy" or .cat == "gpu_memset")
-      | "\($rank) \(.args.stream) \(.ts * 1000) \(.args.correlation)"' "$file"
-  done | sort -k1,1n -k2,2n -k3,3n >rows
-  grep '"lane":"s' "$1" | jq -r 'select(.type == "task" and .lane[0:1] == "s") | "\(.rank) \(.lane[1:]) \(.start) \(.id) \(.call != null)"' |
-    sort -k1,1n -k2,2n -k3,3n >tasks
-  paste -d' ' rows tasks | awk '
-    $1 != $5 || $2 != $6 { print "rank " $1 " stream " $2 " is not alike in both" >"/dev/stderr"; exit 1 }
-    { print $1, $4, $8, $9 }'
+# The lines of a stream, of truth.json and of the traces that the emulated cluster writes with --plain are found here by their form: jq needs
+# three times as long to read a job as the tools to simulate it. What is found is small, and jq's again.
+
+# only TYPE[|TYPE...] [STREAM]: its records of these types.
+only() { grep -hE "^\{\"type\":\"($1)\"" "${@:2}" || :; }
+
+# For awk: field(NAME) is a number or a plain word of the record at hand, "" where it has none.
+field='function field(name,   at, text) {
+  at = index($0, "\"" name "\":")
+  if (!at) return ""
+  text = substr($0, at + length(name) + 3, 80)
+  sub(/[,}].*/, "", text)
+  gsub(/"/, "", text)
+  return text
 }
+'
+
+# told_of FOLDER: truth.json as far as it tells of the job and of its steps as a whole.
+told_of() { sed '/^"collectives"/,$d' "$1/truth.json" | sed '$s/,$/}/'; }
+
+# true_steps FOLDER [unprofiled]: "STEP NS" of the job's steps.
+true_steps() {
+  awk -v run="\"${2:-profiled}\":" '
+    /^\{"step"/ { step = $2 }
+    /^"collectives"/ { exit }
+    { for (i = 1; i <= 3; i += 2) if ($i == run) printf "%d %.0f\n", step, $(i + 4) - $(i + 2) }' "$1/truth.json"
+}
+
+# true_ranks FOLDER: of every step, with the profiler, "STEP RANK START END COMPUTE OVERLAPPED TRANSFER WAITING BUBBLE COPY IDLE ...".
+true_ranks() {
+  awk '
+    /^\{"step"/ { step = $2 + 0; inside = 1 }
+    /^"unprofiled"/ { inside = 0 }
+    /^"collectives"/ { exit }
+    inside && /^\[/ { gsub(/[][},]/, ""); print step, $0 }' "$1/truth.json"
+}
+
+# points_off: "SOURCE RANK STEP NAME POINTS": how many points of the step what `sim` says of a rank's communication is off emulated/truth.json.
+points_off() {
+  true_ranks emulated >parts
+  only metric sim | grep -E '"name":"(communication_(transfer|wait|unsplit)|pipeline_bubble)".*"scope":\{"rank":[0-9]+,"step":[0-9]+\}' | awk "$field"'
+    FILENAME == "parts" {
+      at = $2 " " $1; length_of[at] = $4 - $3
+      true[at, "communication_transfer"] = $7; true[at, "communication_wait"] = $8; true[at, "pipeline_bubble"] = $9; true[at, "communication_unsplit"] = 0
+      next
+    }
+    { at = field("rank") " " field("step"); name = field("name") }
+    at in length_of { print field("source"), at, name, 100 * (field("value") - true[at, name]) / length_of[at] }' parts -
+}
+
+# true_tasks FOLDER: "RANK CORRELATION PHASE MICRO-BATCH LAYER PART" of all that its devices did.  true_edges FOLDER: "RANK FROM TO BINDING".
+true_tasks() { true_rows tasks "$1"; }
+true_edges() { true_rows edges "$1"; }
+true_rows() {
+  awk -v list="\"$1\":" '
+    /^"(phases|parts)"/ { what = $1; gsub(/.*\[|\].*|[",]/, ""); number = split($0, names); for (i = 1; i <= number; i++) word[what, i - 1] = names[i]; next }
+    /^\{"rank"/ { rank = $2 + 0 }
+    /^"/ { inside = $1 == list; next }
+    inside && /^\[/ {
+      gsub(/[][},]/, "")
+      if (NF == 5) { $2 = word["\"phases\":", $2]; $5 = word["\"parts\":", $5] }
+      print rank, $0
+    }' "$2/truth.json"
+}
+
+# device_rows FOLDER: "RANK STREAM START CORRELATION DURATION" of the device rows of its rank*.json, in order along every stream; times in ns.
+device_rows() {
+  awk '
+    /^    "ph": "X", "cat": "(kernel|gpu_memcpy|gpu_memset)"/ { inside = 1; next }
+    inside && /^    "ts": / { start = $2; duration = $4; gsub(/[.,]/, "", start); gsub(/[.,]/, "", duration) }
+    inside && match($0, /"correlation": [0-9]+/) {
+      correlation = substr($0, RSTART + 15, RLENGTH - 15)
+      match($0, /"stream": [0-9]+/)
+      rank = FILENAME
+      gsub(/.*rank|\.json$/, "", rank)
+      print rank, substr($0, RSTART + 10, RLENGTH - 10), start, correlation, duration + 0
+      inside = 0
+    }' "$1"/rank*.json | sort -k1,1n -k2,2n -k3,3n
+}
+
+# device_tasks GRAPH FIELD...: "RANK STREAM START ID FIELD..." of the device tasks of a stream, in the same order; "-": it has no such field.
+device_tasks() {
+  grep -F '"lane":"s' "$1" | awk -v names="${*:2}" "$field"'
+    BEGIN { number = split(names, name) }
+    /^\{"type":"task"/ && (lane = field("lane")) ~ /^s[0-9]/ {
+      line = field("rank") " " substr(lane, 2) " " field("start") " " field("id")
+      for (i = 1; i <= number; i++) { value = field(name[i]); line = line " " (value == "" ? "-" : value) }
+      print line
+    }' | sort -k1,1n -k2,2n -k3,3n
+}
+
+# correlate GRAPH [FIELD...]: "RANK CORRELATION DURATION ID FIELD..." of every device task, whose device_rows are in the file `rows`. The emulated
+# cluster names device work by its correlation id, the stream by its own: along a stream of the device both are in order.
+correlate() {
+  device_tasks "$@" >tasks
+  paste -d' ' rows tasks | awk '
+    $1 != $6 || $2 != $7 { print "rank " $1 " stream " $2 " is not alike in both" >"/dev/stderr"; exit 1 }
+    { line = $1 " " $4 " " $5; for (i = 9; i <= NF; i++) line = line " " $i; print line }
+    END { exit !NR }'
+}
+
+# proved TEXT: what the script has shown, in one line, if it has.
+proved() { [ "$failures" -ne 0 ] || printf 'proved: %s\n' "$*"; }
 
 finish() {
   [ "$failures" -eq 0 ] || { printf '%d checks failed\n' "$failures" >&2; exit 1; }

@@ -4,8 +4,8 @@
 . "$(dirname "$0")/lib.sh"
 
 # found: what a graph says, NAME VALUE; layers and micro-batches are no business of shapes.
-found() { jq -r 'select(.type == "model") | to_entries[] | select(.value | type == "number") | "\(.key) \(.value)"' graph | grep -vE '^(layers|micro_batches) ' | sort; }
-told() { jq -r '.configuration.model | .kv_heads = .heads | .ffn_matrices = 2 | to_entries[] | "\(.key) \(.value)"' "$1"/truth.json | grep -vE '^(layers|micro_batches) ' | sort; }
+found() { only model graph | jq -r 'to_entries[] | select(.value | type == "number") | "\(.key) \(.value)"' | grep -vE '^(layers|micro_batches) ' | sort; }
+told() { told_of "$1" | jq -r '.configuration.model | .kv_heads = .heads | .ffn_matrices = 2 | to_entries[] | "\(.key) \(.value)"' | grep -vE '^(layers|micro_batches) ' | sort; }
 
 graph_of() {
   lumos-parse "$@" -o parse 2>message || fail "$*: parse fails: $(head -c 300 message)"
@@ -13,17 +13,19 @@ graph_of() {
 }
 
 # model NAME OPTION...: all ranks, then the first and the last alone, which may know less.
+jobs=0
 model() {
+  jobs=$((jobs + 1))
   local name=$1 rank last
-  emulated-cluster --quiet --steps 1 --warmup 1 --micro-batches 4 --record "${recorded:-shapes,collectives}" "${@:2}" "$name" || fail "$name: the emulated cluster fails"
+  emulated-cluster --quiet --plain --steps 1 --warmup 1 --micro-batches 4 --record "${recorded:-shapes,collectives}" "${@:2}" "$name" || fail "$name: the emulated cluster fails"
   told "$name" >expected
-  graph_of "$name"/rank*.json.gz
+  graph_of "$name"/rank*.json
   found >numbers
   diff expected numbers >&2 || fail "$name: the model is another"
-  check "$name: every number has its evidence" [ "$(jq -r 'select(.type == "model") | . as $m | [.evidence | keys[] | select($m[.] // $m.parallel[.] | not)] + [($m | del(.evidence, .type, .parallel) | keys[]) | select($m.evidence[.] | not)] | length' graph)" = 0 ]
-  last=$(find "$name" -name 'rank*.json.gz' | wc -l)
+  check "$name: every number has its evidence" [ "$(only model graph | jq -r '. as $m | [.evidence | keys[] | select($m[.] // $m.parallel[.] | not)] + [($m | del(.evidence, .type, .parallel) | keys[]) | select($m.evidence[.] | not)] | length')" = 0 ]
+  last=$(find "$name" -name 'rank*.json' | wc -l)
   for rank in 0 $((last - 1)); do
-    graph_of "$name/rank$rank.json.gz"
+    graph_of "$name/rank$rank.json"
     found >numbers
     check "$name, rank $rank: enough is known" [ "$(wc -l <numbers)" -ge 5 ]
     comm -13 expected numbers | grep . >&2 && fail "$name, rank $rank: a number is another"
@@ -45,21 +47,21 @@ model zero-bubble --pp 4 --schedule zb-h1 --hidden 320 --heads 5 --seq 96 --voca
 recorded=all model everything --tp 2 --pp 2 --dp 2 --hidden 512 --heads 8 --seq 256 --vocab 2000 --layers 4
 
 # A width that two products share is left out, not guessed.
-emulated-cluster --quiet --steps 1 --hidden 512 --heads 8 --ffn 512 --layers 2 alike
-graph_of alike/rank0.json.gz
+emulated-cluster --quiet --plain --steps 1 --hidden 512 --heads 8 --ffn 512 --layers 2 alike
+graph_of alike/rank0.json
 check 'a width like another is left out' [ "$(found | grep -c '^ffn')" = 0 ]
 
 # Without shapes there is nothing but a file.
-emulated-cluster --quiet --steps 1 --hidden 512 --layers 2 --record none bare
-graph_of bare/rank0.json.gz
+emulated-cluster --quiet --plain --steps 1 --hidden 512 --layers 2 --record none bare
+graph_of bare/rank0.json
 check 'nothing without shapes' [ -z "$(found)" ]
 echo '{"layers": 2, "hidden": 512, "heads": 4}' >gpt.json
 expect 0 lumos-graph --model-file gpt.json parse -o graph
 check 'a file says it' [ "$(found | tr '\n' ' ')" = 'heads 4 hidden 512 ' ]
-check 'layers, too' [ "$(jq -r 'select(.type == "model") | "\(.layers) \(.evidence.layers)"' graph)" = '2 file: gpt.json' ]
+check 'layers, too' [ "$(only model graph | jq -r '"\(.layers) \(.evidence.layers)"')" = '2 file: gpt.json' ]
 check 'the history says so' [ "$(head -1 graph | jq -r '.history[-1].args')" = '--model-file gpt.json' ]
 expect 0 lumos-sim graph -o sim
-check 'later stages keep it' [ "$(jq -r 'select(.type == "model") | .heads' sim)" = 4 ]
+check 'later stages keep it' [ "$(only model sim | jq -r .heads)" = 4 ]
 grep '^{"type":"model"' graph >again.json
 expect 0 lumos-graph --model-file again.json parse -o graph
 check 'a record of another stream will do' [ "$(found | tr '\n' ' ')" = 'heads 4 hidden 512 ' ]
@@ -70,7 +72,8 @@ says 'bad.json' 'a model has no hiden' 'give layers, hidden'
 expect 2 lumos-graph --model-file none.json parse
 says 'none.json'
 
-[ -n "$traces" ] && [ -d "$traces" ] || finish
+proved "the description of $jobs emulated models, from shapes, of all ranks and of the first and last alone"
+have_traces || finish
 # real TRACES EXPECTED: numbers as found; "": no more than how it is spread.
 real() {
   graph_of "$traces"/$1

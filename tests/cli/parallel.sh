@@ -6,7 +6,7 @@
 
 # emulate FOLDER OPTION...
 emulate() {
-  emulated-cluster --quiet --steps 2 --hidden 512 --seq 512 --vocab 4096 "${@:2}" "$1" || fail "$1: the emulated cluster fails"
+  emulated-cluster --quiet --plain --steps 1 --hidden 512 --seq 512 --vocab 4096 "${@:2}" "$1" || fail "$1: the emulated cluster fails"
 }
 
 without_names() { sed 's/^\({"type":"group".*\)"name":"[^"]*",/\1/'; }
@@ -14,14 +14,21 @@ without_groups() { grep -v '^{"type":"group"'; }
 
 # told FOLDER: "RANK TP PP DP" of every rank, and the sizes, as the job was started. Ranks are numbered tensor first, then data.
 told() {
-  jq -r '.configuration.parallel | "sizes \(.tensor) \(.pipeline) \(.data)", (. as $p | range(.tensor * .pipeline * .data) |
-    "\(.) \(. % $p.tensor) \(. / ($p.tensor * $p.data) | floor) \((. / $p.tensor | floor) % $p.data)")' "$1"/truth.json
+  sed -nE 's/^"parallel": \{"tensor": ([0-9]+), "pipeline": ([0-9]+), "data": ([0-9]+),.*/\1 \2 \3/p' "$1"/truth.json |
+    awk '{ print "sizes", $0; for (rank = 0; rank < $1 * $2 * $3; rank++) print rank, rank % $1, int(rank / ($1 * $3)), int(rank / $1) % $3 }'
 }
 
 # found: the same from a graph; "-" where it is absent.
 found() {
-  jq -r 'if .type == "model" then .parallel | "sizes \(.tp // "-") \(.pp // "-") \(.dp // "-")"
-    elif .type == "rank" then .parallel as $p | "\(.rank) \($p.tp // "-") \($p.pp // "-") \($p.dp // "-")" else empty end' graph
+  only 'model|rank' graph | awk "$field"'
+    function size(name,   value) { value = field(name); return value == "" ? "-" : value }
+    {
+      who = /^\{"type":"model"/ ? "sizes" : field("rank")
+      from = index($0, "\"parallel\":{")
+      $0 = from ? substr($0, from) : ""
+      sub(/\}.*/, "}")
+      print who, size("tp"), size("pp"), size("dp")
+    }'
 }
 
 # spread_as_told NAME FOLDER [absent]: `graph` has every coordinate; with "absent": it may lack some or all.
@@ -50,12 +57,14 @@ looked_at() {
   spread_as_told "$name, no names" "$folder" "$([ "$recorded" = all ] || echo absent)"
 }
 
+jobs=0
 # job NAME OPTION...: with everything recorded, and without arguments of collectives.
 job() {
   local name=$1 recorded
   for recorded in all none; do
     emulate "$name" --record $recorded "${@:2}"
-    looked_at "$name, $recorded" "$name" $recorded "$name"/rank*.json.gz
+    jobs=$((jobs + 1))
+    looked_at "$name, $recorded" "$name" $recorded "$name"/rank*.json
   done
   without_groups <parse >bare
   graph_of --edited bare
@@ -64,10 +73,10 @@ job() {
 
 # few NAME: the last job again, of which a rank alone, or two, are there.
 few() {
-  local last=$(($(ls "$1"/rank*.json.gz | wc -l) - 1)) ranks
+  local last=$(($(ls "$1"/rank*.json | wc -l) - 1)) ranks
   for ranks in 0 $last "0 $last"; do
     # shellcheck disable=SC2046,SC2086
-    looked_at "$1, ranks $ranks" "$1" "$2" $(printf "$1/rank%d.json.gz " $ranks)
+    looked_at "$1, ranks $ranks" "$1" "$2" $(printf "$1/rank%d.json " $ranks)
   done
 }
 
@@ -77,7 +86,7 @@ job tp2 --tp 2 --layers 3 --micro-batches 2
 job tp4-sequence --tp 4 --layers 2 --micro-batches 2 --sequence-parallel on
 job pp4 --pp 4 --layers 4 --micro-batches 4
 job pp2-gpipe --pp 2 --layers 4 --micro-batches 4 --schedule gpipe
-job pp4-interleaved --pp 4 --vp 2 --schedule interleaved --layers 8 --micro-batches 8 --batched-p2p off
+job pp4-interleaved --steps 2 --pp 4 --vp 2 --schedule interleaved --layers 8 --micro-batches 8 --batched-p2p off
 few pp4-interleaved none
 job pp4-zero-bubble --pp 4 --schedule zb-h1 --layers 4 --micro-batches 6
 job tp2pp2 --tp 2 --pp 2 --layers 4 --micro-batches 4
@@ -85,37 +94,37 @@ job tp2dp2 --tp 2 --dp 2 --layers 3 --micro-batches 3
 few tp2dp2 none
 job pp2dp2 --pp 2 --dp 2 --layers 4 --micro-batches 4
 job pp3dp2-late --pp 3 --dp 2 --layers 6 --micro-batches 4 --overlap-gradients off --batched-p2p off
-job tp2pp2dp2 --tp 2 --pp 2 --dp 2 --layers 4 --micro-batches 4 --sequence-parallel on --distributed-optimizer on
+job tp2pp2dp2 --steps 2 --tp 2 --pp 2 --dp 2 --layers 4 --micro-batches 4 --sequence-parallel on --distributed-optimizer on
 job tp2pp2dp2-recompute --tp 2 --pp 2 --dp 2 --layers 4 --micro-batches 4 --recompute full
 job tp2pp2-interleaved --tp 2 --pp 2 --vp 2 --schedule interleaved --layers 4 --micro-batches 4
 job alone --layers 2 --micro-batches 2
 
 # Roles, by use alone: those that the names say, where they are of an axis in use.
-emulate job --tp 2 --pp 2 --dp 2 --layers 4 --micro-batches 4
+emulate job --steps 2 --tp 2 --pp 2 --dp 2 --layers 4 --micro-batches 4
 few job all
-lumos-parse job/rank*.json.gz -o parse 2>message
+lumos-parse job/rank*.json -o parse 2>message
 graph_of parse
-jq -r 'select(.type == "group" and .name != "default_pg") | "\(.id) \(.role)"' graph >expected
+only group graph | jq -r 'select(.name != "default_pg") | "\(.id) \(.role)"' >expected
 without_names <parse >unnamed
 graph_of unnamed
-jq -r 'select(.type == "group" and .role) | "\(.id) \(.role)"' graph >spread
+only group graph | jq -r 'select(.role) | "\(.id) \(.role)"' >spread
 check 'enough groups' [ "$(wc -l <expected)" -ge 18 ]
 check 'roles by use are those by name' diff expected spread >&2
 
 # Where nothing tells of which stage a rank is, its layers are not taken for all there are, and the note says why.
-note() { jq -r 'select(.code == "graph.program").text' graph; }
-layers() { jq -r 'select(.type == "model" and .layers).layers' graph; }
+note() { only note graph | jq -r 'select(.code == "graph.program").text'; }
+layers() { only model graph | jq -r 'select(.layers).layers'; }
 emulate unplaced --record none --pp 2 --layers 4 --micro-batches 2
-lumos-parse unplaced/rank*.json.gz -o parse 2>message || fail 'unplaced: parse fails'
+lumos-parse unplaced/rank*.json -o parse 2>message || fail 'unplaced: parse fails'
 graph_of parse
 check 'all layers where stages are known' [ "$(layers)" = 4 ]
 check 'no doubt where stages are known' [ "$(note | grep -c 'of which stage')" -eq 0 ]
 for rank in 0 1; do
-  lumos-parse unplaced/rank$rank.json.gz -o parse 2>message || fail 'unplaced: parse fails'
+  lumos-parse unplaced/rank$rank.json -o parse 2>message || fail 'unplaced: parse fails'
   graph_of parse
   check "a stage that is not there has as many layers as that of rank $rank" [ "$(layers)" = 4 ]
 done
-lumos-parse unplaced/rank*.json.gz -o parse 2>message || fail 'unplaced: parse fails'
+lumos-parse unplaced/rank*.json -o parse 2>message || fail 'unplaced: parse fails'
 without_names <parse >unnamed
 graph_of unnamed
 check 'no layers where stages are not known' [ -z "$(layers)" ]
@@ -126,7 +135,8 @@ cp graph again
 graph_of again
 same graph again 'a graph of a graph is the same'
 
-[ -n "$traces" ] && [ -d "$traces" ] || finish
+proved "the place of every rank of $jobs emulated jobs, by names and by use, with ranks missing and without names or groups"
+have_traces || finish
 # real SET SIZES: "TP PP DP", or nothing where it cannot be told.
 real() {
   lumos-parse "$traces/$1" -o parse 2>message || fail "$1: parse fails"
@@ -136,7 +146,7 @@ real() {
 }
 real megatron-tp2-V100 '2 1 1'
 check 'the one group of megatron in which layers communicate' \
-  [ "$(jq -r 'select(.type == "group" and .role) | "\(.id) \(.role)"' graph)" = '13 tensor' ]
+  [ "$(only group graph | jq -r 'select(.role) | "\(.id) \(.role)"')" = '13 tensor' ]
 real nanogpt-8xH100-ddp '1 1 8'
 check 'places are in the order of ranks' [ "$(found | awk '$1 != "sizes" { printf "%s ", $4 }')" = '0 1 2 3 4 5 6 7 ' ]
 shares=$(note | grep -o '([0-9]* % of their time)' | tr -dc '0-9\n' | awk '{ sum += $1 } END { print sum }')

@@ -84,7 +84,7 @@ jq -e '[.notes[].text] | any(startswith("(input) is no Kineto trace"))' report.j
 
 # --- Every set of real traces: what a search finds in traces and streams must not be in the report. Which names those are is the
 # question here; the page is asked, which has the pictures, the tables and the numbers. ---
-if [ -z "$traces" ] || [ ! -d "$traces" ]; then
+if ! have_traces; then
   echo 'The real traces are not here: they were left out'
   finish
 fi
@@ -109,7 +109,7 @@ secrets_of() {
 search() {
   local name=$1
   shift
-  lumos-parse --stacks "$@" 2>message | lumos-sim 2>/dev/null >sim || { printf '%-40s no job\n' "$name"; return; }
+  lumos-parse --stacks "$@" 2>message | lumos-sim --opportunities off 2>/dev/null >sim || { printf '%-40s no job\n' "$name"; return; }
   secrets_of "$@" | sort -u >secrets
   hides_in "$name" secrets html
   tells "$name"

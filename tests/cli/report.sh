@@ -114,21 +114,5 @@ expect 0 lumos-report --edited edited -o edited.html
 # Warnings of every stage are told once.
 expect 0 lumos-report cut.json.gz -s 'name~no such kernel=2' -o warned.html
 says 'end too early' 'no such kernel'
-
-# --- Every real job ---
-
-jobs=0
-real_job() {
-  local name=$1
-  shift
-  jobs=$((jobs + 1))
-  if lumos-parse "$@" -o /dev/null 2>/dev/null; then
-    as_pipe "$name" html :: "$@"
-  else
-    inputs=("$@")
-    alike 2 lumos-parse '' "$@"
-  fi
-}
-if [ -d "$traces" ]; then each_job real_job; fi
-echo "The example in the formats $formats and $jobs real jobs were compared."
+proved "lumos-report gives the page of the pipe, to the byte, in the formats $formats, with every option; sets.sh: of every public trace"
 finish

@@ -4,7 +4,8 @@
 . "$(dirname "$0")/lib.sh"
 
 # stragglers: the ranks that are said to be, and of which share of the step.
-stragglers() { grep '"name":"straggler"' sim | jq -r 'select(.source == "simulated") | "\(.scope.rank) \(.value)"' | sort -n; }
+stragglers() { only metric sim | grep '"name":"straggler".*"source":"simulated"' | awk "$field"'{ print field("rank"), field("value") }' | sort -n; }
+jobs=0
 
 # found NAME RANK...: these and no others, each by a note that says it, too.
 found() {
@@ -12,8 +13,9 @@ found() {
   shift
   stragglers >shares
   cut -d' ' -f1 shares | xargs >seen
+  jobs=$((jobs + 1))
   [ "$(cat seen)" = "$*" ] || fail "$name: the stragglers are '$(cat shares)', not '$*'"
-  [ "$(grep '"code":"sim.straggler"' sim | jq .scope.rank | sort -n | xargs)" = "$*" ] || fail "$name: the notes name others"
+  [ "$(only note sim | grep '"code":"sim.straggler"' | awk "$field"'{ print field("rank") }' | sort -n | xargs)" = "$*" ] || fail "$name: the notes name others"
 }
 
 # job 'RANK...'|none OPTION...
@@ -22,7 +24,7 @@ job() {
   shift
   rm -rf emulated
   emulated-cluster --quiet --plain --steps 3 "$@" emulated || { fail "the emulated cluster fails: $*"; return; }
-  lumos-parse emulated/rank*.json 2>message | lumos-sim -o sim 2>>message || { fail "$*: $(head -c 300 message)"; return; }
+  lumos-parse emulated/rank*.json 2>message | lumos-sim --opportunities off -o sim 2>>message || { fail "$*: $(head -c 300 message)"; return; }
   if [ "$slow" = none ]; then found "$*"; else found "$*" $slow; fi
 }
 
@@ -50,17 +52,17 @@ job none --layers 16 --hidden 2048 --vocab 8192 --pp 4 --dp 2 --micro-batches 8
 
 # Of a rank whose clock is not known nothing is said but that.
 jq -c '.traceEvents |= map(select((.name // "" | test("nccl")) | not))' emulated/rank1.json >bare.json && mv bare.json emulated/rank1.json
-lumos-parse emulated/rank*.json 2>message | lumos-sim -o sim 2>>message || fail "without a rank's collectives: $(head -c 300 message)"
+lumos-parse emulated/rank*.json 2>message | lumos-sim --opportunities off -o sim 2>>message || fail "without a rank's collectives: $(head -c 300 message)"
 found 'without a rank'\''s collectives'
 
 # real SET RANK...
 real() {
   local set=$1
   shift
-  lumos-parse "$traces/$set"/*.json.gz 2>message | lumos-sim -o sim 2>>message || fail "$set: $(head -c 300 message)"
+  lumos-parse "$traces/$set"/*.json.gz 2>message | lumos-sim --opportunities off -o sim 2>>message || fail "$set: $(head -c 300 message)"
   found "$set" "$@"
 }
-if [ -n "$traces" ] && [ -d "$traces" ]; then
+if have_traces; then
   real torchrec-4xV100-lateRank2 2
   jq -e -s 'map(select(.name == "straggler_delay" and .scope.rank == 2).value) | length == 6 and all(.[]; . > 950e6 and . < 1050e6)' \
     <(grep '^{"type":"metric"' sim) >/dev/null || fail 'rank 2 does not delay the others by about a second a step'
@@ -70,4 +72,5 @@ if [ -n "$traces" ] && [ -d "$traces" ]; then
   real megatron-tp2-V100 0 # 48 ms of 74, in 12 of 13 collectives
   for set in dlrm-8xV100 hta-diff-A100-8rank-109k emulated-tp2pp2dp2 emulated-pp4 emulated-dp2; do real "$set"; done
 fi
+proved "in $jobs jobs the slow ranks are found, and no others"
 finish

@@ -20,6 +20,19 @@ struct document {
   size_t count;
 };
 
+/* Which places are hit, and in how many ways each trace is damaged: environment LUMOS_SEED and LUMOS_WAYS. */
+static inline uint64_t chosen_seed(void) {
+  const char *text = getenv("LUMOS_SEED");
+  return text != NULL ? strtoull(text, NULL, 10) : 1;
+}
+
+static inline int chosen_ways(void) {
+  const char *text = getenv("LUMOS_WAYS");
+  enum { WAYS = 36, MOST = 1000000 };
+  long ways = text != NULL ? strtol(text, NULL, 10) : WAYS;
+  return ways > 0 && ways <= MOST ? (int)ways : WAYS;
+}
+
 /* One reproducible number after the other. */
 static inline size_t below(uint64_t *seed, size_t limit) {
   *seed = *seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);

@@ -3,7 +3,7 @@
  * are damaged in many ways at random places; which events must be kept is known from the undamaged text, which is read
  * here without the reader's code.
  *
- * LUMOS_SEED chooses other places.
+ * LUMOS_SEED chooses other places, LUMOS_WAYS how many ways to damage each trace (36).
  */
 #include "property/damage.h"
 #include "trace/scan.h"
@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 #include <zlib.h>
 
-enum { WAYS = 200, MOST_EVENTS = 400 };
+enum { MOST_EVENTS = 400 };
 
 /* ---- What must be kept ---- */
 
@@ -500,11 +500,6 @@ static void run_round(const char *name, const struct document *document, const s
 
 /* ---- The traces ---- */
 
-static uint64_t chosen_seed(void) {
-  const char *text = getenv("LUMOS_SEED");
-  return text != NULL ? strtoull(text, NULL, 10) : 1;
-}
-
 /* Of a long list of events some hundred in a row, somewhere in it; the rest of the text stays. */
 static struct document shortened(struct document *document, uint64_t *seed) {
   size_t count = document->count < MOST_EVENTS ? document->count : MOST_EVENTS;
@@ -546,7 +541,7 @@ static void damage_trace(const char *name, char *text, size_t length) {
     fail_msg("%s: no rows among the events from %.100s on", name, document.events[0].bytes);
   }
   check_undamaged(name, &document, &expected);
-  for (int way = 0; way < WAYS; way++) {
+  for (int way = 0; way < chosen_ways(); way++) {
     run_round(name, &document, &expected, (enum damage)(way % DAMAGES), &seed);
   }
   free_records(&expected.host);
@@ -695,7 +690,7 @@ static void the_public_traces(void **state) {
 }
 
 int main(void) {
-  print_message("seed %" PRIu64 "\n", chosen_seed());
+  print_message("seed %" PRIu64 ", %d ways to damage each trace\n", chosen_seed(), chosen_ways());
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_examples),
       cmocka_unit_test(other_layouts),

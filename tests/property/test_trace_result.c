@@ -2,19 +2,14 @@
  * step begins where it began, no step takes in another's work, what is no damage changes no byte, and whatever changes
  * has a note that warns.
  *
- * LUMOS_SEED chooses other places.
+ * LUMOS_SEED chooses other places, LUMOS_WAYS how many ways to damage each trace (36).
  */
 #include "base/input.h"
 #include "property/damage.h"
 #include "unit/trace_text.h"
 #include <cjson/cJSON.h>
 
-enum { WAYS = 120, STEPS = 4096, SLACK = 8 };
-
-static uint64_t chosen_seed(void) {
-  const char *text = getenv("LUMOS_SEED");
-  return text != NULL ? strtoull(text, NULL, 10) : 1;
-}
+enum { STEPS = 4096, SLACK = 8 };
 
 /* What a parse says. */
 struct result {
@@ -133,7 +128,7 @@ static void damage_trace(const char *name, char *text, size_t length) {
   struct document document = take_apart(text, length);
   struct result whole;
   parse_text(text, length, &whole);
-  for (int way = 0; way < WAYS; way++) {
+  for (int way = 0; way < chosen_ways(); way++) {
     enum damage kind = (enum damage)(way % DAMAGES);
     if (kind == DAMAGE_CUT_GZIP || kind == DAMAGE_MEMBERS) {
       continue; /* of the file, not of the text */
@@ -250,7 +245,7 @@ static void public_traces(void **state) {
 }
 
 int main(void) {
-  print_message("seed %" PRIu64 "\n", chosen_seed());
+  print_message("seed %" PRIu64 ", %d ways to damage each trace\n", chosen_seed(), chosen_ways());
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_event_of_a_small_trace),
       cmocka_unit_test(the_examples),

@@ -148,7 +148,7 @@ jq -r '
 
 # Recent ones with shapes. An op that one of them shows has the inputs that it shows there. Of collectives they have all-gathers and
 # reduce-scatters only, whose record_param_comms has a tensor where others have a list; their means are over dimensions, which is another overload.
-if [ -n "$traces" ] && [ -d "$traces" ]; then
+if have_traces; then
   for trace in "$traces"/nanogpt-8xH100-ddp/*rank0-*.gz "$traces"/ao-ep-moe-2xB200/*.gz "$traces"/tracelens-qwen-H100-vs-MI300/h100-*.gz; do kinds "$trace"; done | sort -u >real
   awk 'FILENAME == "real" { known[$1]; shown[$0]; next }
     !($1 in known) || $1 !~ /::|^nccl:|^record/ { next }
