@@ -17,7 +17,7 @@ static void hold(struct lumos_rank_graph *graph, uint32_t task, enum lumos_evide
   boundary.to = LUMOS_START;
   boundary.evidence = (uint8_t)evidence;
   boundary.mode = LUMOS_FIXED;
-  lumos_vector_push(&graph->job->deps, boundary);
+  lumos_vector_push(&graph->deps, boundary);
 }
 
 static bool waits_for_unseen_work(const struct lumos_rank_graph *graph, uint32_t index) {

@@ -2,6 +2,7 @@
 #include <lumos/graph.h>
 #include <lumos/program.h>
 
+#include "base/parallel.h"
 #include "graph/graph.h"
 #include <stdlib.h>
 
@@ -56,15 +57,51 @@ static void (*const rules[])(struct lumos_rank_graph *graph) = {
 
 enum { RULES = sizeof rules / sizeof *rules };
 
-static void build_rank(struct lumos_job *job, uint32_t index) {
-  struct lumos_rank_graph graph = open_rank(job, index);
+void lumos_graph_note(struct lumos_rank_graph *graph, const char *code, int64_t count, const char *text,
+                      const char *cure) {
+  lumos_vector_push(&graph->notes, ((struct lumos_graph_note){code, text, cure, count}));
+}
+
+/* Ranks are built side by side, in order; what each says is kept until all are there. */
+struct building {
+  struct lumos_job *job;
+  struct lumos_rank_graph *graphs; /* by rank; of those that are done deps and notes alone */
+};
+
+static bool build_rank(void *context, size_t index, bool callers) {
+  struct building *building = context;
+  struct lumos_job *job = building->job;
+  struct lumos_rank_graph *graph = &building->graphs[index];
+  *graph = open_rank(job, (uint32_t)index);
   for (size_t i = 0; i < RULES; i++) {
     /* A task counts as done as far as the rules have seen it. */
-    uint64_t done = graph.first + (uint64_t)graph.rank->task_count * i / RULES;
-    lumos_watch(&job->watcher, "graph", LUMOS_WATCH_TASKS, done, job->tasks.count);
-    rules[i](&graph);
+    uint64_t done = graph->first + (uint64_t)graph->rank->task_count * i / RULES;
+    if (callers) {
+      lumos_watch(&job->watcher, "graph", LUMOS_WATCH_TASKS, done, job->tasks.count);
+    }
+    rules[i](graph);
   }
-  close_rank(&graph);
+  close_rank(graph);
+  return true;
+}
+
+static void build_ranks(struct lumos_job *job) {
+  struct building building = {job, lumos_allocate(job->ranks.count * sizeof *building.graphs)};
+  (void)lumos_parallel(job->ranks.count, 0, build_rank, &building);
+  for (size_t r = 0; r < job->ranks.count; r++) {
+    struct lumos_rank_graph *graph = &building.graphs[r];
+    lumos_vector_reserve(&job->deps, graph->deps.count);
+    for (size_t i = 0; i < graph->deps.count; i++) {
+      lumos_vector_push(&job->deps, graph->deps.items[i]);
+    }
+    for (size_t i = 0; i < graph->notes.count; i++) {
+      const struct lumos_graph_note *note = &graph->notes.items[i];
+      lumos_job_note(job, note->code, LUMOS_INFO, note->count, NULL, note->text, note->cure);
+    }
+    lumos_vector_free(&graph->deps);
+    lumos_vector_free(&graph->notes);
+  }
+  free(building.graphs);
 }
 
 static bool all_measured(const struct lumos_job *job, struct lumos_error *error) {
@@ -96,9 +133,7 @@ bool lumos_graph_build(struct lumos_job *job, struct lumos_error *error) {
   for (size_t i = 0; i < job->timings.count; i++) {
     job->timings.items[i] = lumos_timing_empty;
   }
-  for (uint32_t rank = 0; rank < job->ranks.count; rank++) {
-    build_rank(job, rank);
-  }
+  build_ranks(job);
   struct lumos_matches matches = {0};
   lumos_graph_match(job, &matches);
   lumos_graph_rank_clocks(job, &matches);

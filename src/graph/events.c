@@ -140,7 +140,7 @@ void lumos_graph_events(struct lumos_rank_graph *graph) {
     if (!same_stream(graph, edge)) {
       inferred += edge->evidence != LUMOS_RECORDED;
       edge->lag = latency;
-      lumos_vector_push(&graph->job->deps, *edge);
+      lumos_vector_push(&graph->deps, *edge);
     }
     int64_t over = lumos_graph_device_end(graph, edge->src) + edge->lag;
     int64_t *held = &graph->held[edge->dst - graph->first];
@@ -151,16 +151,16 @@ void lumos_graph_events(struct lumos_rank_graph *graph) {
   lumos_vector_free(&edges);
   static const char cure[] = "record with torch.profiler's _ExperimentalConfig(enable_cuda_sync_events=True)";
   if (inferred > 0) {
-    lumos_job_note(
-        graph->job, "graph.inferred_stream_waits", LUMOS_INFO, inferred, NULL,
+    lumos_graph_note(
+        graph, "graph.inferred_stream_waits", inferred,
         "event edges between streams were inferred from where the program calls its waits and from what then "
         "happened, for the waits do not say what they wait for",
         cure);
   }
   if (unknown > 0) {
-    lumos_job_note(graph->job, "graph.unknown_stream_waits", LUMOS_INFO, unknown, NULL,
-                   "stream waits do not say which event of which stream they wait for; delays that they cause are "
-                   "counted as unexplained",
-                   cure);
+    lumos_graph_note(graph, "graph.unknown_stream_waits", unknown,
+                     "stream waits do not say which event of which stream they wait for; delays that they cause are "
+                     "counted as unexplained",
+                     cure);
   }
 }

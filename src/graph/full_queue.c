@@ -103,7 +103,7 @@ static void store(struct lumos_rank_graph *graph, uint32_t made_room, uint32_t t
   edge.covers = covers;
   edge.evidence = LUMOS_INFERRED;
   edge.mode = LUMOS_RUN_TIME;
-  lumos_vector_push(&graph->job->deps, edge);
+  lumos_vector_push(&graph->deps, edge);
 }
 
 /* Calls that blocked: near the depth, longer than is typical, and back when the task that made room had started. */

@@ -41,6 +41,13 @@ enum lumos_handed {
   LUMOS_CALLED_ANOTHER = 2, /* it is the last that a thread did before another ran what it called for */
 };
 
+struct lumos_graph_note {
+  const char *code, *text, *cure;
+  int64_t count;
+};
+
+/* Of the job a rule may change what is its rank's alone: the rank's record, and the timings and details of its tasks.
+ * No rule may add strings. */
 struct lumos_rank_graph {
   struct lumos_job *job;
   struct lumos_rank *rank;
@@ -59,7 +66,14 @@ struct lumos_rank_graph {
   uint8_t *lost;         /* of a device task, 1: it waited for one that ran before the recording */
   struct lumos_repeat *repeats;
   struct lumos_records records_by_task, records_by_event; /* the latter by event, then effect */
+  /* What the rules say, for the job: ranks are looked at side by side. */
+  LUMOS_VECTOR(struct lumos_dep) deps;
+  LUMOS_VECTOR(struct lumos_graph_note) notes;
 };
+
+/* Note something of level info; `text` and `cure`, which may be NULL, have to last. */
+void lumos_graph_note(struct lumos_rank_graph *graph, const char *code, int64_t count, const char *text,
+                      const char *cure);
 
 /* order.c: fill enqueued, launched and stream_wait; the rest is set to absent. */
 void lumos_graph_order(struct lumos_rank_graph *graph);

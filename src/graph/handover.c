@@ -135,7 +135,7 @@ void lumos_graph_add_handover(struct lumos_rank_graph *graph, const struct lumos
   dep.covers = first ? LUMOS_ABSENT : done - silence->start;
   dep.evidence = (uint8_t)evidence;
   dep.mode = LUMOS_FIXED;
-  lumos_vector_push(&graph->job->deps, dep);
+  lumos_vector_push(&graph->deps, dep);
   graph->handed[silence->task - graph->first] |= LUMOS_HANDED_OVER;
 }
 

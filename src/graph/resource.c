@@ -65,7 +65,7 @@ static int by_names(const void *left, const void *right) {
   return (a->task > b->task) - (a->task < b->task);
 }
 
-static void store(const struct lumos_rank_graph *graph, const struct meeting *meeting) {
+static void store(struct lumos_rank_graph *graph, const struct meeting *meeting) {
   struct lumos_dep edge = lumos_dep_empty;
   edge.src = meeting->occupant;
   edge.dst = meeting->task;
@@ -75,7 +75,7 @@ static void store(const struct lumos_rank_graph *graph, const struct meeting *me
   edge.lag = lumos_graph_device_start(graph, meeting->task) - lumos_graph_device_end(graph, meeting->occupant);
   edge.evidence = LUMOS_INFERRED;
   edge.mode = LUMOS_RUN_TIME;
-  lumos_vector_push(&graph->job->deps, edge);
+  lumos_vector_push(&graph->deps, edge);
   graph->job->timings.items[meeting->task].residual = 0;
 }
 

@@ -140,8 +140,8 @@ static void look_if_late(struct search *search, uint32_t task) {
 /* The edges that waits of the program have told count as seen before. All of a rank's dependencies stand at the end. */
 static void add_known(struct search *search) {
   const struct lumos_rank_graph *graph = search->graph;
-  const struct lumos_dep *deps = graph->job->deps.items;
-  for (size_t i = graph->job->deps.count; i > 0 && deps[i - 1].dst >= graph->first; i--) {
+  const struct lumos_dep *deps = graph->deps.items;
+  for (size_t i = graph->deps.count; i > 0; i--) {
     uint32_t source = deps[i - 1].src, task = deps[i - 1].dst;
     if (deps[i - 1].kind == LUMOS_DEP_EVENT && !is_late(graph, task) &&
         graph->enqueued[source - graph->first] <= graph->enqueued[task - graph->first]) {
@@ -358,14 +358,15 @@ static void store(struct search *search) {
   for (size_t i = 0; i < search->edges.count; i++) {
     struct lumos_dep *edge = &search->edges.items[i];
     edge->lag = latency;
-    lumos_vector_push(&graph->job->deps, *edge);
+    lumos_vector_push(&graph->deps, *edge);
     hold(graph, edge);
   }
   if (search->edges.count > 0) {
-    lumos_job_note(graph->job, "graph.unseen_stream_waits", LUMOS_INFO, (int64_t)search->edges.count, NULL,
-                   "event edges between streams were inferred from timing alone: again and again the same task starts "
-                   "late, and right after the same task of another stream has ended, or so late that it is no chance",
-                   "record with torch.profiler's _ExperimentalConfig(enable_cuda_sync_events=True)");
+    lumos_graph_note(
+        graph, "graph.unseen_stream_waits", (int64_t)search->edges.count,
+        "event edges between streams were inferred from timing alone: again and again the same task starts "
+        "late, and right after the same task of another stream has ended, or so late that it is no chance",
+        "record with torch.profiler's _ExperimentalConfig(enable_cuda_sync_events=True)");
   }
 }
 

@@ -127,7 +127,7 @@ static void store_inferred(struct lumos_rank_graph *graph, uint32_t call, uint32
   edge.lag = 0;
   edge.evidence = LUMOS_INFERRED;
   edge.mode = LUMOS_RUN_TIME;
-  lumos_vector_push(&job->deps, edge);
+  lumos_vector_push(&graph->deps, edge);
 }
 
 /* Does the trace leave open what the call waits for? */
@@ -176,21 +176,21 @@ static void settle_thread(struct lumos_rank_graph *graph, const struct lumos_lan
   }
 }
 
-static void note(struct lumos_job *job, const struct outcome *outcome) {
+static void note(struct lumos_rank_graph *graph, const struct outcome *outcome) {
   static const char cure[] = "record with torch.profiler's _ExperimentalConfig(enable_cuda_sync_events=True)";
   if (outcome->inferred > 0) {
-    lumos_job_note(job, "graph.inferred_waits", LUMOS_INFO, outcome->inferred, NULL,
-                   "synchronisations do not name their stream; it was inferred from what they returned after", cure);
+    lumos_graph_note(graph, "graph.inferred_waits", outcome->inferred,
+                     "synchronisations do not name their stream; it was inferred from what they returned after", cure);
   }
   if (outcome->unknown > 0) {
-    lumos_job_note(job, "graph.unknown_waits", LUMOS_INFO, outcome->unknown, NULL,
-                   "synchronisations do not say what they wait for and keep their measured length", cure);
+    lumos_graph_note(graph, "graph.unknown_waits", outcome->unknown,
+                     "synchronisations do not say what they wait for and keep their measured length", cure);
   }
   if (outcome->contradicted > 0) {
-    lumos_job_note(job, "graph.contradicted_waits", LUMOS_INFO, outcome->contradicted, NULL,
-                   "synchronisations returned before the end of the work that they should have waited for and keep "
-                   "their measured length",
-                   NULL);
+    lumos_graph_note(graph, "graph.contradicted_waits", outcome->contradicted,
+                     "synchronisations returned before the end of the work that they should have waited for and keep "
+                     "their measured length",
+                     NULL);
   }
 }
 
@@ -203,5 +203,5 @@ void lumos_graph_host_waits(struct lumos_rank_graph *graph) {
       settle_thread(graph, lane, window, &outcome);
     }
   }
-  note(graph->job, &outcome);
+  note(graph, &outcome);
 }

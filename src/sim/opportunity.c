@@ -228,12 +228,12 @@ static bool is_held(const struct search *search, const struct lumos_path_parts *
   return matters(search, time);
 }
 
-static void tell_nothing(const struct search *search, struct lumos_job *job, const struct lumos_path_parts *chain) {
+static void tell_nothing(struct lumos_job *job, bool is_held) {
   const char *text = "no kind of work alone would shorten the steps by 0.5 %, even if it took no time";
   const char *held = "no kind of work alone would shorten the simulated steps by 0.5 %, even if it took no time; they "
                      "hang on starts that stay at their measured times, for what these wait for is not recorded, so a "
                      "true run might gain more";
-  lumos_job_note(job, "sim.no_opportunity", LUMOS_INFO, LUMOS_ABSENT, NULL, is_held(search, chain) ? held : text, NULL);
+  lumos_job_note(job, "sim.no_opportunity", LUMOS_INFO, LUMOS_ABSENT, NULL, is_held ? held : text, NULL);
 }
 
 static void search_all(struct search *search, struct lumos_job *job, const struct lumos_bindings *bindings) {
@@ -241,11 +241,13 @@ static void search_all(struct search *search, struct lumos_job *job, const struc
   struct trials trials[FACTORS] = {{0}, {0}};
   find_chain(search, bindings, &chain);
   find_trials(search, &chain, &trials[0]);
+  bool held = is_held(search, &chain);
+  lumos_vector_free(&chain); /* it can be as long as the job */
   run_all(search, &trials[0]);
   halve(search, &trials[0], &trials[1]);
   run_all(search, &trials[1]);
   if (trials[0].count == 0) {
-    tell_nothing(search, job, &chain);
+    tell_nothing(job, held);
   }
   for (size_t i = 0; i < trials[0].count; i++) {
     for (int f = 0; f < FACTORS; f++) {
@@ -255,7 +257,6 @@ static void search_all(struct search *search, struct lumos_job *job, const struc
   }
   lumos_vector_free(&trials[0]);
   lumos_vector_free(&trials[1]);
-  lumos_vector_free(&chain);
 }
 
 void lumos_write_opportunities(struct lumos_job *job, const struct lumos_engine *engine,
