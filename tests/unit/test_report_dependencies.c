@@ -44,6 +44,7 @@ static struct shown *show(const char *text, const struct lumos_report_options *o
   if (!lumos_simulate(shown->job, &error) || !report_content_read(shown->job, options, &shown->content, &error)) {
     fail_msg("%s", error.text);
   }
+  report_dependencies_settle(&shown->content.dependencies);
   assert_true(shown->content.dependencies.known);
   return shown;
 }

@@ -50,7 +50,8 @@ struct report_content {
   struct lumos_error unknown;      /* the simulation did not run again as it stands in the stream */
 };
 
-/* The job is at stage sim and outlives the content, as do the options. False when the options ask for what is not
+/* The job is at stage sim and outlives the content, as do the options. A child may still lay out the dependencies:
+ * settle them before they are drawn. False when the options ask for what is not
  * there. Free the content in any case. */
 bool report_content_read(const struct lumos_job *job, const struct lumos_report_options *options,
                          struct report_content *content, struct lumos_error *error) LUMOS_MUST_CHECK;

@@ -28,7 +28,7 @@ void report_raster_free(struct report_raster *raster) {
 }
 
 void report_raster_clear(struct report_raster *raster) {
-  size_t row = (size_t)(raster->count + 1);
+  size_t row = (size_t)raster->count + 1;
   for (size_t kind = 0; kind < LUMOS_TASK_KINDS; kind++) {
     if ((raster->kinds >> kind & 1U) != 0) {
       memset(raster->time + kind * row, 0, row * sizeof raster->time[0]);
