@@ -274,6 +274,8 @@ static void build_records(struct trace_build *build) {
   lumos_trace_build_streams(build, lanes);
   lumos_vector_free(&trace->device);
   lumos_trace_mark_waits(build);
+  lumos_vector_fit(&build->job->tasks);
+  lumos_vector_fit(&build->job->spans);
   free(lanes);
 }
 
