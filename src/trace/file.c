@@ -373,7 +373,7 @@ static bool convert_all(struct trace *trace, struct lumos_job **job, const char 
     lumos_vector_push(&file->ranks, ((struct trace_file_rank){*job, lumos_trace_own_rank(trace)}));
     struct lumos_job *kept = *job;
     *job = NULL;
-    trace->hta_known = true;
+    trace->hta_known = !options->without_hta;
     return convert(trace, kept, name, source, options, error);
   }
   bool good = true;
