@@ -60,6 +60,11 @@ size_t lumos_arena_held(const struct lumos_arena *arena);
 #define lumos_vector_push(vector, item) \
   (lumos_vector_reserve((vector), 1), (void)((vector)->items[(vector)->count++] = (item)))
 
+/* Give back the room behind the items. */
+#define lumos_vector_fit(vector)                                                                          \
+  ((void)((vector)->items = lumos_reallocate((vector)->items, (vector)->count, sizeof *(vector)->items)), \
+   (void)((vector)->capacity = (vector)->count))
+
 /* Free the items and make the vector empty again. */
 #define lumos_vector_free(vector) \
   (lumos_vector_drop((vector)->items), (vector)->items = NULL, (vector)->count = (vector)->capacity = 0)

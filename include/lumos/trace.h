@@ -20,6 +20,7 @@ struct lumos_trace_options {
   int64_t first_step, last_step; /* LUMOS_STEPS_RANGE, inclusive */
   bool stacks;                   /* keep python_function rows as spans of kind python */
   bool strict;                   /* the first invalid event is a failure (status LUMOS_CHECK_FAILED) */
+  bool without_hta;              /* leave out what lumos_hta reads and a stream carries for it: nobody asks for that */
   bool edited;                   /* for inputs that are streams: see lumos_read_options */
   const int32_t *ranks;          /* --rank: numbers for the files in their order, or NULL */
   size_t rank_count;

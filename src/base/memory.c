@@ -8,14 +8,14 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { PAGE = 4096, LARGE = 8 * 1024 * 1024 };
+enum { PAGE = 4096, LARGE = 2 * 1024 * 1024 };
 
 static _Noreturn void out_of_memory(void) {
   (void)fputs("lumos: out of memory\n", stderr);
   abort();
 }
 
-/* Arrays of millions are better off in large pages: fewer faults on the way. Whole pages are named, the first one with
+/* Arrays of a large page and more are better off in large pages: fewer faults on the way. Whole pages are named, the first one with
  * what malloc keeps before the memory, or its mapping would be two and grow by copying. A wish: nothing depends on
  * it. */
 static void want_large_pages(void *memory, size_t bytes) {

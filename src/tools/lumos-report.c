@@ -18,6 +18,7 @@ static bool report(const struct lumos_operands *operands, void *given, struct lu
                           error)) {
     return false;
   }
+  options->parsing.without_hta = !options->rendering.simulating.hta;
   struct lumos_progress progress;
   struct lumos_job *job = tool_parsing_read(operands, &options->parsing, &progress, error);
   bool good = job != NULL;

@@ -25,7 +25,10 @@ static bool add_ranks(const char *text, struct rank_list *ranks, struct lumos_er
 
 static bool read_options(const struct tool_parsing *parsing, struct lumos_trace_options *out, struct rank_list *ranks,
                          struct lumos_error *error) {
-  *out = (struct lumos_trace_options){.stacks = parsing->stacks, .strict = parsing->strict, .edited = parsing->edited};
+  *out = (struct lumos_trace_options){.stacks = parsing->stacks,
+                                      .strict = parsing->strict,
+                                      .without_hta = parsing->without_hta,
+                                      .edited = parsing->edited};
   if (parsing->steps != NULL && !lumos_steps_parse(parsing->steps, out, error)) {
     return false;
   }

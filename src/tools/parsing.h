@@ -10,6 +10,7 @@ struct tool_parsing {
   const char *steps, *run; /* as given */
   struct lumos_option_list ranks, lists;
   bool stacks, strict, edited;
+  bool without_hta; /* set by the tool: neither lumos_hta nor a stream follows */
 };
 
 /* The rows, for a `struct tool_parsing *`; TOOL_EDITED_OPTION is the tool's own. */

@@ -274,6 +274,8 @@ static void build_records(struct trace_build *build) {
   lumos_trace_build_streams(build, lanes);
   lumos_vector_free(&trace->device);
   lumos_trace_mark_waits(build);
+  lumos_vector_fit(&build->job->tasks);
+  lumos_vector_fit(&build->job->spans);
   free(lanes);
 }
 
@@ -371,7 +373,7 @@ static bool convert_all(struct trace *trace, struct lumos_job **job, const char 
     lumos_vector_push(&file->ranks, ((struct trace_file_rank){*job, lumos_trace_own_rank(trace)}));
     struct lumos_job *kept = *job;
     *job = NULL;
-    trace->hta_known = true;
+    trace->hta_known = !options->without_hta;
     return convert(trace, kept, name, source, options, error);
   }
   bool good = true;

@@ -150,7 +150,7 @@ struct trace {
   struct trace_order host_order, device_order; /* made by order.c */
   LUMOS_VECTOR(struct trace_hta_row) hta_rows; /* in file order */
   LUMOS_VECTOR(int64_t) hta_starts;            /* of rows that are kept nowhere else */
-  bool hta_known;                              /* these are of one recording, not written by Lumos */
+  bool hta_known;                              /* these are of one recording, not written by Lumos, and are asked for */
   int64_t first_start;                         /* of the list's first event, where that is a row; LUMOS_ABSENT */
   int64_t first_correlation;                   /* the same where it names a stream; LUMOS_ABSENT */
   int64_t record_end;                          /* the instant "Record Window End", LUMOS_ABSENT */

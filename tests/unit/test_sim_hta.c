@@ -607,6 +607,22 @@ static void what_is_not_there_is_refused(void **state) {
   lumos_job_free(job);
 }
 
+/* Who does not ask for it gets the same job without it. */
+static void what_is_not_asked_for_is_left_out(void **state) {
+  (void)state;
+  const struct lumos_trace_options without = {.steps = LUMOS_STEPS_COMPLETE, .without_hta = true};
+  const char *text = TRACE(FIVE_ROWS);
+  struct lumos_job *asked = parse_good(text, NULL);
+  struct lumos_job *job = parse_good(text, &without);
+  assert_int_equal(job->tasks.count, asked->tasks.count);
+  assert_int_not_equal(asked->ranks.items[0].hta.extent, LUMOS_ABSENT);
+  assert_int_equal(job->ranks.items[0].hta.extent, LUMOS_ABSENT);
+  assert_int_equal(job->ranks.items[0].hta.rows, LUMOS_NO_STRING);
+  refuses(job, "parse the recordings again");
+  lumos_job_free(asked);
+  lumos_job_free(job);
+}
+
 static void a_changed_job_is_refused(void **state) {
   (void)state;
   struct lumos_error error = {0};
@@ -669,6 +685,7 @@ int main(void) {
       cmocka_unit_test(launches_count_as_they_stand_in_the_file),
       cmocka_unit_test(chosen_steps_change_nothing),
       cmocka_unit_test(what_is_not_there_is_refused),
+      cmocka_unit_test(what_is_not_asked_for_is_left_out),
       cmocka_unit_test(a_changed_job_is_refused),
       cmocka_unit_test(names_of_steps_are_counted_over_all_ranks),
       cmocka_unit_test(every_figure_is_defined_once_and_whole),
