@@ -22,7 +22,7 @@ install_packages() {
 build() {
   local folder=$1 compiler=$2
   shift 2
-  CC=$compiler cmake -S . -B "$folder" -DLUMOS_WERROR=ON -DBUILD_TESTING=ON "$@" >/dev/null && cmake --build "$folder" -j "$jobs" -- --quiet
+  CC=$compiler cmake -S . -B "$folder" -DLUMOS_WERROR=ON -DBUILD_TESTING=ON "$@" >/dev/null && cmake --build "$folder" -j "$jobs"
 }
 
 # run_tests FOLDER CTEST-OPTION...: and what each has proved, or had to leave out.
@@ -66,7 +66,7 @@ check_cppcheck() {
 
 build_fuzzers() {
   CC=clang cmake -S . -B build/fuzz -DLUMOS_WERROR=ON -DBUILD_TESTING=ON -DLUMOS_FUZZ=ON \
-    -DLUMOS_SANITIZE=address,undefined >/dev/null && cmake --build build/fuzz -j "$jobs" --target fuzzers -- --quiet
+    -DLUMOS_SANITIZE=address,undefined >/dev/null && cmake --build build/fuzz -j "$jobs" --target fuzzers
 }
 fuzz() { build_fuzzers && tests/fuzz/run.sh "$PWD/build/fuzz" 60; }
 
