@@ -50,7 +50,7 @@ sanitized_scripts() { run_tests build/sanitize -R '^(cli|emulator)/' -E "emulato
 
 drawn_jobs() { LUMOS_DRAWN=100 run_tests build -R '^cli/(program|waiting)$'; }
 damaged_traces() { LUMOS_WAYS=200 run_tests build -R '^property/test_trace_(damage|result)$'; }
-long_traces() { LUMOS_ALL=yes run_tests build -R '^(cli/hta|browser/page|emulator/files)$'; }
+long_traces() { LUMOS_ALL=yes run_tests build -R '^(cli/(check|critical-path|dependencies|document|hta|idle|private|timelines)|browser/page|emulator/files)$'; }
 
 # Only what this build compiles: clang-tidy needs each file's flags.
 check_tidy() {
@@ -77,7 +77,7 @@ all=(
   'sanitized_tests   | 180 | Unit and property tests, fuzzing corpora and a small job for each tool, with the sanitizers'
   'drawn_jobs        | 240 | Two hundred jobs drawn by chance'
   'damaged_traces    |  60 | Two hundred ways to damage each trace'
-  'long_traces       |  90 | The public traces that take long, all of the browser, every signal'
+  'long_traces       | 150 | The public traces that take long, all of the browser, every signal'
   'check_cppcheck    | 120 | cppcheck'
   'check_tidy        | 500 | clang-tidy'
   'fuzz              | 500 | Fuzzers, a minute each'
