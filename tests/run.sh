@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Build with gcc, run every test, check the format, make a page: what holds the promises of README.md, in under five minutes on two cores.
+# Build with gcc, run every test, make a page: what holds the promises of README.md, in under five minutes on two cores.
 # Stops at the first step that fails.
 #
 #   tests/run.sh                 all that
-#   tests/run.sh --all [LIMIT]   what takes longer, the most telling first: the tests with AddressSanitizer and UBSan, hundreds of drawn jobs and
-#                                damaged traces, the public traces that take long, all of the browser, clang-tidy, cppcheck, fuzzers. LIMIT: seconds; what no
-#                                longer fits is skipped, and named
+#   tests/run.sh --all [LIMIT]   what takes longer, the most telling first: the tests with AddressSanitizer and UBSan, hundreds of drawn
+#                                jobs and damaged traces, the public traces that take long, all of the browser, clang-format, cppcheck,
+#                                clang-tidy, fuzzers. LIMIT: seconds; what no longer fits is skipped, and named
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -38,7 +38,8 @@ sources() { find src include tests -name '*.[ch]' -print0 | sort -z; }
 # --- The steps; those of --all by the names in the list below ---
 
 gcc_build() { build build gcc; }
-gcc_tests() { run_tests build; }
+gcc_tests() { run_tests build -E ^bench/; }
+benchmark() { run_tests build -R ^bench/; }
 check_format() { sources | xargs -0 -P "$jobs" -n 40 clang-format --dry-run -Werror; }
 
 # zlib in place of ISA-L, so that both ways to inflate gzip pass the tests.
@@ -78,6 +79,8 @@ all=(
   'drawn_jobs        | 240 | Two hundred jobs drawn by chance'
   'damaged_traces    |  60 | Two hundred ways to damage each trace'
   'long_traces       | 150 | The public traces that take long, all of the browser, every signal'
+  'check_format      |  20 | clang-format'
+  'benchmark         |  30 | The benchmark, as a smoke test'
   'check_cppcheck    | 120 | cppcheck'
   'check_tidy        | 500 | clang-tidy'
   'fuzz              | 500 | Fuzzers, a minute each'
@@ -106,7 +109,6 @@ case "${1:-}" in
     step 'Packages' install_packages
     step 'Build with gcc (build/)' gcc_build
     step 'Tests' gcc_tests
-    step 'Format (clang-format)' check_format
     step 'Quickstart' examples/quickstart.sh
     ;;
   --all)
@@ -121,7 +123,7 @@ case "${1:-}" in
         skipped+=("$text")
         printf '\n=== SKIPPED, for it takes %d s, and %d of %d are left: %s\n' $((seconds)) "$left" "$limit" "$text"
       else
-        step "$text" timeout "$left" "$0" --step "$name"
+        step "$text" timeout "$left" tests/run.sh --step "$name"
       fi
     done
     ;;
@@ -130,7 +132,7 @@ case "${1:-}" in
     exit
     ;;
   *)
-    sed -n '2,8s/^# \{0,1\}//p' "$0"
+    sed -n '2,8s/^# \{0,1\}//p' tests/run.sh
     exit 2
     ;;
 esac
