@@ -35,26 +35,27 @@ run_tests() (
 
 sources() { find src include tests -name '*.[ch]' -print0 | sort -z; }
 
-# --- The steps; those of --all by the names in the list below ---
+# --- The steps; those of --all by the names in the list below, each with the build that it needs ---
 
 gcc_build() { build build gcc; }
 gcc_tests() { run_tests build -E ^bench/; }
-benchmark() { run_tests build -R ^bench/; }
+benchmark() { gcc_build && run_tests build -R ^bench/; }
 check_format() { sources | xargs -0 -P "$jobs" -n 40 clang-format --dry-run -Werror; }
 
 # zlib in place of ISA-L, so that both ways to inflate gzip pass the tests.
 sanitized_build() { build build/sanitize clang -DLUMOS_SANITIZE=address,undefined -DLUMOS_ISAL=OFF; }
 # The scripts whose jobs are small: each tool once at least, with good input and bad.
 small='cli/(completion|cut|deadlock|driver|edited|errors|example|hostile|inputs|measure|pipeline|progress|steps)$'
-sanitized_tests() { run_tests build/sanitize -R "^(unit|property|fuzz|emulator/test_)|$small"; }
-sanitized_scripts() { run_tests build/sanitize -R '^(cli|emulator)/' -E "emulator/test_|$small"; }
+sanitized_tests() { sanitized_build && run_tests build/sanitize -R "^(unit|property|fuzz|emulator/test_)|$small"; }
+sanitized_scripts() { sanitized_build && run_tests build/sanitize -R '^(cli|emulator)/' -E "emulator/test_|$small"; }
 
-drawn_jobs() { LUMOS_DRAWN=100 run_tests build -R '^cli/(program|waiting)$'; }
-damaged_traces() { LUMOS_WAYS=200 run_tests build -R '^property/test_trace_(damage|result)$'; }
-long_traces() { LUMOS_ALL=yes run_tests build -R '^(cli/(check|critical-path|dependencies|document|hta|idle|private|timelines)|browser/page|emulator/files)$'; }
+drawn_jobs() { gcc_build && LUMOS_DRAWN=100 run_tests build -R '^cli/(program|waiting)$'; }
+damaged_traces() { gcc_build && LUMOS_WAYS=200 run_tests build -R '^property/test_trace_(damage|result)$'; }
+long_traces() { gcc_build && LUMOS_ALL=yes run_tests build -R '^(cli/(check|critical-path|dependencies|document|hta|idle|private|timelines)|browser/page|emulator/files)$'; }
 
 # Only what this build compiles: clang-tidy needs each file's flags.
 check_tidy() {
+  sanitized_build
   sed -n 's/^ *"file": "\(.*\)",\{0,1\}$/\1/p' build/sanitize/compile_commands.json | grep -v '/templates\.c$' |
     tr '\n' '\0' | xargs -0 -P "$jobs" -n 2 clang-tidy --quiet -p build/sanitize
 }
@@ -73,9 +74,7 @@ fuzz() { build_fuzzers && tests/fuzz/run.sh "$PWD/build/fuzz" 60; }
 
 # step | seconds that it takes on two cores | what it is
 all=(
-  'gcc_build         |  90 | Build with gcc (build/)'
-  'sanitized_build   | 180 | Build with clang, AddressSanitizer and UBSan (build/sanitize/)'
-  'sanitized_tests   | 180 | Unit and property tests, fuzzing corpora and a small job for each tool, with the sanitizers'
+  'sanitized_tests   | 360 | Unit and property tests, fuzzing corpora and a small job for each tool, with AddressSanitizer and UBSan'
   'drawn_jobs        | 240 | Two hundred jobs drawn by chance'
   'damaged_traces    |  60 | Two hundred ways to damage each trace'
   'long_traces       | 150 | The public traces that take long, all of the browser, every signal'
