@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Build with gcc, run every test, check the format, make a page: what holds the promises of README.md, in under five minutes on two cores.
+# Build with gcc, run every test, make a page: what holds the promises of README.md, in under five minutes on two cores.
 # Stops at the first step that fails.
 #
 #   tests/run.sh                 all that
-#   tests/run.sh --all [LIMIT]   what takes longer, the most telling first: the tests with AddressSanitizer and UBSan, hundreds of drawn jobs and
-#                                damaged traces, the public traces that take long, clang-tidy, cppcheck, fuzzers. LIMIT: seconds; what no
-#                                longer fits is skipped, and named
+#   tests/run.sh --all [LIMIT]   what takes longer, the most telling first: the tests with AddressSanitizer and UBSan, hundreds of drawn
+#                                jobs and damaged traces, the public traces that take long, all of the browser, clang-format, cppcheck,
+#                                clang-tidy, fuzzers. LIMIT: seconds; what no longer fits is skipped, and named
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -22,7 +22,7 @@ install_packages() {
 build() {
   local folder=$1 compiler=$2
   shift 2
-  CC=$compiler cmake -S . -B "$folder" -DLUMOS_WERROR=ON -DBUILD_TESTING=ON "$@" >/dev/null && cmake --build "$folder" -j "$jobs" -- --quiet
+  CC=$compiler cmake -S . -B "$folder" -DLUMOS_WERROR=ON -DBUILD_TESTING=ON "$@" >/dev/null && cmake --build "$folder" -j "$jobs"
 }
 
 # run_tests FOLDER CTEST-OPTION...: and what each has proved, or had to leave out.
@@ -35,25 +35,27 @@ run_tests() (
 
 sources() { find src include tests -name '*.[ch]' -print0 | sort -z; }
 
-# --- The steps; those of --all by the names in the list below ---
+# --- The steps; those of --all by the names in the list below, each with the build that it needs ---
 
 gcc_build() { build build gcc; }
-gcc_tests() { run_tests build; }
+gcc_tests() { run_tests build -E ^bench/; }
+benchmark() { gcc_build && run_tests build -R ^bench/; }
 check_format() { sources | xargs -0 -P "$jobs" -n 40 clang-format --dry-run -Werror; }
 
 # zlib in place of ISA-L, so that both ways to inflate gzip pass the tests.
 sanitized_build() { build build/sanitize clang -DLUMOS_SANITIZE=address,undefined -DLUMOS_ISAL=OFF; }
 # The scripts whose jobs are small: each tool once at least, with good input and bad.
 small='cli/(completion|cut|deadlock|driver|edited|errors|example|hostile|inputs|measure|pipeline|progress|steps)$'
-sanitized_tests() { run_tests build/sanitize -R "^(unit|property|fuzz|emulator/test_)|$small"; }
-sanitized_scripts() { run_tests build/sanitize -R '^(cli|emulator)/' -E "emulator/test_|$small"; }
+sanitized_tests() { sanitized_build && run_tests build/sanitize -R "^(unit|property|fuzz|emulator/test_)|$small"; }
+sanitized_scripts() { sanitized_build && run_tests build/sanitize -R '^(cli|emulator)/' -E "emulator/test_|$small"; }
 
-drawn_jobs() { LUMOS_DRAWN=100 run_tests build -R '^cli/(program|waiting)$'; }
-damaged_traces() { LUMOS_WAYS=200 run_tests build -R '^property/test_trace_(damage|result)$'; }
-long_traces() { LUMOS_ALL=yes run_tests build -R '^(cli/hta|browser/page)$'; }
+drawn_jobs() { gcc_build && LUMOS_DRAWN=100 run_tests build -R '^cli/(program|waiting)$'; }
+damaged_traces() { gcc_build && LUMOS_WAYS=200 run_tests build -R '^property/test_trace_(damage|result)$'; }
+long_traces() { gcc_build && LUMOS_ALL=yes run_tests build -R '^(cli/(check|critical-path|dependencies|document|hta|idle|private|timelines)|browser/page|emulator/files)$'; }
 
 # Only what this build compiles: clang-tidy needs each file's flags.
 check_tidy() {
+  sanitized_build
   sed -n 's/^ *"file": "\(.*\)",\{0,1\}$/\1/p' build/sanitize/compile_commands.json | grep -v '/templates\.c$' |
     tr '\n' '\0' | xargs -0 -P "$jobs" -n 2 clang-tidy --quiet -p build/sanitize
 }
@@ -66,18 +68,18 @@ check_cppcheck() {
 
 build_fuzzers() {
   CC=clang cmake -S . -B build/fuzz -DLUMOS_WERROR=ON -DBUILD_TESTING=ON -DLUMOS_FUZZ=ON \
-    -DLUMOS_SANITIZE=address,undefined >/dev/null && cmake --build build/fuzz -j "$jobs" --target fuzzers -- --quiet
+    -DLUMOS_SANITIZE=address,undefined >/dev/null && cmake --build build/fuzz -j "$jobs" --target fuzzers
 }
 fuzz() { build_fuzzers && tests/fuzz/run.sh "$PWD/build/fuzz" 60; }
 
 # step | seconds that it takes on two cores | what it is
 all=(
-  'gcc_build         |  90 | Build with gcc (build/)'
-  'sanitized_build   | 180 | Build with clang, AddressSanitizer and UBSan (build/sanitize/)'
-  'sanitized_tests   | 180 | Unit and property tests, fuzzing corpora and a small job for each tool, with the sanitizers'
+  'sanitized_tests   | 360 | Unit and property tests, fuzzing corpora and a small job for each tool, with AddressSanitizer and UBSan'
   'drawn_jobs        | 240 | Two hundred jobs drawn by chance'
   'damaged_traces    |  60 | Two hundred ways to damage each trace'
-  'long_traces       |  90 | The public traces that take long, and all of the browser'
+  'long_traces       | 150 | The public traces that take long, all of the browser, every signal'
+  'check_format      |  20 | clang-format'
+  'benchmark         |  30 | The benchmark, as a smoke test'
   'check_cppcheck    | 120 | cppcheck'
   'check_tidy        | 500 | clang-tidy'
   'fuzz              | 500 | Fuzzers, a minute each'
@@ -106,7 +108,6 @@ case "${1:-}" in
     step 'Packages' install_packages
     step 'Build with gcc (build/)' gcc_build
     step 'Tests' gcc_tests
-    step 'Format (clang-format)' check_format
     step 'Quickstart' examples/quickstart.sh
     ;;
   --all)
@@ -121,7 +122,7 @@ case "${1:-}" in
         skipped+=("$text")
         printf '\n=== SKIPPED, for it takes %d s, and %d of %d are left: %s\n' $((seconds)) "$left" "$limit" "$text"
       else
-        step "$text" timeout "$left" "$0" --step "$name"
+        step "$text" timeout "$left" tests/run.sh --step "$name"
       fi
     done
     ;;
@@ -130,7 +131,7 @@ case "${1:-}" in
     exit
     ;;
   *)
-    sed -n '2,8s/^# \{0,1\}//p' "$0"
+    sed -n '2,8s/^# \{0,1\}//p' tests/run.sh
     exit 2
     ;;
 esac

@@ -92,21 +92,20 @@ fi
 # --- Real traces ---
 
 # finding CODE: "HAVE OF" of it in `json`, nothing where there is none.
-finding() { jq -r --arg code "$1" '.findings[] | select(.code == $code) | "\(.have) \(.of)"' json; }
+finding() { awk -F'\t' -v code="$1" '$1 == code { print $4, $5 }' findings; }
 
-# tasks FILTER: how many tasks with something to tell of communication or waiting there are in `parse` that pass the jq filter.
-tasks() {
-  grep '^{"type":"task"' parse | grep -E '"comm":|"event":|"wait":' |
-    jq -n "[inputs | select($1)] | length"
-}
+# tasks PATTERN: how many tasks of `parse` have it.
+tasks() { only task parse | grep -cE "$1"; }
 
 waits='.event.op == "wait" or .wait.on == "event" or .wait.on == "stream"'
 # A stream's wait that has a row: where a rank has any, those without are of streams without work.
 row='.event.op == "wait" and (.event.id != null or .wait.record != null or .wait.on == "event")'
 
+jobs=0
 run() {
   local name=$1 status=0
   shift
+  jobs=$((jobs + 1))
   expect 0 lumos-parse --check "$@" >text
   sane text
   expect 0 lumos-parse --check --json "$@" >json
@@ -115,15 +114,16 @@ run() {
     and ([.findings[].grade, "A"] | max) == $grade
     and all(.findings[]; 0 <= .have and .have + .before <= .of and .of > 0 and (.grade == "A" or .cost != null))' json >/dev/null ||
     fail "$name: $(cat json)"
+  jq -r '.findings[] | [.code, .grade, .name, .have, .of] | @tsv' json >findings
   while read -r line; do
     grep -qF "$line" text || fail "$name: the text lacks '$line'"
-  done < <(jq -r '.findings[] | select(.grade > "A") | "\(.grade)  \(.name): "' json)
+  done < <(awk -F'\t' '$2 > "A" { print $2 "  " $3 ": " }' findings)
   lumos-parse --check --strict "$@" >/dev/null 2>&1 || status=$?
-  [ $status -eq "$(jq '[.findings[] | select(.grade > "A")] | if length > 0 then 1 else 0 end' json)" ] ||
+  [ $status -eq "$(awk -F'\t' '$2 > "A" { gap = 1 } END { print gap + 0 }' findings)" ] ||
     fail "$name: --strict ends with $status"
-  lumos-parse "$@" >parse 2>/dev/null
+  if streams "$@"; then ln -sf "$parsed" parse; else lumos-parse "$@" 2>/dev/null >refused; rm -f parse && mv refused parse; fi
   local counted
-  counted="$(tasks '.comm.group != null and .comm.bytes != null') $(tasks '.comm != null')"
+  counted="$(tasks '"comm":\{.*"group":.*"bytes":') $(tasks '"comm":\{')"
   [ "$counted" = '0 0' ] || [ "$counted" = "$(finding collective_arguments)" ] ||
     fail "$name: collectives with arguments: $counted, not $(finding collective_arguments)"
   if [ -n "$(finding sync_events)" ]; then
@@ -137,4 +137,5 @@ run() {
   printf '%-40s %s\n' "$name" "$(head -1 text)"
 }
 if have_traces; then each_job run; fi
+proved "what the example lacks when something is taken out, and what $jobs public traces and jobs lack, counted again"
 finish

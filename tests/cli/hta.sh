@@ -3,11 +3,10 @@
 # and the way through files and joins change nothing; and a row count that the tool's own tests state for a trace is ours as well.
 . "$(dirname "$0")/lib.sh"
 python=$(python3 -c 'import sys; print(sys.executable)' 2>/dev/null) || skip 'python3 is not here'
-all=${LUMOS_ALL:-no} # of the public traces of over 1.5 MB, of which another program takes its time, too
 
 figures() { grep '^{"type":"metric","name":"hta_' "$1" | "$python" "$here/hta.py"; }
 
-jobs=0 equal=0 left_out=0
+jobs=0 equal=0
 # equal NAME TRACE...: ranks 0, 1, ... in this order.
 equal() {
   local name=$1 ranks='' pairs=() trace
@@ -63,28 +62,18 @@ expect 2 lumos-sim --hta damaged -o sim
 says 'rank 0' 'parse the recording again'
 
 if have_traces; then
-  for folder in "$traces"/*/; do
-    name=$(basename "$folder")
-    case $name in
-    hta-cuda-sync-A100 | tracelens-qwen-H100-vs-MI300) # files that are no job
-      for trace in "$folder"*.json*; do
-        equal "$name/$(basename "$trace" | cut -c1-20)" "$trace"
-      done ;;
-    *)
-      files=()
-      for trace in "$folder"*.json*; do
+  real_job() {
+    local name=$1 files=() trace
+    if [ -f "$2" ]; then files=("$2"); else
+      for trace in "$2"*.json*; do
         [ "$(basename "$trace")" = truth.json ] || files+=("$trace")
       done
-      if [ $all = no ] && [ "$(cat "${files[@]}" | wc -c)" -gt 1500000 ]; then
-        left_out=$((left_out + 1))
-      else
-        equal "$name" "${files[@]}"
-      fi ;;
-    esac
+    fi
+    equal "$name" "${files[@]}"
     # tests/test_trace_analysis.py of that tool: so many rows of the GPU are left of its trace ns_resolution_trace.
     [ "$name" != hta-epoch-float-ts-V100 ] || grep -qx 'gpu_rows rank=0 4876.0' ours || fail "$name: not the 4876 rows of the tool's own test"
-  done
+  }
+  each_job real_job
 fi
-[ $left_out -eq 0 ] || printf 'SKIPPED in part: %d public traces of over 1.5 MB (LUMOS_ALL=yes reads them, as tests/run.sh --all does)\n' $left_out
 proved "$equal figures of $jobs traces and jobs are those that a program which shares no code reads from the files"
 finish

@@ -16,7 +16,7 @@ grep -oE '`(unit|property|cli)/[a-z_-]+\.(c|sh)`\*?' "$readme" | sort -u >named
 while read -r test; do
   file=$source_folder/tests/$(tr -d '`*' <<<"$test")
   reads=no
-  if grep -qE 'LUMOS_TRACES|(need|have)_traces|"\$traces"' "$file"; then reads=yes; fi
+  if grep -qE 'LUMOS_TRACES|(need|have|unit)_traces|"\$traces"' "$file"; then reads=yes; fi
   [[ $test == *'*' ]] && marked=yes || marked=no
   [ $reads = $marked ] || fail "the README marks $test wrongly: it reads real traces: $reads"
 done <named

@@ -29,7 +29,7 @@ job() {
 }
 
 # Ranks are in the order tensor, data, pipeline.
-gpus=(--layers 4 --hidden 2048)
+gpus=(--layers 4 --hidden 2048 --micro-batches 2)
 job none "${gpus[@]}" --dp 4
 job 2 "${gpus[@]}" --dp 4 --straggler 2=1.3
 job 1 --layers 4 --hidden 1024 --dp 4 --slow-host 1=1.5

@@ -37,14 +37,6 @@ static const struct set sets[] = {
     {"emulated-dp2", 2, {27, 27}},
 };
 
-static char *traces_folder(void) {
-  const char *folder = getenv("LUMOS_TRACES");
-  char *path = folder != NULL ? unit_path(folder, "INDEX.md") : NULL;
-  bool there = path != NULL && access(path, R_OK) == 0;
-  free(path);
-  return there ? strdup(folder) : NULL;
-}
-
 static char *text_of(const struct lumos_job *job) {
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   lumos_stream_write(job, &text);
@@ -161,7 +153,7 @@ static void expect_sum_of_file(const char *folder, const char *name) {
 /* Every event of a file is a task or a span, or counted among those that are left out. */
 static void no_event_vanishes(void **state) {
   (void)state;
-  char *folder = traces_folder();
+  const char *folder = unit_traces();
   assert_non_null(folder);
   size_t files = 0;
   for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
@@ -187,7 +179,6 @@ static void no_event_vanishes(void **state) {
   }
   print_message("%zu files\n", files);
   assert_true(files >= 40);
-  free(folder);
 }
 
 static struct lumos_job *parse_set(const char *folder, const struct set *set) {
@@ -206,7 +197,7 @@ static struct lumos_job *parse_set(const char *folder, const struct set *set) {
 
 static void every_set_is_parsed(void **state) {
   (void)state;
-  char *folder = traces_folder();
+  const char *folder = unit_traces();
   assert_non_null(folder);
   for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
     struct lumos_job *job = parse_set(folder, &sets[i]);
@@ -217,7 +208,6 @@ static void every_set_is_parsed(void **state) {
     expect_same_after_a_stream(job);
     lumos_job_free(job);
   }
-  free(folder);
 }
 
 /* Folders that hold several runs are refused, and each of the runs can be chosen. */
@@ -227,7 +217,7 @@ static void several_runs_are_told_apart(void **state) {
     const char *folder;
     int64_t runs;
   } folders[] = {{"hta-cuda-sync-A100", 3}, {"tracelens-qwen-H100-vs-MI300", 2}};
-  char *folder = traces_folder();
+  const char *folder = unit_traces();
   assert_non_null(folder);
   for (size_t i = 0; i < 2; i++) {
     struct lumos_error error = {LUMOS_DONE, ""};
@@ -246,17 +236,14 @@ static void several_runs_are_told_apart(void **state) {
     assert_null(lumos_trace_parse(paths, 1, &options, &error));
     free(path);
   }
-  free(folder);
 }
 
 int main(void) {
   enum { CTEST_SKIPPED = 77 };
-  char *folder = traces_folder();
-  if (folder == NULL) {
-    (void)puts("skipped: LUMOS_TRACES names no folder of traces");
+  if (unit_traces() == NULL) {
+    (void)puts("SKIPPED: the public traces are not here (LUMOS_TRACES)");
     return CTEST_SKIPPED;
   }
-  free(folder);
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_set_is_parsed),
       cmocka_unit_test(no_event_vanishes),

@@ -4,11 +4,13 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include <cmocka.h>
 #include <dirent.h>
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,6 +36,20 @@ static inline char *unit_path(const char *folder, const char *name) {
   char *path = NULL;
   assert_true(asprintf(&path, "%s/%s", folder, name) > 0);
   return path;
+}
+
+/* The folder of real traces (environment LUMOS_TRACES); NULL where there is none, or nothing in it. */
+static inline const char *unit_traces(void) {
+  const char *folder = getenv("LUMOS_TRACES");
+  if (folder == NULL) {
+    return NULL;
+  }
+  char *pattern = unit_path(folder, "*/*.json*");
+  glob_t found = {0};
+  bool there = glob(pattern, GLOB_NOSORT, NULL, &found) == 0;
+  globfree(&found);
+  free(pattern);
+  return there ? folder : NULL;
 }
 
 /* How many files the folder holds, hidden ones included. */

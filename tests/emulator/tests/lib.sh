@@ -43,14 +43,32 @@ rows() {
 # truth JOB: JOB/steps (run, number, rank and on as step_columns say), JOB/tasks (rank, correlation, phase, micro-batch, layer, part),
 # JOB/edges (rank, from, to, binding), JOB/collectives (columns to end, then lists), JOB/clocks, JOB/windows.
 truth() {
-  jq -r '
-    (.steps[] as $step | "profiled", "unprofiled" | . as $run | $step[$run].ranks[] | ["steps", $run, $step.step] + .),
-    (.phases as $phases | .parts as $parts | .recorded[] | .rank as $rank |
-      (.tasks.rows[] | ["tasks", $rank, .[0], $phases[.[1]], .[2], .[3], $parts[.[4]]]), (.edges.rows[] | ["edges", $rank] + .)),
-    (.collectives.rows[] | ["collectives"] + map(if type == "array" then map(tostring) | join(",") else . end)),
-    (.clocks.rows[] | ["clocks"] + .), (.windows.rows[] | ["windows"] + .) | @tsv' "$1/truth.json" >"$1/truth"
   local table
-  for table in steps tasks edges collectives clocks windows; do sed -n "s/^$table\t//p" "$1/truth" >"$1/$table"; done
+  for table in steps tasks edges collectives clocks windows; do : >"$1/$table"; done
+  awk -v OFS='\t' -v folder="$1" '
+    # What a row of truth.json holds, its lists joined by commas.
+    function columns(   list, lists) {
+      lists = gsub(/\[/, "[")
+      sub(/[]},]*$/, lists > 1 ? "]" : "") # what closes the table, too
+      sub(/^\[/, "")
+      while (match($0, /\[[^]]*\]/)) {
+        list = substr($0, RSTART + 1, RLENGTH - 2)
+        gsub(/, /, ",", list)
+        $0 = substr($0, 1, RSTART - 1) list substr($0, RSTART + RLENGTH)
+      }
+      gsub(/"/, ""); gsub(/, /, "\t")
+      return $0
+    }
+    /^"(phases|parts)"/ { what = $1; gsub(/.*\[|\].*|[",]/, ""); number = split($0, names, " "); for (i = 1; i <= number; i++) word[what, i - 1] = names[i]; next }
+    /^\{"step"/ { table = "steps"; run = "profiled"; step = $2 + 0; next }
+    /^"unprofiled"/ { run = "unprofiled"; next }
+    /^\{"rank"/ { rank = $2 + 0; next }
+    /^"/ { table = $1; gsub(/[":]/, "", table); next }
+    !/^\[/ { next }
+    table == "steps" { print run, step, columns() >(folder "/steps") }
+    table == "tasks" { split(columns(), at, "\t"); print rank, at[1], word["\"phases\":", at[2]], at[3], at[4], word["\"parts\":", at[5]] >(folder "/tasks") }
+    table == "edges" { print rank, columns() >(folder "/edges") }
+    table ~ /^(collectives|clocks|windows)$/ { print columns() >(folder "/" table) }' "$1/truth.json"
 }
 
 # tables JOB: those of `truth`, JOB/rows of all its traces, and JOB/work, its device work by rank and correlation: rank, step (its launch's, -1:
