@@ -59,7 +59,12 @@ struct idle {
   uint32_t *heads;             /* of threads' runs: streams' walks, which tell no ops, need no more */
   uint32_t *job_step;          /* of every step */
   struct causes *own, *shared; /* by step: within the rank's, within the job's */
-  struct lumos_tally *ops;     /* by step of the job: idle time at which the host was at an op, of all ranks */
+  /* Idle time at which the host was at an op, of all ranks, numbered by the job's step and the op. */
+  struct lumos_numbering at_ops;
+  LUMOS_VECTOR(int64_t) at_op_times;
+  size_t *first_at;       /* by step of the job, when all are known: where its own begin in */
+  uint32_t *by_step;      /* those numbers, by step */
+  struct lumos_tally ops; /* of one step */
   struct lumos_origins origins;
   struct works works;                /* of a rank, by start */
   struct works lane_works;           /* of each of its streams, in turn */
@@ -239,6 +244,14 @@ static uint32_t op_at(struct idle *idle, const struct piece *piece) {
   return span == LUMOS_NONE ? LUMOS_NO_STRING : lumos_origin_of(&idle->origins, span).op;
 }
 
+static void add_at(struct idle *idle, uint32_t step, lumos_string_id op, int64_t time) {
+  uint32_t number = lumos_number_of(&idle->at_ops, lumos_key_pair(step, op));
+  if (number == idle->at_op_times.count) {
+    lumos_vector_push(&idle->at_op_times, 0);
+  }
+  idle->at_op_times.items[number] += time;
+}
+
 static void add_to_shared(struct idle *idle, const struct piece *piece, uint32_t end, uint32_t *place) {
   const struct lumos_step *steps = idle->timeline->job.items;
   while (*place < end && steps[idle->job_step[*place]].end <= piece->from) {
@@ -249,7 +262,7 @@ static void add_to_shared(struct idle *idle, const struct piece *piece, uint32_t
     int64_t time = overlap(piece, &steps[idle->job_step[i]]);
     idle->shared[i].of[piece->cause] += time;
     if (at_op && time > 0) {
-      lumos_tally_add(&idle->ops[idle->job_step[i]], op_at(idle, piece), time);
+      add_at(idle, idle->job_step[i], op_at(idle, piece), time);
     }
   }
 }
@@ -397,10 +410,32 @@ static int64_t next_mean(__int128 *before, __int128 sum, int64_t count) {
   return mean;
 }
 
+/* A counting sort, in the order in which they came. */
+static void sort_by_step(struct idle *idle) {
+  size_t steps = idle->timeline->job.count, count = idle->at_ops.keys.count;
+  size_t *first = lumos_allocate_zeroed(steps + 2, sizeof *first);
+  for (size_t i = 0; i < count; i++) {
+    first[(idle->at_ops.keys.items[i] >> 32U) + 2]++;
+  }
+  for (size_t k = 2; k < steps + 2; k++) {
+    first[k] += first[k - 1];
+  }
+  idle->first_at = first;
+  idle->by_step = lumos_allocate(count * sizeof *idle->by_step);
+  for (uint32_t i = 0; i < count; i++) {
+    idle->by_step[first[(idle->at_ops.keys.items[i] >> 32U) + 1]++] = i;
+  }
+}
+
 static void write_ops(struct idle *idle, size_t k, __int128 before, int64_t count) {
-  struct lumos_tally *ops = &idle->ops[k];
+  struct lumos_tally *ops = &idle->ops;
   int32_t step = idle->timeline->job.items[k].step;
   int64_t rest = 0;
+  lumos_tally_clear(ops);
+  for (size_t i = idle->first_at[k]; i < idle->first_at[k + 1]; i++) {
+    uint32_t at = idle->by_step[i];
+    lumos_tally_add(ops, (uint32_t)idle->at_ops.keys.items[at], idle->at_op_times.items[at]);
+  }
   lumos_tally_sort(ops, idle->job->strings);
   for (size_t i = 0; i < ops->rows.count; i++) {
     const struct lumos_tally_row *row = &ops->rows.items[i];
@@ -465,6 +500,7 @@ static void write_all(struct idle *idle) {
       write_rank(idle, first, end, sums);
     }
   }
+  sort_by_step(idle);
   for (size_t k = 0; k < timeline->job.count; k++) {
     write_job_step(idle, k);
   }
@@ -477,20 +513,20 @@ void lumos_write_idle(struct lumos_job *job, const struct lumos_bindings *bindin
   idle.job_step = lumos_job_steps_of(simulated);
   idle.own = lumos_allocate_zeroed(simulated->steps.count + 1, sizeof *idle.own);
   idle.shared = lumos_allocate_zeroed(simulated->steps.count + 1, sizeof *idle.shared);
-  idle.ops = lumos_allocate_zeroed(simulated->job.count + 1, sizeof *idle.ops);
   idle.heads = lumos_allocate((job->tasks.count + 1) * sizeof *idle.heads);
   lumos_find_heads(job, bindings, idle.heads);
   lumos_origins_begin(&idle.origins, job);
   write_all(&idle);
-  for (size_t k = 0; k < simulated->job.count; k++) {
-    lumos_tally_free(&idle.ops[k]);
-  }
   lumos_origins_free(&idle.origins);
   free(idle.heads);
   free(idle.job_step);
   free(idle.own);
   free(idle.shared);
-  free(idle.ops);
+  free(idle.first_at);
+  free(idle.by_step);
+  lumos_numbering_free(&idle.at_ops);
+  lumos_vector_free(&idle.at_op_times);
+  lumos_tally_free(&idle.ops);
   lumos_vector_free(&idle.works);
   lumos_vector_free(&idle.lane_works);
   lumos_vector_free(&idle.rests);
