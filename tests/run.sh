@@ -25,12 +25,16 @@ build() {
   CC=$compiler cmake -S . -B "$folder" -DLUMOS_WERROR=ON -DBUILD_TESTING=ON "$@" >/dev/null && cmake --build "$folder" -j "$jobs"
 }
 
-# run_tests FOLDER CTEST-OPTION...: and what each has proved, or had to leave out.
+# run_tests FOLDER CTEST-OPTION...: and what each has proved, or has left out.
 run_tests() (
   cd "$1"
   shift
   ctest -j "$jobs" --output-on-failure --no-tests=error "$@" || exit 1
-  awk '/^[0-9]+\/[0-9]+ Test: / { test = $3 } /^(proved|SKIPPED)/ { print test ": " $0 }' Testing/Temporary/LastTest.log | sort
+  awk '
+    /^[0-9]+\/[0-9]+ Test: / { test = $3 }
+    /^(proved|SKIPPED)/ { print test ": " $0 }
+    /\[       OK \]/ { cases++; if (!(test in seen)) { seen[test]; files++ } }
+    END { if (cases) printf "unit, property and emulator: proved: %d cases in %d files\n", cases, files }' Testing/Temporary/LastTest.log | sort -u
 )
 
 sources() { find src include tests -name '*.[ch]' -print0 | sort -z; }

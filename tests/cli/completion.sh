@@ -112,4 +112,5 @@ offers 'lumos-sim job' job.parse
 offers 'lumos-render -o pa' page.html
 offers 'lumos-render --output=pa' page.html
 offers 'lumos-render --template ' folder only
+proved 'bash completes the tools, their options, values and files'
 finish

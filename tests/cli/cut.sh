@@ -41,4 +41,5 @@ head -c 100000 sim | lumos-render -o out.html 2>message && fail 'a cut pipe beca
 echo old >out.html
 head -c 100000 sim | lumos-render -o out.html 2>message && fail 'a cut pipe became a report'
 [ "$(cat out.html)" = old ] || fail 'a failed run touched the report that was there'
+proved 'streams cut at 212 places never become a report, and leave no file'
 finish

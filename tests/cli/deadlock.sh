@@ -79,4 +79,5 @@ jq -c --arg one "$one" --arg other "$other" '
     mode: "fixed"}, (.counts.dep += 1) else . end' graph >held
 expect 0 lumos-sim held -o waited
 [ "$(runs waited)" = $'0/gemm_1 72-92\n0/gemm_0 92-192' ] || fail "what was written by hand does not hold: $(runs waited)"
+proved 'threads change places on a stream, and where tasks wait for each other the cycle is told and nothing written'
 finish

@@ -106,4 +106,5 @@ make_tool other/man 'echo "man $@"'
 [ "$(own help stream)" = "man -l $PWD/own/../share/man/man5/lumos-stream.5" ] || fail "help shows '$(own help stream)'"
 [ "$(own help arguments)" = '[--help]' ] || fail "a tool without a page is not asked for its help: $(own help arguments)"
 [ "$(PATH=$PWD/empty "$PWD/own/lumos" help where)" = own ] || fail 'without man, the tool is not asked for its help'
+proved 'lumos runs every tool by its short name, with its help and its exit status'
 finish

@@ -75,4 +75,5 @@ printf 'proved %d, found without events %d, of these proved %d\n' "$total" "$fou
 [ "$total" -ge 4000 ] || fail "order proves $total edges only"
 [ $((hits * 100)) -ge $((total * 95)) ] || fail "$hits of $total edges that order proves were found"
 [ $((hits * 100)) -ge $((found * 98)) ] || fail "$((found - hits)) of $found edges are not those that order proves"
+proved "$hits of $total event edges that the order of calls proves are found without events, and the recorded ones one by one"
 finish

@@ -38,4 +38,5 @@ says doubled
 # Editing what needs no recount is no edit that a reader can see.
 jq -c 'if .type == "task" and .kind == "gemm" then .dur = .dur * 2 else . end' parse >slower
 expect 0 lumos-sim slower -o slower.sim
+proved 'edited streams are refused, and read with --edited'
 finish

@@ -155,4 +155,5 @@ done
 
 [ -z "$(find . -name '.*.??????' -type f)" ] || fail "temporary files are left: $(find . -name '.*.??????')"
 for name in none none.html none.docx html; do [ ! -e "$name" ] || fail "a failed run left $name"; done
+proved 'every failure ends with its status, one line that says what to do, and no file'
 finish

@@ -12,4 +12,5 @@ for trace in "${example[@]}"; do
 done
 check 'another seed fails' "$make_traces" other --seed 2
 ! cmp -s made/rank0.json.gz other/rank0.json.gz || fail 'another seed makes the same trace'
+proved 'the example traces are those that make-traces.sh makes'
 finish

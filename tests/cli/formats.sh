@@ -175,4 +175,5 @@ if command -v script >/dev/null && script -qec true /dev/null </dev/null >/dev/n
 fi
 for format in md json csv svg; do clean "report.$format"; done
 [ -z "$(ls none* 2>/dev/null)" ] || fail "a failed run left $(ls none*)"
+proved 'seven formats and seven pictures say what the page says, by the word of file, tidy, pdfinfo, pdftotext, jq and cmark-gfm'
 finish

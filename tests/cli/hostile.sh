@@ -62,4 +62,5 @@ clean valid
 head -c 3000 hostile.json >"$evil"
 lumos-parse --strict "$evil" >/dev/null 2>messages
 clean messages
+proved 'nothing in a trace steers a page, a terminal or a shell'
 finish

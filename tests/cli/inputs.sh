@@ -64,4 +64,5 @@ says 'rank 1' 'after rank 0' 'two runs'
 # One core gives the bytes of many.
 on_one_core lumos-parse 'first run' >one 2>message || fail "one core: $(head -c 300 message)"
 same expected one 'one core gives something else'
+proved 'folders, patterns, lists and names give the same ranks, and of several runs one is chosen'
 finish

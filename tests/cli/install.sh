@@ -50,4 +50,5 @@ DESTDIR=$PWD/root cmake --install "$build" --prefix /usr >log 2>&1 || fail 'DEST
 for part in bin/lumos share/man/man1/lumos.1 share/bash-completion/completions/lumos; do
   [ -f "root/usr/$part" ] || fail "with DESTDIR, $part is not in its place"
 done
+proved 'what is installed runs, with its pages and completion'
 finish

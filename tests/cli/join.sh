@@ -55,4 +55,5 @@ if have_traces; then
 else
   echo 'The real sets are not here (LUMOS_TRACES): joined the example only.'
 fi
+proved 'ranks parsed apart and joined are the ranks parsed together'
 finish

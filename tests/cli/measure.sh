@@ -98,4 +98,5 @@ clean table
 grep -q none.json message || fail "the message does not name the trace: $(cat message)"
 [ ! -s none ] || fail 'a failure left a table'
 expect 2 "$measure" rank0.json
+proved 'measure.sh finds the irregularities that a job was given'
 finish

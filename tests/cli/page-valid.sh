@@ -48,4 +48,5 @@ printf "const end = '</SCRIPT>';" >templates/script-page.js
 expect 2 lumos-render --template templates -o refused.html sim
 says 'script-page.js: byte 13: '
 [ ! -e refused.html ] || fail 'a page of a script that ends its element'
+proved 'pages are valid HTML that asks nothing of a network'
 finish

@@ -64,4 +64,5 @@ expect 0 lumos-render --verdict -o with.html sim >verdict.again
 same verdict verdict.again 'the verdict changes with -o'
 same page.html with.html 'the page changes with --verdict'
 cat verdict
+proved 'the tools of the pipe work on each other, from files and through pipes'
 finish

@@ -72,4 +72,5 @@ done
 terminal=dumb
 on_terminal 'bash slow.sh parse | lumos-render -o page.html'
 [ ! -s typed ] || fail "a dumb terminal gets progress: $(head -c 300 typed | cat -v)"
+proved 'progress is shown on a terminal, and nowhere else'
 finish

@@ -29,4 +29,5 @@ without_places "$source_folder/reports/samples/gpt-dp2.html" >kept
 [ "$(wc -l <kept)" -gt 500 ] || fail "only $(wc -l <kept) lines of the sample page are compared"
 same made kept 'the page has changed: run examples/make-sample.sh and look at it'
 [ "$(stat -c %s "$source_folder/reports/samples/gpt-dp2.png")" -lt 300000 ] || fail 'reports/samples/gpt-dp2.png is over 300 kB'
+proved 'what the README names is there, and the sample page is that of the example'
 finish

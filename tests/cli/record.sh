@@ -304,4 +304,5 @@ expect 0 lumos-parse --check --json real/micro-batch=2 >json
 jq -e '.holds | .ranks == 2 and .world == 2 and .steps == 3' json >/dev/null || fail "what two ranks recorded: $(cat json)"
 expect 0 lumos-report real/micro-batch=2 -o report.html
 valid_html report.html
+proved 'the recorder asks for all that --check recommends, of old and new PyTorch, and writes whole traces or none'
 finish

@@ -63,4 +63,5 @@ holds 'a stage that is twice as slow sets the pace' '
   { f = time["forward"]; b = time["backward"]; step = 2 * f + 8 * 2 * (f + b) + (b - f) + 2 * b; seen++ }
   $5 - $4 != step { print "rank", $3, "takes", $5 - $4, "not", step }
   $6 + $7 != ($3 == 2 ? 2 : 1) * 8 * (f + b) { print "rank", $3, "is busy for", $6 + $7 }' even/work slow/steps
+proved 'steps and bubbles of four schedules are those of the closed formulas, to the nanosecond'
 finish

@@ -271,4 +271,5 @@ groups norm 2 1 2
 groups apart 1 2 1
 emulate many --layers 1 --hidden 256 --seq 128 --vocab 1024 --heads 2 --dp 33 --steps 1 --warmup 1 --micro-batches 1 --ranks 0,32 --record collectives
 groups many 1 1 33
+proved 'what a step communicates is what is counted by hand, and traces say it alike on all members'
 finish

@@ -163,4 +163,5 @@ expect 2 emulated-cluster --help >/dev/full
 expect 2 emulated-cluster --version >/dev/full
 emulated-cluster --help >help
 grep -q '^FOLDER is made' help || fail '--help does not say what becomes of files in the folder'
+proved 'all files or none, whatever ends a run'
 finish

@@ -161,4 +161,5 @@ if have_traces; then
 else
   echo "The real traces are not here (LUMOS_TRACES='$traces'): inputs were held against schemas only."
 fi
+proved 'inputs of ops fit their schemas, and those of real traces where there are any'
 finish

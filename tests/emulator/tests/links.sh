@@ -154,4 +154,5 @@ for job in one grid; do
     lanes $job "$rank"
   done
 done
+proved 'flows, images, waits and events in traces link what belongs together'
 finish

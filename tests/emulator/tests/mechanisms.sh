@@ -322,4 +322,5 @@ done
 emulate x "${grid[@]}" --ideal --seed 8
 truth x
 same x/steps ideal/steps 'chance acts on an ideal machine'
+proved 'each mechanism shows alone, and left out it is gone'
 finish

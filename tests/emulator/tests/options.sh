@@ -56,4 +56,5 @@ refuses 'longer than 104 days' --scale host=1e6 --slow-host 0=1e6 --jitter 100
 refuses 'longer than 104 days' --tp 2 --scale communication=1e6 --scale all-reduce=1e6 --nic-bandwidth 0.001 --nic-latency 1e6 --node-size 1
 takes --scale device=0 --scale communication=0 --scale host=0 --tp 2 --pp 2
 takes --ideal --scale device=0 --scale communication=0 --dp 2
+proved 'options keep to the limits that --help tells'
 finish

@@ -222,4 +222,5 @@ gradients() {
 }
 gradients overlapped on 1
 gradients behind off 0
+proved 'streams, waits, collectives and schedules keep their order'
 finish

@@ -161,4 +161,5 @@ for refused in '--tp 3' '--layers 3' '--schedule interleaved' '--vp 2' '--only n
 done
 expect 0 emulated-cluster --help >help
 grep -q '^Usage: emulated-cluster ' help || fail '--help does not say how to use it'
+proved 'what is recorded changes nothing else'
 finish

@@ -132,4 +132,5 @@ emulate plain "${small[@]}" --layers 4 --tp 2 --dp 2 --distributed-optimizer on 
 slower=$(jq -n --slurpfile with one/truth.json --slurpfile without plain/truth.json '
   def host: .steps | map(.profiled | .end - .start) | add; ($with[0] | host) / ($without[0] | host)')
 awk -v ratio="$slower" 'BEGIN { exit !(ratio > 1.01 && ratio < 1.5) }' || fail "with stacks a step takes $slower times as long"
+proved 'frames nest in one tree, and every op runs in its module'
 finish

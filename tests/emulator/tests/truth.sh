@@ -179,4 +179,5 @@ emulate unprofiled "${small[@]}" --tp 2 --pp 2 --dp 2 --without clocks,profiler
 truth unprofiled
 same <(grep '^profiled' unprofiled/steps | cut -f 2-) <(grep '^unprofiled' unprofiled/steps | cut -f 2-) 'without its cost the profiler still changes what happens'
 same <(grep '^unprofiled' unprofiled/steps) <(grep '^unprofiled' job/steps) 'the run without the profiler is not that of a profiler that costs nothing'
+proved 'FLOPs, parts of steps, clocks and labels of truth.json are those that its traces add up to'
 finish
