@@ -4,8 +4,11 @@
 
 #include <stddef.h>
 
+/* A name with zeros behind it, at least one: it is copied and compared whole. */
+enum { LUMOS_NAME_ROOM = 16 };
+
 struct lumos_names {
-  const char *const *names; /* names[value]; names[0] is NULL where 0 means absent */
+  const char (*names)[LUMOS_NAME_ROOM]; /* names[value]; names[0] is empty where 0 means absent */
   size_t count;
 };
 
