@@ -12,6 +12,9 @@ enum {
   LUMOS_DIGITS_WRITTEN = 24, /* room that writing takes; the largest number has 20 digits */
 };
 
+/* The digit 0 in each of eight bytes. */
+#define LUMOS_EIGHT_ZEROS (UINT64_MAX / 255 * '0')
+
 /* The eight bytes as a number, the first one lowest. */
 static inline uint64_t lumos_load_eight(const char *bytes) {
   uint64_t eight = 0;
@@ -30,7 +33,7 @@ static inline void lumos_store_eight(char *bytes, uint64_t eight) {
 }
 
 /* The number that the digits at the front of eight bytes make, and how many they are. */
-static inline unsigned lumos_digits_of_eight(uint64_t eight, uint64_t *value) {
+static inline __attribute__((always_inline)) unsigned lumos_digits_of_eight(uint64_t eight, uint64_t *value) {
   static const uint64_t each = UINT64_MAX / 255;
   uint64_t digits = eight ^ each * '0'; /* a digit's byte is its value, all else 10 or more */
   uint64_t others = ((digits + each * 0x76) | digits) & each * 0x80; /* exact up to the first byte that is no digit */
@@ -43,7 +46,7 @@ static inline unsigned lumos_digits_of_eight(uint64_t eight, uint64_t *value) {
 }
 
 /* The number at `place`, up to LUMOS_DIGITS_READ digits of it; returns how many there were. */
-static inline unsigned lumos_digits_read(const char *place, uint64_t *value) {
+static inline __attribute__((always_inline)) unsigned lumos_digits_read(const char *place, uint64_t *value) {
   static const uint32_t powers[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
   unsigned count = lumos_digits_of_eight(lumos_load_eight(place), value);
   if (count == 8) {
@@ -64,35 +67,37 @@ static inline uint64_t lumos_eight_digits(uint32_t value) {
   return tens | (pairs - tens * 10) << 8U;
 }
 
-/* Write a number; returns the place behind it. LUMOS_DIGITS_WRITTEN bytes are overwritten. */
-static inline char *lumos_digits_write(char *out, uint64_t value) {
-  static const uint64_t zeros = UINT64_MAX / 255 * '0';
-  static const uint64_t eight = 100000000;
+/* The digits of a number below 10^8, without zeros in front. */
+static inline char *lumos_digits_write_first(char *out, uint32_t value) {
   if (value < 10) {
     *out = (char)('0' + value);
     return out + 1;
   }
-  uint64_t above = 0; /* the digits above the last eight, and those above the last sixteen */
-  uint64_t top = 0;
-  if (value >= eight) {
-    above = value / eight;
-    top = above / eight;
-    above -= top * eight;
+  uint64_t digits = lumos_eight_digits(value);
+  unsigned zeros = (unsigned)__builtin_ctzll(digits) >> 3U;
+  lumos_store_eight(out, (digits | LUMOS_EIGHT_ZEROS) >> 8 * zeros);
+  return out + 8 - zeros;
+}
+
+static inline char *lumos_digits_write_more(char *out, uint32_t value) {
+  lumos_store_eight(out, lumos_eight_digits(value) | LUMOS_EIGHT_ZEROS);
+  return out + 8;
+}
+
+/* Write a number; returns the place behind it. LUMOS_DIGITS_WRITTEN bytes are overwritten. */
+static inline char *lumos_digits_write(char *out, uint64_t value) {
+  static const uint64_t eight = 100000000; /* digits have this many numbers */
+  if (value < eight) {
+    return lumos_digits_write_first(out, (uint32_t)value);
   }
-  uint64_t first = top > 0 ? top : above > 0 ? above : value;
-  uint64_t digits = lumos_eight_digits((uint32_t)first);
-  unsigned skip = (unsigned)__builtin_ctzll(digits) & ~7U;
-  lumos_store_eight(out, (digits | zeros) >> skip);
-  out += 8 - skip / 8;
-  if (value >= eight) {
-    if (top > 0) {
-      lumos_store_eight(out, lumos_eight_digits((uint32_t)above) | zeros);
-      out += 8;
-    }
-    lumos_store_eight(out, lumos_eight_digits((uint32_t)(value % eight)) | zeros);
-    out += 8;
+  uint64_t above = value / eight;
+  if (above < eight) {
+    out = lumos_digits_write_first(out, (uint32_t)above);
+  } else {
+    out = lumos_digits_write_first(out, (uint32_t)(above / eight));
+    out = lumos_digits_write_more(out, (uint32_t)(above % eight));
   }
-  return out;
+  return lumos_digits_write_more(out, (uint32_t)(value % eight));
 }
 
 /* The same for a number of either sign: one byte more. */

@@ -18,6 +18,14 @@ extern const struct lumos_names lumos_stage_names, lumos_lane_kind_names, lumos_
     lumos_rule_names, lumos_matched_names, lumos_label_names, lumos_level_names, lumos_source_names;
 extern const struct lumos_names lumos_clock_evidence_names; /* of lumos_clock.from_collectives */
 
+static inline size_t lumos_name_length(const char name[LUMOS_NAME_ROOM]) {
+  size_t length = 0;
+  while (name[length] != '\0') {
+    length++;
+  }
+  return length;
+}
+
 /* The value of a name, or -1. For task kinds "other" gives LUMOS_OTHER_DEVICE: the lane tells which. */
 int lumos_names_find(const struct lumos_names *names, const char *bytes, size_t length);
 

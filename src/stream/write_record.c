@@ -6,7 +6,7 @@
 static inline char *put_name(char *out, const char name[LUMOS_NAME_ROOM]) {
   *out = '"';
   memcpy(out + 1, name, LUMOS_NAME_ROOM);
-  out += 1 + strnlen(name, LUMOS_NAME_ROOM);
+  out += 1 + lumos_name_length(name);
   *out = '"';
   return out + 1;
 }
