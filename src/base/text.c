@@ -1,6 +1,7 @@
 /* Text out. Escaping works in runs: bytes that need nothing are found by a table and copied at once. */
 #include "base/text.h"
 
+#include "base/digits.h"
 #include "base/utf8.h"
 #include <errno.h>
 #include <lumos/memory.h>
@@ -120,13 +121,8 @@ static char *digits_before(char *end, uint64_t magnitude) {
 static uint64_t magnitude_of(int64_t value) { return value < 0 ? 0 - (uint64_t)value : (uint64_t)value; }
 
 void lumos_text_integer(struct lumos_text *text, int64_t value) {
-  char buffer[24];
-  char *end = buffer + sizeof buffer;
-  char *start = digits_before(end, magnitude_of(value));
-  if (value < 0) {
-    *--start = '-';
-  }
-  lumos_text_add(text, start, (size_t)(end - start));
+  char *out = lumos_text_room(text, 1 + LUMOS_DIGITS_WRITTEN);
+  text->length = (size_t)(lumos_integer_write(out, value) - text->bytes);
 }
 
 void lumos_text_decimal(struct lumos_text *text, int64_t units, int decimals) {

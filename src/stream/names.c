@@ -5,12 +5,12 @@
 #include <string.h>
 
 static const char *name_of(const struct lumos_names *names, unsigned value) {
-  return value < names->count && names->names[value] != NULL ? names->names[value] : "";
+  return value < names->count ? names->names[value] : "";
 }
 
 /* The table and the public function that reads it. */
 #define NAMES(what, type, ...)                                                                                \
-  static const char *const what##_table[] = {NULL, __VA_ARGS__};                                              \
+  static const char what##_table[][LUMOS_NAME_ROOM] = {"", __VA_ARGS__};                                      \
   const struct lumos_names lumos_##what##_names = {what##_table, sizeof what##_table / sizeof *what##_table}; \
   const char *lumos_##what##_name(enum type value) { return name_of(&lumos_##what##_names, (unsigned)value); }
 
@@ -37,14 +37,14 @@ NAMES(source, lumos_source, "measured", "simulated", "predicted")
 
 _Static_assert(sizeof task_kind_table / sizeof *task_kind_table == LUMOS_TASK_KINDS, "a name for every kind of task");
 
-static const char *const clock_evidence_table[] = {"none", "collectives"};
+static const char clock_evidence_table[][LUMOS_NAME_ROOM] = {"none", "collectives"};
 const struct lumos_names lumos_clock_evidence_names = {clock_evidence_table, 2};
 
 int lumos_names_find(const struct lumos_names *names, const char *bytes, size_t length) {
   for (size_t i = 0; i < names->count; i++) {
     const char *name = names->names[i];
-    bool begins = name != NULL && length > 0 && *name == *bytes; /* spares the calls for most names */
-    if (begins && strlen(name) == length && memcmp(name, bytes, length) == 0) {
+    bool fits = length > 0 && length < LUMOS_NAME_ROOM && name[length - 1] != '\0' && name[length] == '\0';
+    if (fits && memcmp(name, bytes, length) == 0) {
       return (int)i;
     }
   }

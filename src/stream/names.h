@@ -4,8 +4,11 @@
 
 #include <stddef.h>
 
+/* A name with zeros behind it, at least one: it is copied and compared whole. */
+enum { LUMOS_NAME_ROOM = 16 };
+
 struct lumos_names {
-  const char *const *names; /* names[value]; names[0] is NULL where 0 means absent */
+  const char (*names)[LUMOS_NAME_ROOM]; /* names[value]; names[0] is empty where 0 means absent */
   size_t count;
 };
 
@@ -14,6 +17,14 @@ extern const struct lumos_names lumos_stage_names, lumos_lane_kind_names, lumos_
     lumos_dur_source_names, lumos_role_names, lumos_dep_kind_names, lumos_evidence_names, lumos_mode_names,
     lumos_rule_names, lumos_matched_names, lumos_label_names, lumos_level_names, lumos_source_names;
 extern const struct lumos_names lumos_clock_evidence_names; /* of lumos_clock.from_collectives */
+
+static inline size_t lumos_name_length(const char name[LUMOS_NAME_ROOM]) {
+  size_t length = 0;
+  while (name[length] != '\0') {
+    length++;
+  }
+  return length;
+}
 
 /* The value of a name, or -1. For task kinds "other" gives LUMOS_OTHER_DEVICE: the lane tells which. */
 int lumos_names_find(const struct lumos_names *names, const char *bytes, size_t length);

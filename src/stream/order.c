@@ -53,24 +53,38 @@ int lumos_compare_natural(const struct lumos_strings *strings, lumos_string_id a
   return order != 0 ? order : lumos_compare_bytes(strings, a, b);
 }
 
-/* How many ids a rank has and the largest one: what decides the form of its map. */
+/* The ids of a rank: what decides the form of its map. */
 struct tally {
   size_t count;
-  uint32_t largest;
+  uint32_t least, largest;
+  uint32_t first; /* index of the first one */
+  bool scattered; /* they do not rise by one from each to the next in the array */
 };
 
-static void tally(struct tally *tallies, uint32_t rank, uint32_t id) {
-  tallies[rank].count++;
-  if (id > tallies[rank].largest) {
-    tallies[rank].largest = id;
+static inline void tally(struct tally *tallies, uint32_t rank, uint32_t id, size_t index) {
+  struct tally *counts = &tallies[rank];
+  if (counts->count == 0) {
+    *counts = (struct tally){.least = id, .largest = id, .first = (uint32_t)index};
   }
+  counts->scattered |= id - counts->least != counts->count || index - counts->first != counts->count;
+  counts->least = id < counts->least ? id : counts->least;
+  counts->largest = id > counts->largest ? id : counts->largest;
+  counts->count++;
 }
 
-static struct lumos_id_map *make_maps(const struct tally *tallies, size_t ranks) {
+/* *rising: has every rank ids that rise by one, so that nothing need be added? */
+static struct lumos_id_map *make_maps(const struct tally *tallies, size_t ranks, bool *rising) {
   struct lumos_id_map *maps = lumos_allocate_zeroed(ranks, sizeof *maps);
+  *rising = true;
   for (size_t i = 0; i < ranks; i++) {
-    size_t spread = (size_t)tallies[i].largest + 1;
-    if (spread <= 4 * tallies[i].count + 1024) {
+    size_t spread = (size_t)(tallies[i].largest - tallies[i].least) + 1;
+    maps[i].least = tallies[i].least;
+    maps[i].first = tallies[i].first;
+    maps[i].rising = !tallies[i].scattered;
+    *rising = *rising && maps[i].rising;
+    if (maps[i].rising) {
+      maps[i].room = tallies[i].count;
+    } else if (spread <= 4 * tallies[i].count + 1024) {
       maps[i].room = spread;
       maps[i].dense = lumos_reallocate(NULL, spread, sizeof *maps[i].dense);
       memset(maps[i].dense, 0xFF, spread * sizeof *maps[i].dense);
@@ -84,12 +98,15 @@ static struct lumos_id_map *make_maps(const struct tally *tallies, size_t ranks)
 
 /* False: the id is there already (pairs find out later). */
 static inline bool add(struct lumos_id_map *map, uint32_t id, uint32_t index) {
+  if (map->rising) {
+    return true;
+  }
   if (map->dense == NULL) {
     map->pairs[map->count++] = (uint64_t)id << 32U | index;
     return true;
   }
-  bool first = map->dense[id] == LUMOS_NONE;
-  map->dense[id] = index;
+  bool first = map->dense[id - map->least] == LUMOS_NONE;
+  map->dense[id - map->least] = index;
   return first;
 }
 
@@ -118,11 +135,12 @@ static bool sort_pairs(struct lumos_id_map *maps, size_t ranks, uint32_t *rank, 
 bool lumos_map_tasks(const struct lumos_job *job, struct lumos_id_map **maps, uint32_t *rank, uint32_t *id) {
   struct tally *tallies = lumos_allocate_zeroed(job->ranks.count, sizeof *tallies);
   for (size_t i = 0; i < job->tasks.count; i++) {
-    tally(tallies, lumos_rank_of(job, &job->tasks.items[i]), job->tasks.items[i].id);
+    tally(tallies, lumos_rank_of(job, &job->tasks.items[i]), job->tasks.items[i].id, i);
   }
-  *maps = make_maps(tallies, job->ranks.count);
+  bool rising = false;
+  *maps = make_maps(tallies, job->ranks.count, &rising);
   free(tallies);
-  for (size_t i = 0; i < job->tasks.count; i++) {
+  for (size_t i = 0; i < job->tasks.count && !rising; i++) {
     *rank = lumos_rank_of(job, &job->tasks.items[i]);
     *id = job->tasks.items[i].id;
     if (!add(&(*maps)[*rank], *id, (uint32_t)i)) {
@@ -135,11 +153,12 @@ bool lumos_map_tasks(const struct lumos_job *job, struct lumos_id_map **maps, ui
 bool lumos_map_spans(const struct lumos_job *job, struct lumos_id_map **maps, uint32_t *rank, uint32_t *id) {
   struct tally *tallies = lumos_allocate_zeroed(job->ranks.count, sizeof *tallies);
   for (size_t i = 0; i < job->spans.count; i++) {
-    tally(tallies, job->spans.items[i].rank, job->spans.items[i].id);
+    tally(tallies, job->spans.items[i].rank, job->spans.items[i].id, i);
   }
-  *maps = make_maps(tallies, job->ranks.count);
+  bool rising = false;
+  *maps = make_maps(tallies, job->ranks.count, &rising);
   free(tallies);
-  for (size_t i = 0; i < job->spans.count; i++) {
+  for (size_t i = 0; i < job->spans.count && !rising; i++) {
     *rank = job->spans.items[i].rank;
     *id = job->spans.items[i].id;
     if (!add(&(*maps)[*rank], *id, (uint32_t)i)) {

@@ -11,13 +11,17 @@ int lumos_compare_bytes(const struct lumos_strings *strings, lumos_string_id a, 
  * only for the same string. */
 int lumos_compare_natural(const struct lumos_strings *strings, lumos_string_id a, lumos_string_id b);
 
-/* From N to array index for the tasks, or the spans, of one rank. N are untrusted: where they are dense the index is
- * an array, else it is sorted pairs. */
+/* From N to array index for the tasks, or the spans, of one rank. N are untrusted: where they rise by one from each to the
+ * next in the array, as those of a new job do, the index is a sum; where they are dense it is an array, else sorted
+ * pairs. */
 struct lumos_id_map {
-  uint32_t *dense;
+  uint32_t *dense; /* room entries, by N - least */
   uint64_t *pairs; /* N << 32 | index, ascending */
-  size_t room;     /* entries of dense, or pairs */
+  size_t room;     /* of dense; also how many there are where they rise by one */
   size_t count;    /* pairs in use */
+  uint32_t least;  /* N */
+  uint32_t first;  /* index of the least */
+  bool rising;
 };
 
 /* One map for every rank of the job; ranks and lanes must be in place, order within need not be. A repeated N:
@@ -29,8 +33,12 @@ void lumos_id_maps_free(struct lumos_id_map *maps, size_t count);
 /* The index, or LUMOS_NONE. */
 uint32_t lumos_id_map_find_pair(const struct lumos_id_map *map, uint32_t id);
 static inline uint32_t lumos_id_map_find(const struct lumos_id_map *map, uint32_t id) {
+  uint32_t place = id - map->least; /* of a smaller one beyond all */
+  if (map->rising) {
+    return place < map->room ? map->first + place : LUMOS_NONE;
+  }
   if (map->dense != NULL) {
-    return id < map->room ? map->dense[id] : LUMOS_NONE;
+    return place < map->room ? map->dense[place] : LUMOS_NONE;
   }
   return lumos_id_map_find_pair(map, id);
 }

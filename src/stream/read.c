@@ -67,6 +67,20 @@ static void fill_runs(struct lumos_job *job) {
   }
 }
 
+/* After many records more will come: room for as many as the system backs with large pages, which are entered faster than
+ * small ones. What of it is never used takes no memory. */
+enum { MANY = 1 << 14, MORE = 1 << 18 };
+
+static void expect_tasks(struct lumos_job *job) {
+  lumos_vector_reserve(&job->tasks, MORE);
+  if (job->timings.count > 0) {
+    lumos_vector_reserve(&job->timings, MORE);
+  }
+  if (job->runs.count > 0) {
+    lumos_vector_reserve(&job->runs, 2 * MORE);
+  }
+}
+
 static bool file_task(struct lumos_reader *reader) {
   struct lumos_job *job = reader->job;
   struct lumos_task *task = &reader->task;
@@ -75,6 +89,9 @@ static bool file_task(struct lumos_reader *reader) {
   task->detail = LUMOS_NONE;
   if ((reader->parts_seen >> PART_DETAIL & 1U) != 0) {
     task->detail = (uint32_t)job->details.count;
+    if (job->details.count == MANY) {
+      lumos_vector_reserve(&job->details, MORE);
+    }
     lumos_vector_push(&job->details, reader->detail);
   }
   if ((reader->parts_seen >> PART_TIMING & 1U) != 0) {
@@ -84,6 +101,9 @@ static bool file_task(struct lumos_reader *reader) {
   if ((reader->parts_seen >> PART_RUN & 1U) != 0) {
     fill_runs(job);
     lumos_vector_push(&job->runs, reader->run);
+  }
+  if (job->tasks.count == MANY) {
+    expect_tasks(job);
   }
   lumos_vector_push(&job->tasks, *task);
   return room_for_one(reader, job->tasks.count);
@@ -147,6 +167,9 @@ static bool file_record(struct lumos_reader *reader, enum lumos_record_kind kind
     case RECORD_SPAN:
       reader->other.span.rank = (uint32_t)reader->rank;
       settle_lanes(reader, reader->rank);
+      if (job->spans.count == MANY) {
+        lumos_vector_reserve(&job->spans, MORE);
+      }
       lumos_vector_push(&job->spans, reader->other.span);
       return room_for_one(reader, job->spans.count);
     case RECORD_TASK:
@@ -359,6 +382,7 @@ static void begin(struct lumos_reader *reader) {
   reader->unknown_inner = LUMOS_TEXT_BUFFER;
   reader->task_parts_used = (1U << LUMOS_PARTS) - 1;
   reader->last_lane = LUMOS_NONE;
+  lumos_remembered_begin(&reader->remembered);
   for (int kind = 0; kind < RECORD_KINDS; kind++) {
     for (size_t i = 0; i < lumos_schema[kind].count; i++) {
       reader->required[kind] |= (uint64_t)lumos_schema[kind].fields[i].required << i;
@@ -367,6 +391,7 @@ static void begin(struct lumos_reader *reader) {
 }
 
 static void release(struct lumos_reader *reader) {
+  lumos_remembered_finish(&reader->remembered);
   lumos_lines_finish(&reader->lines);
   lumos_vector_free(&reader->unknown_keys);
   lumos_text_free(&reader->unknown);

@@ -31,6 +31,33 @@ struct lumos_type_count {
   int64_t count;
 };
 
+/* A short text to compare with: its bytes as two numbers, and which of their bits count. None has no byte 0xFF. */
+struct lumos_probe {
+  uint64_t bytes[2], bits[2];
+};
+
+/* What values turned out to be: most are the same as one before. Texts stand as in the stream, between their quotes. */
+enum { NAMES_REMEMBERED = 64, STRINGS_REMEMBERED = 512 };
+struct lumos_remembered {
+  struct lumos_probe lane; /* the last one, quotes included */
+  lumos_string_id lane_name;
+  size_t lane_length;
+  struct lumos_probe id_start; /* the quote, the rank and the colon of the last id */
+  size_t id_start_length;
+  int32_t id_rank;
+  struct {
+    const struct lumos_names *names;
+    int value;
+  } names[NAMES_REMEMBERED];
+  struct {
+    const char *bytes;
+    uint32_t length;
+    lumos_string_id id;
+  } strings[STRINGS_REMEMBERED];
+  struct lumos_strings *escaped;       /* texts with escapes, */
+  LUMOS_VECTOR(lumos_string_id) meant; /* and what they mean: by the number in `escaped` */
+};
+
 struct lumos_reader {
   struct lumos_job *job;
   const char *name; /* of the input */
@@ -50,7 +77,7 @@ struct lumos_reader {
     lumos_string_id lane;
   } lanes[LANE_REFERENCES];
   size_t lane_count;
-  lumos_string_id lane_name; /* the last one read, if it was written without escapes */
+  struct lumos_remembered remembered;
   LUMOS_VECTOR(struct lumos_slice) unknown_keys;
   struct lumos_text unknown, unknown_inner;
   LUMOS_VECTOR(char) decoded;
@@ -111,6 +138,10 @@ struct lumos_slice lumos_reader_decode(struct lumos_reader *reader, const struct
 typedef bool lumos_value_reader(struct lumos_reader *reader, const struct lumos_field *field, void *slot,
                                 const char **cursor);
 extern lumos_value_reader *const lumos_value_readers[FIELD_KINDS];
+
+/* Nothing is remembered yet. */
+void lumos_remembered_begin(struct lumos_remembered *remembered);
+void lumos_remembered_finish(struct lumos_remembered *remembered);
 
 /* Take the record in `line`, a line of lines.h, apart into the reader's structs. False with an error. *foreign: its
  * type, when we do not know it. */

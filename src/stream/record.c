@@ -1,10 +1,9 @@
 /* One line taken apart by the schema. A field is looked for behind the one found last, so a line in the writer's order
  * costs little more than one comparison a field. Known fields go to their slots, unknown ones are kept as text.
  */
-#include "stream/reader.h"
-
 #include "base/utf8.h"
-#include <stdio.h>
+#include "stream/quick.h"
+#include "stream/schema_rows.h"
 #include <string.h>
 
 /* More unknown fields in one record are refused: their names are compared each with each. */
@@ -54,10 +53,11 @@ static inline bool same_bytes(const char *a, const char *b, size_t length) {
          (length <= 16 || memcmp(a + 8, b + 8, length - 16) == 0);
 }
 
-/* Does `text` go on with the comma, the key and the colon of a field, as we write them? Bytes behind the line can be
+/* Do the key and the colon of a field, as we write them, stand behind the byte at `text`? Bytes behind the line can be
  * read. */
 static inline bool at_key(const char *text, const struct lumos_field *field) {
-  return text[2] == field->key[2] && field->length < LUMOS_KEY_ROOM && same_bytes(text, field->key, field->length + 4U);
+  return text[2] == field->key[2] && field->length < LUMOS_KEY_ROOM &&
+         same_bytes(text + 1, field->key + 1, field->length + 3U);
 }
 
 /* The row of a key, or NULL; `next`: where to look first. */
@@ -102,7 +102,8 @@ static bool read_object(struct lumos_reader *reader, const struct lumos_field *o
   if (!lumos_json_open(cursor, '{', &members)) {
     return lumos_reader_fail(reader, "%.*s: expected an object", (int)object->length, object->key + 2);
   }
-  (void)snprintf(name, sizeof name, "%.*s", (int)object->length, object->key + 2);
+  memcpy(name, object->key + 2, LUMOS_KEY_ROOM - 2);
+  name[object->length] = '\0';
   reader->within = name;
   reader->unknown_inner.length = 0;
   bool good = read_members(reader, object->members, object->member_count, &seen, &members, cursor) &&
@@ -150,11 +151,12 @@ static inline int next_member(struct lumos_reader *reader, const struct lumos_fi
                               const struct lumos_field *fields, size_t count, struct lumos_json_members *members,
                               struct lumos_slice *key, const char **cursor) {
   size_t next = (size_t)(*row - fields);
-  if (**cursor == ',') {
+  const char *comma = *cursor - members->first; /* where one stands, or would stand */
+  if (members->first || *comma == ',') {
     for (size_t i = next; i < count; i++) {
-      if (at_key(*cursor, &fields[i])) {
+      if (at_key(comma, &fields[i])) {
         *row = &fields[i];
-        *cursor += fields[i].length + 4;
+        *cursor = comma + fields[i].length + 4;
         if ((unsigned char)**cursor <= ' ') {
           *cursor = lumos_json_blank(*cursor);
         }
@@ -199,6 +201,75 @@ static bool read_members(struct lumos_reader *reader, const struct lumos_field *
     }
     row++;
   }
+}
+
+/* Does `text` go on with the comma, the key and the colon of a field that is known when this is compiled? */
+static inline __attribute__((always_inline)) bool at_row(const char *text, const struct lumos_field *field) {
+  unsigned length = field->length + 4U;
+  uint64_t differs = lumos_load_eight(text) ^ lumos_load_eight(field->key);
+  if (length <= 8) {
+    return (differs & lumos_first_bytes(length)) == 0;
+  }
+  differs |= lumos_load_eight(text + length - 8) ^ lumos_load_eight(field->key + length - 8);
+  if (length > 16) {
+    differs |= lumos_load_eight(text + 8) ^ lumos_load_eight(field->key + 8);
+  }
+  return differs == 0;
+}
+
+/* Read a field if it is the next one. */
+static inline __attribute__((always_inline)) bool read_row(struct lumos_reader *reader, const struct lumos_field *field,
+                                                           uint64_t bit, uint64_t *seen, const char **cursor) {
+  if (!at_row(*cursor, field)) {
+    return true;
+  }
+  *seen |= bit;
+  *cursor += field->length + 4;
+  if ((unsigned char)**cursor <= ' ') {
+    *cursor = lumos_json_blank(*cursor);
+  }
+  if (field->by > reader->latest_stage ||
+      !lumos_quick_value(reader, field, lumos_slot(&reader->record, field), cursor)) {
+    return read_field(reader, field, cursor);
+  }
+  reader->parts_seen |= 1U << field->part;
+  return true;
+}
+
+/* As many fields of a task or a span, which are most of a stream, as stand in the order of the rows. */
+static bool read_task_rows(struct lumos_reader *reader, uint64_t *seen, const char **cursor) {
+  LUMOS_EVERY_ROW
+  for (size_t i = 1; i < LUMOS_ROWS(task_fields) - 1; i++) {
+    if (!read_row(reader, &task_fields[i], UINT64_C(1) << i, seen, cursor)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+static bool read_span_rows(struct lumos_reader *reader, uint64_t *seen, const char **cursor) {
+  LUMOS_EVERY_ROW
+  for (size_t i = 1; i < LUMOS_ROWS(span_fields) - 1; i++) {
+    if (!read_row(reader, &span_fields[i], UINT64_C(1) << i, seen, cursor)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/* The fields of a record whose line begins as usual. */
+static bool read_rows(struct lumos_reader *reader, uint64_t *seen, const char **cursor) {
+  struct lumos_json_members members = {.first = false};
+  const struct lumos_record_type *type = reader->type;
+  if ((type == &lumos_schema[RECORD_TASK] && !read_task_rows(reader, seen, cursor)) ||
+      (type == &lumos_schema[RECORD_SPAN] && !read_span_rows(reader, seen, cursor))) {
+    return false;
+  }
+  if (**cursor == '}') {
+    ++*cursor;
+    return true;
+  }
+  return read_members(reader, type->fields, type->count, seen, &members, cursor);
 }
 
 /* The value of "type", wherever it stands. */
@@ -317,33 +388,46 @@ static inline const struct lumos_record_type *usual_type(const struct lumos_read
   return type != NULL && same_bytes(line, type->opening, type->opening_length) ? type : NULL;
 }
 
-bool lumos_record_read(struct lumos_reader *reader, const char *line, size_t length, lumos_string_id *foreign) {
-  struct lumos_json_members members = {.first = false};
-  uint64_t seen = 1; /* the type */
-  const char *cursor = line;
-  const struct lumos_record_type *type = usual_type(reader, line);
-  *foreign = LUMOS_NO_STRING;
-  if (type != NULL) {
-    cursor += type->opening_length;
-  } else {
-    struct lumos_slice name = {line, 0, false, false};
-    if (!find_type(reader, line, &name)) {
-      return false;
-    }
-    type = type_of(&name);
-    if (type == NULL) {
-      return read_foreign(reader, line, length, &name, foreign);
-    }
-    cursor = lumos_json_blank(line);
-    (void)lumos_json_open(&cursor, '{', &members);
-    seen = 0;
+/* A line that does not begin as its neighbours do: of another type, or written otherwise. */
+static bool read_unusual(struct lumos_reader *reader, const char *line, size_t length, uint64_t *seen,
+                         const char **cursor, lumos_string_id *foreign) {
+  struct lumos_json_members members;
+  struct lumos_slice name = {line, 0, false, false};
+  if (!find_type(reader, line, &name)) {
+    return false;
+  }
+  const struct lumos_record_type *type = type_of(&name);
+  if (type == NULL) {
+    return read_foreign(reader, line, length, &name, foreign);
   }
   reader->type = type;
   begin_record(reader);
-  if (!read_members(reader, type->fields, type->count, &seen, &members, &cursor)) {
-    return false;
+  *cursor = lumos_json_blank(line);
+  (void)lumos_json_open(cursor, '{', &members);
+  return read_members(reader, type->fields, type->count, seen, &members, cursor);
+}
+
+bool lumos_record_read(struct lumos_reader *reader, const char *line, size_t length, lumos_string_id *foreign) {
+  uint64_t seen = 0;
+  const char *cursor = line;
+  const struct lumos_record_type *type = usual_type(reader, line);
+  *foreign = LUMOS_NO_STRING;
+  if (type == NULL) {
+    if (!read_unusual(reader, line, length, &seen, &cursor, foreign)) {
+      return false;
+    }
+    if (*foreign != LUMOS_NO_STRING) {
+      return true;
+    }
+  } else {
+    seen = 1; /* the type */
+    cursor += type->opening_length;
+    begin_record(reader);
+    if (!read_rows(reader, &seen, &cursor)) {
+      return false;
+    }
   }
-  if (lumos_json_blank(cursor) != line + length) {
+  if (cursor != line + length && lumos_json_blank(cursor) != line + length) {
     return lumos_reader_fail(reader, "something stands behind the record; every record is a line of its own");
   }
   return finish_record(reader, seen);

@@ -205,6 +205,16 @@ static bool keep_spans(struct resolver *resolver) {
   return true;
 }
 
+static void move_task(struct lumos_job *job, size_t to, size_t from) {
+  job->tasks.items[to] = job->tasks.items[from];
+  if (job->timings.count > 0) {
+    job->timings.items[to] = job->timings.items[from];
+  }
+  if (job->runs.count > 0) {
+    job->runs.items[to] = job->runs.items[from];
+  }
+}
+
 /* A task without its lane goes, with its detail, whose references will not be resolved. */
 static bool keep_tasks(struct resolver *resolver) {
   struct lumos_job *job = resolver->job;
@@ -224,13 +234,10 @@ static bool keep_tasks(struct resolver *resolver) {
       }
       continue;
     }
-    if (timed) {
-      job->timings.items[kept] = job->timings.items[i];
+    if (kept < i) {
+      move_task(job, kept, i);
     }
-    if (run) {
-      job->runs.items[kept] = job->runs.items[i];
-    }
-    job->tasks.items[kept++] = *task;
+    kept++;
   }
   job->tasks.count = kept;
   job->timings.count = timed ? kept : 0;

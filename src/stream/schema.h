@@ -122,7 +122,7 @@ static inline bool lumos_slot_absent(const struct lumos_field *field, const void
     case FIELD_UNKNOWN:
       return *(const lumos_string_id *)slot == LUMOS_NO_STRING;
     case FIELD_NAME:
-      return *(const uint8_t *)slot == 0 && field->names->names[0] == NULL;
+      return *(const uint8_t *)slot == 0 && field->names->names[0][0] == '\0';
     case FIELD_LANE:
     case FIELD_TASK:
     case FIELD_SPAN:

@@ -2,10 +2,14 @@
 #include "stream/values.h"
 
 #include "base/ascii.h"
+#include "stream/quick.h"
 #include <stdio.h>
 #include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
-static const int64_t too_large = INT64_C(1) << 53U;
+static const int64_t too_large = LUMOS_TOO_LARGE;
 
 /* A value that is not what its field holds. */
 bool lumos_fail_value(struct lumos_reader *reader, const struct lumos_field *field, const char *cursor,
@@ -29,32 +33,15 @@ static bool fail_range(struct lumos_reader *reader, const struct lumos_field *fi
   return lumos_fail_value(reader, field, cursor, expected);
 }
 
-/* An integer in [least, most]; what is beyond reads as no integer. Up to 15 plain digits are read here: most of what
- * a stream holds. */
+/* An integer in [least, most]; what is beyond reads as no integer. */
 static inline bool read_bounded(const char **cursor, int64_t least, int64_t most, int64_t *value) {
-  const char *place = *cursor + (**cursor == '-');
-  const char *digits = place;
-  int64_t magnitude = 0;
-  while ((unsigned char)(*place - '0') < 10 && place < digits + 15) {
-    magnitude = magnitude * 10 + (*place++ - '0');
-  }
-  if ((*place == ',' || *place == '}') && place > digits && (*digits != '0' || place == digits + 1)) {
-    *value = digits > *cursor ? -magnitude : magnitude;
-    *cursor = place;
-  } else if (!lumos_json_integer(cursor, value)) {
-    return false;
-  }
-  return *value >= least && *value <= most;
-}
-
-/* The least value of a field whose type allows values down to `least`. */
-static inline int64_t least_of(const struct lumos_field *field, int64_t least) {
-  return field->least == LEAST_ANY ? least : field->least == LEAST_ONE;
+  return lumos_quick_whole(cursor, least, most, value) ||
+         (lumos_json_integer(cursor, value) && *value >= least && *value <= most);
 }
 
 bool lumos_read_integer(struct lumos_reader *reader, const struct lumos_field *field, void *slot, const char **cursor) {
   const char *start = *cursor;
-  if (!read_bounded(cursor, least_of(field, 1 - too_large), too_large - 1, slot)) {
+  if (!read_bounded(cursor, lumos_least_of(field, 1 - too_large), too_large - 1, slot)) {
     return fail_range(reader, field, start, "2^53");
   }
   return true;
@@ -63,7 +50,7 @@ bool lumos_read_integer(struct lumos_reader *reader, const struct lumos_field *f
 bool lumos_read_small(struct lumos_reader *reader, const struct lumos_field *field, void *slot, const char **cursor) {
   const char *start = *cursor;
   int64_t value = 0;
-  if (!read_bounded(cursor, least_of(field, -INT32_MAX), INT32_MAX, &value)) {
+  if (!read_bounded(cursor, lumos_least_of(field, -INT32_MAX), INT32_MAX, &value)) {
     return fail_range(reader, field, start, "2^31");
   }
   *(int32_t *)slot = (int32_t)value;
@@ -98,67 +85,143 @@ struct lumos_slice lumos_reader_decode(struct lumos_reader *reader, const struct
                               false};
 }
 
-/* Does any of eight bytes end a run of a string's plain ones: a quote, a backslash, or below 0x20? */
-static inline bool ends_run(const char *bytes) {
-  static const uint64_t ones = UINT64_MAX / 255;
-  uint64_t eight = 0;
-  memcpy(&eight, bytes, sizeof eight);
-  uint64_t no_quote = eight ^ ones * '"';
-  uint64_t no_backslash = eight ^ ones * '\\';
-  uint64_t below = (eight - ones * 0x20) & ~eight;
-  return ((below | ((no_quote - ones) & ~no_quote) | ((no_backslash - ones) & ~no_backslash)) & ones * 0x80) != 0;
+/* The first byte from `place` on that ends a run of a string's plain ones: a quote, a backslash, or below 0x20. Names are
+ * long, so sixteen are looked at together. */
+static inline const char *run_end(const char *place) {
+#ifdef __SSE2__
+  const __m128i quote = _mm_set1_epi8('"');
+  const __m128i backslash = _mm_set1_epi8('\\');
+  const __m128i control = _mm_set1_epi8(0x1F);
+  for (;; place += 16) {
+    __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)place);
+    __m128i ends = _mm_or_si128(_mm_cmpeq_epi8(bytes, quote), _mm_cmpeq_epi8(bytes, backslash));
+    ends = _mm_or_si128(ends, _mm_cmpeq_epi8(bytes, _mm_min_epu8(bytes, control)));
+    unsigned found = (unsigned)_mm_movemask_epi8(ends);
+    if (found != 0) {
+      return place + __builtin_ctz(found);
+    }
+  }
+#else
+  while ((unsigned char)*place >= 0x20 && *place != '"' && *place != '\\') {
+    place++;
+  }
+  return place;
+#endif
 }
 
-/* The string at the cursor, its escapes decoded; valid until the next call. Names are long, so plain ones are passed
- * eight bytes at a time; bytes behind the line can be read. */
-static bool read_text(struct lumos_reader *reader, const char **cursor, struct lumos_slice *text) {
-  if (**cursor == '"') {
-    const char *place = *cursor + 1;
-    while (!ends_run(place)) {
-      place += 8;
-    }
-    while ((unsigned char)*place >= 0x20 && *place != '"' && *place != '\\') {
-      place++;
-    }
-    if (*place == '"') {
-      *text = (struct lumos_slice){*cursor + 1, (size_t)(place - *cursor) - 1, false, false};
-      *cursor = place + 1;
-      return true;
-    }
-  }
-  if (!lumos_json_string(cursor, text)) {
+/* The string at the cursor, its escapes not decoded. */
+static inline bool read_text(const char **cursor, struct lumos_slice *text) {
+  if (**cursor != '"') {
     return false;
   }
-  if (text->escaped) {
-    *text = lumos_reader_decode(reader, text);
+  const char *start = *cursor + 1;
+  const char *end = run_end(start);
+  text->escaped = *end == '\\';
+  while (*end == '\\' && (unsigned char)end[1] >= 0x20) {
+    end = run_end(end + 2);
+  }
+  text->bytes = start;
+  text->length = (size_t)(end - start);
+  *cursor = end + 1;
+  return *end == '"';
+}
+
+void lumos_remembered_begin(struct lumos_remembered *remembered) {
+  static const struct lumos_probe nothing = {{UINT64_MAX, UINT64_MAX}, {UINT64_MAX, UINT64_MAX}};
+  remembered->lane = nothing;
+  remembered->id_start = nothing;
+  remembered->escaped = lumos_strings_new();
+  lumos_vector_push(&remembered->meant, LUMOS_NO_STRING);
+}
+
+void lumos_remembered_finish(struct lumos_remembered *remembered) {
+  lumos_strings_free(remembered->escaped);
+  lumos_vector_free(&remembered->meant);
+}
+
+/* Look for these bytes from now on, if they are few enough. */
+static bool set_probe(struct lumos_probe *probe, const char *bytes, size_t length) {
+  if (length > sizeof probe->bytes) {
+    return false;
+  }
+  for (unsigned half = 0; half < 2; half++) {
+    unsigned before = 8 * half;
+    probe->bits[half] = length <= before ? 0 : lumos_first_bytes((unsigned)length - before);
+    probe->bytes[half] = length <= before ? 0 : lumos_load_eight(bytes + before);
   }
   return true;
+}
+
+/* A string that was not remembered. *kept: where its bytes, as they stand in the stream, stay. */
+static lumos_string_id new_string(struct lumos_reader *reader, const struct lumos_slice *text, const char **kept) {
+  enum { LONGEST_KEPT = 4096 };
+  struct lumos_strings *strings = reader->job->strings;
+  struct lumos_remembered *remembered = &reader->remembered;
+  *kept = NULL;
+  if (!text->escaped) {
+    lumos_string_id id = lumos_intern(strings, text->bytes, text->length);
+    *kept = lumos_string(strings, id);
+    return id;
+  }
+  uint32_t number = LUMOS_NO_STRING;
+  if (text->length <= LONGEST_KEPT) {
+    number = lumos_intern(remembered->escaped, text->bytes, text->length);
+    *kept = lumos_string(remembered->escaped, number);
+    if (number < remembered->meant.count) {
+      return remembered->meant.items[number];
+    }
+  }
+  struct lumos_slice plain = lumos_reader_decode(reader, text);
+  lumos_string_id id = lumos_intern(strings, plain.bytes, plain.length);
+  if (*kept != NULL) {
+    lumos_vector_push(&remembered->meant, id);
+  }
+  return id;
+}
+
+/* Where a string is remembered: told by how long it is and by its first and last bytes. */
+static inline size_t string_place(const struct lumos_slice *text) {
+  uint64_t first = lumos_load_eight(text->bytes);
+  uint64_t last = 0;
+  if (text->length >= 8) {
+    last = lumos_load_eight(text->bytes + text->length - 8);
+  } else {
+    first &= lumos_first_bytes((unsigned)text->length);
+  }
+  return (size_t)(lumos_hash_mix(first ^ text->length << 56U, last) >> 20U) % STRINGS_REMEMBERED;
 }
 
 bool lumos_read_string(struct lumos_reader *reader, const struct lumos_field *field, void *slot, const char **cursor) {
   const char *start = *cursor;
   struct lumos_slice text;
-  if (!read_text(reader, cursor, &text)) {
+  if (!read_text(cursor, &text)) {
     return lumos_fail_value(reader, field, start, "a string");
   }
-  *(lumos_string_id *)slot = lumos_intern(reader->job->strings, text.bytes, text.length);
+  size_t place = string_place(&text);
+  const char *bytes = reader->remembered.strings[place].bytes;
+  if (bytes != NULL && reader->remembered.strings[place].length == text.length &&
+      memcmp(bytes, text.bytes, text.length) == 0) {
+    *(lumos_string_id *)slot = reader->remembered.strings[place].id;
+    return true;
+  }
+  lumos_string_id id = new_string(reader, &text, &bytes);
+  *(lumos_string_id *)slot = id;
+  reader->remembered.strings[place].bytes = bytes;
+  reader->remembered.strings[place].length = (uint32_t)text.length;
+  reader->remembered.strings[place].id = id;
   return true;
 }
 
-/* Most lines name the lane of the line before: the same bytes then, if they are without escapes. */
 static bool read_lane(struct lumos_reader *reader, const struct lumos_field *field, void *slot, const char **cursor) {
   const char *start = *cursor;
-  const char *name = lumos_string(reader->job->strings, reader->lane_name);
-  size_t length = lumos_string_length(reader->job->strings, reader->lane_name);
-  if (reader->lane_name != LUMOS_NO_STRING && *start == '"' && strncmp(start + 1, name, length) == 0 &&
-      start[length + 1] == '"') {
-    *(lumos_string_id *)slot = reader->lane_name;
-    *cursor = start + length + 2;
-  } else if (lumos_read_string(reader, field, slot, cursor)) {
-    bool plain = memchr(start, '\\', (size_t)(*cursor - start)) == NULL;
-    reader->lane_name = plain ? *(lumos_string_id *)slot : LUMOS_NO_STRING;
-  } else {
+  if (!lumos_read_string(reader, field, slot, cursor)) {
     return false;
+  }
+  struct lumos_remembered *remembered = &reader->remembered;
+  size_t length = (size_t)(*cursor - start);
+  if (set_probe(&remembered->lane, start, length)) {
+    remembered->lane_name = *(lumos_string_id *)slot;
+    remembered->lane_length = length;
   }
   reader->lanes[reader->lane_count].slot = slot;
   reader->lanes[reader->lane_count++].lane = *(lumos_string_id *)slot;
@@ -169,12 +232,16 @@ static bool read_name(struct lumos_reader *reader, const struct lumos_field *fie
   const char *start = *cursor;
   struct lumos_slice text;
   int value = -1;
-  if (read_text(reader, cursor, &text)) {
+  if (read_text(cursor, &text)) {
+    text = text.escaped ? lumos_reader_decode(reader, &text) : text;
     value = lumos_names_find(field->names, text.bytes, text.length);
   }
   if (value < 0) {
     return lumos_fail_value(reader, field, start, "one of the names that this field may have");
   }
+  size_t place = lumos_name_place(field, lumos_load_eight(field->names->names[value]));
+  reader->remembered.names[place].names = field->names;
+  reader->remembered.names[place].value = value;
   *(uint8_t *)slot = (uint8_t)value;
   return true;
 }
@@ -190,15 +257,10 @@ static bool read_stage(struct lumos_reader *reader, const struct lumos_field *fi
 
 /* Up to ten decimal digits without leading zeros. */
 static inline bool read_digits(const char **cursor, uint64_t *value) {
-  const char *start = *cursor;
-  const char *place = start;
-  uint64_t digits = 0;
-  while (lumos_is_digit(*place) && place < start + 10) {
-    digits = digits * 10 + (uint64_t)(*place++ - '0');
-  }
-  *value = digits;
-  *cursor = place;
-  return place > start && !lumos_is_digit(*place) && (*start != '0' || place == start + 1);
+  unsigned count = lumos_digits_read(*cursor, value);
+  bool good = count > 0 && count <= 10 && (**cursor != '0' || count == 1);
+  *cursor += count;
+  return good;
 }
 
 /* "RANK:N" */
@@ -219,6 +281,7 @@ static bool read_reference(struct lumos_reader *reader, const struct lumos_field
 
 static bool read_own_reference(struct lumos_reader *reader, const struct lumos_field *field, void *slot,
                                const char **cursor) {
+  const char *start = *cursor;
   int32_t rank = NO_RANK;
   if (!read_reference(reader, field, cursor, &rank, slot)) {
     return false;
@@ -229,6 +292,12 @@ static bool read_own_reference(struct lumos_reader *reader, const struct lumos_f
                              (int)field->length, field->key + 2, rank, reader->reference_rank);
   }
   reader->reference_rank = rank;
+  struct lumos_remembered *remembered = &reader->remembered;
+  size_t length = (size_t)(strchr(start, ':') - start) + 1;
+  if (set_probe(&remembered->id_start, start, length)) {
+    remembered->id_start_length = length;
+    remembered->id_rank = rank;
+  }
   return true;
 }
 

@@ -1,111 +1,8 @@
-/* Jobs as streams: walks the schema row by row. */
+/* Jobs as streams: records in their order, and the count of them. */
 #include <lumos/stream.h>
 
-#include "stream/unknown.h"
 #include "stream/write.h"
 #include <stdlib.h>
-
-static char *put_text(struct lumos_writer *writer, char *out, const char *bytes, size_t length) {
-  return lumos_put(lumos_writer_room(writer, out, length), bytes, length);
-}
-
-/* Is there anything to write inside an object? */
-static bool object_present(const struct lumos_record *record, const struct lumos_field *object) {
-  if (object->flag != 0) {
-    return *((const bool *)record->parts[object->part] + object->flag);
-  }
-  for (size_t i = 0; i < object->member_count; i++) {
-    if (!lumos_slot_absent(&object->members[i], lumos_slot(record, &object->members[i]))) {
-      return true;
-    }
-  }
-  return object->required;
-}
-
-/* The members of `object` that the schema does not know, without braces; length 0: none. */
-static struct lumos_slice unknown_within(const char *unknown, const struct lumos_field *object) {
-  struct lumos_slice key;
-  struct lumos_slice member;
-  while (lumos_unknown_next(&unknown, &key, &member)) {
-    if (lumos_unknown_is_of(object, &key)) {
-      size_t before = object->length + sizeof "\"\":{" - 1; /* the quotes, the colon and the brace */
-      return (struct lumos_slice){member.bytes + before, member.length - before - 1, false, false};
-    }
-  }
-  return (struct lumos_slice){unknown, 0, false, false};
-}
-
-static char *put_object(struct lumos_writer *writer, char *out, const struct lumos_field *object,
-                        const struct lumos_record *record, const char *unknown) {
-  struct lumos_slice more =
-      *unknown == '\0' ? (struct lumos_slice){unknown, 0, false, false} : unknown_within(unknown, object);
-  if (more.length == 0 && !object_present(record, object)) {
-    return out;
-  }
-  out = LUMOS_PUT(lumos_put_key(out, object, 0), "{");
-  size_t skip = 1; /* the first member goes without its comma */
-  for (size_t i = 0; i < object->member_count; i++) {
-    const struct lumos_field *field = &object->members[i];
-    const void *slot = lumos_slot(record, field);
-    if (!lumos_slot_absent(field, slot)) {
-      out = lumos_value_writers[field->kind](writer, lumos_put_key(out, field, skip), field, slot);
-      skip = 0;
-    }
-  }
-  if (more.length > 0 && skip == 0) {
-    out = LUMOS_PUT(out, ",");
-  }
-  out = put_text(writer, out, more.bytes, more.length);
-  return LUMOS_PUT(out, "}");
-}
-
-/* The unknown members of the record itself: those that are not of its objects. */
-static char *put_unknown(struct lumos_writer *writer, char *out, const struct lumos_record_type *type,
-                         const char *unknown) {
-  struct lumos_slice key;
-  struct lumos_slice member;
-  while (lumos_unknown_next(&unknown, &key, &member)) {
-    bool inner = false;
-    for (size_t i = 0; i < type->count && !inner; i++) {
-      inner = type->fields[i].kind == FIELD_OBJECT && lumos_unknown_is_of(&type->fields[i], &key);
-    }
-    if (!inner) {
-      out = LUMOS_PUT(out, ",");
-      out = put_text(writer, out, member.bytes, member.length);
-    }
-  }
-  return out;
-}
-
-static void put_record(struct lumos_writer *writer, enum lumos_record_kind kind, const struct lumos_record *record) {
-  const struct lumos_record_type *type = &lumos_schema[kind];
-  const struct lumos_field *last = &type->fields[type->count - 1];
-  const char *unknown = "";
-  if (record->parts[last->part] != NULL) {
-    unknown = lumos_string(writer->job->strings, *(const lumos_string_id *)lumos_slot(record, last));
-  }
-  char *out = lumos_writer_resume(writer, 0);
-  out = lumos_put(out, type->opening, type->opening_length);
-  for (const struct lumos_field *field = type->fields + 1; field < last; field++) {
-    if (record->parts[field->part] == NULL) {
-      continue;
-    }
-    if (field->kind == FIELD_OBJECT) {
-      out = put_object(writer, out, field, record, unknown);
-    } else {
-      const void *slot = lumos_slot(record, field);
-      if (!lumos_slot_absent(field, slot)) {
-        out = lumos_value_writers[field->kind](writer, lumos_put_key(out, field, 0), field, slot);
-      }
-    }
-  }
-  if (*unknown != '\0') {
-    out = put_unknown(writer, out, type, unknown);
-  }
-  out = LUMOS_PUT(out, "}\n");
-  lumos_writer_pause(writer, out);
-  writer->counts[kind]++;
-}
 
 /* A run of records that lie in one array. */
 static void put_records(struct lumos_writer *writer, enum lumos_record_kind kind, size_t first, size_t count) {
@@ -113,7 +10,7 @@ static void put_records(struct lumos_writer *writer, enum lumos_record_kind kind
   char *items = lumos_part_items(writer->job, kind, PART_MAIN, &all);
   for (size_t i = first; i < first + count; i++) {
     struct lumos_record record = {{items + i * lumos_schema[kind].sizes[PART_MAIN]}};
-    put_record(writer, kind, &record);
+    lumos_put_record(writer, kind, &record);
   }
 }
 
@@ -127,7 +24,7 @@ static void put_tasks(struct lumos_writer *writer, size_t first, size_t count) {
         job->runs.count == 0 ? NULL : &job->runs.items[i],
         task->detail == LUMOS_NONE ? NULL : &job->details.items[task->detail],
     }};
-    put_record(writer, RECORD_TASK, &record);
+    lumos_put_record(writer, RECORD_TASK, &record);
   }
 }
 
@@ -171,14 +68,23 @@ static void put_end(struct lumos_writer *writer) {
   lumos_text_put(writer->text, "\"end\":1}}\n");
 }
 
+static void set_rank(struct lumos_writer *writer, int32_t rank) {
+  char start[2 * LUMOS_DIGITS_WRITTEN];
+  char *end = lumos_put_id(start, rank, 0) - sizeof "0\"" + 1;
+  writer->rank = rank;
+  writer->id_start_length = (size_t)(end - start);
+  memcpy(writer->id_start, start, sizeof writer->id_start);
+}
+
 void lumos_stream_write(const struct lumos_job *job, struct lumos_text *text) {
   struct lumos_writer writer = {.job = job, .text = text};
-  writer.escapes = lumos_allocate_zeroed(lumos_strings_count(job->strings) + 1U, 1);
+  writer.strings = lumos_allocate_zeroed(lumos_strings_count(job->strings) + 1U, sizeof *writer.strings);
+  writer.escaped = lumos_arena_new();
   struct lumos_record header = {{(void *)(uintptr_t)job}};
-  put_record(&writer, RECORD_HEADER, &header);
+  lumos_put_record(&writer, RECORD_HEADER, &header);
   for (size_t i = 0; i < job->ranks.count; i++) {
     const struct lumos_rank *rank = &job->ranks.items[i];
-    writer.rank = rank->rank;
+    set_rank(&writer, rank->rank);
     put_records(&writer, RECORD_RANK, i, 1);
     put_records(&writer, RECORD_GROUP, rank->group_first, rank->group_count);
     put_records(&writer, RECORD_LANE, rank->lane_first, rank->lane_count);
@@ -192,5 +98,6 @@ void lumos_stream_write(const struct lumos_job *job, struct lumos_text *text) {
   put_records(&writer, RECORD_NOTE, 0, job->notes.count);
   put_foreign(&writer);
   put_end(&writer);
-  free(writer.escapes);
+  lumos_arena_free(writer.escaped);
+  free(writer.strings);
 }

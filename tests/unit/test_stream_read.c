@@ -104,6 +104,24 @@ static void values_have_one_form_when_written(void **state) {
   expect_same("\"window\":[-5,9000]", "\"window\":[ -9007199254740991 , 9000 ]", "\"window\":[-9007199254740991,9000]");
 }
 
+/* More different ones than are remembered, each of them twice, and beside each its text without escapes. */
+static void strings_with_escapes_keep_their_meaning(void **state) {
+  enum { TEXTS = 2000, NOTES = 4 * TEXTS };
+  (void)state;
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  lumos_text_put(&text, "{\"type\":\"lumos\",\"format\":1,\"stage\":\"parse\",\"epoch\":\"0\",\"history\":[]}\n");
+  for (int i = 0; i < NOTES; i++) {
+    lumos_text_format(&text, "{\"type\":\"note\",\"code\":\"parse.x\",\"level\":\"info\",\"text\":\"%s%d%s\"}\n",
+                      i % 2 == 0 ? "" : "\\\"", i / 2 % TEXTS, i % 2 == 0 ? "" : "\\n");
+  }
+  lumos_text_format(&text, "{\"type\":\"end\",\"counts\":{\"lumos\":1,\"note\":%d,\"end\":1}}\n", NOTES);
+  lumos_text_char(&text, '\0');
+  struct lumos_job *job = stream_good(text.bytes);
+  expect_stream(job, text.bytes);
+  lumos_job_free(job);
+  lumos_text_free(&text);
+}
+
 static void ids_may_be_far_apart(void **state) {
   (void)state;
   char *text =
@@ -131,6 +149,9 @@ static const struct fault faults[] = {
     {"\"dur\":790", "\"dur\":99999999999999999999999", "dur: expected an integer"},
     {"\"dur\":790", "\"dur\":\"790\"", "dur: expected an integer"},
     {"\"dur\":790", "\"dur\":-1", "dur: expected an integer of at least 0"},
+    {"\"dur\":790", "\"dur\":0790", "dur: expected an integer of at least 0"},
+    {"\"start\":40", "\"start\":-040", "start: expected an integer below 2^53"},
+    {"\"seq\":5", "\"seq\":05", "seq: expected a number from 0 to 2^32-2"},
     {"\"seq\":5", "\"seq\":4294967295", "seq: expected a number from 0 to 2^32-2"},
     {"\"step\":2", "\"step\":2147483648", "step: expected an integer of at least 0 and below 2^31"},
     {"0.125", "0.1234567", "dur_error: expected a number of at least 0 and below 2^53 with at most 6 decimals"},
@@ -146,6 +167,11 @@ static const struct fault faults[] = {
     {"0.25", "-0.25", "occupancy: expected a number from 0"},
     {"\"kind\":\"launch\"", "\"kind\":\"launch\\u0000\"", "kind: expected one of the names"},
     {"\"kind\":\"launch\"", "\"kind\":\"lunch\"", "kind: expected one of the names"},
+    {"\"group\":\"tp@0\"}}\n",
+     "\"group\":\"tp@0\"}}\n{\"type\":\"task\",\"id\":\"1:1\",\"rank\":1,\"lane\":\"s7\",\"seq\":1,\"kind\":"
+     "\"collectible\","
+     "\"name\":\"x\",\"dur\":1,\"lag\":0}\n",
+     "kind: expected one of the names"},
     {"\"name\":\"before\"", "\"name\":5", "name: expected a string"},
     {"\"window\":[0,8000]", "\"window\":[0]", "window: expected two instants"},
     {"\"window\":[0,8000]", "\"window\":[0,1,2]", "window: expected two instants"},
@@ -293,6 +319,7 @@ int main(void) {
       cmocka_unit_test(members_of_objects_come_in_any_order),
       cmocka_unit_test(records_of_ranks_come_in_any_order),
       cmocka_unit_test(values_have_one_form_when_written),
+      cmocka_unit_test(strings_with_escapes_keep_their_meaning),
       cmocka_unit_test(ids_may_be_far_apart),
       cmocka_unit_test(faults_are_refused),
       cmocka_unit_test(records_of_later_stages_are_refused),
