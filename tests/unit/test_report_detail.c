@@ -201,6 +201,38 @@ static void choice_of_all(void **state) {
   lumos_job_free(job);
 }
 
+/* Of kernels that take equally long the first ones are chosen, and the others not where so many take longer. */
+static void choice_of_equals(void **state) {
+  (void)state;
+  static const struct {
+    uint32_t longer; /* so many of the last kernels take twice as long */
+    int64_t shortest;
+    bool first, next; /* is kernel 0 embedded, and the one behind the first that there is room for? */
+  } cases[] = {{0, 1000, true, false}, {5000, 1000, true, false}, {20000, 2000, false, false}};
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    struct lumos_job *job = large_job();
+    for (uint32_t k = 0; k < KERNELS; k++) {
+      int64_t duration = k < KERNELS - cases[i].longer ? 1000 : 2000;
+      job->tasks.items[KERNELS + k].dur = job->runs.items[KERNELS + k].dur = duration;
+    }
+    struct report_timelines timelines;
+    struct report_detail detail;
+    report_timelines_read(job, &timelines);
+    struct lumos_report_options options = {.format = LUMOS_REPORT_HTML};
+    struct report_detail_source from = {&timelines, &options, NULL, NULL};
+    report_detail_read(&from, &detail);
+    uint32_t room = 20000 - cases[i].longer;
+    assert_int_equal(detail.embedded, 40000);
+    assert_int_equal(detail.shortest, cases[i].shortest);
+    assert_int_equal(detail.ordinals[KERNELS] != LUMOS_NONE, cases[i].first);
+    assert_int_equal(room > 0 && detail.ordinals[KERNELS + room - 1] != LUMOS_NONE, cases[i].first);
+    assert_int_equal(detail.ordinals[KERNELS + room] != LUMOS_NONE, cases[i].next);
+    report_detail_free(&detail);
+    report_timelines_free(&timelines);
+    lumos_job_free(job);
+  }
+}
+
 /* A chain through 70 of the short kernels and their calls, each with its lag and its run. */
 static void add_long_chain(struct lumos_path_parts *parts) {
   struct lumos_path_part outside = {.task = LUMOS_NONE};
@@ -288,13 +320,10 @@ static void script_stays_inside(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(columns),
-      cmocka_unit_test(holds),
-      cmocka_unit_test(choice),
-      cmocka_unit_test(choice_of_all),
-      cmocka_unit_test(chain),
-      cmocka_unit_test(digest),
-      cmocka_unit_test(script_stays_inside),
+      cmocka_unit_test(columns),          cmocka_unit_test(holds),
+      cmocka_unit_test(choice),           cmocka_unit_test(choice_of_all),
+      cmocka_unit_test(choice_of_equals), cmocka_unit_test(chain),
+      cmocka_unit_test(digest),           cmocka_unit_test(script_stays_inside),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
