@@ -62,11 +62,12 @@ struct lumos_hold {
 };
 LUMOS_VECTOR_TYPE(lumos_holds, struct lumos_hold);
 
-/* Run the engine once more over a job at stage sim and note, for every task, what bound its start and its end: fills
- * bindings[0..tasks.count). When `watched` is not NULL (a byte a task, 0 or 1), every constraint on the start or end of
- * a watched task is appended to `all`, in order of dst, then bound, then src; a task's own duration is not among them.
- * Ties: the constraint named first binds. False when the run differs from job->runs (a stream whose simulated times
- * were edited), or fails. As fast as lumos_engine_run; 24 bytes a task. */
+/* Note, for every task of a job at stage sim, what bound its start and its end: fills bindings[0..tasks.count), where it
+ * is not NULL. When `watched` is not NULL (a byte a task, 0 or 1), every constraint on the start or end of a watched task
+ * is appended to `all`, in order of dst, then bound, then src; a task's own duration is not among them. Ties: the
+ * constraint named first binds. False when the run differs from job->runs (a stream whose simulated times were edited),
+ * or fails. Without `watched`, and where sim ran in this process, O(tasks) from what it kept; else as
+ * lumos_engine_run. */
 bool lumos_bindings_find(const struct lumos_job *job, struct lumos_bindings *bindings, const uint8_t *watched,
                          struct lumos_constraints *all, struct lumos_error *error) LUMOS_MUST_CHECK;
 
@@ -86,7 +87,8 @@ struct lumos_doubt {
 };
 LUMOS_VECTOR_TYPE(lumos_doubts, struct lumos_doubt);
 
-/* What bound every task, as lumos_bindings_find without `watched`, and of the same run the doubts, by task. */
+/* What bound every task, as lumos_bindings_find without `watched`, and of the same run the doubts, by task. `bindings`
+ * may be NULL. */
 bool lumos_doubts_find(const struct lumos_job *job, struct lumos_bindings *bindings, struct lumos_doubts *doubts,
                        struct lumos_error *error) LUMOS_MUST_CHECK;
 

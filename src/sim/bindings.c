@@ -55,7 +55,9 @@ static bool check_runs(const struct lumos_job *job, const struct lumos_run *runs
 
 /* The notes that sim has kept. */
 static void give_kept(const struct lumos_job *job, const struct lumos_engine_notes *notes) {
-  memcpy(notes->bindings, job->bindings, job->tasks.count * sizeof *notes->bindings);
+  if (notes->bindings != NULL) {
+    memcpy(notes->bindings, job->bindings, job->tasks.count * sizeof *notes->bindings);
+  }
   for (size_t i = 0; notes->holds != NULL && i < job->hold_count; i++) {
     lumos_vector_push(notes->holds, job->holds[i]);
   }

@@ -25,6 +25,10 @@ static struct lumos_task_state *state_of(const struct lumos_engine *engine, uint
   return lumos_state_of(engine, t);
 }
 
+static struct lumos_bindings *binding_of(const struct lumos_engine *engine, uint32_t t) {
+  return &engine->bound[engine->node_of[t]];
+}
+
 static bool has_ended(const struct lumos_engine *engine, uint32_t t) {
   return state_of(engine, t)->progress == LUMOS_ENDED;
 }
@@ -174,7 +178,7 @@ static void link_bound(struct lumos_engine *engine, uint32_t t, enum lumos_end t
 
 static void note(struct lumos_engine *engine, uint32_t t, enum lumos_end to, int64_t bound, struct lumos_binding by) {
   const struct lumos_engine_notes *notes = &engine->notes;
-  struct lumos_bindings *bindings = &notes->bindings[t];
+  struct lumos_bindings *bindings = binding_of(engine, t);
   if (to == LUMOS_START && bound > state_of(engine, t)->start) {
     bindings->start = by;
   } else if (to == LUMOS_END && bound > state_of(engine, t)->end) {
@@ -256,7 +260,7 @@ static void become_ready(struct lumos_engine *engine, uint32_t t) {
   struct lumos_binding otherwise = {.src = LUMOS_NONE};
   link_root(engine, t, special);
   if (special != NULL && special->boundary > state->start) {
-    otherwise = engine->explain ? engine->notes.bindings[t].start : otherwise;
+    otherwise = engine->explain ? binding_of(engine, t)->start : otherwise;
     hold_by_boundary(engine, t, special);
   }
   if (state->start == LUMOS_ABSENT) {
@@ -265,12 +269,12 @@ static void become_ready(struct lumos_engine *engine, uint32_t t) {
     bool carried = is(engine, t, LUMOS_DELAYED) && !engine->drop_residuals;
     state->start += carried ? engine->job->timings.items[t].residual : 0;
     if (engine->explain && state->floor > state->start) {
-      engine->notes.bindings[t].start = engine->notes.bindings[t].behind;
+      binding_of(engine, t)->start = binding_of(engine, t)->behind;
     }
     state->start = later(state->start, state->floor);
   }
   if (engine->explain) {
-    engine->notes.bindings[t].behind = otherwise;
+    binding_of(engine, t)->behind = otherwise;
   }
   state->progress = LUMOS_READY;
   if (is_alone(state) && !engine->explain) { /* of equal bounds the first explains, in the order of time */
@@ -285,7 +289,7 @@ static void become_ready(struct lumos_engine *engine, uint32_t t) {
  * start before the call that launches it. */
 static void raise_floor(struct lumos_engine *engine, uint32_t t, int64_t floor, struct lumos_binding by) {
   if (engine->explain && floor > state_of(engine, t)->floor) {
-    engine->notes.bindings[t].behind = by;
+    binding_of(engine, t)->behind = by;
   }
   if (engine->explain) {
     link(engine, instant_of(by.src, (enum lumos_end)by.from), instant_of(t, LUMOS_START), floor);
@@ -357,7 +361,7 @@ static void end_task(struct lumos_engine *engine, uint32_t t) {
   link_own(engine, t);
   state->end = end_of(engine, t);
   if (engine->explain && !ends_when_held(engine, t, held)) {
-    engine->notes.bindings[t].end = (struct lumos_binding){t, LUMOS_HELD_BY_ITSELF, LUMOS_START, LUMOS_RECORDED};
+    binding_of(engine, t)->end = (struct lumos_binding){t, LUMOS_HELD_BY_ITSELF, LUMOS_START, LUMOS_RECORDED};
   }
   state->progress = LUMOS_ENDED;
   if (state->end >= LUMOS_TIME_LIMIT || state->end - state->start >= LUMOS_TIME_LIMIT) {

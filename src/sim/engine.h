@@ -141,9 +141,9 @@ struct lumos_order {
 struct lumos_engine_notes {
   struct lumos_holds *holds;       /* on streams */
   struct lumos_bindings *bindings; /* what bound the start and the end of every task */
-  struct lumos_links *links;       /* with bindings: all that bounds anything, the binding and the others */
+  struct lumos_links *links;       /* all that bounds anything, the binding and the others */
   struct lumos_order *order;       /* with links */
-  const uint8_t *watched;          /* with bindings: tasks of which every constraint is noted, in */
+  const uint8_t *watched;          /* tasks of which every constraint is noted, in */
   struct lumos_constraints *constraints;
 };
 
@@ -172,7 +172,9 @@ struct lumos_engine {
   const struct lumos_times *times;
   bool drop_residuals;
   struct lumos_engine_notes notes;
-  bool explain;      /* bindings are asked for; `behind` of a task that is not ready is what raised its floor */
+  bool explain; /* something of what binds is noted */
+  struct lumos_bindings
+      *bound;        /* by node, where it explains; `behind` of one that is not ready is what raised its floor */
   uint32_t *node_of; /* by task; LUMOS_NONE: a follower */
   uint32_t *nodes;   /* their tasks, ascending */
   uint32_t node_count;
@@ -247,7 +249,7 @@ bool lumos_engine_run_noting(const struct lumos_job *job, const struct lumos_sim
                              struct lumos_run *runs, const struct lumos_engine_notes *notes,
                              struct lumos_error *error) LUMOS_MUST_CHECK;
 
-/* A simulated job's run once more, by its own model, with notes; notes->bindings must have room for all tasks. False
+/* A simulated job's run once more, by its own model, with notes; notes->bindings has room for all tasks, or is NULL. False
  * also where the run differs from job->runs. */
 bool lumos_run_noting(const struct lumos_job *job, const struct lumos_engine_notes *notes,
                       struct lumos_error *error) LUMOS_MUST_CHECK;

@@ -98,7 +98,14 @@ void lumos_nodes_measure(struct lumos_engine *engine) {
   engine->measured = engine->times == NULL;
 }
 
+static struct lumos_bindings of_follower(uint32_t t) {
+  return (struct lumos_bindings){.start = {t - 1, LUMOS_HELD_BY_THREAD, LUMOS_END, LUMOS_RECORDED},
+                                 .end = {t, LUMOS_HELD_BY_ITSELF, LUMOS_START, LUMOS_RECORDED},
+                                 .behind = {LUMOS_NONE, LUMOS_HELD_BY_NOTHING, LUMOS_END, LUMOS_UNEXPLAINED}};
+}
+
 void lumos_nodes_fill(struct lumos_engine *engine) {
+  struct lumos_bindings *bindings = engine->notes.bindings;
   uint32_t t = 0;
   for (uint32_t n = 0; n < engine->node_count; n++, t++) {
     int64_t end = n == 0 ? 0 : engine->runs[t - 1].start + engine->runs[t - 1].dur;
@@ -106,11 +113,12 @@ void lumos_nodes_fill(struct lumos_engine *engine) {
       struct lumos_times times = follower_times(engine, t, drift);
       engine->runs[t] = (struct lumos_run){end + times.lag, times.dur};
       end += times.lag + times.dur;
-      if (engine->explain) {
-        struct lumos_bindings *bindings = &engine->notes.bindings[t];
-        bindings->start = (struct lumos_binding){t - 1, LUMOS_HELD_BY_THREAD, LUMOS_END, LUMOS_RECORDED};
-        bindings->end = (struct lumos_binding){t, LUMOS_HELD_BY_ITSELF, LUMOS_START, LUMOS_RECORDED};
+      if (bindings != NULL) {
+        bindings[t] = of_follower(t);
       }
+    }
+    if (bindings != NULL) {
+      bindings[t] = engine->bound[n];
     }
   }
 }

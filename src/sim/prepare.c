@@ -304,10 +304,13 @@ static void reset_states(struct lumos_engine *engine) {
   }
 }
 
-static void bind_nothing(const struct lumos_job *job, struct lumos_bindings *bindings) {
+static void bind_nothing(struct lumos_engine *engine) {
   struct lumos_binding nothing = {LUMOS_NONE, LUMOS_HELD_BY_NOTHING, LUMOS_END, LUMOS_UNEXPLAINED};
-  for (size_t t = 0; t < job->tasks.count; t++) {
-    bindings[t] = (struct lumos_bindings){nothing, nothing, nothing};
+  if (engine->bound == NULL) {
+    engine->bound = lumos_allocate(engine->node_count * sizeof *engine->bound);
+  }
+  for (uint32_t n = 0; n < engine->node_count; n++) {
+    engine->bound[n] = (struct lumos_bindings){nothing, nothing, nothing};
   }
 }
 
@@ -316,9 +319,9 @@ void lumos_engine_reset(struct lumos_engine *engine, const struct lumos_engine_o
   engine->times = order->times;
   engine->drop_residuals = order->drop_residuals;
   engine->notes = order->notes;
-  engine->explain = order->notes.bindings != NULL;
+  engine->explain = order->notes.bindings != NULL || order->notes.links != NULL || order->notes.watched != NULL;
   if (engine->explain) {
-    bind_nothing(engine->job, order->notes.bindings);
+    bind_nothing(engine);
   }
   engine->runs = runs;
   engine->started = 0;
@@ -372,6 +375,7 @@ void lumos_engine_copy(struct lumos_engine *copy, const struct lumos_engine *eng
 
 void lumos_engine_free(struct lumos_engine *engine) {
   free(engine->ahead);
+  free(engine->bound);
   free(engine->states);
   for (uint32_t lane = 0; lane < engine->prepared->lanes.count; lane++) {
     lumos_vector_free(&engine->lanes[lane].order);

@@ -109,11 +109,10 @@ static int compare_slacks(const void *left_item, const void *right_item) {
   return by_kind != 0 ? by_kind : a->to - b->to;
 }
 
-/* The engine notes the bindings of all tasks once more, the same ones, so they need no room of their own. */
-static bool read_slacks(struct report_chain *chain, struct lumos_bindings *bindings, const uint8_t *passed,
+static bool read_slacks(struct report_chain *chain, const struct lumos_bindings *bindings, const uint8_t *passed,
                         const uint8_t *watched, struct lumos_error *error) {
   struct lumos_constraints all = {0};
-  bool found = lumos_bindings_find(chain->job, bindings, watched, &all, error);
+  bool found = lumos_bindings_find(chain->job, NULL, watched, &all, error);
   for (size_t first = 0, i = 1; found && first < all.count; i++) {
     if (i == all.count || all.items[i].dst != all.items[first].dst) {
       add_slacks(chain, bindings, passed[all.items[first].dst], &all.items[first], i - first);
@@ -137,8 +136,8 @@ static void walk(struct report_chain *chain, const struct lumos_bindings *bindin
   }
 }
 
-bool report_chain_read(const struct lumos_job *job, struct lumos_bindings *bindings, const struct report_boundary *step,
-                       struct report_chain *chain, struct lumos_error *error) {
+bool report_chain_read(const struct lumos_job *job, const struct lumos_bindings *bindings,
+                       const struct report_boundary *step, struct report_chain *chain, struct lumos_error *error) {
   *chain = (struct report_chain){.job = job, .step = step->step, .from = step->start, .until = step->end};
   uint8_t *passed = lumos_allocate_zeroed(job->tasks.count + 1, 1);
   uint8_t *watched = lumos_allocate_zeroed(job->tasks.count + 1, 1);

@@ -95,17 +95,17 @@ static bool tells_dependencies(const struct lumos_report_options *options) {
 static void find_bindings(struct report_content *content) {
   const struct lumos_job *job = content->job;
   struct lumos_doubts *doubts = &content->timelines.doubts;
-  content->bindings = lumos_allocate((job->tasks.count + 1) * sizeof *content->bindings);
-  if (!lumos_doubts_find(job, content->bindings, doubts, &content->unknown)) {
-    free(content->bindings);
-    content->bindings = NULL;
+  if (job->bindings == NULL) {
+    content->found = lumos_allocate((job->tasks.count + 1) * sizeof *content->found);
   }
+  bool known = lumos_doubts_find(job, content->found, doubts, &content->unknown);
+  content->bindings = !known ? NULL : job->bindings != NULL ? job->bindings : content->found;
   if (content->bindings == NULL || !shows_marks(content)) {
     lumos_vector_free(doubts);
   }
 }
 
-/* Each runs the simulation once more: only where the form shows it. */
+/* The simulation may have to run again, once or twice: only where the form shows it. */
 static bool read_dependencies(struct report_content *content, struct lumos_error *error) {
   const struct lumos_report_options *options = content->options;
   bool told = tells_dependencies(options);
@@ -179,7 +179,7 @@ void report_content_free(struct report_content *content) {
   report_opportunities_free(&content->opportunities);
   report_timelines_free(&content->timelines);
   report_busy_free(&content->busy);
-  free(content->bindings);
+  free(content->found);
   report_dependencies_free(&content->dependencies);
   lumos_passes_free(&content->passes);
   report_layers_free(&content->layers);

@@ -88,8 +88,8 @@ struct report_dependencies {
 /* What they are read from. */
 struct report_dependencies_source {
   const struct lumos_job *job;
-  struct lumos_bindings *bindings;       /* of all tasks; NULL: they are not known, */
-  const char *unknown;                   /* and why. They are written once more, with what they are */
+  const struct lumos_bindings *bindings; /* of all tasks; NULL: they are not known, */
+  const char *unknown;                   /* and why */
   const struct report_boundaries *steps; /* the job's, simulated */
   const struct lumos_report_options *options;
 };
