@@ -54,12 +54,17 @@ static size_t count_cores(void) {
 
 size_t lumos_parallel(size_t count, size_t threads, lumos_piece *piece, void *context) {
   struct pool pool = {.piece = piece, .context = context, .lock = PTHREAD_MUTEX_INITIALIZER, .end = count};
+  size_t first = 0;
+  bool some = take(&pool, &first); /* the caller's, whichever thread is quicker: it may tell a watcher */
   size_t wanted = threads > 0 ? threads : count_cores();
   wanted = wanted < count ? wanted : count;
   pthread_t *helpers = lumos_allocate(wanted * sizeof *helpers);
   size_t started = 0;
   while (started + 1 < wanted && pthread_create(&helpers[started], NULL, work_beside, &pool) == 0) {
     started++; /* where the system gives no more threads, those that run do the work */
+  }
+  if (some && !piece(context, first, true)) {
+    end_at(&pool, first);
   }
   work(&pool, true);
   for (size_t i = 0; i < started; i++) {

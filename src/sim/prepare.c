@@ -261,6 +261,7 @@ void lumos_engine_prepare(struct lumos_engine *engine, const struct lumos_job *j
   *engine = (struct lumos_engine){
       .prepared = job, .job = job, .rules = lumos_model_rules(model), .queue = {.job = job}, .beyond = LUMOS_NONE};
   lumos_nodes_find(engine);
+  engine->traits = lumos_allocate(engine->node_count * sizeof *engine->traits);
   engine->states = lumos_allocate(engine->node_count * sizeof *engine->states);
   engine->lanes = lumos_allocate_zeroed(job->lanes.count, sizeof *engine->lanes);
   engine->meetings = lumos_allocate(job->collectives.count * sizeof *engine->meetings);
@@ -272,7 +273,7 @@ void lumos_engine_prepare(struct lumos_engine *engine, const struct lumos_job *j
   }
   lumos_events_make(&engine->events, job);
   for (uint32_t n = 0; n < engine->node_count; n++) {
-    engine->states[n].traits = traits_of(engine, n);
+    engine->traits[n] = traits_of(engine, n);
   }
 }
 
@@ -292,7 +293,7 @@ static void reset_states(struct lumos_engine *engine) {
   for (uint32_t n = 0; n < engine->node_count; n++) {
     uint32_t t = engine->nodes[n];
     uint32_t lane_first = engine->job->lanes.items[engine->job->tasks.items[t].lane].task_first;
-    uint16_t traits = engine->states[n].traits;
+    uint16_t traits = engine->traits[n];
     engine->states[n] = (struct lumos_task_state){.start = LUMOS_ABSENT,
                                                   .end = LUMOS_ABSENT,
                                                   .floor = LUMOS_ABSENT,
@@ -356,6 +357,7 @@ void lumos_engine_copy(struct lumos_engine *copy, const struct lumos_engine *eng
                                 .node_of = engine->node_of,
                                 .nodes = engine->nodes,
                                 .node_count = engine->node_count,
+                                .traits = engine->traits,
                                 .ahead = lumos_allocate(nodes * sizeof *copy->ahead),
                                 .shares = true,
                                 .states = lumos_allocate(nodes * sizeof *copy->states),
@@ -367,9 +369,6 @@ void lumos_engine_copy(struct lumos_engine *copy, const struct lumos_engine *eng
                                 .events = engine->events,
                                 .queue = {.job = job},
                                 .beyond = LUMOS_NONE};
-  for (size_t n = 0; n < nodes; n++) {
-    copy->states[n].traits = engine->states[n].traits;
-  }
   copy->events.latest = lumos_allocate(copy->events.slots * sizeof *copy->events.latest);
 }
 
@@ -385,6 +384,7 @@ void lumos_engine_free(struct lumos_engine *engine) {
   free(engine->events.latest);
   if (!engine->shares) {
     lumos_nodes_free(engine);
+    free(engine->traits);
     free(engine->launched_first);
     free(engine->launched);
     lumos_coupling_free(&engine->coupling);

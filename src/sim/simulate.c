@@ -44,10 +44,9 @@ struct runs {
 
 enum { KEPT, REPLAYED, TRANSPLANTED };
 
-static bool keep(struct runs *runs, bool callers, struct lumos_error *error) {
+static bool keep(struct runs *runs, struct lumos_error *error) {
   struct lumos_job *job = runs->job;
-  const struct lumos_engine_order order = {.notes = {.holds = &runs->holds, .bindings = job->bindings},
-                                           .changed = callers ? NULL : &runs->quiet};
+  const struct lumos_engine_order order = {.notes = {.holds = &runs->holds, .bindings = job->bindings}};
   return runs->opportunities ? lumos_retiming_make(&runs->retiming, runs->engine, &order, job->runs.items, error)
                              : lumos_engine_do(runs->engine, &order, job->runs.items, error);
 }
@@ -56,7 +55,7 @@ static bool do_run(void *context, size_t index, bool callers) {
   struct runs *runs = context;
   struct lumos_error *error = &runs->errors[index];
   if (index == KEPT) {
-    return keep(runs, callers, error);
+    return keep(runs, error);
   }
   struct lumos_engine engine;
   lumos_engine_copy(&engine, runs->engine);
@@ -67,6 +66,7 @@ static bool do_run(void *context, size_t index, bool callers) {
     runs->transplant = lumos_transplant_make(&runs->quiet, &engine, runs->stretches, runs->measured);
   }
   lumos_engine_free(&engine);
+  (void)callers; /* the kept run is the caller's */
   return done;
 }
 
