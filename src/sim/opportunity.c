@@ -22,7 +22,8 @@
 #include <stdlib.h>
 
 enum { LEAST_PART = 200 }; /* one in so many */
-enum { MOST_WORKERS = 8 }; /* each holds some 200 bytes a task */
+/* Each worker holds some 60 bytes a task; of a job that fills the memory as it is there is one. */
+enum { MOST_WORKERS = 8, MANY_TASKS = 1 << 22 };
 
 static const char *const metric_names[] = {"opportunity_free", "opportunity_half"};
 static const int64_t factors[] = {0, LUMOS_SCALING_UNIT / 2};
@@ -125,9 +126,11 @@ static void run_all(struct search *search, struct trials *trials) {
     size_t count = trials->count - first;
     left += retime(search, trials, first, count < LUMOS_RETIMED ? count : LUMOS_RETIMED);
   }
+  lumos_retiming_rest(search->retiming);
   search->trials = trials;
   search->next = 0;
-  (void)lumos_parallel(left < MOST_WORKERS ? left : MOST_WORKERS, 0, work_through, search);
+  size_t most = search->job->tasks.count > MANY_TASKS ? 1 : MOST_WORKERS;
+  (void)lumos_parallel(left < most ? left : most, 0, work_through, search);
 }
 
 /* ---- what matters ---- */

@@ -45,9 +45,14 @@ void lumos_retiming_free(struct lumos_retiming *retiming) {
   lumos_vector_free(&retiming->launches);
   lumos_vector_free(&retiming->waits);
   lumos_vector_free(&retiming->transfers);
+  lumos_retiming_rest(retiming);
+}
+
+void lumos_retiming_rest(struct lumos_retiming *retiming) {
   free(retiming->new_lags);
   free(retiming->times);
   free(retiming->clocks);
+  retiming->new_lags = retiming->times = retiming->clocks = NULL;
 }
 
 /* ---- changes ---- */

@@ -77,6 +77,8 @@ void lumos_retiming_begin(struct lumos_retiming *retiming);
 void lumos_retiming_change(struct lumos_retiming *retiming, const struct lumos_engine *engine, unsigned w,
                            const struct lumos_work *work, int64_t millionths, const struct lumos_times *usual,
                            uint8_t *chosen);
+/* Give back what lumos_retiming_begin made, until it is called again. */
+void lumos_retiming_rest(struct lumos_retiming *retiming);
 /* The times of all; bit w of what it returns: they are those that the engine would find. */
 unsigned lumos_retiming_run(struct lumos_retiming *retiming);
 /* runs[t] of all tasks that end steps, as a run of no length at the task's end. */

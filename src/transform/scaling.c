@@ -5,16 +5,51 @@
 
 static const int64_t time_limit = (int64_t)1 << 53;
 
-/* By task the longest cover: of the lag before it, which is another thread's time, or of a call in a full queue. */
-static int64_t *find_covers(const struct lumos_job *job, bool of_calls) {
-  int64_t *covers = lumos_allocate_zeroed(job->tasks.count, sizeof *covers);
+enum trait { DECIDED = 1, COVERED = 2 };
+
+static int by_task(const void *left_item, const void *right_item) {
+  const struct lumos_covered *left = left_item;
+  const struct lumos_covered *right = right_item;
+  return (left->task > right->task) - (left->task < right->task);
+}
+
+/* Of each task the longest of either: of the lag before it, which is another thread's time, and of a call in a full
+ * queue. */
+static void find_covered(struct lumos_scaling *scaling) {
+  const struct lumos_job *job = scaling->job;
+  LUMOS_VECTOR(struct lumos_covered) found = {0};
   for (size_t i = 0; i < job->deps.count; i++) {
     const struct lumos_dep *dep = &job->deps.items[i];
-    if ((dep->kind == LUMOS_QUEUE) == of_calls && dep->covers != LUMOS_ABSENT && dep->covers > covers[dep->dst]) {
-      covers[dep->dst] = dep->covers;
+    if (dep->covers != LUMOS_ABSENT && dep->covers > 0) {
+      bool call = dep->kind == LUMOS_QUEUE;
+      lumos_vector_push(&found, ((struct lumos_covered){dep->dst, call ? dep->covers : 0, call ? 0 : dep->covers}));
+      scaling->traits[dep->dst] |= COVERED;
     }
   }
-  return covers;
+  if (found.count > 0) {
+    qsort(found.items, found.count, sizeof *found.items, by_task);
+  }
+  size_t kept = 0;
+  for (size_t i = 0; i < found.count; i++) {
+    struct lumos_covered *last = kept == 0 ? NULL : &found.items[kept - 1];
+    const struct lumos_covered one = found.items[i];
+    if (last == NULL || last->task != one.task) {
+      found.items[kept++] = one;
+    } else {
+      last->call = one.call > last->call ? one.call : last->call;
+      last->lag = one.lag > last->lag ? one.lag : last->lag;
+    }
+  }
+  scaling->covered = found.items;
+  scaling->covered_count = kept;
+}
+
+static struct lumos_covered covered(const struct lumos_scaling *scaling, uint32_t task) {
+  const struct lumos_covered key = {.task = task};
+  return (scaling->traits[task] & COVERED) == 0
+             ? key
+             : *(const struct lumos_covered *)bsearch(&key, scaling->covered, scaling->covered_count, sizeof key,
+                                                      by_task);
 }
 
 /* In a rooted collective only some members' ends are decided by the transfer, so there both are scaled. */
@@ -24,23 +59,21 @@ static void find_decided(struct lumos_scaling *scaling) {
     const struct lumos_collective *collective = &job->collectives.items[c];
     bool decides = collective->rule != LUMOS_ROOTED && collective->rule != LUMOS_CUSTOM;
     for (uint32_t m = 0; decides && m < collective->member_count && lumos_scaling_takes_transfer(scaling, c); m++) {
-      scaling->decided[job->members.items[collective->member_first + m]] = 1;
+      scaling->traits[job->members.items[collective->member_first + m]] |= DECIDED;
     }
   }
 }
 
 void lumos_scaling_open(struct lumos_scaling *scaling) {
   scaling->overflow = false;
-  scaling->decided = lumos_allocate_zeroed(scaling->job->tasks.count, 1);
-  scaling->blocked = find_covers(scaling->job, true);
-  scaling->covers = scaling->lags ? find_covers(scaling->job, false) : NULL;
+  scaling->traits = lumos_allocate_zeroed(scaling->job->tasks.count, 1);
+  find_covered(scaling);
   find_decided(scaling);
 }
 
 void lumos_scaling_close(struct lumos_scaling *scaling) {
-  free(scaling->decided);
-  free(scaling->blocked);
-  free(scaling->covers);
+  free(scaling->traits);
+  free(scaling->covered);
 }
 
 static int64_t scaled(struct lumos_scaling *scaling, int64_t time) {
@@ -77,7 +110,7 @@ bool lumos_scaling_takes_residual(const struct lumos_scaling *scaling, uint32_t 
 
 bool lumos_scaling_takes_dur(const struct lumos_scaling *scaling, uint32_t task) {
   const struct lumos_detail *detail = lumos_detail_of(scaling->job, &scaling->job->tasks.items[task]);
-  return scaling->chosen[task] && !waits(detail) && !scaling->decided[task];
+  return scaling->chosen[task] && !waits(detail) && (scaling->traits[task] & DECIDED) == 0;
 }
 
 bool lumos_scaling_takes_transfer(const struct lumos_scaling *scaling, uint32_t collective) {
@@ -89,7 +122,7 @@ bool lumos_scaling_takes_transfer(const struct lumos_scaling *scaling, uint32_t 
 static int64_t scaled_dur(struct lumos_scaling *scaling, uint32_t task, int64_t profiled) {
   int64_t dur = scaling->job->tasks.items[task].dur;
   bool takes = lumos_scaling_takes_dur(scaling, task);
-  return takes ? scaled_own(scaling, dur, scaling->blocked[task] + profiled) : dur;
+  return takes ? scaled_own(scaling, dur, covered(scaling, task).call + profiled) : dur;
 }
 
 static bool takes_lag(const struct lumos_scaling *scaling, uint32_t task) {
@@ -97,7 +130,7 @@ static bool takes_lag(const struct lumos_scaling *scaling, uint32_t task) {
 }
 
 static int64_t scaled_lag(struct lumos_scaling *scaling, uint32_t task, int64_t profiled) {
-  int64_t lag = scaling->job->tasks.items[task].lag, foreign = scaling->covers[task] + profiled;
+  int64_t lag = scaling->job->tasks.items[task].lag, foreign = covered(scaling, task).lag + profiled;
   return lag > foreign ? scaled_own(scaling, lag, foreign) : lag;
 }
 

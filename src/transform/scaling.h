@@ -20,10 +20,16 @@ struct lumos_scaling {
   int64_t millionths;    /* the factor; results are rounded half up */
   const uint8_t *chosen; /* by task; all members of a collective, or none */
   bool lags;
-  bool overflow;    /* a result was 2^53 ns or more, and what it was of stayed */
-  uint8_t *decided; /* by task: the transfer of a chosen collective decides its end */
-  int64_t *blocked; /* by task: the part of a call that a full queue explains */
-  int64_t *covers;  /* by task: the part of its lag that a hand-over explains */
+  bool overflow;   /* a result was 2^53 ns or more, and what it was of stayed */
+  uint8_t *traits; /* by task: whether a chosen collective decides its end, and whether it is among the covered */
+  struct lumos_covered *covered; /* by task: few are */
+  size_t covered_count;
+};
+
+/* The part of a call that a full queue explains, and the part of its lag that a hand-over explains. */
+struct lumos_covered {
+  uint32_t task;
+  int64_t call, lag;
 };
 
 /* job, millionths, chosen and lags are set by the caller. O(tasks + deps). */
