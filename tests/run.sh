@@ -116,7 +116,8 @@ case "${1:-}" in
     ;;
   --all)
     limit=${2:-1000000}
-    [[ $limit =~ ^[0-9]+$ ]] || { echo "--all: '$limit' is no number of seconds" >&2; exit 2; }
+    [[ $limit =~ ^[0-9]{1,9}$ ]] || { echo "--all: '$limit' is no number of seconds" >&2; exit 2; }
+    limit=$((10#$limit)) # of 08, too
     step 'Packages' install_packages
     for row in "${all[@]}"; do
       IFS='|' read -r name seconds text <<<"$row"

@@ -10,13 +10,14 @@
  *                                                      table: sum, percentage]
  *   hta_kernel_type_time_no_memory ..._pctg_no_memory  the same with include_memory_kernels=False
  *   hta_kernel_sum hta_kernel_max hta_kernel_min hta_kernel_mean hta_kernel_stddev {rank,kind,name} [the second table]
- *   hta_idle_breakdown_time hta_idle_breakdown_ratio   {rank,lane,kind}, kind: host_wait kernel_wait other
+ *   hta_idle_breakdown_time hta_idle_breakdown_ratio   {rank,stream,kind}, kind: host_wait kernel_wait other
  *                                                      [get_idle_time_breakdown]
- *   hta_queue_length_count _mean _std _min _p25 _p50 _p75 _max {rank,lane} [get_queue_length_summary]
- *   hta_full_queue_time hta_full_queue_ratio           {rank,lane} [get_time_spent_blocked_on_full_queue]; absent where
+ *   hta_queue_length_count _mean _std _min _p25 _p50 _p75 _max {rank,stream} [get_queue_length_summary]
+ *   hta_full_queue_time hta_full_queue_ratio           {rank,stream} [get_time_spent_blocked_on_full_queue]; absent where
  *                                                      no queue was full
  *   hta_gpu_rows                                       {rank}: rows with a stream, which all of these look at; may be 0
- * A stream that is no lane of the job, because nothing of the chosen steps runs on it, is told by name "stream N".
+ * {stream} stands for the scope's `name`, "s20" for stream 20: a stream need not be a lane of the job, for nothing of the
+ * chosen steps may run on it.
  *
  * What that tool does, and so these do:
  *   - Times are whole microseconds: of a row's first and last instant, as doubles, the first is rounded up and the last

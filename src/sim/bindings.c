@@ -1,4 +1,4 @@
-/* What held every task: the engine's run once more, with notes. */
+/* What held every task: as sim kept it, or by a run of the engine with notes. */
 #include <lumos/path.h>
 
 #include "sim/metrics.h"

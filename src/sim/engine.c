@@ -920,7 +920,7 @@ bool lumos_engine_do(struct lumos_engine *engine, const struct lumos_engine_orde
   if (!check_run(engine, error)) {
     return false;
   }
-  if (!order->nodes_only) {
+  if (!order->nodes_only || engine->unordered) {
     lumos_nodes_fill(engine);
   }
   return true;

@@ -178,10 +178,11 @@ struct lumos_engine {
   uint32_t *node_of; /* by task; LUMOS_NONE: a follower */
   uint32_t *nodes;   /* their tasks, ascending */
   uint32_t node_count;
-  uint16_t *traits;                /* by node: of enum lumos_trait, added up */
-  int64_t *ahead;                  /* by node: the time of the followers before it, at most LUMOS_TIME_LIMIT */
-  bool measured;                   /* `ahead` is that of the tasks' own times */
-  bool shares;                     /* what is the same in all runs is another engine's */
+  uint16_t *traits; /* by node: of enum lumos_trait, added up */
+  bool unordered;   /* a thread's task has a negative residual: it may start, and end, before the one before it */
+  int64_t *ahead;   /* by node: the time of the followers before it, at most twice LUMOS_TIME_LIMIT */
+  bool measured;    /* `ahead` is that of the tasks' own times */
+  bool shares;      /* what is the same in all runs is another engine's */
   struct lumos_task_state *states; /* by node */
   struct lumos_lane_state *lanes;
   struct lumos_meeting *meetings;

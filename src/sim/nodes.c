@@ -12,13 +12,17 @@
 
 /* --- Finding them --- */
 
-static void mark_lane(const struct lumos_job *job, const struct lumos_lane *lane, uint8_t *marks) {
+/* Returns whether a thread's tasks keep their order in every run. */
+static bool mark_lane(const struct lumos_job *job, const struct lumos_lane *lane, uint8_t *marks) {
+  bool ordered = true;
   const struct lumos_task *tasks = job->tasks.items;
   uint32_t end = lane->task_first + lane->task_count;
   for (uint32_t t = lane->task_first; t < end; t++) {
     bool stands = lane->kind == LUMOS_STREAM || t == lane->task_first || t + 1 == end ||
                   tasks[t - 1].step != tasks[t].step || tasks[t + 1].step != tasks[t].step;
-    marks[t] |= stands || job->timings.items[t].residual != LUMOS_ABSENT;
+    int64_t residual = job->timings.items[t].residual;
+    marks[t] |= stands || residual != LUMOS_ABSENT;
+    ordered = ordered && (lane->kind == LUMOS_STREAM || residual == LUMOS_ABSENT || residual >= 0);
     if (tasks[t].detail != LUMOS_NONE) {
       const struct lumos_detail *detail = &job->details.items[tasks[t].detail];
       marks[t] |= detail->event_op != 0 || detail->wait.on != 0;
@@ -29,6 +33,7 @@ static void mark_lane(const struct lumos_job *job, const struct lumos_lane *lane
       marks[first == LUMOS_NONE ? tasks[t].call : first] = 1;
     }
   }
+  return ordered;
 }
 
 void lumos_nodes_find(struct lumos_engine *engine) {
@@ -36,7 +41,7 @@ void lumos_nodes_find(struct lumos_engine *engine) {
   size_t count = job->tasks.count;
   uint8_t *marks = lumos_allocate_zeroed(count + 1, 1);
   for (size_t i = 0; i < job->lanes.count; i++) {
-    mark_lane(job, &job->lanes.items[i], marks);
+    engine->unordered = !mark_lane(job, &job->lanes.items[i], marks) || engine->unordered;
   }
   for (size_t i = 0; i < job->deps.count; i++) {
     marks[job->deps.items[i].dst] = 1;
@@ -90,8 +95,8 @@ void lumos_nodes_measure(struct lumos_engine *engine) {
     int64_t sum = 0;
     for (bool drift = t < engine->nodes[n] && drifts(engine, t); t < engine->nodes[n]; t++) {
       struct lumos_times times = follower_times(engine, t, drift);
-      sum = lumos_time_sum(sum, times.lag);
-      sum = lumos_time_sum(sum, times.dur);
+      sum = sum + times.lag < 2 * LUMOS_TIME_LIMIT ? sum + times.lag : 2 * LUMOS_TIME_LIMIT;
+      sum = sum + times.dur < 2 * LUMOS_TIME_LIMIT ? sum + times.dur : 2 * LUMOS_TIME_LIMIT; /* beyond from any start */
     }
     engine->ahead[n] = sum;
   }

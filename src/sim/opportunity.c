@@ -316,6 +316,7 @@ bool lumos_find_opportunities(struct lumos_job *job, struct lumos_error *error) 
   if (lumos_retiming_make(&retiming, &engine, &order, runs, &failure)) {
     struct lumos_stretches stretches;
     lumos_find_stretches(job, &stretches);
+    stretches.ends_only = !engine.unordered;
     lumos_write_opportunities(job, &engine, &retiming, bindings, &stretches);
     lumos_vector_free(&stretches);
   }

@@ -358,6 +358,7 @@ void lumos_engine_copy(struct lumos_engine *copy, const struct lumos_engine *eng
                                 .nodes = engine->nodes,
                                 .node_count = engine->node_count,
                                 .traits = engine->traits,
+                                .unordered = engine->unordered,
                                 .ahead = lumos_allocate(nodes * sizeof *copy->ahead),
                                 .shares = true,
                                 .states = lumos_allocate(nodes * sizeof *copy->states),

@@ -88,8 +88,9 @@ static void find_ends(struct reading *reading) {
       continue;
     }
     uint32_t end = stretch->first + stretch->count;
-    for (uint32_t t = lane->kind == LUMOS_STREAM ? stretch->first : end - 1; t < end;
-         t++) { /* a thread's last is last */
+    /* Of a thread the first and the last, as lumos_timeline_make reads them. */
+    uint32_t stride = lane->kind == LUMOS_STREAM || stretch->count < 2 ? 1 : stretch->count - 1;
+    for (uint32_t t = stretch->first; t < end; t += stride) {
       keep_instant(reading, 2 * t + 1);
       lumos_vector_push(&reading->into->ends, ((struct lumos_row_end){t, 2 * t + 1}));
     }

@@ -33,6 +33,7 @@ struct runs {
   struct lumos_job quiet; /* the same, for threads that may not tell how far they are */
   struct lumos_engine *engine;
   const struct lumos_stretches *stretches;
+  struct lumos_stretches ends; /* the same, for runs of nodes only */
   const struct lumos_timeline *measured;
   struct lumos_holds holds;
   bool opportunities;
@@ -61,9 +62,9 @@ static bool do_run(void *context, size_t index, bool callers) {
   lumos_engine_copy(&engine, runs->engine);
   bool done = true;
   if (index == REPLAYED) {
-    done = lumos_replay(&runs->quiet, &engine, runs->stretches, runs->measured, &runs->replay, error);
+    done = lumos_replay(&runs->quiet, &engine, &runs->ends, runs->measured, &runs->replay, error);
   } else {
-    runs->transplant = lumos_transplant_make(&runs->quiet, &engine, runs->stretches, runs->measured);
+    runs->transplant = lumos_transplant_make(&runs->quiet, &engine, &runs->ends, runs->measured);
   }
   lumos_engine_free(&engine);
   (void)callers; /* the kept run is the caller's */
@@ -155,15 +156,17 @@ static bool run_and_measure(struct lumos_job *job, const struct lumos_simulation
   struct runs runs = {.job = job,
                       .engine = &engine,
                       .stretches = &stretches,
+                      .ends = stretches,
                       .measured = &measured,
                       .opportunities = simulation->opportunities && simulation->model == LUMOS_MODEL_LUMOS};
+  runs.ends.ends_only = !engine.unordered;
   bool done = run_all(&runs, error) && write_metrics(&runs, hardware, error);
   if (done) {
     lumos_model_write(job, simulation->model, file);
     job->stage = LUMOS_STAGE_SIM;
   }
   if (done && runs.opportunities) {
-    lumos_write_opportunities(job, &engine, &runs.retiming, job->bindings, &stretches);
+    lumos_write_opportunities(job, &engine, &runs.retiming, job->bindings, &runs.ends);
   }
   lumos_retiming_free(&runs.retiming);
   lumos_transplant_free(runs.transplant);

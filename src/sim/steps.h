@@ -23,7 +23,11 @@ struct lumos_stretch {
   uint32_t lane, first, count;
   int32_t step;
 };
-LUMOS_VECTOR_TYPE(lumos_stretches, struct lumos_stretch);
+struct lumos_stretches { /* a vector, and */
+  struct lumos_stretch *items;
+  size_t count, capacity;
+  bool ends_only; /* of threads a run holds only the first and the last task of each: see nodes_only in engine.h */
+};
 
 /* All of the job, in the order of the tasks; tasks without a step are in none. O(tasks); the caller frees the
  * vector. */

@@ -315,7 +315,8 @@ static bool is_first_of_rank(const struct lumos_steps_list *steps, uint32_t step
 
 /* How far the host is ahead of its step, before which the step before ends on the device. */
 static int64_t lead(const struct lumos_transplant *transplant, uint32_t t, uint32_t step) {
-  return transplant->steps->items[step].start - lumos_measured_start(transplant->job, t);
+  int64_t start = lumos_measured_start(transplant->job, t);
+  return start == LUMOS_ABSENT ? 0 : transplant->steps->items[step].start - start;
 }
 
 /* What comes from outside the recording keeps its place in its step. But a thread that begins in the first step begins

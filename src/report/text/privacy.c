@@ -266,7 +266,7 @@ struct lumos_strings *report_privacy_strings(const struct lumos_job *job) {
     }
     text.length = 0;
     report_privacy_put(names, bytes, length, &text);
-    if (text.length != length || memcmp(text.bytes, bytes, length) != 0) {
+    if (text.length != length || (length > 0 && memcmp(text.bytes, bytes, length) != 0)) {
       lumos_strings_replace(view, id, text.bytes == NULL ? "" : text.bytes, text.length);
     }
   }
