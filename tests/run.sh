@@ -42,7 +42,10 @@ sources() { find src include tests -name '*.[ch]' -print0 | sort -z; }
 # --- The steps; those of --all by the names in the list below, each with the build that it needs ---
 
 gcc_build() { build build gcc; }
-gcc_tests() { run_tests build -E ^bench/; }
+# What holds no promise of README.md alone: the emulated cluster's own scripts, and edges in real traces.
+cluster='emulator/(bubble|communication|files|inputs|links|mechanisms|options|order|recording|stacks)$|cli/edges-real$'
+gcc_tests() { run_tests build -E "^(bench/|$cluster)"; }
+emulated_cluster() { gcc_build && run_tests build -R "^($cluster)"; }
 benchmark() { gcc_build && run_tests build -R ^bench/; }
 check_format() { sources | xargs -0 -P "$jobs" -n 40 clang-format --dry-run -Werror; }
 
@@ -79,6 +82,7 @@ fuzz() { build_fuzzers && tests/fuzz/run.sh "$PWD/build/fuzz" 60; }
 # step | seconds that it takes on two cores | what it is
 all=(
   'sanitized_tests   | 360 | Unit and property tests, fuzzing corpora and a small job for each tool, with AddressSanitizer and UBSan'
+  'emulated_cluster  |  90 | The emulated cluster by itself, and edges in real traces'
   'drawn_jobs        | 240 | Two hundred jobs drawn by chance'
   'damaged_traces    |  60 | Two hundred ways to damage each trace'
   'long_traces       | 150 | The public traces that take long, all of the browser, every signal'

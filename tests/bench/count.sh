@@ -19,8 +19,8 @@ against=
 quick=no
 while [ $# -gt 0 ]; do
   case $1 in
-    -o) output=${2:?-o needs a file}; shift ;;
-    --against) against=${2:?--against needs a file}; shift ;;
+    -o) [ $# -gt 1 ] || { echo '-o needs a file' >&2; exit 2; }; output=$2; shift ;;
+    --against) [ $# -gt 1 ] || { echo '--against needs a file' >&2; exit 2; }; against=$2; shift ;;
     --quick) quick=yes ;;
     *) sed -n '2,4s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
   esac
@@ -28,7 +28,8 @@ while [ $# -gt 0 ]; do
 done
 program=$bin/../bench/bench
 [ -x "$program" ] && [ -x "$bin/lumos-report" ] || { echo "No benchmark in $bin/..: build first, or set LUMOS_BIN" >&2; exit 2; }
-[ -z "$against" ] || [ -r "$against" ] || { echo "$against cannot be read" >&2; exit 2; }
+[ -z "$against" ] || jq -es 'length > 0 and all(.stage and .input and .instructions and .kind)' "$against" >/dev/null 2>&1 ||
+  { echo "$against holds no stored counts; make some with -o" >&2; exit 2; }
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -108,6 +109,7 @@ jq -ers --slurpfile now "$work/lines" '
   | [$now[] | . + {was: $stored["\(.stage) \(.input)"]} | select(.was) | . + {change: (.instructions / .was - 1)}]
   | (map(select(.change > 0.03 or .change < -0.03))
       | map("\(.stage), \(.input): \(.change * 1000 | round / 10) % \(if .change > 0 then "more: FAILED" else "less: store it anew" end)")[]),
+    ($stored | keys - [$now[] | "\(.stage) \(.input)"] | map("\(.): stored, but not counted now")[]),
     "\(length) counts compared, \(map(select(.change > 0.03)) | length) of them over 3 % more",
     (if any(.change > 0.03) or length == 0 then null else empty end)' "$against" >"$work/verdict" || true
 grep -v '^null$' "$work/verdict" >&2
