@@ -80,7 +80,8 @@ build_fuzzers() {
 fuzz() { build_fuzzers && tests/fuzz/run.sh "$PWD/build/fuzz" 60; }
 
 # step | seconds that it takes on two cores | what it is
-all=(  'sanitized_tests   | 300 | Unit and property tests, fuzzing corpora and a small job for each tool, with AddressSanitizer and UBSan'
+all=(
+  'sanitized_tests   | 300 | Unit and property tests, fuzzing corpora and a small job for each tool, with AddressSanitizer and UBSan'
   'check_format      |  20 | clang-format'
   'check_cppcheck    | 120 | cppcheck'
   'emulated_cluster  |  90 | The emulated cluster by itself, and edges in real traces'
