@@ -207,7 +207,7 @@ static bool read_category(struct trace_reader *reader, struct fields *fields, co
   }
   const char *start = *cursor;
   struct trace_known_category *known =
-      &reader->categories[trace_low_first(start) * UINT64_C(0x9E3779B97F4A7C15) >> 32U & (TRACE_KNOWN_CATEGORIES - 1)];
+      &reader->categories[lumos_load_eight(start) * UINT64_C(0x9E3779B97F4A7C15) >> 32U & (TRACE_KNOWN_CATEGORIES - 1)];
   if (trace_stands(&known->seen, start)) {
     *category = (struct lumos_slice){start + 1, known->seen.length - 2, false, false};
     fields->class = known->class;

@@ -30,8 +30,8 @@ bool lumos_trace_learn_list(struct trace_list *list, const char **cursor, struct
 
 static inline struct trace_list *trace_list_place(struct trace_lists *lists, const char *start) {
   const uint64_t odd = UINT64_C(0x9E3779B97F4A7C15);
-  uint64_t first = trace_low_first(start) ^ trace_low_first(start + 8) * 3;
-  uint64_t second = trace_low_first(start + 16) ^ trace_low_first(start + 24) * 5;
+  uint64_t first = lumos_load_eight(start) ^ lumos_load_eight(start + 8) * 3;
+  uint64_t second = lumos_load_eight(start + 16) ^ lumos_load_eight(start + 24) * 5;
   return &lists->items[(first * odd ^ second * (odd + 2)) >> 32U & (TRACE_LISTS - 1)];
 }
 
@@ -39,12 +39,12 @@ static inline struct trace_list *trace_list_place(struct trace_lists *lists, con
 static inline bool trace_list_stands(const struct trace_list *list, const char *place) {
   uint32_t at = 0;
   for (; at + 8 <= list->length; at += 8) {
-    if (trace_low_first(list->bytes + at) != trace_low_first(place + at)) {
+    if (lumos_load_eight(list->bytes + at) != lumos_load_eight(place + at)) {
       return false;
     }
   }
   uint64_t rest = (UINT64_C(1) << 8U * (list->length - at)) - 1;
-  return ((trace_low_first(list->bytes + at) ^ trace_low_first(place + at)) & rest) == 0 && list->length > 0;
+  return ((lumos_load_eight(list->bytes + at) ^ lumos_load_eight(place + at)) & rest) == 0 && list->length > 0;
 }
 
 /* The text of the list at *cursor; false at a fault. */

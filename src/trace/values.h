@@ -5,22 +5,13 @@
 #ifndef LUMOS_TRACE_VALUES_H
 #define LUMOS_TRACE_VALUES_H
 
+#include "base/digits.h"
 #include "base/json.h"
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
 #define TRACE_ALL_BYTES(byte) (UINT64_C(0x0101010101010101) * (byte))
-
-/* Eight bytes, the first one lowest. */
-static inline uint64_t trace_low_first(const char *place) {
-  uint64_t word = 0;
-  memcpy(&word, place, sizeof word);
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-  word = __builtin_bswap64(word);
-#endif
-  return word;
-}
 
 /* Where the lowest byte with its high bit set lies; `marks` is not 0. */
 static inline unsigned trace_first_mark(uint64_t marks) { return (unsigned)__builtin_ctzll(marks) / 8; }
@@ -33,7 +24,7 @@ static inline bool trace_read_string(const char **cursor, struct lumos_slice *ou
   for (;;) {
     /* Marked are control bytes, quotes, backslashes and all beyond ASCII (twice or thrice); others only above one of
      * these. */
-    uint64_t word = trace_low_first(place);
+    uint64_t word = lumos_load_eight(place);
     uint64_t quotes = (word ^ TRACE_ALL_BYTES('"')) - TRACE_ALL_BYTES(1);
     uint64_t escapes = (word ^ TRACE_ALL_BYTES('\\')) - TRACE_ALL_BYTES(1);
     marks = ((word - TRACE_ALL_BYTES(' ')) | quotes | escapes) & TRACE_ALL_BYTES(0x80);
@@ -57,22 +48,6 @@ static inline unsigned trace_count_digits(uint64_t digits) {
   return marks == 0 ? 8 : trace_first_mark(marks);
 }
 
-/* How many digits stand at `place`, up to eight, and their value. */
-static inline unsigned trace_digits(const char *place, uint64_t *value) {
-  uint64_t digits = trace_low_first(place) ^ TRACE_ALL_BYTES('0');
-  unsigned count = trace_count_digits(digits);
-  if (count == 0) {
-    *value = 0;
-    return 0;
-  }
-  digits <<= 64 - 8 * count; /* leading zeros */
-  digits = digits * 10 + (digits >> 8U);
-  uint64_t low = (digits & UINT64_C(0xFF000000FF)) * ((UINT64_C(1000000) << 32U) + 100);
-  uint64_t high = (digits >> 16U & UINT64_C(0xFF000000FF)) * ((UINT64_C(10000) << 32U) + 1);
-  *value = (low + high) >> 32U;
-  return count;
-}
-
 static inline bool trace_ends_integer(const char *end) { return *end != '.' && (*end | 0x20) != 'e'; }
 
 /* Behind the integer without a sign at `place`; NULL: something else stands there. */
@@ -80,7 +55,7 @@ static inline const char *trace_integer_end(const char *place) {
   const char *end = place;
   unsigned count = 0;
   do {
-    count = trace_count_digits(trace_low_first(end) ^ TRACE_ALL_BYTES('0'));
+    count = trace_count_digits(lumos_load_eight(end) ^ TRACE_ALL_BYTES('0'));
     end += count;
   } while (count == 8);
   bool good = end != place && (*place != '0' || end == place + 1) && trace_ends_integer(end);
@@ -89,17 +64,10 @@ static inline const char *trace_integer_end(const char *place) {
 
 /* An integer of less than 16 digits and no sign; false where anything else stands, and nothing is read. */
 static inline bool trace_read_natural(const char **cursor, int64_t *out) {
-  static const uint64_t power_of_ten[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000};
   uint64_t value = 0;
-  uint64_t more = 0;
-  unsigned count = trace_digits(*cursor, &value);
-  if (count == 8) {
-    unsigned second = trace_digits(*cursor + 8, &more);
-    if (second == 8) {
-      return false;
-    }
-    value = value * power_of_ten[second] + more;
-    count += second;
+  unsigned count = lumos_digits_read(*cursor, &value);
+  if (count == LUMOS_DIGITS_READ) {
+    return false;
   }
   const char *end = *cursor + count;
   if (count == 0 || (**cursor == '0' && count > 1) || !trace_ends_integer(end)) {
@@ -116,17 +84,11 @@ static inline bool trace_read_decimal(const char **cursor, unsigned scale, int64
   const char *place = *cursor;
   uint64_t value = 0;
   uint64_t more = 0;
-  unsigned count = trace_digits(place, &value);
+  unsigned count = lumos_digits_read(place, &value);
   place += count;
-  if (count == 8) {
-    unsigned second = trace_digits(place, &more);
-    value = value * power_of_ten[second] + more;
-    place += second;
-    count += second;
-  }
   unsigned decimals = 0;
   if (*place == '.') {
-    decimals = trace_digits(place + 1, &more);
+    decimals = lumos_digits_of_eight(lumos_load_eight(place + 1), &more);
     value = value * power_of_ten[decimals] + more;
     place += 1 + decimals;
     count = count == 0 || decimals == 0 || decimals > scale ? 0 : count + decimals;
