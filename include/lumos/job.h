@@ -205,9 +205,9 @@ struct lumos_task {
   lumos_string_id name;
   uint32_t span, call;        /* indices or LUMOS_NONE */
   int32_t step;               /* LUMOS_ABSENT_INT: launched before the recording */
-  int32_t occupancy;          /* millionths of 1; LUMOS_ABSENT_INT */
   int32_t micro_batch, layer; /* LUMOS_ABSENT_INT */
   uint32_t detail;            /* index in job->details or LUMOS_NONE */
+  uint32_t timing;            /* index in job->timings or LUMOS_NONE */
   uint8_t kind, phase, part, dur_source;
 };
 
@@ -249,9 +249,10 @@ struct lumos_detail {
   lumos_string_id unknown;
 };
 
-/* What graph adds to every task: job->timings runs parallel to job->tasks once the stage is graph or later. */
+/* What tasks on streams have, and few others: nine tasks of ten are on threads. */
 struct lumos_timing {
   int64_t gap, launch_lag, residual, end_residual; /* LUMOS_ABSENT */
+  int32_t occupancy;                               /* millionths of 1; LUMOS_ABSENT_INT */
   uint8_t launch_from;                             /* enum lumos_end; 0: absent, means end */
 };
 
@@ -355,7 +356,7 @@ struct lumos_job {
   LUMOS_VECTOR(struct lumos_lane) lanes;
   LUMOS_VECTOR(struct lumos_span) spans;
   LUMOS_VECTOR(struct lumos_task) tasks;
-  LUMOS_VECTOR(struct lumos_timing) timings; /* count 0 or tasks.count */
+  LUMOS_VECTOR(struct lumos_timing) timings; /* in no order that means anything */
   LUMOS_VECTOR(struct lumos_run) runs;       /* count 0 or tasks.count */
   LUMOS_VECTOR(struct lumos_detail) details;
   LUMOS_VECTOR(struct lumos_peer) peers;
@@ -396,6 +397,13 @@ extern const struct lumos_note lumos_note_empty;
 struct lumos_detail *lumos_task_detail(struct lumos_job *job, struct lumos_task *task);
 /* The detail, or lumos_detail_empty. */
 const struct lumos_detail *lumos_detail_of(const struct lumos_job *job, const struct lumos_task *task);
+/* The same of timings. */
+struct lumos_timing *lumos_task_timing(struct lumos_job *job, struct lumos_task *task);
+
+static inline const struct lumos_timing *lumos_timing_of(const struct lumos_job *job, uint32_t task) {
+  uint32_t timing = job->tasks.items[task].timing;
+  return timing == LUMOS_NONE ? &lumos_timing_empty : &job->timings.items[timing];
+}
 
 static inline bool lumos_on_stream(const struct lumos_job *job, const struct lumos_task *task) {
   return job->lanes.items[task->lane].kind == LUMOS_STREAM;

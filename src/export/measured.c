@@ -201,9 +201,9 @@ static void put_work(struct export_writer *writer, uint32_t t) {
   if (detail->bytes != LUMOS_ABSENT) {
     lumos_export_integer(writer, "bytes", detail->bytes);
   }
-  if (task->occupancy != LUMOS_ABSENT_INT) {
+  if (lumos_timing_of(job, t)->occupancy != LUMOS_ABSENT_INT) {
     lumos_text_put(writer->text, ",\"est. achieved occupancy %\":");
-    lumos_text_decimal(writer->text, task->occupancy, 4);
+    lumos_text_decimal(writer->text, lumos_timing_of(job, t)->occupancy, 4);
   }
   if (detail->comm.op != LUMOS_NO_STRING) {
     put_comm(writer, &detail->comm);

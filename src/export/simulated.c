@@ -29,7 +29,7 @@ static void put_ns(struct export_writer *writer, const char *key, int64_t ns) {
 static void put_arguments(struct export_writer *writer, uint32_t t) {
   const struct lumos_job *job = writer->job;
   const struct lumos_task *task = &job->tasks.items[t];
-  const struct lumos_timing *timing = &job->timings.items[t];
+  const struct lumos_timing *timing = lumos_timing_of(job, t);
   lumos_export_open_arguments(writer);
   put_id(writer, "task", t);
   lumos_export_string(writer, "kind", lumos_task_kind_name((enum lumos_task_kind)task->kind));

@@ -24,7 +24,7 @@ static bool waits_for_unseen_work(const struct lumos_rank_graph *graph, uint32_t
   const struct lumos_task *task = lumos_graph_task(graph, index);
   int64_t idle = lumos_graph_device_start(graph, index) - graph->busy[index - graph->first];
   return task->call != LUMOS_NONE && idle > LUMOS_REACTION_WINDOW &&
-         graph->job->timings.items[index].residual > LUMOS_LONG_AGO;
+         lumos_timing_of(graph->job, index)->residual > LUMOS_LONG_AGO;
 }
 
 /* Work launched before the first step that was selected ends where this begins. */
@@ -35,7 +35,7 @@ static bool is_behind_earlier_work(const struct lumos_rank_graph *graph, uint32_
 static void bound_stream(struct lumos_rank_graph *graph, const struct lumos_lane *lane) {
   for (uint32_t n = 0; n < lane->task_count; n++) {
     uint32_t task = lane->task_first + n;
-    struct lumos_timing *timing = &graph->job->timings.items[task];
+    struct lumos_timing *timing = lumos_task_timing(graph->job, &graph->job->tasks.items[task]);
     if (timing->residual == LUMOS_ABSENT) {
       hold(graph, task, LUMOS_RECORDED);
     } else if (timing->residual > LUMOS_TIMING_NOISE &&

@@ -118,6 +118,15 @@ static bool all_measured(const struct lumos_job *job, struct lumos_error *error)
   return true;
 }
 
+/* Ranks are read side by side: nothing may be added to an array that they share. */
+static void time_streams(struct lumos_job *job) {
+  for (size_t i = 0; i < job->tasks.count; i++) {
+    if (lumos_on_stream(job, &job->tasks.items[i])) {
+      (void)lumos_task_timing(job, &job->tasks.items[i]);
+    }
+  }
+}
+
 bool lumos_graph_build(struct lumos_job *job, struct lumos_error *error) {
   if (lumos_job_edited(job)) {
     return lumos_fail(
@@ -128,11 +137,7 @@ bool lumos_graph_build(struct lumos_job *job, struct lumos_error *error) {
     return false;
   }
   lumos_job_rewind(job, LUMOS_STAGE_PARSE);
-  lumos_vector_reserve(&job->timings, job->tasks.count);
-  job->timings.count = job->tasks.count;
-  for (size_t i = 0; i < job->timings.count; i++) {
-    job->timings.items[i] = lumos_timing_empty;
-  }
+  time_streams(job);
   build_ranks(job);
   struct lumos_matches matches = {0};
   lumos_graph_match(job, &matches);

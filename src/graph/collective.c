@@ -266,7 +266,7 @@ static void hold_members(struct coupling *coupling, size_t index) {
 static void keep_deviations(const struct coupling *coupling) {
   for (uint32_t t = 0; t < coupling->job->tasks.count; t++) {
     if (coupling->held[t] != LUMOS_ABSENT) {
-      coupling->job->timings.items[t].end_residual =
+      lumos_task_timing(coupling->job, &coupling->job->tasks.items[t])->end_residual =
           lumos_graph_bounded(lumos_graph_job_end(coupling->job, t) - coupling->held[t]);
     }
   }

@@ -22,7 +22,7 @@ static bool only_waits_for_previous(const struct lumos_rank_graph *graph, uint32
   if (lumos_is_communication(task->kind) || graph->held[index - graph->first] != LUMOS_ABSENT) {
     return false;
   }
-  const struct lumos_timing *timing = &graph->job->timings.items[index];
+  const struct lumos_timing *timing = lumos_timing_of(graph->job, index);
   int64_t launched = lumos_graph_call_end(graph->job, task->call) + timing->launch_lag;
   return launched + LUMOS_QUEUED_AHEAD <= lumos_graph_device_end(graph, index - 1) &&
          !lumos_graph_after_stream_wait(graph, index);
@@ -54,7 +54,7 @@ static void sample(struct lumos_rank_graph *graph, struct lumos_typical *gaps, u
 
 static void apply(struct lumos_rank_graph *graph, struct lumos_typical *gaps, uint32_t index) {
   const struct lumos_task *task = lumos_graph_task(graph, index);
-  int64_t *gap = &graph->job->timings.items[index].gap;
+  int64_t *gap = &lumos_task_timing(graph->job, &graph->job->tasks.items[index])->gap;
   *gap = 0;
   if (task->lag < 0) {
     return;

@@ -62,11 +62,12 @@ static void sample(struct lumos_rank_graph *graph, const struct lags *lags, uint
   int64_t call_start = lumos_graph_call_start(job, task->call);
   struct lumos_typical *samples = lags->from_end;
   if (index > job->lanes.items[task->lane].task_first && job->tasks.items[index - 1].call == task->call) {
-    job->timings.items[index].launch_from = job->timings.items[index - 1].launch_from;
+    lumos_task_timing(graph->job, &graph->job->tasks.items[index])->launch_from =
+        lumos_timing_of(job, index - 1)->launch_from;
     return;
   }
   if (lumos_graph_blocks(job, task->call) || start - call_start < from - start) {
-    graph->job->timings.items[index].launch_from = LUMOS_START;
+    lumos_task_timing(graph->job, &graph->job->tasks.items[index])->launch_from = LUMOS_START;
     from = call_start;
     samples = lags->from_start;
   }
@@ -82,7 +83,7 @@ static void sample(struct lumos_rank_graph *graph, const struct lags *lags, uint
 
 static void apply(struct lumos_rank_graph *graph, const struct lags *lags, uint32_t index) {
   const struct lumos_task *task = lumos_graph_task(graph, index);
-  struct lumos_timing *timing = &graph->job->timings.items[index];
+  struct lumos_timing *timing = lumos_task_timing(graph->job, &graph->job->tasks.items[index]);
   struct lumos_typical *known = timing->launch_from == LUMOS_START ? lags->from_start : lags->from_end;
   timing->launch_lag = 0;
   for (int width = 0; width < WIDTHS; width++) {

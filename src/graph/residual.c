@@ -11,7 +11,7 @@ static int64_t later(int64_t left, int64_t right) { return left > right ? left :
 static int64_t known_start(const struct lumos_rank_graph *graph, uint32_t index, bool first) {
   const struct lumos_job *job = graph->job;
   const struct lumos_task *task = &job->tasks.items[index];
-  const struct lumos_timing *timing = &job->timings.items[index];
+  const struct lumos_timing *timing = lumos_timing_of(job, index);
   int64_t known = graph->held[index - graph->first];
   if (task->call != LUMOS_NONE) {
     int64_t from = timing->launch_from == LUMOS_START ? lumos_graph_call_start(job, task->call)
@@ -36,7 +36,8 @@ void lumos_graph_residuals(struct lumos_rank_graph *graph) {
       if (known == LUMOS_ABSENT) {
         continue;
       }
-      graph->job->timings.items[task].residual = lumos_graph_bounded(lumos_graph_device_start(graph, task) - known);
+      lumos_task_timing(graph->job, &graph->job->tasks.items[task])->residual =
+          lumos_graph_bounded(lumos_graph_device_start(graph, task) - known);
     }
   }
 }

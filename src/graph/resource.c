@@ -31,7 +31,7 @@ static uint32_t running_at(const struct lumos_rank_graph *graph, const struct lu
 /* The kernel nearest to its end of those that ran when the task was ready and, but for their tails, until it
  * started. */
 static bool find_occupant(const struct lumos_rank_graph *graph, uint32_t task, struct meeting *meeting) {
-  int64_t start = lumos_graph_device_start(graph, task), ready = start - graph->job->timings.items[task].residual;
+  int64_t start = lumos_graph_device_start(graph, task), ready = start - lumos_timing_of(graph->job, task)->residual;
   int64_t least = INT64_MAX;
   for (uint32_t i = 0; i < graph->rank->lane_count; i++) {
     const struct lumos_lane *lane = &graph->job->lanes.items[graph->rank->lane_first + i];
@@ -76,13 +76,13 @@ static void store(struct lumos_rank_graph *graph, const struct meeting *meeting)
   edge.evidence = LUMOS_INFERRED;
   edge.mode = LUMOS_RUN_TIME;
   lumos_vector_push(&graph->deps, edge);
-  graph->job->timings.items[meeting->task].residual = 0;
+  lumos_task_timing(graph->job, &graph->job->tasks.items[meeting->task])->residual = 0;
 }
 
 void lumos_graph_resources(struct lumos_rank_graph *graph) {
   struct meetings meetings = {0};
   for (uint32_t task = graph->first; task < graph->first + graph->rank->task_count; task++) {
-    int64_t residual = graph->job->timings.items[task].residual;
+    int64_t residual = lumos_timing_of(graph->job, task)->residual;
     struct meeting meeting;
     if (residual != LUMOS_ABSENT && residual > LUMOS_REACTION_WINDOW && needs_sms(lumos_graph_task(graph, task)) &&
         find_occupant(graph, task, &meeting)) {

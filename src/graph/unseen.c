@@ -60,7 +60,7 @@ struct search {
 };
 
 static bool is_late(const struct lumos_rank_graph *graph, uint32_t task) {
-  int64_t residual = graph->job->timings.items[task].residual;
+  int64_t residual = lumos_timing_of(graph->job, task)->residual;
   return residual != LUMOS_ABSENT && residual > LUMOS_REACTION_WINDOW;
 }
 
@@ -254,7 +254,7 @@ static bool is_violated(const struct lumos_rank_graph *graph, uint32_t source, u
 /* Would the task have started earlier, and did it start when the source had ended? */
 static bool is_bound(const struct lumos_rank_graph *graph, uint32_t source, uint32_t task) {
   int64_t start = lumos_graph_device_start(graph, task), over = lumos_graph_device_end(graph, source);
-  int64_t residual = graph->job->timings.items[task].residual;
+  int64_t residual = lumos_timing_of(graph->job, task)->residual;
   return residual != LUMOS_ABSENT && over > start - residual + ROUNDING && start - over <= LUMOS_REACTION_WINDOW;
 }
 
@@ -300,7 +300,7 @@ static int64_t ran_in_delay(const struct lumos_rank_graph *graph, const struct l
 /* A delay of over 1 ms, and of all instants in it one of a hundred at most lies right behind an end on another
  * stream. */
 static bool is_no_chance(const struct lumos_rank_graph *graph, uint32_t task) {
-  int64_t start = lumos_graph_device_start(graph, task), delay = graph->job->timings.items[task].residual;
+  int64_t start = lumos_graph_device_start(graph, task), delay = lumos_timing_of(graph->job, task)->residual;
   int64_t ends = 0;
   for (uint32_t i = 0; i < graph->rank->lane_count && delay > LUMOS_LONG_AGO; i++) {
     uint32_t lane = graph->rank->lane_first + i;
@@ -344,7 +344,7 @@ static void judge(struct search *search, const struct pattern *pattern) {
 static void hold(struct lumos_rank_graph *graph, const struct lumos_dep *edge) {
   int64_t over = lumos_graph_device_end(graph, edge->src) + edge->lag;
   int64_t *held = &graph->held[edge->dst - graph->first];
-  int64_t *residual = &graph->job->timings.items[edge->dst].residual;
+  int64_t *residual = &lumos_task_timing(graph->job, &graph->job->tasks.items[edge->dst])->residual;
   int64_t start = lumos_graph_device_start(graph, edge->dst);
   *held = over > *held ? over : *held;
   if (*residual == LUMOS_ABSENT || start - *residual < over) {

@@ -100,7 +100,7 @@ static int by_task(const void *left_item, const void *right_item) {
 
 static void add_unexplained(const struct lumos_job *job, struct lumos_doubts *doubts) {
   for (uint32_t t = 0; t < job->tasks.count; t++) {
-    int64_t residual = job->timings.items[t].residual;
+    int64_t residual = lumos_timing_of(job, t)->residual;
     if (residual != LUMOS_ABSENT && residual > LUMOS_UNEXPLAINED_NS && lumos_on_stream(job, &job->tasks.items[t])) {
       int64_t start = job->runs.items[t].start;
       lumos_vector_push(doubts, ((struct lumos_doubt){t, LUMOS_DOUBT_UNEXPLAINED, start - residual, start}));

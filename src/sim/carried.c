@@ -59,7 +59,7 @@ static uint32_t step_of(struct carried *carried, uint32_t t, int64_t start) {
 static void add_unexplained(struct carried *carried, const struct lumos_lane *stream) {
   const struct lumos_job *job = carried->job;
   for (uint32_t t = stream->task_first; t < stream->task_first + stream->task_count; t++) {
-    int64_t residual = job->timings.items[t].residual;
+    int64_t residual = lumos_timing_of(job, t)->residual;
     residual = residual == LUMOS_ABSENT ? 0 : residual < 0 ? -residual : residual;
     uint32_t step = residual > LUMOS_UNEXPLAINED_NS ? step_of(carried, t, lumos_measured_start(job, t)) : LUMOS_NONE;
     if (step != LUMOS_NONE) {

@@ -140,7 +140,7 @@ static void find_unclear(const struct lumos_engine *engine, bool unclear) {
 
 /* What the task's own residual adds to every bound on this end of it. */
 static int64_t carried_residual(const struct lumos_engine *engine, uint32_t t, enum lumos_end to) {
-  const struct lumos_timing *timing = &engine->job->timings.items[t];
+  const struct lumos_timing *timing = lumos_timing_of(engine->job, t);
   if (to == LUMOS_END && is(engine, t, LUMOS_WAITS)) {
     return wait_residual(engine, task_at(engine, t));
   }
@@ -267,7 +267,7 @@ static void become_ready(struct lumos_engine *engine, uint32_t t) {
     state->start = free_start(engine, t);
   } else {
     bool carried = is(engine, t, LUMOS_DELAYED) && !engine->drop_residuals;
-    state->start += carried ? engine->job->timings.items[t].residual : 0;
+    state->start += carried ? lumos_timing_of(engine->job, t)->residual : 0;
     if (engine->explain && state->floor > state->start) {
       binding_of(engine, t)->start = binding_of(engine, t)->behind;
     }
@@ -321,7 +321,7 @@ static int64_t end_of(const struct lumos_engine *engine, uint32_t t) {
   const struct lumos_task *task = task_at(engine, t);
   const struct lumos_task_state *state = state_of(engine, t);
   if (is(engine, t, LUMOS_TIED)) {
-    int64_t residual = engine->job->timings.items[t].end_residual;
+    int64_t residual = lumos_timing_of(engine->job, t)->end_residual;
     bool carried = residual != LUMOS_ABSENT && !engine->drop_residuals;
     return later(state->start, state->end + (carried ? residual : 0));
   }
@@ -411,7 +411,7 @@ static void follow_edges(struct lumos_engine *engine, uint32_t t, enum lumos_end
 /* Stream order: a measured overlap is a negative lag, but nothing starts before what it follows. */
 static void follow_on_stream(struct lumos_engine *engine, uint32_t previous, uint32_t t) {
   const struct lumos_task_state *before = state_of(engine, previous);
-  int64_t gap = engine->job->timings.items[t].gap;
+  int64_t gap = lumos_timing_of(engine->job, t)->gap;
   int64_t left = before->end + lumos_times_of(engine, t).lag;
   int64_t vacant = later(left, before->start);
   gap = gap == LUMOS_ABSENT ? 0 : gap;
@@ -529,7 +529,7 @@ static void bound_by_launch(struct lumos_engine *engine, uint32_t t) {
   uint32_t first = is(engine, call, LUMOS_CUT) ? detail_at(engine, call)->first_segment : call;
   uint32_t begin = has_ended(engine, first) ? first : call;
   find_unclear(engine, begin != first || first > call || task_at(engine, first)->lane != task_at(engine, call)->lane);
-  const struct lumos_timing *timing = &engine->job->timings.items[t];
+  const struct lumos_timing *timing = lumos_timing_of(engine->job, t);
   int64_t lag = timing->launch_lag == LUMOS_ABSENT ? 0 : timing->launch_lag;
   raise_floor(engine, t, state_of(engine, begin)->start + measured_lead(engine, t, begin),
               (struct lumos_binding){begin, LUMOS_HELD_BY_LAUNCH, LUMOS_START, LUMOS_RECORDED});
@@ -912,7 +912,7 @@ static bool check_run(const struct lumos_engine *engine, struct lumos_error *err
 
 bool lumos_engine_do(struct lumos_engine *engine, const struct lumos_engine_order *order, struct lumos_run *runs,
                      struct lumos_error *error) {
-  if (engine->prepared->timings.count != engine->prepared->tasks.count) {
+  if (engine->prepared->stage < LUMOS_STAGE_GRAPH) {
     return lumos_fail(error, "the job has no execution graph yet; run lumos-graph first");
   }
   lumos_engine_reset(engine, order, runs);

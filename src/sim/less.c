@@ -133,8 +133,8 @@ static int64_t part_of(int64_t time, int64_t millionths) {
 static void shorten_launches(struct lumos_less *less, int64_t millionths) {
   const struct lumos_job *job = less->job;
   less->changed.timings.items = lumos_copied(job->timings.items, job->timings.count, sizeof *job->timings.items);
-  for (size_t t = 0; t < job->timings.count; t++) {
-    int64_t *lag = &less->changed.timings.items[t].launch_lag;
+  for (size_t i = 0; i < job->timings.count; i++) {
+    int64_t *lag = &less->changed.timings.items[i].launch_lag;
     *lag = *lag > 0 ? part_of(*lag, millionths) : *lag;
   }
 }

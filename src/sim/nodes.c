@@ -20,7 +20,7 @@ static bool mark_lane(const struct lumos_job *job, const struct lumos_lane *lane
   for (uint32_t t = lane->task_first; t < end; t++) {
     bool stands = lane->kind == LUMOS_STREAM || t == lane->task_first || t + 1 == end ||
                   tasks[t - 1].step != tasks[t].step || tasks[t + 1].step != tasks[t].step;
-    int64_t residual = job->timings.items[t].residual;
+    int64_t residual = lumos_timing_of(job, t)->residual;
     marks[t] |= stands || residual != LUMOS_ABSENT;
     ordered = ordered && (lane->kind == LUMOS_STREAM || residual == LUMOS_ABSENT || residual >= 0);
     if (tasks[t].detail != LUMOS_NONE) {

@@ -22,7 +22,7 @@ static struct weighted weigh(const struct lumos_job *job, const struct lumos_run
                              const struct lumos_stretch *stretch) {
   struct weighted sum = {0};
   for (uint32_t t = stretch->first; t < stretch->first + stretch->count; t++) {
-    int32_t occupancy = job->tasks.items[t].occupancy;
+    int32_t occupancy = lumos_timing_of(job, t)->occupancy;
     if (occupancy != LUMOS_ABSENT_INT && occupancy > 0) {
       int64_t time = runs == NULL ? job->tasks.items[t].dur : runs[t].dur;
       sum.time += time;

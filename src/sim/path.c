@@ -62,7 +62,7 @@ static void add_unexplained(struct walk *walk, uint32_t t, int64_t residual, str
 static bool leave_end(struct walk *walk, uint32_t *t) {
   struct lumos_binding by = walk->bindings[*t].end;
   if (by.kind == LUMOS_HELD_BY_COLLECTIVE) {
-    add_unexplained(walk, *t, walk->job->timings.items[*t].end_residual, by);
+    add_unexplained(walk, *t, lumos_timing_of(walk->job, *t)->end_residual, by);
   }
   bool runs = by.kind == LUMOS_HELD_BY_ITSELF || by.kind == LUMOS_HELD_BY_COLLECTIVE;
   if (by.src == LUMOS_NONE) {
@@ -87,7 +87,7 @@ static bool leave_end(struct walk *walk, uint32_t *t) {
 static bool leave_start(struct walk *walk, uint32_t *t, bool *at_end) {
   struct lumos_binding by = walk->bindings[*t].start;
   if (by.kind != LUMOS_HELD_BY_NOTHING) {
-    add_unexplained(walk, *t, walk->job->timings.items[*t].residual, by);
+    add_unexplained(walk, *t, lumos_timing_of(walk->job, *t)->residual, by);
   }
   bool outside = by.src == LUMOS_NONE;
   struct lumos_binding next = by.kind == LUMOS_HELD_BY_BOUNDARY ? walk->bindings[*t].behind : by;
@@ -168,7 +168,8 @@ void lumos_find_heads(const struct lumos_job *job, const struct lumos_bindings *
   for (uint32_t t = 0; t < job->tasks.count; t++) {
     const struct lumos_binding *by = &bindings[t].start;
     bool follows = by->kind == LUMOS_HELD_BY_THREAD && by->src + 1 == t &&
-                   bindings[by->src].end.kind == LUMOS_HELD_BY_ITSELF && job->timings.items[t].residual == LUMOS_ABSENT;
+                   bindings[by->src].end.kind == LUMOS_HELD_BY_ITSELF &&
+                   lumos_timing_of(job, t)->residual == LUMOS_ABSENT;
     heads[t] = follows ? heads[by->src] : t;
   }
 }

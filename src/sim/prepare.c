@@ -247,7 +247,7 @@ static uint16_t traits_of(const struct lumos_engine *engine, uint32_t n) {
   const struct lumos_task *task = &engine->job->tasks.items[t];
   unsigned traits = task->detail == LUMOS_NONE ? 0 : traits_of_call(engine->job, task);
   traits |= lumos_on_stream(engine->job, task) ? LUMOS_DEVICE : 0;
-  traits |= engine->job->timings.items[t].residual != LUMOS_ABSENT ? LUMOS_DELAYED : 0;
+  traits |= lumos_timing_of(engine->job, t)->residual != LUMOS_ABSENT ? LUMOS_DELAYED : 0;
   if (engine->launched_first[n] < engine->launched_first[n + 1]) {
     traits |= LUMOS_LAUNCHES | (lumos_detail_of(engine->job, task)->first_segment != LUMOS_NONE ? LUMOS_CUT : 0);
   }

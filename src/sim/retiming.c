@@ -134,7 +134,7 @@ static void shorten_launches(struct change *change) {
   const struct lumos_retiming *retiming = change->retiming;
   for (size_t i = 0; i < retiming->launches.count; i++) {
     const struct lumos_row_part *part = &retiming->launches.items[i];
-    int64_t lag = retiming->job->timings.items[part->of].launch_lag;
+    int64_t lag = lumos_timing_of(retiming->job, part->of)->launch_lag;
     if (lag > 0) {
       add(change, part, part_of(lag, change->millionths) - lag);
     }
@@ -195,7 +195,7 @@ static void scale_host(struct change *change) {
   }
   for (size_t i = 0; i < retiming->handovers.count; i++) {
     const struct lumos_row_part *part = &retiming->handovers.items[i];
-    int64_t residual = retiming->job->timings.items[part->of].residual;
+    int64_t residual = lumos_timing_of(retiming->job, part->of)->residual;
     int64_t lag = retiming->lags.items[part->row] - (residual == LUMOS_ABSENT ? 0 : residual);
     struct lumos_dep dep = {.kind = LUMOS_HANDOVER, .dst = part->of, .lag = lag};
     add(change, part, lumos_scaled_handover(&change->scaling, &dep) - lag);

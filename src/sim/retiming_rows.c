@@ -246,8 +246,8 @@ static void find_pairs(struct reading *reading) {
 /* Where a thread's task may start before the one that it follows ends, the thread's calls need not keep their order. */
 static bool keeps_order(const struct reading *reading) {
   const struct lumos_job *job = reading->job;
-  for (size_t t = 0; t < job->tasks.count; t++) {
-    int64_t residual = job->timings.items[t].residual;
+  for (uint32_t t = 0; t < job->tasks.count; t++) {
+    int64_t residual = lumos_timing_of(job, t)->residual;
     if (residual != LUMOS_ABSENT && residual < 0 && !lumos_on_stream(job, &job->tasks.items[t])) {
       return false;
     }

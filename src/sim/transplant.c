@@ -362,7 +362,7 @@ static void hold_streams(const struct lumos_transplant *transplant, struct lumos
     int64_t start = 0, end = 0;
     (void)lumos_task_interval(job, NULL, donor - 1, &start, &end);
     struct lumos_dep hold = lumos_dep_empty;
-    int64_t gap = job->timings.items[t].gap;
+    int64_t gap = lumos_timing_of(job, t)->gap;
     hold.dst = t;
     hold.at = job->tasks.items[t].start + lead(transplant, t, step) + end -
               transplant->steps->items[step + transplant->distance].start;

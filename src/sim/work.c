@@ -101,7 +101,7 @@ static void add_run(struct sums *sums, const struct lumos_job *job, const struct
   } else if (!lumos_is_communication(task->kind)) {
     sums->kinds[task->kind] += length;
   } else {
-    length += part->kind == LUMOS_HELD_BY_COLLECTIVE ? hidden_by(job->timings.items[part->task].end_residual) : 0;
+    length += part->kind == LUMOS_HELD_BY_COLLECTIVE ? hidden_by(lumos_timing_of(job, part->task)->end_residual) : 0;
     sums->communication += length;
     lumos_string_id group = lumos_detail_of(job, task)->comm.group;
     if (group != LUMOS_NO_STRING) {
@@ -158,7 +158,7 @@ void lumos_works_on_path(const struct lumos_job *job, const struct lumos_works *
     if (part->what == LUMOS_PATH_RUN) {
       add_run(&sums, job, usual, part);
     } else if (part->what == LUMOS_PATH_LAG && part->kind == LUMOS_HELD_BY_LAUNCH) {
-      sums.launches += part->to - part->from + hidden_by(job->timings.items[part->task].residual);
+      sums.launches += part->to - part->from + hidden_by(lumos_timing_of(job, part->task)->residual);
     } else if (part->what == LUMOS_PATH_LAG && !on_stream) {
       const struct lumos_task *task = &job->tasks.items[part->task];
       sums.host += part->to - part->from;

@@ -148,9 +148,6 @@ static void arrange_tasks(struct lumos_job *job) {
     return;
   }
   permute(job->tasks.items, count, sizeof *job->tasks.items, order);
-  if (job->timings.count == count) {
-    permute(job->timings.items, count, sizeof *job->timings.items, order);
-  }
   if (job->runs.count == count) {
     permute(job->runs.items, count, sizeof *job->runs.items, order);
   }

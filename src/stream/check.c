@@ -169,9 +169,12 @@ static bool check_tasks(const struct lumos_check *check) {
     if (task->detail != LUMOS_NONE && task->detail >= job->details.count) {
       return lumos_check_fail(check, RECORD_TASK, i, "its detail is not there");
     }
+    if (task->timing != LUMOS_NONE && task->timing >= job->timings.count) {
+      return lumos_check_fail(check, RECORD_TASK, i, "its timing is not there");
+    }
     struct lumos_record record = {{
         task,
-        job->timings.count == 0 ? NULL : &job->timings.items[i],
+        task->timing == LUMOS_NONE ? NULL : &job->timings.items[task->timing],
         job->runs.count == 0 ? NULL : &job->runs.items[i],
         task->detail == LUMOS_NONE ? NULL : &job->details.items[task->detail],
     }};
@@ -205,12 +208,11 @@ static bool check_fields(const struct lumos_check *check) {
  * header. */
 static bool check_frame(const struct lumos_check *check) {
   const struct lumos_job *job = check->job;
-  bool timed = job->stage >= LUMOS_STAGE_GRAPH;
   bool run = job->stage >= LUMOS_STAGE_SIM;
   if (job->stage < LUMOS_STAGE_PARSE || job->stage > LUMOS_STAGE_SIM || job->epoch < 0) {
     return lumos_fail(check->error, "the job has no valid stage or epoch; make the stream again");
   }
-  if (job->timings.count != (timed ? job->tasks.count : 0) || job->runs.count != (run ? job->tasks.count : 0)) {
+  if (job->runs.count != (run ? job->tasks.count : 0)) {
     return lumos_fail(check->error, "not every task has what stage %s writes; make the stream again",
                       lumos_stage_name(job->stage));
   }

@@ -50,16 +50,17 @@ const struct lumos_task lumos_task_empty = {
     .span = LUMOS_NONE,
     .call = LUMOS_NONE,
     .step = LUMOS_ABSENT_INT,
-    .occupancy = LUMOS_ABSENT_INT,
     .micro_batch = LUMOS_ABSENT_INT,
     .layer = LUMOS_ABSENT_INT,
     .detail = LUMOS_NONE,
+    .timing = LUMOS_NONE,
 };
 const struct lumos_timing lumos_timing_empty = {
     .gap = LUMOS_ABSENT,
     .launch_lag = LUMOS_ABSENT,
     .residual = LUMOS_ABSENT,
     .end_residual = LUMOS_ABSENT,
+    .occupancy = LUMOS_ABSENT_INT,
 };
 const struct lumos_run lumos_run_empty = {LUMOS_ABSENT, LUMOS_ABSENT};
 const struct lumos_detail lumos_detail_empty = {
@@ -153,6 +154,14 @@ struct lumos_detail *lumos_task_detail(struct lumos_job *job, struct lumos_task 
     lumos_vector_push(&job->details, lumos_detail_empty);
   }
   return &job->details.items[task->detail];
+}
+
+struct lumos_timing *lumos_task_timing(struct lumos_job *job, struct lumos_task *task) {
+  if (task->timing == LUMOS_NONE) {
+    task->timing = (uint32_t)job->timings.count;
+    lumos_vector_push(&job->timings, lumos_timing_empty);
+  }
+  return &job->timings.items[task->timing];
 }
 
 const struct lumos_detail *lumos_detail_of(const struct lumos_job *job, const struct lumos_task *task) {

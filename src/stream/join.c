@@ -21,7 +21,7 @@ struct move {
   const struct lumos_job *from;
   struct lumos_job *to;
   lumos_string_id *strings; /* from its ids to the other's; 0: not yet moved */
-  uint32_t ranks, groups, group_ranks, lanes, spans, tasks, details, peers; /* where its elements will begin */
+  uint32_t ranks, groups, group_ranks, lanes, spans, tasks, details, timings, peers; /* where its elements will begin */
 };
 
 static lumos_string_id move_string(struct move *move, lumos_string_id string) {
@@ -87,6 +87,7 @@ static void move_rest(struct lumos_job *job, struct move *move) {
   }
   for (size_t i = 0; i < job->tasks.count; i++) {
     move_index(&job->tasks.items[i].detail, move->details);
+    move_index(&job->tasks.items[i].timing, move->timings);
   }
   for (size_t i = 0; i < job->history.count; i++) {
     struct lumos_history *entry = &job->history.items[i];
@@ -126,6 +127,7 @@ static void append(struct lumos_job *job, struct lumos_job *other) {
   APPEND(spans);
   APPEND(tasks);
   APPEND(details);
+  APPEND(timings);
   APPEND(peers);
   APPEND(notes);
   APPEND(foreign);
@@ -148,6 +150,7 @@ static void take_in(struct lumos_job *job, struct lumos_job *other) {
       .spans = (uint32_t)job->spans.count,
       .tasks = (uint32_t)job->tasks.count,
       .details = (uint32_t)job->details.count,
+      .timings = (uint32_t)job->timings.count,
       .peers = (uint32_t)job->peers.count,
   };
   lumos_visit_slots(other, moved_kinds, move_slot, &move);
@@ -201,12 +204,12 @@ static bool refuse_edited(struct lumos_job *const *jobs, size_t count, struct lu
 /* Indices are 32 bits. */
 static bool refuse_too_much(struct lumos_job *const *jobs, size_t count, struct lumos_error *error) {
   size_t most = 0;
-  size_t sums[8] = {0};
+  size_t sums[9] = {0};
   for (size_t i = 0; i < count; i++) {
-    const size_t counts[8] = {jobs[i]->tasks.count,   jobs[i]->spans.count, jobs[i]->lanes.count,
-                              jobs[i]->details.count, jobs[i]->peers.count, jobs[i]->group_ranks.count,
-                              jobs[i]->groups.count,  jobs[i]->inputs.count};
-    for (size_t sum = 0; sum < 8; sum++) {
+    const size_t counts[9] = {jobs[i]->tasks.count,   jobs[i]->spans.count,  jobs[i]->lanes.count,
+                              jobs[i]->details.count, jobs[i]->peers.count,  jobs[i]->group_ranks.count,
+                              jobs[i]->groups.count,  jobs[i]->inputs.count, jobs[i]->timings.count};
+    for (size_t sum = 0; sum < 9; sum++) {
       sums[sum] += counts[sum];
       most = sums[sum] > most ? sums[sum] : most;
     }

@@ -54,13 +54,7 @@ static bool file_lane(struct lumos_reader *reader) {
   return true;
 }
 
-/* Timings and runs are there for every task or for none. */
-static void fill_timings(struct lumos_job *job) {
-  while (job->timings.count < job->tasks.count) {
-    lumos_vector_push(&job->timings, lumos_timing_empty);
-  }
-}
-
+/* Runs are there for every task or for none. */
 static void fill_runs(struct lumos_job *job) {
   while (job->runs.count < job->tasks.count) {
     lumos_vector_push(&job->runs, lumos_run_empty);
@@ -73,9 +67,6 @@ enum { MANY = 1 << 14, MORE = 1 << 18 };
 
 static void expect_tasks(struct lumos_job *job) {
   lumos_vector_reserve(&job->tasks, MORE);
-  if (job->timings.count > 0) {
-    lumos_vector_reserve(&job->timings, MORE);
-  }
   if (job->runs.count > 0) {
     lumos_vector_reserve(&job->runs, 2 * MORE);
   }
@@ -87,6 +78,7 @@ static bool file_task(struct lumos_reader *reader) {
   settle_lanes(reader, reader->rank);
   reader->last_lane = task->lane;
   task->detail = LUMOS_NONE;
+  task->timing = LUMOS_NONE;
   if ((reader->parts_seen >> PART_DETAIL & 1U) != 0) {
     task->detail = (uint32_t)job->details.count;
     if (job->details.count == MANY) {
@@ -95,7 +87,10 @@ static bool file_task(struct lumos_reader *reader) {
     lumos_vector_push(&job->details, reader->detail);
   }
   if ((reader->parts_seen >> PART_TIMING & 1U) != 0) {
-    fill_timings(job);
+    task->timing = (uint32_t)job->timings.count;
+    if (job->timings.count == MANY) {
+      lumos_vector_reserve(&job->timings, MORE);
+    }
     lumos_vector_push(&job->timings, reader->timing);
   }
   if ((reader->parts_seen >> PART_RUN & 1U) != 0) {
@@ -278,9 +273,6 @@ static bool finish(struct lumos_reader *reader) {
                       "%s: line %llu: %.*s is of stage %s, but the stream says that it is at stage %s; make it again",
                       reader->name, (unsigned long long)reader->latest_line, reader->latest_length, reader->latest_what,
                       lumos_stage_name((enum lumos_stage)reader->latest_stage), lumos_stage_name(job->stage));
-  }
-  if (job->stage >= LUMOS_STAGE_GRAPH) {
-    fill_timings(job);
   }
   if (job->stage >= LUMOS_STAGE_SIM) {
     fill_runs(job);

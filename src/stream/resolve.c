@@ -207,9 +207,6 @@ static bool keep_spans(struct resolver *resolver) {
 
 static void move_task(struct lumos_job *job, size_t to, size_t from) {
   job->tasks.items[to] = job->tasks.items[from];
-  if (job->timings.count > 0) {
-    job->timings.items[to] = job->timings.items[from];
-  }
   if (job->runs.count > 0) {
     job->runs.items[to] = job->runs.items[from];
   }
@@ -219,7 +216,6 @@ static void move_task(struct lumos_job *job, size_t to, size_t from) {
 static bool keep_tasks(struct resolver *resolver) {
   struct lumos_job *job = resolver->job;
   size_t kept = 0;
-  bool timed = job->timings.count > 0;
   bool run = job->runs.count > 0;
   for (size_t i = 0; i < job->tasks.count; i++) {
     struct lumos_task *task = &job->tasks.items[i];
@@ -240,7 +236,6 @@ static bool keep_tasks(struct resolver *resolver) {
     kept++;
   }
   job->tasks.count = kept;
-  job->timings.count = timed ? kept : 0;
   job->runs.count = run ? kept : 0;
   return true;
 }

@@ -138,7 +138,6 @@ void lumos_job_rewind(struct lumos_job *job, enum lumos_stage stage) {
     job->metrics.count = 0;
   }
   if (stage < LUMOS_STAGE_GRAPH) {
-    lumos_vector_free(&job->timings);
     forget_inferred_lanes(job);
     job->deps.count = 0;
     job->collectives.count = 0;

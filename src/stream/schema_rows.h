@@ -27,11 +27,8 @@
   { KEY(name), .kind = field, AT(struct lumos_span, member), __VA_ARGS__ }
 #define TASK(name, field, member, ...) \
   { KEY(name), .kind = field, AT(struct lumos_task, member), __VA_ARGS__ }
-#define TIMING(name, field, member, ...)                                                                     \
-  {                                                                                                          \
-    KEY(name), .kind = field, .part = PART_TIMING, .by = LUMOS_STAGE_GRAPH, AT(struct lumos_timing, member), \
-               __VA_ARGS__                                                                                   \
-  }
+#define TIMING(name, field, member, ...) \
+  { KEY(name), .kind = field, .part = PART_TIMING, AT(struct lumos_timing, member), __VA_ARGS__ }
 #define RUN(name, field, member, ...) \
   { KEY(name), .kind = field, .part = PART_RUN, .by = LUMOS_STAGE_SIM, AT(struct lumos_run, member), __VA_ARGS__ }
 #define DETAIL(name, field, member, ...) \
@@ -218,25 +215,25 @@ static const struct lumos_field task_fields[] = {
     TASK("start", FIELD_INSTANT, start),
     TASK("dur", FIELD_INTEGER, dur, REQUIRED, ZERO),
     TASK("lag", FIELD_INTEGER, lag, REQUIRED),
-    TIMING("gap", FIELD_INTEGER, gap),
+    TIMING("gap", FIELD_INTEGER, gap, BY(GRAPH)),
     TASK("step", FIELD_SMALL, step, ZERO),
     TASK("span", FIELD_SPAN, span),
     TASK("call", FIELD_TASK, call),
     DETAIL("first_segment", FIELD_TASK, first_segment),
-    TIMING("launch_lag", FIELD_INTEGER, launch_lag),
-    TIMING("launch_from", FIELD_NAME, launch_from, NAMED(end)),
+    TIMING("launch_lag", FIELD_INTEGER, launch_lag, BY(GRAPH)),
+    TIMING("launch_from", FIELD_NAME, launch_from, NAMED(end), BY(GRAPH)),
     OBJECT("event", event_fields, .part = PART_DETAIL),
     OBJECT("wait", wait_fields, .part = PART_DETAIL),
     OBJECT("comm", comm_fields, .part = PART_DETAIL),
     DETAIL("bytes", FIELD_INTEGER, bytes, ZERO),
     DETAIL("flops", FIELD_INTEGER, flops, ZERO, BY(SIM)),
-    TASK("occupancy", FIELD_MILLIONTHS, occupancy, ZERO),
+    TIMING("occupancy", FIELD_MILLIONTHS, occupancy, ZERO),
     TASK("phase", FIELD_NAME, phase, NAMED(phase), BY(GRAPH)),
     TASK("micro_batch", FIELD_SMALL, micro_batch, ZERO, BY(GRAPH)),
     TASK("layer", FIELD_SMALL, layer, ZERO, BY(GRAPH)),
     TASK("part", FIELD_NAME, part, NAMED(part), BY(GRAPH)),
-    TIMING("residual", FIELD_INTEGER, residual),
-    TIMING("end_residual", FIELD_INTEGER, end_residual),
+    TIMING("residual", FIELD_INTEGER, residual, BY(GRAPH)),
+    TIMING("end_residual", FIELD_INTEGER, end_residual, BY(GRAPH)),
     DETAIL("from", FIELD_ORIGIN, from_rank, BY(TRANSFORM)),
     DETAIL("was", FIELD_INTEGER, was, ZERO, BY(TRANSFORM)),
     TASK("dur_source", FIELD_NAME, dur_source, NAMED(dur_source), BY(TRANSFORM)),

@@ -20,7 +20,7 @@ static void put_tasks(struct lumos_writer *writer, size_t first, size_t count) {
     struct lumos_task *task = &job->tasks.items[i];
     struct lumos_record record = {{
         task,
-        job->timings.count == 0 ? NULL : &job->timings.items[i],
+        task->timing == LUMOS_NONE ? NULL : &job->timings.items[task->timing],
         job->runs.count == 0 ? NULL : &job->runs.items[i],
         task->detail == LUMOS_NONE ? NULL : &job->details.items[task->detail],
     }};

@@ -148,7 +148,9 @@ static void add_task(struct stream *stream, const struct trace_device *row, cons
   task.seq = stream->next_seq++;
   task.kind = (uint8_t)lumos_trace_device_kind(build, row, call != NULL ? call->op : LUMOS_NO_STRING);
   task.name = row->name;
-  task.occupancy = row->occupancy;
+  if (row->occupancy != LUMOS_ABSENT_INT) {
+    lumos_task_timing(build->job, &task)->occupancy = row->occupancy;
+  }
   if (call != NULL) {
     task.call = call->task;
   }

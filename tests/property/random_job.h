@@ -102,7 +102,7 @@ static inline void add_timings(struct lumos_job *job) {
       timing.residual = pick(2) * pick(MOST / 10);
       timing.end_residual = task->kind == LUMOS_COLLECTIVE ? pick(100) : LUMOS_ABSENT;
     }
-    lumos_vector_push(&job->timings, timing);
+    *lumos_task_timing(job, task) = timing;
   }
 }
 

@@ -122,7 +122,7 @@ static int64_t held_until(const struct timeline *line, uint32_t t, uint32_t prev
 
 static int64_t device_start(const struct timeline *line, uint32_t t) {
   const struct lumos_task *task = at(line, t);
-  const struct lumos_timing *timing = &line->job->timings.items[t];
+  const struct lumos_timing *timing = lumos_timing_of(line->job, t);
   int64_t from = timing->launch_from == LUMOS_START ? start_of(line, task->call) : end_of(line, task->call);
   int64_t start = from + timing->launch_lag;
   uint32_t previous = previous_of(line, t);
@@ -137,7 +137,7 @@ static int64_t device_end(const struct timeline *line, uint32_t t) {
     const uint32_t *members = &line->job->members.items[2 * c];
     if (members[0] == t || members[1] == t) {
       int64_t last = later(start_of(line, members[0]), start_of(line, members[1]));
-      return last + line->job->collectives.items[c].transfer + line->job->timings.items[t].end_residual;
+      return last + line->job->collectives.items[c].transfer + lumos_timing_of(line->job, t)->end_residual;
     }
   }
   return start_of(line, t) + at(line, t)->dur;

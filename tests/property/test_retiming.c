@@ -70,8 +70,8 @@ static void add_handovers(struct lumos_job *job) {
 
 /* Tasks that start before the call that launches them takes effect. */
 static void start_some_early(struct lumos_job *job) {
-  for (size_t t = 0; t < job->timings.count; t++) {
-    struct lumos_timing *timing = &job->timings.items[t];
+  for (size_t t = 0; t < job->tasks.count; t++) {
+    struct lumos_timing *timing = lumos_task_timing(job, &job->tasks.items[t]);
     if (job->tasks.items[t].call != LUMOS_NONE && pick(3) == 0) {
       timing->launch_from = pick(2) == 0 ? LUMOS_START : LUMOS_END;
       timing->launch_lag = pick(20) - 10;

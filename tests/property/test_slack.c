@@ -74,7 +74,8 @@ static int64_t *length_of(struct lumos_job *job, uint32_t t, const struct lumos_
   if (lumos_call_waits(job, task)) {
     return &job->details.items[task->detail].wait.residual;
   }
-  return coupling->first[t] < coupling->first[t + 1] ? &job->timings.items[t].end_residual : &task->dur;
+  return coupling->first[t] < coupling->first[t + 1] ? &lumos_task_timing(job, &job->tasks.items[t])->end_residual
+                                                     : &task->dur;
 }
 
 struct outcome {

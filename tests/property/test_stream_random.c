@@ -225,7 +225,8 @@ static void add_task(struct lumos_job *job, struct reach *reach, uint32_t lane, 
   struct lumos_run run = lumos_run_empty;
   struct lumos_detail detail = lumos_detail_empty;
   bool detailed = maybe();
-  struct lumos_record record = {{&task, &timing, &run, detailed ? &detail : NULL}};
+  bool timed = maybe();
+  struct lumos_record record = {{&task, timed ? &timing : NULL, &run, detailed ? &detail : NULL}};
   fill(job, reach, lumos_schema[RECORD_TASK].fields, lumos_schema[RECORD_TASK].count, &record);
   task.id = id;
   task.lane = lane;
@@ -244,10 +245,10 @@ static void add_task(struct lumos_job *job, struct reach *reach, uint32_t lane, 
     }
     *lumos_task_detail(job, &task) = detail;
   }
-  lumos_vector_push(&job->tasks, task);
-  if (job->stage >= LUMOS_STAGE_GRAPH) {
-    lumos_vector_push(&job->timings, timing);
+  if (timed) {
+    *lumos_task_timing(job, &task) = timing;
   }
+  lumos_vector_push(&job->tasks, task);
   if (job->stage >= LUMOS_STAGE_SIM) {
     lumos_vector_push(&job->runs, run);
   }

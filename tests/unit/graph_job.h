@@ -126,7 +126,7 @@ static inline void build(struct lumos_job *job) {
 }
 
 static inline const struct lumos_timing *timing(const struct lumos_job *job, uint32_t task) {
-  return &job->timings.items[task];
+  return lumos_timing_of(job, task);
 }
 
 static inline int64_t wait_residual(const struct lumos_job *job, uint32_t task) {

@@ -55,7 +55,7 @@ static const int64_t irregular[] = {3, 10, 12, 21, 27, 40, 44, 59};
 enum { IRREGULAR = sizeof irregular / sizeof *irregular };
 
 static inline int64_t end_residual(const struct lumos_job *job, uint32_t task) {
-  return job->timings.items[task].end_residual;
+  return lumos_timing_of(job, task)->end_residual;
 }
 
 /* A kernel of sends and receives: `peers` rows of {rank, bytes sent, bytes received}. */

@@ -39,8 +39,6 @@ static inline uint32_t add_task(struct lumos_job *job, uint32_t lane, enum lumos
   lumos_vector_push(&job->tasks, task);
   struct lumos_run run = {start, dur};
   lumos_vector_push(&job->runs, run);
-  struct lumos_timing timing = lumos_timing_empty;
-  lumos_vector_push(&job->timings, timing);
   return task.id;
 }
 

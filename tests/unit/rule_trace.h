@@ -105,7 +105,7 @@ static inline const char *end_word(uint8_t end) { return end == LUMOS_START ? " 
 /* What the graph says of a task beside its edges; nothing: no line. */
 static inline void put_timing(struct lumos_text *text, const struct lumos_job *job, uint32_t task) {
   const struct lumos_task *record = &job->tasks.items[task];
-  const struct lumos_timing *timing = &job->timings.items[task];
+  const struct lumos_timing *timing = lumos_timing_of(job, task);
   const struct lumos_wait *wait = &lumos_detail_of(job, record)->wait;
   size_t before = text->length;
   put_task(text, job, task);

@@ -78,7 +78,7 @@ static void hold_stream(struct walk *walk, uint32_t wait) {
 static void enqueue(struct walk *walk, uint32_t task) {
   const struct lumos_job *job = walk->job;
   const struct lumos_task *record = &job->tasks.items[task];
-  const struct lumos_timing *timing = &job->timings.items[task];
+  const struct lumos_timing *timing = lumos_timing_of(job, task);
   uint32_t previous = walk->last[record->lane];
   assert_int_equal(task, previous == LUMOS_NONE ? job->lanes.items[record->lane].task_first : previous + 1);
   int64_t start = max(walk->inferred[task], max(walk->boundary[task], walk->held[record->lane]));
@@ -241,7 +241,8 @@ static void walk_collectives(struct walk *walk) {
     for (uint32_t m = 0; m < collective->member_count; m++) {
       uint32_t member = job->members.items[collective->member_first + m];
       walk->rank = &job->ranks.items[lumos_rank_of(job, &job->tasks.items[member])];
-      assert_int_equal(latest + collective->transfer + job->timings.items[member].end_residual, end_of(walk, member));
+      assert_int_equal(latest + collective->transfer + lumos_timing_of(job, member)->end_residual,
+                       end_of(walk, member));
     }
   }
 }

@@ -15,7 +15,7 @@ enum { MS = 1000000, US = 1000, NONE = -1 };
 
 static uint32_t add_kernel(struct lumos_job *job, uint32_t lane, int64_t start, int64_t dur, int32_t percent) {
   uint32_t task = add_task(job, lane, LUMOS_GEMM, "work", start, dur);
-  job->tasks.items[task].occupancy = percent == NONE ? LUMOS_ABSENT_INT : percent * 10000;
+  lumos_task_timing(job, &job->tasks.items[task])->occupancy = percent == NONE ? LUMOS_ABSENT_INT : percent * 10000;
   return task;
 }
 

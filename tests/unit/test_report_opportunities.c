@@ -40,7 +40,7 @@ static struct lumos_job *two_steps(void) {
   for (int32_t step = 0; step < 2; step++) {
     uint32_t gemm = add_task(job, stream, LUMOS_GEMM, "gemm", MS(100) * step + MS(5), MS(40));
     uint32_t sum = add_task(job, stream, LUMOS_COLLECTIVE, "sum", MS(100) * step + MS(50), MS(10));
-    job->timings.items[gemm].launch_lag = MS(2);
+    lumos_task_timing(job, &job->tasks.items[gemm])->launch_lag = MS(2);
     job->tasks.items[gemm].step = job->tasks.items[sum].step = step;
     lumos_task_detail(job, &job->tasks.items[sum])->comm.group = lumos_intern_text(job->strings, "7");
     struct lumos_collective collective = lumos_collective_empty;

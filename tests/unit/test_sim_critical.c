@@ -171,7 +171,7 @@ static void a_task_that_may_not_overtake_is_held_by_what_it_may_not_overtake(voi
   (void)state;
   struct lumos_job *job = job_from_text(copies_job);
   struct lumos_error error = {0};
-  job->timings.items[task_named(job, "overlapping")].residual = -6;
+  lumos_task_timing(job, &job->tasks.items[task_named(job, "overlapping")])->residual = -6;
   assert_true(lumos_simulate(job, &error));
   struct lumos_bindings *bindings = lumos_allocate(job->tasks.count * sizeof *bindings);
   assert_true(lumos_bindings_find(job, bindings, NULL, NULL, &error));

@@ -85,8 +85,8 @@ static void a_residual_takes_no_task_before_its_launch_or_the_previous_one(void 
   /* Measured 113-133 behind K0, although the launch's typical lag says 34 + 100 = 134: residual -21. */
   struct lumos_job *job = job_from_text(streams_job);
   uint32_t k0 = task_named(job, "K0"), k2 = task_named(job, "K2");
-  job->timings.items[k2].launch_lag = 100;
-  job->timings.items[k2].residual = -21;
+  lumos_task_timing(job, &job->tasks.items[k2])->launch_lag = 100;
+  lumos_task_timing(job, &job->tasks.items[k2])->residual = -21;
   CHECK(job, false, {"K0", 12, 112}, {"K2", 113, 133});
   /* K0 takes longer: 212 + gap 1 - 21 = 192 would be inside of it. */
   job->tasks.items[k0].dur = 200;
@@ -97,7 +97,7 @@ static void a_residual_takes_no_task_before_its_launch_or_the_previous_one(void 
   job = job_from_text(streams_job);
   job->tasks.items[k0].dur = 5;
   job->tasks.items[k2].start = 28;
-  job->timings.items[k2].residual = -8;
+  lumos_task_timing(job, &job->tasks.items[k2])->residual = -8;
   CHECK(job, false, {"K0", 12, 17}, {"K2", 28, 48});
   /* A call that takes no time: 24 + 2 - 8 = 18 would be before it. */
   job->tasks.items[task_named(job, "launch2")].dur = 0;
@@ -273,10 +273,10 @@ static void a_blocking_copy_leaves_from_its_start_and_waits_for_itself(void **st
    * starts with it. */
   uint32_t lost = task_named(job, "lost");
   job->tasks.items[lost].dur = 2;
-  job->timings.items[lost].residual = 10;
+  lumos_task_timing(job, &job->tasks.items[lost])->residual = 10;
   CHECK(job, false, {"lost", 43, 45}, {"overlapping", 43, 53});
   /* Nor before its launch, which begins at 37: lost 33-35 would let it start at 33. */
-  job->timings.items[lost].residual = 0;
+  lumos_task_timing(job, &job->tasks.items[lost])->residual = 0;
   CHECK(job, false, {"lost", 33, 35}, {"launch", 37, 41}, {"overlapping", 37, 47});
   lumos_job_free(job);
 }
@@ -322,7 +322,7 @@ static void a_call_of_several_segments_starts_with_the_first(void **state) {
   struct lumos_job *job = job_from_text(streams_job);
   uint32_t last = task_named(job, "launch2");
   lumos_task_detail(job, &job->tasks.items[last])->first_segment = task_named(job, "launch1");
-  job->timings.items[task_named(job, "K2")].launch_from = LUMOS_START;
+  lumos_task_timing(job, &job->tasks.items[task_named(job, "K2")])->launch_from = LUMOS_START;
   job->tasks.items[task_named(job, "K0")].dur = 1;
   CHECK(job, false, {"K2", 16, 36}); /* launch1's start 14 + 2; behind K0 only from 14 on */
   lumos_job_free(job);
@@ -383,7 +383,6 @@ static void times_beyond_the_stream_are_refused(void **state) {
   assert_false(lumos_engine_run(job, &(struct lumos_sim_options){0}, runs, &error));
   assert_non_null(strstr(error.text, "2^53"));
   job->stage = LUMOS_STAGE_PARSE;
-  job->timings.count = 0;
   assert_false(lumos_engine_run(job, &(struct lumos_sim_options){0}, runs, &error));
   assert_non_null(strstr(error.text, "lumos-graph"));
   lumos_job_free(job);

@@ -161,9 +161,9 @@ static void a_changed_job_is_compared_with_what_was(void **state) {
 static void what_is_carried_is_counted(void **state) {
   (void)state;
   struct lumos_job *job = job_from_text(streams_job);
-  job->timings.items[task_named(job, "K1")].residual = 2001;
-  job->timings.items[task_named(job, "K2")].residual = 2000;
-  job->timings.items[task_named(job, "K3")].residual = -2500;
+  lumos_task_timing(job, &job->tasks.items[task_named(job, "K1")])->residual = 2001;
+  lumos_task_timing(job, &job->tasks.items[task_named(job, "K2")])->residual = 2000;
+  lumos_task_timing(job, &job->tasks.items[task_named(job, "K3")])->residual = -2500;
   simulate(job);
   MEASURED("unexplained_lag", 0, 1, 4501);
   MEASURED("host_gap", 0, 1, 5);

@@ -150,7 +150,7 @@ static void a_host_that_waits_is_not_late(void **state) {
 static void launches_that_take_days(void **state) {
   (void)state;
   struct lumos_job *job = job_from_text(streams_job);
-  job->timings.items[task_named(job, "K1")].launch_lag = INT64_C(1000000000000000);
+  lumos_task_timing(job, &job->tasks.items[task_named(job, "K1")])->launch_lag = INT64_C(1000000000000000);
   expect(with_opportunities(job), "launch", 197, INT64_C(500000000000107));
   lumos_job_free(job);
 }

@@ -13,11 +13,11 @@ enum { T_OP, T_LAUNCH, T_LAST_SEGMENT, T_RECORD, T_SYNC, T_FREE, T_BEFORE, T_COL
 
 static void stage(struct lumos_job *job) { job->stage = (enum lumos_stage)0; }
 static void epoch(struct lumos_job *job) { job->epoch = -1; }
-static void timings(struct lumos_job *job) { job->timings.count--; }
+static void timings(struct lumos_job *job) { job->tasks.items[T_COLLECTIVE].timing = (uint32_t)job->timings.count; }
 static void runs(struct lumos_job *job) { job->runs.count = 0; }
 static void later_field(struct lumos_job *job) {
   job->stage = LUMOS_STAGE_PARSE;
-  job->runs.count = job->timings.count = 0;
+  job->runs.count = 0;
 }
 static void later_record(struct lumos_job *job) {
   lumos_job_rewind(job, LUMOS_STAGE_PARSE);
@@ -110,7 +110,7 @@ static const struct {
 } faults[] = {
     {stage, "no valid stage"},
     {epoch, "no valid stage or epoch"},
-    {timings, "not every task has what stage sim writes"},
+    {timings, "its timing is not there"},
     {runs, "not every task has what stage sim writes"},
     {later_field, "belongs to a later stage"},
     {later_record, "there are dep records, which belong to a later stage than parse"},

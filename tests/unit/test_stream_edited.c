@@ -122,7 +122,6 @@ static void what_belonged_to_a_missing_lane_goes(void **state) {
   assert_non_null(job);
   assert_int_equal(job->lanes.count, 3);
   assert_int_equal(job->tasks.count, 7);
-  assert_int_equal(job->timings.count, 7);
   assert_int_equal(job->runs.count, 7);
   assert_int_equal(job->deps.count, 1);
   assert_int_equal(job->metrics.count, 1);

@@ -111,7 +111,7 @@ static void arrange_sorts_and_renames_every_reference(void **state) {
   assert_int_equal(lumos_detail_of(job, &job->tasks.items[0])->wait.record, 2);
   assert_int_equal(lumos_detail_of(job, &job->tasks.items[4])->first_segment, 3);
   assert_int_equal(job->tasks.items[7].call, 4);
-  assert_int_equal(job->timings.items[7].launch_lag, 12);
+  assert_int_equal(lumos_timing_of(job, 7)->launch_lag, 12);
   assert_int_equal(job->runs.items[7].start, 61);
   assert_int_equal(job->spans.items[0].lane, 1);
   assert_int_equal(job->deps.items[1].src, 5);

@@ -356,9 +356,9 @@ static void quoted_infinity_is_no_number(void **state) {
           "\"memory bandwidth (GB/s)\":\"N/A\",\"bytes\":8,\"device\":0,\"stream\":7")),
       NULL);
   expect_work(job, "s7 other k 0+1000\ns7 other l 2000+1000\ns7 other m 4000+1000\ns7 copy c 6000+0\n");
-  assert_int_equal(find_task(job, "k", 0)->occupancy, LUMOS_ABSENT_INT);
-  assert_int_equal(find_task(job, "l", 0)->occupancy, LUMOS_ABSENT_INT);
-  assert_int_equal(find_task(job, "m", 0)->occupancy, 500000);
+  assert_int_equal(lumos_timing_of(job, (uint32_t)(find_task(job, "k", 0) - job->tasks.items))->occupancy, LUMOS_ABSENT_INT);
+  assert_int_equal(lumos_timing_of(job, (uint32_t)(find_task(job, "l", 0) - job->tasks.items))->occupancy, LUMOS_ABSENT_INT);
+  assert_int_equal(lumos_timing_of(job, (uint32_t)(find_task(job, "m", 0) - job->tasks.items))->occupancy, 500000);
   assert_int_equal(lumos_detail_of(job, find_task(job, "c", 0))->bytes, 8);
   assert_null(find_note(job, "parse.skipped_events"));
   lumos_job_free(job);
@@ -571,7 +571,7 @@ static void rocm_rows_are_read(void **state) {
                    "s0 copy __amd_rocclr_copyBuffer.kd 13000+2000 of hipMemcpyWithStream\n"
                    "s0 copy CopyDeviceToHost 16000+2000 of hipNobodyKnows\n");
   assert_string_equal(string_of(job, job->ranks.items[0].device_name), "AMD Instinct MI300X");
-  assert_int_equal(find_task(job, "nobody_knows", 0)->occupancy, LUMOS_ABSENT_INT);
+  assert_int_equal(lumos_timing_of(job, (uint32_t)(find_task(job, "nobody_knows", 0) - job->tasks.items))->occupancy, LUMOS_ABSENT_INT);
   assert_null(find_note(job, "parse.unread_rows"));
   lumos_job_free(job);
 }

@@ -87,7 +87,7 @@ static void categories_decide_what_is_on_a_device(void **state) {
   assert_string_equal(string_of(job, job->lanes.items[3].native), "9");
   assert_int_equal(detail_of(job, "Memcpy HtoD (Pinned -> Device)", 0)->bytes, 4096);
   assert_int_equal(detail_of(job, "Memset (Device)", 0)->bytes, LUMOS_ABSENT);
-  assert_int_equal(find_task(job, "old", 0)->occupancy, 375000);
+  assert_int_equal(lumos_timing_of(job, (uint32_t)(find_task(job, "old", 0) - job->tasks.items))->occupancy, 375000);
   assert_int_equal(find_task(job, "Memset (Device)", 0)->kind, LUMOS_MEMSET);
   assert_int_equal(find_task(job, "Memcpy PtoP", 0)->kind, LUMOS_COPY);
   lumos_job_free(job);

@@ -108,7 +108,7 @@ static void waits_keep_their_length_and_scale_their_residual(void **state) {
   assert_int_equal(task(job, "wait")->dur, 6); /* the stream waits, not the call */
   assert_int_equal(task(job, "after")->lag, 2 + 9);
   assert_int_equal(task(job, "K0")->dur, 100);
-  assert_int_equal(job->timings.items[task_named(job, "K0")].launch_lag, 2);
+  assert_int_equal(lumos_timing_of(job, task_named(job, "K0"))->launch_lag, 2);
   lumos_job_free(job);
 
   /* By kind the time between events stays; a wait of which nothing is known may be all waiting. */

@@ -45,7 +45,7 @@ static void find_end(struct report_busy *busy, uint32_t lane) {
   const struct lumos_lane *record = &job->lanes.items[lane];
   const struct report_clock clock = report_clock_of(job, lane);
   for (uint32_t task = record->task_first; task < record->task_first + record->task_count; task++) {
-    busy->occupancy |= job->tasks.items[task].occupancy > 0; /* 0 is no estimate */
+    busy->occupancy |= lumos_timing_of(job, task)->occupancy > 0; /* 0 is no estimate */
     for (int timeline = 0; timeline < TIMELINES && job->tasks.items[task].step != LUMOS_ABSENT_INT; timeline++) {
       int64_t start = 0;
       int64_t duration = 0;
@@ -107,7 +107,7 @@ static void collect_lane(struct sweep *sweep, uint32_t lane) {
     if (report_task_time(&clock, sweep->timeline, task, &start, &duration)) {
       int64_t until = busy->until[sweep->timeline];
       int64_t end = start + duration < until ? start + duration : until;
-      int32_t occupancy = job->tasks.items[task].occupancy;
+      int32_t occupancy = lumos_timing_of(job, task)->occupancy;
       lumos_moments_add(&sweep->moments, occupancy == LUMOS_ABSENT_INT ? 0 : occupancy,
                         start > busy->from ? start : busy->from, end);
     }

@@ -405,7 +405,7 @@ static void add_task(struct times *times, uint32_t t) {
     add_time(times, times->places.host, rank, task->dur);
     return;
   }
-  add_time(times, times->places.launches, rank, job->timings.count == 0 ? 0 : job->timings.items[t].launch_lag);
+  add_time(times, times->places.launches, rank, lumos_timing_of(job, t)->launch_lag);
   if (lumos_is_communication(task->kind)) {
     add_communication(times, t, rank);
   } else {
