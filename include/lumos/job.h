@@ -369,7 +369,7 @@ struct lumos_job {
   LUMOS_VECTOR(struct lumos_foreign) foreign;
   /* What sim noted of the run in `runs` (path.h), kept in memory alone, for whoever asks in the same process; NULL: the
    * run has to be made again. */
-  struct lumos_bindings *bindings; /* by task */
+  struct lumos_held *bindings;
   struct lumos_hold *holds;
   size_t hold_count;
   lumos_string_id unknown;      /* unknown members of the header record */

@@ -11,6 +11,7 @@
 #include <lumos/error.h>
 #include <lumos/job.h>
 #include <lumos/memory.h>
+#include <stdlib.h>
 
 /* What a constraint comes from. */
 enum lumos_constraint_kind {
@@ -53,6 +54,33 @@ struct lumos_bindings {
       behind; /* of a start that a boundary holds: what would have held it otherwise; src LUMOS_NONE: nothing */
 };
 
+/* What bound every task of a run. Of nine in ten it is the one before them on their thread, so only those of the others
+ * are kept. Zero-initialised it is empty; lumos_held_free makes it so again, and NULL is allowed there. */
+struct lumos_held {
+  uint64_t *kept;               /* a bit a task, the lowest first */
+  uint32_t *before;             /* how many are kept before each 64 of them, and at the end: of all */
+  struct lumos_bindings *items; /* of those, in the order of tasks */
+};
+static inline void lumos_held_free(struct lumos_held *held) {
+  if (held != NULL) {
+    free(held->kept);
+    free(held->before);
+    free(held->items);
+    *held = (struct lumos_held){0};
+  }
+}
+
+/* O(1). */
+static inline struct lumos_bindings lumos_held_of(const struct lumos_held *held, uint32_t task) {
+  uint64_t kept = held->kept[task / 64], bit = UINT64_C(1) << task % 64;
+  if ((kept & bit) != 0) {
+    return held->items[held->before[task / 64] + (uint32_t)__builtin_popcountll(kept & (bit - 1))];
+  }
+  return (struct lumos_bindings){.start = {task - 1, LUMOS_HELD_BY_THREAD, LUMOS_END, LUMOS_RECORDED},
+                                 .end = {task, LUMOS_HELD_BY_ITSELF, LUMOS_START, LUMOS_RECORDED},
+                                 .behind = {LUMOS_NONE, LUMOS_HELD_BY_NOTHING, LUMOS_END, LUMOS_UNEXPLAINED}};
+}
+
 /* Boundaries that bound, and waits for free SMs: job time from what else held the start (LUMOS_ABSENT: nothing) to
  * it. */
 struct lumos_hold {
@@ -62,13 +90,13 @@ struct lumos_hold {
 };
 LUMOS_VECTOR_TYPE(lumos_holds, struct lumos_hold);
 
-/* Note, for every task of a job at stage sim, what bound its start and its end: fills bindings[0..tasks.count), where it
- * is not NULL. When `watched` is not NULL (a byte a task, 0 or 1), every constraint on the start or end of a watched task
+/* Note, for every task of a job at stage sim, what bound its start and its end, in `bindings`, an empty one that the
+ * caller frees, where it is not NULL. When `watched` is not NULL (a byte a task, 0 or 1), every constraint on the start or end of a watched task
  * is appended to `all`, in order of dst, then bound, then src; a task's own duration is not among them. Ties: the
  * constraint named first binds. False when the run differs from job->runs (a stream whose simulated times were edited),
  * or fails. Without `watched`, and where sim ran in this process, O(tasks) from what it kept: whoever changed job->runs
  * since must have called lumos_job_forget_run. Else as lumos_engine_run. */
-bool lumos_bindings_find(const struct lumos_job *job, struct lumos_bindings *bindings, const uint8_t *watched,
+bool lumos_bindings_find(const struct lumos_job *job, struct lumos_held *bindings, const uint8_t *watched,
                          struct lumos_constraints *all, struct lumos_error *error) LUMOS_MUST_CHECK;
 
 /* Waits of work on streams that the recording does not account for. */
@@ -89,7 +117,7 @@ LUMOS_VECTOR_TYPE(lumos_doubts, struct lumos_doubt);
 
 /* What bound every task, as lumos_bindings_find without `watched`, and of the same run the doubts, by task. `bindings`
  * may be NULL. */
-bool lumos_doubts_find(const struct lumos_job *job, struct lumos_bindings *bindings, struct lumos_doubts *doubts,
+bool lumos_doubts_find(const struct lumos_job *job, struct lumos_held *bindings, struct lumos_doubts *doubts,
                        struct lumos_error *error) LUMOS_MUST_CHECK;
 
 enum lumos_path_what {
@@ -128,14 +156,13 @@ struct lumos_crossings { /* by enum lumos_constraint_kind, then enum lumos_evide
  * `from`, the last ends at `until`: together exactly until - from. Parts of no length are left out, but for runs of
  * tasks (a task without duration can stand between two constraints). `bindings` are those of lumos_bindings_find.
  * O(parts + tasks). */
-void lumos_path_walk(const struct lumos_job *job, const struct lumos_bindings *bindings, int64_t from, int64_t until,
+void lumos_path_walk(const struct lumos_job *job, const struct lumos_held *bindings, int64_t from, int64_t until,
                      struct lumos_path_parts *parts);
 
 /* The same from the end of `last`, which must not be after `until`. O(parts). What it crosses is added to `crossings`,
  * if not NULL: a delay that no rule explains has a count and a time of its own, as unexplained. */
-void lumos_path_walk_from(const struct lumos_job *job, const struct lumos_bindings *bindings, uint32_t last,
-                          int64_t from, int64_t until, struct lumos_path_parts *parts,
-                          struct lumos_crossings *crossings);
+void lumos_path_walk_from(const struct lumos_job *job, const struct lumos_held *bindings, uint32_t last, int64_t from,
+                          int64_t until, struct lumos_path_parts *parts, struct lumos_crossings *crossings);
 
 /* How much later a task could start, and end, without a later end of any of the job's steps; LUMOS_ABSENT: no step's
  * end follows from it. */
@@ -149,7 +176,7 @@ struct lumos_slack {
  * none of that it is exact: with d more than its slack some step ends d later, and none ends later than that. Runs the
  * engine once more, as lumos_bindings_find does, whose bindings it gives, too; 24 bytes a task for the engine, and some
  * 16 for every constraint. */
-bool lumos_slack_find(const struct lumos_job *job, struct lumos_bindings *bindings, struct lumos_slack *slacks,
+bool lumos_slack_find(const struct lumos_job *job, struct lumos_held *bindings, struct lumos_slack *slacks,
                       struct lumos_error *error) LUMOS_MUST_CHECK;
 
 #endif

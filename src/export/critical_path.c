@@ -15,7 +15,7 @@ enum { CRITICAL_PATH_FORMAT = 1 };
 struct document {
   struct export_writer writer;
   const struct lumos_job *job;
-  const struct lumos_bindings *bindings;
+  const struct lumos_held *bindings;
   const struct lumos_slack *slacks;
   struct lumos_origins origins;
   struct lumos_path_parts parts;
@@ -258,13 +258,13 @@ static void put_document(struct document *document) {
 
 bool lumos_critical_path_write(const struct lumos_job *job, const char *path, struct lumos_error *error) {
   struct document document = {.writer = {.job = job}, .job = job};
-  struct lumos_bindings *bindings = lumos_allocate((job->tasks.count + 1) * sizeof *bindings);
+  struct lumos_held bindings = {0};
   struct lumos_slack *slacks = lumos_allocate((job->tasks.count + 1) * sizeof *slacks);
   struct export_file file;
   bool done =
-      lumos_slack_find(job, bindings, slacks, error) && lumos_export_open_file(&document.writer, &file, path, error);
+      lumos_slack_find(job, &bindings, slacks, error) && lumos_export_open_file(&document.writer, &file, path, error);
   if (done) {
-    document.bindings = bindings;
+    document.bindings = &bindings;
     document.slacks = slacks;
     lumos_origins_begin(&document.origins, job);
     find_metrics(&document);
@@ -274,7 +274,7 @@ bool lumos_critical_path_write(const struct lumos_job *job, const char *path, st
     lumos_vector_free(&document.metrics);
     done = lumos_export_close_file(&document.writer, &file, error);
   }
-  free(bindings);
+  lumos_held_free(&bindings);
   free(slacks);
   return done;
 }

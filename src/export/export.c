@@ -46,10 +46,9 @@ bool lumos_export_close_file(struct export_writer *writer, struct export_file *f
 bool lumos_timelines_write(const struct lumos_job *job, const char *path, struct lumos_error *error) {
   struct export_file file;
   struct export_writer writer = {.job = job};
-  writer.held = lumos_allocate((job->tasks.count + 1) * sizeof *writer.held);
-  if (!lumos_bindings_find(job, writer.held, NULL, NULL, error) ||
+  if (!lumos_bindings_find(job, &writer.held, NULL, NULL, error) ||
       !lumos_export_open_file(&writer, &file, path, error)) {
-    free(writer.held);
+    lumos_held_free(&writer.held);
     return false;
   }
   writer.correlation = lumos_allocate_zeroed(job->tasks.count + 1, sizeof *writer.correlation);
@@ -60,6 +59,6 @@ bool lumos_timelines_write(const struct lumos_job *job, const char *path, struct
   lumos_export_unplace(&writer);
   free(writer.correlation);
   free(writer.flags);
-  free(writer.held);
+  lumos_held_free(&writer.held);
   return lumos_export_close_file(&writer, &file, error);
 }

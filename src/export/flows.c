@@ -43,11 +43,11 @@ static void put_end(struct export_writer *writer, const struct flow *flow, char 
 }
 
 static void put_flow(struct export_writer *writer, const struct flow *flow, enum export_timeline timeline,
-                     const struct lumos_binding *by, uint32_t dst, uint8_t to) {
-  struct interval from = interval_of(writer, by->src, timeline);
+                     struct lumos_binding by, uint32_t dst, uint8_t to) {
+  struct interval from = interval_of(writer, by.src, timeline);
   struct interval until = interval_of(writer, dst, timeline);
   if (from.start != LUMOS_ABSENT && until.start != LUMOS_ABSENT) {
-    put_end(writer, flow, 's', by->src, timeline, instant_of(&from, by->from));
+    put_end(writer, flow, 's', by.src, timeline, instant_of(&from, by.from));
     put_end(writer, flow, 'f', dst, timeline, instant_of(&until, to));
   }
 }
@@ -61,7 +61,7 @@ static void put_launch(struct export_writer *writer, uint32_t t, enum export_tim
   if (call != LUMOS_NONE) {
     uint32_t src = timeline == EXPORT_MEASURED ? export_first_segment(job, call) : call;
     const struct lumos_binding by = {.src = src, .from = LUMOS_START};
-    put_flow(writer, &flow, timeline, &by, t, LUMOS_START);
+    put_flow(writer, &flow, timeline, by, t, LUMOS_START);
   }
 }
 
@@ -70,12 +70,12 @@ static bool crosses_lanes(uint8_t kind) {
          kind == LUMOS_HELD_BY_HANDOVER || kind == LUMOS_HELD_BY_OTHER;
 }
 
-static void put_held(struct export_writer *writer, uint32_t t, const struct lumos_binding *by, uint8_t to,
+static void put_held(struct export_writer *writer, uint32_t t, struct lumos_binding by, uint8_t to,
                      enum export_timeline timeline) {
   static const char *const categories[] = {"lumos_dependency", "lumos_simulated_dependency"};
-  const struct flow flow = {categories[timeline], lumos_constraint_kind_name((enum lumos_constraint_kind)by->kind),
+  const struct flow flow = {categories[timeline], lumos_constraint_kind_name((enum lumos_constraint_kind)by.kind),
                             2 * (int64_t)t + (to == LUMOS_END)};
-  if (by->src != LUMOS_NONE && by->src != t && crosses_lanes(by->kind)) {
+  if (by.src != LUMOS_NONE && by.src != t && crosses_lanes(by.kind)) {
     put_flow(writer, &flow, timeline, by, t, to);
   }
 }
@@ -87,8 +87,8 @@ void lumos_export_flows(struct export_writer *writer) {
     for (uint32_t t = 0; t < job->tasks.count; t++) {
       put_launch(writer, t, (enum export_timeline)timeline);
       if (timeline == EXPORT_SIMULATED || !edited) {
-        put_held(writer, t, &writer->held[t].start, LUMOS_START, (enum export_timeline)timeline);
-        put_held(writer, t, &writer->held[t].end, LUMOS_END, (enum export_timeline)timeline);
+        put_held(writer, t, lumos_held_of(&writer->held, t).start, LUMOS_START, (enum export_timeline)timeline);
+        put_held(writer, t, lumos_held_of(&writer->held, t).end, LUMOS_END, (enum export_timeline)timeline);
       }
     }
   }

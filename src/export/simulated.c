@@ -13,10 +13,10 @@ static void put_id(struct export_writer *writer, const char *key, uint32_t t) {
 }
 
 static void put_binding(struct export_writer *writer, const char *key, const char *key_of_source,
-                        const struct lumos_binding *by) {
-  lumos_export_string(writer, key, lumos_constraint_kind_name((enum lumos_constraint_kind)by->kind));
-  if (by->src != LUMOS_NONE) {
-    put_id(writer, key_of_source, by->src);
+                        struct lumos_binding by) {
+  lumos_export_string(writer, key, lumos_constraint_kind_name((enum lumos_constraint_kind)by.kind));
+  if (by.src != LUMOS_NONE) {
+    put_id(writer, key_of_source, by.src);
   }
 }
 
@@ -42,9 +42,9 @@ static void put_arguments(struct export_writer *writer, uint32_t t) {
   if (writer->correlation[t] != 0) {
     lumos_export_integer(writer, "correlation", writer->correlation[t]);
   }
-  put_binding(writer, "held by", "held by task", &writer->held[t].start);
-  if (writer->held[t].end.kind != LUMOS_HELD_BY_ITSELF) {
-    put_binding(writer, "end held by", "end held by task", &writer->held[t].end);
+  put_binding(writer, "held by", "held by task", lumos_held_of(&writer->held, t).start);
+  if (lumos_held_of(&writer->held, t).end.kind != LUMOS_HELD_BY_ITSELF) {
+    put_binding(writer, "end held by", "end held by task", lumos_held_of(&writer->held, t).end);
   }
   put_ns(writer, "lag ns", task->lag);
   put_ns(writer, "launch lag ns", timing->launch_lag);

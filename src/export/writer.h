@@ -35,13 +35,13 @@ struct export_writer {
   int64_t zero;                    /* the job time that is 0 in the file */
   bool any;                        /* an event has been written */
   LUMOS_VECTOR(struct export_process) processes;
-  uint32_t *process_of_lane;   /* index in processes */
-  uint32_t *process_of_rank;   /* its first */
-  int64_t *shift;              /* [lane]: ns from its own clock to the file's */
-  int64_t *host_shift;         /* [rank] */
-  uint32_t *correlation;       /* [task]: of a call its own, of work on a stream that of its call; 0: none */
-  uint8_t *flags;              /* [task]: EXPORT_... */
-  struct lumos_bindings *held; /* [task]: what held it in the simulation */
+  uint32_t *process_of_lane; /* index in processes */
+  uint32_t *process_of_rank; /* its first */
+  int64_t *shift;            /* [lane]: ns from its own clock to the file's */
+  int64_t *host_shift;       /* [rank] */
+  uint32_t *correlation;     /* [task]: of a call its own, of work on a stream that of its call; 0: none */
+  uint8_t *flags;            /* [task]: EXPORT_... */
+  struct lumos_held held;    /* in the simulation */
 };
 
 /* ---- export.c ---- */

@@ -53,10 +53,17 @@ static bool check_runs(const struct lumos_job *job, const struct lumos_run *runs
   return true;
 }
 
+static void copy_held(const struct lumos_held *from, struct lumos_held *to, size_t tasks) {
+  size_t words = tasks / 64 + 1;
+  to->kept = lumos_copied(from->kept, words, sizeof *to->kept);
+  to->before = lumos_copied(from->before, words + 1, sizeof *to->before);
+  to->items = lumos_copied(from->items, from->before[words], sizeof *to->items);
+}
+
 /* The notes that sim has kept. */
 static void give_kept(const struct lumos_job *job, const struct lumos_engine_notes *notes) {
   if (notes->bindings != NULL) {
-    memcpy(notes->bindings, job->bindings, job->tasks.count * sizeof *notes->bindings);
+    copy_held(job->bindings, notes->bindings, job->tasks.count);
   }
   for (size_t i = 0; notes->holds != NULL && i < job->hold_count; i++) {
     lumos_vector_push(notes->holds, job->holds[i]);
@@ -78,7 +85,7 @@ bool lumos_run_noting(const struct lumos_job *job, const struct lumos_engine_not
   return done;
 }
 
-bool lumos_bindings_find(const struct lumos_job *job, struct lumos_bindings *bindings, const uint8_t *watched,
+bool lumos_bindings_find(const struct lumos_job *job, struct lumos_held *bindings, const uint8_t *watched,
                          struct lumos_constraints *all, struct lumos_error *error) {
   const struct lumos_engine_notes notes = {.bindings = bindings, .watched = watched, .constraints = all};
   size_t first = watched == NULL ? 0 : all->count;
@@ -108,7 +115,7 @@ static void add_unexplained(const struct lumos_job *job, struct lumos_doubts *do
   }
 }
 
-bool lumos_doubts_find(const struct lumos_job *job, struct lumos_bindings *bindings, struct lumos_doubts *doubts,
+bool lumos_doubts_find(const struct lumos_job *job, struct lumos_held *bindings, struct lumos_doubts *doubts,
                        struct lumos_error *error) {
   struct lumos_holds holds = {0};
   const struct lumos_engine_notes notes = {.bindings = bindings, .holds = &holds};

@@ -256,9 +256,8 @@ static void write_step(struct lumos_job *job, struct lumos_origins *origins, con
   }
 }
 
-void lumos_path_of_step(const struct lumos_job *job, const struct lumos_bindings *bindings,
-                        const struct lumos_step *step, uint32_t last, struct lumos_path_parts *parts,
-                        struct lumos_crossings *crossings) {
+void lumos_path_of_step(const struct lumos_job *job, const struct lumos_held *bindings, const struct lumos_step *step,
+                        uint32_t last, struct lumos_path_parts *parts, struct lumos_crossings *crossings) {
   parts->count = 0;
   if (last == LUMOS_NONE) { /* the step ends where the recording of a rank begins, or with the step before */
     lumos_path_walk(job, bindings, step->start, step->end, parts);
@@ -267,7 +266,7 @@ void lumos_path_of_step(const struct lumos_job *job, const struct lumos_bindings
   }
 }
 
-void lumos_write_critical_path(struct lumos_job *job, const struct lumos_bindings *bindings,
+void lumos_write_critical_path(struct lumos_job *job, const struct lumos_held *bindings,
                                const struct lumos_timeline *simulated, const struct lumos_stretches *stretches) {
   uint32_t *last = lumos_allocate((simulated->job.count + 1) * sizeof *last);
   struct lumos_path_parts parts = {0};

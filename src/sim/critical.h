@@ -24,13 +24,12 @@ const char *lumos_path_part_kind(const struct lumos_job *job, const struct lumos
 
 /* The path of a step of the job, in place of what `parts` holds; `last` as lumos_find_last_tasks tells it. Crossings
  * are added. */
-void lumos_path_of_step(const struct lumos_job *job, const struct lumos_bindings *bindings,
-                        const struct lumos_step *step, uint32_t last, struct lumos_path_parts *parts,
-                        struct lumos_crossings *crossings);
+void lumos_path_of_step(const struct lumos_job *job, const struct lumos_held *bindings, const struct lumos_step *step,
+                        uint32_t last, struct lumos_path_parts *parts, struct lumos_crossings *crossings);
 
 /* critical_path of every step of the job, and what it consists of by kind, phase, op, module, layer and rank;
  * critical_path_crossings and critical_path_crossing_time. */
-void lumos_write_critical_path(struct lumos_job *job, const struct lumos_bindings *bindings,
+void lumos_write_critical_path(struct lumos_job *job, const struct lumos_held *bindings,
                                const struct lumos_timeline *simulated, const struct lumos_stretches *stretches);
 
 #endif

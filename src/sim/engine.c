@@ -923,6 +923,9 @@ bool lumos_engine_do(struct lumos_engine *engine, const struct lumos_engine_orde
   if (!order->nodes_only || engine->unordered) {
     lumos_nodes_fill(engine);
   }
+  if (order->notes.bindings != NULL) {
+    lumos_nodes_bound(engine, order->notes.bindings);
+  }
   return true;
 }
 

@@ -139,11 +139,11 @@ struct lumos_order {
 
 /* What a run is to note besides its times; all of it may be NULL. */
 struct lumos_engine_notes {
-  struct lumos_holds *holds;       /* on streams */
-  struct lumos_bindings *bindings; /* what bound the start and the end of every task */
-  struct lumos_links *links;       /* all that bounds anything, the binding and the others */
-  struct lumos_order *order;       /* with links */
-  const uint8_t *watched;          /* tasks of which every constraint is noted, in */
+  struct lumos_holds *holds;   /* on streams */
+  struct lumos_held *bindings; /* empty before: what bound the start and the end of every task */
+  struct lumos_links *links;   /* all that bounds anything, the binding and the others */
+  struct lumos_order *order;   /* with links */
+  const uint8_t *watched;      /* tasks of which every constraint is noted, in */
   struct lumos_constraints *constraints;
 };
 
@@ -220,6 +220,8 @@ static inline struct lumos_times lumos_times_of(const struct lumos_engine *engin
 void lumos_nodes_find(struct lumos_engine *engine);
 void lumos_nodes_measure(struct lumos_engine *engine);
 void lumos_nodes_fill(struct lumos_engine *engine);
+/* What bound the nodes, which the engine has no more afterwards. */
+void lumos_nodes_bound(struct lumos_engine *engine, struct lumos_held *bindings);
 void lumos_nodes_free(struct lumos_engine *engine);
 /* The next node on the thread of a node; LUMOS_NONE: there is none, or it is on a stream. */
 uint32_t lumos_next_node(const struct lumos_engine *engine, uint32_t task);

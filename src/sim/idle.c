@@ -53,7 +53,7 @@ struct piece {
 
 struct idle {
   struct lumos_job *job;
-  const struct lumos_bindings *bindings;
+  const struct lumos_held *bindings;
   const struct lumos_timeline *timeline;
   const struct lumos_idle *expected;
   uint32_t *heads;             /* of threads' runs: streams' walks, which tell no ops, need no more */
@@ -507,8 +507,8 @@ static void write_all(struct idle *idle) {
   free(sums);
 }
 
-void lumos_write_idle(struct lumos_job *job, const struct lumos_bindings *bindings,
-                      const struct lumos_timeline *simulated, const struct lumos_idle *expected) {
+void lumos_write_idle(struct lumos_job *job, const struct lumos_held *bindings, const struct lumos_timeline *simulated,
+                      const struct lumos_idle *expected) {
   struct idle idle = {.job = job, .bindings = bindings, .timeline = simulated, .expected = expected};
   idle.job_step = lumos_job_steps_of(simulated);
   idle.own = lumos_allocate_zeroed(simulated->steps.count + 1, sizeof *idle.own);

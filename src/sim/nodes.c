@@ -103,14 +103,7 @@ void lumos_nodes_measure(struct lumos_engine *engine) {
   engine->measured = engine->times == NULL;
 }
 
-static struct lumos_bindings of_follower(uint32_t t) {
-  return (struct lumos_bindings){.start = {t - 1, LUMOS_HELD_BY_THREAD, LUMOS_END, LUMOS_RECORDED},
-                                 .end = {t, LUMOS_HELD_BY_ITSELF, LUMOS_START, LUMOS_RECORDED},
-                                 .behind = {LUMOS_NONE, LUMOS_HELD_BY_NOTHING, LUMOS_END, LUMOS_UNEXPLAINED}};
-}
-
 void lumos_nodes_fill(struct lumos_engine *engine) {
-  struct lumos_bindings *bindings = engine->notes.bindings;
   uint32_t t = 0;
   for (uint32_t n = 0; n < engine->node_count; n++, t++) {
     int64_t end = n == 0 ? 0 : engine->runs[t - 1].start + engine->runs[t - 1].dur;
@@ -118,14 +111,23 @@ void lumos_nodes_fill(struct lumos_engine *engine) {
       struct lumos_times times = follower_times(engine, t, drift);
       engine->runs[t] = (struct lumos_run){end + times.lag, times.dur};
       end += times.lag + times.dur;
-      if (bindings != NULL) {
-        bindings[t] = of_follower(t);
-      }
-    }
-    if (bindings != NULL) {
-      bindings[t] = engine->bound[n];
     }
   }
+}
+
+void lumos_nodes_bound(struct lumos_engine *engine, struct lumos_held *bindings) {
+  size_t words = engine->job->tasks.count / 64 + 1;
+  bindings->kept = lumos_allocate_zeroed(words, sizeof *bindings->kept);
+  bindings->before = lumos_allocate((words + 1) * sizeof *bindings->before);
+  uint32_t n = 0;
+  for (size_t word = 0; word < words; word++) {
+    for (bindings->before[word] = n; n < engine->node_count && engine->nodes[n] / 64 == word; n++) {
+      bindings->kept[word] |= UINT64_C(1) << engine->nodes[n] % 64;
+    }
+  }
+  bindings->before[words] = n;
+  bindings->items = engine->bound;
+  engine->bound = NULL;
 }
 
 uint32_t lumos_next_node(const struct lumos_engine *engine, uint32_t t) {

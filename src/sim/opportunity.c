@@ -154,8 +154,7 @@ static int64_t first_start(const struct lumos_job *job) {
 }
 
 /* The chain that the end of the last step hangs on. */
-static void find_chain(const struct search *search, const struct lumos_bindings *bindings,
-                       struct lumos_path_parts *chain) {
+static void find_chain(const struct search *search, const struct lumos_held *bindings, struct lumos_path_parts *chain) {
   const struct lumos_steps_list *steps = &search->steps;
   if (steps->count > 0) {
     lumos_path_walk(search->job, bindings, first_start(search->job), steps->items[steps->count - 1].end, chain);
@@ -239,7 +238,7 @@ static void tell_nothing(struct lumos_job *job, bool is_held) {
   lumos_job_note(job, "sim.no_opportunity", LUMOS_INFO, LUMOS_ABSENT, NULL, is_held ? held : text, NULL);
 }
 
-static void search_all(struct search *search, struct lumos_job *job, const struct lumos_bindings *bindings) {
+static void search_all(struct search *search, struct lumos_job *job, const struct lumos_held *bindings) {
   struct lumos_path_parts chain = {0};
   struct trials trials[FACTORS] = {{0}, {0}};
   find_chain(search, bindings, &chain);
@@ -263,7 +262,7 @@ static void search_all(struct search *search, struct lumos_job *job, const struc
 }
 
 void lumos_write_opportunities(struct lumos_job *job, const struct lumos_engine *engine,
-                               struct lumos_retiming *retiming, const struct lumos_bindings *bindings,
+                               struct lumos_retiming *retiming, const struct lumos_held *bindings,
                                const struct lumos_stretches *stretches) {
   struct lumos_times *usual = lumos_usual_times(job);
   struct search search = {.job = job,
@@ -306,23 +305,23 @@ bool lumos_find_opportunities(struct lumos_job *job, struct lumos_error *error) 
   if (lumos_model_of(job) != LUMOS_MODEL_LUMOS) {
     return true;
   }
-  struct lumos_bindings *bindings = lumos_allocate(job->tasks.count * sizeof *bindings);
+  struct lumos_held bindings = {0};
   struct lumos_run *runs = lumos_allocate(job->tasks.count * sizeof *runs);
   struct lumos_engine engine;
   struct lumos_retiming retiming;
   struct lumos_error failure = {0};
   lumos_engine_prepare(&engine, job, LUMOS_MODEL_LUMOS);
-  const struct lumos_engine_order order = {.notes = {.bindings = bindings}};
+  const struct lumos_engine_order order = {.notes = {.bindings = &bindings}};
   if (lumos_retiming_make(&retiming, &engine, &order, runs, &failure)) {
     struct lumos_stretches stretches;
     lumos_find_stretches(job, &stretches);
     stretches.ends_only = !engine.unordered;
-    lumos_write_opportunities(job, &engine, &retiming, bindings, &stretches);
+    lumos_write_opportunities(job, &engine, &retiming, &bindings, &stretches);
     lumos_vector_free(&stretches);
   }
   lumos_retiming_free(&retiming);
   lumos_engine_free(&engine);
   free(runs);
-  free(bindings);
+  lumos_held_free(&bindings);
   return true;
 }

@@ -8,7 +8,7 @@
 /* Metrics opportunity_free and opportunity_half, or a note that nothing would help (sim.h: lumos_find_opportunities).
  * The engine's last run is job->runs; `retiming` was read from that run, `bindings` are what bound it. */
 void lumos_write_opportunities(struct lumos_job *job, const struct lumos_engine *engine,
-                               struct lumos_retiming *retiming, const struct lumos_bindings *bindings,
+                               struct lumos_retiming *retiming, const struct lumos_held *bindings,
                                const struct lumos_stretches *stretches);
 
 #endif

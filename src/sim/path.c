@@ -8,7 +8,7 @@
 
 struct walk {
   const struct lumos_job *job;
-  const struct lumos_bindings *bindings;
+  const struct lumos_held *bindings;
   struct lumos_path_parts *parts; /* from late to early */
   struct lumos_crossings *crossings;
   bool with_empty;       /* parts of no length, too */
@@ -60,7 +60,7 @@ static void add_unexplained(struct walk *walk, uint32_t t, int64_t residual, str
 
 /* From a task's end to what held it: false when that is its own start. */
 static bool leave_end(struct walk *walk, uint32_t *t) {
-  struct lumos_binding by = walk->bindings[*t].end;
+  struct lumos_binding by = lumos_held_of(walk->bindings, *t).end;
   if (by.kind == LUMOS_HELD_BY_COLLECTIVE) {
     add_unexplained(walk, *t, lumos_timing_of(walk->job, *t)->end_residual, by);
   }
@@ -85,12 +85,12 @@ static bool leave_end(struct walk *walk, uint32_t *t) {
 
 /* From a task's start to what held it: false when nothing did. */
 static bool leave_start(struct walk *walk, uint32_t *t, bool *at_end) {
-  struct lumos_binding by = walk->bindings[*t].start;
+  struct lumos_binding by = lumos_held_of(walk->bindings, *t).start;
   if (by.kind != LUMOS_HELD_BY_NOTHING) {
     add_unexplained(walk, *t, lumos_timing_of(walk->job, *t)->residual, by);
   }
   bool outside = by.src == LUMOS_NONE;
-  struct lumos_binding next = by.kind == LUMOS_HELD_BY_BOUNDARY ? walk->bindings[*t].behind : by;
+  struct lumos_binding next = by.kind == LUMOS_HELD_BY_BOUNDARY ? lumos_held_of(walk->bindings, *t).behind : by;
   if (next.src == LUMOS_NONE) {
     add_part(walk, walk->from, *t, LUMOS_PATH_OUTSIDE, by);
     return false;
@@ -139,14 +139,13 @@ static void follow(struct walk *walk, uint32_t t, bool at_end) {
       held = leave_start(walk, &t, &at_end);
     }
   }
-  if (walk->with_empty && held && at_end && walk->bindings[t].end.kind == LUMOS_HELD_BY_WAIT) {
+  if (walk->with_empty && held && at_end && lumos_held_of(walk->bindings, t).end.kind == LUMOS_HELD_BY_WAIT) {
     (void)leave_end(walk, &t);
   }
 }
 
-void lumos_path_walk_from(const struct lumos_job *job, const struct lumos_bindings *bindings, uint32_t last,
-                          int64_t from, int64_t until, struct lumos_path_parts *parts,
-                          struct lumos_crossings *crossings) {
+void lumos_path_walk_from(const struct lumos_job *job, const struct lumos_held *bindings, uint32_t last, int64_t from,
+                          int64_t until, struct lumos_path_parts *parts, struct lumos_crossings *crossings) {
   struct walk walk = {
       .job = job, .bindings = bindings, .parts = parts, .crossings = crossings, .from = from, .now = until};
   size_t first = parts->count;
@@ -156,7 +155,7 @@ void lumos_path_walk_from(const struct lumos_job *job, const struct lumos_bindin
   turn_around(parts, first);
 }
 
-void lumos_path_walk(const struct lumos_job *job, const struct lumos_bindings *bindings, int64_t from, int64_t until,
+void lumos_path_walk(const struct lumos_job *job, const struct lumos_held *bindings, int64_t from, int64_t until,
                      struct lumos_path_parts *parts) {
   uint32_t last = last_task(job, until);
   if (last != LUMOS_NONE) {
@@ -164,17 +163,17 @@ void lumos_path_walk(const struct lumos_job *job, const struct lumos_bindings *b
   }
 }
 
-void lumos_find_heads(const struct lumos_job *job, const struct lumos_bindings *bindings, uint32_t *heads) {
+void lumos_find_heads(const struct lumos_job *job, const struct lumos_held *bindings, uint32_t *heads) {
   for (uint32_t t = 0; t < job->tasks.count; t++) {
-    const struct lumos_binding *by = &bindings[t].start;
-    bool follows = by->kind == LUMOS_HELD_BY_THREAD && by->src + 1 == t &&
-                   bindings[by->src].end.kind == LUMOS_HELD_BY_ITSELF &&
+    const struct lumos_binding by = lumos_held_of(bindings, t).start;
+    bool follows = by.kind == LUMOS_HELD_BY_THREAD && by.src + 1 == t &&
+                   lumos_held_of(bindings, by.src).end.kind == LUMOS_HELD_BY_ITSELF &&
                    lumos_timing_of(job, t)->residual == LUMOS_ABSENT;
-    heads[t] = follows ? heads[by->src] : t;
+    heads[t] = follows ? heads[by.src] : t;
   }
 }
 
-void lumos_walk_before(const struct lumos_job *job, const struct lumos_bindings *bindings, const uint32_t *heads,
+void lumos_walk_before(const struct lumos_job *job, const struct lumos_held *bindings, const uint32_t *heads,
                        uint32_t task, int64_t from, struct lumos_path_parts *parts) {
   struct walk walk = {
       .job = job, .bindings = bindings, .parts = parts, .with_empty = true, .heads = heads, .from = from};

@@ -74,7 +74,7 @@ static bool do_run(void *context, size_t index, bool callers) {
 /* All three at once. What was changed has no measured times to hold a replay against. */
 static bool run_all(struct runs *runs, struct lumos_error *error) {
   struct lumos_job *job = runs->job;
-  job->bindings = lumos_allocate(job->tasks.count * sizeof *job->bindings);
+  job->bindings = lumos_allocate_zeroed(1, sizeof *job->bindings);
   lumos_vector_reserve(&job->runs, job->tasks.count);
   runs->quiet = *job;
   runs->quiet.watcher = (struct lumos_watcher){0};

@@ -94,7 +94,7 @@ static void find(const struct lumos_job *job, const struct lumos_links *links, s
   free(slacks.met);
 }
 
-bool lumos_slack_find(const struct lumos_job *job, struct lumos_bindings *bindings, struct lumos_slack *slacks,
+bool lumos_slack_find(const struct lumos_job *job, struct lumos_held *bindings, struct lumos_slack *slacks,
                       struct lumos_error *error) {
   if (2 * (uint64_t)job->tasks.count + job->collectives.count >= UINT32_MAX) {
     return lumos_fail(error, "slack can be found of at most 2^31 tasks; simulate fewer ranks at once");

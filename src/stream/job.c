@@ -1,5 +1,6 @@
 /* A job's life, what its records look like when nothing is known, and the small questions that every stage asks. */
 #include <lumos/job.h>
+#include <lumos/path.h>
 
 #include "stream/schema.h"
 #include <stdlib.h>
@@ -141,6 +142,7 @@ void lumos_job_free(struct lumos_job *job) {
 }
 
 void lumos_job_forget_run(struct lumos_job *job) {
+  lumos_held_free(job->bindings);
   free(job->bindings);
   free(job->holds);
   job->bindings = NULL;

@@ -56,18 +56,18 @@ static bool simulate(struct lumos_job *job, struct lumos_error *error) {
 /* What lumos-sim does besides the simulation. */
 static void measure(struct lumos_job *job) {
   struct lumos_error error = {LUMOS_DONE, ""};
-  struct lumos_bindings *bindings = lumos_allocate(job->tasks.count * sizeof *bindings);
+  struct lumos_held bindings = {0};
   struct lumos_slack *slacks = lumos_allocate(job->tasks.count * sizeof *slacks);
   if (!lumos_find_opportunities(job, &error)) {
     fuzz_expect_reason(&error);
   }
-  if (!lumos_slack_find(job, bindings, slacks, &error)) {
+  if (!lumos_slack_find(job, &bindings, slacks, &error)) {
     fuzz_expect_reason(&error);
   }
   if (!lumos_hta(job, &error)) {
     fuzz_expect_reason(&error);
   }
-  free(bindings);
+  lumos_held_free(&bindings);
   free(slacks);
 }
 

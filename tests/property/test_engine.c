@@ -218,7 +218,7 @@ static void runs_are_repeatable(void **state) {
     size_t count = job->tasks.count;
     struct lumos_run *first = malloc(count * sizeof *first), *second = malloc(count * sizeof *second);
     struct lumos_times *longer = calloc(count, sizeof *longer);
-    struct lumos_bindings *bindings = malloc(count * sizeof *bindings);
+    struct lumos_held bindings = {0};
     for (size_t t = 0; t < count; t++) {
       longer[t] = (struct lumos_times){2 * job->tasks.items[t].dur, job->tasks.items[t].lag};
     }
@@ -232,13 +232,13 @@ static void runs_are_repeatable(void **state) {
     assert_true(lumos_engine_do(&engine, &(struct lumos_engine_order){0}, second, &error));
     assert_same_runs(first, second, count, trial);
     assert_true(
-        lumos_engine_do(&engine, &(struct lumos_engine_order){.notes = {.bindings = bindings}}, second, &error));
+        lumos_engine_do(&engine, &(struct lumos_engine_order){.notes = {.bindings = &bindings}}, second, &error));
     assert_same_runs(first, second, count, trial);
     lumos_engine_free(&engine);
     free(first);
     free(second);
     free(longer);
-    free(bindings);
+    lumos_held_free(&bindings);
     lumos_job_free(job);
   }
   assert_in_range(deadlocks, 0, TRIALS / 2);

@@ -140,8 +140,8 @@ static void compare_all(struct lumos_job *job, struct outcome *outcome) {
   struct lumos_engine engine;
   lumos_engine_prepare(&engine, job, LUMOS_MODEL_LUMOS);
   lumos_less_open(&less, &engine, usual);
-  struct lumos_bindings *bindings = lumos_allocate(job->tasks.count * sizeof *bindings);
-  const struct lumos_engine_order order = {.notes = {.bindings = bindings}};
+  struct lumos_held bindings = {0};
+  const struct lumos_engine_order order = {.notes = {.bindings = &bindings}};
   if (lumos_retiming_make(&retiming, &less.engine, &order, less.runs, &error) && retiming.usable) {
     compare(&retiming, &less, &works, 0, outcome);
     compare(&retiming, &less, &works, 500000, outcome);
@@ -153,7 +153,7 @@ static void compare_all(struct lumos_job *job, struct outcome *outcome) {
   lumos_less_close(&less);
   lumos_engine_free(&engine);
   lumos_vector_free(&works);
-  free(bindings);
+  lumos_held_free(&bindings);
   free(usual);
 }
 

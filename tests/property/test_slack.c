@@ -22,12 +22,10 @@ static void run_of(const struct lumos_job *job, struct run *run) {
   struct lumos_error error = {0};
   const struct lumos_sim_options options = {.model = LUMOS_MODEL_LUMOS};
   *run = (struct run){.runs = lumos_allocate(job->tasks.count * sizeof *run->runs)};
-  const struct lumos_engine_notes notes = {.bindings = lumos_allocate(job->tasks.count * sizeof(struct lumos_bindings)),
-                                           .links = &run->links};
+  const struct lumos_engine_notes notes = {.links = &run->links};
   if (!lumos_engine_run_noting(job, &options, run->runs, &notes, &error)) {
     fail_msg("%s", error.text);
   }
-  free(notes.bindings);
 }
 
 static void free_run(struct run *run) {
@@ -123,11 +121,11 @@ static void slack_is_what_a_task_can_be_late_by(void **state) {
     for (size_t n = 0; n < job->notes.count; n++) { /* all that is checked adds up */
       assert_string_not_equal(lumos_string(job->strings, job->notes.items[n].code), "sim.check_failed");
     }
-    struct lumos_bindings *bindings = lumos_allocate(job->tasks.count * sizeof(struct lumos_bindings));
+    struct lumos_held bindings = {0};
     struct lumos_slack *slacks = lumos_allocate(job->tasks.count * sizeof *slacks);
     struct lumos_coupling coupling;
     lumos_coupling_make(&coupling, job);
-    assert_true(lumos_slack_find(job, bindings, slacks, &error));
+    assert_true(lumos_slack_find(job, &bindings, slacks, &error));
     for (int d = 0; d < DELAYS_A_JOB; d++) {
       uint32_t t = (uint32_t)pick((int64_t)job->tasks.count);
       assert_true(slacks[t].end == LUMOS_ABSENT || slacks[t].end >= 0);
@@ -136,7 +134,7 @@ static void slack_is_what_a_task_can_be_late_by(void **state) {
       }
     }
     lumos_coupling_free(&coupling);
-    free(bindings);
+    lumos_held_free(&bindings);
     free(slacks);
     lumos_job_free(job);
   }
@@ -157,9 +155,9 @@ static void what_is_on_a_path_has_none(void **state) {
       lumos_job_free(job);
       continue;
     }
-    struct lumos_bindings *bindings = lumos_allocate(job->tasks.count * sizeof(struct lumos_bindings));
+    struct lumos_held bindings = {0};
     struct lumos_slack *slacks = lumos_allocate(job->tasks.count * sizeof *slacks);
-    assert_true(lumos_slack_find(job, bindings, slacks, &error));
+    assert_true(lumos_slack_find(job, &bindings, slacks, &error));
     struct lumos_stretches stretches;
     struct lumos_timeline timeline;
     lumos_find_stretches(job, &stretches);
@@ -169,7 +167,7 @@ static void what_is_on_a_path_has_none(void **state) {
     lumos_find_last_tasks(job, &timeline, &stretches, &last);
     assert_int_equal(slacks[last].end, 0);
     struct lumos_path_parts parts = {0};
-    lumos_path_walk_from(job, bindings, last, timeline.job.items[0].start, timeline.job.items[0].end, &parts, NULL);
+    lumos_path_walk_from(job, &bindings, last, timeline.job.items[0].start, timeline.job.items[0].end, &parts, NULL);
     int64_t now = timeline.job.items[0].start;
     for (size_t p = 0; p < parts.count; p++) {
       const struct lumos_path_part *part = &parts.items[p];
@@ -182,7 +180,7 @@ static void what_is_on_a_path_has_none(void **state) {
     lumos_vector_free(&parts);
     lumos_timeline_free(&timeline);
     lumos_vector_free(&stretches);
-    free(bindings);
+    lumos_held_free(&bindings);
     free(slacks);
     lumos_job_free(job);
   }

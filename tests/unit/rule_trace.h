@@ -221,17 +221,17 @@ static inline void put_binding(struct lumos_text *text, const struct lumos_job *
 }
 
 /* "TASK START-END <- what held its start", and where something other than its length decides its end "; end <- ...". */
-static inline char *describe_run(const struct lumos_job *job, const struct lumos_bindings *bindings) {
+static inline char *describe_run(const struct lumos_job *job, const struct lumos_held *bindings) {
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   for (uint32_t t = 0; t < job->tasks.count; t++) {
     const struct lumos_run *run = &job->runs.items[t];
     put_task(&text, job, t);
     put_part(&text, " ", run->start);
     put_part(&text, "-", run->start + run->dur);
-    put_binding(&text, job, bindings[t].start);
-    if (bindings[t].end.kind != LUMOS_HELD_BY_ITSELF) {
+    put_binding(&text, job, lumos_held_of(bindings, t).start);
+    if (lumos_held_of(bindings, t).end.kind != LUMOS_HELD_BY_ITSELF) {
       lumos_text_put(&text, "; end");
-      put_binding(&text, job, bindings[t].end);
+      put_binding(&text, job, lumos_held_of(bindings, t).end);
     }
     lumos_text_char(&text, '\n');
   }
@@ -257,12 +257,12 @@ static inline void expect_graph(const struct lumos_job *job, const char *expecte
 /* Simulated as it is. */
 static inline void expect_run(struct lumos_job *job, const char *expected) {
   struct lumos_error error = {LUMOS_DONE, ""};
-  struct lumos_bindings *bindings = lumos_allocate(job->tasks.count * sizeof *bindings);
-  if (!lumos_simulate(job, &error) || !lumos_bindings_find(job, bindings, NULL, NULL, &error)) {
+  struct lumos_held bindings = {0};
+  if (!lumos_simulate(job, &error) || !lumos_bindings_find(job, &bindings, NULL, NULL, &error)) {
     fail_msg("%s", error.text);
   }
-  expect_lines(describe_run(job, bindings), expected);
-  free(bindings);
+  expect_lines(describe_run(job, &bindings), expected);
+  lumos_held_free(&bindings);
 }
 
 /* Simulated after a change; the job keeps the change. */

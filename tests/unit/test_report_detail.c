@@ -33,7 +33,7 @@ static struct lumos_job *small_job(void) {
 }
 
 static struct lumos_text packed(const struct lumos_job *job, const struct lumos_report_options *options,
-                                const struct lumos_bindings *bindings, struct lumos_text *sentence) {
+                                const struct lumos_held *bindings, struct lumos_text *sentence) {
   struct report_timelines timelines;
   struct report_detail detail;
   struct lumos_text text = LUMOS_TEXT_BUFFER;
@@ -95,7 +95,10 @@ static void holds(void **state) {
       {{0, LUMOS_HELD_BY_LAUNCH, LUMOS_END, LUMOS_RECORDED}, itself, nothing},
       {{2, LUMOS_HELD_BY_STREAM, LUMOS_END, LUMOS_ORDERED}, itself, nothing},
       {{1, LUMOS_HELD_BY_LAUNCH, LUMOS_START, LUMOS_RECORDED}, itself, nothing}};
-  struct lumos_text text = packed(job, &options, bindings, NULL);
+  uint64_t kept = 0x1F;
+  uint32_t before = 0;
+  const struct lumos_held held = {&kept, &before, bindings};
+  struct lumos_text text = packed(job, &options, &held, NULL);
   assert_has(&text, "\"held\":[null,0],\n\"hold\":[0,1],\n\"ends\":[[1,3,2]]}");
   assert_has(&text, "\"held\":[0,2,-1],\n\"hold\":[3,4,5],\n\"ends\":[]}");
   assert_has(&text, "\"holds\":[[\"boundary\",\"end\",\"unexplained\"],[\"thread order\",\"end\",\"recorded\"],"

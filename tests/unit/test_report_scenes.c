@@ -132,8 +132,8 @@ static void doubts_are_told_with_their_times(void **state) {
   struct lumos_error error = {0};
   struct lumos_doubts doubts = {0};
   assert_true(lumos_simulate(job, &error));
-  struct lumos_bindings *bindings = lumos_allocate(job->tasks.count * sizeof *bindings);
-  assert_true(lumos_doubts_find(job, bindings, &doubts, &error));
+  struct lumos_held bindings = {0};
+  assert_true(lumos_doubts_find(job, &bindings, &doubts, &error));
   const struct lumos_doubt wanted[] = {{10, LUMOS_DOUBT_BOUNDARY, 113, 2150},
                                        {11, LUMOS_DOUBT_UNEXPLAINED, 116, 2117},
                                        {12, LUMOS_DOUBT_RESOURCE, 2169, 2190}};
@@ -146,7 +146,7 @@ static void doubts_are_told_with_their_times(void **state) {
     assert_int_equal(doubts.items[i].to, job->runs.items[doubts.items[i].task].start);
   }
   lumos_vector_free(&doubts);
-  free(bindings);
+  lumos_held_free(&bindings);
   lumos_job_free(job);
 }
 

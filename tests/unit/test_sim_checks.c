@@ -59,15 +59,14 @@ struct bench {
   struct lumos_job *job;
   struct lumos_stretches stretches;
   struct lumos_timeline timeline;
-  struct lumos_bindings *bindings;
+  struct lumos_held bindings;
 };
 
 static struct bench bench_open(void) {
   struct lumos_error error = {0};
   struct bench bench = {.job = simulated()};
   struct lumos_slack *slacks = lumos_allocate(bench.job->tasks.count * sizeof *slacks);
-  bench.bindings = lumos_allocate(bench.job->tasks.count * sizeof *bench.bindings);
-  assert_true(lumos_slack_find(bench.job, bench.bindings, slacks, &error));
+  assert_true(lumos_slack_find(bench.job, &bench.bindings, slacks, &error));
   free(slacks);
   lumos_find_stretches(bench.job, &bench.stretches);
   lumos_timeline_make(&bench.timeline, bench.job, bench.job->runs.items, &bench.stretches);
@@ -96,7 +95,7 @@ static void bench_close(struct bench *bench, int64_t count, const char *what) {
     assert_non_null(memmem(page.bytes, page.length, what, strlen(what)));
     lumos_text_free(&page);
   }
-  free(bench->bindings);
+  lumos_held_free(&bench->bindings);
   lumos_timeline_free(&bench->timeline);
   lumos_vector_free(&bench->stretches);
   lumos_job_free(bench->job);
@@ -106,7 +105,7 @@ static void wrong_causes_of_one_step_are_left_out(void **state) {
   (void)state;
   struct bench bench = bench_open();
   const struct lumos_idle expected[] = {{20 * US, 20 * US}, {1, 1}}; /* step 2 is never idle */
-  lumos_write_idle(bench.job, bench.bindings, &bench.timeline, expected);
+  lumos_write_idle(bench.job, &bench.bindings, &bench.timeline, expected);
   assert_int_equal(value_of(bench.job, "idle_launch", 0, 1, ""), 10 * US);
   assert_int_equal(value_of(bench.job, "idle_launch", LUMOS_ABSENT_INT, 1, ""), 10 * US);
   assert_int_equal(value_of(bench.job, "idle_launch", 0, 2, ""), LUMOS_ABSENT);
@@ -120,7 +119,7 @@ static void a_wrong_path_is_left_out(void **state) {
   (void)state;
   struct bench bench = bench_open();
   bench.timeline.job.items[1].end = bench.timeline.job.items[1].start - 1; /* nothing is as long as that */
-  lumos_write_critical_path(bench.job, bench.bindings, &bench.timeline, &bench.stretches);
+  lumos_write_critical_path(bench.job, &bench.bindings, &bench.timeline, &bench.stretches);
   assert_int_equal(value_of(bench.job, "critical_path", LUMOS_ABSENT_INT, 1, ""), 1170 * US);
   for (size_t i = 0; i < bench.job->metrics.count; i++) {
     assert_int_equal(bench.job->metrics.items[i].scope.step, 1);

@@ -112,17 +112,17 @@ struct expected_slack {
 };
 
 static void check_slacks(const struct lumos_job *job, const struct expected_slack *expected, size_t count) {
-  struct lumos_bindings *bindings = lumos_allocate(job->tasks.count * sizeof *bindings);
+  struct lumos_held bindings = {0};
   struct lumos_slack *slacks = lumos_allocate(job->tasks.count * sizeof *slacks);
   struct lumos_error error = {0};
-  assert_true(lumos_slack_find(job, bindings, slacks, &error));
+  assert_true(lumos_slack_find(job, &bindings, slacks, &error));
   for (size_t i = 0; i < count; i++) {
     const struct lumos_slack *slack = &slacks[task_named(job, expected[i].task)];
     if (slack->start != expected[i].start || slack->end != expected[i].end) {
       fail_msg("%s has %lld and %lld", expected[i].task, (long long)slack->start, (long long)slack->end);
     }
   }
-  free(bindings);
+  lumos_held_free(&bindings);
   free(slacks);
 }
 
@@ -173,22 +173,22 @@ static void a_task_that_may_not_overtake_is_held_by_what_it_may_not_overtake(voi
   struct lumos_error error = {0};
   lumos_task_timing(job, &job->tasks.items[task_named(job, "overlapping")])->residual = -6;
   assert_true(lumos_simulate(job, &error));
-  struct lumos_bindings *bindings = lumos_allocate(job->tasks.count * sizeof *bindings);
-  assert_true(lumos_bindings_find(job, bindings, NULL, NULL, &error));
+  struct lumos_held bindings = {0};
+  assert_true(lumos_bindings_find(job, &bindings, NULL, NULL, &error));
   /* `lost` ends at 43: with a lag of -3 at 40, and 6 earlier at 34, but that is too far into `lost`. */
   uint32_t t = task_named(job, "overlapping");
   assert_int_equal(job->runs.items[t].start, 40);
-  assert_int_equal(bindings[t].start.kind, LUMOS_HELD_BY_STREAM);
-  assert_int_equal(bindings[t].start.src, task_named(job, "lost"));
+  assert_int_equal(lumos_held_of(&bindings, t).start.kind, LUMOS_HELD_BY_STREAM);
+  assert_int_equal(lumos_held_of(&bindings, t).start.src, task_named(job, "lost"));
   /* With `lost` over at 36 that is 33, before the call that launches it starts. */
   job->tasks.items[task_named(job, "lost")].dur = 3;
   lumos_job_rewind(job, LUMOS_STAGE_GRAPH);
   assert_true(lumos_simulate(job, &error));
-  assert_true(lumos_bindings_find(job, bindings, NULL, NULL, &error));
+  assert_true(lumos_bindings_find(job, &bindings, NULL, NULL, &error));
   assert_int_equal(job->runs.items[t].start, 37);
-  assert_int_equal(bindings[t].start.kind, LUMOS_HELD_BY_LAUNCH);
-  assert_int_equal(bindings[t].start.from, LUMOS_START);
-  free(bindings);
+  assert_int_equal(lumos_held_of(&bindings, t).start.kind, LUMOS_HELD_BY_LAUNCH);
+  assert_int_equal(lumos_held_of(&bindings, t).start.from, LUMOS_START);
+  lumos_held_free(&bindings);
   lumos_job_free(job);
 }
 

@@ -103,11 +103,11 @@ static void a_job_says_by_which_model_it_was_simulated(void **state) {
     assert_true(lumos_simulate_by(job, model, &error));
     assert_int_equal(lumos_model_of(job), model);
     /* What held every task is asked of the same model. */
-    struct lumos_bindings *bindings = lumos_allocate(job->tasks.count * sizeof *bindings);
-    assert_true(lumos_bindings_find(job, bindings, NULL, NULL, &error));
-    assert_int_equal(bindings[task_named(job, "K1")].start.kind,
+    struct lumos_held bindings = {0};
+    assert_true(lumos_bindings_find(job, &bindings, NULL, NULL, &error));
+    assert_int_equal(lumos_held_of(&bindings, task_named(job, "K1")).start.kind,
                      model == LUMOS_MODEL_LUMOS ? LUMOS_HELD_BY_EVENT : LUMOS_HELD_BY_LAUNCH);
-    free(bindings);
+    lumos_held_free(&bindings);
     assert_true(lumos_simulate(job, &error));
     assert_int_equal(lumos_model_of(job), LUMOS_MODEL_LUMOS);
     lumos_job_free(job);

@@ -8,20 +8,20 @@
 
 struct explained {
   struct lumos_job *job;
-  struct lumos_bindings *bindings;
+  struct lumos_held bindings;
 };
 
 static struct explained explain(struct lumos_job *job) {
   struct lumos_error error = {0};
-  struct explained explained = {job, lumos_allocate(job->tasks.count * sizeof *explained.bindings)};
-  if (!lumos_simulate(job, &error) || !lumos_bindings_find(job, explained.bindings, NULL, NULL, &error)) {
+  struct explained explained = {.job = job};
+  if (!lumos_simulate(job, &error) || !lumos_bindings_find(job, &explained.bindings, NULL, NULL, &error)) {
     fail_msg("%s", error.text);
   }
   return explained;
 }
 
 static void forget(struct explained *explained) {
-  free(explained->bindings);
+  lumos_held_free(&explained->bindings);
   lumos_job_free(explained->job);
 }
 
@@ -36,7 +36,7 @@ struct expected_part {
 static void check_path(const struct explained *explained, int64_t from, int64_t until,
                        const struct expected_part *expected, size_t count) {
   struct lumos_path_parts parts = {0};
-  lumos_path_walk(explained->job, explained->bindings, from, until, &parts);
+  lumos_path_walk(explained->job, &explained->bindings, from, until, &parts);
   for (size_t i = 0; i < parts.count && i < count; i++) {
     const struct lumos_path_part *part = &parts.items[i];
     const char *name = lumos_string(explained->job->strings, explained->job->tasks.items[part->task].name);
@@ -96,9 +96,9 @@ static void an_edit_changes_what_binds(void **state) {
   /* K0 in no time: ends at 12. K1 is then held by its launch, 24 + 2, and the event, 12 + 4, has 10 of slack. */
   assert_true(lumos_transform_scale(job, "kind=gemm=0", &error));
   struct explained explained = explain(job);
-  const struct lumos_binding *start = &explained.bindings[task_named(job, "K1")].start;
-  assert_int_equal(start->kind, LUMOS_HELD_BY_LAUNCH);
-  assert_int_equal(start->src, task_named(job, "launch1"));
+  const struct lumos_binding start = lumos_held_of(&explained.bindings, task_named(job, "K1")).start;
+  assert_int_equal(start.kind, LUMOS_HELD_BY_LAUNCH);
+  assert_int_equal(start.src, task_named(job, "launch1"));
   forget(&explained);
 }
 
@@ -106,8 +106,8 @@ static void what_nothing_holds_is_outside(void **state) {
   (void)state;
   struct explained explained = explain(job_from_text(copies_job));
   uint32_t backlog = task_named(explained.job, "backlog");
-  assert_int_equal(explained.bindings[backlog].start.kind, LUMOS_HELD_BY_BOUNDARY);
-  assert_int_equal(explained.bindings[backlog].start.evidence, LUMOS_RECORDED);
+  assert_int_equal(lumos_held_of(&explained.bindings, backlog).start.kind, LUMOS_HELD_BY_BOUNDARY);
+  assert_int_equal(lumos_held_of(&explained.bindings, backlog).start.evidence, LUMOS_RECORDED);
   CHECK_PATH(&explained, 0, 11, {0, 6, "backlog", LUMOS_PATH_OUTSIDE, LUMOS_HELD_BY_BOUNDARY, LUMOS_RECORDED},
              RUN(6, 11, "backlog"));
   /* The blocking copy, 0 to 35: its own work, behind the backlog on the stream, ends at 32, and 3 later it returns. */
@@ -145,7 +145,7 @@ static void a_watched_task_tells_all_that_holds_it(void **state) {
   struct lumos_constraints all = {0};
   struct lumos_error error = {0};
   watched[task_named(job, "K1")] = watched[task_named(job, "sync")] = 1;
-  assert_true(lumos_bindings_find(job, explained.bindings, watched, &all, &error));
+  assert_true(lumos_bindings_find(job, &explained.bindings, watched, &all, &error));
   const struct lumos_constraint expected[] = {
       {34, task_named(job, "launch2"), task_named(job, "sync"), LUMOS_HELD_BY_THREAD, LUMOS_END, LUMOS_START,
        LUMOS_RECORDED},
@@ -175,7 +175,7 @@ static void edited_times_are_not_explained(void **state) {
   struct lumos_error error = {0};
   explained.job->runs.items[task_named(explained.job, "K2")].start++;
   lumos_job_forget_run(explained.job); /* as in a job that was read from a stream */
-  assert_false(lumos_bindings_find(explained.job, explained.bindings, NULL, NULL, &error));
+  assert_false(lumos_bindings_find(explained.job, &explained.bindings, NULL, NULL, &error));
   assert_non_null(strstr(error.text, "0:10"));
   forget(&explained);
 }

@@ -18,17 +18,17 @@ static bool is_folder(const char *path) {
  * part. */
 static void expect_chains(const struct lumos_job *job, const char *path) {
   struct lumos_error error = {0};
-  struct lumos_bindings *bindings = lumos_allocate(job->tasks.count * sizeof *bindings);
+  struct lumos_held bindings = {0};
   struct lumos_steps_list steps = {0};
   struct lumos_path_parts parts = {0};
-  if (!lumos_bindings_find(job, bindings, NULL, NULL, &error)) {
+  if (!lumos_bindings_find(job, &bindings, NULL, NULL, &error)) {
     fail_msg("%s: %s", path, error.text);
   }
   lumos_find_steps(job, job->runs.items, &steps);
   for (size_t i = 0; i < steps.count; i++) {
     int64_t at = steps.items[i].start;
     parts.count = 0;
-    lumos_path_walk(job, bindings, at, steps.items[i].end, &parts);
+    lumos_path_walk(job, &bindings, at, steps.items[i].end, &parts);
     for (size_t p = 0; p < parts.count; p++) {
       const struct lumos_path_part *part = &parts.items[p];
       const struct lumos_run *run = &job->runs.items[part->task];
@@ -45,7 +45,7 @@ static void expect_chains(const struct lumos_job *job, const char *path) {
   }
   lumos_vector_free(&steps);
   lumos_vector_free(&parts);
-  free(bindings);
+  lumos_held_free(&bindings);
 }
 
 static void expect_exact(struct lumos_job *job, const char *path) {

@@ -48,16 +48,17 @@ static uint8_t passes(const struct lumos_path_part *part) {
   return by_end ? PASSES_END : PASSES_START;
 }
 
-static struct lumos_binding binding_of(const struct lumos_bindings *bindings, const struct lumos_path_part *part) {
-  return passes(part) & PASSES_START ? bindings[part->task].start : bindings[part->task].end;
+static struct lumos_binding binding_of(const struct lumos_held *bindings, const struct lumos_path_part *part) {
+  return passes(part) & PASSES_START ? lumos_held_of(bindings, part->task).start
+                                     : lumos_held_of(bindings, part->task).end;
 }
 
 /* Where the constraints on one end of a task begin to delay it: at the latest of them, or where its own time does. */
-static int64_t limit_of(const struct report_chain *chain, const struct lumos_bindings *bindings,
+static int64_t limit_of(const struct report_chain *chain, const struct lumos_held *bindings,
                         const struct lumos_constraint *own, size_t count, int to) {
   const struct lumos_job *job = chain->job;
   uint32_t task = own->dst;
-  if (to == LUMOS_END && bindings[task].end.kind == LUMOS_HELD_BY_ITSELF) {
+  if (to == LUMOS_END && lumos_held_of(bindings, task).end.kind == LUMOS_HELD_BY_ITSELF) {
     const struct lumos_run *run = &job->runs.items[task];
     return lumos_detail_of(job, &job->tasks.items[task])->wait.on != 0 ? run->start : run->start + run->dur;
   }
@@ -68,14 +69,14 @@ static int64_t limit_of(const struct report_chain *chain, const struct lumos_bin
   return latest;
 }
 
-static bool binds(const struct lumos_constraint *constraint, const struct lumos_bindings *bindings) {
-  const struct lumos_bindings *own = &bindings[constraint->dst];
-  const struct lumos_binding *by = constraint->to == LUMOS_START ? &own->start : &own->end;
+static bool binds(const struct lumos_constraint *constraint, const struct lumos_held *bindings) {
+  const struct lumos_bindings own = lumos_held_of(bindings, constraint->dst);
+  const struct lumos_binding *by = constraint->to == LUMOS_START ? &own.start : &own.end;
   return by->src == constraint->src && by->kind == constraint->kind && by->from == constraint->from;
 }
 
 /* The constraints on one task. */
-static void add_slacks(struct report_chain *chain, const struct lumos_bindings *bindings, uint8_t passed,
+static void add_slacks(struct report_chain *chain, const struct lumos_held *bindings, uint8_t passed,
                        const struct lumos_constraint *own, size_t count) {
   int64_t limits[LUMOS_END + 1] = {0};
   for (int to = LUMOS_START; to <= LUMOS_END; to++) {
@@ -109,7 +110,7 @@ static int compare_slacks(const void *left_item, const void *right_item) {
   return by_kind != 0 ? by_kind : a->to - b->to;
 }
 
-static bool read_slacks(struct report_chain *chain, const struct lumos_bindings *bindings, const uint8_t *passed,
+static bool read_slacks(struct report_chain *chain, const struct lumos_held *bindings, const uint8_t *passed,
                         const uint8_t *watched, struct lumos_error *error) {
   struct lumos_constraints all = {0};
   bool found = lumos_bindings_find(chain->job, NULL, watched, &all, error);
@@ -126,7 +127,7 @@ static bool read_slacks(struct report_chain *chain, const struct lumos_bindings 
   return found;
 }
 
-static void walk(struct report_chain *chain, const struct lumos_bindings *bindings, uint8_t *passed, uint8_t *watched) {
+static void walk(struct report_chain *chain, const struct lumos_held *bindings, uint8_t *passed, uint8_t *watched) {
   lumos_path_walk(chain->job, bindings, chain->from, chain->until, &chain->parts);
   for (size_t i = 0; i < chain->parts.count; i++) {
     const struct lumos_path_part *part = &chain->parts.items[i];
@@ -136,7 +137,7 @@ static void walk(struct report_chain *chain, const struct lumos_bindings *bindin
   }
 }
 
-bool report_chain_read(const struct lumos_job *job, const struct lumos_bindings *bindings,
+bool report_chain_read(const struct lumos_job *job, const struct lumos_held *bindings,
                        const struct report_boundary *step, struct report_chain *chain, struct lumos_error *error) {
   *chain = (struct report_chain){.job = job, .step = step->step, .from = step->start, .until = step->end};
   uint8_t *passed = lumos_allocate_zeroed(job->tasks.count + 1, 1);

@@ -31,7 +31,7 @@ bool report_chain_step(const struct report_boundaries *steps, const struct lumos
 
 /* `bindings`: of the whole job. Runs the simulation once more. False when
  * that does not give the job's timeline: see lumos_bindings_find. Free the chain in any case. */
-bool report_chain_read(const struct lumos_job *job, const struct lumos_bindings *bindings,
+bool report_chain_read(const struct lumos_job *job, const struct lumos_held *bindings,
                        const struct report_boundary *step, struct report_chain *chain,
                        struct lumos_error *error) LUMOS_MUST_CHECK;
 void report_chain_free(struct report_chain *chain);

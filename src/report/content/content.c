@@ -95,11 +95,8 @@ static bool tells_dependencies(const struct lumos_report_options *options) {
 static void find_bindings(struct report_content *content) {
   const struct lumos_job *job = content->job;
   struct lumos_doubts *doubts = &content->timelines.doubts;
-  if (job->bindings == NULL) {
-    content->found = lumos_allocate((job->tasks.count + 1) * sizeof *content->found);
-  }
-  bool known = lumos_doubts_find(job, content->found, doubts, &content->unknown);
-  content->bindings = !known ? NULL : job->bindings != NULL ? job->bindings : content->found;
+  bool known = lumos_doubts_find(job, job->bindings == NULL ? &content->found : NULL, doubts, &content->unknown);
+  content->bindings = !known ? NULL : job->bindings != NULL ? job->bindings : &content->found;
   if (content->bindings == NULL || !shows_marks(content)) {
     lumos_vector_free(doubts);
   }
@@ -179,7 +176,7 @@ void report_content_free(struct report_content *content) {
   report_opportunities_free(&content->opportunities);
   report_timelines_free(&content->timelines);
   report_busy_free(&content->busy);
-  free(content->found);
+  lumos_held_free(&content->found);
   report_dependencies_free(&content->dependencies);
   lumos_passes_free(&content->passes);
   report_layers_free(&content->layers);

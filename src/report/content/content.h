@@ -46,9 +46,9 @@ struct report_content {
   struct lumos_passes passes;
   struct report_layers layers;
   struct report_table tables[TABLES];
-  const struct lumos_bindings *bindings; /* what held every task: the job's, or those found; NULL: nobody asks, or */
-  struct lumos_error unknown;            /* the simulation did not run again as it stands in the stream */
-  struct lumos_bindings *found;
+  const struct lumos_held *bindings; /* what held every task: the job's, or those found; NULL: nobody asks, or */
+  struct lumos_error unknown;        /* the simulation did not run again as it stands in the stream */
+  struct lumos_held found;
 };
 
 /* The job is at stage sim and outlives the content, as do the options. A child may still lay out the dependencies:

@@ -88,7 +88,7 @@ struct report_dependencies {
 /* What they are read from. */
 struct report_dependencies_source {
   const struct lumos_job *job;
-  const struct lumos_bindings *bindings; /* of all tasks; NULL: they are not known, */
+  const struct lumos_held *bindings;     /* of all tasks; NULL: they are not known, */
   const char *unknown;                   /* and why */
   const struct report_boundaries *steps; /* the job's, simulated */
   const struct lumos_report_options *options;

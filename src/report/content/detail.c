@@ -244,7 +244,7 @@ static void refer(const struct report_detail *detail, const bool *drawn, uint32_
 
 static void choose_referred(const struct report_detail *detail, const bool *drawn, uint8_t *chosen) {
   const struct lumos_job *job = detail->from.timelines->job;
-  const struct lumos_bindings *bindings = detail->from.bindings;
+  const struct lumos_held *bindings = detail->from.bindings;
   size_t count = 0;
   for (size_t task = 0; task < job->tasks.count; task++) {
     count += chosen[task] == CHOSEN;
@@ -254,10 +254,10 @@ static void choose_referred(const struct report_detail *detail, const bool *draw
       refer(detail, drawn, job->tasks.items[task].call, chosen, &count);
     }
   }
-  for (size_t task = 0; bindings != NULL && task < job->tasks.count; task++) {
+  for (uint32_t task = 0; bindings != NULL && task < job->tasks.count; task++) {
     if (chosen[task] == CHOSEN) {
-      refer(detail, drawn, bindings[task].start.src, chosen, &count);
-      refer(detail, drawn, bindings[task].end.src, chosen, &count);
+      refer(detail, drawn, lumos_held_of(bindings, task).start.src, chosen, &count);
+      refer(detail, drawn, lumos_held_of(bindings, task).end.src, chosen, &count);
     }
   }
 }

@@ -24,8 +24,8 @@ enum {
 struct report_detail_source {
   const struct report_timelines *timelines;
   const struct lumos_report_options *options;
-  const struct lumos_bindings *bindings; /* what held every task; NULL: not known */
-  const struct report_chain *chain;      /* what a step waits for; NULL: not known */
+  const struct lumos_held *bindings; /* what held every task; NULL: not known */
+  const struct report_chain *chain;  /* what a step waits for; NULL: not known */
 };
 
 struct report_detail {

@@ -80,12 +80,13 @@ static int64_t call_of(struct packing *packing, uint32_t task) {
 }
 
 static int64_t held_by(struct packing *packing, uint32_t task) {
-  return packing->detail->from.bindings == NULL ? LUMOS_ABSENT
-                                                : reference(packing, packing->detail->from.bindings[task].start.src);
+  return packing->detail->from.bindings == NULL
+             ? LUMOS_ABSENT
+             : reference(packing, lumos_held_of(packing->detail->from.bindings, task).start.src);
 }
 
-static int64_t hold_number(struct packing *packing, const struct lumos_binding *binding) {
-  int place = (binding->kind * 3 + binding->from) * 5 + binding->evidence;
+static int64_t hold_number(struct packing *packing, struct lumos_binding binding) {
+  int place = (binding.kind * 3 + binding.from) * 5 + binding.evidence;
   if (packing->hold_numbers[place] == 0) {
     packing->holds[packing->hold_count++] = (uint8_t)place;
     packing->hold_numbers[place] = packing->hold_count;
@@ -94,8 +95,9 @@ static int64_t hold_number(struct packing *packing, const struct lumos_binding *
 }
 
 static int64_t hold_of(struct packing *packing, uint32_t task) {
-  return packing->detail->from.bindings == NULL ? LUMOS_ABSENT
-                                                : hold_number(packing, &packing->detail->from.bindings[task].start);
+  return packing->detail->from.bindings == NULL
+             ? LUMOS_ABSENT
+             : hold_number(packing, lumos_held_of(packing->detail->from.bindings, task).start);
 }
 
 /* Measured against simulated. */
@@ -188,12 +190,12 @@ static void put_ends(struct packing *packing, struct lumos_text *out) {
   const char *comma = "[";
   lumos_text_put(out, ",\n\"ends\":[");
   for (size_t place = 0; place < packing->lane.count; place++) {
-    const struct lumos_binding *end = &packing->detail->from.bindings[packing->lane.tasks[place]].end;
-    if (end->kind != LUMOS_HELD_BY_ITSELF && end->kind != LUMOS_HELD_BY_NOTHING) {
+    const struct lumos_binding end = lumos_held_of(packing->detail->from.bindings, packing->lane.tasks[place]).end;
+    if (end.kind != LUMOS_HELD_BY_ITSELF && end.kind != LUMOS_HELD_BY_NOTHING) {
       lumos_text_put(out, comma);
       lumos_text_integer(out, (int64_t)place);
       lumos_text_char(out, ',');
-      put_reference(reference(packing, end->src), out);
+      put_reference(reference(packing, end.src), out);
       lumos_text_char(out, ',');
       lumos_text_integer(out, hold_number(packing, end));
       lumos_text_char(out, ']');
