@@ -72,6 +72,7 @@ enum lumos_phase { LUMOS_FORWARD = 1, LUMOS_BACKWARD, LUMOS_WEIGHT, LUMOS_OPTIMI
 enum lumos_part { LUMOS_PART_EMBEDDING = 1, LUMOS_PART_LAYER, LUMOS_PART_HEAD, LUMOS_PART_OPTIMIZER };
 enum lumos_dur_source { LUMOS_MEASURED = 1, LUMOS_SCALED, LUMOS_MODELLED }; /* 0: absent, means measured */
 enum lumos_role { LUMOS_TENSOR = 1, LUMOS_PIPELINE, LUMOS_DATA, LUMOS_EXPERT, LUMOS_CONTEXT, LUMOS_OTHER_ROLE };
+enum lumos_task_origin { LUMOS_LAUNCHED = 1, LUMOS_BEFORE_RECORDING, LUMOS_NOT_RECORDED, LUMOS_FREE };
 enum lumos_dep_kind {
   LUMOS_HANDOVER = 1,
   LUMOS_DEP_EVENT,
@@ -100,6 +101,7 @@ const char *lumos_phase_name(enum lumos_phase);
 const char *lumos_part_name(enum lumos_part);
 const char *lumos_dur_source_name(enum lumos_dur_source);
 const char *lumos_role_name(enum lumos_role);
+const char *lumos_task_origin_name(enum lumos_task_origin);
 const char *lumos_dep_kind_name(enum lumos_dep_kind);
 const char *lumos_evidence_name(enum lumos_evidence);
 const char *lumos_mode_name(enum lumos_mode);
@@ -183,6 +185,7 @@ struct lumos_lane {
   lumos_string_id lane; /* "t1382", "p77.t1382", "s7", "d1.s7": unique in its rank */
   uint8_t kind;
   lumos_string_id native, process, name; /* native: thread id or stream number as recorded */
+  int32_t queue_depth;                   /* LUMOS_ABSENT_INT: not known, as many launches as come */
   uint32_t task_first, task_count;
   lumos_string_id unknown;
 };
@@ -237,6 +240,7 @@ struct lumos_wait {
 /* What few tasks have. */
 struct lumos_detail {
   int64_t bytes, flops, was; /* LUMOS_ABSENT */
+  int64_t own_dur, own_lag;  /* LUMOS_ABSENT: all of dur, or of lag, is the task's own */
   struct lumos_decimal dur_error;
   uint32_t first_segment; /* task index: the call's first segment, where nested events cut the call; else LUMOS_NONE */
   int32_t from_rank;      /* the original's rank number; with from_id */
@@ -254,6 +258,7 @@ struct lumos_timing {
   int64_t gap, launch_lag, residual, end_residual; /* LUMOS_ABSENT */
   int32_t occupancy;                               /* millionths of 1; LUMOS_ABSENT_INT */
   uint8_t launch_from;                             /* enum lumos_end; 0: absent, means end */
+  uint8_t origin;                                  /* enum lumos_task_origin; of every task on a stream from graph on */
 };
 
 /* What sim adds: job->runs runs parallel to job->tasks once the stage is sim. */
@@ -347,7 +352,8 @@ struct lumos_foreign {        /* a record of a type that this version does not k
 struct lumos_job {
   struct lumos_strings *strings;
   enum lumos_stage stage;
-  int64_t epoch; /* ns since 1970 */
+  int64_t epoch;  /* ns since 1970 */
+  int32_t edited; /* changes that transform made; LUMOS_ABSENT_INT: it never looked at the job */
   LUMOS_VECTOR(struct lumos_history) history;
   LUMOS_VECTOR(lumos_string_id) inputs;
   LUMOS_VECTOR(struct lumos_rank) ranks;
@@ -405,6 +411,25 @@ static inline const struct lumos_timing *lumos_timing_of(const struct lumos_job 
   return timing == LUMOS_NONE ? &lumos_timing_empty : &job->timings.items[timing];
 }
 
+/* What a task takes, and the time before it on its thread, as far as they are its own: nothing in the graph explains
+ * them. */
+struct lumos_times {
+  int64_t dur, lag;
+};
+static inline struct lumos_times lumos_own_times(const struct lumos_job *job, uint32_t task) {
+  const struct lumos_task *of = &job->tasks.items[task];
+  struct lumos_times times = {of->dur, of->lag};
+  if (of->detail != LUMOS_NONE) {
+    const struct lumos_detail *detail = &job->details.items[of->detail];
+    times.dur = detail->own_dur == LUMOS_ABSENT ? times.dur : detail->own_dur;
+    times.lag = detail->own_lag == LUMOS_ABSENT ? times.lag : detail->own_lag;
+  }
+  return times;
+}
+
+/* Other own times; what is explained of dur and lag stays beside them. */
+void lumos_set_own_times(struct lumos_job *job, struct lumos_task *task, struct lumos_times times);
+
 static inline bool lumos_on_stream(const struct lumos_job *job, const struct lumos_task *task) {
   return job->lanes.items[task->lane].kind == LUMOS_STREAM;
 }
@@ -449,6 +474,8 @@ void lumos_job_history(struct lumos_job *job, const char *tool, const char *args
 
 /* Has a transform changed the job? Then measured times no longer describe it. */
 bool lumos_job_edited(const struct lumos_job *job);
+/* Does the history have a line of this stage's tool? */
+bool lumos_job_has_tool(const struct lumos_job *job, enum lumos_stage stage);
 
 /* Drop what sim noted of its run: whoever changes `runs` or the order of tasks calls it. */
 void lumos_job_forget_run(struct lumos_job *job);

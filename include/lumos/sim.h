@@ -41,8 +41,8 @@ bool lumos_engine_run(const struct lumos_job *job, const struct lumos_sim_option
  *                            others), which add up to it; {rank, step} late_arrival, of which {rank, step, kind}:
  *                            compute, host, unknown, inherited; straggler_delay (of it compute and host),
  *                            last_arrivals; {rank} straggler, of those ranks that are such
- *   measured                 host_step_time (the step mark), unexplained_lag, kept_wait, host_gap, host_unknown,
- *                            profiler_time; {rank}: coverage (a share, `of` device_tasks), clock_offset, clock_error;
+ *   measured                 host_step_time (the step mark), kept_wait; of changed jobs, and of steps that were never
+ *                            measured, as simulated: unexplained_lag, host_gap, host_unknown, profiler_time; {rank}: coverage (a share, `of` device_tasks), clock_offset, clock_error;
  *                            without a scope unprofiled_step_time, the mean over the rank-steps of what the recorder
  *                            timed before, and profiling_cost, how much longer they took (a share of it, signed)
  *   simulated                boundary, resource_wait; replay_error and host_replay_error (shares, signed; without a

@@ -8,7 +8,7 @@
  * without leading zeros, ordered as numbers, dense from 0 at parse, given once and never renumbered; a copy gets a new
  * N and `from`. `?` marks what may be absent; p g t s: the stage (parse, graph, transform, sim) that writes it.
  *
- *   lumos       format(1) stage epoch(string) history[{tool version args inputs[]}]
+ *   lumos       format(1) stage epoch(string) history[{tool version args inputs[]}] edited?t
  *   rank        rank world? represents?t from?t parallel?g{tp pp dp cp ep: each optional} host? source? device?{name?
  *               sms? memory?} versions?{cuda? nccl? torch?} window[start,end] base coverage{events device_tasks
  *               launched opped before_recording crossing skipped repaired python? sync? graph_nodes?; g adds
@@ -16,11 +16,11 @@
  *               cut_extent? classes? rows?} profiler?g{before_op? after_op? after_call?} clock?g{device_offset offset
  *               drift_ppb error? evidence}
  *   group       id name? role?g size ranks?[number...]; "rank" comes after "id": the lowest rank that has it
- *   lane        rank lane kind native process? name?            (native, process: strings, as recorded)
+ *   lane        rank lane kind native process? name? queue_depth?g      (native, process: strings, as recorded)
  *   span        id rank lane? kind name start dur parent? sequence? forward? shapes? dtypes? (shapes, dtypes: strings,
  *               as recorded)
- *   task        id rank lane seq kind name start? dur lag gap?g step? span? call? first_segment? launch_lag?g
- *               launch_from?g event?{op lane? id?} wait?{on lane? record? residual?g} comm?{op group? id? seq?
+ *   task        id rank lane seq kind name start? dur own_dur?g lag own_lag?g gap?g step? span? origin?g call?
+ *               first_segment? launch_lag?g launch_from?g event?{op lane? id?} wait?{on lane? record? residual?g} comm?{op group? id? seq?
  *               peers?[{rank send recv}] bytes? dtype?} bytes? flops?s occupancy? phase?g micro_batch?g layer?g part?g
  *               residual?g end_residual?g from?t was?t dur_source?t dur_error?t sim_start?s sim_dur?s
  *   dep         src? at? dst kind from to lag covers? evidence mode (g, t)
@@ -73,17 +73,25 @@
  *                    call's end. It lies in dur and lag of the tasks on threads, outside of the rows that it records.
  *   rank.clock       job time of host rows = t + offset + drift_ppb * t / 1e9; of device rows = that + device_offset.
  *                    A drift is at most a tenth, 1e8.
+ *   lumos.edited     how many changes transforms have made; 0: lumos-transform has seen the job, and changed nothing.
+ *   lane.queue_depth  so many launches that have not started the stream holds: a call that makes one more returns when
+ *                    one of them starts. Absent: never seen full.
  *   lane.lane        "t" + thread id ("p" + process + ".t" + thread id where thread ids repeat), "s" + stream ("d" +
  *                    device + ".s" + stream where a rank has several devices).
  *   task.seq         *the* order on the lane; gaps in the numbers are allowed. On a stream: the order of the device
  *                    tasks as measured.
  *   task.lag         on a thread: all uncovered time since the previous task's end (0 on the first, which a boundary or
  *                    a hand-over holds at its measured start); on a stream: min(0, start - previous end).
+ *   task.own_lag     of lag what is the thread's own, where a hand-over explains the rest; absent: all of it. own_dur:
+ *                    the same of the dur of a call that a full queue blocked. Runs use these; what is explained they
+ *                    find anew. dep.covers is the evidence: how much that edge explains in the recording.
+ *   task.origin      how a task comes to its stream (on streams, from graph on always): launched, by call;
+ *                    before_recording; not_recorded, in a step, by a call that the trace lacks; free: no call launches
+ *                    it, and with `call` it is on its stream when that task ends, without one from the beginning.
  *   task.gap         on a stream: typical time from the end of the previous task to the start of a task that waits for
  *                    it; added to lag (0 where lag is negative).
  *   task.step        number of the step mark; 0 where there are none; absent on work launched before the recording.
- *   task.call        the call that launched it: its last segment. Absent: launched before the recording, or, where
- *                    there is a step, by a call that the trace lacks. first_segment: on a call that nested events cut
+ *   task.call        the call that launched it: its last segment; absent as origin says. first_segment: on a call that nested events cut
  *                    into several segments, on its last segment: the first one. A call starts with its first segment
  *                    and ends with its last.
  *   task.launch_lag  start >= the call's end (launch_from "start": its start) + launch_lag.

@@ -4,6 +4,7 @@
 
 #include "base/parallel.h"
 #include "graph/graph.h"
+#include "stream/own.h"
 #include <stdlib.h>
 
 static struct lumos_rank_graph open_rank(struct lumos_job *job, uint32_t index) {
@@ -145,6 +146,8 @@ bool lumos_graph_build(struct lumos_job *job, struct lumos_error *error) {
   lumos_graph_match_pairs(job, &matches);
   lumos_graph_find_roots(job, &matches);
   lumos_graph_collectives(job, &matches);
+  lumos_job_take_covers(job);
+  lumos_job_take_origins(job);
   lumos_vector_free(&matches.items);
   lumos_vector_free(&matches.members);
   free(matches.taken);

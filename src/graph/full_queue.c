@@ -104,6 +104,7 @@ static void store(struct lumos_rank_graph *graph, uint32_t made_room, uint32_t t
   edge.evidence = LUMOS_INFERRED;
   edge.mode = LUMOS_RUN_TIME;
   lumos_vector_push(&graph->deps, edge);
+  graph->job->lanes.items[lumos_graph_task(graph, task)->lane].queue_depth = (int32_t)(task - made_room - 1);
 }
 
 /* Calls that blocked: near the depth, longer than is typical, and back when the task that made room had started. */

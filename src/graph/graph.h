@@ -46,7 +46,7 @@ struct lumos_graph_note {
   int64_t count;
 };
 
-/* Of the job a rule may change what is its rank's alone: the rank's record, and the timings and details of its tasks.
+/* Of the job a rule may change what is its rank's alone: the rank's record, its lanes, and the timings and details of its tasks.
  * No rule may add strings. */
 struct lumos_rank_graph {
   struct lumos_job *job;

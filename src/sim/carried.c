@@ -23,15 +23,9 @@
 
 enum { LONG_GAP_NS = 1000000, LONG_CALL_TIMES = 5 };
 
-struct cover { /* what is explained: by hand-overs of the gap before a task, by a full queue of a call */
-  uint32_t task;
-  int64_t gap, call;
-};
-LUMOS_VECTOR_TYPE(covers, struct cover);
-
 struct carried {
   const struct lumos_job *job;
-  const struct lumos_timeline *measured;
+  const struct lumos_timeline *told;    /* by whose steps they are told: the measured, of an edited job the simulated */
   int64_t *unexplained, *gap, *unknown; /* by step */
   int64_t *profiler;                    /* by step; LUMOS_ABSENT: the rank's recording does not show it */
   uint8_t *driving;                     /* by lane: a thread whose gaps and calls count */
@@ -45,12 +39,16 @@ static bool is_call(const struct lumos_task *task) {
 }
 
 /* The step that a task's figures belong to: its own, or for work launched before the recording the one it ran in. */
-static uint32_t step_of(struct carried *carried, uint32_t t, int64_t start) {
+static uint32_t step_of(struct carried *carried, uint32_t t) {
   const struct lumos_task *task = &carried->job->tasks.items[t];
   uint32_t rank = lumos_rank_of(carried->job, task);
-  const struct lumos_steps_list *steps = &carried->measured->steps;
+  const struct lumos_steps_list *steps = &carried->told->steps;
   if (task->step != LUMOS_ABSENT_INT) {
     return lumos_step_index(steps, rank, task->step, &carried->guess);
+  }
+  int64_t start = 0, end = 0;
+  if (!lumos_task_interval(carried->job, carried->told->runs, t, &start, &end)) {
+    return LUMOS_NONE;
   }
   uint32_t found = lumos_step_after(steps, rank, start);
   return found != LUMOS_NONE && steps->items[found].start <= start ? found : LUMOS_NONE;
@@ -61,7 +59,7 @@ static void add_unexplained(struct carried *carried, const struct lumos_lane *st
   for (uint32_t t = stream->task_first; t < stream->task_first + stream->task_count; t++) {
     int64_t residual = lumos_timing_of(job, t)->residual;
     residual = residual == LUMOS_ABSENT ? 0 : residual < 0 ? -residual : residual;
-    uint32_t step = residual > LUMOS_UNEXPLAINED_NS ? step_of(carried, t, lumos_measured_start(job, t)) : LUMOS_NONE;
+    uint32_t step = residual > LUMOS_UNEXPLAINED_NS ? step_of(carried, t) : LUMOS_NONE;
     if (step != LUMOS_NONE) {
       carried->unexplained[step] = lumos_time_sum(carried->unexplained[step], residual);
     }
@@ -100,6 +98,18 @@ static bool is_driving(const struct carried *carried, uint32_t lane) {
   return carried->driving[lane] && carried->job->lanes.items[lane].kind == LUMOS_THREAD;
 }
 
+/* In job time. */
+static int64_t length_of(const struct carried *carried, uint32_t t, int64_t dur) {
+  const struct lumos_task *task = &carried->job->tasks.items[t];
+  return lumos_job_length(carried->job, task->lane, task->start, dur);
+}
+
+static int64_t lag_of(const struct carried *carried, uint32_t t) {
+  const struct lumos_task *task = &carried->job->tasks.items[t];
+  int64_t from = task->start == LUMOS_ABSENT ? LUMOS_ABSENT : task->start - task->lag;
+  return lumos_job_length(carried->job, task->lane, from, task->lag);
+}
+
 struct call {
   lumos_string_id name;
   int64_t length;
@@ -111,10 +121,7 @@ static void find_calls(const struct carried *carried, uint32_t lane, struct call
   for (uint32_t t = thread->task_first; t < thread->task_first + thread->task_count; t++) {
     const struct lumos_task *task = &carried->job->tasks.items[t];
     if (counted_call(carried, task)) {
-      int64_t start = 0;
-      int64_t end = 0;
-      (void)lumos_measured_interval(carried->job, t, &start, &end);
-      lumos_vector_push(calls, ((struct call){task->name, end - start}));
+      lumos_vector_push(calls, ((struct call){task->name, length_of(carried, t, task->dur)}));
     }
   }
 }
@@ -151,80 +158,38 @@ static void find_medians(struct carried *carried) {
   lumos_vector_free(&calls);
 }
 
-static int cover_by_task(const void *left_item, const void *right_item) {
-  const struct cover *left = left_item;
-  const struct cover *right = right_item;
-  return left->task < right->task ? -1 : left->task > right->task;
-}
-
-static void find_covers(const struct lumos_job *job, struct covers *covers) {
-  for (size_t i = 0; i < job->deps.count; i++) {
-    const struct lumos_dep *dep = &job->deps.items[i];
-    if (dep->covers != LUMOS_ABSENT && dep->covers > 0) {
-      bool queue = dep->kind == LUMOS_QUEUE;
-      struct cover cover = {dep->dst, queue ? 0 : dep->covers, queue ? dep->covers : 0};
-      lumos_vector_push(covers, cover);
-    }
-  }
-  if (covers->count > 0) {
-    qsort(covers->items, covers->count, sizeof *covers->items, cover_by_task);
-  }
-}
-
-static void add_host_task(struct carried *carried, uint32_t t, int64_t start, int64_t end, int64_t gap,
-                          const struct cover *covered) {
+static void add_host_task(struct carried *carried, uint32_t t) {
   const struct lumos_task *task = &carried->job->tasks.items[t];
-  uint32_t step = step_of(carried, t, start);
+  uint32_t step = step_of(carried, t);
   if (step == LUMOS_NONE) {
     return;
   }
-  carried->gap[step] = lumos_time_sum(carried->gap[step], gap > covered->gap ? gap - covered->gap : 0);
-  if (gap > LONG_GAP_NS && covered->gap == 0) {
-    carried->unknown[step] = lumos_time_sum(carried->unknown[step], gap);
+  struct lumos_times own = lumos_own_times(carried->job, t);
+  int64_t lag = lag_of(carried, t), explained = task->lag - own.lag;
+  carried->gap[step] = lumos_time_sum(carried->gap[step], lag > explained ? lag - explained : 0);
+  if (lag > LONG_GAP_NS && explained == 0) {
+    carried->unknown[step] = lumos_time_sum(carried->unknown[step], lag);
   }
   if (carried->profiler[step] != LUMOS_ABSENT) {
     struct lumos_profiled part = lumos_profiled_part(carried->job, t);
     carried->profiler[step] = lumos_time_sum(carried->profiler[step], part.dur + part.lag);
   }
-  int64_t own = end - start - covered->call;
-  if (counted_call(carried, task) && own > LONG_CALL_TIMES * carried->medians[task->name]) {
-    carried->unknown[step] = lumos_time_sum(carried->unknown[step], own - carried->medians[task->name]);
+  int64_t dur = length_of(carried, t, own.dur);
+  if (counted_call(carried, task) && dur > LONG_CALL_TIMES * carried->medians[task->name]) {
+    carried->unknown[step] = lumos_time_sum(carried->unknown[step], dur - carried->medians[task->name]);
   }
-}
-
-/* One thread; `cover` goes through the covers with the tasks, which are in the same order. */
-static size_t add_thread(struct carried *carried, const struct lumos_lane *lane, const struct covers *covers,
-                         size_t cover) {
-  int64_t previous_end = LUMOS_ABSENT;
-  for (uint32_t t = lane->task_first; t < lane->task_first + lane->task_count; t++) {
-    struct cover covered = {t, 0, 0};
-    for (; cover < covers->count && covers->items[cover].task <= t; cover++) {
-      const struct cover *one = &covers->items[cover];
-      covered.gap = one->task == t && one->gap > covered.gap ? one->gap : covered.gap;
-      covered.call = one->task == t && one->call > covered.call ? one->call : covered.call;
-    }
-    int64_t start = 0;
-    int64_t end = 0;
-    if (lumos_measured_interval(carried->job, t, &start, &end)) {
-      add_host_task(carried, t, start, end, previous_end == LUMOS_ABSENT ? 0 : start - previous_end, &covered);
-      previous_end = end;
-    }
-  }
-  return cover;
 }
 
 static void add_host(struct carried *carried) {
   const struct lumos_job *job = carried->job;
-  struct covers covers = {0};
-  find_covers(job, &covers);
   find_medians(carried);
-  size_t cover = 0;
   for (uint32_t lane = 0; lane < job->lanes.count; lane++) {
-    if (is_driving(carried, lane)) {
-      cover = add_thread(carried, &job->lanes.items[lane], &covers, cover);
+    const struct lumos_lane *thread = &job->lanes.items[lane];
+    for (uint32_t t = thread->task_first; is_driving(carried, lane) && t < thread->task_first + thread->task_count;
+         t++) {
+      add_host_task(carried, t);
     }
   }
-  lumos_vector_free(&covers);
 }
 
 /* Boundaries and resources hold on the simulated timeline; what they hold is cut to its steps. */
@@ -251,7 +216,7 @@ static void add_holds(const struct lumos_job *job, const struct lumos_steps_list
 
 /* 0 where there is something to add up. */
 static void begin_profiler_time(struct carried *carried) {
-  const struct lumos_steps_list *steps = &carried->measured->steps;
+  const struct lumos_steps_list *steps = &carried->told->steps;
   for (size_t i = 0; i < steps->count; i++) {
     const struct lumos_profiler *known = &carried->job->ranks.items[steps->items[i].rank].profiler;
     bool any = known->before_op != LUMOS_ABSENT || known->after_op != LUMOS_ABSENT || known->after_call != LUMOS_ABSENT;
@@ -261,8 +226,9 @@ static void begin_profiler_time(struct carried *carried) {
 
 void lumos_write_carried(struct lumos_job *job, const struct lumos_timeline *measured,
                          const struct lumos_timeline *simulated, const struct lumos_holds *holds, const int64_t *kept) {
-  size_t steps = measured->steps.count;
-  struct carried carried = {.job = job, .measured = measured};
+  struct carried carried = {.job = job,
+                            .told = lumos_job_edited(job) || measured->steps.count == 0 ? simulated : measured};
+  size_t steps = carried.told->steps.count;
   carried.unexplained = lumos_allocate_zeroed(steps, sizeof *carried.unexplained);
   carried.gap = lumos_allocate_zeroed(steps, sizeof *carried.gap);
   carried.unknown = lumos_allocate_zeroed(steps, sizeof *carried.unknown);
@@ -280,13 +246,13 @@ void lumos_write_carried(struct lumos_job *job, const struct lumos_timeline *mea
   int64_t *resource = lumos_allocate_zeroed(simulated->steps.count, sizeof *resource);
   add_holds(job, &simulated->steps, holds, LUMOS_BOUNDARY, boundary);
   add_holds(job, &simulated->steps, holds, LUMOS_RESOURCE, resource);
-  lumos_metric_by_step(job, "unexplained_lag", measured, carried.unexplained);
+  lumos_metric_by_step(job, "unexplained_lag", carried.told, carried.unexplained);
   lumos_metric_by_step(job, "boundary", simulated, boundary);
   lumos_metric_by_step(job, "resource_wait", simulated, resource);
   lumos_metric_by_step(job, "kept_wait", measured, kept);
-  lumos_metric_by_step(job, "host_gap", measured, carried.gap);
-  lumos_metric_by_step(job, "host_unknown", measured, carried.unknown);
-  lumos_metric_by_step(job, "profiler_time", measured, carried.profiler);
+  lumos_metric_by_step(job, "host_gap", carried.told, carried.gap);
+  lumos_metric_by_step(job, "host_unknown", carried.told, carried.unknown);
+  lumos_metric_by_step(job, "profiler_time", carried.told, carried.profiler);
   free(carried.unexplained);
   free(carried.gap);
   free(carried.unknown);

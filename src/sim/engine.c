@@ -307,9 +307,7 @@ static void release_start(struct lumos_engine *engine, uint32_t t) {
 
 int64_t lumos_engine_length(const struct lumos_engine *engine, uint32_t t, int64_t dur) {
   const struct lumos_task *task = task_at(engine, t);
-  const struct lumos_special *special = special_of(engine, t);
-  int64_t blocked = special == NULL ? 0 : special->blocked;
-  return later(in_job_time(engine, task, task->start, dur) - blocked, 0);
+  return later(in_job_time(engine, task, task->start, dur), 0);
 }
 
 static int64_t own_length(const struct lumos_engine *engine, uint32_t t) {
@@ -430,9 +428,8 @@ static void follow_on_stream(struct lumos_engine *engine, uint32_t previous, uin
 
 int64_t lumos_engine_lag(const struct lumos_engine *engine, uint32_t t, int64_t lag) {
   const struct lumos_task *task = task_at(engine, t);
-  const struct lumos_special *special = special_of(engine, t);
   int64_t from = task->start == LUMOS_ABSENT ? LUMOS_ABSENT : task->start - lag;
-  return later(in_job_time(engine, task, from, lag) - (special == NULL ? 0 : special->covers), 0);
+  return later(in_job_time(engine, task, from, lag), 0);
 }
 
 /* What followers would have noted, had each had its turn. A retiming reads what they take off the job (retiming.h). */
@@ -720,7 +717,7 @@ static void wait_for_place(struct lumos_engine *engine, uint32_t t) {
   }
   uint32_t makes_room = lane->order.items[lane->order.count - lane->depth - 1];
   const struct lumos_special *special = special_of(engine, t);
-  struct lumos_edge edge = {.lag = special == NULL ? 0 : special->queue_lag,
+  struct lumos_edge edge = {.lag = special == NULL || special->queue_lag == LUMOS_ABSENT ? 0 : special->queue_lag,
                             .dst = t,
                             .from = LUMOS_START,
                             .to = LUMOS_END,

@@ -67,9 +67,7 @@ struct lumos_special {
   int64_t boundary;  /* its start's outside bound in job time, or LUMOS_ABSENT */
   int64_t room_lag;  /* from the occupant's end, when SMs become free, at most a rounding above 0 */
   uint32_t occupant; /* the kernel of another stream whose SMs it waits for where that runs, or LUMOS_NONE */
-  int64_t covers;    /* the part of its lag that a hand-over explains */
-  int64_t blocked;   /* of a call: the part of its length that a full queue explains */
-  int64_t queue_lag; /* of such a call: from the start of what makes room to its own end */
+  int64_t queue_lag; /* of a call that a full queue blocks: from the start of what makes room to its own end */
   uint8_t evidence;  /* of the boundary */
 };
 
@@ -147,11 +145,6 @@ struct lumos_engine_notes {
   struct lumos_constraints *constraints;
 };
 
-/* What a task takes, in place of its own. */
-struct lumos_times {
-  int64_t dur, lag;
-};
-
 /* One run. */
 struct lumos_engine_order {
   bool drop_residuals;
@@ -211,8 +204,7 @@ static inline struct lumos_task_state *lumos_state_of(const struct lumos_engine 
 
 /* What a task takes in this run. */
 static inline struct lumos_times lumos_times_of(const struct lumos_engine *engine, uint32_t task) {
-  const struct lumos_task *record = &engine->job->tasks.items[task];
-  return engine->times == NULL ? (struct lumos_times){record->dur, record->lag} : engine->times[task];
+  return engine->times == NULL ? lumos_own_times(engine->job, task) : engine->times[task];
 }
 
 /* Find the job's nodes, once the lengths of its arrays are known: O(tasks). Then, for every run: the time of the

@@ -79,8 +79,7 @@ bool lumos_less_choose(const struct lumos_job *job, const struct lumos_work *wor
 static void scale_times(struct lumos_less *less, struct lumos_scaling *scaling) {
   for (uint32_t t = 0; t < less->job->tasks.count; t++) {
     if (less->chosen[t]) {
-      struct lumos_scaled_times scaled = lumos_scaled_times(scaling, t);
-      less->times[t] = (struct lumos_times){scaled.dur, scaled.lag};
+      less->times[t] = lumos_scaled_times(scaling, t);
     }
   }
 }
@@ -140,18 +139,17 @@ static void shorten_launches(struct lumos_less *less, int64_t millionths) {
 }
 
 static void even_out(struct lumos_less *less, int64_t millionths) {
-  for (size_t t = 0; t < less->job->tasks.count && less->usual != NULL; t++) {
-    const struct lumos_task *task = &less->job->tasks.items[t];
-    struct lumos_times usual = less->usual[t];
-    less->times[t].dur = usual.dur + part_of(task->dur - usual.dur, millionths);
-    less->times[t].lag = usual.lag + part_of(task->lag - usual.lag, millionths);
+  for (uint32_t t = 0; t < less->job->tasks.count && less->usual != NULL; t++) {
+    struct lumos_times own = lumos_own_times(less->job, t), usual = less->usual[t];
+    less->times[t].dur = usual.dur + part_of(own.dur - usual.dur, millionths);
+    less->times[t].lag = usual.lag + part_of(own.lag - usual.lag, millionths);
   }
 }
 
 bool lumos_less_run(struct lumos_less *less, const struct lumos_work *work, int64_t millionths) {
   const struct lumos_job *job = less->job;
-  for (size_t t = 0; t < job->tasks.count; t++) {
-    less->times[t] = (struct lumos_times){job->tasks.items[t].dur, job->tasks.items[t].lag};
+  for (uint32_t t = 0; t < job->tasks.count; t++) {
+    less->times[t] = lumos_own_times(job, t);
   }
   if (work->subject == LUMOS_WORK_LAUNCHES) {
     shorten_launches(less, millionths);

@@ -73,7 +73,7 @@ void lumos_nodes_free(struct lumos_engine *engine) {
 
 /* --- Their times --- */
 
-/* A follower's lag and length; it has neither covers nor a part that a full queue explains. */
+/* A follower's lag and length. */
 static struct lumos_times follower_times(const struct lumos_engine *engine, uint32_t t, bool drifts) {
   struct lumos_times times = lumos_times_of(engine, t);
   if (drifts) {

@@ -58,7 +58,7 @@ static int special_by_task(const void *left_item, const void *right_item) {
   return left->task < right->task ? -1 : left->task > right->task;
 }
 
-/* One entry a task: the latest boundary, the largest cover, the last occupant and full queue. */
+/* One entry a task: the latest boundary, the last occupant and full queue. */
 static void merge_specials(struct lumos_engine *engine) {
   size_t kept = 0;
   if (engine->specials.count == 0) {
@@ -79,11 +79,9 @@ static void merge_specials(struct lumos_engine *engine) {
       items[kept].occupant = items[i].occupant;
       items[kept].room_lag = items[i].room_lag;
     }
-    if (items[i].blocked > 0) {
-      items[kept].blocked = items[i].blocked;
+    if (items[i].queue_lag != LUMOS_ABSENT) {
       items[kept].queue_lag = items[i].queue_lag;
     }
-    items[kept].covers = items[i].covers > items[kept].covers ? items[i].covers : items[kept].covers;
   }
   engine->specials.count = kept + 1;
 }
@@ -137,21 +135,7 @@ static bool is_left_out(const struct lumos_model_rules *rules, const struct lumo
   return (between_streams && !rules->between_streams) || (dep->kind == LUMOS_HOST_WAIT && !rules->host_waits);
 }
 
-/* How deep the queue is that the edge tells of: what the call launched, less what made room, less itself. Returns the
- * part of the call that it covers; 0: the edge is of no use, for it is not between a call and the stream it launches
- * on. */
-static int64_t learn_depth(struct lumos_engine *engine, const struct lumos_dep *dep) {
-  uint32_t call = engine->node_of[dep->dst], first = engine->launched_first[call];
-  uint32_t launched = first < engine->launched_first[call + 1] ? engine->launched[first] : LUMOS_NONE;
-  if (launched == LUMOS_NONE || dep->covers == LUMOS_ABSENT ||
-      engine->job->tasks.items[launched].lane != engine->job->tasks.items[dep->src].lane || launched <= dep->src + 1) {
-    return 0;
-  }
-  engine->lanes[engine->job->tasks.items[launched].lane].depth = launched - dep->src - 1;
-  return dep->covers;
-}
-
-/* The mode decides: fixed dependencies become edges, boundaries and covers; of those found anew at run time only the
+/* The mode decides: fixed dependencies become edges and boundaries; of those found anew at run time only the
  * event edges, occupants and full queues are of use, too; what a call waits for only says how surely that is known. */
 static void read_dependencies(struct lumos_engine *engine) {
   const struct lumos_job *job = engine->job;
@@ -160,8 +144,11 @@ static void read_dependencies(struct lumos_engine *engine) {
     if (is_left_out(engine->rules, dep)) {
       continue;
     }
-    struct lumos_special special = {
-        .task = dep->dst, .boundary = LUMOS_ABSENT, .occupant = LUMOS_NONE, .evidence = dep->evidence};
+    struct lumos_special special = {.task = dep->dst,
+                                    .boundary = LUMOS_ABSENT,
+                                    .occupant = LUMOS_NONE,
+                                    .queue_lag = LUMOS_ABSENT,
+                                    .evidence = dep->evidence};
     if (dep->src == LUMOS_NONE) {
       special.boundary = lumos_job_time_on(job, job->tasks.items[dep->dst].lane, dep->at) + dep->lag;
     } else if (dep->mode == LUMOS_FIXED) {
@@ -172,7 +159,6 @@ static void read_dependencies(struct lumos_engine *engine) {
                                 .kind = constraint_of(dep),
                                 .evidence = dep->evidence};
       lumos_engine_hold(engine, dep->src, edge);
-      special.covers = dep->covers == LUMOS_ABSENT ? 0 : dep->covers;
     } else if (dep->kind == LUMOS_DEP_EVENT) {
       struct lumos_event_edge edge = {dep->dst, dep->src, job->tasks.items[dep->src].lane, dep->lag, dep->evidence};
       lumos_state_of(engine, dep->dst)->inferred |= dep->evidence != LUMOS_RECORDED;
@@ -183,11 +169,9 @@ static void read_dependencies(struct lumos_engine *engine) {
       special.occupant = dep->src;
       special.room_lag = dep->lag;
     } else if (dep->kind == LUMOS_QUEUE) {
-      special.blocked = learn_depth(engine, dep);
       special.queue_lag = dep->lag;
     }
-    if (special.occupant != LUMOS_NONE || special.blocked > 0 || special.boundary != LUMOS_ABSENT ||
-        special.covers != 0) {
+    if (special.occupant != LUMOS_NONE || special.queue_lag != LUMOS_ABSENT || special.boundary != LUMOS_ABSENT) {
       lumos_state_of(engine, dep->dst)->special = true;
       lumos_vector_push(&engine->specials, special);
     }
@@ -284,7 +268,7 @@ static void reset_lane(struct lumos_engine *engine, uint32_t l) {
   state->last = LUMOS_NONE;
   state->waits = LUMOS_NONE;
   state->drifts = clock->known && clock->drift_ppb != 0;
-  state->depth = 0;
+  state->depth = engine->rules->between_streams && lane->queue_depth > 0 ? (uint32_t)lane->queue_depth : 0;
   state->order.count = 0;
 }
 

@@ -112,22 +112,20 @@ static int64_t part_of(int64_t time, int64_t millionths) {
   return (int64_t)((__int128)time * millionths / LUMOS_SCALING_UNIT);
 }
 
-static int64_t longer_length(const struct change *change, uint32_t t, int64_t dur) {
-  int64_t old = change->retiming->job->tasks.items[t].dur;
-  return dur == old ? 0 : lumos_engine_length(change->engine, t, dur) - lumos_engine_length(change->engine, t, old);
-}
-
-static int64_t longer_lag(const struct change *change, uint32_t t, int64_t lag) {
-  int64_t old = change->retiming->job->tasks.items[t].lag;
-  return lag == old ? 0 : lumos_engine_lag(change->engine, t, lag) - lumos_engine_lag(change->engine, t, old);
-}
-
 static void set_length(struct change *change, const struct lumos_row_part *part, int64_t dur) {
-  add(change, part, longer_length(change, part->of, dur));
+  int64_t old = lumos_own_times(change->retiming->job, part->of).dur;
+  if (dur != old) {
+    add(change, part,
+        lumos_engine_length(change->engine, part->of, dur) - lumos_engine_length(change->engine, part->of, old));
+  }
 }
 
 static void set_lag(struct change *change, const struct lumos_row_part *part, int64_t lag) {
-  add(change, part, longer_lag(change, part->of, lag));
+  int64_t old = lumos_own_times(change->retiming->job, part->of).lag;
+  if (lag != old) {
+    add(change, part,
+        lumos_engine_lag(change->engine, part->of, lag) - lumos_engine_lag(change->engine, part->of, old));
+  }
 }
 
 static void shorten_launches(struct change *change) {
@@ -141,37 +139,36 @@ static void shorten_launches(struct change *change) {
   }
 }
 
-static int64_t even(const struct change *change, int64_t time, int64_t usual) {
-  return usual + part_of(time - usual, change->millionths);
+static struct lumos_times even(struct change *change, uint32_t t) {
+  struct lumos_times own = lumos_own_times(change->retiming->job, t), usual = change->usual[t];
+  return (struct lumos_times){usual.dur + part_of(own.dur - usual.dur, change->millionths),
+                              usual.lag + part_of(own.lag - usual.lag, change->millionths)};
 }
 
-static void even_out(struct change *change) {
-  const struct lumos_retiming *retiming = change->retiming;
-  const struct lumos_task *tasks = retiming->job->tasks.items;
-  for (int lanes = 0; lanes < 2; lanes++) {
-    for (size_t i = 0; i < retiming->lengths[lanes].count; i++) {
-      const struct lumos_row_part *part = &retiming->lengths[lanes].items[i];
-      set_length(change, part, even(change, tasks[part->of].dur, change->usual[part->of].dur));
-    }
+static struct lumos_times scale(struct change *change, uint32_t t) { return lumos_scaled_times(&change->scaling, t); }
+
+typedef struct lumos_times new_times(struct change *change, uint32_t task);
+
+static void change_lengths(struct change *change, const struct lumos_row_parts *lengths, new_times *times) {
+  for (size_t i = 0; i < lengths->count; i++) {
+    set_length(change, &lengths->items[i], times(change, lengths->items[i].of).dur);
   }
+}
+
+static void change_threads(struct change *change, new_times *times) {
+  const struct lumos_retiming *retiming = change->retiming;
+  change_lengths(change, &retiming->lengths[0], times);
   for (size_t i = 0; i < retiming->thread_lags.count; i++) {
     const struct lumos_row_part *part = &retiming->thread_lags.items[i];
-    set_lag(change, part, even(change, tasks[part->of].lag, change->usual[part->of].lag));
+    set_lag(change, part, times(change, part->of).lag);
   }
   for (size_t i = 0; i < retiming->followers.count; i++) {
     const struct lumos_row_followers *followers = &retiming->followers.items[i];
     struct lumos_row_part part = {.row = followers->row};
     for (part.of = followers->first; part.of < followers->end; part.of++) {
-      set_length(change, &part, even(change, tasks[part.of].dur, change->usual[part.of].dur));
-      set_lag(change, &part, even(change, tasks[part.of].lag, change->usual[part.of].lag));
-    }
-  }
-}
-
-static void scale_lengths(struct change *change, const struct lumos_row_parts *lengths) {
-  for (size_t i = 0; i < lengths->count; i++) {
-    if (change->scaling.chosen[lengths->items[i].of]) {
-      set_length(change, &lengths->items[i], lumos_scaled_dur(&change->scaling, lengths->items[i].of));
+      struct lumos_times own = times(change, part.of);
+      set_length(change, &part, own.dur);
+      set_lag(change, &part, own.lag);
     }
   }
 }
@@ -179,20 +176,7 @@ static void scale_lengths(struct change *change, const struct lumos_row_parts *l
 static void scale_host(struct change *change) {
   const struct lumos_retiming *retiming = change->retiming;
   const struct lumos_task *tasks = retiming->job->tasks.items;
-  scale_lengths(change, &retiming->lengths[0]);
-  for (size_t i = 0; i < retiming->thread_lags.count; i++) {
-    const struct lumos_row_part *part = &retiming->thread_lags.items[i];
-    set_lag(change, part, lumos_scaled_lag(&change->scaling, part->of));
-  }
-  for (size_t i = 0; i < retiming->followers.count; i++) {
-    const struct lumos_row_followers *followers = &retiming->followers.items[i];
-    struct lumos_row_part part = {.row = followers->row};
-    for (part.of = followers->first; part.of < followers->end; part.of++) {
-      struct lumos_scaled_times scaled = lumos_scaled_times(&change->scaling, part.of);
-      set_length(change, &part, scaled.dur);
-      set_lag(change, &part, scaled.lag);
-    }
-  }
+  change_threads(change, scale);
   for (size_t i = 0; i < retiming->handovers.count; i++) {
     const struct lumos_row_part *part = &retiming->handovers.items[i];
     int64_t residual = lumos_timing_of(retiming->job, part->of)->residual;
@@ -226,7 +210,8 @@ void lumos_retiming_change(struct lumos_retiming *retiming, const struct lumos_e
     return;
   }
   if (work->subject == LUMOS_WORK_STRAGGLERS) {
-    even_out(&change);
+    change_threads(&change, even);
+    change_lengths(&change, &retiming->lengths[1], even);
     return;
   }
   bool transfers = lumos_less_choose(retiming->job, work, chosen);
@@ -236,7 +221,7 @@ void lumos_retiming_change(struct lumos_retiming *retiming, const struct lumos_e
   if (host) {
     scale_host(&change);
   }
-  scale_lengths(&change, &retiming->lengths[1]);
+  change_lengths(&change, &retiming->lengths[1], scale);
   if (transfers) {
     scale_transfers(&change);
   }

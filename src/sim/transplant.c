@@ -230,45 +230,27 @@ static int64_t *find_shifts(const struct lumos_transplant *transplant) {
   return shifts;
 }
 
-/* By task what is not its own: of its length what a full queue explains, or of the lag before it what a hand-over
- * does. */
-static int64_t *find_covers(const struct lumos_job *job, bool of_queues) {
-  int64_t *found = lumos_allocate_zeroed(job->tasks.count, sizeof *found);
-  for (size_t i = 0; i < job->deps.count; i++) {
-    const struct lumos_dep *dep = &job->deps.items[i];
-    bool asked = of_queues ? dep->kind == LUMOS_QUEUE : dep->mode == LUMOS_FIXED;
-    if (asked && dep->covers != LUMOS_ABSENT && dep->covers > found[dep->dst]) {
-      found[dep->dst] = dep->covers;
-    }
-  }
-  return found;
+static bool is_handed(const struct lumos_job *job, uint32_t t) {
+  return lumos_detail_of(job, &job->tasks.items[t])->own_lag != LUMOS_ABSENT;
 }
 
-/* What is the donor's own, and what the graph of the task's step adds to it. */
-static int64_t taken(int64_t donors, int64_t covered_there, int64_t covered_here) {
-  return covered_here + (donors > covered_there ? donors - covered_there : 0);
-}
-
+/* What is the donor's own; what the graph explains is found anew. */
 static struct lumos_times *find_times(const struct lumos_transplant *transplant) {
-  const struct lumos_task *tasks = transplant->job->tasks.items;
-  size_t count = transplant->job->tasks.count;
-  struct lumos_times *times = lumos_allocate(count * sizeof *times);
-  int64_t *blocked = find_covers(transplant->job, true);
-  for (size_t t = 0; t < count; t++) {
+  const struct lumos_job *job = transplant->job;
+  struct lumos_times *times = lumos_allocate(job->tasks.count * sizeof *times);
+  for (uint32_t t = 0; t < job->tasks.count; t++) {
     uint32_t donor = transplant->donor[t];
-    times[t].dur = donor == LUMOS_NONE ? tasks[t].dur : taken(tasks[donor].dur, blocked[donor], blocked[t]);
-    times[t].lag = tasks[t].lag;
-  }
-  free(blocked);
-  int64_t *covered = find_covers(transplant->job, false);
-  for (size_t t = 0; t < count; t++) {
-    uint32_t donor = transplant->donor[t];
-    bool given = donor != LUMOS_NONE && !lumos_on_stream(transplant->job, &tasks[t]);
-    if (given && (covered[t] > 0) == (covered[donor] > 0)) { /* else the gaps are of different kinds */
-      times[t].lag = taken(tasks[donor].lag, covered[donor], covered[t]);
+    times[t] = lumos_own_times(job, t);
+    if (donor == LUMOS_NONE) {
+      continue;
+    }
+    struct lumos_times donors = lumos_own_times(job, donor);
+    times[t].dur = donors.dur;
+    if (!lumos_on_stream(job, &job->tasks.items[t]) &&
+        is_handed(job, t) == is_handed(job, donor)) { /* else the gaps are of different kinds */
+      times[t].lag = donors.lag;
     }
   }
-  free(covered);
   return times;
 }
 

@@ -76,9 +76,9 @@ static uint32_t task_of(const struct medians *medians, const struct piece *piece
 
 /* Of host tasks; what is not known before the run is 0. */
 static struct lumos_times own_times(const struct medians *medians, uint32_t t) {
-  const struct lumos_task *task = &medians->job->tasks.items[t];
-  return (struct lumos_times){lumos_call_waits(medians->job, task) ? 0 : task->dur,
-                              medians->covered[t] ? 0 : task->lag};
+  struct lumos_times own = lumos_own_times(medians->job, t);
+  return (struct lumos_times){lumos_call_waits(medians->job, &medians->job->tasks.items[t]) ? 0 : own.dur,
+                              medians->covered[t] ? 0 : own.lag};
 }
 
 /* The first task behind the last launch before a call on its thread. */
@@ -227,8 +227,8 @@ static void mark(const struct lumos_job *job, uint8_t *launches, uint8_t *covere
 
 static struct lumos_times *as_they_are(const struct lumos_job *job) {
   struct lumos_times *times = lumos_allocate(job->tasks.count * sizeof *times);
-  for (size_t t = 0; t < job->tasks.count; t++) {
-    times[t] = (struct lumos_times){job->tasks.items[t].dur, job->tasks.items[t].lag};
+  for (uint32_t t = 0; t < job->tasks.count; t++) {
+    times[t] = lumos_own_times(job, t);
   }
   return times;
 }

@@ -95,7 +95,7 @@ static void add_run(struct sums *sums, const struct lumos_job *job, const struct
                     const struct lumos_path_part *part) {
   const struct lumos_task *task = &job->tasks.items[part->task];
   int64_t length = part->to - part->from;
-  add_more(sums, usual == NULL ? 0 : task->dur - usual[part->task].dur, length);
+  add_more(sums, usual == NULL ? 0 : lumos_own_times(job, part->task).dur - usual[part->task].dur, length);
   if (!lumos_on_stream(job, task)) {
     sums->host += length;
   } else if (!lumos_is_communication(task->kind)) {
@@ -160,9 +160,9 @@ void lumos_works_on_path(const struct lumos_job *job, const struct lumos_works *
     } else if (part->what == LUMOS_PATH_LAG && part->kind == LUMOS_HELD_BY_LAUNCH) {
       sums.launches += part->to - part->from + hidden_by(lumos_timing_of(job, part->task)->residual);
     } else if (part->what == LUMOS_PATH_LAG && !on_stream) {
-      const struct lumos_task *task = &job->tasks.items[part->task];
       sums.host += part->to - part->from;
-      add_more(&sums, usual == NULL ? 0 : task->lag - usual[part->task].lag, part->to - part->from);
+      add_more(&sums, usual == NULL ? 0 : lumos_own_times(job, part->task).lag - usual[part->task].lag,
+               part->to - part->from);
     }
   }
   if (sums.groups.count > 0) {

@@ -37,7 +37,7 @@ const struct lumos_rank lumos_rank_empty = {
     .clock = {.error = LUMOS_ABSENT},
 };
 const struct lumos_group lumos_group_empty = {.rank = LUMOS_NONE};
-const struct lumos_lane lumos_lane_empty = {.rank = LUMOS_NONE};
+const struct lumos_lane lumos_lane_empty = {.rank = LUMOS_NONE, .queue_depth = LUMOS_ABSENT_INT};
 const struct lumos_span lumos_span_empty = {
     .sequence = LUMOS_ABSENT,
     .rank = LUMOS_NONE,
@@ -68,6 +68,8 @@ const struct lumos_detail lumos_detail_empty = {
     .bytes = LUMOS_ABSENT,
     .flops = LUMOS_ABSENT,
     .was = LUMOS_ABSENT,
+    .own_dur = LUMOS_ABSENT,
+    .own_lag = LUMOS_ABSENT,
     .dur_error = NO_DECIMAL,
     .first_segment = LUMOS_NONE,
     .from_rank = LUMOS_ABSENT_INT,
@@ -110,6 +112,7 @@ struct lumos_job *lumos_job_new(void) {
   struct lumos_job *job = lumos_allocate_zeroed(1, sizeof *job);
   job->strings = lumos_strings_new();
   job->stage = LUMOS_STAGE_PARSE;
+  job->edited = LUMOS_ABSENT_INT;
   return job;
 }
 
@@ -156,6 +159,23 @@ struct lumos_detail *lumos_task_detail(struct lumos_job *job, struct lumos_task 
     lumos_vector_push(&job->details, lumos_detail_empty);
   }
   return &job->details.items[task->detail];
+}
+
+/* `own` of `time`, becoming `changed`. */
+static void set_own(int64_t *time, int64_t *own, int64_t changed) {
+  if (*own == LUMOS_ABSENT) {
+    *time = changed;
+  } else {
+    *time += changed - *own;
+    *own = changed;
+  }
+}
+
+void lumos_set_own_times(struct lumos_job *job, struct lumos_task *task, struct lumos_times times) {
+  struct lumos_detail none = lumos_detail_empty;
+  struct lumos_detail *detail = task->detail == LUMOS_NONE ? &none : &job->details.items[task->detail];
+  set_own(&task->dur, &detail->own_dur, times.dur);
+  set_own(&task->lag, &detail->own_lag, times.lag);
 }
 
 struct lumos_timing *lumos_task_timing(struct lumos_job *job, struct lumos_task *task) {
@@ -269,11 +289,13 @@ static int stage_of_tool(const struct lumos_job *job, const struct lumos_history
   return stage < 0 ? 0 : stage;
 }
 
-bool lumos_job_edited(const struct lumos_job *job) {
+bool lumos_job_has_tool(const struct lumos_job *job, enum lumos_stage stage) {
   for (size_t i = 0; i < job->history.count; i++) {
-    if (stage_of_tool(job, &job->history.items[i]) == LUMOS_STAGE_TRANSFORM) {
+    if (stage_of_tool(job, &job->history.items[i]) == (int)stage) {
       return true;
     }
   }
   return false;
 }
+
+bool lumos_job_edited(const struct lumos_job *job) { return job->edited > 0; }

@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 /* A name with zeros behind it, at least one: it is copied and compared whole. */
-enum { LUMOS_NAME_ROOM = 16 };
+enum { LUMOS_NAME_ROOM = 20 };
 
 struct lumos_names {
   const char (*names)[LUMOS_NAME_ROOM]; /* names[value]; names[0] is empty where 0 means absent */
@@ -14,8 +14,8 @@ struct lumos_names {
 
 extern const struct lumos_names lumos_stage_names, lumos_lane_kind_names, lumos_span_kind_names, lumos_task_kind_names,
     lumos_end_names, lumos_event_op_names, lumos_wait_on_names, lumos_phase_names, lumos_part_names,
-    lumos_dur_source_names, lumos_role_names, lumos_dep_kind_names, lumos_evidence_names, lumos_mode_names,
-    lumos_rule_names, lumos_matched_names, lumos_label_names, lumos_level_names, lumos_source_names;
+    lumos_dur_source_names, lumos_task_origin_names, lumos_role_names, lumos_dep_kind_names, lumos_evidence_names,
+    lumos_mode_names, lumos_rule_names, lumos_matched_names, lumos_label_names, lumos_level_names, lumos_source_names;
 extern const struct lumos_names lumos_clock_evidence_names; /* of lumos_clock.from_collectives */
 
 static inline size_t lumos_name_length(const char name[LUMOS_NAME_ROOM]) {

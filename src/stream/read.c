@@ -2,6 +2,7 @@
  * resolved, and the whole is put in order and checked.
  */
 #include "stream/check.h"
+#include "stream/own.h"
 #include "stream/reader.h"
 
 #include <inttypes.h>
@@ -282,7 +283,11 @@ static bool finish(struct lumos_reader *reader) {
   }
   /* Of the check's parts the others hold by now: fields were checked as they were read, order was made. */
   struct lumos_check check = {.job = job, .error = reader->error};
-  if (!lumos_job_arrange(job, reader->error) || !lumos_check_relations(&check)) {
+  if (!lumos_job_arrange(job, reader->error)) {
+    return lumos_fail_prefix(reader->error, reader->name);
+  }
+  lumos_job_take_old(job, reader->edited);
+  if (!lumos_check_relations(&check)) {
     return lumos_fail_prefix(reader->error, reader->name);
   }
   note_edits(reader);

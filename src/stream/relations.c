@@ -132,6 +132,17 @@ static bool check_task(const struct lumos_check *check, size_t index, uint8_t *d
     return lumos_check_fail(check, RECORD_TASK, index,
                             "call is for tasks on streams, and names a call of the same rank");
   }
+  if (stream && job->stage >= LUMOS_STAGE_GRAPH) {
+    uint8_t origin = lumos_timing_of(job, (uint32_t)index)->origin;
+    if (origin == 0) {
+      return lumos_check_fail(check, RECORD_TASK, index, "it has no origin: nothing says how it comes to its stream");
+    }
+    if (origin != LUMOS_FREE && (origin == LUMOS_LAUNCHED) != (task->call != LUMOS_NONE)) {
+      return lumos_check_fail(check, RECORD_TASK, index, "its origin is %s, but it has %s call",
+                              lumos_task_origin_name((enum lumos_task_origin)origin),
+                              task->call == LUMOS_NONE ? "no" : "a");
+    }
+  }
   if (task->detail == LUMOS_NONE) {
     return true;
   }

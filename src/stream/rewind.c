@@ -109,6 +109,7 @@ static void drop_history(struct lumos_job *job, enum lumos_stage stage) {
   for (size_t i = 0; i < job->history.count; i++) {
     const char *tool = lumos_string(job->strings, job->history.items[i].tool);
     bool drop = (stage < LUMOS_STAGE_GRAPH && strcmp(tool, "lumos-graph") == 0) ||
+                (stage < LUMOS_STAGE_TRANSFORM && job->edited == 0 && strcmp(tool, "lumos-transform") == 0) ||
                 (stage < LUMOS_STAGE_SIM && strcmp(tool, "lumos-sim") == 0);
     if (!drop) {
       job->history.items[kept++] = job->history.items[i];
@@ -149,5 +150,8 @@ void lumos_job_rewind(struct lumos_job *job, enum lumos_stage stage) {
   }
   drop_notes(job, stage);
   drop_history(job, stage);
+  if (stage < LUMOS_STAGE_TRANSFORM && !lumos_job_edited(job)) {
+    job->edited = LUMOS_ABSENT_INT;
+  }
   job->stage = stage;
 }

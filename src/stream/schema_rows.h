@@ -62,6 +62,7 @@ static const struct lumos_field header_fields[] = {
     JOB("stage", FIELD_STAGE, stage, REQUIRED, NAMED(stage)),
     JOB("epoch", FIELD_EPOCH, epoch, REQUIRED),
     BARE("history", FIELD_HISTORY, REQUIRED),
+    JOB("edited", FIELD_SMALL, edited, ZERO),
     UNKNOWN(struct lumos_job),
 };
 
@@ -167,6 +168,7 @@ static const struct lumos_field lane_fields[] = {
     LANE("native", FIELD_STRING, native, REQUIRED),
     LANE("process", FIELD_STRING, process),
     LANE("name", FIELD_STRING, name),
+    LANE("queue_depth", FIELD_SMALL, queue_depth, ONE, BY(GRAPH)),
     UNKNOWN(struct lumos_lane),
 };
 
@@ -214,10 +216,13 @@ static const struct lumos_field task_fields[] = {
     TASK("name", FIELD_STRING, name, REQUIRED),
     TASK("start", FIELD_INSTANT, start),
     TASK("dur", FIELD_INTEGER, dur, REQUIRED, ZERO),
+    DETAIL("own_dur", FIELD_INTEGER, own_dur, ZERO, BY(GRAPH)),
     TASK("lag", FIELD_INTEGER, lag, REQUIRED),
+    DETAIL("own_lag", FIELD_INTEGER, own_lag, ZERO, BY(GRAPH)),
     TIMING("gap", FIELD_INTEGER, gap, BY(GRAPH)),
     TASK("step", FIELD_SMALL, step, ZERO),
     TASK("span", FIELD_SPAN, span),
+    TIMING("origin", FIELD_NAME, origin, NAMED(task_origin), BY(GRAPH)),
     TASK("call", FIELD_TASK, call),
     DETAIL("first_segment", FIELD_TASK, first_segment),
     TIMING("launch_lag", FIELD_INTEGER, launch_lag, BY(GRAPH)),

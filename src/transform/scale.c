@@ -49,15 +49,15 @@ static struct lumos_detail *mark(struct lumos_job *job, struct lumos_task *task)
 static void scale_tasks(struct lumos_scaling *scaling, struct lumos_job *to) {
   for (uint32_t t = 0; t < to->tasks.count; t++) {
     struct lumos_task *task = &to->tasks.items[t];
+    const struct lumos_times times = lumos_scaled_times(scaling, t);
     if (lumos_scaling_takes_residual(scaling, t)) {
       int64_t residual = lumos_scaled_residual(scaling, t);
       mark(to, task)->wait.residual = residual;
     } else if (lumos_scaling_takes_dur(scaling, t)) {
-      int64_t dur = lumos_scaled_dur(scaling, t);
       (void)mark(to, task);
-      task->dur = dur;
     }
-    task->lag = lumos_scaled_lag(scaling, t);
+    lumos_set_own_times(to, task, times);
+    scaling->overflow = scaling->overflow || task->dur >= LUMOS_SCALING_LIMIT || task->lag >= LUMOS_SCALING_LIMIT;
   }
 }
 
@@ -93,6 +93,7 @@ static bool scale_chosen(struct lumos_job *job, const struct lumos_selector *sel
   scale_transfers(&scaling, job);
   lumos_scaling_close(&scaling);
   drop_unknown_records(job);
+  job->edited++;
   lumos_note_untied_threads(job);
   return !scaling.overflow ||
          lumos_fail(error, "--scale '%s' makes times longer than 2^53 ns (104 days); use a smaller factor",
@@ -106,6 +107,7 @@ static bool reach_stage(struct lumos_job *job, struct lumos_error *error) {
   }
   lumos_job_rewind(job, LUMOS_STAGE_TRANSFORM);
   job->stage = LUMOS_STAGE_TRANSFORM;
+  job->edited = job->edited == LUMOS_ABSENT_INT ? 0 : job->edited;
   return true;
 }
 

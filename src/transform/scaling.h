@@ -2,10 +2,10 @@
  * only asks.
  *
  * What is scaled:
- *   a task's dur; of a call that a full queue blocked only what is its own, and on threads not what recording takes; of
+ *   a task's dur; of a call that a full queue blocked only what is its own (own_dur), and on threads not what recording takes; of
  *   a call that waits instead the wait's residual, all of it that is its own; of a member whose end its collective
- *   decides instead the collective's transfer; with lags also the lag of threads, less what a hand-over covers and what
- *   recording takes, and the lag of hand-overs.
+ *   decides instead the collective's transfer; with lags also the lag of threads, less what is not theirs and what recording
+ *   takes, and the lag of hand-overs.
  * Launch lags, stream gaps and residuals of starts stay. A factor of 1 changes nothing.
  */
 #ifndef LUMOS_TRANSFORM_SCALING_H
@@ -14,35 +14,23 @@
 #include <lumos/job.h>
 
 enum { LUMOS_SCALING_UNIT = 1000000 };
+#define LUMOS_SCALING_LIMIT ((int64_t)1 << 53) /* no time of a stream is this long */
 
 struct lumos_scaling {
   const struct lumos_job *job;
   int64_t millionths;    /* the factor; results are rounded half up */
   const uint8_t *chosen; /* by task; all members of a collective, or none */
   bool lags;
-  bool overflow;   /* a result was 2^53 ns or more, and what it was of stayed */
-  uint8_t *traits; /* by task: whether a chosen collective decides its end, and whether it is among the covered */
-  struct lumos_covered *covered; /* by task: few are */
-  size_t covered_count;
+  bool overflow;    /* a result was 2^53 ns or more, and what it was of stayed */
+  uint8_t *decided; /* by task: a chosen collective decides its end */
 };
 
-/* The part of a call that a full queue explains, and the part of its lag that a hand-over explains. */
-struct lumos_covered {
-  uint32_t task;
-  int64_t call, lag;
-};
-
-/* job, millionths, chosen and lags are set by the caller. O(tasks + deps). */
+/* job, millionths, chosen and lags are set by the caller. O(tasks). */
 void lumos_scaling_open(struct lumos_scaling *scaling);
 void lumos_scaling_close(struct lumos_scaling *scaling);
 
-/* New times, of chosen tasks and their like; the old one where nothing changes. */
-int64_t lumos_scaled_dur(struct lumos_scaling *scaling, uint32_t task);
-int64_t lumos_scaled_lag(struct lumos_scaling *scaling, uint32_t task);
-struct lumos_scaled_times {
-  int64_t dur, lag;
-};
-struct lumos_scaled_times lumos_scaled_times(struct lumos_scaling *scaling, uint32_t task); /* both at once */
+/* New own times (lumos_own_times), of chosen tasks and their like; the old one where nothing changes. */
+struct lumos_times lumos_scaled_times(struct lumos_scaling *scaling, uint32_t task);
 int64_t lumos_scaled_handover(struct lumos_scaling *scaling, const struct lumos_dep *dep);
 int64_t lumos_scaled_residual(struct lumos_scaling *scaling, uint32_t task);       /* LUMOS_ABSENT: its wait has none */
 int64_t lumos_scaled_transfer(struct lumos_scaling *scaling, uint32_t collective); /* LUMOS_ABSENT: it has none */

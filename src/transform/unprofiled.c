@@ -31,13 +31,18 @@ static struct lumos_profiled *find_parts(const struct lumos_job *job) {
   return parts;
 }
 
-static void take_out(struct lumos_job *job, struct lumos_task *task, struct lumos_profiled part) {
-  task->lag -= part.lag;
+static int64_t less(int64_t time, int64_t part) { return time > part ? time - part : 0; }
+
+static void take_out(struct lumos_job *job, uint32_t t, struct lumos_profiled part) {
+  struct lumos_task *task = &job->tasks.items[t];
+  struct lumos_times own = lumos_own_times(job, t);
   if (part.dur > 0) {
     struct lumos_detail *detail = lumos_task_detail(job, task);
     detail->was = detail->was == LUMOS_ABSENT ? task->dur : detail->was;
     task->dur_source = LUMOS_SCALED;
-    task->dur -= part.dur;
+  }
+  if (part.dur > 0 || part.lag > 0) {
+    lumos_set_own_times(job, task, (struct lumos_times){less(own.dur, part.dur), less(own.lag, part.lag)});
   }
 }
 
@@ -53,13 +58,14 @@ bool lumos_transform_unprofiled(struct lumos_job *job, struct lumos_error *error
     return true;
   }
   struct lumos_profiled *parts = find_parts(job);
-  for (size_t t = 0; t < job->tasks.count; t++) {
-    take_out(job, &job->tasks.items[t], parts[t]);
+  for (uint32_t t = 0; t < job->tasks.count; t++) {
+    take_out(job, t, parts[t]);
   }
   free(parts);
   for (size_t i = 0; i < job->ranks.count; i++) {
     job->ranks.items[i].profiler = lumos_rank_empty.profiler;
   }
+  job->edited++;
   lumos_note_untied_threads(job);
   return true;
 }

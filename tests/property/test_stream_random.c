@@ -3,6 +3,7 @@
  *
  * Random jobs are filled by the schema's tables, so that every field takes part.
  */
+#include "stream/own.h"
 #include "stream/schema.h"
 #include "unit/stream_unit.h"
 
@@ -225,7 +226,7 @@ static void add_task(struct lumos_job *job, struct reach *reach, uint32_t lane, 
   struct lumos_run run = lumos_run_empty;
   struct lumos_detail detail = lumos_detail_empty;
   bool detailed = maybe();
-  bool timed = maybe();
+  bool timed = maybe() || (stream && job->stage >= LUMOS_STAGE_GRAPH);
   struct lumos_record record = {{&task, timed ? &timing : NULL, &run, detailed ? &detail : NULL}};
   fill(job, reach, lumos_schema[RECORD_TASK].fields, lumos_schema[RECORD_TASK].count, &record);
   task.id = id;
@@ -234,6 +235,9 @@ static void add_task(struct lumos_job *job, struct reach *reach, uint32_t lane, 
   task.kind = (uint8_t)(stream ? 1 + pick(LUMOS_OTHER_DEVICE) : LUMOS_OP + pick(LUMOS_TASK_KINDS - LUMOS_OP));
   task.lag = stream ? -(int64_t)pick(9) : (int64_t)pick(9);
   task.call = stream ? task.call : LUMOS_NONE;
+  timing.origin = (uint8_t)(job->stage < LUMOS_STAGE_GRAPH || !stream ? 0
+                            : task.call != LUMOS_NONE                 ? LUMOS_LAUNCHED
+                                                                      : LUMOS_BEFORE_RECORDING + pick(3));
   if (detailed) {
     const struct lumos_task *previous = job->tasks.count == 0 ? NULL : &job->tasks.items[job->tasks.count - 1];
     detail.first_segment = previous != NULL && previous->lane == lane ? (uint32_t)job->tasks.count - 1 : LUMOS_NONE;
@@ -378,7 +382,9 @@ static struct lumos_job *random_job(enum lumos_stage stage, int32_t first_rank, 
   if (stage >= LUMOS_STAGE_GRAPH) {
     add_later_records(job);
   }
-  if (!lumos_job_arrange(job, &error) || !lumos_job_check(job, &error)) {
+  bool arranged = lumos_job_arrange(job, &error);
+  lumos_job_take_old(job, false); /* a reader does, where no task says what is its own */
+  if (!arranged || !lumos_job_check(job, &error)) {
     fail_msg("no valid job: %s", error.text);
   }
   return job;

@@ -90,10 +90,11 @@ static inline void expect_refused(const char *text, bool edited, const char *exp
   }
 }
 
-#define FULL_HEADER                                                                                             \
-  "{\"type\":\"lumos\",\"format\":1,\"stage\":\"sim\",\"epoch\":\"1700000000000000000\",\"history\":["          \
-  "{\"tool\":\"lumos-parse\",\"version\":\"0.1.0\",\"args\":\"--steps 2\",\"inputs\":[\"a.json\",\"b.json\"]}," \
-  "{\"tool\":\"lumos-transform\",\"version\":\"0.1.0\",\"args\":\"\",\"inputs\":[]}],\"later\":[1,{\"x\":null}]}\n"
+#define FULL_HEADER                                                                                               \
+  "{\"type\":\"lumos\",\"format\":1,\"stage\":\"sim\",\"epoch\":\"1700000000000000000\",\"history\":["            \
+  "{\"tool\":\"lumos-parse\",\"version\":\"0.1.0\",\"args\":\"--steps 2\",\"inputs\":[\"a.json\",\"b.json\"]},"   \
+  "{\"tool\":\"lumos-transform\",\"version\":\"0.1.0\",\"args\":\"\",\"inputs\":[]}],\"edited\":2,\"later\":[1,{" \
+  "\"x\":null}]}\n"
 #define FULL_RANK0                                                                                                     \
   "{\"type\":\"rank\",\"rank\":0,\"world\":2,\"represents\":4,\"from\":1,\"parallel\":{\"tp\":0,\"pp\":1,\"dp\":2,"    \
   "\"cp\":3,\"ep\":4},\"host\":\"node \\\"7\\\"\",\"source\":\"a.json\",\"device\":{\"name\":\"NVIDIA "                \
@@ -114,7 +115,7 @@ static inline void expect_refused(const char *text, bool edited, const char *exp
   "{\"type\":\"lane\",\"rank\":0,\"lane\":\"p77.t9\",\"kind\":\"thread\",\"native\":\"9\",\"process\":\"77\"," \
   "\"name\":\"main\",\"x\":1}\n"                                                                               \
   "{\"type\":\"lane\",\"rank\":0,\"lane\":\"t10\",\"kind\":\"thread\",\"native\":\"10\"}\n"                    \
-  "{\"type\":\"lane\",\"rank\":0,\"lane\":\"s7\",\"kind\":\"stream\",\"native\":\"7\"}\n"
+  "{\"type\":\"lane\",\"rank\":0,\"lane\":\"s7\",\"kind\":\"stream\",\"native\":\"7\",\"queue_depth\":1020}\n"
 #define FULL_SPANS                                                                                                    \
   "{\"type\":\"span\",\"id\":\"0:0\",\"rank\":0,\"lane\":\"p77.t9\",\"kind\":\"step\",\"name\":\"ProfilerStep#2\","   \
   "\"start\":0,\"dur\":8000}\n"                                                                                       \
@@ -124,40 +125,44 @@ static inline void expect_refused(const char *text, bool edited, const char *exp
   "{\"type\":\"span\",\"id\":\"0:4\",\"rank\":0,\"kind\":\"annotation\",\"name\":\"MmBackward\\n\\u001b\",\"start\":" \
   "600,"                                                                                                              \
   "\"dur\":0,\"parent\":\"0:0\",\"forward\":\"0:3\",\"x\":\"\\u00e9\"}\n"
-#define FULL_TASKS0                                                                                                   \
-  "{\"type\":\"task\",\"id\":\"0:0\",\"rank\":0,\"lane\":\"p77.t9\",\"seq\":0,\"kind\":\"op\",\"name\":\"aten::mm\"," \
-  "\"start\":10,\"dur\":20,\"lag\":0,\"step\":2,\"span\":\"0:3\",\"phase\":\"forward\",\"micro_batch\":0,\"layer\":"  \
-  "11,"                                                                                                               \
-  "\"part\":\"layer\"}\n"                                                                                             \
-  "{\"type\":\"task\",\"id\":\"0:1\",\"rank\":0,\"lane\":\"p77.t9\",\"seq\":1,\"kind\":\"launch\","                   \
-  "\"name\":\"cudaLaunchKernel\",\"start\":30,\"dur\":8,\"lag\":0,\"step\":2,\"span\":\"0:3\"}\n"                     \
-  "{\"type\":\"task\",\"id\":\"0:7\",\"rank\":0,\"lane\":\"p77.t9\",\"seq\":5,\"kind\":\"launch\","                   \
-  "\"name\":\"cudaLaunchKernel\",\"start\":40,\"dur\":8,\"lag\":2,\"step\":2,\"span\":\"0:3\",\"first_segment\":\"0:" \
-  "1\"}\n"                                                                                                            \
-  "{\"type\":\"task\",\"id\":\"0:2\",\"rank\":0,\"lane\":\"p77.t9\",\"seq\":6,\"kind\":\"event\","                    \
-  "\"name\":\"cudaEventRecord\",\"start\":50,\"dur\":2,\"lag\":2,\"step\":2,\"event\":{\"op\":\"record\",\"lane\":"   \
-  "\"s7\","                                                                                                           \
-  "\"id\":\"12\",\"y\":2},\"x\":1}\n"                                                                                 \
-  "{\"type\":\"task\",\"id\":\"0:3\",\"rank\":0,\"lane\":\"t10\",\"seq\":0,\"kind\":\"sync\","                        \
-  "\"name\":\"cudaEventSynchronize\",\"start\":60,\"dur\":900,\"lag\":0,\"step\":2,\"wait\":{\"on\":\"event\","       \
-  "\"lane\":\"s7\",\"record\":\"0:2\",\"residual\":3}}\n"                                                             \
-  "{\"type\":\"task\",\"id\":\"0:6\",\"rank\":0,\"lane\":\"t10\",\"seq\":1,\"kind\":\"other\",\"name\":\"free\","     \
-  "\"start\":960,\"dur\":1,\"lag\":0}\n"                                                                              \
-  "{\"type\":\"task\",\"id\":\"0:4\",\"rank\":0,\"lane\":\"s7\",\"seq\":0,\"kind\":\"other\",\"name\":\"before\","    \
-  "\"start\":-5,\"dur\":10,\"lag\":0,\"residual\":-5,\"sim_start\":-5,\"sim_dur\":10}\n"                              \
-  "{\"type\":\"task\",\"id\":\"0:5\",\"rank\":0,\"lane\":\"s7\",\"seq\":1,\"kind\":\"collective\","                   \
-  "\"name\":\"ncclDevKernel_AllReduce\",\"start\":60,\"dur\":800,\"lag\":-1,\"gap\":4,\"step\":2,\"span\":\"0:3\","   \
-  "\"call\":\"0:7\",\"launch_lag\":12,\"launch_from\":\"start\",\"comm\":{\"op\":\"all_reduce\",\"group\":\"tp@0\","  \
-  "\"id\":\"0xabc\",\"seq\":3,\"peers\":[{\"rank\":1,\"send\":64,\"recv\":0},{\"rank\":0,\"send\":0,\"recv\":64}],"   \
-  "\"bytes\":4096,\"dtype\":\"bf16\"},\"bytes\":8192,\"flops\":100,\"occupancy\":0.25,\"residual\":6,"                \
-  "\"end_residual\":-7,\"from\":\"1:0\",\"was\":801,\"dur_source\":\"scaled\",\"dur_error\":0.125,\"sim_start\":61,"  \
+#define FULL_TASKS0                                                                                                    \
+  "{\"type\":\"task\",\"id\":\"0:0\",\"rank\":0,\"lane\":\"p77.t9\",\"seq\":0,\"kind\":\"op\",\"name\":\"aten::mm\","  \
+  "\"start\":10,\"dur\":20,\"lag\":0,\"step\":2,\"span\":\"0:3\",\"phase\":\"forward\",\"micro_batch\":0,\"layer\":"   \
+  "11,"                                                                                                                \
+  "\"part\":\"layer\"}\n"                                                                                              \
+  "{\"type\":\"task\",\"id\":\"0:1\",\"rank\":0,\"lane\":\"p77.t9\",\"seq\":1,\"kind\":\"launch\","                    \
+  "\"name\":\"cudaLaunchKernel\",\"start\":30,\"dur\":8,\"lag\":0,\"step\":2,\"span\":\"0:3\"}\n"                      \
+  "{\"type\":\"task\",\"id\":\"0:7\",\"rank\":0,\"lane\":\"p77.t9\",\"seq\":5,\"kind\":\"launch\","                    \
+  "\"name\":\"cudaLaunchKernel\",\"start\":40,\"dur\":8,\"own_dur\":6,\"lag\":2,\"own_lag\":0,\"step\":2,\"span\":"    \
+  "\"0:3\",\"first_segment\":\"0:"                                                                                     \
+  "1\"}\n"                                                                                                             \
+  "{\"type\":\"task\",\"id\":\"0:2\",\"rank\":0,\"lane\":\"p77.t9\",\"seq\":6,\"kind\":\"event\","                     \
+  "\"name\":\"cudaEventRecord\",\"start\":50,\"dur\":2,\"lag\":2,\"step\":2,\"event\":{\"op\":\"record\",\"lane\":"    \
+  "\"s7\","                                                                                                            \
+  "\"id\":\"12\",\"y\":2},\"x\":1}\n"                                                                                  \
+  "{\"type\":\"task\",\"id\":\"0:3\",\"rank\":0,\"lane\":\"t10\",\"seq\":0,\"kind\":\"sync\","                         \
+  "\"name\":\"cudaEventSynchronize\",\"start\":60,\"dur\":900,\"lag\":0,\"step\":2,\"wait\":{\"on\":\"event\","        \
+  "\"lane\":\"s7\",\"record\":\"0:2\",\"residual\":3}}\n"                                                              \
+  "{\"type\":\"task\",\"id\":\"0:6\",\"rank\":0,\"lane\":\"t10\",\"seq\":1,\"kind\":\"other\",\"name\":\"free\","      \
+  "\"start\":960,\"dur\":1,\"lag\":0}\n"                                                                               \
+  "{\"type\":\"task\",\"id\":\"0:4\",\"rank\":0,\"lane\":\"s7\",\"seq\":0,\"kind\":\"other\",\"name\":\"before\","     \
+  "\"start\":-5,\"dur\":10,\"lag\":0,\"origin\":\"before_recording\",\"residual\":-5,\"sim_start\":-5,\"sim_dur\":10}" \
+  "\n"                                                                                                                 \
+  "{\"type\":\"task\",\"id\":\"0:5\",\"rank\":0,\"lane\":\"s7\",\"seq\":1,\"kind\":\"collective\","                    \
+  "\"name\":\"ncclDevKernel_AllReduce\",\"start\":60,\"dur\":800,\"lag\":-1,\"gap\":4,\"step\":2,\"span\":\"0:3\","    \
+  "\"origin\":\"launched\",\"call\":\"0:7\",\"launch_lag\":12,\"launch_from\":\"start\",\"comm\":{\"op\":\"all_"       \
+  "reduce\",\"group\":\"tp@0\","                                                                                       \
+  "\"id\":\"0xabc\",\"seq\":3,\"peers\":[{\"rank\":1,\"send\":64,\"recv\":0},{\"rank\":0,\"send\":0,\"recv\":64}],"    \
+  "\"bytes\":4096,\"dtype\":\"bf16\"},\"bytes\":8192,\"flops\":100,\"occupancy\":0.25,\"residual\":6,"                 \
+  "\"end_residual\":-7,\"from\":\"1:0\",\"was\":801,\"dur_source\":\"scaled\",\"dur_error\":0.125,\"sim_start\":61,"   \
   "\"sim_dur\":799}\n"
-#define FULL_RANK1                                                                                              \
-  "{\"type\":\"rank\",\"rank\":1,\"window\":[0,8000],\"base\":0,\"coverage\":{\"events\":1,\"device_tasks\":1," \
-  "\"launched\":0,\"opped\":0,\"before_recording\":1,\"crossing\":0,\"skipped\":0,\"repaired\":0}}\n"           \
-  "{\"type\":\"lane\",\"rank\":1,\"lane\":\"s7\",\"kind\":\"stream\",\"native\":\"7\"}\n"                       \
-  "{\"type\":\"task\",\"id\":\"1:0\",\"rank\":1,\"lane\":\"s7\",\"seq\":0,\"kind\":\"collective\","             \
-  "\"name\":\"ncclDevKernel_AllReduce\",\"dur\":790,\"lag\":0,\"comm\":{\"op\":\"all_reduce\",\"group\":\"tp@0\"}}\n"
+#define FULL_RANK1                                                                                                     \
+  "{\"type\":\"rank\",\"rank\":1,\"window\":[0,8000],\"base\":0,\"coverage\":{\"events\":1,\"device_tasks\":1,"        \
+  "\"launched\":0,\"opped\":0,\"before_recording\":1,\"crossing\":0,\"skipped\":0,\"repaired\":0}}\n"                  \
+  "{\"type\":\"lane\",\"rank\":1,\"lane\":\"s7\",\"kind\":\"stream\",\"native\":\"7\"}\n"                              \
+  "{\"type\":\"task\",\"id\":\"1:0\",\"rank\":1,\"lane\":\"s7\",\"seq\":0,\"kind\":\"collective\","                    \
+  "\"name\":\"ncclDevKernel_AllReduce\",\"dur\":790,\"lag\":0,\"origin\":\"before_recording\",\"comm\":{\"op\":\"all_" \
+  "reduce\",\"group\":\"tp@0\"}}\n"
 #define FULL_REST                                                                                                      \
   "{\"type\":\"dep\",\"at\":-5,\"dst\":\"0:4\",\"kind\":\"boundary\",\"from\":\"end\",\"to\":\"start\",\"lag\":0,"     \
   "\"evidence\":\"recorded\",\"mode\":\"fixed\"}\n"                                                                    \

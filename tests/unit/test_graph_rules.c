@@ -611,6 +611,7 @@ static void an_edited_job_is_refused_with_the_cure(void **state) {
   job->tasks.items[task].dur = 2 * us;
   job->tasks.items[task].dur_source = LUMOS_SCALED;
   lumos_job_history(job, "lumos-transform", "--scale host=2", NULL, 0);
+  job->edited = 1;
   struct lumos_error error = {0};
   assert_false(lumos_graph_build(job, &error));
   assert_int_equal(error.status, LUMOS_UNUSABLE);

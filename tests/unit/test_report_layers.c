@@ -132,6 +132,7 @@ static void a_change_divides_by_all_steps(void **state) {
   struct lumos_job *job = two_ranks();
   struct lumos_history change = {.tool = lumos_intern_text(job->strings, "lumos-transform")};
   lumos_vector_push(&job->history, change);
+  job->edited = 1;
   struct report_facts facts;
   struct report_layers layers;
   report_facts_read(job, &facts);

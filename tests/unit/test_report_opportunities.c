@@ -154,6 +154,7 @@ static void the_first_step_of_a_change_does_not_count(void **state) {
   (void)state;
   struct lumos_job *job = two_steps();
   lumos_job_history(job, "lumos-transform", "--scale kind=gemm=0.5", NULL, 0);
+  job->edited = 1;
   struct said said = say(job);
   expect_row(&said.table, 0, "host", (int64_t[]){MS(5), MS(80), MS(40), 333333, MS(60), MS(60), 500000});
   assert_int_equal(said.opportunities.step, MS(120));

@@ -216,6 +216,7 @@ static void verdict_of_a_change(void **state) {
   add_parts(job, 0, 3, LUMOS_METRIC_MEASURED, (struct parts){.compute = MS(5), .idle = MS(5)});
   add_parts(job, 0, 3, LUMOS_METRIC_SIMULATED, (struct parts){.compute = 4200000, .idle = MS(5)});
   lumos_job_history(job, "lumos-transform", "--scale kind=gemm=0.5", NULL, 0);
+  job->edited = 1;
   finish_job(job);
   assert_true(lumos_job_edited(job));
   assert_true(lumos_report_verdict(job, &text, &error));
@@ -234,11 +235,11 @@ static void verdict_of_a_change(void **state) {
   assert_null(strstr(verdict_of(job, &text), "true effect"));
   add_metric(job, "unexplained_lag", 0, 3, LUMOS_METRIC_SIMULATED, 2300000, 0);
   assert_non_null(strstr(verdict_of(job, &text),
-                         "45.7 %. GPU starts that no rule explains add up to 25.0 % of the measured step, so the true "
+                         "45.7 %. GPU starts that no rule explains add up to 25.0 % of the step, so the true "
                          "effect may be smaller or larger."));
   add_metric(job, "host_unknown", 0, 3, LUMOS_METRIC_SIMULATED, 15000000, 0);
-  assert_non_null(strstr(verdict_of(job, &text),
-                         "45.7 %. Host time that nothing explains adds up to more than the measured step, so"));
+  assert_non_null(
+      strstr(verdict_of(job, &text), "45.7 %. Host time that nothing explains adds up to more than the step, so"));
   lumos_text_free(&text);
   lumos_job_free(job);
 }
@@ -293,6 +294,7 @@ static struct lumos_job *job_of_three_steps(bool changed) {
   }
   if (changed) {
     lumos_job_history(job, "lumos-transform", "--scale kind=gemm=0.8", NULL, 0);
+    job->edited = 1;
   }
   finish_job(job);
   return job;
@@ -309,6 +311,7 @@ static void the_only_step_of_a_change_counts(void **state) {
     add_parts(job, rank, 4, LUMOS_METRIC_SIMULATED, (struct parts){.compute = computes, .idle = MS(8) - computes});
   }
   lumos_job_history(job, "lumos-transform", "--scale kind=gemm=0.8", NULL, 0);
+  job->edited = 1;
   finish_job(job);
   assert_non_null(strstr(verdict_of(job, &text), "computing for 37.5 %"));
   lumos_text_free(&text);

@@ -201,6 +201,7 @@ static void long_gaps_and_long_calls_are_unknown(void **state) {
   dep.covers = 1000000;
   dep.mode = LUMOS_FIXED;
   lumos_vector_push(&job->deps, dep);
+  lumos_task_detail(job, &job->tasks.items[dst])->own_lag = 1;
   simulate(job);
   MEASURED("host_gap", 0, 1, 1);
   MEASURED("host_unknown", 0, 1, 0);

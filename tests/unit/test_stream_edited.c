@@ -76,7 +76,7 @@ static void what_referred_to_missing_tasks_is_dropped_as_worked_out(void **state
                       "references to records that are gone: 2; records dropped with them: 0.");
   job->notes.count--;
   char *expected = with_change(full_stream, ",\"record\":\"0:2\",\"residual\":3", "");
-  char *more = with_change(expected, ",\"call\":\"0:7\"", "");
+  char *more = with_change(expected, "\"origin\":\"launched\",\"call\":\"0:7\"", "\"origin\":\"not_recorded\"");
   char *last = with_change(more, "\"task\":9", "\"task\":6");
   struct lumos_text kept = LUMOS_TEXT_BUFFER;
   count = split(last, lines, lengths);

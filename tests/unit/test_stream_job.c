@@ -35,7 +35,8 @@ static void history_names_inputs_without_folders_sorted_once(void **state) {
   lumos_job_history(job, "lumos-parse", "--steps 2", inputs, 4);
   assert_false(lumos_job_edited(job));
   lumos_job_history(job, "lumos-transform", "", NULL, 0);
-  assert_true(lumos_job_edited(job));
+  assert_false(lumos_job_edited(job)); /* without options it changes nothing */
+  assert_true(lumos_job_has_tool(job, LUMOS_STAGE_TRANSFORM));
   expect_stream(job, "{\"type\":\"lumos\",\"format\":1,\"stage\":\"parse\",\"epoch\":\"0\",\"history\":["
                      "{\"tool\":\"lumos-parse\",\"version\":\"" LUMOS_VERSION "\",\"args\":\"--steps 2\",\"inputs\":["
                      "\"b.json\",\"rank10.json\",\"rank2.json\"]},"

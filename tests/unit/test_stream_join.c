@@ -220,6 +220,7 @@ static void a_join_goes_back_to_parse(void **state) {
   char *early = with_change(full_stream, "1700000000000000000", "400");
   struct lumos_job *simulated = stream_good(early);
   simulated->history.count = 1; /* not transformed */
+  simulated->edited = LUMOS_ABSENT_INT;
   char *third = with_change(rank2, ",\"world\":3", "");
   struct lumos_job *job = join2(simulated, stream_good(third));
   assert_int_equal(job->stage, LUMOS_STAGE_PARSE);

@@ -101,12 +101,14 @@ static void waits_keep_their_length_and_scale_their_residual(void **state) {
   dep.covers = 2;
   dep.mode = LUMOS_FIXED;
   lumos_vector_push(&job->deps, dep);
+  lumos_task_detail(job, &job->tasks.items[wait_lag])->own_lag = 5 - 2;
   scale(job, "host=3");
   assert_int_equal(job->deps.items[job->deps.count - 1].lag, 12);
   assert_int_equal(task(job, "sync")->dur, 136);
   assert_int_equal(lumos_detail_of(job, task(job, "sync"))->wait.residual, 9);
   assert_int_equal(task(job, "wait")->dur, 6); /* the stream waits, not the call */
   assert_int_equal(task(job, "after")->lag, 2 + 9);
+  assert_int_equal(lumos_own_times(job, wait_lag).lag, 9);
   assert_int_equal(task(job, "K0")->dur, 100);
   assert_int_equal(lumos_timing_of(job, task_named(job, "K0"))->launch_lag, 2);
   lumos_job_free(job);

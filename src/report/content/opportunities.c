@@ -399,7 +399,8 @@ static void add_task(struct times *times, uint32_t t) {
   const struct lumos_job *job = times->facts->job;
   const struct lumos_task *task = &job->tasks.items[t];
   uint32_t rank = lumos_rank_of(job, task);
-  int64_t more = times->usual == NULL ? 0 : task->dur - times->usual[t].dur + task->lag - times->usual[t].lag;
+  struct lumos_times own = lumos_own_times(job, t);
+  int64_t more = times->usual == NULL ? 0 : own.dur - times->usual[t].dur + own.lag - times->usual[t].lag;
   add_time(times, times->places.stragglers, rank, more);
   if (!lumos_on_stream(job, task)) {
     add_time(times, times->places.host, rank, task->dur);

@@ -80,7 +80,7 @@ static void put_step_time(const struct report_facts *facts, enum report_timeline
 }
 
 /* What stands on no rule, where it is large: how it follows a change is a guess, either way. The sentence is read
- * without the page. Shares are of the measured step, added up over streams and threads, so they may exceed it. */
+ * without the page. Shares are of the step, added up over streams and threads, so they may exceed it. */
 static void put_doubt(const struct report_facts *facts, struct lumos_text *out) {
   static const struct {
     enum report_figure figure;
@@ -101,10 +101,10 @@ static void put_doubt(const struct report_facts *facts, struct lumos_text *out) 
   if (share >= LARGE_SHARE) {
     lumos_text_format(out, " %s", doubts[largest].name);
     if (share > WHOLE_STEP) {
-      lumos_text_put(out, "more than the measured step");
+      lumos_text_put(out, "more than the step");
     } else {
       report_put_share(out, share);
-      lumos_text_put(out, " of the measured step");
+      lumos_text_put(out, " of the step");
     }
     lumos_text_put(out, ", so the true effect may be smaller or larger.");
   }
