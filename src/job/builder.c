@@ -87,7 +87,7 @@ void lumos_build_group(struct lumos_builder *builder, uint32_t like, struct lumo
   struct lumos_job *job = builder->job;
   struct lumos_group group = builder->from->groups.items[like];
   group.rank = rank.number;
-  group.size = (int32_t)count;
+  group.size = count > 0 ? (int32_t)count : group.size; /* its ranks need not be known */
   group.member_first = (uint32_t)job->group_ranks.count;
   group.member_count = count;
   for (uint32_t i = 0; i < count; i++) {
