@@ -60,10 +60,11 @@ drawn_jobs() { gcc_build && LUMOS_DRAWN=100 run_tests build -R '^cli/(program|wa
 damaged_traces() { gcc_build && LUMOS_WAYS=200 run_tests build -R '^property/test_trace_(damage|result)$'; }
 long_traces() { gcc_build && LUMOS_ALL=yes run_tests build -R '^(cli/(check|critical-path|dependencies|document|hta|idle|private|timelines)|browser/page|emulator/files)$'; }
 
-# Only what this build compiles: clang-tidy needs each file's flags.
+# Only what this build compiles: clang-tidy needs each file's flags. A file that is compiled several times is named once, for clang-tidy looks at
+# it in all these ways.
 check_tidy() {
   sanitized_build
-  sed -n 's/^ *"file": "\(.*\)",\{0,1\}$/\1/p' build/sanitize/compile_commands.json | grep -v '/templates\.c$' |
+  sed -n 's/^ *"file": "\(.*\)",\{0,1\}$/\1/p' build/sanitize/compile_commands.json | grep -v '/templates\.c$' | sort -u |
     tr '\n' '\0' | xargs -0 -P "$jobs" -n 2 clang-tidy --quiet -p build/sanitize
 }
 
