@@ -140,6 +140,7 @@ static void the_source_of_a_hand_over_goes(void **state) {
     lumos_job_remove(job, gone);
     if (last) { /* tied to the end of work, 40; K3, whose launch went, comes with it */
       CHECK(job, {"after", 240, 247}, {"K3", 169, 199});
+      assert_int_equal(job->deps.items[job->deps.count - 1].covers, LUMOS_ABSENT);
     } else {
       CHECK(job, {"after", 172, 179}, {"launch3", 0, 10});
     }
@@ -206,6 +207,22 @@ static void the_depth_of_a_queue_stays(void **state) {
   job = without(job_of_queue, "name~^K1$"); /* K2 makes room for the launch behind K4 */
   CHECK(job, {"L3", 20, 30}, {"L4", 30, 1010}, {"K4", 3010, 4010});
   lumos_job_free(job);
+}
+
+/* A call that is cut into record, wait and launch1 begins with wait without record, and is whole without both. */
+static void a_cut_call_begins_with_what_is_left(void **state) {
+  (void)state;
+  for (int both = 0; both < 2; both++) {
+    struct lumos_job *job = job_from_text(streams_job);
+    lumos_task_detail(job, &job->tasks.items[task_named(job, "launch1")])->first_segment = task_named(job, "record");
+    uint8_t gone[13] = {0};
+    gone[task_named(job, "record")] = 1;
+    gone[task_named(job, "wait")] = (uint8_t)both;
+    lumos_job_remove(job, gone);
+    uint32_t first = lumos_detail_of(job, &job->tasks.items[task_named(job, "launch1")])->first_segment;
+    assert_int_equal(first, both ? LUMOS_NONE : task_named(job, "wait"));
+    lumos_job_free(job);
+  }
 }
 
 static void an_op_without_work_goes(void **state) {
@@ -282,6 +299,7 @@ int main(void) {
       cmocka_unit_test(the_target_of_a_hand_over_goes),
       cmocka_unit_test(a_collective_goes_whole),
       cmocka_unit_test(the_depth_of_a_queue_stays),
+      cmocka_unit_test(a_cut_call_begins_with_what_is_left),
       cmocka_unit_test(an_op_without_work_goes),
       cmocka_unit_test(what_was_measured_is_kept),
       cmocka_unit_test(nothing_chosen_changes_nothing_and_all_is_too_much),
