@@ -4,7 +4,7 @@
 
 #include "base/parallel.h"
 #include "graph/graph.h"
-#include "stream/own.h"
+#include "job/own.h"
 #include <stdlib.h>
 
 static struct lumos_rank_graph open_rank(struct lumos_job *job, uint32_t index) {

@@ -1,6 +1,6 @@
 #include "job/remap.h"
 
-#include "stream/schema.h"
+#include "job/schema.h"
 #include <stdlib.h>
 #include <string.h>
 
