@@ -16,6 +16,7 @@
 #include "sim/events.h"
 #include "sim/model.h"
 #include "sim/queue.h"
+#include "sim/variant.h"
 #include <lumos/path.h>
 #include <lumos/sim.h>
 
@@ -147,22 +148,19 @@ struct lumos_engine_notes {
 
 /* One run. */
 struct lumos_engine_order {
+  const struct lumos_variant *variant; /* NULL: the job as it is */
   bool drop_residuals;
   struct lumos_engine_notes notes;
-  const struct lumos_job
-      *changed; /* NULL: as prepared; or the same with other boundaries and other lengths of transfers */
-  const struct lumos_times *times; /* by task; NULL: their own */
-  bool nodes_only;                 /* runs of followers are not asked for: those of all on streams, and of the first and
+  bool nodes_only; /* runs of followers are not asked for: those of all on streams, and of the first and
                                       the last task of every step on a thread, are all that steps' lengths need */
 };
 
 struct lumos_typical;
 
 struct lumos_engine {
-  const struct lumos_job *prepared;
-  const struct lumos_job *job; /* of this run: that, or what it was changed to */
+  const struct lumos_job *job;
   const struct lumos_model_rules *rules;
-  const struct lumos_times *times;
+  struct lumos_variant variant;
   bool drop_residuals;
   struct lumos_engine_notes notes;
   bool explain; /* something of what binds is noted */
@@ -175,7 +173,7 @@ struct lumos_engine {
   bool unordered;   /* a thread's task has a negative residual: it may start, and end, before the one before it */
   int64_t *ahead;   /* by node: the time of the followers before it, at most twice LUMOS_TIME_LIMIT */
   bool measured;    /* `ahead` is that of the tasks' own times */
-  bool shares;      /* what is the same in all runs is another engine's */
+  bool shares; /* what is the same in all runs is another engine's, beside which it runs and tells nobody how far */
   struct lumos_task_state *states; /* by node */
   struct lumos_lane_state *lanes;
   struct lumos_meeting *meetings;
@@ -202,9 +200,10 @@ static inline struct lumos_task_state *lumos_state_of(const struct lumos_engine 
   return &engine->states[engine->node_of[task]];
 }
 
-/* What a task takes in this run. */
+/* What a task takes in this run, and its lag on a thread. */
 static inline struct lumos_times lumos_times_of(const struct lumos_engine *engine, uint32_t task) {
-  return engine->times == NULL ? lumos_own_times(engine->job, task) : engine->times[task];
+  struct lumos_times own = lumos_own_times(engine->job, task);
+  return engine->variant.times == NULL ? own : engine->variant.times(engine->variant.context, task, own);
 }
 
 /* Find the job's nodes, once the lengths of its arrays are known: O(tasks). Then, for every run: the time of the

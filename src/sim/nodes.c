@@ -37,7 +37,7 @@ static bool mark_lane(const struct lumos_job *job, const struct lumos_lane *lane
 }
 
 void lumos_nodes_find(struct lumos_engine *engine) {
-  const struct lumos_job *job = engine->prepared;
+  const struct lumos_job *job = engine->job;
   size_t count = job->tasks.count;
   uint8_t *marks = lumos_allocate_zeroed(count + 1, 1);
   for (size_t i = 0; i < job->lanes.count; i++) {
@@ -87,7 +87,7 @@ static bool drifts(const struct lumos_engine *engine, uint32_t t) {
 }
 
 void lumos_nodes_measure(struct lumos_engine *engine) {
-  if (engine->measured && engine->times == NULL) {
+  if (engine->measured && !engine->variant.threads) {
     return;
   }
   uint32_t t = 0;
@@ -100,7 +100,7 @@ void lumos_nodes_measure(struct lumos_engine *engine) {
     }
     engine->ahead[n] = sum;
   }
-  engine->measured = engine->times == NULL;
+  engine->measured = !engine->variant.threads;
 }
 
 void lumos_nodes_fill(struct lumos_engine *engine) {

@@ -135,46 +135,69 @@ static bool is_left_out(const struct lumos_model_rules *rules, const struct lumo
   return (between_streams && !rules->between_streams) || (dep->kind == LUMOS_HOST_WAIT && !rules->host_waits);
 }
 
+static void hold_fixed(struct lumos_engine *engine, const struct lumos_dep *dep) {
+  const struct lumos_variant *variant = &engine->variant;
+  struct lumos_edge edge = {.lag = dep->lag,
+                            .dst = dep->dst,
+                            .from = dep->from,
+                            .to = dep->to,
+                            .kind = constraint_of(dep),
+                            .evidence = dep->evidence};
+  if (dep->kind == LUMOS_HANDOVER && variant->handover != NULL) {
+    edge.lag = variant->handover(variant->context, dep->dst, dep->lag);
+  }
+  lumos_engine_hold(engine, dep->src, edge);
+}
+
+static void add_event_edge(struct lumos_engine *engine, const struct lumos_dep *dep) {
+  uint32_t lane = engine->job->tasks.items[dep->src].lane;
+  struct lumos_event_edge edge = {dep->dst, dep->src, lane, dep->lag, dep->evidence};
+  lumos_vector_push(&engine->event_edges, edge);
+}
+
 /* The mode decides: fixed dependencies become edges and boundaries; of those found anew at run time only the
- * event edges, occupants and full queues are of use, too; what a call waits for only says how surely that is known. */
+ * event edges, occupants and full queues are of use, too; what a call waits for only says how surely that is known.
+ * `at`: of a boundary. */
+static void read_dependency(struct lumos_engine *engine, const struct lumos_dep *dep, int64_t at) {
+  struct lumos_special special = {.task = dep->dst,
+                                  .boundary = LUMOS_ABSENT,
+                                  .occupant = LUMOS_NONE,
+                                  .queue_lag = LUMOS_ABSENT,
+                                  .evidence = dep->evidence};
+  struct lumos_task_state *state = lumos_state_of(engine, dep->dst);
+  if (dep->src == LUMOS_NONE) {
+    special.boundary = lumos_job_time_on(engine->job, engine->job->tasks.items[dep->dst].lane, at) + dep->lag;
+  } else if (dep->mode == LUMOS_FIXED) {
+    hold_fixed(engine, dep);
+  } else if (dep->kind == LUMOS_DEP_EVENT) {
+    state->inferred |= dep->evidence != LUMOS_RECORDED;
+    add_event_edge(engine, dep);
+  } else if (dep->kind == LUMOS_HOST_WAIT) {
+    state->inferred |= dep->evidence != LUMOS_RECORDED;
+  } else if (dep->kind == LUMOS_RESOURCE) {
+    special.occupant = dep->src;
+    special.room_lag = dep->lag;
+  } else if (dep->kind == LUMOS_QUEUE) {
+    special.queue_lag = dep->lag;
+  }
+  if (special.occupant != LUMOS_NONE || special.queue_lag != LUMOS_ABSENT || special.boundary != LUMOS_ABSENT) {
+    state->special = true;
+    lumos_vector_push(&engine->specials, special);
+  }
+}
+
 static void read_dependencies(struct lumos_engine *engine) {
   const struct lumos_job *job = engine->job;
-  for (size_t i = 0; i < job->deps.count; i++) {
+  const struct lumos_variant *variant = &engine->variant;
+  for (uint32_t i = 0; i < job->deps.count; i++) {
     const struct lumos_dep *dep = &job->deps.items[i];
-    if (is_left_out(engine->rules, dep)) {
-      continue;
+    if (!is_left_out(engine->rules, dep)) {
+      bool moved = dep->src == LUMOS_NONE && variant->boundary != NULL;
+      read_dependency(engine, dep, moved ? variant->boundary(variant->context, i, dep->at) : dep->at);
     }
-    struct lumos_special special = {.task = dep->dst,
-                                    .boundary = LUMOS_ABSENT,
-                                    .occupant = LUMOS_NONE,
-                                    .queue_lag = LUMOS_ABSENT,
-                                    .evidence = dep->evidence};
-    if (dep->src == LUMOS_NONE) {
-      special.boundary = lumos_job_time_on(job, job->tasks.items[dep->dst].lane, dep->at) + dep->lag;
-    } else if (dep->mode == LUMOS_FIXED) {
-      struct lumos_edge edge = {.lag = dep->lag,
-                                .dst = dep->dst,
-                                .from = dep->from,
-                                .to = dep->to,
-                                .kind = constraint_of(dep),
-                                .evidence = dep->evidence};
-      lumos_engine_hold(engine, dep->src, edge);
-    } else if (dep->kind == LUMOS_DEP_EVENT) {
-      struct lumos_event_edge edge = {dep->dst, dep->src, job->tasks.items[dep->src].lane, dep->lag, dep->evidence};
-      lumos_state_of(engine, dep->dst)->inferred |= dep->evidence != LUMOS_RECORDED;
-      lumos_vector_push(&engine->event_edges, edge);
-    } else if (dep->kind == LUMOS_HOST_WAIT) {
-      lumos_state_of(engine, dep->dst)->inferred |= dep->evidence != LUMOS_RECORDED;
-    } else if (dep->kind == LUMOS_RESOURCE) {
-      special.occupant = dep->src;
-      special.room_lag = dep->lag;
-    } else if (dep->kind == LUMOS_QUEUE) {
-      special.queue_lag = dep->lag;
-    }
-    if (special.occupant != LUMOS_NONE || special.queue_lag != LUMOS_ABSENT || special.boundary != LUMOS_ABSENT) {
-      lumos_state_of(engine, dep->dst)->special = true;
-      lumos_vector_push(&engine->specials, special);
-    }
+  }
+  for (size_t i = 0; i < variant->added_count; i++) {
+    read_dependency(engine, &variant->added[i], variant->added[i].at);
   }
   merge_specials(engine);
   if (engine->event_edges.count > 0) {
@@ -242,8 +265,8 @@ static uint16_t traits_of(const struct lumos_engine *engine, uint32_t n) {
 }
 
 void lumos_engine_prepare(struct lumos_engine *engine, const struct lumos_job *job, enum lumos_model model) {
-  *engine = (struct lumos_engine){
-      .prepared = job, .job = job, .rules = lumos_model_rules(model), .queue = {.job = job}, .beyond = LUMOS_NONE};
+  *engine =
+      (struct lumos_engine){.job = job, .rules = lumos_model_rules(model), .queue = {.job = job}, .beyond = LUMOS_NONE};
   lumos_nodes_find(engine);
   engine->traits = lumos_allocate(engine->node_count * sizeof *engine->traits);
   engine->states = lumos_allocate(engine->node_count * sizeof *engine->states);
@@ -300,8 +323,7 @@ static void bind_nothing(struct lumos_engine *engine) {
 }
 
 void lumos_engine_reset(struct lumos_engine *engine, const struct lumos_engine_order *order, struct lumos_run *runs) {
-  engine->job = order->changed == NULL ? engine->prepared : order->changed;
-  engine->times = order->times;
+  engine->variant = order->variant == NULL ? (struct lumos_variant){0} : *order->variant;
   engine->drop_residuals = order->drop_residuals;
   engine->notes = order->notes;
   engine->explain = order->notes.bindings != NULL || order->notes.links != NULL || order->notes.watched != NULL;
@@ -333,10 +355,9 @@ void lumos_engine_reset(struct lumos_engine *engine, const struct lumos_engine_o
 }
 
 void lumos_engine_copy(struct lumos_engine *copy, const struct lumos_engine *engine) {
-  const struct lumos_job *job = engine->prepared;
+  const struct lumos_job *job = engine->job;
   size_t nodes = engine->node_count;
-  *copy = (struct lumos_engine){.prepared = job,
-                                .job = job,
+  *copy = (struct lumos_engine){.job = job,
                                 .rules = engine->rules,
                                 .node_of = engine->node_of,
                                 .nodes = engine->nodes,
@@ -361,7 +382,7 @@ void lumos_engine_free(struct lumos_engine *engine) {
   free(engine->ahead);
   free(engine->bound);
   free(engine->states);
-  for (uint32_t lane = 0; lane < engine->prepared->lanes.count; lane++) {
+  for (uint32_t lane = 0; lane < engine->job->lanes.count; lane++) {
     lumos_vector_free(&engine->lanes[lane].order);
   }
   free(engine->lanes);

@@ -30,7 +30,6 @@ static bool check_metrics(const struct lumos_job *job, struct lumos_error *error
 
 struct runs {
   struct lumos_job *job;
-  struct lumos_job quiet; /* the same, for threads that may not tell how far they are */
   struct lumos_engine *engine;
   const struct lumos_stretches *stretches;
   struct lumos_stretches ends; /* the same, for runs of nodes only */
@@ -62,9 +61,9 @@ static bool do_run(void *context, size_t index, bool callers) {
   lumos_engine_copy(&engine, runs->engine);
   bool done = true;
   if (index == REPLAYED) {
-    done = lumos_replay(&runs->quiet, &engine, &runs->ends, runs->measured, &runs->replay, error);
+    done = lumos_replay(runs->job, &engine, &runs->ends, runs->measured, &runs->replay, error);
   } else {
-    runs->transplant = lumos_transplant_make(&runs->quiet, &engine, &runs->ends, runs->measured);
+    runs->transplant = lumos_transplant_make(runs->job, &engine, &runs->ends, runs->measured);
   }
   lumos_engine_free(&engine);
   (void)callers; /* the kept run is the caller's */
@@ -76,8 +75,6 @@ static bool run_all(struct runs *runs, struct lumos_error *error) {
   struct lumos_job *job = runs->job;
   job->bindings = lumos_allocate_zeroed(1, sizeof *job->bindings);
   lumos_vector_reserve(&job->runs, job->tasks.count);
-  runs->quiet = *job;
-  runs->quiet.watcher = (struct lumos_watcher){0};
   size_t count = lumos_job_edited(job) ? 1 : 3;
   size_t failed = lumos_parallel(count, 0, do_run, runs);
   if (failed < count) {
