@@ -99,9 +99,18 @@ static int64_t wait_residual(const struct lumos_engine *engine, uint32_t t) {
 
 static uint32_t instant_of(uint32_t t, enum lumos_end end) { return 2 * t + (end == LUMOS_END); }
 
+/* As it is noted: with an order by node. */
+static uint32_t noted(const struct lumos_engine *engine, uint32_t instant) {
+  uint32_t met = (uint32_t)(2 * engine->job->tasks.count);
+  if (engine->notes.order == NULL || instant == LUMOS_NONE) {
+    return instant;
+  }
+  return instant >= met ? instant - met + 2 * engine->node_count : 2 * engine->node_of[instant / 2] + instant % 2;
+}
+
 static void link_of(struct lumos_engine *engine, uint32_t src, uint32_t dst, int64_t bound, enum lumos_link_of of) {
   if (engine->notes.links != NULL) {
-    struct lumos_link link = {bound, src, dst, (uint8_t)of};
+    struct lumos_link link = {bound, noted(engine, src), noted(engine, dst), (uint8_t)of};
     lumos_vector_push(engine->notes.links, link);
   }
 }
@@ -128,7 +137,7 @@ static void link_transfer(struct lumos_engine *engine, uint32_t src, uint32_t ds
 static void touch(struct lumos_engine *engine, uint32_t instant, uint32_t what) {
   struct lumos_order *order = engine->notes.order;
   if (order != NULL && instant != LUMOS_NONE && what != LUMOS_NONE) {
-    lumos_vector_push(&order->touches, ((struct lumos_touch){what, instant}));
+    lumos_vector_push(&order->touches, ((struct lumos_touch){what, noted(engine, instant)}));
   }
 }
 
@@ -368,7 +377,7 @@ static void end_task(struct lumos_engine *engine, uint32_t t) {
   if (state->end >= LUMOS_TIME_LIMIT || state->end - state->start >= LUMOS_TIME_LIMIT) {
     engine->beyond = t;
   }
-  engine->runs[t] = (struct lumos_run){state->start, state->end - state->start};
+
   engine->ended++;
   lumos_vector_push(&engine->ending, t);
 }
@@ -919,13 +928,15 @@ bool lumos_engine_do(struct lumos_engine *engine, const struct lumos_engine_orde
   if (engine->job->stage < LUMOS_STAGE_GRAPH) {
     return lumos_fail(error, "the job has no execution graph yet; run lumos-graph first");
   }
-  lumos_engine_reset(engine, order, runs);
+  lumos_engine_reset(engine, order);
   run(engine);
   if (!check_run(engine, error)) {
     return false;
   }
-  if (!order->nodes_only || engine->unordered) {
-    lumos_nodes_fill(engine);
+  if (order->nodes_only) {
+    lumos_nodes_runs(engine, runs);
+  } else {
+    lumos_nodes_fill(engine, runs);
   }
   if (order->notes.bindings != NULL) {
     lumos_nodes_bound(engine, order->notes.bindings);

@@ -45,7 +45,7 @@ struct search {
   const struct lumos_job *job;
   const struct lumos_engine *engine;
   const struct lumos_times *usual;
-  const struct lumos_stretches *stretches;
+  struct lumos_stretches ends;   /* for runs of nodes, where the engine has them */
   struct lumos_steps_list steps; /* of the job, as simulated */
   struct lumos_retiming *retiming;
   struct worker workers[MOST_WORKERS];
@@ -58,7 +58,7 @@ struct search {
 
 static void keep_steps(struct search *search, struct trial *trial, const struct lumos_run *runs) {
   struct lumos_timeline timeline;
-  lumos_timeline_make(&timeline, search->job, runs, search->stretches);
+  lumos_timeline_make(&timeline, search->job, runs, &search->ends);
   if (timeline.job.count == search->steps.count) {
     trial->steps = lumos_allocate(timeline.job.count * sizeof *trial->steps);
     for (size_t k = 0; k < timeline.job.count; k++) {
@@ -72,7 +72,7 @@ static struct worker *worker_of(struct search *search, size_t index) {
   struct worker *worker = &search->workers[index];
   if (worker->runs == NULL) {
     lumos_engine_copy(&worker->engine, search->engine);
-    worker->runs = lumos_allocate(search->job->tasks.count * sizeof *worker->runs);
+    worker->runs = lumos_engine_room(&worker->engine, search->ends.places != NULL);
   }
   return worker;
 }
@@ -85,7 +85,7 @@ static void make_scaled(const struct search *search, const struct trial *trial, 
 static void try(struct search *search, struct worker *worker, struct trial *trial) {
   struct lumos_scaled_work scaled;
   make_scaled(search, trial, &scaled);
-  const struct lumos_engine_order order = {.variant = &scaled.variant, .nodes_only = true};
+  const struct lumos_engine_order order = {.variant = &scaled.variant, .nodes_only = search->ends.places != NULL};
   struct lumos_error error = {0};
   if (lumos_engine_do(&worker->engine, &order, worker->runs, &error)) {
     keep_steps(search, trial, worker->runs);
@@ -125,13 +125,13 @@ static size_t retime(struct search *search, struct trials *trials, size_t first,
     lumos_scaled_work_free(&scaled);
   }
   unsigned kept = lumos_retiming_run(retiming);
-  struct lumos_run *runs = lumos_allocate(search->job->tasks.count * sizeof *runs);
+  struct lumos_run *runs = lumos_engine_room(search->engine, true);
   for (unsigned w = 0; w < count; w++) {
     struct trial *trial = &trials->items[first + w];
     trial->known = (kept >> w & 1) != 0;
     left += !trial->known;
     if (trial->known) {
-      lumos_retiming_ends(retiming, w, runs);
+      lumos_retiming_ends(retiming, search->engine, w, runs);
       keep_steps(search, trial, runs);
     }
   }
@@ -288,9 +288,10 @@ void lumos_write_opportunities(struct lumos_job *job, const struct lumos_engine 
   struct search search = {.job = job,
                           .engine = engine,
                           .usual = usual,
-                          .stretches = stretches,
+                          .ends = *stretches,
                           .retiming = retiming,
                           .lock = PTHREAD_MUTEX_INITIALIZER};
+  search.ends.places = engine->unordered ? NULL : engine->node_of;
   struct lumos_timeline timeline;
   lumos_timeline_make(&timeline, job, job->runs.items, stretches);
   search.steps = timeline.job;
@@ -323,22 +324,23 @@ bool lumos_find_opportunities(struct lumos_job *job, struct lumos_error *error) 
     return true;
   }
   struct lumos_held bindings = {0};
-  struct lumos_run *runs = lumos_allocate(job->tasks.count * sizeof *runs);
   struct lumos_engine engine;
   struct lumos_retiming retiming;
   struct lumos_error failure = {0};
   lumos_engine_prepare(&engine, job, LUMOS_MODEL_LUMOS);
-  const struct lumos_engine_order order = {.notes = {.bindings = &bindings}};
-  if (lumos_retiming_make(&retiming, &engine, &order, runs, &failure)) {
+  const struct lumos_engine_order order = {.notes = {.bindings = &bindings}, .nodes_only = true};
+  struct lumos_run *runs = lumos_engine_room(&engine, order.nodes_only);
+  bool done = lumos_retiming_make(&retiming, &engine, &order, runs, &failure);
+  free(runs);
+  if (done) {
     struct lumos_stretches stretches;
     lumos_find_stretches(job, &stretches);
-    stretches.ends_only = !engine.unordered;
+
     lumos_write_opportunities(job, &engine, &retiming, &bindings, &stretches);
     lumos_vector_free(&stretches);
   }
   lumos_retiming_free(&retiming);
   lumos_engine_free(&engine);
-  free(runs);
   lumos_held_free(&bindings);
   return true;
 }

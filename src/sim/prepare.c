@@ -269,9 +269,7 @@ void lumos_engine_prepare(struct lumos_engine *engine, const struct lumos_job *j
       (struct lumos_engine){.job = job, .rules = lumos_model_rules(model), .queue = {.job = job}, .beyond = LUMOS_NONE};
   lumos_nodes_find(engine);
   engine->traits = lumos_allocate(engine->node_count * sizeof *engine->traits);
-  engine->states = lumos_allocate(engine->node_count * sizeof *engine->states);
   engine->lanes = lumos_allocate_zeroed(job->lanes.count, sizeof *engine->lanes);
-  engine->meetings = lumos_allocate(job->collectives.count * sizeof *engine->meetings);
   find_launches(engine);
   if (engine->rules->members) {
     lumos_coupling_make(&engine->coupling, job);
@@ -322,7 +320,23 @@ static void bind_nothing(struct lumos_engine *engine) {
   }
 }
 
-void lumos_engine_reset(struct lumos_engine *engine, const struct lumos_engine_order *order, struct lumos_run *runs) {
+struct lumos_run *lumos_engine_room(const struct lumos_engine *engine, bool nodes_only) {
+  return lumos_allocate((nodes_only ? engine->node_count : engine->job->tasks.count) * sizeof(struct lumos_run));
+}
+
+static void take_room(struct lumos_engine *engine) {
+  const struct lumos_job *job = engine->job;
+  engine->states = lumos_allocate(engine->node_count * sizeof *engine->states);
+  engine->ahead = lumos_allocate(engine->node_count * sizeof *engine->ahead);
+
+  engine->meetings = lumos_allocate(job->collectives.count * sizeof *engine->meetings);
+  engine->events.latest = lumos_allocate(engine->events.slots * sizeof *engine->events.latest);
+}
+
+void lumos_engine_reset(struct lumos_engine *engine, const struct lumos_engine_order *order) {
+  if (engine->states == NULL) {
+    take_room(engine);
+  }
   engine->variant = order->variant == NULL ? (struct lumos_variant){0} : *order->variant;
   engine->drop_residuals = order->drop_residuals;
   engine->notes = order->notes;
@@ -330,7 +344,6 @@ void lumos_engine_reset(struct lumos_engine *engine, const struct lumos_engine_o
   if (engine->explain) {
     bind_nothing(engine);
   }
-  engine->runs = runs;
   engine->started = 0;
   engine->ended = 0;
   engine->acting = LUMOS_NONE;
@@ -355,39 +368,50 @@ void lumos_engine_reset(struct lumos_engine *engine, const struct lumos_engine_o
 }
 
 void lumos_engine_copy(struct lumos_engine *copy, const struct lumos_engine *engine) {
-  const struct lumos_job *job = engine->job;
-  size_t nodes = engine->node_count;
-  *copy = (struct lumos_engine){.job = job,
+  *copy = (struct lumos_engine){.job = engine->job,
                                 .rules = engine->rules,
                                 .node_of = engine->node_of,
                                 .nodes = engine->nodes,
                                 .node_count = engine->node_count,
                                 .traits = engine->traits,
                                 .unordered = engine->unordered,
-                                .ahead = lumos_allocate(nodes * sizeof *copy->ahead),
                                 .shares = true,
-                                .states = lumos_allocate(nodes * sizeof *copy->states),
-                                .lanes = lumos_allocate_zeroed(job->lanes.count, sizeof *copy->lanes),
-                                .meetings = lumos_allocate(job->collectives.count * sizeof *copy->meetings),
                                 .launched_first = engine->launched_first,
                                 .launched = engine->launched,
                                 .coupling = engine->coupling,
                                 .events = engine->events,
-                                .queue = {.job = job},
+                                .queue = {.job = engine->job},
                                 .beyond = LUMOS_NONE};
-  copy->events.latest = lumos_allocate(copy->events.slots * sizeof *copy->events.latest);
+  copy->events.latest = NULL;
+  copy->lanes = lumos_allocate_zeroed(copy->job->lanes.count, sizeof *copy->lanes);
 }
 
-void lumos_engine_free(struct lumos_engine *engine) {
-  free(engine->ahead);
-  free(engine->bound);
-  free(engine->states);
+void lumos_engine_rest(struct lumos_engine *engine) {
   for (uint32_t lane = 0; lane < engine->job->lanes.count; lane++) {
     lumos_vector_free(&engine->lanes[lane].order);
   }
-  free(engine->lanes);
+  free(engine->states);
+  free(engine->ahead);
   free(engine->meetings);
   free(engine->events.latest);
+  free(engine->bound);
+  engine->states = NULL;
+  engine->ahead = NULL;
+  engine->measured = false;
+  engine->meetings = NULL;
+  engine->events.latest = NULL;
+  engine->bound = NULL;
+  lumos_vector_free(&engine->queue.heap);
+  lumos_vector_free(&engine->edges);
+  lumos_vector_free(&engine->specials);
+  lumos_vector_free(&engine->event_edges);
+  lumos_vector_free(&engine->stream_waits);
+  lumos_vector_free(&engine->ending);
+}
+
+void lumos_engine_free(struct lumos_engine *engine) {
+  lumos_engine_rest(engine);
+  free(engine->lanes);
   if (!engine->shares) {
     lumos_nodes_free(engine);
     free(engine->traits);
@@ -397,10 +421,4 @@ void lumos_engine_free(struct lumos_engine *engine) {
     lumos_events_free(&engine->events);
   }
   lumos_typical_free(engine->typical);
-  lumos_vector_free(&engine->queue.heap);
-  lumos_vector_free(&engine->edges);
-  lumos_vector_free(&engine->specials);
-  lumos_vector_free(&engine->event_edges);
-  lumos_vector_free(&engine->stream_waits);
-  lumos_vector_free(&engine->ending);
 }

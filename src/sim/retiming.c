@@ -19,8 +19,9 @@ bool lumos_retiming_make(struct lumos_retiming *retiming, struct lumos_engine *e
   order.notes.order = countable ? &found : NULL;
   *retiming = (struct lumos_retiming){.job = job};
   bool done = lumos_engine_do(engine, &order, runs, error);
+  lumos_engine_rest(engine);
   if (done && countable) {
-    lumos_retiming_read(retiming, &links, &found, runs);
+    lumos_retiming_read(retiming, engine, &links, &found, runs, asked->nodes_only);
   }
   lumos_vector_free(&links);
   lumos_vector_free(&found.touches);
@@ -294,9 +295,11 @@ unsigned lumos_retiming_run(struct lumos_retiming *retiming) {
   return retiming->width == 1 ? run(retiming, 1) : run(retiming, LUMOS_RETIMED);
 }
 
-void lumos_retiming_ends(const struct lumos_retiming *retiming, unsigned w, struct lumos_run *runs) {
+void lumos_retiming_ends(const struct lumos_retiming *retiming, const struct lumos_engine *engine, unsigned w,
+                         struct lumos_run *runs) {
   for (size_t i = 0; i < retiming->ends.count; i++) {
     const struct lumos_row_end *end = &retiming->ends.items[i];
-    runs[end->task] = (struct lumos_run){retiming->times[(size_t)end->instant * retiming->width + w], 0};
+    runs[engine->node_of[end->task]] =
+        (struct lumos_run){retiming->times[(size_t)end->instant * retiming->width + w], 0};
   }
 }

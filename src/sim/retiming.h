@@ -62,13 +62,15 @@ struct lumos_retiming {
   int64_t changed[LUMOS_RETIMED];     /* all lags together, at most; beyond what adds up safely: LUMOS_ABSENT */
 };
 
-/* Run the engine in this order, which asks for bindings, and read the run's rows. False: the run fails. */
+/* Run the engine in this order, which asks for bindings, and read the run's rows. The engine rests afterwards. False:
+ * the run fails. */
 bool lumos_retiming_make(struct lumos_retiming *retiming, struct lumos_engine *engine,
                          const struct lumos_engine_order *asked, struct lumos_run *runs,
                          struct lumos_error *error) LUMOS_MUST_CHECK;
 /* What lumos_retiming_make does with the notes of a run. */
-void lumos_retiming_read(struct lumos_retiming *retiming, const struct lumos_links *links,
-                         const struct lumos_order *order, const struct lumos_run *runs);
+void lumos_retiming_read(struct lumos_retiming *retiming, const struct lumos_engine *engine,
+                         const struct lumos_links *links, const struct lumos_order *order, const struct lumos_run *runs,
+                         bool by_node);
 void lumos_retiming_free(struct lumos_retiming *retiming);
 
 /* All as in the run, of `width` jobs, 1 or LUMOS_RETIMED, each 24 bytes a row; then of one of them (w < width) what a
@@ -80,7 +82,8 @@ void lumos_retiming_change(struct lumos_retiming *retiming, const struct lumos_e
 void lumos_retiming_rest(struct lumos_retiming *retiming);
 /* The times of all; bit w of what it returns: they are those that the engine would find. */
 unsigned lumos_retiming_run(struct lumos_retiming *retiming);
-/* runs[t] of all tasks that end steps, as a run of no length at the task's end. */
-void lumos_retiming_ends(const struct lumos_retiming *retiming, unsigned w, struct lumos_run *runs);
+/* Of the runs by node those of all tasks that end steps, as of no length at the task's end. */
+void lumos_retiming_ends(const struct lumos_retiming *retiming, const struct lumos_engine *engine, unsigned w,
+                         struct lumos_run *runs);
 
 #endif

@@ -375,8 +375,9 @@ static bool run(struct lumos_transplant *transplant, struct lumos_engine *engine
                                         .boundary = moved_boundary,
                                         .added = added.items,
                                         .added_count = added.count};
-  struct lumos_run *runs = lumos_allocate(transplant->job->tasks.count * sizeof *runs);
-  const struct lumos_engine_order order = {.variant = &variant, .drop_residuals = true, .nodes_only = true};
+  const struct lumos_engine_order order = {
+      .variant = &variant, .drop_residuals = true, .nodes_only = transplant->stretches->places != NULL};
+  struct lumos_run *runs = lumos_engine_room(engine, order.nodes_only);
   struct lumos_error error = {0};
   bool done = lumos_engine_do(engine, &order, runs, &error);
   if (done) {

@@ -81,11 +81,11 @@ static void compare(struct trial *trial, const struct lumos_variant *variant, un
   }
   assert_true(done);
   trial->outcome->known++;
-  lumos_retiming_ends(&trial->retiming, w, trial->ends);
+  lumos_retiming_ends(&trial->retiming, &trial->engine, w, trial->ends);
   for (size_t e = 0; e < trial->retiming.ends.count; e++) {
-    uint32_t t = trial->retiming.ends.items[e].task;
+    uint32_t t = trial->engine.node_of[trial->retiming.ends.items[e].task];
     if (trial->ends[t].start != trial->runs[t].start + trial->runs[t].dur) {
-      fail_msg("%s: task %d ends %lld, not %lld", what, (int)t, (long long)trial->ends[t].start,
+      fail_msg("%s: node %d ends %lld, not %lld", what, (int)t, (long long)trial->ends[t].start,
                (long long)(trial->runs[t].start + trial->runs[t].dur));
     }
   }
