@@ -83,9 +83,13 @@ static int64_t free_start(const struct lumos_engine *engine, uint32_t t) {
 
 /* --- What holds a task, for those who ask why --- */
 
-static int64_t wait_residual(const struct lumos_engine *engine, const struct lumos_task *task) {
+static int64_t wait_residual(const struct lumos_engine *engine, uint32_t t) {
+  const struct lumos_task *task = task_at(engine, t);
   const struct lumos_wait *wait = &engine->job->details.items[task->detail].wait;
   int64_t residual = wait->residual;
+  if (engine->variant.residual != NULL) {
+    residual = engine->variant.residual(engine->variant.context, t, residual);
+  }
   if (engine->drop_residuals) {
     uint32_t group = lumos_typical_group(engine->typical, task->name, wait->on, 0);
     (void)lumos_typical_value(engine->typical, group, 1, &residual);
@@ -95,9 +99,18 @@ static int64_t wait_residual(const struct lumos_engine *engine, const struct lum
 
 static uint32_t instant_of(uint32_t t, enum lumos_end end) { return 2 * t + (end == LUMOS_END); }
 
+/* As it is noted: with an order by node. */
+static uint32_t noted(const struct lumos_engine *engine, uint32_t instant) {
+  uint32_t met = (uint32_t)(2 * engine->job->tasks.count);
+  if (engine->notes.order == NULL || instant == LUMOS_NONE) {
+    return instant;
+  }
+  return instant >= met ? instant - met + 2 * engine->node_count : 2 * engine->node_of[instant / 2] + instant % 2;
+}
+
 static void link_of(struct lumos_engine *engine, uint32_t src, uint32_t dst, int64_t bound, enum lumos_link_of of) {
   if (engine->notes.links != NULL) {
-    struct lumos_link link = {bound, src, dst, (uint8_t)of};
+    struct lumos_link link = {bound, noted(engine, src), noted(engine, dst), (uint8_t)of};
     lumos_vector_push(engine->notes.links, link);
   }
 }
@@ -124,7 +137,7 @@ static void link_transfer(struct lumos_engine *engine, uint32_t src, uint32_t ds
 static void touch(struct lumos_engine *engine, uint32_t instant, uint32_t what) {
   struct lumos_order *order = engine->notes.order;
   if (order != NULL && instant != LUMOS_NONE && what != LUMOS_NONE) {
-    lumos_vector_push(&order->touches, ((struct lumos_touch){what, instant}));
+    lumos_vector_push(&order->touches, ((struct lumos_touch){what, noted(engine, instant)}));
   }
 }
 
@@ -142,7 +155,7 @@ static void find_unclear(const struct lumos_engine *engine, bool unclear) {
 static int64_t carried_residual(const struct lumos_engine *engine, uint32_t t, enum lumos_end to) {
   const struct lumos_timing *timing = lumos_timing_of(engine->job, t);
   if (to == LUMOS_END && is(engine, t, LUMOS_WAITS)) {
-    return wait_residual(engine, task_at(engine, t));
+    return wait_residual(engine, t);
   }
   int64_t residual = to == LUMOS_START ? timing->residual : is(engine, t, LUMOS_TIED) ? timing->end_residual : 0;
   return residual == LUMOS_ABSENT || engine->drop_residuals ? 0 : residual;
@@ -217,7 +230,7 @@ static struct lumos_binding by_order(uint32_t previous, enum lumos_constraint_ki
 enum { TASKS_BETWEEN_LOOKS = 1 << 16 };
 
 static void tell(const struct lumos_engine *engine) {
-  if (engine->started % TASKS_BETWEEN_LOOKS == 0) {
+  if (engine->started % TASKS_BETWEEN_LOOKS == 0 && !engine->shares) {
     uint64_t tasks = engine->job->tasks.count; /* followers run with their nodes */
     uint64_t done = engine->node_count == 0 ? tasks : engine->started * tasks / engine->node_count;
     lumos_watch(&engine->job->watcher, "simulation", LUMOS_WATCH_TASKS, done, tasks);
@@ -316,7 +329,6 @@ static int64_t own_length(const struct lumos_engine *engine, uint32_t t) {
 
 /* The end of a started task once all that holds it is known. */
 static int64_t end_of(const struct lumos_engine *engine, uint32_t t) {
-  const struct lumos_task *task = task_at(engine, t);
   const struct lumos_task_state *state = state_of(engine, t);
   if (is(engine, t, LUMOS_TIED)) {
     int64_t residual = lumos_timing_of(engine->job, t)->end_residual;
@@ -324,7 +336,7 @@ static int64_t end_of(const struct lumos_engine *engine, uint32_t t) {
     return later(state->start, state->end + (carried ? residual : 0));
   }
   if (is(engine, t, LUMOS_WAITS)) {
-    return later(state->start, state->end) + wait_residual(engine, task);
+    return later(state->start, state->end) + wait_residual(engine, t);
   }
   return later(state->start + own_length(engine, t), state->end);
 }
@@ -333,7 +345,7 @@ static int64_t end_of(const struct lumos_engine *engine, uint32_t t) {
 static void link_own(struct lumos_engine *engine, uint32_t t) {
   if (engine->notes.links != NULL) {
     int64_t least = is(engine, t, LUMOS_TIED)    ? 0
-                    : is(engine, t, LUMOS_WAITS) ? wait_residual(engine, task_at(engine, t))
+                    : is(engine, t, LUMOS_WAITS) ? wait_residual(engine, t)
                                                  : own_length(engine, t);
     bool length = !is(engine, t, LUMOS_TIED | LUMOS_WAITS);
     link_of(engine, instant_of(t, LUMOS_START), instant_of(t, LUMOS_END), state_of(engine, t)->start + least,
@@ -365,7 +377,7 @@ static void end_task(struct lumos_engine *engine, uint32_t t) {
   if (state->end >= LUMOS_TIME_LIMIT || state->end - state->start >= LUMOS_TIME_LIMIT) {
     engine->beyond = t;
   }
-  engine->runs[t] = (struct lumos_run){state->start, state->end - state->start};
+
   engine->ended++;
   lumos_vector_push(&engine->ending, t);
 }
@@ -410,7 +422,8 @@ static void follow_edges(struct lumos_engine *engine, uint32_t t, enum lumos_end
 static void follow_on_stream(struct lumos_engine *engine, uint32_t previous, uint32_t t) {
   const struct lumos_task_state *before = state_of(engine, previous);
   int64_t gap = lumos_timing_of(engine->job, t)->gap;
-  int64_t left = before->end + lumos_times_of(engine, t).lag;
+  int64_t lag = lumos_own_times(engine->job, t).lag;
+  int64_t left = before->end + lag;
   int64_t vacant = later(left, before->start);
   gap = gap == LUMOS_ABSENT ? 0 : gap;
   struct lumos_binding by = by_order(previous, LUMOS_HELD_BY_STREAM);
@@ -419,8 +432,7 @@ static void follow_on_stream(struct lumos_engine *engine, uint32_t previous, uin
   other.from = left < before->start ? LUMOS_END : LUMOS_START;
   bound_start(engine, t, vacant + gap, by);
   raise_floor(engine, t, vacant, by);
-  if (engine->notes.links != NULL &&
-      lumos_times_of(engine, t).lag < 0) { /* what does not bind now may when it comes later */
+  if (engine->notes.links != NULL && lag < 0) { /* what does not bind now may when it comes later */
     raise_floor(engine, t, left < before->start ? left : before->start, other);
     link_bound(engine, t, LUMOS_START, gap + (left < before->start ? left : before->start), other);
   }
@@ -528,6 +540,7 @@ static void bound_by_launch(struct lumos_engine *engine, uint32_t t) {
   find_unclear(engine, begin != first || first > call || task_at(engine, first)->lane != task_at(engine, call)->lane);
   const struct lumos_timing *timing = lumos_timing_of(engine->job, t);
   int64_t lag = timing->launch_lag == LUMOS_ABSENT ? 0 : timing->launch_lag;
+  lag = engine->variant.launch == NULL ? lag : engine->variant.launch(engine->variant.context, t, lag);
   raise_floor(engine, t, state_of(engine, begin)->start + measured_lead(engine, t, begin),
               (struct lumos_binding){begin, LUMOS_HELD_BY_LAUNCH, LUMOS_START, LUMOS_RECORDED});
   if (timing->launch_from == LUMOS_START) {
@@ -769,12 +782,15 @@ static void bound_by_meeting(struct lumos_engine *engine, const struct lumos_col
   uint32_t met = instant_met(engine, collective);
   int64_t residual = carried_residual(engine, member, LUMOS_END);
   uint32_t c = met - (uint32_t)(2 * engine->job->tasks.count);
-  link_transfer(engine, met, instant_of(member, LUMOS_END), meeting->latest + collective->transfer + residual, c);
-  link_transfer(engine, instant_of(member, LUMOS_START), instant_of(member, LUMOS_END),
-                start + collective->transfer + residual, c);
+  int64_t transfer = collective->transfer;
+  if (engine->variant.transfer != NULL) {
+    transfer = engine->variant.transfer(engine->variant.context, c, transfer);
+  }
+  link_transfer(engine, met, instant_of(member, LUMOS_END), meeting->latest + transfer + residual, c);
+  link_transfer(engine, instant_of(member, LUMOS_START), instant_of(member, LUMOS_END), start + transfer + residual, c);
   struct lumos_binding by = {start > meeting->latest ? member : meeting->last, LUMOS_HELD_BY_COLLECTIVE, LUMOS_START,
                              evidence_of(collective)};
-  bound_end(engine, member, later(meeting->latest, start) + collective->transfer, by);
+  bound_end(engine, member, later(meeting->latest, start) + transfer, by);
 }
 
 /* The last one awaited has come: those who were there before know their ends. */
@@ -929,16 +945,18 @@ static bool check_run(const struct lumos_engine *engine, struct lumos_error *err
 
 bool lumos_engine_do(struct lumos_engine *engine, const struct lumos_engine_order *order, struct lumos_run *runs,
                      struct lumos_error *error) {
-  if (engine->prepared->stage < LUMOS_STAGE_GRAPH) {
+  if (engine->job->stage < LUMOS_STAGE_GRAPH) {
     return lumos_fail(error, "the job has no execution graph yet; run lumos-graph first");
   }
-  lumos_engine_reset(engine, order, runs);
+  lumos_engine_reset(engine, order);
   run(engine);
   if (!check_run(engine, error)) {
     return false;
   }
-  if (!order->nodes_only || engine->unordered) {
-    lumos_nodes_fill(engine);
+  if (order->nodes_only) {
+    lumos_nodes_runs(engine, runs);
+  } else {
+    lumos_nodes_fill(engine, runs);
   }
   if (order->notes.bindings != NULL) {
     lumos_nodes_bound(engine, order->notes.bindings);

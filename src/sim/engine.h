@@ -16,6 +16,7 @@
 #include "sim/events.h"
 #include "sim/model.h"
 #include "sim/queue.h"
+#include "sim/variant.h"
 #include <lumos/path.h>
 #include <lumos/sim.h>
 
@@ -140,29 +141,27 @@ struct lumos_engine_notes {
   struct lumos_holds *holds;   /* on streams */
   struct lumos_held *bindings; /* empty before: what bound the start and the end of every task */
   struct lumos_links *links;   /* all that bounds anything, the binding and the others */
-  struct lumos_order *order;   /* with links */
+  struct lumos_order *order;   /* with links, whose instants are then of nodes, numbered as they are */
   const uint8_t *watched;      /* tasks of which every constraint is noted, in */
   struct lumos_constraints *constraints;
 };
 
 /* One run. */
 struct lumos_engine_order {
+  const struct lumos_variant *variant; /* NULL: the job as it is */
   bool drop_residuals;
   struct lumos_engine_notes notes;
-  const struct lumos_job
-      *changed; /* NULL: as prepared; or the same with other boundaries and other lengths of transfers */
-  const struct lumos_times *times; /* by task; NULL: their own */
-  bool nodes_only;                 /* runs of followers are not asked for: those of all on streams, and of the first and
-                                      the last task of every step on a thread, are all that steps' lengths need */
+  bool
+      nodes_only; /* runs of nodes are all that is asked for, by node: those of all on streams, and of the first and the
+                      last task of every step on a thread, are all that steps' lengths need, but of unordered engines */
 };
 
 struct lumos_typical;
 
 struct lumos_engine {
-  const struct lumos_job *prepared;
-  const struct lumos_job *job; /* of this run: that, or what it was changed to */
+  const struct lumos_job *job;
   const struct lumos_model_rules *rules;
-  const struct lumos_times *times;
+  struct lumos_variant variant;
   bool drop_residuals;
   struct lumos_engine_notes notes;
   bool explain; /* something of what binds is noted */
@@ -175,7 +174,7 @@ struct lumos_engine {
   bool unordered;   /* a thread's task has a negative residual: it may start, and end, before the one before it */
   int64_t *ahead;   /* by node: the time of the followers before it, at most twice LUMOS_TIME_LIMIT */
   bool measured;    /* `ahead` is that of the tasks' own times */
-  bool shares;      /* what is the same in all runs is another engine's */
+  bool shares; /* what is the same in all runs is another engine's, beside which it runs and tells nobody how far */
   struct lumos_task_state *states; /* by node */
   struct lumos_lane_state *lanes;
   struct lumos_meeting *meetings;
@@ -191,10 +190,10 @@ struct lumos_engine {
   LUMOS_VECTOR(struct lumos_event_edge) event_edges; /* by dst, then lane, then src */
   LUMOS_VECTOR(struct lumos_stream_wait) stream_waits;
   LUMOS_VECTOR(uint32_t) ending; /* ended tasks whose consequences are still to be drawn */
-  struct lumos_run *runs;        /* of tasks that have ended */
-  uint64_t started, ended;       /* how many tasks have */
-  uint32_t acting;               /* the instant at which a call takes effect now; LUMOS_NONE before the first */
-  uint32_t beyond;               /* a task whose simulated time left the range of the stream, or LUMOS_NONE */
+
+  uint64_t started, ended; /* how many tasks have */
+  uint32_t acting;         /* the instant at which a call takes effect now; LUMOS_NONE before the first */
+  uint32_t beyond;         /* a task whose simulated time left the range of the stream, or LUMOS_NONE */
 };
 
 /* The state of a node. */
@@ -202,16 +201,19 @@ static inline struct lumos_task_state *lumos_state_of(const struct lumos_engine 
   return &engine->states[engine->node_of[task]];
 }
 
-/* What a task takes in this run. */
+/* What a task takes in this run, and its lag on a thread. */
 static inline struct lumos_times lumos_times_of(const struct lumos_engine *engine, uint32_t task) {
-  return engine->times == NULL ? lumos_own_times(engine->job, task) : engine->times[task];
+  struct lumos_times own = lumos_own_times(engine->job, task);
+  return engine->variant.times == NULL ? own : engine->variant.times(engine->variant.context, task, own);
 }
 
 /* Find the job's nodes, once the lengths of its arrays are known: O(tasks). Then, for every run: the time of the
- * followers before each node, and, when all nodes have run, what followers do. */
+ * followers before each node, and, when all nodes have run, the
+ * runs of all tasks, or of nodes by node. */
 void lumos_nodes_find(struct lumos_engine *engine);
 void lumos_nodes_measure(struct lumos_engine *engine);
-void lumos_nodes_fill(struct lumos_engine *engine);
+void lumos_nodes_fill(const struct lumos_engine *engine, struct lumos_run *runs);
+void lumos_nodes_runs(const struct lumos_engine *engine, struct lumos_run *runs);
 /* What bound the nodes, which the engine has no more afterwards. */
 void lumos_nodes_bound(struct lumos_engine *engine, struct lumos_held *bindings);
 void lumos_nodes_free(struct lumos_engine *engine);
@@ -226,7 +228,9 @@ void lumos_engine_prepare(struct lumos_engine *engine, const struct lumos_job *j
 /* Another engine for the same job, to run beside the first, which has to outlive it: what is the same in all runs is
  * shared. */
 void lumos_engine_copy(struct lumos_engine *copy, const struct lumos_engine *engine);
-void lumos_engine_reset(struct lumos_engine *engine, const struct lumos_engine_order *order, struct lumos_run *runs);
+void lumos_engine_reset(struct lumos_engine *engine, const struct lumos_engine_order *order);
+/* Give back what only a run needs, until the next one. */
+void lumos_engine_rest(struct lumos_engine *engine);
 void lumos_engine_free(struct lumos_engine *engine);
 
 void lumos_engine_hold(struct lumos_engine *engine, uint32_t src, struct lumos_edge edge);
@@ -236,10 +240,13 @@ const struct lumos_special *lumos_engine_special(const struct lumos_engine *engi
  * there is none. */
 const struct lumos_event_edge *lumos_engine_event_edge(const struct lumos_engine *engine, uint32_t dst, uint32_t lane);
 
-/* A run of a prepared engine: fills runs[0..tasks.count) as lumos_engine_run does. It can be done again, in another
+/* A run of a prepared engine: fills runs[0..tasks.count) as lumos_engine_run does, with nodes_only
+ * runs[0..node_count). It can be done again, in another
  * order or in the same. */
 bool lumos_engine_do(struct lumos_engine *engine, const struct lumos_engine_order *order, struct lumos_run *runs,
                      struct lumos_error *error) LUMOS_MUST_CHECK;
+/* Room for the runs of all tasks, or of nodes. The caller frees it. */
+struct lumos_run *lumos_engine_room(const struct lumos_engine *engine, bool nodes_only);
 /* An engine's only run, with notes. */
 bool lumos_engine_run_noting(const struct lumos_job *job, const struct lumos_sim_options *options,
                              struct lumos_run *runs, const struct lumos_engine_notes *notes,

@@ -83,8 +83,6 @@ void lumos_events_make(struct lumos_events *events, const struct lumos_job *job)
     }
   }
   events->slots = slots;
-  events->latest = lumos_allocate(slots * sizeof *events->latest);
-  lumos_events_reset(events);
 }
 
 void lumos_events_reset(struct lumos_events *events) {

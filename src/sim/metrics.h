@@ -79,8 +79,8 @@ void lumos_write_stragglers(struct lumos_job *job, const struct lumos_coupling *
 void lumos_write_carried(struct lumos_job *job, const struct lumos_timeline *measured,
                          const struct lumos_timeline *simulated, const struct lumos_holds *holds, const int64_t *kept);
 
-/* The self replay, which carries no residual: its steps, and the host's side of them. `job` is the engine's, or shares
- * all but its watcher with it: the two runs below may be done beside another one, on engines of their own. */
+/* The self replay, which carries no residual: its steps, and the host's side of them. The two
+ * runs below may be done beside another one, on engines of their own. */
 struct lumos_replay {
   struct lumos_timeline timeline; /* its runs are not kept */
   struct lumos_steps_list host;

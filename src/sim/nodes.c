@@ -37,7 +37,7 @@ static bool mark_lane(const struct lumos_job *job, const struct lumos_lane *lane
 }
 
 void lumos_nodes_find(struct lumos_engine *engine) {
-  const struct lumos_job *job = engine->prepared;
+  const struct lumos_job *job = engine->job;
   size_t count = job->tasks.count;
   uint8_t *marks = lumos_allocate_zeroed(count + 1, 1);
   for (size_t i = 0; i < job->lanes.count; i++) {
@@ -56,7 +56,6 @@ void lumos_nodes_find(struct lumos_engine *engine) {
   }
   engine->node_of = lumos_allocate(count * sizeof *engine->node_of);
   engine->nodes = lumos_allocate(nodes * sizeof *engine->nodes);
-  engine->ahead = lumos_allocate(nodes * sizeof *engine->ahead);
   for (uint32_t t = 0; t < count; t++) {
     engine->node_of[t] = marks[t] ? engine->node_count : LUMOS_NONE;
     if (marks[t]) {
@@ -87,7 +86,7 @@ static bool drifts(const struct lumos_engine *engine, uint32_t t) {
 }
 
 void lumos_nodes_measure(struct lumos_engine *engine) {
-  if (engine->measured && engine->times == NULL) {
+  if (engine->measured && !engine->variant.threads) {
     return;
   }
   uint32_t t = 0;
@@ -100,18 +99,30 @@ void lumos_nodes_measure(struct lumos_engine *engine) {
     }
     engine->ahead[n] = sum;
   }
-  engine->measured = engine->times == NULL;
+  engine->measured = !engine->variant.threads;
 }
 
-void lumos_nodes_fill(struct lumos_engine *engine) {
+static struct lumos_run run_of(const struct lumos_engine *engine, uint32_t n) {
+  const struct lumos_task_state *state = &engine->states[n];
+  return (struct lumos_run){state->start, state->end - state->start};
+}
+
+void lumos_nodes_runs(const struct lumos_engine *engine, struct lumos_run *runs) {
+  for (uint32_t n = 0; n < engine->node_count; n++) {
+    runs[n] = run_of(engine, n);
+  }
+}
+
+void lumos_nodes_fill(const struct lumos_engine *engine, struct lumos_run *runs) {
   uint32_t t = 0;
   for (uint32_t n = 0; n < engine->node_count; n++, t++) {
-    int64_t end = n == 0 ? 0 : engine->runs[t - 1].start + engine->runs[t - 1].dur;
+    int64_t end = n == 0 ? 0 : engine->states[n - 1].end;
     for (bool drift = t < engine->nodes[n] && drifts(engine, t); t < engine->nodes[n]; t++) {
       struct lumos_times times = follower_times(engine, t, drift);
-      engine->runs[t] = (struct lumos_run){end + times.lag, times.dur};
+      runs[t] = (struct lumos_run){end + times.lag, times.dur};
       end += times.lag + times.dur;
     }
+    runs[t] = run_of(engine, n);
   }
 }
 

@@ -1,6 +1,6 @@
 /* Opportunities: the step, simulated again, if a kind of work (work.h) took no time, or half of its time.
  *
- * An opportunity is a what-if (less.h): nothing is subtracted, so what another constraint would hold up all the same is
+ * An opportunity is a what-if (scaled_work.h): nothing is subtracted, so what another constraint would hold up all the same is
  * no gain. What cannot matter is not simulated:
  *   - The gains of all steps together are how much earlier the last one ends. Its end hangs on a chain of constraints
  *     (path.h), from before the first step on, and without a kind of work that chain still takes what it has of other
@@ -13,11 +13,10 @@
  */
 #include "sim/opportunity.h"
 
-#include "sim/less.h"
 #include "sim/metrics.h"
+#include "sim/scaled_work.h"
 
 #include "base/parallel.h"
-#include "transform/scaling.h"
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -37,17 +36,19 @@ struct trial { /* a kind of work with a factor */
 };
 LUMOS_VECTOR_TYPE(trials, struct trial);
 
+struct worker { /* made when it is first needed */
+  struct lumos_engine engine;
+  struct lumos_run *runs; /* NULL: not made */
+};
+
 struct search {
   const struct lumos_job *job;
   const struct lumos_engine *engine;
   const struct lumos_times *usual;
-  const struct lumos_stretches *stretches;
+  struct lumos_stretches ends;   /* for runs of nodes, where the engine has them */
   struct lumos_steps_list steps; /* of the job, as simulated */
   struct lumos_retiming *retiming;
-  uint8_t *chosen; /* by task; and room for the ends of steps: for the retiming */
-  struct lumos_run *runs;
-  struct lumos_less workers[MOST_WORKERS];
-  bool opened[MOST_WORKERS];
+  struct worker workers[MOST_WORKERS];
   pthread_mutex_t lock; /* of what follows */
   struct trials *trials;
   size_t next;
@@ -57,7 +58,7 @@ struct search {
 
 static void keep_steps(struct search *search, struct trial *trial, const struct lumos_run *runs) {
   struct lumos_timeline timeline;
-  lumos_timeline_make(&timeline, search->job, runs, search->stretches);
+  lumos_timeline_make(&timeline, search->job, runs, &search->ends);
   if (timeline.job.count == search->steps.count) {
     trial->steps = lumos_allocate(timeline.job.count * sizeof *trial->steps);
     for (size_t k = 0; k < timeline.job.count; k++) {
@@ -67,12 +68,29 @@ static void keep_steps(struct search *search, struct trial *trial, const struct 
   lumos_timeline_free(&timeline);
 }
 
-static struct lumos_less *worker_of(struct search *search, size_t index) {
-  if (!search->opened[index]) {
-    lumos_less_open(&search->workers[index], search->engine, search->usual);
-    search->opened[index] = true;
+static struct worker *worker_of(struct search *search, size_t index) {
+  struct worker *worker = &search->workers[index];
+  if (worker->runs == NULL) {
+    lumos_engine_copy(&worker->engine, search->engine);
+    worker->runs = lumos_engine_room(&worker->engine, search->ends.places != NULL);
   }
-  return &search->workers[index];
+  return worker;
+}
+
+static void make_scaled(const struct search *search, const struct trial *trial, struct lumos_scaled_work *scaled) {
+  lumos_scaled_work_make(scaled, search->job, &trial->work, trial->millionths, search->usual);
+}
+
+/* A trial has no steps where its tasks wait for each other, or take too long. */
+static void try(struct search *search, struct worker *worker, struct trial *trial) {
+  struct lumos_scaled_work scaled;
+  make_scaled(search, trial, &scaled);
+  const struct lumos_engine_order order = {.variant = &scaled.variant, .nodes_only = search->ends.places != NULL};
+  struct lumos_error error = {0};
+  if (lumos_engine_do(&worker->engine, &order, worker->runs, &error)) {
+    keep_steps(search, trial, worker->runs);
+  }
+  lumos_scaled_work_free(&scaled);
 }
 
 static struct trial *take(struct search *search) {
@@ -90,46 +108,48 @@ static bool work_through(void *context, size_t index, bool callers) {
   struct search *search = context;
   (void)callers;
   for (struct trial *trial = take(search); trial != NULL; trial = take(search)) {
-    struct lumos_less *worker = worker_of(search, index);
-    if (lumos_less_run(worker, &trial->work, trial->millionths)) {
-      keep_steps(search, trial, worker->runs);
-    }
+    try(search, worker_of(search, index), trial);
   }
   return true;
 }
 
 /* Returns how many the engine has to be asked for. */
-static size_t retime(struct search *search, struct trials *trials, size_t first, size_t count) {
+static size_t retime(struct search *search, struct trials *trials, size_t first, unsigned width) {
   struct lumos_retiming *retiming = search->retiming;
-  size_t left = 0;
-  lumos_retiming_begin(retiming);
+  size_t left = 0, count = trials->count - first < width ? trials->count - first : width;
+  lumos_retiming_begin(retiming, width);
   for (unsigned w = 0; w < count; w++) {
-    const struct trial *trial = &trials->items[first + w];
-    lumos_retiming_change(retiming, search->engine, w, &trial->work, trial->millionths, search->usual, search->chosen);
+    struct lumos_scaled_work scaled;
+    make_scaled(search, &trials->items[first + w], &scaled);
+    lumos_retiming_change(retiming, search->engine, w, &scaled.variant);
+    lumos_scaled_work_free(&scaled);
   }
   unsigned kept = lumos_retiming_run(retiming);
+  struct lumos_run *runs = lumos_engine_room(search->engine, true);
   for (unsigned w = 0; w < count; w++) {
     struct trial *trial = &trials->items[first + w];
     trial->known = (kept >> w & 1) != 0;
     left += !trial->known;
     if (trial->known) {
-      lumos_retiming_ends(retiming, w, search->runs);
-      keep_steps(search, trial, search->runs);
+      lumos_retiming_ends(retiming, search->engine, w, runs);
+      keep_steps(search, trial, runs);
     }
   }
+  free(runs);
   return left;
 }
 
 static void run_all(struct search *search, struct trials *trials) {
+  bool many = search->job->tasks.count > MANY_TASKS;
+  unsigned width = many ? 1 : LUMOS_RETIMED;
   size_t left = search->retiming->usable ? 0 : trials->count;
-  for (size_t first = 0; first < trials->count && search->retiming->usable; first += LUMOS_RETIMED) {
-    size_t count = trials->count - first;
-    left += retime(search, trials, first, count < LUMOS_RETIMED ? count : LUMOS_RETIMED);
+  for (size_t first = 0; first < trials->count && search->retiming->usable; first += width) {
+    left += retime(search, trials, first, width);
   }
   lumos_retiming_rest(search->retiming);
   search->trials = trials;
   search->next = 0;
-  size_t most = search->job->tasks.count > MANY_TASKS ? 1 : MOST_WORKERS;
+  size_t most = many ? 1 : MOST_WORKERS;
   (void)lumos_parallel(left < most ? left : most, 0, work_through, search);
 }
 
@@ -268,23 +288,21 @@ void lumos_write_opportunities(struct lumos_job *job, const struct lumos_engine 
   struct search search = {.job = job,
                           .engine = engine,
                           .usual = usual,
-                          .stretches = stretches,
+                          .ends = *stretches,
                           .retiming = retiming,
-                          .chosen = lumos_allocate(job->tasks.count),
-                          .runs = lumos_allocate(job->tasks.count * sizeof(struct lumos_run)),
                           .lock = PTHREAD_MUTEX_INITIALIZER};
+  search.ends.places = engine->unordered ? NULL : engine->node_of;
   struct lumos_timeline timeline;
   lumos_timeline_make(&timeline, job, job->runs.items, stretches);
   search.steps = timeline.job;
   search_all(&search, job, bindings);
   lumos_timeline_free(&timeline);
   for (size_t w = 0; w < MOST_WORKERS; w++) {
-    if (search.opened[w]) {
-      lumos_less_close(&search.workers[w]);
+    if (search.workers[w].runs != NULL) {
+      lumos_engine_free(&search.workers[w].engine);
+      free(search.workers[w].runs);
     }
   }
-  free(search.chosen);
-  free(search.runs);
   free(usual);
 }
 
@@ -306,22 +324,23 @@ bool lumos_find_opportunities(struct lumos_job *job, struct lumos_error *error) 
     return true;
   }
   struct lumos_held bindings = {0};
-  struct lumos_run *runs = lumos_allocate(job->tasks.count * sizeof *runs);
   struct lumos_engine engine;
   struct lumos_retiming retiming;
   struct lumos_error failure = {0};
   lumos_engine_prepare(&engine, job, LUMOS_MODEL_LUMOS);
-  const struct lumos_engine_order order = {.notes = {.bindings = &bindings}};
-  if (lumos_retiming_make(&retiming, &engine, &order, runs, &failure)) {
+  const struct lumos_engine_order order = {.notes = {.bindings = &bindings}, .nodes_only = true};
+  struct lumos_run *runs = lumos_engine_room(&engine, order.nodes_only);
+  bool done = lumos_retiming_make(&retiming, &engine, &order, runs, &failure);
+  free(runs);
+  if (done) {
     struct lumos_stretches stretches;
     lumos_find_stretches(job, &stretches);
-    stretches.ends_only = !engine.unordered;
+
     lumos_write_opportunities(job, &engine, &retiming, &bindings, &stretches);
     lumos_vector_free(&stretches);
   }
   lumos_retiming_free(&retiming);
   lumos_engine_free(&engine);
-  free(runs);
   lumos_held_free(&bindings);
   return true;
 }

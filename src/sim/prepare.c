@@ -135,46 +135,69 @@ static bool is_left_out(const struct lumos_model_rules *rules, const struct lumo
   return (between_streams && !rules->between_streams) || (dep->kind == LUMOS_HOST_WAIT && !rules->host_waits);
 }
 
+static void hold_fixed(struct lumos_engine *engine, const struct lumos_dep *dep) {
+  const struct lumos_variant *variant = &engine->variant;
+  struct lumos_edge edge = {.lag = dep->lag,
+                            .dst = dep->dst,
+                            .from = dep->from,
+                            .to = dep->to,
+                            .kind = constraint_of(dep),
+                            .evidence = dep->evidence};
+  if (dep->kind == LUMOS_HANDOVER && variant->handover != NULL) {
+    edge.lag = variant->handover(variant->context, dep->dst, dep->lag);
+  }
+  lumos_engine_hold(engine, dep->src, edge);
+}
+
+static void add_event_edge(struct lumos_engine *engine, const struct lumos_dep *dep) {
+  uint32_t lane = engine->job->tasks.items[dep->src].lane;
+  struct lumos_event_edge edge = {dep->dst, dep->src, lane, dep->lag, dep->evidence};
+  lumos_vector_push(&engine->event_edges, edge);
+}
+
 /* The mode decides: fixed dependencies become edges and boundaries; of those found anew at run time only the
- * event edges, occupants and full queues are of use, too; what a call waits for only says how surely that is known. */
+ * event edges, occupants and full queues are of use, too; what a call waits for only says how surely that is known.
+ * `at`: of a boundary. */
+static void read_dependency(struct lumos_engine *engine, const struct lumos_dep *dep, int64_t at) {
+  struct lumos_special special = {.task = dep->dst,
+                                  .boundary = LUMOS_ABSENT,
+                                  .occupant = LUMOS_NONE,
+                                  .queue_lag = LUMOS_ABSENT,
+                                  .evidence = dep->evidence};
+  struct lumos_task_state *state = lumos_state_of(engine, dep->dst);
+  if (dep->src == LUMOS_NONE) {
+    special.boundary = lumos_job_time_on(engine->job, engine->job->tasks.items[dep->dst].lane, at) + dep->lag;
+  } else if (dep->mode == LUMOS_FIXED) {
+    hold_fixed(engine, dep);
+  } else if (dep->kind == LUMOS_DEP_EVENT) {
+    state->inferred |= dep->evidence != LUMOS_RECORDED;
+    add_event_edge(engine, dep);
+  } else if (dep->kind == LUMOS_HOST_WAIT) {
+    state->inferred |= dep->evidence != LUMOS_RECORDED;
+  } else if (dep->kind == LUMOS_RESOURCE) {
+    special.occupant = dep->src;
+    special.room_lag = dep->lag;
+  } else if (dep->kind == LUMOS_QUEUE) {
+    special.queue_lag = dep->lag;
+  }
+  if (special.occupant != LUMOS_NONE || special.queue_lag != LUMOS_ABSENT || special.boundary != LUMOS_ABSENT) {
+    state->special = true;
+    lumos_vector_push(&engine->specials, special);
+  }
+}
+
 static void read_dependencies(struct lumos_engine *engine) {
   const struct lumos_job *job = engine->job;
-  for (size_t i = 0; i < job->deps.count; i++) {
+  const struct lumos_variant *variant = &engine->variant;
+  for (uint32_t i = 0; i < job->deps.count; i++) {
     const struct lumos_dep *dep = &job->deps.items[i];
-    if (is_left_out(engine->rules, dep)) {
-      continue;
+    if (!is_left_out(engine->rules, dep)) {
+      bool moved = dep->src == LUMOS_NONE && variant->boundary != NULL;
+      read_dependency(engine, dep, moved ? variant->boundary(variant->context, i, dep->at) : dep->at);
     }
-    struct lumos_special special = {.task = dep->dst,
-                                    .boundary = LUMOS_ABSENT,
-                                    .occupant = LUMOS_NONE,
-                                    .queue_lag = LUMOS_ABSENT,
-                                    .evidence = dep->evidence};
-    if (dep->src == LUMOS_NONE) {
-      special.boundary = lumos_job_time_on(job, job->tasks.items[dep->dst].lane, dep->at) + dep->lag;
-    } else if (dep->mode == LUMOS_FIXED) {
-      struct lumos_edge edge = {.lag = dep->lag,
-                                .dst = dep->dst,
-                                .from = dep->from,
-                                .to = dep->to,
-                                .kind = constraint_of(dep),
-                                .evidence = dep->evidence};
-      lumos_engine_hold(engine, dep->src, edge);
-    } else if (dep->kind == LUMOS_DEP_EVENT) {
-      struct lumos_event_edge edge = {dep->dst, dep->src, job->tasks.items[dep->src].lane, dep->lag, dep->evidence};
-      lumos_state_of(engine, dep->dst)->inferred |= dep->evidence != LUMOS_RECORDED;
-      lumos_vector_push(&engine->event_edges, edge);
-    } else if (dep->kind == LUMOS_HOST_WAIT) {
-      lumos_state_of(engine, dep->dst)->inferred |= dep->evidence != LUMOS_RECORDED;
-    } else if (dep->kind == LUMOS_RESOURCE) {
-      special.occupant = dep->src;
-      special.room_lag = dep->lag;
-    } else if (dep->kind == LUMOS_QUEUE) {
-      special.queue_lag = dep->lag;
-    }
-    if (special.occupant != LUMOS_NONE || special.queue_lag != LUMOS_ABSENT || special.boundary != LUMOS_ABSENT) {
-      lumos_state_of(engine, dep->dst)->special = true;
-      lumos_vector_push(&engine->specials, special);
-    }
+  }
+  for (size_t i = 0; i < variant->added_count; i++) {
+    read_dependency(engine, &variant->added[i], variant->added[i].at);
   }
   merge_specials(engine);
   if (engine->event_edges.count > 0) {
@@ -242,13 +265,11 @@ static uint16_t traits_of(const struct lumos_engine *engine, uint32_t n) {
 }
 
 void lumos_engine_prepare(struct lumos_engine *engine, const struct lumos_job *job, enum lumos_model model) {
-  *engine = (struct lumos_engine){
-      .prepared = job, .job = job, .rules = lumos_model_rules(model), .queue = {.job = job}, .beyond = LUMOS_NONE};
+  *engine =
+      (struct lumos_engine){.job = job, .rules = lumos_model_rules(model), .queue = {.job = job}, .beyond = LUMOS_NONE};
   lumos_nodes_find(engine);
   engine->traits = lumos_allocate(engine->node_count * sizeof *engine->traits);
-  engine->states = lumos_allocate(engine->node_count * sizeof *engine->states);
   engine->lanes = lumos_allocate_zeroed(job->lanes.count, sizeof *engine->lanes);
-  engine->meetings = lumos_allocate(job->collectives.count * sizeof *engine->meetings);
   find_launches(engine);
   if (engine->rules->members) {
     lumos_coupling_make(&engine->coupling, job);
@@ -299,16 +320,30 @@ static void bind_nothing(struct lumos_engine *engine) {
   }
 }
 
-void lumos_engine_reset(struct lumos_engine *engine, const struct lumos_engine_order *order, struct lumos_run *runs) {
-  engine->job = order->changed == NULL ? engine->prepared : order->changed;
-  engine->times = order->times;
+struct lumos_run *lumos_engine_room(const struct lumos_engine *engine, bool nodes_only) {
+  return lumos_allocate((nodes_only ? engine->node_count : engine->job->tasks.count) * sizeof(struct lumos_run));
+}
+
+static void take_room(struct lumos_engine *engine) {
+  const struct lumos_job *job = engine->job;
+  engine->states = lumos_allocate(engine->node_count * sizeof *engine->states);
+  engine->ahead = lumos_allocate(engine->node_count * sizeof *engine->ahead);
+
+  engine->meetings = lumos_allocate(job->collectives.count * sizeof *engine->meetings);
+  engine->events.latest = lumos_allocate(engine->events.slots * sizeof *engine->events.latest);
+}
+
+void lumos_engine_reset(struct lumos_engine *engine, const struct lumos_engine_order *order) {
+  if (engine->states == NULL) {
+    take_room(engine);
+  }
+  engine->variant = order->variant == NULL ? (struct lumos_variant){0} : *order->variant;
   engine->drop_residuals = order->drop_residuals;
   engine->notes = order->notes;
   engine->explain = order->notes.bindings != NULL || order->notes.links != NULL || order->notes.watched != NULL;
   if (engine->explain) {
     bind_nothing(engine);
   }
-  engine->runs = runs;
   engine->started = 0;
   engine->ended = 0;
   engine->acting = LUMOS_NONE;
@@ -333,40 +368,50 @@ void lumos_engine_reset(struct lumos_engine *engine, const struct lumos_engine_o
 }
 
 void lumos_engine_copy(struct lumos_engine *copy, const struct lumos_engine *engine) {
-  const struct lumos_job *job = engine->prepared;
-  size_t nodes = engine->node_count;
-  *copy = (struct lumos_engine){.prepared = job,
-                                .job = job,
+  *copy = (struct lumos_engine){.job = engine->job,
                                 .rules = engine->rules,
                                 .node_of = engine->node_of,
                                 .nodes = engine->nodes,
                                 .node_count = engine->node_count,
                                 .traits = engine->traits,
                                 .unordered = engine->unordered,
-                                .ahead = lumos_allocate(nodes * sizeof *copy->ahead),
                                 .shares = true,
-                                .states = lumos_allocate(nodes * sizeof *copy->states),
-                                .lanes = lumos_allocate_zeroed(job->lanes.count, sizeof *copy->lanes),
-                                .meetings = lumos_allocate(job->collectives.count * sizeof *copy->meetings),
                                 .launched_first = engine->launched_first,
                                 .launched = engine->launched,
                                 .coupling = engine->coupling,
                                 .events = engine->events,
-                                .queue = {.job = job},
+                                .queue = {.job = engine->job},
                                 .beyond = LUMOS_NONE};
-  copy->events.latest = lumos_allocate(copy->events.slots * sizeof *copy->events.latest);
+  copy->events.latest = NULL;
+  copy->lanes = lumos_allocate_zeroed(copy->job->lanes.count, sizeof *copy->lanes);
+}
+
+void lumos_engine_rest(struct lumos_engine *engine) {
+  for (uint32_t lane = 0; lane < engine->job->lanes.count; lane++) {
+    lumos_vector_free(&engine->lanes[lane].order);
+  }
+  free(engine->states);
+  free(engine->ahead);
+  free(engine->meetings);
+  free(engine->events.latest);
+  free(engine->bound);
+  engine->states = NULL;
+  engine->ahead = NULL;
+  engine->measured = false;
+  engine->meetings = NULL;
+  engine->events.latest = NULL;
+  engine->bound = NULL;
+  lumos_vector_free(&engine->queue.heap);
+  lumos_vector_free(&engine->edges);
+  lumos_vector_free(&engine->specials);
+  lumos_vector_free(&engine->event_edges);
+  lumos_vector_free(&engine->stream_waits);
+  lumos_vector_free(&engine->ending);
 }
 
 void lumos_engine_free(struct lumos_engine *engine) {
-  free(engine->ahead);
-  free(engine->bound);
-  free(engine->states);
-  for (uint32_t lane = 0; lane < engine->prepared->lanes.count; lane++) {
-    lumos_vector_free(&engine->lanes[lane].order);
-  }
+  lumos_engine_rest(engine);
   free(engine->lanes);
-  free(engine->meetings);
-  free(engine->events.latest);
   if (!engine->shares) {
     lumos_nodes_free(engine);
     free(engine->traits);
@@ -376,10 +421,4 @@ void lumos_engine_free(struct lumos_engine *engine) {
     lumos_events_free(&engine->events);
   }
   lumos_typical_free(engine->typical);
-  lumos_vector_free(&engine->queue.heap);
-  lumos_vector_free(&engine->edges);
-  lumos_vector_free(&engine->specials);
-  lumos_vector_free(&engine->event_edges);
-  lumos_vector_free(&engine->stream_waits);
-  lumos_vector_free(&engine->ending);
 }

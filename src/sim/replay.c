@@ -49,8 +49,8 @@ static void write_mean_error(struct lumos_job *job, const char *name, const stru
 
 bool lumos_replay(const struct lumos_job *job, struct lumos_engine *engine, const struct lumos_stretches *stretches,
                   const struct lumos_timeline *measured, struct lumos_replay *replay, struct lumos_error *error) {
-  struct lumos_run *runs = lumos_allocate(job->tasks.count * sizeof *runs);
-  const struct lumos_engine_order order = {.drop_residuals = true, .changed = job, .nodes_only = true};
+  const struct lumos_engine_order order = {.drop_residuals = true, .nodes_only = stretches->places != NULL};
+  struct lumos_run *runs = lumos_engine_room(engine, order.nodes_only);
   bool done = lumos_engine_do(engine, &order, runs, error);
   if (done) {
     lumos_timeline_make(&replay->timeline, job, runs, stretches);

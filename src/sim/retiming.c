@@ -1,12 +1,8 @@
 #include "sim/retiming.h"
 
 #include "sim/clock.h"
-#include "sim/less.h"
-#include "transform/scaling.h"
 #include <stdlib.h>
 #include <string.h>
-
-enum { W = LUMOS_RETIMED };
 
 static const int64_t never = INT64_MIN / 2; /* a lag can be added */
 
@@ -14,7 +10,7 @@ static int64_t later(int64_t left, int64_t right) { return left > right ? left :
 
 bool lumos_retiming_make(struct lumos_retiming *retiming, struct lumos_engine *engine,
                          const struct lumos_engine_order *asked, struct lumos_run *runs, struct lumos_error *error) {
-  const struct lumos_job *job = engine->prepared;
+  const struct lumos_job *job = engine->job;
   struct lumos_links links = {0};
   struct lumos_order found = {0};
   const bool countable = 2 * (uint64_t)job->tasks.count + job->collectives.count < UINT32_MAX - 2;
@@ -23,8 +19,9 @@ bool lumos_retiming_make(struct lumos_retiming *retiming, struct lumos_engine *e
   order.notes.order = countable ? &found : NULL;
   *retiming = (struct lumos_retiming){.job = job};
   bool done = lumos_engine_do(engine, &order, runs, error);
+  lumos_engine_rest(engine);
   if (done && countable) {
-    lumos_retiming_read(retiming, &links, &found, runs);
+    lumos_retiming_read(retiming, engine, &links, &found, runs, asked->nodes_only);
   }
   lumos_vector_free(&links);
   lumos_vector_free(&found.touches);
@@ -53,6 +50,7 @@ void lumos_retiming_rest(struct lumos_retiming *retiming) {
   free(retiming->times);
   free(retiming->clocks);
   retiming->new_lags = retiming->times = retiming->clocks = NULL;
+  retiming->width = 0;
 }
 
 /* ---- changes ---- */
@@ -72,17 +70,19 @@ static bool takes_turns(const struct lumos_retiming *retiming) {
   return false;
 }
 
-void lumos_retiming_begin(struct lumos_retiming *retiming) {
+void lumos_retiming_begin(struct lumos_retiming *retiming, unsigned width) {
   size_t rows = retiming->rows.count;
-  if (retiming->new_lags == NULL) {
-    retiming->new_lags = lumos_allocate(rows * W * sizeof *retiming->new_lags);
-    retiming->times = lumos_allocate((size_t)retiming->instants * W * sizeof *retiming->times);
-    size_t clocks = takes_turns(retiming) ? (size_t)retiming->instants * W * sizeof *retiming->clocks : 0;
+  if (retiming->width != width) {
+    lumos_retiming_rest(retiming);
+    retiming->width = width;
+    retiming->new_lags = lumos_allocate(rows * width * sizeof *retiming->new_lags);
+    retiming->times = lumos_allocate((size_t)retiming->instants * width * sizeof *retiming->times);
+    size_t clocks = takes_turns(retiming) ? (size_t)retiming->instants * width * sizeof *retiming->clocks : 0;
     retiming->clocks = clocks == 0 ? NULL : lumos_allocate(clocks);
   }
   for (size_t i = 0; i < rows; i++) {
-    for (unsigned w = 0; w < W; w++) {
-      retiming->new_lags[i * W + w] = retiming->lags.items[i];
+    for (unsigned w = 0; w < width; w++) {
+      retiming->new_lags[i * width + w] = retiming->lags.items[i];
     }
   }
   memset(retiming->changed, 0, sizeof retiming->changed);
@@ -91,181 +91,153 @@ void lumos_retiming_begin(struct lumos_retiming *retiming) {
 struct change {
   struct lumos_retiming *retiming;
   const struct lumos_engine *engine;
+  const struct lumos_variant *variant;
   unsigned w;
-  int64_t millionths;
-  const struct lumos_times *usual;
-  struct lumos_scaling scaling;
 };
 
-static void add(struct change *change, const struct lumos_row_part *part, int64_t more) {
-  int64_t *changed = &change->retiming->changed[change->w];
-  change->retiming->new_lags[(size_t)part->row * W + change->w] += more;
-  *changed = lumos_time_sum(*changed, llabs(more));
+static void add(struct change *change, uint32_t row, int64_t more) {
+  struct lumos_retiming *retiming = change->retiming;
+  retiming->new_lags[(size_t)row * retiming->width + change->w] += more;
+  retiming->changed[change->w] = lumos_time_sum(retiming->changed[change->w], llabs(more));
 }
 
-/* Division of 64 bits is far cheaper than of 128. */
-static int64_t part_of(int64_t time, int64_t millionths) {
-  int64_t product = 0;
-  if (!__builtin_mul_overflow(time, millionths, &product)) {
-    return product / LUMOS_SCALING_UNIT;
-  }
-  return (int64_t)((__int128)time * millionths / LUMOS_SCALING_UNIT);
+static struct lumos_times new_times(const struct change *change, uint32_t task, struct lumos_times own) {
+  return change->variant->times(change->variant->context, task, own);
 }
 
-static void set_length(struct change *change, const struct lumos_row_part *part, int64_t dur) {
-  int64_t old = lumos_own_times(change->retiming->job, part->of).dur;
-  if (dur != old) {
-    add(change, part,
-        lumos_engine_length(change->engine, part->of, dur) - lumos_engine_length(change->engine, part->of, old));
+static void change_length(struct change *change, uint32_t row, uint32_t task, int64_t own, int64_t dur) {
+  if (dur != own) {
+    add(change, row, lumos_engine_length(change->engine, task, dur) - lumos_engine_length(change->engine, task, own));
   }
 }
 
-static void set_lag(struct change *change, const struct lumos_row_part *part, int64_t lag) {
-  int64_t old = lumos_own_times(change->retiming->job, part->of).lag;
-  if (lag != old) {
-    add(change, part,
-        lumos_engine_lag(change->engine, part->of, lag) - lumos_engine_lag(change->engine, part->of, old));
+static void change_lag(struct change *change, uint32_t row, uint32_t task, int64_t own, int64_t lag) {
+  if (lag != own) {
+    add(change, row, lumos_engine_lag(change->engine, task, lag) - lumos_engine_lag(change->engine, task, own));
   }
 }
 
-static void shorten_launches(struct change *change) {
-  const struct lumos_retiming *retiming = change->retiming;
-  for (size_t i = 0; i < retiming->launches.count; i++) {
-    const struct lumos_row_part *part = &retiming->launches.items[i];
-    int64_t lag = lumos_timing_of(retiming->job, part->of)->launch_lag;
-    if (lag > 0) {
-      add(change, part, part_of(lag, change->millionths) - lag);
-    }
-  }
-}
-
-static struct lumos_times even(struct change *change, uint32_t t) {
-  struct lumos_times own = lumos_own_times(change->retiming->job, t), usual = change->usual[t];
-  return (struct lumos_times){usual.dur + part_of(own.dur - usual.dur, change->millionths),
-                              usual.lag + part_of(own.lag - usual.lag, change->millionths)};
-}
-
-static struct lumos_times scale(struct change *change, uint32_t t) { return lumos_scaled_times(&change->scaling, t); }
-
-typedef struct lumos_times new_times(struct change *change, uint32_t task);
-
-static void change_lengths(struct change *change, const struct lumos_row_parts *lengths, new_times *times) {
+static void change_lengths(struct change *change, const struct lumos_row_parts *lengths) {
   for (size_t i = 0; i < lengths->count; i++) {
-    set_length(change, &lengths->items[i], times(change, lengths->items[i].of).dur);
+    const struct lumos_row_part *part = &lengths->items[i];
+    struct lumos_times own = lumos_own_times(change->retiming->job, part->of);
+    change_length(change, part->row, part->of, own.dur, new_times(change, part->of, own).dur);
   }
 }
 
-static void change_threads(struct change *change, new_times *times) {
+static void change_threads(struct change *change) {
   const struct lumos_retiming *retiming = change->retiming;
-  change_lengths(change, &retiming->lengths[0], times);
+  change_lengths(change, &retiming->lengths[0]);
   for (size_t i = 0; i < retiming->thread_lags.count; i++) {
     const struct lumos_row_part *part = &retiming->thread_lags.items[i];
-    set_lag(change, part, times(change, part->of).lag);
+    struct lumos_times own = lumos_own_times(retiming->job, part->of);
+    change_lag(change, part->row, part->of, own.lag, new_times(change, part->of, own).lag);
   }
   for (size_t i = 0; i < retiming->followers.count; i++) {
     const struct lumos_row_followers *followers = &retiming->followers.items[i];
-    struct lumos_row_part part = {.row = followers->row};
-    for (part.of = followers->first; part.of < followers->end; part.of++) {
-      struct lumos_times own = times(change, part.of);
-      set_length(change, &part, own.dur);
-      set_lag(change, &part, own.lag);
+    for (uint32_t t = followers->first; t < followers->end; t++) {
+      struct lumos_times own = lumos_own_times(retiming->job, t), times = new_times(change, t, own);
+      change_length(change, followers->row, t, own.dur, times.dur);
+      change_lag(change, followers->row, t, own.lag, times.lag);
     }
   }
 }
 
-static void scale_host(struct change *change) {
+static void change_handovers(struct change *change) {
   const struct lumos_retiming *retiming = change->retiming;
-  const struct lumos_task *tasks = retiming->job->tasks.items;
-  change_threads(change, scale);
   for (size_t i = 0; i < retiming->handovers.count; i++) {
     const struct lumos_row_part *part = &retiming->handovers.items[i];
     int64_t residual = lumos_timing_of(retiming->job, part->of)->residual;
-    int64_t lag = retiming->lags.items[part->row] - (residual == LUMOS_ABSENT ? 0 : residual);
-    struct lumos_dep dep = {.kind = LUMOS_HANDOVER, .dst = part->of, .lag = lag};
-    add(change, part, lumos_scaled_handover(&change->scaling, &dep) - lag);
-  }
-  for (size_t i = 0; i < retiming->waits.count; i++) {
-    const struct lumos_row_part *part = &retiming->waits.items[i];
-    int64_t residual = retiming->job->details.items[tasks[part->of].detail].wait.residual;
-    add(change, part, lumos_scaled_residual(&change->scaling, part->of) - residual);
+    int64_t own = retiming->lags.items[part->row] - (residual == LUMOS_ABSENT ? 0 : residual);
+    add(change, part->row, change->variant->handover(change->variant->context, part->of, own) - own);
   }
 }
 
-static void scale_transfers(struct change *change) {
-  const struct lumos_retiming *retiming = change->retiming;
-  for (size_t i = 0; i < retiming->transfers.count; i++) {
-    const struct lumos_row_part *part = &retiming->transfers.items[i];
-    int64_t transfer = retiming->job->collectives.items[part->of].transfer;
-    add(change, part, lumos_scaled_transfer(&change->scaling, part->of) - transfer);
+/* Of something whose own time is one that the job holds. */
+static void change_parts(struct change *change, const struct lumos_row_parts *parts,
+                         int64_t (*other)(void *context, uint32_t of, int64_t own),
+                         int64_t (*own_of)(const struct lumos_job *job, uint32_t of)) {
+  for (size_t i = 0; i < parts->count && other != NULL; i++) {
+    const struct lumos_row_part *part = &parts->items[i];
+    int64_t own = own_of(change->retiming->job, part->of);
+    add(change, part->row, other(change->variant->context, part->of, own) - own);
   }
+}
+
+static int64_t own_residual(const struct lumos_job *job, uint32_t task) {
+  return job->details.items[job->tasks.items[task].detail].wait.residual;
+}
+
+static int64_t own_launch(const struct lumos_job *job, uint32_t task) {
+  int64_t lag = lumos_timing_of(job, task)->launch_lag;
+  return lag == LUMOS_ABSENT ? 0 : lag;
+}
+
+static int64_t own_transfer(const struct lumos_job *job, uint32_t collective) {
+  return job->collectives.items[collective].transfer;
 }
 
 void lumos_retiming_change(struct lumos_retiming *retiming, const struct lumos_engine *engine, unsigned w,
-                           const struct lumos_work *work, int64_t millionths, const struct lumos_times *usual,
-                           uint8_t *chosen) {
-  bool host = work->subject == LUMOS_WORK_HOST;
-  struct change change = {.retiming = retiming, .engine = engine, .w = w, .millionths = millionths, .usual = usual};
-  if (work->subject == LUMOS_WORK_LAUNCHES) {
-    shorten_launches(&change);
-    return;
+                           const struct lumos_variant *variant) {
+  struct change change = {.retiming = retiming, .engine = engine, .variant = variant, .w = w};
+  if (variant->times != NULL && variant->threads) {
+    change_threads(&change);
   }
-  if (work->subject == LUMOS_WORK_STRAGGLERS) {
-    change_threads(&change, even);
-    change_lengths(&change, &retiming->lengths[1], even);
-    return;
+  if (variant->times != NULL && variant->streams) {
+    change_lengths(&change, &retiming->lengths[1]);
   }
-  bool transfers = lumos_less_choose(retiming->job, work, chosen);
-  change.scaling =
-      (struct lumos_scaling){.job = retiming->job, .millionths = millionths, .chosen = chosen, .lags = host};
-  lumos_scaling_open(&change.scaling);
-  if (host) {
-    scale_host(&change);
+  if (variant->handover != NULL) {
+    change_handovers(&change);
   }
-  change_lengths(&change, &retiming->lengths[1], scale);
-  if (transfers) {
-    scale_transfers(&change);
+  change_parts(&change, &retiming->waits, variant->residual, own_residual);
+  change_parts(&change, &retiming->launches, variant->launch, own_launch);
+  change_parts(&change, &retiming->transfers, variant->transfer, own_transfer);
+  if (variant->boundary != NULL || variant->added_count > 0) { /* no row tells of them */
+    retiming->changed[w] = LUMOS_TIME_LIMIT;
   }
-  lumos_scaling_close(&change.scaling);
 }
 
 /* ---- runs ---- */
+
+/* The width is the retiming's, told as a constant so that loops over it are unrolled. */
+#define INLINE static inline __attribute__((always_inline))
 
 struct pass {
   const struct lumos_retiming *retiming;
   unsigned kept;
 };
 
-static void pass_on(const struct pass *pass, const struct lumos_row *row, const int64_t *lags) {
-  const int64_t *from = pass->retiming->times + (size_t)row->src * W;
-  int64_t *to = pass->retiming->times + (size_t)row->dst * W;
-  for (unsigned w = 0; w < W; w++) {
+INLINE void pass_on(const struct pass *pass, unsigned width, const struct lumos_row *row, const int64_t *lags) {
+  const int64_t *from = pass->retiming->times + (size_t)row->src * width;
+  int64_t *to = pass->retiming->times + (size_t)row->dst * width;
+  for (unsigned w = 0; w < width; w++) {
     to[w] = later(to[w], from[w] + lags[w]);
   }
 }
 
-static void pass_clock_on(const struct pass *pass, const struct lumos_row *row) {
-  const int64_t *times = pass->retiming->times + (size_t)row->src * W;
-  const int64_t *from = pass->retiming->clocks + (size_t)row->src * W;
-  int64_t *to = pass->retiming->clocks + (size_t)row->dst * W;
-  for (unsigned w = 0; w < W; w++) {
+INLINE void pass_clock_on(const struct pass *pass, unsigned width, const struct lumos_row *row) {
+  const int64_t *times = pass->retiming->times + (size_t)row->src * width;
+  const int64_t *from = pass->retiming->clocks + (size_t)row->src * width;
+  int64_t *to = pass->retiming->clocks + (size_t)row->dst * width;
+  for (unsigned w = 0; w < width; w++) {
     int64_t own = row->event ? times[w] : never;
     to[w] = later(to[w], later(from[w], own));
   }
 }
 
 /* What asks for clocks has them: then they are never NULL. */
-static const int64_t *clocks_of(const struct lumos_retiming *retiming, uint32_t instant) {
+INLINE const int64_t *clocks_of(const struct lumos_retiming *retiming, unsigned width, uint32_t instant) {
   const int64_t *clocks = retiming->clocks == NULL ? retiming->times : retiming->clocks;
-  return clocks + (size_t)instant * W;
+  return clocks + (size_t)instant * width;
 }
 
 /* The occupant's end is known when something from which it follows has been taken, no later than its clock. */
-static void make_room(struct pass *pass, const struct lumos_row *row, const int64_t *lags) {
-  const int64_t *end = pass->retiming->times + (size_t)row->src * W;
-  const int64_t *clock = clocks_of(pass->retiming, row->src);
-  const int64_t *start = pass->retiming->times + (size_t)row->occupant * W;
-  int64_t *to = pass->retiming->times + (size_t)row->dst * W;
-  for (unsigned w = 0; w < W; w++) {
+INLINE void make_room(struct pass *pass, unsigned width, const struct lumos_row *row, const int64_t *lags) {
+  const int64_t *end = pass->retiming->times + (size_t)row->src * width;
+  const int64_t *clock = clocks_of(pass->retiming, width, row->src);
+  const int64_t *start = pass->retiming->times + (size_t)row->occupant * width;
+  int64_t *to = pass->retiming->times + (size_t)row->dst * width;
+  for (unsigned w = 0; w < width; w++) {
     if (start[w] <= to[w]) {
       pass->kept &= clock[w] < to[w] ? ~0U : ~(1U << w);
       to[w] = later(to[w], end[w] + lags[w]);
@@ -273,55 +245,61 @@ static void make_room(struct pass *pass, const struct lumos_row *row, const int6
   }
 }
 
-static void pass_all(struct pass *pass) {
+INLINE void pass_all(struct pass *pass, unsigned width) {
   const struct lumos_retiming *retiming = pass->retiming;
   for (size_t i = 0; i < retiming->rows.count; i++) {
     const struct lumos_row *row = &retiming->rows.items[i];
     if (row->of == LUMOS_LINK_ROOM) {
-      make_room(pass, row, retiming->new_lags + i * W);
+      make_room(pass, width, row, retiming->new_lags + i * width);
       continue;
     }
     if (row->of != LUMOS_LINK_CAUSE) {
-      pass_on(pass, row, retiming->new_lags + i * W);
+      pass_on(pass, width, row, retiming->new_lags + i * width);
     }
     if (retiming->clocks != NULL) {
-      pass_clock_on(pass, row);
+      pass_clock_on(pass, width, row);
     }
   }
 }
 
-static void check_pair(struct pass *pass, const struct lumos_row_pair *pair) {
-  const int64_t *first = pass->retiming->times + (size_t)pair->first * W;
-  const int64_t *clock = pair->how == LUMOS_BEFORE_IN_TURN ? clocks_of(pass->retiming, pair->first) : first;
-  const int64_t *then = pass->retiming->times + (size_t)pair->then * W;
-  for (unsigned w = 0; w < W; w++) {
+INLINE void check_pair(struct pass *pass, unsigned width, const struct lumos_row_pair *pair) {
+  const int64_t *first = pass->retiming->times + (size_t)pair->first * width;
+  const int64_t *clock = pair->how == LUMOS_BEFORE_IN_TURN ? clocks_of(pass->retiming, width, pair->first) : first;
+  const int64_t *then = pass->retiming->times + (size_t)pair->then * width;
+  for (unsigned w = 0; w < width; w++) {
     bool before = pair->how == LUMOS_BEFORE_ON_THREAD ? first[w] <= then[w] : later(first[w], clock[w]) < then[w];
     pass->kept &= before ? ~0U : ~(1U << w);
   }
 }
 
-unsigned lumos_retiming_run(struct lumos_retiming *retiming) {
+INLINE unsigned run(struct lumos_retiming *retiming, unsigned width) {
   struct pass pass = {.retiming = retiming, .kept = ~0U};
-  for (size_t i = 0; i < (size_t)retiming->instants * W; i++) {
-    retiming->times[i] = i < W ? 0 : never;
+  for (size_t i = 0; i < (size_t)retiming->instants * width; i++) {
+    retiming->times[i] = i < width ? 0 : never;
   }
-  for (size_t i = 0; retiming->clocks != NULL && i < (size_t)retiming->instants * W; i++) {
+  for (size_t i = 0; retiming->clocks != NULL && i < (size_t)retiming->instants * width; i++) {
     retiming->clocks[i] = never;
   }
-  pass_all(&pass);
+  pass_all(&pass, width);
   for (size_t i = 0; i < retiming->pairs.count; i++) {
-    check_pair(&pass, &retiming->pairs.items[i]);
+    check_pair(&pass, width, &retiming->pairs.items[i]);
   }
-  for (unsigned w = 0; w < W; w++) { /* far from where the engine would say that a time is too large */
+  for (unsigned w = 0; w < width; w++) { /* far from where the engine would say that a time is too large */
     bool near = retiming->latest < LUMOS_TIME_LIMIT / 4 && retiming->changed[w] < LUMOS_TIME_LIMIT / 4;
     pass.kept &= near ? ~0U : ~(1U << w);
   }
   return pass.kept;
 }
 
-void lumos_retiming_ends(const struct lumos_retiming *retiming, unsigned w, struct lumos_run *runs) {
+unsigned lumos_retiming_run(struct lumos_retiming *retiming) {
+  return retiming->width == 1 ? run(retiming, 1) : run(retiming, LUMOS_RETIMED);
+}
+
+void lumos_retiming_ends(const struct lumos_retiming *retiming, const struct lumos_engine *engine, unsigned w,
+                         struct lumos_run *runs) {
   for (size_t i = 0; i < retiming->ends.count; i++) {
     const struct lumos_row_end *end = &retiming->ends.items[i];
-    runs[end->task] = (struct lumos_run){retiming->times[(size_t)end->instant * W + w], 0};
+    runs[engine->node_of[end->task]] =
+        (struct lumos_run){retiming->times[(size_t)end->instant * retiming->width + w], 0};
   }
 }

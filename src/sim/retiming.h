@@ -1,4 +1,4 @@
-/* Times of a job with less work, of several such jobs at once, without the engine.
+/* Times of variants of a job (variant.h), of several at once, without the engine.
  *
  * A run of the engine is read as rows: one instant comes no earlier than another and a lag. As long as calls that
  * touch the same stream or event, and kernels that wait for the same SMs, keep the run's order, a job with other lags
@@ -15,9 +15,8 @@
 #define LUMOS_SIM_RETIMING_H
 
 #include "sim/engine.h"
-#include "sim/work.h"
 
-enum { LUMOS_RETIMED = 4 }; /* how many at once */
+enum { LUMOS_RETIMED = 4 }; /* how many at once, at most */
 
 struct lumos_row {
   uint32_t src, dst; /* numbers of instants */
@@ -57,31 +56,34 @@ struct lumos_retiming {
   LUMOS_VECTOR(struct lumos_row_followers) followers;
   struct lumos_row_parts lengths[2]; /* of nodes on threads, on streams */
   struct lumos_row_parts thread_lags, handovers, launches, waits, transfers;
-  /* By row or instant, LUMOS_RETIMED of each. */
+  unsigned width; /* how many at once now; 0: none */
+  /* By row or instant, so many of each. */
   int64_t *new_lags, *times, *clocks; /* clocks may be NULL: nothing asks for them */
   int64_t changed[LUMOS_RETIMED];     /* all lags together, at most; beyond what adds up safely: LUMOS_ABSENT */
 };
 
-/* Run the engine in this order, which asks for bindings, and read the run's rows. False: the run fails. */
+/* Run the engine in this order, which asks for bindings, and read the run's rows. The engine rests afterwards. False:
+ * the run fails. */
 bool lumos_retiming_make(struct lumos_retiming *retiming, struct lumos_engine *engine,
                          const struct lumos_engine_order *asked, struct lumos_run *runs,
                          struct lumos_error *error) LUMOS_MUST_CHECK;
 /* What lumos_retiming_make does with the notes of a run. */
-void lumos_retiming_read(struct lumos_retiming *retiming, const struct lumos_links *links,
-                         const struct lumos_order *order, const struct lumos_run *runs);
+void lumos_retiming_read(struct lumos_retiming *retiming, const struct lumos_engine *engine,
+                         const struct lumos_links *links, const struct lumos_order *order, const struct lumos_run *runs,
+                         bool by_node);
 void lumos_retiming_free(struct lumos_retiming *retiming);
 
-/* All as in the run; then of one of them (w < LUMOS_RETIMED) less work, as lumos_less_run has it. `chosen` has room
- * for all tasks. */
-void lumos_retiming_begin(struct lumos_retiming *retiming);
+/* All as in the run, of `width` jobs, 1 or LUMOS_RETIMED, each 24 bytes a row; then of one of them (w < width) what a
+ * variant has in place of it. What a variant says of boundaries the engine has to be asked for. */
+void lumos_retiming_begin(struct lumos_retiming *retiming, unsigned width);
 void lumos_retiming_change(struct lumos_retiming *retiming, const struct lumos_engine *engine, unsigned w,
-                           const struct lumos_work *work, int64_t millionths, const struct lumos_times *usual,
-                           uint8_t *chosen);
+                           const struct lumos_variant *variant);
 /* Give back what lumos_retiming_begin made, until it is called again. */
 void lumos_retiming_rest(struct lumos_retiming *retiming);
 /* The times of all; bit w of what it returns: they are those that the engine would find. */
 unsigned lumos_retiming_run(struct lumos_retiming *retiming);
-/* runs[t] of all tasks that end steps, as a run of no length at the task's end. */
-void lumos_retiming_ends(const struct lumos_retiming *retiming, unsigned w, struct lumos_run *runs);
+/* Of the runs by node those of all tasks that end steps, as of no length at the task's end. */
+void lumos_retiming_ends(const struct lumos_retiming *retiming, const struct lumos_engine *engine, unsigned w,
+                         struct lumos_run *runs);
 
 #endif

@@ -10,9 +10,11 @@ enum { IN = 1, MORE_IN = 2, OUT = 4, MORE_OUT = 8, KEPT = 16 };
 struct reading {
   struct lumos_retiming *into;
   const struct lumos_job *job;
+  const struct lumos_engine *engine;
   const struct lumos_links *links;
   const struct lumos_order *order;
   const struct lumos_run *runs;
+  bool by_node;    /* are the runs? Instants are, see lumos_engine_notes */
   uint8_t *ways;   /* by instant: how many links lead there and on, all of them of a thread's own time, or KEPT */
   uint32_t *place; /* by instant: its number, or the row that leads through it */
   int64_t *met;    /* by collective: when the last one came */
@@ -27,12 +29,17 @@ static bool has_occupant(const struct lumos_link *link) {
   return link->of == LUMOS_LINK_ROOM || link->of == LUMOS_LINK_NO_ROOM;
 }
 
+static uint32_t task_at(const struct reading *reading, uint32_t instant) { return reading->engine->nodes[instant / 2]; }
+
 static const struct lumos_task *task_of(const struct reading *reading, uint32_t instant) {
-  return &reading->job->tasks.items[instant / 2];
+  return &reading->job->tasks.items[task_at(reading, instant)];
 }
 
+/* The first at which a collective has all its members. */
+static uint32_t first_met(const struct reading *reading) { return 2 * reading->engine->node_count; }
+
 static bool is_of_thread(const struct reading *reading, uint32_t instant) {
-  return instant < 2 * reading->job->tasks.count && !lumos_on_stream(reading->job, task_of(reading, instant));
+  return instant < first_met(reading) && !lumos_on_stream(reading->job, task_of(reading, instant));
 }
 
 static bool is_folded(const struct reading *reading, uint32_t instant) { return reading->ways[instant] == (IN | OUT); }
@@ -61,8 +68,8 @@ static void find_ways(struct reading *reading) {
     if (has_occupant(link)) {
       keep_instant(reading, link->src - 1);
     }
-    if (link->dst >= 2 * reading->job->tasks.count) {
-      int64_t *met = &reading->met[link->dst - 2 * reading->job->tasks.count];
+    if (link->dst >= first_met(reading)) {
+      int64_t *met = &reading->met[link->dst - first_met(reading)];
       *met = link->bound > *met ? link->bound : *met;
     }
   }
@@ -77,6 +84,7 @@ static void find_ends(struct reading *reading) {
   struct lumos_stretches stretches;
   struct lumos_timeline timeline;
   lumos_find_stretches(job, &stretches);
+  stretches.places = reading->by_node ? reading->engine->node_of : NULL;
   lumos_timeline_make(&timeline, job, reading->runs, &stretches);
   uint8_t *with_streams = lumos_steps_with_streams(job, &timeline, &stretches);
   uint32_t guess = 0;
@@ -91,8 +99,9 @@ static void find_ends(struct reading *reading) {
     /* Of a thread the first and the last, as lumos_timeline_make reads them. */
     uint32_t stride = lane->kind == LUMOS_STREAM || stretch->count < 2 ? 1 : stretch->count - 1;
     for (uint32_t t = stretch->first; t < end; t += stride) {
-      keep_instant(reading, 2 * t + 1);
-      lumos_vector_push(&reading->into->ends, ((struct lumos_row_end){t, 2 * t + 1}));
+      uint32_t instant = 2 * reading->engine->node_of[t] + 1;
+      keep_instant(reading, instant);
+      lumos_vector_push(&reading->into->ends, ((struct lumos_row_end){t, instant}));
     }
   }
   free(with_streams);
@@ -106,10 +115,10 @@ static int64_t time_of(const struct reading *reading, uint32_t instant) {
   if (instant == LUMOS_NONE) {
     return 0;
   }
-  if (instant >= 2 * reading->job->tasks.count) {
-    return reading->met[instant - 2 * reading->job->tasks.count];
+  if (instant >= first_met(reading)) {
+    return reading->met[instant - first_met(reading)];
   }
-  const struct lumos_run *run = &reading->runs[instant / 2];
+  const struct lumos_run *run = &reading->runs[reading->by_node ? instant / 2 : task_at(reading, instant)];
   return run->start + (instant % 2 == 0 ? 0 : run->dur);
 }
 
@@ -132,7 +141,7 @@ static uint32_t number_of(struct reading *reading, uint32_t instant) {
 
 static uint32_t begin_row(struct reading *reading, const struct lumos_link *link) {
   struct lumos_retiming *into = reading->into;
-  bool event = link->src != LUMOS_NONE && link->src < 2 * reading->job->tasks.count &&
+  bool event = link->src != LUMOS_NONE && link->src < first_met(reading) &&
                (link->src % 2 == 0 || is_of_thread(reading, link->src));
   struct lumos_row row = {.src = number_of(reading, link->src), .of = link->of, .event = event};
   row.occupant = link->of == LUMOS_LINK_ROOM ? number_of(reading, link->src - 1) : 0;
@@ -143,15 +152,16 @@ static uint32_t begin_row(struct reading *reading, const struct lumos_link *link
 
 static void add_part(struct reading *reading, const struct lumos_link *link, uint32_t row, size_t *transfer) {
   struct lumos_retiming *into = reading->into;
-  struct lumos_row_part part = {row, link->dst / 2};
+  struct lumos_row_part part = {row, link->dst < first_met(reading) ? task_at(reading, link->dst) : LUMOS_NONE};
   switch ((enum lumos_link_of)link->of) {
     case LUMOS_LINK_LENGTH:
       lumos_vector_push(&into->lengths[!is_of_thread(reading, link->dst)], part);
       break;
     case LUMOS_LINK_LAG:
       lumos_vector_push(&into->thread_lags, part);
-      if (link->src / 2 + 1 < part.of) {
-        lumos_vector_push(&into->followers, ((struct lumos_row_followers){row, link->src / 2 + 1, part.of}));
+      if (task_at(reading, link->src) + 1 < part.of) {
+        lumos_vector_push(&into->followers,
+                          ((struct lumos_row_followers){row, task_at(reading, link->src) + 1, part.of}));
       }
       break;
     case LUMOS_LINK_HANDOVER:
@@ -170,7 +180,7 @@ static void add_part(struct reading *reading, const struct lumos_link *link, uin
   }
   if (link->of != LUMOS_LINK_ROOT && link->dst % 2 == 1 && is_of_thread(reading, link->dst) &&
       lumos_call_waits(reading->job, task_of(reading, link->dst))) {
-    lumos_vector_push(&into->waits, ((struct lumos_row_part){row, link->dst / 2}));
+    lumos_vector_push(&into->waits, part);
   }
 }
 
@@ -245,19 +255,12 @@ static void find_pairs(struct reading *reading) {
 
 /* Where a thread's task may start before the one that it follows ends, the thread's calls need not keep their order. */
 static bool keeps_order(const struct reading *reading) {
-  const struct lumos_job *job = reading->job;
-  for (uint32_t t = 0; t < job->tasks.count; t++) {
-    int64_t residual = lumos_timing_of(job, t)->residual;
-    if (residual != LUMOS_ABSENT && residual < 0 && !lumos_on_stream(job, &job->tasks.items[t])) {
-      return false;
-    }
-  }
   for (size_t i = 0; i < reading->order->touches.count; i++) {
     if (!is_of_thread(reading, reading->order->touches.items[i].instant)) {
       return false;
     }
   }
-  return !reading->order->unclear;
+  return !reading->order->unclear && !reading->engine->unordered;
 }
 
 /* Instants become numbers; all of them have come by a row. */
@@ -279,19 +282,21 @@ static bool number_all(struct reading *reading) {
 
 static int64_t latest_of(const struct reading *reading) {
   int64_t latest = 0;
-  for (size_t t = 0; t < reading->job->tasks.count; t++) {
-    int64_t start = llabs(reading->runs[t].start), end = llabs(reading->runs[t].start + reading->runs[t].dur);
+  for (uint32_t instant = 0; instant < first_met(reading); instant += 2) { /* followers are between nodes */
+    int64_t start = llabs(time_of(reading, instant)), end = llabs(time_of(reading, instant + 1));
     latest = start > latest ? start : latest;
     latest = end > latest ? end : latest;
   }
   return latest;
 }
 
-void lumos_retiming_read(struct lumos_retiming *retiming, const struct lumos_links *links,
-                         const struct lumos_order *order, const struct lumos_run *runs) {
+void lumos_retiming_read(struct lumos_retiming *retiming, const struct lumos_engine *engine,
+                         const struct lumos_links *links, const struct lumos_order *order, const struct lumos_run *runs,
+                         bool by_node) {
   const struct lumos_job *job = retiming->job;
-  size_t instants = 2 * job->tasks.count + job->collectives.count;
-  struct reading reading = {.into = retiming, .job = job, .links = links, .order = order, .runs = runs};
+  size_t instants = 2 * (size_t)engine->node_count + job->collectives.count;
+  struct reading reading = {
+      .into = retiming, .job = job, .engine = engine, .links = links, .order = order, .runs = runs, .by_node = by_node};
   retiming->usable = keeps_order(&reading);
   if (!retiming->usable) {
     return;

@@ -30,10 +30,10 @@ static bool check_metrics(const struct lumos_job *job, struct lumos_error *error
 
 struct runs {
   struct lumos_job *job;
-  struct lumos_job quiet; /* the same, for threads that may not tell how far they are */
   struct lumos_engine *engine;
+  struct lumos_engine copies[2]; /* for the other runs */
   const struct lumos_stretches *stretches;
-  struct lumos_stretches ends; /* the same, for runs of nodes only */
+  struct lumos_stretches ends; /* the same, for runs of nodes */
   const struct lumos_timeline *measured;
   struct lumos_holds holds;
   bool opportunities;
@@ -48,8 +48,10 @@ enum { KEPT, REPLAYED, TRANSPLANTED };
 static bool keep(struct runs *runs, struct lumos_error *error) {
   struct lumos_job *job = runs->job;
   const struct lumos_engine_order order = {.notes = {.holds = &runs->holds, .bindings = job->bindings}};
-  return runs->opportunities ? lumos_retiming_make(&runs->retiming, runs->engine, &order, job->runs.items, error)
-                             : lumos_engine_do(runs->engine, &order, job->runs.items, error);
+  bool done = runs->opportunities ? lumos_retiming_make(&runs->retiming, runs->engine, &order, job->runs.items, error)
+                                  : lumos_engine_do(runs->engine, &order, job->runs.items, error);
+  lumos_engine_rest(runs->engine);
+  return done;
 }
 
 static bool do_run(void *context, size_t index, bool callers) {
@@ -58,15 +60,14 @@ static bool do_run(void *context, size_t index, bool callers) {
   if (index == KEPT) {
     return keep(runs, error);
   }
-  struct lumos_engine engine;
-  lumos_engine_copy(&engine, runs->engine);
+  struct lumos_engine *engine = &runs->copies[index - 1];
   bool done = true;
   if (index == REPLAYED) {
-    done = lumos_replay(&runs->quiet, &engine, &runs->ends, runs->measured, &runs->replay, error);
+    done = lumos_replay(runs->job, engine, &runs->ends, runs->measured, &runs->replay, error);
   } else {
-    runs->transplant = lumos_transplant_make(&runs->quiet, &engine, &runs->ends, runs->measured);
+    runs->transplant = lumos_transplant_make(runs->job, engine, &runs->ends, runs->measured);
   }
-  lumos_engine_free(&engine);
+  lumos_engine_rest(engine);
   (void)callers; /* the kept run is the caller's */
   return done;
 }
@@ -76,10 +77,14 @@ static bool run_all(struct runs *runs, struct lumos_error *error) {
   struct lumos_job *job = runs->job;
   job->bindings = lumos_allocate_zeroed(1, sizeof *job->bindings);
   lumos_vector_reserve(&job->runs, job->tasks.count);
-  runs->quiet = *job;
-  runs->quiet.watcher = (struct lumos_watcher){0};
   size_t count = lumos_job_edited(job) || runs->measured->steps.count == 0 ? 1 : 3;
+  for (size_t i = 1; i < count; i++) {
+    lumos_engine_copy(&runs->copies[i - 1], runs->engine);
+  }
   size_t failed = lumos_parallel(count, 0, do_run, runs);
+  for (size_t i = 1; i < count; i++) {
+    lumos_engine_free(&runs->copies[i - 1]);
+  }
   if (failed < count) {
     *error = runs->errors[failed];
     return false;
@@ -188,14 +193,14 @@ static bool run_and_measure(struct lumos_job *job, const struct lumos_simulation
                       .ends = stretches,
                       .measured = &measured,
                       .opportunities = simulation->opportunities && simulation->model == LUMOS_MODEL_LUMOS};
-  runs.ends.ends_only = !engine.unordered;
+  runs.ends.places = engine.unordered ? NULL : engine.node_of;
   bool done = run_all(&runs, error) && write_metrics(&runs, hardware, error);
   if (done) {
     lumos_model_write(job, simulation->model, file);
     job->stage = LUMOS_STAGE_SIM;
   }
   if (done && runs.opportunities) {
-    lumos_write_opportunities(job, &engine, &runs.retiming, job->bindings, &runs.ends);
+    lumos_write_opportunities(job, &engine, &runs.retiming, job->bindings, &stretches);
   }
   lumos_retiming_free(&runs.retiming);
   lumos_transplant_free(runs.transplant);

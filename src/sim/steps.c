@@ -35,14 +35,15 @@ static bool on_stream(const struct lumos_job *job, const struct lumos_stretch *s
 
 /* From the first start to the last end of a stretch's tasks; start LUMOS_ABSENT where none has an interval. */
 static struct lumos_step interval_of(const struct lumos_job *job, const struct lumos_run *runs,
-                                     const struct lumos_stretch *stretch, bool ends_only) {
+                                     const struct lumos_stretch *stretch, const uint32_t *places) {
   struct lumos_step step = {job->lanes.items[stretch->lane].rank, stretch->step, LUMOS_ABSENT, LUMOS_ABSENT};
-  bool strides = runs != NULL && ends_only && !on_stream(job, stretch) && stretch->count > 1;
+  places = runs == NULL ? NULL : places;
+  bool strides = places != NULL && !on_stream(job, stretch) && stretch->count > 1;
   uint32_t stride = strides ? stretch->count - 1 : 1;
   for (uint32_t t = stretch->first; t < stretch->first + stretch->count; t += stride) {
     int64_t start = 0;
     int64_t end = 0;
-    if (lumos_task_interval(job, runs, t, &start, &end)) {
+    if (lumos_task_interval(job, runs, places == NULL ? t : places[t], &start, &end)) {
       step.start = step.start == LUMOS_ABSENT || start < step.start ? start : step.start;
       step.end = end > step.end ? end : step.end;
     }
@@ -70,14 +71,15 @@ static void sort_ends(struct latest_list *ends) {
 }
 
 /* A rank's stretches on streams, or those on threads of steps that are not among the ends yet. */
-static void collect_ends(const struct lumos_job *job, const struct lumos_run *runs, bool streams, bool ends_only,
-                         const struct lumos_stretch *stretches, size_t count, struct latest_list *ends) {
+static void collect_ends(const struct lumos_job *job, const struct lumos_run *runs, bool streams,
+                         const uint32_t *places, const struct lumos_stretch *stretches, size_t count,
+                         struct latest_list *ends) {
   size_t known = ends->count;
   for (size_t i = 0; i < count; i++) {
     struct latest latest = {stretches[i].step, LUMOS_ABSENT};
     bool found = known > 0 && bsearch(&latest, ends->items, known, sizeof latest, by_step) != NULL;
     if (!found && on_stream(job, &stretches[i]) == streams) {
-      latest.end = interval_of(job, runs, &stretches[i], ends_only).end;
+      latest.end = interval_of(job, runs, &stretches[i], places).end;
     }
     if (latest.end != LUMOS_ABSENT) {
       lumos_vector_push(ends, latest);
@@ -92,12 +94,12 @@ static int64_t first_start(const struct lumos_job *job, const struct lumos_rank 
 }
 
 /* Of a step that has device tasks the host's do not count. */
-static void find_rank_steps(const struct lumos_job *job, const struct lumos_run *runs, uint32_t r, bool ends_only,
-                            const struct lumos_stretch *stretches, size_t count, struct latest_list *ends,
-                            struct lumos_steps_list *steps) {
+static void find_rank_steps(const struct lumos_job *job, const struct lumos_run *runs, uint32_t r,
+                            const uint32_t *places, const struct lumos_stretch *stretches, size_t count,
+                            struct latest_list *ends, struct lumos_steps_list *steps) {
   ends->count = 0;
-  collect_ends(job, runs, true, ends_only, stretches, count, ends);
-  collect_ends(job, runs, false, ends_only, stretches, count, ends);
+  collect_ends(job, runs, true, places, stretches, count, ends);
+  collect_ends(job, runs, false, places, stretches, count, ends);
   int64_t start = first_start(job, &job->ranks.items[r]);
   for (size_t i = 0; i < ends->count;) {
     struct lumos_step step = {.rank = r, .step = ends->items[i].step, .start = start, .end = start};
@@ -120,7 +122,7 @@ static void find_steps(const struct lumos_job *job, const struct lumos_run *runs
       count++;
     }
     if (count > 0) {
-      find_rank_steps(job, runs, rank, stretches->ends_only, stretches->items + first, count, &ends, steps);
+      find_rank_steps(job, runs, rank, stretches->places, stretches->items + first, count, &ends, steps);
     }
     first += count;
   }
@@ -236,7 +238,7 @@ void lumos_find_host_steps(const struct lumos_job *job, const struct lumos_run *
     uint32_t rank = job->lanes.items[stretch->lane].rank;
     uint32_t index = on_stream(job, stretch) ? LUMOS_NONE : lumos_step_index(steps, rank, stretch->step, &guess);
     if (index != LUMOS_NONE) {
-      struct lumos_step part = interval_of(job, runs, stretch, stretches->ends_only);
+      struct lumos_step part = interval_of(job, runs, stretch, stretches->places);
       struct lumos_step *step = &host_steps->items[index];
       bool earlier = step->start == LUMOS_ABSENT || (part.start != LUMOS_ABSENT && part.start < step->start);
       step->start = earlier ? part.start : step->start;

@@ -26,7 +26,9 @@ struct lumos_stretch {
 struct lumos_stretches { /* a vector, and */
   struct lumos_stretch *items;
   size_t count, capacity;
-  bool ends_only; /* of threads a run holds only the first and the last task of each: see nodes_only in engine.h */
+  const uint32_t
+      *places; /* by task: where its run stands; of threads then only the first and the last task of each have
+                             one: see nodes_only in engine.h. NULL: runs are by task */
 };
 
 /* All of the job, in the order of the tasks; tasks without a step are in none. O(tasks); the caller frees the

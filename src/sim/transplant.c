@@ -211,7 +211,7 @@ static struct lumos_transplant find_like_steps(const struct lumos_job *job, cons
   return best;
 }
 
-/* --- The job with the times of like steps --- */
+/* --- The job with the times of like steps, as a variant --- */
 
 static int64_t length(const struct lumos_step *step) { return step->end - step->start; }
 
@@ -234,24 +234,27 @@ static bool is_handed(const struct lumos_job *job, uint32_t t) {
   return lumos_detail_of(job, &job->tasks.items[t])->own_lag != LUMOS_ABSENT;
 }
 
+/* A run's times, from those of like steps. */
+struct donation {
+  const struct lumos_transplant *transplant;
+  int64_t *transfers; /* by collective */
+  int64_t *shifts;    /* by step */
+};
+
 /* What is the donor's own; what the graph explains is found anew. */
-static struct lumos_times *find_times(const struct lumos_transplant *transplant) {
-  const struct lumos_job *job = transplant->job;
-  struct lumos_times *times = lumos_allocate(job->tasks.count * sizeof *times);
-  for (uint32_t t = 0; t < job->tasks.count; t++) {
-    uint32_t donor = transplant->donor[t];
-    times[t] = lumos_own_times(job, t);
-    if (donor == LUMOS_NONE) {
-      continue;
-    }
-    struct lumos_times donors = lumos_own_times(job, donor);
-    times[t].dur = donors.dur;
-    if (!lumos_on_stream(job, &job->tasks.items[t]) &&
-        is_handed(job, t) == is_handed(job, donor)) { /* else the gaps are of different kinds */
-      times[t].lag = donors.lag;
-    }
+static struct lumos_times donated_times(void *context, uint32_t t, struct lumos_times own) {
+  const struct donation *donation = context;
+  const struct lumos_job *job = donation->transplant->job;
+  uint32_t donor = donation->transplant->donor[t];
+  if (donor == LUMOS_NONE) {
+    return own;
   }
-  return times;
+  struct lumos_times donors = lumos_own_times(job, donor);
+  own.dur = donors.dur;
+  if (is_handed(job, t) == is_handed(job, donor)) { /* else the gaps are of different kinds */
+    own.lag = donors.lag;
+  }
+  return own;
 }
 
 /* The collective in which all of a collective's members' donors are, or LUMOS_NONE. A member of several takes part in
@@ -279,16 +282,20 @@ static uint32_t donor_of_collective(const struct lumos_transplant *transplant, c
   return found;
 }
 
-static void give_transfers(const struct lumos_transplant *transplant, struct lumos_job *changed) {
-  struct lumos_coupling coupling;
-  lumos_coupling_make(&coupling, transplant->job);
-  for (uint32_t c = 0; c < transplant->job->collectives.count; c++) {
-    uint32_t donor = donor_of_collective(transplant, &coupling, c);
-    if (donor != LUMOS_NONE) {
-      changed->collectives.items[c].transfer = transplant->job->collectives.items[donor].transfer;
-    }
+static int64_t *find_transfers(const struct lumos_transplant *transplant, const struct lumos_coupling *coupling) {
+  const struct lumos_job *job = transplant->job;
+  int64_t *transfers = lumos_allocate(job->collectives.count * sizeof *transfers);
+  for (uint32_t c = 0; c < job->collectives.count; c++) {
+    uint32_t donor = donor_of_collective(transplant, coupling, c);
+    transfers[c] = job->collectives.items[donor == LUMOS_NONE ? c : donor].transfer;
   }
-  lumos_coupling_free(&coupling);
+  return transfers;
+}
+
+static int64_t donated_transfer(void *context, uint32_t collective, int64_t own) {
+  const struct donation *donation = context;
+  (void)own;
+  return donation->transfers[collective];
 }
 
 static bool is_first_of_rank(const struct lumos_steps_list *steps, uint32_t step) {
@@ -303,32 +310,27 @@ static int64_t lead(const struct lumos_transplant *transplant, uint32_t t, uint3
 
 /* What comes from outside the recording keeps its place in its step. But a thread that begins in the first step begins
  * as far ahead as in the step that it takes its times from: what holds it there is not in the recording. */
-static int64_t moved(const struct lumos_transplant *transplant, const int64_t *shifts, uint32_t t, uint32_t step) {
-  uint32_t donor = transplant->donor[t];
-  if (donor == LUMOS_NONE || lumos_on_stream(transplant->job, &transplant->job->tasks.items[t]) ||
-      !is_first_of_rank(transplant->steps, step)) {
-    return shifts[step];
+static int64_t moved_boundary(void *context, uint32_t dep, int64_t own) {
+  const struct donation *donation = context;
+  const struct lumos_transplant *transplant = donation->transplant;
+  uint32_t t = transplant->job->deps.items[dep].dst, donor = transplant->donor[t], guess = 0;
+  const struct lumos_task *task = &transplant->job->tasks.items[t];
+  uint32_t step = task->step == LUMOS_ABSENT_INT
+                      ? LUMOS_NONE
+                      : lumos_step_index(transplant->steps, lumos_rank_of(transplant->job, task), task->step, &guess);
+  if (step == LUMOS_NONE) {
+    return own;
   }
-  return lead(transplant, t, step) - lead(transplant, donor, step + transplant->distance);
+  if (donor == LUMOS_NONE || lumos_on_stream(transplant->job, task) || !is_first_of_rank(transplant->steps, step)) {
+    return own + donation->shifts[step];
+  }
+  return own + lead(transplant, t, step) - lead(transplant, donor, step + transplant->distance);
 }
 
-static void move_boundaries(const struct lumos_transplant *transplant, struct lumos_job *changed) {
-  int64_t *shifts = find_shifts(transplant);
-  uint32_t guess = 0;
-  for (size_t i = 0; i < changed->deps.count; i++) {
-    struct lumos_dep *dep = &changed->deps.items[i];
-    const struct lumos_task *task = &transplant->job->tasks.items[dep->dst];
-    if (dep->src != LUMOS_NONE || task->step == LUMOS_ABSENT_INT) {
-      continue;
-    }
-    uint32_t step = lumos_step_index(transplant->steps, lumos_rank_of(transplant->job, task), task->step, &guess);
-    dep->at += step == LUMOS_NONE ? 0 : moved(transplant, shifts, dep->dst, step);
-  }
-  free(shifts);
-}
+LUMOS_VECTOR_TYPE(boundaries, struct lumos_dep);
 
 /* A stream that begins in the first step is free when it was before the step that it takes its times from. */
-static void hold_streams(const struct lumos_transplant *transplant, struct lumos_job *changed) {
+static void hold_streams(const struct lumos_transplant *transplant, struct boundaries *added) {
   const struct lumos_job *job = transplant->job;
   uint32_t guess = 0;
   for (size_t l = 0; l < job->lanes.count; l++) {
@@ -354,24 +356,28 @@ static void hold_streams(const struct lumos_transplant *transplant, struct lumos
     hold.to = LUMOS_START;
     hold.evidence = LUMOS_INFERRED;
     hold.mode = LUMOS_FIXED;
-    lumos_vector_push(&changed->deps, hold);
+    lumos_vector_push(added, hold);
   }
 }
 
 /* False where the times of one step block the graph of another. */
 static bool run(struct lumos_transplant *transplant, struct lumos_engine *engine) {
-  struct lumos_job changed = *transplant->job; /* shares everything but these */
-  changed.collectives.items =
-      lumos_copied(changed.collectives.items, changed.collectives.count, sizeof *changed.collectives.items);
-  changed.deps.items = lumos_copied(changed.deps.items, changed.deps.count, sizeof *changed.deps.items);
-  changed.deps.capacity = changed.deps.count;
-  give_transfers(transplant, &changed);
-  move_boundaries(transplant, &changed);
-  hold_streams(transplant, &changed);
-  struct lumos_times *times = find_times(transplant);
-  struct lumos_run *runs = lumos_allocate(changed.tasks.count * sizeof *runs);
+  struct donation donation = {.transplant = transplant,
+                              .transfers = find_transfers(transplant, &engine->coupling),
+                              .shifts = find_shifts(transplant)};
+  struct boundaries added = {0};
+  hold_streams(transplant, &added);
+  const struct lumos_variant variant = {.context = &donation,
+                                        .times = donated_times,
+                                        .threads = true,
+                                        .streams = true,
+                                        .transfer = donated_transfer,
+                                        .boundary = moved_boundary,
+                                        .added = added.items,
+                                        .added_count = added.count};
   const struct lumos_engine_order order = {
-      .drop_residuals = true, .changed = &changed, .times = times, .nodes_only = true};
+      .variant = &variant, .drop_residuals = true, .nodes_only = transplant->stretches->places != NULL};
+  struct lumos_run *runs = lumos_engine_room(engine, order.nodes_only);
   struct lumos_error error = {0};
   bool done = lumos_engine_do(engine, &order, runs, &error);
   if (done) {
@@ -379,9 +385,9 @@ static bool run(struct lumos_transplant *transplant, struct lumos_engine *engine
     transplant->timeline.runs = NULL; /* which are gone */
   }
   free(runs);
-  free(times);
-  free(changed.collectives.items);
-  free(changed.deps.items);
+  lumos_vector_free(&added);
+  free(donation.transfers);
+  free(donation.shifts);
   return done;
 }
 

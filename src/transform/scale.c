@@ -47,10 +47,10 @@ static struct lumos_detail *mark(struct lumos_job *job, struct lumos_task *task)
 static void scale_tasks(struct lumos_scaling *scaling, struct lumos_job *to) {
   for (uint32_t t = 0; t < to->tasks.count; t++) {
     struct lumos_task *task = &to->tasks.items[t];
-    const struct lumos_times times = lumos_scaled_times(scaling, t);
+    const struct lumos_times times = lumos_scaled_times(scaling, t, lumos_own_times(to, t));
     if (lumos_scaling_takes_residual(scaling, t)) {
-      int64_t residual = lumos_scaled_residual(scaling, t);
-      mark(to, task)->wait.residual = residual;
+      struct lumos_wait *wait = &mark(to, task)->wait;
+      wait->residual = lumos_scaled_residual(scaling, t, wait->residual);
     } else if (lumos_scaling_takes_dur(scaling, t)) {
       (void)mark(to, task);
     }
@@ -64,7 +64,7 @@ static void scale_transfers(struct lumos_scaling *scaling, struct lumos_job *to)
     struct lumos_collective *collective = &to->collectives.items[c];
     if (lumos_scaling_takes_transfer(scaling, c)) {
       collective->was = collective->was == LUMOS_ABSENT ? collective->transfer : collective->was;
-      collective->transfer = lumos_scaled_transfer(scaling, c);
+      collective->transfer = lumos_scaled_transfer(scaling, c, collective->transfer);
       collective->dur_source = LUMOS_SCALED;
     }
   }
@@ -77,7 +77,8 @@ static bool scale_chosen(struct lumos_job *job, const struct lumos_selector *sel
   lumos_scaling_open(&scaling);
   scale_tasks(&scaling, job);
   for (size_t i = 0; i < job->deps.count; i++) {
-    job->deps.items[i].lag = lumos_scaled_handover(&scaling, &job->deps.items[i]);
+    struct lumos_dep *dep = &job->deps.items[i];
+    dep->lag = dep->kind == LUMOS_HANDOVER ? lumos_scaled_handover(&scaling, dep->dst, dep->lag) : dep->lag;
   }
   scale_transfers(&scaling, job);
   lumos_scaling_close(&scaling);

@@ -70,32 +70,28 @@ static bool takes_lag(const struct lumos_scaling *scaling, uint32_t task) {
   return scaling->lags && scaling->chosen[task] && !lumos_on_stream(scaling->job, &scaling->job->tasks.items[task]);
 }
 
-struct lumos_times lumos_scaled_times(struct lumos_scaling *scaling, uint32_t task) {
+struct lumos_times lumos_scaled_times(struct lumos_scaling *scaling, uint32_t task, struct lumos_times own) {
   const struct lumos_job *job = scaling->job;
   bool on_stream = lumos_on_stream(job, &job->tasks.items[task]);
   struct lumos_profiled profiled = on_stream ? (struct lumos_profiled){0, 0} : lumos_profiled_part(job, task);
-  struct lumos_times times = lumos_own_times(job, task);
   if (lumos_scaling_takes_dur(scaling, task)) {
-    times.dur = scaled_own(scaling, times.dur, profiled.dur);
+    own.dur = scaled_own(scaling, own.dur, profiled.dur);
   }
   if (takes_lag(scaling, task)) {
-    times.lag = scaled_own(scaling, times.lag, profiled.lag);
+    own.lag = scaled_own(scaling, own.lag, profiled.lag);
   }
-  return times;
+  return own;
 }
 
 /* Between one thread's end and the other's start the host works too. */
-int64_t lumos_scaled_handover(struct lumos_scaling *scaling, const struct lumos_dep *dep) {
-  bool taken = scaling->lags && dep->kind == LUMOS_HANDOVER && scaling->chosen[dep->dst] && dep->lag > 0;
-  return taken ? scaled(scaling, dep->lag) : dep->lag;
+int64_t lumos_scaled_handover(struct lumos_scaling *scaling, uint32_t task, int64_t lag) {
+  return scaling->lags && scaling->chosen[task] && lag > 0 ? scaled(scaling, lag) : lag;
 }
 
-int64_t lumos_scaled_residual(struct lumos_scaling *scaling, uint32_t task) {
-  int64_t residual = lumos_detail_of(scaling->job, &scaling->job->tasks.items[task])->wait.residual;
+int64_t lumos_scaled_residual(struct lumos_scaling *scaling, uint32_t task, int64_t residual) {
   return lumos_scaling_takes_residual(scaling, task) ? scaled(scaling, residual) : residual;
 }
 
-int64_t lumos_scaled_transfer(struct lumos_scaling *scaling, uint32_t collective) {
-  int64_t transfer = scaling->job->collectives.items[collective].transfer;
+int64_t lumos_scaled_transfer(struct lumos_scaling *scaling, uint32_t collective, int64_t transfer) {
   return lumos_scaling_takes_transfer(scaling, collective) ? scaled(scaling, transfer) : transfer;
 }

@@ -29,11 +29,12 @@ struct lumos_scaling {
 void lumos_scaling_open(struct lumos_scaling *scaling);
 void lumos_scaling_close(struct lumos_scaling *scaling);
 
-/* New own times (lumos_own_times), of chosen tasks and their like; the old one where nothing changes. */
-struct lumos_times lumos_scaled_times(struct lumos_scaling *scaling, uint32_t task);
-int64_t lumos_scaled_handover(struct lumos_scaling *scaling, const struct lumos_dep *dep);
-int64_t lumos_scaled_residual(struct lumos_scaling *scaling, uint32_t task);       /* LUMOS_ABSENT: its wait has none */
-int64_t lumos_scaled_transfer(struct lumos_scaling *scaling, uint32_t collective); /* LUMOS_ABSENT: it has none */
+/* What becomes of a task's own times (lumos_own_times), of the lag of a hand-over to it, of its wait's residual, and of
+ * a collective's transfer; what nothing changes comes back, LUMOS_ABSENT too. */
+struct lumos_times lumos_scaled_times(struct lumos_scaling *scaling, uint32_t task, struct lumos_times own);
+int64_t lumos_scaled_handover(struct lumos_scaling *scaling, uint32_t task, int64_t lag);
+int64_t lumos_scaled_residual(struct lumos_scaling *scaling, uint32_t task, int64_t residual);
+int64_t lumos_scaled_transfer(struct lumos_scaling *scaling, uint32_t collective, int64_t transfer);
 
 /* Are the times of this task, or collective, what the factor is for? */
 bool lumos_scaling_takes_dur(const struct lumos_scaling *scaling, uint32_t task);

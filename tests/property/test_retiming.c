@@ -4,17 +4,14 @@
  * change places; some with kernels that wait for each other's SMs, hand-overs and boundaries.
  */
 #include "random_job.h"
+#include "random_variant.h"
 #include "unit/unit.h"
 
-#include "sim/less.h"
 #include "sim/retiming.h"
+#include "sim/scaled_work.h"
 #include <lumos/sim.h>
 
 enum { TRIALS = 3000 };
-
-static uint32_t any_of(const struct lumos_job *job, uint32_t lane) {
-  return job->lanes.items[lane].task_first + (uint32_t)pick(job->lanes.items[lane].task_count);
-}
 
 static void add_rooms(struct lumos_job *job) {
   for (int64_t i = pick(4); i > 0; i--) {
@@ -32,38 +29,6 @@ static void add_rooms(struct lumos_job *job) {
     dep.to = LUMOS_START;
     dep.evidence = LUMOS_INFERRED;
     dep.lag = -pick(3);
-    lumos_vector_push(&job->deps, dep);
-  }
-}
-
-static void add_boundaries(struct lumos_job *job) {
-  for (int64_t i = pick(3); i > 0; i--) {
-    struct lumos_dep dep = lumos_dep_empty;
-    dep.dst = (uint32_t)pick((int64_t)job->tasks.count);
-    dep.kind = LUMOS_BOUNDARY;
-    dep.mode = LUMOS_FIXED;
-    dep.at = pick(300);
-    dep.lag = pick(5);
-    dep.to = LUMOS_START;
-    lumos_vector_push(&job->deps, dep);
-  }
-}
-
-static void add_handovers(struct lumos_job *job) {
-  for (int64_t i = pick(4); i > 0; i--) {
-    struct lumos_dep dep = lumos_dep_empty;
-    uint32_t half = job->lanes.items[0].task_count / 2;
-    if (half == 0 || job->lanes.items[1].task_count < 2) {
-      return;
-    }
-    dep.src = job->lanes.items[0].task_first + (uint32_t)pick(half);
-    dep.dst = job->lanes.items[1].task_first + job->lanes.items[1].task_count / 2 +
-              (uint32_t)pick(job->lanes.items[1].task_count - job->lanes.items[1].task_count / 2);
-    dep.kind = LUMOS_HANDOVER;
-    dep.mode = LUMOS_FIXED;
-    dep.from = LUMOS_END;
-    dep.to = LUMOS_START;
-    dep.lag = pick(20) - 2;
     lumos_vector_push(&job->deps, dep);
   }
 }
@@ -96,62 +61,92 @@ struct outcome {
   int asked, known, blocked;
 };
 
-static void compare(struct lumos_retiming *retiming, struct lumos_less *less, const struct lumos_works *works,
-                    int64_t millionths, struct outcome *outcome) {
-  const struct lumos_job *job = less->job;
-  struct lumos_run *runs = lumos_allocate(job->tasks.count * sizeof *runs);
-  for (size_t first = 0; first < works->count; first += LUMOS_RETIMED) {
-    lumos_retiming_begin(retiming);
-    for (unsigned w = 0; w < LUMOS_RETIMED && first + w < works->count; w++) {
-      lumos_retiming_change(retiming, &less->engine, w, &works->items[first + w], millionths, less->usual,
-                            less->chosen);
-    }
-    unsigned kept = lumos_retiming_run(retiming);
-    for (unsigned w = 0; w < LUMOS_RETIMED && first + w < works->count; w++) {
-      bool done = lumos_less_run(less, &works->items[first + w], millionths);
-      outcome->asked++;
-      outcome->blocked += !done;
-      if ((kept >> w & 1) == 0) {
-        continue;
-      }
-      assert_true(done);
-      outcome->known++;
-      lumos_retiming_ends(retiming, w, runs);
-      for (size_t e = 0; e < retiming->ends.count; e++) {
-        uint32_t t = retiming->ends.items[e].task;
-        if (runs[t].start != less->runs[t].start + less->runs[t].dur) {
-          fail_msg("work %d by %lld: task %d ends %lld, not %lld", (int)works->items[first + w].subject,
-                   (long long)millionths, (int)t, (long long)runs[t].start,
-                   (long long)(less->runs[t].start + less->runs[t].dur));
-        }
-      }
+struct trial {
+  const struct lumos_job *job;
+  struct lumos_engine engine;
+  struct lumos_retiming retiming;
+  struct lumos_run *runs, *ends; /* as the engine, and as the rows have it */
+  struct outcome *outcome;
+};
+
+static void compare(struct trial *trial, const struct lumos_variant *variant, unsigned w, bool known,
+                    const char *what) {
+  struct lumos_error error = {0};
+  const struct lumos_engine_order order = {.variant = variant, .nodes_only = true};
+  bool done = lumos_engine_do(&trial->engine, &order, trial->runs, &error);
+  trial->outcome->asked++;
+  trial->outcome->blocked += !done;
+  if (!known) {
+    return;
+  }
+  assert_true(done);
+  trial->outcome->known++;
+  lumos_retiming_ends(&trial->retiming, &trial->engine, w, trial->ends);
+  for (size_t e = 0; e < trial->retiming.ends.count; e++) {
+    uint32_t t = trial->engine.node_of[trial->retiming.ends.items[e].task];
+    if (trial->ends[t].start != trial->runs[t].start + trial->runs[t].dur) {
+      fail_msg("%s: node %d ends %lld, not %lld", what, (int)t, (long long)trial->ends[t].start,
+               (long long)(trial->runs[t].start + trial->runs[t].dur));
     }
   }
-  free(runs);
+}
+
+static void compare_works(struct trial *trial, const struct lumos_works *works, const struct lumos_times *usual,
+                          int64_t millionths, unsigned width) {
+  struct lumos_retiming *retiming = &trial->retiming;
+  for (size_t first = 0; first < works->count; first += width) {
+    struct lumos_scaled_work scaled[LUMOS_RETIMED];
+    lumos_retiming_begin(retiming, width);
+    for (unsigned w = 0; w < width && first + w < works->count; w++) {
+      lumos_scaled_work_make(&scaled[w], trial->job, &works->items[first + w], millionths, usual);
+      lumos_retiming_change(retiming, &trial->engine, w, &scaled[w].variant);
+    }
+    unsigned kept = lumos_retiming_run(retiming);
+    for (unsigned w = 0; w < width && first + w < works->count; w++) {
+      char what[64];
+      (void)snprintf(what, sizeof what, "work %d by %d", (int)works->items[first + w].subject, (int)millionths);
+      compare(trial, &scaled[w].variant, w, (kept >> w & 1) != 0, what);
+      lumos_scaled_work_free(&scaled[w]);
+    }
+  }
+}
+
+/* One that changes a little of everything. What it has of boundaries is not known without the engine. */
+static void compare_change(struct trial *trial) {
+  struct change change = any_change(trial->job);
+  struct lumos_variant variant = variant_of(&change);
+  variant.boundary = pick(4) == 0 ? variant.boundary : NULL;
+  lumos_retiming_begin(&trial->retiming, 1);
+  lumos_retiming_change(&trial->retiming, &trial->engine, 0, &variant);
+  bool known = (lumos_retiming_run(&trial->retiming) & 1) != 0;
+  assert_false(known && variant.boundary != NULL);
+  compare(trial, &variant, 0, known, "a little of everything");
 }
 
 static void compare_all(struct lumos_job *job, struct outcome *outcome) {
   struct lumos_error error = {0};
   struct lumos_times *usual = some_usual_times(job);
   struct lumos_works works = {0};
-  struct lumos_retiming retiming;
-  struct lumos_less less;
+  struct trial trial = {.job = job,
+                        .runs = lumos_allocate(job->tasks.count * sizeof *trial.runs),
+                        .ends = lumos_allocate(job->tasks.count * sizeof *trial.ends),
+                        .outcome = outcome};
   lumos_find_works(job, true, &works);
-  struct lumos_engine engine;
-  lumos_engine_prepare(&engine, job, LUMOS_MODEL_LUMOS);
-  lumos_less_open(&less, &engine, usual);
+  lumos_engine_prepare(&trial.engine, job, LUMOS_MODEL_LUMOS);
   struct lumos_held bindings = {0};
   const struct lumos_engine_order order = {.notes = {.bindings = &bindings}};
-  if (lumos_retiming_make(&retiming, &less.engine, &order, less.runs, &error) && retiming.usable) {
-    compare(&retiming, &less, &works, 0, outcome);
-    compare(&retiming, &less, &works, 500000, outcome);
-    compare(&retiming, &less, &works, 900000, outcome);
+  if (lumos_retiming_make(&trial.retiming, &trial.engine, &order, trial.runs, &error) && trial.retiming.usable) {
+    compare_works(&trial, &works, usual, 0, LUMOS_RETIMED);
+    compare_works(&trial, &works, usual, 500000, 1);
+    compare_works(&trial, &works, usual, 900000, LUMOS_RETIMED);
+    compare_change(&trial);
   } else {
     outcome->asked += 3 * (int)works.count;
   }
-  lumos_retiming_free(&retiming);
-  lumos_less_close(&less);
-  lumos_engine_free(&engine);
+  lumos_retiming_free(&trial.retiming);
+  lumos_engine_free(&trial.engine);
+  free(trial.runs);
+  free(trial.ends);
   lumos_vector_free(&works);
   lumos_held_free(&bindings);
   free(usual);

@@ -1,0 +1,108 @@
+/* What random programs (random_job.h) lack of dependencies, and variants that change some of everything. */
+#ifndef LUMOS_TESTS_RANDOM_VARIANT_H
+#define LUMOS_TESTS_RANDOM_VARIANT_H
+
+#include "random_job.h"
+
+#include "sim/variant.h"
+
+static inline uint32_t any_of(const struct lumos_job *job, uint32_t lane) {
+  return job->lanes.items[lane].task_first + (uint32_t)pick(job->lanes.items[lane].task_count);
+}
+
+static inline void add_boundaries(struct lumos_job *job) {
+  for (int64_t i = pick(3); i > 0; i--) {
+    struct lumos_dep dep = lumos_dep_empty;
+    dep.dst = (uint32_t)pick((int64_t)job->tasks.count);
+    dep.kind = LUMOS_BOUNDARY;
+    dep.mode = LUMOS_FIXED;
+    dep.at = pick(300);
+    dep.lag = pick(5);
+    dep.to = LUMOS_START;
+    lumos_vector_push(&job->deps, dep);
+  }
+}
+
+static inline void add_handovers(struct lumos_job *job) {
+  for (int64_t i = pick(4); i > 0; i--) {
+    struct lumos_dep dep = lumos_dep_empty;
+    uint32_t half = job->lanes.items[0].task_count / 2;
+    if (half == 0 || job->lanes.items[1].task_count < 2) {
+      return;
+    }
+    dep.src = job->lanes.items[0].task_first + (uint32_t)pick(half);
+    dep.dst = job->lanes.items[1].task_first + job->lanes.items[1].task_count / 2 +
+              (uint32_t)pick(job->lanes.items[1].task_count - job->lanes.items[1].task_count / 2);
+    dep.kind = LUMOS_HANDOVER;
+    dep.mode = LUMOS_FIXED;
+    dep.from = LUMOS_END;
+    dep.to = LUMOS_START;
+    dep.lag = pick(20) - 2;
+    lumos_vector_push(&job->deps, dep);
+  }
+}
+
+/* Of what the salt chooses, one in so many, another value: a function of the two and of what it is of. */
+struct change {
+  const struct lumos_job *job;
+  bool threads, streams; /* of which tasks the times */
+  uint64_t salt;
+  uint32_t one_in;
+};
+
+static inline struct change any_change(const struct lumos_job *job) {
+  bool threads = pick(3) != 0;
+  return (struct change){.job = job,
+                         .threads = threads,
+                         .streams = !threads || pick(2) == 0,
+                         .salt = (uint64_t)pick(MOST),
+                         .one_in = 1 + (uint32_t)pick(pick(2) == 0 ? 4 : 60)};
+}
+
+static inline int64_t changed_by(const struct change *change, unsigned what, uint32_t of, int64_t own, int64_t least) {
+  uint64_t hash = (change->salt * 31 + what) * UINT64_C(0x9E3779B97F4A7C15) + of * UINT64_C(0xBF58476D1CE4E5B9);
+  hash ^= hash >> 29;
+  if ((hash * UINT64_C(0x94D049BB133111EB) >> 40) % change->one_in != 0) {
+    return own;
+  }
+  int64_t other = own + (int64_t)(hash >> 33) % MOST - MOST / 2;
+  return other < least ? least : other;
+}
+
+static inline struct lumos_times changed_times(void *context, uint32_t task, struct lumos_times own) {
+  const struct change *change = context;
+  bool on_stream = lumos_on_stream(change->job, &change->job->tasks.items[task]);
+  if (!(on_stream ? change->streams : change->threads)) {
+    return own;
+  }
+  return (struct lumos_times){changed_by(change, 0, task, own.dur, 0), changed_by(change, 1, task, own.lag, 0)};
+}
+static inline int64_t changed_residual(void *context, uint32_t task, int64_t own) {
+  return changed_by(context, 2, task, own, 0);
+}
+static inline int64_t changed_handover(void *context, uint32_t task, int64_t own) {
+  return changed_by(context, 3, task, own, 0);
+}
+static inline int64_t changed_launch(void *context, uint32_t task, int64_t own) {
+  return own < 0 ? own : changed_by(context, 4, task, own, own < MOST ? 0 : own - MOST / 2);
+}
+static inline int64_t changed_transfer(void *context, uint32_t collective, int64_t own) {
+  return changed_by(context, 5, collective, own, 0);
+}
+static inline int64_t changed_boundary(void *context, uint32_t dep, int64_t own) {
+  return changed_by(context, 6, dep, own, 0);
+}
+
+static inline struct lumos_variant variant_of(struct change *change) {
+  return (struct lumos_variant){.context = change,
+                                .times = changed_times,
+                                .threads = change->threads,
+                                .streams = change->streams,
+                                .residual = changed_residual,
+                                .handover = changed_handover,
+                                .launch = changed_launch,
+                                .transfer = changed_transfer,
+                                .boundary = changed_boundary};
+}
+
+#endif
