@@ -118,10 +118,10 @@ LUMOS_VECTOR_TYPE(calls, struct call);
 
 static void find_calls(const struct carried *carried, uint32_t lane, struct calls *calls) {
   const struct lumos_lane *thread = &carried->job->lanes.items[lane];
+  int64_t weight = lumos_rank_weight(&carried->job->ranks.items[thread->rank]);
   for (uint32_t t = thread->task_first; t < thread->task_first + thread->task_count; t++) {
     const struct lumos_task *task = &carried->job->tasks.items[t];
     if (counted_call(carried, task)) {
-      int64_t weight = lumos_task_weight(carried->job, task);
       lumos_vector_push(calls, ((struct call){task->name, length_of(carried, t, task->dur), weight}));
     }
   }
@@ -144,8 +144,7 @@ static void find_medians(struct carried *carried) {
     first[name] += first[name - 1];
   }
   int64_t *lengths = lumos_allocate(calls.count * sizeof *lengths);
-  int64_t *weights =
-      lumos_ranks_weigh_alike(carried->job) ? NULL : lumos_allocate(calls.count * sizeof *weights);
+  int64_t *weights = lumos_ranks_weigh_alike(carried->job) ? NULL : lumos_allocate(calls.count * sizeof *weights);
   for (size_t i = 0; i < calls.count; i++) {
     size_t place = first[calls.items[i].name + 1]++;
     lengths[place] = calls.items[i].length;
