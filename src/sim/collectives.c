@@ -110,8 +110,7 @@ static int64_t transfer_of(const struct survey *survey, const struct lumos_colle
   return before ? collective->was : collective->transfer;
 }
 
-/* How many collectives of the job the record stands for. */
-static int64_t count_of(const struct lumos_job *job, const struct lumos_collective *collective) {
+int64_t lumos_collective_count(const struct lumos_job *job, const struct lumos_collective *collective) {
   int64_t count = collective->size > 0 ? lumos_collective_weight(job, collective) / collective->size : 1;
   return count > 1 ? count : 1;
 }
@@ -124,7 +123,7 @@ static int64_t doubt_of(const struct lumos_job *job, const struct lumos_collecti
     int64_t own = job->ranks.items[lumos_rank_of(job, &job->tasks.items[task])].clock.error;
     error = own != LUMOS_ABSENT && own > error ? own : error;
   }
-  int64_t members = lumos_collective_weight(job, collective) / count_of(job, collective);
+  int64_t members = lumos_collective_weight(job, collective) / lumos_collective_count(job, collective);
   return error < LUMOS_TIME_LIMIT / (members + 1) ? error * members : LUMOS_TIME_LIMIT;
 }
 
@@ -188,7 +187,7 @@ static void survey_collective(struct survey *survey, struct lumos_collective *co
   struct cost cost = {.group = collective->group,
                       .op = op_of(survey, collective),
                       .step = step_of(job, collective),
-                      .count = count_of(job, collective),
+                      .count = lumos_collective_count(job, collective),
                       .bytes = collective->bytes};
   survey_members(survey, collective, &arrival, split, &cost);
   cost.transfer = split ? cost.time - cost.wait : 0;

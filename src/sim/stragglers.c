@@ -20,6 +20,7 @@
 #include "program/reach.h"
 #include "sim/arrival.h"
 #include "sim/clock.h"
+#include "sim/collectives.h"
 #include "sim/metrics.h"
 #include <stdlib.h>
 
@@ -77,7 +78,8 @@ struct search {
   const struct lumos_timeline *timeline;
   struct meetings meetings;
   struct visits visits; /* of one meeting, */
-  int64_t weight;       /* as how many ranks they count */
+  int64_t weight;       /* as how many ranks they count, */
+  int64_t count;        /* and as how many collectives it does */
   struct marks marks;
   struct syncs syncs;
   uint32_t *sync_first; /* by rank */
@@ -87,13 +89,13 @@ struct search {
 /* ---- Which collectives ---- */
 
 static uint64_t set_of(const struct lumos_job *job, const struct lumos_collective *collective) {
-  uint64_t hash = 0;
+  bool replicas = lumos_collective_weight(job, collective) > collective->member_count;
+  uint64_t hash = replicas ? lumos_hash_mix(1, (uint32_t)collective->size) : 0; /* sets may differ in those alone */
   for (uint32_t m = 0; m < collective->member_count; m++) {
     uint32_t member = job->members.items[collective->member_first + m];
     hash = lumos_hash_mix(hash, lumos_rank_of(job, &job->tasks.items[member]));
   }
-  bool replicas = lumos_collective_weight(job, collective) > collective->member_count;
-  return replicas ? lumos_hash_mix(hash, (uint32_t)collective->size) : hash; /* a set may differ in those alone */
+  return hash;
 }
 
 /* By themselves, or by ranks that stand for them. */
@@ -181,6 +183,7 @@ static void find_visits(struct search *search, size_t number) {
   const struct lumos_collective *before = first ? NULL : &collectives[meeting[-1].collective];
   search->visits.count = 0;
   search->weight = 0;
+  search->count = lumos_collective_count(search->job, collective);
   for (uint32_t m = 0; m < collective->member_count; m++) {
     struct visit visit = visit_of(search, collective, m, before);
     search->weight += visit.weight;
@@ -373,8 +376,8 @@ static bool sum_of(const struct search *search, quantity *of, __int128 *sum) {
 /* By what a visit has more than the mean of the others, among which are those that are like it. */
 static int64_t more(const struct search *search, quantity *of, size_t visit, __int128 sum) {
   int64_t own = of(search, &search->visits.items[visit]);
-  __int128 others = (__int128)search->weight - 1;
-  return others > 0 ? own - (int64_t)((sum - own) / others) : 0;
+  __int128 others = (__int128)search->weight - search->count; /* it is itself once in each */
+  return others > 0 ? own - (int64_t)((sum - (__int128)own * search->count) / others) : 0;
 }
 
 /* Could it have started earlier, had it been launched earlier? */
