@@ -40,6 +40,12 @@ figures() {
     | .value |= if $name | startswith("collective_bus") then unique elif $name | startswith("collective_") then add else . end'
 }
 
+# said: of a report as JSON what is said of the whole job, and the tables that have no rows of ranks or groups.
+said() {
+  jq -S '[.best, .job_steps, .loss, .step_time, .trust, .verdict, .world, [.notes[] | del(.ranks)], .tables.pipeline.finding,
+    (.tables | .busy, .collectives, .idleops, .kernels, .layers, .mfu, .modules, .opsdevice, .opshost, .phases, .rates, .bubbles)]'
+}
+
 # Which of several like ranks a chain leads to, or a wait, and how often it goes from one to another, is no figure of the job.
 may_differ='"(critical_path_rank|critical_path_crossings|wait_for)"'
 
@@ -53,6 +59,12 @@ check_folded() {
   for part in whole folded; do figures "$like" <$part.sim | grep -vE "$may_differ" >$part; done
   [ "$(wc -l <whole)" -gt 500 ] || fail "$name: there are only $(wc -l <whole) figures"
   diff whole folded >difference || fail "$name: $(grep -c '^<' difference) figures differ: $(head -n 20 difference)"
+  for part in whole folded; do
+    lumos-render -o $part.json $part.sim && said <$part.json >$part || fail "$name: the $part job is not reported"
+    lumos-render -o $part.md $part.sim && grep '^[0-9]* ranks · ' $part.md >$part.subject || fail "$name: the report of the $part job has no ranks"
+  done
+  diff whole folded >difference || fail "$name: reports differ: $(head -n 20 difference)"
+  diff whole.subject folded.subject >difference || fail "$name: reports are not of as many ranks: $(cat difference)"
 }
 
 check_folded replicas '{"1":0,"2":0}' --dp 4 --straggler 3=1.5
