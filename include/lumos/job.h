@@ -436,6 +436,14 @@ static inline bool lumos_on_stream(const struct lumos_job *job, const struct lum
 static inline uint32_t lumos_rank_of(const struct lumos_job *job, const struct lumos_task *task) {
   return job->lanes.items[task->lane].rank;
 }
+/* How many ranks of the job a record stands for, itself included: where they are counted, added up or averaged it counts
+ * so often. */
+static inline int64_t lumos_rank_weight(const struct lumos_rank *rank) {
+  return rank->represents > 1 ? rank->represents : 1;
+}
+static inline int64_t lumos_task_weight(const struct lumos_job *job, const struct lumos_task *task) {
+  return lumos_rank_weight(&job->ranks.items[lumos_rank_of(job, task)]);
+}
 /* Collectives, send and receive: what counts as communication everywhere. */
 static inline bool lumos_is_communication(uint8_t kind) { return kind == LUMOS_COLLECTIVE || kind == LUMOS_P2P; }
 /* Copies and memsets. */
@@ -448,6 +456,14 @@ bool lumos_job_arrange(struct lumos_job *job, struct lumos_error *error) LUMOS_M
 
 /* The index of a rank by number, or LUMOS_NONE. O(log ranks). */
 uint32_t lumos_job_rank(const struct lumos_job *job, int32_t rank);
+
+/* How many ranks all records of the job stand for. O(ranks). */
+int64_t lumos_job_weight(const struct lumos_job *job);
+/* Does every record stand for as many ranks as the others? Then means and medians over them need no weights. O(ranks). */
+bool lumos_ranks_weigh_alike(const struct lumos_job *job);
+/* How many ranks the members of a collective stand for: of a complete one its size, or where others like it are left out
+ * that times their number. O(members). */
+int64_t lumos_collective_weight(const struct lumos_job *job, const struct lumos_collective *collective);
 
 /* When a rank was recorded, as ns since 1970; false where the trace's clock does not say, and then its times compare
  * with no other's. */

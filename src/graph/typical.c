@@ -211,3 +211,32 @@ int64_t lumos_median(int64_t *values, size_t count) {
   select_time(values, count, (count + 1) / 2 - 1);
   return lumos_percentile(values, count, 50);
 }
+
+struct weighted {
+  int64_t value, weight;
+};
+
+static int compare_weighted(const void *left, const void *right) {
+  const struct weighted *a = left, *b = right;
+  return (a->value > b->value) - (a->value < b->value);
+}
+
+int64_t lumos_weighted_median(int64_t *values, const int64_t *weights, size_t count) {
+  if (weights == NULL) {
+    return lumos_median(values, count);
+  }
+  struct weighted *sorted = lumos_allocate(count * sizeof *sorted);
+  wide_integer all = 0, before = 0;
+  for (size_t i = 0; i < count; i++) {
+    sorted[i] = (struct weighted){values[i], weights[i]};
+    all += weights[i];
+  }
+  qsort(sorted, count, sizeof *sorted, compare_weighted);
+  size_t middle = 0;
+  while ((before += sorted[middle].weight) * 2 < all) {
+    middle++;
+  }
+  int64_t median = sorted[middle].value;
+  free(sorted);
+  return median;
+}

@@ -211,6 +211,30 @@ uint32_t lumos_job_rank(const struct lumos_job *job, int32_t rank) {
   return low < job->ranks.count && job->ranks.items[low].rank == rank ? (uint32_t)low : LUMOS_NONE;
 }
 
+int64_t lumos_job_weight(const struct lumos_job *job) {
+  int64_t sum = 0;
+  for (size_t i = 0; i < job->ranks.count; i++) {
+    sum += lumos_rank_weight(&job->ranks.items[i]);
+  }
+  return sum;
+}
+
+bool lumos_ranks_weigh_alike(const struct lumos_job *job) {
+  bool alike = true;
+  for (size_t i = 1; i < job->ranks.count && alike; i++) {
+    alike = lumos_rank_weight(&job->ranks.items[i]) == lumos_rank_weight(&job->ranks.items[0]);
+  }
+  return alike;
+}
+
+int64_t lumos_collective_weight(const struct lumos_job *job, const struct lumos_collective *collective) {
+  int64_t sum = 0;
+  for (uint32_t m = 0; m < collective->member_count; m++) {
+    sum += lumos_task_weight(job, &job->tasks.items[job->members.items[collective->member_first + m]]);
+  }
+  return sum;
+}
+
 static bool same_scope(const struct lumos_scope *a, const struct lumos_scope *b) {
   return a->rank == b->rank && a->step == b->step && a->layer == b->layer && a->lane == b->lane && a->task == b->task &&
          a->kind == b->kind && a->group == b->group && a->stage == b->stage && a->peer == b->peer && a->op == b->op &&

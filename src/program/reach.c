@@ -97,6 +97,6 @@ bool lumos_crosses_stages(const struct lumos_job *job, const struct lumos_reache
     }
     known = known && stage != LUMOS_ABSENT_INT;
   }
-  bool whole = known && collective->size >= 0 && collective->member_count >= (uint32_t)collective->size;
+  bool whole = known && collective->size >= 0 && lumos_collective_weight(job, collective) >= collective->size;
   return !whole && !lumos_stays_within(job, reaches, &job->tasks.items[members[0]]);
 }

@@ -40,22 +40,31 @@ static void write_partition(struct lumos_job *job, struct lumos_metric_place pla
   lumos_metric_time(job, "gpu_busy", place, partition->gpu_busy);
 }
 
-/* The mean over those of the partitions that are listed, of intervals of one length. Rounding the running sum of the
- * parts, not each part, keeps their sum. */
-static struct lumos_partition mean_partition(struct lumos_partition *partitions, const uint32_t *listed,
-                                             uint32_t count) {
+/* A partition that counts, and for how many ranks. */
+struct weighted {
+  struct lumos_partition *partition;
+  int64_t weight;
+};
+
+/* The mean over partitions of intervals of one length. Rounding the running sum of the parts, not each part, keeps their
+ * sum. */
+static struct lumos_partition mean_partition(const struct weighted *listed, size_t count) {
   struct lumos_partition mean = {0};
   __int128 before = 0;
+  int64_t ranks = 0;
+  for (size_t i = 0; i < count; i++) {
+    ranks += listed[i].weight;
+  }
   for (int part = 0; part < PARTS; part++) {
     __int128 after = before;
-    for (uint32_t i = 0; i < count; i++) {
-      after += *part_of(&partitions[listed[i]], part);
+    for (size_t i = 0; i < count; i++) {
+      after += (__int128)*part_of(listed[i].partition, part) * listed[i].weight;
     }
-    *part_of(&mean, part) = (int64_t)(after / count - before / count);
+    *part_of(&mean, part) = (int64_t)(after / ranks - before / ranks);
     mean.exposed_communication += parts[part].communication ? *part_of(&mean, part) : 0;
     before = after;
   }
-  mean.gpu_busy = (int64_t)(before / count) - mean.idle;
+  mean.gpu_busy = (int64_t)(before / ranks) - mean.idle;
   return mean;
 }
 
@@ -80,19 +89,20 @@ bool lumos_has_device(const struct lumos_job *job, uint32_t rank) {
 
 static void write_job_steps(struct lumos_job *job, const struct lumos_timeline *timeline,
                             struct lumos_partition *shared) {
-  uint32_t *listed = lumos_allocate(timeline->steps.count * sizeof *listed);
+  struct weighted *listed = lumos_allocate(timeline->steps.count * sizeof *listed);
   for (size_t k = 0; k < timeline->job.count; k++) {
     const struct lumos_step *step = &timeline->job.items[k];
     struct lumos_metric_place place = lumos_place_of(job, timeline, step);
-    uint32_t count = 0;
+    size_t count = 0;
     for (uint32_t i = timeline->sharers_first[k]; i < timeline->sharers_first[k + 1]; i++) {
-      if (lumos_has_device(job, timeline->steps.items[timeline->sharers[i]].rank)) {
-        listed[count++] = timeline->sharers[i];
+      uint32_t sharer = timeline->sharers[i], rank = timeline->steps.items[sharer].rank;
+      if (lumos_has_device(job, rank)) {
+        listed[count++] = (struct weighted){&shared[sharer], lumos_rank_weight(&job->ranks.items[rank])};
       }
     }
     lumos_metric_time(job, "step_time", place, step->end - step->start);
     if (count > 0) {
-      struct lumos_partition mean = mean_partition(shared, listed, count);
+      struct lumos_partition mean = mean_partition(listed, count);
       write_partition(job, place, &mean);
     }
   }

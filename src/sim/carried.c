@@ -112,16 +112,17 @@ static int64_t lag_of(const struct carried *carried, uint32_t t) {
 
 struct call {
   lumos_string_id name;
-  int64_t length;
+  int64_t length, weight; /* of how many ranks */
 };
 LUMOS_VECTOR_TYPE(calls, struct call);
 
 static void find_calls(const struct carried *carried, uint32_t lane, struct calls *calls) {
   const struct lumos_lane *thread = &carried->job->lanes.items[lane];
+  int64_t weight = lumos_rank_weight(&carried->job->ranks.items[thread->rank]);
   for (uint32_t t = thread->task_first; t < thread->task_first + thread->task_count; t++) {
     const struct lumos_task *task = &carried->job->tasks.items[t];
     if (counted_call(carried, task)) {
-      lumos_vector_push(calls, ((struct call){task->name, length_of(carried, t, task->dur)}));
+      lumos_vector_push(calls, ((struct call){task->name, length_of(carried, t, task->dur), weight}));
     }
   }
 }
@@ -143,17 +144,24 @@ static void find_medians(struct carried *carried) {
     first[name] += first[name - 1];
   }
   int64_t *lengths = lumos_allocate(calls.count * sizeof *lengths);
+  int64_t *weights = lumos_ranks_weigh_alike(carried->job) ? NULL : lumos_allocate(calls.count * sizeof *weights);
   for (size_t i = 0; i < calls.count; i++) {
-    lengths[first[calls.items[i].name + 1]++] = calls.items[i].length;
+    size_t place = first[calls.items[i].name + 1]++;
+    lengths[place] = calls.items[i].length;
+    if (weights != NULL) {
+      weights[place] = calls.items[i].weight;
+    }
   }
   carried->medians = lumos_allocate_zeroed(names, sizeof *carried->medians);
   for (size_t name = 0; name < names; name++) {
     size_t count = first[name + 1] - first[name];
     if (count > 0) {
-      carried->medians[name] = lumos_median(lengths + first[name], count);
+      const int64_t *own = weights == NULL ? NULL : weights + first[name];
+      carried->medians[name] = lumos_weighted_median(lengths + first[name], own, count);
     }
   }
   free(lengths);
+  free(weights);
   free(first);
   lumos_vector_free(&calls);
 }

@@ -12,6 +12,11 @@ static inline int64_t lumos_time_sum(int64_t sum, int64_t more) {
   return sum + more < LUMOS_TIME_LIMIT ? sum + more : LUMOS_TIME_LIMIT;
 }
 
+/* What `count` such times come to, none of them negative, count at least 1; it stays there likewise. */
+static inline int64_t lumos_time_product(int64_t time, int64_t count) {
+  return time <= LUMOS_TIME_LIMIT / count ? time * count : LUMOS_TIME_LIMIT;
+}
+
 /* An instant on the clock of a lane's rows in job time: without drift, as most clocks are, an addition. */
 static inline int64_t lumos_job_time_on(const struct lumos_job *job, uint32_t lane, int64_t t) {
   const struct lumos_lane *record = &job->lanes.items[lane];

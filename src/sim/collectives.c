@@ -3,6 +3,10 @@
  * A membership is a kernel in one collective. It waits from its start to that of the last member that it waits for, and
  * transfers from then on; a kernel of a batch is a membership in each of its pairs. So waiting adds up alike by
  * collective, by group and operation, and by rank and the rank waited for, which is checked.
+ *
+ * A membership of a rank that stands for several counts as so many. Where those of a collective are more than its size,
+ * its record stands for others like it, of the replicas that are left out; where they are as many, for one that its
+ * members' replicas have part in.
  */
 #include "sim/collectives.h"
 
@@ -106,7 +110,12 @@ static int64_t transfer_of(const struct survey *survey, const struct lumos_colle
   return before ? collective->was : collective->transfer;
 }
 
-/* How far all members together may be off. */
+int64_t lumos_collective_count(const struct lumos_job *job, const struct lumos_collective *collective) {
+  int64_t count = collective->size > 0 ? lumos_collective_weight(job, collective) / collective->size : 1;
+  return count > 1 ? count : 1;
+}
+
+/* How far all members of one collective together may be off. */
 static int64_t doubt_of(const struct lumos_job *job, const struct lumos_collective *collective) {
   int64_t error = 0;
   for (uint32_t m = 0; m < collective->member_count; m++) {
@@ -114,8 +123,8 @@ static int64_t doubt_of(const struct lumos_job *job, const struct lumos_collecti
     int64_t own = job->ranks.items[lumos_rank_of(job, &job->tasks.items[task])].clock.error;
     error = own != LUMOS_ABSENT && own > error ? own : error;
   }
-  return error < LUMOS_TIME_LIMIT / ((int64_t)collective->member_count + 1) ? error * collective->member_count
-                                                                            : LUMOS_TIME_LIMIT;
+  int64_t members = lumos_collective_weight(job, collective) / lumos_collective_count(job, collective);
+  return error < LUMOS_TIME_LIMIT / (members + 1) ? error * members : LUMOS_TIME_LIMIT;
 }
 
 /* Waiting of one member. */
@@ -136,7 +145,8 @@ static void survey_members(struct survey *survey, const struct lumos_collective 
     if (!lumos_task_interval(job, survey->timeline->runs, member, &start, &end)) {
       continue;
     }
-    cost->time = lumos_time_sum(cost->time, end - start);
+    int64_t weight = lumos_task_weight(job, &job->tasks.items[member]);
+    cost->time = lumos_time_sum(cost->time, lumos_time_product(end - start, weight));
     if (!split) {
       continue;
     }
@@ -144,7 +154,7 @@ static void survey_members(struct survey *survey, const struct lumos_collective 
                               .peer = lumos_rank_of(job, &job->tasks.items[arrival->last]),
                               .step = cost->step,
                               .wait = wait_of(job, collective, member, arrival->latest, start, end)};
-    cost->wait = lumos_time_sum(cost->wait, waiting.wait);
+    cost->wait = lumos_time_sum(cost->wait, lumos_time_product(waiting.wait, weight));
     if (cost->step != LUMOS_ABSENT_INT) {
       lumos_vector_push(&survey->waitings, waiting);
     }
@@ -159,13 +169,13 @@ static void write_record(struct survey *survey, struct lumos_collective *collect
   struct lumos_decimal none = {LUMOS_ABSENT, 0};
   collective->algorithm_bandwidth = rated ? bandwidth((double)collective->bytes, collective->transfer) : none;
   collective->bus_bandwidth = rated ? bandwidth((double)collective->bytes * factor, collective->transfer) : none;
-  collective->wait = split ? cost->wait : LUMOS_ABSENT;
+  collective->wait = split ? cost->wait / cost->count : LUMOS_ABSENT;
   collective->waited_for =
       split ? job->ranks.items[lumos_rank_of(job, &job->tasks.items[arrival->last])].rank : LUMOS_ABSENT_INT;
   bool coupled = lumos_is_coupled(job, collective);
   enum lumos_label label = LUMOS_INCONCLUSIVE;
   if (split) {
-    label = lumos_collective_label(cost->wait, cost->time, doubt_of(job, collective));
+    label = lumos_collective_label(cost->wait / cost->count, cost->time / cost->count, doubt_of(job, collective));
   }
   collective->label = coupled ? (uint8_t)label : 0;
 }
@@ -177,7 +187,7 @@ static void survey_collective(struct survey *survey, struct lumos_collective *co
   struct cost cost = {.group = collective->group,
                       .op = op_of(survey, collective),
                       .step = step_of(job, collective),
-                      .count = 1,
+                      .count = lumos_collective_count(job, collective),
                       .bytes = collective->bytes};
   survey_members(survey, collective, &arrival, split, &cost);
   cost.transfer = split ? cost.time - cost.wait : 0;
@@ -185,9 +195,10 @@ static void survey_collective(struct survey *survey, struct lumos_collective *co
   int64_t transfer = transfer_of(survey, collective);
   double factor = lumos_bus_factor(lumos_string(job->strings, cost.op), collective->size);
   if (cost.bytes != LUMOS_ABSENT && transfer != LUMOS_ABSENT && transfer > 0 && factor >= 0) {
-    cost.bus_bytes = llround((double)cost.bytes * factor);
-    cost.bus_time = transfer;
+    cost.bus_bytes = lumos_time_product(llround((double)cost.bytes * factor), cost.count);
+    cost.bus_time = lumos_time_product(transfer, cost.count);
   }
+  cost.bytes = cost.bytes == LUMOS_ABSENT ? LUMOS_ABSENT : lumos_time_product(cost.bytes, cost.count);
   if (survey->timeline->runs != NULL) {
     write_record(survey, collective, &arrival, split, &cost);
   }
@@ -208,13 +219,15 @@ static void survey_alone(struct survey *survey) {
       continue;
     }
     const struct lumos_comm *comm = &lumos_detail_of(job, task)->comm;
+    bool sized = comm->op != LUMOS_NO_STRING && comm->bytes != LUMOS_ABSENT;
+    int64_t weight = lumos_task_weight(job, task), time = lumos_time_product(end - start, weight);
     struct cost cost = {.group = comm->group,
                         .op = comm->op,
                         .step = task->step,
-                        .count = 1,
-                        .time = end - start,
-                        .unsplit = end - start,
-                        .bytes = comm->op == LUMOS_NO_STRING ? LUMOS_ABSENT : comm->bytes};
+                        .count = weight,
+                        .time = time,
+                        .unsplit = time,
+                        .bytes = sized ? lumos_time_product(comm->bytes, weight) : LUMOS_ABSENT};
     lumos_vector_push(&survey->costs, cost);
   }
 }
@@ -445,7 +458,7 @@ static int64_t write_row(struct survey *survey, struct waiting *row, size_t coun
   return sum;
 }
 
-/* The waiting of every rank in every step; returns its sum. */
+/* The waiting of every rank in every step; returns its sum over all that they stand for. */
 static int64_t write_matrix(struct survey *survey) {
   const struct lumos_timeline *timeline = survey->timeline;
   struct waitings *waitings = &survey->waitings;
@@ -468,7 +481,8 @@ static int64_t write_matrix(struct survey *survey) {
     if (place != LUMOS_NONE) {
       values[place] = sum;
     }
-    all = lumos_time_sum(all, sum);
+    int64_t weight = lumos_rank_weight(&survey->job->ranks.items[rank]);
+    all = lumos_time_sum(all, lumos_time_product(sum, weight));
   }
   for (size_t i = 0; i < timeline->steps.count; i++) {
     if (values[i] != LUMOS_ABSENT) {

@@ -8,6 +8,10 @@
  * of a link: bytes that pass a rank's link for each byte of the whole. Negative: it has no such factor. */
 double lumos_bus_factor(const char *op, int32_t size);
 
+/* How many collectives of the job the record stands for: one, and where its members stand for more ranks than meet in
+ * one, those of their replicas. O(members). */
+int64_t lumos_collective_count(const struct lumos_job *job, const struct lumos_collective *collective);
+
 /* Of members that take `time` together, waiting included, by clocks that may be off by `doubt` for all of them
  * together: arrival_skew from two thirds of waiting on, transfer up to one third, mixed between; inconclusive where the
  * doubt is over a third of the time. */

@@ -104,12 +104,14 @@ static void count_products(struct flops *flops, const struct lumos_stretches *st
       continue;
     }
     struct sums *sums = &flops->steps[step];
+    int64_t weight = lumos_task_weight(job, &job->tasks.items[stretch->first]);
     for (uint32_t t = stretch->first; t < stretch->first + stretch->count; t++) {
       const struct lumos_task *task = &job->tasks.items[t];
       sums->trains = sums->trains || task->phase == LUMOS_BACKWARD;
       if (lumos_is_product(task->kind)) {
-        sums->products += time_of(flops, t);
-        sums->named[dtype_of_name(flops, task->name)] += time_of(flops, t);
+        __int128 *named = &sums->named[dtype_of_name(flops, task->name)];
+        sums->products = lumos_weighted_sum(sums->products, time_of(flops, t), weight);
+        *named = lumos_weighted_sum(*named, time_of(flops, t), weight);
       }
     }
   }
@@ -125,11 +127,14 @@ static void count_kernel(struct flops *flops, uint32_t step, const struct lumos_
   }
   struct kernel *kernel = &flops->kernels.items[number];
   int64_t time = time_of(flops, work->task);
+  int64_t weight = lumos_task_weight(flops->job, &flops->job->tasks.items[work->task]);
   kernel->mixed = kernel->mixed || kernel->dtype != dtype || kernel->device != device;
-  kernel->time += time;
-  kernel->flops += work->flops;
-  kernel->bytes += work->bytes == LUMOS_ABSENT ? 0 : work->bytes;
-  kernel->timed_bytes += work->bytes == LUMOS_ABSENT ? 0 : time;
+  kernel->time = lumos_weighted_sum(kernel->time, time, weight);
+  kernel->flops = lumos_weighted_sum(kernel->flops, work->flops, weight);
+  if (work->bytes != LUMOS_ABSENT) {
+    kernel->bytes = lumos_weighted_sum(kernel->bytes, work->bytes, weight);
+    kernel->timed_bytes = lumos_weighted_sum(kernel->timed_bytes, time, weight);
+  }
 }
 
 static void count_works(struct flops *flops) {
@@ -142,7 +147,10 @@ static void count_works(struct flops *flops) {
       continue;
     }
     struct sums *sums = &flops->steps[step];
-    sums->known += lumos_is_product(task->kind) ? time_of(flops, work->task) : 0;
+    int64_t weight = lumos_task_weight(job, task);
+    if (lumos_is_product(task->kind)) {
+      sums->known = lumos_weighted_sum(sums->known, time_of(flops, work->task), weight);
+    }
     if (work->helper) {
       continue;
     }
@@ -150,10 +158,10 @@ static void count_works(struct flops *flops) {
     enum lumos_dtype dtype = dtype_of(flops, work, task, device);
     int64_t of_model = task->phase == LUMOS_OPTIMIZER_PHASE ? 0 : work->model_flops;
     lumos_task_detail(flops->job, &flops->job->tasks.items[work->task])->flops = work->flops;
-    sums->flops += work->flops;
-    sums->model_flops += of_model;
-    sums->by_dtype[dtype] += of_model;
-    sums->assumed += work->assumed ? of_model : 0;
+    sums->flops = lumos_weighted_sum(sums->flops, work->flops, weight);
+    sums->model_flops = lumos_weighted_sum(sums->model_flops, of_model, weight);
+    sums->by_dtype[dtype] = lumos_weighted_sum(sums->by_dtype[dtype], of_model, weight);
+    sums->assumed = lumos_weighted_sum(sums->assumed, work->assumed ? of_model : 0, weight);
     count_kernel(flops, step, work, dtype, device);
   }
 }
@@ -175,7 +183,7 @@ static enum lumos_dtype main_dtype(const struct sums *sums, bool from_shapes) {
 static double peak_of(const struct flops *flops, size_t step, enum lumos_dtype dtype, bool all) {
   const struct lumos_timeline *timeline = flops->timeline;
   double sum = 0;
-  uint32_t ranks = 0;
+  int64_t ranks = 0;
   int32_t world = LUMOS_ABSENT_INT;
   for (uint32_t i = timeline->sharers_first[step]; i < timeline->sharers_first[step + 1]; i++) {
     uint32_t rank = timeline->steps.items[timeline->sharers[i]].rank;
@@ -183,11 +191,12 @@ static double peak_of(const struct flops *flops, size_t step, enum lumos_dtype d
     if (device == NULL || !(device->peaks[dtype] > 0)) {
       return 0;
     }
-    sum += device->peaks[dtype];
-    ranks++;
+    int64_t weight = lumos_rank_weight(&flops->job->ranks.items[rank]);
+    sum += device->peaks[dtype] * (double)weight;
+    ranks += weight;
     world = flops->job->ranks.items[rank].world;
   }
-  return all && world != LUMOS_ABSENT_INT && ranks > 0 ? sum / ranks * world : sum;
+  return all && world != LUMOS_ABSENT_INT && ranks > 0 ? sum / (double)ranks * world : sum;
 }
 
 /* ---- Writing ---- */
@@ -343,10 +352,10 @@ static void write_step(struct flops *flops, size_t step) {
 
 /* ---- What is to be known of the figures ---- */
 
-/* Does every rank of the job have a trace? Only then are shapes those of the whole model. */
+/* Is there a trace of every rank of the job, or of one like it? Only then are shapes those of the whole model. */
 static bool is_complete(const struct lumos_job *job) {
   return job->ranks.count > 0 && job->ranks.items[0].world != LUMOS_ABSENT_INT &&
-         (size_t)job->ranks.items[0].world == job->ranks.count;
+         job->ranks.items[0].world == lumos_job_weight(job);
 }
 
 static void note_sources(struct flops *flops, size_t step, int64_t formula) {

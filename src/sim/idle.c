@@ -237,6 +237,11 @@ static void add_to_own(const struct idle *idle, const struct piece *piece, uint3
   }
 }
 
+/* For how many ranks a step counts. */
+static int64_t weight_of(const struct idle *idle, uint32_t step) {
+  return lumos_rank_weight(&idle->job->ranks.items[idle->timeline->steps.items[step].rank]);
+}
+
 static uint32_t op_at(struct idle *idle, const struct piece *piece) {
   uint32_t span = piece->in_op && piece->task != LUMOS_NONE
                       ? lumos_launch_span(idle->job, &idle->job->tasks.items[piece->task])
@@ -244,12 +249,13 @@ static uint32_t op_at(struct idle *idle, const struct piece *piece) {
   return span == LUMOS_NONE ? LUMOS_NO_STRING : lumos_origin_of(&idle->origins, span).op;
 }
 
-static void add_at(struct idle *idle, uint32_t step, lumos_string_id op, int64_t time) {
+static void add_at(struct idle *idle, uint32_t step, lumos_string_id op, __int128 time) {
   uint32_t number = lumos_number_of(&idle->at_ops, lumos_key_pair(step, op));
   if (number == idle->at_op_times.count) {
     lumos_vector_push(&idle->at_op_times, 0);
   }
-  idle->at_op_times.items[number] += time;
+  __int128 sum = idle->at_op_times.items[number] + time;
+  idle->at_op_times.items[number] = sum < INT64_MAX ? (int64_t)sum : INT64_MAX;
 }
 
 static void add_to_shared(struct idle *idle, const struct piece *piece, uint32_t end, uint32_t *place) {
@@ -262,7 +268,7 @@ static void add_to_shared(struct idle *idle, const struct piece *piece, uint32_t
     int64_t time = overlap(piece, &steps[idle->job_step[i]]);
     idle->shared[i].of[piece->cause] += time;
     if (at_op && time > 0) {
-      add_at(idle, idle->job_step[i], op_at(idle, piece), time);
+      add_at(idle, idle->job_step[i], op_at(idle, piece), (__int128)time * weight_of(idle, i));
     }
   }
 }
@@ -463,12 +469,13 @@ static void write_job_step(struct idle *idle, size_t k) {
   for (uint32_t s = timeline->sharers_first[k]; s < timeline->sharers_first[k + 1]; s++) {
     uint32_t i = timeline->sharers[s];
     if (idle->expected[i].shared != LUMOS_ABSENT) {
+      int64_t weight = weight_of(idle, i);
       adds_up = adds_up && sum_of(&idle->shared[i]) == idle->expected[i].shared;
       for (int cause = 0; cause < CAUSES; cause++) {
-        sums[cause] += idle->shared[i].of[cause];
+        sums[cause] += (__int128)idle->shared[i].of[cause] * weight;
       }
-      before += step->end - step->start - idle->expected[i].shared;
-      count++;
+      before += (__int128)(step->end - step->start - idle->expected[i].shared) * weight;
+      count += weight;
     }
   }
   if (!adds_up) {

@@ -68,9 +68,12 @@ void lumos_metric_by_step(struct lumos_job *job, const char *name, const struct 
     __int128 sum = 0;
     int64_t ranks = 0;
     for (uint32_t i = timeline->sharers_first[k]; i < timeline->sharers_first[k + 1]; i++) {
-      int64_t value = values[timeline->sharers[i]];
-      sum += value == LUMOS_ABSENT ? 0 : value;
-      ranks += value != LUMOS_ABSENT;
+      uint32_t step = timeline->sharers[i];
+      int64_t weight = lumos_rank_weight(&job->ranks.items[timeline->steps.items[step].rank]);
+      if (values[step] != LUMOS_ABSENT) {
+        sum += (__int128)values[step] * weight;
+        ranks += weight;
+      }
     }
     if (ranks > 0) {
       lumos_metric_time(job, name, lumos_place_of(job, timeline, &timeline->job.items[k]),
@@ -136,9 +139,10 @@ static void write_profiling(struct lumos_job *job, const struct lumos_timeline *
     const struct lumos_step *step = &measured->steps.items[i];
     const struct lumos_rank *rank = &job->ranks.items[step->rank];
     if (rank->unprofiled_dur != LUMOS_ABSENT && rank->unprofiled_steps > 0) {
-      with += step->end - step->start;
-      without += rank->unprofiled_dur / rank->unprofiled_steps;
-      steps++;
+      int64_t weight = lumos_rank_weight(rank);
+      with += (__int128)(step->end - step->start) * weight;
+      without += (__int128)(rank->unprofiled_dur / rank->unprofiled_steps) * weight;
+      steps += weight;
     }
   }
   if (without <= 0 || without > INT64_MAX || with / without >= MOST_TIMES_LONGER) {

@@ -2,7 +2,8 @@
  *
  * Scopes: {rank, step} for a rank's step, {step} for the job's, {rank} or none for what has no step; more fields for a
  * part of it. A job's figure is the mean over the ranks that have the step, but for step_time, which has a definition
- * of its own (steps.h).
+ * of its own (steps.h). A rank that stands for several (lumos_rank_weight) counts as so many in every mean and sum over
+ * ranks; its own figures are those of one.
  */
 #ifndef LUMOS_SIM_METRICS_H
 #define LUMOS_SIM_METRICS_H
@@ -35,6 +36,13 @@ void lumos_metric_time(struct lumos_job *job, const char *name, struct lumos_met
 /* part / whole as a fraction with 6 decimals, rounded half away from zero; whole > 0. */
 void lumos_metric_share(struct lumos_job *job, const char *name, struct lumos_metric_place place, int64_t part,
                         int64_t whole);
+/* A sum over ranks, and what one of them adds that counts for `weight` of them; nothing is negative. A stream may claim
+ * more than there is: the sum stays at 2^105, so that its millionfold has room. */
+static inline __int128 lumos_weighted_sum(__int128 sum, __int128 part, int64_t weight) {
+  const __int128 most = (__int128)1 << 105;
+  sum += (part < most >> 31 ? part : most >> 31) * weight;
+  return sum < most ? sum : most;
+}
 /* A time of every rank's step (values[i] of timeline->steps.items[i], none negative; LUMOS_ABSENT: not known, not
  * written), and its mean, rounded, over the ranks of every job step. */
 void lumos_metric_by_step(struct lumos_job *job, const char *name, const struct lumos_timeline *timeline,

@@ -13,9 +13,9 @@ struct weighted {
   __int128 occupancy; /* the same, each by its millionths */
 };
 
-static void add(struct weighted *sum, const struct weighted *part) {
-  sum->time += part->time;
-  sum->occupancy += part->occupancy;
+static void add(struct weighted *sum, const struct weighted *part, int64_t ranks) {
+  sum->time = lumos_weighted_sum(sum->time, part->time, ranks);
+  sum->occupancy = lumos_weighted_sum(sum->occupancy, part->occupancy, ranks);
 }
 
 static struct weighted weigh(const struct lumos_job *job, const struct lumos_run *runs,
@@ -49,7 +49,8 @@ static void write_steps(struct lumos_job *job, const struct lumos_timeline *time
   for (size_t k = 0; k < timeline->job.count; k++) {
     struct weighted all = {0};
     for (uint32_t s = timeline->sharers_first[k]; s < timeline->sharers_first[k + 1]; s++) {
-      add(&all, &sums[timeline->sharers[s]]);
+      uint32_t step = timeline->sharers[s];
+      add(&all, &sums[step], lumos_rank_weight(&job->ranks.items[timeline->steps.items[step].rank]));
     }
     struct lumos_metric_place place = {timeline->source, LUMOS_ABSENT_INT, timeline->job.items[k].step};
     if (all.time > 0) {
@@ -70,7 +71,7 @@ void lumos_write_occupancy(struct lumos_job *job, const struct lumos_timeline *t
         lane->kind == LUMOS_STREAM ? lumos_step_index(&timeline->steps, lane->rank, stretch->step, &guess) : LUMOS_NONE;
     if (step != LUMOS_NONE) {
       struct weighted part = weigh(job, timeline->runs, stretch);
-      add(&sums[step], &part);
+      add(&sums[step], &part, 1);
     }
   }
   write_steps(job, timeline, sums);

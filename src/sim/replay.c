@@ -2,7 +2,7 @@
  * left out.
  *
  * An error is (replayed - measured) / measured, signed, of a rank's step and of the job's. Without a scope stands the
- * mean size of the errors of all ranks' steps: the job's own steps follow the slowest rank, and would hide what is
+ * mean size of the errors of all ranks' steps, a rank's as often as it stands for one: the job's own steps follow the slowest rank, and would hide what is
  * wrong on the others. host_replay_error is the same for the host's side of the step, which no job has.
  */
 #include "sim/metrics.h"
@@ -36,8 +36,10 @@ static void write_mean_error(struct lumos_job *job, const char *name, const stru
     const struct lumos_step *step = &measured->items[i];
     if (is_comparable(step)) {
       int64_t difference = length(&replayed->items[i]) - length(step);
-      sum += (__int128)(difference < 0 ? -difference : difference) * scale / length(step);
-      steps++;
+      int64_t weight = lumos_rank_weight(&job->ranks.items[step->rank]);
+      sum =
+          lumos_weighted_sum(sum, (__int128)(difference < 0 ? -difference : difference) * scale / length(step), weight);
+      steps += weight;
     }
   }
   if (steps > 0) {

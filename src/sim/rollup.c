@@ -64,6 +64,11 @@ static void add_saturated(int64_t *sum, int64_t time) {
   }
 }
 
+static int64_t multiplied(int64_t time, int64_t weight) {
+  int64_t product = 0;
+  return __builtin_mul_overflow(time, weight, &product) ? INT64_MAX : product;
+}
+
 static void count_for(struct rollup *rollup, uint64_t key, int64_t time, int64_t count) {
   uint32_t number = lumos_number_of(&rollup->numbering, key);
   if (number == rollup->rows.count) {
@@ -74,9 +79,9 @@ static void count_for(struct rollup *rollup, uint64_t key, int64_t time, int64_t
   row->count += count;
 }
 
-static void count_task(struct rollup *rollup, size_t step, uint32_t index) {
+static void count_task(struct rollup *rollup, size_t step, uint32_t index, int64_t weight) {
   const struct lumos_task *task = &rollup->job->tasks.items[index];
-  int64_t time = rollup->runs == NULL ? task->dur : rollup->runs[index].dur;
+  int64_t time = multiplied(rollup->runs == NULL ? task->dur : rollup->runs[index].dur, weight);
   uint32_t span = lumos_launch_span(rollup->job, task);
   struct lumos_origin origin = {LUMOS_NO_STRING, 0};
   if (span != LUMOS_NONE) {
@@ -87,7 +92,7 @@ static void count_task(struct rollup *rollup, size_t step, uint32_t index) {
   for (int level = 0; level < LEVELS; level++) {
     if (level != MODULES_WHOLE) {
       uint8_t phase = levels[level].by_phase ? task->phase : 0;
-      count_for(rollup, key_of(step, (enum level)level, phase, what[level]), time, 1);
+      count_for(rollup, key_of(step, (enum level)level, phase, what[level]), time, weight);
     }
   }
 }
@@ -112,8 +117,9 @@ static void count_all(struct rollup *rollup, const struct lumos_stretches *stret
     const struct lumos_stretch *stretch = &stretches->items[i];
     uint32_t step = job_step(rollup->timeline, stretch->step);
     if (step != LUMOS_NONE && rollup->job->lanes.items[stretch->lane].kind == LUMOS_STREAM) {
+      int64_t weight = lumos_task_weight(rollup->job, &rollup->job->tasks.items[stretch->first]);
       for (uint32_t n = 0; n < stretch->count; n++) {
-        count_task(rollup, step, stretch->first + n);
+        count_task(rollup, step, stretch->first + n, weight);
       }
     }
   }

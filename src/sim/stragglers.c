@@ -13,12 +13,14 @@
  *            recorded. Such a step says nothing of who is slow, unless there is no other.
  * Collectives across stages are left out: there ranks come one after the other by design. A rank that is late to
  * collectives of several sets of ranks is late to each for the same reason; the set counts to which it is late most.
+ * A member that stands for several ranks is as many members, of which the mean of the others has one less to each.
  */
 #include "base/hash.h"
 #include "base/text.h"
 #include "program/reach.h"
 #include "sim/arrival.h"
 #include "sim/clock.h"
+#include "sim/collectives.h"
 #include "sim/metrics.h"
 #include <stdlib.h>
 
@@ -52,6 +54,7 @@ LUMOS_VECTOR_TYPE(delays, struct delay);
 struct visit {
   uint32_t task, rank, before; /* before: LUMOS_NONE, there is none */
   int64_t start, left;         /* when it left the one before */
+  int64_t weight;              /* as how many ranks it counts */
 };
 LUMOS_VECTOR_TYPE(visits, struct visit);
 
@@ -74,7 +77,9 @@ struct search {
   const struct lumos_coupling *coupling;
   const struct lumos_timeline *timeline;
   struct meetings meetings;
-  struct visits visits; /* of one meeting */
+  struct visits visits; /* of one meeting, */
+  int64_t weight;       /* as how many ranks they count, */
+  int64_t count;        /* and as how many collectives it does */
   struct marks marks;
   struct syncs syncs;
   uint32_t *sync_first; /* by rank */
@@ -84,7 +89,8 @@ struct search {
 /* ---- Which collectives ---- */
 
 static uint64_t set_of(const struct lumos_job *job, const struct lumos_collective *collective) {
-  uint64_t hash = 0;
+  bool replicas = lumos_collective_weight(job, collective) > collective->member_count;
+  uint64_t hash = replicas ? lumos_hash_mix(1, (uint32_t)collective->size) : 0; /* sets may differ in those alone */
   for (uint32_t m = 0; m < collective->member_count; m++) {
     uint32_t member = job->members.items[collective->member_first + m];
     hash = lumos_hash_mix(hash, lumos_rank_of(job, &job->tasks.items[member]));
@@ -92,8 +98,10 @@ static uint64_t set_of(const struct lumos_job *job, const struct lumos_collectiv
   return hash;
 }
 
-static bool all_are_there(const struct lumos_collective *collective) {
-  return collective->member_count > 1 && (int64_t)collective->member_count >= collective->size;
+/* By themselves, or by ranks that stand for them. */
+static bool all_are_there(const struct lumos_job *job, const struct lumos_collective *collective) {
+  int64_t members = lumos_collective_weight(job, collective);
+  return members > 1 && members >= collective->size;
 }
 
 static int compare_meetings(const void *left, const void *right) {
@@ -124,7 +132,7 @@ static struct unknown find_meetings(struct search *search) {
     if (collective->rule != LUMOS_SYMMETRIC || lumos_crosses_stages(job, &reaches, collective)) {
       continue;
     }
-    if (!all_are_there(collective)) {
+    if (!all_are_there(job, collective)) {
       unknown.ranks += collective->size > 1;
       continue;
     }
@@ -152,6 +160,7 @@ static struct visit visit_of(const struct search *search, const struct lumos_col
   const struct lumos_job *job = search->job;
   struct visit visit = {.task = job->members.items[collective->member_first + place], .before = LUMOS_NONE};
   visit.rank = lumos_rank_of(job, &job->tasks.items[visit.task]);
+  visit.weight = lumos_rank_weight(&job->ranks.items[visit.rank]);
   int64_t end = 0;
   (void)lumos_task_interval(job, search->timeline->runs, visit.task, &visit.start, &end);
   if (before != NULL && place < before->member_count) {
@@ -173,8 +182,11 @@ static void find_visits(struct search *search, size_t number) {
   bool first = number == 0 || meeting[-1].set != meeting->set;
   const struct lumos_collective *before = first ? NULL : &collectives[meeting[-1].collective];
   search->visits.count = 0;
+  search->weight = 0;
+  search->count = lumos_collective_count(search->job, collective);
   for (uint32_t m = 0; m < collective->member_count; m++) {
     struct visit visit = visit_of(search, collective, m, before);
+    search->weight += visit.weight;
     lumos_vector_push(&search->visits, visit);
   }
 }
@@ -356,16 +368,16 @@ static bool sum_of(const struct search *search, quantity *of, __int128 *sum) {
     if (value == LUMOS_ABSENT) {
       return false;
     }
-    *sum += value;
+    *sum += (__int128)value * search->visits.items[m].weight;
   }
   return true;
 }
 
-/* By what a visit has more than the mean of the others. */
+/* By what a visit has more than the mean of the others, among which are those that are like it. */
 static int64_t more(const struct search *search, quantity *of, size_t visit, __int128 sum) {
   int64_t own = of(search, &search->visits.items[visit]);
-  __int128 others = (__int128)search->visits.count - 1;
-  return others > 0 ? own - (int64_t)((sum - own) / others) : 0;
+  __int128 others = (__int128)search->weight - search->count; /* it is itself once in each */
+  return others > 0 ? own - (int64_t)((sum - (__int128)own * search->count) / others) : 0;
 }
 
 /* Could it have started earlier, had it been launched earlier? */

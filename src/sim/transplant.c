@@ -422,8 +422,9 @@ static void write_comparison(struct lumos_job *job, const struct lumos_transplan
     int64_t difference = length(&comparison.own->steps.items[step]) - other;
     lumos_metric_share(job, comparison.name, lumos_place_of(job, comparison.own, &measured->steps.items[step]),
                        difference, other);
-    sum += (__int128)(difference < 0 ? -difference : difference) * UNIT / other;
-    compared++;
+    int64_t weight = lumos_rank_weight(&job->ranks.items[measured->steps.items[step].rank]);
+    sum = lumos_weighted_sum(sum, (__int128)(difference < 0 ? -difference : difference) * UNIT / other, weight);
+    compared += weight;
   }
   for (uint32_t k = 0; k < measured->job.count; k++) {
     int64_t other = all_like(transplant, measured, k) ? length(&measured->job.items[k + transplant->distance]) : 0;

@@ -65,6 +65,7 @@ struct medians {
   const uint8_t *launches; /* by task: a call that puts work on a stream */
   const uint8_t *covered;  /* by task: its lag is another thread's time */
   int64_t *values;         /* room for one of each piece */
+  int64_t *weights;        /* by piece, as how many ranks it counts; NULL: all alike */
   struct total *kernels;   /* by piece */
   struct total *hosts;     /* by piece */
   struct lumos_times *usual;
@@ -132,7 +133,7 @@ static int64_t median_at(const struct medians *medians, const struct place *plac
   for (size_t p = 0; p < place->count; p++) {
     medians->values[p] = of(medians, task_of(medians, &place->pieces[p], place->index));
   }
-  return lumos_median(medians->values, place->count);
+  return lumos_weighted_median(medians->values, medians->weights, place->count);
 }
 
 /* Does the host count, for all pieces launch the kernel in the recording, each by a call of its own? */
@@ -160,7 +161,7 @@ static void find_excesses(const struct medians *medians, struct total *totals, s
   for (size_t p = 0; p < count; p++) {
     medians->values[p] = totals[p].whole;
   }
-  int64_t median = lumos_median(medians->values, count);
+  int64_t median = lumos_weighted_median(medians->values, medians->weights, count);
   for (size_t p = 0; p < count; p++) {
     int64_t excess = totals[p].whole > median ? totals[p].whole - median : 0;
     totals[p].excess = excess < totals[p].above ? excess : totals[p].above;
@@ -192,7 +193,15 @@ static void even_host(const struct medians *medians, const struct place *place) 
   }
 }
 
+static void weigh(const struct medians *medians, const struct piece *pieces, size_t count) {
+  for (size_t p = 0; p < count && medians->weights != NULL; p++) {
+    uint32_t task = task_of(medians, &pieces[p], 0);
+    medians->weights[p] = lumos_task_weight(medians->job, &medians->job->tasks.items[task]);
+  }
+}
+
 static void take_medians(const struct medians *medians, const struct piece *pieces, size_t count) {
+  weigh(medians, pieces, count);
   memset(medians->kernels, 0, count * sizeof *medians->kernels);
   memset(medians->hosts, 0, count * sizeof *medians->hosts);
   struct place place = {pieces, count, 0};
@@ -242,6 +251,7 @@ struct lumos_times *lumos_usual_times(const struct lumos_job *job) {
   mark(job, launches, covered);
   struct medians medians = {.job = job, .stretches = &stretches, .launches = launches, .covered = covered};
   medians.values = lumos_allocate(pieces.count * sizeof *medians.values);
+  medians.weights = lumos_ranks_weigh_alike(job) ? NULL : lumos_allocate(pieces.count * sizeof *medians.weights);
   medians.kernels = lumos_allocate(pieces.count * sizeof *medians.kernels);
   medians.hosts = lumos_allocate(pieces.count * sizeof *medians.hosts);
   for (size_t i = 0, end = 0; i < pieces.count; i = end) {
@@ -256,6 +266,7 @@ struct lumos_times *lumos_usual_times(const struct lumos_job *job) {
   free(launches);
   free(covered);
   free(medians.values);
+  free(medians.weights);
   free(medians.kernels);
   free(medians.hosts);
   lumos_vector_free(&pieces);

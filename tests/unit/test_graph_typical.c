@@ -32,6 +32,31 @@ static void a_percentile_is_the_least_value_that_covers_that_share(void **state)
   assert_int_equal(lumos_percentile(values, 4, 0), 10);
 }
 
+static void a_weighted_median_is_that_of_as_many_values(void **state) {
+  (void)state;
+  enum { MOST = 9, HEAVIEST = 4 };
+  uint64_t random = 88172645463325252U;
+  for (int trial = 0; trial < 2000; trial++) {
+    int64_t values[MOST], weights[MOST], written_out[MOST * HEAVIEST];
+    size_t count = 1 + (size_t)trial % MOST, all = 0;
+    for (size_t i = 0; i < count; i++) {
+      random ^= random << 13;
+      random ^= random >> 7;
+      random ^= random << 17;
+      values[i] = (int64_t)(random % 20);
+      weights[i] = 1 + (int64_t)(random / 20 % HEAVIEST);
+      for (int64_t times = 0; times < weights[i]; times++) {
+        written_out[all++] = values[i];
+      }
+    }
+    assert_int_equal(lumos_weighted_median(values, weights, count), lumos_median(written_out, all));
+    written_out[0] = lumos_weighted_median(values, NULL, count);
+    assert_int_equal(written_out[0], lumos_median(values, count));
+  }
+  int64_t values[] = {20, 10}, most[] = {INT64_MAX, INT64_MAX};
+  assert_int_equal(lumos_weighted_median(values, most, 2), 10);
+}
+
 /* Selecting finds what sorting would: over values in order, against it, equal, and at random. */
 static void a_median_needs_no_order(void **state) {
   (void)state;
@@ -106,6 +131,7 @@ int main(void) {
       cmocka_unit_test(the_mean_of_huge_times_does_not_overflow),
       cmocka_unit_test(a_percentile_is_the_least_value_that_covers_that_share),
       cmocka_unit_test(a_median_needs_no_order),
+      cmocka_unit_test(a_weighted_median_is_that_of_as_many_values),
       cmocka_unit_test(groups_keep_their_samples_apart),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -24,6 +24,7 @@ struct sweep {
   enum report_timeline timeline;
   struct lumos_moments moments; /* what: the occupancy */
   struct sum *sums;             /* by bin */
+  int64_t weight;               /* for how many ranks the one at hand counts */
 };
 
 static bool is_stream(const struct lumos_job *job, uint32_t lane) {
@@ -66,7 +67,7 @@ static void find_ends(struct report_busy *busy) {
     }
   }
   for (size_t i = 0; i < job->ranks.count; i++) {
-    busy->ranks += has_streams(job, &job->ranks.items[i]);
+    busy->ranks += has_streams(job, &job->ranks.items[i]) ? lumos_rank_weight(&job->ranks.items[i]) : 0;
   }
 }
 
@@ -90,8 +91,9 @@ static void add_stretch(struct sweep *sweep, int64_t from, int64_t until, int64_
   for (int64_t bin = (from - busy->from) / busy->width; from < until; bin++) {
     int64_t end = busy->from + (bin + 1) * busy->width;
     int64_t time = (end < until ? end : until) - from;
-    sweep->sums[bin].of[BUSY_TIME] += time;
-    sweep->sums[bin].of[BUSY_OCCUPANCY] += (wide_integer)time * (occupancy < MILLION ? occupancy : MILLION);
+    sweep->sums[bin].of[BUSY_TIME] += (wide_integer)time * sweep->weight;
+    sweep->sums[bin].of[BUSY_OCCUPANCY] +=
+        (wide_integer)time * (occupancy < MILLION ? occupancy : MILLION) * sweep->weight;
     from = end;
   }
 }
@@ -116,6 +118,7 @@ static void collect_lane(struct sweep *sweep, uint32_t lane) {
 
 static void sweep_rank(struct sweep *sweep, const struct lumos_rank *rank) {
   sweep->moments.list.count = 0;
+  sweep->weight = lumos_rank_weight(rank);
   for (uint32_t lane = rank->lane_first; lane < rank->lane_first + rank->lane_count; lane++) {
     if (is_stream(sweep->busy->timelines->job, lane)) {
       collect_lane(sweep, lane);
@@ -138,7 +141,7 @@ static void sweep_rank(struct sweep *sweep, const struct lumos_rank *rank) {
 static void set_shares(const struct report_busy *busy, const struct sum *sum, int64_t time,
                        int64_t shares[BUSY_MEASURES]) {
   shares[BUSY_TIME] = shares[BUSY_OCCUPANCY] = LUMOS_ABSENT;
-  wide_integer whole = (wide_integer)time * (int64_t)busy->ranks;
+  wide_integer whole = (wide_integer)time * busy->ranks;
   if (time > 0) {
     shares[BUSY_TIME] = (int64_t)((sum->of[BUSY_TIME] * MILLION + whole / 2) / whole);
     shares[BUSY_OCCUPANCY] = busy->occupancy ? (int64_t)((sum->of[BUSY_OCCUPANCY] + whole / 2) / whole) : LUMOS_ABSENT;
@@ -240,7 +243,7 @@ static void put_meaning(const struct report_busy *busy, struct lumos_text *out) 
   lumos_text_put(out, " in which at least one task runs on a stream of the GPU");
   if (busy->ranks > 1) {
     lumos_text_put(out, ", the mean over ");
-    report_put_counted(out, (int64_t)busy->ranks, "rank");
+    report_put_counted(out, busy->ranks, "rank");
   }
   if (busy->occupancy) {
     lumos_text_put(

@@ -26,7 +26,7 @@ struct report_busy {
   int64_t from;                              /* of the first one: the origin of the axis */
   int64_t until[TIMELINES];                  /* the last step's end; LUMOS_ABSENT: there is no such timeline */
   struct report_busy_bin mean;               /* over all the time */
-  size_t ranks;                              /* that have streams */
+  int64_t ranks;                             /* that have streams */
   bool occupancy;                            /* some kernel has one */
 };
 

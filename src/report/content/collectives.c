@@ -86,12 +86,13 @@ static void add_kernel(const struct index *index, uint32_t number, struct commun
   const struct lumos_collective *collective = found == LUMOS_NONE ? NULL : &job->collectives.items[found];
   lumos_string_id op = comm != NULL ? comm->op : collective != NULL ? collective->op : LUMOS_NO_STRING;
   struct communication *row = row_of(rows, op, size_of(index, comm, collective));
-  row->kernels++;
-  row->total = report_sum(row->total, task->dur);
-  row->bytes = report_sum(row->bytes, comm != NULL ? comm->bytes : LUMOS_ABSENT);
-  row->joined += collective != NULL;
+  int64_t weight = lumos_task_weight(job, task), time = report_product(task->dur, weight);
+  row->kernels += weight;
+  row->total = report_sum(row->total, time);
+  row->bytes = report_sum(row->bytes, report_product(comm != NULL ? comm->bytes : LUMOS_ABSENT, weight));
+  row->joined += collective != NULL ? weight : 0;
   uint8_t label = collective != NULL && collective->label <= LUMOS_INCONCLUSIVE ? collective->label : 0;
-  row->labelled[label] = report_sum(row->labelled[label], task->dur);
+  row->labelled[label] = report_sum(row->labelled[label], time);
 }
 
 static int compare_rows(const void *left, const void *right, void *context) {
@@ -152,8 +153,8 @@ static void put_collectives_finding(const struct lumos_job *job, struct lumos_te
     return;
   }
   report_put_part(out, coverage.joined, coverage.collectives, "communication kernel");
-  lumos_text_put(out,
-                 job->ranks.count > 1 ? " joined across ranks" : " joined: their other ranks are not in the traces");
+  lumos_text_put(out, lumos_job_weight(job) > 1 ? " joined across ranks"
+                                                : " joined: their other ranks are not in the traces");
 }
 
 void report_table_collectives(const struct lumos_job *job, struct report_table *table) {
@@ -175,7 +176,7 @@ void report_table_collectives(const struct lumos_job *job, struct report_table *
     const struct lumos_task *task = &job->tasks.items[i];
     if (task->kind == LUMOS_COLLECTIVE || task->kind == LUMOS_P2P) {
       add_kernel(&index, i, &rows);
-      total = report_sum(total, task->dur);
+      total = report_sum(total, report_product(task->dur, lumos_task_weight(job, task)));
     }
   }
   if (rows.count > 0) {

@@ -52,9 +52,10 @@ void report_put_title(const struct report_content *content, struct lumos_text *o
 /* "8 ranks · NVIDIA H100 80GB HBM3 · steps 2 to 5": what the page is about. */
 void report_put_subject(const struct report_content *content, struct lumos_text *out) {
   const struct lumos_job *job = content->job;
-  report_put_counted(out, (int64_t)job->ranks.count, "rank");
+  int64_t ranks = lumos_job_weight(job);
+  report_put_counted(out, ranks, "rank");
   int64_t world = report_world(job);
-  if (world != LUMOS_ABSENT && world != (int64_t)job->ranks.count) {
+  if (world != LUMOS_ABSENT && world != ranks) {
     lumos_text_put(out, " of ");
     report_put_count(out, world);
   }

@@ -68,7 +68,7 @@ static void name_nodes(struct report_dependencies *dependencies) {
     const struct report_piece *piece = &collapse->pieces.items[i];
     for (size_t k = piece->first; k < piece->first + piece->count; k++) {
       const struct lumos_path_part *part = &dependencies->chain.parts.items[k];
-      report_tally_add(&tallies, collapse->names[k], (uint32_t)i, part->to - part->from);
+      report_tally_add(&tallies, collapse->names[k], (uint32_t)i, part->to - part->from, 1);
     }
   }
   for (size_t i = 0; i < tallies.rows.count; i++) {

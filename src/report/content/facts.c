@@ -129,22 +129,28 @@ static int64_t combined(enum report_figure figure, int64_t sum, int64_t value) {
   return worse ? value : sum;
 }
 
-static void add_row(struct report_row *sum, const struct report_row *row) {
-  sum->steps += row->steps;
+static void add_row(struct report_row *sum, const struct report_row *row, int64_t weight) {
+  sum->steps = report_sum(sum->steps, report_product(row->steps, weight));
   for (int timeline = 0; timeline < TIMELINES; timeline++) {
     for (int figure = 0; figure < FIGURE_COUNT; figure++) {
       int64_t *of = &sum->figures[timeline].of[figure];
-      *of = combined((enum report_figure)figure, *of, row->figures[timeline].of[figure]);
+      int64_t value = row->figures[timeline].of[figure];
+      bool adds_up = !report_figure_is_share((enum report_figure)figure);
+      *of = combined((enum report_figure)figure, *of, adds_up ? report_product(value, weight) : value);
     }
   }
 }
 
-static struct report_row sum_of(const struct report_row *rows, size_t count, uint32_t rank) {
+/* The sum of a rank's rows, or with `rank` LUMOS_NONE of all ranks' or of the job's: there a rank counts as often as it
+ * stands for one. */
+static struct report_row sum_of(const struct lumos_job *job, const struct report_row *rows, size_t count,
+                                uint32_t rank) {
   struct report_row sum = empty_row(rank, LUMOS_ABSENT_INT);
   sum.steps = 0;
   for (size_t i = 0; i < count; i++) {
     if (!rows[i].carried) {
-      add_row(&sum, &rows[i]);
+      bool over_ranks = rank == LUMOS_NONE && rows[i].rank != LUMOS_NONE;
+      add_row(&sum, &rows[i], over_ranks ? lumos_rank_weight(&job->ranks.items[rows[i].rank]) : 1);
     }
   }
   return sum;
@@ -162,7 +168,7 @@ static void sum_ranks(struct report_facts *facts) {
   const struct report_rows *steps = &facts->steps;
   for (size_t first = 0, i = 1; i <= steps->count; i++) {
     if (i == steps->count || steps->items[i].rank != steps->items[first].rank) {
-      lumos_vector_push(&facts->ranks, sum_of(steps->items + first, i - first, steps->items[first].rank));
+      lumos_vector_push(&facts->ranks, sum_of(facts->job, steps->items + first, i - first, steps->items[first].rank));
       first = i;
     }
   }
@@ -209,8 +215,8 @@ void report_facts_read(const struct lumos_job *job, struct report_facts *facts) 
     mark_carried(&facts->job_steps);
   }
   sum_ranks(facts);
-  facts->all = sum_of(facts->steps.items, facts->steps.count, LUMOS_NONE);
-  facts->job_all = sum_of(facts->job_steps.items, facts->job_steps.count, LUMOS_NONE);
+  facts->all = sum_of(job, facts->steps.items, facts->steps.count, LUMOS_NONE);
+  facts->job_all = sum_of(job, facts->job_steps.items, facts->job_steps.count, LUMOS_NONE);
   for (size_t i = 0; i < job->lanes.count; i++) {
     facts->has_streams |= job->lanes.items[i].kind == LUMOS_STREAM && job->lanes.items[i].task_count > 0;
   }

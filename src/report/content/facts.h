@@ -63,7 +63,7 @@ struct report_facts {
   struct report_rows steps;     /* by rank, then step */
   struct report_rows ranks;     /* the sum of each rank's steps, those that are carried left out, here and below */
   struct report_rows job_steps; /* the job's own, by step; may be none */
-  struct report_row all;        /* the sum of `steps` */
+  struct report_row all;        /* the sum of `steps`, a rank's as often as it stands for one (lumos_rank_weight) */
   struct report_row job_all;    /* the sum of `job_steps` */
   int64_t unprofiled_step;      /* the mean time of a step without the profiler, ns; LUMOS_ABSENT */
   int64_t profiling_cost;       /* how much longer it took with it, in millionths of that; LUMOS_ABSENT */

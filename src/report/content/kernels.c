@@ -117,7 +117,7 @@ void report_table_kernels(const struct lumos_job *job, struct report_table *tabl
   for (size_t i = 0; i < job->tasks.count; i++) {
     const struct lumos_task *task = &job->tasks.items[i];
     if (on_stream(job, task)) {
-      report_tally_add(&tallies, task->name, task->kind, task->dur);
+      report_tally_add(&tallies, task->name, task->kind, task->dur, lumos_task_weight(job, task));
     }
   }
   report_tallies_sort(&tallies);
@@ -150,8 +150,9 @@ static lumos_string_id op_of(const struct lumos_job *job, const struct lumos_tas
 /* How often every op was called. */
 static void count_calls(const struct lumos_job *job, struct report_tallies *calls) {
   for (size_t i = 0; i < job->spans.count; i++) {
-    if (job->spans.items[i].kind == LUMOS_SPAN_OP) {
-      report_tally_add(calls, job->spans.items[i].name, 0, 0);
+    const struct lumos_span *span = &job->spans.items[i];
+    if (span->kind == LUMOS_SPAN_OP) {
+      report_tally_add(calls, span->name, 0, 0, lumos_rank_weight(&job->ranks.items[span->rank]));
     }
   }
 }
@@ -210,9 +211,9 @@ void report_table_ops(const struct lumos_job *job, struct report_table *by_devic
     const struct lumos_task *task = &job->tasks.items[i];
     if (on_stream(job, task)) {
       const struct lumos_task *caller = task->call == LUMOS_NONE ? task : &job->tasks.items[task->call];
-      report_tally_add(&device, op_of(job, caller), 0, task->dur);
+      report_tally_add(&device, op_of(job, caller), 0, task->dur, lumos_task_weight(job, task));
     } else {
-      report_tally_add(&host, op_of(job, task), 0, task->dur);
+      report_tally_add(&host, op_of(job, task), 0, task->dur, lumos_task_weight(job, task));
     }
   }
   fill_ops(job, &device, &calls, &ops_on_device, by_device);

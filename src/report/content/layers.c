@@ -118,15 +118,16 @@ static void add_task(struct report_layers *layers, const struct lumos_task *task
   struct report_layer *row = &layers->list.items[row_of(layers, task)];
   enum report_work work = work_of(task->phase);
   int64_t *sum = lumos_is_communication(task->kind) ? &row->communication[work] : &row->compute[work];
-  int64_t duration = task->dur > 0 ? task->dur : 0;
+  int64_t weight = lumos_rank_weight(&layers->job->ranks.items[rank]);
+  int64_t duration = task->dur > 0 ? report_product(task->dur, weight) : 0;
   *sum = report_sum(*sum, duration);
   row->total = report_sum(row->total, duration);
   layers->whole = report_sum(layers->whole, duration);
   layers->weight |= work == WORK_WEIGHT;
   if (row->last_rank != rank) { /* tasks are in the order of ranks */
     row->last_rank = rank;
-    row->ranks++;
-    row->rank_steps = report_sum(row->rank_steps, steps[rank] > 0 ? steps[rank] : 1);
+    row->ranks += weight;
+    row->rank_steps = report_sum(row->rank_steps, report_product(steps[rank] > 0 ? steps[rank] : 1, weight));
   }
 }
 

@@ -50,14 +50,20 @@ static bool same_note(const struct lumos_note *left, const struct lumos_note *ri
          left->cure == right->cure;
 }
 
+/* Of all ranks that the note's one stands for. */
+static int64_t count_of(const struct lumos_job *job, const struct lumos_note *note) {
+  uint32_t rank = note->scope.rank == LUMOS_ABSENT_INT ? LUMOS_NONE : lumos_job_rank(job, note->scope.rank);
+  return report_product(note->count, rank == LUMOS_NONE ? 1 : lumos_rank_weight(&job->ranks.items[rank]));
+}
+
 /* The notes from `first` on that are one; returns the next after them. */
-static size_t merge_same(const struct lumos_note *const *notes, size_t first, size_t count,
+static size_t merge_same(const struct lumos_job *job, const struct lumos_note *const *notes, size_t first, size_t count,
                          struct merged_notes *merged) {
   struct merged one = {.note = notes[first], .count = LUMOS_ABSENT, .rank_first = merged->ranks.count};
   int32_t last_rank = LUMOS_ABSENT_INT;
   size_t next = first;
   for (; next < count && same_note(notes[first], notes[next]); next++) {
-    one.count = report_sum(one.count, notes[next]->count);
+    one.count = report_sum(one.count, count_of(job, notes[next]));
     int32_t rank = notes[next]->scope.rank;
     if (rank != LUMOS_ABSENT_INT && rank != last_rank) {
       lumos_vector_push(&merged->ranks, rank);
@@ -78,7 +84,7 @@ static struct merged_notes merge_notes(const struct lumos_job *job) {
   }
   qsort_r(notes, job->notes.count, pointer, compare_notes, (void *)job);
   for (size_t next = 0; next < job->notes.count;) {
-    next = merge_same(notes, next, job->notes.count, &merged);
+    next = merge_same(job, notes, next, job->notes.count, &merged);
   }
   free(notes);
   return merged;

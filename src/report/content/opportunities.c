@@ -374,10 +374,11 @@ static void add_time(struct times *times, uint32_t index, uint32_t rank, int64_t
     return;
   }
   struct time_sum *sum = &times->sums[index];
-  sum->time = report_sum(sum->time, time);
+  int64_t weight = lumos_rank_weight(&times->facts->job->ranks.items[rank]);
+  sum->time = report_sum(sum->time, report_product(time, weight));
   if (sum->rank != rank) { /* tasks are in the order of ranks */
     sum->rank = rank;
-    sum->rank_steps += steps_of_rank(times->facts, rank);
+    sum->rank_steps = report_sum(sum->rank_steps, report_product(steps_of_rank(times->facts, rank), weight));
   }
 }
 

@@ -20,7 +20,7 @@ void report_put_stage(const struct lumos_passes *passes, const struct lumos_pipe
   }
 }
 
-/* Sums over the shown stages. */
+/* Sums over the shown stages; without a pipeline over ranks, each as often as it stands for one. */
 struct sums {
   int64_t busy[LUMOS_PASS_PHASES];
   int64_t bubble, whole;
@@ -31,11 +31,12 @@ static struct sums add_up(const struct lumos_passes *passes) {
   struct sums sums = {.least = passes->stages.items, .most = passes->stages.items};
   for (size_t i = 0; i < passes->stages.count; i++) {
     const struct lumos_pipeline_stage *stage = &passes->stages.items[i];
+    int64_t weight = is_pipeline(passes) ? 1 : lumos_rank_weight(&passes->job->ranks.items[stage->rank]);
     for (int phase = 0; phase < LUMOS_PASS_PHASES; phase++) {
-      sums.busy[phase] = report_sum(sums.busy[phase], stage->busy[phase]);
+      sums.busy[phase] = report_sum(sums.busy[phase], report_product(stage->busy[phase], weight));
     }
-    sums.bubble = report_sum(sums.bubble, stage->bubble);
-    sums.whole = report_sum(sums.whole, lumos_passes_window(passes));
+    sums.bubble = report_sum(sums.bubble, report_product(stage->bubble, weight));
+    sums.whole = report_sum(sums.whole, report_product(lumos_passes_window(passes), weight));
     sums.least = stage->bubble < sums.least->bubble ? stage : sums.least;
     sums.most = stage->bubble > sums.most->bubble ? stage : sums.most;
   }

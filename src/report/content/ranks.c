@@ -61,6 +61,12 @@ void report_table_ranks(const struct lumos_job *job, bool details, struct report
   report_table_begin(table, "ranks", columns, details ? count : count - PRIVATE_COLUMNS);
   put_ranks_finding(job, &table->finding);
   lumos_text_put(&table->caption, "What was found on every rank. Shares: of the rank's GPU tasks");
+  int64_t left_out = lumos_job_weight(job) - (int64_t)job->ranks.count;
+  if (left_out > 0) {
+    lumos_text_put(&table->caption, ". Left out: ");
+    report_put_counted(&table->caption, left_out, "rank");
+    lumos_text_put(&table->caption, " like one of these, which counts for them in all sums and means");
+  }
   for (size_t i = 0; i < job->ranks.count; i++) {
     put_rank(job, &job->ranks.items[i], details, table);
   }

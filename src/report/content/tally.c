@@ -30,13 +30,15 @@ struct report_tally *report_tally_of(struct report_tallies *tallies, lumos_strin
   return &tallies->rows.items[tallies->rows.count - 1];
 }
 
-void report_tally_add(struct report_tallies *tallies, lumos_string_id name, uint32_t kind, int64_t duration) {
+void report_tally_add(struct report_tallies *tallies, lumos_string_id name, uint32_t kind, int64_t duration,
+                      int64_t times) {
   struct report_tally *row = report_tally_of(tallies, name, kind);
-  row->count++;
-  row->total = report_sum(row->total, duration);
+  int64_t whole = report_product(duration, times);
+  row->count += times;
+  row->total = report_sum(row->total, whole);
   row->longest = duration > row->longest ? duration : row->longest;
-  tallies->count++;
-  tallies->total = report_sum(tallies->total, duration);
+  tallies->count += times;
+  tallies->total = report_sum(tallies->total, whole);
 }
 
 static int compare_names(const struct lumos_strings *strings, lumos_string_id left, lumos_string_id right) {

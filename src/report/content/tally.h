@@ -23,7 +23,9 @@ void report_tallies_begin(struct report_tallies *tallies, const struct lumos_str
 void report_tallies_free(struct report_tallies *tallies);
 /* The row of (name, kind), made when it is new; valid until the next call. O(kinds of the name). */
 struct report_tally *report_tally_of(struct report_tallies *tallies, lumos_string_id name, uint32_t kind);
-void report_tally_add(struct report_tallies *tallies, lumos_string_id name, uint32_t kind, int64_t duration);
+/* `times`: as how many it counts. */
+void report_tally_add(struct report_tallies *tallies, lumos_string_id name, uint32_t kind, int64_t duration,
+                      int64_t times);
 /* Rows by total, largest first; ties by name and kind. No row can be found or added afterwards. */
 void report_tallies_sort(struct report_tallies *tallies);
 /* What the rows from `first` on add up to. */

@@ -147,7 +147,7 @@ void report_put_verdict(const struct report_facts *facts, const struct report_op
     lumos_text_put(out, " on the host; no GPU work was recorded.");
     return;
   }
-  const char *gpus = facts->ranks.count > 1 ? "the GPUs are" : "the GPU is";
+  const char *gpus = lumos_job_weight(facts->job) > 1 ? "the GPUs are" : "the GPU is";
   const struct loss *loss = largest_loss(facts, timeline);
   int64_t computing = compute_share(facts, timeline);
   int64_t lost = report_row_share(report_facts_whole(facts, timeline), timeline, loss->figure);
@@ -319,10 +319,11 @@ struct report_coverage report_coverage_of(const struct lumos_job *job) {
   struct report_coverage sum = {LUMOS_ABSENT, LUMOS_ABSENT, LUMOS_ABSENT, LUMOS_ABSENT};
   for (size_t i = 0; i < job->ranks.count; i++) {
     const struct lumos_coverage *coverage = &job->ranks.items[i].coverage;
-    sum.device_tasks = report_sum(sum.device_tasks, coverage->device_tasks);
-    sum.launched = report_sum(sum.launched, coverage->launched);
-    sum.collectives = report_sum(sum.collectives, coverage->collectives);
-    sum.joined = report_sum(sum.joined, coverage->joined);
+    int64_t weight = lumos_rank_weight(&job->ranks.items[i]);
+    sum.device_tasks = report_sum(sum.device_tasks, report_product(coverage->device_tasks, weight));
+    sum.launched = report_sum(sum.launched, report_product(coverage->launched, weight));
+    sum.collectives = report_sum(sum.collectives, report_product(coverage->collectives, weight));
+    sum.joined = report_sum(sum.joined, report_product(coverage->joined, weight));
   }
   return sum;
 }

@@ -28,6 +28,15 @@ static inline int64_t report_sum(int64_t left, int64_t right) {
   return sum;
 }
 
+/* What `count` of a value come to, within the same ends; LUMOS_ABSENT stays. */
+static inline int64_t report_product(int64_t value, int64_t count) {
+  int64_t product = 0;
+  if (value == LUMOS_ABSENT || !__builtin_mul_overflow(value, count, &product)) {
+    return value == LUMOS_ABSENT ? LUMOS_ABSENT : product;
+  }
+  return value < 0 ? -INT64_MAX : INT64_MAX;
+}
+
 /* A time in the unit that gives it one to three digits before the point: "41.83 ms", "7.5 µs", "250 ns". Four digits at
  * most. */
 void report_put_time(struct lumos_text *text, int64_t nanoseconds);

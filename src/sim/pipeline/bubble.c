@@ -11,7 +11,7 @@
 
 struct part {
   int32_t stage, step;
-  int64_t bubble;
+  int64_t bubble, weight; /* of how many ranks */
 };
 LUMOS_VECTOR_TYPE(parts, struct part);
 
@@ -30,7 +30,7 @@ static void collect_parts(const struct lumos_job *job, const struct lumos_timeli
     const struct lumos_step *step = &timeline->steps.items[i];
     const struct lumos_rank *rank = &job->ranks.items[step->rank];
     if (rank->has_parallel && rank->parallel.pp >= 0 && lumos_has_device(job, step->rank)) {
-      struct part part = {rank->parallel.pp, step->step, own[i].pipeline_bubble};
+      struct part part = {rank->parallel.pp, step->step, own[i].pipeline_bubble, lumos_rank_weight(rank)};
       lumos_vector_push(parts, part);
     }
   }
@@ -49,14 +49,15 @@ static size_t write_mean(struct lumos_job *job, const struct lumos_timeline *tim
                          size_t first, bool by_stage) {
   const struct part *part = &parts->items[first];
   __int128 sum = 0;
+  int64_t count = 0;
   size_t end = first;
   for (; end < parts->count && parts->items[end].step == part->step; end++) {
     if (by_stage && parts->items[end].stage != part->stage) {
       break;
     }
-    sum += parts->items[end].bubble;
+    sum += (__int128)parts->items[end].bubble * parts->items[end].weight;
+    count += parts->items[end].weight;
   }
-  int64_t count = (int64_t)(end - first);
   add_time(job, timeline, "bubble", by_stage ? part->stage : LUMOS_ABSENT_INT, part->step,
            (int64_t)((sum + count / 2) / count));
   return end;
