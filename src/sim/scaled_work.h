@@ -1,12 +1,12 @@
 /* A job with less of a kind of work (work.h), as a variant (variant.h): of what tasks do, what --scale would make of it
- * (transform/scaling.h); of launches their lags, but for those that count back from the call's end; of stragglers what
+ * (sim/scaling.h); of launches their lags, but for those that count back from the call's end; of stragglers what
  * they take above what is usual. */
 #ifndef LUMOS_SIM_SCALED_WORK_H
 #define LUMOS_SIM_SCALED_WORK_H
 
+#include "sim/scaling.h"
 #include "sim/variant.h"
 #include "sim/work.h"
-#include "transform/scaling.h"
 
 struct lumos_scaled_work {
   struct lumos_variant variant; /* its context is the whole, which therefore stays where it is; for one run at a time */

@@ -2,8 +2,8 @@
  *
  * A factor is a decimal of at most 6 places and is applied as an exact ratio.
  */
+#include "sim/scaling.h"
 #include "transform/edit.h"
-#include "transform/scaling.h"
 #include "transform/selector.h"
 
 #include "base/ascii.h"

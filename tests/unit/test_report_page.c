@@ -537,6 +537,7 @@ static struct lumos_job *evil_job(void) {
   }
   struct lumos_span span = lumos_span_empty;
   span.kind = LUMOS_SPAN_OP;
+  span.rank = 0;
   span.name = span.shapes = span.dtypes = span.unknown = string;
   lumos_vector_push(&job->spans, span);
   struct lumos_detail detail = lumos_detail_empty;

@@ -8,8 +8,8 @@
  *   takes, and the lag of hand-overs.
  * Launch lags, stream gaps and residuals of starts stay. A factor of 1 changes nothing.
  */
-#ifndef LUMOS_TRANSFORM_SCALING_H
-#define LUMOS_TRANSFORM_SCALING_H
+#ifndef LUMOS_SIM_SCALING_H
+#define LUMOS_SIM_SCALING_H
 
 #include <lumos/job.h>
 

@@ -1,4 +1,4 @@
-#include "transform/scaling.h"
+#include "sim/scaling.h"
 
 #include "graph/profiler.h"
 #include <stdlib.h>
