@@ -477,6 +477,12 @@ bool lumos_job_edited(const struct lumos_job *job);
 /* Does the history have a line of this stage's tool? */
 bool lumos_job_has_tool(const struct lumos_job *job, enum lumos_stage stage);
 
+/* Set the ranges of ranks and lanes in arrays that are in order. O(records). */
+void lumos_job_set_ranges(struct lumos_job *job);
+
+/* Does any task have a measured start? A job that was built, or lost tasks, never ran. O(1) where the first has. */
+bool lumos_job_measured(const struct lumos_job *job);
+
 /* Drop what sim noted of its run: whoever changes `runs` or the order of tasks calls it. */
 void lumos_job_forget_run(struct lumos_job *job);
 

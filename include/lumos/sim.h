@@ -110,6 +110,10 @@ bool lumos_simulate_by(struct lumos_job *job, enum lumos_model model, struct lum
 bool lumos_simulate_as(struct lumos_job *job, const struct lumos_simulation *simulation,
                        struct lumos_error *error) LUMOS_MUST_CHECK;
 
+/* Write what was measured, as metrics of source measured, of a job from stage graph on: for whoever then changes it so
+ * that it has no measured times any more. Sim writes them itself otherwise. O(tasks log tasks). */
+void lumos_measure(struct lumos_job *job);
+
 /* What would help: the job's steps, simulated anew, if a kind of work took no time (metric opportunity_free) or half of
  * its time (opportunity_half); ns, `of` step_time, source simulated, scope {step} and kind or group:
  *   kind host           all that threads do, lags between their tasks and hand-overs, but not what recording takes

@@ -25,8 +25,21 @@ bool lumos_transform_scale(struct lumos_job *job, const char *specification,
                            struct lumos_error *error) LUMOS_MUST_CHECK;
 
 /* Take out of the host's durations and lags what recording takes there, as far as graph could tell (rank.profiler,
- * which goes): the job without the profiler. A note, where nothing is known. Brings the job to stage `transform`. */
-bool lumos_transform_unprofiled(struct lumos_job *job, struct lumos_error *error) LUMOS_MUST_CHECK;
+ * which goes): the job without the profiler. `argument` is not used. A note, where nothing is known. Brings the job to stage `transform`. */
+bool lumos_transform_unprofiled(struct lumos_job *job, const char *argument,
+                                struct lumos_error *error) LUMOS_MUST_CHECK;
+
+/* Take the selected tasks out of the job, and what goes along: calls that launch nothing else, and ops all of whose work
+ * on streams goes, with the ops inside them. Threads and streams close the gap; what waited for a removed task waits for
+ * what came before it on its lane. The job keeps its measured metrics and loses its measured starts: it never ran.
+ * LUMOS_UNUSABLE where nothing would be left. */
+bool lumos_transform_remove(struct lumos_job *job, const char *selector, struct lumos_error *error) LUMOS_MUST_CHECK;
+
+/* Make one kernel of selected ones that follow each other on a stream in one step, launched by one thread without a wait
+ * or an event between, none of them a copy or communication: it is launched as the first is, takes as long as the
+ * longest (the traffic of the largest is what is left), and the others go as by lumos_transform_remove. A note where
+ * there are no two such. */
+bool lumos_transform_fuse(struct lumos_job *job, const char *selector, struct lumos_error *error) LUMOS_MUST_CHECK;
 
 /* Bring a job to stage `transform` without a change (graph is run when missing, sim's work is dropped). */
 bool lumos_transform_begin(struct lumos_job *job, struct lumos_error *error) LUMOS_MUST_CHECK;

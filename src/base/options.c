@@ -101,7 +101,7 @@ static bool store(struct parsing *parsing, const struct lumos_option *option, co
     case LUMOS_OPTION_LIST: {
       struct lumos_option_list *list = option->target;
       list->items = lumos_reallocate(list->items, list->count + 1, sizeof *list->items);
-      list->items[list->count++] = value;
+      list->items[list->count++] = (struct lumos_given){option->name, value};
       return true;
     }
     case LUMOS_OPTION_NUMBER:
@@ -138,7 +138,7 @@ static bool parse_long(struct parsing *parsing, const char *argument) {
   }
   char shown[64] = "--";
   strncat(shown, option->name, sizeof shown - 3);
-  if (option->kind != LUMOS_OPTION_FLAG) {
+  if (option->argument != NULL) {
     return store_with_argument(parsing, option, shown, equals == NULL ? NULL : equals + 1);
   }
   if (equals != NULL) {
@@ -154,7 +154,7 @@ static bool parse_letters(struct parsing *parsing, const char *argument) {
     if (option == NULL) {
       return usage_error(parsing, "unknown option ", shown, "");
     }
-    if (option->kind != LUMOS_OPTION_FLAG) {
+    if (option->argument != NULL) {
       return store_with_argument(parsing, option, shown, letter[1] == '\0' ? NULL : letter + 1);
     }
     if (!store(parsing, option, shown, NULL)) {

@@ -11,12 +11,16 @@ enum lumos_option_kind {
   LUMOS_OPTION_END,    /* last row */
   LUMOS_OPTION_FLAG,   /* bool *  */
   LUMOS_OPTION_TEXT,   /* const char **  : last one wins */
-  LUMOS_OPTION_LIST,   /* struct lumos_option_list * : repeatable, in order */
+  LUMOS_OPTION_LIST,   /* struct lumos_option_list * : repeatable, in order; several options may share one */
   LUMOS_OPTION_NUMBER, /* int64_t * : a non-negative integer */
 };
 
+struct lumos_given {
+  const char *option;   /* its long name */
+  const char *argument; /* a slice of argv; NULL: it takes none */
+};
 struct lumos_option_list {
-  const char **items; /* slices of argv; freed with lumos_options_free */
+  struct lumos_given *items; /* freed with lumos_options_free */
   size_t count;
 };
 
@@ -24,7 +28,7 @@ struct lumos_option {
   enum lumos_option_kind kind;
   char letter;          /* 0: none */
   const char *name;     /* without dashes */
-  const char *argument; /* as shown in help, such as "FILE"; NULL for flags */
+  const char *argument; /* as shown in help, such as "FILE"; NULL: it takes none */
   void *target;
   const char *help; /* one sentence or two, no line breaks */
 };

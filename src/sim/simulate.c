@@ -103,16 +103,25 @@ static bool write_metrics(struct runs *runs, const struct lumos_hardware *hardwa
   struct lumos_idle *idle = lumos_allocate((measured->steps.count + simulated.steps.count) * sizeof *idle);
   struct lumos_coupling coupling; /* the engine's follows the model, the breakdown does not */
   lumos_coupling_make(&coupling, job);
-  lumos_write_timeline(job, &coupling, measured, kept, idle);
+  bool ran = measured->steps.count > 0;
+  if (ran) {
+    lumos_write_timeline(job, &coupling, measured, kept, idle);
+  }
   lumos_write_timeline(job, &coupling, &simulated, kept_simulated, idle);
-  lumos_write_collectives(job, measured);
+  if (ran) {
+    lumos_write_collectives(job, measured);
+  }
   lumos_write_collectives(job, &simulated);
-  lumos_write_stragglers(job, &coupling, measured);
+  if (ran) {
+    lumos_write_stragglers(job, &coupling, measured);
+  }
   lumos_write_stragglers(job, &coupling, &simulated);
   lumos_coupling_free(&coupling);
   lumos_write_idle(job, job->bindings, &simulated, idle);
   lumos_write_critical_path(job, job->bindings, &simulated, stretches);
-  lumos_write_recording(job, measured);
+  if (ran) {
+    lumos_write_recording(job, measured);
+  }
   lumos_write_carried(job, measured, &simulated, &runs->holds, kept);
   bool edited = lumos_job_edited(job);
   if (!edited) {
@@ -128,6 +137,26 @@ static bool write_metrics(struct runs *runs, const struct lumos_hardware *hardwa
   free(idle);
   lumos_timeline_free(&simulated);
   return check_metrics(job, error);
+}
+
+void lumos_measure(struct lumos_job *job) {
+  struct lumos_stretches stretches;
+  struct lumos_timeline measured;
+  struct lumos_coupling coupling;
+  lumos_find_stretches(job, &stretches);
+  lumos_timeline_make(&measured, job, NULL, &stretches);
+  lumos_coupling_make(&coupling, job);
+  int64_t *kept = lumos_allocate(measured.steps.count * sizeof *kept);
+  struct lumos_idle *idle = lumos_allocate(measured.steps.count * sizeof *idle);
+  lumos_write_timeline(job, &coupling, &measured, kept, idle);
+  lumos_write_collectives(job, &measured);
+  lumos_write_stragglers(job, &coupling, &measured);
+  lumos_write_recording(job, &measured);
+  free(kept);
+  free(idle);
+  lumos_coupling_free(&coupling);
+  lumos_timeline_free(&measured);
+  lumos_vector_free(&stretches);
 }
 
 /* Without ties to other ranks a collective has no transfer, only a length, and what an edit did to the transfer is

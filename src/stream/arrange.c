@@ -3,6 +3,7 @@
  */
 #include <lumos/job.h>
 
+#include "job/remap.h"
 #include "stream/check.h"
 #include "stream/order.h"
 #include "stream/schema.h"
@@ -80,84 +81,27 @@ static uint32_t *new_order(const struct lumos_job *job, size_t count, compare_el
   return order;
 }
 
-/* Put records into the new order. */
-static void permute(void *items, size_t count, size_t size, const uint32_t *order) {
-  char *sorted = lumos_reallocate(NULL, count, size);
-  for (size_t i = 0; i < count; i++) {
-    memcpy(sorted + i * size, (const char *)items + order[i] * size, size);
-  }
-  memcpy(items, sorted, count * size);
-  free(sorted);
-}
-
-/* The order turned round: from old index to new one. */
-static uint32_t *inverse(const uint32_t *order, size_t count) {
+/* The order turned round: from old index to new one; frees it. */
+static uint32_t *inverse(uint32_t *order, size_t count) {
   uint32_t *renamed = lumos_reallocate(NULL, count, sizeof *renamed);
   for (size_t i = 0; i < count; i++) {
     renamed[order[i]] = (uint32_t)i;
   }
+  free(order);
   return renamed;
 }
 
-static void rename_slot(const struct lumos_field *field, void *slot, void *context) {
-  (void)field;
-  const uint32_t *renamed = context;
-  uint32_t *index = slot;
-  if (*index != LUMOS_NONE) {
-    *index = renamed[*index];
-  }
-}
-
-static void arrange_ranks(struct lumos_job *job) {
-  uint32_t *order = new_order(job, job->ranks.count, compare_ranks);
-  if (order == NULL) {
-    return;
-  }
-  permute(job->ranks.items, job->ranks.count, sizeof *job->ranks.items, order);
-  uint32_t *renamed = inverse(order, job->ranks.count);
-  for (size_t i = 0; i < job->groups.count; i++) {
-    job->groups.items[i].rank = renamed[job->groups.items[i].rank];
-  }
-  for (size_t i = 0; i < job->lanes.count; i++) {
-    job->lanes.items[i].rank = renamed[job->lanes.items[i].rank];
-  }
-  for (size_t i = 0; i < job->spans.count; i++) {
-    job->spans.items[i].rank = renamed[job->spans.items[i].rank];
-  }
-  free(renamed);
-  free(order);
-}
-
-/* Bring lanes or spans into order, and whatever names them along. */
-static void arrange_rows(struct lumos_job *job, void *rows, size_t count, size_t size, uint32_t kind,
-                         compare_elements *compare) {
+/* Bring records into order, and whatever names them along. `renamed`: the member of `remap` for such records. */
+static void arrange_records(struct lumos_job *job, size_t count, compare_elements *compare, struct lumos_remap *remap,
+                            const uint32_t **renamed) {
   uint32_t *order = new_order(job, count, compare);
   if (order != NULL) {
-    permute(rows, count, size, order);
-    uint32_t *renamed = inverse(order, count);
-    lumos_visit_slots(job, kind, rename_slot, renamed);
-    free(renamed);
-    free(order);
+    uint32_t *to = inverse(order, count);
+    *renamed = to;
+    lumos_job_remap(job, remap);
+    free(to);
   }
-}
-
-static void arrange_tasks(struct lumos_job *job) {
-  size_t count = job->tasks.count;
-  uint32_t *order = new_order(job, count, compare_tasks);
-  if (order == NULL) {
-    return;
-  }
-  permute(job->tasks.items, count, sizeof *job->tasks.items, order);
-  if (job->runs.count == count) {
-    permute(job->runs.items, count, sizeof *job->runs.items, order);
-  }
-  uint32_t *renamed = inverse(order, count);
-  lumos_visit_slots(job, LUMOS_KIND_BIT(FIELD_TASK) | LUMOS_KIND_BIT(FIELD_ANY_TASK), rename_slot, renamed);
-  for (size_t i = 0; i < job->members.count; i++) {
-    job->members.items[i] = renamed[job->members.items[i]];
-  }
-  free(renamed);
-  free(order);
+  *renamed = NULL;
 }
 
 static int compare_members(const void *a, const void *b) {
@@ -167,7 +111,11 @@ static int compare_members(const void *a, const void *b) {
 static void arrange_collectives(struct lumos_job *job) {
   uint32_t *order = new_order(job, job->collectives.count, compare_collectives);
   if (order != NULL) {
-    permute(job->collectives.items, job->collectives.count, sizeof *job->collectives.items, order);
+    struct lumos_collective *old = lumos_copied(job->collectives.items, job->collectives.count, sizeof *old);
+    for (size_t i = 0; i < job->collectives.count; i++) {
+      job->collectives.items[i] = old[order[i]];
+    }
+    free(old);
     free(order);
   }
   for (size_t i = 0; i < job->collectives.count; i++) {
@@ -176,14 +124,6 @@ static void arrange_collectives(struct lumos_job *job) {
       qsort(job->members.items + collective->member_first, collective->member_count, sizeof *job->members.items,
             compare_members);
     }
-  }
-}
-
-static void arrange_groups(struct lumos_job *job) {
-  uint32_t *order = new_order(job, job->groups.count, compare_groups);
-  if (order != NULL) {
-    permute(job->groups.items, job->groups.count, sizeof *job->groups.items, order);
-    free(order);
   }
 }
 
@@ -202,7 +142,7 @@ static size_t lane_end(const struct lumos_job *job, size_t first, size_t lane) {
 }
 
 /* Every array is sorted: the ranges of a rank and of a lane are runs. */
-static void set_ranges(struct lumos_job *job) {
+void lumos_job_set_ranges(struct lumos_job *job) {
   size_t group = 0;
   size_t lane = 0;
   size_t span = 0;
@@ -320,21 +260,20 @@ static bool refuse_repeated_span_ids(const struct lumos_job *job, struct lumos_e
 }
 
 bool lumos_job_arrange(struct lumos_job *job, struct lumos_error *error) {
-  arrange_ranks(job);
+  struct lumos_remap remap = {0};
+  arrange_records(job, job->ranks.count, compare_ranks, &remap, &remap.ranks);
   if (!refuse_repeated_ranks(job, error) || !refuse_repeated_lanes(job, error)) {
     return false;
   }
-  arrange_groups(job);
-  arrange_rows(job, job->lanes.items, job->lanes.count, sizeof *job->lanes.items, LUMOS_KIND_BIT(FIELD_LANE),
-               compare_lanes);
-  arrange_rows(job, job->spans.items, job->spans.count, sizeof *job->spans.items, LUMOS_KIND_BIT(FIELD_SPAN),
-               compare_spans);
+  arrange_records(job, job->groups.count, compare_groups, &remap, &remap.groups);
+  arrange_records(job, job->lanes.count, compare_lanes, &remap, &remap.lanes);
+  arrange_records(job, job->spans.count, compare_spans, &remap, &remap.spans);
   bool ascend = tasks_ascend(job);
   if (!ascend) {
-    arrange_tasks(job);
+    arrange_records(job, job->tasks.count, compare_tasks, &remap, &remap.tasks);
   }
   arrange_collectives(job);
-  set_ranges(job);
+  lumos_job_set_ranges(job);
   return (ascend || (refuse_repeated_seqs(job, error) && refuse_repeated_task_ids(job, error))) &&
          refuse_repeated_span_ids(job, error);
 }
@@ -367,7 +306,7 @@ static bool check_ranges(const struct lumos_check *check) {
   for (size_t i = 0; i < copy.lanes.count; i++) {
     copy.lanes.items[i] = check->job->lanes.items[i];
   }
-  set_ranges(&copy);
+  lumos_job_set_ranges(&copy);
   bool good = true;
   for (size_t i = 0; i < copy.ranks.count && good; i++) {
     good = same_ranges(&copy.ranks.items[i], &check->job->ranks.items[i]) ||

@@ -298,4 +298,13 @@ bool lumos_job_has_tool(const struct lumos_job *job, enum lumos_stage stage) {
   return false;
 }
 
+bool lumos_job_measured(const struct lumos_job *job) {
+  for (size_t t = 0; t < job->tasks.count; t++) {
+    if (job->tasks.items[t].start != LUMOS_ABSENT) {
+      return true;
+    }
+  }
+  return false;
+}
+
 bool lumos_job_edited(const struct lumos_job *job) { return job->edited > 0; }

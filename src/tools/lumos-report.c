@@ -33,9 +33,11 @@ static bool report(const struct lumos_operands *operands, void *given, struct lu
 int main(int argc, char **argv) {
   struct options options = {0};
   const struct lumos_option table[] = {
-      TOOL_RENDERING_OPTIONS(&options.rendering),       TOOL_PARSING_OPTIONS(&options.parsing),
-      TOOL_TRANSFORMING_OPTIONS(&options.transforming), TOOL_SIMULATING_OPTIONS(&options.rendering.simulating),
-      TOOL_EDITED_OPTION(&options.parsing.edited),      TOOL_LAST_OPTION,
+      TOOL_RENDERING_OPTIONS(&options.rendering),
+      TOOL_PARSING_OPTIONS(&options.parsing),
+      TOOL_TRANSFORMING_OPTIONS(&options.transforming) TOOL_SIMULATING_OPTIONS(&options.rendering.simulating),
+      TOOL_EDITED_OPTION(&options.parsing.edited),
+      TOOL_LAST_OPTION,
   };
   static const char *const examples[] = {
       "From traces to a page",

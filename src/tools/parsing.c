@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 LUMOS_VECTOR_TYPE(rank_list, int32_t);
+LUMOS_VECTOR_TYPE(name_list, const char *);
 
 /* "3" or "0,1,2" onto the end of `ranks`. */
 static bool add_ranks(const char *text, struct rank_list *ranks, struct lumos_error *error) {
@@ -24,7 +25,7 @@ static bool add_ranks(const char *text, struct rank_list *ranks, struct lumos_er
 }
 
 static bool read_options(const struct tool_parsing *parsing, struct lumos_trace_options *out, struct rank_list *ranks,
-                         struct lumos_error *error) {
+                         struct name_list *lists, struct lumos_error *error) {
   *out = (struct lumos_trace_options){.stacks = parsing->stacks,
                                       .strict = parsing->strict,
                                       .without_hta = parsing->without_hta,
@@ -36,14 +37,17 @@ static bool read_options(const struct tool_parsing *parsing, struct lumos_trace_
     return false;
   }
   for (size_t i = 0; i < parsing->ranks.count; i++) {
-    if (!add_ranks(parsing->ranks.items[i], ranks, error)) {
+    if (!add_ranks(parsing->ranks.items[i].argument, ranks, error)) {
       return false;
     }
   }
   out->ranks = ranks->items;
   out->rank_count = ranks->count;
-  out->lists = parsing->lists.items;
-  out->list_count = parsing->lists.count;
+  for (size_t i = 0; i < parsing->lists.count; i++) {
+    lumos_vector_push(lists, parsing->lists.items[i].argument);
+  }
+  out->lists = lists->items;
+  out->list_count = lists->count;
   return true;
 }
 
@@ -61,13 +65,15 @@ struct lumos_job *tool_parsing_read(const struct lumos_operands *operands, const
                                     struct lumos_progress *progress, struct lumos_error *error) {
   struct lumos_trace_options options;
   struct rank_list ranks = {0};
+  struct name_list lists = {0};
   struct lumos_job *job = NULL;
   lumos_progress_begin(progress);
-  if (read_options(parsing, &options, &ranks, error)) {
+  if (read_options(parsing, &options, &ranks, &lists, error)) {
     options.watcher = lumos_progress_watcher(progress);
     job = lumos_trace_parse(operands->items, operands->count, &options, error);
   }
   lumos_vector_free(&ranks);
+  lumos_vector_free(&lists);
   if (job == NULL) {
     lumos_progress_wipe(progress);
     return NULL;

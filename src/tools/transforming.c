@@ -1,18 +1,30 @@
 /* See transforming.h. */
 #include "tools/transforming.h"
 
-#include <lumos/transform.h>
+#include <string.h>
 
-bool tool_transforming_asked(const struct tool_transforming *transforming) {
-  return transforming->scale.count > 0 || transforming->unprofiled;
+struct transform {
+  const char *name;
+  bool (*apply)(struct lumos_job *job, const char *argument, struct lumos_error *error);
+};
+#define NAMED(target, letter, name, argument, function, help) {name, function},
+static const struct transform transforms[] = {TOOL_TRANSFORMS(NAMED, )};
+
+bool tool_transforming_asked(const struct tool_transforming *transforming) { return transforming->changes.count > 0; }
+
+static bool apply(struct lumos_job *job, const struct lumos_given *given, struct lumos_error *error) {
+  size_t i = 0;
+  while (strcmp(transforms[i].name, given->option) != 0) {
+    i++;
+  }
+  return transforms[i].apply(job, given->argument, error);
 }
 
 bool tool_transforming_apply(struct lumos_job *job, const struct tool_transforming *transforming,
                              struct lumos_error *error) {
   bool good = tool_transforming_asked(transforming) || lumos_transform_begin(job, error);
-  good = good && (!transforming->unprofiled || lumos_transform_unprofiled(job, error));
-  for (size_t i = 0; good && i < transforming->scale.count; i++) {
-    good = lumos_transform_scale(job, transforming->scale.items[i], error);
+  for (size_t i = 0; good && i < transforming->changes.count; i++) {
+    good = apply(job, &transforming->changes.items[i], error);
   }
   return good;
 }

@@ -1,32 +1,38 @@
-/* What the tools that change a graph share: the options that say how, and the changes in their order. To add a what-if:
- * a row here, and a call of the library.
+/* What the tools that change a graph share: the options that say how, and the changes in the order given. To add a
+ * what-if: a row here.
  */
 #ifndef LUMOS_TOOLS_TRANSFORMING_H
 #define LUMOS_TOOLS_TRANSFORMING_H
 
 #include "tools/tool.h"
+#include <lumos/transform.h>
 
 struct tool_transforming {
-  struct lumos_option_list scale;
-  bool unprofiled;
+  struct lumos_option_list changes; /* in the order given */
 };
 
-/* The rows, for a `struct tool_transforming *`. */
-#define TOOL_TRANSFORMING_OPTIONS(transforming)                                                                      \
-  {LUMOS_OPTION_LIST,                                                                                                \
-   's',                                                                                                              \
-   "scale",                                                                                                          \
-   "SELECTOR=FACTOR",                                                                                                \
-   &(transforming)->scale,                                                                                           \
-   "Multiply the durations of the selected tasks. SELECTOR is host, device, or terms joined by commas, all of "      \
-   "which must hold: kind=NAME (gemm attention elementwise norm reduction optimizer embedding copy memset "          \
-   "collective p2p op launch sync event alloc other), name~REGEX (POSIX extended), op=NAME, rank=N, group=NAME. "    \
-   "FACTOR is a decimal of at least 0, after the last '='. May be given again; the scales apply in order."},         \
-  {                                                                                                                  \
-    LUMOS_OPTION_FLAG, 0, "unprofiled", NULL, &(transforming)->unprofiled,                                           \
-        "Take out what recording takes on the host, as far as the recording shows it, so that the prediction is of " \
-        "the job without the profiler."                                                                              \
-  }
+/* X(target, letter, name, argument, function of transform.h, help). */
+#define TOOL_TRANSFORMS(X, target)                                                                                    \
+  X(target, 's', "scale", "SELECTOR=FACTOR", lumos_transform_scale,                                                          \
+    "Multiply the durations of the selected tasks. SELECTOR is host, device, or terms joined by commas, all of "     \
+    "which must hold: kind=NAME (gemm attention elementwise norm reduction optimizer embedding copy memset "         \
+    "collective p2p op launch sync event alloc other), name~REGEX (POSIX extended), op=NAME, rank=N, group=NAME. "   \
+    "FACTOR is a decimal of at least 0, after the last '='. Changes may be given again, and apply in the order "     \
+    "given.")                                                                                                        \
+  X(target, 0, "remove", "SELECTOR", lumos_transform_remove,                                                                 \
+    "Take the selected tasks out of the job: kernels with their launches, and with the ops all of whose work goes. " \
+    "What waited for them waits for what came before them.")                                                         \
+  X(target, 0, "fuse", "SELECTOR", lumos_transform_fuse,                                                                     \
+    "Make one kernel, with one launch, of selected kernels that follow each other on a stream and that nothing "     \
+    "waits between; it takes as long as the longest of them.")                                                       \
+  X(target, 0, "unprofiled", NULL, lumos_transform_unprofiled,                                                               \
+    "Take out what recording takes on the host, as far as the recording shows it, so that the prediction is of "     \
+    "the job without the profiler.")
+
+#define TOOL_TRANSFORMING_ROW(target, letter, name, argument, function, help) \
+  {LUMOS_OPTION_LIST, letter, name, argument, &(target)->changes, help},
+/* The rows, each with a comma behind it, for a `struct tool_transforming *`. */
+#define TOOL_TRANSFORMING_OPTIONS(target) TOOL_TRANSFORMS(TOOL_TRANSFORMING_ROW, target)
 
 /* Is any change asked for? */
 bool tool_transforming_asked(const struct tool_transforming *transforming);

@@ -2,13 +2,11 @@
  *
  * A factor is a decimal of at most 6 places and is applied as an exact ratio.
  */
+#include "transform/edit.h"
 #include "transform/scaling.h"
 #include "transform/selector.h"
-#include "transform/untied.h"
 
 #include "base/ascii.h"
-#include "base/text.h"
-#include <lumos/graph.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,15 +70,6 @@ static void scale_transfers(struct lumos_scaling *scaling, struct lumos_job *to)
   }
 }
 
-static void drop_unknown_records(struct lumos_job *job) {
-  if (job->foreign.count > 0) {
-    lumos_job_note(
-        job, "transform.dropped_records", LUMOS_WARNING, (int64_t)job->foreign.count, NULL,
-        "records of types that this version does not know were dropped, for they may not fit the changed job", NULL);
-    job->foreign.count = 0;
-  }
-}
-
 static bool scale_chosen(struct lumos_job *job, const struct lumos_selector *selector, int64_t millionths,
                          const uint8_t *chosen, const char *specification, struct lumos_error *error) {
   struct lumos_scaling scaling = {
@@ -92,50 +81,17 @@ static bool scale_chosen(struct lumos_job *job, const struct lumos_selector *sel
   }
   scale_transfers(&scaling, job);
   lumos_scaling_close(&scaling);
-  drop_unknown_records(job);
-  job->edited++;
-  lumos_note_untied_threads(job);
+  lumos_edit_commit(job);
   return !scaling.overflow ||
          lumos_fail(error, "--scale '%s' makes times longer than 2^53 ns (104 days); use a smaller factor",
                     specification);
-}
-
-/* To stage transform: what is missing is run, what sim wrote goes. */
-static bool reach_stage(struct lumos_job *job, struct lumos_error *error) {
-  if (job->stage < LUMOS_STAGE_GRAPH && !lumos_graph_build(job, error)) {
-    return false;
-  }
-  lumos_job_rewind(job, LUMOS_STAGE_TRANSFORM);
-  job->stage = LUMOS_STAGE_TRANSFORM;
-  job->edited = job->edited == LUMOS_ABSENT_INT ? 0 : job->edited;
-  return true;
-}
-
-static void write_history(struct lumos_job *job, const char *specification) {
-  struct lumos_text args = LUMOS_TEXT_BUFFER;
-  lumos_text_put(&args, "--scale ");
-  lumos_text_put(&args, specification);
-  lumos_text_char(&args, '\0');
-  lumos_job_history(job, "lumos-transform", args.bytes, NULL, 0);
-  lumos_text_free(&args);
-}
-
-static void note_nothing_selected(struct lumos_job *job, const char *specification) {
-  struct lumos_text text = LUMOS_TEXT_BUFFER;
-  lumos_text_format(&text, "--scale '%s' selected no task and changed nothing", specification);
-  lumos_text_char(&text, '\0');
-  lumos_job_note(job, "transform.nothing_selected", LUMOS_WARNING, LUMOS_ABSENT, NULL, text.bytes,
-                 "compare the selector with the task records that lumos-parse writes");
-  lumos_text_free(&text);
 }
 
 static bool apply(struct lumos_job *job, const struct lumos_selector *selector, int64_t millionths,
                   const char *specification, struct lumos_error *error) {
   uint8_t *chosen = lumos_allocate(job->tasks.count);
   bool done = true;
-  if (lumos_selector_apply(selector, job, chosen) == 0) {
-    note_nothing_selected(job, specification);
-  } else if (millionths != LUMOS_SCALING_UNIT) {
+  if (lumos_edit_select(job, selector, "scale", specification, chosen) && millionths != LUMOS_SCALING_UNIT) {
     done = scale_chosen(job, selector, millionths, chosen, specification, error);
   }
   free(chosen);
@@ -155,16 +111,16 @@ bool lumos_transform_scale(struct lumos_job *job, const char *specification, str
   if (selector == NULL) {
     return lumos_fail_prefix(error, "--scale");
   }
-  bool done = reach_stage(job, error) && apply(job, selector, millionths, specification, error);
+  bool done = lumos_edit_begin(job, error) && apply(job, selector, millionths, specification, error);
   lumos_selector_free(selector);
   if (done) {
-    write_history(job, specification);
+    lumos_edit_record(job, "scale", specification);
   }
   return done;
 }
 
 bool lumos_transform_begin(struct lumos_job *job, struct lumos_error *error) {
-  if (!reach_stage(job, error)) {
+  if (!lumos_edit_begin(job, error)) {
     return false;
   }
   lumos_job_history(job, "lumos-transform", "", NULL, 0);

@@ -3,7 +3,7 @@
  * the truth.
  */
 #include "graph/profiler.h"
-#include "transform/untied.h"
+#include "transform/edit.h"
 
 #include <lumos/transform.h>
 #include <stdlib.h>
@@ -46,11 +46,12 @@ static void take_out(struct lumos_job *job, uint32_t t, struct lumos_profiled pa
   }
 }
 
-bool lumos_transform_unprofiled(struct lumos_job *job, struct lumos_error *error) {
-  if (!lumos_transform_begin(job, error)) {
+bool lumos_transform_unprofiled(struct lumos_job *job, const char *argument, struct lumos_error *error) {
+  (void)argument;
+  if (!lumos_edit_begin(job, error)) {
     return false;
   }
-  job->history.items[job->history.count - 1].args = lumos_intern_text(job->strings, "--unprofiled");
+  lumos_edit_record(job, "unprofiled", NULL);
   if (!is_known(job)) {
     lumos_job_note(job, "transform.profiler_unknown", LUMOS_WARNING, LUMOS_ABSENT, NULL,
                    "--unprofiled changed nothing: no recording shows what the profiler takes on the host",
@@ -65,7 +66,6 @@ bool lumos_transform_unprofiled(struct lumos_job *job, struct lumos_error *error
   for (size_t i = 0; i < job->ranks.count; i++) {
     job->ranks.items[i].profiler = lumos_rank_empty.profiler;
   }
-  job->edited++;
-  lumos_note_untied_threads(job);
+  lumos_edit_commit(job);
   return true;
 }

@@ -73,9 +73,9 @@ static void every_form_is_read(void **state) {
   assert_false(values->quick);
   assert_string_equal(values->output, "x");
   assert_int_equal(values->ranks.count, 3);
-  assert_string_equal(values->ranks.items[0], "1");
-  assert_string_equal(values->ranks.items[1], "2");
-  assert_string_equal(values->ranks.items[2], "3");
+  assert_string_equal(values->ranks.items[0].argument, "1");
+  assert_string_equal(values->ranks.items[1].argument, "2");
+  assert_string_equal(values->ranks.items[2].argument, "3");
   assert_int_equal(values->count, 12);
   assert_int_equal(fixture->operands.count, 3);
   assert_string_equal(fixture->operands.items[0], "a");

@@ -229,7 +229,7 @@ static void without_it_the_rest_is_left(void **state) {
   build(job);
   const struct lumos_task *tasks = job->tasks.items + ROUND_TASKS;
   struct lumos_error error = {0};
-  assert_true(lumos_transform_unprofiled(job, &error));
+  assert_true(lumos_transform_unprofiled(job, NULL, &error));
   for (int i = 0; i < ROUND_TASKS; i++) {
     assert_int_equal(tasks[i].dur, own[i]);
     assert_int_equal(tasks[i].dur_source, own[i] < 5 || i == INNER_ENDS ? LUMOS_SCALED : 0);
@@ -252,7 +252,7 @@ static void what_is_not_known_cannot_be_taken_out(void **state) {
   struct lumos_job *job = job_of_rounds(19);
   build(job);
   struct lumos_error error = {0};
-  assert_true(lumos_transform_unprofiled(job, &error));
+  assert_true(lumos_transform_unprofiled(job, NULL, &error));
   assert_int_equal(job->tasks.items[0].dur, 7);
   assert_int_equal(job->notes.count, 1);
   assert_string_equal(lumos_string(job->strings, job->notes.items[0].code), "transform.profiler_unknown");

@@ -1,0 +1,234 @@
+#include "job/remove.h"
+
+#include "job/remap.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- what goes along ---- */
+
+static uint32_t first_segment(const struct lumos_job *job, uint32_t call) {
+  uint32_t first = lumos_detail_of(job, &job->tasks.items[call])->first_segment;
+  return first == LUMOS_NONE ? call : first;
+}
+
+/* By call, whether something it launches stays, or goes. */
+enum launches { LAUNCHES_STAY = 1, LAUNCHES_GO = 2 };
+
+static uint8_t *find_launches(const struct lumos_job *job, const uint8_t *gone) {
+  uint8_t *launches = lumos_allocate_zeroed(job->tasks.count, 1);
+  for (size_t t = 0; t < job->tasks.count; t++) {
+    uint32_t call = job->tasks.items[t].call;
+    if (call != LUMOS_NONE) {
+      launches[call] |= gone[t] ? LAUNCHES_GO : LAUNCHES_STAY;
+    }
+  }
+  return launches;
+}
+
+/* A call with all its segments, and what is nested in it; but not a nested call that launches what stays. */
+static void take_calls(const struct lumos_job *job, const uint8_t *launches, uint8_t *gone) {
+  for (uint32_t call = 0; call < job->tasks.count; call++) {
+    if (launches[call] != LAUNCHES_GO) {
+      continue;
+    }
+    for (uint32_t t = first_segment(job, call); t <= call; t++) {
+      gone[t] |= (launches[t] & LAUNCHES_STAY) == 0;
+    }
+  }
+}
+
+/* Count for every op, and for those around it, what is launched inside it. */
+struct counts {
+  uint32_t stay, go;
+};
+
+static struct counts *count_launches(const struct lumos_job *job, const uint8_t *gone) {
+  struct counts *counts = lumos_allocate_zeroed(job->spans.count, sizeof *counts);
+  for (size_t t = 0; t < job->tasks.count; t++) {
+    uint32_t call = job->tasks.items[t].call;
+    uint32_t span = call == LUMOS_NONE ? LUMOS_NONE : job->tasks.items[call].span;
+    for (size_t depth = 0; span != LUMOS_NONE && depth <= job->spans.count; depth++) {
+      counts[span].stay += !gone[t];
+      counts[span].go += gone[t];
+      span = job->spans.items[span].parent;
+    }
+  }
+  return counts;
+}
+
+enum answer { UNASKED, NO, YES };
+
+/* Is a span, or one around it, an op all of whose work goes? A ring of spans ends where it meets its own NO. */
+static bool is_inside_gone(const struct lumos_job *job, const struct counts *counts, uint8_t *answers, uint32_t span) {
+  uint32_t s = span;
+  while (s != LUMOS_NONE && answers[s] == UNASKED) {
+    bool goes = job->spans.items[s].kind == LUMOS_SPAN_OP && counts[s].go > 0 && counts[s].stay == 0;
+    answers[s] = goes ? YES : NO;
+    if (goes) {
+      break;
+    }
+    s = job->spans.items[s].parent;
+  }
+  if (s == LUMOS_NONE || answers[s] == NO) {
+    return false;
+  }
+  for (uint32_t inner = span; inner != s; inner = job->spans.items[inner].parent) {
+    answers[inner] = YES;
+  }
+  return true;
+}
+
+static void take_ops(const struct lumos_job *job, const uint8_t *launches, uint8_t *gone) {
+  struct counts *counts = count_launches(job, gone);
+  uint8_t *answers = lumos_allocate_zeroed(job->spans.count + 1, 1);
+  for (uint32_t t = 0; t < job->tasks.count; t++) {
+    const struct lumos_task *task = &job->tasks.items[t];
+    gone[t] |= !lumos_on_stream(job, task) && task->span != LUMOS_NONE && (launches[t] & LAUNCHES_STAY) == 0 &&
+               is_inside_gone(job, counts, answers, task->span);
+  }
+  free(counts);
+  free(answers);
+}
+
+void lumos_job_take_along(const struct lumos_job *job, uint8_t *gone) {
+  uint8_t *launches = find_launches(job, gone);
+  take_calls(job, launches, gone);
+  take_ops(job, launches, gone);
+  free(launches);
+}
+
+/* ---- removal ---- */
+
+struct removal {
+  struct lumos_job *job;
+  const uint8_t *gone;
+  uint32_t *before, *after; /* of what goes: the nearest of its lane that stays, or LUMOS_NONE */
+};
+
+static void find_neighbors(struct removal *removal) {
+  const struct lumos_job *job = removal->job;
+  for (size_t l = 0; l < job->lanes.count; l++) {
+    const struct lumos_lane *lane = &job->lanes.items[l];
+    uint32_t last = LUMOS_NONE, next = LUMOS_NONE;
+    for (uint32_t n = 0; n < lane->task_count; n++) {
+      uint32_t t = lane->task_first + n, back = lane->task_first + lane->task_count - 1 - n;
+      removal->before[t] = last;
+      removal->after[back] = next;
+      last = removal->gone[t] ? last : t;
+      next = removal->gone[back] ? next : back;
+    }
+  }
+}
+
+/* What a run finds anew needs no tie of its own, but where an inferred edge says what a stream waits for. */
+static bool ties(const struct lumos_dep *dep) {
+  return dep->mode == LUMOS_FIXED || dep->kind == LUMOS_DEP_EVENT;
+}
+
+/* From the work before it. An edge of a full queue says how long the call takes to notice, wherever it starts. */
+static void retie_src(const struct removal *removal, struct lumos_dep *dep) {
+  uint32_t src = removal->before[dep->src];
+  bool queue = dep->kind == LUMOS_QUEUE;
+  dep->src = queue && src == LUMOS_NONE ? removal->after[dep->src] : src;
+  dep->from = queue ? dep->from : LUMOS_END;
+  dep->dst = dep->src == LUMOS_NONE || !(queue || ties(dep)) ? LUMOS_NONE : dep->dst;
+}
+
+/* To the next task, which follows what has gone after its own lag. */
+static void retie_dst(const struct removal *removal, struct lumos_dep *dep) {
+  const struct lumos_job *job = removal->job;
+  uint32_t dst = removal->after[dep->dst];
+  if (dst == LUMOS_NONE || !ties(dep)) {
+    dep->dst = LUMOS_NONE;
+    return;
+  }
+  bool stream = lumos_on_stream(job, &job->tasks.items[dst]);
+  dep->dst = dst;
+  dep->to = LUMOS_START;
+  dep->lag += stream ? 0 : lumos_own_times(job, dst).lag;
+}
+
+static void retie_deps(const struct removal *removal) {
+  struct lumos_job *job = removal->job;
+  size_t kept = 0;
+  for (size_t i = 0; i < job->deps.count; i++) {
+    struct lumos_dep dep = job->deps.items[i];
+    bool src = dep.src != LUMOS_NONE && removal->gone[dep.src], dst = removal->gone[dep.dst];
+    if (src) {
+      retie_src(removal, &dep);
+    }
+    if (dst && dep.dst != LUMOS_NONE) {
+      retie_dst(removal, &dep);
+    }
+    if (src || dst) {
+      dep.covers = LUMOS_ABSENT; /* in the recording it explained another lag */
+    }
+    if (dep.dst != LUMOS_NONE && dep.dst != dep.src) {
+      job->deps.items[kept++] = dep;
+    }
+  }
+  job->deps.count = kept;
+}
+
+/* A kernel without its call needs none: it is there when the thread comes to where the call was. */
+static void retie_launches(const struct removal *removal) {
+  struct lumos_job *job = removal->job;
+  for (uint32_t t = 0; t < job->tasks.count; t++) {
+    struct lumos_task *task = &job->tasks.items[t];
+    if (removal->gone[t] || task->call == LUMOS_NONE || !removal->gone[task->call]) {
+      continue;
+    }
+    struct lumos_timing *timing = lumos_task_timing(job, task);
+    task->call = removal->before[task->call];
+    timing->origin = LUMOS_FREE;
+    timing->launch_lag = task->call == LUMOS_NONE ? LUMOS_ABSENT : 0;
+    timing->launch_from = 0;
+  }
+}
+
+/* A call that is cut begins with the first segment that is left; a wait for a record that is gone awaits nothing. */
+static void retie_details(const struct removal *removal) {
+  struct lumos_job *job = removal->job;
+  for (uint32_t t = 0; t < job->tasks.count; t++) {
+    struct lumos_detail *detail =
+        job->tasks.items[t].detail == LUMOS_NONE ? NULL : &job->details.items[job->tasks.items[t].detail];
+    if (removal->gone[t] || detail == NULL) {
+      continue;
+    }
+    if (detail->first_segment != LUMOS_NONE && removal->gone[detail->first_segment]) {
+      uint32_t first = removal->after[detail->first_segment];
+      detail->first_segment = first == t ? LUMOS_NONE : first;
+    }
+  }
+}
+
+static void strip_starts(struct lumos_job *job) {
+  for (size_t t = 0; t < job->tasks.count; t++) {
+    job->tasks.items[t].start = LUMOS_ABSENT;
+  }
+}
+
+static uint32_t *places(const struct lumos_job *job, const uint8_t *gone) {
+  uint32_t *to = lumos_allocate(job->tasks.count * sizeof *to), kept = 0;
+  for (size_t t = 0; t < job->tasks.count; t++) {
+    to[t] = gone[t] ? LUMOS_NONE : kept++;
+  }
+  return to;
+}
+
+void lumos_job_remove(struct lumos_job *job, const uint8_t *gone) {
+  struct removal removal = {.job = job, .gone = gone};
+  removal.before = lumos_allocate(job->tasks.count * sizeof *removal.before);
+  removal.after = lumos_allocate(job->tasks.count * sizeof *removal.after);
+  find_neighbors(&removal);
+  retie_deps(&removal);
+  retie_launches(&removal);
+  retie_details(&removal);
+  free(removal.before);
+  free(removal.after);
+  uint32_t *to = places(job, gone);
+  lumos_job_remap(job, &(struct lumos_remap){.tasks = to});
+  free(to);
+  lumos_job_set_ranges(job);
+  strip_starts(job);
+}

@@ -1,0 +1,24 @@
+/* What every transform begins and ends with. */
+#ifndef LUMOS_TRANSFORM_EDIT_H
+#define LUMOS_TRANSFORM_EDIT_H
+
+#include <lumos/error.h>
+#include <lumos/job.h>
+
+struct lumos_selector;
+
+/* Bring a job to stage transform: what is missing is run, what sim wrote goes. */
+bool lumos_edit_begin(struct lumos_job *job, struct lumos_error *error) LUMOS_MUST_CHECK;
+
+/* Mark what the selector chooses; false: nothing, which a note says. `verb` and `argument`: as the user gave them. */
+bool lumos_edit_select(struct lumos_job *job, const struct lumos_selector *selector, const char *verb,
+                       const char *argument, uint8_t *chosen);
+
+/* The job has changed: counts it, drops records of unknown types, which may not fit any more, and says where threads
+ * move apart. */
+void lumos_edit_commit(struct lumos_job *job);
+
+/* The history's line, of a transform that changed something or not. `argument` may be NULL. */
+void lumos_edit_record(struct lumos_job *job, const char *verb, const char *argument);
+
+#endif
