@@ -89,21 +89,53 @@ calls_stay() {
     { there[at] = $6 }
     END { if (gaps < 100) print gaps, "gaps" }' whole/calls without/calls
 }
-transfers_stay() {
+transfers_stay() { # KIND PROGRAM [NONE]: 1 where there is none of that kind
   holds "$1: transfers of that kind are gone, all others are the same" '
     { at = $1 OFS $3 OFS $6 OFS $7; if (at in time && FILENAME ~ /^whole/) print at, "is there twice"; }
     FILENAME ~ /^whole/ { time[at] = $9 - $8; gone[at] = '"$2"'; n += gone[at]; next }
     { there[at]; if (!(at in time) || time[at] != $9 - $8) print at, time[at], $9 - $8 }
-    END { for (at in time) { seen++; if (gone[at] == (at in there)) print at, "of that kind:", gone[at], "there:", at in there } if (!n) print "none is of that kind" }' whole/collectives without/collectives
+    END { for (at in time) { seen++; if (gone[at] == (at in there)) print at, "of that kind:", gone[at], "there:", at in there } if (!n != '"${3:-0}"') print n, "are of that kind" }' whole/collectives without/collectives
 }
 for kind in $kernel_kinds; do
   pair "$kind" "${one[@]}"
   kernels_stay "$kind"
   calls_stay "$kind"
 done
-pair all-reduce "${grid[@]}"
-kernels_stay all-reduce 0
-calls_stay all-reduce
-transfers_stay all-reduce '$2 == "all_reduce"'
+# Over several ranks. Who waits for whom is another, what is waited for is not there.
+for kind in elementwise norm; do
+  pair $kind "${grid[@]}"
+  kernels_stay $kind
+  calls_stay $kind
+  transfers_stay $kind 0 1
+done
+waits() { awk -F'\t' '$3 == "cudaStreamWaitEvent" { n++ } END { print n + 0 }' "$1/rows"; }
+# communication KIND PROGRAM OPTION...: transfers of that kind are gone, and of each on each rank what waits for its input, its stream's turn in
+# NCCL and back, and its end.
+communication() {
+  local kind=$1 program=$2
+  shift 2
+  pair "$kind" "$@"
+  kernels_stay "$kind" no
+  calls_stay "$kind"
+  transfers_stay "$kind" "$program"
+  is "$kind: waits" "$(waits without)" $(($(waits whole) - 4 * $(awk -F'\t' "$program"' { n += split($10, ranks, ",") } END { print n }' whole/collectives)))
+}
+communication all-reduce '($2 == "all_reduce")' "${grid[@]}"
+communication gradients '($2 == "all_reduce" && $10 ~ /^(0,2|1,3|4,6|5,7)$/ && $5 > 4)' "${grid[@]}"
+communication gradients '($2 == "reduce_scatter")' "${grid[@]}" --distributed-optimizer on
+
+# ---- what is recorded ----
+
+# It changes nothing that happens, with Python's frames or without; frames in which nothing is left are not there.
+run bare "${one[@]}" --leave-out norm,copy --record none
+run frames "${one[@]}" --leave-out norm,copy --record all
+same <(grep ^unprofiled bare/steps) <(grep ^unprofiled frames/steps) 'frames of Python change what is left out'
+run all "${one[@]}" --record all
+for row in 'nn.Module: LayerNorm' 'aten::layer_norm' 'aten::item' 'Memcpy' 'cudaMemcpyAsync'; do
+  check "$row is not in the whole job" grep -qF "$row" all/rows
+  ! grep -qF "$row" frames/rows || fail "$row is there"
+done
+for row in 'nn.Module: TransformerLayer' 'AddBackward0\|NativeLayerNormBackward0' 'cudaEventRecordWithFlags'; do check "$row is gone" grep -q "$row" frames/rows; done
+check 'truth.json does not tell' [ "$(jq -c .configuration.left_out frames/truth.json)" = '["norm","copy"]' ]
 proved 'what is left out is not done, and nothing else is other than it was'
 finish
