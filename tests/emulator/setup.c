@@ -343,16 +343,33 @@ static bool read_scale(const struct option *option, struct reading *reading, con
   return multiply(option, text, factor, &reading->setup->scale[found]);
 }
 
+static bool is_op(const char *word, size_t length) { return length >= 3 && strncmp(word, "op=", 3) == 0; }
+
+static bool leave_out_op(const struct option *option, struct setup *setup, const char *word, size_t length) {
+  if (length == 3 || setup->leave_out_op_count == MOST_LEFT_OUT_OPS) {
+    return complain("--%s: ops have names, and at most %d of them can be left out", option->name, MOST_LEFT_OUT_OPS);
+  }
+  char *kept = memory_new(length + 1, 1);
+  memcpy(kept, word, length);
+  setup->leave_out_ops[setup->leave_out_op_count++] = kept;
+  return true;
+}
+
 static bool read_left_out(const struct option *option, struct reading *reading, const char *text) {
   for (const char *rest = text; rest != NULL;) {
     size_t length = 0;
     const char *word = next_word(&rest, &length);
     int found = index_of(left_out_names, LEFT_OUT, word, length);
-    if (found < 0) {
+    if (found >= 0) {
+      reading->setup->leave_out[found] = true;
+    } else if (is_op(word, length)) {
+      if (!leave_out_op(option, reading->setup, word, length)) {
+        return false;
+      }
+    } else {
       return complain("--%s: no work that can be left out is called '%.*s'; see --help", option->name, (int)length,
                       word);
     }
-    reading->setup->leave_out[found] = true;
   }
   return true;
 }
@@ -445,8 +462,8 @@ static const struct option options[] = {
     {NULL, "A change, to be compared with a prediction of it", NULL, NULL, 0, 0, 0, NULL, 0},
     {"scale", "WHAT=X", "its time X times as long (below); repeated, factors multiply", read_scale, 0, 0, MOST_FACTOR,
      NULL, 0},
-    {"leave-out", "LIST", "work of these kinds is not done (below); repeated, all of them", read_left_out, 0, 0, 0,
-     NULL, 0},
+    {"leave-out", "LIST", "work of these kinds (below) or ops, as op=NAME, is not done", read_left_out, 0, 0, 0, NULL,
+     0},
     {"straggler", "RANK=X", "a rank whose kernels take X times as long; up to 64 of them", read_slow, 0, 0.001,
      MOST_FACTOR, NULL, 0},
     {"slow-host", "RANK=X", "a rank whose host work does; up to 64 of them", read_slow, 0, 0.001, MOST_FACTOR, NULL, 0},
@@ -766,5 +783,8 @@ void setup_free(struct setup *setup) {
   free(setup->record_rank);
   free(setup->slow_device);
   free(setup->slow_host);
+  for (int i = 0; i < setup->leave_out_op_count; i++) {
+    free(setup->leave_out_ops[i]);
+  }
   free((char *)(uintptr_t)setup->arguments);
 }

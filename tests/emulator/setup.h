@@ -91,6 +91,7 @@ enum left_out {
   LEFT_OUT_GRADIENTS,  /* what replicas sum of them, all-reduced or reduced and scattered */
   LEFT_OUT
 };
+enum { MOST_LEFT_OUT_OPS = 16 };
 
 enum recorded {
   RECORD_SHAPES = 1,
@@ -115,6 +116,8 @@ struct setup {
   double scale[SCALED];            /* 1: as it is */
   double *slow_device, *slow_host; /* a factor a rank */
   bool leave_out[LEFT_OUT];
+  char *leave_out_ops[MOST_LEFT_OUT_OPS]; /* op=NAME: ops that are left out with all inside them */
+  int leave_out_op_count;
   int queue_depth;            /* launches that a stream holds */
   double contention_compute;  /* a kernel takes so much longer while its device transfers: 0.15 is 15 % */
   double contention_transfer; /* a transfer takes so much longer while all its devices compute */

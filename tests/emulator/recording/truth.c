@@ -158,6 +158,10 @@ static void put_changes(struct writer *out, const struct setup *setup) {
       first = false;
     }
   }
+  for (int i = 0; i < setup->leave_out_op_count; i++) {
+    put_named(out, first ? "" : ", ", setup->leave_out_ops[i]);
+    first = false;
+  }
   put_factors(out, "],\n\"slow_devices\": [", setup->slow_device, setup_ranks(setup));
   put_factors(out, ",\n\"slow_hosts\": [", setup->slow_host, setup_ranks(setup));
   first = true;

@@ -101,6 +101,14 @@ for kind in $kernel_kinds; do
   kernels_stay "$kind"
   calls_stay "$kind"
 done
+# Ops by name: what launches nothing else goes along, as with a kind of work; what launches nothing goes, too.
+emulate without "${one[@]}" --leave-out norm
+emulate ops "${one[@]}" --leave-out op=aten::layer_norm,op=aten::native_layer_norm_backward
+same without/rank0.json ops/rank0.json 'left out by their names norms leave something else'
+run ops "${one[@]}" --leave-out op=torch::autograd::AccumulateGrad
+check 'gradients are added' grep -q 'torch::autograd::AccumulateGrad' whole/rows
+! awk -F'\t' '$3 ~ /^(torch::autograd::AccumulateGrad|aten::detach)$/' ops/rows | grep . || fail 'an op that is left out is there'
+
 # Over several ranks. Who waits for whom is another, what is waited for is not there.
 for kind in elementwise norm; do
   pair $kind "${grid[@]}"

@@ -1,7 +1,8 @@
 /* A program without some of its work (--leave-out). A block is written as ever, then what is left out is taken from it:
  *
  * - a launch of such work;
- * - an op, or an annotation, that launches nothing else: all of it, with the ops, the records and the waits inside;
+ * - an op, or an annotation, that launches nothing else, and one that is named: all of it, with the ops, the records and
+ *   the waits inside;
  * - the Python time before either: what the thread spends between it and what comes before, but for the first that an op
  *   around them spends, which is that op's own;
  * - a wait of a thread or a stream for a record that is left out, with the op that does nothing else: nobody waits for
@@ -13,10 +14,12 @@
  */
 #include "gpt_state.h"
 #include <stdlib.h>
+#include <string.h>
 
 /* A frame that is open while a block is read. */
 struct reading {
   size_t begin;
+  bool named;        /* is an op that is left out, or in one */
   bool loses, keeps; /* holds work that is left out, work that stays */
 };
 
@@ -32,7 +35,7 @@ struct leaving {
 };
 
 void gpt_make_leaving(struct gpt *gpt) {
-  bool any = false;
+  bool any = gpt->setup->leave_out_op_count > 0;
   for (int i = 0; i < LEFT_OUT; i++)
     any |= gpt->setup->leave_out[i];
   if (!any)
@@ -52,7 +55,7 @@ void gpt_free_leaving(struct gpt *gpt) {
 
 /* ---- which work ---- */
 
-static bool is_left_out(const struct setup *setup, const struct instruction *launch, const struct work *work) {
+static bool is_of_kind(const struct setup *setup, const struct instruction *launch, const struct work *work) {
   static const uint8_t kinds[WORK_KINDS] = {
       [WORK_GEMM] = LEFT_OUT,
       [WORK_ATTENTION] = LEFT_OUT,
@@ -75,6 +78,13 @@ static bool is_left_out(const struct setup *setup, const struct instruction *lau
            (gradients && setup->leave_out[LEFT_OUT_GRADIENTS]);
   }
   return kinds[work->kind] != LEFT_OUT && setup->leave_out[kinds[work->kind]];
+}
+
+static bool is_left_out_op(const struct setup *setup, const struct instruction *enter) {
+  for (int i = 0; enter->frame == FRAME_OP && i < setup->leave_out_op_count; i++)
+    if (strcmp(setup->leave_out_ops[i] + strlen("op="), enter->name) == 0)
+      return true;
+  return false;
 }
 
 /* ---- what goes ---- */
@@ -120,7 +130,8 @@ static void enter(struct leaving *leaving, size_t at) {
     leaving->room = leaving->room ? 2 * leaving->room : 64;
     leaving->open = memory_grown(leaving->open, (size_t)leaving->room, sizeof *leaving->open);
   }
-  leaving->open[leaving->depth++] = (struct reading){.begin = at};
+  bool named = leaving->depth > 0 && leaving->open[leaving->depth - 1].named;
+  leaving->open[leaving->depth++] = (struct reading){.begin = at, .named = named};
 }
 
 /* What was opened in another block is no op. */
@@ -131,7 +142,7 @@ static void leave(struct leaving *leaving, size_t at) {
     return;
   struct reading closed = leaving->open[--leaving->depth];
   instructions[at].frame = instructions[closed.begin].frame;
-  if (closed.loses && !closed.keeps && opens_work(leaving, closed.begin)) {
+  if ((closed.loses || closed.named) && !closed.keeps && opens_work(leaving, closed.begin)) {
     take_out(leaving, closed.begin, at);
     take_out_time_before(leaving, closed.begin);
   }
@@ -162,17 +173,26 @@ static void keep(const struct leaving *leaving) {
     leaving->open[leaving->depth - 1].keeps = true;
 }
 
+/* A pair's other side would wait for ever. */
+static bool is_left_out(const struct leaving *leaving, const struct setup *setup, const struct instruction *launch) {
+  const struct work *work = &leaving->program->works[launch->of.work];
+  bool named = leaving->depth > 0 && leaving->open[leaving->depth - 1].named;
+  return work->kind != WORK_P2P && (named || is_of_kind(setup, launch, work));
+}
+
 static void read(struct leaving *leaving, const struct setup *setup, size_t at) {
   const struct instruction *instruction = &leaving->program->instructions[at];
   switch ((enum instruction_kind)instruction->kind) {
     case DO_ENTER:
       enter(leaving, at);
+      if (is_left_out_op(setup, instruction))
+        leaving->open[leaving->depth - 1].named = true;
       break;
     case DO_LEAVE:
       leave(leaving, at);
       break;
     case DO_LAUNCH:
-      if (is_left_out(setup, instruction, &leaving->program->works[instruction->of.work]))
+      if (is_left_out(leaving, setup, instruction))
         lose(leaving, at);
       else
         keep(leaving);
