@@ -60,10 +60,11 @@ drawn_jobs() { gcc_build && LUMOS_DRAWN=100 run_tests build -R '^cli/(program|wa
 damaged_traces() { gcc_build && LUMOS_WAYS=200 run_tests build -R '^property/test_trace_(damage|result)$'; }
 long_traces() { gcc_build && LUMOS_ALL=yes run_tests build -R '^(cli/(check|critical-path|dependencies|document|hta|idle|private|timelines)|browser/page|emulator/files)$'; }
 
-# Only what this build compiles: clang-tidy needs each file's flags.
+# Only what this build compiles: clang-tidy needs each file's flags. A file that is compiled several times is named once, for clang-tidy looks at
+# it in all these ways.
 check_tidy() {
   sanitized_build
-  sed -n 's/^ *"file": "\(.*\)",\{0,1\}$/\1/p' build/sanitize/compile_commands.json | grep -v '/templates\.c$' |
+  sed -n 's/^ *"file": "\(.*\)",\{0,1\}$/\1/p' build/sanitize/compile_commands.json | grep -v '/templates\.c$' | sort -u |
     tr '\n' '\0' | xargs -0 -P "$jobs" -n 2 clang-tidy --quiet -p build/sanitize
 }
 
@@ -81,17 +82,17 @@ fuzz() { build_fuzzers && tests/fuzz/run.sh "$PWD/build/fuzz" 60; }
 
 # step | seconds that it takes on two cores | what it is
 all=(
-  'sanitized_tests   | 300 | Unit and property tests, fuzzing corpora and a small job for each tool, with AddressSanitizer and UBSan'
-  'check_format      |  20 | clang-format'
-  'check_cppcheck    | 120 | cppcheck'
-  'emulated_cluster  |  90 | The emulated cluster by itself, and edges in real traces'
-  'damaged_traces    |  60 | Two hundred ways to damage each trace'
-  'benchmark         |  30 | The benchmark, as a smoke test'
-  'drawn_jobs        | 240 | Two hundred jobs drawn by chance'
-  'long_traces       | 150 | The public traces that take long, all of the browser, every signal'
-  'check_tidy        | 500 | clang-tidy'
-  'fuzz              | 500 | Fuzzers, a minute each'
-  'sanitized_scripts | 900 | All scripts with the sanitizers'
+  'sanitized_tests   |  300 | Unit and property tests, fuzzing corpora and a small job for each tool, with AddressSanitizer and UBSan'
+  'check_format      |   20 | clang-format'
+  'check_cppcheck    |  120 | cppcheck'
+  'emulated_cluster  |   90 | The emulated cluster by itself, and edges in real traces'
+  'damaged_traces    |   60 | Two hundred ways to damage each trace'
+  'benchmark         |   30 | The benchmark, as a smoke test'
+  'drawn_jobs        |  300 | Two hundred jobs drawn by chance'
+  'long_traces       |  240 | The public traces that take long, all of the browser, every signal'
+  'check_tidy        |  800 | clang-tidy'
+  'fuzz              |  500 | Fuzzers, a minute each'
+  'sanitized_scripts | 1200 | All scripts with the sanitizers'
 )
 
 # step TEXT COMMAND...: run a step in full view and say how long it took.

@@ -1,10 +1,8 @@
 /* The graph of a job: the order in which its rules are applied, rank by rank, then over ranks. */
-#include <lumos/graph.h>
-#include <lumos/program.h>
 
 #include "base/parallel.h"
 #include "graph/graph.h"
-#include "stream/own.h"
+#include "job/own.h"
 #include <stdlib.h>
 
 static struct lumos_rank_graph open_rank(struct lumos_job *job, uint32_t index) {
@@ -105,20 +103,6 @@ static void build_ranks(struct lumos_job *job) {
   free(building.graphs);
 }
 
-static bool all_measured(const struct lumos_job *job, struct lumos_error *error) {
-  for (size_t i = 0; i < job->tasks.count; i++) {
-    const struct lumos_task *task = &job->tasks.items[i];
-    if (task->start == LUMOS_ABSENT) {
-      int32_t rank = job->ranks.items[lumos_rank_of(job, task)].rank;
-      return lumos_fail(error,
-                        "task %d:%u has no measured start, so nothing can be inferred from it; "
-                        "give lumos-graph what lumos-parse wrote",
-                        (int)rank, (unsigned)task->id);
-    }
-  }
-  return true;
-}
-
 /* Ranks are read side by side: nothing may be added to an array that they share. */
 static void time_streams(struct lumos_job *job) {
   for (size_t i = 0; i < job->tasks.count; i++) {
@@ -128,16 +112,7 @@ static void time_streams(struct lumos_job *job) {
   }
 }
 
-bool lumos_graph_build(struct lumos_job *job, struct lumos_error *error) {
-  if (lumos_job_edited(job)) {
-    return lumos_fail(
-        error, "lumos-transform has changed this job, and changed tasks have no measured times to infer a graph from; "
-               "run lumos-graph before lumos-transform");
-  }
-  if (!all_measured(job, error)) {
-    return false;
-  }
-  lumos_job_rewind(job, LUMOS_STAGE_PARSE);
+void lumos_graph_infer(struct lumos_job *job) {
   time_streams(job);
   build_ranks(job);
   struct lumos_matches matches = {0};
@@ -151,7 +126,4 @@ bool lumos_graph_build(struct lumos_job *job, struct lumos_error *error) {
   lumos_vector_free(&matches.items);
   lumos_vector_free(&matches.members);
   free(matches.taken);
-  job->stage = LUMOS_STAGE_GRAPH;
-  lumos_job_history(job, "lumos-graph", "", NULL, 0);
-  return lumos_program_parallel(job, error) && lumos_program_model(job, error) && lumos_program_recover(job, error);
 }

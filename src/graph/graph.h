@@ -183,6 +183,9 @@ void lumos_graph_find_roots(const struct lumos_job *job, struct lumos_matches *m
 /* collective.c: test what was matched, couple it, count. */
 void lumos_graph_collectives(struct lumos_job *job, const struct lumos_matches *matches);
 
+/* All rules, on a job at stage parse whose tasks all have a measured start. O(tasks log tasks). */
+void lumos_graph_infer(struct lumos_job *job);
+
 /* The rank's lanes; NULL: it has none. */
 static inline const struct lumos_lane *lumos_graph_lanes(const struct lumos_rank_graph *graph) {
   return graph->rank->lane_count == 0 ? NULL : &graph->job->lanes.items[graph->rank->lane_first];

@@ -1,6 +1,6 @@
 #include "job/remap.h"
 
-#include "stream/schema.h"
+#include "job/schema.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,11 +20,11 @@ static size_t move(void *items, size_t count, size_t size, const uint32_t *to) {
   return kept;
 }
 
-#define MOVE(vector, to)                                                                              \
-  do {                                                                                                \
-    if ((vector).count > 0) {                                                                         \
-      (vector).count = move((vector).items, (vector).count, sizeof *(vector).items, (to));            \
-    }                                                                                                 \
+#define MOVE(vector, to)                                                                   \
+  do {                                                                                     \
+    if ((vector).count > 0) {                                                              \
+      (vector).count = move((vector).items, (vector).count, sizeof *(vector).items, (to)); \
+    }                                                                                      \
   } while (0)
 
 /* ---- references ---- */

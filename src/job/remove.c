@@ -121,9 +121,7 @@ static void find_neighbors(struct removal *removal) {
 }
 
 /* What a run finds anew needs no tie of its own, but where an inferred edge says what a stream waits for. */
-static bool ties(const struct lumos_dep *dep) {
-  return dep->mode == LUMOS_FIXED || dep->kind == LUMOS_DEP_EVENT;
-}
+static bool ties(const struct lumos_dep *dep) { return dep->mode == LUMOS_FIXED || dep->kind == LUMOS_DEP_EVENT; }
 
 /* From the work before it. An edge of a full queue says how long the call takes to notice, wherever it starts. */
 static void retie_src(const struct removal *removal, struct lumos_dep *dep) {

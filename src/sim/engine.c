@@ -633,17 +633,30 @@ static uint32_t last_enqueued(const struct lumos_engine *engine, uint32_t lane, 
   return t;
 }
 
-static void take_effect(struct lumos_engine *engine, uint32_t call) {
-  engine->acting = instant_of(call, is(engine, call, LUMOS_COPIES) ? LUMOS_START : LUMOS_END);
-  for (uint32_t i = engine->launched_first[engine->node_of[call]];
-       i < engine->launched_first[engine->node_of[call] + 1]; i++) {
-    announce(engine, engine->launched[i]);
+/* A task that no call launches comes to its stream when one has ended, behind all that it does itself. */
+static bool is_free(const struct lumos_engine *engine, uint32_t t) {
+  return lumos_timing_of(engine->job, t)->origin == LUMOS_FREE;
+}
+
+/* Put what a call launches on its streams, or what is free from then on. */
+static void enqueue_all(struct lumos_engine *engine, uint32_t call, bool free) {
+  uint32_t first = engine->launched_first[engine->node_of[call]];
+  uint32_t end = engine->launched_first[engine->node_of[call] + 1];
+  for (uint32_t i = first; i < end; i++) {
+    if (is_free(engine, engine->launched[i]) == free) {
+      announce(engine, engine->launched[i]);
+    }
   }
-  for (uint32_t i = engine->launched_first[engine->node_of[call]];
-       i < engine->launched_first[engine->node_of[call] + 1]; i++) {
-    touch(engine, engine->acting, task_at(engine, engine->launched[i])->lane);
-    enqueue(engine, engine->launched[i]);
+  for (uint32_t i = first; i < end; i++) {
+    if (is_free(engine, engine->launched[i]) == free) {
+      touch(engine, engine->acting, task_at(engine, engine->launched[i])->lane);
+      enqueue(engine, engine->launched[i]);
+    }
   }
+}
+
+/* An event is recorded, or a stream waits for one. */
+static void speak_of_event(struct lumos_engine *engine, uint32_t call) {
   uint32_t d = task_at(engine, call)->detail;
   uint32_t *latest = is(engine, call, LUMOS_RECORDS | LUMOS_AWAITS) && engine->events.slot[d] != LUMOS_NONE
                          ? &engine->events.latest[engine->events.slot[d]]
@@ -662,6 +675,13 @@ static void take_effect(struct lumos_engine *engine, uint32_t call) {
     lane->waits = (uint32_t)engine->stream_waits.count;
     lumos_vector_push(&engine->stream_waits, wait);
   }
+}
+
+static void take_effect(struct lumos_engine *engine, uint32_t call) {
+  engine->acting = instant_of(call, is(engine, call, LUMOS_COPIES) ? LUMOS_START : LUMOS_END);
+  enqueue_all(engine, call, false);
+  speak_of_event(engine, call);
+  enqueue_all(engine, call, true);
 }
 
 /* --- Starts --- */
@@ -698,7 +718,7 @@ static void look(struct lumos_engine *engine, uint32_t t) {
     case LUMOS_WAIT_SELF:
       for (uint32_t i = engine->launched_first[engine->node_of[t]]; i < engine->launched_first[engine->node_of[t] + 1];
            i++) {
-        await(engine, t, engine->launched[i]);
+        await(engine, t, is_free(engine, engine->launched[i]) ? LUMOS_NONE : engine->launched[i]);
       }
       break;
   }
@@ -706,9 +726,9 @@ static void look(struct lumos_engine *engine, uint32_t t) {
 
 /* A call that launches on a full stream returns when a task there has started and made room. */
 static void wait_for_place(struct lumos_engine *engine, uint32_t t) {
-  uint32_t l = task_at(engine, engine->launched[engine->launched_first[engine->node_of[t]]])->lane;
+  uint32_t first = engine->launched[engine->launched_first[engine->node_of[t]]], l = task_at(engine, first)->lane;
   const struct lumos_lane_state *lane = &engine->lanes[l];
-  if (lane->depth == 0) {
+  if (lane->depth == 0 || is_free(engine, first)) {
     return;
   }
   touch(engine, instant_of(t, LUMOS_START), l);

@@ -78,7 +78,7 @@ static bool run_all(struct runs *runs, struct lumos_error *error) {
   lumos_vector_reserve(&job->runs, job->tasks.count);
   runs->quiet = *job;
   runs->quiet.watcher = (struct lumos_watcher){0};
-  size_t count = lumos_job_edited(job) ? 1 : 3;
+  size_t count = lumos_job_edited(job) || runs->measured->steps.count == 0 ? 1 : 3;
   size_t failed = lumos_parallel(count, 0, do_run, runs);
   if (failed < count) {
     *error = runs->errors[failed];
@@ -124,11 +124,11 @@ static bool write_metrics(struct runs *runs, const struct lumos_hardware *hardwa
   }
   lumos_write_carried(job, measured, &simulated, &runs->holds, kept);
   bool edited = lumos_job_edited(job);
-  if (!edited) {
+  if (!edited && ran) {
     lumos_write_replay_error(job, stretches, measured, &runs->replay);
     lumos_write_transplant(job, measured, runs->transplant);
   }
-  const struct lumos_timeline *told = edited ? &simulated : measured;
+  const struct lumos_timeline *told = edited || !ran ? &simulated : measured;
   lumos_write_rollups(job, told, stretches);
   lumos_write_occupancy(job, told, stretches);
   lumos_write_flops(job, told, stretches, hardware);

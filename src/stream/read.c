@@ -1,8 +1,8 @@
 /* Streams as jobs. Line by line a record is taken apart and filed; at the end the counts are compared, references are
  * resolved, and the whole is put in order and checked.
  */
-#include "stream/check.h"
-#include "stream/own.h"
+#include "job/check.h"
+#include "job/own.h"
 #include "stream/reader.h"
 
 #include <inttypes.h>

@@ -15,8 +15,8 @@
 #include "base/json.h"
 #include "base/numbering.h"
 #include "base/text.h"
+#include "job/schema.h"
 #include "stream/lines.h"
-#include "stream/schema.h"
 #include <lumos/stream.h>
 
 enum { NO_RANK = -1, LANE_REFERENCES = 4 };

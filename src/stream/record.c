@@ -2,8 +2,8 @@
  * costs little more than one comparison a field. Known fields go to their slots, unknown ones are kept as text.
  */
 #include "base/utf8.h"
+#include "job/schema_rows.h"
 #include "stream/quick.h"
-#include "stream/schema_rows.h"
 #include <string.h>
 
 /* More unknown fields in one record are refused: their names are compared each with each. */

@@ -2,7 +2,7 @@
  * with --edited the reference is dropped, and the record with it where it means nothing without (a task without its
  * lane, an edge without an end).
  */
-#include "stream/order.h"
+#include "job/order.h"
 #include "stream/reader.h"
 
 #include <inttypes.h>

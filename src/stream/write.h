@@ -9,7 +9,7 @@
 
 #include "base/digits.h"
 #include "base/text.h"
-#include "stream/schema.h"
+#include "job/schema.h"
 #include <string.h>
 
 /* More than the keys, numbers and ids of one record take together: 64 fields of 24 bytes of key and 2 numbers. */

@@ -1,6 +1,6 @@
 /* One record as a line: walks the schema row by row. */
-#include "stream/schema_rows.h"
-#include "stream/unknown.h"
+#include "job/schema_rows.h"
+#include "job/unknown.h"
 #include "stream/write.h"
 
 static inline char *put_name(char *out, const char name[LUMOS_NAME_ROOM]) {

@@ -6,7 +6,7 @@
 #include "trace/runs.h"
 
 #include "base/text.h"
-#include "stream/date.h"
+#include "job/date.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -46,10 +46,10 @@ done
 # Every field of the schema stands in the page of the stream.
 shown "$pages/lumos-stream.5" | tr -cs 'a-z_\n' '\n' | sort -u >words
 sed -nE 's/.*\b(JOB|RANK|GROUP|LANE|SPAN|TASK|TIMING|RUN|DETAIL|DEP|COLLECTIVE|METRIC|NOTE|BARE|OBJECT)\("([a-z_]+)".*/\2/p' \
-  "$source_folder/src/stream/schema_rows.h" | sort -u >fields
+  "$source_folder/src/job/schema_rows.h" | sort -u >fields
 [ "$(wc -l <fields)" -gt 100 ] || fail "only $(wc -l <fields) fields found in the schema"
 missing=$(comm -23 fields words)
-[ -z "$missing" ] || fail "src/tools/lumos-stream.5 lacks fields of src/stream/schema_rows.h:" $missing
+[ -z "$missing" ] || fail "src/tools/lumos-stream.5 lacks fields of src/job/schema_rows.h:" $missing
 
 # Every metric stands in the page of lumos-sim with the unit and the denominator that reports give it, and no other does.
 shown "$pages/lumos-sim.1" | section METRICS | awk '

@@ -3,8 +3,8 @@
  *
  * Random jobs are filled by the schema's tables, so that every field takes part.
  */
-#include "stream/own.h"
-#include "stream/schema.h"
+#include "job/own.h"
+#include "job/schema.h"
 #include "unit/stream_unit.h"
 
 enum { TRIALS = 150, RANKS = 4, MOST_RECORDS = 4096 };

@@ -1,6 +1,6 @@
 /* What a job does without a stream: notes, history, order, going back, and the names of enumerations. */
-#include "stream/names.h"
-#include "stream/order.h"
+#include "job/names.h"
+#include "job/order.h"
 #include "stream_unit.h"
 
 static const char *text_of(const struct lumos_job *job, lumos_string_id string) {

@@ -1,5 +1,5 @@
 /* A stream that is read and written is the same stream, byte by byte. */
-#include "stream/schema.h"
+#include "job/schema.h"
 #include "stream_unit.h"
 
 static void a_full_stream_comes_back_in_bytes(void **state) {

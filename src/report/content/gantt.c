@@ -277,9 +277,11 @@ void report_gantt_kinds(const struct report_lanes *lanes, bool shown[LUMOS_TASK_
 }
 
 void report_put_gantt_reading(const struct report_timelines *timelines, struct lumos_text *out) {
-  lumos_text_put(
-      out, "Simulated work stands on each lane\xE2\x80\x99s middle line, measured work hangs below it, paler: where "
-           "the two agree, the lane mirrors itself. One column is ");
+  bool measured = lumos_job_measured(timelines->job);
+  lumos_text_put(out, "Simulated work stands on each lane\xE2\x80\x99s middle line");
+  lumos_text_put(out, measured ? ", measured work hangs below it, paler: where the two agree, the lane mirrors itself. "
+                               : "; a job that never ran as it is here has no measured work to draw below it. ");
+  lumos_text_put(out, "One column is ");
   report_put_time(out, report_gantt_column(timelines));
   lumos_text_put(out,
                  "; its colour is the kind that ran longest in it, its height how much of it was busy, in quarters. "

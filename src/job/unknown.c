@@ -1,5 +1,5 @@
 /* Walking kept members. The text is ours or was checked when it was read, so a fault can only be its end. */
-#include "stream/unknown.h"
+#include "job/unknown.h"
 
 #include <string.h>
 

@@ -4,10 +4,10 @@
  * A record lies in up to four structs, its parts (a task: itself, its timing, its run, its detail); a row says in which
  * one and where.
  */
-#ifndef LUMOS_STREAM_SCHEMA_H
-#define LUMOS_STREAM_SCHEMA_H
+#ifndef LUMOS_JOB_SCHEMA_H
+#define LUMOS_JOB_SCHEMA_H
 
-#include "stream/names.h"
+#include "job/names.h"
 #include <lumos/job.h>
 
 /* What a slot holds in memory, and with it how it looks in the stream. */

@@ -1,5 +1,5 @@
 /* What must hold between records. */
-#include "stream/check.h"
+#include "job/check.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Orders and indices. */
-#include "stream/order.h"
+#include "job/order.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* The invariants of job.h and stream.h. Here: what the schema says of every field, alone. Then order (arrange.c) and
  * what holds between records (relations.c), which may follow every index because of what was checked here.
  */
-#include "stream/check.h"
+#include "job/check.h"
 
 #include <lumos/stream.h>
 

@@ -1,6 +1,6 @@
 /* When recordings were made that do not say so themselves. */
-#ifndef LUMOS_STREAM_DATE_H
-#define LUMOS_STREAM_DATE_H
+#ifndef LUMOS_JOB_DATE_H
+#define LUMOS_JOB_DATE_H
 
 #include <lumos/job.h>
 

@@ -1,6 +1,6 @@
 /* The names of enumerations as the stream writes them, one table each, and the way back from a name to its value. */
-#ifndef LUMOS_STREAM_NAMES_H
-#define LUMOS_STREAM_NAMES_H
+#ifndef LUMOS_JOB_NAMES_H
+#define LUMOS_JOB_NAMES_H
 
 #include <stddef.h>
 

@@ -1,7 +1,7 @@
 /* Sorting and uniting by content: bytes of strings, never ids, for ids depend on who came first. */
-#include "stream/merge.h"
+#include "job/merge.h"
 
-#include "stream/order.h"
+#include "job/order.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #include <lumos/job.h>
 #include <lumos/path.h>
 
-#include "stream/schema.h"
+#include "job/schema.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* Enumerations and their names: a new value is a word in its table. */
-#include "stream/names.h"
+#include "job/names.h"
 
 #include <lumos/job.h>
 #include <string.h>

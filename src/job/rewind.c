@@ -2,7 +2,7 @@
 #include <lumos/job.h>
 
 #include "base/text.h"
-#include "stream/unknown.h"
+#include "job/unknown.h"
 #include <string.h>
 
 static size_t slot_size(const struct lumos_field *field) {

@@ -1,7 +1,7 @@
 /* What several jobs say about the same thing, brought into one form that does not depend on the order in which they
  * were joined. */
-#ifndef LUMOS_STREAM_MERGE_H
-#define LUMOS_STREAM_MERGE_H
+#ifndef LUMOS_JOB_MERGE_H
+#define LUMOS_JOB_MERGE_H
 
 #include <lumos/job.h>
 

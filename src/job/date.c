@@ -2,7 +2,7 @@
  * from it. The base is the same for all that starts in one period of three months, so what was recorded at the same
  * time counts from the same; else nothing better is known than that ranks of one job begin together.
  */
-#include "stream/date.h"
+#include "job/date.h"
 
 #include "base/text.h"
 #include <string.h>

@@ -3,10 +3,10 @@
  */
 #include <lumos/job.h>
 
+#include "job/check.h"
+#include "job/order.h"
 #include "job/remap.h"
-#include "stream/check.h"
-#include "stream/order.h"
-#include "stream/schema.h"
+#include "job/schema.h"
 #include <stdlib.h>
 #include <string.h>
 

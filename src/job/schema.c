@@ -1,5 +1,5 @@
 /* The types of records, from their rows, and walks over all records. */
-#include "stream/schema_rows.h"
+#include "job/schema_rows.h"
 
 #define NAME(type) \
   .name = (type), .opening = "{\"type\":\"" type "\"", .opening_length = sizeof("{\"type\":\"" type "\"") - 1

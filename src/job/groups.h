@@ -1,6 +1,6 @@
 /* Process groups across ranks: which records mean the same group, and what each is called. */
-#ifndef LUMOS_STREAM_GROUPS_H
-#define LUMOS_STREAM_GROUPS_H
+#ifndef LUMOS_JOB_GROUPS_H
+#define LUMOS_JOB_GROUPS_H
 
 #include <lumos/job.h>
 

@@ -2,12 +2,12 @@
  * group is NAME@LOWEST; NAME@LOWEST#2 and so on where even that is not unique. The name is read back off the id: no
  * name ends like that itself, so ids stay unique and naming twice changes nothing.
  */
-#include "stream/groups.h"
+#include "job/groups.h"
 
 #include "base/ascii.h"
 #include "base/text.h"
-#include "stream/order.h"
-#include "stream/schema.h"
+#include "job/order.h"
+#include "job/schema.h"
 #include <stdlib.h>
 #include <string.h>
 

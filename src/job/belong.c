@@ -1,6 +1,6 @@
 /* Ranks are compared two by two in the order of what is compared, so the one pass that each question takes finds what
  * differs. */
-#include "stream/belong.h"
+#include "job/belong.h"
 
 #include "base/text.h"
 #include <inttypes.h>

@@ -4,12 +4,12 @@
  */
 #include <lumos/stream.h>
 
-#include "stream/belong.h"
-#include "stream/date.h"
-#include "stream/groups.h"
-#include "stream/merge.h"
-#include "stream/order.h"
-#include "stream/schema.h"
+#include "job/belong.h"
+#include "job/date.h"
+#include "job/groups.h"
+#include "job/merge.h"
+#include "job/order.h"
+#include "job/schema.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

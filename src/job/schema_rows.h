@@ -1,10 +1,10 @@
 /* The rows. Field by field this is the schema of include/lumos/stream.h; a new field is a row. They stand in a header so
  * that the loops over them can be unrolled where lines are read and written by the million.
  */
-#ifndef LUMOS_STREAM_SCHEMA_ROWS_H
-#define LUMOS_STREAM_SCHEMA_ROWS_H
+#ifndef LUMOS_JOB_SCHEMA_ROWS_H
+#define LUMOS_JOB_SCHEMA_ROWS_H
 
-#include "stream/schema.h"
+#include "job/schema.h"
 
 /* The number of rows of a table. */
 #define LUMOS_ROWS(array) (sizeof(array) / sizeof *(array))

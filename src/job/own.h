@@ -1,5 +1,5 @@
-#ifndef LUMOS_STREAM_OWN_H
-#define LUMOS_STREAM_OWN_H
+#ifndef LUMOS_JOB_OWN_H
+#define LUMOS_JOB_OWN_H
 
 #include <lumos/job.h>
 

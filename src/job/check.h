@@ -1,8 +1,8 @@
 /* What the files of the check share. */
-#ifndef LUMOS_STREAM_CHECK_H
-#define LUMOS_STREAM_CHECK_H
+#ifndef LUMOS_JOB_CHECK_H
+#define LUMOS_JOB_CHECK_H
 
-#include "stream/schema.h"
+#include "job/schema.h"
 #include <lumos/job.h>
 
 struct lumos_check {

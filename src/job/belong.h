@@ -1,6 +1,6 @@
 /* Do these ranks belong to one job? And what can only be said of all of its ranks together. */
-#ifndef LUMOS_STREAM_BELONG_H
-#define LUMOS_STREAM_BELONG_H
+#ifndef LUMOS_JOB_BELONG_H
+#define LUMOS_JOB_BELONG_H
 
 #include <lumos/error.h>
 #include <lumos/job.h>

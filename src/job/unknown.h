@@ -1,11 +1,11 @@
 /* Members that the schema does not know, kept as text: "a":1,"b":2. Those of an inner object stand under the object's
  * name, "comm":{"c":3}, which cannot be mistaken for a member of the record itself, because the schema knows that name.
  */
-#ifndef LUMOS_STREAM_UNKNOWN_H
-#define LUMOS_STREAM_UNKNOWN_H
+#ifndef LUMOS_JOB_UNKNOWN_H
+#define LUMOS_JOB_UNKNOWN_H
 
 #include "base/json.h"
-#include "stream/schema.h"
+#include "job/schema.h"
 
 /* The next member at *cursor: its key, as it stands between the quotes, and its whole text, key included; the cursor
  * moves behind it and its comma. False at the end. */

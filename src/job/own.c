@@ -1,6 +1,6 @@
 /* What graph says of single tasks since it says it of each: own times, depths of queues, origins. Streams that were
  * written before hold it in other places, which stand here alone. */
-#include "stream/own.h"
+#include "job/own.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* The orders in which records stand, and the index from a task's or span's N to its place in the array. */
-#ifndef LUMOS_STREAM_ORDER_H
-#define LUMOS_STREAM_ORDER_H
+#ifndef LUMOS_JOB_ORDER_H
+#define LUMOS_JOB_ORDER_H
 
 #include <lumos/job.h>
 

@@ -1,0 +1,287 @@
+#include "job/builder.h"
+
+#include <lumos/stream.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What is open of a task. */
+enum port { ORIGIN = 1, SEGMENT = 2, RECORD = 4, COLLECTIVE = 8, EVENT_LANE = 16, WAIT_LANE = 32 };
+
+struct lumos_builder {
+  const struct lumos_job *from;
+  struct lumos_job *job;
+  uint8_t *joined;                   /* by task of `from`: it is a member of a collective */
+  LUMOS_VECTOR(uint32_t) likes;      /* by task that is built */
+  LUMOS_VECTOR(uint8_t) open;        /* by task that is built: ports, added up */
+  LUMOS_VECTOR(uint32_t) lane_of;    /* by rank that is built, then lane of its like rank: the lane; LUMOS_NONE */
+  LUMOS_VECTOR(uint32_t) lanes;      /* by rank that is built: where its lanes stand in lane_of */
+  LUMOS_VECTOR(uint32_t) like_lanes; /* by rank that is built: the first lane of the rank that it is like */
+};
+
+/* Strings keep their ids, so that records can be copied as they are. */
+static struct lumos_strings *same_strings(const struct lumos_strings *strings) {
+  struct lumos_strings *same = lumos_strings_new();
+  for (uint32_t id = 1; id <= lumos_strings_count(strings); id++) {
+    (void)lumos_intern(same, lumos_string(strings, id), lumos_string_length(strings, id));
+  }
+  return same;
+}
+
+struct lumos_builder *lumos_builder_new(const struct lumos_job *from) {
+  struct lumos_builder *builder = lumos_allocate_zeroed(1, sizeof *builder);
+  struct lumos_job *job = lumos_job_new();
+  lumos_strings_free(job->strings);
+  job->strings = same_strings(from->strings);
+  job->stage = LUMOS_STAGE_TRANSFORM;
+  job->epoch = from->epoch;
+  job->edited = from->edited > 0 ? from->edited + 1 : 1;
+  for (size_t i = 0; i < from->history.count; i++) {
+    lumos_vector_push(&job->history, from->history.items[i]);
+  }
+  for (size_t i = 0; i < from->inputs.count; i++) {
+    lumos_vector_push(&job->inputs, from->inputs.items[i]);
+  }
+  for (size_t i = 0; i < from->models.count; i++) {
+    lumos_vector_push(&job->models, from->models.items[i]);
+  }
+  builder->from = from;
+  builder->job = job;
+  builder->joined = lumos_allocate_zeroed(from->tasks.count, 1);
+  for (size_t m = 0; m < from->members.count; m++) {
+    builder->joined[from->members.items[m]] = 1;
+  }
+  return builder;
+}
+
+void lumos_builder_free(struct lumos_builder *builder) {
+  if (builder != NULL) {
+    lumos_job_free(builder->job);
+    free(builder->joined);
+    lumos_vector_free(&builder->likes);
+    lumos_vector_free(&builder->open);
+    lumos_vector_free(&builder->lane_of);
+    lumos_vector_free(&builder->lanes);
+    lumos_vector_free(&builder->like_lanes);
+    free(builder);
+  }
+}
+
+/* ---- ranks and lanes ---- */
+
+struct lumos_built_rank lumos_build_rank(struct lumos_builder *builder, uint32_t like, int32_t number) {
+  struct lumos_rank rank = builder->from->ranks.items[like];
+  rank.from = rank.rank == number ? rank.from : rank.rank;
+  rank.rank = number;
+  lumos_vector_push(&builder->lanes, (uint32_t)builder->lane_of.count);
+  lumos_vector_push(&builder->like_lanes, rank.lane_first);
+  for (uint32_t lane = 0; lane < rank.lane_count; lane++) {
+    lumos_vector_push(&builder->lane_of, LUMOS_NONE);
+  }
+  lumos_vector_push(&builder->job->ranks, rank);
+  return (struct lumos_built_rank){(uint32_t)builder->job->ranks.count - 1};
+}
+
+void lumos_build_group(struct lumos_builder *builder, uint32_t like, struct lumos_built_rank rank, const int32_t *ranks,
+                       uint32_t count) {
+  struct lumos_job *job = builder->job;
+  struct lumos_group group = builder->from->groups.items[like];
+  group.rank = rank.number;
+  group.size = count > 0 ? (int32_t)count : group.size; /* its ranks need not be known */
+  group.member_first = (uint32_t)job->group_ranks.count;
+  group.member_count = count;
+  for (uint32_t i = 0; i < count; i++) {
+    lumos_vector_push(&job->group_ranks, ranks[i]);
+  }
+  lumos_vector_push(&job->groups, group);
+}
+
+struct lumos_built_lane lumos_build_lane(struct lumos_builder *builder, uint32_t like, struct lumos_built_rank rank) {
+  struct lumos_lane lane = builder->from->lanes.items[like];
+  uint32_t number = (uint32_t)builder->job->lanes.count, place = like - builder->like_lanes.items[rank.number];
+  lane.rank = rank.number;
+  lane.task_first = lane.task_count = 0;
+  lumos_vector_push(&builder->job->lanes, lane);
+  builder->lane_of.items[builder->lanes.items[rank.number] + place] = number;
+  return (struct lumos_built_lane){number};
+}
+
+struct lumos_built_span lumos_build_span(struct lumos_builder *builder, uint32_t like, struct lumos_built_rank rank,
+                                         struct lumos_built_span parent, struct lumos_built_span forward) {
+  struct lumos_job *job = builder->job;
+  struct lumos_span span = builder->from->spans.items[like];
+  span.rank = rank.number;
+  span.id = (uint32_t)job->spans.count;
+  span.parent = parent.number;
+  span.forward = forward.number;
+  if (span.lane != LUMOS_NONE) {
+    uint32_t place = span.lane - builder->like_lanes.items[rank.number];
+    span.lane = builder->lane_of.items[builder->lanes.items[rank.number] + place];
+  }
+  lumos_vector_push(&job->spans, span);
+  return (struct lumos_built_span){span.id};
+}
+
+/* ---- tasks ---- */
+
+/* The lane of a rank that is like that lane; LUMOS_NONE where there is none yet. */
+static uint32_t lane_like(const struct lumos_builder *builder, uint32_t rank, uint32_t like) {
+  return builder->lane_of.items[builder->lanes.items[rank] + like - builder->like_lanes.items[rank]];
+}
+
+static void copy_peers(struct lumos_builder *builder, struct lumos_comm *comm) {
+  const struct lumos_peer *peers = builder->from->peers.items + comm->peer_first;
+  comm->peer_first = (uint32_t)builder->job->peers.count;
+  for (uint32_t i = 0; i < comm->peer_count; i++) {
+    lumos_vector_push(&builder->job->peers, peers[i]);
+  }
+}
+
+/* Returns the ports that are open. */
+static unsigned copy_detail(struct lumos_builder *builder, uint32_t like, uint32_t rank, struct lumos_detail *detail) {
+  const struct lumos_task *task = &builder->from->tasks.items[like];
+  unsigned open = 0;
+  *detail = *lumos_detail_of(builder->from, task);
+  detail->own_dur = detail->own_lag = LUMOS_ABSENT;
+  detail->from_rank = builder->from->ranks.items[lumos_rank_of(builder->from, task)].rank;
+  detail->from_id = task->id;
+  open |= detail->first_segment != LUMOS_NONE ? SEGMENT : 0U;
+  open |= detail->wait.record != LUMOS_NONE ? RECORD : 0U;
+  detail->first_segment = detail->wait.record = LUMOS_NONE;
+  if (detail->event_lane != LUMOS_NONE) {
+    detail->event_lane = lane_like(builder, rank, detail->event_lane);
+    open |= detail->event_lane == LUMOS_NONE ? EVENT_LANE : 0U;
+  }
+  if (detail->wait.lane != LUMOS_NONE) {
+    detail->wait.lane = lane_like(builder, rank, detail->wait.lane);
+    open |= detail->wait.lane == LUMOS_NONE ? WAIT_LANE : 0U;
+  }
+  copy_peers(builder, &detail->comm);
+  return open;
+}
+
+struct lumos_built_task lumos_build_task(struct lumos_builder *builder, uint32_t like, struct lumos_built_lane lane,
+                                         struct lumos_times own, int32_t step) {
+  struct lumos_job *job = builder->job;
+  const struct lumos_task *template = &builder->from->tasks.items[like];
+  struct lumos_lane *on = &job->lanes.items[lane.number];
+  struct lumos_task task = *template;
+  struct lumos_detail detail;
+  unsigned open = copy_detail(builder, like, on->rank, &detail) | (builder->joined[like] ? COLLECTIVE : 0U);
+  task.start = LUMOS_ABSENT;
+  task.dur = own.dur;
+  task.lag = own.lag;
+  task.id = (uint32_t)job->tasks.count; /* until the end: where it stands among those that are built */
+  task.lane = lane.number;
+  task.seq = on->task_count++;
+  task.span = task.call = LUMOS_NONE;
+  task.step = step;
+  task.detail = task.timing = LUMOS_NONE;
+  *lumos_task_detail(job, &task) = detail;
+  if (template->timing != LUMOS_NONE || on->kind == LUMOS_STREAM) {
+    *lumos_task_timing(job, &task) = *lumos_timing_of(builder->from, like);
+  }
+  if (on->kind == LUMOS_STREAM) {
+    job->timings.items[task.timing].origin = 0;
+    open |= ORIGIN;
+  }
+  lumos_vector_push(&job->tasks, task);
+  lumos_vector_push(&builder->likes, like);
+  lumos_vector_push(&builder->open, (uint8_t)open);
+  return (struct lumos_built_task){task.id};
+}
+
+static void close_port(struct lumos_builder *builder, struct lumos_built_task task, enum port port) {
+  builder->open.items[task.number] &= (uint8_t)~port;
+}
+
+void lumos_build_span_of(struct lumos_builder *builder, struct lumos_built_task task, struct lumos_built_span span) {
+  builder->job->tasks.items[task.number].span = span.number;
+}
+
+void lumos_build_origin(struct lumos_builder *builder, struct lumos_built_task task, enum lumos_task_origin origin,
+                        struct lumos_built_task call) {
+  struct lumos_task *record = &builder->job->tasks.items[task.number];
+  record->call = call.number;
+  lumos_task_timing(builder->job, record)->origin = (uint8_t)origin;
+  close_port(builder, task, ORIGIN);
+}
+
+void lumos_build_segment(struct lumos_builder *builder, struct lumos_built_task call, struct lumos_built_task first) {
+  lumos_task_detail(builder->job, &builder->job->tasks.items[call.number])->first_segment = first.number;
+  close_port(builder, call, SEGMENT);
+}
+
+void lumos_build_record(struct lumos_builder *builder, struct lumos_built_task wait, struct lumos_built_task record) {
+  lumos_task_detail(builder->job, &builder->job->tasks.items[wait.number])->wait.record = record.number;
+  close_port(builder, wait, RECORD);
+}
+
+void lumos_build_dep(struct lumos_builder *builder, uint32_t like, struct lumos_built_task src, int64_t at,
+                     struct lumos_built_task dst) {
+  struct lumos_dep dep = builder->from->deps.items[like];
+  dep.src = src.number;
+  dep.at = src.number == LUMOS_NONE ? at : LUMOS_ABSENT;
+  dep.dst = dst.number;
+  dep.covers = LUMOS_ABSENT;
+  lumos_vector_push(&builder->job->deps, dep);
+}
+
+void lumos_build_collective(struct lumos_builder *builder, uint32_t like, const struct lumos_built_task *members,
+                            uint32_t count, int32_t size) {
+  struct lumos_job *job = builder->job;
+  struct lumos_collective collective = builder->from->collectives.items[like];
+  collective.id = (uint32_t)job->collectives.count;
+  collective.size = size;
+  collective.member_first = (uint32_t)job->members.count;
+  collective.member_count = count;
+  for (uint32_t m = 0; m < count; m++) {
+    lumos_vector_push(&job->members, members[m].number);
+    close_port(builder, members[m], COLLECTIVE);
+  }
+  lumos_vector_push(&job->collectives, collective);
+}
+
+/* ---- the end ---- */
+
+static bool refuse_open_port(const struct lumos_builder *builder, struct lumos_error *error) {
+  static const char *const ports[] = {"how it comes to its stream", "its first segment",
+                                      "the record that it awaits",  "its collective",
+                                      "the lane of its event",      "the lane that it awaits"};
+  for (size_t t = 0; t < builder->open.count; t++) {
+    if (builder->open.items[t] != 0) {
+      const struct lumos_job *from = builder->from;
+      const struct lumos_task *like = &from->tasks.items[builder->likes.items[t]];
+      return lumos_fail(error, "a task like %d:%u is built without %s",
+                        from->ranks.items[lumos_rank_of(from, like)].rank, like->id,
+                        ports[__builtin_ctz(builder->open.items[t])]);
+    }
+  }
+  return true;
+}
+
+/* Ids rise through a rank in the order of its tasks, and of its spans. */
+static void number(struct lumos_job *job) {
+  for (size_t r = 0; r < job->ranks.count; r++) {
+    const struct lumos_rank *rank = &job->ranks.items[r];
+    for (uint32_t i = 0; i < rank->task_count; i++) {
+      job->tasks.items[rank->task_first + i].id = i;
+    }
+    for (uint32_t i = 0; i < rank->span_count; i++) {
+      job->spans.items[rank->span_first + i].id = i;
+    }
+  }
+}
+
+struct lumos_job *lumos_builder_finish(struct lumos_builder *builder, struct lumos_error *error) {
+  struct lumos_job *job = builder->job;
+  if (!refuse_open_port(builder, error) || !lumos_job_arrange(job, error)) {
+    return NULL;
+  }
+  number(job);
+  if (!lumos_job_check(job, error)) {
+    return NULL;
+  }
+  builder->job = NULL;
+  return job;
+}

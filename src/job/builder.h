@@ -1,0 +1,67 @@
+/* A job made out of pieces of another one: another order, other numbers of ranks, layers or micro-batches.
+ *
+ * Every record is like one of the job that it is taken from, but for what is given here. What is built is known by
+ * handles, in whatever order it is built; indices, ids, seq and order are found at the end. What a task refers to is
+ * never copied: as long as it is not given anew it is an open port, and no job with open ports leaves the builder.
+ */
+#ifndef LUMOS_JOB_BUILDER_H
+#define LUMOS_JOB_BUILDER_H
+
+#include <lumos/error.h>
+#include <lumos/job.h>
+
+struct lumos_builder;
+
+/* Handles; those of one kind mean nothing to another. */
+struct lumos_built_rank {
+  uint32_t number;
+};
+struct lumos_built_lane {
+  uint32_t number;
+};
+struct lumos_built_span {
+  uint32_t number; /* LUMOS_NONE: none */
+};
+struct lumos_built_task {
+  uint32_t number; /* LUMOS_NONE: none */
+};
+
+/* `from`, of stage graph or later, must outlive the builder. */
+struct lumos_builder *lumos_builder_new(const struct lumos_job *from);
+void lumos_builder_free(struct lumos_builder *builder); /* NULL is allowed; a job that was not finished is gone */
+
+/* A rank like rank `like` of `from` (index), with another number; it has the lanes that it is given. */
+struct lumos_built_rank lumos_build_rank(struct lumos_builder *builder, uint32_t like, int32_t rank);
+/* A group like group `like`, of these ranks (numbers, ascending); `rank`: the lowest that is built. */
+void lumos_build_group(struct lumos_builder *builder, uint32_t like, struct lumos_built_rank rank, const int32_t *ranks,
+                       uint32_t count);
+struct lumos_built_lane lumos_build_lane(struct lumos_builder *builder, uint32_t like, struct lumos_built_rank rank);
+struct lumos_built_span lumos_build_span(struct lumos_builder *builder, uint32_t like, struct lumos_built_rank rank,
+                                         struct lumos_built_span parent, struct lumos_built_span forward);
+
+/* A task behind those that the lane has. Own times as given; what is explained of them in `like` is not copied. Where a
+ * call of `like` names a lane (its event's, or the one it waits for), it is the lane of this rank that is like that. It
+ * has no measured start, and `from` names `like`. */
+struct lumos_built_task lumos_build_task(struct lumos_builder *builder, uint32_t like, struct lumos_built_lane lane,
+                                         struct lumos_times own, int32_t step);
+void lumos_build_span_of(struct lumos_builder *builder, struct lumos_built_task task, struct lumos_built_span span);
+
+/* Ports. How a task comes to its stream: `call` as origin has it (stream.h), none where it needs none. */
+void lumos_build_origin(struct lumos_builder *builder, struct lumos_built_task task, enum lumos_task_origin origin,
+                        struct lumos_built_task call);
+/* A call's first segment, and the record that a call waits for; none: it has none. */
+void lumos_build_segment(struct lumos_builder *builder, struct lumos_built_task call, struct lumos_built_task first);
+void lumos_build_record(struct lumos_builder *builder, struct lumos_built_task wait, struct lumos_built_task record);
+/* A dep like dep `like` of `from` between other tasks; of a boundary `src` is none, and `at` its instant. */
+void lumos_build_dep(struct lumos_builder *builder, uint32_t like, struct lumos_built_task src, int64_t at,
+                     struct lumos_built_task dst);
+/* A collective like collective `like`, of `size` ranks; the members that are there. */
+void lumos_build_collective(struct lumos_builder *builder, uint32_t like, const struct lumos_built_task *members,
+                            uint32_t count, int32_t size);
+
+/* The job, at stage transform and edited, in order and checked; the builder is empty afterwards, and can only be freed.
+ * NULL with an error that names what `from` calls the task whose port is open, or what lumos_job_check finds.
+ * O(records log records). */
+struct lumos_job *lumos_builder_finish(struct lumos_builder *builder, struct lumos_error *error) LUMOS_MUST_CHECK;
+
+#endif
