@@ -533,7 +533,7 @@ static void write_skip(struct program *program, int rank, int block) {
 }
 
 struct lengths {
-  int64_t spent, call, leaf, kernel, transfer, sequence;
+  int64_t spent, call, leaf, number, kernel, transfer, sequence;
   uint32_t correlation;
 };
 
@@ -546,6 +546,7 @@ static struct lengths lengths_behind(struct bench *bench, int64_t time) {
       return (struct lengths){.spent = bench->hosts[i].start - time,
                               .call = bench->hosts[i].end - bench->hosts[i].start,
                               .leaf = leaf->end - leaf->start,
+                              .number = leaf->number,
                               .kernel = b->end - b->start,
                               .transfer = d->end - d->begin,
                               .sequence = d->sequence,
@@ -578,6 +579,7 @@ static void test_skip(void **state) {
     assert_int_equal(left.call, whole.call);
     assert_int_equal(left.leaf, whole.leaf);
     assert_true(left.leaf > 0 || !profiler);
+    assert_int_equal(left.number, whole.number);
     assert_int_equal(left.kernel, whole.kernel);
     assert_int_equal(left.transfer, whole.transfer);
     assert_int_equal(left.sequence, 2);
