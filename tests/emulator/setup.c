@@ -64,6 +64,14 @@ static const char *const scaled_names[SCALED] = {
     [SCALED_PART_OPTIMIZER] = "part-optimizer",
 };
 
+static const char *const left_out_names[LEFT_OUT] = {
+    [LEFT_OUT_ELEMENTWISE] = "elementwise", [LEFT_OUT_NORM] = "norm",
+    [LEFT_OUT_REDUCTION] = "reduction",     [LEFT_OUT_OPTIMIZER] = "optimizer",
+    [LEFT_OUT_EMBEDDING] = "embedding",     [LEFT_OUT_COPY] = "copy",
+    [LEFT_OUT_MEMSET] = "memset",           [LEFT_OUT_ALL_REDUCE] = "all-reduce",
+    [LEFT_OUT_GRADIENTS] = "gradients",
+};
+
 static const char *const recorded_names[RECORDED] = {"shapes", "sync", "stacks", "annotations", "collectives"};
 
 static const char *const switch_names[] = {"off", "on"};
@@ -73,6 +81,7 @@ const char *setup_mechanism_name(enum mechanism mechanism) { return mechanism_na
 const char *setup_schedule_name(enum schedule schedule) { return schedule_names[schedule]; }
 const char *setup_recorded_name(int bit) { return recorded_names[bit]; }
 const char *setup_scaled_name(enum scaled scaled) { return scaled_names[scaled]; }
+const char *setup_left_out_name(enum left_out left_out) { return left_out_names[left_out]; }
 
 /* Published models: what --model sets. */
 static const struct preset {
@@ -334,6 +343,37 @@ static bool read_scale(const struct option *option, struct reading *reading, con
   return multiply(option, text, factor, &reading->setup->scale[found]);
 }
 
+static bool is_op(const char *word, size_t length) { return length >= 3 && strncmp(word, "op=", 3) == 0; }
+
+static bool leave_out_op(const struct option *option, struct setup *setup, const char *word, size_t length) {
+  if (length == 3 || setup->leave_out_op_count == MOST_LEFT_OUT_OPS) {
+    return complain("--%s: ops have names, and at most %d of them can be left out", option->name, MOST_LEFT_OUT_OPS);
+  }
+  char *kept = memory_new(length + 1, 1);
+  memcpy(kept, word, length);
+  setup->leave_out_ops[setup->leave_out_op_count++] = kept;
+  return true;
+}
+
+static bool read_left_out(const struct option *option, struct reading *reading, const char *text) {
+  for (const char *rest = text; rest != NULL;) {
+    size_t length = 0;
+    const char *word = next_word(&rest, &length);
+    int found = index_of(left_out_names, LEFT_OUT, word, length);
+    if (found >= 0) {
+      reading->setup->leave_out[found] = true;
+    } else if (is_op(word, length)) {
+      if (!leave_out_op(option, reading->setup, word, length)) {
+        return false;
+      }
+    } else {
+      return complain("--%s: no work that can be left out is called '%.*s'; see --help", option->name, (int)length,
+                      word);
+    }
+  }
+  return true;
+}
+
 static bool read_contention(const struct option *option, struct reading *reading, const char *text) {
   const char *comma = strchr(text, ',');
   char first[32];
@@ -422,6 +462,8 @@ static const struct option options[] = {
     {NULL, "A change, to be compared with a prediction of it", NULL, NULL, 0, 0, 0, NULL, 0},
     {"scale", "WHAT=X", "its time X times as long (below); repeated, factors multiply", read_scale, 0, 0, MOST_FACTOR,
      NULL, 0},
+    {"leave-out", "LIST", "work of these kinds (below) or ops, as op=NAME, is not done", read_left_out, 0, 0, 0, NULL,
+     0},
     {"straggler", "RANK=X", "a rank whose kernels take X times as long; up to 64 of them", read_slow, 0, 0.001,
      MOST_FACTOR, NULL, 0},
     {"slow-host", "RANK=X", "a rank whose host work does; up to 64 of them", read_slow, 0, 0.001, MOST_FACTOR, NULL, 0},
@@ -479,6 +521,7 @@ static void help(void) {
   puts("  --help, --version");
   list_names("Mechanisms", mechanism_names, MECHANISMS);
   list_names("What can be scaled", scaled_names, SCALED);
+  list_names("What can be left out", left_out_names, LEFT_OUT);
   puts("\nExamples:\n"
        "  emulated-cluster --tp 2 --pp 2 --dp 2 --layers 8 --record all traces\n"
        "  emulated-cluster --model gpt3-175b --tp 8 --pp 8 --dp 8 --micro-batches 16 --ranks 0,8,448 traces\n"
@@ -740,5 +783,8 @@ void setup_free(struct setup *setup) {
   free(setup->record_rank);
   free(setup->slow_device);
   free(setup->slow_host);
+  for (int i = 0; i < setup->leave_out_op_count; i++) {
+    free(setup->leave_out_ops[i]);
+  }
   free((char *)(uintptr_t)setup->arguments);
 }

@@ -78,6 +78,21 @@ enum scaled {
   SCALED
 };
 
+/* What --leave-out can leave out of the program. */
+enum left_out {
+  LEFT_OUT_ELEMENTWISE,
+  LEFT_OUT_NORM,
+  LEFT_OUT_REDUCTION,
+  LEFT_OUT_OPTIMIZER,
+  LEFT_OUT_EMBEDDING,
+  LEFT_OUT_COPY,
+  LEFT_OUT_MEMSET,
+  LEFT_OUT_ALL_REDUCE, /* of every group */
+  LEFT_OUT_GRADIENTS,  /* what replicas sum of them, all-reduced or reduced and scattered */
+  LEFT_OUT
+};
+enum { MOST_LEFT_OUT_OPS = 16 };
+
 enum recorded {
   RECORD_SHAPES = 1,
   RECORD_SYNC = 2,
@@ -100,10 +115,13 @@ struct setup {
   bool mechanisms[MECHANISMS];
   double scale[SCALED];            /* 1: as it is */
   double *slow_device, *slow_host; /* a factor a rank */
-  int queue_depth;                 /* launches that a stream holds */
-  double contention_compute;       /* a kernel takes so much longer while its device transfers: 0.15 is 15 % */
-  double contention_transfer;      /* a transfer takes so much longer while all its devices compute */
-  double jitter;                   /* 1: spreads as measured on real traces; 2: twice as wide */
+  bool leave_out[LEFT_OUT];
+  char *leave_out_ops[MOST_LEFT_OUT_OPS]; /* op=NAME: ops that are left out with all inside them */
+  int leave_out_op_count;
+  int queue_depth;            /* launches that a stream holds */
+  double contention_compute;  /* a kernel takes so much longer while its device transfers: 0.15 is 15 % */
+  double contention_transfer; /* a transfer takes so much longer while all its devices compute */
+  double jitter;              /* 1: spreads as measured on real traces; 2: twice as wide */
   uint64_t seed;
   int warmup, steps;     /* steps before the recording, and in it */
   unsigned recorded;     /* bits of enum recorded */
@@ -126,6 +144,7 @@ int setup_rank_at(const struct setup *setup, struct coordinates at);
 const char *setup_mechanism_name(enum mechanism mechanism);
 const char *setup_schedule_name(enum schedule schedule);
 const char *setup_scaled_name(enum scaled scaled);
+const char *setup_left_out_name(enum left_out left_out);
 const char *setup_recorded_name(int bit);
 
 /* Read the command line. Returns false after a message on stderr; *done: --help or --version was all that was wanted.

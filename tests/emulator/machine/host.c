@@ -479,6 +479,18 @@ static void profile(const struct machine *machine, struct device *device, struct
     walk_stack(machine, device, thread);
 }
 
+/* Behind an op that no other is around, the host is as slow as in it: behind one that is left out, too. */
+static void skip(struct machine *machine, struct device *device, struct thread_state *thread,
+                 const struct instruction *instruction) {
+  const struct skipped *skipped = &instruction->of.skipped;
+  device->frames += skipped->frames;
+  device->calls += skipped->calls;
+  if (skipped->communicator >= 0)
+    network_skip(machine, device, skipped->communicator);
+  if (instruction->name && thread->depth == 0)
+    thread->cost = cost_of(machine, instruction->name);
+}
+
 /* False: the thread waits, and comes to this instruction again. */
 static bool carry_out(struct machine *machine, struct device *device, struct thread_state *thread,
                       const struct instruction *instruction) {
@@ -523,17 +535,31 @@ static bool carry_out(struct machine *machine, struct device *device, struct thr
     case DO_PROFILE:
       profile(machine, device, thread, instruction->time == 1);
       return true;
+    case DO_SKIP:
+      skip(machine, device, thread, instruction);
+      return true;
   }
   return true;
 }
 
-/* Begins or ends a frame that is there only to be recorded: what is recorded must not change what is drawn. */
-static bool is_for_recording(const struct thread_state *thread, const struct instruction *instruction) {
+/* How many places it takes among those of which each draws its own chances. None, where it begins or ends a frame that
+ * is there only to be recorded: what is recorded must not change what is drawn. */
+static uint32_t places_of(const struct thread_state *thread, const struct instruction *instruction) {
   const struct frame_open *around = innermost(thread);
+  if (instruction->kind == DO_SKIP)
+    return instruction->of.skipped.instructions;
   int frame = instruction->kind == DO_ENTER             ? instruction->frame
               : instruction->kind == DO_LEAVE && around ? around->frame
                                                         : FRAME_OP;
-  return is_python(frame);
+  return !is_python(frame);
+}
+
+static void count_places(const struct machine *machine, const struct device *device, struct thread_state *thread,
+                         uint32_t places) {
+  int64_t stretch = thread->instructions / irregularities.stretch_length;
+  thread->instructions += places;
+  if (thread->instructions / irregularities.stretch_length != stretch)
+    set_pace(machine, device, thread);
 }
 
 /* Until when it may run on: not past the other thread's next instruction, which may be due as soon as the device goes
@@ -560,12 +586,11 @@ void thread_run(struct machine *machine, struct device *device, struct thread_st
       continue;
     }
     const struct instruction *instruction = &thread->block.instructions[thread->next];
-    bool counts = !is_for_recording(thread, instruction);
+    uint32_t places = places_of(thread, instruction);
     if (!carry_out(machine, device, thread, instruction))
       return;
     thread->next++;
-    if (counts && ++thread->instructions % irregularities.stretch_length == 0)
-      set_pace(machine, device, thread);
+    count_places(machine, device, thread, places);
     if (instruction->kind == DO_POST)
       limit = limit_of(machine, device, thread);
   }

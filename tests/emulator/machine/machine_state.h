@@ -410,6 +410,8 @@ void network_start(struct machine *machine);
 void network_free(struct machine *machine);
 /* A member enqueues a communication kernel: returns what the command keeps of it. */
 uint32_t network_launch(struct machine *machine, const struct device *device, const struct work *work);
+/* A member leaves one of its collectives out. */
+void network_skip(struct machine *machine, const struct device *device, int communicator);
 /* Its kernel has started. */
 void network_arrive(struct machine *machine, struct device *device, struct stream_state *stream,
                     const struct work *work);

@@ -204,6 +204,10 @@ static uint32_t exchange_new(struct machine *machine) {
   return machine->exchange_count++;
 }
 
+void network_skip(struct machine *machine, const struct device *device, int communicator) {
+  machine->groups[communicator].launched[network_member(&machine->communicators[communicator], device->rank)]++;
+}
+
 uint32_t network_launch(struct machine *machine, const struct device *device, const struct work *work) {
   const struct message *message = work->message;
   int member = network_member(&machine->communicators[message->communicator], device->rank);

@@ -64,6 +64,14 @@ enum call {
   CALLS
 };
 
+/* What of a program is left out here. It has its places all the same: what comes behind it draws the chances, and has
+ * the numbers, that it has where all is done. */
+struct skipped {
+  uint32_t instructions; /* but those that begin or end a frame of Python */
+  uint32_t frames, calls;
+  int communicator; /* of whose collectives it is one, -1: none */
+};
+
 /* A piece of work for another thread. The training program gives it its meaning. */
 struct job {
   int kind, micro_batch, chunk, step;
@@ -85,6 +93,7 @@ enum instruction_kind {
   DO_AWAIT,   /* until the autograd thread has done all that was posted */
   DO_STEP,    /* a step begins: `time` is its number */
   DO_PROFILE, /* recording starts (`time` 1) or stops (0) */
+  DO_SKIP,    /* nothing: skipped; `name` is of the last op that is left out, NULL: none */
 };
 
 enum { MOST_EVENTS = 256 }; /* of a rank */
@@ -98,6 +107,7 @@ struct instruction {
     struct op_facts facts;
     uint32_t work; /* index into the block's works */
     struct job job;
+    struct skipped skipped;
   } of;
 };
 

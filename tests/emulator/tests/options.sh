@@ -37,6 +37,11 @@ for text in '' ' 0' 0- -0 +0 0,,1 0x0 0--1 1-0 1 99999999999999999999; do refuse
 takes --seed 18446744073709551615
 takes --hidden 64 --heads 1 --jitter .5 --nic-bandwidth 1e2 --contention 0,10 --scale gemm=0 --scale host=1e-3 --straggler 0=0.001 --slow-host 0=1 --seed 0
 
+refuses 'ops have names' --leave-out norm,op=
+refuses 'at most 16 of them' --leave-out "$(printf 'op=%d,' {1..16})op=17"
+for text in '' norm, ,norm Norm gemm 'norm ' p2p op; do refuses "--leave-out: no work that can be left out is called '" --leave-out "$text"; done
+takes --leave-out norm,elementwise,reduction,optimizer,embedding,copy,memset,all-reduce,gradients --leave-out norm --tp 2 --pp 2 --dp 2
+
 # ---- together ----
 
 refuses 'with those before it' --scale gemm=1e4 --scale gemm=1e3

@@ -110,6 +110,7 @@ static void take(void *self, enum thread thread, const struct instruction *instr
     case DO_AWAIT:
     case DO_STEP:
     case DO_PROFILE:
+    case DO_SKIP:
       break;
   }
 }

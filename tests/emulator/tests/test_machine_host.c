@@ -495,6 +495,100 @@ static void test_stacks(void **state) {
   free(bench);
 }
 
+/* ---- what is left out ---- */
+
+static void write_tail(struct program *program) {
+  const struct op_facts none = {.sequence = -1};
+  program_spend(program, 100 * US);
+  launch(program, STREAM_COMPUTE, "b", 100 * US);
+  program_enter(program, FRAME_PYTHON, "leaf", none);
+  program_leave(program);
+  collective(program, STREAM_DATA, "d", ALL_REDUCE, 0, MS);
+}
+
+static void write_whole(struct program *program, int rank, int block) {
+  (void)rank;
+  if (block > 0)
+    return;
+  program_mark(program, DO_PROFILE, 1);
+  program_enter(program, FRAME_OP, "left out", (struct op_facts){.sequence = -1});
+  program_spend(program, 10 * US);
+  launch(program, STREAM_COMPUTE, "a", 100 * US);
+  collective(program, STREAM_DATA, "c", ALL_REDUCE, 0, MS);
+  program_leave(program);
+  write_tail(program);
+}
+
+static void write_skip(struct program *program, int rank, int block) {
+  (void)rank;
+  if (block > 0)
+    return;
+  program_mark(program, DO_PROFILE, 1);
+  program_spend(program, 0);
+  program->instructions[1] =
+      (struct instruction){.kind = DO_SKIP,
+                           .name = "left out",
+                           .of.skipped = {.instructions = 5, .frames = 1, .calls = 2, .communicator = 0}};
+  write_tail(program);
+}
+
+struct lengths {
+  int64_t spent, call, leaf, number, kernel, transfer, sequence;
+  uint32_t correlation;
+};
+
+static struct lengths lengths_behind(struct bench *bench, int64_t time) {
+  const struct device_record *b = &task(bench, 0, "b")->record;
+  const struct transfer_record *d = &bench->transfers[bench->transfer_count - 1].record;
+  const struct host_record *leaf = frame(bench, 0, "leaf");
+  for (int i = 0; i < bench->host_count; i++)
+    if (bench->hosts[i].rank == 0 && bench->hosts[i].is_call && bench->hosts[i].correlation == b->correlation)
+      return (struct lengths){.spent = bench->hosts[i].start - time,
+                              .call = bench->hosts[i].end - bench->hosts[i].start,
+                              .leaf = leaf->end - leaf->start,
+                              .number = leaf->number,
+                              .kernel = b->end - b->start,
+                              .transfer = d->end - d->begin,
+                              .sequence = d->sequence,
+                              .correlation = b->correlation};
+  fail();
+  return (struct lengths){0};
+}
+
+/* Behind it the host is as slow as behind the op, and draws what it would draw; frames, calls and collectives have their
+ * numbers. */
+static void test_skip(void **state) {
+  (void)state;
+  struct bench *bench = bench_new(2, write_whole);
+  on(bench, MECHANISM_HOST);
+  on(bench, MECHANISM_HOST_JITTER);
+  on(bench, MECHANISM_KERNEL_JITTER);
+  bench->setup.jitter = 1;
+  for (int profiler = 0; profiler < 2; profiler++) {
+    bench->setup.mechanisms[MECHANISM_PROFILER] = profiler;
+    bench->write = write_whole;
+    assert_true(run_as(bench, true));
+    assert_int_equal(bench->task_count, 8);
+    struct lengths whole = lengths_behind(bench, frame(bench, 0, "left out")->end);
+    bench->write = write_skip;
+    assert_true(run_as(bench, true));
+    assert_int_equal(bench->task_count, 4);
+    struct lengths left = lengths_behind(bench, 0);
+    if (!profiler) /* else the op's end takes time, too */
+      assert_int_equal(left.spent, whole.spent);
+    assert_int_equal(left.call, whole.call);
+    assert_int_equal(left.leaf, whole.leaf);
+    assert_true(left.leaf > 0 || !profiler);
+    assert_int_equal(left.number, whole.number);
+    assert_int_equal(left.kernel, whole.kernel);
+    assert_int_equal(left.transfer, whole.transfer);
+    assert_int_equal(left.sequence, 2);
+    assert_int_equal(left.correlation, 3);
+    assert_int_equal(whole.correlation, 3);
+  }
+  free(bench);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_order),
@@ -513,6 +607,7 @@ int main(void) {
       cmocka_unit_test(test_frames),
       cmocka_unit_test(test_profiler),
       cmocka_unit_test(test_stacks),
+      cmocka_unit_test(test_skip),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,12 +19,14 @@ struct gpt *gpt_new(const struct setup *setup) {
   gpt_make_plans(gpt);
   gpt_make_numbers(gpt);
   gpt_make_modules(gpt);
+  gpt_make_leaving(gpt);
   return gpt;
 }
 
 void gpt_free(struct gpt *gpt) {
   if (!gpt)
     return;
+  gpt_free_leaving(gpt);
   gpt_free_modules(gpt);
   gpt_free_plans(gpt);
   gpt_free_kernels(gpt);
@@ -171,6 +173,7 @@ static void serve(void *self, int rank, struct job job, struct program *program)
     layer_backward(&to, place);
   if (to.chunk->embeds)
     embedding_backward(&to);
+  gpt_leave_out(gpt, rank, program);
 }
 
 /* ---- steps ---- */
@@ -299,6 +302,7 @@ static bool next(void *self, int rank, struct program *program) {
     end_step(&to);
     *progress = (struct progress){.step = progress->step + 1};
   }
+  gpt_leave_out(gpt, rank, program);
   return true;
 }
 

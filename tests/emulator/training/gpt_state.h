@@ -323,6 +323,7 @@ struct gpt {
   struct plan *plans; /* [stage] */
   struct numbers numbers[NUMBERINGS];
   struct progress *progress;
+  struct leaving *leaving; /* NULL: nothing is left out */
 };
 
 /* gpt_groups.c, gpt_kernels.c, gpt_plan.c: fill their part, and free it. */
@@ -336,7 +337,10 @@ void gpt_make_tensor_collectives(struct gpt *gpt);              /* gpt_messages.
 void gpt_make_plans(struct gpt *gpt);
 void gpt_free_plans(struct gpt *gpt);
 void gpt_make_numbers(struct gpt *gpt); /* gpt_numbers.c; behind the plans, which it completes */
-void gpt_make_modules(struct gpt *gpt); /* gpt_python.c */
+void gpt_make_leaving(struct gpt *gpt); /* gpt_left_out.c */
+void gpt_free_leaving(struct gpt *gpt);
+void gpt_leave_out(const struct gpt *gpt, int rank, struct program *program); /* a block that is written to its end */
+void gpt_make_modules(struct gpt *gpt);                                       /* gpt_python.c */
 void gpt_free_modules(struct gpt *gpt);
 int64_t gpt_numbers_of(const struct gpt *gpt, const struct chunk *chunk); /* that its forward pass takes */
 
