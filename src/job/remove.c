@@ -37,23 +37,38 @@ static void take_calls(const struct lumos_job *job, const uint8_t *launches, uin
   }
 }
 
-/* Count for every op, and for those around it, what is launched inside it. */
+/* Work of an op and of those around it, of ops inside, too: what it launches, or what it makes a stream wait for. */
 struct counts {
   uint32_t stay, go;
 };
+
+static void count(const struct lumos_job *job, uint32_t span, bool goes, struct counts *counts) {
+  for (size_t depth = 0; span != LUMOS_NONE && depth <= job->spans.count; depth++) {
+    counts[span].stay += !goes;
+    counts[span].go += goes;
+    span = job->spans.items[span].parent;
+  }
+}
 
 static struct counts *count_launches(const struct lumos_job *job, const uint8_t *gone) {
   struct counts *counts = lumos_allocate_zeroed(job->spans.count, sizeof *counts);
   for (size_t t = 0; t < job->tasks.count; t++) {
     uint32_t call = job->tasks.items[t].call;
-    uint32_t span = call == LUMOS_NONE ? LUMOS_NONE : job->tasks.items[call].span;
-    for (size_t depth = 0; span != LUMOS_NONE && depth <= job->spans.count; depth++) {
-      counts[span].stay += !gone[t];
-      counts[span].go += gone[t];
-      span = job->spans.items[span].parent;
-    }
+    count(job, call == LUMOS_NONE ? LUMOS_NONE : job->tasks.items[call].span, gone[t] != 0, counts);
   }
   return counts;
+}
+
+/* A stream need not wait for a record that goes. */
+static void count_waits(const struct lumos_job *job, uint8_t *gone, struct counts *counts) {
+  for (size_t t = 0; t < job->tasks.count; t++) {
+    const struct lumos_detail *detail = lumos_detail_of(job, &job->tasks.items[t]);
+    if (detail->event_op == LUMOS_EVENT_WAIT) {
+      bool goes = detail->wait.record != LUMOS_NONE && gone[detail->wait.record];
+      count(job, job->tasks.items[t].span, goes, counts);
+      gone[t] |= goes;
+    }
+  }
 }
 
 enum answer { UNASKED, NO, YES };
@@ -78,22 +93,48 @@ static bool is_inside_gone(const struct lumos_job *job, const struct counts *cou
   return true;
 }
 
+/* First ops that launch nothing but what goes, then those whose streams only wait for what went with them. */
 static void take_ops(const struct lumos_job *job, const uint8_t *launches, uint8_t *gone) {
-  struct counts *counts = count_launches(job, gone);
-  uint8_t *answers = lumos_allocate_zeroed(job->spans.count + 1, 1);
-  for (uint32_t t = 0; t < job->tasks.count; t++) {
-    const struct lumos_task *task = &job->tasks.items[t];
-    gone[t] |= !lumos_on_stream(job, task) && task->span != LUMOS_NONE && (launches[t] & LAUNCHES_STAY) == 0 &&
-               is_inside_gone(job, counts, answers, task->span);
+  for (int waits = 0; waits < 2; waits++) {
+    struct counts *counts = count_launches(job, gone);
+    if (waits) {
+      count_waits(job, gone, counts);
+    }
+    uint8_t *answers = lumos_allocate_zeroed(job->spans.count + 1, 1);
+    for (uint32_t t = 0; t < job->tasks.count; t++) {
+      const struct lumos_task *task = &job->tasks.items[t];
+      gone[t] |= !lumos_on_stream(job, task) && task->span != LUMOS_NONE && (launches[t] & LAUNCHES_STAY) == 0 &&
+                 is_inside_gone(job, counts, answers, task->span);
+    }
+    free(counts);
+    free(answers);
   }
-  free(counts);
-  free(answers);
+}
+
+static bool is_inside(const struct lumos_job *job, uint32_t task, uint32_t op) {
+  uint32_t span = job->tasks.items[task].span;
+  for (size_t depth = 0; span != LUMOS_NONE && span != op && depth <= job->spans.count; depth++) {
+    span = job->spans.items[span].parent;
+  }
+  return span == op && job->tasks.items[task].span != op;
+}
+
+/* What an op that stays does between two ops inside it is how it comes to the second, and goes with that: as the lag of
+ * a task that goes does where there is no op around it. */
+static void take_ways(const struct lumos_job *job, uint8_t *gone) {
+  for (uint32_t t = 2; t < job->tasks.count; t++) {
+    const struct lumos_task *task = &job->tasks.items[t], *way = task - 1;
+    bool thread = way->lane == task->lane && task[-2].lane == task->lane && !lumos_on_stream(job, task);
+    gone[t - 1] |= thread && gone[t] && !gone[t - 1] && way->kind == LUMOS_OP && way->span != LUMOS_NONE &&
+                   is_inside(job, t, way->span) && is_inside(job, t - 2, way->span);
+  }
 }
 
 void lumos_job_take_along(const struct lumos_job *job, uint8_t *gone) {
   uint8_t *launches = find_launches(job, gone);
   take_calls(job, launches, gone);
   take_ops(job, launches, gone);
+  take_ways(job, gone);
   free(launches);
 }
 
@@ -200,6 +241,21 @@ static void retie_details(const struct removal *removal) {
   }
 }
 
+/* The lag of the first task of a step is what the thread does between two steps: the next task has it. */
+static void keep_lags_between_steps(const struct removal *removal) {
+  struct lumos_job *job = removal->job;
+  for (uint32_t t = 1; t < job->tasks.count; t++) {
+    const struct lumos_task *task = &job->tasks.items[t];
+    uint32_t next = removal->after[t];
+    if (removal->gone[t] && !lumos_on_stream(job, task) && task[-1].lane == task->lane && task[-1].step != task->step &&
+        next != LUMOS_NONE) {
+      struct lumos_times times = lumos_own_times(job, next);
+      times.lag += lumos_own_times(job, t).lag;
+      lumos_set_own_times(job, &job->tasks.items[next], times);
+    }
+  }
+}
+
 static void strip_starts(struct lumos_job *job) {
   for (size_t t = 0; t < job->tasks.count; t++) {
     job->tasks.items[t].start = LUMOS_ABSENT;
@@ -222,6 +278,7 @@ void lumos_job_remove(struct lumos_job *job, const uint8_t *gone) {
   retie_deps(&removal);
   retie_launches(&removal);
   retie_details(&removal);
+  keep_lags_between_steps(&removal);
   free(removal.before);
   free(removal.after);
   uint32_t *to = places(job, gone);

@@ -41,12 +41,12 @@ edits=(
 
 # group | mean, worst |error| in % that it does not exceed | cases that may be worse than "nothing changes" | what is missing
 bars=(
-  'ops|0.25 6.6|0|a hot GPU: clocks fall by what runs before; and the time that an op around spends before a removed op inside it stays'
-  'first of a step|1.05 2.7|0|all of the time since the last op goes with a removed one, what the loop spends between two steps, too'
+  'ops|0.15 1.4|0|a hot GPU: clocks fall by what runs before'
+  'first of a step|0.05 0.1|0|'
   'copies|0.7 4.2|0|a host that no copy makes wait has been ahead of the device since before the recording'
-  'communication|1.6 4.1|0|kernels that ran beside a removed transfer would be quicker; ops that only wait for it stay'
+  'communication|1.6 4.1|0|kernels that ran beside a removed transfer would be quicker; ops that only wait for it stay where no event is recorded'
 )
-all='all|0.45 6.6|0|'
+all='all|0.27 4.2|0|'
 
 # steps: the mean of "STEP NS" but the first.
 steps() { awk 'NR > 1 { sum += $2 } END { if (NR < 2 || sum <= 0) exit 1; printf "%.1f\n", sum / (NR - 1) }'; }

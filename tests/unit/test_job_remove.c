@@ -250,6 +250,71 @@ static void an_op_without_work_goes(void **state) {
   }
 }
 
+/* Ops A and B inside `outer`, which comes from one to the other by `way`. */
+static void the_way_to_an_op_goes_with_it(void **state) {
+  (void)state;
+  /* clang-format off */
+  static const char job_of_ops[] = JOB_TEXT_HEADER
+      "{'type':'rank','rank':0,'window':[0,3000],'base':0," JOB_TEXT_COVERAGE "}\n"
+      "{'type':'lane','rank':0,'lane':'t1','kind':'thread','native':'1'}\n"
+      "{'type':'lane','rank':0,'lane':'s7','kind':'stream','native':'7'}\n"
+      "{'type':'span','id':'0:0','rank':0,'kind':'op','name':'outer','start':0,'dur':60}\n"
+      "{'type':'span','id':'0:1','rank':0,'kind':'op','name':'A','start':5,'dur':10,'parent':'0:0'}\n"
+      "{'type':'span','id':'0:2','rank':0,'kind':'op','name':'B','start':25,'dur':10,'parent':'0:0'}\n"
+      HOST("0:0", "t1", 0, "op", "prologue", 0, 5, 0, ",'span':'0:0'")
+      HOST("0:1", "t1", 1, "launch", "LA", 5, 10, 0, ",'span':'0:1'")
+      HOST("0:2", "t1", 2, "op", "way", 15, 10, 0, ",'span':'0:0'")
+      HOST("0:3", "t1", 3, "launch", "LB", 25, 10, 0, ",'span':'0:2'")
+      HOST("0:4", "t1", 4, "op", "epilogue", 35, 25, 0, ",'span':'0:0'")
+      HOST("0:5", "s7", 0, "gemm", "KA", 15, 100, 0, ",'origin':'launched','call':'0:1','launch_lag':0,'residual':0")
+      HOST("0:6", "s7", 1, "norm", "KB", 115, 100, 0, ",'origin':'launched','call':'0:3','launch_lag':0,'residual':0");
+  /* clang-format on */
+  struct lumos_job *job = without(job_of_ops, "name~KB");
+  assert_false(is_there(job, "LB") || is_there(job, "way"));
+  CHECK(job, {"prologue", 0, 5}, {"LA", 5, 15}, {"epilogue", 15, 40});
+  lumos_job_free(job);
+  job = without(job_of_ops, "name~KA"); /* what stands before A is how outer begins */
+  assert_true(is_there(job, "prologue") && is_there(job, "way"));
+  CHECK(job, {"prologue", 0, 5}, {"way", 5, 15}, {"LB", 15, 25}, {"KB", 25, 125});
+  lumos_job_free(job);
+}
+
+/* `sync` begins step 2 and goes: the 7 before it, which the loop took, and the 5 before `after` are between 34 and it. */
+static void what_the_loop_takes_between_steps_stays(void **state) {
+  (void)state;
+  struct lumos_job *job = job_from_text(streams_job);
+  uint8_t gone[13] = {0};
+  uint32_t sync = task_named(job, "sync");
+  job->tasks.items[sync].lag = 7;
+  job->tasks.items[sync].step = job->tasks.items[sync + 1].step = 2;
+  gone[sync] = 1;
+  lumos_job_remove(job, gone);
+  CHECK(job, {"launch2", 24, 34}, {"after", 34 + 12, 53});
+  lumos_job_free(job);
+}
+
+/* s20 waits for a record inside an op that goes: the wait goes, and the op that did nothing else. */
+static void a_wait_for_what_has_gone_goes(void **state) {
+  (void)state;
+  struct lumos_job *job = job_from_text(streams_job);
+  for (uint32_t s = 0; s < 2; s++) {
+    struct lumos_span span = lumos_span_empty;
+    span.rank = 0;
+    span.id = s;
+    span.kind = LUMOS_SPAN_OP;
+    span.name = lumos_intern_text(job->strings, s == 0 ? "reduce" : "wait for it");
+    lumos_vector_push(&job->spans, span);
+  }
+  lumos_job_set_ranges(job);
+  job->tasks.items[task_named(job, "launch0")].span = job->tasks.items[task_named(job, "record")].span = 0;
+  job->tasks.items[task_named(job, "wait")].span = job->tasks.items[task_named(job, "after")].span = 1;
+  struct lumos_error error = {0};
+  assert_true(lumos_transform_remove(job, "name~^K0$", &error));
+  assert_int_equal(job->tasks.count, 13 - 5);
+  CHECK(job, {"launch1", 0, 10}, {"K1", 13, 63});
+  lumos_job_free(job);
+}
+
 static void what_was_measured_is_kept(void **state) {
   (void)state;
   struct lumos_job *job = without(streams_job, "name~^K3$");
@@ -301,6 +366,9 @@ int main(void) {
       cmocka_unit_test(the_depth_of_a_queue_stays),
       cmocka_unit_test(a_cut_call_begins_with_what_is_left),
       cmocka_unit_test(an_op_without_work_goes),
+      cmocka_unit_test(the_way_to_an_op_goes_with_it),
+      cmocka_unit_test(what_the_loop_takes_between_steps_stays),
+      cmocka_unit_test(a_wait_for_what_has_gone_goes),
       cmocka_unit_test(what_was_measured_is_kept),
       cmocka_unit_test(nothing_chosen_changes_nothing_and_all_is_too_much),
   };
