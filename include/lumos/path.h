@@ -94,8 +94,8 @@ LUMOS_VECTOR_TYPE(lumos_holds, struct lumos_hold);
  * caller frees, where it is not NULL. When `watched` is not NULL (a byte a task, 0 or 1), every constraint on the start or end of a watched task
  * is appended to `all`, in order of dst, then bound, then src; a task's own duration is not among them. Ties: the
  * constraint named first binds. False when the run differs from job->runs (a stream whose simulated times were edited),
- * or fails. Without `watched`, and where sim ran in this process, O(tasks) from what it kept: whoever changed job->runs
- * since must have called lumos_job_forget_run. Else as lumos_engine_run. */
+ * or fails. Where sim ran in this process whoever changed job->runs since must have called lumos_job_forget_run; then it
+ * is, without `watched`, O(tasks) from what sim kept. Else as lumos_engine_run. */
 bool lumos_bindings_find(const struct lumos_job *job, struct lumos_held *bindings, const uint8_t *watched,
                          struct lumos_constraints *all, struct lumos_error *error) LUMOS_MUST_CHECK;
 

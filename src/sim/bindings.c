@@ -71,7 +71,6 @@ static void give_kept(const struct lumos_job *job, const struct lumos_engine_not
 }
 
 bool lumos_run_noting(const struct lumos_job *job, const struct lumos_engine_notes *notes, struct lumos_error *error) {
-  const struct lumos_sim_options carry = {.model = lumos_model_of(job)};
   if (job->runs.count != job->tasks.count) {
     return lumos_fail(error, "the job has not been simulated; run lumos-sim first");
   }
@@ -79,8 +78,13 @@ bool lumos_run_noting(const struct lumos_job *job, const struct lumos_engine_not
     give_kept(job, notes);
     return true;
   }
-  struct lumos_run *runs = lumos_allocate(job->tasks.count * sizeof *runs);
-  bool done = lumos_engine_run_noting(job, &carry, runs, notes, error) && check_runs(job, runs, error);
+  struct lumos_engine engine;
+  lumos_engine_prepare(&engine, job, lumos_model_of(job));
+  bool known = job->bindings != NULL; /* what comes out is what sim kept */
+  const struct lumos_engine_order order = {.notes = *notes, .nodes_only = known};
+  struct lumos_run *runs = lumos_engine_room(&engine, order.nodes_only);
+  bool done = lumos_engine_do(&engine, &order, runs, error) && (known || check_runs(job, runs, error));
+  lumos_engine_free(&engine);
   free(runs);
   return done;
 }

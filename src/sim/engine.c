@@ -9,6 +9,7 @@
 
 #include "graph/typical.h"
 #include "sim/clock.h"
+#include <string.h>
 
 static int64_t later(int64_t left, int64_t right) { return left > right ? left : right; }
 
@@ -108,10 +109,16 @@ static uint32_t noted(const struct lumos_engine *engine, uint32_t instant) {
   return instant >= met ? instant - met + 2 * engine->node_count : 2 * engine->node_of[instant / 2] + instant % 2;
 }
 
-static void link_of(struct lumos_engine *engine, uint32_t src, uint32_t dst, int64_t bound, enum lumos_link_of of) {
-  if (engine->notes.links != NULL) {
-    struct lumos_link link = {bound, noted(engine, src), noted(engine, dst), (uint8_t)of};
-    lumos_vector_push(engine->notes.links, link);
+static __attribute__((noinline)) void note_link(struct lumos_engine *engine, uint32_t src, uint32_t dst, int64_t bound,
+                                                enum lumos_link_of of) {
+  struct lumos_link link = {bound, noted(engine, src), noted(engine, dst), (uint8_t)of};
+  lumos_vector_push(engine->notes.links, link);
+}
+
+static inline void link_of(struct lumos_engine *engine, uint32_t src, uint32_t dst, int64_t bound,
+                           enum lumos_link_of of) {
+  if (engine->notes.links != NULL) { /* mostly nobody asks */
+    note_link(engine, src, dst, bound, of);
   }
 }
 
@@ -444,6 +451,11 @@ int64_t lumos_engine_lag(const struct lumos_engine *engine, uint32_t t, int64_t 
   return later(in_job_time(engine, task, from, lag), 0);
 }
 
+/* Is any of [first, end) watched? */
+static bool watches(const struct lumos_engine *engine, uint32_t first, uint32_t end) {
+  return engine->notes.watched != NULL && memchr(engine->notes.watched + first, 1, end - first) != NULL;
+}
+
 /* What followers would have noted, had each had its turn. A retiming reads what they take off the job (retiming.h). */
 static void note_followers(struct lumos_engine *engine, uint32_t before, uint32_t next) {
   int64_t end = state_of(engine, before)->end;
@@ -464,7 +476,7 @@ static void note_followers(struct lumos_engine *engine, uint32_t before, uint32_
 /* The thread comes to its next node, behind the followers before it. */
 static void come_to(struct lumos_engine *engine, uint32_t next) {
   uint32_t n = engine->node_of[next], before = engine->nodes[n - 1];
-  if (engine->explain && engine->notes.order == NULL) {
+  if (watches(engine, before + 1, next) || (engine->notes.links != NULL && engine->notes.order == NULL)) {
     note_followers(engine, before, next);
   }
   int64_t end = state_of(engine, before)->end + engine->ahead[n];

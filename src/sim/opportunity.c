@@ -323,24 +323,23 @@ bool lumos_find_opportunities(struct lumos_job *job, struct lumos_error *error) 
   if (lumos_model_of(job) != LUMOS_MODEL_LUMOS) {
     return true;
   }
-  struct lumos_held bindings = {0};
+  struct lumos_held own = {0}, *bindings = job->bindings == NULL ? &own : job->bindings;
   struct lumos_engine engine;
   struct lumos_retiming retiming;
   struct lumos_error failure = {0};
   lumos_engine_prepare(&engine, job, LUMOS_MODEL_LUMOS);
-  const struct lumos_engine_order order = {.notes = {.bindings = &bindings}, .nodes_only = true};
+  const struct lumos_engine_order order = {.notes.bindings = job->bindings == NULL ? &own : NULL, .nodes_only = true};
   struct lumos_run *runs = lumos_engine_room(&engine, order.nodes_only);
   bool done = lumos_retiming_make(&retiming, &engine, &order, runs, &failure);
   free(runs);
   if (done) {
     struct lumos_stretches stretches;
     lumos_find_stretches(job, &stretches);
-
-    lumos_write_opportunities(job, &engine, &retiming, &bindings, &stretches);
+    lumos_write_opportunities(job, &engine, &retiming, bindings, &stretches);
     lumos_vector_free(&stretches);
   }
   lumos_retiming_free(&retiming);
   lumos_engine_free(&engine);
-  lumos_held_free(&bindings);
+  lumos_held_free(&own);
   return true;
 }

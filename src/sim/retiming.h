@@ -62,7 +62,7 @@ struct lumos_retiming {
   int64_t changed[LUMOS_RETIMED];     /* all lags together, at most; beyond what adds up safely: LUMOS_ABSENT */
 };
 
-/* Run the engine in this order, which asks for bindings, and read the run's rows. The engine rests afterwards. False:
+/* Run the engine in this order and read the run's rows. The engine rests afterwards. False:
  * the run fails. */
 bool lumos_retiming_make(struct lumos_retiming *retiming, struct lumos_engine *engine,
                          const struct lumos_engine_order *asked, struct lumos_run *runs,

@@ -39,11 +39,12 @@ static struct lumos_step interval_of(const struct lumos_job *job, const struct l
   struct lumos_step step = {job->lanes.items[stretch->lane].rank, stretch->step, LUMOS_ABSENT, LUMOS_ABSENT};
   places = runs == NULL ? NULL : places;
   bool strides = places != NULL && !on_stream(job, stretch) && stretch->count > 1;
+  uint32_t shift = places == NULL ? 0 : stretch->first - places[stretch->first]; /* on a stream all have places */
   uint32_t stride = strides ? stretch->count - 1 : 1;
   for (uint32_t t = stretch->first; t < stretch->first + stretch->count; t += stride) {
     int64_t start = 0;
     int64_t end = 0;
-    if (lumos_task_interval(job, runs, places == NULL ? t : places[t], &start, &end)) {
+    if (lumos_task_interval(job, runs, strides ? places[t] : t - shift, &start, &end)) {
       step.start = step.start == LUMOS_ABSENT || start < step.start ? start : step.start;
       step.end = end > step.end ? end : step.end;
     }

@@ -57,6 +57,11 @@ __attribute__((unused)) static const char streams_job[] = JOB_TEXT_HEADER
     "{'type':'dep','at':0,'dst':'0:0','kind':'boundary','from':'start','to':'start','lag':0,'evidence':'recorded','mode':'fixed'}\n"
     "{'type':'dep','at':0,'dst':'0:7','kind':'boundary','from':'start','to':'start','lag':0,'evidence':'recorded','mode':'fixed'}\n"
     "{'type':'dep','src':'0:9','dst':'0:11','kind':'event','from':'end','to':'start','lag':4,'evidence':'recorded','mode':'run_time'}\n";
+/* Three more tasks at the end of t1, from which nothing follows: 182-183, 183-184, 184-185. */
+__attribute__((unused)) static const char streams_tail[] =
+    HOST("0:13", "t1", 7, "op", "then", 182, 1, 0, "")
+    HOST("0:14", "t1", 8, "op", "and then", 183, 1, 0, "")
+    HOST("0:15", "t1", 9, "op", "at last", 184, 1, 0, "");
 
 /* 'clock' stands in the rank record; everything of rank 1 is written in its own clocks. */
 #define ALL_REDUCE ",'comm':{'op':'all_reduce','group':'world','seq':0,'bytes':8}"
@@ -125,5 +130,13 @@ __attribute__((unused)) static const char late_job[] = JOB_TEXT_HEADER
     HOST("1:5", "s8", 0, "gemm", "D", 211, 100, 0, ",'call':'1:3','launch_lag':1,'residual':0")
     "{'type':'collective','id':'c:0','op':'all_reduce','rule':'symmetric','members':['0:1','1:4'],'size':2,'transfer':40,'matched':'seq'}\n";
 /* clang-format on */
+
+__attribute__((unused)) static struct lumos_job *streams_job_with_tail(void) {
+  const char *behind = strstr(streams_job, "{'type':'dep'");
+  assert_non_null(behind);
+  char text[sizeof streams_job + sizeof streams_tail];
+  (void)snprintf(text, sizeof text, "%.*s%s%s", (int)(behind - streams_job), streams_job, streams_tail, behind);
+  return job_from_text(text);
+}
 
 #endif

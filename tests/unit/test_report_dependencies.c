@@ -275,6 +275,7 @@ static void edited_times_have_no_chain(void **state) {
   struct lumos_job *job = job_from_text(streams_job);
   assert_true(lumos_simulate(job, &error));
   job->runs.items[task_named(job, "K3")].start += 1;
+  lumos_job_forget_run(job); /* as whoever changes them does */
   struct lumos_text page = LUMOS_TEXT_BUFFER;
   assert_true(lumos_report(job, &plain, &page, &error));
   lumos_text_char(&page, '\0');

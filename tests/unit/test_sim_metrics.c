@@ -96,6 +96,10 @@ static void the_replay_error_is_signed_and_its_mean_is_not(void **state) {
   SIMULATED("host_replay_error", NOWHERE, NOWHERE, 5495);
   assert_int_equal(find(job, LUMOS_METRIC_SIMULATED, "replay_error", 0, 1)->value.decimals, 6);
   lumos_job_free(job);
+  job = streams_job_with_tail(); /* ends at 184, not 185 */
+  simulate(job);
+  SIMULATED("host_replay_error", 0, 1, -5405);
+  lumos_job_free(job);
 }
 
 static void what_recording_has_cost_is_told_where_it_was_timed(void **state) {

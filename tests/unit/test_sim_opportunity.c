@@ -56,6 +56,18 @@ static void one_rank_with_less_work(void **state) {
   lumos_job_free(job);
 }
 
+/* Of tasks that nothing follows from no run is kept but the last. */
+static void tasks_that_nothing_follows_from(void **state) {
+  (void)state;
+  struct lumos_job *job = with_opportunities(streams_job_with_tail());
+  expect(job, "gemm", 82, 124);
+  expect(job, "norm", -1, -1);
+  expect(job, "copy", 169, 184);
+  expect(job, "launch", 197, 198);
+  expect(job, "host", 189, 194);
+  lumos_job_free(job);
+}
+
 /* As it is: A 11-61, C0 63-144; B 11-101, C1 103-143. */
 static void two_ranks_with_less_work(void **state) {
   (void)state;
@@ -194,7 +206,7 @@ int main(void) {
       cmocka_unit_test(like_ranks_that_take_as_long),  cmocka_unit_test(a_host_that_launches_late),
       cmocka_unit_test(a_host_that_waits_is_not_late), cmocka_unit_test(what_every_rank_has_is_no_straggling),
       cmocka_unit_test(launches_that_take_days),       cmocka_unit_test(what_is_not_simulated_has_none),
-      cmocka_unit_test(a_start_that_no_change_moves),
+      cmocka_unit_test(a_start_that_no_change_moves),  cmocka_unit_test(tasks_that_nothing_follows_from),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

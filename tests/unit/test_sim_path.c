@@ -169,6 +169,26 @@ static void a_watched_task_tells_all_that_holds_it(void **state) {
   forget(&explained);
 }
 
+/* Of a task that only follows the one before it, too, by a run that looks at such tasks together. */
+static void a_watched_task_may_be_one_of_many(void **state) {
+  (void)state;
+  struct explained explained = explain(streams_job_with_tail());
+  const struct lumos_job *job = explained.job;
+  uint8_t *watched = lumos_allocate_zeroed(job->tasks.count, 1);
+  struct lumos_constraints all = {0};
+  struct lumos_error error = {0};
+  watched[task_named(job, "and then")] = 1;
+  assert_true(lumos_bindings_find(job, NULL, watched, &all, &error));
+  assert_int_equal(all.count, 1);
+  assert_int_equal(all.items[0].bound, 183);
+  assert_int_equal(all.items[0].src, task_named(job, "then"));
+  assert_int_equal(all.items[0].dst, task_named(job, "and then"));
+  assert_int_equal(all.items[0].kind, LUMOS_HELD_BY_THREAD);
+  free(watched);
+  lumos_vector_free(&all);
+  forget(&explained);
+}
+
 static void edited_times_are_not_explained(void **state) {
   (void)state;
   struct explained explained = explain(job_from_text(streams_job));
@@ -189,6 +209,7 @@ int main(void) {
       cmocka_unit_test(what_nothing_holds_is_outside),
       cmocka_unit_test(behind_a_boundary_stands_what_would_have_held),
       cmocka_unit_test(a_watched_task_tells_all_that_holds_it),
+      cmocka_unit_test(a_watched_task_may_be_one_of_many),
       cmocka_unit_test(edited_times_are_not_explained),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
