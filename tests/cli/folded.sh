@@ -25,14 +25,14 @@ fold() {
 }
 
 # figures LIKE: a line for each figure of a simulated job, but for those of the ranks that are left out. A group of such ranks is that of those
-# that they are like; what such groups cost is added up.
+# that they are like; what such groups cost is added up. A label has the doubt of all clocks, those of the ranks left out as well, and is not compared.
 figures() {
   jq -c 'select(.type == "group" or .type == "metric" or .type == "collective")' | jq -cs --argjson like "$1" '
     def stays: tostring | split(":")[0] | $like[.] == null;
     ([.[] | select(.type == "group")] | group_by([.name, ([.ranks[] | $like[tostring] // .] | unique)])
       | map((map(.id) | min_by(tonumber)) as $first | map({key: .id, value: $first}) | .[]) | from_entries) as $same
     | [.[] | if .type == "collective" then select(.members[0] | stays)
-          | {key: ["collective", .op, .members[0]], value: [.wait, .label, .waited_for, .bus_bandwidth, .algorithm_bandwidth, .size, .transfer]}
+          | {key: ["collective", .op, .members[0]], value: [.wait, .waited_for, .bus_bandwidth, .algorithm_bandwidth, .size, .transfer]}
         elif .type == "metric" then select(.scope.rank == null or (.scope.rank | stays))
           | .scope.group |= ($same[. // ""] // .) | {key: [.name, .scope, .source, .of, .unit], value}
         else empty end]
@@ -72,6 +72,8 @@ check_folded replicas '{"1":0,"2":0}' --dp 4 --straggler 3=1.5
 # Of four the usual one is slow, though of two it would be the fast one.
 check_folded usual '{"1":0,"2":0}' --dp 4 --straggler 0=1.5 --straggler 1=1.5 --straggler 2=1.5 --slow-host 3=0.1
 check_folded tensor '{"2":0,"3":1}' --tp 2 --dp 3 --straggler 4=1.5
-check_folded pipeline '{"2":0,"3":1,"6":4,"7":5}' --tp 2 --pp 2 --dp 2 --micro-batches 4
+# Of the groups of all ranks, and of a replica, the same two stay.
+check_folded alike '{"2":0,"3":1}' --tp 2 --dp 2 --straggler 1=1.3 --straggler 3=1.3
+check_folded pipeline '{"1":0,"4":3}' --pp 2 --dp 3 --micro-batches 4 --straggler 2=1.5
 
 exit $((failures > 0))

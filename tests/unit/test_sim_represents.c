@@ -2,6 +2,7 @@
 #include "metric_text.h"
 #include "sim_jobs.h"
 
+#include "program/reach.h"
 #include <lumos/sim.h>
 
 /* Of the ranks of `ranks_job`. Rank 0 represents `represents`, `size` ranks meet in its one collective. */
@@ -119,6 +120,27 @@ static void sums_stay_bounded(void **state) {
   lumos_job_free(job);
 }
 
+/* Two stages, of which the collective's members are of the first: it crosses none where they stand for all of its ranks,
+ * though its group is as wide as both. */
+static void a_collective_whose_ranks_are_represented_is_whole(void **state) {
+  (void)state;
+  struct lumos_job *job = job_from_text(ranks_job);
+  lumos_vector_push(&job->models, lumos_model_description_empty);
+  job->models.items[0].sizes.pp = 2;
+  for (int rank = 0; rank < 2; rank++) {
+    job->ranks.items[rank].has_parallel = true;
+    job->ranks.items[rank].parallel.pp = 0;
+  }
+  job->groups.items[0].size = job->collectives.items[0].size = 4;
+  struct lumos_reaches reaches;
+  lumos_reaches_read(job, &reaches);
+  assert_true(lumos_crosses_stages(job, &reaches, &job->collectives.items[0]));
+  job->ranks.items[0].represents = 3;
+  assert_false(lumos_crosses_stages(job, &reaches, &job->collectives.items[0]));
+  lumos_reaches_free(&reaches);
+  lumos_job_free(job);
+}
+
 static void a_weight_is_at_least_one(void **state) {
   (void)state;
   static const int32_t absent[] = {LUMOS_ABSENT_INT, -5, 0, 1};
@@ -173,9 +195,13 @@ static void roll_ups_have_its_weight(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(means_and_sums_have_its_weight), cmocka_unit_test(a_collective_stands_for_those_of_replicas),
-      cmocka_unit_test(means_by_step_are_rounded),      cmocka_unit_test(sums_stay_bounded),
-      cmocka_unit_test(a_weight_is_at_least_one),       cmocka_unit_test(roll_ups_have_its_weight),
+      cmocka_unit_test(means_and_sums_have_its_weight),
+      cmocka_unit_test(a_collective_stands_for_those_of_replicas),
+      cmocka_unit_test(means_by_step_are_rounded),
+      cmocka_unit_test(sums_stay_bounded),
+      cmocka_unit_test(a_collective_whose_ranks_are_represented_is_whole),
+      cmocka_unit_test(a_weight_is_at_least_one),
+      cmocka_unit_test(roll_ups_have_its_weight),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
