@@ -538,6 +538,7 @@ static struct lumos_job *evil_job(void) {
   struct lumos_span span = lumos_span_empty;
   span.kind = LUMOS_SPAN_OP;
   span.name = span.shapes = span.dtypes = span.unknown = string;
+  span.rank = 0;
   lumos_vector_push(&job->spans, span);
   struct lumos_detail detail = lumos_detail_empty;
   detail.event_id = detail.unknown = string;
