@@ -539,6 +539,7 @@ static struct lumos_job *evil_job(void) {
   span.kind = LUMOS_SPAN_OP;
   span.rank = 0;
   span.name = span.shapes = span.dtypes = span.unknown = string;
+  span.rank = 0;
   lumos_vector_push(&job->spans, span);
   struct lumos_detail detail = lumos_detail_empty;
   detail.event_id = detail.unknown = string;
