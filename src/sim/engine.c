@@ -665,15 +665,16 @@ static bool is_free(const struct lumos_engine *engine, uint32_t t) {
 
 /* Put what a call launches on its streams, or what is free from then on. */
 static void enqueue_all(struct lumos_engine *engine, uint32_t call, bool free) {
+  bool mixed = is(engine, call, LUMOS_FREES);
   uint32_t first = engine->launched_first[engine->node_of[call]];
   uint32_t end = engine->launched_first[engine->node_of[call] + 1];
   for (uint32_t i = first; i < end; i++) {
-    if (is_free(engine, engine->launched[i]) == free) {
+    if (!mixed || is_free(engine, engine->launched[i]) == free) {
       announce(engine, engine->launched[i]);
     }
   }
   for (uint32_t i = first; i < end; i++) {
-    if (is_free(engine, engine->launched[i]) == free) {
+    if (!mixed || is_free(engine, engine->launched[i]) == free) {
       touch(engine, engine->acting, task_at(engine, engine->launched[i])->lane);
       enqueue(engine, engine->launched[i]);
     }
@@ -683,12 +684,10 @@ static void enqueue_all(struct lumos_engine *engine, uint32_t call, bool free) {
 /* An event is recorded, or a stream waits for one. */
 static void speak_of_event(struct lumos_engine *engine, uint32_t call) {
   uint32_t d = task_at(engine, call)->detail;
-  uint32_t *latest = is(engine, call, LUMOS_RECORDS | LUMOS_AWAITS) && engine->events.slot[d] != LUMOS_NONE
-                         ? &engine->events.latest[engine->events.slot[d]]
-                         : NULL;
-  if (latest == NULL) {
+  if (engine->events.slot[d] == LUMOS_NONE) {
     return;
   }
+  uint32_t *latest = &engine->events.latest[engine->events.slot[d]];
   uint32_t waiting = is(engine, call, LUMOS_AWAITS) ? detail_at(engine, call)->event_lane : LUMOS_NONE;
   touch_event(engine, engine->acting, engine->events.slot[d]);
   touch(engine, engine->acting, is(engine, call, LUMOS_RECORDS) ? engine->events.lane[d] : waiting);
@@ -704,9 +703,15 @@ static void speak_of_event(struct lumos_engine *engine, uint32_t call) {
 
 static void take_effect(struct lumos_engine *engine, uint32_t call) {
   engine->acting = instant_of(call, is(engine, call, LUMOS_COPIES) ? LUMOS_START : LUMOS_END);
-  enqueue_all(engine, call, false);
-  speak_of_event(engine, call);
-  enqueue_all(engine, call, true);
+  if (is(engine, call, LUMOS_LAUNCHES)) {
+    enqueue_all(engine, call, false);
+  }
+  if (is(engine, call, LUMOS_RECORDS | LUMOS_AWAITS)) {
+    speak_of_event(engine, call);
+  }
+  if (is(engine, call, LUMOS_FREES)) {
+    enqueue_all(engine, call, true);
+  }
 }
 
 /* --- Starts --- */

@@ -35,6 +35,7 @@ enum lumos_trait {
   LUMOS_TIED = 128,    /* a member whose end follows from the others' */
   LUMOS_DEVICE = 256,  /* a task on a stream */
   LUMOS_DELAYED = 512, /* its start has a residual */
+  LUMOS_FREES = 1024,  /* a task behind whose end tasks come to their streams that no call launches */
 };
 
 struct lumos_task_state {

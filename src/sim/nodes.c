@@ -73,8 +73,8 @@ void lumos_nodes_free(struct lumos_engine *engine) {
 /* --- Their times --- */
 
 /* A follower's lag and length. */
-static struct lumos_times follower_times(const struct lumos_engine *engine, uint32_t t, bool drifts) {
-  struct lumos_times times = lumos_times_of(engine, t);
+static inline struct lumos_times follower_times(const struct lumos_engine *engine, uint32_t t, bool drifts) {
+  struct lumos_times times = engine->variant.threads ? lumos_times_of(engine, t) : lumos_own_times(engine->job, t);
   if (drifts) {
     return (struct lumos_times){lumos_engine_length(engine, t, times.dur), lumos_engine_lag(engine, t, times.lag)};
   }

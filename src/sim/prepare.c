@@ -257,6 +257,9 @@ static uint16_t traits_of(const struct lumos_engine *engine, uint32_t n) {
   traits |= lumos_timing_of(engine->job, t)->residual != LUMOS_ABSENT ? LUMOS_DELAYED : 0;
   if (engine->launched_first[n] < engine->launched_first[n + 1]) {
     traits |= LUMOS_LAUNCHES | (lumos_detail_of(engine->job, task)->first_segment != LUMOS_NONE ? LUMOS_CUT : 0);
+    for (uint32_t i = engine->launched_first[n]; i < engine->launched_first[n + 1]; i++) {
+      traits |= lumos_timing_of(engine->job, engine->launched[i])->origin == LUMOS_FREE ? LUMOS_FREES : 0;
+    }
   }
   if (engine->coupling.first[t] < engine->coupling.first[t + 1]) {
     traits |= LUMOS_MEETS | (is_tied(engine, t) ? LUMOS_TIED : 0);
