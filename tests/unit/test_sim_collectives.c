@@ -178,6 +178,21 @@ static void totals_and_the_matrix_add_up(void **state) {
   lumos_job_free(job);
 }
 
+/* Rank r's kernel of the all-reduce belongs to step r: what it costs counts in the last of these, 2. */
+static void a_collective_of_several_steps_counts_in_the_last(void **state) {
+  (void)state;
+  struct lumos_job *job = three_ranks();
+  const struct lumos_collective *reduce = &job->collectives.items[0];
+  for (uint32_t r = 0; r < 3; r++) {
+    job->tasks.items[job->members.items[reduce->member_first + r]].step = (int32_t)r;
+  }
+  survey(job, false);
+  const struct wanted wanted = {"collective_wait", NOWHERE, NOWHERE, "all_reduce", NULL, 150 * US};
+  holds(job, &wanted, 1);
+  assert_int_equal(find(job, &wanted)->scope.step, 2);
+  lumos_job_free(job);
+}
+
 static void clocks_that_nobody_compared_split_nothing(void **state) {
   (void)state;
   struct lumos_job *job = three_ranks();
@@ -263,6 +278,7 @@ static void bubbles_are_means_over_the_ranks_of_a_stage(void **state) {
 /* Ranks that leave A together at 6, compute until computed[r], come to B at second[r], and leave it at 18; compute
  * until 20 and come to C at third[r]; it ends at 27. */
 struct arrivals {
+  enum lumos_task_kind kind; /* what they do until computed[r] */
   uint32_t ranks;
   int64_t computed[4], second[4], third[4];
 };
@@ -274,7 +290,7 @@ static struct lumos_job *slow_ranks(const struct arrivals *arrivals) {
     clocked_rank(job, (int32_t)r);
     uint32_t lane = add_lane(job, r, "s1", LUMOS_STREAM);
     members[0][r] = run(job, lane, LUMOS_COLLECTIVE, 4, 6);
-    run(job, lane, LUMOS_GEMM, 6, arrivals->computed[r]);
+    run(job, lane, arrivals->kind, 6, arrivals->computed[r]);
     members[1][r] = run(job, lane, LUMOS_COLLECTIVE, arrivals->second[r], 18);
     run(job, lane, LUMOS_GEMM, 18, 20);
     members[2][r] = run(job, lane, LUMOS_COLLECTIVE, arrivals->third[r], 27);
@@ -289,7 +305,7 @@ static struct lumos_job *slow_ranks(const struct arrivals *arrivals) {
 
 static void a_rank_is_late_by_what_it_did_before(void **state) {
   (void)state;
-  const struct arrivals arrivals = {3, {10, 10, 16}, {10, 11, 16}, {20, 20, 25}};
+  const struct arrivals arrivals = {LUMOS_GEMM, 3, {10, 10, 16}, {10, 11, 16}, {20, 20, 25}};
   struct lumos_job *job = slow_ranks(&arrivals);
   /* Rank 2 comes to B 5.5 after the mean of the others, and computed for 6 more: 5.5. To C 5 after them, and was idle
    * for 5 more. All of 27. */
@@ -311,11 +327,23 @@ static void a_rank_is_late_by_what_it_did_before(void **state) {
   lumos_job_free(job);
 }
 
+/* The same with copies in place of computation: a GPU that copies for longer is no host that is slow. */
+static void a_rank_is_late_by_what_it_copied(void **state) {
+  (void)state;
+  const struct arrivals arrivals = {LUMOS_COPY, 3, {10, 10, 16}, {10, 11, 16}, {20, 20, 25}};
+  struct lumos_job *job = slow_ranks(&arrivals);
+  const struct wanted wanted[] = {{"late_arrival", 2, NOWHERE, NULL, "compute", 5500},
+                                  {"late_arrival", 2, NOWHERE, NULL, "host", 5 * US},
+                                  {"straggler_delay", 2, NOWHERE, NULL, NULL, 10500}};
+  HOLDS(job, wanted);
+  lumos_job_free(job);
+}
+
 /* Ranks 1 and 3 compute for 6 more than ranks 0 and 2, 4 more than the mean of the three others; then they are idle for
  * as much more. */
 static void two_slow_ranks_do_not_hide_each_other(void **state) {
   (void)state;
-  const struct arrivals arrivals = {4, {10, 16, 10, 16}, {10, 16, 10, 16}, {20, 26, 20, 26}};
+  const struct arrivals arrivals = {LUMOS_GEMM, 4, {10, 16, 10, 16}, {10, 16, 10, 16}, {20, 26, 20, 26}};
   struct lumos_job *job = slow_ranks(&arrivals);
   const struct wanted wanted[] = {
       {"straggler_delay", 0, NOWHERE, NULL, NULL, 0}, {"straggler_delay", 1, NOWHERE, NULL, NULL, 8 * US},
@@ -328,7 +356,7 @@ static void two_slow_ranks_do_not_hide_each_other(void **state) {
 /* Two ranks, now one and now the other of which computes for 3 more: neither is slow. */
 static void what_evens_out_is_no_delay(void **state) {
   (void)state;
-  const struct arrivals arrivals = {2, {10, 13}, {10, 13}, {23, 20}};
+  const struct arrivals arrivals = {LUMOS_GEMM, 2, {10, 13}, {10, 13}, {23, 20}};
   struct lumos_job *job = slow_ranks(&arrivals);
   const struct wanted wanted[] = {{"late_arrival", 0, NOWHERE, NULL, NULL, 0},
                                   {"late_arrival", 1, NOWHERE, NULL, NULL, 0},
@@ -420,11 +448,13 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(records_say_what_they_cost),
       cmocka_unit_test(totals_and_the_matrix_add_up),
+      cmocka_unit_test(a_collective_of_several_steps_counts_in_the_last),
       cmocka_unit_test(clocks_that_nobody_compared_split_nothing),
       cmocka_unit_test(factors_are_those_of_nccl_tests),
       cmocka_unit_test(labels_change_at_thirds),
       cmocka_unit_test(bubbles_are_means_over_the_ranks_of_a_stage),
       cmocka_unit_test(a_rank_is_late_by_what_it_did_before),
+      cmocka_unit_test(a_rank_is_late_by_what_it_copied),
       cmocka_unit_test(two_slow_ranks_do_not_hide_each_other),
       cmocka_unit_test(what_evens_out_is_no_delay),
       cmocka_unit_test(who_was_held_up_is_not_to_blame),
