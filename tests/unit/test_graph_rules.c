@@ -222,6 +222,27 @@ static void a_gap_is_typical_of_tasks_that_only_wait_for_the_previous(void **sta
   lumos_job_free(job);
 }
 
+/* Of 50 gaps, 45 of 1 us and 5 of 11, the smallest and the largest are left out: (44 * 1 + 4 * 11) / 48 us. Gaps add
+ * up, so more must not be left out. */
+static void one_gap_of_fifty_is_left_out_on_either_side(void **state) {
+  (void)state;
+  enum { GAPS = 50 };
+  struct lumos_job *job = new_job();
+  uint32_t rank = add_rank(job, 0), thread = add_thread(job, rank, "1"), stream = add_stream(job, rank, "7");
+  uint32_t calls[GAPS + 1], last = LUMOS_NONE;
+  for (int k = 0; k <= GAPS; k++) {
+    calls[k] = add_launch(job, thread, 2 * us * k, 1 * us);
+  }
+  int64_t start = 200 * us;
+  for (int k = 0; k <= GAPS; k++) {
+    last = add_kernel(job, stream, start, 20 * us, calls[k]);
+    start += 20 * us + (k % 10 == 9 ? 11 * us : 1 * us);
+  }
+  build(job);
+  assert_int_equal(timing(job, last)->gap, 1833);
+  lumos_job_free(job);
+}
+
 /* Kernels of 20 us, all launched long before. Each starts 1 us behind the one before it, and 3 us behind it beside
  * communication. */
 static void a_gap_beside_another_stream_is_typical_of_such(void **state) {
@@ -485,9 +506,9 @@ static void a_wait_that_fits_no_stream_stays_unknown(void **state) {
   lumos_job_free(job);
 }
 
-/* Ten named waits return 5 us after their work, but two of them 30 us: within twice 30 us, the 90th percentile, a return
- * tells what was waited for. So a wait that returns 50 us after the end of stream 20 waited for that, and one that
- * returns 70 us after it for stream 7, which the thread launched on last. */
+/* Ten named waits return 5 us after their work, but two of them 30 us: within twice 30 us, the 90th percentile, a
+ * return tells what was waited for. So a wait that returns 50 us after the end of stream 20 waited for that, and one
+ * that returns 70 us after it for stream 7, which the thread launched on last. */
 static void how_late_waits_return_is_learned_from_those_that_name_their_work(void **state) {
   (void)state;
   enum { NAMED = 10, UNNAMED = 2 };
@@ -683,6 +704,7 @@ int main(void) {
       cmocka_unit_test(copies_are_told_by_direction),
       cmocka_unit_test(a_call_that_nested_events_cut_starts_with_its_first_segment),
       cmocka_unit_test(a_gap_is_typical_of_tasks_that_only_wait_for_the_previous),
+      cmocka_unit_test(one_gap_of_fifty_is_left_out_on_either_side),
       cmocka_unit_test(a_gap_beside_another_stream_is_typical_of_such),
       cmocka_unit_test(a_recorded_event_holds_the_next_task_of_the_waiting_stream),
       cmocka_unit_test(a_wait_binds_to_the_latest_record_of_its_event),
