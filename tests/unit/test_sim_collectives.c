@@ -409,32 +409,37 @@ static void who_was_held_up_is_not_to_blame(void **state) {
 }
 
 /* Two ranks, of which the second's thread is 5 late all the time, and launches as fast as the first's: 10 from one
- * to the next. */
+ * to the next, or `slower` by as much each time. Kernels start `delay` after their launch. */
+static struct lumos_job *late_host(int64_t slower, int64_t delay) {
+  struct lumos_job *job = lumos_job_new();
+  uint32_t members[3][2];
+  for (uint32_t r = 0; r < 2; r++) {
+    clocked_rank(job, (int32_t)r);
+    uint32_t thread = add_lane(job, r, "t1", LUMOS_THREAD);
+    uint32_t calls[3];
+    for (int64_t i = 0; i < 3; i++) {
+      int64_t start = 10 * i + r * (5 + slower * i);
+      calls[i] = run(job, thread, LUMOS_LAUNCH, start, start + 1);
+    }
+    uint32_t lane = add_lane(job, r, "s1", LUMOS_STREAM);
+    for (int64_t i = 0; i < 3; i++) {
+      members[i][r] =
+          run(job, lane, LUMOS_COLLECTIVE, delay + 10 * i + 1 + r * (5 + slower * i), delay + 10 * i + 7 + slower * i);
+      job->tasks.items[members[i][r]].call = calls[i];
+    }
+  }
+  for (int i = 0; i < 3; i++) {
+    join(job, "all_reduce", LUMOS_SYMMETRIC, 1, members[i], 2);
+  }
+  finish_job(job);
+  survey(job, false);
+  return job;
+}
+
 static void a_host_that_was_late_before_is_not_slow(void **state) {
   (void)state;
   for (int slower = 0; slower < 2; slower++) {
-    struct lumos_job *job = lumos_job_new();
-    uint32_t members[3][2];
-    for (uint32_t r = 0; r < 2; r++) {
-      clocked_rank(job, (int32_t)r);
-      uint32_t thread = add_lane(job, r, "t1", LUMOS_THREAD);
-      uint32_t calls[3];
-      for (int64_t i = 0; i < 3; i++) {
-        int64_t start = 10 * i + r * (5 + slower * 2 * i);
-        calls[i] = run(job, thread, LUMOS_LAUNCH, start, start + 1);
-      }
-      uint32_t lane = add_lane(job, r, "s1", LUMOS_STREAM);
-      for (int64_t i = 0; i < 3; i++) {
-        members[i][r] =
-            run(job, lane, LUMOS_COLLECTIVE, 10 * i + 1 + r * (5 + slower * 2 * i), 10 * i + 7 + slower * 2 * i);
-        job->tasks.items[members[i][r]].call = calls[i];
-      }
-    }
-    for (int i = 0; i < 3; i++) {
-      join(job, "all_reduce", LUMOS_SYMMETRIC, 1, members[i], 2);
-    }
-    finish_job(job);
-    survey(job, false);
+    struct lumos_job *job = late_host(2 * slower, 0);
     /* Late by 5, 5 and 5; slower: by 5, 7 and 9, of which 2 and 2 are new. */
     const struct wanted wanted[] = {{"late_arrival", 1, NOWHERE, NULL, NULL, slower ? 21 * US : 15 * US},
                                     {"late_arrival", 1, NOWHERE, NULL, "host", slower ? 4 * US : 0},
@@ -442,6 +447,69 @@ static void a_host_that_was_late_before_is_not_slow(void **state) {
     HOLDS(job, wanted);
     lumos_job_free(job);
   }
+}
+
+/* A kernel that starts 20 after its launch was held by something else: then what counts is that its streams were idle,
+ * for 9 in place of the other rank's 4, twice. */
+static void what_starts_long_after_its_launch_was_not_held_by_it(void **state) {
+  (void)state;
+  for (int64_t delay = 19; delay <= 20; delay++) {
+    struct lumos_job *job = late_host(0, delay);
+    const struct wanted wanted[] = {{"late_arrival", 1, NOWHERE, NULL, NULL, 15 * US},
+                                    {"late_arrival", 1, NOWHERE, NULL, "host", delay == 19 ? 0 : 10 * US}};
+    HOLDS(job, wanted);
+    lumos_job_free(job);
+  }
+}
+
+/* One step of 27: a straggler's own delay is a quarter of it. Rank 1 computes for 3 more, then it is idle for 4 more, or
+ * 3. */
+static void of_one_step_a_straggler_delays_a_quarter(void **state) {
+  (void)state;
+  for (int64_t idle = 3; idle <= 4; idle++) {
+    const struct arrivals arrivals = {LUMOS_GEMM, 2, {10, 13}, {10, 13}, {20, 20 + idle}};
+    struct lumos_job *job = slow_ranks(&arrivals);
+    const struct wanted wanted = {"straggler", 1, NOWHERE, NULL, NULL, 0};
+    assert_int_equal(find(job, &wanted) != NULL, idle == 4); /* 7 of 27, or 6 */
+    lumos_job_free(job);
+  }
+}
+
+enum { STEPS = 4 };
+
+/* Steps of 100: both ranks leave a collective, rank 1 computes for late[s] more, and they meet again. What was before
+ * the first step is not known, so it does not count. */
+static bool straggles(const int64_t late[STEPS]) {
+  struct lumos_job *job = lumos_job_new();
+  uint32_t members[2 * STEPS][2];
+  for (uint32_t r = 0; r < 2; r++) {
+    clocked_rank(job, (int32_t)r);
+    uint32_t lane = add_lane(job, r, "s1", LUMOS_STREAM);
+    for (int64_t s = 0; s < STEPS; s++) {
+      int64_t at = 100 * s, until = at + 10 + r * late[s];
+      uint32_t first = members[2 * s][r] = run(job, lane, LUMOS_COLLECTIVE, at, at + 2);
+      uint32_t work = run(job, lane, LUMOS_GEMM, at + 2, until);
+      uint32_t last = members[2 * s + 1][r] = run(job, lane, LUMOS_COLLECTIVE, until, at + 100);
+      job->tasks.items[first].step = job->tasks.items[work].step = job->tasks.items[last].step = (int32_t)s;
+    }
+  }
+  for (int i = 0; i < 2 * STEPS; i++) {
+    join(job, "all_reduce", LUMOS_SYMMETRIC, 1, members[i], 2);
+  }
+  finish_job(job);
+  survey(job, false);
+  const struct wanted wanted = {"straggler", 1, NOWHERE, NULL, NULL, 0};
+  bool found = find(job, &wanted) != NULL;
+  lumos_job_free(job);
+  return found;
+}
+
+static void a_straggler_delays_a_tenth_on_average_and_in_two_of_three_steps(void **state) {
+  (void)state;
+  assert_true(straggles((const int64_t[STEPS]){0, 10, 10, 10}));
+  assert_false(straggles((const int64_t[STEPS]){0, 10, 10, 9}));
+  assert_true(straggles((const int64_t[STEPS]){0, 15, 15, 0}));
+  assert_false(straggles((const int64_t[STEPS]){0, 30, 0, 0}));
 }
 
 int main(void) {
@@ -459,6 +527,9 @@ int main(void) {
       cmocka_unit_test(what_evens_out_is_no_delay),
       cmocka_unit_test(who_was_held_up_is_not_to_blame),
       cmocka_unit_test(a_host_that_was_late_before_is_not_slow),
+      cmocka_unit_test(what_starts_long_after_its_launch_was_not_held_by_it),
+      cmocka_unit_test(of_one_step_a_straggler_delays_a_quarter),
+      cmocka_unit_test(a_straggler_delays_a_tenth_on_average_and_in_two_of_three_steps),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
