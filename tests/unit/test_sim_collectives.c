@@ -193,6 +193,47 @@ static void a_collective_of_several_steps_counts_in_the_last(void **state) {
   lumos_job_free(job);
 }
 
+/* Each of three members may be off by as much as the one whose clock is known worst: 3 * 33 of 300, or 3 * 34. */
+static void a_label_needs_clocks_within_a_third(void **state) {
+  (void)state;
+  for (int64_t error = 33; error <= 34; error++) {
+    struct lumos_job *job = three_ranks();
+    job->ranks.items[1].clock.error = error * US;
+    survey(job, true);
+    assert_int_equal(job->collectives.items[0].label, error == 33 ? LUMOS_MIXED : LUMOS_INCONCLUSIVE);
+    lumos_job_free(job);
+  }
+}
+
+/* Rank 0 waits for ranks 1 to 17, one after the other, for 11 to 27: the shortest of these 17 is the rest. */
+static void a_rank_names_sixteen_for_whom_it_waits(void **state) {
+  (void)state;
+  enum { PEERS = 17 };
+  struct lumos_job *job = lumos_job_new();
+  uint32_t members[PEERS][2];
+  for (uint32_t r = 0; r <= PEERS; r++) {
+    clocked_rank(job, (int32_t)r);
+    uint32_t lane = add_lane(job, r, "s1", LUMOS_STREAM);
+    for (int64_t p = r == 0 ? 1 : r; p <= (r == 0 ? PEERS : r); p++) {
+      int64_t start = 100 * p + (r == 0 ? 0 : 10 + p);
+      members[p - 1][r > 0] = run(job, lane, LUMOS_COLLECTIVE, start, 100 * p + 50);
+    }
+  }
+  for (int i = 0; i < PEERS; i++) {
+    join(job, "all_reduce", LUMOS_SYMMETRIC, 20, members[i], 2);
+  }
+  finish_job(job);
+  survey(job, true);
+  const struct wanted wanted[] = {{"wait_for", 0, 17, NULL, NULL, 27 * US},
+                                  {"wait_for", 0, 2, NULL, NULL, 12 * US},
+                                  {"wait_for", 0, NOWHERE, NULL, "rest", 11 * US},
+                                  {"collective_wait", 0, NOWHERE, NULL, NULL, (17 * 10 + 17 * 18 / 2) * US}};
+  HOLDS(job, wanted);
+  const struct wanted shortest = {"wait_for", 0, 1, NULL, NULL, 0};
+  assert_null(find(job, &shortest));
+  lumos_job_free(job);
+}
+
 static void clocks_that_nobody_compared_split_nothing(void **state) {
   (void)state;
   struct lumos_job *job = three_ranks();
@@ -409,8 +450,9 @@ static void who_was_held_up_is_not_to_blame(void **state) {
 }
 
 /* Two ranks, of which the second's thread is 5 late all the time, and launches as fast as the first's: 10 from one
- * to the next, or `slower` by as much each time. Kernels start `delay` after their launch. */
-static struct lumos_job *late_host(int64_t slower, int64_t delay) {
+ * to the next, or `slower` by as much each time. Kernels start `delay` after their launch.
+ * `waits`: what it is slower by it waits for the device. */
+static struct lumos_job *late_host(int64_t slower, int64_t delay, bool waits) {
   struct lumos_job *job = lumos_job_new();
   uint32_t members[3][2];
   for (uint32_t r = 0; r < 2; r++) {
@@ -420,6 +462,9 @@ static struct lumos_job *late_host(int64_t slower, int64_t delay) {
     for (int64_t i = 0; i < 3; i++) {
       int64_t start = 10 * i + r * (5 + slower * i);
       calls[i] = run(job, thread, LUMOS_LAUNCH, start, start + 1);
+      if (waits && r == 1) {
+        (void)run(job, thread, LUMOS_SYNC, start + 1, start + 1 + slower);
+      }
     }
     uint32_t lane = add_lane(job, r, "s1", LUMOS_STREAM);
     for (int64_t i = 0; i < 3; i++) {
@@ -439,14 +484,26 @@ static struct lumos_job *late_host(int64_t slower, int64_t delay) {
 static void a_host_that_was_late_before_is_not_slow(void **state) {
   (void)state;
   for (int slower = 0; slower < 2; slower++) {
-    struct lumos_job *job = late_host(2 * slower, 0);
+    struct lumos_job *job = late_host(2 * slower, 0, false);
     /* Late by 5, 5 and 5; slower: by 5, 7 and 9, of which 2 and 2 are new. */
     const struct wanted wanted[] = {{"late_arrival", 1, NOWHERE, NULL, NULL, slower ? 21 * US : 15 * US},
                                     {"late_arrival", 1, NOWHERE, NULL, "host", slower ? 4 * US : 0},
+                                    {"late_arrival", 1, NOWHERE, NULL, "unknown", 5 * US}, /* to the first one */
+                                    {"late_arrival", 1, NOWHERE, NULL, "inherited", slower ? 12 * US : 10 * US},
                                     {"straggler_delay", 1, NOWHERE, NULL, NULL, slower ? 4 * US : 0}};
     HOLDS(job, wanted);
     lumos_job_free(job);
   }
+}
+
+/* Slower by 2 each time, and that is what it waits for the device: none of it is the host's. */
+static void waiting_for_the_device_is_no_time_of_the_host(void **state) {
+  (void)state;
+  struct lumos_job *job = late_host(2, 0, true);
+  const struct wanted wanted[] = {{"late_arrival", 1, NOWHERE, NULL, NULL, 21 * US},
+                                  {"late_arrival", 1, NOWHERE, NULL, "host", 0}};
+  HOLDS(job, wanted);
+  lumos_job_free(job);
 }
 
 /* A kernel that starts 20 after its launch was held by something else: then what counts is that its streams were idle,
@@ -454,7 +511,7 @@ static void a_host_that_was_late_before_is_not_slow(void **state) {
 static void what_starts_long_after_its_launch_was_not_held_by_it(void **state) {
   (void)state;
   for (int64_t delay = 19; delay <= 20; delay++) {
-    struct lumos_job *job = late_host(0, delay);
+    struct lumos_job *job = late_host(0, delay, false);
     const struct wanted wanted[] = {{"late_arrival", 1, NOWHERE, NULL, NULL, 15 * US},
                                     {"late_arrival", 1, NOWHERE, NULL, "host", delay == 19 ? 0 : 10 * US}};
     HOLDS(job, wanted);
@@ -462,8 +519,8 @@ static void what_starts_long_after_its_launch_was_not_held_by_it(void **state) {
   }
 }
 
-/* One step of 27: a straggler's own delay is a quarter of it. Rank 1 computes for 3 more, then it is idle for 4 more, or
- * 3. */
+/* One step of 27: a straggler's own delay is a quarter of it. Rank 1 computes for 3 more, then it is idle for 4 more,
+ * or 3. */
 static void of_one_step_a_straggler_delays_a_quarter(void **state) {
   (void)state;
   for (int64_t idle = 3; idle <= 4; idle++) {
@@ -517,6 +574,8 @@ int main(void) {
       cmocka_unit_test(records_say_what_they_cost),
       cmocka_unit_test(totals_and_the_matrix_add_up),
       cmocka_unit_test(a_collective_of_several_steps_counts_in_the_last),
+      cmocka_unit_test(a_label_needs_clocks_within_a_third),
+      cmocka_unit_test(a_rank_names_sixteen_for_whom_it_waits),
       cmocka_unit_test(clocks_that_nobody_compared_split_nothing),
       cmocka_unit_test(factors_are_those_of_nccl_tests),
       cmocka_unit_test(labels_change_at_thirds),
@@ -527,6 +586,7 @@ int main(void) {
       cmocka_unit_test(what_evens_out_is_no_delay),
       cmocka_unit_test(who_was_held_up_is_not_to_blame),
       cmocka_unit_test(a_host_that_was_late_before_is_not_slow),
+      cmocka_unit_test(waiting_for_the_device_is_no_time_of_the_host),
       cmocka_unit_test(what_starts_long_after_its_launch_was_not_held_by_it),
       cmocka_unit_test(of_one_step_a_straggler_delays_a_quarter),
       cmocka_unit_test(a_straggler_delays_a_tenth_on_average_and_in_two_of_three_steps),
