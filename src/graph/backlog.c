@@ -13,7 +13,8 @@
 
 #include <stdlib.h>
 
-enum { VIOLATED_ONE_IN = 50, MOST_INSTANTS = 16 };
+/* Instants that fit as well on the longest backlog, and are compared on all streams. Chosen: it bounds the time. */
+enum { MOST_INSTANTS = 16 };
 
 /* How many names fit when the backlog of the lane is laid against the tasks just before each place behind it; by place.
  * O(tasks): the lengths of prefixes that come again (the Z function) of the backlog, written backwards, before all of
@@ -188,5 +189,5 @@ void lumos_graph_add_backlog_edges(const struct lumos_rank_graph *graph, struct 
       lumos_graph_add_event_edge(edges, source, target, LUMOS_INFERRED);
     }
   }
-  edges->count = violated * VIOLATED_ONE_IN > held + violated ? recorded : edges->count;
+  edges->count = violated * LUMOS_VIOLATED_ONE_IN > held + violated ? recorded : edges->count;
 }

@@ -1,4 +1,10 @@
-/* The graph of a job: the order in which its rules are applied, rank by rank, then over ranks. */
+/* The graph of a job: the order in which its rules are applied, rank by rank, then over ranks.
+ *
+ * What it holds follows three papers. Of a rank: calls, kernels and streams from the profiler's rows, and what
+ * synchronises them, as in Daydream (USENIX ATC 2020). Over ranks: one graph of all workers, joined by their
+ * collectives after their clocks are aligned, as in dPRO (MLSys 2022). Dependencies between streams, which those two
+ * leave out: the Lumos paper (MLSys 2025, arXiv 2504.09307), whose Algorithm 1 sim/engine.c follows.
+ */
 
 #include "base/parallel.h"
 #include "graph/graph.h"

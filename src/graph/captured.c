@@ -11,7 +11,8 @@
 
 #include <stdlib.h>
 
-enum { VIOLATED_ONE_IN = 50, LEAST_BOUND = 2 };
+/* Edges that must have bound. Chosen: one may be chance. */
+enum { LEAST_BOUND = 2 };
 
 struct search {
   const struct lumos_rank_graph *graph;
@@ -122,7 +123,7 @@ void lumos_graph_add_captured_edges(const struct lumos_rank_graph *graph, struct
       walk_thread(&search, lane_of(&search, i));
     }
   }
-  bool believed = search.bound >= LEAST_BOUND && search.violated * VIOLATED_ONE_IN <= search.seen;
+  bool believed = search.bound >= LEAST_BOUND && search.violated * LUMOS_VIOLATED_ONE_IN <= search.seen;
   for (size_t i = 0; believed && i < search.edges.count; i++) {
     lumos_vector_push(edges, search.edges.items[i]);
   }

@@ -18,7 +18,13 @@
 #include "graph/typical.h"
 #include <stdlib.h>
 
-enum { MOST_SKEW = 50000, MOST_SHARE = 4 };
+enum {
+  /* ns. Measured: members of NCCL's collectives end 1 to 45 us apart at the median in seven sets of V100 to H100,
+   * those of DeepEP, which do not end together, 130 us. */
+  MOST_SKEW = 50000,
+  /* Of the shortest member: one part in so many. Chosen, on emulated jobs: long transfers end further apart. */
+  MOST_SHARE = 4,
+};
 
 struct span_of_match {
   int64_t last_start, first_end, last_end, shortest;

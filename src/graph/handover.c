@@ -20,9 +20,11 @@
 
 #include <stdlib.h>
 
-enum { MOST_OF_SILENCE = 2, DELAY_OF_SILENCE = 10 }; /* shares: one part in so many */
-enum { LONG_SILENCE = 5000000 };                     /* ns; threads take up to half a millisecond to wake up */
-enum { SOURCES = 64 };                               /* threads that may have handed over */
+/* Chosen: half of a silence is most of it, a tenth is little of it. */
+enum { MOST_OF_SILENCE = 2, DELAY_OF_SILENCE = 10 };
+/* ns. Chosen: a tenth of it is the half millisecond that threads take at most to wake up. */
+enum { LONG_SILENCE = 5000000 };
+enum { SOURCES = 64 }; /* threads that may have handed over. Chosen: it bounds the time */
 
 /* More than any thread that was recorded has; a stream may claim that its tasks overlap. */
 static const int64_t most_work = INT64_MAX / 2;

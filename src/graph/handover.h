@@ -4,9 +4,8 @@
 
 #include "graph/graph.h"
 
-enum {
-  LUMOS_SHORT_SILENCE = 100000
-}; /* ns; a thread that is called takes hardly less than a tenth of a millisecond to wake up */
+/* ns. Chosen: a thread that is called takes hardly less than a tenth of a millisecond to wake up. */
+enum { LUMOS_SHORT_SILENCE = 100000 };
 
 struct lumos_silence { /* of a thread before one of its tasks */
   const struct lumos_lane *lane;

@@ -16,11 +16,16 @@
 #include <stdlib.h>
 
 enum {
-  FARTHEST = 1000,        /* slide, in transfers */
-  COMPARED = 256,         /* transfers looked at to choose a shift, evenly over what overlaps */
-  MOST_EAGER = 1 << 20,   /* bytes: buffers hold no more that nobody has received */
-  MOST_IN_HUNDRED = 90,   /* transfers that must meet, and be as large at both ends, at least */
-  AS_GOOD_IN_HUNDRED = 5, /* shifts are as good as each other when shares that meet differ by less */
+  /* Slide, in transfers; transfers looked at to choose a shift, evenly over what overlaps; and those that must meet,
+   * and be as large at both ends, at least. Chosen as in ends.c. */
+  FARTHEST = 1000,
+  COMPARED = 256,
+  MOST_IN_HUNDRED = 90,
+  /* Shifts are as good as each other when shares that meet differ by less. Chosen: half of what may miss. */
+  AS_GOOD_IN_HUNDRED = 5,
+  /* Bytes: buffers hold no more that nobody has received. Chosen: what NCCL buffers depends on its protocol and
+   * settings. */
+  MOST_EAGER = 1 << 20,
 };
 
 struct part {

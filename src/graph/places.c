@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Spans. Chosen: they tell a place; more would tell like places apart. */
 enum { SPANS_AROUND = 3 };
 
 /* What a walk along a thread remembers. */

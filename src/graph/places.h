@@ -4,6 +4,7 @@
 
 #include "graph/graph.h"
 
+/* Streams. Chosen: communication of more is hardly under way at a wait; it bounds the time. */
 enum { LUMOS_RECENT = 6 };
 
 struct lumos_unnamed_wait {

@@ -19,7 +19,7 @@
 
 enum cost { BEFORE_OP, AFTER_OP, AFTER_CALL, COSTS };
 
-/* Of the same names: the least of many means must not be one of few samples, and more than many say no more. */
+/* Of the same names. Chosen: the least of many means must not be one of few samples, and more than many say no more. */
 enum { ENOUGH_STRETCHES = 20, MOST_STRETCHES = 256 };
 
 static bool is_call(const struct lumos_task *task) { return task->kind != LUMOS_OP; }

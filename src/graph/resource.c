@@ -11,7 +11,17 @@
 
 #include <stdlib.h>
 
-enum { SHORT_TAIL = 25000, TAIL_ONE_IN = 20, LONG_TAIL_ONE_IN = 5, ROUNDING = 500, SEEN_BEFORE = 2 };
+enum {
+  /* ns. Measured on hta-diff, deepseek and torchrec: of starts that are late by over 50 us for no other reason 55 to
+   * 75 % lie so near to the end of a kernel that runs, of random instants 4 to 5 %. */
+  SHORT_TAIL = 25000,
+  /* Of the running kernel's length; and where its name and the late one's met before. Measured there: with a twentieth
+   * for all 0.8 to 2.2 % of the trace stay unexplained, with a fifth for all 0.2 to 0.7 %. */
+  TAIL_ONE_IN = 20,
+  LONG_TAIL_ONE_IN = 5,
+  ROUNDING = 500,  /* ns: half of the unit of Kineto's rows until March 2024 */
+  SEEN_BEFORE = 2, /* meetings. Chosen: one may be chance */
+};
 
 struct meeting {
   lumos_string_id occupant_name, name;

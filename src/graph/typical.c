@@ -28,6 +28,8 @@ struct lumos_typical {
   uint32_t *slots, slot_count; /* group + 1, 0: free; a power of two, at most half full */
 };
 
+/* Dropped on either side. Chosen; that it is a trimmed mean is measured: with medians the replay of ao-vit, whose rows
+ * are whole microseconds, is off by 8.7 %. */
 enum { TRIMMED_ONE_IN = 10 };
 
 struct lumos_typical *lumos_typical_new(void) {
@@ -147,7 +149,7 @@ static void swap_times(int64_t *left, int64_t *right) {
 /* Brings the value to `place` that sorting would bring there, with none larger before it and none smaller behind it:
  * quickselect. What it fails to cut down for long is sorted. */
 static void select_time(int64_t *values, size_t count, size_t place) {
-  enum { MOST_ROUNDS = 64 };
+  enum { MOST_ROUNDS = 64 }; /* chosen: twice what halving 2^32 values takes */
   size_t first = 0, end = count;
   for (int round = 0; end - first > 1 && round < MOST_ROUNDS; round++) {
     int64_t pivot = middle_of(values[first], values[first + (end - first) / 2], values[end - 1]);

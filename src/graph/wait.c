@@ -75,7 +75,7 @@ void lumos_graph_recorded_waits(struct lumos_rank_graph *graph) {
 }
 
 /* How long after the end of the awaited task a call returns at most: the window, or twice the 90th percentile of
- * waits that did block. */
+ * waits that did block. Chosen: calls may react more slowly than streams, of which the window is measured. */
 static int64_t return_window(const struct lumos_rank_graph *graph) {
   LUMOS_VECTOR(int64_t) latencies = {0};
   for (uint32_t i = 0; i < graph->rank->task_count; i++) {

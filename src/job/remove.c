@@ -225,7 +225,7 @@ static void retie_launches(const struct removal *removal) {
   }
 }
 
-/* A call that is cut begins with the first segment that is left; a wait for a record that is gone awaits nothing. */
+/* A call that is cut begins with the first segment that is left. (A wait whose record goes awaits nothing: the remap.) */
 static void retie_details(const struct removal *removal) {
   struct lumos_job *job = removal->job;
   for (uint32_t t = 0; t < job->tasks.count; t++) {

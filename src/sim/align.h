@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { LUMOS_ALIGN_SPAN = 256 };
+enum { LUMOS_ALIGN_SPAN = 256 }; /* differences. Chosen: it bounds time and memory */
 
 /* For every item of left (count entries) the index of its partner in right, or UINT32_MAX; partners ascend. Returns the
  * number of pairs. O((left + right) * LUMOS_ALIGN_SPAN), O(left + right) where they are alike. */

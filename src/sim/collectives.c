@@ -18,12 +18,14 @@
 #include <string.h>
 
 enum {
+  /* Chosen: they bound a report's length; the rest is added up. */
   MOST_ROWS = 200, /* pairs of a group and an operation with metrics of their own */
   MOST_PEERS = 16, /* of a rank in a step */
 };
 
 /* ---- Bandwidth and label ---- */
 
+/* The factors are those of nccl-tests (doc/PERFORMANCE.md). */
 enum factor { FACTOR_ONE, FACTOR_ONCE, FACTOR_TWICE }; /* (n - 1) / n, and twice that */
 
 double lumos_bus_factor(const char *op, int32_t size) {
@@ -45,6 +47,7 @@ double lumos_bus_factor(const char *op, int32_t size) {
   return -1;
 }
 
+/* Thirds are chosen: most of the time, little of it, or neither. */
 enum lumos_label lumos_collective_label(int64_t wait, int64_t time, int64_t doubt) {
   if (time <= 0 || doubt > time / 3) {
     return LUMOS_INCONCLUSIVE;

@@ -11,7 +11,7 @@
 #include "sim/tally.h"
 #include <stdlib.h>
 
-enum { MOST_ROWS = 50 };
+enum { MOST_ROWS = 50 }; /* of a level in a step, the longest. Chosen: it bounds a report */
 
 /* --- The task that ends a step --- */
 

@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include <stdlib.h>
 
-enum { SHOWN_TASKS = 12, SHOWN_NAME = 28 };
+enum { SHOWN_TASKS = 12, SHOWN_NAME = 28 }; /* tasks, and bytes of a name. Chosen: a message that fits a screen */
 
 /* blockers[n]: a task that node n waits for, of those that have not ended. Every node that has not ended has one. */
 static void block(uint32_t *blockers, const struct lumos_engine *engine, uint32_t t, uint32_t by) {

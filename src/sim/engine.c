@@ -1,5 +1,10 @@
 /* The simulator: discrete events over lanes.
  *
+ * It follows Algorithm 1 of the Lumos paper (Liang et al., MLSys 2025, arXiv 2504.09307): of what is ready the earliest
+ * runs next on its lane, and what waits at run time is settled when what it waits for is. What the paper leaves open is
+ * settled so: ties by measured start, then id (queue.h); all ranks and steps are one run; a call's wait is not counted
+ * twice; a deadlock is reported as a cycle (deadlock.c).
+ *
  * Of the tasks whose start is known the earliest starts next. Fixed rules bound starts before the run: thread order
  * with its lags, hand-overs, launches, boundaries. Run-time rules are found anew as the simulated calls happen, because
  * an edit may change what they find: the order on a stream, what an event recorded, what a wait waits for, when a
@@ -234,7 +239,7 @@ static struct lumos_binding by_order(uint32_t previous, enum lumos_constraint_ki
 
 /* --- Starts that are known --- */
 
-enum { TASKS_BETWEEN_LOOKS = 1 << 16 };
+enum { TASKS_BETWEEN_LOOKS = 1 << 16 }; /* tasks. Chosen: seldom enough to cost nothing */
 
 static void tell(const struct lumos_engine *engine) {
   if (engine->started % TASKS_BETWEEN_LOOKS == 0 && !engine->shares) {

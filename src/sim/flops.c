@@ -14,8 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MILLION = 1000000, LONGEST = 200 };
-static const int64_t ENOUGH = 950000; /* millionths of the products' time whose operations must be known */
+enum { MILLION = 1000000, LONGEST = 200 }; /* LONGEST: kernels of a step. Chosen: it bounds a report */
+/* Millionths of the products' time whose operations must be known. Chosen: little is then left out. */
+static const int64_t ENOUGH = 950000;
 
 /* A step of the job. */
 struct sums {
@@ -413,7 +414,8 @@ static void note_devices(struct flops *flops) {
   }
 }
 
-/* From when the first rank begins the job's first step to when the last one does. All ranks begin a later step at once. */
+/* From when the first rank begins the job's first step to when the last one does. All ranks begin a later step at
+ * once. */
 static int64_t first_spread(const struct lumos_timeline *timeline) {
   int64_t first = INT64_MAX;
   int64_t last = INT64_MIN;

@@ -399,7 +399,7 @@ static void write_rank(struct idle *idle, uint32_t first, uint32_t end, struct c
 
 /* --- The job --- */
 
-enum { MOST_ROWS = 50 };
+enum { MOST_ROWS = 50 }; /* ops of a step, the longest. Chosen: it bounds a report */
 
 static void add_at_op(struct lumos_job *job, lumos_string_id op, int32_t step, int64_t time) {
   struct lumos_scope scope = lumos_everywhere;

@@ -131,7 +131,7 @@ static void write_rank(struct lumos_job *job, const struct lumos_rank *rank) {
 
 /* What recording has cost, where it was timed how long steps take without. */
 static void write_profiling(struct lumos_job *job, const struct lumos_timeline *measured) {
-  enum { MOST_TIMES_LONGER = 1000 }; /* more is no cost but a wrong time */
+  enum { MOST_TIMES_LONGER = 1000 }; /* chosen: more is no cost but a wrong time */
   __int128 with = 0;
   __int128 without = 0;
   int64_t steps = 0;

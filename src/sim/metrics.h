@@ -11,7 +11,8 @@
 #include "sim/engine.h"
 #include "sim/steps.h"
 
-/* A start that is off by more than this is unexplained; below, clocks and rounding are. */
+/* A start that is off by more than this is unexplained; below, clocks and rounding are. As LUMOS_TIMING_NOISE
+ * (graph/graph.h). */
 enum { LUMOS_UNEXPLAINED_NS = 2000 };
 
 struct lumos_metric_place {
@@ -23,9 +24,9 @@ struct lumos_metric_place {
 void lumos_metric_add(struct lumos_job *job, const char *name, const struct lumos_scope *scope,
                       enum lumos_source source, struct lumos_decimal value);
 
-/* For a figure whose parts must add up and, by a bug, do not: it is left out rather than told wrong. Takes back what was
- * written since there were `first` metrics, and leaves a note (sim.check_failed) that names the figure, `what`, and
- * counts how often. */
+/* For a figure whose parts must add up and, by a bug, do not: it is left out rather than told wrong. Takes back what
+ * was written since there were `first` metrics, and leaves a note (sim.check_failed) that names the figure, `what`,
+ * and counts how often. */
 void lumos_metrics_drop(struct lumos_job *job, size_t first, const char *what);
 
 struct lumos_metric_place lumos_place_of(const struct lumos_job *job, const struct lumos_timeline *timeline,

@@ -6,9 +6,9 @@
 
 static const struct lumos_model_rules models[LUMOS_MODELS] = {
     [LUMOS_MODEL_LUMOS] = {"lumos", true, true, true},
-    /* dPRO: ops of a worker in order, joined over workers by their collectives. */
+    /* dPRO (MLSys 2022): ops of a worker in order, joined over workers by their collectives. */
     [LUMOS_MODEL_DPRO] = {"dpro", false, false, true},
-    /* Daydream: one worker's calls, its streams, and its synchronisations. */
+    /* Daydream (USENIX ATC 2020): one worker's calls, its streams, and its synchronisations. */
     [LUMOS_MODEL_DAYDREAM] = {"daydream", false, true, false},
 };
 

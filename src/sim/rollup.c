@@ -25,7 +25,7 @@ static const struct {
     [PHASES] = {"phase_time", NULL, "phase_coverage", true},
 };
 
-enum { LONGEST = 200 }; /* rows of a level in a step; of layers and phases there are few */
+enum { LONGEST = 200 }; /* rows of a level in a step, chosen to bound a report; of layers and phases there are few */
 
 static const char nothing[] = "(none)", others[] = "(rest)";
 

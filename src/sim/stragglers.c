@@ -25,10 +25,12 @@
 #include <stdlib.h>
 
 enum {
-  HELD_BY_LAUNCH = 20000, /* ns from a launch to a kernel's start, below which nothing else held it */
-  LEAST_SHARE = 10,       /* a straggler's own delay is at least so many per cent of the step, */
-  MOST_STEPS = 3,         /* on average and in all but one of so many steps; */
-  LEAST_SHARE_ONCE = 25,  /* where there is one step, so many */
+  HELD_BY_LAUNCH = 20000, /* ns from a launch to a kernel's start, below which nothing else held it. As
+                             LUMOS_REACTION_WINDOW (graph/graph.h) */
+  /* Chosen: what a user would look into; small irregularities stay below. */
+  LEAST_SHARE = 10,      /* a straggler's own delay is at least so many per cent of the step, */
+  MOST_STEPS = 3,        /* on average and in all but one of so many steps; */
+  LEAST_SHARE_ONCE = 25, /* where there is one step, so many */
 };
 
 /* A collective that all ranks of a set take part in. */

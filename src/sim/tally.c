@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SMALL_KEYS = 1 << 20 };
+enum { SMALL_KEYS = 1 << 20 }; /* with a place of their own. Chosen: it bounds memory */
 
 static uint32_t place_of(struct lumos_tally *tally, uint32_t key) {
   return key < SMALL_KEYS ? key : SMALL_KEYS + lumos_number_of(&tally->large, key);

@@ -1,4 +1,5 @@
-/* --scale: durations of a selection times a factor (what is scaled: scaling.h).
+/* --scale: durations of a selection times a factor (what is scaled: scaling.h). To select tasks of a measured graph,
+ * change them, and simulate what comes out is how Daydream (USENIX ATC 2020) asks what an optimization would bring.
  *
  * A factor is a decimal of at most 6 places and is applied as an exact ratio.
  */

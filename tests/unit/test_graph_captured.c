@@ -14,24 +14,28 @@ struct scene {
   uint32_t kernels[TURNS], nodes[TURNS][NODES];
 };
 
-/* `early`: how much earlier the second turn's graph starts. `shared`: an ordinary launch goes to stream 8, too. */
-static struct scene stage(int64_t early, bool shared) {
+/* The first so many kernels and graphs of these turns. `early`: how much earlier the second turn's graph starts.
+ * `shared`: an ordinary launch goes to stream 8, too. */
+static struct scene stage_of(size_t kernels, size_t graphs, int64_t early, bool shared) {
   struct scene scene = {.job = new_job()};
   uint32_t rank = add_rank(scene.job, 0), thread = add_thread(scene.job, rank, "1");
   uint32_t seven = add_stream(scene.job, rank, "7"), eight = add_stream(scene.job, rank, "8");
   uint32_t calls[TURNS][2], call = LUMOS_NONE;
-  for (int64_t i = 0; i < TURNS; i++) {
-    calls[i][0] = add_launch(scene.job, thread, i * 20 * US, 3 * US);
-    calls[i][1] = add_task(scene.job, thread, LUMOS_LAUNCH, "cudaGraphLaunch", i * 20 * US + 10 * US, 3 * US);
+  for (size_t i = 0; i < kernels; i++) {
+    int64_t at = (int64_t)i * 20 * US;
+    calls[i][0] = add_launch(scene.job, thread, at, 3 * US);
+    if (i < graphs) {
+      calls[i][1] = add_task(scene.job, thread, LUMOS_LAUNCH, "cudaGraphLaunch", at + 10 * US, 3 * US);
+    }
   }
   if (shared) {
     call = add_launch(scene.job, thread, TURNS * 20 * US, 3 * US);
   }
-  for (int64_t i = 0; i < TURNS; i++) {
-    scene.kernels[i] = add_kernel(scene.job, seven, BEGIN + i * TURN, KERNEL, calls[i][0]);
+  for (size_t i = 0; i < kernels; i++) {
+    scene.kernels[i] = add_kernel(scene.job, seven, BEGIN + (int64_t)i * TURN, KERNEL, calls[i][0]);
   }
-  for (int64_t i = 0; i < TURNS; i++) {
-    int64_t start = BEGIN + i * TURN + KERNEL + LATENCY - (i == 1 ? early : 0);
+  for (size_t i = 0; i < graphs; i++) {
+    int64_t start = BEGIN + (int64_t)i * TURN + KERNEL + LATENCY - (i == 1 ? early : 0);
     for (int64_t n = 0; n < NODES; n++) {
       scene.nodes[i][n] = add_kernel(scene.job, eight, start + n * NODE, NODE, calls[i][1]);
     }
@@ -42,6 +46,8 @@ static struct scene stage(int64_t early, bool shared) {
   build(scene.job);
   return scene;
 }
+
+static struct scene stage(int64_t early, bool shared) { return stage_of(TURNS, TURNS, early, shared); }
 
 static void expect_edge(const struct scene *scene, uint32_t source, uint32_t target) {
   const struct lumos_dep *edge = dep_into(scene->job, target, LUMOS_DEP_EVENT);
@@ -77,6 +83,18 @@ static void test_a_graph_runs_in_the_order_of_the_stream_it_is_launched_into(voi
   assert_int_equal(runs[scene.nodes[1][0]].start, runs[scene.kernels[1]].start + 50 * US + LATENCY);
   assert_int_equal(runs[scene.kernels[2]].start, runs[scene.nodes[1][2]].start + NODE + LATENCY);
   free(runs);
+  lumos_job_free(scene.job);
+}
+
+/* One edge that binds is too few, the next kernel's is the second. */
+static void test_two_edges_of_graphs_must_bind(void **state) {
+  (void)state;
+  struct scene scene = stage_of(1, 1, 0, false);
+  assert_null(dep_into(scene.job, scene.nodes[0][0], LUMOS_DEP_EVENT));
+  lumos_job_free(scene.job);
+  scene = stage_of(2, 1, 0, false);
+  expect_edge(&scene, scene.kernels[0], scene.nodes[0][0]);
+  expect_edge(&scene, scene.nodes[0][NODES - 1], scene.kernels[1]);
   lumos_job_free(scene.job);
 }
 
@@ -117,6 +135,7 @@ static void test_what_follows_in_a_graph_counts_from_where_the_first_does(void *
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_a_graph_runs_in_the_order_of_the_stream_it_is_launched_into),
+      cmocka_unit_test(test_two_edges_of_graphs_must_bind),
       cmocka_unit_test(test_a_stream_that_other_calls_launch_on_is_what_rows_say),
       cmocka_unit_test(test_a_graph_that_starts_too_early_waits_for_nothing_on_that_stream),
       cmocka_unit_test(test_what_follows_in_a_graph_counts_from_where_the_first_does),

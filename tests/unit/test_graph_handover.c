@@ -97,8 +97,8 @@ static void the_thread_that_finished_last_handed_over(void **state) {
  * silence of only 0.3 ms. */
 static void a_return_implies_a_call(void **state) {
   (void)state;
-  const int64_t silences[] = {300 * us, 100 * us}; /* the shorter needs no explanation */
-  for (size_t i = 0; i < 2; i++) {
+  const int64_t silences[] = {300 * us, 101 * us, 100 * us}; /* the shortest needs no explanation */
+  for (size_t i = 0; i < 3; i++) {
     struct lumos_job *job = new_job();
     uint32_t rank = add_rank(job, 0), caller = add_thread(job, rank, "1"), called = add_thread(job, rank, "2");
     uint32_t call = work(job, caller, 0, 10150 * us);
@@ -107,8 +107,8 @@ static void a_return_implies_a_call(void **state) {
     uint32_t begun = work(job, called, 10200 * us, 14900 * us);
     build(job);
     assert_handover(job, begun, resumed, 100 * us, 14900 * us - 10150 * us);
-    if (i == 0) {
-      assert_handover(job, call, begun, 50 * us, 250 * us);
+    if (i < 2) {
+      assert_handover(job, call, begun, 50 * us, silences[i] - 50 * us);
     } else {
       assert_null(dep_into(job, begun, LUMOS_HANDOVER));
     }
@@ -117,24 +117,30 @@ static void a_return_implies_a_call(void **state) {
 }
 
 /* Who goes on at 15, 0.4 ms after the other was done, works for a moment and calls the other again, which begins 0.3 ms
- * later: a watchdog could look like that, but not one that launches work. */
+ * later: a watchdog could look like that, but not one that launches work. Who was done over 0.5 ms before did not hand
+ * over. */
 static void threads_that_launch_may_call_at_once(void **state) {
   (void)state;
-  for (int launches = 0; launches < 2; launches++) {
+  const struct {
+    bool launches, hands_over;
+    int64_t done;
+  } cases[] = {
+      {true, true, 14600 * us}, {false, false, 14600 * us}, {true, true, 14500 * us}, {true, false, 14499 * us}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     struct lumos_job *job = new_job();
     uint32_t rank = add_rank(job, 0), caller = add_thread(job, rank, "1"), called = add_thread(job, rank, "2");
     uint32_t stream = add_stream(job, rank, "7");
     uint32_t first = add_launch(job, caller, 0, 10 * ms);
     uint32_t resumed = work(job, caller, 15 * ms, 15050 * us);
     (void)work(job, called, 0, 1 * ms);
-    uint32_t begun = add_launch(job, called, 10200 * us, 4400 * us);
+    uint32_t begun = add_launch(job, called, 10200 * us, cases[i].done - 10200 * us);
     (void)work(job, called, 15350 * us, 20 * ms);
     add_kernel(job, stream, 11 * ms, 1 * ms, first);
-    if (launches) {
+    if (cases[i].launches) {
       add_kernel(job, stream, 16 * ms, 1 * ms, begun);
     }
     build(job);
-    assert_int_equal(dep_into(job, resumed, LUMOS_HANDOVER) != NULL, launches);
+    assert_int_equal(dep_into(job, resumed, LUMOS_HANDOVER) != NULL, cases[i].hands_over);
     lumos_job_free(job);
   }
 }

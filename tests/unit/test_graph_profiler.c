@@ -247,6 +247,20 @@ static void without_it_the_rest_is_left(void **state) {
   lumos_job_free(job);
 }
 
+/* A change has left 3 of the first task's 7, which were all the profiler's: more than that cannot be taken out. */
+static void no_time_falls_below_0(void **state) {
+  (void)state;
+  struct lumos_job *job = job_of_rounds(20);
+  build(job);
+  struct lumos_task *task = &job->tasks.items[ROUND_TASKS];
+  struct lumos_error error = {0};
+  lumos_task_detail(job, task)->was = 7;
+  task->dur = 3;
+  assert_true(lumos_transform_unprofiled(job, NULL, &error));
+  assert_int_equal(job->tasks.items[ROUND_TASKS].dur, 0);
+  lumos_job_free(job);
+}
+
 static void what_is_not_known_cannot_be_taken_out(void **state) {
   (void)state;
   struct lumos_job *job = job_of_rounds(19);
@@ -270,6 +284,7 @@ int main(void) {
       cmocka_unit_test(its_time_is_added_up_by_step),
       cmocka_unit_test(a_host_of_another_speed_leaves_it),
       cmocka_unit_test(without_it_the_rest_is_left),
+      cmocka_unit_test(no_time_falls_below_0),
       cmocka_unit_test(what_is_not_known_cannot_be_taken_out),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

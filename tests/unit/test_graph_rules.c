@@ -222,6 +222,27 @@ static void a_gap_is_typical_of_tasks_that_only_wait_for_the_previous(void **sta
   lumos_job_free(job);
 }
 
+/* Of 50 gaps, 45 of 1 us and 5 of 11, the smallest and the largest are left out: (44 * 1 + 4 * 11) / 48 us. Gaps add
+ * up, so more must not be left out. */
+static void one_gap_of_fifty_is_left_out_on_either_side(void **state) {
+  (void)state;
+  enum { GAPS = 50 };
+  struct lumos_job *job = new_job();
+  uint32_t rank = add_rank(job, 0), thread = add_thread(job, rank, "1"), stream = add_stream(job, rank, "7");
+  uint32_t calls[GAPS + 1], last = LUMOS_NONE;
+  for (int k = 0; k <= GAPS; k++) {
+    calls[k] = add_launch(job, thread, 2 * us * k, 1 * us);
+  }
+  int64_t start = 200 * us;
+  for (int k = 0; k <= GAPS; k++) {
+    last = add_kernel(job, stream, start, 20 * us, calls[k]);
+    start += 20 * us + (k % 10 == 9 ? 11 * us : 1 * us);
+  }
+  build(job);
+  assert_int_equal(timing(job, last)->gap, 1833);
+  lumos_job_free(job);
+}
+
 /* Kernels of 20 us, all launched long before. Each starts 1 us behind the one before it, and 3 us behind it beside
  * communication. */
 static void a_gap_beside_another_stream_is_typical_of_such(void **state) {
@@ -485,6 +506,45 @@ static void a_wait_that_fits_no_stream_stays_unknown(void **state) {
   lumos_job_free(job);
 }
 
+/* Ten named waits return 5 us after their work, but two of them 30 us: within twice 30 us, the 90th percentile, a
+ * return tells what was waited for. So a wait that returns 50 us after the end of stream 20 waited for that, and one
+ * that returns 70 us after it for stream 7, which the thread launched on last. */
+static void how_late_waits_return_is_learned_from_those_that_name_their_work(void **state) {
+  (void)state;
+  enum { NAMED = 10, UNNAMED = 2 };
+  static const int64_t late[UNNAMED] = {50 * us, 70 * us};
+  struct lumos_job *job = new_job();
+  uint32_t rank = add_rank(job, 0), thread = add_thread(job, rank, "1");
+  uint32_t seven = add_stream(job, rank, "7"), twenty = add_stream(job, rank, "20");
+  uint32_t calls[NAMED + UNNAMED], last_calls[UNNAMED], waits[UNNAMED];
+  for (int64_t i = 0; i < NAMED; i++) {
+    calls[i] = add_launch(job, thread, 200 * i * us, 5 * us);
+    int64_t latency = i < 8 ? 5 * us : 30 * us;
+    add_wait(job, thread, (200 * i + 20) * us, 40 * us + latency, LUMOS_WAIT_DEVICE, LUMOS_NONE, LUMOS_NONE);
+  }
+  for (int64_t i = 0; i < UNNAMED; i++) {
+    int64_t at = (2000 + 1000 * i) * us;
+    calls[NAMED + i] = add_launch(job, thread, at, 4 * us);
+    last_calls[i] = add_launch(job, thread, at + 5 * us, 4 * us);
+    waits[i] = add_wait(job, thread, at + 20 * us, 80 * us + late[i], LUMOS_WAIT_STREAM, LUMOS_NONE, LUMOS_NONE);
+  }
+  for (int64_t i = 0; i < UNNAMED; i++) {
+    add_kernel(job, seven, (2011 + 1000 * i) * us, 9 * us, last_calls[i]);
+  }
+  for (int64_t i = 0; i < NAMED; i++) {
+    add_kernel(job, twenty, (200 * i + 10) * us, 50 * us, calls[i]);
+  }
+  for (int64_t i = 0; i < UNNAMED; i++) {
+    add_kernel(job, twenty, (2010 + 1000 * i) * us, 90 * us, calls[NAMED + i]);
+  }
+  build(job);
+  assert_int_equal(detail(job, waits[0])->wait.lane, twenty);
+  assert_int_equal(wait_residual(job, waits[0]), 50 * us);
+  assert_int_equal(detail(job, waits[1])->wait.lane, seven);
+  assert_int_equal(wait_residual(job, waits[1]), 150 * us); /* from its own start: stream 7 was over by then */
+  lumos_job_free(job);
+}
+
 /* --- Boundaries --- */
 
 static void work_from_before_the_recording_is_held_once_per_stream(void **state) {
@@ -644,6 +704,7 @@ int main(void) {
       cmocka_unit_test(copies_are_told_by_direction),
       cmocka_unit_test(a_call_that_nested_events_cut_starts_with_its_first_segment),
       cmocka_unit_test(a_gap_is_typical_of_tasks_that_only_wait_for_the_previous),
+      cmocka_unit_test(one_gap_of_fifty_is_left_out_on_either_side),
       cmocka_unit_test(a_gap_beside_another_stream_is_typical_of_such),
       cmocka_unit_test(a_recorded_event_holds_the_next_task_of_the_waiting_stream),
       cmocka_unit_test(a_wait_binds_to_the_latest_record_of_its_event),
@@ -655,6 +716,7 @@ int main(void) {
       cmocka_unit_test(a_wait_behind_a_copy_moves_the_clock),
       cmocka_unit_test(the_stream_of_a_wait_is_inferred_from_what_it_returns_after),
       cmocka_unit_test(a_wait_that_fits_no_stream_stays_unknown),
+      cmocka_unit_test(how_late_waits_return_is_learned_from_those_that_name_their_work),
       cmocka_unit_test(work_from_before_the_recording_is_held_once_per_stream),
       cmocka_unit_test(a_late_start_with_an_idle_device_is_a_boundary),
       cmocka_unit_test(a_reaction_that_takes_long_is_no_boundary),

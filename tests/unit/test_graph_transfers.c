@@ -291,6 +291,47 @@ static void small_messages_leave_at_once(void **state) {
   lumos_job_free(job);
 }
 
+static void what_no_buffer_holds_does_not_leave_at_once(void **state) {
+  (void)state;
+  for (int64_t more = 0; more < 2; more++) { /* than 1 MiB */
+    struct lumos_job *job = new_ranks(2);
+    add_group(job, "p", 3);
+    uint32_t send = add_transfer(job, 0, true, 1, 0, 20 * us);
+    uint32_t receive = add_transfer(job, 1, false, 0, 100 * us, 103 * us);
+    job->peers.items[detail(job, send)->comm.peer_first].send = (1 << 20) + more;
+    job->peers.items[detail(job, receive)->comm.peer_first].recv = (1 << 20) + more;
+    build(job);
+    assert_int_equal(job->collectives.count, 1 - more);
+    lumos_job_free(job);
+  }
+}
+
+/* One of ten transfers has another size at either end, which may be chance, and is none; of nine it is too many. They
+ * are too large to leave at once, so no other shift fits. */
+static void nine_of_ten_transfers_must_match(void **state) {
+  (void)state;
+  for (int64_t count = 9; count <= 10; count++) {
+    struct lumos_job *job = new_ranks(2);
+    add_group(job, "p", 3);
+    uint32_t sends[10], receives[10];
+    for (int64_t i = 0; i < count; i++) {
+      sends[i] = add_transfer(job, 0, true, 1, ms * i, ms * i + 20 * us);
+      job->peers.items[detail(job, sends[i])->comm.peer_first].send = 2 << 20;
+    }
+    for (int64_t i = 0; i < count; i++) {
+      receives[i] = add_transfer(job, 1, false, 0, ms * i, ms * i + 20 * us);
+      job->peers.items[detail(job, receives[i])->comm.peer_first].recv = (i == 4 ? 3 : 2) << 20;
+    }
+    build(job);
+    assert_int_equal(job->collectives.count, count == 10 ? 9 : 0);
+    if (count == 10) {
+      assert_members(job, 0, sends[0], receives[0]);
+      assert_members(job, 8, sends[9], receives[9]);
+    }
+    lumos_job_free(job);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_send_and_its_receive_end_together),
@@ -306,6 +347,8 @@ int main(void) {
       cmocka_unit_test(where_transfers_share_kernels_numbers_mean_nothing),
       cmocka_unit_test(a_batch_with_an_unknown_peer_is_not_split),
       cmocka_unit_test(small_messages_leave_at_once),
+      cmocka_unit_test(what_no_buffer_holds_does_not_leave_at_once),
+      cmocka_unit_test(nine_of_ten_transfers_must_match),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -151,6 +151,26 @@ static void test_a_usual_edge_holds_where_it_does_not_bind(void **state) {
   lumos_job_free(scene.job);
 }
 
+/* Bound in 2 of 8 times it is usual, in 2 of 9 not: then only those two are explained. */
+static void test_an_edge_is_usual_that_binds_one_time_in_four(void **state) {
+  (void)state;
+  const struct happening happenings[] = {bound, bound, slack, slack, slack, slack, slack, slack, slack};
+  struct scene scene = stage(happenings, 8, NULL);
+  for (size_t i = 0; i < 8; i++) {
+    expect_edge(&scene, i);
+  }
+  lumos_job_free(scene.job);
+  scene = stage(happenings, 9, NULL);
+  for (size_t i = 0; i < 9; i++) {
+    if (i < 2) {
+      expect_edge(&scene, i);
+    } else {
+      expect_none(&scene, i);
+    }
+  }
+  lumos_job_free(scene.job);
+}
+
 static void test_an_edge_that_is_violated_is_none(void **state) {
   (void)state;
   const struct happening happenings[] = {bound, bound, violated, slack, bound, bound};
@@ -240,6 +260,7 @@ int main(void) {
       cmocka_unit_test(test_a_late_start_far_from_any_end_is_no_edge),
       cmocka_unit_test(test_most_late_starts_must_be_explained),
       cmocka_unit_test(test_a_usual_edge_holds_where_it_does_not_bind),
+      cmocka_unit_test(test_an_edge_is_usual_that_binds_one_time_in_four),
       cmocka_unit_test(test_an_edge_that_is_violated_is_none),
       cmocka_unit_test(test_a_usual_edge_is_dropped_where_it_is_violated),
       cmocka_unit_test(test_nothing_waits_for_what_comes_later),

@@ -109,6 +109,8 @@ static void kernels_without_launches_are_free(void **state) {
     }
   }
   assert_int_equal(job->tasks.items[task_named(job, "K0")].call, LUMOS_NONE);
+  assert_int_equal(lumos_timing_of(job, task_named(job, "K0"))->launch_lag, LUMOS_ABSENT);
+  assert_int_equal(lumos_timing_of(job, task_named(job, "K1"))->launch_lag, 0);
   /* t1: record 0-2, wait 2-4, sync from 4; K0 from 0. K1 and K2 come with wait's end: K1 behind the event, K0's end 100
    * + 4 + residual 1; K2 behind K0 100 + 1. work 0-40, and K3 with its end, behind K1 155 + 2. */
   CHECK(job, {"record", 0, 2}, {"K0", 0, 100}, {"K1", 105, 155}, {"K2", 101, 121}, {"K3", 157, 187}, {"sync", 4, 158});
@@ -206,6 +208,47 @@ static void the_depth_of_a_queue_stays(void **state) {
   lumos_job_free(job);
   job = without(job_of_queue, "name~^K1$"); /* K2 makes room for the launch behind K4 */
   CHECK(job, {"L3", 20, 30}, {"L4", 30, 1010}, {"K4", 3010, 4010});
+  lumos_job_free(job);
+}
+
+/* What made room for launch2 goes, with nothing before it on s7: the edge, which says how long the call takes to notice,
+ * goes over to the next task there. */
+static void the_edge_of_a_full_queue_goes_over_to_the_next_task(void **state) {
+  (void)state;
+  struct lumos_job *job = job_from_text(streams_job);
+  struct lumos_dep dep = lumos_dep_empty;
+  dep.src = task_named(job, "K0");
+  dep.dst = task_named(job, "launch2");
+  dep.kind = LUMOS_QUEUE;
+  dep.from = LUMOS_START;
+  dep.to = LUMOS_END;
+  dep.lag = 7;
+  dep.mode = LUMOS_RUN_TIME;
+  dep.evidence = LUMOS_INFERRED;
+  lumos_vector_push(&job->deps, dep);
+  uint8_t gone[13] = {0};
+  gone[dep.src] = 1;
+  lumos_job_remove(job, gone);
+  const struct lumos_dep *last = &job->deps.items[job->deps.count - 1];
+  assert_int_equal(last->kind, LUMOS_QUEUE);
+  assert_int_equal(last->src, task_named(job, "K2"));
+  assert_int_equal(last->dst, task_named(job, "launch2"));
+  assert_int_equal(last->from, LUMOS_START);
+  assert_int_equal(last->lag, 7);
+  lumos_job_free(job);
+}
+
+/* launch2 is cut by wait and launch1: with K2 it goes, and wait with it, but not launch1, whose K1 stays. */
+static void a_nested_call_stays_with_what_it_launches(void **state) {
+  (void)state;
+  struct lumos_job *job = job_from_text(streams_job);
+  struct lumos_error error = {0};
+  lumos_task_detail(job, &job->tasks.items[task_named(job, "launch2")])->first_segment = task_named(job, "wait");
+  assert_true(lumos_transform_remove(job, "name~^K2$", &error));
+  assert_false(is_there(job, "launch2"));
+  assert_false(is_there(job, "wait"));
+  assert_true(is_there(job, "launch1"));
+  assert_int_equal(job->tasks.items[task_named(job, "K1")].call, task_named(job, "launch1"));
   lumos_job_free(job);
 }
 
@@ -364,6 +407,8 @@ int main(void) {
       cmocka_unit_test(the_target_of_a_hand_over_goes),
       cmocka_unit_test(a_collective_goes_whole),
       cmocka_unit_test(the_depth_of_a_queue_stays),
+      cmocka_unit_test(the_edge_of_a_full_queue_goes_over_to_the_next_task),
+      cmocka_unit_test(a_nested_call_stays_with_what_it_launches),
       cmocka_unit_test(a_cut_call_begins_with_what_is_left),
       cmocka_unit_test(an_op_without_work_goes),
       cmocka_unit_test(the_way_to_an_op_goes_with_it),

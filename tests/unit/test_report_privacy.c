@@ -200,6 +200,7 @@ static void hosts_and_traces_are_hidden(void **state) {
       {"max@gpu-node-17, by li@gpu-node-17", "(user)@(host), by (user)@(host)"},
       {"zo\xC3\xAB@gpu-node-17", "(user)@(host)"},
       {"left out: plan of hers (copy), 2.txt", "left out: (input)"},
+      {"next to run-of-peggy.json.gz", "next to (input)"}, /* only the cure of a note names it */
   };
   static const char *const texts[] = {"python 1234 alice@gpu-node-17", "ask mallory@example.org."};
   struct lumos_job *job = job_of(texts, sizeof texts / sizeof texts[0]);
@@ -212,6 +213,8 @@ static void hosts_and_traces_are_hidden(void **state) {
                  NULL);
   lumos_job_note(job, "parse.not_a_trace", LUMOS_WARNING, LUMOS_ABSENT, NULL,
                  "plan of hers (copy), 2.txt is no Kineto trace", NULL);
+  lumos_job_note(job, "parse.missing_ranks", LUMOS_WARNING, LUMOS_ABSENT, NULL, "a rank's trace is missing",
+                 "add it next to run-of-peggy.json.gz");
   EXPECT_SHOWN(job, pairs);
   lumos_job_free(job);
 }

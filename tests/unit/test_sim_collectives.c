@@ -178,6 +178,62 @@ static void totals_and_the_matrix_add_up(void **state) {
   lumos_job_free(job);
 }
 
+/* Rank r's kernel of the all-reduce belongs to step r: what it costs counts in the last of these, 2. */
+static void a_collective_of_several_steps_counts_in_the_last(void **state) {
+  (void)state;
+  struct lumos_job *job = three_ranks();
+  const struct lumos_collective *reduce = &job->collectives.items[0];
+  for (uint32_t r = 0; r < 3; r++) {
+    job->tasks.items[job->members.items[reduce->member_first + r]].step = (int32_t)r;
+  }
+  survey(job, false);
+  const struct wanted wanted = {"collective_wait", NOWHERE, NOWHERE, "all_reduce", NULL, 150 * US};
+  holds(job, &wanted, 1);
+  assert_int_equal(find(job, &wanted)->scope.step, 2);
+  lumos_job_free(job);
+}
+
+/* Each of three members may be off by as much as the one whose clock is known worst: 3 * 33 of 300, or 3 * 34. */
+static void a_label_needs_clocks_within_a_third(void **state) {
+  (void)state;
+  for (int64_t error = 33; error <= 34; error++) {
+    struct lumos_job *job = three_ranks();
+    job->ranks.items[1].clock.error = error * US;
+    survey(job, true);
+    assert_int_equal(job->collectives.items[0].label, error == 33 ? LUMOS_MIXED : LUMOS_INCONCLUSIVE);
+    lumos_job_free(job);
+  }
+}
+
+/* Rank 0 waits for ranks 1 to 17, one after the other, for 11 to 27: the shortest of these 17 is the rest. */
+static void a_rank_names_sixteen_for_whom_it_waits(void **state) {
+  (void)state;
+  enum { PEERS = 17 };
+  struct lumos_job *job = lumos_job_new();
+  uint32_t members[PEERS][2];
+  for (uint32_t r = 0; r <= PEERS; r++) {
+    clocked_rank(job, (int32_t)r);
+    uint32_t lane = add_lane(job, r, "s1", LUMOS_STREAM);
+    for (int64_t p = r == 0 ? 1 : r; p <= (r == 0 ? PEERS : r); p++) {
+      int64_t start = 100 * p + (r == 0 ? 0 : 10 + p);
+      members[p - 1][r > 0] = run(job, lane, LUMOS_COLLECTIVE, start, 100 * p + 50);
+    }
+  }
+  for (int i = 0; i < PEERS; i++) {
+    join(job, "all_reduce", LUMOS_SYMMETRIC, 20, members[i], 2);
+  }
+  finish_job(job);
+  survey(job, true);
+  const struct wanted wanted[] = {{"wait_for", 0, 17, NULL, NULL, 27 * US},
+                                  {"wait_for", 0, 2, NULL, NULL, 12 * US},
+                                  {"wait_for", 0, NOWHERE, NULL, "rest", 11 * US},
+                                  {"collective_wait", 0, NOWHERE, NULL, NULL, (17 * 10 + 17 * 18 / 2) * US}};
+  HOLDS(job, wanted);
+  const struct wanted shortest = {"wait_for", 0, 1, NULL, NULL, 0};
+  assert_null(find(job, &shortest));
+  lumos_job_free(job);
+}
+
 static void clocks_that_nobody_compared_split_nothing(void **state) {
   (void)state;
   struct lumos_job *job = three_ranks();
@@ -263,6 +319,7 @@ static void bubbles_are_means_over_the_ranks_of_a_stage(void **state) {
 /* Ranks that leave A together at 6, compute until computed[r], come to B at second[r], and leave it at 18; compute
  * until 20 and come to C at third[r]; it ends at 27. */
 struct arrivals {
+  enum lumos_task_kind kind; /* what they do until computed[r] */
   uint32_t ranks;
   int64_t computed[4], second[4], third[4];
 };
@@ -274,7 +331,7 @@ static struct lumos_job *slow_ranks(const struct arrivals *arrivals) {
     clocked_rank(job, (int32_t)r);
     uint32_t lane = add_lane(job, r, "s1", LUMOS_STREAM);
     members[0][r] = run(job, lane, LUMOS_COLLECTIVE, 4, 6);
-    run(job, lane, LUMOS_GEMM, 6, arrivals->computed[r]);
+    run(job, lane, arrivals->kind, 6, arrivals->computed[r]);
     members[1][r] = run(job, lane, LUMOS_COLLECTIVE, arrivals->second[r], 18);
     run(job, lane, LUMOS_GEMM, 18, 20);
     members[2][r] = run(job, lane, LUMOS_COLLECTIVE, arrivals->third[r], 27);
@@ -289,7 +346,7 @@ static struct lumos_job *slow_ranks(const struct arrivals *arrivals) {
 
 static void a_rank_is_late_by_what_it_did_before(void **state) {
   (void)state;
-  const struct arrivals arrivals = {3, {10, 10, 16}, {10, 11, 16}, {20, 20, 25}};
+  const struct arrivals arrivals = {LUMOS_GEMM, 3, {10, 10, 16}, {10, 11, 16}, {20, 20, 25}};
   struct lumos_job *job = slow_ranks(&arrivals);
   /* Rank 2 comes to B 5.5 after the mean of the others, and computed for 6 more: 5.5. To C 5 after them, and was idle
    * for 5 more. All of 27. */
@@ -311,11 +368,23 @@ static void a_rank_is_late_by_what_it_did_before(void **state) {
   lumos_job_free(job);
 }
 
+/* The same with copies in place of computation: a GPU that copies for longer is no host that is slow. */
+static void a_rank_is_late_by_what_it_copied(void **state) {
+  (void)state;
+  const struct arrivals arrivals = {LUMOS_COPY, 3, {10, 10, 16}, {10, 11, 16}, {20, 20, 25}};
+  struct lumos_job *job = slow_ranks(&arrivals);
+  const struct wanted wanted[] = {{"late_arrival", 2, NOWHERE, NULL, "compute", 5500},
+                                  {"late_arrival", 2, NOWHERE, NULL, "host", 5 * US},
+                                  {"straggler_delay", 2, NOWHERE, NULL, NULL, 10500}};
+  HOLDS(job, wanted);
+  lumos_job_free(job);
+}
+
 /* Ranks 1 and 3 compute for 6 more than ranks 0 and 2, 4 more than the mean of the three others; then they are idle for
  * as much more. */
 static void two_slow_ranks_do_not_hide_each_other(void **state) {
   (void)state;
-  const struct arrivals arrivals = {4, {10, 16, 10, 16}, {10, 16, 10, 16}, {20, 26, 20, 26}};
+  const struct arrivals arrivals = {LUMOS_GEMM, 4, {10, 16, 10, 16}, {10, 16, 10, 16}, {20, 26, 20, 26}};
   struct lumos_job *job = slow_ranks(&arrivals);
   const struct wanted wanted[] = {
       {"straggler_delay", 0, NOWHERE, NULL, NULL, 0}, {"straggler_delay", 1, NOWHERE, NULL, NULL, 8 * US},
@@ -328,7 +397,7 @@ static void two_slow_ranks_do_not_hide_each_other(void **state) {
 /* Two ranks, now one and now the other of which computes for 3 more: neither is slow. */
 static void what_evens_out_is_no_delay(void **state) {
   (void)state;
-  const struct arrivals arrivals = {2, {10, 13}, {10, 13}, {23, 20}};
+  const struct arrivals arrivals = {LUMOS_GEMM, 2, {10, 13}, {10, 13}, {23, 20}};
   struct lumos_job *job = slow_ranks(&arrivals);
   const struct wanted wanted[] = {{"late_arrival", 0, NOWHERE, NULL, NULL, 0},
                                   {"late_arrival", 1, NOWHERE, NULL, NULL, 0},
@@ -381,54 +450,146 @@ static void who_was_held_up_is_not_to_blame(void **state) {
 }
 
 /* Two ranks, of which the second's thread is 5 late all the time, and launches as fast as the first's: 10 from one
- * to the next. */
+ * to the next, or `slower` by as much each time. Kernels start `delay` after their launch.
+ * `waits`: what it is slower by it waits for the device. */
+static struct lumos_job *late_host(int64_t slower, int64_t delay, bool waits) {
+  struct lumos_job *job = lumos_job_new();
+  uint32_t members[3][2];
+  for (uint32_t r = 0; r < 2; r++) {
+    clocked_rank(job, (int32_t)r);
+    uint32_t thread = add_lane(job, r, "t1", LUMOS_THREAD);
+    uint32_t calls[3];
+    for (int64_t i = 0; i < 3; i++) {
+      int64_t start = 10 * i + r * (5 + slower * i);
+      calls[i] = run(job, thread, LUMOS_LAUNCH, start, start + 1);
+      if (waits && r == 1) {
+        (void)run(job, thread, LUMOS_SYNC, start + 1, start + 1 + slower);
+      }
+    }
+    uint32_t lane = add_lane(job, r, "s1", LUMOS_STREAM);
+    for (int64_t i = 0; i < 3; i++) {
+      members[i][r] =
+          run(job, lane, LUMOS_COLLECTIVE, delay + 10 * i + 1 + r * (5 + slower * i), delay + 10 * i + 7 + slower * i);
+      job->tasks.items[members[i][r]].call = calls[i];
+    }
+  }
+  for (int i = 0; i < 3; i++) {
+    join(job, "all_reduce", LUMOS_SYMMETRIC, 1, members[i], 2);
+  }
+  finish_job(job);
+  survey(job, false);
+  return job;
+}
+
 static void a_host_that_was_late_before_is_not_slow(void **state) {
   (void)state;
   for (int slower = 0; slower < 2; slower++) {
-    struct lumos_job *job = lumos_job_new();
-    uint32_t members[3][2];
-    for (uint32_t r = 0; r < 2; r++) {
-      clocked_rank(job, (int32_t)r);
-      uint32_t thread = add_lane(job, r, "t1", LUMOS_THREAD);
-      uint32_t calls[3];
-      for (int64_t i = 0; i < 3; i++) {
-        int64_t start = 10 * i + r * (5 + slower * 2 * i);
-        calls[i] = run(job, thread, LUMOS_LAUNCH, start, start + 1);
-      }
-      uint32_t lane = add_lane(job, r, "s1", LUMOS_STREAM);
-      for (int64_t i = 0; i < 3; i++) {
-        members[i][r] =
-            run(job, lane, LUMOS_COLLECTIVE, 10 * i + 1 + r * (5 + slower * 2 * i), 10 * i + 7 + slower * 2 * i);
-        job->tasks.items[members[i][r]].call = calls[i];
-      }
-    }
-    for (int i = 0; i < 3; i++) {
-      join(job, "all_reduce", LUMOS_SYMMETRIC, 1, members[i], 2);
-    }
-    finish_job(job);
-    survey(job, false);
+    struct lumos_job *job = late_host(2 * slower, 0, false);
     /* Late by 5, 5 and 5; slower: by 5, 7 and 9, of which 2 and 2 are new. */
     const struct wanted wanted[] = {{"late_arrival", 1, NOWHERE, NULL, NULL, slower ? 21 * US : 15 * US},
                                     {"late_arrival", 1, NOWHERE, NULL, "host", slower ? 4 * US : 0},
+                                    {"late_arrival", 1, NOWHERE, NULL, "unknown", 5 * US}, /* to the first one */
+                                    {"late_arrival", 1, NOWHERE, NULL, "inherited", slower ? 12 * US : 10 * US},
                                     {"straggler_delay", 1, NOWHERE, NULL, NULL, slower ? 4 * US : 0}};
     HOLDS(job, wanted);
     lumos_job_free(job);
   }
 }
 
+/* Slower by 2 each time, and that is what it waits for the device: none of it is the host's. */
+static void waiting_for_the_device_is_no_time_of_the_host(void **state) {
+  (void)state;
+  struct lumos_job *job = late_host(2, 0, true);
+  const struct wanted wanted[] = {{"late_arrival", 1, NOWHERE, NULL, NULL, 21 * US},
+                                  {"late_arrival", 1, NOWHERE, NULL, "host", 0}};
+  HOLDS(job, wanted);
+  lumos_job_free(job);
+}
+
+/* A kernel that starts 20 after its launch was held by something else: then what counts is that its streams were idle,
+ * for 9 in place of the other rank's 4, twice. */
+static void what_starts_long_after_its_launch_was_not_held_by_it(void **state) {
+  (void)state;
+  for (int64_t delay = 19; delay <= 20; delay++) {
+    struct lumos_job *job = late_host(0, delay, false);
+    const struct wanted wanted[] = {{"late_arrival", 1, NOWHERE, NULL, NULL, 15 * US},
+                                    {"late_arrival", 1, NOWHERE, NULL, "host", delay == 19 ? 0 : 10 * US}};
+    HOLDS(job, wanted);
+    lumos_job_free(job);
+  }
+}
+
+/* One step of 27: a straggler's own delay is a quarter of it. Rank 1 computes for 3 more, then it is idle for 4 more,
+ * or 3. */
+static void of_one_step_a_straggler_delays_a_quarter(void **state) {
+  (void)state;
+  for (int64_t idle = 3; idle <= 4; idle++) {
+    const struct arrivals arrivals = {LUMOS_GEMM, 2, {10, 13}, {10, 13}, {20, 20 + idle}};
+    struct lumos_job *job = slow_ranks(&arrivals);
+    const struct wanted wanted = {"straggler", 1, NOWHERE, NULL, NULL, 0};
+    assert_int_equal(find(job, &wanted) != NULL, idle == 4); /* 7 of 27, or 6 */
+    lumos_job_free(job);
+  }
+}
+
+enum { STEPS = 4 };
+
+/* Steps of 100: both ranks leave a collective, rank 1 computes for late[s] more, and they meet again. What was before
+ * the first step is not known, so it does not count. */
+static bool straggles(const int64_t late[STEPS]) {
+  struct lumos_job *job = lumos_job_new();
+  uint32_t members[2 * STEPS][2];
+  for (uint32_t r = 0; r < 2; r++) {
+    clocked_rank(job, (int32_t)r);
+    uint32_t lane = add_lane(job, r, "s1", LUMOS_STREAM);
+    for (int64_t s = 0; s < STEPS; s++) {
+      int64_t at = 100 * s, until = at + 10 + r * late[s];
+      uint32_t first = members[2 * s][r] = run(job, lane, LUMOS_COLLECTIVE, at, at + 2);
+      uint32_t work = run(job, lane, LUMOS_GEMM, at + 2, until);
+      uint32_t last = members[2 * s + 1][r] = run(job, lane, LUMOS_COLLECTIVE, until, at + 100);
+      job->tasks.items[first].step = job->tasks.items[work].step = job->tasks.items[last].step = (int32_t)s;
+    }
+  }
+  for (int i = 0; i < 2 * STEPS; i++) {
+    join(job, "all_reduce", LUMOS_SYMMETRIC, 1, members[i], 2);
+  }
+  finish_job(job);
+  survey(job, false);
+  const struct wanted wanted = {"straggler", 1, NOWHERE, NULL, NULL, 0};
+  bool found = find(job, &wanted) != NULL;
+  lumos_job_free(job);
+  return found;
+}
+
+static void a_straggler_delays_a_tenth_on_average_and_in_two_of_three_steps(void **state) {
+  (void)state;
+  assert_true(straggles((const int64_t[STEPS]){0, 10, 10, 10}));
+  assert_false(straggles((const int64_t[STEPS]){0, 10, 10, 9}));
+  assert_true(straggles((const int64_t[STEPS]){0, 15, 15, 0}));
+  assert_false(straggles((const int64_t[STEPS]){0, 30, 0, 0}));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(records_say_what_they_cost),
       cmocka_unit_test(totals_and_the_matrix_add_up),
+      cmocka_unit_test(a_collective_of_several_steps_counts_in_the_last),
+      cmocka_unit_test(a_label_needs_clocks_within_a_third),
+      cmocka_unit_test(a_rank_names_sixteen_for_whom_it_waits),
       cmocka_unit_test(clocks_that_nobody_compared_split_nothing),
       cmocka_unit_test(factors_are_those_of_nccl_tests),
       cmocka_unit_test(labels_change_at_thirds),
       cmocka_unit_test(bubbles_are_means_over_the_ranks_of_a_stage),
       cmocka_unit_test(a_rank_is_late_by_what_it_did_before),
+      cmocka_unit_test(a_rank_is_late_by_what_it_copied),
       cmocka_unit_test(two_slow_ranks_do_not_hide_each_other),
       cmocka_unit_test(what_evens_out_is_no_delay),
       cmocka_unit_test(who_was_held_up_is_not_to_blame),
       cmocka_unit_test(a_host_that_was_late_before_is_not_slow),
+      cmocka_unit_test(waiting_for_the_device_is_no_time_of_the_host),
+      cmocka_unit_test(what_starts_long_after_its_launch_was_not_held_by_it),
+      cmocka_unit_test(of_one_step_a_straggler_delays_a_quarter),
+      cmocka_unit_test(a_straggler_delays_a_tenth_on_average_and_in_two_of_three_steps),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

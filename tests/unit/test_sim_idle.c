@@ -30,6 +30,28 @@ static const char dry_job[] = JOB_TEXT_HEADER
     HOST("0:7", "s7", 1, "gemm", "B", 82, 18, 0, ",'gap':0,'call':'0:3','launch_lag':2,'residual':0")
     HOST("0:8", "s20", 0, "gemm", "D", 102, 8, 0, ",'gap':0,'call':'0:5','launch_lag':2,'residual':0")
     "{'type':'dep','at':0,'dst':'0:0','kind':'boundary','from':'start','to':'start','lag':0,'evidence':'recorded','mode':'fixed'}\n";
+
+/* `full`: s7 holds one launch that has not started, and B lies there when launchD wants to launch. So launchD, which
+ * would take 10, returns 32 after the start of B.
+ *
+ *   t1  launchA 0-10, launchB 10-20, launchC 20-30, launchD 30-143
+ *   s7  A: launch 10 + 1 = 11, ends 111.  B 111-113, C 113-115.  D: launch 143 + 1 = 144, ends 150.
+ */
+static const char full_job[] = JOB_TEXT_HEADER
+    "{'type':'rank','rank':0,'window':[0,300],'base':0," JOB_TEXT_COVERAGE "}\n"
+    "{'type':'lane','rank':0,'lane':'t1','kind':'thread','native':'1'}\n"
+    "{'type':'lane','rank':0,'lane':'s7','kind':'stream','native':'7'}\n"
+    HOST("0:0", "t1", 0, "launch", "launchA", 0, 10, 0, "")
+    HOST("0:1", "t1", 1, "launch", "launchB", 10, 10, 0, "")
+    HOST("0:2", "t1", 2, "launch", "launchC", 20, 10, 0, "")
+    HOST("0:3", "t1", 3, "launch", "launchD", 30, 113, 0, "")
+    HOST("0:4", "s7", 0, "gemm", "A", 11, 100, 0, ",'gap':0,'call':'0:0','launch_lag':1,'residual':0")
+    HOST("0:5", "s7", 1, "gemm", "B", 111, 2, 0, ",'gap':0,'call':'0:1','launch_lag':1,'residual':0")
+    HOST("0:6", "s7", 2, "gemm", "C", 113, 2, 0, ",'gap':0,'call':'0:2','launch_lag':1,'residual':0")
+    HOST("0:7", "s7", 3, "gemm", "D", 144, 6, 0, ",'gap':0,'call':'0:3','launch_lag':1,'residual':0")
+    "{'type':'dep','at':0,'dst':'0:0','kind':'boundary','from':'start','to':'start','lag':0,'evidence':'recorded','mode':'fixed'}\n"
+    "{'type':'dep','src':'0:5','dst':'0:3','kind':'queue','from':'start','to':'end','lag':32,'covers':103,'evidence':'inferred',"
+    "'mode':'run_time'}\n";
 /* clang-format on */
 
 static struct lumos_job *simulate(struct lumos_job *job) {
@@ -116,6 +138,15 @@ static void a_wait_is_to_blame_also_where_it_returns_at_once(void **state) {
   lumos_job_free(job);
 }
 
+static void a_full_queue_is_a_wait_for_the_device(void **state) {
+  (void)state;
+  struct lumos_job *job = simulate(job_from_text(full_job));
+  /* 0-11; 115-144 behind launchD, which waited for the device, as a synchronisation does: no time of the host. */
+  CHECK(job, 0, "", 10, 29, 1, 0, 0, 0);
+  CHECK(job, 0, "s7", 10, 29, 1, 0, 0, 0);
+  lumos_job_free(job);
+}
+
 static void idle_time_is_told_by_the_op_at_which_the_host_was(void **state) {
   (void)state;
   struct lumos_job *job = simulate(job_from_text(dry_job));
@@ -138,6 +169,7 @@ int main(void) {
       cmocka_unit_test(a_rank_that_is_done_waits_for_the_others),
       cmocka_unit_test(a_wait_that_lets_the_device_run_dry_is_to_blame),
       cmocka_unit_test(a_wait_is_to_blame_also_where_it_returns_at_once),
+      cmocka_unit_test(a_full_queue_is_a_wait_for_the_device),
       cmocka_unit_test(idle_time_is_told_by_the_op_at_which_the_host_was),
       cmocka_unit_test(what_is_not_recorded_is_told_apart),
   };

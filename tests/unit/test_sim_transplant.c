@@ -139,6 +139,42 @@ static void only_like_steps_are_compared(void **state) {
   lumos_job_free(job);
 }
 
+/* Two steps of 50 kernels, of which the first `other` have other names in the second. */
+static struct lumos_job *steps_with_other_kernels(int other) {
+  enum { KERNELS = 50 };
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  lumos_text_put(&text, JOB_TEXT_HEADER RANK("0"));
+  for (int i = 0; i < 2 * KERNELS; i++) {
+    lumos_text_format(&text,
+                      "{'type':'task','id':'0:%d','rank':0,'lane':'t','seq':%d,'kind':'launch','name':'L','start':%d,"
+                      "'dur':10,'lag':0,'step':%d}\n",
+                      i, i, 10 * i, 1 + i / KERNELS);
+  }
+  for (int i = 0; i < 2 * KERNELS; i++) {
+    lumos_text_format(&text,
+                      "{'type':'task','id':'0:%d','rank':0,'lane':'s','seq':%d,'kind':'gemm','name':'%c%d','start':%d,"
+                      "'dur':5,'lag':0,'gap':0,'call':'0:%d','launch_lag':2,'residual':0,'step':%d}\n",
+                      2 * KERNELS + i, i, i >= KERNELS && i < KERNELS + other ? 'X' : 'K', i % KERNELS, 10 * i + 12, i,
+                      1 + i / KERNELS);
+  }
+  lumos_text_put(&text, FROM_0("0"));
+  lumos_text_char(&text, '\0');
+  struct lumos_job *job = simulated(text.bytes);
+  lumos_text_free(&text);
+  return job;
+}
+
+static void like_steps_have_98_per_cent_of_their_kernels_in_common(void **state) {
+  (void)state;
+  struct lumos_job *job = steps_with_other_kernels(1);
+  expect(job, "transplant_matched", 0, 1, 980000);
+  lumos_job_free(job);
+  job = steps_with_other_kernels(2);
+  assert_null(find(job, "transplant_matched", 0, 1));
+  assert_null(find(job, "transplant_error", 0, 1));
+  lumos_job_free(job);
+}
+
 static void transfers_are_taken_and_members_wait_for_each_other(void **state) {
   (void)state;
   struct lumos_job *job = simulated(two_ranks);
@@ -168,6 +204,7 @@ int main(void) {
       cmocka_unit_test(a_step_takes_the_time_of_the_next_one),
       cmocka_unit_test(host_gaps_are_taken_too),
       cmocka_unit_test(only_like_steps_are_compared),
+      cmocka_unit_test(like_steps_have_98_per_cent_of_their_kernels_in_common),
       cmocka_unit_test(transfers_are_taken_and_members_wait_for_each_other),
       cmocka_unit_test(a_job_without_like_steps_has_no_transplant),
   };

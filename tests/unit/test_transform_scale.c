@@ -125,6 +125,24 @@ static void waits_keep_their_length_and_scale_their_residual(void **state) {
   lumos_job_free(job);
 }
 
+/* One thread began 4 before the other was done: clocks differ by as much, and no work is done in that time. */
+static void a_handover_that_comes_early_stays(void **state) {
+  (void)state;
+  struct lumos_job *job = job_from_text(streams_job);
+  struct lumos_dep dep = lumos_dep_empty;
+  dep.src = task_named(job, "work");
+  dep.dst = task_named(job, "after");
+  dep.kind = LUMOS_HANDOVER;
+  dep.from = LUMOS_END;
+  dep.to = LUMOS_START;
+  dep.lag = -4;
+  dep.mode = LUMOS_FIXED;
+  lumos_vector_push(&job->deps, dep);
+  scale(job, "host=3");
+  assert_int_equal(job->deps.items[job->deps.count - 1].lag, -4);
+  lumos_job_free(job);
+}
+
 static void a_collectives_transfer_is_scaled_where_it_decides(void **state) {
   (void)state;
   struct lumos_job *job = job_from_text(ranks_job);
@@ -267,6 +285,7 @@ int main(void) {
       cmocka_unit_test(what_is_no_factor_is_refused),
       cmocka_unit_test(what_was_is_kept_through_several_changes),
       cmocka_unit_test(waits_keep_their_length_and_scale_their_residual),
+      cmocka_unit_test(a_handover_that_comes_early_stays),
       cmocka_unit_test(a_collectives_transfer_is_scaled_where_it_decides),
       cmocka_unit_test(the_identity_leaves_every_other_record),
       cmocka_unit_test(choosing_nothing_is_said),

@@ -153,6 +153,7 @@ static void costly_expressions_are_refused(void **state) {
       {"name~)+++++++++++++++++++++++", "too large an expression"},
       {"name~(((a{99}){99}){99}){99}", "too large an expression"},
       {"name~a{,32000}", "too large an expression"},
+      {"name~(a{99}){5}", "too large an expression"}, /* 98 copies more, and four of 100: over 400 */
       {"name~^(((.*a*){3,}){3,}){3,}", "too large an expression"},
       {"name~((((((((((((((((((((((a))))))))))))))))))))))", "too large an expression"},
       {"name~(a*)*\\1", "refers back"},
@@ -175,6 +176,7 @@ static void ordinary_expressions_are_not(void **state) {
       "name~^[[:alnum:]_]+<[^*+{]*, [0-9]{1,4}>$",
       "name~void at::native::(anonymous namespace)::vectorized_layer_norm_kernel<c10::BFloat16, float>",
       "name~[]*+{9999}]x",
+      "name~(a{99}){4}",
       "name~a\\{9999}",
       "name~\\\\1",
   };

@@ -3,7 +3,8 @@
 
 #include <stdlib.h>
 
-enum { KERNEL_DELAY = 30 }; /* a shorter gap is the device's own */
+/* A shorter gap is the device's own. HTA's consecutive_kernel_delay, documented there as ns but compared with us. */
+enum { KERNEL_DELAY = 30 };
 
 enum cause { HOST_WAIT, KERNEL_WAIT, OTHER_WAIT, CAUSES };
 

@@ -140,7 +140,7 @@ static int compare_times(const void *a, const void *b) {
 /* Put those first, of names by descending sum, that are told: of the first ten those whose running sum is within the
  * quantile, and all whose sum is negative. Returns how many these are. */
 static size_t put_told_first(struct kernel **ranked, size_t count) {
-  enum { TOLD = 10 };
+  enum { TOLD = 10 }; /* names: HTA's num_kernels */
   int64_t running[TOLD];
   int64_t *sorted = lumos_allocate(count * sizeof *sorted);
   struct kernel **rest = lumos_allocate(count * sizeof(struct kernel *));
@@ -196,7 +196,7 @@ static void put_sums(const struct hta_rank *rank, enum hta_type type, struct ker
 
 static void write_type(const struct hta_rank *rank, enum hta_type type, const struct kernel_list *kernels,
                        struct kernel **ranked) {
-  enum { SUMMED_ABOVE = 10 };
+  enum { SUMMED_ABOVE = 10 }; /* names: HTA's num_kernels */
   size_t count = 0;
   for (size_t i = 0; i < kernels->count; i++) {
     if (kernels->items[i].type == type && kernels->items[i].count > 0) {

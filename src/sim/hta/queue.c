@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { FULL = 1024 };
+enum { FULL = 1024 }; /* launches: HTA's length of a full queue (trace_counters.py) */
 
 /* They go up and down by one from one end to the other, so none between is missing. */
 static void sort_lengths(int64_t *lengths, size_t count) {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_COPIES = 1000 }; /* of all rows together, beyond four a row: more were no recording */
+enum { MOST_COPIES = 1000 }; /* of all rows together, beyond four a row. Chosen: more were no recording */
 
 /* Of all rows together, in microseconds: 2^53 ns. So no sum of them, nor of the gaps between them, overflows. */
 #define MOST_TIME (INT64_C(1) << 43U)

@@ -4,7 +4,8 @@
  */
 #include "sim/hta/rows.h"
 
-enum { SHORT = 15 }; /* ends of a part that are further apart than this are split */
+/* Ends of a part that are further apart than this are split: numpy's kQuickSmall (quicksort.hpp). */
+enum { SHORT = 15 };
 
 struct part {
   int64_t first, last;

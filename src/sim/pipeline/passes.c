@@ -5,7 +5,8 @@
 #include "sim/pipeline/stretches.h"
 #include <stdlib.h>
 
-enum { TRACK_PART = 20 }; /* a stream is shown that has at least this part of the rank's passes */
+/* A stream is shown that has at least one part in so many of the rank's passes. Chosen: less is no stream of passes. */
+enum { TRACK_PART = 20 };
 
 /* ---- Which ranks ---- */
 

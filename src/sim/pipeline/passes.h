@@ -13,9 +13,8 @@
 
 #include <lumos/sim.h>
 
-enum {
-  LUMOS_TRACKS = 3 /* compute streams of a rank */
-};
+/* Compute streams of a rank. Chosen: it bounds a picture's height. */
+enum { LUMOS_TRACKS = 3 };
 
 /* A stretch has the number of its phase, or: */
 enum {

@@ -4,9 +4,9 @@
 #include "sim/clock.h"
 #include <stdlib.h>
 
-enum {
-  GAP_PART = 100, /* a stretch ends where its stream waits for more than this part of the step */
-};
+/* A stretch ends where its stream waits for more than one part in so many of the step. Chosen: less is no
+ * interruption that a picture of the step shows. */
+enum { GAP_PART = 100 };
 
 bool lumos_is_pass_work(const struct lumos_task *task) {
   bool update = task->phase == LUMOS_OPTIMIZER_PHASE;
