@@ -340,7 +340,8 @@ void lumos_engine_reset(struct lumos_engine *engine, const struct lumos_engine_o
   if (engine->states == NULL) {
     take_room(engine);
   }
-  engine->variant = order->variant == NULL ? (struct lumos_variant){0} : *order->variant;
+  static const struct lumos_variant none = {.context = NULL};
+  engine->variant = *(order->variant == NULL ? &none : order->variant);
   engine->drop_residuals = order->drop_residuals;
   engine->notes = order->notes;
   engine->explain = order->notes.bindings != NULL || order->notes.links != NULL || order->notes.watched != NULL;

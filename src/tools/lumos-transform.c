@@ -9,8 +9,7 @@ int main(int argc, char **argv) {
   struct tool_transforming transforming = {0};
   struct tool_stream stream = {.name = "lumos-transform", .change = transform, .context = &transforming};
   const struct lumos_option options[] = {
-      TOOL_TRANSFORMING_OPTIONS(&transforming)
-      TOOL_OUTPUT_OPTION(&stream.output),
+      TOOL_TRANSFORMING_OPTIONS(&transforming) TOOL_OUTPUT_OPTION(&stream.output),
       TOOL_EDITED_OPTION(&stream.edited),
       TOOL_LAST_OPTION,
   };

@@ -122,9 +122,9 @@ static bool launched_together(const struct lumos_job *job, uint32_t first, uint3
 
 static bool follows(const struct lumos_job *job, const uint8_t *chosen, const uint8_t *edges, uint32_t t) {
   const struct lumos_task *task = &job->tasks.items[t], *last = task - 1;
-  return chosen[t - 1] && chosen[t] && lumos_on_stream(job, task) && task->lane == last->lane && task->step == last->step && is_fusible(task) &&
-         is_fusible(last) && (edges[t] & AWAITS) == 0 && (edges[t - 1] & AWAITED) == 0 &&
-         launched_together(job, t - 1, t);
+  return chosen[t - 1] && chosen[t] && lumos_on_stream(job, task) && task->lane == last->lane &&
+         task->step == last->step && is_fusible(task) && is_fusible(last) && (edges[t] & AWAITS) == 0 &&
+         (edges[t - 1] & AWAITED) == 0 && launched_together(job, t - 1, t);
 }
 
 /* One kernel for the tasks [first, end): it moves what the largest of them moves, so it takes what that takes. */
