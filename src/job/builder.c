@@ -35,7 +35,7 @@ struct lumos_builder *lumos_builder_new(const struct lumos_job *from) {
   job->strings = same_strings(from->strings);
   job->stage = LUMOS_STAGE_TRANSFORM;
   job->epoch = from->epoch;
-  job->edited = from->edited > 0 ? from->edited + 1 : 1;
+  job->edited = from->edited <= 0 ? 1 : from->edited + (from->edited < INT32_MAX);
   for (size_t i = 0; i < from->history.count; i++) {
     lumos_vector_push(&job->history, from->history.items[i]);
   }

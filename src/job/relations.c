@@ -97,6 +97,12 @@ static bool check_wait(const struct lumos_check *check, size_t index, const stru
 
 static bool check_detail(const struct lumos_check *check, size_t index, const struct lumos_detail *detail) {
   const struct lumos_job *job = check->job;
+  const struct lumos_task *task = &job->tasks.items[index];
+  if (detail->own_dur > task->dur || detail->own_lag > task->lag) { /* what is absent is less than all */
+    return lumos_check_fail(check, RECORD_TASK, index, "%s is more than %s, of which it is a part",
+                            detail->own_dur > task->dur ? "own_dur" : "own_lag",
+                            detail->own_dur > task->dur ? "dur" : "lag");
+  }
   if (detail->first_segment != LUMOS_NONE) {
     const struct lumos_task *first = &job->tasks.items[detail->first_segment];
     if (first->lane != job->tasks.items[index].lane || detail->first_segment >= index) {

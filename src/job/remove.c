@@ -16,9 +16,9 @@ enum launches { LAUNCHES_STAY = 1, LAUNCHES_GO = 2 };
 
 static uint8_t *find_launches(const struct lumos_job *job, const uint8_t *gone) {
   uint8_t *launches = lumos_allocate_zeroed(job->tasks.count, 1);
-  for (size_t t = 0; t < job->tasks.count; t++) {
+  for (uint32_t t = 0; t < job->tasks.count; t++) {
     uint32_t call = job->tasks.items[t].call;
-    if (call != LUMOS_NONE) {
+    if (call != LUMOS_NONE && lumos_timing_of(job, t)->origin != LUMOS_FREE) { /* what is free no call launches */
       launches[call] |= gone[t] ? LAUNCHES_GO : LAUNCHES_STAY;
     }
   }

@@ -36,7 +36,7 @@ void lumos_edit_commit(struct lumos_job *job) {
         "records of types that this version does not know were dropped, for they may not fit the changed job", NULL);
     job->foreign.count = 0;
   }
-  job->edited++;
+  job->edited += job->edited < INT32_MAX;
   lumos_note_untied_threads(job);
 }
 

@@ -117,6 +117,30 @@ static void kernels_without_launches_are_free(void **state) {
   lumos_job_free(job);
 }
 
+/* K1 and K2 are free from the end of `wait` on, which does not launch them: they go without it. */
+static void a_free_kernel_goes_alone(void **state) {
+  (void)state;
+  struct lumos_job *job = without(streams_job, "kind=launch");
+  struct lumos_error error = {0};
+  size_t count = job->tasks.count;
+  assert_int_equal(job->tasks.items[task_named(job, "K1")].call, task_named(job, "wait"));
+  assert_true(lumos_transform_remove(job, "name~^K[12]$", &error));
+  assert_int_equal(job->tasks.count, count - 2);
+  assert_true(is_there(job, "wait"));
+  lumos_job_free(job);
+}
+
+static void more_changes_than_a_stream_can_count_are_so_many(void **state) {
+  (void)state;
+  struct lumos_job *job = without(streams_job, "name~^K1$");
+  struct lumos_error error = {0};
+  assert_int_equal(job->edited, 1);
+  job->edited = INT32_MAX;
+  assert_true(lumos_transform_remove(job, "name~^K2$", &error));
+  assert_int_equal(job->edited, INT32_MAX);
+  lumos_job_free(job);
+}
+
 /* A hand-over from `work`, which explains 3 of the 5 before `after`: without `work` thread t2 has nothing before
  * launch3, so the edge goes, and the lag of `after` stays its own 2. Where something is left before it the edge stays. */
 static void the_source_of_a_hand_over_goes(void **state) {
@@ -403,6 +427,8 @@ int main(void) {
       cmocka_unit_test(a_wait_falls_through_to_the_work_before),
       cmocka_unit_test(an_edge_is_tied_to_what_came_before),
       cmocka_unit_test(kernels_without_launches_are_free),
+      cmocka_unit_test(a_free_kernel_goes_alone),
+      cmocka_unit_test(more_changes_than_a_stream_can_count_are_so_many),
       cmocka_unit_test(the_source_of_a_hand_over_goes),
       cmocka_unit_test(the_target_of_a_hand_over_goes),
       cmocka_unit_test(a_collective_goes_whole),

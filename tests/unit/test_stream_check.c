@@ -71,6 +71,14 @@ static void thread_kind(struct lumos_job *job) { task_of(job, T_OP)->kind = LUMO
 static void stream_kind(struct lumos_job *job) { task_of(job, T_OTHER_RANK)->kind = LUMOS_OTHER_HOST; }
 static void thread_lag(struct lumos_job *job) { task_of(job, T_OP)->lag = -1; }
 static void stream_lag(struct lumos_job *job) { task_of(job, T_BEFORE)->lag = 1; }
+static void own_lag(struct lumos_job *job) {
+  struct lumos_task *task = task_of(job, T_OP);
+  lumos_task_detail(job, task)->own_lag = task->lag + 1;
+}
+static void own_dur(struct lumos_job *job) {
+  struct lumos_task *task = task_of(job, T_OP);
+  lumos_task_detail(job, task)->own_dur = task->dur + 1;
+}
 static void foreign_span(struct lumos_job *job) { task_of(job, T_OTHER_RANK)->span = 0; }
 static void foreign_call(struct lumos_job *job) { task_of(job, T_OTHER_RANK)->call = T_LAUNCH; }
 static void called_call(struct lumos_job *job) { task_of(job, T_OP)->call = T_LAUNCH; }
@@ -155,6 +163,8 @@ static const struct {
     {stream_kind, "task 1:0: kind other does not fit a stream"},
     {thread_lag, "task 0:0: lag is below 0 on a thread"},
     {stream_lag, "task 0:4: lag is above 0 on a stream"},
+    {own_lag, "task 0:0: own_lag is more than lag, of which it is a part"},
+    {own_dur, "task 0:0: own_dur is more than dur, of which it is a part"},
     {foreign_span, "task 1:0: its span is of another rank"},
     {foreign_call, "task 1:0: call is for tasks on streams"},
     {called_call, "task 0:0: call is for tasks on streams"},
