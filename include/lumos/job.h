@@ -160,6 +160,7 @@ struct lumos_rank {
   lumos_string_id cuda, hip, nccl, torch;             /* versions */
   lumos_string_id job_name, job_version, job_attempt; /* what whoever started the job calls it */
   int64_t window_start, window_end, base;
+  int64_t base_lag; /* LUMOS_ABSENT: not known, or the job has not changed */
   struct lumos_coverage coverage;
   int64_t runtime_offset, runtime_doubt;    /* LUMOS_ABSENT: absent */
   int64_t unprofiled_steps, unprofiled_dur; /* LUMOS_ABSENT: not timed */

@@ -10,7 +10,7 @@
  *
  *   lumos       format(1) stage epoch(string) history[{tool version args inputs[]}] edited?t
  *   rank        rank world? represents?t from?t parallel?g{tp pp dp cp ep: each optional} host? source? device?{name?
- *               sms? memory?} versions?{cuda? nccl? torch?} window[start,end] base coverage{events device_tasks
+ *               sms? memory?} versions?{cuda? nccl? torch?} window[start,end] base base_lag?t coverage{events device_tasks
  *               launched opped before_recording crossing skipped repaired python? sync? graph_nodes?; g adds
  *               collectives joined} runtime_offset? runtime_doubt? unprofiled?{steps dur} hta?{steps? extent
  *               cut_extent? classes? rows?} profiler?g{before_op? after_op? after_call?} clock?g{device_offset offset
@@ -53,6 +53,9 @@
  *                    a file.
  *   rank.window      first and last instant of the recording; rank.base: start of the first selected step on this rank,
  *                    the latest end of the device tasks of the step before (see step times in sim.h).
+ *   rank.base_lag    of a changed job: from the latest end, as measured, of what ran on the device before the first step
+ *                    to base. The changed job's first step begins so long after their simulated end. Absent: there are
+ *                    none (any more), and it begins at base.
  *   rank.runtime_offset  ns added to the runtime rows so that they nest in their ops; runtime_doubt: half the width, in
  *                    ns, of the interval of offsets that nest as well.
  *   rank.coverage    python, sync: events of Python functions and modules, kept or not, and of synchronisation

@@ -35,6 +35,7 @@ const struct lumos_rank lumos_rank_empty = {
     .hta = {.extent = LUMOS_ABSENT, .cut_extent = LUMOS_ABSENT},
     .profiler = {LUMOS_ABSENT, LUMOS_ABSENT, LUMOS_ABSENT},
     .clock = {.error = LUMOS_ABSENT},
+    .base_lag = LUMOS_ABSENT,
 };
 const struct lumos_group lumos_group_empty = {.rank = LUMOS_NONE};
 const struct lumos_lane lumos_lane_empty = {.rank = LUMOS_NONE, .queue_depth = LUMOS_ABSENT_INT};

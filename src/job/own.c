@@ -42,6 +42,35 @@ void lumos_job_take_origins(struct lumos_job *job) {
   }
 }
 
+/* The latest measured end, before any change, of a stream's tasks without a step; they stand before all others. */
+static int64_t end_before_steps(const struct lumos_job *job, const struct lumos_lane *lane) {
+  int64_t latest = LUMOS_ABSENT;
+  for (uint32_t t = lane->task_first; t < lane->task_first + lane->task_count; t++) {
+    const struct lumos_task *task = &job->tasks.items[t];
+    if (lane->kind != LUMOS_STREAM || task->step != LUMOS_ABSENT_INT) {
+      break;
+    }
+    int64_t was = lumos_detail_of(job, task)->was;
+    int64_t end = task->start == LUMOS_ABSENT ? LUMOS_ABSENT : task->start + (was == LUMOS_ABSENT ? task->dur : was);
+    latest = end > latest ? end : latest;
+  }
+  return latest;
+}
+
+void lumos_job_keep_bases(struct lumos_job *job) {
+  for (size_t r = 0; r < job->ranks.count; r++) {
+    struct lumos_rank *rank = &job->ranks.items[r];
+    int64_t latest = LUMOS_ABSENT;
+    for (uint32_t l = rank->lane_first; l < rank->lane_first + rank->lane_count; l++) {
+      int64_t end = end_before_steps(job, &job->lanes.items[l]);
+      latest = end > latest ? end : latest;
+    }
+    if (rank->base_lag == LUMOS_ABSENT && latest != LUMOS_ABSENT) {
+      rank->base_lag = rank->base - latest;
+    }
+  }
+}
+
 /* ---- streams of before ---- */
 
 static bool says(const struct lumos_job *job) {

@@ -1,5 +1,6 @@
 #include "job/remove.h"
 
+#include "job/own.h"
 #include "job/remap.h"
 #include <stdlib.h>
 #include <string.h>
@@ -209,6 +210,18 @@ static void retie_deps(const struct removal *removal) {
   job->deps.count = kept;
 }
 
+/* The first of a stream that no task launches begins no earlier than the first step does. */
+static void hold_at_base(struct lumos_job *job, uint32_t t) {
+  struct lumos_dep dep = lumos_dep_empty;
+  dep.dst = t;
+  dep.at = job->ranks.items[lumos_rank_of(job, &job->tasks.items[t])].base;
+  dep.kind = LUMOS_BOUNDARY;
+  dep.from = dep.to = LUMOS_START;
+  dep.evidence = LUMOS_INFERRED;
+  dep.mode = LUMOS_FIXED;
+  lumos_vector_push(&job->deps, dep);
+}
+
 /* A kernel without its call needs none: it is there when the thread comes to where the call was. */
 static void retie_launches(const struct removal *removal) {
   struct lumos_job *job = removal->job;
@@ -222,6 +235,9 @@ static void retie_launches(const struct removal *removal) {
     timing->origin = LUMOS_FREE;
     timing->launch_lag = task->call == LUMOS_NONE ? LUMOS_ABSENT : 0;
     timing->launch_from = 0;
+    if (task->call == LUMOS_NONE && removal->before[t] == LUMOS_NONE) {
+      hold_at_base(job, t);
+    }
   }
 }
 
@@ -262,6 +278,27 @@ static void strip_starts(struct lumos_job *job) {
   }
 }
 
+/* Where nothing is left of what ran before the first step, that begins when the first that is left was measured to, on
+ * the clock of base. */
+static void move_bases(struct lumos_job *job) {
+  for (size_t r = 0; r < job->ranks.count; r++) {
+    struct lumos_rank *rank = &job->ranks.items[r];
+    bool before = rank->base_lag == LUMOS_ABSENT;
+    int64_t first = LUMOS_ABSENT;
+    for (uint32_t t = rank->task_first; t < rank->task_first + rank->task_count && !before; t++) {
+      const struct lumos_task *task = &job->tasks.items[t];
+      bool stream = lumos_on_stream(job, task);
+      int64_t start = task->start == LUMOS_ABSENT || stream ? task->start : task->start - rank->clock.device_offset;
+      before = stream && task->step == LUMOS_ABSENT_INT;
+      first = first == LUMOS_ABSENT || (start != LUMOS_ABSENT && start < first) ? start : first;
+    }
+    if (!before) {
+      rank->base_lag = LUMOS_ABSENT;
+      rank->base = first == LUMOS_ABSENT ? rank->base : first;
+    }
+  }
+}
+
 static uint32_t *places(const struct lumos_job *job, const uint8_t *gone) {
   uint32_t *to = lumos_allocate(job->tasks.count * sizeof *to), kept = 0;
   for (size_t t = 0; t < job->tasks.count; t++) {
@@ -271,6 +308,7 @@ static uint32_t *places(const struct lumos_job *job, const uint8_t *gone) {
 }
 
 void lumos_job_remove(struct lumos_job *job, const uint8_t *gone) {
+  lumos_job_keep_bases(job);
   struct removal removal = {.job = job, .gone = gone};
   removal.before = lumos_allocate(job->tasks.count * sizeof *removal.before);
   removal.after = lumos_allocate(job->tasks.count * sizeof *removal.after);
@@ -285,5 +323,6 @@ void lumos_job_remove(struct lumos_job *job, const uint8_t *gone) {
   lumos_job_remap(job, &(struct lumos_remap){.tasks = to});
   free(to);
   lumos_job_set_ranges(job);
+  move_bases(job);
   strip_starts(job);
 }

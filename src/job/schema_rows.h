@@ -139,6 +139,7 @@ static const struct lumos_field rank_fields[] = {
     OBJECT("job", job_fields),
     RANK("window", FIELD_WINDOW, window_start, REQUIRED),
     RANK("base", FIELD_INSTANT, base, REQUIRED),
+    RANK("base_lag", FIELD_INTEGER, base_lag, BY(TRANSFORM)),
     OBJECT("coverage", coverage_fields, REQUIRED),
     RANK("runtime_offset", FIELD_INTEGER, runtime_offset),
     RANK("runtime_doubt", FIELD_INTEGER, runtime_doubt, ZERO),

@@ -293,6 +293,7 @@ void lumos_write_opportunities(struct lumos_job *job, const struct lumos_engine 
                           .retiming = retiming,
                           .lock = PTHREAD_MUTEX_INITIALIZER};
   search.ends.places = engine->unordered ? NULL : engine->node_of;
+  search.ends.changed = true;
   struct lumos_timeline timeline;
   lumos_timeline_make(&timeline, job, job->runs.items, stretches);
   search.steps = timeline.job;

@@ -79,8 +79,20 @@ static void find_ways(struct reading *reading) {
 }
 
 /* Tasks on streams, and those on threads of a rank's steps that have none there. */
+static void add_end(struct reading *reading, uint32_t t) {
+  uint32_t instant = 2 * reading->engine->node_of[t] + 1;
+  keep_instant(reading, instant);
+  lumos_vector_push(&reading->into->ends, ((struct lumos_row_end){t, instant}));
+}
+
 static void find_ends(struct reading *reading) {
   const struct lumos_job *job = reading->job;
+  for (uint32_t l = 0; l < job->lanes.count; l++) { /* a changed job's first step begins behind these */
+    uint32_t first = job->lanes.items[l].task_first, count = lumos_tasks_before_steps(job, l);
+    for (uint32_t t = first; t < first + count; t++) {
+      add_end(reading, t);
+    }
+  }
   struct lumos_stretches stretches;
   struct lumos_timeline timeline;
   lumos_find_stretches(job, &stretches);
@@ -99,9 +111,7 @@ static void find_ends(struct reading *reading) {
     /* Of a thread the first and the last, as lumos_timeline_make reads them. */
     uint32_t stride = lane->kind == LUMOS_STREAM || stretch->count < 2 ? 1 : stretch->count - 1;
     for (uint32_t t = stretch->first; t < end; t += stride) {
-      uint32_t instant = 2 * reading->engine->node_of[t] + 1;
-      keep_instant(reading, instant);
-      lumos_vector_push(&reading->into->ends, ((struct lumos_row_end){t, instant}));
+      add_end(reading, t);
     }
   }
   free(with_streams);

@@ -94,14 +94,46 @@ static int64_t first_start(const struct lumos_job *job, const struct lumos_rank 
   return streams ? lumos_device_job_time(rank, rank->base) : lumos_host_job_time(rank, rank->base);
 }
 
+uint32_t lumos_tasks_before_steps(const struct lumos_job *job, uint32_t lane) {
+  const struct lumos_lane *stream = &job->lanes.items[lane];
+  uint32_t count = 0;
+  while (stream->kind == LUMOS_STREAM && count < stream->task_count &&
+         job->tasks.items[stream->task_first + count].step == LUMOS_ABSENT_INT) {
+    count++;
+  }
+  return count;
+}
+
+/* The latest end of what ran on a rank's device before its first step; LUMOS_ABSENT: nothing did. */
+static int64_t end_before(const struct lumos_job *job, const struct lumos_run *runs, const struct lumos_rank *rank,
+                          const uint32_t *places) {
+  int64_t before = LUMOS_ABSENT;
+  for (uint32_t l = rank->lane_first; l < rank->lane_first + rank->lane_count; l++) {
+    const struct lumos_stretch early = {l, job->lanes.items[l].task_first, lumos_tasks_before_steps(job, l), 0};
+    int64_t end = early.count == 0 ? LUMOS_ABSENT : interval_of(job, runs, &early, places).end;
+    before = end > before ? end : before;
+  }
+  return before;
+}
+
+/* Where a changed job's first step begins: as long after what ran before it as it was measured to. */
+static int64_t changed_start(const struct lumos_job *job, const struct lumos_run *runs, const struct lumos_rank *rank,
+                             const uint32_t *places) {
+  int64_t before = end_before(job, runs, rank, places), measured = end_before(job, NULL, rank, NULL);
+  int64_t lag = measured == LUMOS_ABSENT ? rank->base_lag : first_start(job, rank) - measured;
+  return before == LUMOS_ABSENT || lag == LUMOS_ABSENT ? first_start(job, rank) : before + lag;
+}
+
 /* Of a step that has device tasks the host's do not count. */
 static void find_rank_steps(const struct lumos_job *job, const struct lumos_run *runs, uint32_t r,
-                            const uint32_t *places, const struct lumos_stretch *stretches, size_t count,
+                            const uint32_t *places, bool changed, const struct lumos_stretch *stretches, size_t count,
                             struct latest_list *ends, struct lumos_steps_list *steps) {
   ends->count = 0;
   collect_ends(job, runs, true, places, stretches, count, ends);
   collect_ends(job, runs, false, places, stretches, count, ends);
-  int64_t start = first_start(job, &job->ranks.items[r]);
+  const struct lumos_rank *rank = &job->ranks.items[r];
+  changed = runs != NULL && (changed || lumos_job_edited(job));
+  int64_t start = changed ? changed_start(job, runs, rank, places) : first_start(job, rank);
   for (size_t i = 0; i < ends->count;) {
     struct lumos_step step = {.rank = r, .step = ends->items[i].step, .start = start, .end = start};
     for (; i < ends->count && ends->items[i].step == step.step; i++) {
@@ -123,7 +155,8 @@ static void find_steps(const struct lumos_job *job, const struct lumos_run *runs
       count++;
     }
     if (count > 0) {
-      find_rank_steps(job, runs, rank, stretches->places, stretches->items + first, count, &ends, steps);
+      find_rank_steps(job, runs, rank, stretches->places, stretches->changed, stretches->items + first, count, &ends,
+                      steps);
     }
     first += count;
   }

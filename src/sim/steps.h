@@ -29,11 +29,15 @@ struct lumos_stretches { /* a vector, and */
   const uint32_t
       *places; /* by task: where its run stands; of threads then only the first and the last task of each have
                              one: see nodes_only in engine.h. NULL: runs are by task */
+  bool changed; /* runs are of the job with other times */
 };
 
 /* All of the job, in the order of the tasks; tasks without a step are in none. O(tasks); the caller frees the
  * vector. */
 void lumos_find_stretches(const struct lumos_job *job, struct lumos_stretches *stretches);
+
+/* How many tasks of a stream, the first ones, are of no step: launched before the recording. 0 on a thread. */
+uint32_t lumos_tasks_before_steps(const struct lumos_job *job, uint32_t lane);
 
 /* O(device tasks), and of the steps without any O(tasks). */
 void lumos_timeline_make(struct lumos_timeline *timeline, const struct lumos_job *job, const struct lumos_run *runs,

@@ -1,6 +1,7 @@
 #include "transform/edit.h"
 
 #include "base/text.h"
+#include "job/own.h"
 #include "transform/untied.h"
 #include <lumos/graph.h>
 #include <lumos/transform.h>
@@ -30,6 +31,7 @@ bool lumos_edit_select(struct lumos_job *job, const struct lumos_selector *selec
 }
 
 void lumos_edit_commit(struct lumos_job *job) {
+  lumos_job_keep_bases(job);
   if (job->foreign.count > 0) {
     lumos_job_note(
         job, "transform.dropped_records", LUMOS_WARNING, (int64_t)job->foreign.count, NULL,

@@ -238,6 +238,9 @@ static void add_task(struct lumos_job *job, struct reach *reach, uint32_t lane, 
   timing.origin = (uint8_t)(job->stage < LUMOS_STAGE_GRAPH || !stream ? 0
                             : task.call != LUMOS_NONE                 ? LUMOS_LAUNCHED
                                                                       : LUMOS_BEFORE_RECORDING + pick(3));
+  bool host = !stream;
+  detail.own_lag = host && detail.own_lag != LUMOS_ABSENT ? (int64_t)pick((uint64_t)task.lag + 1) : LUMOS_ABSENT;
+  detail.own_dur = host && detail.own_dur != LUMOS_ABSENT ? (int64_t)pick((uint64_t)task.dur + 1) : LUMOS_ABSENT;
   if (detailed) {
     const struct lumos_task *previous = job->tasks.count == 0 ? NULL : &job->tasks.items[job->tasks.count - 1];
     detail.first_segment = previous != NULL && previous->lane == lane ? (uint32_t)job->tasks.count - 1 : LUMOS_NONE;

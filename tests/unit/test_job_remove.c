@@ -382,6 +382,61 @@ static void a_wait_for_what_has_gone_goes(void **state) {
   lumos_job_free(job);
 }
 
+/* `early` ran from 2 to 8 on s7 before the first step, which begins at base 10, 2 after its end. Half as long, it ends at
+ * 5, and the step begins at 7; without it, when its first task was measured to, launch0 at 0. */
+static void a_changed_first_step_begins_after_what_ran_before_it(void **state) {
+  (void)state;
+  for (int gone = 0; gone < 2; gone++) {
+    struct lumos_job *job = job_from_text(streams_job);
+    struct lumos_error error = {0};
+    struct lumos_task early = lumos_task_empty;
+    early.id = 13;
+    early.lane = job->tasks.items[task_named(job, "K0")].lane;
+    early.kind = LUMOS_GEMM;
+    early.name = lumos_intern_text(job->strings, "early");
+    early.start = 2;
+    early.dur = 6;
+    for (uint32_t t = job->lanes.items[early.lane].task_first; t < job->tasks.count; t++) {
+      job->tasks.items[t].seq += job->tasks.items[t].lane == early.lane;
+    }
+    lumos_vector_push(&job->tasks, early);
+    job->ranks.items[0].base = 10;
+    assert_true(lumos_job_arrange(job, &error));
+    uint32_t index = task_named(job, "early");
+    lumos_task_timing(job, &job->tasks.items[index])->origin = LUMOS_BEFORE_RECORDING;
+    struct lumos_dep dep = lumos_dep_empty;
+    dep.dst = index;
+    dep.at = 2;
+    dep.kind = LUMOS_BOUNDARY;
+    dep.from = dep.to = LUMOS_START;
+    dep.evidence = LUMOS_RECORDED;
+    dep.mode = LUMOS_FIXED;
+    lumos_vector_push(&job->deps, dep);
+    assert_true(gone ? lumos_transform_remove(job, "name~early", &error)
+                     : lumos_transform_scale(job, "name~early=0.5", &error));
+    assert_int_equal(job->ranks.items[0].base_lag, gone ? LUMOS_ABSENT : 2);
+    assert_true(lumos_simulate(job, &error));
+    struct lumos_steps_list steps;
+    lumos_find_steps(job, job->runs.items, &steps);
+    assert_int_equal(steps.items[0].start, gone ? 0 : 7);
+    assert_int_equal(steps.items[0].end, 199);
+    lumos_vector_free(&steps);
+    lumos_job_free(job);
+  }
+}
+
+/* Without its threads a job's kernels have their streams' order alone, and begin with the first step. */
+static void kernels_of_no_thread_begin_with_the_first_step(void **state) {
+  (void)state;
+  struct lumos_job *job = job_from_text(streams_job);
+  struct lumos_error error = {0};
+  job->ranks.items[0].base = 20;
+  assert_true(lumos_transform_remove(job, "host", &error));
+  assert_int_equal(job->tasks.count, 4);
+  CHECK(job, {"K0", 20, 120}, {"K2", 121, 141}, {"K1", 21, 71});
+  lumos_job_free(job);
+}
+
 static void what_was_measured_is_kept(void **state) {
   (void)state;
   struct lumos_job *job = without(streams_job, "name~^K3$");
@@ -440,6 +495,8 @@ int main(void) {
       cmocka_unit_test(the_way_to_an_op_goes_with_it),
       cmocka_unit_test(what_the_loop_takes_between_steps_stays),
       cmocka_unit_test(a_wait_for_what_has_gone_goes),
+      cmocka_unit_test(a_changed_first_step_begins_after_what_ran_before_it),
+      cmocka_unit_test(kernels_of_no_thread_begin_with_the_first_step),
       cmocka_unit_test(what_was_measured_is_kept),
       cmocka_unit_test(nothing_chosen_changes_nothing_and_all_is_too_much),
   };
