@@ -130,10 +130,10 @@ static uint32_t lane_like(const struct lumos_builder *builder, uint32_t rank, ui
 }
 
 static void copy_peers(struct lumos_builder *builder, struct lumos_comm *comm) {
-  const struct lumos_peer *peers = builder->from->peers.items + comm->peer_first;
+  uint32_t first = comm->peer_first;
   comm->peer_first = (uint32_t)builder->job->peers.count;
   for (uint32_t i = 0; i < comm->peer_count; i++) {
-    lumos_vector_push(&builder->job->peers, peers[i]);
+    lumos_vector_push(&builder->job->peers, builder->from->peers.items[first + i]);
   }
 }
 
