@@ -71,25 +71,29 @@ static void drop_deps(struct lumos_job *job, const uint32_t *tasks) {
 }
 
 static void rename_members(struct lumos_job *job, const uint32_t *tasks) {
-  uint32_t at = 0;
-  size_t kept = 0;
+  size_t kept = 0, most = 0;
+  for (size_t i = 0; i < job->collectives.count; i++) {
+    most += job->collectives.items[i].member_count;
+  }
   uint32_t *members = lumos_copied(job->members.items, job->members.count, sizeof *members);
+  job->members.count = 0;
+  lumos_vector_reserve(&job->members, most);
   for (size_t i = 0; i < job->collectives.count; i++) {
     struct lumos_collective collective = job->collectives.items[i];
-    uint32_t first = at;
+    uint32_t first = (uint32_t)job->members.count;
     for (uint32_t m = 0; m < collective.member_count; m++) {
       uint32_t member = tasks[members[collective.member_first + m]];
-      job->members.items[at] = member;
-      at += member != LUMOS_NONE;
+      if (member != LUMOS_NONE) {
+        lumos_vector_push(&job->members, member);
+      }
     }
     collective.member_first = first;
-    collective.member_count = at - first;
+    collective.member_count = (uint32_t)job->members.count - first;
     if (collective.member_count > 0) {
       job->collectives.items[kept++] = collective;
     }
   }
   job->collectives.count = kept;
-  job->members.count = at;
   free(members);
 }
 

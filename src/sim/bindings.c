@@ -55,6 +55,7 @@ static bool check_runs(const struct lumos_job *job, const struct lumos_run *runs
 
 static void copy_held(const struct lumos_held *from, struct lumos_held *to, size_t tasks) {
   size_t words = tasks / 64 + 1;
+  lumos_held_free(to);
   to->kept = lumos_copied(from->kept, words, sizeof *to->kept);
   to->before = lumos_copied(from->before, words + 1, sizeof *to->before);
   to->items = lumos_copied(from->items, from->before[words], sizeof *to->items);

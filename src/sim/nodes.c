@@ -128,6 +128,7 @@ void lumos_nodes_fill(const struct lumos_engine *engine, struct lumos_run *runs)
 
 void lumos_nodes_bound(struct lumos_engine *engine, struct lumos_held *bindings) {
   size_t words = engine->job->tasks.count / 64 + 1;
+  lumos_held_free(bindings);
   bindings->kept = lumos_allocate_zeroed(words, sizeof *bindings->kept);
   bindings->before = lumos_allocate((words + 1) * sizeof *bindings->before);
   uint32_t n = 0;
