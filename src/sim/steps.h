@@ -27,7 +27,7 @@ struct lumos_stretches { /* a vector, and */
   struct lumos_stretch *items;
   size_t count, capacity;
   const uint32_t
-      *places; /* by task: where its run stands; of threads then only the first and the last task of each have
+      *places;  /* by task: where its run stands; of threads then only the first and the last task of each have
                              one: see nodes_only in engine.h. NULL: runs are by task */
   bool changed; /* runs are of the job with other times */
 };
