@@ -12,14 +12,19 @@ static uint32_t first_segment(const struct lumos_job *job, uint32_t call) {
   return first == LUMOS_NONE ? call : first;
 }
 
+/* What is free no call launches, though it may come behind one. */
+static uint32_t launching_call(const struct lumos_job *job, uint32_t t) {
+  return lumos_timing_of(job, t)->origin == LUMOS_FREE ? LUMOS_NONE : job->tasks.items[t].call;
+}
+
 /* By call, whether something it launches stays, or goes. */
 enum launches { LAUNCHES_STAY = 1, LAUNCHES_GO = 2 };
 
 static uint8_t *find_launches(const struct lumos_job *job, const uint8_t *gone) {
   uint8_t *launches = lumos_allocate_zeroed(job->tasks.count, 1);
   for (uint32_t t = 0; t < job->tasks.count; t++) {
-    uint32_t call = job->tasks.items[t].call;
-    if (call != LUMOS_NONE && lumos_timing_of(job, t)->origin != LUMOS_FREE) { /* what is free no call launches */
+    uint32_t call = launching_call(job, t);
+    if (call != LUMOS_NONE) {
       launches[call] |= gone[t] ? LAUNCHES_GO : LAUNCHES_STAY;
     }
   }
@@ -54,7 +59,7 @@ static void count(const struct lumos_job *job, uint32_t span, bool goes, struct 
 static struct counts *count_launches(const struct lumos_job *job, const uint8_t *gone) {
   struct counts *counts = lumos_allocate_zeroed(job->spans.count, sizeof *counts);
   for (size_t t = 0; t < job->tasks.count; t++) {
-    uint32_t call = job->tasks.items[t].call;
+    uint32_t call = launching_call(job, (uint32_t)t);
     count(job, call == LUMOS_NONE ? LUMOS_NONE : job->tasks.items[call].span, gone[t] != 0, counts);
   }
   return counts;

@@ -200,9 +200,10 @@ static bool inside_op(const struct lumos_job *job, lumos_string_id name, uint8_t
 static void filter_ops(const struct lumos_job *job, const struct term *term, uint8_t *chosen) {
   lumos_string_id name = lumos_interned(job->strings, term->value, strlen(term->value));
   uint8_t *answers = lumos_allocate_zeroed(job->spans.count, 1);
-  for (size_t t = 0; t < job->tasks.count; t++) {
+  for (uint32_t t = 0; t < job->tasks.count; t++) {
     const struct lumos_task *task = &job->tasks.items[t];
-    uint32_t call_span = task->call == LUMOS_NONE ? LUMOS_NONE : job->tasks.items[task->call].span;
+    bool launched = task->call != LUMOS_NONE && lumos_timing_of(job, t)->origin != LUMOS_FREE;
+    uint32_t call_span = launched ? job->tasks.items[task->call].span : LUMOS_NONE;
     if (chosen[t]) {
       chosen[t] = name != LUMOS_NO_STRING &&
                   (inside_op(job, name, answers, task->span) || inside_op(job, name, answers, call_span));
