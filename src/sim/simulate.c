@@ -10,6 +10,7 @@
 #include "sim/rollup.h"
 
 #include <lumos/graph.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,8 +20,14 @@ static bool check_metrics(const struct lumos_job *job, struct lumos_error *error
     const struct lumos_metric *metric = &job->metrics.items[i];
     if (metric->value.decimals == 0 &&
         (metric->value.units >= LUMOS_TIME_LIMIT || metric->value.units <= -LUMOS_TIME_LIMIT)) {
-      return lumos_fail(error, "%s of rank %d, step %d is beyond 2^53 ns (104 days); check the times in the recording",
-                        lumos_string(job->strings, metric->name), (int)metric->scope.rank, (int)metric->scope.step);
+      char rank[32] = "all ranks";
+      if (metric->scope.rank != LUMOS_ABSENT_INT) {
+        (void)snprintf(rank, sizeof rank, "rank %d", (int)metric->scope.rank);
+      }
+      return lumos_fail(error,
+                        "%s of %s, step %d is beyond 2^53 ns (104 days); check the times in the recording, and how many "
+                        "ranks each stands for",
+                        lumos_string(job->strings, metric->name), rank, (int)metric->scope.step);
     }
   }
   return true;
