@@ -23,6 +23,7 @@ static struct lumos_rank_graph open_rank(struct lumos_job *job, uint32_t index) 
       .busy = lumos_allocate(tasks * sizeof(int64_t)),
       .held = lumos_allocate(tasks * sizeof(int64_t)),
       .launched = lumos_allocate(tasks * sizeof(uint32_t)),
+      .first_node = lumos_allocate(tasks * sizeof(uint32_t)),
       .stream_wait = lumos_allocate(tasks * sizeof(uint32_t)),
       .awaited = lumos_allocate(tasks * sizeof(uint32_t)),
       .handed = lumos_allocate_zeroed(tasks, 1),
@@ -36,6 +37,7 @@ static void close_rank(struct lumos_rank_graph *graph) {
   free(graph->busy);
   free(graph->held);
   free(graph->launched);
+  free(graph->first_node);
   free(graph->stream_wait);
   free(graph->awaited);
   free(graph->handed);

@@ -16,24 +16,13 @@ enum { LEAST_BOUND = 2 };
 
 struct search {
   const struct lumos_rank_graph *graph;
-  uint32_t *launches; /* by task of the rank: how many tasks the call launched */
-  uint8_t *captured;  /* by lane of the rank */
+  uint8_t *captured; /* by lane of the rank */
   struct lumos_edges edges;
   size_t seen, violated, bound;
 };
 
 static const struct lumos_lane *lane_of(const struct search *search, uint32_t lane) {
   return &search->graph->job->lanes.items[search->graph->rank->lane_first + lane];
-}
-
-static void count_launches(struct search *search) {
-  const struct lumos_rank_graph *graph = search->graph;
-  for (uint32_t task = graph->first; task < graph->first + graph->rank->task_count; task++) {
-    uint32_t call = lumos_graph_task(graph, task)->call;
-    if (call != LUMOS_NONE) {
-      search->launches[call - graph->first]++;
-    }
-  }
 }
 
 /* False: there is no such stream. */
@@ -44,8 +33,7 @@ static bool find_captured(struct search *search) {
     const struct lumos_lane *lane = lane_of(search, i);
     uint32_t of_graphs = 0;
     for (uint32_t n = 0; lane->kind == LUMOS_STREAM && n < lane->task_count; n++) {
-      uint32_t call = lumos_graph_task(graph, lane->task_first + n)->call;
-      of_graphs += call != LUMOS_NONE && search->launches[call - graph->first] > 1;
+      of_graphs += lumos_graph_is_node(graph, lane->task_first + n);
     }
     search->captured[i] = of_graphs > 0 && of_graphs == lane->task_count;
     found |= search->captured[i];
@@ -113,10 +101,7 @@ static void walk_thread(struct search *search, const struct lumos_lane *thread) 
 }
 
 void lumos_graph_add_captured_edges(const struct lumos_rank_graph *graph, struct lumos_edges *edges) {
-  struct search search = {.graph = graph,
-                          .launches = lumos_allocate_zeroed(graph->rank->task_count, sizeof *search.launches),
-                          .captured = lumos_allocate_zeroed(graph->rank->lane_count, 1)};
-  count_launches(&search);
+  struct search search = {.graph = graph, .captured = lumos_allocate_zeroed(graph->rank->lane_count, 1)};
   bool found = find_captured(&search);
   for (uint32_t i = 0; found && i < graph->rank->lane_count; i++) {
     if (lane_of(&search, i)->kind == LUMOS_THREAD) {
@@ -128,6 +113,5 @@ void lumos_graph_add_captured_edges(const struct lumos_rank_graph *graph, struct
     lumos_vector_push(edges, search.edges.items[i]);
   }
   lumos_vector_free(&search.edges);
-  free(search.launches);
   free(search.captured);
 }

@@ -76,6 +76,7 @@ struct lumos_rank_graph {
   int64_t *held;     /* when the stream waits before it are over; LUMOS_ABSENT: none is known */
   /* of host tasks, LUMOS_NONE: none */
   uint32_t *launched;    /* of a call: the task launched by it that ends last */
+  uint32_t *first_node;  /* of a call that launches several, a graph: the task launched by it that starts first */
   uint32_t *stream_wait; /* of a launching call: the last stream wait before it on its thread */
   uint32_t *awaited;     /* of a waiting call: the task whose end it waits for */
   uint8_t *handed;       /* of enum lumos_handed, as bits */
@@ -91,13 +92,15 @@ struct lumos_rank_graph {
 void lumos_graph_note(struct lumos_rank_graph *graph, const char *code, int64_t count, const char *text,
                       const char *cure);
 
-/* order.c: fill enqueued, launched and stream_wait; the rest is set to absent. */
+/* order.c: fill enqueued, launched, first_node and stream_wait; the rest is set to absent. */
 void lumos_graph_order(struct lumos_rank_graph *graph);
 /* How many tasks of the lane were enqueued no later than `at`: the next one's place, counted from the lane's first.
  * O(log tasks). */
 uint32_t lumos_graph_enqueued(const struct lumos_rank_graph *graph, uint32_t lane, int64_t at);
 /* The last of them, or LUMOS_NONE. */
 uint32_t lumos_graph_last_enqueued(const struct lumos_rank_graph *graph, uint32_t lane, int64_t at);
+/* Does its call launch more than it, a graph? */
+bool lumos_graph_is_node(const struct lumos_rank_graph *graph, uint32_t task);
 /* Did the host make this task's lane, or an unknown one, wait for something between the launch of the task before and
  * its own? */
 bool lumos_graph_after_stream_wait(const struct lumos_rank_graph *graph, uint32_t task);

@@ -1,23 +1,28 @@
 /* How long a launch takes to reach the device.
  *
  * Counted from the call's end: to an idle device that is 0 to 2 us whatever the call's length. Work that starts inside
- * its call nearer to the start, and a blocking copy, whose call ends after it, is counted from the call's start
- * instead. The lag is typical of its group: name of the call, kind of task, and for copies the copy's name, which tells
- * the direction. Samples are launches that met an idle device, so that nothing else in the recording can have delayed
- * them; communication and launches after a stream wait are left out, and so is what took longer than any launch: it
- * waited for work that the recording does not hold, such as another process on the device. What follows another task of
- * the same call, a graph's launch, counts from where that one does and is no sample, for it waited for that one. A
- * group with too few samples takes the lag of its kind of task, then that of its call, then that of the rank, else 0.
+ * its call nearer to the start, a copy from or to pageable memory that is staged within its call, and a blocking copy,
+ * whose call ends after it, are counted from the call's start instead; and all graphs of a rank, where one of them
+ * starts before its call ends: the call of one of thousands of nodes lasts milliseconds, of which the first node need
+ * not wait for the end. The lag is typical of its group: name of the call, kind of task, and for copies the copy's name,
+ * which tells the direction. Samples are launches that met an idle device, so that nothing else in the recording can
+ * have delayed them; communication and launches after a stream wait are left out, and so is what took longer than any
+ * launch: it waited for work that the recording does not hold, such as another process on the device. Of a graph only
+ * the node that starts first is a sample. What follows another node of its graph on its stream waits for that one, not
+ * for the launch: it counts from the call's start, without a lag. A group with too few samples takes the lag of its
+ * kind of task, then that of its call, then that of the rank, else 0.
  */
 #include "graph/graph.h"
 
 #include "graph/typical.h"
+#include <string.h>
 
 enum { WIDTHS = 4 };
 
 /* The lags of launches that count from their call's start, and of those that count from its end. */
 struct lags {
   struct lumos_typical *from_start, *from_end;
+  bool graphs_from_start;
 };
 
 /* The task's group, wider with every width: call and kind, kind, call, all. */
@@ -54,26 +59,58 @@ static void each_launched(struct lumos_rank_graph *graph, const struct lags *lag
   }
 }
 
+/* Does it follow another node of its graph on its stream? */
+static bool follows_node(const struct lumos_rank_graph *graph, uint32_t index) {
+  const struct lumos_task *task = lumos_graph_task(graph, index);
+  return index > graph->job->lanes.items[task->lane].task_first &&
+         lumos_graph_task(graph, index - 1)->call == task->call;
+}
+
+static bool starts_in_call(const struct lumos_rank_graph *graph, uint32_t index) {
+  return lumos_graph_device_start(graph, index) <
+         lumos_graph_call_end(graph->job, lumos_graph_task(graph, index)->call);
+}
+
+static bool graphs_start_in_calls(const struct lumos_rank_graph *graph) {
+  for (uint32_t i = 0; i < graph->rank->task_count; i++) {
+    if (graph->first_node[i] != LUMOS_NONE && starts_in_call(graph, graph->first_node[i])) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* CUPTI's names of copies say of what kind of memory both ends are. */
+static bool is_pageable(const struct lumos_job *job, const struct lumos_task *task) {
+  return task->kind == LUMOS_COPY && strstr(lumos_string(job->strings, task->name), "Pageable") != NULL;
+}
+
+static bool counts_from_start(const struct lumos_rank_graph *graph, const struct lags *lags, uint32_t index) {
+  const struct lumos_job *job = graph->job;
+  const struct lumos_task *task = lumos_graph_task(graph, index);
+  int64_t start = lumos_graph_device_start(graph, index);
+  if (lumos_graph_is_node(graph, index)) {
+    return lags->graphs_from_start || follows_node(graph, index);
+  }
+  return lumos_graph_blocks(job, task->call) || (is_pageable(job, task) && starts_in_call(graph, index)) ||
+         start - lumos_graph_call_start(job, task->call) < lumos_graph_call_end(job, task->call) - start;
+}
+
 /* Where does the launch count from? Then its lag, if it met an empty stream, is a sample. */
 static void sample(struct lumos_rank_graph *graph, const struct lags *lags, uint32_t index) {
   const struct lumos_job *job = graph->job;
   const struct lumos_task *task = lumos_graph_task(graph, index);
-  int64_t start = lumos_graph_device_start(graph, index), from = lumos_graph_call_end(job, task->call);
-  int64_t call_start = lumos_graph_call_start(job, task->call);
+  int64_t start = lumos_graph_device_start(graph, index), from = lumos_graph_call_end(job, task->call), end = from;
   struct lumos_typical *samples = lags->from_end;
-  if (index > job->lanes.items[task->lane].task_first && job->tasks.items[index - 1].call == task->call) {
-    lumos_task_timing(graph->job, &graph->job->tasks.items[index])->launch_from =
-        lumos_timing_of(job, index - 1)->launch_from;
-    return;
-  }
-  if (lumos_graph_blocks(job, task->call) || start - call_start < from - start) {
+  if (counts_from_start(graph, lags, index)) {
     lumos_task_timing(graph->job, &graph->job->tasks.items[index])->launch_from = LUMOS_START;
-    from = call_start;
+    from = lumos_graph_call_start(job, task->call);
     samples = lags->from_start;
   }
-  bool idle = graph->busy[index - graph->first] <= from;
-  if (!idle || start - from > LUMOS_LONG_AGO || lumos_is_communication(task->kind) ||
-      lumos_graph_after_stream_wait(graph, index)) {
+  bool idle = graph->busy[index - graph->first] <= from, node = lumos_graph_is_node(graph, index);
+  int64_t late = start - (node ? end : from);
+  if (!idle || late > LUMOS_LONG_AGO || lumos_is_communication(task->kind) ||
+      (node && graph->first_node[task->call - graph->first] != index) || lumos_graph_after_stream_wait(graph, index)) {
     return;
   }
   for (int width = 0; width < WIDTHS; width++) {
@@ -86,6 +123,9 @@ static void apply(struct lumos_rank_graph *graph, const struct lags *lags, uint3
   struct lumos_timing *timing = lumos_task_timing(graph->job, &graph->job->tasks.items[index]);
   struct lumos_typical *known = timing->launch_from == LUMOS_START ? lags->from_start : lags->from_end;
   timing->launch_lag = 0;
+  if (follows_node(graph, index)) {
+    return;
+  }
   for (int width = 0; width < WIDTHS; width++) {
     size_t enough = width == WIDTHS - 1 ? 1 : LUMOS_ENOUGH_SAMPLES;
     if (lumos_typical_value(known, group_of(graph->job, known, task, width), enough, &timing->launch_lag)) {
@@ -96,7 +136,7 @@ static void apply(struct lumos_rank_graph *graph, const struct lags *lags, uint3
 }
 
 void lumos_graph_launches(struct lumos_rank_graph *graph) {
-  struct lags lags = {lumos_typical_new(), lumos_typical_new()};
+  struct lags lags = {lumos_typical_new(), lumos_typical_new(), graphs_start_in_calls(graph)};
   each_launched(graph, &lags, sample);
   each_launched(graph, &lags, apply);
   lumos_typical_free(lags.from_start);

@@ -11,6 +11,24 @@ static int64_t effect_of(const struct lumos_job *job, uint32_t call) {
   return lumos_graph_blocks(job, call) ? job->tasks.items[call].start : lumos_graph_call_end(job, call);
 }
 
+/* Note what a call launches: all of it, once, in the order of streams. */
+static void note_launched(struct lumos_rank_graph *graph, uint32_t call, uint32_t task) {
+  uint32_t *last = &graph->launched[call - graph->first], *first = &graph->first_node[call - graph->first];
+  if (*last != LUMOS_NONE) {
+    uint32_t earliest = *first == LUMOS_NONE ? *last : *first; /* the only one up to now */
+    bool earlier = lumos_graph_device_start(graph, task) < lumos_graph_device_start(graph, earliest);
+    *first = earlier ? task : earliest;
+  }
+  if (*last == LUMOS_NONE || lumos_graph_device_end(graph, task) > lumos_graph_device_end(graph, *last)) {
+    *last = task;
+  }
+}
+
+bool lumos_graph_is_node(const struct lumos_rank_graph *graph, uint32_t task) {
+  uint32_t call = lumos_graph_task(graph, task)->call;
+  return call != LUMOS_NONE && graph->first_node[call - graph->first] != LUMOS_NONE;
+}
+
 static void order_stream(struct lumos_rank_graph *graph, const struct lumos_lane *lane) {
   const struct lumos_job *job = graph->job;
   int64_t latest = INT64_MIN;
@@ -21,10 +39,7 @@ static void order_stream(struct lumos_rank_graph *graph, const struct lumos_lane
       if (effect > latest) {
         latest = effect;
       }
-      uint32_t *last = &graph->launched[call - graph->first];
-      if (*last == LUMOS_NONE || lumos_graph_device_end(graph, task) > lumos_graph_device_end(graph, *last)) {
-        *last = task;
-      }
+      note_launched(graph, call, task);
     }
     graph->enqueued[task - graph->first] = latest;
     graph->held[task - graph->first] = LUMOS_ABSENT;
@@ -47,7 +62,7 @@ static void order_thread(struct lumos_rank_graph *graph, const struct lumos_lane
 void lumos_graph_order(struct lumos_rank_graph *graph) {
   const struct lumos_rank *rank = graph->rank;
   for (uint32_t i = 0; i < rank->task_count; i++) {
-    graph->launched[i] = graph->stream_wait[i] = graph->awaited[i] = LUMOS_NONE;
+    graph->launched[i] = graph->first_node[i] = graph->stream_wait[i] = graph->awaited[i] = LUMOS_NONE;
   }
   if (rank->lane_count == 0) {
     return;

@@ -26,7 +26,8 @@ bool lumos_typical_value(struct lumos_typical *typical, uint32_t group, size_t e
 
 /* Sort ascending. */
 void lumos_sort_times(int64_t *values, size_t count);
-/* The mean of the middle, a tenth (rounded down) dropped on either side, rounded half away from zero; 0 of none.
+/* The mean of the middle, a tenth (rounded down) dropped on either side, and of five to nine one that lies apart from
+ * all others, by over 2 us; rounded half away from zero; 0 of none.
  * Moves the values. O(count). */
 int64_t lumos_trimmed_mean(int64_t *values, size_t count);
 /* The value that at least `percent` percent of the values do not exceed; of sorted values. count > 0. */

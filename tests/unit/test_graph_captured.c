@@ -132,6 +132,83 @@ static void test_what_follows_in_a_graph_counts_from_where_the_first_does(void *
   lumos_job_free(job);
 }
 
+/* Two graphs of two streams each. The first starts 3 us after its call does, the other 9 us before its call's end, 5 us
+ * after its begin: both count from the begin, 4 us, by their first node alone, and what comes first on the other stream
+ * later than that is late. Only the first node can be early, whatever the call's length. */
+static void test_a_graph_that_starts_before_its_call_ends_counts_from_the_begin(void **state) {
+  (void)state;
+  struct lumos_job *job = new_job();
+  uint32_t rank = add_rank(job, 0), thread = add_thread(job, rank, "1");
+  uint32_t seven = add_stream(job, rank, "7"), eight = add_stream(job, rank, "8"), nodes[2][2][NODES];
+  const int64_t begins[] = {0, 1000 * US}, lasts[] = {4 * US, 14 * US}, after[] = {3 * US, 5 * US};
+  uint32_t calls[2];
+  for (size_t g = 0; g < 2; g++) {
+    calls[g] = add_task(job, thread, LUMOS_LAUNCH, "cudaGraphLaunch", begins[g], lasts[g]);
+  }
+  for (size_t s = 0; s < 2; s++) {
+    for (size_t g = 0; g < 2; g++) {
+      for (size_t n = 0; n < NODES; n++) {
+        int64_t start = begins[g] + after[g] + (s == 1 ? 50 * US : 0) + (int64_t)n * NODE;
+        nodes[g][s][n] = add_kernel(job, s == 0 ? seven : eight, start, NODE, calls[g]);
+      }
+    }
+  }
+  build(job);
+  for (size_t g = 0; g < 2; g++) {
+    assert_int_equal(timing(job, nodes[g][0][0])->launch_from, LUMOS_START);
+    assert_int_equal(timing(job, nodes[g][0][0])->launch_lag, 4 * US);
+    assert_int_equal(timing(job, nodes[g][0][0])->residual, after[g] - 4 * US);
+    assert_int_equal(timing(job, nodes[g][1][0])->residual, 50 * US + after[g] - 4 * US);
+    for (size_t n = 1; n < NODES; n++) {
+      assert_int_equal(timing(job, nodes[g][0][n])->launch_from, LUMOS_START);
+      assert_int_equal(timing(job, nodes[g][0][n])->launch_lag, 0);
+      assert_int_equal(timing(job, nodes[g][0][n])->residual, 0);
+    }
+  }
+  lumos_job_free(job);
+}
+
+/* Where all start behind their calls, the end counts: 2 us of calls of unlike lengths. */
+static void test_graphs_that_start_after_their_calls_count_from_the_end(void **state) {
+  (void)state;
+  struct lumos_job *job = new_job();
+  uint32_t rank = add_rank(job, 0), thread = add_thread(job, rank, "1"), stream = add_stream(job, rank, "7");
+  uint32_t calls[2], nodes[2][2];
+  const int64_t lasts[] = {4 * US, 40 * US};
+  for (int64_t g = 0; g < 2; g++) {
+    calls[g] = add_task(job, thread, LUMOS_LAUNCH, "cudaGraphLaunch", g * 1000 * US, lasts[g]);
+  }
+  for (int64_t g = 0; g < 2; g++) {
+    for (int64_t n = 0; n < 2; n++) {
+      nodes[g][n] = add_kernel(job, stream, g * 1000 * US + lasts[g] + 2 * US + n * NODE, NODE, calls[g]);
+    }
+  }
+  build(job);
+  for (size_t g = 0; g < 2; g++) {
+    assert_int_not_equal(timing(job, nodes[g][0])->launch_from, LUMOS_START);
+    assert_int_equal(timing(job, nodes[g][0])->launch_lag, 2 * US);
+    assert_int_equal(timing(job, nodes[g][0])->residual, 0);
+  }
+  lumos_job_free(job);
+}
+
+/* A copy that is staged while its call lasts starts where it does; nearer to the call's end, yet before it. */
+static void test_a_pageable_copy_counts_from_the_begin_of_its_call(void **state) {
+  (void)state;
+  static const char *const names[] = {"Memcpy HtoD (Pageable -> Device)", "Memcpy HtoD (Pinned -> Device)"};
+  for (size_t k = 0; k < 2; k++) {
+    struct lumos_job *job = new_job();
+    uint32_t rank = add_rank(job, 0), thread = add_thread(job, rank, "1"), stream = add_stream(job, rank, "7");
+    uint32_t call = add_task(job, thread, LUMOS_LAUNCH, "cudaMemcpyAsync", 0, 10 * US);
+    uint32_t copy = add_task(job, stream, LUMOS_COPY, names[k], 8 * US, 4 * US);
+    job->tasks.items[copy].call = call;
+    build(job);
+    assert_int_equal(timing(job, copy)->launch_from == LUMOS_START, k == 0);
+    assert_int_equal(timing(job, copy)->launch_lag, k == 0 ? 8 * US : -2 * US);
+    lumos_job_free(job);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_a_graph_runs_in_the_order_of_the_stream_it_is_launched_into),
@@ -139,6 +216,9 @@ int main(void) {
       cmocka_unit_test(test_a_stream_that_other_calls_launch_on_is_what_rows_say),
       cmocka_unit_test(test_a_graph_that_starts_too_early_waits_for_nothing_on_that_stream),
       cmocka_unit_test(test_what_follows_in_a_graph_counts_from_where_the_first_does),
+      cmocka_unit_test(test_a_graph_that_starts_before_its_call_ends_counts_from_the_begin),
+      cmocka_unit_test(test_graphs_that_start_after_their_calls_count_from_the_end),
+      cmocka_unit_test(test_a_pageable_copy_counts_from_the_begin_of_its_call),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

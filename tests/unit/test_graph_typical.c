@@ -16,6 +16,22 @@ static void the_trimmed_mean_drops_a_tenth_on_either_side(void **state) {
   assert_int_equal(lumos_trimmed_mean(negative, 2), -2);
 }
 
+static void one_that_lies_apart_is_no_part_of_the_mean(void **state) {
+  (void)state;
+  int64_t six[] = {4000, 5000, -3422000, 5000, 5000, 4000}; /* 23000 / 5 */
+  assert_int_equal(lumos_trimmed_mean(six, 6), 4600);
+  int64_t late[] = {0, 2001, 0, 0, 0};
+  assert_int_equal(lumos_trimmed_mean(late, 5), 0);
+  int64_t noise[] = {0, 2000, 0, 0, 0}; /* needs no explanation: 2000 / 5 */
+  assert_int_equal(lumos_trimmed_mean(noise, 5), 400);
+  int64_t two_kinds[] = {0, 0, 0, 2350000, 2350000}; /* 4700000 / 5 */
+  assert_int_equal(lumos_trimmed_mean(two_kinds, 5), 940000);
+  int64_t spread[] = {0, 10000, 20000, 30000, 50000}; /* as far from the next as they are apart: 110000 / 5 */
+  assert_int_equal(lumos_trimmed_mean(spread, 5), 22000);
+  int64_t four[] = {0, 0, 0, 8000};
+  assert_int_equal(lumos_trimmed_mean(four, 4), 2000);
+}
+
 static void the_mean_of_huge_times_does_not_overflow(void **state) {
   (void)state;
   int64_t huge = INT64_C(9000000000000000000);
@@ -128,6 +144,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_trimmed_mean_drops_a_tenth_on_either_side),
       cmocka_unit_test(less_is_trimmed_where_that_is_asked_for),
+      cmocka_unit_test(one_that_lies_apart_is_no_part_of_the_mean),
       cmocka_unit_test(the_mean_of_huge_times_does_not_overflow),
       cmocka_unit_test(a_percentile_is_the_least_value_that_covers_that_share),
       cmocka_unit_test(a_median_needs_no_order),
