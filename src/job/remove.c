@@ -227,6 +227,21 @@ static void hold_at_base(struct lumos_job *job, uint32_t t) {
   lumos_vector_push(&job->deps, dep);
 }
 
+/* A graph's launch holds the first of its nodes on a stream; the others follow that one. */
+static void pass_on_launches(const struct removal *removal) {
+  struct lumos_job *job = removal->job;
+  for (uint32_t t = 0; t < job->tasks.count; t++) {
+    uint32_t call = job->tasks.items[t].call, next = removal->gone[t] ? removal->after[t] : LUMOS_NONE;
+    bool follows =
+        t > 0 && job->tasks.items[t - 1].lane == job->tasks.items[t].lane && job->tasks.items[t - 1].call == call;
+    if (call != LUMOS_NONE && next != LUMOS_NONE && !follows && job->tasks.items[next].call == call) {
+      struct lumos_timing *timing = lumos_task_timing(job, &job->tasks.items[next]);
+      timing->launch_lag = lumos_timing_of(job, t)->launch_lag;
+      timing->launch_from = lumos_timing_of(job, t)->launch_from;
+    }
+  }
+}
+
 /* A kernel without its call needs none: it is there when the thread comes to where the call was. */
 static void retie_launches(const struct removal *removal) {
   struct lumos_job *job = removal->job;
@@ -319,6 +334,7 @@ void lumos_job_remove(struct lumos_job *job, const uint8_t *gone) {
   removal.after = lumos_allocate(job->tasks.count * sizeof *removal.after);
   find_neighbors(&removal);
   retie_deps(&removal);
+  pass_on_launches(&removal);
   retie_launches(&removal);
   retie_details(&removal);
   keep_lags_between_steps(&removal);

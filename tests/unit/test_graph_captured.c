@@ -1,6 +1,7 @@
 /* Graphs whose rows name the stream that they were captured on, and the stream that they are launched into. */
 #include "graph_job.h"
 
+#include "job/remove.h"
 #include <lumos/sim.h>
 #include <stdlib.h>
 
@@ -135,13 +136,13 @@ static void test_what_follows_in_a_graph_counts_from_where_the_first_does(void *
 /* Two graphs of two streams each. The first starts 3 us after its call does, the other 9 us before its call's end, 5 us
  * after its begin: both count from the begin, 4 us, by their first node alone, and what comes first on the other stream
  * later than that is late. Only the first node can be early, whatever the call's length. */
-static void test_a_graph_that_starts_before_its_call_ends_counts_from_the_begin(void **state) {
-  (void)state;
+static struct lumos_job *graphs_on_two_streams(uint32_t nodes[2][2][NODES], int64_t after[2]) {
   struct lumos_job *job = new_job();
   uint32_t rank = add_rank(job, 0), thread = add_thread(job, rank, "1");
-  uint32_t seven = add_stream(job, rank, "7"), eight = add_stream(job, rank, "8"), nodes[2][2][NODES];
-  const int64_t begins[] = {0, 1000 * US}, lasts[] = {4 * US, 14 * US}, after[] = {3 * US, 5 * US};
-  uint32_t calls[2];
+  uint32_t seven = add_stream(job, rank, "7"), eight = add_stream(job, rank, "8"), calls[2];
+  const int64_t begins[] = {0, 1000 * US}, lasts[] = {4 * US, 14 * US};
+  after[0] = 3 * US;
+  after[1] = 5 * US;
   for (size_t g = 0; g < 2; g++) {
     calls[g] = add_task(job, thread, LUMOS_LAUNCH, "cudaGraphLaunch", begins[g], lasts[g]);
   }
@@ -154,6 +155,14 @@ static void test_a_graph_that_starts_before_its_call_ends_counts_from_the_begin(
     }
   }
   build(job);
+  return job;
+}
+
+static void test_a_graph_that_starts_before_its_call_ends_counts_from_the_begin(void **state) {
+  (void)state;
+  uint32_t nodes[2][2][NODES];
+  int64_t after[2];
+  struct lumos_job *job = graphs_on_two_streams(nodes, after);
   for (size_t g = 0; g < 2; g++) {
     assert_int_equal(timing(job, nodes[g][0][0])->launch_from, LUMOS_START);
     assert_int_equal(timing(job, nodes[g][0][0])->launch_lag, 4 * US);
@@ -165,6 +174,23 @@ static void test_a_graph_that_starts_before_its_call_ends_counts_from_the_begin(
       assert_int_equal(timing(job, nodes[g][0][n])->residual, 0);
     }
   }
+  lumos_job_free(job);
+}
+
+/* The launch then holds the node that is first. */
+static void test_a_launch_holds_the_next_node_when_the_first_goes(void **state) {
+  (void)state;
+  uint32_t nodes[2][2][NODES];
+  int64_t after[2];
+  struct lumos_job *job = graphs_on_two_streams(nodes, after);
+  uint8_t *gone = lumos_allocate_zeroed(job->tasks.count, 1);
+  gone[nodes[0][0][0]] = gone[nodes[0][0][1]] = 1;
+  lumos_job_remove(job, gone);
+  uint32_t first = nodes[0][0][2] - 2;
+  assert_int_equal(timing(job, first)->launch_from, LUMOS_START);
+  assert_int_equal(timing(job, first)->launch_lag, 4 * US);
+  assert_int_equal(timing(job, nodes[1][0][1] - 2)->launch_lag, 0);
+  free(gone);
   lumos_job_free(job);
 }
 
@@ -217,6 +243,7 @@ int main(void) {
       cmocka_unit_test(test_a_graph_that_starts_too_early_waits_for_nothing_on_that_stream),
       cmocka_unit_test(test_what_follows_in_a_graph_counts_from_where_the_first_does),
       cmocka_unit_test(test_a_graph_that_starts_before_its_call_ends_counts_from_the_begin),
+      cmocka_unit_test(test_a_launch_holds_the_next_node_when_the_first_goes),
       cmocka_unit_test(test_graphs_that_start_after_their_calls_count_from_the_end),
       cmocka_unit_test(test_a_pageable_copy_counts_from_the_begin_of_its_call),
   };
