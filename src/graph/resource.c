@@ -1,36 +1,65 @@
-/* Kernels that wait for free SMs: ready, but another stream's kernel fills the device until it comes to its last wave.
+/* Kernels that wait for free SMs: ready, but another stream's kernels fill the device until one of them comes to its last
+ * wave.
  *
- * No row says so; timing does. A kernel that starts late for no known reason, while a kernel that was running when it
- * became ready is about to end, waited for that one's SMs: within 25 us of its end or its last twentieth, which a start
- * at random would seldom meet; or within its last fifth, if kernels of these names were seen to meet so before. An
- * event would have held the start until after the end, and by its latency.
+ * No row says so; timing does. A kernel, or a memset, that starts late for no known reason, while another stream's kernel
+ * that has occupied the device since the late one was ready is about to end, waited for that one's SMs: within 25 us of
+ * its end or its last twentieth, which a start at random would seldom meet; within its last fifth, if kernels of its
+ * name were seen to hold others up so before; or farther from its end, where it comes to its last wave after the same
+ * share of its time again and again. What occupies the device may be a queue of kernels, each on its stream when the one
+ * before it ends. An event would have held the start until after the end, and by its latency.
  *
- * In a simulation the rule is soft: the kernel waits only where the other one is running when it is ready.
+ * In a simulation the rule is soft: the kernel waits while that stream is occupied when it is ready (sim/room.c).
  */
-#include "graph/graph.h"
+#include "graph/resource.h"
 
+#include "graph/graph.h"
+#include "graph/typical.h"
 #include <stdlib.h>
 
 enum {
   /* ns. Measured on hta-diff, deepseek and torchrec: of starts that are late by over 50 us for no other reason 55 to
    * 75 % lie so near to the end of a kernel that runs, of random instants 4 to 5 %. */
   SHORT_TAIL = 25000,
-  /* Of the running kernel's length; and where its name and the late one's met before. Measured there: with a twentieth
-   * for all 0.8 to 2.2 % of the trace stay unexplained, with a fifth for all 0.2 to 0.7 %. */
+  /* Of the running kernel's length; and where kernels of its name held others up before. Measured there: with a
+   * twentieth for all 0.8 to 2.2 % of the trace stay unexplained, with a fifth for all 0.2 to 0.7 %. */
   TAIL_ONE_IN = 20,
   LONG_TAIL_ONE_IN = 5,
   ROUNDING = 500,  /* ns: half of the unit of Kineto's rows until March 2024 */
   SEEN_BEFORE = 2, /* meetings. Chosen: one may be chance */
+  /* Of the running kernel's length, in hundredths: waves are alike if what is left at their begin is so near to the
+   * median. Chosen: the length of a wave varies by as much with what runs beside it. Of starts at random a fifth would
+   * lie there, so that of four three do in 3 of 100 cases. */
+  ALIKE_HUNDREDTHS = 10,
+  WAVES_SEEN = 4,
 };
+
+/* Of a task on a stream: the first of the kernels that, one behind the other, have occupied the stream until it ends;
+ * LUMOS_NONE: it is no kernel of its own. */
+static uint32_t *find_queues(const struct lumos_rank_graph *graph) {
+  uint32_t *queues = lumos_allocate(graph->rank->task_count * sizeof *queues);
+  for (uint32_t i = 0; i < graph->rank->lane_count; i++) {
+    const struct lumos_lane *lane = &graph->job->lanes.items[graph->rank->lane_first + i];
+    for (uint32_t n = 0; lane->kind == LUMOS_STREAM && n < lane->task_count; n++) {
+      uint32_t task = lane->task_first + n, *queue = &queues[task - graph->first];
+      *queue = lumos_occupies(lumos_graph_task(graph, task)) ? task : LUMOS_NONE;
+      if (*queue == LUMOS_NONE || n == 0 || queue[-1] == LUMOS_NONE) {
+        continue;
+      }
+      int64_t over = lumos_graph_device_end(graph, task - 1), held = graph->held[task - graph->first];
+      bool follows = lumos_graph_device_start(graph, task) - over <= LUMOS_QUEUE_GAP &&
+                     graph->enqueued[task - graph->first] <= over - ROUNDING && (held == LUMOS_ABSENT || held <= over);
+      *queue = follows ? queue[-1] : task;
+    }
+  }
+  return queues;
+}
 
 struct meeting {
-  lumos_string_id occupant_name, name;
+  lumos_string_id occupant_name;
   uint32_t occupant, task;
-  bool in_short_tail;
+  int64_t left, share; /* of the occupant's time when the task starts; in hundredths of all of it */
 };
 LUMOS_VECTOR_TYPE(meetings, struct meeting);
-
-static bool needs_sms(const struct lumos_task *task) { return !lumos_is_copy(task->kind); }
 
 /* The task that ran on the stream at an instant, or LUMOS_NONE. */
 static uint32_t running_at(const struct lumos_rank_graph *graph, const struct lumos_lane *lane, int64_t at) {
@@ -38,9 +67,17 @@ static uint32_t running_at(const struct lumos_rank_graph *graph, const struct lu
   return started == 0 || lumos_graph_device_end(graph, last) < at - ROUNDING ? LUMOS_NONE : last;
 }
 
-/* The kernel nearest to its end of those that ran when the task was ready and, but for their tails, until it
- * started. */
-static bool find_occupant(const struct lumos_rank_graph *graph, uint32_t task, struct meeting *meeting) {
+/* Has the queue occupied its stream since then? Or as good as: it came a little later, as was clear by then. */
+static bool occupied_since(const struct lumos_rank_graph *graph, uint32_t queue, int64_t ready) {
+  int64_t begin = lumos_graph_device_start(graph, queue);
+  return begin <= ready ||
+         (begin - ready <= LUMOS_QUEUE_GAP && graph->enqueued[queue - graph->first] <= ready - ROUNDING);
+}
+
+/* The kernel nearest to its end of those that, with what ran before them, occupied the device from when the task was
+ * ready until it started. */
+static bool find_occupant(const struct lumos_rank_graph *graph, const uint32_t *queues, uint32_t task,
+                          struct meeting *meeting) {
   int64_t start = lumos_graph_device_start(graph, task), ready = start - lumos_timing_of(graph->job, task)->residual;
   int64_t least = INT64_MAX;
   for (uint32_t i = 0; i < graph->rank->lane_count; i++) {
@@ -48,29 +85,25 @@ static bool find_occupant(const struct lumos_rank_graph *graph, uint32_t task, s
     if (lane->kind != LUMOS_STREAM || graph->rank->lane_first + i == lumos_graph_task(graph, task)->lane) {
       continue;
     }
-    uint32_t other = running_at(graph, lane, start);
-    const struct lumos_task *occupant = other == LUMOS_NONE ? NULL : lumos_graph_task(graph, other);
-    if (occupant == NULL || !needs_sms(occupant) || lumos_is_communication(occupant->kind) ||
-        lumos_graph_device_start(graph, other) > ready) {
+    uint32_t other = running_at(graph, lane, start), queue = other == LUMOS_NONE ? other : queues[other - graph->first];
+    if (queue == LUMOS_NONE || !occupied_since(graph, queue, ready)) {
       continue;
     }
+    const struct lumos_task *occupant = lumos_graph_task(graph, other);
     int64_t left = lumos_graph_device_end(graph, other) - start;
-    if (left < least && left <= occupant->dur / LONG_TAIL_ONE_IN) {
+    if (left < least) {
       least = left;
-      bool in_short_tail = left <= SHORT_TAIL || left <= occupant->dur / TAIL_ONE_IN;
-      *meeting = (struct meeting){occupant->name, lumos_graph_task(graph, task)->name, other, task, in_short_tail};
+      int64_t share = occupant->dur > 0 ? left * 100 / occupant->dur : 0;
+      *meeting = (struct meeting){occupant->name, other, task, left, share};
     }
   }
   return least != INT64_MAX;
 }
 
-static int by_names(const void *left, const void *right) {
+static int by_name(const void *left, const void *right) {
   const struct meeting *a = left, *b = right;
   if (a->occupant_name != b->occupant_name) {
     return a->occupant_name < b->occupant_name ? -1 : 1;
-  }
-  if (a->name != b->name) {
-    return a->name < b->name ? -1 : 1;
   }
   return (a->task > b->task) - (a->task < b->task);
 }
@@ -89,30 +122,59 @@ static void store(struct lumos_rank_graph *graph, const struct meeting *meeting)
   lumos_task_timing(graph->job, &graph->job->tasks.items[meeting->task])->residual = 0;
 }
 
+static bool in_tail(const struct lumos_rank_graph *graph, const struct meeting *meeting, int64_t one_in) {
+  return meeting->left <= lumos_graph_task(graph, meeting->occupant)->dur / one_in;
+}
+
+/* Meetings with kernels of one name: in their tails, or where their last waves begin. */
+static void judge(struct lumos_rank_graph *graph, const struct meeting *meetings, size_t count) {
+  int64_t *shares = lumos_allocate(count * sizeof *shares);
+  size_t in_tails = 0, far = 0, alike = 0;
+  for (size_t i = 0; i < count; i++) {
+    bool near = in_tail(graph, &meetings[i], LONG_TAIL_ONE_IN);
+    in_tails += near;
+    if (!near) {
+      shares[far++] = meetings[i].share;
+    }
+  }
+  int64_t wave = far == 0 ? 0 : lumos_median(shares, far);
+  for (size_t i = 0; i < far; i++) {
+    alike += llabs(shares[i] - wave) <= ALIKE_HUNDREDTHS;
+  }
+  free(shares);
+  bool waves = alike >= WAVES_SEEN && alike * 4 >= far * 3;
+  for (size_t i = 0; i < count; i++) {
+    const struct meeting *meeting = &meetings[i];
+    bool near = in_tail(graph, meeting, LONG_TAIL_ONE_IN);
+    bool alone = near && (meeting->left <= SHORT_TAIL || in_tail(graph, meeting, TAIL_ONE_IN));
+    if (alone || (near && in_tails >= SEEN_BEFORE) ||
+        (!near && waves && llabs(meeting->share - wave) <= ALIKE_HUNDREDTHS)) {
+      store(graph, meeting);
+    }
+  }
+}
+
 void lumos_graph_resources(struct lumos_rank_graph *graph) {
   struct meetings meetings = {0};
+  uint32_t *queues = find_queues(graph);
   for (uint32_t task = graph->first; task < graph->first + graph->rank->task_count; task++) {
     int64_t residual = lumos_timing_of(graph->job, task)->residual;
     struct meeting meeting;
-    if (residual != LUMOS_ABSENT && residual > LUMOS_REACTION_WINDOW && needs_sms(lumos_graph_task(graph, task)) &&
-        find_occupant(graph, task, &meeting)) {
+    if (residual != LUMOS_ABSENT && residual > LUMOS_REACTION_WINDOW &&
+        lumos_graph_task(graph, task)->kind != LUMOS_COPY && find_occupant(graph, queues, task, &meeting)) {
       lumos_vector_push(&meetings, meeting);
     }
   }
+  free(queues);
   if (meetings.count > 0) {
-    qsort(meetings.items, meetings.count, sizeof *meetings.items, by_names);
+    qsort(meetings.items, meetings.count, sizeof *meetings.items, by_name);
   }
   for (size_t first = 0, end; first < meetings.count; first = end) {
-    const struct meeting *one = &meetings.items[first];
-    for (end = first + 1; end < meetings.count && meetings.items[end].occupant_name == one->occupant_name &&
-                          meetings.items[end].name == one->name;) {
+    for (end = first + 1;
+         end < meetings.count && meetings.items[end].occupant_name == meetings.items[first].occupant_name;) {
       end++;
     }
-    for (size_t i = first; i < end; i++) {
-      if (meetings.items[i].in_short_tail || end - first >= SEEN_BEFORE) {
-        store(graph, &meetings.items[i]);
-      }
-    }
+    judge(graph, &meetings.items[first], end - first);
   }
   lumos_vector_free(&meetings);
 }

@@ -12,6 +12,7 @@
  */
 #include "sim/engine.h"
 
+#include "graph/resource.h"
 #include "graph/typical.h"
 #include "sim/clock.h"
 #include <string.h>
@@ -614,7 +615,7 @@ static void enqueue_one(struct lumos_engine *engine, uint32_t t) {
     state_of(engine, t)->starts_after++;
   }
   state_of(engine, t)->enqueued = true;
-  if (lane->depth > 0) {
+  if (lane->keeps_order) {
     lumos_vector_push(&lane->order, t);
   }
   bound_by_events(engine, lane, t);
@@ -854,31 +855,88 @@ static void meet(struct lumos_engine *engine, uint32_t t) {
   }
 }
 
-/* Does a kernel of another stream leave it no SMs? Then it starts when that one's last wave makes room. */
+/* --- Waiting for SMs (graph/resource.c) --- */
+
+/* What one look at the other stream says. */
+struct look_for_room {
+  uint32_t runs, next; /* there: the last that has started, and what comes behind it; LUMOS_NONE: nothing does */
+  int64_t until;       /* when to look again, or to start */
+  struct lumos_binding by;
+  bool last;
+};
+
+static bool occupies(const struct lumos_engine *engine, uint32_t t) { return lumos_occupies(task_at(engine, t)); }
+
+/* A kernel of the other stream runs when t is ready: t waits until that is over, or where the one is reached that it was
+ * seen to wait for, or a later one, until its last wave makes room. */
+static bool is_occupied(struct lumos_engine *engine, uint32_t t, const struct lumos_special *special,
+                        struct look_for_room *look) {
+  if (look->runs == LUMOS_NONE) {
+    return false;
+  }
+  const struct lumos_task_state *other = state_of(engine, look->runs);
+  int64_t now = state_of(engine, t)->start;
+  find_unclear(engine, other->progress != LUMOS_ENDED || !occupies(engine, look->runs) || other->start > now);
+  if (other->progress != LUMOS_ENDED || !occupies(engine, look->runs) || other->end <= now) {
+    link_order(engine, instant_of(look->runs, LUMOS_END), instant_of(t, LUMOS_START), 0, LUMOS_LINK_OVER);
+    return false;
+  }
+  look->last = look->runs >= special->occupant;
+  int64_t lag = look->last ? special->room_lag : 0;
+  look->until = other->end + lag;
+  look->by = (struct lumos_binding){look->runs, LUMOS_HELD_BY_RESOURCE, LUMOS_END, LUMOS_INFERRED};
+  link_order(engine, instant_of(look->runs, LUMOS_END), instant_of(t, LUMOS_START), lag, LUMOS_LINK_ROOM);
+  return true;
+}
+
+/* The next one there comes as good as now. One that may itself have to wait for SMs does not count: two would wait for
+ * each other. */
+static bool is_about_to_be(struct lumos_engine *engine, uint32_t t, struct look_for_room *look) {
+  if (look->next == LUMOS_NONE) {
+    return false;
+  }
+  const struct lumos_task_state *next = state_of(engine, look->next);
+  int64_t now = state_of(engine, t)->start;
+  bool soon = next->progress == LUMOS_READY && next->start <= now + LUMOS_QUEUE_GAP;
+  find_unclear(engine, soon && (next->special || !occupies(engine, look->next)));
+  if (!soon || next->special || !occupies(engine, look->next)) {
+    link_order(engine, instant_of(look->next, LUMOS_END), instant_of(t, LUMOS_START), 0, LUMOS_LINK_NO_ROOM);
+    return false;
+  }
+  look->until = later(next->start, now) + 1; /* when it surely runs */
+  look->by = (struct lumos_binding){look->next, LUMOS_HELD_BY_RESOURCE, LUMOS_START, LUMOS_INFERRED};
+  link_order(engine, instant_of(look->next, LUMOS_START), instant_of(t, LUMOS_START), 1, LUMOS_LINK_NEXT);
+  return true;
+}
+
+/* Do kernels of another stream leave it no SMs? Then it is looked at again when there may be room. */
 static bool waits_for_room(struct lumos_engine *engine, uint32_t t) {
   struct lumos_task_state *state = state_of(engine, t);
   const struct lumos_special *special = special_of(engine, t);
   if (special == NULL || special->occupant == LUMOS_NONE || state->had_room) {
     return false;
   }
-  const struct lumos_task_state *occupant = state_of(engine, special->occupant);
-  bool known = occupant->progress == LUMOS_ENDED;
-  link_order(engine, instant_of(special->occupant, LUMOS_END), instant_of(t, LUMOS_START), special->room_lag,
-             known ? LUMOS_LINK_ROOM : LUMOS_LINK_NO_ROOM);
-  if (!known || occupant->start > state->start) {
+  uint32_t l = task_at(engine, special->occupant)->lane;
+  const struct lumos_lane_state *lane = &engine->lanes[l];
+  struct look_for_room look = {
+      .runs = lane->started == 0 ? LUMOS_NONE : lane->order.items[lane->started - 1],
+      .next = lane->started == lane->order.count ? LUMOS_NONE : lane->order.items[lane->started],
+  };
+  find_unclear(engine, look.next == LUMOS_NONE
+                           ? lane->order.count < engine->job->lanes.items[l].task_count
+                           : lumos_own_times(engine->job, look.next).lag < 0); /* may start before */
+  if (!is_occupied(engine, t, special, &look) && !is_about_to_be(engine, t, &look)) {
     return false;
   }
-  int64_t room = occupant->end + special->room_lag;
-  if (room <= state->start) {
-    return false;
+  state->had_room = look.last;
+  if (look.until <= state->start) {
+    return false; /* the last wave has begun */
   }
   if (engine->notes.holds != NULL) {
-    struct lumos_hold hold = {t, LUMOS_RESOURCE, state->start, room};
+    struct lumos_hold hold = {t, LUMOS_RESOURCE, state->start, look.until};
     lumos_vector_push(engine->notes.holds, hold);
   }
-  bound_start(engine, t, room,
-              (struct lumos_binding){special->occupant, LUMOS_HELD_BY_RESOURCE, LUMOS_END, LUMOS_INFERRED});
-  state->had_room = true;
+  bound_start(engine, t, look.until, look.by);
   push_event(engine, state->start, t, turn_of(engine, t));
   return true;
 }
@@ -886,6 +944,7 @@ static bool waits_for_room(struct lumos_engine *engine, uint32_t t) {
 static void start_task(struct lumos_engine *engine, uint32_t t) {
   struct lumos_task_state *state = state_of(engine, t);
   start_now(engine, t);
+  engine->lanes[task_at(engine, t)->lane].started++;
   follow_edges(engine, t, LUMOS_START, state->start);
   if (is(engine, t, LUMOS_COPIES)) {
     take_effect(engine, t);

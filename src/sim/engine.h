@@ -68,7 +68,7 @@ struct lumos_special {
   uint32_t task;
   int64_t boundary;  /* its start's outside bound in job time, or LUMOS_ABSENT */
   int64_t room_lag;  /* from the occupant's end, when SMs become free, at most a rounding above 0 */
-  uint32_t occupant; /* the kernel of another stream whose SMs it waits for where that runs, or LUMOS_NONE */
+  uint32_t occupant; /* the kernel of another stream for whose SMs it was seen to wait, or LUMOS_NONE */
   int64_t queue_lag; /* of a call that a full queue blocks: from the start of what makes room to its own end */
   uint8_t evidence;  /* of the boundary */
 };
@@ -90,7 +90,9 @@ struct lumos_lane_state {
   uint32_t waits;               /* stream waits since then, or LUMOS_NONE */
   bool drifts;                  /* its clock does not run as job time does */
   uint32_t depth;               /* how many launches that have not started it holds; 0: not known, as many as come */
-  LUMOS_VECTOR(uint32_t) order; /* with a depth: its tasks as they were enqueued */
+  bool keeps_order;             /* it has a depth, or another stream's tasks wait for its SMs: */
+  LUMOS_VECTOR(uint32_t) order; /* its tasks as they were enqueued */
+  uint32_t started;             /* how many of its tasks have started: they do in that order */
 };
 
 struct lumos_meeting { /* a collective that runs */
@@ -120,8 +122,10 @@ enum lumos_link_of {
   /* Of interest only with an order: */
   LUMOS_LINK_ROOT,    /* src is LUMOS_NONE: bound by nothing in the job */
   LUMOS_LINK_CAUSE,   /* bounds nothing, but dst was not looked at before src had come */
-  LUMOS_LINK_ROOM,    /* from the occupant's end; binds where the occupant has started by then */
-  LUMOS_LINK_NO_ROOM, /* does not bind: dst comes before the occupant starts, whose end src is */
+  LUMOS_LINK_ROOM,    /* from the end of what occupies the device; binds where that runs when dst is ready */
+  LUMOS_LINK_NEXT,    /* from the start of what is about to, within LUMOS_QUEUE_GAP of when dst is ready */
+  LUMOS_LINK_OVER,    /* does not bind: src is over when dst is ready */
+  LUMOS_LINK_NO_ROOM, /* does not bind: dst comes more than LUMOS_QUEUE_GAP before the task starts whose end src is */
 };
 
 /* What a run reads or changes in the order of time, and what would be another if two calls changed places. */

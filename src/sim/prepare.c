@@ -176,6 +176,7 @@ static void read_dependency(struct lumos_engine *engine, const struct lumos_dep 
     state->inferred |= dep->evidence != LUMOS_RECORDED;
   } else if (dep->kind == LUMOS_RESOURCE) {
     special.occupant = dep->src;
+    engine->lanes[engine->job->tasks.items[dep->src].lane].keeps_order = true;
     special.room_lag = dep->lag;
   } else if (dep->kind == LUMOS_QUEUE) {
     special.queue_lag = dep->lag;
@@ -293,7 +294,9 @@ static void reset_lane(struct lumos_engine *engine, uint32_t l) {
   state->waits = LUMOS_NONE;
   state->drifts = clock->known && clock->drift_ppb != 0;
   state->depth = engine->rules->between_streams && lane->queue_depth > 0 ? (uint32_t)lane->queue_depth : 0;
+  state->keeps_order = state->depth > 0;
   state->order.count = 0;
+  state->started = 0;
 }
 
 /* On a thread a task waits for the one before it; on a stream until it is enqueued. */

@@ -1,4 +1,5 @@
 #include "sim/retiming.h"
+#include "graph/resource.h"
 
 #include "sim/clock.h"
 #include <stdlib.h>
@@ -63,7 +64,7 @@ static bool takes_turns(const struct lumos_retiming *retiming) {
     }
   }
   for (size_t i = 0; i < retiming->rows.count; i++) {
-    if (retiming->rows.items[i].of == LUMOS_LINK_ROOM) {
+    if (retiming->rows.items[i].of == LUMOS_LINK_ROOM || retiming->rows.items[i].of == LUMOS_LINK_NEXT) {
       return true;
     }
   }
@@ -231,17 +232,21 @@ INLINE const int64_t *clocks_of(const struct lumos_retiming *retiming, unsigned 
   return clocks + (size_t)instant * width;
 }
 
-/* The occupant's end is known when something from which it follows has been taken, no later than its clock. */
+/* What a run says of the stream that occupies the device holds as long as its tasks stand so: one that runs when `dst` is
+ * ready, whose end is known when something from which it follows has been taken, no later than its clock; one that
+ * comes soon, and is known to; or one that is over. */
 INLINE void make_room(struct pass *pass, unsigned width, const struct lumos_row *row, const int64_t *lags) {
-  const int64_t *end = pass->retiming->times + (size_t)row->src * width;
+  const int64_t *time = pass->retiming->times + (size_t)row->src * width;
   const int64_t *clock = clocks_of(pass->retiming, width, row->src);
   const int64_t *start = pass->retiming->times + (size_t)row->occupant * width;
   int64_t *to = pass->retiming->times + (size_t)row->dst * width;
   for (unsigned w = 0; w < width; w++) {
-    if (start[w] <= to[w]) {
-      pass->kept &= clock[w] < to[w] ? ~0U : ~(1U << w);
-      to[w] = later(to[w], end[w] + lags[w]);
-    }
+    bool known = clock[w] < to[w];
+    bool same = row->of == LUMOS_LINK_NEXT   ? known && time[w] > to[w] && time[w] <= to[w] + LUMOS_QUEUE_GAP
+                : row->of == LUMOS_LINK_OVER ? start[w] < to[w] && time[w] <= to[w]
+                                             : known && start[w] < to[w] && time[w] > to[w];
+    pass->kept &= same ? ~0U : ~(1U << w);
+    to[w] = row->of == LUMOS_LINK_OVER ? to[w] : later(to[w], time[w] + lags[w]);
   }
 }
 
@@ -249,7 +254,7 @@ INLINE void pass_all(struct pass *pass, unsigned width) {
   const struct lumos_retiming *retiming = pass->retiming;
   for (size_t i = 0; i < retiming->rows.count; i++) {
     const struct lumos_row *row = &retiming->rows.items[i];
-    if (row->of == LUMOS_LINK_ROOM) {
+    if (row->of == LUMOS_LINK_ROOM || row->of == LUMOS_LINK_NEXT || row->of == LUMOS_LINK_OVER) {
       make_room(pass, width, row, retiming->new_lags + i * width);
       continue;
     }
@@ -267,7 +272,8 @@ INLINE void check_pair(struct pass *pass, unsigned width, const struct lumos_row
   const int64_t *clock = pair->how == LUMOS_BEFORE_IN_TURN ? clocks_of(pass->retiming, width, pair->first) : first;
   const int64_t *then = pass->retiming->times + (size_t)pair->then * width;
   for (unsigned w = 0; w < width; w++) {
-    bool before = pair->how == LUMOS_BEFORE_ON_THREAD ? first[w] <= then[w] : later(first[w], clock[w]) < then[w];
+    int64_t gap = pair->how == LUMOS_BEFORE_BY_GAP ? LUMOS_QUEUE_GAP : 0;
+    bool before = pair->how == LUMOS_BEFORE_ON_THREAD ? first[w] <= then[w] : later(first[w], clock[w]) + gap < then[w];
     pass->kept &= before ? ~0U : ~(1U << w);
   }
 }

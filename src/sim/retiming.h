@@ -20,7 +20,7 @@ enum { LUMOS_RETIMED = 4 }; /* how many at once, at most. Chosen: four int64_t f
 
 struct lumos_row {
   uint32_t src, dst; /* numbers of instants */
-  uint32_t occupant; /* with LUMOS_LINK_ROOM: whose SMs become free: the number of its start */
+  uint32_t occupant; /* with LUMOS_LINK_ROOM: who occupies the device: the number of its start */
   uint8_t of;        /* enum lumos_link_of */
   bool event;        /* the engine takes src in its turn */
 };
@@ -30,7 +30,7 @@ struct lumos_row_part { /* something that can change is in the lag of a row */
 };
 LUMOS_VECTOR_TYPE(lumos_row_parts, struct lumos_row_part);
 
-enum lumos_before { LUMOS_BEFORE_ON_THREAD, LUMOS_BEFORE_IN_TURN, LUMOS_BEFORE_IN_TIME };
+enum lumos_before { LUMOS_BEFORE_ON_THREAD, LUMOS_BEFORE_IN_TURN, LUMOS_BEFORE_BY_GAP };
 struct lumos_row_pair { /* the first is to come before the other */
   uint32_t first, then; /* numbers of instants */
   enum lumos_before how;

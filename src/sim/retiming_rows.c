@@ -26,7 +26,7 @@ static bool is_own_time(const struct lumos_link *link) {
 }
 
 static bool has_occupant(const struct lumos_link *link) {
-  return link->of == LUMOS_LINK_ROOM || link->of == LUMOS_LINK_NO_ROOM;
+  return link->of == LUMOS_LINK_ROOM || link->of == LUMOS_LINK_OVER || link->of == LUMOS_LINK_NO_ROOM;
 }
 
 static uint32_t task_at(const struct reading *reading, uint32_t instant) { return reading->engine->nodes[instant / 2]; }
@@ -133,10 +133,11 @@ static int64_t time_of(const struct reading *reading, uint32_t instant) {
 }
 
 static int64_t lag_of(const struct reading *reading, const struct lumos_link *link) {
-  if (link->of == LUMOS_LINK_CAUSE) {
+  if (link->of == LUMOS_LINK_CAUSE || link->of == LUMOS_LINK_OVER) {
     return 0;
   }
-  return link->of == LUMOS_LINK_ROOM ? link->bound : link->bound - time_of(reading, link->src);
+  return link->of == LUMOS_LINK_ROOM || link->of == LUMOS_LINK_NEXT ? link->bound
+                                                                    : link->bound - time_of(reading, link->src);
 }
 
 static uint32_t number_of(struct reading *reading, uint32_t instant) {
@@ -154,7 +155,7 @@ static uint32_t begin_row(struct reading *reading, const struct lumos_link *link
   bool event = link->src != LUMOS_NONE && link->src < first_met(reading) &&
                (link->src % 2 == 0 || is_of_thread(reading, link->src));
   struct lumos_row row = {.src = number_of(reading, link->src), .of = link->of, .event = event};
-  row.occupant = link->of == LUMOS_LINK_ROOM ? number_of(reading, link->src - 1) : 0;
+  row.occupant = has_occupant(link) ? number_of(reading, link->src - 1) : 0;
   lumos_vector_push(&into->rows, row);
   lumos_vector_push(&into->lags, 0);
   return (uint32_t)into->rows.count - 1;
@@ -205,7 +206,8 @@ static bool is_told_by_last(struct reading *reading, size_t i) {
     int64_t *lag = &reading->into->lags.items[reading->into->lags.count - 1], own = lag_of(reading, link);
     *lag = own > *lag ? own : *lag;
   }
-  return fixed || (link->of == LUMOS_LINK_CAUSE && last->of != LUMOS_LINK_NO_ROOM);
+  bool bounds = last->of != LUMOS_LINK_NO_ROOM && last->of != LUMOS_LINK_OVER;
+  return fixed || (link->of == LUMOS_LINK_CAUSE && bounds);
 }
 
 /* A row that leads through instants that are folded begins where the first link does, for by then its src is known,
@@ -216,7 +218,7 @@ static void read_links(struct reading *reading) {
   for (size_t i = 0; i < reading->links->count; i++) {
     const struct lumos_link *link = &reading->links->items[i];
     if (link->of == LUMOS_LINK_NO_ROOM) {
-      struct lumos_row_pair pair = {link->dst, link->src - 1, LUMOS_BEFORE_IN_TIME};
+      struct lumos_row_pair pair = {link->dst, link->src - 1, LUMOS_BEFORE_BY_GAP};
       lumos_vector_push(&into->pairs, pair);
       continue;
     }
