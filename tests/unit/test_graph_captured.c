@@ -194,6 +194,77 @@ static void test_a_launch_holds_the_next_node_when_the_first_goes(void **state) 
   lumos_job_free(job);
 }
 
+/* One graph on two streams: kernels of these lengths on s7, 1 us apart, of which after every `turn` one on s8 waits for
+ * the last, 3 us, and the next on s7 for that one, `behind` it. All is launched by a call from 0 to 5 us. */
+struct two_streams {
+  struct lumos_job *job;
+  uint32_t kernels[60], waiting[20];
+  size_t turns;
+};
+
+static struct two_streams graph_of(size_t turns, size_t turn, int64_t length, int64_t behind) {
+  struct two_streams two = {.job = new_job(), .turns = turns};
+  uint32_t rank = add_rank(two.job, 0), thread = add_thread(two.job, rank, "1");
+  uint32_t seven = add_stream(two.job, rank, "7"), eight = add_stream(two.job, rank, "8");
+  uint32_t call = add_task(two.job, thread, LUMOS_LAUNCH, "cudaGraphLaunch", 0, 5 * US);
+  int64_t at = 7 * US, ends[20];
+  for (size_t i = 0; i < turns * turn; i++) {
+    two.kernels[i] = add_kernel(two.job, seven, at, length, call);
+    at += length + US;
+    if (i % turn == turn - 1) {
+      ends[i / turn] = at - US;
+      at = ends[i / turn] + 3 * US + 20 * US + behind;
+    }
+  }
+  for (size_t i = 0; i < turns; i++) {
+    two.waiting[i] = add_kernel(two.job, eight, ends[i] + 3 * US, 20 * US, call);
+  }
+  build(two.job);
+  return two;
+}
+
+static void expect_lag(const struct lumos_job *job, uint32_t source, uint32_t target, int64_t lag) {
+  const struct lumos_dep *edge = dep_into(job, target, LUMOS_DEP_EVENT);
+  assert_non_null(edge);
+  assert_int_equal(edge->src, source);
+  assert_int_equal(edge->lag, lag);
+  assert_int_equal(edge->evidence, LUMOS_INFERRED);
+  assert_int_equal(timing(job, target)->residual, 0);
+}
+
+static void test_nodes_wait_for_each_other_across_streams(void **state) {
+  (void)state;
+  struct two_streams two = graph_of(20, 3, 10 * US, 3 * US);
+  for (size_t i = 0; i < two.turns; i++) {
+    expect_lag(two.job, two.kernels[3 * i + 2], two.waiting[i], 3 * US);
+    assert_null(dep_into(two.job, two.kernels[3 * i + 1], LUMOS_DEP_EVENT));
+    if (i > 0) {
+      expect_lag(two.job, two.waiting[i - 1], two.kernels[3 * i], 3 * US);
+    }
+  }
+  lumos_job_free(two.job);
+}
+
+/* Six us behind the end is no reaction within a graph. */
+static void test_a_node_that_starts_later_waited_for_something_else(void **state) {
+  (void)state;
+  struct two_streams two = graph_of(20, 3, 10 * US, 6 * US);
+  assert_null(dep_into(two.job, two.kernels[3], LUMOS_DEP_EVENT));
+  expect_lag(two.job, two.kernels[2], two.waiting[0], 3 * US);
+  lumos_job_free(two.job);
+}
+
+/* Kernels of 5 us, an end every 6: of instants five in six lie within 5 us of one. Of 6 to 9 that wait on s8 chance could
+ * have put all there. */
+static void test_what_chance_would_show_as_well_is_not_believed(void **state) {
+  (void)state;
+  struct two_streams two = graph_of(6, 9, 5 * US, 3 * US);
+  for (size_t i = 0; i < two.turns; i++) {
+    assert_null(dep_into(two.job, two.waiting[i], LUMOS_DEP_EVENT));
+  }
+  lumos_job_free(two.job);
+}
+
 /* Where all start behind their calls, the end counts: 2 us of calls of unlike lengths. */
 static void test_graphs_that_start_after_their_calls_count_from_the_end(void **state) {
   (void)state;
@@ -244,6 +315,9 @@ int main(void) {
       cmocka_unit_test(test_what_follows_in_a_graph_counts_from_where_the_first_does),
       cmocka_unit_test(test_a_graph_that_starts_before_its_call_ends_counts_from_the_begin),
       cmocka_unit_test(test_a_launch_holds_the_next_node_when_the_first_goes),
+      cmocka_unit_test(test_nodes_wait_for_each_other_across_streams),
+      cmocka_unit_test(test_a_node_that_starts_later_waited_for_something_else),
+      cmocka_unit_test(test_what_chance_would_show_as_well_is_not_believed),
       cmocka_unit_test(test_graphs_that_start_after_their_calls_count_from_the_end),
       cmocka_unit_test(test_a_pageable_copy_counts_from_the_begin_of_its_call),
   };
