@@ -74,11 +74,14 @@ static const char *const left_out_names[LEFT_OUT] = {
 
 static const char *const recorded_names[RECORDED] = {"shapes", "sync", "stacks", "annotations", "collectives"};
 
+static const char *const graphs_names[GRAPHS] = {"off", "layers", "passes"};
+
 static const char *const switch_names[] = {"off", "on"};
 static const char *const recompute_names[] = {"none", "full"};
 
 const char *setup_mechanism_name(enum mechanism mechanism) { return mechanism_names[mechanism]; }
 const char *setup_schedule_name(enum schedule schedule) { return schedule_names[schedule]; }
+const char *setup_graphs_name(enum graphs graphs) { return graphs_names[graphs]; }
 const char *setup_recorded_name(int bit) { return recorded_names[bit]; }
 const char *setup_scaled_name(enum scaled scaled) { return scaled_names[scaled]; }
 const char *setup_left_out_name(enum left_out left_out) { return left_out_names[left_out]; }
@@ -229,6 +232,15 @@ static bool read_switch(const struct option *option, struct reading *reading, co
     return refuse(option, text);
   }
   *(bool *)field(option, reading) = found == 1;
+  return true;
+}
+
+static bool read_graphs(const struct option *option, struct reading *reading, const char *text) {
+  int found = index_of(graphs_names, GRAPHS, text, strlen(text));
+  if (found < 0) {
+    return refuse(option, text);
+  }
+  reading->setup->graphs = (enum graphs)found;
   return true;
 }
 
@@ -444,6 +456,8 @@ static const struct option options[] = {
      AT(parallel.batched_p2p), 0, 0, switch_names, 2},
     {"bucket-mb", "MB", "of gradients reduced at once (100)", read_mega, AT(parallel.bucket_bytes), 0.001, 1e6, NULL,
      0},
+    {"graphs", "off|layers|passes", "captured: a layer's kernels, or a pass's, are launched by one call (off)",
+     read_graphs, 0, 0, 0, NULL, 0},
     {NULL, "The machine", NULL, NULL, 0, 0, 0, NULL, 0},
     {"gpu", "NAME", "a100, h100, h200 or b200 (h100)", read_gpu, 0, 0, 0, NULL, 0},
     {"nccl", "VERSION", "2.17.1, 2.28.9 or 2.29.7 (2.28.9)", read_nccl, 0, 0, 0, NULL, 0},
@@ -628,6 +642,14 @@ static bool check_sizes(const struct setup *setup) {
              parameters, most_elements);
 }
 
+static bool leaves_out(const struct setup *setup) {
+  bool any = setup->leave_out_op_count > 0;
+  for (int i = 0; i < LEFT_OUT; i++) {
+    any = any || setup->leave_out[i];
+  }
+  return any;
+}
+
 static bool check(struct setup *setup) {
   struct model *model = &setup->model;
   const struct parallelism *parallel = &setup->parallel;
@@ -642,6 +664,9 @@ static bool check(struct setup *setup) {
   if (interleaved != (parallel->chunks > 1) || (interleaved && parallel->pipeline == 1)) {
     return complain(
         "--schedule interleaved goes with --vp of at least 2 and --pp of at least 2, and no other schedule with --vp");
+  }
+  if (setup->graphs != GRAPHS_OFF && leaves_out(setup)) {
+    return complain("--leave-out: not with --graphs, whose work is captured as it is");
   }
   return check_sizes(setup) &&
          divides("--layers", model->layers, "--pp times --vp", (int64_t)parallel->pipeline * parallel->chunks) &&

@@ -20,6 +20,9 @@ struct model {
 
 enum schedule { SCHEDULE_1F1B, SCHEDULE_GPIPE, SCHEDULE_INTERLEAVED, SCHEDULE_ZERO_BUBBLE, SCHEDULES };
 
+/* What is captured in graphs. */
+enum graphs { GRAPHS_OFF, GRAPHS_LAYERS, GRAPHS_PASSES, GRAPHS };
+
 struct parallelism {
   int tensor, pipeline, data;
   int chunks; /* model chunks of a rank (virtual stages); over 1 only with SCHEDULE_INTERLEAVED */
@@ -115,6 +118,7 @@ struct setup {
   bool mechanisms[MECHANISMS];
   double scale[SCALED];            /* 1: as it is */
   double *slow_device, *slow_host; /* a factor a rank */
+  enum graphs graphs;
   bool leave_out[LEFT_OUT];
   char *leave_out_ops[MOST_LEFT_OUT_OPS]; /* op=NAME: ops that are left out with all inside them */
   int leave_out_op_count;
@@ -142,6 +146,7 @@ int setup_rank_at(const struct setup *setup, struct coordinates at);
 
 /* Names for the command line and truth.json. */
 const char *setup_mechanism_name(enum mechanism mechanism);
+const char *setup_graphs_name(enum graphs graphs);
 const char *setup_schedule_name(enum schedule schedule);
 const char *setup_scaled_name(enum scaled scaled);
 const char *setup_left_out_name(enum left_out left_out);

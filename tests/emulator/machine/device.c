@@ -221,6 +221,8 @@ static void tell(const struct machine *machine, const struct device *device, con
                                  .step = command->step,
                                  .stream = (enum stream)stream_number(device, stream),
                                  .correlation = command->correlation,
+                                 .graph = command->graph,
+                                 .node = command->node,
                                  .call_end = command->call_end,
                                  .start = stream->start,
                                  .end = machine->now,

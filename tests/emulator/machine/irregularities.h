@@ -19,8 +19,11 @@ struct irregularities {
   struct spread pause;          /* a stall, one in pause_interval ns of host time */
   struct spread data_stall;     /* until a step's data are there */
   struct spread hand_over;      /* from the post to the autograd thread's first instruction */
+  struct spread graph_ratio;    /* of what a graph's launch spends on its nodes */
   struct spread hand_back;      /* from its last to the waiting thread's next */
   double pause_interval;        /* ns */
+  int64_t graph_node;           /* ns that a graph's launch spends on a node */
+  double graph_start;           /* the share of that behind which the first may start */
   int64_t stretch_length;       /* instructions */
   int64_t profiled_frame_begin; /* what recording adds before a frame's start, behind its end, and behind a call */
   int64_t profiled_frame_end, profiled_call;
@@ -36,6 +39,7 @@ struct irregularities {
   struct spread launch_delay; /* from the end of the call on an idle stream; negative: the device was quicker */
   struct spread task_gap;     /* on a busy stream */
   struct spread event_delay;  /* from the awaited end to the end of a wait on the device */
+  struct spread graph_edge;   /* the same between nodes of one graph */
   struct spread sync_return;  /* to the end of a call that waits */
 
   /* The device. */

@@ -43,6 +43,7 @@ enum chance {
   CHANCE_OP,
   CHANCE_DATA,
   CHANCE_PROFILER,
+  CHANCE_GRAPH,
 };
 
 /* A job is over by then: 104 days, the longest time that all who read JSON read exactly. */
@@ -123,11 +124,13 @@ struct command {
   uint64_t place;       /* of what is drawn for it */
   int32_t launch_delay; /* behind call_end */
   uint32_t correlation;
-  uint32_t subject; /* of a task: its work in the catalogue; else a stamp */
-  uint32_t match;   /* of a collective: the member's count; of a point-to-point kernel: its exchange */
+  uint32_t graph, node; /* of a task in a graph, else 0 */
+  uint32_t subject;     /* of a task: its work in the catalogue; else a stamp */
+  uint32_t match;       /* of a collective: the member's count; of a point-to-point kernel: its exchange */
   uint32_t op;
   int32_t step;
   uint8_t kind;
+  bool captured; /* in a graph */
   struct label label;
 };
 
@@ -136,7 +139,7 @@ struct stamp {
   bool reached;
   uint8_t stream;
   uint32_t sources, decided; /* bits by stream: tasks that it stood behind; those whose end it waited for */
-  uint32_t correlation, users, waiters /* first actor */, next_free;
+  uint32_t correlation /* 0: in a graph */, users, waiters /* first actor */, next_free;
   uint32_t from[WORKING_STREAMS]; /* correlations */
   int64_t time;
 };
@@ -287,7 +290,7 @@ struct flight {
   int computing; /* members whose device computes */
   uint32_t load; /* of its busiest link */
   int64_t *starts, *ends;
-  uint32_t *correlations;
+  uint32_t *correlations, *nodes;
   uint8_t *streams;
   bool *finished; /* members that did not wait for the transfer */
 };

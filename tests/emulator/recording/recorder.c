@@ -150,6 +150,7 @@ static void see_host(void *self, const struct host_record *record) {
                           .op = (uint32_t)record->number,
                           .correlation = record->correlation,
                           .awaited = record->awaited,
+                          .nodes = record->nodes,
                           .event = (uint16_t)record->event,
                           .thread = (uint8_t)record->thread,
                           .call = (uint8_t)record->call,
@@ -172,6 +173,8 @@ static void see_device(void *self, const struct device_record *record) {
                            .end = record->end,
                            .sequence = record->sequence,
                            .correlation = record->correlation,
+                           .graph = record->graph,
+                           .node = record->node,
                            .op = (uint32_t)record->op,
                            .shape = add_shape(recorder, work),
                            .message = add_message(recorder, work->message),
@@ -224,6 +227,7 @@ static void see_transfer(void *self, const struct transfer_record *record) {
     PUSH(recorder->member_starts, record->starts[i]);
     PUSH(recorder->member_ends, record->ends[i]);
     PUSH(recorder->member_correlations, record->correlations[i]);
+    PUSH(recorder->member_nodes, record->nodes[i]);
   }
 }
 
@@ -296,6 +300,7 @@ void recorder_free(struct recorder *recorder) {
   free(recorder->member_starts.items);
   free(recorder->member_ends.items);
   free(recorder->member_correlations.items);
+  free(recorder->member_nodes.items);
   for (int run = 0; run < RUNS; run++) {
     free(recorder->steps[run].items);
   }
