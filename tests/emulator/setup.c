@@ -76,11 +76,14 @@ static const char *const recorded_names[RECORDED] = {"shapes", "sync", "stacks",
 
 static const char *const graphs_names[GRAPHS] = {"off", "layers", "passes"};
 
+static const char *const form_names[FORMS] = {"2026", "2024", "2022", "cuda"};
+
 static const char *const switch_names[] = {"off", "on"};
 static const char *const recompute_names[] = {"none", "full"};
 
 const char *setup_mechanism_name(enum mechanism mechanism) { return mechanism_names[mechanism]; }
 const char *setup_schedule_name(enum schedule schedule) { return schedule_names[schedule]; }
+const char *setup_form_name(enum form form) { return form_names[form]; }
 const char *setup_graphs_name(enum graphs graphs) { return graphs_names[graphs]; }
 const char *setup_recorded_name(int bit) { return recorded_names[bit]; }
 const char *setup_scaled_name(enum scaled scaled) { return scaled_names[scaled]; }
@@ -235,12 +238,13 @@ static bool read_switch(const struct option *option, struct reading *reading, co
   return true;
 }
 
-static bool read_graphs(const struct option *option, struct reading *reading, const char *text) {
-  int found = index_of(graphs_names, GRAPHS, text, strlen(text));
+/* One of the names, by its number. */
+static bool read_choice(const struct option *option, struct reading *reading, const char *text) {
+  int found = index_of(option->names, option->name_count, text, strlen(text));
   if (found < 0) {
     return refuse(option, text);
   }
-  reading->setup->graphs = (enum graphs)found;
+  *(int *)field(option, reading) = found;
   return true;
 }
 
@@ -457,7 +461,11 @@ static const struct option options[] = {
     {"bucket-mb", "MB", "of gradients reduced at once (100)", read_mega, AT(parallel.bucket_bytes), 0.001, 1e6, NULL,
      0},
     {"graphs", "off|layers|passes", "captured: a layer's kernels, or a pass's, are launched by one call (off)",
-     read_graphs, 0, 0, 0, NULL, 0},
+     read_choice, AT(graphs), 0, 0, graphs_names, GRAPHS},
+    {"prepare", "on|off", "inputs are masked on the copy stream: a memset and a kernel (off)", read_switch,
+     AT(parallel.prepares_inputs), 0, 0, switch_names, 2},
+    {"pageable", "on|off", "copies from and to the host pass through their calls (off)", read_switch, AT(pageable), 0,
+     0, switch_names, 2},
     {NULL, "The machine", NULL, NULL, 0, 0, 0, NULL, 0},
     {"gpu", "NAME", "a100, h100, h200 or b200 (h100)", read_gpu, 0, 0, 0, NULL, 0},
     {"nccl", "VERSION", "2.17.1, 2.28.9 or 2.29.7 (2.28.9)", read_nccl, 0, 0, 0, NULL, 0},
@@ -466,6 +474,8 @@ static const struct option options[] = {
      1e5, NULL, 0},
     {"nic-latency", "US", "of a hop between nodes (5)", read_microseconds, AT(network.nic_latency), 0, 1e6, NULL, 0},
     {"queue-depth", "N", "launches that a stream holds (1020)", read_integer, AT(queue_depth), 1, 1 << 20, NULL, 0},
+    {"sm-queue", "on|off", "communication starts when all its blocks can, a stream's next kernel first (off)",
+     read_switch, AT(sm_queue), 0, 0, switch_names, 2},
     {"contention", "C,T", "a kernel takes C longer beside a transfer, that T longer (0.4,0.1)", read_contention, 0, 0,
      10, NULL, 0},
     {"without", "LIST", "mechanisms that are switched off (below)", read_mechanisms, 0, 0, 0, NULL, 0},
@@ -486,6 +496,13 @@ static const struct option options[] = {
     {"steps", "N", "recorded steps (3)", read_integer, AT(steps), 1, MOST_STEPS, NULL, 0},
     {"record", "LIST", "shapes, sync, stacks, annotations, collectives, or all, none (shapes,annotations,collectives)",
      read_record, 0, 0, 0, NULL, 0},
+    {"form", "NAME", "2026; 2024: collectives without numbers; 2022: none; cuda: no ops (2026)", read_choice, AT(form),
+     0, 0, form_names, FORMS},
+    {"unseen", "on|off", "work launched before the recording is not in it, and awaited in its first step (off)",
+     read_switch, AT(unseen), 0, 0, switch_names, 2},
+    {"sample", "N", "one kernel of so many is recorded (1)", read_integer, AT(sample), 1, 1000, NULL, 0},
+    {"device-early", "US", "device rows stand so much too early (0)", read_microseconds, AT(device_early), 0, 1e6, NULL,
+     0},
     {"ranks", "LIST", "whose traces are written: all, none, 0,3,8-11 (all)", read_ranks, 0, 0, 0, NULL, 0},
     {"plain", NULL, "rankN.json, not compressed", read_flag, AT(plain), 0, 0, NULL, 0},
     {"quiet", NULL, "no summary", read_flag, AT(quiet), 0, 0, NULL, 0},
@@ -698,6 +715,7 @@ static void defaults(struct setup *setup) {
       .contention_compute = 0.4,
       .contention_transfer = 0.1,
       .jitter = 1,
+      .sample = 1,
       .seed = 1,
       .warmup = 2,
       .steps = 3,

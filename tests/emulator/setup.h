@@ -31,6 +31,7 @@ struct parallelism {
   bool distributed_optimizer;
   bool recompute;         /* whole layers, in the backward pass */
   bool overlap_gradients; /* buckets are reduced during the last micro-batch's backward pass; else after it */
+  bool prepares_inputs;   /* on the copy stream: a memset and a kernel beside the copy */
   bool batched_p2p;       /* a send and a receive side by side are one kernel */
   int64_t bucket_bytes;   /* of gradients, at most, but for one parameter's */
 };
@@ -96,6 +97,10 @@ enum left_out {
 };
 enum { MOST_LEFT_OUT_OPS = 16 };
 
+/* What a trace tells: as Kineto did in that year; in 2024 without numbers of collectives, in 2022 without a word of them;
+ * or of CUDA's activity alone, without ops. */
+enum form { FORM_2026, FORM_2024, FORM_2022, FORM_CUDA, FORMS };
+
 enum recorded {
   RECORD_SHAPES = 1,
   RECORD_SYNC = 2,
@@ -125,9 +130,15 @@ struct setup {
   int queue_depth;            /* launches that a stream holds */
   double contention_compute;  /* a kernel takes so much longer while its device transfers: 0.15 is 15 % */
   double contention_transfer; /* a transfer takes so much longer while all its devices compute */
-  double jitter;              /* 1: spreads as measured on real traces; 2: twice as wide */
+  bool sm_queue; /* SMs are free for communication when there are enough, and go to the stream that had them first */
+  bool pageable; /* copies from and to the host are staged by their calls */
+  double jitter; /* 1: spreads as measured on real traces; 2: twice as wide */
   uint64_t seed;
-  int warmup, steps;     /* steps before the recording, and in it */
+  int warmup, steps; /* steps before the recording, and in it */
+  enum form form;
+  bool unseen; /* work launched before the recording is not in it, and the first step begins with a wait for that */
+  int sample;  /* one kernel of so many is recorded */
+  int64_t device_early;  /* ns by which device rows stand too early */
   unsigned recorded;     /* bits of enum recorded */
   bool *record_rank;     /* a flag a rank: its trace is written */
   const char *folder;    /* for rankN.json.gz and truth.json */
@@ -146,6 +157,7 @@ int setup_rank_at(const struct setup *setup, struct coordinates at);
 
 /* Names for the command line and truth.json. */
 const char *setup_mechanism_name(enum mechanism mechanism);
+const char *setup_form_name(enum form form);
 const char *setup_graphs_name(enum graphs graphs);
 const char *setup_schedule_name(enum schedule schedule);
 const char *setup_scaled_name(enum scaled scaled);

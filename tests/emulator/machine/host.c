@@ -229,13 +229,86 @@ static bool has_room(const struct machine *machine, struct device *device, struc
   return false;
 }
 
+/* True once the commands that the stream held when the call began are done. */
+static bool stream_is_done(struct device *device, struct thread_state *thread, int stream) {
+  if (device->streams[stream].done >= thread->goals[stream])
+    return true;
+  wait_for(thread, WAITING_STREAM);
+  thread->waiting_stream = (uint8_t)stream;
+  thread->waiting_count = thread->goals[stream];
+  device->awaited |= stream_bit(stream);
+  return false;
+}
+
+/* ---- copies that pass through their calls ---- */
+
+static bool is_staged(const struct machine *machine, const struct work *work) {
+  return machine->setup->pageable && (work->kind == WORK_COPY_TO_DEVICE || work->kind == WORK_COPY_TO_HOST);
+}
+
+/* What the call takes from memory that the device cannot reach: as long as other copies' calls, and until it is staged,
+ * which now and then takes long. */
+static int64_t staging_length(const struct machine *machine, const struct thread_state *thread) {
+  bool is_long =
+      has(machine, MECHANISM_HOST_JITTER) &&
+      chance_uniform(chance_place(instruction_place(thread), CHANCE_STAGING_LONG)) < irregularities.staging_long_share;
+  const struct spread *spread = is_long ? &irregularities.staging_long : &irregularities.staging;
+  return call_length(machine, thread, CALL_MEMCPY) + irregular_host(machine, thread, spread, CHANCE_STAGING);
+}
+
+static void enqueue_staged(struct machine *machine, struct device *device, struct thread_state *thread,
+                           const struct instruction *instruction, const struct work *work) {
+  struct stream_state *stream = &device->streams[instruction->stream];
+  const struct frame_open *around = innermost(thread);
+  uint64_t place = instruction_place(thread);
+  struct command command = {
+      .call_end = thread->awaited_until,
+      .place = place,
+      .launch_delay = (int32_t)delay(machine, &irregularities.staged, 0, place, CHANCE_LAUNCH),
+      .correlation = thread->correlation,
+      .subject = catalogue_add(&machine->catalogue, work),
+      .op = around ? (uint32_t)around->op : 0,
+      .step = thread->step,
+      .kind = COMMAND_TASK,
+      .label = work->label,
+  };
+  stream_push(machine, stream, &command);
+  thread->goals[instruction->stream] = stream->pushed;
+  thread->copying = true;
+}
+
+/* The device copies while the call lasts: to the device soon after it has begun, and to the host until it may return. */
+static bool copy_staged(struct machine *machine, struct device *device, struct thread_state *thread,
+                        const struct instruction *instruction, const struct work *work) {
+  call_begin(device, thread);
+  if (!thread->copying) {
+    if (!has_room(machine, device, thread, instruction->stream))
+      return false;
+    enqueue_staged(machine, device, thread, instruction, work);
+  }
+  bool to_host = work->kind == WORK_COPY_TO_HOST;
+  if (to_host && !stream_is_done(device, thread, instruction->stream))
+    return false;
+  thread->copying = false;
+  int64_t end = thread->call_start + staging_length(machine, thread), back = thread->awaited_until;
+  if (to_host)
+    back += delay(machine, &irregularities.sync_return, 0, instruction_place(thread), CHANCE_SYNC);
+  call_over(machine, device, thread, end > back ? end : back,
+            (struct host_record){.call = (enum call)instruction->call, .stream = (enum stream)instruction->stream});
+  return true;
+}
+
+/* ---- launches ---- */
+
 static bool launch(struct machine *machine, struct device *device, struct thread_state *thread,
                    const struct instruction *instruction) {
   struct stream_state *stream = &device->streams[instruction->stream];
+  const struct work *work = &thread->block.works[instruction->of.work];
+  if (is_staged(machine, work))
+    return copy_staged(machine, device, thread, instruction, work);
   call_begin(device, thread);
   if (!has_room(machine, device, thread, instruction->stream))
     return false;
-  const struct work *work = &thread->block.works[instruction->of.work];
   enum call call = (enum call)instruction->call;
   int64_t begin = thread->awaited_until > thread->call_start ? thread->awaited_until : thread->call_start;
   int64_t length = call_length(machine, thread, call);
@@ -376,17 +449,6 @@ static void query_event(struct machine *machine, struct device *device, struct t
 }
 
 /* ---- calls that wait for the device ---- */
-
-/* True once the commands that the stream held when the call began are done. */
-static bool stream_is_done(struct device *device, struct thread_state *thread, int stream) {
-  if (device->streams[stream].done >= thread->goals[stream])
-    return true;
-  wait_for(thread, WAITING_STREAM);
-  thread->waiting_stream = (uint8_t)stream;
-  thread->waiting_count = thread->goals[stream];
-  device->awaited |= stream_bit(stream);
-  return false;
-}
 
 static bool streams_are_done(struct device *device, struct thread_state *thread,
                              const struct instruction *instruction) {

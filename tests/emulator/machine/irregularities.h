@@ -11,15 +11,17 @@
 
 struct irregularities {
   /* The host. */
-  struct spread call[CALLS];    /* a call that does not block */
-  struct spread op_cost;        /* of all host work of ops of one name, and behind them, against its nominal time */
-  struct spread host_ratio;     /* of one piece of host work, against what its op costs */
-  struct spread host_stretch;   /* of stretch_length instructions in a row: caches, other processes */
-  struct spread host_step;      /* of a rank's whole step */
-  struct spread pause;          /* a stall, one in pause_interval ns of host time */
-  struct spread data_stall;     /* until a step's data are there */
-  struct spread hand_over;      /* from the post to the autograd thread's first instruction */
-  struct spread graph_ratio;    /* of what a graph's launch spends on its nodes */
+  struct spread call[CALLS];  /* a call that does not block */
+  struct spread op_cost;      /* of all host work of ops of one name, and behind them, against its nominal time */
+  struct spread host_ratio;   /* of one piece of host work, against what its op costs */
+  struct spread host_stretch; /* of stretch_length instructions in a row: caches, other processes */
+  struct spread host_step;    /* of a rank's whole step */
+  struct spread pause;        /* a stall, one in pause_interval ns of host time */
+  struct spread data_stall;   /* until a step's data are there */
+  struct spread hand_over;    /* from the post to the autograd thread's first instruction */
+  struct spread graph_ratio;  /* of what a graph's launch spends on its nodes */
+  struct spread staging, staging_long; /* what a copy that passes through its call adds to that, and one in some does */
+  double staging_long_share;
   struct spread hand_back;      /* from its last to the waiting thread's next */
   double pause_interval;        /* ns */
   int64_t graph_node;           /* ns that a graph's launch spends on a node */
@@ -37,9 +39,12 @@ struct irregularities {
 
   /* Between host and device, and between device tasks. */
   struct spread launch_delay; /* from the end of the call on an idle stream; negative: the device was quicker */
+  struct spread staged;       /* the same, but from its start, of a copy that passes through its call */
   struct spread task_gap;     /* on a busy stream */
   struct spread event_delay;  /* from the awaited end to the end of a wait on the device */
   struct spread graph_edge;   /* the same between nodes of one graph */
+  struct spread sm_turn;      /* from the end of a kernel that filled the device until others than its stream's next may
+                                 take the SMs: longer than that one needs */
   struct spread sync_return;  /* to the end of a call that waits */
 
   /* The device. */

@@ -47,10 +47,10 @@ struct device_record {
   enum stream stream;
   uint32_t correlation; /* its number; of a node of a graph the launch's correlation is that less `node` */
   uint32_t graph, node; /* of a node: its graph, and its place in that from 1; else 0 */
-  int64_t call_end, start, end;
-  int64_t op;              /* number of the op that launched it, 0: none */
-  const struct work *work; /* with its message; valid during the call only */
-  int64_t sequence;        /* of communication: the communicator's count on this rank, from 1; of p2p -1 */
+  int64_t call_end, ready, start, end; /* ready: it started then, or when SMs were free for it */
+  int64_t op;                          /* number of the op that launched it, 0: none */
+  const struct work *work;             /* with its message; valid during the call only */
+  int64_t sequence;                    /* of communication: the communicator's count on this rank, from 1; of p2p -1 */
 };
 
 /* A collective or a pair that is over. Times of a pair: of its own transfer. */

@@ -44,6 +44,9 @@ enum chance {
   CHANCE_DATA,
   CHANCE_PROFILER,
   CHANCE_GRAPH,
+  CHANCE_TURN,
+  CHANCE_STAGING,
+  CHANCE_STAGING_LONG,
 };
 
 /* A job is over by then: 104 days, the longest time that all who read JSON read exactly. */
@@ -166,6 +169,7 @@ struct stream_state {
 
   /* What runs. */
   bool running;
+  int64_t ready; /* when it could have started as far as all but SMs goes */
   struct command command;
   int64_t start, settled; /* `left` is as of `settled` */
   double left, last_wave; /* ns at full speed */
@@ -205,7 +209,7 @@ struct thread_state {
   struct frame_open *frames;
   uint32_t depth, frame_room;
   /* The instruction began before, and had to wait. */
-  bool begun;
+  bool begun, copying; /* copying: in a copy that is enqueued */
   int64_t call_start;
   uint32_t correlation;
   int64_t awaited_until; /* when what it waited for came about */
@@ -261,6 +265,7 @@ struct device {
   struct passage *passages;
   uint32_t passage_count, passage_room;
   uint32_t load[LINKS]; /* transfers on a link */
+  int64_t turn;         /* when those that wait for SMs may take what the last kernel that filled the device left */
   int held_sms;         /* by communication kernels, moving bytes or waiting */
   double heat;
   int64_t heat_time;

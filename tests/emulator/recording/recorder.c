@@ -4,6 +4,7 @@
  */
 #include "recorder.h"
 
+#include "chance.h"
 #include "rows.h"
 
 #include <stdlib.h>
@@ -77,9 +78,13 @@ static struct recorder *recorder_of(void *self) { return ((struct run *)self)->r
 /* Steps and NCCL's operations are always annotated; what the program adds, where that is recorded. */
 static bool keeps_frame(const struct recorder *recorder, const struct host_record *record) {
   unsigned recorded = recorder->setup->recorded;
+  enum form form = recorder->setup->form;
+  if (form == FORM_CUDA) {
+    return false;
+  }
   switch (record->frame) {
     case FRAME_OP:
-      return true;
+      return form != FORM_2022 || strcmp(record->name, "record_param_comms") != 0;
     case FRAME_ANNOTATION:
       return (recorded & RECORD_ANNOTATIONS) != 0 || strncmp(record->name, "ProfilerStep#", 13) == 0 ||
              strncmp(record->name, "nccl:", 5) == 0;
@@ -160,6 +165,16 @@ static void see_host(void *self, const struct host_record *record) {
   }
 }
 
+/* Work that was launched before the recording, and all kernels but a sample, where setup says so. */
+static bool is_unseen(const struct recorder *recorder, const struct rank_rows *rows,
+                      const struct device_record *record) {
+  const struct setup *setup = recorder->setup;
+  bool is_kernel = record->work->kind < WORK_COPY_TO_DEVICE || record->work->kind > WORK_MEMSET;
+  uint64_t place = chance_place(chance_place(setup->seed, (uint64_t)record->rank), record->correlation);
+  return (setup->unseen && record->call_end < rows->start) ||
+         (is_kernel && setup->sample > 1 && chance_uniform(chance_place(place, 's')) * setup->sample >= 1);
+}
+
 static void see_device(void *self, const struct device_record *record) {
   struct recorder *recorder = recorder_of(self);
   struct rank_rows *rows = rows_of(recorder, record->rank);
@@ -167,8 +182,12 @@ static void see_device(void *self, const struct device_record *record) {
     return;
   }
   const struct work *work = record->work;
+  if (is_unseen(recorder, rows, record)) {
+    return;
+  }
   if (within(rows, record->start) || is_shown(rows, record->start, record->end)) {
     PUSH(rows->device, (struct device_row){
+                           .ready = record->ready,
                            .start = record->start,
                            .end = record->end,
                            .sequence = record->sequence,

@@ -50,7 +50,7 @@ struct call_row {
 };
 
 struct device_row {
-  int64_t start, end, sequence;
+  int64_t ready, start, end, sequence;
   uint32_t correlation, graph, node, op, shape, message; /* correlation: its number (machine.h) */
   int16_t micro_batch, layer;
   uint8_t stream, phase, part;

@@ -32,6 +32,7 @@
  *   With --graphs a node of a graph is known by the correlation that it shares with all others of its launch, and by its
  *   place in the graph: columns `node`, `nodes`, `from_node` and `to_node` stand last in the tables below (the lower half
  *   of its `graph node id`; 0: of no graph).
+ *   With --sm-queue `tasks` has a last column `ready`: when the task could have started as far as all but SMs goes.
  *   collectives    table of those with a recorded rank's kernel in its trace: communicator (the process group's name),
  *                  op, sequence (of the communicator, or between the two of a pair), step, bytes, source, destination
  *                  (ranks of a pair, else -1), begin, end (of the transfer, from the last start on), and by member:
@@ -135,6 +136,26 @@ static void put_factors(struct writer *out, const char *key, const double *facto
   PUT(out, "]");
 }
 
+/* Those that are not as they are by default. */
+static void put_options(struct writer *out, const struct setup *setup) {
+  if (setup->graphs != GRAPHS_OFF) {
+    put_named(out, "\"graphs\": ", setup_graphs_name(setup->graphs));
+    PUT(out, ",\n");
+  }
+  if (setup->form != FORM_2026) {
+    put_named(out, "\"form\": ", setup_form_name(setup->form));
+    PUT(out, ",\n");
+  }
+  put_text(out, setup->sm_queue ? "\"sm_queue\": true,\n" : "");
+  put_text(out, setup->parallel.prepares_inputs ? "\"prepares_inputs\": true,\n" : "");
+  put_text(out, setup->pageable ? "\"pageable\": true,\n" : "");
+  put_text(out, setup->unseen ? "\"unseen\": true,\n" : "");
+  if (setup->sample > 1) {
+    put_number(out, "\"sample\": ", setup->sample);
+    PUT(out, ",\n");
+  }
+}
+
 static void put_changes(struct writer *out, const struct setup *setup) {
   bool first = true;
   PUT(out, "},\n\"mechanisms\": [");
@@ -155,10 +176,7 @@ static void put_changes(struct writer *out, const struct setup *setup) {
   }
   first = true;
   PUT(out, "},\n");
-  if (setup->graphs != GRAPHS_OFF) {
-    put_named(out, "\"graphs\": ", setup_graphs_name(setup->graphs));
-    PUT(out, ",\n");
-  }
+  put_options(out, setup);
   PUT(out, "\"left_out\": [");
   for (int i = 0; i < LEFT_OUT; i++) {
     if (setup->leave_out[i]) {
@@ -444,9 +462,12 @@ static void put_collectives(struct writer *out, const struct recorder *recorder)
 
 /* ---- recorded ranks ---- */
 
-static void put_tasks(struct writer *out, const struct rank_rows *rows, const struct order *order, bool graphs) {
+static void put_tasks(struct writer *out, const struct rank_rows *rows, const struct order *order,
+                      const struct setup *setup) {
+  bool graphs = setup->graphs != GRAPHS_OFF;
   PUT(out, ",\n\"tasks\": {\"columns\": [\"correlation\", \"phase\", \"micro_batch\", \"layer\", \"part\"");
-  put_text(out, graphs ? ", \"node\"], \"rows\": [" : "], \"rows\": [");
+  put_text(out, graphs ? ", \"node\"" : "");
+  put_text(out, setup->sm_queue ? ", \"ready\"], \"rows\": [" : "], \"rows\": [");
   bool first = true;
   for (uint32_t i = 0; i < order->device.count; i++) {
     if (order->device.rows[i] == NONE) {
@@ -460,6 +481,9 @@ static void put_tasks(struct writer *out, const struct rank_rows *rows, const st
     put_number(out, ", ", row->part);
     if (graphs) {
       put_number(out, ", ", row->node);
+    }
+    if (setup->sm_queue) {
+      put_number(out, ", ", row->ready);
     }
     PUT(out, "]");
     first = false;
@@ -521,7 +545,7 @@ static void put_recorded(struct writer *out, const struct recorder *recorder) {
     put_separator(out, i == 0);
     put_number(out, "{\"rank\": ", rows->rank);
     put_counts(out, recorder, rows, &order);
-    put_tasks(out, rows, &order, has_graphs(recorder));
+    put_tasks(out, rows, &order, recorder->setup);
     put_edges(out, rows, &order, has_graphs(recorder));
     PUT(out, "}");
     order_free(&order);

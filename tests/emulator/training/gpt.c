@@ -256,6 +256,8 @@ static void begin_step(const struct block *to) {
   frame_leave(to);
   program_enter(to->program, FRAME_ANNOTATION, to->gpt->step_names[to->step], (struct op_facts){.sequence = -1});
   frame_enter(to, step_frame);
+  if (to->setup->unseen && to->step == to->setup->warmup)
+    program_sync(to->program, DO_SYNC_DEVICE, 0, STREAM_COMPUTE);
   spend(to, NS_STEP);
   gradients_clear(to);
   frame_enter(to, schedule_frame(to->setup));
