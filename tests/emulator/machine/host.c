@@ -246,14 +246,12 @@ static bool is_staged(const struct machine *machine, const struct work *work) {
   return machine->setup->pageable && (work->kind == WORK_COPY_TO_DEVICE || work->kind == WORK_COPY_TO_HOST);
 }
 
-/* What the call takes from memory that the device cannot reach: as long as other copies' calls, and until it is staged,
- * which now and then takes long. */
-static int64_t staging_length(const struct machine *machine, const struct thread_state *thread) {
-  bool is_long =
-      has(machine, MECHANISM_HOST_JITTER) &&
-      chance_uniform(chance_place(instruction_place(thread), CHANCE_STAGING_LONG)) < irregularities.staging_long_share;
-  const struct spread *spread = is_long ? &irregularities.staging_long : &irregularities.staging;
-  return call_length(machine, thread, CALL_MEMCPY) + irregular_host(machine, thread, spread, CHANCE_STAGING);
+/* Now and then what the call waits for before it may read the memory, which the device does not see, takes long. */
+static int64_t staging(const struct machine *machine, const struct thread_state *thread) {
+  uint64_t place = chance_place(instruction_place(thread), CHANCE_IS_STAGING);
+  if (!has(machine, MECHANISM_HOST_JITTER) || chance_uniform(place) >= irregularities.staging_share)
+    return 0;
+  return irregular_host(machine, thread, &irregularities.staging, CHANCE_STAGING);
 }
 
 static void enqueue_staged(struct machine *machine, struct device *device, struct thread_state *thread,
@@ -262,7 +260,7 @@ static void enqueue_staged(struct machine *machine, struct device *device, struc
   const struct frame_open *around = innermost(thread);
   uint64_t place = instruction_place(thread);
   struct command command = {
-      .call_end = thread->awaited_until,
+      .call_end = thread->awaited_until + call_length(machine, thread, CALL_MEMCPY),
       .place = place,
       .launch_delay = (int32_t)delay(machine, &irregularities.staged, 0, place, CHANCE_LAUNCH),
       .correlation = thread->correlation,
@@ -277,7 +275,7 @@ static void enqueue_staged(struct machine *machine, struct device *device, struc
   thread->copying = true;
 }
 
-/* The device copies while the call lasts: to the device soon after it has begun, and to the host until it may return. */
+/* The device begins as soon as if the call took no longer than others do. To the host it copies while the call lasts. */
 static bool copy_staged(struct machine *machine, struct device *device, struct thread_state *thread,
                         const struct instruction *instruction, const struct work *work) {
   call_begin(device, thread);
@@ -290,7 +288,8 @@ static bool copy_staged(struct machine *machine, struct device *device, struct t
   if (to_host && !stream_is_done(device, thread, instruction->stream))
     return false;
   thread->copying = false;
-  int64_t end = thread->call_start + staging_length(machine, thread), back = thread->awaited_until;
+  int64_t end = thread->call_start + call_length(machine, thread, CALL_MEMCPY) + staging(machine, thread),
+          back = thread->awaited_until;
   if (to_host)
     back += delay(machine, &irregularities.sync_return, 0, instruction_place(thread), CHANCE_SYNC);
   call_over(machine, device, thread, end > back ? end : back,

@@ -20,8 +20,8 @@ struct irregularities {
   struct spread data_stall;   /* until a step's data are there */
   struct spread hand_over;    /* from the post to the autograd thread's first instruction */
   struct spread graph_ratio;  /* of what a graph's launch spends on its nodes */
-  struct spread staging, staging_long; /* what a copy that passes through its call adds to that, and one in some does */
-  double staging_long_share;
+  struct spread staging;      /* what one copy in some that pass through their calls adds to its call */
+  double staging_share;
   struct spread hand_back;      /* from its last to the waiting thread's next */
   double pause_interval;        /* ns */
   int64_t graph_node;           /* ns that a graph's launch spends on a node */
@@ -39,13 +39,13 @@ struct irregularities {
 
   /* Between host and device, and between device tasks. */
   struct spread launch_delay; /* from the end of the call on an idle stream; negative: the device was quicker */
-  struct spread staged;       /* the same, but from its start, of a copy that passes through its call */
-  struct spread task_gap;     /* on a busy stream */
-  struct spread event_delay;  /* from the awaited end to the end of a wait on the device */
-  struct spread graph_edge;   /* the same between nodes of one graph */
-  struct spread sm_turn;      /* from the end of a kernel that filled the device until others than its stream's next may
+  struct spread staged; /* the same, but of a copy that passes through its call: behind what other copies' calls take */
+  struct spread task_gap;    /* on a busy stream */
+  struct spread event_delay; /* from the awaited end to the end of a wait on the device */
+  struct spread graph_edge;  /* the same between nodes of one graph */
+  struct spread sm_turn;     /* from the end of a kernel that filled the device until others than its stream's next may
                                  take the SMs: longer than that one needs */
-  struct spread sync_return;  /* to the end of a call that waits */
+  struct spread sync_return; /* to the end of a call that waits */
 
   /* The device. */
   struct spread kernel_long[WORK_KINDS]; /* against its own time, from short_kernel on */

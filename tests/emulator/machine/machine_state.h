@@ -46,7 +46,7 @@ enum chance {
   CHANCE_GRAPH,
   CHANCE_TURN,
   CHANCE_STAGING,
-  CHANCE_STAGING_LONG,
+  CHANCE_IS_STAGING,
 };
 
 /* A job is over by then: 104 days, the longest time that all who read JSON read exactly. */
