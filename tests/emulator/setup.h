@@ -121,28 +121,28 @@ struct setup {
     int64_t nic_latency;  /* ns, one hop between nodes */
   } network;
   bool mechanisms[MECHANISMS];
+  bool pageable; /* copies from and to the host pass through their calls */
+  bool sm_queue; /* communication needs SMs for all its blocks at once, and the stream that had them comes first */
   double scale[SCALED];            /* 1: as it is */
   double *slow_device, *slow_host; /* a factor a rank */
-  enum graphs graphs;
   bool leave_out[LEFT_OUT];
   char *leave_out_ops[MOST_LEFT_OUT_OPS]; /* op=NAME: ops that are left out with all inside them */
   int leave_out_op_count;
+  enum graphs graphs;
+  enum form form;
+  int sample;                 /* one kernel of so many is recorded */
   int queue_depth;            /* launches that a stream holds */
   double contention_compute;  /* a kernel takes so much longer while its device transfers: 0.15 is 15 % */
   double contention_transfer; /* a transfer takes so much longer while all its devices compute */
-  bool sm_queue; /* SMs are free for communication when there are enough, and go to the stream that had them first */
-  bool pageable; /* copies from and to the host are staged by their calls */
-  double jitter; /* 1: spreads as measured on real traces; 2: twice as wide */
+  double jitter;              /* 1: spreads as measured on real traces; 2: twice as wide */
+  int64_t device_early;       /* ns by which device rows stand too early */
   uint64_t seed;
-  int warmup, steps; /* steps before the recording, and in it */
-  enum form form;
-  bool unseen; /* work launched before the recording is not in it, and the first step begins with a wait for that */
-  int sample;  /* one kernel of so many is recorded */
-  int64_t device_early;  /* ns by which device rows stand too early */
+  int warmup, steps;     /* steps before the recording, and in it */
   unsigned recorded;     /* bits of enum recorded */
   bool *record_rank;     /* a flag a rank: its trace is written */
   const char *folder;    /* for rankN.json.gz and truth.json */
   const char *arguments; /* the command line without the folder, for truth.json */
+  bool unseen;           /* what was launched before the recording is not in it, and awaited in its first step */
   bool quiet, plain;     /* no summary; rankN.json, not compressed */
 };
 

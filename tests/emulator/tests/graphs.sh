@@ -36,7 +36,7 @@ for what in layers passes; do
     $3 == 0 { next }
     { at = $1 OFS $2; n[at]++; list[at] = list[at] "|" $7; if ($3 != n[at]) print at, "node", $3, "is the", n[at] "th" }
     END { for (at in list) { seen++; count[list[at]]++ } for (l in count) if (count[l] < 2) print "one launch only of", substr(l, 1, 100) }' "$what/device"
-  holds "$what: nodes are on several streams" '$3 > 0 { on[$1, $2, $4]; launches[$1, $2] } END { for (l in launches) { split(l, at, SUBSEP); seen++; if (!((at[1], at[2], 7) in on) || !((at[1], at[2], 13) in on)) print l } }' "$what/device"
+  holds "$what: nodes are on two streams, gradients outside" '$3 > 0 { on[$1, $2, $4]; launches[$1, $2]; if ($4 != 7 && $4 != 13) print "on stream", $4 } END { for (l in launches) { split(l, at, SUBSEP); seen++; if (!((at[1], at[2], 7) in on) || !((at[1], at[2], 13) in on)) print l } }' "$what/device"
   holds "$what: within its op a replay makes one call" '
     $2 == "cpu_op" && $3 ~ /^_CudagraphReplayNode(Backward)?$/ { start[++n] = $5; end[n] = $6; who[n] = $1 OFS $4 }
     $2 ~ /^cuda_(runtime|driver)$/ { c++; from[c] = $5; thread[c] = $1 OFS $4; name[c] = $3 }

@@ -26,8 +26,11 @@ static struct capture begin(struct block *to) {
 struct capture graph_forward(struct block *to, enum graphs what) {
   if (to->setup->graphs != what)
     return (struct capture){.is_on = false};
+  const struct nesting *nesting = to->nesting;
+  int around = nesting->inside[nesting->depth];
   node_forward(to, &replay, shape(to, SHAPE_HIDDEN_SHARD));
   to->nesting->next_number--; /* the first node's inside */
+  nest(to, around);           /* which are counted as ever */
   return begin(to);
 }
 
@@ -57,6 +60,7 @@ void graph_leave(struct block *to, const struct capture *capture) {
   to->captured = false;
   program_capture(to->program, capture->first, STREAM_COMPUTE, graph_number(to));
   if (to->label.phase == PHASE_FORWARD) {
+    unnest(to);
     op_leave(to);
   } else {
     node_leave_backward(to);
