@@ -74,11 +74,17 @@ static const char *const left_out_names[LEFT_OUT] = {
 
 static const char *const recorded_names[RECORDED] = {"shapes", "sync", "stacks", "annotations", "collectives"};
 
+static const char *const graphs_names[GRAPHS] = {"off", "layers", "passes"};
+
+static const char *const form_names[FORMS] = {"2026", "2024", "2022", "cuda"};
+
 static const char *const switch_names[] = {"off", "on"};
 static const char *const recompute_names[] = {"none", "full"};
 
 const char *setup_mechanism_name(enum mechanism mechanism) { return mechanism_names[mechanism]; }
 const char *setup_schedule_name(enum schedule schedule) { return schedule_names[schedule]; }
+const char *setup_form_name(enum form form) { return form_names[form]; }
+const char *setup_graphs_name(enum graphs graphs) { return graphs_names[graphs]; }
 const char *setup_recorded_name(int bit) { return recorded_names[bit]; }
 const char *setup_scaled_name(enum scaled scaled) { return scaled_names[scaled]; }
 const char *setup_left_out_name(enum left_out left_out) { return left_out_names[left_out]; }
@@ -229,6 +235,16 @@ static bool read_switch(const struct option *option, struct reading *reading, co
     return refuse(option, text);
   }
   *(bool *)field(option, reading) = found == 1;
+  return true;
+}
+
+/* One of the names, by its number. */
+static bool read_choice(const struct option *option, struct reading *reading, const char *text) {
+  int found = index_of(option->names, option->name_count, text, strlen(text));
+  if (found < 0) {
+    return refuse(option, text);
+  }
+  *(int *)field(option, reading) = found;
   return true;
 }
 
@@ -444,6 +460,12 @@ static const struct option options[] = {
      AT(parallel.batched_p2p), 0, 0, switch_names, 2},
     {"bucket-mb", "MB", "of gradients reduced at once (100)", read_mega, AT(parallel.bucket_bytes), 0.001, 1e6, NULL,
      0},
+    {"graphs", "off|layers|passes", "captured: a layer's kernels, or a pass's, are launched by one call (off)",
+     read_choice, AT(graphs), 0, 0, graphs_names, GRAPHS},
+    {"prepare", "on|off", "inputs are masked on the copy stream: a memset and a kernel (off)", read_switch,
+     AT(parallel.prepares_inputs), 0, 0, switch_names, 2},
+    {"pageable", "on|off", "copies from and to the host pass through their calls (off)", read_switch, AT(pageable), 0,
+     0, switch_names, 2},
     {NULL, "The machine", NULL, NULL, 0, 0, 0, NULL, 0},
     {"gpu", "NAME", "a100, h100, h200 or b200 (h100)", read_gpu, 0, 0, 0, NULL, 0},
     {"nccl", "VERSION", "2.17.1, 2.28.9 or 2.29.7 (2.28.9)", read_nccl, 0, 0, 0, NULL, 0},
@@ -452,6 +474,8 @@ static const struct option options[] = {
      1e5, NULL, 0},
     {"nic-latency", "US", "of a hop between nodes (5)", read_microseconds, AT(network.nic_latency), 0, 1e6, NULL, 0},
     {"queue-depth", "N", "launches that a stream holds (1020)", read_integer, AT(queue_depth), 1, 1 << 20, NULL, 0},
+    {"sm-queue", "on|off", "communication starts when all its blocks can, a stream's next kernel first (off)",
+     read_switch, AT(sm_queue), 0, 0, switch_names, 2},
     {"contention", "C,T", "a kernel takes C longer beside a transfer, that T longer (0.4,0.1)", read_contention, 0, 0,
      10, NULL, 0},
     {"without", "LIST", "mechanisms that are switched off (below)", read_mechanisms, 0, 0, 0, NULL, 0},
@@ -472,6 +496,13 @@ static const struct option options[] = {
     {"steps", "N", "recorded steps (3)", read_integer, AT(steps), 1, MOST_STEPS, NULL, 0},
     {"record", "LIST", "shapes, sync, stacks, annotations, collectives, or all, none (shapes,annotations,collectives)",
      read_record, 0, 0, 0, NULL, 0},
+    {"form", "NAME", "2026; 2024: collectives without numbers; 2022: none; cuda: no ops (2026)", read_choice, AT(form),
+     0, 0, form_names, FORMS},
+    {"unseen", "on|off", "work launched before the recording is not in it, and awaited in its first step (off)",
+     read_switch, AT(unseen), 0, 0, switch_names, 2},
+    {"sample", "N", "one kernel of so many is recorded (1)", read_integer, AT(sample), 1, 1000, NULL, 0},
+    {"device-early", "US", "device rows stand so much too early (0)", read_microseconds, AT(device_early), 0, 1e6, NULL,
+     0},
     {"ranks", "LIST", "whose traces are written: all, none, 0,3,8-11 (all)", read_ranks, 0, 0, 0, NULL, 0},
     {"plain", NULL, "rankN.json, not compressed", read_flag, AT(plain), 0, 0, NULL, 0},
     {"quiet", NULL, "no summary", read_flag, AT(quiet), 0, 0, NULL, 0},
@@ -628,6 +659,14 @@ static bool check_sizes(const struct setup *setup) {
              parameters, most_elements);
 }
 
+static bool leaves_out(const struct setup *setup) {
+  bool any = setup->leave_out_op_count > 0;
+  for (int i = 0; i < LEFT_OUT; i++) {
+    any = any || setup->leave_out[i];
+  }
+  return any;
+}
+
 static bool check(struct setup *setup) {
   struct model *model = &setup->model;
   const struct parallelism *parallel = &setup->parallel;
@@ -642,6 +681,9 @@ static bool check(struct setup *setup) {
   if (interleaved != (parallel->chunks > 1) || (interleaved && parallel->pipeline == 1)) {
     return complain(
         "--schedule interleaved goes with --vp of at least 2 and --pp of at least 2, and no other schedule with --vp");
+  }
+  if (setup->graphs != GRAPHS_OFF && leaves_out(setup)) {
+    return complain("--leave-out: not with --graphs, whose work is captured as it is");
   }
   return check_sizes(setup) &&
          divides("--layers", model->layers, "--pp times --vp", (int64_t)parallel->pipeline * parallel->chunks) &&
@@ -673,6 +715,7 @@ static void defaults(struct setup *setup) {
       .contention_compute = 0.4,
       .contention_transfer = 0.1,
       .jitter = 1,
+      .sample = 1,
       .seed = 1,
       .warmup = 2,
       .steps = 3,

@@ -20,6 +20,9 @@ struct model {
 
 enum schedule { SCHEDULE_1F1B, SCHEDULE_GPIPE, SCHEDULE_INTERLEAVED, SCHEDULE_ZERO_BUBBLE, SCHEDULES };
 
+/* What is captured in graphs. */
+enum graphs { GRAPHS_OFF, GRAPHS_LAYERS, GRAPHS_PASSES, GRAPHS };
+
 struct parallelism {
   int tensor, pipeline, data;
   int chunks; /* model chunks of a rank (virtual stages); over 1 only with SCHEDULE_INTERLEAVED */
@@ -28,6 +31,7 @@ struct parallelism {
   bool distributed_optimizer;
   bool recompute;         /* whole layers, in the backward pass */
   bool overlap_gradients; /* buckets are reduced during the last micro-batch's backward pass; else after it */
+  bool prepares_inputs;   /* on the copy stream: a memset and a kernel beside the copy */
   bool batched_p2p;       /* a send and a receive side by side are one kernel */
   int64_t bucket_bytes;   /* of gradients, at most, but for one parameter's */
 };
@@ -93,6 +97,10 @@ enum left_out {
 };
 enum { MOST_LEFT_OUT_OPS = 16 };
 
+/* What a trace tells: as Kineto did in that year; in 2024 without numbers of collectives, in 2022 without a word of them;
+ * or of CUDA's activity alone, without ops. */
+enum form { FORM_2026, FORM_2024, FORM_2022, FORM_CUDA, FORMS };
+
 enum recorded {
   RECORD_SHAPES = 1,
   RECORD_SYNC = 2,
@@ -113,21 +121,28 @@ struct setup {
     int64_t nic_latency;  /* ns, one hop between nodes */
   } network;
   bool mechanisms[MECHANISMS];
+  bool pageable; /* copies from and to the host pass through their calls */
+  bool sm_queue; /* communication needs SMs for all its blocks at once, and the stream that had them comes first */
   double scale[SCALED];            /* 1: as it is */
   double *slow_device, *slow_host; /* a factor a rank */
   bool leave_out[LEFT_OUT];
   char *leave_out_ops[MOST_LEFT_OUT_OPS]; /* op=NAME: ops that are left out with all inside them */
   int leave_out_op_count;
+  enum graphs graphs;
+  enum form form;
+  int sample;                 /* one kernel of so many is recorded */
   int queue_depth;            /* launches that a stream holds */
   double contention_compute;  /* a kernel takes so much longer while its device transfers: 0.15 is 15 % */
   double contention_transfer; /* a transfer takes so much longer while all its devices compute */
   double jitter;              /* 1: spreads as measured on real traces; 2: twice as wide */
+  int64_t device_early;       /* ns by which device rows stand too early */
   uint64_t seed;
   int warmup, steps;     /* steps before the recording, and in it */
   unsigned recorded;     /* bits of enum recorded */
   bool *record_rank;     /* a flag a rank: its trace is written */
   const char *folder;    /* for rankN.json.gz and truth.json */
   const char *arguments; /* the command line without the folder, for truth.json */
+  bool unseen;           /* what was launched before the recording is not in it, and awaited in its first step */
   bool quiet, plain;     /* no summary; rankN.json, not compressed */
 };
 
@@ -142,6 +157,8 @@ int setup_rank_at(const struct setup *setup, struct coordinates at);
 
 /* Names for the command line and truth.json. */
 const char *setup_mechanism_name(enum mechanism mechanism);
+const char *setup_form_name(enum form form);
+const char *setup_graphs_name(enum graphs graphs);
 const char *setup_schedule_name(enum schedule schedule);
 const char *setup_scaled_name(enum scaled scaled);
 const char *setup_left_out_name(enum left_out left_out);

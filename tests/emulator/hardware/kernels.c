@@ -189,6 +189,8 @@ static void spread_over_device(struct work *work, const struct gpu *gpu) {
   work->fills_device = blocks > at_once;
   double waves = (double)blocks / (double)at_once;
   work->last_wave = waves > 1 ? llround((double)work->duration / waves) : work->duration;
+  int64_t last = blocks % at_once;
+  work->free_sms = last > 0 ? (int)((at_once - last) * gpu->sms / at_once) : 0;
 }
 
 static double memory_time(const struct gpu *gpu, double bytes) {

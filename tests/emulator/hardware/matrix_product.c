@@ -239,6 +239,11 @@ static void fill_grid(const struct gpu *gpu, struct gemm gemm, struct choice cho
   }
 }
 
+/* Of so many that run at once, those that the last wave leaves free. */
+static int free_sms(int64_t at_once, int64_t blocks) {
+  return blocks % at_once == 0 ? 0 : (int)(at_once - blocks % at_once);
+}
+
 static struct work product(const struct setup *setup, struct gemm gemm, struct choice choice) {
   const struct gpu *gpu = setup->gpu;
   const struct tile *tile = choice.tile;
@@ -255,6 +260,7 @@ static struct work product(const struct setup *setup, struct gemm gemm, struct c
                       .bytes = product_bytes(gemm, choice.splits),
                       .flops = 2.0 * (double)gemm.m * (double)gemm.n * (double)gemm.k};
   work.last_wave = llround((double)work.duration / fmax(1, count));
+  work.free_sms = free_sms(gpu->sms, tile_count(gemm, tile) * choice.splits);
   fill_grid(gpu, gemm, choice, work.grid);
   return work;
 }
@@ -279,6 +285,7 @@ static struct work reduction(const struct setup *setup, struct gemm gemm, int sp
                        .grid = {(int)blocks, 1, 1},
                        .duration = time,
                        .last_wave = blocks > at_once ? llround((double)(time * at_once) / (double)blocks) : time,
+                       .free_sms = free_sms(at_once, blocks) / (int)(at_once / setup->gpu->sms),
                        .bytes = reduction_bytes(gemm, splits)};
 }
 

@@ -66,6 +66,7 @@ struct work {
   int grid[3];
   int64_t duration;  /* ns, alone on an ideal device; 0 for communication */
   int64_t last_wave; /* ns of it in which SMs become free */
+  int free_sms;      /* that many */
   int64_t bytes;     /* of a copy or memset: moved; of a kernel: read and written */
   double flops;
   const struct message *message; /* of communication, else NULL; copied by whoever keeps the work */

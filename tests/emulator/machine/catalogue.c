@@ -69,10 +69,10 @@ static bool same_work(const void *owner, uint32_t index, const void *sought) {
   const struct work_key *key = sought;
   const struct work *a = &catalogue->works[index], *b = key->work;
   return a->name == b->name && catalogue->message_of[index] == key->message && a->kind == b->kind &&
-         a->fills_device == b->fills_device && a->registers == b->registers && a->shared_memory == b->shared_memory &&
-         a->threads == b->threads && a->grid[0] == b->grid[0] && a->grid[1] == b->grid[1] && a->grid[2] == b->grid[2] &&
-         a->duration == b->duration && a->last_wave == b->last_wave && a->bytes == b->bytes &&
-         bits_of(a->flops) == bits_of(b->flops);
+         a->fills_device == b->fills_device && a->free_sms == b->free_sms && a->registers == b->registers &&
+         a->shared_memory == b->shared_memory && a->threads == b->threads && a->grid[0] == b->grid[0] &&
+         a->grid[1] == b->grid[1] && a->grid[2] == b->grid[2] && a->duration == b->duration &&
+         a->last_wave == b->last_wave && a->bytes == b->bytes && bits_of(a->flops) == bits_of(b->flops);
 }
 
 uint32_t catalogue_add(struct catalogue *catalogue, const struct work *work) {

@@ -122,17 +122,34 @@ void device_speed(struct machine *machine, struct device *device) {
   look_for_room(machine, device);
 }
 
-/* When the kernels of other streams that fill the device will have come to their last waves: SMs become free. */
-static int64_t room_at(const struct machine *machine, struct device *device, const struct stream_state *stream) {
+/* Copies have engines of their own. Memsets are kernels, which shows where SMs have a queue. */
+static bool takes_sms(const struct machine *machine, const struct work *work) {
+  return !is_copy(work) || (machine->setup->sm_queue && work->kind == WORK_MEMSET);
+}
+
+/* Blocks of communication wait for each other: with a queue they start together, once there is an SM for each. */
+static bool fits_last_wave(const struct machine *machine, const struct stream_state *other, const struct work *work) {
+  const struct work *running = &machine->catalogue.works[other->command.subject];
+  return !machine->setup->sm_queue || running->free_sms >= (work->message ? work->grid[0] : 1);
+}
+
+/* When the kernels of other streams that fill the device will have come to their last waves: SMs become free. Where they
+ * have a queue, all may be taken in the last wave still, and at its end the SMs go to the next kernel of that stream, if
+ * there is one: whoever waits then stands behind that. */
+static int64_t room_at(const struct machine *machine, struct device *device, const struct stream_state *stream,
+                       const struct work *work) {
   int64_t at = machine->now;
   if (!has(machine, MECHANISM_FREE_SMS))
     return at;
+  bool waits = device->short_of_sms & stream_bit(stream_number(device, stream));
+  if (machine->setup->sm_queue && waits && device->turn > at)
+    at = device->turn;
   for (unsigned left = device->filling; left; left &= left - 1) {
     struct stream_state *other = &device->streams[__builtin_ctz(left)];
     if (other == stream)
       continue;
     settle(machine, other);
-    double until = (other->left - other->last_wave) / other->rate;
+    double until = (other->left - (fits_last_wave(machine, other, work) ? other->last_wave : 0)) / other->rate;
     int64_t free = machine->now + (until > 0 ? whole_ns(until) : 0);
     if (free > at)
       at = free;
@@ -159,8 +176,10 @@ static void start_kernel(struct machine *machine, struct device *device, struct 
   set_end(machine, device, stream);
 }
 
-static void end_kernel(struct machine *machine, struct device *device, uint32_t bit) {
+static void end_kernel(struct machine *machine, struct device *device, const struct command *command, uint32_t bit) {
   follow_heat(machine, device);
+  if (device->filling & bit)
+    device->turn = machine->now + delay(machine, &irregularities.sm_turn, 0, command->place, CHANCE_TURN);
   device->computing &= ~bit;
   device->filling &= ~bit;
   device->hot &= ~bit;
@@ -181,8 +200,8 @@ bool device_start(struct machine *machine, struct device *device, struct stream_
   const struct command *command = &stream->ring[stream->first];
   const struct work *work = &machine->catalogue.works[command->subject];
   uint32_t bit = stream_bit(stream_number(device, stream));
-  if (!is_copy(work)) {
-    int64_t at = room_at(machine, device, stream);
+  if (takes_sms(machine, work)) {
+    int64_t at = room_at(machine, device, stream, work);
     if (at > machine->now) {
       device->short_of_sms |= bit;
       alarm_set(&machine->alarms, stream->actor, at);
@@ -193,6 +212,7 @@ bool device_start(struct machine *machine, struct device *device, struct stream_
   activity_advance(machine, device);
   stream->running = true;
   stream->command = *command;
+  stream->ready = stream->head_ready;
   stream->start = machine->now;
   if (work->message) {
     device->communicating |= bit;
@@ -221,7 +241,10 @@ static void tell(const struct machine *machine, const struct device *device, con
                                  .step = command->step,
                                  .stream = (enum stream)stream_number(device, stream),
                                  .correlation = command->correlation,
+                                 .graph = command->graph,
+                                 .node = command->node,
                                  .call_end = command->call_end,
+                                 .ready = stream->ready,
                                  .start = stream->start,
                                  .end = machine->now,
                                  .op = command->op,
@@ -234,7 +257,7 @@ void device_end(struct machine *machine, struct device *device, struct stream_st
   uint32_t bit = stream_bit(stream_number(device, stream));
   activity_advance(machine, device);
   if (device->computing & bit)
-    end_kernel(machine, device, bit);
+    end_kernel(machine, device, &stream->command, bit);
   if (device->communicating & bit)
     hold_sms(machine, device, &machine->catalogue.works[stream->command.subject], -1);
   device->communicating &= ~bit;

@@ -219,17 +219,95 @@ static void call_over(struct machine *machine, struct device *device, struct thr
 
 static void wait_for(struct thread_state *thread, enum waiting waiting) { thread->waiting = (uint8_t)waiting; }
 
+/* False: the stream holds all the launches that it can, and the thread waits. */
+static bool has_room(const struct machine *machine, struct device *device, struct thread_state *thread, int stream) {
+  if (!has(machine, MECHANISM_LAUNCH_QUEUE) || device->streams[stream].queued < (uint32_t)machine->setup->queue_depth)
+    return true;
+  wait_for(thread, WAITING_QUEUE);
+  thread->waiting_stream = (uint8_t)stream;
+  device->awaited |= stream_bit(stream);
+  return false;
+}
+
+/* True once the commands that the stream held when the call began are done. */
+static bool stream_is_done(struct device *device, struct thread_state *thread, int stream) {
+  if (device->streams[stream].done >= thread->goals[stream])
+    return true;
+  wait_for(thread, WAITING_STREAM);
+  thread->waiting_stream = (uint8_t)stream;
+  thread->waiting_count = thread->goals[stream];
+  device->awaited |= stream_bit(stream);
+  return false;
+}
+
+/* ---- copies that pass through their calls ---- */
+
+static bool is_staged(const struct machine *machine, const struct work *work) {
+  return machine->setup->pageable && (work->kind == WORK_COPY_TO_DEVICE || work->kind == WORK_COPY_TO_HOST);
+}
+
+/* Now and then what the call waits for before it may read the memory, which the device does not see, takes long. */
+static int64_t staging(const struct machine *machine, const struct thread_state *thread) {
+  uint64_t place = chance_place(instruction_place(thread), CHANCE_IS_STAGING);
+  if (!has(machine, MECHANISM_HOST_JITTER) || chance_uniform(place) >= irregularities.staging_share)
+    return 0;
+  return irregular_host(machine, thread, &irregularities.staging, CHANCE_STAGING);
+}
+
+static void enqueue_staged(struct machine *machine, struct device *device, struct thread_state *thread,
+                           const struct instruction *instruction, const struct work *work) {
+  struct stream_state *stream = &device->streams[instruction->stream];
+  const struct frame_open *around = innermost(thread);
+  uint64_t place = instruction_place(thread);
+  struct command command = {
+      .call_end = thread->awaited_until + call_length(machine, thread, CALL_MEMCPY),
+      .place = place,
+      .launch_delay = (int32_t)delay(machine, &irregularities.staged, 0, place, CHANCE_LAUNCH),
+      .correlation = thread->correlation,
+      .subject = catalogue_add(&machine->catalogue, work),
+      .op = around ? (uint32_t)around->op : 0,
+      .step = thread->step,
+      .kind = COMMAND_TASK,
+      .label = work->label,
+  };
+  stream_push(machine, stream, &command);
+  thread->goals[instruction->stream] = stream->pushed;
+  thread->copying = true;
+}
+
+/* The device begins as soon as if the call took no longer than others do. To the host it copies while the call lasts. */
+static bool copy_staged(struct machine *machine, struct device *device, struct thread_state *thread,
+                        const struct instruction *instruction, const struct work *work) {
+  call_begin(device, thread);
+  if (!thread->copying) {
+    if (!has_room(machine, device, thread, instruction->stream))
+      return false;
+    enqueue_staged(machine, device, thread, instruction, work);
+  }
+  bool to_host = work->kind == WORK_COPY_TO_HOST;
+  if (to_host && !stream_is_done(device, thread, instruction->stream))
+    return false;
+  thread->copying = false;
+  int64_t end = thread->call_start + call_length(machine, thread, CALL_MEMCPY) + staging(machine, thread),
+          back = thread->awaited_until;
+  if (to_host)
+    back += delay(machine, &irregularities.sync_return, 0, instruction_place(thread), CHANCE_SYNC);
+  call_over(machine, device, thread, end > back ? end : back,
+            (struct host_record){.call = (enum call)instruction->call, .stream = (enum stream)instruction->stream});
+  return true;
+}
+
+/* ---- launches ---- */
+
 static bool launch(struct machine *machine, struct device *device, struct thread_state *thread,
                    const struct instruction *instruction) {
   struct stream_state *stream = &device->streams[instruction->stream];
-  call_begin(device, thread);
-  if (has(machine, MECHANISM_LAUNCH_QUEUE) && stream->queued >= (uint32_t)machine->setup->queue_depth) {
-    wait_for(thread, WAITING_QUEUE);
-    thread->waiting_stream = instruction->stream;
-    device->awaited |= stream_bit(instruction->stream);
-    return false;
-  }
   const struct work *work = &thread->block.works[instruction->of.work];
+  if (is_staged(machine, work))
+    return copy_staged(machine, device, thread, instruction, work);
+  call_begin(device, thread);
+  if (!has_room(machine, device, thread, instruction->stream))
+    return false;
   enum call call = (enum call)instruction->call;
   int64_t begin = thread->awaited_until > thread->call_start ? thread->awaited_until : thread->call_start;
   int64_t length = call_length(machine, thread, call);
@@ -250,6 +328,70 @@ static bool launch(struct machine *machine, struct device *device, struct thread
   stream_push(machine, stream, &command);
   call_over(machine, device, thread, command.call_end,
             (struct host_record){.call = call, .stream = (enum stream)instruction->stream});
+  return true;
+}
+
+/* ---- captured graphs ---- */
+
+/* One node, or an edge between nodes: as a call of its own would have enqueued it, but for what calls cost. */
+static void enqueue_captured(struct machine *machine, struct device *device, const struct thread_state *thread,
+                             const struct instruction *instruction, struct command command) {
+  enum stream stream = (enum stream)instruction->stream;
+  uint32_t *latest = &device->events[instruction->kind == DO_LAUNCH ? 0 : instruction->event];
+  command.captured = true;
+  if (instruction->kind == DO_LAUNCH) {
+    const struct work *work = &thread->block.works[instruction->of.work];
+    command.correlation = ++device->calls;
+    command.node = command.correlation - thread->correlation;
+    command.subject = catalogue_add(&machine->catalogue, work);
+    command.label = work->label;
+    command.kind = COMMAND_TASK;
+    if (work->message)
+      command.match = network_launch(machine, device, work);
+  } else if (instruction->kind == DO_RECORD) {
+    command.kind = COMMAND_RECORD;
+    command.subject = stamp_new(machine, stream, 0);
+    if (*latest != NOBODY)
+      stamp_leave(machine, *latest);
+    *latest = command.subject;
+    stamp_use(machine, *latest);
+  } else {
+    if (*latest == NOBODY)
+      return;
+    command.kind = COMMAND_WAIT;
+    command.subject = *latest;
+    stamp_use(machine, *latest);
+  }
+  stream_push(machine, &device->streams[stream], &command);
+}
+
+/* The call tells the device of one node after the other; the first may start long before it returns. */
+static bool launch_graph(struct machine *machine, struct device *device, struct thread_state *thread,
+                         const struct instruction *instruction) {
+  const struct graph *graph = &instruction->of.graph;
+  call_begin(device, thread);
+  if (!has_room(machine, device, thread, instruction->stream))
+    return false;
+  int64_t begin = thread->awaited_until > thread->call_start ? thread->awaited_until : thread->call_start;
+  int64_t length = call_length(machine, thread, CALL_GRAPH_LAUNCH);
+  uint64_t place = instruction_place(thread);
+  double nodes = (double)irregularities.graph_node * graph->nodes * thread->pace *
+                 ratio(machine, MECHANISM_HOST_JITTER, &irregularities.graph_ratio, place, CHANCE_GRAPH);
+  int64_t telling = has(machine, MECHANISM_HOST) ? whole_ns(nodes) : 0;
+  const struct frame_open *around = innermost(thread);
+  struct command command = {.call_end = begin + length + whole_ns((double)telling * irregularities.graph_start),
+                            .op = around ? (uint32_t)around->op : 0,
+                            .step = thread->step};
+  command.launch_delay = (int32_t)delay(machine, &irregularities.launch_delay, -(double)length, place, CHANCE_LAUNCH);
+  for (uint32_t i = 1; i <= graph->length; i++) {
+    command.place = chance_place(place, i);
+    command.graph = graph->number;
+    enqueue_captured(machine, device, thread, instruction + i, command);
+  }
+  call_over(machine, device, thread, begin + length + telling,
+            (struct host_record){
+                .call = CALL_GRAPH_LAUNCH, .stream = (enum stream)instruction->stream, .nodes = graph->nodes});
+  thread->next += graph->length;
   return true;
 }
 
@@ -306,17 +448,6 @@ static void query_event(struct machine *machine, struct device *device, struct t
 }
 
 /* ---- calls that wait for the device ---- */
-
-/* True once the commands that the stream held when the call began are done. */
-static bool stream_is_done(struct device *device, struct thread_state *thread, int stream) {
-  if (device->streams[stream].done >= thread->goals[stream])
-    return true;
-  wait_for(thread, WAITING_STREAM);
-  thread->waiting_stream = (uint8_t)stream;
-  thread->waiting_count = thread->goals[stream];
-  device->awaited |= stream_bit(stream);
-  return false;
-}
 
 static bool streams_are_done(struct device *device, struct thread_state *thread,
                              const struct instruction *instruction) {
@@ -506,6 +637,8 @@ static bool carry_out(struct machine *machine, struct device *device, struct thr
       return true;
     case DO_LAUNCH:
       return launch(machine, device, thread, instruction);
+    case DO_LAUNCH_GRAPH:
+      return launch_graph(machine, device, thread, instruction);
     case DO_RECORD:
       record_event(machine, device, thread, instruction);
       return true;

@@ -11,16 +11,21 @@
 
 struct irregularities {
   /* The host. */
-  struct spread call[CALLS];    /* a call that does not block */
-  struct spread op_cost;        /* of all host work of ops of one name, and behind them, against its nominal time */
-  struct spread host_ratio;     /* of one piece of host work, against what its op costs */
-  struct spread host_stretch;   /* of stretch_length instructions in a row: caches, other processes */
-  struct spread host_step;      /* of a rank's whole step */
-  struct spread pause;          /* a stall, one in pause_interval ns of host time */
-  struct spread data_stall;     /* until a step's data are there */
-  struct spread hand_over;      /* from the post to the autograd thread's first instruction */
+  struct spread call[CALLS];  /* a call that does not block */
+  struct spread op_cost;      /* of all host work of ops of one name, and behind them, against its nominal time */
+  struct spread host_ratio;   /* of one piece of host work, against what its op costs */
+  struct spread host_stretch; /* of stretch_length instructions in a row: caches, other processes */
+  struct spread host_step;    /* of a rank's whole step */
+  struct spread pause;        /* a stall, one in pause_interval ns of host time */
+  struct spread data_stall;   /* until a step's data are there */
+  struct spread hand_over;    /* from the post to the autograd thread's first instruction */
+  struct spread graph_ratio;  /* of what a graph's launch spends on its nodes */
+  struct spread staging;      /* what one copy in some that pass through their calls adds to its call */
+  double staging_share;
   struct spread hand_back;      /* from its last to the waiting thread's next */
   double pause_interval;        /* ns */
+  int64_t graph_node;           /* ns that a graph's launch spends on a node */
+  double graph_start;           /* the share of that behind which the first may start */
   int64_t stretch_length;       /* instructions */
   int64_t profiled_frame_begin; /* what recording adds before a frame's start, behind its end, and behind a call */
   int64_t profiled_frame_end, profiled_call;
@@ -34,9 +39,13 @@ struct irregularities {
 
   /* Between host and device, and between device tasks. */
   struct spread launch_delay; /* from the end of the call on an idle stream; negative: the device was quicker */
-  struct spread task_gap;     /* on a busy stream */
-  struct spread event_delay;  /* from the awaited end to the end of a wait on the device */
-  struct spread sync_return;  /* to the end of a call that waits */
+  struct spread staged; /* the same, but of a copy that passes through its call: behind what other copies' calls take */
+  struct spread task_gap;    /* on a busy stream */
+  struct spread event_delay; /* from the awaited end to the end of a wait on the device */
+  struct spread graph_edge;  /* the same between nodes of one graph */
+  struct spread sm_turn;     /* from the end of a kernel that filled the device until others than its stream's next may
+                                 take the SMs: longer than that one needs */
+  struct spread sync_return; /* to the end of a call that waits */
 
   /* The device. */
   struct spread kernel_long[WORK_KINDS]; /* against its own time, from short_kernel on */

@@ -32,6 +32,7 @@ struct host_record {
   int64_t number;       /* of a frame: in the order of the rank's starts, from 1; of a call: of its op, 0: none */
   int64_t parent;       /* of a frame: the number of the one around it, 0: none */
   uint32_t correlation; /* of a call, from 1 */
+  uint32_t nodes;       /* of a graph's launch: how many; they have the numbers behind its correlation */
   const struct op_facts *facts; /* of an op or a message, else NULL; not kept by the witness */
   /* of waits and records */
   enum stream stream;
@@ -44,11 +45,12 @@ struct host_record {
 struct device_record {
   int rank, step; /* the launch's */
   enum stream stream;
-  uint32_t correlation;
-  int64_t call_end, start, end;
-  int64_t op;              /* number of the op that launched it, 0: none */
-  const struct work *work; /* with its message; valid during the call only */
-  int64_t sequence;        /* of communication: the communicator's count on this rank, from 1; of p2p -1 */
+  uint32_t correlation; /* its number; of a node of a graph the launch's correlation is that less `node` */
+  uint32_t graph, node; /* of a node: its graph, and its place in that from 1; else 0 */
+  int64_t call_end, ready, start, end; /* ready: it started then, or when SMs were free for it */
+  int64_t op;                          /* number of the op that launched it, 0: none */
+  const struct work *work;             /* with its message; valid during the call only */
+  int64_t sequence;                    /* of communication: the communicator's count on this rank, from 1; of p2p -1 */
 };
 
 /* A collective or a pair that is over. Times of a pair: of its own transfer. */
@@ -60,7 +62,8 @@ struct transfer_record {
   int members;
   const int *ranks;             /* [members] */
   const int64_t *starts, *ends; /* [members]: of their kernels; a pair's ends are those of the transfer */
-  const uint32_t *correlations; /* [members] */
+  const uint32_t *correlations; /* [members]: numbers, as device records have them */
+  const uint32_t *nodes;        /* [members] */
   int step;
   int64_t begin, end; /* of the transfer: from the last start on */
 };

@@ -43,6 +43,10 @@ enum chance {
   CHANCE_OP,
   CHANCE_DATA,
   CHANCE_PROFILER,
+  CHANCE_GRAPH,
+  CHANCE_TURN,
+  CHANCE_STAGING,
+  CHANCE_IS_STAGING,
 };
 
 /* A job is over by then: 104 days, the longest time that all who read JSON read exactly. */
@@ -123,11 +127,13 @@ struct command {
   uint64_t place;       /* of what is drawn for it */
   int32_t launch_delay; /* behind call_end */
   uint32_t correlation;
-  uint32_t subject; /* of a task: its work in the catalogue; else a stamp */
-  uint32_t match;   /* of a collective: the member's count; of a point-to-point kernel: its exchange */
+  uint32_t graph, node; /* of a task in a graph, else 0 */
+  uint32_t subject;     /* of a task: its work in the catalogue; else a stamp */
+  uint32_t match;       /* of a collective: the member's count; of a point-to-point kernel: its exchange */
   uint32_t op;
   int32_t step;
   uint8_t kind;
+  bool captured; /* in a graph */
   struct label label;
 };
 
@@ -136,7 +142,7 @@ struct stamp {
   bool reached;
   uint8_t stream;
   uint32_t sources, decided; /* bits by stream: tasks that it stood behind; those whose end it waited for */
-  uint32_t correlation, users, waiters /* first actor */, next_free;
+  uint32_t correlation /* 0: in a graph */, users, waiters /* first actor */, next_free;
   uint32_t from[WORKING_STREAMS]; /* correlations */
   int64_t time;
 };
@@ -163,6 +169,7 @@ struct stream_state {
 
   /* What runs. */
   bool running;
+  int64_t ready; /* when it could have started as far as all but SMs goes */
   struct command command;
   int64_t start, settled; /* `left` is as of `settled` */
   double left, last_wave; /* ns at full speed */
@@ -202,7 +209,7 @@ struct thread_state {
   struct frame_open *frames;
   uint32_t depth, frame_room;
   /* The instruction began before, and had to wait. */
-  bool begun;
+  bool begun, copying; /* copying: in a copy that is enqueued */
   int64_t call_start;
   uint32_t correlation;
   int64_t awaited_until; /* when what it waited for came about */
@@ -258,6 +265,7 @@ struct device {
   struct passage *passages;
   uint32_t passage_count, passage_room;
   uint32_t load[LINKS]; /* transfers on a link */
+  int64_t turn;         /* when those that wait for SMs may take what the last kernel that filled the device left */
   int held_sms;         /* by communication kernels, moving bytes or waiting */
   double heat;
   int64_t heat_time;
@@ -287,7 +295,7 @@ struct flight {
   int computing; /* members whose device computes */
   uint32_t load; /* of its busiest link */
   int64_t *starts, *ends;
-  uint32_t *correlations;
+  uint32_t *correlations, *nodes;
   uint8_t *streams;
   bool *finished; /* members that did not wait for the transfer */
 };

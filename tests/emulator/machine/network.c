@@ -63,6 +63,7 @@ void network_free(struct machine *machine) {
     free(machine->flights[i]->starts);
     free(machine->flights[i]->ends);
     free(machine->flights[i]->correlations);
+    free(machine->flights[i]->nodes);
     free(machine->flights[i]->streams);
     free(machine->flights[i]->finished);
     free(machine->flights[i]);
@@ -93,6 +94,7 @@ static struct flight *flight_made(struct machine *machine, int members) {
   flight->starts = memory_new((size_t)members, sizeof *flight->starts);
   flight->ends = memory_new((size_t)members, sizeof *flight->ends);
   flight->correlations = memory_new((size_t)members, sizeof *flight->correlations);
+  flight->nodes = memory_new((size_t)members, sizeof *flight->nodes);
   flight->streams = memory_new((size_t)members, sizeof *flight->streams);
   flight->finished = memory_new((size_t)members, sizeof *flight->finished);
   machine->flights[machine->flight_count++] = flight;
@@ -435,6 +437,7 @@ static void tell(const struct machine *machine, const struct flight *flight) {
                                    .starts = flight->starts,
                                    .ends = flight->ends,
                                    .correlations = flight->correlations,
+                                   .nodes = flight->nodes,
                                    .step = flight->step,
                                    .begin = flight->begin,
                                    .end = machine->now};
@@ -479,6 +482,7 @@ static void member_arrives(struct machine *machine, struct flight *flight, int m
                            const struct stream_state *stream) {
   flight->starts[member] = machine->now;
   flight->correlations[member] = stream->command.correlation;
+  flight->nodes[member] = stream->command.node;
   flight->streams[member] = (uint8_t)stream_number(device, stream);
   if (flight->arrived++ == 0)
     flight->step = stream->command.step;

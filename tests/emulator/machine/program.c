@@ -56,6 +56,26 @@ void program_launch(struct program *program, enum call call, enum stream stream,
   program->works[program->work_count++] = work;
 }
 
+void program_capture(struct program *program, size_t first, enum stream stream, uint32_t number) {
+  struct graph graph = {.number = number};
+  append(program, DO_LAUNCH_GRAPH); /* its place is the first: all that is kept moves behind it */
+  struct instruction *at = &program->instructions[first], launch = program->instructions[program->count - 1];
+  struct instruction held = *at;
+  for (size_t i = first; i + 1 < program->count; i++) {
+    struct instruction next = program->instructions[i + 1];
+    if (held.kind == DO_LAUNCH || held.kind == DO_RECORD || held.kind == DO_WAIT) {
+      graph.nodes += held.kind == DO_LAUNCH;
+      at[++graph.length] = held;
+    }
+    held = next;
+  }
+  launch.call = CALL_GRAPH_LAUNCH;
+  launch.stream = (uint8_t)stream;
+  launch.of.graph = graph;
+  *at = launch;
+  program->count = first + graph.length + 1;
+}
+
 void program_record(struct program *program, enum call call, int event, enum stream stream) {
   struct instruction *record = append(program, DO_RECORD);
   record->call = (uint8_t)call;

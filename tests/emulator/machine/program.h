@@ -61,6 +61,7 @@ enum call {
   CALL_CAPTURE_INFO,
   CALL_CAPTURE_INFO_3, /* of CUDA 13 */
   CALL_FIND_FUNCTION,
+  CALL_GRAPH_LAUNCH, /* cudaGraphLaunch */
   CALLS
 };
 
@@ -72,18 +73,24 @@ struct skipped {
   int communicator; /* of whose collectives it is one, -1: none */
 };
 
+/* A graph: so many instructions behind its launch, of which so many launch. */
+struct graph {
+  uint32_t number, length, nodes; /* number: from 1, the same wherever it is launched again */
+};
+
 /* A piece of work for another thread. The training program gives it its meaning. */
 struct job {
   int kind, micro_batch, chunk, step;
 };
 
 enum instruction_kind {
-  DO_ENTER,  /* a frame begins: frame, name, facts */
-  DO_LEAVE,  /* the innermost frame ends */
-  DO_SPEND,  /* host time: `time`, nominal */
-  DO_LAUNCH, /* a call that enqueues work: call, stream, work */
-  DO_RECORD, /* cudaEventRecord, call says with flags or without: event, on stream */
-  DO_WAIT,   /* cudaStreamWaitEvent: stream waits for the latest record of event; nothing if it was never recorded */
+  DO_ENTER,        /* a frame begins: frame, name, facts */
+  DO_LEAVE,        /* the innermost frame ends */
+  DO_SPEND,        /* host time: `time`, nominal */
+  DO_LAUNCH,       /* a call that enqueues work: call, stream, work */
+  DO_LAUNCH_GRAPH, /* a call that enqueues what is captured: stream, graph. Its launches, records and waits follow */
+  DO_RECORD,       /* cudaEventRecord, call says with flags or without: event, on stream */
+  DO_WAIT, /* cudaStreamWaitEvent: stream waits for the latest record of event; nothing if it was never recorded */
   DO_SYNC_EVENT, /* the thread waits: for the latest record of event, for stream, for the device */
   DO_SYNC_STREAM,
   DO_SYNC_DEVICE,
@@ -107,6 +114,7 @@ struct instruction {
     struct op_facts facts;
     uint32_t work; /* index into the block's works */
     struct job job;
+    struct graph graph;
     struct skipped skipped;
   } of;
 };
@@ -129,6 +137,10 @@ void program_enter(struct program *program, enum frame frame, const char *name, 
 void program_leave(struct program *program);
 void program_spend(struct program *program, int64_t ns);
 void program_launch(struct program *program, enum call call, enum stream stream, struct work work);
+/* Capture what was appended from instruction `first` on: its launches, records and waits become the body of a graph, one
+ * call on `stream` launches them, and all else of it is gone, as it is where a graph is replayed. Whatever it waits for
+ * it records, and `stream` waits for all others of its streams before it ends. */
+void program_capture(struct program *program, size_t first, enum stream stream, uint32_t number);
 void program_record(struct program *program, enum call call, int event, enum stream stream);
 void program_wait(struct program *program, enum stream stream, int event);
 void program_sync(struct program *program, enum instruction_kind kind, int event, enum stream stream);

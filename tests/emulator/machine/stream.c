@@ -122,12 +122,13 @@ void stamp_await(struct machine *machine, uint32_t stamp, uint32_t actor) {
 }
 
 /* From the record to the end of a wait for it. To NCCL's own stream and back is no longer than to another: in traces
- * its kernels follow each other as those of other streams do. */
+ * its kernels follow each other as those of other streams do. Within a graph it is an edge, and no event. */
 static int64_t event_delay(const struct machine *machine, const struct device *device,
                            const struct stream_state *stream) {
   if (stream_number(device, stream) >= WORKING_STREAMS)
     return 0;
-  return delay(machine, &irregularities.event_delay, 0, head_of(stream)->place, CHANCE_EVENT);
+  const struct spread *spread = head_of(stream)->captured ? &irregularities.graph_edge : &irregularities.event_delay;
+  return delay(machine, spread, 0, head_of(stream)->place, CHANCE_EVENT);
 }
 
 static void wake_waiters(struct machine *machine, struct stamp *stamp) {
@@ -172,7 +173,7 @@ static void reach_record(struct machine *machine, struct device *device, struct 
   uint32_t index = head_of(stream)->subject;
   struct stamp *stamp = &machine->stamps[index];
   stamp->reached = true;
-  if (device->recorded && machine->witness->reach)
+  if (device->recorded && machine->witness->reach && stamp->correlation != 0)
     machine->witness->reach(machine->witness->self, device->rank, (enum stream)stamp->stream, stamp->correlation,
                             machine->now);
   note_sources(machine, device, stream, stamp);

@@ -19,13 +19,13 @@ static int64_t draw(const struct setup *setup, uint64_t kind, int number, int64_
 
 struct clock clock_of(const struct setup *setup, int rank) {
   if (!setup->mechanisms[MECHANISM_CLOCKS]) {
-    return (struct clock){0};
+    return (struct clock){.device_offset = -setup->device_early};
   }
   int node = rank / setup->network.node_size;
   return (struct clock){
       .offset = draw(setup, PLACE_OFFSET, node, most_offset),
       .drift_ppb = draw(setup, PLACE_DRIFT, node, most_drift_ppb),
-      .device_offset = draw(setup, PLACE_DEVICE, rank, most_device_offset),
+      .device_offset = draw(setup, PLACE_DEVICE, rank, most_device_offset) - setup->device_early,
   };
 }
 

@@ -1,5 +1,5 @@
 /* A rank's rows as Kineto writes them: the same keys in the same order, pretty-printed the same way. The form is that
- * of 2026, with sequence numbers and communicator ids on collectives, occupancy of kernels, graph ids on device rows,
+ * of 2026, if no older one is asked for (--form), with sequence numbers and communicator ids on collectives, occupancy of kernels, graph ids on device rows,
  * events where a stream comes to them, and host waits for a stream on a thread of their own (stream + 1000000).
  *
  * Kineto links a device row to its op through the launch; where that was not recorded the row has no External id, and
@@ -155,7 +155,11 @@ static void put_head(const struct trace *trace) {
   put_string(out, host);
   put_number(out, ",\n      \"distributedInfo\": {\"backend\": \"nccl\", \"rank\": ", trace->rows->rank);
   put_number(out, ", \"world_size\": ", trace->recorder->ranks);
-  put_groups(trace);
+  if (setup->form <= FORM_2024) {
+    put_groups(trace);
+  } else {
+    PUT(out, "},\n");
+  }
   put_number(out, "      \"cuda_driver_version\": ", setup->nccl->driver);
   put_number(out, ",\n      \"cuda_runtime_version\": ", setup->nccl->cuda);
   put_number(out, ",\n      \"cupti_version\": ", setup->nccl->cupti);
@@ -210,7 +214,7 @@ static void put_activities(struct trace *trace) {
     if (device != NONE) {
       kineto_put_device(trace, &trace->rows->device.items[device]);
     }
-    if (reach != NONE) {
+    if (reach != NONE && is_new(trace)) {
       kineto_put_event(trace, &trace->rows->reaches.items[reach]);
     }
     if (call != NONE && syncs && calls[call].call != CALL_STREAM_WAIT) {

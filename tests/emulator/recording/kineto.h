@@ -75,6 +75,9 @@ void put_stream_name(const struct trace *trace, int thread, int stream, const ch
 /* From "bf16[8,4] =1 -", as struct op_facts has it. */
 void put_inputs(struct writer *out, const char *op, const char *inputs);
 
+/* The form is that of 2026. */
+bool is_new(const struct trace *trace);
+
 /* A collective's arguments: those on the op and on its kernel alike, those that only the op has, and the inputs of all
  * ops around it. */
 bool tells_collectives(const struct trace *trace);

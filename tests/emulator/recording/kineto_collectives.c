@@ -60,7 +60,7 @@ void put_message(const struct trace *trace, const struct message *message, int64
   if (pair) {
     put_number(out, message->part[0].send ? ", \"Dst Rank\": " : ", \"Src Rank\": ", message->part[0].peer);
   }
-  if (sequence >= 0) {
+  if (sequence >= 0 && is_new(trace)) {
     put_number(out, ", \"Seq\": ", sequence);
     PUT(out, ", \"Comms Id\": ");
     put_unsigned(out, chance_place(chance_place(communicator->id, (uint64_t)sequence), pair));
@@ -134,7 +134,7 @@ void put_inputs_of_message(const struct trace *trace, const char *op, const stru
 }
 
 bool tells_collectives(const struct trace *trace) {
-  return (trace->recorder->setup->recorded & RECORD_COLLECTIVES) != 0;
+  return (trace->recorder->setup->recorded & RECORD_COLLECTIVES) != 0 && trace->recorder->setup->form <= FORM_2024;
 }
 
 bool is_member(const struct communicator *communicator, int rank) {

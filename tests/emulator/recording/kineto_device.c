@@ -95,6 +95,12 @@ static void put_single(struct writer *out, const char *key, double value) {
   put_ratio(out, (double)(float)value, 1);
 }
 
+/* A node's id has its graph's above its own. */
+static void put_graph(struct writer *out, const struct device_row *row) {
+  put_number(out, ",      \"graph id\": ", row->graph);
+  put_number(out, ", \"graph node id\": ", node_id(row->graph, row->node));
+}
+
 static void put_kernel(const struct trace *trace, const struct device_row *row, const struct shape *shape) {
   struct writer *out = trace->out;
   const struct gpu *gpu = trace->recorder->setup->gpu;
@@ -102,7 +108,7 @@ static void put_kernel(const struct trace *trace, const struct device_row *row, 
   int warps = shape->threads > 32 ? (shape->threads + 31) / 32 : 1;
   put_number(out, "      \"queued\": 0, \"device\": ", trace->device);
   put_number(out, ", \"context\": 1,      \"stream\": ", stream_number(row->stream));
-  put_number(out, ", \"correlation\": ", row->correlation);
+  put_number(out, ", \"correlation\": ", launch_of(row));
   put_number(out, ",      \"registers per thread\": ", shape->registers);
   put_number(out, ",      \"shared memory\": ", shape->shared_memory);
   put_single(out, ",      \"blocks per SM\": ", blocks);
@@ -111,8 +117,10 @@ static void put_kernel(const struct trace *trace, const struct device_row *row, 
   put_list(out, ",      \"block\": [", shape->threads, 1, 1);
   const struct occupancy occupancy = occupancy_of(gpu, shape, warps);
   put_number(out, ",      \"est. achieved occupancy %\": ", percent_of(&occupancy, blocks, shape->threads));
-  put_occupancy(out, &occupancy);
-  PUT(out, ",      \"graph id\": 0, \"graph node id\": 0");
+  if (is_new(trace)) {
+    put_occupancy(out, &occupancy);
+    put_graph(out, row);
+  }
   uint32_t op = table_find(&trace->order.frames, row->op);
   if (op != NONE && tells_message(trace, frame_at(trace, op)) && tells_collectives(trace)) {
     put_message(trace, message_at(trace, frame_at(trace, op)->message), trace->links[op].sequence);
@@ -123,37 +131,41 @@ static void put_copy(const struct trace *trace, const struct device_row *row, co
   struct writer *out = trace->out;
   put_number(out, "      \"device\": ", trace->device);
   put_number(out, ", \"context\": 1,      \"stream\": ", stream_number(row->stream));
-  put_number(out, ", \"correlation\": ", row->correlation);
+  put_number(out, ", \"correlation\": ", launch_of(row));
   put_number(out, ",      \"bytes\": ", shape->bytes);
   if (row->end > row->start) {
     PUT(out, ", \"memory bandwidth (GB/s)\": ");
     put_ratio(out, (double)shape->bytes, (double)(row->end - row->start));
   }
-  PUT(out, ",      \"graph id\": 0, \"graph node id\": 0");
+  if (is_new(trace)) {
+    put_graph(out, row);
+  }
 }
 
 void kineto_put_device(const struct trace *trace, const struct device_row *row) {
   static const struct {
-    const char *category, *name;
+    const char *category, *name, *pageable;
   } copies[WORK_KINDS] = {
-      [WORK_COPY_TO_DEVICE] = {"gpu_memcpy", "Memcpy HtoD (Pinned -> Device)"},
-      [WORK_COPY_TO_HOST] = {"gpu_memcpy", "Memcpy DtoH (Device -> Pinned)"},
-      [WORK_COPY_ON_DEVICE] = {"gpu_memcpy", "Memcpy DtoD (Device -> Device)"},
-      [WORK_MEMSET] = {"gpu_memset", "Memset (Device)"},
+      [WORK_COPY_TO_DEVICE] = {"gpu_memcpy", "Memcpy HtoD (Pinned -> Device)", "Memcpy HtoD (Pageable -> Device)"},
+      [WORK_COPY_TO_HOST] = {"gpu_memcpy", "Memcpy DtoH (Device -> Pinned)", "Memcpy DtoH (Device -> Pageable)"},
+      [WORK_COPY_ON_DEVICE] = {"gpu_memcpy", "Memcpy DtoD (Device -> Device)", NULL},
+      [WORK_MEMSET] = {"gpu_memset", "Memset (Device)", NULL},
   };
   const struct shape *shape = pool_at(&trace->recorder->shapes, row->shape);
   bool is_copy = copies[shape->kind].name != NULL;
   int stream = stream_number(row->stream);
   int64_t start = device_time(trace, row->start);
-  put_row_start(trace->out, is_copy ? copies[shape->kind].category : "kernel",
-                is_copy ? copies[shape->kind].name : name_at(trace, shape->name), trace->device, stream, start,
+  const char *name = !is_copy                                                           ? name_at(trace, shape->name)
+                     : trace->recorder->setup->pageable && copies[shape->kind].pageable ? copies[shape->kind].pageable
+                                                                                        : copies[shape->kind].name;
+  put_row_start(trace->out, is_copy ? copies[shape->kind].category : "kernel", name, trace->device, stream, start,
                 device_time(trace, row->end) - start);
-  if (table_find(&trace->order.calls, row->correlation) != NONE) {
+  if (table_find(&trace->order.calls, launch_of(row)) != NONE) {
     put_external(trace, row->op);
   }
   (is_copy ? put_copy : put_kernel)(trace, row, shape);
   put_row_end(trace->out);
-  put_flow(trace->out, false, "ac2g", row->correlation, trace->device, stream, start);
+  put_flow(trace->out, false, "ac2g", launch_of(row), trace->device, stream, start);
 }
 
 /* The device's images of annotations, stream by stream, and the later ones first, as a hash table has them. Kineto

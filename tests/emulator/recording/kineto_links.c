@@ -173,6 +173,17 @@ static void number_flows(struct trace *trace) {
   }
 }
 
+static void span_work(struct trace *trace, uint32_t annotation, uint32_t correlation) {
+  uint32_t index = table_find(&trace->order.device, correlation);
+  if (index == NONE) {
+    return;
+  }
+  const struct device_row *device = &trace->rows->device.items[index];
+  struct span *span = &trace->spans[(size_t)trace->links[annotation].annotation * WORKING_STREAMS + device->stream];
+  span->first = device->start < span->first ? device->start : span->first;
+  span->last = device->end > span->last ? device->end : span->last;
+}
+
 /* Extend the spans of one thread's annotations over what was launched under them. */
 static void span_thread(struct trace *trace, int thread) {
   struct stack stack = {0};
@@ -197,12 +208,9 @@ static void span_thread(struct trace *trace, int thread) {
       (void)innermost(trace, &stack, frame_at(trace, row)->start);
       PUSH(stack.rows, row);
     }
-    uint32_t around = innermost(trace, &stack, call->start), index = trace->order.device.rows[i];
-    if (around != NONE && index != NONE) {
-      const struct device_row *device = &trace->rows->device.items[index];
-      struct span *span = &trace->spans[(size_t)trace->links[around].annotation * WORKING_STREAMS + device->stream];
-      span->first = device->start < span->first ? device->start : span->first;
-      span->last = device->end > span->last ? device->end : span->last;
+    uint32_t around = innermost(trace, &stack, call->start);
+    for (uint32_t launched = 0; around != NONE && launched <= call->nodes; launched++) {
+      span_work(trace, around, call->correlation + launched);
     }
   }
   free(stack.rows.items);

@@ -16,6 +16,8 @@ const struct message *message_at(const struct trace *trace, uint32_t message) {
 
 bool is_python(const struct frame_row *row) { return row->frame >= FRAME_PYTHON; }
 
+bool is_new(const struct trace *trace) { return trace->recorder->setup->form == FORM_2026; }
+
 bool tells_message(const struct trace *trace, const struct frame_row *row) {
   return row->message != NONE && strcmp(name_at(trace, row->name), "record_param_comms") == 0;
 }

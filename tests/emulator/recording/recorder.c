@@ -4,6 +4,7 @@
  */
 #include "recorder.h"
 
+#include "chance.h"
 #include "rows.h"
 
 #include <stdlib.h>
@@ -77,9 +78,13 @@ static struct recorder *recorder_of(void *self) { return ((struct run *)self)->r
 /* Steps and NCCL's operations are always annotated; what the program adds, where that is recorded. */
 static bool keeps_frame(const struct recorder *recorder, const struct host_record *record) {
   unsigned recorded = recorder->setup->recorded;
+  enum form form = recorder->setup->form;
+  if (form == FORM_CUDA) {
+    return false;
+  }
   switch (record->frame) {
     case FRAME_OP:
-      return true;
+      return form != FORM_2022 || strcmp(record->name, "record_param_comms") != 0;
     case FRAME_ANNOTATION:
       return (recorded & RECORD_ANNOTATIONS) != 0 || strncmp(record->name, "ProfilerStep#", 13) == 0 ||
              strncmp(record->name, "nccl:", 5) == 0;
@@ -150,6 +155,7 @@ static void see_host(void *self, const struct host_record *record) {
                           .op = (uint32_t)record->number,
                           .correlation = record->correlation,
                           .awaited = record->awaited,
+                          .nodes = record->nodes,
                           .event = (uint16_t)record->event,
                           .thread = (uint8_t)record->thread,
                           .call = (uint8_t)record->call,
@@ -159,6 +165,16 @@ static void see_host(void *self, const struct host_record *record) {
   }
 }
 
+/* Work that was launched before the recording, and all kernels but a sample, where setup says so. */
+static bool is_unseen(const struct recorder *recorder, const struct rank_rows *rows,
+                      const struct device_record *record) {
+  const struct setup *setup = recorder->setup;
+  bool is_kernel = record->work->kind < WORK_COPY_TO_DEVICE || record->work->kind > WORK_MEMSET;
+  uint64_t place = chance_place(chance_place(setup->seed, (uint64_t)record->rank), record->correlation);
+  return (setup->unseen && record->call_end < rows->start) ||
+         (is_kernel && setup->sample > 1 && chance_uniform(chance_place(place, 's')) * setup->sample >= 1);
+}
+
 static void see_device(void *self, const struct device_record *record) {
   struct recorder *recorder = recorder_of(self);
   struct rank_rows *rows = rows_of(recorder, record->rank);
@@ -166,12 +182,18 @@ static void see_device(void *self, const struct device_record *record) {
     return;
   }
   const struct work *work = record->work;
+  if (is_unseen(recorder, rows, record)) {
+    return;
+  }
   if (within(rows, record->start) || is_shown(rows, record->start, record->end)) {
     PUSH(rows->device, (struct device_row){
+                           .ready = record->ready,
                            .start = record->start,
                            .end = record->end,
                            .sequence = record->sequence,
                            .correlation = record->correlation,
+                           .graph = record->graph,
+                           .node = record->node,
                            .op = (uint32_t)record->op,
                            .shape = add_shape(recorder, work),
                            .message = add_message(recorder, work->message),
@@ -224,6 +246,7 @@ static void see_transfer(void *self, const struct transfer_record *record) {
     PUSH(recorder->member_starts, record->starts[i]);
     PUSH(recorder->member_ends, record->ends[i]);
     PUSH(recorder->member_correlations, record->correlations[i]);
+    PUSH(recorder->member_nodes, record->nodes[i]);
   }
 }
 
@@ -296,6 +319,7 @@ void recorder_free(struct recorder *recorder) {
   free(recorder->member_starts.items);
   free(recorder->member_ends.items);
   free(recorder->member_correlations.items);
+  free(recorder->member_nodes.items);
   for (int run = 0; run < RUNS; run++) {
     free(recorder->steps[run].items);
   }

@@ -44,14 +44,14 @@ struct frame_row {
 
 struct call_row {
   int64_t start, end;
-  uint32_t op, correlation, awaited;
+  uint32_t op, correlation, awaited, nodes;
   uint16_t event;
   uint8_t thread, call, stream, awaited_stream;
 };
 
 struct device_row {
-  int64_t start, end, sequence;
-  uint32_t correlation, op, shape, message;
+  int64_t ready, start, end, sequence;
+  uint32_t correlation, graph, node, op, shape, message; /* correlation: its number (machine.h) */
   int16_t micro_batch, layer;
   uint8_t stream, phase, part;
 };
@@ -66,7 +66,7 @@ struct reach_row {
 struct edge_row {
   uint32_t from, to;
   bool binding;
-};
+}; /* by their numbers */
 
 /* One recorded rank. Rows begin within the window in job time, but for Python frames, which it cuts. Of the device's
  * the trace has those that lie within Kineto's window as the device's clock shows them (is_shown); the others only
@@ -105,12 +105,18 @@ struct recorder {
   ROWS(int64_t) member_starts;
   ROWS(int64_t) member_ends;
   ROWS(uint32_t) member_correlations;
+  ROWS(uint32_t) member_nodes;
   ROWS(struct step_record) steps[RUNS]; /* of all ranks */
   struct run {
     struct recorder *recorder;
     int number;
   } runs[RUNS]; /* what witnesses point to */
 };
+
+/* That its row shows: of the call that launched it. */
+static inline uint32_t launch_of(const struct device_row *row) { return row->correlation - row->node; }
+
+static inline int64_t node_id(uint32_t graph, uint32_t node) { return ((int64_t)graph << 32U) + node; }
 
 /* A rank's rows in order: a table by correlation and one by frame number, which is the order of the frames' starts. */
 struct table {

@@ -29,6 +29,10 @@
  *                      alone, bytes move), waiting (a collective within a stage waits for a member), bubble (what waits
  *                      is point-to-point or a collective of several stages), copy (copies and memsets, alone), idle;
  *                      host_start, host_end: of the step's mark on the main thread
+ *   With --graphs a node of a graph is known by the correlation that it shares with all others of its launch, and by its
+ *   place in the graph: columns `node`, `nodes`, `from_node` and `to_node` stand last in the tables below (the lower half
+ *   of its `graph node id`; 0: of no graph).
+ *   With --sm-queue `tasks` has a last column `ready`: when the task could have started as far as all but SMs goes.
  *   collectives    table of those with a recorded rank's kernel in its trace: communicator (the process group's name),
  *                  op, sequence (of the communicator, or between the two of a pair), step, bytes, source, destination
  *                  (ranks of a pair, else -1), begin, end (of the transfer, from the last start on), and by member:
@@ -132,6 +136,26 @@ static void put_factors(struct writer *out, const char *key, const double *facto
   PUT(out, "]");
 }
 
+/* Those that are not as they are by default. */
+static void put_options(struct writer *out, const struct setup *setup) {
+  if (setup->graphs != GRAPHS_OFF) {
+    put_named(out, "\"graphs\": ", setup_graphs_name(setup->graphs));
+    PUT(out, ",\n");
+  }
+  if (setup->form != FORM_2026) {
+    put_named(out, "\"form\": ", setup_form_name(setup->form));
+    PUT(out, ",\n");
+  }
+  put_text(out, setup->sm_queue ? "\"sm_queue\": true,\n" : "");
+  put_text(out, setup->parallel.prepares_inputs ? "\"prepares_inputs\": true,\n" : "");
+  put_text(out, setup->pageable ? "\"pageable\": true,\n" : "");
+  put_text(out, setup->unseen ? "\"unseen\": true,\n" : "");
+  if (setup->sample > 1) {
+    put_number(out, "\"sample\": ", setup->sample);
+    PUT(out, ",\n");
+  }
+}
+
 static void put_changes(struct writer *out, const struct setup *setup) {
   bool first = true;
   PUT(out, "},\n\"mechanisms\": [");
@@ -151,7 +175,9 @@ static void put_changes(struct writer *out, const struct setup *setup) {
     }
   }
   first = true;
-  PUT(out, "},\n\"left_out\": [");
+  PUT(out, "},\n");
+  put_options(out, setup);
+  PUT(out, "\"left_out\": [");
   for (int i = 0; i < LEFT_OUT; i++) {
     if (setup->leave_out[i]) {
       put_named(out, first ? "" : ", ", setup_left_out_name((enum left_out)i));
@@ -351,6 +377,8 @@ static void put_steps(struct writer *out, const struct recorder *recorder) {
 
 /* ---- collectives ---- */
 
+static bool has_graphs(const struct recorder *recorder) { return recorder->setup->graphs != GRAPHS_OFF; }
+
 static void put_times(struct writer *out, const char *key, const int64_t *times, size_t count) {
   put_text(out, key);
   for (size_t i = 0; i < count; i++) {
@@ -380,10 +408,19 @@ static void put_transfer(struct writer *out, const struct recorder *recorder, co
   put_times(out, "], [", recorder->member_starts.items + row->first, row->members);
   put_times(out, "], [", recorder->member_ends.items + row->first, row->members);
   PUT(out, "], [");
-  for (size_t i = 0; i < row->members; i++) {
-    put_number(out, i == 0 ? "" : ", ", recorder->member_correlations.items[row->first + i]);
+  for (size_t i = row->first; i < row->first + row->members; i++) {
+    put_number(out, i == row->first ? "" : ", ",
+               recorder->member_correlations.items[i] - recorder->member_nodes.items[i]);
   }
-  PUT(out, "]]");
+  PUT(out, "]");
+  if (has_graphs(recorder)) {
+    PUT(out, ", [");
+    for (size_t i = row->first; i < row->first + row->members; i++) {
+      put_number(out, i == row->first ? "" : ", ", recorder->member_nodes.items[i]);
+    }
+    PUT(out, "]");
+  }
+  PUT(out, "]");
 }
 
 /* A recorded rank's trace has its kernel. */
@@ -401,7 +438,8 @@ static bool transfer_is_shown(const struct recorder *recorder, const struct tran
 static void put_collectives(struct writer *out, const struct recorder *recorder) {
   PUT(out,
       ",\n\"collectives\": {\"columns\": [\"communicator\", \"op\", \"sequence\", \"step\", \"bytes\", \"source\", "
-      "\"destination\", \"begin\", \"end\", \"ranks\", \"starts\", \"ends\", \"correlations\"], \"rows\": [");
+      "\"destination\", \"begin\", \"end\", \"ranks\", \"starts\", \"ends\", \"correlations\"");
+  put_text(out, has_graphs(recorder) ? ", \"nodes\"], \"rows\": [" : "], \"rows\": [");
   struct table *shown = memory_new((size_t)recorder->recorded, sizeof *shown);
   for (int i = 0; i < recorder->recorded; i++) {
     shown[i] = device_table(&recorder->rows[i]);
@@ -424,37 +462,54 @@ static void put_collectives(struct writer *out, const struct recorder *recorder)
 
 /* ---- recorded ranks ---- */
 
-static void put_tasks(struct writer *out, const struct rank_rows *rows, const struct order *order) {
-  PUT(out,
-      ",\n\"tasks\": {\"columns\": [\"correlation\", \"phase\", \"micro_batch\", \"layer\", \"part\"], \"rows\": [");
+static void put_tasks(struct writer *out, const struct rank_rows *rows, const struct order *order,
+                      const struct setup *setup) {
+  bool graphs = setup->graphs != GRAPHS_OFF;
+  PUT(out, ",\n\"tasks\": {\"columns\": [\"correlation\", \"phase\", \"micro_batch\", \"layer\", \"part\"");
+  put_text(out, graphs ? ", \"node\"" : "");
+  put_text(out, setup->sm_queue ? ", \"ready\"], \"rows\": [" : "], \"rows\": [");
   bool first = true;
   for (uint32_t i = 0; i < order->device.count; i++) {
     if (order->device.rows[i] == NONE) {
       continue;
     }
     const struct device_row *row = &rows->device.items[order->device.rows[i]];
-    put_number(out, first ? "\n[" : ",\n[", row->correlation);
+    put_number(out, first ? "\n[" : ",\n[", launch_of(row));
     put_number(out, ", ", row->phase);
     put_number(out, ", ", row->micro_batch);
     put_number(out, ", ", row->layer);
     put_number(out, ", ", row->part);
+    if (graphs) {
+      put_number(out, ", ", row->node);
+    }
+    if (setup->sm_queue) {
+      put_number(out, ", ", row->ready);
+    }
     PUT(out, "]");
     first = false;
   }
   PUT(out, "]}");
 }
 
-static void put_edges(struct writer *out, const struct rank_rows *rows, const struct order *order) {
-  PUT(out, ",\n\"edges\": {\"columns\": [\"from\", \"to\", \"binding\"], \"rows\": [");
+static void put_edges(struct writer *out, const struct rank_rows *rows, const struct order *order, bool graphs) {
+  PUT(out, ",\n\"edges\": {\"columns\": [\"from\", \"to\", \"binding\"");
+  put_text(out, graphs ? ", \"from_node\", \"to_node\"], \"rows\": [" : "], \"rows\": [");
   bool first = true;
   for (size_t i = 0; i < rows->edges.count; i++) {
     const struct edge_row *edge = &rows->edges.items[i];
-    if (table_find(&order->device, edge->from) == NONE || table_find(&order->device, edge->to) == NONE) {
+    uint32_t from_row = table_find(&order->device, edge->from), to_row = table_find(&order->device, edge->to);
+    if (from_row == NONE || to_row == NONE) {
       continue;
     }
-    put_number(out, first ? "\n[" : ",\n[", edge->from);
-    put_number(out, ", ", edge->to);
-    put_text(out, edge->binding ? ", 1]" : ", 0]");
+    const struct device_row *from = &rows->device.items[from_row], *to = &rows->device.items[to_row];
+    put_number(out, first ? "\n[" : ",\n[", launch_of(from));
+    put_number(out, ", ", launch_of(to));
+    put_text(out, edge->binding ? ", 1" : ", 0");
+    if (graphs) {
+      put_number(out, ", ", from->node);
+      put_number(out, ", ", to->node);
+    }
+    PUT(out, "]");
     first = false;
   }
   PUT(out, "]}");
@@ -469,7 +524,7 @@ static void put_counts(struct writer *out, const struct recorder *recorder, cons
       const struct shape *shape = pool_at(&recorder->shapes, row->shape);
       kinds[shape->kind]++;
       all++;
-      before += order->calls.rows[i] == NONE;
+      before += table_find(&order->calls, launch_of(row)) == NONE;
     }
   }
   int64_t copies = kinds[WORK_COPY_TO_DEVICE] + kinds[WORK_COPY_TO_HOST] + kinds[WORK_COPY_ON_DEVICE];
@@ -490,8 +545,8 @@ static void put_recorded(struct writer *out, const struct recorder *recorder) {
     put_separator(out, i == 0);
     put_number(out, "{\"rank\": ", rows->rank);
     put_counts(out, recorder, rows, &order);
-    put_tasks(out, rows, &order);
-    put_edges(out, rows, &order);
+    put_tasks(out, rows, &order, recorder->setup);
+    put_edges(out, rows, &order, has_graphs(recorder));
     PUT(out, "}");
     order_free(&order);
   }

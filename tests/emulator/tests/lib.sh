@@ -13,14 +13,14 @@ emulate() {
 
 # Rows of a trace that last. TIME is where the job's time 0 lies in the trace's, in microseconds.
 read -r -d '' rows_program <<'AWK'
-function told() { if (category != "") print rank, category, name, thread, start, end, correlation, blocks; category = "" }
+function told() { if (category != "") print rank, category, name, thread, start, end, correlation, blocks, node; category = "" }
 function nanoseconds(text,   parts) { split(text, parts, "."); return (parts[1] - TIME) * 1000 + parts[2] }
 /"ph": "/ {
   told()
   if (!/"ph": "X"/) next
   match($0, /"cat": "[^"]*"/); category = substr($0, RSTART + 8, RLENGTH - 9)
   match($0, /"name": "[^"]*"/); name = substr($0, RSTART + 9, RLENGTH - 10); gsub(/\t/, " ", name)
-  match($0, /"tid": -?[0-9]+/); thread = substr($0, RSTART + 7, RLENGTH - 7); correlation = blocks = -1
+  match($0, /"tid": -?[0-9]+/); thread = substr($0, RSTART + 7, RLENGTH - 7); correlation = blocks = -1; node = 0
   next
 }
 category != "" && /^ *"ts": / {
@@ -29,10 +29,11 @@ category != "" && /^ *"ts": / {
 }
 category != "" && match($0, /"correlation": [0-9]+/) { correlation = substr($0, RSTART + 15, RLENGTH - 15) }
 category != "" && match($0, /"grid": \[[0-9, ]+/) { split(substr($0, RSTART + 9, RLENGTH - 9), parts, ", "); blocks = parts[1] * parts[2] * parts[3] }
+category != "" && match($0, /"graph node id": [0-9]+/) { node = substr($0, RSTART + 17, RLENGTH - 17) % 4294967296 }
 END { told() }
 AWK
 
-# rows JOB RANK: rank, category, name, thread or stream, start, end, correlation, blocks of the grid (-1: none); as the rank's clocks show time.
+# rows JOB RANK: rank, category, name, thread or stream, start, end, correlation, blocks of the grid (-1: none), place in a graph (0: in none); as the rank's clocks show time.
 rows() {
   local epoch base
   epoch=$(sed -n 's/^"epoch": "\([0-9]*\)".*/\1/p' "$1/truth.json")
@@ -40,7 +41,7 @@ rows() {
   awk -v OFS='\t' -v CONVFMT=%.0f -v OFMT=%.0f -v rank="$2" -v TIME=$(((epoch - base) / 1000)) "$rows_program" "$1/rank$2.json"
 }
 
-# truth JOB: JOB/steps (run, number, rank and on as step_columns say), JOB/tasks (rank, correlation, phase, micro-batch, layer, part),
+# truth JOB: JOB/steps (run, number, rank and on as step_columns say), JOB/tasks (rank, correlation, phase, micro-batch, layer, part, what options add),
 # JOB/edges (rank, from, to, binding), JOB/collectives (columns to end, then lists), JOB/clocks, JOB/windows.
 truth() {
   local table
@@ -66,7 +67,7 @@ truth() {
     /^"/ { table = $1; gsub(/[":]/, "", table); next }
     !/^\[/ { next }
     table == "steps" { print run, step, columns() >(folder "/steps") }
-    table == "tasks" { split(columns(), at, "\t"); print rank, at[1], word["\"phases\":", at[2]], at[3], at[4], word["\"parts\":", at[5]] >(folder "/tasks") }
+    table == "tasks" { split(columns(), at, "\t"); print rank, at[1], word["\"phases\":", at[2]], at[3], at[4], word["\"parts\":", at[5]], at[6] >(folder "/tasks") }
     table == "edges" { print rank, columns() >(folder "/edges") }
     table ~ /^(collectives|clocks|windows)$/ { print columns() >(folder "/" table) }' "$1/truth.json"
 }

@@ -111,6 +111,7 @@ static void take(void *self, enum thread thread, const struct instruction *instr
     case DO_STEP:
     case DO_PROFILE:
     case DO_SKIP:
+    case DO_LAUNCH_GRAPH: /* what it launches follows */
       break;
   }
 }
@@ -256,6 +257,9 @@ static void nobody_waits_for_ever(void **state) {
       "--tp 2 --pp 2 --dp 2 --micro-batches 3 --sequence-parallel on --distributed-optimizer on",
       "--tp 2 --pp 2 --dp 2 --micro-batches 3 --recompute full --overlap-gradients off",
       "--tp 2 --pp 2 --dp 2 --vp 2 --micro-batches 4 --schedule interleaved --bucket-mb 0.1",
+      "--tp 2 --pp 2 --micro-batches 3 --sequence-parallel on --graphs layers",
+      "--tp 2 --dp 2 --micro-batches 3 --distributed-optimizer on --recompute full --graphs passes",
+      "--tp 2 --pp 2 --micro-batches 3 --schedule zb-h1 --graphs passes",
   };
   for (size_t i = 0; i < sizeof schedules / sizeof *schedules; i++)
     for (int batched = 0; batched < 2; batched++) {

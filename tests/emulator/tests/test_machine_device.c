@@ -152,6 +152,57 @@ static void test_free_sms(void **state) {
   free(bench);
 }
 
+/* Two of a stream that fill the device, the second with so many SMs free in its last wave. */
+static int free_in_last;
+static void write_queue(struct program *program, int rank, int block) {
+  (void)rank;
+  if (block > 0)
+    return;
+  struct work filling = kernel("first", MS), clear = kernel("clear", 10 * US);
+  filling.fills_device = true;
+  filling.last_wave = 100 * US;
+  filling.free_sms = 1;
+  clear.kind = WORK_MEMSET;
+  program_launch(program, CALL_LAUNCH, STREAM_COMPUTE, filling);
+  filling.name = "second";
+  filling.free_sms = free_in_last;
+  program_launch(program, CALL_LAUNCH, STREAM_COMPUTE, filling);
+  launch(program, STREAM_DATA, "beside", 50 * US);
+  program_launch(program, CALL_MEMSET, STREAM_COPY, clear);
+  collective(program, STREAM_TENSOR, "reduce", ALL_REDUCE, 0, 64 << 20);
+  program->works[program->work_count - 1].grid[0] = 2;
+}
+
+/* The collective's two blocks need two SMs at once, which are not free in the last wave of the first kernel; at its end
+ * the second takes them all. One block has room before, and a memset is one where SMs have a queue. */
+static void test_sm_queue(void **state) {
+  (void)state;
+  struct bench *bench = bench_new(2, write_queue);
+  on(bench, MECHANISM_FREE_SMS);
+  free_in_last = 2;
+  run(bench);
+  expect_task(bench, 0, "reduce", 900 * US, task(bench, 0, "reduce")->record.end);
+  expect_task(bench, 0, "clear", 0, 10 * US);
+  bench->setup.sm_queue = true;
+  run(bench);
+  expect_task(bench, 0, "second", MS, 2 * MS);
+  expect_task(bench, 0, "beside", 900 * US, 950 * US);
+  expect_task(bench, 0, "clear", 900 * US, 910 * US);
+  assert_int_equal(task(bench, 0, "reduce")->record.ready, 0);
+  assert_int_equal(task(bench, 0, "reduce")->record.start, 1900 * US);
+  free_in_last = 1;
+  run(bench);
+  assert_int_equal(task(bench, 0, "reduce")->record.start, 2 * MS);
+  /* With latency the SMs are another's only when the stream's next has not come for a while. */
+  on(bench, MECHANISM_LATENCY);
+  run(bench);
+  int64_t end = task(bench, 0, "second")->record.end;
+  assert_int_equal(task(bench, 0, "second")->record.start,
+                   task(bench, 0, "first")->record.end + median(&irregularities.task_gap));
+  assert_int_equal(task(bench, 0, "reduce")->record.start, end + median(&irregularities.sm_turn));
+  free(bench);
+}
+
 static void write_filling_behind(struct program *program, int rank, int block) {
   (void)rank;
   if (block > 0)
@@ -443,6 +494,7 @@ int main(void) {
       cmocka_unit_test(test_waiting_holds_sms),
       cmocka_unit_test(test_free_sms),
       cmocka_unit_test(test_free_sms_moves),
+      cmocka_unit_test(test_sm_queue),
       cmocka_unit_test(test_free_sms_behind_wait),
       cmocka_unit_test(test_throttle),
       cmocka_unit_test(test_straggler),

@@ -800,7 +800,7 @@ static void test_truth(void **state) {
   feed_steps(&plain, 0);
   feed_steps(&run.witness, 500000);
   const int64_t starts[] = {1245000, 1246000}, ends[] = {1300001, 1300009};
-  const uint32_t correlations[] = {10, 77};
+  const uint32_t correlations[] = {10, 77}, no_nodes[] = {0, 0};
   struct transfer_record transfer = {.collective = ALL_REDUCE,
                                      .sequence = 41,
                                      .bytes = 4096,
@@ -811,6 +811,7 @@ static void test_truth(void **state) {
                                      .starts = starts,
                                      .ends = ends,
                                      .correlations = correlations,
+                                     .nodes = no_nodes,
                                      .step = 1,
                                      .begin = 1246000,
                                      .end = 1300001};

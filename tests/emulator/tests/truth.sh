@@ -160,10 +160,10 @@ holds 'every row is shown as its clocks go' '
   function shown(t) { return t + offset[$1] + drift[$1] * int(t / 1000000000) + int(drift[$1] * (t % 1000000000) / 1000000000) + ahead }
   NF == 4 { offset[$1] = $2; drift[$1] = $3; device[$1] = $4; next }
   { seen++; ahead = $2 ~ /^(kernel|gpu_|cuda_event)/ ? device[$1] : 0 }
-  $1 != $9 || $2 != $10 || $3 != $11 || $4 != $12 || $7 != $15 { print $1, $2, $3, "is", $9, $10, $11; exit }
+  $1 != $10 || $2 != $11 || $3 != $12 || $4 != $13 || $7 != $16 { print $1, $2, $3, "is", $10, $11, $12; exit }
   $5 > 2000000000 { late++ }
-  $13 != shown($5) || $14 != ($2 == "cuda_event" ? $13 + 1 : shown($6)) { # an event is an instant, drawn as a nanosecond
-    print $1, $2, $3, "of", $5, $6, "is shown at", $13, $14, "not", shown($5), shown($6) }
+  $14 != shown($5) || $15 != ($2 == "cuda_event" ? $14 + 1 : shown($6)) { # an event is an instant, drawn as a nanosecond
+    print $1, $2, $3, "of", $5, $6, "is shown at", $14, $15, "not", shown($5), shown($6) }
   END { if (!late) print "the job is short" }' shown/clocks <(paste right/plain shown/plain)
 same <(cut -f 4- right/steps) <(cut -f 4- shown/steps) 'clocks change what happens'
 holds 'clocks that are right show nothing' '{ seen++ } $2 != 0 || $3 != 0 || $4 != 0' right/clocks

@@ -105,9 +105,14 @@ static void forward_pass(struct block *to) {
   spend(to, NS_PASS);
   frame_enter(to, "pretrain_gpt.py(182): forward_step");
   input_load(to);
+  struct capture capture = graph_forward(to, GRAPHS_PASSES);
   model_forward(to);
+  bool captures_loss = capture.is_on && to->chunk->has_head;
+  if (captures_loss)
+    loss_forward(to);
+  graph_leave(to, &capture);
   frame_leave(to);
-  if (to->chunk->has_head)
+  if (to->chunk->has_head && !captures_loss)
     loss_forward(to);
   python_leave(to);
   op_leave(to);
@@ -167,12 +172,14 @@ static void serve(void *self, int rank, struct job job, struct program *program)
   if (job.kind == PHASE_BACKWARD && gpt->setup->parallel.schedule == SCHEDULE_ZERO_BUBBLE)
     to.gradients = GRADIENTS_INPUT;
   spend(&to, NS_ENGINE);
+  struct capture capture = graph_backward(&to, GRAPHS_PASSES);
   if (to.chunk->has_head)
     head_backward(&to);
   for (int place = to.chunk->layers; place-- > 0;)
     layer_backward(&to, place);
   if (to.chunk->embeds)
     embedding_backward(&to);
+  graph_leave(&to, &capture);
   gpt_leave_out(gpt, rank, program);
 }
 
@@ -249,6 +256,8 @@ static void begin_step(const struct block *to) {
   frame_leave(to);
   program_enter(to->program, FRAME_ANNOTATION, to->gpt->step_names[to->step], (struct op_facts){.sequence = -1});
   frame_enter(to, step_frame);
+  if (to->setup->unseen && to->step == to->setup->warmup)
+    program_sync(to->program, DO_SYNC_DEVICE, 0, STREAM_COMPUTE);
   spend(to, NS_STEP);
   gradients_clear(to);
   frame_enter(to, schedule_frame(to->setup));

@@ -28,6 +28,26 @@ static void enter_end(struct block *to, enum part part) {
   to->forward_thread = THREAD_MAIN;
 }
 
+/* A mask of a number for every two tokens of a sequence, on the copy stream: cleared before the tokens are copied, and
+ * filled by what they are. */
+static int64_t mask_elements(const struct block *to) { return to->gpt->tokens * to->setup->model.sequence; }
+
+static void clear_mask(const struct block *to) {
+  struct work clear = kernels_copy(to->setup, WORK_MEMSET, 4 * mask_elements(to));
+  op_enter(to, "aten::zero_", shape(to, SHAPE_TOKENS));
+  spend(to, NS_CALL);
+  launch_on(to, STREAM_COPY, &clear);
+  op_leave(to);
+}
+
+static void fill_mask(const struct block *to) {
+  struct work fill = kernels_run(to->setup, KERNEL_FILL, mask_elements(to), 0);
+  op_enter(to, "aten::fill_", shape(to, SHAPE_TOKENS));
+  spend(to, NS_CALL);
+  launch_on(to, STREAM_COPY, &fill);
+  op_leave(to);
+}
+
 /* Tokens for the first stage, labels for the last: from the loader of the group's first rank, which hands them on. */
 void input_load(struct block *to) {
   if (!to->chunk->embeds && !to->chunk->has_head)
@@ -44,6 +64,8 @@ void input_load(struct block *to) {
       program_sync(to->program, DO_SYNC_EVENT, EVENT_INPUT, STREAM_COPY);
       program_query(to->program, EVENT_INPUT);
     }
+    if (to->setup->parallel.prepares_inputs)
+      clear_mask(to);
     struct work copy = kernels_copy(to->setup, WORK_COPY_TO_DEVICE, 8 * tokens);
     op_enter(to, "aten::to", shape(to, SHAPE_TOKENS));
     op_enter(to, "aten::_to_copy", shape(to, SHAPE_TOKENS));
@@ -53,6 +75,8 @@ void input_load(struct block *to) {
     op_leave(to);
     op_leave(to);
     op_leave(to);
+    if (to->setup->parallel.prepares_inputs)
+      fill_mask(to);
     event_record(to, EVENT_INPUT, STREAM_COPY);
     event_wait(to, STREAM_COMPUTE, EVENT_INPUT);
   }

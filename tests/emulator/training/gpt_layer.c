@@ -303,15 +303,17 @@ static void checkpoint_forward(const struct block *to) {
 
 void layer_forward(struct block *to, int place) {
   enter_layer(to, place);
+  struct capture capture = graph_forward(to, GRAPHS_LAYERS);
   if (to->setup->parallel.recompute) {
     checkpoint_forward(to);
-    return;
+  } else {
+    module_enter(to, MODULE_LAYER, 0);
+    spend(to, NS_PYTHON);
+    body_forward(to);
+    spend(to, NS_PYTHON);
+    module_leave(to);
   }
-  module_enter(to, MODULE_LAYER, 0);
-  spend(to, NS_PYTHON);
-  body_forward(to);
-  spend(to, NS_PYTHON);
-  module_leave(to);
+  graph_leave(to, &capture);
 }
 
 /* ---- backward ---- */
@@ -442,6 +444,7 @@ static void checkpoint_backward(struct block *to, int place) {
 void layer_backward(struct block *to, int place) {
   bool recomputes = to->setup->parallel.recompute;
   enter_layer(to, place);
+  struct capture capture = graph_backward(to, GRAPHS_LAYERS);
   if (to->gradients == GRADIENTS_WEIGHT) {
     if (recomputes)
       enter_recomputed(to, place);
@@ -452,4 +455,5 @@ void layer_backward(struct block *to, int place) {
     mlp_backward(to);
     attention_backward(to);
   }
+  graph_leave(to, &capture);
 }

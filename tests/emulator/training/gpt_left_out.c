@@ -197,6 +197,9 @@ static void read(struct leaving *leaving, const struct setup *setup, size_t at) 
       else
         keep(leaving);
       break;
+    case DO_LAUNCH_GRAPH: /* not beside graphs (setup.c) */
+      keep(leaving);
+      break;
     case DO_RECORD:
       leaving->unrecorded_here[instruction->event] = false;
       break;
@@ -253,6 +256,7 @@ static void take_out_frames(struct leaving *leaving) {
 static bool is_call(const struct instruction *instruction) {
   switch ((enum instruction_kind)instruction->kind) {
     case DO_LAUNCH:
+    case DO_LAUNCH_GRAPH:
     case DO_RECORD:
     case DO_WAIT:
     case DO_SYNC_EVENT:

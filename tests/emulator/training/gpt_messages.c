@@ -73,14 +73,18 @@ static void launch_nccl(const struct block *to, enum stream stream, const struct
   for (int i = 0; i < version->capture_infos; i++)
     program_call(to->program, version->cuda < 13000 ? CALL_CAPTURE_INFO : CALL_CAPTURE_INFO_3);
   spend(to, NS_PLAN);
-  program_record(to->program, CALL_EVENT_RECORD, free, own);
-  program_wait(to->program, stream, free);
+  if (!to->captured) { /* a graph keeps the order of its stream */
+    program_record(to->program, CALL_EVENT_RECORD, free, own);
+    program_wait(to->program, stream, free);
+  }
   spend(to, NS_ARGUMENTS);
   if (version->launches_by_driver)
     program_call(to->program, CALL_FIND_FUNCTION);
   launch_on(to, stream, work);
-  program_record(to->program, CALL_EVENT_RECORD, done, stream);
-  program_wait(to->program, own, done);
+  if (!to->captured) {
+    program_record(to->program, CALL_EVENT_RECORD, done, stream);
+    program_wait(to->program, own, done);
+  }
 }
 
 /* `message`: the annotation's, NULL where it has no inputs. */

@@ -52,7 +52,7 @@ static void reduce_bucket(const struct block *to, const struct chunk *chunk, int
 void gradient_ready(const struct block *to, int slot) {
   int bucket = to->chunk->closes[slot];
   bool last = to->micro_batch == to->setup->model.micro_batches - 1;
-  if (!to->setup->parallel.overlap_gradients || !last || bucket < 0 || !has_group(to, ROLE_DATA))
+  if (to->captured || !to->setup->parallel.overlap_gradients || !last || bucket < 0 || !has_group(to, ROLE_DATA))
     return;
   bool hooked = to->nesting->depth > 0;
   struct block labelled = *to;

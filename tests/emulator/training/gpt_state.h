@@ -398,6 +398,7 @@ struct block {
   enum thread forward_thread; /* that made the nodes at hand */
   bool casts;                 /* weights are cast before their first use in a step */
   bool stacks;                /* Python frames are recorded */
+  bool captured;              /* what is written will be in a graph */
   enum gradients gradients;
   int step, micro_batch;
   const struct chunk *chunk;
@@ -491,6 +492,16 @@ void reduce_forward(const struct block *to);
 void reduce_backward(const struct block *to, int node);
 /* The engine's end of a parameter's gradient; work NULL: the product has added it already. */
 void gradient_accumulate(const struct block *to, int slot, const char *gradient, const struct work *work);
+
+/* gpt_graphs.c: what is written from one of the first two up to `graph_leave` is captured, where setup says so of layers,
+ * or of passes. */
+struct capture {
+  bool is_on;
+  size_t first; /* instruction */
+};
+struct capture graph_forward(struct block *to, enum graphs what);
+struct capture graph_backward(struct block *to, enum graphs what);
+void graph_leave(struct block *to, const struct capture *capture);
 
 /* gpt_ends.c */
 void input_load(struct block *to);
