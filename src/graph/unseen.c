@@ -13,8 +13,8 @@
  * Of what was launched before the recording the order is not known: there, only late starts are explained. Nor is it of
  * the nodes of one graph's launch, and no call between them tells of waits: there every delay over 2 us counts, what
  * starts within 5 us behind an end waited for that, and of a place the stream that is awaited is told, not the task.
- * It is believed where most late starts lie so of those that chance would not put there, and chance would not put as
- * many there once in a hundred times. The source starts before the task in any case, so no edges form a ring.
+ * It is believed where chance would put the start there in fewer than half of all cases, and at a place where most late
+ * starts lie so of those that chance would not put there, and chance would not put as many there once in a hundred times. The source starts before the task in any case, so no edges form a ring.
  */
 #include "graph/events.h"
 
@@ -34,6 +34,10 @@ enum {
    * Measured on H100 (DeepEP's dispatch and combine beside compute): 2 to 3 us behind. */
   NODE_WINDOW = 5000,
   THOUSANDTHS = 1000,
+  MILLION = 1000000,
+  /* Thousandths: so seldom chance may put a single node where it stands. Chosen: what else delays a node of a graph than
+   * another one is rare, so that more likely than not is enough. */
+  LIKELY_BELOW = 500,
 };
 
 #define UNKNOWN LUMOS_NONE
@@ -357,31 +361,20 @@ static bool is_no_chance(const struct lumos_rank_graph *graph, uint32_t task) {
   return delay > LUMOS_LONG_AGO && ends * CHANCE_ONE_IN <= delay / LUMOS_REACTION_WINDOW;
 }
 
-/* Would chance put so many starts right behind an end more than once in a hundred times? */
-static bool is_likely(int64_t chance, int64_t count) {
-  int64_t millionths = 1000000;
-  for (int64_t i = 0; i < count && millionths * CHANCE_ONE_IN > 1000000; i++) {
-    millionths = millionths * chance / THOUSANDTHS;
-    if (chance >= THOUSANDTHS) {
-      return true;
-    }
-  }
-  return millionths * CHANCE_ONE_IN > 1000000;
-}
-
 /* Does it explain most late starts of its place? Of nodes, of which no order of launches tells the source: most of those
- * that chance would not put behind an end. */
+ * that chance would not put behind an end; and would chance put all these there, it were once in a hundred times. */
 static bool explains_most(const struct search *search, const struct pattern *pattern, const struct place *place) {
   const struct sighting *sightings = &search->sightings.items[pattern->first];
   if (sightings->behind != TOGETHER) {
     return pattern->count * LATE_ONE_IN >= (sightings->behind == UNKNOWN ? place->late_before : place->late);
   }
-  int64_t chance = 0, count = (int64_t)pattern->count, late = (int64_t)(place->late + place->late_before);
+  int64_t others = (int64_t)(place->late + place->late_before - pattern->count);
+  int64_t no_chance = 0, all_by_chance = MILLION;
   for (size_t i = 0; i < pattern->count; i++) {
-    chance += sightings[i].chance;
+    no_chance += THOUSANDTHS - sightings[i].chance;
+    all_by_chance = all_by_chance * sightings[i].chance / THOUSANDTHS;
   }
-  chance /= count;
-  return !is_likely(chance, count) && (late - count) * THOUSANDTHS * LATE_ONE_IN <= late * (THOUSANDTHS - chance);
+  return no_chance * (LATE_ONE_IN - 1) >= others * THOUSANDTHS && all_by_chance * CHANCE_ONE_IN <= MILLION;
 }
 
 static void judge(struct search *search, const struct pattern *pattern) {
@@ -393,21 +386,21 @@ static void judge(struct search *search, const struct pattern *pattern) {
   for (size_t i = 0; i < pattern->count; i++) {
     left += !search->explained[sightings[i].task - search->graph->first];
   }
-  bool once = pattern->count < SEEN_BEFORE;
-  if (left == 0 || (once && !is_no_chance(search->graph, sightings->task)) ||
-      (!once && !explains_most(search, pattern, place))) {
+  bool once = pattern->count < SEEN_BEFORE, together = sightings->behind == TOGETHER;
+  bool believed = once ? is_no_chance(search->graph, sightings->task) : explains_most(search, pattern, place);
+  if (left == 0 || (!believed && !together)) {
     return;
   }
   for (size_t i = 0; i < pattern->count; i++) {
     const struct sighting *one = &sightings[i];
-    if (!search->explained[one->task - search->graph->first]) {
+    if (!search->explained[one->task - search->graph->first] && (believed || one->chance <= LIKELY_BELOW)) {
       int64_t latency =
           lumos_graph_device_start(search->graph, one->task) - lumos_graph_device_end(search->graph, one->source);
       lumos_vector_push(&search->latencies, latency);
       explain(search, one->source, one->task);
     }
   }
-  if (!once && sightings->behind != UNKNOWN && sightings->behind != TOGETHER && is_usual(search, place, sightings)) {
+  if (believed && !once && sightings->behind != UNKNOWN && !together && is_usual(search, place, sightings)) {
     extend(search, place, sightings);
   }
 }
