@@ -12,6 +12,7 @@
  */
 #include "sim/engine.h"
 
+#include "graph/graph.h"
 #include "graph/resource.h"
 #include "graph/typical.h"
 #include "sim/clock.h"
@@ -104,6 +105,19 @@ static int64_t wait_residual(const struct lumos_engine *engine, uint32_t t) {
   return residual;
 }
 
+/* What a member of a collective takes beyond the end that all have; without residuals what those of its name on its stream
+ * typically take: half of them end later than the transfer's shortest time says. */
+static int64_t end_residual(const struct lumos_engine *engine, uint32_t t) {
+  int64_t residual = lumos_timing_of(engine->job, t)->end_residual;
+  if (engine->drop_residuals) {
+    const struct lumos_task *task = task_at(engine, t);
+    residual = LUMOS_ABSENT;
+    (void)lumos_typical_value(engine->typical, lumos_typical_end_group(engine->typical, task), LUMOS_ENOUGH_SAMPLES,
+                              &residual);
+  }
+  return residual == LUMOS_ABSENT ? 0 : residual;
+}
+
 static uint32_t instant_of(uint32_t t, enum lumos_end end) { return 2 * t + (end == LUMOS_END); }
 
 /* As it is noted: with an order by node. */
@@ -166,11 +180,12 @@ static void find_unclear(const struct lumos_engine *engine, bool unclear) {
 
 /* What the task's own residual adds to every bound on this end of it. */
 static int64_t carried_residual(const struct lumos_engine *engine, uint32_t t, enum lumos_end to) {
-  const struct lumos_timing *timing = lumos_timing_of(engine->job, t);
-  if (to == LUMOS_END && is(engine, t, LUMOS_WAITS)) {
-    return wait_residual(engine, t);
+  if (to == LUMOS_END) {
+    return is(engine, t, LUMOS_WAITS)  ? wait_residual(engine, t)
+           : is(engine, t, LUMOS_TIED) ? end_residual(engine, t)
+                                       : 0;
   }
-  int64_t residual = to == LUMOS_START ? timing->residual : is(engine, t, LUMOS_TIED) ? timing->end_residual : 0;
+  int64_t residual = lumos_timing_of(engine->job, t)->residual;
   return residual == LUMOS_ABSENT || engine->drop_residuals ? 0 : residual;
 }
 
@@ -344,9 +359,7 @@ static int64_t own_length(const struct lumos_engine *engine, uint32_t t) {
 static int64_t end_of(const struct lumos_engine *engine, uint32_t t) {
   const struct lumos_task_state *state = state_of(engine, t);
   if (is(engine, t, LUMOS_TIED)) {
-    int64_t residual = lumos_timing_of(engine->job, t)->end_residual;
-    bool carried = residual != LUMOS_ABSENT && !engine->drop_residuals;
-    return later(state->start, state->end + (carried ? residual : 0));
+    return later(state->start, state->end + end_residual(engine, t));
   }
   if (is(engine, t, LUMOS_WAITS)) {
     return later(state->start, state->end) + wait_residual(engine, t);

@@ -189,7 +189,8 @@ struct lumos_engine {
   struct lumos_coupling coupling;
   struct lumos_events events;
   struct lumos_queue queue;
-  struct lumos_typical *typical; /* with drop_residuals: the residuals of waits, by name and what they wait on */
+  struct lumos_typical
+      *typical; /* with drop_residuals: the residuals of waits, by name and what they wait on, and of ends */
   LUMOS_VECTOR(struct lumos_edge) edges;
   LUMOS_VECTOR(struct lumos_special) specials;       /* by task */
   LUMOS_VECTOR(struct lumos_event_edge) event_edges; /* by dst, then lane, then src */
@@ -224,6 +225,9 @@ void lumos_nodes_bound(struct lumos_engine *engine, struct lumos_held *bindings)
 void lumos_nodes_free(struct lumos_engine *engine);
 /* The next node on the thread of a node; LUMOS_NONE: there is none, or it is on a stream. */
 uint32_t lumos_next_node(const struct lumos_engine *engine, uint32_t task);
+
+/* Of `typical`: the group of the ends of collectives of the task's name on its stream. */
+uint32_t lumos_typical_end_group(struct lumos_typical *typical, const struct lumos_task *task);
 
 /* Is this a host call whose end follows from what it waits for? */
 bool lumos_call_waits(const struct lumos_job *job, const struct lumos_task *task);

@@ -218,12 +218,21 @@ static void reset_meetings(struct lumos_engine *engine) {
   }
 }
 
-/* Typical residuals of waits: what a wait of that name takes to notice that the awaited work is done. */
-static void find_typical_waits(struct lumos_engine *engine) {
+uint32_t lumos_typical_end_group(struct lumos_typical *typical, const struct lumos_task *task) {
+  return lumos_typical_group(typical, task->name, LUMOS_NONE, task->lane);
+}
+
+/* Typical residuals: what a wait of that name takes to notice that the awaited work is done, and by how much a
+ * collective's member ends later than all have their transfer. */
+static void find_typical_residuals(struct lumos_engine *engine) {
   const struct lumos_job *job = engine->job;
   engine->typical = lumos_typical_new();
   for (size_t t = 0; t < job->tasks.count; t++) {
     const struct lumos_task *task = &job->tasks.items[t];
+    int64_t end_residual = lumos_timing_of(job, (uint32_t)t)->end_residual;
+    if (end_residual != LUMOS_ABSENT) {
+      lumos_typical_add(engine->typical, lumos_typical_end_group(engine->typical, task), end_residual);
+    }
     if (lumos_call_waits(job, task)) {
       const struct lumos_wait *wait = &job->details.items[task->detail].wait;
       lumos_typical_add(engine->typical, lumos_typical_group(engine->typical, task->name, wait->on, 0), wait->residual);
@@ -370,7 +379,7 @@ void lumos_engine_reset(struct lumos_engine *engine, const struct lumos_engine_o
   reset_meetings(engine);
   read_dependencies(engine);
   if (order->drop_residuals && engine->typical == NULL) {
-    find_typical_waits(engine);
+    find_typical_residuals(engine);
   }
 }
 

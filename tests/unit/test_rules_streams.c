@@ -300,13 +300,15 @@ static void an_event_with_slack_follows_from_the_order_of_calls(void **state) {
   KERNEL("gemm_0", 7, correlation, first, 200) ","       \
   KERNEL("gemm_1", 20, correlation, second, 50)
 
-static void an_event_within_a_graph_is_inferred_where_it_comes_again(void **state) {
+static void an_event_within_a_graph_is_inferred_from_times(void **state) {
   (void)state;
   struct lumos_job *job = graph_of(TRACE(GRAPH_LAUNCH(1, 0, 10, 213)));
   expect_graph(job,
       "gemm_0, launched by cudaGraphLaunch end +0\n"
-      "gemm_1, launched by cudaGraphLaunch end +0, residual 203\n"
-      "boundary: 0 -> cudaGraphLaunch start +0, recorded, fixed\n");
+      "gemm_1, launched by cudaGraphLaunch end +0\n"
+      "event: gemm_0 end -> gemm_1 start +3, inferred, run_time\n"
+      "boundary: 0 -> cudaGraphLaunch start +0, recorded, fixed\n"
+      "graph.unseen_stream_waits 1\n");
   lumos_job_free(job);
   job = graph_of(TRACE(GRAPH_LAUNCH(1, 0, 10, 213) "," GRAPH_LAUNCH(2, 400, 410, 613)));
   expect_graph(job,
@@ -432,7 +434,7 @@ int main(void) {
       cmocka_unit_test(a_wait_binds_to_what_precedes_the_record_in_the_simulation),
       cmocka_unit_test(an_event_that_binds_is_inferred_from_times),
       cmocka_unit_test(an_event_with_slack_follows_from_the_order_of_calls),
-      cmocka_unit_test(an_event_within_a_graph_is_inferred_where_it_comes_again),
+      cmocka_unit_test(an_event_within_a_graph_is_inferred_from_times),
       cmocka_unit_test(a_kernel_that_finds_no_room_waits_where_the_other_runs),
       cmocka_unit_test(what_the_recording_does_not_show_stays_at_its_time),
       cmocka_unit_test(what_steps_that_are_left_out_hold_up_stays_at_its_time),
