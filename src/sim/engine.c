@@ -18,6 +18,8 @@
 #include "sim/clock.h"
 #include <string.h>
 
+__extension__ typedef __int128 wide_integer;
+
 static int64_t later(int64_t left, int64_t right) { return left > right ? left : right; }
 
 static const struct lumos_task *task_at(const struct lumos_engine *engine, uint32_t t) {
@@ -878,6 +880,10 @@ struct look_for_room {
   bool last;
 };
 
+int64_t lumos_room_lag(struct lumos_room room, int64_t length) {
+  return room.of <= 0 || length == room.of ? room.lag : (int64_t)((wide_integer)room.lag * length / room.of);
+}
+
 static bool occupies(const struct lumos_engine *engine, uint32_t t) { return lumos_occupies(task_at(engine, t)); }
 
 /* A kernel of the other stream runs when t is ready: t waits until that is over, or where the one is reached that it was
@@ -895,10 +901,13 @@ static bool is_occupied(struct lumos_engine *engine, uint32_t t, const struct lu
     return false;
   }
   look->last = look->runs >= special->occupant;
-  int64_t lag = look->last ? special->room_lag : 0;
-  look->until = other->end + lag;
+  struct lumos_room room = {look->last ? special->room_lag : 0, special->room_of};
+  look->until = other->end + lumos_room_lag(room, other->end - other->start);
   look->by = (struct lumos_binding){look->runs, LUMOS_HELD_BY_RESOURCE, LUMOS_END, LUMOS_INFERRED};
-  link_order(engine, instant_of(look->runs, LUMOS_END), instant_of(t, LUMOS_START), lag, LUMOS_LINK_ROOM);
+  if (engine->notes.order != NULL) {
+    lumos_vector_push(&engine->notes.order->rooms, room);
+  }
+  link_order(engine, instant_of(look->runs, LUMOS_END), instant_of(t, LUMOS_START), 0, LUMOS_LINK_ROOM);
   return true;
 }
 

@@ -67,7 +67,8 @@ struct lumos_edge { /* dst starts or ends no earlier than `lag` after its source
 struct lumos_special {
   uint32_t task;
   int64_t boundary;  /* its start's outside bound in job time, or LUMOS_ABSENT */
-  int64_t room_lag;  /* from the occupant's end, when SMs become free, at most a rounding above 0 */
+  int64_t room_lag;  /* from the occupant's end, when SMs become free, at most a rounding above 0, */
+  int64_t room_of;   /* where it takes so long */
   uint32_t occupant; /* the kernel of another stream for whose SMs it was seen to wait, or LUMOS_NONE */
   int64_t queue_lag; /* of a call that a full queue blocks: from the start of what makes room to its own end */
   uint8_t evidence;  /* of the boundary */
@@ -134,10 +135,16 @@ struct lumos_touch {
   uint32_t instant; /* of the call, as in links */
 };
 
+/* When what occupies the device makes room: `lag` from its end, if it takes `of`. */
+struct lumos_room {
+  int64_t lag, of;
+};
+
 /* How far a run follows from the order of its events rather than from times. */
 struct lumos_order {
   LUMOS_VECTOR(struct lumos_touch) touches; /* in the run's order */
   LUMOS_VECTOR(uint32_t) transfers;         /* the collective of each link of a transfer */
+  LUMOS_VECTOR(struct lumos_room) rooms;    /* of each LUMOS_LINK_ROOM */
   bool unclear;                             /* the order of events is not all */
 };
 
@@ -225,6 +232,9 @@ void lumos_nodes_bound(struct lumos_engine *engine, struct lumos_held *bindings)
 void lumos_nodes_free(struct lumos_engine *engine);
 /* The next node on the thread of a node; LUMOS_NONE: there is none, or it is on a stream. */
 uint32_t lumos_next_node(const struct lumos_engine *engine, uint32_t task);
+
+/* The lag if it takes `length`: the last wave is the same share of it. */
+int64_t lumos_room_lag(struct lumos_room room, int64_t length);
 
 /* Of `typical`: the group of the ends of collectives of the task's name on its stream. */
 uint32_t lumos_typical_end_group(struct lumos_typical *typical, const struct lumos_task *task);

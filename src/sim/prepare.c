@@ -78,6 +78,7 @@ static void merge_specials(struct lumos_engine *engine) {
     if (items[i].occupant != LUMOS_NONE) {
       items[kept].occupant = items[i].occupant;
       items[kept].room_lag = items[i].room_lag;
+      items[kept].room_of = items[i].room_of;
     }
     if (items[i].queue_lag != LUMOS_ABSENT) {
       items[kept].queue_lag = items[i].queue_lag;
@@ -155,6 +156,12 @@ static void add_event_edge(struct lumos_engine *engine, const struct lumos_dep *
   lumos_vector_push(&engine->event_edges, edge);
 }
 
+/* Before a change. */
+static int64_t recorded_length(const struct lumos_job *job, uint32_t t) {
+  int64_t was = lumos_detail_of(job, &job->tasks.items[t])->was;
+  return was == LUMOS_ABSENT ? lumos_own_times(job, t).dur : was;
+}
+
 /* The mode decides: fixed dependencies become edges and boundaries; of those found anew at run time only the
  * event edges, occupants and full queues are of use, too; what a call waits for only says how surely that is known.
  * `at`: of a boundary. */
@@ -178,6 +185,7 @@ static void read_dependency(struct lumos_engine *engine, const struct lumos_dep 
     special.occupant = dep->src;
     engine->lanes[engine->job->tasks.items[dep->src].lane].keeps_order = true;
     special.room_lag = dep->lag;
+    special.room_of = lumos_engine_length(engine, dep->src, recorded_length(engine->job, dep->src));
   } else if (dep->kind == LUMOS_QUEUE) {
     special.queue_lag = dep->lag;
   }

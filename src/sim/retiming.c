@@ -27,12 +27,14 @@ bool lumos_retiming_make(struct lumos_retiming *retiming, struct lumos_engine *e
   lumos_vector_free(&links);
   lumos_vector_free(&found.touches);
   lumos_vector_free(&found.transfers);
+  lumos_vector_free(&found.rooms);
   return done;
 }
 
 void lumos_retiming_free(struct lumos_retiming *retiming) {
   lumos_vector_free(&retiming->rows);
   lumos_vector_free(&retiming->lags);
+  lumos_vector_free(&retiming->rooms);
   lumos_vector_free(&retiming->pairs);
   lumos_vector_free(&retiming->ends);
   lumos_vector_free(&retiming->followers);
@@ -206,6 +208,7 @@ void lumos_retiming_change(struct lumos_retiming *retiming, const struct lumos_e
 struct pass {
   const struct lumos_retiming *retiming;
   unsigned kept;
+  size_t room; /* the next row's */
 };
 
 INLINE void pass_on(const struct pass *pass, unsigned width, const struct lumos_row *row, const int64_t *lags) {
@@ -236,6 +239,10 @@ INLINE const int64_t *clocks_of(const struct lumos_retiming *retiming, unsigned 
  * ready, whose end is known when something from which it follows has been taken, no later than its clock; one that
  * comes soon, and is known to; or one that is over. */
 INLINE void make_room(struct pass *pass, unsigned width, const struct lumos_row *row, const int64_t *lags) {
+  struct lumos_room room = {0, 0};
+  if (row->of == LUMOS_LINK_ROOM) {
+    room = pass->retiming->rooms.items[pass->room++];
+  }
   const int64_t *time = pass->retiming->times + (size_t)row->src * width;
   const int64_t *clock = clocks_of(pass->retiming, width, row->src);
   const int64_t *start = pass->retiming->times + (size_t)row->occupant * width;
@@ -246,7 +253,8 @@ INLINE void make_room(struct pass *pass, unsigned width, const struct lumos_row 
                 : row->of == LUMOS_LINK_OVER ? start[w] < to[w] && time[w] <= to[w]
                                              : known && start[w] < to[w] && time[w] > to[w];
     pass->kept &= same ? ~0U : ~(1U << w);
-    to[w] = row->of == LUMOS_LINK_OVER ? to[w] : later(to[w], time[w] + lags[w]);
+    int64_t lag = row->of == LUMOS_LINK_ROOM ? lumos_room_lag(room, time[w] - start[w]) : lags[w];
+    to[w] = row->of == LUMOS_LINK_OVER ? to[w] : later(to[w], time[w] + lag);
   }
 }
 

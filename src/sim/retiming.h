@@ -50,7 +50,8 @@ struct lumos_retiming {
   uint32_t instants; /* the first is that from which all time counts */
   int64_t latest;    /* how far from that the run's times are */
   LUMOS_VECTOR(struct lumos_row) rows;
-  LUMOS_VECTOR(int64_t) lags; /* of the rows, as in the run */
+  LUMOS_VECTOR(int64_t) lags;            /* of the rows, as in the run */
+  LUMOS_VECTOR(struct lumos_room) rooms; /* of the rows of LUMOS_LINK_ROOM, one after the other */
   LUMOS_VECTOR(struct lumos_row_pair) pairs;
   LUMOS_VECTOR(struct lumos_row_end) ends;
   LUMOS_VECTOR(struct lumos_row_followers) followers;

@@ -133,11 +133,10 @@ static int64_t time_of(const struct reading *reading, uint32_t instant) {
 }
 
 static int64_t lag_of(const struct reading *reading, const struct lumos_link *link) {
-  if (link->of == LUMOS_LINK_CAUSE || link->of == LUMOS_LINK_OVER) {
+  if (link->of == LUMOS_LINK_CAUSE || link->of == LUMOS_LINK_OVER || link->of == LUMOS_LINK_ROOM) {
     return 0;
   }
-  return link->of == LUMOS_LINK_ROOM || link->of == LUMOS_LINK_NEXT ? link->bound
-                                                                    : link->bound - time_of(reading, link->src);
+  return link->of == LUMOS_LINK_NEXT ? link->bound : link->bound - time_of(reading, link->src);
 }
 
 static uint32_t number_of(struct reading *reading, uint32_t instant) {
@@ -215,6 +214,9 @@ static bool is_told_by_last(struct reading *reading, size_t i) {
 static void read_links(struct reading *reading) {
   struct lumos_retiming *into = reading->into;
   size_t transfer = 0;
+  for (size_t i = 0; i < reading->order->rooms.count; i++) {
+    lumos_vector_push(&into->rooms, reading->order->rooms.items[i]);
+  }
   for (size_t i = 0; i < reading->links->count; i++) {
     const struct lumos_link *link = &reading->links->items[i];
     if (link->of == LUMOS_LINK_NO_ROOM) {

@@ -24,10 +24,11 @@ static bool check_metrics(const struct lumos_job *job, struct lumos_error *error
       if (metric->scope.rank != LUMOS_ABSENT_INT) {
         (void)snprintf(rank, sizeof rank, "rank %d", (int)metric->scope.rank);
       }
-      return lumos_fail(error,
-                        "%s of %s, step %d is beyond 2^53 ns (104 days); check the times in the recording, and how many "
-                        "ranks each stands for",
-                        lumos_string(job->strings, metric->name), rank, (int)metric->scope.step);
+      return lumos_fail(
+          error,
+          "%s of %s, step %d is beyond 2^53 ns (104 days); check the times in the recording, and how many "
+          "ranks each stands for",
+          lumos_string(job->strings, metric->name), rank, (int)metric->scope.step);
     }
   }
   return true;

@@ -355,7 +355,7 @@ static void a_kernel_that_finds_no_room_waits_where_the_other_runs(void **state)
       "small_elementwise 990-1040 <- big_gemm end, free SMs, inferred\n");
   expect_scaled_run(job, "kind=gemm=2", CALLS_OF_TWO_SIZES
       "big_gemm 10-2010 <- cudaLaunchKernel@0 end, launch, recorded\n"
-      "small_elementwise 1990-2040 <- big_gemm end, free SMs, inferred\n");
+      "small_elementwise 1970-2020 <- big_gemm end, free SMs, inferred\n");
   expect_scaled_run(job, "kind=gemm=0.04", CALLS_OF_TWO_SIZES
       "big_gemm 10-90 <- cudaLaunchKernel@0 end, launch, recorded\n"
       "small_elementwise 104-154 <- cudaLaunchKernel@100 end, launch, recorded\n");
