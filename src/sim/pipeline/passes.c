@@ -2,7 +2,7 @@
 #include "sim/pipeline/passes.h"
 
 #include "sim/clock.h"
-#include "sim/pipeline/stretches.h"
+#include "sim/pipeline/pass_intervals.h"
 #include <stdlib.h>
 
 /* A stream is shown that has at least one part in so many of the rank's passes. Chosen: less is no stream of passes. */
@@ -191,7 +191,7 @@ void lumos_passes_read(const struct lumos_job *job, const struct lumos_run *runs
   struct lumos_reaches reaches;
   lumos_reaches_read(job, &reaches);
   for (uint32_t i = 0; i < passes->stages.count; i++) {
-    lumos_stretches_read(passes, &reaches, i);
+    lumos_pass_intervals_read(passes, &reaches, i);
   }
   lumos_reaches_free(&reaches);
   for (size_t i = 0; i < passes->stages.count; i++) {

@@ -31,7 +31,7 @@ static int compare_starts(const void *left, const void *right) {
 void lumos_turns_read(const struct lumos_passes *passes, const struct lumos_pipeline_stage *stage,
                       struct lumos_pass_turns *turns) {
   for (size_t i = stage->first; i < stage->first + stage->count; i++) {
-    const struct lumos_pass *pass = &passes->list.items[i];
+    const struct lumos_pass_interval *pass = &passes->list.items[i];
     if (lumos_is_pass(pass->phase) && pass->step == passes->step.step) {
       struct lumos_pass_turn turn = {pass->start, pass->micro_batch, pass->chunk, pass->phase};
       lumos_vector_push(turns, turn);
