@@ -24,10 +24,11 @@ static bool check_metrics(const struct lumos_job *job, struct lumos_error *error
       if (metric->scope.rank != LUMOS_ABSENT_INT) {
         (void)snprintf(rank, sizeof rank, "rank %d", (int)metric->scope.rank);
       }
-      return lumos_fail(error,
-                        "%s of %s, step %d is beyond 2^53 ns (104 days); check the times in the recording, and how many "
-                        "ranks each stands for",
-                        lumos_string(job->strings, metric->name), rank, (int)metric->scope.step);
+      return lumos_fail(
+          error,
+          "%s of %s, step %d is beyond 2^53 ns (104 days); check the times in the recording, and how many "
+          "ranks each stands for",
+          lumos_string(job->strings, metric->name), rank, (int)metric->scope.step);
     }
   }
   return true;
@@ -134,7 +135,7 @@ static bool write_metrics(struct runs *runs, const struct lumos_hardware *hardwa
   if (ran) {
     lumos_write_recording(job, measured);
   }
-  lumos_write_carried(job, measured, &simulated, &runs->holds, kept);
+  lumos_write_trust(job, measured, &simulated, &runs->holds, kept);
   bool edited = lumos_job_edited(job);
   if (!edited && ran) {
     lumos_write_replay_error(job, stretches, measured, &runs->replay);

@@ -295,7 +295,7 @@ static int64_t key_of(const struct lumos_scope *scope, enum key key) {
 static bool step_counts(const struct report_facts *facts, int32_t step) {
   for (size_t i = 0; i < facts->job_steps.count && step != LUMOS_ABSENT_INT; i++) {
     if (facts->job_steps.items[i].step == step) {
-      return !facts->job_steps.items[i].carried;
+      return !facts->job_steps.items[i].left_out;
     }
   }
   return step == LUMOS_ABSENT_INT;

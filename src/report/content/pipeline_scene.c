@@ -121,7 +121,7 @@ static void tell_pass(struct canvas *canvas, const struct lumos_pipeline_stage *
   lumos_text_put(text, " from ");
   report_put_time(text, pass->start - canvas->passes->step.start);
   lumos_text_put(text, " on");
-  report_scene_tell(canvas->scene, text);
+  report_scene_tooltip(canvas->scene, text);
 }
 
 /* What stands in a box: `full` has the chunk, too. */
