@@ -430,6 +430,22 @@ static void kernels_of_no_thread_begin_with_the_first_step(void **state) {
   lumos_job_free(job);
 }
 
+/* Base is an instant of the device. What is left of rank 1 begins with a launch, at 1000 on the host, whose clock the
+ * device's is 5 behind; without its threads with B, at 1006 on the device. */
+static void the_first_step_begins_on_the_device_s_clock(void **state) {
+  (void)state;
+  for (int host = 0; host < 2; host++) {
+    struct lumos_job *job = job_from_text(ranks_job);
+    struct lumos_error error = {0};
+    job->ranks.items[1].base = 900; /* 3 after work of which nothing is left */
+    job->ranks.items[1].base_lag = 3;
+    assert_true(lumos_transform_remove(job, host ? "rank=1,host" : "rank=1,name~after", &error));
+    assert_int_equal(job->ranks.items[1].base, host ? 1006 : 1000 - 5);
+    assert_int_equal(job->ranks.items[0].base, 0);
+    lumos_job_free(job);
+  }
+}
+
 static void what_was_measured_is_kept(void **state) {
   (void)state;
   struct lumos_job *job = without(streams_job, "name~^K3$");
@@ -491,6 +507,7 @@ int main(void) {
       cmocka_unit_test(a_wait_for_what_has_gone_goes),
       cmocka_unit_test(a_changed_first_step_begins_after_what_ran_before_it),
       cmocka_unit_test(kernels_of_no_thread_begin_with_the_first_step),
+      cmocka_unit_test(the_first_step_begins_on_the_device_s_clock),
       cmocka_unit_test(what_was_measured_is_kept),
       cmocka_unit_test(nothing_chosen_changes_nothing_and_all_is_too_much),
   };
