@@ -13,18 +13,14 @@ static uint64_t event_of_id(lumos_string_id id) { return (UINT64_C(1) << 32) | i
 
 static int by_task(const void *left, const void *right) {
   const struct lumos_event_record *a = left, *b = right;
-  return (a->task > b->task) - (a->task < b->task);
+  return LUMOS_ORDER(a->task, b->task);
 }
 
 static int by_event(const void *left, const void *right) {
   const struct lumos_event_record *a = left, *b = right;
-  if (a->event != b->event) {
-    return a->event < b->event ? -1 : 1;
-  }
-  if (a->effect != b->effect) {
-    return a->effect < b->effect ? -1 : 1;
-  }
-  return by_task(left, right);
+  return a->event != b->event     ? LUMOS_ORDER(a->event, b->event)
+         : a->effect != b->effect ? LUMOS_ORDER(a->effect, b->effect)
+                                  : by_task(left, right);
 }
 
 /* The record made by this call; NULL: it makes none. */

@@ -76,7 +76,7 @@ static int compare_jobs(const void *a, const void *b) {
   const struct lumos_job *right = *(struct lumos_job *const *)b;
   int64_t left_rank = left->ranks.count == 0 ? -1 : left->ranks.items[0].rank;
   int64_t right_rank = right->ranks.count == 0 ? -1 : right->ranks.items[0].rank;
-  return left_rank < right_rank ? -1 : left_rank > right_rank;
+  return LUMOS_ORDER(left_rank, right_rank);
 }
 
 /* Bring every job to the same stage, epoch and form of references. Sorted by rank, what is appended comes in order. */

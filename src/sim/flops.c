@@ -258,13 +258,9 @@ static void write_model(struct flops *flops, size_t step, const char *source, __
 static int compare_kernels(const void *left, const void *right, void *context) {
   const struct kernel *a = left, *b = right;
   const struct lumos_strings *strings = context;
-  if (a->step != b->step) {
-    return a->step < b->step ? -1 : 1;
-  }
-  if (a->time != b->time) {
-    return a->time > b->time ? -1 : 1;
-  }
-  return strcmp(lumos_string(strings, a->name), lumos_string(strings, b->name));
+  return a->step != b->step   ? LUMOS_ORDER(a->step, b->step)
+         : a->time != b->time ? LUMOS_ORDER(b->time, a->time)
+                              : strcmp(lumos_string(strings, a->name), lumos_string(strings, b->name));
 }
 
 static void note_above(struct flops *flops, const struct kernel *kernel) {
@@ -297,10 +293,7 @@ static bool write_kernel(struct flops *flops, const struct kernel *kernel) {
 }
 
 static void write_kernels(struct flops *flops) {
-  if (flops->kernels.count > 1) {
-    qsort_r(flops->kernels.items, flops->kernels.count, sizeof flops->kernels.items[0], compare_kernels,
-            flops->job->strings);
-  }
+  lumos_vector_sort_by(&flops->kernels, compare_kernels, flops->job->strings);
   const struct kernel *above = NULL;
   uint32_t written = 0;
   for (size_t i = 0; i < flops->kernels.count; i++) {

@@ -24,10 +24,7 @@ LUMOS_VECTOR_TYPE(pieces, struct piece);
 
 static int compare_pieces(const void *left, const void *right) {
   const struct piece *a = left, *b = right;
-  if (a->hash != b->hash) {
-    return a->hash < b->hash ? -1 : 1;
-  }
-  return (a->stretch > b->stretch) - (a->stretch < b->stretch);
+  return a->hash != b->hash ? LUMOS_ORDER(a->hash, b->hash) : LUMOS_ORDER(a->stretch, b->stretch);
 }
 
 static struct piece piece_of(const struct lumos_job *job, const struct lumos_stretches *stretches, uint32_t index) {
@@ -48,9 +45,7 @@ static void find_pieces(const struct lumos_job *job, const struct lumos_stretche
       lumos_vector_push(pieces, piece_of(job, stretches, i));
     }
   }
-  if (pieces->count > 0) {
-    qsort(pieces->items, pieces->count, sizeof *pieces->items, compare_pieces);
-  }
+  lumos_vector_sort(pieces, compare_pieces);
 }
 
 /* Of a piece: what it takes in all, and what its parts take above their medians. */

@@ -41,9 +41,7 @@ static void add_groups(const struct lumos_job *job, struct lumos_works *works) {
       lumos_vector_push(&groups, group);
     }
   }
-  if (groups.count > 0) {
-    qsort_r(groups.items, groups.count, sizeof *groups.items, compare_ids, job->strings);
-  }
+  lumos_vector_sort_by(&groups, compare_ids, job->strings);
   for (size_t i = 0; i < groups.count; i++) {
     if (groups.items[0] != groups.items[groups.count - 1] && (i == 0 || groups.items[i] != groups.items[i - 1])) {
       lumos_vector_push(works, ((struct lumos_work){.subject = LUMOS_WORK_GROUP, .group = groups.items[i]}));
@@ -112,7 +110,7 @@ static void add_run(struct sums *sums, const struct lumos_job *job, const struct
 
 static int compare_times(const void *left, const void *right) {
   const struct lumos_work_time *a = left, *b = right;
-  return (a->group > b->group) - (a->group < b->group);
+  return LUMOS_ORDER(a->group, b->group);
 }
 
 static int64_t time_of_group(const struct sums *sums, lumos_string_id group) {
@@ -165,9 +163,7 @@ void lumos_works_on_path(const struct lumos_job *job, const struct lumos_works *
                part->to - part->from);
     }
   }
-  if (sums.groups.count > 0) {
-    qsort(sums.groups.items, sums.groups.count, sizeof *sums.groups.items, compare_times);
-  }
+  lumos_vector_sort(&sums.groups, compare_times);
   for (size_t i = 0; i < works->count; i++) {
     times[i] = time_of(&sums, &works->items[i]);
   }

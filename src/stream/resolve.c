@@ -85,7 +85,7 @@ static bool dangling_text(struct resolver *resolver, const struct owner *owner, 
 static int compare_places(const void *a, const void *b) {
   int32_t left = ((const struct rank_place *)a)->rank;
   int32_t right = ((const struct rank_place *)b)->rank;
-  return left < right ? -1 : left > right;
+  return LUMOS_ORDER(left, right);
 }
 
 static void index_ranks(struct resolver *resolver) {

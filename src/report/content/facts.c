@@ -99,12 +99,11 @@ static bool read_cell(const struct lumos_job *job, const struct lumos_metric *me
 }
 
 static int compare_cells(const void *left, const void *right) {
-  const struct cell *a = left;
-  const struct cell *b = right;
+  const struct cell *a = left, *b = right;
   if (a->rank != b->rank) {
     return a->rank < b->rank ? -1 : 1; /* the job's own come last */
   }
-  return a->step < b->step ? -1 : a->step > b->step;
+  return LUMOS_ORDER(a->step, b->step);
 }
 
 static void rows_of(const struct cells *cells, struct report_facts *facts) {
@@ -205,9 +204,7 @@ void report_facts_read(const struct lumos_job *job, struct report_facts *facts) 
       facts->mean_error = cell.value;
     }
   }
-  if (cells.count > 0) {
-    qsort(cells.items, cells.count, sizeof cells.items[0], compare_cells);
-  }
+  lumos_vector_sort(&cells, compare_cells);
   rows_of(&cells, facts);
   lumos_vector_free(&cells);
   if (facts->edited) {

@@ -98,9 +98,7 @@ void report_opportunities_read(const struct report_facts *facts, struct report_o
     item->half = item->half == LUMOS_ABSENT ? LUMOS_ABSENT : item->half / all->steps;
     item->free = item->free == LUMOS_ABSENT ? LUMOS_ABSENT : item->free / all->steps;
   }
-  if (list->count > 0) {
-    qsort_r(list->items, list->count, sizeof list->items[0], by_gain, job->strings);
-  }
+  lumos_vector_sort_by(list, by_gain, job->strings);
 }
 
 void report_opportunities_free(struct report_opportunities *opportunities) { lumos_vector_free(&opportunities->list); }

@@ -50,12 +50,8 @@ struct bridge {
 LUMOS_VECTOR_TYPE(bridges, struct bridge);
 
 static int compare_bridges(const void *left, const void *right) {
-  const struct bridge *a = left;
-  const struct bridge *b = right;
-  if (a->start != b->start) {
-    return a->start < b->start ? -1 : 1;
-  }
-  return a->task < b->task ? -1 : a->task > b->task;
+  const struct bridge *a = left, *b = right;
+  return a->start != b->start ? LUMOS_ORDER(a->start, b->start) : LUMOS_ORDER(a->task, b->task);
 }
 
 /* Sends and receives wait for another stage, and collectives of the optimizer for all of them: they bridge nothing. */
@@ -71,9 +67,7 @@ static void find_bridges(const struct lumos_passes *passes, const struct lumos_p
       lumos_vector_push(found, bridge);
     }
   }
-  if (found->count > 0) {
-    qsort(found->items, found->count, sizeof found->items[0], compare_bridges);
-  }
+  lumos_vector_sort(found, compare_bridges);
 }
 
 /* A stream while it is read. */
@@ -156,12 +150,8 @@ static void read_task(struct reading *reading, uint32_t number) {
 }
 
 static int compare_passes(const void *left, const void *right) {
-  const struct lumos_pass_interval *a = left;
-  const struct lumos_pass_interval *b = right;
-  if (a->start != b->start) {
-    return a->start < b->start ? -1 : 1;
-  }
-  return a->track < b->track ? -1 : a->track > b->track;
+  const struct lumos_pass_interval *a = left, *b = right;
+  return a->start != b->start ? LUMOS_ORDER(a->start, b->start) : LUMOS_ORDER(a->track, b->track);
 }
 
 static int compare_numbers(const void *left, const void *right) {
@@ -197,19 +187,15 @@ struct interval {
 LUMOS_VECTOR_TYPE(intervals, struct interval);
 
 static int compare_intervals(const void *left, const void *right) {
-  const struct interval *a = left;
-  const struct interval *b = right;
-  if (a->start != b->start) {
-    return a->start < b->start ? -1 : 1;
-  }
-  return a->end < b->end ? -1 : a->end > b->end;
+  const struct interval *a = left, *b = right;
+  return a->start != b->start ? LUMOS_ORDER(a->start, b->start) : LUMOS_ORDER(a->end, b->end);
 }
 
 static void unite(struct intervals *found) {
   if (found->count == 0) {
     return;
   }
-  qsort(found->items, found->count, sizeof found->items[0], compare_intervals);
+  lumos_vector_sort(found, compare_intervals);
   size_t kept = 1;
   for (size_t i = 1; i < found->count; i++) {
     struct interval *last = &found->items[kept - 1];
