@@ -9,6 +9,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 /* malloc, realloc and zeroed calloc that never return NULL. lumos_allocate(0) gives a unique pointer. */
 void *lumos_allocate(size_t size);
@@ -59,6 +60,15 @@ size_t lumos_arena_held(const struct lumos_arena *arena);
 /* Append a copy of an item: lumos_vector_push(&tasks, task). */
 #define lumos_vector_push(vector, item) \
   (lumos_vector_reserve((vector), 1), (void)((vector)->items[(vector)->count++] = (item)))
+
+/* Sort the items with qsort, or with qsort_r and what it hands to `compare`. LUMOS_ORDER is what `compare` says of two
+ * numbers of one type: negative, 0 or positive. It reads each twice. */
+#define lumos_vector_sort(vector, compare) \
+  ((vector)->count < 2 ? (void)0 : qsort((vector)->items, (vector)->count, sizeof *(vector)->items, (compare)))
+#define lumos_vector_sort_by(vector, compare, context) \
+  ((vector)->count < 2 ? (void)0                       \
+                       : qsort_r((vector)->items, (vector)->count, sizeof *(vector)->items, (compare), (context)))
+#define LUMOS_ORDER(a, b) (((a) > (b)) - ((a) < (b)))
 
 /* Give back the room behind the items. */
 #define lumos_vector_fit(vector)                                                                          \

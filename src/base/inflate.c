@@ -63,8 +63,8 @@ static void gzip_fail(struct gzip *gzip, int result, size_t *produced) {
 }
 
 /* Give what the library still holds, then tell the damage. */
-static enum lumos_step gzip_drain(struct gzip *gzip, char *out, size_t capacity, size_t *produced,
-                                  const char **complaint) {
+static enum lumos_decoder_step gzip_drain(struct gzip *gzip, char *out, size_t capacity, size_t *produced,
+                                          const char **complaint) {
   struct inflate_state *state = &gzip->state;
   size_t held = (size_t)(state->tmp_out_valid - state->tmp_out_processed);
   size_t room = capacity - *produced;
@@ -76,8 +76,8 @@ static enum lumos_step gzip_drain(struct gzip *gzip, char *out, size_t capacity,
   return count < held ? LUMOS_STEP_MORE : LUMOS_STEP_DAMAGED;
 }
 
-static enum lumos_step gzip_run(struct gzip *gzip, struct lumos_window *window, char *out, uint32_t capacity,
-                                size_t *produced, const char **complaint) {
+static enum lumos_decoder_step gzip_run(struct gzip *gzip, struct lumos_window *window, char *out, uint32_t capacity,
+                                        size_t *produced, const char **complaint) {
   struct inflate_state *state = &gzip->state;
   uint32_t offered = at_most_a_step(window->count);
   *produced = 0;
@@ -120,8 +120,8 @@ static void gzip_free(struct gzip *gzip) {
   free(gzip);
 }
 
-static enum lumos_step gzip_run(struct gzip *gzip, struct lumos_window *window, char *out, uint32_t capacity,
-                                size_t *produced, const char **complaint) {
+static enum lumos_decoder_step gzip_run(struct gzip *gzip, struct lumos_window *window, char *out, uint32_t capacity,
+                                        size_t *produced, const char **complaint) {
   z_stream *stream = &gzip->stream;
   uint32_t offered = at_most_a_step(window->count);
   stream->next_in = window->bytes;
@@ -178,8 +178,8 @@ static size_t zstd_step(struct lumos_decoder *decoder, ZSTD_outBuffer *room, ZST
   return result;
 }
 
-static enum lumos_step zstd_run(struct lumos_decoder *decoder, struct lumos_window *window, char *out, size_t capacity,
-                                size_t *produced, const char **complaint) {
+static enum lumos_decoder_step zstd_run(struct lumos_decoder *decoder, struct lumos_window *window, char *out,
+                                        size_t capacity, size_t *produced, const char **complaint) {
   size_t offer = zstd_offer(decoder->wanted);
   ZSTD_inBuffer in = {window->bytes, window->count < offer ? window->count : offer, 0};
   ZSTD_outBuffer room = {out, capacity, 0};
@@ -247,8 +247,8 @@ void lumos_decoder_restart(struct lumos_decoder *decoder) {
 #endif
 }
 
-enum lumos_step lumos_decoder_run(struct lumos_decoder *decoder, struct lumos_window *window, char *out,
-                                  size_t capacity, size_t *produced, const char **complaint) {
+enum lumos_decoder_step lumos_decoder_run(struct lumos_decoder *decoder, struct lumos_window *window, char *out,
+                                          size_t capacity, size_t *produced, const char **complaint) {
 #ifdef HAVE_ZSTD
   if (decoder->form == LUMOS_FORM_ZSTD) {
     return zstd_run(decoder, window, out, capacity, produced, complaint);

@@ -16,7 +16,7 @@ struct lumos_window {
   size_t count;
 };
 
-enum lumos_step {
+enum lumos_decoder_step {
   LUMOS_STEP_MORE,    /* needs more input, or more room */
   LUMOS_STEP_END,     /* the member is complete and its checksum is right */
   LUMOS_STEP_DAMAGED, /* *complaint says how */
@@ -29,7 +29,7 @@ void lumos_decoder_free(struct lumos_decoder *decoder); /* NULL is allowed */
 /* Be ready for the next member. */
 void lumos_decoder_restart(struct lumos_decoder *decoder);
 /* Inflate into `out`; *produced bytes were written, whatever the step says. */
-enum lumos_step lumos_decoder_run(struct lumos_decoder *decoder, struct lumos_window *window, char *out,
-                                  size_t capacity, size_t *produced, const char **complaint);
+enum lumos_decoder_step lumos_decoder_run(struct lumos_decoder *decoder, struct lumos_window *window, char *out,
+                                          size_t capacity, size_t *produced, const char **complaint);
 
 #endif

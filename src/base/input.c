@@ -242,7 +242,8 @@ static int64_t read_compressed(struct lumos_input *input, char *bytes, size_t ca
     size_t produced = 0;
     size_t before = input->window.count;
     const char *complaint = NULL;
-    enum lumos_step step = lumos_decoder_run(input->decoder, &input->window, bytes, capacity, &produced, &complaint);
+    enum lumos_decoder_step step =
+        lumos_decoder_run(input->decoder, &input->window, bytes, capacity, &produced, &complaint);
     if (step == LUMOS_STEP_DAMAGED) {
       input->delivered += produced;
       (void)keep_failure(input, complaint, "the compressed data are damaged, copy or record the file again");

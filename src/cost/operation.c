@@ -106,13 +106,13 @@ static int64_t bytes_of(const struct inputs *inputs, int64_t count) {
 
 /* rows x inner times inner x columns; `rows` with all batches, `weights` the elements of the second. */
 static void multiply(const struct inputs *inputs, int64_t rows, int64_t inner, int64_t columns, int64_t weights,
-                     struct lumos_operation *result) {
+                     struct lumos_op_cost *result) {
   result->flops = times(times(2, times(rows, inner)), columns);
   result->model_flops = result->flops;
   result->bytes = bytes_of(inputs, plus(plus(times(rows, inner), weights), times(rows, columns)));
 }
 
-static void count_product(const struct inputs *inputs, struct lumos_operation *result) {
+static void count_product(const struct inputs *inputs, struct lumos_op_cost *result) {
   const struct program_dimensions *a = inputs->first, *b = inputs->second;
   int64_t inner = b->count > 1 ? b->of[b->count - 2] : b->count == 1 ? b->of[0] : 0;
   bool batched = b->count < 3 || a->count == b->count;
@@ -124,7 +124,7 @@ static void count_product(const struct inputs *inputs, struct lumos_operation *r
            result);
 }
 
-static void count_linear(const struct inputs *inputs, struct lumos_operation *result) {
+static void count_linear(const struct inputs *inputs, struct lumos_op_cost *result) {
   const struct program_dimensions *x = inputs->first, *weight = inputs->second;
   if (x->count < 1 || weight->count != 2 || last(x) != last(weight) || last(x) == 0) {
     return;
@@ -134,7 +134,7 @@ static void count_linear(const struct inputs *inputs, struct lumos_operation *re
 }
 
 /* In M x K, K x N and M x N each size occurs twice. */
-static void count_any_layout(const struct inputs *inputs, struct lumos_operation *result) {
+static void count_any_layout(const struct inputs *inputs, struct lumos_op_cost *result) {
   const struct program_dimensions *a = inputs->first, *b = inputs->second, *out = inputs->third;
   if (a->count < 2 || b->count < 2 || out->count < 2 || last(out) == 0) {
     return;
@@ -157,7 +157,7 @@ static bool is_sequence_first(const struct program_dimensions *q, const struct l
 /* Two products forward, of as many heads as the queries have: keys and values may have fewer, which several share.
  * Backward, four are gradients, and one is computed again. */
 static void count_attention(const struct lumos_operation_rule *rule, const struct inputs *inputs,
-                            const struct lumos_tokens *tokens, struct lumos_operation *result) {
+                            const struct lumos_tokens *tokens, struct lumos_op_cost *result) {
   const struct program_dimensions *q = inputs->first, *k = inputs->second, *v = inputs->third;
   if (q->count != 4 || k->count != 4 || v->count != 4) {
     return;
@@ -181,7 +181,7 @@ static void count_attention(const struct lumos_operation_rule *rule, const struc
  * the output, every element of the input does. Backward, the gradients of both are as much each. */
 static void count_convolution_backward(const struct program_dimensions *output, const struct program_dimensions *input,
                                        const struct program_dimensions *weight, int size,
-                                       struct lumos_operation *result) {
+                                       struct lumos_op_cost *result) {
   int64_t weights = elements(weight);
   if (input->count < 3 || weight->count != input->count || output->count != input->count || weights == LUMOS_ABSENT ||
       weight->of[0] <= 0) {
@@ -195,18 +195,18 @@ static void count_convolution_backward(const struct program_dimensions *output, 
 }
 
 static struct inputs read_inputs(const struct lumos_operation_rule *rule, const char *shapes, const char *dtypes,
-                                 struct program_dimensions all[SHAPE_INPUTS], struct lumos_operation *result) {
+                                 struct program_dimensions all[SHAPE_INPUTS], struct lumos_op_cost *result) {
   struct inputs inputs = {&all[rule->first], &all[rule->second], &all[rule->third], 0};
-  *result = (struct lumos_operation){.flops = LUMOS_ABSENT, .model_flops = LUMOS_ABSENT, .bytes = LUMOS_ABSENT};
+  *result = (struct lumos_op_cost){.flops = LUMOS_ABSENT, .model_flops = LUMOS_ABSENT, .bytes = LUMOS_ABSENT};
   program_shape_read(shapes, all);
   result->dtype = lumos_dtype_recorded(dtypes, rule->first, &inputs.size);
   return inputs;
 }
 
-struct lumos_operation lumos_operation_of(const struct lumos_operation_rule *rule, const char *shapes,
-                                          const char *dtypes, const struct lumos_tokens *tokens) {
+struct lumos_op_cost lumos_operation_of(const struct lumos_operation_rule *rule, const char *shapes, const char *dtypes,
+                                        const struct lumos_tokens *tokens) {
   struct program_dimensions all[SHAPE_INPUTS];
-  struct lumos_operation result;
+  struct lumos_op_cost result;
   struct inputs inputs = read_inputs(rule, shapes, dtypes, all, &result);
   switch (rule->form) {
     case LUMOS_PRODUCT:

@@ -35,7 +35,7 @@ struct lumos_operation_rule {
 /* NULL: the op counts nothing. */
 const struct lumos_operation_rule *lumos_operation_rule(const char *name);
 
-struct lumos_operation {
+struct lumos_op_cost {
   int64_t flops;       /* as it runs; LUMOS_ABSENT: unknown */
   int64_t model_flops; /* without what attention's backward pass computes again */
   int64_t bytes;       /* inputs and outputs, once each; LUMOS_ABSENT: unknown */
@@ -53,8 +53,8 @@ struct lumos_tokens {
 /* What the inputs of an op say; everything is unknown for forms that need another op's: a convolution's input does not
  * show its stride. Attention whose rule has the batch first may be recorded with the sequence first, as some frameworks
  * keep it: it is taken so where the tokens say so. */
-struct lumos_operation lumos_operation_of(const struct lumos_operation_rule *rule, const char *shapes,
-                                          const char *dtypes, const struct lumos_tokens *tokens);
+struct lumos_op_cost lumos_operation_of(const struct lumos_operation_rule *rule, const char *shapes, const char *dtypes,
+                                        const struct lumos_tokens *tokens);
 
 /* Attention over sequences of several lengths, one behind the other: shapes do not say how long each is. */
 bool lumos_operation_is_packed(const struct lumos_operation_rule *rule, const char *shapes);

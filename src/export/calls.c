@@ -50,8 +50,7 @@ static void set_flags(struct export_writer *writer) {
 }
 
 static int by_start(const void *a, const void *b) {
-  const struct call *left = a;
-  const struct call *right = b;
+  const struct call *left = a, *right = b;
   return left->start != right->start ? (left->start > right->start) - (left->start < right->start)
                                      : (left->task > right->task) - (left->task < right->task);
 }
@@ -64,9 +63,7 @@ static void find_calls(const struct export_writer *writer, const struct lumos_ra
       lumos_vector_push(calls, ((struct call){job->tasks.items[export_first_segment(job, t)].start, t}));
     }
   }
-  if (calls->count > 0) {
-    qsort(calls->items, calls->count, sizeof *calls->items, by_start);
-  }
+  lumos_vector_sort(calls, by_start);
 }
 
 /* The last call of the step that starts no later than `time`, or LUMOS_NONE. */

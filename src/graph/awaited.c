@@ -66,10 +66,7 @@ struct pendings {
 
 static int by_time(const void *left, const void *right) {
   const struct lumos_decided_wait *a = left, *b = right;
-  if (a->at != b->at) {
-    return a->at < b->at ? -1 : 1;
-  }
-  return (a->task > b->task) - (a->task < b->task);
+  return a->at != b->at ? LUMOS_ORDER(a->at, b->at) : LUMOS_ORDER(a->task, b->task);
 }
 
 static void await(const struct lumos_rank_graph *graph, const struct lumos_decided_wait *decided,
@@ -94,9 +91,7 @@ void lumos_graph_add_awaited(const struct lumos_rank_graph *graph, struct lumos_
   for (uint32_t i = 0; i < graph->rank->lane_count; i++) {
     pendings.heads[i] = LUMOS_NONE;
   }
-  if (waits->count > 0) {
-    qsort(waits->items, waits->count, sizeof *waits->items, by_time);
-  }
+  lumos_vector_sort(waits, by_time);
   for (size_t i = 0; i < waits->count; i++) {
     const struct lumos_decided_wait *decided = &waits->items[i];
     if (decided->turn != LUMOS_NONE) {

@@ -8,7 +8,7 @@
  */
 #include "graph/graph.h"
 
-static void hold(struct lumos_rank_graph *graph, uint32_t task, enum lumos_evidence evidence) {
+static void add_boundary(struct lumos_rank_graph *graph, uint32_t task, enum lumos_evidence evidence) {
   struct lumos_dep boundary = lumos_dep_empty;
   boundary.at = lumos_graph_task(graph, task)->start;
   boundary.dst = task;
@@ -37,11 +37,11 @@ static void bound_stream(struct lumos_rank_graph *graph, const struct lumos_lane
     uint32_t task = lane->task_first + n;
     struct lumos_timing *timing = lumos_task_timing(graph->job, &graph->job->tasks.items[task]);
     if (timing->residual == LUMOS_ABSENT) {
-      hold(graph, task, LUMOS_RECORDED);
+      add_boundary(graph, task, LUMOS_RECORDED);
     } else if (timing->residual > LUMOS_TIMING_NOISE &&
                ((n == 0 && is_behind_earlier_work(graph, task)) || graph->lost[task - graph->first] ||
                 waits_for_unseen_work(graph, task))) {
-      hold(graph, task, LUMOS_INFERRED);
+      add_boundary(graph, task, LUMOS_INFERRED);
       timing->residual = 0;
     }
   }
@@ -55,7 +55,7 @@ void lumos_graph_boundaries(struct lumos_rank_graph *graph) {
     }
     if (lane->kind == LUMOS_THREAD) {
       if (!(graph->handed[lane->task_first - graph->first] & LUMOS_HANDED_OVER)) {
-        hold(graph, lane->task_first, LUMOS_RECORDED);
+        add_boundary(graph, lane->task_first, LUMOS_RECORDED);
       }
     } else {
       bound_stream(graph, lane);

@@ -69,10 +69,7 @@ struct skew {
 
 static int compare_skews(const void *left, const void *right) {
   const struct skew *a = left, *b = right;
-  if (a->name != b->name) {
-    return a->name < b->name ? -1 : 1;
-  }
-  return (a->excess > b->excess) - (a->excess < b->excess);
+  return a->name != b->name ? LUMOS_ORDER(a->name, b->name) : LUMOS_ORDER(a->excess, b->excess);
 }
 
 /* By string: does the median collective of the kernel with that name end together? */
@@ -87,9 +84,7 @@ static bool *names_that_end_together(const struct lumos_job *job, const struct l
     struct skew skew = {job->tasks.items[match->lowest].name, excess_of(&span)};
     lumos_vector_push(&skews, skew);
   }
-  if (skews.count > 0) {
-    qsort(skews.items, skews.count, sizeof *skews.items, compare_skews);
-  }
+  lumos_vector_sort(&skews, compare_skews);
   bool *together = lumos_allocate_zeroed((size_t)lumos_strings_count(job->strings) + 1, sizeof *together);
   for (size_t first = 0, end; first < skews.count; first = end) {
     for (end = first + 1; end < skews.count && skews.items[end].name == skews.items[first].name;) {

@@ -30,7 +30,7 @@ static bool add_edge(struct lumos_rank_graph *graph, uint32_t wait, struct lumos
   const struct lumos_job *job = graph->job;
   uint32_t waiting = lumos_detail_of(job, &job->tasks.items[wait])->event_lane;
   int64_t waited = lumos_graph_call_end(job, wait);
-  const struct lumos_record *record = lumos_graph_seen_record(graph, wait, waited);
+  const struct lumos_event_record *record = lumos_graph_seen_record(graph, wait, waited);
   if (record == NULL) {
     return false;
   }

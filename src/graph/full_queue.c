@@ -13,7 +13,7 @@
 enum {
   LEAST_DEPTH = 128, /* launches. Chosen: well below what was measured (1,020 on V100 and H100, 960 for graphs) */
   NEAR_DEPTH = 2,    /* launches. Measured: calls that block find 1,019 or 1,020 (5th to 95th percentile) */
-  LONG_TIMES = 5,    /* usual lengths of a call. Chosen: as in sim/carried.c */
+  LONG_TIMES = 5,    /* usual lengths of a call. Chosen: as in sim/trust.c */
 };
 
 /* A launch, and what lay on its stream when its call returned. */

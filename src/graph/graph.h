@@ -38,13 +38,13 @@ enum { LUMOS_ENOUGH_SAMPLES = 5 };
 enum { LUMOS_VIOLATED_ONE_IN = 50 };
 
 /* A call that records an event. */
-struct lumos_record {
+struct lumos_event_record {
   uint64_t event; /* what names it in its rank */
   int64_t effect; /* when */
   uint32_t task;
   uint32_t lane; /* on which stream, or LUMOS_NONE */
 };
-LUMOS_VECTOR_TYPE(lumos_records, struct lumos_record);
+LUMOS_VECTOR_TYPE(lumos_event_records, struct lumos_event_record);
 
 /* Tasks of a stream that come later than like ones of its backlog, all by the same distance. 0: the stream could not be
  * laid against itself. */
@@ -82,7 +82,7 @@ struct lumos_rank_graph {
   uint8_t *handed;       /* of enum lumos_handed, as bits */
   uint8_t *lost;         /* of a device task, 1: it waited for one that ran before the recording */
   struct lumos_repeat *repeats;
-  struct lumos_records records_by_task, records_by_event; /* the latter by event, then effect */
+  struct lumos_event_records records_by_task, records_by_event; /* the latter by event, then effect */
   /* What the rules say, for the job: ranks are looked at side by side. */
   LUMOS_VECTOR(struct lumos_dep) deps;
   LUMOS_VECTOR(struct lumos_graph_note) notes;
@@ -112,7 +112,8 @@ uint32_t lumos_graph_started(const struct lumos_rank_graph *graph, const struct 
 /* record.c: fill both lists of records. */
 void lumos_graph_find_records(struct lumos_rank_graph *graph);
 /* The latest record of the event on which this call waits that took effect no later than `at`; NULL: none is known. */
-const struct lumos_record *lumos_graph_seen_record(const struct lumos_rank_graph *graph, uint32_t wait, int64_t at);
+const struct lumos_event_record *lumos_graph_seen_record(const struct lumos_rank_graph *graph, uint32_t wait,
+                                                         int64_t at);
 
 /* wait.c: awaited, where the trace says on what a call waits. */
 void lumos_graph_recorded_waits(struct lumos_rank_graph *graph);

@@ -202,10 +202,7 @@ static void sum_thread(struct search *search, const struct lumos_lane *lane) {
 
 static int by_work(const void *left, const void *right) {
   const struct worker *a = left, *b = right;
-  if (a->work != b->work) {
-    return a->work > b->work ? -1 : 1;
-  }
-  return (a->lane > b->lane) - (a->lane < b->lane);
+  return a->work != b->work ? LUMOS_ORDER(b->work, a->work) : LUMOS_ORDER(a->lane, b->lane);
 }
 
 void lumos_graph_handovers(struct lumos_rank_graph *graph) {
@@ -217,9 +214,7 @@ void lumos_graph_handovers(struct lumos_rank_graph *graph) {
       sum_thread(&search, &lanes[i]);
     }
   }
-  if (search.workers.count > 0) {
-    qsort(search.workers.items, search.workers.count, sizeof *search.workers.items, by_work);
-  }
+  lumos_vector_sort(&search.workers, by_work);
   for (uint32_t i = 0; i < graph->rank->lane_count; i++) {
     if (lanes[i].kind == LUMOS_THREAD) {
       search_thread(&search, &lanes[i]);

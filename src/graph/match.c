@@ -84,13 +84,9 @@ static bool key_by_seq(const struct matching *matching, struct candidate *candid
 }
 
 static int compare_keys(const struct key *a, const struct key *b) {
-  if (a->name != b->name) {
-    return a->name < b->name ? -1 : 1;
-  }
-  if (a->seq != b->seq) {
-    return a->seq < b->seq ? -1 : 1;
-  }
-  return (a->op > b->op) - (a->op < b->op);
+  return a->name != b->name ? LUMOS_ORDER(a->name, b->name)
+         : a->seq != b->seq ? LUMOS_ORDER(a->seq, b->seq)
+                            : LUMOS_ORDER(a->op, b->op);
 }
 
 static int compare_candidates(const void *left, const void *right) {

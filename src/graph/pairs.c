@@ -71,22 +71,12 @@ struct side {
 
 static int compare_parts(const void *left, const void *right) {
   const struct part *a = left, *b = right;
-  if (a->group != b->group) {
-    return a->group < b->group ? -1 : 1;
-  }
-  if (a->source != b->source) {
-    return a->source < b->source ? -1 : 1;
-  }
-  if (a->destination != b->destination) {
-    return a->destination < b->destination ? -1 : 1;
-  }
-  if (a->sends != b->sends) {
-    return a->sends ? 1 : -1;
-  }
-  if (a->end != b->end) {
-    return a->end < b->end ? -1 : 1;
-  }
-  return (a->task > b->task) - (a->task < b->task);
+  return a->group != b->group               ? LUMOS_ORDER(a->group, b->group)
+         : a->source != b->source           ? LUMOS_ORDER(a->source, b->source)
+         : a->destination != b->destination ? LUMOS_ORDER(a->destination, b->destination)
+         : a->sends != b->sends             ? LUMOS_ORDER(a->sends, b->sends)
+         : a->end != b->end                 ? LUMOS_ORDER(a->end, b->end)
+                                            : LUMOS_ORDER(a->task, b->task);
 }
 
 static void add_part(struct pairing *pairing, uint32_t task, int32_t peer, bool sends, int64_t bytes) {
@@ -128,9 +118,7 @@ static void gather_parts(struct pairing *pairing, const struct lumos_matches *ma
       }
     }
   }
-  if (pairing->parts.count > 0) {
-    qsort(pairing->parts.items, pairing->parts.count, sizeof *pairing->parts.items, compare_parts);
-  }
+  lumos_vector_sort(&pairing->parts, compare_parts);
 }
 
 /* How well their clocks agree: instants that lie no further apart may be in either order. */
@@ -243,13 +231,9 @@ static void match_channels(struct pairing *pairing) {
 
 static int compare_links(const void *left, const void *right) {
   const struct link *a = left, *b = right;
-  if (a->low != b->low) {
-    return a->low < b->low ? -1 : 1;
-  }
-  if (a->high != b->high) {
-    return a->high < b->high ? -1 : 1;
-  }
-  return (a->source > b->source) - (a->source < b->source);
+  return a->low != b->low     ? LUMOS_ORDER(a->low, b->low)
+         : a->high != b->high ? LUMOS_ORDER(a->high, b->high)
+                              : LUMOS_ORDER(a->source, b->source);
 }
 
 /* Each two kernels once. */
@@ -279,7 +263,7 @@ static bool is_single(const struct pairing *pairing, const struct link *link) {
 
 static int compare_sizes(const void *left, const void *right) {
   const struct link *a = left, *b = right;
-  return (a->bytes > b->bytes) - (a->bytes < b->bytes);
+  return LUMOS_ORDER(a->bytes, b->bytes);
 }
 
 /* The size up to which messages leave their sender at once: the largest of which at least a tenth did. 0: none. */
@@ -290,9 +274,7 @@ static int64_t eager_limit(const struct pairing *pairing) {
       lumos_vector_push(&singles, pairing->links.items[i]);
     }
   }
-  if (singles.count > 0) {
-    qsort(singles.items, singles.count, sizeof *singles.items, compare_sizes);
-  }
+  lumos_vector_sort(&singles, compare_sizes);
   int64_t limit = 0;
   for (size_t first = 0, end; first < singles.count; first = end) {
     size_t early = 0;
@@ -321,10 +303,7 @@ static void add_matches(const struct pairing *pairing, struct lumos_matches *mat
 
 static int compare_matches(const void *left, const void *right) {
   const struct lumos_match *a = left, *b = right;
-  if (a->lowest != b->lowest) {
-    return a->lowest < b->lowest ? -1 : 1;
-  }
-  return (a->member_first > b->member_first) - (a->member_first < b->member_first);
+  return a->lowest != b->lowest ? LUMOS_ORDER(a->lowest, b->lowest) : LUMOS_ORDER(a->member_first, b->member_first);
 }
 
 void lumos_graph_match_pairs(const struct lumos_job *job, struct lumos_matches *matches) {
@@ -334,9 +313,7 @@ void lumos_graph_match_pairs(const struct lumos_job *job, struct lumos_matches *
   match_channels(&pairing);
   merge_links(&pairing);
   add_matches(&pairing, matches);
-  if (matches->items.count > 0) {
-    qsort(matches->items.items, matches->items.count, sizeof *matches->items.items, compare_matches);
-  }
+  lumos_vector_sort(&matches->items, compare_matches);
   free(pairing.shares);
   lumos_vector_free(&pairing.parts);
   lumos_vector_free(&pairing.links);

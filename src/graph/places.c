@@ -170,13 +170,9 @@ static void walk_thread(struct walk *walk, const struct lumos_lane *lane, const 
 
 static int by_place(const void *left, const void *right) {
   const struct lumos_unnamed_wait *a = left, *b = right;
-  if (a->ordinal != b->ordinal) {
-    return a->ordinal < b->ordinal ? -1 : 1;
-  }
-  if (a->place != b->place) {
-    return a->place < b->place ? -1 : 1;
-  }
-  return (a->task > b->task) - (a->task < b->task);
+  return a->ordinal != b->ordinal ? LUMOS_ORDER(a->ordinal, b->ordinal)
+         : a->place != b->place   ? LUMOS_ORDER(a->place, b->place)
+                                  : LUMOS_ORDER(a->task, b->task);
 }
 
 static void find_communication(const struct lumos_rank_graph *graph, struct lumos_places *places) {
@@ -216,9 +212,7 @@ void lumos_places_find(const struct lumos_rank_graph *graph, const uint8_t *unna
     walk_thread(&walk, lane, unnamed);
   }
   free(launches);
-  if (places->waits.count > 0) {
-    qsort(places->waits.items, places->waits.count, sizeof *places->waits.items, by_place);
-  }
+  lumos_vector_sort(&places->waits, by_place);
 }
 
 void lumos_places_free(struct lumos_places *places) {

@@ -12,24 +12,20 @@
 static uint64_t event_of_id(lumos_string_id id) { return (UINT64_C(1) << 32) | id; }
 
 static int by_task(const void *left, const void *right) {
-  const struct lumos_record *a = left, *b = right;
-  return (a->task > b->task) - (a->task < b->task);
+  const struct lumos_event_record *a = left, *b = right;
+  return LUMOS_ORDER(a->task, b->task);
 }
 
 static int by_event(const void *left, const void *right) {
-  const struct lumos_record *a = left, *b = right;
-  if (a->event != b->event) {
-    return a->event < b->event ? -1 : 1;
-  }
-  if (a->effect != b->effect) {
-    return a->effect < b->effect ? -1 : 1;
-  }
-  return by_task(left, right);
+  const struct lumos_event_record *a = left, *b = right;
+  return a->event != b->event     ? LUMOS_ORDER(a->event, b->event)
+         : a->effect != b->effect ? LUMOS_ORDER(a->effect, b->effect)
+                                  : by_task(left, right);
 }
 
 /* The record made by this call; NULL: it makes none. */
-static struct lumos_record *record_of(const struct lumos_records *records, uint32_t call) {
-  struct lumos_record key = {.task = call};
+static struct lumos_event_record *record_of(const struct lumos_event_records *records, uint32_t call) {
+  struct lumos_event_record key = {.task = call};
   if (call == LUMOS_NONE || records->count == 0) {
     return NULL;
   }
@@ -42,8 +38,8 @@ static void add_records(struct lumos_rank_graph *graph) {
     const struct lumos_detail *detail = lumos_detail_of(job, &job->tasks.items[task]);
     if (detail->event_op == LUMOS_EVENT_RECORD) {
       bool named = detail->event_id != LUMOS_NO_STRING;
-      struct lumos_record record = {named ? event_of_id(detail->event_id) : task, lumos_graph_call_end(job, task), task,
-                                    detail->event_lane};
+      struct lumos_event_record record = {named ? event_of_id(detail->event_id) : task, lumos_graph_call_end(job, task),
+                                          task, detail->event_lane};
       lumos_vector_push(&graph->records_by_task, record);
     }
   }
@@ -53,7 +49,8 @@ static void add_records(struct lumos_rank_graph *graph) {
 static void name_records(struct lumos_rank_graph *graph) {
   for (uint32_t task = graph->first; task < graph->first + graph->rank->task_count; task++) {
     const struct lumos_detail *detail = lumos_detail_of(graph->job, lumos_graph_task(graph, task));
-    struct lumos_record *record = detail->wait.on == 0 ? NULL : record_of(&graph->records_by_task, detail->wait.record);
+    struct lumos_event_record *record =
+        detail->wait.on == 0 ? NULL : record_of(&graph->records_by_task, detail->wait.record);
     if (record == NULL) {
       continue;
     }
@@ -78,9 +75,10 @@ void lumos_graph_find_records(struct lumos_rank_graph *graph) {
   }
 }
 
-const struct lumos_record *lumos_graph_seen_record(const struct lumos_rank_graph *graph, uint32_t wait, int64_t at) {
+const struct lumos_event_record *lumos_graph_seen_record(const struct lumos_rank_graph *graph, uint32_t wait,
+                                                         int64_t at) {
   const struct lumos_detail *detail = lumos_detail_of(graph->job, lumos_graph_task(graph, wait));
-  const struct lumos_record *named = record_of(&graph->records_by_task, detail->wait.record);
+  const struct lumos_event_record *named = record_of(&graph->records_by_task, detail->wait.record);
   if (named == NULL && detail->event_id == LUMOS_NO_STRING) {
     return NULL;
   }
@@ -88,13 +86,13 @@ const struct lumos_record *lumos_graph_seen_record(const struct lumos_rank_graph
   size_t low = 0, high = graph->records_by_event.count; /* how many lie before or at (event, at) */
   while (low < high) {
     size_t middle = low + (high - low) / 2;
-    const struct lumos_record *record = &graph->records_by_event.items[middle];
+    const struct lumos_event_record *record = &graph->records_by_event.items[middle];
     if (record->event < event || (record->event == event && record->effect <= at)) {
       low = middle + 1;
     } else {
       high = middle;
     }
   }
-  const struct lumos_record *latest = low == 0 ? NULL : &graph->records_by_event.items[low - 1];
+  const struct lumos_event_record *latest = low == 0 ? NULL : &graph->records_by_event.items[low - 1];
   return latest != NULL && latest->event == event ? latest : NULL;
 }

@@ -24,13 +24,9 @@ struct named {
 
 static int compare_named(const void *left, const void *right) {
   const struct named *a = left, *b = right;
-  if (a->group != b->group) {
-    return a->group < b->group ? -1 : 1;
-  }
-  if (a->op != b->op) {
-    return a->op < b->op ? -1 : 1;
-  }
-  return (a->place > b->place) - (a->place < b->place);
+  return a->group != b->group ? LUMOS_ORDER(a->group, b->group)
+         : a->op != b->op     ? LUMOS_ORDER(a->op, b->op)
+                              : LUMOS_ORDER(a->place, b->place);
 }
 
 /* Is a member through before another has started, by more than clocks can err? */
@@ -98,9 +94,7 @@ void lumos_graph_find_roots(const struct lumos_job *job, struct lumos_matches *m
       lumos_vector_push(&names, named);
     }
   }
-  if (names.count > 0) {
-    qsort(names.items, names.count, sizeof *names.items, compare_named);
-  }
+  lumos_vector_sort(&names, compare_named);
   for (size_t first = 0, end; first < names.count; first = end) {
     places.count = 0;
     for (end = first; end < names.count && names.items[end].group == names.items[first].group &&

@@ -15,10 +15,7 @@ struct device_start {
 
 static int by_start(const void *left, const void *right) {
   const struct device_start *a = left, *b = right;
-  if (a->start != b->start) {
-    return a->start < b->start ? -1 : 1;
-  }
-  return (a->task > b->task) - (a->task < b->task);
+  return a->start != b->start ? LUMOS_ORDER(a->start, b->start) : LUMOS_ORDER(a->task, b->task);
 }
 
 void lumos_graph_timeline(struct lumos_rank_graph *graph) {
@@ -31,9 +28,7 @@ void lumos_graph_timeline(struct lumos_rank_graph *graph) {
       lumos_vector_push(&starts, start);
     }
   }
-  if (starts.count > 0) {
-    qsort(starts.items, starts.count, sizeof *starts.items, by_start);
-  }
+  lumos_vector_sort(&starts, by_start);
   int64_t busy = graph->rank->base + graph->device_offset;
   int64_t running = INT64_MIN; /* until when what started before runs */
   for (size_t i = 0; i < starts.count; i++) {

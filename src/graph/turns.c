@@ -17,17 +17,10 @@ LUMOS_VECTOR_TYPE(instants, struct instant);
 
 static int by_time(const void *left, const void *right) {
   const struct instant *a = left, *b = right;
-  if (a->at != b->at) {
-    return a->at < b->at ? -1 : 1;
-  }
-  return (a->item > b->item) - (a->item < b->item);
+  return a->at != b->at ? LUMOS_ORDER(a->at, b->at) : LUMOS_ORDER(a->item, b->item);
 }
 
-static void sort(struct instants *instants) {
-  if (instants->count > 0) {
-    qsort(instants->items, instants->count, sizeof *instants->items, by_time);
-  }
-}
+static void sort(struct instants *instants) { lumos_vector_sort(instants, by_time); }
 
 static void find_pieces(const struct lumos_rank_graph *graph, const struct lumos_places *places,
                         struct instants *pieces) {

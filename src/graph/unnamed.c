@@ -254,13 +254,9 @@ struct place {
 
 static int by_custom(const void *left, const void *right) {
   const struct place *a = left, *b = right;
-  if (a->custom != b->custom) {
-    return a->custom > b->custom ? -1 : 1;
-  }
-  if (a->ordinal != b->ordinal) {
-    return a->ordinal < b->ordinal ? -1 : 1;
-  }
-  return (a->first > b->first) - (a->first < b->first);
+  return a->custom != b->custom     ? LUMOS_ORDER(b->custom, a->custom)
+         : a->ordinal != b->ordinal ? LUMOS_ORDER(a->ordinal, b->ordinal)
+                                    : LUMOS_ORDER(a->first, b->first);
 }
 
 /* Returns how many waits fit nothing. */
@@ -278,9 +274,7 @@ static int64_t decide_all(struct search *search) {
                           first, end - first};
     lumos_vector_push(&places, place);
   }
-  if (places.count > 0) {
-    qsort(places.items, places.count, sizeof *places.items, by_custom);
-  }
+  lumos_vector_sort(&places, by_custom);
   int64_t unknown = 0;
   for (size_t i = 0; i < places.count; i++) {
     const struct place *place = &places.items[i];

@@ -43,7 +43,7 @@ static uint32_t last_over(const struct lumos_rank_graph *graph, int64_t at, int6
 }
 
 static uint32_t before_record(const struct lumos_rank_graph *graph, uint32_t call, int64_t start) {
-  const struct lumos_record *record = lumos_graph_seen_record(graph, call, start);
+  const struct lumos_event_record *record = lumos_graph_seen_record(graph, call, start);
   if (record == NULL || record->lane == LUMOS_NONE) {
     return LUMOS_NONE;
   }

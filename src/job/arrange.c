@@ -13,41 +13,39 @@
 /* Negative, 0 or positive for two elements of an array, by index. */
 typedef int compare_elements(const struct lumos_job *job, uint32_t a, uint32_t b);
 
-static int three_way(int64_t a, int64_t b) { return a < b ? -1 : a > b; }
-
 static int compare_ranks(const struct lumos_job *job, uint32_t a, uint32_t b) {
-  return three_way(job->ranks.items[a].rank, job->ranks.items[b].rank);
+  return LUMOS_ORDER(job->ranks.items[a].rank, job->ranks.items[b].rank);
 }
 
 static int compare_groups(const struct lumos_job *job, uint32_t a, uint32_t b) {
   const struct lumos_group *left = &job->groups.items[a];
   const struct lumos_group *right = &job->groups.items[b];
-  int order = three_way(left->rank, right->rank);
+  int order = LUMOS_ORDER(left->rank, right->rank);
   return order != 0 ? order : lumos_compare_natural(job->strings, left->id, right->id);
 }
 
 static int compare_lanes(const struct lumos_job *job, uint32_t a, uint32_t b) {
   const struct lumos_lane *left = &job->lanes.items[a];
   const struct lumos_lane *right = &job->lanes.items[b];
-  int order = three_way(left->rank, right->rank);
-  order = order != 0 ? order : three_way(left->kind, right->kind);
+  int order = LUMOS_ORDER(left->rank, right->rank);
+  order = order != 0 ? order : LUMOS_ORDER(left->kind, right->kind);
   order = order != 0 ? order : lumos_compare_natural(job->strings, left->native, right->native);
   order = order != 0 ? order : lumos_compare_natural(job->strings, left->process, right->process);
   return order != 0 ? order : lumos_compare_natural(job->strings, left->lane, right->lane);
 }
 
 static int compare_spans(const struct lumos_job *job, uint32_t a, uint32_t b) {
-  int order = three_way(job->spans.items[a].rank, job->spans.items[b].rank);
-  return order != 0 ? order : three_way(job->spans.items[a].id, job->spans.items[b].id);
+  int order = LUMOS_ORDER(job->spans.items[a].rank, job->spans.items[b].rank);
+  return order != 0 ? order : LUMOS_ORDER(job->spans.items[a].id, job->spans.items[b].id);
 }
 
 static int compare_tasks(const struct lumos_job *job, uint32_t a, uint32_t b) {
-  int order = three_way(job->tasks.items[a].lane, job->tasks.items[b].lane);
-  return order != 0 ? order : three_way(job->tasks.items[a].seq, job->tasks.items[b].seq);
+  int order = LUMOS_ORDER(job->tasks.items[a].lane, job->tasks.items[b].lane);
+  return order != 0 ? order : LUMOS_ORDER(job->tasks.items[a].seq, job->tasks.items[b].seq);
 }
 
 static int compare_collectives(const struct lumos_job *job, uint32_t a, uint32_t b) {
-  return three_way(job->collectives.items[a].id, job->collectives.items[b].id);
+  return LUMOS_ORDER(job->collectives.items[a].id, job->collectives.items[b].id);
 }
 
 struct sorting {
@@ -60,7 +58,7 @@ static int compare_indices(const void *a, const void *b, void *context) {
   uint32_t left = *(const uint32_t *)a;
   uint32_t right = *(const uint32_t *)b;
   int order = sorting->compare(sorting->job, left, right);
-  return order != 0 ? order : three_way(left, right);
+  return order != 0 ? order : LUMOS_ORDER(left, right);
 }
 
 /* The elements in their new order: old indices, or NULL when they are in order. The caller frees. */
@@ -105,7 +103,7 @@ static void arrange_records(struct lumos_job *job, size_t count, compare_element
 }
 
 static int compare_members(const void *a, const void *b) {
-  return three_way(*(const uint32_t *)a, *(const uint32_t *)b);
+  return LUMOS_ORDER(*(const uint32_t *)a, *(const uint32_t *)b);
 }
 
 static void arrange_collectives(struct lumos_job *job) {
@@ -185,8 +183,8 @@ static int compare_lane_names(const void *a, const void *b, void *context) {
   const struct lumos_job *job = context;
   const struct lumos_lane *left = &job->lanes.items[*(const uint32_t *)a];
   const struct lumos_lane *right = &job->lanes.items[*(const uint32_t *)b];
-  int order = three_way(left->rank, right->rank);
-  return order != 0 ? order : three_way(left->lane, right->lane);
+  int order = LUMOS_ORDER(left->rank, right->rank);
+  return order != 0 ? order : LUMOS_ORDER(left->lane, right->lane);
 }
 
 static bool refuse_repeated_lanes(const struct lumos_job *job, struct lumos_error *error) {

@@ -40,26 +40,20 @@ static void add_claims(const struct lumos_job *job, struct claim_list *claims) {
   }
 }
 
-static int three_way(int64_t a, int64_t b) { return a < b ? -1 : a > b; }
-
 static int compare_ranks(const void *a, const void *b) {
-  const struct claim *left = a;
-  const struct claim *right = b;
-  int order = three_way(left->rank->rank, right->rank->rank);
+  const struct claim *left = a, *right = b;
+  int order = LUMOS_ORDER(left->rank->rank, right->rank->rank);
   return order != 0 ? order : strcmp(left->source, right->source);
 }
 
 static int compare_starts(const void *a, const void *b) {
-  const struct claim *left = a;
-  const struct claim *right = b;
-  int order = three_way(left->start, right->start);
+  const struct claim *left = a, *right = b;
+  int order = LUMOS_ORDER(left->start, right->start);
   return order != 0 ? order : compare_ranks(a, b);
 }
 
 static void sort(struct claim_list *claims, int (*compare)(const void *, const void *)) {
-  if (claims->count > 1) {
-    qsort(claims->items, claims->count, sizeof *claims->items, compare);
-  }
+  lumos_vector_sort(claims, compare);
 }
 
 static bool are_distinct(const struct claim_list *claims, struct lumos_error *error) {

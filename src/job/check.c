@@ -28,12 +28,15 @@ static const char *fault_of_decimal(const struct lumos_field *field, const struc
   return field->least == LEAST_ZERO && value->units < 0 ? "is negative" : fault_of_number(field, whole);
 }
 
-static const char *fault_of_range(const uint32_t *range, size_t room) {
-  return (uint64_t)range[0] + range[1] > room ? "points outside of its list" : NULL;
-}
-
-static const char *fault_of_index(uint32_t index, size_t count) {
-  return index >= count ? "points to a record that is not there" : NULL;
+/* A reference by index, or a list. */
+static const char *fault_of_reference(const struct lumos_job *job, const struct lumos_field *field,
+                                      const uint32_t *slot) {
+  enum lumos_target target = lumos_target_of(field->kind);
+  size_t count = lumos_target_count(job, target);
+  if (target == TARGET_GROUP_RANKS || target == TARGET_PEERS || target == TARGET_MEMBERS || target == TARGET_INPUTS) {
+    return (uint64_t)slot[0] + slot[1] > count ? "points outside of its list" : NULL;
+  }
+  return target != TARGET_NONE && *slot >= count ? "points to a record that is not there" : NULL;
 }
 
 static const char *fault_of_string(const struct lumos_check *check, const struct lumos_field *field,
@@ -46,7 +49,6 @@ static const char *fault_of_string(const struct lumos_check *check, const struct
 
 /* What is wrong with a value that is there; NULL: nothing. */
 static const char *fault_of(const struct lumos_check *check, const struct lumos_field *field, const void *slot) {
-  const struct lumos_job *job = check->job;
   switch (field->kind) {
     case FIELD_INTEGER:
     case FIELD_INSTANT:
@@ -72,23 +74,10 @@ static const char *fault_of(const struct lumos_check *check, const struct lumos_
     case FIELD_ORDINAL:
     case FIELD_COLLECTIVE_ID:
       return *(const uint32_t *)slot == LUMOS_NONE ? "is above 2^32-2" : NULL;
-    case FIELD_LANE:
-      return fault_of_index(*(const uint32_t *)slot, job->lanes.count);
-    case FIELD_SPAN:
-      return fault_of_index(*(const uint32_t *)slot, job->spans.count);
-    case FIELD_TASK:
-    case FIELD_ANY_TASK:
-      return fault_of_index(*(const uint32_t *)slot, job->tasks.count);
     case FIELD_ORIGIN:
       return *(const int32_t *)slot < 0 ? "has no rank" : NULL;
-    case FIELD_RANKS:
-      return fault_of_range(slot, job->group_ranks.count);
-    case FIELD_MEMBERS:
-      return fault_of_range(slot, job->members.count);
-    case FIELD_PEERS:
-      return fault_of_range(slot, job->peers.count);
     default:
-      return NULL;
+      return fault_of_reference(check->job, field, slot);
   }
 }
 
@@ -166,12 +155,6 @@ static bool check_tasks(const struct lumos_check *check) {
   const struct lumos_job *job = check->job;
   for (size_t i = 0; i < job->tasks.count; i++) {
     struct lumos_task *task = &job->tasks.items[i];
-    if (task->detail != LUMOS_NONE && task->detail >= job->details.count) {
-      return lumos_check_fail(check, RECORD_TASK, i, "its detail is not there");
-    }
-    if (task->timing != LUMOS_NONE && task->timing >= job->timings.count) {
-      return lumos_check_fail(check, RECORD_TASK, i, "its timing is not there");
-    }
     struct lumos_record record = {{
         task,
         task->timing == LUMOS_NONE ? NULL : &job->timings.items[task->timing],
@@ -204,8 +187,29 @@ static bool check_fields(const struct lumos_check *check) {
   return check_tasks(check);
 }
 
-/* What is no field: the rank of a record, the arrays that run parallel to tasks, the members of collectives, the
- * header. */
+/* The links of all records: before their parts are looked at. */
+static bool check_links(const struct lumos_check *check) {
+  for (int kind = RECORD_HEADER; kind < RECORD_END; kind++) {
+    for (size_t i = 0; i < lumos_schema[kind].link_count; i++) {
+      const struct lumos_field *link = &lumos_schema[kind].links[i];
+      size_t count = 0;
+      const char *slot = lumos_part_items(check->job, (enum lumos_record_kind)kind, link->part, &count);
+      for (size_t record = 0; record < count; record++) {
+        const char *at = slot + record * lumos_schema[kind].sizes[link->part] + link->offset;
+        bool there = false;
+        if (!check_field(check, (enum lumos_record_kind)kind, record, link, at, &there)) {
+          return false;
+        }
+        if (link->required && !there) {
+          return fail_missing(check, (enum lumos_record_kind)kind, record, link);
+        }
+      }
+    }
+  }
+  return true;
+}
+
+/* What is no field: the arrays that run parallel to tasks, the members of collectives, the header. */
 static bool check_frame(const struct lumos_check *check) {
   const struct lumos_job *job = check->job;
   bool run = job->stage >= LUMOS_STAGE_SIM;
@@ -215,21 +219,6 @@ static bool check_frame(const struct lumos_check *check) {
   if (job->runs.count != (run ? job->tasks.count : 0)) {
     return lumos_fail(check->error, "not every task has what stage %s writes; make the stream again",
                       lumos_stage_name(job->stage));
-  }
-  for (size_t i = 0; i < job->groups.count; i++) {
-    if (job->groups.items[i].rank >= job->ranks.count) {
-      return lumos_check_fail(check, RECORD_GROUP, i, "its rank is not there");
-    }
-  }
-  for (size_t i = 0; i < job->lanes.count; i++) {
-    if (job->lanes.items[i].rank >= job->ranks.count) {
-      return lumos_check_fail(check, RECORD_LANE, i, "its rank is not there");
-    }
-  }
-  for (size_t i = 0; i < job->spans.count; i++) {
-    if (job->spans.items[i].rank >= job->ranks.count) {
-      return lumos_check_fail(check, RECORD_SPAN, i, "its rank is not there");
-    }
   }
   for (size_t i = 0; i < job->members.count; i++) {
     if (job->members.items[i] >= job->tasks.count) {
@@ -248,7 +237,8 @@ bool lumos_job_check(const struct lumos_job *job, struct lumos_error *error) {
       check.is_group[job->groups.items[i].id] = 1;
     }
   }
-  bool good = check_frame(&check) && check_fields(&check) && lumos_check_order(&check) && lumos_check_relations(&check);
+  bool good = check_frame(&check) && check_links(&check) && check_fields(&check) && lumos_check_order(&check) &&
+              lumos_check_relations(&check);
   free(check.is_group);
   return good;
 }

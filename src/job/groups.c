@@ -74,12 +74,10 @@ bool lumos_groups_to_indices(struct lumos_job *job, struct lumos_error *error) {
   return good;
 }
 
-static int three_way(int64_t a, int64_t b) { return a < b ? -1 : a > b; }
-
 static int compare_ranks(const struct lumos_job *job, const struct lumos_group *a, const struct lumos_group *b) {
-  int order = three_way(a->member_count, b->member_count);
+  int order = LUMOS_ORDER(a->member_count, b->member_count);
   for (uint32_t i = 0; i < a->member_count && order == 0; i++) {
-    order = three_way(job->group_ranks.items[a->member_first + i], job->group_ranks.items[b->member_first + i]);
+    order = LUMOS_ORDER(job->group_ranks.items[a->member_first + i], job->group_ranks.items[b->member_first + i]);
   }
   return order;
 }
@@ -87,7 +85,7 @@ static int compare_ranks(const struct lumos_job *job, const struct lumos_group *
 /* Which group is it? Equal: the same. Ids are recorded names here. */
 static int compare_groups(const struct lumos_job *job, const struct lumos_group *a, const struct lumos_group *b) {
   int order = lumos_compare_bytes(job->strings, a->id, b->id);
-  order = order != 0 ? order : three_way(a->size, b->size);
+  order = order != 0 ? order : LUMOS_ORDER(a->size, b->size);
   return order != 0 ? order : compare_ranks(job, a, b);
 }
 
@@ -96,7 +94,7 @@ static int compare_indices(const void *a, const void *b, void *context) {
   uint32_t left = *(const uint32_t *)a;
   uint32_t right = *(const uint32_t *)b;
   int order = compare_groups(job, &job->groups.items[left], &job->groups.items[right]);
-  return order != 0 ? order : three_way(left, right);
+  return order != 0 ? order : LUMOS_ORDER(left, right);
 }
 
 /* Its lowest rank: of its ranks where they are known, else of those that have it. */
@@ -190,7 +188,7 @@ static lumos_string_id lengthened(struct lumos_job *job, lumos_string_id name, i
 }
 
 static int compare_places(const void *a, const void *b) {
-  return three_way((int64_t)(*(const uint64_t *)a), (int64_t)(*(const uint64_t *)b));
+  return LUMOS_ORDER((int64_t)(*(const uint64_t *)a), (int64_t)(*(const uint64_t *)b));
 }
 
 /* Name the groups [first, end), which share their recorded name. `places`: room for them. */

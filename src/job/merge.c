@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int three_way(int64_t a, int64_t b) { return a < b ? -1 : a > b; }
-
 static int compare_entries(const struct lumos_job *job, const struct lumos_history *a, const struct lumos_history *b) {
   int order = lumos_compare_bytes(job->strings, a->tool, b->tool);
   order = order != 0 ? order : lumos_compare_bytes(job->strings, a->version, b->version);
@@ -64,25 +62,24 @@ void lumos_merge_history(struct lumos_job *job) {
 
 /* Absent before any index. */
 static int compare_indices(uint32_t a, uint32_t b) {
-  return three_way(a == LUMOS_NONE ? -1 : (int64_t)a, b == LUMOS_NONE ? -1 : (int64_t)b);
+  return LUMOS_ORDER(a == LUMOS_NONE ? -1 : (int64_t)a, b == LUMOS_NONE ? -1 : (int64_t)b);
 }
 
 static int compare_notes(const void *a, const void *b, void *context) {
   const struct lumos_job *job = context;
-  const struct lumos_note *left = a;
-  const struct lumos_note *right = b;
+  const struct lumos_note *left = a, *right = b;
   const struct lumos_scope *one = &left->scope;
   const struct lumos_scope *other = &right->scope;
-  int order = three_way(one->rank, other->rank);
+  int order = LUMOS_ORDER(one->rank, other->rank);
   order = order != 0 ? order : lumos_compare_bytes(job->strings, left->code, right->code);
   order = order != 0 ? order : lumos_compare_bytes(job->strings, left->text, right->text);
-  order = order != 0 ? order : three_way(one->step, other->step);
-  order = order != 0 ? order : three_way(one->layer, other->layer);
+  order = order != 0 ? order : LUMOS_ORDER(one->step, other->step);
+  order = order != 0 ? order : LUMOS_ORDER(one->layer, other->layer);
   order = order != 0 ? order : compare_indices(one->lane, other->lane);
   order = order != 0 ? order : compare_indices(one->task, other->task);
   order = order != 0 ? order : lumos_compare_bytes(job->strings, one->kind, other->kind);
   order = order != 0 ? order : lumos_compare_bytes(job->strings, one->group, other->group);
-  order = order != 0 ? order : three_way(left->level, right->level);
+  order = order != 0 ? order : LUMOS_ORDER(left->level, right->level);
   order = order != 0 ? order : lumos_compare_bytes(job->strings, left->cure, right->cure);
   return order != 0 ? order : lumos_compare_bytes(job->strings, left->unknown, right->unknown);
 }
@@ -118,8 +115,4 @@ static int compare_foreign(const void *a, const void *b, void *context) {
                              ((const struct lumos_foreign *)b)->line);
 }
 
-void lumos_sort_foreign(struct lumos_job *job) {
-  if (job->foreign.count > 1) {
-    qsort_r(job->foreign.items, job->foreign.count, sizeof *job->foreign.items, compare_foreign, job);
-  }
-}
+void lumos_sort_foreign(struct lumos_job *job) { lumos_vector_sort_by(&job->foreign, compare_foreign, job); }

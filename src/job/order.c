@@ -113,7 +113,7 @@ static inline bool add(struct lumos_id_map *map, uint32_t id, uint32_t index) {
 static int compare_pairs(const void *a, const void *b) {
   uint64_t left = *(const uint64_t *)a;
   uint64_t right = *(const uint64_t *)b;
-  return left < right ? -1 : left > right;
+  return LUMOS_ORDER(left, right);
 }
 
 static bool sort_pairs(struct lumos_id_map *maps, size_t ranks, uint32_t *rank, uint32_t *id) {

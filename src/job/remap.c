@@ -1,5 +1,6 @@
 #include "job/remap.h"
 
+#include "job/order.h"
 #include "job/schema.h"
 #include <stdlib.h>
 #include <string.h>
@@ -38,8 +39,8 @@ static void rename_slot(const struct lumos_field *field, void *slot, void *conte
   }
 }
 
-static void rename_all(struct lumos_job *job, uint32_t kinds, const uint32_t *to) {
-  lumos_visit_slots(job, kinds, rename_slot, (void *)(uintptr_t)to);
+static void rename_all(struct lumos_job *job, enum lumos_target target, const uint32_t *to) {
+  lumos_visit_slots(job, lumos_kinds_to(target), rename_slot, (void *)(uintptr_t)to);
 }
 
 /* ---- what goes with what is gone ---- */
@@ -112,33 +113,32 @@ static void keep_peers(struct lumos_job *job) {
   free(peers);
 }
 
-/* By old index of a part of tasks the new one; `part`: of a task its index of that. */
-static uint32_t *parts_left(const struct lumos_job *job, size_t count, uint32_t (*part)(const struct lumos_task *)) {
+static void mark_slot(const struct lumos_field *field, void *slot, void *context) {
+  (void)field;
+  uint32_t *used = context;
+  const uint32_t *index = slot;
+  if (*index != LUMOS_NONE) {
+    used[*index] = 0;
+  }
+}
+
+/* Parts of tasks move up to where no task has let go of one: by old index the new one. */
+static uint32_t *keep_used(struct lumos_job *job, enum lumos_target target) {
+  size_t count = lumos_target_count(job, target);
   uint32_t *to = lumos_allocate(count * sizeof *to);
   memset(to, 0xFF, count * sizeof *to);
-  for (size_t t = 0; t < job->tasks.count; t++) {
-    if (part(&job->tasks.items[t]) != LUMOS_NONE) {
-      to[part(&job->tasks.items[t])] = 0;
-    }
-  }
+  lumos_visit_slots(job, lumos_kinds_to(target), mark_slot, to);
   uint32_t kept = 0;
   for (size_t i = 0; i < count; i++) {
     to[i] = to[i] == LUMOS_NONE ? LUMOS_NONE : kept++;
   }
+  rename_all(job, target, to);
   return to;
 }
 
-static uint32_t detail_of(const struct lumos_task *task) { return task->detail; }
-static uint32_t timing_of(const struct lumos_task *task) { return task->timing; }
-
 static void drop_parts(struct lumos_job *job) {
-  uint32_t *details = parts_left(job, job->details.count, detail_of);
-  uint32_t *timings = parts_left(job, job->timings.count, timing_of);
-  for (size_t t = 0; t < job->tasks.count; t++) {
-    struct lumos_task *task = &job->tasks.items[t];
-    task->detail = task->detail == LUMOS_NONE ? LUMOS_NONE : details[task->detail];
-    task->timing = task->timing == LUMOS_NONE ? LUMOS_NONE : timings[task->timing];
-  }
+  uint32_t *details = keep_used(job, TARGET_DETAILS);
+  uint32_t *timings = keep_used(job, TARGET_TIMINGS);
   MOVE(job->details, details);
   MOVE(job->timings, timings);
   keep_peers(job);
@@ -174,21 +174,8 @@ static void remap_tasks(struct lumos_job *job, const uint32_t *to) {
   if (dropped) {
     drop_parts(job); /* before references in them are renamed: there are fewer */
   }
-  rename_all(job, LUMOS_KIND_BIT(FIELD_TASK) | LUMOS_KIND_BIT(FIELD_ANY_TASK), to);
+  rename_all(job, TARGET_TASKS, to);
   rename_members(job, to);
-}
-
-static void remap_ranks(struct lumos_job *job, const uint32_t *to) {
-  for (size_t i = 0; i < job->groups.count; i++) {
-    job->groups.items[i].rank = to[job->groups.items[i].rank];
-  }
-  for (size_t i = 0; i < job->lanes.count; i++) {
-    job->lanes.items[i].rank = to[job->lanes.items[i].rank];
-  }
-  for (size_t i = 0; i < job->spans.count; i++) {
-    job->spans.items[i].rank = to[job->spans.items[i].rank];
-  }
-  MOVE(job->ranks, to);
 }
 
 void lumos_job_remap(struct lumos_job *job, const struct lumos_remap *remap) {
@@ -199,17 +186,87 @@ void lumos_job_remap(struct lumos_job *job, const struct lumos_remap *remap) {
   }
   if (remap->spans != NULL) {
     MOVE(job->spans, remap->spans);
-    rename_all(job, LUMOS_KIND_BIT(FIELD_SPAN), remap->spans);
+    rename_all(job, TARGET_SPANS, remap->spans);
   }
   if (remap->lanes != NULL) {
     MOVE(job->lanes, remap->lanes);
-    rename_all(job, LUMOS_KIND_BIT(FIELD_LANE), remap->lanes);
+    rename_all(job, TARGET_LANES, remap->lanes);
   }
   if (remap->groups != NULL) {
     MOVE(job->groups, remap->groups);
     drop_group_ranks(job);
   }
   if (remap->ranks != NULL) {
-    remap_ranks(job, remap->ranks);
+    MOVE(job->ranks, remap->ranks);
+    rename_all(job, TARGET_RANKS, remap->ranks);
+  }
+}
+
+/* ---- taking in another job ---- */
+
+struct append {
+  const struct lumos_job *from;
+  struct lumos_job *to;
+  lumos_string_id *strings;    /* from its ids to the other's; 0: not yet moved */
+  uint32_t first[FIELD_KINDS]; /* where the elements that such fields refer to will begin */
+};
+
+static void move_string(const struct lumos_field *field, void *slot, void *context) {
+  (void)field;
+  const struct append *append = context;
+  lumos_string_id *string = slot;
+  if (*string != LUMOS_NO_STRING && append->strings[*string] == LUMOS_NO_STRING) {
+    append->strings[*string] = lumos_intern(append->to->strings, lumos_string(append->from->strings, *string),
+                                            lumos_string_length(append->from->strings, *string));
+  }
+  *string = append->strings[*string];
+}
+
+static void shift_slot(const struct lumos_field *field, void *slot, void *context) {
+  const struct append *append = context;
+  *(uint32_t *)slot += lumos_slot_absent(field, slot) ? 0 : append->first[field->kind];
+}
+
+#define APPEND(vector)                                                   \
+  do {                                                                   \
+    lumos_vector_reserve(&job->vector, other->vector.count);             \
+    if (other->vector.count > 0) {                                       \
+      memcpy(job->vector.items + job->vector.count, other->vector.items, \
+             other->vector.count * sizeof *job->vector.items);           \
+    }                                                                    \
+    job->vector.count += other->vector.count;                            \
+    lumos_vector_free(&other->vector);                                   \
+  } while (0)
+
+void lumos_job_append(struct lumos_job *job, struct lumos_job *other) {
+  struct append append = {
+      .from = other,
+      .to = job,
+      .strings = lumos_allocate_zeroed(lumos_strings_count(other->strings) + 1U, sizeof *append.strings),
+  };
+  uint64_t strings = lumos_kinds_to(TARGET_STRINGS);
+  for (int kind = 0; kind < FIELD_KINDS; kind++) {
+    append.first[kind] = (uint32_t)lumos_target_count(job, lumos_target_of((enum lumos_field_kind)kind));
+  }
+  lumos_visit_slots(other, strings, move_string, &append);
+  lumos_visit_slots(other, ~(strings | lumos_kinds_to(TARGET_NONE)), shift_slot, &append);
+  free(append.strings);
+  APPEND(history);
+  APPEND(inputs);
+  APPEND(ranks);
+  APPEND(groups);
+  APPEND(group_ranks);
+  APPEND(lanes);
+  APPEND(spans);
+  APPEND(tasks);
+  APPEND(details);
+  APPEND(timings);
+  APPEND(peers);
+  APPEND(notes);
+  APPEND(foreign);
+  /* Of the header's unknown fields one wins, the same in any order. */
+  if (other->unknown != LUMOS_NO_STRING &&
+      (job->unknown == LUMOS_NO_STRING || lumos_compare_bytes(job->strings, other->unknown, job->unknown) < 0)) {
+    job->unknown = other->unknown;
   }
 }

@@ -1,4 +1,5 @@
-/* Records of a job given new places, or dropped: the one place that rewrites references between records. */
+/* Records of a job given new places, dropped, or taken in from another job: the one place that rewrites references
+ * between records. Which slots are references, and to what, the schema says alone. */
 #ifndef LUMOS_JOB_REMAP_H
 #define LUMOS_JOB_REMAP_H
 
@@ -15,5 +16,10 @@ struct lumos_remap {
  * without an end, collectives without a member, metrics of ranks, lanes and tasks that are gone. Ranges and order are
  * the caller's (lumos_job_arrange). What sim noted of its run is forgotten. O(records). */
 void lumos_job_remap(struct lumos_job *job, const struct lumos_remap *remap);
+
+/* Puts all that `other` has behind what `job` has: its references and strings change as that takes, its arrays are
+ * empty afterwards. Both are at stage parse, so there are no deps, collectives, models or metrics; references to groups
+ * are indices (job/groups.h). Order is the caller's (lumos_job_arrange). O(records of other). */
+void lumos_job_append(struct lumos_job *job, struct lumos_job *other);
 
 #endif

@@ -9,13 +9,17 @@
                 .empty = {&lumos_##record##_empty}, __VA_ARGS__                                          \
   }
 
+#define LINKS(table) .links = (table), .link_count = LUMOS_ROWS(table)
+
 const struct lumos_record_type lumos_schema[RECORD_KINDS] = {
-    [RECORD_HEADER] = {NAME("lumos"), .fields = header_fields, .count = LUMOS_ROWS(header_fields)},
+    [RECORD_HEADER] = {NAME("lumos"), .fields = header_fields, .count = LUMOS_ROWS(header_fields), LINKS(header_links),
+                       .sizes = {sizeof(struct lumos_job), sizeof(struct lumos_history), sizeof(lumos_string_id),
+                                 sizeof(struct lumos_foreign)}},
     [RECORD_RANK] = RECORD("rank", rank_fields, rank, ),
-    [RECORD_GROUP] = RECORD("group", group_fields, group, ),
-    [RECORD_LANE] = RECORD("lane", lane_fields, lane, ),
-    [RECORD_SPAN] = RECORD("span", span_fields, span, ),
-    [RECORD_TASK] = {NAME("task"), .fields = task_fields, .count = LUMOS_ROWS(task_fields),
+    [RECORD_GROUP] = RECORD("group", group_fields, group, LINKS(group_links)),
+    [RECORD_LANE] = RECORD("lane", lane_fields, lane, LINKS(lane_links)),
+    [RECORD_SPAN] = RECORD("span", span_fields, span, LINKS(span_links)),
+    [RECORD_TASK] = {NAME("task"), .fields = task_fields, .count = LUMOS_ROWS(task_fields), LINKS(task_links),
                      .sizes = {sizeof(struct lumos_task), sizeof(struct lumos_timing), sizeof(struct lumos_run),
                                sizeof(struct lumos_detail)},
                      .empty = {&lumos_task_empty, &lumos_timing_empty, &lumos_run_empty, &lumos_detail_empty}},
@@ -36,10 +40,93 @@ _Static_assert(offsetof(struct lumos_group, member_count) == offsetof(struct lum
                "FIELD_RANKS");
 _Static_assert(offsetof(struct lumos_collective, member_count) == offsetof(struct lumos_collective, member_first) + 4,
                "FIELD_MEMBERS");
+_Static_assert(offsetof(struct lumos_history, input_count) == offsetof(struct lumos_history, input_first) + 4,
+               "LINK_INPUTS");
+
+enum lumos_target lumos_target_of(enum lumos_field_kind kind) {
+  switch (kind) { /* no default: a new kind has to be placed */
+    case FIELD_STRING:
+    case FIELD_UNKNOWN:
+      return TARGET_STRINGS;
+    case FIELD_GROUP:
+      return TARGET_GROUPS;
+    case FIELD_LANE:
+      return TARGET_LANES;
+    case FIELD_SPAN:
+      return TARGET_SPANS;
+    case FIELD_TASK:
+    case FIELD_ANY_TASK:
+      return TARGET_TASKS;
+    case FIELD_RANKS:
+      return TARGET_GROUP_RANKS;
+    case FIELD_MEMBERS:
+      return TARGET_MEMBERS;
+    case FIELD_PEERS:
+      return TARGET_PEERS;
+    case LINK_RANK:
+      return TARGET_RANKS;
+    case LINK_DETAIL:
+      return TARGET_DETAILS;
+    case LINK_TIMING:
+      return TARGET_TIMINGS;
+    case LINK_INPUTS:
+      return TARGET_INPUTS;
+    case FIELD_TYPE:
+    case FIELD_INTEGER:
+    case FIELD_INSTANT:
+    case FIELD_WINDOW:
+    case FIELD_SMALL:
+    case FIELD_ORDINAL:
+    case FIELD_DECIMAL:
+    case FIELD_MILLIONTHS:
+    case FIELD_NAME:
+    case FIELD_RANK:
+    case FIELD_ID:
+    case FIELD_COLLECTIVE_ID:
+    case FIELD_ORIGIN:
+    case FIELD_OBJECT:
+    case FIELD_FORMAT:
+    case FIELD_STAGE:
+    case FIELD_EPOCH:
+    case FIELD_HISTORY:
+    case FIELD_COUNTS:
+    case FIELD_KINDS:
+      break;
+  }
+  return TARGET_NONE;
+}
+
+uint64_t lumos_kinds_to(enum lumos_target target) {
+  uint64_t kinds = 0;
+  for (int kind = 0; kind < FIELD_KINDS; kind++) {
+    kinds |= lumos_target_of((enum lumos_field_kind)kind) == target ? LUMOS_KIND_BIT(kind) : 0;
+  }
+  return kinds;
+}
+
+size_t lumos_target_count(const struct lumos_job *job, enum lumos_target target) {
+#define COUNT(member) offsetof(struct lumos_job, member)
+  static const size_t counts[LUMOS_TARGETS] = {
+      [TARGET_INPUTS] = COUNT(inputs.count),   [TARGET_RANKS] = COUNT(ranks.count),
+      [TARGET_GROUPS] = COUNT(groups.count),   [TARGET_GROUP_RANKS] = COUNT(group_ranks.count),
+      [TARGET_LANES] = COUNT(lanes.count),     [TARGET_SPANS] = COUNT(spans.count),
+      [TARGET_TASKS] = COUNT(tasks.count),     [TARGET_DETAILS] = COUNT(details.count),
+      [TARGET_TIMINGS] = COUNT(timings.count), [TARGET_PEERS] = COUNT(peers.count),
+      [TARGET_MEMBERS] = COUNT(members.count),
+  };
+#undef COUNT
+  return counts[target] == 0 ? 0 : *(const size_t *)(const void *)((const char *)job + counts[target]);
+}
 
 void *lumos_part_items(const struct lumos_job *job, enum lumos_record_kind kind, int part, size_t *count) {
 #define ITEMS(vector) (*count = job->vector.count, (void *)job->vector.items)
   switch (kind) {
+    case RECORD_HEADER:
+      *count = 1;
+      return part == PART_MAIN      ? (void *)(uintptr_t)job
+             : part == PART_HISTORY ? ITEMS(history)
+             : part == PART_INPUTS  ? ITEMS(inputs)
+                                    : ITEMS(foreign);
     case RECORD_RANK:
       return ITEMS(ranks);
     case RECORD_GROUP:
@@ -71,7 +158,7 @@ void *lumos_part_items(const struct lumos_job *job, enum lumos_record_kind kind,
 }
 
 static void visit_part(struct lumos_job *job, enum lumos_record_kind kind, const struct lumos_field *fields,
-                       size_t count, uint32_t kinds, lumos_visit *visit, void *context) {
+                       size_t count, uint64_t kinds, lumos_visit *visit, void *context) {
   for (size_t i = 0; i < count; i++) {
     const struct lumos_field *field = &fields[i];
     if (field->kind == FIELD_OBJECT) {
@@ -87,9 +174,10 @@ static void visit_part(struct lumos_job *job, enum lumos_record_kind kind, const
   }
 }
 
-void lumos_visit_slots(struct lumos_job *job, uint32_t kinds, lumos_visit *visit, void *context) {
-  for (int kind = RECORD_RANK; kind < RECORD_END; kind++) {
-    visit_part(job, (enum lumos_record_kind)kind, lumos_schema[kind].fields, lumos_schema[kind].count, kinds, visit,
-               context);
+void lumos_visit_slots(struct lumos_job *job, uint64_t kinds, lumos_visit *visit, void *context) {
+  for (int kind = RECORD_HEADER; kind < RECORD_END; kind++) {
+    const struct lumos_record_type *type = &lumos_schema[kind];
+    visit_part(job, (enum lumos_record_kind)kind, type->fields, type->count, kinds, visit, context);
+    visit_part(job, (enum lumos_record_kind)kind, type->links, type->link_count, kinds, visit, context);
   }
 }

@@ -2,7 +2,7 @@
  *
  * The reader, the writer, the checks, the join and the rewind all walk these tables, so a field is named in one place.
  * A record lies in up to four structs, its parts (a task: itself, its timing, its run, its detail); a row says in which
- * one and where.
+ * one and where. References that only memory holds, such as a task's to its detail, are rows as well: a type's links.
  */
 #ifndef LUMOS_JOB_SCHEMA_H
 #define LUMOS_JOB_SCHEMA_H
@@ -41,14 +41,45 @@ enum lumos_field_kind {
   FIELD_HISTORY,       /* job->history: no slot */
   FIELD_COUNTS,        /* lines of each type: no slot */
   FIELD_UNKNOWN,       /* lumos_string_id: members that the schema does not know; the last row */
+  /* Of links: uint32_t, an index. */
+  LINK_RANK,
+  LINK_DETAIL,
+  LINK_TIMING,
+  LINK_INPUTS, /* first and count in job->inputs */
   FIELD_KINDS
 };
-#define LUMOS_KIND_BIT(kind) (UINT32_C(1) << (unsigned)(kind))
+_Static_assert(FIELD_KINDS <= 64, "a set of kinds is 64 bits");
+#define LUMOS_KIND_BIT(kind) (UINT64_C(1) << (unsigned)(kind))
+
+/* What a slot refers to: an array of the job, or its string table. Of a range (RANKS, MEMBERS, PEERS, INPUTS) the first
+ * one. */
+enum lumos_target {
+  TARGET_NONE, /* the slot is no reference */
+  TARGET_STRINGS,
+  TARGET_INPUTS,
+  TARGET_RANKS,
+  TARGET_GROUPS, /* by id: a string; while ranks are joined by index + 1 (job/groups.h) */
+  TARGET_GROUP_RANKS,
+  TARGET_LANES,
+  TARGET_SPANS,
+  TARGET_TASKS,
+  TARGET_DETAILS,
+  TARGET_TIMINGS,
+  TARGET_PEERS,
+  TARGET_MEMBERS,
+  LUMOS_TARGETS
+};
+enum lumos_target lumos_target_of(enum lumos_field_kind kind);
+/* The kinds of field that refer to a target, as bits. */
+uint64_t lumos_kinds_to(enum lumos_target target);
+/* How many elements the array has; 0 for the string table. */
+size_t lumos_target_count(const struct lumos_job *job, enum lumos_target target);
 
 /* The least value of a number. */
 enum lumos_least { LEAST_ANY, LEAST_ZERO, LEAST_ONE };
 
 enum { PART_MAIN, PART_TIMING, PART_RUN, PART_DETAIL, LUMOS_PARTS };
+enum { PART_HISTORY = 1, PART_INPUTS, PART_FOREIGN }; /* of the header, whose main part is the job */
 
 enum { LUMOS_KEY_ROOM = 24 }; /* bytes of lumos_field.key: all can be copied at once */
 
@@ -89,6 +120,8 @@ struct lumos_record_type {
   uint8_t by;                       /* the first stage that writes such records; 0: parse */
   const struct lumos_field *fields; /* at most 64, the type first and FIELD_UNKNOWN last */
   size_t count;
+  const struct lumos_field *links; /* references that are not in the stream */
+  size_t link_count;
   size_t sizes[LUMOS_PARTS];      /* of the structs; 0: no such part */
   const void *empty[LUMOS_PARTS]; /* records with every optional field absent */
 };
@@ -127,19 +160,24 @@ static inline bool lumos_slot_absent(const struct lumos_field *field, const void
     case FIELD_TASK:
     case FIELD_SPAN:
     case FIELD_ANY_TASK:
+    case LINK_RANK:
+    case LINK_DETAIL:
+    case LINK_TIMING:
       return *(const uint32_t *)slot == LUMOS_NONE;
     case FIELD_ORIGIN:
       return ((const uint32_t *)slot)[1] == LUMOS_NONE;
     case FIELD_RANKS:
     case FIELD_PEERS:
+    case LINK_INPUTS:
       return ((const uint32_t *)slot)[1] == 0;
     default:
       return false;
   }
 }
 
-/* Call `visit` for every slot in the job whose kind is in `kinds` (bits made by LUMOS_KIND_BIT), absent ones too. */
+/* Call `visit` for every slot in the job, links included, whose kind is in `kinds` (bits made by LUMOS_KIND_BIT), absent
+ * ones too. */
 typedef void lumos_visit(const struct lumos_field *field, void *slot, void *context);
-void lumos_visit_slots(struct lumos_job *job, uint32_t kinds, lumos_visit *visit, void *context);
+void lumos_visit_slots(struct lumos_job *job, uint64_t kinds, lumos_visit *visit, void *context);
 
 #endif

@@ -17,6 +17,10 @@
   { KEY("type"), .kind = FIELD_TYPE, .required = true }
 #define JOB(name, field, member, ...) \
   { KEY(name), .kind = field, AT(struct lumos_job, member), __VA_ARGS__ }
+#define HISTORY(name, field, member, ...) \
+  { KEY(name), .kind = field, .part = PART_HISTORY, AT(struct lumos_history, member), __VA_ARGS__ }
+#define FOREIGN(name, field, member, ...) \
+  { KEY(name), .kind = field, .part = PART_FOREIGN, AT(struct lumos_foreign, member), __VA_ARGS__ }
 #define RANK(name, field, member, ...) \
   { KEY(name), .kind = field, AT(struct lumos_rank, member), __VA_ARGS__ }
 #define GROUP(name, field, member, ...) \
@@ -378,10 +382,28 @@ static const struct lumos_field end_fields[] = {
     BARE("counts", FIELD_COUNTS, REQUIRED),
 };
 
+/* Links. */
+static const struct lumos_field header_links[] = {
+    HISTORY("tool", FIELD_STRING, tool),
+    HISTORY("version", FIELD_STRING, version),
+    HISTORY("args", FIELD_STRING, args),
+    HISTORY("inputs", LINK_INPUTS, input_first),
+    BARE("input", FIELD_STRING, .part = PART_INPUTS),
+    FOREIGN("type", FIELD_STRING, type),
+    FOREIGN("line", FIELD_STRING, line),
+};
+static const struct lumos_field group_links[] = {GROUP("rank", LINK_RANK, rank, REQUIRED)};
+static const struct lumos_field lane_links[] = {LANE("rank", LINK_RANK, rank, REQUIRED)};
+static const struct lumos_field span_links[] = {SPAN("rank", LINK_RANK, rank, REQUIRED)};
+static const struct lumos_field task_links[] = {TASK("detail", LINK_DETAIL, detail),
+                                                TASK("timing", LINK_TIMING, timing)};
+
 #undef KEY
 #undef AT
 #undef TYPE
 #undef JOB
+#undef HISTORY
+#undef FOREIGN
 #undef RANK
 #undef GROUP
 #undef LANE

@@ -165,7 +165,7 @@ static void add_counts(struct program_counts *sum, const struct program_counts *
 static int compare_numbers(const void *left, const void *right) {
   int32_t a = *(const int32_t *)left;
   int32_t b = *(const int32_t *)right;
-  return (a > b) - (a < b);
+  return LUMOS_ORDER(a, b);
 }
 
 int32_t program_place_in(const struct program_communication *all, uint32_t index, int32_t number) {

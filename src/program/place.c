@@ -55,15 +55,13 @@ bool program_span_in_backward(struct program_places *places, uint32_t span) {
 
 static int compare_steps(const void *left, const void *right) {
   const struct program_step *a = left, *b = right;
-  return (a->step > b->step) - (a->step < b->step);
+  return LUMOS_ORDER(a->step, b->step);
 }
 
 /* Each step once. */
 static void unite_steps(struct program_places *places) {
   size_t kept = 0;
-  if (places->steps.count > 1) {
-    qsort(places->steps.items, places->steps.count, sizeof *places->steps.items, compare_steps);
-  }
+  lumos_vector_sort(&places->steps, compare_steps);
   for (size_t i = 0; i < places->steps.count; i++) {
     struct program_step step = places->steps.items[i];
     struct program_step *last = kept == 0 ? NULL : &places->steps.items[kept - 1];

@@ -50,9 +50,8 @@ static bool is_wide(const struct lumos_job *job, int32_t pipeline, const struct 
 }
 
 static int compare_reaches(const void *left, const void *right) {
-  const struct lumos_reach *a = left;
-  const struct lumos_reach *b = right;
-  return a->group < b->group ? -1 : a->group > b->group;
+  const struct lumos_reach *a = left, *b = right;
+  return LUMOS_ORDER(a->group, b->group);
 }
 
 void lumos_reaches_read(const struct lumos_job *job, struct lumos_reaches *reaches) {
@@ -62,9 +61,7 @@ void lumos_reaches_read(const struct lumos_job *job, struct lumos_reaches *reach
     struct lumos_reach reach = {group->id, is_wide(job, reaches->pipeline, group)};
     lumos_vector_push(&reaches->groups, reach);
   }
-  if (reaches->groups.count > 0) {
-    qsort(reaches->groups.items, reaches->groups.count, sizeof reaches->groups.items[0], compare_reaches);
-  }
+  lumos_vector_sort(&reaches->groups, compare_reaches);
 }
 
 void lumos_reaches_free(struct lumos_reaches *reaches) { lumos_vector_free(&reaches->groups); }

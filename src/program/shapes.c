@@ -137,10 +137,8 @@ static int compare_shapes(const void *left, const void *right, void *context) {
   if (a->name != b->name) {
     return strcmp(name, other);
   }
-  if (a->count != b->count) {
-    return a->count > b->count ? -1 : 1;
-  }
-  return strcmp(lumos_string(job->strings, a->shapes), lumos_string(job->strings, b->shapes));
+  return a->count != b->count ? LUMOS_ORDER(b->count, a->count)
+                              : strcmp(lumos_string(job->strings, a->shapes), lumos_string(job->strings, b->shapes));
 }
 
 void program_shapes_gather(const struct lumos_job *job, struct program_shapes *shapes) {
@@ -165,7 +163,5 @@ void program_shapes_gather(const struct lumos_job *job, struct program_shapes *s
   for (size_t i = 0; i < shapes->count; i++) {
     program_shape_read(lumos_string(job->strings, shapes->items[i].shapes), shapes->items[i].inputs);
   }
-  if (shapes->count > 1) {
-    qsort_r(shapes->items, shapes->count, sizeof *shapes->items, compare_shapes, (void *)(uintptr_t)job);
-  }
+  lumos_vector_sort_by(shapes, compare_shapes, (void *)(uintptr_t)job);
 }

@@ -127,12 +127,12 @@ static void add_transfer(struct staging *staging, uint32_t index) {
 
 static int compare_times(const void *left, const void *right) {
   const struct transfer *a = left, *b = right;
-  return (a->time > b->time) - (a->time < b->time);
+  return LUMOS_ORDER(a->time, b->time);
 }
 
 static int compare_directions(const void *left, const void *right) {
   const struct direction *a = left, *b = right;
-  return (a->time > b->time) - (a->time < b->time);
+  return LUMOS_ORDER(a->time, b->time);
 }
 
 /* The directions of batches, from the ops since the launch before. */
@@ -145,9 +145,7 @@ static void direct_batches(struct staging *staging, const struct lumos_rank *ran
       lumos_vector_push(&staging->directions, ((struct direction){job->spans.items[i].start, direction == NAME_SENDS}));
     }
   }
-  if (staging->directions.count > 1) {
-    qsort(staging->directions.items, staging->directions.count, sizeof *staging->directions.items, compare_directions);
-  }
+  lumos_vector_sort(&staging->directions, compare_directions);
   size_t next = 0;
   for (size_t i = 0; i < staging->transfers.count; i++) {
     struct transfer *transfer = &staging->transfers.items[i];
@@ -208,9 +206,7 @@ struct program_stage_signs *program_stage_signs(const struct program_communicati
         add_transfer(&staging, i);
       }
     }
-    if (staging.transfers.count > 1) {
-      qsort(staging.transfers.items, staging.transfers.count, sizeof *staging.transfers.items, compare_times);
-    }
+    lumos_vector_sort(&staging.transfers, compare_times);
     if (staging.transfers.count > 0) {
       direct_batches(&staging, of);
     }

@@ -24,8 +24,7 @@ static const char *const kind_names[LUMOS_CONSTRAINT_KINDS] = {
 const char *lumos_constraint_kind_name(enum lumos_constraint_kind kind) { return kind_names[kind]; }
 
 static int by_place(const void *left_item, const void *right_item) {
-  const struct lumos_constraint *left = left_item;
-  const struct lumos_constraint *right = right_item;
+  const struct lumos_constraint *left = left_item, *right = right_item;
   if (left->dst != right->dst) {
     return left->dst < right->dst ? -1 : 1;
   }
@@ -102,12 +101,8 @@ bool lumos_bindings_find(const struct lumos_job *job, struct lumos_held *binding
 }
 
 static int by_task(const void *left_item, const void *right_item) {
-  const struct lumos_doubt *left = left_item;
-  const struct lumos_doubt *right = right_item;
-  if (left->task != right->task) {
-    return left->task < right->task ? -1 : 1;
-  }
-  return left->kind - right->kind;
+  const struct lumos_doubt *left = left_item, *right = right_item;
+  return left->task != right->task ? LUMOS_ORDER(left->task, right->task) : left->kind - right->kind;
 }
 
 static void add_unexplained(const struct lumos_job *job, struct lumos_doubts *doubts) {
@@ -133,9 +128,7 @@ bool lumos_doubts_find(const struct lumos_job *job, struct lumos_held *bindings,
   if (done) {
     add_unexplained(job, doubts);
   }
-  if (doubts->count > 0) {
-    qsort(doubts->items, doubts->count, sizeof *doubts->items, by_task);
-  }
+  lumos_vector_sort(doubts, by_task);
   lumos_vector_free(&holds);
   return done;
 }

@@ -238,15 +238,11 @@ static void survey_alone(struct survey *survey) {
 /* ---- By group and operation ---- */
 
 static int compare_pairs(const struct cost *a, const struct cost *b) {
-  if (a->group != b->group) {
-    return a->group < b->group ? -1 : 1;
-  }
-  return a->op < b->op ? -1 : a->op > b->op;
+  return a->group != b->group ? LUMOS_ORDER(a->group, b->group) : LUMOS_ORDER(a->op, b->op);
 }
 
 static int compare_costs(const void *left, const void *right) {
-  const struct cost *a = left;
-  const struct cost *b = right;
+  const struct cost *a = left, *b = right;
   int pair = compare_pairs(a, b);
   return pair != 0 ? pair : a->step < b->step ? -1 : a->step > b->step;
 }
@@ -267,9 +263,7 @@ static void add_cost(struct cost *sum, const struct cost *cost) {
 /* One of a kind, which is sorted; returns how many there are. */
 static size_t unite_costs(struct costs *costs) {
   size_t kept = 0;
-  if (costs->count > 0) {
-    qsort(costs->items, costs->count, sizeof costs->items[0], compare_costs);
-  }
+  lumos_vector_sort(costs, compare_costs);
   for (size_t i = 0; i < costs->count; i++) {
     if (kept > 0 && compare_costs(&costs->items[kept - 1], &costs->items[i]) == 0) {
       add_cost(&costs->items[kept - 1], &costs->items[i]);
@@ -349,9 +343,8 @@ static void write_cost(struct survey *survey, const struct cost *cost, bool rest
 }
 
 static int compare_steps(const void *left, const void *right) {
-  const struct cost *a = left;
-  const struct cost *b = right;
-  return a->step < b->step ? -1 : a->step > b->step;
+  const struct cost *a = left, *b = right;
+  return LUMOS_ORDER(a->step, b->step);
 }
 
 /* What has no row of its own, step by step. */
@@ -362,9 +355,7 @@ static void write_rest(struct survey *survey, const struct costs *costs, const s
       lumos_vector_push(&rest, costs->items[pairs->items[i].first + k]);
     }
   }
-  if (rest.count > 0) {
-    qsort(rest.items, rest.count, sizeof rest.items[0], compare_steps);
-  }
+  lumos_vector_sort(&rest, compare_steps);
   for (size_t i = 0; i < rest.count;) {
     struct cost sum = rest.items[i++];
     for (; i < rest.count && rest.items[i].step == sum.step; i++) {
@@ -380,9 +371,7 @@ static void write_costs(struct survey *survey) {
   struct pairs pairs = {0};
   costs->count = unite_costs(costs);
   find_pairs(costs, &pairs);
-  if (pairs.count > 0) {
-    qsort_r(pairs.items, pairs.count, sizeof pairs.items[0], compare_times, survey);
-  }
+  lumos_vector_sort_by(&pairs, compare_times, survey);
   for (size_t i = 0; i < pairs.count && i < MOST_ROWS; i++) {
     for (size_t k = 0; k < pairs.items[i].count; k++) {
       write_cost(survey, &costs->items[pairs.items[i].first + k], false);
@@ -395,36 +384,23 @@ static void write_costs(struct survey *survey) {
 /* ---- Who waits for whom ---- */
 
 static int compare_cells(const struct waiting *a, const struct waiting *b) {
-  if (a->rank != b->rank) {
-    return a->rank < b->rank ? -1 : 1;
-  }
-  if (a->step != b->step) {
-    return a->step < b->step ? -1 : 1;
-  }
-  return 0;
+  return a->rank != b->rank ? LUMOS_ORDER(a->rank, b->rank) : a->step != b->step ? LUMOS_ORDER(a->step, b->step) : 0;
 }
 
 static int compare_waitings(const void *left, const void *right) {
-  const struct waiting *a = left;
-  const struct waiting *b = right;
+  const struct waiting *a = left, *b = right;
   int cell = compare_cells(a, b);
   return cell != 0 ? cell : a->peer < b->peer ? -1 : a->peer > b->peer;
 }
 
 static int compare_waits(const void *left, const void *right) {
-  const struct waiting *a = left;
-  const struct waiting *b = right;
-  if (a->wait != b->wait) {
-    return a->wait > b->wait ? -1 : 1;
-  }
-  return compare_waitings(left, right);
+  const struct waiting *a = left, *b = right;
+  return a->wait != b->wait ? LUMOS_ORDER(b->wait, a->wait) : compare_waitings(left, right);
 }
 
 static size_t unite_waitings(struct waitings *waitings) {
   size_t kept = 0;
-  if (waitings->count > 0) {
-    qsort(waitings->items, waitings->count, sizeof waitings->items[0], compare_waitings);
-  }
+  lumos_vector_sort(waitings, compare_waitings);
   for (size_t i = 0; i < waitings->count; i++) {
     if (kept > 0 && compare_waitings(&waitings->items[kept - 1], &waitings->items[i]) == 0) {
       waitings->items[kept - 1].wait = lumos_time_sum(waitings->items[kept - 1].wait, waitings->items[i].wait);

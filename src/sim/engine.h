@@ -20,7 +20,7 @@
 #include <lumos/path.h>
 #include <lumos/sim.h>
 
-enum lumos_progress { LUMOS_WAITING, LUMOS_READY, LUMOS_STARTED, LUMOS_ENDED };
+enum lumos_task_progress { LUMOS_WAITING, LUMOS_READY, LUMOS_STARTED, LUMOS_ENDED };
 
 /* What a task is to the loop, found before the first run, so that most tasks are seen to be nothing special at a
  * glance. */
@@ -48,7 +48,7 @@ struct lumos_task_state {
   uint32_t starts_after; /* how much its start still waits for */
   uint32_t ends_after;   /* the same for its end */
   uint16_t traits;       /* of enum lumos_trait, added up */
-  uint8_t progress;      /* enum lumos_progress */
+  uint8_t progress;      /* enum lumos_task_progress */
   bool special;          /* it is in engine.specials */
   bool inferred;         /* it is the target of an inferred event edge, or a call whose awaited stream was inferred */
   bool enqueued;         /* it is on its stream */

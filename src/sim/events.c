@@ -10,15 +10,10 @@ struct named_event {
 LUMOS_VECTOR_TYPE(named_events, struct named_event);
 
 static int by_rank_and_id(const void *left_item, const void *right_item) {
-  const struct named_event *left = left_item;
-  const struct named_event *right = right_item;
-  if (left->rank != right->rank) {
-    return left->rank < right->rank ? -1 : 1;
-  }
-  if (left->id != right->id) {
-    return left->id < right->id ? -1 : 1;
-  }
-  return left->detail < right->detail ? -1 : left->detail > right->detail;
+  const struct named_event *left = left_item, *right = right_item;
+  return left->rank != right->rank ? LUMOS_ORDER(left->rank, right->rank)
+         : left->id != right->id   ? LUMOS_ORDER(left->id, right->id)
+                                   : LUMOS_ORDER(left->detail, right->detail);
 }
 
 /* Calls with a recorded event id: one slot an id. Returns how many slots. */
@@ -31,9 +26,7 @@ static uint32_t name_slots(struct lumos_events *events, const struct lumos_job *
       lumos_vector_push(&named, event);
     }
   }
-  if (named.count > 0) {
-    qsort(named.items, named.count, sizeof *named.items, by_rank_and_id);
-  }
+  lumos_vector_sort(&named, by_rank_and_id);
   uint32_t slots = 0;
   for (size_t i = 0; i < named.count; i++) {
     const struct named_event *event = &named.items[i];

@@ -1,4 +1,4 @@
-/* What ran is counted kernel by kernel, from recorded shapes (cost/work.h); what the model needs is that without what
+/* What ran is counted kernel by kernel, from recorded shapes (cost/kernel_cost.h); what the model needs is that without what
  * was computed again and what is no part of it (the optimizer), or a formula on the model's description. Each figure
  * stands beside the share of the kernels that it knows, and where it knows too few there is none.
  */
@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "cost/formula.h"
 #include "cost/hardware.h"
-#include "cost/work.h"
+#include "cost/kernel_cost.h"
 #include "sim/metrics.h"
 #include <inttypes.h>
 #include <stdlib.h>
@@ -44,7 +44,7 @@ struct flops {
   const struct lumos_device **devices; /* by rank; NULL: none that is known */
   uint8_t *dtypes;                     /* by string, of names of kernels: + 1; 0: not asked yet */
   struct sums *steps;
-  struct lumos_works works;
+  struct lumos_kernel_costs costs;
   struct lumos_numbering numbering;
   bool mfu_of_first; /* is there one of the first step? */
   LUMOS_VECTOR(struct kernel) kernels;
@@ -59,13 +59,13 @@ static enum lumos_dtype dtype_of_name(struct flops *flops, lumos_string_id name)
 
 /* Numbers of 32 bits may be multiplied as TF32, which only the kernel's name says, where the device can do that. Where
  * no format is recorded, that name may say it, too. */
-static enum lumos_dtype dtype_of(struct flops *flops, const struct lumos_work *work, const struct lumos_task *task,
-                                 const struct lumos_device *device) {
-  if (work->dtype != LUMOS_FP32 && work->dtype != LUMOS_NO_DTYPE) {
-    return (enum lumos_dtype)work->dtype;
+static enum lumos_dtype dtype_of(struct flops *flops, const struct lumos_kernel_cost *cost,
+                                 const struct lumos_task *task, const struct lumos_device *device) {
+  if (cost->dtype != LUMOS_FP32 && cost->dtype != LUMOS_NO_DTYPE) {
+    return (enum lumos_dtype)cost->dtype;
   }
   enum lumos_dtype named = dtype_of_name(flops, task->name);
-  if (work->dtype == LUMOS_NO_DTYPE) {
+  if (cost->dtype == LUMOS_NO_DTYPE) {
     return named;
   }
   if (named == LUMOS_TF32 || named == LUMOS_FP32) {
@@ -118,31 +118,31 @@ static void count_products(struct flops *flops, const struct lumos_stretches *st
   }
 }
 
-static void count_kernel(struct flops *flops, uint32_t step, const struct lumos_work *work, enum lumos_dtype dtype,
-                         const struct lumos_device *device) {
-  lumos_string_id name = flops->job->tasks.items[work->task].name;
+static void count_kernel(struct flops *flops, uint32_t step, const struct lumos_kernel_cost *cost,
+                         enum lumos_dtype dtype, const struct lumos_device *device) {
+  lumos_string_id name = flops->job->tasks.items[cost->task].name;
   uint32_t number = lumos_number_of(&flops->numbering, lumos_key_pair(step, name));
   if (number == flops->kernels.count) {
     lumos_vector_push(&flops->kernels,
                       ((struct kernel){.step = step, .name = name, .device = device, .dtype = (uint8_t)dtype}));
   }
   struct kernel *kernel = &flops->kernels.items[number];
-  int64_t time = time_of(flops, work->task);
-  int64_t weight = lumos_task_weight(flops->job, &flops->job->tasks.items[work->task]);
+  int64_t time = time_of(flops, cost->task);
+  int64_t weight = lumos_task_weight(flops->job, &flops->job->tasks.items[cost->task]);
   kernel->mixed = kernel->mixed || kernel->dtype != dtype || kernel->device != device;
   kernel->time = lumos_weighted_sum(kernel->time, time, weight);
-  kernel->flops = lumos_weighted_sum(kernel->flops, work->flops, weight);
-  if (work->bytes != LUMOS_ABSENT) {
-    kernel->bytes = lumos_weighted_sum(kernel->bytes, work->bytes, weight);
+  kernel->flops = lumos_weighted_sum(kernel->flops, cost->flops, weight);
+  if (cost->bytes != LUMOS_ABSENT) {
+    kernel->bytes = lumos_weighted_sum(kernel->bytes, cost->bytes, weight);
     kernel->timed_bytes = lumos_weighted_sum(kernel->timed_bytes, time, weight);
   }
 }
 
-static void count_works(struct flops *flops) {
+static void count_kernels(struct flops *flops) {
   const struct lumos_job *job = flops->job;
-  for (size_t i = 0; i < flops->works.list.count; i++) {
-    const struct lumos_work *work = &flops->works.list.items[i];
-    const struct lumos_task *task = &job->tasks.items[work->task];
+  for (size_t i = 0; i < flops->costs.list.count; i++) {
+    const struct lumos_kernel_cost *cost = &flops->costs.list.items[i];
+    const struct lumos_task *task = &job->tasks.items[cost->task];
     uint32_t step = task->step == LUMOS_ABSENT_INT ? LUMOS_NONE : step_of(flops, task->step);
     if (step == LUMOS_NONE) {
       continue;
@@ -150,20 +150,20 @@ static void count_works(struct flops *flops) {
     struct sums *sums = &flops->steps[step];
     int64_t weight = lumos_task_weight(job, task);
     if (lumos_is_product(task->kind)) {
-      sums->known = lumos_weighted_sum(sums->known, time_of(flops, work->task), weight);
+      sums->known = lumos_weighted_sum(sums->known, time_of(flops, cost->task), weight);
     }
-    if (work->helper) {
+    if (cost->helper) {
       continue;
     }
     const struct lumos_device *device = flops->devices[lumos_rank_of(job, task)];
-    enum lumos_dtype dtype = dtype_of(flops, work, task, device);
-    int64_t of_model = task->phase == LUMOS_OPTIMIZER_PHASE ? 0 : work->model_flops;
-    lumos_task_detail(flops->job, &flops->job->tasks.items[work->task])->flops = work->flops;
-    sums->flops = lumos_weighted_sum(sums->flops, work->flops, weight);
+    enum lumos_dtype dtype = dtype_of(flops, cost, task, device);
+    int64_t of_model = task->phase == LUMOS_OPTIMIZER_PHASE ? 0 : cost->model_flops;
+    lumos_task_detail(flops->job, &flops->job->tasks.items[cost->task])->flops = cost->flops;
+    sums->flops = lumos_weighted_sum(sums->flops, cost->flops, weight);
     sums->model_flops = lumos_weighted_sum(sums->model_flops, of_model, weight);
     sums->by_dtype[dtype] = lumos_weighted_sum(sums->by_dtype[dtype], of_model, weight);
-    sums->assumed = lumos_weighted_sum(sums->assumed, work->assumed ? of_model : 0, weight);
-    count_kernel(flops, step, work, dtype, device);
+    sums->assumed = lumos_weighted_sum(sums->assumed, cost->assumed ? of_model : 0, weight);
+    count_kernel(flops, step, cost, dtype, device);
   }
 }
 
@@ -258,13 +258,9 @@ static void write_model(struct flops *flops, size_t step, const char *source, __
 static int compare_kernels(const void *left, const void *right, void *context) {
   const struct kernel *a = left, *b = right;
   const struct lumos_strings *strings = context;
-  if (a->step != b->step) {
-    return a->step < b->step ? -1 : 1;
-  }
-  if (a->time != b->time) {
-    return a->time > b->time ? -1 : 1;
-  }
-  return strcmp(lumos_string(strings, a->name), lumos_string(strings, b->name));
+  return a->step != b->step   ? LUMOS_ORDER(a->step, b->step)
+         : a->time != b->time ? LUMOS_ORDER(b->time, a->time)
+                              : strcmp(lumos_string(strings, a->name), lumos_string(strings, b->name));
 }
 
 static void note_above(struct flops *flops, const struct kernel *kernel) {
@@ -297,10 +293,7 @@ static bool write_kernel(struct flops *flops, const struct kernel *kernel) {
 }
 
 static void write_kernels(struct flops *flops) {
-  if (flops->kernels.count > 1) {
-    qsort_r(flops->kernels.items, flops->kernels.count, sizeof flops->kernels.items[0], compare_kernels,
-            flops->job->strings);
-  }
+  lumos_vector_sort_by(&flops->kernels, compare_kernels, flops->job->strings);
   const struct kernel *above = NULL;
   uint32_t written = 0;
   for (size_t i = 0; i < flops->kernels.count; i++) {
@@ -320,7 +313,7 @@ static void write_kernels(struct flops *flops) {
 static int64_t formula_of(const struct flops *flops, size_t step, const char **missing) {
   const struct lumos_job *job = flops->job;
   int64_t formula = lumos_model_step_flops(job, flops->steps[step].trains, missing);
-  if (formula != LUMOS_ABSENT && flops->works.packed &&
+  if (formula != LUMOS_ABSENT && flops->costs.packed &&
       strncmp(lumos_string(job->strings, job->models.items[0].evidence.sequence), "file:", 5) != 0) {
     *missing = "sequence (of attention over packed sequences, whose lengths are not recorded)";
     return LUMOS_ABSENT;
@@ -496,9 +489,9 @@ void lumos_write_flops(struct lumos_job *job, const struct lumos_timeline *timel
     lumos_string_id name = job->ranks.items[r].device_name;
     flops.devices[r] = name == LUMOS_NO_STRING ? NULL : lumos_hardware_find(hardware, lumos_string(job->strings, name));
   }
-  lumos_works_find(job, &flops.works);
+  lumos_kernel_costs_find(job, &flops.costs);
   count_products(&flops, stretches);
-  count_works(&flops);
+  count_kernels(&flops);
   for (size_t step = 0; step < timeline->job.count; step++) {
     write_step(&flops, step);
   }
@@ -507,7 +500,7 @@ void lumos_write_flops(struct lumos_job *job, const struct lumos_timeline *timel
   free(flops.devices);
   free(flops.dtypes);
   free(flops.steps);
-  lumos_vector_free(&flops.works.list);
+  lumos_vector_free(&flops.costs.list);
   lumos_vector_free(&flops.kernels);
   lumos_numbering_free(&flops.numbering);
 }

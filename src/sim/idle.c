@@ -80,12 +80,8 @@ static int64_t earlier(int64_t left, int64_t right) { return left < right ? left
 /* --- What runs, and where nothing does --- */
 
 static int by_start(const void *left_item, const void *right_item) {
-  const struct work *left = left_item;
-  const struct work *right = right_item;
-  if (left->start != right->start) {
-    return left->start < right->start ? -1 : 1;
-  }
-  return left->task < right->task ? -1 : left->task > right->task;
+  const struct work *left = left_item, *right = right_item;
+  return left->start != right->start ? LUMOS_ORDER(left->start, right->start) : LUMOS_ORDER(left->task, right->task);
 }
 
 /* By start; streams are in that order unless an edit has changed it. */
@@ -95,7 +91,7 @@ static void sort_works(struct works *works) {
     sorted = by_start(&works->items[i - 1], &works->items[i]) <= 0;
   }
   if (!sorted) {
-    qsort(works->items, works->count, sizeof *works->items, by_start);
+    lumos_vector_sort(works, by_start);
   }
 }
 

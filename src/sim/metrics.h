@@ -85,8 +85,8 @@ void lumos_write_stragglers(struct lumos_job *job, const struct lumos_coupling *
 
 /* What the replay carries without an explanation: unexplained_lag, boundary, resource_wait, kept_wait, host_gap,
  * host_unknown; and what recording takes on the host: profiler_time. */
-void lumos_write_carried(struct lumos_job *job, const struct lumos_timeline *measured,
-                         const struct lumos_timeline *simulated, const struct lumos_holds *holds, const int64_t *kept);
+void lumos_write_trust(struct lumos_job *job, const struct lumos_timeline *measured,
+                       const struct lumos_timeline *simulated, const struct lumos_holds *holds, const int64_t *kept);
 
 /* The self replay, which carries no residual: its steps, and the host's side of them. The two
  * runs below may be done beside another one, on engines of their own. */

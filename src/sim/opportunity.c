@@ -45,7 +45,7 @@ struct worker { /* made when it is first needed */
 struct search {
   const struct lumos_job *job;
   const struct lumos_engine *engine;
-  const struct lumos_times *usual;
+  const struct lumos_times *medians;
   struct lumos_stretches ends;   /* for runs of nodes, where the engine has them */
   struct lumos_steps_list steps; /* of the job, as simulated */
   struct lumos_retiming *retiming;
@@ -79,7 +79,7 @@ static struct worker *worker_of(struct search *search, size_t index) {
 }
 
 static void make_scaled(const struct search *search, const struct trial *trial, struct lumos_scaled_work *scaled) {
-  lumos_scaled_work_make(scaled, search->job, &trial->work, trial->millionths, search->usual);
+  lumos_scaled_work_make(scaled, search->job, &trial->work, trial->millionths, search->medians);
 }
 
 /* A trial has no steps where its tasks wait for each other, or take too long. */
@@ -184,9 +184,9 @@ static void find_chain(const struct search *search, const struct lumos_held *bin
 
 static void find_trials(struct search *search, const struct lumos_path_parts *chain, struct trials *trials) {
   struct lumos_works works = {0};
-  lumos_find_works(search->job, search->usual != NULL, &works);
+  lumos_find_works(search->job, search->medians != NULL, &works);
   int64_t *times = lumos_allocate(works.count * sizeof *times);
-  lumos_works_on_path(search->job, &works, search->usual, chain, times);
+  lumos_works_on_path(search->job, &works, search->medians, chain, times);
   for (size_t i = 0; i < works.count; i++) {
     if (matters(search, times[i])) {
       lumos_vector_push(trials, ((struct trial){.work = works.items[i], .millionths = factors[0]}));
@@ -285,10 +285,10 @@ static void search_all(struct search *search, struct lumos_job *job, const struc
 void lumos_write_opportunities(struct lumos_job *job, const struct lumos_engine *engine,
                                struct lumos_retiming *retiming, const struct lumos_held *bindings,
                                const struct lumos_stretches *stretches) {
-  struct lumos_times *usual = lumos_usual_times(job);
+  struct lumos_times *medians = lumos_like_rank_medians(job);
   struct search search = {.job = job,
                           .engine = engine,
-                          .usual = usual,
+                          .medians = medians,
                           .ends = *stretches,
                           .retiming = retiming,
                           .lock = PTHREAD_MUTEX_INITIALIZER};
@@ -305,7 +305,7 @@ void lumos_write_opportunities(struct lumos_job *job, const struct lumos_engine 
       free(search.workers[w].runs);
     }
   }
-  free(usual);
+  free(medians);
 }
 
 /* In an edited stream some tasks are not. */

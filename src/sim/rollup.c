@@ -209,7 +209,7 @@ static int compare_rows(const void *left, const void *right, void *context) {
   if ((level == KERNELS || level == OPS) && what_of(a->key) != what_of(b->key)) {
     return strcmp(lumos_string(strings, what_of(a->key)), lumos_string(strings, what_of(b->key)));
   }
-  return a->key < b->key ? -1 : a->key > b->key;
+  return LUMOS_ORDER(a->key, b->key);
 }
 
 /* What belongs nowhere at its level; the phase `other` is none of those that a training step has. */

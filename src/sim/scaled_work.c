@@ -85,21 +85,22 @@ static int64_t shorter_launch(void *context, uint32_t task, int64_t own) {
 
 static struct lumos_times even_times(void *context, uint32_t task, struct lumos_times own) {
   const struct lumos_scaled_work *scaled = context;
-  struct lumos_times usual = scaled->usual[task];
-  return (struct lumos_times){usual.dur + part_of(scaled, own.dur - usual.dur),
-                              usual.lag + part_of(scaled, own.lag - usual.lag)};
+  struct lumos_times median = scaled->medians[task];
+  return (struct lumos_times){median.dur + part_of(scaled, own.dur - median.dur),
+                              median.lag + part_of(scaled, own.lag - median.lag)};
 }
 
 void lumos_scaled_work_make(struct lumos_scaled_work *scaled, const struct lumos_job *job,
-                            const struct lumos_work *work, int64_t millionths, const struct lumos_times *usual) {
+                            const struct lumos_work *work, int64_t millionths, const struct lumos_times *medians) {
   bool host = work->subject == LUMOS_WORK_HOST;
-  *scaled = (struct lumos_scaled_work){
-      .variant = {.context = scaled}, .scaling = {.job = job, .millionths = millionths, .lags = host}, .usual = usual};
+  *scaled = (struct lumos_scaled_work){.variant = {.context = scaled},
+                                       .scaling = {.job = job, .millionths = millionths, .lags = host},
+                                       .medians = medians};
   if (work->subject == LUMOS_WORK_LAUNCHES) {
     scaled->variant.launch = shorter_launch;
   } else if (work->subject == LUMOS_WORK_STRAGGLERS) {
-    scaled->variant.times = usual == NULL ? NULL : even_times;
-    scaled->variant.threads = scaled->variant.streams = usual != NULL;
+    scaled->variant.times = medians == NULL ? NULL : even_times;
+    scaled->variant.threads = scaled->variant.streams = medians != NULL;
   } else {
     bool transfers = choose(scaled, work);
     scaled->scaling.chosen = scaled->chosen;

@@ -135,7 +135,7 @@ static bool write_metrics(struct runs *runs, const struct lumos_hardware *hardwa
   if (ran) {
     lumos_write_recording(job, measured);
   }
-  lumos_write_carried(job, measured, &simulated, &runs->holds, kept);
+  lumos_write_trust(job, measured, &simulated, &runs->holds, kept);
   bool edited = lumos_job_edited(job);
   if (!edited && ran) {
     lumos_write_replay_error(job, stretches, measured, &runs->replay);

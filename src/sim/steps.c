@@ -60,16 +60,11 @@ struct latest {
 LUMOS_VECTOR_TYPE(latest_list, struct latest);
 
 static int by_step(const void *left_item, const void *right_item) {
-  const struct latest *left = left_item;
-  const struct latest *right = right_item;
-  return left->step < right->step ? -1 : left->step > right->step;
+  const struct latest *left = left_item, *right = right_item;
+  return LUMOS_ORDER(left->step, right->step);
 }
 
-static void sort_ends(struct latest_list *ends) {
-  if (ends->count > 0) {
-    qsort(ends->items, ends->count, sizeof *ends->items, by_step);
-  }
-}
+static void sort_ends(struct latest_list *ends) { lumos_vector_sort(ends, by_step); }
 
 /* A rank's stretches on streams, or those on threads of steps that are not among the ends yet. */
 static void collect_ends(const struct lumos_job *job, const struct lumos_run *runs, bool streams,
@@ -177,12 +172,8 @@ struct numbered {
 };
 
 static int by_number(const void *left_item, const void *right_item) {
-  const struct numbered *left = left_item;
-  const struct numbered *right = right_item;
-  if (left->step != right->step) {
-    return left->step < right->step ? -1 : 1;
-  }
-  return left->index < right->index ? -1 : left->index > right->index;
+  const struct numbered *left = left_item, *right = right_item;
+  return left->step != right->step ? LUMOS_ORDER(left->step, right->step) : LUMOS_ORDER(left->index, right->index);
 }
 
 static void find_job_steps(struct lumos_timeline *timeline) {

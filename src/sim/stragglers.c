@@ -107,15 +107,10 @@ static bool all_are_there(const struct lumos_job *job, const struct lumos_collec
 }
 
 static int compare_meetings(const void *left, const void *right) {
-  const struct meeting *a = left;
-  const struct meeting *b = right;
-  if (a->set != b->set) {
-    return a->set < b->set ? -1 : 1;
-  }
-  if (a->latest != b->latest) {
-    return a->latest < b->latest ? -1 : 1;
-  }
-  return a->collective < b->collective ? -1 : a->collective > b->collective;
+  const struct meeting *a = left, *b = right;
+  return a->set != b->set         ? LUMOS_ORDER(a->set, b->set)
+         : a->latest != b->latest ? LUMOS_ORDER(a->latest, b->latest)
+                                  : LUMOS_ORDER(a->collective, b->collective);
 }
 
 /* Collectives of which it is not known who came when. */
@@ -149,9 +144,7 @@ static struct unknown find_meetings(struct search *search) {
     }
   }
   lumos_reaches_free(&reaches);
-  if (search->meetings.count > 0) {
-    qsort(search->meetings.items, search->meetings.count, sizeof search->meetings.items[0], compare_meetings);
-  }
+  lumos_vector_sort(&search->meetings, compare_meetings);
   return unknown;
 }
 
@@ -211,12 +204,8 @@ static void mark_visits(struct search *search) {
 }
 
 static int compare_marks(const void *left, const void *right) {
-  const struct mark *a = left;
-  const struct mark *b = right;
-  if (a->rank != b->rank) {
-    return a->rank < b->rank ? -1 : 1;
-  }
-  return a->time < b->time ? -1 : a->time > b->time;
+  const struct mark *a = left, *b = right;
+  return a->rank != b->rank ? LUMOS_ORDER(a->rank, b->rank) : LUMOS_ORDER(a->time, b->time);
 }
 
 /* The parts of the time between marks, added up from each rank's first one. */
@@ -254,12 +243,8 @@ static const struct mark *mark_at(const struct search *search, uint32_t rank, in
 /* ---- What its threads did ---- */
 
 static int compare_syncs(const void *left, const void *right) {
-  const struct sync *a = left;
-  const struct sync *b = right;
-  if (a->start != b->start) {
-    return a->start < b->start ? -1 : 1;
-  }
-  return a->end < b->end ? -1 : a->end > b->end;
+  const struct sync *a = left, *b = right;
+  return a->start != b->start ? LUMOS_ORDER(a->start, b->start) : LUMOS_ORDER(a->end, b->end);
 }
 
 static void find_syncs_of(struct search *search, const struct lumos_rank *rank) {
@@ -442,12 +427,8 @@ static void add_meeting(struct search *search, size_t number) {
 }
 
 static int compare_delays(const void *left, const void *right) {
-  const struct delay *a = left;
-  const struct delay *b = right;
-  if (a->place != b->place) {
-    return a->place < b->place ? -1 : 1;
-  }
-  return (a->set > b->set) - (a->set < b->set);
+  const struct delay *a = left, *b = right;
+  return a->place != b->place ? LUMOS_ORDER(a->place, b->place) : LUMOS_ORDER(a->set, b->set);
 }
 
 /* Those of one rank's step and set become one; those of no step go. */
@@ -476,7 +457,7 @@ static void find_delays(struct search *search) {
     add_meeting(search, i);
   }
   if (search->delays.count > 0) {
-    qsort(search->delays.items, search->delays.count, sizeof search->delays.items[0], compare_delays);
+    lumos_vector_sort(&search->delays, compare_delays);
     add_up(&search->delays);
   }
 }
@@ -669,9 +650,7 @@ void lumos_write_stragglers(struct lumos_job *job, const struct lumos_coupling *
   struct search search = {.job = job, .coupling = coupling, .timeline = timeline};
   struct unknown unknown = find_meetings(&search);
   mark_visits(&search);
-  if (search.marks.count > 0) {
-    qsort(search.marks.items, search.marks.count, sizeof search.marks.items[0], compare_marks);
-  }
+  lumos_vector_sort(&search.marks, compare_marks);
   find_syncs(&search);
   add_activity(&search);
   find_delays(&search);

@@ -30,8 +30,7 @@ void lumos_tally_add(struct lumos_tally *tally, uint32_t key, int64_t value) {
 }
 
 static int by_sum(const void *left_item, const void *right_item) {
-  const struct lumos_tally_row *left = left_item;
-  const struct lumos_tally_row *right = right_item;
+  const struct lumos_tally_row *left = left_item, *right = right_item;
   if (left->sum != right->sum) {
     return left->sum > right->sum ? -1 : 1;
   }
@@ -39,16 +38,14 @@ static int by_sum(const void *left_item, const void *right_item) {
   if (by_text != 0) {
     return by_text;
   }
-  return left->key < right->key ? -1 : left->key > right->key;
+  return LUMOS_ORDER(left->key, right->key);
 }
 
 void lumos_tally_sort(struct lumos_tally *tally, const struct lumos_strings *strings) {
   for (size_t i = 0; strings != NULL && i < tally->rows.count; i++) {
     tally->rows.items[i].text = lumos_string(strings, tally->rows.items[i].key);
   }
-  if (tally->rows.count > 0) {
-    qsort(tally->rows.items, tally->rows.count, sizeof *tally->rows.items, by_sum);
-  }
+  lumos_vector_sort(&tally->rows, by_sum);
 }
 
 void lumos_tally_clear(struct lumos_tally *tally) {

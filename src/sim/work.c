@@ -41,9 +41,7 @@ static void add_groups(const struct lumos_job *job, struct lumos_works *works) {
       lumos_vector_push(&groups, group);
     }
   }
-  if (groups.count > 0) {
-    qsort_r(groups.items, groups.count, sizeof *groups.items, compare_ids, job->strings);
-  }
+  lumos_vector_sort_by(&groups, compare_ids, job->strings);
   for (size_t i = 0; i < groups.count; i++) {
     if (groups.items[0] != groups.items[groups.count - 1] && (i == 0 || groups.items[i] != groups.items[i - 1])) {
       lumos_vector_push(works, ((struct lumos_work){.subject = LUMOS_WORK_GROUP, .group = groups.items[i]}));
@@ -86,16 +84,16 @@ struct sums { /* what a chain has of each work */
 /* How much shorter a part is than the work in it: a residual below 0 counts back. */
 static int64_t hidden_by(int64_t residual) { return residual != LUMOS_ABSENT && residual < 0 ? -residual : 0; }
 
-/* Of a part of that length what is more than usual. */
+/* Of a part of that length what is more than the median. */
 static void add_more(struct sums *sums, int64_t more, int64_t length) {
   sums->stragglers += more < length ? more : length;
 }
 
-static void add_run(struct sums *sums, const struct lumos_job *job, const struct lumos_times *usual,
+static void add_run(struct sums *sums, const struct lumos_job *job, const struct lumos_times *medians,
                     const struct lumos_path_part *part) {
   const struct lumos_task *task = &job->tasks.items[part->task];
   int64_t length = part->to - part->from;
-  add_more(sums, usual == NULL ? 0 : lumos_own_times(job, part->task).dur - usual[part->task].dur, length);
+  add_more(sums, medians == NULL ? 0 : lumos_own_times(job, part->task).dur - medians[part->task].dur, length);
   if (!lumos_on_stream(job, task)) {
     sums->host += length;
   } else if (!lumos_is_communication(task->kind)) {
@@ -112,7 +110,7 @@ static void add_run(struct sums *sums, const struct lumos_job *job, const struct
 
 static int compare_times(const void *left, const void *right) {
   const struct lumos_work_time *a = left, *b = right;
-  return (a->group > b->group) - (a->group < b->group);
+  return LUMOS_ORDER(a->group, b->group);
 }
 
 static int64_t time_of_group(const struct sums *sums, lumos_string_id group) {
@@ -149,25 +147,23 @@ static int64_t time_of(const struct sums *sums, const struct lumos_work *work) {
   }
 }
 
-void lumos_works_on_path(const struct lumos_job *job, const struct lumos_works *works, const struct lumos_times *usual,
-                         const struct lumos_path_parts *chain, int64_t *times) {
+void lumos_works_on_path(const struct lumos_job *job, const struct lumos_works *works,
+                         const struct lumos_times *medians, const struct lumos_path_parts *chain, int64_t *times) {
   struct sums sums = {0};
   for (size_t i = 0; i < chain->count; i++) {
     const struct lumos_path_part *part = &chain->items[i];
     bool on_stream = lumos_on_stream(job, &job->tasks.items[part->task]);
     if (part->what == LUMOS_PATH_RUN) {
-      add_run(&sums, job, usual, part);
+      add_run(&sums, job, medians, part);
     } else if (part->what == LUMOS_PATH_LAG && part->kind == LUMOS_HELD_BY_LAUNCH) {
       sums.launches += part->to - part->from + hidden_by(lumos_timing_of(job, part->task)->residual);
     } else if (part->what == LUMOS_PATH_LAG && !on_stream) {
       sums.host += part->to - part->from;
-      add_more(&sums, usual == NULL ? 0 : lumos_own_times(job, part->task).lag - usual[part->task].lag,
+      add_more(&sums, medians == NULL ? 0 : lumos_own_times(job, part->task).lag - medians[part->task].lag,
                part->to - part->from);
     }
   }
-  if (sums.groups.count > 0) {
-    qsort(sums.groups.items, sums.groups.count, sizeof *sums.groups.items, compare_times);
-  }
+  lumos_vector_sort(&sums.groups, compare_times);
   for (size_t i = 0; i < works->count; i++) {
     times[i] = time_of(&sums, &works->items[i]);
   }

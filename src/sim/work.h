@@ -28,7 +28,7 @@ LUMOS_VECTOR_TYPE(lumos_works, struct lumos_work);
 /* Duration and lag of each task if ranks were no slower than like ones at the median; NULL: no two ranks are alike. The
  * caller frees it. Ranks are alike in a step of a stream where they run the same kernels in the same order. Host tasks
  * are compared by what a thread takes from one launch to the next, waiting left out. O(tasks log ranks). */
-struct lumos_times *lumos_usual_times(const struct lumos_job *job);
+struct lumos_times *lumos_like_rank_medians(const struct lumos_job *job);
 
 /* All works of a job, in the order of the list above, groups by their id; of one group alone all communication is the
  * work. */
@@ -37,9 +37,9 @@ void lumos_find_works(const struct lumos_job *job, bool has_stragglers, struct l
 /* Is the task, as a whole, of the work? Never of launches and stragglers, which are parts of tasks. */
 bool lumos_work_has(const struct lumos_job *job, const struct lumos_work *work, uint32_t task);
 
-/* How much of a chain (path.h) is of each work, at most: times[0 .. works->count). `usual` may be NULL. O(chain). */
-void lumos_works_on_path(const struct lumos_job *job, const struct lumos_works *works, const struct lumos_times *usual,
-                         const struct lumos_path_parts *chain, int64_t *times);
+/* How much of a chain (path.h) is of each work, at most: times[0 .. works->count). `medians` may be NULL. O(chain). */
+void lumos_works_on_path(const struct lumos_job *job, const struct lumos_works *works,
+                         const struct lumos_times *medians, const struct lumos_path_parts *chain, int64_t *times);
 
 /* "host", "launch", "communication", "stragglers", or the name of the kind; NULL for a group's. */
 const char *lumos_work_name(const struct lumos_work *work);

@@ -298,7 +298,7 @@ static bool is_blank(const char *line) { return *lumos_json_blank(line) == '\0';
 
 enum { LINES_BETWEEN_LOOKS = 1024 };
 
-static void tell(const struct lumos_reader *reader) {
+static void show_progress(const struct lumos_reader *reader) {
   if (reader->lines.number % LINES_BETWEEN_LOOKS == 0) {
     const char *slash = strrchr(reader->name, '/');
     uint64_t consumed = 0;
@@ -313,7 +313,7 @@ static bool read_lines(struct lumos_reader *reader) {
   size_t length = 0;
   int more = 0;
   while ((more = lumos_lines_next(&reader->lines, &line, &length, reader->error)) == 1) {
-    tell(reader);
+    show_progress(reader);
     if (!reader->lines.whole && !reader->edited) {
       return lumos_reader_fail(reader,
                                "the stream stops within a record: the tool before it failed or was cut; run it again");

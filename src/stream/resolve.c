@@ -1,6 +1,9 @@
 /* References resolved: what the lines named becomes an index. A reference to a record that is not there is an error;
  * with --edited the reference is dropped, and the record with it where it means nothing without (a task without its
  * lane, an edge without an end).
+ *
+ * Which slots are references the schema says. job/remap.h, which rewrites them later, gives indices new values; here
+ * slots hold ids, and what an id means depends on the record's rank, which is why the two walks differ.
  */
 #include "job/order.h"
 #include "stream/reader.h"
@@ -15,6 +18,15 @@ struct rank_place {
   uint32_t index;
 };
 
+/* A slot of a record in which what the line named is to become an index. */
+struct reference {
+  enum lumos_target target;
+  bool of_rank; /* a task of the record's own rank, not of any */
+  uint16_t offset;
+  uint32_t absent; /* what a slot without a value holds */
+};
+LUMOS_VECTOR_TYPE(reference_list, struct reference);
+
 struct resolver {
   struct lumos_reader *reader;
   struct lumos_job *job;
@@ -23,6 +35,8 @@ struct resolver {
   lumos_string_id *lane_names;        /* by place */
   struct lumos_id_map *tasks, *spans; /* one a rank */
   uint8_t *is_group;                  /* for every string: is it the id of a group? */
+  struct reference_list references[RECORD_KINDS][LUMOS_PARTS]; /* but for what a record belongs to, settled before */
+  uint32_t members;                                            /* of collectives, settled so far */
 };
 
 /* The record at hand, for messages. */
@@ -71,7 +85,7 @@ static bool dangling_text(struct resolver *resolver, const struct owner *owner, 
 static int compare_places(const void *a, const void *b) {
   int32_t left = ((const struct rank_place *)a)->rank;
   int32_t right = ((const struct rank_place *)b)->rank;
-  return left < right ? -1 : left > right;
+  return LUMOS_ORDER(left, right);
 }
 
 static void index_ranks(struct resolver *resolver) {
@@ -253,14 +267,75 @@ static bool index_ids(struct resolver *resolver) {
                             resolver->reader->name, type, resolver->job->ranks.items[rank].rank, id);
 }
 
-static bool resolve_spans(struct resolver *resolver) {
-  struct lumos_job *job = resolver->job;
-  for (size_t i = 0; i < job->spans.count; i++) {
-    struct lumos_span *span = &job->spans.items[i];
-    const struct lumos_id_map *map = &resolver->spans[span->rank];
-    struct owner owner = {"span", job->ranks.items[span->rank].rank, span->id};
-    if (!settle_lane(resolver, &owner, &span->lane) || !settle_id(resolver, &owner, map, "span", &span->parent) ||
-        !settle_id(resolver, &owner, map, "span", &span->forward)) {
+/* ---- the references of a record ---- */
+
+/* A list of task references: what is gone is left out, and the lists move up to stay dense. */
+static bool settle_members(struct resolver *resolver, const struct owner *owner, uint32_t *range) {
+  uint32_t *members = resolver->job->members.items;
+  uint32_t first = resolver->members;
+  for (uint32_t i = 0; i < range[1]; i++) {
+    uint32_t task = members[range[0] + i];
+    if (!settle_any_task(resolver, owner, &task)) {
+      return false;
+    }
+    members[resolver->members] = task;
+    resolver->members += task != LUMOS_NONE;
+  }
+  range[0] = first;
+  range[1] = resolver->members - first;
+  return true;
+}
+
+static inline bool settle(struct resolver *resolver, const struct owner *owner, uint32_t rank,
+                          const struct reference *reference, uint32_t *slot) {
+  switch (reference->target) { /* no default: a new target has to be placed */
+    case TARGET_LANES:
+      return settle_lane(resolver, owner, slot);
+    case TARGET_SPANS:
+      return settle_id(resolver, owner, &resolver->spans[rank], "span", slot);
+    case TARGET_TASKS:
+      return reference->of_rank ? settle_id(resolver, owner, &resolver->tasks[rank], "task", slot)
+                                : settle_any_task(resolver, owner, slot);
+    case TARGET_GROUPS:
+      return settle_group(resolver, owner, slot);
+    case TARGET_MEMBERS:
+      return settle_members(resolver, owner, slot);
+    case TARGET_NONE: /* stands as it was read */
+    case TARGET_STRINGS:
+    case TARGET_INPUTS:
+    case TARGET_RANKS:
+    case TARGET_GROUP_RANKS:
+    case TARGET_DETAILS:
+    case TARGET_TIMINGS:
+    case TARGET_PEERS:
+    case LUMOS_TARGETS:
+      break;
+  }
+  return true;
+}
+
+static void list_references(struct resolver *resolver, enum lumos_record_kind kind, const struct lumos_field *fields,
+                            size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    enum lumos_target target = lumos_target_of((enum lumos_field_kind)fields[i].kind);
+    bool owner = kind == RECORD_TASK && fields[i].kind == FIELD_LANE && fields[i].part == PART_MAIN;
+    if (fields[i].kind == FIELD_OBJECT) {
+      list_references(resolver, kind, fields[i].members, fields[i].member_count);
+    } else if (target > TARGET_STRINGS && !owner) {
+      struct reference reference = {target, fields[i].kind == FIELD_TASK, fields[i].offset,
+                                    target == TARGET_GROUPS ? LUMOS_NO_STRING : LUMOS_NONE};
+      lumos_vector_push(&resolver->references[kind][fields[i].part], reference);
+    }
+  }
+}
+
+/* All references of a part of a record. `rank`, an index: whose tasks and spans it names, where it names such. */
+static inline bool settle_part(struct resolver *resolver, const struct owner *owner, uint32_t rank,
+                               enum lumos_record_kind kind, int part, void *record) {
+  const struct reference_list *list = &resolver->references[kind][part];
+  for (size_t i = 0; i < list->count; i++) {
+    uint32_t *slot = (uint32_t *)(void *)((char *)record + list->items[i].offset);
+    if (*slot != list->items[i].absent && !settle(resolver, owner, rank, &list->items[i], slot)) {
       return false;
     }
   }
@@ -270,13 +345,10 @@ static bool resolve_spans(struct resolver *resolver) {
 /* What a wait's residual was measured against must still be there. */
 static bool resolve_detail(struct resolver *resolver, const struct owner *owner, uint32_t rank,
                            struct lumos_detail *detail) {
-  const struct lumos_id_map *map = &resolver->tasks[rank];
   struct lumos_wait *wait = &detail->wait;
   bool had_lane = wait->lane != LUMOS_NONE;
   bool had_record = wait->record != LUMOS_NONE;
-  if (!settle_id(resolver, owner, map, "task", &detail->first_segment) ||
-      !settle_lane(resolver, owner, &detail->event_lane) || !settle_lane(resolver, owner, &wait->lane) ||
-      !settle_id(resolver, owner, map, "task", &wait->record) || !settle_group(resolver, owner, &detail->comm.group)) {
+  if (!settle_part(resolver, owner, rank, RECORD_TASK, PART_DETAIL, detail)) {
     return false;
   }
   if ((had_lane && wait->lane == LUMOS_NONE) || (had_record && wait->record == LUMOS_NONE)) {
@@ -294,116 +366,101 @@ static bool resolve_tasks(struct resolver *resolver) {
     if (task->kind == LUMOS_OTHER_DEVICE && lane->kind == LUMOS_THREAD) {
       task->kind = LUMOS_OTHER_HOST; /* both are written "other" */
     }
-    if (!settle_id(resolver, &owner, &resolver->spans[lane->rank], "span", &task->span) ||
-        !settle_id(resolver, &owner, &resolver->tasks[lane->rank], "task", &task->call)) {
-      return false;
-    }
-    if (task->detail != LUMOS_NONE &&
-        !resolve_detail(resolver, &owner, lane->rank, &job->details.items[task->detail])) {
+    if (!settle_part(resolver, &owner, lane->rank, RECORD_TASK, PART_MAIN, task) ||
+        (task->timing != LUMOS_NONE &&
+         !settle_part(resolver, &owner, lane->rank, RECORD_TASK, PART_TIMING, &job->timings.items[task->timing])) ||
+        (task->detail != LUMOS_NONE &&
+         !resolve_detail(resolver, &owner, lane->rank, &job->details.items[task->detail]))) {
       return false;
     }
   }
   return true;
 }
 
-/* An edge that lost an end goes. */
-static bool resolve_deps(struct resolver *resolver) {
-  struct lumos_job *job = resolver->job;
-  size_t kept = 0;
-  for (size_t i = 0; i < job->deps.count; i++) {
-    struct lumos_dep dep = job->deps.items[i];
-    struct owner owner = {"dep", NO_RANK, i + 1};
-    bool had_source = dep.src != LUMOS_NONE;
-    if (!settle_any_task(resolver, &owner, &dep.src) || !settle_any_task(resolver, &owner, &dep.dst)) {
-      return false;
-    }
-    if (dep.dst == LUMOS_NONE || (had_source && dep.src == LUMOS_NONE)) {
-      resolver->reader->dropped++;
-    } else {
-      job->deps.items[kept++] = dep;
-    }
+/* Does a record stay that lost a reference? An edge without an end goes, a collective without members, a metric of what
+ * is gone; of all others only the reference does. */
+static bool stays(enum lumos_record_kind kind, const void *record) {
+  return kind == RECORD_COLLECTIVE ? ((const struct lumos_collective *)record)->member_count > 0
+                                   : kind != RECORD_DEP && kind != RECORD_METRIC;
+}
+
+/* The index of a record's rank, and how messages call the record. */
+static uint32_t rank_of(const struct lumos_job *job, enum lumos_record_kind kind, size_t index, struct owner *owner) {
+  *owner = (struct owner){lumos_schema[kind].name, NO_RANK, index + 1};
+  switch (kind) {
+    case RECORD_RANK:
+      return (uint32_t)index;
+    case RECORD_GROUP:
+      return job->groups.items[index].rank;
+    case RECORD_LANE:
+      return job->lanes.items[index].rank;
+    case RECORD_SPAN:
+      owner->rank = job->ranks.items[job->spans.items[index].rank].rank;
+      owner->number = job->spans.items[index].id;
+      return job->spans.items[index].rank;
+    default:
+      return LUMOS_NONE;
   }
-  job->deps.count = kept;
-  return true;
 }
 
-/* Members that are gone are left out; a collective without any goes. Lists move up to stay dense. */
-static bool resolve_collectives(struct resolver *resolver) {
-  struct lumos_job *job = resolver->job;
-  uint32_t *members = lumos_reallocate(NULL, job->members.count, sizeof *members);
-  uint32_t filled = 0;
-  size_t kept = 0;
-  bool good = true;
-  for (size_t i = 0; i < job->collectives.count && good; i++) {
-    struct lumos_collective collective = job->collectives.items[i];
-    struct owner owner = {"collective", NO_RANK, i + 1};
-    uint32_t first = filled;
-    for (uint32_t member = 0; member < collective.member_count && good; member++) {
-      uint32_t task = job->members.items[collective.member_first + member];
-      good = settle_any_task(resolver, &owner, &task);
-      members[filled] = task;
-      filled += task != LUMOS_NONE;
-    }
-    bool empty = collective.member_count > 0 && filled == first;
-    good = good && settle_group(resolver, &owner, &collective.group);
-    collective.member_first = first;
-    collective.member_count = filled - first;
-    resolver->reader->dropped += empty;
-    if (!empty) {
-      job->collectives.items[kept++] = collective;
-    }
-  }
-  free(job->members.items);
-  job->members.items = members;
-  job->members.capacity = job->members.count;
-  job->members.count = filled;
-  job->collectives.count = kept;
-  return good;
-}
-
-static bool settle_scope(struct resolver *resolver, const struct owner *owner, struct lumos_scope *scope) {
-  return settle_lane(resolver, owner, &scope->lane) && settle_any_task(resolver, owner, &scope->task) &&
-         settle_group(resolver, owner, &scope->group);
-}
-
-/* A metric of something that is gone goes; a note stays, for its text still holds. */
-static bool resolve_metrics_and_notes(struct resolver *resolver) {
-  struct lumos_job *job = resolver->job;
-  size_t kept = 0;
-  for (size_t i = 0; i < job->metrics.count; i++) {
-    struct owner owner = {"metric", NO_RANK, i + 1};
-    struct lumos_metric metric = job->metrics.items[i];
+static bool resolve_records(struct resolver *resolver, enum lumos_record_kind kind, size_t *kept) {
+  size_t count = 0;
+  size_t size = lumos_schema[kind].sizes[PART_MAIN];
+  char *items = lumos_part_items(resolver->job, kind, PART_MAIN, &count);
+  *kept = 0;
+  for (size_t i = 0; i < count && resolver->references[kind][PART_MAIN].count > 0; i++) {
+    struct owner owner;
+    char *record = items + i * size;
     int64_t before = resolver->reader->references;
-    if (!settle_scope(resolver, &owner, &metric.scope)) {
+    uint32_t rank = rank_of(resolver->job, kind, i, &owner);
+    if (!settle_part(resolver, &owner, rank, kind, PART_MAIN, record)) {
       return false;
     }
-    if (resolver->reader->references == before) {
-      job->metrics.items[kept++] = metric;
-    } else {
+    if (resolver->reader->references != before && !stays(kind, record)) {
       resolver->reader->dropped++;
+      continue;
     }
-  }
-  job->metrics.count = kept;
-  for (size_t i = 0; i < job->notes.count; i++) {
-    struct owner owner = {"note", NO_RANK, i + 1};
-    if (!settle_scope(resolver, &owner, &job->notes.items[i].scope)) {
-      return false;
+    if (*kept < i) {
+      memcpy(items + *kept * size, record, size);
     }
+    ++*kept;
   }
   return true;
+}
+
+static bool resolve_all(struct resolver *resolver) {
+  struct lumos_job *job = resolver->job;
+  size_t kept[RECORD_KINDS] = {0};
+  bool good = true;
+  for (int kind = RECORD_RANK; kind < RECORD_END && good; kind++) {
+    good = kind == RECORD_TASK ? resolve_tasks(resolver)
+                               : resolve_records(resolver, (enum lumos_record_kind)kind, &kept[kind]);
+  }
+  job->deps.count = kept[RECORD_DEP];
+  job->collectives.count = kept[RECORD_COLLECTIVE];
+  job->metrics.count = kept[RECORD_METRIC];
+  job->members.count = resolver->members;
+  return good;
 }
 
 bool lumos_reader_resolve(struct lumos_reader *reader) {
   struct resolver resolver = {.reader = reader, .job = reader->job};
   index_ranks(&resolver);
+  for (int kind = RECORD_RANK; kind < RECORD_END; kind++) {
+    list_references(&resolver, (enum lumos_record_kind)kind, lumos_schema[kind].fields, lumos_schema[kind].count);
+  }
   bool good = resolve_lanes(&resolver) && resolve_groups(&resolver) && keep_spans(&resolver) && keep_tasks(&resolver) &&
-              index_ids(&resolver) && resolve_spans(&resolver) && resolve_tasks(&resolver) && resolve_deps(&resolver) &&
-              resolve_collectives(&resolver) && resolve_metrics_and_notes(&resolver);
+              index_ids(&resolver) && resolve_all(&resolver);
   lumos_id_maps_free(resolver.tasks, reader->job->ranks.count);
   lumos_id_maps_free(resolver.spans, reader->job->ranks.count);
   free(resolver.ranks);
   free(resolver.lanes);
   free(resolver.lane_names);
   free(resolver.is_group);
+  for (int kind = 0; kind < RECORD_KINDS; kind++) {
+    for (int part = 0; part < LUMOS_PARTS; part++) {
+      lumos_vector_free(&resolver.references[kind][part]);
+    }
+  }
   return good;
 }

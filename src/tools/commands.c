@@ -134,7 +134,7 @@ static int compare_commands(const void *a, const void *b) {
 void tool_commands_find(struct tool_commands *commands) {
   *commands = (struct tool_commands){.arena = lumos_arena_new()};
   if (in_folders(look_for_all, commands)) {
-    qsort(commands->list.items, commands->list.count, sizeof *commands->list.items, compare_commands);
+    lumos_vector_sort(&commands->list, compare_commands);
   }
 }
 

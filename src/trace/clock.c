@@ -28,7 +28,7 @@ static bool is_far(int64_t time, int64_t middle) {
 static int compare_times(const void *a, const void *b) {
   int64_t left = *(const int64_t *)a;
   int64_t right = *(const int64_t *)b;
-  return (left > right) - (left < right);
+  return LUMOS_ORDER(left, right);
 }
 
 /* When all rows start, in the order of time; *count of them, at least one. */

@@ -124,7 +124,7 @@ static bool fill_members(struct lumos_job *job, size_t first, const char *dots, 
 static int compare_ranks(const void *a, const void *b) {
   int32_t left = *(const int32_t *)a;
   int32_t right = *(const int32_t *)b;
-  return (left > right) - (left < right);
+  return LUMOS_ORDER(left, right);
 }
 
 /* The group's members, where they are known for sure: complete, distinct, and as many as the group is large. */

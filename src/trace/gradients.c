@@ -10,15 +10,10 @@
 #include <stdlib.h>
 
 static int compare_gradients(const void *a, const void *b) {
-  const struct trace_gradient *left = a;
-  const struct trace_gradient *right = b;
-  if (left->sequence != right->sequence) {
-    return left->sequence < right->sequence ? -1 : 1;
-  }
-  if (left->start != right->start) {
-    return left->start < right->start ? -1 : 1;
-  }
-  return (left->span > right->span) - (left->span < right->span);
+  const struct trace_gradient *left = a, *right = b;
+  return left->sequence != right->sequence ? LUMOS_ORDER(left->sequence, right->sequence)
+         : left->start != right->start     ? LUMOS_ORDER(left->start, right->start)
+                                           : LUMOS_ORDER(left->span, right->span);
 }
 
 /* A thread as backward ops name it, and a thread that ran ops forward. */
@@ -70,25 +65,16 @@ static void count_candidates(pairings *found, int64_t thread, const candidates *
 }
 
 static int compare_pairings(const void *a, const void *b) {
-  const struct pairing *left = a;
-  const struct pairing *right = b;
-  if (left->shared != right->shared) {
-    return left->shared > right->shared ? -1 : 1;
-  }
-  if (left->latest != right->latest) {
-    return left->latest > right->latest ? -1 : 1;
-  }
-  if (left->thread != right->thread) {
-    return left->thread < right->thread ? -1 : 1;
-  }
-  return (left->lane > right->lane) - (left->lane < right->lane);
+  const struct pairing *left = a, *right = b;
+  return left->shared != right->shared   ? LUMOS_ORDER(right->shared, left->shared)
+         : left->latest != right->latest ? LUMOS_ORDER(right->latest, left->latest)
+         : left->thread != right->thread ? LUMOS_ORDER(left->thread, right->thread)
+                                         : LUMOS_ORDER(left->lane, right->lane);
 }
 
 /* The best pairing of each thread whose lane is no other's: `found` keeps those alone. */
 static void choose_pairings(pairings *found) {
-  if (found->count > 0) {
-    qsort(found->items, found->count, sizeof *found->items, compare_pairings);
-  }
+  lumos_vector_sort(found, compare_pairings);
   size_t kept = 0;
   for (size_t i = 0; i < found->count; i++) {
     bool taken = false;
@@ -134,9 +120,7 @@ static void walk(struct trace_build *build, pairings *found, bool choosing) {
 }
 
 void lumos_trace_pair_gradients(struct trace_build *build) {
-  if (build->gradients.count > 0) {
-    qsort(build->gradients.items, build->gradients.count, sizeof *build->gradients.items, compare_gradients);
-  }
+  lumos_vector_sort(&build->gradients, compare_gradients);
   pairings found = {0};
   walk(build, &found, true);
   choose_pairings(&found);

@@ -238,8 +238,7 @@ struct nameless {
 };
 
 static int compare_nameless(const void *a, const void *b) {
-  const struct nameless *left = a;
-  const struct nameless *right = b;
+  const struct nameless *left = a, *right = b;
   return strcmp(left->part->name, right->part->name);
 }
 
@@ -268,9 +267,7 @@ static bool name_nameless(struct parsing *parsing) {
       lumos_vector_push(&nameless, ((struct nameless){part}));
     }
   }
-  if (nameless.count > 1) {
-    qsort(nameless.items, nameless.count, sizeof *nameless.items, compare_nameless);
-  }
+  lumos_vector_sort(&nameless, compare_nameless);
   for (size_t i = 0; i < nameless.count && good; i++) {
     for (size_t k = 0; k < i && good; k++) {
       good = ran_together(nameless.items[k].part, nameless.items[i].part) ||
@@ -342,9 +339,7 @@ static int compare_names(const void *a, const void *b) {
 }
 
 static void note_skipped(struct parsing *parsing, struct lumos_job *job) {
-  if (parsing->skipped.count > 0) {
-    qsort(parsing->skipped.items, parsing->skipped.count, sizeof *parsing->skipped.items, compare_names);
-  }
+  lumos_vector_sort(&parsing->skipped, compare_names);
   for (size_t i = 0; i < parsing->skipped.count; i++) {
     struct lumos_text text = LUMOS_TEXT_BUFFER;
     lumos_text_put(&text, parsing->skipped.items[i]);

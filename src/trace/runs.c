@@ -28,8 +28,7 @@ static struct recording recording_of(struct trace_part *part) {
 }
 
 static int compare_recordings(const void *a, const void *b) {
-  const struct recording *left = a;
-  const struct recording *right = b;
+  const struct recording *left = a, *right = b;
   return left->start != right->start ? (left->start > right->start) - (left->start < right->start)
                                      : strcmp(left->part->name, right->part->name);
 }
@@ -61,9 +60,7 @@ static int64_t number_runs(struct recordings *all) {
   int64_t runs = 0;
   size_t first = 0; /* of the run */
   int64_t end = 0;  /* of the run */
-  if (all->count > 1) {
-    qsort(all->items, all->count, sizeof *all->items, compare_recordings);
-  }
+  lumos_vector_sort(all, compare_recordings);
   for (size_t i = 0; i < all->count; i++) {
     struct recording *recording = &all->items[i];
     bool later = recording->start > end && (recording->start - end > LUMOS_RUN_GAP || comes_again(all, first, i));

@@ -115,16 +115,13 @@ static struct survey survey_calls(const struct trace *trace, votes_list *votes, 
 }
 
 static int compare_votes(const void *a, const void *b) {
-  const struct vote *left = a;
-  const struct vote *right = b;
+  const struct vote *left = a, *right = b;
   return left->at != right->at ? (left->at > right->at) - (left->at < right->at) : left->change - right->change;
 }
 
 /* The interval of offsets with the most votes; of several the one nearest to 0. Its votes, and those for 0 in *now. */
 static int64_t count_votes(votes_list *votes, int64_t *low, int64_t *high, int64_t *now) {
-  if (votes->count > 0) {
-    qsort(votes->items, votes->count, sizeof *votes->items, compare_votes);
-  }
+  lumos_vector_sort(votes, compare_votes);
   int64_t best = 0;
   int64_t nearest = INT64_MAX;
   int64_t sum = 0;

@@ -14,8 +14,7 @@
 #include <stdlib.h>
 
 static int compare_marks(const void *a, const void *b) {
-  const struct trace_mark *left = a;
-  const struct trace_mark *right = b;
+  const struct trace_mark *left = a, *right = b;
   return left->start != right->start ? (left->start > right->start) - (left->start < right->start)
                                      : (left->number > right->number) - (left->number < right->number);
 }
@@ -37,9 +36,7 @@ static void collect_marks(const struct trace *trace, struct trace_steps *steps) 
       lumos_vector_push(&steps->marks, mark_of(row->key, row->start, row->end, row->unfinished));
     }
   }
-  if (steps->marks.count > 0) {
-    qsort(steps->marks.items, steps->marks.count, sizeof *steps->marks.items, compare_marks);
-  }
+  lumos_vector_sort(&steps->marks, compare_marks);
 }
 
 /* Numbers must rise with time, or a step would mean two stretches of the recording. */

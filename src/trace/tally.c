@@ -277,7 +277,7 @@ static void count_tasks(struct counting *counting) {
 static int compare_steps(const void *a, const void *b) {
   int32_t left = *(const int32_t *)a;
   int32_t right = *(const int32_t *)b;
-  return (left > right) - (left < right);
+  return LUMOS_ORDER(left, right);
 }
 
 /* Steps that a mark of the profiler names; a recording without marks has none, though its tasks count as step 0. */
@@ -292,9 +292,7 @@ static void count_steps(struct counting *counting) {
     }
   }
   int64_t count = steps.count > 0;
-  if (steps.count > 0) {
-    qsort(steps.items, steps.count, sizeof *steps.items, compare_steps);
-  }
+  lumos_vector_sort(&steps, compare_steps);
   for (size_t i = 1; i < steps.count; i++) {
     count += steps.items[i] != steps.items[i - 1];
   }

@@ -73,12 +73,9 @@ static uint32_t add_lane(struct trace *trace, const cJSON *entry) {
 }
 
 static int by_place(const void *a, const void *b) {
-  const struct trace_screen_place *left = a;
-  const struct trace_screen_place *right = b;
-  if (left->process != right->process) {
-    return left->process < right->process ? -1 : 1;
-  }
-  return (left->thread > right->thread) - (left->thread < right->thread);
+  const struct trace_screen_place *left = a, *right = b;
+  return left->process != right->process ? LUMOS_ORDER(left->process, right->process)
+                                         : LUMOS_ORDER(left->thread, right->thread);
 }
 
 static void add_places(struct trace_timelines *timelines, const cJSON *lanes) {
@@ -97,9 +94,7 @@ static void add_places(struct trace_timelines *timelines, const cJSON *lanes) {
     place.lane = add_lane(&timelines->items.items[timeline].trace, entry);
     lumos_vector_push(&timelines->places, place);
   }
-  if (timelines->places.count > 0) {
-    qsort(timelines->places.items, timelines->places.count, sizeof *timelines->places.items, by_place);
-  }
+  lumos_vector_sort(&timelines->places, by_place);
 }
 
 struct trace_timelines *lumos_trace_timelines_new(const char *text) {

@@ -10,7 +10,7 @@ static void expect_of(const struct lumos_tokens *tokens, const char *name, const
                       int64_t flops, int64_t model_flops, int64_t bytes) {
   const struct lumos_operation_rule *rule = lumos_operation_rule(name);
   assert_non_null(rule);
-  struct lumos_operation operation = lumos_operation_of(rule, shapes, dtypes, tokens);
+  struct lumos_op_cost operation = lumos_operation_of(rule, shapes, dtypes, tokens);
   if (operation.flops != flops || operation.model_flops != model_flops || operation.bytes != bytes) {
     fail_msg("%s %s: %lld, %lld FLOP, %lld bytes", name, shapes, (long long)operation.flops,
              (long long)operation.model_flops, (long long)operation.bytes);

@@ -1,39 +1,11 @@
 /* Tasks taken out of a graph: what is left runs as worked out on paper (sim_jobs.h has the jobs as they are). */
-#include "sim_jobs.h"
+#include "expected_runs.h"
 
 #include "job/remove.h"
-#include <lumos/sim.h>
 #include <lumos/transform.h>
 
 #undef RANK_OF_JOB
 #define RANK_OF_JOB "0"
-
-struct expected {
-  const char *name;
-  int64_t start, end;
-};
-
-static void check(const struct lumos_job *job, const struct expected *expected, size_t count) {
-  struct lumos_run *runs = lumos_allocate(job->tasks.count * sizeof *runs);
-  struct lumos_error error = {0};
-  if (!lumos_job_check(job, &error) || !lumos_engine_run(job, &(struct lumos_sim_options){0}, runs, &error)) {
-    fail_msg("%s", error.text);
-  }
-  for (size_t i = 0; i < count; i++) {
-    uint32_t t = task_named(job, expected[i].name);
-    if (runs[t].start != expected[i].start || runs[t].start + runs[t].dur != expected[i].end) {
-      fail_msg("%s runs %lld-%lld, not %lld-%lld", expected[i].name, (long long)runs[t].start,
-               (long long)(runs[t].start + runs[t].dur), (long long)expected[i].start, (long long)expected[i].end);
-    }
-  }
-  free(runs);
-}
-
-#define CHECK(job, ...)                                       \
-  do {                                                        \
-    const struct expected expected[] = {__VA_ARGS__};         \
-    check(job, expected, sizeof expected / sizeof *expected); \
-  } while (0)
 
 static bool is_there(const struct lumos_job *job, const char *name) {
   for (size_t t = 0; t < job->tasks.count; t++) {
@@ -60,7 +32,7 @@ static void a_kernel_takes_its_launch_along(void **state) {
   struct lumos_job *job = without(streams_job, "name~^K1$");
   assert_int_equal(job->tasks.count, 13 - 2);
   assert_false(is_there(job, "launch1"));
-  CHECK(job, {"launch2", 14, 24}, {"sync", 24, 27}, {"after", 32, 39}, {"K0", 12, 112}, {"K2", 113, 133},
+  CHECK(job, false, {"launch2", 14, 24}, {"sync", 24, 27}, {"after", 32, 39}, {"K0", 12, 112}, {"K2", 113, 133},
         {"K3", 116, 146});
   lumos_job_free(job);
 }
@@ -70,7 +42,7 @@ static void a_wait_falls_through_to_the_work_before(void **state) {
   (void)state;
   struct lumos_job *job = without(streams_job, "name~^K0$");
   /* t1: record 0-2, wait 2-4, launch1 4-14, launch2 14-24, sync 24. K1: 14 + 2 + residual 1. K2: 24 + 2. */
-  CHECK(job, {"launch1", 4, 14}, {"K1", 17, 67}, {"K2", 26, 46}, {"sync", 24, 70}, {"K3", 69, 99});
+  CHECK(job, false, {"launch1", 4, 14}, {"K1", 17, 67}, {"K2", 26, 46}, {"sync", 24, 70}, {"K3", 69, 99});
   assert_int_equal(job->deps.count, 2); /* the event's edge had no other source */
   lumos_job_free(job);
 }
@@ -91,11 +63,11 @@ static void an_edge_is_tied_to_what_came_before(void **state) {
   edge.evidence = LUMOS_INFERRED;
   edge.mode = LUMOS_RUN_TIME;
   lumos_vector_push(&job->deps, edge);
-  CHECK(job, {"K3", 133 + 100, 263});
+  CHECK(job, false, {"K3", 133 + 100, 263});
   gone[k2] = 1;
   lumos_job_take_along(job, gone);
   lumos_job_remove(job, gone);
-  CHECK(job, {"K0", 12, 112}, {"K3", 112 + 100, 242});
+  CHECK(job, false, {"K0", 12, 112}, {"K3", 112 + 100, 242});
   lumos_job_free(job);
 }
 
@@ -113,7 +85,8 @@ static void kernels_without_launches_are_free(void **state) {
   assert_int_equal(lumos_timing_of(job, task_named(job, "K1"))->launch_lag, 0);
   /* t1: record 0-2, wait 2-4, sync from 4; K0 from 0. K1 and K2 come with wait's end: K1 behind the event, K0's end 100
    * + 4 + residual 1; K2 behind K0 100 + 1. work 0-40, and K3 with its end, behind K1 155 + 2. */
-  CHECK(job, {"record", 0, 2}, {"K0", 0, 100}, {"K1", 105, 155}, {"K2", 101, 121}, {"K3", 157, 187}, {"sync", 4, 158});
+  CHECK(job, false, {"record", 0, 2}, {"K0", 0, 100}, {"K1", 105, 155}, {"K2", 101, 121}, {"K3", 157, 187},
+        {"sync", 4, 158});
   lumos_job_free(job);
 }
 
@@ -127,6 +100,26 @@ static void a_free_kernel_goes_alone(void **state) {
   assert_true(lumos_transform_remove(job, "name~^K[12]$", &error));
   assert_int_equal(job->tasks.count, count - 2);
   assert_true(is_there(job, "wait"));
+  lumos_job_free(job);
+}
+
+/* The op of `wait`, which K1 and K2 are free from, does not launch them: it goes without them, and they begin with the end
+ * of `record`. */
+static void an_op_goes_without_kernels_that_are_free_from_it(void **state) {
+  (void)state;
+  struct lumos_job *job = without(streams_job, "kind=launch");
+  struct lumos_error error = {0};
+  struct lumos_span span = lumos_span_empty;
+  span.rank = 0;
+  span.kind = LUMOS_SPAN_OP;
+  span.name = lumos_intern_text(job->strings, "aten::mm");
+  lumos_vector_push(&job->spans, span);
+  lumos_job_set_ranges(job);
+  job->tasks.items[task_named(job, "wait")].span = 0;
+  assert_true(lumos_transform_remove(job, "op=aten::mm", &error));
+  assert_false(is_there(job, "wait"));
+  assert_int_equal(job->tasks.items[task_named(job, "K1")].call, task_named(job, "record"));
+  assert_int_equal(job->tasks.items[task_named(job, "K2")].call, task_named(job, "record"));
   lumos_job_free(job);
 }
 
@@ -160,15 +153,15 @@ static void the_source_of_a_hand_over_goes(void **state) {
     dep.evidence = LUMOS_INFERRED;
     lumos_vector_push(&job->deps, dep);
     lumos_task_detail(job, &job->tasks.items[dep.dst])->own_lag = 2;
-    CHECK(job, {"after", (last ? 50 : 40) + 200, (last ? 50 : 40) + 207});
+    CHECK(job, false, {"after", (last ? 50 : 40) + 200, (last ? 50 : 40) + 207});
     uint8_t gone[13] = {0};
     gone[dep.src] = 1;
     lumos_job_remove(job, gone);
     if (last) { /* tied to the end of work, 40; K3, whose launch went, comes with it */
-      CHECK(job, {"after", 240, 247}, {"K3", 169, 199});
+      CHECK(job, false, {"after", 240, 247}, {"K3", 169, 199});
       assert_int_equal(job->deps.items[job->deps.count - 1].covers, LUMOS_ABSENT);
     } else {
-      CHECK(job, {"after", 172, 179}, {"launch3", 0, 10});
+      CHECK(job, false, {"after", 172, 179}, {"launch3", 0, 10});
     }
     lumos_job_free(job);
   }
@@ -191,7 +184,7 @@ static void the_target_of_a_hand_over_goes(void **state) {
   uint8_t gone[13] = {0};
   gone[dep.dst] = 1;
   lumos_job_remove(job, gone);
-  CHECK(job, {"after", 505, 512});
+  CHECK(job, false, {"after", 505, 512});
   lumos_job_free(job);
 }
 
@@ -201,7 +194,7 @@ static void a_collective_goes_whole(void **state) {
   struct lumos_job *job = without(ranks_job, "rank=0,kind=collective");
   assert_int_equal(job->collectives.count, 0);
   assert_int_equal(job->members.count, 0);
-  CHECK(job, {"A", 11, 61}, {"after0", 65, 70}, {"B", 11, 101}, {"after1", 110, 115});
+  CHECK(job, false, {"A", 11, 61}, {"after0", 65, 70}, {"B", 11, 101}, {"after1", 110, 115});
   lumos_job_free(job);
 }
 
@@ -225,13 +218,13 @@ static void the_depth_of_a_queue_stays(void **state) {
       HOST("0:9", "s7", 4, "gemm", "K4", 4010, 1000, 0, ",'origin':'launched','call':'0:4','launch_lag':0,'residual':0");
   /* clang-format on */
   struct lumos_job *job = job_from_text(job_of_queue);
-  CHECK(job, {"L2", 20, 30}, {"L3", 30, 1010}, {"L4", 1010, 2010}, {"K4", 4010, 5010});
+  CHECK(job, false, {"L2", 20, 30}, {"L3", 30, 1010}, {"L4", 1010, 2010}, {"K4", 4010, 5010});
   lumos_job_free(job);
   job = without(job_of_queue, "kind=norm");
-  CHECK(job, {"L0", 0, 10}, {"L2", 10, 20}, {"L4", 20, 30}, {"K4", 2010, 3010});
+  CHECK(job, false, {"L0", 0, 10}, {"L2", 10, 20}, {"L4", 20, 30}, {"K4", 2010, 3010});
   lumos_job_free(job);
   job = without(job_of_queue, "name~^K1$"); /* K2 makes room for the launch behind K4 */
-  CHECK(job, {"L3", 20, 30}, {"L4", 30, 1010}, {"K4", 3010, 4010});
+  CHECK(job, false, {"L3", 20, 30}, {"L4", 30, 1010}, {"K4", 3010, 4010});
   lumos_job_free(job);
 }
 
@@ -338,11 +331,11 @@ static void the_way_to_an_op_goes_with_it(void **state) {
   /* clang-format on */
   struct lumos_job *job = without(job_of_ops, "name~KB");
   assert_false(is_there(job, "LB") || is_there(job, "way"));
-  CHECK(job, {"prologue", 0, 5}, {"LA", 5, 15}, {"epilogue", 15, 40});
+  CHECK(job, false, {"prologue", 0, 5}, {"LA", 5, 15}, {"epilogue", 15, 40});
   lumos_job_free(job);
   job = without(job_of_ops, "name~KA"); /* what stands before A is how outer begins */
   assert_true(is_there(job, "prologue") && is_there(job, "way"));
-  CHECK(job, {"prologue", 0, 5}, {"way", 5, 15}, {"LB", 15, 25}, {"KB", 25, 125});
+  CHECK(job, false, {"prologue", 0, 5}, {"way", 5, 15}, {"LB", 15, 25}, {"KB", 25, 125});
   lumos_job_free(job);
 }
 
@@ -356,7 +349,7 @@ static void what_the_loop_takes_between_steps_stays(void **state) {
   job->tasks.items[sync].step = job->tasks.items[sync + 1].step = 2;
   gone[sync] = 1;
   lumos_job_remove(job, gone);
-  CHECK(job, {"launch2", 24, 34}, {"after", 34 + 12, 53});
+  CHECK(job, false, {"launch2", 24, 34}, {"after", 34 + 12, 53});
   lumos_job_free(job);
 }
 
@@ -378,7 +371,7 @@ static void a_wait_for_what_has_gone_goes(void **state) {
   struct lumos_error error = {0};
   assert_true(lumos_transform_remove(job, "name~^K0$", &error));
   assert_int_equal(job->tasks.count, 13 - 5);
-  CHECK(job, {"launch1", 0, 10}, {"K1", 13, 63});
+  CHECK(job, false, {"launch1", 0, 10}, {"K1", 13, 63});
   lumos_job_free(job);
 }
 
@@ -433,8 +426,24 @@ static void kernels_of_no_thread_begin_with_the_first_step(void **state) {
   job->ranks.items[0].base = 20;
   assert_true(lumos_transform_remove(job, "host", &error));
   assert_int_equal(job->tasks.count, 4);
-  CHECK(job, {"K0", 20, 120}, {"K2", 121, 141}, {"K1", 21, 71});
+  CHECK(job, false, {"K0", 20, 120}, {"K2", 121, 141}, {"K1", 21, 71});
   lumos_job_free(job);
+}
+
+/* Base is an instant of the device. What is left of rank 1 begins with a launch, at 1000 on the host, whose clock the
+ * device's is 5 behind; without its threads with B, at 1006 on the device. */
+static void the_first_step_begins_on_the_device_s_clock(void **state) {
+  (void)state;
+  for (int host = 0; host < 2; host++) {
+    struct lumos_job *job = job_from_text(ranks_job);
+    struct lumos_error error = {0};
+    job->ranks.items[1].base = 900; /* 3 after work of which nothing is left */
+    job->ranks.items[1].base_lag = 3;
+    assert_true(lumos_transform_remove(job, host ? "rank=1,host" : "rank=1,name~after", &error));
+    assert_int_equal(job->ranks.items[1].base, host ? 1006 : 1000 - 5);
+    assert_int_equal(job->ranks.items[0].base, 0);
+    lumos_job_free(job);
+  }
 }
 
 static void what_was_measured_is_kept(void **state) {
@@ -483,6 +492,7 @@ int main(void) {
       cmocka_unit_test(an_edge_is_tied_to_what_came_before),
       cmocka_unit_test(kernels_without_launches_are_free),
       cmocka_unit_test(a_free_kernel_goes_alone),
+      cmocka_unit_test(an_op_goes_without_kernels_that_are_free_from_it),
       cmocka_unit_test(more_changes_than_a_stream_can_count_are_so_many),
       cmocka_unit_test(the_source_of_a_hand_over_goes),
       cmocka_unit_test(the_target_of_a_hand_over_goes),
@@ -497,6 +507,7 @@ int main(void) {
       cmocka_unit_test(a_wait_for_what_has_gone_goes),
       cmocka_unit_test(a_changed_first_step_begins_after_what_ran_before_it),
       cmocka_unit_test(kernels_of_no_thread_begin_with_the_first_step),
+      cmocka_unit_test(the_first_step_begins_on_the_device_s_clock),
       cmocka_unit_test(what_was_measured_is_kept),
       cmocka_unit_test(nothing_chosen_changes_nothing_and_all_is_too_much),
   };

@@ -103,6 +103,10 @@ static void a_small_part_of_the_sequence_is_no_model(void **state) {
   expect("abcdefghijklmnopqrstuvwxyz123456789_rsrsrs");
   expect("[abcde][abcde][abcde]XYZ");
   expect("abcdeabcdeabcdeKLMNOPQRSTUVWXYZ");
+  expect("[abcde][abcde][abcde]fghijklmnopqrstuvwxyz0123456789#+-_"); /* 15 of 50 */
+  expect("abcdeabcdeabcdefghijklmnopqrstuvwxyz0123456789#+-_*");      /* of 51 */
+  expect("[abcde][abcde][abcde]KLMNOPQRSTUVW");                       /* 150 of 1450 */
+  expect("abcdeabcdeabcdeKLMNOPQRSTUVWXY");                           /* of 1650 */
 }
 
 /* The same launches that do other work each time are stages of a network that narrows. */
@@ -141,6 +145,21 @@ static void layers_of_other_work_are_none(void **state) {
   }
   found_in(sequence, 0, shown);
   assert_string_equal(shown, "xabcdeabcdeabcdeabcdeabcdeu"); /* three alike, and two of a tenth */
+}
+
+/* A third off the median, which of two is the longer one: 75 and 50, or 80. */
+static void layers_may_differ_by_a_third(void **state) {
+  (void)state;
+  struct hand by;
+  char shown[3 * MOST];
+  const struct lumos_sequence *sequence = hand(&by, "xabcdeabcdeu");
+  for (int64_t weight = 15; weight <= 16; weight++) {
+    for (uint32_t i = 1; i < 6; i++) {
+      by.weights[i] = weight;
+    }
+    found_in(sequence, 0, shown);
+    assert_string_equal(shown, weight == 15 ? "x[abcde][abcde]u" : "xabcdeabcdeu");
+  }
 }
 
 /* One layer in four may be as long as it wants. */
@@ -217,6 +236,7 @@ int main(void) {
       cmocka_unit_test(a_small_part_of_the_sequence_is_no_model),
       cmocka_unit_test(layers_do_the_same_work),
       cmocka_unit_test(layers_of_other_work_are_none),
+      cmocka_unit_test(layers_may_differ_by_a_third),
       cmocka_unit_test(one_slow_layer_is_a_layer),
       cmocka_unit_test(a_wanted_number_is_kept_to),
       cmocka_unit_test(known_layers_need_no_ends_alike),

@@ -209,6 +209,37 @@ static void threads_need_no_names(void **state) {
          "-000011112222-- --222222111111000000- --");
 }
 
+/* Eight in a row; seven may be anything. */
+static void a_thread_works_back_that_launches_eight_in_a_row(void **state) {
+  (void)state;
+  expect("enGGgnGGgGh<GhgaGnAG>oo", UNNAMED, /**/
+         "FFFFFFFFFFF BBBBBBBB OO",          /**/
+         "00000000000 00000000 --",          /**/
+         "-00001111-- -------- --");
+  expect("enGGgnGGgGh<GhgaGnA>oo", UNNAMED, /**/
+         "........... ??????? OO",          /**/
+         "----------- ------- --",          /**/
+         "-00001111-- ------- --");
+}
+
+static void expect_phases(const char *text, const char *phases) {
+  struct hand hand;
+  char shown[MOST];
+  recover(&hand, text, NAMED, 0, 1);
+  show(&hand, text, PHASE, shown);
+  assert_string_equal(shown, phases);
+  lumos_job_free(hand.job);
+}
+
+/* The longest takes 28.7 us: 1.2 us is no twentieth of it, and belongs to what is around; 2 us is a pass. */
+static void less_than_a_twentieth_is_no_pass(void **state) {
+  (void)state;
+  expect_phases("enGGgnGGgGh<hGGgGGnaGgGGnae>nh<hGGgGGnaGgGGnae>oo", /**/
+                "FFFFFFFFFFF BBBBBBBBBBBBBBB BB BBBBBBBBBBBBBBB OO");
+  expect_phases("enGGgnGGgGh<hGGgGGnaGgGGnae>nhn<hGGgGGnaGgGGnae>oo", /**/
+                "FFFFFFFFFFF BBBBBBBBBBBBBBB FFF BBBBBBBBBBBBBBB OO");
+}
+
 /* They begin anew with every update. */
 static void micro_batches_take_turns(void **state) {
   (void)state;
@@ -454,6 +485,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_step_goes_forward_back_and_updates),
       cmocka_unit_test(threads_need_no_names),
+      cmocka_unit_test(a_thread_works_back_that_launches_eight_in_a_row),
+      cmocka_unit_test(less_than_a_twentieth_is_no_pass),
       cmocka_unit_test(micro_batches_take_turns),
       cmocka_unit_test(zeroing_is_the_optimizers),
       cmocka_unit_test(gradients_in_buckets_are_of_no_layer),

@@ -137,7 +137,7 @@ static void half_a_pipeline_has_no_name(void **state) {
 static void assert_pass(const struct lumos_passes *passes, size_t number, int phase, int32_t micro_batch, int64_t start,
                         int64_t end) {
   assert_true(number < passes->list.count);
-  const struct lumos_pass *pass = &passes->list.items[number];
+  const struct lumos_pass_interval *pass = &passes->list.items[number];
   assert_int_equal(pass->phase, phase);
   assert_int_equal(pass->micro_batch, micro_batch);
   assert_int_equal(pass->start, start);

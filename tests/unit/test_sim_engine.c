@@ -1,37 +1,8 @@
 /* The engine: hand-made jobs, simulated as worked out on paper (sim_jobs.h has the arithmetic of the unchanged jobs).
  */
-#include "sim_jobs.h"
+#include "expected_runs.h"
 
-#include <lumos/sim.h>
 #include <lumos/transform.h>
-
-struct expected {
-  const char *name;
-  int64_t start, end;
-};
-
-static void check(const struct lumos_job *job, bool drop_residuals, const struct expected *expected, size_t count) {
-  struct lumos_run *runs = lumos_allocate(job->tasks.count * sizeof *runs);
-  struct lumos_error error = {0};
-  const struct lumos_sim_options options = {.drop_residuals = drop_residuals};
-  if (!lumos_engine_run(job, &options, runs, &error)) {
-    fail_msg("%s", error.text);
-  }
-  for (size_t i = 0; i < count; i++) {
-    uint32_t t = task_named(job, expected[i].name);
-    if (runs[t].start != expected[i].start || runs[t].start + runs[t].dur != expected[i].end) {
-      fail_msg("%s runs %lld-%lld, not %lld-%lld", expected[i].name, (long long)runs[t].start,
-               (long long)(runs[t].start + runs[t].dur), (long long)expected[i].start, (long long)expected[i].end);
-    }
-  }
-  free(runs);
-}
-
-#define CHECK(job, drop, ...)                                       \
-  do {                                                              \
-    const struct expected expected[] = {__VA_ARGS__};               \
-    check(job, drop, expected, sizeof expected / sizeof *expected); \
-  } while (0)
 
 static struct lumos_job *scaled(const char *text, const char *specification) {
   struct lumos_job *job = job_from_text(text);
@@ -244,6 +215,7 @@ static void a_kernel_of_several_pairs_ends_with_the_last(void **state) {
   struct lumos_collective second = job->collectives.items[0];
   job->collectives.items[0].rule = LUMOS_BATCHED;
   second.rule = LUMOS_BATCHED;
+  second.id++;
   second.transfer = 70;
   lumos_vector_push(&job->collectives, second);
   CHECK(job, false, {"C0", 63, 174}, {"C1", 103, 173});
@@ -302,6 +274,7 @@ static void hand_overs_hold_and_cover(void **state) {
   dep.lag = 30;
   dep.covers = 1;
   dep.mode = LUMOS_FIXED;
+  dep.evidence = LUMOS_INFERRED;
   lumos_vector_push(&job->deps, dep);
   int64_t *own = &lumos_task_detail(job, &job->tasks.items[dep.dst])->own_lag;
   *own = 1;

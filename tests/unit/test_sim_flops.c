@@ -76,6 +76,26 @@ static void the_model_and_what_ran(void **state) {
   lumos_job_free(job);
 }
 
+/* Of products of 1200 us all is known, beside them one of no op: in a twentieth of the time it is no matter. */
+static void what_is_known_of_all_but_a_twentieth_is_told(void **state) {
+  (void)state;
+#define UNKNOWN(dur)                                                                                            \
+  "{'type':'task','id':'0:12','rank':0,'lane':'t2','seq':4,'kind':'launch','name':'launch','start':4,'dur':1,'" \
+  "lag':0,'step':1}\n" KERNEL("13", 6, "gemm", "U", 1250000, dur, "12", "forward")
+  struct lumos_job *job = simulated(STEP("NVIDIA H100 80GB HBM3") UNKNOWN(63000));
+  expect_metric(job, "product_coverage step=1", 950119); /* 1200 / 1263 */
+  expect_metric(job, "hardware_flops step=1", 687195);
+  expect_metric(job, "model_flops step=1 kind=shapes", 412317);
+  assert_false(has_note(job, "sim.flops_unknown"));
+  lumos_job_free(job);
+  job = simulated(STEP("NVIDIA H100 80GB HBM3") UNKNOWN(64000));
+  expect_metric(job, "product_coverage step=1", 949367); /* 1200 / 1264 */
+  expect_metric(job, "hardware_flops step=1", LUMOS_ABSENT);
+  expect_metric(job, "model_flops step=1 kind=shapes", LUMOS_ABSENT);
+  assert_true(has_note(job, "sim.flops_unknown"));
+  lumos_job_free(job);
+}
+
 static void expect_flops(const struct lumos_job *job, const char *name, int64_t flops) {
   assert_true(lumos_detail_of(job, &job->tasks.items[task_named(job, name)])->flops == flops);
 }
@@ -233,6 +253,7 @@ static void a_first_step_that_ranks_begin_apart(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_model_and_what_ran),
+      cmocka_unit_test(what_is_known_of_all_but_a_twentieth_is_told),
       cmocka_unit_test(kernels_against_the_gpu),
       cmocka_unit_test(other_gpus),
       cmocka_unit_test(by_formula),

@@ -87,6 +87,19 @@ static void every_term_chooses_what_it_says(void **state) {
   lumos_job_free(job);
 }
 
+/* launch1, in aten::mm, is what K1 is free from, and does not launch it. What stands in the op itself is of it. */
+static void a_free_task_is_of_no_call(void **state) {
+  (void)state;
+  struct lumos_job *job = job_with_ops();
+  struct lumos_task *k1 = &job->tasks.items[task_named(job, "K1")];
+  lumos_task_timing(job, k1)->origin = LUMOS_FREE;
+  expect(job, "op=aten::mm", " launch1");
+  expect(job, "op=aten::linear", " launch1 launch2 K2");
+  k1->span = 1;
+  expect(job, "op=aten::mm", " launch1 K1");
+  lumos_job_free(job);
+}
+
 static void one_member_chooses_all(void **state) {
   (void)state;
   struct lumos_job *job = job_from_text(ranks_job);
@@ -192,9 +205,9 @@ static void ordinary_expressions_are_not(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_term_chooses_what_it_says), cmocka_unit_test(one_member_chooses_all),
-      cmocka_unit_test(what_is_no_selector_is_refused),  cmocka_unit_test(costly_expressions_are_refused),
-      cmocka_unit_test(ordinary_expressions_are_not),
+      cmocka_unit_test(every_term_chooses_what_it_says), cmocka_unit_test(a_free_task_is_of_no_call),
+      cmocka_unit_test(one_member_chooses_all),          cmocka_unit_test(what_is_no_selector_is_refused),
+      cmocka_unit_test(costly_expressions_are_refused),  cmocka_unit_test(ordinary_expressions_are_not),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -125,7 +125,7 @@ static void number_passes(const struct lumos_recovery *recovery, struct lumos_pr
 
 static int compare_numbers(const void *left, const void *right) {
   uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-  return (a > b) - (a < b);
+  return LUMOS_ORDER(a, b);
 }
 
 /* The smallest of those that are there most often; 0 of none. Sorts. */

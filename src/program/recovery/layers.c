@@ -45,7 +45,7 @@ struct search {
 
 static int compare_numbers(const void *left, const void *right) {
   uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-  return (a > b) - (a < b);
+  return LUMOS_ORDER(a, b);
 }
 
 static uint32_t place_of(const uint32_t *sorted, uint32_t count, uint32_t value) {
@@ -193,7 +193,7 @@ static double evenness(struct search *search, const struct anchor *anchor) {
 
 static int compare_weights(const void *left, const void *right) {
   int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
-  return (a > b) - (a < b);
+  return LUMOS_ORDER(a, b);
 }
 
 /* Layers are the same work again and again; blocks of a network that narrows are not, though they launch the same.
@@ -313,10 +313,7 @@ struct candidate {
 
 static int compare_candidates(const void *left, const void *right) {
   const struct candidate *a = left, *b = right;
-  if (a->weight != b->weight) {
-    return a->weight > b->weight ? -1 : 1;
-  }
-  return (a->symbol > b->symbol) - (a->symbol < b->symbol);
+  return a->weight != b->weight ? LUMOS_ORDER(b->weight, a->weight) : LUMOS_ORDER(a->symbol, b->symbol);
 }
 
 /* Symbols that occur several times, those first that carry most work. */

@@ -201,10 +201,7 @@ static uint32_t symbol(struct spans *spans, const struct lumos_task *task, uint6
 
 static int compare_elements(const void *left, const void *right) {
   const struct lumos_element *a = left, *b = right;
-  if (a->at != b->at) {
-    return a->at < b->at ? -1 : 1;
-  }
-  return (a->task > b->task) - (a->task < b->task);
+  return a->at != b->at ? LUMOS_ORDER(a->at, b->at) : LUMOS_ORDER(a->task, b->task);
 }
 
 static int64_t call_start(const struct lumos_job *job, uint32_t call) {
@@ -235,9 +232,7 @@ void lumos_program_sequence(struct lumos_program *program, struct lumos_symbols 
                                     .says = outer.says};
     lumos_vector_push(&program->elements, element);
   }
-  if (program->elements.count > 0) {
-    qsort(program->elements.items, program->elements.count, sizeof *program->elements.items, compare_elements);
-  }
+  lumos_vector_sort(&program->elements, compare_elements);
   free(spans.around);
   lumos_vector_free(&spans.open);
 }

@@ -62,13 +62,9 @@ static bool is_open(const struct lumos_program *program, uint32_t element) {
 
 static int compare_transfers(const void *left, const void *right) {
   const struct transfer *a = left, *b = right;
-  if (a->lane != b->lane) {
-    return a->lane < b->lane ? -1 : 1;
-  }
-  if (a->direction != b->direction) {
-    return a->direction < b->direction ? -1 : 1;
-  }
-  return (a->element > b->element) - (a->element < b->element);
+  return a->lane != b->lane             ? LUMOS_ORDER(a->lane, b->lane)
+         : a->direction != b->direction ? LUMOS_ORDER(a->direction, b->direction)
+                                        : LUMOS_ORDER(a->element, b->element);
 }
 
 /* The passes of a phase (0: of both), from `first` on and in its round, that have something to send or receive. */

@@ -40,12 +40,12 @@ static void draw_quarters(struct canvas *canvas) {
 }
 
 /* "busy, simulated: 83.6 % on average" */
-static void tell(struct canvas *canvas, enum report_timeline timeline, enum report_busy_measure measure) {
+static void add_tooltip(struct canvas *canvas, enum report_timeline timeline, enum report_busy_measure measure) {
   canvas->text.length = 0;
   lumos_text_format(&canvas->text, "%s: ", report_paint_row(paints[timeline][measure])->label);
   report_put_share(&canvas->text, canvas->busy->mean.of[timeline][measure]);
   lumos_text_put(&canvas->text, " on average");
-  report_scene_tell(canvas->scene, &canvas->text);
+  report_scene_tooltip(canvas->scene, &canvas->text);
 }
 
 /* Where a bin begins, or the timeline ends. */
@@ -63,7 +63,7 @@ static void draw_area(struct canvas *canvas) {
   }
   report_scene_group(canvas->scene, REPORT_AXIS_LEFT, BOTTOM);
   report_scene_runs(canvas->scene, paints[MEASURED][BUSY_TIME], true);
-  tell(canvas, MEASURED, BUSY_TIME);
+  add_tooltip(canvas, MEASURED, BUSY_TIME);
   for (size_t i = 0; i < canvas->busy->bins.count; i++) {
     int64_t share = canvas->busy->bins.items[i].of[MEASURED][BUSY_TIME];
     int32_t left = (place_of(canvas, MEASURED, i) - REPORT_AXIS_LEFT) / REPORT_PIXEL;
@@ -96,7 +96,7 @@ static void draw_line(struct canvas *canvas, enum report_timeline timeline, enum
   }
   if (count > 0) {
     report_scene_polyline(canvas->scene, paints[timeline][measure], STROKE_SOLID, timeline == MEASURED, points, count);
-    tell(canvas, timeline, measure);
+    add_tooltip(canvas, timeline, measure);
   }
 }
 

@@ -93,8 +93,7 @@ static void add_slacks(struct report_chain *chain, const struct lumos_held *bind
 }
 
 static int compare_slacks(const void *left_item, const void *right_item) {
-  const struct report_slack *left = left_item;
-  const struct report_slack *right = right_item;
+  const struct report_slack *left = left_item, *right = right_item;
   if (left->slack != right->slack) {
     return left->slack < right->slack ? -1 : 1;
   }
@@ -120,9 +119,7 @@ static bool read_slacks(struct report_chain *chain, const struct lumos_held *bin
       first = i;
     }
   }
-  if (chain->slacks.count > 0) {
-    qsort(chain->slacks.items, chain->slacks.count, sizeof chain->slacks.items[0], compare_slacks);
-  }
+  lumos_vector_sort(&chain->slacks, compare_slacks);
   lumos_vector_free(&all);
   return found;
 }

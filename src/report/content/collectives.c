@@ -96,8 +96,7 @@ static void add_kernel(const struct index *index, uint32_t number, struct commun
 }
 
 static int compare_rows(const void *left, const void *right, void *context) {
-  const struct communication *a = left;
-  const struct communication *b = right;
+  const struct communication *a = left, *b = right;
   if (a->total != b->total) {
     return a->total > b->total ? -1 : 1;
   }
@@ -179,9 +178,7 @@ void report_table_collectives(const struct lumos_job *job, struct report_table *
       total = report_sum(total, report_product(task->dur, lumos_task_weight(job, task)));
     }
   }
-  if (rows.count > 0) {
-    qsort_r(rows.items, rows.count, sizeof rows.items[0], compare_rows, job->strings);
-  }
+  lumos_vector_sort_by(&rows, compare_rows, job->strings);
   lumos_text_put(&table->caption, "Communication by operation and size of its group. Share: of the ");
   table->whole = total;
   put_collectives_finding(job, &table->finding);

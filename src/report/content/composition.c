@@ -54,10 +54,7 @@ static int by_time(const void *left, const void *right) {
   if ((a->paint == PAINT_NONE) != (b->paint == PAINT_NONE)) {
     return a->paint == PAINT_NONE ? 1 : -1;
   }
-  if (a->time != b->time) {
-    return a->time > b->time ? -1 : 1;
-  }
-  return (a->paint > b->paint) - (a->paint < b->paint);
+  return a->time != b->time ? LUMOS_ORDER(b->time, a->time) : LUMOS_ORDER(a->paint, b->paint);
 }
 
 void report_path_read(const struct report_facts *facts, struct report_path *path) {

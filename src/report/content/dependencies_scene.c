@@ -101,7 +101,7 @@ static void tell_node(struct canvas *canvas, const struct report_dependency_node
     lumos_text_put(text, " of the step: ");
     put_times(text, node->time);
   }
-  report_scene_tell(canvas->scene, text);
+  report_scene_tooltip(canvas->scene, text);
 }
 
 static void tell_edge(struct canvas *canvas, const struct report_dependency_edge *edge) {
@@ -121,7 +121,7 @@ static void tell_edge(struct canvas *canvas, const struct report_dependency_edge
     lumos_text_put(text, " that did not bind, least slack ");
     report_put_time(text, edge->slack);
   }
-  report_scene_tell(canvas->scene, text);
+  report_scene_tooltip(canvas->scene, text);
 }
 
 /* --- Arrows --- */

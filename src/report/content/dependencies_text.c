@@ -82,12 +82,8 @@ struct share {
 };
 
 static int compare_shares(const void *left_item, const void *right_item) {
-  const struct share *left = left_item;
-  const struct share *right = right_item;
-  if (left->time != right->time) {
-    return left->time > right->time ? -1 : 1;
-  }
-  return strcmp(left->name, right->name);
+  const struct share *left = left_item, *right = right_item;
+  return left->time != right->time ? LUMOS_ORDER(right->time, left->time) : strcmp(left->name, right->name);
 }
 
 /* The largest parts first, those under a hundredth together; returns how many there are. */

@@ -57,20 +57,14 @@ static void take(struct longest *longest, int64_t duration, uint32_t task, uint8
 }
 
 static int compare_candidates(const void *left, const void *right) {
-  const struct candidate *a = left;
-  const struct candidate *b = right;
-  if (a->duration != b->duration) {
-    return a->duration > b->duration ? -1 : 1;
-  }
-  return a->task < b->task ? -1 : a->task > b->task;
+  const struct candidate *a = left, *b = right;
+  return a->duration != b->duration ? LUMOS_ORDER(b->duration, a->duration) : LUMOS_ORDER(a->task, b->task);
 }
 
 /* Returns the shortest duration among them; LUMOS_ABSENT: all tasks are. */
 static int64_t take_last(struct longest *longest, uint8_t *chosen) {
   int64_t shortest = LUMOS_ABSENT;
-  if (longest->of_last.count > 0) {
-    qsort(longest->of_last.items, longest->of_last.count, sizeof longest->of_last.items[0], compare_candidates);
-  }
+  lumos_vector_sort(&longest->of_last, compare_candidates);
   for (size_t i = 0; i < longest->of_last.count && i < longest->left; i++) {
     chosen[longest->of_last.items[i].task] = 1;
     shortest = longest->of_last.items[i].duration;

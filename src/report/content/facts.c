@@ -99,12 +99,11 @@ static bool read_cell(const struct lumos_job *job, const struct lumos_metric *me
 }
 
 static int compare_cells(const void *left, const void *right) {
-  const struct cell *a = left;
-  const struct cell *b = right;
+  const struct cell *a = left, *b = right;
   if (a->rank != b->rank) {
     return a->rank < b->rank ? -1 : 1; /* the job's own come last */
   }
-  return a->step < b->step ? -1 : a->step > b->step;
+  return LUMOS_ORDER(a->step, b->step);
 }
 
 static void rows_of(const struct cells *cells, struct report_facts *facts) {
@@ -148,7 +147,7 @@ static struct report_row sum_of(const struct lumos_job *job, const struct report
   struct report_row sum = empty_row(rank, LUMOS_ABSENT_INT);
   sum.steps = 0;
   for (size_t i = 0; i < count; i++) {
-    if (!rows[i].carried) {
+    if (!rows[i].left_out) {
       bool over_ranks = rank == LUMOS_NONE && rows[i].rank != LUMOS_NONE;
       add_row(&sum, &rows[i], over_ranks ? lumos_rank_weight(&job->ranks.items[rows[i].rank]) : 1);
     }
@@ -157,10 +156,10 @@ static struct report_row sum_of(const struct lumos_job *job, const struct report
 }
 
 /* The first step of every rank that has several, and of the job. */
-static void mark_carried(struct report_rows *rows) {
+static void mark_left_out(struct report_rows *rows) {
   for (size_t i = 0; i + 1 < rows->count; i++) {
     struct report_row *row = &rows->items[i];
-    row->carried = (i == 0 || row[-1].rank != row->rank) && row[1].rank == row->rank;
+    row->left_out = (i == 0 || row[-1].rank != row->rank) && row[1].rank == row->rank;
   }
 }
 
@@ -205,14 +204,12 @@ void report_facts_read(const struct lumos_job *job, struct report_facts *facts) 
       facts->mean_error = cell.value;
     }
   }
-  if (cells.count > 0) {
-    qsort(cells.items, cells.count, sizeof cells.items[0], compare_cells);
-  }
+  lumos_vector_sort(&cells, compare_cells);
   rows_of(&cells, facts);
   lumos_vector_free(&cells);
   if (facts->edited) {
-    mark_carried(&facts->steps);
-    mark_carried(&facts->job_steps);
+    mark_left_out(&facts->steps);
+    mark_left_out(&facts->job_steps);
   }
   sum_ranks(facts);
   facts->all = sum_of(job, facts->steps.items, facts->steps.count, LUMOS_NONE);

@@ -51,7 +51,7 @@ struct report_row {
   uint32_t rank; /* index */
   int32_t step;
   int64_t steps; /* that were added up */
-  bool carried;  /* the first step of a changed job, which is in no sum */
+  bool left_out; /* the first step of a changed job, which is in no sum */
   struct report_figures figures[TIMELINES];
 };
 LUMOS_VECTOR_TYPE(report_rows, struct report_row);
@@ -61,7 +61,7 @@ struct report_facts {
   bool edited;                  /* a transform changed the job: measured is before, simulated after */
   bool has_streams;             /* some rank has device tasks */
   struct report_rows steps;     /* by rank, then step */
-  struct report_rows ranks;     /* the sum of each rank's steps, those that are carried left out, here and below */
+  struct report_rows ranks;     /* the sum of each rank's steps, those that are left out not counted, here and below */
   struct report_rows job_steps; /* the job's own, by step; may be none */
   struct report_row all;        /* the sum of `steps`, a rank's as often as it stands for one (lumos_rank_weight) */
   struct report_row job_all;    /* the sum of `job_steps` */

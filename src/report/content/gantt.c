@@ -71,7 +71,7 @@ static void tell_kind(struct canvas *canvas, uint32_t lane, enum report_timeline
   report_put_time(&canvas->text, total->time);
   lumos_text_put(&canvas->text, " in ");
   report_put_counted(&canvas->text, total->tasks, "task");
-  report_scene_tell(canvas->scene, &canvas->text);
+  report_scene_tooltip(canvas->scene, &canvas->text);
 }
 
 static void draw_timeline(struct canvas *canvas, uint32_t lane, enum report_timeline timeline) {
@@ -107,7 +107,7 @@ static void tell_doubt(struct canvas *canvas, uint32_t lane, int kind, const str
   report_put_time(&canvas->text, total->time);
   lumos_text_put(&canvas->text, " before ");
   report_put_counted(&canvas->text, total->tasks, "task");
-  report_scene_tell(canvas->scene, &canvas->text);
+  report_scene_tooltip(canvas->scene, &canvas->text);
 }
 
 /* The kinds of doubts stand in the raster where kinds of tasks do elsewhere. */

@@ -28,7 +28,7 @@ static void find_layers(const struct lumos_job *job, struct numbers *found) {
   if (found->count == 0) {
     return;
   }
-  qsort(found->items, found->count, sizeof found->items[0], compare_numbers);
+  lumos_vector_sort(found, compare_numbers);
   size_t kept = 1;
   for (size_t i = 1; i < found->count; i++) {
     if (found->items[i] != found->items[kept - 1]) {

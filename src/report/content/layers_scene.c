@@ -94,7 +94,7 @@ static void tell_segment(struct canvas *canvas, const struct report_layer *layer
   report_put_time(text, report_layer_mean(&whole, sum_of(&whole, segment)));
   lumos_text_put(text, " of ");
   report_put_time(text, report_layer_mean(&whole, whole.total));
-  report_scene_tell(canvas->scene, text);
+  report_scene_tooltip(canvas->scene, text);
 }
 
 /* How far above the median the longest of a column's layers is. Where columns are narrow only the longest of all is

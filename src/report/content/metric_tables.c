@@ -295,7 +295,7 @@ static int64_t key_of(const struct lumos_scope *scope, enum key key) {
 static bool step_counts(const struct report_facts *facts, int32_t step) {
   for (size_t i = 0; i < facts->job_steps.count && step != LUMOS_ABSENT_INT; i++) {
     if (facts->job_steps.items[i].step == step) {
-      return !facts->job_steps.items[i].carried;
+      return !facts->job_steps.items[i].left_out;
     }
   }
   return step == LUMOS_ABSENT_INT;
@@ -556,10 +556,7 @@ static int by_value(const void *left, const void *right, void *context) {
   if (rest_a != rest_b) {
     return rest_a ? 1 : -1;
   }
-  if (a->sums[0] != b->sums[0]) {
-    return a->sums[0] > b->sums[0] ? -1 : 1;
-  }
-  return compare_names(context, a, b);
+  return a->sums[0] != b->sums[0] ? LUMOS_ORDER(b->sums[0], a->sums[0]) : compare_names(context, a, b);
 }
 
 static int64_t whole_of(const struct report_facts *facts, const struct layout *layout) {
@@ -645,9 +642,7 @@ static struct row_list read_rows(const struct report_facts *facts, const struct 
       read_figure(facts, layout, f, &cells);
     }
   }
-  if (cells.count > 0) {
-    qsort(cells.items, cells.count, sizeof *cells.items, by_keys);
-  }
+  lumos_vector_sort(&cells, by_keys);
   fold(layout, &cells, &rows);
   lumos_vector_free(&cells);
   for (size_t f = 0; f < figures; f++) {
@@ -659,7 +654,7 @@ static struct row_list read_rows(const struct report_facts *facts, const struct 
     keep_known(&rows);
   }
   if (rows.count > 0 && !layout->in_order) {
-    qsort_r(rows.items, rows.count, sizeof *rows.items, by_value, (void *)(uintptr_t)facts->job);
+    lumos_vector_sort_by(&rows, by_value, (void *)(uintptr_t)facts->job);
   }
   if (rows.count == 1 && is_nothing(facts->job, layout, &rows.items[0])) {
     rows.count = 0;

@@ -39,10 +39,8 @@ static int compare_notes(const void *left, const void *right, void *context) {
   if (order != 0) {
     return order;
   }
-  if (a->scope.rank != b->scope.rank) {
-    return a->scope.rank < b->scope.rank ? -1 : 1;
-  }
-  return a->scope.step < b->scope.step ? -1 : a->scope.step > b->scope.step;
+  return a->scope.rank != b->scope.rank ? LUMOS_ORDER(a->scope.rank, b->scope.rank)
+                                        : LUMOS_ORDER(a->scope.step, b->scope.step);
 }
 
 static bool same_note(const struct lumos_note *left, const struct lumos_note *right) {

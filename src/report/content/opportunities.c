@@ -31,7 +31,7 @@ static int64_t step_that_counts(const struct report_facts *facts, int32_t step) 
   for (size_t i = 0; i < facts->job_steps.count; i++) {
     const struct report_row *row = &facts->job_steps.items[i];
     if (row->step == step) {
-      return row->carried ? LUMOS_ABSENT : row->figures[SIMULATED].of[FIGURE_STEP_TIME];
+      return row->left_out ? LUMOS_ABSENT : row->figures[SIMULATED].of[FIGURE_STEP_TIME];
     }
   }
   return LUMOS_ABSENT;
@@ -98,9 +98,7 @@ void report_opportunities_read(const struct report_facts *facts, struct report_o
     item->half = item->half == LUMOS_ABSENT ? LUMOS_ABSENT : item->half / all->steps;
     item->free = item->free == LUMOS_ABSENT ? LUMOS_ABSENT : item->free / all->steps;
   }
-  if (list->count > 0) {
-    qsort_r(list->items, list->count, sizeof list->items[0], by_gain, job->strings);
-  }
+  lumos_vector_sort_by(list, by_gain, job->strings);
 }
 
 void report_opportunities_free(struct report_opportunities *opportunities) { lumos_vector_free(&opportunities->list); }
@@ -318,9 +316,9 @@ struct times {
   const struct report_facts *facts;
   const struct report_opportunities *opportunities;
   struct places places;
-  struct lumos_times *usual; /* with stragglers; else NULL */
-  const int64_t *transfers;  /* by task: of its collective; LUMOS_ABSENT */
-  struct time_sum *sums;     /* by opportunity */
+  struct lumos_times *medians; /* with stragglers; else NULL */
+  const int64_t *transfers;    /* by task: of its collective; LUMOS_ABSENT */
+  struct time_sum *sums;       /* by opportunity */
 };
 
 static uint32_t index_of(const struct report_opportunities *opportunities, const char *kind) {
@@ -401,7 +399,7 @@ static void add_task(struct times *times, uint32_t t) {
   const struct lumos_task *task = &job->tasks.items[t];
   uint32_t rank = lumos_rank_of(job, task);
   struct lumos_times own = lumos_own_times(job, t);
-  int64_t more = times->usual == NULL ? 0 : own.dur - times->usual[t].dur + own.lag - times->usual[t].lag;
+  int64_t more = times->medians == NULL ? 0 : own.dur - times->medians[t].dur + own.lag - times->medians[t].lag;
   add_time(times, times->places.stragglers, rank, more);
   if (!lumos_on_stream(job, task)) {
     add_time(times, times->places.host, rank, task->dur);
@@ -440,14 +438,14 @@ static struct time_sum *find_times(const struct report_facts *facts, const struc
                         .places = find_places(opportunities),
                         .transfers = transfers,
                         .sums = sums};
-  times.usual = times.places.stragglers == LUMOS_NONE ? NULL : lumos_usual_times(facts->job);
+  times.medians = times.places.stragglers == LUMOS_NONE ? NULL : lumos_like_rank_medians(facts->job);
   for (size_t i = 0; i < opportunities->list.count; i++) {
     sums[i].rank = LUMOS_NONE;
   }
   if (opportunities->list.count > 0) {
     add_tasks(&times);
   }
-  free(times.usual);
+  free(times.medians);
   free(transfers);
   return sums;
 }

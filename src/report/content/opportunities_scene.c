@@ -45,7 +45,7 @@ static void put_gain(struct canvas *canvas, int64_t time) {
   report_put_share(&canvas->text, report_opportunity_gain_share(canvas->opportunities, time));
 }
 
-static void tell(struct canvas *canvas, const struct report_opportunity *item) {
+static void add_tooltip(struct canvas *canvas, const struct report_opportunity *item) {
   const struct report_opportunities *all = canvas->opportunities;
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   report_put_opportunity(all, item, &text);
@@ -56,7 +56,7 @@ static void tell(struct canvas *canvas, const struct report_opportunity *item) {
   report_put_time(&text, item->free);
   put_gain(canvas, item->free);
   lumos_text_format(&text, " (%.*s less)", (int)canvas->text.length, canvas->text.bytes);
-  report_scene_tell(canvas->scene, &text);
+  report_scene_tooltip(canvas->scene, &text);
   lumos_text_free(&text);
 }
 
@@ -78,7 +78,7 @@ static void draw_row(struct canvas *canvas, const struct report_opportunity *ite
   int32_t all = along(canvas, report_opportunity_gain(canvas->opportunities, item->free));
   draw_name(canvas, item, y);
   report_scene_box(canvas->scene, paint, left, y, half > 10 ? half : 10, BAR);
-  tell(canvas, item);
+  add_tooltip(canvas, item);
   if (all > half) {
     report_scene_line(canvas->scene, PAINT_MUTED, left + half, y + BAR / 2, all - half, 0, STROKE_SOLID);
     report_scene_line(canvas->scene, PAINT_MUTED, left + all, y + (BAR - TICK) / 2, 0, TICK, STROKE_SOLID);

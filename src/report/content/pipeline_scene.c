@@ -101,7 +101,8 @@ static void draw_labels(struct canvas *canvas, const struct lumos_pipeline_stage
 }
 
 /* "stage 2, rank 8, layers 4 to 5: forward of micro-batch 3, 1.32 ms from 20.4 ms on" */
-static void tell_pass(struct canvas *canvas, const struct lumos_pipeline_stage *stage, const struct lumos_pass *pass) {
+static void tell_pass(struct canvas *canvas, const struct lumos_pipeline_stage *stage,
+                      const struct lumos_pass_interval *pass) {
   struct lumos_text *text = &canvas->text;
   text->length = 0;
   report_put_stage(canvas->passes, stage, text);
@@ -120,11 +121,11 @@ static void tell_pass(struct canvas *canvas, const struct lumos_pipeline_stage *
   lumos_text_put(text, " from ");
   report_put_time(text, pass->start - canvas->passes->step.start);
   lumos_text_put(text, " on");
-  report_scene_tell(canvas->scene, text);
+  report_scene_tooltip(canvas->scene, text);
 }
 
 /* What stands in a box: `full` has the chunk, too. */
-static void put_number(const struct lumos_pipeline_stage *stage, const struct lumos_pass *pass, bool full,
+static void put_number(const struct lumos_pipeline_stage *stage, const struct lumos_pass_interval *pass, bool full,
                        struct lumos_text *text) {
   text->length = 0;
   if (pass->phase == LUMOS_OPTIMIZER_PHASE) {
@@ -143,8 +144,8 @@ static bool fits(const struct lumos_text *text, enum report_text_style style, in
 }
 
 /* As much of it as there is room for, then as small as can be read, then nothing: hovering tells it all the same. */
-static void number_pass(struct canvas *canvas, const struct lumos_pipeline_stage *stage, const struct lumos_pass *pass,
-                        int32_t middle, int32_t width, int32_t y) {
+static void number_pass(struct canvas *canvas, const struct lumos_pipeline_stage *stage,
+                        const struct lumos_pass_interval *pass, int32_t middle, int32_t width, int32_t y) {
   static const struct {
     bool full;
     enum report_text_style style;
@@ -164,7 +165,7 @@ static void number_pass(struct canvas *canvas, const struct lumos_pipeline_stage
 static void draw_boxes(struct canvas *canvas, const struct lumos_pipeline_stage *stage, int32_t y) {
   enum { LEAST = 5 };
   for (size_t i = stage->first; i < stage->first + stage->count; i++) {
-    const struct lumos_pass *pass = &canvas->passes->list.items[i];
+    const struct lumos_pass_interval *pass = &canvas->passes->list.items[i];
     int32_t x = place_of(canvas, pass->start);
     int32_t width = place_of(canvas, pass->end) - x;
     int32_t top = y + pass->track * (ROW + TRACK_GAP);
@@ -181,7 +182,7 @@ static void draw_track(struct canvas *canvas, const struct lumos_pipeline_stage 
   struct report_raster_runs cells = {0};
   report_raster_begin(&raster, canvas->passes->step.start, canvas->passes->step.end, PLOT);
   for (size_t i = stage->first; i < stage->first + stage->count; i++) {
-    const struct lumos_pass *pass = &canvas->passes->list.items[i];
+    const struct lumos_pass_interval *pass = &canvas->passes->list.items[i];
     if (pass->track == track) {
       report_raster_add(&raster, pass->phase, pass->start, pass->end - pass->start);
     }

@@ -23,14 +23,15 @@ static int32_t along(int64_t part, int64_t whole, int32_t length) {
   return (int32_t)(shown * length / 1000000);
 }
 
-static void tell(struct report_scene *scene, const struct report_stack_bar *bar, const struct report_stack_part *part) {
+static void add_tooltip(struct report_scene *scene, const struct report_stack_bar *bar,
+                        const struct report_stack_part *part) {
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   lumos_text_format(&text, "%s%s%s: ", bar->kind, bar->kind[0] != '\0' ? ", " : "", part->label);
   report_put_time(&text, part->time);
   lumos_text_put(&text, " (");
   report_put_share(&text, part->share);
   lumos_text_char(&text, ')');
-  report_scene_tell(scene, &text);
+  report_scene_tooltip(scene, &text);
   lumos_text_free(&text);
 }
 
@@ -97,7 +98,7 @@ static void draw_parts(const struct report_stack *stack, const struct report_sta
     int32_t width = along(before, stack->longest, room) - from;
     if (width > 0) {
       report_scene_box(stack->scene, part->paint, stack->shape->labels + from, stack->y, width, BAR);
-      tell(stack->scene, bar, part);
+      add_tooltip(stack->scene, bar, part);
       label_part(stack, bar, part, stack->shape->labels + from, width);
     }
   }

@@ -50,8 +50,7 @@ static int compare_names(const struct lumos_strings *strings, lumos_string_id le
 }
 
 static int compare_rows(const void *left, const void *right, void *context) {
-  const struct report_tally *a = left;
-  const struct report_tally *b = right;
+  const struct report_tally *a = left, *b = right;
   if (a->total != b->total) {
     return a->total > b->total ? -1 : 1;
   }
@@ -60,10 +59,7 @@ static int compare_rows(const void *left, const void *right, void *context) {
 }
 
 void report_tallies_sort(struct report_tallies *tallies) {
-  if (tallies->rows.count > 0) {
-    qsort_r(tallies->rows.items, tallies->rows.count, sizeof tallies->rows.items[0], compare_rows,
-            (void *)tallies->strings);
-  }
+  lumos_vector_sort_by(&tallies->rows, compare_rows, (void *)tallies->strings);
 }
 
 struct report_tally report_tallies_rest(const struct report_tallies *tallies, size_t first) {

@@ -46,20 +46,15 @@ static struct report_lane read_lane(const struct lumos_job *job, uint32_t number
 
 /* Threads by work, the busiest first; measured and simulated work count alike. */
 static int compare_lanes(const void *left, const void *right) {
-  const struct report_lane *a = left;
-  const struct report_lane *b = right;
+  const struct report_lane *a = left, *b = right;
   int64_t work_a = report_sum(a->busy[MEASURED], a->busy[SIMULATED]);
   int64_t work_b = report_sum(b->busy[MEASURED], b->busy[SIMULATED]);
-  if (work_a != work_b) {
-    return work_a > work_b ? -1 : 1;
-  }
-  return a->lane < b->lane ? -1 : a->lane > b->lane;
+  return work_a != work_b ? LUMOS_ORDER(work_b, work_a) : LUMOS_ORDER(a->lane, b->lane);
 }
 
 static int compare_places(const void *left, const void *right) {
-  const struct report_lane *a = left;
-  const struct report_lane *b = right;
-  return a->lane < b->lane ? -1 : a->lane > b->lane;
+  const struct report_lane *a = left, *b = right;
+  return LUMOS_ORDER(a->lane, b->lane);
 }
 
 static size_t open_threads(const struct lumos_job *job, bool has_streams) {
@@ -88,9 +83,7 @@ static void choose_lanes(struct report_timelines *timelines, uint32_t rank_numbe
       lumos_vector_push(lanes, read_lane(job, lane));
     }
   }
-  if (threads.count > 0) {
-    qsort(threads.items, threads.count, sizeof threads.items[0], compare_lanes);
-  }
+  lumos_vector_sort(&threads, compare_lanes);
   bool open_rank = rank_number < OPEN_RANKS;
   size_t open = open_threads(job, streams.count > 0);
   for (size_t i = 0; i < threads.count; i++) {
@@ -113,9 +106,8 @@ static void measure_lanes(struct report_timelines *timelines, const struct repor
 }
 
 static int compare_steps(const void *left, const void *right) {
-  const struct lumos_step *a = left;
-  const struct lumos_step *b = right;
-  return a->step < b->step ? -1 : a->step > b->step;
+  const struct lumos_step *a = left, *b = right;
+  return LUMOS_ORDER(a->step, b->step);
 }
 
 /* The job's step ends with its last rank's and begins where the one before ends; the first begins with the first
@@ -124,9 +116,7 @@ static void find_boundaries(struct report_timelines *timelines) {
   const struct lumos_job *job = timelines->job;
   struct lumos_steps_list steps = {0};
   lumos_find_steps(job, job->runs.count > 0 ? job->runs.items : NULL, &steps);
-  if (steps.count > 0) {
-    qsort(steps.items, steps.count, sizeof steps.items[0], compare_steps);
-  }
+  lumos_vector_sort(&steps, compare_steps);
   int64_t start = REPORT_FARTHEST;
   for (size_t i = 0; i < steps.count; i++) {
     int64_t own = report_bounded(steps.items[i].start);
@@ -152,7 +142,7 @@ void report_timelines_read(const struct lumos_job *job, struct report_timelines 
   struct report_lanes *lists[] = {&timelines->open, &timelines->folded};
   for (int i = 0; i < 2; i++) {
     if (lists[i]->count > 0) {
-      qsort(lists[i]->items, lists[i]->count, sizeof lists[i]->items[0], compare_places);
+      lumos_vector_sort(lists[i], compare_places);
       measure_lanes(timelines, lists[i]);
     }
   }

@@ -93,11 +93,11 @@ static void put_doubt(const struct report_facts *facts, struct lumos_text *out) 
   };
   size_t largest = 0;
   for (size_t i = 1; i < sizeof doubts / sizeof doubts[0]; i++) {
-    if (report_carried(facts, doubts[i].figure) > report_carried(facts, doubts[largest].figure)) {
+    if (report_trust(facts, doubts[i].figure) > report_trust(facts, doubts[largest].figure)) {
       largest = i;
     }
   }
-  int64_t share = report_carried(facts, doubts[largest].figure);
+  int64_t share = report_trust(facts, doubts[largest].figure);
   if (share >= LARGE_SHARE) {
     lumos_text_format(out, " %s", doubts[largest].name);
     if (share > WHOLE_STEP) {
@@ -185,11 +185,11 @@ static void set_tile(struct report_scope *scope, const char *section, const char
 /* "8 steps, 38.1 ms to 48.2 ms; the first step, 51.0 ms, which begins as it was recorded, is left out" */
 static void put_step_range(const struct report_facts *facts, enum report_timeline timeline, struct lumos_text *out) {
   const struct report_rows *rows = facts->job_steps.count > 0 ? &facts->job_steps : &facts->steps;
-  int64_t least = LUMOS_ABSENT, most = LUMOS_ABSENT, carried = LUMOS_ABSENT, steps = 0;
+  int64_t least = LUMOS_ABSENT, most = LUMOS_ABSENT, left_out = LUMOS_ABSENT, steps = 0;
   for (size_t i = 0; i < rows->count; i++) {
     int64_t time = rows->items[i].figures[timeline].of[FIGURE_STEP_TIME];
-    if (rows->items[i].carried) {
-      carried = time > carried ? time : carried;
+    if (rows->items[i].left_out) {
+      left_out = time > left_out ? time : left_out;
       continue;
     }
     steps++;
@@ -206,9 +206,9 @@ static void put_step_range(const struct report_facts *facts, enum report_timelin
     lumos_text_put(out, " to ");
     report_put_time(out, most);
   }
-  if (carried != LUMOS_ABSENT) {
+  if (left_out != LUMOS_ABSENT) {
     lumos_text_put(out, "; the first step, ");
-    report_put_time(out, carried);
+    report_put_time(out, left_out);
     lumos_text_put(out, ", begins as it was recorded and is left out");
   }
 }
@@ -263,7 +263,7 @@ static const struct report_figures *carrier(const struct report_facts *facts, en
   return NULL;
 }
 
-int64_t report_carried(const struct report_facts *facts, enum report_figure figure) {
+int64_t report_trust(const struct report_facts *facts, enum report_figure figure) {
   const struct report_figures *figures = carrier(facts, figure);
   if (figures == NULL) {
     return LUMOS_ABSENT;
@@ -297,7 +297,7 @@ static void fill_opportunity_tile(const struct report_opportunities *opportuniti
 }
 
 static void fill_error(const struct report_facts *facts, struct report_scope *scope) {
-  int64_t worst = report_carried(facts, FIGURE_REPLAY_ERROR);
+  int64_t worst = report_trust(facts, FIGURE_REPLAY_ERROR);
   int64_t mean = facts->mean_error != LUMOS_ABSENT ? facts->mean_error : worst;
   struct lumos_text figure = LUMOS_TEXT_BUFFER;
   struct lumos_text evidence = LUMOS_TEXT_BUFFER;
@@ -328,13 +328,13 @@ struct report_coverage report_coverage_of(const struct lumos_job *job) {
   return sum;
 }
 
-struct carried {
+struct trust_row {
   enum report_figure figure;
   const char *label, *evidence;
 };
 
-static void fill_carried(const struct report_facts *facts, struct report_scope *scope) {
-  static const struct carried rows[] = {
+static void fill_trust(const struct report_facts *facts, struct report_scope *scope) {
+  static const struct trust_row rows[] = {
       {FIGURE_UNEXPLAINED_LAG, "unexplained lag", "GPU starts that no rule explains"},
       {FIGURE_BOUNDARY, "boundary", "fixed by what is not recorded"},
       {FIGURE_RESOURCE_WAIT, "waiting for SMs", "behind a kernel that fills the GPU"},
@@ -347,10 +347,10 @@ static void fill_carried(const struct report_facts *facts, struct report_scope *
     struct lumos_text figure = LUMOS_TEXT_BUFFER;
     struct lumos_text evidence = LUMOS_TEXT_BUFFER;
     bool optional = rows[i].figure == FIGURE_RESOURCE_WAIT || rows[i].figure == FIGURE_PROFILER_TIME;
-    if (optional && report_carried(facts, rows[i].figure) == LUMOS_ABSENT) {
+    if (optional && report_trust(facts, rows[i].figure) == LUMOS_ABSENT) {
       continue; /* streams of older versions have none, and not every recording shows what it takes */
     }
-    report_put_share(&figure, report_carried(facts, rows[i].figure));
+    report_put_share(&figure, report_trust(facts, rows[i].figure));
     lumos_text_put(&evidence, rows[i].evidence);
     set_tile(scope, "trust", rows[i].label, report_figure_name(rows[i].figure), &figure, &evidence);
   }
@@ -359,7 +359,7 @@ static void fill_carried(const struct report_facts *facts, struct report_scope *
 static void fill_host_error(const struct report_facts *facts, struct report_scope *scope) {
   struct lumos_text figure = LUMOS_TEXT_BUFFER;
   struct lumos_text evidence = LUMOS_TEXT_BUFFER;
-  report_put_fine_share(&figure, report_carried(facts, FIGURE_HOST_REPLAY_ERROR));
+  report_put_fine_share(&figure, report_trust(facts, FIGURE_HOST_REPLAY_ERROR));
   lumos_text_put(&evidence, "of the host's side, worst step");
   set_tile(scope, "trust", "host replay error", "host_replay_error", &figure, &evidence);
 }
@@ -374,12 +374,12 @@ static void fill_transplant(const struct report_facts *facts, struct report_scop
   struct lumos_text evidence = LUMOS_TEXT_BUFFER;
   report_put_fine_share(&figure, facts->transplant_error);
   lumos_text_put(&evidence, "mean size, worst ");
-  report_put_fine_share(&evidence, report_carried(facts, FIGURE_TRANSPLANT_ERROR));
+  report_put_fine_share(&evidence, report_trust(facts, FIGURE_TRANSPLANT_ERROR));
   set_tile(scope, "trust", "transplant error", "transplant_error", &figure, &evidence);
   report_put_fine_share(&figure, facts->step_spread);
   lumos_text_put(&evidence, "between like steps, mean size");
   set_tile(scope, "trust", "step spread", "step_spread", &figure, &evidence);
-  report_put_share(&figure, report_carried(facts, FIGURE_TRANSPLANT_MATCHED));
+  report_put_share(&figure, report_trust(facts, FIGURE_TRANSPLANT_MATCHED));
   lumos_text_put(&evidence, "of GPU tasks, worst step");
   set_tile(scope, "trust", "steps matched", "transplant_matched", &figure, &evidence);
 }
@@ -408,7 +408,7 @@ static void fill_profiling_cost(const struct report_facts *facts, struct report_
 }
 
 static void put_trust(const struct report_facts *facts, struct lumos_text *out) {
-  int64_t error = facts->mean_error != LUMOS_ABSENT ? facts->mean_error : report_carried(facts, FIGURE_REPLAY_ERROR);
+  int64_t error = facts->mean_error != LUMOS_ABSENT ? facts->mean_error : report_trust(facts, FIGURE_REPLAY_ERROR);
   if (error == LUMOS_ABSENT) {
     lumos_text_put(out, facts->edited ? "A changed job has no measured step to be replayed against: simulate it "
                                         "unchanged to see the error. What is "
@@ -450,7 +450,7 @@ void report_fill_verdict(const struct report_facts *facts, const struct report_o
   put_trust(facts, &text);
   report_set_take(scope, "trust_sentence", &text);
   fill_error(facts, scope);
-  fill_carried(facts, scope);
+  fill_trust(facts, scope);
   fill_host_error(facts, scope);
   fill_transplant(facts, scope);
   struct report_coverage coverage = report_coverage_of(facts->job);

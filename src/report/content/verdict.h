@@ -14,7 +14,7 @@ void report_fill_verdict(const struct report_facts *facts, const struct report_o
                          struct report_scope *scope);
 
 /* A figure that says how much is carried, in millionths of the step (of an error: the worst); LUMOS_ABSENT. */
-int64_t report_carried(const struct report_facts *facts, enum report_figure figure);
+int64_t report_trust(const struct report_facts *facts, enum report_figure figure);
 
 /* The figure that the verdict names: the largest of what is lost of a step. */
 enum report_figure report_largest_loss(const struct report_facts *facts);

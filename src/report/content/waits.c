@@ -16,7 +16,7 @@ LUMOS_VECTOR_TYPE(waiters, struct waiter);
 
 static int by_rank(const void *left, const void *right) {
   const struct waiter *a = left, *b = right;
-  return (a->rank > b->rank) - (a->rank < b->rank);
+  return LUMOS_ORDER(a->rank, b->rank);
 }
 
 static int by_time(const void *left, const void *right) {
@@ -37,9 +37,7 @@ static void find_waiters(const struct report_metric_entries *entries, struct wai
       }
     }
   }
-  if (waiters->count > 0) {
-    qsort(waiters->items, waiters->count, sizeof waiters->items[0], by_rank);
-  }
+  lumos_vector_sort(waiters, by_rank);
   size_t kept = 0;
   for (size_t i = 0; i < waiters->count; i++) {
     if (kept > 0 && waiters->items[kept - 1].rank == waiters->items[i].rank) {
@@ -57,7 +55,7 @@ static void choose_ranks(struct waiters *waiters, struct report_waits *waits) {
   if (waits->count == 0) {
     return;
   }
-  qsort(waiters->items, waiters->count, sizeof waiters->items[0], by_time);
+  lumos_vector_sort(waiters, by_time);
   qsort(waiters->items, waits->count, sizeof waiters->items[0], by_rank);
   for (size_t i = 0; i < waits->count; i++) {
     waiters->items[i].place = i;

@@ -95,7 +95,7 @@ void report_scene_text(struct report_scene *scene, enum report_text_style style,
   mark->kind = MARK_TEXT;
   mark->style = style;
   mark->anchor = anchor;
-  report_scene_tell(scene, text);
+  report_scene_tooltip(scene, text);
 }
 
 void report_scene_runs(struct report_scene *scene, enum report_paint paint, bool faint) {
@@ -145,7 +145,7 @@ void report_scene_include(struct report_scene *scene, const struct report_scene 
   report_scene_group_end(scene);
 }
 
-void report_scene_tell(struct report_scene *scene, const struct lumos_text *text) {
+void report_scene_tooltip(struct report_scene *scene, const struct lumos_text *text) {
   struct report_mark *mark = last_mark(scene);
   mark->text_first = scene->texts.length;
   mark->text_length = text->length;

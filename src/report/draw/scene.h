@@ -102,6 +102,6 @@ void report_scene_group_end(struct report_scene *scene);
 void report_scene_include(struct report_scene *scene, const struct report_scene *other, int32_t x, int32_t y);
 
 /* What hovering over the last mark tells. */
-void report_scene_tell(struct report_scene *scene, const struct lumos_text *text);
+void report_scene_tooltip(struct report_scene *scene, const struct lumos_text *text);
 
 #endif

@@ -34,7 +34,7 @@ static void put_figures(const struct lumos_job *job, const struct report_row *ro
     lumos_text_format(out, "\"rank\":%d,", job->ranks.items[row->rank].rank);
   }
   lumos_text_format(out, "\"step\":%d,\"timeline\":\"%s\"", row->step, report_timeline_name(timeline));
-  lumos_text_put(out, row->carried ? ",\"left_out\":true" : "");
+  lumos_text_put(out, row->left_out ? ",\"left_out\":true" : "");
   for (int i = 0; i < FIGURE_COUNT; i++) {
     int64_t value = row->figures[timeline].of[i];
     if (value != LUMOS_ABSENT) {
@@ -73,23 +73,23 @@ static void put_rows(const struct lumos_job *job, const char *name, const struct
 }
 
 static void put_trust(const struct report_facts *facts, struct lumos_text *out) {
-  static const enum report_figure carried[] = {FIGURE_HOST_REPLAY_ERROR, FIGURE_UNEXPLAINED_LAG, FIGURE_BOUNDARY,
+  static const enum report_figure figures[] = {FIGURE_HOST_REPLAY_ERROR, FIGURE_UNEXPLAINED_LAG, FIGURE_BOUNDARY,
                                                FIGURE_RESOURCE_WAIT,     FIGURE_KEPT_WAIT,       FIGURE_HOST_GAP,
                                                FIGURE_HOST_UNKNOWN,      FIGURE_PROFILER_TIME};
   lumos_text_put(out, "{\"replay_error\":");
   put_fraction(out, facts->mean_error);
   lumos_text_put(out, ",\"replay_error_worst\":");
-  put_fraction(out, report_carried(facts, FIGURE_REPLAY_ERROR));
-  for (size_t i = 0; i < sizeof carried / sizeof carried[0]; i++) {
-    lumos_text_format(out, ",\"%s\":", report_figure_name(carried[i]));
-    put_fraction(out, report_carried(facts, carried[i]));
+  put_fraction(out, report_trust(facts, FIGURE_REPLAY_ERROR));
+  for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++) {
+    lumos_text_format(out, ",\"%s\":", report_figure_name(figures[i]));
+    put_fraction(out, report_trust(facts, figures[i]));
   }
   lumos_text_put(out, ",\"transplant_error\":");
   put_fraction(out, facts->transplant_error);
   lumos_text_put(out, ",\"transplant_error_worst\":");
-  put_fraction(out, report_carried(facts, FIGURE_TRANSPLANT_ERROR));
+  put_fraction(out, report_trust(facts, FIGURE_TRANSPLANT_ERROR));
   lumos_text_put(out, ",\"transplant_matched\":");
-  put_fraction(out, report_carried(facts, FIGURE_TRANSPLANT_MATCHED));
+  put_fraction(out, report_trust(facts, FIGURE_TRANSPLANT_MATCHED));
   lumos_text_put(out, ",\"step_spread\":");
   put_fraction(out, facts->step_spread);
   struct report_coverage coverage = report_coverage_of(facts->job);

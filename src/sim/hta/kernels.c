@@ -79,8 +79,7 @@ struct named {
 };
 
 static int compare_named(const void *a, const void *b) {
-  const struct named *left = a;
-  const struct named *right = b;
+  const struct named *left = a, *right = b;
   return strcmp(left->name, right->name);
 }
 
@@ -134,7 +133,7 @@ static void rank_by_sum(struct kernel **kernels, size_t count) {
 static int compare_times(const void *a, const void *b) {
   int64_t left = *(const int64_t *)a;
   int64_t right = *(const int64_t *)b;
-  return (left > right) - (left < right);
+  return LUMOS_ORDER(left, right);
 }
 
 /* Put those first, of names by descending sum, that are told: of the first ten those whose running sum is within the

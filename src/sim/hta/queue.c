@@ -82,8 +82,7 @@ static void write_stream(const struct hta_rank *rank, int64_t stream, const stru
 }
 
 static int compare_places(const void *a, const void *b) {
-  const struct hta_placed *left = a;
-  const struct hta_placed *right = b;
+  const struct hta_placed *left = a, *right = b;
   return left->time != right->time ? (left->time < right->time ? -1 : 1)
                                    : (left->item > right->item) - (left->item < right->item);
 }

@@ -213,7 +213,7 @@ void hta_free(struct hta_rank *rank) {
 static int compare_numbers(const void *a, const void *b) {
   int64_t left = *(const int64_t *)a;
   int64_t right = *(const int64_t *)b;
-  return (left > right) - (left < right);
+  return LUMOS_ORDER(left, right);
 }
 
 void hta_find_streams(const struct hta_rank *rank, struct hta_streams *out) {

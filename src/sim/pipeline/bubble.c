@@ -16,12 +16,8 @@ struct part {
 LUMOS_VECTOR_TYPE(parts, struct part);
 
 static int compare_parts(const void *left, const void *right) {
-  const struct part *a = left;
-  const struct part *b = right;
-  if (a->step != b->step) {
-    return a->step < b->step ? -1 : 1;
-  }
-  return a->stage < b->stage ? -1 : a->stage > b->stage;
+  const struct part *a = left, *b = right;
+  return a->step != b->step ? LUMOS_ORDER(a->step, b->step) : LUMOS_ORDER(a->stage, b->stage);
 }
 
 static void collect_parts(const struct lumos_job *job, const struct lumos_timeline *timeline,
@@ -122,9 +118,7 @@ void lumos_write_bubbles(struct lumos_job *job, const struct lumos_timeline *tim
   }
   struct parts parts = {0};
   collect_parts(job, timeline, own, &parts);
-  if (parts.count > 0) {
-    qsort(parts.items, parts.count, sizeof parts.items[0], compare_parts);
-  }
+  lumos_vector_sort(&parts, compare_parts);
   for (size_t first = 0; first < parts.count;) {
     first = write_mean(job, timeline, &parts, first, true);
   }

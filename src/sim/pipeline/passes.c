@@ -2,7 +2,7 @@
 #include "sim/pipeline/passes.h"
 
 #include "sim/clock.h"
-#include "sim/pipeline/stretches.h"
+#include "sim/pipeline/pass_intervals.h"
 #include <stdlib.h>
 
 /* A stream is shown that has at least one part in so many of the rank's passes. Chosen: less is no stream of passes. */
@@ -25,12 +25,8 @@ static int32_t stage_of(const struct lumos_rank *rank) {
 }
 
 static int compare_stages(const void *left, const void *right) {
-  const struct lumos_pipeline_stage *a = left;
-  const struct lumos_pipeline_stage *b = right;
-  if (a->stage != b->stage) {
-    return a->stage < b->stage ? -1 : 1;
-  }
-  return a->rank < b->rank ? -1 : a->rank > b->rank;
+  const struct lumos_pipeline_stage *a = left, *b = right;
+  return a->stage != b->stage ? LUMOS_ORDER(a->stage, b->stage) : LUMOS_ORDER(a->rank, b->rank);
 }
 
 /* Of ranks of one stage the first stands for all. */
@@ -58,7 +54,7 @@ static void choose_ranks(struct lumos_passes *passes, const struct lumos_passes_
     lumos_vector_push(stages, row);
   }
   if (pipeline && stages->count > 0) {
-    qsort(stages->items, stages->count, sizeof stages->items[0], compare_stages);
+    lumos_vector_sort(stages, compare_stages);
     keep_first_of_stage(stages);
   }
   size_t most = pipeline ? limits->stages : limits->alike;
@@ -132,12 +128,8 @@ static void add_layers(struct lumos_passes *passes, uint32_t number) {
 }
 
 static int compare_owners(const void *left, const void *right) {
-  const struct lumos_layer_owner *a = left;
-  const struct lumos_layer_owner *b = right;
-  if (a->layer != b->layer) {
-    return a->layer < b->layer ? -1 : 1;
-  }
-  return a->stage < b->stage ? -1 : a->stage > b->stage;
+  const struct lumos_layer_owner *a = left, *b = right;
+  return a->layer != b->layer ? LUMOS_ORDER(a->layer, b->layer) : LUMOS_ORDER(a->stage, b->stage);
 }
 
 /* A stage's chunks are its layers between those of other stages; a layer that was not found parts nothing. */
@@ -170,7 +162,7 @@ static void find_owners(struct lumos_passes *passes) {
     add_layers(passes, i);
   }
   if (passes->owners.count > 0) {
-    qsort(passes->owners.items, passes->owners.count, sizeof passes->owners.items[0], compare_owners);
+    lumos_vector_sort(&passes->owners, compare_owners);
     number_chunks(passes);
   }
 }
@@ -191,7 +183,7 @@ void lumos_passes_read(const struct lumos_job *job, const struct lumos_run *runs
   struct lumos_reaches reaches;
   lumos_reaches_read(job, &reaches);
   for (uint32_t i = 0; i < passes->stages.count; i++) {
-    lumos_stretches_read(passes, &reaches, i);
+    lumos_pass_intervals_read(passes, &reaches, i);
   }
   lumos_reaches_free(&reaches);
   for (size_t i = 0; i < passes->stages.count; i++) {

@@ -1,10 +1,10 @@
 /* The passes of one step: when each stage of the pipeline works forward or backward on which micro-batch.
  *
  * A pass is what a rank's compute stream does for one phase of one micro-batch on one chunk of its layers. It is held
- * as stretches, each from the first start to the last end of tasks that nothing else interrupts, neither another pass
- * nor a long wait; so a pass that is interrupted has several. Communication is no part of a stretch, though a
+ * as intervals, each from the first start to the last end of tasks that nothing else interrupts, neither another pass
+ * nor a long wait; so a pass that is interrupted has several. Communication is no part of an interval, though a
  * collective of the pass itself bridges the gap that it leaves; where it runs within a stage while no pass does, it is
- * a stretch of its own, as is work of no pass. Times are those of one timeline.
+ * an interval of its own, as is work of no pass. Times are those of one timeline.
  *
  * A rank stands for its stage: the first that has passes. Without a pipeline every rank stands for itself.
  */
@@ -16,21 +16,21 @@
 /* Compute streams of a rank. Chosen: it bounds a picture's height. */
 enum { LUMOS_TRACKS = 3 };
 
-/* A stretch has the number of its phase, or: */
+/* An interval of a pass has the number of its phase, others: */
 enum {
   LUMOS_EXCHANGE = 0, /* communication within the stage while no pass runs, such as sums of gradients */
   LUMOS_PASS_PHASES = LUMOS_OTHER_PHASE + 1 /* other: work of no pass on a stream of passes, while none runs */
 };
 
-/* A stretch. */
-struct lumos_pass {
+/* An interval; of a pass up to what interrupts it. */
+struct lumos_pass_interval {
   int64_t start, end;
   int32_t step, micro_batch;       /* LUMOS_ABSENT_INT */
   int32_t chunk;                   /* of the stage's layers, from 0 */
   int32_t layer_first, layer_last; /* LUMOS_ABSENT_INT: none is known */
   uint8_t phase, track;
 };
-LUMOS_VECTOR_TYPE(lumos_pass_list, struct lumos_pass);
+LUMOS_VECTOR_TYPE(lumos_pass_intervals, struct lumos_pass_interval);
 
 struct lumos_pipeline_stage {
   uint32_t rank; /* index */
@@ -39,7 +39,7 @@ struct lumos_pipeline_stage {
   int tracks;
   int32_t chunks;                  /* at least 1 */
   int32_t micro_batches;           /* that it works on forward or backward */
-  size_t first, count;             /* stretches, by start */
+  size_t first, count;             /* intervals, by start */
   int64_t busy[LUMOS_PASS_PHASES]; /* on two streams at once once; two phases at once are in both */
   int64_t bubble; /* none of them: it waits for another stage, for a transfer from there, or for its host */
 };
@@ -60,7 +60,7 @@ struct lumos_passes {
   int32_t pipeline;       /* stages; LUMOS_ABSENT_INT: not known */
   int32_t micro_batches;  /* of a step */
   struct lumos_pipeline_stages stages;
-  struct lumos_pass_list list;
+  struct lumos_pass_intervals list;
   struct lumos_layer_owners owners; /* by layer */
   size_t left_out;                  /* stages (without a pipeline: ranks) with passes that are not read */
   int64_t elsewhere;                /* time of passes on streams that are not read, over the ranks that are read */

@@ -5,33 +5,22 @@
 #include <stdlib.h>
 
 static int compare_turns(const void *left, const void *right) {
-  const struct lumos_pass_turn *a = left;
-  const struct lumos_pass_turn *b = right;
-  if (a->phase != b->phase) {
-    return a->phase < b->phase ? -1 : 1;
-  }
-  if (a->micro_batch != b->micro_batch) {
-    return a->micro_batch < b->micro_batch ? -1 : 1;
-  }
-  if (a->chunk != b->chunk) {
-    return a->chunk < b->chunk ? -1 : 1;
-  }
-  return a->start < b->start ? -1 : a->start > b->start;
+  const struct lumos_pass_turn *a = left, *b = right;
+  return a->phase != b->phase               ? LUMOS_ORDER(a->phase, b->phase)
+         : a->micro_batch != b->micro_batch ? LUMOS_ORDER(a->micro_batch, b->micro_batch)
+         : a->chunk != b->chunk             ? LUMOS_ORDER(a->chunk, b->chunk)
+                                            : LUMOS_ORDER(a->start, b->start);
 }
 
 static int compare_starts(const void *left, const void *right) {
-  const struct lumos_pass_turn *a = left;
-  const struct lumos_pass_turn *b = right;
-  if (a->start != b->start) {
-    return a->start < b->start ? -1 : 1;
-  }
-  return compare_turns(left, right);
+  const struct lumos_pass_turn *a = left, *b = right;
+  return a->start != b->start ? LUMOS_ORDER(a->start, b->start) : compare_turns(left, right);
 }
 
 void lumos_turns_read(const struct lumos_passes *passes, const struct lumos_pipeline_stage *stage,
                       struct lumos_pass_turns *turns) {
   for (size_t i = stage->first; i < stage->first + stage->count; i++) {
-    const struct lumos_pass *pass = &passes->list.items[i];
+    const struct lumos_pass_interval *pass = &passes->list.items[i];
     if (lumos_is_pass(pass->phase) && pass->step == passes->step.step) {
       struct lumos_pass_turn turn = {pass->start, pass->micro_batch, pass->chunk, pass->phase};
       lumos_vector_push(turns, turn);
@@ -40,7 +29,7 @@ void lumos_turns_read(const struct lumos_passes *passes, const struct lumos_pipe
   if (turns->count == 0) {
     return;
   }
-  qsort(turns->items, turns->count, sizeof turns->items[0], compare_turns);
+  lumos_vector_sort(turns, compare_turns);
   size_t kept = 1;
   for (size_t i = 1; i < turns->count; i++) {
     const struct lumos_pass_turn *turn = &turns->items[i];
@@ -50,7 +39,7 @@ void lumos_turns_read(const struct lumos_passes *passes, const struct lumos_pipe
     }
   }
   turns->count = kept;
-  qsort(turns->items, turns->count, sizeof turns->items[0], compare_starts);
+  lumos_vector_sort(turns, compare_starts);
 }
 
 /* Weight gradients go wherever there is room: they are no part of an order. */

@@ -13,7 +13,7 @@ enum lumos_schedule {
   LUMOS_SCHEDULE_ZERO_BUBBLE, /* the order of 1F1B, weight gradients apart to fill the bubbles: ZB-H1 */
 };
 
-/* A pass of a stage, whatever number of stretches it has. */
+/* A pass of a stage, whatever number of intervals it has. */
 struct lumos_pass_turn {
   int64_t start;
   int32_t micro_batch, chunk;

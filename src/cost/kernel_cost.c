@@ -2,7 +2,7 @@
  * that one is the same work seen from outside, and counts nothing more. Shapes are interned texts: each distinct one is
  * read once.
  */
-#include "cost/work.h"
+#include "cost/kernel_cost.h"
 
 #include "base/numbering.h"
 #include "cost/operation.h"
@@ -14,7 +14,7 @@ enum { DEEPEST = 1000 };
 /* A name with shapes, and what they say. */
 struct entry {
   lumos_string_id name;
-  struct lumos_operation operation;
+  struct lumos_op_cost operation;
   struct program_dimensions input, weight; /* of convolutions */
   bool settled;                            /* a forward convolution has been compared with the backward ones */
 };
@@ -26,7 +26,7 @@ struct owner {
   bool strong;    /* one of its kernels is a product or attention: only such count then */
   bool again;
   __int128 dur, done; /* of its kernels; of those that have got their share */
-  struct lumos_operation operation;
+  struct lumos_op_cost operation;
 };
 
 struct counting {
@@ -160,7 +160,7 @@ static void assign(struct counting *counting, const struct lumos_lane *lane, boo
 
 /* ---- What an op does ---- */
 
-static void scale(struct lumos_operation *operation, int64_t factor) {
+static void scale(struct lumos_op_cost *operation, int64_t factor) {
   int64_t *const numbers[] = {&operation->flops, &operation->model_flops, &operation->bytes};
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
     *numbers[i] = *numbers[i] == LUMOS_ABSENT ? LUMOS_ABSENT : *numbers[i] * factor;
@@ -173,9 +173,9 @@ static bool same_dimensions(const struct program_dimensions *a, const struct pro
 
 /* A convolution's stride is not in its inputs. Its backward pass, which is twice as much, shows what came of it; where
  * two of the same inputs differ, it does not. */
-static struct lumos_operation convolution_of(const struct counting *counting, struct entry *forward) {
+static struct lumos_op_cost convolution_of(const struct counting *counting, struct entry *forward) {
   enum { MOST_ENTRIES = 4096 }; /* a model has few */
-  struct lumos_operation found = forward->operation;
+  struct lumos_op_cost found = forward->operation;
   bool settled = forward->settled;
   forward->settled = true;
   for (size_t i = 0; !settled && i < counting->entries.count && i < MOST_ENTRIES; i++) {
@@ -196,8 +196,8 @@ static struct lumos_operation convolution_of(const struct counting *counting, st
 }
 
 /* Of a node: as much as the op whose gradient it is, for each of the gradients that it computes. */
-static struct lumos_operation gradient_of(struct counting *counting, const struct lumos_span *node, int64_t gradients) {
-  struct lumos_operation operation = {.flops = LUMOS_ABSENT, .model_flops = LUMOS_ABSENT, .bytes = LUMOS_ABSENT};
+static struct lumos_op_cost gradient_of(struct counting *counting, const struct lumos_span *node, int64_t gradients) {
+  struct lumos_op_cost operation = {.flops = LUMOS_ABSENT, .model_flops = LUMOS_ABSENT, .bytes = LUMOS_ABSENT};
   uint32_t forward = node->forward == LUMOS_NONE ? LUMOS_NONE : counted_around(counting, node->forward);
   if (forward != LUMOS_NONE && counting->job->spans.items[forward].shapes != LUMOS_NO_STRING &&
       counting->rules[counting->job->spans.items[forward].name]->form == LUMOS_LINEAR) {
@@ -207,7 +207,7 @@ static struct lumos_operation gradient_of(struct counting *counting, const struc
   return operation;
 }
 
-static void halve(struct lumos_operation *operation) {
+static void halve(struct lumos_op_cost *operation) {
   operation->flops = operation->flops == LUMOS_ABSENT ? LUMOS_ABSENT : operation->flops / 2;
   operation->model_flops = operation->model_flops == LUMOS_ABSENT ? LUMOS_ABSENT : operation->model_flops / 2;
 }
@@ -255,26 +255,26 @@ static int64_t share_of(int64_t whole, __int128 from, __int128 to, __int128 all)
   return (int64_t)(whole * to / all - whole * from / all);
 }
 
-static void add_work(struct counting *counting, uint32_t index, struct lumos_works *works) {
+static void add_kernel(struct counting *counting, uint32_t index, struct lumos_kernel_costs *costs) {
   const struct lumos_task *task = &counting->job->tasks.items[index];
   struct owner *owner = &counting->owners.items[counting->kernels[index] - 1];
-  const struct lumos_operation *operation = &owner->operation;
+  const struct lumos_op_cost *operation = &owner->operation;
   if (operation->flops == LUMOS_ABSENT || owner->dur <= 0) {
     return;
   }
   if (is_strong(counting, task) != owner->strong) {
-    lumos_vector_push(&works->list, ((struct lumos_work){.task = index, .helper = true}));
+    lumos_vector_push(&costs->list, ((struct lumos_kernel_cost){.task = index, .helper = true}));
     return;
   }
   __int128 from = owner->done;
   owner->done += task->dur;
-  struct lumos_work work = {.task = index, .dtype = (uint8_t)operation->dtype, .again = owner->again};
-  work.assumed = operation->square && owner->causal == LUMOS_CAUSAL_UNKNOWN;
-  work.flops = share_of(operation->flops, from, owner->done, owner->dur);
-  work.model_flops = owner->again ? 0 : share_of(operation->model_flops, from, owner->done, owner->dur);
-  work.bytes =
+  struct lumos_kernel_cost cost = {.task = index, .dtype = (uint8_t)operation->dtype, .again = owner->again};
+  cost.assumed = operation->square && owner->causal == LUMOS_CAUSAL_UNKNOWN;
+  cost.flops = share_of(operation->flops, from, owner->done, owner->dur);
+  cost.model_flops = owner->again ? 0 : share_of(operation->model_flops, from, owner->done, owner->dur);
+  cost.bytes =
       operation->bytes == LUMOS_ABSENT ? LUMOS_ABSENT : share_of(operation->bytes, from, owner->done, owner->dur);
-  lumos_vector_push(&works->list, work);
+  lumos_vector_push(&costs->list, cost);
 }
 
 /* Of the model record; a number that was read from attention says nothing of how attention is recorded. */
@@ -324,9 +324,9 @@ static void begin(struct counting *counting, const struct lumos_job *job) {
   counting->kernels = lumos_allocate_zeroed(job->tasks.count + 1, sizeof *counting->kernels);
 }
 
-void lumos_works_find(const struct lumos_job *job, struct lumos_works *works) {
+void lumos_kernel_costs_find(const struct lumos_job *job, struct lumos_kernel_costs *costs) {
   struct counting counting;
-  *works = (struct lumos_works){0};
+  *costs = (struct lumos_kernel_costs){0};
   begin(&counting, job);
   for (int strong = 1; strong >= 0; strong--) {
     for (size_t lane = 0; lane < job->lanes.count; lane++) {
@@ -341,11 +341,11 @@ void lumos_works_find(const struct lumos_job *job, struct lumos_works *works) {
   }
   for (uint32_t t = 0; t < job->tasks.count; t++) {
     if (counting.kernels[t] != 0) {
-      add_work(&counting, t, works);
+      add_kernel(&counting, t, costs);
     }
   }
   free(counting.rules);
-  works->packed = counting.packed;
+  costs->packed = counting.packed;
   free(counting.backward);
   free(counting.helpers);
   free(counting.owners_of);

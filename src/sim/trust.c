@@ -25,7 +25,7 @@
  * nothing explains. Gaps are up to half of a trace, long calls 97 % of one (cudaDeviceGetStreamPriorityRange). */
 enum { LONG_GAP_NS = 1000000, LONG_CALL_TIMES = 5 };
 
-struct carried {
+struct trust {
   const struct lumos_job *job;
   const struct lumos_timeline *told;    /* by whose steps they are told: the measured, of an edited job the simulated */
   int64_t *unexplained, *gap, *unknown; /* by step */
@@ -41,75 +41,75 @@ static bool is_call(const struct lumos_task *task) {
 }
 
 /* The step that a task's figures belong to: its own, or for work launched before the recording the one it ran in. */
-static uint32_t step_of(struct carried *carried, uint32_t t) {
-  const struct lumos_task *task = &carried->job->tasks.items[t];
-  uint32_t rank = lumos_rank_of(carried->job, task);
-  const struct lumos_steps_list *steps = &carried->told->steps;
+static uint32_t step_of(struct trust *trust, uint32_t t) {
+  const struct lumos_task *task = &trust->job->tasks.items[t];
+  uint32_t rank = lumos_rank_of(trust->job, task);
+  const struct lumos_steps_list *steps = &trust->told->steps;
   if (task->step != LUMOS_ABSENT_INT) {
-    return lumos_step_index(steps, rank, task->step, &carried->guess);
+    return lumos_step_index(steps, rank, task->step, &trust->guess);
   }
   int64_t start = 0, end = 0;
-  if (!lumos_task_interval(carried->job, carried->told->runs, t, &start, &end)) {
+  if (!lumos_task_interval(trust->job, trust->told->runs, t, &start, &end)) {
     return LUMOS_NONE;
   }
   uint32_t found = lumos_step_after(steps, rank, start);
   return found != LUMOS_NONE && steps->items[found].start <= start ? found : LUMOS_NONE;
 }
 
-static void add_unexplained(struct carried *carried, const struct lumos_lane *stream) {
-  const struct lumos_job *job = carried->job;
+static void add_unexplained(struct trust *trust, const struct lumos_lane *stream) {
+  const struct lumos_job *job = trust->job;
   for (uint32_t t = stream->task_first; t < stream->task_first + stream->task_count; t++) {
     int64_t residual = lumos_timing_of(job, t)->residual;
     residual = residual == LUMOS_ABSENT ? 0 : residual < 0 ? -residual : residual;
-    uint32_t step = residual > LUMOS_UNEXPLAINED_NS ? step_of(carried, t) : LUMOS_NONE;
+    uint32_t step = residual > LUMOS_UNEXPLAINED_NS ? step_of(trust, t) : LUMOS_NONE;
     if (step != LUMOS_NONE) {
-      carried->unexplained[step] = lumos_time_sum(carried->unexplained[step], residual);
+      trust->unexplained[step] = lumos_time_sum(trust->unexplained[step], residual);
     }
   }
 }
 
 /* Threads that launch or wait; on a rank without a device every thread. */
-static void find_driving_threads(struct carried *carried) {
-  const struct lumos_job *job = carried->job;
+static void find_driving_threads(struct trust *trust) {
+  const struct lumos_job *job = trust->job;
   const struct lumos_task *tasks = job->tasks.items;
   for (uint32_t l = 0; l < job->lanes.count; l++) {
     const struct lumos_lane *lane = &job->lanes.items[l];
     const struct lumos_rank *rank = &job->ranks.items[lane->rank];
     uint32_t end = lane->task_first + lane->task_count;
     if (job->lanes.items[rank->lane_first + rank->lane_count - 1].kind == LUMOS_THREAD) {
-      carried->driving[l] = 1;
+      trust->driving[l] = 1;
     } else if (lane->kind == LUMOS_THREAD) {
-      for (uint32_t t = lane->task_first; t < end && !carried->driving[l]; t++) {
-        carried->driving[l] = lumos_call_waits(job, &tasks[t]);
+      for (uint32_t t = lane->task_first; t < end && !trust->driving[l]; t++) {
+        trust->driving[l] = lumos_call_waits(job, &tasks[t]);
       }
     } else {
       for (uint32_t t = lane->task_first; t < end; t++) {
         if (tasks[t].call != LUMOS_NONE) {
-          carried->driving[tasks[tasks[t].call].lane] = 1;
+          trust->driving[tasks[tasks[t].call].lane] = 1;
         }
       }
     }
   }
 }
 
-static bool counted_call(const struct carried *carried, const struct lumos_task *task) {
-  return is_call(task) && !lumos_call_waits(carried->job, task);
+static bool counted_call(const struct trust *trust, const struct lumos_task *task) {
+  return is_call(task) && !lumos_call_waits(trust->job, task);
 }
 
-static bool is_driving(const struct carried *carried, uint32_t lane) {
-  return carried->driving[lane] && carried->job->lanes.items[lane].kind == LUMOS_THREAD;
+static bool is_driving(const struct trust *trust, uint32_t lane) {
+  return trust->driving[lane] && trust->job->lanes.items[lane].kind == LUMOS_THREAD;
 }
 
 /* In job time. */
-static int64_t length_of(const struct carried *carried, uint32_t t, int64_t dur) {
-  const struct lumos_task *task = &carried->job->tasks.items[t];
-  return lumos_job_length(carried->job, task->lane, task->start, dur);
+static int64_t length_of(const struct trust *trust, uint32_t t, int64_t dur) {
+  const struct lumos_task *task = &trust->job->tasks.items[t];
+  return lumos_job_length(trust->job, task->lane, task->start, dur);
 }
 
-static int64_t lag_of(const struct carried *carried, uint32_t t) {
-  const struct lumos_task *task = &carried->job->tasks.items[t];
+static int64_t lag_of(const struct trust *trust, uint32_t t) {
+  const struct lumos_task *task = &trust->job->tasks.items[t];
   int64_t from = task->start == LUMOS_ABSENT ? LUMOS_ABSENT : task->start - task->lag;
-  return lumos_job_length(carried->job, task->lane, from, task->lag);
+  return lumos_job_length(trust->job, task->lane, from, task->lag);
 }
 
 struct call {
@@ -118,24 +118,24 @@ struct call {
 };
 LUMOS_VECTOR_TYPE(calls, struct call);
 
-static void find_calls(const struct carried *carried, uint32_t lane, struct calls *calls) {
-  const struct lumos_lane *thread = &carried->job->lanes.items[lane];
-  int64_t weight = lumos_rank_weight(&carried->job->ranks.items[thread->rank]);
+static void find_calls(const struct trust *trust, uint32_t lane, struct calls *calls) {
+  const struct lumos_lane *thread = &trust->job->lanes.items[lane];
+  int64_t weight = lumos_rank_weight(&trust->job->ranks.items[thread->rank]);
   for (uint32_t t = thread->task_first; t < thread->task_first + thread->task_count; t++) {
-    const struct lumos_task *task = &carried->job->tasks.items[t];
-    if (counted_call(carried, task)) {
-      lumos_vector_push(calls, ((struct call){task->name, length_of(carried, t, task->dur), weight}));
+    const struct lumos_task *task = &trust->job->tasks.items[t];
+    if (counted_call(trust, task)) {
+      lumos_vector_push(calls, ((struct call){task->name, length_of(trust, t, task->dur), weight}));
     }
   }
 }
 
 /* A counting sort by name, then each name's own. */
-static void find_medians(struct carried *carried) {
-  size_t names = lumos_strings_count(carried->job->strings) + 1;
+static void find_medians(struct trust *trust) {
+  size_t names = lumos_strings_count(trust->job->strings) + 1;
   struct calls calls = {0};
-  for (uint32_t lane = 0; lane < carried->job->lanes.count; lane++) {
-    if (is_driving(carried, lane)) {
-      find_calls(carried, lane, &calls);
+  for (uint32_t lane = 0; lane < trust->job->lanes.count; lane++) {
+    if (is_driving(trust, lane)) {
+      find_calls(trust, lane, &calls);
     }
   }
   size_t *first = lumos_allocate_zeroed(names + 2, sizeof *first);
@@ -146,7 +146,7 @@ static void find_medians(struct carried *carried) {
     first[name] += first[name - 1];
   }
   int64_t *lengths = lumos_allocate(calls.count * sizeof *lengths);
-  int64_t *weights = lumos_ranks_weigh_alike(carried->job) ? NULL : lumos_allocate(calls.count * sizeof *weights);
+  int64_t *weights = lumos_ranks_weigh_alike(trust->job) ? NULL : lumos_allocate(calls.count * sizeof *weights);
   for (size_t i = 0; i < calls.count; i++) {
     size_t place = first[calls.items[i].name + 1]++;
     lengths[place] = calls.items[i].length;
@@ -154,12 +154,12 @@ static void find_medians(struct carried *carried) {
       weights[place] = calls.items[i].weight;
     }
   }
-  carried->medians = lumos_allocate_zeroed(names, sizeof *carried->medians);
+  trust->medians = lumos_allocate_zeroed(names, sizeof *trust->medians);
   for (size_t name = 0; name < names; name++) {
     size_t count = first[name + 1] - first[name];
     if (count > 0) {
       const int64_t *own = weights == NULL ? NULL : weights + first[name];
-      carried->medians[name] = lumos_weighted_median(lengths + first[name], own, count);
+      trust->medians[name] = lumos_weighted_median(lengths + first[name], own, count);
     }
   }
   free(lengths);
@@ -168,36 +168,35 @@ static void find_medians(struct carried *carried) {
   lumos_vector_free(&calls);
 }
 
-static void add_host_task(struct carried *carried, uint32_t t) {
-  const struct lumos_task *task = &carried->job->tasks.items[t];
-  uint32_t step = step_of(carried, t);
+static void add_host_task(struct trust *trust, uint32_t t) {
+  const struct lumos_task *task = &trust->job->tasks.items[t];
+  uint32_t step = step_of(trust, t);
   if (step == LUMOS_NONE) {
     return;
   }
-  struct lumos_times own = lumos_own_times(carried->job, t);
-  int64_t lag = lag_of(carried, t), explained = task->lag - own.lag;
-  carried->gap[step] = lumos_time_sum(carried->gap[step], lag > explained ? lag - explained : 0);
+  struct lumos_times own = lumos_own_times(trust->job, t);
+  int64_t lag = lag_of(trust, t), explained = task->lag - own.lag;
+  trust->gap[step] = lumos_time_sum(trust->gap[step], lag > explained ? lag - explained : 0);
   if (lag > LONG_GAP_NS && explained == 0) {
-    carried->unknown[step] = lumos_time_sum(carried->unknown[step], lag);
+    trust->unknown[step] = lumos_time_sum(trust->unknown[step], lag);
   }
-  if (carried->profiler[step] != LUMOS_ABSENT) {
-    struct lumos_profiled part = lumos_profiled_part(carried->job, t);
-    carried->profiler[step] = lumos_time_sum(carried->profiler[step], part.dur + part.lag);
+  if (trust->profiler[step] != LUMOS_ABSENT) {
+    struct lumos_profiled part = lumos_profiled_part(trust->job, t);
+    trust->profiler[step] = lumos_time_sum(trust->profiler[step], part.dur + part.lag);
   }
-  int64_t dur = length_of(carried, t, own.dur);
-  if (counted_call(carried, task) && dur > LONG_CALL_TIMES * carried->medians[task->name]) {
-    carried->unknown[step] = lumos_time_sum(carried->unknown[step], dur - carried->medians[task->name]);
+  int64_t dur = length_of(trust, t, own.dur);
+  if (counted_call(trust, task) && dur > LONG_CALL_TIMES * trust->medians[task->name]) {
+    trust->unknown[step] = lumos_time_sum(trust->unknown[step], dur - trust->medians[task->name]);
   }
 }
 
-static void add_host(struct carried *carried) {
-  const struct lumos_job *job = carried->job;
-  find_medians(carried);
+static void add_host(struct trust *trust) {
+  const struct lumos_job *job = trust->job;
+  find_medians(trust);
   for (uint32_t lane = 0; lane < job->lanes.count; lane++) {
     const struct lumos_lane *thread = &job->lanes.items[lane];
-    for (uint32_t t = thread->task_first; is_driving(carried, lane) && t < thread->task_first + thread->task_count;
-         t++) {
-      add_host_task(carried, t);
+    for (uint32_t t = thread->task_first; is_driving(trust, lane) && t < thread->task_first + thread->task_count; t++) {
+      add_host_task(trust, t);
     }
   }
 }
@@ -225,50 +224,49 @@ static void add_holds(const struct lumos_job *job, const struct lumos_steps_list
 }
 
 /* 0 where there is something to add up. */
-static void begin_profiler_time(struct carried *carried) {
-  const struct lumos_steps_list *steps = &carried->told->steps;
+static void begin_profiler_time(struct trust *trust) {
+  const struct lumos_steps_list *steps = &trust->told->steps;
   for (size_t i = 0; i < steps->count; i++) {
-    const struct lumos_profiler *known = &carried->job->ranks.items[steps->items[i].rank].profiler;
+    const struct lumos_profiler *known = &trust->job->ranks.items[steps->items[i].rank].profiler;
     bool any = known->before_op != LUMOS_ABSENT || known->after_op != LUMOS_ABSENT || known->after_call != LUMOS_ABSENT;
-    carried->profiler[i] = any ? 0 : LUMOS_ABSENT;
+    trust->profiler[i] = any ? 0 : LUMOS_ABSENT;
   }
 }
 
-void lumos_write_carried(struct lumos_job *job, const struct lumos_timeline *measured,
-                         const struct lumos_timeline *simulated, const struct lumos_holds *holds, const int64_t *kept) {
-  struct carried carried = {.job = job,
-                            .told = lumos_job_edited(job) || measured->steps.count == 0 ? simulated : measured};
-  size_t steps = carried.told->steps.count;
-  carried.unexplained = lumos_allocate_zeroed(steps, sizeof *carried.unexplained);
-  carried.gap = lumos_allocate_zeroed(steps, sizeof *carried.gap);
-  carried.unknown = lumos_allocate_zeroed(steps, sizeof *carried.unknown);
-  carried.driving = lumos_allocate_zeroed(job->lanes.count, sizeof *carried.driving);
+void lumos_write_trust(struct lumos_job *job, const struct lumos_timeline *measured,
+                       const struct lumos_timeline *simulated, const struct lumos_holds *holds, const int64_t *kept) {
+  struct trust trust = {.job = job, .told = lumos_job_edited(job) || measured->steps.count == 0 ? simulated : measured};
+  size_t steps = trust.told->steps.count;
+  trust.unexplained = lumos_allocate_zeroed(steps, sizeof *trust.unexplained);
+  trust.gap = lumos_allocate_zeroed(steps, sizeof *trust.gap);
+  trust.unknown = lumos_allocate_zeroed(steps, sizeof *trust.unknown);
+  trust.driving = lumos_allocate_zeroed(job->lanes.count, sizeof *trust.driving);
   int64_t *boundary = lumos_allocate_zeroed(simulated->steps.count, sizeof *boundary);
-  carried.profiler = lumos_allocate(steps * sizeof *carried.profiler);
-  begin_profiler_time(&carried);
-  find_driving_threads(&carried);
+  trust.profiler = lumos_allocate(steps * sizeof *trust.profiler);
+  begin_profiler_time(&trust);
+  find_driving_threads(&trust);
   for (size_t lane = 0; lane < job->lanes.count; lane++) {
     if (job->lanes.items[lane].kind == LUMOS_STREAM) {
-      add_unexplained(&carried, &job->lanes.items[lane]);
+      add_unexplained(&trust, &job->lanes.items[lane]);
     }
   }
-  add_host(&carried);
+  add_host(&trust);
   int64_t *resource = lumos_allocate_zeroed(simulated->steps.count, sizeof *resource);
   add_holds(job, &simulated->steps, holds, LUMOS_BOUNDARY, boundary);
   add_holds(job, &simulated->steps, holds, LUMOS_RESOURCE, resource);
-  lumos_metric_by_step(job, "unexplained_lag", carried.told, carried.unexplained);
+  lumos_metric_by_step(job, "unexplained_lag", trust.told, trust.unexplained);
   lumos_metric_by_step(job, "boundary", simulated, boundary);
   lumos_metric_by_step(job, "resource_wait", simulated, resource);
   lumos_metric_by_step(job, "kept_wait", measured, kept);
-  lumos_metric_by_step(job, "host_gap", carried.told, carried.gap);
-  lumos_metric_by_step(job, "host_unknown", carried.told, carried.unknown);
-  lumos_metric_by_step(job, "profiler_time", carried.told, carried.profiler);
-  free(carried.unexplained);
-  free(carried.gap);
-  free(carried.unknown);
-  free(carried.profiler);
-  free(carried.driving);
-  free(carried.medians);
+  lumos_metric_by_step(job, "host_gap", trust.told, trust.gap);
+  lumos_metric_by_step(job, "host_unknown", trust.told, trust.unknown);
+  lumos_metric_by_step(job, "profiler_time", trust.told, trust.profiler);
+  free(trust.unexplained);
+  free(trust.gap);
+  free(trust.unknown);
+  free(trust.profiler);
+  free(trust.driving);
+  free(trust.medians);
   free(boundary);
   free(resource);
 }

@@ -1,4 +1,4 @@
-/* What tasks usually take: the median over ranks that run the same kernels in the same order in a step of a stream.
+/* Times of tasks at the median over ranks that run the same kernels in the same order in a step of a stream.
  *
  * Kernels are compared one by one. Of the host it is what a thread does from one launch to the next that is compared,
  * by the kernel that is launched, for the same work need not show the same rows; each of its tasks takes its share of
@@ -24,10 +24,7 @@ LUMOS_VECTOR_TYPE(pieces, struct piece);
 
 static int compare_pieces(const void *left, const void *right) {
   const struct piece *a = left, *b = right;
-  if (a->hash != b->hash) {
-    return a->hash < b->hash ? -1 : 1;
-  }
-  return (a->stretch > b->stretch) - (a->stretch < b->stretch);
+  return a->hash != b->hash ? LUMOS_ORDER(a->hash, b->hash) : LUMOS_ORDER(a->stretch, b->stretch);
 }
 
 static struct piece piece_of(const struct lumos_job *job, const struct lumos_stretches *stretches, uint32_t index) {
@@ -48,9 +45,7 @@ static void find_pieces(const struct lumos_job *job, const struct lumos_stretche
       lumos_vector_push(pieces, piece_of(job, stretches, i));
     }
   }
-  if (pieces->count > 0) {
-    qsort(pieces->items, pieces->count, sizeof *pieces->items, compare_pieces);
-  }
+  lumos_vector_sort(pieces, compare_pieces);
 }
 
 /* Of a piece: what it takes in all, and what its parts take above their medians. */
@@ -68,7 +63,7 @@ struct medians {
   int64_t *weights;        /* by piece, as how many ranks it counts; NULL: all alike */
   struct total *kernels;   /* by piece */
   struct total *hosts;     /* by piece */
-  struct lumos_times *usual;
+  struct lumos_times *times;
 };
 
 static uint32_t task_of(const struct medians *medians, const struct piece *piece, uint32_t i) {
@@ -105,9 +100,9 @@ static int64_t part_of(int64_t time, int64_t part, int64_t whole) { return (int6
 
 static void shorten_host(const struct medians *medians, uint32_t call, int64_t from, int64_t to) {
   for (uint32_t t = first_for(medians, call); t <= call; t++) {
-    struct lumos_times own = own_times(medians, t), *usual = &medians->usual[t];
-    usual->dur -= own.dur - part_of(own.dur, to, from);
-    usual->lag -= own.lag - part_of(own.lag, to, from);
+    struct lumos_times own = own_times(medians, t), *result = &medians->times[t];
+    result->dur -= own.dur - part_of(own.dur, to, from);
+    result->lag -= own.lag - part_of(own.lag, to, from);
   }
 }
 
@@ -177,7 +172,7 @@ static void even_kernel(const struct medians *medians, const struct place *place
   int64_t median = median_at(medians, place, kernel_time);
   for (size_t p = 0; p < place->count; p++) {
     uint32_t t = task_of(medians, &place->pieces[p], place->index);
-    medians->usual[t].dur -= less_of(kernel_time(medians, t), median, &medians->kernels[p]);
+    medians->times[t].dur -= less_of(kernel_time(medians, t), median, &medians->kernels[p]);
   }
 }
 
@@ -242,7 +237,7 @@ static struct lumos_times *as_they_are(const struct lumos_job *job) {
   return times;
 }
 
-struct lumos_times *lumos_usual_times(const struct lumos_job *job) {
+struct lumos_times *lumos_like_rank_medians(const struct lumos_job *job) {
   struct lumos_stretches stretches;
   struct pieces pieces = {0};
   lumos_find_stretches(job, &stretches);
@@ -259,7 +254,7 @@ struct lumos_times *lumos_usual_times(const struct lumos_job *job) {
       end++;
     }
     if (end - i > 1) {
-      medians.usual = medians.usual == NULL ? as_they_are(job) : medians.usual;
+      medians.times = medians.times == NULL ? as_they_are(job) : medians.times;
       take_medians(&medians, pieces.items + i, end - i);
     }
   }
@@ -271,5 +266,5 @@ struct lumos_times *lumos_usual_times(const struct lumos_job *job) {
   free(medians.hosts);
   lumos_vector_free(&pieces);
   lumos_vector_free(&stretches);
-  return medians.usual;
+  return medians.times;
 }

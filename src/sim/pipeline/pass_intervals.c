@@ -1,10 +1,10 @@
-/* Reading stretches off the streams of a rank, then what they leave of the step. */
-#include "sim/pipeline/stretches.h"
+/* The intervals of passes, read off the streams of a rank, then what they leave of the step. */
+#include "sim/pipeline/pass_intervals.h"
 
 #include "sim/clock.h"
 #include <stdlib.h>
 
-/* A stretch ends where its stream waits for more than one part in so many of the step. Chosen: less is no
+/* An interval ends where its stream waits for more than one part in so many of the step. Chosen: less is no
  * interruption that a picture of the step shows. */
 enum { GAP_PART = 100 };
 
@@ -50,12 +50,8 @@ struct bridge {
 LUMOS_VECTOR_TYPE(bridges, struct bridge);
 
 static int compare_bridges(const void *left, const void *right) {
-  const struct bridge *a = left;
-  const struct bridge *b = right;
-  if (a->start != b->start) {
-    return a->start < b->start ? -1 : 1;
-  }
-  return a->task < b->task ? -1 : a->task > b->task;
+  const struct bridge *a = left, *b = right;
+  return a->start != b->start ? LUMOS_ORDER(a->start, b->start) : LUMOS_ORDER(a->task, b->task);
 }
 
 /* Sends and receives wait for another stage, and collectives of the optimizer for all of them: they bridge nothing. */
@@ -71,9 +67,7 @@ static void find_bridges(const struct lumos_passes *passes, const struct lumos_p
       lumos_vector_push(found, bridge);
     }
   }
-  if (found->count > 0) {
-    qsort(found->items, found->count, sizeof found->items[0], compare_bridges);
-  }
+  lumos_vector_sort(found, compare_bridges);
 }
 
 /* A stream while it is read. */
@@ -81,18 +75,18 @@ struct reading {
   struct lumos_passes *passes;
   const struct bridges *bridges;
   size_t bridge; /* the first that has not been looked at */
-  struct lumos_pass open;
+  struct lumos_pass_interval open;
   int64_t reach; /* its end, or that of a collective that goes on behind it */
   bool is_open;
   uint32_t stage;
   uint8_t track;
 };
 
-static bool same_pass(const struct lumos_pass *pass, const struct lumos_task *task) {
+static bool same_pass(const struct lumos_pass_interval *pass, const struct lumos_task *task) {
   return pass->phase == task->phase && pass->step == task->step && pass->micro_batch == task->micro_batch;
 }
 
-static void close_stretch(struct reading *reading) {
+static void close_interval(struct reading *reading) {
   if (reading->is_open) {
     reading->open.chunk = reading->open.chunk == LUMOS_ABSENT_INT ? 0 : reading->open.chunk;
     lumos_vector_push(&reading->passes->list, reading->open);
@@ -100,7 +94,7 @@ static void close_stretch(struct reading *reading) {
   }
 }
 
-/* How far the open stretch reaches at this instant. */
+/* How far the open interval reaches at this instant. */
 static void follow_bridges(struct reading *reading, int64_t until, int64_t gap) {
   for (; reading->bridge < reading->bridges->count; reading->bridge++) {
     const struct bridge *bridge = &reading->bridges->items[reading->bridge];
@@ -116,12 +110,12 @@ static void follow_bridges(struct reading *reading, int64_t until, int64_t gap) 
 
 static bool continues(const struct reading *reading, const struct lumos_task *task, int64_t start, int32_t chunk,
                       int64_t gap) {
-  const struct lumos_pass *open = &reading->open;
+  const struct lumos_pass_interval *open = &reading->open;
   bool chunk_fits = chunk == LUMOS_ABSENT_INT || open->chunk == LUMOS_ABSENT_INT || chunk == open->chunk;
   return reading->is_open && same_pass(open, task) && chunk_fits && start - reading->reach <= gap;
 }
 
-static void widen_layers(struct lumos_pass *pass, int32_t layer) {
+static void widen_layers(struct lumos_pass_interval *pass, int32_t layer) {
   if (layer != LUMOS_ABSENT_INT) {
     bool first = pass->layer_first == LUMOS_ABSENT_INT;
     pass->layer_first = first || layer < pass->layer_first ? layer : pass->layer_first;
@@ -141,14 +135,14 @@ static void read_task(struct reading *reading, uint32_t number) {
   int32_t chunk = chunk_of(passes, reading->stage, task->layer);
   follow_bridges(reading, start, gap);
   if (!continues(reading, task, start, chunk, gap)) {
-    close_stretch(reading);
-    reading->open = (struct lumos_pass){
+    close_interval(reading);
+    reading->open = (struct lumos_pass_interval){
         start,       end,           task->step, task->micro_batch, chunk, LUMOS_ABSENT_INT, LUMOS_ABSENT_INT,
         task->phase, reading->track};
     reading->reach = end;
     reading->is_open = true;
   }
-  struct lumos_pass *open = &reading->open;
+  struct lumos_pass_interval *open = &reading->open;
   open->chunk = open->chunk == LUMOS_ABSENT_INT ? chunk : open->chunk;
   open->end = end > open->end ? end : open->end;
   reading->reach = open->end > reading->reach ? open->end : reading->reach;
@@ -156,12 +150,8 @@ static void read_task(struct reading *reading, uint32_t number) {
 }
 
 static int compare_passes(const void *left, const void *right) {
-  const struct lumos_pass *a = left;
-  const struct lumos_pass *b = right;
-  if (a->start != b->start) {
-    return a->start < b->start ? -1 : 1;
-  }
-  return a->track < b->track ? -1 : a->track > b->track;
+  const struct lumos_pass_interval *a = left, *b = right;
+  return a->start != b->start ? LUMOS_ORDER(a->start, b->start) : LUMOS_ORDER(a->track, b->track);
 }
 
 static int compare_numbers(const void *left, const void *right) {
@@ -170,7 +160,7 @@ static int compare_numbers(const void *left, const void *right) {
   return *a < *b ? -1 : *a > *b;
 }
 
-static int32_t count_micro_batches(const struct lumos_pass *passes, size_t count) {
+static int32_t count_micro_batches(const struct lumos_pass_interval *passes, size_t count) {
   int32_t *numbers = lumos_allocate((count + 1) * sizeof *numbers);
   size_t found = 0;
   for (size_t i = 0; i < count; i++) {
@@ -197,19 +187,15 @@ struct interval {
 LUMOS_VECTOR_TYPE(intervals, struct interval);
 
 static int compare_intervals(const void *left, const void *right) {
-  const struct interval *a = left;
-  const struct interval *b = right;
-  if (a->start != b->start) {
-    return a->start < b->start ? -1 : 1;
-  }
-  return a->end < b->end ? -1 : a->end > b->end;
+  const struct interval *a = left, *b = right;
+  return a->start != b->start ? LUMOS_ORDER(a->start, b->start) : LUMOS_ORDER(a->end, b->end);
 }
 
 static void unite(struct intervals *found) {
   if (found->count == 0) {
     return;
   }
-  qsort(found->items, found->count, sizeof found->items[0], compare_intervals);
+  lumos_vector_sort(found, compare_intervals);
   size_t kept = 1;
   for (size_t i = 1; i < found->count; i++) {
     struct interval *last = &found->items[kept - 1];
@@ -256,12 +242,12 @@ static void find_aside(const struct lumos_passes *passes, const struct lumos_rea
   unite(found);
 }
 
-/* When no stretch of the stage is: disjoint, ascending. */
+/* When no interval of the stage is: disjoint, ascending. */
 static void find_empty(const struct lumos_passes *passes, const struct lumos_pipeline_stage *stage,
                        struct intervals *found) {
   int64_t covered = passes->step.start;
   for (size_t i = stage->first; i < stage->first + stage->count; i++) {
-    const struct lumos_pass *pass = &passes->list.items[i];
+    const struct lumos_pass_interval *pass = &passes->list.items[i];
     if (pass->start > covered) {
       struct interval interval = {covered, pass->start};
       lumos_vector_push(found, interval);
@@ -276,19 +262,19 @@ static void find_empty(const struct lumos_passes *passes, const struct lumos_pip
 
 static void add_aside(struct lumos_passes *passes, struct lumos_pipeline_stage *stage, uint8_t phase,
                       struct interval interval) {
-  struct lumos_pass pass = {.start = interval.start,
-                            .end = interval.end,
-                            .step = passes->step.step,
-                            .micro_batch = LUMOS_ABSENT_INT,
-                            .layer_first = LUMOS_ABSENT_INT,
-                            .layer_last = LUMOS_ABSENT_INT,
-                            .phase = phase};
+  struct lumos_pass_interval pass = {.start = interval.start,
+                                     .end = interval.end,
+                                     .step = passes->step.step,
+                                     .micro_batch = LUMOS_ABSENT_INT,
+                                     .layer_first = LUMOS_ABSENT_INT,
+                                     .layer_last = LUMOS_ABSENT_INT,
+                                     .phase = phase};
   lumos_vector_push(&passes->list, pass);
   stage->count++;
   stage->busy[phase] += interval.end - interval.start;
 }
 
-static void sort_stretches(struct lumos_passes *passes, const struct lumos_pipeline_stage *stage) {
+static void sort_intervals(struct lumos_passes *passes, const struct lumos_pipeline_stage *stage) {
   qsort(passes->list.items + stage->first, stage->count, sizeof passes->list.items[0], compare_passes);
 }
 
@@ -311,7 +297,7 @@ static void read_aside(struct lumos_passes *passes, const struct lumos_reaches *
       add_aside(passes, stage, phase, both);
     }
   }
-  sort_stretches(passes, stage);
+  sort_intervals(passes, stage);
   lumos_vector_free(&empty);
   lumos_vector_free(&found);
 }
@@ -337,7 +323,7 @@ static void add_up(const struct lumos_passes *passes, struct lumos_pipeline_stag
     covered[phase] = passes->step.start;
   }
   for (size_t i = stage->first; i < stage->first + stage->count; i++) {
-    const struct lumos_pass *pass = &passes->list.items[i];
+    const struct lumos_pass_interval *pass = &passes->list.items[i];
     int64_t from = pass->start > covered[pass->phase] ? pass->start : covered[pass->phase];
     if (pass->end > from) {
       stage->busy[pass->phase] += pass->end - from;
@@ -346,7 +332,7 @@ static void add_up(const struct lumos_passes *passes, struct lumos_pipeline_stag
   }
 }
 
-void lumos_stretches_read(struct lumos_passes *passes, const struct lumos_reaches *reaches, uint32_t number) {
+void lumos_pass_intervals_read(struct lumos_passes *passes, const struct lumos_reaches *reaches, uint32_t number) {
   struct lumos_pipeline_stage *stage = &passes->stages.items[number];
   struct bridges bridges = {0};
   find_bridges(passes, stage, &bridges);
@@ -357,14 +343,14 @@ void lumos_stretches_read(struct lumos_passes *passes, const struct lumos_reache
     for (uint32_t i = lane->task_first; i < lane->task_first + lane->task_count; i++) {
       read_task(&reading, i);
     }
-    close_stretch(&reading);
+    close_interval(&reading);
   }
   lumos_vector_free(&bridges);
   stage->count = passes->list.count - stage->first;
   if (stage->count == 0) {
     return;
   }
-  sort_stretches(passes, stage);
+  sort_intervals(passes, stage);
   add_up(passes, stage);
   stage->micro_batches = count_micro_batches(passes->list.items + stage->first, stage->count);
   read_aside(passes, reaches, stage, LUMOS_OTHER_PHASE);
