@@ -50,6 +50,31 @@ static void one_kernel_in_a_hundred_may_be_wrong(void **state) {
   assert_int_equal(offset_of(launches(100, -30 * us, -70 * us, 0)), 30 * us);
 }
 
+/* Three launches onto an idle stream, whose kernels start 30 us before their call, the last runs for 50 ms; behind it
+ * wait 400 more, each right behind the one before it, or 3 us later where there are `gaps`. */
+static int64_t offset_with_backlog(int64_t gaps) {
+  struct lumos_job *job = new_job();
+  uint32_t rank = add_rank(job, 0), thread = add_thread(job, rank, "1"), stream = add_stream(job, rank, "7");
+  uint32_t first = (uint32_t)job->tasks.count;
+  for (int64_t k = 0; k < 403; k++) {
+    add_launch(job, thread, ms + 10 * us * k, 5 * us);
+  }
+  for (int64_t k = 0; k < 3; k++) {
+    add_kernel(job, stream, ms + 10 * us * k - 30 * us, k < 2 ? us : 50 * ms, first + (uint32_t)k);
+  }
+  for (int64_t k = 3; k < 403; k++) {
+    add_kernel(job, stream, 51 * ms - 10 * us + gaps + (20 * us + gaps) * (k - 3), 20 * us, first + (uint32_t)k);
+  }
+  build(job);
+  return offset_of(job);
+}
+
+static void launches_behind_a_backlog_do_not_count(void **state) {
+  (void)state;
+  assert_int_equal(offset_with_backlog(0), 30 * us);
+  assert_int_equal(offset_with_backlog(3 * us), 30 * us);
+}
+
 static void waits_that_return_early_move_the_device_earlier(void **state) {
   (void)state;
   /* The last kernel runs from 7 to 17 us after its call's start; the wait stands from 6 to 6 + 8 = 14: it returns 3
@@ -273,6 +298,7 @@ int main(void) {
       cmocka_unit_test(a_clock_that_fits_is_not_moved),
       cmocka_unit_test(kernels_before_their_launch_move_the_device_later),
       cmocka_unit_test(one_kernel_in_a_hundred_may_be_wrong),
+      cmocka_unit_test(launches_behind_a_backlog_do_not_count),
       cmocka_unit_test(waits_that_return_early_move_the_device_earlier),
       cmocka_unit_test(where_evidence_contradicts_launches_decide),
       cmocka_unit_test(clocks_of_ranks_are_medians_without_outliers),
