@@ -93,6 +93,21 @@ check 'what it missed is said' [ "$(noted graph.late_members)" -ge 12 ]
 points_off | awk '$1 == "measured" && $3 == '"$(true_steps emulated | tail -1 | cut -d' ' -f1)"' && ($5 > 1 || $5 < -1)' >far
 check "the last step is as well known as before: $(head -3 far)" [ ! -s far ]
 
+# What happens once a step, too; and where nothing is left but sends and receives, those tell the clocks.
+emulate --layers 8 --hidden 512 --pp 4 --micro-batches 6 --steps 3 --node-size 1
+unnumbered emulated/rank*.json
+simulate 'a pipeline without numbers' emulated/rank*.json
+splits 'a pipeline without numbers' 48
+check "six all-reduces are joined by order: $(matched)" [ "$(only collective sim | grep -c '"rule":"symmetric".*"matched":"order"')" -eq 6 ]
+for trace in emulated/rank*.json; do
+  jq -c '.traceEvents |= map(select(.cat != "kernel" or (.name | test("nccl.*AllReduce") | not)))' "$trace" >plain && mv plain "$trace"
+done
+simulate 'sends and receives alone' emulated/rank*.json
+check "they are joined: $(matched)" [ "$(matched)" = 'batched pair_order,pair pair_order' ]
+clocks >alone
+awk '$2 > $3' alone | grep -q . && fail "clocks from sends and receives are further off than they say: $(tr '\n' ';' <alone)"
+check 'they tell the clocks of all ranks' [ "$(wc -l <alone)" -eq 3 ]
+
 # --- Clocks ---
 # Its device's clock is 18.8 us behind, and the host is ahead: few launches find the stream idle, and those tell.
 emulate --seed 5 --layers 4 --hidden 2048 --micro-batch 4 --micro-batches 2 --steps 2

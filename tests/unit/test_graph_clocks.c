@@ -273,6 +273,74 @@ static void of_shifts_that_fit_alike_the_clocks_decide(void **state) {
   lumos_job_free(job);
 }
 
+/* Two ranks without a collective: rank 0 sends so often, in irregular intervals, to rank 1, whose clock is 3 ms ahead and
+ * each of whose receives ends `later` than the one before. With a `custom` kernel instead nobody says who sends. */
+static struct lumos_clock clock_of_transfers(int count, int64_t later, bool numbered, const char *custom) {
+  struct lumos_job *job = new_ranks(2);
+  add_group(job, "0", 2);
+  for (uint32_t rank = 0; rank < 2; rank++) {
+    uint32_t launch = add_launch_for(job, rank);
+    for (int i = 0; i < count; i++) {
+      int64_t end = irregular[i] * ms + (rank == 0 ? 0 : 3 * ms + later * i);
+      const char *op = custom != NULL ? "other" : rank == 0 ? "send" : "recv";
+      uint32_t task = add_comm(job, rank, op, "0", numbered ? i : LUMOS_ABSENT, end - 200 * us, end);
+      job->tasks.items[task].call = launch;
+      if (custom != NULL) {
+        job->tasks.items[task].name = word(job, custom);
+      } else {
+        add_peer(job, task, rank == 0 ? 1 : 0, rank == 0 ? 8 : 0, rank == 0 ? 0 : 8);
+      }
+    }
+  }
+  build(job);
+  struct lumos_clock clock = job->ranks.items[1].clock;
+  if (clock.from_collectives || custom != NULL) { /* they tell the clocks, and are joined by what they say alone */
+    assert_int_equal(job->collectives.count, custom == NULL ? count : 0);
+  }
+  lumos_job_free(job);
+  return clock;
+}
+
+static void without_collectives_other_kernels_tell_clocks(void **state) {
+  (void)state;
+  const char *custom[] = {NULL, NULL, "deep_ep::dispatch"};
+  for (size_t i = 0; i < 3; i++) {
+    assert_int_equal(clock_of_transfers(5, 0, i == 1, custom[i]).offset, -3 * ms);
+    assert_true(clock_of_transfers(5, 0, i == 1, custom[i]).from_collectives);
+    /* Too few, or ends too far apart. */
+    assert_false(clock_of_transfers(3, 0, i == 1, custom[i]).from_collectives);
+    assert_false(clock_of_transfers(8, 60 * us, i == 1, custom[i]).from_collectives);
+  }
+}
+
+static void clocks_of_collectives_need_no_others(void **state) {
+  (void)state;
+  /* Five all-reduces say that the clocks agree, five transfers 30 us apart, shorter ones, that they do not. A third rank meets rank 1 in
+   * transfers alone, whose ends lie 30 us apart, too. */
+  struct lumos_job *job = new_ranks(3);
+  add_group(job, "0", 2);
+  for (uint32_t rank = 0; rank < 3; rank++) {
+    for (int i = 0; i < 5; i++) {
+      int64_t end = irregular[i] * ms;
+      if (rank < 2) {
+        add_comm(job, rank, "all_reduce", "0", i, end - ms, end);
+        uint32_t task = add_comm(job, rank, rank == 0 ? "send" : "recv", "p", LUMOS_ABSENT, end + 30 * us * rank,
+                                 end + 40 * us + 30 * us * rank);
+        add_peer(job, task, rank == 0 ? 1 : 0, rank == 0 ? 8 : 0, rank == 0 ? 0 : 8);
+      }
+      if (rank > 0) {
+        uint32_t task = add_comm(job, rank, rank == 1 ? "send" : "recv", "q", LUMOS_ABSENT, end + 400 * us,
+                                 end + 570 * us + 30 * us * rank);
+        add_peer(job, task, rank == 1 ? 2 : 1, rank == 1 ? 8 : 0, rank == 1 ? 0 : 8);
+      }
+    }
+  }
+  build(job);
+  assert_int_equal(job->ranks.items[1].clock.offset, 0);
+  assert_int_equal(job->ranks.items[2].clock.offset, -30 * us);
+  lumos_job_free(job);
+}
+
 static void clocks_may_err_about_who_came_first(void **state) {
   (void)state;
   /* Rank 1's ends are 0 to 8 us after rank 0's, so its clock is known to 4 us. It always starts 2 us before its end: up
@@ -308,6 +376,8 @@ int main(void) {
       cmocka_unit_test(the_surest_way_settles_a_clock),
       cmocka_unit_test(short_collectives_weigh_more),
       cmocka_unit_test(of_shifts_that_fit_alike_the_clocks_decide),
+      cmocka_unit_test(without_collectives_other_kernels_tell_clocks),
+      cmocka_unit_test(clocks_of_collectives_need_no_others),
       cmocka_unit_test(clocks_may_err_about_who_came_first),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
