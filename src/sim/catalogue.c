@@ -26,10 +26,12 @@ static const struct lumos_metric_definition definitions[] = {
      "it. Of a step, waiting for another stage of the pipeline is bubble instead."},
     {"pipeline_bubble", "pipeline bubble", "ns", "exposed_communication",
      "A communication kernel waits for another stage of the pipeline, in a send, a receive, or a collective of several "
-     "stages, and no other communication transfers or waits within the stage."},
+     "stages, and no other communication transfers or waits within the stage. Where there is none, but communication "
+     "that is not split, it is not told: that may hold one."},
     {"bubble", "bubble of a stage", "ns", "step_time",
      "The pipeline bubble of a stage, as the mean over its ranks; of the job's step, the mean over all ranks whose "
-     "stage is known."},
+     "stage is known. It is not told where, over all steps, more communication is not split than is known to be "
+     "bubble."},
     {"pass_gap", "bubble between passes", "ns", "step_time",
      "A stage runs no pass, nor the optimizer, nor anything else on its compute streams, nor communication within the "
      "stage: it waits for another stage, for a transfer from there, or for its host. It is told of the rank of the "
