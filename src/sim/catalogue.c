@@ -190,8 +190,9 @@ static const struct lumos_metric_definition definitions[] = {
      "Host gaps over 1 ms that no hand-over between threads explains, and calls over five times the median of their "
      "name. Kept as they are."},
     {"profiler_time", "profiler", "ns", "step_time",
-     "What recording takes on the threads that drive the GPU, at least: before and behind each op and behind each call "
-     "as long as the shortest stretches there typically are. Simulations keep it, also when the host's speed is "
+     "What recording takes on the threads that drive the GPU, at most: before and behind each op and behind each call "
+     "as long as the shortest stretches there typically are; where steps were timed without the profiler, no more than "
+     "those took less. Simulations keep it, also when the host's speed is "
      "changed, so a prediction is of the job as it runs with the profiler, unless --unprofiled took it out. Added up "
      "over threads."},
     {"unprofiled_step_time", "step time without the profiler", "ns", NULL,
