@@ -172,7 +172,7 @@ static const struct lumos_metric_definition definitions[] = {
      "other's. Where it is small a small transplant error says little."},
     {"transplant_matched", "steps matched", "share", "device_tasks",
      "Share of the GPU tasks of two like steps that have a partner in the other one, by their order and names. Steps "
-     "count as alike from 98 % on."},
+     "count as alike from 98 % on, if host tasks with a partner take 95 % of the time of their threads."},
     {"unexplained_lag", "unexplained lag", "ns", "step_time",
      "Starts of GPU tasks that come more than 2 \xC2\xB5s earlier or later than the rules explain, added up. Kept in "
      "the simulation."},
