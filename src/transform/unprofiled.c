@@ -55,9 +55,9 @@ static void note_range(struct lumos_job *job) {
   if (ranks > 0) {
     lumos_job_note(
         job, "transform.profiler_range", LUMOS_INFO, ranks, NULL,
-        "--unprofiled took out the most that recording can take on the host, as the shortest stretches "
-        "between rows show it: without the profiler the job takes at least as long as predicted, and at most "
-        "as long as with it",
+        "--unprofiled took out the most that recording typically takes on the host, as the shortest stretches "
+        "between rows show it: without the profiler the job takes as long as predicted, or longer, up to as "
+        "long as with it",
         "record with examples/record, which times steps without the profiler");
   }
 }
