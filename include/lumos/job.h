@@ -132,10 +132,12 @@ struct lumos_clock {
   bool from_collectives;                           /* evidence: collectives, else none */
 };
 
-/* What recording takes on the host, at least, in ns: before an op starts, after it ends, after a call ends.
- * LUMOS_ABSENT: not known. */
+/* What recording takes on the host, at most, in ns: before an op starts, after it ends, after a call ends; and how much of
+ * that at least, in millionths. LUMOS_ABSENT: not known. */
+enum { LUMOS_WHOLE_SHARE = 1000000 };
 struct lumos_profiler {
   int64_t before_op, after_op, after_call;
+  int32_t least; /* known where steps were timed without the profiler; LUMOS_ABSENT_INT: not */
 };
 
 struct lumos_coverage { /* counts of this rank's recording; LUMOS_ABSENT where a later stage writes them */

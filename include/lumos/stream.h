@@ -13,7 +13,7 @@
  *               sms? memory?} versions?{cuda? nccl? torch?} window[start,end] base base_lag?t coverage{events device_tasks
  *               launched opped before_recording crossing skipped repaired python? sync? graph_nodes?; g adds
  *               collectives joined} runtime_offset? runtime_doubt? unprofiled?{steps dur} hta?{steps? extent
- *               cut_extent? classes? rows?} profiler?g{before_op? after_op? after_call?} clock?g{device_offset offset
+ *               cut_extent? classes? rows?} profiler?g{before_op? after_op? after_call? least?} clock?g{device_offset offset
  *               drift_ppb error? evidence}
  *   group       id name? role?g size ranks?[number...]; "rank" comes after "id": the lowest rank that has it
  *   lane        rank lane kind native process? name? queue_depth?g      (native, process: strings, as recorded)

@@ -1,8 +1,9 @@
 /* How far a rank's device rows stand from its host rows.
  *
  * A shift is allowed when no task starts before its launching call does and no waiting call returns before the task
- * that it waits for has ended. Either kind of evidence gives one end of an interval, of which one row in a hundred may
- * fall outside (chosen: rows are rounded, and some are wrong). Clocks are not moved without need: 0 where it is
+ * that it waits for has ended. Of launches those count that may have found their stream idle: what waits behind other
+ * work says nothing, however much of it there is. Either kind of evidence gives one end of an
+ * interval, of which one row in a hundred may fall outside (chosen: rows are rounded, and some are wrong). Clocks are not moved without need: 0 where it is
  * allowed, else the nearer end. Where the two contradict each other launches decide, for they are recorded and what a
  * call waits for is often not. A synchronisation that does not name its stream tells, too, where the call
  * before it on its thread copies something: it is there to wait for the copy.
@@ -14,6 +15,22 @@
 
 LUMOS_VECTOR_TYPE(times, int64_t);
 
+/* ns: no device's clock is further from its host's. Measured: kernels start up to 0.1 ms before their launch. */
+enum { CLOCKS_APART = 100000 };
+
+/* May the task have started as soon as it was launched? Not where its stream was surely at work by then, nor right
+ * behind the task before it, nor as a later one of a graph. */
+static bool found_idle(const struct lumos_job *job, uint32_t task) {
+  const struct lumos_task *record = &job->tasks.items[task];
+  if (task == job->lanes.items[record->lane].task_first) {
+    return true;
+  }
+  const struct lumos_task *before = record - 1;
+  int64_t idle_from = before->start + before->dur;
+  return before->call != record->call && record->start > idle_from + LUMOS_TIMING_NOISE &&
+         idle_from < lumos_graph_call_start(job, record->call) + CLOCKS_APART;
+}
+
 /* Shifts at which a call and its task just touch: launches allow no less, waits no more. */
 static void gather_shifts(const struct lumos_rank_graph *graph, struct times *launches, struct times *waits) {
   const struct lumos_job *job = graph->job;
@@ -21,7 +38,9 @@ static void gather_shifts(const struct lumos_rank_graph *graph, struct times *la
     const struct lumos_task *record = &job->tasks.items[task];
     uint32_t awaited = graph->awaited[task - graph->first];
     if (record->call != LUMOS_NONE) {
-      lumos_vector_push(launches, lumos_graph_call_start(job, record->call) - record->start);
+      if (found_idle(job, task)) {
+        lumos_vector_push(launches, lumos_graph_call_start(job, record->call) - record->start);
+      }
     } else if (awaited != LUMOS_NONE) {
       lumos_vector_push(waits,
                         record->start + record->dur - job->tasks.items[awaited].start - job->tasks.items[awaited].dur);

@@ -1,4 +1,4 @@
-/* Collectives of a group in the order in which they end, for recordings that number nothing.
+/* Kernels of several ranks that belong together, by the order in which they end, for recordings that number nothing.
  *
  * A group's collectives end in one order on all of its ranks, but ranks do not begin to record at the same one. Each
  * rank's sequence is slid along that of the lowest rank until names agree and ends lie a constant apart, which is the
@@ -6,7 +6,13 @@
  * group is left alone when one of its ranks fits nowhere: then what looks like a group is none, or the kernels do not
  * end together. Kernels without any group are tried as one group of all ranks.
  *
- * Only NCCL's kernels (and RCCL's, which has the same names): what others do in their kernels nobody knows.
+ * Where it is known which ranks take part, kernels of the same names in the same order on all of them need not be
+ * slid: they belong together however few they are, and even where their ends lie further apart, if every one had begun
+ * on all ranks before it ended on any.
+ *
+ * Only NCCL's kernels (and RCCL's, which has the same names): what others do in theirs nobody knows. But others that
+ * lie so, and kernels with which two ranks exchange something with each other alone, can tell clocks where nothing
+ * better does.
  */
 #include "graph/graph.h"
 
@@ -15,7 +21,10 @@
 #include <string.h>
 
 enum {
-  FEWEST = 4, /* kernels to compare, and two thirds of the shorter sequence. Chosen: fewer fit anywhere */
+  /* Kernels to compare, and two thirds of the shorter sequence. Chosen: fewer fit anywhere; of a group that is known,
+   * what happens once a step is in a recording of three steps three times. */
+  FEWEST = 4,
+  FEWEST_KNOWN = 3,
   /* Slide, in kernels; and kernels looked at to choose a shift, evenly over what overlaps. Chosen, for they bound the
    * time. Measured in eight sets: slides of 0 to 8. */
   FARTHEST = 1000,
@@ -26,14 +35,22 @@ enum {
   MOST_NAMES_IN_HUNDRED = 90
 };
 
+/* Whose kernels are laid against each other. */
+enum party { OF_GROUP, CUSTOM_OF_GROUP, OF_TWO };
+struct set {
+  enum party party;
+  uint32_t one, other; /* the group, a string, or LUMOS_NO_STRING; OF_TWO: the ranks */
+};
+
 struct kernel {
-  lumos_string_id group, name;
-  int64_t end; /* on the clock of its rank */
+  struct set set;
+  lumos_string_id name;
+  int64_t start, end; /* on the clock of its rank */
   uint32_t rank, task;
 };
 LUMOS_VECTOR_TYPE(kernels, struct kernel);
 
-/* A group's kernels of one rank. */
+/* A set's kernels of one rank. */
 struct sequence {
   const struct kernel *kernels;
   int64_t count;
@@ -46,10 +63,21 @@ struct fit {
   int64_t shift, median, spread;
 };
 
+static int compare_sets(const struct set *a, const struct set *b) {
+  if (a->party != b->party) {
+    return a->party < b->party ? -1 : 1;
+  }
+  if (a->one != b->one) {
+    return a->one < b->one ? -1 : 1;
+  }
+  return (a->other > b->other) - (a->other < b->other);
+}
+
 static int compare_kernels(const void *left, const void *right) {
   const struct kernel *a = left, *b = right;
-  if (a->group != b->group) {
-    return a->group < b->group ? -1 : 1;
+  int sets = compare_sets(&a->set, &b->set);
+  if (sets != 0) {
+    return sets;
   }
   if (a->rank != b->rank) {
     return a->rank < b->rank ? -1 : 1;
@@ -60,24 +88,57 @@ static int compare_kernels(const void *left, const void *right) {
   return (a->task > b->task) - (a->task < b->task);
 }
 
-/* Of a known kind, and without a number of its own. What was launched before the recording does not count: between it
- * and the first step there may be others, which the recording left out. */
+/* Without a number of its own. What was launched before the recording does not count: between it and the first step
+ * there may be others, which the recording left out. */
 static bool only_order_tells(const struct lumos_job *job, uint32_t task) {
-  const struct lumos_task *record = &job->tasks.items[task];
-  if (!lumos_is_communication(record->kind) || !lumos_on_stream(job, record)) {
-    return false;
-  }
   const struct lumos_comm *comm = lumos_graph_comm(job, task);
-  return record->call != LUMOS_NONE && comm->id == LUMOS_NO_STRING && comm->seq == LUMOS_ABSENT &&
-         lumos_graph_is_collective(lumos_graph_operation(job, comm)) &&
-         strncmp(lumos_string(job->strings, record->name), "nccl", 4) == 0;
+  return job->tasks.items[task].call != LUMOS_NONE && comm->id == LUMOS_NO_STRING && comm->seq == LUMOS_ABSENT;
 }
 
-static void gather_kernels(const struct lumos_job *job, const struct lumos_matches *matches, struct kernels *kernels) {
+static uint32_t index_of_rank(const struct lumos_job *job, int32_t number) {
+  for (uint32_t i = 0; i < job->ranks.count; i++) {
+    if (job->ranks.items[i].rank == number) {
+      return i;
+    }
+  }
+  return LUMOS_NONE;
+}
+
+static bool is_library(const struct lumos_job *job, uint32_t task) {
+  return strncmp(lumos_string(job->strings, job->tasks.items[task].name), "nccl", 4) == 0;
+}
+
+/* Of a collective of the library; false: it is none. */
+static bool collective_set(const struct lumos_job *job, uint32_t task, struct set *set) {
+  const struct lumos_comm *comm = lumos_graph_comm(job, task);
+  *set = (struct set){OF_GROUP, comm->group, 0};
+  return is_library(job, task) && only_order_tells(job, task) &&
+         lumos_graph_is_collective(lumos_graph_operation(job, comm));
+}
+
+/* Of a kernel of another library, or of one that exchanges something with one rank alone, which has a trace. */
+static bool meeting_set(const struct lumos_job *job, uint32_t task, struct set *set) {
+  const struct lumos_comm *comm = lumos_graph_comm(job, task);
+  if (!is_library(job, task)) {
+    *set = (struct set){CUSTOM_OF_GROUP, comm->group, 0};
+    return only_order_tells(job, task);
+  }
+  uint32_t rank = lumos_rank_of(job, &job->tasks.items[task]);
+  uint32_t peer = comm->peer_count == 1 ? index_of_rank(job, job->peers.items[comm->peer_first].rank) : LUMOS_NONE;
+  *set = (struct set){OF_TWO, rank < peer ? rank : peer, rank < peer ? peer : rank};
+  return peer != LUMOS_NONE && peer != rank;
+}
+
+static void gather_kernels(const struct lumos_job *job, const struct lumos_matches *matches,
+                           bool (*set_of)(const struct lumos_job *, uint32_t, struct set *), struct kernels *kernels) {
   for (uint32_t task = 0; task < job->tasks.count; task++) {
-    if (!matches->taken[task] && only_order_tells(job, task)) {
-      struct kernel kernel = {lumos_graph_comm(job, task)->group, job->tasks.items[task].name,
-                              lumos_graph_job_end(job, task), lumos_rank_of(job, &job->tasks.items[task]), task};
+    const struct lumos_task *record = &job->tasks.items[task];
+    struct kernel kernel = {.name = record->name, .task = task};
+    if (lumos_is_communication(record->kind) && lumos_on_stream(job, record) && !matches->taken[task] &&
+        set_of(job, task, &kernel.set)) {
+      kernel.rank = lumos_rank_of(job, record);
+      kernel.start = lumos_graph_job_start(job, task);
+      kernel.end = lumos_graph_job_end(job, task);
       lumos_vector_push(kernels, kernel);
     }
   }
@@ -119,18 +180,38 @@ static bool fit_at(const struct sequence *reference, const struct sequence *othe
 /* As good as: the spread of few samples is known to a factor of two at best, and rows may be rounded to 1 us. */
 static bool fits_as_well(const struct fit *fit, int64_t least) { return fit->spread <= 2 * least + 1000; }
 
-/* Find the other's shift; false when it fits nowhere. */
-static bool slide(const struct sequence *reference, struct sequence *other) {
-  int64_t shorter = reference->count < other->count ? reference->count : other->count;
-  int64_t fewest = shorter * 2 / 3 > FEWEST ? shorter * 2 / 3 : FEWEST;
-  int64_t from = fewest - reference->count, to = other->count - fewest;
-  from = from < -FARTHEST ? -FARTHEST : from;
-  to = to > FARTHEST ? FARTHEST : to;
-  if (from > to) {
-    return false;
+/* What is known of a set, and so how little is enough to join its kernels. */
+struct certainty {
+  bool members; /* it is known which ranks take part */
+  bool order;   /* kernels of the same names in the same order belong together if they meet */
+};
+
+/* The same names in the same order? */
+static bool same_order(const struct sequence *reference, const struct sequence *other) {
+  bool same = reference->count == other->count;
+  for (int64_t i = 0; same && i < reference->count; i++) {
+    same = reference->kernels[i].name == other->kernels[i].name;
   }
-  int64_t *values = lumos_allocate((size_t)(shorter > COMPARED ? shorter : COMPARED) * sizeof *values);
-  struct fit *fits = lumos_allocate((size_t)(to - from + 1) * sizeof *fits);
+  return same;
+}
+
+/* Had every kernel begun on both ranks before it ended on either, with clocks at their median distance? */
+static bool meet_in_order(const struct sequence *reference, const struct sequence *other, int64_t *values) {
+  int64_t count = reference->count, apart = 0;
+  for (int64_t i = 0; i < count; i++) {
+    values[i] = reference->kernels[i].end - other->kernels[i].end;
+  }
+  int64_t ahead = lumos_median(values, (size_t)count);
+  for (int64_t i = 0; i < count; i++) {
+    const struct kernel *one = &reference->kernels[i], *two = &other->kernels[i];
+    apart += one->end + LUMOS_TIMING_NOISE < two->start + ahead || two->end + ahead + LUMOS_TIMING_NOISE < one->start;
+  }
+  return apart * LUMOS_VIOLATED_ONE_IN <= count;
+}
+
+/* The shift at which ends lie a constant apart; NULL: there is none. */
+static const struct fit *best_fit(const struct sequence *reference, const struct sequence *other, int64_t from,
+                                  int64_t to, int64_t *values, struct fit *fits) {
   int64_t count = 0, least = INT64_MAX;
   for (int64_t shift = from; shift <= to; shift++) {
     if (fit_at(reference, other, shift, COMPARED, values, &fits[count])) {
@@ -144,9 +225,31 @@ static bool slide(const struct sequence *reference, struct sequence *other) {
       best = &fits[i];
     }
   }
+  return best;
+}
+
+/* Find the other's shift; false when it fits nowhere. */
+static bool slide(const struct sequence *reference, struct sequence *other, struct certainty certainty) {
+  int64_t shorter = reference->count < other->count ? reference->count : other->count;
+  int64_t few = certainty.members ? FEWEST_KNOWN : FEWEST;
+  int64_t fewest = shorter * 2 / 3 > few ? shorter * 2 / 3 : few;
+  int64_t from = fewest - reference->count, to = other->count - fewest;
+  from = from < -FARTHEST ? -FARTHEST : from;
+  to = to > FARTHEST ? FARTHEST : to;
+  bool ordered = certainty.order && same_order(reference, other);
+  if (from > to && !(ordered && certainty.members)) {
+    return false;
+  }
+  if (from > to) {
+    from = to = 0;
+  }
+  int64_t *values = lumos_allocate((size_t)(shorter > COMPARED ? shorter : COMPARED) * sizeof *values);
+  struct fit *fits = lumos_allocate((size_t)(to - from + 1) * sizeof *fits);
+  const struct fit *best = best_fit(reference, other, from, to, values, fits);
   struct fit whole;
   bool found = best != NULL && fit_at(reference, other, best->shift, shorter, values, &whole);
   other->shift = found ? best->shift : 0;
+  found = found || (ordered && meet_in_order(reference, other, values));
   free(values);
   free(fits);
   return found;
@@ -155,18 +258,31 @@ static bool slide(const struct sequence *reference, struct sequence *other) {
 /* How many ranks take part, and how many of them have a trace. */
 struct extent {
   int64_t size, present;
+  bool known; /* which they are */
 };
 
-/* Kernels of no group are of all the world, where that is known. */
-static struct extent extent_of(const struct lumos_job *job, uint32_t group) {
+/* Kernels of no group are of all the world, where that is known; of a world of two ranks there is no other group. */
+static struct extent extent_of(const struct lumos_job *job, const struct set *set, const uint32_t *group_of) {
   int64_t ranks = (int64_t)job->ranks.count;
-  if (group != LUMOS_NONE) {
-    uint32_t present = lumos_graph_present(job, &job->groups.items[group]);
-    int64_t size = job->groups.items[group].size;
-    return (struct extent){size, present > 0 ? present : size};
+  if (set->party == OF_TWO) {
+    return (struct extent){2, 2, true};
+  }
+  uint32_t index = set->one == LUMOS_NO_STRING ? LUMOS_NONE : group_of[set->one];
+  if (index != LUMOS_NONE) {
+    const struct lumos_group *group = &job->groups.items[index];
+    int64_t size = group->size, present = lumos_graph_present(job, group);
+    return (struct extent){size, present > 0 ? present : size, group->member_count > 0};
   }
   int32_t world = job->ranks.items[0].world;
-  return (struct extent){world == LUMOS_ABSENT_INT ? ranks : world, ranks};
+  return (struct extent){world == LUMOS_ABSENT_INT ? ranks : world, ranks, world == 2};
+}
+
+static uint8_t rule_of(const struct lumos_job *job, const struct kernel *kernel) {
+  if (kernel->set.party != OF_GROUP) {
+    return kernel->set.party == OF_TWO ? LUMOS_PAIR : LUMOS_CUSTOM;
+  }
+  enum lumos_operation operation = lumos_graph_operation(job, lumos_graph_comm(job, kernel->task));
+  return operation == LUMOS_OPERATION_SYMMETRIC ? LUMOS_SYMMETRIC : LUMOS_ROOTED;
 }
 
 /* Join the kernels that stand beside each other once all sequences are slid. */
@@ -184,8 +300,7 @@ static void join(const struct lumos_job *job, const struct sequences *sequences,
       }
     }
     if (count == sequences->count) {
-      enum lumos_operation operation = lumos_graph_operation(job, lumos_graph_comm(job, members[0]));
-      uint8_t rule = operation == LUMOS_OPERATION_SYMMETRIC ? LUMOS_SYMMETRIC : LUMOS_ROOTED;
+      uint8_t rule = rule_of(job, &reference->kernels[i]);
       struct lumos_match *match = lumos_graph_add_match(matches, members, count, rule, LUMOS_BY_ORDER);
       match->size = (uint32_t)size;
       match->complete = count == match->size;
@@ -194,8 +309,8 @@ static void join(const struct lumos_job *job, const struct sequences *sequences,
   free(members);
 }
 
-static void match_group(const struct lumos_job *job, uint32_t group, const struct kernel *kernels, size_t count,
-                        struct lumos_matches *matches) {
+static void match_set(const struct lumos_job *job, struct extent extent, const struct kernel *kernels, size_t count,
+                      struct lumos_matches *matches) {
   struct sequences sequences = {0};
   for (size_t first = 0, end; first < count; first = end) {
     for (end = first + 1; end < count && kernels[end].rank == kernels[first].rank;) {
@@ -204,10 +319,11 @@ static void match_group(const struct lumos_job *job, uint32_t group, const struc
     struct sequence sequence = {kernels + first, (int64_t)(end - first), 0};
     lumos_vector_push(&sequences, sequence);
   }
-  struct extent extent = extent_of(job, group);
+  enum party party = kernels->set.party;
+  struct certainty certainty = {extent.known, party == CUSTOM_OF_GROUP || (party == OF_GROUP && extent.known)};
   bool fits = sequences.count > 1 && (int64_t)sequences.count == extent.present;
   for (size_t s = 1; fits && s < sequences.count; s++) {
-    fits = slide(&sequences.items[0], &sequences.items[s]);
+    fits = slide(&sequences.items[0], &sequences.items[s], certainty);
   }
   if (fits) {
     join(job, &sequences, extent.size, matches);
@@ -215,17 +331,30 @@ static void match_group(const struct lumos_job *job, uint32_t group, const struc
   lumos_vector_free(&sequences);
 }
 
-void lumos_graph_match_by_ends(const struct lumos_job *job, struct lumos_matches *matches) {
-  struct kernels kernels = {0};
+static void match_sets(const struct lumos_job *job, const struct kernels *kernels, struct lumos_matches *matches) {
   uint32_t *group_of = lumos_graph_group_index(job);
-  gather_kernels(job, matches, &kernels);
-  for (size_t first = 0, end; first < kernels.count; first = end) {
-    for (end = first + 1; end < kernels.count && kernels.items[end].group == kernels.items[first].group;) {
+  const struct kernel *items = kernels->items;
+  for (size_t first = 0, end; first < kernels->count; first = end) {
+    for (end = first + 1; end < kernels->count && compare_sets(&items[end].set, &items[first].set) == 0;) {
       end++;
     }
-    lumos_string_id id = kernels.items[first].group;
-    match_group(job, id == LUMOS_NO_STRING ? LUMOS_NONE : group_of[id], kernels.items + first, end - first, matches);
+    match_set(job, extent_of(job, &items[first].set, group_of), items + first, end - first, matches);
   }
   free(group_of);
+}
+
+void lumos_graph_match_by_ends(const struct lumos_job *job, struct lumos_matches *matches) {
+  struct kernels kernels = {0};
+  gather_kernels(job, matches, collective_set, &kernels);
+  match_sets(job, &kernels, matches);
+  lumos_vector_free(&kernels);
+}
+
+void lumos_graph_meet_by_ends(const struct lumos_job *job, const struct lumos_matches *matches,
+                              struct lumos_matches *meetings) {
+  struct kernels kernels = {0};
+  meetings->taken = lumos_allocate_zeroed(job->tasks.count, 1);
+  gather_kernels(job, matches, meeting_set, &kernels);
+  match_sets(job, &kernels, meetings);
   lumos_vector_free(&kernels);
 }

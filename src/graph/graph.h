@@ -195,6 +195,10 @@ void lumos_graph_match(const struct lumos_job *job, struct lumos_matches *matche
 void lumos_graph_match_pairs(const struct lumos_job *job, struct lumos_matches *matches);
 /* ends.c: of what is not taken yet, what the order of ends shows. */
 void lumos_graph_match_by_ends(const struct lumos_job *job, struct lumos_matches *matches);
+/* ends.c: of what is not taken yet, other kernels that seem to end together: what can tell clocks, and no more. The
+ * caller frees what meetings holds. */
+void lumos_graph_meet_by_ends(const struct lumos_job *job, const struct lumos_matches *matches,
+                              struct lumos_matches *meetings);
 /* rank_clock.c: every rank's offset and drift against the lowest rank that it shares collectives with, be it through
  * others; needs device offsets. */
 void lumos_graph_rank_clocks(struct lumos_job *job, const struct lumos_matches *matches);

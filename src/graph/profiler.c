@@ -8,16 +8,21 @@
  *   after_op    from the end of the last op inside an op to its own end
  *   after_call  from the end of a call to the next call, or to the end of the op around both
  *
- * Where that is typically shortest (over names) the op does next to nothing, and what is left is the profiler's: what
- * recording takes at least. A stretch of no length, of which there is no task, counts too: times may be whole
- * microseconds.
+ * Where that is typically shortest (over names) the op does least, and recording takes no more than what is left: it is
+ * known from above. From the end of an op to the start of the next one both costs of an op are in one stretch, which
+ * often is shorter than the two alone. A stretch of no length, of which there is no task, counts too: times may be
+ * whole microseconds.
+ *
+ * What every op does besides, be it ever so little, rows cannot tell from what recording takes. Steps timed without the
+ * profiler can: recorded ones take longer by no more than all that recording takes in them. So that is known from below,
+ * and as it is what lengthens a step it is what is taken for the profiler's then.
  */
 #include "graph/profiler.h"
 
 #include "graph/graph.h"
 #include "graph/typical.h"
 
-enum cost { BEFORE_OP, AFTER_OP, AFTER_CALL, COSTS };
+enum cost { BEFORE_OP, AFTER_OP, AFTER_CALL, BETWEEN_OPS, COSTS };
 
 /* Of the same names. Chosen: the least of many means must not be one of few samples, and more than many say no more. */
 enum { ENOUGH_STRETCHES = 20, MOST_STRETCHES = 256 };
@@ -63,7 +68,7 @@ static const struct lumos_task *begins_behind(const struct lumos_job *job, uint3
 
 /* --- How much that is --- */
 
-/* The cost that the stretch of an op holds alone, or COSTS. */
+/* The cost that the stretch of an op holds alone, BETWEEN_OPS both of an op, or COSTS. */
 static enum cost sole_cost(const struct lumos_task *ended, const struct lumos_task *begins) {
   if (ended == NULL) {
     return begins != NULL && !is_call(begins) ? BEFORE_OP : COSTS;
@@ -71,7 +76,7 @@ static enum cost sole_cost(const struct lumos_task *ended, const struct lumos_ta
   if (is_call(ended)) {
     return begins == NULL || is_call(begins) ? AFTER_CALL : COSTS;
   }
-  return begins == NULL ? AFTER_OP : COSTS;
+  return begins == NULL || is_call(begins) ? AFTER_OP : BETWEEN_OPS;
 }
 
 /* The least typical stretch of a kind; LUMOS_ABSENT where none is seen often enough. */
@@ -142,6 +147,47 @@ static int64_t value_of(const struct least *least) {
   return value;
 }
 
+/* Both costs of an op are no more than the stretch that holds both: each gives in as it is large. */
+static struct lumos_profiler known_from_above(const struct least *least) {
+  struct lumos_profiler profiler = {value_of(&least[BEFORE_OP]), value_of(&least[AFTER_OP]),
+                                    value_of(&least[AFTER_CALL]), LUMOS_ABSENT_INT};
+  int64_t both = value_of(&least[BETWEEN_OPS]);
+  if (both == LUMOS_ABSENT || profiler.before_op == LUMOS_ABSENT || profiler.after_op == LUMOS_ABSENT) {
+    return profiler;
+  }
+  __int128 sum = (__int128)profiler.before_op + profiler.after_op;
+  if (sum > both) {
+    profiler.before_op = (int64_t)((profiler.before_op * (__int128)both * 2 + sum) / (2 * sum));
+    profiler.after_op = both - profiler.before_op;
+  }
+  return profiler;
+}
+
+/* The share of it that recorded steps take longer than those without the profiler; LUMOS_ABSENT_INT: none were timed. */
+static int32_t known_from_below(const struct lumos_rank_graph *graph) {
+  const struct lumos_job *job = graph->job;
+  const struct lumos_rank *rank = graph->rank;
+  __int128 recorded = 0, taken = 0;
+  int64_t steps = 0;
+  for (uint32_t s = rank->span_first; s < rank->span_first + rank->span_count; s++) {
+    if (job->spans.items[s].kind == LUMOS_SPAN_STEP) {
+      recorded += job->spans.items[s].dur;
+      steps++;
+    }
+  }
+  for (uint32_t t = graph->first; t < graph->first + rank->task_count; t++) {
+    if (!lumos_on_stream(job, &job->tasks.items[t])) {
+      struct lumos_profiled part = lumos_profiled_part(job, t);
+      taken += part.dur + part.lag;
+    }
+  }
+  if (rank->unprofiled_dur == LUMOS_ABSENT || rank->unprofiled_steps <= 0 || steps == 0 || taken == 0) {
+    return LUMOS_ABSENT_INT;
+  }
+  __int128 longer = recorded - (__int128)rank->unprofiled_dur * steps / rank->unprofiled_steps;
+  return longer <= 0 ? 0 : longer >= taken ? LUMOS_WHOLE_SHARE : (int32_t)(longer * LUMOS_WHOLE_SHARE / taken);
+}
+
 void lumos_graph_profiler(struct lumos_rank_graph *graph) {
   const struct lumos_job *job = graph->job;
   struct least least[COSTS];
@@ -165,8 +211,8 @@ void lumos_graph_profiler(struct lumos_rank_graph *graph) {
   for (uint32_t s = graph->rank->span_first; s < graph->rank->span_first + graph->rank->span_count; s++) {
     add_no_stretches_of_op(job, &job->spans.items[s], least);
   }
-  graph->rank->profiler =
-      (struct lumos_profiler){value_of(&least[BEFORE_OP]), value_of(&least[AFTER_OP]), value_of(&least[AFTER_CALL])};
+  graph->rank->profiler = known_from_above(least);
+  graph->rank->profiler.least = known_from_below(graph);
   for (int cost = 0; cost < COSTS; cost++) {
     lumos_typical_free(least[cost].stretches);
     lumos_vector_free(&least[cost].counts);
@@ -175,14 +221,17 @@ void lumos_graph_profiler(struct lumos_rank_graph *graph) {
 
 /* --- Where it is --- */
 
-static int64_t known(int64_t cost) { return cost == LUMOS_ABSENT ? 0 : cost; }
+static int64_t known(const struct lumos_profiler *profiler, int64_t cost) {
+  int64_t share = profiler->least == LUMOS_ABSENT_INT ? LUMOS_WHOLE_SHARE : profiler->least;
+  return cost == LUMOS_ABSENT ? 0 : (int64_t)((__int128)cost * share / LUMOS_WHOLE_SHARE);
+}
 
 static int64_t after_row(const struct lumos_profiler *profiler, const struct lumos_task *row) {
-  return row == NULL ? 0 : known(is_call(row) ? profiler->after_call : profiler->after_op);
+  return row == NULL ? 0 : known(profiler, is_call(row) ? profiler->after_call : profiler->after_op);
 }
 
 static int64_t before_row(const struct lumos_profiler *profiler, const struct lumos_task *row) {
-  return row == NULL || is_call(row) ? 0 : known(profiler->before_op);
+  return row == NULL || is_call(row) ? 0 : known(profiler, profiler->before_op);
 }
 
 static int64_t at_most(int64_t value, int64_t most) { return value < most ? value : most; }

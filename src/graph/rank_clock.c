@@ -1,5 +1,8 @@
 /* Clocks of ranks against each other: members of a symmetric collective end together.
  *
+ * Where ranks share none, not even through others, other kernels stand in for them that end together as a rule: sends
+ * with their receives, and collectives of a library that is not known.
+ *
  * dPRO (MLSys 2022) aligns the clocks of workers, too, before it joins their graphs; the method here is the project's
  * own.
  *
@@ -21,6 +24,7 @@
 #include <stdlib.h>
 
 enum {
+  FEWEST_WEAK = 4, /* differences of kernels that stand in. Chosen as in ends.c */
   /* Differences, whose 95th percentile tells something, and in which a drift can be seen. Chosen: of 20 one lies beyond
    * that percentile, of fewer none. */
   MANY = 20,
@@ -37,6 +41,7 @@ enum {
 /* The ends of one collective on two ranks. */
 struct difference {
   uint32_t one, other; /* ranks, one < other */
+  bool weak;           /* not of a symmetric collective */
   int64_t at;          /* when the other's ended, on its own clock */
   int64_t ahead;       /* what to add to it to get the end of the one */
   int64_t length;      /* of the shortest member */
@@ -46,8 +51,10 @@ LUMOS_VECTOR_TYPE(differences, struct difference);
 /* What two ranks' differences say of the other's clock. */
 struct relation {
   uint32_t one, other;
+  bool weak;
   int64_t offset, drift, error;
   int64_t doubt; /* of the offset: how far a median of so many may be off */
+  bool told;     /* whether they say anything */
 };
 LUMOS_VECTOR_TYPE(relations, struct relation);
 
@@ -58,6 +65,9 @@ static int compare_differences(const void *left, const void *right) {
   }
   if (a->other != b->other) {
     return a->other < b->other ? -1 : 1;
+  }
+  if (a->weak != b->weak) {
+    return a->weak ? 1 : -1;
   }
   return a->at != b->at ? (a->at < b->at ? -1 : 1) : (a->ahead > b->ahead) - (a->ahead < b->ahead);
 }
@@ -82,13 +92,53 @@ static void gather_differences(const struct lumos_job *job, const struct lumos_m
       int64_t dur = job->tasks.items[members[m]].dur;
       shortest = dur < shortest ? dur : shortest;
     }
-    for (uint32_t m = 1; match->rule == LUMOS_SYMMETRIC && m < match->member_count; m++) {
+    for (uint32_t m = 1; match->rule != LUMOS_ROOTED && m < match->member_count; m++) {
       int64_t at = end_on_own_clock(job, members[m]);
-      struct difference difference = {match->lowest, members[m], at, end_on_own_clock(job, members[0]) - at, shortest};
-      difference.one = lumos_rank_of(job, &job->tasks.items[members[0]]);
-      difference.other = lumos_rank_of(job, &job->tasks.items[members[m]]);
+      struct difference difference = {.one = lumos_rank_of(job, &job->tasks.items[members[0]]),
+                                      .other = lumos_rank_of(job, &job->tasks.items[members[m]]),
+                                      .weak = match->rule != LUMOS_SYMMETRIC,
+                                      .at = at,
+                                      .ahead = end_on_own_clock(job, members[0]) - at,
+                                      .length = shortest};
       lumos_vector_push(differences, difference);
     }
+  }
+}
+
+/* Do symmetric collectives lead from every rank to every other? */
+static bool hang_together(const struct lumos_job *job, const struct differences *differences) {
+  uint32_t ranks = (uint32_t)job->ranks.count, parts = ranks;
+  uint32_t *part = lumos_allocate(ranks * sizeof *part); /* by rank: an earlier one of its part, or itself */
+  for (uint32_t i = 0; i < ranks; i++) {
+    part[i] = i;
+  }
+  for (size_t i = 0; i < differences->count && parts > 1; i++) {
+    uint32_t one = differences->items[i].one, other = differences->items[i].other;
+    for (; part[one] != one; one = part[one]) {
+      part[one] = part[part[one]];
+    }
+    for (; part[other] != other; other = part[other]) {
+      part[other] = part[part[other]];
+    }
+    if (one != other && !differences->items[i].weak) {
+      part[one > other ? one : other] = one < other ? one : other;
+      parts--;
+    }
+  }
+  free(part);
+  return parts <= 1;
+}
+
+static void gather_all(const struct lumos_job *job, const struct lumos_matches *matches,
+                       struct differences *differences) {
+  gather_differences(job, matches, differences);
+  if (!hang_together(job, differences)) {
+    struct lumos_matches meetings = {0};
+    lumos_graph_meet_by_ends(job, matches, &meetings);
+    gather_differences(job, &meetings, differences);
+    lumos_vector_free(&meetings.items);
+    lumos_vector_free(&meetings.members);
+    free(meetings.taken);
   }
   if (differences->count > 0) {
     qsort(differences->items, differences->count, sizeof *differences->items, compare_differences);
@@ -204,11 +254,12 @@ static void fit_offset(struct difference *differences, size_t count, int64_t *di
   int64_t doubt = llround(2 * (double)typical / sqrt((double)count)); /* a median's standard error, of normal ones */
   relation->error = remains > least ? remains : least;
   relation->doubt = doubt > least ? doubt : least;
+  relation->told = !relation->weak || (count >= FEWEST_WEAK && typical <= MOST_SKEW);
 }
 
 static struct relation relate(struct difference *differences, size_t count) {
   int64_t *values = lumos_allocate(count * sizeof *values);
-  struct relation relation = {.one = differences[0].one, .other = differences[0].other};
+  struct relation relation = {.one = differences[0].one, .other = differences[0].other, .weak = differences[0].weak};
   relation.drift = drift_of(differences, count, values);
   for (size_t i = 0; i < count; i++) {
     differences[i].ahead -= times_drift(differences[i].at, relation.drift);
@@ -234,10 +285,10 @@ static void settle(struct lumos_job *job, const struct relation *relation) {
   clock->from_collectives = true;
 }
 
-/* Of the relations of a settled rank with one that is not the surest; NULL: there is none. */
+/* Of the relations of a settled rank with one that is not the surest, one of symmetric collectives before all others;
+ * NULL: there is none. */
 static const struct relation *next_relation(const struct lumos_job *job, const struct relations *relations) {
   const struct relation *best = NULL;
-  int64_t least = INT64_MAX;
   for (size_t i = 0; i < relations->count; i++) {
     const struct relation *relation = &relations->items[i];
     const struct lumos_clock *one = &job->ranks.items[relation->one].clock;
@@ -245,10 +296,8 @@ static const struct relation *next_relation(const struct lumos_job *job, const s
     if (one->from_collectives == other->from_collectives) {
       continue;
     }
-    if (relation->doubt < least) {
-      least = relation->doubt;
-      best = relation;
-    }
+    bool surer = best == NULL || (relation->weak == best->weak ? relation->doubt < best->doubt : best->weak);
+    best = surer ? relation : best;
   }
   return best;
 }
@@ -256,14 +305,17 @@ static const struct relation *next_relation(const struct lumos_job *job, const s
 void lumos_graph_rank_clocks(struct lumos_job *job, const struct lumos_matches *matches) {
   struct differences differences = {0};
   struct relations relations = {0};
-  gather_differences(job, matches, &differences);
+  gather_all(job, matches, &differences);
   for (size_t first = 0, end; first < differences.count; first = end) {
     for (end = first + 1; end < differences.count && differences.items[end].one == differences.items[first].one &&
-                          differences.items[end].other == differences.items[first].other;) {
+                          differences.items[end].other == differences.items[first].other &&
+                          differences.items[end].weak == differences.items[first].weak;) {
       end++;
     }
     struct relation relation = relate(differences.items + first, end - first);
-    lumos_vector_push(&relations, relation);
+    if (relation.told) {
+      lumos_vector_push(&relations, relation);
+    }
   }
   for (size_t i = 0; i < relations.count;
        i++) { /* ascending: the lowest rank of those that hang together comes first */

@@ -33,7 +33,7 @@ const struct lumos_rank lumos_rank_empty = {
     .unprofiled_steps = LUMOS_ABSENT,
     .unprofiled_dur = LUMOS_ABSENT,
     .hta = {.extent = LUMOS_ABSENT, .cut_extent = LUMOS_ABSENT},
-    .profiler = {LUMOS_ABSENT, LUMOS_ABSENT, LUMOS_ABSENT},
+    .profiler = {LUMOS_ABSENT, LUMOS_ABSENT, LUMOS_ABSENT, LUMOS_ABSENT_INT},
     .clock = {.error = LUMOS_ABSENT},
     .base_lag = LUMOS_ABSENT,
 };

@@ -128,6 +128,7 @@ static const struct lumos_field profiler_fields[] = {
     RANK("before_op", FIELD_INTEGER, profiler.before_op, ZERO),
     RANK("after_op", FIELD_INTEGER, profiler.after_op, ZERO),
     RANK("after_call", FIELD_INTEGER, profiler.after_call, ZERO),
+    RANK("least", FIELD_MILLIONTHS, profiler.least, ZERO),
 };
 static const struct lumos_field rank_fields[] = {
     TYPE,

@@ -26,6 +26,12 @@ static int64_t *part_of(struct lumos_partition *partition, int part) {
   return (int64_t *)(void *)((char *)partition + parts[part].offset);
 }
 
+/* Where communication is not split there may be a bubble in it: 0 would say that there is none. */
+static bool may_be_unsplit(const struct lumos_partition *partition, int part) {
+  return parts[part].offset == offsetof(struct lumos_partition, pipeline_bubble) && partition->pipeline_bubble == 0 &&
+         partition->communication_unsplit > 0;
+}
+
 static void write_partition(struct lumos_job *job, struct lumos_metric_place place, struct lumos_partition *partition) {
   for (int part = 0; part < PARTS; part++) {
     if (!parts[part].communication) {
@@ -35,7 +41,9 @@ static void write_partition(struct lumos_job *job, struct lumos_metric_place pla
     if (part == 0 || !parts[part - 1].communication) {
       lumos_metric_time(job, "exposed_communication", place, partition->exposed_communication);
     }
-    lumos_metric_time(job, parts[part].name, place, *part_of(partition, part));
+    if (!may_be_unsplit(partition, part)) {
+      lumos_metric_time(job, parts[part].name, place, *part_of(partition, part));
+    }
   }
   lumos_metric_time(job, "gpu_busy", place, partition->gpu_busy);
 }

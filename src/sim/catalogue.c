@@ -26,10 +26,12 @@ static const struct lumos_metric_definition definitions[] = {
      "it. Of a step, waiting for another stage of the pipeline is bubble instead."},
     {"pipeline_bubble", "pipeline bubble", "ns", "exposed_communication",
      "A communication kernel waits for another stage of the pipeline, in a send, a receive, or a collective of several "
-     "stages, and no other communication transfers or waits within the stage."},
+     "stages, and no other communication transfers or waits within the stage. Where there is none, but communication "
+     "that is not split, it is not told: that may hold one."},
     {"bubble", "bubble of a stage", "ns", "step_time",
      "The pipeline bubble of a stage, as the mean over its ranks; of the job's step, the mean over all ranks whose "
-     "stage is known."},
+     "stage is known. It is not told where, over all steps, more communication is not split than is known to be "
+     "bubble."},
     {"pass_gap", "bubble between passes", "ns", "step_time",
      "A stage runs no pass, nor the optimizer, nor anything else on its compute streams, nor communication within the "
      "stage: it waits for another stage, for a transfer from there, or for its host. It is told of the rank of the "
@@ -170,7 +172,7 @@ static const struct lumos_metric_definition definitions[] = {
      "other's. Where it is small a small transplant error says little."},
     {"transplant_matched", "steps matched", "share", "device_tasks",
      "Share of the GPU tasks of two like steps that have a partner in the other one, by their order and names. Steps "
-     "count as alike from 98 % on."},
+     "count as alike from 98 % on, if host tasks with a partner take 95 % of the time of their threads."},
     {"unexplained_lag", "unexplained lag", "ns", "step_time",
      "Starts of GPU tasks that come more than 2 \xC2\xB5s earlier or later than the rules explain, added up. Kept in "
      "the simulation."},
@@ -188,8 +190,9 @@ static const struct lumos_metric_definition definitions[] = {
      "Host gaps over 1 ms that no hand-over between threads explains, and calls over five times the median of their "
      "name. Kept as they are."},
     {"profiler_time", "profiler", "ns", "step_time",
-     "What recording takes on the threads that drive the GPU, at least: before and behind each op and behind each call "
-     "as long as the shortest stretches there typically are. Simulations keep it, also when the host's speed is "
+     "What recording takes on the threads that drive the GPU, at most: before and behind each op and behind each call "
+     "as long as the shortest stretches there typically are; where steps were timed without the profiler, no more than "
+     "those took less. Simulations keep it, also when the host's speed is "
      "changed, so a prediction is of the job as it runs with the profiler, unless --unprofiled took it out. Added up "
      "over threads."},
     {"unprofiled_step_time", "step time without the profiler", "ns", NULL,

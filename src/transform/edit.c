@@ -40,6 +40,7 @@ void lumos_edit_commit(struct lumos_job *job) {
   }
   job->edited += job->edited < INT32_MAX;
   lumos_note_untied_threads(job);
+  lumos_note_untied_communication(job);
 }
 
 void lumos_edit_record(struct lumos_job *job, const char *verb, const char *argument) {

@@ -1,6 +1,6 @@
 /* --unprofiled: the job as it would run without the profiler. What recording takes on the threads is taken out of their
- * tasks' durations and of the time between them; it is known from below only, so the prediction is at most as short as
- * the truth.
+ * tasks' durations and of the time between them. Where no steps were timed without the profiler it is known from above
+ * only, so the truth lies between the prediction and the job as it was recorded, which a note says.
  */
 #include "graph/profiler.h"
 #include "transform/edit.h"
@@ -46,6 +46,22 @@ static void take_out(struct lumos_job *job, uint32_t t, struct lumos_profiled pa
   }
 }
 
+/* Of how many ranks it is known from above only. */
+static void note_range(struct lumos_job *job) {
+  int64_t ranks = 0;
+  for (size_t i = 0; i < job->ranks.count; i++) {
+    ranks += job->ranks.items[i].profiler.least == LUMOS_ABSENT_INT;
+  }
+  if (ranks > 0) {
+    lumos_job_note(
+        job, "transform.profiler_range", LUMOS_INFO, ranks, NULL,
+        "--unprofiled took out the most that recording typically takes on the host, as the shortest stretches "
+        "between rows show it: without the profiler the job takes as long as predicted, or longer, up to as "
+        "long as with it",
+        "record with examples/record, which times steps without the profiler");
+  }
+}
+
 bool lumos_transform_unprofiled(struct lumos_job *job, const char *argument, struct lumos_error *error) {
   (void)argument;
   if (!lumos_edit_begin(job, error)) {
@@ -63,6 +79,7 @@ bool lumos_transform_unprofiled(struct lumos_job *job, const char *argument, str
     take_out(job, t, parts[t]);
   }
   free(parts);
+  note_range(job);
   for (size_t i = 0; i < job->ranks.count; i++) {
     job->ranks.items[i].profiler = lumos_rank_empty.profiler;
   }

@@ -1,8 +1,12 @@
-/* Threads that launch work side by side and that no dependency ties to each other.
+/* What no dependency ties to each other, though it is so in truth: threads that launch work side by side, and
+ * communication of several ranks.
  *
  * A training step is launched by two threads: the backward's starts when the forward's hands over to it, and the
  * forward's goes on when it returns. Where the graph does not know that, an unchanged job replays all the same, for
  * gaps are kept; after a change each thread moves by itself.
+ *
+ * Communication that is joined with no other rank's keeps its length, waiting included: a rank that waits for another
+ * goes on waiting as long after a change that makes the other faster.
  */
 #include "transform/untied.h"
 
@@ -47,18 +51,61 @@ static int64_t count_untied(const struct lumos_job *job) {
   return untied;
 }
 
-void lumos_note_untied_threads(struct lumos_job *job) {
-  const char *code = "transform.untied_threads";
+/* By an earlier change. */
+static bool has_said(const struct lumos_job *job, const char *code) {
   for (size_t i = 0; i < job->notes.count; i++) {
     if (strcmp(lumos_string(job->strings, job->notes.items[i].code), code) == 0) {
-      return; /* an earlier change has said so */
+      return true;
     }
   }
-  int64_t untied = count_untied(job);
+  return false;
+}
+
+void lumos_note_untied_threads(struct lumos_job *job) {
+  const char *code = "transform.untied_threads";
+  int64_t untied = has_said(job, code) ? 0 : count_untied(job);
   if (untied > 0) {
     lumos_job_note(job, code, LUMOS_WARNING, untied, NULL,
                    "ranks launch work from several threads, and what these hand to each other is not known: each "
                    "moves by itself when times change, so what the change does to a step is no prediction",
                    NULL);
+  }
+}
+
+/* Much: one part in so many of what streams do. Chosen: with less, waiting that stays moves a step by less than others of
+ * a prediction's errors. */
+enum { MUCH_ONE_IN = 20 };
+
+/* 0 where they take little. */
+static int64_t count_untied_communication(const struct lumos_job *job) {
+  uint8_t *tied = lumos_allocate_zeroed(job->tasks.count, 1);
+  for (size_t c = 0; c < job->collectives.count; c++) {
+    const struct lumos_collective *collective = &job->collectives.items[c];
+    for (uint32_t m = 0; collective->transfer != LUMOS_ABSENT && m < collective->member_count; m++) {
+      tied[job->members.items[collective->member_first + m]] = 1;
+    }
+  }
+  int64_t count = 0;
+  __int128 untied = 0, all = 0;
+  for (size_t t = 0; t < job->tasks.count; t++) {
+    const struct lumos_task *task = &job->tasks.items[t];
+    bool alone = lumos_is_communication(task->kind) && !tied[t];
+    all += lumos_on_stream(job, task) ? task->dur : 0;
+    untied += alone ? task->dur : 0;
+    count += alone;
+  }
+  free(tied);
+  return untied * MUCH_ONE_IN >= all ? count : 0;
+}
+
+void lumos_note_untied_communication(struct lumos_job *job) {
+  const char *code = "transform.untied_communication";
+  int64_t untied = job->ranks.count > 1 && !has_said(job, code) ? count_untied_communication(job) : 0;
+  if (untied > 0) {
+    lumos_job_note(job, code, LUMOS_WARNING, untied, NULL,
+                   "communication kernels are joined with no other rank's, and what waiting is in them stays: what a "
+                   "change of a rank does to those that wait for it is not known, so what it does to a step is no "
+                   "prediction",
+                   "record the arguments of collectives (record_shapes=True with CPU activities)");
   }
 }

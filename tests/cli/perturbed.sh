@@ -45,10 +45,10 @@ edits=(
 # group | mean, worst |error| in % that it does not exceed | cases that may be worse than "nothing changes" | what is missing
 bars=(
   'kernels|0.55 2.2|0|kernels take longer beside transfers, and matrix products beside communication that only waits, for it keeps its SMs: a change of overlap changes them; so do the clocks of a hot GPU'
-  'host|0.55 2.0|0|what the profiler takes is known from below only, and stays as much of the host'
+  'host|0.55 2.0|0|how long the profiler typically takes is known, not when it takes longer, and that stays of the host'
   'slow rank|0.45 1.2|0|as for kernels: the others wait for the slow rank in collectives that keep their SMs'
   'slow host|0.3 1.5|0|as for host'
-  'unprofiled|1.1 3.2|0|what the profiler takes is known from below only'
+  'unprofiled|1.1 3.2|0|how long the profiler typically takes is known, not when it takes longer'
   'transfer|1.25 3.2|0|as for kernels: what runs beside a longer transfer is slower for longer; and transfers that share links slow each other down'
 )
 all='all|0.7 3.3|0|'

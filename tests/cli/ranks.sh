@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What ranks did to each other, against the truth of emulated jobs: waiting, bubble and transfer in every rank's steps within one point of the step,
-# clocks within their stated error in 95 % of the ranks; without numbers, from a rank that began to record late, from three ranks of eight.
+# clocks within their stated error in 95 % of the ranks, a device's within a launch of its host's; without numbers, from a rank that began to record late, from three ranks of eight.
 . "$(dirname "$0")/lib.sh"
 
 # emulate OPTION...: traces and truth.json in `emulated`.
@@ -93,7 +93,29 @@ check 'what it missed is said' [ "$(noted graph.late_members)" -ge 12 ]
 points_off | awk '$1 == "measured" && $3 == '"$(true_steps emulated | tail -1 | cut -d' ' -f1)"' && ($5 > 1 || $5 < -1)' >far
 check "the last step is as well known as before: $(head -3 far)" [ ! -s far ]
 
+# What happens once a step, too; and where nothing is left but sends and receives, those tell the clocks.
+emulate --layers 8 --hidden 512 --pp 4 --micro-batches 6 --steps 3 --node-size 1
+unnumbered emulated/rank*.json
+simulate 'a pipeline without numbers' emulated/rank*.json
+splits 'a pipeline without numbers' 48
+check "six all-reduces are joined by order: $(matched)" [ "$(only collective sim | grep -c '"rule":"symmetric".*"matched":"order"')" -eq 6 ]
+for trace in emulated/rank*.json; do
+  jq -c '.traceEvents |= map(select(.cat != "kernel" or (.name | test("nccl.*AllReduce") | not)))' "$trace" >plain && mv plain "$trace"
+done
+simulate 'sends and receives alone' emulated/rank*.json
+check "they are joined: $(matched)" [ "$(matched)" = 'batched pair_order,pair pair_order' ]
+clocks >alone
+awk '$2 > $3' alone | grep -q . && fail "clocks from sends and receives are further off than they say: $(tr '\n' ';' <alone)"
+check 'they tell the clocks of all ranks' [ "$(wc -l <alone)" -eq 3 ]
+
 # --- Clocks ---
+# Its device's clock is 18.8 us behind, and the host is ahead: few launches find the stream idle, and those tell.
+emulate --seed 5 --layers 4 --hidden 2048 --micro-batch 4 --micro-batches 2 --steps 2
+simulate 'a host that is ahead' emulated/rank0.json
+told_of emulated | jq '.clocks.rows[0][3]' >behind
+only rank sim | jq --slurpfile behind behind -e '.clock.device_offset + $behind[0] | . < 1000 and . > -8000' >/dev/null ||
+  fail "a device's clock that is $(cat behind) ns off is moved by $(only rank sim | jq .clock.device_offset)"
+
 for seed in 1 2 3 4 5 6 7 8; do
   case $((seed % 4)) in
     0) emulate --seed $seed --layers 2 --hidden 512 --tp 2 --pp 2 --dp 2 --micro-batches 2 --steps 2 ;;

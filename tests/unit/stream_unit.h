@@ -104,7 +104,7 @@ static inline void expect_refused(const char *text, bool edited, const char *exp
   "\"base\":0,\"coverage\":{\"events\":9,\"device_tasks\":2,\"launched\":1,\"opped\":1,\"before_recording\":1,"        \
   "\"crossing\":0,\"skipped\":3,\"repaired\":0,\"collectives\":1,\"joined\":1},\"runtime_offset\":-40,"                \
   "\"runtime_doubt\":12,\"unprofiled\":{\"steps\":3,\"dur\":24000},\"profiler\":{\"before_op\":500,\"after_op\":150,"  \
-  "\"after_call\":0},\"clock\":{\"device_offset\":7,\"offset\":-3,"                                                    \
+  "\"after_call\":0,\"least\":0.5},\"clock\":{\"device_offset\":7,\"offset\":-3,"                                      \
   "\"drift_ppb\":12,\"error\":900,"                                                                                    \
   "\"evidence\":\"collectives\"},\"later\":{\"a\":[]}}\n"
 #define FULL_GROUP                                                    \

@@ -50,6 +50,31 @@ static void one_kernel_in_a_hundred_may_be_wrong(void **state) {
   assert_int_equal(offset_of(launches(100, -30 * us, -70 * us, 0)), 30 * us);
 }
 
+/* Three launches onto an idle stream, whose kernels start 30 us before their call, the last runs for 50 ms; behind it
+ * wait 400 more, each right behind the one before it, or 3 us later where there are `gaps`. */
+static int64_t offset_with_backlog(int64_t gaps) {
+  struct lumos_job *job = new_job();
+  uint32_t rank = add_rank(job, 0), thread = add_thread(job, rank, "1"), stream = add_stream(job, rank, "7");
+  uint32_t first = (uint32_t)job->tasks.count;
+  for (int64_t k = 0; k < 403; k++) {
+    add_launch(job, thread, ms + 10 * us * k, 5 * us);
+  }
+  for (int64_t k = 0; k < 3; k++) {
+    add_kernel(job, stream, ms + 10 * us * k - 30 * us, k < 2 ? us : 50 * ms, first + (uint32_t)k);
+  }
+  for (int64_t k = 3; k < 403; k++) {
+    add_kernel(job, stream, 51 * ms - 10 * us + gaps + (20 * us + gaps) * (k - 3), 20 * us, first + (uint32_t)k);
+  }
+  build(job);
+  return offset_of(job);
+}
+
+static void launches_behind_a_backlog_do_not_count(void **state) {
+  (void)state;
+  assert_int_equal(offset_with_backlog(0), 30 * us);
+  assert_int_equal(offset_with_backlog(3 * us), 30 * us);
+}
+
 static void waits_that_return_early_move_the_device_earlier(void **state) {
   (void)state;
   /* The last kernel runs from 7 to 17 us after its call's start; the wait stands from 6 to 6 + 8 = 14: it returns 3
@@ -248,6 +273,74 @@ static void of_shifts_that_fit_alike_the_clocks_decide(void **state) {
   lumos_job_free(job);
 }
 
+/* Two ranks without a collective: rank 0 sends so often, in irregular intervals, to rank 1, whose clock is 3 ms ahead and
+ * each of whose receives ends `later` than the one before. With a `custom` kernel instead nobody says who sends. */
+static struct lumos_clock clock_of_transfers(int count, int64_t later, bool numbered, const char *custom) {
+  struct lumos_job *job = new_ranks(2);
+  add_group(job, "0", 2);
+  for (uint32_t rank = 0; rank < 2; rank++) {
+    uint32_t launch = add_launch_for(job, rank);
+    for (int i = 0; i < count; i++) {
+      int64_t end = irregular[i] * ms + (rank == 0 ? 0 : 3 * ms + later * i);
+      const char *op = custom != NULL ? "other" : rank == 0 ? "send" : "recv";
+      uint32_t task = add_comm(job, rank, op, "0", numbered ? i : LUMOS_ABSENT, end - 200 * us, end);
+      job->tasks.items[task].call = launch;
+      if (custom != NULL) {
+        job->tasks.items[task].name = word(job, custom);
+      } else {
+        add_peer(job, task, rank == 0 ? 1 : 0, rank == 0 ? 8 : 0, rank == 0 ? 0 : 8);
+      }
+    }
+  }
+  build(job);
+  struct lumos_clock clock = job->ranks.items[1].clock;
+  if (clock.from_collectives || custom != NULL) { /* they tell the clocks, and are joined by what they say alone */
+    assert_int_equal(job->collectives.count, custom == NULL ? count : 0);
+  }
+  lumos_job_free(job);
+  return clock;
+}
+
+static void without_collectives_other_kernels_tell_clocks(void **state) {
+  (void)state;
+  const char *custom[] = {NULL, NULL, "deep_ep::dispatch"};
+  for (size_t i = 0; i < 3; i++) {
+    assert_int_equal(clock_of_transfers(5, 0, i == 1, custom[i]).offset, -3 * ms);
+    assert_true(clock_of_transfers(5, 0, i == 1, custom[i]).from_collectives);
+    /* Too few, or ends too far apart. */
+    assert_false(clock_of_transfers(3, 0, i == 1, custom[i]).from_collectives);
+    assert_false(clock_of_transfers(8, 60 * us, i == 1, custom[i]).from_collectives);
+  }
+}
+
+static void clocks_of_collectives_need_no_others(void **state) {
+  (void)state;
+  /* Five all-reduces say that the clocks agree, five transfers 30 us apart, shorter ones, that they do not. A third rank meets rank 1 in
+   * transfers alone, whose ends lie 30 us apart, too. */
+  struct lumos_job *job = new_ranks(3);
+  add_group(job, "0", 2);
+  for (uint32_t rank = 0; rank < 3; rank++) {
+    for (int i = 0; i < 5; i++) {
+      int64_t end = irregular[i] * ms;
+      if (rank < 2) {
+        add_comm(job, rank, "all_reduce", "0", i, end - ms, end);
+        uint32_t task = add_comm(job, rank, rank == 0 ? "send" : "recv", "p", LUMOS_ABSENT, end + 30 * us * rank,
+                                 end + 40 * us + 30 * us * rank);
+        add_peer(job, task, rank == 0 ? 1 : 0, rank == 0 ? 8 : 0, rank == 0 ? 0 : 8);
+      }
+      if (rank > 0) {
+        uint32_t task = add_comm(job, rank, rank == 1 ? "send" : "recv", "q", LUMOS_ABSENT, end + 400 * us,
+                                 end + 570 * us + 30 * us * rank);
+        add_peer(job, task, rank == 1 ? 2 : 1, rank == 1 ? 8 : 0, rank == 1 ? 0 : 8);
+      }
+    }
+  }
+  build(job);
+  assert_int_equal(job->ranks.items[1].clock.offset, 0);
+  assert_int_equal(job->ranks.items[2].clock.offset, -30 * us);
+  lumos_job_free(job);
+}
+
 static void clocks_may_err_about_who_came_first(void **state) {
   (void)state;
   /* Rank 1's ends are 0 to 8 us after rank 0's, so its clock is known to 4 us. It always starts 2 us before its end: up
@@ -273,6 +366,7 @@ int main(void) {
       cmocka_unit_test(a_clock_that_fits_is_not_moved),
       cmocka_unit_test(kernels_before_their_launch_move_the_device_later),
       cmocka_unit_test(one_kernel_in_a_hundred_may_be_wrong),
+      cmocka_unit_test(launches_behind_a_backlog_do_not_count),
       cmocka_unit_test(waits_that_return_early_move_the_device_earlier),
       cmocka_unit_test(where_evidence_contradicts_launches_decide),
       cmocka_unit_test(clocks_of_ranks_are_medians_without_outliers),
@@ -282,6 +376,8 @@ int main(void) {
       cmocka_unit_test(the_surest_way_settles_a_clock),
       cmocka_unit_test(short_collectives_weigh_more),
       cmocka_unit_test(of_shifts_that_fit_alike_the_clocks_decide),
+      cmocka_unit_test(without_collectives_other_kernels_tell_clocks),
+      cmocka_unit_test(clocks_of_collectives_need_no_others),
       cmocka_unit_test(clocks_may_err_about_who_came_first),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -112,12 +112,85 @@ static void a_group_with_a_rank_that_fits_nowhere_is_left_alone(void **state) {
   lumos_job_free(job);
 }
 
+/* --- Where it is known who takes part --- */
+
+/* Group 0 of two ranks. */
+static struct lumos_job *new_known_group(void) {
+  struct lumos_job *job = new_ranks(2);
+  add_group(job, "0", 2);
+  struct lumos_group *group = &job->groups.items[0];
+  group->member_first = (uint32_t)job->group_ranks.count;
+  group->member_count = 2;
+  lumos_vector_push(&job->group_ranks, 0);
+  lumos_vector_push(&job->group_ranks, 1);
+  return job;
+}
+
+/* How many of a known group's kernels are joined, of which each rank has so many; those of rank 1 end `late` later, every
+ * third of them. */
+static size_t joined_of_known(int one, int other, int64_t late) {
+  struct lumos_job *job = new_known_group();
+  (void)add_unnumbered(job, 0, "0", 0, one, 0);
+  uint32_t from = add_unnumbered(job, 1, "0", 0, other, 0);
+  for (uint32_t i = 0; i < (uint32_t)other; i += 3) {
+    job->tasks.items[from + i].start += late;
+  }
+  build(job);
+  size_t joined = job->collectives.count;
+  lumos_job_free(job);
+  return joined;
+}
+
+static void of_a_known_group_few_are_enough(void **state) {
+  (void)state;
+  for (int count = 1; count <= 3; count++) { /* of a group of which it is not known who is in it */
+    struct lumos_job *job = new_ranks(2);
+    add_group(job, "0", 2);
+    (void)add_unnumbered(job, 0, "0", 0, count, 0);
+    (void)add_unnumbered(job, 1, "0", 0, count, 0);
+    build(job);
+    assert_int_equal(job->collectives.count, 0);
+    lumos_job_free(job);
+    assert_int_equal(joined_of_known(count, count, 0), count);
+  }
+  assert_int_equal(joined_of_known(4, 3, 0), 3); /* slid: all three of the shorter sequence */
+  assert_int_equal(joined_of_known(3, 2, 0), 0);
+}
+
+static void of_a_known_group_the_same_order_joins_what_meets(void **state) {
+  (void)state;
+  /* Kernels of 100 us. Three of eight end 80 us late, but have begun when the others end; or 103 us. */
+  assert_int_equal(joined_of_known(8, 8, 80 * us), 8);
+  assert_int_equal(joined_of_known(8, 8, 103 * us), 0);
+  assert_int_equal(joined_of_known(8, 7, 80 * us), 0);
+}
+
+static void in_a_world_of_two_there_is_one_group(void **state) {
+  (void)state;
+  for (int32_t world = 2; world <= 3; world++) {
+    struct lumos_job *job = new_ranks(2);
+    for (uint32_t rank = 0; rank < 2; rank++) {
+      job->ranks.items[rank].world = world;
+      uint32_t from = add_unnumbered(job, rank, "", 0, 3, 0);
+      for (uint32_t task = from; task < job->tasks.count; task++) {
+        detail(job, task)->comm.group = LUMOS_NO_STRING;
+      }
+    }
+    build(job);
+    assert_int_equal(job->collectives.count, world == 2 ? 3 : 0);
+    lumos_job_free(job);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(without_numbers_the_order_of_ends_joins),
       cmocka_unit_test(kernels_of_no_group_are_tried_as_one_of_all_ranks),
       cmocka_unit_test(what_does_not_fit_is_not_joined_by_order),
       cmocka_unit_test(a_group_with_a_rank_that_fits_nowhere_is_left_alone),
+      cmocka_unit_test(of_a_known_group_few_are_enough),
+      cmocka_unit_test(of_a_known_group_the_same_order_joins_what_meets),
+      cmocka_unit_test(in_a_world_of_two_there_is_one_group),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,7 +6,8 @@
  *   inner  7-60    holds call 20-30 and call 33-40
  *
  * Its tasks: outer 0-7, inner 7-20, call 20-30, inner 30-33, call 33-40, inner 40-60, outer 60-65, other 65-70,
- * outer 70-72. Alone stand: the start of inner in 7, the end of a call in 3 and in 20, the end of other in 2.
+ * outer 70-72. Alone stand: the start of inner in 7, the end of a call in 3 and in 20, the end of other in 2. The end of
+ * inner and the start of other share 5, so that of 7 and 2 are left 7 * 5 / 9 = 4 and 1.
  */
 #include "graph_job.h"
 
@@ -63,9 +64,10 @@ static void the_shortest_typical_stretch_is_what_recording_takes(void **state) {
   struct lumos_job *job = job_of_rounds(20);
   build(job);
   const struct lumos_profiler *profiler = &job->ranks.items[0].profiler;
-  assert_int_equal(profiler->before_op, 7);
-  assert_int_equal(profiler->after_op, 2);
+  assert_int_equal(profiler->before_op, 4);
+  assert_int_equal(profiler->after_op, 1);
   assert_int_equal(profiler->after_call, 3);
+  assert_int_equal(profiler->least, LUMOS_ABSENT_INT);
   lumos_job_rewind(job, LUMOS_STAGE_PARSE);
   assert_true(profiler->before_op == LUMOS_ABSENT);
   lumos_job_free(job);
@@ -157,15 +159,9 @@ static void a_call_may_end_with_its_op(void **state) {
 static void every_stretch_holds_the_rows_at_its_ends(void **state) {
   (void)state;
   const struct lumos_profiled parts[ROUND_TASKS] = {
-      [OUTER_BEGINS] = {7, 2 + 7}, /* behind the round before: the end of its outer, and this one's start */
-      [INNER_BEGINS] = {0, 0},
-      [FIRST_CALL] = {0, 0},
-      [BETWEEN_CALLS] = {3, 0},
-      [SECOND_CALL] = {0, 0},
-      [INNER_ENDS] = {3, 0},
-      [BETWEEN_OPS] = {5, 0}, /* 2 + 7, but there is no more */
-      [OTHER] = {0, 0},
-      [OUTER_ENDS] = {2, 0},
+      [OUTER_BEGINS] = {4, 1 + 4}, /* behind the round before: the end of its outer, and this one's start */
+      [INNER_BEGINS] = {0, 0},     [FIRST_CALL] = {0, 0},      [BETWEEN_CALLS] = {3, 0}, [SECOND_CALL] = {0, 0},
+      [INNER_ENDS] = {3, 0},       [BETWEEN_OPS] = {1 + 4, 0}, [OTHER] = {0, 0},         [OUTER_ENDS] = {1, 0},
   };
   struct lumos_job *job = job_of_rounds(20);
   build(job);
@@ -177,7 +173,7 @@ static void every_stretch_holds_the_rows_at_its_ends(void **state) {
   lumos_job_free(job);
 }
 
-/* Of a round 7 + 3 + 3 + 5 + 2, and of the 19 lags between rounds 9 each. */
+/* Of a round 4 + 3 + 3 + 5 + 1, and of the 19 lags between rounds 5 each. */
 static void its_time_is_added_up_by_step(void **state) {
   (void)state;
   for (int changed = 0; changed < 2; changed++) {
@@ -194,7 +190,7 @@ static void its_time_is_added_up_by_step(void **state) {
         time = metric->value.units;
       }
     }
-    assert_int_equal(time, 20 * 20 + 19 * 9);
+    assert_int_equal(time, 20 * 16 + 19 * 5);
     lumos_job_free(job);
   }
 }
@@ -202,8 +198,8 @@ static void its_time_is_added_up_by_step(void **state) {
 /* dur = profiled + factor (dur - profiled), and the lag of 928 alike; so it is behind a second change. */
 static void a_host_of_another_speed_leaves_it(void **state) {
   (void)state;
-  const int64_t twice[ROUND_TASKS] = {7, 26, 20, 3, 14, 37, 5, 10, 2};
-  const int64_t four_times[ROUND_TASKS] = {7, 52, 40, 3, 28, 71, 5, 20, 2};
+  const int64_t twice[ROUND_TASKS] = {10, 26, 20, 3, 14, 37, 5, 10, 3};
+  const int64_t four_times[ROUND_TASKS] = {16, 52, 40, 3, 28, 71, 5, 20, 5};
   struct lumos_job *job = job_of_rounds(20);
   build(job);
   const struct lumos_task *tasks = job->tasks.items + ROUND_TASKS;
@@ -212,19 +208,19 @@ static void a_host_of_another_speed_leaves_it(void **state) {
   for (int i = 0; i < ROUND_TASKS; i++) {
     assert_int_equal(tasks[i].dur, twice[i]);
   }
-  assert_int_equal(tasks[0].lag, 9 + 2 * 919);
+  assert_int_equal(tasks[0].lag, 5 + 2 * 923);
   assert_true(lumos_transform_scale(job, "host=2", &error));
   for (int i = 0; i < ROUND_TASKS; i++) {
     assert_int_equal(tasks[i].dur, four_times[i]);
   }
-  assert_int_equal(tasks[0].lag, 9 + 4 * 919);
+  assert_int_equal(tasks[0].lag, 5 + 4 * 923);
   lumos_job_free(job);
 }
 
 /* What is left is the host's own, of which a change then changes all. */
 static void without_it_the_rest_is_left(void **state) {
   (void)state;
-  const int64_t own[ROUND_TASKS] = {0, 13, 10, 0, 7, 17, 0, 5, 0};
+  const int64_t own[ROUND_TASKS] = {3, 13, 10, 0, 7, 17, 0, 5, 1};
   struct lumos_job *job = job_of_rounds(20);
   build(job);
   const struct lumos_task *tasks = job->tasks.items + ROUND_TASKS;
@@ -234,7 +230,7 @@ static void without_it_the_rest_is_left(void **state) {
     assert_int_equal(tasks[i].dur, own[i]);
     assert_int_equal(tasks[i].dur_source, own[i] < 5 || i == INNER_ENDS ? LUMOS_SCALED : 0);
   }
-  assert_int_equal(tasks[0].lag, 919);
+  assert_int_equal(tasks[0].lag, 923);
   assert_int_equal(lumos_detail_of(job, &tasks[0])->was, 7);
   assert_string_equal(lumos_string(job->strings, job->history.items[job->history.count - 1].args), "--unprofiled");
   assert_true(job->ranks.items[0].profiler.before_op == LUMOS_ABSENT);
@@ -242,12 +238,13 @@ static void without_it_the_rest_is_left(void **state) {
   for (int i = 0; i < ROUND_TASKS; i++) {
     assert_int_equal(tasks[i].dur, 2 * own[i]);
   }
-  assert_int_equal(tasks[0].lag, 2 * 919);
+  assert_int_equal(tasks[0].lag, 2 * 923);
   assert_int_equal(noted(job, "transform.profiler_unknown"), 0);
+  assert_int_equal(noted(job, "transform.profiler_range"), 1);
   lumos_job_free(job);
 }
 
-/* A change has left 3 of the first task's 7, which were all the profiler's: more than that cannot be taken out. */
+/* A change has left 3 of the first task's 7, of which 4 were the profiler's: more than 3 cannot be taken out. */
 static void no_time_falls_below_0(void **state) {
   (void)state;
   struct lumos_job *job = job_of_rounds(20);
@@ -259,6 +256,40 @@ static void no_time_falls_below_0(void **state) {
   assert_true(lumos_transform_unprofiled(job, NULL, &error));
   assert_int_equal(job->tasks.items[ROUND_TASKS].dur, 0);
   lumos_job_free(job);
+}
+
+/* 20 rounds in a step of 20000, of which recording takes 415 at most, beside two steps without it that take so long. */
+static struct lumos_job *job_of_a_timed_step(int64_t unprofiled) {
+  struct lumos_job *job = job_of_rounds(20);
+  job->spans.items[add_span(job, "ProfilerStep#1", 0, (int64_t)20 * ROUND, LUMOS_NONE)].kind = LUMOS_SPAN_STEP;
+  job->ranks.items[0].unprofiled_steps = 2;
+  job->ranks.items[0].unprofiled_dur = unprofiled;
+  build(job);
+  return job;
+}
+
+static void steps_timed_without_it_tell_how_much_at_least(void **state) {
+  (void)state;
+  const struct {
+    int64_t unprofiled;
+    int32_t least;
+    int64_t between_ops; /* of 1 + 4 */
+  } cases[] = {
+      {40010, 0, 0},                    /* the recorded step took no longer */
+      {40000 - 2 * 208, 501204, 0 + 2}, /* 208 of 415 longer */
+      {40000 - 2 * 415, 1000000, 1 + 4},
+      {40000 - 2 * 500, 1000000, 1 + 4},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct lumos_job *job = job_of_a_timed_step(cases[i].unprofiled);
+    assert_int_equal(job->ranks.items[0].profiler.before_op, 4);
+    assert_int_equal(job->ranks.items[0].profiler.least, cases[i].least);
+    assert_int_equal(lumos_profiled_part(job, BETWEEN_OPS).dur, cases[i].between_ops);
+    struct lumos_error error = {0};
+    assert_true(lumos_transform_unprofiled(job, NULL, &error));
+    assert_int_equal(noted(job, "transform.profiler_range"), 0);
+    lumos_job_free(job);
+  }
 }
 
 static void what_is_not_known_cannot_be_taken_out(void **state) {
@@ -285,6 +316,7 @@ int main(void) {
       cmocka_unit_test(a_host_of_another_speed_leaves_it),
       cmocka_unit_test(without_it_the_rest_is_left),
       cmocka_unit_test(no_time_falls_below_0),
+      cmocka_unit_test(steps_timed_without_it_tell_how_much_at_least),
       cmocka_unit_test(what_is_not_known_cannot_be_taken_out),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -283,9 +283,8 @@ static void labels_change_at_thirds(void **state) {
 
 /* ---- Bubbles ---- */
 
-/* Two stages of two ranks and one, steps of 100: ranks 0 and 1 wait 20 and 31 for rank 2, which waits 7 for rank 0. */
-static void bubbles_are_means_over_the_ranks_of_a_stage(void **state) {
-  (void)state;
+/* The bubbles of two stages of two ranks and one, in steps of 100. */
+static struct lumos_job *job_with_bubbles(const struct lumos_partition own[3]) {
   struct lumos_job *job = lumos_job_new();
   for (int32_t r = 0; r < 3; r++) {
     clocked_rank(job, r);
@@ -299,8 +298,17 @@ static void bubbles_are_means_over_the_ranks_of_a_stage(void **state) {
   lumos_find_stretches(job, &stretches);
   lumos_timeline_make(&timeline, job, NULL, &stretches);
   assert_int_equal(timeline.steps.count, 3);
-  const struct lumos_partition own[] = {{.pipeline_bubble = 20}, {.pipeline_bubble = 31}, {.pipeline_bubble = 7}};
   lumos_write_bubbles(job, &timeline, own);
+  lumos_timeline_free(&timeline);
+  lumos_vector_free(&stretches);
+  return job;
+}
+
+static void bubbles_are_means_over_the_ranks_of_a_stage(void **state) {
+  (void)state;
+  /* Ranks 0 and 1 wait 20 and 31 for rank 2, which waits 7 for rank 0. */
+  const struct lumos_partition own[] = {{.pipeline_bubble = 20}, {.pipeline_bubble = 31}, {.pipeline_bubble = 7}};
+  struct lumos_job *job = job_with_bubbles(own);
   assert_int_equal(job->metrics.count, 3); /* no passes, no schedule */
   const int64_t bubbles[] = {26, 7, 19};   /* 25.5, 7, 58 / 3 */
   const int32_t stages[] = {0, 1, NOWHERE};
@@ -309,8 +317,28 @@ static void bubbles_are_means_over_the_ranks_of_a_stage(void **state) {
     assert_int_equal(job->metrics.items[i].scope.stage, stages[i]);
     assert_int_equal(job->metrics.items[i].value.units, bubbles[i]);
   }
-  lumos_timeline_free(&timeline);
-  lumos_vector_free(&stretches);
+  lumos_job_free(job);
+}
+
+static void a_bubble_that_may_be_twice_as_long_is_not_told(void **state) {
+  (void)state;
+  /* Of stage 1 as much is not split as is bubble, then more; of the job 57 or 58 are not, of 58. */
+  struct lumos_partition own[] = {{.pipeline_bubble = 20, .communication_unsplit = 50},
+                                  {.pipeline_bubble = 31},
+                                  {.pipeline_bubble = 7, .communication_unsplit = 7}};
+  struct lumos_job *job = job_with_bubbles(own);
+  assert_int_equal(job->metrics.count, 3);
+  lumos_job_free(job);
+  own[2].communication_unsplit++;
+  job = job_with_bubbles(own);
+  assert_int_equal(job->metrics.count, 2);
+  assert_int_equal(job->metrics.items[0].scope.stage, 0);
+  assert_int_equal(job->metrics.items[1].scope.stage, NOWHERE);
+  lumos_job_free(job);
+  own[2] = (struct lumos_partition){.communication_unsplit = 100}; /* never 0 */
+  job = job_with_bubbles(own);
+  assert_int_equal(job->metrics.count, 1);
+  assert_int_equal(job->metrics.items[0].scope.stage, 0);
   lumos_job_free(job);
 }
 
@@ -580,6 +608,7 @@ int main(void) {
       cmocka_unit_test(factors_are_those_of_nccl_tests),
       cmocka_unit_test(labels_change_at_thirds),
       cmocka_unit_test(bubbles_are_means_over_the_ranks_of_a_stage),
+      cmocka_unit_test(a_bubble_that_may_be_twice_as_long_is_not_told),
       cmocka_unit_test(a_rank_is_late_by_what_it_did_before),
       cmocka_unit_test(a_rank_is_late_by_what_it_copied),
       cmocka_unit_test(two_slow_ranks_do_not_hide_each_other),

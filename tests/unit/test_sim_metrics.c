@@ -63,6 +63,7 @@ static void a_rank_and_the_job_have_their_breakdown(void **state) {
     expect(job, source, "gpu_busy", NOWHERE, 1, 130);
   }
   MEASURED("kept_wait", 0, 1, 0);
+  MEASURED("pipeline_bubble", 0, 1, 0);
   assert_int_equal(job->notes.count, 0);
 
   /* Once more: the same, not twice as much. */
@@ -80,6 +81,7 @@ static void communication_that_is_joined_with_nobody_is_kept(void **state) {
   MEASURED("kept_wait", 0, 1, 81);
   MEASURED("kept_wait", NOWHERE, 1, 61); /* (81 + 40) / 2 = 60.5, up */
   MEASURED("communication_unsplit", 1, 1, 40);
+  assert_null(find(job, LUMOS_METRIC_MEASURED, "pipeline_bubble", 1, 1)); /* not 0: there may be one in the 40 */
   assert_int_equal(job->notes.count, 0); /* the stage that could not join them has said it */
   lumos_job_free(job);
 }

@@ -66,6 +66,24 @@ static const char every_other[] = JOB_TEXT_HEADER RANK("0")
     DEVICE("0", "5", 2, "gemm", "A", 151, 119, 1, "2", 0, 3, "")
     FROM_0("0");
 
+/* As the first, but a step allocates for so long, where the other does not: threads take 22 in step 1 and 43 in step 2,
+ * the time before every task included. */
+#define ALLOCATING(first, lag, second)                                \
+  JOB_TEXT_HEADER RANK("0")                                           \
+      HOST("0", "0", 0, "A1", 0, 10, 0, 1)                            \
+      HOST("0", "1", 1, "B1", 12, 10, 2, 1)                           \
+      first                                                           \
+      HOST("0", "2", 3, "A1", 42, 8, lag, 2)                          \
+      HOST("0", "3", 4, "B1", 55, 10, 5, 2)                           \
+      second                                                          \
+      DEVICE("0", "4", 0, "gemm", "A", 12, 100, 1, "0", 0, 1, "")     \
+      DEVICE("0", "5", 1, "gemm", "B", 116, 20, 1, "1", 3, 1, "")     \
+      DEVICE("0", "6", 2, "gemm", "A", 137, 50, 1, "2", 0, 2, "")     \
+      DEVICE("0", "7", 3, "gemm", "B", 191, 100, 1, "3", 3, 2, "")    \
+      FROM_0("0")
+#define IN_FIRST(dur) HOST("0", "8", 2, "cudaMalloc", 22, dur, 0, 1)
+#define IN_SECOND(dur) HOST("0", "8", 5, "cudaMalloc", 65, dur, 0, 2)
+
 /* Two ranks and a collective a step, of transfer 40, then 60. Rank 1 comes 30 later to the first, rank 0 10 later to
  * the second.
  *   rank 0  C 12-82 (waits for 42 + 40), then 93-153 (gap 1 and residual 10)
@@ -175,6 +193,26 @@ static void like_steps_have_98_per_cent_of_their_kernels_in_common(void **state)
   lumos_job_free(job);
 }
 
+static void expect_like(const char *text, bool like) {
+  struct lumos_job *job = simulated(text);
+  assert_int_equal(find(job, "transplant_error", 0, 1) != NULL, like);
+  int64_t noted = 0;
+  for (size_t i = 0; i < job->notes.count; i++) {
+    bool said = strcmp(lumos_string(job->strings, job->notes.items[i].code), "sim.no_like_steps") == 0;
+    noted += said ? job->notes.items[i].count : 0;
+  }
+  assert_int_equal(noted, like ? 0 : 1);
+  lumos_job_free(job);
+}
+
+static void like_steps_have_95_per_cent_of_their_host_time_in_common(void **state) {
+  (void)state;
+  expect_like(ALLOCATING(IN_FIRST(1), 19, ""), true);   /* 22 of 23; 42 of 42 */
+  expect_like(ALLOCATING(IN_FIRST(2), 18, ""), false);  /* 22 of 24 */
+  expect_like(ALLOCATING("", 20, IN_SECOND(2)), true);  /* 43 of 45 */
+  expect_like(ALLOCATING("", 20, IN_SECOND(3)), false); /* 43 of 46 */
+}
+
 static void transfers_are_taken_and_members_wait_for_each_other(void **state) {
   (void)state;
   struct lumos_job *job = simulated(two_ranks);
@@ -205,6 +243,7 @@ int main(void) {
       cmocka_unit_test(host_gaps_are_taken_too),
       cmocka_unit_test(only_like_steps_are_compared),
       cmocka_unit_test(like_steps_have_98_per_cent_of_their_kernels_in_common),
+      cmocka_unit_test(like_steps_have_95_per_cent_of_their_host_time_in_common),
       cmocka_unit_test(transfers_are_taken_and_members_wait_for_each_other),
       cmocka_unit_test(a_job_without_like_steps_has_no_transplant),
   };

@@ -196,13 +196,38 @@ static void choosing_nothing_is_said(void **state) {
   lumos_job_free(job);
 }
 
-static int64_t untied_ranks(const struct lumos_job *job) {
+static int64_t noted(const struct lumos_job *job, const char *code) {
   for (size_t i = 0; i < job->notes.count; i++) {
-    if (strcmp(lumos_string(job->strings, job->notes.items[i].code), "transform.untied_threads") == 0) {
+    if (strcmp(lumos_string(job->strings, job->notes.items[i].code), code) == 0) {
       return job->notes.items[i].count;
     }
   }
   return 0;
+}
+
+static int64_t untied_ranks(const struct lumos_job *job) { return noted(job, "transform.untied_threads"); }
+
+/* Two ranks compute for 50 and 90 and communicate for so long; how many kernels are said to be tied to no other rank. */
+static int64_t untied_communication(bool joined, int64_t one, int64_t other) {
+  struct lumos_job *job = job_from_text(ranks_job);
+  job->collectives.count = joined ? 1 : 0;
+  job->tasks.items[task_named(job, "C0")].dur = one;
+  job->tasks.items[task_named(job, "C1")].dur = other;
+  scale(job, "host=1");
+  assert_int_equal(noted(job, "transform.untied_communication"), 0); /* nothing has changed */
+  scale(job, "host=2");
+  scale(job, "host=2");
+  int64_t untied = noted(job, "transform.untied_communication");
+  lumos_job_free(job);
+  return untied;
+}
+
+static void communication_that_nothing_ties_is_said(void **state) {
+  (void)state;
+  assert_int_equal(untied_communication(true, 81, 40), 0);
+  assert_int_equal(untied_communication(false, 81, 40), 2);
+  assert_int_equal(untied_communication(false, 4, 4), 2); /* 8 of 148, more than one part in twenty */
+  assert_int_equal(untied_communication(false, 4, 3), 0); /* 7 of 147 */
 }
 
 static void threads_that_nothing_ties_are_said(void **state) {
@@ -290,6 +315,7 @@ int main(void) {
       cmocka_unit_test(the_identity_leaves_every_other_record),
       cmocka_unit_test(choosing_nothing_is_said),
       cmocka_unit_test(threads_that_nothing_ties_are_said),
+      cmocka_unit_test(communication_that_nothing_ties_is_said),
       cmocka_unit_test(a_handover_ties_its_own_rank_only),
       cmocka_unit_test(what_sim_wrote_goes),
   };

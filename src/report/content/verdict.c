@@ -340,7 +340,7 @@ static void fill_trust(const struct report_facts *facts, struct report_scope *sc
       {FIGURE_RESOURCE_WAIT, "waiting for SMs", "behind a kernel that fills the GPU"},
       {FIGURE_KEPT_WAIT, "kept waiting", "in communication on its own"},
       {FIGURE_HOST_GAP, "host gap", "thread time without an event"},
-      {FIGURE_PROFILER_TIME, "profiler", "on threads, at least"},
+      {FIGURE_PROFILER_TIME, "profiler", "on threads, at most"},
       {FIGURE_HOST_UNKNOWN, "host unknown", "long gaps and calls, kept"},
   };
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {

@@ -1,4 +1,5 @@
-/* The bubble of a stage is the mean of its ranks'. Passes, and so the schedule, are read of one step: the one whose
+/* The bubble of a stage is the mean of its ranks'. Where more of their communication is not split than is known to be
+ * bubble, it is not told: it could be anything up to twice as much, and where nothing is split 0 would be no answer. Passes, and so the schedule, are read of one step: the one whose
  * time is nearest to the mean. */
 #include "sim/pipeline/bubble.h"
 
@@ -11,7 +12,8 @@
 
 struct part {
   int32_t stage, step;
-  int64_t bubble, weight; /* of how many ranks */
+  int64_t bubble, unsplit;
+  int64_t weight; /* of how many ranks */
 };
 LUMOS_VECTOR_TYPE(parts, struct part);
 
@@ -26,10 +28,24 @@ static void collect_parts(const struct lumos_job *job, const struct lumos_timeli
     const struct lumos_step *step = &timeline->steps.items[i];
     const struct lumos_rank *rank = &job->ranks.items[step->rank];
     if (rank->has_parallel && rank->parallel.pp >= 0 && lumos_has_device(job, step->rank)) {
-      struct part part = {rank->parallel.pp, step->step, own[i].pipeline_bubble, lumos_rank_weight(rank)};
+      struct part part = {rank->parallel.pp, step->step, own[i].pipeline_bubble, own[i].communication_unsplit,
+                          lumos_rank_weight(rank)};
       lumos_vector_push(parts, part);
     }
   }
+}
+
+/* Of a stage, or LUMOS_ABSENT_INT: of all; over all steps. */
+static bool is_known(const struct parts *parts, int32_t stage) {
+  __int128 bubble = 0, unsplit = 0;
+  for (size_t i = 0; i < parts->count; i++) {
+    const struct part *part = &parts->items[i];
+    if (stage == LUMOS_ABSENT_INT || part->stage == stage) {
+      bubble += (__int128)part->bubble * part->weight;
+      unsplit += (__int128)part->unsplit * part->weight;
+    }
+  }
+  return unsplit <= bubble;
 }
 
 static void add_time(struct lumos_job *job, const struct lumos_timeline *timeline, const char *name, int32_t stage,
@@ -54,8 +70,10 @@ static size_t write_mean(struct lumos_job *job, const struct lumos_timeline *tim
     sum += (__int128)parts->items[end].bubble * parts->items[end].weight;
     count += parts->items[end].weight;
   }
-  add_time(job, timeline, "bubble", by_stage ? part->stage : LUMOS_ABSENT_INT, part->step,
-           (int64_t)((sum + count / 2) / count));
+  int32_t stage = by_stage ? part->stage : LUMOS_ABSENT_INT;
+  if (is_known(parts, stage)) {
+    add_time(job, timeline, "bubble", stage, part->step, (int64_t)((sum + count / 2) / count));
+  }
   return end;
 }
 
