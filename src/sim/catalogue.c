@@ -68,21 +68,24 @@ static const struct lumos_metric_definition definitions[] = {
      "How long a rank's communication runs before one other rank, the last to arrive, has come. Over all other ranks "
      "it adds up to the rank's waiting."},
     {"late_arrival", "late arrival", "ns", "step_time",
-     "How much later than the mean of the other members a rank arrives at collectives, added up over the step; none, "
-     "where it is early in all. Of several sets of ranks, the one that it delays most by itself. What its streams "
-     "computed or copied for longer than the others since the collective before is compute. What they were idle for "
-     "longer is host; before kernels that start as soon as they are launched only as far as threads took longer from "
-     "launch to launch. Before the first collective of these ranks in the recording it is unknown. The rest is "
-     "inherited: the rank was itself held up by other ranks, or its host was late already."},
+     "How much later than the reference a rank arrives at collectives, added up over the step; none, where it is early "
+     "in all. The reference is the member that a quarter of the others come before, of up to four members the "
+     "earliest. Of several sets of ranks, the one that it delays most by itself. What its streams computed or copied "
+     "for longer than the reference's since the collective before is compute. What they were idle for longer is host; "
+     "before kernels that start as soon as they are launched only as far as threads took longer from launch to launch. "
+     "Before the first collective of these ranks in the recording it is unknown. The rest is inherited: the rank was "
+     "itself held up by other ranks, or its host was late already. In a pipeline, ranks of stages whose layers do the "
+     "same work are compared, too: by what its kernels take (compute), and by what threads take to launch them (host), "
+     "as far as the GPU is idle before them."},
     {"straggler_delay", "straggler's delay", "ns", "step_time",
      "What of a rank's late arrival is its own: its compute and its host's time."},
     {"last_arrivals", "last arrivals", "count", NULL,
      "To how many of the collectives that count for late arrivals the rank came last."},
     {"straggler", "straggler", "share", "step_time",
      "The own delay of a rank that is a straggler, for which it must be at least 10 % of the job's step on average and "
-     "in two of three steps; where there is only one step, 25 %. Steps with a lateness that is unknown count only "
-     "where "
-     "there are no others. Other ranks have none."},
+     "in two of three steps; where there is only one step, 25 %. Where there is a straggler, ranks with at least 80 % "
+     "of the largest own delay, and 8 % of the step in two of three steps, are stragglers, too. Steps with a lateness "
+     "that is unknown count only where there are no others. Other ranks have none."},
     {"exposed_copy", "exposed copies", "ns", "step_time",
      "A copy or memset runs, and neither compute nor communication does."},
     {"idle", "idle", "ns", "step_time", "Nothing runs on any stream of the rank's GPU."},
