@@ -7,8 +7,9 @@
  * by what it arrived before, and over a step both add up: small irregularities, in which now one and now another is
  * last, even out. Of its lateness its own is what it took longer than the reference:
  *   compute  its streams computed or copied for longer;
- *   host     its streams were idle for longer, which, where its kernel started as soon as it was launched, counts only
- *            as far as its threads took longer from the launch before to this one, waiting for the device left out;
+ *   host     its streams ran nothing for longer, as far as the recording shows; where its kernel started as soon as it was
+ *            launched that counts only as far as its threads took longer from the launch before to this one, waiting for
+ *            the device left out;
  *   inherited  all else: it was itself held up in other communication, or its host was late already, which delays the
  *              same step again and again without being slow;
  *   unknown  before the first collective of a set of ranks in the recording: what they did since the one before it is not
@@ -239,12 +240,14 @@ static void add_activity(struct search *search) {
   }
   struct lumos_partition *parts = lumos_allocate(between.count * sizeof *parts);
   const struct lumos_steps_parts list = {&between, parts};
-  lumos_partition_lists(search->job, search->timeline->runs, search->coupling, &list, 1);
+  struct lumos_unrecorded_intervals intervals = {0};
+  lumos_partition_lists(search->job, search->timeline->runs, search->coupling, &list, 1, &intervals);
+  lumos_vector_free(&intervals);
   for (size_t i = 1; i < marks->count; i++) {
     struct mark *mark = &marks->items[i];
     if (mark[-1].rank == mark->rank) {
       mark->busy = mark[-1].busy + parts[i].exposed_compute + parts[i].overlapped + parts[i].exposed_copy;
-      mark->idle = mark[-1].idle + parts[i].idle;
+      mark->idle = mark[-1].idle + parts[i].idle + parts[i].not_recorded;
     }
   }
   free(parts);

@@ -13,7 +13,7 @@ jobs=0
 adds_up() {
   jobs=$((jobs + 1))
   idle | awk -v causes="$causes" "$field"'
-    field("name") ~ /_outside$|^step_time$/ { next }
+    field("name") ~ /^step_time$/ { next }
     {
       name = field("name"); value = field("value") + 0; step = field("step")
       if (!/"rank":/ && name ~ /^idle_(host|sync|at_op)$/) by_op[step] += name == "idle_at_op" ? -value : value
