@@ -156,6 +156,20 @@ static void idle_time_is_told_by_the_op_at_which_the_host_was(void **state) {
   lumos_job_free(job);
 }
 
+/* The wait returns 2000000 after A: all of that is for what is not recorded, of the rank and of its streams. Behind it all
+ * is as if it had returned at once. */
+static void a_wait_for_what_is_not_recorded_is_not_idle(void **state) {
+  (void)state;
+  struct lumos_job *job = job_from_text(dry_job);
+  job->details.items[job->tasks.items[task_named(job, "sync")].detail].wait.residual = 2000000;
+  simulate(job);
+  CHECK(job, 0, "", 10, 27, 3, 0, 0, 2000000);
+  CHECK(job, 0, "s7", 10, 27, 1, 10, 0, 2000000);
+  CHECK(job, 0, "s20", 28, 27, 3, 40, 0, 2000000);
+  CHECK(job, LUMOS_ABSENT_INT, "", 10, 27, 3, 0, 0, 2000000);
+  lumos_job_free(job);
+}
+
 static void what_is_not_recorded_is_not_idle(void **state) {
   (void)state;
   struct lumos_job *job = simulate(job_from_text(copies_job));
@@ -172,6 +186,7 @@ int main(void) {
       cmocka_unit_test(a_wait_is_to_blame_also_where_it_returns_at_once),
       cmocka_unit_test(a_full_queue_is_a_wait_for_the_device),
       cmocka_unit_test(idle_time_is_told_by_the_op_at_which_the_host_was),
+      cmocka_unit_test(a_wait_for_what_is_not_recorded_is_not_idle),
       cmocka_unit_test(what_is_not_recorded_is_not_idle),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
