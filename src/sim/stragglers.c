@@ -787,7 +787,9 @@ static void write_lateness(const struct search *search, uint32_t index, const st
     lumos_metric_add(job, "late_arrival", &scope, search->timeline->source, (struct lumos_decimal){parts[i].value, 0});
   }
   scope.kind = LUMOS_NO_STRING;
-  lumos_metric_add(job, "last_arrivals", &scope, search->timeline->source, (struct lumos_decimal){late->last, 0});
+  if (late->met > 0) {
+    lumos_metric_add(job, "last_arrivals", &scope, search->timeline->source, (struct lumos_decimal){late->last, 0});
+  }
 }
 
 static int64_t job_step_time(const struct lumos_timeline *timeline, int32_t step) {
