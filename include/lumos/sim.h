@@ -65,9 +65,9 @@ bool lumos_engine_run(const struct lumos_job *job, const struct lumos_sim_option
  * the mean of theirs over that time.
  *
  * Why a device is idle, simulated, {rank, step} and {step}: idle_host, idle_sync, idle_launch, idle_dependency,
- * idle_unexplained, `of` idle, to which they add up; idle_outside, `of` idle_unexplained, what the recording does not
- * hold; {step, op}: idle_at_op, idle_host and idle_sync by the op at which the host was, (none) between ops. {rank, step,
- * lane}: stream_idle, and stream_idle_host and so on of it.
+ * idle_unexplained, `of` idle, to which they add up; {step, op}: idle_at_op, idle_host and idle_sync by the op at which
+ * the host was, (none) between ops. {rank, step, lane}: stream_idle, and stream_idle_host and so on of it, and beside it
+ * stream_not_recorded: what is not recorded of the rank, or holds the stream's own next task.
  *
  * The critical path of the job's step, simulated, {step} and more: critical_path, as long as the step; `of` it, each
  * adding up to it: critical_path_kind {kind}, _phase {phase}, _op {op}, _module {module}, _layer {layer, or name},
@@ -149,9 +149,11 @@ LUMOS_VECTOR_TYPE(lumos_steps_list, struct lumos_step);
  * vector. */
 void lumos_find_steps(const struct lumos_job *job, const struct lumos_run *runs, struct lumos_steps_list *steps);
 
-/* Where a rank's step went, over all its streams; the first five add up to end - start exactly. */
+/* Where a rank's step went, over all its streams; the first six add up to end - start exactly. Where nothing runs,
+ * not_recorded is what waits for what lies outside the recording: a start that a boundary holds, a call that waits over
+ * 1 ms longer than for recorded work, a thread before its first row, kernels whose rows are missing. */
 struct lumos_partition {
-  int64_t exposed_compute, overlapped, exposed_communication, exposed_copy, idle;
+  int64_t exposed_compute, overlapped, exposed_communication, exposed_copy, not_recorded, idle;
   /* These add up to exposed_communication. Waiting is bubble where it is for another stage of the pipeline. */
   int64_t communication_transfer, communication_wait, pipeline_bubble, communication_unsplit;
   int64_t gpu_busy; /* at least one task runs on any stream */

@@ -18,7 +18,8 @@ static const struct part {
     {"pipeline_bubble", offsetof(struct lumos_partition, pipeline_bubble), true},
     {"communication_unsplit", offsetof(struct lumos_partition, communication_unsplit), true},
     {"exposed_copy", offsetof(struct lumos_partition, exposed_copy), false},
-    {"idle", offsetof(struct lumos_partition, idle), false},
+    {"not_recorded", offsetof(struct lumos_partition, not_recorded), false},
+    {"idle", offsetof(struct lumos_partition, idle), false}, /* the last: idle.c rounds its parts behind all others */
 };
 enum { PARTS = sizeof parts / sizeof *parts };
 
@@ -72,7 +73,7 @@ static struct lumos_partition mean_partition(const struct weighted *listed, size
     mean.exposed_communication += parts[part].communication ? *part_of(&mean, part) : 0;
     before = after;
   }
-  mean.gpu_busy = (int64_t)(before / ranks) - mean.idle;
+  mean.gpu_busy = (int64_t)(before / ranks) - mean.idle - mean.not_recorded;
   return mean;
 }
 
@@ -118,23 +119,25 @@ static void write_job_steps(struct lumos_job *job, const struct lumos_timeline *
 }
 
 void lumos_write_timeline(struct lumos_job *job, const struct lumos_coupling *coupling,
-                          const struct lumos_timeline *timeline, int64_t *kept, struct lumos_idle *idle) {
+                          const struct lumos_timeline *timeline, int64_t *kept, struct lumos_idle *idle,
+                          struct lumos_unrecorded_intervals *intervals) {
   size_t count = timeline->steps.count;
   struct lumos_partition *own = lumos_allocate(count * sizeof *own), *jobs = lumos_allocate(count * sizeof *jobs);
   struct lumos_steps_list shared;
   find_shared_steps(timeline, &shared);
   const struct lumos_steps_parts lists[] = {{&timeline->steps, own}, {&shared, jobs}};
   bool several = job->ranks.count > 1; /* of one rank the job's steps are its own */
-  lumos_partition_lists(job, timeline->runs, coupling, lists, several ? 2 : 1);
+  lumos_partition_lists(job, timeline->runs, coupling, lists, several ? 2 : 1, intervals);
   for (size_t i = 0; i < count; i++) {
     const struct lumos_step *step = &timeline->steps.items[i];
     struct lumos_metric_place place = lumos_place_of(job, timeline, step);
     kept[i] = own[i].communication_kept;
-    idle[i] = (struct lumos_idle){LUMOS_ABSENT, LUMOS_ABSENT};
+    idle[i] = (struct lumos_idle){LUMOS_ABSENT, LUMOS_ABSENT, LUMOS_ABSENT, LUMOS_ABSENT};
     lumos_metric_time(job, "step_time", place, step->end - step->start);
     if (lumos_has_device(job, step->rank)) {
       write_partition(job, place, &own[i]);
-      idle[i] = (struct lumos_idle){own[i].idle, several ? jobs[i].idle : own[i].idle};
+      const struct lumos_partition *job_part = several ? &jobs[i] : &own[i];
+      idle[i] = (struct lumos_idle){own[i].idle, job_part->idle, own[i].not_recorded, job_part->not_recorded};
     }
   }
   write_job_steps(job, timeline, several ? jobs : own);

@@ -70,24 +70,34 @@ static const struct lumos_metric_definition definitions[] = {
      "How long a rank's communication runs before one other rank, the last to arrive, has come. Over all other ranks "
      "it adds up to the rank's waiting."},
     {"late_arrival", "late arrival", "ns", "step_time",
-     "How much later than the mean of the other members a rank arrives at collectives, added up over the step; none, "
-     "where it is early in all. Of several sets of ranks, the one that it delays most by itself. What its streams "
-     "computed or copied for longer than the others since the collective before is compute. What they were idle for "
-     "longer is host; before kernels that start as soon as they are launched only as far as threads took longer from "
-     "launch to launch. Before the first collective of these ranks in the recording it is unknown. The rest is "
-     "inherited: the rank was itself held up by other ranks, or its host was late already."},
+     "How much later than the reference a rank arrives at collectives, added up over the step; none, where it is early "
+     "in all. The reference is the member that a quarter of the others come before, of up to four members the "
+     "earliest. Of several sets of ranks, the one that it delays most by itself. What its streams computed or copied "
+     "for longer than the reference's since the collective before is compute. What they ran nothing for longer is "
+     "host; "
+     "before kernels that start as soon as they are launched only as far as threads took longer from launch to launch. "
+     "Before the first collective of these ranks in the recording it is unknown. The rest is inherited: the rank was "
+     "itself held up by other ranks, or its host was late already. In a pipeline, ranks of stages whose layers do the "
+     "same work are compared, too: by what its kernels take (compute), and by what threads take to launch them (host), "
+     "as far as the GPU is idle before them."},
     {"straggler_delay", "straggler's delay", "ns", "step_time",
      "What of a rank's late arrival is its own: its compute and its host's time."},
     {"last_arrivals", "last arrivals", "count", NULL,
      "To how many of the collectives that count for late arrivals the rank came last."},
     {"straggler", "straggler", "share", "step_time",
      "The own delay of a rank that is a straggler, for which it must be at least 10 % of the job's step on average and "
-     "in two of three steps; where there is only one step, 25 %. Steps with a lateness that is unknown count only "
-     "where "
-     "there are no others. Other ranks have none."},
+     "in two of three steps; where there is only one step, 25 %. Where there is a straggler, ranks with at least 80 % "
+     "of the largest own delay, and 8 % of the step in two of three steps, are stragglers, too. Steps with a lateness "
+     "that is unknown count only where there are no others. Other ranks have none."},
     {"exposed_copy", "exposed copies", "ns", "step_time",
      "A copy or memset runs, and neither compute nor communication does."},
-    {"idle", "idle", "ns", "step_time", "Nothing runs on any stream of the rank's GPU."},
+    {"not_recorded", "not recorded", "ns", "step_time",
+     "Nothing runs on any stream of the rank's GPU, and what it waits for lies outside the recording: work launched "
+     "before it, a call that waits over 1 ms longer than for recorded work, a thread before its first row, or kernels "
+     "whose rows are missing. The GPU may be busy then, so this is not idle time, and no change is predicted to gain "
+     "it. Record from earlier on, and all kernels."},
+    {"idle", "idle", "ns", "step_time",
+     "Nothing runs on any stream of the rank's GPU, and what it waits for is recorded."},
     {"idle_host", "idle for the host", "ns", "idle",
      "Idle while a thread, on whose launch the next task depends, works or has a gap: the host is too slow, or has no "
      "lead. Like all causes of idle time it is found by walking back what bound the start that ends the idle time."},
@@ -101,15 +111,15 @@ static const struct lumos_metric_definition definitions[] = {
      "Idle while other work holds the next task: of another stream by an event, of another rank, or on SMs that are "
      "not free. Also from the rank's last task on, until other ranks end."},
     {"idle_unexplained", "idle, unexplained", "ns", "idle",
-     "Idle without a known cause: what the recording does not hold, and delays that no rule explains."},
-    {"idle_outside", "idle for what is not recorded", "ns", "idle_unexplained",
-     "Unexplained because the chain of what bound has come to where the recording ends: before the first row of a "
-     "thread, or at a start that nothing in the traces accounts for, such as that of a kernel on a GPU that another "
-     "process shares."},
+     "Idle without a known cause: delays that no rule explains."},
     {"idle_at_op", "idle at an op", "ns", "idle",
      "Idle for the host and idle for a wait of the host, by the op at which the host was, as the mean over the ranks; "
      "(none) is between ops."},
-    {"stream_idle", "stream idle", "ns", "step_time", "Nothing runs on this one stream of the rank's GPU."},
+    {"stream_not_recorded", "stream not recorded", "ns", "step_time",
+     "Nothing runs on this one stream, and what the GPU, or the stream's next task, waits for lies outside the "
+     "recording."},
+    {"stream_idle", "stream idle", "ns", "step_time",
+     "Nothing runs on this one stream of the rank's GPU, and what it waits for is recorded."},
     {"stream_idle_host", "stream idle for the host", "ns", "stream_idle",
      "The stream is idle while a thread, on whose launch its next task depends, works or has a gap."},
     {"stream_idle_sync", "stream idle for a wait of the host", "ns", "stream_idle",
@@ -120,9 +130,8 @@ static const struct lumos_metric_definition definitions[] = {
      "The stream is idle while work of another stream or rank holds its next task, or after its last one."},
     {"stream_idle_unexplained", "stream idle, unexplained", "ns", "stream_idle",
      "The stream is idle without a known cause."},
-    {"stream_idle_outside", "stream idle for what is not recorded", "ns", "stream_idle_unexplained",
-     "Unexplained because the chain of what bound the stream's next task has come to where the recording ends."},
-    {"gpu_busy", "GPU busy", "ns", "step_time", "At least one task runs on some stream; 100 % less idle."},
+    {"gpu_busy", "GPU busy", "ns", "step_time",
+     "At least one task runs on some stream; 100 % less idle and not recorded."},
     {"critical_path", "critical path", "ns", "step_time",
      "The chain of constraints that bound, through ranks, threads and streams of the simulated schedule, from the end "
      "of the task that ends the job's step back to where the step begins: as long as the step, exactly. Only what "

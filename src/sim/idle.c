@@ -1,4 +1,5 @@
-/* Causes of idle time, found by walking dependencies back.
+/* Causes of idle time, found by walking dependencies back. What is not recorded of a rank is not idle; of a stream, that
+ * and what its own next task waits for outside of the recording.
  *
  * An idle instant belongs to the task whose start ends the idle stretch: of the rank the first that starts on any of
  * its streams, of a stream its next one. The chain of what bound that start leads back to the instant, and what stands
@@ -16,17 +17,15 @@
 #include "sim/walk.h"
 #include <stdlib.h>
 
-/* What is not recorded is unexplained, too, and told apart. */
-enum cause { HOST, SYNC, LAUNCH, DEPENDENCY, UNEXPLAINED, OUTSIDE, CAUSES };
+enum cause { HOST, SYNC, LAUNCH, DEPENDENCY, UNEXPLAINED, CAUSES, OUTSIDE = CAUSES /* none of idle time */ };
 
-static const char *const rank_names[CAUSES] = {"idle_host",       "idle_sync",        "idle_launch",
-                                               "idle_dependency", "idle_unexplained", "idle_outside"};
-static const char *const stream_names[CAUSES] = {"stream_idle_host",        "stream_idle_sync",
-                                                 "stream_idle_launch",      "stream_idle_dependency",
-                                                 "stream_idle_unexplained", "stream_idle_outside"};
+static const char *const rank_names[CAUSES] = {"idle_host", "idle_sync", "idle_launch", "idle_dependency",
+                                               "idle_unexplained"};
+static const char *const stream_names[CAUSES] = {"stream_idle_host", "stream_idle_sync", "stream_idle_launch",
+                                                 "stream_idle_dependency", "stream_idle_unexplained"};
 
 struct causes {
-  int64_t of[CAUSES];
+  int64_t of[CAUSES + 1];
 };
 
 /* A task that runs on a stream. */
@@ -56,6 +55,9 @@ struct idle {
   const struct lumos_held *bindings;
   const struct lumos_timeline *timeline;
   const struct lumos_idle *expected;
+  const struct lumos_unrecorded_interval *unrecorded; /* of the rank in work, by time */
+  const struct lumos_unrecorded_interval *unrecorded_end;
+  size_t unrecorded_count;
   uint32_t *heads;             /* of threads' runs: streams' walks, which tell no ops, need no more */
   uint32_t *job_step;          /* of every step */
   struct causes *own, *shared; /* by step: within the rank's, within the job's */
@@ -192,6 +194,42 @@ static void blame_wait(struct idle *idle, const struct rest *rest, const struct 
   }
 }
 
+/* The last that begins before an instant; NULL: none does. */
+static const struct lumos_unrecorded_interval *unrecorded_before(const struct idle *idle, int64_t instant) {
+  size_t low = 0;
+  size_t high = idle->unrecorded_count;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    if (idle->unrecorded[middle].from < instant) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low == 0 ? NULL : &idle->unrecorded[low - 1];
+}
+
+/* Pieces in which the rank is not recorded are no idle time; the others are that of the rank. */
+static void take_unrecorded(struct idle *idle, bool of_rank) {
+  for (size_t i = 0; i < idle->pieces.count; i++) {
+    const struct lumos_unrecorded_interval *interval = unrecorded_before(idle, idle->pieces.items[i].to);
+    if (interval != NULL && interval->to > idle->pieces.items[i].from) {
+      if (interval->to < idle->pieces.items[i].to) {
+        split(idle, i, interval->to); /* the late one is before no other interval */
+      } else {
+        if (interval->from > idle->pieces.items[i].from) {
+          split(idle, i, interval->from);
+        }
+        idle->pieces.items[i].cause = OUTSIDE;
+        continue;
+      }
+    }
+    if (of_rank && idle->pieces.items[i].cause == OUTSIDE) {
+      idle->pieces.items[i].cause = UNEXPLAINED;
+    }
+  }
+}
+
 static void explain(struct idle *idle, const uint32_t *heads, const struct rest *rest) {
   idle->parts.count = 0;
   idle->pieces.count = 0;
@@ -213,6 +251,7 @@ static void explain(struct idle *idle, const uint32_t *heads, const struct rest 
       blame_wait(idle, rest, part);
     }
   }
+  take_unrecorded(idle, heads == NULL);
 }
 
 /* --- Sums --- */
@@ -280,8 +319,7 @@ static int64_t sum_of(const struct causes *causes) {
 static void write_causes(struct lumos_job *job, const char *const names[CAUSES], const struct lumos_scope *scope,
                          const struct causes *causes) {
   for (int cause = 0; cause < CAUSES; cause++) {
-    int64_t time = causes->of[cause] + (cause == UNEXPLAINED ? causes->of[OUTSIDE] : 0);
-    lumos_metric_add(job, names[cause], scope, LUMOS_METRIC_SIMULATED, (struct lumos_decimal){time, 0});
+    lumos_metric_add(job, names[cause], scope, LUMOS_METRIC_SIMULATED, (struct lumos_decimal){causes->of[cause], 0});
   }
 }
 
@@ -302,7 +340,8 @@ static void explain_rank(struct idle *idle, uint32_t first, uint32_t end) {
   }
   for (uint32_t i = first; i < end; i++) {
     const struct lumos_step *step = &idle->timeline->steps.items[i];
-    if (sum_of(&idle->own[i]) != idle->expected[i].own) {
+    if (sum_of(&idle->own[i]) != idle->expected[i].own ||
+        idle->own[i].of[OUTSIDE] != idle->expected[i].own_unrecorded) {
       drop(idle->job);
       continue;
     }
@@ -348,7 +387,8 @@ static void explain_stream(struct idle *idle, uint32_t lane, uint32_t first, uin
   struct swept swept = {0, steps[first].start};
   for (uint32_t i = first; i < end; i++) {
     int64_t rests = steps[i].end - steps[i].start - busy_within(&idle->lane_works, &steps[i], &swept);
-    if (rests != sum_of(&sums[i])) {
+    int64_t unrecorded = sums[i].of[OUTSIDE];
+    if (rests != sum_of(&sums[i]) + unrecorded) {
       drop(idle->job);
       continue;
     }
@@ -356,7 +396,10 @@ static void explain_stream(struct idle *idle, uint32_t lane, uint32_t first, uin
     scope.rank = idle->job->ranks.items[steps[i].rank].rank;
     scope.step = steps[i].step;
     scope.lane = lane;
-    lumos_metric_add(idle->job, "stream_idle", &scope, LUMOS_METRIC_SIMULATED, (struct lumos_decimal){rests, 0});
+    lumos_metric_add(idle->job, "stream_not_recorded", &scope, LUMOS_METRIC_SIMULATED,
+                     (struct lumos_decimal){unrecorded, 0});
+    lumos_metric_add(idle->job, "stream_idle", &scope, LUMOS_METRIC_SIMULATED,
+                     (struct lumos_decimal){rests - unrecorded, 0});
     write_causes(idle->job, stream_names, &scope, &sums[i]);
   }
 }
@@ -376,12 +419,26 @@ static void find_works_of_rank(struct idle *idle, const struct lumos_rank *rank)
   sort_works(&idle->works);
 }
 
+/* Ranks come in order. */
+static void next_unrecorded(struct idle *idle, uint32_t rank) {
+  idle->unrecorded += idle->unrecorded_count;
+  idle->unrecorded_count = 0;
+  while (idle->unrecorded < idle->unrecorded_end && idle->unrecorded->rank < rank) {
+    idle->unrecorded++;
+  }
+  while (idle->unrecorded + idle->unrecorded_count < idle->unrecorded_end &&
+         idle->unrecorded[idle->unrecorded_count].rank == rank) {
+    idle->unrecorded_count++;
+  }
+}
+
 /* The steps from `first` to `end` are those of one rank. */
 static void write_rank(struct idle *idle, uint32_t first, uint32_t end, struct causes *sums) {
   const struct lumos_step *steps = idle->timeline->steps.items;
   const struct lumos_step *jobs = idle->timeline->job.items;
   const struct lumos_rank *rank = &idle->job->ranks.items[steps[first].rank];
   find_works_of_rank(idle, rank);
+  next_unrecorded(idle, steps[first].rank);
   int64_t from = earlier(steps[first].start, jobs[idle->job_step[first]].start);
   int64_t until = later(steps[end - 1].end, jobs[idle->job_step[end - 1]].end);
   find_rests(&idle->works, from, until, &idle->rests);
@@ -466,7 +523,8 @@ static void write_job_step(struct idle *idle, size_t k) {
     uint32_t i = timeline->sharers[s];
     if (idle->expected[i].shared != LUMOS_ABSENT) {
       int64_t weight = weight_of(idle, i);
-      adds_up = adds_up && sum_of(&idle->shared[i]) == idle->expected[i].shared;
+      adds_up = adds_up && sum_of(&idle->shared[i]) == idle->expected[i].shared &&
+                idle->shared[i].of[OUTSIDE] == idle->expected[i].shared_unrecorded;
       for (int cause = 0; cause < CAUSES; cause++) {
         sums[cause] += (__int128)idle->shared[i].of[cause] * weight;
       }
@@ -511,8 +569,13 @@ static void write_all(struct idle *idle) {
 }
 
 void lumos_write_idle(struct lumos_job *job, const struct lumos_held *bindings, const struct lumos_timeline *simulated,
-                      const struct lumos_idle *expected) {
-  struct idle idle = {.job = job, .bindings = bindings, .timeline = simulated, .expected = expected};
+                      const struct lumos_idle *expected, const struct lumos_unrecorded_intervals *unrecorded) {
+  struct idle idle = {.job = job,
+                      .bindings = bindings,
+                      .timeline = simulated,
+                      .expected = expected,
+                      .unrecorded = unrecorded->items,
+                      .unrecorded_end = unrecorded->count > 0 ? unrecorded->items + unrecorded->count : NULL};
   idle.job_step = lumos_job_steps_of(simulated);
   idle.own = lumos_allocate_zeroed(simulated->steps.count + 1, sizeof *idle.own);
   idle.shared = lumos_allocate_zeroed(simulated->steps.count + 1, sizeof *idle.shared);

@@ -10,6 +10,7 @@
 
 #include "sim/engine.h"
 #include "sim/steps.h"
+#include "sim/unrecorded.h"
 
 /* A start that is off by more than this is unexplained; below, clocks and rounding are. As LUMOS_TIMING_NOISE
  * (graph/graph.h). */
@@ -56,14 +57,16 @@ struct lumos_steps_parts {
 };
 
 /* lumos_partition_steps of several lists whose steps are of the same ranks, in the same order: what runs is looked at
- * once. */
+ * once. What of their rests is not recorded is added to `intervals`, by rank, then time. */
 void lumos_partition_lists(const struct lumos_job *job, const struct lumos_run *runs,
                            const struct lumos_coupling *coupling, const struct lumos_steps_parts *lists,
-                           size_t list_count);
+                           size_t list_count, struct lumos_unrecorded_intervals *intervals);
 
-/* Idle time of a rank's step, and of the job's step on that rank; LUMOS_ABSENT: the rank has no streams. */
+/* Idle time of a rank's step, and of the job's step on that rank, and what of them is not recorded; LUMOS_ABSENT: the
+ * rank has no streams. */
 struct lumos_idle {
   int64_t own, shared;
+  int64_t own_unrecorded, shared_unrecorded;
 };
 
 /* A rank without device tasks has no breakdown: nothing is known of its device. */
@@ -71,9 +74,11 @@ bool lumos_has_device(const struct lumos_job *job, uint32_t rank);
 
 /* step_time and the partition of every step of a timeline. The job's parts are the mean over its ranks of the partition
  * of the job's step, rounded so that they add up. kept[i]: time of the ranks' step i in which communication runs that
- * is tied to no other rank's; idle[i]: its idle time. With a pipeline, its bubbles by stage. */
+ * is tied to no other rank's; idle[i]: its idle time; what is not recorded is added to `intervals`, by rank, then time.
+ * With a pipeline, its bubbles by stage. */
 void lumos_write_timeline(struct lumos_job *job, const struct lumos_coupling *coupling,
-                          const struct lumos_timeline *timeline, int64_t *kept, struct lumos_idle *idle);
+                          const struct lumos_timeline *timeline, int64_t *kept, struct lumos_idle *idle,
+                          struct lumos_unrecorded_intervals *intervals);
 
 /* What communication costs, by group and operation, and who waits for whom; on the simulated timeline also what the
  * collectives' records say of it. */

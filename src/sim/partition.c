@@ -5,7 +5,8 @@
  * of that is for another stage of the pipeline, bubble. A member of a
  * coupled collective waits until the latest of those that it waits for has started, and transfers from then on; a
  * batched kernel transfers before that, too, while one of its other transfers takes place. It is split only where the
- * clocks of all members are known to agree.
+ * clocks of all members are known to agree. Where nothing runs the rank is idle, or what it waits for is not recorded
+ * (unrecorded.c).
  */
 #include "base/moments.h"
 #include "program/reach.h"
@@ -14,7 +15,7 @@
 #include "sim/metrics.h"
 #include <stdlib.h>
 
-enum activity { COMPUTE, COPY, TRANSFER, WAIT, BUBBLE, UNALIGNED, KEPT, ACTIVITIES };
+enum activity { COMPUTE, COPY, TRANSFER, WAIT, BUBBLE, UNALIGNED, KEPT, UNRECORDED, ACTIVITIES };
 
 /* When a collective's transfer starts, on the timeline that is looked at. */
 struct transfer_start {
@@ -28,7 +29,9 @@ struct sweep {
   const struct lumos_coupling *coupling;
   struct transfer_start *transfers; /* by collective */
   struct lumos_moments moments;     /* what: the activity */
-  int64_t running[ACTIVITIES];      /* how many tasks of each activity run */
+  struct lumos_unrecorded *unrecorded;
+  struct lumos_unrecorded_intervals *intervals;
+  int64_t running[ACTIVITIES]; /* how many tasks of each activity run */
 };
 
 static void find_transfers(struct sweep *sweep) {
@@ -105,6 +108,27 @@ static void collect_rank(struct sweep *sweep, const struct lumos_rank *rank) {
   lumos_moments_sort(&sweep->moments);
 }
 
+/* The rank's rests in [from, until), as far as work follows them. */
+static void add_unrecorded(struct sweep *sweep, uint32_t rank, int64_t from, int64_t until) {
+  size_t first = sweep->intervals->count;
+  int64_t free_from = from, running = 0;
+  lumos_unrecorded_begin(sweep->unrecorded, rank);
+  for (size_t i = 0; i < sweep->moments.list.count && sweep->moments.list.items[i].time < until; i++) {
+    const struct lumos_moment *moment = &sweep->moments.list.items[i];
+    if (running == 0 && moment->time > free_from) {
+      lumos_unrecorded_find(sweep->unrecorded, free_from, moment->time, sweep->intervals);
+    }
+    running += moment->change;
+    free_from = moment->time > from ? moment->time : from;
+  }
+  for (size_t i = first; i < sweep->intervals->count; i++) {
+    lumos_moments_add(&sweep->moments, UNRECORDED, sweep->intervals->items[i].from, sweep->intervals->items[i].to);
+  }
+  if (sweep->intervals->count > first) {
+    lumos_moments_sort(&sweep->moments);
+  }
+}
+
 /* A stretch of `length` in which the same work runs. */
 static void add_stretch(struct lumos_partition *partition, const int64_t running[ACTIVITIES], int64_t length) {
   bool unsplit = running[UNALIGNED] + running[KEPT] > 0;
@@ -130,6 +154,8 @@ static void add_stretch(struct lumos_partition *partition, const int64_t running
     }
   } else if (copies) {
     partition->exposed_copy += length;
+  } else if (running[UNRECORDED] > 0) {
+    partition->not_recorded += length;
   } else {
     partition->idle += length;
   }
@@ -165,21 +191,41 @@ static void sweep_rank(struct sweep *sweep, const struct lumos_step *steps, size
   }
 }
 
+static int64_t first_start(const struct lumos_steps_parts *lists, size_t list_count, size_t first) {
+  int64_t start = INT64_MAX;
+  for (size_t i = 0; i < list_count; i++) {
+    start = lists[i].steps->items[first].start < start ? lists[i].steps->items[first].start : start;
+  }
+  return start;
+}
+
+static int64_t last_end(const struct lumos_steps_parts *lists, size_t list_count, size_t last) {
+  int64_t end = INT64_MIN;
+  for (size_t i = 0; i < list_count; i++) {
+    end = lists[i].steps->items[last].end > end ? lists[i].steps->items[last].end : end;
+  }
+  return end;
+}
+
 void lumos_partition_lists(const struct lumos_job *job, const struct lumos_run *runs,
                            const struct lumos_coupling *coupling, const struct lumos_steps_parts *lists,
-                           size_t list_count) {
-  struct sweep sweep = {.job = job, .runs = runs, .coupling = coupling};
+                           size_t list_count, struct lumos_unrecorded_intervals *intervals) {
+  struct sweep sweep = {.job = job, .runs = runs, .coupling = coupling, .intervals = intervals};
   const struct lumos_steps_list *steps = lists[0].steps;
   find_transfers(&sweep);
+  sweep.unrecorded = lumos_unrecorded_open(job, runs);
   for (size_t first = 0, count = 0; first < steps->count; first += count) {
     for (count = 1; first + count < steps->count && steps->items[first + count].rank == steps->items[first].rank;) {
       count++;
     }
     collect_rank(&sweep, &job->ranks.items[steps->items[first].rank]);
+    add_unrecorded(&sweep, steps->items[first].rank, first_start(lists, list_count, first),
+                   last_end(lists, list_count, first + count - 1));
     for (size_t i = 0; i < list_count; i++) {
       sweep_rank(&sweep, &lists[i].steps->items[first], count, &lists[i].partitions[first]);
     }
   }
+  lumos_unrecorded_close(sweep.unrecorded);
   free(sweep.transfers);
   lumos_moments_free(&sweep.moments);
 }
@@ -189,6 +235,8 @@ void lumos_partition_steps(const struct lumos_job *job, const struct lumos_run *
   struct lumos_coupling coupling;
   lumos_coupling_make(&coupling, job);
   const struct lumos_steps_parts list = {steps, partitions};
-  lumos_partition_lists(job, runs, &coupling, &list, 1);
+  struct lumos_unrecorded_intervals intervals = {0};
+  lumos_partition_lists(job, runs, &coupling, &list, 1, &intervals);
+  lumos_vector_free(&intervals);
   lumos_coupling_free(&coupling);
 }

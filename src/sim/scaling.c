@@ -1,6 +1,7 @@
 #include "sim/scaling.h"
 
 #include "graph/profiler.h"
+#include "sim/unrecorded.h"
 #include <stdlib.h>
 
 /* In a rooted collective only some members' ends are decided by the transfer, so there both are scaled. */
@@ -49,10 +50,11 @@ static bool waits(const struct lumos_detail *detail) {
   return detail->wait.on != 0 && detail->event_op != LUMOS_EVENT_WAIT;
 }
 
-/* Of a wait of which nothing is known all may be waiting. */
+/* Of a wait of which nothing is known all may be waiting, as of one for what is not recorded. */
 bool lumos_scaling_takes_residual(const struct lumos_scaling *scaling, uint32_t task) {
   const struct lumos_detail *detail = lumos_detail_of(scaling->job, &scaling->job->tasks.items[task]);
-  return scaling->chosen[task] && waits(detail) && detail->wait.residual != LUMOS_ABSENT;
+  return scaling->chosen[task] && waits(detail) && detail->wait.residual != LUMOS_ABSENT &&
+         lumos_waits_unrecorded(scaling->job, task) == 0;
 }
 
 bool lumos_scaling_takes_dur(const struct lumos_scaling *scaling, uint32_t task) {

@@ -1,19 +1,26 @@
 /* Who is late: by what a rank did before a collective, not by how long it was in it.
  *
  * All members of a symmetric collective leave it together, so that what delays the next one of the same ranks is what
- * each did since. A member is late by what it arrived after the mean of the others, early by what it arrived before,
- * and over a step both add up: small irregularities, in which now one and now another is last, even out, and two slow
- * ranks do not hide each other. Of its lateness its own is what it took longer than the mean of the others:
+ * each did since. Members are compared with one of them, the reference: over a step and its collectives of these ranks,
+ * the member that a quarter of the others come before, of up to four the earliest. So three slow ranks of four are
+ * found, and one of eight that is fast makes nobody slow. A member is late by what it arrived after the reference, early
+ * by what it arrived before, and over a step both add up: small irregularities, in which now one and now another is
+ * last, even out. Of its lateness its own is what it took longer than the reference:
  *   compute  its streams computed or copied for longer;
- *   host     its streams were idle for longer, which, where its kernel started as soon as it was launched, counts only
- *            as far as its threads took longer from the launch before to this one, waiting for the device left out;
+ *   host     its streams ran nothing for longer, as far as the recording shows; where its kernel started as soon as it was
+ *            launched that counts only as far as its threads took longer from the launch before to this one, waiting for
+ *            the device left out;
  *   inherited  all else: it was itself held up in other communication, or its host was late already, which delays the
  *              same step again and again without being slow;
  *   unknown  before the first collective of a set of ranks in the recording: what they did since the one before it is not
  *            recorded. Such a step says nothing of who is slow, unless there is no other.
  * Collectives across stages are left out: there ranks come one after the other by design. A rank that is late to
  * collectives of several sets of ranks is late to each for the same reason; the set counts to which it is late most.
- * A member that stands for several ranks is as many members, of which the mean of the others has one less to each.
+ * A member that stands for several ranks is as many members.
+ *
+ * In a pipeline a whole stage may be slow, and no collective within it shows that. So ranks of several stages whose
+ * layers do the same work in a step, by kinds and shapes or else by names, in any order, are compared, too: by what its
+ * kernels take, and by what threads take from each launch to the next, as far as the GPU was idle before these kernels.
  */
 #include "base/hash.h"
 #include "base/text.h"
@@ -22,6 +29,7 @@
 #include "sim/clock.h"
 #include "sim/collectives.h"
 #include "sim/metrics.h"
+#include "sim/origin.h"
 #include <stdlib.h>
 
 enum {
@@ -30,7 +38,9 @@ enum {
   /* Chosen: what a user would look into; small irregularities stay below. */
   LEAST_SHARE = 10,      /* a straggler's own delay is at least so many per cent of the step, */
   MOST_STEPS = 3,        /* on average and in all but one of so many steps; */
-  LEAST_SHARE_ONCE = 25, /* where there is one step, so many */
+  LEAST_SHARE_ONCE = 25, /* where there is one step, so many. */
+  NEARLY = 80,           /* A rank is one, too, with so many per cent of the largest own delay of one, and of this
+                            share in its steps. */
 };
 
 /* A collective that all ranks of a set take part in. */
@@ -80,8 +90,7 @@ struct search {
   const struct lumos_timeline *timeline;
   struct meetings meetings;
   struct visits visits; /* of one meeting, */
-  int64_t weight;       /* as how many ranks they count, */
-  int64_t count;        /* and as how many collectives it does */
+  size_t reference;     /* with whom they are compared */
   struct marks marks;
   struct syncs syncs;
   uint32_t *sync_first; /* by rank */
@@ -177,11 +186,8 @@ static void find_visits(struct search *search, size_t number) {
   bool first = number == 0 || meeting[-1].set != meeting->set;
   const struct lumos_collective *before = first ? NULL : &collectives[meeting[-1].collective];
   search->visits.count = 0;
-  search->weight = 0;
-  search->count = lumos_collective_count(search->job, collective);
   for (uint32_t m = 0; m < collective->member_count; m++) {
     struct visit visit = visit_of(search, collective, m, before);
-    search->weight += visit.weight;
     lumos_vector_push(&search->visits, visit);
   }
 }
@@ -223,12 +229,14 @@ static void add_activity(struct search *search) {
   }
   struct lumos_partition *parts = lumos_allocate(between.count * sizeof *parts);
   const struct lumos_steps_parts list = {&between, parts};
-  lumos_partition_lists(search->job, search->timeline->runs, search->coupling, &list, 1);
+  struct lumos_unrecorded_intervals intervals = {0};
+  lumos_partition_lists(search->job, search->timeline->runs, search->coupling, &list, 1, &intervals);
+  lumos_vector_free(&intervals);
   for (size_t i = 1; i < marks->count; i++) {
     struct mark *mark = &marks->items[i];
     if (mark[-1].rank == mark->rank) {
       mark->busy = mark[-1].busy + parts[i].exposed_compute + parts[i].overlapped + parts[i].exposed_copy;
-      mark->idle = mark[-1].idle + parts[i].idle;
+      mark->idle = mark[-1].idle + parts[i].idle + parts[i].not_recorded;
     }
   }
   free(parts);
@@ -334,11 +342,6 @@ static int64_t within(int64_t value, int64_t least, int64_t most) {
 /* A quantity of a visit; LUMOS_ABSENT: not known. */
 typedef int64_t quantity(const struct search *search, const struct visit *visit);
 
-static int64_t arrival(const struct search *search, const struct visit *visit) {
-  (void)search;
-  return visit->start;
-}
-
 static int64_t busy_time(const struct search *search, const struct visit *visit) {
   return mark_at(search, visit->rank, visit->start)->busy - mark_at(search, visit->rank, visit->left)->busy;
 }
@@ -347,24 +350,11 @@ static int64_t idle_time(const struct search *search, const struct visit *visit)
   return mark_at(search, visit->rank, visit->start)->idle - mark_at(search, visit->rank, visit->left)->idle;
 }
 
-/* What all visits have together; false: not known of all. */
-static bool sum_of(const struct search *search, quantity *of, __int128 *sum) {
-  *sum = 0;
-  for (size_t m = 0; m < search->visits.count; m++) {
-    int64_t value = of(search, &search->visits.items[m]);
-    if (value == LUMOS_ABSENT) {
-      return false;
-    }
-    *sum += (__int128)value * search->visits.items[m].weight;
-  }
-  return true;
-}
-
-/* By what a visit has more than the mean of the others, among which are those that are like it. */
-static int64_t more(const struct search *search, quantity *of, size_t visit, __int128 sum) {
+/* What a visit has more than the reference; 0: not known of both. */
+static int64_t more(const struct search *search, quantity *of, size_t visit) {
   int64_t own = of(search, &search->visits.items[visit]);
-  __int128 others = (__int128)search->weight - search->count; /* it is itself once in each */
-  return others > 0 ? own - (int64_t)((sum - (__int128)own * search->count) / others) : 0;
+  int64_t reference = of(search, &search->visits.items[search->reference]);
+  return own == LUMOS_ABSENT || reference == LUMOS_ABSENT ? 0 : own - reference;
 }
 
 /* Could it have started earlier, had it been launched earlier? */
@@ -385,15 +375,10 @@ static bool is_first(const struct search *search) {
 /* What of each member's lateness is its own. */
 static void divide(const struct search *search, struct delay *delays) {
   const struct visit *visits = search->visits.items;
-  __int128 busy = 0, idle = 0, host = 0;
-  (void)sum_of(search, busy_time, &busy);
-  (void)sum_of(search, idle_time, &idle);
-  bool host_known = sum_of(search, host_time, &host);
   for (size_t m = 0; m < search->visits.count; m++) {
-    bool held = held_by_launch(search, &visits[m]);
     int64_t most = delays[m].late < 0 ? -delays[m].late : delays[m].late;
-    int64_t compute = more(search, busy_time, m, busy);
-    int64_t rest = !held ? more(search, idle_time, m, idle) : host_known ? more(search, host_time, m, host) : 0;
+    int64_t compute = more(search, busy_time, m);
+    int64_t rest = more(search, held_by_launch(search, &visits[m]) ? host_time : idle_time, m);
     delays[m].compute = within(compute, -most, most);
     delays[m].host = within(compute + rest, -most, most) - delays[m].compute;
   }
@@ -404,14 +389,12 @@ static void add_meeting(struct search *search, size_t number) {
   size_t first = search->delays.count;
   size_t last = 0;
   uint32_t guess = 0;
-  __int128 sum = 0;
-  (void)sum_of(search, arrival, &sum);
   const struct visit *visits = search->visits.items;
   for (size_t m = 0; m < search->visits.count; m++) {
     int32_t step = search->job->tasks.items[visits[m].task].step;
     struct delay delay = {.set = search->meetings.items[number].set, .met = 1};
     delay.place = lumos_step_index(&search->timeline->steps, visits[m].rank, step, &guess);
-    delay.late = more(search, arrival, m, sum);
+    delay.late = visits[m].start - visits[search->reference].start;
     lumos_vector_push(&search->delays, delay);
     last = visits[m].start > visits[last].start ? m : last;
   }
@@ -425,6 +408,269 @@ static void add_meeting(struct search *search, size_t number) {
     search->delays.items[m].unknown = search->delays.items[m].late;
   }
 }
+
+/* One of those that are compared, and what it took. */
+struct contender {
+  __int128 time;
+  int64_t weight;
+  size_t number;
+};
+LUMOS_VECTOR_TYPE(contenders, struct contender);
+
+static int compare_contenders(const void *left, const void *right) {
+  const struct contender *a = left;
+  const struct contender *b = right;
+  if (a->time != b->time) {
+    return a->time < b->time ? -1 : 1;
+  }
+  return a->number < b->number ? -1 : a->number > b->number;
+}
+
+/* The number of the one that a quarter of the others come before; `count`: how often each stands among them. */
+static size_t reference_of(struct contenders *contenders, int64_t count) {
+  int64_t all = -count;
+  for (size_t i = 0; i < contenders->count; i++) {
+    all += contenders->items[i].weight;
+  }
+  if (contenders->count == 0) {
+    return 0;
+  }
+  qsort(contenders->items, contenders->count, sizeof contenders->items[0], compare_contenders);
+  size_t place = 0;
+  int64_t before = contenders->items[0].weight;
+  while (place + 1 < contenders->count && before <= all / 4) {
+    before += contenders->items[++place].weight;
+  }
+  return contenders->items[place].number;
+}
+
+/* ---- Collectives of one set of ranks in one step ---- */
+
+static int32_t step_of(const struct search *search, size_t number) {
+  const struct lumos_collective *collective =
+      &search->job->collectives.items[search->meetings.items[number].collective];
+  return search->job->tasks.items[search->job->members.items[collective->member_first]].step;
+}
+
+static size_t end_of_round(const struct search *search, size_t first) {
+  size_t end = first + 1;
+  while (end < search->meetings.count && search->meetings.items[end].set == search->meetings.items[first].set &&
+         step_of(search, end) == step_of(search, first)) {
+    end++;
+  }
+  return end;
+}
+
+/* By when they come to all of the round together. */
+static size_t find_reference(struct search *search, size_t first, size_t end, struct contenders *contenders) {
+  contenders->count = 0;
+  for (size_t i = first; i < end; i++) {
+    find_visits(search, i);
+    for (size_t m = 0; m < search->visits.count; m++) {
+      const struct visit *visit = &search->visits.items[m];
+      if (m == contenders->count) {
+        lumos_vector_push(contenders, ((struct contender){0, visit->weight, m}));
+      }
+      contenders->items[m].time += visit->start;
+    }
+  }
+  const struct lumos_collective *collectives = search->job->collectives.items;
+  return reference_of(contenders,
+                      lumos_collective_count(search->job, &collectives[search->meetings.items[first].collective]));
+}
+
+static void add_meetings(struct search *search) {
+  struct contenders contenders = {0};
+  for (size_t first = 0, end = 0; first < search->meetings.count; first = end) {
+    end = end_of_round(search, first);
+    search->reference = find_reference(search, first, end, &contenders);
+    for (size_t i = first; i < end; i++) {
+      add_meeting(search, i);
+    }
+  }
+  lumos_vector_free(&contenders);
+}
+
+/* ---- Stages with the same layers ---- */
+
+/* What the kernels of layers take in a rank's step, how long nothing ran before them, and what threads took from the
+ * launch before to theirs. */
+struct shift {
+  uint64_t set; /* of these kernels */
+  int32_t step, stage;
+  uint32_t place; /* index of the rank's step */
+  int64_t busy, idle, host, weight;
+};
+LUMOS_VECTOR_TYPE(shifts, struct shift);
+
+struct spell {
+  int64_t start, end;
+  int64_t launched; /* LUMOS_ABSENT: not known */
+  uint32_t task;
+  uint32_t place; /* index of the rank's step, if the task is a layer's; LUMOS_NONE */
+};
+LUMOS_VECTOR_TYPE(spells, struct spell);
+
+static int compare_times(int64_t a, int64_t b, uint32_t first, uint32_t second) {
+  if (a != b) {
+    return a < b ? -1 : 1;
+  }
+  return first < second ? -1 : first > second;
+}
+
+static int by_start(const void *left, const void *right) {
+  const struct spell *a = left;
+  const struct spell *b = right;
+  return compare_times(a->start, b->start, a->task, b->task);
+}
+
+static int by_launch(const void *left, const void *right) {
+  const struct spell *a = left;
+  const struct spell *b = right;
+  return compare_times(a->launched, b->launched, a->task, b->task);
+}
+
+/* All that runs on a rank's streams. */
+static void find_spells(const struct search *search, uint32_t r, struct spells *spells) {
+  const struct lumos_job *job = search->job;
+  const struct lumos_rank *rank = &job->ranks.items[r];
+  uint32_t guess = 0;
+  spells->count = 0;
+  for (uint32_t t = rank->task_first; t < rank->task_first + rank->task_count; t++) {
+    const struct lumos_task *task = &job->tasks.items[t];
+    struct spell spell = {.task = t, .launched = launched(search, t), .place = LUMOS_NONE};
+    if (!lumos_on_stream(job, task) || !lumos_task_interval(job, search->timeline->runs, t, &spell.start, &spell.end)) {
+      continue;
+    }
+    if (task->layer != LUMOS_ABSENT_INT && !lumos_is_communication(task->kind)) {
+      spell.place = lumos_step_index(&search->timeline->steps, r, task->step, &guess);
+    }
+    lumos_vector_push(spells, spell);
+  }
+}
+
+/* The same for the same work: libraries choose kernels for a product by more than its shapes. */
+static uint64_t work_of(const struct lumos_job *job, const struct lumos_task *task) {
+  uint32_t span = lumos_launch_span(job, task);
+  lumos_string_id shapes = span != LUMOS_NONE ? job->spans.items[span].shapes : LUMOS_NO_STRING;
+  return shapes != LUMOS_NO_STRING ? lumos_hash_mix(lumos_hash_mix(3, task->kind), shapes)
+                                   : lumos_hash_mix(4, task->name);
+}
+
+/* A rank has few steps. */
+static struct shift *shift_at(const struct search *search, struct shifts *shifts, size_t first, uint32_t place) {
+  for (size_t i = shifts->count; i-- > first;) {
+    if (shifts->items[i].place == place) {
+      return &shifts->items[i];
+    }
+  }
+  const struct lumos_step *step = &search->timeline->steps.items[place];
+  const struct lumos_rank *rank = &search->job->ranks.items[step->rank];
+  lumos_vector_push(
+      shifts, ((struct shift){
+                  .step = step->step, .stage = rank->parallel.pp, .place = place, .weight = lumos_rank_weight(rank)}));
+  return &shifts->items[shifts->count - 1];
+}
+
+static void add_work(const struct search *search, struct spells *spells, struct shifts *shifts, size_t first) {
+  qsort(spells->items, spells->count, sizeof spells->items[0], by_start);
+  int64_t busy_until = spells->items[0].start;
+  for (size_t i = 0; i < spells->count; i++) {
+    const struct spell *spell = &spells->items[i];
+    if (spell->place != LUMOS_NONE) {
+      struct shift *shift = shift_at(search, shifts, first, spell->place);
+      shift->set += work_of(search->job, &search->job->tasks.items[spell->task]); /* a sum: in any order */
+      shift->busy += spell->end - spell->start;
+      shift->idle += spell->start > busy_until ? spell->start - busy_until : 0;
+    }
+    busy_until = spell->end > busy_until ? spell->end : busy_until;
+  }
+}
+
+static void add_launches(const struct search *search, uint32_t rank, struct spells *spells, struct shifts *shifts,
+                         size_t first) {
+  qsort(spells->items, spells->count, sizeof spells->items[0], by_launch);
+  for (size_t i = 1; i < spells->count; i++) {
+    const struct spell *spell = &spells->items[i];
+    if (spell->place != LUMOS_NONE && spell[-1].launched != LUMOS_ABSENT) {
+      int64_t waited = synced_until(search, rank, spell->launched) - synced_until(search, rank, spell[-1].launched);
+      shift_at(search, shifts, first, spell->place)->host += spell->launched - spell[-1].launched - waited;
+    }
+  }
+}
+
+static void add_shifts(const struct search *search, uint32_t rank, struct spells *spells, struct shifts *shifts) {
+  size_t first = shifts->count;
+  find_spells(search, rank, spells);
+  if (spells->count > 0) {
+    add_work(search, spells, shifts, first);
+    add_launches(search, rank, spells, shifts, first);
+  }
+}
+
+static int compare_shifts(const void *left, const void *right) {
+  const struct shift *a = left;
+  const struct shift *b = right;
+  if (a->step != b->step) {
+    return a->step < b->step ? -1 : 1;
+  }
+  if (a->set != b->set) {
+    return a->set < b->set ? -1 : 1;
+  }
+  return a->place < b->place ? -1 : a->place > b->place;
+}
+
+static void compare_with_reference(struct search *search, const struct shift *shifts, size_t count,
+                                   struct contenders *contenders) {
+  contenders->count = 0;
+  bool several = false;
+  for (size_t i = 0; i < count; i++) {
+    several = several || shifts[i].stage != shifts[0].stage;
+    const struct shift *shift = &shifts[i];
+    __int128 time = (__int128)shift->busy + (shift->host < shift->idle ? shift->host : shift->idle);
+    lumos_vector_push(contenders, ((struct contender){time, shift->weight, i}));
+  }
+  if (!several) {
+    return;
+  }
+  const struct shift *reference = &shifts[reference_of(contenders, 1)];
+  for (size_t i = 0; i < count; i++) {
+    int64_t compute = shifts[i].busy - reference->busy;
+    int64_t host = within(shifts[i].host - reference->host, 0, shifts[i].idle);
+    struct delay delay = {
+        .set = shifts[i].set, .place = shifts[i].place, .late = compute + host, .compute = compute, .host = host};
+    lumos_vector_push(&search->delays, delay);
+  }
+}
+
+static void add_stages(struct search *search) {
+  struct spells spells = {0};
+  struct shifts shifts = {0};
+  struct contenders contenders = {0};
+  bool pipeline = lumos_pipeline_length(search->job) > 1;
+  for (uint32_t r = 0; r < search->job->ranks.count && pipeline; r++) {
+    const struct lumos_rank *rank = &search->job->ranks.items[r];
+    if (rank->has_parallel && rank->parallel.pp >= 0) {
+      add_shifts(search, r, &spells, &shifts);
+    }
+  }
+  if (shifts.count > 0) {
+    qsort(shifts.items, shifts.count, sizeof shifts.items[0], compare_shifts);
+  }
+  for (size_t first = 0, end = 0; first < shifts.count; first = end) {
+    const struct shift *one = &shifts.items[first];
+    for (end = first + 1;
+         end < shifts.count && shifts.items[end].step == one->step && shifts.items[end].set == one->set;) {
+      end++;
+    }
+    compare_with_reference(search, one, end - first, &contenders);
+  }
+  lumos_vector_free(&spells);
+  lumos_vector_free(&shifts);
+  lumos_vector_free(&contenders);
+}
+
+/* ---- Sums ---- */
 
 static int compare_delays(const void *left, const void *right) {
   const struct delay *a = left, *b = right;
@@ -453,9 +699,8 @@ static void add_up(struct delays *delays) {
 }
 
 static void find_delays(struct search *search) {
-  for (size_t i = 0; i < search->meetings.count; i++) {
-    add_meeting(search, i);
-  }
+  add_meetings(search);
+  add_stages(search);
   if (search->delays.count > 0) {
     lumos_vector_sort(&search->delays, compare_delays);
     add_up(&search->delays);
@@ -466,6 +711,7 @@ static void find_delays(struct search *search) {
 struct lateness {
   int64_t whole, compute, host, unknown;
   uint32_t met, last, first;
+  bool known; /* it was compared with others */
 };
 
 /* Taking longer here and less long there evens out: a rank that is late all the time is not slow for that. */
@@ -494,6 +740,7 @@ static struct lateness worst_of(const struct delay *delays, size_t count) {
     last += delays[i].last;
     first_ones += delays[i].first;
   }
+  worst.known = true;
   worst.met = met;
   worst.last = last;
   worst.first = first_ones;
@@ -521,7 +768,9 @@ static void write_lateness(const struct search *search, uint32_t index, const st
     lumos_metric_add(job, "late_arrival", &scope, search->timeline->source, (struct lumos_decimal){parts[i].value, 0});
   }
   scope.kind = LUMOS_NO_STRING;
-  lumos_metric_add(job, "last_arrivals", &scope, search->timeline->source, (struct lumos_decimal){late->last, 0});
+  if (late->met > 0) {
+    lumos_metric_add(job, "last_arrivals", &scope, search->timeline->source, (struct lumos_decimal){late->last, 0});
+  }
 }
 
 static int64_t job_step_time(const struct lumos_timeline *timeline, int32_t step) {
@@ -533,11 +782,13 @@ static int64_t job_step_time(const struct lumos_timeline *timeline, int32_t step
   return 0;
 }
 
-/* A rank over the steps in which it met others. */
+/* A rank over the steps in which it was compared with others. */
 struct verdict {
+  uint32_t rank;
   int64_t own, compute, time;
-  uint32_t steps, late_steps, met, last;
+  uint32_t steps, late_steps, nearly_late_steps, met, last;
 };
+LUMOS_VECTOR_TYPE(verdicts, struct verdict);
 
 static bool is_share(int64_t part, int64_t whole, int64_t per_cent) {
   return (__int128)part * 100 >= (__int128)whole * per_cent;
@@ -550,25 +801,29 @@ static void add_step(struct verdict *verdict, const struct lateness *late, int64
   verdict->compute += late->compute;
   verdict->time += time;
   verdict->late_steps += is_share(own, time, LEAST_SHARE);
+  verdict->nearly_late_steps += is_share(own, time, LEAST_SHARE * NEARLY / 100);
   verdict->met += late->met;
   verdict->last += late->last;
 }
 
-static void tell_straggler(struct search *search, uint32_t rank, const struct verdict *verdict) {
+static void tell_straggler(struct search *search, const struct verdict *verdict) {
   struct lumos_job *job = search->job;
-  struct lumos_metric_place place = {search->timeline->source, job->ranks.items[rank].rank, LUMOS_ABSENT_INT};
+  struct lumos_metric_place place = {search->timeline->source, job->ranks.items[verdict->rank].rank, LUMOS_ABSENT_INT};
   lumos_metric_share(job, "straggler", place, verdict->own, verdict->time);
   if (search->timeline->runs == NULL) {
     return; /* told once, of the job as it is */
   }
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   int64_t thousandths = (verdict->own + verdict->steps * INT64_C(500)) / (verdict->steps * INT64_C(1000));
-  lumos_text_put(&text, "a straggler: what it takes longer than others before collectives delays these by ");
+  lumos_text_put(&text, "a straggler: what it takes longer than like ranks delays others by ");
   lumos_text_decimal(&text, thousandths, 3);
   lumos_text_put(&text, " ms a step, ");
   lumos_text_decimal(&text, (int64_t)(((__int128)verdict->own * 1000 + verdict->time / 2) / verdict->time), 1);
-  lumos_text_format(&text, " %% of it; it is the last to arrive at %u of %u, and that is mostly its %s", verdict->last,
-                    verdict->met, verdict->compute * 2 > verdict->own ? "GPU's work" : "host's time");
+  lumos_text_format(&text, " %% of it, and that is mostly its %s",
+                    verdict->compute * 2 > verdict->own ? "GPU's work" : "host's time");
+  if (verdict->met > 0) {
+    lumos_text_format(&text, "; it is the last to arrive at %u of %u collectives", verdict->last, verdict->met);
+  }
   lumos_text_char(&text, '\0');
   struct lumos_scope scope = lumos_everywhere;
   scope.rank = place.rank;
@@ -576,33 +831,57 @@ static void tell_straggler(struct search *search, uint32_t rank, const struct ve
   lumos_text_free(&text);
 }
 
+static bool is_often(const struct verdict *verdict, uint32_t late_steps) {
+  return verdict->steps > 0 && (verdict->steps - late_steps) * MOST_STEPS <= verdict->steps;
+}
+
 /* Of one step nothing shows that it comes again, so that more is asked. */
 static bool is_straggler(const struct verdict *verdict) {
   int64_t least = verdict->steps > 1 ? LEAST_SHARE : LEAST_SHARE_ONCE;
-  bool often = verdict->steps > 0 && (verdict->steps - verdict->late_steps) * MOST_STEPS <= verdict->steps;
-  return often && is_share(verdict->own, verdict->time, least);
+  return is_often(verdict, verdict->late_steps) && is_share(verdict->own, verdict->time, least);
 }
 
-/* A rank's steps are in a row. */
-static void judge(struct search *search, const struct lateness *late) {
+/* Does its own delay come near that of a straggler? */
+static bool is_nearly(const struct verdict *verdict, const struct verdict *straggler) {
+  return is_often(verdict, verdict->nearly_late_steps) &&
+         (__int128)verdict->own * straggler->time * 100 >= (__int128)straggler->own * verdict->time * NEARLY;
+}
+
+/* Over the steps of which all is known or, where there are none, over all. A rank's steps are in a row. */
+static void find_verdicts(const struct search *search, const struct lateness *late, struct verdicts *verdicts) {
   const struct lumos_steps_list *steps = &search->timeline->steps;
   for (size_t first = 0, i = 0; first < steps->count; first = i) {
-    struct verdict whole = {0}; /* of the steps of which all is known, and of all */
-    struct verdict all = {0};
-    for (i = first; i < steps->count && steps->items[i].rank == steps->items[first].rank; i++) {
+    struct verdict whole = {.rank = steps->items[first].rank}, all = whole;
+    for (i = first; i < steps->count && steps->items[i].rank == whole.rank; i++) {
       int64_t time = job_step_time(search->timeline, steps->items[i].step);
-      if (late[i].met > 0 && time > 0) {
+      if (late[i].known && time > 0) {
         add_step(&all, &late[i], time);
       }
-      if (late[i].met > 0 && late[i].first == 0 && time > 0) {
+      if (late[i].known && late[i].first == 0 && time > 0) {
         add_step(&whole, &late[i], time);
       }
     }
-    const struct verdict *verdict = whole.steps > 0 ? &whole : &all;
-    if (is_straggler(verdict)) {
-      tell_straggler(search, steps->items[first].rank, verdict);
+    lumos_vector_push(verdicts, whole.steps > 0 ? whole : all);
+  }
+}
+
+static void judge(struct search *search, const struct lateness *late) {
+  struct verdicts verdicts = {0};
+  find_verdicts(search, late, &verdicts);
+  const struct verdict *worst = NULL;
+  for (size_t i = 0; i < verdicts.count; i++) {
+    const struct verdict *verdict = &verdicts.items[i];
+    if (is_straggler(verdict) &&
+        (worst == NULL || (__int128)verdict->own * worst->time > (__int128)worst->own * verdict->time)) {
+      worst = verdict;
     }
   }
+  for (size_t i = 0; i < verdicts.count && worst != NULL; i++) {
+    if (is_straggler(&verdicts.items[i]) || is_nearly(&verdicts.items[i], worst)) {
+      tell_straggler(search, &verdicts.items[i]);
+    }
+  }
+  lumos_vector_free(&verdicts);
 }
 
 static void write_delays(struct search *search) {
@@ -619,8 +898,8 @@ static void write_delays(struct search *search) {
   int64_t *whole = lumos_allocate((steps + 1) * sizeof *whole);
   int64_t *own = lumos_allocate((steps + 1) * sizeof *own);
   for (size_t i = 0; i < steps; i++) {
-    whole[i] = late[i].met > 0 ? late[i].whole : LUMOS_ABSENT;
-    own[i] = late[i].met > 0 ? own_delay(&late[i]) : LUMOS_ABSENT;
+    whole[i] = late[i].known ? late[i].whole : LUMOS_ABSENT;
+    own[i] = late[i].known ? own_delay(&late[i]) : LUMOS_ABSENT;
   }
   lumos_metric_by_step(search->job, "late_arrival", search->timeline, whole);
   lumos_metric_by_step(search->job, "straggler_delay", search->timeline, own);

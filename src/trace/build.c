@@ -95,8 +95,10 @@ const struct trace_call_rule *lumos_trace_rule_of(struct trace_build *build, lum
 
 enum lumos_task_kind lumos_trace_device_kind(struct trace_build *build, const struct trace_device *row,
                                              lumos_string_id op) {
-  static const char *const categories[] = {
-      [TRACE_KERNEL] = "kernel", [TRACE_MEMCPY] = "gpu_memcpy", [TRACE_MEMSET] = "gpu_memset"};
+  static const char *const categories[] = {[TRACE_KERNEL] = "kernel",
+                                           [TRACE_COMMAND] = "mtia_ccp_events",
+                                           [TRACE_MEMCPY] = "gpu_memcpy",
+                                           [TRACE_MEMSET] = "gpu_memset"};
   if (row->class == TRACE_UNKNOWN) {
     return LUMOS_OTHER_DEVICE;
   }

@@ -17,6 +17,9 @@ struct kernel_row {
 };
 
 static const struct kernel_row kernel_rows[] = {
+    /* DeepEP counts which tokens go where before it sends any */
+    {"get_dispatch_layout", NULL, LUMOS_REDUCTION},
+
     /* communication libraries */
     {"^nccl*sendrecv", NULL, LUMOS_P2P},
     {"^nccl", NULL, LUMOS_COLLECTIVE},
@@ -184,6 +187,9 @@ static const struct kernel_row kernel_rows[] = {
     {NULL, "^aten::fill_$", LUMOS_ELEMENTWISE},
 };
 
+/* Commands in the queues of MTIA that move data, with its own memory or another device's. */
+static const char *const moving_commands[] = {"^dma_request", "^remote"};
+
 static const struct trace_call_rule call_rows[] = {
     {"streamsynchronize", LUMOS_SYNC, LUMOS_WAIT_STREAM, 0},
     {"eventsynchronize", LUMOS_SYNC, LUMOS_WAIT_EVENT, 0},
@@ -290,8 +296,17 @@ static bool has_pairs_of(const struct pairs *pairs, const char *pattern) {
   return true;
 }
 
+static bool moves_data(const char *category, const char *name) {
+  for (size_t i = 0; i < sizeof moving_commands / sizeof *moving_commands; i++) {
+    if (strcmp(category, "mtia_ccp_events") == 0 && lumos_trace_matches(moving_commands[i], name)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 enum lumos_task_kind lumos_classify_device(const char *category, const char *name, const char *op) {
-  if (strcmp(category, "gpu_memcpy") == 0) {
+  if (strcmp(category, "gpu_memcpy") == 0 || moves_data(category, name)) {
     return LUMOS_COPY;
   }
   if (strcmp(category, "gpu_memset") == 0) {

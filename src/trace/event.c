@@ -44,7 +44,7 @@ static const struct category categories[] = {
     CATEGORY("xpu_driver", TRACE_CALL),
     CATEGORY("collective_comm", TRACE_OP),
     CATEGORY("mtia_runtime", TRACE_CALL),
-    CATEGORY("mtia_ccp_events", TRACE_KERNEL),
+    CATEGORY("mtia_ccp_events", TRACE_COMMAND),
     CATEGORY("hpu_op", TRACE_CALL),
     CATEGORY("glow_runtime", TRACE_CALL),
     CATEGORY("privateuse1_runtime", TRACE_CALL),
@@ -541,6 +541,7 @@ static void keep_hta_row(struct trace_reader *reader, const struct fields *field
                                                   .correlation = fields->values->correlation,
                                                   .stream = fields->values->stream,
                                                   .name = intern(reader, &fields->name),
+                                                  .class = fields->class,
                                               }));
 }
 
@@ -635,6 +636,17 @@ static void count_category(struct trace_reader *reader, const struct fields *fie
   lumos_trace_count_category(reader->trace, intern(reader, category), fields->class, kept);
 }
 
+/* A queue that waits does not work. */
+static void keep_command(struct trace_reader *reader, struct fields *fields) {
+  if (!STARTS_WITH(&fields->name, "event_wait")) {
+    keep_device(reader, fields);
+    return;
+  }
+  keep_hta_row(reader, fields);
+  fields->class = TRACE_OVERLAY;
+  count_category(reader, fields, false);
+}
+
 /* Work of a kind that nobody knows, on the device or on a thread as the row says. */
 static void keep_unknown(struct trace_reader *reader, struct fields *fields) {
   bool on_device = device_of(fields->values) != LUMOS_ABSENT && fields->values->stream != LUMOS_ABSENT;
@@ -658,6 +670,7 @@ static bool has_place(const struct fields *fields) {
   const struct trace_arguments *values = fields->values;
   switch (fields->class) {
     case TRACE_KERNEL:
+    case TRACE_COMMAND:
     case TRACE_MEMCPY:
     case TRACE_MEMSET:
       return (device_of(values) != LUMOS_ABSENT || fields->process.bytes != NULL) &&
@@ -721,6 +734,9 @@ static enum trace_outcome keep_row(struct trace_reader *reader, struct fields *f
     case TRACE_MEMCPY:
     case TRACE_MEMSET:
       keep_device(reader, fields);
+      break;
+    case TRACE_COMMAND:
+      keep_command(reader, fields);
       break;
     case TRACE_SYNC:
       keep_sync(reader, fields);

@@ -356,6 +356,7 @@ static void keep_row(struct keeping *keeping, char letter, int64_t recorded_star
 static char letter_of(uint8_t class) {
   switch (class) {
     case TRACE_KERNEL:
+    case TRACE_COMMAND:
       return 'k';
     case TRACE_MEMCPY:
       return 'm';
@@ -382,7 +383,8 @@ static void keep_rows(struct keeping *keeping) {
   for (size_t i = 0; i <= trace->device.count; i++) {
     for (; next < trace->hta_rows.count && trace->hta_rows.items[next].device_before <= i; next++) {
       const struct trace_hta_row *row = &trace->hta_rows.items[next];
-      keep_row(keeping, 'o', row->start, row->dur, number(row->stream), number(row->correlation), row->name);
+      keep_row(keeping, letter_of(row->class), row->start, row->dur, number(row->stream), number(row->correlation),
+               row->name);
     }
     if (i < trace->device.count) {
       const struct trace_device *row = &trace->device.items[i];

@@ -24,8 +24,9 @@ enum trace_class {
   TRACE_PYTHON,
   TRACE_MODULE, /* nn.Module rows of the Python tracer */
   TRACE_OP,
-  TRACE_CALL,   /* runtime and driver calls */
-  TRACE_KERNEL, /* device rows */
+  TRACE_CALL,    /* runtime and driver calls */
+  TRACE_KERNEL,  /* device rows */
+  TRACE_COMMAND, /* of MTIA's queues: a kernel, a copy, or waiting for an event, as its name says */
   TRACE_MEMCPY,
   TRACE_MEMSET,
   TRACE_SYNC,    /* cuda_sync rows */
@@ -83,6 +84,7 @@ struct trace_hta_row {
   int64_t start, dur;
   int64_t correlation, stream; /* LUMOS_ABSENT */
   lumos_string_id name;
+  uint8_t class;
 };
 
 struct trace_lane {

@@ -163,7 +163,7 @@ static int64_t profiler_stops(const struct trace *trace) {
 }
 
 void lumos_trace_find_steps(const struct trace *trace, const struct trace_clock *clock, struct trace_steps *steps) {
-  *steps = (struct trace_steps){.carry_in_end = trace->base};
+  *steps = (struct trace_steps){.base = trace->base};
   collect_marks(trace, steps);
   drop_repeated(steps);
   if (steps->marks.count > 0) {
@@ -180,7 +180,10 @@ void lumos_trace_find_steps(const struct trace *trace, const struct trace_clock 
   }
 }
 
-void lumos_trace_free_steps(struct trace_steps *steps) { lumos_vector_free(&steps->marks); }
+void lumos_trace_free_steps(struct trace_steps *steps) {
+  lumos_vector_free(&steps->marks);
+  lumos_vector_free(&steps->carried_ends);
+}
 
 /* Narrow [first, last] to the longest row of steps without one in between that is several; of several such rows to the
  * last. */
@@ -259,9 +262,21 @@ bool lumos_trace_select_steps(struct trace_steps *steps, const struct lumos_trac
   return true;
 }
 
+/* Of a step without device work none is before it. */
+static int64_t carried_end(const struct trace_steps *steps) {
+  const struct trace_mark *first = &steps->marks.items[0];
+  int64_t end = steps->base;
+  for (size_t i = 0; i < steps->carried_ends.count; i++) {
+    int64_t carried = steps->carried_ends.items[i];
+    bool before = first->device_end != LUMOS_ABSENT ? carried < first->device_end : first->host_end == LUMOS_ABSENT;
+    end = before && carried > end ? carried : end;
+  }
+  return end;
+}
+
 int64_t lumos_trace_step_base(const struct trace_steps *steps) {
   const struct trace_mark *marks = steps->marks.items;
-  int64_t end = steps->carry_in_end;
+  int64_t end = carried_end(steps);
   if (end == LUMOS_ABSENT) {
     end = marks[0].host_start != LUMOS_ABSENT ? marks[0].host_start : steps->recorded ? marks[0].start : 0;
   }

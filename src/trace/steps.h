@@ -26,7 +26,8 @@ struct trace_steps {
   int64_t restored;                      /* steps whose mark is lost: all between two marks */
   int64_t merged;                        /* steps that cannot be told apart, for the marks between them are lost */
   size_t first, last;                    /* the wanted ones */
-  int64_t carry_in_end;                  /* latest end of device work launched before the first mark; LUMOS_ABSENT */
+  int64_t base;                          /* of a trace that Lumos wrote, where its first step starts; LUMOS_ABSENT */
+  LUMOS_VECTOR(int64_t) carried_ends;    /* of device work launched before the first mark */
 };
 
 /* Which mark holds a host instant; TRACE_BEFORE_STEPS, or marks.count behind the last. */
@@ -60,7 +61,8 @@ bool lumos_trace_select_steps(struct trace_steps *steps, const struct lumos_trac
 
 /* When the first wanted step starts: the end of the step before, E_(k-1). Step k ends with its device tasks (its host
  * tasks when it has none), never before step k-1; before the first recorded step stands the end of the device work
- * launched before its mark, else its first host task's start. */
+ * launched before its mark, else its first host task's start. What ends with that step's own device work or later does
+ * not count: a stream runs in order, so it holds no step up. */
 int64_t lumos_trace_step_base(const struct trace_steps *steps);
 
 #endif

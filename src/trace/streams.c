@@ -109,7 +109,7 @@ static void account(struct trace_build *build, const struct trace_device *row, c
     build->lost_calls += launch->call == NULL && !launch->before_recording;
   }
   if (launch->mark < 0) {
-    latest(&steps->carry_in_end, row->end);
+    lumos_vector_push(&steps->carried_ends, row->end);
     build->outside_steps += !launch->before_recording;
   } else if (launch->mark < (int64_t)steps->marks.count) {
     latest(&steps->marks.items[launch->mark].device_end, row->end);

@@ -49,6 +49,26 @@ job 5 "${gpus[@]}" --tp 2 --pp 2 --dp 2 --straggler 5=1.5
 job 0 "${gpus[@]}" --tp 2 --pp 2 --dp 2 --straggler 0=1.5
 job 4 --layers 16 --hidden 2048 --vocab 8192 --pp 4 --dp 2 --micro-batches 8 --straggler 4=1.5
 job none --layers 16 --hidden 2048 --vocab 8192 --pp 4 --dp 2 --micro-batches 8
+# Three slow of four: the median, and the mean of the others, are slow then.
+job '0 2 3' "${gpus[@]}" --dp 4 --straggler 0=1.3 --straggler 2=1.3 --straggler 3=1.3
+job '1 2 3' --layers 4 --hidden 1024 --dp 4 --slow-host 1=1.5 --slow-host 2=1.5 --slow-host 3=1.5
+job '1 2 3' --layers 4 --hidden 4096 --tp 4 --straggler 1=1.3 --straggler 2=1.3 --straggler 3=1.3
+# Ranks nearly as late as one that is named.
+job '1 2' "${gpus[@]}" --dp 4 --straggler 1=1.3 --straggler 2=1.27
+# A slow stage beside stages with the same layers; in some of these jobs nobody else meets it.
+stages=(--layers 8 --hidden 2048 --vocab 8192 --pp 4 --micro-batches 8)
+job none "${stages[@]}"
+job 2 "${stages[@]}" --straggler 2=1.4
+job 0 "${stages[@]}" --straggler 0=1.4
+job '0 1 3' "${stages[@]}" --straggler 0=1.4 --straggler 1=1.4 --straggler 3=1.4
+job '2 3' "${stages[@]}" --dp 2 --straggler 2=1.4 --straggler 3=1.4
+job none --layers 8 --hidden 512 --vocab 8192 --pp 4 --micro-batches 8
+job 1 --layers 8 --hidden 512 --vocab 8192 --pp 4 --micro-batches 8 --slow-host 1=1.6
+job none --layers 8 --hidden 2048 --vocab 51200 --pp 2 --micro-batches 8
+job 1 --layers 8 --hidden 2048 --vocab 51200 --pp 2 --micro-batches 8 --straggler 1=1.5
+job none --layers 8 --hidden 2048 --pp 2 --tp 2 --schedule interleaved --vp 2 --micro-batches 4
+job none --layers 8 --hidden 2048 --pp 2 --schedule gpipe --micro-batches 4
+job none --layers 8 --hidden 2048 --pp 4 --schedule zb-h1 --micro-batches 8 --recompute full
 
 # Of a rank whose clock is not known nothing is said but that.
 jq -c '.traceEvents |= map(select((.name // "" | test("nccl")) | not))' emulated/rank1.json >bare.json && mv bare.json emulated/rank1.json

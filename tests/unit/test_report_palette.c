@@ -35,7 +35,7 @@ static void work_stands_out(void **state) {
     const struct report_paint_row *row = report_paint_row((enum report_paint)i);
     bool by_lines = row->fill == FILL_HATCHED || row->fill == FILL_OUTLINED;
     const struct report_colour *seen = by_lines && i != PAINT_IDLE ? &row->second : &row->colour;
-    if (i != PAINT_IDLE) {                                /* which is to be pale */
+    if (i != PAINT_IDLE && i != PAINT_NOT_RECORDED) {     /* which are to be pale */
       double least = row->fill == FILL_HATCHED ? 2.5 : 3; /* the lines of a hatching are thin, but many */
       if (contrast(seen->light, report_paint_row(PAINT_PAPER)->colour.light) < least ||
           contrast(seen->dark, report_paint_row(PAINT_PAPER)->colour.dark) < least) {

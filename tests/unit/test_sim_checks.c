@@ -47,7 +47,8 @@ static void a_kernel_inside_a_longer_one_is_no_idle_time(void **state) {
   struct lumos_job *job = simulated();
   assert_null(find_note(job, "sim.check_failed"));
   assert_int_equal(value_of(job, "stream_idle", 0, 1, "s23"), 20 * US);
-  assert_int_equal(value_of(job, "stream_idle", 0, 1, "s84"), 940 * US);
+  assert_int_equal(value_of(job, "stream_idle", 0, 1, "s84"), 0);
+  assert_int_equal(value_of(job, "stream_not_recorded", 0, 1, "s84"), 940 * US); /* its task is from before */
   assert_int_equal(value_of(job, "stream_idle", 0, 2, "s23"), 11770 * US);
   assert_int_equal(value_of(job, "stream_idle_dependency", 0, 2, "s23"), 11770 * US);
   assert_int_equal(value_of(job, "stream_idle", 0, 2, "s84"), 0);
@@ -104,8 +105,9 @@ static void bench_close(struct bench *bench, int64_t count, const char *what) {
 static void wrong_causes_of_one_step_are_left_out(void **state) {
   (void)state;
   struct bench bench = bench_open();
-  const struct lumos_idle expected[] = {{20 * US, 20 * US}, {1, 1}}; /* step 2 is never idle */
-  lumos_write_idle(bench.job, &bench.bindings, &bench.timeline, expected);
+  const struct lumos_idle expected[] = {{20 * US, 20 * US, 0, 0}, {1, 1, 0, 0}}; /* step 2 is never idle */
+  const struct lumos_unrecorded_intervals all_recorded = {0};
+  lumos_write_idle(bench.job, &bench.bindings, &bench.timeline, expected, &all_recorded);
   assert_int_equal(value_of(bench.job, "idle_launch", 0, 1, ""), 10 * US);
   assert_int_equal(value_of(bench.job, "idle_launch", LUMOS_ABSENT_INT, 1, ""), 10 * US);
   assert_int_equal(value_of(bench.job, "idle_launch", 0, 2, ""), LUMOS_ABSENT);

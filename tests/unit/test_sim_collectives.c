@@ -372,24 +372,30 @@ static struct lumos_job *slow_ranks(const struct arrivals *arrivals) {
   return job;
 }
 
+static bool is_straggler(const struct lumos_job *job, int32_t rank) {
+  const struct wanted wanted = {"straggler", rank, NOWHERE, NULL, NULL, 0};
+  return find(job, &wanted) != NULL;
+}
+
 static void a_rank_is_late_by_what_it_did_before(void **state) {
   (void)state;
   const struct arrivals arrivals = {LUMOS_GEMM, 3, {10, 10, 16}, {10, 11, 16}, {20, 20, 25}};
   struct lumos_job *job = slow_ranks(&arrivals);
-  /* Rank 2 comes to B 5.5 after the mean of the others, and computed for 6 more: 5.5. To C 5 after them, and was idle
-   * for 5 more. All of 27. */
+  /* Rank 0 comes first, to B and to C together. Rank 2 comes to B 6 after it, and computed for 6 more; to C 5 after it,
+   * and was idle for 5 more. Rank 1 comes to B 1 after it, and was idle for 1 more. All of 27. */
   const struct wanted wanted[] = {
-      {"late_arrival", 2, NOWHERE, NULL, NULL, 10500},         {"late_arrival", 2, NOWHERE, NULL, "compute", 5500},
-      {"late_arrival", 2, NOWHERE, NULL, "host", 5 * US},      {"late_arrival", 2, NOWHERE, NULL, "inherited", 0},
-      {"straggler_delay", 2, NOWHERE, NULL, NULL, 10500},      {"last_arrivals", 2, NOWHERE, NULL, NULL, 2},
-      {"straggler_delay", 0, NOWHERE, NULL, NULL, 0},          {"late_arrival", 1, NOWHERE, NULL, NULL, 0},
-      {"straggler_delay", NOWHERE, NOWHERE, NULL, NULL, 3500}, {"straggler", 2, NOWHERE, NULL, NULL, 388889}};
+      {"late_arrival", 2, NOWHERE, NULL, NULL, 11 * US},    {"late_arrival", 2, NOWHERE, NULL, "compute", 6 * US},
+      {"late_arrival", 2, NOWHERE, NULL, "host", 5 * US},   {"late_arrival", 2, NOWHERE, NULL, "inherited", 0},
+      {"straggler_delay", 2, NOWHERE, NULL, NULL, 11 * US}, {"last_arrivals", 2, NOWHERE, NULL, NULL, 2},
+      {"straggler_delay", 0, NOWHERE, NULL, NULL, 0},       {"late_arrival", 1, NOWHERE, NULL, NULL, 1 * US},
+      {"straggler_delay", 1, NOWHERE, NULL, NULL, 1 * US},  {"straggler_delay", NOWHERE, NOWHERE, NULL, NULL, 4 * US},
+      {"straggler", 2, NOWHERE, NULL, NULL, 407407}};
   HOLDS(job, wanted);
   assert_int_equal(job->notes.count, 1);
   assert_string_equal(lumos_string(job->strings, job->notes.items[0].code), "sim.straggler");
   assert_int_equal(job->notes.items[0].scope.rank, 2);
-  assert_non_null(strstr(lumos_string(job->strings, job->notes.items[0].text), "0.011 ms a step, 38.9 % of it"));
-  assert_non_null(strstr(lumos_string(job->strings, job->notes.items[0].text), "at 2 of 3,"));
+  assert_non_null(strstr(lumos_string(job->strings, job->notes.items[0].text), "0.011 ms a step, 40.7 % of it"));
+  assert_non_null(strstr(lumos_string(job->strings, job->notes.items[0].text), "at 2 of 3 collectives"));
   const struct wanted no_other[] = {{"straggler", 0, NOWHERE, NULL, NULL, 0}, {"straggler", 1, NOWHERE, NULL, NULL, 0}};
   assert_null(find(job, &no_other[0]));
   assert_null(find(job, &no_other[1]));
@@ -401,25 +407,153 @@ static void a_rank_is_late_by_what_it_copied(void **state) {
   (void)state;
   const struct arrivals arrivals = {LUMOS_COPY, 3, {10, 10, 16}, {10, 11, 16}, {20, 20, 25}};
   struct lumos_job *job = slow_ranks(&arrivals);
-  const struct wanted wanted[] = {{"late_arrival", 2, NOWHERE, NULL, "compute", 5500},
+  const struct wanted wanted[] = {{"late_arrival", 2, NOWHERE, NULL, "compute", 6 * US},
                                   {"late_arrival", 2, NOWHERE, NULL, "host", 5 * US},
-                                  {"straggler_delay", 2, NOWHERE, NULL, NULL, 10500}};
+                                  {"straggler_delay", 2, NOWHERE, NULL, NULL, 11 * US}};
   HOLDS(job, wanted);
   lumos_job_free(job);
 }
 
-/* Ranks 1 and 3 compute for 6 more than ranks 0 and 2, 4 more than the mean of the three others; then they are idle for
- * as much more. */
-static void two_slow_ranks_do_not_hide_each_other(void **state) {
+/* Ranks 1 and 3 compute for 6 more than ranks 0 and 2; then they are idle for as much more. So with rank 2 as slow. */
+static void slow_ranks_do_not_hide_each_other(void **state) {
   (void)state;
-  const struct arrivals arrivals = {LUMOS_GEMM, 4, {10, 16, 10, 16}, {10, 16, 10, 16}, {20, 26, 20, 26}};
-  struct lumos_job *job = slow_ranks(&arrivals);
-  const struct wanted wanted[] = {
-      {"straggler_delay", 0, NOWHERE, NULL, NULL, 0}, {"straggler_delay", 1, NOWHERE, NULL, NULL, 8 * US},
-      {"straggler_delay", 2, NOWHERE, NULL, NULL, 0}, {"straggler_delay", 3, NOWHERE, NULL, NULL, 8 * US},
-      {"straggler", 1, NOWHERE, NULL, NULL, 296296},  {"straggler", 3, NOWHERE, NULL, NULL, 296296}};
+  for (int64_t slow = 0; slow <= 6; slow += 6) {
+    const struct arrivals arrivals = {
+        LUMOS_GEMM, 4, {10, 16, 10 + slow, 16}, {10, 16, 10 + slow, 16}, {20, 26, 20 + slow, 26}};
+    struct lumos_job *job = slow_ranks(&arrivals);
+    const struct wanted wanted[] = {{"straggler_delay", 0, NOWHERE, NULL, NULL, 0},
+                                    {"straggler_delay", 1, NOWHERE, NULL, NULL, 12 * US},
+                                    {"straggler_delay", 2, NOWHERE, NULL, NULL, 2 * slow * US},
+                                    {"straggler_delay", 3, NOWHERE, NULL, NULL, 12 * US},
+                                    {"straggler", 1, NOWHERE, NULL, NULL, 444444},
+                                    {"straggler", 3, NOWHERE, NULL, NULL, 444444}};
+    HOLDS(job, wanted);
+    assert_int_equal(is_straggler(job, 2), slow > 0);
+    assert_false(is_straggler(job, 0));
+    lumos_job_free(job);
+  }
+}
+
+/* One collective of eight ranks, behind another; rank r computed for computed[r]. They are compared with the second
+ * fastest: a quarter of the seven others is one. */
+static void one_fast_rank_makes_nobody_slow(void **state) {
+  (void)state;
+  const int64_t computed[8] = {20, 2, 20, 20, 20, 28, 20, 20};
+  struct lumos_job *job = lumos_job_new();
+  uint32_t members[2][8];
+  for (uint32_t r = 0; r < 8; r++) {
+    clocked_rank(job, (int32_t)r);
+    uint32_t lane = add_lane(job, r, "s1", LUMOS_STREAM);
+    members[0][r] = run(job, lane, LUMOS_COLLECTIVE, 0, 1);
+    run(job, lane, LUMOS_GEMM, 1, 1 + computed[r]);
+    members[1][r] = run(job, lane, LUMOS_COLLECTIVE, 1 + computed[r], 32);
+  }
+  join(job, "all_reduce", LUMOS_SYMMETRIC, 1, members[0], 8);
+  join(job, "all_reduce", LUMOS_SYMMETRIC, 1, members[1], 8);
+  finish_job(job);
+  survey(job, false);
+  const struct wanted wanted[] = {{"late_arrival", 0, NOWHERE, NULL, NULL, 0},
+                                  {"late_arrival", 1, NOWHERE, NULL, NULL, 0},
+                                  {"straggler_delay", 5, NOWHERE, NULL, NULL, 8 * US},
+                                  {"straggler", 5, NOWHERE, NULL, NULL, 250000}}; /* of 32 */
   HOLDS(job, wanted);
+  for (int32_t r = 0; r < 8; r++) {
+    assert_int_equal(is_straggler(job, r), r == 5);
+  }
   lumos_job_free(job);
+}
+
+/* One step of 27, of which a straggler's own delay is a quarter: rank 2 is late by 10 (37.0 %), and rank 1 is named with
+ * 8 (29.6 %); of 7 (25.9 %) and 6 (22.2 %) both are, and with 5 (18.5 %) rank 1 is not: that is less than 80 % of 7. */
+static void who_is_nearly_as_late_is_named_too(void **state) {
+  (void)state;
+  static const struct {
+    int64_t first, second;
+    bool named;
+  } rows[] = {{8, 10, true}, {6, 7, true}, {5, 7, false}, {6, 6, false}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    int64_t a = 10 + rows[i].first, b = 10 + rows[i].second;
+    const struct arrivals arrivals = {LUMOS_GEMM, 3, {10, a, b}, {10, a, b}, {20, 20, 20}};
+    struct lumos_job *job = slow_ranks(&arrivals);
+    assert_int_equal(is_straggler(job, 1), rows[i].named);
+    assert_int_equal(is_straggler(job, 2), rows[i].second >= 7);
+    assert_false(is_straggler(job, 0));
+    lumos_job_free(job);
+  }
+}
+
+/* Four stages of a pipeline that meet in no collective, with two kernels of a layer each in a step of 40; the kernels of
+ * stage s take busy[s], and before the second one, which is launched 1 before it starts, the GPU is idle for idle[s].
+ * Stage 3 has a head, too, that counts for nothing. */
+enum layers { ALIKE, OF_OTHER_KERNELS, BEHIND_A_WAIT /* of the thread, from one launch to the other */ };
+static struct lumos_job *slow_stages(const int64_t busy[4], const int64_t idle[4], enum layers layers) {
+  struct lumos_job *job = lumos_job_new();
+  for (uint32_t r = 0; r < 4; r++) {
+    clocked_rank(job, (int32_t)r);
+    struct lumos_rank *rank = &job->ranks.items[r];
+    rank->has_parallel = true;
+    rank->parallel = (struct lumos_parallel){.tp = 0, .pp = (int32_t)r, .dp = 0, .cp = 0, .ep = 0};
+    int64_t at = 2 + busy[r] + idle[r];
+    uint32_t thread = add_lane(job, r, "t1", LUMOS_THREAD);
+    uint32_t calls[2] = {run(job, thread, LUMOS_LAUNCH, 0, 1), 0};
+    if (layers == BEHIND_A_WAIT) {
+      (void)run(job, thread, LUMOS_SYNC, 1, at - 2);
+    }
+    calls[1] = run(job, thread, LUMOS_LAUNCH, at - 2, at - 1);
+    uint32_t lane = add_lane(job, r, "s1", LUMOS_STREAM);
+    uint32_t first = run(job, lane, LUMOS_GEMM, 2, 2 + busy[r]);
+    uint32_t second = run(job, lane, LUMOS_GEMM, at, at + busy[r]);
+    job->tasks.items[first].call = calls[0];
+    job->tasks.items[second].call = calls[1];
+    job->tasks.items[first].layer = job->tasks.items[second].layer = (int32_t)r;
+    if (layers == OF_OTHER_KERNELS) {
+      job->tasks.items[second].name = lumos_intern_text(job->strings, r == 2 ? "other" : "another");
+    }
+    (void)run(job, lane, r == 3 ? LUMOS_GEMM : LUMOS_P2P, 30, 40);
+  }
+  finish_job(job);
+  survey(job, true);
+  return job;
+}
+
+/* From launch to launch threads take what a kernel takes and the idle time behind it. */
+static void stages_with_the_same_layers_are_compared(void **state) {
+  (void)state;
+  struct lumos_job *job = slow_stages((const int64_t[]){4, 4, 9, 4}, (const int64_t[]){1, 1, 2, 2}, ALIKE);
+  const struct wanted compute[] = {
+      {"late_arrival", 2, NOWHERE, NULL, "compute", 10 * US},
+      {"late_arrival", 2, NOWHERE, NULL, "host", 2 * US}, /* 6 more from launch to launch, but idle for 2 alone */
+      {"straggler", 2, NOWHERE, NULL, NULL, 300000},
+      {"late_arrival", 3, NOWHERE, NULL, "host", 1 * US},
+      {"straggler_delay", 0, NOWHERE, NULL, NULL, 0},
+      {"straggler_delay", 1, NOWHERE, NULL, NULL, 0}};
+  HOLDS(job, compute);
+  assert_null(strstr(lumos_string(job->strings, job->notes.items[0].text), "last to arrive"));
+  for (int32_t r = 0; r < 4; r++) {
+    assert_int_equal(is_straggler(job, r), r == 2);
+  }
+  lumos_job_free(job);
+}
+
+static void stages_are_slow_by_their_own_time(void **state) {
+  (void)state;
+  static const struct {
+    int64_t busy[4], idle[4];
+    enum layers layers;
+    bool slow[4];
+  } rows[] = {
+      {{4, 4, 4, 4}, {11, 1, 11, 11}, ALIKE, {true, false, true, true}}, /* three of four */
+      {{4, 4, 4, 4}, {11, 1, 11, 11}, BEHIND_A_WAIT, {0}},
+      {{4, 4, 9, 4}, {1, 1, 1, 1}, ALIKE, {false, false, true, false}},
+      {{4, 4, 9, 4}, {1, 1, 1, 1}, OF_OTHER_KERNELS, {0}},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    struct lumos_job *job = slow_stages(rows[i].busy, rows[i].idle, rows[i].layers);
+    for (int32_t r = 0; r < 4; r++) {
+      assert_int_equal(is_straggler(job, r), rows[i].slow[r]);
+    }
+    lumos_job_free(job);
+  }
 }
 
 /* Two ranks, now one and now the other of which computes for 3 more: neither is slow. */
@@ -611,7 +745,11 @@ int main(void) {
       cmocka_unit_test(a_bubble_that_may_be_twice_as_long_is_not_told),
       cmocka_unit_test(a_rank_is_late_by_what_it_did_before),
       cmocka_unit_test(a_rank_is_late_by_what_it_copied),
-      cmocka_unit_test(two_slow_ranks_do_not_hide_each_other),
+      cmocka_unit_test(slow_ranks_do_not_hide_each_other),
+      cmocka_unit_test(one_fast_rank_makes_nobody_slow),
+      cmocka_unit_test(who_is_nearly_as_late_is_named_too),
+      cmocka_unit_test(stages_with_the_same_layers_are_compared),
+      cmocka_unit_test(stages_are_slow_by_their_own_time),
       cmocka_unit_test(what_evens_out_is_no_delay),
       cmocka_unit_test(who_was_held_up_is_not_to_blame),
       cmocka_unit_test(a_host_that_was_late_before_is_not_slow),

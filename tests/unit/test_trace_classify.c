@@ -31,6 +31,8 @@ static const struct {
     {"ncclDevKernel_Generic_1(ncclDevKernelArgsStorage<4096ul>)", "", LUMOS_COLLECTIVE},
     {"ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t(ncclDevComm*)", "", LUMOS_P2P},
     {"void deep_ep::internode_ll::dispatch<true>(void*)", "", LUMOS_COLLECTIVE},
+    {"void deep_ep::intranode::combine<__nv_bfloat16, 8, 768, 4096>(int4*, float*)", "", LUMOS_COLLECTIVE},
+    {"void deep_ep::layout::get_dispatch_layout<256, 4, 2>(long const*, int*)", "", LUMOS_REDUCTION},
     {"void vllm::cross_device_reduce_1stage<__nv_bfloat16, 8>(vllm::RankData*)", "", LUMOS_COLLECTIVE},
     {"_mxfp8_all_to_all_expert_major_kernel", "", LUMOS_COLLECTIVE},
     {"nvjet_tst_256x128_64x4_1x2_h_bz_coopA_NNT", "aten::mm", LUMOS_GEMM},
@@ -91,6 +93,10 @@ static void kernels_have_kinds(void **state) {
   }
   assert_int_equal(lumos_classify_device("gpu_memcpy", "gemm", ""), LUMOS_COPY);
   assert_int_equal(lumos_classify_device("gpu_memset", "gemm", ""), LUMOS_MEMSET);
+  assert_int_equal(lumos_classify_device("mtia_ccp_events", "dma_request", ""), LUMOS_COPY);
+  assert_int_equal(lumos_classify_device("mtia_ccp_events", "remote", ""), LUMOS_COPY);
+  assert_int_equal(lumos_classify_device("mtia_ccp_events", "gemm", ""), LUMOS_GEMM);
+  assert_int_equal(lumos_classify_device("kernel", "remote", ""), LUMOS_OTHER_DEVICE);
 }
 
 static void calls_have_kinds(void **state) {

@@ -624,13 +624,21 @@ static void mtia_rows_are_read(void **state) {
       ROW("mtia_ccp_events", "nobody_knows", "0", "2", 30, 4, "\"correlation\":1") ","
       ROW("mtia_ccp_events", "hccl::all_gather", "0", "2", 40, 4,
           "\"correlation\":2,\"Collective name\":\"_allgather_base\","
-          "\"In msg nelems\":2,\"Out msg nelems\":4,\"Group size\":2,\"dtype\":\"Float\"")), NULL);
+          "\"In msg nelems\":2,\"Out msg nelems\":4,\"Group size\":2,\"dtype\":\"Float\"") ","
+      ROW("mtia_ccp_events", "dma_request", "0", "2", 50, 4, "\"correlation\":2") ","
+      ROW("mtia_ccp_events", "event_wait", "0", "2", 60, 4, "\"correlation\":2") ","
+      ROW("mtia_ccp_events", "remote", "0", "2", 70, 4, "\"correlation\":2")), NULL);
   expect_work(job, "t10 launch runFunction - job_prep_and_submit_for_execution 0+3000\n"
                    "t10 other nobodyKnows 4000+3000\n"
                    "t10 other nobodyKnowsEither 8000+3000\nt10 other glowRun 12000+3000\n"
                    "t10 launch aiuLaunchComputeStream 16000+3000\nt10 alloc aiuMalloc 20000+3000\n"
                    "s2 other nobody_knows 30000+4000 of runFunction - job_prep_and_submit_for_execution\n"
-                   "s2 collective hccl::all_gather 40000+4000 of nobodyKnows\n");
+                   "s2 collective hccl::all_gather 40000+4000 of nobodyKnows\n"
+                   "s2 copy dma_request 50000+4000 of nobodyKnows\n"
+                   "s2 copy remote 70000+4000 of nobodyKnows\n");
+  const struct lumos_note *left = find_note(job, "parse.left_out");
+  assert_int_equal(left->count, 1);
+  assert_non_null(strstr(string_of(job, left->text), ": 1 mtia_ccp_events"));
   const struct lumos_comm *comm = &lumos_detail_of(job, find_task(job, "hccl::all_gather", 0))->comm;
   assert_string_equal(string_of(job, comm->op), "all_gather");
   assert_int_equal(comm->bytes, 16);

@@ -1,6 +1,8 @@
 /* Steps: what belongs to which, which are kept, and when the first one starts. */
 #include "trace_text.h"
 
+#include <lumos/sim.h>
+
 /* Traces are laid out with an event a line. */
 /* clang-format off */
 
@@ -60,6 +62,42 @@ static void every_complete_step_is_kept(void **state) {
                          "outside of every step"));
   assert_string_equal(string_of(job, job->history.items[0].args), "");
   lumos_job_free(job);
+}
+
+static struct lumos_step only_step(const struct lumos_job *job) {
+  struct lumos_steps_list steps;
+  lumos_find_steps(job, NULL, &steps);
+  assert_int_equal(steps.count, 1);
+  struct lumos_step step = steps.items[0];
+  lumos_vector_free(&steps);
+  return step;
+}
+
+/* A row without a call, of another stream, that runs from 5 to beyond the last step: as if it had been launched before,
+ * but it holds no step up, and the first still begins when `warm` has ended, at 130. */
+static void a_row_that_outlasts_a_step_moves_no_base(void **state) {
+  (void)state;
+  struct lumos_job *job = parse_steps(RECORDING("," KERNEL("endless", 8, 98, 5, 480) WINDOW_END), "4");
+  assert_int_equal(find_task(job, "endless", 0)->step, LUMOS_ABSENT_INT);
+  assert_int_equal(job->ranks.items[0].base, 125000);
+  assert_int_equal(only_step(job).end - only_step(job).start, 90000); /* 130 to 220, where k4 ends */
+  lumos_job_free(job);
+}
+
+/* A step that launches nothing is as long as its host's work, 110 to 13110, whatever row without a call is there. */
+static void a_step_without_device_work_is_as_long_as_its_hosts(void **state) {
+  (void)state;
+  for (int dur = 200; dur <= 14000; dur += 13800) {
+    char trace[1000];
+    (void)snprintf(trace, sizeof trace, "{\"traceEvents\":[%s,%s,%s%d,\"args\":{\"device\":0,\"stream\":8}}%s]}",
+                   ANNOTATION("ProfilerStep#3", 100, 13300), OP("work", 110, 13000),
+                   "{\"ph\":\"X\",\"cat\":\"mtia_ccp_events\",\"name\":\"dma_request\",\"pid\":0,\"tid\":8,\"ts\":5,\"dur\":",
+                   dur, WINDOW_END);
+    struct lumos_job *job = parse_steps(trace, "all");
+    assert_int_equal(job->ranks.items[0].base, 105000);
+    assert_int_equal(only_step(job).end - only_step(job).start, 13000000);
+    lumos_job_free(job);
+  }
 }
 
 /* E_4 is the end of k4, 220: 210 here, found in the part of the recording that is left out. */
@@ -269,6 +307,8 @@ static void what_steps_may_be(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_complete_step_is_kept),
+      cmocka_unit_test(a_row_that_outlasts_a_step_moves_no_base),
+      cmocka_unit_test(a_step_without_device_work_is_as_long_as_its_hosts),
       cmocka_unit_test(later_steps_start_where_the_one_before_ended),
       cmocka_unit_test(a_cut_step_is_left_out),
       cmocka_unit_test(an_unfinished_mark_is_left_out),

@@ -12,6 +12,7 @@ const struct report_part report_parts[REPORT_PARTS] = {
     {FIGURE_PIPELINE_BUBBLE, PAINT_BUBBLE, "pipeline_bubble"},
     {FIGURE_COMMUNICATION_UNSPLIT, PAINT_UNSPLIT, "communication_unsplit"},
     {FIGURE_EXPOSED_COPY, PAINT_COPY_PART, "exposed_copy"},
+    {FIGURE_NOT_RECORDED, PAINT_NOT_RECORDED, "not_recorded"},
     {FIGURE_IDLE, PAINT_IDLE, "idle"},
 };
 
@@ -99,9 +100,10 @@ static void draw_breakdown(const struct report_facts *facts, const char *scene_n
     report_stack_end_row(&stack);
   }
   lumos_text_put(&scene->title, "Where the step went, by rank, measured and simulated");
-  lumos_text_put(&scene->description,
-                 "Stacked bars of time: compute, overlapped, communication, copies, idle. The table below the "
-                 "picture holds the same numbers.");
+  lumos_text_put(
+      &scene->description,
+      "Stacked bars of time: compute, overlapped, communication, copies, not recorded, idle. The table below the "
+      "picture holds the same numbers.");
   lumos_text_free(&name);
   lumos_vector_free(&rows);
 }
@@ -124,15 +126,16 @@ void report_breakdown_narrow_scene(const struct report_facts *facts, struct repo
 }
 
 /* The tables' columns after the first three; the same for shares and for times. */
-#define PART_COLUMNS(kind)                                                                                   \
-  {"exposed_compute", "compute", "exposed_compute", kind}, {"overlapped", "overlapped", "overlapped", kind}, \
-      {"exposed_communication", "exposed communication", "exposed_communication", kind},                     \
-      {"communication_transfer", "transfer", "communication_transfer", kind},                                \
-      {"communication_wait", "waiting", "communication_wait", kind},                                         \
-      {"pipeline_bubble", "bubble", "pipeline_bubble", kind},                                                \
-      {"communication_unsplit", "not split", "communication_unsplit", kind},                                 \
-      {"exposed_copy", "copies", "exposed_copy", kind}, {"idle", "idle", "idle", kind}, {                    \
-    "gpu_busy", "GPU busy", "gpu_busy", kind                                                                 \
+#define PART_COLUMNS(kind)                                                                                      \
+  {"exposed_compute", "compute", "exposed_compute", kind}, {"overlapped", "overlapped", "overlapped", kind},    \
+      {"exposed_communication", "exposed communication", "exposed_communication", kind},                        \
+      {"communication_transfer", "transfer", "communication_transfer", kind},                                   \
+      {"communication_wait", "waiting", "communication_wait", kind},                                            \
+      {"pipeline_bubble", "bubble", "pipeline_bubble", kind},                                                   \
+      {"communication_unsplit", "not split", "communication_unsplit", kind},                                    \
+      {"exposed_copy", "copies", "exposed_copy", kind}, {"not_recorded", "not recorded", "not_recorded", kind}, \
+      {"idle", "idle", "idle", kind}, {                                                                         \
+    "gpu_busy", "GPU busy", "gpu_busy", kind                                                                    \
   }
 
 static const enum report_figure part_figures[] = {FIGURE_EXPOSED_COMPUTE,
@@ -143,6 +146,7 @@ static const enum report_figure part_figures[] = {FIGURE_EXPOSED_COMPUTE,
                                                   FIGURE_PIPELINE_BUBBLE,
                                                   FIGURE_COMMUNICATION_UNSPLIT,
                                                   FIGURE_EXPOSED_COPY,
+                                                  FIGURE_NOT_RECORDED,
                                                   FIGURE_IDLE,
                                                   FIGURE_GPU_BUSY};
 enum { PART_FIGURES = sizeof part_figures / sizeof part_figures[0] };

@@ -13,7 +13,7 @@ struct report_part {
   enum report_paint paint;
   const char *term; /* its definition */
 };
-enum { REPORT_PARTS = 8 };
+enum { REPORT_PARTS = 9 };
 extern const struct report_part report_parts[REPORT_PARTS];
 
 void report_breakdown_scene(const struct report_facts *facts, struct report_scene *scene);

@@ -124,19 +124,17 @@ bool report_path_scene(const struct report_path *path, bool narrow, struct repor
 /* ---- Idle time ---- */
 
 const struct report_idle_cause report_idle_causes[REPORT_IDLE_CAUSES] = {
-    {(enum report_paint)LUMOS_OP, "for the host", "idle_host", 2, 0},
-    {(enum report_paint)LUMOS_SYNC, "for a wait of the host", "idle_sync", 3, 0},
-    {PAINT_LATENCY, "for launches", "idle_launch", 4, 0},
-    {PAINT_BETWEEN, "for other work", "idle_dependency", 5, 0},
-    {PAINT_BOUNDARY, "for what is not recorded", "idle_outside", 7, 0},
-    {PAINT_UNEXPLAINED, "unexplained", "idle_unexplained", 6, 7},
+    {(enum report_paint)LUMOS_OP, "for the host", "idle_host", 2},
+    {(enum report_paint)LUMOS_SYNC, "for a wait of the host", "idle_sync", 3},
+    {PAINT_LATENCY, "for launches", "idle_launch", 4},
+    {PAINT_BETWEEN, "for other work", "idle_dependency", 5},
+    {PAINT_UNEXPLAINED, "unexplained", "idle_unexplained", 6},
 };
 
 enum { IDLE_COLUMN = 1, MOST_BARS = 32 };
 
 int64_t report_idle_time(const struct report_table *idle, size_t row, const struct report_idle_cause *cause) {
-  int64_t time = report_table_value(idle, row, cause->column);
-  return cause->less == 0 || time == LUMOS_ABSENT ? time : time - report_table_value(idle, row, cause->less);
+  return report_table_value(idle, row, cause->column);
 }
 
 void report_sum_idle(const struct report_table *idle, struct report_idle_sums *sums) {

@@ -22,11 +22,11 @@ void report_put_path_reading(const struct report_path *path, struct lumos_text *
 bool report_path_scene(const struct report_path *path, bool narrow, struct report_scene *scene);
 
 /* What idle time is for, by rank: a bar for each row of the table of METRICS_IDLE. */
-enum { REPORT_IDLE_CAUSES = 6 };
+enum { REPORT_IDLE_CAUSES = 5 };
 struct report_idle_cause {
   enum report_paint paint;
   const char *label, *term;
-  size_t column, less; /* of the table; what that holds of another part; 0: nothing */
+  size_t column; /* of the table */
 };
 extern const struct report_idle_cause report_idle_causes[REPORT_IDLE_CAUSES];
 int64_t report_idle_time(const struct report_table *idle, size_t row, const struct report_idle_cause *cause);

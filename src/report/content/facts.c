@@ -16,6 +16,7 @@ static const char *const figure_names[FIGURE_COUNT] = {
     [FIGURE_PIPELINE_BUBBLE] = "pipeline_bubble",
     [FIGURE_COMMUNICATION_UNSPLIT] = "communication_unsplit",
     [FIGURE_EXPOSED_COPY] = "exposed_copy",
+    [FIGURE_NOT_RECORDED] = "not_recorded",
     [FIGURE_IDLE] = "idle",
     [FIGURE_GPU_BUSY] = "gpu_busy",
     [FIGURE_UNEXPLAINED_LAG] = "unexplained_lag",

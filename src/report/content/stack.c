@@ -52,7 +52,7 @@ static void label_part(const struct report_stack *stack, const struct report_sta
     text.length = 0;
     report_put_share(&text, part->share);
   }
-  if (paint->fill == FILL_HATCHED) {
+  if (paint->fill == FILL_HATCHED || paint->fill == FILL_CROSSED) {
     int32_t room = report_text_width(STYLE_ON_PAINT, text.bytes, text.length) + 40;
     report_scene_plate(stack->scene, part->paint, x + 30, stack->y + 15, room < width - 30 ? room : width - 30,
                        BAR - 30);

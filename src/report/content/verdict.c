@@ -130,6 +130,17 @@ static void put_best(const struct report_facts *facts, const struct report_oppor
   lumos_text_put(out, apart != LUMOS_ABSENT && llabs(apart) < ALIKE ? " less" : " less than simulated now");
 }
 
+/* Of what is not recorded nothing is said, so that the reader must know where it is much. */
+static void put_not_recorded(const struct report_facts *facts, enum report_timeline timeline, struct lumos_text *out) {
+  int64_t share = report_row_share(report_facts_whole(facts, timeline), timeline, FIGURE_NOT_RECORDED);
+  if (share >= LARGE_SHARE) {
+    lumos_text_char(out, ' ');
+    report_put_share(out, share);
+    lumos_text_put(out, " of the step is not recorded: the GPU shows nothing, and waits for what lies outside the "
+                        "recording.");
+  }
+}
+
 void report_put_verdict(const struct report_facts *facts, const struct report_opportunities *opportunities,
                         struct lumos_text *out) {
   enum report_timeline timeline = report_facts_spoken(facts);
@@ -168,6 +179,7 @@ void report_put_verdict(const struct report_facts *facts, const struct report_op
   }
   put_best(facts, opportunities, out);
   lumos_text_char(out, '.');
+  put_not_recorded(facts, timeline, out);
   if (facts->edited) {
     put_doubt(facts, out);
   }

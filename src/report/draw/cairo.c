@@ -19,8 +19,9 @@ struct area {
   double left, top, right, bottom;
 };
 
-/* Bands at 45 degrees that cover the area; they begin at the origin, so that neighbours fit together. */
-static void add_bands(cairo_t *cr, const struct area *area) {
+/* Bands at 45 degrees that cover the area, and others across them; they begin at the origin, so that neighbours fit
+ * together. */
+static void add_bands(cairo_t *cr, const struct area *area, bool crossed) {
   const double tile = in_pixels(REPORT_HATCH_TILE);
   const double diagonal = sqrt(0.5);
   long first = (long)floor((area->left + area->top) * diagonal / tile);
@@ -30,6 +31,10 @@ static void add_bands(cairo_t *cr, const struct area *area) {
   cairo_rotate(cr, M_PI_4);
   for (long band = first; band <= last; band++) {
     cairo_rectangle(cr, (double)band * tile, low, in_pixels(REPORT_HATCH_BAND), high - low);
+  }
+  for (long band = (long)floor(low / tile); crossed && band <= (long)floor(high / tile); band++) {
+    cairo_rectangle(cr, (double)first * tile, (double)band * tile, (double)(last + 1 - first) * tile,
+                    in_pixels(REPORT_HATCH_BAND));
   }
 }
 
@@ -45,9 +50,9 @@ static void fill_patterned(cairo_t *cr, const struct report_paint_row *row, doub
   set_colour(cr, row->colour.light, 1);
   cairo_paint(cr);
   set_colour(cr, row->second.light, 1);
-  if (row->fill == FILL_HATCHED) {
+  if (row->fill == FILL_HATCHED || row->fill == FILL_CROSSED) {
     cairo_save(cr);
-    add_bands(cr, &area);
+    add_bands(cr, &area, row->fill == FILL_CROSSED);
     cairo_restore(cr);
   } else {
     double upper = (area.bottom - area.top) * REPORT_TWO_TONE / 100;

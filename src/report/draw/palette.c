@@ -46,6 +46,12 @@ static const struct report_paint_row rows[PAINT_COUNT] = {
     [PAINT_UNSPLIT] =
         {"unsplit", "communication, not split", FILL_PLAIN, {"#d5782a", "#f3ab6b"}, {0}, {"#241303", "#1a0f05"}},
     [PAINT_COPY_PART] = {"copies", "copies", FILL_PLAIN, {"#723797", "#b289db"}, {0}, {"#ffffff", "#150b22"}},
+    [PAINT_NOT_RECORDED] = {"not-recorded",
+                            "not recorded",
+                            FILL_CROSSED,
+                            {"#f6f7f9", "#1a1e24"},
+                            {"#b4bbc5", "#4e5763"},
+                            {"#3a414c", "#c3cad4"}},
     [PAINT_IDLE] =
         {"idle", "idle", FILL_HATCHED, {"#eceef1", "#23282f"}, {"#d5d9df", "#363d47"}, {"#3a414c", "#c3cad4"}},
     [PAINT_HOST_GAP] =
@@ -158,6 +164,13 @@ static void put_swatch(struct lumos_text *text, const struct report_paint_row *r
           text,
           ".%s::before{background:repeating-linear-gradient(135deg,var(--%s) 0 2.5px,var(--%s-second) 2.5px 4px)}", css,
           css, css);
+      break;
+    case FILL_CROSSED:
+      lumos_text_format(text,
+                        ".%s::before{background:repeating-linear-gradient(135deg,transparent 0 "
+                        "2.5px,var(--%s-second) 2.5px 4px),repeating-linear-gradient(45deg,var(--%s) 0 "
+                        "2.5px,var(--%s-second) 2.5px 4px)}",
+                        css, css, css, css);
       break;
     case FILL_TWO_TONE:
       lumos_text_format(text, ".%s::before{background:linear-gradient(var(--%s) 62%%,var(--%s-second) 62%%)}", css, css,

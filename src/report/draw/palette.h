@@ -2,7 +2,7 @@
  * the same in every picture and table.
  *
  * Compute is blue, communication orange, copies violet, the host teal, idle pale grey; a pattern goes with absence
- * (waiting, idling, a dashed outline with bubbles) and a paint of two tones with work that overlaps. Forward is blue
+ * (waiting, idling, hatched both ways what is not recorded, a dashed outline with bubbles) and a paint of two tones with work that overlaps. Forward is blue
  * and backward green, as in papers on pipelines. Painters take the colours from here: the page through the style sheet
  * that report_palette_css writes (light and dark), others directly.
  */
@@ -23,6 +23,7 @@ enum report_paint {
   PAINT_BUBBLE,
   PAINT_UNSPLIT,
   PAINT_COPY_PART,
+  PAINT_NOT_RECORDED,
   PAINT_IDLE,
   /* What passes between tasks of the critical path. */
   PAINT_HOST_GAP,
@@ -54,7 +55,7 @@ enum report_paint {
   PAINT_COUNT
 };
 
-enum report_fill { FILL_PLAIN, FILL_HATCHED, FILL_TWO_TONE, FILL_OUTLINED };
+enum report_fill { FILL_PLAIN, FILL_HATCHED, FILL_CROSSED, FILL_TWO_TONE, FILL_OUTLINED };
 
 struct report_colour {
   const char *light, *dark; /* "#08306b" */
@@ -64,7 +65,7 @@ struct report_paint_row {
   const char *css;   /* class and custom property: "gemm", "--gemm" */
   const char *label; /* "GEMM", as the page names it */
   enum report_fill fill;
-  struct report_colour colour; /* hatched, outlined: the ground; two-tone: the upper part */
+  struct report_colour colour; /* hatched, crossed, outlined: the ground; two-tone: the upper part */
   struct report_colour second; /* of the hatching lines, the dashes around it, or the lower part */
   struct report_colour ink;    /* of a number written on it; absent where none is */
 };

@@ -198,12 +198,12 @@ static void paint_mark(const struct report_scene *scene, struct lumos_text *out,
   }
 }
 
-/* One tile of a pattern: a ground and a band, turned by 45 degrees; or an upper and a lower tone of the mark that it
+/* One tile of a pattern: a ground and a band, or two that cross, turned by 45 degrees; or an upper and a lower tone of the mark that it
  * fills. */
 static void define_pattern(const struct report_scene *scene, struct lumos_text *out,
                            const struct report_paint_row *row) {
   lumos_text_format(out, "<pattern id=\"%s-%s\"", scene->name, row->css);
-  if (row->fill == FILL_HATCHED) {
+  if (row->fill == FILL_HATCHED || row->fill == FILL_CROSSED) {
     put_attribute(out, "width", REPORT_HATCH_TILE);
     put_attribute(out, "height", REPORT_HATCH_TILE);
     lumos_text_put(out, " patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\"><rect");
@@ -214,6 +214,12 @@ static void define_pattern(const struct report_scene *scene, struct lumos_text *
     put_class(out, row->css, "-second");
     put_attribute(out, "width", REPORT_HATCH_BAND);
     put_attribute(out, "height", REPORT_HATCH_TILE);
+    if (row->fill == FILL_CROSSED) {
+      lumos_text_put(out, "/><rect");
+      put_class(out, row->css, "-second");
+      put_attribute(out, "width", REPORT_HATCH_TILE);
+      put_attribute(out, "height", REPORT_HATCH_BAND);
+    }
     lumos_text_put(out, "/></pattern>");
   } else {
     lumos_text_format(out,
