@@ -55,11 +55,16 @@ static void find_clock(struct lumos_rank_graph *graph) {
 
 /* Everything within a rank. The clock comes before whatever compares host and device times. */
 static void (*const rules[])(struct lumos_rank_graph *graph) = {
-    lumos_graph_order,        lumos_graph_find_records, lumos_graph_recorded_waits, find_clock,
-    lumos_graph_timeline,     lumos_graph_host_waits,   lumos_graph_backlog,        lumos_graph_events,
-    lumos_graph_launches,     lumos_graph_gaps,         lumos_graph_residuals,      lumos_graph_resources,
-    lumos_graph_unseen_waits, lumos_graph_full_queues,  lumos_graph_backward_calls, lumos_graph_handovers,
-    lumos_graph_boundaries,   lumos_graph_profiler,
+    lumos_graph_order,          lumos_graph_find_records,
+    lumos_graph_recorded_waits, find_clock,
+    lumos_graph_timeline,       lumos_graph_host_waits,
+    lumos_graph_backlog,        lumos_graph_events,
+    lumos_graph_launches,       lumos_graph_gaps,
+    lumos_graph_residuals,      lumos_graph_resources,
+    lumos_graph_unseen_waits,   lumos_graph_resources_behind,
+    lumos_graph_full_queues,    lumos_graph_backward_calls,
+    lumos_graph_handovers,      lumos_graph_boundaries,
+    lumos_graph_profiler,
 };
 
 enum { RULES = sizeof rules / sizeof *rules };

@@ -133,6 +133,8 @@ void lumos_graph_gaps(struct lumos_rank_graph *graph);
 void lumos_graph_residuals(struct lumos_rank_graph *graph);
 /* resource.c: late starts that waited for another stream's SMs; takes over their residuals. */
 void lumos_graph_resources(struct lumos_rank_graph *graph);
+/* The same of what started right behind an end, and waits for no event. */
+void lumos_graph_resources_behind(struct lumos_rank_graph *graph);
 /* unseen.c: event edges that timing alone shows; takes over residuals that they explain. */
 void lumos_graph_unseen_waits(struct lumos_rank_graph *graph);
 /* full_queue.c: calls that return only when their stream has room. */

@@ -6,7 +6,8 @@
  * its end or its last twentieth, which a start at random would seldom meet; within its last fifth, if kernels of its
  * name were seen to hold others up so before; or farther from its end, where it comes to its last wave after the same
  * share of its time again and again. What occupies the device may be a queue of kernels, each on its stream when the one
- * before it ends. An event would have held the start until after the end, and by its latency.
+ * before it ends. What starts within 5 us behind an end waited so as well where no event is known or seen again and
+ * again (unseen.c): the last wave left too few SMs.
  *
  * In a simulation the rule is soft: the kernel waits while that stream is occupied when it is ready (sim/room.c).
  */
@@ -61,10 +62,11 @@ struct meeting {
 };
 LUMOS_VECTOR_TYPE(meetings, struct meeting);
 
-/* The task that ran on the stream at an instant, or LUMOS_NONE. */
-static uint32_t running_at(const struct lumos_rank_graph *graph, const struct lumos_lane *lane, int64_t at) {
+/* The task that ran on the stream at an instant, or was over by no more than that; LUMOS_NONE: there is none. */
+static uint32_t running_at(const struct lumos_rank_graph *graph, const struct lumos_lane *lane, int64_t at,
+                           int64_t over) {
   uint32_t started = lumos_graph_started(graph, lane, at), last = lane->task_first + started - 1;
-  return started == 0 || lumos_graph_device_end(graph, last) < at - ROUNDING ? LUMOS_NONE : last;
+  return started == 0 || lumos_graph_device_end(graph, last) < at - over ? LUMOS_NONE : last;
 }
 
 /* Has the queue occupied its stream since then? Or as good as: it came a little later, as was clear by then. */
@@ -76,7 +78,7 @@ static bool occupied_since(const struct lumos_rank_graph *graph, uint32_t queue,
 
 /* The kernel nearest to its end of those that, with what ran before them, occupied the device from when the task was
  * ready until it started. */
-static bool find_occupant(const struct lumos_rank_graph *graph, const uint32_t *queues, uint32_t task,
+static bool find_occupant(const struct lumos_rank_graph *graph, const uint32_t *queues, uint32_t task, int64_t over,
                           struct meeting *meeting) {
   int64_t start = lumos_graph_device_start(graph, task), ready = start - lumos_timing_of(graph->job, task)->residual;
   int64_t least = INT64_MAX;
@@ -85,7 +87,8 @@ static bool find_occupant(const struct lumos_rank_graph *graph, const uint32_t *
     if (lane->kind != LUMOS_STREAM || graph->rank->lane_first + i == lumos_graph_task(graph, task)->lane) {
       continue;
     }
-    uint32_t other = running_at(graph, lane, start), queue = other == LUMOS_NONE ? other : queues[other - graph->first];
+    uint32_t other = running_at(graph, lane, start, over),
+             queue = other == LUMOS_NONE ? other : queues[other - graph->first];
     if (queue == LUMOS_NONE || !occupied_since(graph, queue, ready)) {
       continue;
     }
@@ -154,14 +157,14 @@ static void judge(struct lumos_rank_graph *graph, const struct meeting *meetings
   }
 }
 
-void lumos_graph_resources(struct lumos_rank_graph *graph) {
+static void find_waits(struct lumos_rank_graph *graph, int64_t over) {
   struct meetings meetings = {0};
   uint32_t *queues = find_queues(graph);
   for (uint32_t task = graph->first; task < graph->first + graph->rank->task_count; task++) {
     int64_t residual = lumos_timing_of(graph->job, task)->residual;
     struct meeting meeting;
     if (residual != LUMOS_ABSENT && residual > LUMOS_REACTION_WINDOW &&
-        lumos_graph_task(graph, task)->kind != LUMOS_COPY && find_occupant(graph, queues, task, &meeting)) {
+        lumos_graph_task(graph, task)->kind != LUMOS_COPY && find_occupant(graph, queues, task, over, &meeting)) {
       lumos_vector_push(&meetings, meeting);
     }
   }
@@ -178,3 +181,7 @@ void lumos_graph_resources(struct lumos_rank_graph *graph) {
   }
   lumos_vector_free(&meetings);
 }
+
+void lumos_graph_resources(struct lumos_rank_graph *graph) { find_waits(graph, ROUNDING); }
+
+void lumos_graph_resources_behind(struct lumos_rank_graph *graph) { find_waits(graph, LUMOS_QUEUE_GAP); }

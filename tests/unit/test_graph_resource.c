@@ -50,7 +50,8 @@ static void a_late_start_in_the_tail_of_a_kernel_waited_for_its_sms(void **state
   assert_waits(1000 * us, 1060 * us, true);  /* 50 us, its last twentieth */
   assert_waits(1000 * us, 1059 * us, false); /* 51 us: once alone it is not believed */
   assert_waits(1000 * us, 1110 * us, true);  /* at its end: an event would take longer */
-  assert_waits(1000 * us, 1111 * us, false); /* 1 us after it: that is an event's */
+  assert_waits(1000 * us, 1115 * us, true);  /* 5 us after it, and no event again and again */
+  assert_waits(1000 * us, 1116 * us, false); /* 6 us */
   assert_waits(200 * us, 285 * us, true);    /* 25 us, more than a twentieth of 200 */
   assert_waits(200 * us, 284 * us, false);
   assert_waits(1000 * us, 220 * us, false); /* hardly late, and nowhere near the end */
