@@ -4,13 +4,15 @@
  * its call nearer to the start, a copy from or to pageable memory that is staged within its call, and a blocking copy,
  * whose call ends after it, are counted from the call's start instead; and all graphs of a rank, where one of them
  * starts before its call ends: the call of one of thousands of nodes lasts milliseconds, of which the first node need
- * not wait for the end. The lag is typical of its group: name of the call, kind of task, and for copies the copy's name,
- * which tells the direction. Samples are launches that met an idle device, so that nothing else in the recording can
- * have delayed them; communication and launches after a stream wait are left out, and so is what took longer than any
- * launch: it waited for work that the recording does not hold, such as another process on the device. Of a graph only
- * the node that starts first is a sample. What follows another node of its graph on its stream waits for that one, not
- * for the launch: it counts from the call's start, without a lag. A group with too few samples takes the lag of its
- * kind of task, then that of its call, then that of the rank, else 0.
+ * not wait for the end. The lag is typical of its group: name of the call, kind of task, for copies the copy's name,
+ * which tells the direction, and for graphs that of the first node, which tells them apart. Samples are launches that
+ * met an idle device, so that nothing else in the recording can have delayed them; communication and launches after a
+ * stream wait are left out, and so is what took longer than any launch: it waited for work that the recording does not
+ * hold, such as another process on the device. Of a graph only the node that starts first is a sample, where nothing ran
+ * just before it, be the device idle since the call began or not, and one is enough: graphs of thousands of nodes are
+ * launched a few times. What follows another node of its graph on its stream waits for that one, not for the launch: it
+ * counts from the call's start, without a lag. A group with too few samples takes the lag of its kind of task, then that
+ * of its call, then that of the rank, else 0.
  */
 #include "graph/graph.h"
 
@@ -26,10 +28,11 @@ struct lags {
 };
 
 /* The task's group, wider with every width: call and kind, kind, call, all. */
-static uint32_t group_of(const struct lumos_job *job, struct lumos_typical *lags, const struct lumos_task *task,
-                         int width) {
-  lumos_string_id call = job->tasks.items[task->call].name;
-  lumos_string_id direction = task->kind == LUMOS_COPY ? task->name : LUMOS_NO_STRING;
+static uint32_t group_of(const struct lumos_rank_graph *graph, struct lumos_typical *lags, uint32_t index, int width) {
+  const struct lumos_task *task = lumos_graph_task(graph, index);
+  lumos_string_id call = lumos_graph_task(graph, task->call)->name;
+  bool named = task->kind == LUMOS_COPY || lumos_graph_is_node(graph, index);
+  lumos_string_id direction = named ? task->name : LUMOS_NO_STRING;
   switch (width) {
     case 0:
       return lumos_typical_group(lags, call, task->kind, direction);
@@ -107,19 +110,21 @@ static void sample(struct lumos_rank_graph *graph, const struct lags *lags, uint
     from = lumos_graph_call_start(job, task->call);
     samples = lags->from_start;
   }
-  bool idle = graph->busy[index - graph->first] <= from, node = lumos_graph_is_node(graph, index);
+  bool node = lumos_graph_is_node(graph, index);
+  int64_t busy = graph->busy[index - graph->first];
+  bool alone = node && busy + LUMOS_REACTION_WINDOW <= start; /* nothing that is recorded held it up */
   int64_t late = start - (node ? end : from);
-  if (!idle || late > LUMOS_LONG_AGO || lumos_is_communication(task->kind) ||
-      (node && graph->first_node[task->call - graph->first] != index) || lumos_graph_after_stream_wait(graph, index)) {
+  bool held = busy > from || lumos_graph_after_stream_wait(graph, index);
+  if ((held && !alone) || late > LUMOS_LONG_AGO || lumos_is_communication(task->kind) ||
+      (node && graph->first_node[task->call - graph->first] != index)) {
     return;
   }
   for (int width = 0; width < WIDTHS; width++) {
-    lumos_typical_add(samples, group_of(job, samples, task, width), start - from);
+    lumos_typical_add(samples, group_of(graph, samples, index, width), start - from);
   }
 }
 
 static void apply(struct lumos_rank_graph *graph, const struct lags *lags, uint32_t index) {
-  const struct lumos_task *task = lumos_graph_task(graph, index);
   struct lumos_timing *timing = lumos_task_timing(graph->job, &graph->job->tasks.items[index]);
   struct lumos_typical *known = timing->launch_from == LUMOS_START ? lags->from_start : lags->from_end;
   timing->launch_lag = 0;
@@ -127,8 +132,8 @@ static void apply(struct lumos_rank_graph *graph, const struct lags *lags, uint3
     return;
   }
   for (int width = 0; width < WIDTHS; width++) {
-    size_t enough = width == WIDTHS - 1 ? 1 : LUMOS_ENOUGH_SAMPLES;
-    if (lumos_typical_value(known, group_of(graph->job, known, task, width), enough, &timing->launch_lag)) {
+    size_t enough = width == WIDTHS - 1 || lumos_graph_is_node(graph, index) ? 1 : LUMOS_ENOUGH_SAMPLES;
+    if (lumos_typical_value(known, group_of(graph, known, index, width), enough, &timing->launch_lag)) {
       timing->launch_lag = lumos_graph_bounded(timing->launch_lag);
       return;
     }

@@ -194,15 +194,15 @@ static void test_a_launch_holds_the_next_node_when_the_first_goes(void **state) 
   lumos_job_free(job);
 }
 
-/* One graph on two streams: kernels of these lengths on s7, 1 us apart, of which after every `turn` one on s8 waits for
- * the last, 3 us, and the next on s7 for that one, `behind` it. All is launched by a call from 0 to 5 us. */
+/* One graph on two streams: kernels of these lengths on s7, 1 us apart, of which after every `turn` one on s8, which `lasts`,
+ * waits for the last, 3 us, and the next on s7 for that one, `behind` it. All is launched by a call from 0 to 5 us. */
 struct two_streams {
   struct lumos_job *job;
   uint32_t kernels[60], waiting[20];
   size_t turns;
 };
 
-static struct two_streams graph_of(size_t turns, size_t turn, int64_t length, int64_t behind) {
+static struct two_streams graph_of(size_t turns, size_t turn, int64_t length, int64_t lasts, int64_t behind) {
   struct two_streams two = {.job = new_job(), .turns = turns};
   uint32_t rank = add_rank(two.job, 0), thread = add_thread(two.job, rank, "1");
   uint32_t seven = add_stream(two.job, rank, "7"), eight = add_stream(two.job, rank, "8");
@@ -213,11 +213,11 @@ static struct two_streams graph_of(size_t turns, size_t turn, int64_t length, in
     at += length + US;
     if (i % turn == turn - 1) {
       ends[i / turn] = at - US;
-      at = ends[i / turn] + 3 * US + 20 * US + behind;
+      at = ends[i / turn] + 3 * US + lasts + behind;
     }
   }
   for (size_t i = 0; i < turns; i++) {
-    two.waiting[i] = add_kernel(two.job, eight, ends[i] + 3 * US, 20 * US, call);
+    two.waiting[i] = add_kernel(two.job, eight, ends[i] + 3 * US, lasts, call);
   }
   build(two.job);
   return two;
@@ -234,7 +234,7 @@ static void expect_lag(const struct lumos_job *job, uint32_t source, uint32_t ta
 
 static void test_nodes_wait_for_each_other_across_streams(void **state) {
   (void)state;
-  struct two_streams two = graph_of(20, 3, 10 * US, 3 * US);
+  struct two_streams two = graph_of(20, 3, 10 * US, 20 * US, 3 * US);
   for (size_t i = 0; i < two.turns; i++) {
     expect_lag(two.job, two.kernels[3 * i + 2], two.waiting[i], 3 * US);
     assert_null(dep_into(two.job, two.kernels[3 * i + 1], LUMOS_DEP_EVENT));
@@ -245,10 +245,21 @@ static void test_nodes_wait_for_each_other_across_streams(void **state) {
   lumos_job_free(two.job);
 }
 
+/* 1 us from kernel to kernel; the 14 us in which one on s8 ran tell of that one. */
+static void test_gaps_in_which_another_stream_ends_are_not_typical(void **state) {
+  (void)state;
+  struct two_streams two = graph_of(20, 3, 10 * US, 8 * US, 3 * US);
+  for (size_t i = 1; i < 60; i++) {
+    assert_int_equal(timing(two.job, two.kernels[i])->gap, US);
+  }
+  expect_lag(two.job, two.waiting[3], two.kernels[12], 3 * US);
+  lumos_job_free(two.job);
+}
+
 /* Six us behind the end is no reaction within a graph. */
 static void test_a_node_that_starts_later_waited_for_something_else(void **state) {
   (void)state;
-  struct two_streams two = graph_of(20, 3, 10 * US, 6 * US);
+  struct two_streams two = graph_of(20, 3, 10 * US, 20 * US, 6 * US);
   assert_null(dep_into(two.job, two.kernels[3], LUMOS_DEP_EVENT));
   expect_lag(two.job, two.kernels[2], two.waiting[0], 3 * US);
   lumos_job_free(two.job);
@@ -258,7 +269,7 @@ static void test_a_node_that_starts_later_waited_for_something_else(void **state
  * have put all there. */
 static void test_what_chance_would_show_as_well_is_not_believed(void **state) {
   (void)state;
-  struct two_streams two = graph_of(6, 9, 5 * US, 3 * US);
+  struct two_streams two = graph_of(6, 9, 5 * US, 20 * US, 3 * US);
   for (size_t i = 0; i < two.turns; i++) {
     assert_null(dep_into(two.job, two.waiting[i], LUMOS_DEP_EVENT));
   }
@@ -316,6 +327,7 @@ int main(void) {
       cmocka_unit_test(test_a_graph_that_starts_before_its_call_ends_counts_from_the_begin),
       cmocka_unit_test(test_a_launch_holds_the_next_node_when_the_first_goes),
       cmocka_unit_test(test_nodes_wait_for_each_other_across_streams),
+      cmocka_unit_test(test_gaps_in_which_another_stream_ends_are_not_typical),
       cmocka_unit_test(test_a_node_that_starts_later_waited_for_something_else),
       cmocka_unit_test(test_what_chance_would_show_as_well_is_not_believed),
       cmocka_unit_test(test_graphs_that_start_after_their_calls_count_from_the_end),
