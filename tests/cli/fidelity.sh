@@ -14,16 +14,16 @@ need_traces
 
 # aim | figure | limit, % | rows it holds for
 aims=(
-  'self mean|self_mean|0.6|.'
-  'self worst|self_worst|1.5|.'
+  'self mean|self_mean|0.4|.'
+  'self worst|self_worst|1|.'
   'unexplained|unexplained_lag|1|.'
   'set span|span|0.3| all$'
   'set worst|self_worst|1| all$'
   'transplant mean|transplant_mean|2|^(df-index|hta-diff|hta-nccl-params|hta-epoch)'
   'transplant worst|transplant_worst|4|^(df-index|hta-diff|hta-nccl-params|hta-epoch)'
 )
-mean_aim=0.3 # of self mean over rows of single traces
-mean_now=0.13
+mean_aim=0.1 # of self mean over rows of single traces; what is missing is megatron-tp2-V100 rank 0: 0.066 without
+mean_now=0.11
 
 # row | aims | what is missing
 above=(
