@@ -4,10 +4,9 @@
 
 #include <lumos/job.h>
 
-/* ns. Kernels that follow each other on a stream by no more leave no time for another stream's to take the SMs; and of
- * two that come at about the same time this is too near to tell who was first. Measured on V100, A100 and H100: gaps of
- * a stream's queue are 1 to 3 us long. */
-enum { LUMOS_QUEUE_GAP = 5000 };
+/* ns. A kernel that comes within this time of when another stream's is ready is as good as there: the other one takes
+ * as long to react to the event that it waited for (LUMOS_REACTION_WINDOW, graph.h). */
+enum { LUMOS_QUEUE_GAP = 20000 };
 
 /* A kernel whose end is its own: a collective's depends on its peers. */
 static inline bool lumos_occupies(const struct lumos_task *task) {
