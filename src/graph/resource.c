@@ -73,12 +73,12 @@ static uint32_t running_at(const struct lumos_rank_graph *graph, const struct lu
   return started == 0 || lumos_graph_device_end(graph, last) < at - over ? LUMOS_NONE : last;
 }
 
-/* Has the queue occupied its stream since the task was ready? Or as good as: it came a little later, as was clear by
- * then, or before the task can have reacted to the event that it waited for. */
-static bool occupied_since(const struct lumos_rank_graph *graph, uint32_t queue, uint32_t task, int64_t ready) {
+/* Has the queue occupied its stream since then? Or as good as: it came before the task can have reacted, as was clear by
+ * then. */
+static bool occupied_since(const struct lumos_rank_graph *graph, uint32_t queue, int64_t ready) {
   int64_t begin = lumos_graph_device_start(graph, queue);
-  int64_t late = graph->held[task - graph->first] == ready ? LUMOS_QUEUE_GAP - ROUNDING : GAP;
-  return begin <= ready || (begin - ready <= late && graph->enqueued[queue - graph->first] <= ready - ROUNDING);
+  return begin <= ready ||
+         (begin - ready <= LUMOS_QUEUE_GAP - ROUNDING && graph->enqueued[queue - graph->first] <= ready - ROUNDING);
 }
 
 /* The kernel nearest to its end of those that, with what ran before them, occupied the device from when the task was
@@ -94,7 +94,7 @@ static bool find_occupant(const struct lumos_rank_graph *graph, const uint32_t *
     }
     uint32_t other = running_at(graph, lane, start, over),
              queue = other == LUMOS_NONE ? other : queues[other - graph->first];
-    if (queue == LUMOS_NONE || !occupied_since(graph, queue, task, ready)) {
+    if (queue == LUMOS_NONE || !occupied_since(graph, queue, ready)) {
       continue;
     }
     const struct lumos_task *occupant = lumos_graph_task(graph, other);
