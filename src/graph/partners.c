@@ -300,10 +300,13 @@ static bool is_better(const struct relation *one, const struct relation *other) 
 /* Lay them at the clocks' distance, or where the most meet. */
 static void relate(const struct search *search, struct relation *relation) {
   struct relation best = {.one = relation->one, .other = relation->other};
-  int64_t places[DISTANCES];
+  int64_t places[DISTANCES] = {0};
   size_t next_best = 0;
   bool known = knows(search, relation, &places[0]);
-  struct distances distances = known ? (struct distances){0} : find_distances(search, relation);
+  struct distances distances = {0};
+  if (!known) {
+    distances = find_distances(search, relation);
+  }
   for (size_t i = 0; i < (known ? 1 : DISTANCES); i++) {
     if (!known && !densest(&distances, places, i, &places[i])) {
       break;
