@@ -25,9 +25,11 @@ enum {
    * last of its kernel at either end. */
   FEWEST = 4,
   SHARE = 3,
-  /* Another fits nearly as well: with so many in a hundred, and one in so many of the same kernels. Chosen, on forty
-   * emulated jobs, where no false partner comes closer that is looked at before the true one. */
+  /* Others fit nearly as well: one with so many in a hundred, or two, of whose kernels one in so many is the same.
+   * Chosen, on fifty emulated jobs: where the ranks of a tensor-parallel group send at one time to those of another, all
+   * fit all, and so does what a lag apart two stages always do. */
   NEARLY_IN_HUNDRED = 90,
+  TWO_NEARLY_IN_HUNDRED = 75,
   CONTESTED = 4,
   /* ns by which clocks differ, at most, and distances at which two streams are laid. Chosen: hosts that set their
    * clocks by the network agree to a few milliseconds. */
@@ -371,21 +373,24 @@ static size_t count_marked(const struct relation *relation) {
   return count;
 }
 
-/* Does another distance or another stream fit the same kernels nearly as well? */
+/* Does another distance, or do other streams, fit the same kernels nearly as well? */
 static bool is_contested(const struct search *search, const struct relation *relation) {
   size_t count = relation->meetings.count;
   if (relation->next_best * 100 > count * NEARLY_IN_HUNDRED) {
     return true;
   }
-  bool contested = false;
+  size_t rivals = 0, most = 0;
   mark(relation, true);
-  for (size_t i = 0; !contested && i < search->open.count; i++) {
+  for (size_t i = 0; i < search->open.count; i++) {
     const struct relation *other = &search->open.items[i];
-    contested = other != relation && other->meetings.count * 100 > count * NEARLY_IN_HUNDRED &&
-                count_marked(other) * CONTESTED > count;
+    if (other != relation && other->meetings.count * 100 > count * TWO_NEARLY_IN_HUNDRED &&
+        count_marked(other) * CONTESTED > count) {
+      most = other->meetings.count > most ? other->meetings.count : most;
+      rivals++;
+    }
   }
   mark(relation, false);
-  return contested;
+  return rivals > 1 || most * 100 > count * NEARLY_IN_HUNDRED;
 }
 
 /* The one with the most meetings that nothing contests; NULL: there is none. */

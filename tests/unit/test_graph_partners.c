@@ -125,6 +125,22 @@ static void who_fits_two_as_well_is_joined_with_neither(void **state) {
   }
 }
 
+/* Of rank 0's eight kernels others than rank 1 fit all but one. */
+static void who_fits_two_others_nearly_as_well_is_joined_with_none(void **state) {
+  (void)state;
+  for (int32_t ranks = 3; ranks <= 4; ranks++) {
+    struct lumos_job *job = new_world(ranks, ranks);
+    for (uint32_t rank = 0; rank < (uint32_t)ranks; rank++) {
+      for (int i = 0; i < IRREGULAR; i++) {
+        add_open(job, rank, irregular[i] * ms + (rank > 1 && i == 5 ? 30 * us : 0), rank == 0 ? 100 * us : ms);
+      }
+    }
+    build(job);
+    assert_int_equal(job->ranks.items[1].coverage.joined, ranks == 3 ? IRREGULAR : 0);
+    lumos_job_free(job);
+  }
+}
+
 /* All of rank 1 and 2, half of them with rank 0 too, which waits as long as 2 does. */
 static void who_comes_last_lets_both_neighbours_go(void **state) {
   (void)state;
@@ -151,6 +167,7 @@ int main(void) {
       cmocka_unit_test(partners_without_a_trace_are_not_given_to_others),
       cmocka_unit_test(one_waits_and_the_other_takes_as_long_as_its_like),
       cmocka_unit_test(who_fits_two_as_well_is_joined_with_neither),
+      cmocka_unit_test(who_fits_two_others_nearly_as_well_is_joined_with_none),
       cmocka_unit_test(who_comes_last_lets_both_neighbours_go),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
