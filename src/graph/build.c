@@ -130,6 +130,7 @@ void lumos_graph_infer(struct lumos_job *job) {
   build_ranks(job);
   struct lumos_matches matches = {0};
   lumos_graph_match(job, &matches);
+  lumos_graph_match_partners(job, &matches);
   lumos_graph_rank_clocks(job, &matches);
   lumos_graph_match_pairs(job, &matches);
   lumos_graph_find_roots(job, &matches);

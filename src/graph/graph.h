@@ -179,6 +179,10 @@ static inline bool lumos_graph_is_collective(enum lumos_operation operation) {
   return operation == LUMOS_OPERATION_SYMMETRIC || operation == LUMOS_OPERATION_FROM_ROOT ||
          operation == LUMOS_OPERATION_TO_ROOT;
 }
+static inline bool lumos_graph_is_transfer(enum lumos_operation operation) {
+  return operation == LUMOS_OPERATION_SEND || operation == LUMOS_OPERATION_RECEIVE ||
+         operation == LUMOS_OPERATION_BATCH;
+}
 static inline const struct lumos_comm *lumos_graph_comm(const struct lumos_job *job, uint32_t task) {
   return &lumos_detail_of(job, &job->tasks.items[task])->comm;
 }
@@ -201,6 +205,9 @@ void lumos_graph_match_by_ends(const struct lumos_job *job, struct lumos_matches
  * caller frees what meetings holds. */
 void lumos_graph_meet_by_ends(const struct lumos_job *job, const struct lumos_matches *matches,
                               struct lumos_matches *meetings);
+/* partners.c: sends with their receives, of what is not taken yet and where no trace says who talks to whom, by who
+ * waits and when both end; needs device offsets. */
+void lumos_graph_match_partners(const struct lumos_job *job, struct lumos_matches *matches);
 /* rank_clock.c: every rank's offset and drift against the lowest rank that it shares collectives with, be it through
  * others; needs device offsets. */
 void lumos_graph_rank_clocks(struct lumos_job *job, const struct lumos_matches *matches);

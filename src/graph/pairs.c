@@ -94,18 +94,13 @@ static void add_part(struct pairing *pairing, uint32_t task, int32_t peer, bool 
   pairing->shares[task].parts++;
 }
 
-static bool is_transfer(enum lumos_operation operation) {
-  return operation == LUMOS_OPERATION_SEND || operation == LUMOS_OPERATION_RECEIVE ||
-         operation == LUMOS_OPERATION_BATCH;
-}
-
 static void gather_parts(struct pairing *pairing, const struct lumos_matches *matches) {
   const struct lumos_job *job = pairing->job;
   for (uint32_t task = 0; task < job->tasks.count; task++) {
     const struct lumos_task *record = &job->tasks.items[task];
     const struct lumos_comm *comm = lumos_graph_comm(job, task);
     if (!lumos_is_communication(record->kind) || !lumos_on_stream(job, record) || matches->taken[task] ||
-        !is_transfer(lumos_graph_operation(job, comm))) {
+        !lumos_graph_is_transfer(lumos_graph_operation(job, comm))) {
       continue;
     }
     for (uint32_t i = comm->peer_first; i < comm->peer_first + comm->peer_count; i++) {

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # What ranks did to each other, against the truth of emulated jobs: waiting, bubble and transfer in every rank's steps within one point of the step,
-# clocks within their stated error in 95 % of the ranks, a device's within a launch of its host's; without numbers, from a rank that began to record late, from three ranks of eight.
+# clocks within their stated error in 95 % of the ranks, a device's within a launch of its host's; without numbers, where no trace says
+# who talks to whom, from a rank that began to record late, from three ranks of eight.
 . "$(dirname "$0")/lib.sh"
 
 # emulate OPTION...: traces and truth.json in `emulated`.
@@ -107,6 +108,46 @@ check "they are joined: $(matched)" [ "$(matched)" = 'batched pair_order,pair pa
 clocks >alone
 awk '$2 > $3' alone | grep -q . && fail "clocks from sends and receives are further off than they say: $(tr '\n' ';' <alone)"
 check 'they tell the clocks of all ranks' [ "$(wc -l <alone)" -eq 3 ]
+
+# Where no trace says who talks to whom, who waits and when both end do.
+# true_partners: "RANK:CORRELATION RANK:CORRELATION" of all transfers; found_partners: of those that are joined.
+true_partners() {
+  jq -r '.collectives.rows[] | select(.[1] == "send_receive") | [.[9], .[12]] | transpose | sort | map("\(.[0]):\(.[1])") | join(" ")' emulated/truth.json | sort -u
+}
+found_partners() {
+  local rank
+  for rank in emulated/rank*.json; do # the n-th kernel of a stream in the trace is the n-th in the stream
+    jq -r --arg rank "$(basename "$rank" .json | tr -dc 0-9)" '
+      [.traceEvents[] | select(.cat == "kernel" and (.name | test("SendRecv")))] | sort_by(.ts)[] | "\($rank):\(.args.correlation)"' "$rank"
+  done >kernels
+  only 'task|collective' sim | jq -rn --rawfile kernels kernels '
+    ($kernels | split("\n") | map(select(. != ""))) as $names
+    | [inputs] as $records
+    | [$records[] | select(.type == "task" and (.name | test("SendRecv")))] | sort_by(.rank, .start) | map(.id)
+    | (. as $ids | reduce range(length) as $i ({}; .[$ids[$i]] = $names[$i])) as $of
+    | $records[] | select(.type == "collective" and .matched == "order" and $of[.members[0]] != null)
+    | [.members[] | $of[.]] | join(" ")' | sort
+}
+partners() {
+  emulate "$@"
+  simulate "partners of $*" emulated/rank*.json
+  found_partners >found
+  true_partners >truly
+  check "no false partner: $(comm -13 truly found | head -3 | tr '\n' ';') in $*" [ -z "$(comm -13 truly found)" ]
+}
+partners --form 2022 --layers 4 --hidden 1024 --pp 4 --micro-batches 6 --steps 2 --seed 3
+check "all partners are found: $(comm -23 truly found | wc -l) of $(wc -l <truly) are not" cmp -s truly found
+# No stage is known, so bubble is waiting.
+points_off >points
+awk 'FILENAME == "parts" { waiting[$2 " " $1] = -100 * $9 / ($4 - $3); next }
+  $1 == "measured" { at = $2 " " $3; waiting[at] += $4 == "communication_wait" ? $5 : 0; unsplit[at] += $4 == "communication_unsplit" ? $5 : 0 }
+  END { for (at in unsplit) if (waiting[at] > 1 || waiting[at] < -1 - unsplit[at]) print at, waiting[at], unsplit[at] }' parts points >far
+check "$(awk '$1 == "measured"' points | wc -l) parts are too few" [ "$(awk '$1 == "measured"' points | wc -l)" -ge 24 ]
+check "waiting is as long as it truly is, but for what is unsplit: $(head -3 far | tr '\n' ';')" [ ! -s far ]
+clocks >alone
+check 'they tell the clocks' [ "$(awk '$2 <= $3' alone | wc -l)" -eq 3 ]
+partners --form cuda --layers 8 --hidden 512 --tp 2 --pp 4 --schedule interleaved --vp 2 --micro-batches 8 --steps 2 --seed 202
+check "in an interleaved schedule $(wc -l <found) are found" [ "$(wc -l <found)" -ge 80 ]
 
 # --- Clocks ---
 # Its device's clock is 18.8 us behind, and the host is ahead: few launches find the stream idle, and those tell.
