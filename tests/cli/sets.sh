@@ -8,8 +8,8 @@ adds_up() {
   only metric "$1" | grep -E '"scope":\{"rank":[0-9]+,"step":[0-9]+\}' | awk "$field"'
     { at = field("rank") " " field("step") " " field("source"); name = field("name"); value = field("value") }
     name == "step_time" { step[at] = value + 0 }
-    name ~ /^(exposed_(compute|communication|copy)|overlapped|idle)$/ { sum[at] += value; parts[at]++ }
-    END { for (at in parts) if (parts[at] == 5) { n++; bad += sum[at] != step[at] }; exit !n || bad }'
+    name ~ /^(exposed_(compute|communication|copy)|overlapped|not_recorded|idle)$/ { sum[at] += value; parts[at]++ }
+    END { for (at in parts) if (parts[at] == 6) { n++; bad += sum[at] != step[at] }; exit !n || bad }'
 }
 
 count() { grep -c "^{\"type\":\"$1\"" sim; }
