@@ -57,7 +57,7 @@ struct lumos_steps_parts {
 };
 
 /* lumos_partition_steps of several lists whose steps are of the same ranks, in the same order: what runs is looked at
- * once. What of their rests is not recorded is added to `intervals`, by rank, then time. */
+ * once. What of their rests is not recorded is added to `intervals`, by rank, then time; NULL: it is idle time. */
 void lumos_partition_lists(const struct lumos_job *job, const struct lumos_run *runs,
                            const struct lumos_coupling *coupling, const struct lumos_steps_parts *lists,
                            size_t list_count, struct lumos_unrecorded_intervals *intervals);

@@ -213,19 +213,23 @@ void lumos_partition_lists(const struct lumos_job *job, const struct lumos_run *
   struct sweep sweep = {.job = job, .runs = runs, .coupling = coupling, .intervals = intervals};
   const struct lumos_steps_list *steps = lists[0].steps;
   find_transfers(&sweep);
-  sweep.unrecorded = lumos_unrecorded_open(job, runs);
+  sweep.unrecorded = intervals == NULL ? NULL : lumos_unrecorded_open(job, runs);
   for (size_t first = 0, count = 0; first < steps->count; first += count) {
     for (count = 1; first + count < steps->count && steps->items[first + count].rank == steps->items[first].rank;) {
       count++;
     }
     collect_rank(&sweep, &job->ranks.items[steps->items[first].rank]);
-    add_unrecorded(&sweep, steps->items[first].rank, first_start(lists, list_count, first),
-                   last_end(lists, list_count, first + count - 1));
+    if (intervals != NULL) {
+      add_unrecorded(&sweep, steps->items[first].rank, first_start(lists, list_count, first),
+                     last_end(lists, list_count, first + count - 1));
+    }
     for (size_t i = 0; i < list_count; i++) {
       sweep_rank(&sweep, &lists[i].steps->items[first], count, &lists[i].partitions[first]);
     }
   }
-  lumos_unrecorded_close(sweep.unrecorded);
+  if (intervals != NULL) {
+    lumos_unrecorded_close(sweep.unrecorded);
+  }
   free(sweep.transfers);
   lumos_moments_free(&sweep.moments);
 }

@@ -229,14 +229,12 @@ static void add_activity(struct search *search) {
   }
   struct lumos_partition *parts = lumos_allocate(between.count * sizeof *parts);
   const struct lumos_steps_parts list = {&between, parts};
-  struct lumos_unrecorded_intervals intervals = {0};
-  lumos_partition_lists(search->job, search->timeline->runs, search->coupling, &list, 1, &intervals);
-  lumos_vector_free(&intervals);
+  lumos_partition_lists(search->job, search->timeline->runs, search->coupling, &list, 1, NULL);
   for (size_t i = 1; i < marks->count; i++) {
     struct mark *mark = &marks->items[i];
     if (mark[-1].rank == mark->rank) {
       mark->busy = mark[-1].busy + parts[i].exposed_compute + parts[i].overlapped + parts[i].exposed_copy;
-      mark->idle = mark[-1].idle + parts[i].idle + parts[i].not_recorded;
+      mark->idle = mark[-1].idle + parts[i].idle;
     }
   }
   free(parts);

@@ -19,7 +19,8 @@ enum {
   /* What is known of a task */
   HELD = 1,   /* a boundary holds its start */
   HANDED = 2, /* another thread holds its start or its end */
-  LAUNCHES = 4
+  LAUNCHES = 4,
+  WAITS = 8 /* for more than is recorded */
 };
 
 struct unrecorded_hold { /* by task, then in the order of dependencies */
@@ -30,6 +31,7 @@ struct lumos_unrecorded {
   const struct lumos_job *job;
   const struct lumos_run *runs;
   uint8_t *flags; /* by task */
+  uint32_t *turn; /* by task: itself or the last before it on its lane of which more is known, or which is the first */
   LUMOS_VECTOR(struct unrecorded_hold) holds;
   uint32_t rank;
   uint32_t *cursors;          /* by lane of the rank: the first task of a stream that has not started */
@@ -48,6 +50,27 @@ static int compare_holds(const void *left, const void *right) {
   return a->dep < b->dep ? -1 : a->dep > b->dep;
 }
 
+static void find_launches(struct lumos_unrecorded *unrecorded, const struct lumos_lane *stream) {
+  const struct lumos_task *tasks = unrecorded->job->tasks.items;
+  for (uint32_t t = stream->task_first; t < stream->task_first + stream->task_count; t++) {
+    if (tasks[t].call != LUMOS_NONE) {
+      unrecorded->flags[tasks[t].call] |= LAUNCHES;
+    }
+  }
+}
+
+static void find_turns(struct lumos_unrecorded *unrecorded, const struct lumos_lane *thread) {
+  const struct lumos_task *tasks = unrecorded->job->tasks.items;
+  uint32_t turn = thread->task_first;
+  for (uint32_t t = thread->task_first; t < thread->task_first + thread->task_count; t++) {
+    if (tasks[t].detail != LUMOS_NONE && lumos_waits_unrecorded(unrecorded->job, t) > 0) {
+      unrecorded->flags[t] |= WAITS;
+    }
+    turn = (unrecorded->flags[t] & (HANDED | WAITS)) != 0 ? t : turn;
+    unrecorded->turn[t] = turn;
+  }
+}
+
 struct lumos_unrecorded *lumos_unrecorded_open(const struct lumos_job *job, const struct lumos_run *runs) {
   struct lumos_unrecorded *unrecorded = lumos_allocate_zeroed(1, sizeof *unrecorded);
   unrecorded->job = job;
@@ -63,14 +86,17 @@ struct lumos_unrecorded *lumos_unrecorded_open(const struct lumos_job *job, cons
   if (unrecorded->holds.count > 0) {
     qsort(unrecorded->holds.items, unrecorded->holds.count, sizeof unrecorded->holds.items[0], compare_holds);
   }
-  for (size_t t = 0; t < job->tasks.count; t++) {
-    if (job->tasks.items[t].call != LUMOS_NONE) {
-      unrecorded->flags[job->tasks.items[t].call] |= LAUNCHES;
-    }
-  }
+  unrecorded->turn = lumos_allocate(job->tasks.count * sizeof *unrecorded->turn);
   uint32_t lanes = 0;
   for (size_t r = 0; r < job->ranks.count; r++) {
     lanes = job->ranks.items[r].lane_count > lanes ? job->ranks.items[r].lane_count : lanes;
+  }
+  for (size_t l = 0; l < job->lanes.count; l++) {
+    if (job->lanes.items[l].kind == LUMOS_STREAM) {
+      find_launches(unrecorded, &job->lanes.items[l]);
+    } else {
+      find_turns(unrecorded, &job->lanes.items[l]);
+    }
   }
   unrecorded->cursors = lumos_allocate((lanes + 1) * sizeof *unrecorded->cursors);
   return unrecorded;
@@ -78,6 +104,7 @@ struct lumos_unrecorded *lumos_unrecorded_open(const struct lumos_job *job, cons
 
 void lumos_unrecorded_close(struct lumos_unrecorded *unrecorded) {
   free(unrecorded->flags);
+  free(unrecorded->turn);
   free(unrecorded->cursors);
   lumos_vector_free(&unrecorded->holds);
   lumos_vector_free(&unrecorded->lost);
@@ -202,28 +229,34 @@ static uint32_t before(const struct way *way, uint32_t task, int64_t start) {
   return last && handed <= way->now ? dep->src : previous;
 }
 
-/* From the end of a call back to where the rest begins. Each task is passed once at most, for time only goes back. */
+/* From the end of a call back to where the rest begins. Each task is passed once at most, for time only goes back; in
+ * those between turns a thread only goes on. */
 static void follow_thread(struct way *way, uint32_t task) {
   const struct lumos_unrecorded *unrecorded = way->unrecorded;
   uint32_t left = unrecorded->job->ranks.items[unrecorded->rank].task_count;
   for (; task != LUMOS_NONE && left > 0; left--) {
     int64_t start = 0, end = 0;
-    if (!interval_of(way, task, &start, &end)) {
+    uint32_t turn = unrecorded->turn[task];
+    if (turn < task) {
+      if (!interval_of(way, turn + 1, &start, &end)) {
+        return;
+      }
+      way->now = earlier(way->now, start);
+    }
+    if (way->now <= way->from || !interval_of(way, turn, &start, &end)) {
       return;
     }
-    int64_t waited = lumos_waits_unrecorded(unrecorded->job, task);
-    if (waited > 0) {
-      add(way, later(start, end - waited), end);
+    if ((unrecorded->flags[turn] & WAITS) != 0) {
+      add(way, later(start, end - lumos_waits_unrecorded(unrecorded->job, turn)), end);
     }
     way->now = earlier(way->now, start);
     if (way->now <= way->from) {
       return;
     }
-    uint32_t next = before(way, task, start);
-    if (next == LUMOS_NONE && (unrecorded->flags[task] & HELD) != 0) {
+    task = before(way, turn, start);
+    if (task == LUMOS_NONE && (unrecorded->flags[turn] & HELD) != 0) {
       add(way, way->from, way->now);
     }
-    task = next;
   }
 }
 
@@ -255,8 +288,8 @@ static void follow(struct way *way, uint32_t task, int64_t start) {
 
 /* ---- A rest ---- */
 
-/* The task that starts then, the first of several, and when what ran before was launched at the latest. Rests come in
- * order. */
+/* The task that starts then, the first of several, and, where launches are lost, when what ran before was launched at the
+ * latest. Rests come in order. */
 static uint32_t task_at(struct lumos_unrecorded *unrecorded, int64_t instant, int64_t *launched) {
   const struct lumos_job *job = unrecorded->job;
   const struct lumos_rank *rank = &job->ranks.items[unrecorded->rank];
@@ -264,18 +297,21 @@ static uint32_t task_at(struct lumos_unrecorded *unrecorded, int64_t instant, in
   *launched = INT64_MIN;
   for (uint32_t i = 0; i < rank->lane_count; i++) {
     const struct lumos_lane *lane = &job->lanes.items[rank->lane_first + i];
+    if (lane->kind != LUMOS_STREAM) {
+      continue;
+    }
     uint32_t *next = &unrecorded->cursors[i], last = lane->task_first + lane->task_count;
     int64_t start = 0, end = 0;
-    while (lane->kind == LUMOS_STREAM && *next < last &&
+    while (*next < last &&
            (!lumos_task_interval(job, unrecorded->runs, *next, &start, &end) || start < instant || start == end)) {
       ++*next;
     }
-    if (lane->kind == LUMOS_STREAM && *next < last && start == instant && (found == LUMOS_NONE || *next < found)) {
+    if (*next < last && start == instant && (found == LUMOS_NONE || *next < found)) {
       found = *next;
     }
-    uint32_t call = *next > lane->task_first ? job->tasks.items[*next - 1].call : LUMOS_NONE;
-    if (lane->kind == LUMOS_STREAM && call != LUMOS_NONE &&
-        lumos_task_interval(job, unrecorded->runs, call, &start, &end)) {
+    bool begun = unrecorded->lost.count > 0 && *next > lane->task_first;
+    uint32_t call = begun ? job->tasks.items[*next - 1].call : LUMOS_NONE;
+    if (call != LUMOS_NONE && lumos_task_interval(job, unrecorded->runs, call, &start, &end)) {
       *launched = later(*launched, end);
     }
   }

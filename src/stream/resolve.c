@@ -6,6 +6,7 @@
  * slots hold ids, and what an id means depends on the record's rank, which is why the two walks differ.
  */
 #include "job/order.h"
+#include "job/schema_rows.h"
 #include "stream/reader.h"
 
 #include <inttypes.h>
@@ -286,8 +287,9 @@ static bool settle_members(struct resolver *resolver, const struct owner *owner,
   return true;
 }
 
-static inline bool settle(struct resolver *resolver, const struct owner *owner, uint32_t rank,
-                          const struct reference *reference, uint32_t *slot) {
+static inline __attribute__((always_inline)) bool settle(struct resolver *resolver, const struct owner *owner,
+                                                         uint32_t rank, const struct reference *reference,
+                                                         uint32_t *slot) {
   switch (reference->target) { /* no default: a new target has to be placed */
     case TARGET_LANES:
       return settle_lane(resolver, owner, slot);
@@ -314,17 +316,25 @@ static inline bool settle(struct resolver *resolver, const struct owner *owner, 
   return true;
 }
 
+/* One that is settled with the others: a task's lane is before. */
+static inline bool is_reference(enum lumos_record_kind kind, const struct lumos_field *field) {
+  bool owner = kind == RECORD_TASK && field->kind == FIELD_LANE && field->part == PART_MAIN;
+  return lumos_target_of((enum lumos_field_kind)field->kind) > TARGET_STRINGS && !owner;
+}
+
+static inline struct reference reference_of(const struct lumos_field *field) {
+  enum lumos_target target = lumos_target_of((enum lumos_field_kind)field->kind);
+  return (struct reference){target, field->kind == FIELD_TASK, field->offset,
+                            target == TARGET_GROUPS ? LUMOS_NO_STRING : LUMOS_NONE};
+}
+
 static void list_references(struct resolver *resolver, enum lumos_record_kind kind, const struct lumos_field *fields,
                             size_t count) {
   for (size_t i = 0; i < count; i++) {
-    enum lumos_target target = lumos_target_of((enum lumos_field_kind)fields[i].kind);
-    bool owner = kind == RECORD_TASK && fields[i].kind == FIELD_LANE && fields[i].part == PART_MAIN;
     if (fields[i].kind == FIELD_OBJECT) {
       list_references(resolver, kind, fields[i].members, fields[i].member_count);
-    } else if (target > TARGET_STRINGS && !owner) {
-      struct reference reference = {target, fields[i].kind == FIELD_TASK, fields[i].offset,
-                                    target == TARGET_GROUPS ? LUMOS_NO_STRING : LUMOS_NONE};
-      lumos_vector_push(&resolver->references[kind][fields[i].part], reference);
+    } else if (is_reference(kind, &fields[i])) {
+      lumos_vector_push(&resolver->references[kind][fields[i].part], reference_of(&fields[i]));
     }
   }
 }
@@ -337,6 +347,23 @@ static inline bool settle_part(struct resolver *resolver, const struct owner *ow
     uint32_t *slot = (uint32_t *)(void *)((char *)record + list->items[i].offset);
     if (*slot != list->items[i].absent && !settle(resolver, owner, rank, &list->items[i], slot)) {
       return false;
+    }
+  }
+  return true;
+}
+
+/* Of a task itself, most of which have no other parts. */
+static inline bool settle_task(struct resolver *resolver, const struct owner *owner, uint32_t rank,
+                               struct lumos_task *task) {
+  LUMOS_EVERY_ROW
+  for (size_t i = 0; i < LUMOS_ROWS(task_fields); i++) {
+    const struct lumos_field *field = &task_fields[i];
+    if (field->part == PART_MAIN && is_reference(RECORD_TASK, field)) {
+      const struct reference reference = reference_of(field);
+      uint32_t *slot = (uint32_t *)(void *)((char *)task + reference.offset);
+      if (*slot != reference.absent && !settle(resolver, owner, rank, &reference, slot)) {
+        return false;
+      }
     }
   }
   return true;
@@ -366,7 +393,7 @@ static bool resolve_tasks(struct resolver *resolver) {
     if (task->kind == LUMOS_OTHER_DEVICE && lane->kind == LUMOS_THREAD) {
       task->kind = LUMOS_OTHER_HOST; /* both are written "other" */
     }
-    if (!settle_part(resolver, &owner, lane->rank, RECORD_TASK, PART_MAIN, task) ||
+    if (!settle_task(resolver, &owner, lane->rank, task) ||
         (task->timing != LUMOS_NONE &&
          !settle_part(resolver, &owner, lane->rank, RECORD_TASK, PART_TIMING, &job->timings.items[task->timing])) ||
         (task->detail != LUMOS_NONE &&
