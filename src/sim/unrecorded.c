@@ -27,15 +27,21 @@ struct unrecorded_hold { /* by task, then in the order of dependencies */
   uint32_t task, dep;
 };
 
+struct launches {
+  uint32_t all, missing; /* the work of these is */
+};
+
 struct lumos_unrecorded {
   const struct lumos_job *job;
   const struct lumos_run *runs;
   uint8_t *flags; /* by task */
   uint32_t *turn; /* by task: itself or the last before it on its lane of which more is known, or which is the first */
   LUMOS_VECTOR(struct unrecorded_hold) holds;
+  struct launches *launches; /* by rank */
   uint32_t rank;
   uint32_t *cursors;          /* by lane of the rank: the first task of a stream that has not started */
   LUMOS_VECTOR(int64_t) lost; /* when the rank launched what is missing, by time; none unless much is */
+  struct lumos_unrecorded_intervals found;
 };
 
 static int64_t later(int64_t a, int64_t b) { return a > b ? a : b; }
@@ -61,20 +67,23 @@ static void find_launches(struct lumos_unrecorded *unrecorded, const struct lumo
 
 static void find_turns(struct lumos_unrecorded *unrecorded, const struct lumos_lane *thread) {
   const struct lumos_task *tasks = unrecorded->job->tasks.items;
+  struct launches *launches = &unrecorded->launches[thread->rank];
   uint32_t turn = thread->task_first;
   for (uint32_t t = thread->task_first; t < thread->task_first + thread->task_count; t++) {
     if (tasks[t].detail != LUMOS_NONE && lumos_waits_unrecorded(unrecorded->job, t) > 0) {
       unrecorded->flags[t] |= WAITS;
     }
+    bool launch = tasks[t].kind == LUMOS_LAUNCH;
+    launches->all += launch;
+    launches->missing += launch && (unrecorded->flags[t] & LAUNCHES) == 0;
     turn = (unrecorded->flags[t] & (HANDED | WAITS)) != 0 ? t : turn;
     unrecorded->turn[t] = turn;
   }
 }
 
-struct lumos_unrecorded *lumos_unrecorded_open(const struct lumos_job *job, const struct lumos_run *runs) {
+struct lumos_unrecorded *lumos_unrecorded_open(const struct lumos_job *job) {
   struct lumos_unrecorded *unrecorded = lumos_allocate_zeroed(1, sizeof *unrecorded);
   unrecorded->job = job;
-  unrecorded->runs = runs;
   unrecorded->flags = lumos_allocate_zeroed(job->tasks.count, 1);
   for (uint32_t i = 0; i < job->deps.count; i++) {
     const struct lumos_dep *dep = &job->deps.items[i];
@@ -87,6 +96,7 @@ struct lumos_unrecorded *lumos_unrecorded_open(const struct lumos_job *job, cons
     qsort(unrecorded->holds.items, unrecorded->holds.count, sizeof unrecorded->holds.items[0], compare_holds);
   }
   unrecorded->turn = lumos_allocate(job->tasks.count * sizeof *unrecorded->turn);
+  unrecorded->launches = lumos_allocate_zeroed(job->ranks.count, sizeof *unrecorded->launches);
   uint32_t lanes = 0;
   for (size_t r = 0; r < job->ranks.count; r++) {
     lanes = job->ranks.items[r].lane_count > lanes ? job->ranks.items[r].lane_count : lanes;
@@ -94,7 +104,10 @@ struct lumos_unrecorded *lumos_unrecorded_open(const struct lumos_job *job, cons
   for (size_t l = 0; l < job->lanes.count; l++) {
     if (job->lanes.items[l].kind == LUMOS_STREAM) {
       find_launches(unrecorded, &job->lanes.items[l]);
-    } else {
+    }
+  }
+  for (size_t l = 0; l < job->lanes.count; l++) {
+    if (job->lanes.items[l].kind == LUMOS_THREAD) {
       find_turns(unrecorded, &job->lanes.items[l]);
     }
   }
@@ -105,10 +118,21 @@ struct lumos_unrecorded *lumos_unrecorded_open(const struct lumos_job *job, cons
 void lumos_unrecorded_close(struct lumos_unrecorded *unrecorded) {
   free(unrecorded->flags);
   free(unrecorded->turn);
+  free(unrecorded->launches);
   free(unrecorded->cursors);
   lumos_vector_free(&unrecorded->holds);
   lumos_vector_free(&unrecorded->lost);
+  lumos_vector_free(&unrecorded->found);
   free(unrecorded);
+}
+
+void lumos_unrecorded_on(struct lumos_unrecorded *unrecorded, const struct lumos_run *runs) {
+  unrecorded->runs = runs;
+  unrecorded->found.count = 0;
+}
+
+const struct lumos_unrecorded_intervals *lumos_unrecorded_found(const struct lumos_unrecorded *unrecorded) {
+  return &unrecorded->found;
 }
 
 /* ---- Launches whose work is missing ---- */
@@ -118,21 +142,24 @@ static int by_time(const void *left, const void *right) {
   return a < b ? -1 : a > b;
 }
 
+static bool are_many(size_t lost, const struct launches *launches) { return lost * LOST_ONE_IN > launches->all; }
+
 static void find_lost(struct lumos_unrecorded *unrecorded) {
   const struct lumos_job *job = unrecorded->job;
   const struct lumos_rank *rank = &job->ranks.items[unrecorded->rank];
-  size_t launches = 0;
+  const struct launches *launches = &unrecorded->launches[unrecorded->rank];
   unrecorded->lost.count = 0;
+  if (!are_many(launches->missing, launches)) {
+    return;
+  }
   for (uint32_t t = rank->task_first; t < rank->task_first + rank->task_count; t++) {
     int64_t start = 0, end = 0;
-    bool launch = job->tasks.items[t].kind == LUMOS_LAUNCH;
-    launches += launch;
-    if (launch && (unrecorded->flags[t] & LAUNCHES) == 0 &&
+    if (job->tasks.items[t].kind == LUMOS_LAUNCH && (unrecorded->flags[t] & LAUNCHES) == 0 &&
         lumos_task_interval(job, unrecorded->runs, t, &start, &end)) {
       lumos_vector_push(&unrecorded->lost, end);
     }
   }
-  if (unrecorded->lost.count * LOST_ONE_IN <= launches) {
+  if (!are_many(unrecorded->lost.count, launches)) {
     unrecorded->lost.count = 0;
     return;
   }
@@ -166,15 +193,15 @@ static int64_t lost_from(const struct lumos_unrecorded *unrecorded, int64_t inst
 
 struct way {
   struct lumos_unrecorded *unrecorded;
-  struct lumos_unrecorded_intervals *intervals; /* from late to early */
   int64_t from, now;
 };
 
+/* From late to early. */
 static void add(struct way *way, int64_t from, int64_t to) {
   from = later(from, way->from);
   to = earlier(to, way->now);
   if (from < to) {
-    lumos_vector_push(way->intervals, ((struct lumos_unrecorded_interval){from, to, way->unrecorded->rank}));
+    lumos_vector_push(&way->unrecorded->found, ((struct lumos_unrecorded_interval){from, to, way->unrecorded->rank}));
   }
 }
 
@@ -336,18 +363,17 @@ static void settle(struct lumos_unrecorded_intervals *intervals, size_t first) {
   intervals->count = kept;
 }
 
-void lumos_unrecorded_find(struct lumos_unrecorded *unrecorded, int64_t from, int64_t to,
-                           struct lumos_unrecorded_intervals *intervals) {
+void lumos_unrecorded_find(struct lumos_unrecorded *unrecorded, int64_t from, int64_t to) {
   int64_t launched = 0;
-  size_t first = intervals->count;
+  size_t first = unrecorded->found.count;
   uint32_t task = task_at(unrecorded, to, &launched);
   if (task == LUMOS_NONE) {
     return;
   }
   int64_t lost = lost_from(unrecorded, launched);
-  struct way way = {unrecorded, intervals, from, to};
+  struct way way = {unrecorded, from, to};
   add(&way, lost, to);
   way.now = earlier(to, later(lost, from));
   follow(&way, task, to);
-  settle(intervals, first);
+  settle(&unrecorded->found, first);
 }
