@@ -352,18 +352,32 @@ static inline bool settle_part(struct resolver *resolver, const struct owner *ow
   return true;
 }
 
-/* Of a task itself, most of which have no other parts. */
-static inline bool settle_task(struct resolver *resolver, const struct owner *owner, uint32_t rank,
-                               struct lumos_task *task) {
+/* The same of the records themselves, by rows of a table whose length is known: of tasks and spans, which are most of a
+ * stream. */
+static inline __attribute__((always_inline)) bool settle_rows(struct resolver *resolver, const struct owner *owner,
+                                                              uint32_t rank, enum lumos_record_kind kind,
+                                                              const struct lumos_field *rows, size_t count,
+                                                              void *record) {
   LUMOS_EVERY_ROW
-  for (size_t i = 0; i < LUMOS_ROWS(task_fields); i++) {
-    const struct lumos_field *field = &task_fields[i];
-    if (field->part == PART_MAIN && is_reference(RECORD_TASK, field)) {
-      const struct reference reference = reference_of(field);
-      uint32_t *slot = (uint32_t *)(void *)((char *)task + reference.offset);
+  for (size_t i = 0; i < count; i++) {
+    if (rows[i].part == PART_MAIN && is_reference(kind, &rows[i])) {
+      const struct reference reference = reference_of(&rows[i]);
+      uint32_t *slot = (uint32_t *)(void *)((char *)record + reference.offset);
       if (*slot != reference.absent && !settle(resolver, owner, rank, &reference, slot)) {
         return false;
       }
+    }
+  }
+  return true;
+}
+
+static bool resolve_spans(struct resolver *resolver) {
+  struct lumos_job *job = resolver->job;
+  for (size_t i = 0; i < job->spans.count; i++) {
+    struct lumos_span *span = &job->spans.items[i];
+    struct owner owner = {"span", job->ranks.items[span->rank].rank, span->id};
+    if (!settle_rows(resolver, &owner, span->rank, RECORD_SPAN, span_fields, LUMOS_ROWS(span_fields), span)) {
+      return false;
     }
   }
   return true;
@@ -393,7 +407,7 @@ static bool resolve_tasks(struct resolver *resolver) {
     if (task->kind == LUMOS_OTHER_DEVICE && lane->kind == LUMOS_THREAD) {
       task->kind = LUMOS_OTHER_HOST; /* both are written "other" */
     }
-    if (!settle_task(resolver, &owner, lane->rank, task) ||
+    if (!settle_rows(resolver, &owner, lane->rank, RECORD_TASK, task_fields, LUMOS_ROWS(task_fields), task) ||
         (task->timing != LUMOS_NONE &&
          !settle_part(resolver, &owner, lane->rank, RECORD_TASK, PART_TIMING, &job->timings.items[task->timing])) ||
         (task->detail != LUMOS_NONE &&
@@ -421,10 +435,6 @@ static uint32_t rank_of(const struct lumos_job *job, enum lumos_record_kind kind
       return job->groups.items[index].rank;
     case RECORD_LANE:
       return job->lanes.items[index].rank;
-    case RECORD_SPAN:
-      owner->rank = job->ranks.items[job->spans.items[index].rank].rank;
-      owner->number = job->spans.items[index].id;
-      return job->spans.items[index].rank;
     default:
       return LUMOS_NONE;
   }
@@ -460,8 +470,9 @@ static bool resolve_all(struct resolver *resolver) {
   size_t kept[RECORD_KINDS] = {0};
   bool good = true;
   for (int kind = RECORD_RANK; kind < RECORD_END && good; kind++) {
-    good = kind == RECORD_TASK ? resolve_tasks(resolver)
-                               : resolve_records(resolver, (enum lumos_record_kind)kind, &kept[kind]);
+    good = kind == RECORD_TASK   ? resolve_tasks(resolver)
+           : kind == RECORD_SPAN ? resolve_spans(resolver)
+                                 : resolve_records(resolver, (enum lumos_record_kind)kind, &kept[kind]);
   }
   job->deps.count = kept[RECORD_DEP];
   job->collectives.count = kept[RECORD_COLLECTIVE];
