@@ -169,6 +169,9 @@ static int32_t known_from_below(const struct lumos_rank_graph *graph) {
   const struct lumos_rank *rank = graph->rank;
   __int128 recorded = 0, taken = 0;
   int64_t steps = 0;
+  if (rank->unprofiled_dur == LUMOS_ABSENT || rank->unprofiled_steps <= 0) {
+    return LUMOS_ABSENT_INT;
+  }
   for (uint32_t s = rank->span_first; s < rank->span_first + rank->span_count; s++) {
     if (job->spans.items[s].kind == LUMOS_SPAN_STEP) {
       recorded += job->spans.items[s].dur;
@@ -181,7 +184,7 @@ static int32_t known_from_below(const struct lumos_rank_graph *graph) {
       taken += part.dur + part.lag;
     }
   }
-  if (rank->unprofiled_dur == LUMOS_ABSENT || rank->unprofiled_steps <= 0 || steps == 0 || taken == 0) {
+  if (steps == 0 || taken == 0) {
     return LUMOS_ABSENT_INT;
   }
   __int128 longer = recorded - (__int128)rank->unprofiled_dur * steps / rank->unprofiled_steps;
@@ -222,8 +225,10 @@ void lumos_graph_profiler(struct lumos_rank_graph *graph) {
 /* --- Where it is --- */
 
 static int64_t known(const struct lumos_profiler *profiler, int64_t cost) {
-  int64_t share = profiler->least == LUMOS_ABSENT_INT ? LUMOS_WHOLE_SHARE : profiler->least;
-  return cost == LUMOS_ABSENT ? 0 : (int64_t)((__int128)cost * share / LUMOS_WHOLE_SHARE);
+  if (cost == LUMOS_ABSENT || profiler->least == LUMOS_ABSENT_INT) {
+    return cost == LUMOS_ABSENT ? 0 : cost;
+  }
+  return (int64_t)((__int128)cost * profiler->least / LUMOS_WHOLE_SHARE);
 }
 
 static int64_t after_row(const struct lumos_profiler *profiler, const struct lumos_task *row) {

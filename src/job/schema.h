@@ -69,7 +69,59 @@ enum lumos_target {
   TARGET_MEMBERS,
   LUMOS_TARGETS
 };
-enum lumos_target lumos_target_of(enum lumos_field_kind kind);
+static inline enum lumos_target lumos_target_of(enum lumos_field_kind kind) {
+  switch (kind) { /* no default: a new kind has to be placed */
+    case FIELD_STRING:
+    case FIELD_UNKNOWN:
+      return TARGET_STRINGS;
+    case FIELD_GROUP:
+      return TARGET_GROUPS;
+    case FIELD_LANE:
+      return TARGET_LANES;
+    case FIELD_SPAN:
+      return TARGET_SPANS;
+    case FIELD_TASK:
+    case FIELD_ANY_TASK:
+      return TARGET_TASKS;
+    case FIELD_RANKS:
+      return TARGET_GROUP_RANKS;
+    case FIELD_MEMBERS:
+      return TARGET_MEMBERS;
+    case FIELD_PEERS:
+      return TARGET_PEERS;
+    case LINK_RANK:
+      return TARGET_RANKS;
+    case LINK_DETAIL:
+      return TARGET_DETAILS;
+    case LINK_TIMING:
+      return TARGET_TIMINGS;
+    case LINK_INPUTS:
+      return TARGET_INPUTS;
+    case FIELD_TYPE:
+    case FIELD_INTEGER:
+    case FIELD_INSTANT:
+    case FIELD_WINDOW:
+    case FIELD_SMALL:
+    case FIELD_ORDINAL:
+    case FIELD_DECIMAL:
+    case FIELD_MILLIONTHS:
+    case FIELD_NAME:
+    case FIELD_RANK:
+    case FIELD_ID:
+    case FIELD_COLLECTIVE_ID:
+    case FIELD_ORIGIN:
+    case FIELD_OBJECT:
+    case FIELD_FORMAT:
+    case FIELD_STAGE:
+    case FIELD_EPOCH:
+    case FIELD_HISTORY:
+    case FIELD_COUNTS:
+    case FIELD_KINDS:
+      break;
+  }
+  return TARGET_NONE;
+}
+
 /* The kinds of field that refer to a target, as bits. */
 uint64_t lumos_kinds_to(enum lumos_target target);
 /* How many elements the array has; 0 for the string table. */

@@ -120,14 +120,14 @@ static void write_job_steps(struct lumos_job *job, const struct lumos_timeline *
 
 void lumos_write_timeline(struct lumos_job *job, const struct lumos_coupling *coupling,
                           const struct lumos_timeline *timeline, int64_t *kept, struct lumos_idle *idle,
-                          struct lumos_unrecorded_intervals *intervals) {
+                          struct lumos_unrecorded *unrecorded) {
   size_t count = timeline->steps.count;
   struct lumos_partition *own = lumos_allocate(count * sizeof *own), *jobs = lumos_allocate(count * sizeof *jobs);
   struct lumos_steps_list shared;
   find_shared_steps(timeline, &shared);
   const struct lumos_steps_parts lists[] = {{&timeline->steps, own}, {&shared, jobs}};
   bool several = job->ranks.count > 1; /* of one rank the job's steps are its own */
-  lumos_partition_lists(job, timeline->runs, coupling, lists, several ? 2 : 1, intervals);
+  lumos_partition_lists(job, timeline->runs, coupling, lists, several ? 2 : 1, unrecorded);
   for (size_t i = 0; i < count; i++) {
     const struct lumos_step *step = &timeline->steps.items[i];
     struct lumos_metric_place place = lumos_place_of(job, timeline, step);

@@ -13,12 +13,11 @@
 #include "sim/engine.h"
 
 #include "graph/graph.h"
-#include "graph/resource.h"
 #include "graph/typical.h"
 #include "sim/clock.h"
+#include "sim/notes.h"
+#include "sim/room.h"
 #include <string.h>
-
-__extension__ typedef __int128 wide_integer;
 
 static int64_t later(int64_t left, int64_t right) { return left > right ? left : right; }
 
@@ -120,66 +119,6 @@ static int64_t end_residual(const struct lumos_engine *engine, uint32_t t) {
   return residual == LUMOS_ABSENT ? 0 : residual;
 }
 
-static uint32_t instant_of(uint32_t t, enum lumos_end end) { return 2 * t + (end == LUMOS_END); }
-
-/* As it is noted: with an order by node. */
-static uint32_t noted(const struct lumos_engine *engine, uint32_t instant) {
-  uint32_t met = (uint32_t)(2 * engine->job->tasks.count);
-  if (engine->notes.order == NULL || instant == LUMOS_NONE) {
-    return instant;
-  }
-  return instant >= met ? instant - met + 2 * engine->node_count : 2 * engine->node_of[instant / 2] + instant % 2;
-}
-
-static __attribute__((noinline)) void note_link(struct lumos_engine *engine, uint32_t src, uint32_t dst, int64_t bound,
-                                                enum lumos_link_of of) {
-  struct lumos_link link = {bound, noted(engine, src), noted(engine, dst), (uint8_t)of};
-  lumos_vector_push(engine->notes.links, link);
-}
-
-static inline void link_of(struct lumos_engine *engine, uint32_t src, uint32_t dst, int64_t bound,
-                           enum lumos_link_of of) {
-  if (engine->notes.links != NULL) { /* mostly nobody asks */
-    note_link(engine, src, dst, bound, of);
-  }
-}
-
-static void link(struct lumos_engine *engine, uint32_t src, uint32_t dst, int64_t bound) {
-  link_of(engine, src, dst, bound, LUMOS_LINK_FIXED);
-}
-
-/* The same of what is of interest only with an order. */
-static void link_order(struct lumos_engine *engine, uint32_t src, uint32_t dst, int64_t bound, enum lumos_link_of of) {
-  if (engine->notes.order != NULL) {
-    link_of(engine, src, dst, bound, of);
-  }
-}
-
-static void link_transfer(struct lumos_engine *engine, uint32_t src, uint32_t dst, int64_t bound, uint32_t collective) {
-  if (engine->notes.order != NULL) {
-    lumos_vector_push(&engine->notes.order->transfers, collective);
-  }
-  link_of(engine, src, dst, bound, LUMOS_LINK_TRANSFER);
-}
-
-/* A call reads or changes a lane or, behind all lanes, an event. */
-static void touch(struct lumos_engine *engine, uint32_t instant, uint32_t what) {
-  struct lumos_order *order = engine->notes.order;
-  if (order != NULL && instant != LUMOS_NONE && what != LUMOS_NONE) {
-    lumos_vector_push(&order->touches, ((struct lumos_touch){what, noted(engine, instant)}));
-  }
-}
-
-static void touch_event(struct lumos_engine *engine, uint32_t instant, uint32_t slot) {
-  touch(engine, instant, slot == LUMOS_NONE ? LUMOS_NONE : (uint32_t)engine->job->lanes.count + slot);
-}
-
-static void find_unclear(const struct lumos_engine *engine, bool unclear) {
-  if (engine->notes.order != NULL && unclear) {
-    engine->notes.order->unclear = true;
-  }
-}
-
 /* What the task's own residual adds to every bound on this end of it. */
 static int64_t carried_residual(const struct lumos_engine *engine, uint32_t t, enum lumos_end to) {
   if (to == LUMOS_END) {
@@ -213,8 +152,8 @@ static void link_bound(struct lumos_engine *engine, uint32_t t, enum lumos_end t
     bool folded = engine->notes.order != NULL && engine->node_of[by.src] == LUMOS_NONE;
     by.src = folded ? engine->nodes[engine->node_of[t] - 1] : by.src;
     if (!late || engine->notes.order == NULL) {
-      link_of(engine, instant_of(by.src, (enum lumos_end)by.from), instant_of(t, to),
-              bound + (late ? 0 : carried_residual(engine, t, to)), link_kind(by.kind));
+      lumos_note_link(engine, lumos_instant_of(by.src, (enum lumos_end)by.from), lumos_instant_of(t, to),
+                      bound + (late ? 0 : carried_residual(engine, t, to)), link_kind(by.kind));
     }
   }
 }
@@ -289,10 +228,10 @@ static void hold_by_boundary(struct lumos_engine *engine, uint32_t t, const stru
 static void link_root(struct lumos_engine *engine, uint32_t t, const struct lumos_special *special) {
   bool nothing = state_of(engine, t)->start == LUMOS_ABSENT;
   if (special != NULL && special->boundary != LUMOS_ABSENT) {
-    link_order(engine, LUMOS_NONE, instant_of(t, LUMOS_START),
-               special->boundary + carried_residual(engine, t, LUMOS_START), LUMOS_LINK_ROOT);
+    lumos_note_order(engine, LUMOS_NONE, lumos_instant_of(t, LUMOS_START),
+                     special->boundary + carried_residual(engine, t, LUMOS_START), LUMOS_LINK_ROOT);
   } else if (nothing && engine->notes.order != NULL) {
-    link_order(engine, LUMOS_NONE, instant_of(t, LUMOS_START), free_start(engine, t), LUMOS_LINK_ROOT);
+    lumos_note_order(engine, LUMOS_NONE, lumos_instant_of(t, LUMOS_START), free_start(engine, t), LUMOS_LINK_ROOT);
   }
 }
 
@@ -335,7 +274,8 @@ static void raise_floor(struct lumos_engine *engine, uint32_t t, int64_t floor, 
     binding_of(engine, t)->behind = by;
   }
   if (engine->explain) {
-    link(engine, instant_of(by.src, (enum lumos_end)by.from), instant_of(t, LUMOS_START), floor);
+    lumos_note_link(engine, lumos_instant_of(by.src, (enum lumos_end)by.from), lumos_instant_of(t, LUMOS_START), floor,
+                    LUMOS_LINK_FIXED);
   }
   state_of(engine, t)->floor = later(state_of(engine, t)->floor, floor);
 }
@@ -376,8 +316,8 @@ static void link_own(struct lumos_engine *engine, uint32_t t) {
                     : is(engine, t, LUMOS_WAITS) ? wait_residual(engine, t)
                                                  : own_length(engine, t);
     bool length = !is(engine, t, LUMOS_TIED | LUMOS_WAITS);
-    link_of(engine, instant_of(t, LUMOS_START), instant_of(t, LUMOS_END), state_of(engine, t)->start + least,
-            length ? LUMOS_LINK_LENGTH : LUMOS_LINK_FIXED);
+    lumos_note_link(engine, lumos_instant_of(t, LUMOS_START), lumos_instant_of(t, LUMOS_END),
+                    state_of(engine, t)->start + least, length ? LUMOS_LINK_LENGTH : LUMOS_LINK_FIXED);
   }
 }
 
@@ -488,9 +428,10 @@ static void note_followers(struct lumos_engine *engine, uint32_t before, uint32_
                                             LUMOS_START, LUMOS_RECORDED};
       lumos_vector_push(engine->notes.constraints, constraint);
     }
-    link_of(engine, instant_of(t - 1, LUMOS_END), instant_of(t, LUMOS_START), start, LUMOS_LINK_LAG);
+    lumos_note_link(engine, lumos_instant_of(t - 1, LUMOS_END), lumos_instant_of(t, LUMOS_START), start,
+                    LUMOS_LINK_LAG);
     end = start + lumos_engine_length(engine, t, times.dur);
-    link_of(engine, instant_of(t, LUMOS_START), instant_of(t, LUMOS_END), end, LUMOS_LINK_LENGTH);
+    lumos_note_link(engine, lumos_instant_of(t, LUMOS_START), lumos_instant_of(t, LUMOS_END), end, LUMOS_LINK_LENGTH);
   }
 }
 
@@ -570,7 +511,8 @@ static void bound_by_launch(struct lumos_engine *engine, uint32_t t) {
   uint32_t call = task_at(engine, t)->call;
   uint32_t first = is(engine, call, LUMOS_CUT) ? detail_at(engine, call)->first_segment : call;
   uint32_t begin = has_ended(engine, first) ? first : call;
-  find_unclear(engine, begin != first || first > call || task_at(engine, first)->lane != task_at(engine, call)->lane);
+  lumos_note_unclear(engine,
+                     begin != first || first > call || task_at(engine, first)->lane != task_at(engine, call)->lane);
   const struct lumos_timing *timing = lumos_timing_of(engine->job, t);
   int64_t lag = timing->launch_lag == LUMOS_ABSENT ? 0 : timing->launch_lag;
   lag = engine->variant.launch == NULL ? lag : engine->variant.launch(engine->variant.context, t, lag);
@@ -608,7 +550,7 @@ static void bound_by_events(struct lumos_engine *engine, struct lumos_lane_state
 static void bound_by_inferred_events(struct lumos_engine *engine, uint32_t t) {
   const struct lumos_event_edge *stored = lumos_engine_event_edge(engine, t, 0);
   for (; stored != no_more_edges(engine) && stored->dst == t; stored++) {
-    touch(engine, engine->acting, stored->lane);
+    lumos_note_touch(engine, engine->acting, stored->lane);
     if (stored->evidence != LUMOS_RECORDED && state_of(engine, stored->src)->enqueued) {
       bound_by_end(
           engine, t, stored->src,
@@ -641,7 +583,7 @@ static void enqueue_one(struct lumos_engine *engine, uint32_t t) {
     bound_by_launch(engine, t);
   }
   if (engine->acting != LUMOS_NONE) {
-    link_order(engine, engine->acting, instant_of(t, LUMOS_START), LUMOS_ABSENT, LUMOS_LINK_CAUSE);
+    lumos_note_order(engine, engine->acting, lumos_instant_of(t, LUMOS_START), LUMOS_ABSENT, LUMOS_LINK_CAUSE);
   }
   release_start(engine, t);
 }
@@ -673,7 +615,7 @@ static uint32_t last_enqueued(const struct lumos_engine *engine, uint32_t lane, 
   uint32_t t = lane == LUMOS_NONE ? LUMOS_NONE : engine->lanes[lane].last;
   while (t != LUMOS_NONE && task_at(engine, t)->call != LUMOS_NONE &&
          effect_of(engine, task_at(engine, t)->call) > instant) {
-    find_unclear(engine, true);
+    lumos_note_unclear(engine, true);
     t = state_of(engine, t)->previous;
   }
   return t;
@@ -696,7 +638,7 @@ static void enqueue_all(struct lumos_engine *engine, uint32_t call, bool free) {
   }
   for (uint32_t i = first; i < end; i++) {
     if (!mixed || is_free(engine, engine->launched[i]) == free) {
-      touch(engine, engine->acting, task_at(engine, engine->launched[i])->lane);
+      lumos_note_touch(engine, engine->acting, task_at(engine, engine->launched[i])->lane);
       enqueue(engine, engine->launched[i]);
     }
   }
@@ -710,8 +652,8 @@ static void speak_of_event(struct lumos_engine *engine, uint32_t call) {
   }
   uint32_t *latest = &engine->events.latest[engine->events.slot[d]];
   uint32_t waiting = is(engine, call, LUMOS_AWAITS) ? detail_at(engine, call)->event_lane : LUMOS_NONE;
-  touch_event(engine, engine->acting, engine->events.slot[d]);
-  touch(engine, engine->acting, is(engine, call, LUMOS_RECORDS) ? engine->events.lane[d] : waiting);
+  lumos_note_event(engine, engine->acting, engine->events.slot[d]);
+  lumos_note_touch(engine, engine->acting, is(engine, call, LUMOS_RECORDS) ? engine->events.lane[d] : waiting);
   if (is(engine, call, LUMOS_RECORDS)) {
     *latest = last_enqueued(engine, engine->events.lane[d], effect_of(engine, call));
   } else if (waiting != LUMOS_NONE && *latest != LUMOS_NONE && engine->rules->between_streams) {
@@ -723,7 +665,7 @@ static void speak_of_event(struct lumos_engine *engine, uint32_t call) {
 }
 
 static void take_effect(struct lumos_engine *engine, uint32_t call) {
-  engine->acting = instant_of(call, is(engine, call, LUMOS_COPIES) ? LUMOS_START : LUMOS_END);
+  engine->acting = lumos_instant_of(call, is(engine, call, LUMOS_COPIES) ? LUMOS_START : LUMOS_END);
   if (is(engine, call, LUMOS_LAUNCHES)) {
     enqueue_all(engine, call, false);
   }
@@ -750,20 +692,20 @@ static void look(struct lumos_engine *engine, uint32_t t) {
   const struct lumos_task *task = task_at(engine, t);
   const struct lumos_wait *wait = &engine->job->details.items[task->detail].wait;
   const struct lumos_rank *rank = &engine->job->ranks.items[lumos_rank_of(engine->job, task)];
-  uint32_t slot = engine->events.slot[task->detail], now = instant_of(t, LUMOS_START);
+  uint32_t slot = engine->events.slot[task->detail], now = lumos_instant_of(t, LUMOS_START);
   switch ((enum lumos_wait_on)wait->on) {
     case LUMOS_WAIT_STREAM:
-      touch(engine, now, wait->lane);
+      lumos_note_touch(engine, now, wait->lane);
       await(engine, t, last_enqueued(engine, wait->lane, state_of(engine, t)->start));
       break;
     case LUMOS_WAIT_DEVICE:
       for (uint32_t lane = rank->lane_first; lane < rank->lane_first + rank->lane_count; lane++) {
-        touch(engine, now, lane);
+        lumos_note_touch(engine, now, lane);
         await(engine, t, last_enqueued(engine, lane, state_of(engine, t)->start));
       }
       break;
     case LUMOS_WAIT_EVENT:
-      touch_event(engine, now, slot);
+      lumos_note_event(engine, now, slot);
       await(engine, t, slot == LUMOS_NONE ? LUMOS_NONE : engine->events.latest[slot]);
       break;
     case LUMOS_WAIT_SELF:
@@ -782,7 +724,7 @@ static void wait_for_place(struct lumos_engine *engine, uint32_t t) {
   if (lane->depth == 0 || is_free(engine, first)) {
     return;
   }
-  touch(engine, instant_of(t, LUMOS_START), l);
+  lumos_note_touch(engine, lumos_instant_of(t, LUMOS_START), l);
   if (lane->order.count <= lane->depth) {
     return;
   }
@@ -824,8 +766,9 @@ static void bound_by_meeting(struct lumos_engine *engine, const struct lumos_col
   if (engine->variant.transfer != NULL) {
     transfer = engine->variant.transfer(engine->variant.context, c, transfer);
   }
-  link_transfer(engine, met, instant_of(member, LUMOS_END), meeting->latest + transfer + residual, c);
-  link_transfer(engine, instant_of(member, LUMOS_START), instant_of(member, LUMOS_END), start + transfer + residual, c);
+  lumos_note_transfer(engine, met, lumos_instant_of(member, LUMOS_END), meeting->latest + transfer + residual, c);
+  lumos_note_transfer(engine, lumos_instant_of(member, LUMOS_START), lumos_instant_of(member, LUMOS_END),
+                      start + transfer + residual, c);
   struct lumos_binding by = {start > meeting->latest ? member : meeting->last, LUMOS_HELD_BY_COLLECTIVE, LUMOS_START,
                              evidence_of(collective)};
   bound_end(engine, member, later(meeting->latest, start) + transfer, by);
@@ -854,7 +797,8 @@ static void meet(struct lumos_engine *engine, uint32_t t) {
     if (lumos_member_awaited(engine->job, collective, t)) {
       meeting->last = state->start >= meeting->latest ? t : meeting->last;
       meeting->latest = later(meeting->latest, state->start);
-      link(engine, instant_of(t, LUMOS_START), instant_met(engine, collective), state->start);
+      lumos_note_link(engine, lumos_instant_of(t, LUMOS_START), instant_met(engine, collective), state->start,
+                      LUMOS_LINK_FIXED);
       if (--meeting->missing == 0) {
         complete_meeting(engine, collective, meeting, t);
       }
@@ -870,84 +814,13 @@ static void meet(struct lumos_engine *engine, uint32_t t) {
   }
 }
 
-/* --- Waiting for SMs (graph/resource.c) --- */
-
-/* What one look at the other stream says. */
-struct look_for_room {
-  uint32_t runs, next; /* there: the last that has started, and what comes behind it; LUMOS_NONE: nothing does */
-  int64_t until;       /* when to look again, or to start */
-  struct lumos_binding by;
-  bool last;
-};
-
-int64_t lumos_room_lag(struct lumos_room room, int64_t length) {
-  return room.of <= 0 || length == room.of ? room.lag : (int64_t)((wide_integer)room.lag * length / room.of);
-}
-
-static bool occupies(const struct lumos_engine *engine, uint32_t t) { return lumos_occupies(task_at(engine, t)); }
-
-/* A kernel of the other stream runs when t is ready: t waits until that is over, or where the one is reached that it was
- * seen to wait for, or a later one, until its last wave makes room. */
-static bool is_occupied(struct lumos_engine *engine, uint32_t t, const struct lumos_special *special,
-                        struct look_for_room *look) {
-  if (look->runs == LUMOS_NONE) {
-    return false;
-  }
-  const struct lumos_task_state *other = state_of(engine, look->runs);
-  int64_t now = state_of(engine, t)->start;
-  find_unclear(engine, other->progress != LUMOS_ENDED || !occupies(engine, look->runs) || other->start > now);
-  if (other->progress != LUMOS_ENDED || !occupies(engine, look->runs) || other->end <= now) {
-    link_order(engine, instant_of(look->runs, LUMOS_END), instant_of(t, LUMOS_START), 0, LUMOS_LINK_OVER);
-    return false;
-  }
-  look->last = look->runs >= special->occupant;
-  struct lumos_room room = {look->last ? special->room_lag : 0, special->room_of};
-  look->until = other->end + lumos_room_lag(room, other->end - other->start);
-  look->by = (struct lumos_binding){look->runs, LUMOS_HELD_BY_RESOURCE, LUMOS_END, LUMOS_INFERRED};
-  if (engine->notes.order != NULL) {
-    lumos_vector_push(&engine->notes.order->rooms, room);
-  }
-  link_order(engine, instant_of(look->runs, LUMOS_END), instant_of(t, LUMOS_START), 0, LUMOS_LINK_ROOM);
-  return true;
-}
-
-/* The next one there comes as good as now. One that may itself have to wait for SMs does not count: two would wait for
- * each other. */
-static bool is_about_to_be(struct lumos_engine *engine, uint32_t t, struct look_for_room *look) {
-  if (look->next == LUMOS_NONE) {
-    return false;
-  }
-  const struct lumos_task_state *next = state_of(engine, look->next);
-  int64_t now = state_of(engine, t)->start;
-  bool soon = next->progress == LUMOS_READY && next->start <= now + LUMOS_QUEUE_GAP;
-  find_unclear(engine, soon && (next->special || !occupies(engine, look->next)));
-  if (!soon || next->special || !occupies(engine, look->next)) {
-    link_order(engine, instant_of(look->next, LUMOS_END), instant_of(t, LUMOS_START), 0, LUMOS_LINK_NO_ROOM);
-    return false;
-  }
-  look->until = later(next->start, now) + 1; /* when it surely runs */
-  look->by = (struct lumos_binding){look->next, LUMOS_HELD_BY_RESOURCE, LUMOS_START, LUMOS_INFERRED};
-  link_order(engine, instant_of(look->next, LUMOS_START), instant_of(t, LUMOS_START), 1, LUMOS_LINK_NEXT);
-  return true;
-}
-
 /* Do kernels of another stream leave it no SMs? Then it is looked at again when there may be room. */
 static bool waits_for_room(struct lumos_engine *engine, uint32_t t) {
   struct lumos_task_state *state = state_of(engine, t);
   const struct lumos_special *special = special_of(engine, t);
-  if (special == NULL || special->occupant == LUMOS_NONE || state->had_room) {
-    return false;
-  }
-  uint32_t l = task_at(engine, special->occupant)->lane;
-  const struct lumos_lane_state *lane = &engine->lanes[l];
-  struct look_for_room look = {
-      .runs = lane->started == 0 ? LUMOS_NONE : lane->order.items[lane->started - 1],
-      .next = lane->started == lane->order.count ? LUMOS_NONE : lane->order.items[lane->started],
-  };
-  find_unclear(engine, look.next == LUMOS_NONE
-                           ? lane->order.count < engine->job->lanes.items[l].task_count
-                           : lumos_own_times(engine->job, look.next).lag < 0); /* may start before */
-  if (!is_occupied(engine, t, special, &look) && !is_about_to_be(engine, t, &look)) {
+  struct lumos_look look;
+  if (special == NULL || special->occupant == LUMOS_NONE || state->had_room ||
+      lumos_has_room(engine, t, special, &look)) {
     return false;
   }
   state->had_room = look.last;

@@ -233,9 +233,6 @@ void lumos_nodes_free(struct lumos_engine *engine);
 /* The next node on the thread of a node; LUMOS_NONE: there is none, or it is on a stream. */
 uint32_t lumos_next_node(const struct lumos_engine *engine, uint32_t task);
 
-/* The lag if it takes `length`: the last wave is the same share of it. */
-int64_t lumos_room_lag(struct lumos_room room, int64_t length);
-
 /* Of `typical`: the group of the ends of collectives of the task's name on its stream. */
 uint32_t lumos_typical_end_group(struct lumos_typical *typical, const struct lumos_task *task);
 

@@ -210,9 +210,11 @@ static const struct lumos_unrecorded_interval *unrecorded_before(const struct id
 }
 
 /* Pieces in which the rank is not recorded are no idle time; the others are that of the rank. */
-static void take_unrecorded(struct idle *idle, bool of_rank) {
+static void take_unrecorded(struct idle *idle, const struct rest *rest, bool of_rank) {
+  const struct lumos_unrecorded_interval *last = unrecorded_before(idle, rest->to);
+  bool any = last != NULL && last->to > rest->from;
   for (size_t i = 0; i < idle->pieces.count; i++) {
-    const struct lumos_unrecorded_interval *interval = unrecorded_before(idle, idle->pieces.items[i].to);
+    const struct lumos_unrecorded_interval *interval = any ? unrecorded_before(idle, idle->pieces.items[i].to) : NULL;
     if (interval != NULL && interval->to > idle->pieces.items[i].from) {
       if (interval->to < idle->pieces.items[i].to) {
         split(idle, i, interval->to); /* the late one is before no other interval */
@@ -251,7 +253,7 @@ static void explain(struct idle *idle, const uint32_t *heads, const struct rest 
       blame_wait(idle, rest, part);
     }
   }
-  take_unrecorded(idle, heads == NULL);
+  take_unrecorded(idle, rest, heads == NULL);
 }
 
 /* --- Sums --- */

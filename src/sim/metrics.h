@@ -57,10 +57,10 @@ struct lumos_steps_parts {
 };
 
 /* lumos_partition_steps of several lists whose steps are of the same ranks, in the same order: what runs is looked at
- * once. What of their rests is not recorded is added to `intervals`, by rank, then time. */
+ * once. What of their rests is not recorded is then found, by rank, then time; with NULL it is idle time. */
 void lumos_partition_lists(const struct lumos_job *job, const struct lumos_run *runs,
                            const struct lumos_coupling *coupling, const struct lumos_steps_parts *lists,
-                           size_t list_count, struct lumos_unrecorded_intervals *intervals);
+                           size_t list_count, struct lumos_unrecorded *unrecorded);
 
 /* Idle time of a rank's step, and of the job's step on that rank, and what of them is not recorded; LUMOS_ABSENT: the
  * rank has no streams. */
@@ -74,11 +74,11 @@ bool lumos_has_device(const struct lumos_job *job, uint32_t rank);
 
 /* step_time and the partition of every step of a timeline. The job's parts are the mean over its ranks of the partition
  * of the job's step, rounded so that they add up. kept[i]: time of the ranks' step i in which communication runs that
- * is tied to no other rank's; idle[i]: its idle time; what is not recorded is added to `intervals`, by rank, then time.
+ * is tied to no other rank's; idle[i]: its idle time; what is not recorded is then found, by rank, then time.
  * With a pipeline, its bubbles by stage. */
 void lumos_write_timeline(struct lumos_job *job, const struct lumos_coupling *coupling,
                           const struct lumos_timeline *timeline, int64_t *kept, struct lumos_idle *idle,
-                          struct lumos_unrecorded_intervals *intervals);
+                          struct lumos_unrecorded *unrecorded);
 
 /* What communication costs, by group and operation, and who waits for whom; on the simulated timeline also what the
  * collectives' records say of it. */

@@ -30,7 +30,6 @@ struct sweep {
   struct transfer_start *transfers; /* by collective */
   struct lumos_moments moments;     /* what: the activity */
   struct lumos_unrecorded *unrecorded;
-  struct lumos_unrecorded_intervals *intervals;
   int64_t running[ACTIVITIES]; /* how many tasks of each activity run */
 };
 
@@ -110,21 +109,22 @@ static void collect_rank(struct sweep *sweep, const struct lumos_rank *rank) {
 
 /* The rank's rests in [from, until), as far as work follows them. */
 static void add_unrecorded(struct sweep *sweep, uint32_t rank, int64_t from, int64_t until) {
-  size_t first = sweep->intervals->count;
+  const struct lumos_unrecorded_intervals *found = lumos_unrecorded_found(sweep->unrecorded);
+  size_t first = found->count;
   int64_t free_from = from, running = 0;
   lumos_unrecorded_begin(sweep->unrecorded, rank);
   for (size_t i = 0; i < sweep->moments.list.count && sweep->moments.list.items[i].time < until; i++) {
     const struct lumos_moment *moment = &sweep->moments.list.items[i];
     if (running == 0 && moment->time > free_from) {
-      lumos_unrecorded_find(sweep->unrecorded, free_from, moment->time, sweep->intervals);
+      lumos_unrecorded_find(sweep->unrecorded, free_from, moment->time);
     }
     running += moment->change;
     free_from = moment->time > from ? moment->time : from;
   }
-  for (size_t i = first; i < sweep->intervals->count; i++) {
-    lumos_moments_add(&sweep->moments, UNRECORDED, sweep->intervals->items[i].from, sweep->intervals->items[i].to);
+  for (size_t i = first; i < found->count; i++) {
+    lumos_moments_add(&sweep->moments, UNRECORDED, found->items[i].from, found->items[i].to);
   }
-  if (sweep->intervals->count > first) {
+  if (found->count > first) {
     lumos_moments_sort(&sweep->moments);
   }
 }
@@ -209,23 +209,26 @@ static int64_t last_end(const struct lumos_steps_parts *lists, size_t list_count
 
 void lumos_partition_lists(const struct lumos_job *job, const struct lumos_run *runs,
                            const struct lumos_coupling *coupling, const struct lumos_steps_parts *lists,
-                           size_t list_count, struct lumos_unrecorded_intervals *intervals) {
-  struct sweep sweep = {.job = job, .runs = runs, .coupling = coupling, .intervals = intervals};
+                           size_t list_count, struct lumos_unrecorded *unrecorded) {
+  struct sweep sweep = {.job = job, .runs = runs, .coupling = coupling, .unrecorded = unrecorded};
   const struct lumos_steps_list *steps = lists[0].steps;
   find_transfers(&sweep);
-  sweep.unrecorded = lumos_unrecorded_open(job, runs);
+  if (unrecorded != NULL) {
+    lumos_unrecorded_on(unrecorded, runs);
+  }
   for (size_t first = 0, count = 0; first < steps->count; first += count) {
     for (count = 1; first + count < steps->count && steps->items[first + count].rank == steps->items[first].rank;) {
       count++;
     }
     collect_rank(&sweep, &job->ranks.items[steps->items[first].rank]);
-    add_unrecorded(&sweep, steps->items[first].rank, first_start(lists, list_count, first),
-                   last_end(lists, list_count, first + count - 1));
+    if (unrecorded != NULL) {
+      add_unrecorded(&sweep, steps->items[first].rank, first_start(lists, list_count, first),
+                     last_end(lists, list_count, first + count - 1));
+    }
     for (size_t i = 0; i < list_count; i++) {
       sweep_rank(&sweep, &lists[i].steps->items[first], count, &lists[i].partitions[first]);
     }
   }
-  lumos_unrecorded_close(sweep.unrecorded);
   free(sweep.transfers);
   lumos_moments_free(&sweep.moments);
 }
@@ -235,8 +238,8 @@ void lumos_partition_steps(const struct lumos_job *job, const struct lumos_run *
   struct lumos_coupling coupling;
   lumos_coupling_make(&coupling, job);
   const struct lumos_steps_parts list = {steps, partitions};
-  struct lumos_unrecorded_intervals intervals = {0};
-  lumos_partition_lists(job, runs, &coupling, &list, 1, &intervals);
-  lumos_vector_free(&intervals);
+  struct lumos_unrecorded *unrecorded = lumos_unrecorded_open(job);
+  lumos_partition_lists(job, runs, &coupling, &list, 1, unrecorded);
+  lumos_unrecorded_close(unrecorded);
   lumos_coupling_free(&coupling);
 }

@@ -1,7 +1,8 @@
 #include "sim/retiming.h"
-#include "graph/resource.h"
 
+#include "graph/resource.h"
 #include "sim/clock.h"
+#include "sim/room.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -114,14 +114,14 @@ static bool write_metrics(struct runs *runs, const struct lumos_hardware *hardwa
   int64_t *kept = lumos_allocate(measured->steps.count * sizeof *kept);
   int64_t *kept_simulated = lumos_allocate(simulated.steps.count * sizeof *kept_simulated);
   struct lumos_idle *idle = lumos_allocate((measured->steps.count + simulated.steps.count) * sizeof *idle);
-  struct lumos_unrecorded_intervals measured_gaps = {0}, simulated_gaps = {0};
+  struct lumos_unrecorded *unrecorded = lumos_unrecorded_open(job);
   struct lumos_coupling coupling; /* the engine's follows the model, the breakdown does not */
   lumos_coupling_make(&coupling, job);
   bool ran = measured->steps.count > 0;
   if (ran) {
-    lumos_write_timeline(job, &coupling, measured, kept, idle, &measured_gaps);
+    lumos_write_timeline(job, &coupling, measured, kept, idle, unrecorded);
   }
-  lumos_write_timeline(job, &coupling, &simulated, kept_simulated, idle, &simulated_gaps);
+  lumos_write_timeline(job, &coupling, &simulated, kept_simulated, idle, unrecorded);
   if (ran) {
     lumos_write_collectives(job, measured);
   }
@@ -131,7 +131,8 @@ static bool write_metrics(struct runs *runs, const struct lumos_hardware *hardwa
   }
   lumos_write_stragglers(job, &coupling, &simulated);
   lumos_coupling_free(&coupling);
-  lumos_write_idle(job, job->bindings, &simulated, idle, &simulated_gaps);
+  lumos_write_idle(job, job->bindings, &simulated, idle, lumos_unrecorded_found(unrecorded));
+  lumos_unrecorded_close(unrecorded);
   lumos_write_critical_path(job, job->bindings, &simulated, stretches);
   if (ran) {
     lumos_write_recording(job, measured);
@@ -149,8 +150,6 @@ static bool write_metrics(struct runs *runs, const struct lumos_hardware *hardwa
   free(kept);
   free(kept_simulated);
   free(idle);
-  lumos_vector_free(&measured_gaps);
-  lumos_vector_free(&simulated_gaps);
   lumos_timeline_free(&simulated);
   return check_metrics(job, error);
 }
@@ -164,9 +163,9 @@ void lumos_measure(struct lumos_job *job) {
   lumos_coupling_make(&coupling, job);
   int64_t *kept = lumos_allocate(measured.steps.count * sizeof *kept);
   struct lumos_idle *idle = lumos_allocate(measured.steps.count * sizeof *idle);
-  struct lumos_unrecorded_intervals intervals = {0};
-  lumos_write_timeline(job, &coupling, &measured, kept, idle, &intervals);
-  lumos_vector_free(&intervals);
+  struct lumos_unrecorded *unrecorded = lumos_unrecorded_open(job);
+  lumos_write_timeline(job, &coupling, &measured, kept, idle, unrecorded);
+  lumos_unrecorded_close(unrecorded);
   lumos_write_collectives(job, &measured);
   lumos_write_stragglers(job, &coupling, &measured);
   lumos_write_recording(job, &measured);

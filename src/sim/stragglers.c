@@ -16,11 +16,7 @@
  *            recorded. Such a step says nothing of who is slow, unless there is no other.
  * Collectives across stages are left out: there ranks come one after the other by design. A rank that is late to
  * collectives of several sets of ranks is late to each for the same reason; the set counts to which it is late most.
- * A member that stands for several ranks is as many members.
- *
- * In a pipeline a whole stage may be slow, and no collective within it shows that. So ranks of several stages whose
- * layers do the same work in a step, by kinds and shapes or else by names, in any order, are compared, too: by what its
- * kernels take, and by what threads take from each launch to the next, as far as the GPU was idle before these kernels.
+ * A member that stands for several ranks is as many members. Stages of a pipeline are compared, too (stages.c).
  */
 #include "base/hash.h"
 #include "base/text.h"
@@ -29,7 +25,8 @@
 #include "sim/clock.h"
 #include "sim/collectives.h"
 #include "sim/metrics.h"
-#include "sim/origin.h"
+#include "sim/reference.h"
+#include "sim/stages.h"
 #include <stdlib.h>
 
 enum {
@@ -51,17 +48,6 @@ struct meeting {
 };
 LUMOS_VECTOR_TYPE(meetings, struct meeting);
 
-/* What a rank came late to a collective by, and then to all of a set of ranks in a step, in ns; negative: early. */
-struct delay {
-  uint64_t set;
-  uint32_t place;              /* index of the rank's step */
-  uint32_t met, last;          /* how many collectives, and to how many nobody came later */
-  uint32_t first;              /* of how many what was before is not recorded, */
-  int64_t unknown;             /* and how late it came to these */
-  int64_t late, compute, host; /* compute and host: what the rank took longer */
-};
-LUMOS_VECTOR_TYPE(delays, struct delay);
-
 /* A member in a collective, and in the one before. */
 struct visit {
   uint32_t task, rank, before; /* before: LUMOS_NONE, there is none */
@@ -78,12 +64,6 @@ struct mark {
 };
 LUMOS_VECTOR_TYPE(marks, struct mark);
 
-/* Waiting of a rank's threads for the device: intervals in a row, and how long those before took. */
-struct sync {
-  int64_t start, end, before;
-};
-LUMOS_VECTOR_TYPE(syncs, struct sync);
-
 struct search {
   struct lumos_job *job;
   const struct lumos_coupling *coupling;
@@ -92,9 +72,8 @@ struct search {
   struct visits visits; /* of one meeting, */
   size_t reference;     /* with whom they are compared */
   struct marks marks;
-  struct syncs syncs;
-  uint32_t *sync_first; /* by rank */
-  struct delays delays;
+  struct lumos_host_waits waits;
+  struct lumos_delays delays;
 };
 
 /* ---- Which collectives ---- */
@@ -229,14 +208,12 @@ static void add_activity(struct search *search) {
   }
   struct lumos_partition *parts = lumos_allocate(between.count * sizeof *parts);
   const struct lumos_steps_parts list = {&between, parts};
-  struct lumos_unrecorded_intervals intervals = {0};
-  lumos_partition_lists(search->job, search->timeline->runs, search->coupling, &list, 1, &intervals);
-  lumos_vector_free(&intervals);
+  lumos_partition_lists(search->job, search->timeline->runs, search->coupling, &list, 1, NULL);
   for (size_t i = 1; i < marks->count; i++) {
     struct mark *mark = &marks->items[i];
     if (mark[-1].rank == mark->rank) {
       mark->busy = mark[-1].busy + parts[i].exposed_compute + parts[i].overlapped + parts[i].exposed_copy;
-      mark->idle = mark[-1].idle + parts[i].idle + parts[i].not_recorded;
+      mark->idle = mark[-1].idle + parts[i].idle;
     }
   }
   free(parts);
@@ -250,77 +227,14 @@ static const struct mark *mark_at(const struct search *search, uint32_t rank, in
 
 /* ---- What its threads did ---- */
 
-static int compare_syncs(const void *left, const void *right) {
-  const struct sync *a = left, *b = right;
-  return a->start != b->start ? LUMOS_ORDER(a->start, b->start) : LUMOS_ORDER(a->end, b->end);
+int64_t lumos_launched_at(const struct lumos_job *job, const struct lumos_run *runs, uint32_t task) {
+  uint32_t call = job->tasks.items[task].call;
+  int64_t start = 0, end = 0;
+  return call != LUMOS_NONE && lumos_task_interval(job, runs, call, &start, &end) ? end : LUMOS_ABSENT;
 }
 
-static void find_syncs_of(struct search *search, const struct lumos_rank *rank) {
-  const struct lumos_job *job = search->job;
-  size_t first = search->syncs.count;
-  for (uint32_t t = rank->task_first; t < rank->task_first + rank->task_count; t++) {
-    struct sync sync = {0};
-    if (job->tasks.items[t].kind == LUMOS_SYNC &&
-        lumos_task_interval(job, search->timeline->runs, t, &sync.start, &sync.end)) {
-      lumos_vector_push(&search->syncs, sync);
-    }
-  }
-  size_t count = search->syncs.count - first;
-  if (count == 0) {
-    return;
-  }
-  struct sync *own = search->syncs.items + first;
-  qsort(own, count, sizeof *own, compare_syncs);
-  size_t kept = 1;
-  for (size_t i = 1; i < count; i++) {
-    struct sync *last = &own[kept - 1];
-    if (own[i].start <= last->end) {
-      last->end = own[i].end > last->end ? own[i].end : last->end;
-    } else {
-      own[kept] = own[i];
-      own[kept++].before = last->before + (last->end - last->start);
-    }
-  }
-  search->syncs.count = first + kept;
-}
-
-static void find_syncs(struct search *search) {
-  const struct lumos_job *job = search->job;
-  search->sync_first = lumos_allocate((job->ranks.count + 1) * sizeof *search->sync_first);
-  for (size_t r = 0; r < job->ranks.count; r++) {
-    search->sync_first[r] = (uint32_t)search->syncs.count;
-    find_syncs_of(search, &job->ranks.items[r]);
-  }
-  search->sync_first[job->ranks.count] = (uint32_t)search->syncs.count;
-}
-
-/* How long threads of a rank have waited until an instant. */
-static int64_t synced_until(const struct search *search, uint32_t rank, int64_t time) {
-  uint32_t low = search->sync_first[rank];
-  uint32_t high = search->sync_first[rank + 1];
-  uint32_t first = low;
-  while (low < high) {
-    uint32_t middle = low + (high - low) / 2;
-    if (search->syncs.items[middle].start <= time) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  if (low == first) {
-    return 0;
-  }
-  const struct sync *sync = &search->syncs.items[low - 1];
-  return sync->before + ((time < sync->end ? time : sync->end) - sync->start);
-}
-
-/* When a kernel was launched; LUMOS_ABSENT. */
 static int64_t launched(const struct search *search, uint32_t task) {
-  uint32_t call = search->job->tasks.items[task].call;
-  int64_t start = 0;
-  int64_t end = 0;
-  bool known = call != LUMOS_NONE && lumos_task_interval(search->job, search->timeline->runs, call, &start, &end);
-  return known ? end : LUMOS_ABSENT;
+  return lumos_launched_at(search->job, search->timeline->runs, task);
 }
 
 /* What threads took from the launch before to this one; LUMOS_ABSENT. */
@@ -330,14 +244,11 @@ static int64_t host_time(const struct search *search, const struct visit *visit)
   if (from == LUMOS_ABSENT || to == LUMOS_ABSENT) {
     return LUMOS_ABSENT;
   }
-  return to - from - (synced_until(search, visit->rank, to) - synced_until(search, visit->rank, from));
+  return to - from -
+         (lumos_host_waited(&search->waits, visit->rank, to) - lumos_host_waited(&search->waits, visit->rank, from));
 }
 
 /* ---- Whose fault ---- */
-
-static int64_t within(int64_t value, int64_t least, int64_t most) {
-  return value < least ? least : value < most ? value : most;
-}
 
 /* A quantity of a visit; LUMOS_ABSENT: not known. */
 typedef int64_t quantity(const struct search *search, const struct visit *visit);
@@ -373,14 +284,14 @@ static bool is_first(const struct search *search) {
 }
 
 /* What of each member's lateness is its own. */
-static void divide(const struct search *search, struct delay *delays) {
+static void divide(const struct search *search, struct lumos_delay *delays) {
   const struct visit *visits = search->visits.items;
   for (size_t m = 0; m < search->visits.count; m++) {
     int64_t most = delays[m].late < 0 ? -delays[m].late : delays[m].late;
     int64_t compute = more(search, busy_time, m);
     int64_t rest = more(search, held_by_launch(search, &visits[m]) ? host_time : idle_time, m);
-    delays[m].compute = within(compute, -most, most);
-    delays[m].host = within(compute + rest, -most, most) - delays[m].compute;
+    delays[m].compute = lumos_within(compute, -most, most);
+    delays[m].host = lumos_within(compute + rest, -most, most) - delays[m].compute;
   }
 }
 
@@ -392,7 +303,7 @@ static void add_meeting(struct search *search, size_t number) {
   const struct visit *visits = search->visits.items;
   for (size_t m = 0; m < search->visits.count; m++) {
     int32_t step = search->job->tasks.items[visits[m].task].step;
-    struct delay delay = {.set = search->meetings.items[number].set, .met = 1};
+    struct lumos_delay delay = {.set = search->meetings.items[number].set, .met = 1};
     delay.place = lumos_step_index(&search->timeline->steps, visits[m].rank, step, &guess);
     delay.late = visits[m].start - visits[search->reference].start;
     lumos_vector_push(&search->delays, delay);
@@ -407,41 +318,6 @@ static void add_meeting(struct search *search, size_t number) {
     search->delays.items[m].first = 1;
     search->delays.items[m].unknown = search->delays.items[m].late;
   }
-}
-
-/* One of those that are compared, and what it took. */
-struct contender {
-  __int128 time;
-  int64_t weight;
-  size_t number;
-};
-LUMOS_VECTOR_TYPE(contenders, struct contender);
-
-static int compare_contenders(const void *left, const void *right) {
-  const struct contender *a = left;
-  const struct contender *b = right;
-  if (a->time != b->time) {
-    return a->time < b->time ? -1 : 1;
-  }
-  return a->number < b->number ? -1 : a->number > b->number;
-}
-
-/* The number of the one that a quarter of the others come before; `count`: how often each stands among them. */
-static size_t reference_of(struct contenders *contenders, int64_t count) {
-  int64_t all = -count;
-  for (size_t i = 0; i < contenders->count; i++) {
-    all += contenders->items[i].weight;
-  }
-  if (contenders->count == 0) {
-    return 0;
-  }
-  qsort(contenders->items, contenders->count, sizeof contenders->items[0], compare_contenders);
-  size_t place = 0;
-  int64_t before = contenders->items[0].weight;
-  while (place + 1 < contenders->count && before <= all / 4) {
-    before += contenders->items[++place].weight;
-  }
-  return contenders->items[place].number;
 }
 
 /* ---- Collectives of one set of ranks in one step ---- */
@@ -462,25 +338,25 @@ static size_t end_of_round(const struct search *search, size_t first) {
 }
 
 /* By when they come to all of the round together. */
-static size_t find_reference(struct search *search, size_t first, size_t end, struct contenders *contenders) {
+static size_t find_reference(struct search *search, size_t first, size_t end, struct lumos_contenders *contenders) {
   contenders->count = 0;
   for (size_t i = first; i < end; i++) {
     find_visits(search, i);
     for (size_t m = 0; m < search->visits.count; m++) {
       const struct visit *visit = &search->visits.items[m];
       if (m == contenders->count) {
-        lumos_vector_push(contenders, ((struct contender){0, visit->weight, m}));
+        lumos_vector_push(contenders, ((struct lumos_contender){0, visit->weight, m}));
       }
       contenders->items[m].time += visit->start;
     }
   }
   const struct lumos_collective *collectives = search->job->collectives.items;
-  return reference_of(contenders,
-                      lumos_collective_count(search->job, &collectives[search->meetings.items[first].collective]));
+  return lumos_reference_of(
+      contenders, lumos_collective_count(search->job, &collectives[search->meetings.items[first].collective]));
 }
 
 static void add_meetings(struct search *search) {
-  struct contenders contenders = {0};
+  struct lumos_contenders contenders = {0};
   for (size_t first = 0, end = 0; first < search->meetings.count; first = end) {
     end = end_of_round(search, first);
     search->reference = find_reference(search, first, end, &contenders);
@@ -491,202 +367,23 @@ static void add_meetings(struct search *search) {
   lumos_vector_free(&contenders);
 }
 
-/* ---- Stages with the same layers ---- */
-
-/* What the kernels of layers take in a rank's step, how long nothing ran before them, and what threads took from the
- * launch before to theirs. */
-struct shift {
-  uint64_t set; /* of these kernels */
-  int32_t step, stage;
-  uint32_t place; /* index of the rank's step */
-  int64_t busy, idle, host, weight;
-};
-LUMOS_VECTOR_TYPE(shifts, struct shift);
-
-struct spell {
-  int64_t start, end;
-  int64_t launched; /* LUMOS_ABSENT: not known */
-  uint32_t task;
-  uint32_t place; /* index of the rank's step, if the task is a layer's; LUMOS_NONE */
-};
-LUMOS_VECTOR_TYPE(spells, struct spell);
-
-static int compare_times(int64_t a, int64_t b, uint32_t first, uint32_t second) {
-  if (a != b) {
-    return a < b ? -1 : 1;
-  }
-  return first < second ? -1 : first > second;
-}
-
-static int by_start(const void *left, const void *right) {
-  const struct spell *a = left;
-  const struct spell *b = right;
-  return compare_times(a->start, b->start, a->task, b->task);
-}
-
-static int by_launch(const void *left, const void *right) {
-  const struct spell *a = left;
-  const struct spell *b = right;
-  return compare_times(a->launched, b->launched, a->task, b->task);
-}
-
-/* All that runs on a rank's streams. */
-static void find_spells(const struct search *search, uint32_t r, struct spells *spells) {
-  const struct lumos_job *job = search->job;
-  const struct lumos_rank *rank = &job->ranks.items[r];
-  uint32_t guess = 0;
-  spells->count = 0;
-  for (uint32_t t = rank->task_first; t < rank->task_first + rank->task_count; t++) {
-    const struct lumos_task *task = &job->tasks.items[t];
-    struct spell spell = {.task = t, .launched = launched(search, t), .place = LUMOS_NONE};
-    if (!lumos_on_stream(job, task) || !lumos_task_interval(job, search->timeline->runs, t, &spell.start, &spell.end)) {
-      continue;
-    }
-    if (task->layer != LUMOS_ABSENT_INT && !lumos_is_communication(task->kind)) {
-      spell.place = lumos_step_index(&search->timeline->steps, r, task->step, &guess);
-    }
-    lumos_vector_push(spells, spell);
-  }
-}
-
-/* The same for the same work: libraries choose kernels for a product by more than its shapes. */
-static uint64_t work_of(const struct lumos_job *job, const struct lumos_task *task) {
-  uint32_t span = lumos_launch_span(job, task);
-  lumos_string_id shapes = span != LUMOS_NONE ? job->spans.items[span].shapes : LUMOS_NO_STRING;
-  return shapes != LUMOS_NO_STRING ? lumos_hash_mix(lumos_hash_mix(3, task->kind), shapes)
-                                   : lumos_hash_mix(4, task->name);
-}
-
-/* A rank has few steps. */
-static struct shift *shift_at(const struct search *search, struct shifts *shifts, size_t first, uint32_t place) {
-  for (size_t i = shifts->count; i-- > first;) {
-    if (shifts->items[i].place == place) {
-      return &shifts->items[i];
-    }
-  }
-  const struct lumos_step *step = &search->timeline->steps.items[place];
-  const struct lumos_rank *rank = &search->job->ranks.items[step->rank];
-  lumos_vector_push(
-      shifts, ((struct shift){
-                  .step = step->step, .stage = rank->parallel.pp, .place = place, .weight = lumos_rank_weight(rank)}));
-  return &shifts->items[shifts->count - 1];
-}
-
-static void add_work(const struct search *search, struct spells *spells, struct shifts *shifts, size_t first) {
-  qsort(spells->items, spells->count, sizeof spells->items[0], by_start);
-  int64_t busy_until = spells->items[0].start;
-  for (size_t i = 0; i < spells->count; i++) {
-    const struct spell *spell = &spells->items[i];
-    if (spell->place != LUMOS_NONE) {
-      struct shift *shift = shift_at(search, shifts, first, spell->place);
-      shift->set += work_of(search->job, &search->job->tasks.items[spell->task]); /* a sum: in any order */
-      shift->busy += spell->end - spell->start;
-      shift->idle += spell->start > busy_until ? spell->start - busy_until : 0;
-    }
-    busy_until = spell->end > busy_until ? spell->end : busy_until;
-  }
-}
-
-static void add_launches(const struct search *search, uint32_t rank, struct spells *spells, struct shifts *shifts,
-                         size_t first) {
-  qsort(spells->items, spells->count, sizeof spells->items[0], by_launch);
-  for (size_t i = 1; i < spells->count; i++) {
-    const struct spell *spell = &spells->items[i];
-    if (spell->place != LUMOS_NONE && spell[-1].launched != LUMOS_ABSENT) {
-      int64_t waited = synced_until(search, rank, spell->launched) - synced_until(search, rank, spell[-1].launched);
-      shift_at(search, shifts, first, spell->place)->host += spell->launched - spell[-1].launched - waited;
-    }
-  }
-}
-
-static void add_shifts(const struct search *search, uint32_t rank, struct spells *spells, struct shifts *shifts) {
-  size_t first = shifts->count;
-  find_spells(search, rank, spells);
-  if (spells->count > 0) {
-    add_work(search, spells, shifts, first);
-    add_launches(search, rank, spells, shifts, first);
-  }
-}
-
-static int compare_shifts(const void *left, const void *right) {
-  const struct shift *a = left;
-  const struct shift *b = right;
-  if (a->step != b->step) {
-    return a->step < b->step ? -1 : 1;
-  }
-  if (a->set != b->set) {
-    return a->set < b->set ? -1 : 1;
-  }
-  return a->place < b->place ? -1 : a->place > b->place;
-}
-
-static void compare_with_reference(struct search *search, const struct shift *shifts, size_t count,
-                                   struct contenders *contenders) {
-  contenders->count = 0;
-  bool several = false;
-  for (size_t i = 0; i < count; i++) {
-    several = several || shifts[i].stage != shifts[0].stage;
-    const struct shift *shift = &shifts[i];
-    __int128 time = (__int128)shift->busy + (shift->host < shift->idle ? shift->host : shift->idle);
-    lumos_vector_push(contenders, ((struct contender){time, shift->weight, i}));
-  }
-  if (!several) {
-    return;
-  }
-  const struct shift *reference = &shifts[reference_of(contenders, 1)];
-  for (size_t i = 0; i < count; i++) {
-    int64_t compute = shifts[i].busy - reference->busy;
-    int64_t host = within(shifts[i].host - reference->host, 0, shifts[i].idle);
-    struct delay delay = {
-        .set = shifts[i].set, .place = shifts[i].place, .late = compute + host, .compute = compute, .host = host};
-    lumos_vector_push(&search->delays, delay);
-  }
-}
-
-static void add_stages(struct search *search) {
-  struct spells spells = {0};
-  struct shifts shifts = {0};
-  struct contenders contenders = {0};
-  bool pipeline = lumos_pipeline_length(search->job) > 1;
-  for (uint32_t r = 0; r < search->job->ranks.count && pipeline; r++) {
-    const struct lumos_rank *rank = &search->job->ranks.items[r];
-    if (rank->has_parallel && rank->parallel.pp >= 0) {
-      add_shifts(search, r, &spells, &shifts);
-    }
-  }
-  if (shifts.count > 0) {
-    qsort(shifts.items, shifts.count, sizeof shifts.items[0], compare_shifts);
-  }
-  for (size_t first = 0, end = 0; first < shifts.count; first = end) {
-    const struct shift *one = &shifts.items[first];
-    for (end = first + 1;
-         end < shifts.count && shifts.items[end].step == one->step && shifts.items[end].set == one->set;) {
-      end++;
-    }
-    compare_with_reference(search, one, end - first, &contenders);
-  }
-  lumos_vector_free(&spells);
-  lumos_vector_free(&shifts);
-  lumos_vector_free(&contenders);
-}
-
 /* ---- Sums ---- */
 
 static int compare_delays(const void *left, const void *right) {
-  const struct delay *a = left, *b = right;
+  const struct lumos_delay *a = left, *b = right;
   return a->place != b->place ? LUMOS_ORDER(a->place, b->place) : LUMOS_ORDER(a->set, b->set);
 }
 
 /* Those of one rank's step and set become one; those of no step go. */
-static void add_up(struct delays *delays) {
+static void add_up(struct lumos_delays *delays) {
   size_t kept = 0;
   for (size_t i = 0; i < delays->count && delays->items[i].place != LUMOS_NONE; i++) { /* which sort last */
-    const struct delay *delay = &delays->items[i];
+    const struct lumos_delay *delay = &delays->items[i];
     if (kept == 0 || compare_delays(&delays->items[kept - 1], delay) != 0) {
       delays->items[kept++] = *delay;
       continue;
     }
-    struct delay *sum = &delays->items[kept - 1];
+    struct lumos_delay *sum = &delays->items[kept - 1];
     sum->met += delay->met;
     sum->last += delay->last;
     sum->first += delay->first;
@@ -700,7 +397,7 @@ static void add_up(struct delays *delays) {
 
 static void find_delays(struct search *search) {
   add_meetings(search);
-  add_stages(search);
+  lumos_compare_stages(search->job, search->timeline, &search->waits, &search->delays);
   if (search->delays.count > 0) {
     lumos_vector_sort(&search->delays, compare_delays);
     add_up(&search->delays);
@@ -715,18 +412,18 @@ struct lateness {
 };
 
 /* Taking longer here and less long there evens out: a rank that is late all the time is not slow for that. */
-static struct lateness lateness_of(const struct delay *delay) {
+static struct lateness lateness_of(const struct lumos_delay *delay) {
   struct lateness late = {.whole = delay->late > 0 ? delay->late : 0};
-  late.compute = within(delay->compute, 0, late.whole);
-  late.host = within(delay->host, 0, late.whole - late.compute);
-  late.unknown = within(delay->unknown, 0, late.whole - late.compute - late.host);
+  late.compute = lumos_within(delay->compute, 0, late.whole);
+  late.host = lumos_within(delay->host, 0, late.whole - late.compute);
+  late.unknown = lumos_within(delay->unknown, 0, late.whole - late.compute - late.host);
   return late;
 }
 
 static int64_t own_delay(const struct lateness *late) { return late->compute + late->host; }
 
 /* Of a rank's step, by the set of ranks that it delays most by itself, of equals at all. */
-static struct lateness worst_of(const struct delay *delays, size_t count) {
+static struct lateness worst_of(const struct lumos_delay *delays, size_t count) {
   struct lateness worst = {0};
   uint32_t met = 0;
   uint32_t last = 0;
@@ -888,7 +585,7 @@ static void write_delays(struct search *search) {
   size_t steps = search->timeline->steps.count;
   struct lateness *late = lumos_allocate_zeroed(steps + 1, sizeof *late);
   for (size_t first = 0, end = 0; first < search->delays.count; first = end) {
-    const struct delay *delays = &search->delays.items[first];
+    const struct lumos_delay *delays = &search->delays.items[first];
     for (end = first; end < search->delays.count && search->delays.items[end].place == delays->place;) {
       end++;
     }
@@ -930,7 +627,7 @@ void lumos_write_stragglers(struct lumos_job *job, const struct lumos_coupling *
   struct unknown unknown = find_meetings(&search);
   mark_visits(&search);
   lumos_vector_sort(&search.marks, compare_marks);
-  find_syncs(&search);
+  lumos_host_waits_find(&search.waits, job, timeline->runs);
   add_activity(&search);
   find_delays(&search);
   write_delays(&search);
@@ -938,7 +635,6 @@ void lumos_write_stragglers(struct lumos_job *job, const struct lumos_coupling *
   lumos_vector_free(&search.meetings);
   lumos_vector_free(&search.visits);
   lumos_vector_free(&search.marks);
-  lumos_vector_free(&search.syncs);
   lumos_vector_free(&search.delays);
-  free(search.sync_first);
+  lumos_host_waits_free(&search.waits);
 }

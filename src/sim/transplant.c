@@ -137,10 +137,10 @@ static struct sorted_lane sort_lane(const struct lumos_transplant *transplant, c
   return sorted;
 }
 
-/* Add a task's own time, and that of the thread before it. */
-static void add_time(int64_t *sum, const struct lumos_job *job, uint32_t t) {
+/* A task's own time, and that of the thread before it. */
+static int64_t time_of(const struct lumos_job *job, uint32_t t) {
   struct lumos_times own = lumos_own_times(job, t);
-  *sum = lumos_time_sum(lumos_time_sum(*sum, own.dur), own.lag > 0 ? own.lag : 0);
+  return own.dur + (own.lag > 0 ? own.lag : 0);
 }
 
 /* Pair the lane's tasks of every step with those of the step that may be like it. */
@@ -162,8 +162,9 @@ static void pair_lane(struct lumos_transplant *transplant, const struct lumos_st
       uint32_t donor = partners[i] == UINT32_MAX ? LUMOS_NONE : sorted.tasks[other + partners[i]];
       transplant->donor[task] = donor;
       if (!stream && donor != LUMOS_NONE) {
-        add_time(&transplant->host[range.first + n].matched, transplant->job, task);
-        add_time(&transplant->host[range.first + n].given, transplant->job, donor);
+        struct host_time *host = &transplant->host[range.first + n];
+        host->matched = lumos_time_sum(host->matched, time_of(transplant->job, task));
+        host->given = lumos_time_sum(host->given, time_of(transplant->job, donor));
       }
     }
   }
@@ -212,7 +213,7 @@ static void count_work(struct lumos_transplant *transplant) {
       continue;
     }
     for (uint32_t t = stretch->first; t < stretch->first + stretch->count; t++) {
-      add_time(&transplant->host[step].all, transplant->job, t);
+      transplant->host[step].all = lumos_time_sum(transplant->host[step].all, time_of(transplant->job, t));
     }
   }
 }

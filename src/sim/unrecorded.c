@@ -19,21 +19,29 @@ enum {
   /* What is known of a task */
   HELD = 1,   /* a boundary holds its start */
   HANDED = 2, /* another thread holds its start or its end */
-  LAUNCHES = 4
+  LAUNCHES = 4,
+  WAITS = 8 /* for more than is recorded */
 };
 
 struct unrecorded_hold { /* by task, then in the order of dependencies */
   uint32_t task, dep;
 };
 
+struct launches {
+  uint32_t all, missing; /* the work of these is */
+};
+
 struct lumos_unrecorded {
   const struct lumos_job *job;
   const struct lumos_run *runs;
   uint8_t *flags; /* by task */
+  uint32_t *turn; /* by task: itself or the last before it on its lane of which more is known, or which is the first */
   LUMOS_VECTOR(struct unrecorded_hold) holds;
+  struct launches *launches; /* by rank */
   uint32_t rank;
   uint32_t *cursors;          /* by lane of the rank: the first task of a stream that has not started */
   LUMOS_VECTOR(int64_t) lost; /* when the rank launched what is missing, by time; none unless much is */
+  struct lumos_unrecorded_intervals found;
 };
 
 static int64_t later(int64_t a, int64_t b) { return a > b ? a : b; }
@@ -48,10 +56,34 @@ static int compare_holds(const void *left, const void *right) {
   return a->dep < b->dep ? -1 : a->dep > b->dep;
 }
 
-struct lumos_unrecorded *lumos_unrecorded_open(const struct lumos_job *job, const struct lumos_run *runs) {
+static void find_launches(struct lumos_unrecorded *unrecorded, const struct lumos_lane *stream) {
+  const struct lumos_task *tasks = unrecorded->job->tasks.items;
+  for (uint32_t t = stream->task_first; t < stream->task_first + stream->task_count; t++) {
+    if (tasks[t].call != LUMOS_NONE) {
+      unrecorded->flags[tasks[t].call] |= LAUNCHES;
+    }
+  }
+}
+
+static void find_turns(struct lumos_unrecorded *unrecorded, const struct lumos_lane *thread) {
+  const struct lumos_task *tasks = unrecorded->job->tasks.items;
+  struct launches *launches = &unrecorded->launches[thread->rank];
+  uint32_t turn = thread->task_first;
+  for (uint32_t t = thread->task_first; t < thread->task_first + thread->task_count; t++) {
+    if (tasks[t].detail != LUMOS_NONE && lumos_waits_unrecorded(unrecorded->job, t) > 0) {
+      unrecorded->flags[t] |= WAITS;
+    }
+    bool launch = tasks[t].kind == LUMOS_LAUNCH;
+    launches->all += launch;
+    launches->missing += launch && (unrecorded->flags[t] & LAUNCHES) == 0;
+    turn = (unrecorded->flags[t] & (HANDED | WAITS)) != 0 ? t : turn;
+    unrecorded->turn[t] = turn;
+  }
+}
+
+struct lumos_unrecorded *lumos_unrecorded_open(const struct lumos_job *job) {
   struct lumos_unrecorded *unrecorded = lumos_allocate_zeroed(1, sizeof *unrecorded);
   unrecorded->job = job;
-  unrecorded->runs = runs;
   unrecorded->flags = lumos_allocate_zeroed(job->tasks.count, 1);
   for (uint32_t i = 0; i < job->deps.count; i++) {
     const struct lumos_dep *dep = &job->deps.items[i];
@@ -63,14 +95,21 @@ struct lumos_unrecorded *lumos_unrecorded_open(const struct lumos_job *job, cons
   if (unrecorded->holds.count > 0) {
     qsort(unrecorded->holds.items, unrecorded->holds.count, sizeof unrecorded->holds.items[0], compare_holds);
   }
-  for (size_t t = 0; t < job->tasks.count; t++) {
-    if (job->tasks.items[t].call != LUMOS_NONE) {
-      unrecorded->flags[job->tasks.items[t].call] |= LAUNCHES;
-    }
-  }
+  unrecorded->turn = lumos_allocate(job->tasks.count * sizeof *unrecorded->turn);
+  unrecorded->launches = lumos_allocate_zeroed(job->ranks.count, sizeof *unrecorded->launches);
   uint32_t lanes = 0;
   for (size_t r = 0; r < job->ranks.count; r++) {
     lanes = job->ranks.items[r].lane_count > lanes ? job->ranks.items[r].lane_count : lanes;
+  }
+  for (size_t l = 0; l < job->lanes.count; l++) {
+    if (job->lanes.items[l].kind == LUMOS_STREAM) {
+      find_launches(unrecorded, &job->lanes.items[l]);
+    }
+  }
+  for (size_t l = 0; l < job->lanes.count; l++) {
+    if (job->lanes.items[l].kind == LUMOS_THREAD) {
+      find_turns(unrecorded, &job->lanes.items[l]);
+    }
   }
   unrecorded->cursors = lumos_allocate((lanes + 1) * sizeof *unrecorded->cursors);
   return unrecorded;
@@ -78,10 +117,22 @@ struct lumos_unrecorded *lumos_unrecorded_open(const struct lumos_job *job, cons
 
 void lumos_unrecorded_close(struct lumos_unrecorded *unrecorded) {
   free(unrecorded->flags);
+  free(unrecorded->turn);
+  free(unrecorded->launches);
   free(unrecorded->cursors);
   lumos_vector_free(&unrecorded->holds);
   lumos_vector_free(&unrecorded->lost);
+  lumos_vector_free(&unrecorded->found);
   free(unrecorded);
+}
+
+void lumos_unrecorded_on(struct lumos_unrecorded *unrecorded, const struct lumos_run *runs) {
+  unrecorded->runs = runs;
+  unrecorded->found.count = 0;
+}
+
+const struct lumos_unrecorded_intervals *lumos_unrecorded_found(const struct lumos_unrecorded *unrecorded) {
+  return &unrecorded->found;
 }
 
 /* ---- Launches whose work is missing ---- */
@@ -91,21 +142,24 @@ static int by_time(const void *left, const void *right) {
   return a < b ? -1 : a > b;
 }
 
+static bool are_many(size_t lost, const struct launches *launches) { return lost * LOST_ONE_IN > launches->all; }
+
 static void find_lost(struct lumos_unrecorded *unrecorded) {
   const struct lumos_job *job = unrecorded->job;
   const struct lumos_rank *rank = &job->ranks.items[unrecorded->rank];
-  size_t launches = 0;
+  const struct launches *launches = &unrecorded->launches[unrecorded->rank];
   unrecorded->lost.count = 0;
+  if (!are_many(launches->missing, launches)) {
+    return;
+  }
   for (uint32_t t = rank->task_first; t < rank->task_first + rank->task_count; t++) {
     int64_t start = 0, end = 0;
-    bool launch = job->tasks.items[t].kind == LUMOS_LAUNCH;
-    launches += launch;
-    if (launch && (unrecorded->flags[t] & LAUNCHES) == 0 &&
+    if (job->tasks.items[t].kind == LUMOS_LAUNCH && (unrecorded->flags[t] & LAUNCHES) == 0 &&
         lumos_task_interval(job, unrecorded->runs, t, &start, &end)) {
       lumos_vector_push(&unrecorded->lost, end);
     }
   }
-  if (unrecorded->lost.count * LOST_ONE_IN <= launches) {
+  if (!are_many(unrecorded->lost.count, launches)) {
     unrecorded->lost.count = 0;
     return;
   }
@@ -139,15 +193,15 @@ static int64_t lost_from(const struct lumos_unrecorded *unrecorded, int64_t inst
 
 struct way {
   struct lumos_unrecorded *unrecorded;
-  struct lumos_unrecorded_intervals *intervals; /* from late to early */
   int64_t from, now;
 };
 
+/* From late to early. */
 static void add(struct way *way, int64_t from, int64_t to) {
   from = later(from, way->from);
   to = earlier(to, way->now);
   if (from < to) {
-    lumos_vector_push(way->intervals, ((struct lumos_unrecorded_interval){from, to, way->unrecorded->rank}));
+    lumos_vector_push(&way->unrecorded->found, ((struct lumos_unrecorded_interval){from, to, way->unrecorded->rank}));
   }
 }
 
@@ -202,28 +256,34 @@ static uint32_t before(const struct way *way, uint32_t task, int64_t start) {
   return last && handed <= way->now ? dep->src : previous;
 }
 
-/* From the end of a call back to where the rest begins. Each task is passed once at most, for time only goes back. */
+/* From the end of a call back to where the rest begins. Each task is passed once at most, for time only goes back; in
+ * those between turns a thread only goes on. */
 static void follow_thread(struct way *way, uint32_t task) {
   const struct lumos_unrecorded *unrecorded = way->unrecorded;
   uint32_t left = unrecorded->job->ranks.items[unrecorded->rank].task_count;
   for (; task != LUMOS_NONE && left > 0; left--) {
     int64_t start = 0, end = 0;
-    if (!interval_of(way, task, &start, &end)) {
+    uint32_t turn = unrecorded->turn[task];
+    if (turn < task) {
+      if (!interval_of(way, turn + 1, &start, &end)) {
+        return;
+      }
+      way->now = earlier(way->now, start);
+    }
+    if (way->now <= way->from || !interval_of(way, turn, &start, &end)) {
       return;
     }
-    int64_t waited = lumos_waits_unrecorded(unrecorded->job, task);
-    if (waited > 0) {
-      add(way, later(start, end - waited), end);
+    if ((unrecorded->flags[turn] & WAITS) != 0) {
+      add(way, later(start, end - lumos_waits_unrecorded(unrecorded->job, turn)), end);
     }
     way->now = earlier(way->now, start);
     if (way->now <= way->from) {
       return;
     }
-    uint32_t next = before(way, task, start);
-    if (next == LUMOS_NONE && (unrecorded->flags[task] & HELD) != 0) {
+    task = before(way, turn, start);
+    if (task == LUMOS_NONE && (unrecorded->flags[turn] & HELD) != 0) {
       add(way, way->from, way->now);
     }
-    task = next;
   }
 }
 
@@ -255,8 +315,8 @@ static void follow(struct way *way, uint32_t task, int64_t start) {
 
 /* ---- A rest ---- */
 
-/* The task that starts then, the first of several, and when what ran before was launched at the latest. Rests come in
- * order. */
+/* The task that starts then, the first of several, and, where launches are lost, when what ran before was launched at the
+ * latest. Rests come in order. */
 static uint32_t task_at(struct lumos_unrecorded *unrecorded, int64_t instant, int64_t *launched) {
   const struct lumos_job *job = unrecorded->job;
   const struct lumos_rank *rank = &job->ranks.items[unrecorded->rank];
@@ -264,18 +324,21 @@ static uint32_t task_at(struct lumos_unrecorded *unrecorded, int64_t instant, in
   *launched = INT64_MIN;
   for (uint32_t i = 0; i < rank->lane_count; i++) {
     const struct lumos_lane *lane = &job->lanes.items[rank->lane_first + i];
+    if (lane->kind != LUMOS_STREAM) {
+      continue;
+    }
     uint32_t *next = &unrecorded->cursors[i], last = lane->task_first + lane->task_count;
     int64_t start = 0, end = 0;
-    while (lane->kind == LUMOS_STREAM && *next < last &&
+    while (*next < last &&
            (!lumos_task_interval(job, unrecorded->runs, *next, &start, &end) || start < instant || start == end)) {
       ++*next;
     }
-    if (lane->kind == LUMOS_STREAM && *next < last && start == instant && (found == LUMOS_NONE || *next < found)) {
+    if (*next < last && start == instant && (found == LUMOS_NONE || *next < found)) {
       found = *next;
     }
-    uint32_t call = *next > lane->task_first ? job->tasks.items[*next - 1].call : LUMOS_NONE;
-    if (lane->kind == LUMOS_STREAM && call != LUMOS_NONE &&
-        lumos_task_interval(job, unrecorded->runs, call, &start, &end)) {
+    bool begun = unrecorded->lost.count > 0 && *next > lane->task_first;
+    uint32_t call = begun ? job->tasks.items[*next - 1].call : LUMOS_NONE;
+    if (call != LUMOS_NONE && lumos_task_interval(job, unrecorded->runs, call, &start, &end)) {
       *launched = later(*launched, end);
     }
   }
@@ -300,18 +363,17 @@ static void settle(struct lumos_unrecorded_intervals *intervals, size_t first) {
   intervals->count = kept;
 }
 
-void lumos_unrecorded_find(struct lumos_unrecorded *unrecorded, int64_t from, int64_t to,
-                           struct lumos_unrecorded_intervals *intervals) {
+void lumos_unrecorded_find(struct lumos_unrecorded *unrecorded, int64_t from, int64_t to) {
   int64_t launched = 0;
-  size_t first = intervals->count;
+  size_t first = unrecorded->found.count;
   uint32_t task = task_at(unrecorded, to, &launched);
   if (task == LUMOS_NONE) {
     return;
   }
   int64_t lost = lost_from(unrecorded, launched);
-  struct way way = {unrecorded, intervals, from, to};
+  struct way way = {unrecorded, from, to};
   add(&way, lost, to);
   way.now = earlier(to, later(lost, from));
   follow(&way, task, to);
-  settle(intervals, first);
+  settle(&unrecorded->found, first);
 }

@@ -13,15 +13,18 @@ LUMOS_VECTOR_TYPE(lumos_unrecorded_intervals, struct lumos_unrecorded_interval);
 
 struct lumos_unrecorded;
 
-/* On the timeline of `runs`, NULL: as measured. O(tasks). */
-struct lumos_unrecorded *lumos_unrecorded_open(const struct lumos_job *job, const struct lumos_run *runs);
+/* What all timelines of a job need. O(tasks). */
+struct lumos_unrecorded *lumos_unrecorded_open(const struct lumos_job *job);
 void lumos_unrecorded_close(struct lumos_unrecorded *unrecorded);
 
-/* A rank, and then its rests, in order: nothing runs on its streams in [from, to), and work starts at `to`. What of it
- * is not recorded is added to `intervals`, in order. O(tasks) for all rests of a rank. */
+/* The timeline of `runs`, NULL: as measured; then a rank, and then its rests, in order: nothing runs on its streams in
+ * [from, to), and work starts at `to`. O(tasks) for all rests of a rank. */
+void lumos_unrecorded_on(struct lumos_unrecorded *unrecorded, const struct lumos_run *runs);
 void lumos_unrecorded_begin(struct lumos_unrecorded *unrecorded, uint32_t rank);
-void lumos_unrecorded_find(struct lumos_unrecorded *unrecorded, int64_t from, int64_t to,
-                           struct lumos_unrecorded_intervals *intervals);
+void lumos_unrecorded_find(struct lumos_unrecorded *unrecorded, int64_t from, int64_t to);
+
+/* What was found on the timeline, in order. It stays the owner's, until the next timeline. */
+const struct lumos_unrecorded_intervals *lumos_unrecorded_found(const struct lumos_unrecorded *unrecorded);
 
 /* Does a call wait for work that is not recorded, and how long, up to its return? 0: it does not. */
 int64_t lumos_waits_unrecorded(const struct lumos_job *job, uint32_t call);

@@ -6,6 +6,7 @@
  * slots hold ids, and what an id means depends on the record's rank, which is why the two walks differ.
  */
 #include "job/order.h"
+#include "job/schema_rows.h"
 #include "stream/reader.h"
 
 #include <inttypes.h>
@@ -286,8 +287,9 @@ static bool settle_members(struct resolver *resolver, const struct owner *owner,
   return true;
 }
 
-static inline bool settle(struct resolver *resolver, const struct owner *owner, uint32_t rank,
-                          const struct reference *reference, uint32_t *slot) {
+static inline __attribute__((always_inline)) bool settle(struct resolver *resolver, const struct owner *owner,
+                                                         uint32_t rank, const struct reference *reference,
+                                                         uint32_t *slot) {
   switch (reference->target) { /* no default: a new target has to be placed */
     case TARGET_LANES:
       return settle_lane(resolver, owner, slot);
@@ -314,17 +316,25 @@ static inline bool settle(struct resolver *resolver, const struct owner *owner, 
   return true;
 }
 
+/* One that is settled with the others: a task's lane is before. */
+static inline bool is_reference(enum lumos_record_kind kind, const struct lumos_field *field) {
+  bool owner = kind == RECORD_TASK && field->kind == FIELD_LANE && field->part == PART_MAIN;
+  return lumos_target_of((enum lumos_field_kind)field->kind) > TARGET_STRINGS && !owner;
+}
+
+static inline struct reference reference_of(const struct lumos_field *field) {
+  enum lumos_target target = lumos_target_of((enum lumos_field_kind)field->kind);
+  return (struct reference){target, field->kind == FIELD_TASK, field->offset,
+                            target == TARGET_GROUPS ? LUMOS_NO_STRING : LUMOS_NONE};
+}
+
 static void list_references(struct resolver *resolver, enum lumos_record_kind kind, const struct lumos_field *fields,
                             size_t count) {
   for (size_t i = 0; i < count; i++) {
-    enum lumos_target target = lumos_target_of((enum lumos_field_kind)fields[i].kind);
-    bool owner = kind == RECORD_TASK && fields[i].kind == FIELD_LANE && fields[i].part == PART_MAIN;
     if (fields[i].kind == FIELD_OBJECT) {
       list_references(resolver, kind, fields[i].members, fields[i].member_count);
-    } else if (target > TARGET_STRINGS && !owner) {
-      struct reference reference = {target, fields[i].kind == FIELD_TASK, fields[i].offset,
-                                    target == TARGET_GROUPS ? LUMOS_NO_STRING : LUMOS_NONE};
-      lumos_vector_push(&resolver->references[kind][fields[i].part], reference);
+    } else if (is_reference(kind, &fields[i])) {
+      lumos_vector_push(&resolver->references[kind][fields[i].part], reference_of(&fields[i]));
     }
   }
 }
@@ -336,6 +346,37 @@ static inline bool settle_part(struct resolver *resolver, const struct owner *ow
   for (size_t i = 0; i < list->count; i++) {
     uint32_t *slot = (uint32_t *)(void *)((char *)record + list->items[i].offset);
     if (*slot != list->items[i].absent && !settle(resolver, owner, rank, &list->items[i], slot)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/* The same of the records themselves, by rows of a table whose length is known: of tasks and spans, which are most of a
+ * stream. */
+static inline __attribute__((always_inline)) bool settle_rows(struct resolver *resolver, const struct owner *owner,
+                                                              uint32_t rank, enum lumos_record_kind kind,
+                                                              const struct lumos_field *rows, size_t count,
+                                                              void *record) {
+  LUMOS_EVERY_ROW
+  for (size_t i = 0; i < count; i++) {
+    if (rows[i].part == PART_MAIN && is_reference(kind, &rows[i])) {
+      const struct reference reference = reference_of(&rows[i]);
+      uint32_t *slot = (uint32_t *)(void *)((char *)record + reference.offset);
+      if (*slot != reference.absent && !settle(resolver, owner, rank, &reference, slot)) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+static bool resolve_spans(struct resolver *resolver) {
+  struct lumos_job *job = resolver->job;
+  for (size_t i = 0; i < job->spans.count; i++) {
+    struct lumos_span *span = &job->spans.items[i];
+    struct owner owner = {"span", job->ranks.items[span->rank].rank, span->id};
+    if (!settle_rows(resolver, &owner, span->rank, RECORD_SPAN, span_fields, LUMOS_ROWS(span_fields), span)) {
       return false;
     }
   }
@@ -366,7 +407,7 @@ static bool resolve_tasks(struct resolver *resolver) {
     if (task->kind == LUMOS_OTHER_DEVICE && lane->kind == LUMOS_THREAD) {
       task->kind = LUMOS_OTHER_HOST; /* both are written "other" */
     }
-    if (!settle_part(resolver, &owner, lane->rank, RECORD_TASK, PART_MAIN, task) ||
+    if (!settle_rows(resolver, &owner, lane->rank, RECORD_TASK, task_fields, LUMOS_ROWS(task_fields), task) ||
         (task->timing != LUMOS_NONE &&
          !settle_part(resolver, &owner, lane->rank, RECORD_TASK, PART_TIMING, &job->timings.items[task->timing])) ||
         (task->detail != LUMOS_NONE &&
@@ -394,10 +435,6 @@ static uint32_t rank_of(const struct lumos_job *job, enum lumos_record_kind kind
       return job->groups.items[index].rank;
     case RECORD_LANE:
       return job->lanes.items[index].rank;
-    case RECORD_SPAN:
-      owner->rank = job->ranks.items[job->spans.items[index].rank].rank;
-      owner->number = job->spans.items[index].id;
-      return job->spans.items[index].rank;
     default:
       return LUMOS_NONE;
   }
@@ -433,8 +470,9 @@ static bool resolve_all(struct resolver *resolver) {
   size_t kept[RECORD_KINDS] = {0};
   bool good = true;
   for (int kind = RECORD_RANK; kind < RECORD_END && good; kind++) {
-    good = kind == RECORD_TASK ? resolve_tasks(resolver)
-                               : resolve_records(resolver, (enum lumos_record_kind)kind, &kept[kind]);
+    good = kind == RECORD_TASK   ? resolve_tasks(resolver)
+           : kind == RECORD_SPAN ? resolve_spans(resolver)
+                                 : resolve_records(resolver, (enum lumos_record_kind)kind, &kept[kind]);
   }
   job->deps.count = kept[RECORD_DEP];
   job->collectives.count = kept[RECORD_COLLECTIVE];
