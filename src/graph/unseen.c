@@ -92,13 +92,14 @@ static bool are_together(const struct lumos_rank_graph *graph, uint32_t source, 
   return lumos_graph_task(graph, source)->call == lumos_graph_task(graph, task)->call;
 }
 
-/* How soon after the source's end has the task started, if it waited for that? -1: its delay tells nothing. */
+/* How soon after the source's end has the task started, if it waited for that? INT64_MIN: its delay tells
+ * nothing. */
 static int64_t window_of(const struct lumos_rank_graph *graph, uint32_t source, uint32_t task) {
   bool together = are_together(graph, source, task), node = lumos_graph_is_node(graph, task);
   if (lumos_timing_of(graph->job, task)->residual > LUMOS_REACTION_WINDOW && !(together && node)) {
     return LUMOS_REACTION_WINDOW;
   }
-  return together ? NODE_WINDOW : -1;
+  return together ? NODE_WINDOW : INT64_MIN;
 }
 
 /* In the recording, so that it is known what was launched before it. */

@@ -423,6 +423,9 @@ static void find_works_of_rank(struct idle *idle, const struct lumos_rank *rank)
 
 /* Ranks come in order. */
 static void next_unrecorded(struct idle *idle, uint32_t rank) {
+  if (idle->unrecorded == NULL) {
+    return; /* all is recorded */
+  }
   idle->unrecorded += idle->unrecorded_count;
   idle->unrecorded_count = 0;
   while (idle->unrecorded < idle->unrecorded_end && idle->unrecorded->rank < rank) {

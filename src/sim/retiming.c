@@ -62,7 +62,7 @@ void lumos_retiming_rest(struct lumos_retiming *retiming) {
 /* Are clocks asked for? */
 static bool takes_turns(const struct lumos_retiming *retiming) {
   for (size_t i = 0; i < retiming->pairs.count; i++) {
-    if (retiming->pairs.items[i].how == LUMOS_BEFORE_IN_TURN) {
+    if (retiming->pairs.items[i].how != LUMOS_BEFORE_ON_THREAD) {
       return true;
     }
   }
@@ -238,7 +238,7 @@ INLINE const int64_t *clocks_of(const struct lumos_retiming *retiming, unsigned 
 
 /* What a run says of the stream that occupies the device holds as long as its tasks stand so: one that runs when `dst` is
  * ready, whose end is known when something from which it follows has been taken, no later than its clock; one that
- * comes soon, and is known to; or one that is over. */
+ * comes soon, and is known to; or one that is over. What is ready before it is known of looks when its clock says. */
 INLINE void make_room(struct pass *pass, unsigned width, const struct lumos_row *row, const int64_t *lags) {
   struct lumos_room room = {0, 0};
   if (row->of == LUMOS_LINK_ROOM) {
@@ -247,12 +247,13 @@ INLINE void make_room(struct pass *pass, unsigned width, const struct lumos_row 
   const int64_t *time = pass->retiming->times + (size_t)row->src * width;
   const int64_t *clock = clocks_of(pass->retiming, width, row->src);
   const int64_t *start = pass->retiming->times + (size_t)row->occupant * width;
+  const int64_t *looks = clocks_of(pass->retiming, width, row->dst);
   int64_t *to = pass->retiming->times + (size_t)row->dst * width;
   for (unsigned w = 0; w < width; w++) {
-    bool known = clock[w] < to[w];
-    bool same = row->of == LUMOS_LINK_NEXT   ? known && time[w] > to[w] && time[w] <= to[w] + LUMOS_QUEUE_GAP
+    bool known = clock[w] < to[w] && time[w] > later(looks[w], to[w]);
+    bool same = row->of == LUMOS_LINK_NEXT   ? known && time[w] <= to[w] + LUMOS_QUEUE_GAP
                 : row->of == LUMOS_LINK_OVER ? start[w] < to[w] && time[w] <= to[w]
-                                             : known && start[w] < to[w] && time[w] > to[w];
+                                             : known && start[w] < to[w];
     pass->kept &= same ? ~0U : ~(1U << w);
     int64_t lag = row->of == LUMOS_LINK_ROOM ? lumos_room_lag(room, time[w] - start[w]) : lags[w];
     to[w] = row->of == LUMOS_LINK_OVER ? to[w] : later(to[w], time[w] + lag);
@@ -278,11 +279,11 @@ INLINE void pass_all(struct pass *pass, unsigned width) {
 
 INLINE void check_pair(struct pass *pass, unsigned width, const struct lumos_row_pair *pair) {
   const int64_t *first = pass->retiming->times + (size_t)pair->first * width;
-  const int64_t *clock = pair->how == LUMOS_BEFORE_IN_TURN ? clocks_of(pass->retiming, width, pair->first) : first;
+  const int64_t *clock = pair->how == LUMOS_BEFORE_ON_THREAD ? first : clocks_of(pass->retiming, width, pair->first);
   const int64_t *then = pass->retiming->times + (size_t)pair->then * width;
   for (unsigned w = 0; w < width; w++) {
     int64_t gap = pair->how == LUMOS_BEFORE_BY_GAP ? LUMOS_QUEUE_GAP : 0;
-    bool before = pair->how == LUMOS_BEFORE_ON_THREAD ? first[w] <= then[w] : later(first[w], clock[w]) + gap < then[w];
+    bool before = pair->how == LUMOS_BEFORE_ON_THREAD ? first[w] <= then[w] : later(first[w] + gap, clock[w]) < then[w];
     pass->kept &= before ? ~0U : ~(1U << w);
   }
 }

@@ -11,7 +11,11 @@ __extension__ typedef __int128 wide_integer;
 static int64_t later(int64_t left, int64_t right) { return left > right ? left : right; }
 
 int64_t lumos_room_lag(struct lumos_room room, int64_t length) {
-  return room.of <= 0 || length == room.of ? room.lag : (int64_t)((wide_integer)room.lag * length / room.of);
+  if (room.lag >= 0 || room.of <= 0 || length == room.of) {
+    return room.lag;
+  }
+  wide_integer lag = (wide_integer)room.lag * length / room.of;
+  return lag < -length ? -length : (int64_t)lag;
 }
 
 static bool occupies(const struct lumos_engine *engine, uint32_t t) {

@@ -33,12 +33,16 @@ static void add_rooms(struct lumos_job *job) {
   }
 }
 
+static bool blocks(const struct lumos_job *job, uint32_t call) {
+  return lumos_detail_of(job, &job->tasks.items[call])->wait.on == LUMOS_WAIT_SELF;
+}
+
 /* Tasks that start before the call that launches them takes effect. */
 static void start_some_early(struct lumos_job *job) {
   for (size_t t = 0; t < job->tasks.count; t++) {
     struct lumos_timing *timing = lumos_task_timing(job, &job->tasks.items[t]);
     if (job->tasks.items[t].call != LUMOS_NONE && pick(3) == 0) {
-      timing->launch_from = pick(2) == 0 ? LUMOS_START : LUMOS_END;
+      timing->launch_from = blocks(job, job->tasks.items[t].call) || pick(2) == 0 ? LUMOS_START : LUMOS_END;
       timing->launch_lag = pick(20) - 10;
       timing->residual = pick(20) - 10;
     }

@@ -250,6 +250,36 @@ static void test_within_a_graph_launch(void **state) {
   lumos_job_free(job);
 }
 
+/* Four times, the last of a graph's nodes starts 10 us late, and 500 ns before a kernel of another launch ends: so short a
+ * delay tells of nodes of the same graph alone. */
+static void test_a_node_just_before_an_end_of_another_launch(void **state) {
+  (void)state;
+  enum { NODES = 12, NODE = 4000, GAP = 1000, BEGIN = 20000, LATE = BEGIN + NODES * (NODE + GAP) + 10000 };
+  struct lumos_job *job = new_job();
+  uint32_t rank = add_rank(job, 0), thread = add_thread(job, rank, "1");
+  uint32_t nodes = add_stream(job, rank, "7"), other = add_stream(job, rank, "8");
+  uint32_t calls[4][2], targets[4];
+  for (int64_t i = 0; i < 4; i++) {
+    calls[i][0] = add_launch(job, thread, i * PERIOD, 5000);
+    calls[i][1] = add_task(job, thread, LUMOS_LAUNCH, "cudaGraphLaunch", i * PERIOD + 10000, 5000);
+  }
+  for (int64_t i = 0; i < 4; i++) {
+    for (int64_t n = 0; n < NODES; n++) {
+      (void)add_kernel(job, nodes, i * PERIOD + BEGIN + n * (NODE + GAP), NODE, calls[i][1]);
+    }
+    targets[i] = add_kernel(job, nodes, i * PERIOD + LATE, NODE, calls[i][1]);
+  }
+  for (int64_t i = 0; i < 4; i++) {
+    (void)add_kernel(job, other, i * PERIOD + 6000, LATE + 500 - 6000, calls[i][0]);
+  }
+  build(job);
+  for (size_t i = 0; i < 4; i++) {
+    assert_true(timing(job, targets[i])->residual > 2000);
+    assert_null(dep_into(job, targets[i], LUMOS_DEP_EVENT));
+  }
+  lumos_job_free(job);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_what_comes_again_is_believed),
@@ -265,6 +295,7 @@ int main(void) {
       cmocka_unit_test(test_a_usual_edge_is_dropped_where_it_is_violated),
       cmocka_unit_test(test_nothing_waits_for_what_comes_later),
       cmocka_unit_test(test_within_a_graph_launch),
+      cmocka_unit_test(test_a_node_just_before_an_end_of_another_launch),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

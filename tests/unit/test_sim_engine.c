@@ -2,6 +2,8 @@
  */
 #include "expected_runs.h"
 
+#include "sim/engine.h"
+#include "sim/room.h"
 #include <lumos/transform.h>
 
 static struct lumos_job *scaled(const char *text, const char *specification) {
@@ -395,8 +397,21 @@ static void drift_does_not_add_up(void **state) {
   lumos_job_free(job);
 }
 
+/* A last wave is a share of the kernel, and at most all of it; what came behind its end comes as long behind it. */
+static void room_is_made_by_the_same_share_of_a_kernel(void **state) {
+  (void)state;
+  const struct lumos_room wave = {-20, 100}, behind = {3000, 100}, longer = {-(INT64_C(1) << 52), 1};
+  assert_int_equal(lumos_room_lag(wave, 100), -20);
+  assert_int_equal(lumos_room_lag(wave, 50), -10);
+  assert_int_equal(lumos_room_lag(wave, 0), 0);
+  assert_int_equal(lumos_room_lag(behind, 1000), 3000);
+  assert_int_equal(lumos_room_lag(behind, 0), 3000);
+  assert_int_equal(lumos_room_lag(longer, INT64_C(1) << 52), -(INT64_C(1) << 52));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(room_is_made_by_the_same_share_of_a_kernel),
       cmocka_unit_test(every_measured_start_and_end_comes_back_with_the_residuals),
       cmocka_unit_test(without_residuals_typical_values_take_their_place),
       cmocka_unit_test(a_shorter_kernel_lets_launches_bind),
