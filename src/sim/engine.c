@@ -915,8 +915,8 @@ static bool is_occupied(struct lumos_engine *engine, uint32_t t, const struct lu
   return true;
 }
 
-/* The next one there comes as good as now. One that may itself have to wait for SMs does not count: two would wait for
- * each other. */
+/* The next one there comes as good as now. One that may itself have to wait for SMs does not count, for two would wait
+ * for each other, nor one of which anything else is special. */
 static bool is_about_to_be(struct lumos_engine *engine, uint32_t t, struct look_for_room *look) {
   if (look->next == LUMOS_NONE) {
     return false;
