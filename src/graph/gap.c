@@ -2,10 +2,10 @@
  *
  * Samples: tasks launched well before the previous one ended, with no stream wait in between. Communication is left
  * out (what it waits for is often not recorded) and so is a gap that is longer than any reaction: it waits for
- * something else. A node of a graph needs no launch of its own, and none
- * where another stream's work ends in the gap is a sample, for it may have waited for that. Per kind, within graphs or not, and beside another
- * stream's work or alone, for two queues make the device take longer to start a kernel; the rank's own where a kind has too few samples; 0 where there are none, and beside a
- * negative lag, which says all.
+ * something else. A node of a graph needs no launch of its own; it is no sample where another stream's work ends in
+ * the gap, for it may have waited for that. Per kind, within graphs or not, and beside another stream's work or alone,
+ * for two queues make the device take longer to start a kernel; the rank's own where a kind has too few samples; 0 where
+ * there are none, and beside a negative lag, which says all.
  */
 #include "graph/graph.h"
 
@@ -16,12 +16,6 @@
  * off by 0.12 in place of 0.04 %. */
 enum { TRIMMED_ONE_IN = 50 };
 
-/* A node of a graph behind another one: no launch comes between them. */
-static bool follows_node(const struct lumos_rank_graph *graph, uint32_t index) {
-  return lumos_graph_is_node(graph, index) &&
-         lumos_graph_task(graph, index)->call == lumos_graph_task(graph, index - 1)->call;
-}
-
 static bool only_waits_for_previous(const struct lumos_rank_graph *graph, uint32_t index, int64_t gap) {
   const struct lumos_task *task = lumos_graph_task(graph, index);
   if (task->lag < 0 || gap < 0 || gap > LUMOS_REACTION_WINDOW || task->call == LUMOS_NONE) {
@@ -30,7 +24,7 @@ static bool only_waits_for_previous(const struct lumos_rank_graph *graph, uint32
   if (lumos_is_communication(task->kind) || graph->held[index - graph->first] != LUMOS_ABSENT) {
     return false;
   }
-  if (follows_node(graph, index)) {
+  if (lumos_graph_follows_node(graph, index)) {
     int64_t start = lumos_graph_device_start(graph, index), busy = graph->busy[index - graph->first];
     return busy <= start - gap || busy > start; /* nothing on another stream ended in between */
   }
@@ -59,7 +53,7 @@ static void sample(struct lumos_rank_graph *graph, struct lumos_typical *gaps, u
   if (!only_waits_for_previous(graph, index, gap)) {
     return;
   }
-  uint32_t beside = graph->beside[index - graph->first], node = follows_node(graph, index);
+  uint32_t beside = graph->beside[index - graph->first], node = lumos_graph_follows_node(graph, index);
   lumos_typical_add(gaps, lumos_typical_group(gaps, lumos_graph_task(graph, index)->kind, beside, node), gap);
   lumos_typical_add(gaps, lumos_typical_group(gaps, LUMOS_NONE, 0, node), gap);
 }
@@ -71,7 +65,7 @@ static void apply(struct lumos_rank_graph *graph, struct lumos_typical *gaps, ui
   if (task->lag < 0) {
     return;
   }
-  uint32_t beside = graph->beside[index - graph->first], node = follows_node(graph, index);
+  uint32_t beside = graph->beside[index - graph->first], node = lumos_graph_follows_node(graph, index);
   if (lumos_typical_value(gaps, lumos_typical_group(gaps, task->kind, beside, node), LUMOS_ENOUGH_SAMPLES, gap)) {
     return;
   }

@@ -62,13 +62,6 @@ static void each_launched(struct lumos_rank_graph *graph, const struct lags *lag
   }
 }
 
-/* Does it follow another node of its graph on its stream? */
-static bool follows_node(const struct lumos_rank_graph *graph, uint32_t index) {
-  const struct lumos_task *task = lumos_graph_task(graph, index);
-  return index > graph->job->lanes.items[task->lane].task_first &&
-         lumos_graph_task(graph, index - 1)->call == task->call;
-}
-
 static bool starts_in_call(const struct lumos_rank_graph *graph, uint32_t index) {
   return lumos_graph_device_start(graph, index) <
          lumos_graph_call_end(graph->job, lumos_graph_task(graph, index)->call);
@@ -93,7 +86,7 @@ static bool counts_from_start(const struct lumos_rank_graph *graph, const struct
   const struct lumos_task *task = lumos_graph_task(graph, index);
   int64_t start = lumos_graph_device_start(graph, index);
   if (lumos_graph_is_node(graph, index)) {
-    return lags->graphs_from_start || follows_node(graph, index);
+    return lags->graphs_from_start || lumos_graph_follows_node(graph, index);
   }
   return lumos_graph_blocks(job, task->call) || (is_pageable(job, task) && starts_in_call(graph, index)) ||
          start - lumos_graph_call_start(job, task->call) < lumos_graph_call_end(job, task->call) - start;
@@ -128,7 +121,7 @@ static void apply(struct lumos_rank_graph *graph, const struct lags *lags, uint3
   struct lumos_timing *timing = lumos_task_timing(graph->job, &graph->job->tasks.items[index]);
   struct lumos_typical *known = timing->launch_from == LUMOS_START ? lags->from_start : lags->from_end;
   timing->launch_lag = 0;
-  if (follows_node(graph, index)) {
+  if (lumos_graph_follows_node(graph, index)) {
     return;
   }
   for (int width = 0; width < WIDTHS; width++) {

@@ -29,6 +29,12 @@ bool lumos_graph_is_node(const struct lumos_rank_graph *graph, uint32_t task) {
   return call != LUMOS_NONE && graph->first_node[call - graph->first] != LUMOS_NONE;
 }
 
+bool lumos_graph_follows_node(const struct lumos_rank_graph *graph, uint32_t task) {
+  const struct lumos_task *record = lumos_graph_task(graph, task);
+  return task > graph->job->lanes.items[record->lane].task_first && record->call != LUMOS_NONE &&
+         lumos_graph_task(graph, task - 1)->call == record->call;
+}
+
 static void order_stream(struct lumos_rank_graph *graph, const struct lumos_lane *lane) {
   const struct lumos_job *job = graph->job;
   int64_t latest = INT64_MIN;

@@ -9,7 +9,7 @@
  * before it ends. What starts within 5 us behind an end waited so as well where no event is known or seen again and
  * again (unseen.c): the last wave left too few SMs.
  *
- * In a simulation the rule is soft: the kernel waits while that stream is occupied when it is ready (sim/engine.c).
+ * In a simulation the rule is soft: the kernel waits while that stream is occupied when it is ready (sim/room.c).
  */
 #include "graph/resource.h"
 

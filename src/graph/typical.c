@@ -175,8 +175,8 @@ static void select_time(int64_t *values, size_t count, size_t place) {
 
 /* Of too few for a tenth one is left out that is farther from the others than they are from each other, and than what
  * needs no explanation. Measured: of six launches of copies one was staged for 3.4 ms, and the mean was -566 us, where
- * five took 4 or 5. With fewer samples nothing tells which is off. */
-enum { LEAST_FOR_AN_OUTLIER = 5, NOISE = 2000 /* ns: see graph.h */ };
+ * five took 4 or 5. Of two nothing tells which is off. */
+enum { LEAST_FOR_AN_OUTLIER = 3, NOISE = 2000 /* ns: see graph.h */ };
 
 static bool is_far(int64_t distance, int64_t others) { return distance > others && distance > NOISE; }
 

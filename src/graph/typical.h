@@ -26,7 +26,7 @@ bool lumos_typical_value(struct lumos_typical *typical, uint32_t group, size_t e
 
 /* Sort ascending. */
 void lumos_sort_times(int64_t *values, size_t count);
-/* The mean of the middle, a tenth (rounded down) dropped on either side, and of five to nine one that lies apart from
+/* The mean of the middle, a tenth (rounded down) dropped on either side, and of three to nine one that lies apart from
  * all others, by over 2 us; rounded half away from zero; 0 of none.
  * Moves the values. O(count). */
 int64_t lumos_trimmed_mean(int64_t *values, size_t count);

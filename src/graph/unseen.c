@@ -14,7 +14,8 @@
  * the nodes of one graph's launch, and no call between them tells of waits: there every delay over 2 us counts, what
  * starts within 5 us behind an end waited for that, and of a place the stream that is awaited is told, not the task.
  * It is believed where chance would put the start there in fewer than half of all cases, and at a place where most late
- * starts lie so of those that chance would not put there, and chance would not put as many there once in a hundred times. The source starts before the task in any case, so no edges form a ring.
+ * starts lie so of those that chance would not put there, and chance would not put as many there once in a hundred
+ * times. The source starts before the task in any case, so no edges form a ring.
  */
 #include "graph/events.h"
 

@@ -28,8 +28,10 @@ static void one_that_lies_apart_is_no_part_of_the_mean(void **state) {
   assert_int_equal(lumos_trimmed_mean(two_kinds, 5), 940000);
   int64_t spread[] = {0, 10000, 20000, 30000, 50000}; /* as far from the next as they are apart: 110000 / 5 */
   assert_int_equal(lumos_trimmed_mean(spread, 5), 22000);
-  int64_t four[] = {0, 0, 0, 8000};
-  assert_int_equal(lumos_trimmed_mean(four, 4), 2000);
+  int64_t three[] = {1573148, 0, 1450}; /* 1450 / 2 */
+  assert_int_equal(lumos_trimmed_mean(three, 3), 725);
+  int64_t two[] = {0, 8000};
+  assert_int_equal(lumos_trimmed_mean(two, 2), 4000);
 }
 
 static void the_mean_of_huge_times_does_not_overflow(void **state) {
