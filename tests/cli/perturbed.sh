@@ -46,7 +46,7 @@ edits=(
 bars=(
   'kernels|0.55 2.2|0|kernels take longer beside transfers, and matrix products beside communication that only waits, for it keeps its SMs: a change of overlap changes them; so do the clocks of a hot GPU'
   'host|0.55 2.0|0|how long the profiler typically takes is known, not when it takes longer, and that stays of the host'
-  'slow rank|0.45 1.2|0|as for kernels: the others wait for the slow rank in collectives that keep their SMs'
+  'slow rank|0.46 1.2|0|as for kernels: the others wait for the slow rank in collectives that keep their SMs'
   'slow host|0.3 1.5|0|as for host'
   'unprofiled|1.1 3.2|0|how long the profiler typically takes is known, not when it takes longer'
   'transfer|1.25 3.2|0|as for kernels: what runs beside a longer transfer is slower for longer; and transfers that share links slow each other down'
