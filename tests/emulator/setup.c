@@ -734,8 +734,8 @@ static bool choose_stage_layers(struct setup *setup, const char *text) {
     setup->model.layers += (int)layers;
   }
   return (good && rest == NULL) ||
-         complain("--stage-layers %s: a number for each of %d stages is wanted, at most %d together, without --vp", text,
-                  stages, MOST_LAYERS);
+         complain("--stage-layers %s: a number for each of %d stages is wanted, at most %d together, without --vp",
+                  text, stages, MOST_LAYERS);
 }
 
 static bool check(struct setup *setup) {

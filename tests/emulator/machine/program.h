@@ -87,7 +87,7 @@ enum instruction_kind {
   DO_ENTER,        /* a frame begins: frame, name, facts */
   DO_LEAVE,        /* the innermost frame ends */
   DO_SPEND,        /* host time: `time`, nominal */
-  DO_SLEEP, /* the thread waits for what is no part of the machine, inside an annotation: frame, name, facts, `time` */
+  DO_SLEEP,        /* in an annotation the thread waits for another process: frame, name, facts, `time` */
   DO_LAUNCH,       /* a call that enqueues work: call, stream, work */
   DO_LAUNCH_GRAPH, /* a call that enqueues what is captured: stream, graph. Its launches, records and waits follow */
   DO_RECORD,       /* cudaEventRecord, call says with flags or without: event, on stream */
