@@ -69,6 +69,32 @@ static void take_waiting(struct diagnosing *search, const struct lumos_finding *
   take(&search->left.bubble, of_bubble);
 }
 
+/* ---- The network ---- */
+
+static void find_slow_link(struct diagnosing *search) {
+  struct diagnosis_link link = diagnosis_slow_link(&search->figures);
+  if (link.collective == LUMOS_NONE) {
+    return;
+  }
+  const struct lumos_job *job = search->job;
+  const struct lumos_collective *collective = &job->collectives.items[link.collective];
+  struct lumos_finding finding = empty;
+  finding.cause = LUMOS_CAUSE_SLOW_LINK;
+  finding.time = link.excess;
+  finding.ratio = link.ratio;
+  finding.op = collective->op;
+  finding.op_time = link.excess;
+  for (uint32_t m = 0; m < collective->member_count && finding.rank_count < LUMOS_FINDING_RANKS; m++) {
+    const struct lumos_task *member = &job->tasks.items[job->members.items[collective->member_first + m]];
+    finding.rank_times[finding.rank_count] = link.excess;
+    finding.ranks[finding.rank_count++] = lumos_rank_of(job, member);
+  }
+  int64_t members = finding.rank_count;
+  take(&search->left.transfer, link.excess * members / search->figures.weight);
+  take_waiting(search, &finding);
+  add_finding(search, finding);
+}
+
 /* ---- Late ranks ---- */
 
 static int64_t lateness(const struct diagnosis_rank *rank) {
@@ -169,16 +195,28 @@ static void find_late(struct diagnosing *search, enum lumos_cause cause, bool *n
   }
 }
 
+/* Kernels beside a transfer are slower, so that those of a slow link's ranks are, too. */
+static void excuse_ranks_of_links(const struct diagnosing *search, bool *named) {
+  for (size_t i = 0; i < search->findings.count; i++) {
+    const struct lumos_finding *link = &search->findings.items[i];
+    for (uint32_t r = 0; r < link->rank_count; r++) {
+      const struct diagnosis_rank *rank = &search->figures.ranks[link->ranks[r]];
+      named[link->ranks[r]] |= rank->late_compute > rank->late_host && lateness(rank) < link->time;
+    }
+  }
+}
+
 static void find_late_ranks(struct diagnosing *search) {
   static const enum lumos_cause causes[] = {LUMOS_CAUSE_SLOW_CPU, LUMOS_CAUSE_SLOW_GPU, LUMOS_CAUSE_UNRECORDED_RANK};
   bool *named = lumos_allocate_zeroed(search->job->ranks.count + 1, sizeof *named);
+  excuse_ranks_of_links(search, named);
   for (size_t i = 0; i < sizeof causes / sizeof *causes; i++) {
     find_late(search, causes[i], named);
   }
   free(named);
 }
 
-/* ---- The pipeline and the network ---- */
+/* ---- The pipeline ---- */
 
 static void find_imbalance(struct diagnosing *search) {
   struct diagnosis_imbalance imbalance = diagnosis_find_imbalance(&search->figures);
@@ -202,30 +240,6 @@ static void find_imbalance(struct diagnosing *search) {
     }
   }
   take(&search->left.bubble, finding.time);
-  add_finding(search, finding);
-}
-
-static void find_slow_link(struct diagnosing *search) {
-  struct diagnosis_link link = diagnosis_slow_link(&search->figures);
-  if (link.collective == LUMOS_NONE) {
-    return;
-  }
-  const struct lumos_job *job = search->job;
-  const struct lumos_collective *collective = &job->collectives.items[link.collective];
-  struct lumos_finding finding = empty;
-  finding.cause = LUMOS_CAUSE_SLOW_LINK;
-  finding.time = link.excess;
-  finding.ratio = link.ratio;
-  finding.op = collective->op;
-  finding.op_time = link.excess;
-  for (uint32_t m = 0; m < collective->member_count && finding.rank_count < LUMOS_FINDING_RANKS; m++) {
-    const struct lumos_task *member = &job->tasks.items[job->members.items[collective->member_first + m]];
-    finding.rank_times[finding.rank_count] = link.excess;
-    finding.ranks[finding.rank_count++] = lumos_rank_of(job, member);
-  }
-  int64_t members = finding.rank_count;
-  take(&search->left.transfer, link.excess * members / search->figures.weight);
-  take_waiting(search, &finding);
   add_finding(search, finding);
 }
 
@@ -350,8 +364,8 @@ void lumos_diagnose(const struct lumos_job *job, struct lumos_diagnosis *diagnos
   *diagnosis = (struct lumos_diagnosis){.step_time = LUMOS_ABSENT, .edited = facts.edited};
   if (diagnosis_figures_read(&facts, &search.figures)) {
     search.left = search.figures.parts;
-    find_late_ranks(&search);
     find_slow_link(&search);
+    find_late_ranks(&search);
     find_imbalance(&search);
     find_loader(&search);
     find_idle(&search);
