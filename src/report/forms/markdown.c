@@ -1,7 +1,7 @@
 /* Markdown is a page with another template. A comment on GitHub holds 65,536 characters, so tables are shorter here. */
 #include "report/forms/markdown.h"
 
-#include "report/content/composition.h"
+#include "report/content/breakdown.h"
 #include "report/content/definitions.h"
 #include "report/content/notes.h"
 #include "report/content/pipeline.h"
@@ -74,7 +74,7 @@ static void fill_metric_findings(const struct report_content *content, struct re
   report_put_path_finding(&content->facts, &metrics[METRICS_PATH_KINDS], &metrics[METRICS_PATH_RANKS], &text);
   report_section_if(root, "has_path", text.length > 0);
   report_set_take(root, "path_finding", &text);
-  report_put_idle_finding(&metrics[METRICS_IDLE], &text);
+  report_put_idle_finding(&content->facts, &text);
   report_section_if(root, "has_idle", text.length > 0);
   report_set_take(root, "idle_finding", &text);
   report_put_waits_finding(&metrics[METRICS_WAITS], &metrics[METRICS_STRAGGLERS], &text);

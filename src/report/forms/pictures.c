@@ -17,7 +17,7 @@ static void find_breakdown(const struct report_content *content, struct lumos_te
 }
 
 static void read_breakdown(const struct report_content *content, struct lumos_text *out) {
-  report_put_breakdown_left_out(&content->facts, out);
+  report_put_breakdown_reading(&content->facts, out);
 }
 
 /* Parts that are nothing everywhere need no explanation. */
