@@ -1,4 +1,4 @@
-/* Grouping rows by their first members. */
+/* Grouping rows around those that most others are like. */
 #include "report/content/alike.h"
 
 #include <stdlib.h>
@@ -18,24 +18,57 @@ static int64_t distance(const struct report_matrix *matrix, size_t left, size_t 
   return most;
 }
 
-/* Every row goes to the first leader that it is like, or leads a group. False: there are too many groups. */
-static bool assign(const struct report_matrix *matrix, int64_t tolerance, size_t *group_of,
-                   size_t leaders[REPORT_GROUPS], size_t *count) {
-  *count = 0;
-  for (size_t row = 0; row < matrix->rows; row++) {
-    size_t group = 0;
-    while (group < *count && distance(matrix, row, leaders[group]) > tolerance) {
-      group++;
+/* While rows are assigned to groups. */
+struct search {
+  const struct report_matrix *matrix;
+  int64_t tolerance;
+  size_t *group_of; /* by row; UNASSIGNED */
+  size_t left;      /* rows without a group */
+  size_t leaders[REPORT_GROUPS];
+};
+#define UNASSIGNED SIZE_MAX
+
+static bool is_like(const struct search *search, size_t row, size_t leader) {
+  return search->group_of[row] == UNASSIGNED && distance(search->matrix, row, leader) <= search->tolerance;
+}
+
+/* The row that most others are like, of equal ones the first. Of many rows it is looked for among some. */
+static size_t find_leader(const struct search *search) {
+  enum { CANDIDATES = 64 };
+  size_t every = search->left / CANDIDATES + 1, seen = 0, best = 0, most = 0;
+  for (size_t row = 0; row < search->matrix->rows; row++) {
+    if (search->group_of[row] != UNASSIGNED || seen++ % every != 0) {
+      continue;
     }
-    if (group == REPORT_GROUPS) {
-      return false;
+    size_t alike = 0;
+    for (size_t other = 0; other < search->matrix->rows; other++) {
+      alike += is_like(search, other, row);
     }
-    if (group == *count) {
-      leaders[(*count)++] = row;
-    }
-    group_of[row] = group;
+    best = alike > most ? row : best;
+    most = alike > most ? alike : most;
   }
-  return true;
+  return best;
+}
+
+/* Returns how many groups there are; beyond REPORT_GROUPS: too many. */
+static size_t assign(struct search *search) {
+  size_t count = 0;
+  search->left = search->matrix->rows;
+  for (size_t row = 0; row < search->matrix->rows; row++) {
+    search->group_of[row] = UNASSIGNED;
+  }
+  for (; search->left > 0 && count < REPORT_GROUPS; count++) {
+    size_t leader = search->leaders[count] = find_leader(search);
+    for (size_t row = 0; row < search->matrix->rows; row++) {
+      if (row != leader && is_like(search, row, leader)) {
+        search->group_of[row] = count;
+        search->left--;
+      }
+    }
+    search->group_of[leader] = count;
+    search->left--;
+  }
+  return search->left > 0 ? REPORT_GROUPS + 1 : count;
 }
 
 struct place {
@@ -51,18 +84,18 @@ static int by_distance(const void *left, const void *right) {
   return a->group < b->group ? -1 : a->group > b->group;
 }
 
-/* The order of groups; the largest is at distance 0, and the last. */
-static void arrange(const struct report_matrix *matrix, const size_t *group_of, const size_t *leaders, size_t count,
-                    struct place *places) {
+/* The order of groups; the largest is the last, without one the order is that of their first rows. */
+static void arrange(const struct search *search, size_t count, struct place *places) {
   size_t sizes[REPORT_GROUPS] = {0}, largest = 0;
-  for (size_t row = 0; row < matrix->rows; row++) {
-    sizes[group_of[row]]++;
+  for (size_t row = 0; row < search->matrix->rows; row++) {
+    sizes[search->group_of[row]]++;
   }
   for (size_t i = 1; i < count; i++) {
     largest = sizes[i] > sizes[largest] ? i : largest;
   }
   for (size_t i = 0; i < count; i++) {
-    places[i] = (struct place){i, i == largest ? -1 : distance(matrix, leaders[i], leaders[largest])};
+    int64_t apart = distance(search->matrix, search->leaders[i], search->leaders[largest]);
+    places[i] = (struct place){i, i == largest ? -1 : apart};
   }
   if (count > 1 && sizes[largest] > 1) {
     qsort(places, count, sizeof *places, by_distance);
@@ -71,14 +104,14 @@ static void arrange(const struct report_matrix *matrix, const size_t *group_of, 
 
 void report_groups_find(const struct report_matrix *matrix, int64_t whole, struct report_groups *groups) {
   *groups = (struct report_groups){0};
-  size_t leaders[REPORT_GROUPS] = {0};
   size_t *group_of = lumos_allocate((matrix->rows + 1) * sizeof *group_of);
-  int64_t tolerance = whole / TOLERANCE > 0 ? whole / TOLERANCE : 1;
-  while (!assign(matrix, tolerance, group_of, leaders, &groups->count)) {
-    tolerance = tolerance > INT64_MAX / 2 ? INT64_MAX : 2 * tolerance;
+  struct search search = {
+      .matrix = matrix, .tolerance = whole / TOLERANCE > 0 ? whole / TOLERANCE : 1, .group_of = group_of};
+  while ((groups->count = assign(&search)) > REPORT_GROUPS) {
+    search.tolerance = search.tolerance > INT64_MAX / 2 ? INT64_MAX : 2 * search.tolerance;
   }
   struct place places[REPORT_GROUPS];
-  arrange(matrix, group_of, leaders, groups->count, places);
+  arrange(&search, groups->count, places);
   for (size_t i = 0; i < groups->count; i++) {
     groups->first[i] = groups->members.count;
     for (size_t row = 0; row < matrix->rows; row++) {

@@ -20,9 +20,10 @@ struct report_groups {
   size_t count;
 };
 
-/* Rows are alike where no value differs by more than 5 % of `whole`; where that gives too many groups, of twice that,
- * and so on. The largest group comes last, as what is usual; the others before it, the farthest from it first. Without
- * a group of several all stay in their order. O(rows x columns x groups). Free the groups. */
+/* Rows are alike where no value differs by more than 5 % of `whole` from that of the row that most are like; where that
+ * gives too many groups, by twice that, and so on. The largest group comes last, as what is usual; the others before
+ * it, the farthest from it first. Without a group of several all stay in their order. O(rows x columns). Free the
+ * groups. */
 void report_groups_find(const struct report_matrix *matrix, int64_t whole, struct report_groups *groups);
 void report_groups_free(struct report_groups *groups);
 

@@ -98,15 +98,6 @@ static void fill_tables(const struct report_content *content, struct report_scop
   report_section_if(root, "has_kernels", report_table_rows(&content->tables[TABLE_KERNELS]) > 0);
 }
 
-static bool table_names(const struct report_table *table, const char *key) {
-  for (size_t i = 0; i < table->column_count && report_table_rows(table) > 0; i++) {
-    if (table->columns[i].term != NULL && strcmp(table->columns[i].term, key) == 0) {
-      return true;
-    }
-  }
-  return false;
-}
-
 /* The glossary alone would be a third of a comment: here it has the terms of the tables that are shown. */
 static bool names_term(const void *context, const char *key) {
   static const char *const always[] = {"step", "measured", "simulated", "task"};
@@ -117,7 +108,7 @@ static bool names_term(const void *context, const char *key) {
     }
   }
   for (size_t i = 0; i < TABLES; i++) {
-    if (i != TABLE_BUSY && i != TABLE_METRICS + METRICS_IDLE_STREAMS && table_names(&content->tables[i], key)) {
+    if (i != TABLE_BUSY && i != TABLE_METRICS + METRICS_IDLE_STREAMS && report_table_leads_to(&content->tables[i], key)) {
       return true;
     }
   }
@@ -153,7 +144,7 @@ static void fill_model(const struct report_content *content, struct report_scope
   fill_tables(content, root);
   fill_metric_tables(content, root);
   fill_metric_findings(content, root);
-  report_fill_notes(content->job, content->options->details, root);
+  report_fill_notes(content->job, content->options->details, REPORT_ALL_NOTES, root);
   report_fill_definitions(root, names_term, content);
   report_set_text(root, "version", LUMOS_VERSION);
 }
