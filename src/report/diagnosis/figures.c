@@ -32,8 +32,11 @@ static int64_t count_steps(const struct report_facts *facts) {
 
 /* ---- The mean step ---- */
 
+/* The step of a stream that does not say how the job's own is cut is cut as those of its ranks are. */
 static int64_t mean_part(const struct diagnosis_figures *figures, enum report_figure figure) {
-  return or_zero(report_row_mean(report_facts_whole(figures->facts, figures->timeline), figures->timeline, figure));
+  const int64_t *of = report_facts_whole(figures->facts, figures->timeline)->figures[figures->timeline].of;
+  int64_t whole = of[FIGURE_STEP_TIME];
+  return whole > 0 ? (int64_t)((__int128)or_zero(of[figure]) * figures->step / whole) : 0;
 }
 
 /* Of idle time by cause, which only simulations know: in the proportion that they say. */

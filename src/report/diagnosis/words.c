@@ -143,7 +143,7 @@ static const char *const subjects[LUMOS_CAUSES] = {
     [LUMOS_CAUSE_SYNCHRONIZATION] = "the GPUs run dry after CPU synchronizations for ",
     [LUMOS_CAUSE_DATA_LOADER] = "the GPUs wait for the data loader for ",
     [LUMOS_CAUSE_COPIES] = "exposed copies take ",
-    [LUMOS_CAUSE_IDLE] = "the GPUs wait for dependencies for ",
+    [LUMOS_CAUSE_IDLE] = "the GPUs are idle for ",
     [LUMOS_CAUSE_NOT_RECORDED] = "the recording does not show what the GPUs wait for during ",
     [LUMOS_CAUSE_UNSPLIT] = "communication with ranks that were not recorded takes ",
 };
