@@ -255,3 +255,14 @@ int64_t report_row_mean(const struct report_row *row, enum report_timeline timel
   int64_t sum = row->figures[timeline].of[figure];
   return sum == LUMOS_ABSENT || row->steps == 0 ? LUMOS_ABSENT : sum / row->steps;
 }
+
+bool report_step_counts(const struct report_facts *facts, int32_t step) {
+  for (size_t i = 0; i < facts->job_steps.count; i++) {
+    if (facts->job_steps.items[i].step == step) {
+      return !facts->job_steps.items[i].left_out;
+    }
+  }
+  return facts->job_steps.count == 0;
+}
+
+int64_t report_rank_steps(const struct report_facts *facts) { return facts->all.steps > 1 ? facts->all.steps : 1; }

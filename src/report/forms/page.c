@@ -473,6 +473,8 @@ static void fill_kernels(const struct page *page, struct report_scope *root) {
   report_section_if(section, "has_mfu", text.length > 0);
   report_set_take(section, "mfu_finding", &text);
   set_table(page, section, TABLE_KERNELS, "kernels_table");
+  fill_metric_table(page, section, METRICS_KINDS, "kernel_kinds");
+  fill_metric_table(page, section, METRICS_COPIES, "copies");
   fill_metric_table(page, section, METRICS_MFU, "mfu");
   fill_metric_table(page, section, METRICS_RATES, "rates");
   fill_metric_table(page, section, METRICS_OCCUPANCY, "occupancy");
@@ -483,6 +485,8 @@ static void fill_work(const struct page *page, struct report_scope *root) {
   fill_kernels(page, root);
   fill_metric_table(page, root, METRICS_MODULES, "modules");
   fill_metric_table(page, root, METRICS_PHASES, "phases");
+  fill_metric_table(page, root, METRICS_ANNOTATIONS, "annotations");
+  fill_metric_table(page, root, METRICS_CALLS, "calls");
   report_section_if(root, "has_kernels", report_table_rows(&page->content->tables[TABLE_KERNELS]) > 0);
   set_table(page, root, TABLE_OPS_DEVICE, "ops_device_table");
   set_table(page, root, TABLE_OPS_HOST, "ops_host_table");
