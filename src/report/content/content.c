@@ -128,8 +128,8 @@ static void read_tables(struct report_content *content) {
   report_busy_read(&content->facts, &content->timelines, &content->busy);
   report_busy_table(&content->busy, &tables[TABLE_BUSY]);
   report_table_collectives(job, &tables[TABLE_COLLECTIVES]);
-  report_table_kernels(job, &tables[TABLE_KERNELS]);
-  report_table_ops(job, &tables[TABLE_OPS_DEVICE], &tables[TABLE_OPS_HOST]);
+  report_table_kernels(&content->facts, &tables[TABLE_KERNELS]);
+  report_table_ops(&content->facts, &tables[TABLE_OPS_DEVICE], &tables[TABLE_OPS_HOST]);
   report_table_ranks(job, content->options->details, &tables[TABLE_RANKS]);
   report_table_clocks(job, &tables[TABLE_CLOCKS]);
   report_table_model(job, &tables[TABLE_MODEL]);

@@ -312,3 +312,14 @@ struct report_coverage report_coverage_of(const struct lumos_job *job) {
   }
   return sum;
 }
+
+bool report_step_counts(const struct report_facts *facts, int32_t step) {
+  for (size_t i = 0; i < facts->job_steps.count; i++) {
+    if (facts->job_steps.items[i].step == step) {
+      return !facts->job_steps.items[i].left_out;
+    }
+  }
+  return facts->job_steps.count == 0;
+}
+
+int64_t report_rank_steps(const struct report_facts *facts) { return facts->all.steps > 1 ? facts->all.steps : 1; }

@@ -96,6 +96,11 @@ void report_facts_free(struct report_facts *facts);
  * be seen, some part of a rank's steps by more than 1 % of the step. */
 bool report_facts_differ(const struct report_facts *facts);
 
+/* Is the step in sums and means? Where the job has no steps of its own, all are; work of no step is in none. */
+bool report_step_counts(const struct report_facts *facts, int32_t step);
+/* How many steps of ranks are in sums, at least 1: what makes a sum "per step and rank". */
+int64_t report_rank_steps(const struct report_facts *facts);
+
 /* The timeline that the verdict speaks of: measured, unless the job is edited or nothing was measured. */
 enum report_timeline report_facts_spoken(const struct report_facts *facts);
 

@@ -25,6 +25,10 @@ enum report_metric_table {
   METRICS_MFU,
   METRICS_RATES,
   METRICS_OCCUPANCY,
+  METRICS_KINDS,
+  METRICS_ANNOTATIONS,
+  METRICS_CALLS,
+  METRICS_COPIES,
   METRIC_TABLES
 };
 
@@ -32,7 +36,7 @@ enum report_metric_table {
  * such metrics. */
 void report_metric_table(const struct report_facts *facts, enum report_metric_table number, struct report_table *table);
 
-/* All of its rows, those that the table has no room for, too: what tells them apart (the number of a rank, the
+/* Its rows: what tells them apart (the number of a rank, the
  * string of a kind) and the first figure. The caller frees them. */
 #define REPORT_KEY_ABSENT INT64_MIN
 #define REPORT_KEY_REST (INT64_MIN + 1)

@@ -451,7 +451,7 @@ static void fill_passes(const struct page *page, struct report_scope *root) {
 
 static void fill_kernels(const struct page *page, struct report_scope *root) {
   report_section(root, "kernels");
-  if (report_table_rows(&page->content->tables[TABLE_KERNELS]) == 0) {
+  if (report_table_rows(metric_table(page, METRICS_KINDS)) == 0) {
     return;
   }
   struct lumos_text text = LUMOS_TEXT_BUFFER;
@@ -459,7 +459,7 @@ static void fill_kernels(const struct page *page, struct report_scope *root) {
   report_put_mfu_finding(metric_table(page, METRICS_MFU), &text);
   report_section_if(section, "has_mfu", text.length > 0);
   report_set_take(section, "mfu_finding", &text);
-  set_table(page, section, TABLE_KERNELS, "kernels_table");
+  set_table(page, section, TABLE_METRICS + METRICS_KINDS, "kinds_table");
 }
 
 /* All other tables, folded, by what they are about; a new one is a row here. */
@@ -488,6 +488,8 @@ static const struct {
     {TABLE_METRICS + METRICS_PATH_RANKS, "Critical path by rank"},
     {TABLE_METRICS + METRICS_PATH_CROSSINGS, "Critical path by dependency"},
     {TABLE_DEPENDENCIES, "Critical path, box by box"},
+    {TABLE_KERNELS, "Kernels by name"},
+    {TABLE_METRICS + METRICS_COPIES, "Copies and their bandwidth"},
     {TABLE_METRICS + METRICS_MFU, "Model FLOPs and MFU"},
     {TABLE_METRICS + METRICS_RATES, "Achieved FLOP/s and bandwidth"},
     {TABLE_METRICS + METRICS_OCCUPANCY, "Occupancy"},
@@ -496,6 +498,8 @@ static const struct {
     {TABLE_METRICS + METRICS_MODULES, "GPU time by module"},
     {TABLE_METRICS + METRICS_PHASES, "GPU time by phase"},
     {TABLE_LAYERS, "GPU time by layer"},
+    {TABLE_METRICS + METRICS_ANNOTATIONS, "GPU and CPU time by annotation"},
+    {TABLE_METRICS + METRICS_CALLS, "Launches and other runtime calls"},
     {TABLE_MODEL, "The job"},
     {TABLE_RANKS, "Ranks"},
     {TABLE_CLOCKS, "Clocks"},
