@@ -100,7 +100,7 @@ static void draw_bar(struct canvas *canvas, const struct report_row *row, enum r
     const struct report_part *part = &bars->parts[i];
     parts[i] = (struct report_stack_part){part->paint, report_part_label(part),
                                           report_row_mean(row, timeline, part->figure),
-                                          report_row_share(row, timeline, part->figure)};
+                                          report_row_share(bars->facts, row, timeline, part->figure)};
   }
   const struct report_stack_bar bar = {.kind = kind,
                                        .muted = timeline != bars->timeline,

@@ -16,7 +16,7 @@ struct report_part {
 
 enum { REPORT_BAR_PARTS = 9 }; /* at most */
 
-/* What is drawn. Parts add up to `whole`; shares are of the row's step time. */
+/* What is drawn. Parts add up to `whole`; shares are of the job's mean step. */
 struct report_bars {
   const struct report_facts *facts;
   const struct report_part *parts;

@@ -79,14 +79,14 @@ void report_put_idle_finding(const struct report_facts *facts, struct lumos_text
     return;
   }
   lumos_text_put(out, lumos_job_weight(facts->job) > 1 ? "GPUs idle for " : "The GPU idles for ");
-  report_put_share(out, report_row_share(row, SIMULATED, FIGURE_IDLE));
+  report_put_share(out, report_row_share(facts, row, SIMULATED, FIGURE_IDLE));
   lumos_text_put(out, " of the step");
   bool first = true;
   for (size_t i = 0; i < REPORT_IDLE_PARTS; i++) {
     const struct report_part *part = &report_idle_parts[i];
     if (row->figures[SIMULATED].of[part->figure] > 0) {
       lumos_text_put(out, first ? ": " : ", ");
-      report_put_share(out, report_row_share(row, SIMULATED, part->figure));
+      report_put_share(out, report_row_share(facts, row, SIMULATED, part->figure));
       lumos_text_format(out, " %s", part->label);
       first = false;
     }
@@ -154,7 +154,7 @@ static void put_shares(const struct report_facts *facts, const struct report_row
     if (row->figures[timeline].of[FIGURE_STEP_TIME] != LUMOS_ABSENT) {
       put_place(facts, row, timeline, table);
       for (int figure = 0; figure < PART_FIGURES; figure++) {
-        report_table_number(table, report_row_share(row, timeline, part_figures[figure]));
+        report_table_number(table, report_row_share(facts, row, timeline, part_figures[figure]));
       }
     }
   }
@@ -186,7 +186,7 @@ void report_breakdown_tables(const struct report_facts *facts, struct report_tab
   report_table_begin(by_step, "steps", time_columns, sizeof time_columns / sizeof time_columns[0]);
   by_rank->grouped = by_step->grouped = true;
   lumos_text_put(&by_rank->caption,
-                 "Shares of the step time of the row; of all ranks that is the job's step, and the mean over them");
+                 "Shares of the job\xE2\x80\x99s mean step, whatever the row is of; all ranks: the mean over them");
   lumos_text_put(&by_step->caption, "Every rank and step, in time");
   if (facts->ranks.count > 1) {
     put_shares(facts, report_facts_whole(facts, report_facts_spoken(facts)), by_rank);

@@ -134,7 +134,7 @@ static void read_tables(struct report_content *content) {
   report_table_clocks(job, &tables[TABLE_CLOCKS]);
   report_table_model(job, &tables[TABLE_MODEL]);
   report_passes_read(job, &content->timelines.steps, content->options, &content->passes);
-  report_pipeline_table(&content->passes, &tables[TABLE_PIPELINE]);
+  report_pipeline_table(&content->passes, &content->facts, &tables[TABLE_PIPELINE]);
   report_layers_read(&content->facts, &content->layers);
   report_layers_table(&content->layers, &tables[TABLE_LAYERS]);
   for (int i = 0; i < METRIC_TABLES; i++) {

@@ -268,9 +268,9 @@ int64_t report_world(const struct lumos_job *job) {
   return world == LUMOS_ABSENT_INT ? LUMOS_ABSENT : world;
 }
 
-int64_t report_row_share(const struct report_row *row, enum report_timeline timeline, enum report_figure figure) {
-  const struct report_figures *figures = &row->figures[timeline];
-  return report_share(figures->of[figure], figures->of[FIGURE_STEP_TIME]);
+int64_t report_row_share(const struct report_facts *facts, const struct report_row *row, enum report_timeline timeline,
+                         enum report_figure figure) {
+  return report_share(report_row_mean(row, timeline, figure), report_facts_step_time(facts, timeline));
 }
 
 int64_t report_row_mean(const struct report_row *row, enum report_timeline timeline, enum report_figure figure) {

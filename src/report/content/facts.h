@@ -114,8 +114,9 @@ int64_t report_facts_step_time(const struct report_facts *facts, enum report_tim
 /* Ranks of the whole job, as far as the first rank says; LUMOS_ABSENT. */
 int64_t report_world(const struct lumos_job *job);
 
-/* A figure's share of the row's step time, in millionths. */
-int64_t report_row_share(const struct report_row *row, enum report_timeline timeline, enum report_figure figure);
+/* A figure's mean as a share of the job's mean step, in millionths: whatever the row is of, shares are of one time. */
+int64_t report_row_share(const struct report_facts *facts, const struct report_row *row, enum report_timeline timeline,
+                         enum report_figure figure);
 
 /* A figure's mean over the steps that the row adds up. */
 int64_t report_row_mean(const struct report_row *row, enum report_timeline timeline, enum report_figure figure);

@@ -134,7 +134,7 @@ static void fill_model(const struct report_content *content, struct report_scope
   report_set_take(root, "busy_finding", &text);
   report_put_dependencies_finding(&content->dependencies, &text);
   report_set_take(root, "dependencies_finding", &text);
-  report_put_pipeline_finding(&content->passes, &text);
+  report_put_pipeline_finding(&content->passes, &content->facts, &text);
   report_set_take(root, "pipeline_finding", &text);
   report_section_if(root, "has_pipeline", content->passes.stages.count > 0);
   report_put_layers_finding(&content->layers, &text);

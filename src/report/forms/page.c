@@ -83,7 +83,7 @@ static void fill_parts(const struct report_facts *facts, const struct report_par
   for (size_t i = 0; i < count; i++) {
     if (facts->all.figures[timeline].of[parts[i].figure] > 0) {
       struct report_scope *item = report_section_item(section, "kinds");
-      report_put_share(&text, report_row_share(whole, timeline, parts[i].figure));
+      report_put_share(&text, report_row_share(facts, whole, timeline, parts[i].figure));
       report_set_take(item, "share", &text);
       report_set_text(item, "paint", report_paint_row(parts[i].paint)->css);
       report_set_text(item, "term", parts[i].term);
@@ -106,7 +106,7 @@ static void fill_idle(const struct page *page, struct report_scope *root) {
   struct report_scope *section = report_section_item(root, "idle");
   report_set_take(section, "idle_finding", &text);
   report_section(section, "picture");
-  bool much = report_row_share(report_facts_whole(facts, SIMULATED), SIMULATED, FIGURE_IDLE) >= MUCH;
+  bool much = report_row_share(facts, report_facts_whole(facts, SIMULATED), SIMULATED, FIGURE_IDLE) >= MUCH;
   if (much && report_idle_scene(facts, false, &scene)) {
     struct report_scope *picture = report_section_item(section, "picture");
     set_scene(picture, &scene, "idle_picture");
@@ -308,13 +308,13 @@ static void fill_pipeline(const struct page *page, struct report_scope *section)
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   struct report_scene scene;
   bool shown[PAINT_COUNT] = {false};
-  report_put_pipeline_finding(passes, &text);
+  report_put_pipeline_finding(passes, &page->content->facts, &text);
   report_set_take(section, "pipeline_finding", &text);
   report_put_pipeline_reading(passes, &text);
   report_set_take(section, "pipeline_reading", &text);
   report_pipeline_paints(passes, shown);
   fill_legend(section, shown);
-  if (report_pipeline_scene(passes, &scene)) {
+  if (report_pipeline_scene(passes, &page->content->facts, &scene)) {
     set_scene(section, &scene, "pipeline_picture");
   }
 }
@@ -456,10 +456,13 @@ static void fill_kernels(const struct page *page, struct report_scope *root) {
   }
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   struct report_scope *section = begin_section(page, root, "kernels", "Kernels");
+  report_put_kinds_finding(metric_table(page, METRICS_KINDS), &text);
+  report_set_take(section, "kernels_finding", &text);
   report_put_mfu_finding(metric_table(page, METRICS_MFU), &text);
   report_section_if(section, "has_mfu", text.length > 0);
   report_set_take(section, "mfu_finding", &text);
   set_table(page, section, TABLE_METRICS + METRICS_KINDS, "kinds_table");
+  set_table(page, section, TABLE_KERNELS, "names_table");
 }
 
 /* All other tables, folded, by what they are about; a new one is a row here. */
@@ -488,7 +491,6 @@ static const struct {
     {TABLE_METRICS + METRICS_PATH_RANKS, "Critical path by rank"},
     {TABLE_METRICS + METRICS_PATH_CROSSINGS, "Critical path by dependency"},
     {TABLE_DEPENDENCIES, "Critical path, box by box"},
-    {TABLE_KERNELS, "Kernels by name"},
     {TABLE_METRICS + METRICS_COPIES, "Copies and their bandwidth"},
     {TABLE_METRICS + METRICS_MFU, "Model FLOPs and MFU"},
     {TABLE_METRICS + METRICS_RATES, "Achieved FLOP/s and bandwidth"},
