@@ -118,8 +118,13 @@ static void put_imbalance(const struct diagnosis_story *story, const struct lumo
   lumos_text_format(out, "stage %d computes for ", finding->stage);
   put_ratio(finding->ratio, out);
   lumos_text_put(out, " as long as the other stages");
-  if (finding->part == LUMOS_PART_HEAD || finding->part == LUMOS_PART_EMBEDDING) {
-    lumos_text_format(out, ", because it holds the %s,", lumos_part_name(finding->part));
+  if (finding->part != 0) {
+    bool layers = finding->part == LUMOS_PART_LAYER;
+    lumos_text_format(out, ", because it holds %s,",
+                      layers                                  ? "more layers"
+                      : finding->part == LUMOS_PART_HEAD      ? "the head"
+                      : finding->part == LUMOS_PART_EMBEDDING ? "the embedding"
+                                                              : "more of the optimizer");
   }
   lumos_text_put(out, " and the imbalance costs ");
   put_cost(story, finding->time, out);
@@ -288,7 +293,7 @@ static void put_where(const struct diagnosis_story *story, const struct lumos_fi
 static void put_action(const struct diagnosis_story *story, const struct lumos_finding *finding,
                        struct lumos_text *out) {
   bool late = finding->cause == LUMOS_CAUSE_SLOW_CPU || finding->cause == LUMOS_CAUSE_SLOW_GPU;
-  if (late && finding->op != LUMOS_NO_STRING) {
+  if (late && finding->op != LUMOS_NO_STRING && finding->rank_count > 0) {
     put_where(story, finding, out);
     return;
   }
@@ -307,6 +312,9 @@ static void put_action(const struct diagnosis_story *story, const struct lumos_f
   } else if (finding->cause == LUMOS_CAUSE_CPU_BOUND && finding->op != LUMOS_NO_STRING &&
              finding->op_time > finding->time / TEN) {
     lumos_text_put(out, "; the op that costs most is ");
+    put_name(story, finding->op, out);
+  } else if (finding->cause == LUMOS_CAUSE_SYNCHRONIZATION && finding->op != LUMOS_NO_STRING) {
+    lumos_text_put(out, "; most blocking is in ");
     put_name(story, finding->op, out);
   }
 }
