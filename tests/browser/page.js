@@ -501,6 +501,64 @@ checks['tables sort by value'] = async () => {
   await page.context().close();
 };
 
+/* Of every table: what does not contain the words goes, what was folded comes, and what is copied or saved has all rows that fit, in
+   the units of the headings. */
+checks['tables filter, unfold, copy and download'] = async () => {
+  const page = await open('example', {acceptDownloads: true});
+  const summary = await page.evaluate(() => JSON.parse(document.getElementById('lumos-summary').textContent));
+  await page.evaluate(() => document.querySelectorAll('details').forEach((details) => (details.open = true)));
+  let folded = 0;
+  for (const [name, {columns, rows}] of Object.entries(summary.tables)) {
+    const table = page.locator(`table[aria-labelledby="table-${name}"]`);
+    if (rows.length < 2 || (await table.count()) === 0) {
+      continue;
+    }
+    const tools = page.locator(`.tools.rows:has(+ .scroll table[aria-labelledby="table-${name}"])`);
+    const shown = () => table.evaluate((element) => Array.from(element.tBodies[0].rows).filter((row) => !row.hidden).length);
+    const more = page.locator(`.scroll:has(table[aria-labelledby="table-${name}"]) + button.more`);
+    assert.equal(await tools.locator('button').count(), 2, name);
+    if (rows.length > 25) {
+      assert.ok((await shown()) < 25, name);
+      await more.evaluate((button) => button.click());
+      folded++;
+    }
+    assert.equal(await shown(), rows.length, name);
+    const word = (rows[rows.length - 1].find((value) => typeof value === 'string') ?? '').slice(0, 12);
+    assert.equal(await tools.locator('input').count(), word === '' ? 0 : 1, name);
+    if (word === '') {
+      continue; // numbers alone
+    }
+    await tools.locator('input').evaluate((input, text) => {
+      input.value = text;
+      input.dispatchEvent(new Event('input'));
+    }, word.toUpperCase());
+    const left = await shown();
+    assert.ok(left >= 1 && left <= rows.length, name + ': ' + word);
+    const [download] = await Promise.all([page.waitForEvent('download'), tools.locator('button').nth(1).evaluate((button) => button.click())]);
+    const lines = fs.readFileSync(await download.path(), 'utf8').trimEnd().split('\n');
+    assert.equal(download.suggestedFilename(), name + '.csv');
+    assert.equal(lines.length, 1 + left, name);
+    assert.equal(lines[0].split(',').length >= columns.length, true);
+    assert.ok(lines.slice(1).every((line) => line.toLowerCase().includes(word.toLowerCase().split('"')[0])), name);
+  }
+  assert.ok(folded >= 1, 'no table is folded');
+  /* Milliseconds and per cent, not ns and fractions; the clipboard has tabs. */
+  const kernels = page.locator('.tools.rows:has(+ .scroll table[aria-labelledby="table-kernels"])');
+  await kernels.locator('input').evaluate((input) => {
+    input.value = '';
+    input.dispatchEvent(new Event('input'));
+  });
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+  await kernels.locator('button').first().evaluate((button) => button.click());
+  await kernels.locator('button', {hasText: 'Copied'}).waitFor();
+  const copied = (await page.evaluate(() => navigator.clipboard.readText())).trimEnd().split('\n').map((line) => line.split('\t'));
+  const [first] = summary.tables.kernels.rows;
+  assert.equal(copied.length, 1 + summary.tables.kernels.rows.length);
+  assert.deepEqual(copied[0].slice(2, 5), ['count', 'GPU time ms', 'share %']);
+  assert.deepEqual(copied[1].slice(3, 5).map(Number), [first[3] / 1e6, Number((first[4] * 100).toPrecision(15))]);
+  await page.context().close();
+};
+
 /* Without scripts nothing is missing, and nothing is there that does nothing. */
 checks['complete without scripts, also on paper'] = async () => {
   const page = await open('example', {javaScriptEnabled: false});
