@@ -75,7 +75,7 @@ static const struct lumos_option *find_name(const struct lumos_command *command,
 
 static bool read_number(const char *text, int64_t *out) {
   int64_t value = 0;
-  if (*text == '\0') {
+  if (text == NULL || *text == '\0') {
     return false;
   }
   for (; *text != '\0'; text++) {

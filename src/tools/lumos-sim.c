@@ -105,7 +105,8 @@ int main(int argc, char **argv) {
       .summary = "Simulate the execution graph and measure where every step goes.",
       .usage = "[OPTION]... [STREAM|TRACE|FOLDER]...",
       .description =
-          "Reads a stream of lumos-parse, lumos-graph or lumos-transform, or the traces themselves, runs the stages that "
+          "Reads a stream of lumos-parse, lumos-graph or lumos-transform, or the traces themselves, runs the stages "
+          "that "
           "are missing, and adds simulated times and metrics. Several inputs are the ranks of one job; without any it "
           "reads standard input.",
       .examples = examples,
