@@ -34,7 +34,7 @@ class SearchBox {
   constructor(picture) {
     this.picture = picture;
     this.input = create('input', 'search', {type: 'search', placeholder: 'Find op or kernel', 'aria-label': 'Find tasks by name', spellcheck: 'false'});
-    this.count = create('output', 'span', {'aria-live': 'polite'});
+    this.count = create('output', 'found', {'aria-live': 'polite'});
     this.element = create('span', 'find', {role: 'search'}, this.input,
       button('', '\u2191', 'Find previous', () => this.step(-1)), button('', '\u2193', 'Find next', () => this.step(1)), this.count);
     this.input.addEventListener('input', () => this.find());
