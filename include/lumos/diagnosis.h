@@ -41,29 +41,31 @@ struct lumos_finding {
   int64_t rank_times[LUMOS_FINDING_RANKS]; /* what each is late by, or takes longer */
   uint32_t rank_count;                     /* 0: nobody in particular */
   int32_t stage;                           /* of the pipeline; LUMOS_ABSENT_INT */
+  uint8_t part;       /* enum lumos_part: of an unbalanced stage, what takes most of the difference; 0: none */
   int64_t ratio;      /* how much more work a stage has, or longer a kernel or transfer takes, in millionths: 1500000 is
                        one and a half times; LUMOS_ABSENT */
   uint32_t group;     /* index in job->groups; LUMOS_NONE */
-  lumos_string_id op; /* the op, kernel kind or collective that most of it is spent in; LUMOS_NO_STRING */
+  lumos_string_id op; /* the op, kernel or collective that most of it is spent in; LUMOS_NO_STRING */
   bool before_op;     /* the time is spent outside of any op, before that one */
-  int64_t op_time;    /* ns of a step spent there (of a late rank: more than on like ranks); LUMOS_ABSENT */
+  int64_t op_time;    /* ns of a step spent in op or part (of a late rank: more than on like ranks); LUMOS_ABSENT */
 };
 
 enum lumos_confidence { LUMOS_CONFIDENCE_UNKNOWN, LUMOS_POOR, LUMOS_FAIR, LUMOS_GOOD };
 const char *lumos_confidence_name(enum lumos_confidence confidence); /* "unknown", "poor", "fair", "good" */
 
 /* What limits confidence most. */
-enum lumos_doubt_reason {
-  LUMOS_DOUBT_NONE,
-  LUMOS_DOUBT_NOTHING_MEASURED, /* there is nothing to compare a replay with */
-  LUMOS_DOUBT_REPLAY,           /* replay error */
-  LUMOS_DOUBT_CROSS_STEP,       /* one step predicted from another */
-  LUMOS_DOUBT_NOT_RECORDED,     /* of the step: outside the recording */
-  LUMOS_DOUBT_BOUNDARY,         /* of the step: GPU starts held by work outside the recording */
-  LUMOS_DOUBT_UNEXPLAINED,      /* of the step: delays of GPU starts that no rule explains */
-  LUMOS_DOUBT_UNSPLIT,          /* of the step: communication whose peers are not known */
-  LUMOS_DOUBT_UNLAUNCHED,       /* of the GPU tasks: without a launch */
-  LUMOS_DOUBTS
+enum lumos_limit {
+  LUMOS_LIMIT_NONE,
+  LUMOS_LIMIT_NOTHING_MEASURED, /* there is nothing to compare a replay with */
+  LUMOS_LIMIT_CHANGED,          /* the job was changed: its replay error is known for the unchanged one alone */
+  LUMOS_LIMIT_REPLAY,           /* replay error */
+  LUMOS_LIMIT_CROSS_STEP,       /* one step predicted from another */
+  LUMOS_LIMIT_NOT_RECORDED,     /* of the step: outside the recording */
+  LUMOS_LIMIT_BOUNDARY,         /* of the step: GPU starts held by work outside the recording */
+  LUMOS_LIMIT_UNEXPLAINED,      /* of the step: delays of GPU starts that no rule explains */
+  LUMOS_LIMIT_UNSPLIT,          /* of the step: communication whose peers are not known */
+  LUMOS_LIMIT_UNLAUNCHED,       /* of the GPU tasks: without a launch */
+  LUMOS_LIMITS
 };
 
 struct lumos_diagnosis {
@@ -72,8 +74,8 @@ struct lumos_diagnosis {
   struct lumos_finding *findings; /* the worst first; at least one where there is a step on GPUs */
   size_t count;
   enum lumos_confidence confidence;
-  enum lumos_doubt_reason doubt; /* the worst */
-  int64_t doubt_share;           /* its size, in millionths; LUMOS_ABSENT */
+  enum lumos_limit limit; /* the worst */
+  int64_t limit_share;    /* its size, in millionths; LUMOS_ABSENT */
 };
 
 /* The job is at stage sim or later, and outlives the diagnosis. O(metrics + tasks). */

@@ -1,7 +1,6 @@
 /* Communication by operation and group size. */
 #include "report/content/tables.h"
 
-#include "report/content/verdict.h"
 #include "report/text/numbers.h"
 #include <stdlib.h>
 #include <string.h>

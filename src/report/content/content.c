@@ -6,7 +6,6 @@
 #include "report/content/gantt.h"
 #include "report/content/pipeline.h"
 #include "report/content/tables.h"
-#include "report/content/verdict.h"
 #include "report/text/names.h"
 #include "report/text/numbers.h"
 #include <stdlib.h>
@@ -37,16 +36,6 @@ static void put_steps(const struct report_facts *facts, struct lumos_text *out) 
 const char *report_title(const struct report_content *content) {
   const char *title = content->options->title;
   return title != NULL && title[0] != '\0' ? title : NULL;
-}
-
-void report_put_title(const struct report_content *content, struct lumos_text *out) {
-  enum { LONGEST = 300 };
-  const char *title = report_title(content);
-  if (title != NULL) {
-    report_put_cut(out, title, strlen(title), LONGEST);
-  } else {
-    report_put_verdict(&content->facts, &content->opportunities, out);
-  }
 }
 
 /* "8 ranks · NVIDIA H100 80GB HBM3 · steps 2 to 5": what the page is about. */

@@ -255,3 +255,38 @@ int64_t report_row_mean(const struct report_row *row, enum report_timeline timel
   int64_t sum = row->figures[timeline].of[figure];
   return sum == LUMOS_ABSENT || row->steps == 0 ? LUMOS_ABSENT : sum / row->steps;
 }
+
+/* The first place that has the figure: the job's simulated steps, then the ranks', then measured ones. */
+static const struct report_figures *carrier(const struct report_facts *facts, enum report_figure figure) {
+  const struct report_row *rows[] = {&facts->all, &facts->job_all};
+  for (int timeline = TIMELINES - 1; timeline >= 0; timeline--) {
+    for (int i = 0; i < 2; i++) {
+      if (rows[i]->figures[timeline].of[figure] != LUMOS_ABSENT) {
+        return &rows[i]->figures[timeline];
+      }
+    }
+  }
+  return NULL;
+}
+
+int64_t report_trust(const struct report_facts *facts, enum report_figure figure) {
+  const struct report_figures *figures = carrier(facts, figure);
+  if (figures == NULL) {
+    return LUMOS_ABSENT;
+  }
+  return report_figure_is_share(figure) ? figures->of[figure]
+                                        : report_share(figures->of[figure], figures->of[FIGURE_STEP_TIME]);
+}
+
+struct report_coverage report_coverage_of(const struct lumos_job *job) {
+  struct report_coverage sum = {LUMOS_ABSENT, LUMOS_ABSENT, LUMOS_ABSENT, LUMOS_ABSENT};
+  for (size_t i = 0; i < job->ranks.count; i++) {
+    const struct lumos_coverage *coverage = &job->ranks.items[i].coverage;
+    int64_t weight = lumos_rank_weight(&job->ranks.items[i]);
+    sum.device_tasks = report_sum(sum.device_tasks, report_product(coverage->device_tasks, weight));
+    sum.launched = report_sum(sum.launched, report_product(coverage->launched, weight));
+    sum.collectives = report_sum(sum.collectives, report_product(coverage->collectives, weight));
+    sum.joined = report_sum(sum.joined, report_product(coverage->joined, weight));
+  }
+  return sum;
+}

@@ -102,4 +102,13 @@ int64_t report_row_share(const struct report_row *row, enum report_timeline time
 /* A figure's mean over the steps that the row adds up. */
 int64_t report_row_mean(const struct report_row *row, enum report_timeline timeline, enum report_figure figure);
 
+/* A figure that says how much is carried, in millionths of the step (of an error: the worst); LUMOS_ABSENT. */
+int64_t report_trust(const struct report_facts *facts, enum report_figure figure);
+
+/* Sums of coverage over the ranks that have it. */
+struct report_coverage {
+  int64_t device_tasks, launched, collectives, joined; /* LUMOS_ABSENT */
+};
+struct report_coverage report_coverage_of(const struct lumos_job *job);
+
 #endif

@@ -1,7 +1,6 @@
 /* What was found on every rank, and its clocks. */
 #include "report/content/tables.h"
 
-#include "report/content/verdict.h"
 #include "report/text/numbers.h"
 
 enum { PRIVATE_COLUMNS = 2 }; /* the last ones: host and trace */

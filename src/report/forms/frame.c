@@ -1,4 +1,5 @@
 /* A picture that stands alone, in a slide or a comment: what a page says around it is said in the picture. */
+#include "report/diagnosis/first_screen.h"
 #include "report/draw/look.h"
 #include "report/forms/pictures.h"
 #include "report/text/names.h"

@@ -3,9 +3,10 @@
 
 #include "report/content/composition.h"
 #include "report/content/definitions.h"
+#include "report/content/losses.h"
 #include "report/content/notes.h"
 #include "report/content/pipeline.h"
-#include "report/content/verdict.h"
+#include "report/diagnosis/first_screen.h"
 #include "report/text/escape.h"
 #include "report/text/template.h"
 #include <string.h>
@@ -125,12 +126,9 @@ static bool names_term(const void *context, const char *key) {
 
 static void fill_model(const struct report_content *content, struct report_scope *root) {
   struct lumos_text text = LUMOS_TEXT_BUFFER;
-  report_put_title(content, &text);
-  report_set_take(root, "title", &text);
-  report_section_if(root, "has_title", report_title(content) != NULL);
   report_put_subject(content, &text);
   report_set_take(root, "subject", &text);
-  report_fill_verdict(&content->facts, &content->opportunities, root);
+  report_fill_first_screen(content, root);
   if (content->facts.has_streams) {
     report_put_breakdown_finding(&content->facts, &text);
   }

@@ -9,10 +9,11 @@
 #include "report/content/detail.h"
 #include "report/content/doubt.h"
 #include "report/content/gantt.h"
+#include "report/content/losses.h"
 #include "report/content/notes.h"
 #include "report/content/pipeline.h"
-#include "report/content/verdict.h"
 #include "report/content/waits.h"
+#include "report/diagnosis/first_screen.h"
 #include "report/draw/look.h"
 #include "report/draw/svg.h"
 #include "report/forms/summary.h"
@@ -531,10 +532,7 @@ static void fill_model(const struct page *page, const struct page_files *files) 
   report_put_subject(page->content, &text);
   report_set_take(root, "subject", &text);
   fill_files(files, root);
-  report_fill_verdict(&page->content->facts, &page->content->opportunities, root);
-  report_put_title(page->content, &text);
-  report_set_take(root, "title", &text);
-  report_section_if(root, "has_title", report_title(page->content) != NULL);
+  report_fill_first_screen(page->content, root);
   fill_breakdown(page, root);
   fill_opportunities(page, root);
   fill_path(page, root);

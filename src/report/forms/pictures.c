@@ -6,8 +6,9 @@
 #include "report/content/dependencies.h"
 #include "report/content/doubt.h"
 #include "report/content/gantt.h"
+#include "report/content/losses.h"
 #include "report/content/pipeline.h"
-#include "report/content/verdict.h"
+#include "report/diagnosis/first_screen.h"
 #include "report/draw/cairo.h"
 #include "report/draw/svg.h"
 #include <string.h>
