@@ -1,5 +1,6 @@
 /* What a reader does with a page, done in Chromium, against what jq says of the stream that it was made from.
-   `node page.js check`: example.html and hand.html; `large`: large.html; `bench NAME`: figures of a page. Run by page.sh. */
+   `node page.js check`: example.html and hand.html; `large`: large.html; `bench NAME`: figures of a page; `short NAME...`: how long pages are. Run by
+   the scripts beside it. */
 'use strict';
 
 const assert = require('node:assert/strict');
@@ -927,10 +928,52 @@ large['a span that was asked for is there whole'] = async () => {
   await other.context().close();
 };
 
+/* ---- How long a page is ---- */
+
+const HIGHEST = 7000; /* pixels at 1280 wide, before anything is unfolded */
+const MOST_WORDS = 2500;
+
+/* Words that can be seen, those of pictures with them. */
+const lengthOf = (page) => page.evaluate(() => {
+  const seen = Array.from(document.querySelectorAll('svg text')).filter((text) => text.checkVisibility()).map((text) => text.textContent);
+  const drawn = new Set(document.querySelectorAll('svg'));
+  drawn.forEach((picture) => (picture.style.visibility = 'hidden')); /* keeps its room, and gives no text */
+  const words = (document.body.innerText + ' ' + seen.join(' ')).match(/\S*[\p{L}\p{N}]\S*/gu).length;
+  drawn.forEach((picture) => (picture.style.visibility = ''));
+  return {height: document.documentElement.scrollHeight, words};
+});
+
+async function checkLength(name) {
+  const page = await open(name, {viewport: {width: 1280, height: 800}});
+  const {height, words} = await lengthOf(page);
+  console.log('  %s: %d pixels, %d words', name, height, words);
+  assert.ok(height <= HIGHEST, name + ' is ' + height + ' pixels high');
+  assert.ok(words < MOST_WORDS, name + ' has ' + words + ' words');
+  const bottom = async (css) => {
+    const box = await page.locator(css).first().boundingBox();
+    return box.y + box.height;
+  };
+  for (const css of ['.eyebrow', 'h1', '.tiles', '.confidence', 'nav']) {
+    assert.ok(await bottom(css) < 800, name + ': ' + css + ' is not on the first screen');
+  }
+  if (await page.locator('#breakdown').count() > 0) {
+    assert.ok((await page.locator('[aria-label="Picture: where the step went"] svg').first().boundingBox()).y < 600, name + ': no bar on the first screen');
+    assert.equal(await page.locator('.tiles li').count(), 4);
+  }
+  /* The bar of sections leads to what is there, and stays in sight. */
+  for (const link of await page.locator('nav a').all()) {
+    const target = await link.getAttribute('href');
+    assert.equal(await page.locator(target).count(), 1, name + ': ' + target);
+  }
+  await page.locator('nav a').last().click();
+  assert.ok((await page.locator('nav').boundingBox()).y < 2);
+  await page.context().close();
+}
+
 /* ---- */
 
 async function main() {
-  const [what, name] = process.argv.slice(2);
+  const [what, name, ...more] = process.argv.slice(2);
   browser = await chromium.launch({executablePath: process.env.CHROMIUM, args: ARGUMENTS});
   if (what === 'bench') {
     const {load, paint} = await opening(name);
@@ -940,13 +983,25 @@ async function main() {
     await browser.close();
     return;
   }
+  const short = {};
+  for (const one of what === 'short' ? [name, ...more] : []) {
+    short['the page of ' + one + ' is short'] = () => checkLength(one);
+  }
+  if (what === 'short') {
+    await run(Object.entries(short));
+    return;
+  }
   const wanted = Object.entries(what === 'large' ? large : checks).filter(([title]) => !name || title.includes(name));
+  await run(wanted);
+}
+
+async function run(wanted) {
   let failed = 0;
-  for (const [title, run] of wanted) {
+  for (const [title, check] of wanted) {
     const started = Date.now();
     faults.length = 0;
     try {
-      await run();
+      await check();
       assert.deepEqual(faults, []);
       console.log('ok    %s (%d ms)', title, Date.now() - started);
     } catch (error) {
