@@ -32,7 +32,7 @@ static const struct lumos_metric_definition definitions[] = {
      "The pipeline bubble of a stage, as the mean over its ranks; of the job's step, the mean over all ranks whose "
      "stage is known. It is not told where, over all steps, more communication is not split than is known to be "
      "bubble."},
-    {"pass_gap", "bubble between passes", "ns", "step_time",
+    {"pass_gap", "time without a pass", "ns", "step_time",
      "A stage runs no pass, nor the optimizer, nor anything else on its compute streams, nor communication within the "
      "stage: it waits for another stage, for a transfer from there, or for its host. It is told of the rank of the "
      "stage with the lowest number, in the step whose time is nearest to the mean."},
@@ -85,8 +85,8 @@ static const struct lumos_metric_definition definitions[] = {
     {"last_arrivals", "last arrivals", "count", NULL,
      "To how many of the collectives that count for late arrivals the rank came last."},
     {"straggler", "straggler", "share", "step_time",
-     "The own delay of a rank that is a straggler, for which it must be at least 10 % of the job's step on average and "
-     "in two of three steps; where there is only one step, 25 %. Where there is a straggler, ranks with at least 80 % "
+     "The own delay of a rank that is a straggler, over all steps of the job. For that it must be at least 10 % of the "
+     "job's step on average and in two of three steps; where there is only one step, 25 %. Where there is a straggler, ranks with at least 80 % "
      "of the largest own delay, and 8 % of the step in two of three steps, are stragglers, too. Steps with a lateness "
      "that is unknown count only where there are no others. Other ranks have none."},
     {"exposed_copy", "exposed copies", "ns", "step_time",

@@ -163,16 +163,16 @@ static const struct layout layouts[METRIC_TABLES] = {
                        .figures = {TIME("time", "time", "wait_for")}},
     [METRICS_STRAGGLERS] =
         {.name = "stragglers",
-         .caption = "How late each rank comes to communication, and why",
-         .whole = NULL,
+         .caption = "How late each rank arrives at communication, and why",
+         .whole = "step_time",
          .keys = {KEY_RANK},
          .key_columns = {NAMED("rank", "rank", "rank")},
          .figures = {TIME("delay", "own delay", "straggler_delay"),
                      OF_KIND("compute", "by its GPU", "late_arrival", "compute"),
-                     OF_KIND("host", "by its host", "late_arrival", "host"),
+                     OF_KIND("host", "by its CPU", "late_arrival", "host"),
                      OF_KIND("inherited", "inherited", "late_arrival", "inherited"),
                      TIME("waits", "waits itself", "collective_wait"),
-                     COUNT("last", "comes last", "last_arrivals"),
+                     COUNT("last", "arrives last", "last_arrivals"),
                      {"straggler", NULL, {"straggler", "straggler", "straggler", COLUMN_SHARE}, 6, true, false},
                      OF_KIND("unknown", "late, cause unknown", "late_arrival", "unknown")},
          .in_order = true},
@@ -738,21 +738,33 @@ static void put_cell(const struct report_table *table, size_t row, struct lumos_
   lumos_text_add(out, cell->bytes, cell->length);
 }
 
-/* "The critical path is 41.2 % GEMM, 20.3 % host gap and 9.1 % launch latency; 98.0 % of it is on rank 1" */
-void report_put_path_finding(const struct report_facts *facts, const struct report_table *kinds,
-                             const struct report_table *ranks, struct lumos_text *out) {
-  enum { NAMED_KINDS = 3 };
+/* "33.1 % GEMM, 27.2 % collective and 12.3 % elementwise": the largest, with their shares. */
+static void put_largest(const struct report_table *kinds, struct lumos_text *out) {
+  enum { NAMED_KINDS = 3, SHARE = 2 };
   size_t named = report_table_rows(kinds) < NAMED_KINDS ? report_table_rows(kinds) : NAMED_KINDS;
-  if (named == 0) {
-    return;
-  }
-  lumos_text_put(out, "The critical path is ");
   for (size_t i = 0; i < named; i++) {
     lumos_text_put(out, i == 0 ? "" : i + 1 == named ? " and " : ", ");
-    report_put_share(out, report_table_value(kinds, i, 2));
+    report_put_share(out, report_table_value(kinds, i, SHARE));
     lumos_text_char(out, ' ');
     put_cell(kinds, i, out);
   }
+}
+
+void report_put_kinds_finding(const struct report_table *kinds, struct lumos_text *out) {
+  if (report_table_rows(kinds) > 0) {
+    lumos_text_put(out, "GPU time is ");
+    put_largest(kinds, out);
+  }
+}
+
+/* "The critical path is 41.2 % GEMM, 20.3 % host gap and 9.1 % launch latency; 98.0 % of it is on rank 1" */
+void report_put_path_finding(const struct report_facts *facts, const struct report_table *kinds,
+                             const struct report_table *ranks, struct lumos_text *out) {
+  if (report_table_rows(kinds) == 0) {
+    return;
+  }
+  lumos_text_put(out, "The critical path is ");
+  put_largest(kinds, out);
   if (facts->ranks.count > 1 && report_table_rows(ranks) > 0) {
     lumos_text_put(out, "; ");
     report_put_share(out, report_table_value(ranks, 0, 2));
@@ -773,34 +785,36 @@ void report_put_mfu_finding(const struct report_table *mfu, struct lumos_text *o
   }
 }
 
-/* "Straggler: rank 2, which comes to communication 4.6 ms late by itself in a step, 26.9 % of it" */
+/* "Rank 1 arrives 6.1 ms late (14.5 % of the step)" */
 void report_put_waits_finding(const struct report_table *waits, const struct report_table *stragglers,
                               struct lumos_text *out) {
-  enum { DELAY = 1, SHARE = 7 };
+  enum { DELAY = 1, SHARE, STRAGGLER = 8 };
   bool any = false;
   bool known = false;
   for (size_t row = 0; row < report_table_rows(stragglers); row++) {
-    int64_t share = report_table_value(stragglers, row, SHARE);
     known = known || report_table_value(stragglers, row, DELAY) != LUMOS_ABSENT;
-    if (share != LUMOS_ABSENT) {
-      lumos_text_put(out, any ? "; " : "Straggler: ");
+    if (report_table_value(stragglers, row, STRAGGLER) != LUMOS_ABSENT) {
+      size_t start = out->length;
       put_cell(stragglers, row, out);
-      lumos_text_put(out, ", which comes to communication ");
+      out->bytes[start] = any ? out->bytes[start] : 'R';
+      lumos_text_put(out, " arrives ");
       report_put_time(out, report_table_value(stragglers, row, DELAY));
-      lumos_text_put(out, " late by itself in a step, ");
-      report_put_share(out, share);
-      lumos_text_put(out, " of it");
+      lumos_text_put(out, " late (");
+      report_put_share(out, report_table_value(stragglers, row, SHARE));
+      lumos_text_put(out, any ? "); " : " of the step); ");
       any = true;
     }
   }
+  out->length -= any ? 2 : 0;
   if (!any && report_table_rows(waits) > 0) {
-    lumos_text_put(out, known ? "No rank is a straggler; most waiting: " : "Most waiting: ");
+    lumos_text_put(out, known ? "No rank is late by itself; " : "");
+    size_t start = out->length;
     put_cell(waits, 0, out);
-    lumos_text_put(out, " for ");
+    out->bytes[start] = known ? out->bytes[start] : 'R';
+    lumos_text_put(out, " waits longest, ");
+    report_put_time(out, report_table_value(waits, 0, 2));
+    lumos_text_put(out, " a step for ");
     const struct report_cell *peer = &waits->cells.items[1];
     lumos_text_add(out, peer->bytes, peer->length);
-    lumos_text_put(out, ", ");
-    report_put_time(out, report_table_value(waits, 0, 2));
-    lumos_text_put(out, " a step");
   }
 }

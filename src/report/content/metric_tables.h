@@ -52,6 +52,8 @@ void report_metric_entries(const struct report_facts *facts, enum report_metric_
  * nothing. */
 void report_put_path_finding(const struct report_facts *facts, const struct report_table *kinds,
                              const struct report_table *ranks, struct lumos_text *out);
+/* "GPU time is 33.1 % GEMM, 27.2 % collective and 12.3 % elementwise" */
+void report_put_kinds_finding(const struct report_table *kinds, struct lumos_text *out);
 void report_put_mfu_finding(const struct report_table *mfu, struct lumos_text *out);
 void report_put_waits_finding(const struct report_table *waits, const struct report_table *stragglers,
                               struct lumos_text *out);
