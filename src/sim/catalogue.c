@@ -81,7 +81,8 @@ static const struct lumos_metric_definition definitions[] = {
     {"last_arrivals", "last arrivals", "count", NULL,
      "The number of collectives at which the rank arrived last, of those that count for late arrivals."},
     {"straggler", "straggler", "share", "step_time",
-     "The own delay of a rank that is a straggler: at least 10 % of the job's step on average and in two of three "
+     "The own delay of a rank that is a straggler, over all steps of the job: at least 10 % of the job's step on "
+     "average and in two of three "
      "steps; in a single step, 25 %. Beside a straggler, ranks with at least 80 % of the largest own delay, and 8 % "
      "of the step in two of three steps, are stragglers, too. Steps with unknown lateness count only where there are "
      "no others. Other ranks have no value."},
@@ -277,11 +278,12 @@ static const struct lumos_metric_definition definitions[] = {
      "What the link can carry in one direction, by the data sheet: PCIe or NVLink-C2C between CPU and GPU; half of the "
      "GPU's memory bandwidth for copies within it, which read and write each byte; all of it for memsets."},
     {"call_time", "time in a call", "ns", NULL,
-     "CPU time in calls of one name into the CUDA or HIP runtime or driver, summed over threads and ranks."},
+     "CPU time in calls of one name into the CUDA or HIP runtime or driver, added up over threads and ranks."},
     {"call_count", "calls", "count", NULL, "How many calls of one name a step has, on all ranks."},
     {"long_call_count", "long calls", "count", "call_count",
      "Calls that take more than 50 \xC2\xB5s. A launch takes a few: a long one waited, for room in the queue, for a "
-     "lock or for memory."},
+     "lock "
+     "or for memory."},
     {"launched_count", "launched alone", "count", NULL,
      "GPU tasks that calls of one name launched, one task each. Launches of graphs, with many tasks each, are left "
      "out."},
@@ -293,8 +295,9 @@ static const struct lumos_metric_definition definitions[] = {
     {"call_p99", "99th percentile of a call", "ns", NULL,
      "The duration that 99 % of the calls of one name do not exceed, over all steps and ranks."},
     {"annotation_cpu_time", "CPU time of an annotation", "ns", NULL,
-     "From start to end of the program's own annotations of one name (record_function, NVTX), summed over ranks; "
-     "what lies in one of the same name counts once. Unknown after a change."},
+     "From start to end of the program's own annotations of one name (record_function, NVTX), added up over ranks; "
+     "what "
+     "lies in one of the same name counts once. Not known after a change."},
     {"annotation_gpu_time", "GPU time of an annotation", "ns", "device_time",
      "GPU time of what an annotation's thread launched between its start and end, and of backward work that another "
      "thread launched in that time. Annotations lie in each other, so these do not add up."},
