@@ -162,12 +162,7 @@ static void fill_gain_tile(const struct diagnosis_story *story, struct report_sc
   } else {
     lumos_text_put(&figure, "\xE2\x88\x92");
     report_put_share(&figure, report_opportunity_gain_share(opportunities, best->half));
-    lumos_text_put(&evidence, "by ");
     report_put_halving(opportunities, best, &evidence);
-    lumos_text_put(&evidence, ": ");
-    report_put_time_beside(&evidence, best->half, opportunities->step);
-    lumos_text_put(&evidence, " instead of ");
-    report_put_time_beside(&evidence, opportunities->step, best->half);
   }
   set_tile(scope, "tiles", "Best gain, predicted", "opportunity_half", &figure, &evidence);
 }
