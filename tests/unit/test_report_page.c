@@ -192,8 +192,8 @@ static void verdict_of_ranks_that_begin_apart(void **state) {
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   assert_non_null(strstr(verdict_of(job, &text), "The step takes 16.00 ms: the GPUs are idle for 10.00 ms (62.5 %)."));
   struct lumos_text page = render(job);
-  assert_has(&page, "Idle: 62.5");
-  assert_has(&page, "swatch compute\">compute <b>37.5"); /* of the legend */
+  assert_has(&page, "Idle GPUs take 62.5");
+  assert_has(&page, "swatch compute\"><a href=\"#term-exposed_compute\">compute</a> <b>37.5"); /* of the legend */
   assert_has(&page, "\"loss\":{\"name\":\"idle\",\"share\":0.625,\"time\":10000000}");
   lumos_text_free(&page);
   lumos_text_free(&text);
@@ -249,7 +249,7 @@ static void job_is_described_as_far_as_it_is_known(void **state) {
   model.evidence.hidden = lumos_intern_text(job->strings, "shapes: aten::embedding [9, 5120] <b>");
   lumos_vector_push(&job->models, model);
   page = render(job);
-  assert_has(&page, "<h2 id=\"model\">The job</h2>");
+  assert_has(&page, "<summary>The job</summary>");
   assert_has(&page, "How the job is spread could not be told in full");
   assert_has(&page, "[\"hidden size\",5120,\"shapes: aten::embedding [9, 5120] ");
   assert_has(&page, "&lt;b&gt;");
@@ -337,7 +337,7 @@ static void numbers(void **state) {
   struct lumos_text page = render(job);
   assert_has(
       &page,
-      "Waiting for other ranks: 17.5\xC2\xA0% of the step, from 10.0\xC2\xA0% on rank 0 to 25.0\xC2\xA0% on rank 1");
+      "Waiting for other ranks takes 17.5\xC2\xA0% of the step: 10.0\xC2\xA0% on rank 0, 25.0\xC2\xA0% on rank 1");
   assert_has(&page, "65.00\xC2\xA0ms of a step, on the mean of all ranks");
   assert_has(&page, "of the measured step, mean size; worst \xE2\x88\x92"
                     "1.25\xC2\xA0%");

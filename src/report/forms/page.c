@@ -236,6 +236,9 @@ static void fill_timeline(const struct page *page, struct report_scope *root) {
   report_set_take(root, "timeline_finding", &text);
   report_put_gantt_reading(timelines, &text);
   report_set_take(root, "timeline_reading", &text);
+  report_section_if(root, "has_routes", timelines->routes.legs.count > 0);
+  report_put_gantt_routes(timelines, &text);
+  report_set_take(root, "routes_reading", &text);
   report_section_if(root, "has_folded", timelines->folded.count > 0);
   report_put_counted(&text, (int64_t)timelines->folded.count, "more lane");
   report_set_take(root, "folded_count", &text);
@@ -451,17 +454,23 @@ static void fill_passes(const struct page *page, struct report_scope *root) {
 
 static void fill_kernels(const struct page *page, struct report_scope *root) {
   report_section(root, "kernels");
-  if (report_table_rows(metric_table(page, METRICS_KINDS)) == 0) {
+  if (report_table_rows(&page->content->tables[TABLE_KERNELS]) == 0) {
     return;
   }
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   struct report_scope *section = begin_section(page, root, "kernels", "Kernels");
   report_put_kinds_finding(metric_table(page, METRICS_KINDS), &text);
+  if (text.length == 0) { /* of a stream of an older version */
+    lumos_text_put(&text, "Kernels");
+  }
   report_set_take(section, "kernels_finding", &text);
   report_put_mfu_finding(metric_table(page, METRICS_MFU), &text);
   report_section_if(section, "has_mfu", text.length > 0);
   report_set_take(section, "mfu_finding", &text);
-  set_table(page, section, TABLE_METRICS + METRICS_KINDS, "kinds_table");
+  report_section(section, "kinds");
+  if (report_table_rows(metric_table(page, METRICS_KINDS)) > 0) {
+    set_table(page, report_section_item(section, "kinds"), TABLE_METRICS + METRICS_KINDS, "table");
+  }
   set_table(page, section, TABLE_KERNELS, "names_table");
 }
 
