@@ -84,7 +84,7 @@ static bool choose_view(struct tool_rendering *rendering, struct lumos_error *er
     lumos_text_free(&views);
     return false;
   }
-  return lumos_report_format_has_views(rendering->report.format) ||
+  return lumos_report_format_has_views(rendering->report.format) || rendering->picturing.picture != NULL ||
          lumos_fail(error,
                     "--view is for one picture or its numbers; leave it out for %s, or write .svg, .png, .pdf or .csv",
                     format);
@@ -134,7 +134,8 @@ static bool choose_detail(struct tool_rendering *rendering, struct lumos_error *
 
 bool tool_rendering_check(struct tool_rendering *rendering, struct lumos_error *error) {
   if (!tool_simulating_check(&rendering->simulating, error) || !choose_format(rendering, error) ||
-      !choose_view(rendering, error) || !choose_graph(rendering, error) || !choose_detail(rendering, error)) {
+      !choose_view(rendering, error) || !choose_graph(rendering, error) || !choose_detail(rendering, error) ||
+      !tool_picturing_check(&rendering->picturing, rendering->output, &rendering->report, error)) {
     return false;
   }
   const char *name = lumos_report_format_name(rendering->report.format);
@@ -167,8 +168,9 @@ static bool write_report(struct lumos_job *job, const char *name, const struct t
                          struct lumos_error *error) {
   struct lumos_text report = LUMOS_TEXT_BUFFER;
   struct lumos_output output;
-  bool good =
-      lumos_report(job, &rendering->report, &report, error) && lumos_output_open(&output, rendering->output, error);
+  bool good = tool_picturing_write(&rendering->picturing, job, &rendering->report, error) &&
+              lumos_report(job, &rendering->report, &report, error) &&
+              lumos_output_open(&output, rendering->output, error);
   tool_wipe(job);
   if (good) {
     lumos_text_add(&output.text, report.bytes, report.length);
