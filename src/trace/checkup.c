@@ -74,7 +74,7 @@ static const struct row rows[] = {
      {LUMOS_GRADE_B, "what the others wait for is unknown, and their delays stay unexplained",
       "none: the profiler of ROCm has few such rows"}},
     {"collective_arguments", "collective arguments", "communication kernels", TALLY(communication), 90,
-     {LUMOS_GRADE_C, "waiting cannot be split from transfer, and bandwidth is unknown",
+     {LUMOS_GRADE_C, "waiting cannot be split from transfer, no bandwidth",
       "PyTorch 2.2 or later, with ProfilerActivity.CPU among the activities, records them by itself"},
      {LUMOS_GRADE_B, "in the others waiting cannot be split from transfer",
       "PyTorch 2.2 or later records them for NCCL's kernels; kernels of other libraries have none"}},
