@@ -29,7 +29,7 @@ static const struct lumos_metric_definition definitions[] = {
     {"bubble", "stage bubble", "ns", "step_time",
      "The pipeline bubble of a stage, averaged over its ranks; of the job's step, averaged over all ranks with a "
      "known stage. It is unknown where more communication is unsplit than known to be bubble."},
-    {"pass_gap", "bubble between passes", "ns", "step_time",
+    {"pass_gap", "time without a pass", "ns", "step_time",
      "A stage runs no pass, no optimizer, nothing else on its compute streams and no communication within the stage. "
      "It waits for another stage, for a transfer from there, or for its CPU. Shown for the stage's lowest rank, in "
      "the step closest to the mean step time."},
@@ -81,7 +81,8 @@ static const struct lumos_metric_definition definitions[] = {
     {"last_arrivals", "last arrivals", "count", NULL,
      "The number of collectives at which the rank arrived last, of those that count for late arrivals."},
     {"straggler", "straggler", "share", "step_time",
-     "The own delay of a rank that is a straggler: at least 10 % of the job's step on average and in two of three "
+     "The own delay of a rank that is a straggler, over all steps of the job: at least 10 % of the job's step on "
+     "average and in two of three "
      "steps; in a single step, 25 %. Beside a straggler, ranks with at least 80 % of the largest own delay, and 8 % "
      "of the step in two of three steps, are stragglers, too. Steps with unknown lateness count only where there are "
      "no others. Other ranks have no value."},
@@ -265,6 +266,42 @@ static const struct lumos_metric_definition definitions[] = {
     {"bytes_share", "share of memory bandwidth", "share", NULL,
      "A kernel's inputs and outputs, each counted once, as a share of what the GPU's memory could move in the "
      "kernel's time."},
+    {"copy_time", "time of copies", "ns", "device_time",
+     "GPU time of copies and memsets of one name, which says the direction and the kind of memory."},
+    {"copy_count", "copies", "count", NULL, "How many copies or memsets of one name a step has, on all ranks."},
+    {"copy_bytes", "bytes copied", "bytes", NULL,
+     "What the copies or memsets of one name move, each byte counted once."},
+    {"copy_bandwidth", "copy bandwidth", "GB/s", NULL,
+     "Bytes of the copies of one name divided by their time, in 10^9 bytes a second. Small copies stay far below the "
+     "link's bandwidth; so do copies from pageable memory, which go through a buffer."},
+    {"copy_link", "link bandwidth", "GB/s", NULL,
+     "What the link can carry in one direction, by the data sheet: PCIe or NVLink-C2C between CPU and GPU; half of the "
+     "GPU's memory bandwidth for copies within it, which read and write each byte; all of it for memsets."},
+    {"call_time", "time in a call", "ns", NULL,
+     "CPU time in calls of one name into the CUDA or HIP runtime or driver, added up over threads and ranks."},
+    {"call_count", "calls", "count", NULL, "How many calls of one name a step has, on all ranks."},
+    {"long_call_count", "long calls", "count", "call_count",
+     "Calls that take more than 50 \xC2\xB5s. A launch takes a few: a long one waited, for room in the queue, for a "
+     "lock "
+     "or for memory."},
+    {"launched_count", "launched alone", "count", NULL,
+     "GPU tasks that calls of one name launched, one task each. Launches of graphs, with many tasks each, are left "
+     "out."},
+    {"short_kernel_count", "shorter than their launch", "count", "launched_count",
+     "GPU tasks that run for less time than the call that launched them takes, where that is at most 50 \xC2\xB5s. The "
+     "GPU outruns the CPU: fuse them, or launch them as a CUDA graph."},
+    {"call_median", "median of a call", "ns", NULL,
+     "The median duration of the calls of one name over all steps and ranks, the lower one of two."},
+    {"call_p99", "99th percentile of a call", "ns", NULL,
+     "The duration that 99 % of the calls of one name do not exceed, over all steps and ranks."},
+    {"annotation_cpu_time", "CPU time of an annotation", "ns", NULL,
+     "From start to end of the program's own annotations of one name (record_function, NVTX), added up over ranks; "
+     "what "
+     "lies in one of the same name counts once. Not known after a change."},
+    {"annotation_gpu_time", "GPU time of an annotation", "ns", "device_time",
+     "GPU time of what an annotation's thread launched between its start and end, and of backward work that another "
+     "thread launched in that time. Annotations lie in each other, so these do not add up."},
+    {"annotation_count", "annotations", "count", NULL, "How many annotations of one name a step has, on all ranks."},
     {"coverage", "coverage", "share", "device_tasks",
      "The share of GPU tasks for which the recording names the call that launched them, or the op that made the call."},
     {"clock_offset", "clock offset", "ns", NULL,

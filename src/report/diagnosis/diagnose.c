@@ -6,6 +6,7 @@
  */
 #include <lumos/diagnosis.h>
 
+#include "report/diagnosis/blocked.h"
 #include "report/diagnosis/confidence.h"
 #include "report/diagnosis/excess.h"
 #include "report/diagnosis/figures.h"
@@ -68,14 +69,36 @@ static void take_waiting(struct diagnosing *search, const struct lumos_finding *
   take(&search->left.bubble, of_bubble);
 }
 
+/* ---- The network ---- */
+
+static void find_slow_link(struct diagnosing *search) {
+  struct diagnosis_link link = diagnosis_slow_link(&search->figures);
+  if (link.collective == LUMOS_NONE) {
+    return;
+  }
+  const struct lumos_job *job = search->job;
+  const struct lumos_collective *collective = &job->collectives.items[link.collective];
+  struct lumos_finding finding = empty;
+  finding.cause = LUMOS_CAUSE_SLOW_LINK;
+  finding.time = link.excess;
+  finding.ratio = link.ratio;
+  finding.op = collective->op;
+  finding.op_time = link.excess;
+  for (uint32_t m = 0; m < collective->member_count && finding.rank_count < LUMOS_FINDING_RANKS; m++) {
+    const struct lumos_task *member = &job->tasks.items[job->members.items[collective->member_first + m]];
+    finding.rank_times[finding.rank_count] = link.excess;
+    finding.ranks[finding.rank_count++] = lumos_rank_of(job, member);
+  }
+  int64_t members = finding.rank_count;
+  take(&search->left.transfer, link.excess * members / search->figures.weight);
+  take_waiting(search, &finding);
+  add_finding(search, finding);
+}
+
 /* ---- Late ranks ---- */
 
 static int64_t lateness(const struct diagnosis_rank *rank) {
   return at_least_zero(rank->late_compute + rank->late_host);
-}
-
-static bool is_data_loader(const struct lumos_job *job, lumos_string_id op) {
-  return op != LUMOS_NO_STRING && strstr(lumos_string(job->strings, op), "DataLoader") != NULL;
 }
 
 /* The median over other ranks is not needed: a late rank stands out, or it is not this. */
@@ -103,6 +126,18 @@ static void name_op(struct lumos_finding *finding, const struct diagnosis_excess
   }
 }
 
+/* Most of what the rank is late by is what it waits for data longer than on the mean. */
+static void explain_by_loader(const struct diagnosis_figures *figures, struct lumos_finding *finding) {
+  struct diagnosis_blocked own = diagnosis_blocked_by_loader(figures, finding->ranks[0]);
+  struct diagnosis_blocked mean = diagnosis_blocked_by_loader(figures, LUMOS_NONE);
+  if (own.time - mean.time > finding->time / MOST_OF) {
+    finding->cause = LUMOS_CAUSE_DATA_LOADER;
+    finding->op = own.op;
+    finding->before_op = false;
+    finding->op_time = own.op_time;
+  }
+}
+
 /* Why the first of its ranks is late. */
 static void explain(const struct diagnosis_figures *figures, struct lumos_finding *finding) {
   if (finding->cause == LUMOS_CAUSE_SLOW_GPU) {
@@ -113,9 +148,7 @@ static void explain(const struct diagnosis_figures *figures, struct lumos_findin
     struct diagnosis_excess excess = diagnosis_thread_excess(figures, finding->ranks[0]);
     name_op(finding, &excess);
     finding->ratio = report_share(excess.own, excess.others);
-    if (is_data_loader(figures->job, finding->op)) {
-      finding->cause = LUMOS_CAUSE_DATA_LOADER;
-    }
+    explain_by_loader(figures, finding);
   }
 }
 
@@ -162,16 +195,28 @@ static void find_late(struct diagnosing *search, enum lumos_cause cause, bool *n
   }
 }
 
+/* Kernels beside a transfer are slower, so that those of a slow link's ranks are, too. */
+static void excuse_ranks_of_links(const struct diagnosing *search, bool *named) {
+  for (size_t i = 0; i < search->findings.count; i++) {
+    const struct lumos_finding *link = &search->findings.items[i];
+    for (uint32_t r = 0; r < link->rank_count; r++) {
+      const struct diagnosis_rank *rank = &search->figures.ranks[link->ranks[r]];
+      named[link->ranks[r]] |= rank->late_compute > rank->late_host && lateness(rank) < link->time;
+    }
+  }
+}
+
 static void find_late_ranks(struct diagnosing *search) {
   static const enum lumos_cause causes[] = {LUMOS_CAUSE_SLOW_CPU, LUMOS_CAUSE_SLOW_GPU, LUMOS_CAUSE_UNRECORDED_RANK};
   bool *named = lumos_allocate_zeroed(search->job->ranks.count + 1, sizeof *named);
+  excuse_ranks_of_links(search, named);
   for (size_t i = 0; i < sizeof causes / sizeof *causes; i++) {
     find_late(search, causes[i], named);
   }
   free(named);
 }
 
-/* ---- The pipeline and the network ---- */
+/* ---- The pipeline ---- */
 
 static void find_imbalance(struct diagnosing *search) {
   struct diagnosis_imbalance imbalance = diagnosis_find_imbalance(&search->figures);
@@ -198,80 +243,53 @@ static void find_imbalance(struct diagnosing *search) {
   add_finding(search, finding);
 }
 
-static void find_slow_link(struct diagnosing *search) {
-  struct diagnosis_link link = diagnosis_slow_link(&search->figures);
-  if (link.collective == LUMOS_NONE) {
-    return;
-  }
-  const struct lumos_job *job = search->job;
-  const struct lumos_collective *collective = &job->collectives.items[link.collective];
-  struct lumos_finding finding = empty;
-  finding.cause = LUMOS_CAUSE_SLOW_LINK;
-  finding.time = link.excess;
-  finding.ratio = link.ratio;
-  finding.op = collective->op;
-  finding.op_time = link.excess;
-  for (uint32_t m = 0; m < collective->member_count && finding.rank_count < LUMOS_FINDING_RANKS; m++) {
-    const struct lumos_task *member = &job->tasks.items[job->members.items[collective->member_first + m]];
-    finding.rank_times[finding.rank_count] = link.excess;
-    finding.ranks[finding.rank_count++] = lumos_rank_of(job, member);
-  }
-  int64_t members = finding.rank_count;
-  take(&search->left.transfer, link.excess * members / search->figures.weight);
-  take_waiting(search, &finding);
-  add_finding(search, finding);
-}
-
 /* ---- What is left ---- */
 
-/* Idle time at which a thread was at an op, of the mean step: the longest op, or the sum over data loaders. */
-struct at_op {
-  lumos_string_id op;
-  int64_t time;
-};
-
-static struct at_op find_at_op(const struct diagnosing *search, bool loaders) {
+/* The op at which threads are while most GPUs are idle; LUMOS_NO_STRING. */
+static lumos_string_id longest_op(const struct diagnosing *search, int64_t *time) {
   const struct lumos_job *job = search->job;
-  struct at_op longest = {LUMOS_NO_STRING, 0};
+  lumos_string_id longest = LUMOS_NO_STRING;
+  *time = 0;
   for (size_t i = 0; i < job->metrics.count; i++) {
     const struct lumos_metric *metric = &job->metrics.items[i];
     lumos_string_id op = metric->scope.op;
-    if (op == LUMOS_NO_STRING || strcmp(lumos_string(job->strings, metric->name), "idle_at_op") != 0 ||
-        lumos_string(job->strings, op)[0] == '(' || is_data_loader(job, op) != loaders ||
-        !diagnosis_counts_step(&search->figures, metric->scope.step)) {
-      continue;
-    }
-    int64_t value = at_least_zero(report_decimal_as(metric->value, 0)) / search->figures.steps;
-    if (loaders || value > longest.time) {
-      longest.time = loaders ? report_sum(longest.time, value) : value;
-      longest.op = op;
+    if (op != LUMOS_NO_STRING && strcmp(lumos_string(job->strings, metric->name), "idle_at_op") == 0 &&
+        lumos_string(job->strings, op)[0] != '(' && diagnosis_counts_step(&search->figures, metric->scope.step)) {
+      int64_t value = at_least_zero(report_decimal_as(metric->value, 0)) / search->figures.steps;
+      longest = value > *time ? op : longest;
+      *time = value > *time ? value : *time;
     }
   }
   return longest;
 }
 
-static void find_idle(struct diagnosing *search) {
-  struct diagnosis_parts *left = &search->left;
-  struct at_op loader = find_at_op(search, true);
+static void find_loader(struct diagnosing *search) {
+  struct diagnosis_blocked loader = diagnosis_blocked_by_loader(&search->figures, LUMOS_NONE);
   struct lumos_finding finding = empty;
   finding.cause = LUMOS_CAUSE_DATA_LOADER;
-  finding.time = at_most(loader.time, left->idle_host);
+  finding.time = at_most(loader.time, search->left.idle_host);
   finding.op = loader.op;
-  finding.op_time = finding.time;
-  take(&left->idle_host, finding.time);
+  finding.op_time = loader.op_time;
+  take(&search->left.idle_host, finding.time);
   add_finding(search, finding);
+}
 
-  struct at_op longest = find_at_op(search, false);
-  finding.cause = LUMOS_CAUSE_CPU_BOUND;
-  finding.time = report_sum(left->idle_host, left->idle_launch);
-  bool host = left->idle_host > left->idle_sync;
-  finding.op = host ? longest.op : LUMOS_NO_STRING;
-  finding.op_time = host ? longest.time : LUMOS_ABSENT;
-  add_finding(search, finding);
+/* A CPU that is blocked for some time of a step could have been ahead of its GPU by as much, so that the GPU is idle for
+ * the synchronization's sake; what is idle beyond that is the CPU's own pace. */
+static void find_idle(struct diagnosing *search) {
+  struct diagnosis_parts *left = &search->left;
+  struct diagnosis_blocked blocked = diagnosis_blocked_by_gpu(&search->figures);
+  int64_t starved = report_sum(left->idle_host, left->idle_launch);
+  int64_t avoidable = at_most(starved, at_least_zero(blocked.time - left->idle_sync));
+  struct lumos_finding finding = empty;
   finding.cause = LUMOS_CAUSE_SYNCHRONIZATION;
-  finding.time = left->idle_sync;
-  finding.op = host ? LUMOS_NO_STRING : longest.op;
-  finding.op_time = host ? LUMOS_ABSENT : longest.time;
+  finding.time = report_sum(left->idle_sync, avoidable);
+  finding.op = blocked.op;
+  finding.op_time = blocked.op_time;
+  add_finding(search, finding);
+  finding.cause = LUMOS_CAUSE_CPU_BOUND;
+  finding.time = starved - avoidable;
+  finding.op = longest_op(search, &finding.op_time);
   add_finding(search, finding);
 }
 
@@ -346,9 +364,10 @@ void lumos_diagnose(const struct lumos_job *job, struct lumos_diagnosis *diagnos
   *diagnosis = (struct lumos_diagnosis){.step_time = LUMOS_ABSENT, .edited = facts.edited};
   if (diagnosis_figures_read(&facts, &search.figures)) {
     search.left = search.figures.parts;
-    find_late_ranks(&search);
     find_slow_link(&search);
+    find_late_ranks(&search);
     find_imbalance(&search);
+    find_loader(&search);
     find_idle(&search);
     find_rest(&search);
     name_communication(&search);

@@ -2,6 +2,7 @@
 #include "report/diagnosis/excess.h"
 
 #include "base/numbering.h"
+#include "report/diagnosis/blocked.h"
 #include <stdlib.h>
 
 struct entry {
@@ -47,19 +48,9 @@ static void add(struct sums *sums, lumos_string_id name, bool before, int64_t ti
   *of += time;
 }
 
-static bool launches(const struct lumos_job *job, const struct lumos_lane *lane) {
-  for (uint32_t t = lane->task_first; t < lane->task_first + lane->task_count; t++) {
-    if (job->tasks.items[t].kind == LUMOS_LAUNCH) {
-      return true;
-    }
-  }
-  return false;
-}
-
-/* Others, such as those that watch over communication, delay no kernel. */
 static void add_thread(struct sums *sums, const struct lumos_lane *lane, bool own) {
   const struct lumos_job *job = sums->figures->job;
-  if (!launches(job, lane)) {
+  if (!diagnosis_launches(job, lane)) {
     return;
   }
   for (uint32_t t = lane->task_first; t < lane->task_first + lane->task_count; t++) {

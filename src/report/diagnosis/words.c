@@ -118,8 +118,13 @@ static void put_imbalance(const struct diagnosis_story *story, const struct lumo
   lumos_text_format(out, "stage %d computes for ", finding->stage);
   put_ratio(finding->ratio, out);
   lumos_text_put(out, " as long as the other stages");
-  if (finding->part == LUMOS_PART_HEAD || finding->part == LUMOS_PART_EMBEDDING) {
-    lumos_text_format(out, ", because it holds the %s,", lumos_part_name(finding->part));
+  if (finding->part != 0) {
+    bool layers = finding->part == LUMOS_PART_LAYER;
+    lumos_text_format(out, ", because it holds %s,",
+                      layers                                  ? "more layers"
+                      : finding->part == LUMOS_PART_HEAD      ? "the head"
+                      : finding->part == LUMOS_PART_EMBEDDING ? "the embedding"
+                                                              : "more of the optimizer");
   }
   lumos_text_put(out, " and the imbalance costs ");
   put_cost(story, finding->time, out);
@@ -288,7 +293,7 @@ static void put_where(const struct diagnosis_story *story, const struct lumos_fi
 static void put_action(const struct diagnosis_story *story, const struct lumos_finding *finding,
                        struct lumos_text *out) {
   bool late = finding->cause == LUMOS_CAUSE_SLOW_CPU || finding->cause == LUMOS_CAUSE_SLOW_GPU;
-  if (late && finding->op != LUMOS_NO_STRING) {
+  if (late && finding->op != LUMOS_NO_STRING && finding->rank_count > 0) {
     put_where(story, finding, out);
     return;
   }
@@ -307,6 +312,9 @@ static void put_action(const struct diagnosis_story *story, const struct lumos_f
   } else if (finding->cause == LUMOS_CAUSE_CPU_BOUND && finding->op != LUMOS_NO_STRING &&
              finding->op_time > finding->time / TEN) {
     lumos_text_put(out, "; the op that costs most is ");
+    put_name(story, finding->op, out);
+  } else if (finding->cause == LUMOS_CAUSE_SYNCHRONIZATION && finding->op != LUMOS_NO_STRING) {
+    lumos_text_put(out, "; most blocking is in ");
     put_name(story, finding->op, out);
   }
 }
@@ -344,11 +352,15 @@ static bool is_of_late_ranks(const struct diagnosis_story *story, const struct r
   return one->kind != LUMOS_NO_STRING && strcmp(lumos_string(story->job->strings, one->kind), "stragglers") == 0;
 }
 
+bool diagnosis_predicts(const struct lumos_diagnosis *diagnosis) {
+  return diagnosis->count > 0 && diagnosis->confidence != LUMOS_POOR &&
+         diagnosis->findings[0].cause != LUMOS_CAUSE_NOT_RECORDED;
+}
+
 struct diagnosis_gain diagnosis_gain_of(const struct diagnosis_story *story, bool any) {
   const struct lumos_diagnosis *diagnosis = story->diagnosis;
   struct diagnosis_gain gain = {NULL, LUMOS_ABSENT};
-  if (diagnosis->count == 0 || diagnosis->confidence == LUMOS_POOR ||
-      diagnosis->findings[0].cause == LUMOS_CAUSE_NOT_RECORDED) {
+  if (!diagnosis_predicts(diagnosis)) {
     return gain;
   }
   const char *kind = opportunity_kind(diagnosis->findings[0].cause);
@@ -361,8 +373,8 @@ struct diagnosis_gain diagnosis_gain_of(const struct diagnosis_story *story, boo
   return gain;
 }
 
-void diagnosis_put_condition(const struct diagnosis_story *story, const struct diagnosis_gain *gain,
-                             struct lumos_text *out) {
+static void put_condition(const struct diagnosis_story *story, const struct diagnosis_gain *gain,
+                          struct lumos_text *out) {
   if (is_of_late_ranks(story, gain->opportunity)) {
     lumos_text_put(out, "without what late ranks take longer");
   } else {
@@ -373,7 +385,7 @@ void diagnosis_put_condition(const struct diagnosis_story *story, const struct d
 
 /* "with half of the CPU time a step would take 33.0 ms (-21.6 %)" */
 static void put_gain(const struct diagnosis_story *story, const struct diagnosis_gain *gain, struct lumos_text *out) {
-  diagnosis_put_condition(story, gain, out);
+  put_condition(story, gain, out);
   lumos_text_put(out, story->facts->job_all.steps > 1 ? " a step would take " : " it would take ");
   report_put_time_beside(out, gain->time, story->opportunities->step);
   lumos_text_put(out, " (\xE2\x88\x92");
