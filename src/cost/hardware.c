@@ -80,11 +80,16 @@ static bool read_member(struct lumos_hardware *hardware, const char *path, const
   if (strcmp(member->string, "memory_bandwidth") == 0) {
     return read_number(path, device->name, member, "GB/s", &device->bandwidth, error);
   }
+  if (strcmp(member->string, "host_link") == 0) {
+    return read_number(path, device->name, member, "GB/s", &device->host_link, error);
+  }
   if (strcmp(member->string, "peaks") == 0) {
     return read_peaks(path, member, device, error);
   }
-  return lumos_fail(error, "%s: %.60s: a device has no %.60s; give name, match, memory_bandwidth, peaks, source", path,
-                    device->name, member->string);
+  return lumos_fail(error,
+                    "%s: %.60s: a device has no %.60s; give name, match, memory_bandwidth, host_link, peaks, "
+                    "source",
+                    path, device->name, member->string);
 }
 
 static bool read_device(struct lumos_hardware *hardware, const char *path, const cJSON *object,

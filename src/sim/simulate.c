@@ -1,6 +1,9 @@
 /* Stage sim: the missing stages, the run, and what is read off its timeline. */
 #include "base/parallel.h"
+#include "sim/annotations.h"
+#include "sim/calls.h"
 #include "sim/clock.h"
+#include "sim/copies.h"
 #include "sim/critical.h"
 #include "sim/flops.h"
 #include "sim/idle.h"
@@ -147,6 +150,9 @@ static bool write_metrics(struct runs *runs, const struct lumos_hardware *hardwa
   lumos_write_rollups(job, told, stretches);
   lumos_write_occupancy(job, told, stretches);
   lumos_write_flops(job, told, stretches, hardware);
+  lumos_write_copies(job, told, stretches, hardware);
+  lumos_write_calls(job, told, stretches);
+  lumos_write_annotations(job, told, stretches);
   free(kept);
   free(kept_simulated);
   free(idle);

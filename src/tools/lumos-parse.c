@@ -96,13 +96,16 @@ static void say_valid(const struct lumos_job *job, const char *path, struct lumo
 static bool validate_stream(const char *path, const struct options *options, struct lumos_text *out,
                             struct lumos_error *error) {
   struct lumos_progress progress;
-  const struct lumos_operands one = {&path, 1};
-  struct lumos_job *job = tool_read(&one, options->parsing.edited, &progress, error);
+  lumos_progress_begin(&progress);
+  const struct lumos_read_options reading = {.edited = options->parsing.edited,
+                                             .watcher = lumos_progress_watcher(&progress)};
+  struct lumos_job *job = lumos_streams_open(&path, 1, &reading, error);
+  lumos_progress_wipe(&progress);
   bool good = job != NULL && lumos_job_check(job, error);
   if (good) {
     say_valid(job, path, out);
   }
-  tool_close(job);
+  lumos_job_free(job);
   return good;
 }
 
@@ -131,7 +134,8 @@ static bool parse(const struct lumos_operands *operands, void *given, struct lum
   const struct options *options = given;
   if (!tool_parsing_given(operands, &options->parsing,
                           "name traces or folders of traces, as in 'lumos-parse rank*.json.gz'; --help says more",
-                          error)) {
+                          error) ||
+      !lumos_output_try(options->output, error)) {
     return false;
   }
   if (options->validate) {

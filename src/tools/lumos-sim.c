@@ -42,16 +42,20 @@ static bool check_outputs(const struct simulating *simulating, const struct tool
   return true;
 }
 
-static bool simulate(struct lumos_job *job, const struct tool_stream *stream, struct lumos_error *error) {
+static bool check(const struct tool_stream *stream, struct lumos_error *error) {
   const struct simulating *simulating = stream->context;
   enum lumos_model model = LUMOS_MODEL_LUMOS;
   if (simulating->model != NULL && !lumos_model_find(simulating->model, &model)) {
-    return lumos_fail(error, "--model: '%s' is no model; use lumos, dpro or daydream", simulating->model);
+    return lumos_fail(error, "option --model: '%s' is not a model; use lumos, dpro or daydream", simulating->model);
   }
-  if (!check_outputs(simulating, stream, error)) {
-    return false;
-  }
-  return tool_simulating_check(&simulating->simulating, error) &&
+  return check_outputs(simulating, stream, error) && tool_simulating_check(&simulating->simulating, error) &&
+         lumos_output_try(simulating->trace, error) && lumos_output_try(simulating->critical_path, error);
+}
+
+static bool simulate(struct lumos_job *job, const struct tool_stream *stream, struct lumos_error *error) {
+  const struct simulating *simulating = stream->context;
+  enum lumos_model model = LUMOS_MODEL_LUMOS;
+  return (simulating->model == NULL || lumos_model_find(simulating->model, &model)) &&
          tool_simulate(job, model, &simulating->simulating, error) &&
          (simulating->trace == NULL || lumos_timelines_write(job, simulating->trace, error)) &&
          (simulating->critical_path == NULL || lumos_critical_path_write(job, simulating->critical_path, error));
@@ -77,7 +81,7 @@ static const char *const examples[] = {
 
 int main(int argc, char **argv) {
   struct simulating simulating = {0};
-  struct tool_stream stream = {.name = "lumos-sim", .change = simulate, .context = &simulating};
+  struct tool_stream stream = {.name = "lumos-sim", .check = check, .change = simulate, .context = &simulating};
   const struct lumos_option options[] = {
       {LUMOS_OPTION_TEXT, 0, "model", "lumos|dpro|daydream", &simulating.model,
        "What the simulation knows of: all that the graph has; or, to see what dependencies are worth, what others' "
@@ -99,10 +103,12 @@ int main(int argc, char **argv) {
   const struct lumos_command command = {
       .name = stream.name,
       .summary = "Simulate the execution graph and measure where every step goes.",
-      .usage = "[OPTION]... [STREAM]...",
+      .usage = "[OPTION]... [STREAM|TRACE|FOLDER]...",
       .description =
-          "Reads a stream of lumos-parse, lumos-graph or lumos-transform (several are joined: the ranks of one job; "
-          "none: standard input), runs the stages that are missing, and adds simulated times and metrics.",
+          "Reads a stream of lumos-parse, lumos-graph or lumos-transform, or the traces themselves, runs the stages "
+          "that "
+          "are missing, and adds simulated times and metrics. Several inputs are the ranks of one job; without any it "
+          "reads standard input.",
       .examples = examples,
       .options = options,
   };

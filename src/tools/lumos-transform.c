@@ -25,11 +25,11 @@ int main(int argc, char **argv) {
   const struct lumos_command command = {
       .name = stream.name,
       .summary = "Ask what if: change the execution graph before it is simulated.",
-      .usage = "[OPTION]... [STREAM]...",
+      .usage = "[OPTION]... [STREAM|TRACE|FOLDER]...",
       .description =
-          "Reads a stream of lumos-parse or lumos-graph (several are joined: the ranks of one job; none: standard "
-          "input) and edits it. Every changed duration keeps what it was and says where it comes from; transforms "
-          "compose through the pipe.",
+          "Reads a stream of lumos-parse or lumos-graph, or the traces themselves, and edits the job. Every changed "
+          "duration keeps its first value and says where the new one comes from. Transforms compose through the pipe. "
+          "Several inputs are the ranks of one job; without any it reads standard input.",
       .examples = examples,
       .options = options,
   };

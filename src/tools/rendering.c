@@ -4,6 +4,7 @@
 #include "base/ascii.h"
 #include "base/duration.h"
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -137,8 +138,11 @@ bool tool_rendering_check(struct tool_rendering *rendering, struct lumos_error *
     return false;
   }
   const char *name = lumos_report_format_name(rendering->report.format);
-  if (!goes_to_standard_output(rendering) || !wants_report(rendering)) {
+  if (!wants_report(rendering)) {
     return true;
+  }
+  if (!goes_to_standard_output(rendering)) {
+    return lumos_output_try(rendering->output, error);
   }
   if (rendering->verdict) {
     return lumos_fail(
@@ -146,15 +150,21 @@ bool tool_rendering_check(struct tool_rendering *rendering, struct lumos_error *
         "--verdict and the report cannot both go to standard output; name a file for the report, as -o report.%s",
         name);
   }
-  if (!lumos_report_format_is_text(rendering->report.format) && isatty(STDOUT_FILENO)) {
+  if (lumos_report_format_is_text(rendering->report.format) || !isatty(STDOUT_FILENO)) {
+    return true;
+  }
+  if (!rendering->names_file || rendering->output != NULL) {
     return lumos_fail(error, "the report would be written to a terminal; use -o report.%s, or redirect the output",
                       name);
   }
-  return true;
+  (void)snprintf(rendering->named, sizeof rendering->named, "report.%s", name);
+  rendering->output = rendering->named;
+  return lumos_output_try(rendering->output, error);
 }
 
 /* The report is whole before a byte of it is written: a failure leaves nothing behind. */
-static bool write_report(struct lumos_job *job, const struct tool_rendering *rendering, struct lumos_error *error) {
+static bool write_report(struct lumos_job *job, const char *name, const struct tool_rendering *rendering,
+                         struct lumos_error *error) {
   struct lumos_text report = LUMOS_TEXT_BUFFER;
   struct lumos_output output;
   bool good =
@@ -163,6 +173,9 @@ static bool write_report(struct lumos_job *job, const struct tool_rendering *ren
   if (good) {
     lumos_text_add(&output.text, report.bytes, report.length);
     good = lumos_output_commit(&output, error);
+  }
+  if (good && rendering->output == rendering->named) {
+    tool_say(name, "wrote ", rendering->named);
   }
   lumos_text_free(&report);
   return good;
@@ -204,6 +217,6 @@ bool tool_rendering_write(struct lumos_job *job, const char *name, enum lumos_st
     return false;
   }
   tool_warn(job, name, before);
-  return (!wants_report(rendering) || write_report(job, rendering, error)) &&
+  return (!wants_report(rendering) || write_report(job, name, rendering, error)) &&
          (!rendering->verdict || write_verdict(job, error));
 }

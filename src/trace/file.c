@@ -332,14 +332,44 @@ static bool convert(struct trace *trace, struct lumos_job *job, const char *name
   return good;
 }
 
-static void say_fault(const struct trace *trace, char *text, size_t size) {
-  bool damaged = trace->damage[0] != '\0';
+/* Why the text gives no job. */
+static void say_fault(const struct trace *trace, struct trace_file *file) {
+  static const char copy[] = "copy or record the file again";
+  static const char export[] = "give a file that the profiler's export_chrome_trace wrote, or a Lumos stream";
+  const struct trace_place *skipped = trace->skipped.count > 0      ? &trace->skipped.first[0]
+                                      : trace->facts_lost.count > 0 ? &trace->facts_lost.first[0]
+                                                                    : NULL;
+  const char *what = NULL;
+  file->cure = export;
   if (trace->foreign != NULL) {
-    (void)snprintf(text, size, "%s", trace->foreign);
-  } else if (damaged || trace->skipped.count + trace->facts_lost.count > 0) {
-    const struct trace_place *first = trace->skipped.count > 0 ? &trace->skipped.first[0] : &trace->facts_lost.first[0];
-    (void)snprintf(text, size, "byte %" PRIu64 ": %s", damaged ? trace->truncated_at : first->begin,
-                   damaged ? trace->damage : first->what);
+    what = trace->foreign->what;
+    file->cure = trace->foreign->cure;
+  } else if (trace->damage[0] != '\0') {
+    (void)snprintf(file->fault, sizeof file->fault, "is damaged at byte %" PRIu64 ": %s", trace->truncated_at,
+                   trace->damage);
+    file->cure = copy;
+  } else if (trace->text == TRACE_TEXT_EMPTY) {
+    what = "is empty";
+    file->cure = "what was to write it has failed: see its message and run it again";
+  } else if (trace->text == TRACE_TEXT_OTHER) {
+    what = "is not JSON";
+  } else if (skipped != NULL) {
+    (void)snprintf(file->fault, sizeof file->fault, "holds no valid event; byte %" PRIu64 ": %s", skipped->begin,
+                   skipped->what);
+    file->cure = copy;
+  } else if (trace->truncated) {
+    (void)snprintf(file->fault, sizeof file->fault, "is cut at byte %" PRIu64 ", before its first event",
+                   trace->truncated_at);
+    file->cure = copy;
+  } else if (trace->text == TRACE_TEXT_JSON) {
+    what = "is JSON without a traceEvents list";
+  } else {
+    what = "holds no event with a duration";
+    file->cure =
+        "record with activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA] and a schedule with active steps";
+  }
+  if (what != NULL) {
+    (void)snprintf(file->fault, sizeof file->fault, "%s", what);
   }
 }
 
@@ -396,7 +426,7 @@ bool lumos_trace_file(struct lumos_input *input, const char *name, const char *s
   lumos_trace_init(&trace, job->strings);
   *file = (struct trace_file){.fault = ""};
   bool good = lumos_trace_scan(&trace, input, name, &scan, error);
-  say_fault(&trace, file->fault, sizeof file->fault);
+  say_fault(&trace, file);
   good = good && convert_all(&trace, &job, name, source, options, file, error);
   lumos_trace_clear(&trace);
   lumos_job_free(job);

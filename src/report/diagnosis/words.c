@@ -352,11 +352,15 @@ static bool is_of_late_ranks(const struct diagnosis_story *story, const struct r
   return one->kind != LUMOS_NO_STRING && strcmp(lumos_string(story->job->strings, one->kind), "stragglers") == 0;
 }
 
+bool diagnosis_predicts(const struct lumos_diagnosis *diagnosis) {
+  return diagnosis->count > 0 && diagnosis->confidence != LUMOS_POOR &&
+         diagnosis->findings[0].cause != LUMOS_CAUSE_NOT_RECORDED;
+}
+
 struct diagnosis_gain diagnosis_gain_of(const struct diagnosis_story *story, bool any) {
   const struct lumos_diagnosis *diagnosis = story->diagnosis;
   struct diagnosis_gain gain = {NULL, LUMOS_ABSENT};
-  if (diagnosis->count == 0 || diagnosis->confidence == LUMOS_POOR ||
-      diagnosis->findings[0].cause == LUMOS_CAUSE_NOT_RECORDED) {
+  if (!diagnosis_predicts(diagnosis)) {
     return gain;
   }
   const char *kind = opportunity_kind(diagnosis->findings[0].cause);
@@ -369,8 +373,8 @@ struct diagnosis_gain diagnosis_gain_of(const struct diagnosis_story *story, boo
   return gain;
 }
 
-void diagnosis_put_condition(const struct diagnosis_story *story, const struct diagnosis_gain *gain,
-                             struct lumos_text *out) {
+static void put_condition(const struct diagnosis_story *story, const struct diagnosis_gain *gain,
+                          struct lumos_text *out) {
   if (is_of_late_ranks(story, gain->opportunity)) {
     lumos_text_put(out, "without what late ranks take longer");
   } else {
@@ -381,7 +385,7 @@ void diagnosis_put_condition(const struct diagnosis_story *story, const struct d
 
 /* "with half of the CPU time a step would take 33.0 ms (-21.6 %)" */
 static void put_gain(const struct diagnosis_story *story, const struct diagnosis_gain *gain, struct lumos_text *out) {
-  diagnosis_put_condition(story, gain, out);
+  put_condition(story, gain, out);
   lumos_text_put(out, story->facts->job_all.steps > 1 ? " a step would take " : " it would take ");
   report_put_time_beside(out, gain->time, story->opportunities->step);
   lumos_text_put(out, " (\xE2\x88\x92");
