@@ -573,6 +573,44 @@ checks['the graph is sized, and its boxes lead to the timeline'] = async () => {
   await page.context().close();
 };
 
+checks['ranks fold, and unfold for what is in them'] = async () => {
+  const page = await open('example');
+  const origin = await originOf(page);
+  const height = async () => (await page.locator('.layers > svg').first().boundingBox()).height;
+  const painted = () => page.evaluate(() => document.querySelector('[data-picture="timeline"] canvas').toDataURL());
+  const before = await height();
+  const image = await painted();
+  const lanes = await page.evaluate(() => JSON.parse(document.getElementById('lumos-tasks').textContent).lanes.map(({rank}) => rank));
+  const visible = () => page.locator('[data-picture="timeline"] rect.track').evaluateAll((tracks) => tracks.map((track) => Number(track.getAttribute('height'))));
+  await page.getByRole('button', {name: 'Fold rank 0'}).focus();
+  await press(page, 'Enter');
+  assert.match(await statusOf(page), /^Rank 0 is folded$/);
+  const folded = page.getByRole('button', {name: 'Unfold rank 0'});
+  assert.equal(await folded.getAttribute('aria-expanded'), 'false');
+  assert.ok(await height() < before - 60);
+  const heights = await visible();
+  assert.deepEqual(heights.filter((one, i) => lanes[i] === 0 && one > 0), [9]); /* one row is left, half as high */
+  assert.ok(heights.every((one, i) => lanes[i] === 0 || one === 18));
+
+  /* What is below is hit where it stands now; what is folded unfolds when it is gone to. */
+  const below = tasksOf('example').filter((one) => one.kind === 'gemm' && one.rank === 1)[5];
+  await reach(page, below, origin);
+  await agrees(panel(page), below, origin);
+  await press(page, 'Escape');
+  const inside = tasksOf('example').find((one) => one.rank === 0 && one.kind === 'launch' && one.sim_start > origin);
+  await page.evaluate((id) => (location.hash = '#task=' + id), inside.id);
+  await page.getByRole('button', {name: 'Fold rank 0'}).waitFor();
+  await settled(page);
+  await agrees(panel(page), inside, origin);
+  assert.equal(await height(), before);
+  await press(page, 'Escape');
+  await page.getByRole('button', {name: 'Fit all'}).first().click();
+  await page.mouse.move(0, 0);
+  await settled(page);
+  assert.ok(await painted() === image);
+  await page.context().close();
+};
+
 /* In a narrow window the graph shows boxes, the timeline the beginning of the first step. */
 checks['a telephone shows boxes of the graph and the first step'] = async () => {
   const page = await open('example', {viewport: {width: 390, height: 844}});

@@ -132,10 +132,9 @@ static void boxes_and_arrows_add_up_to_the_step(void **state) {
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   report_put_dependencies_finding(dependencies, &text);
   /* Of 199: K0 and K1 150, K3 30, launch0 10, lags 8; s7 has 102. */
-  check_text(
-      &text,
-      "Of the 199 ns that step 1 takes in the simulation, 75.4 % is computing kernels, 15.1 % copies, 5.0 % CPU "
-      "work, 4.0 % launch latency and other gaps and 0.5 % all else; 51.3 % is on compute 7.");
+  check_text(&text,
+             "Of the 199 ns that step 1 takes in the simulation, 75.4 % is computing kernels, 15.1 % copies, 5.0 % CPU "
+             "work, 4.0 % launch latency and other gaps and 0.5 % all else; 51.3 % is on compute 7.");
   report_put_dependencies_reading(dependencies, &text);
   check_text(
       &text,
@@ -311,8 +310,8 @@ static struct lumos_text page_with(report_layout_engine *engine, int limit) {
   struct report_content *content = &shown->content;
   struct lumos_error error = {0};
   report_dependencies_free(&content->dependencies);
-  const struct report_dependencies_source source = {content->job, content->bindings, NULL, &content->timelines.steps,
-                                                    content->options, &content->timelines.roles};
+  const struct report_dependencies_source source = {
+      content->job, content->bindings, NULL, &content->timelines.steps, content->options, &content->timelines.roles};
   assert_true(report_dependencies_read(&source, &content->dependencies, &error));
   report_dependencies_lay_out(&content->dependencies, engine, limit);
   report_dependencies_settle(&content->dependencies);

@@ -312,7 +312,9 @@ static void facts(void **state) {
   lumos_task_detail(job, &job->tasks.items[3])->bytes = 4096;
   const struct lumos_report_options options = {.format = LUMOS_REPORT_HTML};
   struct lumos_text text = packed(job, &options, NULL, NULL);
-  assert_has(&text, "\"texts\":[\"launch\",\"aten::mm\",\"Linear_3\",\"[[2, 3], [3, 4]]\",\"\\u003c/script\\u003e\",\"norm\"]");
+  assert_has(
+      &text,
+      "\"texts\":[\"launch\",\"aten::mm\",\"Linear_3\",\"[[2, 3], [3, 4]]\",\"\\u003c/script\\u003e\",\"norm\"]");
   assert_has(&text, "\"names\":[[14,0,1,2,3],[14,0],[1,4,1,2,3],[4,5],[1,5]]");
   assert_has(&text, "\"passes\":[[0,2,-1,7],[1,2,2,7],[2,-1,-1,-1]]");
   assert_has(&text, "\"bytes\":[[1,4096]]");
@@ -332,8 +334,9 @@ static void routes(void **state) {
   int64_t origin = report_timelines_origin(&timelines);
   struct lumos_binding launch = {0, LUMOS_HELD_BY_LAUNCH, LUMOS_END, LUMOS_RECORDED};
   struct lumos_binding nothing = {LUMOS_NONE, LUMOS_HELD_BY_BOUNDARY, LUMOS_END, LUMOS_UNEXPLAINED};
-  const struct report_leg legs[] = {
-      {origin, origin + 5, LUMOS_NONE, nothing}, {origin + 5, origin + 12, 0, nothing}, {origin + 12, origin + 90, 1, launch}};
+  const struct report_leg legs[] = {{origin, origin + 5, LUMOS_NONE, nothing},
+                                    {origin + 5, origin + 12, 0, nothing},
+                                    {origin + 12, origin + 90, 1, launch}};
   for (size_t i = 0; i < sizeof legs / sizeof legs[0]; i++) {
     lumos_vector_push(&timelines.routes.legs, legs[i]);
   }
@@ -342,7 +345,9 @@ static void routes(void **state) {
   report_detail_read(&from, &detail);
   report_detail_json(&detail, &text);
   lumos_text_char(&text, '\0');
-  assert_has(&text, "\"routes\":[[9,0,[-1,0,1],[5,7,78],[0,0,1]]],\n\"holds\":[[\"boundary\",\"end\",\"unexplained\"],[\"launch\",");
+  assert_has(
+      &text,
+      "\"routes\":[[9,0,[-1,0,1],[5,7,78],[0,0,1]]],\n\"holds\":[[\"boundary\",\"end\",\"unexplained\"],[\"launch\",");
   report_detail_free(&detail);
   report_timelines_free(&timelines);
   lumos_text_free(&text);
@@ -378,11 +383,16 @@ static void script_stays_inside(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(columns),          cmocka_unit_test(holds),
-      cmocka_unit_test(choice),           cmocka_unit_test(choice_of_all),
-      cmocka_unit_test(choice_of_equals), cmocka_unit_test(chain),
-      cmocka_unit_test(facts),            cmocka_unit_test(routes),
-      cmocka_unit_test(digest),           cmocka_unit_test(script_stays_inside),
+      cmocka_unit_test(columns),
+      cmocka_unit_test(holds),
+      cmocka_unit_test(choice),
+      cmocka_unit_test(choice_of_all),
+      cmocka_unit_test(choice_of_equals),
+      cmocka_unit_test(chain),
+      cmocka_unit_test(facts),
+      cmocka_unit_test(routes),
+      cmocka_unit_test(digest),
+      cmocka_unit_test(script_stays_inside),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

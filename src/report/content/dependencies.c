@@ -319,8 +319,8 @@ static void read_graph(const struct report_dependencies *dependencies, struct re
   for (size_t i = 0; i < dependencies->nodes.count; i++) {
     const struct report_dependency_node *box = &dependencies->nodes.items[i];
     int32_t height = report_dependency_height(dependencies, box);
-    struct report_layout_node node = {
-        REPORT_DEPENDENCY_WIDTH, height > REPORT_DEPENDENCY_HEIGHT ? height : REPORT_DEPENDENCY_HEIGHT, box->lane};
+    struct report_layout_node node = {REPORT_DEPENDENCY_WIDTH,
+                                      height > REPORT_DEPENDENCY_HEIGHT ? height : REPORT_DEPENDENCY_HEIGHT, box->lane};
     lumos_vector_push(&graph->nodes, node);
   }
   for (size_t i = 0; i < dependencies->edges.count; i++) {
@@ -372,8 +372,11 @@ bool report_dependencies_check(const struct report_boundaries *steps, const stru
 bool report_dependencies_read(const struct report_dependencies_source *source, struct report_dependencies *dependencies,
                               struct lumos_error *error) {
   const struct lumos_report_options *options = source->options;
-  *dependencies = (struct report_dependencies){
-      .job = source->job, .roles = source->roles, .chain.job = source->job, .problem = LUMOS_TEXT_BUFFER, .outcome = LAYOUT_FAILED};
+  *dependencies = (struct report_dependencies){.job = source->job,
+                                               .roles = source->roles,
+                                               .chain.job = source->job,
+                                               .problem = LUMOS_TEXT_BUFFER,
+                                               .outcome = LAYOUT_FAILED};
   struct report_boundary step;
   bool has_step = report_chain_step(source->steps, options, &step);
   if (!report_dependencies_check(source->steps, options, error)) {

@@ -69,7 +69,7 @@ struct report_chain_lane {
 struct report_dependencies {
   const struct lumos_job *job;
   const struct report_lane_roles *roles; /* what lanes are called; NULL: as they were recorded */
-  bool known; /* false: `problem` says why not, and there is nothing else */
+  bool known;                            /* false: `problem` says why not, and there is nothing else */
   struct lumos_text problem;
   struct report_chain chain;
   struct report_collapse collapse;

@@ -448,9 +448,10 @@ bool report_dependencies_scene(const struct report_dependencies *dependencies, s
                           .text = LUMOS_TEXT_BUFFER};
   draw(&canvas);
   lumos_text_put(&scene->title, "What the step waits for");
-  lumos_text_put(&scene->description,
-                 "Boxes are tasks on the critical path, from the start of the step down to its end, with areas by time; "
-                 "arrows say what held them. The table below the picture has the times of every box.");
+  lumos_text_put(
+      &scene->description,
+      "Boxes are tasks on the critical path, from the start of the step down to its end, with areas by time; "
+      "arrows say what held them. The table below the picture has the times of every box.");
   lumos_vector_free(&canvas.labels);
   lumos_text_free(&canvas.text);
   return true;

@@ -262,9 +262,10 @@ void report_dependencies_table(const struct report_dependencies *dependencies, s
   report_put_dependencies_finding(dependencies, &table->finding);
   lumos_text_char(&table->finding, ' ');
   report_put_dependencies_reading(dependencies, &table->finding);
-  lumos_text_put(&table->caption,
-                 "A row for every box of the critical path, in order of time. From: since the step began. Running, lag, "
-                 "unexplained and outside add up to the ");
+  lumos_text_put(
+      &table->caption,
+      "A row for every box of the critical path, in order of time. From: since the step began. Running, lag, "
+      "unexplained and outside add up to the ");
   report_put_time(&table->caption, table->whole);
   lumos_text_format(&table->caption, " of step %d; share: of them", dependencies->chain.step);
   for (size_t i = 0; i < dependencies->chain_nodes; i++) {
