@@ -9,10 +9,11 @@ const startTimelines = () => {
       lanes += tracks;
     }
   }
-  const marks = document.getElementById('marks');
-  if (marks) {
-    marks.addEventListener('change', () => pictures.forEach((picture) => picture.draw()));
+  for (const box of document.querySelectorAll('#marks, #path')) {
+    box.addEventListener('change', () => pictures.forEach((picture) => picture.draw()));
   }
+  addEventListener('hashchange', followLink);
+  followLink();
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => {
     forgetColours();
     pictures.forEach((picture) => picture.draw());

@@ -78,7 +78,8 @@ class Table {
     this.told = create('span', 'span', {'aria-live': 'polite'});
     const copy = button('', 'Copy', 'Copy the rows, parted by tabs', () => this.copy(copy));
     const save = button('', 'CSV', 'Download the rows as CSV', () => saveText(this.name + '.csv', 'text/csv', this.text(',', quoted)));
-    region.before(create('div', 'tools rows', {role: 'group', 'aria-label': 'This table'}, this.filter, copy, save, this.told));
+    const named = this.headings.some((_, column) => typeof this.value(0, column) === 'string');
+    region.before(create('div', 'tools rows', {role: 'group', 'aria-label': 'This table'}, ...(named ? [this.filter] : []), copy, save, this.told));
   }
 
   async copy(pressed) {

@@ -65,8 +65,8 @@ bool lumos_engine_run(const struct lumos_job *job, const struct lumos_sim_option
  * the mean of theirs over that time.
  *
  * By {step, name}, of the same timeline, the 200 longest of a step:
- *   copy_time, copy_count    of copies and memsets; copy_bytes and copy_bandwidth (GB/s) of those whose bytes are known,
- *                            and copy_link, what the link can do where the table of GPUs has it
+ *   copy_time, copy_count    of copies and memsets; copy_bytes of those whose bytes are known; {name}, over all
+ *                            steps: copy_bandwidth of these and copy_link, what the link can do, GB/s
  *   call_time, call_count    of calls into the runtime and driver; long_call_count: over 50 us; launched_count: tasks
  *                            that one call each launched, short_kernel_count: of these such that are shorter than that
  *                            call; {name}: call_median, call_p99

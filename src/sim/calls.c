@@ -78,7 +78,9 @@ static void add_call(struct calls *calls, uint32_t step, uint32_t index) {
   lumos_named_add(&calls->sums, step, task->name, TIME, time, weight);
   lumos_named_add(&calls->sums, step, task->name, COUNT, 1, weight);
   lumos_named_add(&calls->sums, step, task->name, LONG, time > LONG_CALL, weight);
-  lumos_vector_push(&calls->times, ((struct call_time){task->name, time}));
+  if (lumos_named_counts(&calls->sums, step)) {
+    lumos_vector_push(&calls->times, ((struct call_time){task->name, time}));
+  }
 }
 
 static void add_threads(struct calls *calls, const struct lumos_stretches *stretches) {

@@ -63,26 +63,46 @@ static double link_of(const struct lumos_device *device, const char *name) {
   return strstr(name, "DtoD") != NULL ? device->bandwidth / 2 : strstr(name, "Memset") != NULL ? device->bandwidth : 0;
 }
 
-static void write_rate(const struct lumos_named_sums *sums, const struct lumos_named_row *row, const char *metric,
-                       int64_t millionths) {
+static void write_rate(const struct lumos_named_sums *sums, lumos_string_id name, const char *metric,
+                       __int128 millionths) {
   struct lumos_scope scope = lumos_everywhere;
-  scope.step = sums->timeline->job.items[row->step].step;
-  scope.name = row->name;
-  lumos_metric_add(sums->job, metric, &scope, sums->timeline->source, (struct lumos_decimal){millionths, 6});
+  scope.name = name;
+  struct lumos_decimal rate = {millionths < LUMOS_TIME_LIMIT ? (int64_t)millionths : LUMOS_TIME_LIMIT - 1, 6};
+  lumos_metric_add(sums->job, metric, &scope, sums->timeline->source, rate);
 }
 
-static void write_row(const struct lumos_named_sums *sums, const struct lumos_named_row *row,
-                      const struct lumos_device *device) {
+/* Over all steps, what a name achieves and what it could. */
+static void write_rates(const struct lumos_named_sums *sums, lumos_string_id name, const struct lumos_device *device) {
+  __int128 bytes = 0, time = 0;
+  for (size_t i = 0; i < sums->rows.count; i++) {
+    const struct lumos_named_row *row = &sums->rows.items[i];
+    if (row->name == name && lumos_named_counts(sums, row->step)) {
+      bytes += row->of[BYTES];
+      time += row->of[TIMED];
+    }
+  }
+  if (time > 0) {
+    write_rate(sums, name, "copy_bandwidth", (bytes * 1000000 + time / 2) / time);
+  }
+  double link = device == NULL ? 0 : link_of(device, lumos_string(sums->job->strings, name));
+  if (link > 0) {
+    write_rate(sums, name, "copy_link", (__int128)(link * 1e6 + 0.5));
+  }
+}
+
+static bool is_first_of_name(const struct lumos_named_sums *sums, size_t number) {
+  size_t i = 0;
+  while (sums->rows.items[i].name != sums->rows.items[number].name) {
+    i++;
+  }
+  return i == number;
+}
+
+static void write_row(const struct lumos_named_sums *sums, const struct lumos_named_row *row) {
   lumos_named_write(sums, row, "copy_time", TIME);
   lumos_named_write(sums, row, "copy_count", COUNT);
   if (row->of[TIMED] > 0 && row->of[BYTES] < LUMOS_TIME_LIMIT) { /* a stream may claim more than there is */
     lumos_named_write(sums, row, "copy_bytes", BYTES);
-    __int128 rate = ((__int128)row->of[BYTES] * 1000000 + row->of[TIMED] / 2) / row->of[TIMED];
-    write_rate(sums, row, "copy_bandwidth", rate < LUMOS_TIME_LIMIT ? (int64_t)rate : LUMOS_TIME_LIMIT - 1);
-  }
-  double link = device == NULL ? 0 : link_of(device, lumos_string(sums->job->strings, row->name));
-  if (link > 0) {
-    write_rate(sums, row, "copy_link", (int64_t)(link * 1e6 + 0.5));
   }
 }
 
@@ -94,7 +114,10 @@ void lumos_write_copies(struct lumos_job *job, const struct lumos_timeline *time
   lumos_named_sort(&sums);
   const struct lumos_device *device = common_device(job, hardware);
   for (size_t i = 0; i < sums.rows.count; i++) {
-    write_row(&sums, &sums.rows.items[i], device);
+    write_row(&sums, &sums.rows.items[i]);
+    if (is_first_of_name(&sums, i)) {
+      write_rates(&sums, sums.rows.items[i].name, device);
+    }
   }
   lumos_named_free(&sums);
 }

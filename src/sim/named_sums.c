@@ -50,6 +50,10 @@ void lumos_named_sort(struct lumos_named_sums *sums) {
   sums->rows.count = kept;
 }
 
+bool lumos_named_counts(const struct lumos_named_sums *sums, uint32_t step) {
+  return step > 0 || sums->timeline->job.count == 1 || !lumos_job_edited(sums->job);
+}
+
 void lumos_named_write(const struct lumos_named_sums *sums, const struct lumos_named_row *row, const char *metric,
                        int figure) {
   struct lumos_scope scope = lumos_everywhere;

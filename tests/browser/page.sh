@@ -11,7 +11,7 @@ tasks() {
   grep '^{"type":"task"' "$1" | jq -c --slurpfile clocks clocks '
     $clocks[0]["\(.rank)"] as $clock
     | (.start // null) as $start
-    | {id, rank, lane, seq, kind, name, dur, call, sim_start, sim_dur,
+    | {id, rank, lane, seq, kind, name, dur, call, sim_start, sim_dur, phase, micro_batch, layer, span, bytes: (.comm.bytes // .bytes),
        start: (if $start then $start + ($clock.offset // 0) + (if .lane[0:1] == "t" then 0 else $clock.device_offset // 0 end) else null end)}'
 }
 

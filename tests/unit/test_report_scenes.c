@@ -67,7 +67,7 @@ static size_t runs_of(const struct report_scene *scene, enum report_paint paint)
   bool optional = false;
   for (size_t i = 0; i < scene->marks.count; i++) {
     const struct report_mark *mark = &scene->marks.items[i];
-    optional = mark->kind == MARK_GROUP ? mark->optional : optional && mark->kind != MARK_GROUP_END;
+    optional = mark->kind == MARK_GROUP ? mark->css != NULL : optional && mark->kind != MARK_GROUP_END;
     if (mark->kind == MARK_RUNS && mark->paint == paint) {
       assert_true(optional); /* the page has a switch for it */
       runs += mark->run_count;

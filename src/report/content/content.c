@@ -103,6 +103,10 @@ static void find_bindings(struct report_content *content) {
   if (content->bindings == NULL || !shows_marks(content)) {
     lumos_vector_free(doubts);
   }
+  if (content->bindings != NULL) {
+    report_routes_read(job, content->bindings, content->timelines.steps.items, content->timelines.steps.count,
+                       &content->timelines.routes);
+  }
 }
 
 /* The simulation may have to run again, once or twice: only where the form shows it. */

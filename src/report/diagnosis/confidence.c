@@ -46,7 +46,8 @@ void diagnosis_judge(const struct diagnosis_figures *figures, struct lumos_diagn
       {LUMOS_LIMIT_NOT_RECORDED, report_row_share(facts, whole, figures->timeline, FIGURE_NOT_RECORDED), 50000, 250000},
       {LUMOS_LIMIT_BOUNDARY, report_trust(facts, FIGURE_BOUNDARY), 50000, 250000},
       {LUMOS_LIMIT_UNEXPLAINED, report_trust(facts, FIGURE_UNEXPLAINED_LAG), 20000, 100000},
-      {LUMOS_LIMIT_UNSPLIT, report_row_share(facts, whole, figures->timeline, FIGURE_COMMUNICATION_UNSPLIT), 50000, 250000},
+      {LUMOS_LIMIT_UNSPLIT, report_row_share(facts, whole, figures->timeline, FIGURE_COMMUNICATION_UNSPLIT), 50000,
+       250000},
       {LUMOS_LIMIT_UNLAUNCHED, unlaunched(figures->job), 250000, 500000},
   };
   const struct rule *worst = NULL;

@@ -96,6 +96,7 @@ static const struct report_paint_row rows[PAINT_COUNT] = {
     [PAINT_RULE] = {"rule", "", FILL_PLAIN, {"#e3e6ea", "#2a3038"}, {0}, {0}},
     [PAINT_TRACK] = {"track", "", FILL_PLAIN, {"#f4f5f7", "#1a1f25"}, {0}, {0}},
     [PAINT_STEP] = {"step", "", FILL_PLAIN, {"#59626f", "#9aa4b2"}, {0}, {0}},
+    [PAINT_ROUTE] = {"route", "critical path", FILL_PLAIN, {"#d1001f", "#ff5d6c"}, {0}, {0}},
     [PAINT_PAPER] = {"paper", "", FILL_PLAIN, {"#fcfcfa", "#11151a"}, {0}, {0}},
 };
 

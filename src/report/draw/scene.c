@@ -113,9 +113,9 @@ void report_scene_group(struct report_scene *scene, int32_t x, int32_t y) {
   lumos_vector_push(&scene->marks, mark);
 }
 
-void report_scene_optional_group(struct report_scene *scene, int32_t x, int32_t y) {
+void report_scene_optional_group(struct report_scene *scene, const char *css, int32_t x, int32_t y) {
   report_scene_group(scene, x, y);
-  last_mark(scene)->optional = true;
+  last_mark(scene)->css = css;
 }
 
 void report_scene_group_end(struct report_scene *scene) {

@@ -56,7 +56,7 @@ struct report_mark {
   enum report_stroke stroke; /* lines, curves and polylines */
   bool bold;                 /* the same: twice as wide */
   bool faint;                /* runs */
-  bool optional;             /* groups: the page has a switch for it */
+  const char *css;           /* groups: the class by which a page shows and hides it; or NULL */
   bool plate;                /* boxes: the first colour of a patterned paint alone, for a number to stand on */
   size_t run_first, run_count;
   size_t point_first,
@@ -95,8 +95,8 @@ void report_scene_text(struct report_scene *scene, enum report_text_style style,
 void report_scene_runs(struct report_scene *scene, enum report_paint paint, bool faint);
 void report_scene_run(struct report_scene *scene, struct report_run run);
 void report_scene_group(struct report_scene *scene, int32_t x, int32_t y);
-/* A group of marks that a page shows when its reader wants them. */
-void report_scene_optional_group(struct report_scene *scene, int32_t x, int32_t y);
+/* A group with a class, which a page shows when its reader wants it. */
+void report_scene_optional_group(struct report_scene *scene, const char *css, int32_t x, int32_t y);
 void report_scene_group_end(struct report_scene *scene);
 /* A copy of another scene's marks, in a group at (x, y). */
 void report_scene_include(struct report_scene *scene, const struct report_scene *other, int32_t x, int32_t y);

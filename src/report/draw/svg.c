@@ -186,7 +186,11 @@ static void paint_mark(const struct report_scene *scene, struct lumos_text *out,
       paint_text(scene, out, mark);
       break;
     case MARK_GROUP:
-      lumos_text_put(out, mark->optional ? "<g class=\"marks\" transform=\"translate(" : "<g transform=\"translate(");
+      lumos_text_put(out, "<g");
+      if (mark->css != NULL) {
+        put_class(out, mark->css, "");
+      }
+      lumos_text_put(out, " transform=\"translate(");
       put_length(out, mark->x);
       lumos_text_char(out, ' ');
       put_length(out, mark->y);

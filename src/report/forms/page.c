@@ -237,6 +237,9 @@ static void fill_timeline(const struct page *page, struct report_scope *root) {
   report_set_take(root, "timeline_finding", &text);
   report_put_gantt_reading(timelines, &text);
   report_set_take(root, "timeline_reading", &text);
+  report_section_if(root, "has_routes", timelines->routes.legs.count > 0);
+  report_put_gantt_routes(timelines, &text);
+  report_set_take(root, "routes_reading", &text);
   report_section_if(root, "has_folded", timelines->folded.count > 0);
   report_put_counted(&text, (int64_t)timelines->folded.count, "more lane");
   report_set_take(root, "folded_count", &text);
