@@ -401,7 +401,7 @@ static void the_transplant_stands_beside_the_replay(void **state) {
   page = render_with(job, (struct lumos_report_options){.format = LUMOS_REPORT_MARKDOWN, .full = true});
   assert_has(&page, "| cross-step error | 1.20\xC2\xA0% | mean size, worst \xE2\x88\x92"
                     "2.00\xC2\xA0% |\n"
-                    "| step spread | 3.40\xC2\xA0% |");
+                    "| step-to-step variation | 3.40\xC2\xA0% |");
   lumos_text_free(&page);
   lumos_job_free(job);
 }
