@@ -334,6 +334,33 @@ static void small_overheads_are_no_diagnosis(void **state) {
   }
 }
 
+/* Most of the step is outside the recording: that is what there is to say, with the rank that is late beside it, and no
+ * gain is predicted although one was simulated. */
+static void what_is_not_recorded_comes_first_and_nothing_is_predicted(void **state) {
+  (void)state;
+  struct lumos_job *job = late_job(0, MS(36));
+  for (int32_t rank = LUMOS_ABSENT_INT, left = 4; left > 0; left--) {
+    add_metric(job, "not_recorded", rank, 0, LUMOS_METRIC_MEASURED, MS(60), 0);
+    rank = rank == LUMOS_ABSENT_INT ? 0 : rank + 1;
+  }
+  add_metric(job, "replay_error", LUMOS_ABSENT_INT, LUMOS_ABSENT_INT, LUMOS_METRIC_SIMULATED, 1, 6);
+  add_metric(job, "step_time", LUMOS_ABSENT_INT, 0, LUMOS_METRIC_SIMULATED, MS(100), 0);
+  add_kind(job, "opportunity_half", LUMOS_ABSENT_INT, "stragglers", MS(80));
+  add_kind(job, "opportunity_free", LUMOS_ABSENT_INT, "stragglers", MS(70));
+  for (size_t i = job->metrics.count - 2; i < job->metrics.count; i++) {
+    job->metrics.items[i].source = LUMOS_METRIC_SIMULATED;
+  }
+  (void)add_task(job, add_lane(job, 1, "s7", LUMOS_STREAM), LUMOS_GEMM, "gemm", 0, MS(60));
+  struct lumos_diagnosis diagnosis = diagnose(job);
+  expect_finding(&diagnosis, 0, LUMOS_CAUSE_NOT_RECORDED, MS(60), 600000);
+  assert_int_equal(diagnosis.confidence, LUMOS_POOR);
+  expect_sentences(job,
+                   "The step takes 100.0 ms: the recording does not show what the GPUs wait for during 60.00 ms "
+                   "(60.0 %); rank 1\xE2\x80\x99s CPU is 36.00 ms late (36.0 %), and the other 2 ranks wait. Record "
+                   "more steps, on all ranks, with CPU and CUDA activities.");
+  forget(job, &diagnosis);
+}
+
 /* Each figure at its thresholds, alone: above the first it is fair, above the second poor. */
 static void confidence_is_that_of_the_worst_figure(void **state) {
   (void)state;
@@ -396,6 +423,7 @@ int main(void) {
       cmocka_unit_test(a_slow_link_is_told_by_like_transfers),
       cmocka_unit_test(a_blocked_cpu_cannot_be_ahead),
       cmocka_unit_test(small_overheads_are_no_diagnosis),
+      cmocka_unit_test(what_is_not_recorded_comes_first_and_nothing_is_predicted),
       cmocka_unit_test(confidence_is_that_of_the_worst_figure),
       cmocka_unit_test(without_a_measured_step_confidence_is_unknown),
   };
