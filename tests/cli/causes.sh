@@ -3,8 +3,9 @@
 # draw CAUSE NUMBER: one job, the same whatever else is drawn. Each cause has six kinds, which its numbers go through; all else is drawn. Sets
 #   options   of the emulated cluster
 #   healthy   the same of the job without its cause: what that costs is the difference of their steps
+#   culprit   the rank that must be named, or ""
 #   guilty    the ranks that may be named; "": nobody in particular
-#   stage     the stage that has more work, or ""
+#   stage     the stage that has more work, or ""; the last one has a little more in every job, the head
 #   means     what is wrong, in words
 causes=(slow_gpu slow_cpu slow_link imbalance cpu_bound data_loader synchronization communication bubble compute)
 kinds=6
@@ -49,7 +50,7 @@ draw() {
   local cause=$1 number=$2
   RANDOM=$(($(cksum <<<"$seed $cause $number" | cut -d' ' -f1) % 32768))
   : $RANDOM $RANDOM $RANDOM # seeds that lie near each other begin with numbers that do
-  options=() cause_options=() healthy_options=() guilty='' stage=''
+  options=() cause_options=() healthy_options=() culprit='' guilty='' stage=''
   vocabulary=8192
   "draw_$cause" $((number % kinds))
   options+=(--vocab "$vocabulary")
@@ -64,7 +65,7 @@ draw_slow_gpu() {
   local ways=(dp dp tp pp deep dp) least=(120 120 140 150 180 120)
   spread "${ways[$1]}"
   large
-  guilty=$((RANDOM % ranks))
+  culprit=$((RANDOM % ranks)) guilty=$culprit
   factor "${least[$1]}" 200
   means="rank $guilty's kernels take $picked times as long"
   cause_options=(--straggler "$guilty=$picked")
@@ -74,7 +75,7 @@ draw_slow_cpu() {
   local ways=(dp dp tp dp pp dp) least=(170 170 170 170 210 170)
   spread "${ways[$1]}"
   middling
-  guilty=$((RANDOM % ranks))
+  culprit=$((RANDOM % ranks)) guilty=$culprit
   factor "${least[$1]}" 300
   means="rank $guilty's host takes $picked times as long"
   cause_options=(--slow-host "$guilty=$picked")
@@ -163,8 +164,8 @@ draw_data_loader() {
   large
   between 20 60
   [ "${ways[$1]}" != pp ] || picked=$((picked + 60))
-  guilty=$((RANDOM % ranks)) means="rank $guilty waits $picked ms a step for its data"
-  [ "${whose[$1]}" = one ] || { guilty=$(seq -s ' ' 0 $((ranks - 1))) && means="all ranks wait $picked ms a step for their data"; }
+  culprit=$((RANDOM % ranks)) guilty=$culprit means="rank $culprit waits $picked ms a step for its data"
+  [ "${whose[$1]}" = one ] || { culprit='' guilty=$(seq -s ' ' 0 $((ranks - 1))) && means="all ranks wait $picked ms a step for their data"; }
   for i in $guilty; do each+=(--slow-data "$i=$picked"); done
   cause_options=("${each[@]}")
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The diagnosis against jobs of the emulated cluster that are slow for one known reason, and jobs that are not: which cause it names first, and
-# whom it accuses. A job is right where the first finding has its cause, on its stage, and no finding names a rank that has no part in it.
+# whom it accuses. A job is right where the first finding has its cause, its rank and its stage, and no finding names a rank that has no part in it.
 # 95 in 100 jobs are right, and in none is anybody accused who is innocent.
 #
 #   tests/cli/diagnosis.sh [--all] [--table] [--check] [--keep FOLDER] [JOB...]
@@ -57,16 +57,19 @@ check_cause() {
   fi
 }
 
-# judge CAUSE: of report.json, "right"; or "false" and who is accused, or "wrong"; and what is said first.
+# judge CAUSE: of report.json, "right|", "wrong|" or "false, of whom|", and the first findings. An imbalance accuses a stage, not its ranks.
 judge() {
-  jq -r --arg cause "$1" --arg stage "$stage" --arg guilty "$guilty" '
+  jq -r --arg cause "$1" --arg stage "$stage" --arg culprit "$culprit" --arg guilty "$guilty" '
+    def names: map(tostring) | join(", ");
     ($guilty | split(" ") | map(tonumber)) as $guilty
-    | (.diagnosis.findings // []) as $findings | ($findings[0] // {"cause": "nothing"}) as $first
-    | ([$findings[].ranks[]?] | unique - $guilty) as $innocent
-    | (if ($innocent | length) > 0 then "false: rank \($innocent | map(tostring) | join(", "))"
-       elif $first.cause == $cause and ($stage == "" or ($first.stage | tostring) == $stage) and (($guilty | length) != 1 or $first.ranks == $guilty) then "right"
+    | [(.diagnosis.findings // [])[] | .ranks = [.ranks[]?.rank]] as $findings | ($findings[0] // {"cause": "nothing"}) as $first
+    | ([$findings[] | select(.cause != "imbalance").ranks[]] | unique - $guilty) as $innocent
+    | ([$findings[] | select(.cause == "imbalance").stage | tostring] - [$stage, "'"$((stages - 1))"'"]) as $even
+    | (if ($innocent | length) > 0 then "false, rank \($innocent | names)"
+       elif ($even | length) > 0 then "false, stage \($even | names)"
+       elif $first.cause == $cause and ($stage == "" or ($first.stage | tostring) == $stage) and ($culprit == "" or ($first.ranks | names) == $culprit) then "right"
        else "wrong" end)
-      + "|" + ([$findings[0:3][] | .cause + (if (.ranks // [] | length) > 0 then " of \(.ranks | map(tostring) | join(", "))" else "" end)
+      + "|" + ([$findings[0:3][] | .cause + (if (.ranks | length) > 0 then " of \(.ranks | names)" else "" end)
           + (if .stage != null then " on stage \(.stage)" else "" end) + " \((.share // 0) * 1000 | round / 10) %"] | join("; "))' report.json
 }
 
@@ -79,6 +82,7 @@ job() {
   [ ${#only[@]} -eq 0 ] || [[ " ${only[*]} " == *" $name "* ]] || return
   jobs=$((jobs + 1))
   draw "$1" "$2"
+  stages=$(sed -n 's|.*--pp \([0-9]*\).*|\1|p' <<<"${options[*]}")
   rm -rf traces sick healthy
   emulated-cluster --quiet --plain "${options[@]}" traces || { fail "$name: the emulated cluster fails: ${options[*]}"; return; }
   printf 'cause %s\nranks %s\nstage %s\nmeans %s\noptions %s\nhealthy %s\n' "$1" "$guilty" "$stage" "$means" "${options[*]}" "${healthy[*]}" >truth.txt
@@ -103,7 +107,7 @@ done
 
 right=$(grep -c '|right|' verdicts)
 grep -v '|right|' verdicts | while IFS='|' read -r name verdict said; do printf '%s is %s: %s\n' "$name" "$verdict" "$said"; done
-! grep -q '|false' verdicts || fail "$(grep -c '|false' verdicts) of $jobs jobs accuse an innocent rank"
+! grep -q '|false' verdicts || fail "$(grep -c '|false' verdicts) of $jobs jobs accuse the innocent"
 [ $((100 * right)) -ge $((95 * jobs)) ] || fail "$right of $jobs jobs are diagnosed, not 95 in 100"
 proved "the cause is named in $right of $jobs drawn jobs, and nobody innocent in any"
 finish
