@@ -567,7 +567,7 @@ checks['the graph is sized, and its boxes lead to the timeline'] = async () => {
   for (let i = 0; i < number; i++) {
     await page.keyboard.press('ArrowDown');
   }
-  assert.match(await page.evaluate(() => document.activeElement.getAttribute('aria-label')), /go to it in the timeline$/);
+  assert.match(await page.evaluate(() => document.activeElement.getAttribute('aria-label')), / rank 1, compute, go to it in the timeline$/);
   await press(page, 'Enter');
   await isThere();
   await page.context().close();
