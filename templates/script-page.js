@@ -46,4 +46,7 @@ if (document.getElementById('lumos-summary')) {
   startTables();
 }
 document.querySelectorAll('[data-picture="graph"]').forEach((region) => new Sheet(region));
+new Terms();
+addEventListener('hashchange', unfoldTarget);
+unfoldTarget();
 startPrinting();

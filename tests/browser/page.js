@@ -1,5 +1,6 @@
 /* What a reader does with a page, done in Chromium, against what jq says of the stream that it was made from.
-   `node page.js check`: example.html and hand.html; `large`: large.html; `bench NAME`: figures of a page. Run by page.sh. */
+   `node page.js check`: example.html and hand.html; `large`: large.html; `bench NAME`: figures of a page; `short NAME...`: how long pages are. Run by
+   the scripts beside it. */
 'use strict';
 
 const assert = require('node:assert/strict');
@@ -741,6 +742,64 @@ checks['tables sort by value'] = async () => {
   await page.context().close();
 };
 
+/* Of every table: what does not contain the words goes, what was folded comes, and what is copied or saved has all rows that fit, in
+   the units of the headings. */
+checks['tables filter, unfold, copy and download'] = async () => {
+  const page = await open('example', {acceptDownloads: true});
+  const summary = await page.evaluate(() => JSON.parse(document.getElementById('lumos-summary').textContent));
+  await page.evaluate(() => document.querySelectorAll('details').forEach((details) => (details.open = true)));
+  let folded = 0;
+  for (const [name, {columns, rows}] of Object.entries(summary.tables)) {
+    const table = page.locator(`table[aria-labelledby="table-${name}"]`);
+    if (rows.length < 2 || (await table.count()) === 0) {
+      continue;
+    }
+    const tools = page.locator(`.tools.rows:has(+ .scroll table[aria-labelledby="table-${name}"])`);
+    const shown = () => table.evaluate((element) => Array.from(element.tBodies[0].rows).filter((row) => !row.hidden).length);
+    const more = page.locator(`.scroll:has(table[aria-labelledby="table-${name}"]) + button.more`);
+    assert.equal(await tools.locator('button').count(), 2, name);
+    if (rows.length > 25) {
+      assert.ok((await shown()) < 25, name);
+      await more.evaluate((button) => button.click());
+      folded++;
+    }
+    assert.equal(await shown(), rows.length, name);
+    const word = (rows[rows.length - 1].find((value) => typeof value === 'string') ?? '').slice(0, 12);
+    assert.equal(await tools.locator('input').count(), word === '' ? 0 : 1, name);
+    if (word === '') {
+      continue; // numbers alone
+    }
+    await tools.locator('input').evaluate((input, text) => {
+      input.value = text;
+      input.dispatchEvent(new Event('input'));
+    }, word.toUpperCase());
+    const left = await shown();
+    assert.ok(left >= 1 && left <= rows.length, name + ': ' + word);
+    const [download] = await Promise.all([page.waitForEvent('download'), tools.locator('button').nth(1).evaluate((button) => button.click())]);
+    const lines = fs.readFileSync(await download.path(), 'utf8').trimEnd().split('\n');
+    assert.equal(download.suggestedFilename(), name + '.csv');
+    assert.equal(lines.length, 1 + left, name);
+    assert.equal(lines[0].split(',').length >= columns.length, true);
+    assert.ok(lines.slice(1).every((line) => line.toLowerCase().includes(word.toLowerCase().split('"')[0])), name);
+  }
+  assert.ok(folded >= 1, 'no table is folded');
+  /* Milliseconds and per cent, not ns and fractions; the clipboard has tabs. */
+  const kernels = page.locator('.tools.rows:has(+ .scroll table[aria-labelledby="table-kernels"])');
+  await kernels.locator('input').evaluate((input) => {
+    input.value = '';
+    input.dispatchEvent(new Event('input'));
+  });
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+  await kernels.locator('button').first().evaluate((button) => button.click());
+  await kernels.locator('button', {hasText: 'Copied'}).waitFor();
+  const copied = (await page.evaluate(() => navigator.clipboard.readText())).trimEnd().split('\n').map((line) => line.split('\t'));
+  const [first] = summary.tables.kernels.rows;
+  assert.equal(copied.length, 1 + summary.tables.kernels.rows.length);
+  assert.deepEqual(copied[0].slice(2, 5), ['count', 'GPU time ms', 'share %']);
+  assert.deepEqual(copied[1].slice(3, 5).map(Number), [first[3] / 1e6, Number((first[4] * 100).toPrecision(15))]);
+  await page.context().close();
+};
+
 /* Without scripts nothing is missing, and nothing is there that does nothing. */
 checks['complete without scripts, also on paper'] = async () => {
   const page = await open('example', {javaScriptEnabled: false});
@@ -978,10 +1037,52 @@ large['a span that was asked for is there whole'] = async () => {
   await other.context().close();
 };
 
+/* ---- How long a page is ---- */
+
+const HIGHEST = 7000; /* pixels at 1280 wide, before anything is unfolded */
+const MOST_WORDS = 2500;
+
+/* Words that can be seen, those of pictures with them. */
+const lengthOf = (page) => page.evaluate(() => {
+  const seen = Array.from(document.querySelectorAll('svg text')).filter((text) => text.checkVisibility()).map((text) => text.textContent);
+  const drawn = new Set(document.querySelectorAll('svg'));
+  drawn.forEach((picture) => (picture.style.visibility = 'hidden')); /* keeps its room, and gives no text */
+  const words = (document.body.innerText + ' ' + seen.join(' ')).match(/\S*[\p{L}\p{N}]\S*/gu).length;
+  drawn.forEach((picture) => (picture.style.visibility = ''));
+  return {height: document.documentElement.scrollHeight, words};
+});
+
+async function checkLength(name) {
+  const page = await open(name, {viewport: {width: 1280, height: 800}});
+  const {height, words} = await lengthOf(page);
+  console.log('  %s: %d pixels, %d words', name, height, words);
+  assert.ok(height <= HIGHEST, name + ' is ' + height + ' pixels high');
+  assert.ok(words < MOST_WORDS, name + ' has ' + words + ' words');
+  const bottom = async (css) => {
+    const box = await page.locator(css).first().boundingBox();
+    return box.y + box.height;
+  };
+  for (const css of ['.eyebrow', 'h1', '.tiles', '.confidence', 'nav']) {
+    assert.ok(await bottom(css) < 800, name + ': ' + css + ' is not on the first screen');
+  }
+  if (await page.locator('#breakdown').count() > 0) {
+    assert.ok((await page.locator('[aria-label="Picture: where the step went"] svg').first().boundingBox()).y < 600, name + ': no bar on the first screen');
+    assert.equal(await page.locator('.tiles li').count(), 4);
+  }
+  /* The bar of sections leads to what is there, and stays in sight. */
+  for (const link of await page.locator('nav a').all()) {
+    const target = await link.getAttribute('href');
+    assert.equal(await page.locator(target).count(), 1, name + ': ' + target);
+  }
+  await page.locator('nav a').last().click();
+  assert.ok((await page.locator('nav').boundingBox()).y < 2);
+  await page.context().close();
+}
+
 /* ---- */
 
 async function main() {
-  const [what, name] = process.argv.slice(2);
+  const [what, name, ...more] = process.argv.slice(2);
   browser = await chromium.launch({executablePath: process.env.CHROMIUM, args: ARGUMENTS});
   if (what === 'bench') {
     const {load, paint} = await opening(name);
@@ -991,13 +1092,25 @@ async function main() {
     await browser.close();
     return;
   }
+  const short = {};
+  for (const one of what === 'short' ? [name, ...more] : []) {
+    short['the page of ' + one + ' is short'] = () => checkLength(one);
+  }
+  if (what === 'short') {
+    await run(Object.entries(short));
+    return;
+  }
   const wanted = Object.entries(what === 'large' ? large : checks).filter(([title]) => !name || title.includes(name));
+  await run(wanted);
+}
+
+async function run(wanted) {
   let failed = 0;
-  for (const [title, run] of wanted) {
+  for (const [title, check] of wanted) {
     const started = Date.now();
     faults.length = 0;
     try {
-      await run();
+      await check();
       assert.deepEqual(faults, []);
       console.log('ok    %s (%d ms)', title, Date.now() - started);
     } catch (error) {

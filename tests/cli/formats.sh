@@ -92,7 +92,7 @@ more=$((more + laid_out))
 [ "$(grep -c '<table>' report.md.html)" -eq $((12 + more)) ] || fail "$(grep -c '<table>' report.md.html) tables in Markdown, not $((12 + more))"
 [ "$(wc -m <report.md)" -lt 65536 ] || fail 'too long for a comment on GitHub'
 jq -r '.tables.kernels.rows[][0]' report.json >names
-for term in 'on the critical path, by kind' 'idle for the host'; do has report.md "**$term"; done # of the tables that are shown
+for term in 'on the critical path, by kind' 'idle, CPU-bound'; do has report.md "**$term"; done # of the tables that are shown
 ! grep -q '^- \*\*self-replay error' report.md || fail 'Markdown has definitions of what it does not show'
 [ "$(wc -l <names)" -ge 20 ] || fail 'no kernels to look for'
 sed -n '/<h3>Kernels/,/<h3>Ops/p' report.md.html | sed -nE 's/^<td align="left">(.*)<\/td>$/\1/p' |

@@ -38,7 +38,19 @@ const char *report_title(const struct report_content *content) {
   return title != NULL && title[0] != '\0' ? title : NULL;
 }
 
-/* "8 ranks · NVIDIA H100 80GB HBM3 · steps 2 to 5": what the page is about. */
+/* "DP 8 x TP 1 x PP 1", where it is known how the job is spread. */
+static void put_sizes(const struct lumos_job *job, struct lumos_text *out) {
+  if (job->models.count == 0) {
+    return;
+  }
+  const struct lumos_parallel *sizes = &job->models.items[0].sizes;
+  if (sizes->dp != LUMOS_ABSENT_INT && sizes->tp != LUMOS_ABSENT_INT && sizes->pp != LUMOS_ABSENT_INT) {
+    lumos_text_format(out, MIDDLE_DOT "DP\xC2\xA0%d \xC3\x97 TP\xC2\xA0%d \xC3\x97 PP\xC2\xA0%d", sizes->dp,
+                      sizes->tp, sizes->pp);
+  }
+}
+
+/* "8 ranks · NVIDIA H100 80GB HBM3 · DP 8 x TP 1 x PP 1 · steps 2 to 5": what the page is about. */
 void report_put_subject(const struct report_content *content, struct lumos_text *out) {
   const struct lumos_job *job = content->job;
   int64_t ranks = lumos_job_weight(job);
@@ -60,6 +72,7 @@ void report_put_subject(const struct report_content *content, struct lumos_text 
       shown = device;
     }
   }
+  put_sizes(job, out);
   put_steps(&content->facts, out);
 }
 
@@ -120,13 +133,13 @@ static void read_tables(struct report_content *content) {
   report_busy_read(&content->facts, &content->timelines, &content->busy);
   report_busy_table(&content->busy, &tables[TABLE_BUSY]);
   report_table_collectives(job, &tables[TABLE_COLLECTIVES]);
-  report_table_kernels(job, &tables[TABLE_KERNELS]);
-  report_table_ops(job, &tables[TABLE_OPS_DEVICE], &tables[TABLE_OPS_HOST]);
+  report_table_kernels(&content->facts, &tables[TABLE_KERNELS]);
+  report_table_ops(&content->facts, &tables[TABLE_OPS_DEVICE], &tables[TABLE_OPS_HOST]);
   report_table_ranks(job, content->options->details, &tables[TABLE_RANKS]);
   report_table_clocks(job, &tables[TABLE_CLOCKS]);
   report_table_model(job, &tables[TABLE_MODEL]);
   report_passes_read(job, &content->timelines.steps, content->options, &content->passes);
-  report_pipeline_table(&content->passes, &tables[TABLE_PIPELINE]);
+  report_pipeline_table(&content->passes, &content->facts, &tables[TABLE_PIPELINE]);
   report_layers_read(&content->facts, &content->layers);
   report_layers_table(&content->layers, &tables[TABLE_LAYERS]);
   for (int i = 0; i < METRIC_TABLES; i++) {

@@ -63,7 +63,7 @@ void report_content_free(struct report_content *content);
 /* The title that was asked for, or NULL: then the diagnosis is the title. */
 const char *report_title(const struct report_content *content);
 
-/* "8 ranks · NVIDIA H100 80GB HBM3 · steps 2 to 5": what the report is about. */
+/* "8 ranks · NVIDIA H100 80GB HBM3 · DP 8 x TP 1 x PP 1 · steps 2 to 5": what the report is about. */
 void report_put_subject(const struct report_content *content, struct lumos_text *out);
 
 #endif

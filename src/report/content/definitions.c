@@ -114,6 +114,15 @@ bool report_definition(const char *key, struct report_definition *found) {
   return metric != NULL;
 }
 
+bool report_table_leads_to(const struct report_table *table, const char *key) {
+  for (size_t i = 0; i < table->column_count && report_table_rows(table) > 0; i++) {
+    if (table->columns[i].term != NULL && strcmp(table->columns[i].term, key) == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
 /* A metric's unit and what a share of it is a share of stand behind its text, as the page shows its values only. */
 static void add_measure(struct lumos_text *out, const struct lumos_metric_definition *metric) {
   const struct lumos_metric_definition *of = metric->of == NULL ? NULL : lumos_metric_definition(metric->of);

@@ -18,6 +18,11 @@ static const char *const figure_names[FIGURE_COUNT] = {
     [FIGURE_EXPOSED_COPY] = "exposed_copy",
     [FIGURE_NOT_RECORDED] = "not_recorded",
     [FIGURE_IDLE] = "idle",
+    [FIGURE_IDLE_HOST] = "idle_host",
+    [FIGURE_IDLE_SYNC] = "idle_sync",
+    [FIGURE_IDLE_LAUNCH] = "idle_launch",
+    [FIGURE_IDLE_DEPENDENCY] = "idle_dependency",
+    [FIGURE_IDLE_UNEXPLAINED] = "idle_unexplained",
     [FIGURE_GPU_BUSY] = "gpu_busy",
     [FIGURE_UNEXPLAINED_LAG] = "unexplained_lag",
     [FIGURE_BOUNDARY] = "boundary",
@@ -41,8 +46,8 @@ const char *report_timeline_name(enum report_timeline timeline) {
   return timeline == MEASURED ? "measured" : "simulated";
 }
 
-static struct report_row empty_row(uint32_t rank, int32_t step) {
-  struct report_row row = {.rank = rank, .step = step, .steps = 1};
+struct report_row report_row_empty(uint32_t rank, int32_t step) {
+  struct report_row row = {.rank = rank, .step = step};
   for (int timeline = 0; timeline < TIMELINES; timeline++) {
     for (int figure = 0; figure < FIGURE_COUNT; figure++) {
       row.figures[timeline].of[figure] = LUMOS_ABSENT;
@@ -110,7 +115,8 @@ static int compare_cells(const void *left, const void *right) {
 static void rows_of(const struct cells *cells, struct report_facts *facts) {
   for (size_t first = 0; first < cells->count;) {
     const struct cell *cell = &cells->items[first];
-    struct report_row row = empty_row(cell->rank, cell->step);
+    struct report_row row = report_row_empty(cell->rank, cell->step);
+    row.steps = 1;
     for (; first < cells->count && compare_cells(cell, &cells->items[first]) == 0; first++) {
       const struct cell *own = &cells->items[first];
       row.figures[own->timeline].of[own->figure] = own->value;
@@ -129,7 +135,7 @@ static int64_t combined(enum report_figure figure, int64_t sum, int64_t value) {
   return worse ? value : sum;
 }
 
-static void add_row(struct report_row *sum, const struct report_row *row, int64_t weight) {
+void report_row_add(struct report_row *sum, const struct report_row *row, int64_t weight) {
   sum->steps = report_sum(sum->steps, report_product(row->steps, weight));
   for (int timeline = 0; timeline < TIMELINES; timeline++) {
     for (int figure = 0; figure < FIGURE_COUNT; figure++) {
@@ -145,12 +151,11 @@ static void add_row(struct report_row *sum, const struct report_row *row, int64_
  * stands for one. */
 static struct report_row sum_of(const struct lumos_job *job, const struct report_row *rows, size_t count,
                                 uint32_t rank) {
-  struct report_row sum = empty_row(rank, LUMOS_ABSENT_INT);
-  sum.steps = 0;
+  struct report_row sum = report_row_empty(rank, LUMOS_ABSENT_INT);
   for (size_t i = 0; i < count; i++) {
     if (!rows[i].left_out) {
       bool over_ranks = rank == LUMOS_NONE && rows[i].rank != LUMOS_NONE;
-      add_row(&sum, &rows[i], over_ranks ? lumos_rank_weight(&job->ranks.items[rows[i].rank]) : 1);
+      report_row_add(&sum, &rows[i], over_ranks ? lumos_rank_weight(&job->ranks.items[rows[i].rank]) : 1);
     }
   }
   return sum;
@@ -241,14 +246,31 @@ int64_t report_facts_step_time(const struct report_facts *facts, enum report_tim
   return mean != LUMOS_ABSENT ? mean : report_row_mean(&facts->all, timeline, FIGURE_STEP_TIME);
 }
 
+static bool differs(const struct report_row *row, enum report_figure figure) {
+  enum { VISIBLE = 100 }; /* one part in so many of the step: 9 pixels of a bar as long as it, on the page */
+  int64_t measured = report_row_mean(row, MEASURED, figure), simulated = report_row_mean(row, SIMULATED, figure);
+  bool drawn = figure != FIGURE_HOST_STEP_TIME && measured != LUMOS_ABSENT && simulated != LUMOS_ABSENT;
+  return drawn && llabs(report_sum(simulated, -measured)) > report_row_mean(row, MEASURED, FIGURE_STEP_TIME) / VISIBLE;
+}
+
+bool report_facts_differ(const struct report_facts *facts) {
+  bool any = facts->edited && facts->all.figures[MEASURED].of[FIGURE_STEP_TIME] != LUMOS_ABSENT;
+  for (size_t i = 0; i < facts->ranks.count && !any; i++) {
+    for (int figure = 0; figure < FIGURE_UNEXPLAINED_LAG && !any; figure++) { /* step times, and their parts */
+      any = differs(&facts->ranks.items[i], (enum report_figure)figure);
+    }
+  }
+  return any;
+}
+
 int64_t report_world(const struct lumos_job *job) {
   int32_t world = job->ranks.count > 0 ? job->ranks.items[0].world : LUMOS_ABSENT_INT;
   return world == LUMOS_ABSENT_INT ? LUMOS_ABSENT : world;
 }
 
-int64_t report_row_share(const struct report_row *row, enum report_timeline timeline, enum report_figure figure) {
-  const struct report_figures *figures = &row->figures[timeline];
-  return report_share(figures->of[figure], figures->of[FIGURE_STEP_TIME]);
+int64_t report_row_share(const struct report_facts *facts, const struct report_row *row, enum report_timeline timeline,
+                         enum report_figure figure) {
+  return report_share(report_row_mean(row, timeline, figure), report_facts_step_time(facts, timeline));
 }
 
 int64_t report_row_mean(const struct report_row *row, enum report_timeline timeline, enum report_figure figure) {
@@ -290,3 +312,14 @@ struct report_coverage report_coverage_of(const struct lumos_job *job) {
   }
   return sum;
 }
+
+bool report_step_counts(const struct report_facts *facts, int32_t step) {
+  for (size_t i = 0; i < facts->job_steps.count; i++) {
+    if (facts->job_steps.items[i].step == step) {
+      return !facts->job_steps.items[i].left_out;
+    }
+  }
+  return facts->job_steps.count == 0;
+}
+
+int64_t report_rank_steps(const struct report_facts *facts) { return facts->all.steps > 1 ? facts->all.steps : 1; }

@@ -4,22 +4,22 @@
 #include "report/text/numbers.h"
 #include <stdlib.h>
 
-/* What is lost of a step, and what it is called. */
+/* What is lost of a step, and how a sentence about it begins. */
 struct loss {
   enum report_figure figure;
   const char *label;
 };
 
 static const struct loss losses[] = {
-    {FIGURE_IDLE, "Idle"},
-    {FIGURE_EXPOSED_COMMUNICATION, "Exposed communication"},
-    {FIGURE_EXPOSED_COPY, "Exposed copies"},
+    {FIGURE_IDLE, "Idle GPUs take"},
+    {FIGURE_EXPOSED_COMMUNICATION, "Exposed communication takes"},
+    {FIGURE_EXPOSED_COPY, "Exposed copies take"},
 };
 
 /* Which has another cure than communication that takes long. */
 static const struct loss waits[] = {
-    {FIGURE_COMMUNICATION_WAIT, "Waiting for other ranks"},
-    {FIGURE_PIPELINE_BUBBLE, "Pipeline bubble"},
+    {FIGURE_COMMUNICATION_WAIT, "Waiting for other ranks takes"},
+    {FIGURE_PIPELINE_BUBBLE, "The pipeline bubble takes"},
 };
 
 /* Where most of the exposed communication is waiting of one sort, that. */
@@ -52,21 +52,21 @@ void report_put_breakdown_finding(const struct report_facts *facts, struct lumos
   const struct report_row *most = NULL;
   for (size_t i = 0; i < facts->ranks.count; i++) {
     const struct report_row *row = &facts->ranks.items[i];
-    int64_t share = report_row_share(row, timeline, loss->figure);
+    int64_t share = report_row_share(facts, row, timeline, loss->figure);
     if (share != LUMOS_ABSENT) {
-      least = least == NULL || share < report_row_share(least, timeline, loss->figure) ? row : least;
-      most = most == NULL || share > report_row_share(most, timeline, loss->figure) ? row : most;
+      least = least == NULL || share < report_row_share(facts, least, timeline, loss->figure) ? row : least;
+      most = most == NULL || share > report_row_share(facts, most, timeline, loss->figure) ? row : most;
     }
   }
-  lumos_text_format(out, "%s: ", loss->label);
-  report_put_share(out, report_row_share(report_facts_whole(facts, timeline), timeline, loss->figure));
+  lumos_text_format(out, "%s ", loss->label);
+  report_put_share(out, report_row_share(facts, report_facts_whole(facts, timeline), timeline, loss->figure));
   lumos_text_put(out, " of the step");
   if (least != most) {
     const struct lumos_rank *ranks = facts->job->ranks.items;
-    lumos_text_put(out, ", from ");
-    report_put_share(out, report_row_share(least, timeline, loss->figure));
-    lumos_text_format(out, " on rank %d to ", ranks[least->rank].rank);
-    report_put_share(out, report_row_share(most, timeline, loss->figure));
+    lumos_text_put(out, ": ");
+    report_put_share(out, report_row_share(facts, least, timeline, loss->figure));
+    lumos_text_format(out, " on rank %d, ", ranks[least->rank].rank);
+    report_put_share(out, report_row_share(facts, most, timeline, loss->figure));
     lumos_text_format(out, " on rank %d", ranks[most->rank].rank);
   }
 }

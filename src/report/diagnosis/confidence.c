@@ -43,10 +43,11 @@ void diagnosis_judge(const struct diagnosis_figures *figures, struct lumos_diagn
   const struct rule rules[RULES] = {
       {LUMOS_LIMIT_REPLAY, replay_error(facts), 10000, 50000},
       {LUMOS_LIMIT_CROSS_STEP, size(facts->transplant_error), 30000, 100000},
-      {LUMOS_LIMIT_NOT_RECORDED, report_row_share(whole, figures->timeline, FIGURE_NOT_RECORDED), 50000, 250000},
+      {LUMOS_LIMIT_NOT_RECORDED, report_row_share(facts, whole, figures->timeline, FIGURE_NOT_RECORDED), 50000, 250000},
       {LUMOS_LIMIT_BOUNDARY, report_trust(facts, FIGURE_BOUNDARY), 50000, 250000},
       {LUMOS_LIMIT_UNEXPLAINED, report_trust(facts, FIGURE_UNEXPLAINED_LAG), 20000, 100000},
-      {LUMOS_LIMIT_UNSPLIT, report_row_share(whole, figures->timeline, FIGURE_COMMUNICATION_UNSPLIT), 50000, 250000},
+      {LUMOS_LIMIT_UNSPLIT, report_row_share(facts, whole, figures->timeline, FIGURE_COMMUNICATION_UNSPLIT), 50000,
+       250000},
       {LUMOS_LIMIT_UNLAUNCHED, unlaunched(figures->job), 250000, 500000},
   };
   const struct rule *worst = NULL;

@@ -146,26 +146,23 @@ static void fill_mfu_tile(const struct report_content *content, struct report_sc
 /* Not where nobody looked for one. Under poor confidence nothing is predicted. */
 static void fill_gain_tile(const struct diagnosis_story *story, struct report_scope *scope) {
   const struct report_opportunities *opportunities = story->opportunities;
-  struct diagnosis_gain gain = diagnosis_gain_of(story, true);
+  const struct report_opportunity *best = report_best_opportunity(opportunities);
+  bool predicted = diagnosis_predicts(story->diagnosis);
   struct lumos_text figure = LUMOS_TEXT_BUFFER;
   struct lumos_text evidence = LUMOS_TEXT_BUFFER;
-  if (report_best_opportunity(opportunities) == NULL && !opportunities->none) {
+  if (best == NULL && !opportunities->none) {
     return;
   }
-  if (gain.opportunity != NULL) {
-    lumos_text_put(&figure, "\xE2\x88\x92");
-    report_put_share(&figure, report_opportunity_gain_share(opportunities, gain.time));
-    diagnosis_put_condition(story, &gain, &evidence);
-    lumos_text_put(&evidence, ": ");
-    report_put_time_beside(&evidence, gain.time, opportunities->step);
-    lumos_text_put(&evidence, " instead of ");
-    report_put_time_beside(&evidence, opportunities->step, gain.time);
-  } else if (report_best_opportunity(opportunities) == NULL) {
+  if (best == NULL) {
     report_put_share(&figure, 0);
     lumos_text_put(&evidence, "no kind of work alone shortens the step by 0.5\xC2\xA0%");
-  } else {
+  } else if (!predicted) {
     report_put_share(&figure, LUMOS_ABSENT);
     lumos_text_put(&evidence, "not predicted: too much of the step is outside what the model explains");
+  } else {
+    lumos_text_put(&figure, "\xE2\x88\x92");
+    report_put_share(&figure, report_opportunity_gain_share(opportunities, best->half));
+    report_put_halving(opportunities, best, &evidence);
   }
   set_tile(scope, "tiles", "Best gain, predicted", "opportunity_half", &figure, &evidence);
 }

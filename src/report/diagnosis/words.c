@@ -33,11 +33,25 @@ static void put_ratio(int64_t ratio, struct lumos_text *out) {
 
 static bool is_large_ratio(int64_t ratio) { return ratio != LUMOS_ABSENT && ratio >= 1000000 + HUNDRED_THOUSAND; }
 
-/* "rank 2", "ranks 2, 5 and 7", "8 ranks (2, 5, 7, 9 ...)" */
+/* How many ranks a finding names, those that one stands for included. */
+static int64_t count_ranks(const struct diagnosis_story *story, const struct lumos_finding *finding) {
+  int64_t count = 0;
+  for (uint32_t i = 0; i < finding->rank_count; i++) {
+    count += lumos_rank_weight(&story->job->ranks.items[finding->ranks[i]]);
+  }
+  return count;
+}
+
+/* "rank 2", "ranks 2, 5 and 7", "8 ranks (2, 5, 7, 9 ...)"; "16 ranks like rank 2" where it stands for them */
 static void put_ranks(const struct diagnosis_story *story, const struct lumos_finding *finding,
                       struct lumos_text *out) {
   const struct lumos_rank *ranks = story->job->ranks.items;
   uint32_t shown = finding->rank_count < MOST_RANKS_NAMED ? finding->rank_count : MOST_RANKS_NAMED;
+  int64_t count = count_ranks(story, finding);
+  if (count > finding->rank_count) {
+    report_put_counted(out, count, "rank");
+    lumos_text_put(out, " like ");
+  }
   if (shown < finding->rank_count) {
     lumos_text_format(out, "%s%u ranks (", finding->rank_count == LUMOS_FINDING_RANKS ? "at least " : "",
                       finding->rank_count);
@@ -78,7 +92,7 @@ static void put_waiting_ranks(const struct diagnosis_story *story, const struct 
       waiting += lumos_rank_weight(&story->job->ranks.items[row->rank]);
     }
   }
-  int64_t others = lumos_job_weight(story->job) - finding->rank_count;
+  int64_t others = lumos_job_weight(story->job) - count_ranks(story, finding);
   if (waiting == 0) {
     return;
   }
@@ -97,7 +111,7 @@ static void put_waiting_ranks(const struct diagnosis_story *story, const struct 
 /* "rank 2's CPU is 990 ms late (90.5 %), and the other 3 ranks wait" */
 static void put_late(const struct diagnosis_story *story, const struct lumos_finding *finding, const char *whose,
                      struct lumos_text *out) {
-  bool several = finding->rank_count > 1;
+  bool several = count_ranks(story, finding) > 1;
   if (several) {
     lumos_text_format(out, "the %ss of ", whose);
     put_ranks(story, finding, out);
@@ -352,11 +366,15 @@ static bool is_of_late_ranks(const struct diagnosis_story *story, const struct r
   return one->kind != LUMOS_NO_STRING && strcmp(lumos_string(story->job->strings, one->kind), "stragglers") == 0;
 }
 
+bool diagnosis_predicts(const struct lumos_diagnosis *diagnosis) {
+  return diagnosis->count > 0 && diagnosis->confidence != LUMOS_POOR &&
+         diagnosis->findings[0].cause != LUMOS_CAUSE_NOT_RECORDED;
+}
+
 struct diagnosis_gain diagnosis_gain_of(const struct diagnosis_story *story, bool any) {
   const struct lumos_diagnosis *diagnosis = story->diagnosis;
   struct diagnosis_gain gain = {NULL, LUMOS_ABSENT};
-  if (diagnosis->count == 0 || diagnosis->confidence == LUMOS_POOR ||
-      diagnosis->findings[0].cause == LUMOS_CAUSE_NOT_RECORDED) {
+  if (!diagnosis_predicts(diagnosis)) {
     return gain;
   }
   const char *kind = opportunity_kind(diagnosis->findings[0].cause);
@@ -369,8 +387,8 @@ struct diagnosis_gain diagnosis_gain_of(const struct diagnosis_story *story, boo
   return gain;
 }
 
-void diagnosis_put_condition(const struct diagnosis_story *story, const struct diagnosis_gain *gain,
-                             struct lumos_text *out) {
+static void put_condition(const struct diagnosis_story *story, const struct diagnosis_gain *gain,
+                          struct lumos_text *out) {
   if (is_of_late_ranks(story, gain->opportunity)) {
     lumos_text_put(out, "without what late ranks take longer");
   } else {
@@ -381,7 +399,7 @@ void diagnosis_put_condition(const struct diagnosis_story *story, const struct d
 
 /* "with half of the CPU time a step would take 33.0 ms (-21.6 %)" */
 static void put_gain(const struct diagnosis_story *story, const struct diagnosis_gain *gain, struct lumos_text *out) {
-  diagnosis_put_condition(story, gain, out);
+  put_condition(story, gain, out);
   lumos_text_put(out, story->facts->job_all.steps > 1 ? " a step would take " : " it would take ");
   report_put_time_beside(out, gain->time, story->opportunities->step);
   lumos_text_put(out, " (\xE2\x88\x92");

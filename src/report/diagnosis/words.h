@@ -31,11 +31,10 @@ struct diagnosis_gain {
   const struct report_opportunity *opportunity; /* NULL: nothing, or nothing is predicted, for the confidence is poor */
   int64_t time;                                 /* that a step would take */
 };
+/* Nothing is, where the confidence is poor or most is lost outside the recording. */
+bool diagnosis_predicts(const struct lumos_diagnosis *diagnosis);
 /* What the first finding's action would gain; without `any` none where it is not simulated, with it then the best of all
  * kinds of work. */
 struct diagnosis_gain diagnosis_gain_of(const struct diagnosis_story *story, bool any);
-/* "without the delay of late ranks", "with half of the time in GEMM kernels" */
-void diagnosis_put_condition(const struct diagnosis_story *story, const struct diagnosis_gain *gain,
-                             struct lumos_text *out);
 
 #endif

@@ -18,7 +18,7 @@ static void find_breakdown(const struct report_content *content, struct lumos_te
 }
 
 static void read_breakdown(const struct report_content *content, struct lumos_text *out) {
-  report_put_breakdown_left_out(&content->facts, out);
+  report_put_breakdown_reading(&content->facts, out);
 }
 
 /* Parts that are nothing everywhere need no explanation. */
@@ -116,7 +116,7 @@ static bool draw_dependencies(const struct report_content *content, struct repor
 }
 
 static void find_pipeline(const struct report_content *content, struct lumos_text *out) {
-  report_put_pipeline_finding(&content->passes, out);
+  report_put_pipeline_finding(&content->passes, &content->facts, out);
 }
 
 static void read_pipeline(const struct report_content *content, struct lumos_text *out) {
@@ -128,7 +128,7 @@ static void explain_pipeline(const struct report_content *content, bool shown[PA
 }
 
 static bool draw_pipeline(const struct report_content *content, struct report_scene *scene) {
-  return report_pipeline_scene(&content->passes, scene);
+  return report_pipeline_scene(&content->passes, &content->facts, scene);
 }
 
 static void find_layers(const struct report_content *content, struct lumos_text *out) {
@@ -178,6 +178,12 @@ const struct report_picture *report_picture_of(enum lumos_report_view view) {
     }
   }
   return NULL;
+}
+
+const struct report_picture *report_picture_chosen(const struct report_content *content) {
+  const struct report_picture *asked = report_picture_of(content->options->view);
+  return asked != NULL ? asked
+                       : report_picture_of(content->facts.has_streams ? LUMOS_VIEW_BREAKDOWN : LUMOS_VIEW_GANTT);
 }
 
 const char *lumos_report_view_name(enum lumos_report_view view) {

@@ -119,7 +119,7 @@ static void put_loss(const struct report_facts *facts, struct lumos_text *out) {
   enum report_timeline timeline = report_facts_spoken(facts);
   enum report_figure figure = report_largest_loss(facts);
   lumos_text_format(out, "{\"name\":\"%s\",\"share\":", report_figure_name(figure));
-  put_fraction(out, report_row_share(report_facts_whole(facts, timeline), timeline, figure));
+  put_fraction(out, report_row_share(facts, report_facts_whole(facts, timeline), timeline, figure));
   lumos_text_put(out, ",\"time\":");
   put_integer(out, report_row_mean(report_facts_whole(facts, timeline), timeline, figure));
   lumos_text_char(out, '}');

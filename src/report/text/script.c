@@ -57,7 +57,8 @@ static const char *const script_files[] = {
     "script-elements.js", "script-numbers.js",  "script-tasks.js", "script-columns.js", "script-view.js",
     "script-colours.js",  "script-search.js",   "script-route.js", "script-paint.js",   "script-fold.js",
     "script-axis.js",     "script-describe.js", "script-link.js",  "script-hint.js",    "script-pin.js",
-    "script-pointer.js",  "script-timeline.js", "script-graph.js", "script-tables.js",  "script-page.js",
+    "script-pointer.js",  "script-timeline.js", "script-graph.js", "script-tables.js",  "script-terms.js",
+    "script-page.js",
 };
 
 static bool add_file(const char *folder, const char *name, struct lumos_text *out, struct lumos_error *error) {
