@@ -139,7 +139,7 @@ static void boxes_and_arrows_add_up_to_the_step(void **state) {
   report_put_dependencies_reading(dependencies, &text);
   check_text(
       &text,
-      "4 tasks stand on the chain, on 3 lanes, each in a box of its own. 2 constraints with a slack of 90 ns or more "
+      "4 tasks are on the critical path, on 3 lanes, each in a box of its own. 2 constraints with a slack of 90 ns or more "
       "are left out.");
   forget(shown);
 }
@@ -179,7 +179,7 @@ static void what_nearly_bound_stands_beside_the_chain(void **state) {
   assert_int_equal(dependencies->left_out, 0);
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   report_put_dependencies_reading(dependencies, &text);
-  check_text(&text, "3 tasks stand on the chain, on 2 lanes, each in a box of its own. Beside it: 1 constraint that "
+  check_text(&text, "3 tasks are on the critical path, on 2 lanes, each in a box of its own. Beside it: 1 constraint that "
                     "nearly bound, with the "
                     "slack. ");
   forget(shown);
@@ -392,8 +392,8 @@ static void the_last_member_is_called_so(void **state) {
   struct report_scene scene;
   assert_true(report_dependencies_scene(&shown->content.dependencies, &scene));
   lumos_text_char(&scene.texts, '\0');
-  assert_non_null(strstr(scene.texts.bytes, "comes last \xC2\xB7 rank 1, stream 7"));
-  assert_null(strstr(scene.texts.bytes, "comes last \xC2\xB7 rank 0"));
+  assert_non_null(strstr(scene.texts.bytes, "arrives last \xC2\xB7 rank 1, stream 7"));
+  assert_null(strstr(scene.texts.bytes, "arrives last \xC2\xB7 rank 0"));
   report_scene_free(&scene);
   forget(shown);
 }

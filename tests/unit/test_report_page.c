@@ -250,7 +250,7 @@ static void job_is_described_as_far_as_it_is_known(void **state) {
   lumos_vector_push(&job->models, model);
   page = render(job);
   assert_has(&page, "<summary>The job</summary>");
-  assert_has(&page, "How the job is spread could not be told in full");
+  assert_has(&page, "The parallel layout is only partly known");
   assert_has(&page, "[\"hidden size\",5120,\"shapes: aten::embedding [9, 5120] ");
   assert_has(&page, "&lt;b&gt;");
   assert_null(strstr(page.bytes, "head size"));
@@ -383,13 +383,13 @@ static void the_transplant_stands_beside_the_replay(void **state) {
   add_metric(job, "transplant_error", LUMOS_ABSENT_INT, LUMOS_ABSENT_INT, LUMOS_METRIC_SIMULATED, 12000, 6);
   add_metric(job, "step_spread", LUMOS_ABSENT_INT, LUMOS_ABSENT_INT, LUMOS_METRIC_MEASURED, 34000, 6);
   page = render(job);
-  assert_has(&page, "<p class=\"label\"><a href=\"#term-transplant_error\">transplant error</a></p>\n"
+  assert_has(&page, "<p class=\"label\"><a href=\"#term-transplant_error\">cross-step error</a></p>\n"
                     "<p class=\"figure\">1.20\xC2\xA0%</p>\n"
                     "<p class=\"evidence\">mean size, worst \xE2\x88\x92"
                     "2.00\xC2\xA0%</p>");
-  assert_has(&page, "<p class=\"label\"><a href=\"#term-step_spread\">step spread</a></p>\n"
+  assert_has(&page, "<p class=\"label\"><a href=\"#term-step_spread\">step-to-step variation</a></p>\n"
                     "<p class=\"figure\">3.40\xC2\xA0%</p>");
-  assert_has(&page, "<p class=\"label\"><a href=\"#term-transplant_matched\">steps matched</a></p>\n"
+  assert_has(&page, "<p class=\"label\"><a href=\"#term-transplant_matched\">tasks matched between steps</a></p>\n"
                     "<p class=\"figure\">98.8\xC2\xA0%</p>");
   assert_has(&page, "id=\"term-transplant_error\"");
   assert_has(&page, "id=\"term-transplant_matched\"");
@@ -398,9 +398,9 @@ static void the_transplant_stands_beside_the_replay(void **state) {
                     "\"step_spread\":0.034");
   lumos_text_free(&page);
   page = render_with(job, (struct lumos_report_options){.format = LUMOS_REPORT_MARKDOWN});
-  assert_has(&page, "| transplant error | 1.20\xC2\xA0% | mean size, worst \xE2\x88\x92"
+  assert_has(&page, "| cross-step error | 1.20\xC2\xA0% | mean size, worst \xE2\x88\x92"
                     "2.00\xC2\xA0% |\n"
-                    "| step spread | 3.40\xC2\xA0% |");
+                    "| step-to-step variation | 3.40\xC2\xA0% |");
   lumos_text_free(&page);
   lumos_job_free(job);
 }

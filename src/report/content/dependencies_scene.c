@@ -67,7 +67,7 @@ static void put_times(struct lumos_text *text, const int64_t times[LUMOS_PATH_OU
   static const char *const words[] = {[LUMOS_PATH_RUN] = "running ",
                                       [LUMOS_PATH_LAG] = "lag ",
                                       [LUMOS_PATH_UNEXPLAINED] = "unexplained ",
-                                      [LUMOS_PATH_OUTSIDE] = "outside of the recording "};
+                                      [LUMOS_PATH_OUTSIDE] = "outside the recording "};
   bool first = true;
   for (int what = LUMOS_PATH_RUN; what <= LUMOS_PATH_OUTSIDE; what++) {
     if (times[what] > 0) {
@@ -91,7 +91,7 @@ static void tell_node(struct canvas *canvas, const struct report_dependency_node
   }
   lumos_text_put(text, "\n");
   if (node->neighbour) {
-    lumos_text_put(text, "did not bind: slack ");
+    lumos_text_put(text, "not critical: slack ");
     report_put_time(text, node->slack);
   } else {
     lumos_text_put(text, "from ");
@@ -111,14 +111,14 @@ static void tell_edge(struct canvas *canvas, const struct report_dependency_edge
                     report_evidence_word(edge->evidence));
   const struct report_dependency_node *to = &canvas->dependencies->nodes.items[edge->to];
   if (edge->binding) {
-    lumos_text_put(text, "bound");
+    lumos_text_put(text, "critical");
     if (sum_of(to->lead) > 0) {
       lumos_text_put(text, "; ");
       put_times(text, to->lead);
     }
   } else {
     report_put_counted(text, edge->count, "constraint");
-    lumos_text_put(text, " that did not bind, least slack ");
+    lumos_text_put(text, " that are not critical, least slack ");
     report_put_time(text, edge->slack);
   }
   report_scene_tooltip(canvas->scene, text);
@@ -283,7 +283,7 @@ static void put_second_line(struct canvas *canvas, const struct report_dependenc
     }
     /* The chain passes the start alone of a collective's last member: its transfer counts where the others end. */
     if (box_time(node) == 0 && lumos_is_communication(node->kind)) {
-      lumos_text_put(text, "comes last");
+      lumos_text_put(text, "arrives last");
     } else {
       report_put_time(text, box_time(node));
     }
@@ -373,13 +373,13 @@ static int32_t explain(struct canvas *canvas, int32_t x, bool binding, enum repo
 }
 
 static void draw_legend(struct canvas *canvas) {
-  int32_t x = explain(canvas, 0, true, STROKE_SOLID, "bound");
-  x = explain(canvas, x, false, STROKE_SOLID, "did not bind");
+  int32_t x = explain(canvas, 0, true, STROKE_SOLID, "critical");
+  x = explain(canvas, x, false, STROKE_SOLID, "not critical");
   canvas->text.length = 0;
   lumos_text_put(&canvas->text, "Evidence:");
   report_scene_text(canvas->scene, STYLE_SMALL, PAINT_MUTED, ANCHOR_START, x + 200, 220, &canvas->text);
   x = explain(canvas, x + 860, true, STROKE_SOLID, "recorded");
-  x = explain(canvas, x, true, STROKE_LONG_DASHES, "follows from order");
+  x = explain(canvas, x, true, STROKE_LONG_DASHES, "implied by program order");
   x = explain(canvas, x, true, STROKE_DASHED, "inferred");
   (void)explain(canvas, x, true, STROKE_DOTTED, "unexplained");
 }
@@ -431,8 +431,8 @@ bool report_dependencies_scene(const struct report_dependencies *dependencies, s
   draw(&canvas);
   lumos_text_put(&scene->title, "What the step waits for");
   lumos_text_put(&scene->description,
-                 "Boxes are tasks of the chain of constraints that bound, from the start of the step down to its end; "
-                 "arrows say what held them. The table below the picture has the times of every box.");
+                 "Boxes are the tasks of the critical path, from the start of the step down to its end. Arrows show "
+                 "what each waited for. The table below the picture has the times of every box.");
   lumos_vector_free(&canvas.labels);
   lumos_text_free(&canvas.text);
   return true;

@@ -14,7 +14,7 @@ enum {
   WIDTH = REPORT_AXIS_WIDTH,
   LABELS = REPORT_AXIS_LEFT,
   LANE_LABEL = LABELS - 90,
-  LANE = 18, /* height of a lane, */
+  LANE = 18,  /* height of a lane, */
   UPPER = 12, /* and of its simulated work where measured work hangs below it: pixels */
   LANE_GAP = 60,
   RANK_GAP = 60,
@@ -211,8 +211,7 @@ static void draw_labels(struct canvas *canvas, const struct report_lanes *lanes)
 static void draw_work(struct canvas *canvas, const struct report_lanes *lanes) {
   for (size_t i = 0; i < lanes->count; i++) {
     const struct report_lane *lane = &lanes->items[i];
-    report_scene_group(canvas->scene, LABELS,
-                       lane_top(canvas, lanes, i) + upper_of(canvas->timelines) * REPORT_PIXEL);
+    report_scene_group(canvas->scene, LABELS, lane_top(canvas, lanes, i) + upper_of(canvas->timelines) * REPORT_PIXEL);
     for (int timeline = TIMELINES - 1; timeline >= 0; timeline--) {
       bool drawn = timeline == SIMULATED || canvas->timelines->twice;
       if (drawn && lane->busy[timeline] != LUMOS_ABSENT) {
@@ -255,9 +254,8 @@ void report_gantt_scene(const struct report_timelines *timelines, const struct r
   draw_routes(&canvas, lanes);
   lumos_text_put(&scene->title, timelines->twice ? "Timeline of CPU threads and GPU streams, simulated above measured"
                                                  : "Timeline of CPU threads and GPU streams");
-  lumos_text_put(&scene->description,
-                 "One lane for every thread and stream; coloured where work of a kind runs, pale where nothing "
-                 "does. The table below the picture has the totals of every lane.");
+  lumos_text_put(&scene->description, "One lane for every thread and stream, colored where work runs and pale where "
+                                      "none does. The table below the picture has the totals of every lane.");
   report_raster_free(&canvas.raster);
   lumos_vector_free(&canvas.cells);
   lumos_text_free(&canvas.text);
@@ -308,16 +306,17 @@ void report_gantt_kinds(const struct report_lanes *lanes, bool shown[LUMOS_TASK_
 }
 
 void report_put_gantt_reading(const struct report_timelines *timelines, struct lumos_text *out) {
-  lumos_text_put(out, timelines->twice                         ? "Top: simulated. Bottom, pale: measured. "
+  lumos_text_put(out, timelines->twice                     ? "Top: simulated. Bottom, pale: measured. "
                       : lumos_job_measured(timelines->job) ? "Simulated and measured times agree within a column. "
                                                            : "The job was not measured as it is here. ");
   lumos_text_put(out, "A column is ");
   report_put_time(out, report_gantt_column(timelines));
-  lumos_text_put(out, "; its colour is the kind that ran longest, its height how busy it was.");
+  lumos_text_put(out, "; its color is the kind that ran longest, its height how busy it was.");
 }
 
 void report_put_gantt_routes(const struct report_timelines *timelines, struct lumos_text *out) {
-  lumos_text_put(out, "The line above a lane shows where each step\xE2\x80\x99s critical path runs; arrows show hand-overs.");
+  lumos_text_put(
+      out, "The line above a lane shows where each step\xE2\x80\x99s critical path runs; arrows show hand-overs.");
   if (timelines->routes.joined > 0) {
     lumos_text_put(out, " Parts under ");
     report_put_time(out, timelines->routes.joined);

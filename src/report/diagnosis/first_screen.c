@@ -185,7 +185,7 @@ static void fill_error(const struct report_facts *facts, struct report_scope *sc
       report_put_fine_share(&evidence, worst);
     }
   }
-  set_tile(scope, "trust", "self-replay error", "replay_error", &figure, &evidence);
+  set_tile(scope, "trust", "replay error", "replay_error", &figure, &evidence);
 }
 
 struct trust_row {
@@ -195,13 +195,13 @@ struct trust_row {
 
 static void fill_trust(const struct report_facts *facts, struct report_scope *scope) {
   static const struct trust_row rows[] = {
-      {FIGURE_UNEXPLAINED_LAG, "unexplained lag", "GPU starts that no rule explains"},
-      {FIGURE_BOUNDARY, "boundary", "fixed by what is not recorded"},
+      {FIGURE_UNEXPLAINED_LAG, "unexplained delay", "GPU starts without a known cause"},
+      {FIGURE_BOUNDARY, "waiting outside the recording", "fixed by work outside the recording"},
       {FIGURE_RESOURCE_WAIT, "waiting for SMs", "behind a kernel that fills the GPU"},
-      {FIGURE_KEPT_WAIT, "kept waiting", "in communication on its own"},
-      {FIGURE_HOST_GAP, "host gap", "thread time without an event"},
+      {FIGURE_KEPT_WAIT, "unsplit communication", "peer ranks missing"},
+      {FIGURE_HOST_GAP, "CPU gap", "CPU time without an event"},
       {FIGURE_PROFILER_TIME, "profiler", "on threads, at most"},
-      {FIGURE_HOST_UNKNOWN, "host unknown", "long gaps and calls, kept"},
+      {FIGURE_HOST_UNKNOWN, "unexplained CPU time", "long gaps and calls"},
   };
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
     struct lumos_text figure = LUMOS_TEXT_BUFFER;
@@ -220,8 +220,8 @@ static void fill_host_error(const struct report_facts *facts, struct report_scop
   struct lumos_text figure = LUMOS_TEXT_BUFFER;
   struct lumos_text evidence = LUMOS_TEXT_BUFFER;
   report_put_fine_share(&figure, report_trust(facts, FIGURE_HOST_REPLAY_ERROR));
-  lumos_text_put(&evidence, "of the host's side, worst step");
-  set_tile(scope, "trust", "host replay error", "host_replay_error", &figure, &evidence);
+  lumos_text_put(&evidence, "of the CPU side, worst step");
+  set_tile(scope, "trust", "CPU replay error", "host_replay_error", &figure, &evidence);
 }
 
 /* Where there are like steps: how well the graph of one tells the time of the other, and what would be off without
@@ -235,13 +235,13 @@ static void fill_transplant(const struct report_facts *facts, struct report_scop
   report_put_fine_share(&figure, facts->transplant_error);
   lumos_text_put(&evidence, "mean size, worst ");
   report_put_fine_share(&evidence, report_trust(facts, FIGURE_TRANSPLANT_ERROR));
-  set_tile(scope, "trust", "transplant error", "transplant_error", &figure, &evidence);
+  set_tile(scope, "trust", "cross-step error", "transplant_error", &figure, &evidence);
   report_put_fine_share(&figure, facts->step_spread);
   lumos_text_put(&evidence, "between like steps, mean size");
-  set_tile(scope, "trust", "step spread", "step_spread", &figure, &evidence);
+  set_tile(scope, "trust", "step-to-step variation", "step_spread", &figure, &evidence);
   report_put_share(&figure, report_trust(facts, FIGURE_TRANSPLANT_MATCHED));
   lumos_text_put(&evidence, "of GPU tasks, worst step");
-  set_tile(scope, "trust", "steps matched", "transplant_matched", &figure, &evidence);
+  set_tile(scope, "trust", "tasks matched between steps", "transplant_matched", &figure, &evidence);
 }
 
 /* "2,912 of 2,917" as a share, with the counts as evidence. */
@@ -264,7 +264,7 @@ static void fill_profiling_cost(const struct report_facts *facts, struct report_
   report_put_share(&figure, facts->profiling_cost);
   report_put_time(&evidence, facts->unprofiled_step);
   lumos_text_put(&evidence, " a step without the profiler");
-  set_tile(scope, "trust", "profiling cost", "profiling_cost", &figure, &evidence);
+  set_tile(scope, "trust", "profiling overhead", "profiling_cost", &figure, &evidence);
 }
 
 /* How far to believe all that, in one word and one sentence. */
