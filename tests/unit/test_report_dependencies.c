@@ -132,15 +132,13 @@ static void boxes_and_arrows_add_up_to_the_step(void **state) {
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   report_put_dependencies_finding(dependencies, &text);
   /* Of 199: K0 and K1 150, K3 30, launch0 10, lags 8; s7 has 102. */
-  check_text(
-      &text,
-      "Of the 199 ns that step 1 takes in the simulation, 75.4 % is computing kernels, 15.1 % copies, 5.0 % host "
-      "work, 4.0 % launch lags and other gaps and 0.5 % all else; 51.3 % is on stream 7.");
+  check_text(&text,
+             "Of the 199 ns that step 1 takes in the simulation, 75.4 % is computing kernels, 15.1 % copies, 5.0 % CPU "
+             "work, 4.0 % launch lags and other gaps and 0.5 % all else; 51.3 % is on stream 7.");
   report_put_dependencies_reading(dependencies, &text);
-  check_text(
-      &text,
-      "4 tasks are on the critical path, on 3 lanes, each in a box of its own. 2 constraints with a slack of 90 ns or more "
-      "are left out.");
+  check_text(&text, "4 tasks are on the critical path, on 3 lanes, each in a box of its own. 2 constraints with a "
+                    "slack of 90 ns or more "
+                    "are left out.");
   forget(shown);
 }
 
@@ -179,9 +177,10 @@ static void what_nearly_bound_stands_beside_the_chain(void **state) {
   assert_int_equal(dependencies->left_out, 0);
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   report_put_dependencies_reading(dependencies, &text);
-  check_text(&text, "3 tasks are on the critical path, on 2 lanes, each in a box of its own. Beside it: 1 constraint that "
-                    "nearly bound, with the "
-                    "slack. ");
+  check_text(&text,
+             "3 tasks are on the critical path, on 2 lanes, each in a box of its own. Beside it: 1 constraint that "
+             "was nearly critical, with its "
+             "slack. ");
   forget(shown);
 }
 

@@ -397,7 +397,7 @@ static void the_transplant_stands_beside_the_replay(void **state) {
   assert_has(&page, "\"transplant_error\":0.012,\"transplant_error_worst\":-0.02,\"transplant_matched\":0.9875,"
                     "\"step_spread\":0.034");
   lumos_text_free(&page);
-  page = render_with(job, (struct lumos_report_options){.format = LUMOS_REPORT_MARKDOWN});
+  page = render_with(job, (struct lumos_report_options){.format = LUMOS_REPORT_MARKDOWN, .full = true});
   assert_has(&page, "| cross-step error | 1.20\xC2\xA0% | mean size, worst \xE2\x88\x92"
                     "2.00\xC2\xA0% |\n"
                     "| step-to-step variation | 3.40\xC2\xA0% |");

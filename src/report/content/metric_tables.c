@@ -492,8 +492,13 @@ static void put_name(const struct lumos_job *job, int64_t id, struct lumos_text 
 static const struct {
   const char *kind, *word;
 } words[] = {
-    {"handover", "hand-over"},          {"outside", "outside the recording"}, {"resource_wait", "waiting for SMs"},
-    {"wait_return", "return of waits"}, {"unexplained", "unexplained delay"}, {"shapes", "recorded shapes"},
+    {"host_gap", "CPU gap"},
+    {"handover", "hand-over"},
+    {"outside", "outside the recording"},
+    {"resource_wait", "waiting for SMs"},
+    {"wait_return", "return of waits"},
+    {"unexplained", "unexplained delay"},
+    {"shapes", "recorded shapes"},
 };
 
 /* A kind of task as the legend has it, what passes between tasks in words. */
