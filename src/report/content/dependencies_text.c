@@ -11,10 +11,10 @@ static const char *const part_names[CHAIN_PARTS] = {
     [CHAIN_COMMUNICATION] = "communication",
     [CHAIN_COPY] = "copies",
     [CHAIN_HOST] = "CPU work",
-    [CHAIN_SILENT] = "CPU gaps",
-    [CHAIN_LAG] = "launch lags and other gaps",
+    [CHAIN_SILENT] = "CPU time without an event",
+    [CHAIN_LAG] = "launch latency and other gaps",
     [CHAIN_UNEXPLAINED] = "unexplained delay",
-    [CHAIN_OUTSIDE] = "waiting outside the recording",
+    [CHAIN_OUTSIDE] = "waiting for work outside the recording",
 };
 
 enum { TELLING_PART = 4 }; /* a lane with less than this of the step says little about it */
@@ -73,7 +73,11 @@ void report_put_dependency_place(const struct report_dependencies *dependencies,
   if (job->ranks.count > 1) {
     lumos_text_format(out, "rank %d, ", job->ranks.items[job->lanes.items[node->lane].rank].rank);
   }
-  report_put_lane(out, job, node->lane);
+  if (dependencies->roles != NULL) {
+    report_put_lane_short(dependencies->roles, node->lane, out);
+  } else {
+    report_put_lane(out, job, node->lane);
+  }
 }
 
 struct share {
@@ -183,8 +187,8 @@ static void put_neighbours(const struct report_dependencies *dependencies, struc
   size_t shown = dependencies->edges.count + 1 - dependencies->chain_nodes;
   if (shown > 0) {
     lumos_text_put(out, "Beside it: ");
-    report_put_counted(out, (int64_t)shown, "constraint");
-    lumos_text_put(out, " that was nearly critical, with its slack. ");
+    report_put_counted(out, (int64_t)shown, "nearly critical constraint");
+    lumos_text_put(out, ", with the slack. ");
   }
   if (dependencies->left_out > 0) {
     report_put_counted(out, dependencies->left_out, shown > 0 ? "more constraint" : "constraint");
@@ -192,7 +196,7 @@ static void put_neighbours(const struct report_dependencies *dependencies, struc
     report_put_time(out, dependencies->left_out_slack);
     lumos_text_put(out, dependencies->left_out == 1 ? " is left out." : " or more are left out.");
   } else if (shown == 0) {
-    lumos_text_put(out, "Nothing else held a task on it.");
+    lumos_text_put(out, "Nothing else held one of its tasks.");
   }
 }
 
@@ -258,8 +262,10 @@ void report_dependencies_table(const struct report_dependencies *dependencies, s
   report_put_dependencies_finding(dependencies, &table->finding);
   lumos_text_char(&table->finding, ' ');
   report_put_dependencies_reading(dependencies, &table->finding);
-  lumos_text_put(&table->caption, "A row for every box of the critical path, in order of time. From: since the step "
-                                  "began. Running, lag, unexplained and outside add up to the ");
+  lumos_text_put(
+      &table->caption,
+      "A row for every box of the critical path, in order of time. From: since the step began. Running, lag, "
+      "unexplained and outside add up to the ");
   report_put_time(&table->caption, table->whole);
   lumos_text_format(&table->caption, " of step %d; share: of them", dependencies->chain.step);
   for (size_t i = 0; i < dependencies->chain_nodes; i++) {

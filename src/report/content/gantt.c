@@ -317,6 +317,9 @@ void report_put_gantt_reading(const struct report_timelines *timelines, struct l
 void report_put_gantt_routes(const struct report_timelines *timelines, struct lumos_text *out) {
   lumos_text_put(
       out, "The line above a lane shows where each step\xE2\x80\x99s critical path runs; arrows show hand-overs.");
+  if (timelines->folded.count > 0) {
+    lumos_text_put(out, " Below all lanes: on a lane that is folded.");
+  }
   if (timelines->routes.joined > 0) {
     lumos_text_put(out, " Parts under ");
     report_put_time(out, timelines->routes.joined);
