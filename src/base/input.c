@@ -364,7 +364,7 @@ char *lumos_input_slurp(const char *path, size_t limit, size_t *length, struct l
   while ((count = lumos_input_read(input, bytes + filled, capacity - filled - 1, error)) > 0) {
     filled += (size_t)count;
     if (filled > limit) {
-      (void)lumos_fail(error, "%s: is larger than %zu bytes; that is no document for this place", input->name, limit);
+      (void)lumos_fail(error, "%s: is larger than %zu bytes, too large for such a document", input->name, limit);
       count = -1;
       break;
     }

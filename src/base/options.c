@@ -111,7 +111,7 @@ static bool store(struct parsing *parsing, const struct lumos_option *option, co
     }
     case LUMOS_OPTION_NUMBER:
       return read_number(value, option->target) ||
-             lumos_fail(parsing->error, "option %s: '%s' is no non-negative whole number; try '%s --help'", shown,
+             lumos_fail(parsing->error, "option %s: '%s' is not a non-negative whole number; try '%s --help'", shown,
                         value, parsing->command->name);
     default:
       return usage_error(parsing, "option ", shown, " has no kind");

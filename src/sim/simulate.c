@@ -188,8 +188,8 @@ static bool check_model(const struct lumos_job *job, enum lumos_model model, str
   for (size_t i = 0; !lumos_model_rules(model)->members && i < job->collectives.count; i++) {
     if (job->collectives.items[i].was != LUMOS_ABSENT) {
       return lumos_fail(error,
-                        "the model %s ties no ranks together, so it cannot tell what the changed transfer of a "
-                        "collective does; simulate this job with another model",
+                        "the model %s does not connect ranks, so it cannot predict a changed collective; simulate this "
+                        "job with another model",
                         lumos_model_name(model));
     }
   }

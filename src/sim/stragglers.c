@@ -534,12 +534,12 @@ static void tell_straggler(struct search *search, const struct verdict *verdict)
   }
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   int64_t thousandths = (verdict->told + steps.count * INT64_C(500)) / (steps.count * INT64_C(1000));
-  lumos_text_put(&text, "a straggler: what it takes longer than like ranks delays others by ");
+  lumos_text_put(&text, "a straggler: it delays others by ");
   lumos_text_decimal(&text, thousandths, 3);
   lumos_text_put(&text, " ms a step, ");
   lumos_text_decimal(&text, (int64_t)(((__int128)verdict->told * 1000 + steps.time / 2) / steps.time), 1);
-  lumos_text_format(&text, " %% of it, and that is mostly its %s",
-                    verdict->compute * 2 > verdict->own ? "GPU's work" : "host's time");
+  lumos_text_format(&text, " %% of it, mostly through its %s",
+                    verdict->compute * 2 > verdict->own ? "GPU work" : "CPU time");
   if (verdict->met > 0) {
     lumos_text_format(&text, "; it is the last to arrive at %u of %u collectives", verdict->last, verdict->met);
   }
@@ -640,11 +640,13 @@ static void tell_unknown(struct search *search, struct unknown unknown) {
   }
   if (unknown.clocks > 0) {
     lumos_job_note(search->job, "sim.unknown_stragglers", LUMOS_INFO, unknown.clocks, NULL,
-                   "collectives do not say who came late to them, for their ranks' clocks could not be aligned", NULL);
+                   "collectives do not show which rank arrived late, because their ranks' clocks could not be aligned",
+                   NULL);
   }
   if (unknown.ranks > 0 && search->job->ranks.count > 1) {
     lumos_job_note(search->job, "sim.unrecorded_ranks", LUMOS_INFO, unknown.ranks, NULL,
-                   "collectives do not say who came late to them, for not all of their ranks were recorded", NULL);
+                   "collectives do not show which rank arrived late, because some of their ranks were not recorded",
+                   NULL);
   }
 }
 

@@ -47,7 +47,7 @@ static bool write_check(const struct lumos_job *job, const struct lumos_checkup 
 /* What was found as an exit status; it has been printed. */
 static bool judge(const struct lumos_checkup *found, bool strict, struct lumos_error *error) {
   if (found->grade == LUMOS_GRADE_F) {
-    return lumos_fail(error, "the traces hold no work of a host or a device; record with torch.profiler");
+    return lumos_fail(error, "the traces hold neither CPU nor GPU work; record with torch.profiler");
   }
   size_t gaps = 0;
   for (size_t i = 0; i < found->count; i++) {
@@ -156,9 +156,8 @@ int main(int argc, char **argv) {
   const struct lumos_option table[] = {
       TOOL_PARSING_OPTIONS(&options.parsing),
       {LUMOS_OPTION_FLAG, 0, "check", NULL, &options.check,
-       "Print what the traces hold, what is missing, what that costs and how to record it, with a grade, instead of "
-       "the "
-       "stream. With --strict, exit status 1 where something is missing."},
+       "Instead of the stream, print a grade, what the traces hold, what they lack, what each gap costs the analysis "
+       "and how to record it. With --strict, exit with status 1 where something is missing."},
       {LUMOS_OPTION_FLAG, 0, "json", NULL, &options.json, "With --check: print it as one JSON object."},
       {LUMOS_OPTION_FLAG, 0, "validate", NULL, &options.validate,
        "Read streams instead of traces, check every rule of the format, and print one line for each."},

@@ -66,9 +66,9 @@ static const char *const examples[] = {
     "lumos-parse rank*.json.gz | lumos-sim | lumos-render -o report.html",
     "The metrics as a table",
     "lumos-sim job.graph | jq -r 'select(.type==\"metric\") | [.name, .source, .value, .unit] | @tsv'",
-    "How wrong is the replay without waits between streams and calls that wait?",
+    "How large is the replay error without waits between streams and calls that wait?",
     "lumos-sim --model dpro job.graph | jq 'select(.name==\"replay_error\" and .scope=={}).value'",
-    "What would help most, if it took half of its time?",
+    "Which kind of work would help most at half its time?",
     "lumos-sim job.graph | jq -c 'select(.name==\"opportunity_half\") | [.value, .scope]' | sort -V",
     "The longest part of each step's critical path",
     "lumos-sim job.graph -o job.sim --critical-path - | jq -c '.steps[].parts | max_by(.until - .from)'",
@@ -84,10 +84,9 @@ int main(int argc, char **argv) {
   struct tool_stream stream = {.name = "lumos-sim", .check = check, .change = simulate, .context = &simulating};
   const struct lumos_option options[] = {
       {LUMOS_OPTION_TEXT, 0, "model", "lumos|dpro|daydream", &simulating.model,
-       "What the simulation knows of: all that the graph has; or, to see what dependencies are worth, what others' "
-       "models know: dpro neither waits between streams nor calls that wait for the device, daydream neither waits "
-       "between "
-       "streams nor ranks that wait for each other."},
+       "Which dependencies the simulation follows: lumos, the default, all of them; dpro all but waits between streams "
+       "and calls that wait for the GPU; daydream all but waits between streams and between ranks. The difference "
+       "shows what these dependencies are worth."},
       TOOL_SIMULATING_OPTIONS(&simulating.simulating),
       TOOL_OUTPUT_OPTION(&stream.output),
       {LUMOS_OPTION_TEXT, 0, "trace", "FILE", &simulating.trace,
@@ -95,8 +94,8 @@ int main(int argc, char **argv) {
        "(ui.perfetto.dev) or chrome://tracing; compressed where the name ends in .gz. lumos-parse reads the measured "
        "tasks from it."},
       {LUMOS_OPTION_TEXT, 0, "critical-path", "FILE", &simulating.critical_path,
-       "Write the critical path of every step, part by part, what it consists of, and how much later each task could "
-       "come without delaying a step, to FILE, as JSON; compressed where the name ends in .gz."},
+       "Write the critical path of every step, part by part, and each task's slack (how much later it could run "
+       "without delaying a step) to FILE, as JSON; compressed where the name ends in .gz."},
       TOOL_EDITED_OPTION(&stream.edited),
       TOOL_LAST_OPTION,
   };
@@ -104,11 +103,9 @@ int main(int argc, char **argv) {
       .name = stream.name,
       .summary = "Simulate the execution graph and measure where every step goes.",
       .usage = "[OPTION]... [STREAM|TRACE|FOLDER]...",
-      .description =
-          "Reads a stream of lumos-parse, lumos-graph or lumos-transform, or the traces themselves, runs the stages "
-          "that "
-          "are missing, and adds simulated times and metrics. Several inputs are the ranks of one job; without any it "
-          "reads standard input.",
+      .description = "Reads a stream of lumos-parse, lumos-graph or lumos-transform, or the traces themselves, runs "
+                     "the stages that are missing, and adds simulated times and metrics. Several inputs are the ranks "
+                     "of one job; without any it reads standard input.",
       .examples = examples,
       .options = options,
   };

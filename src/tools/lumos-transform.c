@@ -16,7 +16,7 @@ int main(int argc, char **argv) {
   static const char *const examples[] = {
       "What if matrix products took half the time?",
       "lumos-parse rank*.json.gz | lumos-transform --scale kind=gemm=0.5 | lumos-sim | lumos-render -o whatif.html",
-      "What if no kernel normalised, and pointwise work were fused?",
+      "What if normalization took no time, and pointwise work were fused?",
       "lumos-transform --remove kind=norm --fuse kind=elementwise job.graph | lumos-sim | lumos-render -o whatif.html",
       "A slow rank and a network twice as fast",
       "lumos-transform -s rank=3=1.2 -s kind=collective=0.5 job.graph | lumos-sim | lumos-render -o whatif.html",

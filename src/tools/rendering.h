@@ -5,22 +5,19 @@
 #ifndef LUMOS_TOOLS_RENDERING_H
 #define LUMOS_TOOLS_RENDERING_H
 
+#include "tools/picturing.h"
 #include "tools/simulating.h"
 #include <lumos/report.h>
 
 struct tool_rendering {
   const char *output, *format, *view, *step, *graph_nodes, *detail; /* as given */
   bool verdict;
-  bool names_file;                    /* set by the tool: on a terminal a report without -o goes to report.FORMAT */
-  char named[16];                     /* that name, which `output` then points to */
+  bool names_file; /* set by the tool: on a terminal a report without -o goes to report.FORMAT */
+  char named[16];  /* that name, which `output` then points to */
+  struct tool_picturing picturing;
   struct tool_simulating simulating;  /* of what is not simulated yet */
   struct lumos_report_options report; /* complete once tool_rendering_check has seen it */
 };
-
-#define TOOL_TEXT_ROW(letter, name, argument, target, help) \
-  { LUMOS_OPTION_TEXT, letter, name, argument, target, help }
-#define TOOL_FLAG_ROW(name, target, help) \
-  { LUMOS_OPTION_FLAG, 0, name, NULL, target, help }
 
 /* The rows, for a `struct tool_rendering *`: where the report goes and in which form, what pictures show, how much is
  * shown. */
@@ -31,10 +28,12 @@ struct tool_rendering {
                     "ending chooses the format."),                                                                   \
       TOOL_TEXT_ROW('f', "format", "html|svg|png|pdf|md|json|csv", &(rendering)->format,                             \
                     "The format where no ending chooses it: html (the default: one page that needs nothing else), "  \
-                    "svg, png or pdf (pictures alone), md (words and tables, for a comment on GitHub), json (its "   \
+                    "svg, png or pdf (pictures alone), md (a comment for GitHub), json (its "                        \
                     "numbers) or csv (the metrics, one a row; with --view the table of that picture)."),             \
       TOOL_FLAG_ROW("verdict", &(rendering)->verdict,                                                                \
                     "Print the verdict to standard output, one line; the report itself is written only with -o."),   \
+      TOOL_FLAG_ROW("full", &(rendering)->report.full,                                                               \
+                    "Write every table and note in Markdown. By default it is a comment of at most 40 lines."),      \
       TOOL_TEXT_ROW(0, "title", "TEXT", &(rendering)->report.title,                                                  \
                     "A title above the verdict; without one the verdict is the title."),                             \
       TOOL_TEXT_ROW('t', "template", "DIR", &(rendering)->report.template_folder,                                    \
@@ -50,7 +49,7 @@ struct tool_rendering {
                     "step time."),                                                                                   \
       TOOL_TEXT_ROW(0, "graph-nodes", "N", &(rendering)->graph_nodes,                                                \
                     "Most boxes in the graph of dependencies, up to 500; the default is 80."),                       \
-      TOOL_GROUP("Details"),                                                                                         \
+      TOOL_PICTURING_OPTIONS(&(rendering)->picturing, &(rendering)->report), TOOL_GROUP("Details"),                  \
       TOOL_TEXT_ROW(0, "detail", "FROM-TO", &(rendering)->detail,                                                    \
                     "Add every task between FROM and TO to the page (up to 20,000), beside the longest ones: times " \
                     "on the timeline's axis, such as 10ms-25ms."),                                                   \

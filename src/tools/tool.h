@@ -20,12 +20,11 @@
     LUMOS_OPTION_TEXT, 'o', "output", "FILE", target,                               \
         "Write to FILE instead of standard output; it appears whole or not at all." \
   }
-#define TOOL_EDITED_OPTION(target)                                                                                     \
-  {                                                                                                                    \
-    LUMOS_OPTION_FLAG, 0, "edited", NULL, target,                                                                      \
-        "Accept a stream that was edited on the way (by grep or jq): recount it, drop references to what is missing, " \
-        "and "                                                                                                         \
-        "leave a note that the report shows."                                                                          \
+#define TOOL_EDITED_OPTION(target)                                                                                   \
+  {                                                                                                                  \
+    LUMOS_OPTION_FLAG, 0, "edited", NULL, target,                                                                    \
+        "Accept a stream that was edited on the way, by grep or jq. Lumos recounts it, drops references to missing " \
+        "records and adds a note to the report."                                                                     \
   }
 #define TOOL_LAST_OPTION \
   { LUMOS_OPTION_END, 0, NULL, NULL, NULL, NULL }

@@ -254,10 +254,9 @@ static void name_part(const struct parsing *parsing, struct trace_part *part) {
   part->rank = rank;
   struct lumos_scope scope = lumos_everywhere;
   scope.rank = part->job->ranks.items[0].rank; /* as the other notes of this part: set_ranks changes them together */
-  lumos_job_note(
-      part->job, "parse.assumed_rank", LUMOS_INFO, LUMOS_ABSENT, &scope,
-      "the trace does not say which rank it is, or not so that it can be read; it got the lowest free number",
-      "give it with --rank");
+  lumos_job_note(part->job, "parse.assumed_rank", LUMOS_INFO, LUMOS_ABSENT, &scope,
+                 "the trace does not say which rank it is; it got the lowest free number",
+                 "name the ranks with --rank of lumos-parse or lumos-report");
 }
 
 /* Traces that name no rank get the lowest free ones, in the order of their names; those that did not run together could
@@ -275,9 +274,10 @@ static bool name_nameless(struct parsing *parsing) {
   for (size_t i = 0; i < nameless.count && good; i++) {
     for (size_t k = 0; k < i && good; k++) {
       good = ran_together(nameless.items[k].part, nameless.items[i].part) ||
-             lumos_fail(parsing->error,
-                        "%s and %s do not say which ranks they are; parse them apart, or say it with --rank 0,1,...",
-                        nameless.items[k].part->name, nameless.items[i].part->name);
+             lumos_fail(
+                 parsing->error,
+                 "%s and %s do not say which ranks they are; parse them apart, or name the ranks with --rank 0,1,...",
+                 nameless.items[k].part->name, nameless.items[i].part->name);
     }
     if (good) {
       name_part(parsing, nameless.items[i].part);
@@ -303,9 +303,10 @@ static void check_world(struct lumos_job *job) {
   struct lumos_scope scope = lumos_everywhere;
   char text[128];
   scope.rank = rank->rank;
-  (void)snprintf(text, sizeof text,
-                 "the trace counts %d ranks in the job, and this is none of them: how many there are is not known",
-                 rank->world);
+  (void)snprintf(
+      text, sizeof text,
+      "the trace counts %d ranks in the job, and this rank is not among them: the number of ranks is unknown",
+      rank->world);
   rank->world = LUMOS_ABSENT_INT;
   lumos_job_note(job, "parse.wrong_world", LUMOS_WARNING, LUMOS_ABSENT, &scope, text, NULL);
 }

@@ -74,11 +74,11 @@ static bool remark(struct scan *scan, unsigned remarks, uint64_t begin, uint64_t
   bool good = true;
   if ((remarks & TRACE_LOST) != 0) {
     lumos_trace_place(&scan->trace->lost, begin, end, NULL);
-    good = fail_strictly(scan, begin, "a number that is NaN, out of range or a fraction of what has none");
+    good = fail_strictly(scan, begin, "a number that is NaN, out of range or a fraction of a whole unit");
   }
   if (good && (remarks & TRACE_REPLACED) != 0) {
     lumos_trace_place(&scan->trace->replaced, begin, end, NULL);
-    good = fail_strictly(scan, begin, "a name that is no valid text");
+    good = fail_strictly(scan, begin, "a name that is not valid text");
   }
   return good;
 }
@@ -100,7 +100,7 @@ static bool cut(struct scan *scan) {
   return true;
 }
 
-static const char no_json[] = "no valid JSON";
+static const char no_json[] = "not valid JSON";
 
 /* Move to the next byte that is not blank, with the margin behind it. False at the end of the text. */
 static bool seek_next_byte(struct scan *scan) {

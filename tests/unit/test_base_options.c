@@ -120,7 +120,7 @@ static void mistakes_are_named(void **state) {
   for (size_t i = 0; i < sizeof bad_numbers / sizeof *bad_numbers; i++) {
     char expected[128];
     (void)snprintf(expected, sizeof expected,
-                   "option -n: '%s' is no non-negative whole number; try 'lumos-parse --help'", bad_numbers[i]);
+                   "option -n: '%s' is not a non-negative whole number; try 'lumos-parse --help'", bad_numbers[i]);
     expect_refusal(fixture, PARSE(fixture, "-n", bad_numbers[i]), expected);
   }
 }

@@ -153,7 +153,7 @@ static void the_member_behind_damage_is_read(void **state) {
     expect_tasks(job, kind == 0 ? "t10 a 0+1000\nt10 b 1000+1000\nt10 z 5000+1000 lag 3000\n" : "t10 z 0+1000\n");
     const struct lumos_note *note = find_note(job, "parse.truncated");
     assert_non_null(note);
-    assert_non_null(strstr(string_of(job, note->text), "of the events before and behind it"));
+    assert_non_null(strstr(string_of(job, note->text), "the complete events before and after it"));
     assert_int_equal(job->epoch, kind == 0 ? 6000 : 11000);
     lumos_job_free(job);
     assert_null(parse_named("t.json.gz", (char *)packed, length, &strict, &error));
@@ -322,7 +322,7 @@ static void damage_behind_skipped_events_is_told_as_such(void **state) {
   struct lumos_job *job = parse_named("t.json.gz", (char *)packed, length, &plain, &error);
   assert_non_null(job);
   expect_tasks(job, "t10 a 0+1000\nt10 z 5000+1000 lag 4000\n");
-  assert_non_null(strstr(string_of(job, find_note(job, "parse.truncated")->text), "the checksum is wrong; of the events before it, those that were whole were read"));
+  assert_non_null(strstr(string_of(job, find_note(job, "parse.truncated")->text), "the checksum is wrong; the complete events before it were read"));
   lumos_job_free(job);
 }
 

@@ -3,8 +3,11 @@
 
 #include "report/content/alike.h"
 #include "report/content/stack.h"
+#include "report/draw/look.h"
 #include "report/text/numbers.h"
 #include <stdlib.h>
+
+enum { LABEL_ROOM = 1050 }; /* tenths of a pixel, beside which "512 alike" has room */
 
 /* The picture while it is drawn. */
 struct canvas {
@@ -71,7 +74,7 @@ static void sum_groups(struct canvas *canvas) {
   }
 }
 
-/* "ranks 0, 2-7", "step 4". Returns for how many it stands. */
+/* "ranks 0, 2-7", "step 4", "rank 4 and 31 more". Returns for how many it stands, where it does not say so. */
 static int64_t put_group_label(const struct canvas *canvas, size_t group, struct lumos_text *text) {
   LUMOS_VECTOR(int32_t) numbers = {0};
   int64_t weight = 0;
@@ -82,6 +85,13 @@ static int64_t put_group_label(const struct canvas *canvas, size_t group, struct
   }
   lumos_text_format(text, "%s%s ", by_rank(canvas) ? "rank" : "step", numbers.count > 1 ? "s" : "");
   report_put_runs(text, numbers.items, numbers.count);
+  if (report_text_width(STYLE_STRONG, text->bytes, text->length) > LABEL_ROOM) {
+    text->length = 0;
+    lumos_text_format(text, "%s %d and ", by_rank(canvas) ? "rank" : "step", numbers.items[0]);
+    report_put_count(text, weight - 1);
+    lumos_text_put(text, " more");
+    weight = 1;
+  }
   lumos_vector_free(&numbers);
   return weight;
 }

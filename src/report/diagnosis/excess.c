@@ -3,6 +3,7 @@
 
 #include "base/numbering.h"
 #include "report/diagnosis/blocked.h"
+#include "report/text/numbers.h"
 #include <stdlib.h>
 
 struct entry {
@@ -16,7 +17,9 @@ struct sums {
   int64_t own_steps, other_steps; /* rank-steps that were added up */
 };
 
-typedef void adding(struct sums *sums, const struct lumos_lane *lane, bool own);
+/* Of other ranks, as often as they count; OWN: of the rank itself. */
+typedef void adding(struct sums *sums, const struct lumos_lane *lane, int64_t weight);
+enum { OWN = 0 };
 
 static bool is_stage_mate(const struct lumos_job *job, uint32_t rank, uint32_t other) {
   const struct lumos_rank *a = &job->ranks.items[rank], *b = &job->ranks.items[other];
@@ -35,7 +38,7 @@ static bool has_regular_mates(const struct diagnosis_figures *figures, uint32_t 
   return false;
 }
 
-static void add(struct sums *sums, lumos_string_id name, bool before, int64_t time, bool own) {
+static void add(struct sums *sums, lumos_string_id name, bool before, int64_t time, int64_t weight) {
   if (time <= 0) {
     return;
   }
@@ -44,11 +47,11 @@ static void add(struct sums *sums, lumos_string_id name, bool before, int64_t ti
     struct entry entry = {0, 0};
     lumos_vector_push(&sums->entries, entry);
   }
-  int64_t *of = own ? &sums->entries.items[number].own : &sums->entries.items[number].others;
-  *of += time;
+  int64_t *of = weight == OWN ? &sums->entries.items[number].own : &sums->entries.items[number].others;
+  *of = report_sum(*of, report_product(time, weight == OWN ? 1 : weight));
 }
 
-static void add_thread(struct sums *sums, const struct lumos_lane *lane, bool own) {
+static void add_thread(struct sums *sums, const struct lumos_lane *lane, int64_t weight) {
   const struct lumos_job *job = sums->figures->job;
   if (!diagnosis_launches(job, lane)) {
     return;
@@ -60,19 +63,19 @@ static void add_thread(struct sums *sums, const struct lumos_lane *lane, bool ow
     }
     struct lumos_times times = lumos_own_times(job, t);
     lumos_string_id name = task->span != LUMOS_NONE ? job->spans.items[task->span].name : task->name;
-    add(sums, name, true, times.lag, own);
+    add(sums, name, true, times.lag, weight);
     if (lumos_detail_of(job, task)->wait.on == 0) {
-      add(sums, name, false, times.dur, own);
+      add(sums, name, false, times.dur, weight);
     }
   }
 }
 
-static void add_stream(struct sums *sums, const struct lumos_lane *lane, bool own) {
+static void add_stream(struct sums *sums, const struct lumos_lane *lane, int64_t weight) {
   const struct lumos_job *job = sums->figures->job;
   for (uint32_t t = lane->task_first; t < lane->task_first + lane->task_count; t++) {
     const struct lumos_task *task = &job->tasks.items[t];
     if (!lumos_is_communication(task->kind) && diagnosis_counts_step(sums->figures, task->step)) {
-      add(sums, task->name, false, task->dur, own);
+      add(sums, task->name, false, task->dur, weight);
     }
   }
 }
@@ -80,12 +83,14 @@ static void add_stream(struct sums *sums, const struct lumos_lane *lane, bool ow
 static void add_rank(struct sums *sums, uint32_t rank, uint8_t lanes, adding *add_lane, bool own) {
   const struct lumos_job *job = sums->figures->job;
   const struct lumos_rank *of = &job->ranks.items[rank];
+  int64_t weight = lumos_rank_weight(of);
   for (uint32_t l = of->lane_first; l < of->lane_first + of->lane_count; l++) {
     if (job->lanes.items[l].kind == lanes) {
-      add_lane(sums, &job->lanes.items[l], own);
+      add_lane(sums, &job->lanes.items[l], own ? OWN : weight);
     }
   }
-  *(own ? &sums->own_steps : &sums->other_steps) += sums->figures->ranks[rank].steps;
+  int64_t *steps = own ? &sums->own_steps : &sums->other_steps;
+  *steps = report_sum(*steps, report_product(sums->figures->ranks[rank].steps, own ? 1 : weight));
 }
 
 static int64_t more(const struct sums *sums, const struct entry *entry) {

@@ -27,11 +27,12 @@ static int32_t count_stages(const struct diagnosis_figures *figures) {
 
 static void add_parts(const struct diagnosis_figures *figures, const struct lumos_rank *rank, struct stage *stage) {
   const struct lumos_job *job = figures->job;
+  int64_t weight = lumos_rank_weight(rank);
   for (uint32_t t = rank->task_first; t < rank->task_first + rank->task_count; t++) {
     const struct lumos_task *task = &job->tasks.items[t];
     if (lumos_on_stream(job, task) && !lumos_is_communication(task->kind) && task->part < PARTS &&
         diagnosis_counts_step(figures, task->step)) {
-      stage->parts[task->part] = report_sum(stage->parts[task->part], task->dur);
+      stage->parts[task->part] = report_sum(stage->parts[task->part], report_product(task->dur, weight));
     }
   }
 }
@@ -44,8 +45,9 @@ static struct stage *read_stages(const struct diagnosis_figures *figures, int32_
     if (rank->steps > 0) {
       struct stage *stage = &stages[job->ranks.items[r].parallel.pp];
       int64_t slower = rank->straggler && rank->late_compute > 0 ? rank->late_compute : 0;
-      stage->compute = report_sum(stage->compute, rank->compute - slower);
-      stage->weight++;
+      int64_t weight = lumos_rank_weight(&job->ranks.items[r]);
+      stage->compute = report_sum(stage->compute, report_product(rank->compute - slower, weight));
+      stage->weight += weight;
       add_parts(figures, &job->ranks.items[r], stage);
     }
   }

@@ -33,11 +33,25 @@ static void put_ratio(int64_t ratio, struct lumos_text *out) {
 
 static bool is_large_ratio(int64_t ratio) { return ratio != LUMOS_ABSENT && ratio >= 1000000 + HUNDRED_THOUSAND; }
 
-/* "rank 2", "ranks 2, 5 and 7", "8 ranks (2, 5, 7, 9 ...)" */
+/* How many ranks a finding names, those that one stands for included. */
+static int64_t count_ranks(const struct diagnosis_story *story, const struct lumos_finding *finding) {
+  int64_t count = 0;
+  for (uint32_t i = 0; i < finding->rank_count; i++) {
+    count += lumos_rank_weight(&story->job->ranks.items[finding->ranks[i]]);
+  }
+  return count;
+}
+
+/* "rank 2", "ranks 2, 5 and 7", "8 ranks (2, 5, 7, 9 ...)"; "16 ranks like rank 2" where it stands for them */
 static void put_ranks(const struct diagnosis_story *story, const struct lumos_finding *finding,
                       struct lumos_text *out) {
   const struct lumos_rank *ranks = story->job->ranks.items;
   uint32_t shown = finding->rank_count < MOST_RANKS_NAMED ? finding->rank_count : MOST_RANKS_NAMED;
+  int64_t count = count_ranks(story, finding);
+  if (count > finding->rank_count) {
+    report_put_counted(out, count, "rank");
+    lumos_text_put(out, " like ");
+  }
   if (shown < finding->rank_count) {
     lumos_text_format(out, "%s%u ranks (", finding->rank_count == LUMOS_FINDING_RANKS ? "at least " : "",
                       finding->rank_count);
@@ -78,7 +92,7 @@ static void put_waiting_ranks(const struct diagnosis_story *story, const struct 
       waiting += lumos_rank_weight(&story->job->ranks.items[row->rank]);
     }
   }
-  int64_t others = lumos_job_weight(story->job) - finding->rank_count;
+  int64_t others = lumos_job_weight(story->job) - count_ranks(story, finding);
   if (waiting == 0) {
     return;
   }
@@ -97,7 +111,7 @@ static void put_waiting_ranks(const struct diagnosis_story *story, const struct 
 /* "rank 2's CPU is 990 ms late (90.5 %), and the other 3 ranks wait" */
 static void put_late(const struct diagnosis_story *story, const struct lumos_finding *finding, const char *whose,
                      struct lumos_text *out) {
-  bool several = finding->rank_count > 1;
+  bool several = count_ranks(story, finding) > 1;
   if (several) {
     lumos_text_format(out, "the %ss of ", whose);
     put_ranks(story, finding, out);

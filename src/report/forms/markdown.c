@@ -7,6 +7,7 @@
 #include "report/content/notes.h"
 #include "report/content/pipeline.h"
 #include "report/diagnosis/first_screen.h"
+#include "report/forms/brief.h"
 #include "report/text/escape.h"
 #include "report/text/template.h"
 #include <string.h>
@@ -54,6 +55,10 @@ static const struct {
     {"mfu", METRICS_MFU},
     {"rates", METRICS_RATES},
     {"occupancy", METRICS_OCCUPANCY},
+    {"kernel_kinds", METRICS_KINDS},
+    {"copies", METRICS_COPIES},
+    {"annotations", METRICS_ANNOTATIONS},
+    {"calls", METRICS_CALLS},
 };
 
 static void fill_metric_tables(const struct report_content *content, struct report_scope *root) {
@@ -108,7 +113,8 @@ static bool names_term(const void *context, const char *key) {
     }
   }
   for (size_t i = 0; i < TABLES; i++) {
-    if (i != TABLE_BUSY && i != TABLE_METRICS + METRICS_IDLE_STREAMS && report_table_leads_to(&content->tables[i], key)) {
+    if (i != TABLE_BUSY && i != TABLE_METRICS + METRICS_IDLE_STREAMS &&
+        report_table_leads_to(&content->tables[i], key)) {
       return true;
     }
   }
@@ -150,13 +156,14 @@ static void fill_model(const struct report_content *content, struct report_scope
 }
 
 bool report_markdown_write(struct report_content *content, struct lumos_text *out, struct lumos_error *error) {
-  static const char name[] = "report.md";
+  bool full = content->options->full;
+  const char *name = full ? "report.md" : "brief.md";
   struct report_source source;
   if (!report_template_load(content->options->template_folder, name, &source, error)) {
     return false;
   }
   struct report_model *model = report_model_new();
-  fill_model(content, report_model_root(model));
+  (full ? fill_model : report_fill_brief)(content, report_model_root(model));
   bool done = report_template_render(name, source.bytes, source.length, model, report_put_markdown, out, error);
   report_model_free(model);
   report_template_release(&source);

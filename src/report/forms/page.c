@@ -81,9 +81,10 @@ static void fill_parts(const struct report_facts *facts, const struct report_par
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   report_section(section, "kinds");
   for (size_t i = 0; i < count; i++) {
-    if (facts->all.figures[timeline].of[parts[i].figure] > 0) {
+    enum report_figure figure = parts[i].figure;
+    if (whole->figures[timeline].of[figure] > 0 || facts->all.figures[timeline].of[figure] > 0) {
       struct report_scope *item = report_section_item(section, "kinds");
-      report_put_share(&text, report_row_share(facts, whole, timeline, parts[i].figure));
+      report_put_share(&text, report_row_share(facts, whole, timeline, figure));
       report_set_take(item, "share", &text);
       report_set_text(item, "paint", report_paint_row(parts[i].paint)->css);
       report_set_text(item, "term", parts[i].term);

@@ -180,6 +180,12 @@ const struct report_picture *report_picture_of(enum lumos_report_view view) {
   return NULL;
 }
 
+const struct report_picture *report_picture_chosen(const struct report_content *content) {
+  const struct report_picture *asked = report_picture_of(content->options->view);
+  return asked != NULL ? asked
+                       : report_picture_of(content->facts.has_streams ? LUMOS_VIEW_BREAKDOWN : LUMOS_VIEW_GANTT);
+}
+
 const char *lumos_report_view_name(enum lumos_report_view view) {
   const struct report_picture *picture = report_picture_of(view);
   return picture != NULL ? picture->name : NULL;
