@@ -199,6 +199,16 @@ void lumos_build_span_of(struct lumos_builder *builder, struct lumos_built_task 
   builder->job->tasks.items[task.number].span = span.number;
 }
 
+void lumos_build_place(struct lumos_builder *builder, struct lumos_built_task task, int32_t micro_batch,
+                       int32_t layer) {
+  struct lumos_task *record = &builder->job->tasks.items[task.number];
+  record->micro_batch = micro_batch;
+  record->layer = layer;
+  if (record->detail != LUMOS_NONE) {
+    builder->job->details.items[record->detail].event_id = LUMOS_NO_STRING;
+  }
+}
+
 void lumos_build_origin(struct lumos_builder *builder, struct lumos_built_task task, enum lumos_task_origin origin,
                         struct lumos_built_task call) {
   struct lumos_task *record = &builder->job->tasks.items[task.number];

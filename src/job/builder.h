@@ -45,6 +45,8 @@ struct lumos_built_span lumos_build_span(struct lumos_builder *builder, uint32_t
 struct lumos_built_task lumos_build_task(struct lumos_builder *builder, uint32_t like, struct lumos_built_lane lane,
                                          struct lumos_times own, int32_t step);
 void lumos_build_span_of(struct lumos_builder *builder, struct lumos_built_task task, struct lumos_built_span span);
+/* Of another micro-batch and layer than `like`. What event a call speaks of is then told by the record alone. */
+void lumos_build_place(struct lumos_builder *builder, struct lumos_built_task task, int32_t micro_batch, int32_t layer);
 
 /* Ports. How a task comes to its stream: `call` as origin has it (stream.h), none where it needs none. */
 void lumos_build_origin(struct lumos_builder *builder, struct lumos_built_task task, enum lumos_task_origin origin,

@@ -1,0 +1,84 @@
+/* A job written anew out of what was recorded of it. */
+#include "base/text.h"
+#include "rebuild/emit.h"
+#include "rebuild/error.h"
+#include "transform/edit.h"
+#include <lumos/sim.h>
+#include <lumos/transform.h>
+#include <stdio.h>
+
+static bool check_recording(const struct lumos_job *job, struct lumos_error *error) {
+  if (!lumos_job_measured(job)) {
+    return lumos_fail(error, "a job can be rebuilt only where its tasks have measured starts; rebuild it before other "
+                             "changes take these away");
+  }
+  for (size_t l = 0; l < job->lanes.count; l++) {
+    if (job->lanes.items[l].kind == LUMOS_THREAD && job->lanes.items[l].task_count > 0) {
+      return true;
+    }
+  }
+  return lumos_fail(error, "a job can be rebuilt only where threads were recorded; record CPU activities, too");
+}
+
+/* What was measured stays beside what is built; of single lanes and tasks it means nothing there. */
+static void keep_metrics(struct lumos_job *built, const struct lumos_job *job) {
+  for (size_t i = 0; i < job->metrics.count; i++) {
+    const struct lumos_metric *metric = &job->metrics.items[i];
+    if (metric->source == LUMOS_METRIC_MEASURED && metric->scope.lane == LUMOS_NONE &&
+        metric->scope.task == LUMOS_NONE) {
+      lumos_vector_push(&built->metrics, *metric);
+    }
+  }
+}
+
+static void keep_notes(struct lumos_job *built, const struct lumos_job *job) {
+  for (size_t i = 0; i < job->notes.count; i++) {
+    const struct lumos_note *note = &job->notes.items[i];
+    if (note->scope.lane == LUMOS_NONE && note->scope.task == LUMOS_NONE) {
+      lumos_vector_push(&built->notes, *note);
+    }
+  }
+}
+
+static struct lumos_job *build(struct lumos_job *job, struct lumos_error *error) {
+  struct rebuild_blocks blocks;
+  struct rebuild_templates templates;
+  struct rebuild_plan plan;
+  rebuild_blocks_cut(&blocks, job);
+  rebuild_templates_make(&templates, &blocks);
+  rebuild_plan_recorded(&plan, &templates);
+  struct lumos_job *built = rebuild_emit(&templates, &plan, error);
+  struct lumos_decimal deviation;
+  if (built != NULL && !rebuild_error(&templates, &plan, built, &deviation, error)) {
+    lumos_job_free(built);
+    built = NULL;
+  }
+  if (built != NULL) {
+    fprintf(stderr, "rebuild error %.3f %%\n", (double)deviation.units / 1e4);
+  }
+  rebuild_plan_free(&plan);
+  rebuild_templates_free(&templates);
+  rebuild_blocks_free(&blocks);
+  return built;
+}
+
+bool lumos_transform_rebuild(struct lumos_job *job, const char *argument, struct lumos_error *error) {
+  (void)argument;
+  if (!lumos_edit_begin(job, error) || !check_recording(job, error)) {
+    return false;
+  }
+  lumos_measure(job);
+  struct lumos_job *built = build(job, error);
+  if (built == NULL) {
+    return false;
+  }
+  keep_notes(built, job);
+  keep_metrics(built, job);
+  struct lumos_job was = *job;
+  *job = *built;
+  job->watcher = was.watcher;
+  *built = was;
+  lumos_job_free(built);
+  lumos_edit_record(job, "rebuild", NULL);
+  return true;
+}
