@@ -202,7 +202,7 @@ static uint64_t hash_call(const struct rebuild_blocks *blocks, uint64_t hash, ui
                                           place_of_lane(blocks->job, detail->wait.lane)));
 }
 
-static void find_structures(struct rebuild_blocks *blocks) {
+static void find_structures(struct rebuild_blocks *blocks, const uint8_t *handing) {
   const struct lumos_job *job = blocks->job;
   uint8_t *joined = lumos_allocate_zeroed(job->tasks.count, 1);
   for (size_t m = 0; m < job->members.count; m++) {
@@ -210,7 +210,7 @@ static void find_structures(struct rebuild_blocks *blocks) {
   }
   for (size_t b = 0; b < blocks->items.count; b++) {
     struct rebuild_block *block = &blocks->items.items[b];
-    uint64_t hash = 0;
+    uint64_t hash = lumos_hash_mix(handing[block->first] & IS_HANDED, handing[block->first + block->count - 1] & HANDS_OVER);
     for (uint32_t i = 0; i < block->device_count; i++) {
       hash = hash_device(blocks, joined, hash, blocks->devices[block->device_first + i]);
     }
@@ -232,14 +232,14 @@ void rebuild_blocks_cut(struct rebuild_blocks *blocks, const struct lumos_job *j
       cut_thread(blocks, handing, l);
     }
   }
-  free(handing);
   lumos_vector_sort_by(&blocks->items, by_time, job->tasks.items);
   find_ranks(blocks);
   take_tasks(blocks);
   list_devices(blocks);
   name_hand_overs(blocks);
   number_turns(blocks);
-  find_structures(blocks);
+  find_structures(blocks, handing);
+  free(handing);
 }
 
 void rebuild_blocks_free(struct rebuild_blocks *blocks) {
