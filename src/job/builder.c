@@ -191,6 +191,10 @@ struct lumos_built_task lumos_build_task(struct lumos_builder *builder, uint32_t
   return (struct lumos_built_task){task.id};
 }
 
+void lumos_build_residual(struct lumos_builder *builder, struct lumos_built_task task, int64_t residual) {
+  lumos_task_timing(builder->job, &builder->job->tasks.items[task.number])->residual = residual;
+}
+
 static void close_port(struct lumos_builder *builder, struct lumos_built_task task, enum port port) {
   builder->open.items[task.number] &= (uint8_t)~port;
 }

@@ -188,8 +188,15 @@ static uint32_t place_of_lane(const struct lumos_job *job, uint32_t lane) {
 
 static uint64_t hash_device(const struct rebuild_blocks *blocks, const uint8_t *joined, uint64_t hash, uint32_t t) {
   const struct lumos_task *task = &blocks->job->tasks.items[t];
+  const struct lumos_comm *comm = &lumos_detail_of(blocks->job, task)->comm;
   hash = lumos_hash_mix(hash, lumos_key_pair(place_of_lane(blocks->job, task->lane), task->kind));
-  return lumos_hash_mix(hash, lumos_key_pair(lumos_detail_of(blocks->job, task)->comm.op, joined[t]));
+  hash = lumos_hash_mix(hash, lumos_key_pair(comm->op, joined[t]));
+  hash = lumos_hash_mix(hash, comm->group);
+  for (uint32_t p = 0; p < comm->peer_count; p++) {
+    const struct lumos_peer *peer = &blocks->job->peers.items[comm->peer_first + p];
+    hash = lumos_hash_mix(hash, lumos_key_pair((uint32_t)peer->rank, peer->send > 0));
+  }
+  return hash;
 }
 
 static uint64_t hash_call(const struct rebuild_blocks *blocks, uint64_t hash, uint32_t t) {

@@ -2,6 +2,7 @@
 
 #include "job/builder.h"
 #include "rebuild/join.h"
+#include "rebuild/outside.h"
 #include "rebuild/ports.h"
 #include <stdlib.h>
 
@@ -23,6 +24,7 @@ struct emission {
   uint32_t *dep_first; /* by task, and one more: deps that hold it, in deps */
   uint32_t *deps;
   struct rebuild_joining *joining;
+  int64_t *delays; /* by task: rebuild_outside */
   /* Of the rank at hand. */
   const struct rebuild_rank *rank;
   struct built *built; /* by item */
@@ -69,6 +71,10 @@ static struct lumos_built_task build_task(const struct emission *emission, const
   struct lumos_built_task task =
       lumos_build_task(emission->builder, like, on, lumos_own_times(from, like), item->step);
   lumos_build_place(emission->builder, task, item->micro_batch, item->layer);
+  if (emission->delays[like] != 0) {
+    int64_t residual = lumos_timing_of(from, like)->residual;
+    lumos_build_residual(emission->builder, task, emission->delays[like] + (residual == LUMOS_ABSENT ? 0 : residual));
+  }
   return task;
 }
 
@@ -151,6 +157,48 @@ static void tie_item(const struct emission *emission, uint32_t index) {
   }
 }
 
+/* ---- how the recording begins ---- */
+
+/* Boundaries of a recorded task hold a built one. */
+static void tie_boundaries(const struct emission *emission, uint32_t like, struct lumos_built_task task) {
+  for (uint32_t i = emission->dep_first[like]; i < emission->dep_first[like + 1]; i++) {
+    const struct lumos_dep *dep = &emission->from->deps.items[emission->deps[i]];
+    if (dep->src == LUMOS_NONE) {
+      lumos_build_dep(emission->builder, emission->deps[i], no_task, dep->at, task);
+    }
+  }
+}
+
+static void begin_stream(const struct emission *emission, uint32_t lane, struct lumos_built_lane built) {
+  const struct lumos_job *from = emission->from;
+  const struct lumos_lane *stream = &from->lanes.items[lane];
+  for (uint32_t t = stream->task_first; t < stream->task_first + stream->task_count; t++) {
+    if (emission->blocks->of_task[t] != LUMOS_NONE) {
+      break;
+    }
+    struct lumos_built_task task =
+        lumos_build_task(emission->builder, t, built, lumos_own_times(from, t), from->tasks.items[t].step);
+    lumos_build_origin(emission->builder, task, (enum lumos_task_origin)lumos_timing_of(from, t)->origin, no_task);
+    tie_boundaries(emission, t, task);
+    rebuild_join(emission->joining, t, task);
+  }
+}
+
+/* The first that is built on each thread begins when the first recorded task of that did. */
+static void begin_threads(const struct emission *emission) {
+  uint32_t count = (uint32_t)emission->rank->items.count;
+  uint8_t *begun = lumos_allocate_zeroed(emission->from->lanes.count, 1);
+  for (uint32_t i = 0; i < count; i++) {
+    uint32_t lane = emission->blocks->items.items[emission->built[i].donor].lane;
+    if (!begun[lane]) {
+      tie_boundaries(emission, emission->from->lanes.items[lane].task_first,
+                     (struct lumos_built_task){emission->built[i].first});
+    }
+    begun[lane] = 1;
+  }
+  free(begun);
+}
+
 /* ---- ranks ---- */
 
 static void build_groups(const struct emission *emission, const struct rebuild_rank *rank,
@@ -173,7 +221,7 @@ static void order_items(struct emission *emission) {
   free(donors);
 }
 
-static void build_rank(struct emission *emission, const struct rebuild_rank *rank) {
+static void build_rank(struct emission *emission, const struct rebuild_rank *rank, bool begins) {
   const struct lumos_rank *like = &emission->from->ranks.items[rank->like];
   struct lumos_built_rank built = lumos_build_rank(emission->builder, rank->like, rank->number);
   emission->rank = rank;
@@ -181,6 +229,9 @@ static void build_rank(struct emission *emission, const struct rebuild_rank *ran
   emission->lanes = lumos_allocate(like->lane_count * sizeof *emission->lanes);
   for (uint32_t l = 0; l < like->lane_count; l++) {
     emission->lanes[l] = lumos_build_lane(emission->builder, like->lane_first + l, built);
+    if (begins && emission->from->lanes.items[like->lane_first + l].kind == LUMOS_STREAM) {
+      begin_stream(emission, like->lane_first + l, emission->lanes[l]);
+    }
   }
   build_groups(emission, rank, built);
   for (uint32_t i = 0; i < rank->items.count; i++) {
@@ -190,32 +241,42 @@ static void build_rank(struct emission *emission, const struct rebuild_rank *ran
   for (uint32_t i = 0; i < rank->items.count; i++) {
     tie_item(emission, i);
   }
+  if (begins) {
+    begin_threads(emission);
+  }
   rebuild_order_free(&emission->order);
   free(emission->lanes);
   free(emission->built);
+}
+
+static void close_emission(struct emission *emission) {
+  rebuild_joining_free(emission->joining);
+  rebuild_kinds_free(&emission->kinds);
+  lumos_builder_free(emission->builder);
+  free(emission->dep_first);
+  free(emission->deps);
+  free(emission->place);
+  free(emission->delays);
 }
 
 struct lumos_job *rebuild_emit(const struct rebuild_templates *templates, const struct rebuild_plan *plan,
                                struct lumos_error *error) {
   struct emission emission = {
       .from = templates->blocks->job, .blocks = templates->blocks, .templates = templates};
+  emission.delays = rebuild_outside(emission.from, error);
+  if (emission.delays == NULL) {
+    return NULL;
+  }
   emission.builder = lumos_builder_new(emission.from);
   rebuild_kinds_make(&emission.kinds, emission.blocks);
   list_deps(&emission);
   find_places(&emission);
   emission.joining = rebuild_joining_new(emission.from);
   for (size_t r = 0; r < plan->ranks.count; r++) {
-    build_rank(&emission, &plan->ranks.items[r]);
+    build_rank(&emission, &plan->ranks.items[r], plan->begins_as_recorded);
   }
-  struct lumos_job *job = NULL;
-  if (rebuild_join_all(emission.joining, emission.builder, error)) {
-    job = lumos_builder_finish(emission.builder, error);
-  }
-  rebuild_joining_free(emission.joining);
-  rebuild_kinds_free(&emission.kinds);
-  lumos_builder_free(emission.builder);
-  free(emission.dep_first);
-  free(emission.deps);
-  free(emission.place);
+  bool joined = rebuild_join_all(emission.joining, emission.builder, error);
+  struct lumos_job *job = joined ? lumos_builder_finish(emission.builder, error) : NULL;
+  close_emission(&emission);
   return job;
 }

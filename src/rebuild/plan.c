@@ -41,7 +41,7 @@ enum { FEWEST_STEPS = 3 };
 void rebuild_plan_recorded(struct rebuild_plan *plan, const struct rebuild_templates *templates) {
   const struct rebuild_blocks *blocks = templates->blocks;
   struct step_numbers steps = {0};
-  *plan = (struct rebuild_plan){0};
+  *plan = (struct rebuild_plan){.begins_as_recorded = true};
   list_steps(blocks, &steps);
   size_t count = steps.count + 1 < FEWEST_STEPS ? FEWEST_STEPS : steps.count + 1;
   for (uint32_t r = 0; r < blocks->job->ranks.count && steps.count > 0; r++) {

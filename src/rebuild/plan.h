@@ -17,6 +17,7 @@ struct rebuild_rank {
 };
 
 struct rebuild_plan {
+  bool begins_as_recorded; /* with what was launched before the recording, and threads when they began in it */
   LUMOS_VECTOR(struct rebuild_rank) ranks;
 };
 

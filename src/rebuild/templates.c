@@ -2,6 +2,7 @@
 
 #include "rebuild/label.h"
 #include <stdlib.h>
+#include <string.h>
 
 /* Where a micro-batch stands among those of its step. */
 enum standing { NO_MICRO_BATCH, FIRST, BETWEEN, LAST, ONLY };
@@ -68,25 +69,123 @@ static void list_members(struct rebuild_templates *templates) {
   templates->first = first;
 }
 
-/* The end of the members of one step that begin at `from`. */
-static uint32_t end_of_step(const struct rebuild_templates *templates, uint32_t from, uint32_t end) {
-  const struct rebuild_block *blocks = templates->blocks->items.items;
-  uint32_t to = from;
-  while (to < end && blocks[templates->members[to]].step == blocks[templates->members[from]].step) {
-    to++;
-  }
-  return to;
+/* ---- which step comes next ---- */
+
+LUMOS_VECTOR_TYPE(step_numbers, int32_t); /* of a job, ascending */
+
+static int by_number(const void *left, const void *right) {
+  int32_t a = *(const int32_t *)left, b = *(const int32_t *)right;
+  return LUMOS_ORDER(a, b);
 }
 
-static void chain_members(struct rebuild_templates *templates, uint32_t template) {
-  uint32_t first = templates->first[template], end = templates->first[template + 1];
-  for (uint32_t from = first, to = first; from < end; from = to) {
-    to = end_of_step(templates, from, end);
-    uint32_t next = to == end ? first : to, count = end_of_step(templates, next, end) - next;
-    for (uint32_t i = from; i < to; i++) {
-      templates->next[templates->members[i]] = templates->members[next + (i - from + 1) % count];
+static void list_steps(const struct rebuild_blocks *blocks, struct step_numbers *steps) {
+  for (size_t b = 0; b < blocks->items.count; b++) {
+    if (b == 0 || blocks->items.items[b].step != blocks->items.items[b - 1].step) {
+      lumos_vector_push(steps, blocks->items.items[b].step);
     }
   }
+  lumos_vector_sort(steps, by_number);
+  size_t kept = 0;
+  for (size_t i = 0; i < steps->count; i++) {
+    if (kept == 0 || steps->items[i] != steps->items[kept - 1]) {
+      steps->items[kept++] = steps->items[i];
+    }
+  }
+  steps->count = kept;
+}
+
+static uint32_t index_of(const struct step_numbers *steps, int32_t step) {
+  const int32_t *found = bsearch(&step, steps->items, steps->count, sizeof step, by_number);
+  return (uint32_t)(found - steps->items);
+}
+
+/* By pair of steps: how many blocks of the first have one of their template in the other. */
+static uint32_t *count_alike(const struct rebuild_templates *templates, const struct step_numbers *steps) {
+  size_t count = steps->count;
+  uint32_t *alike = lumos_allocate_zeroed(count * count, sizeof *alike);
+  uint32_t *here = lumos_allocate_zeroed(count, sizeof *here); /* members of a template, by step */
+  for (uint32_t template = 0; template < templates->count; template++) {
+    for (uint32_t i = templates->first[template]; i < templates->first[template + 1]; i++) {
+      here[index_of(steps, templates->blocks->items.items[templates->members[i]].step)]++;
+    }
+    for (size_t s = 0; s < count; s++) {
+      for (size_t other = 0; other < count; other++) {
+        alike[s * count + other] += here[other] > 0 ? here[s] : 0;
+      }
+    }
+    memset(here, 0, count * sizeof *here);
+  }
+  free(here);
+  return alike;
+}
+
+/* By index of a step: of those behind it, and then those from the first on, the one that is most like it. */
+static uint32_t *find_next_steps(const struct rebuild_templates *templates, const struct step_numbers *steps) {
+  uint32_t count = (uint32_t)steps->count;
+  uint32_t *alike = count_alike(templates, steps), *next = lumos_allocate(count * sizeof *next);
+  for (uint32_t s = 0; s < count; s++) {
+    next[s] = (s + 1) % count;
+    for (uint32_t i = 2; i < count; i++) {
+      uint32_t other = (s + i) % count;
+      next[s] = alike[s * count + other] > alike[s * count + next[s]] ? other : next[s];
+    }
+  }
+  free(alike);
+  return next;
+}
+
+/* ---- which block comes next ---- */
+
+struct group { /* members of a template of one step */
+  uint32_t first, end;
+};
+
+/* The first group from `from` on. */
+static struct group group_at(const struct rebuild_templates *templates, uint32_t from, uint32_t end) {
+  const struct rebuild_block *blocks = templates->blocks->items.items;
+  struct group group = {from, from};
+  while (group.end < end && blocks[templates->members[group.end]].step == blocks[templates->members[from]].step) {
+    group.end++;
+  }
+  return group;
+}
+
+/* Those of a step; where there are none, those behind `group`, or the first. */
+static struct group group_of_step(const struct rebuild_templates *templates, struct group all, struct group group,
+                                  int32_t step) {
+  struct group found = group_at(templates, group.end == all.end ? all.first : group.end, all.end), other;
+  for (uint32_t from = all.first; from < all.end; from = other.end) {
+    other = group_at(templates, from, all.end);
+    if (templates->blocks->items.items[templates->members[from]].step == step) {
+      return other;
+    }
+  }
+  return found;
+}
+
+static void chain_members(struct rebuild_templates *templates, uint32_t template, const struct step_numbers *steps,
+                          const uint32_t *next_steps) {
+  struct group all = {templates->first[template], templates->first[template + 1]}, group;
+  for (uint32_t from = all.first; from < all.end; from = group.end) {
+    group = group_at(templates, from, all.end);
+    uint32_t step = index_of(steps, templates->blocks->items.items[templates->members[from]].step);
+    struct group next = group_of_step(templates, all, group, steps->items[next_steps[step]]);
+    for (uint32_t i = from; i < group.end; i++) {
+      templates->next[templates->members[i]] =
+          templates->members[next.first + (i - from + 1) % (next.end - next.first)];
+    }
+  }
+}
+
+static void chain(struct rebuild_templates *templates) {
+  struct step_numbers steps = {0};
+  list_steps(templates->blocks, &steps);
+  uint32_t *next_steps = find_next_steps(templates, &steps);
+  for (uint32_t template = 0; template < templates->count; template++) {
+    chain_members(templates, template, &steps, next_steps);
+  }
+  free(next_steps);
+  lumos_vector_free(&steps);
 }
 
 void rebuild_templates_make(struct rebuild_templates *templates, const struct rebuild_blocks *blocks) {
@@ -101,9 +200,7 @@ void rebuild_templates_make(struct rebuild_templates *templates, const struct re
   lumos_numbering_free(&labels);
   number_templates(templates);
   list_members(templates);
-  for (uint32_t template = 0; template < templates->count; template++) {
-    chain_members(templates, template);
-  }
+  chain(templates);
 }
 
 void rebuild_templates_free(struct rebuild_templates *templates) {

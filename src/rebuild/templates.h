@@ -23,8 +23,9 @@ struct rebuild_templates {
 void rebuild_templates_make(struct rebuild_templates *templates, const struct rebuild_blocks *blocks);
 void rebuild_templates_free(struct rebuild_templates *templates);
 
-/* A block of the template that `like` is of: `turns` steps further on, after the last from the first again, and as many
- * micro-batches; so what is built of one step is drawn from one step. Rather none that begins its thread. O(turns). */
+/* A block of the template that `like` is of: `turns` steps further on, after the last from the first again, of steps that
+ * differ among those that do the same, and as many micro-batches further on; so what is built of one step is drawn from
+ * one step. Rather none that begins its thread. O(turns). */
 uint32_t rebuild_draw(const struct rebuild_templates *templates, uint32_t like, uint32_t turns);
 
 #endif
