@@ -2,13 +2,15 @@
 
 #include "base/hash.h"
 #include "rebuild/label.h"
+#include "rebuild/transfers.h"
 #include <stdlib.h>
 
 /* ---- cutting ---- */
 
-static bool is_called_like(const struct rebuild_block *block, const struct lumos_task *task) {
-  return block->step == task->step && block->micro_batch == task->micro_batch && block->layer == task->layer &&
-         block->phase == task->phase && block->part == task->part;
+static bool is_called_like(const struct rebuild_block *block, const struct lumos_task *task, bool transfers) {
+  bool same = block->transfers == transfers && block->step == task->step && block->phase == task->phase &&
+              block->micro_batch == task->micro_batch;
+  return same && (transfers || (block->layer == task->layer && block->part == task->part));
 }
 
 /* By task - lane.task_first: the last task of the call that this is a segment of, or the task itself. */
@@ -39,29 +41,51 @@ static uint8_t *find_hand_overs(const struct lumos_job *job) {
   return handing;
 }
 
+/* By task: does a block begin there, whatever it is for? */
+static uint8_t *find_cuts(const struct lumos_job *job, const uint8_t *handing) {
+  uint8_t *cuts = lumos_allocate_zeroed(job->tasks.count + 1, 1);
+  for (size_t t = 0; t < job->tasks.count; t++) {
+    cuts[t] |= (handing[t] & IS_HANDED) != 0;
+    cuts[t + 1] |= (handing[t] & HANDS_OVER) != 0;
+  }
+  return cuts;
+}
+
+struct cutter {
+  struct rebuild_blocks *blocks;
+  const uint8_t *cuts;
+  const uint32_t *transfers;
+};
+
+static void begin_block(const struct cutter *cutter, uint32_t first, uint32_t like, bool transfers) {
+  const struct lumos_task *task = &cutter->blocks->job->tasks.items[like];
+  struct rebuild_block block = {.rank = lumos_rank_of(cutter->blocks->job, task),
+                                .lane = task->lane,
+                                .first = first,
+                                .step = task->step,
+                                .micro_batch = task->micro_batch,
+                                .layer = transfers ? LUMOS_ABSENT_INT : task->layer,
+                                .phase = task->phase,
+                                .part = transfers ? 0 : task->part,
+                                .transfers = transfers};
+  lumos_vector_push(&cutter->blocks->items, block);
+}
+
 /* What a call is for is what its last segment is for. */
-static void cut_thread(struct rebuild_blocks *blocks, const uint8_t *handing, uint32_t l) {
-  const struct lumos_job *job = blocks->job;
-  const struct lumos_lane *lane = &job->lanes.items[l];
-  uint32_t *last = find_calls(job, lane);
-  struct rebuild_block *block = NULL;
+static void cut_thread(const struct cutter *cutter, uint32_t l) {
+  struct rebuild_blocks *blocks = cutter->blocks;
+  const struct lumos_lane *lane = &blocks->job->lanes.items[l];
+  uint32_t *last = find_calls(blocks->job, lane);
   for (uint32_t i = 0; i < lane->task_count; i++) {
-    uint32_t t = lane->task_first + i;
-    const struct lumos_task *task = &job->tasks.items[last[i]];
-    bool handed = (handing[t] & IS_HANDED) != 0 || (i > 0 && (handing[t - 1] & HANDS_OVER) != 0);
-    if (block == NULL || handed || !is_called_like(block, task)) {
-      struct rebuild_block next = {.rank = lane->rank,
-                                   .lane = l,
-                                   .first = t,
-                                   .step = task->step,
-                                   .micro_batch = task->micro_batch,
-                                   .layer = task->layer,
-                                   .phase = task->phase,
-                                   .part = task->part};
-      lumos_vector_push(&blocks->items, next);
-      block = &blocks->items.items[blocks->items.count - 1];
+    uint32_t t = lane->task_first + i, launch = cutter->transfers[last[i]];
+    bool transfers = launch != LUMOS_NONE;
+    uint32_t like = transfers ? launch : last[i];
+    const struct rebuild_block *block = i == 0 ? NULL : &blocks->items.items[blocks->items.count - 1];
+    if (block == NULL || cutter->cuts[t] ||
+        !is_called_like(block, &blocks->job->tasks.items[like], transfers)) {
+      begin_block(cutter, t, like, transfers);
     }
-    block->count++;
+    blocks->items.items[blocks->items.count - 1].count++;
   }
   free(last);
 }
@@ -110,7 +134,8 @@ static void number_turns(struct rebuild_blocks *blocks) {
   for (size_t b = 0; b < blocks->items.count; b++) {
     struct rebuild_block *block = &blocks->items.items[b];
     const uint32_t label[] = {block->lane,  (uint32_t)block->step,        block->phase,
-                              block->part, (uint32_t)block->micro_batch, (uint32_t)block->layer};
+                              block->part, (uint32_t)block->micro_batch, (uint32_t)block->layer,
+                              block->transfers};
     uint32_t number = rebuild_label(&labels, label, sizeof label / sizeof *label);
     while (turns.count <= number) {
       lumos_vector_push(&turns, 0);
@@ -231,14 +256,24 @@ static void find_structures(struct rebuild_blocks *blocks, const uint8_t *handin
 
 /* ---- all together ---- */
 
+static void cut_threads(struct rebuild_blocks *blocks, const uint8_t *handing) {
+  const struct lumos_job *job = blocks->job;
+  uint8_t *cuts = find_cuts(job, handing);
+  uint32_t *transfers = rebuild_find_transfers(job, cuts);
+  const struct cutter cutter = {blocks, cuts, transfers};
+  for (uint32_t l = 0; l < job->lanes.count; l++) {
+    if (job->lanes.items[l].kind == LUMOS_THREAD) {
+      cut_thread(&cutter, l);
+    }
+  }
+  free(cuts);
+  free(transfers);
+}
+
 void rebuild_blocks_cut(struct rebuild_blocks *blocks, const struct lumos_job *job) {
   uint8_t *handing = find_hand_overs(job);
   *blocks = (struct rebuild_blocks){.job = job};
-  for (uint32_t l = 0; l < job->lanes.count; l++) {
-    if (job->lanes.items[l].kind == LUMOS_THREAD) {
-      cut_thread(blocks, handing, l);
-    }
-  }
+  cut_threads(blocks, handing);
   lumos_vector_sort_by(&blocks->items, by_time, job->tasks.items);
   find_ranks(blocks);
   take_tasks(blocks);
@@ -254,4 +289,26 @@ void rebuild_blocks_free(struct rebuild_blocks *blocks) {
   free(blocks->rank_first);
   free(blocks->of_task);
   free(blocks->devices);
+}
+
+static int by_number(const void *left, const void *right) {
+  int32_t a = *(const int32_t *)left, b = *(const int32_t *)right;
+  return LUMOS_ORDER(a, b);
+}
+
+void rebuild_steps_list(struct rebuild_steps *steps, const struct rebuild_blocks *blocks) {
+  *steps = (struct rebuild_steps){0};
+  for (size_t b = 0; b < blocks->items.count; b++) {
+    if (b == 0 || blocks->items.items[b].step != blocks->items.items[b - 1].step) {
+      lumos_vector_push(steps, blocks->items.items[b].step);
+    }
+  }
+  lumos_vector_sort(steps, by_number);
+  size_t kept = 0;
+  for (size_t i = 0; i < steps->count; i++) {
+    if (kept == 0 || steps->items[i] != steps->items[kept - 1]) {
+      steps->items[kept++] = steps->items[i];
+    }
+  }
+  steps->count = kept;
 }

@@ -16,6 +16,7 @@ struct rebuild_block {
   uint32_t device_first, device_count; /* those on streams, in rebuild_blocks.devices */
   int32_t step, micro_batch, layer;    /* as of its tasks */
   uint8_t phase, part;                 /* likewise; 0: none */
+  bool transfers;                      /* it sends or receives between passes, and does nothing else */
   uint32_t turn;                       /* how many blocks of its thread and step are called the same and come before it */
   uint64_t structure;                  /* what it does on streams and with events; equal in blocks that do the same */
 };
@@ -31,5 +32,9 @@ struct rebuild_blocks {
 /* Cut a job, at stage graph or later, whose tasks on threads have measured starts. O(tasks log blocks). */
 void rebuild_blocks_cut(struct rebuild_blocks *blocks, const struct lumos_job *job);
 void rebuild_blocks_free(struct rebuild_blocks *blocks);
+
+/* The numbers of the steps that blocks are of, ascending. The caller frees the vector. */
+LUMOS_VECTOR_TYPE(rebuild_steps, int32_t);
+void rebuild_steps_list(struct rebuild_steps *steps, const struct rebuild_blocks *blocks);
 
 #endif

@@ -11,7 +11,7 @@ static const struct lumos_built_task no_task = {LUMOS_NONE};
 /* A block that is built: of handles those of its tasks are in a row. */
 struct built {
   uint32_t donor;
-  uint32_t first, first_device;
+  uint32_t first, first_device; /* the latter in emission.handles */
 };
 
 struct emission {
@@ -28,9 +28,13 @@ struct emission {
   /* Of the rank at hand. */
   const struct rebuild_rank *rank;
   struct built *built; /* by item */
+  LUMOS_VECTOR(uint32_t) handles; /* of tasks on streams, by item, then place in its block; LUMOS_NONE: left out */
   struct rebuild_order order;
-  struct lumos_built_lane *lanes; /* by place in the rank */
+  struct lumos_built_lane *lanes; /* by recorded lane: the one that its tasks come to; LUMOS_NONE: there is none */
+  uint8_t *groups;                /* by recorded group: it is built */
 };
+
+
 
 /* ---- what is the same for all ranks ---- */
 
@@ -63,37 +67,64 @@ static void find_places(struct emission *emission) {
 
 /* ---- tasks ---- */
 
+static int64_t scaled(int64_t dur, int32_t scale) { return (int64_t)((__int128)dur * scale / 1000000); }
+
 static struct lumos_built_task build_task(const struct emission *emission, const struct rebuild_item *item,
                                           uint32_t like) {
   const struct lumos_job *from = emission->from;
-  uint32_t lane = from->tasks.items[like].lane;
-  struct lumos_built_lane on = emission->lanes[lane - from->ranks.items[from->lanes.items[lane].rank].lane_first];
-  struct lumos_built_task task =
-      lumos_build_task(emission->builder, like, on, lumos_own_times(from, like), item->step);
-  lumos_build_place(emission->builder, task, item->micro_batch, item->layer);
+  const struct lumos_task *task = &from->tasks.items[like];
+  struct lumos_times own = lumos_own_times(from, like);
+  if (item->scale != 0 && lumos_on_stream(from, task) && task->kind != LUMOS_COPY) {
+    own.dur = scaled(own.dur, item->scale);
+  }
+  struct lumos_built_task built = lumos_build_task(emission->builder, like, emission->lanes[task->lane], own, item->step);
+  lumos_build_place(emission->builder, built, item->micro_batch, item->layer);
   if (emission->delays[like] != 0) {
     int64_t residual = lumos_timing_of(from, like)->residual;
-    lumos_build_residual(emission->builder, task, emission->delays[like] + (residual == LUMOS_ABSENT ? 0 : residual));
+    lumos_build_residual(emission->builder, built, emission->delays[like] + (residual == LUMOS_ABSENT ? 0 : residual));
   }
-  return task;
+  return built;
 }
 
-static void build_item(struct emission *emission, uint32_t index) {
+static void build_devices(struct emission *emission, const struct rebuild_item *item,
+                          const struct rebuild_block *block) {
+  for (uint32_t i = 0; i < block->device_count; i++) {
+    uint32_t like = emission->blocks->devices[block->device_first + i];
+    bool takes_part = rebuild_takes_part(emission->joining, emission->rank, like);
+    struct lumos_built_task task = takes_part ? build_task(emission, item, like) : no_task;
+    lumos_vector_push(&emission->handles, task.number);
+    if (takes_part) {
+      rebuild_join(emission->joining, emission->rank, like, task, item->scale);
+    }
+  }
+}
+
+/* Where the lanes of all ranks have their tasks on the rank at hand, threads by place, streams by number. */
+static bool has_lanes(const struct emission *emission, const struct rebuild_block *block) {
+  bool has = emission->lanes[block->lane].number != LUMOS_NONE;
+  for (uint32_t i = 0; has && i < block->device_count; i++) {
+    uint32_t lane = emission->from->tasks.items[emission->blocks->devices[block->device_first + i]].lane;
+    has = emission->lanes[lane].number != LUMOS_NONE;
+  }
+  return has;
+}
+
+static bool build_item(struct emission *emission, uint32_t index, struct lumos_error *error) {
   const struct rebuild_item *item = &emission->rank->items.items[index];
   uint32_t donor = rebuild_draw(emission->templates, item->like, item->turns);
   const struct rebuild_block *block = &emission->blocks->items.items[donor];
   struct built *built = &emission->built[index];
-  *built = (struct built){donor, LUMOS_NONE, LUMOS_NONE};
+  *built = (struct built){donor, LUMOS_NONE, (uint32_t)emission->handles.count};
+  if (!has_lanes(emission, block)) {
+    return lumos_fail(error, "rank %d lacks a stream that work of rank %d needs", emission->rank->number,
+                      emission->from->ranks.items[block->rank].rank);
+  }
   for (uint32_t i = 0; i < block->count; i++) {
     struct lumos_built_task task = build_task(emission, item, block->first + i);
     built->first = i == 0 ? task.number : built->first;
   }
-  for (uint32_t i = 0; i < block->device_count; i++) {
-    uint32_t like = emission->blocks->devices[block->device_first + i];
-    struct lumos_built_task task = build_task(emission, item, like);
-    built->first_device = i == 0 ? task.number : built->first_device;
-    rebuild_join(emission->joining, like, task);
-  }
+  build_devices(emission, item, block);
+  return true;
 }
 
 /* ---- ports ---- */
@@ -112,7 +143,7 @@ static struct lumos_built_task find_built(const struct emission *emission, uint3
   }
   const struct built *built = &emission->built[at];
   bool device = lumos_on_stream(emission->from, &emission->from->tasks.items[found]);
-  return (struct lumos_built_task){device ? built->first_device + emission->place[found]
+  return (struct lumos_built_task){device ? emission->handles.items[built->first_device + emission->place[found]]
                                           : built->first + found - blocks->items.items[built->donor].first};
 }
 
@@ -152,8 +183,10 @@ static void tie_item(const struct emission *emission, uint32_t index) {
     tie_call(emission, index, block->first + i, (struct lumos_built_task){built->first + i});
   }
   for (uint32_t i = 0; i < block->device_count; i++) {
-    tie_device(emission, index, emission->blocks->devices[block->device_first + i],
-               (struct lumos_built_task){built->first_device + i});
+    struct lumos_built_task task = {emission->handles.items[built->first_device + i]};
+    if (task.number != LUMOS_NONE) {
+      tie_device(emission, index, emission->blocks->devices[block->device_first + i], task);
+    }
   }
 }
 
@@ -180,7 +213,7 @@ static void begin_stream(const struct emission *emission, uint32_t lane, struct 
         lumos_build_task(emission->builder, t, built, lumos_own_times(from, t), from->tasks.items[t].step);
     lumos_build_origin(emission->builder, task, (enum lumos_task_origin)lumos_timing_of(from, t)->origin, no_task);
     tie_boundaries(emission, t, task);
-    rebuild_join(emission->joining, t, task);
+    rebuild_join(emission->joining, emission->rank, t, task, 0);
   }
 }
 
@@ -201,13 +234,44 @@ static void begin_threads(const struct emission *emission) {
 
 /* ---- ranks ---- */
 
-static void build_groups(const struct emission *emission, const struct rebuild_rank *rank,
-                         struct lumos_built_rank built) {
-  const struct lumos_rank *like = &emission->from->ranks.items[rank->like];
+/* In another configuration who is in a group is told by collectives alone. */
+static void build_groups(const struct emission *emission, uint32_t rank, struct lumos_built_rank built, bool recorded) {
+  const struct lumos_rank *like = &emission->from->ranks.items[rank];
   for (uint32_t g = like->group_first; g < like->group_first + like->group_count; g++) {
     const struct lumos_group *group = &emission->from->groups.items[g];
-    lumos_build_group(emission->builder, g, built, emission->from->group_ranks.items + group->member_first,
-                      group->member_count);
+    if (!emission->groups[g]) {
+      lumos_build_group(emission->builder, g, built, emission->from->group_ranks.items + group->member_first,
+                        recorded ? group->member_count : 0);
+      emission->groups[g] = 1;
+    }
+  }
+}
+
+static uint32_t lane_of_rank(const struct lumos_job *job, uint32_t lane, const struct lumos_rank *rank) {
+  const struct lumos_lane *like = &job->lanes.items[lane];
+  uint32_t place = lane - job->ranks.items[like->rank].lane_first;
+  for (uint32_t l = rank->lane_first; l < rank->lane_first + rank->lane_count; l++) {
+    const struct lumos_lane *own = &job->lanes.items[l];
+    bool thread = own->kind == LUMOS_THREAD && l - rank->lane_first == place;
+    if (own->kind == like->kind && (thread || (own->kind == LUMOS_STREAM && own->native == like->native))) {
+      return l;
+    }
+  }
+  return LUMOS_NONE;
+}
+
+static void build_lanes(struct emission *emission, const struct lumos_rank *like, struct lumos_built_rank built) {
+  const struct lumos_job *from = emission->from;
+  for (uint32_t l = like->lane_first; l < like->lane_first + like->lane_count; l++) {
+    emission->lanes[l] = lumos_build_lane(emission->builder, l, built);
+  }
+  for (uint32_t l = 0; l < from->lanes.count; l++) {
+    bool own = l >= like->lane_first && l < like->lane_first + like->lane_count;
+    uint32_t same = own ? l : lane_of_rank(from, l, like);
+    emission->lanes[l] = same == LUMOS_NONE ? (struct lumos_built_lane){LUMOS_NONE} : emission->lanes[same];
+    if (same != LUMOS_NONE && !own) {
+      lumos_build_lane_for(emission->builder, l, built, emission->lanes[l]);
+    }
   }
 }
 
@@ -221,38 +285,80 @@ static void order_items(struct emission *emission) {
   free(donors);
 }
 
-static void build_rank(struct emission *emission, const struct rebuild_rank *rank, bool begins) {
+static bool build_items(struct emission *emission, struct lumos_error *error) {
+  uint32_t count = (uint32_t)emission->rank->items.count;
+  emission->handles.count = 0;
+  for (uint32_t i = 0; i < count; i++) {
+    if (!build_item(emission, i, error)) {
+      return false;
+    }
+  }
+  order_items(emission);
+  for (uint32_t i = 0; i < count; i++) {
+    tie_item(emission, i);
+  }
+  rebuild_order_free(&emission->order);
+  return true;
+}
+
+static bool build_rank(struct emission *emission, const struct rebuild_plan *plan, const struct rebuild_rank *rank,
+                       struct lumos_error *error) {
   const struct lumos_rank *like = &emission->from->ranks.items[rank->like];
   struct lumos_built_rank built = lumos_build_rank(emission->builder, rank->like, rank->number);
   emission->rank = rank;
   emission->built = lumos_allocate(rank->items.count * sizeof *emission->built);
-  emission->lanes = lumos_allocate(like->lane_count * sizeof *emission->lanes);
-  for (uint32_t l = 0; l < like->lane_count; l++) {
-    emission->lanes[l] = lumos_build_lane(emission->builder, like->lane_first + l, built);
-    if (begins && emission->from->lanes.items[like->lane_first + l].kind == LUMOS_STREAM) {
-      begin_stream(emission, like->lane_first + l, emission->lanes[l]);
+  build_lanes(emission, like, built);
+  build_groups(emission, rank->like, built, plan->recorded);
+  if (!plan->recorded) {
+    const struct lumos_parallel *sizes = &plan->model.sizes;
+    lumos_build_coordinates(emission->builder, built, &rank->at, sizes->tp * sizes->pp * sizes->dp);
+  }
+  for (uint32_t l = like->lane_first; plan->begins_as_recorded && l < like->lane_first + like->lane_count; l++) {
+    if (emission->from->lanes.items[l].kind == LUMOS_STREAM) {
+      begin_stream(emission, l, emission->lanes[l]);
     }
   }
-  build_groups(emission, rank, built);
-  for (uint32_t i = 0; i < rank->items.count; i++) {
-    build_item(emission, i);
-  }
-  order_items(emission);
-  for (uint32_t i = 0; i < rank->items.count; i++) {
-    tie_item(emission, i);
-  }
-  if (begins) {
+  bool done = build_items(emission, error);
+  if (done && plan->begins_as_recorded) {
     begin_threads(emission);
   }
-  rebuild_order_free(&emission->order);
-  free(emission->lanes);
   free(emission->built);
+  return done;
+}
+
+static bool build_ranks(struct emission *emission, const struct rebuild_plan *plan, struct lumos_error *error) {
+  for (size_t r = 0; r < plan->ranks.count; r++) {
+    if (!build_rank(emission, plan, &plan->ranks.items[r], error)) {
+      return false;
+    }
+  }
+  for (uint32_t r = 0; r < emission->from->ranks.count; r++) { /* those whose like none is */
+    build_groups(emission, r, (struct lumos_built_rank){0}, plan->recorded);
+  }
+  return true;
+}
+
+static void open_emission(struct emission *emission, const struct rebuild_plan *plan) {
+  const struct lumos_job *from = emission->from;
+  emission->builder = lumos_builder_new(from);
+  if (!plan->recorded) {
+    lumos_build_model(emission->builder, &plan->model);
+  }
+  rebuild_kinds_make(&emission->kinds, emission->blocks);
+  list_deps(emission);
+  find_places(emission);
+  emission->joining = rebuild_joining_new(from, plan);
+  emission->lanes = lumos_allocate(from->lanes.count * sizeof *emission->lanes);
+  emission->groups = lumos_allocate_zeroed(from->groups.count, 1);
 }
 
 static void close_emission(struct emission *emission) {
   rebuild_joining_free(emission->joining);
   rebuild_kinds_free(&emission->kinds);
   lumos_builder_free(emission->builder);
+  lumos_vector_free(&emission->handles);
+  free(emission->lanes);
+  free(emission->groups);
   free(emission->dep_first);
   free(emission->deps);
   free(emission->place);
@@ -267,16 +373,9 @@ struct lumos_job *rebuild_emit(const struct rebuild_templates *templates, const 
   if (emission.delays == NULL) {
     return NULL;
   }
-  emission.builder = lumos_builder_new(emission.from);
-  rebuild_kinds_make(&emission.kinds, emission.blocks);
-  list_deps(&emission);
-  find_places(&emission);
-  emission.joining = rebuild_joining_new(emission.from);
-  for (size_t r = 0; r < plan->ranks.count; r++) {
-    build_rank(&emission, &plan->ranks.items[r], plan->begins_as_recorded);
-  }
-  bool joined = rebuild_join_all(emission.joining, emission.builder, error);
-  struct lumos_job *job = joined ? lumos_builder_finish(emission.builder, error) : NULL;
+  open_emission(&emission, plan);
+  bool built = build_ranks(&emission, plan, error) && rebuild_join_all(emission.joining, emission.builder, error);
+  struct lumos_job *job = built ? lumos_builder_finish(emission.builder, error) : NULL;
   close_emission(&emission);
   return job;
 }

@@ -35,6 +35,7 @@ static void label_rank(struct rebuild_templates *templates, struct lumos_numberi
     const uint32_t label[] = {block->lane,
                               block->phase,
                               block->part,
+                              block->transfers,
                               (uint32_t)block->layer,
                               block->turn,
                               standing_of(block->micro_batch, highest),
@@ -71,36 +72,16 @@ static void list_members(struct rebuild_templates *templates) {
 
 /* ---- which step comes next ---- */
 
-LUMOS_VECTOR_TYPE(step_numbers, int32_t); /* of a job, ascending */
-
-static int by_number(const void *left, const void *right) {
-  int32_t a = *(const int32_t *)left, b = *(const int32_t *)right;
-  return LUMOS_ORDER(a, b);
-}
-
-static void list_steps(const struct rebuild_blocks *blocks, struct step_numbers *steps) {
-  for (size_t b = 0; b < blocks->items.count; b++) {
-    if (b == 0 || blocks->items.items[b].step != blocks->items.items[b - 1].step) {
-      lumos_vector_push(steps, blocks->items.items[b].step);
-    }
+static uint32_t index_of(const struct rebuild_steps *steps, int32_t step) {
+  uint32_t index = 0;
+  while (steps->items[index] != step) {
+    index++;
   }
-  lumos_vector_sort(steps, by_number);
-  size_t kept = 0;
-  for (size_t i = 0; i < steps->count; i++) {
-    if (kept == 0 || steps->items[i] != steps->items[kept - 1]) {
-      steps->items[kept++] = steps->items[i];
-    }
-  }
-  steps->count = kept;
-}
-
-static uint32_t index_of(const struct step_numbers *steps, int32_t step) {
-  const int32_t *found = bsearch(&step, steps->items, steps->count, sizeof step, by_number);
-  return (uint32_t)(found - steps->items);
+  return index;
 }
 
 /* By pair of steps: how many blocks of the first have one of their template in the other. */
-static uint32_t *count_alike(const struct rebuild_templates *templates, const struct step_numbers *steps) {
+static uint32_t *count_alike(const struct rebuild_templates *templates, const struct rebuild_steps *steps) {
   size_t count = steps->count;
   uint32_t *alike = lumos_allocate_zeroed(count * count, sizeof *alike);
   uint32_t *here = lumos_allocate_zeroed(count, sizeof *here); /* members of a template, by step */
@@ -120,7 +101,7 @@ static uint32_t *count_alike(const struct rebuild_templates *templates, const st
 }
 
 /* By index of a step: of those behind it, and then those from the first on, the one that is most like it. */
-static uint32_t *find_next_steps(const struct rebuild_templates *templates, const struct step_numbers *steps) {
+static uint32_t *find_next_steps(const struct rebuild_templates *templates, const struct rebuild_steps *steps) {
   uint32_t count = (uint32_t)steps->count;
   uint32_t *alike = count_alike(templates, steps), *next = lumos_allocate(count * sizeof *next);
   for (uint32_t s = 0; s < count; s++) {
@@ -163,7 +144,7 @@ static struct group group_of_step(const struct rebuild_templates *templates, str
   return found;
 }
 
-static void chain_members(struct rebuild_templates *templates, uint32_t template, const struct step_numbers *steps,
+static void chain_members(struct rebuild_templates *templates, uint32_t template, const struct rebuild_steps *steps,
                           const uint32_t *next_steps) {
   struct group all = {templates->first[template], templates->first[template + 1]}, group;
   for (uint32_t from = all.first; from < all.end; from = group.end) {
@@ -178,8 +159,8 @@ static void chain_members(struct rebuild_templates *templates, uint32_t template
 }
 
 static void chain(struct rebuild_templates *templates) {
-  struct step_numbers steps = {0};
-  list_steps(templates->blocks, &steps);
+  struct rebuild_steps steps;
+  rebuild_steps_list(&steps, templates->blocks);
   uint32_t *next_steps = find_next_steps(templates, &steps);
   for (uint32_t template = 0; template < templates->count; template++) {
     chain_members(templates, template, &steps, next_steps);
