@@ -2,6 +2,7 @@
 #include "base/text.h"
 #include "rebuild/emit.h"
 #include "rebuild/error.h"
+#include "rebuild/replan.h"
 #include "transform/edit.h"
 #include <lumos/sim.h>
 #include <lumos/transform.h>
@@ -40,35 +41,59 @@ static void keep_notes(struct lumos_job *built, const struct lumos_job *job) {
   }
 }
 
-static struct lumos_job *build(struct lumos_job *job, struct lumos_error *error) {
-  struct rebuild_blocks blocks;
-  struct rebuild_templates templates;
+static bool is_as_recorded(const struct lumos_rebuild *asked) {
+  return asked->layers == 0 && asked->micro_batches == 0 && asked->stages == 0 && asked->replicas == 0 &&
+         asked->schedule == NULL && asked->split_count == 0;
+}
+
+/* The recorded configuration, and how far it is off. */
+static struct lumos_job *build_recorded(const struct rebuild_templates *templates, struct lumos_decimal *deviation,
+                                        struct lumos_error *error) {
   struct rebuild_plan plan;
-  rebuild_blocks_cut(&blocks, job);
-  rebuild_templates_make(&templates, &blocks);
-  rebuild_plan_recorded(&plan, &templates);
-  struct lumos_job *built = rebuild_emit(&templates, &plan, error);
-  struct lumos_decimal deviation;
-  if (built != NULL && !rebuild_error(&templates, &plan, built, &deviation, error)) {
+  rebuild_plan_recorded(&plan, templates);
+  struct lumos_job *built = rebuild_emit(templates, &plan, error);
+  if (built != NULL && !rebuild_error(templates, &plan, built, deviation, error)) {
     lumos_job_free(built);
     built = NULL;
+  }
+  rebuild_plan_free(&plan);
+  return built;
+}
+
+static struct lumos_job *build_other(const struct rebuild_templates *templates, const struct lumos_rebuild *asked,
+                                     struct lumos_error *error) {
+  struct rebuild_plan plan;
+  bool planned = rebuild_replan(&plan, templates, asked, error);
+  struct lumos_job *built = planned ? rebuild_emit(templates, &plan, error) : NULL;
+  rebuild_plan_free(&plan);
+  return built;
+}
+
+static struct lumos_job *build(struct lumos_job *job, const struct lumos_rebuild *asked, struct lumos_error *error) {
+  struct rebuild_blocks blocks;
+  struct rebuild_templates templates;
+  struct lumos_decimal deviation;
+  rebuild_blocks_cut(&blocks, job);
+  rebuild_templates_make(&templates, &blocks);
+  struct lumos_job *built = build_recorded(&templates, &deviation, error);
+  if (built != NULL && !is_as_recorded(asked)) {
+    lumos_job_free(built);
+    built = build_other(&templates, asked, error);
   }
   if (built != NULL) {
     fprintf(stderr, "rebuild error %.3f %%\n", (double)deviation.units / 1e4);
   }
-  rebuild_plan_free(&plan);
   rebuild_templates_free(&templates);
   rebuild_blocks_free(&blocks);
   return built;
 }
 
-bool lumos_transform_rebuild(struct lumos_job *job, const char *argument, struct lumos_error *error) {
-  (void)argument;
+bool lumos_rebuild(struct lumos_job *job, const struct lumos_rebuild *asked, struct lumos_error *error) {
   if (!lumos_edit_begin(job, error) || !check_recording(job, error)) {
     return false;
   }
   lumos_measure(job);
-  struct lumos_job *built = build(job, error);
+  struct lumos_job *built = build(job, asked, error);
   if (built == NULL) {
     return false;
   }
@@ -79,6 +104,27 @@ bool lumos_transform_rebuild(struct lumos_job *job, const char *argument, struct
   job->watcher = was.watcher;
   *built = was;
   lumos_job_free(built);
-  lumos_edit_record(job, "rebuild", NULL);
+  return true;
+}
+
+bool lumos_transform_rebuild(struct lumos_job *job, const char *argument, struct lumos_error *error) {
+  struct lumos_rebuild asked = {0};
+  for (const char *at = argument; at != NULL && *at != '\0';) {
+    char name[16];
+    int value, used;
+    if (sscanf(at, "%15[a-z]=%d%n", name, &value, &used) != 2) {
+      break;
+    }
+    if (name[0] == 'l') asked.layers = value;
+    if (name[0] == 'm') asked.micro_batches = value;
+    if (name[0] == 'p') asked.stages = value;
+    if (name[0] == 'd') asked.replicas = value;
+    if (name[0] == 'g') asked.schedule = "gpipe";
+    at += used + (at[used] == ',');
+  }
+  if (!lumos_rebuild(job, &asked, error)) {
+    return false;
+  }
+  lumos_edit_record(job, "rebuild", argument);
   return true;
 }

@@ -28,7 +28,7 @@ struct tool_transforming {
   X(target, 0, "unprofiled", NULL, lumos_transform_unprofiled,                                                       \
     "Take out what recording takes on the host, as far as the recording shows it, so that the prediction is of "     \
     "the job without the profiler.")                                                                                 \
-  X(target, 0, "rebuild", NULL, lumos_transform_rebuild,                                                             \
+  X(target, 0, "rebuild", "WHAT", lumos_transform_rebuild,                                                             \
     "Write the job anew out of blocks of what was recorded.")
 
 #define TOOL_TRANSFORMING_ROW(target, letter, name, argument, function, help) \
