@@ -41,9 +41,6 @@ bool lumos_transform_remove(struct lumos_job *job, const char *selector, struct 
  * there are no two such. */
 bool lumos_transform_fuse(struct lumos_job *job, const char *selector, struct lumos_error *error) LUMOS_MUST_CHECK;
 
-/* Write the job anew, as it was recorded, out of its blocks. */
-bool lumos_transform_rebuild(struct lumos_job *job, const char *argument, struct lumos_error *error) LUMOS_MUST_CHECK;
-
 /* Bring a job to stage `transform` without a change (graph is run when missing, sim's work is dropped). */
 bool lumos_transform_begin(struct lumos_job *job, struct lumos_error *error) LUMOS_MUST_CHECK;
 

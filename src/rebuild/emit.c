@@ -38,6 +38,21 @@ struct emission {
 
 /* ---- what is the same for all ranks ---- */
 
+/* The lane of a rank that is like a lane of another: threads by place, streams by number; LUMOS_NONE: there is none. */
+static uint32_t lane_of_rank(const struct lumos_job *job, uint32_t lane, const struct lumos_rank *rank) {
+  const struct lumos_lane *like = &job->lanes.items[lane];
+  uint32_t place = lane - job->ranks.items[like->rank].lane_first;
+  for (uint32_t l = rank->lane_first; l < rank->lane_first + rank->lane_count; l++) {
+    const struct lumos_lane *own = &job->lanes.items[l];
+    bool thread = own->kind == LUMOS_THREAD && l - rank->lane_first == place;
+    if (own->kind == like->kind && (thread || (own->kind == LUMOS_STREAM && own->native == like->native))) {
+      return l;
+    }
+  }
+  return LUMOS_NONE;
+}
+
+
 static void list_deps(struct emission *emission) {
   const struct lumos_job *from = emission->from;
   uint32_t *first = lumos_allocate_zeroed(from->tasks.count + 2, sizeof *first);
@@ -147,12 +162,29 @@ static struct lumos_built_task find_built(const struct emission *emission, uint3
                                           : built->first + found - blocks->items.items[built->donor].first};
 }
 
+/* The last task of the last block before item `index` on a thread; none: nothing comes before it there. */
+static struct lumos_built_task last_on(const struct emission *emission, uint32_t index, uint32_t lane) {
+  for (uint32_t i = index; i-- > 0;) {
+    const struct rebuild_block *block = &emission->blocks->items.items[emission->built[i].donor];
+    if (emission->lanes[block->lane].number == emission->lanes[lane].number) {
+      return (struct lumos_built_task){emission->built[i].first + block->count - 1};
+    }
+  }
+  return no_task;
+}
+
 static void tie_deps(const struct emission *emission, uint32_t index, uint32_t like, struct lumos_built_task task) {
+  const struct lumos_job *from = emission->from;
   for (uint32_t i = emission->dep_first[like]; i < emission->dep_first[like + 1]; i++) {
-    uint32_t src = emission->from->deps.items[emission->deps[i]].src;
-    struct lumos_built_task found = src == LUMOS_NONE ? no_task : find_built(emission, index, src);
-    if (found.number != LUMOS_NONE) {
-      lumos_build_dep(emission->builder, emission->deps[i], found, LUMOS_ABSENT, task);
+    const struct lumos_dep *dep = &from->deps.items[emission->deps[i]];
+    if (dep->src == LUMOS_NONE) {
+      continue;
+    }
+    bool handed = dep->kind == LUMOS_HANDOVER;
+    struct lumos_built_task src = handed ? last_on(emission, index, from->tasks.items[dep->src].lane)
+                                         : find_built(emission, index, dep->src);
+    if (src.number != LUMOS_NONE) {
+      lumos_build_dep(emission->builder, emission->deps[i], src, LUMOS_ABSENT, task);
     }
   }
 }
@@ -174,6 +206,46 @@ static void tie_device(const struct emission *emission, uint32_t index, uint32_t
   lumos_build_origin(emission->builder, task, (enum lumos_task_origin)origin,
                      call == LUMOS_NONE ? no_task : find_built(emission, index, call));
   tie_deps(emission, index, like, task);
+}
+
+static bool is_handed(const struct emission *emission, uint32_t task) {
+  for (uint32_t i = emission->dep_first[task]; i < emission->dep_first[task + 1]; i++) {
+    if (emission->from->deps.items[emission->deps[i]].kind == LUMOS_HANDOVER) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* A recorded hand-over of a rank from one of its threads to another; LUMOS_NONE: there is none. */
+static uint32_t find_hand_over(const struct emission *emission, uint32_t from, uint32_t to) {
+  const struct lumos_job *job = emission->from;
+  for (uint32_t d = 0; d < job->deps.count; d++) {
+    const struct lumos_dep *dep = &job->deps.items[d];
+    if (dep->kind == LUMOS_HANDOVER && dep->src != LUMOS_NONE && job->tasks.items[dep->src].lane == from &&
+        job->tasks.items[dep->dst].lane == to) {
+      return d;
+    }
+  }
+  return LUMOS_NONE;
+}
+
+/* Where a pass goes on, on another thread, with a block that did not in the recording, what came before hands over. */
+static void tie_threads(const struct emission *emission, uint32_t index) {
+  const struct rebuild_block *block = &emission->blocks->items.items[emission->built[index].donor];
+  const struct rebuild_block *before = index == 0 ? NULL : &emission->blocks->items.items[emission->built[index - 1].donor];
+  bool passes = block->micro_batch != LUMOS_ABSENT_INT || (before != NULL && before->micro_batch != LUMOS_ABSENT_INT);
+  if (before == NULL || !passes || emission->lanes[before->lane].number == emission->lanes[block->lane].number ||
+      is_handed(emission, block->first)) {
+    return;
+  }
+  uint32_t from = lane_of_rank(emission->from, before->lane, &emission->from->ranks.items[block->rank]);
+  uint32_t like = from == LUMOS_NONE ? LUMOS_NONE : find_hand_over(emission, from, block->lane);
+  if (like != LUMOS_NONE) {
+    struct lumos_built_task src = {emission->built[index - 1].first + before->count - 1};
+    lumos_build_dep(emission->builder, like, src, LUMOS_ABSENT,
+                    (struct lumos_built_task){emission->built[index].first});
+  }
 }
 
 static void tie_item(const struct emission *emission, uint32_t index) {
@@ -247,19 +319,6 @@ static void build_groups(const struct emission *emission, uint32_t rank, struct 
   }
 }
 
-static uint32_t lane_of_rank(const struct lumos_job *job, uint32_t lane, const struct lumos_rank *rank) {
-  const struct lumos_lane *like = &job->lanes.items[lane];
-  uint32_t place = lane - job->ranks.items[like->rank].lane_first;
-  for (uint32_t l = rank->lane_first; l < rank->lane_first + rank->lane_count; l++) {
-    const struct lumos_lane *own = &job->lanes.items[l];
-    bool thread = own->kind == LUMOS_THREAD && l - rank->lane_first == place;
-    if (own->kind == like->kind && (thread || (own->kind == LUMOS_STREAM && own->native == like->native))) {
-      return l;
-    }
-  }
-  return LUMOS_NONE;
-}
-
 static void build_lanes(struct emission *emission, const struct lumos_rank *like, struct lumos_built_rank built) {
   const struct lumos_job *from = emission->from;
   for (uint32_t l = like->lane_first; l < like->lane_first + like->lane_count; l++) {
@@ -285,7 +344,7 @@ static void order_items(struct emission *emission) {
   free(donors);
 }
 
-static bool build_items(struct emission *emission, struct lumos_error *error) {
+static bool build_items(struct emission *emission, bool recorded, struct lumos_error *error) {
   uint32_t count = (uint32_t)emission->rank->items.count;
   emission->handles.count = 0;
   for (uint32_t i = 0; i < count; i++) {
@@ -296,6 +355,9 @@ static bool build_items(struct emission *emission, struct lumos_error *error) {
   order_items(emission);
   for (uint32_t i = 0; i < count; i++) {
     tie_item(emission, i);
+    if (!recorded) {
+      tie_threads(emission, i);
+    }
   }
   rebuild_order_free(&emission->order);
   return true;
@@ -318,7 +380,7 @@ static bool build_rank(struct emission *emission, const struct rebuild_plan *pla
       begin_stream(emission, l, emission->lanes[l]);
     }
   }
-  bool done = build_items(emission, error);
+  bool done = build_items(emission, plan->recorded, error);
   if (done && plan->begins_as_recorded) {
     begin_threads(emission);
   }

@@ -1,11 +1,10 @@
 /* A job written anew out of what was recorded of it. */
-#include "base/text.h"
+#include "rebuild/ask.h"
 #include "rebuild/emit.h"
 #include "rebuild/error.h"
 #include "rebuild/replan.h"
 #include "transform/edit.h"
 #include <lumos/sim.h>
-#include <lumos/transform.h>
 #include <stdio.h>
 
 static bool check_recording(const struct lumos_job *job, struct lumos_error *error) {
@@ -43,7 +42,7 @@ static void keep_notes(struct lumos_job *built, const struct lumos_job *job) {
 
 static bool is_as_recorded(const struct lumos_rebuild *asked) {
   return asked->layers == 0 && asked->micro_batches == 0 && asked->stages == 0 && asked->replicas == 0 &&
-         asked->schedule == NULL && asked->split_count == 0;
+         asked->schedule == 0 && asked->split_count == 0;
 }
 
 /* The recorded configuration, and how far it is off. */
@@ -88,6 +87,14 @@ static struct lumos_job *build(struct lumos_job *job, const struct lumos_rebuild
   return built;
 }
 
+static void record(struct lumos_job *job, const struct lumos_rebuild *asked) {
+  struct lumos_text args = LUMOS_TEXT_BUFFER;
+  rebuild_tell(asked, &args);
+  lumos_text_char(&args, '\0');
+  lumos_job_history(job, "lumos-transform", args.bytes, NULL, 0);
+  lumos_text_free(&args);
+}
+
 bool lumos_rebuild(struct lumos_job *job, const struct lumos_rebuild *asked, struct lumos_error *error) {
   if (!lumos_edit_begin(job, error) || !check_recording(job, error)) {
     return false;
@@ -104,27 +111,6 @@ bool lumos_rebuild(struct lumos_job *job, const struct lumos_rebuild *asked, str
   job->watcher = was.watcher;
   *built = was;
   lumos_job_free(built);
-  return true;
-}
-
-bool lumos_transform_rebuild(struct lumos_job *job, const char *argument, struct lumos_error *error) {
-  struct lumos_rebuild asked = {0};
-  for (const char *at = argument; at != NULL && *at != '\0';) {
-    char name[16];
-    int value, used;
-    if (sscanf(at, "%15[a-z]=%d%n", name, &value, &used) != 2) {
-      break;
-    }
-    if (name[0] == 'l') asked.layers = value;
-    if (name[0] == 'm') asked.micro_batches = value;
-    if (name[0] == 'p') asked.stages = value;
-    if (name[0] == 'd') asked.replicas = value;
-    if (name[0] == 'g') asked.schedule = "gpipe";
-    at += used + (at[used] == ',');
-  }
-  if (!lumos_rebuild(job, &asked, error)) {
-    return false;
-  }
-  lumos_edit_record(job, "rebuild", argument);
+  record(job, asked);
   return true;
 }

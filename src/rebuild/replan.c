@@ -5,7 +5,6 @@
 #include "rebuild/passes.h"
 #include "rebuild/schedule.h"
 #include <stdlib.h>
-#include <string.h>
 
 struct replan {
   const struct rebuild_templates *templates;
@@ -19,7 +18,7 @@ struct replan {
   bool joint;                    /* a neighbour is sent to and received from at once */
   int32_t stages, replicas, micro_batches, layers; /* recorded */
   struct lumos_rebuild to;       /* nothing open */
-  enum rebuild_schedule schedule;
+  enum lumos_schedule schedule;
 };
 
 /* A stage that is planned. */
@@ -366,7 +365,7 @@ static bool settle(struct replan *replan, const struct lumos_rebuild *asked, str
   to->micro_batches = to->micro_batches > 0 ? to->micro_batches : replan->micro_batches;
   to->stages = to->stages > 0 ? to->stages : replan->stages;
   to->replicas = to->replicas > 0 ? to->replicas : replan->replicas;
-  replan->schedule = to->schedule != NULL && strcmp(to->schedule, "gpipe") == 0 ? REBUILD_GPIPE : REBUILD_1F1B;
+  replan->schedule = to->schedule != 0 ? to->schedule : LUMOS_1F1B;
   if (replan->replicas == 1 && to->replicas > 1) {
     return lumos_fail(error, "the recorded job has one replica, and so no example of how gradients are summed up; record "
                              "it with two");

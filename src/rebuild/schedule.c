@@ -47,11 +47,11 @@ static void in_turn(const struct maker *maker, int32_t ahead, int32_t micro_batc
   }
 }
 
-void rebuild_schedule_make(struct rebuild_slots *slots, enum rebuild_schedule schedule, int32_t stages, int32_t stage,
+void rebuild_schedule_make(struct rebuild_slots *slots, enum lumos_schedule schedule, int32_t stages, int32_t stage,
                            int32_t micro_batches, bool joint) {
   const struct maker maker = {slots, stage == 0, stage == stages - 1, joint};
   int32_t behind = stages - 1 - stage;
-  int32_t ahead = schedule == REBUILD_GPIPE || behind > micro_batches ? micro_batches : behind;
+  int32_t ahead = schedule == LUMOS_GPIPE || behind > micro_batches ? micro_batches : behind;
   *slots = (struct rebuild_slots){0};
   for (int32_t i = 0; i < ahead; i++) {
     forward(&maker, i);

@@ -2,9 +2,7 @@
 #ifndef LUMOS_REBUILD_SCHEDULE_H
 #define LUMOS_REBUILD_SCHEDULE_H
 
-#include <lumos/job.h>
-
-enum rebuild_schedule { REBUILD_1F1B, REBUILD_GPIPE };
+#include <lumos/rebuild.h>
 
 /* What a stage tells its neighbours, added up. */
 enum rebuild_transfer {
@@ -23,7 +21,7 @@ LUMOS_VECTOR_TYPE(rebuild_slots, struct rebuild_slot);
 
 /* As Megatron-LM does: 1F1B after as many forward passes as there are stages behind; with `joint` a stage sends to a
  * neighbour and receives from it in one where both come together. The caller frees the vector. */
-void rebuild_schedule_make(struct rebuild_slots *slots, enum rebuild_schedule schedule, int32_t stages, int32_t stage,
+void rebuild_schedule_make(struct rebuild_slots *slots, enum lumos_schedule schedule, int32_t stages, int32_t stage,
                            int32_t micro_batches, bool joint);
 
 #endif
