@@ -1,9 +1,11 @@
 #include "rebuild/emit.h"
 
 #include "job/builder.h"
+#include "rebuild/exchange.h"
 #include "rebuild/join.h"
 #include "rebuild/outside.h"
 #include "rebuild/ports.h"
+#include "rebuild/schedule.h"
 #include <stdlib.h>
 
 static const struct lumos_built_task no_task = {LUMOS_NONE};
@@ -248,6 +250,66 @@ static void tie_threads(const struct emission *emission, uint32_t index) {
   }
 }
 
+/* An inferred edge to what is sent, or from what is received; LUMOS_NONE: there is none, for the edges are recorded, and
+ * calls make streams wait. */
+static uint32_t find_edge(const struct emission *emission, bool sends) {
+  const struct lumos_job *job = emission->from;
+  for (uint32_t d = 0; d < job->deps.count; d++) {
+    const struct lumos_dep *dep = &job->deps.items[d];
+    if (dep->kind == LUMOS_DEP_EVENT && dep->evidence != LUMOS_RECORDED && dep->src != LUMOS_NONE &&
+        job->tasks.items[sends ? dep->dst : dep->src].kind == LUMOS_P2P) {
+      return d;
+    }
+  }
+  return LUMOS_NONE;
+}
+
+static bool computes(uint8_t kind) { return !lumos_is_communication(kind) && !lumos_is_copy(kind); }
+
+/* The last kernel before item `index`, or the first behind it, of a pass in that phase. */
+static struct lumos_built_task nearest_kernel(const struct emission *emission, uint32_t index, uint8_t phase,
+                                              bool before) {
+  uint32_t count = (uint32_t)emission->rank->items.count;
+  for (uint32_t i = index; before ? i-- > 0 : ++i < count;) {
+    const struct rebuild_block *block = &emission->blocks->items.items[emission->built[i].donor];
+    for (uint32_t k = 0; k < block->device_count && !block->transfers && block->phase == phase; k++) {
+      uint32_t place = before ? block->device_count - 1 - k : k;
+      if (computes(emission->from->tasks.items[emission->blocks->devices[block->device_first + place]].kind)) {
+        return (struct lumos_built_task){emission->handles.items[emission->built[i].first_device + place]};
+      }
+    }
+  }
+  return no_task;
+}
+
+/* What is sent waits for the pass that made it, and a pass for what it receives, whatever blocks these begin and end with. */
+static void tie_transfer(const struct emission *emission, struct lumos_built_task task, uint32_t index,
+                         unsigned exchange) {
+  uint32_t sends = find_edge(emission, true), receives = find_edge(emission, false);
+  for (int forward = 0; forward < 2; forward++) {
+    uint8_t phase = forward ? LUMOS_FORWARD : LUMOS_BACKWARD;
+    struct lumos_built_task made = nearest_kernel(emission, index, phase, true);
+    struct lumos_built_task needs = nearest_kernel(emission, index, phase, false);
+    bool to = (exchange & (unsigned)(forward ? REBUILD_TO_NEXT : REBUILD_TO_PREVIOUS)) != 0;
+    bool from = (exchange & (unsigned)(forward ? REBUILD_FROM_PREVIOUS : REBUILD_FROM_NEXT)) != 0;
+    if (to && sends != LUMOS_NONE && made.number != LUMOS_NONE) {
+      lumos_build_dep(emission->builder, sends, made, LUMOS_ABSENT, task);
+    }
+    if (from && receives != LUMOS_NONE && needs.number != LUMOS_NONE) {
+      lumos_build_dep(emission->builder, receives, task, LUMOS_ABSENT, needs);
+    }
+  }
+}
+
+static void tie_transfers(const struct emission *emission, uint32_t index) {
+  const struct rebuild_block *block = &emission->blocks->items.items[emission->built[index].donor];
+  for (uint32_t i = 0; i < block->device_count && block->transfers; i++) {
+    struct lumos_built_task task = {emission->handles.items[emission->built[index].first_device + i]};
+    uint32_t like = emission->blocks->devices[block->device_first + i];
+    tie_transfer(emission, task, index, rebuild_exchange_of_task(emission->from, like));
+  }
+}
+
 static void tie_item(const struct emission *emission, uint32_t index) {
   const struct built *built = &emission->built[index];
   const struct rebuild_block *block = &emission->blocks->items.items[built->donor];
@@ -357,6 +419,7 @@ static bool build_items(struct emission *emission, bool recorded, struct lumos_e
     tie_item(emission, i);
     if (!recorded) {
       tie_threads(emission, i);
+      tie_transfers(emission, i);
     }
   }
   rebuild_order_free(&emission->order);

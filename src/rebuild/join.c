@@ -1,5 +1,6 @@
 #include "rebuild/join.h"
 
+#include "cost/collective.h"
 #include "rebuild/exchange.h"
 #include "rebuild/label.h"
 #include "rebuild/schedule.h"
@@ -229,15 +230,15 @@ static bool check_counts(const struct members *members, struct lumos_error *erro
   return true;
 }
 
-/* A ring of other size carries another share of the data around. */
-static int64_t resized(const struct rebuild_joining *joining, const struct lumos_collective *like, int32_t size,
-                       int32_t scale) {
-  __int128 transfer = like->transfer;
-  if (!is_pair(like) && like->size > 1 && size > 1 && size != like->size) {
-    transfer = transfer * (size - 1) * like->size / ((__int128)size * (like->size - 1));
-  }
-  (void)joining;
-  return (int64_t)(scale == 0 ? transfer : transfer * scale / 1000000);
+/* What it takes among as many ranks as there are now. */
+static int64_t resized(const struct lumos_job *job, const struct lumos_collective *like, int32_t size, int32_t scale) {
+  uint32_t rank = lumos_rank_of(job, &job->tasks.items[member_of(job, like, 0)]);
+  int64_t transfer = is_pair(like) || like->size < 1
+                         ? like->transfer
+                         : lumos_collective_resized(lumos_string(job->strings, like->op),
+                                                    lumos_string(job->strings, job->ranks.items[rank].device_name),
+                                                    like->transfer, like->size, size);
+  return scale == 0 ? transfer : (int64_t)((__int128)transfer * scale / 1000000);
 }
 
 static void join_channel(const struct rebuild_joining *joining, const struct members *members,
@@ -253,7 +254,7 @@ static void join_channel(const struct rebuild_joining *joining, const struct mem
     int32_t size = joining->plan->recorded ? like->size : (int32_t)members->count;
     lumos_build_collective(builder, operation->collective, tasks, (uint32_t)members->count, size);
     if (!joining->plan->recorded && like->transfer != LUMOS_ABSENT) {
-      lumos_build_transfer(builder, resized(joining, like, size, operation->scale));
+      lumos_build_transfer(builder, resized(from, like, size, operation->scale));
     }
   }
   free(tasks);
