@@ -91,8 +91,8 @@ static struct lumos_built_task build_task(const struct emission *emission, const
   const struct lumos_job *from = emission->from;
   const struct lumos_task *task = &from->tasks.items[like];
   struct lumos_times own = lumos_own_times(from, like);
-  if (item->scale != 0 && lumos_on_stream(from, task) && task->kind != LUMOS_COPY) {
-    own.dur = scaled(own.dur, item->scale);
+  if (item->kernels != 0 && lumos_on_stream(from, task) && task->kind != LUMOS_COPY) {
+    own.dur = scaled(own.dur, item->kernels);
   }
   struct lumos_built_task built = lumos_build_task(emission->builder, like, emission->lanes[task->lane], own, item->step);
   lumos_build_place(emission->builder, built, item->micro_batch, item->layer);
@@ -111,7 +111,7 @@ static void build_devices(struct emission *emission, const struct rebuild_item *
     struct lumos_built_task task = takes_part ? build_task(emission, item, like) : no_task;
     lumos_vector_push(&emission->handles, task.number);
     if (takes_part) {
-      rebuild_join(emission->joining, emission->rank, like, task, item->scale);
+      rebuild_join(emission->joining, emission->rank, like, task, item->transfers);
     }
   }
 }

@@ -8,7 +8,7 @@ struct rebuild_item {
   uint32_t like;                    /* a recorded block */
   uint32_t turns;                   /* which of its template is drawn: rebuild_draw */
   int32_t step, micro_batch, layer; /* of what is built */
-  int32_t scale;                    /* of kernels and of what replicas tell each other, in millionths; 0: as recorded */
+  int32_t kernels, transfers;       /* how long kernels take, and what replicas tell each other, in millionths; 0: as recorded */
 };
 LUMOS_VECTOR_TYPE(rebuild_items, struct rebuild_item);
 

@@ -5,6 +5,7 @@
 #include "rebuild/passes.h"
 #include "rebuild/schedule.h"
 #include <stdlib.h>
+#include <string.h>
 
 struct replan {
   const struct rebuild_templates *templates;
@@ -15,6 +16,7 @@ struct replan {
   int32_t base;                  /* the recorded step that is planned from */
   struct rebuild_passes *passes; /* by recorded rank */
   uint8_t *exchanges;            /* by block of that step: enum rebuild_transfer, added up; 0: none */
+  bool sharded;                  /* every replica updates a part of the parameters, and gathers the others */
   bool joint;                    /* a neighbour is sent to and received from at once */
   int32_t stages, replicas, micro_batches, layers; /* recorded */
   struct lumos_rebuild to;       /* nothing open */
@@ -64,6 +66,17 @@ static void look_at_blocks(struct replan *replan) {
   }
 }
 
+/* Gradients are spread over replicas, or parameters gathered from them. */
+static void look_at_optimizer(struct replan *replan) {
+  const struct lumos_job *job = replan->job;
+  for (size_t t = 0; t < job->tasks.count && !replan->sharded; t++) {
+    const struct lumos_task *task = &job->tasks.items[t];
+    const char *op = lumos_string(job->strings, lumos_detail_of(job, task)->comm.op);
+    replan->sharded = task->phase == LUMOS_OPTIMIZER_PHASE && task->kind == LUMOS_COLLECTIVE &&
+                      (strcmp(op, "all_gather") == 0 || strcmp(op, "reduce_scatter") == 0);
+  }
+}
+
 static void look_at_passes(struct replan *replan) {
   size_t ranks = replan->job->ranks.count;
   replan->passes = lumos_allocate_zeroed(ranks, sizeof *replan->passes);
@@ -87,6 +100,7 @@ static bool look(struct replan *replan, struct lumos_error *error) {
   replan->plan->model = *model;
   look_at_blocks(replan);
   look_at_passes(replan);
+  look_at_optimizer(replan);
   if (!has_known(&model->sizes)) {
     return lumos_fail(error, "a job with context or expert parallelism cannot be planned anew yet");
   }
@@ -148,11 +162,11 @@ struct writer {
   struct rebuild_rank *rank;
   int32_t step;
   uint32_t turns;
+  int32_t kernels, transfers; /* of what is done by parameters: as of items */
 };
 
-static void add(const struct writer *writer, uint32_t block, int32_t micro_batch, int32_t layer, int32_t scale) {
-  rebuild_plan_add(writer->rank,
-                   (struct rebuild_item){block, writer->turns, writer->step, micro_batch, layer, scale});
+static void add(const struct writer *writer, uint32_t block, int32_t micro_batch, int32_t layer) {
+  rebuild_plan_add(writer->rank, (struct rebuild_item){block, writer->turns, writer->step, micro_batch, layer, 0, 0});
 }
 
 static void add_piece(const struct writer *writer, const struct rebuild_passes *passes,
@@ -160,7 +174,7 @@ static void add_piece(const struct writer *writer, const struct rebuild_passes *
   for (uint32_t i = 0; i < piece->count; i++) {
     uint32_t block = passes->blocks.items[piece->first + i];
     bool of_layer = writer->replan->blocks->items.items[block].layer != LUMOS_ABSENT_INT;
-    add(writer, block, micro_batch, of_layer ? layer : LUMOS_ABSENT_INT, 0);
+    add(writer, block, micro_batch, of_layer ? layer : LUMOS_ABSENT_INT);
   }
 }
 
@@ -237,28 +251,32 @@ static uint32_t find_transfer(const struct replan *replan, uint32_t rank, uint8_
 }
 
 /* What only comes before the first pass or behind the last is done by parameters, and there are other ones. */
-static void add_frame(const struct writer *writer, const uint32_t *blocks, size_t count, int32_t scale) {
+static void add_frame(const struct writer *writer, const uint32_t *blocks, size_t count) {
   for (size_t i = 0; i < count; i++) {
     const struct rebuild_block *block = &writer->replan->blocks->items.items[blocks[i]];
-    add(writer, blocks[i], block->micro_batch, block->layer, block->phase == LUMOS_OPTIMIZER_PHASE ? scale : 0);
+    struct rebuild_item item = {blocks[i], writer->turns, writer->step, block->micro_batch, block->layer, 0, 0};
+    if (block->phase == LUMOS_OPTIMIZER_PHASE) {
+      item.kernels = writer->kernels;
+      item.transfers = writer->transfers;
+    }
+    rebuild_plan_add(writer->rank, item);
   }
 }
 
 /* How many parameters there are for one that there were, in millionths. */
-static int32_t find_scale(const struct replan *replan, const struct stage *stage, uint32_t like) {
+static int64_t find_scale(const struct replan *replan, const struct stage *stage, uint32_t like) {
   const struct lumos_model_description *model = &replan->plan->model;
   const struct rebuild_passes *passes = &replan->passes[like];
   int32_t was = at(&replan->job->ranks.items[like]).pp;
   int32_t layers = (int32_t)count_layers(passes, rebuild_pass_of(passes, LUMOS_FORWARD, 0));
   int64_t before = rebuild_parameters(model, layers, was == 0, was == replan->stages - 1);
   int64_t now = rebuild_parameters(model, stage->layers, stage->first, stage->last);
-  return before <= 0 ? 0 : (int32_t)((__int128)now * 1000000 / before);
+  return before <= 0 ? 1000000 : (int64_t)((__int128)now * 1000000 / before);
 }
 
-static bool add_step(const struct writer *writer, const struct rebuild_slots *slots, int32_t scale,
-                     struct lumos_error *error) {
+static bool add_step(const struct writer *writer, const struct rebuild_slots *slots, struct lumos_error *error) {
   const struct rebuild_passes *passes = &writer->replan->passes[writer->rank->like];
-  add_frame(writer, passes->before.items, passes->before.count, scale);
+  add_frame(writer, passes->before.items, passes->before.count);
   for (size_t i = 0; i < slots->count; i++) {
     const struct rebuild_slot *slot = &slots->items[i];
     uint32_t transfer = slot->transfers == 0 ? LUMOS_NONE
@@ -269,10 +287,10 @@ static bool add_step(const struct writer *writer, const struct rebuild_slots *sl
       return lumos_fail(error, "the recorded job has no example of what a stage would send and receive there; record it "
                                "with a pipeline of at least two stages");
     } else {
-      add(writer, transfer, slot->micro_batch, LUMOS_ABSENT_INT, 0);
+      add(writer, transfer, slot->micro_batch, LUMOS_ABSENT_INT);
     }
   }
-  add_frame(writer, passes->behind.items, passes->behind.count, scale);
+  add_frame(writer, passes->behind.items, passes->behind.count);
   return true;
 }
 
@@ -291,12 +309,19 @@ static bool add_rank(struct replan *replan, const struct stage *stage, const str
   struct rebuild_slots slots;
   rebuild_schedule_make(&slots, replan->schedule, replan->to.stages, stage->number, replan->to.micro_batches,
                         replan->joint);
-  int32_t scale = find_scale(replan, stage, like);
+  int64_t scale = find_scale(replan, stage, like);
+  int64_t kernels = replan->sharded ? scale * replan->replicas / replan->to.replicas : scale;
   size_t count = replan->steps.count + 1 < FEWEST_STEPS ? FEWEST_STEPS : replan->steps.count + 1;
   bool done = true;
   for (uint32_t i = 0; i < count && done; i++) {
-    struct writer writer = {replan, stage, &rank, replan->steps.items[0] + (int32_t)i, turns + i};
-    done = add_step(&writer, &slots, scale == 1000000 ? 0 : scale, error);
+    struct writer writer = {.replan = replan,
+                            .stage = stage,
+                            .rank = &rank,
+                            .step = replan->steps.items[0] + (int32_t)i,
+                            .turns = turns + i,
+                            .kernels = kernels == 1000000 ? 0 : (int32_t)kernels,
+                            .transfers = scale == 1000000 ? 0 : (int32_t)scale};
+    done = add_step(&writer, &slots, error);
   }
   lumos_vector_free(&slots);
   lumos_vector_push(&replan->plan->ranks, rank);

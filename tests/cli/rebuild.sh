@@ -23,7 +23,7 @@ long=(
   'data parallel, wide|--layers 4 --hidden 4096 --dp 2 --micro-batches 2|"--dp 4" "--dp 8" "--layers 8"'
   'pipeline of four|--layers 8 --hidden 2048 --pp 4 --micro-batches 8|"--pp 2" "--pp 8" "--schedule gpipe" "--micro-batches 16" "--layers 16"'
   'pipeline, separate transfers|--layers 4 --hidden 2048 --pp 2 --micro-batches 4 --batched-p2p off|"--pp 4" "--pp 1"'
-  'three ways|--layers 4 --hidden 4096 --tp 2 --pp 2 --dp 2 --micro-batches 4|"--pp 1" "--pp 4" "--layers 8" "--dp 4"'
+  'three ways|--layers 4 --hidden 4096 --tp 2 --pp 2 --dp 2 --micro-batches 4 --node-size 16|"--pp 1" "--pp 4" "--layers 8" "--dp 4"'
 )
 
 # group | mean, worst |error| in % that it does not exceed | cases worse than "nothing changes" | what is missing
