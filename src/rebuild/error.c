@@ -1,7 +1,6 @@
 #include "rebuild/error.h"
 
 #include "sim/steps.h"
-#include <stdio.h>
 #include <stdlib.h>
 
 /* The length of a job's step; 0: it has none of that number. */
@@ -47,10 +46,6 @@ static void compare(const struct rebuild_templates *templates, const struct rebu
     int64_t length = begins ? 0 : length_of(measured, from);
     sum += length;
     off += length == 0 ? 0 : rebuilt->job.items[i].end - rebuilt->job.items[i].start - length;
-    if (getenv("SHOW"))
-      fprintf(stderr, "step %d from %d: measured %.3f rebuilt %.3f\n", rebuilt->job.items[i].step, from,
-              (double)length_of(measured, from) / 1e6,
-              (double)(rebuilt->job.items[i].end - rebuilt->job.items[i].start) / 1e6);
   }
   *deviation = (struct lumos_decimal){sum == 0 ? LUMOS_ABSENT : (int64_t)((__int128)off * 1000000 / sum), 6};
 }

@@ -1,11 +1,11 @@
 /* A job written anew out of what was recorded of it. */
 #include "rebuild/ask.h"
+#include "rebuild/census.h"
 #include "rebuild/emit.h"
 #include "rebuild/error.h"
 #include "rebuild/replan.h"
 #include "transform/edit.h"
 #include <lumos/sim.h>
-#include <stdio.h>
 
 static bool check_recording(const struct lumos_job *job, struct lumos_error *error) {
   if (!lumos_job_measured(job)) {
@@ -68,6 +68,37 @@ static struct lumos_job *build_other(const struct rebuild_templates *templates, 
   return built;
 }
 
+static void put_error(struct lumos_job *job, struct lumos_decimal deviation) {
+  struct lumos_metric metric = lumos_metric_empty;
+  metric.name = lumos_intern_text(job->strings, "rebuild_error");
+  metric.unit = lumos_intern_text(job->strings, "share");
+  metric.of = lumos_intern_text(job->strings, "step_time");
+  metric.value = deviation;
+  metric.source = LUMOS_METRIC_MEASURED;
+  if (deviation.units != LUMOS_ABSENT) {
+    lumos_vector_push(&job->metrics, metric);
+  }
+}
+
+static double percent(int64_t part, int64_t whole) { return whole == 0 ? 0 : 100.0 * (double)part / (double)whole; }
+
+static void put_note(struct lumos_job *job, const struct rebuild_census *census, struct lumos_decimal deviation) {
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  lumos_text_format(&text,
+                    "built out of %u blocks of the recording, of %u templates, with %.1f %% of the GPUs' time; of the "
+                    "threads' time %.1f %% is of passes, transfers and the optimizer; %u blocks do something else than most "
+                    "at their place",
+                    census->blocks, census->templates, percent(census->device, census->all_devices),
+                    percent(census->thread, census->all_threads), census->odd);
+  if (deviation.units != LUMOS_ABSENT) {
+    lumos_text_format(&text, "; the recorded configuration, built so, is %+.2f %% off what was measured",
+                      (double)deviation.units / 1e4);
+  }
+  lumos_text_char(&text, '\0');
+  lumos_job_note(job, "transform.rebuilt", LUMOS_INFO, census->blocks, NULL, text.bytes, NULL);
+  lumos_text_free(&text);
+}
+
 static struct lumos_job *build(struct lumos_job *job, const struct lumos_rebuild *asked, struct lumos_error *error) {
   struct rebuild_blocks blocks;
   struct rebuild_templates templates;
@@ -80,7 +111,11 @@ static struct lumos_job *build(struct lumos_job *job, const struct lumos_rebuild
     built = build_other(&templates, asked, error);
   }
   if (built != NULL) {
-    fprintf(stderr, "rebuild error %.3f %%\n", (double)deviation.units / 1e4);
+    struct rebuild_census census = rebuild_census_take(&templates);
+    keep_notes(built, job);
+    keep_metrics(built, job);
+    put_error(built, deviation);
+    put_note(built, &census, deviation);
   }
   rebuild_templates_free(&templates);
   rebuild_blocks_free(&blocks);
@@ -104,8 +139,6 @@ bool lumos_rebuild(struct lumos_job *job, const struct lumos_rebuild *asked, str
   if (built == NULL) {
     return false;
   }
-  keep_notes(built, job);
-  keep_metrics(built, job);
   struct lumos_job was = *job;
   *job = *built;
   job->watcher = was.watcher;

@@ -172,6 +172,10 @@ static const struct lumos_metric_definition definitions[] = {
      "How much longer or, below 0, shorter than measured the host's side of a simulated step is, which ends with the "
      "step's last host task, when no lag that lacks an explanation is kept. Without a step it is the mean size of the "
      "errors of all ranks' steps."},
+    {"rebuild_error", "rebuild error", "share", "step_time",
+     "How much longer or, below 0, shorter than measured the job's steps are when the recorded configuration is written "
+     "anew out of blocks of the recording and simulated: as the mean over the steps, each built from blocks of one recorded "
+     "step and held against that. It is what the rebuilding itself does to a prediction of another configuration."},
     {"transplant_error", "transplant error", "share", "step_time",
      "How far the graph of one step is from the measured time of a like one, when it is simulated with that one's "
      "durations and host gaps and keeps its own edges and lags. It says more than the self-replay, for what a lag "
