@@ -34,6 +34,7 @@ bool lumos_rebuild_ask(struct lumos_rebuild *asked, const char *name, const char
  *
  * LUMOS_UNUSABLE, with what to do, where the recording lacks what that needs. Runs the engine twice.
  * O(tasks built x log tasks). */
-bool lumos_rebuild(struct lumos_job *job, const struct lumos_rebuild *asked, struct lumos_error *error) LUMOS_MUST_CHECK;
+bool lumos_rebuild(struct lumos_job *job, const struct lumos_rebuild *asked,
+                   struct lumos_error *error) LUMOS_MUST_CHECK;
 
 #endif

@@ -12,11 +12,11 @@ enum port { ORIGIN = 1, SEGMENT = 2, RECORD = 4, COLLECTIVE = 8, EVENT_LANE = 16
 struct lumos_builder {
   const struct lumos_job *from;
   struct lumos_job *job;
-  uint8_t *joined;                   /* by task of `from`: it is a member of a collective */
-  LUMOS_VECTOR(uint32_t) likes;      /* by task that is built */
-  LUMOS_VECTOR(uint8_t) open;        /* by task that is built: ports, added up */
-  struct lumos_numbering lane_keys;  /* a rank that is built, and a lane of `from` */
-  LUMOS_VECTOR(uint32_t) lane_of;    /* by number of such a key: the lane */
+  uint8_t *joined;                  /* by task of `from`: it is a member of a collective */
+  LUMOS_VECTOR(uint32_t) likes;     /* by task that is built */
+  LUMOS_VECTOR(uint8_t) open;       /* by task that is built: ports, added up */
+  struct lumos_numbering lane_keys; /* a rank that is built, and a lane of `from` */
+  LUMOS_VECTOR(uint32_t) lane_of;   /* by number of such a key: the lane */
 };
 
 /* Strings keep their ids, so that records can be copied as they are. */

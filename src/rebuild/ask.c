@@ -53,8 +53,7 @@ static int32_t *slot_of(struct lumos_rebuild *asked, const char *name) {
   return i < sizeof slots / sizeof *slots ? slots[i].slot : NULL;
 }
 
-bool lumos_rebuild_ask(struct lumos_rebuild *asked, const char *name, const char *argument,
-                       struct lumos_error *error) {
+bool lumos_rebuild_ask(struct lumos_rebuild *asked, const char *name, const char *argument, struct lumos_error *error) {
   int32_t *slot = slot_of(asked, name);
   const char *at = argument, *wanted = "a whole number from 1 on";
   bool good = true;

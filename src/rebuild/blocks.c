@@ -81,8 +81,7 @@ static void cut_thread(const struct cutter *cutter, uint32_t l) {
     bool transfers = launch != LUMOS_NONE;
     uint32_t like = transfers ? launch : last[i];
     const struct rebuild_block *block = i == 0 ? NULL : &blocks->items.items[blocks->items.count - 1];
-    if (block == NULL || cutter->cuts[t] ||
-        !is_called_like(block, &blocks->job->tasks.items[like], transfers)) {
+    if (block == NULL || cutter->cuts[t] || !is_called_like(block, &blocks->job->tasks.items[like], transfers)) {
       begin_block(cutter, t, like, transfers);
     }
     blocks->items.items[blocks->items.count - 1].count++;
@@ -133,8 +132,8 @@ static void number_turns(struct rebuild_blocks *blocks) {
   LUMOS_VECTOR(uint32_t) turns = {0};
   for (size_t b = 0; b < blocks->items.count; b++) {
     struct rebuild_block *block = &blocks->items.items[b];
-    const uint32_t label[] = {block->lane,  (uint32_t)block->step,        block->phase,
-                              block->part, (uint32_t)block->micro_batch, (uint32_t)block->layer,
+    const uint32_t label[] = {block->lane,     (uint32_t)block->step,        block->phase,
+                              block->part,     (uint32_t)block->micro_batch, (uint32_t)block->layer,
                               block->transfers};
     uint32_t number = rebuild_label(&labels, label, sizeof label / sizeof *label);
     while (turns.count <= number) {
@@ -231,7 +230,7 @@ static uint64_t hash_call(const struct rebuild_blocks *blocks, uint64_t hash, ui
   }
   hash = lumos_hash_mix(hash, lumos_key_pair(detail->event_op, detail->wait.on));
   return lumos_hash_mix(hash, lumos_key_pair(place_of_lane(blocks->job, detail->event_lane),
-                                          place_of_lane(blocks->job, detail->wait.lane)));
+                                             place_of_lane(blocks->job, detail->wait.lane)));
 }
 
 static void find_structures(struct rebuild_blocks *blocks, const uint8_t *handing) {
@@ -242,7 +241,8 @@ static void find_structures(struct rebuild_blocks *blocks, const uint8_t *handin
   }
   for (size_t b = 0; b < blocks->items.count; b++) {
     struct rebuild_block *block = &blocks->items.items[b];
-    uint64_t hash = lumos_hash_mix(handing[block->first] & IS_HANDED, handing[block->first + block->count - 1] & HANDS_OVER);
+    uint64_t hash =
+        lumos_hash_mix(handing[block->first] & IS_HANDED, handing[block->first + block->count - 1] & HANDS_OVER);
     for (uint32_t i = 0; i < block->device_count; i++) {
       hash = hash_device(blocks, joined, hash, blocks->devices[block->device_first + i]);
     }

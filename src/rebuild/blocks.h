@@ -17,8 +17,8 @@ struct rebuild_block {
   int32_t step, micro_batch, layer;    /* as of its tasks */
   uint8_t phase, part;                 /* likewise; 0: none */
   bool transfers;                      /* it sends or receives between passes, and does nothing else */
-  uint32_t turn;                       /* how many blocks of its thread and step are called the same and come before it */
-  uint64_t structure;                  /* what it does on streams and with events; equal in blocks that do the same */
+  uint32_t turn;      /* how many blocks of its thread and step are called the same and come before it */
+  uint64_t structure; /* what it does on streams and with events; equal in blocks that do the same */
 };
 
 struct rebuild_blocks {

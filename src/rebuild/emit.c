@@ -29,14 +29,12 @@ struct emission {
   int64_t *delays; /* by task: rebuild_outside */
   /* Of the rank at hand. */
   const struct rebuild_rank *rank;
-  struct built *built; /* by item */
+  struct built *built;            /* by item */
   LUMOS_VECTOR(uint32_t) handles; /* of tasks on streams, by item, then place in its block; LUMOS_NONE: left out */
   struct rebuild_order order;
   struct lumos_built_lane *lanes; /* by recorded lane: the one that its tasks come to; LUMOS_NONE: there is none */
   uint8_t *groups;                /* by recorded group: it is built */
 };
-
-
 
 /* ---- what is the same for all ranks ---- */
 
@@ -53,7 +51,6 @@ static uint32_t lane_of_rank(const struct lumos_job *job, uint32_t lane, const s
   }
   return LUMOS_NONE;
 }
-
 
 static void list_deps(struct emission *emission) {
   const struct lumos_job *from = emission->from;
@@ -94,7 +91,8 @@ static struct lumos_built_task build_task(const struct emission *emission, const
   if (item->kernels != 0 && lumos_on_stream(from, task) && task->kind != LUMOS_COPY) {
     own.dur = scaled(own.dur, item->kernels);
   }
-  struct lumos_built_task built = lumos_build_task(emission->builder, like, emission->lanes[task->lane], own, item->step);
+  struct lumos_built_task built =
+      lumos_build_task(emission->builder, like, emission->lanes[task->lane], own, item->step);
   lumos_build_place(emission->builder, built, item->micro_batch, item->layer);
   if (emission->delays[like] != 0) {
     int64_t residual = lumos_timing_of(from, like)->residual;
@@ -183,8 +181,8 @@ static void tie_deps(const struct emission *emission, uint32_t index, uint32_t l
       continue;
     }
     bool handed = dep->kind == LUMOS_HANDOVER;
-    struct lumos_built_task src = handed ? last_on(emission, index, from->tasks.items[dep->src].lane)
-                                         : find_built(emission, index, dep->src);
+    struct lumos_built_task src =
+        handed ? last_on(emission, index, from->tasks.items[dep->src].lane) : find_built(emission, index, dep->src);
     if (src.number != LUMOS_NONE) {
       lumos_build_dep(emission->builder, emission->deps[i], src, LUMOS_ABSENT, task);
     }
@@ -235,7 +233,8 @@ static uint32_t find_hand_over(const struct emission *emission, uint32_t from, u
 /* Where a pass goes on, on another thread, with a block that did not in the recording, what came before hands over. */
 static void tie_threads(const struct emission *emission, uint32_t index) {
   const struct rebuild_block *block = &emission->blocks->items.items[emission->built[index].donor];
-  const struct rebuild_block *before = index == 0 ? NULL : &emission->blocks->items.items[emission->built[index - 1].donor];
+  const struct rebuild_block *before =
+      index == 0 ? NULL : &emission->blocks->items.items[emission->built[index - 1].donor];
   bool passes = block->micro_batch != LUMOS_ABSENT_INT || (before != NULL && before->micro_batch != LUMOS_ABSENT_INT);
   if (before == NULL || !passes || emission->lanes[before->lane].number == emission->lanes[block->lane].number ||
       is_handed(emission, block->first)) {
@@ -492,8 +491,7 @@ static void close_emission(struct emission *emission) {
 
 struct lumos_job *rebuild_emit(const struct rebuild_templates *templates, const struct rebuild_plan *plan,
                                struct lumos_error *error) {
-  struct emission emission = {
-      .from = templates->blocks->job, .blocks = templates->blocks, .templates = templates};
+  struct emission emission = {.from = templates->blocks->job, .blocks = templates->blocks, .templates = templates};
   emission.delays = rebuild_outside(emission.from, error);
   if (emission.delays == NULL) {
     return NULL;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct operation { /* of one member */
+struct operation {     /* of one member */
   uint32_t collective; /* that its recorded task is a member of */
   int32_t scale;
   struct lumos_built_task task;
@@ -51,7 +51,8 @@ static uint32_t member_of(const struct lumos_job *job, const struct lumos_collec
 static uint32_t label_recorded(struct rebuild_joining *joining, struct lumos_numbering *labels,
                                const struct lumos_collective *collective) {
   const struct lumos_job *job = joining->from;
-  const char *op = lumos_string(job->strings, lumos_detail_of(job, &job->tasks.items[member_of(job, collective, 0)])->comm.op);
+  const char *op =
+      lumos_string(job->strings, lumos_detail_of(job, &job->tasks.items[member_of(job, collective, 0)])->comm.op);
   uint32_t head[] = {collective->member_count, collective->rule, is_pair(collective) && strcmp(op, "send") == 0};
   uint32_t label = rebuild_label(labels, head, sizeof head / sizeof *head);
   for (uint32_t m = 0; m < collective->member_count; m++) {
@@ -68,7 +69,8 @@ static uint8_t axes_of(const struct lumos_job *job, const struct lumos_collectiv
     uint32_t rank = lumos_rank_of(job, &job->tasks.items[member_of(job, collective, m)]);
     const struct lumos_parallel *at = &job->ranks.items[rank].parallel;
     first = first == NULL ? at : first;
-    axes |= (at->tp != first->tp ? TENSOR : 0U) | (at->pp != first->pp ? PIPELINE : 0U) | (at->dp != first->dp ? DATA : 0U);
+    axes |=
+        (at->tp != first->tp ? TENSOR : 0U) | (at->pp != first->pp ? PIPELINE : 0U) | (at->dp != first->dp ? DATA : 0U);
   }
   return (uint8_t)(axes | ((axes & PIPELINE) != 0 && collective->bytes > SCALARS ? ENDS : 0U));
 }
@@ -187,9 +189,10 @@ static uint32_t label_collective(struct rebuild_joining *joining, const struct r
 
 static struct members *channel_for(struct rebuild_joining *joining, const struct rebuild_rank *rank,
                                    uint32_t collective, uint32_t like) {
-  uint32_t label = joining->plan->recorded                               ? joining->channel_of[collective]
-                   : is_pair(&joining->from->collectives.items[collective]) ? label_exchange(joining, rank, like)
-                                                                            : label_collective(joining, rank, collective, like);
+  uint32_t label = joining->plan->recorded ? joining->channel_of[collective]
+                   : is_pair(&joining->from->collectives.items[collective])
+                       ? label_exchange(joining, rank, like)
+                       : label_collective(joining, rank, collective, like);
   uint32_t channel = lumos_number_of(&joining->numbers, label);
   if (channel == joining->channels.count) {
     lumos_vector_push(&joining->channels, ((struct members){0}));

@@ -96,7 +96,7 @@ uint32_t rebuild_find_block(const struct rebuild_kinds *kinds, const struct rebu
 
 /* ---- places ---- */
 
-struct range { /* tasks of a block, on its thread or on streams */
+struct range {           /* tasks of a block, on its thread or on streams */
   const uint32_t *tasks; /* NULL: one after the other from `first` */
   uint32_t first, count;
 };
@@ -137,8 +137,7 @@ static uint32_t nth_alike(const struct lumos_job *job, uint32_t task, const stru
   }
   for (uint32_t i = 0; i < other->count; i++) {
     uint32_t t = task_at(other, i);
-    bool same_lane =
-        place_of_lane(job, job->tasks.items[t].lane) == place_of_lane(job, job->tasks.items[task].lane);
+    bool same_lane = place_of_lane(job, job->tasks.items[t].lane) == place_of_lane(job, job->tasks.items[task].lane);
     if (is_alike(job, t, task) && before-- == 0) {
       return t;
     }

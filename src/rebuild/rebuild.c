@@ -84,12 +84,13 @@ static double percent(int64_t part, int64_t whole) { return whole == 0 ? 0 : 100
 
 static void put_note(struct lumos_job *job, const struct rebuild_census *census, struct lumos_decimal deviation) {
   struct lumos_text text = LUMOS_TEXT_BUFFER;
-  lumos_text_format(&text,
-                    "built out of %u blocks of the recording, of %u templates, with %.1f %% of the GPUs' time; of the "
-                    "threads' time %.1f %% is of passes, transfers and the optimizer; %u blocks do something else than most "
-                    "at their place",
-                    census->blocks, census->templates, percent(census->device, census->all_devices),
-                    percent(census->thread, census->all_threads), census->odd);
+  lumos_text_format(
+      &text,
+      "built out of %u blocks of the recording, of %u templates, with %.1f %% of the GPUs' time; of the "
+      "threads' time %.1f %% is of passes, transfers and the optimizer; %u blocks do something else than most "
+      "at their place",
+      census->blocks, census->templates, percent(census->device, census->all_devices),
+      percent(census->thread, census->all_threads), census->odd);
   if (deviation.units != LUMOS_ABSENT) {
     lumos_text_format(&text, "; the recorded configuration, built so, is %+.2f %% off what was measured",
                       (double)deviation.units / 1e4);

@@ -19,7 +19,7 @@ struct replan {
   bool sharded;                  /* every replica updates a part of the parameters, and gathers the others */
   bool joint;                    /* a neighbour is sent to and received from at once */
   int32_t stages, replicas, micro_batches, layers; /* recorded */
-  struct lumos_rebuild to;       /* nothing open */
+  struct lumos_rebuild to;                         /* nothing open */
   enum lumos_schedule schedule;
 };
 
@@ -89,6 +89,58 @@ static void look_at_passes(struct replan *replan) {
   }
 }
 
+static bool is_in_order(const struct rebuild_passes *passes, const struct rebuild_pass *pass) {
+  int32_t before = LUMOS_ABSENT_INT, way = pass->phase == LUMOS_FORWARD ? 1 : -1;
+  for (uint32_t i = 0; i < pass->count; i++) {
+    const struct rebuild_piece *piece = &passes->pieces.items[pass->first + i];
+    if (piece->part == LUMOS_PART_LAYER) {
+      if (before != LUMOS_ABSENT_INT && piece->layer != before + way) {
+        return false;
+      }
+      before = piece->layer;
+    }
+  }
+  return true;
+}
+
+/* Every rank goes forward and back with every micro-batch, through layers in a row, and that is all. */
+static bool check_passes(const struct replan *replan, const struct rebuild_passes *passes, struct lumos_error *error) {
+  int32_t rank = replan->job->ranks.items[passes->rank].rank;
+  for (int32_t m = 0; m < replan->micro_batches; m++) {
+    if (rebuild_pass_of(passes, LUMOS_FORWARD, m) == NULL || rebuild_pass_of(passes, LUMOS_BACKWARD, m) == NULL) {
+      return lumos_fail(error,
+                        "rank %d has no pass forward and back of micro-batch %d in step %d; record whole steps of "
+                        "training",
+                        rank, m, passes->step);
+    }
+  }
+  for (size_t i = 0; i < passes->items.count; i++) {
+    const struct rebuild_pass *pass = &passes->items.items[i];
+    if (pass->phase == LUMOS_WEIGHT) {
+      return lumos_fail(error,
+                        "rank %d puts gradients of weights off, and such a schedule cannot be planned anew yet; "
+                        "record it with 1F1B or GPipe",
+                        rank);
+    }
+    if (!is_in_order(passes, pass)) {
+      return lumos_fail(error,
+                        "the passes of rank %d go through several chunks of layers, and such a schedule cannot be "
+                        "planned anew yet; record it with 1F1B or GPipe",
+                        rank);
+    }
+  }
+  return true;
+}
+
+static bool check_all_passes(const struct replan *replan, struct lumos_error *error) {
+  for (size_t r = 0; r < replan->job->ranks.count; r++) {
+    if (!check_passes(replan, &replan->passes[r], error)) {
+      return false;
+    }
+  }
+  return true;
+}
+
 static bool look(struct replan *replan, struct lumos_error *error) {
   const struct lumos_model_description *model =
       replan->job->models.count > 0 ? &replan->job->models.items[0] : &lumos_model_description_empty;
@@ -105,10 +157,11 @@ static bool look(struct replan *replan, struct lumos_error *error) {
     return lumos_fail(error, "a job with context or expert parallelism cannot be planned anew yet");
   }
   if (replan->micro_batches == 0 || replan->layers <= 0) {
-    return lumos_fail(error, "nothing in the recording shows the passes and layers of a training step; record the names of "
-                             "modules (with_modules=True), or CPU activities");
+    return lumos_fail(error,
+                      "nothing in the recording shows the passes and layers of a training step; record the names of "
+                      "modules (with_modules=True), or CPU activities");
   }
-  return true;
+  return check_all_passes(replan, error);
 }
 
 /* ---- which recorded rank is a pattern ---- */
@@ -202,8 +255,8 @@ static void add_part(const struct writer *writer, const struct rebuild_slot *slo
   }
 }
 
-static void add_layers(const struct writer *writer, const struct rebuild_slot *slot, const struct rebuild_passes *passes,
-                       const struct rebuild_pass *pass) {
+static void add_layers(const struct writer *writer, const struct rebuild_slot *slot,
+                       const struct rebuild_passes *passes, const struct rebuild_pass *pass) {
   const struct stage *stage = writer->stage;
   int32_t count = (int32_t)count_layers(passes, pass);
   for (int32_t i = 0; i < stage->layers && count > 0; i++) {
@@ -279,13 +332,14 @@ static bool add_step(const struct writer *writer, const struct rebuild_slots *sl
   add_frame(writer, passes->before.items, passes->before.count);
   for (size_t i = 0; i < slots->count; i++) {
     const struct rebuild_slot *slot = &slots->items[i];
-    uint32_t transfer = slot->transfers == 0 ? LUMOS_NONE
-                                             : find_transfer(writer->replan, writer->rank->like, slot->transfers);
+    uint32_t transfer =
+        slot->transfers == 0 ? LUMOS_NONE : find_transfer(writer->replan, writer->rank->like, slot->transfers);
     if (slot->transfers == 0) {
       add_pass(writer, slot);
     } else if (transfer == LUMOS_NONE) {
-      return lumos_fail(error, "the recorded job has no example of what a stage would send and receive there; record it "
-                               "with a pipeline of at least two stages");
+      return lumos_fail(error,
+                        "the recorded job has no example of what a stage would send and receive there; record it "
+                        "with a pipeline of at least two stages");
     } else {
       add(writer, transfer, slot->micro_batch, LUMOS_ABSENT_INT);
     }
@@ -380,7 +434,8 @@ static bool split_layers(struct replan *replan, struct lumos_error *error) {
   for (int32_t s = 0; s < to->stages; s++) {
     sum += to->split[s];
   }
-  return sum == to->layers || lumos_fail(error, "--split gives %lld layers, and the model has %d", (long long)sum, to->layers);
+  return sum == to->layers ||
+         lumos_fail(error, "--split gives %lld layers, and the model has %d", (long long)sum, to->layers);
 }
 
 static bool settle(struct replan *replan, const struct lumos_rebuild *asked, struct lumos_error *error) {
@@ -392,8 +447,9 @@ static bool settle(struct replan *replan, const struct lumos_rebuild *asked, str
   to->replicas = to->replicas > 0 ? to->replicas : replan->replicas;
   replan->schedule = to->schedule != 0 ? to->schedule : LUMOS_1F1B;
   if (replan->replicas == 1 && to->replicas > 1) {
-    return lumos_fail(error, "the recorded job has one replica, and so no example of how gradients are summed up; record "
-                             "it with two");
+    return lumos_fail(error,
+                      "the recorded job has one replica, and so no example of how gradients are summed up; record "
+                      "it with two");
   }
   struct lumos_model_description *model = &replan->plan->model;
   model->layers = to->layers;

@@ -39,7 +39,8 @@ static bool is_within(const struct lumos_job *job, uint32_t task, uint32_t op) {
 
 static bool speaks_of(const struct lumos_job *job, uint32_t task, uint32_t stream) {
   const struct lumos_detail *detail = lumos_detail_of(job, &job->tasks.items[task]);
-  return (detail->event_op != 0 && detail->event_lane == stream) || (detail->wait.on != 0 && detail->wait.lane == stream);
+  return (detail->event_op != 0 && detail->event_lane == stream) ||
+         (detail->wait.on != 0 && detail->wait.lane == stream);
 }
 
 /* Behind what the thread does for one launch. */
