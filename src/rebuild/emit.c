@@ -34,6 +34,7 @@ struct emission {
   struct rebuild_order order;
   struct lumos_built_lane *lanes; /* by recorded lane: the one that its tasks come to; LUMOS_NONE: there is none */
   uint8_t *groups;                /* by recorded group: it is built */
+  bool recorded;                  /* the configuration is */
 };
 
 /* ---- what is the same for all ranks ---- */
@@ -180,9 +181,10 @@ static void tie_deps(const struct emission *emission, uint32_t index, uint32_t l
     if (dep->src == LUMOS_NONE) {
       continue;
     }
-    bool handed = dep->kind == LUMOS_HANDOVER;
-    struct lumos_built_task src =
-        handed ? last_on(emission, index, from->tasks.items[dep->src].lane) : find_built(emission, index, dep->src);
+    struct lumos_built_task src = find_built(emission, index, dep->src);
+    if (dep->kind == LUMOS_HANDOVER && (src.number == LUMOS_NONE || !emission->recorded)) {
+      src = last_on(emission, index, from->tasks.items[dep->src].lane);
+    }
     if (src.number != LUMOS_NONE) {
       lumos_build_dep(emission->builder, emission->deps[i], src, LUMOS_ABSENT, task);
     }
@@ -465,6 +467,7 @@ static bool build_ranks(struct emission *emission, const struct rebuild_plan *pl
 static void open_emission(struct emission *emission, const struct rebuild_plan *plan) {
   const struct lumos_job *from = emission->from;
   emission->builder = lumos_builder_new(from);
+  emission->recorded = plan->recorded;
   if (!plan->recorded) {
     lumos_build_model(emission->builder, &plan->model);
   }

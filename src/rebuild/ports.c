@@ -1,5 +1,6 @@
 #include "rebuild/ports.h"
 
+#include "base/hash.h"
 #include "rebuild/label.h"
 #include <stdlib.h>
 
@@ -81,17 +82,51 @@ static uint32_t count_before(const struct rebuild_order *order, uint32_t kind, u
   return low - order->first[kind];
 }
 
+/* How many of the kind of block `to`, itself included, stand from it up to block `from` of its rank; below 1: it comes later. */
+static int64_t count_back(const struct rebuild_kinds *kinds, uint32_t from, uint32_t to) {
+  uint32_t rank = kinds->blocks->items.items[from].rank, first = kinds->blocks->rank_first[rank], kind = kinds->of[to];
+  const struct rebuild_order *recorded = &kinds->recorded[rank];
+  return (int64_t)count_before(recorded, kind, from - first) - count_before(recorded, kind, to - first);
+}
+
 uint32_t rebuild_find_block(const struct rebuild_kinds *kinds, const struct rebuild_order *order, uint32_t position,
                             uint32_t from, uint32_t to) {
   if (from == to) {
     return position;
   }
-  uint32_t rank = kinds->blocks->items.items[from].rank, first = kinds->blocks->rank_first[rank], kind = kinds->of[to];
-  const struct rebuild_order *recorded = &kinds->recorded[rank];
-  int64_t back = (int64_t)count_before(recorded, kind, from - first) - count_before(recorded, kind, to - first);
-  int64_t index = (int64_t)count_before(order, kind, position) - back;
+  uint32_t kind = kinds->of[to];
+  int64_t index = (int64_t)count_before(order, kind, position) - count_back(kinds, from, to);
   bool found = index >= 0 && index < order->first[kind + 1] - order->first[kind];
   return found ? order->positions[order->first[kind] + (uint32_t)index] : LUMOS_NONE;
+}
+
+/* The order of references does not count: a sum. */
+static void add_port(const struct rebuild_kinds *kinds, uint64_t *hashes, uint32_t from, uint32_t to) {
+  const struct rebuild_block *blocks = kinds->blocks->items.items;
+  uint32_t own = kinds->blocks->of_task[from], other = kinds->blocks->of_task[to];
+  if (own != LUMOS_NONE && other != LUMOS_NONE && own != other && blocks[own].rank == blocks[other].rank) {
+    hashes[own] += lumos_hash_mix(lumos_hash_mix(0, kinds->of[other]), (uint64_t)count_back(kinds, own, other));
+  }
+}
+
+uint64_t *rebuild_hash_ports(const struct rebuild_blocks *blocks) {
+  const struct lumos_job *job = blocks->job;
+  struct rebuild_kinds kinds;
+  rebuild_kinds_make(&kinds, blocks);
+  uint64_t *hashes = lumos_allocate_zeroed(blocks->items.count, sizeof *hashes);
+  for (uint32_t t = 0; t < job->tasks.count; t++) {
+    uint32_t record = lumos_detail_of(job, &job->tasks.items[t])->wait.record;
+    if (record != LUMOS_NONE) {
+      add_port(&kinds, hashes, t, record);
+    }
+  }
+  for (size_t d = 0; d < job->deps.count; d++) {
+    if (job->deps.items[d].src != LUMOS_NONE) {
+      add_port(&kinds, hashes, job->deps.items[d].dst, job->deps.items[d].src);
+    }
+  }
+  rebuild_kinds_free(&kinds);
+  return hashes;
 }
 
 /* ---- places ---- */

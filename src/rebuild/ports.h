@@ -34,6 +34,10 @@ void rebuild_order_free(struct rebuild_order *order);
 uint32_t rebuild_find_block(const struct rebuild_kinds *kinds, const struct rebuild_order *order, uint32_t position,
                             uint32_t from, uint32_t to);
 
+/* By block: to which blocks of its rank it refers, as far as these are told by kind and by how many lie between; equal in
+ * blocks that refer to the same, but for places. The caller frees it. O((tasks + deps) log blocks). */
+uint64_t *rebuild_hash_ports(const struct rebuild_blocks *blocks);
+
 /* The task of block `in` that stands where `task` does in its own: a task of the same block where that is `in`; of one
  * with other tasks the n-th of the same name, and for want of that the last on such a lane; LUMOS_NONE: there is none.
  * O(1) in blocks of equal structure, else O(tasks of both). */

@@ -1,7 +1,7 @@
 #include "rebuild/templates.h"
 
-#include "base/hash.h"
 #include "rebuild/label.h"
+#include "rebuild/ports.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -145,43 +145,22 @@ static struct group group_of_step(const struct rebuild_templates *templates, str
   return found;
 }
 
-/* What stands around a block: what it waits for and what waits for it is there. */
-enum { BEFORE = 3, BEHIND = 1 };
-
-static uint64_t hash_block(const struct rebuild_block *block) {
-  uint64_t hash = lumos_hash_mix(block->structure, lumos_key_pair(block->phase, block->part));
-  return lumos_hash_mix(hash, lumos_key_pair(block->lane, block->transfers));
-}
-
-/* Within its step. */
-static uint64_t hash_surroundings(const struct rebuild_blocks *blocks, uint32_t b) {
-  const struct rebuild_block *items = blocks->items.items;
-  uint32_t first = blocks->rank_first[items[b].rank], end = blocks->rank_first[items[b].rank + 1];
-  uint32_t from = b - first > BEFORE ? b - BEFORE : first, to = end - b > BEHIND ? b + BEHIND + 1 : end;
-  uint64_t hash = 0;
-  for (uint32_t other = from; other < to; other++) {
-    bool here = items[other].step == items[b].step;
-    hash = here ? lumos_hash_mix(hash, hash_block(&items[other])) : hash;
-  }
-  return hash;
-}
-
-/* Of those of another step: the next micro-batch's, or a later one's, where all around is the same; else the one at the
- * same place. */
-static uint32_t next_of(const struct rebuild_templates *templates, uint32_t block, uint32_t place, struct group next) {
-  uint64_t around = hash_surroundings(templates->blocks, block);
+/* Of those of another step: the next micro-batch's, or a later one's, that refers to the same blocks around it; else the one
+ * at the same place. */
+static uint32_t next_of(const struct rebuild_templates *templates, const uint64_t *ports, uint32_t block,
+                        uint32_t place, struct group next) {
   uint32_t count = next.end - next.first;
   for (uint32_t i = 1; i < count; i++) {
     uint32_t other = templates->members[next.first + (place + i) % count];
-    if (hash_surroundings(templates->blocks, other) == around) {
+    if (ports[other] == ports[block]) {
       return other;
     }
   }
   return templates->members[next.first + place % count];
 }
 
-static void chain_members(struct rebuild_templates *templates, uint32_t template, const struct rebuild_steps *steps,
-                          const uint32_t *next_steps) {
+static void chain_members(struct rebuild_templates *templates, const uint64_t *ports, uint32_t template,
+                          const struct rebuild_steps *steps, const uint32_t *next_steps) {
   struct group all = {templates->first[template], templates->first[template + 1]}, group;
   for (uint32_t from = all.first; from < all.end; from = group.end) {
     group = group_at(templates, from, all.end);
@@ -189,19 +168,21 @@ static void chain_members(struct rebuild_templates *templates, uint32_t template
     struct group next = group_of_step(templates, all, group, steps->items[next_steps[step]]);
     for (uint32_t i = from; i < group.end; i++) {
       uint32_t block = templates->members[i];
-      templates->next[block] = next_of(templates, block, i - from, next);
+      templates->next[block] = next_of(templates, ports, block, i - from, next);
     }
   }
 }
 
 static void chain(struct rebuild_templates *templates) {
+  uint64_t *ports = rebuild_hash_ports(templates->blocks);
   struct rebuild_steps steps;
   rebuild_steps_list(&steps, templates->blocks);
   uint32_t *next_steps = find_next_steps(templates, &steps);
   for (uint32_t template = 0; template <templates->count; template ++) {
-    chain_members(templates, template, &steps, next_steps);
+    chain_members(templates, ports, template, &steps, next_steps);
   }
   free(next_steps);
+  free(ports);
   lumos_vector_free(&steps);
 }
 

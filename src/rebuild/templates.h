@@ -24,7 +24,7 @@ void rebuild_templates_make(struct rebuild_templates *templates, const struct re
 void rebuild_templates_free(struct rebuild_templates *templates);
 
 /* A block of the template that `like` is of: `turns` steps further on, after the last from the first again, of steps that
- * differ among those that do the same, and where what stands around them is alike of another micro-batch; so what is built
+ * differ among those that do the same, and of another micro-batch where that refers to the same blocks around it; so what is built
  * of one step is drawn from one step. Rather none that begins its thread. O(turns). */
 uint32_t rebuild_draw(const struct rebuild_templates *templates, uint32_t like, uint32_t turns);
 
