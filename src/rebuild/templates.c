@@ -145,12 +145,13 @@ static struct group group_of_step(const struct rebuild_templates *templates, str
   return found;
 }
 
-/* Of those of another step: the next micro-batch's, or a later one's, that refers to the same blocks around it; else the one
+/* What is sent or received goes with what a neighbour does, and stays in its place. Of all else, of another step: the next micro-batch's, or a later one's, that refers to the same blocks around it; else the one
  * at the same place. */
 static uint32_t next_of(const struct rebuild_templates *templates, const uint64_t *ports, uint32_t block,
                         uint32_t place, struct group next) {
   uint32_t count = next.end - next.first;
-  for (uint32_t i = 1; i < count; i++) {
+  bool stays = templates->blocks->items.items[block].transfers;
+  for (uint32_t i = 1; i < count && !stays; i++) {
     uint32_t other = templates->members[next.first + (place + i) % count];
     if (ports[other] == ports[block]) {
       return other;
