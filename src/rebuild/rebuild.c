@@ -3,6 +3,7 @@
 #include "rebuild/census.h"
 #include "rebuild/emit.h"
 #include "rebuild/error.h"
+#include "rebuild/legal.h"
 #include "rebuild/replan.h"
 #include "transform/edit.h"
 #include <lumos/sim.h>
@@ -62,7 +63,8 @@ static struct lumos_job *build_recorded(const struct rebuild_templates *template
 static struct lumos_job *build_other(const struct rebuild_templates *templates, const struct lumos_rebuild *asked,
                                      struct lumos_error *error) {
   struct rebuild_plan plan;
-  bool planned = rebuild_replan(&plan, templates, asked, error);
+  bool planned = rebuild_replan(&plan, templates, asked, error) &&
+                 rebuild_check_plan(&plan, templates, asked->schedule == 0 ? LUMOS_1F1B : asked->schedule, error);
   struct lumos_job *built = planned ? rebuild_emit(templates, &plan, error) : NULL;
   rebuild_plan_free(&plan);
   return built;
