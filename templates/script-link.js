@@ -43,6 +43,22 @@ const writeLink = (picture) => {
   }
 };
 
+/* Go to a view that something on the page stands for, with a little of what is around it. */
+const goToView = (view) => {
+  const {span, task} = readLink(view);
+  const [picture] = pictures;
+  if (span) {
+    const around = Math.max((span.until - span.from) / 4, LEAST_SPAN);
+    picture.view.early = span.from < picture.view.whole.from;
+    picture.view.go({from: span.from - around, until: span.until + around}, false);
+  }
+  if (task !== NONE) {
+    show(task);
+  }
+  picture.region.scrollIntoView({block: 'nearest'});
+  picture.region.focus({preventScroll: true});
+};
+
 /* Show what the address says. */
 const followLink = () => {
   const link = pictures.length > 0 ? readLink(location.hash) : null;

@@ -7,7 +7,8 @@ const BEYOND = 10; /* how far what leaves the picture is painted */
 const MOST_PIXELS = 16e6; /* browsers refuse canvases that are too large */
 const MOST_HEIGHT = 16000;
 
-const LEAST_NAME = 26; /* pixels; in less no name fits */
+const LEAST_NAME = 26; /* pixels; in less no name fits, */
+const LEAST_HEIGHT = 11; /* nor in a bar that is lower */
 
 /* Does the reader want the marks of doubtful waits, or the critical path? Each has a box on the page. */
 const isWanted = (id) => {
@@ -30,12 +31,12 @@ class Painter {
     const {picture, context} = this;
     this.clear();
     if (picture.view.span) {
-      picture.lanes.forEach((lane, place) => this.paintLane(lane, place));
+      this.paintLanes((lane, place) => this.paintLane(lane, place));
       this.paintSteps();
     }
-    picture.lanes.forEach((lane, place) => this.paintNames(lane, place));
+    this.paintLanes((lane, place) => this.paintNames(lane, place));
     if (search.found.length > 0) {
-      picture.lanes.forEach((lane, place) => this.paintFound(lane, place));
+      this.paintLanes((lane, place) => this.paintFound(lane, place));
     }
     if (isWanted('path')) {
       new RoutePainter(this).paint();
@@ -83,6 +84,11 @@ class Painter {
     }
   }
 
+  paintLanes(paint) {
+    const {lanes, tracks} = this.picture;
+    lanes.forEach((lane, place) => tracks[place].hidden || paint(lane, place));
+  }
+
   /* Above the simulated tasks, below the measured ones. */
   paintLane(lane, place) {
     const {context, picture} = this;
@@ -90,7 +96,7 @@ class Painter {
     const upper = picture.upperOf(height);
     const {names, kinds} = job();
     if (lane.leftOut > 0) {
-      this.paintColumns(picture.columns()[place], y + upper);
+      this.paintColumns(picture.columns()[place], y + upper, height / picture.folds.full[place].height);
     }
     for (const timeline of job().twice ? [MEASURED, SIMULATED] : [SIMULATED]) {
       const {start, dur} = lane.times[timeline];
@@ -110,7 +116,7 @@ class Painter {
   }
 
   /* The page's own columns, pale, but not where every task is on the page. */
-  paintColumns(paths, base) {
+  paintColumns(paths, base, scale) {
     const {context, picture} = this;
     const {from, until} = picture.view.whole;
     const column = (until - from) / picture.view.width;
@@ -118,12 +124,12 @@ class Painter {
     context.globalAlpha = PALE;
     for (const {css, cells} of paths) {
       for (const {x, width, height} of cells) {
-        const top = height > 0 ? base - height : base;
+        const top = height > 0 ? base - height * scale : base;
         const begin = from + x * column;
         const end = from + (x + width) * column;
         for (const [one, other] of [[begin, Math.min(end, known)], [Math.max(begin, unknown), end]]) {
           if (other > one) {
-            this.bar(css, one, other, top, Math.abs(height));
+            this.bar(css, one, other, top, Math.abs(height) * scale);
           }
         }
       }
@@ -136,6 +142,9 @@ class Painter {
     const {context, picture, picture: {view}} = this;
     const {y, height} = picture.tracks[place];
     const upper = picture.upperOf(height);
+    if (upper < LEAST_HEIGHT) {
+      return;
+    }
     const {names, kinds} = job();
     const {start, dur} = lane.times[SIMULATED];
     const least = view.timeOf(LEAST_NAME) - view.timeOf(0);

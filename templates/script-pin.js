@@ -31,6 +31,7 @@ const show = (number, focus = true) => {
   if (folded) {
     folded.open = true;
   }
+  picture.folds.reveal(taskOf(number));
   picture.view.reveal(taskOf(number));
   pin(number, picture);
   if (focus && !picture.panel.contains(document.activeElement)) {

@@ -1,7 +1,7 @@
 /* The critical path in true time, painted on a canvas: a line in the gap above the lane that it is on, with an arrow where it changes lanes and
-   a word for why where there is room. Legs shorter than two pixels are drawn together, where most of their time is. */
+   a word for why where there is room. Legs shorter than three pixels are drawn together, where most of their time is. */
 
-const TOGETHER = 2;
+const TOGETHER = 3;
 const ABOVE = 3.5;
 const HEAD = 4;
 const WORD_ROOM = 64;

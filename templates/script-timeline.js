@@ -25,6 +25,7 @@ class Timeline {
     this.hint = new Hint(this);
     this.pointer = new Pointer(this);
     this.build();
+    this.folds = new Folds(this);
     region.addEventListener('keydown', (event) => this.key(event));
     this.panel.addEventListener('keydown', (event) => this.key(event));
     new ResizeObserver(() => this.draw()).observe(this.layers);
@@ -109,7 +110,7 @@ class Timeline {
 
   /* The lane at a point, its place in this picture, and the timeline that its upper or lower half has; null beside the lanes. */
   laneAt({y}) {
-    const place = this.tracks.findIndex((track) => y >= track.y && y <= track.y + track.height);
+    const place = this.tracks.findIndex((track) => !track.hidden && y >= track.y && y <= track.y + track.height);
     const track = this.tracks[place];
     return track ? {place, lane: this.lanes[place], timeline: y > track.y + this.upperOf(track.height) ? MEASURED : SIMULATED} : null;
   }

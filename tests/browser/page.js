@@ -532,6 +532,114 @@ checks['the pinned task shows its op, pass, shapes, bytes and wait'] = async () 
   await page.context().close();
 };
 
+checks['the graph is sized, and its boxes lead to the timeline'] = async () => {
+  const page = await open('example');
+  const origin = await originOf(page);
+  await page.evaluate(() => document.querySelectorAll('details').forEach((details) => details.setAttribute('open', '')));
+  const graph = page.locator('[data-picture="graph"] svg');
+  const width = async () => (await graph.boundingBox()).width;
+  const before = await width();
+  await page.getByRole('button', {name: 'Enlarge'}).click();
+  assert.ok(Math.abs(await width() / before - 1.4) < 0.01);
+  await page.getByRole('button', {name: 'Shrink'}).click();
+  assert.ok(Math.abs(await width() / before - 1) < 0.01);
+  await page.getByRole('button', {name: 'Fit graph'}).click();
+  assert.ok((await graph.boundingBox()).height < 900);
+  await page.getByRole('button', {name: 'Reset size'}).click();
+  assert.equal(await width(), before);
+
+  const boxes = page.locator('g.box');
+  const number = Math.floor(await boxes.count() / 4);
+  const view = await boxes.nth(number).getAttribute('data-view');
+  const [, from, until, id] = /^t=(-?\d+)ns-(-?\d+)ns&task=(.*)$/.exec(view);
+  const task = tasksOf('example').find((one) => one.id === id);
+  const isThere = async () => {
+    await settled(page);
+    await agrees(panel(page), task, origin);
+    const wide = await across(page);
+    assert.ok(wide >= Number(until) - Number(from) && wide < 3 * (Number(until) - Number(from)), wide + ' for ' + view);
+  };
+  await boxes.nth(number).click({position: {x: 60, y: 10}});
+  await isThere();
+  await press(page, 'Escape');
+  await page.getByRole('button', {name: 'Fit all'}).first().click();
+  await boxes.first().focus(); /* by keys: to the one box that Tab comes to, down, and Enter */
+  assert.equal(await page.locator('g.box[tabindex="0"]').count(), 1);
+  for (let i = 0; i < number; i++) {
+    await page.keyboard.press('ArrowDown');
+  }
+  assert.match(await page.evaluate(() => document.activeElement.getAttribute('aria-label')), /go to it in the timeline$/);
+  await press(page, 'Enter');
+  await isThere();
+  await page.context().close();
+};
+
+checks['ranks fold, and unfold for what is in them'] = async () => {
+  const page = await open('example');
+  const origin = await originOf(page);
+  const height = async () => (await page.locator('.layers > svg').first().boundingBox()).height;
+  const painted = () => page.evaluate(() => document.querySelector('[data-picture="timeline"] canvas').toDataURL());
+  const before = await height();
+  const image = await painted();
+  const lanes = await page.evaluate(() => JSON.parse(document.getElementById('lumos-tasks').textContent).lanes.map(({rank}) => rank));
+  const visible = () => page.locator('[data-picture="timeline"] rect.track').evaluateAll((tracks) => tracks.map((track) => Number(track.getAttribute('height'))));
+  await page.getByRole('button', {name: 'Fold rank 0'}).focus();
+  await press(page, 'Enter');
+  assert.match(await statusOf(page), /^Rank 0 is folded$/);
+  const folded = page.getByRole('button', {name: 'Unfold rank 0'});
+  assert.equal(await folded.getAttribute('aria-expanded'), 'false');
+  assert.ok(await height() < before - 60);
+  const heights = await visible();
+  assert.deepEqual(heights.filter((one, i) => lanes[i] === 0 && one > 0), [9]); /* one row is left, half as high */
+  assert.ok(heights.every((one, i) => lanes[i] === 0 || one === 18));
+
+  /* What is below is hit where it stands now; what is folded unfolds when it is gone to. */
+  const below = tasksOf('example').filter((one) => one.kind === 'gemm' && one.rank === 1)[5];
+  await reach(page, below, origin);
+  await agrees(panel(page), below, origin);
+  await press(page, 'Escape');
+  const inside = tasksOf('example').find((one) => one.rank === 0 && one.kind === 'launch' && one.sim_start > origin);
+  await page.evaluate((id) => (location.hash = '#task=' + id), inside.id);
+  await page.getByRole('button', {name: 'Fold rank 0'}).waitFor();
+  await settled(page);
+  await agrees(panel(page), inside, origin);
+  assert.equal(await height(), before);
+  await press(page, 'Escape');
+  await page.getByRole('button', {name: 'Fit all'}).first().click();
+  await page.mouse.move(0, 0);
+  await settled(page);
+  assert.ok(await painted() === image);
+  await page.context().close();
+};
+
+/* In a narrow window the graph shows boxes, the timeline the beginning of the first step. */
+checks['a telephone shows boxes of the graph and the first step'] = async () => {
+  const page = await open('example', {viewport: {width: 390, height: 844}});
+  await page.evaluate(() => document.querySelectorAll('details').forEach((details) => details.setAttribute('open', '')));
+  const box = await page.locator('g.box rect').first().boundingBox();
+  assert.ok(box.x >= 0 && box.x < 200 && box.width > 120, JSON.stringify(box));
+  const zero = await page.locator('[data-picture="timeline"] text.muted', {hasText: /^0$/}).first().boundingBox();
+  assert.ok(zero.x > 0 && zero.x < 390);
+  await page.context().close();
+};
+
+/* Bars of the canvas have their names written on them where these fit. */
+checks['names stand in bars'] = async () => {
+  const page = await open('hand');
+  const written = await page.evaluate(() => new Promise((done) => {
+    const texts = [];
+    const {fillText} = CanvasRenderingContext2D.prototype;
+    CanvasRenderingContext2D.prototype.fillText = function (text, ...place) {
+      texts.push(text);
+      fillText.call(this, text, ...place);
+    };
+    document.getElementById('path').click(); /* it is painted anew */
+    requestAnimationFrame(() => requestAnimationFrame(() => done(texts)));
+  }));
+  assert.deepEqual(written.filter((text) => text !== ''), ['sgemm 59999999999']); /* all others are too short */
+  await page.context().close();
+};
+
 /* Times: C writes the totals that each path of the picture tells, one kernel to a stream, the script what it takes. */
 checks['the script writes numbers as the page does'] = async () => {
   const page = await open('hand');

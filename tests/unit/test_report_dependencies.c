@@ -132,15 +132,14 @@ static void boxes_and_arrows_add_up_to_the_step(void **state) {
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   report_put_dependencies_finding(dependencies, &text);
   /* Of 199: K0 and K1 150, K3 30, launch0 10, lags 8; s7 has 102. */
-  check_text(
-      &text,
-      "Of the 199 ns that step 1 takes in the simulation, 75.4 % is computing kernels, 15.1 % copies, 5.0 % host "
-      "work, 4.0 % launch lags and other gaps and 0.5 % all else; 51.3 % is on stream 7.");
+  check_text(&text,
+             "Of the 199 ns that step 1 takes in the simulation, 75.4 % is computing kernels, 15.1 % copies, 5.0 % CPU "
+             "work, 4.0 % launch latency and other gaps and 0.5 % all else; 51.3 % is on compute 7.");
   report_put_dependencies_reading(dependencies, &text);
   check_text(
       &text,
-      "4 tasks stand on the chain, on 3 lanes, each in a box of its own. 2 constraints with a slack of 90 ns or more "
-      "are left out.");
+      "4 tasks are on the critical path, on 3 lanes, each in a box of its own. 2 constraints with a slack of 90 ns or "
+      "more are left out.");
   forget(shown);
 }
 
@@ -179,8 +178,8 @@ static void what_nearly_bound_stands_beside_the_chain(void **state) {
   assert_int_equal(dependencies->left_out, 0);
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   report_put_dependencies_reading(dependencies, &text);
-  check_text(&text, "3 tasks stand on the chain, on 2 lanes, each in a box of its own. Beside it: 1 constraint that "
-                    "nearly bound, with the "
+  check_text(&text, "3 tasks are on the critical path, on 2 lanes, each in a box of its own. Beside it: 1 "
+                    "nearly critical constraint, with the "
                     "slack. ");
   forget(shown);
 }
@@ -311,8 +310,8 @@ static struct lumos_text page_with(report_layout_engine *engine, int limit) {
   struct report_content *content = &shown->content;
   struct lumos_error error = {0};
   report_dependencies_free(&content->dependencies);
-  const struct report_dependencies_source source = {content->job, content->bindings, NULL, &content->timelines.steps,
-                                                    content->options};
+  const struct report_dependencies_source source = {
+      content->job, content->bindings, NULL, &content->timelines.steps, content->options, &content->timelines.roles};
   assert_true(report_dependencies_read(&source, &content->dependencies, &error));
   report_dependencies_lay_out(&content->dependencies, engine, limit);
   report_dependencies_settle(&content->dependencies);
@@ -359,11 +358,12 @@ static void the_scene_has_a_box_for_every_node(void **state) {
   size_t papers = 0;
   for (size_t i = 0; i < scene.marks.count; i++) {
     const struct report_mark *mark = &scene.marks.items[i];
-    bool box =
-        mark->kind == MARK_BOX && mark->width == REPORT_DEPENDENCY_WIDTH && mark->height == REPORT_DEPENDENCY_HEIGHT;
+    bool box = mark->kind == MARK_BOX && i > 0 && mark[-1].kind == MARK_GROUP && mark[-1].css != NULL;
     if (box) {
       assert_int_equal(mark->x, dependencies->layout.places[boxes].x);
       assert_int_equal(mark->y, dependencies->layout.places[boxes].y);
+      assert_int_equal(mark->width, REPORT_DEPENDENCY_WIDTH);
+      assert_true(mark->height >= REPORT_DEPENDENCY_HEIGHT);
     }
     boxes += box;
     curves += mark->kind == MARK_CURVE;
@@ -385,6 +385,64 @@ static void the_scene_has_a_box_for_every_node(void **state) {
   forget(shown);
 }
 
+/* What of a box is painted is its time: areas have the ratios of times; and a box stands for a view of the timeline. */
+static void areas_are_times(void **state) {
+  (void)state;
+  struct shown *shown = show(streams_job, &plain);
+  const struct report_dependencies *dependencies = &shown->content.dependencies;
+  struct report_scene scene;
+  assert_true(report_dependencies_scene(dependencies, &scene));
+  double areas[4] = {0};
+  size_t boxes = 0;
+  for (size_t i = 1; i < scene.marks.count; i++) {
+    const struct report_mark *group = &scene.marks.items[i - 1], *area = &scene.marks.items[i + 1];
+    if (group->kind == MARK_GROUP && group->css != NULL) {
+      assert_int_equal(area->paint, PAINT_RULE);
+      areas[boxes++] = (double)area->width * area->height;
+    }
+  }
+  assert_int_equal(boxes, 4); /* launch0 10, K0 100, K1 50, K3 30 */
+  for (size_t i = 0; i < boxes; i++) {
+    double time = (double)report_dependency_time(&dependencies->nodes.items[i]);
+    assert_true(areas[i] > 0.97 * areas[1] * time / 100 && areas[i] < 1.03 * areas[1] * time / 100);
+  }
+  lumos_text_char(&scene.texts, '\0');
+  char view[80];
+  const struct report_dependency_node *k0 = &dependencies->nodes.items[1];
+  (void)snprintf(view, sizeof view, "t=%lldns-%lldns&task=0:%u", (long long)(k0->from - dependencies->chain.from),
+                 (long long)(k0->until - dependencies->chain.from), shown->job->tasks.items[k0->task].id);
+  assert_non_null(strstr(scene.texts.bytes, view));
+  report_scene_free(&scene);
+  forget(shown);
+}
+
+/* The critical path as legs: the thread to the end of the launch, stream after stream; without gaps, as long as the step.
+ * K0 is on one, K1 and K3 on the other. */
+static void legs_are_the_chain(void **state) {
+  (void)state;
+  struct shown *shown = show(streams_job, &plain);
+  const struct report_routes *routes = &shown->content.timelines.routes;
+  const struct report_chain *chain = &shown->content.dependencies.chain;
+  assert_int_equal(routes->of.count, 1);
+  assert_int_equal(routes->joined, 0);
+  const struct report_leg *legs = routes->legs.items;
+  assert_int_equal(routes->legs.count, 3);
+  assert_int_equal(legs[0].from, chain->from);
+  assert_int_equal(legs[routes->legs.count - 1].to, chain->until);
+  size_t at = 0;
+  for (size_t i = 0; i < chain->parts.count; i++) { /* every part lies in a leg of its task's lane */
+    const struct lumos_path_part *part = &chain->parts.items[i];
+    at += part->from >= legs[at].to;
+    assert_true(part->from >= legs[at].from && part->to <= legs[at].to);
+    assert_int_equal(legs[at].lane, shown->job->tasks.items[part->task].lane);
+    assert_true(at == 0 || legs[at].from == legs[at - 1].to);
+  }
+  assert_int_equal(at, 2);
+  assert_int_equal(legs[1].entry.kind, LUMOS_HELD_BY_LAUNCH);
+  assert_int_equal(legs[2].entry.kind, LUMOS_HELD_BY_EVENT);
+  forget(shown);
+}
+
 /* C1 takes none of the chain's time: it is there because the others wait for its start. */
 static void the_last_member_is_called_so(void **state) {
   (void)state;
@@ -392,8 +450,8 @@ static void the_last_member_is_called_so(void **state) {
   struct report_scene scene;
   assert_true(report_dependencies_scene(&shown->content.dependencies, &scene));
   lumos_text_char(&scene.texts, '\0');
-  assert_non_null(strstr(scene.texts.bytes, "comes last \xC2\xB7 rank 1, stream 7"));
-  assert_null(strstr(scene.texts.bytes, "comes last \xC2\xB7 rank 0"));
+  assert_non_null(strstr(scene.texts.bytes, "arrives last \xC2\xB7 rank 1, "));
+  assert_null(strstr(scene.texts.bytes, "arrives last \xC2\xB7 rank 0"));
   report_scene_free(&scene);
   forget(shown);
 }
@@ -414,7 +472,7 @@ static void times_have_room(void **state) {
   size_t times = 0;
   for (size_t i = 0; i < scene.marks.count; i++) {
     const struct report_mark *mark = &scene.marks.items[i];
-    origin = mark->kind == MARK_GROUP ? mark->x : origin;
+    origin = mark->kind == MARK_GROUP && mark->css == NULL ? mark->x : origin;
     if (mark->kind == MARK_TEXT && mark->anchor == ANCHOR_END && mark->x < 0) {
       int32_t width = report_text_width(mark->style, scene.texts.bytes + mark->text_first, mark->text_length);
       assert_true(origin + mark->x >= width);
@@ -439,6 +497,8 @@ int main(void) {
       cmocka_unit_test(the_page_is_whole_whatever_the_engine_does),
       cmocka_unit_test(the_scene_has_a_box_for_every_node),
       cmocka_unit_test(times_have_room),
+      cmocka_unit_test(areas_are_times),
+      cmocka_unit_test(legs_are_the_chain),
       cmocka_unit_test(the_last_member_is_called_so),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -116,8 +116,9 @@ static bool read_dependencies(struct report_content *content, struct lumos_error
   if (told || shows_marks(content)) {
     find_bindings(content);
   }
-  const struct report_dependencies_source source = {content->job, content->bindings, content->unknown.text,
-                                                    &content->timelines.steps, options};
+  const struct report_dependencies_source source = {
+      content->job, content->bindings,        content->unknown.text, &content->timelines.steps,
+      options,      &content->timelines.roles};
   return told ? report_dependencies_read(&source, &content->dependencies, error)
               : report_dependencies_check(source.steps, options, error);
 }

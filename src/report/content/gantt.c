@@ -14,7 +14,7 @@ enum {
   WIDTH = REPORT_AXIS_WIDTH,
   LABELS = REPORT_AXIS_LEFT,
   LANE_LABEL = LABELS - 90,
-  LANE = 18, /* height of a lane, */
+  LANE = 18,  /* height of a lane, */
   UPPER = 12, /* and of its simulated work where measured work hangs below it: pixels */
   LANE_GAP = 60,
   RANK_GAP = 60,
@@ -211,8 +211,7 @@ static void draw_labels(struct canvas *canvas, const struct report_lanes *lanes)
 static void draw_work(struct canvas *canvas, const struct report_lanes *lanes) {
   for (size_t i = 0; i < lanes->count; i++) {
     const struct report_lane *lane = &lanes->items[i];
-    report_scene_group(canvas->scene, LABELS,
-                       lane_top(canvas, lanes, i) + upper_of(canvas->timelines) * REPORT_PIXEL);
+    report_scene_group(canvas->scene, LABELS, lane_top(canvas, lanes, i) + upper_of(canvas->timelines) * REPORT_PIXEL);
     for (int timeline = TIMELINES - 1; timeline >= 0; timeline--) {
       bool drawn = timeline == SIMULATED || canvas->timelines->twice;
       if (drawn && lane->busy[timeline] != LUMOS_ABSENT) {
@@ -308,7 +307,7 @@ void report_gantt_kinds(const struct report_lanes *lanes, bool shown[LUMOS_TASK_
 }
 
 void report_put_gantt_reading(const struct report_timelines *timelines, struct lumos_text *out) {
-  lumos_text_put(out, timelines->twice                         ? "Top: simulated. Bottom, pale: measured. "
+  lumos_text_put(out, timelines->twice                     ? "Top: simulated. Bottom, pale: measured. "
                       : lumos_job_measured(timelines->job) ? "Simulated and measured times agree within a column. "
                                                            : "The job was not measured as it is here. ");
   lumos_text_put(out, "A column is ");
@@ -317,7 +316,11 @@ void report_put_gantt_reading(const struct report_timelines *timelines, struct l
 }
 
 void report_put_gantt_routes(const struct report_timelines *timelines, struct lumos_text *out) {
-  lumos_text_put(out, "The line above a lane shows where each step\xE2\x80\x99s critical path runs; arrows show hand-overs.");
+  lumos_text_put(
+      out, "The line above a lane shows where each step\xE2\x80\x99s critical path runs; arrows show hand-overs.");
+  if (timelines->folded.count > 0) {
+    lumos_text_put(out, " Below all lanes: on a lane that is folded.");
+  }
   if (timelines->routes.joined > 0) {
     lumos_text_put(out, " Parts under ");
     report_put_time(out, timelines->routes.joined);

@@ -60,7 +60,7 @@ struct packing {
   LUMOS_VECTOR(struct packed_name) names; /* by number */
   uint32_t *numbers;                      /* a hash table of them, of `capacity` places, or LUMOS_NONE */
   size_t capacity;
-  uint32_t *places;                       /* by lane: its place among those that are drawn; LUMOS_NONE */
+  uint32_t *places; /* by lane: its place among those that are drawn; LUMOS_NONE */
   int64_t origin;
   struct packed_lane lane;
   int64_t *values;             /* of a column of that lane */
@@ -433,8 +433,7 @@ static void put_names(struct packing *packing, struct lumos_text *out) {
     for (size_t k = 0; k < count; k++) {
       bool none = k > 0 && texts[k] == LUMOS_NO_STRING;
       lumos_text_char(out, ',');
-      lumos_text_integer(
-          out, none ? -1 : report_tally_of(&packing->texts, texts[k], 0) - packing->texts.rows.items);
+      lumos_text_integer(out, none ? -1 : report_tally_of(&packing->texts, texts[k], 0) - packing->texts.rows.items);
     }
     lumos_text_char(out, ']');
   }

@@ -74,8 +74,7 @@ static void add_step(const struct lumos_job *job, const struct lumos_held *bindi
         last->to = part->to;
         continue;
       }
-      lumos_vector_push(&routes->legs,
-                        ((struct report_leg){part->from, part->to, lane, entry_of(bindings, part)}));
+      lumos_vector_push(&routes->legs, ((struct report_leg){part->from, part->to, lane, entry_of(bindings, part)}));
     }
   }
   route.count = routes->legs.count - route.first;

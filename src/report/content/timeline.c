@@ -10,8 +10,8 @@
  * page. */
 enum { OPEN_RANKS = 4, OPEN_LANES = 64, ALL_LANES = 280 };
 
-/* A rank is outlying where its time of one sort is further than this from the middle rank's: millionths of what the
- * timeline spans. */
+/* A rank is outlying where its time of one sort is further than this from the middle rank's, or the critical path is
+ * longer than this on it: millionths of what the timeline spans. */
 enum { OUTLYING = 20000 };
 
 enum sort { SORT_COMPUTE, SORT_COMMUNICATION, SORT_COPY, SORT_CPU, SORTS };
@@ -20,7 +20,7 @@ enum sort { SORT_COMPUTE, SORT_COMMUNICATION, SORT_COPY, SORT_CPU, SORTS };
 struct rank_lanes {
   struct report_lanes threads, streams; /* the busiest thread first */
   int64_t times[SORTS];
-  int64_t distance;
+  int64_t distance, path;
   bool open;
 };
 
@@ -134,6 +134,22 @@ static int compare_times(const void *left, const void *right) {
   return LUMOS_ORDER(*a, *b);
 }
 
+/* How long the steps' critical paths are on each rank. */
+static void add_paths(const struct lumos_job *job, struct rank_lanes *ranks) {
+  static const char metric_name[] = "critical_path_rank";
+  lumos_string_id name = lumos_interned(job->strings, metric_name, sizeof metric_name - 1);
+  for (size_t i = 0; name != LUMOS_NO_STRING && i < job->metrics.count; i++) {
+    const struct lumos_metric *metric = &job->metrics.items[i];
+    if (metric->name == name && metric->scope.rank != LUMOS_ABSENT_INT) {
+      uint32_t rank = lumos_job_rank(job, metric->scope.rank);
+      int64_t time = report_decimal_as(metric->value, 0);
+      if (rank != LUMOS_NONE && time > 0) {
+        ranks[rank].path = report_sum(ranks[rank].path, time);
+      }
+    }
+  }
+}
+
 /* How far each rank's times are from those of the middle rank, the sort that is furthest. */
 static void measure_distances(struct rank_lanes *ranks, size_t count) {
   int64_t *times = lumos_allocate((count + 1) * sizeof times[0]);
@@ -146,6 +162,9 @@ static void measure_distances(struct rank_lanes *ranks, size_t count) {
       int64_t distance = llabs(ranks[i].times[sort] - times[count / 2]);
       ranks[i].distance = distance > ranks[i].distance ? distance : ranks[i].distance;
     }
+  }
+  for (size_t i = 0; i < count; i++) {
+    ranks[i].distance = ranks[i].path > ranks[i].distance ? ranks[i].path : ranks[i].distance;
   }
   free(times);
 }
@@ -208,6 +227,7 @@ static void choose_lanes(struct report_timelines *timelines, struct differences 
     measure_lanes(timelines, &ranks[i].threads);
     measure_lanes(timelines, &ranks[i].streams);
   }
+  add_paths(job, ranks);
   size_t open = open_ranks(ranks, job->ranks.count, timelines->until - timelines->from);
   for (size_t i = 0; i < job->ranks.count; i++) {
     place_rank(timelines, &ranks[i], open);

@@ -118,6 +118,11 @@ void report_scene_optional_group(struct report_scene *scene, const char *css, in
   last_mark(scene)->css = css;
 }
 
+void report_scene_view_group(struct report_scene *scene, const char *css, const struct lumos_text *view) {
+  report_scene_optional_group(scene, css, 0, 0);
+  report_scene_tooltip(scene, view);
+}
+
 void report_scene_group_end(struct report_scene *scene) {
   struct report_mark mark = {.kind = MARK_GROUP_END};
   lumos_vector_push(&scene->marks, mark);

@@ -61,7 +61,7 @@ struct report_mark {
   size_t run_first, run_count;
   size_t point_first,
       point_count; /* a curve: its start and three for each cubic Bezier; a polygon, a polyline: its corners */
-  size_t text_first, text_length; /* what a text says; what hovering over another mark tells */
+  size_t text_first, text_length; /* what a text says; a group's view; what hovering over another mark tells */
 };
 
 struct report_scene {
@@ -97,6 +97,8 @@ void report_scene_run(struct report_scene *scene, struct report_run run);
 void report_scene_group(struct report_scene *scene, int32_t x, int32_t y);
 /* A group with a class, which a page shows when its reader wants it. */
 void report_scene_optional_group(struct report_scene *scene, const char *css, int32_t x, int32_t y);
+/* A group with a class that stands for a view of the timeline: an address's part such as "t=65ms-77ms&task=1:6835". */
+void report_scene_view_group(struct report_scene *scene, const char *css, const struct lumos_text *view);
 void report_scene_group_end(struct report_scene *scene);
 /* A copy of another scene's marks, in a group at (x, y). */
 void report_scene_include(struct report_scene *scene, const struct report_scene *other, int32_t x, int32_t y);

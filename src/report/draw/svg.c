@@ -190,6 +190,11 @@ static void paint_mark(const struct report_scene *scene, struct lumos_text *out,
       if (mark->css != NULL) {
         put_class(out, mark->css, "");
       }
+      if (mark->text_length > 0) {
+        lumos_text_put(out, " data-view=\"");
+        lumos_text_html(out, scene->texts.bytes + mark->text_first, mark->text_length);
+        lumos_text_char(out, '"');
+      }
       lumos_text_put(out, " transform=\"translate(");
       put_length(out, mark->x);
       lumos_text_char(out, ' ');
