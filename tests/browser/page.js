@@ -346,7 +346,7 @@ checks['doubtful waits are marked when asked for'] = async () => {
   await page.keyboard.press('Space');
   assert.equal(await marks.isVisible(), true);
   assert.equal(await legend.isVisible(), true);
-  assert.match(await marks.textContent(), /rank 0, [^(]*\(stream \d+\): (start that no rule explains|waiting for .*), .* before \d+\stasks?/);
+  assert.match(await marks.textContent(), /rank 0, [^(]*\(stream \d+\): (unexplained delay|waiting .*), .* before \d+\stasks?/);
   await page.getByRole('button', {name: 'Zoom in'}).first().click();
   await settled(page);
   assert.equal(await marks.isVisible(), false); /* the canvas has them now */

@@ -108,9 +108,9 @@ static void draw_bar(struct canvas *canvas, const struct report_row *row, enum r
   struct report_stack_part parts[REPORT_BAR_PARTS];
   for (size_t i = 0; i < bars->part_count; i++) {
     const struct report_part *part = &bars->parts[i];
-    parts[i] = (struct report_stack_part){part->paint, report_part_label(part),
-                                          report_row_mean(row, timeline, part->figure),
-                                          report_row_share(bars->facts, row, timeline, part->figure)};
+    parts[i] =
+        (struct report_stack_part){part->paint, report_part_label(part), report_row_mean(row, timeline, part->figure),
+                                   report_row_share(bars->facts, row, timeline, part->figure)};
   }
   const struct report_stack_bar bar = {.kind = kind,
                                        .muted = timeline != bars->timeline,

@@ -21,10 +21,8 @@ static const char *label_of(enum report_paint paint) {
   switch (paint) {
     case PAINT_NONE:
       return "all others";
-    case PAINT_UNEXPLAINED:
-      return "unexplained delay";
     case PAINT_BOUNDARY:
-      return "what is not recorded";
+      return "outside the recording";
     default:
       return report_paint_row(paint)->label;
   }

@@ -45,8 +45,8 @@ static void put_sizes(const struct lumos_job *job, struct lumos_text *out) {
   }
   const struct lumos_parallel *sizes = &job->models.items[0].sizes;
   if (sizes->dp != LUMOS_ABSENT_INT && sizes->tp != LUMOS_ABSENT_INT && sizes->pp != LUMOS_ABSENT_INT) {
-    lumos_text_format(out, MIDDLE_DOT "DP\xC2\xA0%d \xC3\x97 TP\xC2\xA0%d \xC3\x97 PP\xC2\xA0%d", sizes->dp,
-                      sizes->tp, sizes->pp);
+    lumos_text_format(out, MIDDLE_DOT "DP\xC2\xA0%d \xC3\x97 TP\xC2\xA0%d \xC3\x97 PP\xC2\xA0%d", sizes->dp, sizes->tp,
+                      sizes->pp);
   }
 }
 

@@ -33,22 +33,23 @@ static const struct report_definition definitions[] = {
      "Zero bubble: 1F1B with weight gradients apart. It has a name here when all shown stages keep to it pass by "
      "pass."},
     {"exchange", "exposed communication of a stage",
-     "Communication among ranks of one stage while no pass runs, such as sums of gradients."},
-    {"no_pass", "work of no pass",
-     "Work on a stream of passes that was not recognised as part of one, while none runs."},
+     "Communication among ranks of one stage while no pass runs, such as gradient all-reduces."},
+    {"no_pass", "unassigned work",
+     "Work on a stream of passes that was not recognized as part of one, while none runs."},
     {"layer", "layer", "A block that repeats through the model, numbered from 0 over all stages."},
     {"binding", "binding constraint",
      "Of all that a task must wait for, what allowed it last: the call that launches it, the task before it on its "
      "lane, an event, the work that a call waits for, the last rank of a collective. Without it the task had started, "
      "or ended, earlier."},
-    {"chain", "chain",
+    {"chain", "critical path of a step",
      "The binding constraints of a step, followed back in the simulated timeline from the step's end to its start, "
      "through ranks, threads and streams. What its tasks run and the lags between them add up to the step."},
-    {"neighbour", "neighbour",
-     "A constraint on a task of the chain that did not bind: it would have, had it come later by its slack."},
+    {"neighbour", "neighbor",
+     "A constraint on a task of the critical path that is not critical: it would be, had it come later by its slack."},
     {"slack", "slack", "How much later a constraint may come before it binds."},
     {"lag", "lag",
-     "Time between what bound and the start or end of what it held: on a thread host time without an event, on a "
+     "Time between the end of what blocked a task and the start or end of what it held: on a thread CPU time without "
+     "an event, on a "
      "stream the gap after the work before it, after a call the launch, after a wait its return."},
     {"evidence", "evidence",
      "How a constraint is known. Recorded: the trace names it, or it is the order on a thread or stream. Ordered: it "
@@ -56,25 +57,25 @@ static const struct report_definition definitions[] = {
      "rule allows."},
     {"rank", "rank",
      "One process of the job, with one GPU. Its number comes from the trace, else from the file's name."},
-    {"lane", "lane", "A host thread or a GPU stream: tasks on it run one after another."},
+    {"lane", "lane", "A CPU thread or a GPU stream: tasks on it run one after another."},
     {"task", "task",
      "A piece of work on a lane: a kernel, copy or memset on a stream; a call, or a stretch of an op in which nothing "
      "else runs, on a thread."},
     {"kind", "kind",
-     "What a task does, told by its category, its name and the op that launched it. Each kind has one colour."},
+     "What a task does, by its category, its name and the op that launched it. Each kind has one color."},
     {"op", "op",
-     "An operation of the framework on the host, such as aten::mm. Work counts for the innermost op around it."},
+     "An operation of the framework on the CPU, such as aten::mm. Work counts for the innermost op around it."},
     {"self_time", "self time",
      "Time of the op's own segments and of the calls that it makes, without the ops inside it."},
     {"gpu_time", "GPU time", "Durations of kernels, copies and memsets, added up. What runs at once counts twice."},
     {"joined", "joined",
-     "Communication kernels that were recognised as one collective on several ranks, by what the recording names."},
+     "Communication kernels that were recognized as one collective on several ranks, by what the recording names."},
     {"label", "label of a collective",
      "What the time of its kernels, on all ranks together, goes to. Transfer: at most a third is waiting. Arrival "
      "skew: "
-     "at least two thirds are waiting for ranks that come late. Mixed: between. Inconclusive: that is not known, or "
+     "at least two thirds are waiting for ranks that arrive late. Mixed: between. Inconclusive: that is not known, or "
      "the "
-     "clocks of the ranks leave more than a third in doubt."},
+     "clocks of the ranks leave more than a third uncertain."},
     {"recorded", "recorded",
      "From the first to the last instant of the rank's recording, steps that are not shown included."},
     {"before_recording", "launched before",
@@ -85,12 +86,13 @@ static const struct report_definition definitions[] = {
     {"skipped", "skipped", "Events that could not be used at all."},
     {"collective", "collectives", "Communication kernels: those of collective operations, and of sends and receives."},
     {"runtime_clock", "clock of calls",
-     "What was added to the times of CUDA or HIP calls so that they lie within the ops that make them; doubt: by how "
+     "What was added to the times of CUDA or HIP calls so that they lie within the ops that make them; uncertainty: by "
+     "how "
      "much less or more they would still do so."},
     {"gpu_clock", "GPU clock",
      "What was added to the GPU's times so that no kernel starts before its launch and no wait returns before its work "
      "is done."},
-    {"rank_clock", "rank clock",
+    {"rank_clock", "clock offset",
      "What was added to all of the rank's times so that collectives end together on their ranks; the error is the 95th "
      "percentile of what remains."},
 };

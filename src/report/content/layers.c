@@ -158,8 +158,7 @@ static int64_t median_of(const struct report_layers *layers) {
 }
 
 void report_layers_read(const struct report_facts *facts, struct report_layers *layers) {
-  *layers = (struct report_layers){
-      .job = facts->job, .median = LUMOS_ABSENT, .rank_steps = report_rank_steps(facts)};
+  *layers = (struct report_layers){.job = facts->job, .median = LUMOS_ABSENT, .rank_steps = report_rank_steps(facts)};
   struct numbers numbers = {0};
   find_layers(facts->job, &numbers);
   if (numbers.count > 0) {
@@ -233,7 +232,7 @@ static void put_assigned(const struct report_layers *layers, struct lumos_text *
   report_put_share(out, report_share(total_of(layers, PLACE_OPTIMIZER), layers->whole));
   lumos_text_put(out, " to the optimizer, ");
   report_put_share(out, report_share(total_of(layers, PLACE_PASS), layers->whole));
-  lumos_text_put(out, " to passes but no layer, such as sends and sums of gradients.");
+  lumos_text_put(out, " to passes but no layer, such as sends and gradient all-reduces.");
 }
 
 void report_put_layers_finding(const struct report_layers *layers, struct lumos_text *out) {

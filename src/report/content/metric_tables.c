@@ -146,7 +146,7 @@ static const struct layout layouts[METRIC_TABLES] = {
          .figures = {TIME("time", "time", "collective_time"),
                      TIME("transfer", "transfer", "collective_transfer"),
                      TIME("wait", "waiting", "collective_wait"),
-                     TIME("unsplit", "not split", "collective_unsplit"),
+                     TIME("unsplit", "unsplit", "collective_unsplit"),
                      COUNT("count", "count", "collective_count"),
                      {"collective_bytes", NULL, {"bytes", "bytes", "collective_bytes", COLUMN_BYTES}, 0, false, false},
                      {"collective_bus_bandwidth",
@@ -491,8 +491,13 @@ static void put_name(const struct lumos_job *job, int64_t id, struct lumos_text 
 static const struct {
   const char *kind, *word;
 } words[] = {
-    {"handover", "hand-over"},          {"outside", "what is not recorded"},  {"resource_wait", "waiting for SMs"},
-    {"wait_return", "return of waits"}, {"unexplained", "unexplained delay"}, {"shapes", "recorded shapes"},
+    {"host_gap", "CPU gap"},
+    {"handover", "hand-over"},
+    {"outside", "outside the recording"},
+    {"resource_wait", "waiting for SMs"},
+    {"wait_return", "return of waits"},
+    {"unexplained", "unexplained delay"},
+    {"shapes", "recorded shapes"},
 };
 
 /* A kind of task as the legend has it, what passes between tasks in words. */
@@ -757,7 +762,7 @@ void report_put_kinds_finding(const struct report_table *kinds, struct lumos_tex
   }
 }
 
-/* "The critical path is 41.2 % GEMM, 20.3 % host gap and 9.1 % launch latency; 98.0 % of it is on rank 1" */
+/* "The critical path is 41.2 % GEMM, 20.3 % CPU gap and 9.1 % launch latency; 98.0 % of it is on rank 1" */
 void report_put_path_finding(const struct report_facts *facts, const struct report_table *kinds,
                              const struct report_table *ranks, struct lumos_text *out) {
   if (report_table_rows(kinds) == 0) {
