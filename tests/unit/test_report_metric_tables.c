@@ -156,7 +156,7 @@ static void what_kernels_reach(void **state) {
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   report_put_mfu_finding(&table, &text);
   lumos_text_char(&text, '\0');
-  assert_string_equal(text.bytes, "Model FLOPs utilisation (MFU): 27.5\xC2\xA0% by the recorded shapes");
+  assert_string_equal(text.bytes, "Model FLOPs utilization (MFU): 27.5\xC2\xA0% by the recorded shapes");
   lumos_text_free(&text);
   report_table_free(&table);
   lumos_job_free(job);

@@ -250,7 +250,7 @@ static void job_is_described_as_far_as_it_is_known(void **state) {
   lumos_vector_push(&job->models, model);
   page = render(job);
   assert_has(&page, "<summary>The job</summary>");
-  assert_has(&page, "How the job is spread could not be told in full");
+  assert_has(&page, "The parallel layout is only partly known");
   assert_has(&page, "[\"hidden size\",5120,\"shapes: aten::embedding [9, 5120] ");
   assert_has(&page, "&lt;b&gt;");
   assert_null(strstr(page.bytes, "head size"));
@@ -306,6 +306,25 @@ static void the_only_step_of_a_change_counts(void **state) {
   assert_non_null(strstr(verdict_of(job, &text), "idle for 5.00 ms (62.5 %)"));
   lumos_text_free(&text);
   lumos_job_free(job);
+}
+
+/* What was measured before is the mean of 16, 10 and 10 ms, as on the page of the unchanged job. */
+static void what_was_before_a_change_is_what_its_own_page_says(void **state) {
+  (void)state;
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  for (int changed = 0; changed < 2; changed++) {
+    struct lumos_job *job = job_of_three_steps(changed == 1);
+    for (size_t i = 0; i < job->metrics.count; i++) {
+      struct lumos_metric *metric = &job->metrics.items[i];
+      if (metric->scope.rank == LUMOS_ABSENT_INT && metric->scope.step == 4 &&
+          metric->source == LUMOS_METRIC_MEASURED) {
+        metric->value.units = MS(16);
+      }
+    }
+    assert_non_null(strstr(verdict_of(job, &text), changed == 1 ? "instead of 12.00 ms" : "takes 12.00 ms"));
+    lumos_job_free(job);
+  }
+  lumos_text_free(&text);
 }
 
 static void the_first_step_of_a_change_is_in_no_sum(void **state) {
@@ -686,6 +705,7 @@ int main(void) {
       cmocka_unit_test(verdict_of_a_change),
       cmocka_unit_test(job_is_described_as_far_as_it_is_known),
       cmocka_unit_test(the_only_step_of_a_change_counts),
+      cmocka_unit_test(what_was_before_a_change_is_what_its_own_page_says),
       cmocka_unit_test(the_first_step_of_a_change_is_in_no_sum),
       cmocka_unit_test(numbers),
       cmocka_unit_test(the_transplant_stands_beside_the_replay),

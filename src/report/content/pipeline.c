@@ -184,9 +184,8 @@ static bool has_chunks(const struct lumos_passes *passes) {
 
 static void put_boxes(const struct lumos_passes *passes, struct lumos_text *out) {
   if (report_pipeline_is_dense(passes)) {
-    lumos_text_put(
-        out, "There are too many passes for a box each: a column has the color of what takes most of it, and is as "
-             "high as it is full, in quarters");
+    lumos_text_put(out, "There are too many passes for a box each: a column has the color of what takes most of it, "
+                        "and is as high as it is full, in quarters");
     return;
   }
   lumos_text_put(out, "A box is work on one micro-batch, whose number, from 0, stands in it where there is room");

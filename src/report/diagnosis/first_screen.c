@@ -153,7 +153,7 @@ static void fill_gain_tile(const struct diagnosis_story *story, struct report_sc
   if (best == NULL && !opportunities->none) {
     return;
   }
-  if (best == NULL) {
+  if (best == NULL && predicted) {
     report_put_share(&figure, 0);
     lumos_text_put(&evidence, "no kind of work alone shortens the step by 0.5\xC2\xA0%");
   } else if (!predicted) {
@@ -264,7 +264,7 @@ static void fill_profiling_cost(const struct report_facts *facts, struct report_
   report_put_share(&figure, facts->profiling_cost);
   report_put_time(&evidence, facts->unprofiled_step);
   lumos_text_put(&evidence, " a step without the profiler");
-  set_tile(scope, "trust", "profiling cost", "profiling_cost", &figure, &evidence);
+  set_tile(scope, "trust", "profiling overhead", "profiling_cost", &figure, &evidence);
 }
 
 /* How far to believe all that, in one word and one sentence. */

@@ -19,7 +19,7 @@ static const struct report_paint_row rows[PAINT_COUNT] = {
     [LUMOS_P2P] = {"p2p", "send or receive", FILL_PLAIN, {"#cf801f", "#ffc581"}, {0}, {"#0b1220", "#0b1220"}},
     [LUMOS_OTHER_DEVICE] =
         {"device-other", "other GPU work", FILL_PLAIN, {"#878e9e", "#767f93"}, {0}, {"#0b1220", "#0b1220"}},
-    [LUMOS_OP] = {"op", "CPU op", FILL_PLAIN, {"#056763", "#20b8af"}, {0}, {"#ffffff", "#0b1220"}},
+    [LUMOS_OP] = {"op", "op (CPU)", FILL_PLAIN, {"#056763", "#20b8af"}, {0}, {"#ffffff", "#0b1220"}},
     [LUMOS_LAUNCH] = {"launch", "launch call", FILL_PLAIN, {"#088678", "#79d2bf"}, {0}, {"#000000", "#0b1220"}},
     [LUMOS_SYNC] =
         {"sync", "CPU waits", FILL_HATCHED, {"#dcefec", "#17302d"}, {"#3c9c8f", "#3b9d90"}, {"#06302c", "#d9f2ee"}},
@@ -44,7 +44,7 @@ static const struct report_paint_row rows[PAINT_COUNT] = {
                       {"#bf540b", "#ee8a3c"},
                       {"#3d1c02", "#fff6ec"}},
     [PAINT_UNSPLIT] =
-        {"unsplit", "unsplit communication", FILL_PLAIN, {"#d5782a", "#f3ab6b"}, {0}, {"#241303", "#1a0f05"}},
+        {"unsplit", "communication, unsplit", FILL_PLAIN, {"#d5782a", "#f3ab6b"}, {0}, {"#241303", "#1a0f05"}},
     [PAINT_COPY_PART] = {"copies", "copies", FILL_PLAIN, {"#723797", "#b289db"}, {0}, {"#ffffff", "#150b22"}},
     [PAINT_NOT_RECORDED] = {"not-recorded",
                             "not recorded",
