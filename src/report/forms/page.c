@@ -417,7 +417,8 @@ static void fill_path(const struct page *page, struct report_scope *root) {
     return;
   }
   struct lumos_text text = LUMOS_TEXT_BUFFER;
-  struct report_scope *section = begin_section(page, root, "path", "Critical path");
+  struct report_scope *section = report_section_item(root, "path");
+  add_contents(page, "critical-path", "Critical path");
   report_put_path_finding(&page->content->facts, metric_table(page, METRICS_PATH_KINDS),
                           metric_table(page, METRICS_PATH_RANKS), &text);
   report_set_take(section, "path_finding", &text);
