@@ -337,7 +337,7 @@ checks['the chain leads from one rank to another'] = async () => {
 checks['doubtful waits are marked when asked for'] = async () => {
   const page = await open('example');
   const marks = page.locator('[data-picture="timeline"] g.marks').filter({has: page.locator('path')}).first(); /* not every lane has some */
-  const box = page.getByRole('checkbox', {name: 'Mark doubtful waits'});
+  const box = page.getByRole('checkbox', {name: 'Mark uncertain waits'});
   const legend = page.locator('ul.kinds.marks');
   assert.equal(await box.isChecked(), false);
   assert.equal(await marks.isVisible(), false);
