@@ -330,7 +330,7 @@ static void routes(void **state) {
   struct report_detail detail;
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   const struct lumos_report_options options = {.format = LUMOS_REPORT_HTML};
-  report_timelines_read(job, &timelines);
+  report_timelines_read(job, NULL, &timelines);
   int64_t origin = report_timelines_origin(&timelines);
   struct lumos_binding launch = {0, LUMOS_HELD_BY_LAUNCH, LUMOS_END, LUMOS_RECORDED};
   struct lumos_binding nothing = {LUMOS_NONE, LUMOS_HELD_BY_BOUNDARY, LUMOS_END, LUMOS_UNEXPLAINED};
