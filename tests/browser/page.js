@@ -346,7 +346,7 @@ checks['doubtful waits are marked when asked for'] = async () => {
   await page.keyboard.press('Space');
   assert.equal(await marks.isVisible(), true);
   assert.equal(await legend.isVisible(), true);
-  assert.match(await marks.textContent(), /rank 0, [^(]*\(stream \d+\): (start that no rule explains|waiting for .*), .* before \d+\stasks?/);
+  assert.match(await marks.textContent(), /rank 0, [^(]*\(stream \d+\): (unexplained delay|waiting .*), .* before \d+\stasks?/);
   await page.getByRole('button', {name: 'Zoom in'}).first().click();
   await settled(page);
   assert.equal(await marks.isVisible(), false); /* the canvas has them now */
@@ -415,6 +415,7 @@ checks['the address restores a view'] = async () => {
   await region(page).focus();
   await press(page, 'w');
   await press(page, 'Enter');
+  await page.waitForFunction(() => location.hash.includes('task='));
   const hash = await page.evaluate(() => location.hash);
   assert.match(hash, /^#t=-?[\d.]+(ns|us|ms)--?[\d.]+(ns|us|ms)&task=\d+:\d+$/);
   const where = await panel(page).locator('.where').textContent();
@@ -461,7 +462,7 @@ checks['search finds tasks by name, one after the other in time'] = async () => 
   await page.getByRole('button', {name: 'Find next'}).click();
   await settled(page);
   await agrees(panel(page), all[0], origin);
-  await page.getByRole('searchbox').fill('no such <b>name</b>');
+  await page.getByRole('searchbox', {name: 'Find tasks by name'}).fill('no such <b>name</b>');
   assert.equal(await count.textContent(), 'none on this page');
   await press(page, 'Enter');
   await page.context().close();
@@ -568,7 +569,8 @@ checks['the graph is sized, and its boxes lead to the timeline'] = async () => {
   for (let i = 0; i < number; i++) {
     await page.keyboard.press('ArrowDown');
   }
-  assert.match(await page.evaluate(() => document.activeElement.getAttribute('aria-label')), /go to it in the timeline$/);
+  const words = await boxes.nth(number).locator('text').first().textContent();
+  assert.ok((await page.getByRole('button', {name: words}).evaluateAll((all) => all.indexOf(document.activeElement))) >= 0, words);
   await press(page, 'Enter');
   await isThere();
   await page.context().close();

@@ -250,7 +250,7 @@ static void job_is_described_as_far_as_it_is_known(void **state) {
   lumos_vector_push(&job->models, model);
   page = render(job);
   assert_has(&page, "<summary>The job</summary>");
-  assert_has(&page, "How the job is spread could not be told in full");
+  assert_has(&page, "The parallel layout is only partly known");
   assert_has(&page, "[\"hidden size\",5120,\"shapes: aten::embedding [9, 5120] ");
   assert_has(&page, "&lt;b&gt;");
   assert_null(strstr(page.bytes, "head size"));

@@ -264,7 +264,7 @@ static void fill_profiling_cost(const struct report_facts *facts, struct report_
   report_put_share(&figure, facts->profiling_cost);
   report_put_time(&evidence, facts->unprofiled_step);
   lumos_text_put(&evidence, " a step without the profiler");
-  set_tile(scope, "trust", "profiling cost", "profiling_cost", &figure, &evidence);
+  set_tile(scope, "trust", "profiling overhead", "profiling_cost", &figure, &evidence);
 }
 
 /* How far to believe all that, in one word and one sentence. */
