@@ -66,5 +66,8 @@ for changed in '--straggler 2=2' '--stage-layers 1,1,2,1'; do
     $5 - $4 != step { print "rank", $3, "takes", $5 - $4, "not", step }
     $6 + $7 != ($3 == 2 ? 2 : 1) * 8 * (f + b) { print "rank", $3, "is busy for", $6 + $7 }' even/work slow/steps
 done
+emulate uneven "${slow[@]}" --ranks all --stage-layers 1,1,2,1
+truth uneven
+holds 'stages have the layers that they are to have' 'BEGIN { split("0 1 2 2 3", stage, " ") } $5 >= 0 { seen++; if (stage[$5 + 1] != $1) print "layer", $5, "is on stage", $1 }' uneven/tasks
 proved 'steps and bubbles of four schedules are those of the closed formulas, to the nanosecond'
 finish
