@@ -44,7 +44,7 @@ struct lumos_report_options {
   int32_t step;
   int32_t graph_nodes; /* at most so many nodes in the dependency graph, up to 500; 0: 80 */
   bool has_detail;     /* every task that runs in [detail_from, detail_until) is embedded, on top of the longest */
-  bool marks; /* doubtful waits are marked on the timeline; on the page, which has a switch for them, from the start */
+  bool marks; /* uncertain waits are marked on the timeline; on the page, which has a switch for them, from the start */
   int64_t detail_from, detail_until; /* ns on the axis of the timeline: from the start of the first step */
   /* Of pictures alone: */
   bool no_verdict; /* without the diagnosis under the title */
@@ -58,7 +58,7 @@ struct lumos_report_options {
   int64_t span_from, span_until;
 };
 
-/* "html", "svg", "png", "pdf", "md", "json", "csv", which is also a file's ending; NULL for what is no format. */
+/* "html", "svg", "png", "pdf", "md", "json", "csv", which is also a file's ending; NULL for an unknown format. */
 const char *lumos_report_format_name(enum lumos_report_format format);
 /* The format of that name, or that a path's ending asks for; LUMOS_REPORT_UNKNOWN. */
 enum lumos_report_format lumos_report_format_named(const char *name);
@@ -68,7 +68,7 @@ bool lumos_report_format_is_text(enum lumos_report_format format);
 
 /* It holds one picture, or a picture's numbers, so that a view can be chosen. */
 bool lumos_report_format_has_views(enum lumos_report_format format);
-/* "breakdown", "gantt", "busy", "graph", "pipeline", "layers", "opportunities"; NULL for what is no view. */
+/* "breakdown", "gantt", "busy", "graph", "pipeline", "layers", "opportunities"; NULL for an unknown view. */
 const char *lumos_report_view_name(enum lumos_report_view view);
 /* The view of that name, or LUMOS_VIEW_DEFAULT. */
 enum lumos_report_view lumos_report_view_named(const char *name);
