@@ -59,6 +59,7 @@ enum lumos_limit {
   LUMOS_LIMIT_NOTHING_MEASURED, /* there is nothing to compare a replay with */
   LUMOS_LIMIT_CHANGED,          /* the job was changed: its replay error is known for the unchanged one alone */
   LUMOS_LIMIT_REPLAY,           /* replay error */
+  LUMOS_LIMIT_REBUILD,          /* rebuild error: the recorded configuration, written anew */
   LUMOS_LIMIT_CROSS_STEP,       /* one step predicted from another */
   LUMOS_LIMIT_NOT_RECORDED,     /* of the step: outside the recording */
   LUMOS_LIMIT_BOUNDARY,         /* of the step: GPU starts held by work outside the recording */

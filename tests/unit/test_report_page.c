@@ -308,6 +308,25 @@ static void the_only_step_of_a_change_counts(void **state) {
   lumos_job_free(job);
 }
 
+/* What was measured before is the mean of 16, 10 and 10 ms, as on the page of the unchanged job. */
+static void what_was_before_a_change_is_what_its_own_page_says(void **state) {
+  (void)state;
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  for (int changed = 0; changed < 2; changed++) {
+    struct lumos_job *job = job_of_three_steps(changed == 1);
+    for (size_t i = 0; i < job->metrics.count; i++) {
+      struct lumos_metric *metric = &job->metrics.items[i];
+      if (metric->scope.rank == LUMOS_ABSENT_INT && metric->scope.step == 4 &&
+          metric->source == LUMOS_METRIC_MEASURED) {
+        metric->value.units = MS(16);
+      }
+    }
+    assert_non_null(strstr(verdict_of(job, &text), changed == 1 ? "instead of 12.00 ms" : "takes 12.00 ms"));
+    lumos_job_free(job);
+  }
+  lumos_text_free(&text);
+}
+
 static void the_first_step_of_a_change_is_in_no_sum(void **state) {
   (void)state;
   struct lumos_job *job = job_of_three_steps(true);
@@ -686,6 +705,7 @@ int main(void) {
       cmocka_unit_test(verdict_of_a_change),
       cmocka_unit_test(job_is_described_as_far_as_it_is_known),
       cmocka_unit_test(the_only_step_of_a_change_counts),
+      cmocka_unit_test(what_was_before_a_change_is_what_its_own_page_says),
       cmocka_unit_test(the_first_step_of_a_change_is_in_no_sum),
       cmocka_unit_test(numbers),
       cmocka_unit_test(the_transplant_stands_beside_the_replay),

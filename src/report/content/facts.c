@@ -120,6 +120,7 @@ static void rows_of(const struct cells *cells, struct report_facts *facts) {
     for (; first < cells->count && compare_cells(cell, &cells->items[first]) == 0; first++) {
       const struct cell *own = &cells->items[first];
       row.figures[own->timeline].of[own->figure] = own->value;
+      row.measured |= own->timeline == MEASURED;
     }
     struct report_rows *rows = cell->rank == LUMOS_NONE ? &facts->job_steps : &facts->steps;
     lumos_vector_push(rows, row);
@@ -136,8 +137,9 @@ static int64_t combined(enum report_figure figure, int64_t sum, int64_t value) {
 }
 
 void report_row_add(struct report_row *sum, const struct report_row *row, int64_t weight) {
-  sum->steps = report_sum(sum->steps, report_product(row->steps, weight));
-  for (int timeline = 0; timeline < TIMELINES; timeline++) {
+  sum->steps = report_sum(sum->steps, row->left_out ? 0 : report_product(row->steps, weight));
+  sum->measured = report_sum(sum->measured, report_product(row->measured, weight));
+  for (int timeline = 0; timeline < (row->left_out ? SIMULATED : TIMELINES); timeline++) {
     for (int figure = 0; figure < FIGURE_COUNT; figure++) {
       int64_t *of = &sum->figures[timeline].of[figure];
       int64_t value = row->figures[timeline].of[figure];
@@ -153,10 +155,8 @@ static struct report_row sum_of(const struct lumos_job *job, const struct report
                                 uint32_t rank) {
   struct report_row sum = report_row_empty(rank, LUMOS_ABSENT_INT);
   for (size_t i = 0; i < count; i++) {
-    if (!rows[i].left_out) {
-      bool over_ranks = rank == LUMOS_NONE && rows[i].rank != LUMOS_NONE;
-      report_row_add(&sum, &rows[i], over_ranks ? lumos_rank_weight(&job->ranks.items[rows[i].rank]) : 1);
-    }
+    bool over_ranks = rank == LUMOS_NONE && rows[i].rank != LUMOS_NONE;
+    report_row_add(&sum, &rows[i], over_ranks ? lumos_rank_weight(&job->ranks.items[rows[i].rank]) : 1);
   }
   return sum;
 }
@@ -196,6 +196,7 @@ void report_facts_read(const struct lumos_job *job, struct report_facts *facts) 
   *facts = (struct report_facts){.job = job, .edited = lumos_job_edited(job), .mean_error = LUMOS_ABSENT};
   facts->unprofiled_step = whole_job(job, "unprofiled_step_time", 0);
   facts->profiling_cost = whole_job(job, "profiling_cost", 6);
+  facts->rebuild_error = whole_job(job, "rebuild_error", 6);
   facts->transplant_error = whole_job(job, "transplant_error", 6);
   facts->step_spread = whole_job(job, "step_spread", 6);
   struct cells cells = {0};
@@ -275,7 +276,8 @@ int64_t report_row_share(const struct report_facts *facts, const struct report_r
 
 int64_t report_row_mean(const struct report_row *row, enum report_timeline timeline, enum report_figure figure) {
   int64_t sum = row->figures[timeline].of[figure];
-  return sum == LUMOS_ABSENT || row->steps == 0 ? LUMOS_ABSENT : sum / row->steps;
+  int64_t steps = timeline == MEASURED ? row->measured : row->steps;
+  return sum == LUMOS_ABSENT || steps == 0 ? LUMOS_ABSENT : sum / steps;
 }
 
 /* The first place that has the figure: the job's simulated steps, then the ranks', then measured ones. */

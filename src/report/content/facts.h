@@ -1,8 +1,8 @@
 /* What the page's parts need to know of a job, read once from its metrics: figures by rank and step, and their sums.
  *
  * Sums and shares run over rank-steps: a share is the sum of a figure over the sum of the step times of the same rows.
- * Of a changed job the first step, where there are others, is in no sum: it begins with what the unchanged job had left
- * to do.
+ * Of a changed job the first simulated step, where there are others, is in no sum: it begins with what the unchanged job
+ * had left to do. What was measured before the change is the mean of all measured steps, as on the unchanged job's page.
  */
 #ifndef LUMOS_REPORT_FACTS_H
 #define LUMOS_REPORT_FACTS_H
@@ -56,8 +56,9 @@ enum report_timeline { MEASURED, SIMULATED, TIMELINES };
 struct report_row {
   uint32_t rank; /* index */
   int32_t step;
-  int64_t steps; /* that were added up */
-  bool left_out; /* the first step of a changed job, which is in no sum */
+  int64_t steps;    /* that were added up */
+  int64_t measured; /* of the measured timeline, which may have other steps: a rebuilt job has new ones */
+  bool left_out;    /* the first step of a changed job, whose simulated figures are in no sum */
   struct report_figures figures[TIMELINES];
 };
 LUMOS_VECTOR_TYPE(report_rows, struct report_row);
@@ -74,6 +75,7 @@ struct report_facts {
   int64_t unprofiled_step;      /* the mean time of a step without the profiler, ns; LUMOS_ABSENT */
   int64_t profiling_cost;       /* how much longer it took with it, in millionths of that; LUMOS_ABSENT */
   int64_t mean_error; /* replay_error of the whole job: the mean of its steps' sizes, in millionths; LUMOS_ABSENT */
+  int64_t rebuild_error; /* of a rebuilt job: how far its recorded configuration is off, signed; LUMOS_ABSENT */
   int64_t transplant_error, step_spread; /* the same, over steps that have a like one */
 };
 

@@ -153,7 +153,7 @@ static void fill_gain_tile(const struct diagnosis_story *story, struct report_sc
   if (best == NULL && !opportunities->none) {
     return;
   }
-  if (best == NULL) {
+  if (best == NULL && predicted) {
     report_put_share(&figure, 0);
     lumos_text_put(&evidence, "no kind of work alone shortens the step by 0.5\xC2\xA0%");
   } else if (!predicted) {
