@@ -52,10 +52,10 @@ struct lumos_report_options {
   bool full;             /* Markdown with all tables and notes */
   bool details;          /* show host names, trace files and paths as recorded; false: fit to be handed on */
   bool has_step, has_detail, has_span;
-  bool marks; /* doubtful waits are marked on the timeline; on the page, which has a switch for them, from the start */
+  bool marks; /* uncertain waits are marked on the timeline; on the page, which has a switch for them, from the start */
 };
 
-/* "html", "svg", "png", "pdf", "md", "json", "csv", which is also a file's ending; NULL for what is no format. */
+/* "html", "svg", "png", "pdf", "md", "json", "csv", which is also a file's ending; NULL for an unknown format. */
 const char *lumos_report_format_name(enum lumos_report_format format);
 /* The format of that name, or that a path's ending asks for; LUMOS_REPORT_UNKNOWN. */
 enum lumos_report_format lumos_report_format_named(const char *name);
@@ -65,7 +65,7 @@ bool lumos_report_format_is_text(enum lumos_report_format format);
 
 /* It holds one picture, or a picture's numbers, so that a view can be chosen. */
 bool lumos_report_format_has_views(enum lumos_report_format format);
-/* "breakdown", "gantt", "busy", "graph", "pipeline", "layers", "opportunities"; NULL for what is no view. */
+/* "breakdown", "gantt", "busy", "graph", "pipeline", "layers", "opportunities"; NULL for an unknown view. */
 const char *lumos_report_view_name(enum lumos_report_view view);
 /* The view of that name, or LUMOS_VIEW_DEFAULT. */
 enum lumos_report_view lumos_report_view_named(const char *name);
