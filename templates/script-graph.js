@@ -41,11 +41,10 @@ class Sheet {
     }
   }
 
-  /* A box becomes a button; the Tab key comes to one of them. */
+  /* A box becomes a button that is called what it says; the Tab key comes to one of them. */
   upgrade(box, number) {
     this.svg.setAttribute('role', 'group');
-    const {textContent} = box.querySelector('title');
-    const attributes = {role: 'button', tabindex: number === 0 ? '0' : '-1', 'aria-label': textContent.replace(/\n/g, ', ') + ': go to it in the timeline'};
+    const attributes = {role: 'button', tabindex: number === 0 ? '0' : '-1', 'aria-description': 'Go to it in the timeline'};
     Object.entries(attributes).forEach(([key, value]) => box.setAttribute(key, value));
     const go = () => goToView(box.dataset.view);
     const walk = (step) => () => this.focus(between(number + step, 0, this.boxes.length - 1));

@@ -4,6 +4,9 @@
 const TIME = /^(-?\d+(?:\.\d{1,9})?)(ns|us|\u00b5s|ms|s)$/;
 const LINK_UNITS = {ns: 1, us: 1e3, '\u00b5s': 1e3, ms: 1e6, s: 1e9};
 
+const LINK_DELAY = 300; /* ms */
+let writing = 0; /* the browser's number of what is to be done then */
+
 /* "65.12ms" in nanoseconds; NaN: it is no time. */
 const readTime = (text) => {
   const match = TIME.exec(text);
@@ -25,11 +28,18 @@ const readLink = (hash) => {
   if (!fields.has('t') && !fields.has('task')) {
     return null;
   }
-  const [from, until] = (fields.get('t') || '').split(/(?<=s)-/).map(readTime);
+  const [, ...ends] = /^(.*?s)-(.*)$/.exec(fields.get('t') || '') || [];
+  const [from, until] = ends.map(readTime);
   return {span: until > from ? {from, until} : null, task: fields.has('task') ? taskNamed(fields.get('task')) : NONE};
 };
 
+/* Once the view stands still: browsers refuse to have the address changed at every turn of a wheel. */
 const writeLink = (picture) => {
+  clearTimeout(writing);
+  writing = setTimeout(() => putLink(picture), LINK_DELAY);
+};
+
+const putLink = (picture) => {
   const {span} = picture.view;
   const parts = [];
   if (span) {

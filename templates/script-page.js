@@ -28,16 +28,6 @@ const startTables = () => {
   }
 };
 
-/* What is folded is printed too. */
-const startPrinting = () => {
-  let opened = [];
-  addEventListener('beforeprint', () => {
-    opened = Array.from(document.querySelectorAll('details:not([open])'));
-    opened.forEach((details) => details.setAttribute('open', ''));
-  });
-  addEventListener('afterprint', () => opened.forEach((details) => details.removeAttribute('open')));
-};
-
 /* A template of somebody's own may leave the data out. */
 if (document.getElementById('lumos-tasks')) {
   startTimelines();
@@ -49,4 +39,3 @@ document.querySelectorAll('[data-picture="graph"]').forEach((region) => new Shee
 new Terms();
 addEventListener('hashchange', unfoldTarget);
 unfoldTarget();
-startPrinting();

@@ -6,7 +6,7 @@ const WAYS = [
     to: ({lane, number}) => (number > lane.first ? number - 1 : NONE)},
   {key: 'ArrowRight', text: '\u2192', label: 'The task after it on its lane',
     to: ({lane, number}) => (number + 1 < lane.first + lane.count ? number + 1 : NONE)},
-  {key: 'c', text: 'Go to blocker', label: 'Go to blocker: what held it', to: (task) => causeOf(task)},
+  {key: 'c', text: 'Go to blocker', label: 'Go to blocker, the task that it waited for', to: (task) => causeOf(task)},
   {key: 'l', text: 'Go to launch', label: 'Go to launch: the call that launched it', to: (task) => task.call},
   {key: 'ArrowUp', to: (task) => onNextLane(task, -1)},
   {key: 'ArrowDown', to: (task) => onNextLane(task, 1)},

@@ -7,7 +7,7 @@ const state = {pinned: NONE}; /* of all pictures: the pinned task */
 
 const KEYS = 'Drag across the picture to zoom into a span; once zoomed, drag pans, and Shift with drag selects. Ctrl with the wheel zooms ' +
   'around the pointer. With the picture focused: W and S or + and \u2212 zoom, A and D, arrow keys, Home and End pan, 0 fits all, / finds. ' +
-  'Point at a task to read of it; a click, or Enter for the one in the middle, pins it. Then arrow keys go to its neighbours, C to its ' +
+  'Point at a task to read of it; a click, or Enter for the one in the middle, pins it. Then arrow keys go to its neighbors, C to its ' +
   'blocker, L to its launch, Z zooms to it, Esc closes it.';
 
 class Timeline {

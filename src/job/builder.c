@@ -1,5 +1,6 @@
 #include "job/builder.h"
 
+#include "base/numbering.h"
 #include <lumos/stream.h>
 
 #include <stdlib.h>
@@ -11,12 +12,11 @@ enum port { ORIGIN = 1, SEGMENT = 2, RECORD = 4, COLLECTIVE = 8, EVENT_LANE = 16
 struct lumos_builder {
   const struct lumos_job *from;
   struct lumos_job *job;
-  uint8_t *joined;                   /* by task of `from`: it is a member of a collective */
-  LUMOS_VECTOR(uint32_t) likes;      /* by task that is built */
-  LUMOS_VECTOR(uint8_t) open;        /* by task that is built: ports, added up */
-  LUMOS_VECTOR(uint32_t) lane_of;    /* by rank that is built, then lane of its like rank: the lane; LUMOS_NONE */
-  LUMOS_VECTOR(uint32_t) lanes;      /* by rank that is built: where its lanes stand in lane_of */
-  LUMOS_VECTOR(uint32_t) like_lanes; /* by rank that is built: the first lane of the rank that it is like */
+  uint8_t *joined;                  /* by task of `from`: it is a member of a collective */
+  LUMOS_VECTOR(uint32_t) likes;     /* by task that is built */
+  LUMOS_VECTOR(uint8_t) open;       /* by task that is built: ports, added up */
+  struct lumos_numbering lane_keys; /* a rank that is built, and a lane of `from` */
+  LUMOS_VECTOR(uint32_t) lane_of;   /* by number of such a key: the lane */
 };
 
 /* Strings keep their ids, so that records can be copied as they are. */
@@ -61,8 +61,7 @@ void lumos_builder_free(struct lumos_builder *builder) {
     lumos_vector_free(&builder->likes);
     lumos_vector_free(&builder->open);
     lumos_vector_free(&builder->lane_of);
-    lumos_vector_free(&builder->lanes);
-    lumos_vector_free(&builder->like_lanes);
+    lumos_numbering_free(&builder->lane_keys);
     free(builder);
   }
 }
@@ -73,11 +72,6 @@ struct lumos_built_rank lumos_build_rank(struct lumos_builder *builder, uint32_t
   struct lumos_rank rank = builder->from->ranks.items[like];
   rank.from = rank.rank == number ? rank.from : rank.rank;
   rank.rank = number;
-  lumos_vector_push(&builder->lanes, (uint32_t)builder->lane_of.count);
-  lumos_vector_push(&builder->like_lanes, rank.lane_first);
-  for (uint32_t lane = 0; lane < rank.lane_count; lane++) {
-    lumos_vector_push(&builder->lane_of, LUMOS_NONE);
-  }
   lumos_vector_push(&builder->job->ranks, rank);
   return (struct lumos_built_rank){(uint32_t)builder->job->ranks.count - 1};
 }
@@ -98,12 +92,34 @@ void lumos_build_group(struct lumos_builder *builder, uint32_t like, struct lumo
 
 struct lumos_built_lane lumos_build_lane(struct lumos_builder *builder, uint32_t like, struct lumos_built_rank rank) {
   struct lumos_lane lane = builder->from->lanes.items[like];
-  uint32_t number = (uint32_t)builder->job->lanes.count, place = like - builder->like_lanes.items[rank.number];
+  uint32_t number = (uint32_t)builder->job->lanes.count;
   lane.rank = rank.number;
   lane.task_first = lane.task_count = 0;
   lumos_vector_push(&builder->job->lanes, lane);
-  builder->lane_of.items[builder->lanes.items[rank.number] + place] = number;
+  lumos_build_lane_for(builder, like, rank, (struct lumos_built_lane){number});
   return (struct lumos_built_lane){number};
+}
+
+void lumos_build_lane_for(struct lumos_builder *builder, uint32_t like, struct lumos_built_rank rank,
+                          struct lumos_built_lane lane) {
+  uint32_t key = lumos_number_of(&builder->lane_keys, lumos_key_pair(rank.number, like));
+  if (key == builder->lane_of.count) {
+    lumos_vector_push(&builder->lane_of, lane.number);
+  }
+}
+
+/* The lane of a rank that is like that lane; LUMOS_NONE where there is none yet. */
+static uint32_t lane_like(const struct lumos_builder *builder, uint32_t rank, uint32_t like) {
+  uint32_t key = lumos_known_number(&builder->lane_keys, lumos_key_pair(rank, like));
+  return key == LUMOS_NO_NUMBER ? LUMOS_NONE : builder->lane_of.items[key];
+}
+
+void lumos_build_coordinates(struct lumos_builder *builder, struct lumos_built_rank rank,
+                             const struct lumos_parallel *parallel, int32_t world) {
+  struct lumos_rank *record = &builder->job->ranks.items[rank.number];
+  record->has_parallel = true;
+  record->parallel = *parallel;
+  record->world = world;
 }
 
 struct lumos_built_span lumos_build_span(struct lumos_builder *builder, uint32_t like, struct lumos_built_rank rank,
@@ -115,19 +131,13 @@ struct lumos_built_span lumos_build_span(struct lumos_builder *builder, uint32_t
   span.parent = parent.number;
   span.forward = forward.number;
   if (span.lane != LUMOS_NONE) {
-    uint32_t place = span.lane - builder->like_lanes.items[rank.number];
-    span.lane = builder->lane_of.items[builder->lanes.items[rank.number] + place];
+    span.lane = lane_like(builder, rank.number, span.lane);
   }
   lumos_vector_push(&job->spans, span);
   return (struct lumos_built_span){span.id};
 }
 
 /* ---- tasks ---- */
-
-/* The lane of a rank that is like that lane; LUMOS_NONE where there is none yet. */
-static uint32_t lane_like(const struct lumos_builder *builder, uint32_t rank, uint32_t like) {
-  return builder->lane_of.items[builder->lanes.items[rank] + like - builder->like_lanes.items[rank]];
-}
 
 static void copy_peers(struct lumos_builder *builder, struct lumos_comm *comm) {
   uint32_t first = comm->peer_first;
@@ -191,12 +201,26 @@ struct lumos_built_task lumos_build_task(struct lumos_builder *builder, uint32_t
   return (struct lumos_built_task){task.id};
 }
 
+void lumos_build_residual(struct lumos_builder *builder, struct lumos_built_task task, int64_t residual) {
+  lumos_task_timing(builder->job, &builder->job->tasks.items[task.number])->residual = residual;
+}
+
 static void close_port(struct lumos_builder *builder, struct lumos_built_task task, enum port port) {
   builder->open.items[task.number] &= (uint8_t)~port;
 }
 
 void lumos_build_span_of(struct lumos_builder *builder, struct lumos_built_task task, struct lumos_built_span span) {
   builder->job->tasks.items[task.number].span = span.number;
+}
+
+void lumos_build_place(struct lumos_builder *builder, struct lumos_built_task task, int32_t micro_batch,
+                       int32_t layer) {
+  struct lumos_task *record = &builder->job->tasks.items[task.number];
+  record->micro_batch = micro_batch;
+  record->layer = layer;
+  if (record->detail != LUMOS_NONE) {
+    builder->job->details.items[record->detail].event_id = LUMOS_NO_STRING;
+  }
 }
 
 void lumos_build_origin(struct lumos_builder *builder, struct lumos_built_task task, enum lumos_task_origin origin,
@@ -240,6 +264,20 @@ void lumos_build_collective(struct lumos_builder *builder, uint32_t like, const 
     close_port(builder, members[m], COLLECTIVE);
   }
   lumos_vector_push(&job->collectives, collective);
+}
+
+void lumos_build_transfer(struct lumos_builder *builder, int64_t transfer) {
+  struct lumos_collective *collective = &builder->job->collectives.items[builder->job->collectives.count - 1];
+  if (collective->transfer != transfer) {
+    collective->was = collective->was == LUMOS_ABSENT ? collective->transfer : collective->was;
+    collective->transfer = transfer;
+    collective->dur_source = LUMOS_MODELLED;
+  }
+}
+
+void lumos_build_model(struct lumos_builder *builder, const struct lumos_model_description *model) {
+  builder->job->models.count = 0;
+  lumos_vector_push(&builder->job->models, *model);
 }
 
 /* ---- the end ---- */

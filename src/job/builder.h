@@ -32,10 +32,16 @@ void lumos_builder_free(struct lumos_builder *builder); /* NULL is allowed; a jo
 
 /* A rank like rank `like` of `from` (index), with another number; it has the lanes that it is given. */
 struct lumos_built_rank lumos_build_rank(struct lumos_builder *builder, uint32_t like, int32_t rank);
+/* Its coordinates, and how many ranks the job has. */
+void lumos_build_coordinates(struct lumos_builder *builder, struct lumos_built_rank rank,
+                             const struct lumos_parallel *parallel, int32_t world);
 /* A group like group `like`, of these ranks (numbers, ascending); `rank`: the lowest that is built. */
 void lumos_build_group(struct lumos_builder *builder, uint32_t like, struct lumos_built_rank rank, const int32_t *ranks,
                        uint32_t count);
 struct lumos_built_lane lumos_build_lane(struct lumos_builder *builder, uint32_t like, struct lumos_built_rank rank);
+/* A lane of another rank whose tasks come onto this one. */
+void lumos_build_lane_for(struct lumos_builder *builder, uint32_t like, struct lumos_built_rank rank,
+                          struct lumos_built_lane lane);
 struct lumos_built_span lumos_build_span(struct lumos_builder *builder, uint32_t like, struct lumos_built_rank rank,
                                          struct lumos_built_span parent, struct lumos_built_span forward);
 
@@ -45,6 +51,11 @@ struct lumos_built_span lumos_build_span(struct lumos_builder *builder, uint32_t
 struct lumos_built_task lumos_build_task(struct lumos_builder *builder, uint32_t like, struct lumos_built_lane lane,
                                          struct lumos_times own, int32_t step);
 void lumos_build_span_of(struct lumos_builder *builder, struct lumos_built_task task, struct lumos_built_span span);
+/* Of another micro-batch and layer than `like`. What event a call speaks of is then told by the record alone. */
+void lumos_build_place(struct lumos_builder *builder, struct lumos_built_task task, int32_t micro_batch, int32_t layer);
+
+/* Its start is later than all that holds it says, by so much. */
+void lumos_build_residual(struct lumos_builder *builder, struct lumos_built_task task, int64_t residual);
 
 /* Ports. How a task comes to its stream: `call` as origin has it (stream.h), none where it needs none. */
 void lumos_build_origin(struct lumos_builder *builder, struct lumos_built_task task, enum lumos_task_origin origin,
@@ -58,6 +69,12 @@ void lumos_build_dep(struct lumos_builder *builder, uint32_t like, struct lumos_
 /* A collective like collective `like`, of `size` ranks; the members that are there. */
 void lumos_build_collective(struct lumos_builder *builder, uint32_t like, const struct lumos_built_task *members,
                             uint32_t count, int32_t size);
+
+/* What the last collective transfers takes, in ns: another time than `like`'s, modelled. */
+void lumos_build_transfer(struct lumos_builder *builder, int64_t transfer);
+
+/* What is trained and how it is spread, in place of what `from` says. */
+void lumos_build_model(struct lumos_builder *builder, const struct lumos_model_description *model);
 
 /* The job, at stage transform and edited, in order and checked; the builder is empty afterwards, and can only be freed.
  * NULL with an error that names what `from` calls the task whose port is open, or what lumos_job_check finds.

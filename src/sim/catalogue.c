@@ -168,6 +168,12 @@ static const struct lumos_metric_definition definitions[] = {
      "How much longer (or, below 0, shorter) than measured the CPU side of a simulated step is without any "
      "unexplained delay. The CPU side ends with the step's last CPU task. Without a step, the mean size over the "
      "steps of all ranks."},
+    {"rebuild_error", "rebuild error", "share", "step_time",
+     "How much longer or, below 0, shorter than measured the job's steps are when the recorded configuration is "
+     "written "
+     "anew out of blocks of the recording and simulated: as the mean over the steps, each built from blocks of one "
+     "recorded "
+     "step and held against that. It is what the rebuilding itself does to a prediction of another configuration."},
     {"transplant_error", "cross-step error", "share", "step_time",
      "The error of predicting one step from another: the graph of one step, simulated with the durations and CPU "
      "gaps of a like step, against that step's measured time. It says more than the replay error, because a delay of "

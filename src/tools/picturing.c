@@ -18,7 +18,7 @@ static int32_t read_number(const char **at, int32_t most) {
 }
 
 static bool read_size(const char *size, struct lumos_report_options *report, struct lumos_error *error) {
-  enum { LEAST_PIXELS = 200, MOST_PIXELS = 16384 /* a side. Chosen: a PNG of that square has 1 GB */, MOST_RATIO = 10 };
+  enum { LEAST_PIXELS = 200, MOST_PIXELS = 16384 /* a side. Chosen: a PNG of that square has 1 GB */, MOST_RATIO = 4 };
   const char *at = size;
   int32_t width = read_number(&at, MOST_PIXELS);
   report->is_ratio = *at == ':';
@@ -27,12 +27,11 @@ static bool read_size(const char *size, struct lumos_report_options *report, str
   int32_t height = parted ? read_number(&at, MOST_PIXELS) : -1;
   report->width = width;
   report->height = height;
-  bool good = height > 0 && *at == '\0';
-  good = good && (report->is_ratio ? width <= MOST_RATIO * height && height <= MOST_RATIO * width
-                                   : width >= LEAST_PIXELS && height >= LEAST_PIXELS);
+  bool good = height > 0 && *at == '\0' && width <= MOST_RATIO * height && height <= MOST_RATIO * width &&
+              (report->is_ratio || (width >= LEAST_PIXELS && height >= LEAST_PIXELS));
   return good || lumos_fail(error,
-                            "option --size: '%s' is not a size; give a ratio up to 10:1, such as 16:9, or pixels from "
-                            "200x200 to 16384x16384, such as 1920x1080",
+                            "option --size: '%s' is not a size; give a ratio up to 4:1, such as 16:9, or pixels, such "
+                            "as 1920x1080, at least 200 and at most 16384 a side",
                             size);
 }
 
@@ -110,6 +109,10 @@ bool tool_picturing_check(struct tool_picturing *picturing, const char *output, 
   }
   if (picturing->span != NULL && report->view != LUMOS_VIEW_GANTT) {
     return lumos_fail(error, "--span is for the timeline; add --view gantt");
+  }
+  if (picturing->ranks != NULL && report->view != LUMOS_VIEW_GANTT && report->view != LUMOS_VIEW_BREAKDOWN &&
+      report->view != LUMOS_VIEW_DEFAULT) {
+    return lumos_fail(error, "--ranks is for the breakdown and the timeline; add --view breakdown or --view gantt");
   }
   return (picturing->picture == NULL || check_picture(picturing, output, report, error)) &&
          (picturing->size == NULL || read_size(picturing->size, report, error)) &&

@@ -12,19 +12,38 @@ static const struct transform transforms[] = {TOOL_TRANSFORMS(NAMED, )};
 
 bool tool_transforming_asked(const struct tool_transforming *transforming) { return transforming->changes.count > 0; }
 
-static bool apply(struct lumos_job *job, const struct lumos_given *given, struct lumos_error *error) {
+static const struct transform *transform_of(const struct lumos_given *given) {
   size_t i = 0;
   while (strcmp(transforms[i].name, given->option) != 0) {
     i++;
   }
-  return transforms[i].apply(job, given->argument, error);
+  return &transforms[i];
+}
+
+/* What is asked of a rebuild in a row is one. */
+static bool rebuild(struct lumos_job *job, const struct lumos_option_list *changes, size_t *i,
+                    struct lumos_error *error) {
+  struct lumos_rebuild asked = {0};
+  for (; *i < changes->count && transform_of(&changes->items[*i])->apply == NULL; (*i)++) {
+    if (!lumos_rebuild_ask(&asked, changes->items[*i].option, changes->items[*i].argument, error)) {
+      return false;
+    }
+  }
+  return lumos_rebuild(job, &asked, error);
 }
 
 bool tool_transforming_apply(struct lumos_job *job, const struct tool_transforming *transforming,
                              struct lumos_error *error) {
   bool good = tool_transforming_asked(transforming) || lumos_transform_begin(job, error);
-  for (size_t i = 0; good && i < transforming->changes.count; i++) {
-    good = apply(job, &transforming->changes.items[i], error);
+  for (size_t i = 0; good && i < transforming->changes.count;) {
+    const struct lumos_given *given = &transforming->changes.items[i];
+    const struct transform *transform = transform_of(given);
+    if (transform->apply == NULL) {
+      good = rebuild(job, &transforming->changes, &i, error);
+    } else {
+      good = transform->apply(job, given->argument, error);
+      i++;
+    }
   }
   return good;
 }

@@ -5,13 +5,14 @@
 #define LUMOS_TOOLS_TRANSFORMING_H
 
 #include "tools/tool.h"
+#include <lumos/rebuild.h>
 #include <lumos/transform.h>
 
 struct tool_transforming {
   struct lumos_option_list changes; /* in the order given */
 };
 
-/* X(target, letter, name, argument, function of transform.h, help). */
+/* X(target, letter, name, argument, function of transform.h, help); no function: see rebuild.h. */
 #define TOOL_TRANSFORMS(X, target)                                                                                    \
   X(target, 's', "scale", "SELECTOR=FACTOR", lumos_transform_scale,                                                   \
     "Multiply the durations of the selected tasks. SELECTOR is host, device, or terms joined by commas that must "    \
@@ -27,7 +28,19 @@ struct tool_transforming {
     "launch. It takes as long as the longest of them.")                                                               \
   X(target, 0, "unprofiled", NULL, lumos_transform_unprofiled,                                                        \
     "Remove the profiler's CPU time, as far as the recording shows it, so that the prediction is of the job without " \
-    "the profiler.")
+    "the profiler.")                                                                                                  \
+  TOOL_REBUILDS(X, target)
+
+#define TOOL_REBUILDS(X, target)                                                                                     \
+  X(target, 0, "rebuild", NULL, NULL,                                                                                \
+    "Write the job anew out of what was recorded of it, as it was recorded. How far that is from what was measured " \
+    "says what predictions of other configurations are worth.")                                                      \
+  X(target, 0, "layers", "N", NULL, "Rebuild: a model of N layers.")                                                 \
+  X(target, 0, "micro-batches", "N", NULL, "Rebuild: N micro-batches in a step of every replica.")                   \
+  X(target, 0, "pp", "N", NULL, "Rebuild: a pipeline of N stages.")                                                  \
+  X(target, 0, "schedule", "NAME", NULL, "Rebuild: the order of passes: 1f1b (which it is without this) or gpipe.")  \
+  X(target, 0, "split", "N,N...", NULL, "Rebuild: so many layers in each stage; without this as many in each.")      \
+  X(target, 0, "dp", "N", NULL, "Rebuild: N replicas.")
 
 #define TOOL_TRANSFORMING_ROW(target, letter, name, argument, function, help) \
   {LUMOS_OPTION_LIST, letter, name, argument, &(target)->changes, help},

@@ -34,7 +34,7 @@ static struct read read_job(struct lumos_job *job) {
     job->ranks.items[i].base = 0;
   }
   report_facts_read(job, &read.facts);
-  report_timelines_read(job, &read.timelines);
+  report_timelines_read(job, NULL, &read.timelines);
   return read;
 }
 

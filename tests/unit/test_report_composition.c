@@ -114,7 +114,7 @@ static void bars_fill_their_width(void **state) {
       filled += scene.marks.items[i].kind == MARK_BOX && !scene.marks.items[i].plate ? scene.marks.items[i].width : 0;
     }
     assert_int_equal(filled, shape->width - shape->labels - shape->figures);
-    expect_told(&scene, PAINT_HOST_GAP, "host gap: 200.0\xC2\xA0ms (20.0\xC2\xA0%)");
+    expect_told(&scene, PAINT_HOST_GAP, "CPU gap: 200.0\xC2\xA0ms (20.0\xC2\xA0%)");
     report_scene_free(&scene);
   }
   report_facts_free(&facts);

@@ -37,7 +37,7 @@ static struct lumos_text packed(const struct lumos_job *job, const struct lumos_
   struct report_timelines timelines;
   struct report_detail detail;
   struct lumos_text text = LUMOS_TEXT_BUFFER;
-  report_timelines_read(job, &timelines);
+  report_timelines_read(job, NULL, &timelines);
   const struct report_detail_source from = {&timelines, options, bindings, NULL};
   report_detail_read(&from, &detail);
   report_detail_json(&detail, &text);
@@ -133,7 +133,7 @@ static void choice(void **state) {
   struct lumos_job *job = large_job();
   struct report_timelines timelines;
   struct report_detail detail;
-  report_timelines_read(job, &timelines);
+  report_timelines_read(job, NULL, &timelines);
   struct lumos_report_options options = {.format = LUMOS_REPORT_HTML};
   struct report_detail_source from = {&timelines, &options, NULL, NULL};
   report_detail_read(&from, &detail);
@@ -183,7 +183,7 @@ static void choice_of_all(void **state) {
   struct lumos_job *job = large_job();
   struct report_timelines timelines;
   struct report_detail detail;
-  report_timelines_read(job, &timelines);
+  report_timelines_read(job, NULL, &timelines);
   struct lumos_report_options options = {
       .format = LUMOS_REPORT_HTML, .has_detail = true, .detail_from = -1000000000000, .detail_until = 1000000000000};
   struct report_detail_source from = {&timelines, &options, NULL, NULL};
@@ -221,7 +221,7 @@ static void choice_of_equals(void **state) {
     }
     struct report_timelines timelines;
     struct report_detail detail;
-    report_timelines_read(job, &timelines);
+    report_timelines_read(job, NULL, &timelines);
     struct lumos_report_options options = {.format = LUMOS_REPORT_HTML};
     struct report_detail_source from = {&timelines, &options, NULL, NULL};
     report_detail_read(&from, &detail);
@@ -266,7 +266,7 @@ static void chain(void **state) {
   struct report_timelines timelines;
   struct report_detail detail;
   struct report_chain chain = {.job = job, .step = 7};
-  report_timelines_read(job, &timelines);
+  report_timelines_read(job, NULL, &timelines);
   add_long_chain(&chain.parts);
   struct lumos_report_options options = {.format = LUMOS_REPORT_HTML};
   struct report_detail_source from = {&timelines, &options, NULL, &chain};
@@ -330,7 +330,7 @@ static void routes(void **state) {
   struct report_detail detail;
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   const struct lumos_report_options options = {.format = LUMOS_REPORT_HTML};
-  report_timelines_read(job, &timelines);
+  report_timelines_read(job, NULL, &timelines);
   int64_t origin = report_timelines_origin(&timelines);
   struct lumos_binding launch = {0, LUMOS_HELD_BY_LAUNCH, LUMOS_END, LUMOS_RECORDED};
   struct lumos_binding nothing = {LUMOS_NONE, LUMOS_HELD_BY_BOUNDARY, LUMOS_END, LUMOS_UNEXPLAINED};

@@ -87,12 +87,12 @@ static void forget(struct lumos_job *job, struct lumos_diagnosis *diagnosis) {
   lumos_job_free(job);
 }
 
-/* Rank 1 computes 60 of 100 ms, is idle for 40; the others wait for 38 of it. It is late by 36 ms of its CPU. Of the
- * mean waiting of (38 + 38) / 3 = 25.33 ms 2 x 36 / 3 = 24 are its, and of the mean idle time of 40 / 3 = 13.33 a third of
- * 36 = 12: left are 1.33 and 1.33 ms. */
+/* Rank 1 computes 60 of 100 ms, waits for 3 and is idle for 37; the others wait for 38. It is late by 36 ms of its CPU. Of
+ * the mean waiting of (38 + 3 + 38) / 3 = 26.33 ms 2 x 36 / 3 = 24 are its: left are 2.33 ms. */
 static struct lumos_job *late_job(int64_t compute, int64_t host) {
-  const struct parts parts[] = {
-      {.compute = MS(62), .wait = MS(38)}, {.compute = MS(60), .idle = MS(40)}, {.compute = MS(62), .wait = MS(38)}};
+  const struct parts parts[] = {{.compute = MS(62), .wait = MS(38)},
+                                {.compute = MS(60), .wait = MS(3), .idle = MS(37)},
+                                {.compute = MS(62), .wait = MS(38)}};
   struct lumos_job *job = ranks_with(parts, 3);
   add_metric(job, "idle_host", LUMOS_ABSENT_INT, 0, LUMOS_METRIC_SIMULATED, MS(13), 0);
   add_straggler(job, 1, compute, host);
@@ -108,6 +108,8 @@ static void waiting_goes_to_the_late_rank_and_the_op(void **state) {
     (void)add_task(job, thread, LUMOS_LAUNCH, "cudaLaunchKernel", 0, MS(1));
     uint32_t late = add_task(job, thread, LUMOS_OP, "aten::zero_", MS(40), MS(1));
     job->tasks.items[late].lag = r == 1 ? MS(32) : MS(2);
+    uint32_t wait = add_task(job, thread, LUMOS_SYNC, "cudaStreamSynchronize", MS(50), r == 1 ? MS(45) : MS(1));
+    lumos_task_detail(job, &job->tasks.items[wait])->wait.on = LUMOS_WAIT_STREAM; /* what it waits for is the GPU's */
     uint32_t watching = add_lane(job, r, "t2", LUMOS_THREAD); /* it launches nothing, so it delays nothing */
     uint32_t watch = add_task(job, watching, LUMOS_OP, "watch", 0, r == 1 ? MS(90) : MS(1));
     assert_int_equal(job->tasks.items[watch].lane, watching);
@@ -121,7 +123,7 @@ static void waiting_goes_to_the_late_rank_and_the_op(void **state) {
   assert_true(diagnosis.findings[0].before_op);
   const struct lumos_finding *waiting = find(&diagnosis, LUMOS_CAUSE_WAITING);
   assert_non_null(waiting);
-  assert_int_equal(waiting->time, 1333333);
+  assert_int_equal(waiting->time, 2333333);
   expect_sentences(job, "The step takes 100.0 ms: rank 1\xE2\x80\x99s CPU is 36.00 ms late (36.0 %), and the other 2 "
                         "ranks wait. Look at what rank 1 does before \xE2\x80\x9C"
                         "aten::zero_\xE2\x80\x9D, outside any op: it spends 30.00 ms more there in a step than like "
@@ -148,7 +150,10 @@ static void a_late_rank_may_wait_for_data(void **state) {
   expect_finding(&diagnosis, 0, LUMOS_CAUSE_DATA_LOADER, MS(36), 360000);
   assert_int_equal(diagnosis.findings[0].ranks[0], 1);
   lumos_diagnosis_free(&diagnosis);
-  job->spans.items[0].dur = MS(26); /* 17.3 more */
+  job->spans.items[0].dur = MS(26); /* 17.3 more; and what is in it counts once */
+  span.dur = MS(20);
+  span.parent = 0;
+  lumos_vector_push(&job->spans, span);
   diagnosis = diagnose(job);
   assert_int_equal(diagnosis.findings[0].cause, LUMOS_CAUSE_SLOW_CPU);
   forget(job, &diagnosis);
@@ -238,6 +243,11 @@ static void an_unbalanced_stage_takes_its_part_of_the_bubble(void **state) {
   assert_int_equal(stage->ratio, 3250000);
   assert_int_equal(stage->ranks[0], 2);
   lumos_diagnosis_free(&diagnosis);
+  add_straggler(job, 2, MS(15), 0); /* 50 ms without that: 20 more than the mean of 30, and four fifths of it */
+  diagnosis = diagnose(job);
+  assert_int_equal(find(&diagnosis, LUMOS_CAUSE_IMBALANCE)->time, MS(16));
+  lumos_diagnosis_free(&diagnosis);
+  job->metrics.count -= 3;
   job->models.items[0].micro_batches = 1; /* whoever has most work, one micro-batch passes all stages in turn */
   diagnosis = diagnose(job);
   assert_null(find(&diagnosis, LUMOS_CAUSE_IMBALANCE));
@@ -285,7 +295,8 @@ static void a_slow_link_is_told_by_like_transfers(void **state) {
   assert_int_equal(link->ranks[0] + link->ranks[1], 3);
   assert_null(find(&diagnosis, LUMOS_CAUSE_SLOW_GPU));
   lumos_diagnosis_free(&diagnosis);
-  job->collectives.items[1].transfer = 2900000; /* less than one and a half times */
+  job->collectives.items[0].transfer = job->collectives.items[2].transfer = MS(10);
+  job->collectives.items[1].transfer = MS(14.9); /* less than one and a half times */
   diagnosis = diagnose(job);
   assert_null(find(&diagnosis, LUMOS_CAUSE_SLOW_LINK));
   assert_non_null(find(&diagnosis, LUMOS_CAUSE_SLOW_GPU));
@@ -334,6 +345,33 @@ static void small_overheads_are_no_diagnosis(void **state) {
   }
 }
 
+/* Most of the step is outside the recording: that is what there is to say, with the rank that is late beside it, and no
+ * gain is predicted although one was simulated. */
+static void what_is_not_recorded_comes_first_and_nothing_is_predicted(void **state) {
+  (void)state;
+  struct lumos_job *job = late_job(0, MS(36));
+  for (int32_t rank = LUMOS_ABSENT_INT, left = 4; left > 0; left--) {
+    add_metric(job, "not_recorded", rank, 0, LUMOS_METRIC_MEASURED, MS(60), 0);
+    rank = rank == LUMOS_ABSENT_INT ? 0 : rank + 1;
+  }
+  add_metric(job, "replay_error", LUMOS_ABSENT_INT, LUMOS_ABSENT_INT, LUMOS_METRIC_SIMULATED, 1, 6);
+  add_metric(job, "step_time", LUMOS_ABSENT_INT, 0, LUMOS_METRIC_SIMULATED, MS(100), 0);
+  add_kind(job, "opportunity_half", LUMOS_ABSENT_INT, "stragglers", MS(80));
+  add_kind(job, "opportunity_free", LUMOS_ABSENT_INT, "stragglers", MS(70));
+  for (size_t i = job->metrics.count - 2; i < job->metrics.count; i++) {
+    job->metrics.items[i].source = LUMOS_METRIC_SIMULATED;
+  }
+  (void)add_task(job, add_lane(job, 1, "s7", LUMOS_STREAM), LUMOS_GEMM, "gemm", 0, MS(60));
+  struct lumos_diagnosis diagnosis = diagnose(job);
+  expect_finding(&diagnosis, 0, LUMOS_CAUSE_NOT_RECORDED, MS(60), 600000);
+  assert_int_equal(diagnosis.confidence, LUMOS_POOR);
+  expect_sentences(job,
+                   "The step takes 100.0 ms: the recording does not show what the GPUs wait for during 60.00 ms "
+                   "(60.0 %); rank 1\xE2\x80\x99s CPU is 36.00 ms late (36.0 %), and the other 2 ranks wait. Record "
+                   "more steps, on all ranks, with CPU and CUDA activities.");
+  forget(job, &diagnosis);
+}
+
 /* Each figure at its thresholds, alone: above the first it is fair, above the second poor. */
 static void confidence_is_that_of_the_worst_figure(void **state) {
   (void)state;
@@ -374,6 +412,23 @@ static void confidence_is_that_of_the_worst_figure(void **state) {
   }
 }
 
+/* Its replay error is that of the unchanged job, which is not there any more. */
+static void a_changed_job_is_fair_at_best(void **state) {
+  (void)state;
+  struct lumos_job *job = lumos_job_new();
+  (void)add_rank(job, 0);
+  const struct parts parts = {.compute = MS(100)};
+  add_parts(job, 0, 0, LUMOS_METRIC_MEASURED, parts);
+  add_parts(job, 0, 0, LUMOS_METRIC_SIMULATED, parts);
+  (void)add_task(job, add_lane(job, 0, "s7", LUMOS_STREAM), LUMOS_GEMM, "gemm", 0, MS(70));
+  lumos_job_history(job, "lumos-transform", "--scale kind=gemm=0.5", NULL, 0);
+  job->edited = 1;
+  struct lumos_diagnosis diagnosis = diagnose(job);
+  assert_int_equal(diagnosis.confidence, LUMOS_FAIR);
+  assert_int_equal(diagnosis.limit, LUMOS_LIMIT_CHANGED);
+  forget(job, &diagnosis);
+}
+
 static void without_a_measured_step_confidence_is_unknown(void **state) {
   (void)state;
   const struct parts parts[] = {{.compute = MS(100)}};
@@ -396,7 +451,9 @@ int main(void) {
       cmocka_unit_test(a_slow_link_is_told_by_like_transfers),
       cmocka_unit_test(a_blocked_cpu_cannot_be_ahead),
       cmocka_unit_test(small_overheads_are_no_diagnosis),
+      cmocka_unit_test(what_is_not_recorded_comes_first_and_nothing_is_predicted),
       cmocka_unit_test(confidence_is_that_of_the_worst_figure),
+      cmocka_unit_test(a_changed_job_is_fair_at_best),
       cmocka_unit_test(without_a_measured_step_confidence_is_unknown),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -88,7 +88,7 @@ static void means_over_the_steps(void **state) {
   expect_name(&table, 0, 0, "GEMM");
   assert_int_equal(report_table_value(&table, 0, 1), MS(180));
   assert_int_equal(report_table_value(&table, 0, 2), 900000);
-  expect_name(&table, 1, 0, "host gap");
+  expect_name(&table, 1, 0, "CPU gap");
   assert_int_equal(report_table_value(&table, 1, 1), MS(20));
   report_table_free(&table);
   table = table_of(job, METRICS_PATH_CROSSINGS);
@@ -156,7 +156,7 @@ static void what_kernels_reach(void **state) {
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   report_put_mfu_finding(&table, &text);
   lumos_text_char(&text, '\0');
-  assert_string_equal(text.bytes, "Model FLOPs utilisation (MFU): 27.5\xC2\xA0% by the recorded shapes");
+  assert_string_equal(text.bytes, "Model FLOPs utilization (MFU): 27.5\xC2\xA0% by the recorded shapes");
   lumos_text_free(&text);
   report_table_free(&table);
   lumos_job_free(job);

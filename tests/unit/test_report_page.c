@@ -250,7 +250,7 @@ static void job_is_described_as_far_as_it_is_known(void **state) {
   lumos_vector_push(&job->models, model);
   page = render(job);
   assert_has(&page, "<summary>The job</summary>");
-  assert_has(&page, "How the job is spread could not be told in full");
+  assert_has(&page, "The parallel layout is only partly known");
   assert_has(&page, "[\"hidden size\",5120,\"shapes: aten::embedding [9, 5120] ");
   assert_has(&page, "&lt;b&gt;");
   assert_null(strstr(page.bytes, "head size"));
@@ -316,9 +316,10 @@ static void the_first_step_of_a_change_is_in_no_sum(void **state) {
   assert_non_null(strstr(text.bytes, "idle for 4.25 ms (50.0 %)")); /* with the first steps 4 + 4 of 8 + 10 */
   lumos_text_free(&text);
   struct lumos_text page = render(job);
-  assert_has(&page,
-             "2\xC2\xA0steps, 8.00\xC2\xA0ms to 9.00\xC2\xA0ms; the first step, 50.00\xC2\xA0ms, begins as it was "
-             "recorded and is left out");
+  assert_has(
+      &page,
+      "2\xC2\xA0steps, 8.00\xC2\xA0ms to 9.00\xC2\xA0ms; the first step, 50.00\xC2\xA0ms, starts with work left over "
+      "from the recording and is left out");
   assert_has(&page, "\"step\":4,\"timeline\":\"simulated\",\"left_out\":true,\"step_time\":50000000}");
   lumos_text_free(&page);
   lumos_job_free(job);
@@ -338,7 +339,7 @@ static void numbers(void **state) {
   assert_has(
       &page,
       "Waiting for other ranks takes 17.5\xC2\xA0% of the step: 10.0\xC2\xA0% on rank 0, 25.0\xC2\xA0% on rank 1");
-  assert_has(&page, "65.00\xC2\xA0ms of a step, on the mean of all ranks");
+  assert_has(&page, "65.00\xC2\xA0ms of a step, averaged over ranks");
   assert_has(&page, "of the measured step, mean size; worst \xE2\x88\x92"
                     "1.25\xC2\xA0%");
   assert_has(&page, ">1\xC2\xA0name makes up 83.3\xC2\xA0% of the GPU time<");
@@ -383,13 +384,13 @@ static void the_transplant_stands_beside_the_replay(void **state) {
   add_metric(job, "transplant_error", LUMOS_ABSENT_INT, LUMOS_ABSENT_INT, LUMOS_METRIC_SIMULATED, 12000, 6);
   add_metric(job, "step_spread", LUMOS_ABSENT_INT, LUMOS_ABSENT_INT, LUMOS_METRIC_MEASURED, 34000, 6);
   page = render(job);
-  assert_has(&page, "<p class=\"label\"><a href=\"#term-transplant_error\">transplant error</a></p>\n"
+  assert_has(&page, "<p class=\"label\"><a href=\"#term-transplant_error\">cross-step error</a></p>\n"
                     "<p class=\"figure\">1.20\xC2\xA0%</p>\n"
                     "<p class=\"evidence\">mean size, worst \xE2\x88\x92"
                     "2.00\xC2\xA0%</p>");
-  assert_has(&page, "<p class=\"label\"><a href=\"#term-step_spread\">step spread</a></p>\n"
+  assert_has(&page, "<p class=\"label\"><a href=\"#term-step_spread\">step-to-step variation</a></p>\n"
                     "<p class=\"figure\">3.40\xC2\xA0%</p>");
-  assert_has(&page, "<p class=\"label\"><a href=\"#term-transplant_matched\">steps matched</a></p>\n"
+  assert_has(&page, "<p class=\"label\"><a href=\"#term-transplant_matched\">matched tasks</a></p>\n"
                     "<p class=\"figure\">98.8\xC2\xA0%</p>");
   assert_has(&page, "id=\"term-transplant_error\"");
   assert_has(&page, "id=\"term-transplant_matched\"");
@@ -397,10 +398,10 @@ static void the_transplant_stands_beside_the_replay(void **state) {
   assert_has(&page, "\"transplant_error\":0.012,\"transplant_error_worst\":-0.02,\"transplant_matched\":0.9875,"
                     "\"step_spread\":0.034");
   lumos_text_free(&page);
-  page = render_with(job, (struct lumos_report_options){.format = LUMOS_REPORT_MARKDOWN});
-  assert_has(&page, "| transplant error | 1.20\xC2\xA0% | mean size, worst \xE2\x88\x92"
+  page = render_with(job, (struct lumos_report_options){.format = LUMOS_REPORT_MARKDOWN, .full = true});
+  assert_has(&page, "| cross-step error | 1.20\xC2\xA0% | mean size, worst \xE2\x88\x92"
                     "2.00\xC2\xA0% |\n"
-                    "| step spread | 3.40\xC2\xA0% |");
+                    "| step-to-step variation | 3.40\xC2\xA0% |");
   lumos_text_free(&page);
   lumos_job_free(job);
 }

@@ -22,12 +22,17 @@ const char *report_part_label(const struct report_part *part) {
   return part->label != NULL ? part->label : report_paint_row(part->paint)->label;
 }
 
+/* Of a job of one rank a bar is a step; of one rank of several it is that rank's. */
+static bool has_ranks(const struct report_facts *facts) {
+  return facts->ranks.count > 1 || facts->job->ranks.count > facts->ranks.count;
+}
+
 void report_put_row_label(const struct report_facts *facts, const struct report_row *row, struct lumos_text *text) {
   if (row->rank == LUMOS_NONE) {
-    lumos_text_put(text, facts->ranks.count > 1 ? "all ranks" : "all steps");
+    lumos_text_put(text, has_ranks(facts) ? "all ranks" : "all steps");
     return;
   }
-  bool ranked = facts->ranks.count > 1 || row->step == LUMOS_ABSENT_INT;
+  bool ranked = has_ranks(facts) || row->step == LUMOS_ABSENT_INT;
   if (ranked) {
     lumos_text_format(text, "rank %d", facts->job->ranks.items[row->rank].rank);
   }
@@ -108,9 +113,9 @@ static void draw_bar(struct canvas *canvas, const struct report_row *row, enum r
   struct report_stack_part parts[REPORT_BAR_PARTS];
   for (size_t i = 0; i < bars->part_count; i++) {
     const struct report_part *part = &bars->parts[i];
-    parts[i] = (struct report_stack_part){part->paint, report_part_label(part),
-                                          report_row_mean(row, timeline, part->figure),
-                                          report_row_share(bars->facts, row, timeline, part->figure)};
+    parts[i] =
+        (struct report_stack_part){part->paint, report_part_label(part), report_row_mean(row, timeline, part->figure),
+                                   report_row_share(bars->facts, row, timeline, part->figure)};
   }
   const struct report_stack_bar bar = {.kind = kind,
                                        .muted = timeline != bars->timeline,
@@ -169,7 +174,7 @@ bool report_bars_scene(const struct report_bars *bars, const char *name, bool na
   const struct report_facts *facts = bars->facts;
   const struct report_stack_shape *shape = narrow ? &report_stack_narrow : &report_stack_wide;
   const struct report_row *whole = report_facts_whole(facts, bars->timeline);
-  struct canvas canvas = {.bars = bars, .rows = facts->ranks.count > 1 ? &facts->ranks : &facts->steps};
+  struct canvas canvas = {.bars = bars, .rows = has_ranks(facts) ? &facts->ranks : &facts->steps};
   if (canvas.rows->count == 0) {
     return false;
   }

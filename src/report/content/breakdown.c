@@ -104,8 +104,9 @@ bool report_idle_scene(const struct report_facts *facts, bool narrow, struct rep
     return false;
   }
   lumos_text_put(&scene->title, "Why GPUs idle, by rank");
-  lumos_text_put(&scene->description, "Stacked bars of idle time by its cause. The table of idle time by rank holds the "
-                                      "numbers.");
+  lumos_text_put(&scene->description,
+                 "Stacked bars of idle time by its cause. The table of idle time by rank holds the "
+                 "numbers.");
   return true;
 }
 
@@ -118,7 +119,7 @@ bool report_idle_scene(const struct report_facts *facts, bool narrow, struct rep
       {"communication_transfer", "transfer", "communication_transfer", kind},                                   \
       {"communication_wait", "waiting", "communication_wait", kind},                                            \
       {"pipeline_bubble", "bubble", "pipeline_bubble", kind},                                                   \
-      {"communication_unsplit", "not split", "communication_unsplit", kind},                                    \
+      {"communication_unsplit", "unsplit", "communication_unsplit", kind},                                      \
       {"exposed_copy", "copies", "exposed_copy", kind}, {"not_recorded", "not recorded", "not_recorded", kind}, \
       {"idle", "idle", "idle", kind}, {                                                                         \
     "gpu_busy", "GPU busy", "gpu_busy", kind                                                                    \

@@ -24,7 +24,7 @@ static const char *label_of(enum report_paint paint) {
     case PAINT_UNEXPLAINED:
       return "unexplained delay";
     case PAINT_BOUNDARY:
-      return "what is not recorded";
+      return "outside the recording";
     default:
       return report_paint_row(paint)->label;
   }

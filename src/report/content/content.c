@@ -45,8 +45,8 @@ static void put_sizes(const struct lumos_job *job, struct lumos_text *out) {
   }
   const struct lumos_parallel *sizes = &job->models.items[0].sizes;
   if (sizes->dp != LUMOS_ABSENT_INT && sizes->tp != LUMOS_ABSENT_INT && sizes->pp != LUMOS_ABSENT_INT) {
-    lumos_text_format(out, MIDDLE_DOT "DP\xC2\xA0%d \xC3\x97 TP\xC2\xA0%d \xC3\x97 PP\xC2\xA0%d", sizes->dp,
-                      sizes->tp, sizes->pp);
+    lumos_text_format(out, MIDDLE_DOT "DP\xC2\xA0%d \xC3\x97 TP\xC2\xA0%d \xC3\x97 PP\xC2\xA0%d", sizes->dp, sizes->tp,
+                      sizes->pp);
   }
 }
 
@@ -163,11 +163,28 @@ static bool read_half(void *context, size_t half, bool callers) {
   return true;
 }
 
+/* A picture of ranks that are not there would be of nothing. */
+static bool check_ranks(const struct lumos_job *job, const struct report_timeline_choice *choice,
+                        struct lumos_error *error) {
+  for (size_t i = 0; i < choice->rank_count; i++) {
+    if (lumos_job_rank(job, choice->ranks[i]) == LUMOS_NONE) {
+      return lumos_fail(error, "there is no rank %d; the lowest is %d, the highest %d", (int)choice->ranks[i],
+                        (int)job->ranks.items[0].rank, (int)job->ranks.items[job->ranks.count - 1].rank);
+    }
+  }
+  return true;
+}
+
 bool report_content_read(const struct lumos_job *job, const struct lumos_report_options *options,
                          struct report_content *content, struct lumos_error *error) {
   *content = (struct report_content){.job = job, .options = options};
   report_facts_read(job, &content->facts);
-  report_timelines_read(job, &content->timelines);
+  const struct report_timeline_choice choice = {options->ranks, options->rank_count, options->has_span,
+                                                options->span_from, options->span_until};
+  if (!check_ranks(job, &choice, error)) {
+    return false;
+  }
+  report_timelines_read(job, &choice, &content->timelines);
   struct reading reading = {content, error};
   if (lumos_parallel(2, 0, read_half, &reading) < 2) {
     return false;

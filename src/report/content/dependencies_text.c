@@ -150,16 +150,16 @@ static bool any_alone(const struct report_collapse *collapse) {
 /* What stands alone, and what does not. */
 static void put_standing(const struct report_collapse *collapse, struct lumos_text *out) {
   if (collapse->first == 0) {
-    lumos_text_put(out, "an op or task that takes ");
+    lumos_text_put(out, "ops and tasks of ");
     report_put_time(out, collapse->least);
-    lumos_text_put(out, " or more stands alone, what is shorter is");
+    lumos_text_put(out, " or more have their own box; shorter ones are");
     return;
   }
-  lumos_text_put(out, "an op or task that takes more than ");
+  lumos_text_put(out, "ops and tasks longer than ");
   report_put_time(out, collapse->least - 1);
-  lumos_text_put(out, " stands alone, and so do the first ");
+  lumos_text_put(out, " have their own box, and so do the first ");
   report_put_count(out, collapse->first);
-  lumos_text_put(out, " that take just that; what is shorter or comes later is");
+  lumos_text_put(out, " of exactly that length; the others are");
 }
 
 static void put_collapse(const struct report_dependencies *dependencies, struct lumos_text *out) {
@@ -175,10 +175,10 @@ static void put_collapse(const struct report_dependencies *dependencies, struct 
   report_put_count(out, (int64_t)dependencies->chain_nodes);
   lumos_text_put(out, dependencies->chain_nodes == 1 ? " box: " : " boxes: ");
   if (!any_alone(collapse)) {
-    lumos_text_put(out, "all are gathered");
+    lumos_text_put(out, "all tasks are merged");
   } else {
     put_standing(collapse, out);
-    lumos_text_put(out, " gathered with its neighbours in time");
+    lumos_text_put(out, " merged with their neighbors in time");
   }
   lumos_text_put(out, collapse->by_lane ? ", lane by lane. " : ", whatever their lanes. ");
 }

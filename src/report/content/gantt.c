@@ -254,9 +254,8 @@ void report_gantt_scene(const struct report_timelines *timelines, const struct r
   draw_routes(&canvas, lanes);
   lumos_text_put(&scene->title, timelines->twice ? "Timeline of CPU threads and GPU streams, simulated above measured"
                                                  : "Timeline of CPU threads and GPU streams");
-  lumos_text_put(&scene->description,
-                 "One lane for every thread and stream; coloured where work of a kind runs, pale where nothing "
-                 "does. The table below the picture has the totals of every lane.");
+  lumos_text_put(&scene->description, "One lane for every thread and stream, colored where work runs and pale where "
+                                      "none does. The table below the picture has the totals of every lane.");
   report_raster_free(&canvas.raster);
   lumos_vector_free(&canvas.cells);
   lumos_text_free(&canvas.text);
@@ -312,7 +311,7 @@ void report_put_gantt_reading(const struct report_timelines *timelines, struct l
                                                            : "The job was not measured as it is here. ");
   lumos_text_put(out, "A column is ");
   report_put_time(out, report_gantt_column(timelines));
-  lumos_text_put(out, "; its colour is the kind that ran longest, its height how busy it was.");
+  lumos_text_put(out, "; its color is the kind that ran longest, its height how busy it was.");
 }
 
 void report_put_gantt_routes(const struct report_timelines *timelines, struct lumos_text *out) {

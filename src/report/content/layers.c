@@ -233,7 +233,7 @@ static void put_assigned(const struct report_layers *layers, struct lumos_text *
   report_put_share(out, report_share(total_of(layers, PLACE_OPTIMIZER), layers->whole));
   lumos_text_put(out, " to the optimizer, ");
   report_put_share(out, report_share(total_of(layers, PLACE_PASS), layers->whole));
-  lumos_text_put(out, " to passes but no layer, such as sends and sums of gradients.");
+  lumos_text_put(out, " to passes but no layer, such as sends and gradient all-reduces.");
 }
 
 void report_put_layers_finding(const struct report_layers *layers, struct lumos_text *out) {

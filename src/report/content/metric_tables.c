@@ -111,18 +111,19 @@ static const struct layout layouts[METRIC_TABLES] = {
                       .keys = {KEY_RANK},
                       .key_columns = {NAMED("rank", "rank", "rank")},
                       .figures = {TIME("idle", "idle", "idle"), TIME("host", "host", "idle_host"),
-                                  TIME("sync", "wait of the host", "idle_sync"),
+                                  TIME("sync", "CPU blocked in synchronization", "idle_sync"),
                                   TIME("launch", "launches", "idle_launch"),
                                   TIME("dependency", "other work", "idle_dependency"),
                                   TIME("unexplained", "unexplained", "idle_unexplained")},
                       .in_order = true},
-    [METRICS_IDLE_OPS] = {.simulated = true,
-                          .name = "idleops",
-                          .caption = "Idle time for the host or a wait of it, by the op at which the host was",
-                          .whole = "idle",
-                          .keys = {KEY_OP},
-                          .key_columns = {NAMED("op", "op", "idle_at_op")},
-                          .figures = {TIME("time", "time", "idle_at_op")}},
+    [METRICS_IDLE_OPS] =
+        {.simulated = true,
+         .name = "idleops",
+         .caption = "Idle time that is CPU-bound or blocked in synchronization, by the op that the CPU was at",
+         .whole = "idle",
+         .keys = {KEY_OP},
+         .key_columns = {NAMED("op", "op", "idle_at_op")},
+         .figures = {TIME("time", "time", "idle_at_op")}},
     [METRICS_IDLE_STREAMS] = {.simulated = true,
                               .name = "idlestreams",
                               .caption = "Why each stream was idle, in the simulated steps",
@@ -132,7 +133,7 @@ static const struct layout layouts[METRIC_TABLES] = {
                               .figures = {TIME("idle", "idle", "stream_idle"),
                                           TIME("not_recorded", "not recorded", "stream_not_recorded"),
                                           TIME("host", "host", "stream_idle_host"),
-                                          TIME("sync", "wait of the host", "stream_idle_sync"),
+                                          TIME("sync", "CPU blocked in synchronization", "stream_idle_sync"),
                                           TIME("launch", "launches", "stream_idle_launch"),
                                           TIME("dependency", "other work", "stream_idle_dependency"),
                                           TIME("unexplained", "unexplained", "stream_idle_unexplained")},
@@ -146,7 +147,7 @@ static const struct layout layouts[METRIC_TABLES] = {
          .figures = {TIME("time", "time", "collective_time"),
                      TIME("transfer", "transfer", "collective_transfer"),
                      TIME("wait", "waiting", "collective_wait"),
-                     TIME("unsplit", "not split", "collective_unsplit"),
+                     TIME("unsplit", "unsplit", "collective_unsplit"),
                      COUNT("count", "count", "collective_count"),
                      {"collective_bytes", NULL, {"bytes", "bytes", "collective_bytes", COLUMN_BYTES}, 0, false, false},
                      {"collective_bus_bandwidth",
@@ -491,8 +492,13 @@ static void put_name(const struct lumos_job *job, int64_t id, struct lumos_text 
 static const struct {
   const char *kind, *word;
 } words[] = {
-    {"handover", "hand-over"},          {"outside", "what is not recorded"},  {"resource_wait", "waiting for SMs"},
-    {"wait_return", "return of waits"}, {"unexplained", "unexplained delay"}, {"shapes", "recorded shapes"},
+    {"host_gap", "CPU gap"},
+    {"handover", "hand-over"},
+    {"outside", "outside the recording"},
+    {"resource_wait", "waiting for SMs"},
+    {"wait_return", "return of waits"},
+    {"unexplained", "unexplained delay"},
+    {"shapes", "recorded shapes"},
 };
 
 /* A kind of task as the legend has it, what passes between tasks in words. */
@@ -777,7 +783,7 @@ void report_put_path_finding(const struct report_facts *facts, const struct repo
 void report_put_mfu_finding(const struct report_table *mfu, struct lumos_text *out) {
   for (size_t row = 0; row < report_table_rows(mfu); row++) {
     if (report_table_value(mfu, row, 1) != LUMOS_ABSENT) {
-      lumos_text_put(out, out->length == 0 ? "Model FLOPs utilisation (MFU): " : "; ");
+      lumos_text_put(out, out->length == 0 ? "Model FLOPs utilization (MFU): " : "; ");
       report_put_share(out, report_table_value(mfu, row, 1));
       lumos_text_put(out, " by the ");
       put_cell(mfu, row, out);

@@ -184,9 +184,8 @@ static bool has_chunks(const struct lumos_passes *passes) {
 
 static void put_boxes(const struct lumos_passes *passes, struct lumos_text *out) {
   if (report_pipeline_is_dense(passes)) {
-    lumos_text_put(
-        out, "There are too many passes for a box each: a column has the colour of what takes most of it, and is as "
-             "high as it is full, in quarters");
+    lumos_text_put(out, "There are too many passes for a box each: a column has the color of what takes most of it, "
+                        "and is as high as it is full, in quarters");
     return;
   }
   lumos_text_put(out, "A box is work on one micro-batch, whose number, from 0, stands in it where there is room");
@@ -198,8 +197,9 @@ static void put_boxes(const struct lumos_passes *passes, struct lumos_text *out)
 void report_put_pipeline_reading(const struct lumos_passes *passes, struct lumos_text *out) {
   put_which(passes, out);
   put_boxes(passes, out);
-  lumos_text_put(out, is_pipeline(passes) ? "; where a row is pale no pass runs. Bubble: of the job\xE2\x80\x99s mean step."
-                                          : "; where a row is pale no pass runs.");
+  lumos_text_put(out, is_pipeline(passes)
+                          ? "; where a row is pale no pass runs. Bubble: of the job\xE2\x80\x99s mean step."
+                          : "; where a row is pale no pass runs.");
   put_left_out(passes, out);
 }
 
@@ -253,7 +253,7 @@ static void put_row(const struct lumos_passes *passes, uint32_t number, int64_t 
 #define PHASE_COLUMNS                                                                                         \
   {"micro_batches", "micro-batches", "micro_batch", COLUMN_COUNT}, {"forward", "forward", "pass", COLUMN_MS}, \
       {"backward", "backward", "pass", COLUMN_MS}, {"weight", "weight gradient", "weight", COLUMN_MS},        \
-      {"optimizer", "optimizer", NULL, COLUMN_MS}, {"other", "unassigned", "no_pass", COLUMN_MS}, {              \
+      {"optimizer", "optimizer", NULL, COLUMN_MS}, {"other", "unassigned", "no_pass", COLUMN_MS}, {           \
     "communication", "exposed communication", "exchange", COLUMN_MS                                           \
   }
 

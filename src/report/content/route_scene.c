@@ -76,6 +76,16 @@ static void draw_stays(struct drawing *drawing) {
   }
 }
 
+/* At the height of the one before it they are one. */
+static void add_stay(struct drawing *drawing, struct stay stay) {
+  size_t count = drawing->stays.count;
+  if (count > 0 && drawing->stays.items[count - 1].y == stay.y) {
+    drawing->stays.items[count - 1].until = stay.until;
+  } else {
+    lumos_vector_push(&drawing->stays, stay);
+  }
+}
+
 static void draw_route(struct drawing *drawing, const struct report_route *route) {
   const struct report_leg *legs = drawing->routes->legs.items;
   const struct report_axis *axis = drawing->axis;
@@ -90,13 +100,8 @@ static void draw_route(struct drawing *drawing, const struct report_route *route
       leg++;
     }
     size_t lane = lane_of_cell(drawing, &leg, route->first + route->count, from, until);
-    struct stay stay = {report_axis_place(axis, from), report_axis_place(axis, until), drawing->heights[lane]};
-    struct stay *last = drawing->stays.count > 0 ? &drawing->stays.items[drawing->stays.count - 1] : NULL;
-    if (last != NULL && last->y == stay.y) {
-      last->until = stay.until;
-    } else {
-      lumos_vector_push(&drawing->stays, stay);
-    }
+    add_stay(drawing,
+             (struct stay){report_axis_place(axis, from), report_axis_place(axis, until), drawing->heights[lane]});
   }
   draw_stays(drawing);
 }

@@ -219,7 +219,28 @@ static void place_rank(struct report_timelines *timelines, const struct rank_lan
 
 static void measure_lanes(struct report_timelines *timelines, const struct report_lanes *lanes);
 
-static void choose_lanes(struct report_timelines *timelines, struct differences *differences) {
+bool report_timeline_chooses(const struct report_timeline_choice *choice, int32_t rank) {
+  for (size_t i = 0; i < choice->rank_count; i++) {
+    if (choice->ranks[i] == rank) {
+      return true;
+    }
+  }
+  return choice->rank_count == 0;
+}
+
+/* Those that were asked for are open, however many they are. */
+static size_t open_chosen(const struct lumos_job *job, const struct report_timeline_choice *choice,
+                          struct rank_lanes *ranks) {
+  size_t open = 0;
+  for (size_t i = 0; i < job->ranks.count; i++) {
+    ranks[i].open = report_timeline_chooses(choice, job->ranks.items[i].rank);
+    open += ranks[i].open;
+  }
+  return open;
+}
+
+static void choose_lanes(struct report_timelines *timelines, const struct report_timeline_choice *choice,
+                         struct differences *differences) {
   const struct lumos_job *job = timelines->job;
   struct rank_lanes *ranks = lumos_allocate_zeroed(job->ranks.count + 1, sizeof ranks[0]);
   for (size_t i = 0; i < job->ranks.count; i++) {
@@ -228,9 +249,12 @@ static void choose_lanes(struct report_timelines *timelines, struct differences 
     measure_lanes(timelines, &ranks[i].streams);
   }
   add_paths(job, ranks);
-  size_t open = open_ranks(ranks, job->ranks.count, timelines->until - timelines->from);
+  size_t open = choice->rank_count > 0 ? open_chosen(job, choice, ranks)
+                                       : open_ranks(ranks, job->ranks.count, timelines->until - timelines->from);
   for (size_t i = 0; i < job->ranks.count; i++) {
-    place_rank(timelines, &ranks[i], open);
+    if (report_timeline_chooses(choice, job->ranks.items[i].rank)) {
+      place_rank(timelines, &ranks[i], open);
+    }
     lumos_vector_free(&ranks[i].threads);
     lumos_vector_free(&ranks[i].streams);
   }
@@ -285,11 +309,14 @@ static bool differs_visibly(const struct differences *differences, int64_t span)
   return seen > differences->tasks / SHARE;
 }
 
-void report_timelines_read(const struct lumos_job *job, struct report_timelines *timelines) {
+void report_timelines_read(const struct lumos_job *job, const struct report_timeline_choice *choice,
+                           struct report_timelines *timelines) {
   *timelines = (struct report_timelines){.job = job, .from = INT64_MAX, .until = INT64_MIN};
+  static const struct report_timeline_choice all;
   struct differences differences = {0};
+  choice = choice == NULL ? &all : choice;
   report_lane_roles_read(job, &timelines->roles);
-  choose_lanes(timelines, &differences);
+  choose_lanes(timelines, choice, &differences);
   struct report_lanes *lists[] = {&timelines->open, &timelines->folded};
   timelines->from = INT64_MAX;
   timelines->until = INT64_MIN;
@@ -306,6 +333,10 @@ void report_timelines_read(const struct lumos_job *job, struct report_timelines 
   timelines->begin = timelines->from;
   int64_t origin = report_timelines_origin(timelines);
   timelines->from = origin > timelines->from && origin < timelines->until ? origin : timelines->from;
+  if (choice->has_span) {
+    timelines->begin = timelines->from = report_bounded(report_sum(origin, report_bounded(choice->from)));
+    timelines->until = report_bounded(report_sum(origin, report_bounded(choice->until)));
+  }
   timelines->twice = differs_visibly(&differences, timelines->until - timelines->from);
 }
 

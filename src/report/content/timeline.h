@@ -40,7 +40,17 @@ struct report_timelines {
   struct lumos_doubts doubts;     /* to be marked on the lanes; see doubt.h */
 };
 
-void report_timelines_read(const struct lumos_job *job, struct report_timelines *timelines);
+/* What of it a picture alone shows; all zero, or NULL: whatever is worth it. */
+struct report_timeline_choice {
+  const int32_t *ranks; /* numbers */
+  size_t rank_count;    /* 0: no ranks in particular */
+  bool has_span;
+  int64_t from, until; /* from the axis's origin on */
+};
+bool report_timeline_chooses(const struct report_timeline_choice *choice, int32_t rank);
+
+void report_timelines_read(const struct lumos_job *job, const struct report_timeline_choice *choice,
+                           struct report_timelines *timelines);
 void report_timelines_free(struct report_timelines *timelines);
 
 /* The instant that the axis counts from: the start of the first step. */

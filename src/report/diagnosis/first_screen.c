@@ -41,7 +41,7 @@ static void set_tile(struct report_scope *scope, const char *section, const char
   report_set_take(item, "evidence", evidence);
 }
 
-/* "8 steps, 38.1 ms to 48.2 ms; the first step, 51.0 ms, which begins as it was recorded, is left out" */
+/* "8 steps, 38.1 ms to 48.2 ms; the first step, 51.0 ms, which starts with work left over, is left out" */
 static void put_step_range(const struct report_facts *facts, enum report_timeline timeline, struct lumos_text *out) {
   const struct report_rows *rows = facts->job_steps.count > 0 ? &facts->job_steps : &facts->steps;
   int64_t least = LUMOS_ABSENT, most = LUMOS_ABSENT, left_out = LUMOS_ABSENT, steps = 0;
@@ -68,7 +68,7 @@ static void put_step_range(const struct report_facts *facts, enum report_timelin
   if (left_out != LUMOS_ABSENT) {
     lumos_text_put(out, "; the first step, ");
     report_put_time(out, left_out);
-    lumos_text_put(out, ", begins as it was recorded and is left out");
+    lumos_text_put(out, ", starts with work left over from the recording and is left out");
   }
 }
 
@@ -109,7 +109,7 @@ static void fill_compute_tile(const struct report_facts *facts, struct report_sc
                             report_row_mean(whole, timeline, FIGURE_OVERLAPPED));
   report_put_share(&figure, report_share(time, report_row_mean(whole, timeline, FIGURE_STEP_TIME)));
   report_put_time(&evidence, time);
-  lumos_text_put(&evidence, lumos_job_weight(facts->job) > 1 ? " of a step, on the mean of all ranks" : " of a step");
+  lumos_text_put(&evidence, lumos_job_weight(facts->job) > 1 ? " of a step, averaged over ranks" : " of a step");
   set_tile(scope, "tiles", "Computing", "exposed_compute", &figure, &evidence);
 }
 
@@ -185,7 +185,7 @@ static void fill_error(const struct report_facts *facts, struct report_scope *sc
       report_put_fine_share(&evidence, worst);
     }
   }
-  set_tile(scope, "trust", "self-replay error", "replay_error", &figure, &evidence);
+  set_tile(scope, "trust", "replay error", "replay_error", &figure, &evidence);
 }
 
 struct trust_row {
@@ -195,13 +195,13 @@ struct trust_row {
 
 static void fill_trust(const struct report_facts *facts, struct report_scope *scope) {
   static const struct trust_row rows[] = {
-      {FIGURE_UNEXPLAINED_LAG, "unexplained lag", "GPU starts that no rule explains"},
-      {FIGURE_BOUNDARY, "boundary", "fixed by what is not recorded"},
+      {FIGURE_UNEXPLAINED_LAG, "unexplained delay", "GPU starts later or earlier than the rules say"},
+      {FIGURE_BOUNDARY, "outside the recording", "GPU starts held by work that the recording lacks"},
       {FIGURE_RESOURCE_WAIT, "waiting for SMs", "behind a kernel that fills the GPU"},
-      {FIGURE_KEPT_WAIT, "kept waiting", "in communication on its own"},
-      {FIGURE_HOST_GAP, "host gap", "thread time without an event"},
-      {FIGURE_PROFILER_TIME, "profiler", "on threads, at most"},
-      {FIGURE_HOST_UNKNOWN, "host unknown", "long gaps and calls, kept"},
+      {FIGURE_KEPT_WAIT, "unjoined communication", "kept at its measured length"},
+      {FIGURE_HOST_GAP, "CPU gaps", "thread time without an event"},
+      {FIGURE_PROFILER_TIME, "profiler", "at most, on threads"},
+      {FIGURE_HOST_UNKNOWN, "unexplained CPU time", "long gaps and calls, copied from the trace"},
   };
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
     struct lumos_text figure = LUMOS_TEXT_BUFFER;
@@ -220,8 +220,8 @@ static void fill_host_error(const struct report_facts *facts, struct report_scop
   struct lumos_text figure = LUMOS_TEXT_BUFFER;
   struct lumos_text evidence = LUMOS_TEXT_BUFFER;
   report_put_fine_share(&figure, report_trust(facts, FIGURE_HOST_REPLAY_ERROR));
-  lumos_text_put(&evidence, "of the host's side, worst step");
-  set_tile(scope, "trust", "host replay error", "host_replay_error", &figure, &evidence);
+  lumos_text_put(&evidence, "of the CPU, worst step");
+  set_tile(scope, "trust", "CPU replay error", "host_replay_error", &figure, &evidence);
 }
 
 /* Where there are like steps: how well the graph of one tells the time of the other, and what would be off without
@@ -235,13 +235,13 @@ static void fill_transplant(const struct report_facts *facts, struct report_scop
   report_put_fine_share(&figure, facts->transplant_error);
   lumos_text_put(&evidence, "mean size, worst ");
   report_put_fine_share(&evidence, report_trust(facts, FIGURE_TRANSPLANT_ERROR));
-  set_tile(scope, "trust", "transplant error", "transplant_error", &figure, &evidence);
+  set_tile(scope, "trust", "cross-step error", "transplant_error", &figure, &evidence);
   report_put_fine_share(&figure, facts->step_spread);
-  lumos_text_put(&evidence, "between like steps, mean size");
-  set_tile(scope, "trust", "step spread", "step_spread", &figure, &evidence);
+  lumos_text_put(&evidence, "between similar steps, mean size");
+  set_tile(scope, "trust", "step-to-step variation", "step_spread", &figure, &evidence);
   report_put_share(&figure, report_trust(facts, FIGURE_TRANSPLANT_MATCHED));
   lumos_text_put(&evidence, "of GPU tasks, worst step");
-  set_tile(scope, "trust", "steps matched", "transplant_matched", &figure, &evidence);
+  set_tile(scope, "trust", "matched tasks", "transplant_matched", &figure, &evidence);
 }
 
 /* "2,912 of 2,917" as a share, with the counts as evidence. */
@@ -264,7 +264,7 @@ static void fill_profiling_cost(const struct report_facts *facts, struct report_
   report_put_share(&figure, facts->profiling_cost);
   report_put_time(&evidence, facts->unprofiled_step);
   lumos_text_put(&evidence, " a step without the profiler");
-  set_tile(scope, "trust", "profiling cost", "profiling_cost", &figure, &evidence);
+  set_tile(scope, "trust", "profiling overhead", "profiling_cost", &figure, &evidence);
 }
 
 /* How far to believe all that, in one word and one sentence. */

@@ -283,7 +283,7 @@ static const char *const actions[LUMOS_CAUSES] = {
     [LUMOS_CAUSE_COPIES] = "Copy from pinned memory with non_blocking=True, on a stream of its own",
     [LUMOS_CAUSE_IDLE] = "Look at the critical path for what the GPUs wait for",
     [LUMOS_CAUSE_NOT_RECORDED] = "Record more steps, on all ranks, with CPU and CUDA activities",
-    [LUMOS_CAUSE_UNSPLIT] = "Record all ranks, so that waiting can be told from transfer",
+    [LUMOS_CAUSE_UNSPLIT] = "Record all ranks, so that waiting can be split from transfer",
 };
 
 /* "Look at what rank 2 does before "aten::foo": it takes 990 ms a step there that like ranks do not." */

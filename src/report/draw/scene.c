@@ -128,11 +128,13 @@ void report_scene_group_end(struct report_scene *scene) {
   lumos_vector_push(&scene->marks, mark);
 }
 
-void report_scene_include(struct report_scene *scene, const struct report_scene *other, int32_t x, int32_t y) {
+void report_scene_include(struct report_scene *scene, const struct report_scene *other, int32_t x, int32_t y,
+                          int32_t scale) {
   size_t runs = scene->runs.count;
   size_t points = scene->points.count;
   size_t texts = scene->texts.length;
   report_scene_group(scene, x, y);
+  last_mark(scene)->scale = scale == REPORT_WHOLE_SCALE ? 0 : scale;
   for (size_t i = 0; i < other->marks.count; i++) {
     struct report_mark mark = other->marks.items[i];
     mark.run_first += runs;

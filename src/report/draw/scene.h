@@ -50,6 +50,7 @@ struct report_mark {
   enum report_mark_kind kind;
   enum report_paint paint; /* from STYLE_ON_PAINT on: the paint that the text stands on */
   int32_t x, y;
+  int32_t scale;         /* groups: millionths; 0: as large as it is */
   int32_t width, height; /* a line runs from (x, y) by (width, height) */
   enum report_anchor anchor;
   enum report_text_style style;
@@ -67,6 +68,7 @@ struct report_mark {
 struct report_scene {
   const char *name; /* letters only: makes the picture's ids unique in a page */
   int32_t width, height;
+  int32_t shown_width, shown_height;    /* as how many pixels it is painted alone; 0: its own */
   struct lumos_text title, description; /* for readers who do not see the picture */
   struct lumos_text texts;
   LUMOS_VECTOR(struct report_mark) marks;
@@ -100,8 +102,10 @@ void report_scene_optional_group(struct report_scene *scene, const char *css, in
 /* A group with a class that stands for a view of the timeline: an address's part such as "t=65ms-77ms&task=1:6835". */
 void report_scene_view_group(struct report_scene *scene, const char *css, const struct lumos_text *view);
 void report_scene_group_end(struct report_scene *scene);
-/* A copy of another scene's marks, in a group at (x, y). */
-void report_scene_include(struct report_scene *scene, const struct report_scene *other, int32_t x, int32_t y);
+/* A copy of another scene's marks, in a group at (x, y); scale: in millionths. */
+enum { REPORT_WHOLE_SCALE = 1000000 };
+void report_scene_include(struct report_scene *scene, const struct report_scene *other, int32_t x, int32_t y,
+                          int32_t scale);
 
 /* What hovering over the last mark tells. */
 void report_scene_tooltip(struct report_scene *scene, const struct lumos_text *text);

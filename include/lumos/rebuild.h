@@ -1,0 +1,40 @@
+/* The job written anew: what a training job would do in another configuration, out of blocks of what was recorded. */
+#ifndef LUMOS_REBUILD_H
+#define LUMOS_REBUILD_H
+
+#include <lumos/error.h>
+#include <lumos/job.h>
+
+enum { LUMOS_MOST_STAGES = 1024 };
+enum lumos_schedule { LUMOS_1F1B = 1, LUMOS_GPIPE };
+
+/* 0: as recorded. */
+struct lumos_rebuild {
+  int32_t layers;        /* of the model */
+  int32_t micro_batches; /* of a replica, in a step */
+  int32_t stages;        /* of the pipeline */
+  int32_t replicas;
+  enum lumos_schedule schedule;     /* 0: 1F1B */
+  int32_t split_count;              /* 0: layers are spread evenly */
+  int32_t split[LUMOS_MOST_STAGES]; /* else the layers of each stage */
+};
+
+/* Take one thing that is asked for, by the name of the option of lumos-transform: "rebuild" (nothing, argument NULL),
+ * "layers", "micro-batches", "pp", "dp" (numbers), "schedule" ("1f1b", "gpipe"), "split" (numbers joined by commas). False
+ * where the argument is none of these. */
+bool lumos_rebuild_ask(struct lumos_rebuild *asked, const char *name, const char *argument,
+                       struct lumos_error *error) LUMOS_MUST_CHECK;
+
+/* Write a job anew that has measured starts, as `asked` says. What that leaves open stays as it was recorded: so does the
+ * number of micro-batches of a replica when the number of replicas or stages changes. All open: the recorded configuration.
+ *
+ * The job is then at stage transform, edited, and without measured starts; what was measured stays beside it as metrics,
+ * with rebuild_error: how far the recorded configuration, built in the same way, is from what was measured. It has one step
+ * more than was recorded, and three at least; the first one only settles. A note transform.rebuilt says what it was built from.
+ *
+ * LUMOS_UNUSABLE, with what to do, where the recording lacks what that needs. Runs the engine twice.
+ * O(tasks built x log tasks). */
+bool lumos_rebuild(struct lumos_job *job, const struct lumos_rebuild *asked,
+                   struct lumos_error *error) LUMOS_MUST_CHECK;
+
+#endif

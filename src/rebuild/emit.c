@@ -1,0 +1,507 @@
+#include "rebuild/emit.h"
+
+#include "job/builder.h"
+#include "rebuild/exchange.h"
+#include "rebuild/join.h"
+#include "rebuild/outside.h"
+#include "rebuild/ports.h"
+#include "rebuild/schedule.h"
+#include <stdlib.h>
+
+static const struct lumos_built_task no_task = {LUMOS_NONE};
+
+/* A block that is built: of handles those of its tasks are in a row. */
+struct built {
+  uint32_t donor;
+  uint32_t first, first_device; /* the latter in emission.handles */
+};
+
+struct emission {
+  const struct lumos_job *from;
+  const struct rebuild_blocks *blocks;
+  const struct rebuild_templates *templates;
+  struct rebuild_kinds kinds;
+  struct lumos_builder *builder;
+  uint32_t *place;     /* by task on a stream: where in its block's list it stands */
+  uint32_t *dep_first; /* by task, and one more: deps that hold it, in deps */
+  uint32_t *deps;
+  struct rebuild_joining *joining;
+  int64_t *delays; /* by task: rebuild_outside */
+  /* Of the rank at hand. */
+  const struct rebuild_rank *rank;
+  struct built *built;            /* by item */
+  LUMOS_VECTOR(uint32_t) handles; /* of tasks on streams, by item, then place in its block; LUMOS_NONE: left out */
+  struct rebuild_order order;
+  struct lumos_built_lane *lanes; /* by recorded lane: the one that its tasks come to; LUMOS_NONE: there is none */
+  uint8_t *groups;                /* by recorded group: it is built */
+  bool recorded;                  /* the configuration is */
+};
+
+/* ---- what is the same for all ranks ---- */
+
+/* The lane of a rank that is like a lane of another: threads by place, streams by number; LUMOS_NONE: there is none. */
+static uint32_t lane_of_rank(const struct lumos_job *job, uint32_t lane, const struct lumos_rank *rank) {
+  const struct lumos_lane *like = &job->lanes.items[lane];
+  uint32_t place = lane - job->ranks.items[like->rank].lane_first;
+  for (uint32_t l = rank->lane_first; l < rank->lane_first + rank->lane_count; l++) {
+    const struct lumos_lane *own = &job->lanes.items[l];
+    bool thread = own->kind == LUMOS_THREAD && l - rank->lane_first == place;
+    if (own->kind == like->kind && (thread || (own->kind == LUMOS_STREAM && own->native == like->native))) {
+      return l;
+    }
+  }
+  return LUMOS_NONE;
+}
+
+static void list_deps(struct emission *emission) {
+  const struct lumos_job *from = emission->from;
+  uint32_t *first = lumos_allocate_zeroed(from->tasks.count + 2, sizeof *first);
+  emission->deps = lumos_allocate(from->deps.count * sizeof *emission->deps);
+  for (size_t d = 0; d < from->deps.count; d++) {
+    first[from->deps.items[d].dst + 2]++;
+  }
+  for (size_t t = 2; t < from->tasks.count + 2; t++) {
+    first[t] += first[t - 1];
+  }
+  for (uint32_t d = 0; d < from->deps.count; d++) {
+    emission->deps[first[from->deps.items[d].dst + 1]++] = d;
+  }
+  emission->dep_first = first;
+}
+
+static void find_places(struct emission *emission) {
+  const struct rebuild_blocks *blocks = emission->blocks;
+  emission->place = lumos_allocate(emission->from->tasks.count * sizeof *emission->place);
+  for (size_t b = 0; b < blocks->items.count; b++) {
+    const struct rebuild_block *block = &blocks->items.items[b];
+    for (uint32_t i = 0; i < block->device_count; i++) {
+      emission->place[blocks->devices[block->device_first + i]] = i;
+    }
+  }
+}
+
+/* ---- tasks ---- */
+
+static int64_t scaled(int64_t dur, int32_t scale) { return (int64_t)((__int128)dur * scale / 1000000); }
+
+static struct lumos_built_task build_task(const struct emission *emission, const struct rebuild_item *item,
+                                          uint32_t like) {
+  const struct lumos_job *from = emission->from;
+  const struct lumos_task *task = &from->tasks.items[like];
+  struct lumos_times own = lumos_own_times(from, like);
+  if (item->kernels != 0 && lumos_on_stream(from, task) && task->kind != LUMOS_COPY) {
+    own.dur = scaled(own.dur, item->kernels);
+  }
+  struct lumos_built_task built =
+      lumos_build_task(emission->builder, like, emission->lanes[task->lane], own, item->step);
+  lumos_build_place(emission->builder, built, item->micro_batch, item->layer);
+  if (emission->delays[like] != 0) {
+    int64_t residual = lumos_timing_of(from, like)->residual;
+    lumos_build_residual(emission->builder, built, emission->delays[like] + (residual == LUMOS_ABSENT ? 0 : residual));
+  }
+  return built;
+}
+
+static void build_devices(struct emission *emission, const struct rebuild_item *item,
+                          const struct rebuild_block *block) {
+  for (uint32_t i = 0; i < block->device_count; i++) {
+    uint32_t like = emission->blocks->devices[block->device_first + i];
+    bool takes_part = rebuild_takes_part(emission->joining, emission->rank, like);
+    struct lumos_built_task task = takes_part ? build_task(emission, item, like) : no_task;
+    lumos_vector_push(&emission->handles, task.number);
+    if (takes_part) {
+      rebuild_join(emission->joining, emission->rank, like, task, item->transfers);
+    }
+  }
+}
+
+/* Where the lanes of all ranks have their tasks on the rank at hand, threads by place, streams by number. */
+static bool has_lanes(const struct emission *emission, const struct rebuild_block *block) {
+  bool has = emission->lanes[block->lane].number != LUMOS_NONE;
+  for (uint32_t i = 0; has && i < block->device_count; i++) {
+    uint32_t lane = emission->from->tasks.items[emission->blocks->devices[block->device_first + i]].lane;
+    has = emission->lanes[lane].number != LUMOS_NONE;
+  }
+  return has;
+}
+
+static bool build_item(struct emission *emission, uint32_t index, struct lumos_error *error) {
+  const struct rebuild_item *item = &emission->rank->items.items[index];
+  uint32_t donor = rebuild_draw(emission->templates, item->like, item->turns);
+  const struct rebuild_block *block = &emission->blocks->items.items[donor];
+  struct built *built = &emission->built[index];
+  *built = (struct built){donor, LUMOS_NONE, (uint32_t)emission->handles.count};
+  if (!has_lanes(emission, block)) {
+    return lumos_fail(error, "rank %d lacks a stream that work of rank %d needs", emission->rank->number,
+                      emission->from->ranks.items[block->rank].rank);
+  }
+  for (uint32_t i = 0; i < block->count; i++) {
+    struct lumos_built_task task = build_task(emission, item, block->first + i);
+    built->first = i == 0 ? task.number : built->first;
+  }
+  build_devices(emission, item, block);
+  return true;
+}
+
+/* ---- ports ---- */
+
+/* The handle of the task that is to item `index` what task `task` is to the item's block; none: it is not there. */
+static struct lumos_built_task find_built(const struct emission *emission, uint32_t index, uint32_t task) {
+  const struct rebuild_blocks *blocks = emission->blocks;
+  uint32_t of = blocks->of_task[task], own = emission->built[index].donor;
+  if (of == LUMOS_NONE || blocks->items.items[of].rank != blocks->items.items[own].rank) {
+    return no_task;
+  }
+  uint32_t at = rebuild_find_block(&emission->kinds, &emission->order, index, own, of);
+  uint32_t found = at == LUMOS_NONE ? LUMOS_NONE : rebuild_find_task(blocks, task, emission->built[at].donor);
+  if (found == LUMOS_NONE) {
+    return no_task;
+  }
+  const struct built *built = &emission->built[at];
+  bool device = lumos_on_stream(emission->from, &emission->from->tasks.items[found]);
+  return (struct lumos_built_task){device ? emission->handles.items[built->first_device + emission->place[found]]
+                                          : built->first + found - blocks->items.items[built->donor].first};
+}
+
+/* The last task of the last block before item `index` on a thread; none: nothing comes before it there. */
+static struct lumos_built_task last_on(const struct emission *emission, uint32_t index, uint32_t lane) {
+  for (uint32_t i = index; i-- > 0;) {
+    const struct rebuild_block *block = &emission->blocks->items.items[emission->built[i].donor];
+    if (emission->lanes[block->lane].number == emission->lanes[lane].number) {
+      return (struct lumos_built_task){emission->built[i].first + block->count - 1};
+    }
+  }
+  return no_task;
+}
+
+static void tie_deps(const struct emission *emission, uint32_t index, uint32_t like, struct lumos_built_task task) {
+  const struct lumos_job *from = emission->from;
+  for (uint32_t i = emission->dep_first[like]; i < emission->dep_first[like + 1]; i++) {
+    const struct lumos_dep *dep = &from->deps.items[emission->deps[i]];
+    if (dep->src == LUMOS_NONE) {
+      continue;
+    }
+    struct lumos_built_task src = find_built(emission, index, dep->src);
+    if (dep->kind == LUMOS_HANDOVER && (src.number == LUMOS_NONE || !emission->recorded)) {
+      src = last_on(emission, index, from->tasks.items[dep->src].lane);
+    }
+    if (src.number != LUMOS_NONE) {
+      lumos_build_dep(emission->builder, emission->deps[i], src, LUMOS_ABSENT, task);
+    }
+  }
+}
+
+static void tie_call(const struct emission *emission, uint32_t index, uint32_t like, struct lumos_built_task task) {
+  const struct lumos_detail *detail = lumos_detail_of(emission->from, &emission->from->tasks.items[like]);
+  if (detail->first_segment != LUMOS_NONE) {
+    lumos_build_segment(emission->builder, task, find_built(emission, index, detail->first_segment));
+  }
+  if (detail->wait.record != LUMOS_NONE) {
+    lumos_build_record(emission->builder, task, find_built(emission, index, detail->wait.record));
+  }
+  tie_deps(emission, index, like, task);
+}
+
+static void tie_device(const struct emission *emission, uint32_t index, uint32_t like, struct lumos_built_task task) {
+  uint32_t call = emission->from->tasks.items[like].call;
+  uint8_t origin = lumos_timing_of(emission->from, like)->origin;
+  lumos_build_origin(emission->builder, task, (enum lumos_task_origin)origin,
+                     call == LUMOS_NONE ? no_task : find_built(emission, index, call));
+  tie_deps(emission, index, like, task);
+}
+
+static bool is_handed(const struct emission *emission, uint32_t task) {
+  for (uint32_t i = emission->dep_first[task]; i < emission->dep_first[task + 1]; i++) {
+    if (emission->from->deps.items[emission->deps[i]].kind == LUMOS_HANDOVER) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* A recorded hand-over of a rank from one of its threads to another; LUMOS_NONE: there is none. */
+static uint32_t find_hand_over(const struct emission *emission, uint32_t from, uint32_t to) {
+  const struct lumos_job *job = emission->from;
+  for (uint32_t d = 0; d < job->deps.count; d++) {
+    const struct lumos_dep *dep = &job->deps.items[d];
+    if (dep->kind == LUMOS_HANDOVER && dep->src != LUMOS_NONE && job->tasks.items[dep->src].lane == from &&
+        job->tasks.items[dep->dst].lane == to) {
+      return d;
+    }
+  }
+  return LUMOS_NONE;
+}
+
+/* Where a pass goes on, on another thread, with a block that did not in the recording, what came before hands over. */
+static void tie_threads(const struct emission *emission, uint32_t index) {
+  const struct rebuild_block *block = &emission->blocks->items.items[emission->built[index].donor];
+  const struct rebuild_block *before =
+      index == 0 ? NULL : &emission->blocks->items.items[emission->built[index - 1].donor];
+  bool passes = block->micro_batch != LUMOS_ABSENT_INT || (before != NULL && before->micro_batch != LUMOS_ABSENT_INT);
+  if (before == NULL || !passes || emission->lanes[before->lane].number == emission->lanes[block->lane].number ||
+      is_handed(emission, block->first)) {
+    return;
+  }
+  uint32_t from = lane_of_rank(emission->from, before->lane, &emission->from->ranks.items[block->rank]);
+  uint32_t like = from == LUMOS_NONE ? LUMOS_NONE : find_hand_over(emission, from, block->lane);
+  if (like != LUMOS_NONE) {
+    struct lumos_built_task src = {emission->built[index - 1].first + before->count - 1};
+    lumos_build_dep(emission->builder, like, src, LUMOS_ABSENT,
+                    (struct lumos_built_task){emission->built[index].first});
+  }
+}
+
+/* An inferred edge to what is sent, or from what is received; LUMOS_NONE: there is none, for the edges are recorded, and
+ * calls make streams wait. */
+static uint32_t find_edge(const struct emission *emission, bool sends) {
+  const struct lumos_job *job = emission->from;
+  for (uint32_t d = 0; d < job->deps.count; d++) {
+    const struct lumos_dep *dep = &job->deps.items[d];
+    if (dep->kind == LUMOS_DEP_EVENT && dep->evidence != LUMOS_RECORDED && dep->src != LUMOS_NONE &&
+        job->tasks.items[sends ? dep->dst : dep->src].kind == LUMOS_P2P) {
+      return d;
+    }
+  }
+  return LUMOS_NONE;
+}
+
+static bool computes(uint8_t kind) { return !lumos_is_communication(kind) && !lumos_is_copy(kind); }
+
+/* The last kernel before item `index`, or the first behind it, of a pass in that phase. */
+static struct lumos_built_task nearest_kernel(const struct emission *emission, uint32_t index, uint8_t phase,
+                                              bool before) {
+  uint32_t count = (uint32_t)emission->rank->items.count;
+  for (uint32_t i = index; before ? i-- > 0 : ++i < count;) {
+    const struct rebuild_block *block = &emission->blocks->items.items[emission->built[i].donor];
+    for (uint32_t k = 0; k < block->device_count && !block->transfers && block->phase == phase; k++) {
+      uint32_t place = before ? block->device_count - 1 - k : k;
+      if (computes(emission->from->tasks.items[emission->blocks->devices[block->device_first + place]].kind)) {
+        return (struct lumos_built_task){emission->handles.items[emission->built[i].first_device + place]};
+      }
+    }
+  }
+  return no_task;
+}
+
+/* What is sent waits for the pass that made it, and a pass for what it receives, whatever blocks these begin and end with. */
+static void tie_transfer(const struct emission *emission, struct lumos_built_task task, uint32_t index,
+                         unsigned exchange) {
+  uint32_t sends = find_edge(emission, true), receives = find_edge(emission, false);
+  for (int forward = 0; forward < 2; forward++) {
+    uint8_t phase = forward ? LUMOS_FORWARD : LUMOS_BACKWARD;
+    struct lumos_built_task made = nearest_kernel(emission, index, phase, true);
+    struct lumos_built_task needs = nearest_kernel(emission, index, phase, false);
+    bool to = (exchange & (unsigned)(forward ? REBUILD_TO_NEXT : REBUILD_TO_PREVIOUS)) != 0;
+    bool from = (exchange & (unsigned)(forward ? REBUILD_FROM_PREVIOUS : REBUILD_FROM_NEXT)) != 0;
+    if (to && sends != LUMOS_NONE && made.number != LUMOS_NONE) {
+      lumos_build_dep(emission->builder, sends, made, LUMOS_ABSENT, task);
+    }
+    if (from && receives != LUMOS_NONE && needs.number != LUMOS_NONE) {
+      lumos_build_dep(emission->builder, receives, task, LUMOS_ABSENT, needs);
+    }
+  }
+}
+
+static void tie_transfers(const struct emission *emission, uint32_t index) {
+  const struct rebuild_block *block = &emission->blocks->items.items[emission->built[index].donor];
+  for (uint32_t i = 0; i < block->device_count && block->transfers; i++) {
+    struct lumos_built_task task = {emission->handles.items[emission->built[index].first_device + i]};
+    uint32_t like = emission->blocks->devices[block->device_first + i];
+    tie_transfer(emission, task, index, rebuild_exchange_of_task(emission->from, like));
+  }
+}
+
+static void tie_item(const struct emission *emission, uint32_t index) {
+  const struct built *built = &emission->built[index];
+  const struct rebuild_block *block = &emission->blocks->items.items[built->donor];
+  for (uint32_t i = 0; i < block->count; i++) {
+    tie_call(emission, index, block->first + i, (struct lumos_built_task){built->first + i});
+  }
+  for (uint32_t i = 0; i < block->device_count; i++) {
+    struct lumos_built_task task = {emission->handles.items[built->first_device + i]};
+    if (task.number != LUMOS_NONE) {
+      tie_device(emission, index, emission->blocks->devices[block->device_first + i], task);
+    }
+  }
+}
+
+/* ---- how the recording begins ---- */
+
+/* Boundaries of a recorded task hold a built one. */
+static void tie_boundaries(const struct emission *emission, uint32_t like, struct lumos_built_task task) {
+  for (uint32_t i = emission->dep_first[like]; i < emission->dep_first[like + 1]; i++) {
+    const struct lumos_dep *dep = &emission->from->deps.items[emission->deps[i]];
+    if (dep->src == LUMOS_NONE) {
+      lumos_build_dep(emission->builder, emission->deps[i], no_task, dep->at, task);
+    }
+  }
+}
+
+static void begin_stream(const struct emission *emission, uint32_t lane, struct lumos_built_lane built) {
+  const struct lumos_job *from = emission->from;
+  const struct lumos_lane *stream = &from->lanes.items[lane];
+  for (uint32_t t = stream->task_first; t < stream->task_first + stream->task_count; t++) {
+    if (emission->blocks->of_task[t] != LUMOS_NONE) {
+      break;
+    }
+    struct lumos_built_task task =
+        lumos_build_task(emission->builder, t, built, lumos_own_times(from, t), from->tasks.items[t].step);
+    lumos_build_origin(emission->builder, task, (enum lumos_task_origin)lumos_timing_of(from, t)->origin, no_task);
+    tie_boundaries(emission, t, task);
+    rebuild_join(emission->joining, emission->rank, t, task, 0);
+  }
+}
+
+/* The first that is built on each thread begins when the first recorded task of that did. */
+static void begin_threads(const struct emission *emission) {
+  uint32_t count = (uint32_t)emission->rank->items.count;
+  uint8_t *begun = lumos_allocate_zeroed(emission->from->lanes.count, 1);
+  for (uint32_t i = 0; i < count; i++) {
+    uint32_t lane = emission->blocks->items.items[emission->built[i].donor].lane;
+    if (!begun[lane]) {
+      tie_boundaries(emission, emission->from->lanes.items[lane].task_first,
+                     (struct lumos_built_task){emission->built[i].first});
+    }
+    begun[lane] = 1;
+  }
+  free(begun);
+}
+
+/* ---- ranks ---- */
+
+/* In another configuration who is in a group is told by collectives alone. */
+static void build_groups(const struct emission *emission, uint32_t rank, struct lumos_built_rank built, bool recorded) {
+  const struct lumos_rank *like = &emission->from->ranks.items[rank];
+  for (uint32_t g = like->group_first; g < like->group_first + like->group_count; g++) {
+    const struct lumos_group *group = &emission->from->groups.items[g];
+    if (!emission->groups[g]) {
+      lumos_build_group(emission->builder, g, built, emission->from->group_ranks.items + group->member_first,
+                        recorded ? group->member_count : 0);
+      emission->groups[g] = 1;
+    }
+  }
+}
+
+static void build_lanes(struct emission *emission, const struct lumos_rank *like, struct lumos_built_rank built) {
+  const struct lumos_job *from = emission->from;
+  for (uint32_t l = like->lane_first; l < like->lane_first + like->lane_count; l++) {
+    emission->lanes[l] = lumos_build_lane(emission->builder, l, built);
+  }
+  for (uint32_t l = 0; l < from->lanes.count; l++) {
+    bool own = l >= like->lane_first && l < like->lane_first + like->lane_count;
+    uint32_t same = own ? l : lane_of_rank(from, l, like);
+    emission->lanes[l] = same == LUMOS_NONE ? (struct lumos_built_lane){LUMOS_NONE} : emission->lanes[same];
+    if (same != LUMOS_NONE && !own) {
+      lumos_build_lane_for(emission->builder, l, built, emission->lanes[l]);
+    }
+  }
+}
+
+static void order_items(struct emission *emission) {
+  uint32_t count = (uint32_t)emission->rank->items.count;
+  uint32_t *donors = lumos_allocate(count * sizeof *donors);
+  for (uint32_t i = 0; i < count; i++) {
+    donors[i] = emission->built[i].donor;
+  }
+  rebuild_order_make(&emission->order, &emission->kinds, donors, count);
+  free(donors);
+}
+
+static bool build_items(struct emission *emission, bool recorded, struct lumos_error *error) {
+  uint32_t count = (uint32_t)emission->rank->items.count;
+  emission->handles.count = 0;
+  for (uint32_t i = 0; i < count; i++) {
+    if (!build_item(emission, i, error)) {
+      return false;
+    }
+  }
+  order_items(emission);
+  for (uint32_t i = 0; i < count; i++) {
+    tie_item(emission, i);
+    if (!recorded) {
+      tie_threads(emission, i);
+      tie_transfers(emission, i);
+    }
+  }
+  rebuild_order_free(&emission->order);
+  return true;
+}
+
+static bool build_rank(struct emission *emission, const struct rebuild_plan *plan, const struct rebuild_rank *rank,
+                       struct lumos_error *error) {
+  const struct lumos_rank *like = &emission->from->ranks.items[rank->like];
+  struct lumos_built_rank built = lumos_build_rank(emission->builder, rank->like, rank->number);
+  emission->rank = rank;
+  emission->built = lumos_allocate(rank->items.count * sizeof *emission->built);
+  build_lanes(emission, like, built);
+  build_groups(emission, rank->like, built, plan->recorded);
+  if (!plan->recorded) {
+    const struct lumos_parallel *sizes = &plan->model.sizes;
+    lumos_build_coordinates(emission->builder, built, &rank->at, sizes->tp * sizes->pp * sizes->dp);
+  }
+  for (uint32_t l = like->lane_first; plan->begins_as_recorded && l < like->lane_first + like->lane_count; l++) {
+    if (emission->from->lanes.items[l].kind == LUMOS_STREAM) {
+      begin_stream(emission, l, emission->lanes[l]);
+    }
+  }
+  bool done = build_items(emission, plan->recorded, error);
+  if (done && plan->begins_as_recorded) {
+    begin_threads(emission);
+  }
+  free(emission->built);
+  return done;
+}
+
+static bool build_ranks(struct emission *emission, const struct rebuild_plan *plan, struct lumos_error *error) {
+  for (size_t r = 0; r < plan->ranks.count; r++) {
+    if (!build_rank(emission, plan, &plan->ranks.items[r], error)) {
+      return false;
+    }
+  }
+  for (uint32_t r = 0; r < emission->from->ranks.count; r++) { /* those whose like none is */
+    build_groups(emission, r, (struct lumos_built_rank){0}, plan->recorded);
+  }
+  return true;
+}
+
+static void open_emission(struct emission *emission, const struct rebuild_plan *plan) {
+  const struct lumos_job *from = emission->from;
+  emission->builder = lumos_builder_new(from);
+  emission->recorded = plan->recorded;
+  if (!plan->recorded) {
+    lumos_build_model(emission->builder, &plan->model);
+  }
+  rebuild_kinds_make(&emission->kinds, emission->blocks);
+  list_deps(emission);
+  find_places(emission);
+  emission->joining = rebuild_joining_new(from, plan);
+  emission->lanes = lumos_allocate(from->lanes.count * sizeof *emission->lanes);
+  emission->groups = lumos_allocate_zeroed(from->groups.count, 1);
+}
+
+static void close_emission(struct emission *emission) {
+  rebuild_joining_free(emission->joining);
+  rebuild_kinds_free(&emission->kinds);
+  lumos_builder_free(emission->builder);
+  lumos_vector_free(&emission->handles);
+  free(emission->lanes);
+  free(emission->groups);
+  free(emission->dep_first);
+  free(emission->deps);
+  free(emission->place);
+  free(emission->delays);
+}
+
+struct lumos_job *rebuild_emit(const struct rebuild_templates *templates, const struct rebuild_plan *plan,
+                               struct lumos_error *error) {
+  struct emission emission = {.from = templates->blocks->job, .blocks = templates->blocks, .templates = templates};
+  emission.delays = rebuild_outside(emission.from, error);
+  if (emission.delays == NULL) {
+    return NULL;
+  }
+  open_emission(&emission, plan);
+  bool built = build_ranks(&emission, plan, error) && rebuild_join_all(emission.joining, emission.builder, error);
+  struct lumos_job *job = built ? lumos_builder_finish(emission.builder, error) : NULL;
+  close_emission(&emission);
+  return job;
+}

@@ -1,0 +1,281 @@
+#include "rebuild/join.h"
+
+#include "cost/collective.h"
+#include "rebuild/exchange.h"
+#include "rebuild/label.h"
+#include "rebuild/schedule.h"
+#include <stdlib.h>
+#include <string.h>
+
+struct operation {     /* of one member */
+  uint32_t collective; /* that its recorded task is a member of */
+  int32_t scale;
+  struct lumos_built_task task;
+};
+
+struct member {
+  int32_t rank;
+  LUMOS_VECTOR(struct operation) operations;
+};
+LUMOS_VECTOR_TYPE(members, struct member);
+
+struct rebuild_joining {
+  const struct lumos_job *from;
+  const struct rebuild_plan *plan;
+  uint32_t *channel_of; /* by collective of `from`: those of the same streams of the same ranks, in one direction */
+  uint8_t *axes;        /* by collective of `from`: enum axis, added up */
+  uint32_t *first;      /* by task, and one more: its memberships */
+  uint32_t *of;         /* by membership: the collective */
+  struct lumos_numbering labels, numbers;
+  LUMOS_VECTOR(struct members) channels;
+};
+
+/* Along which axes members differ; at the ends: the first and the last stage of a pipeline alone. */
+enum axis { TENSOR = 1, PIPELINE = 2, DATA = 4, ENDS = 8 };
+
+/* More than this is told by all stages only in the gradients of what the first and the last share. Bytes; chosen: norms
+ * and losses are a few. */
+enum { SCALARS = 65536 };
+
+/* ---- recorded collectives ---- */
+
+static bool is_pair(const struct lumos_collective *collective) {
+  return collective->rule == LUMOS_PAIR || collective->rule == LUMOS_BATCHED;
+}
+
+static uint32_t member_of(const struct lumos_job *job, const struct lumos_collective *collective, uint32_t m) {
+  return job->members.items[collective->member_first + m];
+}
+
+/* Labels of several lengths are told apart by their first number, the length. */
+static uint32_t label_recorded(struct rebuild_joining *joining, struct lumos_numbering *labels,
+                               const struct lumos_collective *collective) {
+  const struct lumos_job *job = joining->from;
+  const char *op =
+      lumos_string(job->strings, lumos_detail_of(job, &job->tasks.items[member_of(job, collective, 0)])->comm.op);
+  uint32_t head[] = {collective->member_count, collective->rule, is_pair(collective) && strcmp(op, "send") == 0};
+  uint32_t label = rebuild_label(labels, head, sizeof head / sizeof *head);
+  for (uint32_t m = 0; m < collective->member_count; m++) {
+    uint32_t lane = job->tasks.items[member_of(job, collective, m)].lane;
+    label = lumos_number_of(labels, lumos_key_pair(label, lane));
+  }
+  return label;
+}
+
+static uint8_t axes_of(const struct lumos_job *job, const struct lumos_collective *collective) {
+  unsigned axes = 0;
+  const struct lumos_parallel *first = NULL;
+  for (uint32_t m = 0; m < collective->member_count; m++) {
+    uint32_t rank = lumos_rank_of(job, &job->tasks.items[member_of(job, collective, m)]);
+    const struct lumos_parallel *at = &job->ranks.items[rank].parallel;
+    first = first == NULL ? at : first;
+    axes |=
+        (at->tp != first->tp ? TENSOR : 0U) | (at->pp != first->pp ? PIPELINE : 0U) | (at->dp != first->dp ? DATA : 0U);
+  }
+  return (uint8_t)(axes | ((axes & PIPELINE) != 0 && collective->bytes > SCALARS ? ENDS : 0U));
+}
+
+static void look_at_recorded(struct rebuild_joining *joining) {
+  const struct lumos_job *job = joining->from;
+  struct lumos_numbering labels = {0};
+  joining->channel_of = lumos_allocate(job->collectives.count * sizeof *joining->channel_of);
+  joining->axes = lumos_allocate(job->collectives.count);
+  for (size_t c = 0; c < job->collectives.count; c++) {
+    joining->channel_of[c] = label_recorded(joining, &labels, &job->collectives.items[c]);
+    joining->axes[c] = axes_of(job, &job->collectives.items[c]);
+  }
+  lumos_numbering_free(&labels);
+}
+
+static void list_memberships(struct rebuild_joining *joining) {
+  const struct lumos_job *job = joining->from;
+  uint32_t *first = lumos_allocate_zeroed(job->tasks.count + 2, sizeof *first);
+  joining->of = lumos_allocate(job->members.count * sizeof *joining->of);
+  for (size_t m = 0; m < job->members.count; m++) {
+    first[job->members.items[m] + 2]++;
+  }
+  for (size_t t = 2; t < job->tasks.count + 2; t++) {
+    first[t] += first[t - 1];
+  }
+  for (uint32_t c = 0; c < job->collectives.count; c++) {
+    const struct lumos_collective *collective = &job->collectives.items[c];
+    for (uint32_t m = 0; m < collective->member_count; m++) {
+      joining->of[first[member_of(job, collective, m) + 1]++] = c;
+    }
+  }
+  joining->first = first;
+}
+
+struct rebuild_joining *rebuild_joining_new(const struct lumos_job *from, const struct rebuild_plan *plan) {
+  struct rebuild_joining *joining = lumos_allocate_zeroed(1, sizeof *joining);
+  joining->from = from;
+  joining->plan = plan;
+  look_at_recorded(joining);
+  list_memberships(joining);
+  return joining;
+}
+
+void rebuild_joining_free(struct rebuild_joining *joining) {
+  for (size_t c = 0; c < joining->channels.count; c++) {
+    for (size_t m = 0; m < joining->channels.items[c].count; m++) {
+      lumos_vector_free(&joining->channels.items[c].items[m].operations);
+    }
+    lumos_vector_free(&joining->channels.items[c]);
+  }
+  lumos_vector_free(&joining->channels);
+  lumos_numbering_free(&joining->labels);
+  lumos_numbering_free(&joining->numbers);
+  free(joining->channel_of);
+  free(joining->axes);
+  free(joining->first);
+  free(joining->of);
+  free(joining);
+}
+
+/* ---- who takes part in what is built ---- */
+
+static bool is_at_end(const struct rebuild_joining *joining, const struct rebuild_rank *rank) {
+  return rank->at.pp == 0 || rank->at.pp == joining->plan->model.sizes.pp - 1;
+}
+
+/* How many ranks the collective has in the plan; 0: not this one. */
+static int32_t size_of(const struct rebuild_joining *joining, const struct rebuild_rank *rank, uint32_t collective) {
+  const struct lumos_parallel *sizes = &joining->plan->model.sizes;
+  unsigned axes = joining->axes[collective];
+  int32_t stages = (axes & ENDS) != 0 && sizes->pp > 1 ? 2 : sizes->pp;
+  if ((axes & ENDS) != 0 && !is_at_end(joining, rank)) {
+    return 0;
+  }
+  return ((axes & TENSOR) != 0 ? sizes->tp : 1) * ((axes & PIPELINE) != 0 ? stages : 1) *
+         ((axes & DATA) != 0 ? sizes->dp : 1);
+}
+
+bool rebuild_takes_part(const struct rebuild_joining *joining, const struct rebuild_rank *rank, uint32_t like) {
+  bool alone = false;
+  for (uint32_t i = joining->first[like]; i < joining->first[like + 1] && !joining->plan->recorded; i++) {
+    const struct lumos_collective *collective = &joining->from->collectives.items[joining->of[i]];
+    alone = alone || (!is_pair(collective) && size_of(joining, rank, joining->of[i]) < 2);
+  }
+  return !alone;
+}
+
+/* Between neighbours: which of them, and in which direction. */
+static uint32_t label_exchange(struct rebuild_joining *joining, const struct rebuild_rank *rank, uint32_t like) {
+  unsigned exchange = rebuild_exchange_of_task(joining->from, like);
+  bool next = (exchange & (REBUILD_TO_NEXT | REBUILD_FROM_NEXT)) != 0;
+  bool up = (exchange & (REBUILD_TO_NEXT | REBUILD_FROM_PREVIOUS)) != 0;
+  bool down = (exchange & (REBUILD_FROM_NEXT | REBUILD_TO_PREVIOUS)) != 0;
+  const uint32_t label[] = {0,
+                            (uint32_t)(next ? rank->at.pp : rank->at.pp - 1),
+                            (uint32_t)up + 2 * (uint32_t)down,
+                            (uint32_t)rank->at.tp,
+                            (uint32_t)rank->at.dp,
+                            0};
+  return rebuild_label(&joining->labels, label, sizeof label / sizeof *label);
+}
+
+static uint32_t label_collective(struct rebuild_joining *joining, const struct rebuild_rank *rank, uint32_t collective,
+                                 uint32_t like) {
+  unsigned axes = joining->axes[collective];
+  const struct lumos_lane *lane = &joining->from->lanes.items[joining->from->tasks.items[like].lane];
+  const uint32_t label[] = {1,
+                            axes,
+                            lane->native,
+                            (axes & TENSOR) != 0 ? LUMOS_NONE : (uint32_t)rank->at.tp,
+                            (axes & PIPELINE) != 0 ? LUMOS_NONE : (uint32_t)rank->at.pp,
+                            (axes & DATA) != 0 ? LUMOS_NONE : (uint32_t)rank->at.dp};
+  return rebuild_label(&joining->labels, label, sizeof label / sizeof *label);
+}
+
+static struct members *channel_for(struct rebuild_joining *joining, const struct rebuild_rank *rank,
+                                   uint32_t collective, uint32_t like) {
+  uint32_t label = joining->plan->recorded ? joining->channel_of[collective]
+                   : is_pair(&joining->from->collectives.items[collective])
+                       ? label_exchange(joining, rank, like)
+                       : label_collective(joining, rank, collective, like);
+  uint32_t channel = lumos_number_of(&joining->numbers, label);
+  if (channel == joining->channels.count) {
+    lumos_vector_push(&joining->channels, ((struct members){0}));
+  }
+  return &joining->channels.items[channel];
+}
+
+static struct member *member_for(struct members *members, int32_t rank) {
+  for (size_t m = members->count; m-- > 0;) {
+    if (members->items[m].rank == rank) {
+      return &members->items[m];
+    }
+  }
+  lumos_vector_push(members, ((struct member){.rank = rank}));
+  return &members->items[members->count - 1];
+}
+
+void rebuild_join(struct rebuild_joining *joining, const struct rebuild_rank *rank, uint32_t like,
+                  struct lumos_built_task task, int32_t scale) {
+  for (uint32_t i = joining->first[like]; i < joining->first[like + 1]; i++) {
+    struct members *members = channel_for(joining, rank, joining->of[i], like);
+    bool scales = (joining->axes[joining->of[i]] & (PIPELINE | TENSOR)) == 0;
+    struct operation operation = {joining->of[i], scales ? scale : 0, task};
+    lumos_vector_push(&member_for(members, rank->number)->operations, operation);
+  }
+}
+
+/* ---- all together ---- */
+
+static bool check_counts(const struct members *members, struct lumos_error *error) {
+  for (size_t m = 1; m < members->count; m++) {
+    if (members->items[m].operations.count != members->items[0].operations.count) {
+      return lumos_fail(error, "rank %d would take part in %zu operations of a communicator, and rank %d in %zu",
+                        members->items[0].rank, members->items[0].operations.count, members->items[m].rank,
+                        members->items[m].operations.count);
+    }
+  }
+  return true;
+}
+
+/* What it takes among as many ranks as there are now. */
+static int64_t resized(const struct lumos_job *job, const struct lumos_collective *like, int32_t size, int32_t scale) {
+  uint32_t rank = lumos_rank_of(job, &job->tasks.items[member_of(job, like, 0)]);
+  int64_t transfer = is_pair(like) || like->size < 1
+                         ? like->transfer
+                         : lumos_collective_resized(lumos_string(job->strings, like->op),
+                                                    lumos_string(job->strings, job->ranks.items[rank].device_name),
+                                                    like->transfer, like->size, size);
+  return scale == 0 ? transfer : (int64_t)((__int128)transfer * scale / 1000000);
+}
+
+static void join_channel(const struct rebuild_joining *joining, const struct members *members,
+                         struct lumos_builder *builder) {
+  const struct lumos_job *from = joining->from;
+  struct lumos_built_task *tasks = lumos_allocate(members->count * sizeof *tasks);
+  for (size_t i = 0; i < members->items[0].operations.count; i++) {
+    for (size_t m = 0; m < members->count; m++) {
+      tasks[m] = members->items[m].operations.items[i].task;
+    }
+    const struct operation *operation = &members->items[0].operations.items[i];
+    const struct lumos_collective *like = &from->collectives.items[operation->collective];
+    int32_t size = joining->plan->recorded ? like->size : (int32_t)members->count;
+    lumos_build_collective(builder, operation->collective, tasks, (uint32_t)members->count, size);
+    if (!joining->plan->recorded && like->transfer != LUMOS_ABSENT) {
+      lumos_build_transfer(builder, resized(from, like, size, operation->scale));
+    }
+  }
+  free(tasks);
+}
+
+static int by_rank(const void *left, const void *right) {
+  const struct member *a = left, *b = right;
+  return LUMOS_ORDER(a->rank, b->rank);
+}
+
+bool rebuild_join_all(struct rebuild_joining *joining, struct lumos_builder *builder, struct lumos_error *error) {
+  for (uint32_t c = 0; c < joining->channels.count; c++) {
+    struct members *members = &joining->channels.items[c];
+    lumos_vector_sort(members, by_rank);
+    if (!check_counts(members, error)) {
+      return false;
+    }
+    join_channel(joining, members, builder);
+  }
+  return true;
+}

@@ -1,0 +1,11 @@
+/* How many parameters a stage of a pipeline has. */
+#ifndef LUMOS_REBUILD_PARAMETERS_H
+#define LUMOS_REBUILD_PARAMETERS_H
+
+#include <lumos/job.h>
+
+/* Of a stage with so many layers; relative to others of the same model only. Where the model is not described well enough,
+ * layers are all that counts. */
+int64_t rebuild_parameters(const struct lumos_model_description *model, int32_t layers, bool first, bool last);
+
+#endif

@@ -1,0 +1,37 @@
+#include "rebuild/plan.h"
+
+/* One recorded step once more, as another. */
+static void add_step(struct rebuild_rank *rank, const struct rebuild_blocks *blocks, int32_t like, int32_t step,
+                     uint32_t turns) {
+  for (uint32_t b = blocks->rank_first[rank->like]; b < blocks->rank_first[rank->like + 1]; b++) {
+    const struct rebuild_block *block = &blocks->items.items[b];
+    if (block->step == like) {
+      rebuild_plan_add(rank, (struct rebuild_item){b, turns, step, block->micro_batch, block->layer, 0, 0});
+    }
+  }
+}
+
+enum { FEWEST_STEPS = 3 };
+
+void rebuild_plan_recorded(struct rebuild_plan *plan, const struct rebuild_templates *templates) {
+  const struct rebuild_blocks *blocks = templates->blocks;
+  struct rebuild_steps steps;
+  *plan = (struct rebuild_plan){.recorded = true, .begins_as_recorded = true};
+  rebuild_steps_list(&steps, blocks);
+  size_t count = steps.count + 1 < FEWEST_STEPS ? FEWEST_STEPS : steps.count + 1;
+  for (uint32_t r = 0; r < blocks->job->ranks.count && steps.count > 0; r++) {
+    struct rebuild_rank rank = {.like = r, .number = blocks->job->ranks.items[r].rank};
+    for (size_t i = 0; i < count; i++) {
+      add_step(&rank, blocks, steps.items[i % steps.count], steps.items[0] + (int32_t)i, 1);
+    }
+    lumos_vector_push(&plan->ranks, rank);
+  }
+  lumos_vector_free(&steps);
+}
+
+void rebuild_plan_free(struct rebuild_plan *plan) {
+  for (size_t r = 0; r < plan->ranks.count; r++) {
+    lumos_vector_free(&plan->ranks.items[r].items);
+  }
+  lumos_vector_free(&plan->ranks);
+}

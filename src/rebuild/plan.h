@@ -1,0 +1,40 @@
+/* A plan: what every rank of a job that is to be built does, in order, block by block. */
+#ifndef LUMOS_REBUILD_PLAN_H
+#define LUMOS_REBUILD_PLAN_H
+
+#include "rebuild/templates.h"
+
+struct rebuild_item {
+  uint32_t like;                    /* a recorded block */
+  uint32_t turns;                   /* which of its template is drawn: rebuild_draw */
+  int32_t step, micro_batch, layer; /* of what is built */
+  int32_t kernels,
+      transfers; /* how long kernels take, and what replicas tell each other, in millionths; 0: as recorded */
+};
+LUMOS_VECTOR_TYPE(rebuild_items, struct rebuild_item);
+
+struct rebuild_rank {
+  uint32_t like;            /* a recorded rank: its lanes, its clock and all else that is said of ranks */
+  int32_t number;           /* of what is built */
+  struct lumos_parallel at; /* its coordinates, in a configuration that was not recorded */
+  struct rebuild_items items;
+};
+
+struct rebuild_plan {
+  bool recorded;                        /* the configuration is the recorded one: who takes part in what is as it was */
+  struct lumos_model_description model; /* else: what is trained, and how it is spread */
+  bool begins_as_recorded; /* with what was launched before the recording, and threads when they began in it */
+  LUMOS_VECTOR(struct rebuild_rank) ranks;
+};
+
+/* Add a block to what a rank does. */
+static inline void rebuild_plan_add(struct rebuild_rank *rank, struct rebuild_item item) {
+  lumos_vector_push(&rank->items, item);
+}
+
+/* What was recorded: all of its steps, in order and from the first again, one more than there are and three at least, so that
+ * the first can settle. */
+void rebuild_plan_recorded(struct rebuild_plan *plan, const struct rebuild_templates *templates);
+void rebuild_plan_free(struct rebuild_plan *plan);
+
+#endif

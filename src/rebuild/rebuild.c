@@ -1,0 +1,152 @@
+/* A job written anew out of what was recorded of it. */
+#include "rebuild/ask.h"
+#include "rebuild/census.h"
+#include "rebuild/emit.h"
+#include "rebuild/error.h"
+#include "rebuild/legal.h"
+#include "rebuild/replan.h"
+#include "transform/edit.h"
+#include <lumos/sim.h>
+
+static bool check_recording(const struct lumos_job *job, struct lumos_error *error) {
+  if (!lumos_job_measured(job)) {
+    return lumos_fail(error, "a job can be rebuilt only where its tasks have measured starts; rebuild it before other "
+                             "changes take these away");
+  }
+  for (size_t l = 0; l < job->lanes.count; l++) {
+    if (job->lanes.items[l].kind == LUMOS_THREAD && job->lanes.items[l].task_count > 0) {
+      return true;
+    }
+  }
+  return lumos_fail(error, "a job can be rebuilt only where threads were recorded; record CPU activities, too");
+}
+
+/* What was measured stays beside what is built; of single lanes and tasks it means nothing there. */
+static void keep_metrics(struct lumos_job *built, const struct lumos_job *job) {
+  for (size_t i = 0; i < job->metrics.count; i++) {
+    const struct lumos_metric *metric = &job->metrics.items[i];
+    if (metric->source == LUMOS_METRIC_MEASURED && metric->scope.lane == LUMOS_NONE &&
+        metric->scope.task == LUMOS_NONE) {
+      lumos_vector_push(&built->metrics, *metric);
+    }
+  }
+}
+
+static void keep_notes(struct lumos_job *built, const struct lumos_job *job) {
+  for (size_t i = 0; i < job->notes.count; i++) {
+    const struct lumos_note *note = &job->notes.items[i];
+    if (note->scope.lane == LUMOS_NONE && note->scope.task == LUMOS_NONE) {
+      lumos_vector_push(&built->notes, *note);
+    }
+  }
+}
+
+static bool is_as_recorded(const struct lumos_rebuild *asked) {
+  return asked->layers == 0 && asked->micro_batches == 0 && asked->stages == 0 && asked->replicas == 0 &&
+         asked->schedule == 0 && asked->split_count == 0;
+}
+
+/* The recorded configuration, and how far it is off. */
+static struct lumos_job *build_recorded(const struct rebuild_templates *templates, struct lumos_decimal *deviation,
+                                        struct lumos_error *error) {
+  struct rebuild_plan plan;
+  rebuild_plan_recorded(&plan, templates);
+  struct lumos_job *built = rebuild_emit(templates, &plan, error);
+  if (built != NULL && !rebuild_error(templates, &plan, built, deviation, error)) {
+    lumos_job_free(built);
+    built = NULL;
+  }
+  rebuild_plan_free(&plan);
+  return built;
+}
+
+static struct lumos_job *build_other(const struct rebuild_templates *templates, const struct lumos_rebuild *asked,
+                                     struct lumos_error *error) {
+  struct rebuild_plan plan;
+  bool planned = rebuild_replan(&plan, templates, asked, error) &&
+                 rebuild_check_plan(&plan, templates, asked->schedule == 0 ? LUMOS_1F1B : asked->schedule, error);
+  struct lumos_job *built = planned ? rebuild_emit(templates, &plan, error) : NULL;
+  rebuild_plan_free(&plan);
+  return built;
+}
+
+static void put_error(struct lumos_job *job, struct lumos_decimal deviation) {
+  struct lumos_metric metric = lumos_metric_empty;
+  metric.name = lumos_intern_text(job->strings, "rebuild_error");
+  metric.unit = lumos_intern_text(job->strings, "share");
+  metric.of = lumos_intern_text(job->strings, "step_time");
+  metric.value = deviation;
+  metric.source = LUMOS_METRIC_MEASURED;
+  if (deviation.units != LUMOS_ABSENT) {
+    lumos_vector_push(&job->metrics, metric);
+  }
+}
+
+static double percent(int64_t part, int64_t whole) { return whole == 0 ? 0 : 100.0 * (double)part / (double)whole; }
+
+static void put_note(struct lumos_job *job, const struct rebuild_census *census, struct lumos_decimal deviation) {
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  lumos_text_format(
+      &text,
+      "built out of %u blocks of the recording, of %u templates, with %.1f %% of the GPUs' time; of the "
+      "threads' time %.1f %% is of passes, transfers and the optimizer; %u blocks do something else than most "
+      "at their place",
+      census->blocks, census->templates, percent(census->device, census->all_devices),
+      percent(census->thread, census->all_threads), census->odd);
+  if (deviation.units != LUMOS_ABSENT) {
+    lumos_text_format(&text, "; the recorded configuration, built so, is %+.2f %% off what was measured",
+                      (double)deviation.units / 1e4);
+  }
+  lumos_text_char(&text, '\0');
+  lumos_job_note(job, "transform.rebuilt", LUMOS_INFO, census->blocks, NULL, text.bytes, NULL);
+  lumos_text_free(&text);
+}
+
+static struct lumos_job *build(struct lumos_job *job, const struct lumos_rebuild *asked, struct lumos_error *error) {
+  struct rebuild_blocks blocks;
+  struct rebuild_templates templates;
+  struct lumos_decimal deviation;
+  rebuild_blocks_cut(&blocks, job);
+  rebuild_templates_make(&templates, &blocks);
+  struct lumos_job *built = build_recorded(&templates, &deviation, error);
+  if (built != NULL && !is_as_recorded(asked)) {
+    lumos_job_free(built);
+    built = build_other(&templates, asked, error);
+  }
+  if (built != NULL) {
+    struct rebuild_census census = rebuild_census_take(&templates);
+    keep_notes(built, job);
+    keep_metrics(built, job);
+    put_error(built, deviation);
+    put_note(built, &census, deviation);
+  }
+  rebuild_templates_free(&templates);
+  rebuild_blocks_free(&blocks);
+  return built;
+}
+
+static void record(struct lumos_job *job, const struct lumos_rebuild *asked) {
+  struct lumos_text args = LUMOS_TEXT_BUFFER;
+  rebuild_tell(asked, &args);
+  lumos_text_char(&args, '\0');
+  lumos_job_history(job, "lumos-transform", args.bytes, NULL, 0);
+  lumos_text_free(&args);
+}
+
+bool lumos_rebuild(struct lumos_job *job, const struct lumos_rebuild *asked, struct lumos_error *error) {
+  if (!lumos_edit_begin(job, error) || !check_recording(job, error)) {
+    return false;
+  }
+  lumos_measure(job);
+  struct lumos_job *built = build(job, asked, error);
+  if (built == NULL) {
+    return false;
+  }
+  struct lumos_job was = *job;
+  *job = *built;
+  job->watcher = was.watcher;
+  *built = was;
+  lumos_job_free(built);
+  record(job, asked);
+  return true;
+}
