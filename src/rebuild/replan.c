@@ -260,7 +260,7 @@ static void add_layers(const struct writer *writer, const struct rebuild_slot *s
   const struct stage *stage = writer->stage;
   int32_t count = (int32_t)count_layers(passes, pass);
   for (int32_t i = 0; i < stage->layers && count > 0; i++) {
-    int32_t wanted = place_like(i, stage->layers, count, i % count), layer = -1;
+    int32_t wanted = place_like(i, stage->layers, count, count - 1), layer = -1;
     uint32_t p = pass->first;
     while (layer < wanted) {
       layer += passes->pieces.items[p++].part == LUMOS_PART_LAYER;
