@@ -8,7 +8,6 @@
 #include <string.h>
 
 struct replan {
-  const struct rebuild_templates *templates;
   const struct rebuild_blocks *blocks;
   const struct lumos_job *job;
   struct rebuild_plan *plan;
@@ -360,7 +359,7 @@ static bool add_rank(struct replan *replan, const struct stage *stage, const str
                       stage_like(replan, stage));
   }
   struct rebuild_rank rank = {.like = like, .number = number, .at = *place};
-  struct rebuild_slots slots;
+  struct rebuild_slots slots = {0};
   rebuild_schedule_make(&slots, replan->schedule, replan->to.stages, stage->number, replan->to.micro_batches,
                         replan->joint);
   int64_t scale = find_scale(replan, stage, like);
@@ -471,8 +470,7 @@ static void close(struct replan *replan) {
 
 bool rebuild_replan(struct rebuild_plan *plan, const struct rebuild_templates *templates,
                     const struct lumos_rebuild *asked, struct lumos_error *error) {
-  struct replan replan = {
-      .templates = templates, .blocks = templates->blocks, .job = templates->blocks->job, .plan = plan};
+  struct replan replan = {.blocks = templates->blocks, .job = templates->blocks->job, .plan = plan};
   *plan = (struct rebuild_plan){0};
   bool done = look(&replan, error) && settle(&replan, asked, error) && add_ranks(&replan, error);
   close(&replan);
