@@ -349,8 +349,6 @@ static bool add_step(const struct writer *writer, const struct rebuild_slots *sl
 
 /* ---- ranks ---- */
 
-enum { FEWEST_STEPS = 3 };
-
 static bool add_rank(struct replan *replan, const struct stage *stage, const struct lumos_parallel *place,
                      int32_t number, uint32_t turns, struct lumos_error *error) {
   uint32_t like = rank_at(replan, stage_like(replan, stage), place);
@@ -364,7 +362,7 @@ static bool add_rank(struct replan *replan, const struct stage *stage, const str
                         replan->joint);
   int64_t scale = find_scale(replan, stage, like);
   int64_t kernels = replan->sharded ? scale * replan->replicas / replan->to.replicas : scale;
-  size_t count = replan->steps.count + 1 < FEWEST_STEPS ? FEWEST_STEPS : replan->steps.count + 1;
+  size_t count = rebuild_steps_built(&replan->steps);
   bool done = true;
   for (uint32_t i = 0; i < count && done; i++) {
     struct writer writer = {.replan = replan,

@@ -206,7 +206,7 @@ static void the_recorded_job_takes_as_long_as_was_measured(void **state) {
   struct lumos_job *job = rebuilt(&asked);
   assert_false(lumos_job_measured(job));
   assert_int_equal(value_of(job, "rebuild_error", LUMOS_ABSENT_INT, LUMOS_METRIC_MEASURED), 0);
-  for (int32_t step = 1; step <= STEPS; step++) {
+  for (int32_t step = 1; step < STEPS; step++) {
     assert_int_equal(value_of(job, "step_time", step, LUMOS_METRIC_SIMULATED), PERIOD);
   }
   lumos_job_free(job);
