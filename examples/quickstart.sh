@@ -25,7 +25,7 @@ if [ ! -f "$root/build/CMakeCache.txt" ]; then
 fi
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-if ! cmake --build "$root/build" -j "$(nproc)" --target lumos-report >"$log" 2>&1; then
+if ! cmake --build "$root/build" -j "$(nproc)" --target tools >"$log" 2>&1; then
   cat "$log" >&2
   echo "The build failed; removing $root/build and starting again may help." >&2
   exit 1

@@ -12,7 +12,7 @@ const readPath = (path) => {
 };
 
 /* The paths of every lane. */
-const readColumns = (svg) => Array.from(svg.querySelectorAll('g:not(.marks)'), (lane) => Array.from(lane.querySelectorAll('path'), readPath));
+const readColumns = (svg) => Array.from(svg.querySelectorAll('g:not(.marks, .routes)'), (lane) => Array.from(lane.querySelectorAll('path'), readPath));
 
 /* What a lane tells of a kind, or with '' of the kind that fills the column at a point: ", simulated: GEMM, 1.20 ms in 31 tasks".
    '' where nothing is told. */

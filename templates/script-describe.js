@@ -27,6 +27,7 @@ const holdSentence = (instant, source, holdNumber, follow) => {
 /* Nanoseconds are kept: start and duration in microseconds with three decimals. */
 const exact = (value) => (Number.isNaN(value) ? '\u2013' : formatFixed(value, 1e3, 3));
 
+/* Both timelines, also where the picture has room for one. */
 const timesTable = (task) => {
   const rows = [
     ['start', task.start, task.measuredStart],
@@ -40,30 +41,87 @@ const timesTable = (task) => {
   return create('table', '', {}, create('thead', '', {}, head), create('tbody', '', {}, ...body));
 };
 
-/* "all of it is on the chain of step 3"; null where none of it is. */
-const chainSentence = ({number, dur}) => {
-  const {step, from, until} = job().chain;
-  const share = until[number] - from[number];
-  return Number.isNaN(share) ? null : (share === dur ? 'all' : formatTime(share)) + ' of it is on the chain of step ' + step;
+/* "all of it, in step 3" */
+const routeSentence = (task) => {
+  const found = routeThrough(task);
+  if (job().routes.length === 0) {
+    return null;
+  }
+  return found === null ? 'not on it' : (found.time === task.dur ? 'all' : formatTime(found.time)) + ' of it, in step ' + found.step;
 };
 
-/* What held it, what launched it, and where it stands: terms and what is known of them. */
+/* "backward, micro-batch 3, layer 12" */
+const passSentence = ({phase, microBatch, layer}) => {
+  const parts = [
+    phase > 0 ? job().phases[phase] : '',
+    microBatch >= 0 ? 'micro-batch ' + formatCount(microBatch) : '',
+    layer >= 0 ? 'layer ' + formatCount(layer) : '',
+  ];
+  return parts.filter(Boolean).join(', ');
+};
+
+/* Bytes as people read them. */
+const formatBytes = (value) => {
+  const units = [['GB', 1e9], ['MB', 1e6], ['kB', 1e3]];
+  const [name, one] = units.find(([, least]) => value >= least) || ['bytes', 1];
+  return one === 1 ? formatCount(value) + SPACE + name : formatFixed(value, one, 2) + SPACE + name + ' (' + formatCount(value) + ')';
+};
+
+/* Since when a task could have run, or ended: [instant, why]; null: it did not wait, or that is not known. */
+const waitsSince = (task) => {
+  const {lane, place, call, start} = task;
+  const hold = lane.holds[place];
+  if (lane.ends.has(place)) {
+    return [start, 'its start'];
+  }
+  if (hold === null || job().holds[hold][0] === 'launch') {
+    return null;
+  }
+  if (call >= 0) {
+    const {start: begin, dur} = taskOf(call);
+    return [begin + dur, 'its launch'];
+  }
+  if (!lane.isStream && lane.leftOut === 0 && place > 0 && job().holds[hold][0] !== 'thread order') {
+    const {start: begin, dur} = lane.times[SIMULATED];
+    return [begin[place - 1] + dur[place - 1], 'the task before it ended'];
+  }
+  return null;
+};
+
+/* "1.20 ms, since its launch at 12.3 ms" */
+const waitSentence = (task) => {
+  const since = waitsSince(task);
+  const until = task.lane.ends.has(task.place) ? task.start + task.dur : task.start;
+  if (since === null || until <= since[0]) {
+    return null;
+  }
+  const [instant, why] = since;
+  return formatTime(until - instant) + ', since ' + why + (why === 'its start' ? '' : ' at ' + formatTime(instant));
+};
+
+/* What it is, what held it and since when, what launched it: terms and what is known of them. */
 const known = (task, follow) => {
   const list = create('dl', '', {});
   const row = (term, value) => value !== null && list.append(create('dt', '', {}, term), create('dd', '', {}, value));
   const hold = task.lane.holds[task.place];
   const end = task.lane.ends.get(task.place);
   const [first] = job().steps;
+  row('op', task.op || null);
+  row('module', task.module || null);
+  row('part of', passSentence(task) || null);
+  row('shapes', task.shapes || null);
+  row('bytes', task.bytes === undefined ? null : formatBytes(task.bytes));
   if (hold !== null) {
     row('start held by', holdSentence(task.start, task.lane.held[task.place], hold, follow));
   }
   if (end) {
     row('end held by', holdSentence(task.start + task.dur, end.source, end.hold, follow));
   }
+  row('waited', waitSentence(task));
   if (task.call !== NONE) {
     row('launched by', task.call === NOT_EMBEDDED ? 'a call that is not on this page one by one' : nameOf(task.call, follow));
   }
-  row('chain', chainSentence(task));
+  row('critical path', routeSentence(task));
   row('times', first ? 'count from the start of step ' + first[0] : null);
   return list;
 };

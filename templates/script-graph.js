@@ -1,4 +1,5 @@
-/* The graph of what the step waits for: larger and smaller, and drawn about with the pointer where it is larger than its frame. */
+/* The graph of what the step waits for: larger and smaller, and drawn about with the pointer where it is larger than its frame. Its boxes lead
+   to the timeline: by a click, or by Enter on the one that arrow keys have gone to. */
 
 class Sheet {
   constructor(region) {
@@ -7,10 +8,12 @@ class Sheet {
     this.natural = this.svg.viewBox.baseVal.width;
     this.height = this.svg.viewBox.baseVal.height;
     region.before(toolbar('Size of the graph',
-      button('', '+', 'Larger', () => this.zoom(1.4)),
-      button('', MINUS, 'Smaller', () => this.zoom(1 / 1.4)),
-      button('', 'Fit', 'Fit into the window', () => this.fit()),
-      button('', 'Reset', 'Reset to its own size', () => this.set(null))));
+      button('', '+', 'Enlarge the graph', () => this.zoom(1.4)),
+      button('', MINUS, 'Shrink the graph', () => this.zoom(1 / 1.4)),
+      button('', 'Fit graph', 'Fit graph into the window', () => this.fit()),
+      button('', 'Reset size', 'Reset size of the graph', () => this.set(null))));
+    this.boxes = pictures.length > 0 ? Array.from(this.svg.querySelectorAll('g.box')) : [];
+    this.boxes.forEach((box, i) => this.upgrade(box, i));
     region.addEventListener('keydown', (event) => runKey(event, {
       '+': () => this.zoom(1.4),
       '=': () => this.zoom(1.4),
@@ -24,6 +27,34 @@ class Sheet {
       }
     }, {passive: false});
     region.addEventListener('pointerdown', (event) => this.drag(event));
+    this.firstSeen = new ResizeObserver(() => this.begin());
+    this.firstSeen.observe(region);
+  }
+
+  /* In a window that is narrower than the graph the first box is in sight, once the graph is. */
+  begin() {
+    const [box] = this.boxes;
+    if (this.region.clientWidth > 0 && box) {
+      this.firstSeen.disconnect();
+      const left = box.getBoundingClientRect().left - this.region.getBoundingClientRect().left;
+      this.region.scrollLeft += Math.min(left - 12, this.region.scrollWidth - this.region.clientWidth);
+    }
+  }
+
+  /* A box becomes a button that is called what it says; the Tab key comes to one of them. */
+  upgrade(box, number) {
+    this.svg.setAttribute('role', 'group');
+    const attributes = {role: 'button', tabindex: number === 0 ? '0' : '-1', 'aria-description': 'Go to it in the timeline'};
+    Object.entries(attributes).forEach(([key, value]) => box.setAttribute(key, value));
+    const go = () => goToView(box.dataset.view);
+    const walk = (step) => () => this.focus(between(number + step, 0, this.boxes.length - 1));
+    box.addEventListener('click', go);
+    box.addEventListener('keydown', (event) => runKey(event, {Enter: go, ' ': go, ArrowDown: walk(1), ArrowUp: walk(-1), ArrowRight: walk(1), ArrowLeft: walk(-1)}));
+  }
+
+  focus(number) {
+    this.boxes.forEach((box, i) => box.setAttribute('tabindex', i === number ? '0' : '-1'));
+    this.boxes[number].focus();
   }
 
   get shown() {
@@ -57,11 +88,15 @@ class Sheet {
       return;
     }
     const {scrollLeft, scrollTop} = this.region;
+    let dragging = false; /* a press that does not move is a click, on what it is on */
     const move = (moved) => {
+      if (!dragging && Math.hypot(event.clientX - moved.clientX, event.clientY - moved.clientY) <= LEAST_DRAG) {
+        return;
+      }
+      dragging = dragging || (this.region.setPointerCapture(event.pointerId), true);
       this.region.scrollLeft = scrollLeft + event.clientX - moved.clientX;
       this.region.scrollTop = scrollTop + event.clientY - moved.clientY;
     };
-    this.region.setPointerCapture(event.pointerId);
     this.region.addEventListener('pointermove', move);
     const end = () => this.region.removeEventListener('pointermove', move);
     this.region.addEventListener('pointerup', end, {once: true});

@@ -9,10 +9,11 @@ const startTimelines = () => {
       lanes += tracks;
     }
   }
-  const marks = document.getElementById('marks');
-  if (marks) {
-    marks.addEventListener('change', () => pictures.forEach((picture) => picture.draw()));
+  for (const box of document.querySelectorAll('#marks, #path')) {
+    box.addEventListener('change', () => pictures.forEach((picture) => picture.draw()));
   }
+  addEventListener('hashchange', followLink);
+  followLink();
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => {
     forgetColours();
     pictures.forEach((picture) => picture.draw());
@@ -27,16 +28,6 @@ const startTables = () => {
   }
 };
 
-/* What is folded is printed too. */
-const startPrinting = () => {
-  let opened = [];
-  addEventListener('beforeprint', () => {
-    opened = Array.from(document.querySelectorAll('details:not([open])'));
-    opened.forEach((details) => details.setAttribute('open', ''));
-  });
-  addEventListener('afterprint', () => opened.forEach((details) => details.removeAttribute('open')));
-};
-
 /* A template of somebody's own may leave the data out. */
 if (document.getElementById('lumos-tasks')) {
   startTimelines();
@@ -45,4 +36,6 @@ if (document.getElementById('lumos-summary')) {
   startTables();
 }
 document.querySelectorAll('[data-picture="graph"]').forEach((region) => new Sheet(region));
-startPrinting();
+new Terms();
+addEventListener('hashchange', unfoldTarget);
+unfoldTarget();

@@ -1,5 +1,5 @@
-/* What is painted over the page's own drawing: on a canvas the work of the span that is shown, the chain, and marks for the task at the
-   pointer and the pinned one. Lengths are the picture's own pixels, from the plot's left edge and the picture's top. */
+/* What is painted over the page's own drawing: on a canvas the work of the span that is shown, names, the critical path, and marks for what
+   was searched for, the task at the pointer and the pinned one. Lengths are the picture's own pixels, from the plot's left edge and the picture's top. */
 
 const PALE = 0.3;
 const MEASURED_ALPHA = 0.55; /* as in the page's own drawing */
@@ -7,11 +7,18 @@ const BEYOND = 10; /* how far what leaves the picture is painted */
 const MOST_PIXELS = 16e6; /* browsers refuse canvases that are too large */
 const MOST_HEIGHT = 16000;
 
-/* Does the reader want the marks of doubtful waits? */
-const marksAreShown = () => {
-  const box = document.getElementById('marks');
+const LEAST_NAME = 26; /* pixels; in less no name fits, */
+const LEAST_HEIGHT = 11; /* nor in a bar that is lower */
+
+/* Does the reader want the marks of doubtful waits, or the critical path? Each has a box on the page. */
+const isWanted = (id) => {
+  const box = document.getElementById(id);
   return box !== null && box.checked;
 };
+
+/* A name for a bar: without what all names of its kind begin with, and the arguments of templates and functions. */
+const shortName = (name) =>
+  name.replace(/^(void |autograd::engine::evaluate_function: )+/, '').replace(/^(\(anonymous namespace\)::|[\w]+::)+(?=\w+[<(])/, '').replace(/[<(].*$/, '') || name;
 
 class Painter {
   constructor(picture) {
@@ -24,11 +31,15 @@ class Painter {
     const {picture, context} = this;
     this.clear();
     if (picture.view.span) {
-      picture.lanes.forEach((lane, place) => this.paintLane(lane, place));
+      this.paintLanes((lane, place) => this.paintLane(lane, place));
       this.paintSteps();
     }
-    if (state.chain) {
-      this.paintChain();
+    this.paintLanes((lane, place) => this.paintNames(lane, place));
+    if (search.found.length > 0) {
+      this.paintLanes((lane, place) => this.paintFound(lane, place));
+    }
+    if (isWanted('path')) {
+      new RoutePainter(this).paint();
     }
     if (picture.pointer.band) {
       const [left, right] = picture.pointer.band;
@@ -73,25 +84,31 @@ class Painter {
     }
   }
 
+  paintLanes(paint) {
+    const {lanes, tracks} = this.picture;
+    lanes.forEach((lane, place) => tracks[place].hidden || paint(lane, place));
+  }
+
   /* Above the simulated tasks, below the measured ones. */
   paintLane(lane, place) {
     const {context, picture} = this;
     const {y, height} = picture.tracks[place];
+    const upper = picture.upperOf(height);
     const {names, kinds} = job();
     if (lane.leftOut > 0) {
-      this.paintColumns(picture.columns()[place], y + height / 2);
+      this.paintColumns(picture.columns()[place], y + upper, height / picture.folds.full[place].height);
     }
-    for (const timeline of [MEASURED, SIMULATED]) {
+    for (const timeline of job().twice ? [MEASURED, SIMULATED] : [SIMULATED]) {
       const {start, dur} = lane.times[timeline];
-      const top = timeline === MEASURED ? y + height / 2 : y;
+      const [top, high] = timeline === MEASURED ? [y + upper, height - upper] : [y, upper];
       context.globalAlpha = timeline === MEASURED ? MEASURED_ALPHA : 1;
       for (let i = 0; i < lane.count; i++) {
         const [kind] = names[lane.names[i]];
-        this.bar(kinds[kind][0], start[i], start[i] + dur[i], top, height / 2, {least: 0.4, gap: 0.5});
+        this.bar(kinds[kind][0], start[i], start[i] + dur[i], top, high, {least: 0.4, gap: 0.5});
       }
     }
     context.globalAlpha = 1;
-    if (marksAreShown()) {
+    if (isWanted('marks')) {
       for (const [, kind, from, until] of lane.waits) {
         this.bar(job().doubts[kind], from, until, y - 4, 4, {least: 0.7});
       }
@@ -99,7 +116,7 @@ class Painter {
   }
 
   /* The page's own columns, pale, but not where every task is on the page. */
-  paintColumns(paths, base) {
+  paintColumns(paths, base, scale) {
     const {context, picture} = this;
     const {from, until} = picture.view.whole;
     const column = (until - from) / picture.view.width;
@@ -107,12 +124,12 @@ class Painter {
     context.globalAlpha = PALE;
     for (const {css, cells} of paths) {
       for (const {x, width, height} of cells) {
-        const top = height > 0 ? base - height : base;
+        const top = height > 0 ? base - height * scale : base;
         const begin = from + x * column;
         const end = from + (x + width) * column;
         for (const [one, other] of [[begin, Math.min(end, known)], [Math.max(begin, unknown), end]]) {
           if (other > one) {
-            this.bar(css, one, other, top, Math.abs(height));
+            this.bar(css, one, other, top, Math.abs(height) * scale);
           }
         }
       }
@@ -120,15 +137,50 @@ class Painter {
     context.globalAlpha = 1;
   }
 
-  /* A line above what the step waits for. */
-  paintChain() {
-    const {picture} = this;
-    const {from, until} = job().chain;
-    picture.lanes.forEach(({first, count}, place) => {
-      for (let i = first; i < first + count; i++) {
-        this.bar('ink', from[i], until[i], picture.tracks[place].y - 2.5, 2, {least: 0.7});
+  /* Names in the bars where they fit. */
+  paintNames(lane, place) {
+    const {context, picture, picture: {view}} = this;
+    const {y, height} = picture.tracks[place];
+    const upper = picture.upperOf(height);
+    if (upper < LEAST_HEIGHT) {
+      return;
+    }
+    const {names, kinds} = job();
+    const {start, dur} = lane.times[SIMULATED];
+    const least = view.timeOf(LEAST_NAME) - view.timeOf(0);
+    context.font = Math.min(11, upper - 1.5) + 'px ' + colourOf('sans');
+    context.textBaseline = 'middle';
+    for (let i = 0; i < lane.count; i++) {
+      if (dur[i] >= least) {
+        const left = Math.max(view.placeOf(start[i]), 0);
+        const room = Math.min(view.placeOf(start[i] + dur[i]), view.width) - left - 6;
+        const [kind, name] = names[lane.names[i]];
+        const text = room < LEAST_NAME - 6 ? '' : this.fitted(shortName(textAt(name)), room);
+        context.fillStyle = colourOf(kinds[kind][0] + '-ink');
+        context.fillText(text, left + 3, y + upper / 2 + 0.5);
       }
-    });
+    }
+  }
+
+  /* As much of a name as has room; nothing where that says nothing. */
+  fitted(name, room) {
+    const width = this.context.measureText(name).width;
+    if (width <= room) {
+      return name;
+    }
+    const kept = Math.floor(name.length * room / width) - 1;
+    return kept < 3 ? '' : name.slice(0, kept) + '\u2026';
+  }
+
+  /* A line below what was searched for. */
+  paintFound(lane, place) {
+    const {y, height} = this.picture.tracks[place];
+    const {start, dur} = lane.times[SIMULATED];
+    for (let i = 0; i < lane.count; i++) {
+      if (search.names.has(lane.names[i])) {
+        this.bar('accent', start[i], start[i] + dur[i], y + height - 1, 3, {least: 1.5});
+      }
+    }
   }
 
   /* Where steps begin and end. */
@@ -154,7 +206,7 @@ class Painter {
   spot(task, time) {
     const {view} = this.picture;
     const {y, height} = this.picture.trackOf(task);
-    return {x: between(view.placeOf(time), -2 * BEYOND, view.width + 2 * BEYOND), y: y + height / 4};
+    return {x: between(view.placeOf(time), -2 * BEYOND, view.width + 2 * BEYOND), y: y + this.picture.upperOf(height) / 2};
   }
 
   /* A frame around a task, and a line from what held it. */

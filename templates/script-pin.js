@@ -6,8 +6,8 @@ const WAYS = [
     to: ({lane, number}) => (number > lane.first ? number - 1 : NONE)},
   {key: 'ArrowRight', text: '\u2192', label: 'The task after it on its lane',
     to: ({lane, number}) => (number + 1 < lane.first + lane.count ? number + 1 : NONE)},
-  {key: 'c', text: 'What held it', label: 'What held it: go there', to: (task) => causeOf(task)},
-  {key: 'l', text: 'Its launch', label: 'Its launch: go to the call', to: (task) => task.call},
+  {key: 'c', text: 'Go to blocker', label: 'Go to blocker, the task that it waited for', to: (task) => causeOf(task)},
+  {key: 'l', text: 'Go to launch', label: 'Go to launch: the call that launched it', to: (task) => task.call},
   {key: 'ArrowUp', to: (task) => onNextLane(task, -1)},
   {key: 'ArrowDown', to: (task) => onNextLane(task, 1)},
   {key: 'Home', to: ({lane}) => lane.first},
@@ -24,16 +24,17 @@ const onNextLane = ({lane, start, dur}, step) => {
   return next >= 0 && next < lanes.length ? nearestTask(lanes[next], SIMULATED, start, start + dur, Infinity) : NONE;
 };
 
-/* Go to a task wherever it is drawn, and pin it. */
-const show = (number) => {
+/* Go to a task wherever it is drawn, and pin it; with `focus`, so that keys go on from there. */
+const show = (number, focus = true) => {
   const picture = pictures.find((one) => one.holds(number));
   const folded = picture.region.closest('details');
   if (folded) {
     folded.open = true;
   }
+  picture.folds.reveal(taskOf(number));
   picture.view.reveal(taskOf(number));
   pin(number, picture);
-  if (!picture.panel.contains(document.activeElement)) {
+  if (focus && !picture.panel.contains(document.activeElement)) {
     picture.region.focus({preventScroll: true});
   }
 };
@@ -46,12 +47,13 @@ const pin = (number, picture) => {
     one.draw();
   }
   picture.hint.hide();
+  writeLink(picture);
   if (number === NONE) {
     picture.say('No task is pinned');
     return;
   }
   const task = taskOf(number);
-  picture.panel.replaceChildren(pinTools(task, picture), ...describe(number, show));
+  picture.panel.replaceChildren(pinTools(task, picture), ...describe(number, (other) => show(other)));
   const name = picture.panel.querySelector('.name');
   if (name.scrollHeight > name.clientHeight) {
     name.tabIndex = 0; /* so that PageDown and Space scroll what is longer than its room */
@@ -87,7 +89,7 @@ const pinTools = (task, picture) => {
   };
   return toolbar('From this task',
     ...WAYS.filter(({text}) => text).map(({text, label, key, to}) => act(text, label, key, () => show(to(task)), to(task) >= 0)),
-    act('Closer', 'Closer: the task fills a fifth of the picture', 'z', () => picture.view.close(task), true),
+    act('Zoom to task', 'Zoom to task: it fills a fifth of the picture', 'z', () => picture.view.close(task), true),
     act('\u00d7', 'Close', 'Escape', () => unpin(picture), true));
 };
 

@@ -40,6 +40,7 @@ const unpackLane = (packed, number, first) => {
     number,
     rank: packed.rank,
     label: 'rank ' + packed.rank + ', ' + packed.lane,
+    isStream: / ?stream /.test(packed.lane),
     leftOut: packed.left_out,
     first, /* the number of its first task */
     count,
@@ -51,23 +52,31 @@ const unpackLane = (packed, number, first) => {
     holds: packed.hold || new Array(count).fill(null),
     ends,
     waits: packed.waits || [], /* [place, kind of doubt, from, until] */
+    passes: packed.passes || [], /* [place, phase, micro-batch, layer] from that place on */
+    bytes: new Map(packed.bytes || []), /* by place */
+    legs: [], /* {step, from, until} of critical paths on it */
   };
 };
 
 const laneOf = (lanes, number) => lanes.find(({first, count}) => number < first + count);
 
-/* Where the chain runs through each task: from and until, by number; NaN where it does not. */
-const unpackChain = (packed, lanes, count) => {
-  const from = new Float64Array(count).fill(NaN);
-  const until = new Float64Array(count).fill(NaN);
-  const parts = new Map(packed.parts.map(([place, begin, end]) => [place, [begin, end]]));
-  sums(packed.tasks, packed.tasks.length).forEach((number, place) => {
-    const lane = laneOf(lanes, number);
-    const {start, dur} = lane.times[SIMULATED];
-    const at = number - lane.first;
-    [from[number], until[number]] = parts.get(place) || [start[at], start[at] + dur[at]];
-  });
-  return {step: packed.step, from, until};
+/* A critical path: leg by leg its lane (NONE: not drawn, or outside of the recording), where it ends, and what led to it. */
+const unpackRoute = ([step, start, lanes, durations, holds]) => {
+  const ends = new Float64Array(durations.length);
+  let end = start;
+  durations.forEach((duration, i) => (ends[i] = end += duration));
+  return {step, start, end, lanes, ends, holds};
+};
+
+/* Legs by lane, so that what a task has of them is found. */
+const spreadLegs = (routes, lanes) => {
+  for (const {step, start, lanes: places, ends} of routes) {
+    places.forEach((place, i) => {
+      if (place >= 0) {
+        lanes[place].legs.push({step, from: i === 0 ? start : ends[i - 1], until: ends[i]});
+      }
+    });
+  }
 };
 
 const job = once(() => {
@@ -78,26 +87,54 @@ const job = once(() => {
     count += made.count;
     return made;
   });
+  const routes = packed.routes.map(unpackRoute);
+  spreadLegs(routes, lanes);
   return {
     ...packed,
     lanes,
-    chain: unpackChain(packed.chain || {step: null, tasks: [], parts: []}, lanes, count),
+    routes,
     window: packed.window || [Infinity, Infinity], /* where every task is embedded */
+    begin: packed.begin === undefined ? packed.from : packed.begin,
   };
 });
+
+/* The first place of a sorted list whose value, told by `of`, is above a limit; the list's length: none is. */
+const firstAbove = (list, limit, of) => {
+  let low = 0;
+  let high = list.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (of(list[middle]) > limit) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  return low;
+};
+
+const textAt = (number) => (number === undefined || number < 0 ? '' : job().texts[number]);
 
 /* All that texts and pictures need to know of one task. */
 const taskOf = (number) => {
   const {lanes, names, kinds} = job();
   const lane = laneOf(lanes, number);
   const place = number - lane.first;
-  const [kind, name] = names[lane.names[place]];
+  const [kind, name, op, module, shapes] = names[lane.names[place]];
   const [css, kindLabel] = kinds[kind];
+  const [, phase, microBatch, layer] = lane.passes[firstAbove(lane.passes, place, ([from]) => from) - 1] || [0, NONE, NONE, NONE];
   return {
     number,
     lane,
     place,
-    name,
+    name: textAt(name),
+    op: textAt(op),
+    module: textAt(module),
+    shapes: textAt(shapes),
+    phase,
+    microBatch,
+    layer,
+    bytes: lane.bytes.get(place),
     css,
     kindLabel,
     id: lane.rank + ':' + lane.ids[place],
@@ -109,7 +146,7 @@ const taskOf = (number) => {
   };
 };
 
-/* What held a task's end where that was not its duration, else its start: the next link of the chain back in time. */
+/* What held a task's end where that was not its duration, else its start: the next link of the critical path back in time. */
 const causeOf = (task) => {
   const end = task.lane.ends.get(task.place);
   return end && end.source >= 0 ? end.source : task.lane.held[task.place];
@@ -128,4 +165,28 @@ const nearestTask = (lane, timeline, from, until, reach) => {
     }
   }
   return best === NONE ? NONE : lane.first + best;
+};
+
+/* The number of the task with an id such as "1:6835"; NONE: it is not on the page one by one. */
+const taskNamed = (id) => {
+  for (const lane of job().lanes) {
+    const [rank, number] = id.split(':');
+    const place = String(lane.rank) === rank ? lane.ids.indexOf(Number(number)) : NONE;
+    if (place !== NONE) {
+      return lane.first + place;
+    }
+  }
+  return NONE;
+};
+
+/* What a task has of critical paths: {step, time} of the first that passes it; null: none does. */
+const routeThrough = ({lane, start, dur}) => {
+  const first = firstAbove(lane.legs, start, ({until}) => until);
+  let found = null;
+  for (let i = first; i < lane.legs.length && lane.legs[i].from < start + dur; i++) {
+    const {step, from, until} = lane.legs[i];
+    found = found || {step, time: 0};
+    found.time += Math.min(until, start + dur) - Math.max(from, start);
+  }
+  return found;
 };

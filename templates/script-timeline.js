@@ -3,12 +3,12 @@
    span, script-view.js knows; it is chosen with buttons, pointer (script-pointer.js) and keys. */
 
 const pictures = []; /* the timeline, and that of the lanes folded away */
-const state = {pinned: NONE, chain: false}; /* of all pictures: the pinned task; is the chain marked? */
+const state = {pinned: NONE}; /* of all pictures: the pinned task */
 
 const KEYS = 'Drag across the picture to zoom into a span; once zoomed, drag pans, and Shift with drag selects. Ctrl with the wheel zooms ' +
-  'around the pointer. With the picture focused: + and \u2212 zoom, 0 shows all, arrow keys, Home and End pan. Point at a task to ' +
-  'read of it; a click, or Enter for the one in the middle, pins it. Then the arrow keys lead to its neighbours, c to what held ' +
-  'it, l to the call that launched it, z closer, Esc away.';
+  'around the pointer. With the picture focused: W and S or + and \u2212 zoom, A and D, arrow keys, Home and End pan, 0 fits all, / finds. ' +
+  'Point at a task to read of it; a click, or Enter for the one in the middle, pins it. Then arrow keys go to its neighbors, C to its ' +
+  'blocker, L to its launch, Z zooms to it, Esc closes it.';
 
 class Timeline {
   /* `firstLane`: the number of the picture's uppermost lane among all. */
@@ -19,12 +19,13 @@ class Timeline {
     this.measure();
     this.frame = 0;
     this.columns = once(() => readColumns(this.svg));
-    this.view = new View(this.tracks[0].width, (settled) => (settled ? this.settle() : this.draw()));
+    this.view = new View(this.tracks[0].width, (settled) => this.changed(settled));
     this.painter = new Painter(this);
     this.axis = new Axis(this);
     this.hint = new Hint(this);
     this.pointer = new Pointer(this);
     this.build();
+    this.folds = new Folds(this);
     region.addEventListener('keydown', (event) => this.key(event));
     this.panel.addEventListener('keydown', (event) => this.key(event));
     new ResizeObserver(() => this.draw()).observe(this.layers);
@@ -53,20 +54,30 @@ class Timeline {
     this.svg.before(this.layers);
     this.layers.append(this.svg, this.axis.svg, canvas);
     this.span = create('span', 'span', {});
-    this.chain = button('', 'Chain', 'Chain: mark the tasks that the step waits for', () => this.switchChain());
-    this.chain.setAttribute('aria-pressed', 'false');
     this.note = create('p', 'rest', {});
     this.status = create('p', 'unseen', {role: 'status'});
     this.panel = create('div', 'task', {role: 'group', 'aria-label': 'The pinned task', hidden: ''});
-    this.region.before(toolbar('Zoom of the timeline',
+    this.region.before(toolbar('Zoom and search of the timeline',
       button('', '+', 'Zoom in', () => this.zoom(0.5)),
       button('', MINUS, 'Zoom out', () => this.zoom(2)),
-      button('', 'Whole', 'Whole timeline', () => this.view.go(null)),
-      this.chain,
+      button('', 'Fit all', 'Fit all', () => this.view.go(null)),
+      ...this.earlyButton(),
+      ...(this.firstLane === 0 ? [(this.search = new SearchBox(this)).element] : []),
       this.span));
     this.region.after(this.note,
       create('details', 'keys', {}, create('summary', '', {}, 'Mouse and keys'), create('p', 'reading', {}, KEYS)),
       this.panel, this.hint.element, this.status);
+  }
+
+  /* What came before the first step is not in the page's own drawing. */
+  earlyButton() {
+    const {begin, from, steps: [first]} = job();
+    return begin < from && first ? [button('', 'Show what came before', 'Show what came before step ' + first[0], () => this.view.goEarly())] : [];
+  }
+
+  /* How high simulated tasks are on a lane of a height; measured ones have the rest. */
+  upperOf(height) {
+    return job().twice ? height * 2 / 3 : height;
   }
 
   /* A text to the left of the lanes, at their height. */
@@ -99,9 +110,9 @@ class Timeline {
 
   /* The lane at a point, its place in this picture, and the timeline that its upper or lower half has; null beside the lanes. */
   laneAt({y}) {
-    const place = this.tracks.findIndex((track) => y >= track.y && y <= track.y + track.height);
+    const place = this.tracks.findIndex((track) => !track.hidden && y >= track.y && y <= track.y + track.height);
     const track = this.tracks[place];
-    return track ? {place, lane: this.lanes[place], timeline: y > track.y + track.height / 2 ? MEASURED : SIMULATED} : null;
+    return track ? {place, lane: this.lanes[place], timeline: y > track.y + this.upperOf(track.height) ? MEASURED : SIMULATED} : null;
   }
 
   /* The task at a point, or within two pixels of it; NONE: there is none. */
@@ -124,21 +135,11 @@ class Timeline {
     this.view.zoom(factor, middle > from && middle < until ? middle : (from + until) / 2);
   }
 
-  /* Which step's chain it is, is known once the tasks are read. */
-  switchChain() {
-    state.chain = !state.chain;
-    for (const picture of pictures) {
-      picture.chain.setAttribute('aria-pressed', String(state.chain));
-      picture.draw();
-    }
-    const {step} = job().chain;
-    this.say(!state.chain ? 'The chain is not marked' :
-      step === null ? 'What the step waits for is not known' : 'The chain of step ' + step + ' is marked');
-  }
-
   key(event) {
     const {view} = this;
-    const actions = {'+': () => this.zoom(0.5), '=': () => this.zoom(0.5), '-': () => this.zoom(2), '0': () => view.go(null)};
+    const actions = {'+': () => this.zoom(0.5), '=': () => this.zoom(0.5), '-': () => this.zoom(2), '0': () => view.go(null),
+      w: () => this.zoom(0.5), s: () => this.zoom(2), a: () => view.pan(-0.2), d: () => view.pan(0.2),
+      '/': () => pictures[0].search.input.focus()};
     if (state.pinned !== NONE && this.holds(state.pinned)) {
       Object.assign(actions, pinKeys(taskOf(state.pinned), this));
     } else {
@@ -154,6 +155,21 @@ class Timeline {
     runKey(event, actions);
   }
 
+  /* All pictures show the same span. */
+  changed(settled) {
+    for (const one of pictures) {
+      Object.assign(one.view, {span: this.view.span, goal: this.view.goal, early: this.view.early});
+      if (settled) {
+        one.settle();
+      } else {
+        one.draw();
+      }
+    }
+    if (settled) {
+      writeLink(this);
+    }
+  }
+
   /* The view stands still: say what it shows. */
   settle() {
     const {span} = this.view;
@@ -162,8 +178,8 @@ class Timeline {
       formatTime(span.from) + ' to ' + formatTime(span.until) + ', ' + formatTime(Math.round(span.until - span.from)) + ' across';
     this.note.textContent = !span || leftOut === 0 ? '' :
       'Pale columns stand for ' + formatCount(leftOut) + ' shorter tasks that are not on this page one by one: what looks empty there ' +
-      'need not have been idle.';
-    this.say(span ? 'Shown: ' + this.span.textContent : 'The whole timeline');
+      'need not have been idle.' + (span.from < this.view.whole.from ? ' Before the first step they are not drawn.' : '');
+    this.say(span ? 'Shown: ' + this.span.textContent : 'Shown: all steps');
     this.draw();
   }
 

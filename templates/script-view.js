@@ -1,5 +1,5 @@
-/* Which span of time a picture shows: everything, or a part that zooming and panning choose. Here is no drawing: whoever makes a View is
-   told of every change. A point of the picture is its distance from the plot's left edge, in the picture's own pixels. */
+/* Which span of time a picture shows: everything from the first step on, or a part that zooming and panning choose, which may begin before
+   that. Here is no drawing: whoever makes a View is told of every change. A point of the picture is its distance from the plot's left edge, in the picture's own pixels. */
 
 const LEAST_SPAN = 100; /* ns across the picture */
 const GLIDE = 160; /* ms from one span to another */
@@ -11,11 +11,17 @@ class View {
     this.changed = changed;
     this.span = null; /* {from, until}; null: everything, as drawn without scripts */
     this.goal = null; /* where a glide leads; else as the span */
+    this.early = false; /* the reader wants to see what came before the first step, too */
   }
 
   get whole() {
     const {from, column, pixels} = job();
     return {from, until: from + this.width / pixels * column};
+  }
+
+  /* How far a reader can go. */
+  get limit() {
+    return {from: this.early ? Math.min(job().begin, this.whole.from) : this.whole.from, until: this.whole.until};
   }
 
   get shown() {
@@ -34,12 +40,13 @@ class View {
 
   /* Show a span, or everything with null. */
   go(wanted, glide = true) {
-    const {from, until} = this.whole;
+    this.early = this.early && wanted !== null;
+    const {whole, limit: {from, until}} = this;
     this.goal = null;
     if (wanted) {
       const across = between(wanted.until - wanted.from, LEAST_SPAN, until - from);
       const begin = between(wanted.from, from, until - across);
-      this.goal = across === until - from ? null : {from: begin, until: begin + across};
+      this.goal = begin === whole.from && begin + across === whole.until ? null : {from: begin, until: begin + across};
     }
     if (glide && !calm() && !document.hidden) {
       this.glide(this.shown, this.goal);
@@ -67,25 +74,34 @@ class View {
     requestAnimationFrame(step);
   }
 
-  /* Show so many times the time, around an instant that stays where it is. */
+  /* Show so many times the time, around an instant that stays where it is; wider than the whole picture is the whole picture. */
   zoom(factor, around, glide) {
     const {from, until} = this.goal || this.whole;
-    this.go({from: around - (around - from) * factor, until: around + (until - around) * factor}, glide);
+    const wide = {from: around - (around - from) * factor, until: around + (until - around) * factor};
+    this.go(factor > 1 && wide.until - wide.from >= this.whole.until - this.whole.from ? null : wide, glide);
   }
 
   /* A factor of what is shown; -Infinity and Infinity: to the ends. */
   pan(share) {
     if (this.span) {
       const {from, until} = this.span;
-      const whole = this.whole.until - this.whole.from;
+      const whole = this.limit.until - this.limit.from;
       const by = between((until - from) * share, -whole, whole);
       this.go({from: from + by, until: until + by}, false);
     }
   }
 
+  /* What came before the first step, beside as much of what followed. */
+  goEarly() {
+    this.early = true;
+    const {limit, whole} = this;
+    this.go({from: limit.from, until: Math.min(2 * whole.from - limit.from, whole.until)});
+  }
+
   /* Bring a task into view, large enough to be seen. */
   reveal({start, dur}) {
     const {from, until} = this.shown;
+    this.early = this.early || start < this.whole.from;
     const small = dur / (until - from) * this.width < 4;
     if (small || start < from || start + dur > until) {
       const across = small && dur > 0 ? Math.min(until - from, dur * 30) : until - from;
@@ -96,6 +112,7 @@ class View {
 
   /* Let a task fill a fifth of the picture. */
   close({start, dur}) {
+    this.early = this.early || start < this.whole.from;
     const around = Math.max(dur, LEAST_SPAN) * 2;
     this.go({from: start - around, until: start + dur + around});
   }

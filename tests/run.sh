@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Build with gcc, run every test, make a page: what holds the promises of README.md, in under five minutes on two cores.
+# Build with gcc, run every test, make a page: what holds the promises of tests/README.md, in under five minutes on two cores.
 # Stops at the first step that fails.
 #
 #   tests/run.sh                 all that
@@ -42,7 +42,7 @@ sources() { find src include tests -name '*.[ch]' -print0 | sort -z; }
 # --- The steps; those of --all by the names in the list below, each with the build that it needs ---
 
 gcc_build() { build build gcc; }
-# What holds no promise of README.md alone: the emulated cluster's own scripts, and edges in real traces.
+# What holds no promise of tests/README.md alone: the emulated cluster's own scripts, and edges in real traces.
 cluster='emulator/(bubble|communication|files|inputs|links|mechanisms|options|order|recording|stacks)$|cli/edges-real$'
 gcc_tests() { run_tests build -E "^(bench/|$cluster)"; }
 emulated_cluster() { gcc_build && run_tests build -R "^($cluster)"; }
@@ -56,7 +56,7 @@ small='cli/(completion|cut|deadlock|driver|edited|errors|example|hostile|inputs|
 sanitized_tests() { sanitized_build && run_tests build/sanitize -R "^(unit|property|fuzz|emulator/test_)|$small"; }
 sanitized_scripts() { sanitized_build && run_tests build/sanitize -R '^(cli|emulator)/' -E "emulator/test_|$small"; }
 
-drawn_jobs() { gcc_build && LUMOS_DRAWN=100 run_tests build -R '^cli/(program|waiting)$'; }
+drawn_jobs() { gcc_build && LUMOS_DRAWN=100 run_tests build -R '^cli/(program|waiting)$' && LUMOS_ALL=yes run_tests build -R '^cli/diagnosis$'; }
 damaged_traces() { gcc_build && LUMOS_WAYS=200 run_tests build -R '^property/test_trace_(damage|result)$'; }
 long_traces() { gcc_build && LUMOS_ALL=yes run_tests build -R '^(cli/(check|critical-path|dependencies|document|hta|idle|private|timelines)|browser/page|emulator/files)$'; }
 

@@ -4,11 +4,11 @@
  * The library brings a table of GPUs; a user's file adds to it and comes first. Such a file is a JSON object as the
  * table is one:
  *
- *   {"devices": [{"name": "H100 SXM", "match": ["NVIDIA H100 80GB HBM3*"], "memory_bandwidth": 3350, "peaks": {"bf16":
- *   989, "fp8": 1979}}]}
+ *   {"devices": [{"name": "H100 SXM", "match": ["NVIDIA H100 80GB HBM3*"], "memory_bandwidth": 3350, "host_link": 64,
+ *   "peaks": {"bf16": 989, "fp8": 1979}}]}
  *
  * match: patterns of the recorded name, in which * stands for any text; without it, the name itself is the pattern.
- * memory_bandwidth: GB/s (10^9 bytes). peaks: TFLOP/s of fp64, fp32, tf32, fp16, bf16, fp8, fp4, int8 without sparsity;
+ * memory_bandwidth: GB/s (10^9 bytes). host_link: GB/s to the host's memory, one way (PCIe, NVLink-C2C). peaks: TFLOP/s of fp64, fp32, tf32, fp16, bf16, fp8, fp4, int8 without sparsity;
  * what is left out is unknown. source: a text.
  */
 #ifndef LUMOS_HARDWARE_H

@@ -13,7 +13,7 @@ enum lumos_report_format {
   LUMOS_REPORT_SVG,      /* one picture; text stays text */
   LUMOS_REPORT_PNG,      /* one picture, two device pixels to a CSS pixel */
   LUMOS_REPORT_PDF,      /* one picture, or all of them, each on a page of its own */
-  LUMOS_REPORT_MARKDOWN, /* verdict, trust, tables, notes */
+  LUMOS_REPORT_MARKDOWN, /* a comment of at most 40 lines and 4 kB; `full`: every table and note */
   LUMOS_REPORT_JSON,     /* the numbers of the page, every metric, and what metrics mean */
   LUMOS_REPORT_CSV,      /* the metrics, one a row; of a view: its table */
 };
@@ -37,6 +37,8 @@ struct lumos_report_options {
   const char *title;           /* NULL: the verdict is the title */
   bool details;                /* show host names, trace files and paths as recorded; false: fit to be handed on */
   const char *template_folder; /* NULL: the templates compiled in */
+  bool full;                   /* of Markdown: all of it */
+  const char *picture;         /* of brief Markdown: the address of a picture of `view` that it shows; NULL: none */
   bool has_step;
   /* the step whose dependencies and passes are shown; without has_step the one nearest to the mean step time */
   int32_t step;
@@ -44,6 +46,16 @@ struct lumos_report_options {
   bool has_detail;     /* every task that runs in [detail_from, detail_until) is embedded, on top of the longest */
   bool marks; /* doubtful waits are marked on the timeline; on the page, which has a switch for them, from the start */
   int64_t detail_from, detail_until; /* ns on the axis of the timeline: from the start of the first step */
+  /* Of pictures alone: */
+  bool no_verdict; /* without the diagnosis under the title */
+  int32_t width,
+      height;           /* pixels of a PNG, CSS pixels of SVG and PDF; 0: as large as the picture is, but no taller than
+                            wide */
+  bool is_ratio;        /* these two are a ratio: as wide as the picture is */
+  const int32_t *ranks; /* numbers of the ranks whose rows and lanes are shown; the caller's */
+  size_t rank_count;    /* 0: all */
+  bool has_span;        /* only what runs in [span_from, span_until) is on the timeline; times as of detail */
+  int64_t span_from, span_until;
 };
 
 /* "html", "svg", "png", "pdf", "md", "json", "csv", which is also a file's ending; NULL for what is no format. */

@@ -64,6 +64,14 @@ bool lumos_engine_run(const struct lumos_job *job, const struct lumos_sim_option
  * occupancy_time {step}, `of` device_time, of kernels with an occupancy; occupancy {step} and {rank, step}, `of` it:
  * the mean of theirs over that time.
  *
+ * By {step, name}, of the same timeline, the 200 longest of a step:
+ *   copy_time, copy_count    of copies and memsets; copy_bytes of those whose bytes are known; {name}, over all
+ *                            steps: copy_bandwidth of these and copy_link, what the link can do, GB/s
+ *   call_time, call_count    of calls into the runtime and driver; long_call_count: over 50 us; launched_count: tasks
+ *                            that one call each launched, short_kernel_count: of these such that are shorter than that
+ *                            call; {name}: call_median, call_p99
+ *   annotation_gpu_time      of what was launched inside; annotation_cpu_time and annotation_count of measured steps
+ *
  * Why a device is idle, simulated, {rank, step} and {step}: idle_host, idle_sync, idle_launch, idle_dependency,
  * idle_unexplained, `of` idle, to which they add up; {step, op}: idle_at_op, idle_host and idle_sync by the op at which
  * the host was, (none) between ops. {rank, step, lane}: stream_idle, and stream_idle_host and so on of it, and beside it

@@ -192,8 +192,8 @@ bool lumos_job_check(const struct lumos_job *job, struct lumos_error *error) LUM
  * were joined before. */
 struct lumos_job *lumos_job_join(struct lumos_job **jobs, size_t count, struct lumos_error *error) LUMOS_MUST_CHECK;
 
-/* Open every path (none: standard input), read the streams, and join them when there are several. What tools begin
- * with. A Kineto trace among them is refused with the cure (lumos-parse). */
+/* Open every path (none: standard input), read the streams, and join them when there are several. A Kineto trace among
+ * them is refused; lumos_trace_open takes both. */
 struct lumos_job *lumos_streams_open(const char *const *paths, size_t count, const struct lumos_read_options *options,
                                      struct lumos_error *error) LUMOS_MUST_CHECK;
 

@@ -50,6 +50,12 @@ bool lumos_run_parse(const char *text, struct lumos_trace_options *options, stru
 struct lumos_job *lumos_trace_parse(const char *const *paths, size_t count, const struct lumos_trace_options *options,
                                     struct lumos_error *error) LUMOS_MUST_CHECK;
 
+/* What the tools after lumos-parse begin with. Streams alone are read, and joined when there are several, at the stage
+ * that they are at (*parsed is false). With a trace or a folder among the paths it is lumos_trace_parse (*parsed is
+ * true). Beside a stream nothing is skipped: what is neither a trace nor a stream is an error. */
+struct lumos_job *lumos_trace_open(const char *const *paths, size_t count, const struct lumos_trace_options *options,
+                                   bool *parsed, struct lumos_error *error) LUMOS_MUST_CHECK;
+
 /* The kind of a device task from its category ("kernel", "gpu_memcpy", "gpu_memset", "mtia_ccp_events"), its name, and the name of the op
  * that launched it ("" where unknown). Table-driven; names are matched as the table says. */
 enum lumos_task_kind lumos_classify_device(const char *category, const char *name, const char *op);

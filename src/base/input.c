@@ -100,18 +100,29 @@ static enum lumos_form form_of(const struct lumos_window *window) {
   return skippable || starts_with(window, "\x28\xB5\x2F\xFD", 4) ? LUMOS_FORM_ZSTD : LUMOS_FORM_PLAIN;
 }
 
-/* The name of a container that lumos does not open, NULL for all else. */
-static const char *foreign_form(const struct lumos_window *window) {
-  if (starts_with(window, "PK\x03\x04", 4)) {
-    return "a zip archive";
+/* Containers that hold files instead of being one: what to do with them. Their magic stands in the inflated text, at
+ * this offset. */
+static bool refuse_container(const struct lumos_input *input, struct lumos_error *error) {
+  static const struct {
+    size_t offset;
+    const char *magic, *what, *cure;
+  } rows[] = {
+      {0, "PK\x03\x04", "a zip archive", "unpack it (unzip) and name the files in it"},
+      {0, "PK\x05\x06", "an empty zip archive", "name the files themselves"},
+      {257, "ustar", "a tar archive", "unpack it (tar -xf) and name the files in it"},
+      {0, "7z\xBC\xAF\x27\x1C", "a 7z archive", "unpack it (7z x) and name the files in it"},
+      {0, "\xFD\x37zXZ", "compressed with xz", "unpack it first (unxz)"},
+      {0, "BZh", "compressed with bzip2", "unpack it first (bunzip2)"},
+      {0, "\x04\x22\x4D\x18", "compressed with lz4", "unpack it first (unlz4)"},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    size_t length = strlen(rows[i].magic);
+    if (input->peek_end >= rows[i].offset + length &&
+        memcmp(input->peeked + rows[i].offset, rows[i].magic, length) == 0) {
+      return lumos_fail(error, "%s: is %s; %s", input->name, rows[i].what, rows[i].cure);
+    }
   }
-  if (starts_with(window,
-                  "\xFD"
-                  "7zX",
-                  4)) {
-    return "compressed with xz";
-  }
-  return starts_with(window, "BZh", 3) ? "compressed with bzip2" : NULL;
+  return true;
 }
 
 /* Open the descriptor and learn what kind of file it is. */
@@ -139,10 +150,6 @@ static bool recognise(struct lumos_input *input, struct lumos_error *error) {
     (void)tell_failure(input, error);
     return false;
   }
-  const char *foreign = foreign_form(&input->window);
-  if (foreign != NULL) {
-    return lumos_fail(error, "%s: is %s; unpack it first", input->name, foreign);
-  }
   input->form = form_of(&input->window);
   input->decoder = lumos_decoder_new(input->form);
   if (input->form != LUMOS_FORM_PLAIN && input->decoder == NULL) {
@@ -151,6 +158,7 @@ static bool recognise(struct lumos_input *input, struct lumos_error *error) {
                       input->name);
   }
   input->inside = input->decoder != NULL;
+  (void)lumos_input_peek(input, NULL, 0);
   return true;
 }
 
@@ -163,7 +171,7 @@ struct lumos_input *lumos_input_open(const char *path, struct lumos_error *error
   input->descriptor = -1;
   input->buffer = lumos_allocate(WINDOW_BYTES);
   input->window.bytes = input->buffer;
-  if (!open_file(input, path, error) || !recognise(input, error)) {
+  if (!open_file(input, path, error) || !recognise(input, error) || !refuse_container(input, error)) {
     lumos_input_close(input);
     return NULL;
   }
@@ -322,7 +330,9 @@ size_t lumos_input_peek(struct lumos_input *input, char *bytes, size_t capacity)
     input->peek_end += (size_t)count;
   }
   size_t count = input->peek_end < capacity ? input->peek_end : capacity;
-  memcpy(bytes, input->peeked, count);
+  if (count > 0) {
+    memcpy(bytes, input->peeked, count);
+  }
   return count;
 }
 
@@ -354,7 +364,7 @@ char *lumos_input_slurp(const char *path, size_t limit, size_t *length, struct l
   while ((count = lumos_input_read(input, bytes + filled, capacity - filled - 1, error)) > 0) {
     filled += (size_t)count;
     if (filled > limit) {
-      (void)lumos_fail(error, "%s: is larger than %zu bytes; that is no document for this place", input->name, limit);
+      (void)lumos_fail(error, "%s: is larger than %zu bytes, too large for such a document", input->name, limit);
       count = -1;
       break;
     }

@@ -13,7 +13,8 @@
 
 struct lumos_input;
 
-/* Open `path` ("-": standard input). NULL with an error that names the path. */
+/* Open `path` ("-": standard input) and read its beginning. NULL with an error that names the path and the cure: of an
+ * archive (zip, tar) or a compression that is not read, too. */
 struct lumos_input *lumos_input_open(const char *path, struct lumos_error *error) LUMOS_MUST_CHECK;
 void lumos_input_close(struct lumos_input *input); /* NULL is allowed */
 
@@ -31,7 +32,7 @@ bool lumos_input_resume(struct lumos_input *input);
 /* The first inflated bytes without taking them: reads deliver them again. Up to `capacity` and LUMOS_INPUT_PEEK bytes,
  * fewer when the input is shorter or damaged there (a read tells the damage). Only before the first read. To tell what
  * an input is. */
-enum { LUMOS_INPUT_PEEK = 256 };
+enum { LUMOS_INPUT_PEEK = 512 };
 size_t lumos_input_peek(struct lumos_input *input, char *bytes, size_t capacity);
 
 /* The whole input with a NUL behind it, malloc'ed for the caller; at most `limit` bytes, more is an error. For

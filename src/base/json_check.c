@@ -57,7 +57,7 @@ struct lumos_json_check {
   uint64_t objects;
 };
 
-static const char grammar[] = "no valid JSON";
+static const char grammar[] = "not valid JSON";
 
 struct lumos_json_check *lumos_json_check_new(void) {
   return lumos_allocate_zeroed(1, sizeof(struct lumos_json_check));
@@ -236,7 +236,7 @@ static bool go_on_in_string(struct lumos_json_check *check, char byte) {
       check->high = 0xBF;
       check->state = --check->left == 0 ? STRING : WIDE;
       if (!good) {
-        fail_at(check, check->byte, "bytes that are no UTF-8");
+        fail_at(check, check->byte, "bytes that are not UTF-8");
       }
       break;
     default:
@@ -250,7 +250,7 @@ static bool go_on_in_string(struct lumos_json_check *check, char byte) {
       if (byte == '\\') {
         check->state = ESCAPE;
       } else if ((unsigned char)byte >= 0x80 && !begin_wide(check, (unsigned char)byte)) {
-        fail_at(check, check->byte, "bytes that are no UTF-8");
+        fail_at(check, check->byte, "bytes that are not UTF-8");
       } else if ((unsigned char)byte < ' ') {
         good = false;
       }

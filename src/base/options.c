@@ -1,10 +1,12 @@
 /* Options by hand instead of getopt_long, which keeps its state in globals and prints its own messages. */
 #include "base/options.h"
 
+#include "base/nearest.h"
 #include "base/text.h"
 #include <errno.h>
 #include <lumos/memory.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,6 +16,7 @@
 #endif
 
 /* Every command has these two; a command's own rows come first and may use their letters. */
+enum { COMMON = 2 };
 static const struct lumos_option common_options[] = {
     {LUMOS_OPTION_FLAG, 'h', "help", NULL, NULL, "Print this help and exit."},
     {LUMOS_OPTION_FLAG, 'V', "version", NULL, NULL, "Print the version and exit."},
@@ -34,43 +37,45 @@ static bool usage_error(const struct parsing *parsing, const char *before, const
   return lumos_fail(parsing->error, "%s%s%s; try '%s --help'", before, what, after, parsing->command->name);
 }
 
-static const struct lumos_option *find_letter(const struct lumos_command *command, char letter) {
-  const struct lumos_option *tables[] = {command->options, common_options};
-  for (size_t t = 0; t < 2; t++) {
-    for (const struct lumos_option *option = tables[t]; option->kind != LUMOS_OPTION_END; option++) {
-      if (option->letter == letter) {
-        return option;
-      }
-    }
+/* The option behind `option`, those of the command first (start with NULL); NULL at the end. */
+static const struct lumos_option *next_option(const struct lumos_command *command, const struct lumos_option *option) {
+  static const struct lumos_option *const last = &common_options[COMMON];
+  option = option == NULL ? command->options : option + 1;
+  while (option->kind == LUMOS_OPTION_GROUP || (option->kind == LUMOS_OPTION_END && option != last)) {
+    option = option->kind == LUMOS_OPTION_END ? common_options : option + 1;
   }
-  return NULL;
+  return option == last ? NULL : option;
+}
+
+static const struct lumos_option *find_letter(const struct lumos_command *command, char letter) {
+  const struct lumos_option *option = NULL;
+  while ((option = next_option(command, option)) != NULL && option->letter != letter) {
+  }
+  return option;
 }
 
 /* The option with this name, or the only one that begins so. *matches counts the latter. */
 static const struct lumos_option *find_name(const struct lumos_command *command, const char *name, size_t length,
                                             int *matches) {
-  const struct lumos_option *tables[] = {command->options, common_options};
   const struct lumos_option *found = NULL;
   *matches = 0;
-  for (size_t t = 0; t < 2; t++) {
-    for (const struct lumos_option *option = tables[t]; option->kind != LUMOS_OPTION_END; option++) {
-      if (length == 0 || strncmp(option->name, name, length) != 0) {
-        continue;
-      }
-      if (option->name[length] == '\0') {
-        *matches = 1;
-        return option;
-      }
-      found = option;
-      ++*matches;
+  for (const struct lumos_option *option = NULL; (option = next_option(command, option)) != NULL;) {
+    if (length == 0 || strncmp(option->name, name, length) != 0) {
+      continue;
     }
+    if (option->name[length] == '\0') {
+      *matches = 1;
+      return option;
+    }
+    found = option;
+    ++*matches;
   }
   return found;
 }
 
 static bool read_number(const char *text, int64_t *out) {
   int64_t value = 0;
-  if (*text == '\0') {
+  if (text == NULL || *text == '\0') {
     return false;
   }
   for (; *text != '\0'; text++) {
@@ -106,7 +111,7 @@ static bool store(struct parsing *parsing, const struct lumos_option *option, co
     }
     case LUMOS_OPTION_NUMBER:
       return read_number(value, option->target) ||
-             lumos_fail(parsing->error, "option %s: '%s' is no non-negative whole number; try '%s --help'", shown,
+             lumos_fail(parsing->error, "option %s: '%s' is not a non-negative whole number; try '%s --help'", shown,
                         value, parsing->command->name);
     default:
       return usage_error(parsing, "option ", shown, " has no kind");
@@ -125,6 +130,31 @@ static bool store_with_argument(struct parsing *parsing, const struct lumos_opti
   return store(parsing, option, shown, attached);
 }
 
+static bool fail_unknown(const struct parsing *parsing, const char *name) {
+  struct lumos_nearest nearest = {.word = name};
+  for (const struct lumos_option *option = NULL; (option = next_option(parsing->command, option)) != NULL;) {
+    lumos_nearest_offer(&nearest, option->name);
+  }
+  return nearest.best == NULL
+             ? lumos_fail(parsing->error, "unknown option --%s; try '%s --help'", name, parsing->command->name)
+             : lumos_fail(parsing->error, "unknown option --%s; did you mean --%s? '%s --help' shows all", name,
+                          nearest.best, parsing->command->name);
+}
+
+static bool fail_ambiguous(const struct parsing *parsing, const char *name) {
+  struct lumos_text names = LUMOS_TEXT_BUFFER;
+  for (const struct lumos_option *option = NULL; (option = next_option(parsing->command, option)) != NULL;) {
+    if (strncmp(option->name, name, strlen(name)) == 0) {
+      lumos_text_format(&names, "%s--%s", names.length > 0 ? ", " : "", option->name);
+    }
+  }
+  lumos_text_char(&names, '\0');
+  (void)lumos_fail(parsing->error, "option --%s is ambiguous: %s; try '%s --help'", name, names.bytes,
+                   parsing->command->name);
+  lumos_text_free(&names);
+  return false;
+}
+
 static bool parse_long(struct parsing *parsing, const char *argument) {
   const char *name = argument + 2;
   const char *equals = strchr(name, '=');
@@ -132,9 +162,9 @@ static bool parse_long(struct parsing *parsing, const char *argument) {
   int matches = 0;
   const struct lumos_option *option = find_name(parsing->command, name, length, &matches);
   if (matches != 1) {
-    return lumos_fail(parsing->error, "%s --%.*s%s; try '%s --help'", matches == 0 ? "unknown option" : "option",
-                      (int)(length < 200 ? length : 200), name, matches == 0 ? "" : " is ambiguous",
-                      parsing->command->name);
+    char typed[201];
+    (void)snprintf(typed, sizeof typed, "%.*s", (int)(length < sizeof typed ? length : sizeof typed - 1), name);
+    return matches == 0 ? fail_unknown(parsing, typed) : fail_ambiguous(parsing, typed);
   }
   char shown[64] = "--";
   strncat(shown, option->name, sizeof shown - 3);
@@ -206,6 +236,24 @@ static void add_option(struct lumos_text *out, const struct lumos_option *option
   add_wrapped(out, option->help, HELP_INDENT, HELP_INDENT);
 }
 
+/* Headings stand between "Options:" and the next section, one column in, so that a script finds all options in one
+ * place. */
+static void add_options(struct lumos_text *out, const struct lumos_command *command) {
+  bool grouped = command->options->kind == LUMOS_OPTION_GROUP;
+  lumos_text_put(out, "\nOptions:\n");
+  for (const struct lumos_option *option = command->options; option->kind != LUMOS_OPTION_END; option++) {
+    if (option->kind == LUMOS_OPTION_GROUP) {
+      lumos_text_format(out, "%s %s:\n", option == command->options ? "" : "\n", option->help);
+    } else {
+      add_option(out, option);
+    }
+  }
+  lumos_text_put(out, grouped ? "\n Help:\n" : "");
+  for (const struct lumos_option *option = common_options; option->kind != LUMOS_OPTION_END; option++) {
+    add_option(out, option);
+  }
+}
+
 enum { COMMAND_INDENT = 14 };
 
 static void add_commands(struct lumos_text *out, const char *const *commands) {
@@ -228,13 +276,7 @@ static void add_help(struct lumos_text *out, const struct lumos_command *command
   if (command->commands != NULL && command->commands[0] != NULL) {
     add_commands(out, command->commands);
   }
-  lumos_text_put(out, "\nOptions:\n");
-  const struct lumos_option *tables[] = {command->options, common_options};
-  for (size_t t = 0; t < 2; t++) {
-    for (const struct lumos_option *option = tables[t]; option->kind != LUMOS_OPTION_END; option++) {
-      add_option(out, option);
-    }
-  }
+  add_options(out, command);
   if (command->examples != NULL && command->examples[0] != NULL) {
     lumos_text_put(out, "\nExamples:\n");
     for (const char *const *example = command->examples; example[0] != NULL && example[1] != NULL; example += 2) {

@@ -9,6 +9,7 @@
 
 enum lumos_option_kind {
   LUMOS_OPTION_END,    /* last row */
+  LUMOS_OPTION_GROUP,  /* no option: `help` is the heading of the rows that follow */
   LUMOS_OPTION_FLAG,   /* bool *  */
   LUMOS_OPTION_TEXT,   /* const char **  : last one wins */
   LUMOS_OPTION_LIST,   /* struct lumos_option_list * : repeatable, in order; several options may share one */
@@ -27,7 +28,7 @@ struct lumos_option_list {
 struct lumos_option {
   enum lumos_option_kind kind;
   char letter;          /* 0: none */
-  const char *name;     /* without dashes */
+  const char *name;     /* without dashes; NULL: the row is a heading */
   const char *argument; /* as shown in help, such as "FILE"; NULL: it takes none */
   void *target;
   const char *help; /* one sentence or two, no line breaks */
@@ -49,7 +50,7 @@ struct lumos_operands {
 };
 
 /* --help and --version are handled here: printed to standard output with exit status 0 in *exit_now (true). A usage
- * error fails with a text that names the option and says "try 'NAME --help'". "--" ends the options; "-" is an operand.
+ * error fails with a text that names the option, the one that was probably meant, and "try 'NAME --help'". "--" ends the options; "-" is an operand.
  * Long options may be given as --name=value or --name value, and may be shortened when unambiguous. */
 bool lumos_options_parse(const struct lumos_command *command, int argc, char **argv, struct lumos_operands *operands,
                          bool *exit_now, struct lumos_error *error) LUMOS_MUST_CHECK;

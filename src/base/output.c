@@ -57,6 +57,15 @@ static bool open_in_place(struct lumos_output *output, const char *path, struct 
   return true;
 }
 
+/* `reason`: why no file can be made in the folder of `path`. */
+static bool fail_in_folder(const char *path, size_t folder, int reason, struct lumos_error *error) {
+  int length = folder > 1 ? (int)folder - 1 : (int)folder; /* without its slash, unless it is the root */
+  if (reason == ENOENT || reason == ENOTDIR) {
+    return lumos_fail(error, "%s: cannot write: there is no folder %.*s; make it first (mkdir -p)", path, length, path);
+  }
+  return lumos_fail(error, "%s: cannot write to its folder: %s; name another with -o", path, strerror(reason));
+}
+
 static bool open_beside(struct lumos_output *output, const char *path, struct lumos_error *error) {
   static const char suffix[] = ".XXXXXX";
   size_t folder = folder_length(path);
@@ -73,7 +82,7 @@ static bool open_beside(struct lumos_output *output, const char *path, struct lu
   if (descriptor < 0) {
     int reason = errno;
     free(temporary);
-    return lumos_fail(error, "%s: cannot write: %s", path, strerror(reason));
+    return fail_in_folder(path, folder, reason, error);
   }
   output->text.descriptor = descriptor;
   output->temporary = temporary;
@@ -109,6 +118,20 @@ bool lumos_output_open(struct lumos_output *output, const char *path, struct lum
   char *target = realpath(path, NULL);
   bool good = open_beside(output, target != NULL ? target : path, error);
   free(target);
+  return good;
+}
+
+bool lumos_output_try(const char *path, struct lumos_error *error) {
+  struct stat about;
+  struct lumos_output output;
+  if (is_standard_output(path)) {
+    return true;
+  }
+  if (stat(path, &about) == 0 && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode)) { /* a pipe is opened once only */
+    return access(path, W_OK) == 0 || lumos_fail(error, "%s: cannot write: %s", path, strerror(errno));
+  }
+  bool good = lumos_output_open(&output, path, error);
+  lumos_output_discard(&output);
   return good;
 }
 

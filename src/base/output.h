@@ -13,6 +13,8 @@ struct lumos_output {
   char *temporary;
 };
 
+/* Can a file be written there? For a check before long work; leaves nothing behind. False with a message as of open. */
+bool lumos_output_try(const char *path, struct lumos_error *error) LUMOS_MUST_CHECK;
 /* path NULL or "-": standard output. False when the temporary file cannot be made. */
 bool lumos_output_open(struct lumos_output *output, const char *path, struct lumos_error *error) LUMOS_MUST_CHECK;
 /* Flush, and rename a file into place. False on a failed write (the temporary file is removed). A closed pipe counts as

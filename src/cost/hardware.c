@@ -25,13 +25,14 @@ static bool read_number(const char *path, const char *device, const cJSON *membe
                         struct lumos_error *error) {
   bool good = cJSON_IsNumber(member) && member->valuedouble >= 1e-3 && member->valuedouble <= 1e6;
   *number = good ? member->valuedouble : 0;
-  return good || lumos_fail(error, "%s: %.60s: %.60s is no number from 0.001 to 1000000; write it in %s", path, device,
-                            member->string, unit);
+  return good || lumos_fail(error, "%s: %.60s: %.60s is not a number from 0.001 to 1000000; write it in %s", path,
+                            device, member->string, unit);
 }
 
 static bool read_peaks(const char *path, const cJSON *peaks, struct lumos_device *device, struct lumos_error *error) {
   if (!cJSON_IsObject(peaks)) {
-    return lumos_fail(error, "%s: %.60s: peaks is no object; write one such as {\"bf16\": 989}", path, device->name);
+    return lumos_fail(error, "%s: %.60s: peaks is not an object; write one such as {\"bf16\": 989}", path,
+                      device->name);
   }
   for (const cJSON *peak = peaks->child; peak != NULL; peak = peak->next) {
     enum lumos_dtype dtype = lumos_dtype_find(peak->string);
@@ -54,13 +55,14 @@ static bool read_patterns(struct lumos_hardware *hardware, const char *path, con
                           struct lumos_device *device, struct lumos_error *error) {
   int count = cJSON_IsArray(match) ? cJSON_GetArraySize(match) : 0;
   if (count < 1 || count > MOST_PATTERNS) {
-    return lumos_fail(error, "%s: %.60s: match is no list of 1 to %d patterns", path, device->name, (int)MOST_PATTERNS);
+    return lumos_fail(error, "%s: %.60s: match is not a list of 1 to %d patterns", path, device->name,
+                      (int)MOST_PATTERNS);
   }
   const char **patterns = lumos_arena_take(hardware->arena, (size_t)count * sizeof *patterns);
   int read = 0;
   for (const cJSON *pattern = match->child; pattern != NULL; pattern = pattern->next) {
     if (!cJSON_IsString(pattern) || pattern->valuestring[0] == '\0') {
-      return lumos_fail(error, "%s: %.60s: match holds what is no text", path, device->name);
+      return lumos_fail(error, "%s: %.60s: match holds something that is not text", path, device->name);
     }
     patterns[read++] = copy(hardware, pattern->valuestring);
   }
@@ -80,11 +82,16 @@ static bool read_member(struct lumos_hardware *hardware, const char *path, const
   if (strcmp(member->string, "memory_bandwidth") == 0) {
     return read_number(path, device->name, member, "GB/s", &device->bandwidth, error);
   }
+  if (strcmp(member->string, "host_link") == 0) {
+    return read_number(path, device->name, member, "GB/s", &device->host_link, error);
+  }
   if (strcmp(member->string, "peaks") == 0) {
     return read_peaks(path, member, device, error);
   }
-  return lumos_fail(error, "%s: %.60s: a device has no %.60s; give name, match, memory_bandwidth, peaks, source", path,
-                    device->name, member->string);
+  return lumos_fail(error,
+                    "%s: %.60s: a device has no %.60s; give name, match, memory_bandwidth, host_link, peaks, "
+                    "source",
+                    path, device->name, member->string);
 }
 
 static bool read_device(struct lumos_hardware *hardware, const char *path, const cJSON *object,
@@ -113,7 +120,7 @@ static bool read_table(struct lumos_hardware *hardware, const char *path, const 
   const cJSON *devices = cJSON_IsObject(document) ? cJSON_GetObjectItemCaseSensitive(document, "devices") : NULL;
   bool good = (devices != NULL && cJSON_IsArray(devices)) ||
               lumos_fail(error,
-                         "%s: is no table of GPUs; write one such as {\"devices\": [{\"name\": \"NVIDIA X1\", "
+                         "%s: is not a table of GPUs; write one such as {\"devices\": [{\"name\": \"NVIDIA X1\", "
                          "\"peaks\": {\"bf16\": 989}, \"memory_bandwidth\": 3350}]}",
                          path);
   for (const cJSON *device = good && devices != NULL ? devices->child : NULL; good && device != NULL;

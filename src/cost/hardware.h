@@ -11,6 +11,7 @@ struct lumos_device {
   const char *const *patterns;
   int pattern_count;
   double bandwidth;           /* bytes a ns, which is GB/s; 0: unknown */
+  double host_link;           /* to the host's memory, one way, in the same unit */
   double peaks[LUMOS_DTYPES]; /* floating-point operations a ns, thousandths of TFLOP/s; 0: unknown */
 };
 

@@ -379,22 +379,19 @@ static void note_apart(struct lumos_job *job, const uint8_t *fates) {
     const char *code, *text, *cure;
   } notes[COUPLED] = {
       [UNJOINED] = {LUMOS_WARNING, "graph.unjoined_collectives",
-                    "communication kernels could not be joined with those of other ranks and keep their measured "
-                    "length, waiting included",
-                    "give lumos-parse the traces of all ranks of one run, recorded by a PyTorch that writes sequence "
-                    "numbers (Seq)"},
-      [MEMBERS_LATE] =
-          {LUMOS_INFO, "graph.late_members",
-           "communication kernels ran before another member began to record, or after it had stopped; when "
-           "that one came is not known, so waiting and transfer cannot be split: they keep their measured "
-           "length",
-           NULL},
+                    "communication kernels could not be joined with other ranks'; they keep their measured length, "
+                    "waiting included",
+                    "add the traces of all ranks of one run, recorded by a PyTorch that writes sequence numbers (Seq)"},
+      [MEMBERS_LATE] = {LUMOS_INFO, "graph.late_members",
+                        "communication kernels ran while a peer rank was not recording, so waiting cannot be split "
+                        "from transfer; they keep their measured length",
+                        NULL},
       [MEMBERS_ABSENT] = {LUMOS_WARNING, "graph.absent_members",
-                          "communication kernels have members without a trace, or that did not record them; when those "
-                          "came is not known, so waiting and transfer cannot be split: they keep their measured length",
-                          "give lumos-parse the traces of all ranks of one run, recorded over the same steps"},
+                          "communication kernels lack peer traces, so waiting cannot be split from transfer; they keep "
+                          "their measured length",
+                          "add the traces of all ranks of one run, recorded over the same steps"},
       [REFUSED] = {LUMOS_INFO, "graph.uncoupled_collectives",
-                   "communication kernels were joined with those of other ranks but do not end together with them; "
+                   "communication kernels do not end together with those of other ranks that they were joined with; "
                    "they keep their measured length, waiting included",
                    NULL},
   };

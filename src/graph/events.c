@@ -151,16 +151,15 @@ void lumos_graph_events(struct lumos_rank_graph *graph) {
   lumos_vector_free(&edges);
   static const char cure[] = "record with torch.profiler's _ExperimentalConfig(enable_cuda_sync_events=True)";
   if (inferred > 0) {
-    lumos_graph_note(
-        graph, "graph.inferred_stream_waits", inferred,
-        "event edges between streams were inferred from where the program calls its waits and from what then "
-        "happened, for the waits do not say what they wait for",
-        cure);
+    lumos_graph_note(graph, "graph.inferred_stream_waits", inferred,
+                     "stream waits do not say what they wait for; Lumos inferred the event from the calls and from "
+                     "what then happened",
+                     cure);
   }
   if (unknown > 0) {
     lumos_graph_note(graph, "graph.unknown_stream_waits", unknown,
-                     "stream waits do not say which event of which stream they wait for; delays that they cause are "
-                     "counted as unexplained",
+                     "stream waits do not say which event of which stream they wait for; the delays that they cause "
+                     "count as unexplained",
                      cure);
   }
 }

@@ -429,11 +429,10 @@ static void store(struct search *search) {
     hold(graph, edge);
   }
   if (search->edges.count > 0) {
-    lumos_graph_note(
-        graph, "graph.unseen_stream_waits", (int64_t)search->edges.count,
-        "event edges between streams were inferred from timing alone: again and again the same task starts "
-        "late, and right after the same task of another stream has ended, or so late that it is no chance",
-        "record with torch.profiler's _ExperimentalConfig(enable_cuda_sync_events=True)");
+    lumos_graph_note(graph, "graph.unseen_stream_waits", (int64_t)search->edges.count,
+                     "waits between streams were inferred from timing alone: one task repeatedly starts late, right "
+                     "after the same task of another stream",
+                     "record with torch.profiler's _ExperimentalConfig(enable_cuda_sync_events=True)");
   }
 }
 

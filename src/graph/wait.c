@@ -179,17 +179,19 @@ static void settle_thread(struct lumos_rank_graph *graph, const struct lumos_lan
 static void note(struct lumos_rank_graph *graph, const struct outcome *outcome) {
   static const char cure[] = "record with torch.profiler's _ExperimentalConfig(enable_cuda_sync_events=True)";
   if (outcome->inferred > 0) {
-    lumos_graph_note(graph, "graph.inferred_waits", outcome->inferred,
-                     "synchronisations do not name their stream; it was inferred from what they returned after", cure);
+    lumos_graph_note(
+        graph, "graph.inferred_waits", outcome->inferred,
+        "synchronizations do not name their stream; Lumos inferred it from the work that ended before they returned",
+        cure);
   }
   if (outcome->unknown > 0) {
     lumos_graph_note(graph, "graph.unknown_waits", outcome->unknown,
-                     "synchronisations do not say what they wait for and keep their measured length", cure);
+                     "synchronizations do not say what they wait for; they keep their measured length", cure);
   }
   if (outcome->contradicted > 0) {
     lumos_graph_note(graph, "graph.contradicted_waits", outcome->contradicted,
-                     "synchronisations returned before the end of the work that they should have waited for and keep "
-                     "their measured length",
+                     "synchronizations returned before the work that they should wait for had ended; they keep their "
+                     "measured length",
                      NULL);
   }
 }

@@ -172,7 +172,7 @@ void lumos_job_set_ranges(struct lumos_job *job) {
 static bool refuse_repeated_ranks(const struct lumos_job *job, struct lumos_error *error) {
   for (size_t i = 1; i < job->ranks.count; i++) {
     if (job->ranks.items[i].rank == job->ranks.items[i - 1].rank) {
-      return lumos_fail(error, "rank %d is given twice; a job has every rank once, tell them apart with --rank",
+      return lumos_fail(error, "rank %d is given twice; a job has every rank once, number them with --rank",
                         job->ranks.items[i].rank);
     }
   }

@@ -64,7 +64,7 @@ static bool are_distinct(const struct claim_list *claims, struct lumos_error *er
       bool same = one->start == other->start && one->end == other->end;
       return lumos_fail(error, "rank %d is given twice (%s, %s)%s", one->rank->rank, one->source, other->source,
                         same ? ": the same recording; leave one out"
-                             : "; a job has every rank once, tell them apart with lumos-parse --rank");
+                             : "; a job has every rank once, number them with lumos-parse --rank");
     }
   }
   return true;
@@ -337,7 +337,7 @@ static void note_missing(struct lumos_job *job) {
   add_range(&text, &ranges, next, world);
   lumos_text_add(&text, "", 1);
   lumos_job_note(job, missing_code, count > 1 ? LUMOS_WARNING : LUMOS_INFO, world - (int64_t)count, NULL, text.bytes,
-                 "give their traces, too: waiting for a rank can be told from transfer only where it is there");
+                 "add their traces: waiting for a rank can be split from transfer only where its trace is present");
   lumos_text_free(&text);
 }
 
@@ -350,12 +350,11 @@ static void note_apart(struct lumos_job *job) {
   if (after != NULL) {
     struct lumos_text text = LUMOS_TEXT_BUFFER;
     describe_gap(&text, before, after);
-    lumos_job_note(
-        job, apart_code, LUMOS_WARNING, LUMOS_ABSENT, NULL, text.bytes,
-        find_gap(&claims, true, LUMOS_RUN_GAP, &before) != NULL
-            ? "--rank joined them; what is said of the job as a whole holds only for ranks that ran together"
-            : "if that is not how far their clocks are apart, they did not run together, and what is said of the "
-              "job as a whole does not hold");
+    lumos_job_note(job, apart_code, LUMOS_WARNING, LUMOS_ABSENT, NULL, text.bytes,
+                   find_gap(&claims, true, LUMOS_RUN_GAP, &before) != NULL
+                       ? "--rank joined them; figures of the whole job hold only for ranks that ran together"
+                       : "unless their clocks differ by that much, they did not run together, and figures of the whole "
+                         "job do not hold");
     lumos_text_free(&text);
   }
   lumos_vector_free(&claims);

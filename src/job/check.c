@@ -42,7 +42,7 @@ static const char *fault_of_reference(const struct lumos_job *job, const struct 
 static const char *fault_of_string(const struct lumos_check *check, const struct lumos_field *field,
                                    lumos_string_id string) {
   if (string > lumos_strings_count(check->job->strings)) {
-    return "is no string";
+    return "is not a string";
   }
   return field->kind == FIELD_GROUP && check->is_group[string] == 0 ? "names a group that has no record" : NULL;
 }

@@ -75,9 +75,8 @@ static void note_date(struct lumos_job *job, const struct lumos_rank *rank, bool
   scope.rank = rank->rank;
   lumos_text_format(&text, "%s does not say when its times count from%s; ", lumos_string(job->strings, rank->source),
                     was_cut(job, rank->rank) ? ", for it was cut before its baseTimeNanoseconds" : "");
-  lumos_text_put(&text, by_base
-                            ? "they are taken to count from where those of the others do, which puts it beside them"
-                            : "it is taken to have begun when the first of the others did, until collectives align it");
+  lumos_text_put(&text, by_base ? "Lumos lets them count from where the others' do, which puts it beside them"
+                                : "Lumos lets it begin with the first of the others, until collectives align it");
   lumos_text_add(&text, "", 1);
   lumos_job_note(job, "parse.assumed_clock", LUMOS_WARNING, LUMOS_ABSENT, &scope, text.bytes,
                  "copy or record the file again");

@@ -86,11 +86,11 @@ static bool check_wait(const struct lumos_check *check, size_t index, const stru
   for (int i = 0; i < 2; i++) {
     if (lanes[i] != LUMOS_NONE &&
         (job->lanes.items[lanes[i]].rank != rank || job->lanes.items[lanes[i]].kind != LUMOS_STREAM)) {
-      return lumos_check_fail(check, RECORD_TASK, index, "the lane of its event or wait is no stream of its rank");
+      return lumos_check_fail(check, RECORD_TASK, index, "the lane of its event or wait is not a stream of its rank");
     }
   }
   if (wait->record != LUMOS_NONE && (rank_of(job, wait->record) != rank || !on_thread(job, wait->record))) {
-    return lumos_check_fail(check, RECORD_TASK, index, "the record that it waits for is no call of its rank");
+    return lumos_check_fail(check, RECORD_TASK, index, "the record that it waits for is not a call of its rank");
   }
   return true;
 }
@@ -106,7 +106,7 @@ static bool check_detail(const struct lumos_check *check, size_t index, const st
   if (detail->first_segment != LUMOS_NONE) {
     const struct lumos_task *first = &job->tasks.items[detail->first_segment];
     if (first->lane != job->tasks.items[index].lane || detail->first_segment >= index) {
-      return lumos_check_fail(check, RECORD_TASK, index, "first_segment is no earlier task of its lane");
+      return lumos_check_fail(check, RECORD_TASK, index, "first_segment is not an earlier task of its lane");
     }
   }
   for (uint32_t i = 0; i < detail->comm.peer_count; i++) {
@@ -199,7 +199,7 @@ static bool check_collectives(const struct lumos_check *check) {
         return lumos_check_fail(check, RECORD_COLLECTIVE, i, "members are not in the order of tasks, each once");
       }
       if (!lumos_is_communication(job->tasks.items[members[member]].kind)) {
-        return lumos_check_fail(check, RECORD_COLLECTIVE, i, "a member is no communication");
+        return lumos_check_fail(check, RECORD_COLLECTIVE, i, "a member is not communication");
       }
     }
   }

@@ -53,7 +53,7 @@ static bool read_member(const char *path, const cJSON *member, struct lumos_mode
   }
   double number = cJSON_IsNumber(member) ? member->valuedouble : 0;
   if (!(number >= 1 && number <= INT32_MAX && number == (double)(int32_t)number)) {
-    return lumos_fail(error, "%s: %s is no whole number from 1 to 2147483647", path, fields[i].name);
+    return lumos_fail(error, "%s: %s is not a whole number from 1 to 2147483647", path, fields[i].name);
   }
   if (*value_of(model, &fields[i]) != LUMOS_ABSENT_INT) {
     return lumos_fail(error, "%s: %s is given twice; leave one out", path, fields[i].name);
@@ -71,7 +71,7 @@ bool lumos_program_model_read(const char *path, struct lumos_model_description *
   *model = lumos_model_description_empty;
   cJSON *document = cJSON_ParseWithOpts(text, NULL, true);
   bool good = cJSON_IsObject(document) ||
-              lumos_fail(error, "%s: is no JSON object; write one such as {\"hidden\":4096,\"heads\":32}", path);
+              lumos_fail(error, "%s: is not a JSON object; write one such as {\"hidden\":4096,\"heads\":32}", path);
   for (const cJSON *member = good ? document->child : NULL; good && member != NULL; member = member->next) {
     good = read_member(path, member, model, error);
   }

@@ -175,13 +175,13 @@ static void find_groups(struct spread *spread) {
 /* What is done along an axis, in words. */
 static const char *use_in_words(enum program_axis axis) {
   static const char *const words[AXES] = {
-      [AXIS_TENSOR] = "activations are summed within forward passes",
+      [AXIS_TENSOR] = "activations are reduced within forward passes",
       [AXIS_PIPELINE] = "activations are sent from stage to stage",
-      [AXIS_DATA] = "gradients are summed in or behind backward passes",
+      [AXIS_DATA] = "gradients are reduced in or after backward passes",
       [AXIS_CONTEXT] = "layers send to each other in forward and backward passes",
       [AXIS_EXPERT] = "layers exchange all-to-all in forward and backward passes",
-      [AXIS_REPLICATE] = "gradients are summed in or behind backward passes",
-      [AXIS_SHARD] = "gradients are summed in or behind backward passes",
+      [AXIS_REPLICATE] = "gradients are reduced in or after backward passes",
+      [AXIS_SHARD] = "gradients are reduced in or after backward passes",
   };
   return words[axis];
 }
@@ -277,7 +277,7 @@ static void write_product(const struct spread *spread, struct lumos_text *text) 
 static void take_rest(struct spread *spread, enum program_axis axis, int32_t size, const char *others) {
   struct lumos_text *evidence = &spread->evidence[axis];
   if (evidence->length == 0) {
-    lumos_text_put(evidence, "communication: there is none for it");
+    lumos_text_put(evidence, "communication: none that fits");
   }
   lumos_text_format(evidence, "; the job has %d rank%s%s%s", (int)spread->world, plural(spread->world),
                     *others == '\0' ? "" : " / ", others);
@@ -549,7 +549,7 @@ static void write_sizes(const struct spread *spread) {
 
 static void write_contradiction(struct spread *spread) {
   struct lumos_text text = LUMOS_TEXT_BUFFER;
-  lumos_text_put(&text, "how ranks are spread is left open, for process groups contradict each other: ");
+  lumos_text_put(&text, "the parallel layout of the ranks is unknown, because process groups contradict each other: ");
   lumos_text_add(&text, spread->contradiction.bytes, spread->contradiction.length);
   lumos_text_char(&text, '\0');
   lumos_job_note(spread->job, "graph.parallel", LUMOS_WARNING, LUMOS_ABSENT, NULL, text.bytes, NULL);

@@ -6,7 +6,7 @@
 #include <lumos/report.h>
 
 #include "report/content/content.h"
-#include "report/content/verdict.h"
+#include "report/diagnosis/first_screen.h"
 #include "report/forms/csv.h"
 #include "report/forms/document.h"
 #include "report/forms/markdown.h"
@@ -93,9 +93,13 @@ bool lumos_report(struct lumos_job *job, const struct lumos_report_options *opti
   shown.watcher = (struct lumos_watcher){0}; /* it may be simulated again, on another thread: that is the report's */
   shown.strings = options->details ? job->strings : fit;
   struct report_content content;
+  struct lumos_diagnosis diagnosis;
   bool done = report_content_read(&shown, options, &content, error);
   lumos_watch(&job->watcher, "report", LUMOS_WATCH_NOTHING, 0, 0);
+  lumos_diagnose(&shown, &diagnosis);
+  content.diagnosis = &diagnosis;
   done = done && form->write(&content, out, error);
+  lumos_diagnosis_free(&diagnosis);
   report_content_free(&content);
   lumos_strings_free(fit);
   return done;
@@ -110,7 +114,11 @@ bool lumos_report_verdict(const struct lumos_job *job, struct lumos_text *out, s
   report_facts_read(job, &facts);
   struct report_opportunities opportunities;
   report_opportunities_read(&facts, &opportunities);
-  report_put_verdict(&facts, &opportunities, &sentence);
+  struct lumos_diagnosis diagnosis;
+  lumos_diagnose(job, &diagnosis);
+  const struct diagnosis_story story = {job, &facts, &opportunities, &diagnosis};
+  report_put_diagnosis(&story, &sentence);
+  lumos_diagnosis_free(&diagnosis);
   report_opportunities_free(&opportunities);
   report_facts_free(&facts);
   /* No-break spaces are for the page; a terminal gets plain ones. */

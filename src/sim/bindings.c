@@ -43,10 +43,11 @@ static bool check_runs(const struct lumos_job *job, const struct lumos_run *runs
   for (uint32_t t = 0; t < job->tasks.count; t++) {
     if (runs[t].start != job->runs.items[t].start || runs[t].dur != job->runs.items[t].dur) {
       const struct lumos_task *task = &job->tasks.items[t];
-      return lumos_fail(error,
-                        "task %d:%u: its simulated times are not those that the graph gives, so what held it is not "
-                        "known; run lumos-sim again",
-                        job->ranks.items[lumos_rank_of(job, task)].rank, task->id);
+      return lumos_fail(
+          error,
+          "task %d:%u: its simulated times are not those that the graph gives, so the cause of its start is not "
+          "known; run lumos-sim again",
+          job->ranks.items[lumos_rank_of(job, task)].rank, task->id);
     }
   }
   return true;

@@ -6,282 +6,314 @@
 
 static const struct lumos_metric_definition definitions[] = {
     {"step_time", "step time", "ns", NULL,
-     "From the end of the step before to the end of this step's last GPU task. After a change the first step, where "
-     "there are others, counts in no mean, share or sum: it begins with what the unchanged job had left to do."},
-    {"host_step_time", "host step time", "ns", "step_time",
-     "The length of the host's own step mark, from when the program says that a step begins to when it says that it "
-     "ends. The GPU may be far behind."},
+     "From the end of the previous step to the end of this step's last GPU task. After a change, means, shares and "
+     "sums leave out the first of several steps: it starts with work left over from the unchanged job."},
+    {"host_step_time", "CPU step time", "ns", "step_time",
+     "The length of the program's own step mark on the CPU. The GPU may be far behind."},
     {"exposed_compute", "compute", "ns", "step_time",
-     "A compute kernel runs on some stream and no communication does."},
+     "A compute kernel runs on some stream, and no communication runs."},
     {"overlapped", "overlapped", "ns", "step_time",
-     "Compute and communication run at once: the communication costs nothing by itself."},
+     "Compute and communication run at once, so this communication costs no time."},
     {"exposed_communication", "exposed communication", "ns", "step_time",
-     "Communication runs and no compute does. It is transfer, waiting, pipeline bubble and what cannot be split, added "
-     "up."},
+     "Communication runs and no compute does. It is the sum of transfer, waiting, pipeline bubble and unsplit "
+     "communication."},
     {"communication_transfer", "transfer", "ns", "exposed_communication",
-     "Exposed communication after the last rank has arrived, which takes as long as the collective's shortest member "
-     "runs. Data move."},
-    {"communication_wait", "waiting", "ns", "exposed_communication",
-     "A communication kernel runs because other ranks have not arrived yet. Only collectives joined across ranks show "
-     "it. Of a step, waiting for another stage of the pipeline is bubble instead."},
+     "Exposed communication after the last rank has arrived: data move. It lasts as long as the collective's "
+     "shortest member."},
+    {"communication_wait", "waiting for other ranks", "ns", "exposed_communication",
+     "Exposed communication before the last rank has arrived. Only collectives joined across ranks show it. Waiting "
+     "for another pipeline stage counts as bubble instead."},
     {"pipeline_bubble", "pipeline bubble", "ns", "exposed_communication",
-     "A communication kernel waits for another stage of the pipeline, in a send, a receive, or a collective of several "
-     "stages, and no other communication transfers or waits within the stage. Where there is none, but communication "
-     "that is not split, it is not told: that may hold one."},
-    {"bubble", "bubble of a stage", "ns", "step_time",
-     "The pipeline bubble of a stage, as the mean over its ranks; of the job's step, the mean over all ranks whose "
-     "stage is known. It is not told where, over all steps, more communication is not split than is known to be "
-     "bubble."},
-    {"pass_gap", "bubble between passes", "ns", "step_time",
-     "A stage runs no pass, nor the optimizer, nor anything else on its compute streams, nor communication within the "
-     "stage: it waits for another stage, for a transfer from there, or for its host. It is told of the rank of the "
-     "stage with the lowest number, in the step whose time is nearest to the mean."},
-    {"bubble_theory", "bubble in theory", "share", "step_time",
-     "The bubble that a step would have if all passes forward were equally long, all passes backward too, and nothing "
-     "else took time. For p stages and m micro-batches it is (p - 1) / (m + p - 1) under GPipe and 1F1B, with v m for "
-     "m where a stage has v chunks; under ZB-H1 it is b / (b + m (F + B + W)) with b = (p - 1) (F + B - W), where F, B "
-     "and W are the times of a pass forward, backward and of weight gradients. It is told only where the passes keep "
+     "A send, a receive or a collective of several stages waits for another pipeline stage, and no other "
+     "communication runs within the stage. It is unknown where unsplit communication may hold a bubble."},
+    {"bubble", "stage bubble", "ns", "step_time",
+     "The pipeline bubble of a stage, averaged over its ranks; of the job's step, averaged over all ranks with a "
+     "known stage. It is unknown where more communication is unsplit than known to be bubble."},
+    {"pass_gap", "time without a pass", "ns", "step_time",
+     "A stage runs no pass, no optimizer, nothing else on its compute streams and no communication within the stage. "
+     "It waits for another stage, for a transfer from there, or for its CPU. Shown for the stage's lowest rank, in "
+     "the step closest to the mean step time."},
+    {"bubble_theory", "theoretical bubble", "share", "step_time",
+     "The bubble of a step in which all forward passes take equally long, all backward passes too, and nothing else "
+     "takes time. For p stages and m micro-batches it is (p - 1) / (m + p - 1) under GPipe and 1F1B, with v m for m "
+     "where a stage has v chunks. Under ZB-H1 it is b / (b + m (F + B + W)) with b = (p - 1) (F + B - W), where F, B "
+     "and W are the times of a forward pass, a backward pass and weight gradients. Shown only where the passes keep "
      "to the schedule."},
-    {"communication_unsplit", "not split", "ns", "exposed_communication",
-     "Communication whose other ranks are not in the traces or could not be joined: transfer and waiting together."},
+    {"communication_unsplit", "unsplit (peer ranks missing)", "ns", "exposed_communication",
+     "Communication whose peer ranks are not in the traces or could not be joined: transfer and waiting together."},
     {"collective_count", "collectives", "count", NULL,
-     "How many collectives there are, a pair of a send and a receive being one; communication that is joined with no "
-     "other rank's counts by the kernel."},
+     "The number of collectives. A send and its receive count as one. Communication that is not joined with another "
+     "rank's counts per kernel."},
     {"collective_time", "communication time", "ns", NULL,
-     "How long communication kernels run, hidden or not, waiting included, added up over ranks and streams. A kernel "
-     "that belongs to several pairs counts in each."},
+     "The time that communication kernels run, hidden or exposed, waiting included, summed over ranks and streams. A "
+     "kernel of several send and receive pairs counts in each."},
     {"collective_transfer", "transfer", "ns", "collective_time",
-     "Communication time after the last rank has arrived, hidden or not, where it is known when that was."},
-    {"collective_wait", "waiting for ranks", "ns", "collective_time",
-     "Communication time before the last rank has arrived, hidden or not, where it is known when that was; of a rank, "
-     "for all other ranks together. Of a group and an operation it is added up over ranks."},
-    {"collective_unsplit", "not split", "ns", "collective_time",
-     "Communication time of kernels that are joined with no other rank's, or with those of ranks whose clocks are not "
-     "known to agree."},
+     "Communication time after the last rank has arrived, hidden or exposed, where the arrival is known."},
+    {"collective_wait", "waiting for other ranks", "ns", "collective_time",
+     "Communication time before the last rank has arrived, hidden or exposed, where the arrival is known. Of a rank, "
+     "for all other ranks together. Of a group and an operation, summed over ranks."},
+    {"collective_unsplit", "unsplit (peer ranks missing)", "ns", "collective_time",
+     "Communication time of kernels that are not joined with another rank's, or only with ranks whose clocks may "
+     "disagree."},
     {"collective_bytes", "bytes", "bytes", NULL,
-     "The larger of what a rank gives to the operation and what it gets from it, as nccl-tests counts: of an "
-     "all-gather, a reduce-scatter or an all-to-all that is the whole. It is added up over the collectives that tell "
-     "it, each counted once, not once a rank."},
+     "The larger of what a rank sends into the operation and what it receives, as nccl-tests counts. For an "
+     "all-gather, a reduce-scatter or an all-to-all this is the whole buffer. Summed over collectives with known "
+     "sizes, each counted once, not per rank."},
     {"collective_bus_bandwidth", "bus bandwidth", "GB/s", NULL,
-     "Bytes divided by transfer time, times 2 (n - 1) / n for an all-reduce of n ranks, (n - 1) / n for an all-gather, "
-     "a reduce-scatter, an all-to-all, a gather or a scatter, and 1 for all else, as in nccl-tests: what the slowest "
-     "link carries, in 10^9 bytes a second, as the mean over time."},
+     "Bytes divided by transfer time, times 2 (n - 1) / n for an all-reduce of n ranks, (n - 1) / n for an "
+     "all-gather, a reduce-scatter, an all-to-all, a gather or a scatter, and 1 otherwise, as in nccl-tests. It is "
+     "the load of the slowest link, in 10^9 bytes per second, averaged over time."},
     {"wait_for", "waits for", "ns", "collective_wait",
-     "How long a rank's communication runs before one other rank, the last to arrive, has come. Over all other ranks "
-     "it adds up to the rank's waiting."},
+     "The time that a rank's communication runs before one other rank, the last to arrive, has arrived. Summed over "
+     "all other ranks it is the rank's waiting."},
     {"late_arrival", "late arrival", "ns", "step_time",
-     "How much later than the reference a rank arrives at collectives, added up over the step; none, where it is early "
-     "in all. The reference is the member that a quarter of the others come before, of up to four members the "
-     "earliest. Of several sets of ranks, the one that it delays most by itself. What its streams computed or copied "
-     "for longer than the reference's since the collective before is compute. What they ran nothing for longer is "
-     "host; "
-     "before kernels that start as soon as they are launched only as far as threads took longer from launch to launch. "
-     "Before the first collective of these ranks in the recording it is unknown. The rest is inherited: the rank was "
-     "itself held up by other ranks, or its host was late already. In a pipeline, ranks of stages whose layers do the "
-     "same work are compared, too: by what its kernels take (compute), and by what threads take to launch them (host), "
-     "as far as the GPU is idle before them."},
-    {"straggler_delay", "straggler's delay", "ns", "step_time",
-     "What of a rank's late arrival is its own: its compute and its host's time."},
+     "How much later than the reference a rank arrives at collectives, summed over the step; zero for ranks that are "
+     "early. The reference is the member that a quarter of the others precede, of up to four members the earliest. "
+     "Of several sets of ranks, the one counts in which the rank's own delay is largest. The lateness has three "
+     "parts. Compute: its streams ran longer than the reference's since the previous collective. CPU: its streams "
+     "were idle for longer; before kernels that start as soon as they are launched, only as far as threads took "
+     "longer from launch to launch. Inherited: other ranks held it up, or its CPU was late already. Before the first "
+     "collective of these ranks the cause is unknown. In a pipeline, ranks of stages with the same layers are "
+     "compared, too: by their kernels' time (compute), and by the time that threads take to launch them while the "
+     "GPU is idle (CPU)."},
+    {"straggler_delay", "own delay", "ns", "step_time",
+     "The part of a rank's late arrival that it causes itself: its compute and its CPU time."},
     {"last_arrivals", "last arrivals", "count", NULL,
-     "To how many of the collectives that count for late arrivals the rank came last."},
+     "The number of collectives at which the rank arrived last, of those that count for late arrivals."},
     {"straggler", "straggler", "share", "step_time",
-     "The own delay of a rank that is a straggler, for which it must be at least 10 % of the job's step on average and "
-     "in two of three steps; where there is only one step, 25 %. Where there is a straggler, ranks with at least 80 % "
-     "of the largest own delay, and 8 % of the step in two of three steps, are stragglers, too. Steps with a lateness "
-     "that is unknown count only where there are no others. Other ranks have none."},
+     "The own delay of a rank that is a straggler, over all steps of the job: at least 10 % of the job's step on "
+     "average and in two of three "
+     "steps; in a single step, 25 %. Beside a straggler, ranks with at least 80 % of the largest own delay, and 8 % "
+     "of the step in two of three steps, are stragglers, too. Steps with unknown lateness count only where there are "
+     "no others. Other ranks have no value."},
     {"exposed_copy", "exposed copies", "ns", "step_time",
      "A copy or memset runs, and neither compute nor communication does."},
-    {"not_recorded", "not recorded", "ns", "step_time",
-     "Nothing runs on any stream of the rank's GPU, and what it waits for lies outside the recording: work launched "
-     "before it, a call that waits over 1 ms longer than for recorded work, a thread before its first row, or kernels "
-     "whose rows are missing. The GPU may be busy then, so this is not idle time, and no change is predicted to gain "
-     "it. Record from earlier on, and all kernels."},
+    {"not_recorded", "outside the recording", "ns", "step_time",
+     "Nothing runs on any stream of the rank's GPU, and it waits for something outside the recording: work launched "
+     "before it, a call that waits over 1 ms longer than for recorded work, a thread before its first row, or "
+     "kernels whose rows are missing. The GPU may be busy then, so this is not idle time, and no change is predicted "
+     "to save it. Start the recording earlier, and record all kernels."},
     {"idle", "idle", "ns", "step_time",
      "Nothing runs on any stream of the rank's GPU, and what it waits for is recorded."},
-    {"idle_host", "idle for the host", "ns", "idle",
-     "Idle while a thread, on whose launch the next task depends, works or has a gap: the host is too slow, or has no "
-     "lead. Like all causes of idle time it is found by walking back what bound the start that ends the idle time."},
-    {"idle_sync", "idle for a wait of the host", "ns", "idle",
-     "Idle behind a call that waited for the device and let it run dry, from when the call could return until the "
-     "device has work again."},
-    {"idle_launch", "idle for launches", "ns", "idle",
-     "Idle while a launch is on its way: from a call to the start of what it launched, and from one task of a stream "
-     "to the next."},
-    {"idle_dependency", "idle for other work", "ns", "idle",
-     "Idle while other work holds the next task: of another stream by an event, of another rank, or on SMs that are "
-     "not free. Also from the rank's last task on, until other ranks end."},
+    {"idle_host", "idle, CPU-bound", "ns", "idle",
+     "The GPU is idle while the thread that launches the next task is busy or has a gap: the CPU is too slow, or not "
+     "ahead. Lumos finds each cause of idle time by walking back from the start that ends it."},
+    {"idle_sync", "idle, CPU blocked in synchronization", "ns", "idle",
+     "The GPU is idle after a call that waited for it and let it run dry, from when the call could return until the "
+     "GPU has work again."},
+    {"idle_launch", "idle, launch latency", "ns", "idle",
+     "The GPU is idle while a launch is on its way: from a call to the start of what it launched, and from one task "
+     "of a stream to the next."},
+    {"idle_dependency", "idle, waiting for other work", "ns", "idle",
+     "The GPU is idle while other work holds the next task: of another stream through an event, of another rank, or "
+     "on SMs that are not free. Also from the rank's last task until other ranks end."},
     {"idle_unexplained", "idle, unexplained", "ns", "idle",
-     "Idle without a known cause: delays that no rule explains."},
+     "The GPU is idle without a known cause: an unexplained delay."},
     {"idle_at_op", "idle at an op", "ns", "idle",
-     "Idle for the host and idle for a wait of the host, by the op at which the host was, as the mean over the ranks; "
-     "(none) is between ops."},
-    {"stream_not_recorded", "stream not recorded", "ns", "step_time",
-     "Nothing runs on this one stream, and what the GPU, or the stream's next task, waits for lies outside the "
-     "recording."},
+     "Idle time that is CPU-bound or blocked in synchronization, by the op that the CPU was at, averaged over the "
+     "ranks; (none) is between ops."},
+    {"stream_not_recorded", "stream, outside the recording", "ns", "step_time",
+     "Nothing runs on this stream, and the GPU, or the stream's next task, waits for something outside the recording."},
     {"stream_idle", "stream idle", "ns", "step_time",
-     "Nothing runs on this one stream of the rank's GPU, and what it waits for is recorded."},
-    {"stream_idle_host", "stream idle for the host", "ns", "stream_idle",
-     "The stream is idle while a thread, on whose launch its next task depends, works or has a gap."},
-    {"stream_idle_sync", "stream idle for a wait of the host", "ns", "stream_idle",
-     "The stream is idle behind a call that waited for the device, until the device has work again."},
-    {"stream_idle_launch", "stream idle for launches", "ns", "stream_idle",
-     "The stream is idle while a launch that its next task depends on is on its way."},
-    {"stream_idle_dependency", "stream idle for other work", "ns", "stream_idle",
+     "Nothing runs on this stream of the rank's GPU, and what it waits for is recorded."},
+    {"stream_idle_host", "stream idle, CPU-bound", "ns", "stream_idle",
+     "The stream is idle while the thread that launches its next task is busy or has a gap."},
+    {"stream_idle_sync", "stream idle, CPU blocked in synchronization", "ns", "stream_idle",
+     "The stream is idle after a call that waited for the GPU, until the GPU has work again."},
+    {"stream_idle_launch", "stream idle, launch latency", "ns", "stream_idle",
+     "The stream is idle while the launch of its next task is on its way."},
+    {"stream_idle_dependency", "stream idle, waiting for other work", "ns", "stream_idle",
      "The stream is idle while work of another stream or rank holds its next task, or after its last one."},
     {"stream_idle_unexplained", "stream idle, unexplained", "ns", "stream_idle",
      "The stream is idle without a known cause."},
     {"gpu_busy", "GPU busy", "ns", "step_time",
-     "At least one task runs on some stream; 100 % less idle and not recorded."},
+     "At least one task runs on some stream: 100 % minus idle time and time outside the recording."},
     {"critical_path", "critical path", "ns", "step_time",
-     "The chain of constraints that bound, through ranks, threads and streams of the simulated schedule, from the end "
-     "of the task that ends the job's step back to where the step begins: as long as the step, exactly. Only what "
-     "stands on it can make the step shorter."},
+     "The constraints that determine the step's length, through ranks, threads and streams of the simulated "
+     "schedule, from the end of the step's last task back to its start. It is exactly as long as the step. Only work "
+     "on it can shorten the step."},
     {"critical_path_kind", "on the critical path, by kind", "ns", "critical_path",
-     "What the critical path consists of: tasks that run, by their kind, and what passes between a task and the one "
-     "that held it: host_gap, time of a thread that no event covers; launch_latency, from a call to the start of what "
-     "it launched; stream_gap, from one task of a stream to the next; wait_return, until a call that waited returns; "
+     "What the critical path consists of: tasks by their kind, and what passes between a task and the one that held "
+     "it: host_gap, CPU time without an event; launch_latency, from a call to the start of what it launched; "
+     "stream_gap, from one task of a stream to the next; wait_return, until a call that waited returns; "
      "event_latency, from an event to what waited for it; handover, between threads; resource_wait, for free SMs; "
-     "full_queue, for room on a stream; other_dependency; unexplained, a delay that the recording has and no rule "
-     "explains; outside, what the recording does not hold."},
+     "full_queue, for room on a stream; other_dependency; unexplained, a delay without a known cause; outside, "
+     "outside the recording."},
     {"critical_path_phase", "on the critical path, by phase", "ns", "critical_path",
-     "The critical path by the phase of the task that runs, or that comes behind what passes between two tasks."},
+     "The critical path by the phase of the task that runs, or of the task after a delay."},
     {"critical_path_op", "on the critical path, by op", "ns", "critical_path",
-     "The critical path by the op of the task on it, or of the task's launch; of a backward pass, the op whose "
-     "gradient it is."},
+     "The critical path by the op of the task or of its launch; in the backward pass, the op whose gradient it "
+     "computes."},
     {"critical_path_module", "on the critical path, by module", "ns", "critical_path",
-     "The critical path by the module of the task's op itself, without the modules around it."},
+     "The critical path by the innermost module of the task's op."},
     {"critical_path_layer", "on the critical path, by layer", "ns", "critical_path",
-     "The critical path by the layer of the task on it, or the embedding, the head or the optimizer."},
+     "The critical path by the layer of the task, or the embedding, the head or the optimizer."},
     {"critical_path_rank", "on the critical path, by rank", "ns", "critical_path",
-     "The critical path by the rank of the task on it. A rank with much of it makes the others wait."},
+     "The critical path by the rank of the task. A rank with much of it makes the others wait."},
     {"critical_path_crossings", "dependencies crossed", "count", NULL,
-     "How many dependencies between two tasks the critical path follows, by what they come from and by how they are "
-     "known. The unexplained ones are delays without a known cause."},
+     "The number of dependencies between two tasks on the critical path, by type and evidence. Unexplained ones are "
+     "delays without a known cause."},
     {"critical_path_crossing_time", "time between tasks", "ns", "critical_path",
-     "What passes on the critical path between the two tasks of each dependency that it follows, added up."},
+     "The time between the two tasks of each dependency on the critical path, summed."},
     {"opportunity_free", "without it", "ns", "step_time",
-     "What a step would take if a kind of work took no time: simulated again, not subtracted, so what another "
-     "constraint would hold up all the same is no gain. Of a kind the tasks on the GPU's streams count."},
+     "The step time if a kind of work took no time. Lumos simulates this again instead of subtracting, so other "
+     "bottlenecks count. A kind means the tasks on the GPU's streams."},
     {"opportunity_half", "at half", "ns", "step_time",
-     "What a step would take if a kind of work took half of its time, simulated again."},
-    {"replay_error", "self-replay error", "share", "step_time",
-     "How much longer or, below 0, shorter than measured a simulated step is when no lag that lacks an explanation is "
-     "kept: every residual dropped, typical lags everywhere. Without a step it is the mean size of the errors of all "
-     "ranks' steps. It is a check of the graph, not a proof of its predictions."},
-    {"host_replay_error", "host replay error", "share", "step_time",
-     "How much longer or, below 0, shorter than measured the host's side of a simulated step is, which ends with the "
-     "step's last host task, when no lag that lacks an explanation is kept. Without a step it is the mean size of the "
-     "errors of all ranks' steps."},
+     "The step time if a kind of work took half of its time, simulated again."},
+    {"replay_error", "replay error", "share", "step_time",
+     "How much longer (or, below 0, shorter) than measured a simulated step is without any unexplained delay: all "
+     "residuals dropped, typical lags everywhere. Without a step, the mean size over the steps of all ranks. It "
+     "checks the graph; it does not prove its predictions."},
+    {"host_replay_error", "CPU replay error", "share", "step_time",
+     "How much longer (or, below 0, shorter) than measured the CPU side of a simulated step is without any "
+     "unexplained delay. The CPU side ends with the step's last CPU task. Without a step, the mean size over the "
+     "steps of all ranks."},
     {"rebuild_error", "rebuild error", "share", "step_time",
-     "How much longer or, below 0, shorter than measured the job's steps are when the recorded configuration is written "
-     "anew out of blocks of the recording and simulated: as the mean over the steps, each built from blocks of one recorded "
+     "How much longer or, below 0, shorter than measured the job's steps are when the recorded configuration is "
+     "written "
+     "anew out of blocks of the recording and simulated: as the mean over the steps, each built from blocks of one "
+     "recorded "
      "step and held against that. It is what the rebuilding itself does to a prediction of another configuration."},
-    {"transplant_error", "transplant error", "share", "step_time",
-     "How far the graph of one step is from the measured time of a like one, when it is simulated with that one's "
-     "durations and host gaps and keeps its own edges and lags. It says more than the self-replay, for what a lag "
-     "hides need not come again."},
-    {"step_spread", "step spread", "share", "step_time",
-     "How far the measured times of two like steps are apart: the error of a guess that takes one step's time for the "
-     "other's. Where it is small a small transplant error says little."},
-    {"transplant_matched", "steps matched", "share", "device_tasks",
-     "Share of the GPU tasks of two like steps that have a partner in the other one, by their order and names. Steps "
-     "count as alike from 98 % on, if host tasks with a partner take 95 % of the time of their threads."},
-    {"unexplained_lag", "unexplained lag", "ns", "step_time",
-     "Starts of GPU tasks that come more than 2 \xC2\xB5s earlier or later than the rules explain, added up. Kept in "
-     "the simulation."},
-    {"boundary", "boundary", "ns", "step_time",
-     "Waiting for what the recording does not hold: work before it began, steps that are not shown, or, where all of "
-     "the GPU was idle and nothing explains it, work elsewhere. It enters the simulation at its measured time."},
+    {"transplant_error", "cross-step error", "share", "step_time",
+     "The error of predicting one step from another: the graph of one step, simulated with the durations and CPU "
+     "gaps of a like step, against that step's measured time. It says more than the replay error, because a delay of "
+     "one step need not come again in another."},
+    {"step_spread", "step-to-step variation", "share", "step_time",
+     "How much the measured times of two like steps differ. Where it is small, a small cross-step error says little."},
+    {"transplant_matched", "tasks matched between steps", "share", "device_tasks",
+     "The share of the GPU tasks of two like steps that have a partner in the other step, by order and name. Steps "
+     "are alike from 98 % on, if CPU tasks with a partner take 95 % of their threads' time."},
+    {"unexplained_lag", "unexplained delay", "ns", "step_time",
+     "Starts of GPU tasks over 2 \xC2\xB5s earlier or later than the rules of the graph explain, summed. Copied from "
+     "the trace into the simulation, not modelled."},
+    {"boundary", "waiting outside the recording", "ns", "step_time",
+     "Waiting for work outside the recording: launched before it, in steps that are not shown, or, where all of the "
+     "GPU was idle without a known cause, elsewhere. Copied from the trace at its measured time."},
     {"resource_wait", "waiting for SMs", "ns", "step_time",
-     "Kernels that are ready but start only when a kernel of another stream, which fills the GPU, comes to its end; "
-     "found from when they start. In the simulation they wait where that one runs."},
-    {"kept_wait", "kept waiting", "ns", "step_time",
-     "Communication that is not joined with that of other ranks: its measured length is kept, waiting included."},
-    {"host_gap", "host gap", "ns", "step_time",
-     "Time on threads that no event covers, such as Python between two ops. A replay keeps it as it is."},
-    {"host_unknown", "host unknown", "ns", "step_time",
-     "Host gaps over 1 ms that no hand-over between threads explains, and calls over five times the median of their "
-     "name. Kept as they are."},
-    {"profiler_time", "profiler", "ns", "step_time",
-     "What recording takes on the threads that drive the GPU, at most: before and behind each op and behind each call "
-     "as long as the shortest stretches there typically are; where steps were timed without the profiler, no more than "
-     "those took less. Simulations keep it, also when the host's speed is "
-     "changed, so a prediction is of the job as it runs with the profiler, unless --unprofiled took it out. Added up "
-     "over threads."},
+     "Kernels that are ready but start only when a kernel of another stream, which fills the GPU, is about to end. "
+     "Found from their start times. In the simulation they wait where that kernel runs."},
+    {"kept_wait", "unsplit communication", "ns", "step_time",
+     "Communication that is not joined with other ranks' (peer ranks missing). Its measured length, waiting "
+     "included, is copied from the trace."},
+    {"host_gap", "CPU gap", "ns", "step_time",
+     "Time on threads without an event, such as Python between two ops. Copied from the trace."},
+    {"host_unknown", "unexplained CPU time", "ns", "step_time",
+     "CPU gaps over 1 ms that no hand-over between threads explains, and calls over five times the median of their "
+     "name. Copied from the trace."},
+    {"profiler_time", "profiler overhead", "ns", "step_time",
+     "The most that the profiler takes on the threads that drive the GPU: around each op and after each call, as "
+     "long as the shortest gaps there typically are. Where steps were timed without the profiler, no more than they "
+     "show. Simulations keep it, so a prediction is of the job with the profiler, unless --unprofiled removes it. "
+     "Summed over threads."},
     {"unprofiled_step_time", "step time without the profiler", "ns", NULL,
-     "Mean time of as many steps just before the recorded ones, which the recorder that comes with Lumos timed without "
-     "the profiler."},
-    {"profiling_cost", "profiling cost", "share", "unprofiled_step_time",
-     "How much longer a step took with the profiler than as many steps just before it, which the recorder that comes "
-     "with Lumos timed without. All measured times contain it."},
+     "The mean time of as many steps just before the recorded ones, timed without the profiler by the recorder that "
+     "comes with Lumos."},
+    {"profiling_cost", "profiling overhead", "share", "unprofiled_step_time",
+     "How much longer a step took with the profiler than as many steps just before it, timed without it by the "
+     "recorder that comes with Lumos. All measured times contain it."},
     {"device_time", "GPU time", "ns", NULL,
-     "Durations of all GPU tasks of a step, added up over streams and ranks: what runs at once counts twice, and "
-     "communication includes waiting. They are as recorded, or, of a changed job, as simulated, in all GPU times and "
-     "counts."},
-    {"kind_time", "GPU time of a kind", "ns", "device_time", "GPU time of all tasks of one kind."},
-    {"kind_count", "tasks of a kind", "tasks", NULL, "How many GPU tasks of one kind a step has, on all ranks."},
-    {"kernel_time", "GPU time of a kernel", "ns", "device_time", "GPU time of all tasks of one name."},
-    {"kernel_count", "tasks of a kernel", "tasks", NULL, "How many GPU tasks of one name a step has, on all ranks."},
-    {"op_time", "GPU time of an op", "ns", "device_time",
-     "GPU time of what an op launched, by phase. What runs in the backward pass counts for the op whose gradient it "
-     "is, found by autograd's sequence number."},
-    {"op_coverage", "with an op", "share", "device_time", "How much of the GPU time belongs to an op."},
-    {"module_time", "GPU time of a module itself", "ns", "device_time",
-     "GPU time of what a module launched itself, by phase, without the modules in it; these add up to all GPU time."},
-    {"module_whole_time", "GPU time of a module", "ns", "device_time",
+     "Durations of all GPU tasks of a step, summed over streams and ranks. Tasks that run at once count twice, and "
+     "communication includes waiting. As recorded, or, for a changed job, as simulated."},
+    {"kind_time", "GPU time by kind", "ns", "device_time", "GPU time of all tasks of one kind."},
+    {"kind_count", "tasks by kind", "tasks", NULL, "The number of GPU tasks of one kind in a step, on all ranks."},
+    {"kernel_time", "GPU time by kernel", "ns", "device_time", "GPU time of all tasks of one name."},
+    {"kernel_count", "tasks by kernel", "tasks", NULL, "The number of GPU tasks of one name in a step, on all ranks."},
+    {"op_time", "GPU time by op", "ns", "device_time",
+     "GPU time of what an op launched, by phase. Backward work counts for the op whose gradient it computes, found "
+     "by autograd's sequence number."},
+    {"op_coverage", "with an op", "share", "device_time", "The share of GPU time that belongs to an op."},
+    {"module_time", "GPU time by module, itself", "ns", "device_time",
+     "GPU time of what a module launched itself, by phase, without the modules in it. Over all modules it adds up to "
+     "all GPU time."},
+    {"module_whole_time", "GPU time by module", "ns", "device_time",
      "GPU time of what a module and all modules in it launched, by phase."},
-    {"module_coverage", "with a module", "share", "device_time", "How much of the GPU time belongs to a module."},
-    {"layer_time", "GPU time of a layer", "ns", "device_time",
+    {"module_coverage", "with a module", "share", "device_time", "The share of GPU time that belongs to a module."},
+    {"layer_time", "GPU time by layer", "ns", "device_time",
      "GPU time of a layer, or of the embedding, the head or the optimizer, by phase."},
     {"layer_coverage", "with a layer", "share", "device_time",
-     "How much of the GPU time belongs to a layer, the embedding, the head or the optimizer."},
-    {"phase_time", "GPU time of a phase", "ns", "device_time", "GPU time of all tasks of one phase."},
+     "The share of GPU time that belongs to a layer, the embedding, the head or the optimizer."},
+    {"phase_time", "GPU time by phase", "ns", "device_time", "GPU time of all tasks of one phase."},
     {"phase_coverage", "with a phase", "share", "device_time",
-     "How much of the GPU time is known to be of the forward or backward pass, of weight gradients put off, or of the "
+     "The share of GPU time known to belong to the forward or backward pass, to deferred weight gradients, or to the "
      "optimizer."},
     {"occupancy_time", "GPU time with an occupancy", "ns", "device_time",
-     "GPU time of kernels of which the recording says how full they make the SMs. 0 is what profilers write where they "
-     "cannot tell, and counts as unknown."},
+     "GPU time of kernels whose occupancy the recording states. Profilers write 0 where they do not know it; Lumos "
+     "counts that as unknown."},
     {"occupancy", "occupancy", "share", "occupancy_time",
-     "Warps that kernels hold resident on an SM, of those that it has room for, as the profiler estimates it of each "
-     "kernel; the mean over the time of those that have it."},
-    {"product_time", "GPU time of products", "ns", "device_time",
+     "Resident warps per SM as a share of the SM's capacity, as the profiler estimates it for each kernel; averaged "
+     "over the time of kernels that have it."},
+    {"product_time", "GPU time of matrix work", "ns", "device_time",
      "GPU time of matrix products, convolutions and attention, whose floating-point operations count."},
-    {"product_coverage", "products known", "share", "product_time",
-     "How much of the time of matrix products, convolutions and attention is of such whose operations are known from "
-     "recorded shapes."},
+    {"product_coverage", "matrix work with known shapes", "share", "product_time",
+     "The share of the time of matrix products, convolutions and attention whose operations are known from recorded "
+     "shapes."},
     {"hardware_flops", "hardware FLOPs", "TFLOP", NULL,
      "Floating-point operations of the step's matrix products, convolutions and attention as they ran, recomputation "
-     "included, of the ranks that were recorded. A multiplication and an addition are two. Attention is two products "
-     "forward and five backward, half of them where it is causal (PyTorch's counter takes the whole)."},
+     "included, on the recorded ranks. A multiplication and an addition are two. Attention is two products forward "
+     "and five backward, half of them where it is causal (PyTorch's counter takes all)."},
     {"model_flops", "model FLOPs", "TFLOP", NULL,
-     "Floating-point operations that the model's step needs, forward and backward, causal attention counted half: from "
-     "recorded shapes, without what was computed again and without the optimizer; or by formula from the model's "
-     "description, for every token six for every weight, and attention."},
-    {"peak_flops", "peak", "TFLOP", NULL,
-     "What the GPUs could do in the step's time at their dense peak, in the number format in which most of the model's "
-     "operations are done."},
+     "Floating-point operations that the model's step needs, forward and backward, causal attention counted half. "
+     "From recorded shapes, without recomputation and the optimizer; or by formula from the model's description: six "
+     "per token and weight, plus attention."},
+    {"peak_flops", "peak FLOPs", "TFLOP", NULL,
+     "What the GPUs could do in the step's time at their dense peak, in the number format of most of the model's "
+     "operations."},
     {"mfu", "MFU", "share", "peak_flops",
-     "Model FLOPs utilisation: the model's operations as a share of the peak. Of the recording's first step it is too "
-     "low where ranks begin that at different times."},
+     "Model FLOPs utilization: the model's operations as a share of the peak. In the recording's first step it is "
+     "too low where ranks begin at different times."},
     {"hfu", "HFU", "share", "peak_flops",
-     "Hardware FLOPs utilisation: all operations that ran, recomputation included, as a share of the peak."},
-    {"flops_rate", "operations a second", "TFLOP/s", NULL,
-     "What a kernel achieves: its floating-point operations divided by its time."},
-    {"flops_share", "of the GPU's peak", "share", NULL,
-     "A kernel's floating-point operations as a share of what the GPU could do in the kernel's time at the dense peak "
-     "of its number format."},
-    {"bytes_rate", "bytes a second", "GB/s", NULL,
+     "Hardware FLOPs utilization: all operations that ran, recomputation included, as a share of the peak."},
+    {"flops_rate", "achieved FLOP/s", "TFLOP/s", NULL, "A kernel's floating-point operations divided by its time."},
+    {"flops_share", "share of peak FLOP/s", "share", NULL,
+     "A kernel's floating-point operations as a share of what the GPU could do in the kernel's time at the dense "
+     "peak of its number format."},
+    {"bytes_rate", "achieved bandwidth", "GB/s", NULL,
      "A kernel's inputs and outputs, each counted once, divided by its time. Caches may serve some of them."},
-    {"bytes_share", "of the memory's bandwidth", "share", NULL,
-     "A kernel's inputs and outputs, each counted once, as a share of what the GPU's memory could move in the kernel's "
-     "time."},
+    {"bytes_share", "share of memory bandwidth", "share", NULL,
+     "A kernel's inputs and outputs, each counted once, as a share of what the GPU's memory could move in the "
+     "kernel's time."},
+    {"copy_time", "time of copies", "ns", "device_time",
+     "GPU time of copies and memsets of one name, which says the direction and the kind of memory."},
+    {"copy_count", "copies", "count", NULL, "How many copies or memsets of one name a step has, on all ranks."},
+    {"copy_bytes", "bytes copied", "bytes", NULL,
+     "What the copies or memsets of one name move, each byte counted once."},
+    {"copy_bandwidth", "copy bandwidth", "GB/s", NULL,
+     "Bytes of the copies of one name divided by their time, in 10^9 bytes a second. Small copies stay far below the "
+     "link's bandwidth; so do copies from pageable memory, which go through a buffer."},
+    {"copy_link", "link bandwidth", "GB/s", NULL,
+     "What the link can carry in one direction, by the data sheet: PCIe or NVLink-C2C between CPU and GPU; half of the "
+     "GPU's memory bandwidth for copies within it, which read and write each byte; all of it for memsets."},
+    {"call_time", "time in a call", "ns", NULL,
+     "CPU time in calls of one name into the CUDA or HIP runtime or driver, added up over threads and ranks."},
+    {"call_count", "calls", "count", NULL, "How many calls of one name a step has, on all ranks."},
+    {"long_call_count", "long calls", "count", "call_count",
+     "Calls that take more than 50 \xC2\xB5s. A launch takes a few: a long one waited, for room in the queue, for a "
+     "lock "
+     "or for memory."},
+    {"launched_count", "launched alone", "count", NULL,
+     "GPU tasks that calls of one name launched, one task each. Launches of graphs, with many tasks each, are left "
+     "out."},
+    {"short_kernel_count", "shorter than their launch", "count", "launched_count",
+     "GPU tasks that run for less time than the call that launched them takes, where that is at most 50 \xC2\xB5s. The "
+     "GPU outruns the CPU: fuse them, or launch them as a CUDA graph."},
+    {"call_median", "median of a call", "ns", NULL,
+     "The median duration of the calls of one name over all steps and ranks, the lower one of two."},
+    {"call_p99", "99th percentile of a call", "ns", NULL,
+     "The duration that 99 % of the calls of one name do not exceed, over all steps and ranks."},
+    {"annotation_cpu_time", "CPU time of an annotation", "ns", NULL,
+     "From start to end of the program's own annotations of one name (record_function, NVTX), added up over ranks; "
+     "what "
+     "lies in one of the same name counts once. Not known after a change."},
+    {"annotation_gpu_time", "GPU time of an annotation", "ns", "device_time",
+     "GPU time of what an annotation's thread launched between its start and end, and of backward work that another "
+     "thread launched in that time. Annotations lie in each other, so these do not add up."},
+    {"annotation_count", "annotations", "count", NULL, "How many annotations of one name a step has, on all ranks."},
     {"coverage", "coverage", "share", "device_tasks",
-     "For how many of the GPU tasks the recording names the call that launched them, or the op that made the call."},
-    {"clock_offset", "rank clock", "ns", NULL,
-     "What is added to all of a rank's times so that collectives end together on their ranks."},
+     "The share of GPU tasks for which the recording names the call that launched them, or the op that made the call."},
+    {"clock_offset", "clock offset", "ns", NULL,
+     "Lumos adds this to all of a rank's times so that collectives end together on their ranks."},
     {"clock_error", "clock error", "ns", NULL,
-     "95th percentile of what remains between ranks' ends of collectives when their clocks are aligned."},
+     "95th percentile of the remaining differences between ranks' ends of collectives after the clocks are aligned."},
 };
 enum { DEFINITIONS = sizeof definitions / sizeof *definitions };
 

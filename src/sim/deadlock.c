@@ -126,9 +126,8 @@ bool lumos_deadlock(const struct lumos_engine *engine, struct lumos_error *error
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   write_cycle(&text, engine, blockers, find_cycle(engine, blockers));
   (void)lumos_fail(error,
-                   "the simulation cannot go on, these tasks wait for each other: %.*s; the trace or an edit "
-                   "contradicts itself there, or a change has moved threads apart that launch on the same streams in "
-                   "turn",
+                   "the simulation is deadlocked, these tasks wait for each other: %.*s; the trace or an edit "
+                   "contradicts itself there, or a change reordered threads that launch on the same streams",
                    (int)text.length, text.bytes);
   lumos_text_free(&text);
   free(blockers);

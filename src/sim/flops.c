@@ -266,8 +266,8 @@ static int compare_kernels(const void *left, const void *right, void *context) {
 static void note_above(struct flops *flops, const struct kernel *kernel) {
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   lumos_text_format(&text,
-                    "kernels do more operations than their GPU can, such as %.80s: what was recorded of their shapes "
-                    "or formats, or the peak of %s, is wrong",
+                    "kernels exceed the peak of their GPU, such as %.80s: their recorded shapes or formats, or the "
+                    "peak of %s, are wrong",
                     lumos_string(flops->job->strings, kernel->name), kernel->device->name);
   lumos_text_char(&text, '\0');
   lumos_job_note(flops->job, "sim.above_peak", LUMOS_WARNING, 1, NULL, text.bytes,
@@ -362,8 +362,8 @@ static void note_sources(struct flops *flops, size_t step, int64_t formula) {
   if (off * 50 > formula) {
     struct lumos_text text = LUMOS_TEXT_BUFFER;
     lumos_text_format(&text,
-                      "model FLOPs from recorded shapes and those from the model's description differ by %.1f %%; "
-                      "which of them is right is not known",
+                      "model FLOPs from recorded shapes and from the model's description differ by %.1f %%; which is "
+                      "right is unknown",
                       100.0 * (double)off / (double)formula);
     lumos_text_char(&text, '\0');
     lumos_job_note(flops->job, "sim.flops_differ", LUMOS_WARNING, 1, NULL, text.bytes,
@@ -377,8 +377,8 @@ static void note_unknown(struct flops *flops, size_t step, const char *missing) 
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   struct lumos_text cure = LUMOS_TEXT_BUFFER;
   lumos_text_format(&text,
-                    "model FLOPs and MFU are unknown: the shapes of %.1f %% of the time of matrix products and "
-                    "attention are known, and 95 %% are needed",
+                    "model FLOPs and MFU are unknown: shapes cover %.1f %% of the time of matrix products and "
+                    "attention, and 95 %% are needed",
                     100.0 * (double)sums->known / (double)sums->products);
   lumos_text_put(&cure, "record with shapes (record_shapes=True), or describe the model in a file for lumos-graph "
                         "--model-file");
@@ -397,7 +397,7 @@ static void note_devices(struct flops *flops) {
     const struct lumos_rank *rank = &flops->job->ranks.items[r];
     if (flops->devices[r] == NULL && rank->device_name != LUMOS_NO_STRING) {
       struct lumos_text text = LUMOS_TEXT_BUFFER;
-      lumos_text_format(&text, "the peaks of the GPU %.60s are unknown, so nothing is a share of them",
+      lumos_text_format(&text, "the peaks of the GPU %.60s are unknown, so MFU and shares of peak are left out",
                         lumos_string(flops->job->strings, rank->device_name));
       lumos_text_char(&text, '\0');
       lumos_job_note(flops->job, "sim.gpu_unknown", LUMOS_INFO, 1, NULL, text.bytes,
@@ -428,12 +428,11 @@ static void note_first(struct flops *flops) {
   }
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   lumos_text_format(&text,
-                    "MFU of step %d is up to %.1f %% too low: the recording's first step counts from where its first "
-                    "rank begins it, and ranks begin it %.1f ms apart",
+                    "MFU of step %d is up to %.1f %% too low: ranks begin the recording's first step %.1f ms apart",
                     (int)step->step, 100.0 * (double)spread / (double)(step->end - step->start), (double)spread / 1e6);
   lumos_text_char(&text, '\0');
   lumos_job_note(flops->job, "sim.mfu_first_step", LUMOS_INFO, 1, NULL, text.bytes,
-                 flops->timeline->job.count > 1 ? "take a later step's" : "record more than one step");
+                 flops->timeline->job.count > 1 ? "use a later step's" : "record more than one step");
   lumos_text_free(&text);
 }
 
@@ -441,8 +440,8 @@ static void note_first(struct flops *flops) {
 static void note_format(struct flops *flops, const struct sums *sums) {
   if (sums->model_flops > 0 && main_dtype(sums, true) == LUMOS_NO_DTYPE) {
     lumos_job_note(flops->job, "sim.format_unknown", LUMOS_INFO, 1, NULL,
-                   "MFU is unknown: neither types that were recorded nor names of kernels say in which number format "
-                   "most of the model's operations are done",
+                   "MFU is unknown: neither recorded types nor kernel names give the number format of most of the "
+                   "model's operations",
                    "record with shapes (record_shapes=True), which records types as well");
   }
 }
@@ -468,11 +467,10 @@ static void write_notes(struct flops *flops) {
   }
   if (enough && sums->assumed > 0) {
     struct lumos_text text = LUMOS_TEXT_BUFFER;
-    lumos_text_format(
-        &text,
-        "attention of a sequence to itself is taken for causal, which counts half of the square: if it is "
-        "not, the model does %.1f %% more operations",
-        100.0 * (double)sums->assumed / (double)sums->model_flops);
+    lumos_text_format(&text,
+                      "Lumos takes self-attention for causal, which counts half; if it is not, the model does %.1f %% "
+                      "more operations",
+                      100.0 * (double)sums->assumed / (double)sums->model_flops);
     lumos_text_char(&text, '\0');
     lumos_job_note(flops->job, "sim.flops_causal", LUMOS_INFO, LUMOS_ABSENT, NULL, text.bytes, NULL);
     lumos_text_free(&text);

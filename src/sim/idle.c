@@ -209,6 +209,10 @@ static const struct lumos_unrecorded_interval *unrecorded_before(const struct id
   return low == 0 ? NULL : &idle->unrecorded[low - 1];
 }
 
+static bool is_on_thread(const struct lumos_job *job, uint32_t task) {
+  return task != LUMOS_NONE && !lumos_on_stream(job, &job->tasks.items[task]);
+}
+
 /* Pieces in which the rank is not recorded are no idle time; the others are that of the rank. */
 static void take_unrecorded(struct idle *idle, const struct rest *rest, bool of_rank) {
   const struct lumos_unrecorded_interval *last = unrecorded_before(idle, rest->to);
@@ -227,7 +231,7 @@ static void take_unrecorded(struct idle *idle, const struct rest *rest, bool of_
       }
     }
     if (of_rank && idle->pieces.items[i].cause == OUTSIDE) {
-      idle->pieces.items[i].cause = UNEXPLAINED;
+      idle->pieces.items[i].cause = is_on_thread(idle->job, idle->pieces.items[i].task) ? HOST : UNEXPLAINED;
     }
   }
 }

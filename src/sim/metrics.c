@@ -30,7 +30,7 @@ void lumos_metric_add(struct lumos_job *job, const char *name, const struct lumo
 
 void lumos_metrics_drop(struct lumos_job *job, size_t first, const char *what) {
   struct lumos_text text = LUMOS_TEXT_BUFFER;
-  lumos_text_format(&text, "%s: the parts do not add up, so it is left out where they do not", what);
+  lumos_text_format(&text, "%s: the parts do not add up; it is left out where they do not", what);
   job->metrics.count = first;
   lumos_job_note(job, "sim.check_failed", LUMOS_WARNING, 1, NULL, text.bytes,
                  "this is a bug of Lumos; please report it, with the job if you can");

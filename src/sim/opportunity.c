@@ -225,9 +225,9 @@ static void halve(const struct search *search, struct trials *free_ones, struct 
 static void write_trial(struct lumos_job *job, const struct search *search, const struct trial *trial, int factor) {
   const char *kind = lumos_work_name(&trial->work);
   if (trial->steps == NULL) {
-    lumos_job_note(job, "sim.opportunity_blocked", LUMOS_INFO, 1, NULL,
-                   "opportunities have no result: with less of a kind of work the graph's tasks wait for each other",
-                   NULL);
+    lumos_job_note(
+        job, "sim.opportunity_blocked", LUMOS_INFO, 1, NULL,
+        "opportunities have no result: with less of a kind of work the tasks of the graph wait for each other", NULL);
     return;
   }
   for (size_t k = 0; k < search->steps.count; k++) {
@@ -253,9 +253,9 @@ static bool is_held(const struct search *search, const struct lumos_path_parts *
 
 static void tell_nothing(struct lumos_job *job, bool is_held) {
   const char *text = "no kind of work alone would shorten the steps by 0.5 %, even if it took no time";
-  const char *held = "no kind of work alone would shorten the simulated steps by 0.5 %, even if it took no time; they "
-                     "hang on starts that stay at their measured times, for what these wait for is not recorded, so a "
-                     "true run might gain more";
+  const char *held =
+      "no kind of work alone would shorten the simulated steps by 0.5 %, even if it took no time; the steps depend on "
+      "starts outside the recording, which keep their measured times, so a real run might gain more";
   lumos_job_note(job, "sim.no_opportunity", LUMOS_INFO, LUMOS_ABSENT, NULL, is_held ? held : text, NULL);
 }
 

@@ -97,25 +97,10 @@ static void count_task(struct rollup *rollup, size_t step, uint32_t index, int64
   }
 }
 
-/* The index of the job's step, or LUMOS_NONE. */
-static uint32_t job_step(const struct lumos_timeline *timeline, int32_t step) {
-  size_t low = 0;
-  size_t high = timeline->job.count;
-  while (low < high) {
-    size_t middle = low + (high - low) / 2;
-    if (timeline->job.items[middle].step < step) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low < timeline->job.count && timeline->job.items[low].step == step ? (uint32_t)low : LUMOS_NONE;
-}
-
 static void count_all(struct rollup *rollup, const struct lumos_stretches *stretches) {
   for (size_t i = 0; i < stretches->count; i++) {
     const struct lumos_stretch *stretch = &stretches->items[i];
-    uint32_t step = job_step(rollup->timeline, stretch->step);
+    uint32_t step = lumos_job_step(rollup->timeline, stretch->step);
     if (step != LUMOS_NONE && rollup->job->lanes.items[stretch->lane].kind == LUMOS_STREAM) {
       int64_t weight = lumos_task_weight(rollup->job, &rollup->job->tasks.items[stretch->first]);
       for (uint32_t n = 0; n < stretch->count; n++) {

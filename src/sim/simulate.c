@@ -1,6 +1,9 @@
 /* Stage sim: the missing stages, the run, and what is read off its timeline. */
 #include "base/parallel.h"
+#include "sim/annotations.h"
+#include "sim/calls.h"
 #include "sim/clock.h"
+#include "sim/copies.h"
 #include "sim/critical.h"
 #include "sim/flops.h"
 #include "sim/idle.h"
@@ -147,6 +150,9 @@ static bool write_metrics(struct runs *runs, const struct lumos_hardware *hardwa
   lumos_write_rollups(job, told, stretches);
   lumos_write_occupancy(job, told, stretches);
   lumos_write_flops(job, told, stretches, hardware);
+  lumos_write_copies(job, told, stretches, hardware);
+  lumos_write_calls(job, told, stretches);
+  lumos_write_annotations(job, told, stretches);
   free(kept);
   free(kept_simulated);
   free(idle);
@@ -182,8 +188,8 @@ static bool check_model(const struct lumos_job *job, enum lumos_model model, str
   for (size_t i = 0; !lumos_model_rules(model)->members && i < job->collectives.count; i++) {
     if (job->collectives.items[i].was != LUMOS_ABSENT) {
       return lumos_fail(error,
-                        "the model %s ties no ranks together, so it cannot tell what the changed transfer of a "
-                        "collective does; simulate this job with another model",
+                        "the model %s does not connect ranks, so it cannot predict a changed collective; simulate this "
+                        "job with another model",
                         lumos_model_name(model));
     }
   }

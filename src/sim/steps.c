@@ -271,3 +271,17 @@ void lumos_find_host_steps(const struct lumos_job *job, const struct lumos_run *
     }
   }
 }
+
+uint32_t lumos_job_step(const struct lumos_timeline *timeline, int32_t step) {
+  size_t low = 0;
+  size_t high = timeline->job.count;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    if (timeline->job.items[middle].step < step) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low < timeline->job.count && timeline->job.items[low].step == step ? (uint32_t)low : LUMOS_NONE;
+}

@@ -54,6 +54,9 @@ void lumos_find_host_steps(const struct lumos_job *job, const struct lumos_run *
  * right. */
 uint32_t lumos_step_index(const struct lumos_steps_list *steps, uint32_t rank, int32_t step, uint32_t *guess);
 
+/* The index of the job's step of that number, or LUMOS_NONE. O(log steps). */
+uint32_t lumos_job_step(const struct lumos_timeline *timeline, int32_t step);
+
 /* The first step of a rank that ends after an instant, or LUMOS_NONE. O(log steps). */
 uint32_t lumos_step_after(const struct lumos_steps_list *steps, uint32_t rank, int64_t instant);
 

@@ -470,6 +470,23 @@ static void write_lateness(const struct search *search, uint32_t index, const st
   }
 }
 
+/* The job's steps that means are over: of a changed job the first, where there are others, is in none. */
+struct job_steps {
+  int64_t time, count;
+  int32_t left_out; /* LUMOS_ABSENT_INT */
+};
+
+static struct job_steps steps_of(const struct search *search) {
+  const struct lumos_timeline *timeline = search->timeline;
+  bool leaves_out = lumos_job_edited(search->job) && timeline->job.count > 1;
+  struct job_steps steps = {.left_out = leaves_out ? timeline->job.items[0].step : LUMOS_ABSENT_INT};
+  for (size_t k = leaves_out; k < timeline->job.count; k++) {
+    steps.time += timeline->job.items[k].end - timeline->job.items[k].start;
+    steps.count++;
+  }
+  return steps;
+}
+
 static int64_t job_step_time(const struct lumos_timeline *timeline, int32_t step) {
   for (size_t k = 0; k < timeline->job.count; k++) {
     if (timeline->job.items[k].step == step) {
@@ -479,10 +496,11 @@ static int64_t job_step_time(const struct lumos_timeline *timeline, int32_t step
   return 0;
 }
 
-/* A rank over the steps in which it was compared with others. */
+/* A rank over the steps in which it was compared with others; and what is told, its own delay over all steps of the
+ * job. */
 struct verdict {
   uint32_t rank;
-  int64_t own, compute, time;
+  int64_t own, compute, time, told;
   uint32_t steps, late_steps, nearly_late_steps, met, last;
 };
 LUMOS_VECTOR_TYPE(verdicts, struct verdict);
@@ -505,19 +523,23 @@ static void add_step(struct verdict *verdict, const struct lateness *late, int64
 
 static void tell_straggler(struct search *search, const struct verdict *verdict) {
   struct lumos_job *job = search->job;
+  struct job_steps steps = steps_of(search);
+  if (steps.time <= 0) {
+    return;
+  }
   struct lumos_metric_place place = {search->timeline->source, job->ranks.items[verdict->rank].rank, LUMOS_ABSENT_INT};
-  lumos_metric_share(job, "straggler", place, verdict->own, verdict->time);
+  lumos_metric_share(job, "straggler", place, verdict->told, steps.time);
   if (search->timeline->runs == NULL) {
     return; /* told once, of the job as it is */
   }
   struct lumos_text text = LUMOS_TEXT_BUFFER;
-  int64_t thousandths = (verdict->own + verdict->steps * INT64_C(500)) / (verdict->steps * INT64_C(1000));
-  lumos_text_put(&text, "a straggler: what it takes longer than like ranks delays others by ");
+  int64_t thousandths = (verdict->told + steps.count * INT64_C(500)) / (steps.count * INT64_C(1000));
+  lumos_text_put(&text, "a straggler: it delays others by ");
   lumos_text_decimal(&text, thousandths, 3);
   lumos_text_put(&text, " ms a step, ");
-  lumos_text_decimal(&text, (int64_t)(((__int128)verdict->own * 1000 + verdict->time / 2) / verdict->time), 1);
-  lumos_text_format(&text, " %% of it, and that is mostly its %s",
-                    verdict->compute * 2 > verdict->own ? "GPU's work" : "host's time");
+  lumos_text_decimal(&text, (int64_t)(((__int128)verdict->told * 1000 + steps.time / 2) / steps.time), 1);
+  lumos_text_format(&text, " %% of it, mostly through its %s",
+                    verdict->compute * 2 > verdict->own ? "GPU work" : "CPU time");
   if (verdict->met > 0) {
     lumos_text_format(&text, "; it is the last to arrive at %u of %u collectives", verdict->last, verdict->met);
   }
@@ -547,18 +569,23 @@ static bool is_nearly(const struct verdict *verdict, const struct verdict *strag
 /* Over the steps of which all is known or, where there are none, over all. A rank's steps are in a row. */
 static void find_verdicts(const struct search *search, const struct lateness *late, struct verdicts *verdicts) {
   const struct lumos_steps_list *steps = &search->timeline->steps;
+  int32_t left_out = steps_of(search).left_out;
   for (size_t first = 0, i = 0; first < steps->count; first = i) {
     struct verdict whole = {.rank = steps->items[first].rank}, all = whole;
+    int64_t told = 0;
     for (i = first; i < steps->count && steps->items[i].rank == whole.rank; i++) {
       int64_t time = job_step_time(search->timeline, steps->items[i].step);
       if (late[i].known && time > 0) {
         add_step(&all, &late[i], time);
+        told += steps->items[i].step == left_out ? 0 : own_delay(&late[i]);
       }
       if (late[i].known && late[i].first == 0 && time > 0) {
         add_step(&whole, &late[i], time);
       }
     }
-    lumos_vector_push(verdicts, whole.steps > 0 ? whole : all);
+    struct verdict verdict = whole.steps > 0 ? whole : all;
+    verdict.told = told;
+    lumos_vector_push(verdicts, verdict);
   }
 }
 
@@ -613,11 +640,13 @@ static void tell_unknown(struct search *search, struct unknown unknown) {
   }
   if (unknown.clocks > 0) {
     lumos_job_note(search->job, "sim.unknown_stragglers", LUMOS_INFO, unknown.clocks, NULL,
-                   "collectives do not say who came late to them, for their ranks' clocks could not be aligned", NULL);
+                   "collectives do not show which rank arrived late, because their ranks' clocks could not be aligned",
+                   NULL);
   }
   if (unknown.ranks > 0 && search->job->ranks.count > 1) {
     lumos_job_note(search->job, "sim.unrecorded_ranks", LUMOS_INFO, unknown.ranks, NULL,
-                   "collectives do not say who came late to them, for not all of their ranks were recorded", NULL);
+                   "collectives do not show which rank arrived late, because some of their ranks were not recorded",
+                   NULL);
   }
 }
 

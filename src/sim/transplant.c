@@ -533,16 +533,14 @@ void lumos_write_transplant(struct lumos_job *job, const struct lumos_timeline *
   if (transplant->like == 0) {
     if (transplant->possible > 0) {
       lumos_job_note(job, "sim.no_like_steps", LUMOS_INFO, transplant->possible, NULL,
-                     "steps have no like step, in which GPU and threads do the same, so that the graph of one could "
-                     "be tried on the times of the other: there is no transplant error",
-                     NULL);
+                     "steps have no like step with the same work, so there is no cross-step error", NULL);
     }
     return;
   }
   if (!transplant->done) {
     lumos_job_note(job, "sim.transplant_blocked", LUMOS_INFO, LUMOS_ABSENT, NULL,
-                   "with the durations of another step the graph's tasks wait for each other, so the transplant has no "
-                   "result",
+                   "with the durations of another step the tasks of the graph wait for each other, so there is no "
+                   "cross-step error",
                    NULL);
   } else if (transplant->timeline.steps.count == measured->steps.count) {
     write_comparison(job, transplant, measured, (struct comparison){"transplant_error", &transplant->timeline});

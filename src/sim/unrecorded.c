@@ -4,7 +4,7 @@
  * streams. It is not recorded where
  *   that start is held by a boundary (boundary.c), from its launch on;
  *   its thread, on the way to the launch, was in a call that waited over 1 ms longer than for the work that is recorded;
- *   its thread has no row yet, and no other thread handed over to it;
+ *   its thread has no row or user annotation yet, and no other thread handed over to it;
  *   kernels have been launched whose rows are missing, in a recording that lacks those of more than one launch of 20.
  * From one rest to the next nothing runs on the rank, so the way back leads along threads alone.
  */
@@ -38,6 +38,7 @@ struct lumos_unrecorded {
   uint32_t *turn; /* by task: itself or the last before it on its lane of which more is known, or which is the first */
   LUMOS_VECTOR(struct unrecorded_hold) holds;
   struct launches *launches; /* by rank */
+  int64_t *annotated;        /* by lane: where its first annotation begins; INT64_MAX: it has none */
   uint32_t rank;
   uint32_t *cursors;          /* by lane of the rank: the first task of a stream that has not started */
   LUMOS_VECTOR(int64_t) lost; /* when the rank launched what is missing, by time; none unless much is */
@@ -81,6 +82,22 @@ static void find_turns(struct lumos_unrecorded *unrecorded, const struct lumos_l
   }
 }
 
+/* What a thread does in one is recorded, such as waiting for data; a step mark says nothing of that. */
+static void find_annotations(struct lumos_unrecorded *unrecorded) {
+  const struct lumos_job *job = unrecorded->job;
+  unrecorded->annotated = lumos_allocate((job->lanes.count + 1) * sizeof *unrecorded->annotated);
+  for (size_t l = 0; l < job->lanes.count; l++) {
+    unrecorded->annotated[l] = INT64_MAX;
+  }
+  for (size_t s = 0; s < job->spans.count; s++) {
+    const struct lumos_span *span = &job->spans.items[s];
+    if (span->kind == LUMOS_SPAN_ANNOTATION && span->lane != LUMOS_NONE) {
+      int64_t *first = &unrecorded->annotated[span->lane];
+      *first = earlier(*first, lumos_job_time_on(job, span->lane, span->start));
+    }
+  }
+}
+
 struct lumos_unrecorded *lumos_unrecorded_open(const struct lumos_job *job) {
   struct lumos_unrecorded *unrecorded = lumos_allocate_zeroed(1, sizeof *unrecorded);
   unrecorded->job = job;
@@ -111,6 +128,7 @@ struct lumos_unrecorded *lumos_unrecorded_open(const struct lumos_job *job) {
       find_turns(unrecorded, &job->lanes.items[l]);
     }
   }
+  find_annotations(unrecorded);
   unrecorded->cursors = lumos_allocate((lanes + 1) * sizeof *unrecorded->cursors);
   return unrecorded;
 }
@@ -119,6 +137,7 @@ void lumos_unrecorded_close(struct lumos_unrecorded *unrecorded) {
   free(unrecorded->flags);
   free(unrecorded->turn);
   free(unrecorded->launches);
+  free(unrecorded->annotated);
   free(unrecorded->cursors);
   lumos_vector_free(&unrecorded->holds);
   lumos_vector_free(&unrecorded->lost);
@@ -282,7 +301,7 @@ static void follow_thread(struct way *way, uint32_t task) {
     }
     task = before(way, turn, start);
     if (task == LUMOS_NONE && (unrecorded->flags[turn] & HELD) != 0) {
-      add(way, way->from, way->now);
+      add(way, way->from, earlier(way->now, unrecorded->annotated[unrecorded->job->tasks.items[turn].lane]));
     }
   }
 }

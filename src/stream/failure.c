@@ -14,5 +14,5 @@ bool lumos_reader_fail(struct lumos_reader *reader, const char *format, ...) {
 }
 
 bool lumos_reader_fail_syntax(struct lumos_reader *reader) {
-  return lumos_reader_fail(reader, "this is no JSON object; the stream was damaged on its way, make it again");
+  return lumos_reader_fail(reader, "this is not a JSON object; the stream was damaged on its way, make it again");
 }

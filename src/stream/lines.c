@@ -33,7 +33,7 @@ static bool fill(struct lumos_lines *lines, struct lumos_error *error) {
   }
   if (lines->end == lines->capacity) {
     if (lines->capacity >= LUMOS_LONGEST_LINE) {
-      return lumos_fail(error, "%s: line %llu is longer than %zu MiB; no stream of Lumos has such a line", lines->name,
+      return lumos_fail(error, "%s: line %llu is longer than %zu MiB; no Lumos stream has such a line", lines->name,
                         (unsigned long long)lines->number + 1, LUMOS_LONGEST_LINE >> 20U);
     }
     set_capacity(lines, lines->capacity * 2);

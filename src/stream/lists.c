@@ -5,7 +5,7 @@
 static bool begin_list(struct lumos_reader *reader, const struct lumos_field *field, uint32_t *range, size_t first,
                        const char **cursor, struct lumos_json_members *items) {
   if (first > LUMOS_NONE / 2) {
-    return lumos_reader_fail(reader, "more than 2^31 list items; no stream of Lumos has so many");
+    return lumos_reader_fail(reader, "more than 2^31 list items; no Lumos stream has so many");
   }
   range[0] = (uint32_t)first;
   range[1] = 0;

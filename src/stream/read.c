@@ -345,7 +345,7 @@ static bool look(struct lumos_reader *reader) {
   for (size_t i = 0; i < sizeof trace_words / sizeof *trace_words; i++) {
     if (memmem(bytes, length, trace_words[i], strlen(trace_words[i])) != NULL) {
       return lumos_fail(reader->error,
-                        "%s: is no stream of Lumos but looks like a Kineto trace; run lumos-parse on it first",
+                        "%s: is not a Lumos stream but looks like a Kineto trace; run lumos-parse on it first",
                         reader->name);
     }
   }
@@ -354,7 +354,7 @@ static bool look(struct lumos_reader *reader) {
     place++;
   }
   return (place < bytes + length && *place == '{') ||
-         lumos_fail(reader->error, "%s: is no stream of Lumos; give the output of lumos-parse or of a tool after it",
+         lumos_fail(reader->error, "%s: is not a Lumos stream; give the output of lumos-parse or of a tool after it",
                     reader->name);
 }
 

@@ -283,7 +283,7 @@ static bool find_type(struct lumos_reader *reader, const char *line, struct lumo
   for (;;) {
     int more = lumos_json_key(&cursor, &members, &key);
     if (more == 0) {
-      return lumos_reader_fail(reader, "the record has no type; this is no stream of Lumos, or it was damaged");
+      return lumos_reader_fail(reader, "the record has no type; this is not a Lumos stream, or it was damaged");
     }
     if (more == 1 && lumos_json_is(&key, "type")) {
       break;

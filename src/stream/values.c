@@ -308,7 +308,7 @@ bool lumos_read_any_task(struct lumos_reader *reader, const struct lumos_field *
     return false;
   }
   if (reader->far.count >= LUMOS_NONE) {
-    return lumos_reader_fail(reader, "more than 2^32-2 references; no stream of Lumos has so many");
+    return lumos_reader_fail(reader, "more than 2^32-2 references; no Lumos stream has so many");
   }
   *(uint32_t *)slot = (uint32_t)reader->far.count;
   lumos_vector_push(&reader->far, far);

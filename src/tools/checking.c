@@ -70,14 +70,14 @@ static void put_holdings(struct lumos_text *text, const struct lumos_job *job, c
   lumos_text_put(text, " in a recording of ");
   report_put_time(text, checkup->duration);
   lumos_text_put(text, "\n          ");
-  put_work(text, checkup->device_tasks, "device task", checkup->streams, "stream");
+  put_work(text, checkup->device_tasks, "GPU task", checkup->streams, "stream");
   if (checkup->communication > 0) {
     lumos_text_put(text, ", ");
     report_put_count(text, checkup->communication);
     lumos_text_put(text, " of them communication");
   }
   lumos_text_put(text, "; ");
-  put_work(text, checkup->host_tasks, "host task", checkup->threads, "thread");
+  put_work(text, checkup->host_tasks, "CPU task", checkup->threads, "thread");
   lumos_text_char(text, '\n');
 }
 

@@ -1,6 +1,7 @@
 /* See commands.h. */
 #include "tools/commands.h"
 
+#include "base/nearest.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include <dirent.h>
@@ -223,48 +224,10 @@ const char *tool_command_summary(struct tool_commands *commands, const struct to
 
 /* --- Names that are nearly right --- */
 
-enum { LONGEST_WORD = 32 };
-
-static size_t least(size_t a, size_t b) { return a < b ? a : b; }
-
-/* Letters to add, drop, change or swap with their neighbour to get from one word to the other. */
-static size_t distance(const char *from, const char *to) {
-  size_t rows = strlen(from);
-  size_t columns = strlen(to);
-  size_t table[LONGEST_WORD + 1][LONGEST_WORD + 1];
-  if (rows > LONGEST_WORD || columns > LONGEST_WORD) {
-    return SIZE_MAX;
-  }
-  for (size_t row = 0; row <= rows; row++) {
-    for (size_t column = 0; column <= columns; column++) {
-      if (row == 0 || column == 0) {
-        table[row][column] = row + column;
-        continue;
-      }
-      bool alike = from[row - 1] == to[column - 1];
-      table[row][column] = least(least(table[row - 1][column], table[row][column - 1]) + 1,
-                                 table[row - 1][column - 1] + (alike ? 0 : 1));
-      if (row > 1 && column > 1 && from[row - 1] == to[column - 2] && from[row - 2] == to[column - 1]) {
-        table[row][column] = least(table[row][column], table[row - 2][column - 2] + 1);
-      }
-    }
-  }
-  return table[rows][columns];
-}
-
-const struct tool_command *tool_commands_nearest(const struct tool_commands *commands, const char *word) {
-  const struct tool_command *nearest = NULL;
-  size_t best = strlen(word) / 2 + 1; /* half of the letters must be right */
+const char *tool_commands_nearest(const struct tool_commands *commands, const char *word) {
+  struct lumos_nearest nearest = {.word = word};
   for (size_t i = 0; i < commands->list.count; i++) {
-    size_t change = distance(word, commands->list.items[i].name);
-    bool begins = *word != '\0' && strncmp(commands->list.items[i].name, word, strlen(word)) == 0;
-    if (begins) {
-      return &commands->list.items[i];
-    }
-    if (change < best) {
-      best = change;
-      nearest = &commands->list.items[i];
-    }
+    lumos_nearest_offer(&nearest, commands->list.items[i].name);
   }
-  return nearest;
+  return nearest.best;
 }

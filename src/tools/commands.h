@@ -26,8 +26,8 @@ char *tool_command_path(const char *name);
  * `commands`; "" where that tool says nothing of the kind. */
 const char *tool_command_summary(struct tool_commands *commands, const struct tool_command *command);
 
-/* The command whose name is nearest to `word`, or NULL where none is near. */
-const struct tool_command *tool_commands_nearest(const struct tool_commands *commands, const char *word);
+/* The name of the command that `word` was meant to be, or NULL where none is near. */
+const char *tool_commands_nearest(const struct tool_commands *commands, const char *word);
 
 /* The man page lumos-NAME in the share folder beside that of this executable, or NULL; malloc'ed for the caller. */
 char *tool_manual_path(const char *name);

@@ -32,7 +32,7 @@ _lumos_options() {
 
 # _lumos_description OPTION: what the help on standard input says of the option, on one line.
 _lumos_description() {
-  awk -v option="$1" '/^  (-., |    )--/ { inside = index($0, " " option) } /^[^ ]/ { inside = 0 } inside' | tr -s ' \n' ' '
+  awk -v option="$1" '/^  (-., |    )--/ { inside = index($0, " " option) } /^ ?[^ ]/ { inside = 0 } inside' | tr -s ' \n' ' '
 }
 
 # _lumos_files [ENDING...]: files with one of the endings, and folders; all files where none has one.
@@ -116,7 +116,7 @@ _lumos_tool() {
       if [[ $long = "$value"* ]]; then found+=("$long$([[ $argument = - ]] || echo '=')"); fi
     done < <(_lumos_options <<<"$help")
     if [[ ${#found[@]} -eq 1 && ${found[0]} = *= ]]; then compopt -o nospace 2>/dev/null; fi
-  elif grep -q '^Usage:.*TRACE' <<<"$help"; then
+  elif grep -q '^Usage:.* \[TRACE' <<<"$help"; then # rather than a stream
     _lumos_files .json .json.gz .json.zst
   else
     _lumos_files

@@ -49,10 +49,11 @@ int main(int argc, char **argv) {
   const struct lumos_command command = {
       .name = stream.name,
       .summary = "Find what must come before what: clocks, launches, waits, events, threads, collectives.",
-      .usage = "[OPTION]... [STREAM]...",
+      .usage = "[OPTION]... [STREAM|TRACE|FOLDER]...",
       .description =
-          "Reads a stream of lumos-parse (several are joined: the ranks of one job; none: standard input) and adds "
-          "the dependencies with their evidence. Any later tool does this by itself where it is missing.",
+          "Reads a stream of lumos-parse, or the traces themselves, and adds the dependencies with their evidence. "
+          "Several inputs are the ranks of one job; without any it reads standard input. Later tools run this stage by "
+          "themselves where it is missing.",
       .examples = examples,
       .options = options,
   };

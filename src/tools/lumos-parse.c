@@ -47,7 +47,7 @@ static bool write_check(const struct lumos_job *job, const struct lumos_checkup 
 /* What was found as an exit status; it has been printed. */
 static bool judge(const struct lumos_checkup *found, bool strict, struct lumos_error *error) {
   if (found->grade == LUMOS_GRADE_F) {
-    return lumos_fail(error, "the traces hold no work of a host or a device; record with torch.profiler");
+    return lumos_fail(error, "the traces hold neither CPU nor GPU work; record with torch.profiler");
   }
   size_t gaps = 0;
   for (size_t i = 0; i < found->count; i++) {
@@ -96,13 +96,16 @@ static void say_valid(const struct lumos_job *job, const char *path, struct lumo
 static bool validate_stream(const char *path, const struct options *options, struct lumos_text *out,
                             struct lumos_error *error) {
   struct lumos_progress progress;
-  const struct lumos_operands one = {&path, 1};
-  struct lumos_job *job = tool_read(&one, options->parsing.edited, &progress, error);
+  lumos_progress_begin(&progress);
+  const struct lumos_read_options reading = {.edited = options->parsing.edited,
+                                             .watcher = lumos_progress_watcher(&progress)};
+  struct lumos_job *job = lumos_streams_open(&path, 1, &reading, error);
+  lumos_progress_wipe(&progress);
   bool good = job != NULL && lumos_job_check(job, error);
   if (good) {
     say_valid(job, path, out);
   }
-  tool_close(job);
+  lumos_job_free(job);
   return good;
 }
 
@@ -131,7 +134,8 @@ static bool parse(const struct lumos_operands *operands, void *given, struct lum
   const struct options *options = given;
   if (!tool_parsing_given(operands, &options->parsing,
                           "name traces or folders of traces, as in 'lumos-parse rank*.json.gz'; --help says more",
-                          error)) {
+                          error) ||
+      !lumos_output_try(options->output, error)) {
     return false;
   }
   if (options->validate) {
@@ -152,9 +156,8 @@ int main(int argc, char **argv) {
   const struct lumos_option table[] = {
       TOOL_PARSING_OPTIONS(&options.parsing),
       {LUMOS_OPTION_FLAG, 0, "check", NULL, &options.check,
-       "Print what the traces hold, what is missing, what that costs and how to record it, with a grade, instead of "
-       "the "
-       "stream. With --strict, exit status 1 where something is missing."},
+       "Instead of the stream, print a grade, what the traces hold, what they lack, what each gap costs the analysis "
+       "and how to record it. With --strict, exit with status 1 where something is missing."},
       {LUMOS_OPTION_FLAG, 0, "json", NULL, &options.json, "With --check: print it as one JSON object."},
       {LUMOS_OPTION_FLAG, 0, "validate", NULL, &options.validate,
        "Read streams instead of traces, check every rule of the format, and print one line for each."},

@@ -24,20 +24,22 @@ static bool render(const struct lumos_operands *operands, void *options, struct 
     return operands->count == 0 ? write_schema(given, error) : lumos_fail(error, "--schema takes no stream");
   }
   if (operands->count > 1) {
-    return lumos_fail(error,
-                      "%zu streams: comparisons do not exist yet; render each alone, or join the ranks of one job with "
-                      "'lumos-sim STREAM... | lumos-render -o report.html'",
-                      operands->count);
+    return lumos_fail(
+        error,
+        "%zu inputs: comparisons of jobs do not exist yet; for the ranks of one job use lumos-report, for "
+        "several jobs render each alone",
+        operands->count);
   }
   if (!tool_rendering_check(&given->rendering, error)) {
     return false;
   }
   struct lumos_progress progress;
-  struct lumos_job *job = tool_read(operands, given->edited, &progress, error);
+  enum lumos_stage before = (enum lumos_stage)0;
+  struct lumos_job *job = tool_read(operands, given->edited, &progress, &before, error);
   if (job == NULL) {
     return false;
   }
-  bool good = tool_rendering_write(job, "lumos-render", job->stage, &given->rendering, error);
+  bool good = tool_rendering_write(job, "lumos-render", before, &given->rendering, error);
   tool_close(job);
   return good;
 }
@@ -45,10 +47,11 @@ static bool render(const struct lumos_operands *operands, void *options, struct 
 int main(int argc, char **argv) {
   struct options options = {0};
   const struct lumos_option table[] = {
+      TOOL_GROUP("Input"),
+      TOOL_EDITED_OPTION(&options.edited),
       TOOL_RENDERING_OPTIONS(&options.rendering),
       TOOL_FLAG_ROW("schema", &options.schema,
                     "Print the JSON schema of reports in JSON (-o report.json), and do nothing else."),
-      TOOL_EDITED_OPTION(&options.edited),
       TOOL_LAST_OPTION,
   };
   static const char *const examples[] = {
@@ -65,9 +68,10 @@ int main(int argc, char **argv) {
   const struct lumos_command command = {
       .name = "lumos-render",
       .summary = "Write the report: one HTML file that needs nothing else, its pictures, its words, or its numbers.",
-      .usage = "[OPTION]... [STREAM]",
+      .usage = "[OPTION]... [STREAM|TRACE|FOLDER]",
       .description =
-          "Reads one stream (none named: standard input), runs the stages that are missing, and writes the report.",
+          "Reads one stream, one trace or one folder of traces (without any: standard input), runs the stages that are "
+          "missing, and writes the report.",
       .examples = examples,
       .options = table,
   };

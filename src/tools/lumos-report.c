@@ -31,17 +31,21 @@ static bool report(const struct lumos_operands *operands, void *given, struct lu
 }
 
 int main(int argc, char **argv) {
-  struct options options = {0};
+  struct options options = {.rendering.names_file = true};
   const struct lumos_option table[] = {
-      TOOL_RENDERING_OPTIONS(&options.rendering),
+      TOOL_GROUP("Input"),
       TOOL_PARSING_OPTIONS(&options.parsing),
-      TOOL_TRANSFORMING_OPTIONS(&options.transforming) TOOL_SIMULATING_OPTIONS(&options.rendering.simulating),
       TOOL_EDITED_OPTION(&options.parsing.edited),
+      TOOL_GROUP("What-if"),
+      TOOL_TRANSFORMING_OPTIONS(&options.transforming) TOOL_RENDERING_OPTIONS(&options.rendering),
+      TOOL_SIMULATING_OPTIONS(&options.rendering.simulating),
       TOOL_LAST_OPTION,
   };
   static const char *const examples[] = {
       "From traces to a page",
       "lumos-report rank*.json.gz -o report.html",
+      "Only the verdict, one line",
+      "lumos-report --verdict rank*.json.gz",
       "What if matrix products took half the time?",
       "lumos-report --scale kind=gemm=0.5 rank*.json.gz -o whatif.html",
       NULL,
@@ -52,7 +56,8 @@ int main(int argc, char **argv) {
       .usage = "[OPTION]... [TRACE|FOLDER|STREAM|-]...",
       .description =
           "Reads what lumos-parse reads and writes what lumos-render writes: the same bytes as the pipe of the tools, "
-          "without the streams between them.",
+          "without the streams between them. On a terminal, without -o, the report goes to report.html in the current "
+          "folder; in a pipe it goes to standard output.",
       .examples = examples,
       .options = table,
   };

@@ -42,16 +42,20 @@ static bool check_outputs(const struct simulating *simulating, const struct tool
   return true;
 }
 
-static bool simulate(struct lumos_job *job, const struct tool_stream *stream, struct lumos_error *error) {
+static bool check(const struct tool_stream *stream, struct lumos_error *error) {
   const struct simulating *simulating = stream->context;
   enum lumos_model model = LUMOS_MODEL_LUMOS;
   if (simulating->model != NULL && !lumos_model_find(simulating->model, &model)) {
-    return lumos_fail(error, "--model: '%s' is no model; use lumos, dpro or daydream", simulating->model);
+    return lumos_fail(error, "option --model: '%s' is not a model; use lumos, dpro or daydream", simulating->model);
   }
-  if (!check_outputs(simulating, stream, error)) {
-    return false;
-  }
-  return tool_simulating_check(&simulating->simulating, error) &&
+  return check_outputs(simulating, stream, error) && tool_simulating_check(&simulating->simulating, error) &&
+         lumos_output_try(simulating->trace, error) && lumos_output_try(simulating->critical_path, error);
+}
+
+static bool simulate(struct lumos_job *job, const struct tool_stream *stream, struct lumos_error *error) {
+  const struct simulating *simulating = stream->context;
+  enum lumos_model model = LUMOS_MODEL_LUMOS;
+  return (simulating->model == NULL || lumos_model_find(simulating->model, &model)) &&
          tool_simulate(job, model, &simulating->simulating, error) &&
          (simulating->trace == NULL || lumos_timelines_write(job, simulating->trace, error)) &&
          (simulating->critical_path == NULL || lumos_critical_path_write(job, simulating->critical_path, error));
@@ -62,9 +66,9 @@ static const char *const examples[] = {
     "lumos-parse rank*.json.gz | lumos-sim | lumos-render -o report.html",
     "The metrics as a table",
     "lumos-sim job.graph | jq -r 'select(.type==\"metric\") | [.name, .source, .value, .unit] | @tsv'",
-    "How wrong is the replay without waits between streams and calls that wait?",
+    "How large is the replay error without waits between streams and calls that wait?",
     "lumos-sim --model dpro job.graph | jq 'select(.name==\"replay_error\" and .scope=={}).value'",
-    "What would help most, if it took half of its time?",
+    "Which kind of work would help most at half its time?",
     "lumos-sim job.graph | jq -c 'select(.name==\"opportunity_half\") | [.value, .scope]' | sort -V",
     "The longest part of each step's critical path",
     "lumos-sim job.graph -o job.sim --critical-path - | jq -c '.steps[].parts | max_by(.until - .from)'",
@@ -77,13 +81,12 @@ static const char *const examples[] = {
 
 int main(int argc, char **argv) {
   struct simulating simulating = {0};
-  struct tool_stream stream = {.name = "lumos-sim", .change = simulate, .context = &simulating};
+  struct tool_stream stream = {.name = "lumos-sim", .check = check, .change = simulate, .context = &simulating};
   const struct lumos_option options[] = {
       {LUMOS_OPTION_TEXT, 0, "model", "lumos|dpro|daydream", &simulating.model,
-       "What the simulation knows of: all that the graph has; or, to see what dependencies are worth, what others' "
-       "models know: dpro neither waits between streams nor calls that wait for the device, daydream neither waits "
-       "between "
-       "streams nor ranks that wait for each other."},
+       "Which dependencies the simulation follows: lumos, the default, all of them; dpro all but waits between streams "
+       "and calls that wait for the GPU; daydream all but waits between streams and between ranks. The difference "
+       "shows what these dependencies are worth."},
       TOOL_SIMULATING_OPTIONS(&simulating.simulating),
       TOOL_OUTPUT_OPTION(&stream.output),
       {LUMOS_OPTION_TEXT, 0, "trace", "FILE", &simulating.trace,
@@ -91,18 +94,18 @@ int main(int argc, char **argv) {
        "(ui.perfetto.dev) or chrome://tracing; compressed where the name ends in .gz. lumos-parse reads the measured "
        "tasks from it."},
       {LUMOS_OPTION_TEXT, 0, "critical-path", "FILE", &simulating.critical_path,
-       "Write the critical path of every step, part by part, what it consists of, and how much later each task could "
-       "come without delaying a step, to FILE, as JSON; compressed where the name ends in .gz."},
+       "Write the critical path of every step, part by part, and each task's slack (how much later it could run "
+       "without delaying a step) to FILE, as JSON; compressed where the name ends in .gz."},
       TOOL_EDITED_OPTION(&stream.edited),
       TOOL_LAST_OPTION,
   };
   const struct lumos_command command = {
       .name = stream.name,
       .summary = "Simulate the execution graph and measure where every step goes.",
-      .usage = "[OPTION]... [STREAM]...",
-      .description =
-          "Reads a stream of lumos-parse, lumos-graph or lumos-transform (several are joined: the ranks of one job; "
-          "none: standard input), runs the stages that are missing, and adds simulated times and metrics.",
+      .usage = "[OPTION]... [STREAM|TRACE|FOLDER]...",
+      .description = "Reads a stream of lumos-parse, lumos-graph or lumos-transform, or the traces themselves, runs "
+                     "the stages that are missing, and adds simulated times and metrics. Several inputs are the ranks "
+                     "of one job; without any it reads standard input.",
       .examples = examples,
       .options = options,
   };

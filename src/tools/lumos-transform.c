@@ -16,7 +16,7 @@ int main(int argc, char **argv) {
   static const char *const examples[] = {
       "What if matrix products took half the time?",
       "lumos-parse rank*.json.gz | lumos-transform --scale kind=gemm=0.5 | lumos-sim | lumos-render -o whatif.html",
-      "What if no kernel normalised, and pointwise work were fused?",
+      "What if normalization took no time, and pointwise work were fused?",
       "lumos-transform --remove kind=norm --fuse kind=elementwise job.graph | lumos-sim | lumos-render -o whatif.html",
       "A slow rank and a network twice as fast",
       "lumos-transform -s rank=3=1.2 -s kind=collective=0.5 job.graph | lumos-sim | lumos-render -o whatif.html",
@@ -25,11 +25,11 @@ int main(int argc, char **argv) {
   const struct lumos_command command = {
       .name = stream.name,
       .summary = "Ask what if: change the execution graph before it is simulated.",
-      .usage = "[OPTION]... [STREAM]...",
+      .usage = "[OPTION]... [STREAM|TRACE|FOLDER]...",
       .description =
-          "Reads a stream of lumos-parse or lumos-graph (several are joined: the ranks of one job; none: standard "
-          "input) and edits it. Every changed duration keeps what it was and says where it comes from; transforms "
-          "compose through the pipe.",
+          "Reads a stream of lumos-parse or lumos-graph, or the traces themselves, and edits the job. Every changed "
+          "duration keeps its first value and says where the new one comes from. Transforms compose through the pipe. "
+          "Several inputs are the ranks of one job; without any it reads standard input.",
       .examples = examples,
       .options = options,
   };

@@ -24,9 +24,11 @@ static void become(const char *path, struct arguments *arguments) {
 static bool fail_unknown(const char *name, struct lumos_error *error) {
   struct tool_commands commands;
   tool_commands_find(&commands);
-  const struct tool_command *nearest = tool_commands_nearest(&commands, name);
-  if (nearest != NULL) {
-    (void)lumos_fail(error, "unknown command '%s'; did you mean '%s'? 'lumos --help' shows all", name, nearest->name);
+  const char *nearest = tool_commands_nearest(&commands, name);
+  if (access(name, F_OK) == 0) {
+    (void)lumos_fail(error, "'%s' is a file or folder, not a command; 'lumos report %s' makes its report", name, name);
+  } else if (nearest != NULL) {
+    (void)lumos_fail(error, "unknown command '%s'; did you mean '%s'? 'lumos --help' shows all", name, nearest);
   } else {
     (void)lumos_fail(error, "unknown command '%s'; 'lumos --help' shows all", name);
   }

@@ -15,8 +15,8 @@ static bool add_ranks(const char *text, struct rank_list *ranks, struct lumos_er
     char *behind = NULL;
     long rank = lumos_is_digit(*at) ? strtol(at, &behind, 10) : -1;
     if (rank < 0 || rank >= INT32_MAX || (*behind != ',' && *behind != '\0')) {
-      return lumos_fail(error, "option --rank: '%s' is no list of rank numbers; give one for each file, as --rank 0,1",
-                        text);
+      return lumos_fail(
+          error, "option --rank: '%s' is not a list of rank numbers; give one for each file, as --rank 0,1", text);
     }
     lumos_vector_push(ranks, (int32_t)rank);
     at = *behind == ',' ? behind + 1 : NULL;

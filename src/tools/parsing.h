@@ -20,20 +20,19 @@ struct tool_parsing {
    "steps",                                                                                                            \
    "all|last|N|N-M",                                                                                                   \
    &(parsing)->steps,                                                                                                  \
-   "Which profiler steps to keep; the default is all that were recorded completely. A trace without step marks "       \
-   "is one step, 0."},                                                                                                 \
+   "Which profiler steps to keep; the default is all complete ones. A trace without step marks is one step, 0."},      \
       {LUMOS_OPTION_LIST,                                                                                              \
        'r',                                                                                                            \
        "rank",                                                                                                         \
        "N[,N...]",                                                                                                     \
        &(parsing)->ranks,                                                                                              \
-       "The ranks of the files, in their order, where the traces do not name them. May be given again."},              \
+       "The ranks of the files, in their order, where the traces do not name them. Can be given several times."},      \
       {LUMOS_OPTION_TEXT,                                                                                              \
        0,                                                                                                              \
        "run",                                                                                                          \
        "last|N",                                                                                                       \
        &(parsing)->run,                                                                                                \
-       "Which run to keep, by time, where the files are of several; the message that refuses them lists them."},       \
+       "Which run to keep where the files belong to several: the last one, or the Nth by time."},                      \
       {LUMOS_OPTION_LIST, 'T',                                                                                         \
        "files-from",      "FILE",                                                                                      \
        &(parsing)->lists, "Read the names of further traces and folders from FILE, one a line; - is standard input."}, \

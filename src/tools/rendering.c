@@ -4,6 +4,7 @@
 #include "base/ascii.h"
 #include "base/duration.h"
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -32,9 +33,10 @@ static bool unknown_format(const struct tool_rendering *rendering, bool named, s
   struct lumos_text formats = LUMOS_TEXT_BUFFER;
   put_formats(&formats, named ? "" : ".");
   if (named) {
-    (void)lumos_fail(error, "option --format: '%s' is no format; the formats are %s", rendering->format, formats.bytes);
+    (void)lumos_fail(error, "option --format: '%s' is not a format; the formats are %s", rendering->format,
+                     formats.bytes);
   } else {
-    (void)lumos_fail(error, "%s: its ending names no format; end it in one of %s, or add --format", rendering->output,
+    (void)lumos_fail(error, "%s: its ending is not a format; end it in one of %s, or add --format", rendering->output,
                      formats.bytes);
   }
   lumos_text_free(&formats);
@@ -79,11 +81,11 @@ static bool choose_view(struct tool_rendering *rendering, struct lumos_error *er
       lumos_text_format(&views, "%s%s", i == LUMOS_VIEW_BREAKDOWN ? "" : ", ", name);
     }
     lumos_text_char(&views, '\0');
-    (void)lumos_fail(error, "option --view: '%s' is no picture; name one of %s", rendering->view, views.bytes);
+    (void)lumos_fail(error, "option --view: '%s' is not a picture; name one of %s", rendering->view, views.bytes);
     lumos_text_free(&views);
     return false;
   }
-  return lumos_report_format_has_views(rendering->report.format) ||
+  return lumos_report_format_has_views(rendering->report.format) || rendering->picturing.picture != NULL ||
          lumos_fail(error,
                     "--view is for one picture or its numbers; leave it out for %s, or write .svg, .png, .pdf or .csv",
                     format);
@@ -99,7 +101,8 @@ static bool read_number(const char *option, const char *text, int32_t least, int
   errno = 0;
   long value = lumos_is_digit(*text) ? strtol(text, &end, 10) : -1;
   if (value < least || value > most || errno != 0 || *end != '\0') {
-    return lumos_fail(error, "option %s: '%s' is no whole number from %d to %d", option, text, (int)least, (int)most);
+    return lumos_fail(error, "option %s: '%s' is not a whole number from %d to %d", option, text, (int)least,
+                      (int)most);
   }
   *number = (int32_t)value;
   return true;
@@ -122,7 +125,7 @@ static bool choose_detail(struct tool_rendering *rendering, struct lumos_error *
   bool good = lumos_duration_read(&at, &report->detail_from) && *at++ == '-' &&
               lumos_duration_read(&at, &report->detail_until) && *at == '\0';
   if (!good || report->detail_from >= report->detail_until) {
-    return lumos_fail(error, "option --detail: '%s' is no span of time; give its start and its end, as 10ms-25ms",
+    return lumos_fail(error, "option --detail: '%s' is not a span of time; give its start and its end, as 10ms-25ms",
                       rendering->detail);
   }
   report->has_detail = true;
@@ -133,12 +136,16 @@ static bool choose_detail(struct tool_rendering *rendering, struct lumos_error *
 
 bool tool_rendering_check(struct tool_rendering *rendering, struct lumos_error *error) {
   if (!tool_simulating_check(&rendering->simulating, error) || !choose_format(rendering, error) ||
-      !choose_view(rendering, error) || !choose_graph(rendering, error) || !choose_detail(rendering, error)) {
+      !choose_view(rendering, error) || !choose_graph(rendering, error) || !choose_detail(rendering, error) ||
+      !tool_picturing_check(&rendering->picturing, rendering->output, &rendering->report, error)) {
     return false;
   }
   const char *name = lumos_report_format_name(rendering->report.format);
-  if (!goes_to_standard_output(rendering) || !wants_report(rendering)) {
+  if (!wants_report(rendering)) {
     return true;
+  }
+  if (!goes_to_standard_output(rendering)) {
+    return lumos_output_try(rendering->output, error);
   }
   if (rendering->verdict) {
     return lumos_fail(
@@ -146,23 +153,33 @@ bool tool_rendering_check(struct tool_rendering *rendering, struct lumos_error *
         "--verdict and the report cannot both go to standard output; name a file for the report, as -o report.%s",
         name);
   }
-  if (!lumos_report_format_is_text(rendering->report.format) && isatty(STDOUT_FILENO)) {
+  if (lumos_report_format_is_text(rendering->report.format) || !isatty(STDOUT_FILENO)) {
+    return true;
+  }
+  if (!rendering->names_file || rendering->output != NULL) {
     return lumos_fail(error, "the report would be written to a terminal; use -o report.%s, or redirect the output",
                       name);
   }
-  return true;
+  (void)snprintf(rendering->named, sizeof rendering->named, "report.%s", name);
+  rendering->output = rendering->named;
+  return lumos_output_try(rendering->output, error);
 }
 
 /* The report is whole before a byte of it is written: a failure leaves nothing behind. */
-static bool write_report(struct lumos_job *job, const struct tool_rendering *rendering, struct lumos_error *error) {
+static bool write_report(struct lumos_job *job, const char *name, const struct tool_rendering *rendering,
+                         struct lumos_error *error) {
   struct lumos_text report = LUMOS_TEXT_BUFFER;
   struct lumos_output output;
-  bool good =
-      lumos_report(job, &rendering->report, &report, error) && lumos_output_open(&output, rendering->output, error);
+  bool good = tool_picturing_write(&rendering->picturing, job, &rendering->report, error) &&
+              lumos_report(job, &rendering->report, &report, error) &&
+              lumos_output_open(&output, rendering->output, error);
   tool_wipe(job);
   if (good) {
     lumos_text_add(&output.text, report.bytes, report.length);
     good = lumos_output_commit(&output, error);
+  }
+  if (good && rendering->output == rendering->named) {
+    tool_say(name, "wrote ", rendering->named);
   }
   lumos_text_free(&report);
   return good;
@@ -192,7 +209,7 @@ static bool simulate(struct lumos_job *job, const struct tool_rendering *renderi
   }
   if (rendering->simulating.hta && !has_metrics(&rendering->report)) {
     lumos_job_note(job, "sim.hta_not_shown", LUMOS_WARNING, LUMOS_ABSENT, NULL,
-                   "the figures of HTA are among the metrics, which this form of the report does not list",
+                   "HTA's figures are among the metrics, which this form of the report does not list",
                    "write .json, or .csv without --view");
   }
   return true;
@@ -204,6 +221,6 @@ bool tool_rendering_write(struct lumos_job *job, const char *name, enum lumos_st
     return false;
   }
   tool_warn(job, name, before);
-  return (!wants_report(rendering) || write_report(job, rendering, error)) &&
+  return (!wants_report(rendering) || write_report(job, name, rendering, error)) &&
          (!rendering->verdict || write_verdict(job, error));
 }

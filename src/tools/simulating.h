@@ -20,18 +20,18 @@ struct tool_simulating {
    "opportunities",                                                                                                    \
    "on|off",                                                                                                           \
    &(simulating)->opportunities,                                                                                       \
-   "Whether to simulate every step again without each kind of work, and with half of it, to see what would help "      \
-   "most; the default is on. By another model than lumos there are none."},                                            \
+   "Simulate every step again without each kind of work, and with half of it, to find what would help most. The "      \
+   "default is on. Only the model lumos does this."},                                                                  \
       {LUMOS_OPTION_FLAG,                                                                                              \
        0,                                                                                                              \
        "hta",                                                                                                          \
        NULL,                                                                                                           \
        &(simulating)->hta,                                                                                             \
-       "Add the figures of HTA (Holistic Trace Analysis), to cross-check: of the whole recording, with that tool's "   \
+       "Add the figures of HTA (Holistic Trace Analysis) as a cross-check: for the whole recording, with that tool's " \
        "definitions and rounding, in microseconds and percent."},                                                      \
   {                                                                                                                    \
     LUMOS_OPTION_TEXT, 0, "hardware", "FILE", &(simulating)->hardware,                                                 \
-        "Peaks and memory bandwidths of GPUs, before those that are built in: a JSON object such as {\"devices\": "    \
+        "Peaks and memory bandwidths of GPUs that override the built-in ones: a JSON object such as {\"devices\": "    \
         "[{\"name\": \"X1\", \"match\": [\"NVIDIA X1*\"], \"memory_bandwidth\": 3350, \"peaks\": {\"bf16\": 989}}]}, " \
         "in GB/s and TFLOP/s."                                                                                         \
   }

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <lumos/stream.h>
+#include <lumos/trace.h>
 #include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
@@ -41,6 +42,10 @@ static void say(const char *name, const char *colour, const char *text) {
   (void)fprintf(stderr, "%s%s:%s %s\n", coloured ? colour : "", name, coloured ? "\033[0m" : "", text);
 }
 
+void tool_say(const char *name, const char *what, const char *of) {
+  (void)fprintf(stderr, "%s: %s%s\n", name, what, of);
+}
+
 /* Arrays go back to the system when they are freed. Left to itself the C library keeps freed ones for the next of their
  * size, and a process ends up with a third more memory than it ever used at once. */
 static void return_memory(void) {
@@ -69,18 +74,23 @@ bool tool_input_given(const struct lumos_operands *operands, const char *expecte
 }
 
 struct lumos_job *tool_read(const struct lumos_operands *operands, bool edited, struct lumos_progress *progress,
-                            struct lumos_error *error) {
+                            enum lumos_stage *before, struct lumos_error *error) {
   if (!tool_input_given(
-          operands, "name a stream or pipe one in, as in 'lumos-parse rank*.json.gz | ...'; --help says more", error)) {
+          operands,
+          "name a stream, traces or a folder of traces, or pipe a stream in, as in 'lumos-parse rank*.json.gz | ...'; "
+          "--help says more",
+          error)) {
     return NULL;
   }
   lumos_progress_begin(progress);
-  const struct lumos_read_options options = {.edited = edited, .watcher = lumos_progress_watcher(progress)};
-  struct lumos_job *job = lumos_streams_open(operands->items, operands->count, &options, error);
+  const struct lumos_trace_options options = {.edited = edited, .watcher = lumos_progress_watcher(progress)};
+  bool parsed = false;
+  struct lumos_job *job = lumos_trace_open(operands->items, operands->count, &options, &parsed, error);
   if (job == NULL) {
     lumos_progress_wipe(progress);
     return NULL;
   }
+  *before = parsed ? (enum lumos_stage)0 : job->stage;
   job->watcher = options.watcher;
   return job;
 }
@@ -187,11 +197,14 @@ void tool_warn(const struct lumos_job *job, const char *name, enum lumos_stage b
 bool tool_stream_body(const struct lumos_operands *operands, void *options, struct lumos_error *error) {
   const struct tool_stream *stream = options;
   struct lumos_progress progress;
-  struct lumos_job *job = tool_read(operands, stream->edited, &progress, error);
+  enum lumos_stage before = (enum lumos_stage)0;
+  if (!lumos_output_try(stream->output, error) || (stream->check != NULL && !stream->check(stream, error))) {
+    return false;
+  }
+  struct lumos_job *job = tool_read(operands, stream->edited, &progress, &before, error);
   if (job == NULL) {
     return false;
   }
-  enum lumos_stage before = job->stage;
   bool good = stream->change(job, stream, error);
   if (good) {
     tool_warn(job, stream->name, before);

@@ -20,15 +20,18 @@
     LUMOS_OPTION_TEXT, 'o', "output", "FILE", target,                               \
         "Write to FILE instead of standard output; it appears whole or not at all." \
   }
-#define TOOL_EDITED_OPTION(target)                                                                                     \
-  {                                                                                                                    \
-    LUMOS_OPTION_FLAG, 0, "edited", NULL, target,                                                                      \
-        "Accept a stream that was edited on the way (by grep or jq): recount it, drop references to what is missing, " \
-        "and "                                                                                                         \
-        "leave a note that the report shows."                                                                          \
+#define TOOL_EDITED_OPTION(target)                                                                                   \
+  {                                                                                                                  \
+    LUMOS_OPTION_FLAG, 0, "edited", NULL, target,                                                                    \
+        "Accept a stream that was edited on the way, by grep or jq. Lumos recounts it, drops references to missing " \
+        "records and adds a note to the report."                                                                     \
   }
 #define TOOL_LAST_OPTION \
   { LUMOS_OPTION_END, 0, NULL, NULL, NULL, NULL }
+
+/* A heading among the rows. */
+#define TOOL_GROUP(heading) \
+  { LUMOS_OPTION_GROUP, 0, NULL, NULL, NULL, heading }
 
 /* Does the work; false with an error. */
 typedef bool tool_body(const struct lumos_operands *operands, void *options, struct lumos_error *error);
@@ -41,10 +44,11 @@ int tool_main(const struct lumos_command *command, int argc, char **argv, tool_b
 bool tool_input_given(const struct lumos_operands *operands, const char *expected,
                       struct lumos_error *error) LUMOS_MUST_CHECK;
 
-/* Read the streams named, or standard input, and join them. NULL with an error. `progress`, which is begun here and
- * must outlive the job, shows a person on a terminal the reading and all further work on the job. */
+/* Read the streams, traces and folders named, or standard input, and join them. NULL with an error. `progress`, which
+ * is begun here and must outlive the job, shows a person on a terminal the reading and all further work on the job.
+ * *before: the last stage whose warnings somebody has been told of; 0 where traces were parsed. */
 struct lumos_job *tool_read(const struct lumos_operands *operands, bool edited, struct lumos_progress *progress,
-                            struct lumos_error *error) LUMOS_MUST_CHECK;
+                            enum lumos_stage *before, struct lumos_error *error) LUMOS_MUST_CHECK;
 /* Wipe the progress of work on the job: before anything is printed that is not told to `tool_warn`, which does so by
  * itself. */
 void tool_wipe(const struct lumos_job *job);
@@ -57,6 +61,9 @@ bool tool_wants_colour(int descriptor);
 /* Write the job as a stream to `path`, or to standard output where it is NULL. */
 bool tool_write(const struct lumos_job *job, const char *path, struct lumos_error *error) LUMOS_MUST_CHECK;
 
+/* "name: WHAT OF" on standard error; both texts printable. */
+void tool_say(const char *name, const char *what, const char *of);
+
 /* Tell a person on standard error of the warnings that the stages after `before` have left in the job: a few, the
  * report has all. */
 void tool_warn(const struct lumos_job *job, const char *name, enum lumos_stage before);
@@ -66,6 +73,8 @@ struct tool_stream {
   const char *name;
   const char *output;
   bool edited;
+  bool (*check)(const struct tool_stream *stream,
+                struct lumos_error *error); /* the options, before any work; or NULL */
   bool (*change)(struct lumos_job *job, const struct tool_stream *stream, struct lumos_error *error);
   const void *context; /* what else `change` needs */
 };

@@ -13,22 +13,22 @@ struct tool_transforming {
 };
 
 /* X(target, letter, name, argument, function of transform.h, help); no function: see rebuild.h. */
-#define TOOL_TRANSFORMS(X, target)                                                                                   \
-  X(target, 's', "scale", "SELECTOR=FACTOR", lumos_transform_scale,                                                  \
-    "Multiply the durations of the selected tasks. SELECTOR is host, device, or terms joined by commas, all of "     \
-    "which must hold: kind=NAME (gemm attention elementwise norm reduction optimizer embedding copy memset "         \
-    "collective p2p op launch sync event alloc other), name~REGEX (POSIX extended), op=NAME, rank=N, group=NAME. "   \
-    "FACTOR is a decimal of at least 0, after the last '='. Changes may be given again, and apply in the order "     \
-    "given.")                                                                                                        \
-  X(target, 0, "remove", "SELECTOR", lumos_transform_remove,                                                         \
-    "Take the selected tasks out of the job: kernels with their launches, and with the ops all of whose work goes. " \
-    "What waited for them waits for what came before them.")                                                         \
-  X(target, 0, "fuse", "SELECTOR", lumos_transform_fuse,                                                             \
-    "Make one kernel, with one launch, of selected kernels that follow each other on a stream and that nothing "     \
-    "waits between; it takes as long as the longest of them.")                                                       \
-  X(target, 0, "unprofiled", NULL, lumos_transform_unprofiled,                                                       \
-    "Take out what recording takes on the host, as far as the recording shows it, so that the prediction is of "     \
-    "the job without the profiler.")                                                                                 \
+#define TOOL_TRANSFORMS(X, target)                                                                                    \
+  X(target, 's', "scale", "SELECTOR=FACTOR", lumos_transform_scale,                                                   \
+    "Multiply the durations of the selected tasks. SELECTOR is host, device, or terms joined by commas that must "    \
+    "all hold: kind=NAME (gemm attention elementwise norm reduction optimizer embedding copy memset "                 \
+    "collective p2p op launch sync event alloc other), name~REGEX (POSIX extended), op=NAME, rank=N, group=NAME. "    \
+    "FACTOR is a decimal of at least 0, after the last '='. Changes can be given several times and apply in "         \
+    "order.")                                                                                                         \
+  X(target, 0, "remove", "SELECTOR", lumos_transform_remove,                                                          \
+    "Remove the selected tasks: kernels with their launches, and with ops that have no other work. What waited for "  \
+    "them waits for what came before them.")                                                                          \
+  X(target, 0, "fuse", "SELECTOR", lumos_transform_fuse,                                                              \
+    "Fuse selected kernels that follow each other on a stream, without a wait in between, into one kernel with one "  \
+    "launch. It takes as long as the longest of them.")                                                               \
+  X(target, 0, "unprofiled", NULL, lumos_transform_unprofiled,                                                        \
+    "Remove the profiler's CPU time, as far as the recording shows it, so that the prediction is of the job without " \
+    "the profiler.")                                                                                                  \
   TOOL_REBUILDS(X, target)
 
 #define TOOL_REBUILDS(X, target)                                                                                     \

@@ -71,10 +71,10 @@ static void note_cut(struct lumos_job *job, const struct trace *trace) {
     (void)snprintf(event, sizeof event, ", in what begins at byte %" PRIu64, trace->cut_event);
   }
   bool damaged = trace->damage[0] != '\0';
-  const char *kept = trace->skipped.count > 0 ? "of the events before it, those that were whole were read"
-                                              : "every event before it was read";
+  const char *kept =
+      trace->skipped.count > 0 ? "the complete events before it were read" : "every event before it was read";
   if (trace->resumed) {
-    kept = "of the events before and behind it, those that were whole were read";
+    kept = "the complete events before and after it were read";
   }
   note(job, "parse.truncated", LUMOS_WARNING, LUMOS_ABSENT, "copy or record the file again",
        "the trace is %s at byte %" PRIu64 "%s%s%s; %s", damaged ? "damaged" : "cut", trace->truncated_at, event,
@@ -88,24 +88,22 @@ static void note_second_lists(struct lumos_job *job, const struct trace *trace) 
     lumos_text_add(&text, "", 1);
     note(job, "parse.second_list", LUMOS_WARNING, trace->second_events,
          "keep one trace in a file; --strict makes this a failure",
-         "events of a further traceEvents were skipped, for the first one holds: %s", text.bytes);
+         "events of a second traceEvents list were skipped: %s", text.bytes);
     lumos_text_free(&text);
   }
 }
 
 static void note_damage(struct lumos_job *job, const struct trace *trace, const struct trace_clock *clock) {
-  note_places(job, "parse.skipped_events", &trace->skipped, "what is no valid event was skipped");
-  note_places(job, "parse.skipped_metadata", &trace->facts_lost, "metadata that cannot be read were skipped");
+  note_places(job, "parse.skipped_events", &trace->skipped, "invalid events were skipped");
+  note_places(job, "parse.skipped_metadata", &trace->facts_lost, "unreadable metadata was skipped");
   note_places(job, "parse.lost_values", &trace->lost,
-              "numbers that are NaN, out of range or a fraction of what has none were left out of what was kept");
+              "events and metadata were kept without numbers that are NaN, out of range or fractions of whole units");
   note_places(job, "parse.replaced_text", &trace->replaced,
-              "names with bytes that are no UTF-8, with U+0000 or with escapes that JSON lacks have U+FFFD or ? in "
-              "their place");
+              "names are not valid text; U+FFFD or ? stands for invalid UTF-8, U+0000 and unknown escapes");
   note_second_lists(job, trace);
   if (clock->absurd > 0) {
     note(job, "parse.absurd_times", LUMOS_WARNING, clock->absurd, NULL,
-         "events whose times lie far from those of all others were skipped; at which bytes they stood is not known any "
-         "more");
+         "events with times far from all others were skipped; their bytes are unknown");
   }
   if (trace->truncated) {
     note_cut(job, trace);
@@ -116,13 +114,12 @@ static void note_clock(struct lumos_job *job, const struct trace_clock *clock) {
   static const int64_t year_2001 = INT64_C(1000000000000000000);
   if (!clock->base_known && clock->epoch < year_2001) {
     note(job, "parse.unknown_clock", LUMOS_WARNING, LUMOS_ABSENT, "PyTorch 2.4 and later write baseTimeNanoseconds",
-         "the trace does not say when its times count from, or not so that it can be read, so they cannot be compared "
-         "with another rank's");
+         "the trace does not say which time its timestamps count from, so they cannot be compared with another rank's");
   }
   if (clock->shift.offset != 0 && clock->shift.before > 0) {
     note(job, "parse.runtime_shift", LUMOS_INFO, clock->shift.before - clock->shift.after, NULL,
          "runtime rows were shifted by %" PRId64 " ns against the ops: %" PRId64
-         " calls lay across the border of an op, now %" PRId64,
+         " calls crossed the edge of an op, now %" PRId64,
          clock->shift.offset, clock->shift.before, clock->shift.after);
   }
 }
@@ -148,37 +145,36 @@ static void note_unfinished(struct lumos_job *job, const struct trace_steps *ste
 static void note_lost_marks(struct lumos_job *job, const struct trace_steps *steps) {
   if (steps->restored > 0) {
     note(job, "parse.lost_step_marks", LUMOS_WARNING, steps->restored, NULL,
-         "step marks are missing, as the numbers of the others say; what lies between the marks around such a step is "
-         "taken as "
-         "the step");
+         "step marks are missing, as the other numbers show; the time between the neighboring marks is taken as the "
+         "step");
   }
   if (steps->merged > 0) {
-    note(job, "parse.merged_steps", LUMOS_WARNING, steps->merged, "--steps chooses the steps on the other side of them",
-         "steps cannot be told apart, for the marks between them are missing; of the steps before and behind them, the "
-         "longest "
-         "row was kept");
+    note(job, "parse.merged_steps", LUMOS_WARNING, steps->merged,
+         "choose the steps on the other side of them with --steps",
+         "steps cannot be separated, because the marks between them are missing; the longest run of steps before or "
+         "after them was kept");
   }
 }
 
 static void note_steps(struct lumos_job *job, const struct trace_steps *steps, const struct trace_build *build) {
   if (steps->ignored) {
     note(job, "parse.idle_steps", LUMOS_INFO, LUMOS_ABSENT,
-         "call profiler.step() on the thread that works, after each step",
-         "no work lies inside the step marks: all of it is step 0");
+         "call profiler.step() after each step, on the thread that runs it",
+         "no work is inside the step marks: all of it is step 0");
   } else if (!steps->recorded) {
     note(job, "parse.no_steps", LUMOS_INFO, LUMOS_ABSENT, "call profiler.step() once for each step",
          "the trace has no step marks: all of it is step 0");
   }
   if (steps->dropped > 0) {
     note(job, "parse.repeated_steps", LUMOS_WARNING, steps->dropped, NULL,
-         "step marks whose number does not rise were ignored");
+         "step marks with numbers that do not rise were ignored");
   }
   note_lost_marks(job, steps);
   note_unfinished(job, steps, true);
   note_unfinished(job, steps, false);
   if (build->outside_steps > 0) {
     note(job, "parse.outside_steps", LUMOS_INFO, build->outside_steps, NULL,
-         "device rows were launched outside of every step and left out");
+         "GPU rows were launched outside of every step and left out");
   }
 }
 
@@ -186,17 +182,16 @@ static void note_rows(struct lumos_job *job, int64_t lost_calls) {
   const struct lumos_coverage *coverage = &job->ranks.items[0].coverage;
   if (coverage->repaired > 0) {
     note(job, "parse.repaired_rows", LUMOS_INFO, coverage->repaired, NULL,
-         "rows of a thread crossed instead of nesting; one of each two was shortened");
+         "rows of a thread overlapped instead of nesting; Lumos shortened one of each two");
   }
   if (coverage->before_recording > 0) {
     note(job, "parse.before_recording", LUMOS_INFO, coverage->before_recording, NULL,
-         "device rows have no call in the trace: they were launched before the recording began");
+         "GPU rows have no call in the trace: they were launched before the recording began");
   }
   if (lost_calls > 0) {
     note(job, "parse.lost_calls", LUMOS_WARNING, lost_calls,
          "record CPU activities, too, with a PyTorch that records driver calls (Triton launches through them)",
-         "device rows have no call in the trace, and nothing says that they were launched before it: when the host "
-         "launched them is not known");
+         "GPU rows have no call in the trace, though it may hold their launch: their launch time is unknown");
   }
 }
 
@@ -228,17 +223,16 @@ static void note_categories(struct lumos_job *job, const struct trace *trace, bo
 
 static void note_groups(struct lumos_job *job, int64_t lost) {
   if (lost > 0) {
-    note(
-        job, "parse.unknown_groups", LUMOS_INFO, lost, NULL,
-        "process groups are listed without a name or without ranks and size; what communicates in them is known by its "
-        "arguments alone");
+    note(job, "parse.unknown_groups", LUMOS_INFO, lost, NULL,
+         "process groups are listed without a name, or without ranks and size; only the arguments of their "
+         "communication are known");
   }
 }
 
 static void note_unread(struct lumos_job *job, const struct trace *trace) {
   note_categories(job, trace, true, "parse.unknown_rows", "rows of unknown categories are kept as work of kind other");
   note_categories(job, trace, false, "parse.unread_rows",
-                  "rows were not read, so work that they alone show is missing; they are of these categories");
+                  "rows were not read, so work that only they show is missing; their categories are");
 }
 
 /* Does every lane stand where it was built? Then so do its tasks. */
@@ -332,14 +326,44 @@ static bool convert(struct trace *trace, struct lumos_job *job, const char *name
   return good;
 }
 
-static void say_fault(const struct trace *trace, char *text, size_t size) {
-  bool damaged = trace->damage[0] != '\0';
+/* Why the text gives no job. */
+static void say_fault(const struct trace *trace, struct trace_file *file) {
+  static const char copy[] = "copy or record the file again";
+  static const char export[] = "give a file that the profiler's export_chrome_trace wrote, or a Lumos stream";
+  const struct trace_place *skipped = trace->skipped.count > 0      ? &trace->skipped.first[0]
+                                      : trace->facts_lost.count > 0 ? &trace->facts_lost.first[0]
+                                                                    : NULL;
+  const char *what = NULL;
+  file->cure = export;
   if (trace->foreign != NULL) {
-    (void)snprintf(text, size, "%s", trace->foreign);
-  } else if (damaged || trace->skipped.count + trace->facts_lost.count > 0) {
-    const struct trace_place *first = trace->skipped.count > 0 ? &trace->skipped.first[0] : &trace->facts_lost.first[0];
-    (void)snprintf(text, size, "byte %" PRIu64 ": %s", damaged ? trace->truncated_at : first->begin,
-                   damaged ? trace->damage : first->what);
+    what = trace->foreign->what;
+    file->cure = trace->foreign->cure;
+  } else if (trace->damage[0] != '\0') {
+    (void)snprintf(file->fault, sizeof file->fault, "is damaged at byte %" PRIu64 ": %s", trace->truncated_at,
+                   trace->damage);
+    file->cure = copy;
+  } else if (trace->text == TRACE_TEXT_EMPTY) {
+    what = "is empty";
+    file->cure = "what was to write it has failed: see its message and run it again";
+  } else if (trace->text == TRACE_TEXT_OTHER) {
+    what = "is not JSON";
+  } else if (skipped != NULL) {
+    (void)snprintf(file->fault, sizeof file->fault, "holds no valid event; byte %" PRIu64 ": %s", skipped->begin,
+                   skipped->what);
+    file->cure = copy;
+  } else if (trace->truncated) {
+    (void)snprintf(file->fault, sizeof file->fault, "is cut at byte %" PRIu64 ", before its first event",
+                   trace->truncated_at);
+    file->cure = copy;
+  } else if (trace->text == TRACE_TEXT_JSON) {
+    what = "is JSON without a traceEvents list";
+  } else {
+    what = "holds no event with a duration";
+    file->cure =
+        "record with activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA] and a schedule with active steps";
+  }
+  if (what != NULL) {
+    (void)snprintf(file->fault, sizeof file->fault, "%s", what);
   }
 }
 
@@ -396,7 +420,7 @@ bool lumos_trace_file(struct lumos_input *input, const char *name, const char *s
   lumos_trace_init(&trace, job->strings);
   *file = (struct trace_file){.fault = ""};
   bool good = lumos_trace_scan(&trace, input, name, &scan, error);
-  say_fault(&trace, file->fault, sizeof file->fault);
+  say_fault(&trace, file);
   good = good && convert_all(&trace, &job, name, source, options, file, error);
   lumos_trace_clear(&trace);
   lumos_job_free(job);

@@ -14,8 +14,9 @@ struct trace_file_rank {
 
 struct trace_file {
   LUMOS_VECTOR(struct trace_file_rank)
-  ranks;           /* none: the text is no trace. Several: a file that lumos-sim --trace wrote */
-  char fault[192]; /* why a text that may have been a trace is none: "byte 40: a block is invalid", or "" */
+  ranks;            /* none: the text is no trace. Several: a file that lumos-sim --trace wrote */
+  char fault[192];  /* where there are none, why: "is empty", "is damaged at byte 40: a block is invalid" */
+  const char *cure; /* ... and what to do */
 };
 
 /* `name` is for messages, `source` the base name that the job keeps. The caller frees the vector and the jobs. False on

@@ -61,15 +61,14 @@ static void add_rows(struct ledger *ledger, const struct trace_build *build) {
     int64_t count;
     const char *one, *many;
   } rows[] = {
-      {build->used_sync, "cuda_sync that tells a call what it waits for",
-       "cuda_sync that tell calls what they wait for"},
+      {build->used_sync, "cuda_sync that says what a call waits for", "cuda_sync that say what calls wait for"},
       {sync - build->used_sync, "cuda_sync whose call is not kept", "cuda_sync whose call is not kept"},
-      {build->outside_host, "host row that begins outside of every step", "host rows that begin outside of every step"},
-      {build->left_host - build->outside_host, "host row of a step that is left out",
-       "host rows of steps that are left out"},
-      {build->outside_steps, "device row launched outside of every step", "device rows launched outside of every step"},
-      {build->left_device - build->outside_steps, "device row of a step that is left out",
-       "device rows of steps that are left out"},
+      {build->outside_host, "CPU row that begins outside of every step", "CPU rows that begin outside of every step"},
+      {build->left_host - build->outside_host, "CPU row of a step that is left out",
+       "CPU rows of steps that are left out"},
+      {build->outside_steps, "GPU row launched outside of every step", "GPU rows launched outside of every step"},
+      {build->left_device - build->outside_steps, "GPU row of a step that is left out",
+       "GPU rows of steps that are left out"},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     add_reason(ledger, rows[i].count, rows[i].count == 1 ? rows[i].one : rows[i].many);

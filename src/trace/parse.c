@@ -16,21 +16,30 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A file that is neither a trace nor a stream. */
+struct skipped {
+  const char *path;
+  char *fault;      /* "is empty"; malloc'ed; NULL: the file is none of these */
+  const char *cure; /* what to do about it */
+};
+
 /* One file in work; each is touched by one thread only. */
 struct reading {
   struct lumos_trace_options options;
   const char *path;
+  bool keep_stage;          /* of a stream */
   struct trace_parts parts; /* several of a file that Lumos wrote */
-  char *skipped;            /* what is no trace: its base name, and the fault behind it where one was found */
+  struct skipped skipped;
   struct lumos_error error;
 };
 
 struct parsing {
   const struct lumos_trace_options *options;
+  bool keep_stage; /* streams alone stay at their stage */
   struct trace_paths paths;
   struct trace_parts parts;
-  LUMOS_VECTOR(char *) skipped; /* as in struct reading */
-  size_t other_runs;            /* files of runs that were not chosen */
+  LUMOS_VECTOR(struct skipped) skipped;
+  size_t other_runs; /* files of runs that were not chosen */
   struct lumos_error *error;
 };
 
@@ -107,37 +116,31 @@ static void add_history(const struct lumos_trace_options *options, const struct 
   lumos_text_free(&arguments);
 }
 
+static const char *shown_name(const char *path) { return strcmp(path, "-") == 0 ? "standard input" : path; }
+
 static bool read_stream(struct reading *reading, struct lumos_input *input) {
   const struct lumos_read_options options = {.edited = reading->options.edited, .watcher = reading->options.watcher};
-  struct lumos_job *job = lumos_stream_read(input, reading->path, &options, &reading->error);
+  struct lumos_job *job = lumos_stream_read(input, shown_name(reading->path), &options, &reading->error);
   if (job == NULL) {
     return false;
   }
-  lumos_job_rewind(job, LUMOS_STAGE_PARSE);
+  if (!reading->keep_stage) {
+    lumos_job_rewind(job, LUMOS_STAGE_PARSE);
+  }
   const struct trace_part part = {job, lumos_trace_base_name(reading->path), true, LUMOS_ABSENT_INT, 0};
   lumos_vector_push(&reading->parts, part);
   return true;
 }
 
-static char *describe_skipped(const char *name, const char *fault) {
-  struct lumos_text text = LUMOS_TEXT_BUFFER;
-  lumos_text_put(&text, name);
-  if (fault[0] != '\0') {
-    lumos_text_format(&text, " (%s)", fault);
-  }
-  lumos_text_add(&text, "", 1);
-  return text.bytes;
-}
-
 static bool read_trace(struct reading *reading, struct lumos_input *input) {
   struct trace_file file;
-  bool standard = strcmp(reading->path, "-") == 0;
-  const char *name = standard ? "standard input" : lumos_trace_base_name(reading->path);
-  if (!lumos_trace_file(input, standard ? name : reading->path, name, &reading->options, &file, &reading->error)) {
+  const char *shown = shown_name(reading->path);
+  const char *name = lumos_trace_base_name(shown);
+  if (!lumos_trace_file(input, shown, name, &reading->options, &file, &reading->error)) {
     return false;
   }
   if (file.ranks.count == 0) {
-    reading->skipped = describe_skipped(name, file.fault);
+    reading->skipped = (struct skipped){reading->path, strdup(file.fault), file.cure};
     return true;
   }
   for (size_t i = 0; i < file.ranks.count; i++) {
@@ -181,6 +184,7 @@ static bool read_files(struct parsing *parsing) {
   for (size_t i = 0; i < count; i++) {
     readings[i].options = *parsing->options;
     readings[i].path = parsing->paths.items[i];
+    readings[i].keep_stage = parsing->keep_stage;
   }
   size_t failed = lumos_parallel(count, parsing->options->threads, read_piece, readings);
   for (size_t i = 0; i < count; i++) {
@@ -188,7 +192,7 @@ static bool read_files(struct parsing *parsing) {
       lumos_vector_push(&parsing->parts, readings[i].parts.items[n]);
     }
     lumos_vector_free(&readings[i].parts);
-    if (readings[i].skipped != NULL) {
+    if (readings[i].skipped.fault != NULL) {
       lumos_vector_push(&parsing->skipped, readings[i].skipped);
     }
   }
@@ -250,10 +254,9 @@ static void name_part(const struct parsing *parsing, struct trace_part *part) {
   part->rank = rank;
   struct lumos_scope scope = lumos_everywhere;
   scope.rank = part->job->ranks.items[0].rank; /* as the other notes of this part: set_ranks changes them together */
-  lumos_job_note(
-      part->job, "parse.assumed_rank", LUMOS_INFO, LUMOS_ABSENT, &scope,
-      "the trace does not say which rank it is, or not so that it can be read; it got the lowest free number",
-      "give it with --rank");
+  lumos_job_note(part->job, "parse.assumed_rank", LUMOS_INFO, LUMOS_ABSENT, &scope,
+                 "the trace does not say which rank it is; it got the lowest free number",
+                 "name the ranks with --rank of lumos-parse or lumos-report");
 }
 
 /* Traces that name no rank get the lowest free ones, in the order of their names; those that did not run together could
@@ -271,9 +274,10 @@ static bool name_nameless(struct parsing *parsing) {
   for (size_t i = 0; i < nameless.count && good; i++) {
     for (size_t k = 0; k < i && good; k++) {
       good = ran_together(nameless.items[k].part, nameless.items[i].part) ||
-             lumos_fail(parsing->error,
-                        "%s and %s do not say which ranks they are; parse them apart, or say it with --rank 0,1,...",
-                        nameless.items[k].part->name, nameless.items[i].part->name);
+             lumos_fail(
+                 parsing->error,
+                 "%s and %s do not say which ranks they are; parse them apart, or name the ranks with --rank 0,1,...",
+                 nameless.items[k].part->name, nameless.items[i].part->name);
     }
     if (good) {
       name_part(parsing, nameless.items[i].part);
@@ -299,9 +303,10 @@ static void check_world(struct lumos_job *job) {
   struct lumos_scope scope = lumos_everywhere;
   char text[128];
   scope.rank = rank->rank;
-  (void)snprintf(text, sizeof text,
-                 "the trace counts %d ranks in the job, and this is none of them: how many there are is not known",
-                 rank->world);
+  (void)snprintf(
+      text, sizeof text,
+      "the trace counts %d ranks in the job, and this rank is not among them: the number of ranks is unknown",
+      rank->world);
   rank->world = LUMOS_ABSENT_INT;
   lumos_job_note(job, "parse.wrong_world", LUMOS_WARNING, LUMOS_ABSENT, &scope, text, NULL);
 }
@@ -320,32 +325,38 @@ static void set_ranks(struct parsing *parsing) {
   }
 }
 
-static void fail_empty(const struct parsing *parsing) {
-  struct lumos_text names = LUMOS_TEXT_BUFFER;
-  for (size_t i = 0; i < parsing->skipped.count && i < 3; i++) {
-    lumos_text_put(&names, i > 0 ? ", " : "");
-    lumos_text_put(&names, parsing->skipped.items[i]);
-  }
-  if (parsing->skipped.count > 3) {
-    lumos_text_format(&names, " and %zu more", parsing->skipped.count - 3);
-  }
-  lumos_text_add(&names, "", 1);
-  (void)lumos_fail(parsing->error, "no Kineto trace with events in %s; record one with torch.profiler", names.bytes);
-  lumos_text_free(&names);
+static int compare_skipped(const void *a, const void *b) {
+  const struct skipped *left = a, *right = b;
+  return strcmp(left->path, right->path);
 }
 
-static int compare_names(const void *a, const void *b) {
-  return strcmp(*(const char *const *)a, *(const char *const *)b);
+/* What is wrong with each, and what to do about the first. */
+static bool fail_skipped(const struct parsing *parsing) {
+  enum { SHOWN = 3 };
+  size_t count = parsing->skipped.count;
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  for (size_t i = 0; i < count && i < SHOWN; i++) {
+    const struct skipped *skipped = &parsing->skipped.items[i];
+    lumos_text_format(&text, "%s%s: %s", i > 0 ? ", " : "", shown_name(skipped->path), skipped->fault);
+  }
+  if (count > SHOWN) {
+    lumos_text_format(&text, ", and %zu more files that are not traces", count - SHOWN);
+  }
+  lumos_text_add(&text, "", 1);
+  (void)lumos_fail(parsing->error, "%s; %s", text.bytes, parsing->skipped.items[0].cure);
+  lumos_text_free(&text);
+  return false;
 }
 
 static void note_skipped(struct parsing *parsing, struct lumos_job *job) {
-  lumos_vector_sort(&parsing->skipped, compare_names);
+  lumos_vector_sort(&parsing->skipped, compare_skipped);
   for (size_t i = 0; i < parsing->skipped.count; i++) {
+    const struct skipped *skipped = &parsing->skipped.items[i];
     struct lumos_text text = LUMOS_TEXT_BUFFER;
-    lumos_text_put(&text, parsing->skipped.items[i]);
-    lumos_text_put(&text, " is no Kineto trace with events and was left out");
+    lumos_text_format(&text, "%s was left out: it %s", lumos_trace_base_name(shown_name(skipped->path)),
+                      skipped->fault);
     lumos_text_add(&text, "", 1);
-    lumos_job_note(job, "parse.not_a_trace", LUMOS_WARNING, LUMOS_ABSENT, NULL, text.bytes, NULL);
+    lumos_job_note(job, "parse.not_a_trace", LUMOS_WARNING, LUMOS_ABSENT, NULL, text.bytes, skipped->cure);
     lumos_text_free(&text);
   }
 }
@@ -357,15 +368,22 @@ static void note_other_runs(const struct parsing *parsing, struct lumos_job *job
   }
 }
 
-static struct lumos_job *join_parts(struct parsing *parsing) {
+/* The jobs of all parts, which the caller owns now. */
+static struct lumos_job **take_jobs(struct parsing *parsing) {
   size_t count = parsing->parts.count;
   struct lumos_job **jobs = lumos_allocate(count * sizeof(struct lumos_job *));
   for (size_t i = 0; i < count; i++) {
     jobs[i] = parsing->parts.items[i].job;
   }
+  parsing->parts.count = 0;
+  return jobs;
+}
+
+static struct lumos_job *join_parts(struct parsing *parsing) {
+  size_t count = parsing->parts.count;
+  struct lumos_job **jobs = take_jobs(parsing);
   note_skipped(parsing, jobs[0]); /* before the join, which puts all notes in order */
   note_other_runs(parsing, jobs[0]);
-  parsing->parts.count = 0; /* the join owns them now */
   struct lumos_job *job = NULL;
   if (parsing->options->rank_count > 0 || lumos_groups_agree(jobs, count, parsing->error)) {
     job = lumos_job_join(jobs, count, parsing->error);
@@ -378,14 +396,23 @@ static struct lumos_job *join_parts(struct parsing *parsing) {
   return job;
 }
 
-static struct lumos_job *parse_paths(struct parsing *parsing) {
-  if (!read_files(parsing)) {
-    return NULL;
+static struct lumos_job *join_streams(struct parsing *parsing) {
+  size_t count = parsing->parts.count;
+  struct lumos_job **jobs = take_jobs(parsing);
+  struct lumos_job *job = count == 1 ? jobs[0] : lumos_job_join(jobs, count, parsing->error);
+  free(jobs);
+  return job;
+}
+
+static size_t count_streams(const struct parsing *parsing) {
+  size_t count = 0;
+  for (size_t i = 0; i < parsing->parts.count; i++) {
+    count += parsing->parts.items[i].is_stream;
   }
-  if (parsing->parts.count == 0) {
-    fail_empty(parsing);
-    return NULL;
-  }
+  return count;
+}
+
+static struct lumos_job *join_traces(struct parsing *parsing) {
   if (!lumos_trace_choose_run(&parsing->parts, parsing->options, &parsing->other_runs, parsing->error) ||
       !settle_ranks(parsing)) {
     return NULL;
@@ -394,21 +421,57 @@ static struct lumos_job *parse_paths(struct parsing *parsing) {
   return join_parts(parsing);
 }
 
-struct lumos_job *lumos_trace_parse(const char *const *paths, size_t count, const struct lumos_trace_options *options,
-                                    struct lumos_error *error) {
-  struct parsing parsing = {.options = options, .error = error};
+/* `parsed` is as in lumos_trace_open; NULL: streams go back to stage parse. */
+static struct lumos_job *parse_paths(struct parsing *parsing, bool *parsed) {
+  if (!read_files(parsing)) {
+    return NULL;
+  }
+  size_t streams = count_streams(parsing);
+  bool whole = parsing->keep_stage && streams > 0; /* what is named beside a stream is one, or a tool that failed */
+  if ((parsing->parts.count == 0 || whole) && parsing->skipped.count > 0) {
+    (void)fail_skipped(parsing);
+    return NULL;
+  }
+  if (parsed == NULL) {
+    return join_traces(parsing);
+  }
+  *parsed = streams < parsing->parts.count;
+  if (!*parsed) {
+    return join_streams(parsing);
+  }
+  for (size_t i = 0; i < parsing->parts.count; i++) {
+    if (parsing->parts.items[i].is_stream) {
+      lumos_job_rewind(parsing->parts.items[i].job, LUMOS_STAGE_PARSE);
+    }
+  }
+  return join_traces(parsing);
+}
+
+static struct lumos_job *parse(const char *const *paths, size_t count, const struct lumos_trace_options *options,
+                               bool *parsed, struct lumos_error *error) {
+  struct parsing parsing = {.options = options, .keep_stage = parsed != NULL, .error = error};
   if (!lumos_trace_list_paths(paths, count, options, &parsing.paths, error)) {
     return NULL;
   }
-  struct lumos_job *job = parse_paths(&parsing);
+  struct lumos_job *job = parse_paths(&parsing, parsed);
   for (size_t i = 0; i < parsing.parts.count; i++) {
     lumos_job_free(parsing.parts.items[i].job);
   }
   lumos_vector_free(&parsing.parts);
   for (size_t i = 0; i < parsing.skipped.count; i++) {
-    free(parsing.skipped.items[i]);
+    free(parsing.skipped.items[i].fault);
   }
   lumos_vector_free(&parsing.skipped);
   lumos_trace_free_paths(&parsing.paths);
   return job;
+}
+
+struct lumos_job *lumos_trace_parse(const char *const *paths, size_t count, const struct lumos_trace_options *options,
+                                    struct lumos_error *error) {
+  return parse(paths, count, options, NULL, error);
+}
+
+struct lumos_job *lumos_trace_open(const char *const *paths, size_t count, const struct lumos_trace_options *options,
+                                   bool *parsed, struct lumos_error *error) {
+  return parse(paths, count, options, parsed, error);
 }

@@ -137,6 +137,19 @@ struct trace_places {
   } first[TRACE_PLACES];
 };
 
+/* How far a text is a trace. */
+enum trace_text {
+  TRACE_TEXT_EMPTY,
+  TRACE_TEXT_OTHER,   /* it does not begin as JSON does, and holds no event */
+  TRACE_TEXT_JSON,    /* without a list of events */
+  TRACE_TEXT_LISTING, /* it has traceEvents, perhaps without an event */
+};
+
+/* What a text is that is no trace, and what to do about it. */
+struct trace_foreign {
+  const char *what, *cure;
+};
+
 struct trace {
   struct lumos_strings *strings;   /* the job's */
   struct lumos_strings *lane_keys; /* id - 1 is the index in lanes */
@@ -171,10 +184,11 @@ struct trace {
   int64_t second_events;            /* of which so many events are not kept */
   bool truncated;
   uint64_t truncated_at;
-  uint64_t cut_event;  /* where the event begins that the cut goes through; truncated_at when there is none */
-  bool resumed;        /* ... and the text goes on behind the damage */
-  const char *foreign; /* what the text is, where it is none that we read; NULL */
-  char damage[96];     /* why, where the compressed data are damaged */
+  uint64_t cut_event; /* where the event begins that the cut goes through; truncated_at when there is none */
+  bool resumed;       /* ... and the text goes on behind the damage */
+  enum trace_text text;
+  const struct trace_foreign *foreign; /* what the text is, where it is none that we read; NULL */
+  char damage[96];                     /* why, where the compressed data are damaged */
 
   struct trace_timelines *timelines; /* the ranks of a file that Lumos wrote, which have all rows; else NULL */
   /* Of such a rank, what a file of its selected steps alone would not show; LUMOS_ABSENT in every other trace. */

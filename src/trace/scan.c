@@ -74,11 +74,11 @@ static bool remark(struct scan *scan, unsigned remarks, uint64_t begin, uint64_t
   bool good = true;
   if ((remarks & TRACE_LOST) != 0) {
     lumos_trace_place(&scan->trace->lost, begin, end, NULL);
-    good = fail_strictly(scan, begin, "a number that is NaN, out of range or a fraction of what has none");
+    good = fail_strictly(scan, begin, "a number that is NaN, out of range or a fraction of a whole unit");
   }
   if (good && (remarks & TRACE_REPLACED) != 0) {
     lumos_trace_place(&scan->trace->replaced, begin, end, NULL);
-    good = fail_strictly(scan, begin, "a name that is no valid text");
+    good = fail_strictly(scan, begin, "a name that is not valid text");
   }
   return good;
 }
@@ -100,7 +100,7 @@ static bool cut(struct scan *scan) {
   return true;
 }
 
-static const char no_json[] = "no valid JSON";
+static const char no_json[] = "not valid JSON";
 
 /* Move to the next byte that is not blank, with the margin behind it. False at the end of the text. */
 static bool seek_next_byte(struct scan *scan) {
@@ -233,6 +233,7 @@ static bool read_events(struct scan *scan) {
   bool expected = true; /* an event may come: no comma is missing */
   const char *timelines = scan->trace->facts[TRACE_FACT_TIMELINES];
   scan->saw_events = true;
+  scan->trace->text = TRACE_TEXT_LISTING;
   if (timelines != NULL && scan->trace->timelines == NULL) {
     scan->trace->timelines = lumos_trace_timelines_new(timelines);
   }
@@ -464,24 +465,39 @@ static bool find_beginning(struct scan *scan, bool *found) {
                            bracket ? no_event : "text before the trace");
 }
 
-/* What the text is, where it is none in bytes that we know, and what to do about it; NULL. */
-static const char *foreign_text(const struct trace_window *window) {
+/* What the text is, where its first bytes say that it is none that we read; NULL. */
+static const struct trace_foreign *foreign_text(const struct trace_window *window) {
+  static const char no_trace[] = "give the file that the profiler's export_chrome_trace wrote";
+#define ROW(bytes, what, cure)               \
+  {                                          \
+    sizeof(bytes) - 1, bytes, { what, cure } \
+  }
   static const struct {
     size_t length;
-    const char *bytes, *said;
+    const char *bytes;
+    struct trace_foreign is;
   } rows[] = {
-      {2, "\xFF\xFE", "UTF-16 text; convert it with iconv -f UTF-16 -t UTF-8"},
-      {2, "\xFE\xFF", "UTF-16 text; convert it with iconv -f UTF-16 -t UTF-8"},
-      {2, "{\0", "UTF-16 text; convert it with iconv -f UTF-16LE -t UTF-8"},
-      {2, "[\0", "UTF-16 text; convert it with iconv -f UTF-16LE -t UTF-8"},
-      {3, "\0{\0", "UTF-16 text; convert it with iconv -f UTF-16BE -t UTF-8"},
-      {3, "\0[\0", "UTF-16 text; convert it with iconv -f UTF-16BE -t UTF-8"},
-      {3, "\x1F\x8B\x08", "compressed twice; unpack it once with gzip -d"},
-      {4, "\x28\xB5\x2F\xFD", "compressed twice; unpack it once with zstd -d"},
+      ROW("\xFF\xFE", "is UTF-16 text", "convert it with iconv -f UTF-16 -t UTF-8"),
+      ROW("\xFE\xFF", "is UTF-16 text", "convert it with iconv -f UTF-16 -t UTF-8"),
+      ROW("{\0", "is UTF-16 text", "convert it with iconv -f UTF-16LE -t UTF-8"),
+      ROW("[\0", "is UTF-16 text", "convert it with iconv -f UTF-16LE -t UTF-8"),
+      ROW("\0{\0", "is UTF-16 text", "convert it with iconv -f UTF-16BE -t UTF-8"),
+      ROW("\0[\0", "is UTF-16 text", "convert it with iconv -f UTF-16BE -t UTF-8"),
+      ROW("\x1F\x8B\x08", "is compressed twice", "unpack it once with gzip -d"),
+      ROW("\x28\xB5\x2F\xFD", "is compressed twice", "unpack it once with zstd -d"),
+      ROW("{\"schema\":", "is a PyTorch execution trace", no_trace),
+      ROW("{\n  \"schema\":", "is a PyTorch execution trace", no_trace),
+      ROW("\x80\x02", "is a Python pickle", no_trace),
+      ROW("\x80\x04", "is a Python pickle", no_trace),
+      ROW("SQLite format 3", "is an SQLite database, as Nsight Systems writes it", no_trace),
+      ROW("version https://git-lfs.", "is a Git LFS pointer", "fetch the file itself with git lfs pull"),
+      ROW("<!DOCTYPE", "is a web page", no_trace),
+      ROW("<!doctype", "is a web page", no_trace),
   };
+#undef ROW
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     if (window->length >= rows[i].length && memcmp(window->bytes, rows[i].bytes, rows[i].length) == 0) {
-      return rows[i].said;
+      return &rows[i].is;
     }
   }
   return NULL;
@@ -502,6 +518,7 @@ static bool read_text(struct scan *scan) {
   }
   char byte = *scan->cursor;
   char next = *lumos_json_blank(scan->cursor + 1);
+  scan->trace->text = byte == '{' || byte == '[' ? TRACE_TEXT_JSON : TRACE_TEXT_OTHER;
   if (byte == '{' || (byte == '[' && (next == '{' || next == ']'))) {
     scan->cursor++;
     scan->in_object = byte == '{';

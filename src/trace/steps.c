@@ -237,7 +237,7 @@ static bool select_range(struct trace_steps *steps, const struct lumos_trace_opt
     if (marks[i].unmarked > 1) {
       return lumos_fail(error,
                         "%s: the marks of the steps %" PRId64 " to %" PRId64
-                        " are lost, so these cannot be told apart; choose steps before or behind them with --steps",
+                        " are lost, so these steps cannot be separated; choose steps before or after them with --steps",
                         name, marks[i].number, marks[i].number + marks[i].unmarked - 1);
     }
   }

@@ -33,9 +33,8 @@ bool lumos_edit_select(struct lumos_job *job, const struct lumos_selector *selec
 void lumos_edit_commit(struct lumos_job *job) {
   lumos_job_keep_bases(job);
   if (job->foreign.count > 0) {
-    lumos_job_note(
-        job, "transform.dropped_records", LUMOS_WARNING, (int64_t)job->foreign.count, NULL,
-        "records of types that this version does not know were dropped, for they may not fit the changed job", NULL);
+    lumos_job_note(job, "transform.dropped_records", LUMOS_WARNING, (int64_t)job->foreign.count, NULL,
+                   "records of unknown types were dropped, because they may not fit the changed job", NULL);
     job->foreign.count = 0;
   }
   job->edited += job->edited < INT32_MAX;

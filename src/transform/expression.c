@@ -137,7 +137,7 @@ bool lumos_expression_compile(regex_t *regex, const char *text, struct lumos_err
   if (code != 0) {
     char reason[128];
     (void)regerror(code, regex, reason, sizeof reason);
-    return lumos_fail(error, "'%s' is no POSIX extended regular expression: %s", text, reason);
+    return lumos_fail(error, "'%s' is not a POSIX extended regular expression: %s", text, reason);
   }
   return true;
 }

@@ -19,7 +19,7 @@ static void count_gone(const struct lumos_job *job, const uint8_t *gone, int64_t
 
 static void note_gone(struct lumos_job *job, const char *code, const char *what, const int64_t counts[2]) {
   struct lumos_text text = LUMOS_TEXT_BUFFER;
-  lumos_text_format(&text, "%s: %lld tasks on streams and %lld on threads went", what, (long long)counts[1],
+  lumos_text_format(&text, "%s removed %lld tasks on streams and %lld on threads", what, (long long)counts[1],
                     (long long)counts[0]);
   lumos_text_char(&text, '\0');
   lumos_job_note(job, code, LUMOS_INFO, counts[0] + counts[1], NULL, text.bytes, NULL);
@@ -187,8 +187,7 @@ static bool fuse_chosen(struct lumos_job *job, uint8_t *chosen, const char *argu
     fuse_run(job, runs.items[i].first, runs.items[i].end, gone);
   }
   lumos_job_take_along(job, gone);
-  take_out(job, gone, "transform.fused",
-           "fused kernels take as long as the longest of them, which is the least that they can");
+  take_out(job, gone, "transform.fused", "a fused kernel takes as long as the longest of its parts, a lower bound");
   free(gone);
   lumos_vector_free(&runs);
   return true;

@@ -32,7 +32,8 @@ static bool read_factor(const char *text, int64_t *millionths, struct lumos_erro
   }
   *millionths = value;
   return (*at == '\0' && whole + decimals > 0) ||
-         lumos_fail(error, "'%s' is no factor; give a number from 0 to 999999999 with at most 6 decimals, such as 0.5",
+         lumos_fail(error,
+                    "'%s' is not a factor; give a number from 0 to 999999999 with at most 6 decimals, such as 0.5",
                     text);
 }
 

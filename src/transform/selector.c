@@ -85,7 +85,7 @@ static bool read_rank(struct term *term, struct lumos_error *error) {
   long rank = strtol(term->value, &end, 10);
   bool number = lumos_is_digit(term->value[0]) && *end == '\0' && rank <= INT32_MAX;
   term->rank = number ? (int32_t)rank : 0;
-  return number || lumos_fail(error, "'%s' is no rank; give a number, such as rank=3", term->value);
+  return number || lumos_fail(error, "'%s' is not a rank; give a number, such as rank=3", term->value);
 }
 
 static bool read_value(struct term *term, struct lumos_error *error) {
@@ -108,8 +108,8 @@ static bool read_term(struct lumos_selector *selector, const char *text, size_t 
   struct term term = {.kind = head_at(text, length)};
   if (term.kind == TERM_KINDS || (!heads[term.kind].valued && length > strlen(heads[term.kind].head))) {
     return lumos_fail(error,
-                      "'%.*s' is no selector; use host, device, kind=NAME, name~REGEX, op=NAME, rank=N or group=NAME, "
-                      "joined by commas",
+                      "'%.*s' is not a selector; use host, device, kind=NAME, name~REGEX, op=NAME, rank=N or "
+                      "group=NAME, joined by commas",
                       (int)(length > 200 ? 200 : length), text);
   }
   size_t head = strlen(heads[term.kind].head);

@@ -53,12 +53,10 @@ static void note_range(struct lumos_job *job) {
     ranks += job->ranks.items[i].profiler.least == LUMOS_ABSENT_INT;
   }
   if (ranks > 0) {
-    lumos_job_note(
-        job, "transform.profiler_range", LUMOS_INFO, ranks, NULL,
-        "--unprofiled took out the most that recording typically takes on the host, as the shortest stretches "
-        "between rows show it: without the profiler the job takes as long as predicted, or longer, up to as "
-        "long as with it",
-        "record with examples/record, which times steps without the profiler");
+    lumos_job_note(job, "transform.profiler_range", LUMOS_INFO, ranks, NULL,
+                   "--unprofiled removed the most CPU time that the profiler may take, as the shortest gaps between "
+                   "rows show it; without the profiler the job takes between the predicted and the recorded time",
+                   "record with examples/record, which times steps without the profiler");
   }
 }
 
@@ -70,7 +68,7 @@ bool lumos_transform_unprofiled(struct lumos_job *job, const char *argument, str
   lumos_edit_record(job, "unprofiled", NULL);
   if (!is_known(job)) {
     lumos_job_note(job, "transform.profiler_unknown", LUMOS_WARNING, LUMOS_ABSENT, NULL,
-                   "--unprofiled changed nothing: no recording shows what the profiler takes on the host",
+                   "--unprofiled changed nothing: the recording does not show the profiler's CPU time",
                    "record CPU activities, too, and several steps");
     return true;
   }

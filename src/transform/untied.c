@@ -66,8 +66,8 @@ void lumos_note_untied_threads(struct lumos_job *job) {
   int64_t untied = has_said(job, code) ? 0 : count_untied(job);
   if (untied > 0) {
     lumos_job_note(job, code, LUMOS_WARNING, untied, NULL,
-                   "ranks launch work from several threads, and what these hand to each other is not known: each "
-                   "moves by itself when times change, so what the change does to a step is no prediction",
+                   "ranks launch work from several threads whose hand-overs are unknown, so each thread moves "
+                   "independently; do not read the step time as a prediction",
                    NULL);
   }
 }
@@ -103,9 +103,8 @@ void lumos_note_untied_communication(struct lumos_job *job) {
   int64_t untied = job->ranks.count > 1 && !has_said(job, code) ? count_untied_communication(job) : 0;
   if (untied > 0) {
     lumos_job_note(job, code, LUMOS_WARNING, untied, NULL,
-                   "communication kernels are joined with no other rank's, and what waiting is in them stays: what a "
-                   "change of a rank does to those that wait for it is not known, so what it does to a step is no "
-                   "prediction",
+                   "communication kernels are not joined with other ranks', so their waiting stays as measured; do not "
+                   "read the step time as a prediction",
                    "record the arguments of collectives (record_shapes=True with CPU activities)");
   }
 }

@@ -1,5 +1,6 @@
 /* What a reader does with a page, done in Chromium, against what jq says of the stream that it was made from.
-   `node page.js check`: example.html and hand.html; `large`: large.html; `bench NAME`: figures of a page. Run by page.sh. */
+   `node page.js check`: example.html and hand.html; `large`: large.html; `bench NAME`: figures of a page; `short NAME...`: how long pages are. Run by
+   the scripts beside it. */
 'use strict';
 
 const assert = require('node:assert/strict');
@@ -24,18 +25,18 @@ let browser;
 const faults = [];
 
 /* A page that may do nothing but be itself: what it asks for and what it complains of are faults. */
-async function open(name, options) {
+async function open(name, options, hash = '') {
   const context = await browser.newContext({viewport: {width: 1280, height: 900}, reducedMotion: 'reduce', ...options});
   const page = await context.newPage();
   const own = address(name);
   page.on('console', (message) => faults.push(name + ': console ' + message.type() + ': ' + message.text()));
   page.on('pageerror', (error) => faults.push(name + ': ' + error.stack));
   page.on('request', (request) => {
-    if (request.url() !== own && !request.url().startsWith('data:')) {
+    if (request.url().split('#')[0] !== own && !request.url().startsWith('data:')) {
       faults.push(name + ': asks for ' + request.url());
     }
   });
-  await page.goto(own);
+  await page.goto(own + hash);
   return page;
 }
 
@@ -77,7 +78,7 @@ async function spotOf(page, task, origin) {
   return page.evaluate(({task, origin}) => {
     const data = JSON.parse(document.getElementById('lumos-tasks').textContent);
     const wanted = (task.lane.startsWith('s') ? 'stream ' : 'thread ') + task.lane.slice(1);
-    const number = data.lanes.findIndex((lane) => lane.rank === task.rank && lane.lane === wanted);
+    const number = data.lanes.findIndex((lane) => lane.rank === task.rank && (lane.lane + ')').includes(wanted + ')'));
     const track = document.querySelectorAll('rect.track')[number];
     track.scrollIntoView({block: 'center'});
     const box = track.getBoundingClientRect();
@@ -127,7 +128,7 @@ const placeOf = (page, time) => page.evaluate((time) => {
 
 /* Zoom to a task by the wheel, and pin it. Returns where it stands now. At first it may be a hundredth of a pixel wide. */
 async function reach(page, task, origin) {
-  await page.getByRole('button', {name: 'Whole timeline'}).first().click();
+  await page.getByRole('button', {name: 'Fit all'}).first().click();
   const spot = await spotOf(page, task, origin);
   const middle = task.sim_start + task.sim_dur / 2 - origin;
   await page.keyboard.down('Control');
@@ -172,14 +173,10 @@ checks['the wheel reaches a single kernel'] = async () => {
   await settled(page);
   await agrees(page.locator('.hint').first(), task, origin);
   assert.ok(await page.locator('.hint').first().isVisible());
-  assert.match(await page.locator('.hint').first().textContent(), /On this lane, simulated: GEMM, .* in [\d,]+\u00a0tasks$/);
-
-  await page.mouse.move(spot.x + 1, spot.y + 8);
-  await settled(page);
-  assert.match(await page.locator('.hint').first().textContent(), /On this lane, measured: GEMM, /);
+  assert.match(await page.locator('.hint').first().textContent(), /On this lane: GEMM, .* in [\d,]+\u00a0tasks$/);
 
   /* It is painted in its kind's colour there. */
-  const [pixel] = await pixels(page, spot.x, spot.y, 1);
+  const [pixel] = await pixels(page, spot.x, spot.y - 3, 1); /* above its name */
   assert.deepEqual(pixel, [...await colourOf(page, task.kind), 255]);
 
   await page.mouse.click(spot.x, spot.y);
@@ -232,7 +229,7 @@ checks['buttons and dragging zoom, pan and go back'] = async () => {
   await zoom('Zoom out');
   await settled(page);
   assert.ok(Math.abs(await across(page) / wide - 2) < 0.02);
-  await zoom('Whole timeline');
+  await zoom('Fit all');
   await settled(page);
   assert.equal(await shown(), '');
   assert.equal(await page.locator('.layers.near').count(), 0);
@@ -288,12 +285,12 @@ checks['keys zoom, walk along a lane and back along the chain'] = async () => {
   assert.ok(b);
   await region(page).focus();
   await press(page, 'Enter');
-  for (let i = 0; i < 60 && !(await panel(page).locator('.where').textContent()).includes('stream 7,'); i++) {
+  for (let i = 0; i < 60 && !(await panel(page).locator('.where').textContent()).includes('(stream 7),'); i++) {
     await press(page, 'ArrowDown');
   }
   await press(page, 'End');
   let says = await agrees(panel(page), named('sgemm b</script>'), origin);
-  assert.match(says.known, /start held by *stream order: 1.00\u00a0\u00b5s after the end of sgemm a<1> on rank 0, stream 7 \(recorded\)/);
+  assert.match(says.known, /start held by *stream order: 1.00\u00a0\u00b5s after the end of sgemm a<1> on rank 0, compute \(stream 7\) \(recorded\)/);
   await press(page, 'ArrowLeft');
   await agrees(panel(page), named('sgemm a<1>'), origin);
   await press(page, 'ArrowRight');
@@ -307,8 +304,8 @@ checks['keys zoom, walk along a lane and back along the chain'] = async () => {
   await press(page, 'c');
   says = await agrees(panel(page), named('sgemm a<1>'), origin);
   assert.match(says.known, /start held by *launch: 8.00\u00a0\u00b5s after the end of cudaLaunchKernel/);
-  assert.match(await statusOf(page), /^sgemm a<1>, GEMM, rank 0, stream 7, starts at 10.00\u00a0\u00b5s, takes 20.00\u00a0\u00b5s$/);
-  await panel(page).getByRole('button', {name: 'What held it'}).click();
+  assert.match(await statusOf(page), /^sgemm a<1>, GEMM, rank 0, compute \(stream 7\), starts at 10.00\u00a0\u00b5s, takes 20.00\u00a0\u00b5s$/);
+  await panel(page).getByRole('button', {name: 'Go to blocker'}).click();
   await settled(page);
   await agrees(panel(page), calls[0], origin);
   await press(page, 'z');
@@ -349,7 +346,7 @@ checks['doubtful waits are marked when asked for'] = async () => {
   await page.keyboard.press('Space');
   assert.equal(await marks.isVisible(), true);
   assert.equal(await legend.isVisible(), true);
-  assert.match(await marks.textContent(), /rank 0, stream \d+: (start that no rule explains|waiting for .*), .* before \d+\stasks?/);
+  assert.match(await marks.textContent(), /rank 0, [^(]*\(stream \d+\): (unexplained delay|waiting .*), .* before \d+\stasks?/);
   await page.getByRole('button', {name: 'Zoom in'}).first().click();
   await settled(page);
   assert.equal(await marks.isVisible(), false); /* the canvas has them now */
@@ -365,38 +362,283 @@ checks['doubtful waits are marked when asked for'] = async () => {
   await page.context().close();
 };
 
-/* The longest kernel ends the step, so the chain ends with it: marked above its lane, in the colour of ink, from its start to its end. */
-checks['the chain is marked, and the graph is sized'] = async () => {
+/* The longest kernel ends the step, so the critical path ends with it: a line above its lane, from its start to its end, on the page's own
+   drawing, on the canvas, whole and zoomed; a box switches it off. */
+checks['the critical path is drawn in true time, and can be switched off'] = async () => {
   const page = await open('hand');
   const origin = await originOf(page);
   const task = tasksOf('hand').find((one) => one.name === 'sgemm 59999999999');
   const other = tasksOf('hand').find((one) => one.name === 'sgemm 1234567890');
-  await page.getByRole('button', {name: 'Chain'}).first().click();
-  assert.match(await statusOf(page), /^The chain of step 0 is marked$/);
-  const inked = async (one) => {
+  const red = await colourOf(page, 'route');
+  const isRed = (list) => list.some(([r, g, b, alpha]) => alpha > 180 && [r, g, b].every((part, i) => Math.abs(part - red[i]) < 8));
+  const drawn = async (one) => {
     const spot = await spotOf(page, one, origin);
-    /* The line is two pixels high, and its edges may fall between pixels. */
-    const [[red, green, blue, alpha]] = (await pixels(page, spot.x, spot.y - 7, 3)).sort((a, b) => b[3] - a[3]);
-    const ink = await colourOf(page, 'ink');
-    return alpha > 180 && [red, green, blue].every((part, i) => Math.abs(part - ink[i]) < 4);
+    return isRed(await pixels(page, spot.x, spot.y - 10, 5));
   };
   await settled(page);
-  assert.equal(await inked(task), true);
-  assert.equal(await inked(other), false);
+  assert.equal(await drawn(task), true);
+  assert.equal(await drawn(other), false);
   await reach(page, task, origin);
-  assert.match((await told(panel(page))).known, /all of it is on the chain of step 0/);
+  assert.match((await told(panel(page))).known, /critical path *all of it, in step 0/);
+  assert.equal(isRed(await pixels(page, await placeOf(page, task.sim_start + task.sim_dur * 0.4 - origin), (await spotOf(page, task, origin)).y - 10, 5)), true);
+  assert.equal(isRed(await pixels(page, await placeOf(page, task.sim_start + task.sim_dur * 1.1 - origin), (await spotOf(page, task, origin)).y - 10, 5)), false);
   await reach(page, other, origin);
-  assert.ok(!(await told(panel(page))).known.includes('on the chain'));
-  const width = async () => (await page.locator('[data-picture="graph"] svg').boundingBox()).width;
+  assert.match((await told(panel(page))).known, /critical path *not on it/);
+  await page.getByRole('button', {name: 'Fit all'}).first().click();
+  await page.getByRole('checkbox', {name: 'Critical path'}).uncheck();
+  await settled(page);
+  assert.equal(await drawn(task), false);
+  await page.context().close();
+
+  /* Without scripts the page's own drawing has it: the last of its points lies above that lane, and the box hides it. */
+  const still = await open('hand', {javaScriptEnabled: false});
+  const line = still.locator('g.routes polyline');
+  const display = () => line.evaluate((one) => getComputedStyle(one.parentNode).display); /* a level line has no height, to be visible by */
+  assert.equal(await line.count(), 1);
+  assert.equal(await display(), 'inline');
+  const tops = await still.locator('rect.track').evaluateAll((tracks) => tracks.map((track) => Number(track.getAttribute('y'))));
+  const numbers = (await line.getAttribute('points')).split(' ').map(Number);
+  assert.ok(tops.includes(numbers[numbers.length - 1] + 3.5));
+  await still.getByRole('checkbox', {name: 'Critical path'}).uncheck();
+  assert.equal(await display(), 'none');
+  await still.context().close();
+};
+
+/* The address keeps a view: what is shown and what is pinned, to the nanosecond. */
+checks['the address restores a view'] = async () => {
+  const page = await open('example');
+  const origin = await originOf(page);
+  const tasks = tasksOf('example').filter((one) => one.kind === 'gemm' && one.rank === 1);
+  const task = tasks[Math.floor(tasks.length / 2)];
+  await reach(page, task, origin);
+  await press(page, 'Escape');
+  await region(page).focus();
+  await press(page, 'w');
+  await press(page, 'Enter');
+  await page.waitForFunction(() => location.hash.includes('task='));
+  const hash = await page.evaluate(() => location.hash);
+  assert.match(hash, /^#t=-?[\d.]+(ns|us|ms)--?[\d.]+(ns|us|ms)&task=\d+:\d+$/);
+  const where = await panel(page).locator('.where').textContent();
+  const shown = await page.locator('.tools .span').first().textContent();
+  const again = await open('example', {}, hash);
+  await settled(again);
+  assert.equal(await panel(again).locator('.where').textContent(), where);
+  assert.equal(await again.locator('.tools .span').first().textContent(), shown);
+  assert.equal(await again.evaluate(() => location.hash), hash);
+  await again.evaluate(([id]) => (location.hash = '#t=1ms-2ms&task=' + id), [task.id]);
+  await again.waitForFunction((id) => document.querySelector('[aria-label="The pinned task"]:not([hidden]) .where').textContent.endsWith('task ' + id), task.id);
+  assert.equal(await across(again), 1e6);
+  await agrees(panel(again), task, origin);
+  for (const bad of ['#t=5ms-1ms', '#t=x&task=nobody', '#task=0:99999999', '#t=-1e99ms-2ms', '#table-kernels']) {
+    const other = await open('example', {}, bad); /* nothing is shown of it, and nothing breaks */
+    await settled(other);
+    assert.equal(await across(other), Infinity, bad);
+    await other.context().close();
+  }
+  await page.context().close();
+  await again.context().close();
+};
+
+checks['search finds tasks by name, one after the other in time'] = async () => {
+  const page = await open('example');
+  const origin = await originOf(page);
+  const all = tasksOf('example').filter((one) => one.name.toLowerCase().includes('nccl')).sort((a, b) => a.sim_start - b.sim_start);
+  const first = all.findIndex((one) => one.sim_start >= origin); /* of what is shown */
+  assert.ok(first > 0 && first + 1 < all.length);
+  await region(page).focus();
+  await press(page, '/');
+  await page.keyboard.type('NCCL');
+  const count = page.locator('.found').first();
+  assert.equal(await count.textContent(), all.length.toLocaleString('en-US') + ' found');
+  await press(page, 'Enter');
+  assert.equal(await count.textContent(), (first + 1) + ' of ' + all.length);
+  await agrees(panel(page), all[first], origin);
+  assert.equal(await page.evaluate(() => document.activeElement.type), 'search'); /* Enter again goes on */
+  await press(page, 'Enter');
+  await agrees(panel(page), all[first + 1], origin);
+  for (let i = first + 1; i > -1; i--) { /* one more than there are before it: from the first to the last */
+    await page.getByRole('button', {name: 'Find previous'}).click();
+  }
+  await page.getByRole('button', {name: 'Find next'}).click();
+  await settled(page);
+  await agrees(panel(page), all[0], origin);
+  await page.getByRole('searchbox', {name: 'Find tasks by name'}).fill('no such <b>name</b>');
+  assert.equal(await count.textContent(), 'none on this page');
+  await press(page, 'Enter');
+  await page.context().close();
+};
+
+checks['w, a, s and d zoom and pan'] = async () => {
+  const page = await open('hand');
+  const from = async () => (await page.locator('.tools .span').first().textContent()).split(' to ')[0];
+  await region(page).focus();
+  await press(page, 'w');
+  const once = await across(page);
+  assert.ok(once < Infinity);
+  const middle = await from();
+  await press(page, 'd');
+  const right = await from();
+  assert.notEqual(right, middle);
+  assert.equal(await across(page), once);
+  await press(page, 'a');
+  assert.equal(await from(), middle);
+  await press(page, 's');
+  assert.equal(await across(page), Infinity);
+  await page.context().close();
+};
+
+/* The axis begins with the first step; a button shows what came before. */
+checks['the timeline begins at the first step'] = async () => {
+  const page = await open('example');
+  const {from, begin, steps} = await page.evaluate(() => JSON.parse(document.getElementById('lumos-tasks').textContent));
+  assert.equal(from, steps[0][1]);
+  assert.ok(begin < from);
+  await page.getByRole('button', {name: 'Show what came before'}).first().click();
+  await settled(page);
+  assert.match(await page.locator('.tools .span').first().textContent(), /^\u2212/);
+  await page.getByRole('button', {name: 'Fit all'}).first().click();
+  await settled(page);
+  assert.equal(await across(page), Infinity);
+  await page.context().close();
+};
+
+/* What is known of a pinned kernel: from the op that launched it to the bytes that it moved. */
+checks['the pinned task shows its op, pass, shapes, bytes and wait'] = async () => {
+  const page = await open('example');
+  const origin = await originOf(page);
+  const tasks = tasksOf('example');
+  const known = async (task) => {
+    await reach(page, task, origin);
+    return page.evaluate(() => Object.fromEntries(Array.from(document.querySelectorAll('[aria-label="The pinned task"]:not([hidden]) dt'), (term) => [term.textContent, term.nextSibling.textContent])));
+  };
+  const spans = new Map(records('example.sim').filter(({type}) => type === 'span').map((span) => [span.id, span]));
+  const byId = new Map(tasks.map((task) => [task.id, task]));
+  const gemm = tasks.find((one) => one.kind === 'gemm' && one.rank === 1 && one.layer > 0 && one.call);
+  let op = spans.get(byId.get(gemm.call).span);
+  while (op.kind !== 'op') {
+    op = spans.get(op.parent);
+  }
+  const of = await known(gemm);
+  assert.equal(of.op, op.name);
+  assert.ok(op.shapes.length > 10);
+  assert.equal(of.shapes, op.shapes);
+  assert.equal(of['part of'], gemm.phase + ', micro-batch ' + gemm.micro_batch + ', layer ' + gemm.layer);
+  const moved = tasks.find((one) => one.bytes > 1e6 && one.rank === 0);
+  const {bytes} = await known(moved);
+  assert.ok(bytes.includes('(' + moved.bytes.toLocaleString('en-US') + ')'), bytes);
+  const queued = tasks.filter(({call}) => call).map((one) => ({one, since: byId.get(one.call).sim_start + byId.get(one.call).sim_dur}))
+    .filter(({one, since}) => one.kind === 'gemm' && one.sim_start - since > 1e6)[0];
+  const {waited} = await known(queued.one);
+  assert.match(waited, /^[\d.]+\u00a0ms, since its launch at /);
+  await page.context().close();
+};
+
+checks['the graph is sized, and its boxes lead to the timeline'] = async () => {
+  const page = await open('example');
+  const origin = await originOf(page);
+  await page.evaluate(() => document.querySelectorAll('details').forEach((details) => details.setAttribute('open', '')));
+  const graph = page.locator('[data-picture="graph"] svg');
+  const width = async () => (await graph.boundingBox()).width;
   const before = await width();
-  await page.getByRole('button', {name: 'Larger'}).click();
+  await page.getByRole('button', {name: 'Enlarge'}).click();
   assert.ok(Math.abs(await width() / before - 1.4) < 0.01);
-  await page.getByRole('button', {name: 'Smaller'}).click();
+  await page.getByRole('button', {name: 'Shrink'}).click();
   assert.ok(Math.abs(await width() / before - 1) < 0.01);
-  await page.getByRole('button', {name: 'Fit'}).click();
-  assert.ok((await page.locator('[data-picture="graph"] svg').boundingBox()).height < 900);
-  await page.getByRole('button', {name: 'Reset'}).click();
+  await page.getByRole('button', {name: 'Fit graph'}).click();
+  assert.ok((await graph.boundingBox()).height < 900);
+  await page.getByRole('button', {name: 'Reset size'}).click();
   assert.equal(await width(), before);
+
+  const boxes = page.locator('g.box');
+  const number = Math.floor(await boxes.count() / 4);
+  const view = await boxes.nth(number).getAttribute('data-view');
+  const [, from, until, id] = /^t=(-?\d+)ns-(-?\d+)ns&task=(.*)$/.exec(view);
+  const task = tasksOf('example').find((one) => one.id === id);
+  const isThere = async () => {
+    await settled(page);
+    await agrees(panel(page), task, origin);
+    const wide = await across(page);
+    assert.ok(wide >= Number(until) - Number(from) && wide < 3 * (Number(until) - Number(from)), wide + ' for ' + view);
+  };
+  await boxes.nth(number).click({position: {x: 60, y: 10}});
+  await isThere();
+  await press(page, 'Escape');
+  await page.getByRole('button', {name: 'Fit all'}).first().click();
+  await boxes.first().focus(); /* by keys: to the one box that Tab comes to, down, and Enter */
+  assert.equal(await page.locator('g.box[tabindex="0"]').count(), 1);
+  for (let i = 0; i < number; i++) {
+    await page.keyboard.press('ArrowDown');
+  }
+  const words = await boxes.nth(number).locator('text').first().textContent();
+  assert.ok((await page.getByRole('button', {name: words}).evaluateAll((all) => all.indexOf(document.activeElement))) >= 0, words);
+  await press(page, 'Enter');
+  await isThere();
+  await page.context().close();
+};
+
+checks['ranks fold, and unfold for what is in them'] = async () => {
+  const page = await open('example');
+  const origin = await originOf(page);
+  const height = async () => (await page.locator('.layers > svg').first().boundingBox()).height;
+  const painted = () => page.evaluate(() => document.querySelector('[data-picture="timeline"] canvas').toDataURL());
+  const before = await height();
+  const image = await painted();
+  const lanes = await page.evaluate(() => JSON.parse(document.getElementById('lumos-tasks').textContent).lanes.map(({rank}) => rank));
+  const visible = () => page.locator('[data-picture="timeline"] rect.track').evaluateAll((tracks) => tracks.map((track) => Number(track.getAttribute('height'))));
+  await page.getByRole('button', {name: 'Fold rank 0'}).focus();
+  await press(page, 'Enter');
+  assert.match(await statusOf(page), /^Rank 0 is folded$/);
+  const folded = page.getByRole('button', {name: 'Unfold rank 0'});
+  assert.equal(await folded.getAttribute('aria-expanded'), 'false');
+  assert.ok(await height() < before - 60);
+  const heights = await visible();
+  assert.deepEqual(heights.filter((one, i) => lanes[i] === 0 && one > 0), [9]); /* one row is left, half as high */
+  assert.ok(heights.every((one, i) => lanes[i] === 0 || one === 18));
+
+  /* What is below is hit where it stands now; what is folded unfolds when it is gone to. */
+  const below = tasksOf('example').filter((one) => one.kind === 'gemm' && one.rank === 1)[5];
+  await reach(page, below, origin);
+  await agrees(panel(page), below, origin);
+  await press(page, 'Escape');
+  const inside = tasksOf('example').find((one) => one.rank === 0 && one.kind === 'launch' && one.sim_start > origin);
+  await page.evaluate((id) => (location.hash = '#task=' + id), inside.id);
+  await page.getByRole('button', {name: 'Fold rank 0'}).waitFor();
+  await settled(page);
+  await agrees(panel(page), inside, origin);
+  assert.equal(await height(), before);
+  await press(page, 'Escape');
+  await page.getByRole('button', {name: 'Fit all'}).first().click();
+  await page.mouse.move(0, 0);
+  await settled(page);
+  assert.ok(await painted() === image);
+  await page.context().close();
+};
+
+/* In a narrow window the graph shows boxes, the timeline the beginning of the first step. */
+checks['a telephone shows boxes of the graph and the first step'] = async () => {
+  const page = await open('example', {viewport: {width: 390, height: 844}});
+  await page.evaluate(() => document.querySelectorAll('details').forEach((details) => details.setAttribute('open', '')));
+  const box = await page.locator('g.box rect').first().boundingBox();
+  assert.ok(box.x >= 0 && box.x < 200 && box.width > 120, JSON.stringify(box));
+  const zero = await page.locator('[data-picture="timeline"] text.muted', {hasText: /^0$/}).first().boundingBox();
+  assert.ok(zero.x > 0 && zero.x < 390);
+  await page.context().close();
+};
+
+/* Bars of the canvas have their names written on them where these fit. */
+checks['names stand in bars'] = async () => {
+  const page = await open('hand');
+  const written = await page.evaluate(() => new Promise((done) => {
+    const texts = [];
+    const {fillText} = CanvasRenderingContext2D.prototype;
+    CanvasRenderingContext2D.prototype.fillText = function (text, ...place) {
+      texts.push(text);
+      fillText.call(this, text, ...place);
+    };
+    document.getElementById('path').click(); /* it is painted anew */
+    requestAnimationFrame(() => requestAnimationFrame(() => done(texts)));
+  }));
+  assert.deepEqual(written.filter((text) => text !== ''), ['sgemm 59999999999']); /* all others are too short */
   await page.context().close();
 };
 
@@ -406,7 +648,7 @@ checks['the script writes numbers as the page does'] = async () => {
   const lanes = await page.evaluate(() => Array.from(document.querySelectorAll('svg g path title'), (title) => title.textContent));
   const written = new Map();
   for (const text of lanes) {
-    const match = /^rank 0, (stream \d+), simulated: GEMM, (.*) in 1\u00a0task$/.exec(text);
+    const match = /^rank 0, compute \((stream \d+)\): GEMM, (.*) in 1\u00a0task$/.exec(text);
     if (match) {
       written.set(match[1], match[2]);
     }
@@ -416,7 +658,7 @@ checks['the script writes numbers as the page does'] = async () => {
   await press(page, 'Enter');
   const seen = new Map();
   for (let i = 0; i < written.size + 4; i++) {
-    const match = /, (stream \d+), starts at .*, takes (.*)$/.exec(await statusOf(page));
+    const match = /, compute \((stream \d+)\), starts at .*, takes (.*)$/.exec(await statusOf(page));
     if (match) {
       seen.set(match[1], match[2]);
     }
@@ -501,6 +743,64 @@ checks['tables sort by value'] = async () => {
   await page.context().close();
 };
 
+/* Of every table: what does not contain the words goes, what was folded comes, and what is copied or saved has all rows that fit, in
+   the units of the headings. */
+checks['tables filter, unfold, copy and download'] = async () => {
+  const page = await open('example', {acceptDownloads: true});
+  const summary = await page.evaluate(() => JSON.parse(document.getElementById('lumos-summary').textContent));
+  await page.evaluate(() => document.querySelectorAll('details').forEach((details) => (details.open = true)));
+  let folded = 0;
+  for (const [name, {columns, rows}] of Object.entries(summary.tables)) {
+    const table = page.locator(`table[aria-labelledby="table-${name}"]`);
+    if (rows.length < 2 || (await table.count()) === 0) {
+      continue;
+    }
+    const tools = page.locator(`.tools.rows:has(+ .scroll table[aria-labelledby="table-${name}"])`);
+    const shown = () => table.evaluate((element) => Array.from(element.tBodies[0].rows).filter((row) => !row.hidden).length);
+    const more = page.locator(`.scroll:has(table[aria-labelledby="table-${name}"]) + button.more`);
+    assert.equal(await tools.locator('button').count(), 2, name);
+    if (rows.length > 25) {
+      assert.ok((await shown()) < 25, name);
+      await more.evaluate((button) => button.click());
+      folded++;
+    }
+    assert.equal(await shown(), rows.length, name);
+    const word = (rows[rows.length - 1].find((value) => typeof value === 'string') ?? '').slice(0, 12);
+    assert.equal(await tools.locator('input').count(), word === '' ? 0 : 1, name);
+    if (word === '') {
+      continue; // numbers alone
+    }
+    await tools.locator('input').evaluate((input, text) => {
+      input.value = text;
+      input.dispatchEvent(new Event('input'));
+    }, word.toUpperCase());
+    const left = await shown();
+    assert.ok(left >= 1 && left <= rows.length, name + ': ' + word);
+    const [download] = await Promise.all([page.waitForEvent('download'), tools.locator('button').nth(1).evaluate((button) => button.click())]);
+    const lines = fs.readFileSync(await download.path(), 'utf8').trimEnd().split('\n');
+    assert.equal(download.suggestedFilename(), name + '.csv');
+    assert.equal(lines.length, 1 + left, name);
+    assert.equal(lines[0].split(',').length >= columns.length, true);
+    assert.ok(lines.slice(1).every((line) => line.toLowerCase().includes(word.toLowerCase().split('"')[0])), name);
+  }
+  assert.ok(folded >= 1, 'no table is folded');
+  /* Milliseconds and per cent, not ns and fractions; the clipboard has tabs. */
+  const kernels = page.locator('.tools.rows:has(+ .scroll table[aria-labelledby="table-kernels"])');
+  await kernels.locator('input').evaluate((input) => {
+    input.value = '';
+    input.dispatchEvent(new Event('input'));
+  });
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+  await kernels.locator('button').first().evaluate((button) => button.click());
+  await kernels.locator('button', {hasText: 'Copied'}).waitFor();
+  const copied = (await page.evaluate(() => navigator.clipboard.readText())).trimEnd().split('\n').map((line) => line.split('\t'));
+  const [first] = summary.tables.kernels.rows;
+  assert.equal(copied.length, 1 + summary.tables.kernels.rows.length);
+  assert.deepEqual(copied[0].slice(2, 5), ['count', 'GPU time ms', 'share %']);
+  assert.deepEqual(copied[1].slice(3, 5).map(Number), [first[3] / 1e6, Number((first[4] * 100).toPrecision(15))]);
+  await page.context().close();
+};
+
 /* Without scripts nothing is missing, and nothing is there that does nothing. */
 checks['complete without scripts, also on paper'] = async () => {
   const page = await open('example', {javaScriptEnabled: false});
@@ -515,22 +815,29 @@ checks['complete without scripts, also on paper'] = async () => {
   assert.ok(await pictures.count() >= 2);
   for (let i = 0; i < await pictures.count(); i++) {
     const box = await pictures.nth(i).boundingBox();
-    assert.ok(box === null ? await page.locator('details .picture svg').count() > 0 : box.width > 300 && box.height >= 30); // a single bar is the least
+    assert.ok(box === null || box.width === 0 ? await page.locator('details .picture svg').count() > 0 : box.width > 300 && box.height >= 30); // a single bar is the least
   }
   const sections = page.locator('main > section');
   for (let i = 0; i < await sections.count(); i++) {
     assert.ok(await sections.nth(i).isVisible());
   }
-  const folded = page.locator('details:not([open]) table').first();
+  const folded = await page.locator('main > section details:not([open]) table').first().elementHandle();
   assert.ok(!(await folded.isVisible()));
   await page.emulateMedia({media: 'print'});
-  assert.ok(await folded.isVisible());
+  assert.ok(!(await folded.isVisible())); // what is folded stays so on paper
   await page.setViewportSize({width: 700, height: 1000}); // as wide as paper: nothing scrolls there, so nothing may stick out
   for (let i = 0; i < await pictures.count(); i++) {
     const box = await pictures.nth(i).boundingBox();
     assert.ok(box === null || box.x + box.width <= 700, `a picture ends at ${box?.x + box?.width} on paper`);
   }
-  const paper = await page.pdf();
+  const paper = await page.pdf({format: 'A4'});
+  const sheets = (one) => one.toString('latin1').match(/\/Type\s*\/Page\b(?!s)/g).length;
+  assert.ok(sheets(paper) <= 8, sheets(paper) + ' pages on paper');
+  await page.evaluate(() => document.querySelectorAll('main details').forEach((details) => (details.open = true)));
+  assert.ok(await folded.isVisible());
+  assert.ok(sheets(await page.pdf({format: 'A4'})) > sheets(paper), 'what is unfolded is not printed');
+  const scriptedPaper = sheets(await scripted.pdf({format: 'A4'}));
+  assert.ok(scriptedPaper <= 8, scriptedPaper + ' pages on paper with scripts');
   assert.ok(paper.length > 20000);
   await page.context().close();
   await scripted.context().close();
@@ -616,7 +923,7 @@ async function judge(page, when) {
 checks['keys scroll a pinned name that is longer than its room'] = async () => {
   fs.writeFileSync('long.html', markup('example').replace(/(<script[^>]* id="lumos-tasks">)([^]*?)(<\/script>)/, (_, before, text, after) => {
     const tasks = JSON.parse(text);
-    tasks.names = tasks.names.map(([kind, name]) => [kind, name + ', long'.repeat(500)]);
+    tasks.texts = tasks.texts.map((text) => text + ', long'.repeat(500));
     return before + JSON.stringify(tasks).replace(/</g, '\\u003c') + after;
   }));
   for (const [name, stops] of [['long', 1], ['example', 0]]) {
@@ -738,10 +1045,52 @@ large['a span that was asked for is there whole'] = async () => {
   await other.context().close();
 };
 
+/* ---- How long a page is ---- */
+
+const HIGHEST = 7000; /* pixels at 1280 wide, before anything is unfolded */
+const MOST_WORDS = 2500;
+
+/* Words that can be seen, those of pictures with them. */
+const lengthOf = (page) => page.evaluate(() => {
+  const seen = Array.from(document.querySelectorAll('svg text')).filter((text) => text.checkVisibility()).map((text) => text.textContent);
+  const drawn = new Set(document.querySelectorAll('svg'));
+  drawn.forEach((picture) => (picture.style.visibility = 'hidden')); /* keeps its room, and gives no text */
+  const words = (document.body.innerText + ' ' + seen.join(' ')).match(/\S*[\p{L}\p{N}]\S*/gu).length;
+  drawn.forEach((picture) => (picture.style.visibility = ''));
+  return {height: document.documentElement.scrollHeight, words};
+});
+
+async function checkLength(name) {
+  const page = await open(name, {viewport: {width: 1280, height: 800}});
+  const {height, words} = await lengthOf(page);
+  console.log('  %s: %d pixels, %d words', name, height, words);
+  assert.ok(height <= HIGHEST, name + ' is ' + height + ' pixels high');
+  assert.ok(words < MOST_WORDS, name + ' has ' + words + ' words');
+  const bottom = async (css) => {
+    const box = await page.locator(css).first().boundingBox();
+    return box.y + box.height;
+  };
+  for (const css of ['.eyebrow', 'h1', '.tiles', '.confidence', 'nav']) {
+    assert.ok(await bottom(css) < 800, name + ': ' + css + ' is not on the first screen');
+  }
+  if (await page.locator('#breakdown').count() > 0) {
+    assert.ok((await page.locator('[aria-label="Picture: where the step went"] svg').first().boundingBox()).y < 600, name + ': no bar on the first screen');
+    assert.equal(await page.locator('.tiles li').count(), 4);
+  }
+  /* The bar of sections leads to what is there, and stays in sight. */
+  for (const link of await page.locator('nav a').all()) {
+    const target = await link.getAttribute('href');
+    assert.equal(await page.locator(target).count(), 1, name + ': ' + target);
+  }
+  await page.locator('nav a').last().click();
+  assert.ok((await page.locator('nav').boundingBox()).y < 2);
+  await page.context().close();
+}
+
 /* ---- */
 
 async function main() {
-  const [what, name] = process.argv.slice(2);
+  const [what, name, ...more] = process.argv.slice(2);
   browser = await chromium.launch({executablePath: process.env.CHROMIUM, args: ARGUMENTS});
   if (what === 'bench') {
     const {load, paint} = await opening(name);
@@ -751,13 +1100,25 @@ async function main() {
     await browser.close();
     return;
   }
+  const short = {};
+  for (const one of what === 'short' ? [name, ...more] : []) {
+    short['the page of ' + one + ' is short'] = () => checkLength(one);
+  }
+  if (what === 'short') {
+    await run(Object.entries(short));
+    return;
+  }
   const wanted = Object.entries(what === 'large' ? large : checks).filter(([title]) => !name || title.includes(name));
+  await run(wanted);
+}
+
+async function run(wanted) {
   let failed = 0;
-  for (const [title, run] of wanted) {
+  for (const [title, check] of wanted) {
     const started = Date.now();
     faults.length = 0;
     try {
-      await run();
+      await check();
       assert.deepEqual(faults, []);
       console.log('ok    %s (%d ms)', title, Date.now() - started);
     } catch (error) {

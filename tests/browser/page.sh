@@ -1,31 +1,9 @@
 #!/usr/bin/env bash
-# The pages in a real browser: Debian's Chromium, driven by playwright-core. What the driver and axe-core are made of is installed into
-# the build folder, by the versions and checksums of package-lock.json. Skipped, saying why, where one of them cannot be had.
+# The pages in a real browser.
 #
 #   tests/browser/page.sh           all checks
 #   tests/browser/page.sh --bench   how large the pages of the real traces are, and how fast they open
-. "$(dirname "$0")/../cli/lib.sh"
-
-folder=$source_folder/tests/browser
-installed=$(cd "$bin/.." && pwd)/browser
-chromium=$(command -v chromium || command -v chromium-browser || command -v google-chrome) || skip 'there is no Chromium here (apt-get install chromium)'
-command -v node >/dev/null || skip 'there is no node here (apt-get install nodejs)'
-[ "$(node -p 'process.versions.node.split(".")[0]')" -ge 18 ] || skip "node $(node --version) is too old: 18 or later"
-
-# Installed anew when the versions asked for have changed.
-install_modules() {
-  cmp -s "$folder/package-lock.json" "$installed/package-lock.json" && [ -d "$installed/node_modules/playwright-core" ] && return
-  command -v npm >/dev/null || skip 'there is no npm here (apt-get install npm)'
-  rm -rf "$installed"
-  mkdir -p "$installed"
-  cp "$folder/package.json" "$installed"
-  cp "$folder/package-lock.json" "$installed/lock"
-  mv "$installed/lock" "$installed/package-lock.json"
-  (cd "$installed" && timeout 120 npm ci --ignore-scripts --no-audit --no-fund >"$work/npm" 2>&1) || {
-    rm -rf "$installed"
-    skip "npm cannot install playwright-core and axe-core: $(grep -m 1 -i 'err' "$work/npm" | head -c 200)"
-  }
-}
+. "$(dirname "$0")/lib.sh"
 
 # tasks SIM: what the page should say of every task, one a line; measured starts in job time, which no clock here drifts from.
 tasks() {
@@ -33,7 +11,7 @@ tasks() {
   grep '^{"type":"task"' "$1" | jq -c --slurpfile clocks clocks '
     $clocks[0]["\(.rank)"] as $clock
     | (.start // null) as $start
-    | {id, rank, lane, seq, kind, name, dur, call, sim_start, sim_dur,
+    | {id, rank, lane, seq, kind, name, dur, call, sim_start, sim_dur, phase, micro_batch, layer, span, bytes: (.comm.bytes // .bytes),
        start: (if $start then $start + ($clock.offset // 0) + (if .lane[0:1] == "t" then 0 else $clock.device_offset // 0 end) else null end)}'
 }
 
@@ -60,8 +38,6 @@ made_by_hand() {
            kernel(10 + .key; "sgemm \(.value)"; 20 + .key; 1110 + 5 * .key; .value / 1000)])}' >hand.json
 }
 
-install_modules
-export NODE_PATH=$installed/node_modules CHROMIUM=$chromium
 if [ "${1:-}" = --bench ]; then
   need_traces
   for set in "$traces"/*/; do

@@ -66,7 +66,7 @@ grep -qE '^B  readable events: [0-9,]+ of [0-9,]+ events; ' text || fail "an inv
 
 echo '{"traceEvents":[{"ph":"X","cat":"user_annotation","name":"a","pid":1,"tid":1,"ts":1,"dur":1}]}' >idle.json
 expect 2 lumos-parse --check idle.json >text
-says 'no work'
+says 'neither CPU nor GPU work'
 sane text
 head -1 text | grep -q '^grade F ' || fail "a trace without work: $(head -1 text)"
 expect 2 lumos-parse --check --json idle.json >json

@@ -19,8 +19,8 @@ adds_up() {
       and ($rows | map(.share) | add - 1 | fabs < 0.001)' "$1" >/dev/null
 }
 
-# The boxes of the graph in a page: its rectangles of a box's size.
-boxes() { grep -o '<svg[^>]*><title>What the step waits for.*' "$1" | grep -o 'width="260" height="35"' | wc -l; }
+# The boxes of the graph in a page: a group each.
+boxes() { grep -o '<svg[^>]*><title>What the step waits for.*' "$1" | grep -o '<g class="box"' | wc -l; }
 
 jobs=0
 # look NAME NODES...

@@ -53,6 +53,9 @@ wrong 'unknown command' $'esc\033[2Jape'
 wrong --no-such-option --no-such-option
 wrong 'a command is missing' --
 wrong "did you mean 'sim'" help smi
+: >smi
+wrong "'smi' is a file or folder, not a command; 'lumos report smi'" smi
+rm smi
 
 # --- A folder of its own, with tools that say what reaches them ---
 

@@ -21,21 +21,43 @@ for tool in $tools; do
   expect 2 $tool -o
   says -o --help
 done
+[ "$(lumos-report --help | sed -nE 's/^ ([A-Z][a-z-]+):$/\1/p' | tr '\n' ' ')" = 'Input What-if Output Pictures Details Help ' ] ||
+  fail "lumos-report --help has other groups: $(lumos-report --help | grep -E '^ [A-Z]')"
 rm -f help version
 
 # Inputs of lumos-parse.
 mkdir folder && echo hello >folder/readme.txt
 expect 2 lumos-parse folder
 says folder
+# What is neither a trace nor a stream says what it is and what to do, to every tool.
 echo '{"a": 1}' >document.json
-expect 2 lumos-parse document.json
-says document.json
 echo 'hello' >text.json
-expect 2 lumos-parse text.json
-says text.json
 : >empty.json
-expect 2 lumos-parse empty.json
-says empty.json
+gzip -k empty.json
+echo '{"traceEvents": []}' >no-events.json
+printf '{"schema": "1.1.1-chakra.0.0.4", "nodes": []}' >execution.json
+printf 'PK\3\4\24\0\0\0' >some.zip
+tar -cf some.tar text.json
+tar -czf some.tar.gz text.json
+for tool in $tools; do
+  while IFS='|' read -r file what cure; do
+    expect 2 $tool "$file" -o none.json
+    says "$file: $what; " "$cure"
+    if [ $tool = lumos-parse ]; then expect 2 lumos-parse - -o none.json <"$file" && says "standard input: $what; " "$cure"; fi
+  done <<'END'
+document.json|is JSON without a traceEvents list|export_chrome_trace
+text.json|is not JSON|export_chrome_trace
+empty.json|is empty|run it again
+empty.json.gz|is empty|run it again
+no-events.json|holds no event with a duration|ProfilerActivity.CUDA
+execution.json|is a PyTorch execution trace|export_chrome_trace
+some.zip|is a zip archive|unpack it (unzip)
+some.tar|is a tar archive|unpack it (tar -xf)
+some.tar.gz|is a tar archive|unpack it (tar -xf)
+END
+done
+expect 2 lumos-parse document.json text.json
+says 'document.json: is JSON without' 'text.json: is not JSON'
 expect 2 lumos-parse </dev/null
 says 'standard input'
 expect 2 lumos-parse --steps nonsense "${example[@]}"
@@ -68,15 +90,12 @@ head -c 5 "${example[0]}" >stub.json.gz
 expect 2 lumos-parse stub.json.gz -o none
 says stub.json.gz
 
-# Streams where traces belong and traces where streams belong.
-expect 2 lumos-sim "${example[0]}"
-says rank0.json.gz lumos-parse
 for tool in lumos-graph lumos-transform lumos-sim lumos-render; do
   expect 2 $tool </dev/null
-  says 'standard input'
-  expect 2 $tool text.json
-  says text.json
+  says 'standard input: is empty'
 done
+expect 2 lumos-sim parse empty.json # the rank of a tool that failed is not left out behind our back
+says 'empty.json: is empty'
 sed '1s/"format":1/"format":99/' parse >newer
 expect 2 lumos-sim newer
 says newer 99
@@ -100,7 +119,7 @@ done
 expect 0 lumos-transform --scale 'name~no such kernel=2' parse -o nothing
 says 'no such kernel'
 expect 2 lumos-render parse sim -o none.html
-says comparisons
+says comparisons lumos-report
 expect 2 lumos-render sim -o none.docx
 says none.docx .html .json --format
 expect 2 lumos-render sim -o html
@@ -109,17 +128,46 @@ expect 2 lumos-render sim --format docx
 says docx html json
 expect 2 lumos-render sim -o none.html --format json
 says none.html json --format
-expect 2 lumos-render sim -o no/such/folder/page.html
-says no/such/folder/page.html
+# Where the output goes is tried before the input is looked at.
+for option in lumos-{parse,graph,transform,sim,render,report}' -o' 'lumos-sim -o sim2 --trace' 'lumos-sim -o sim2 --critical-path' 'lumos-parse --check -o'; do
+  expect 2 $option no/such/folder/page.html missing-file
+  says no/such/folder/page.html 'there is no folder no/such/folder' mkdir
+done
+expect 2 lumos-render missing-file -o text.json/page.html
+says 'there is no folder text.json'
 expect 2 lumos-render --template no-such-folder sim -o none.html
 says no-such-folder
 expect 2 lumos-render --verdict sim -o -
 says --verdict
 
-# A terminal: the page is refused, and a tool with nothing to read says so at once.
+# An option that is nearly right.
+expect 2 lumos-report --formta html
+says 'unknown option --formta; did you mean --format?' --help
+expect 2 lumos-parse --ranks 0
+says 'unknown option --ranks; did you mean --rank?'
+expect 2 lumos-sim --oportunities=off
+says 'unknown option --oportunities; did you mean --opportunities?'
+expect 2 lumos-parse --qqqqqq
+says "unknown option --qqqqqq; try 'lumos-parse --help'"
+expect 2 lumos-parse --st=3
+says 'option --st is ambiguous: --steps, --stacks, --strict;'
+
+# A terminal: lumos-report writes a file and says which, lumos-render refuses; a tool with nothing to read says so at once.
 if command -v script >/dev/null && script -qec true /dev/null </dev/null >/dev/null 2>&1; then # a container may have none
   script -qec 'lumos-render sim' /dev/null </dev/null >typed 2>&1
   grep -q 'terminal' typed || fail "a page on a terminal is not refused: $(head -c 300 typed)"
+  mkdir terminal
+  (
+    cd terminal || exit 1
+    script -qec "lumos report '${example[0]}'" /dev/null </dev/null >../typed 2>&1
+    [ "$(tr -d '\r' <../typed | tail -n 1)" = 'lumos-report: wrote report.html' ] && [ "$(ls)" = report.html ]
+  ) || fail "lumos report on a terminal writes '$(ls terminal)' and says: $(head -c 300 typed)"
+  same terminal/report.html <(lumos-report "${example[0]}" 2>/dev/null) 'the report of a terminal is another one'
+  (cd terminal && script -qec "lumos-report -f png '${example[0]}'" /dev/null </dev/null >../typed 2>&1)
+  grep -q 'wrote report.png' typed && [ -s terminal/report.png ] || fail "lumos report -f png on a terminal says: $(head -c 300 typed)"
+  script -qec "lumos-report --verdict '${example[0]}'" /dev/null </dev/null >typed 2>&1
+  ! grep -q wrote typed && [ ! -e report.html ] || fail "lumos report --verdict on a terminal says: $(head -c 300 typed)"
+  rm -rf terminal
   for tool in $tools; do
     timeout 10 script -qec "$tool" /dev/null >typed 2>&1 </dev/null || true
     grep -q 'nothing to read\|-o report.html' typed || fail "$tool waits silently on a terminal: $(head -c 300 typed)"
@@ -154,6 +202,6 @@ for kind in $kinds; do
 done
 
 [ -z "$(find . -name '.*.??????' -type f)" ] || fail "temporary files are left: $(find . -name '.*.??????')"
-for name in none none.html none.docx html; do [ ! -e "$name" ] || fail "a failed run left $name"; done
+for name in none none.json none.html none.docx html; do [ ! -e "$name" ] || fail "a failed run left $name"; done
 proved 'every failure ends with its status, one line that says what to do, and no file'
 finish

@@ -103,14 +103,14 @@ while IFS='|' read -r text said; do
   expect 2 lumos-sim --opportunities off --hardware bad.json job.parse -o never
   says bad.json "$said"
 done <<'TABLE'
-{|is no table of GPUs
-[]|is no table of GPUs
+{|is not a table of GPUs
+[]|is not a table of GPUs
 {"devices": [{}]}|device 1 has no name
 {"devices": [{"name": "X", "peaks": {"bf17": 1}}]}|X: peaks has no bf17
-{"devices": [{"name": "X", "peaks": {"bf16": -1}}]}|X: bf16 is no number from 0.001 to 1000000; write it in TFLOP/s
-{"devices": [{"name": "X", "match": []}]}|X: match is no list
+{"devices": [{"name": "X", "peaks": {"bf16": -1}}]}|X: bf16 is not a number from 0.001 to 1000000; write it in TFLOP/s
+{"devices": [{"name": "X", "match": []}]}|X: match is not a list
 {"devices": [{"name": "X", "speed": 1}]}|X: a device has no speed
-{"devices": [{"name": "X", "memory_bandwidth": "fast"}]}|X: memory_bandwidth is no number
+{"devices": [{"name": "X", "memory_bandwidth": "fast"}]}|X: memory_bandwidth is not a number
 TABLE
 [ ! -e never ] || fail 'something was written all the same'
 expect 2 lumos-sim --opportunities off --hardware none.json job.parse

@@ -43,7 +43,7 @@ figures() {
 # said: of a report as JSON what is said of the whole job, and the tables that have no rows of ranks or groups. Who of equally late ranks was the last
 # to arrive, as a note on a straggler says, is no figure of the job.
 said() {
-  jq -S '[.best, .job_steps, .loss, .step_time, .trust, .verdict, .world, [.notes[] | select(.code != "sim.straggler") | del(.ranks)], .tables.pipeline.finding,
+  jq -S '[.best, .job_steps, .loss, .step_time, .trust, [.diagnosis.findings[] | {cause, time, share}], .diagnosis.confidence.grade, .world, [.notes[] | select(.code != "sim.straggler") | del(.ranks)], .tables.pipeline.finding,
     (.tables | .busy, .collectives, .idleops, .kernels, .layers, .mfu, .modules, .opsdevice, .opshost, .phases, .rates, .bubbles)]'
 }
 

@@ -61,8 +61,32 @@ lumos-parse 'both runs/1 rank0.json' >early && lumos-parse 'both runs/2 rank1.js
 expect 2 lumos-sim early late -o none
 says 'rank 1' 'after rank 0' 'two runs'
 
+# The tools behind lumos-parse parse what is a trace: in every form, from a folder and from standard input.
+mkdir forms
+zcat "${example[0]}" >forms/rank0.json
+zcat "${example[1]}" | gzip -n >forms/rank1.json.gz
+lumos-parse forms -o forms.parse
+for tool in graph transform sim render; do
+  same <(lumos-$tool forms.parse) <(lumos-$tool forms) "lumos-$tool FOLDER is not lumos-parse FOLDER | lumos-$tool"
+  same <(zcat "${example[0]}" | lumos-parse | lumos-$tool) <(zcat "${example[0]}" | lumos-$tool) "lumos-$tool of a trace from standard input differs"
+done
+for tool in graph transform sim; do
+  lumos-parse forms/rank1.json.gz >one.parse
+  same <(lumos-$tool forms.parse) <(lumos-$tool forms/rank0.json one.parse) "lumos-$tool of a trace and a stream differs"
+done
+if command -v zstd >/dev/null; then
+  zstd -q forms/rank0.json -o rank0.json.zst
+  same <(lumos-parse rank0.json.zst | lumos-sim) <(lumos-sim rank0.json.zst) 'lumos-sim of a zstd trace differs'
+fi
+head -c 40000 "${example[0]}" >cut.json.gz
+expect 0 lumos-sim cut.json.gz -o cut.sim
+says 'end too early' # nobody else has told of it
+lumos-parse cut.json.gz -o cut.parse 2>message
+expect 0 lumos-sim cut.parse -o cut.sim
+! grep -q 'end too early' message || fail 'lumos-sim repeats what lumos-parse has said'
+
 # One core gives the bytes of many.
 on_one_core lumos-parse 'first run' >one 2>message || fail "one core: $(head -c 300 message)"
 same expected one 'one core gives something else'
-proved 'folders, patterns, lists and names give the same ranks, and of several runs one is chosen'
+proved 'folders, patterns, lists and names give the same ranks to every tool, and of several runs one is chosen'
 finish

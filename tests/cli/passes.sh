@@ -98,7 +98,7 @@ same wanted seen 'GPU time by layer is not what the traces add up to'
 plain() { sed 's/\xc2\xa0/ /g' "$1" | tr -s ' \n' ' '; }
 expect 0 lumos-render gpipe.sim -o page.html
 valid_html page.html
-expect 0 lumos-render gpipe.sim -o page.md
+expect 0 lumos-render gpipe.sim --full -o page.md
 for view in pipeline layers; do
   finding=$(jq -r ".tables.$view.finding" gpipe.json | sed 's/\xc2\xa0/ /g')
   for format in svg png pdf csv; do

@@ -72,7 +72,7 @@ for view in $views; do
 done
 tells 'made for it'
 for secret in '/home/zoesec/topsecret/f' 'VaultNode9.corp.internal' 'by zoesec@vaultnode9' 'C:\Users\Zoesec' '>vaultnode9.corp.internal</td>' \
-  'notes-of-zoesec.json is no Kineto trace' '--scale name~/home/zoesec/topsecret/f1=0.5'; do
+  'notes-of-zoesec.json was left out' '--scale name~/home/zoesec/topsecret/f1=0.5'; do
   grep -qF -- "$secret" details.html || fail "--details does not show $secret"
 done
 
@@ -80,7 +80,7 @@ done
 lumos-render sim --format json >report.json || fail 'no JSON'
 jq -e '[.tables.kernels.rows[][0], .tables.opsdevice.rows[][0]] | any(test("f[0-9]+\\.py\\(3\\): g$")) and any(test("by \\(user\\)@\\(host\\)$"))' \
   report.json >/dev/null || fail "the names are gone: $(jq -c '.tables.kernels.rows[][0]' report.json | head -5)"
-jq -e '[.notes[].text] | any(startswith("(input) is no Kineto trace"))' report.json >/dev/null || fail 'the note names its trace'
+jq -e '[.notes[].text] | any(startswith("(input) was left out"))' report.json >/dev/null || fail 'the note names its trace'
 
 # --- Every set of real traces: what a search finds in traces and streams must not be in the report. Which names those are is the
 # question here; the page is asked, which has the pictures, the tables and the numbers. ---

@@ -101,17 +101,23 @@ static const struct preset {
 
 /* ---- the table of options ---- */
 
+/* Options about a rank, each given for as many as are so. */
+enum slow { SLOW_DEVICE, SLOW_HOST, SLOW_LINK, SLOW_DATA, SLOW };
+
 struct reading {
   struct setup *setup;
-  const char *ranks; /* as given: read when their number is known */
-  const char *stragglers[64], *slow_hosts[64];
-  int straggler_count, slow_host_count;
+  const char *ranks, *stage_layers; /* as given: read when their number is known */
+  struct of_ranks {
+    const struct option *option;
+    const char *texts[MOST_SLOW];
+    int count;
+  } slow[SLOW];
 };
 
 struct option {
   const char *name, *argument, *help;
   bool (*read)(const struct option *option, struct reading *reading, const char *text);
-  size_t offset;            /* in struct setup */
+  size_t offset;            /* in struct setup; of an option about a rank: enum slow */
   double least, most;       /* of a number */
   const char *const *names; /* of a choice */
   int name_count;
@@ -412,13 +418,19 @@ static bool read_ranks(const struct option *option, struct reading *reading, con
   return true;
 }
 
+static bool read_stage_layers(const struct option *option, struct reading *reading, const char *text) {
+  (void)option;
+  reading->stage_layers = text;
+  return true;
+}
+
 static bool read_slow(const struct option *option, struct reading *reading, const char *text) {
-  bool host = strcmp(option->name, "slow-host") == 0;
-  int *count = host ? &reading->slow_host_count : &reading->straggler_count;
-  if (*count == 64) {
-    return complain("--%s: at most 64 times", option->name);
+  struct of_ranks *slow = &reading->slow[option->offset];
+  if (slow->count == MOST_SLOW) {
+    return complain("--%s: at most %d times", option->name, MOST_SLOW);
   }
-  (host ? reading->slow_hosts : reading->stragglers)[(*count)++] = text;
+  slow->option = option;
+  slow->texts[slow->count++] = text;
   return true;
 }
 
@@ -446,6 +458,8 @@ static const struct option options[] = {
     {"tp", "N", "tensor-parallel ranks (1)", read_integer, AT(parallel.tensor), 1, 64, NULL, 0},
     {"pp", "N", "pipeline stages (1)", read_integer, AT(parallel.pipeline), 1, 256, NULL, 0},
     {"dp", "N", "data-parallel replicas (1)", read_integer, AT(parallel.data), 1, MOST_RANKS, NULL, 0},
+    {"stage-layers", "LIST", "layers of each stage, such as 6,4,4,2, in place of --layers", read_stage_layers, 0, 0, 0,
+     NULL, 0},
     {"vp", "N", "model chunks of a stage, with --schedule interleaved (1)", read_integer, AT(parallel.chunks), 1, 64,
      NULL, 0},
     {"schedule", "NAME", "1f1b, gpipe, interleaved or zb-h1 (1f1b)", read_schedule, 0, 0, 0, NULL, 0},
@@ -488,9 +502,16 @@ static const struct option options[] = {
      NULL, 0},
     {"leave-out", "LIST", "work of these kinds (below) or ops, as op=NAME, is not done", read_left_out, 0, 0, 0, NULL,
      0},
-    {"straggler", "RANK=X", "a rank whose kernels take X times as long; up to 64 of them", read_slow, 0, 0.001,
-     MOST_FACTOR, NULL, 0},
-    {"slow-host", "RANK=X", "a rank whose host work does; up to 64 of them", read_slow, 0, 0.001, MOST_FACTOR, NULL, 0},
+    {"straggler", "RANK=X", "a rank whose kernels take X times as long; up to 64 of them", read_slow, SLOW_DEVICE,
+     0.001, MOST_FACTOR, NULL, 0},
+    {"slow-host", "RANK=X", "a rank whose host work does; up to 64 of them", read_slow, SLOW_HOST, 0.001, MOST_FACTOR,
+     NULL, 0},
+    {"slow-link", "LINK=X", "a rank, or two (1-3): transfers and groups with it, with both, do; up to 64", read_slow,
+     SLOW_LINK, 1, MOST_FACTOR, NULL, 0},
+    {"slow-data", "RANK=MS", "a rank that waits so long for the data of each step; up to 64", read_slow, SLOW_DATA,
+     0.001, MOST_FACTOR, NULL, 0},
+    {"read-back", "N", "values of each layer's output that the host reads, forward (0)", read_integer, AT(read_back), 0,
+     1000, NULL, 0},
     {NULL, "What is recorded", NULL, NULL, 0, 0, 0, NULL, 0},
     {"warmup", "N", "steps before the recording (2)", read_integer, AT(warmup), 1, MOST_STEPS, NULL, 0},
     {"steps", "N", "recorded steps (3)", read_integer, AT(steps), 1, MOST_STEPS, NULL, 0},
@@ -576,6 +597,10 @@ int setup_rank_at(const struct setup *setup, struct coordinates at) {
   return (at.stage * setup->parallel.data + at.data) * setup->parallel.tensor + at.tensor;
 }
 
+int setup_stage_layers(const struct setup *setup, int stage) {
+  return setup->stage_layers != NULL ? setup->stage_layers[stage] : setup->model.layers / setup->parallel.pipeline;
+}
+
 static bool choose_ranks(struct setup *setup, const char *text) {
   int ranks = setup_ranks(setup);
   if (strcmp(text, "none") == 0) {
@@ -601,22 +626,41 @@ static bool choose_ranks(struct setup *setup, const char *text) {
   return true;
 }
 
-static bool slow_down(const struct setup *setup, const struct option *option, const char *const *texts, int count,
-                      double *factors) {
-  for (int i = 0; i < count; i++) {
-    const char *equals = strchr(texts[i], '=');
-    int64_t rank = 0;
-    double factor = 0;
-    if (equals == NULL || !whole(texts[i], equals, &rank) ||
-        !number_within(equals + 1, option->least, option->most, &factor)) {
-      return refuse(option, texts[i]);
-    }
-    if (rank >= setup_ranks(setup)) {
-      return complain("--%s %s: the ranks are 0 to %d", option->name, texts[i], setup_ranks(setup) - 1);
-    }
-    if (!multiply(option, texts[i], factor, &factors[rank])) {
-      return false;
-    }
+/* What an option says of a rank, RANK=AMOUNT, or of the link of two, RANK-RANK=AMOUNT. */
+static bool read_of_ranks(const struct setup *setup, const struct option *option, const char *text, int64_t ranks[2],
+                          double *amount) {
+  const char *equals = strchr(text, '='), *dash = option->offset == SLOW_LINK ? strchr(text, '-') : NULL;
+  if (equals == NULL || !number_within(equals + 1, option->least, option->most, amount)) {
+    return refuse(option, text);
+  }
+  dash = dash != NULL && dash < equals ? dash : NULL;
+  if (!whole(text, dash != NULL ? dash : equals, &ranks[0]) ||
+      !whole(dash != NULL ? dash + 1 : text, equals, &ranks[1])) {
+    return refuse(option, text);
+  }
+  return (ranks[0] < setup_ranks(setup) && ranks[1] < setup_ranks(setup)) ||
+         complain("--%s %s: the ranks are 0 to %d", option->name, text, setup_ranks(setup) - 1);
+}
+
+static bool slow_down(struct setup *setup, const struct option *option, const char *text) {
+  int64_t ranks[2] = {0, 0};
+  double amount = 0;
+  if (!read_of_ranks(setup, option, text, ranks, &amount)) {
+    return false;
+  }
+  switch ((enum slow)option->offset) {
+    case SLOW_DEVICE:
+      return multiply(option, text, amount, &setup->slow_device[ranks[0]]);
+    case SLOW_HOST:
+      return multiply(option, text, amount, &setup->slow_host[ranks[0]]);
+    case SLOW_LINK:
+      setup->slow_links[setup->slow_link_count++] = (struct slow_link){{(int)ranks[0], (int)ranks[1]}, amount};
+      break;
+    case SLOW_DATA:
+      setup->slow_data[ranks[0]] = llround(amount * 1e6);
+      break;
+    case SLOW:
+      break;
   }
   return true;
 }
@@ -642,7 +686,11 @@ static bool check_sizes(const struct setup *setup) {
   double tokens = (double)model->micro_batch * model->sequence, vocabulary = model->vocabulary / tensor;
   double widest = fmax(fmax(hidden, vocabulary), fmax(3 * width, model->ffn) / tensor);
   double layer = hidden * (4 * width + 2.0 * model->ffn) / tensor;
-  double parameters = (double)model->layers / setup->parallel.pipeline * layer + 2 * hidden * vocabulary;
+  int layers = 0;
+  for (int stage = 0; stage < setup->parallel.pipeline; stage++) {
+    layers = layers < setup_stage_layers(setup, stage) ? setup_stage_layers(setup, stage) : layers;
+  }
+  double parameters = layers * layer + 2 * hidden * vocabulary;
   if (width > MOST_SIZE) {
     return complain("--heads times --head-dim (%.0f): at most %d", width, MOST_SIZE);
   }
@@ -667,6 +715,29 @@ static bool leaves_out(const struct setup *setup) {
   return any;
 }
 
+/* A number for each stage; together they are the model's layers. */
+static bool choose_stage_layers(struct setup *setup, const char *text) {
+  int stages = setup->parallel.pipeline;
+  if (text == NULL) {
+    return true;
+  }
+  setup->stage_layers = memory_new((size_t)stages, sizeof *setup->stage_layers);
+  setup->model.layers = 0;
+  bool good = setup->parallel.chunks == 1;
+  const char *rest = text;
+  for (int stage = 0; good && stage < stages; stage++) {
+    size_t length = 0;
+    int64_t layers = 0;
+    const char *word = rest != NULL ? next_word(&rest, &length) : "";
+    good = whole(word, word + length, &layers) && layers > 0 && layers <= MOST_LAYERS - setup->model.layers;
+    setup->stage_layers[stage] = (int)layers;
+    setup->model.layers += (int)layers;
+  }
+  return (good && rest == NULL) ||
+         complain("--stage-layers %s: a number for each of %d stages is wanted, at most %d together, without --vp",
+                  text, stages, MOST_LAYERS);
+}
+
 static bool check(struct setup *setup) {
   struct model *model = &setup->model;
   const struct parallelism *parallel = &setup->parallel;
@@ -685,8 +756,12 @@ static bool check(struct setup *setup) {
   if (setup->graphs != GRAPHS_OFF && leaves_out(setup)) {
     return complain("--leave-out: not with --graphs, whose work is captured as it is");
   }
+  if (setup->graphs != GRAPHS_OFF && setup->read_back > 0) {
+    return complain("--read-back: not with --graphs, in which the host reads nothing");
+  }
   return check_sizes(setup) &&
-         divides("--layers", model->layers, "--pp times --vp", (int64_t)parallel->pipeline * parallel->chunks) &&
+         (setup->stage_layers != NULL ||
+          divides("--layers", model->layers, "--pp times --vp", (int64_t)parallel->pipeline * parallel->chunks)) &&
          divides("--heads", model->heads, "--tp", parallel->tensor) &&
          divides("--ffn", model->ffn, "--tp", parallel->tensor) &&
          divides("--vocab", model->vocabulary, "--tp", parallel->tensor) &&
@@ -781,14 +856,19 @@ static bool set_ranks(struct setup *setup, const struct reading *reading) {
   setup->record_rank = memory_new(ranks, sizeof *setup->record_rank);
   setup->slow_device = memory_new(ranks, sizeof *setup->slow_device);
   setup->slow_host = memory_new(ranks, sizeof *setup->slow_host);
+  setup->slow_data = memory_new(ranks, sizeof *setup->slow_data);
   for (size_t i = 0; i < ranks; i++) {
     setup->slow_device[i] = 1;
     setup->slow_host[i] = 1;
   }
-  return choose_ranks(setup, reading->ranks) &&
-         slow_down(setup, find_option("straggler", 9), reading->stragglers, reading->straggler_count,
-                   setup->slow_device) &&
-         slow_down(setup, find_option("slow-host", 9), reading->slow_hosts, reading->slow_host_count, setup->slow_host);
+  bool good = choose_ranks(setup, reading->ranks);
+  for (int kind = 0; kind < SLOW; kind++) {
+    const struct of_ranks *slow = &reading->slow[kind];
+    for (int i = 0; good && i < slow->count; i++) {
+      good = slow_down(setup, slow->option, slow->texts[i]);
+    }
+  }
+  return good;
 }
 
 bool setup_read(struct setup *setup, int count, char **arguments, bool *done) {
@@ -819,13 +899,15 @@ bool setup_read(struct setup *setup, int count, char **arguments, bool *done) {
     return complain("a folder for the traces is wanted; see --help");
   }
   setup->arguments = join(count, arguments, setup->folder);
-  return check(setup) && set_ranks(setup, &reading);
+  return choose_stage_layers(setup, reading.stage_layers) && check(setup) && set_ranks(setup, &reading);
 }
 
 void setup_free(struct setup *setup) {
   free(setup->record_rank);
   free(setup->slow_device);
   free(setup->slow_host);
+  free(setup->slow_data);
+  free(setup->stage_layers);
   for (int i = 0; i < setup->leave_out_op_count; i++) {
     free(setup->leave_out_ops[i]);
   }

@@ -101,6 +101,14 @@ enum { MOST_LEFT_OUT_OPS = 16 };
  * or of CUDA's activity alone, without ops. */
 enum form { FORM_2026, FORM_2024, FORM_2022, FORM_CUDA, FORMS };
 
+/* Transfers between two ranks, or all of one (both are it), and of every group that has both, take so many times as
+ * long. */
+struct slow_link {
+  int ranks[2];
+  double factor;
+};
+enum { MOST_SLOW = 64 }; /* times that an option about a rank is given */
+
 enum recorded {
   RECORD_SHAPES = 1,
   RECORD_SYNC = 2,
@@ -125,6 +133,11 @@ struct setup {
   bool sm_queue; /* communication needs SMs for all its blocks at once, and the stream that had them comes first */
   double scale[SCALED];            /* 1: as it is */
   double *slow_device, *slow_host; /* a factor a rank */
+  int64_t *slow_data;              /* ns that a rank waits for the data of each step */
+  struct slow_link slow_links[MOST_SLOW];
+  int slow_link_count;
+  int read_back;     /* values of each layer's output that the host reads in the forward pass */
+  int *stage_layers; /* of each stage; NULL: as many in each */
   bool leave_out[LEFT_OUT];
   char *leave_out_ops[MOST_LEFT_OUT_OPS]; /* op=NAME: ops that are left out with all inside them */
   int leave_out_op_count;
@@ -147,6 +160,8 @@ struct setup {
 };
 
 int setup_ranks(const struct setup *setup); /* tensor * pipeline * data */
+
+int setup_stage_layers(const struct setup *setup, int stage);
 
 /* Coordinates of a rank: tensor runs fastest, then data, then pipeline, as Megatron-LM lays ranks out. */
 struct coordinates {

@@ -106,7 +106,12 @@ static void mistakes_are_named(void **state) {
   expect_refusal(fixture, PARSE(fixture, "--nope=1"), "unknown option --nope; try 'lumos-parse --help'");
   expect_refusal(fixture, PARSE(fixture, "-x"), "unknown option -x; try 'lumos-parse --help'");
   expect_refusal(fixture, PARSE(fixture, "-qx"), "unknown option -x; try 'lumos-parse --help'");
-  expect_refusal(fixture, PARSE(fixture, "--qui"), "option --qui is ambiguous; try 'lumos-parse --help'");
+  expect_refusal(fixture, PARSE(fixture, "--qui"),
+                 "option --qui is ambiguous: --quiet, --quick; try 'lumos-parse --help'");
+  expect_refusal(fixture, PARSE(fixture, "--quik"),
+                 "unknown option --quik; did you mean --quick? 'lumos-parse --help' shows all");
+  expect_refusal(fixture, PARSE(fixture, "--hlep=1"),
+                 "unknown option --hlep; did you mean --help? 'lumos-parse --help' shows all");
   expect_refusal(fixture, PARSE(fixture, "--=1"), "unknown option --; try 'lumos-parse --help'");
   expect_refusal(fixture, PARSE(fixture, "-o"), "option -o needs an argument; try 'lumos-parse --help'");
   expect_refusal(fixture, PARSE(fixture, "--output"), "option --output needs an argument; try 'lumos-parse --help'");
@@ -115,7 +120,7 @@ static void mistakes_are_named(void **state) {
   for (size_t i = 0; i < sizeof bad_numbers / sizeof *bad_numbers; i++) {
     char expected[128];
     (void)snprintf(expected, sizeof expected,
-                   "option -n: '%s' is no non-negative whole number; try 'lumos-parse --help'", bad_numbers[i]);
+                   "option -n: '%s' is not a non-negative whole number; try 'lumos-parse --help'", bad_numbers[i]);
     expect_refusal(fixture, PARSE(fixture, "-n", bad_numbers[i]), expected);
   }
 }
@@ -172,6 +177,24 @@ static void help_shows_all(void **state) {
   }
 }
 
+static void help_has_headings(void **state) {
+  struct fixture *fixture = *state;
+  const struct lumos_option grouped[] = {
+      {LUMOS_OPTION_GROUP, 0, NULL, NULL, NULL, "Input"},  fixture->options[0],
+      {LUMOS_OPTION_GROUP, 0, NULL, NULL, NULL, "Output"}, fixture->options[2],
+      {LUMOS_OPTION_END, 0, NULL, NULL, NULL, NULL},
+  };
+  fixture->command.options = grouped;
+  char *text = printed_by(fixture, "--help");
+  assert_non_null(strstr(text, "\nOptions:\n Input:\n  -q, --quiet             Print nothing but errors.\n"
+                               "\n Output:\n  -o, --output=FILE "));
+  assert_non_null(strstr(text, "\n\n Help:\n  -h, --help "));
+  free(text);
+  assert_true(PARSE(fixture, "--out", "x", "-q"));
+  assert_string_equal(fixture->values.output, "x");
+  fixture->command.options = fixture->options;
+}
+
 static void version_is_one_line(void **state) {
   char *text = printed_by(*state, "--version");
   assert_string_equal(text, "lumos-parse " LUMOS_VERSION "\n");
@@ -182,9 +205,9 @@ static void version_is_one_line(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      OPTIONS_TEST(every_form_is_read),  OPTIONS_TEST(letters_join_and_names_shorten),
-      OPTIONS_TEST(mistakes_are_named),  OPTIONS_TEST(help_shows_all),
-      OPTIONS_TEST(version_is_one_line),
+      OPTIONS_TEST(every_form_is_read), OPTIONS_TEST(letters_join_and_names_shorten),
+      OPTIONS_TEST(mistakes_are_named), OPTIONS_TEST(help_shows_all),
+      OPTIONS_TEST(help_has_headings),  OPTIONS_TEST(version_is_one_line),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -72,7 +72,7 @@ static void what_no_gpu_does_is_refused(void **state) {
   static const struct {
     const char *peak, *bandwidth, *says;
   } tables[] = {
-      {"1e-300", "1", "bf16 is no number from 0.001 to 1000000; write it in TFLOP/s"},
+      {"1e-300", "1", "bf16 is not a number from 0.001 to 1000000; write it in TFLOP/s"},
       {"5e-324", "1", "bf16 is"},
       {"0.00099", "1", "bf16 is"},
       {"0", "1", "bf16 is"},
@@ -80,7 +80,7 @@ static void what_no_gpu_does_is_refused(void **state) {
       {"1e999", "1", "bf16 is"},
       {"989e12", "1", "bf16 is"},
       {"\"989\"", "1", "bf16 is"},
-      {"989", "1e-300", "memory_bandwidth is no number from 0.001 to 1000000; write it in GB/s"},
+      {"989", "1e-300", "memory_bandwidth is not a number from 0.001 to 1000000; write it in GB/s"},
       {"989", "-1e999", "memory_bandwidth is"},
       {"0.001", "1000000", NULL},
   };

@@ -299,15 +299,15 @@ static void a_bad_file_is_refused(void **state) {
   static const struct {
     const char *text, *message;
   } bad[] = {
-      {"", "is no JSON object"},
-      {"[4]", "is no JSON object"},
-      {"{\"heads\":4} 5", "is no JSON object"},
+      {"", "is not a JSON object"},
+      {"[4]", "is not a JSON object"},
+      {"{\"heads\":4} 5", "is not a JSON object"},
       {"{\"head\":4}", "a model has no head; give layers"},
-      {"{\"heads\":0}", "heads is no whole number"},
-      {"{\"heads\":1.5}", "heads is no whole number"},
-      {"{\"heads\":\"4\"}", "heads is no whole number"},
-      {"{\"heads\":2147483648}", "heads is no whole number"},
-      {"{\"heads\":1e999}", "heads is no whole number"},
+      {"{\"heads\":0}", "heads is not a whole number"},
+      {"{\"heads\":1.5}", "heads is not a whole number"},
+      {"{\"heads\":\"4\"}", "heads is not a whole number"},
+      {"{\"heads\":2147483648}", "heads is not a whole number"},
+      {"{\"heads\":1e999}", "heads is not a whole number"},
       {"{\"heads\":4,\"heads\":4}", "heads is given twice"},
   };
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {

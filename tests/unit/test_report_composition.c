@@ -1,8 +1,8 @@
 /* Compositions: parts add up to their whole, and nothing of it goes unsaid. */
 #include "unit/report_job.h"
 
+#include "report/content/breakdown.h"
 #include "report/content/composition.h"
-#include "report/content/metric_tables.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -18,9 +18,9 @@ static void add_kind(struct lumos_job *job, int32_t step, const char *kind, int6
   job->metrics.items[job->metrics.count - 1].scope.kind = lumos_intern_text(job->strings, kind);
 }
 
-static void add_idle_of(struct lumos_job *job, int32_t rank, int32_t step, const int64_t causes[REPORT_IDLE_CAUSES]) {
-  for (int i = 0; i < REPORT_IDLE_CAUSES; i++) {
-    add_metric(job, report_idle_causes[i].term, rank, step, LUMOS_METRIC_SIMULATED, causes[i], 0);
+static void add_idle_of(struct lumos_job *job, int32_t rank, int32_t step, const int64_t causes[REPORT_IDLE_PARTS]) {
+  for (int i = 0; i < REPORT_IDLE_PARTS; i++) {
+    add_metric(job, report_idle_parts[i].term, rank, step, LUMOS_METRIC_SIMULATED, causes[i], 0);
   }
 }
 
@@ -114,45 +114,38 @@ static void bars_fill_their_width(void **state) {
       filled += scene.marks.items[i].kind == MARK_BOX && !scene.marks.items[i].plate ? scene.marks.items[i].width : 0;
     }
     assert_int_equal(filled, shape->width - shape->labels - shape->figures);
-    expect_told(&scene, PAINT_HOST_GAP, "host gap: 200.0\xC2\xA0ms (20.0\xC2\xA0%)");
+    expect_told(&scene, PAINT_HOST_GAP, "CPU gap: 200.0\xC2\xA0ms (20.0\xC2\xA0%)");
     report_scene_free(&scene);
   }
   report_facts_free(&facts);
   lumos_job_free(job);
 }
 
-/* Causes are known of the simulated timeline alone: so is their whole, or they would not add up to it. */
+/* Causes are known of the simulated timeline alone: so is their whole, or they would not add up to it. Shares are of the
+ * job's step. */
 static void idle_causes_add_up(void **state) {
   (void)state;
   struct lumos_job *job = two_ranks();
   struct report_facts facts;
-  struct report_table table;
   struct report_scene scene;
   report_facts_read(job, &facts);
-  report_metric_table(&facts, METRICS_IDLE, &table);
-  assert_int_equal(report_table_rows(&table), 2);
-  for (size_t row = 0; row < 2; row++) {
-    int64_t sum = 0;
-    for (size_t i = 0; i < REPORT_IDLE_CAUSES; i++) {
-      assert_string_equal(table.columns[report_idle_causes[i].column].term, report_idle_causes[i].term);
-      sum += report_idle_time(&table, row, &report_idle_causes[i]);
-    }
-    assert_int_equal(report_table_value(&table, row, 1), MS(100));
-    assert_int_equal(sum, MS(100));
+  int64_t sum = 0;
+  for (size_t i = 0; i < REPORT_IDLE_PARTS; i++) {
+    sum += report_row_mean(&facts.all, SIMULATED, report_idle_parts[i].figure);
   }
+  assert_int_equal(sum, MS(100));
+  assert_int_equal(report_row_mean(&facts.all, SIMULATED, FIGURE_IDLE), MS(100));
   struct lumos_text finding = LUMOS_TEXT_BUFFER;
-  report_put_idle_finding(&table, &finding);
+  report_put_idle_finding(&facts, &finding);
   lumos_text_add(&finding, "", 1);
-  assert_string_equal(finding.bytes,
-                      "Of the idle time 60.0\xC2\xA0% is for the host, 15.0\xC2\xA0% is for a wait of the host, "
-                      "10.0\xC2\xA0% is for launches, 5.0\xC2\xA0% is for other work, "
-                      "10.0\xC2\xA0% is unexplained");
+  assert_string_equal(finding.bytes, "GPUs idle for 10.0\xC2\xA0% of the step: 6.0\xC2\xA0% CPU-bound, "
+                                     "1.5\xC2\xA0% CPU blocked in synchronization, 1.0\xC2\xA0% launch latency, "
+                                     "0.5\xC2\xA0% behind other GPU work, 1.0\xC2\xA0% unexplained");
   lumos_text_free(&finding);
-  assert_true(report_idle_scene(&table, false, &scene));
-  expect_told(&scene, (enum report_paint)LUMOS_SYNC, "for a wait of the host: 20.00\xC2\xA0ms (20.0\xC2\xA0%)");
-  expect_told(&scene, (enum report_paint)LUMOS_SYNC, "for a wait of the host: 10.00\xC2\xA0ms (10.0\xC2\xA0%)");
+  assert_true(report_idle_scene(&facts, false, &scene));
+  expect_told(&scene, (enum report_paint)LUMOS_SYNC,
+              "2 alike, CPU blocked in synchronization: 15.00\xC2\xA0ms (1.5\xC2\xA0%)");
   report_scene_free(&scene);
-  report_table_free(&table);
   report_facts_free(&facts);
   lumos_job_free(job);
 }
@@ -163,14 +156,11 @@ static void without_metrics_nothing_is_drawn(void **state) {
   finish_job(job);
   struct report_facts facts;
   struct report_path path;
-  struct report_table table;
   struct report_scene scene;
   report_facts_read(job, &facts);
   report_path_read(&facts, &path);
-  report_metric_table(&facts, METRICS_IDLE, &table);
   assert_false(report_path_scene(&path, false, &scene));
-  assert_false(report_idle_scene(&table, false, &scene));
-  report_table_free(&table);
+  assert_false(report_idle_scene(&facts, false, &scene));
   report_facts_free(&facts);
   lumos_job_free(job);
 }

@@ -34,6 +34,7 @@ static const char late_beside_job[] = BESIDE(106, 5);
 /* A job with its dependencies. */
 struct shown {
   struct lumos_job *job;
+  struct lumos_diagnosis diagnosis;
   struct report_content content;
 };
 
@@ -44,6 +45,8 @@ static struct shown *show(const char *text, const struct lumos_report_options *o
   if (!lumos_simulate(shown->job, &error) || !report_content_read(shown->job, options, &shown->content, &error)) {
     fail_msg("%s", error.text);
   }
+  lumos_diagnose(shown->job, &shown->diagnosis);
+  shown->content.diagnosis = &shown->diagnosis;
   report_dependencies_settle(&shown->content.dependencies);
   assert_true(shown->content.dependencies.known);
   return shown;
@@ -51,6 +54,7 @@ static struct shown *show(const char *text, const struct lumos_report_options *o
 
 static void forget(struct shown *shown) {
   report_content_free(&shown->content);
+  lumos_diagnosis_free(&shown->diagnosis);
   lumos_job_free(shown->job);
   free(shown);
 }
@@ -128,15 +132,14 @@ static void boxes_and_arrows_add_up_to_the_step(void **state) {
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   report_put_dependencies_finding(dependencies, &text);
   /* Of 199: K0 and K1 150, K3 30, launch0 10, lags 8; s7 has 102. */
-  check_text(
-      &text,
-      "Of the 199 ns that step 1 takes in the simulation, 75.4 % is computing kernels, 15.1 % copies, 5.0 % host "
-      "work, 4.0 % launch lags and other gaps and 0.5 % all else; 51.3 % is on stream 7.");
+  check_text(&text,
+             "Of the 199 ns that step 1 takes in the simulation, 75.4 % is computing kernels, 15.1 % copies, 5.0 % CPU "
+             "work, 4.0 % launch latency and other gaps and 0.5 % all else; 51.3 % is on compute 7.");
   report_put_dependencies_reading(dependencies, &text);
   check_text(
       &text,
-      "4 tasks stand on the chain, on 3 lanes, each in a box of its own. 2 constraints with a slack of 90 ns or more "
-      "are left out.");
+      "4 tasks are on the critical path, on 3 lanes, each in a box of its own. 2 constraints with a slack of 90 ns or "
+      "more are left out.");
   forget(shown);
 }
 
@@ -175,8 +178,8 @@ static void what_nearly_bound_stands_beside_the_chain(void **state) {
   assert_int_equal(dependencies->left_out, 0);
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   report_put_dependencies_reading(dependencies, &text);
-  check_text(&text, "3 tasks stand on the chain, on 2 lanes, each in a box of its own. Beside it: 1 constraint that "
-                    "nearly bound, with the "
+  check_text(&text, "3 tasks are on the critical path, on 2 lanes, each in a box of its own. Beside it: 1 "
+                    "nearly critical constraint, with the "
                     "slack. ");
   forget(shown);
 }
@@ -254,7 +257,7 @@ static void the_step_nearest_to_the_mean_is_shown(void **state) {
   (void)state;
   /* 100, 30, 50: the mean is 60. */
   assert_int_equal(chosen((int64_t[]){100, 130, 180}, 3, &plain), 3);
-  /* Two steps are equally near: the later, also where the mean is no whole number. */
+  /* Two steps are equally near: the later, also where the mean is not a whole number. */
   assert_int_equal(chosen((int64_t[]){100, 180}, 2, &plain), 2);
   assert_int_equal(chosen((int64_t[]){100, 181}, 2, &plain), 2);
   assert_int_equal(chosen((int64_t[]){80, 181}, 2, &plain), 2);
@@ -307,8 +310,8 @@ static struct lumos_text page_with(report_layout_engine *engine, int limit) {
   struct report_content *content = &shown->content;
   struct lumos_error error = {0};
   report_dependencies_free(&content->dependencies);
-  const struct report_dependencies_source source = {content->job, content->bindings, NULL, &content->timelines.steps,
-                                                    content->options};
+  const struct report_dependencies_source source = {
+      content->job, content->bindings, NULL, &content->timelines.steps, content->options, &content->timelines.roles};
   assert_true(report_dependencies_read(&source, &content->dependencies, &error));
   report_dependencies_lay_out(&content->dependencies, engine, limit);
   report_dependencies_settle(&content->dependencies);
@@ -321,22 +324,22 @@ static struct lumos_text page_with(report_layout_engine *engine, int limit) {
 
 static void the_page_is_whole_whatever_the_engine_does(void **state) {
   (void)state;
-  static const char open_table[] = "<details open>\n<summary>The chain as a table</summary>";
+  static const char to_table[] = "<a href=\"#table-dependencies\">";
   static const char picture[] = "aria-label=\"Picture: what the step waits for\"";
   struct lumos_text good = page_with(report_layout_graphviz, 300000);
   assert_non_null(strstr(good.bytes, picture));
-  assert_null(strstr(good.bytes, open_table));
+  assert_null(strstr(good.bytes, to_table));
   struct lumos_text failed[] = {page_with(hangs, 50), page_with(crashes, 300000)};
   const char *const reasons[] = {"Graphviz took too long", "Graphviz could not lay it out"};
   for (size_t i = 0; i < 2; i++) {
     assert_null(strstr(failed[i].bytes, picture));
     assert_non_null(strstr(failed[i].bytes, reasons[i]));
-    assert_non_null(strstr(failed[i].bytes, open_table));
+    assert_non_null(strstr(failed[i].bytes, to_table));
     /* All else is the same, byte for byte. */
-    const char *after = strstr(good.bytes, "<summary>The chain as a table</summary>");
-    const char *same = strstr(failed[i].bytes, "<summary>The chain as a table</summary>");
+    const char *after = strstr(good.bytes, "<summary>Critical path, box by box</summary>");
+    const char *same = strstr(failed[i].bytes, "<summary>Critical path, box by box</summary>");
     assert_string_equal(after, same);
-    size_t before = (size_t)(strstr(good.bytes, "What the step waits for</h2>") - good.bytes);
+    size_t before = (size_t)(strstr(good.bytes, "<h2 id=\"dependencies\">") - good.bytes);
     assert_memory_equal(good.bytes, failed[i].bytes, before);
     lumos_text_free(&failed[i]);
   }
@@ -355,11 +358,12 @@ static void the_scene_has_a_box_for_every_node(void **state) {
   size_t papers = 0;
   for (size_t i = 0; i < scene.marks.count; i++) {
     const struct report_mark *mark = &scene.marks.items[i];
-    bool box =
-        mark->kind == MARK_BOX && mark->width == REPORT_DEPENDENCY_WIDTH && mark->height == REPORT_DEPENDENCY_HEIGHT;
+    bool box = mark->kind == MARK_BOX && i > 0 && mark[-1].kind == MARK_GROUP && mark[-1].css != NULL;
     if (box) {
       assert_int_equal(mark->x, dependencies->layout.places[boxes].x);
       assert_int_equal(mark->y, dependencies->layout.places[boxes].y);
+      assert_int_equal(mark->width, REPORT_DEPENDENCY_WIDTH);
+      assert_true(mark->height >= REPORT_DEPENDENCY_HEIGHT);
     }
     boxes += box;
     curves += mark->kind == MARK_CURVE;
@@ -381,6 +385,64 @@ static void the_scene_has_a_box_for_every_node(void **state) {
   forget(shown);
 }
 
+/* What of a box is painted is its time: areas have the ratios of times; and a box stands for a view of the timeline. */
+static void areas_are_times(void **state) {
+  (void)state;
+  struct shown *shown = show(streams_job, &plain);
+  const struct report_dependencies *dependencies = &shown->content.dependencies;
+  struct report_scene scene;
+  assert_true(report_dependencies_scene(dependencies, &scene));
+  double areas[4] = {0};
+  size_t boxes = 0;
+  for (size_t i = 1; i < scene.marks.count; i++) {
+    const struct report_mark *group = &scene.marks.items[i - 1], *area = &scene.marks.items[i + 1];
+    if (group->kind == MARK_GROUP && group->css != NULL) {
+      assert_int_equal(area->paint, PAINT_RULE);
+      areas[boxes++] = (double)area->width * area->height;
+    }
+  }
+  assert_int_equal(boxes, 4); /* launch0 10, K0 100, K1 50, K3 30 */
+  for (size_t i = 0; i < boxes; i++) {
+    double time = (double)report_dependency_time(&dependencies->nodes.items[i]);
+    assert_true(areas[i] > 0.97 * areas[1] * time / 100 && areas[i] < 1.03 * areas[1] * time / 100);
+  }
+  lumos_text_char(&scene.texts, '\0');
+  char view[80];
+  const struct report_dependency_node *k0 = &dependencies->nodes.items[1];
+  (void)snprintf(view, sizeof view, "t=%lldns-%lldns&task=0:%u", (long long)(k0->from - dependencies->chain.from),
+                 (long long)(k0->until - dependencies->chain.from), shown->job->tasks.items[k0->task].id);
+  assert_non_null(strstr(scene.texts.bytes, view));
+  report_scene_free(&scene);
+  forget(shown);
+}
+
+/* The critical path as legs: the thread to the end of the launch, stream after stream; without gaps, as long as the step.
+ * K0 is on one, K1 and K3 on the other. */
+static void legs_are_the_chain(void **state) {
+  (void)state;
+  struct shown *shown = show(streams_job, &plain);
+  const struct report_routes *routes = &shown->content.timelines.routes;
+  const struct report_chain *chain = &shown->content.dependencies.chain;
+  assert_int_equal(routes->of.count, 1);
+  assert_int_equal(routes->joined, 0);
+  const struct report_leg *legs = routes->legs.items;
+  assert_int_equal(routes->legs.count, 3);
+  assert_int_equal(legs[0].from, chain->from);
+  assert_int_equal(legs[routes->legs.count - 1].to, chain->until);
+  size_t at = 0;
+  for (size_t i = 0; i < chain->parts.count; i++) { /* every part lies in a leg of its task's lane */
+    const struct lumos_path_part *part = &chain->parts.items[i];
+    at += part->from >= legs[at].to;
+    assert_true(part->from >= legs[at].from && part->to <= legs[at].to);
+    assert_int_equal(legs[at].lane, shown->job->tasks.items[part->task].lane);
+    assert_true(at == 0 || legs[at].from == legs[at - 1].to);
+  }
+  assert_int_equal(at, 2);
+  assert_int_equal(legs[1].entry.kind, LUMOS_HELD_BY_LAUNCH);
+  assert_int_equal(legs[2].entry.kind, LUMOS_HELD_BY_EVENT);
+  forget(shown);
+}
+
 /* C1 takes none of the chain's time: it is there because the others wait for its start. */
 static void the_last_member_is_called_so(void **state) {
   (void)state;
@@ -388,8 +450,8 @@ static void the_last_member_is_called_so(void **state) {
   struct report_scene scene;
   assert_true(report_dependencies_scene(&shown->content.dependencies, &scene));
   lumos_text_char(&scene.texts, '\0');
-  assert_non_null(strstr(scene.texts.bytes, "comes last \xC2\xB7 rank 1, stream 7"));
-  assert_null(strstr(scene.texts.bytes, "comes last \xC2\xB7 rank 0"));
+  assert_non_null(strstr(scene.texts.bytes, "arrives last \xC2\xB7 rank 1, "));
+  assert_null(strstr(scene.texts.bytes, "arrives last \xC2\xB7 rank 0"));
   report_scene_free(&scene);
   forget(shown);
 }
@@ -410,7 +472,7 @@ static void times_have_room(void **state) {
   size_t times = 0;
   for (size_t i = 0; i < scene.marks.count; i++) {
     const struct report_mark *mark = &scene.marks.items[i];
-    origin = mark->kind == MARK_GROUP ? mark->x : origin;
+    origin = mark->kind == MARK_GROUP && mark->css == NULL ? mark->x : origin;
     if (mark->kind == MARK_TEXT && mark->anchor == ANCHOR_END && mark->x < 0) {
       int32_t width = report_text_width(mark->style, scene.texts.bytes + mark->text_first, mark->text_length);
       assert_true(origin + mark->x >= width);
@@ -435,6 +497,8 @@ int main(void) {
       cmocka_unit_test(the_page_is_whole_whatever_the_engine_does),
       cmocka_unit_test(the_scene_has_a_box_for_every_node),
       cmocka_unit_test(times_have_room),
+      cmocka_unit_test(areas_are_times),
+      cmocka_unit_test(legs_are_the_chain),
       cmocka_unit_test(the_last_member_is_called_so),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

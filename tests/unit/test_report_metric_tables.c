@@ -88,7 +88,7 @@ static void means_over_the_steps(void **state) {
   expect_name(&table, 0, 0, "GEMM");
   assert_int_equal(report_table_value(&table, 0, 1), MS(180));
   assert_int_equal(report_table_value(&table, 0, 2), 900000);
-  expect_name(&table, 1, 0, "host gap");
+  expect_name(&table, 1, 0, "CPU gap");
   assert_int_equal(report_table_value(&table, 1, 1), MS(20));
   report_table_free(&table);
   table = table_of(job, METRICS_PATH_CROSSINGS);
@@ -148,7 +148,7 @@ static void what_kernels_reach(void **state) {
   struct report_table table = table_of(job, METRICS_RATES);
   assert_int_equal(report_table_rows(&table), 1);
   expect_name(&table, 0, 0, "gemm");
-  assert_int_equal(report_table_value(&table, 0, 1), MS(10));
+  assert_int_equal(report_table_value(&table, 0, 1), MS(5)); /* of one of two ranks */
   assert_int_equal(report_table_value(&table, 0, 2), 125000);
   assert_int_equal(report_table_value(&table, 0, 3), 300500);
   report_table_free(&table);
@@ -156,7 +156,7 @@ static void what_kernels_reach(void **state) {
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   report_put_mfu_finding(&table, &text);
   lumos_text_char(&text, '\0');
-  assert_string_equal(text.bytes, "Model FLOPs utilisation (MFU): 27.5\xC2\xA0% by the recorded shapes");
+  assert_string_equal(text.bytes, "Model FLOPs utilization (MFU): 27.5\xC2\xA0% by the recorded shapes");
   lumos_text_free(&text);
   report_table_free(&table);
   lumos_job_free(job);
@@ -173,14 +173,14 @@ static void who_waits_and_who_is_late(void **state) {
   assert_int_equal(report_table_value(&waits, 0, 2), MS(20));
   assert_int_equal(report_table_rows(&stragglers), 2);
   assert_int_equal(report_table_value(&stragglers, 1, 1), MS(8));
-  assert_int_equal(report_table_value(&stragglers, 1, 3), MS(8));
-  assert_int_equal(report_table_value(&stragglers, 0, 7), LUMOS_ABSENT);
-  assert_int_equal(report_table_value(&stragglers, 1, 7), 120000);
+  assert_int_equal(report_table_value(&stragglers, 1, 2), 40000); /* of 200 ms */
+  assert_int_equal(report_table_value(&stragglers, 1, 4), MS(8));
+  assert_int_equal(report_table_value(&stragglers, 0, 8), LUMOS_ABSENT);
+  assert_int_equal(report_table_value(&stragglers, 1, 8), 120000);
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   report_put_waits_finding(&waits, &stragglers, &text);
   lumos_text_char(&text, '\0');
-  assert_string_equal(text.bytes, "Straggler: rank 1, which comes to communication 8.00\xC2\xA0ms late by itself in a "
-                                  "step, 12.0\xC2\xA0% of it");
+  assert_string_equal(text.bytes, "Rank 1 arrives 8.00\xC2\xA0ms late (4.0\xC2\xA0% of the step)");
   lumos_text_free(&text);
   report_table_free(&waits);
   report_table_free(&stragglers);
@@ -207,17 +207,15 @@ static void all_ranks_are_there(void **state) {
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   report_put_waits_finding(&waits, &stragglers, &text);
   lumos_text_char(&text, '\0');
-  assert_string_equal(text.bytes,
-                      "Straggler: rank 59, which comes to communication 40.00\xC2\xA0ms late by itself in a "
-                      "step, 12.0\xC2\xA0% of it");
+  assert_string_equal(text.bytes, "Rank 59 arrives 40.00\xC2\xA0ms late (20.0\xC2\xA0% of the step)");
   lumos_text_free(&text);
   report_table_free(&waits);
   report_table_free(&stragglers);
   lumos_job_free(job);
 }
 
-/* Far more rows than a table has room for, with names and values that nobody would write. */
-static void what_is_left_out_is_said(void **state) {
+/* However many rows there are, what stands for others comes last. */
+static void all_rows_are_there(void **state) {
   (void)state;
   struct lumos_job *job = two_steps();
   for (int i = 0; i < 100; i++) {
@@ -227,19 +225,66 @@ static void what_is_left_out_is_said(void **state) {
         text_of(job, name);
   }
   struct report_table table = table_of(job, METRICS_PATH_OPS);
-  assert_int_equal(report_table_rows(&table), 20);
-  expect_name(&table, 0, 0, "<op 99>"); /* what is left over comes last */
-  lumos_text_char(&table.rest, '\0');
-  assert_non_null(strstr(table.rest.bytes, "and at least 80\xC2\xA0more rows"));
+  assert_int_equal(report_table_rows(&table), 100);
+  expect_name(&table, 0, 0, "<op 99>");
+  expect_name(&table, 99, 0, "(all others)");
+  assert_int_equal(table.rest.length, 0);
   report_table_free(&table);
   lumos_job_free(job);
+}
+
+/* What is added up over ranks is shown as a rank's share of it, quantiles as they are. */
+static void per_step_and_rank(void **state) {
+  (void)state;
+  struct lumos_job *job = two_steps();
+  for (int32_t step = 0; step < 2; step++) {
+    add(job, "call_time", NONE, step, LUMOS_METRIC_MEASURED, MS(10 + 20 * step), 0)->name = text_of(job, "launch");
+    add(job, "call_count", NONE, step, LUMOS_METRIC_MEASURED, 3, 0)->name = text_of(job, "launch");
+  }
+  add(job, "call_median", NONE, NONE, LUMOS_METRIC_MEASURED, 7000, 0)->name = text_of(job, "launch");
+  struct report_table table = table_of(job, METRICS_CALLS);
+  assert_int_equal(report_table_rows(&table), 1);
+  assert_int_equal(report_table_value(&table, 0, 1), MS(10));
+  assert_int_equal(report_table_value(&table, 0, 2), 1500); /* thousandths */
+  assert_int_equal(report_table_value(&table, 0, 3), 7000);
+  assert_int_equal(report_table_value(&table, 0, 4), LUMOS_ABSENT);
+  report_table_free(&table);
+  lumos_job_free(job);
+}
+
+/* Twenty rows stand open, all others are in the page, folded; a few more than twenty are not worth folding. */
+static void long_tables_are_folded(void **state) {
+  (void)state;
+  static const struct report_column columns[] = {{"name", "name", NULL, COLUMN_NAME},
+                                                 {"rate", "rate", NULL, COLUMN_TFLOPS}};
+  for (int64_t rows = 25; rows <= 26; rows++) {
+    struct report_table table;
+    struct lumos_text text = LUMOS_TEXT_BUFFER;
+    report_table_begin(&table, "many", columns, 2);
+    for (int64_t row = 0; row < rows; row++) {
+      report_table_word(&table, "kernel");
+      report_table_number(&table, 758123 - row);
+    }
+    report_table_html(&table, &text);
+    lumos_text_char(&text, '\0');
+    assert_true((strstr(text.bytes, "<summary>Show all 26</summary>") != NULL) == (rows == 26));
+    assert_non_null(strstr(text.bytes, "rate <small>TFLOP/s</small>"));
+    int64_t found = 0;
+    for (const char *at = text.bytes; (at = strstr(at, "<td>758</td>")) != NULL; at++) {
+      found++;
+    }
+    assert_int_equal(found, rows);
+    lumos_text_free(&text);
+    report_table_free(&table);
+  }
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(means_over_the_steps), cmocka_unit_test(bubbles_stand_beside_theory),
       cmocka_unit_test(what_kernels_reach),   cmocka_unit_test(who_waits_and_who_is_late),
-      cmocka_unit_test(all_ranks_are_there),  cmocka_unit_test(what_is_left_out_is_said),
+      cmocka_unit_test(all_ranks_are_there),  cmocka_unit_test(all_rows_are_there),
+      cmocka_unit_test(per_step_and_rank),    cmocka_unit_test(long_tables_are_folded),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

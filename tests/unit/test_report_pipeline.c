@@ -335,7 +335,7 @@ static void chunks_are_parted_by_other_stages(void **state) {
   assert_pass(&passes, 0, LUMOS_FORWARD, 0, 0, 20);
   assert_pass(&passes, 1, LUMOS_FORWARD, 0, 20, 30);
   struct report_table table;
-  report_pipeline_table(&passes, &table);
+  report_pipeline_table(&passes, &(struct report_facts){.job = job}, &table);
   const struct report_cell *cell = &table.cells.items[1];
   assert_int_equal(cell->length, strlen("0 to 2, 9"));
   assert_memory_equal(cell->bytes, "0 to 2, 9", cell->length);
@@ -359,7 +359,7 @@ static void boxes_are_numbered(void **state) {
   struct lumos_job *job = second_stage();
   struct lumos_passes passes = read_passes(job);
   struct report_scene scene;
-  assert_true(report_pipeline_scene(&passes, &scene));
+  assert_true(report_pipeline_scene(&passes, &(struct report_facts){.job = job}, &scene));
   assert_int_equal(count_marks(&scene, MARK_BOX, PAINT_FORWARD), 4);
   assert_int_equal(count_marks(&scene, MARK_BOX, PAINT_BACKWARD), 1);
   assert_int_equal(count_marks(&scene, MARK_BOX, PAINT_UPDATE), 3);
@@ -393,7 +393,7 @@ static void many_passes_are_a_raster(void **state) {
   struct lumos_passes passes = read_passes(job);
   struct report_scene scene;
   assert_true(report_pipeline_is_dense(&passes));
-  assert_true(report_pipeline_scene(&passes, &scene));
+  assert_true(report_pipeline_scene(&passes, &(struct report_facts){.job = job}, &scene));
   assert_int_equal(count_marks(&scene, MARK_BOX, PAINT_FORWARD), 0);
   assert_true(scene.marks.count < 200);
   assert_true(scene.runs.count > 0 && scene.runs.count <= 8 * LENGTH);
@@ -417,9 +417,9 @@ static void hostile_numbers_are_borne(void **state) {
   struct report_table table;
   struct report_scene scene;
   struct lumos_text text = LUMOS_TEXT_BUFFER;
-  report_pipeline_table(&passes, &table);
-  report_put_pipeline_finding(&passes, &text);
-  assert_true(report_pipeline_scene(&passes, &scene));
+  report_pipeline_table(&passes, &(struct report_facts){.job = job}, &table);
+  report_put_pipeline_finding(&passes, &(struct report_facts){.job = job}, &text);
+  assert_true(report_pipeline_scene(&passes, &(struct report_facts){.job = job}, &scene));
   report_scene_free(&scene);
   report_table_free(&table);
   lumos_text_free(&text);
@@ -437,8 +437,8 @@ static void without_passes_there_is_nothing(void **state) {
   struct report_scene scene;
   struct report_table table;
   assert_int_equal(passes.stages.count, 0);
-  assert_false(report_pipeline_scene(&passes, &scene));
-  report_pipeline_table(&passes, &table);
+  assert_false(report_pipeline_scene(&passes, &(struct report_facts){.job = job}, &scene));
+  report_pipeline_table(&passes, &(struct report_facts){.job = job}, &table);
   assert_int_equal(report_table_rows(&table), 0);
   report_table_free(&table);
   lumos_passes_free(&passes);

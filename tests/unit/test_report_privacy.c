@@ -212,7 +212,7 @@ static void hosts_and_traces_are_hidden(void **state) {
   lumos_job_note(job, "parse.truncated", LUMOS_WARNING, LUMOS_ABSENT, NULL, "notes-of-alice.json (no events) is cut",
                  NULL);
   lumos_job_note(job, "parse.not_a_trace", LUMOS_WARNING, LUMOS_ABSENT, NULL,
-                 "plan of hers (copy), 2.txt is no Kineto trace", NULL);
+                 "plan of hers (copy), 2.txt was left out: it is not JSON", NULL);
   lumos_job_note(job, "parse.missing_ranks", LUMOS_WARNING, LUMOS_ABSENT, NULL, "a rank's trace is missing",
                  "add it next to run-of-peggy.json.gz");
   EXPECT_SHOWN(job, pairs);

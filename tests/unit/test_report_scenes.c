@@ -1,31 +1,9 @@
-/* Pictures say what they leave out, and no line of theirs strikes through a word. */
+/* No line of a picture strikes through a word. */
 #include "sim_jobs.h"
 
-#include "report/content/breakdown.h"
 #include "report/content/content.h"
 #include "report/content/gantt.h"
 #include <lumos/sim.h>
-
-/* Of 31 ranks and the bar of all of them each has its place among 32; of more the first 31 do. */
-static void the_breakdown_counts_what_it_leaves_out(void **state) {
-  (void)state;
-  static const struct {
-    size_t ranks;
-    const char *said;
-  } cases[] = {{1, ""},
-               {31, ""},
-               {32, "Not drawn here: 1\xC2\xA0more rank."},
-               {33, "Not drawn here: 2\xC2\xA0more ranks."},
-               {1000, "Not drawn here: 969\xC2\xA0more ranks."}};
-  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-    const struct report_facts facts = {.ranks.count = cases[i].ranks, .steps.count = 2 * cases[i].ranks};
-    struct lumos_text text = LUMOS_TEXT_BUFFER;
-    report_put_breakdown_left_out(&facts, &text);
-    lumos_text_char(&text, '\0');
-    assert_string_equal(text.bytes, cases[i].said);
-    lumos_text_free(&text);
-  }
-}
 
 /* A step begins where the axis has its 0. */
 static void borders_of_steps_leave_the_axis_readable(void **state) {
@@ -89,7 +67,7 @@ static size_t runs_of(const struct report_scene *scene, enum report_paint paint)
   bool optional = false;
   for (size_t i = 0; i < scene->marks.count; i++) {
     const struct report_mark *mark = &scene->marks.items[i];
-    optional = mark->kind == MARK_GROUP ? mark->optional : optional && mark->kind != MARK_GROUP_END;
+    optional = mark->kind == MARK_GROUP ? mark->css != NULL : optional && mark->kind != MARK_GROUP_END;
     if (mark->kind == MARK_RUNS && mark->paint == paint) {
       assert_true(optional); /* the page has a switch for it */
       runs += mark->run_count;
@@ -152,7 +130,6 @@ static void doubts_are_told_with_their_times(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(the_breakdown_counts_what_it_leaves_out),
       cmocka_unit_test(borders_of_steps_leave_the_axis_readable),
       cmocka_unit_test(doubtful_waits_are_marked),
       cmocka_unit_test(doubts_are_told_with_their_times),

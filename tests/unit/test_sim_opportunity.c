@@ -188,7 +188,7 @@ static void a_start_that_no_change_moves(void **state) {
       text = lumos_string(job->strings, job->notes.items[i].text);
     }
   }
-  assert_non_null(strstr(text, "stay at their measured times"));
+  assert_non_null(strstr(text, "keep their measured times"));
   lumos_job_free(job);
 }
 

@@ -243,7 +243,7 @@ static void streams_are_opened_and_joined(void **state) {
   expect_stream(job, full_stream);
   lumos_job_free(job);
   assert_null(lumos_streams_open((const char *const[]){whole, trace}, 2, NULL, &error));
-  assert_non_null(strstr(error.text, "trace.json: is no stream of Lumos but looks like a Kineto trace"));
+  assert_non_null(strstr(error.text, "trace.json: is not a Lumos stream but looks like a Kineto trace"));
   assert_null(lumos_streams_open((const char *const[]){empty}, 1, NULL, &error));
   assert_non_null(strstr(error.text, "empty.jsonl: is empty"));
   assert_null(lumos_streams_open((const char *const[]){whole, whole}, 2, NULL, &error));

@@ -17,10 +17,10 @@
   "\"}}\n"
 #define NOTE(scope, count) \
   "{\"type\":\"note\",\"code\":\"parse.skipped\",\"level\":\"info\",\"text\":\"rows\",\"count\":" count scope "}\n"
-#define MISSING(ranks, count)                                                                                        \
-  "{\"type\":\"note\",\"code\":\"parse.missing_ranks\",\"level\":\"warning\",\"text\":\"of the 3 ranks of the job "  \
-  "these are missing: " ranks "\",\"count\":" count ",\"cure\":\"give their traces, too: waiting for a rank can be " \
-  "told from transfer only where it is there\"}\n"
+#define MISSING(ranks, count)                                                                                       \
+  "{\"type\":\"note\",\"code\":\"parse.missing_ranks\",\"level\":\"warning\",\"text\":\"of the 3 ranks of the job " \
+  "these are missing: " ranks "\",\"count\":" count ",\"cure\":\"add their traces: waiting for a rank can be "      \
+  "split from transfer only where its trace is present\"}\n"
 #define OF_RANK(rank) ",\"scope\":{\"rank\":" rank "}"
 #define NOTES(count) ",\"note\":" count
 #define END(ranks, groups, notes, last)                                                               \

@@ -210,14 +210,14 @@ static const struct fault faults[] = {
     {",\"args\":\"--steps 2\"", "", "history: expected tool, version, args and inputs"},
     {"{\"type\":\"rain\"}", "{\"shape\":1}", "the record has no type"},
     {"{\"type\":\"rain\"}", "{\"type\":1}", "type: expected a string"},
-    {"{\"type\":\"rain\"}", "{\"type\":\"rain\"} {}", "this is no JSON object"},
-    {"{\"type\":\"rain\"}", "{\"type\":\"rain\",\"a\":[1 2]}", "this is no JSON object"},
-    {"{\"type\":\"rain\"}", "{\"type\":\"rain\",\"a\":NaN}", "this is no JSON object"},
-    {"{\"type\":\"rain\"}", "[]", "this is no JSON object"},
-    {"{\"type\":\"rain\"}", "", "this is no JSON object"},
+    {"{\"type\":\"rain\"}", "{\"type\":\"rain\"} {}", "this is not a JSON object"},
+    {"{\"type\":\"rain\"}", "{\"type\":\"rain\",\"a\":[1 2]}", "this is not a JSON object"},
+    {"{\"type\":\"rain\"}", "{\"type\":\"rain\",\"a\":NaN}", "this is not a JSON object"},
+    {"{\"type\":\"rain\"}", "[]", "this is not a JSON object"},
+    {"{\"type\":\"rain\"}", "", "this is not a JSON object"},
     {"{\"type\":\"rain\"}", "{\"type\":\"rain\",\"a\":\"\xFF\"}", "not valid UTF-8"},
     {"\"dur\":790", "\"dur\":790,\"later\":\"\xFF\"", "later is not valid UTF-8"},
-    {"\"dur\":790", "\"dur\":790,\"later\":{\"a\" 1}", "this is no JSON object"},
+    {"\"dur\":790", "\"dur\":790,\"later\":{\"a\" 1}", "this is not a JSON object"},
     {"\"dur\":790", "\"dur\":790}\t{", "something stands behind the record"},
     /* the frame */
     {"\"format\":1", "\"format\":2", "written by a newer lumos"},
@@ -276,8 +276,8 @@ static void what_is_no_stream_is_told_apart(void **state) {
   expect_refused("{\n  \"schemaVersion\": 1,\n  \"traceEvents\": [\n", false,
                  "looks like a Kineto trace; run lumos-parse");
   expect_refused("[{\"ph\":\"X\"}]", false, "looks like a Kineto trace; run lumos-parse");
-  expect_refused("lumos-parse: no such file\n", false, "is no stream of Lumos; give the output of lumos-parse");
-  expect_refused("\n\n", false, "is no stream of Lumos");
+  expect_refused("lumos-parse: no such file\n", false, "is not a Lumos stream; give the output of lumos-parse");
+  expect_refused("\n\n", false, "is not a Lumos stream");
   expect_refused("{\"a\":1}\n", false, "line 1: the record has no type");
   assert_true(lumos_stream_recognised(LITERAL("{\"type\":\"lumos\"")));
   assert_true(lumos_stream_recognised(LITERAL(" { \"epoch\" : \"5\"")));

@@ -32,13 +32,13 @@ static void broken_events_are_skipped_and_counted(void **state) {
   const char *quoted = "{\"ph\":\"X\",\"name\":\"b \"quoted\" b\",\"ts\":2,\"dur\":1}";
   size_t start = strlen("{\"traceEvents\":[" OP("a", 1, 1) ",");
   char bytes[128];
-  (void)snprintf(bytes, sizeof bytes, "was skipped: bytes %zu-%zu (no valid JSON)", start, start + strlen(quoted));
+  (void)snprintf(bytes, sizeof bytes, "were skipped: bytes %zu-%zu (not valid JSON)", start, start + strlen(quoted));
   expect_skipped(BETWEEN("{\"ph\":\"X\",\"name\":\"b \"quoted\" b\",\"ts\":2,\"dur\":1}"), 1, bytes);
-  expect_skipped(BETWEEN("{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"b\",\"ts\":,\"dur\":1}"), 1, "no valid JSON");
+  expect_skipped(BETWEEN("{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"b\",\"ts\":,\"dur\":1}"), 1, "not valid JSON");
   expect_skipped(BETWEEN("{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"line\nbreak\",\"ts\":3,\"dur\":1}"), 1,
-                 "no valid JSON");
+                 "not valid JSON");
   expect_skipped(BETWEEN("WARNING: a log line [1]"), 1, "neither an event nor a comma");
-  expect_skipped(BETWEEN("{\"ph\":\"X\",\"args\":{\"a\":1,"), 1, "no valid JSON");
+  expect_skipped(BETWEEN("{\"ph\":\"X\",\"args\":{\"a\":1,"), 1, "not valid JSON");
   (void)snprintf(bytes, sizeof bytes, "bytes %zu-%zu (an event of negative", start, start + strlen(OP("b", 3, -1)) - 1);
   expect_skipped(BETWEEN(OP("b", 3, -1)), 1, bytes);
   expect_skipped(BETWEEN(OP("b", null, 1) "," OP("c", 3, "x")), 2, "a ts or a dur");
@@ -52,13 +52,13 @@ static void broken_events_are_skipped_and_counted(void **state) {
 static void one_damage_is_one_place(void **state) {
   (void)state;
   /* what looks like the beginning of an event inside a broken one */
-  expect_skipped(BETWEEN("{\"ph\":\"M\",\"name\":\"q \"q\" q\",\"args\":{\"name\":\"x\",\"id\":{\"name\":1}}}"), 1, "no valid JSON");
+  expect_skipped(BETWEEN("{\"ph\":\"M\",\"name\":\"q \"q\" q\",\"args\":{\"name\":\"x\",\"id\":{\"name\":1}}}"), 1, "not valid JSON");
   /* brackets that close nothing */
   expect_skipped(BETWEEN("], ]"), 1, "a bracket that does not end");
   expect_skipped("{\"traceEvents\":[" OP("a", 1, 1) "],\n" OP("z", 6, 1) "]}", 1, "a bracket that does not end");
   expect_skipped("[" OP("a", 1, 1) "]\n" OP("z", 6, 1) "]", 1, "a bracket that does not end");
   /* a brace that never closes, and events behind it */
-  expect_skipped(BETWEEN("{\"ph\":\"X\",\"cat\":\"python_function\",\"args\":{\"a\":1"), 1, "no valid JSON");
+  expect_skipped(BETWEEN("{\"ph\":\"X\",\"cat\":\"python_function\",\"args\":{\"a\":1"), 1, "not valid JSON");
   /* text behind the last comma */
   expect_skipped("{\"traceEvents\":[" OP("a", 1, 1) "," OP("z", 6, 1) ", oops], \"traceName\": \"t\"}", 1, "neither an event nor a comma");
 }
@@ -343,7 +343,7 @@ static void lost_values_are_counted(void **state) {
     expect_tasks(job, "t10 a 0+1000\nt10 b 2000+1000 lag 1000\n");
     lumos_job_free(job);
   }
-  expect_failure(unread[0], &strict, LUMOS_CHECK_FAILED, "no valid JSON");
+  expect_failure(unread[0], &strict, LUMOS_CHECK_FAILED, "not valid JSON");
   static const char *const lost[] = {WITH("\"Sequence number\":NaN"), WITH("\"Sequence number\":99999999999999999999"), WITH("\"Sequence number\":-inf"),
       WITH("\"Sequence number\":1e300")};
   for (size_t i = 0; i < sizeof lost / sizeof *lost; i++) {
@@ -373,9 +373,9 @@ static void invalid_utf8_is_replaced_and_counted(void **state) {
   struct lumos_job *job = parse_good(text, NULL);
   expect_tasks(job, "t10 a\xEF\xBF\xBDz 0+1000\nt10 \xC3\xA9 2000+1000 lag 1000\nt10 \xEF\xBF\xBD\n 4000+1000 lag 1000\nt10 c 6000+1000 lag 1000\n");
   assert_int_equal(find_note(job, "parse.replaced_text")->count, 3);
-  assert_non_null(strstr(string_of(job, find_note(job, "parse.replaced_text")->text), "in their place: bytes 1-"));
+  assert_non_null(strstr(string_of(job, find_note(job, "parse.replaced_text")->text), "unknown escapes: bytes 1-"));
   lumos_job_free(job);
-  expect_failure(text, &strict, LUMOS_CHECK_FAILED, "no valid text");
+  expect_failure(text, &strict, LUMOS_CHECK_FAILED, "not valid text");
 }
 
 /* The first places are told, the others counted. */
@@ -533,18 +533,18 @@ static void strict_takes_valid_json_alone(void **state) {
   static const struct {
     const char *text, *said;
   } rows[] = {
-      {STRICT_TRACE("", "", ",]"), "no valid JSON"},
-      {STRICT_TRACE(",,\"a\":1,,", "", "]"), "byte 1: no valid JSON"},
-      {STRICT_TRACE("\"a\":1 \"b\":2,", "", "]"), "byte 7: no valid JSON"},
-      {STRICT_TRACE("\"a\":[1 2 : 3,,],", "", "]"), "byte 8: no valid JSON"},
+      {STRICT_TRACE("", "", ",]"), "not valid JSON"},
+      {STRICT_TRACE(",,\"a\":1,,", "", "]"), "byte 1: not valid JSON"},
+      {STRICT_TRACE("\"a\":1 \"b\":2,", "", "]"), "byte 7: not valid JSON"},
+      {STRICT_TRACE("\"a\":[1 2 : 3,,],", "", "]"), "byte 8: not valid JSON"},
       {STRICT_TRACE("\"a\":1,\"a\":1,", "", "]"), "byte 7: a key that stands twice"},
-      {STRICT_TRACE("", "\"x\":\"\xFF\"", "]"), "no UTF-8"},
-      {STRICT_TRACE("", "\"x\":[1 2]", "]"), "no valid JSON"},
-      {STRICT_TRACE("", "\"x\":01", "]"), "no valid JSON"},
-      {STRICT_TRACE("", "\"x\":\"\\q\"", "]"), "no valid JSON"},
+      {STRICT_TRACE("", "\"x\":\"\xFF\"", "]"), "not UTF-8"},
+      {STRICT_TRACE("", "\"x\":[1 2]", "]"), "not valid JSON"},
+      {STRICT_TRACE("", "\"x\":01", "]"), "not valid JSON"},
+      {STRICT_TRACE("", "\"x\":\"\\q\"", "]"), "not valid JSON"},
       {STRICT_TRACE("", "\"x\":1,\"x\":2", "]"), "a key that stands twice"},
       {STRICT_TRACE("", "", "],"), ""},
-      {"[{\"ph\":\"s\",\"id\":[1,,2]}," OP("a", 1, 1) "]", "byte 19: no valid JSON"},
+      {"[{\"ph\":\"s\",\"id\":[1,,2]}," OP("a", 1, 1) "]", "byte 19: not valid JSON"},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     struct lumos_job *job = parse_good(rows[i].text, NULL);

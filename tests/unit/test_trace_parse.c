@@ -43,7 +43,7 @@ static void a_folder_is_one_job(void **state) {
   assert_string_equal(string_of(job, job->history.items[0].tool), "lumos-parse");
   assert_int_equal(job->history.items[0].input_count, 2);
   assert_string_equal(string_of(job, find_note(job, "parse.not_a_trace")->text),
-                      "notes.json is no Kineto trace with events and was left out");
+                      "notes.json was left out: it is JSON without a traceEvents list");
   lumos_job_free(job);
 }
 
@@ -58,11 +58,11 @@ static void a_damaged_file_is_left_out_aloud(void **state) {
   const struct lumos_note *note = find_note(job, "parse.not_a_trace");
   assert_int_equal(note->level, LUMOS_WARNING);
   assert_string_equal(string_of(job, note->text),
-                      "y.json (byte 16: an event without a name, a ts or a dur that is a number) is "
-                      "no Kineto trace with events and was left out");
+                      "y.json was left out: it holds no valid event; byte 16: an event without a name, a ts or a dur "
+                      "that is a number");
   lumos_job_free(job);
   assert_null(parse_paths(both, 1, (struct lumos_trace_options){0}, &error));
-  assert_non_null(strstr(error.text, "y.json (byte 16: "));
+  assert_non_null(strstr(error.text, "y.json: holds no valid event; byte 16: "));
 }
 
 static void the_order_of_arguments_does_not_show(void **state) {
@@ -203,7 +203,8 @@ static void what_cannot_be_used_is_named(void **state) {
   assert_non_null(strstr(error.text, "holds no file *.json"));
   add_file(files, "a.json", "{}");
   add_file(files, "b.json", "no");
-  expect_refused(files, 2, (struct lumos_trace_options){0}, "a.json, b.json");
+  expect_refused(files, 2, (struct lumos_trace_options){0}, "/a.json: is JSON without a traceEvents list, ");
+  expect_refused(files, 2, (struct lumos_trace_options){0}, "/b.json: is not JSON; give ");
 }
 
 static void standard_input_takes_traces_and_streams(void **state) {

@@ -122,8 +122,8 @@ static void a_cut_trace_is_of_the_run_of_the_others(void **state) {
   const struct lumos_note *note = find_note(job, "parse.assumed_clock");
   assert_string_equal(
       string_of(job, note->text),
-      "b.json does not say when its times count from, for it was cut before its baseTimeNanoseconds; they "
-      "are taken to count from where those of the others do, which puts it beside them");
+      "b.json does not say when its times count from, for it was cut before its baseTimeNanoseconds; Lumos "
+      "lets them count from where the others' do, which puts it beside them");
   assert_int_equal(note->scope.rank, 1);
   assert_null(find_note(job, "parse.unknown_clock"));
   lumos_job_free(job);
@@ -139,7 +139,7 @@ static void an_unknown_time_is_that_of_the_only_run(void **state) {
   assert_non_null(job);
   assert_int_equal(job->ranks.items[1].window_start, 0);
   assert_non_null(
-      strstr(string_of(job, find_note(job, "parse.assumed_clock")->text), "taken to have begun when the first"));
+      strstr(string_of(job, find_note(job, "parse.assumed_clock")->text), "Lumos lets it begin with the first"));
   lumos_job_free(job);
   struct lumos_job *jobs[2];
   for (size_t i = 0; i < 2; i++) {

@@ -153,7 +153,7 @@ static void the_member_behind_damage_is_read(void **state) {
     expect_tasks(job, kind == 0 ? "t10 a 0+1000\nt10 b 1000+1000\nt10 z 5000+1000 lag 3000\n" : "t10 z 0+1000\n");
     const struct lumos_note *note = find_note(job, "parse.truncated");
     assert_non_null(note);
-    assert_non_null(strstr(string_of(job, note->text), "of the events before and behind it"));
+    assert_non_null(strstr(string_of(job, note->text), "the complete events before and after it"));
     assert_int_equal(job->epoch, kind == 0 ? 6000 : 11000);
     lumos_job_free(job);
     assert_null(parse_named("t.json.gz", (char *)packed, length, &strict, &error));
@@ -259,20 +259,28 @@ static void rows_far_from_the_others_are_skipped(void **state) {
 
 static void what_is_no_trace_is_refused(void **state) {
   (void)state;
-  static const char *const texts[] = {"",
-                                      "  \n",
-                                      "hello",
-                                      "{}",
-                                      "[]",
-                                      "[1,2]",
-                                      "{\"a\":[{\"x\":1}]}",
-                                      "[[]]",
-                                      "null",
-                                      "{\"traceEvents\":[]}",
-                                      "{\"traceEvents\":{\"ph\":\"X\"}}",
-                                      "\x01\x02\x03"};
-  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-    expect_failure(texts[i], &plain, LUMOS_UNUSABLE, "no Kineto trace");
+  static const struct {
+    const char *text, *said;
+  } rows[] = {
+      {"", "is empty"},
+      {"  \n", "is empty"},
+      {"hello", "is not JSON"},
+      {"{}", "is JSON without a traceEvents list"},
+      {"[]", "holds no event with a duration"},
+      {"[1,2]", "is JSON without a traceEvents list"},
+      {"{\"a\":[{\"x\":1}]}", "is JSON without a traceEvents list"},
+      {"[[]]", "is JSON without a traceEvents list"},
+      {"null", "is not JSON"},
+      {"{\"traceEvents\":[]}", "holds no event with a duration"},
+      {"{\"traceEvents\":[", "is cut at byte 16, before its first event"},
+      {"{\"traceEvents\":[{}]}", "holds no valid event; byte 16: "},
+      {"{\"traceEvents\":{\"ph\":\"X\"}}", "is JSON without a traceEvents list"},
+      {"{hello", "JSON"},
+      {"\x01\x02\x03", "is not JSON"},
+      {"\x80\x04\x95", "is a Python pickle"},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    expect_failure(rows[i].text, &plain, LUMOS_UNUSABLE, rows[i].said);
   }
 }
 
@@ -284,8 +292,8 @@ static void foreign_text_is_named(void **state) {
     size_t length;
     const char *said;
   } rows[] = {
-      {"\xFF\xFE{\0\"\0t\0", 8, "UTF-16 text; convert it with iconv"},
-      {"\xFE\xFF\0{\0\"\0t", 8, "UTF-16 text; convert it with iconv"},
+      {"\xFF\xFE{\0\"\0t\0", 8, "is UTF-16 text; convert it with iconv"},
+      {"\xFE\xFF\0{\0\"\0t", 8, "is UTF-16 text; convert it with iconv"},
       {"{\0\"\0t\0", 6, "iconv -f UTF-16LE"},
       {"\0[\0{\0\"", 6, "iconv -f UTF-16BE"},
   };
@@ -301,7 +309,7 @@ static void foreign_text_is_named(void **state) {
   length = pack_bytes(once, length, twice, sizeof twice);
   struct lumos_error error = {LUMOS_DONE, ""};
   assert_null(parse_named("t.json.gz", (char *)twice, length, &plain, &error));
-  assert_non_null(strstr(error.text, "(compressed twice; unpack it once with gzip -d)"));
+  assert_non_null(strstr(error.text, "is compressed twice; unpack it once with gzip -d"));
 }
 
 /* A damaged file does not claim more than it gives. */
@@ -314,7 +322,7 @@ static void damage_behind_skipped_events_is_told_as_such(void **state) {
   struct lumos_job *job = parse_named("t.json.gz", (char *)packed, length, &plain, &error);
   assert_non_null(job);
   expect_tasks(job, "t10 a 0+1000\nt10 z 5000+1000 lag 4000\n");
-  assert_non_null(strstr(string_of(job, find_note(job, "parse.truncated")->text), "the checksum is wrong; of the events before it, those that were whole were read"));
+  assert_non_null(strstr(string_of(job, find_note(job, "parse.truncated")->text), "the checksum is wrong; the complete events before it were read"));
   lumos_job_free(job);
 }
 

@@ -58,7 +58,7 @@ static void every_complete_step_is_kept(void **state) {
   assert_int_equal(job->ranks.items[0].base, 120000);
   assert_int_equal(find_note(job, "parse.outside_steps")->count, 1);
   assert_non_null(strstr(string_of(job, find_note(job, "parse.left_out")->text),
-                         "the others: 1 instant, 2 host rows that begin outside of every step, 1 device row launched "
+                         "the others: 1 instant, 2 CPU rows that begin outside of every step, 1 GPU row launched "
                          "outside of every step"));
   assert_string_equal(string_of(job, job->history.items[0].args), "");
   lumos_job_free(job);
@@ -123,8 +123,8 @@ static void later_steps_start_where_the_one_before_ended(void **state) {
   assert_int_equal(job->tasks.items[0].step, 6);
   assert_int_equal(job->tasks.count, 4);
   assert_non_null(strstr(string_of(job, find_note(job, "parse.left_out")->text),
-                         "2 host rows that begin outside of every step, 6 host rows of steps that are left out, 1 device row "
-                         "launched outside of every step, 3 device rows of steps that are left out"));
+                         "2 CPU rows that begin outside of every step, 6 CPU rows of steps that are left out, 1 GPU row "
+                         "launched outside of every step, 3 GPU rows of steps that are left out"));
   assert_int_equal(job->ranks.items[0].base, 310000); /* the end of k5, 320 */
   lumos_job_free(job);
 }
@@ -172,7 +172,7 @@ static void a_trace_without_marks_is_one_step(void **state) {
   lumos_job_free(job);
   job = parse_good(TRACE(ANNOTATION("ProfilerStep#3", 0, 4) "," OP("a", 5, 1)), NULL);
   assert_int_equal(job->tasks.items[0].step, 0);
-  assert_non_null(strstr(string_of(job, find_note(job, "parse.idle_steps")->text), "no work lies inside"));
+  assert_non_null(strstr(string_of(job, find_note(job, "parse.idle_steps")->text), "no work is inside"));
   lumos_job_free(job);
 }
 

@@ -138,10 +138,17 @@ static void what_is_no_selector_is_refused(void **state) {
   const struct {
     const char *selector, *message;
   } rows[] = {
-      {"", "no selector"},        {"gemm", "'gemm' is no selector"},       {"hosts", "no selector"},
-      {"kind=gem", "kind 'gem'"}, {"kind=", "nothing follows 'kind='"},    {"rank=x", "'x' is no rank"},
-      {"rank=-1", "no rank"},     {"rank=99999999999", "no rank"},         {"name~(", "regular expression"},
-      {"host,", "no selector"},   {"device,phase=forward", "no selector"},
+      {"", "not a selector"},
+      {"gemm", "'gemm' is not a selector"},
+      {"hosts", "not a selector"},
+      {"kind=gem", "kind 'gem'"},
+      {"kind=", "nothing follows 'kind='"},
+      {"rank=x", "'x' is not a rank"},
+      {"rank=-1", "not a rank"},
+      {"rank=99999999999", "not a rank"},
+      {"name~(", "regular expression"},
+      {"host,", "not a selector"},
+      {"device,phase=forward", "not a selector"},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     struct lumos_error error = {0};

@@ -3,10 +3,10 @@
 
 #include <stdio.h>
 
-static const char *const words[] = {[LUMOS_BY_NOTHING] = "the end of a step like the one before the recording",
+static const char *const words[] = {[LUMOS_BY_NOTHING] = "a like step's end, for work launched before the recording",
                                     [LUMOS_BY_MODULES] = "names of modules and annotations",
                                     [LUMOS_BY_NUMBERS] = "autograd's sequence numbers",
-                                    [LUMOS_BY_REPETITION] = "repetition of what is launched",
+                                    [LUMOS_BY_REPETITION] = "repetition of launches",
                                     [LUMOS_BY_NORMS] = "the norms around one layer"};
 enum { WAYS = sizeof words / sizeof *words };
 
@@ -60,11 +60,10 @@ static double percent(int64_t part, int64_t whole) { return whole == 0 ? 0 : 100
 static void put_note(const struct lumos_recovery *recovery, const struct share *share, int32_t layers,
                      int32_t micro_batches) {
   char text[768];
-  int length = snprintf(text, sizeof text, "%.1f %% of the device's time is of a known phase, %.1f %% of a known layer",
+  int length = snprintf(text, sizeof text, "%.1f %% of GPU time has a phase, %.1f %% a layer",
                         percent(share->phase, share->all), percent(share->layer, share->all));
   if (micro_batches > 0) {
-    length +=
-        snprintf(text + length, sizeof text - (size_t)length, "; micro-batches of a step: %d", (int)micro_batches);
+    length += snprintf(text + length, sizeof text - (size_t)length, "; micro-batches per step: %d", (int)micro_batches);
   }
   if (layers > 0) {
     length += snprintf(text + length, sizeof text - (size_t)length, "; layers: %d", (int)layers);
@@ -79,9 +78,9 @@ static void put_note(const struct lumos_recovery *recovery, const struct share *
     }
   }
   if (recovery->unplaced) {
-    snprintf(text + length, sizeof text - (size_t)length,
-             "; of which stage of a pipeline a rank is is not known, so layers have no number, and what is sent from "
-             "rank to rank has no pass");
+    snprintf(
+        text + length, sizeof text - (size_t)length,
+        "; the pipeline stage of a rank is unknown, so layers have no number, and sends and receives have no pass");
   }
   lumos_job_note(recovery->job, "graph.program", LUMOS_INFO, LUMOS_ABSENT, NULL, text, NULL);
 }
@@ -99,7 +98,8 @@ static void put_model(struct lumos_job *job, const struct share *share, int32_t 
   }
   if (micro_batches > 0) {
     job->models.items[0].micro_batches = micro_batches;
-    job->models.items[0].evidence.micro_batches = lumos_intern_text(job->strings, "passes forward and back in turn");
+    job->models.items[0].evidence.micro_batches =
+        lumos_intern_text(job->strings, "forward and backward passes in turn");
   }
 }
 

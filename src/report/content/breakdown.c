@@ -1,129 +1,116 @@
-/* The breakdown's picture and tables. */
+/* The breakdown's pictures and tables. */
 #include "report/content/breakdown.h"
 
-#include "report/content/stack.h"
 #include "report/text/numbers.h"
 
 const struct report_part report_parts[REPORT_PARTS] = {
-    {FIGURE_EXPOSED_COMPUTE, PAINT_COMPUTE, "exposed_compute"},
-    {FIGURE_OVERLAPPED, PAINT_OVERLAPPED, "overlapped"},
-    {FIGURE_COMMUNICATION_TRANSFER, PAINT_TRANSFER, "communication_transfer"},
-    {FIGURE_COMMUNICATION_WAIT, PAINT_WAIT, "communication_wait"},
-    {FIGURE_PIPELINE_BUBBLE, PAINT_BUBBLE, "pipeline_bubble"},
-    {FIGURE_COMMUNICATION_UNSPLIT, PAINT_UNSPLIT, "communication_unsplit"},
-    {FIGURE_EXPOSED_COPY, PAINT_COPY_PART, "exposed_copy"},
-    {FIGURE_NOT_RECORDED, PAINT_NOT_RECORDED, "not_recorded"},
-    {FIGURE_IDLE, PAINT_IDLE, "idle"},
+    {FIGURE_EXPOSED_COMPUTE, PAINT_COMPUTE, "exposed_compute", NULL},
+    {FIGURE_OVERLAPPED, PAINT_OVERLAPPED, "overlapped", NULL},
+    {FIGURE_COMMUNICATION_TRANSFER, PAINT_TRANSFER, "communication_transfer", NULL},
+    {FIGURE_COMMUNICATION_WAIT, PAINT_WAIT, "communication_wait", NULL},
+    {FIGURE_PIPELINE_BUBBLE, PAINT_BUBBLE, "pipeline_bubble", NULL},
+    {FIGURE_COMMUNICATION_UNSPLIT, PAINT_UNSPLIT, "communication_unsplit", NULL},
+    {FIGURE_EXPOSED_COPY, PAINT_COPY_PART, "exposed_copy", NULL},
+    {FIGURE_NOT_RECORDED, PAINT_NOT_RECORDED, "not_recorded", NULL},
+    {FIGURE_IDLE, PAINT_IDLE, "idle", NULL},
 };
 
-enum { MOST_BARS = 32 }; /* that are drawn; the table has all */
+/* ---- The picture ---- */
 
-/* What the bars stand for: every rank and step where they are few, else every rank's steps added up. */
-static const struct report_rows *rows_to_draw(const struct report_facts *facts) {
-  return facts->steps.count <= 8 && facts->ranks.count <= 2 ? &facts->steps : &facts->ranks;
+static void draw_breakdown(const struct report_facts *facts, const char *name, bool narrow,
+                           struct report_scene *scene) {
+  const struct report_bars bars = {.facts = facts,
+                                   .parts = report_parts,
+                                   .part_count = REPORT_PARTS,
+                                   .whole = FIGURE_STEP_TIME,
+                                   .timeline = report_facts_spoken(facts),
+                                   .both = report_facts_differ(facts)};
+  if (!report_bars_scene(&bars, name, narrow, scene)) {
+    report_scene_begin(scene, name, 0);
+  }
+  lumos_text_put(&scene->title, "Where the step went, by rank");
+  lumos_text_put(&scene->description, "Stacked bars of time: compute, overlapped, communication, copies, not recorded, "
+                                      "idle. The table of the same name holds the numbers of every rank.");
 }
 
-/* The row of all ranks, whose step is the one that the verdict tells. */
-static const struct report_row *whole_row(const struct report_facts *facts) {
-  return report_facts_whole(facts, report_facts_spoken(facts));
-}
-
-/* Rows of the picture; where there are several they begin with all. */
-static struct report_rows picture_rows(const struct report_facts *facts) {
-  struct report_rows rows = {0};
-  const struct report_rows *from = rows_to_draw(facts);
-  if (from->count > 1) {
-    lumos_vector_push(&rows, *whole_row(facts));
-  }
-  for (size_t i = 0; i < from->count && rows.count < MOST_BARS; i++) {
-    lumos_vector_push(&rows, from->items[i]);
-  }
-  return rows;
-}
-
-static void put_row_label(const struct report_facts *facts, const struct report_row *row, struct lumos_text *text) {
-  text->length = 0;
-  if (row->rank == LUMOS_NONE) {
-    lumos_text_put(text, facts->ranks.count > 1 ? "all ranks" : "all steps");
-    return;
-  }
-  if (facts->ranks.count > 1 || row->step == LUMOS_ABSENT_INT) {
-    lumos_text_format(text, "rank %d", facts->job->ranks.items[row->rank].rank);
-  }
-  if (row->step != LUMOS_ABSENT_INT) {
-    lumos_text_format(text, "%sstep %d", text->length > 0 ? ", " : "", row->step);
-  }
-}
-
-static int64_t longest_of(const struct report_rows *rows) {
-  int64_t longest = 0;
-  for (size_t i = 0; i < rows->count; i++) {
-    for (int timeline = 0; timeline < TIMELINES; timeline++) {
-      int64_t mean = report_row_mean(&rows->items[i], (enum report_timeline)timeline, FIGURE_STEP_TIME);
-      longest = mean > longest ? mean : longest;
-    }
-  }
-  return longest;
-}
-
-static void draw_bar(const struct report_row *row, enum report_timeline timeline, struct report_stack *stack,
-                     struct lumos_text *name) {
-  struct report_stack_part parts[REPORT_PARTS];
-  for (int i = 0; i < REPORT_PARTS; i++) {
-    const struct report_part *part = &report_parts[i];
-    parts[i] = (struct report_stack_part){part->paint, report_paint_row(part->paint)->label,
-                                          report_row_mean(row, timeline, part->figure),
-                                          report_row_share(row, timeline, part->figure)};
-  }
-  const struct report_stack_bar bar = {.kind = report_timeline_name(timeline),
-                                       .muted = timeline != MEASURED,
-                                       .whole = report_row_mean(row, timeline, FIGURE_STEP_TIME),
-                                       .parts = parts,
-                                       .part_count = REPORT_PARTS};
-  report_stack_add(stack, &bar, name);
-}
-
-/* A row is its label and a bar for every timeline that it has. */
-static void draw_breakdown(const struct report_facts *facts, const char *scene_name,
-                           const struct report_stack_shape *shape, struct report_scene *scene) {
-  report_scene_begin(scene, scene_name, shape->width);
-  struct lumos_text name = LUMOS_TEXT_BUFFER;
-  struct report_rows rows = picture_rows(facts);
-  struct report_stack stack = report_stack_begin(scene, shape, longest_of(&rows));
-  for (size_t i = 0; i < rows.count; i++) {
-    put_row_label(facts, &rows.items[i], &name);
-    for (int timeline = 0; timeline < TIMELINES; timeline++) {
-      if (rows.items[i].figures[timeline].of[FIGURE_STEP_TIME] != LUMOS_ABSENT) {
-        draw_bar(&rows.items[i], (enum report_timeline)timeline, &stack, &name);
-      }
-    }
-    report_stack_end_row(&stack);
-  }
-  lumos_text_put(&scene->title, "Where the step went, by rank, measured and simulated");
-  lumos_text_put(
-      &scene->description,
-      "Stacked bars of time: compute, overlapped, communication, copies, not recorded, idle. The table below the "
-      "picture holds the same numbers.");
-  lumos_text_free(&name);
-  lumos_vector_free(&rows);
-}
-
-void report_put_breakdown_left_out(const struct report_facts *facts, struct lumos_text *out) {
-  size_t ranks = rows_to_draw(facts)->count;
-  if (ranks >= MOST_BARS) { /* one bar is for all of them */
-    lumos_text_put(out, "Not drawn here: ");
-    report_put_counted(out, (int64_t)(ranks - (MOST_BARS - 1)), "more rank");
-    lumos_text_char(out, '.');
+void report_put_breakdown_reading(const struct report_facts *facts, struct lumos_text *out) {
+  bool measured = facts->all.figures[MEASURED].of[FIGURE_STEP_TIME] != LUMOS_ABSENT;
+  bool simulated = facts->all.figures[SIMULATED].of[FIGURE_STEP_TIME] != LUMOS_ABSENT;
+  lumos_text_format(out, "A bar is the mean step of %s that look alike. ", facts->ranks.count > 1 ? "ranks" : "steps");
+  if (report_facts_differ(facts)) {
+    lumos_text_put(out, facts->edited ? "Measured: before the change. Simulated: after it." : "");
+  } else if (measured) {
+    lumos_text_put(out, simulated ? "As measured; the simulated bars look the same." : "As measured.");
+  } else {
+    lumos_text_put(out, "As simulated.");
   }
 }
 
 void report_breakdown_scene(const struct report_facts *facts, struct report_scene *scene) {
-  draw_breakdown(facts, "breakdown", &report_stack_wide, scene);
+  draw_breakdown(facts, "breakdown", false, scene);
 }
 
 void report_breakdown_narrow_scene(const struct report_facts *facts, struct report_scene *scene) {
-  draw_breakdown(facts, "narrow", &report_stack_narrow, scene);
+  draw_breakdown(facts, "narrow", true, scene);
 }
+
+/* ---- Why GPUs idle ---- */
+
+const struct report_part report_idle_parts[REPORT_IDLE_PARTS] = {
+    {FIGURE_IDLE_HOST, (enum report_paint)LUMOS_OP, "idle_host", "CPU-bound"},
+    {FIGURE_IDLE_SYNC, (enum report_paint)LUMOS_SYNC, "idle_sync", "CPU blocked in synchronization"},
+    {FIGURE_IDLE_LAUNCH, PAINT_LATENCY, "idle_launch", "launch latency"},
+    {FIGURE_IDLE_DEPENDENCY, PAINT_BETWEEN, "idle_dependency", "behind other GPU work"},
+    {FIGURE_IDLE_UNEXPLAINED, PAINT_UNEXPLAINED, "idle_unexplained", "unexplained"},
+};
+
+/* Causes are known of the simulated timeline alone. */
+static const struct report_row *idle_row(const struct report_facts *facts) {
+  return report_facts_whole(facts, SIMULATED);
+}
+
+static bool knows_idle_causes(const struct report_facts *facts) {
+  return idle_row(facts)->figures[SIMULATED].of[FIGURE_IDLE_HOST] != LUMOS_ABSENT;
+}
+
+void report_put_idle_finding(const struct report_facts *facts, struct lumos_text *out) {
+  const struct report_row *row = idle_row(facts);
+  if (!knows_idle_causes(facts) || row->figures[SIMULATED].of[FIGURE_IDLE] <= 0) {
+    return;
+  }
+  lumos_text_put(out, lumos_job_weight(facts->job) > 1 ? "GPUs idle for " : "The GPU idles for ");
+  report_put_share(out, report_row_share(facts, row, SIMULATED, FIGURE_IDLE));
+  lumos_text_put(out, " of the step");
+  bool first = true;
+  for (size_t i = 0; i < REPORT_IDLE_PARTS; i++) {
+    const struct report_part *part = &report_idle_parts[i];
+    if (row->figures[SIMULATED].of[part->figure] > 0) {
+      lumos_text_put(out, first ? ": " : ", ");
+      report_put_share(out, report_row_share(facts, row, SIMULATED, part->figure));
+      lumos_text_format(out, " %s", part->label);
+      first = false;
+    }
+  }
+}
+
+bool report_idle_scene(const struct report_facts *facts, bool narrow, struct report_scene *scene) {
+  const struct report_bars bars = {.facts = facts,
+                                   .parts = report_idle_parts,
+                                   .part_count = REPORT_IDLE_PARTS,
+                                   .whole = FIGURE_IDLE,
+                                   .timeline = SIMULATED,
+                                   .named = true};
+  if (!knows_idle_causes(facts) || !report_bars_scene(&bars, narrow ? "idlenarrow" : "idle", narrow, scene)) {
+    return false;
+  }
+  lumos_text_put(&scene->title, "Why GPUs idle, by rank");
+  lumos_text_put(&scene->description,
+                 "Stacked bars of idle time by its cause. The table of idle time by rank holds the "
+                 "numbers.");
+  return true;
+}
+
+/* ---- The tables ---- */
 
 /* The tables' columns after the first three; the same for shares and for times. */
 #define PART_COLUMNS(kind)                                                                                      \
@@ -132,7 +119,7 @@ void report_breakdown_narrow_scene(const struct report_facts *facts, struct repo
       {"communication_transfer", "transfer", "communication_transfer", kind},                                   \
       {"communication_wait", "waiting", "communication_wait", kind},                                            \
       {"pipeline_bubble", "bubble", "pipeline_bubble", kind},                                                   \
-      {"communication_unsplit", "not split", "communication_unsplit", kind},                                    \
+      {"communication_unsplit", "unsplit", "communication_unsplit", kind},                                      \
       {"exposed_copy", "copies", "exposed_copy", kind}, {"not_recorded", "not recorded", "not_recorded", kind}, \
       {"idle", "idle", "idle", kind}, {                                                                         \
     "gpu_busy", "GPU busy", "gpu_busy", kind                                                                    \
@@ -155,7 +142,7 @@ enum { PART_FIGURES = sizeof part_figures / sizeof part_figures[0] };
 static void put_place(const struct report_facts *facts, const struct report_row *row, enum report_timeline timeline,
                       struct report_table *table) {
   struct lumos_text text = LUMOS_TEXT_BUFFER;
-  put_row_label(facts, row, &text);
+  report_put_row_label(facts, row, &text);
   report_table_copy(table, &text);
   lumos_text_free(&text);
   report_table_word(table, report_timeline_name(timeline));
@@ -168,7 +155,7 @@ static void put_shares(const struct report_facts *facts, const struct report_row
     if (row->figures[timeline].of[FIGURE_STEP_TIME] != LUMOS_ABSENT) {
       put_place(facts, row, timeline, table);
       for (int figure = 0; figure < PART_FIGURES; figure++) {
-        report_table_number(table, report_row_share(row, timeline, part_figures[figure]));
+        report_table_number(table, report_row_share(facts, row, timeline, part_figures[figure]));
       }
     }
   }
@@ -200,10 +187,10 @@ void report_breakdown_tables(const struct report_facts *facts, struct report_tab
   report_table_begin(by_step, "steps", time_columns, sizeof time_columns / sizeof time_columns[0]);
   by_rank->grouped = by_step->grouped = true;
   lumos_text_put(&by_rank->caption,
-                 "Shares of the step time of the row; of all ranks that is the job's step, and the mean over them");
+                 "Shares of the job\xE2\x80\x99s mean step, whatever the row is of; all ranks: the mean over them");
   lumos_text_put(&by_step->caption, "Every rank and step, in time");
   if (facts->ranks.count > 1) {
-    put_shares(facts, whole_row(facts), by_rank);
+    put_shares(facts, report_facts_whole(facts, report_facts_spoken(facts)), by_rank);
   }
   for (size_t i = 0; i < facts->ranks.count; i++) {
     put_shares(facts, &facts->ranks.items[i], by_rank);

@@ -176,6 +176,8 @@ void report_busy_read(const struct report_facts *facts, const struct report_time
   }
   busy->spoken = report_facts_spoken(facts);
   busy->spoken = busy->until[busy->spoken] != LUMOS_ABSENT ? busy->spoken : MEASURED + SIMULATED - busy->spoken;
+  busy->both = busy->until[MEASURED] != LUMOS_ABSENT && busy->until[SIMULATED] != LUMOS_ABSENT &&
+               report_facts_differ(facts);
   size_t bins = choose_width(busy);
   lumos_vector_reserve(&busy->bins, bins);
   busy->bins.count = bins;
@@ -221,7 +223,7 @@ void report_put_busy_finding(const struct report_busy *busy, struct lumos_text *
   lumos_text_put(out, busy->ranks == 1 ? "The GPU is busy for " : "GPUs are busy for ");
   report_put_share(out, busy->mean.of[busy->spoken][BUSY_TIME]);
   lumos_text_put(out, " of the time on average");
-  if (busy->until[other] != LUMOS_ABSENT) {
+  if (busy->both) {
     lumos_text_format(out, " (%s: ", report_timeline_name(other));
     report_put_share(out, busy->mean.of[other][BUSY_TIME]);
     lumos_text_char(out, ')');

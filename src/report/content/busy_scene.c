@@ -11,10 +11,15 @@ enum { TOP = REPORT_AXIS_TOP, HEIGHT = 1600, BOTTOM = TOP + HEIGHT, LABEL = REPO
 static const enum report_paint paints[TIMELINES][BUSY_MEASURES] = {{PAINT_BUSY_MEASURED, PAINT_OCCUPIED_MEASURED},
                                                                    {PAINT_BUSY_SIMULATED, PAINT_OCCUPIED_SIMULATED}};
 
+static bool is_drawn(const struct report_busy *busy, enum report_timeline timeline) {
+  return busy->both || timeline == busy->spoken;
+}
+
 void report_busy_paints(const struct report_busy *busy, bool shown[PAINT_COUNT]) {
   for (int timeline = 0; timeline < TIMELINES && busy->bins.count > 0; timeline++) {
     for (int measure = 0; measure < BUSY_MEASURES; measure++) {
-      shown[paints[timeline][measure]] |= busy->mean.of[timeline][measure] != LUMOS_ABSENT;
+      shown[paints[timeline][measure]] |=
+          is_drawn(busy, (enum report_timeline)timeline) && busy->mean.of[timeline][measure] != LUMOS_ABSENT;
     }
   }
 }
@@ -58,7 +63,7 @@ static int32_t place_of(const struct canvas *canvas, enum report_timeline timeli
 static int32_t height_of(int64_t share) { return (int32_t)(share * HEIGHT / MILLION); }
 
 static void draw_area(struct canvas *canvas) {
-  if (canvas->busy->until[MEASURED] == LUMOS_ABSENT) {
+  if (canvas->busy->until[MEASURED] == LUMOS_ABSENT || !is_drawn(canvas->busy, MEASURED)) {
     return;
   }
   report_scene_group(canvas->scene, REPORT_AXIS_LEFT, BOTTOM);
@@ -81,7 +86,7 @@ static void draw_area(struct canvas *canvas) {
 static void draw_line(struct canvas *canvas, enum report_timeline timeline, enum report_busy_measure measure) {
   struct report_point points[2 * REPORT_BUSY_BINS];
   size_t count = 0;
-  for (size_t i = 0; i < canvas->busy->bins.count; i++) {
+  for (size_t i = 0; i < canvas->busy->bins.count && is_drawn(canvas->busy, timeline); i++) {
     int64_t share = canvas->busy->bins.items[i].of[timeline][measure];
     if (share == LUMOS_ABSENT) {
       break;
@@ -115,7 +120,7 @@ bool report_busy_scene(const struct report_busy *busy, struct report_scene *scen
   draw_line(&canvas, SIMULATED, BUSY_TIME);
   report_axis_steps(&canvas.axis, scene, BOTTOM);
   scene->height = BOTTOM + REPORT_AXIS_BOTTOM;
-  lumos_text_put(&scene->title, "How busy GPUs are over time, measured and simulated");
+  lumos_text_put(&scene->title, "How busy GPUs are over time");
   lumos_text_put(&scene->description,
                  "From 0 to 100 % over the time of the steps: filled as measured, a line as simulated. The table below "
                  "the picture has the same numbers.");

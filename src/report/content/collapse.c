@@ -36,21 +36,21 @@ static uint32_t op_around(const struct lumos_job *job, uint32_t span) {
   return LUMOS_NONE;
 }
 
-static uint32_t op_of(const struct lumos_job *job, uint32_t task) {
+uint32_t report_op_of(const struct lumos_job *job, uint32_t task) {
   const struct lumos_task *own = &job->tasks.items[task];
   bool launched = lumos_on_stream(job, own) && own->call != LUMOS_NONE;
   return op_around(job, launched ? job->tasks.items[own->call].span : own->span);
 }
 
 lumos_string_id report_collapse_name(const struct lumos_job *job, uint32_t task) {
-  uint32_t op = lumos_on_stream(job, &job->tasks.items[task]) ? op_of(job, task) : LUMOS_NONE;
+  uint32_t op = lumos_on_stream(job, &job->tasks.items[task]) ? report_op_of(job, task) : LUMOS_NONE;
   return op == LUMOS_NONE ? job->tasks.items[task].name : job->spans.items[op].name;
 }
 
 static void add_path(struct work *work, uint32_t task) {
   uint32_t ops[DEPTH];
   size_t count = 0;
-  for (uint32_t op = op_of(work->job, task); op != LUMOS_NONE && count < DEPTH;) {
+  for (uint32_t op = report_op_of(work->job, task); op != LUMOS_NONE && count < DEPTH;) {
     ops[count++] = op;
     op = op_around(work->job, work->job->spans.items[op].parent);
   }

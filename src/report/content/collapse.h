@@ -30,6 +30,8 @@ struct report_collapse {
 /* `limit` is at least 1. O(parts x depth of ops x 64). Free the collapse in any case. */
 void report_collapse_make(const struct lumos_job *job, const struct lumos_path_parts *parts, size_t limit,
                           struct report_collapse *collapse);
+/* The innermost op around a task, or around the call that launched it; LUMOS_NONE: none. */
+uint32_t report_op_of(const struct lumos_job *job, uint32_t task);
 /* The op around a task of a stream, which says more than a kernel's name; else the task's own name. */
 lumos_string_id report_collapse_name(const struct lumos_job *job, uint32_t task);
 void report_collapse_free(struct report_collapse *collapse);

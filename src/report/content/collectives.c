@@ -1,7 +1,6 @@
 /* Communication by operation and group size. */
 #include "report/content/tables.h"
 
-#include "report/content/verdict.h"
 #include "report/text/numbers.h"
 #include <stdlib.h>
 #include <string.h>
@@ -183,10 +182,8 @@ void report_table_collectives(const struct lumos_job *job, struct report_table *
   table->whole = total;
   put_collectives_finding(job, &table->finding);
   report_put_time(&table->caption, total);
-  lumos_text_put(
-      &table->caption,
-      " that communication kernels take, waiting included, added up over streams and "
-      "ranks. Label: that of most of the joined time, and its share of it. A dash: not recorded, or not known");
+  lumos_text_put(&table->caption, " of communication kernels, waiting included, summed over streams and ranks. Label: "
+                                  "that of most of the joined time, and its share of it. A dash: unknown");
   report_put_which_durations(job, &table->caption);
   for (size_t i = 0; i < rows.count; i++) {
     put_row(job, &rows.items[i], total, table);

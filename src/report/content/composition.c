@@ -1,12 +1,10 @@
-/* Compositions as bars: their parts and what is said about them. */
+/* The critical path as a bar: its parts and what is said about them. */
 #include "report/content/composition.h"
 
 #include "report/content/metric_tables.h"
 #include "report/text/numbers.h"
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- The critical path ---- */
 
 /* What passes between tasks; what runs has the paint of its kind. */
 static const struct {
@@ -26,7 +24,7 @@ static const char *label_of(enum report_paint paint) {
     case PAINT_UNEXPLAINED:
       return "unexplained delay";
     case PAINT_BOUNDARY:
-      return "what is not recorded";
+      return "outside the recording";
     default:
       return report_paint_row(paint)->label;
   }
@@ -117,97 +115,6 @@ bool report_path_scene(const struct report_path *path, bool narrow, struct repor
   lumos_text_put(&scene->description,
                  "A stacked bar of time, as long as the step, by what runs on the critical path or passes between its "
                  "tasks. The table below the picture holds the same numbers.");
-  lumos_text_free(&name);
-  return true;
-}
-
-/* ---- Idle time ---- */
-
-const struct report_idle_cause report_idle_causes[REPORT_IDLE_CAUSES] = {
-    {(enum report_paint)LUMOS_OP, "for the host", "idle_host", 2},
-    {(enum report_paint)LUMOS_SYNC, "for a wait of the host", "idle_sync", 3},
-    {PAINT_LATENCY, "for launches", "idle_launch", 4},
-    {PAINT_BETWEEN, "for other work", "idle_dependency", 5},
-    {PAINT_UNEXPLAINED, "unexplained", "idle_unexplained", 6},
-};
-
-enum { IDLE_COLUMN = 1, MOST_BARS = 32 };
-
-int64_t report_idle_time(const struct report_table *idle, size_t row, const struct report_idle_cause *cause) {
-  return report_table_value(idle, row, cause->column);
-}
-
-void report_sum_idle(const struct report_table *idle, struct report_idle_sums *sums) {
-  *sums = (struct report_idle_sums){0};
-  for (size_t row = 0; row < report_table_rows(idle); row++) {
-    sums->whole = report_sum(sums->whole, report_table_value(idle, row, IDLE_COLUMN));
-    for (size_t i = 0; i < REPORT_IDLE_CAUSES; i++) {
-      sums->of[i] = report_sum(sums->of[i], report_idle_time(idle, row, &report_idle_causes[i]));
-    }
-  }
-}
-
-void report_put_idle_finding(const struct report_table *idle, struct lumos_text *out) {
-  struct report_idle_sums sums;
-  report_sum_idle(idle, &sums);
-  bool first = true;
-  for (size_t i = 0; i < REPORT_IDLE_CAUSES && sums.whole > 0; i++) {
-    if (sums.of[i] > 0) {
-      lumos_text_put(out, first ? "Of the idle time " : ", ");
-      report_put_share(out, report_share(sums.of[i], sums.whole));
-      lumos_text_format(out, " is %s", report_idle_causes[i].label);
-      first = false;
-    }
-  }
-}
-
-void report_put_idle_reading(const struct report_table *idle, struct lumos_text *out) {
-  lumos_text_put(out, "A bar for each rank, as long as nothing runs on its GPU in a step, in the simulated steps, the "
-                      "mean over them. Shares are of that idle time, not of the step, and add up to it.");
-  size_t rows = report_table_rows(idle);
-  if (rows > MOST_BARS) {
-    lumos_text_put(out, " Not drawn: ");
-    report_put_counted(out, (int64_t)(rows - MOST_BARS), "more rank");
-    lumos_text_char(out, '.');
-  }
-}
-
-static void add_idle(const struct report_table *idle, size_t row, struct report_stack *stack, struct lumos_text *name) {
-  struct report_stack_part parts[REPORT_IDLE_CAUSES];
-  int64_t whole = report_table_value(idle, row, IDLE_COLUMN);
-  for (size_t i = 0; i < REPORT_IDLE_CAUSES; i++) {
-    int64_t time = report_idle_time(idle, row, &report_idle_causes[i]);
-    parts[i] = (struct report_stack_part){report_idle_causes[i].paint, report_idle_causes[i].label, time,
-                                          report_share(time, whole)};
-  }
-  const struct report_cell *cell = &idle->cells.items[row * idle->column_count];
-  const struct report_stack_bar bar = {
-      .kind = "", .named = true, .whole = whole, .parts = parts, .part_count = REPORT_IDLE_CAUSES};
-  lumos_text_add(name, cell->bytes, cell->length);
-  report_stack_add(stack, &bar, name);
-  report_stack_end_row(stack);
-}
-
-bool report_idle_scene(const struct report_table *idle, bool narrow, struct report_scene *scene) {
-  int64_t longest = 0;
-  size_t rows = report_table_rows(idle) < MOST_BARS ? report_table_rows(idle) : MOST_BARS;
-  for (size_t row = 0; row < rows; row++) {
-    int64_t whole = report_table_value(idle, row, IDLE_COLUMN);
-    longest = whole > longest ? whole : longest;
-  }
-  if (longest <= 0) {
-    return false;
-  }
-  const struct report_stack_shape *shape = narrow ? &report_stack_narrow : &report_stack_wide;
-  report_scene_begin(scene, narrow ? "idlenarrow" : "idle", shape->width);
-  struct lumos_text name = LUMOS_TEXT_BUFFER;
-  struct report_stack stack = report_stack_begin(scene, shape, longest);
-  for (size_t row = 0; row < rows; row++) {
-    add_idle(idle, row, &stack, &name);
-  }
-  lumos_text_put(&scene->title, "Why the GPU was idle, by rank");
-  lumos_text_put(&scene->description, "Stacked bars of idle time by its cause. The table below the picture holds the "
-                                      "same numbers.");
   lumos_text_free(&name);
   return true;
 }

@@ -6,7 +6,6 @@
 #include "report/content/gantt.h"
 #include "report/content/pipeline.h"
 #include "report/content/tables.h"
-#include "report/content/verdict.h"
 #include "report/text/names.h"
 #include "report/text/numbers.h"
 #include <stdlib.h>
@@ -39,17 +38,19 @@ const char *report_title(const struct report_content *content) {
   return title != NULL && title[0] != '\0' ? title : NULL;
 }
 
-void report_put_title(const struct report_content *content, struct lumos_text *out) {
-  enum { LONGEST = 300 };
-  const char *title = report_title(content);
-  if (title != NULL) {
-    report_put_cut(out, title, strlen(title), LONGEST);
-  } else {
-    report_put_verdict(&content->facts, &content->opportunities, out);
+/* "DP 8 x TP 1 x PP 1", where it is known how the job is spread. */
+static void put_sizes(const struct lumos_job *job, struct lumos_text *out) {
+  if (job->models.count == 0) {
+    return;
+  }
+  const struct lumos_parallel *sizes = &job->models.items[0].sizes;
+  if (sizes->dp != LUMOS_ABSENT_INT && sizes->tp != LUMOS_ABSENT_INT && sizes->pp != LUMOS_ABSENT_INT) {
+    lumos_text_format(out, MIDDLE_DOT "DP\xC2\xA0%d \xC3\x97 TP\xC2\xA0%d \xC3\x97 PP\xC2\xA0%d", sizes->dp, sizes->tp,
+                      sizes->pp);
   }
 }
 
-/* "8 ranks · NVIDIA H100 80GB HBM3 · steps 2 to 5": what the page is about. */
+/* "8 ranks · NVIDIA H100 80GB HBM3 · DP 8 x TP 1 x PP 1 · steps 2 to 5": what the page is about. */
 void report_put_subject(const struct report_content *content, struct lumos_text *out) {
   const struct lumos_job *job = content->job;
   int64_t ranks = lumos_job_weight(job);
@@ -71,6 +72,7 @@ void report_put_subject(const struct report_content *content, struct lumos_text 
       shown = device;
     }
   }
+  put_sizes(job, out);
   put_steps(&content->facts, out);
 }
 
@@ -101,6 +103,10 @@ static void find_bindings(struct report_content *content) {
   if (content->bindings == NULL || !shows_marks(content)) {
     lumos_vector_free(doubts);
   }
+  if (content->bindings != NULL) {
+    report_routes_read(job, content->bindings, content->timelines.steps.items, content->timelines.steps.count,
+                       &content->timelines.routes);
+  }
 }
 
 /* The simulation may have to run again, once or twice: only where the form shows it. */
@@ -110,8 +116,9 @@ static bool read_dependencies(struct report_content *content, struct lumos_error
   if (told || shows_marks(content)) {
     find_bindings(content);
   }
-  const struct report_dependencies_source source = {content->job, content->bindings, content->unknown.text,
-                                                    &content->timelines.steps, options};
+  const struct report_dependencies_source source = {
+      content->job, content->bindings,        content->unknown.text, &content->timelines.steps,
+      options,      &content->timelines.roles};
   return told ? report_dependencies_read(&source, &content->dependencies, error)
               : report_dependencies_check(source.steps, options, error);
 }
@@ -126,13 +133,13 @@ static void read_tables(struct report_content *content) {
   report_busy_read(&content->facts, &content->timelines, &content->busy);
   report_busy_table(&content->busy, &tables[TABLE_BUSY]);
   report_table_collectives(job, &tables[TABLE_COLLECTIVES]);
-  report_table_kernels(job, &tables[TABLE_KERNELS]);
-  report_table_ops(job, &tables[TABLE_OPS_DEVICE], &tables[TABLE_OPS_HOST]);
+  report_table_kernels(&content->facts, &tables[TABLE_KERNELS]);
+  report_table_ops(&content->facts, &tables[TABLE_OPS_DEVICE], &tables[TABLE_OPS_HOST]);
   report_table_ranks(job, content->options->details, &tables[TABLE_RANKS]);
   report_table_clocks(job, &tables[TABLE_CLOCKS]);
   report_table_model(job, &tables[TABLE_MODEL]);
   report_passes_read(job, &content->timelines.steps, content->options, &content->passes);
-  report_pipeline_table(&content->passes, &tables[TABLE_PIPELINE]);
+  report_pipeline_table(&content->passes, &content->facts, &tables[TABLE_PIPELINE]);
   report_layers_read(&content->facts, &content->layers);
   report_layers_table(&content->layers, &tables[TABLE_LAYERS]);
   for (int i = 0; i < METRIC_TABLES; i++) {
@@ -156,11 +163,28 @@ static bool read_half(void *context, size_t half, bool callers) {
   return true;
 }
 
+/* A picture of ranks that are not there would be of nothing. */
+static bool check_ranks(const struct lumos_job *job, const struct report_timeline_choice *choice,
+                        struct lumos_error *error) {
+  for (size_t i = 0; i < choice->rank_count; i++) {
+    if (lumos_job_rank(job, choice->ranks[i]) == LUMOS_NONE) {
+      return lumos_fail(error, "there is no rank %d; the lowest is %d, the highest %d", (int)choice->ranks[i],
+                        (int)job->ranks.items[0].rank, (int)job->ranks.items[job->ranks.count - 1].rank);
+    }
+  }
+  return true;
+}
+
 bool report_content_read(const struct lumos_job *job, const struct lumos_report_options *options,
                          struct report_content *content, struct lumos_error *error) {
   *content = (struct report_content){.job = job, .options = options};
   report_facts_read(job, &content->facts);
-  report_timelines_read(job, &content->timelines);
+  const struct report_timeline_choice choice = {options->ranks, options->rank_count, options->has_span,
+                                                options->span_from, options->span_until};
+  if (!check_ranks(job, &choice, error)) {
+    return false;
+  }
+  report_timelines_read(job, &choice, &content->timelines);
   struct reading reading = {content, error};
   if (lumos_parallel(2, 0, read_half, &reading) < 2) {
     return false;

@@ -11,6 +11,7 @@
 #include "report/content/passes.h"
 #include "report/content/table.h"
 #include "report/content/timeline.h"
+#include <lumos/diagnosis.h>
 #include <lumos/path.h>
 #include <lumos/report.h>
 
@@ -38,6 +39,7 @@ enum report_table_number {
 struct report_content {
   const struct lumos_job *job;
   const struct lumos_report_options *options;
+  const struct lumos_diagnosis *diagnosis; /* of the same job; whoever reads the content owns it */
   struct report_facts facts;
   struct report_opportunities opportunities;
   struct report_timelines timelines;
@@ -58,12 +60,10 @@ bool report_content_read(const struct lumos_job *job, const struct lumos_report_
                          struct report_content *content, struct lumos_error *error) LUMOS_MUST_CHECK;
 void report_content_free(struct report_content *content);
 
-/* The title that was asked for, or NULL: then the verdict is the title. */
+/* The title that was asked for, or NULL: then the diagnosis is the title. */
 const char *report_title(const struct report_content *content);
-/* The one or the other. */
-void report_put_title(const struct report_content *content, struct lumos_text *out);
 
-/* "8 ranks · NVIDIA H100 80GB HBM3 · steps 2 to 5": what the report is about. */
+/* "8 ranks · NVIDIA H100 80GB HBM3 · DP 8 x TP 1 x PP 1 · steps 2 to 5": what the report is about. */
 void report_put_subject(const struct report_content *content, struct lumos_text *out);
 
 #endif

@@ -5,25 +5,24 @@
 #include <string.h>
 
 static const struct report_definition definitions[] = {
-    {"measured", "measured", "What the recording says happened. Times are the profiler's, so its own cost is in them."},
+    {"measured", "measured", "As the trace recorded it. The times contain the profiler's own cost."},
     {"simulated", "simulated",
-     "What the simulator makes of the execution graph: every task starts when all it depends on is done and its lane "
-     "is free. After a change, it is the prediction, of the job as it runs with the profiler unless that was taken "
-     "out."},
+     "The simulated execution graph: every task starts when its dependencies are done and its lane is free. After a "
+     "change this is the prediction, with the profiler's cost unless that was removed."},
     {"step", "step",
      "One training iteration, as the profiler marks it. On a rank step k ends with its last GPU task and begins where "
      "step k-1 ended. The job's step ends with its last rank's."},
     {"phase", "phase",
-     "What a task does for the model: forward, backward, weight gradients where they are computed apart, or the "
-     "optimizer. Recovered from spans, from the sequence numbers of ops, or from what repeats."},
+     "Forward, backward, deferred weight gradients, or the optimizer. Recovered from spans, from autograd's sequence "
+     "numbers, or from repetition."},
     {"micro_batch", "micro-batch",
-     "The samples that go through the model at once; a step has one or several, which are numbered from 0."},
+     "The samples that go through the model at once. A step has one or several, numbered from 0."},
     {"pass", "pass",
-     "What a rank computes of one phase of one micro-batch, on one chunk of its layers. It lasts from the first start "
-     "to the last end of its kernels, communication within it included; where another pass or a wait interrupts it, in "
-     "parts."},
+     "A forward or backward pass: a rank's work on one phase of one micro-batch and one chunk of its layers. It lasts "
+     "from the first start to the last end of its kernels, communication included, and is split where another pass or "
+     "a wait interrupts it."},
     {"weight", "weight gradient",
-     "The part of the backward pass that computes gradients of weights, where a schedule does it later than the rest."},
+     "The part of the backward pass that computes weight gradients, where a schedule defers it."},
     {"stage", "stage",
      "The ranks of a pipeline that hold the same layers. They are numbered in the order of the forward pass."},
     {"chunk", "chunk", "Layers of a stage that follow one another; with an interleaved schedule a stage has several."},
@@ -33,66 +32,57 @@ static const struct report_definition definitions[] = {
      "Zero bubble: 1F1B with weight gradients apart. It has a name here when all shown stages keep to it pass by "
      "pass."},
     {"exchange", "exposed communication of a stage",
-     "Communication among ranks of one stage while no pass runs, such as sums of gradients."},
-    {"no_pass", "work of no pass",
-     "Work on a stream of passes that was not recognised as part of one, while none runs."},
+     "Communication among ranks of one stage while no pass runs, such as gradient all-reduces."},
+    {"no_pass", "unassigned work", "Work on a stream of passes that belongs to no known pass, while none runs."},
     {"layer", "layer", "A block that repeats through the model, numbered from 0 over all stages."},
-    {"binding", "binding constraint",
-     "Of all that a task must wait for, what allowed it last: the call that launches it, the task before it on its "
-     "lane, an event, the work that a call waits for, the last rank of a collective. Without it the task had started, "
-     "or ended, earlier."},
-    {"chain", "chain",
-     "The binding constraints of a step, followed back in the simulated timeline from the step's end to its start, "
-     "through ranks, threads and streams. What its tasks run and the lags between them add up to the step."},
-    {"neighbour", "neighbour",
-     "A constraint on a task of the chain that did not bind: it would have, had it come later by its slack."},
-    {"slack", "slack", "How much later a constraint may come before it binds."},
+    {"binding", "critical constraint",
+     "The last of all that a task waits for: its launch, the previous task on its lane, an event, the work that a call "
+     "waits for, or the last rank of a collective. Without it the task would start, or end, earlier."},
+    {"neighbour", "neighbor",
+     "A constraint on a task of the critical path that is not critical. Delayed by its slack, it would be."},
+    {"slack", "slack", "How much later a constraint can be met before it becomes critical."},
     {"lag", "lag",
-     "Time between what bound and the start or end of what it held: on a thread host time without an event, on a "
-     "stream the gap after the work before it, after a call the launch, after a wait its return."},
+     "Time between a critical constraint and the start or end of the task that it held: a CPU gap on a thread, the gap "
+     "after the previous task on a stream, the launch after a call, or the return of a wait."},
     {"evidence", "evidence",
-     "How a constraint is known. Recorded: the trace names it, or it is the order on a thread or stream. Ordered: it "
-     "follows from the order of calls. Inferred: concluded from times. Unexplained: most of the delay is more than any "
-     "rule allows."},
+     "How a constraint is known. Recorded: the trace names it, or it is the order on a thread or stream. Ordered: "
+     "implied by the order of calls. Inferred: from times. Unexplained: most of the delay has no known cause."},
     {"rank", "rank",
      "One process of the job, with one GPU. Its number comes from the trace, else from the file's name."},
-    {"lane", "lane", "A host thread or a GPU stream: tasks on it run one after another."},
+    {"lane", "lane", "A CPU thread or a GPU stream. Its tasks run one after another."},
     {"task", "task",
      "A piece of work on a lane: a kernel, copy or memset on a stream; a call, or a stretch of an op in which nothing "
      "else runs, on a thread."},
     {"kind", "kind",
-     "What a task does, told by its category, its name and the op that launched it. Each kind has one colour."},
+     "The kind of work, from the task's category, its name and the op that launched it. Each kind has one color."},
     {"op", "op",
-     "An operation of the framework on the host, such as aten::mm. Work counts for the innermost op around it."},
+     "An operation of the framework on the CPU, such as aten::mm. Work counts for the innermost op around it."},
     {"self_time", "self time",
      "Time of the op's own segments and of the calls that it makes, without the ops inside it."},
-    {"gpu_time", "GPU time", "Durations of kernels, copies and memsets, added up. What runs at once counts twice."},
-    {"joined", "joined",
-     "Communication kernels that were recognised as one collective on several ranks, by what the recording names."},
+    {"gpu_time", "GPU time",
+     "The sum of the durations of kernels, copies and memsets. Tasks that run at once count twice."},
+    {"joined", "joined", "Communication kernels identified as one collective on several ranks, from the recording."},
     {"label", "label of a collective",
-     "What the time of its kernels, on all ranks together, goes to. Transfer: at most a third is waiting. Arrival "
-     "skew: "
-     "at least two thirds are waiting for ranks that come late. Mixed: between. Inconclusive: that is not known, or "
-     "the "
-     "clocks of the ranks leave more than a third in doubt."},
+     "Where the time of its kernels goes, on all ranks together. Transfer: at most a third is waiting. Arrival skew: "
+     "at least two thirds are waiting for late ranks. Mixed: between. Inconclusive: unknown, or the clock error "
+     "exceeds a third."},
     {"recorded", "recorded",
      "From the first to the last instant of the rank's recording, steps that are not shown included."},
     {"before_recording", "launched before",
      "GPU tasks whose launch was before the recording began, so that no call is known."},
-    {"crossing", "crossing",
-     "Host events that cross another one's edge where they should nest; they were cut to nest."},
-    {"repaired", "repaired", "Events whose fields were wrong in a way that could be put right."},
-    {"skipped", "skipped", "Events that could not be used at all."},
+    {"crossing", "crossing", "CPU events that overlapped instead of nesting. Lumos cut them to nest."},
+    {"repaired", "repaired", "Events with wrong fields that Lumos could correct."},
+    {"skipped", "skipped", "Unusable events."},
     {"collective", "collectives", "Communication kernels: those of collective operations, and of sends and receives."},
     {"runtime_clock", "clock of calls",
-     "What was added to the times of CUDA or HIP calls so that they lie within the ops that make them; doubt: by how "
-     "much less or more they would still do so."},
+     "Lumos adds this to the times of CUDA or HIP calls so that they lie within the ops that make them. Error: how far "
+     "the offset could change while they still do."},
     {"gpu_clock", "GPU clock",
-     "What was added to the GPU's times so that no kernel starts before its launch and no wait returns before its work "
-     "is done."},
-    {"rank_clock", "rank clock",
-     "What was added to all of the rank's times so that collectives end together on their ranks; the error is the 95th "
-     "percentile of what remains."},
+     "Lumos adds this to the GPU's times so that no kernel starts before its launch and no wait returns before its "
+     "work is done."},
+    {"rank_clock", "clock offset",
+     "Lumos adds this to all of the rank's times so that collectives end together on their ranks. The error is the "
+     "95th percentile of the remaining differences."},
 };
 enum { DEFINITIONS = sizeof definitions / sizeof definitions[0] };
 
@@ -112,6 +102,15 @@ bool report_definition(const char *key, struct report_definition *found) {
     *found = of_metric(metric);
   }
   return metric != NULL;
+}
+
+bool report_table_leads_to(const struct report_table *table, const char *key) {
+  for (size_t i = 0; i < table->column_count && report_table_rows(table) > 0; i++) {
+    if (table->columns[i].term != NULL && strcmp(table->columns[i].term, key) == 0) {
+      return true;
+    }
+  }
+  return false;
 }
 
 /* A metric's unit and what a share of it is a share of stand behind its text, as the page shows its values only. */

@@ -3,6 +3,7 @@
 #include "report/content/dependencies.h"
 
 #include "report/content/tally.h"
+#include "report/text/numbers.h"
 #include <stdlib.h>
 
 /* A neighbour that may come a tenth of the step later is none. */
@@ -30,12 +31,34 @@ static enum report_chain_part part_of(const struct lumos_job *job, const struct 
                                             : CHAIN_COMPUTE;
 }
 
+static int64_t sum_of(const int64_t times[LUMOS_PATH_OUTSIDE + 1]) {
+  return times[LUMOS_PATH_RUN] + times[LUMOS_PATH_LAG] + times[LUMOS_PATH_UNEXPLAINED] + times[LUMOS_PATH_OUTSIDE];
+}
+
+int64_t report_dependency_time(const struct report_dependency_node *node) {
+  return node->neighbour ? 0 : node->outside ? sum_of(node->time) : sum_of(node->time) - sum_of(node->lead);
+}
+
+int32_t report_dependency_height(const struct report_dependencies *dependencies,
+                                 const struct report_dependency_node *node) {
+  enum { LONGEST = 1400, ALL = 12000, WHOLE = 1000000 }; /* the longest box, and all together: at most so high */
+  const struct report_chain *chain = &dependencies->chain;
+  int64_t time = report_dependency_time(node);
+  if (time <= 0 || dependencies->longest <= 0 || chain->until <= chain->from) {
+    return 0;
+  }
+  int64_t by_longest = report_share(time, dependencies->longest) * LONGEST / WHOLE;
+  int64_t by_all = report_share(time, chain->until - chain->from) * ALL / WHOLE;
+  return (int32_t)(by_longest < by_all ? by_longest : by_all);
+}
+
 /* Times, tasks and kind of a piece. */
 static struct report_dependency_node chain_node(struct report_dependencies *dependencies,
                                                 const struct report_piece *piece) {
   const struct lumos_job *job = dependencies->job;
   const struct lumos_path_part *parts = dependencies->chain.parts.items + piece->first;
-  struct report_dependency_node node = {.lane = piece->lane, .outside = true};
+  struct report_dependency_node node = {.lane = piece->lane, .task = parts[0].task, .outside = true};
+  int64_t longest = 0;
   int64_t by_kind[LUMOS_TASK_KINDS] = {0};
   bool running = false;
   node.from = parts[0].from;
@@ -46,6 +69,10 @@ static struct report_dependency_node chain_node(struct report_dependencies *depe
     uint8_t kind = job->tasks.items[part->task].kind;
     int64_t time = part->to - part->from;
     running |= part->what == LUMOS_PATH_RUN;
+    if (part->what == LUMOS_PATH_RUN && time > longest) {
+      longest = time;
+      node.task = part->task;
+    }
     node.time[part->what] += time;
     node.lead[part->what] += running ? 0 : time;
     node.outside &= part->what == LUMOS_PATH_OUTSIDE;
@@ -93,6 +120,8 @@ static void read_chain(struct report_dependencies *dependencies, size_t limit) {
     struct report_dependency_node node = chain_node(dependencies, &pieces->items[i]);
     lumos_vector_push(&dependencies->nodes, node);
     dependencies->tasks += node.tasks;
+    int64_t time = report_dependency_time(&node);
+    dependencies->longest = time > dependencies->longest ? time : dependencies->longest;
     if (i > 0) {
       bool unexplained = node.lead[LUMOS_PATH_UNEXPLAINED] > node.lead[LUMOS_PATH_LAG];
       struct report_dependency_edge edge = {.from = (uint32_t)i - 1,
@@ -194,6 +223,7 @@ static uint32_t add_neighbour(struct report_dependencies *dependencies, const st
   const struct lumos_job *job = dependencies->job;
   const struct lumos_task *task = &job->tasks.items[slack->constraint.src];
   struct report_dependency_node node = {.lane = task->lane,
+                                        .task = slack->constraint.src,
                                         .name = report_collapse_name(job, slack->constraint.src),
                                         .kind = task->kind,
                                         .neighbour = true,
@@ -284,11 +314,13 @@ static bool same_lane(const struct report_dependencies *dependencies, const stru
   return nodes[edge->from].lane == nodes[edge->to].lane;
 }
 
-/* Boxes of one size: two lines of text. */
+/* Boxes of one width, as high as their time and their text need. */
 static void read_graph(const struct report_dependencies *dependencies, struct report_layout_graph *graph) {
   for (size_t i = 0; i < dependencies->nodes.count; i++) {
-    struct report_layout_node node = {REPORT_DEPENDENCY_WIDTH, REPORT_DEPENDENCY_HEIGHT,
-                                      dependencies->nodes.items[i].lane};
+    const struct report_dependency_node *box = &dependencies->nodes.items[i];
+    int32_t height = report_dependency_height(dependencies, box);
+    struct report_layout_node node = {REPORT_DEPENDENCY_WIDTH,
+                                      height > REPORT_DEPENDENCY_HEIGHT ? height : REPORT_DEPENDENCY_HEIGHT, box->lane};
     lumos_vector_push(&graph->nodes, node);
   }
   for (size_t i = 0; i < dependencies->edges.count; i++) {
@@ -340,8 +372,11 @@ bool report_dependencies_check(const struct report_boundaries *steps, const stru
 bool report_dependencies_read(const struct report_dependencies_source *source, struct report_dependencies *dependencies,
                               struct lumos_error *error) {
   const struct lumos_report_options *options = source->options;
-  *dependencies = (struct report_dependencies){
-      .job = source->job, .chain.job = source->job, .problem = LUMOS_TEXT_BUFFER, .outcome = LAYOUT_FAILED};
+  *dependencies = (struct report_dependencies){.job = source->job,
+                                               .roles = source->roles,
+                                               .chain.job = source->job,
+                                               .problem = LUMOS_TEXT_BUFFER,
+                                               .outcome = LAYOUT_FAILED};
   struct report_boundary step;
   bool has_step = report_chain_step(source->steps, options, &step);
   if (!report_dependencies_check(source->steps, options, error)) {
@@ -366,6 +401,7 @@ bool report_dependencies_read(const struct report_dependencies_source *source, s
   }
   size_t limit = options->graph_nodes == 0 ? REPORT_GRAPH_NODES : (size_t)options->graph_nodes;
   dependencies->known = true;
+  dependencies->origin = source->steps->items[0].start;
   read_chain(dependencies, limit - limit / 2);
   read_lanes(dependencies);
   read_neighbours(dependencies, limit);

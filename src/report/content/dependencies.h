@@ -15,13 +15,14 @@
 
 enum {
   REPORT_GRAPH_NODES = 80, /* unless the options say otherwise */
-  /* Of a box, in tenths of a pixel: two lines of text. */
+  /* Of a box, in tenths of a pixel: two lines of text; higher where its area is its time. */
   REPORT_DEPENDENCY_WIDTH = 2600,
   REPORT_DEPENDENCY_HEIGHT = 350,
 };
 
 struct report_dependency_node {
   uint32_t lane;        /* LUMOS_NONE: several, or none */
+  uint32_t task;        /* where to look: the longest of the path, or what has the slack; LUMOS_NONE: none */
   lumos_string_id name; /* of the op or task in it that takes longest */
   int64_t others;       /* names beside it */
   int64_t tasks;
@@ -67,13 +68,16 @@ struct report_chain_lane {
 
 struct report_dependencies {
   const struct lumos_job *job;
-  bool known; /* false: `problem` says why not, and there is nothing else */
+  const struct report_lane_roles *roles; /* what lanes are called; NULL: as they were recorded */
+  bool known;                            /* false: `problem` says why not, and there is nothing else */
   struct lumos_text problem;
   struct report_chain chain;
   struct report_collapse collapse;
   LUMOS_VECTOR(struct report_dependency_node) nodes; /* of the chain in order of time, then neighbours */
   size_t chain_nodes;
   LUMOS_VECTOR(struct report_dependency_edge) edges; /* the chain's own first: edge i leads from node i to node i + 1 */
+  int64_t origin;                                    /* the instant that the timeline counts from */
+  int64_t longest;                                   /* of the chain's boxes */
   int64_t tasks;                                     /* on the chain */
   int64_t parts[CHAIN_PARTS];
   int64_t lanes;                    /* on the chain */
@@ -92,6 +96,7 @@ struct report_dependencies_source {
   const char *unknown;                   /* and why */
   const struct report_boundaries *steps; /* the job's, simulated */
   const struct lumos_report_options *options;
+  const struct report_lane_roles *roles; /* what lanes are called; NULL: as they were recorded */
 };
 
 /* False when the options name a step that is not there, or no number of nodes. A job without steps, or whose simulated
@@ -121,6 +126,12 @@ void report_put_dependency_place(const struct report_dependencies *dependencies,
                                  const struct report_dependency_node *node, struct lumos_text *out);
 const char *report_evidence_word(uint8_t evidence);
 
+/* What a box itself stands for: the arrow that leads to it has the rest. */
+int64_t report_dependency_time(const struct report_dependency_node *node);
+/* How high a box has to be for its area to be its time, all of them to one scale; it is drawn higher where that has no
+ * room for its text. */
+int32_t report_dependency_height(const struct report_dependencies *dependencies,
+                                 const struct report_dependency_node *node);
 /* False: there is no layout, and the scene is not begun. */
 bool report_dependencies_scene(const struct report_dependencies *dependencies, struct report_scene *scene);
 /* The paints of the kinds of tasks in it: shown[paint]. */

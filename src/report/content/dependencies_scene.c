@@ -4,6 +4,7 @@
 #include "report/draw/look.h"
 #include "report/text/names.h"
 #include "report/text/numbers.h"
+#include <inttypes.h>
 
 /* Tenths of a pixel. */
 enum {
@@ -15,7 +16,6 @@ enum {
   BOTTOM = 40,
   STRIPE = 40,
   INSET = 110, /* of a box's text */
-  BAR = 20,
   FIRST_LINE = 150,
   SECOND_LINE = 285,
   NAME_MOST = 48, /* bytes of a name in a box; fewer where the letters are wide */
@@ -33,19 +33,13 @@ struct label {
 struct canvas {
   const struct report_dependencies *dependencies;
   struct report_scene *scene;
-  int32_t left;    /* of the graph */
-  int64_t longest; /* of a box */
+  int32_t left; /* of the graph */
   struct lumos_text text;
   LUMOS_VECTOR(struct label) labels;
 };
 
 static int64_t sum_of(const int64_t times[LUMOS_PATH_OUTSIDE + 1]) {
   return times[LUMOS_PATH_RUN] + times[LUMOS_PATH_LAG] + times[LUMOS_PATH_UNEXPLAINED] + times[LUMOS_PATH_OUTSIDE];
-}
-
-/* What a box itself stands for: the arrow that leads to it has the rest. */
-static int64_t box_time(const struct report_dependency_node *node) {
-  return node->outside ? sum_of(node->time) : sum_of(node->time) - sum_of(node->lead);
 }
 
 static enum report_stroke stroke_of(uint8_t evidence) {
@@ -67,7 +61,7 @@ static void put_times(struct lumos_text *text, const int64_t times[LUMOS_PATH_OU
   static const char *const words[] = {[LUMOS_PATH_RUN] = "running ",
                                       [LUMOS_PATH_LAG] = "lag ",
                                       [LUMOS_PATH_UNEXPLAINED] = "unexplained ",
-                                      [LUMOS_PATH_OUTSIDE] = "outside of the recording "};
+                                      [LUMOS_PATH_OUTSIDE] = "outside the recording "};
   bool first = true;
   for (int what = LUMOS_PATH_RUN; what <= LUMOS_PATH_OUTSIDE; what++) {
     if (times[what] > 0) {
@@ -91,7 +85,7 @@ static void tell_node(struct canvas *canvas, const struct report_dependency_node
   }
   lumos_text_put(text, "\n");
   if (node->neighbour) {
-    lumos_text_put(text, "did not bind: slack ");
+    lumos_text_put(text, "not critical: slack ");
     report_put_time(text, node->slack);
   } else {
     lumos_text_put(text, "from ");
@@ -111,14 +105,14 @@ static void tell_edge(struct canvas *canvas, const struct report_dependency_edge
                     report_evidence_word(edge->evidence));
   const struct report_dependency_node *to = &canvas->dependencies->nodes.items[edge->to];
   if (edge->binding) {
-    lumos_text_put(text, "bound");
+    lumos_text_put(text, "critical");
     if (sum_of(to->lead) > 0) {
       lumos_text_put(text, "; ");
       put_times(text, to->lead);
     }
   } else {
     report_put_counted(text, edge->count, "constraint");
-    lumos_text_put(text, " that did not bind, least slack ");
+    lumos_text_put(text, " not critical, least slack ");
     report_put_time(text, edge->slack);
   }
   report_scene_tooltip(canvas->scene, text);
@@ -282,10 +276,10 @@ static void put_second_line(struct canvas *canvas, const struct report_dependenc
       lumos_text_put(text, " \xC2\xB7 ");
     }
     /* The chain passes the start alone of a collective's last member: its transfer counts where the others end. */
-    if (box_time(node) == 0 && lumos_is_communication(node->kind)) {
-      lumos_text_put(text, "comes last");
+    if (report_dependency_time(node) == 0 && lumos_is_communication(node->kind)) {
+      lumos_text_put(text, "arrives last");
     } else {
-      report_put_time(text, box_time(node));
+      report_put_time(text, report_dependency_time(node));
     }
   }
   if (!node->outside) {
@@ -306,26 +300,54 @@ static void put_first_line(struct canvas *canvas, const struct report_dependency
   }
 }
 
+/* The view of the timeline that a box stands for. */
+static void put_view(const struct report_dependencies *dependencies, const struct report_dependency_node *node,
+                     struct lumos_text *text) {
+  const struct lumos_job *job = dependencies->job;
+  const struct lumos_task *task = &job->tasks.items[node->task];
+  const struct lumos_run *run = &job->runs.items[node->task];
+  int64_t from = (node->neighbour ? run->start : node->from) - dependencies->origin;
+  int64_t until = (node->neighbour ? run->start + run->dur : node->until) - dependencies->origin;
+  lumos_text_format(text, "t=%" PRId64 "ns-%" PRId64 "ns&task=%" PRId32 ":%" PRIu32, from, until,
+                    job->ranks.items[lumos_rank_of(job, task)].rank, task->id);
+}
+
+/* What of a box is its time, to one scale: as high as that makes it, else of its full height as much of its width. */
+static void draw_area(struct canvas *canvas, const struct report_dependency_node *node, struct report_point place) {
+  int32_t height = report_dependency_height(canvas->dependencies, node);
+  int32_t width = REPORT_DEPENDENCY_WIDTH;
+  if (height < REPORT_DEPENDENCY_HEIGHT) {
+    width = width * height / REPORT_DEPENDENCY_HEIGHT;
+    height = REPORT_DEPENDENCY_HEIGHT;
+  }
+  if (width > 0) {
+    report_scene_box(canvas->scene, PAINT_RULE, place.x, place.y, width, height);
+  }
+}
+
 static void draw_box(struct canvas *canvas, size_t number) {
   const struct report_dependency_node *node = &canvas->dependencies->nodes.items[number];
   const struct report_point place = canvas->dependencies->layout.places[number];
   struct report_scene *scene = canvas->scene;
   enum report_paint paint = node->outside ? PAINT_IDLE : report_paint_of_kind(node->kind);
   enum report_paint ink = node->neighbour ? PAINT_MUTED : PAINT_TEXT;
-  enum report_paint ground = node->outside ? PAINT_IDLE : node->neighbour ? PAINT_TRACK : PAINT_RULE;
-  report_scene_box(scene, ground, place.x, place.y, REPORT_DEPENDENCY_WIDTH, REPORT_DEPENDENCY_HEIGHT);
+  int32_t height = report_dependency_height(canvas->dependencies, node);
+  height = height < REPORT_DEPENDENCY_HEIGHT ? REPORT_DEPENDENCY_HEIGHT : height;
+  canvas->text.length = 0;
+  put_view(canvas->dependencies, node, &canvas->text);
+  report_scene_view_group(scene, "box", &canvas->text);
+  report_scene_box(scene, node->outside ? PAINT_IDLE : PAINT_TRACK, place.x, place.y, REPORT_DEPENDENCY_WIDTH, height);
   tell_node(canvas, node);
-  report_scene_box(scene, paint, place.x, place.y, STRIPE, REPORT_DEPENDENCY_HEIGHT);
-  int64_t share = node->neighbour ? 0 : report_share(box_time(node), canvas->longest);
-  int32_t bar = (int32_t)(share < 0 ? 0 : share * (REPORT_DEPENDENCY_WIDTH - STRIPE) / 1000000);
-  if (bar > 0) {
-    report_scene_box(scene, paint, place.x + STRIPE, place.y + REPORT_DEPENDENCY_HEIGHT - BAR, bar, BAR);
+  if (!node->outside) {
+    draw_area(canvas, node, place);
   }
+  report_scene_box(scene, paint, place.x, place.y, STRIPE, height);
   put_first_line(canvas, node);
   report_scene_text(scene, STYLE_PLAIN, ink, ANCHOR_START, place.x + INSET, place.y + FIRST_LINE, &canvas->text);
   put_second_line(canvas, node);
   report_scene_text(scene, STYLE_SMALL, PAINT_MUTED, ANCHOR_START, place.x + INSET, place.y + SECOND_LINE,
                     &canvas->text);
+  report_scene_group_end(scene);
 }
 
 /* When the box begins, counted from the start of the step; all in one unit, so that they can be compared. */
@@ -373,13 +395,13 @@ static int32_t explain(struct canvas *canvas, int32_t x, bool binding, enum repo
 }
 
 static void draw_legend(struct canvas *canvas) {
-  int32_t x = explain(canvas, 0, true, STROKE_SOLID, "bound");
-  x = explain(canvas, x, false, STROKE_SOLID, "did not bind");
+  int32_t x = explain(canvas, 0, true, STROKE_SOLID, "critical");
+  x = explain(canvas, x, false, STROKE_SOLID, "not critical");
   canvas->text.length = 0;
   lumos_text_put(&canvas->text, "Evidence:");
   report_scene_text(canvas->scene, STYLE_SMALL, PAINT_MUTED, ANCHOR_START, x + 200, 220, &canvas->text);
   x = explain(canvas, x + 860, true, STROKE_SOLID, "recorded");
-  x = explain(canvas, x, true, STROKE_LONG_DASHES, "follows from order");
+  x = explain(canvas, x, true, STROKE_LONG_DASHES, "implied by program order");
   x = explain(canvas, x, true, STROKE_DASHED, "inferred");
   (void)explain(canvas, x, true, STROKE_DOTTED, "unexplained");
 }
@@ -422,17 +444,14 @@ bool report_dependencies_scene(const struct report_dependencies *dependencies, s
   scene->height = TOP + layout->height + BOTTOM;
   struct canvas canvas = {.dependencies = dependencies,
                           .scene = scene,
-                          .left = gutter + (scene->width - needed) / 2,
+                          .left = gutter, /* so that a narrow window shows boxes */
                           .text = LUMOS_TEXT_BUFFER};
-  for (size_t i = 0; i < dependencies->chain_nodes; i++) {
-    int64_t time = box_time(&dependencies->nodes.items[i]);
-    canvas.longest = time > canvas.longest ? time : canvas.longest;
-  }
   draw(&canvas);
   lumos_text_put(&scene->title, "What the step waits for");
-  lumos_text_put(&scene->description,
-                 "Boxes are tasks of the chain of constraints that bound, from the start of the step down to its end; "
-                 "arrows say what held them. The table below the picture has the times of every box.");
+  lumos_text_put(
+      &scene->description,
+      "Boxes are tasks on the critical path, from the start of the step down to its end, with areas by time; "
+      "arrows say what held them. The table below the picture has the times of every box.");
   lumos_vector_free(&canvas.labels);
   lumos_text_free(&canvas.text);
   return true;

@@ -10,11 +10,11 @@ static const char *const part_names[CHAIN_PARTS] = {
     [CHAIN_COMPUTE] = "computing kernels",
     [CHAIN_COMMUNICATION] = "communication",
     [CHAIN_COPY] = "copies",
-    [CHAIN_HOST] = "host work",
-    [CHAIN_SILENT] = "host time without an event",
-    [CHAIN_LAG] = "launch lags and other gaps",
-    [CHAIN_UNEXPLAINED] = "delay that no rule explains",
-    [CHAIN_OUTSIDE] = "waiting for what the recording does not hold",
+    [CHAIN_HOST] = "CPU work",
+    [CHAIN_SILENT] = "CPU time without an event",
+    [CHAIN_LAG] = "launch latency and other gaps",
+    [CHAIN_UNEXPLAINED] = "unexplained delay",
+    [CHAIN_OUTSIDE] = "waiting for work outside the recording",
 };
 
 enum { TELLING_PART = 4 }; /* a lane with less than this of the step says little about it */
@@ -47,7 +47,7 @@ void report_put_dependency_name(const struct report_dependencies *dependencies,
   const struct lumos_strings *strings = dependencies->job->strings;
   struct lumos_text others = LUMOS_TEXT_BUFFER;
   if (node->outside) {
-    lumos_text_put(out, "outside of the recording");
+    lumos_text_put(out, "outside the recording");
     return;
   }
   if (node->others > 0) {
@@ -73,7 +73,11 @@ void report_put_dependency_place(const struct report_dependencies *dependencies,
   if (job->ranks.count > 1) {
     lumos_text_format(out, "rank %d, ", job->ranks.items[job->lanes.items[node->lane].rank].rank);
   }
-  report_put_lane(out, job, node->lane);
+  if (dependencies->roles != NULL) {
+    report_put_lane_short(dependencies->roles, node->lane, out);
+  } else {
+    report_put_lane(out, job, node->lane);
+  }
 }
 
 struct share {
@@ -146,22 +150,22 @@ static bool any_alone(const struct report_collapse *collapse) {
 /* What stands alone, and what does not. */
 static void put_standing(const struct report_collapse *collapse, struct lumos_text *out) {
   if (collapse->first == 0) {
-    lumos_text_put(out, "an op or task that takes ");
+    lumos_text_put(out, "ops and tasks of ");
     report_put_time(out, collapse->least);
-    lumos_text_put(out, " or more stands alone, what is shorter is");
+    lumos_text_put(out, " or more have their own box; shorter ones are");
     return;
   }
-  lumos_text_put(out, "an op or task that takes more than ");
+  lumos_text_put(out, "ops and tasks longer than ");
   report_put_time(out, collapse->least - 1);
-  lumos_text_put(out, " stands alone, and so do the first ");
+  lumos_text_put(out, " have their own box, and so do the first ");
   report_put_count(out, collapse->first);
-  lumos_text_put(out, " that take just that; what is shorter or comes later is");
+  lumos_text_put(out, " of exactly that length; the others are");
 }
 
 static void put_collapse(const struct report_dependencies *dependencies, struct lumos_text *out) {
   const struct report_collapse *collapse = &dependencies->collapse;
   report_put_counted(out, dependencies->tasks, "task");
-  lumos_text_put(out, dependencies->tasks == 1 ? " stands on the chain, on " : " stand on the chain, on ");
+  lumos_text_put(out, dependencies->tasks == 1 ? " is on the critical path, on " : " are on the critical path, on ");
   report_put_counted(out, dependencies->lanes, "lane");
   if (collapse->least == 0) {
     lumos_text_put(out, ", each in a box of its own. ");
@@ -171,10 +175,10 @@ static void put_collapse(const struct report_dependencies *dependencies, struct 
   report_put_count(out, (int64_t)dependencies->chain_nodes);
   lumos_text_put(out, dependencies->chain_nodes == 1 ? " box: " : " boxes: ");
   if (!any_alone(collapse)) {
-    lumos_text_put(out, "all are gathered");
+    lumos_text_put(out, "all tasks are merged");
   } else {
     put_standing(collapse, out);
-    lumos_text_put(out, " gathered with its neighbours in time");
+    lumos_text_put(out, " merged with their neighbors in time");
   }
   lumos_text_put(out, collapse->by_lane ? ", lane by lane. " : ", whatever their lanes. ");
 }
@@ -183,8 +187,8 @@ static void put_neighbours(const struct report_dependencies *dependencies, struc
   size_t shown = dependencies->edges.count + 1 - dependencies->chain_nodes;
   if (shown > 0) {
     lumos_text_put(out, "Beside it: ");
-    report_put_counted(out, (int64_t)shown, "constraint");
-    lumos_text_put(out, " that nearly bound, with the slack. ");
+    report_put_counted(out, (int64_t)shown, "nearly critical constraint");
+    lumos_text_put(out, ", with the slack. ");
   }
   if (dependencies->left_out > 0) {
     report_put_counted(out, dependencies->left_out, shown > 0 ? "more constraint" : "constraint");
@@ -192,7 +196,7 @@ static void put_neighbours(const struct report_dependencies *dependencies, struc
     report_put_time(out, dependencies->left_out_slack);
     lumos_text_put(out, dependencies->left_out == 1 ? " is left out." : " or more are left out.");
   } else if (shown == 0) {
-    lumos_text_put(out, "Nothing else held a task of it.");
+    lumos_text_put(out, "Nothing else held one of its tasks.");
   }
 }
 
@@ -258,9 +262,10 @@ void report_dependencies_table(const struct report_dependencies *dependencies, s
   report_put_dependencies_finding(dependencies, &table->finding);
   lumos_text_char(&table->finding, ' ');
   report_put_dependencies_reading(dependencies, &table->finding);
-  lumos_text_put(&table->caption,
-                 "A row for every box of the chain, in order of time. From: since the step began. Running, lag, "
-                 "unexplained and outside add up to the ");
+  lumos_text_put(
+      &table->caption,
+      "A row for every box of the critical path, in order of time. From: since the step began. Running, lag, "
+      "unexplained and outside add up to the ");
   report_put_time(&table->caption, table->whole);
   lumos_text_format(&table->caption, " of step %d; share: of them", dependencies->chain.step);
   for (size_t i = 0; i < dependencies->chain_nodes; i++) {

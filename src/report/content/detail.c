@@ -313,7 +313,7 @@ static void put_choice(const struct report_detail *detail, struct lumos_text *ou
   if (detail->chain_tasks > 0) {
     lumos_text_put(out, ", ");
     put_most(REPORT_CHAIN, detail->chain_tasks, out);
-    lumos_text_format(out, " on the chain of step %d", detail->from.chain->step);
+    lumos_text_format(out, " on the critical path of step %d", detail->from.chain->step);
   }
   if (options->has_detail) {
     lumos_text_put(out, ", ");

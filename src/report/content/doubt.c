@@ -42,8 +42,7 @@ void report_doubt_paints(const struct lumos_doubts *doubts, bool shown[PAINT_COU
 }
 
 void report_put_doubt_reading(struct lumos_text *out) {
-  lumos_text_put(out,
-                 "A strip above a stream marks waiting that the recording does not account for, up to the start of "
-                 "what waited: the simulation carries it over or, where it is for SMs, concludes it from times. "
-                 "Its height is how much of the column is such waiting, in quarters.");
+  lumos_text_put(out, "A strip above a stream marks uncertain waiting, up to the start of the task that waited. The "
+                      "simulation copies it from the trace or, for SMs, infers it from times. Its height is the share "
+                      "of such waiting in the column, in quarters.");
 }

@@ -18,6 +18,11 @@ static const char *const figure_names[FIGURE_COUNT] = {
     [FIGURE_EXPOSED_COPY] = "exposed_copy",
     [FIGURE_NOT_RECORDED] = "not_recorded",
     [FIGURE_IDLE] = "idle",
+    [FIGURE_IDLE_HOST] = "idle_host",
+    [FIGURE_IDLE_SYNC] = "idle_sync",
+    [FIGURE_IDLE_LAUNCH] = "idle_launch",
+    [FIGURE_IDLE_DEPENDENCY] = "idle_dependency",
+    [FIGURE_IDLE_UNEXPLAINED] = "idle_unexplained",
     [FIGURE_GPU_BUSY] = "gpu_busy",
     [FIGURE_UNEXPLAINED_LAG] = "unexplained_lag",
     [FIGURE_BOUNDARY] = "boundary",
@@ -41,8 +46,8 @@ const char *report_timeline_name(enum report_timeline timeline) {
   return timeline == MEASURED ? "measured" : "simulated";
 }
 
-static struct report_row empty_row(uint32_t rank, int32_t step) {
-  struct report_row row = {.rank = rank, .step = step, .steps = 1};
+struct report_row report_row_empty(uint32_t rank, int32_t step) {
+  struct report_row row = {.rank = rank, .step = step};
   for (int timeline = 0; timeline < TIMELINES; timeline++) {
     for (int figure = 0; figure < FIGURE_COUNT; figure++) {
       row.figures[timeline].of[figure] = LUMOS_ABSENT;
@@ -110,10 +115,12 @@ static int compare_cells(const void *left, const void *right) {
 static void rows_of(const struct cells *cells, struct report_facts *facts) {
   for (size_t first = 0; first < cells->count;) {
     const struct cell *cell = &cells->items[first];
-    struct report_row row = empty_row(cell->rank, cell->step);
+    struct report_row row = report_row_empty(cell->rank, cell->step);
+    row.steps = 1;
     for (; first < cells->count && compare_cells(cell, &cells->items[first]) == 0; first++) {
       const struct cell *own = &cells->items[first];
       row.figures[own->timeline].of[own->figure] = own->value;
+      row.measured |= own->timeline == MEASURED;
     }
     struct report_rows *rows = cell->rank == LUMOS_NONE ? &facts->job_steps : &facts->steps;
     lumos_vector_push(rows, row);
@@ -129,9 +136,10 @@ static int64_t combined(enum report_figure figure, int64_t sum, int64_t value) {
   return worse ? value : sum;
 }
 
-static void add_row(struct report_row *sum, const struct report_row *row, int64_t weight) {
-  sum->steps = report_sum(sum->steps, report_product(row->steps, weight));
-  for (int timeline = 0; timeline < TIMELINES; timeline++) {
+void report_row_add(struct report_row *sum, const struct report_row *row, int64_t weight) {
+  sum->steps = report_sum(sum->steps, row->left_out ? 0 : report_product(row->steps, weight));
+  sum->measured = report_sum(sum->measured, report_product(row->measured, weight));
+  for (int timeline = 0; timeline < (row->left_out ? SIMULATED : TIMELINES); timeline++) {
     for (int figure = 0; figure < FIGURE_COUNT; figure++) {
       int64_t *of = &sum->figures[timeline].of[figure];
       int64_t value = row->figures[timeline].of[figure];
@@ -145,13 +153,10 @@ static void add_row(struct report_row *sum, const struct report_row *row, int64_
  * stands for one. */
 static struct report_row sum_of(const struct lumos_job *job, const struct report_row *rows, size_t count,
                                 uint32_t rank) {
-  struct report_row sum = empty_row(rank, LUMOS_ABSENT_INT);
-  sum.steps = 0;
+  struct report_row sum = report_row_empty(rank, LUMOS_ABSENT_INT);
   for (size_t i = 0; i < count; i++) {
-    if (!rows[i].left_out) {
-      bool over_ranks = rank == LUMOS_NONE && rows[i].rank != LUMOS_NONE;
-      add_row(&sum, &rows[i], over_ranks ? lumos_rank_weight(&job->ranks.items[rows[i].rank]) : 1);
-    }
+    bool over_ranks = rank == LUMOS_NONE && rows[i].rank != LUMOS_NONE;
+    report_row_add(&sum, &rows[i], over_ranks ? lumos_rank_weight(&job->ranks.items[rows[i].rank]) : 1);
   }
   return sum;
 }
@@ -191,6 +196,7 @@ void report_facts_read(const struct lumos_job *job, struct report_facts *facts) 
   *facts = (struct report_facts){.job = job, .edited = lumos_job_edited(job), .mean_error = LUMOS_ABSENT};
   facts->unprofiled_step = whole_job(job, "unprofiled_step_time", 0);
   facts->profiling_cost = whole_job(job, "profiling_cost", 6);
+  facts->rebuild_error = whole_job(job, "rebuild_error", 6);
   facts->transplant_error = whole_job(job, "transplant_error", 6);
   facts->step_spread = whole_job(job, "step_spread", 6);
   struct cells cells = {0};
@@ -241,17 +247,81 @@ int64_t report_facts_step_time(const struct report_facts *facts, enum report_tim
   return mean != LUMOS_ABSENT ? mean : report_row_mean(&facts->all, timeline, FIGURE_STEP_TIME);
 }
 
+static bool differs(const struct report_row *row, enum report_figure figure) {
+  enum { VISIBLE = 100 }; /* one part in so many of the step: 9 pixels of a bar as long as it, on the page */
+  int64_t measured = report_row_mean(row, MEASURED, figure), simulated = report_row_mean(row, SIMULATED, figure);
+  bool drawn = figure != FIGURE_HOST_STEP_TIME && measured != LUMOS_ABSENT && simulated != LUMOS_ABSENT;
+  return drawn && llabs(report_sum(simulated, -measured)) > report_row_mean(row, MEASURED, FIGURE_STEP_TIME) / VISIBLE;
+}
+
+bool report_facts_differ(const struct report_facts *facts) {
+  bool any = facts->edited && facts->all.figures[MEASURED].of[FIGURE_STEP_TIME] != LUMOS_ABSENT;
+  for (size_t i = 0; i < facts->ranks.count && !any; i++) {
+    for (int figure = 0; figure < FIGURE_UNEXPLAINED_LAG && !any; figure++) { /* step times, and their parts */
+      any = differs(&facts->ranks.items[i], (enum report_figure)figure);
+    }
+  }
+  return any;
+}
+
 int64_t report_world(const struct lumos_job *job) {
   int32_t world = job->ranks.count > 0 ? job->ranks.items[0].world : LUMOS_ABSENT_INT;
   return world == LUMOS_ABSENT_INT ? LUMOS_ABSENT : world;
 }
 
-int64_t report_row_share(const struct report_row *row, enum report_timeline timeline, enum report_figure figure) {
-  const struct report_figures *figures = &row->figures[timeline];
-  return report_share(figures->of[figure], figures->of[FIGURE_STEP_TIME]);
+int64_t report_row_share(const struct report_facts *facts, const struct report_row *row, enum report_timeline timeline,
+                         enum report_figure figure) {
+  return report_share(report_row_mean(row, timeline, figure), report_facts_step_time(facts, timeline));
 }
 
 int64_t report_row_mean(const struct report_row *row, enum report_timeline timeline, enum report_figure figure) {
   int64_t sum = row->figures[timeline].of[figure];
-  return sum == LUMOS_ABSENT || row->steps == 0 ? LUMOS_ABSENT : sum / row->steps;
+  int64_t steps = timeline == MEASURED ? row->measured : row->steps;
+  return sum == LUMOS_ABSENT || steps == 0 ? LUMOS_ABSENT : sum / steps;
 }
+
+/* The first place that has the figure: the job's simulated steps, then the ranks', then measured ones. */
+static const struct report_figures *carrier(const struct report_facts *facts, enum report_figure figure) {
+  const struct report_row *rows[] = {&facts->all, &facts->job_all};
+  for (int timeline = TIMELINES - 1; timeline >= 0; timeline--) {
+    for (int i = 0; i < 2; i++) {
+      if (rows[i]->figures[timeline].of[figure] != LUMOS_ABSENT) {
+        return &rows[i]->figures[timeline];
+      }
+    }
+  }
+  return NULL;
+}
+
+int64_t report_trust(const struct report_facts *facts, enum report_figure figure) {
+  const struct report_figures *figures = carrier(facts, figure);
+  if (figures == NULL) {
+    return LUMOS_ABSENT;
+  }
+  return report_figure_is_share(figure) ? figures->of[figure]
+                                        : report_share(figures->of[figure], figures->of[FIGURE_STEP_TIME]);
+}
+
+struct report_coverage report_coverage_of(const struct lumos_job *job) {
+  struct report_coverage sum = {LUMOS_ABSENT, LUMOS_ABSENT, LUMOS_ABSENT, LUMOS_ABSENT};
+  for (size_t i = 0; i < job->ranks.count; i++) {
+    const struct lumos_coverage *coverage = &job->ranks.items[i].coverage;
+    int64_t weight = lumos_rank_weight(&job->ranks.items[i]);
+    sum.device_tasks = report_sum(sum.device_tasks, report_product(coverage->device_tasks, weight));
+    sum.launched = report_sum(sum.launched, report_product(coverage->launched, weight));
+    sum.collectives = report_sum(sum.collectives, report_product(coverage->collectives, weight));
+    sum.joined = report_sum(sum.joined, report_product(coverage->joined, weight));
+  }
+  return sum;
+}
+
+bool report_step_counts(const struct report_facts *facts, int32_t step) {
+  for (size_t i = 0; i < facts->job_steps.count; i++) {
+    if (facts->job_steps.items[i].step == step) {
+      return !facts->job_steps.items[i].left_out;
+    }
+  }
+  return facts->job_steps.count == 0;
+}
+
+int64_t report_rank_steps(const struct report_facts *facts) { return facts->all.steps > 1 ? facts->all.steps : 1; }

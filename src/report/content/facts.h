@@ -1,8 +1,8 @@
 /* What the page's parts need to know of a job, read once from its metrics: figures by rank and step, and their sums.
  *
  * Sums and shares run over rank-steps: a share is the sum of a figure over the sum of the step times of the same rows.
- * Of a changed job the first step, where there are others, is in no sum: it begins with what the unchanged job had left
- * to do.
+ * Of a changed job the first simulated step, where there are others, is in no sum: it begins with what the unchanged job
+ * had left to do. What was measured before the change is the mean of all measured steps, as on the unchanged job's page.
  */
 #ifndef LUMOS_REPORT_FACTS_H
 #define LUMOS_REPORT_FACTS_H
@@ -25,6 +25,11 @@ enum report_figure {
   FIGURE_EXPOSED_COPY,
   FIGURE_NOT_RECORDED,
   FIGURE_IDLE,
+  FIGURE_IDLE_HOST,
+  FIGURE_IDLE_SYNC,
+  FIGURE_IDLE_LAUNCH,
+  FIGURE_IDLE_DEPENDENCY,
+  FIGURE_IDLE_UNEXPLAINED,
   FIGURE_GPU_BUSY,
   FIGURE_UNEXPLAINED_LAG,
   FIGURE_BOUNDARY,
@@ -51,8 +56,9 @@ enum report_timeline { MEASURED, SIMULATED, TIMELINES };
 struct report_row {
   uint32_t rank; /* index */
   int32_t step;
-  int64_t steps; /* that were added up */
-  bool left_out; /* the first step of a changed job, which is in no sum */
+  int64_t steps;    /* that were added up */
+  int64_t measured; /* of the measured timeline, which may have other steps: a rebuilt job has new ones */
+  bool left_out;    /* the first step of a changed job, whose simulated figures are in no sum */
   struct report_figures figures[TIMELINES];
 };
 LUMOS_VECTOR_TYPE(report_rows, struct report_row);
@@ -69,6 +75,7 @@ struct report_facts {
   int64_t unprofiled_step;      /* the mean time of a step without the profiler, ns; LUMOS_ABSENT */
   int64_t profiling_cost;       /* how much longer it took with it, in millionths of that; LUMOS_ABSENT */
   int64_t mean_error; /* replay_error of the whole job: the mean of its steps' sizes, in millionths; LUMOS_ABSENT */
+  int64_t rebuild_error; /* of a rebuilt job: how far its recorded configuration is off, signed; LUMOS_ABSENT */
   int64_t transplant_error, step_spread; /* the same, over steps that have a like one */
 };
 
@@ -80,8 +87,21 @@ const char *report_figure_name(enum report_figure figure);
 bool report_figure_is_share(enum report_figure figure);
 const char *report_timeline_name(enum report_timeline timeline);
 
+/* A row in which nothing is known, of no steps; and one more row in a sum, `weight` times. */
+struct report_row report_row_empty(uint32_t rank, int32_t step);
+void report_row_add(struct report_row *sum, const struct report_row *row, int64_t weight);
+
 void report_facts_read(const struct lumos_job *job, struct report_facts *facts);
 void report_facts_free(struct report_facts *facts);
+
+/* Is the simulated timeline to be drawn beside the measured one? After a change; else where they differ so that it can
+ * be seen, some part of a rank's steps by more than 1 % of the step. */
+bool report_facts_differ(const struct report_facts *facts);
+
+/* Is the step in sums and means? Where the job has no steps of its own, all are; work of no step is in none. */
+bool report_step_counts(const struct report_facts *facts, int32_t step);
+/* How many steps of ranks are in sums, at least 1: what makes a sum "per step and rank". */
+int64_t report_rank_steps(const struct report_facts *facts);
 
 /* The timeline that the verdict speaks of: measured, unless the job is edited or nothing was measured. */
 enum report_timeline report_facts_spoken(const struct report_facts *facts);
@@ -96,10 +116,20 @@ int64_t report_facts_step_time(const struct report_facts *facts, enum report_tim
 /* Ranks of the whole job, as far as the first rank says; LUMOS_ABSENT. */
 int64_t report_world(const struct lumos_job *job);
 
-/* A figure's share of the row's step time, in millionths. */
-int64_t report_row_share(const struct report_row *row, enum report_timeline timeline, enum report_figure figure);
+/* A figure's mean as a share of the job's mean step, in millionths: whatever the row is of, shares are of one time. */
+int64_t report_row_share(const struct report_facts *facts, const struct report_row *row, enum report_timeline timeline,
+                         enum report_figure figure);
 
 /* A figure's mean over the steps that the row adds up. */
 int64_t report_row_mean(const struct report_row *row, enum report_timeline timeline, enum report_figure figure);
+
+/* A figure that says how much is carried, in millionths of the step (of an error: the worst); LUMOS_ABSENT. */
+int64_t report_trust(const struct report_facts *facts, enum report_figure figure);
+
+/* Sums of coverage over the ranks that have it. */
+struct report_coverage {
+  int64_t device_tasks, launched, collectives, joined; /* LUMOS_ABSENT */
+};
+struct report_coverage report_coverage_of(const struct lumos_job *job);
 
 #endif

@@ -4,16 +4,19 @@
 
 #include "report/content/axis.h"
 #include "report/content/doubt.h"
+#include "report/content/route_scene.h"
 #include "report/draw/raster.h"
 #include "report/text/numbers.h"
+#include <stdlib.h>
 
-/* Tenths of a pixel, but for HALF, which is pixels. */
+/* Tenths of a pixel, but for heights of lanes. */
 enum {
   WIDTH = REPORT_AXIS_WIDTH,
   LABELS = REPORT_AXIS_LEFT,
   LANE_LABEL = LABELS - 90,
-  HALF = 9, /* height of a lane above and below its base line */
-  LANE_GAP = 50,
+  LANE = 18,  /* height of a lane, */
+  UPPER = 12, /* and of its simulated work where measured work hangs below it: pixels */
+  LANE_GAP = 60,
   RANK_GAP = 60,
   AXIS = REPORT_AXIS_TOP,
   BOTTOM = REPORT_AXIS_BOTTOM,
@@ -28,6 +31,9 @@ struct canvas {
   struct report_axis axis;
   struct lumos_text text;
 };
+
+/* How high simulated work stands on the base line of a lane. */
+static int32_t upper_of(const struct report_timelines *timelines) { return timelines->twice ? UPPER : LANE; }
 
 int64_t report_gantt_column(const struct report_timelines *timelines) {
   struct report_axis axis;
@@ -52,8 +58,10 @@ static void gather_lane(struct canvas *canvas, uint32_t number, enum report_time
     int64_t duration = 0;
     if (report_task_time(&clock, timeline, task, &start, &duration)) {
       report_raster_add(&canvas->raster, kind, start, duration);
-      totals[kind].time = report_sum(totals[kind].time, duration);
-      totals[kind].tasks++;
+      if (start + duration > canvas->timelines->from) { /* what came before the picture is not told of, either */
+        totals[kind].time = report_sum(totals[kind].time, duration);
+        totals[kind].tasks++;
+      }
     }
   }
   canvas->cells.count = 0;
@@ -65,8 +73,9 @@ static void tell_kind(struct canvas *canvas, uint32_t lane, enum report_timeline
   const struct lumos_job *job = canvas->timelines->job;
   canvas->text.length = 0;
   lumos_text_format(&canvas->text, "rank %d, ", job->ranks.items[job->lanes.items[lane].rank].rank);
-  report_put_lane(&canvas->text, job, lane);
-  lumos_text_format(&canvas->text, ", %s: %s, ", report_timeline_name(timeline),
+  report_put_lane_full(&canvas->timelines->roles, lane, &canvas->text);
+  lumos_text_put(&canvas->text, canvas->timelines->twice ? ", " : "");
+  lumos_text_format(&canvas->text, "%s: %s, ", canvas->timelines->twice ? report_timeline_name(timeline) : "",
                     report_paint_row(report_paint_of_kind((uint8_t)kind))->label);
   report_put_time(&canvas->text, total->time);
   lumos_text_put(&canvas->text, " in ");
@@ -89,7 +98,9 @@ static void draw_timeline(struct canvas *canvas, uint32_t lane, enum report_time
         tell_kind(canvas, lane, timeline, kind, &totals[kind]);
         begun = true;
       }
-      int32_t height = (cell->level * HALF + REPORT_LEVELS - 1) / REPORT_LEVELS;
+      int32_t upper = upper_of(canvas->timelines);
+      int32_t whole = timeline == MEASURED ? LANE - upper : upper;
+      int32_t height = (cell->level * whole + REPORT_LEVELS - 1) / REPORT_LEVELS;
       struct report_run run = {cell->x * canvas->axis.pixels, cell->width * canvas->axis.pixels,
                                timeline == MEASURED ? -height : height};
       report_scene_run(canvas->scene, run);
@@ -102,7 +113,7 @@ static void tell_doubt(struct canvas *canvas, uint32_t lane, int kind, const str
   const struct lumos_job *job = canvas->timelines->job;
   canvas->text.length = 0;
   lumos_text_format(&canvas->text, "rank %d, ", job->ranks.items[job->lanes.items[lane].rank].rank);
-  report_put_lane(&canvas->text, job, lane);
+  report_put_lane_full(&canvas->timelines->roles, lane, &canvas->text);
   lumos_text_format(&canvas->text, ": %s, ", report_paint_row(report_paint_of_doubt(kind))->label);
   report_put_time(&canvas->text, total->time);
   lumos_text_put(&canvas->text, " before ");
@@ -138,7 +149,7 @@ static void draw_doubts(struct canvas *canvas, const struct report_lane *lane, i
   }
   struct kind_total totals[LUMOS_DOUBT_KINDS] = {{0}};
   gather_doubts(canvas, doubt, end, totals);
-  report_scene_optional_group(canvas->scene, LABELS, y);
+  report_scene_optional_group(canvas->scene, "marks", LABELS, y);
   for (int kind = 0; kind < LUMOS_DOUBT_KINDS; kind++) {
     if (totals[kind].tasks == 0) {
       continue;
@@ -161,7 +172,7 @@ static int32_t lane_top(const struct canvas *canvas, const struct report_lanes *
   const struct lumos_job *job = canvas->timelines->job;
   int32_t y = AXIS;
   for (size_t i = 0; i < number; i++) {
-    y += 2 * HALF * REPORT_PIXEL + LANE_GAP;
+    y += LANE * REPORT_PIXEL + LANE_GAP;
     if (i + 1 < lanes->count) {
       bool same = job->lanes.items[lanes->items[i].lane].rank == job->lanes.items[lanes->items[i + 1].lane].rank;
       y += same ? 0 : RANK_GAP;
@@ -174,17 +185,17 @@ static int32_t lane_top(const struct canvas *canvas, const struct report_lanes *
 static void draw_label(struct canvas *canvas, const struct report_lane *lane, bool first_of_rank, int32_t y) {
   const struct lumos_job *job = canvas->timelines->job;
   struct report_scene *scene = canvas->scene;
-  int32_t text_y = y + HALF * REPORT_PIXEL + 40;
+  int32_t text_y = y + LANE * REPORT_PIXEL / 2 + 40;
   if (first_of_rank) {
     canvas->text.length = 0;
     lumos_text_format(&canvas->text, "rank %d", job->ranks.items[job->lanes.items[lane->lane].rank].rank);
     report_scene_text(scene, STYLE_STRONG, PAINT_TEXT, ANCHOR_START, 0, text_y, &canvas->text);
   }
   canvas->text.length = 0;
-  report_put_lane(&canvas->text, job, lane->lane);
+  report_put_lane_short(&canvas->timelines->roles, lane->lane, &canvas->text);
   report_scene_text(scene, STYLE_SMALL, PAINT_MUTED, ANCHOR_END, LANE_LABEL, text_y, &canvas->text);
   report_scene_box(scene, PAINT_TRACK, LABELS, y, canvas->raster.count * canvas->axis.pixels * REPORT_PIXEL,
-                   2 * HALF * REPORT_PIXEL);
+                   LANE * REPORT_PIXEL);
 }
 
 static void draw_labels(struct canvas *canvas, const struct report_lanes *lanes) {
@@ -200,15 +211,32 @@ static void draw_labels(struct canvas *canvas, const struct report_lanes *lanes)
 static void draw_work(struct canvas *canvas, const struct report_lanes *lanes) {
   for (size_t i = 0; i < lanes->count; i++) {
     const struct report_lane *lane = &lanes->items[i];
-    report_scene_group(canvas->scene, LABELS, lane_top(canvas, lanes, i) + HALF * REPORT_PIXEL);
+    report_scene_group(canvas->scene, LABELS, lane_top(canvas, lanes, i) + upper_of(canvas->timelines) * REPORT_PIXEL);
     for (int timeline = TIMELINES - 1; timeline >= 0; timeline--) {
-      if (lane->busy[timeline] != LUMOS_ABSENT) {
+      bool drawn = timeline == SIMULATED || canvas->timelines->twice;
+      if (drawn && lane->busy[timeline] != LUMOS_ABSENT) {
         draw_timeline(canvas, lane->lane, (enum report_timeline)timeline);
       }
     }
     report_scene_group_end(canvas->scene);
     draw_doubts(canvas, lane, lane_top(canvas, lanes, i));
   }
+}
+
+/* The critical path runs in the gap above a lane; on lanes that are not in this picture below all that are. */
+static void draw_routes(struct canvas *canvas, const struct report_lanes *lanes) {
+  enum { ABOVE = 35 };
+  const struct report_timelines *timelines = canvas->timelines;
+  size_t count = timelines->job->lanes.count + 1;
+  int32_t *heights = lumos_allocate(count * sizeof heights[0]);
+  for (size_t i = 0; i < count; i++) {
+    heights[i] = lane_top(canvas, lanes, lanes->count) - ABOVE;
+  }
+  for (size_t i = 0; i < lanes->count; i++) {
+    heights[lanes->items[i].lane] = lane_top(canvas, lanes, i) - ABOVE;
+  }
+  report_routes_draw(&timelines->routes, &canvas->axis, heights, count - 1, canvas->scene);
+  free(heights);
 }
 
 void report_gantt_scene(const struct report_timelines *timelines, const struct report_lanes *lanes, const char *name,
@@ -223,10 +251,11 @@ void report_gantt_scene(const struct report_timelines *timelines, const struct r
   report_axis_ticks(&canvas.axis, scene, bottom);
   draw_work(&canvas, lanes);
   report_axis_steps(&canvas.axis, scene, bottom);
-  lumos_text_put(&scene->title, "Timeline of threads and streams, simulated above measured");
-  lumos_text_put(&scene->description,
-                 "One lane for every thread and stream; coloured where work of a kind runs, pale where nothing "
-                 "does. The table below the picture has the totals of every lane.");
+  draw_routes(&canvas, lanes);
+  lumos_text_put(&scene->title, timelines->twice ? "Timeline of CPU threads and GPU streams, simulated above measured"
+                                                 : "Timeline of CPU threads and GPU streams");
+  lumos_text_put(&scene->description, "One lane for every thread and stream, colored where work runs and pale where "
+                                      "none does. The table below the picture has the totals of every lane.");
   report_raster_free(&canvas.raster);
   lumos_vector_free(&canvas.cells);
   lumos_text_free(&canvas.text);
@@ -238,14 +267,14 @@ static void put_lane_row(const struct report_timelines *timelines, const struct 
   const struct lumos_lane *record = &job->lanes.items[lane->lane];
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   lumos_text_format(&text, "rank %d, ", job->ranks.items[record->rank].rank);
-  report_put_lane(&text, job, lane->lane);
+  report_put_lane_full(&timelines->roles, lane->lane, &text);
   report_table_copy(table, &text);
   lumos_text_free(&text);
   report_table_number(table, record->task_count);
   report_table_number(table, report_paint_of_kind(lane->kind));
   for (int timeline = 0; timeline < TIMELINES; timeline++) {
     report_table_number(table, lane->busy[timeline]);
-    report_table_number(table, report_share(lane->busy[timeline], timelines->until - timelines->from));
+    report_table_number(table, report_share(lane->busy[timeline], timelines->until - timelines->begin));
   }
 }
 
@@ -257,7 +286,7 @@ void report_gantt_table(const struct report_timelines *timelines, struct report_
       {"simulated_share", "share", NULL, COLUMN_BAR}};
   report_table_begin(table, "lanes", columns, sizeof columns / sizeof columns[0]);
   lumos_text_put(&table->caption, "Work on every lane that is drawn: its tasks' durations added up. Share: of the ");
-  table->whole = timelines->until - timelines->from;
+  table->whole = timelines->until - timelines->begin;
   report_put_time(&table->caption, table->whole);
   lumos_text_put(&table->caption, " that the timeline spans");
   const struct report_lanes *lists[] = {&timelines->open, &timelines->folded};
@@ -277,21 +306,31 @@ void report_gantt_kinds(const struct report_lanes *lanes, bool shown[LUMOS_TASK_
 }
 
 void report_put_gantt_reading(const struct report_timelines *timelines, struct lumos_text *out) {
-  bool measured = lumos_job_measured(timelines->job);
-  lumos_text_put(out, "Simulated work stands on each lane\xE2\x80\x99s middle line");
-  lumos_text_put(out, measured ? ", measured work hangs below it, paler: where the two agree, the lane mirrors itself. "
-                               : "; a job that never ran as it is here has no measured work to draw below it. ");
-  lumos_text_put(out, "One column is ");
+  lumos_text_put(out, timelines->twice                     ? "Top: simulated. Bottom, pale: measured. "
+                      : lumos_job_measured(timelines->job) ? "Simulated and measured times agree within a column. "
+                                                           : "The job was not measured as it is here. ");
+  lumos_text_put(out, "A column is ");
   report_put_time(out, report_gantt_column(timelines));
-  lumos_text_put(out,
-                 "; its colour is the kind that ran longest in it, its height how much of it was busy, in quarters. "
-                 "Dashed lines end the job\xE2\x80\x99s simulated steps.");
+  lumos_text_put(out, "; its color is the kind that ran longest, its height how busy it was.");
+}
+
+void report_put_gantt_routes(const struct report_timelines *timelines, struct lumos_text *out) {
+  lumos_text_put(
+      out, "The line above a lane shows where each step\xE2\x80\x99s critical path runs; arrows show hand-overs.");
+  if (timelines->folded.count > 0) {
+    lumos_text_put(out, " Below all lanes: on a lane that is folded.");
+  }
+  if (timelines->routes.joined > 0) {
+    lumos_text_put(out, " Parts under ");
+    report_put_time(out, timelines->routes.joined);
+    lumos_text_put(out, " are joined to what follows.");
+  }
 }
 
 void report_put_gantt_folded(const struct report_timelines *timelines, struct lumos_text *out) {
   size_t hidden = timelines->folded.count + timelines->left_out;
   if (hidden > 0) {
-    lumos_text_put(out, " Not drawn here: ");
+    lumos_text_put(out, " Not shown: ");
     report_put_counted(out, (int64_t)hidden, "more lane");
     lumos_text_char(out, '.');
   }

@@ -1,5 +1,5 @@
-/* The timeline as a picture: simulated work stands on a lane's base line, measured work hangs below it like a
- * reflection, so that where the two agree the lane is symmetric. */
+/* The timeline as a picture: a lane for every thread and stream, with the critical path above the lanes. Where measured
+ * and simulated work differ visibly the simulated stands on a lane's base line and the measured hangs below it. */
 #ifndef LUMOS_REPORT_GANTT_H
 #define LUMOS_REPORT_GANTT_H
 
@@ -20,6 +20,8 @@ void report_gantt_kinds(const struct report_lanes *lanes, bool shown[LUMOS_TASK_
 /* How the picture is to be read, in a few sentences; and a further one about lanes that are not open, where there are
  * any. */
 void report_put_gantt_reading(const struct report_timelines *timelines, struct lumos_text *out);
+/* How the critical path is drawn; where legs of it are joined, that too. */
+void report_put_gantt_routes(const struct report_timelines *timelines, struct lumos_text *out);
 void report_put_gantt_folded(const struct report_timelines *timelines, struct lumos_text *out);
 
 #endif

@@ -106,7 +106,7 @@ static int64_t *steps_by_rank(const struct report_facts *facts) {
   int64_t *steps = lumos_allocate_zeroed(facts->job->ranks.count + 1, sizeof *steps);
   for (size_t i = 0; i < facts->steps.count; i++) {
     const struct report_row *row = &facts->steps.items[i];
-    if (row->rank < facts->job->ranks.count) {
+    if (row->rank < facts->job->ranks.count && !row->left_out) {
       steps[row->rank]++;
     }
   }
@@ -158,15 +158,22 @@ static int64_t median_of(const struct report_layers *layers) {
 }
 
 void report_layers_read(const struct report_facts *facts, struct report_layers *layers) {
-  *layers = (struct report_layers){.job = facts->job, .median = LUMOS_ABSENT};
+  *layers = (struct report_layers){
+      .job = facts->job, .median = LUMOS_ABSENT, .rank_steps = report_rank_steps(facts)};
   struct numbers numbers = {0};
   find_layers(facts->job, &numbers);
   if (numbers.count > 0) {
     make_rows(&numbers, layers);
     int64_t *steps = steps_by_rank(facts);
+    int32_t step = LUMOS_ABSENT_INT;
+    bool counts = false; /* tasks of a step mostly stand together */
     for (size_t i = 0; i < facts->job->tasks.count; i++) {
       const struct lumos_task *task = &facts->job->tasks.items[i];
-      if (task->step != LUMOS_ABSENT_INT && lumos_on_stream(facts->job, task)) {
+      if (task->step != step) {
+        step = task->step;
+        counts = step != LUMOS_ABSENT_INT && report_step_counts(facts, step);
+      }
+      if (counts && lumos_on_stream(facts->job, task)) {
         add_task(layers, task, steps);
       }
     }
@@ -226,7 +233,7 @@ static void put_assigned(const struct report_layers *layers, struct lumos_text *
   report_put_share(out, report_share(total_of(layers, PLACE_OPTIMIZER), layers->whole));
   lumos_text_put(out, " to the optimizer, ");
   report_put_share(out, report_share(total_of(layers, PLACE_PASS), layers->whole));
-  lumos_text_put(out, " to passes but no layer, such as sends and sums of gradients.");
+  lumos_text_put(out, " to passes but no layer, such as sends and gradient all-reduces.");
 }
 
 void report_put_layers_finding(const struct report_layers *layers, struct lumos_text *out) {
@@ -307,12 +314,10 @@ void report_layers_table(const struct report_layers *layers, struct report_table
   }
   report_put_layers_finding(layers, &table->finding);
   table->told = true;
-  table->whole = layers->whole;
-  lumos_text_put(
-      &table->caption,
-      "Times: in a step, the mean over the ranks that run it; communication includes waiting. Share: of the ");
-  report_put_time(&table->caption, layers->whole);
-  lumos_text_put(&table->caption, " that all GPU work of the steps takes, added up over streams and ranks");
+  table->whole = layers->whole / layers->rank_steps;
+  lumos_text_put(&table->caption, "Times: in a step, the mean over the ranks that run it; communication includes "
+                                  "waiting. Share: of the GPU time per step and rank, ");
+  report_put_time(&table->caption, table->whole);
   report_put_which_durations(layers->job, &table->caption);
   for (size_t i = 0; i < layers->list.count; i++) {
     if (layers->list.items[i].total > 0) {

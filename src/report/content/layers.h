@@ -37,7 +37,7 @@ struct report_layers {
   const struct lumos_job *job;
   struct report_layer_list list; /* by place, then layer; every place but PLACE_LAYER once */
   size_t layers;                 /* of them, from list.items[1] on */
-  int64_t whole;                 /* all GPU time of the steps */
+  int64_t whole, rank_steps;     /* all GPU time of the steps that count, and of how many steps of ranks it is */
   int64_t median;                /* of the layers' times in a step; LUMOS_ABSENT */
   bool weight;                   /* some work computes weight gradients apart */
 };

@@ -4,6 +4,7 @@
 #include "report/draw/palette.h"
 #include "report/text/names.h"
 #include "report/text/numbers.h"
+#include <lumos/metric.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,6 +46,7 @@ struct layout {
   bool needs_second; /* rows without the second figure are left out */
   bool in_order;     /* rows in the order of their keys; else the largest first figure first */
   bool simulated;    /* of the simulated timeline, like the parts of what the first figure is the whole of */
+  bool per_rank;     /* sums are over ranks: shown as the mean of a rank */
 };
 
 #define TIME(key, heading, metric_name) \
@@ -53,6 +55,8 @@ struct layout {
   { metric_name, of_kind, {key, heading, metric_name, COLUMN_MS}, 0, false, false }
 #define COUNT(key, heading, metric_name) \
   { metric_name, NULL, {key, heading, metric_name, COLUMN_COUNT}, 0, false, false }
+#define NUMBER(key, heading, metric_name) \
+  { metric_name, NULL, {key, heading, metric_name, COLUMN_MEAN}, 3, false, false }
 #define MEAN(key, heading, metric_name, kind, decimals) \
   { metric_name, NULL, {key, heading, metric_name, kind}, decimals, true, false }
 #define NAMED(key, heading, term) \
@@ -107,18 +111,19 @@ static const struct layout layouts[METRIC_TABLES] = {
                       .keys = {KEY_RANK},
                       .key_columns = {NAMED("rank", "rank", "rank")},
                       .figures = {TIME("idle", "idle", "idle"), TIME("host", "host", "idle_host"),
-                                  TIME("sync", "wait of the host", "idle_sync"),
+                                  TIME("sync", "CPU blocked in synchronization", "idle_sync"),
                                   TIME("launch", "launches", "idle_launch"),
                                   TIME("dependency", "other work", "idle_dependency"),
                                   TIME("unexplained", "unexplained", "idle_unexplained")},
                       .in_order = true},
-    [METRICS_IDLE_OPS] = {.simulated = true,
-                          .name = "idleops",
-                          .caption = "Idle time for the host or a wait of it, by the op at which the host was",
-                          .whole = "idle",
-                          .keys = {KEY_OP},
-                          .key_columns = {NAMED("op", "op", "idle_at_op")},
-                          .figures = {TIME("time", "time", "idle_at_op")}},
+    [METRICS_IDLE_OPS] =
+        {.simulated = true,
+         .name = "idleops",
+         .caption = "Idle time that is CPU-bound or blocked in synchronization, by the op that the CPU was at",
+         .whole = "idle",
+         .keys = {KEY_OP},
+         .key_columns = {NAMED("op", "op", "idle_at_op")},
+         .figures = {TIME("time", "time", "idle_at_op")}},
     [METRICS_IDLE_STREAMS] = {.simulated = true,
                               .name = "idlestreams",
                               .caption = "Why each stream was idle, in the simulated steps",
@@ -128,7 +133,7 @@ static const struct layout layouts[METRIC_TABLES] = {
                               .figures = {TIME("idle", "idle", "stream_idle"),
                                           TIME("not_recorded", "not recorded", "stream_not_recorded"),
                                           TIME("host", "host", "stream_idle_host"),
-                                          TIME("sync", "wait of the host", "stream_idle_sync"),
+                                          TIME("sync", "CPU blocked in synchronization", "stream_idle_sync"),
                                           TIME("launch", "launches", "stream_idle_launch"),
                                           TIME("dependency", "other work", "stream_idle_dependency"),
                                           TIME("unexplained", "unexplained", "stream_idle_unexplained")},
@@ -142,12 +147,12 @@ static const struct layout layouts[METRIC_TABLES] = {
          .figures = {TIME("time", "time", "collective_time"),
                      TIME("transfer", "transfer", "collective_transfer"),
                      TIME("wait", "waiting", "collective_wait"),
-                     TIME("unsplit", "not split", "collective_unsplit"),
+                     TIME("unsplit", "unsplit", "collective_unsplit"),
                      COUNT("count", "count", "collective_count"),
                      {"collective_bytes", NULL, {"bytes", "bytes", "collective_bytes", COLUMN_BYTES}, 0, false, false},
                      {"collective_bus_bandwidth",
                       NULL,
-                      {"bus_bandwidth", "bus bandwidth, MB/s", "collective_bus_bandwidth", COLUMN_COUNT},
+                      {"bus_bandwidth", "bus bandwidth", "collective_bus_bandwidth", COLUMN_GBS},
                       3,
                       true,
                       false}}},
@@ -159,16 +164,16 @@ static const struct layout layouts[METRIC_TABLES] = {
                        .figures = {TIME("time", "time", "wait_for")}},
     [METRICS_STRAGGLERS] =
         {.name = "stragglers",
-         .caption = "How late each rank comes to communication, and why",
-         .whole = NULL,
+         .caption = "How late each rank arrives at communication, and why",
+         .whole = "step_time",
          .keys = {KEY_RANK},
          .key_columns = {NAMED("rank", "rank", "rank")},
          .figures = {TIME("delay", "own delay", "straggler_delay"),
                      OF_KIND("compute", "by its GPU", "late_arrival", "compute"),
-                     OF_KIND("host", "by its host", "late_arrival", "host"),
+                     OF_KIND("host", "by its CPU", "late_arrival", "host"),
                      OF_KIND("inherited", "inherited", "late_arrival", "inherited"),
                      TIME("waits", "waits itself", "collective_wait"),
-                     COUNT("last", "comes last", "last_arrivals"),
+                     COUNT("last", "arrives last", "last_arrivals"),
                      {"straggler", NULL, {"straggler", "straggler", "straggler", COLUMN_SHARE}, 6, true, false},
                      OF_KIND("unknown", "late, cause unknown", "late_arrival", "unknown")},
          .in_order = true},
@@ -186,15 +191,17 @@ static const struct layout layouts[METRIC_TABLES] = {
                                       .common = true}},
                          .in_order = true},
     [METRICS_MODULES] = {.name = "modules",
-                         .caption = "GPU time by module, summed over streams and ranks",
+                         .caption = "GPU time by module",
                          .whole = "device_time",
+                         .per_rank = true,
                          .keys = {KEY_MODULE},
                          .key_columns = {NAMED("module", "module", "module_time")},
                          .figures = {TIME("time", "itself", "module_time"),
                                      TIME("whole", "with what is in it", "module_whole_time")}},
     [METRICS_PHASES] = {.name = "phases",
-                        .caption = "GPU time by phase, summed over streams and ranks",
+                        .caption = "GPU time by phase",
                         .whole = "device_time",
+                        .per_rank = true,
                         .keys = {KEY_PHASE},
                         .key_columns = {NAMED("phase", "phase", "phase")},
                         .figures = {TIME("time", "time", "phase_time")}},
@@ -206,8 +213,8 @@ static const struct layout layouts[METRIC_TABLES] = {
                      .keys = {KEY_KIND},
                      .key_columns = {NAMED("from", "from", "mfu")},
                      .figures = {MEAN("mfu", "MFU", "mfu", COLUMN_SHARE, 6), MEAN("hfu", "HFU", "hfu", COLUMN_SHARE, 6),
-                                 MEAN("model", "model, GFLOP", "model_flops", COLUMN_COUNT, 3),
-                                 MEAN("peak", "peak, GFLOP", "peak_flops", COLUMN_COUNT, 3)}},
+                                 MEAN("model", "model", "model_flops", COLUMN_TFLOP, 3),
+                                 MEAN("peak", "peak", "peak_flops", COLUMN_TFLOP, 3)}},
     [METRICS_OCCUPANCY] = {.name = "occupancy",
                            .caption = "How full kernels make the SMs, the mean over their time, by rank",
                            .whole = NULL,
@@ -216,17 +223,58 @@ static const struct layout layouts[METRIC_TABLES] = {
                            .figures = {MEAN("occupancy", "occupancy", "occupancy", COLUMN_SHARE, 6)},
                            .in_order = true},
     [METRICS_RATES] = {.name = "rates",
-                       .caption =
-                           "What kernels with known shapes reach of their GPU; time summed over streams and ranks",
+                       .caption = "Achieved FLOP/s and bandwidth of kernels with known shapes",
                        .whole = "device_time",
+                       .per_rank = true,
                        .needs_second = true,
                        .keys = {KEY_NAME},
                        .key_columns = {NAMED("name", "kernel", NULL)},
                        .figures = {TIME("time", "time", "kernel_time"),
-                                   MEAN("flops_rate", "GFLOP/s", "flops_rate", COLUMN_COUNT, 3),
+                                   MEAN("flops_rate", "achieved", "flops_rate", COLUMN_TFLOPS, 3),
                                    MEAN("flops_share", "of the peak", "flops_share", COLUMN_SHARE, 6),
-                                   MEAN("bytes_rate", "MB/s", "bytes_rate", COLUMN_COUNT, 3),
+                                   MEAN("bytes_rate", "bandwidth", "bytes_rate", COLUMN_GBS, 3),
                                    MEAN("bytes_share", "of the bandwidth", "bytes_share", COLUMN_SHARE, 6)}},
+    [METRICS_KINDS] = {.name = "kinds",
+                       .caption = "GPU time by kind of kernel",
+                       .whole = "device_time",
+                       .keys = {KEY_KIND},
+                       .key_columns = {NAMED("kind", "kind", "kind")},
+                       .figures = {TIME("time", "GPU time", "kind_time"), NUMBER("count", "kernels", "kind_count")},
+                       .per_rank = true},
+    [METRICS_ANNOTATIONS] = {.name = "annotations",
+                             .caption =
+                                 "GPU and CPU time by the program\xE2\x80\x99s own annotations, which may lie in "
+                                 "each other",
+                             .whole = "device_time",
+                             .keys = {KEY_NAME},
+                             .key_columns = {NAMED("name", "annotation", NULL)},
+                             .figures = {TIME("gpu", "GPU time", "annotation_gpu_time"),
+                                         TIME("cpu", "CPU time", "annotation_cpu_time"),
+                                         NUMBER("count", "count", "annotation_count")},
+                             .per_rank = true},
+    [METRICS_CALLS] = {.name = "calls",
+                       .caption = "Calls into the runtime and driver, by CPU time",
+                       .keys = {KEY_NAME},
+                       .key_columns = {NAMED("name", "call", NULL)},
+                       .figures = {TIME("time", "total", "call_time"), NUMBER("count", "calls", "call_count"),
+                                   MEAN("median", "median", "call_median", COLUMN_US, 0),
+                                   MEAN("p99", "99th percentile", "call_p99", COLUMN_US, 0),
+                                   NUMBER("long", "over 50 \xC2\xB5s", "long_call_count"),
+                                   NUMBER("launched", "launched", "launched_count"),
+                                   NUMBER("short", "shorter than the launch", "short_kernel_count")},
+                       .per_rank = true},
+    [METRICS_COPIES] =
+        {.name = "copies",
+         .caption = "Copies and memsets, beside what the link can do",
+         .whole = "device_time",
+         .keys = {KEY_NAME},
+         .key_columns = {NAMED("name", "direction", NULL)},
+         .figures = {TIME("time", "GPU time", "copy_time"),
+                     NUMBER("count", "count", "copy_count"),
+                     {"copy_bytes", NULL, {"bytes", "bytes", "copy_bytes", COLUMN_BYTES}, 0, false, false},
+                     MEAN("bandwidth", "achieved", "copy_bandwidth", COLUMN_GBS, 3),
+                     MEAN("link", "link", "copy_link", COLUMN_GBS, 3)},
+         .per_rank = true},
 };
 
 /* ---- Reading ---- */
@@ -293,12 +341,12 @@ static int64_t key_of(const struct lumos_scope *scope, enum key key) {
 
 /* Of the metrics without a step all count. */
 static bool step_counts(const struct report_facts *facts, int32_t step) {
-  for (size_t i = 0; i < facts->job_steps.count && step != LUMOS_ABSENT_INT; i++) {
-    if (facts->job_steps.items[i].step == step) {
-      return !facts->job_steps.items[i].left_out;
-    }
-  }
-  return step == LUMOS_ABSENT_INT;
+  return step == LUMOS_ABSENT_INT || (facts->job_steps.count > 0 && report_step_counts(facts, step));
+}
+
+/* How many parts a sum over the job's steps has. */
+static int64_t parts_of(const struct report_facts *facts, const struct layout *layout) {
+  return layout->per_rank ? report_rank_steps(facts) : facts->job_all.steps;
 }
 
 /* The timeline that the layout or else the verdict speaks of, where the metric has it. */
@@ -444,8 +492,13 @@ static void put_name(const struct lumos_job *job, int64_t id, struct lumos_text 
 static const struct {
   const char *kind, *word;
 } words[] = {
-    {"handover", "hand-over"},          {"outside", "what is not recorded"},  {"resource_wait", "waiting for SMs"},
-    {"wait_return", "return of waits"}, {"unexplained", "unexplained delay"}, {"shapes", "recorded shapes"},
+    {"host_gap", "CPU gap"},
+    {"handover", "hand-over"},
+    {"outside", "outside the recording"},
+    {"resource_wait", "waiting for SMs"},
+    {"wait_return", "return of waits"},
+    {"unexplained", "unexplained delay"},
+    {"shapes", "recorded shapes"},
 };
 
 /* A kind of task as the legend has it, what passes between tasks in words. */
@@ -571,13 +624,13 @@ static int64_t whole_of(const struct report_facts *facts, const struct layout *l
       sum = report_sum(sum, report_decimal_as(metric->value, 0));
     }
   }
-  return sum == LUMOS_ABSENT || facts->job_all.steps == 0 ? LUMOS_ABSENT : sum / facts->job_all.steps;
+  return sum == LUMOS_ABSENT || facts->job_all.steps == 0 ? LUMOS_ABSENT : sum / parts_of(facts, layout);
 }
 
 static int64_t figure_of(const struct report_facts *facts, const struct layout *layout, const struct row *row,
                          size_t figure) {
   int64_t sum = row->sums[figure];
-  int64_t parts = layout->figures[figure].mean ? row->counts[figure] : facts->job_all.steps;
+  int64_t parts = layout->figures[figure].mean ? row->counts[figure] : parts_of(facts, layout);
   return sum == LUMOS_ABSENT || parts == 0 ? LUMOS_ABSENT : sum / parts;
 }
 
@@ -614,24 +667,6 @@ static size_t make_columns(const struct layout *layout, struct report_column col
   return count;
 }
 
-/* "and 12 more rows, 4.10 ms together"; where the last of them stands for others itself, their number is not known:
- * "and at least 12 more rows". */
-static void put_rest(const struct report_facts *facts, const struct layout *layout, const struct row_list *rows,
-                     size_t shown, struct report_table *table) {
-  int64_t sum = 0;
-  for (size_t i = shown; i < rows->count; i++) {
-    sum = report_sum(sum, figure_of(facts, layout, &rows->items[i], 0));
-  }
-  if (rows->count > shown) {
-    bool stands_for_others = is_rest(facts->job, &rows->items[rows->count - 1]);
-    lumos_text_put(&table->rest, stands_for_others ? "and at least " : "and ");
-    report_put_counted(&table->rest, (int64_t)(rows->count - shown), "more row");
-    lumos_text_put(&table->rest, ", ");
-    report_put_time(&table->rest, sum);
-    lumos_text_put(&table->rest, " together");
-  }
-}
-
 /* All rows in their order. The caller frees them. */
 static struct row_list read_rows(const struct report_facts *facts, const struct layout *layout) {
   struct cell_list cells = {0};
@@ -662,6 +697,14 @@ static struct row_list read_rows(const struct report_facts *facts, const struct 
   return rows;
 }
 
+/* ". Share: of the GPU time, 41.48 ms" */
+static void put_whole(const char *metric, int64_t whole, struct lumos_text *out) {
+  const struct lumos_metric_definition *definition = lumos_metric_definition(metric);
+  bool idle = strcmp(metric, "idle") == 0;
+  lumos_text_format(out, ". Share: of the %s, ", idle || definition == NULL ? "idle time" : definition->term);
+  report_put_time(out, whole);
+}
+
 void report_metric_table(const struct report_facts *facts, enum report_metric_table number,
                          struct report_table *table) {
   const struct layout *layout = &layouts[number];
@@ -670,19 +713,15 @@ void report_metric_table(const struct report_facts *facts, enum report_metric_ta
   report_table_begin_own(table, layout->name, columns, column_count);
   struct row_list rows = read_rows(facts, layout);
   lumos_text_put(&table->caption, layout->caption);
-  lumos_text_put(&table->caption, ", the mean over the job\xE2\x80\x99s steps");
+  lumos_text_put(&table->caption,
+                 layout->per_rank ? ", per step and rank" : ", the mean over the job\xE2\x80\x99s steps");
   if (layout->whole != NULL) {
     table->whole = whole_of(facts, layout);
-    lumos_text_put(&table->caption, ". Share: of ");
-    report_put_time(&table->caption, table->whole);
+    put_whole(layout->whole, table->whole, &table->caption);
   }
-  /* Of ranks and stages all: what is said about them is about all of them. */
-  size_t most = layout->in_order && layout->keys[1] == KEY_END ? REPORT_ROWS : REPORT_TOP;
-  size_t shown = rows.count < most ? rows.count : most;
-  for (size_t i = 0; i < shown; i++) {
+  for (size_t i = 0; i < rows.count; i++) {
     put_row(facts, layout, &rows.items[i], table);
   }
-  put_rest(facts, layout, &rows, shown, table);
   lumos_vector_free(&rows);
 }
 
@@ -705,21 +744,33 @@ static void put_cell(const struct report_table *table, size_t row, struct lumos_
   lumos_text_add(out, cell->bytes, cell->length);
 }
 
-/* "The critical path is 41.2 % GEMM, 20.3 % host gap and 9.1 % launch latency; 98.0 % of it is on rank 1" */
-void report_put_path_finding(const struct report_facts *facts, const struct report_table *kinds,
-                             const struct report_table *ranks, struct lumos_text *out) {
-  enum { NAMED_KINDS = 3 };
+/* "33.1 % GEMM, 27.2 % collective and 12.3 % elementwise": the largest, with their shares. */
+static void put_largest(const struct report_table *kinds, struct lumos_text *out) {
+  enum { NAMED_KINDS = 3, SHARE = 2 };
   size_t named = report_table_rows(kinds) < NAMED_KINDS ? report_table_rows(kinds) : NAMED_KINDS;
-  if (named == 0) {
-    return;
-  }
-  lumos_text_put(out, "The critical path is ");
   for (size_t i = 0; i < named; i++) {
     lumos_text_put(out, i == 0 ? "" : i + 1 == named ? " and " : ", ");
-    report_put_share(out, report_table_value(kinds, i, 2));
+    report_put_share(out, report_table_value(kinds, i, SHARE));
     lumos_text_char(out, ' ');
     put_cell(kinds, i, out);
   }
+}
+
+void report_put_kinds_finding(const struct report_table *kinds, struct lumos_text *out) {
+  if (report_table_rows(kinds) > 0) {
+    lumos_text_put(out, "GPU time is ");
+    put_largest(kinds, out);
+  }
+}
+
+/* "The critical path is 41.2 % GEMM, 20.3 % host gap and 9.1 % launch latency; 98.0 % of it is on rank 1" */
+void report_put_path_finding(const struct report_facts *facts, const struct report_table *kinds,
+                             const struct report_table *ranks, struct lumos_text *out) {
+  if (report_table_rows(kinds) == 0) {
+    return;
+  }
+  lumos_text_put(out, "The critical path is ");
+  put_largest(kinds, out);
   if (facts->ranks.count > 1 && report_table_rows(ranks) > 0) {
     lumos_text_put(out, "; ");
     report_put_share(out, report_table_value(ranks, 0, 2));
@@ -732,7 +783,7 @@ void report_put_path_finding(const struct report_facts *facts, const struct repo
 void report_put_mfu_finding(const struct report_table *mfu, struct lumos_text *out) {
   for (size_t row = 0; row < report_table_rows(mfu); row++) {
     if (report_table_value(mfu, row, 1) != LUMOS_ABSENT) {
-      lumos_text_put(out, out->length == 0 ? "Model FLOPs utilisation (MFU): " : "; ");
+      lumos_text_put(out, out->length == 0 ? "Model FLOPs utilization (MFU): " : "; ");
       report_put_share(out, report_table_value(mfu, row, 1));
       lumos_text_put(out, " by the ");
       put_cell(mfu, row, out);
@@ -740,34 +791,36 @@ void report_put_mfu_finding(const struct report_table *mfu, struct lumos_text *o
   }
 }
 
-/* "Straggler: rank 2, which comes to communication 4.6 ms late by itself in a step, 26.9 % of it" */
+/* "Rank 1 arrives 6.1 ms late (14.5 % of the step)" */
 void report_put_waits_finding(const struct report_table *waits, const struct report_table *stragglers,
                               struct lumos_text *out) {
-  enum { DELAY = 1, SHARE = 7 };
+  enum { DELAY = 1, SHARE, STRAGGLER = 8 };
   bool any = false;
   bool known = false;
   for (size_t row = 0; row < report_table_rows(stragglers); row++) {
-    int64_t share = report_table_value(stragglers, row, SHARE);
     known = known || report_table_value(stragglers, row, DELAY) != LUMOS_ABSENT;
-    if (share != LUMOS_ABSENT) {
-      lumos_text_put(out, any ? "; " : "Straggler: ");
+    if (report_table_value(stragglers, row, STRAGGLER) != LUMOS_ABSENT) {
+      size_t start = out->length;
       put_cell(stragglers, row, out);
-      lumos_text_put(out, ", which comes to communication ");
+      out->bytes[start] = any ? out->bytes[start] : 'R';
+      lumos_text_put(out, " arrives ");
       report_put_time(out, report_table_value(stragglers, row, DELAY));
-      lumos_text_put(out, " late by itself in a step, ");
-      report_put_share(out, share);
-      lumos_text_put(out, " of it");
+      lumos_text_put(out, " late (");
+      report_put_share(out, report_table_value(stragglers, row, SHARE));
+      lumos_text_put(out, any ? "); " : " of the step); ");
       any = true;
     }
   }
+  out->length -= any ? 2 : 0;
   if (!any && report_table_rows(waits) > 0) {
-    lumos_text_put(out, known ? "No rank is a straggler; most waiting: " : "Most waiting: ");
+    lumos_text_put(out, known ? "No rank is late by itself; " : "");
+    size_t start = out->length;
     put_cell(waits, 0, out);
-    lumos_text_put(out, " for ");
+    out->bytes[start] = known ? out->bytes[start] : 'R';
+    lumos_text_put(out, " waits longest, ");
+    report_put_time(out, report_table_value(waits, 0, 2));
+    lumos_text_put(out, " a step for ");
     const struct report_cell *peer = &waits->cells.items[1];
     lumos_text_add(out, peer->bytes, peer->length);
-    lumos_text_put(out, ", ");
-    report_put_time(out, report_table_value(waits, 0, 2));
-    lumos_text_put(out, " a step");
   }
 }

@@ -25,6 +25,10 @@ enum report_metric_table {
   METRICS_MFU,
   METRICS_RATES,
   METRICS_OCCUPANCY,
+  METRICS_KINDS,
+  METRICS_ANNOTATIONS,
+  METRICS_CALLS,
+  METRICS_COPIES,
   METRIC_TABLES
 };
 
@@ -32,7 +36,7 @@ enum report_metric_table {
  * such metrics. */
 void report_metric_table(const struct report_facts *facts, enum report_metric_table number, struct report_table *table);
 
-/* All of its rows, those that the table has no room for, too: what tells them apart (the number of a rank, the
+/* Its rows: what tells them apart (the number of a rank, the
  * string of a kind) and the first figure. The caller frees them. */
 #define REPORT_KEY_ABSENT INT64_MIN
 #define REPORT_KEY_REST (INT64_MIN + 1)
@@ -48,6 +52,8 @@ void report_metric_entries(const struct report_facts *facts, enum report_metric_
  * nothing. */
 void report_put_path_finding(const struct report_facts *facts, const struct report_table *kinds,
                              const struct report_table *ranks, struct lumos_text *out);
+/* "GPU time is 33.1 % GEMM, 27.2 % collective and 12.3 % elementwise" */
+void report_put_kinds_finding(const struct report_table *kinds, struct lumos_text *out);
 void report_put_mfu_finding(const struct report_table *mfu, struct lumos_text *out);
 void report_put_waits_finding(const struct report_table *waits, const struct report_table *stragglers,
                               struct lumos_text *out);

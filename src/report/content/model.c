@@ -33,7 +33,7 @@ static const struct {
 /* "2 pipeline stages, 4 tensor-parallel ranks in each, 8 data-parallel replicas of all" */
 static void put_model_finding(const struct lumos_parallel *sizes, struct lumos_text *out) {
   if (sizes->tp == LUMOS_ABSENT_INT || sizes->pp == LUMOS_ABSENT_INT || sizes->dp == LUMOS_ABSENT_INT) {
-    lumos_text_put(out, "How the job is spread could not be told in full");
+    lumos_text_put(out, "The parallel layout is only partly known");
     return;
   }
   report_put_counted(out, sizes->pp, "pipeline stage");
@@ -56,9 +56,9 @@ void report_table_model(const struct lumos_job *job, struct report_table *table)
   }
   const struct lumos_model_description *model = &job->models.items[0];
   put_model_finding(&model->sizes, &table->finding);
-  lumos_text_put(&table->caption,
-                 "How the job is spread over its ranks and what it trains, as far as that is known: of "
-                 "the whole model, whatever part of it a rank holds");
+  lumos_text_put(
+      &table->caption,
+      "The parallel layout and the model, as far as known. Figures are of the whole model, whatever part a rank holds");
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
     int32_t value = *(const int32_t *)((const char *)model + rows[i].value);
     if (value != LUMOS_ABSENT_INT) {

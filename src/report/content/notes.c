@@ -119,8 +119,7 @@ static void set_string(const struct lumos_job *job, struct report_scope *item, c
 }
 
 static void fill_note(const struct lumos_job *job, const struct merged_notes *merged, const struct merged *note,
-                      struct report_scope *scope) {
-  struct report_scope *item = report_section_item(scope, "notes");
+                      struct report_scope *item) {
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   report_set_text(item, "level", lumos_level_name((enum lumos_level)note->note->level));
   set_string(job, item, "code", note->note->code);
@@ -192,17 +191,41 @@ static void put_finding(const struct merged_notes *merged, struct lumos_text *ou
   }
 }
 
-void report_fill_notes(const struct lumos_job *job, bool details, struct report_scope *scope) {
+/* The first warnings stand open, what is folded is counted. */
+static void fill_notes(const struct lumos_job *job, const struct merged_notes *merged, size_t warnings,
+                       struct report_scope *scope) {
+  struct report_scope *folded = NULL;
+  size_t open = 0;
   report_section(scope, "notes");
+  report_section(scope, "folded_notes");
+  for (size_t i = 0; i < shown_notes(merged); i++) {
+    const struct merged *note = &merged->items.items[i];
+    bool is_open = warnings == REPORT_ALL_NOTES || (note->note->level >= LUMOS_WARNING && i < warnings);
+    open += is_open;
+    if (!is_open && folded == NULL) {
+      folded = report_section_item(scope, "folded_notes");
+    }
+    fill_note(job, merged, note, report_section_item(is_open ? scope : folded, "notes"));
+  }
+  if (folded != NULL) {
+    struct lumos_text count = LUMOS_TEXT_BUFFER;
+    if (open > 0) {
+      report_put_counted(&count, (int64_t)(shown_notes(merged) - open), "more note");
+    } else {
+      lumos_text_put(&count, "Show all");
+    }
+    report_set_take(folded, "folded_count", &count);
+  }
+}
+
+void report_fill_notes(const struct lumos_job *job, bool details, size_t warnings, struct report_scope *scope) {
   report_section(scope, "history");
   report_section(scope, "changes");
   struct merged_notes merged = merge_notes(job);
   struct lumos_text finding = LUMOS_TEXT_BUFFER;
   put_finding(&merged, &finding);
   report_set_take(scope, "notes_finding", &finding);
-  for (size_t i = 0; i < shown_notes(&merged); i++) {
-    fill_note(job, &merged, &merged.items.items[i], scope);
-  }
+  fill_notes(job, &merged, warnings, scope);
   free_notes(&merged);
   for (size_t i = 0; i < job->history.count && i < MOST_HISTORY; i++) {
     fill_history(job, &job->history.items[i], details, scope);

@@ -1,6 +1,7 @@
 /* Opportunities read from their metrics, and what they say in words and as a table. */
 #include "report/content/opportunities.h"
 
+#include "report/content/alike.h"
 #include "report/content/tables.h"
 #include "report/text/names.h"
 #include "report/text/numbers.h"
@@ -118,28 +119,55 @@ const struct report_opportunity *report_best_opportunity(const struct report_opp
 
 /* ---- Words ---- */
 
+/* A kind of work: its name, its time in a sentence (NULL: "the time in <name>"), and what to do about it. */
 struct subject {
-  const char *kind;
-  const char *name;
-  const char *half; /* NULL: "half of the time in <name>" */
+  const char *kind, *name, *time, *action;
   enum report_paint paint;
 };
 
 static const struct subject subjects[] = {
-    {"host", "host", "half of the host\xE2\x80\x99s time", (enum report_paint)LUMOS_OP},
-    {"launch", "launch latency", "half of the launch latency", (enum report_paint)LUMOS_LAUNCH},
-    {"communication", "all communication", NULL, PAINT_COMMUNICATION},
-    {"stragglers", "stragglers", "half of what stragglers take longer than like ranks", PAINT_WAIT},
-    {"gemm", "GEMM kernels", NULL, (enum report_paint)LUMOS_GEMM},
-    {"attention", "attention kernels", NULL, (enum report_paint)LUMOS_ATTENTION},
-    {"elementwise", "elementwise kernels", NULL, (enum report_paint)LUMOS_ELEMENTWISE},
-    {"norm", "normalisation kernels", NULL, (enum report_paint)LUMOS_NORM},
-    {"reduction", "reduction kernels", NULL, (enum report_paint)LUMOS_REDUCTION},
-    {"optimizer", "optimizer kernels", NULL, (enum report_paint)LUMOS_OPTIMIZER},
-    {"embedding", "embedding kernels", NULL, (enum report_paint)LUMOS_EMBEDDING},
-    {"copy", "copies", NULL, (enum report_paint)LUMOS_COPY},
-    {"memset", "memsets", NULL, (enum report_paint)LUMOS_MEMSET},
-    {"other", "other GPU work", NULL, (enum report_paint)LUMOS_OTHER_DEVICE},
+    {"host", "CPU overhead", "CPU time",
+     "Launch less from the CPU: capture the step in CUDA graphs, compile it with torch.compile, or fuse small kernels.",
+     (enum report_paint)LUMOS_OP},
+    {"launch", "launch latency", "launch latency",
+     "Launch fewer, larger kernels, or replay them from CUDA graphs.", (enum report_paint)LUMOS_LAUNCH},
+    {"communication", "all communication", NULL,
+     "Overlap communication with computation: tune the bucket size and prefetch.", PAINT_COMMUNICATION},
+    {"stragglers", "slow ranks", "what slow ranks take longer than like ranks",
+     "Speed up the slow rank: compare its CPU, GPU clocks and input pipeline with those of a like rank.", PAINT_WAIT},
+    {"gemm", "GEMM kernels", NULL,
+     "Use tensor cores better: bf16 or fp8, sizes in multiples of 64, larger micro-batches.",
+     (enum report_paint)LUMOS_GEMM},
+    {"attention", "attention kernels", NULL,
+     "Use a fused attention kernel: FlashAttention, or scaled_dot_product_attention.",
+     (enum report_paint)LUMOS_ATTENTION},
+    {"elementwise", "elementwise kernels", NULL, "Fuse elementwise kernels with torch.compile.",
+     (enum report_paint)LUMOS_ELEMENTWISE},
+    {"norm", "normalization kernels", NULL, "Use fused normalization kernels.", (enum report_paint)LUMOS_NORM},
+    {"reduction", "reduction kernels", NULL, "Fuse reductions with the work before them (torch.compile).",
+     (enum report_paint)LUMOS_REDUCTION},
+    {"optimizer", "optimizer kernels", NULL, "Use a fused optimizer (fused=True), or shard it over ranks.",
+     (enum report_paint)LUMOS_OPTIMIZER},
+    {"embedding", "embedding kernels", NULL, "Fuse or shard embedding tables, and look up each row once.",
+     (enum report_paint)LUMOS_EMBEDDING},
+    {"copy", "copies", NULL, "Pin CPU memory, copy with non_blocking=True, and keep data on the GPU.",
+     (enum report_paint)LUMOS_COPY},
+    {"memset", "memsets", NULL, "Clear fewer buffers: zero_grad(set_to_none=True).", (enum report_paint)LUMOS_MEMSET},
+    {"other", "other GPU work", NULL, "Fuse or replace the longest of these kernels.",
+     (enum report_paint)LUMOS_OTHER_DEVICE},
+};
+
+/* Of communication of one group, by its role. */
+static const char *const group_actions[LUMOS_OTHER_ROLE + 1] = {
+    [0] = "Overlap this communication with computation.",
+    [LUMOS_TENSOR] = "Overlap tensor-parallel communication (sequence parallelism, async TP), or use a smaller "
+                     "tensor-parallel size.",
+    [LUMOS_PIPELINE] = "Overlap sends and receives with computation, and balance the stages.",
+    [LUMOS_DATA] = "Overlap gradient communication with the backward pass: tune bucket_cap_mb, or accumulate over more "
+                   "micro-batches.",
+    [LUMOS_EXPERT] = "Balance tokens over experts, and overlap the all-to-all with computation.",
+    [LUMOS_CONTEXT] = "Overlap context-parallel exchanges with attention.",
+    [LUMOS_OTHER_ROLE] = "Overlap this communication with computation.",
 };
 
 /* NULL: a kind that this version does not know. */
@@ -166,28 +194,6 @@ static const struct lumos_group *group_of(const struct lumos_job *job, lumos_str
   return NULL;
 }
 
-/* " 0-3", or " 0, 2, 4": the first few. */
-static void put_members(const struct lumos_job *job, const struct lumos_group *group, struct lumos_text *out) {
-  enum { MOST_RUNS = 4 };
-  const int32_t *ranks = job->group_ranks.items + group->member_first;
-  uint32_t runs = 0;
-  for (uint32_t i = 0; i < group->member_count; runs++) {
-    uint32_t end = i + 1;
-    while (end < group->member_count && ranks[end] == ranks[end - 1] + 1) {
-      end++;
-    }
-    if (runs == MOST_RUNS) {
-      lumos_text_put(out, " and more");
-      return;
-    }
-    lumos_text_format(out, "%s%d", i == 0 ? " " : ",", ranks[i]);
-    if (end - i > 1) {
-      lumos_text_format(out, "%c%d", end - i > 2 ? '-' : ',', ranks[end - 1]);
-    }
-    i = end;
-  }
-}
-
 static void put_group(const struct lumos_job *job, lumos_string_id id, struct lumos_text *out) {
   enum { LONGEST_NAME = 60 };
   const struct lumos_group *group = group_of(job, id);
@@ -200,7 +206,8 @@ static void put_group(const struct lumos_job *job, lumos_string_id id, struct lu
     lumos_text_put(out, group != NULL && group->member_count > 0 ? ", ranks" : "");
   }
   if (group != NULL && group->member_count > 0) {
-    put_members(job, group, out);
+    lumos_text_char(out, ' ');
+    report_put_runs(out, job->group_ranks.items + group->member_first, group->member_count);
   }
 }
 
@@ -218,15 +225,40 @@ void report_put_opportunity(const struct report_opportunities *opportunities,
   }
 }
 
-void report_put_half_of(const struct report_opportunities *opportunities, const struct report_opportunity *opportunity,
+/* "CPU time", "the time in GEMM kernels" */
+static void put_time_of(const struct report_opportunities *opportunities, const struct report_opportunity *opportunity,
                         struct lumos_text *out) {
   const struct subject *subject = subject_of(opportunities->job, opportunity);
-  if (subject != NULL && subject->half != NULL) {
-    lumos_text_put(out, subject->half);
+  if (subject != NULL && subject->time != NULL) {
+    lumos_text_put(out, subject->time);
   } else {
-    lumos_text_put(out, "half of the time in ");
+    lumos_text_put(out, "the time in ");
     report_put_opportunity(opportunities, opportunity, out);
   }
+}
+
+void report_put_half_of(const struct report_opportunities *opportunities, const struct report_opportunity *opportunity,
+                        struct lumos_text *out) {
+  lumos_text_put(out, "half of ");
+  put_time_of(opportunities, opportunity, out);
+}
+
+void report_put_halving(const struct report_opportunities *opportunities, const struct report_opportunity *opportunity,
+                        struct lumos_text *out) {
+  lumos_text_put(out, "Halving ");
+  put_time_of(opportunities, opportunity, out);
+  lumos_text_put(out, " cuts the step to ");
+  report_put_time_beside(out, opportunity->half, opportunities->step);
+  lumos_text_put(out, " (\xE2\x88\x92");
+  report_put_share(out, report_opportunity_gain_share(opportunities, opportunity->half));
+  lumos_text_char(out, ')');
+}
+
+const char *report_opportunity_action(const struct report_opportunities *opportunities,
+                                      const struct report_opportunity *opportunity) {
+  const struct subject *subject = subject_of(opportunities->job, opportunity);
+  const struct lumos_group *group = group_of(opportunities->job, opportunity->group);
+  return subject != NULL ? subject->action : group_actions[group == NULL ? 0 : group->role];
 }
 
 enum report_paint report_paint_of_opportunity(const struct report_opportunities *opportunities,
@@ -238,17 +270,10 @@ enum report_paint report_paint_of_opportunity(const struct report_opportunities 
 void report_put_opportunities_finding(const struct report_opportunities *opportunities, struct lumos_text *out) {
   const struct report_opportunity *best = report_best_opportunity(opportunities);
   if (best == NULL) {
-    lumos_text_put(out, "No kind of work alone would shorten the step by 0.5 %");
-    return;
+    lumos_text_put(out, "No kind of work alone would shorten the step by 0.5\xC2\xA0%");
+  } else {
+    report_put_halving(opportunities, best, out);
   }
-  lumos_text_put(out, "With ");
-  report_put_half_of(opportunities, best, out);
-  lumos_text_put(out, " a step would take ");
-  report_put_time_beside(out, best->half, opportunities->step);
-  lumos_text_put(out, ", ");
-  report_put_share(out, report_opportunity_gain_share(opportunities, best->half));
-  lumos_text_put(out, " less than the simulated ");
-  report_put_time_beside(out, opportunities->step, best->half);
 }
 
 static bool is_ranked(const struct report_opportunities *opportunities, const struct lumos_work *work) {
@@ -288,15 +313,17 @@ static void put_left_out(const struct report_opportunities *opportunities, struc
 }
 
 void report_put_opportunities_reading(const struct report_opportunities *opportunities, struct lumos_text *out) {
-  lumos_text_put(out,
-                 "Predictions: the job is simulated again with half of each kind of work (the bar) and with none of it "
-                 "(the line), so what something else would hold up all the same is no gain. Gains overlap: they do not "
-                 "add up. What would bring less than 0.5 % even if it took no time is left out");
+  lumos_text_put(out, "Predicted from a step of ");
+  report_put_time(out, opportunities->step);
+  lumos_text_put(out, ": the job is simulated again with half of each kind of work, and with none. Gains account for "
+                      "other bottlenecks and do not add up. ");
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   put_left_out(opportunities, &text);
-  lumos_text_put(out, text.length > 0 ? ": " : "");
-  lumos_text_add(out, text.bytes, text.length);
-  lumos_text_char(out, '.');
+  if (text.length > 0) {
+    lumos_text_put(out, "Under 0.5\xC2\xA0% each: ");
+    lumos_text_add(out, text.bytes, text.length);
+    lumos_text_char(out, '.');
+  }
   lumos_text_free(&text);
 }
 

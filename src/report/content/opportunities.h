@@ -36,18 +36,24 @@ int64_t report_opportunity_gain_share(const struct report_opportunities *opportu
 /* "GEMM kernels", "communication of tensor group 0-3" */
 void report_put_opportunity(const struct report_opportunities *opportunities,
                             const struct report_opportunity *opportunity, struct lumos_text *out);
-/* "half of the time in GEMM kernels" */
+/* "half of CPU time", "half of the time in GEMM kernels" */
 void report_put_half_of(const struct report_opportunities *opportunities, const struct report_opportunity *opportunity,
                         struct lumos_text *out);
+
+/* "Halving CPU time cuts the step to 33.0 ms (-21.6 %)" */
+void report_put_halving(const struct report_opportunities *opportunities, const struct report_opportunity *opportunity,
+                        struct lumos_text *out);
+/* What to do, in the imperative: a sentence with its full stop. */
+const char *report_opportunity_action(const struct report_opportunities *opportunities,
+                                      const struct report_opportunity *opportunity);
 
 void report_put_opportunities_finding(const struct report_opportunities *opportunities, struct lumos_text *out);
 void report_put_opportunities_reading(const struct report_opportunities *opportunities, struct lumos_text *out);
 void report_opportunities_table(const struct report_facts *facts, const struct report_opportunities *opportunities,
                                 struct report_table *table);
 
-/* False: there is nothing to show; the scene is not begun. The narrow one is for a phone. */
+/* The picture alone; the page has a list instead. False: there is nothing to show; the scene is not begun. */
 bool report_opportunities_scene(const struct report_opportunities *opportunities, struct report_scene *scene);
-bool report_opportunities_narrow_scene(const struct report_opportunities *opportunities, struct report_scene *scene);
 enum report_paint report_paint_of_opportunity(const struct report_opportunities *opportunities,
                                               const struct report_opportunity *opportunity);
 

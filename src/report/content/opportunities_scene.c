@@ -11,21 +11,13 @@ enum {
   TOP = 20,
   TICK = 80, /* height of the line's end */
   MOST_ROWS = 12,
+  WIDTH = 11800,
+  LABELS = 2900,  /* room before the bars */
+  FIGURES = 2300, /* and for what stands behind the longest */
 };
-
-/* How a picture is laid out. */
-struct shape {
-  const char *name;
-  int32_t width;
-  int32_t labels, figures; /* room before the bars, and for what stands behind the longest */
-  int32_t head;            /* room above each bar, where names stand when there is none beside it */
-};
-static const struct shape wide = {"opportunities", 11800, 2900, 2300, 0};
-static const struct shape narrow = {"opportunitiesnarrow", 3500, 0, 0, 180};
 
 struct canvas {
   const struct report_opportunities *opportunities;
-  const struct shape *shape;
   struct report_scene *scene;
   struct lumos_text text;
   int64_t most; /* the gain that fills the width */
@@ -34,7 +26,7 @@ struct canvas {
 static int32_t along(const struct canvas *canvas, int64_t gain) {
   int64_t share = report_share(gain, canvas->most);
   int64_t shown = share == LUMOS_ABSENT || share <= 0 ? 0 : share < 1000000 ? share : 1000000;
-  return (int32_t)(shown * (canvas->shape->width - canvas->shape->labels - canvas->shape->figures) / 1000000);
+  return (int32_t)(shown * (WIDTH - LABELS - FIGURES) / 1000000);
 }
 
 /* "2.1 ms, 5.4 %" */
@@ -63,17 +55,12 @@ static void add_tooltip(struct canvas *canvas, const struct report_opportunity *
 static void draw_name(struct canvas *canvas, const struct report_opportunity *item, int32_t y) {
   canvas->text.length = 0;
   report_put_opportunity(canvas->opportunities, item, &canvas->text);
-  if (canvas->shape->head == 0) {
-    report_scene_text(canvas->scene, STYLE_PLAIN, PAINT_TEXT, ANCHOR_END, canvas->shape->labels - 80, y + BAR - 38,
-                      &canvas->text);
-  } else {
-    report_scene_text(canvas->scene, STYLE_PLAIN, PAINT_TEXT, ANCHOR_START, 0, y - 40, &canvas->text);
-  }
+  report_scene_text(canvas->scene, STYLE_PLAIN, PAINT_TEXT, ANCHOR_END, LABELS - 80, y + BAR - 38, &canvas->text);
 }
 
 static void draw_row(struct canvas *canvas, const struct report_opportunity *item, int32_t y) {
   enum report_paint paint = report_paint_of_opportunity(canvas->opportunities, item);
-  int32_t left = canvas->shape->labels;
+  int32_t left = LABELS;
   int32_t half = along(canvas, report_opportunity_gain(canvas->opportunities, item->half));
   int32_t all = along(canvas, report_opportunity_gain(canvas->opportunities, item->free));
   draw_name(canvas, item, y);
@@ -84,27 +71,22 @@ static void draw_row(struct canvas *canvas, const struct report_opportunity *ite
     report_scene_line(canvas->scene, PAINT_MUTED, left + all, y + (BAR - TICK) / 2, 0, TICK, STROKE_SOLID);
   }
   put_gain(canvas, item->half);
-  if (canvas->shape->head == 0) {
-    int32_t end = left + (all > half ? all : half) + 80;
-    report_scene_text(canvas->scene, STYLE_STRONG, PAINT_TEXT, ANCHOR_START, end, y + BAR - 38, &canvas->text);
-    int32_t behind = report_text_width(STYLE_STRONG, canvas->text.bytes, canvas->text.length) + 60;
-    canvas->text.length = 0;
-    lumos_text_put(&canvas->text, "up to ");
-    report_put_share(&canvas->text, report_opportunity_gain_share(canvas->opportunities, item->free));
-    report_scene_text(canvas->scene, STYLE_SMALL, PAINT_MUTED, ANCHOR_START, end + behind, y + BAR - 38, &canvas->text);
-  } else {
-    report_scene_text(canvas->scene, STYLE_STRONG, PAINT_TEXT, ANCHOR_END, canvas->shape->width, y - 40, &canvas->text);
-  }
+  int32_t end = left + (all > half ? all : half) + 80;
+  report_scene_text(canvas->scene, STYLE_STRONG, PAINT_TEXT, ANCHOR_START, end, y + BAR - 38, &canvas->text);
+  int32_t behind = report_text_width(STYLE_STRONG, canvas->text.bytes, canvas->text.length) + 60;
+  canvas->text.length = 0;
+  lumos_text_put(&canvas->text, "up to ");
+  report_put_share(&canvas->text, report_opportunity_gain_share(canvas->opportunities, item->free));
+  report_scene_text(canvas->scene, STYLE_SMALL, PAINT_MUTED, ANCHOR_START, end + behind, y + BAR - 38, &canvas->text);
 }
 
-static bool draw(const struct report_opportunities *opportunities, const struct shape *shape,
-                 struct report_scene *scene) {
+bool report_opportunities_scene(const struct report_opportunities *opportunities, struct report_scene *scene) {
   if (report_best_opportunity(opportunities) == NULL) {
     return false;
   }
-  struct canvas canvas = {.opportunities = opportunities, .shape = shape, .scene = scene, .text = LUMOS_TEXT_BUFFER};
+  struct canvas canvas = {.opportunities = opportunities, .scene = scene, .text = LUMOS_TEXT_BUFFER};
   int32_t y = TOP;
-  report_scene_begin(scene, shape->name, shape->width);
+  report_scene_begin(scene, "opportunities", WIDTH);
   for (size_t i = 0; i < opportunities->list.count && i < MOST_ROWS; i++) {
     const struct report_opportunity *item = &opportunities->list.items[i];
     int64_t half = report_opportunity_gain(opportunities, item->half);
@@ -113,8 +95,8 @@ static bool draw(const struct report_opportunities *opportunities, const struct 
     canvas.most = all > canvas.most ? all : canvas.most;
   }
   for (size_t i = 0; i < opportunities->list.count && i < MOST_ROWS; i++) {
-    draw_row(&canvas, &opportunities->list.items[i], y + shape->head);
-    y += shape->head + BAR + ROW_GAP;
+    draw_row(&canvas, &opportunities->list.items[i], y);
+    y += BAR + ROW_GAP;
   }
   scene->height = y;
   lumos_text_put(&scene->title, "What would help most");
@@ -123,12 +105,4 @@ static bool draw(const struct report_opportunities *opportunities, const struct 
                  "much shorter without it. The table below the picture holds the same numbers.");
   lumos_text_free(&canvas.text);
   return true;
-}
-
-bool report_opportunities_scene(const struct report_opportunities *opportunities, struct report_scene *scene) {
-  return draw(opportunities, &wide, scene);
-}
-
-bool report_opportunities_narrow_scene(const struct report_opportunities *opportunities, struct report_scene *scene) {
-  return draw(opportunities, &narrow, scene);
 }

@@ -1,9 +1,8 @@
 /* The embedded tasks as JSON. {"origin", "from", "column" and "pixels": an instant t of the picture stands (t - from) /
- * column * pixels to the right of its lane's left edge; "steps": [[number, start, end]], "window": [from, until] where
- * every task is embedded, "kinds": [[class, label]] by number, "names": [[kind, name]], "holds": [[what held it, which
- * end of that, evidence]], "chain": {"step", "tasks": differences of references, in order of time; "parts": [[place
- * among them, from, until]] of those that the chain runs through only in part}, "lanes": [{...}]} in the order of the
- * pictures.
+ * column * pixels to the right of its lane's left edge; "begin": the first instant of all, where that is before "from";
+ * "twice": measured work is drawn, too; "steps": [[number, start, end]], "window": [from, until] where every task is
+ * embedded, "kinds": [[class, label]] by number, "phases": labels by number, "holds": [[what held it, which end of that,
+ * evidence]], "routes": the critical paths, "lanes": [{...}] in the order of the pictures.
  *
  * A lane has a column of integers for every field, all equally long. In "start" (counted from origin), "task" (the N of
  * an id) and the references each value is the difference to the one before it (the last that is not null or false; at
@@ -11,11 +10,21 @@
  * "measured_dur" are differences to the simulated values. null: there is none; false: there is one, but it is not
  * embedded. A column that says nothing anywhere (0 or null) is left out. "waits": [place on the lane, kind, from,
  * until] of doubtful waits before embedded tasks; the kinds' classes: "doubts". "ends": for each task whose end
- * something else held than its duration: its place on the lane, by whom, how.
+ * something else held than its duration: its place on the lane, by whom, how. "passes": [place, phase, micro-batch,
+ * layer] from that place on, up to the next one; "bytes": [place, bytes].
+ *
+ * What many tasks have in common stands in "names": [kind, name, op, module, shapes], all but the kind as numbers in
+ * "texts"; -1, and what is missing at the end: there is none.
+ *
+ * A route is [step, its start, [lane], [duration], [hold]], leg by leg; lane: its place among "lanes", -1: it is not
+ * drawn, or outside of the recording; hold: what led to it from the leg before.
  */
 #include "report/content/detail.h"
 
+#include "base/hash.h"
+
 #include "report/content/axis.h"
+#include "report/content/collapse.h"
 #include "report/content/doubt.h"
 #include "report/content/gantt.h"
 #include "report/content/tally.h"
@@ -30,6 +39,12 @@ enum { NAMES_ROOM = 600 * 1024, NAME_LEAST = 40, MOST_STEPS = 2000 };
 
 enum { HOLDS = LUMOS_CONSTRAINT_KINDS * 3 * 5 }; /* by kind, end and evidence, each with "absent" */
 
+/* What many tasks have in common; LUMOS_NO_STRING: none. */
+struct packed_name {
+  uint32_t kind;
+  lumos_string_id name, op, module, shapes;
+};
+
 /* The embedded tasks of one lane. */
 struct packed_lane {
   const struct lumos_lane *lane;
@@ -41,7 +56,11 @@ struct packed_lane {
 struct packing {
   const struct report_detail *detail;
   const struct lumos_job *job;
-  struct report_tallies names; /* (name, kind): its row's number is the name's */
+  struct report_tallies texts;            /* a row's number is the text's */
+  LUMOS_VECTOR(struct packed_name) names; /* by number */
+  uint32_t *numbers;                      /* a hash table of them, of `capacity` places, or LUMOS_NONE */
+  size_t capacity;
+  uint32_t *places; /* by lane: its place among those that are drawn; LUMOS_NONE */
   int64_t origin;
   struct packed_lane lane;
   int64_t *values;             /* of a column of that lane */
@@ -62,9 +81,66 @@ static int64_t duration_of(struct packing *packing, uint32_t task) {
 
 static int64_t id_of(struct packing *packing, uint32_t task) { return packing->job->tasks.items[task].id; }
 
+/* The module around a span, or nothing. */
+static lumos_string_id module_around(const struct lumos_job *job, uint32_t span) {
+  enum { DEEPEST = 1000 }; /* a parent chain longer than this is no call stack */
+  for (int depth = 0; span != LUMOS_NONE && depth < DEEPEST; depth++) {
+    if (job->spans.items[span].kind == LUMOS_SPAN_MODULE) {
+      return job->spans.items[span].name;
+    }
+    span = job->spans.items[span].parent;
+  }
+  return LUMOS_NO_STRING;
+}
+
+/* Where it is in the table of names, or goes. */
+static uint32_t *place_of(const struct packing *packing, const struct packed_name *like) {
+  uint64_t hash = lumos_hash_mix(lumos_hash_mix(like->name, like->op), lumos_hash_mix(like->shapes, like->module));
+  size_t at = (size_t)(lumos_hash_mix(hash, like->kind) >> 32) & (packing->capacity - 1);
+  for (; packing->numbers[at] != LUMOS_NONE; at = (at + 1) & (packing->capacity - 1)) {
+    const struct packed_name *name = &packing->names.items[packing->numbers[at]];
+    if (name->name == like->name && name->op == like->op && name->shapes == like->shapes &&
+        name->module == like->module && name->kind == like->kind) {
+      break;
+    }
+  }
+  return &packing->numbers[at];
+}
+
+/* Twice as large, and at most half full. */
+static void grow_names(struct packing *packing) {
+  enum { FIRST_CAPACITY = 1024 };
+  packing->capacity = packing->capacity == 0 ? FIRST_CAPACITY : packing->capacity * 2;
+  free(packing->numbers);
+  packing->numbers = lumos_allocate(packing->capacity * sizeof packing->numbers[0]);
+  memset(packing->numbers, 0xFF, packing->capacity * sizeof packing->numbers[0]); /* LUMOS_NONE */
+  for (uint32_t i = 0; i < packing->names.count; i++) {
+    *place_of(packing, &packing->names.items[i]) = i;
+  }
+}
+
+/* An op's own name says nothing more. */
 static int64_t name_of(struct packing *packing, uint32_t task) {
-  const struct lumos_task *record = &packing->job->tasks.items[task];
-  return report_tally_of(&packing->names, record->name, record->kind) - packing->names.rows.items;
+  const struct lumos_job *job = packing->job;
+  const struct lumos_task *record = &job->tasks.items[task];
+  uint32_t op = report_op_of(job, task);
+  struct packed_name name = {.kind = record->kind, .name = record->name};
+  if (op != LUMOS_NONE) {
+    const struct lumos_span *span = &job->spans.items[op];
+    name.op = span->name == record->name ? LUMOS_NO_STRING : span->name;
+    name.shapes = span->shapes;
+    name.module = module_around(job, op);
+  }
+  uint32_t *number = place_of(packing, &name);
+  if (*number != LUMOS_NONE) {
+    return *number;
+  }
+  *number = (uint32_t)packing->names.count;
+  lumos_vector_push(&packing->names, name);
+  if (packing->names.count > packing->capacity / 2) {
+    grow_names(packing);
+  }
+  return (int64_t)packing->names.count - 1;
 }
 
 static int64_t reference(const struct packing *packing, uint32_t task) {
@@ -205,6 +281,48 @@ static void put_ends(struct packing *packing, struct lumos_text *out) {
   lumos_text_char(out, ']');
 }
 
+/* What a task is part of; it changes seldom along a lane. */
+struct pass {
+  int64_t phase, micro_batch, layer; /* -1: not known */
+};
+
+static struct pass pass_of(const struct lumos_task *task) {
+  return (struct pass){task->phase == 0 ? -1 : task->phase,
+                       task->micro_batch == LUMOS_ABSENT_INT ? -1 : task->micro_batch,
+                       task->layer == LUMOS_ABSENT_INT ? -1 : task->layer};
+}
+
+static void put_passes(const struct packing *packing, struct lumos_text *out) {
+  struct pass last = {-1, -1, -1};
+  const char *comma = ",\n\"passes\":[[";
+  size_t before = out->length;
+  for (size_t place = 0; place < packing->lane.count; place++) {
+    struct pass pass = pass_of(&packing->job->tasks.items[packing->lane.tasks[place]]);
+    if (pass.phase != last.phase || pass.micro_batch != last.micro_batch || pass.layer != last.layer) {
+      lumos_text_format(out, "%s%zu,%" PRId64 ",%" PRId64 ",%" PRId64 "]", comma, place, pass.phase, pass.micro_batch,
+                        pass.layer);
+      comma = ",[";
+      last = pass;
+    }
+  }
+  lumos_text_put(out, out->length > before ? "]" : "");
+}
+
+static void put_bytes(const struct packing *packing, struct lumos_text *out) {
+  const char *comma = ",\n\"bytes\":[[";
+  size_t before = out->length;
+  for (size_t place = 0; place < packing->lane.count; place++) {
+    const struct lumos_detail *detail =
+        lumos_detail_of(packing->job, &packing->job->tasks.items[packing->lane.tasks[place]]);
+    int64_t bytes = detail->comm.op != LUMOS_NO_STRING ? detail->comm.bytes : detail->bytes;
+    if (bytes != LUMOS_ABSENT) {
+      lumos_text_format(out, "%s%zu,%" PRId64 "]", comma, place, bytes);
+      comma = ",[";
+    }
+  }
+  lumos_text_put(out, out->length > before ? "]" : "");
+}
+
 /* Doubtful waits before tasks that are embedded; from where the picture begins. */
 static void put_waits(const struct packing *packing, struct lumos_text *out) {
   const struct report_timelines *timelines = packing->detail->from.timelines;
@@ -233,7 +351,7 @@ static void put_waits(const struct packing *packing, struct lumos_text *out) {
 static void put_lane(struct packing *packing, uint32_t number, struct lumos_text *out) {
   const struct packed_lane *lane = &packing->lane;
   struct lumos_text name = LUMOS_TEXT_BUFFER;
-  report_put_lane(&name, packing->job, number);
+  report_put_lane_full(&packing->detail->from.timelines->roles, number, &name);
   lumos_text_format(out, "{\"rank\":%d,\"lane\":", packing->job->ranks.items[lane->lane->rank].rank);
   lumos_text_script_string(out, name.bytes == NULL ? "" : name.bytes, name.length);
   lumos_text_free(&name);
@@ -248,6 +366,8 @@ static void put_lane(struct packing *packing, uint32_t number, struct lumos_text
   if (packing->detail->from.bindings != NULL) {
     put_ends(packing, out);
   }
+  put_passes(packing, out);
+  put_bytes(packing, out);
   put_waits(packing, out);
   lumos_text_char(out, '}');
 }
@@ -280,24 +400,44 @@ static void put_lanes(struct packing *packing, struct lumos_text *out) {
   lumos_text_char(out, ']');
 }
 
-/* Few names stand whole; of very many, each gets its share of the room. */
-static void put_names(const struct packing *packing, struct lumos_text *out) {
+/* Few texts stand whole; of very many, each gets its share of the room. */
+static void put_texts(const struct packing *packing, struct lumos_text *out) {
   const struct lumos_strings *strings = packing->job->strings;
-  size_t count = packing->names.rows.count;
+  size_t count = packing->texts.rows.count;
   size_t limit = count == 0 ? 0 : NAMES_ROOM / count;
   limit = limit > REPORT_LONG ? REPORT_LONG : limit < NAME_LEAST ? NAME_LEAST : limit;
   struct lumos_text name = LUMOS_TEXT_BUFFER;
-  lumos_text_put(out, ",\n\"names\":[");
+  lumos_text_put(out, ",\n\"texts\":[");
   for (size_t i = 0; i < count; i++) {
-    const struct report_tally *row = &packing->names.rows.items[i];
+    lumos_string_id text = packing->texts.rows.items[i].name;
     name.length = 0;
-    report_put_cut(&name, lumos_string(strings, row->name), lumos_string_length(strings, row->name), limit);
-    lumos_text_format(out, "%s[%" PRIu32 ",", i == 0 ? "" : ",", row->kind);
+    report_put_cut(&name, lumos_string(strings, text), lumos_string_length(strings, text), limit);
+    lumos_text_put(out, i == 0 ? "" : ",");
     lumos_text_script_string(out, name.bytes == NULL ? "" : name.bytes, name.length);
-    lumos_text_char(out, ']');
   }
   lumos_text_char(out, ']');
   lumos_text_free(&name);
+}
+
+/* The texts are numbered as they are first named. */
+static void put_names(struct packing *packing, struct lumos_text *out) {
+  lumos_text_put(out, ",\n\"names\":[");
+  for (size_t i = 0; i < packing->names.count; i++) {
+    const struct packed_name *name = &packing->names.items[i];
+    const lumos_string_id texts[] = {name->name, name->op, name->module, name->shapes};
+    size_t count = sizeof texts / sizeof texts[0];
+    while (count > 1 && texts[count - 1] == LUMOS_NO_STRING) {
+      count--;
+    }
+    lumos_text_format(out, "%s[%" PRIu32, i == 0 ? "" : ",", name->kind);
+    for (size_t k = 0; k < count; k++) {
+      bool none = k > 0 && texts[k] == LUMOS_NO_STRING;
+      lumos_text_char(out, ',');
+      lumos_text_integer(out, none ? -1 : report_tally_of(&packing->texts, texts[k], 0) - packing->texts.rows.items);
+    }
+    lumos_text_char(out, ']');
+  }
+  lumos_text_char(out, ']');
 }
 
 static void put_holds(const struct packing *packing, struct lumos_text *out) {
@@ -312,51 +452,39 @@ static void put_holds(const struct packing *packing, struct lumos_text *out) {
   lumos_text_char(out, ']');
 }
 
-/* What of the task of parts [first, end) the chain runs through. False: all of it. */
-static bool clipped(struct packing *packing, size_t first, size_t end, int64_t *from, int64_t *until) {
-  const struct lumos_path_part *parts = packing->detail->from.chain->parts.items;
-  int64_t start = start_of(packing, parts[first].task) + packing->origin;
-  int64_t duration = duration_of(packing, parts[first].task);
-  *from = parts[first].from > start ? parts[first].from : start;
-  *until = parts[end - 1].to < start + duration ? parts[end - 1].to : start + duration;
-  *until = *until < *from ? *from : *until;
-  return *from > start || *until < start + duration;
+/* One column of a route. */
+static void put_legs(struct packing *packing, const struct report_route *route, int column, struct lumos_text *out) {
+  const struct report_leg *legs = packing->detail->from.timelines->routes.legs.items + route->first;
+  for (size_t i = 0; i < route->count; i++) {
+    int64_t place = legs[i].lane == LUMOS_NONE || packing->places[legs[i].lane] == LUMOS_NONE
+                        ? -1
+                        : (int64_t)packing->places[legs[i].lane];
+    lumos_text_put(out, i == 0 ? ",[" : ",");
+    lumos_text_integer(out, column == 0   ? place
+                            : column == 1 ? legs[i].to - legs[i].from
+                                          : hold_number(packing, legs[i].entry));
+  }
+  lumos_text_char(out, ']');
 }
 
-/* A task's lag and what it runs stand next to each other on the chain, and are one. */
-static void put_chain(struct packing *packing, struct lumos_text *out) {
-  const struct report_chain *chain = packing->detail->from.chain;
-  if (chain == NULL) {
-    return;
+static void put_routes(struct packing *packing, struct lumos_text *out) {
+  enum { COLUMNS = 3 };
+  const struct report_routes *routes = &packing->detail->from.timelines->routes;
+  const char *comma = "";
+  lumos_text_put(out, ",\n\"routes\":[");
+  for (size_t i = 0; i < routes->of.count; i++) {
+    const struct report_route *route = &routes->of.items[i];
+    if (route->count > 0) {
+      lumos_text_format(out, "%s[%" PRId32 ",%" PRId64, comma, route->step,
+                        routes->legs.items[route->first].from - packing->origin);
+      for (int column = 0; column < COLUMNS; column++) {
+        put_legs(packing, route, column, out);
+      }
+      lumos_text_char(out, ']');
+      comma = ",\n";
+    }
   }
-  struct lumos_text shortened = LUMOS_TEXT_BUFFER;
-  int64_t last = 0;
-  int64_t place = 0;
-  size_t end = 0;
-  lumos_text_format(out, ",\n\"chain\":{\"step\":%" PRId32 ",\"tasks\":[", chain->step);
-  for (size_t first = 0; first < chain->parts.count; first = end) {
-    uint32_t task = chain->parts.items[first].task;
-    for (end = first + 1; end < chain->parts.count && chain->parts.items[end].task == task; end++) {
-    }
-    if (task == LUMOS_NONE || packing->detail->ordinals[task] == LUMOS_NONE) {
-      continue;
-    }
-    int64_t ordinal = packing->detail->ordinals[task];
-    lumos_text_put(out, place == 0 ? "" : ",");
-    lumos_text_integer(out, ordinal - last);
-    last = ordinal;
-    int64_t from = 0;
-    int64_t until = 0;
-    if (clipped(packing, first, end, &from, &until)) {
-      lumos_text_format(&shortened, "%s[%" PRId64 ",%" PRId64 ",%" PRId64 "]", shortened.length == 0 ? "" : ",", place,
-                        from - packing->origin, until - packing->origin);
-    }
-    place++;
-  }
-  lumos_text_put(out, "],\n\"parts\":[");
-  lumos_text_add(out, shortened.bytes == NULL ? "" : shortened.bytes, shortened.length);
-  lumos_text_put(out, "]}");
-  lumos_text_free(&shortened);
+  lumos_text_char(out, ']');
 }
 
 /* Where nothing is left out: the span that was asked for, unless it was cut. */
@@ -373,6 +501,10 @@ static void put_frame(const struct packing *packing, struct lumos_text *out) {
   lumos_text_format(out, "{\"origin\":%" PRId64 ",\"from\":%" PRId64 ",\"column\":%" PRId64 ",\"pixels\":%" PRId32,
                     packing->origin, timelines->from - packing->origin, report_gantt_column(timelines),
                     report_axis_pixels(timelines));
+  if (timelines->begin < timelines->from) {
+    lumos_text_format(out, ",\"begin\":%" PRId64, timelines->begin - packing->origin);
+  }
+  lumos_text_format(out, ",\"twice\":%s", timelines->twice ? "true" : "false");
   lumos_text_put(out, ",\n\"steps\":[");
   for (size_t i = 0; i < timelines->steps.count && i < MOST_STEPS; i++) {
     const struct report_boundary *step = &timelines->steps.items[i];
@@ -391,7 +523,25 @@ static void put_frame(const struct packing *packing, struct lumos_text *out) {
     const struct report_paint_row *row = report_paint_row(report_paint_of_kind((uint8_t)kind));
     lumos_text_format(out, "%s[\"%s\",\"%s\"]", kind == 0 ? "" : ",", row->css, row->label);
   }
+  lumos_text_put(out, "],\n\"phases\":[\"\"");
+  for (int phase = LUMOS_FORWARD; phase <= LUMOS_OTHER_PHASE; phase++) {
+    lumos_text_format(out, ",\"%s\"", lumos_phase_name((enum lumos_phase)phase));
+  }
   lumos_text_char(out, ']');
+}
+
+/* By lane its place among those that are drawn. */
+static void find_places(struct packing *packing) {
+  const struct report_timelines *timelines = packing->detail->from.timelines;
+  const struct report_lanes *lists[] = {&timelines->open, &timelines->folded};
+  uint32_t place = 0;
+  packing->places = lumos_allocate((packing->job->lanes.count + 1) * sizeof packing->places[0]);
+  memset(packing->places, 0xFF, packing->job->lanes.count * sizeof packing->places[0]); /* LUMOS_NONE */
+  for (int list = 0; list < 2; list++) {
+    for (size_t i = 0; i < lists[list]->count; i++) {
+      packing->places[lists[list]->items[i].lane] = place++;
+    }
+  }
 }
 
 void report_detail_json(const struct report_detail *detail, struct lumos_text *out) {
@@ -399,13 +549,19 @@ void report_detail_json(const struct report_detail *detail, struct lumos_text *o
       .detail = detail, .job = detail->from.timelines->job, .origin = report_timelines_origin(detail->from.timelines)};
   packing.lane.tasks = detail->chosen;
   packing.values = lumos_allocate((size_t)(detail->embedded + 1) * sizeof packing.values[0]);
-  report_tallies_begin(&packing.names, packing.job->strings);
+  report_tallies_begin(&packing.texts, packing.job->strings);
+  grow_names(&packing);
+  find_places(&packing);
   put_frame(&packing, out);
   put_lanes(&packing, out);
   put_names(&packing, out);
+  put_texts(&packing, out);
+  put_routes(&packing, out);
   put_holds(&packing, out);
-  put_chain(&packing, out);
   lumos_text_put(out, "}\n");
-  report_tallies_free(&packing.names);
+  free(packing.numbers);
+  report_tallies_free(&packing.texts);
+  lumos_vector_free(&packing.names);
+  free(packing.places);
   free(packing.values);
 }

@@ -1,6 +1,7 @@
 /* What the pipeline says in words and as a table. */
 #include "report/content/pipeline.h"
 
+#include "report/content/metric_tables.h"
 #include "report/content/schedule.h"
 #include "report/text/numbers.h"
 
@@ -20,25 +21,35 @@ void report_put_stage(const struct lumos_passes *passes, const struct lumos_pipe
   }
 }
 
+int64_t report_stage_bubble(const struct report_facts *facts, int32_t stage) {
+  struct report_metric_entries entries;
+  int64_t share = LUMOS_ABSENT;
+  report_metric_entries(facts, METRICS_BUBBLES, &entries);
+  for (size_t i = 0; i < entries.count && share == LUMOS_ABSENT; i++) {
+    if (entries.items[i].keys[0] == stage) {
+      share = report_share(entries.items[i].value, report_facts_step_time(facts, report_facts_spoken(facts)));
+    }
+  }
+  lumos_vector_free(&entries);
+  return share;
+}
+
 /* Sums over the shown stages; without a pipeline over ranks, each as often as it stands for one. */
 struct sums {
   int64_t busy[LUMOS_PASS_PHASES];
-  int64_t bubble, whole;
-  const struct lumos_pipeline_stage *least, *most; /* by bubble */
+  int64_t empty, whole;
 };
 
 static struct sums add_up(const struct lumos_passes *passes) {
-  struct sums sums = {.least = passes->stages.items, .most = passes->stages.items};
+  struct sums sums = {.empty = 0};
   for (size_t i = 0; i < passes->stages.count; i++) {
     const struct lumos_pipeline_stage *stage = &passes->stages.items[i];
     int64_t weight = is_pipeline(passes) ? 1 : lumos_rank_weight(&passes->job->ranks.items[stage->rank]);
     for (int phase = 0; phase < LUMOS_PASS_PHASES; phase++) {
       sums.busy[phase] = report_sum(sums.busy[phase], report_product(stage->busy[phase], weight));
     }
-    sums.bubble = report_sum(sums.bubble, report_product(stage->bubble, weight));
+    sums.empty = report_sum(sums.empty, report_product(stage->bubble, weight));
     sums.whole = report_sum(sums.whole, report_product(lumos_passes_window(passes), weight));
-    sums.least = stage->bubble < sums.least->bubble ? stage : sums.least;
-    sums.most = stage->bubble > sums.most->bubble ? stage : sums.most;
   }
   return sums;
 }
@@ -67,61 +78,67 @@ static void put_schedule(const struct lumos_passes *passes, enum lumos_schedule 
   lumos_text_put(out, ": ");
 }
 
-static void put_pipeline(const struct lumos_passes *passes, struct lumos_text *out) {
-  struct sums sums = add_up(passes);
-  int64_t step = lumos_passes_window(passes);
+/* "the bubble takes 26.8 % of the step, 20.0 % in theory": the breakdown's. Where waiting cannot be told from transfer,
+ * only that no pass runs. */
+static void put_pipeline(const struct lumos_passes *passes, const struct report_facts *facts, struct lumos_text *out) {
+  enum report_timeline spoken = report_facts_spoken(facts);
   enum lumos_schedule schedule = lumos_schedule_of(passes);
+  int64_t bubble = report_row_share(facts, report_facts_whole(facts, spoken), spoken, FIGURE_PIPELINE_BUBBLE);
   put_schedule(passes, schedule, out);
-  put_share_of("bubbles take ", sums.bubble, sums.whole, out);
-  lumos_text_put(out, " of the step");
-  if (sums.least != sums.most) {
-    lumos_text_put(out, " (");
-    report_put_share(out, report_share(sums.least->bubble, step));
-    lumos_text_format(out, " on stage %d to ", sums.least->stage);
-    report_put_share(out, report_share(sums.most->bubble, step));
-    lumos_text_format(out, " on stage %d)", sums.most->stage);
+  if (bubble > 0) {
+    lumos_text_put(out, "the bubble takes ");
+    report_put_share(out, bubble);
+    lumos_text_put(out, " of the step");
+  } else {
+    struct sums sums = add_up(passes);
+    put_share_of("no pass runs for ", sums.empty, sums.whole, out);
+    lumos_text_format(out, " of step %d", passes->step.step);
   }
   int64_t theory = lumos_schedule_bubble(schedule, passes);
   if (theory != LUMOS_ABSENT) {
-    lumos_text_put(out, "; with passes of equal length it would be ");
+    lumos_text_put(out, ", ");
     report_put_share(out, theory);
+    lumos_text_put(out, " in theory");
   }
 }
 
-/* "2 micro-batches a step: forward takes 30 % of it, backward 58 %, the optimizer 8 %; none of them runs for 4 %" */
+/* "2 micro-batches: forward passes span 30 % of step 4, backward 58 %, the optimizer 8 %; 4 % is between them" */
 static void put_phases(const struct lumos_passes *passes, struct lumos_text *out) {
-  static const char *const names[LUMOS_PASS_PHASES] = {[LUMOS_EXCHANGE] = "communication that no pass hides",
+  static const char *const names[LUMOS_PASS_PHASES] = {[LUMOS_EXCHANGE] = "exposed communication",
                                                        [LUMOS_FORWARD] = "forward",
                                                        [LUMOS_BACKWARD] = "backward",
                                                        [LUMOS_WEIGHT] = "weight gradients",
                                                        [LUMOS_OPTIMIZER_PHASE] = "the optimizer",
-                                                       [LUMOS_OTHER_PHASE] = "work of no pass"};
+                                                       [LUMOS_OTHER_PHASE] = "unassigned work"};
   struct sums sums = add_up(passes);
   if (passes->micro_batches > 0) {
     put_micro_batches(passes, out);
-    lumos_text_put(out, passes->pipeline == 1 ? " a step, without a pipeline: " : " a step: ");
+    lumos_text_put(out, ": ");
   }
   bool first = true;
   for (int i = 1; i <= LUMOS_PASS_PHASES; i++) {
     int phase = i % LUMOS_PASS_PHASES; /* communication last */
     bool told = phase == LUMOS_OTHER_PHASE ? sums.busy[phase] > sums.whole / LITTLE : sums.busy[phase] > 0;
     if (told) {
-      lumos_text_put(out, first ? "" : ", ");
-      lumos_text_put(out, names[phase]);
-      put_share_of(first ? " takes " : " ", sums.busy[phase], sums.whole, out);
-      lumos_text_put(out, first ? " of it" : "");
+      lumos_text_format(out, "%s%s", first ? "" : ", ", names[phase]);
+      put_share_of(first ? " spans " : " ", sums.busy[phase], sums.whole, out);
+      if (first) {
+        lumos_text_format(out, " of step %d", passes->step.step);
+      }
       first = false;
     }
   }
-  put_share_of("; nothing of this runs for ", sums.bubble, sums.whole, out);
+  put_share_of("; ", sums.empty, sums.whole, out);
+  lumos_text_put(out, " is between them");
 }
 
-void report_put_pipeline_finding(const struct lumos_passes *passes, struct lumos_text *out) {
+void report_put_pipeline_finding(const struct lumos_passes *passes, const struct report_facts *facts,
+                                 struct lumos_text *out) {
   if (passes->stages.count == 0) {
     return;
   }
   if (is_pipeline(passes)) {
-    put_pipeline(passes, out);
+    put_pipeline(passes, facts, out);
   } else {
     put_phases(passes, out);
   }
@@ -167,9 +184,8 @@ static bool has_chunks(const struct lumos_passes *passes) {
 
 static void put_boxes(const struct lumos_passes *passes, struct lumos_text *out) {
   if (report_pipeline_is_dense(passes)) {
-    lumos_text_put(
-        out, "There are too many passes for a box each: a column has the colour of what takes most of it, and is as "
-             "high as it is full, in quarters");
+    lumos_text_put(out, "There are too many passes for a box each: a column has the color of what takes most of it, "
+                        "and is as high as it is full, in quarters");
     return;
   }
   lumos_text_put(out, "A box is work on one micro-batch, whose number, from 0, stands in it where there is room");
@@ -181,8 +197,9 @@ static void put_boxes(const struct lumos_passes *passes, struct lumos_text *out)
 void report_put_pipeline_reading(const struct lumos_passes *passes, struct lumos_text *out) {
   put_which(passes, out);
   put_boxes(passes, out);
-  lumos_text_put(out, is_pipeline(passes) ? "; where a row is pale the stage waits: a bubble."
-                                          : "; where a row is pale nothing runs.");
+  lumos_text_put(out, is_pipeline(passes)
+                          ? "; where a row is pale no pass runs. Bubble: of the job\xE2\x80\x99s mean step."
+                          : "; where a row is pale no pass runs.");
   put_left_out(passes, out);
 }
 
@@ -236,22 +253,23 @@ static void put_row(const struct lumos_passes *passes, uint32_t number, int64_t 
 #define PHASE_COLUMNS                                                                                         \
   {"micro_batches", "micro-batches", "micro_batch", COLUMN_COUNT}, {"forward", "forward", "pass", COLUMN_MS}, \
       {"backward", "backward", "pass", COLUMN_MS}, {"weight", "weight gradient", "weight", COLUMN_MS},        \
-      {"optimizer", "optimizer", NULL, COLUMN_MS}, {"other", "no pass", "no_pass", COLUMN_MS}, {              \
+      {"optimizer", "optimizer", NULL, COLUMN_MS}, {"other", "unassigned", "no_pass", COLUMN_MS}, {           \
     "communication", "exposed communication", "exchange", COLUMN_MS                                           \
   }
 
-void report_pipeline_table(const struct lumos_passes *passes, struct report_table *table) {
+void report_pipeline_table(const struct lumos_passes *passes, const struct report_facts *facts,
+                           struct report_table *table) {
   static const struct report_column by_stage[] = {{"where", "where", "stage", COLUMN_NAME},
                                                   {"layers", "layers", "layer", COLUMN_TEXT},
                                                   PHASE_COLUMNS,
-                                                  {"bubble", "bubble", "pass_gap", COLUMN_MS},
-                                                  {"bubble_share", "bubble", "pass_gap", COLUMN_SHARE},
+                                                  {"empty", "no pass", "pass_gap", COLUMN_MS},
+                                                  {"empty_share", "no pass", "pass_gap", COLUMN_SHARE},
                                                   {"bubble_theory", "in theory", "bubble_theory", COLUMN_SHARE},
                                                   {"order", "order", "schedule", COLUMN_TEXT}};
   static const struct report_column by_rank[] = {{"where", "where", "rank", COLUMN_NAME},
                                                  PHASE_COLUMNS,
-                                                 {"empty", "empty", NULL, COLUMN_MS},
-                                                 {"empty_share", "empty", NULL, COLUMN_SHARE},
+                                                 {"empty", "no pass", "pass_gap", COLUMN_MS},
+                                                 {"empty_share", "no pass", "pass_gap", COLUMN_SHARE},
                                                  {"order", "order", "schedule", COLUMN_TEXT}};
   if (is_pipeline(passes)) {
     report_table_begin(table, "pipeline", by_stage, sizeof by_stage / sizeof by_stage[0]);
@@ -261,7 +279,7 @@ void report_pipeline_table(const struct lumos_passes *passes, struct report_tabl
   if (passes->stages.count == 0) {
     return;
   }
-  report_put_pipeline_finding(passes, &table->finding);
+  report_put_pipeline_finding(passes, facts, &table->finding);
   table->told = true;
   table->whole = lumos_passes_window(passes);
   put_which(passes, &table->caption);

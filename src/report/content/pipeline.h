@@ -3,12 +3,16 @@
 #ifndef LUMOS_REPORT_PIPELINE_H
 #define LUMOS_REPORT_PIPELINE_H
 
+#include "report/content/facts.h"
 #include "report/content/passes.h"
 #include "report/content/table.h"
 #include "report/draw/scene.h"
 
-/* "1F1B over 4 stages, 8 micro-batches: bubbles take 46.1 % of the step" */
-void report_put_pipeline_finding(const struct lumos_passes *passes, struct lumos_text *out);
+/* "1F1B over 4 stages, 8 micro-batches: the bubble takes 46.1 % of the step, 27.3 % in theory" */
+void report_put_pipeline_finding(const struct lumos_passes *passes, const struct report_facts *facts,
+                                 struct lumos_text *out);
+/* The bubble of a stage as a share of the job's mean step, in millionths; LUMOS_ABSENT. */
+int64_t report_stage_bubble(const struct report_facts *facts, int32_t stage);
 /* Which step and ranks are shown, and how to read the boxes. */
 void report_put_pipeline_reading(const struct lumos_passes *passes, struct lumos_text *out);
 /* More boxes than are drawn one by one: columns of a raster stand for them. */
@@ -17,10 +21,12 @@ static inline bool report_pipeline_is_dense(const struct lumos_passes *passes) {
   return passes->list.count > MOST_BOXES;
 }
 /* A row a stage. */
-void report_pipeline_table(const struct lumos_passes *passes, struct report_table *table);
+void report_pipeline_table(const struct lumos_passes *passes, const struct report_facts *facts,
+                           struct report_table *table);
 
 /* False: there is nothing to show; the scene is not begun. */
-bool report_pipeline_scene(const struct lumos_passes *passes, struct report_scene *scene);
+bool report_pipeline_scene(const struct lumos_passes *passes, const struct report_facts *facts,
+                           struct report_scene *scene);
 enum report_paint report_paint_of_phase(uint8_t phase);
 /* Which paints have boxes. */
 void report_pipeline_paints(const struct lumos_passes *passes, bool shown[PAINT_COUNT]);

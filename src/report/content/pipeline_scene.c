@@ -25,6 +25,7 @@ enum {
 /* The picture while it is drawn. */
 struct canvas {
   const struct lumos_passes *passes;
+  const struct report_facts *facts;
   struct report_scene *scene;
   struct lumos_text text;
 };
@@ -65,11 +66,11 @@ static void draw_ticks(struct canvas *canvas, int32_t bottom) {
     report_scene_text(canvas->scene, STYLE_SMALL, PAINT_MUTED, ANCHOR_MIDDLE, x, bottom + 140, &canvas->text);
   }
   canvas->text.length = 0;
-  lumos_text_put(&canvas->text, canvas->passes->pipeline > 1 ? "bubble" : "empty");
+  lumos_text_put(&canvas->text, canvas->passes->pipeline > 1 ? "bubble" : "no pass");
   report_scene_text(canvas->scene, STYLE_SMALL, PAINT_MUTED, ANCHOR_END, WIDTH, AXIS - 100, &canvas->text);
 }
 
-/* What stands beside a row: stage, rank, and how much of it is bubble. */
+/* What stands beside a row: stage, rank, and its bubble in the mean step; without a pipeline, what has no pass. */
 static void draw_labels(struct canvas *canvas, const struct lumos_pipeline_stage *stage, int32_t y) {
   struct report_scene *scene = canvas->scene;
   int rank = canvas->passes->job->ranks.items[stage->rank].rank;
@@ -86,7 +87,9 @@ static void draw_labels(struct canvas *canvas, const struct lumos_pipeline_stage
     report_scene_text(scene, STYLE_STRONG, PAINT_TEXT, ANCHOR_START, 0, text_y, &canvas->text);
   }
   canvas->text.length = 0;
-  report_put_share(&canvas->text, report_share(stage->bubble, lumos_passes_window(canvas->passes)));
+  report_put_share(&canvas->text, canvas->passes->pipeline > 1
+                                      ? report_stage_bubble(canvas->facts, stage->stage)
+                                      : report_share(stage->bubble, lumos_passes_window(canvas->passes)));
   report_scene_text(scene, STYLE_PLAIN, PAINT_TEXT, ANCHOR_END, WIDTH, text_y, &canvas->text);
   for (int track = 0; track < stage->tracks; track++) {
     report_scene_box(scene, PAINT_TRACK, LABELS, y + track * (ROW + TRACK_GAP), PLOT * REPORT_PIXEL, ROW);
@@ -203,12 +206,13 @@ static void draw_track(struct canvas *canvas, const struct lumos_pipeline_stage 
   report_raster_free(&raster);
 }
 
-bool report_pipeline_scene(const struct lumos_passes *passes, struct report_scene *scene) {
+bool report_pipeline_scene(const struct lumos_passes *passes, const struct report_facts *facts,
+                           struct report_scene *scene) {
   if (passes->stages.count == 0) {
     return false;
   }
   report_scene_begin(scene, "pipeline", WIDTH);
-  struct canvas canvas = {passes, scene, LUMOS_TEXT_BUFFER};
+  struct canvas canvas = {passes, facts, scene, LUMOS_TEXT_BUFFER};
   int32_t bottom = AXIS - ROW_GAP;
   for (size_t i = 0; i < passes->stages.count; i++) {
     bottom += height_of(&passes->stages.items[i]) + ROW_GAP;

@@ -1,7 +1,6 @@
 /* What was found on every rank, and its clocks. */
 #include "report/content/tables.h"
 
-#include "report/content/verdict.h"
 #include "report/text/numbers.h"
 
 enum { PRIVATE_COLUMNS = 2 }; /* the last ones: host and trace */
@@ -88,16 +87,15 @@ void report_table_clocks(const struct lumos_job *job, struct report_table *table
   static const struct report_column columns[] = {
       {"rank", "rank", "rank", COLUMN_COUNT},
       {"runtime_offset", "calls", "runtime_clock", COLUMN_US},
-      {"runtime_doubt", "doubt", "runtime_clock", COLUMN_US},
+      {"runtime_doubt", "error", "runtime_clock", COLUMN_US},
       {"device_offset", "GPU", "gpu_clock", COLUMN_US},
       {"offset", "rank", "rank_clock", COLUMN_US},
       {"drift_ppb", "drift, ns a second", "rank_clock", COLUMN_COUNT},
       {"clock_error", "error", "rank_clock", COLUMN_US},
   };
   report_table_begin(table, "clocks", columns, sizeof columns / sizeof columns[0]);
-  lumos_text_put(&table->caption,
-                 "Clocks: what was added to the times of every rank's calls, of its GPU, and of the whole rank. "
-                 "A dash: nothing in the traces tells");
+  lumos_text_put(&table->caption, "Clock offsets that Lumos adds to the times of each rank's calls, of its GPU, and of "
+                                  "the whole rank. A dash: unknown");
   for (size_t i = 0; i < job->ranks.count; i++) {
     put_clock(&job->ranks.items[i], table);
   }

@@ -87,14 +87,37 @@ static const char *unit_of(enum report_column_kind kind) {
     case COLUMN_SHARE:
     case COLUMN_BAR:
       return "%";
+    case COLUMN_TFLOP:
+      return "TFLOP";
+    case COLUMN_TFLOPS:
+      return "TFLOP/s";
+    case COLUMN_GBS:
+      return "GB/s";
     case COLUMN_NAME:
     case COLUMN_TEXT:
     case COLUMN_PAINT:
     case COLUMN_COUNT:
     case COLUMN_BYTES:
+    case COLUMN_MEAN:
       break;
   }
   return NULL;
+}
+
+/* How many decimals a number of that kind has in the data. */
+static int decimals_of(enum report_column_kind kind) {
+  switch (kind) {
+    case COLUMN_SHARE:
+    case COLUMN_BAR:
+      return 6;
+    case COLUMN_MEAN:
+    case COLUMN_TFLOP:
+    case COLUMN_TFLOPS:
+    case COLUMN_GBS:
+      return 3;
+    default:
+      return 0;
+  }
 }
 
 static bool is_text(enum report_column_kind kind) {
@@ -120,6 +143,21 @@ static void put_heading(const struct report_column *column, struct lumos_text *o
   lumos_text_put(out, "</th>");
 }
 
+/* Three digits; whole numbers of more have all, whole numbers no decimals. */
+static void put_thousandths(int64_t value, struct lumos_text *out) {
+  int64_t size = value < 0 ? -value : value;
+  int decimals = size % 1000 == 0 || size >= 99950 ? 0 : size >= 9995 ? 1 : size >= 1000 ? 2 : 3;
+  report_put_fixed(out, value, 3, decimals);
+}
+
+static void put_percent(int64_t millionths, struct lumos_text *out) {
+  if (millionths > 0 && millionths < 500) {
+    lumos_text_put(out, "<0.1");
+  } else {
+    report_put_fixed(out, millionths, 4, 1);
+  }
+}
+
 static void put_number(const struct report_column *column, int64_t value, struct lumos_text *out) {
   switch (column->kind) {
     case COLUMN_COUNT:
@@ -136,13 +174,26 @@ static void put_number(const struct report_column *column, int64_t value, struct
       break;
     case COLUMN_SHARE:
     case COLUMN_BAR:
-      report_put_fixed(out, value, 4, 1);
+      put_percent(value, out);
+      break;
+    case COLUMN_MEAN:
+    case COLUMN_TFLOP:
+    case COLUMN_TFLOPS:
+    case COLUMN_GBS:
+      put_thousandths(value, out);
       break;
     case COLUMN_NAME:
     case COLUMN_TEXT:
     case COLUMN_PAINT:
       break;
   }
+}
+
+static void put_number_html(const struct report_column *column, int64_t value, struct lumos_text *out) {
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  put_number(column, value, &text);
+  lumos_text_html(out, text.bytes, text.length);
+  lumos_text_free(&text);
 }
 
 /* The largest number of a column; at least 0. */
@@ -186,15 +237,19 @@ static void put_cell(const struct report_column *column, const struct report_cel
     }
     case COLUMN_BAR:
       open_bar(cell->value, largest, out);
-      put_number(column, cell->value, out);
+      put_number_html(column, cell->value, out);
       break;
     case COLUMN_SHARE:
     case COLUMN_COUNT:
     case COLUMN_MS:
     case COLUMN_US:
     case COLUMN_BYTES:
+    case COLUMN_MEAN:
+    case COLUMN_TFLOP:
+    case COLUMN_TFLOPS:
+    case COLUMN_GBS:
       lumos_text_put(out, "<td>");
-      put_number(column, cell->value, out);
+      put_number_html(column, cell->value, out);
       break;
   }
   lumos_text_put(out, "</td>");
@@ -209,20 +264,46 @@ static bool continues(const struct report_table *table, size_t row) {
   return cell->length == above->length && memcmp(cell->bytes, above->bytes, cell->length) == 0;
 }
 
-static void put_rows(const struct report_table *table, struct lumos_text *out) {
+static void put_rows(const struct report_table *table, size_t first, size_t end, struct lumos_text *out) {
   int64_t largest[REPORT_COLUMNS] = {0};
   for (size_t column = 0; column < table->column_count; column++) {
     largest[column] = table->columns[column].kind == COLUMN_BAR ? largest_of(table, column) : 0;
   }
-  lumos_text_put(out, "<tbody>\n");
-  for (size_t row = 0; row < shown_rows(table); row++) {
-    lumos_text_put(out, continues(table, row) ? "<tr class=\"again\">" : "<tr>");
+  lumos_text_put(out, "<thead><tr>");
+  for (size_t column = 0; column < table->column_count; column++) {
+    put_heading(&table->columns[column], out);
+  }
+  lumos_text_put(out, "</tr></thead>\n<tbody>\n");
+  for (size_t row = first; row < end; row++) {
+    lumos_text_put(out, row > first && continues(table, row) ? "<tr class=\"again\">" : "<tr>");
     for (size_t column = 0; column < table->column_count; column++) {
       put_cell(&table->columns[column], &table->cells.items[row * table->column_count + column], largest[column], out);
     }
     lumos_text_put(out, "</tr>\n");
   }
   lumos_text_put(out, "</tbody>");
+}
+
+/* How many rows stand open: not the first of a group alone. */
+static size_t open_rows(const struct report_table *table) {
+  size_t rows = shown_rows(table);
+  size_t open = rows <= REPORT_OPEN_ROWS + REPORT_OPEN_ROWS / 4 ? rows : REPORT_OPEN_ROWS;
+  while (open < rows && continues(table, open)) {
+    open++;
+  }
+  return open;
+}
+
+/* The other rows, which the script joins to the table above. */
+static void put_folded(const struct report_table *table, size_t open, struct lumos_text *out) {
+  lumos_text_format(out, "<details class=\"more\" data-more=\"%s\"><summary>Show all ", table->name);
+  report_put_count(out, (int64_t)shown_rows(table));
+  lumos_text_format(out,
+                    "</summary>\n<div class=\"scroll\" role=\"region\" tabindex=\"0\" "
+                    "aria-labelledby=\"table-%s\"><table aria-describedby=\"table-%s\">",
+                    table->name, table->name);
+  put_rows(table, open, shown_rows(table), out);
+  lumos_text_put(out, "</table></div>\n</details>\n");
 }
 
 static void put_paragraph(const char *class, const struct lumos_text *text, struct lumos_text *out) {
@@ -247,13 +328,13 @@ void report_table_html(const struct report_table *table, struct lumos_text *out)
   }
   lumos_text_format(out, "<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-labelledby=\"table-%s\">",
                     table->name);
-  lumos_text_format(out, "<table aria-labelledby=\"table-%s\"><thead><tr>", table->name);
-  for (size_t column = 0; column < table->column_count; column++) {
-    put_heading(&table->columns[column], out);
-  }
-  lumos_text_put(out, "</tr></thead>\n");
-  put_rows(table, out);
+  lumos_text_format(out, "<table aria-labelledby=\"table-%s\">", table->name);
+  size_t open = open_rows(table);
+  put_rows(table, 0, open, out);
   lumos_text_put(out, "</table></div>\n");
+  if (open < shown_rows(table)) {
+    put_folded(table, open, out);
+  }
   put_paragraph("rest", &table->rest, out);
   if (left_out(table) > 0) {
     lumos_text_put(out, "<p class=\"rest\">and ");
@@ -350,7 +431,7 @@ static void put_json_value(const struct report_column *column, const struct repo
     lumos_text_script_string(out, cut.bytes == NULL ? "" : cut.bytes, cut.length);
     lumos_text_free(&cut);
   } else {
-    lumos_text_decimal(out, cell->value, column->kind == COLUMN_SHARE || column->kind == COLUMN_BAR ? 6 : 0);
+    lumos_text_decimal(out, cell->value, decimals_of(column->kind));
   }
 }
 

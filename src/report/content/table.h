@@ -17,13 +17,18 @@ enum report_column_kind {
   COLUMN_MS, /* ns, shown in milliseconds */
   COLUMN_US, /* ns, shown in microseconds */
   COLUMN_BYTES,
-  COLUMN_SHARE, /* millionths of the table's denominator, shown as per cent */
-  COLUMN_BAR,   /* the same with a bar that compares it with the column's largest */
+  COLUMN_MEAN,   /* a mean of counts; it and those that follow are in thousandths, shown with three digits */
+  COLUMN_TFLOP,  /* TFLOP */
+  COLUMN_TFLOPS, /* TFLOP/s */
+  COLUMN_GBS,    /* GB/s */
+  COLUMN_SHARE,  /* millionths of the table's denominator, shown as per cent */
+  COLUMN_BAR,    /* the same with a bar that compares it with the column's largest */
 };
 
 enum {
-  REPORT_COLUMNS = 16, /* at most, in a table */
-  REPORT_ROWS = 2000,  /* at most, of it on a page: the stream has them all */
+  REPORT_COLUMNS = 16,   /* at most, in a table */
+  REPORT_ROWS = 2000,    /* at most, of it on a page: the stream has them all */
+  REPORT_OPEN_ROWS = 20, /* of a longer table the others are folded */
   REPORT_MARKDOWN_ROWS = 25,
 };
 

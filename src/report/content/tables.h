@@ -6,10 +6,9 @@
 #include "report/content/facts.h"
 #include "report/content/table.h"
 
-enum { REPORT_TOP = 20 };
-
-void report_table_kernels(const struct lumos_job *job, struct report_table *table);
-void report_table_ops(const struct lumos_job *job, struct report_table *by_device, struct report_table *by_host);
+/* Per step and rank, all names. */
+void report_table_kernels(const struct report_facts *facts, struct report_table *table);
+void report_table_ops(const struct report_facts *facts, struct report_table *by_device, struct report_table *by_host);
 void report_table_collectives(const struct lumos_job *job, struct report_table *table);
 /* With `details` the ranks' hosts and traces too. */
 void report_table_ranks(const struct lumos_job *job, bool details, struct report_table *table);

@@ -61,12 +61,3 @@ static int compare_rows(const void *left, const void *right, void *context) {
 void report_tallies_sort(struct report_tallies *tallies) {
   lumos_vector_sort_by(&tallies->rows, compare_rows, (void *)tallies->strings);
 }
-
-struct report_tally report_tallies_rest(const struct report_tallies *tallies, size_t first) {
-  struct report_tally rest = {.name = LUMOS_NO_STRING};
-  for (size_t i = first; i < tallies->rows.count; i++) {
-    rest.count += tallies->rows.items[i].count;
-    rest.total = report_sum(rest.total, tallies->rows.items[i].total);
-  }
-  return rest;
-}

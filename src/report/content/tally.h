@@ -28,7 +28,5 @@ void report_tally_add(struct report_tallies *tallies, lumos_string_id name, uint
                       int64_t times);
 /* Rows by total, largest first; ties by name and kind. No row can be found or added afterwards. */
 void report_tallies_sort(struct report_tallies *tallies);
-/* What the rows from `first` on add up to. */
-struct report_tally report_tallies_rest(const struct report_tallies *tallies, size_t first);
 
 #endif

@@ -8,7 +8,26 @@
 
 /* How much is drawn. What is folded opens with a click; a picture of hundreds of lanes is for a tool, not for a
  * page. */
-enum { OPEN_RANKS = 16, OPEN_LANES = 64, ALL_LANES = 280 };
+enum { OPEN_RANKS = 4, OPEN_LANES = 64, ALL_LANES = 280 };
+
+/* A rank is outlying where its time of one sort is further than this from the middle rank's, or the critical path is
+ * longer than this on it: millionths of what the timeline spans. */
+enum { OUTLYING = 20000 };
+
+enum sort { SORT_COMPUTE, SORT_COMMUNICATION, SORT_COPY, SORT_CPU, SORTS };
+
+/* What ran on one rank, and how far it is from the others. */
+struct rank_lanes {
+  struct report_lanes threads, streams; /* the busiest thread first */
+  int64_t times[SORTS];
+  int64_t distance, path;
+  bool open;
+};
+
+/* How far measured and simulated times are apart: counts of tasks by the bits of the difference in ns. */
+struct differences {
+  int64_t tasks, of[65];
+};
 
 struct report_clock report_clock_of(const struct lumos_job *job, uint32_t lane) {
   const struct lumos_rank *rank = &job->ranks.items[job->lanes.items[lane].rank];
@@ -18,7 +37,21 @@ struct report_clock report_clock_of(const struct lumos_job *job, uint32_t lane) 
                                .drifts = rank->clock.known && rank->clock.drift_ppb != 0};
 }
 
-static struct report_lane read_lane(const struct lumos_job *job, uint32_t number) {
+static enum sort sort_of(const struct lumos_job *job, uint32_t lane, uint8_t kind) {
+  if (job->lanes.items[lane].kind != LUMOS_STREAM) {
+    return SORT_CPU;
+  }
+  return lumos_is_communication(kind) ? SORT_COMMUNICATION : lumos_is_copy(kind) ? SORT_COPY : SORT_COMPUTE;
+}
+
+static void add_difference(struct differences *differences, int64_t a, int64_t b) {
+  uint64_t apart = a > b ? (uint64_t)(a - b) : (uint64_t)(b - a);
+  differences->of[apart == 0 ? 0 : 64 - __builtin_clzll(apart)]++;
+  differences->tasks++;
+}
+
+static struct report_lane read_lane(const struct lumos_job *job, uint32_t number, int64_t times[SORTS],
+                                    struct differences *differences) {
   const struct lumos_lane *lane = &job->lanes.items[number];
   const struct report_clock clock = report_clock_of(job, number);
   struct report_lane read = {
@@ -26,19 +59,25 @@ static struct report_lane read_lane(const struct lumos_job *job, uint32_t number
   int64_t by_kind[LUMOS_TASK_KINDS] = {0};
   for (uint32_t task = lane->task_first; task < lane->task_first + lane->task_count; task++) {
     uint8_t kind = job->tasks.items[task].kind;
+    int64_t starts[TIMELINES] = {LUMOS_ABSENT, LUMOS_ABSENT};
     read.kinds |= UINT32_C(1) << kind;
     for (int timeline = 0; timeline < TIMELINES; timeline++) {
-      int64_t start = 0;
       int64_t duration = 0;
-      if (report_task_time(&clock, (enum report_timeline)timeline, task, &start, &duration)) {
+      if (report_task_time(&clock, (enum report_timeline)timeline, task, &starts[timeline], &duration)) {
+        int64_t start = starts[timeline];
         read.busy[timeline] = report_sum(read.busy[timeline], duration);
         by_kind[kind] = report_sum(by_kind[kind], duration);
         read.from = start < read.from ? start : read.from;
         read.until = start + duration > read.until ? start + duration : read.until;
       }
     }
+    if (starts[MEASURED] != LUMOS_ABSENT && starts[SIMULATED] != LUMOS_ABSENT) {
+      add_difference(differences, starts[MEASURED], starts[SIMULATED]);
+    }
   }
   for (int kind = 1; kind < LUMOS_TASK_KINDS; kind++) {
+    enum sort sort = sort_of(job, number, (uint8_t)kind);
+    times[sort] = report_sum(times[sort], by_kind[kind]);
     read.kind = by_kind[kind] > by_kind[read.kind] ? (uint8_t)kind : read.kind;
   }
   return read;
@@ -57,9 +96,16 @@ static int compare_places(const void *left, const void *right) {
   return LUMOS_ORDER(a->lane, b->lane);
 }
 
-static size_t open_threads(const struct lumos_job *job, bool has_streams) {
-  size_t threads = job->ranks.count == 1 ? 4 : job->ranks.count == 2 ? 2 : 1;
+static size_t open_threads(size_t open_ranks, bool has_streams) {
+  size_t threads = open_ranks == 1 ? 4 : 2;
   return has_streams ? threads : threads * 2;
+}
+
+/* Beside the busiest thread one with less than a hundredth of its work tells nothing. */
+static bool is_busy(const struct report_lane *thread, const struct report_lane *busiest) {
+  enum { PART = 100 };
+  return thread->busy[SIMULATED] > busiest->busy[SIMULATED] / PART ||
+         thread->busy[MEASURED] > busiest->busy[MEASURED] / PART;
 }
 
 static void place_lane(struct report_timelines *timelines, const struct report_lane *lane, bool open) {
@@ -72,28 +118,147 @@ static void place_lane(struct report_timelines *timelines, const struct report_l
   }
 }
 
-static void choose_lanes(struct report_timelines *timelines, uint32_t rank_number) {
-  const struct lumos_job *job = timelines->job;
-  const struct lumos_rank *rank = &job->ranks.items[rank_number];
-  struct report_lanes threads = {0};
-  struct report_lanes streams = {0};
+static void read_rank(const struct lumos_job *job, const struct lumos_rank *rank, struct rank_lanes *lanes,
+                      struct differences *differences) {
   for (uint32_t lane = rank->lane_first; lane < rank->lane_first + rank->lane_count; lane++) {
     if (job->lanes.items[lane].task_count > 0) {
-      struct report_lanes *lanes = job->lanes.items[lane].kind == LUMOS_STREAM ? &streams : &threads;
-      lumos_vector_push(lanes, read_lane(job, lane));
+      struct report_lanes *list = job->lanes.items[lane].kind == LUMOS_STREAM ? &lanes->streams : &lanes->threads;
+      lumos_vector_push(list, read_lane(job, lane, lanes->times, differences));
     }
   }
-  lumos_vector_sort(&threads, compare_lanes);
-  bool open_rank = rank_number < OPEN_RANKS;
-  size_t open = open_threads(job, streams.count > 0);
-  for (size_t i = 0; i < threads.count; i++) {
-    place_lane(timelines, &threads.items[i], open_rank && i < open);
+  lumos_vector_sort(&lanes->threads, compare_lanes);
+}
+
+static int compare_times(const void *left, const void *right) {
+  const int64_t *a = left, *b = right;
+  return LUMOS_ORDER(*a, *b);
+}
+
+/* How long the steps' critical paths are on each rank. */
+static void add_paths(const struct lumos_job *job, struct rank_lanes *ranks) {
+  static const char metric_name[] = "critical_path_rank";
+  lumos_string_id name = lumos_interned(job->strings, metric_name, sizeof metric_name - 1);
+  for (size_t i = 0; name != LUMOS_NO_STRING && i < job->metrics.count; i++) {
+    const struct lumos_metric *metric = &job->metrics.items[i];
+    if (metric->name == name && metric->scope.rank != LUMOS_ABSENT_INT) {
+      uint32_t rank = lumos_job_rank(job, metric->scope.rank);
+      int64_t time = report_decimal_as(metric->value, 0);
+      if (rank != LUMOS_NONE && time > 0) {
+        ranks[rank].path = report_sum(ranks[rank].path, time);
+      }
+    }
   }
-  for (size_t i = 0; i < streams.count; i++) {
-    place_lane(timelines, &streams.items[i], open_rank);
+}
+
+/* How far each rank's times are from those of the middle rank, the sort that is furthest. */
+static void measure_distances(struct rank_lanes *ranks, size_t count) {
+  int64_t *times = lumos_allocate((count + 1) * sizeof times[0]);
+  for (int sort = 0; sort < SORTS; sort++) {
+    for (size_t i = 0; i < count; i++) {
+      times[i] = ranks[i].times[sort];
+    }
+    qsort(times, count, sizeof times[0], compare_times);
+    for (size_t i = 0; i < count; i++) {
+      int64_t distance = llabs(ranks[i].times[sort] - times[count / 2]);
+      ranks[i].distance = distance > ranks[i].distance ? distance : ranks[i].distance;
+    }
   }
-  lumos_vector_free(&threads);
-  lumos_vector_free(&streams);
+  for (size_t i = 0; i < count; i++) {
+    ranks[i].distance = ranks[i].path > ranks[i].distance ? ranks[i].path : ranks[i].distance;
+  }
+  free(times);
+}
+
+static struct rank_lanes *furthest_closed(struct rank_lanes *ranks, size_t count) {
+  struct rank_lanes *furthest = NULL;
+  for (size_t i = 0; i < count; i++) {
+    if (!ranks[i].open && (furthest == NULL || ranks[i].distance > furthest->distance)) {
+      furthest = &ranks[i];
+    }
+  }
+  return furthest;
+}
+
+/* Of many ranks the outlying ones, and the first that is like the others. Returns how many are open. */
+static size_t open_ranks(struct rank_lanes *ranks, size_t count, int64_t span) {
+  if (count <= OPEN_RANKS) {
+    for (size_t i = 0; i < count; i++) {
+      ranks[i].open = true;
+    }
+    return count;
+  }
+  size_t open = 0;
+  measure_distances(ranks, count);
+  while (open + 1 < OPEN_RANKS) {
+    struct rank_lanes *rank = furthest_closed(ranks, count);
+    if (report_share(rank->distance, span) < OUTLYING) {
+      break;
+    }
+    rank->open = true;
+    open++;
+  }
+  for (size_t i = 0; i < count; i++) {
+    if (!ranks[i].open) {
+      ranks[i].open = true;
+      return open + 1;
+    }
+  }
+  return open;
+}
+
+static void place_rank(struct report_timelines *timelines, const struct rank_lanes *rank, size_t open_count) {
+  size_t open = open_threads(open_count, rank->streams.count > 0);
+  for (size_t i = 0; i < rank->threads.count; i++) {
+    bool shown = rank->open && i < open && is_busy(&rank->threads.items[i], &rank->threads.items[0]);
+    place_lane(timelines, &rank->threads.items[i], shown);
+  }
+  for (size_t i = 0; i < rank->streams.count; i++) {
+    place_lane(timelines, &rank->streams.items[i], rank->open);
+  }
+}
+
+static void measure_lanes(struct report_timelines *timelines, const struct report_lanes *lanes);
+
+bool report_timeline_chooses(const struct report_timeline_choice *choice, int32_t rank) {
+  for (size_t i = 0; i < choice->rank_count; i++) {
+    if (choice->ranks[i] == rank) {
+      return true;
+    }
+  }
+  return choice->rank_count == 0;
+}
+
+/* Those that were asked for are open, however many they are. */
+static size_t open_chosen(const struct lumos_job *job, const struct report_timeline_choice *choice,
+                          struct rank_lanes *ranks) {
+  size_t open = 0;
+  for (size_t i = 0; i < job->ranks.count; i++) {
+    ranks[i].open = report_timeline_chooses(choice, job->ranks.items[i].rank);
+    open += ranks[i].open;
+  }
+  return open;
+}
+
+static void choose_lanes(struct report_timelines *timelines, const struct report_timeline_choice *choice,
+                         struct differences *differences) {
+  const struct lumos_job *job = timelines->job;
+  struct rank_lanes *ranks = lumos_allocate_zeroed(job->ranks.count + 1, sizeof ranks[0]);
+  for (size_t i = 0; i < job->ranks.count; i++) {
+    read_rank(job, &job->ranks.items[i], &ranks[i], differences);
+    measure_lanes(timelines, &ranks[i].threads);
+    measure_lanes(timelines, &ranks[i].streams);
+  }
+  add_paths(job, ranks);
+  size_t open = choice->rank_count > 0 ? open_chosen(job, choice, ranks)
+                                       : open_ranks(ranks, job->ranks.count, timelines->until - timelines->from);
+  for (size_t i = 0; i < job->ranks.count; i++) {
+    if (report_timeline_chooses(choice, job->ranks.items[i].rank)) {
+      place_rank(timelines, &ranks[i], open);
+    }
+    lumos_vector_free(&ranks[i].threads);
+    lumos_vector_free(&ranks[i].streams);
+  }
+  free(ranks);
 }
 
 /* Widen the picture to what ran on the lanes. */
@@ -134,12 +299,27 @@ static void find_boundaries(struct report_timelines *timelines) {
   lumos_vector_free(&steps);
 }
 
-void report_timelines_read(const struct lumos_job *job, struct report_timelines *timelines) {
-  *timelines = (struct report_timelines){.job = job, .from = INT64_MAX, .until = INT64_MIN};
-  for (uint32_t rank = 0; rank < job->ranks.count; rank++) {
-    choose_lanes(timelines, rank);
+/* One in a hundred tasks that is further apart than two columns of the picture shows. */
+static bool differs_visibly(const struct differences *differences, int64_t span) {
+  enum { COLUMNS = 500, SHARE = 100 };
+  int64_t seen = 0;
+  for (int bits = 64; bits > 0 && (bits == 64 || INT64_C(1) << (bits - 1) >= span / COLUMNS); bits--) {
+    seen += differences->of[bits];
   }
+  return seen > differences->tasks / SHARE;
+}
+
+void report_timelines_read(const struct lumos_job *job, const struct report_timeline_choice *choice,
+                           struct report_timelines *timelines) {
+  *timelines = (struct report_timelines){.job = job, .from = INT64_MAX, .until = INT64_MIN};
+  static const struct report_timeline_choice all;
+  struct differences differences = {0};
+  choice = choice == NULL ? &all : choice;
+  report_lane_roles_read(job, &timelines->roles);
+  choose_lanes(timelines, choice, &differences);
   struct report_lanes *lists[] = {&timelines->open, &timelines->folded};
+  timelines->from = INT64_MAX;
+  timelines->until = INT64_MIN;
   for (int i = 0; i < 2; i++) {
     if (lists[i]->count > 0) {
       lumos_vector_sort(lists[i], compare_places);
@@ -150,9 +330,19 @@ void report_timelines_read(const struct lumos_job *job, struct report_timelines 
     timelines->from = timelines->until = 0;
   }
   find_boundaries(timelines);
+  timelines->begin = timelines->from;
+  int64_t origin = report_timelines_origin(timelines);
+  timelines->from = origin > timelines->from && origin < timelines->until ? origin : timelines->from;
+  if (choice->has_span) {
+    timelines->begin = timelines->from = report_bounded(report_sum(origin, report_bounded(choice->from)));
+    timelines->until = report_bounded(report_sum(origin, report_bounded(choice->until)));
+  }
+  timelines->twice = differs_visibly(&differences, timelines->until - timelines->from);
 }
 
 void report_timelines_free(struct report_timelines *timelines) {
+  report_lane_roles_free(&timelines->roles);
+  report_routes_free(&timelines->routes);
   lumos_vector_free(&timelines->open);
   lumos_vector_free(&timelines->folded);
   lumos_vector_free(&timelines->steps);
@@ -163,21 +353,33 @@ int64_t report_timelines_origin(const struct report_timelines *timelines) {
   return timelines->steps.count > 0 ? timelines->steps.items[0].start : timelines->from;
 }
 
-void report_put_lane(struct lumos_text *out, const struct lumos_job *job, uint32_t lane) {
+/* "s7", "t1382": its name is a letter and a number. */
+static bool has_number(const struct lumos_job *job, const struct lumos_lane *lane) {
+  const char *name = lumos_string(job->strings, lane->lane);
+  size_t length = lumos_string_length(job->strings, lane->lane);
+  char letter = lane->kind == LUMOS_STREAM ? 's' : 't';
+  return length >= 2 && name[0] == letter && strspn(name + 1, "-0123456789") == length - 1;
+}
+
+void report_put_lane_number(struct lumos_text *out, const struct lumos_job *job, uint32_t lane) {
   enum { MOST = 8, KEPT = 6 };
   const struct lumos_lane *record = &job->lanes.items[lane];
   const char *name = lumos_string(job->strings, record->lane);
   size_t length = lumos_string_length(job->strings, record->lane);
-  char letter = record->kind == LUMOS_STREAM ? 's' : 't';
-  if (length < 2 || name[0] != letter || strspn(name + 1, "-0123456789") != length - 1) {
+  if (!has_number(job, record)) {
     report_put_cut(out, name, length, MOST * 2);
-    return;
-  }
-  lumos_text_put(out, record->kind == LUMOS_STREAM ? "stream " : "thread ");
-  if (length - 1 > MOST) {
+  } else if (length - 1 > MOST) {
     lumos_text_put(out, "\xE2\x80\xA6");
     lumos_text_put(out, name + length - KEPT);
   } else {
     lumos_text_put(out, name + 1);
   }
+}
+
+void report_put_lane(struct lumos_text *out, const struct lumos_job *job, uint32_t lane) {
+  const struct lumos_lane *record = &job->lanes.items[lane];
+  if (has_number(job, record)) {
+    lumos_text_put(out, record->kind == LUMOS_STREAM ? "stream " : "thread ");
+  }
+  report_put_lane_number(out, job, lane);
 }

@@ -4,6 +4,8 @@
 
 #include "base/text.h"
 #include "report/content/facts.h"
+#include "report/content/lane_roles.h"
+#include "report/content/route.h"
 #include <lumos/path.h>
 #include <lumos/sim.h>
 
@@ -26,15 +28,29 @@ LUMOS_VECTOR_TYPE(report_boundaries, struct report_boundary);
 
 struct report_timelines {
   const struct lumos_job *job;
-  struct report_lanes open;       /* all streams and the busiest threads, as far as they fit */
-  struct report_lanes folded;     /* the others, as far as they fit */
-  size_t left_out;                /* lanes that are not drawn */
-  int64_t from, until;            /* of everything that is drawn; job time */
+  struct report_lane_roles roles;
+  struct report_lanes open;   /* all streams and the busiest threads, as far as they fit; of many ranks the outlying */
+  struct report_lanes folded; /* the others, as far as they fit */
+  size_t left_out;            /* lanes that are not drawn */
+  int64_t from, until;        /* what the picture shows: from the start of the first step; job time */
+  int64_t begin;              /* of everything that ran on the drawn lanes, also before the first step */
+  bool twice;                 /* measured work differs visibly from simulated work, and both are drawn */
   struct report_boundaries steps; /* the job's, simulated */
+  struct report_routes routes;    /* the steps' critical paths; none where they are not known or nobody asks */
   struct lumos_doubts doubts;     /* to be marked on the lanes; see doubt.h */
 };
 
-void report_timelines_read(const struct lumos_job *job, struct report_timelines *timelines);
+/* What of it a picture alone shows; all zero, or NULL: whatever is worth it. */
+struct report_timeline_choice {
+  const int32_t *ranks; /* numbers */
+  size_t rank_count;    /* 0: no ranks in particular */
+  bool has_span;
+  int64_t from, until; /* from the axis's origin on */
+};
+bool report_timeline_chooses(const struct report_timeline_choice *choice, int32_t rank);
+
+void report_timelines_read(const struct lumos_job *job, const struct report_timeline_choice *choice,
+                           struct report_timelines *timelines);
 void report_timelines_free(struct report_timelines *timelines);
 
 /* The instant that the axis counts from: the start of the first step. */
@@ -85,5 +101,7 @@ static inline bool report_task_time(const struct report_clock *clock, enum repor
 
 /* "stream 7", "thread 1382": a lane in words; long numbers keep their end. */
 void report_put_lane(struct lumos_text *out, const struct lumos_job *job, uint32_t lane);
+/* Its number alone. */
+void report_put_lane_number(struct lumos_text *out, const struct lumos_job *job, uint32_t lane);
 
 #endif

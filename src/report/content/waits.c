@@ -209,11 +209,11 @@ static void put_row(const struct report_waits *waits, const struct unit *unit, s
 
 static void put_caption(const struct report_waits *waits, const struct unit *unit, struct lumos_text *out) {
   struct lumos_text text = LUMOS_TEXT_BUFFER;
-  lumos_text_format(&text,
-                    "How long the rank of the row waits in communication for the rank of the column, the last "
-                    "to arrive: %s a step, the mean over the job\xE2\x80\x99s steps. The stronger the colour, the "
-                    "longer: the strongest is ",
-                    unit->name);
+  lumos_text_format(
+      &text,
+      "How long the rank of the row waits in communication for the rank of the column, the last to arrive: %s per "
+      "step, the mean over the job\xE2\x80\x99s steps. The stronger the color, the longer: the strongest is ",
+      unit->name);
   report_put_time(&text, waits->largest);
   lumos_text_put(&text, ". A row adds up to the rank\xE2\x80\x99s waiting");
   if (waits->left_out > 0) {

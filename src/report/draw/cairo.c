@@ -202,6 +202,9 @@ static void paint_mark(const struct report_scene *scene, cairo_t *cr, const stru
     case MARK_GROUP:
       cairo_save(cr);
       cairo_translate(cr, in_pixels(mark->x), in_pixels(mark->y));
+      if (mark->scale != 0) {
+        cairo_scale(cr, mark->scale / 1e6, mark->scale / 1e6);
+      }
       break;
     case MARK_GROUP_END:
       cairo_restore(cr);
@@ -242,15 +245,19 @@ static bool said_well(cairo_status_t status, struct lumos_error *error) {
 
 bool report_cairo_png(const struct report_scene *scene, struct lumos_text *out, struct lumos_error *error) {
   enum { LARGEST = 32767 }; /* that cairo's images hold */
-  int64_t width = ((int64_t)scene->width * REPORT_PNG_SCALE + REPORT_PIXEL - 1) / REPORT_PIXEL;
-  int64_t height = ((int64_t)scene->height * REPORT_PNG_SCALE + REPORT_PIXEL - 1) / REPORT_PIXEL;
+  bool sized = scene->shown_width > 0;
+  double scale = sized ? scene->shown_width / in_pixels(scene->width) : REPORT_PNG_SCALE;
+  int64_t width =
+      sized ? scene->shown_width : ((int64_t)scene->width * REPORT_PNG_SCALE + REPORT_PIXEL - 1) / REPORT_PIXEL;
+  int64_t height =
+      sized ? scene->shown_height : ((int64_t)scene->height * REPORT_PNG_SCALE + REPORT_PIXEL - 1) / REPORT_PIXEL;
   if (width > LARGEST || height > LARGEST) {
     return lumos_fail(error, "the picture would have %lld x %lld pixels, and a PNG holds %d each way; use .svg or .pdf",
                       (long long)width, (long long)height, LARGEST);
   }
   cairo_surface_t *surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, (int)width, (int)height);
   cairo_t *cr = cairo_create(surface);
-  paint_on_paper(scene, REPORT_PNG_SCALE, cr);
+  paint_on_paper(scene, scale, cr);
   cairo_status_t status = cairo_status(cr);
   if (status == CAIRO_STATUS_SUCCESS) {
     status = cairo_surface_write_to_png_stream(surface, take_bytes, out);
@@ -277,8 +284,10 @@ bool report_cairo_pdf(const struct report_scene *const *scenes, size_t count, co
   put_metadata(surface, title);
   cairo_t *cr = cairo_create(surface);
   for (size_t i = 0; i < count; i++) {
-    cairo_pdf_surface_set_size(surface, in_pixels(scenes[i]->width) * points, in_pixels(scenes[i]->height) * points);
-    paint_on_paper(scenes[i], points, cr);
+    double scale = scenes[i]->shown_width > 0 ? scenes[i]->shown_width / in_pixels(scenes[i]->width) : 1;
+    cairo_pdf_surface_set_size(surface, in_pixels(scenes[i]->width) * points * scale,
+                               in_pixels(scenes[i]->height) * points * scale);
+    paint_on_paper(scenes[i], points * scale, cr);
     cairo_show_page(cr);
   }
   cairo_status_t status = cairo_status(cr);

@@ -9,7 +9,7 @@ static const struct report_paint_row rows[PAINT_COUNT] = {
     [LUMOS_ATTENTION] = {"attention", "attention", FILL_PLAIN, {"#0a66cf", "#4698f6"}, {0}, {"#ffffff", "#0b1220"}},
     [LUMOS_ELEMENTWISE] =
         {"elementwise", "elementwise", FILL_PLAIN, {"#1c93e8", "#7dbdfe"}, {0}, {"#0b1220", "#0b1220"}},
-    [LUMOS_NORM] = {"norm", "normalisation", FILL_PLAIN, {"#416d8d", "#66a2b4"}, {0}, {"#ffffff", "#0b1220"}},
+    [LUMOS_NORM] = {"norm", "normalization", FILL_PLAIN, {"#416d8d", "#66a2b4"}, {0}, {"#ffffff", "#0b1220"}},
     [LUMOS_REDUCTION] = {"reduction", "reduction", FILL_PLAIN, {"#7f8ed5", "#a3add7"}, {0}, {"#0b1220", "#0b1220"}},
     [LUMOS_OPTIMIZER] = {"optimizer", "optimizer", FILL_PLAIN, {"#3c41a9", "#6f78d0"}, {0}, {"#ffffff", "#0b1220"}},
     [LUMOS_EMBEDDING] = {"embedding", "embedding", FILL_PLAIN, {"#478dab", "#43d3f5"}, {0}, {"#0b1220", "#0b1220"}},
@@ -19,14 +19,14 @@ static const struct report_paint_row rows[PAINT_COUNT] = {
     [LUMOS_P2P] = {"p2p", "send or receive", FILL_PLAIN, {"#cf801f", "#ffc581"}, {0}, {"#0b1220", "#0b1220"}},
     [LUMOS_OTHER_DEVICE] =
         {"device-other", "other GPU work", FILL_PLAIN, {"#878e9e", "#767f93"}, {0}, {"#0b1220", "#0b1220"}},
-    [LUMOS_OP] = {"op", "op on the host", FILL_PLAIN, {"#056763", "#20b8af"}, {0}, {"#ffffff", "#0b1220"}},
+    [LUMOS_OP] = {"op", "op (CPU)", FILL_PLAIN, {"#056763", "#20b8af"}, {0}, {"#ffffff", "#0b1220"}},
     [LUMOS_LAUNCH] = {"launch", "launch call", FILL_PLAIN, {"#088678", "#79d2bf"}, {0}, {"#000000", "#0b1220"}},
     [LUMOS_SYNC] =
-        {"sync", "host waits", FILL_HATCHED, {"#dcefec", "#17302d"}, {"#3c9c8f", "#3b9d90"}, {"#06302c", "#d9f2ee"}},
+        {"sync", "CPU waits", FILL_HATCHED, {"#dcefec", "#17302d"}, {"#3c9c8f", "#3b9d90"}, {"#06302c", "#d9f2ee"}},
     [LUMOS_EVENT] = {"event", "event call", FILL_PLAIN, {"#599e87", "#b0ebe5"}, {0}, {"#0b1220", "#0b1220"}},
     [LUMOS_ALLOC] = {"alloc", "memory call", FILL_PLAIN, {"#447d59", "#59b183"}, {0}, {"#ffffff", "#0b1220"}},
     [LUMOS_OTHER_HOST] =
-        {"host-other", "other host work", FILL_PLAIN, {"#80959c", "#79928e"}, {0}, {"#0b1220", "#0b1220"}},
+        {"host-other", "other CPU work", FILL_PLAIN, {"#80959c", "#79928e"}, {0}, {"#0b1220", "#0b1220"}},
     [PAINT_COMPUTE] = {"compute", "compute", FILL_PLAIN, {"#1f5aa8", "#4b8ee6"}, {0}, {"#ffffff", "#0b1220"}},
     [PAINT_OVERLAPPED] = {"overlapped",
                           "overlapped",
@@ -44,7 +44,7 @@ static const struct report_paint_row rows[PAINT_COUNT] = {
                       {"#bf540b", "#ee8a3c"},
                       {"#3d1c02", "#fff6ec"}},
     [PAINT_UNSPLIT] =
-        {"unsplit", "communication, not split", FILL_PLAIN, {"#d5782a", "#f3ab6b"}, {0}, {"#241303", "#1a0f05"}},
+        {"unsplit", "communication, unsplit", FILL_PLAIN, {"#d5782a", "#f3ab6b"}, {0}, {"#241303", "#1a0f05"}},
     [PAINT_COPY_PART] = {"copies", "copies", FILL_PLAIN, {"#723797", "#b289db"}, {0}, {"#ffffff", "#150b22"}},
     [PAINT_NOT_RECORDED] = {"not-recorded",
                             "not recorded",
@@ -55,7 +55,7 @@ static const struct report_paint_row rows[PAINT_COUNT] = {
     [PAINT_IDLE] =
         {"idle", "idle", FILL_HATCHED, {"#eceef1", "#23282f"}, {"#d5d9df", "#363d47"}, {"#3a414c", "#c3cad4"}},
     [PAINT_HOST_GAP] =
-        {"host-gap", "host gap", FILL_HATCHED, {"#8fbfb5", "#135951"}, {"#056763", "#20b8af"}, {"#06302c", "#e2f7f4"}},
+        {"host-gap", "CPU gap", FILL_HATCHED, {"#8fbfb5", "#135951"}, {"#056763", "#20b8af"}, {"#06302c", "#e2f7f4"}},
     [PAINT_LATENCY] = {"latency",
                        "launch latency",
                        FILL_HATCHED,
@@ -65,7 +65,7 @@ static const struct report_paint_row rows[PAINT_COUNT] = {
     [PAINT_BETWEEN] =
         {"between", "other gaps", FILL_HATCHED, {"#c8d0e6", "#2c3752"}, {"#5a6da0", "#98a9d4"}, {"#1b2742", "#e6ecf8"}},
     [PAINT_UNEXPLAINED] =
-        {"unexplained", "start that no rule explains", FILL_PLAIN, {"#c2186b", "#ff77b7"}, {0}, {"#ffffff", "#0b1220"}},
+        {"unexplained", "unexplained delay", FILL_PLAIN, {"#c2186b", "#ff77b7"}, {0}, {"#ffffff", "#0b1220"}},
     [PAINT_RESOURCE] = {"resource",
                         "waiting for SMs",
                         FILL_HATCHED,
@@ -73,7 +73,7 @@ static const struct report_paint_row rows[PAINT_COUNT] = {
                         {"#7d6500", "#d9b72f"},
                         {"#332900", "#fbf3cf"}},
     [PAINT_BOUNDARY] = {"boundary",
-                        "waiting for what is not recorded",
+                        "waiting outside the recording",
                         FILL_HATCHED,
                         {"#8f96a1", "#1b1a17"},
                         {"#0b1017", "#edebe6"},
@@ -84,7 +84,7 @@ static const struct report_paint_row rows[PAINT_COUNT] = {
     [PAINT_UPDATE] = {"update", "optimizer step", FILL_PLAIN, {"#6b7280", "#8f99a8"}, {0}, {"#ffffff", "#0b1220"}},
     [PAINT_COMMUNICATION] =
         {"communication", "communication", FILL_PLAIN, {"#bf540b", "#ee8a3c"}, {0}, {"#ffffff", "#1a0f05"}},
-    [PAINT_NO_PASS] = {"no-pass", "work of no pass", FILL_HATCHED, {"#ece4f2", "#2c2336"}, {"#9a5fb5", "#b07fd0"}, {0}},
+    [PAINT_NO_PASS] = {"no-pass", "unassigned work", FILL_HATCHED, {"#ece4f2", "#2c2336"}, {"#9a5fb5", "#b07fd0"}, {0}},
     [PAINT_BUSY_MEASURED] = {"busy-measured", "busy, measured", FILL_PLAIN, {"#3f8fd8", "#4f97dd"}, {0}, {0}},
     [PAINT_BUSY_SIMULATED] = {"busy-simulated", "busy, simulated", FILL_PLAIN, {"#0b2a5b", "#d6e6ff"}, {0}, {0}},
     [PAINT_OCCUPIED_MEASURED] =
@@ -96,6 +96,7 @@ static const struct report_paint_row rows[PAINT_COUNT] = {
     [PAINT_RULE] = {"rule", "", FILL_PLAIN, {"#e3e6ea", "#2a3038"}, {0}, {0}},
     [PAINT_TRACK] = {"track", "", FILL_PLAIN, {"#f4f5f7", "#1a1f25"}, {0}, {0}},
     [PAINT_STEP] = {"step", "", FILL_PLAIN, {"#59626f", "#9aa4b2"}, {0}, {0}},
+    [PAINT_ROUTE] = {"route", "critical path", FILL_PLAIN, {"#d1001f", "#ff5d6c"}, {0}, {0}},
     [PAINT_PAPER] = {"paper", "", FILL_PLAIN, {"#fcfcfa", "#11151a"}, {0}, {0}},
 };
 

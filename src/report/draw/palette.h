@@ -51,6 +51,7 @@ enum report_paint {
   PAINT_RULE,
   PAINT_TRACK,
   PAINT_STEP,
+  PAINT_ROUTE, /* the critical path on a timeline */
   PAINT_PAPER, /* what everything stands on */
   PAINT_COUNT
 };

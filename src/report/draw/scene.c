@@ -113,9 +113,14 @@ void report_scene_group(struct report_scene *scene, int32_t x, int32_t y) {
   lumos_vector_push(&scene->marks, mark);
 }
 
-void report_scene_optional_group(struct report_scene *scene, int32_t x, int32_t y) {
+void report_scene_optional_group(struct report_scene *scene, const char *css, int32_t x, int32_t y) {
   report_scene_group(scene, x, y);
-  last_mark(scene)->optional = true;
+  last_mark(scene)->css = css;
+}
+
+void report_scene_view_group(struct report_scene *scene, const char *css, const struct lumos_text *view) {
+  report_scene_optional_group(scene, css, 0, 0);
+  report_scene_tooltip(scene, view);
 }
 
 void report_scene_group_end(struct report_scene *scene) {
@@ -123,11 +128,13 @@ void report_scene_group_end(struct report_scene *scene) {
   lumos_vector_push(&scene->marks, mark);
 }
 
-void report_scene_include(struct report_scene *scene, const struct report_scene *other, int32_t x, int32_t y) {
+void report_scene_include(struct report_scene *scene, const struct report_scene *other, int32_t x, int32_t y,
+                          int32_t scale) {
   size_t runs = scene->runs.count;
   size_t points = scene->points.count;
   size_t texts = scene->texts.length;
   report_scene_group(scene, x, y);
+  last_mark(scene)->scale = scale == REPORT_WHOLE_SCALE ? 0 : scale;
   for (size_t i = 0; i < other->marks.count; i++) {
     struct report_mark mark = other->marks.items[i];
     mark.run_first += runs;

@@ -50,23 +50,25 @@ struct report_mark {
   enum report_mark_kind kind;
   enum report_paint paint; /* from STYLE_ON_PAINT on: the paint that the text stands on */
   int32_t x, y;
+  int32_t scale;         /* groups: millionths; 0: as large as it is */
   int32_t width, height; /* a line runs from (x, y) by (width, height) */
   enum report_anchor anchor;
   enum report_text_style style;
   enum report_stroke stroke; /* lines, curves and polylines */
   bool bold;                 /* the same: twice as wide */
   bool faint;                /* runs */
-  bool optional;             /* groups: the page has a switch for it */
+  const char *css;           /* groups: the class by which a page shows and hides it; or NULL */
   bool plate;                /* boxes: the first colour of a patterned paint alone, for a number to stand on */
   size_t run_first, run_count;
   size_t point_first,
       point_count; /* a curve: its start and three for each cubic Bezier; a polygon, a polyline: its corners */
-  size_t text_first, text_length; /* what a text says; what hovering over another mark tells */
+  size_t text_first, text_length; /* what a text says; a group's view; what hovering over another mark tells */
 };
 
 struct report_scene {
   const char *name; /* letters only: makes the picture's ids unique in a page */
   int32_t width, height;
+  int32_t shown_width, shown_height;    /* as how many pixels it is painted alone; 0: its own */
   struct lumos_text title, description; /* for readers who do not see the picture */
   struct lumos_text texts;
   LUMOS_VECTOR(struct report_mark) marks;
@@ -95,11 +97,15 @@ void report_scene_text(struct report_scene *scene, enum report_text_style style,
 void report_scene_runs(struct report_scene *scene, enum report_paint paint, bool faint);
 void report_scene_run(struct report_scene *scene, struct report_run run);
 void report_scene_group(struct report_scene *scene, int32_t x, int32_t y);
-/* A group of marks that a page shows when its reader wants them. */
-void report_scene_optional_group(struct report_scene *scene, int32_t x, int32_t y);
+/* A group with a class, which a page shows when its reader wants it. */
+void report_scene_optional_group(struct report_scene *scene, const char *css, int32_t x, int32_t y);
+/* A group with a class that stands for a view of the timeline: an address's part such as "t=65ms-77ms&task=1:6835". */
+void report_scene_view_group(struct report_scene *scene, const char *css, const struct lumos_text *view);
 void report_scene_group_end(struct report_scene *scene);
-/* A copy of another scene's marks, in a group at (x, y). */
-void report_scene_include(struct report_scene *scene, const struct report_scene *other, int32_t x, int32_t y);
+/* A copy of another scene's marks, in a group at (x, y); scale: in millionths. */
+enum { REPORT_WHOLE_SCALE = 1000000 };
+void report_scene_include(struct report_scene *scene, const struct report_scene *other, int32_t x, int32_t y,
+                          int32_t scale);
 
 /* What hovering over the last mark tells. */
 void report_scene_tooltip(struct report_scene *scene, const struct lumos_text *text);

@@ -186,10 +186,23 @@ static void paint_mark(const struct report_scene *scene, struct lumos_text *out,
       paint_text(scene, out, mark);
       break;
     case MARK_GROUP:
-      lumos_text_put(out, mark->optional ? "<g class=\"marks\" transform=\"translate(" : "<g transform=\"translate(");
+      lumos_text_put(out, "<g");
+      if (mark->css != NULL) {
+        put_class(out, mark->css, "");
+      }
+      if (mark->text_length > 0) {
+        lumos_text_put(out, " data-view=\"");
+        lumos_text_html(out, scene->texts.bytes + mark->text_first, mark->text_length);
+        lumos_text_char(out, '"');
+      }
+      lumos_text_put(out, " transform=\"translate(");
       put_length(out, mark->x);
       lumos_text_char(out, ' ');
       put_length(out, mark->y);
+      if (mark->scale != 0) {
+        lumos_text_put(out, ") scale(");
+        lumos_text_decimal(out, mark->scale, 6);
+      }
       lumos_text_put(out, ")\">");
       break;
     case MARK_GROUP_END:
@@ -259,8 +272,8 @@ static void paint_scene(const struct report_scene *scene, const char *namespace,
   lumos_text_char(out, ' ');
   put_length(out, height);
   lumos_text_char(out, '"');
-  put_attribute(out, "width", width);
-  put_attribute(out, "height", height);
+  put_attribute(out, "width", scene->shown_width > 0 ? scene->shown_width * REPORT_PIXEL : width);
+  put_attribute(out, "height", scene->shown_height > 0 ? scene->shown_height * REPORT_PIXEL : height);
   lumos_text_put(out, "><title>");
   lumos_text_html(out, scene->title.bytes, scene->title.length);
   lumos_text_put(out, "</title><desc>");

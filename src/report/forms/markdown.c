@@ -1,11 +1,13 @@
 /* Markdown is a page with another template. A comment on GitHub holds 65,536 characters, so tables are shorter here. */
 #include "report/forms/markdown.h"
 
-#include "report/content/composition.h"
+#include "report/content/breakdown.h"
 #include "report/content/definitions.h"
+#include "report/content/losses.h"
 #include "report/content/notes.h"
 #include "report/content/pipeline.h"
-#include "report/content/verdict.h"
+#include "report/diagnosis/first_screen.h"
+#include "report/forms/brief.h"
 #include "report/text/escape.h"
 #include "report/text/template.h"
 #include <string.h>
@@ -53,6 +55,10 @@ static const struct {
     {"mfu", METRICS_MFU},
     {"rates", METRICS_RATES},
     {"occupancy", METRICS_OCCUPANCY},
+    {"kernel_kinds", METRICS_KINDS},
+    {"copies", METRICS_COPIES},
+    {"annotations", METRICS_ANNOTATIONS},
+    {"calls", METRICS_CALLS},
 };
 
 static void fill_metric_tables(const struct report_content *content, struct report_scope *root) {
@@ -74,7 +80,7 @@ static void fill_metric_findings(const struct report_content *content, struct re
   report_put_path_finding(&content->facts, &metrics[METRICS_PATH_KINDS], &metrics[METRICS_PATH_RANKS], &text);
   report_section_if(root, "has_path", text.length > 0);
   report_set_take(root, "path_finding", &text);
-  report_put_idle_finding(&metrics[METRICS_IDLE], &text);
+  report_put_idle_finding(&content->facts, &text);
   report_section_if(root, "has_idle", text.length > 0);
   report_set_take(root, "idle_finding", &text);
   report_put_waits_finding(&metrics[METRICS_WAITS], &metrics[METRICS_STRAGGLERS], &text);
@@ -97,15 +103,6 @@ static void fill_tables(const struct report_content *content, struct report_scop
   report_section_if(root, "has_kernels", report_table_rows(&content->tables[TABLE_KERNELS]) > 0);
 }
 
-static bool table_names(const struct report_table *table, const char *key) {
-  for (size_t i = 0; i < table->column_count && report_table_rows(table) > 0; i++) {
-    if (table->columns[i].term != NULL && strcmp(table->columns[i].term, key) == 0) {
-      return true;
-    }
-  }
-  return false;
-}
-
 /* The glossary alone would be a third of a comment: here it has the terms of the tables that are shown. */
 static bool names_term(const void *context, const char *key) {
   static const char *const always[] = {"step", "measured", "simulated", "task"};
@@ -116,7 +113,8 @@ static bool names_term(const void *context, const char *key) {
     }
   }
   for (size_t i = 0; i < TABLES; i++) {
-    if (i != TABLE_BUSY && i != TABLE_METRICS + METRICS_IDLE_STREAMS && table_names(&content->tables[i], key)) {
+    if (i != TABLE_BUSY && i != TABLE_METRICS + METRICS_IDLE_STREAMS &&
+        report_table_leads_to(&content->tables[i], key)) {
       return true;
     }
   }
@@ -125,12 +123,9 @@ static bool names_term(const void *context, const char *key) {
 
 static void fill_model(const struct report_content *content, struct report_scope *root) {
   struct lumos_text text = LUMOS_TEXT_BUFFER;
-  report_put_title(content, &text);
-  report_set_take(root, "title", &text);
-  report_section_if(root, "has_title", report_title(content) != NULL);
   report_put_subject(content, &text);
   report_set_take(root, "subject", &text);
-  report_fill_verdict(&content->facts, &content->opportunities, root);
+  report_fill_first_screen(content, root);
   if (content->facts.has_streams) {
     report_put_breakdown_finding(&content->facts, &text);
   }
@@ -145,7 +140,7 @@ static void fill_model(const struct report_content *content, struct report_scope
   report_set_take(root, "busy_finding", &text);
   report_put_dependencies_finding(&content->dependencies, &text);
   report_set_take(root, "dependencies_finding", &text);
-  report_put_pipeline_finding(&content->passes, &text);
+  report_put_pipeline_finding(&content->passes, &content->facts, &text);
   report_set_take(root, "pipeline_finding", &text);
   report_section_if(root, "has_pipeline", content->passes.stages.count > 0);
   report_put_layers_finding(&content->layers, &text);
@@ -155,19 +150,20 @@ static void fill_model(const struct report_content *content, struct report_scope
   fill_tables(content, root);
   fill_metric_tables(content, root);
   fill_metric_findings(content, root);
-  report_fill_notes(content->job, content->options->details, root);
+  report_fill_notes(content->job, content->options->details, REPORT_ALL_NOTES, root);
   report_fill_definitions(root, names_term, content);
   report_set_text(root, "version", LUMOS_VERSION);
 }
 
 bool report_markdown_write(struct report_content *content, struct lumos_text *out, struct lumos_error *error) {
-  static const char name[] = "report.md";
+  bool full = content->options->full;
+  const char *name = full ? "report.md" : "brief.md";
   struct report_source source;
   if (!report_template_load(content->options->template_folder, name, &source, error)) {
     return false;
   }
   struct report_model *model = report_model_new();
-  fill_model(content, report_model_root(model));
+  (full ? fill_model : report_fill_brief)(content, report_model_root(model));
   bool done = report_template_render(name, source.bytes, source.length, model, report_put_markdown, out, error);
   report_model_free(model);
   report_template_release(&source);

@@ -9,18 +9,17 @@
 #include "report/content/detail.h"
 #include "report/content/doubt.h"
 #include "report/content/gantt.h"
+#include "report/content/losses.h"
 #include "report/content/notes.h"
 #include "report/content/pipeline.h"
-#include "report/content/verdict.h"
 #include "report/content/waits.h"
+#include "report/diagnosis/first_screen.h"
 #include "report/draw/look.h"
 #include "report/draw/svg.h"
 #include "report/forms/summary.h"
 #include "report/text/numbers.h"
 #include "report/text/script.h"
 #include "report/text/template.h"
-
-enum { FEW_RANKS = 16 }; /* their numbers stand open; those of more are folded */
 
 struct page {
   const struct report_content *content;
@@ -40,6 +39,20 @@ static void set_scene(struct report_scope *scope, struct report_scene *scene, co
   report_scene_free(scene);
 }
 
+/* In the bar at the top. */
+static void add_contents(const struct page *page, const char *id, const char *name) {
+  struct report_scope *item = report_section_item(report_model_root(page->model), "contents");
+  report_set_text(item, "id", id);
+  report_set_text(item, "name", name);
+}
+
+/* A section of the template, and of the bar. */
+static struct report_scope *begin_section(const struct page *page, struct report_scope *scope, const char *section,
+                                          const char *name) {
+  add_contents(page, section, name);
+  return report_section_item(scope, section);
+}
+
 static void add_legend(struct report_scope *scope, const char *section, enum report_paint paint, const char *text) {
   struct report_scope *item = report_section_item(scope, section);
   report_set_text(item, "paint", report_paint_row(paint)->css);
@@ -49,15 +62,6 @@ static void add_legend(struct report_scope *scope, const char *section, enum rep
 
 static const struct report_table *metric_table(const struct page *page, enum report_metric_table number) {
   return &page->content->tables[TABLE_METRICS + number];
-}
-
-/* A section `section` with the table in it, where it has rows. */
-static void fill_metric_table(const struct page *page, struct report_scope *scope, enum report_metric_table number,
-                              const char *section) {
-  report_section(scope, section);
-  if (report_table_rows(metric_table(page, number)) > 0) {
-    set_table(page, report_section_item(scope, section), TABLE_METRICS + (int)number, "table");
-  }
 }
 
 /* A legend that has the parts' shares, too, so that the picture can be read without its colours. */
@@ -70,117 +74,109 @@ static void add_part(struct report_scope *scope, enum report_paint paint, const 
   report_set_take(item, "share", &text);
 }
 
-static void fill_idle_legend(const struct report_table *idle, struct report_scope *scope) {
-  struct report_idle_sums sums;
-  report_sum_idle(idle, &sums);
-  report_section(scope, "kinds");
-  for (size_t i = 0; i < REPORT_IDLE_CAUSES; i++) {
-    add_part(scope, report_idle_causes[i].paint, report_idle_causes[i].label, report_share(sums.of[i], sums.whole));
+/* Parts of bars, with the share that each has of the job's step; those that are nothing are left out. */
+static void fill_parts(const struct report_facts *facts, const struct report_part *parts, size_t count,
+                       enum report_timeline timeline, struct report_scope *section) {
+  const struct report_row *whole = report_facts_whole(facts, timeline);
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  report_section(section, "kinds");
+  for (size_t i = 0; i < count; i++) {
+    enum report_figure figure = parts[i].figure;
+    if (whole->figures[timeline].of[figure] > 0 || facts->all.figures[timeline].of[figure] > 0) {
+      struct report_scope *item = report_section_item(section, "kinds");
+      report_put_share(&text, report_row_share(facts, whole, timeline, figure));
+      report_set_take(item, "share", &text);
+      report_set_text(item, "paint", report_paint_row(parts[i].paint)->css);
+      report_set_text(item, "term", parts[i].term);
+      report_set_text(item, "name", report_part_label(&parts[i]));
+    }
   }
 }
 
-static void fill_idle_picture(const struct page *page, struct report_scope *section) {
-  const struct report_table *idle = metric_table(page, METRICS_IDLE);
+/* Why GPUs idle: beside the breakdown, with a picture where it is much. */
+static void fill_idle(const struct page *page, struct report_scope *root) {
+  enum { MUCH = 50000 }; /* millionths of the step: less is a bar that cannot be read */
+  const struct report_facts *facts = &page->content->facts;
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   struct report_scene scene;
-  report_section(section, "picture");
-  if (!report_idle_scene(idle, false, &scene)) {
-    return;
-  }
-  struct report_scope *picture = report_section_item(section, "picture");
-  set_scene(picture, &scene, "idle_picture");
-  if (report_idle_scene(idle, true, &scene)) {
-    set_scene(picture, &scene, "idle_narrow_picture");
-  }
-  report_put_idle_reading(idle, &text);
-  report_set_take(picture, "idle_reading", &text);
-  fill_idle_legend(idle, picture);
-}
-
-/* Why the GPU was idle: beside the breakdown. */
-static void fill_idle(const struct page *page, struct report_scope *root) {
   report_section(root, "idle");
-  if (report_table_rows(metric_table(page, METRICS_IDLE)) == 0) {
+  report_put_idle_finding(facts, &text);
+  if (text.length == 0) {
     return;
   }
-  struct lumos_text text = LUMOS_TEXT_BUFFER;
   struct report_scope *section = report_section_item(root, "idle");
-  report_put_idle_finding(metric_table(page, METRICS_IDLE), &text);
   report_set_take(section, "idle_finding", &text);
-  fill_idle_picture(page, section);
-  set_table(page, section, TABLE_METRICS + METRICS_IDLE, "idle_table");
-  fill_metric_table(page, section, METRICS_IDLE_OPS, "idle_ops");
-  fill_metric_table(page, section, METRICS_IDLE_STREAMS, "idle_streams");
-}
-
-/* The legend of the breakdown is the list of its definitions, with the share that each part has of the job's step. */
-static void fill_parts(const struct report_facts *facts, struct report_scope *section) {
-  enum report_timeline timeline = report_facts_spoken(facts);
-  struct lumos_text text = LUMOS_TEXT_BUFFER;
-  report_section(section, "parts");
-  for (int i = 0; i < REPORT_PARTS; i++) {
-    const struct report_part *part = &report_parts[i];
-    struct report_definition definition = {0};
-    (void)report_definition(part->term, &definition); /* each part's term has one */
-    struct report_scope *item = report_section_item(section, "parts");
-    report_put_share(&text, report_row_share(report_facts_whole(facts, timeline), timeline, part->figure));
-    report_set_take(item, "share", &text);
-    report_set_text(item, "paint", report_paint_row(part->paint)->css);
-    report_set_text(item, "name", definition.name);
-    report_set_text(item, "text", definition.text);
+  report_section(section, "picture");
+  bool much = report_row_share(facts, report_facts_whole(facts, SIMULATED), SIMULATED, FIGURE_IDLE) >= MUCH;
+  if (much && report_idle_scene(facts, false, &scene)) {
+    struct report_scope *picture = report_section_item(section, "picture");
+    set_scene(picture, &scene, "idle_picture");
+    if (report_idle_scene(facts, true, &scene)) {
+      set_scene(picture, &scene, "idle_narrow_picture");
+    }
+    fill_parts(facts, report_idle_parts, REPORT_IDLE_PARTS, SIMULATED, picture);
   }
 }
 
 static void fill_breakdown(const struct page *page, struct report_scope *root) {
+  const struct report_facts *facts = &page->content->facts;
   report_section(root, "breakdown");
-  if (!page->content->facts.has_streams || page->content->facts.ranks.count == 0) {
+  if (!facts->has_streams || facts->ranks.count == 0) {
     return;
   }
-  struct report_scope *section = report_section_item(root, "breakdown");
+  struct report_scope *section = begin_section(page, root, "breakdown", "Step");
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   struct report_scene scene;
-  report_put_breakdown_finding(&page->content->facts, &text);
+  report_put_breakdown_finding(facts, &text);
   report_set_take(section, "breakdown_finding", &text);
-  report_breakdown_scene(&page->content->facts, &scene);
+  report_put_breakdown_reading(facts, &text);
+  report_set_take(section, "breakdown_reading", &text);
+  report_breakdown_scene(facts, &scene);
   set_scene(section, &scene, "breakdown_picture");
-  report_breakdown_narrow_scene(&page->content->facts, &scene);
+  report_breakdown_narrow_scene(facts, &scene);
   set_scene(section, &scene, "breakdown_narrow_picture");
-  report_put_breakdown_left_out(&page->content->facts, &text);
-  report_section_if(section, "breakdown_left_out", text.length > 0);
-  report_set_take(section, "breakdown_rest", &text);
-  set_table(page, section, TABLE_BREAKDOWN, "breakdown_table");
-  set_table(page, section, TABLE_STEPS, "steps_table");
+  fill_parts(facts, report_parts, REPORT_PARTS, report_facts_spoken(facts), section);
   fill_idle(page, section);
-  report_section_if(section, "few_ranks", page->content->facts.ranks.count <= FEW_RANKS);
-  fill_parts(&page->content->facts, section);
 }
 
-/* Nothing where nobody looked for opportunities. */
+static void fill_action(const struct report_opportunities *opportunities, const struct report_opportunity *item,
+                        struct report_scope *scope) {
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  int64_t most = report_opportunity_gain(opportunities, report_best_opportunity(opportunities)->half);
+  int64_t gain = report_opportunity_gain(opportunities, item->half);
+  report_set_text(scope, "action", report_opportunity_action(opportunities, item));
+  report_set_text(scope, "paint", report_paint_row(report_paint_of_opportunity(opportunities, item))->css);
+  report_put_halving(opportunities, item, &text);
+  report_set_take(scope, "evidence", &text);
+  lumos_text_put(&text, gain > 0 ? "\xE2\x88\x92" : "");
+  report_put_share(&text, report_opportunity_gain_share(opportunities, item->half));
+  report_set_take(scope, "gain", &text);
+  int64_t length = report_share(gain, most);
+  lumos_text_decimal(&text, length <= 0 ? 0 : length / 1000, 3);
+  report_set_take(scope, "length", &text);
+}
+
+/* The best few, each with what to do about it; the table has all. Nothing where nobody looked for opportunities. */
 static void fill_opportunities(const struct page *page, struct report_scope *root) {
+  enum { MOST_ACTIONS = 5 };
   const struct report_opportunities *opportunities = &page->content->opportunities;
   report_section(root, "opportunities");
   if (opportunities->list.count == 0 && !opportunities->none) {
     return;
   }
   struct lumos_text text = LUMOS_TEXT_BUFFER;
-  struct report_scene scene;
-  struct report_scope *section = report_section_item(root, "opportunities");
+  struct report_scope *section = begin_section(page, root, "opportunities", "What would help");
   report_put_opportunities_finding(opportunities, &text);
   report_set_take(section, "opportunities_finding", &text);
-  report_section(section, "ranked");
-  bool ranked_any = report_opportunities_scene(opportunities, &scene);
-  report_section_if(section, "unranked", !ranked_any);
-  if (!ranked_any) {
-    return;
-  }
-  struct report_scope *ranked = report_section_item(section, "ranked");
-  set_scene(ranked, &scene, "opportunities_picture");
-  if (report_opportunities_narrow_scene(opportunities, &scene)) {
-    set_scene(ranked, &scene, "opportunities_narrow_picture");
-  }
   report_put_opportunities_reading(opportunities, &text);
-  report_set_take(ranked, "opportunities_reading", &text);
-  set_table(page, ranked, TABLE_OPPORTUNITIES, "opportunities_table");
+  report_set_take(section, "opportunities_reading", &text);
+  report_section(section, "actions");
+  bool any = report_best_opportunity(opportunities) != NULL;
+  for (size_t i = 0; any && i < opportunities->list.count && i < MOST_ACTIONS; i++) {
+    if (report_opportunity_gain(opportunities, opportunities->list.items[i].half) > 0) {
+      fill_action(opportunities, &opportunities->list.items[i], report_section_item(section, "actions"));
+    }
+  }
 }
 
 /* What takes longest to write, each half with texts of its own. */
@@ -235,18 +231,21 @@ static void fill_long_parts(const struct page *page) {
 
 static void fill_timeline(const struct page *page, struct report_scope *root) {
   struct lumos_text text = LUMOS_TEXT_BUFFER;
+  add_contents(page, "timeline", "Timeline");
   const struct report_timelines *timelines = &page->content->timelines;
   report_put_timeline_finding(&page->content->facts, &text);
   report_set_take(root, "timeline_finding", &text);
   report_put_gantt_reading(timelines, &text);
   report_set_take(root, "timeline_reading", &text);
+  report_section_if(root, "has_routes", timelines->routes.legs.count > 0);
+  report_put_gantt_routes(timelines, &text);
+  report_set_take(root, "routes_reading", &text);
   report_section_if(root, "has_folded", timelines->folded.count > 0);
   report_put_counted(&text, (int64_t)timelines->folded.count, "more lane");
   report_set_take(root, "folded_count", &text);
   report_section_if(root, "has_left_out", timelines->left_out > 0);
   report_put_counted(&text, (int64_t)timelines->left_out, "lane");
   report_set_take(root, "left_out", &text);
-  set_table(page, root, TABLE_LANES, "lanes_table");
   bool shown[LUMOS_TASK_KINDS] = {false};
   report_gantt_kinds(&timelines->open, shown);
   report_gantt_kinds(&timelines->folded, shown);
@@ -284,7 +283,6 @@ static void fill_busy(const struct page *page, struct report_scope *root) {
   report_busy_paints(busy, shown);
   fill_legend(section, shown);
   set_scene(section, &scene, "busy_picture");
-  set_table(page, section, TABLE_BUSY, "busy_table");
 }
 
 /* The switch for the marks, and what they mean; nothing where there are none. */
@@ -308,26 +306,21 @@ static void fill_marks(const struct page *page, struct report_scope *root) {
   }
 }
 
-/* Nothing where no passes were recovered. */
-static void fill_pipeline(const struct page *page, struct report_scope *root) {
+/* Nothing where no passes were recovered. Without a pipeline it stands beside the timeline. */
+static void fill_pipeline(const struct page *page, struct report_scope *section) {
   const struct lumos_passes *passes = &page->content->passes;
-  struct report_scene scene;
-  report_section(root, "pipeline");
-  if (!report_pipeline_scene(passes, &scene)) {
-    return;
-  }
   struct lumos_text text = LUMOS_TEXT_BUFFER;
-  struct report_scope *section = report_section_item(root, "pipeline");
+  struct report_scene scene;
   bool shown[PAINT_COUNT] = {false};
-  report_put_pipeline_finding(passes, &text);
+  report_put_pipeline_finding(passes, &page->content->facts, &text);
   report_set_take(section, "pipeline_finding", &text);
   report_put_pipeline_reading(passes, &text);
   report_set_take(section, "pipeline_reading", &text);
   report_pipeline_paints(passes, shown);
   fill_legend(section, shown);
-  set_scene(section, &scene, "pipeline_picture");
-  set_table(page, section, TABLE_PIPELINE, "pipeline_table");
-  fill_metric_table(page, section, METRICS_BUBBLES, "bubbles");
+  if (report_pipeline_scene(passes, &page->content->facts, &scene)) {
+    set_scene(section, &scene, "pipeline_picture");
+  }
 }
 
 static void fill_layers(const struct page *page, struct report_scope *root) {
@@ -338,7 +331,7 @@ static void fill_layers(const struct page *page, struct report_scope *root) {
     return;
   }
   struct lumos_text text = LUMOS_TEXT_BUFFER;
-  struct report_scope *section = report_section_item(root, "layers");
+  struct report_scope *section = begin_section(page, root, "layers", "Layers");
   bool shown[PAINT_COUNT] = {false};
   report_put_layers_finding(layers, &text);
   report_set_take(section, "layers_finding", &text);
@@ -347,7 +340,6 @@ static void fill_layers(const struct page *page, struct report_scope *root) {
   report_layers_paints(layers, shown);
   fill_legend(section, shown);
   set_scene(section, &scene, "layers_picture");
-  set_table(page, section, TABLE_LAYERS, "layers_table");
 }
 
 static void fill_dependency_picture(const struct report_dependencies *dependencies, struct report_scope *section,
@@ -359,7 +351,6 @@ static void fill_dependency_picture(const struct report_dependencies *dependenci
   set_scene(picture, scene, "dependencies_picture");
 }
 
-/* Without a picture the table stands open in its place. */
 static void fill_dependencies(const struct page *page, struct report_scope *root) {
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   struct report_scene scene;
@@ -381,8 +372,6 @@ static void fill_dependencies(const struct page *page, struct report_scope *root
     fill_dependency_picture(dependencies, section, &scene);
   }
   report_section_if(section, "no_picture", !drawn);
-  report_section_if(section, "table_open", !drawn);
-  set_table(page, section, TABLE_DEPENDENCIES, "dependencies_table");
 }
 
 static void fill_path_picture(const struct page *page, struct report_scope *section) {
@@ -408,58 +397,60 @@ static void fill_path_picture(const struct page *page, struct report_scope *sect
 }
 
 static void fill_path(const struct page *page, struct report_scope *root) {
-  static const struct {
-    enum report_metric_table number;
-    const char *section;
-  } places[] = {{METRICS_PATH_OPS, "path_ops"},
-                {METRICS_PATH_MODULES, "path_modules"},
-                {METRICS_PATH_LAYERS, "path_layers"},
-                {METRICS_PATH_RANKS, "path_ranks"},
-                {METRICS_PATH_CROSSINGS, "path_crossings"}};
   report_section(root, "path");
   if (report_table_rows(metric_table(page, METRICS_PATH_KINDS)) == 0) {
     return;
   }
   struct lumos_text text = LUMOS_TEXT_BUFFER;
-  struct report_scope *section = report_section_item(root, "path");
+  struct report_scope *section = begin_section(page, root, "path", "Critical path");
   report_put_path_finding(&page->content->facts, metric_table(page, METRICS_PATH_KINDS),
                           metric_table(page, METRICS_PATH_RANKS), &text);
   report_set_take(section, "path_finding", &text);
   fill_path_picture(page, section);
-  set_table(page, section, TABLE_METRICS + METRICS_PATH_KINDS, "path_kinds_table");
-  for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
-    fill_metric_table(page, section, places[i].number, places[i].section);
-  }
 }
 
-/* The matrix stands open, the list with its exact times is folded. */
-static void fill_waits(const struct page *page, struct report_scope *section) {
-  struct report_waits waits;
+static void fill_waits(const struct page *page, const struct report_waits *waits, struct report_scope *section) {
   struct lumos_text text = LUMOS_TEXT_BUFFER;
-  report_section(section, "waits");
-  report_waits_read(&page->content->facts, &waits);
-  report_waits_html(&waits, &text);
-  if (report_table_rows(metric_table(page, METRICS_WAITS)) > 0) {
-    struct report_scope *item = report_section_item(section, "waits");
-    report_set_take(item, "waits_matrix", &text);
-    set_table(page, item, TABLE_METRICS + METRICS_WAITS, "table");
-  }
-}
-
-static void fill_communication(const struct page *page, struct report_scope *root) {
-  report_section(root, "communication");
-  if (report_table_rows(&page->content->tables[TABLE_COLLECTIVES]) == 0) {
-    return;
-  }
-  struct lumos_text text = LUMOS_TEXT_BUFFER;
-  struct report_scope *section = report_section_item(root, "communication");
   report_put_waits_finding(metric_table(page, METRICS_WAITS), metric_table(page, METRICS_STRAGGLERS), &text);
-  report_section_if(section, "has_waits_finding", text.length > 0);
   report_set_take(section, "waits_finding", &text);
-  set_table(page, section, TABLE_COLLECTIVES, "collectives_table");
-  fill_waits(page, section);
-  fill_metric_table(page, section, METRICS_STRAGGLERS, "stragglers");
-  fill_metric_table(page, section, METRICS_GROUPS, "groups");
+  report_waits_html(waits, &text);
+  report_set_take(section, "waits_matrix", &text);
+}
+
+/* An item of `losses`, which has one of the two sections. */
+static struct report_scope *add_loss(const struct page *page, struct report_scope *root, const char *section,
+                                     const char *name) {
+  struct report_scope *item = report_section_item(root, "losses");
+  report_section(item, "pipeline");
+  report_section(item, "waits");
+  return begin_section(page, item, section, name);
+}
+
+/* The pipeline and who waits for whom: what carries more of the loss comes first. */
+static void fill_losses(const struct page *page, struct report_scope *root) {
+  const struct report_facts *facts = &page->content->facts;
+  const int64_t *of = report_facts_whole(facts, report_facts_spoken(facts))->figures[report_facts_spoken(facts)].of;
+  struct report_waits waits;
+  report_waits_read(facts, &waits);
+  bool pipeline = page->content->passes.stages.count > 0 && page->content->passes.pipeline > 1;
+  bool waits_first = of[FIGURE_COMMUNICATION_WAIT] > of[FIGURE_PIPELINE_BUBBLE];
+  report_section(root, "losses");
+  for (int i = 0; i < 2; i++) {
+    bool turn_of_waits = (i == 0) == waits_first;
+    if (turn_of_waits && waits.count > 0) {
+      fill_waits(page, &waits, add_loss(page, root, "waits", "Who waits for whom"));
+    } else if (!turn_of_waits && pipeline) {
+      fill_pipeline(page, add_loss(page, root, "pipeline", "Pipeline"));
+    }
+  }
+}
+
+/* Passes of ranks without a pipeline. */
+static void fill_passes(const struct page *page, struct report_scope *root) {
+  report_section(root, "passes");
+  if (page->content->passes.stages.count > 0 && page->content->passes.pipeline <= 1) {
+    fill_pipeline(page, report_section_item(root, "passes"));
+  }
 }
 
 static void fill_kernels(const struct page *page, struct report_scope *root) {
@@ -468,28 +459,85 @@ static void fill_kernels(const struct page *page, struct report_scope *root) {
     return;
   }
   struct lumos_text text = LUMOS_TEXT_BUFFER;
-  struct report_scope *section = report_section_item(root, "kernels");
+  struct report_scope *section = begin_section(page, root, "kernels", "Kernels");
+  report_put_kinds_finding(metric_table(page, METRICS_KINDS), &text);
+  if (text.length == 0) { /* of a stream of an older version */
+    lumos_text_put(&text, "Kernels");
+  }
+  report_set_take(section, "kernels_finding", &text);
   report_put_mfu_finding(metric_table(page, METRICS_MFU), &text);
   report_section_if(section, "has_mfu", text.length > 0);
   report_set_take(section, "mfu_finding", &text);
-  set_table(page, section, TABLE_KERNELS, "kernels_table");
-  fill_metric_table(page, section, METRICS_MFU, "mfu");
-  fill_metric_table(page, section, METRICS_RATES, "rates");
-  fill_metric_table(page, section, METRICS_OCCUPANCY, "occupancy");
+  report_section(section, "kinds");
+  if (report_table_rows(metric_table(page, METRICS_KINDS)) > 0) {
+    set_table(page, report_section_item(section, "kinds"), TABLE_METRICS + METRICS_KINDS, "table");
+  }
+  set_table(page, section, TABLE_KERNELS, "names_table");
 }
 
-static void fill_work(const struct page *page, struct report_scope *root) {
-  fill_communication(page, root);
-  fill_kernels(page, root);
-  fill_metric_table(page, root, METRICS_MODULES, "modules");
-  fill_metric_table(page, root, METRICS_PHASES, "phases");
-  report_section_if(root, "has_kernels", report_table_rows(&page->content->tables[TABLE_KERNELS]) > 0);
-  set_table(page, root, TABLE_OPS_DEVICE, "ops_device_table");
-  set_table(page, root, TABLE_OPS_HOST, "ops_host_table");
-  report_section_if(root, "has_model", report_table_rows(&page->content->tables[TABLE_MODEL]) > 0);
-  set_table(page, root, TABLE_MODEL, "model_table");
-  set_table(page, root, TABLE_RANKS, "ranks_table");
-  set_table(page, root, TABLE_CLOCKS, "clocks_table");
+/* All other tables, folded, by what they are about; a new one is a row here. */
+static const struct {
+  int number;
+  const char *title;
+} listed[] = {
+    {TABLE_BREAKDOWN, "Where the step went, by rank"},
+    {TABLE_STEPS, "Where the step went, by rank and step"},
+    {TABLE_METRICS + METRICS_IDLE, "Idle time by rank"},
+    {TABLE_METRICS + METRICS_IDLE_OPS, "Idle time by op that the CPU is in"},
+    {TABLE_METRICS + METRICS_IDLE_STREAMS, "Idle time by stream"},
+    {TABLE_OPPORTUNITIES, "What would help, by kind of work"},
+    {TABLE_COLLECTIVES, "Communication by operation"},
+    {TABLE_METRICS + METRICS_GROUPS, "Communication by group"},
+    {TABLE_METRICS + METRICS_STRAGGLERS, "How late each rank arrives"},
+    {TABLE_METRICS + METRICS_WAITS, "Who waits for whom"},
+    {TABLE_PIPELINE, "Forward and backward passes"},
+    {TABLE_METRICS + METRICS_BUBBLES, "Pipeline bubble by stage"},
+    {TABLE_LANES, "Lanes of the timeline"},
+    {TABLE_BUSY, "GPU utilization over time"},
+    {TABLE_METRICS + METRICS_PATH_KINDS, "Critical path by kind"},
+    {TABLE_METRICS + METRICS_PATH_OPS, "Critical path by op"},
+    {TABLE_METRICS + METRICS_PATH_MODULES, "Critical path by module"},
+    {TABLE_METRICS + METRICS_PATH_LAYERS, "Critical path by layer"},
+    {TABLE_METRICS + METRICS_PATH_RANKS, "Critical path by rank"},
+    {TABLE_METRICS + METRICS_PATH_CROSSINGS, "Critical path by dependency"},
+    {TABLE_DEPENDENCIES, "Critical path, box by box"},
+    {TABLE_METRICS + METRICS_COPIES, "Copies and their bandwidth"},
+    {TABLE_METRICS + METRICS_MFU, "Model FLOPs and MFU"},
+    {TABLE_METRICS + METRICS_RATES, "Achieved FLOP/s and bandwidth"},
+    {TABLE_METRICS + METRICS_OCCUPANCY, "Occupancy"},
+    {TABLE_OPS_DEVICE, "Ops by GPU time"},
+    {TABLE_OPS_HOST, "Ops by CPU time"},
+    {TABLE_METRICS + METRICS_MODULES, "GPU time by module"},
+    {TABLE_METRICS + METRICS_PHASES, "GPU time by phase"},
+    {TABLE_LAYERS, "GPU time by layer"},
+    {TABLE_METRICS + METRICS_ANNOTATIONS, "GPU and CPU time by annotation"},
+    {TABLE_METRICS + METRICS_CALLS, "Launches and other runtime calls"},
+    {TABLE_MODEL, "The job"},
+    {TABLE_RANKS, "Ranks"},
+    {TABLE_CLOCKS, "Clocks"},
+};
+
+static void fill_tables(const struct page *page, struct report_scope *root) {
+  report_section(root, "tables");
+  struct report_scope *section = begin_section(page, root, "tables", "Tables");
+  report_section(section, "list");
+  for (size_t i = 0; i < sizeof listed / sizeof listed[0]; i++) {
+    if (report_table_rows(&page->content->tables[listed[i].number]) > 0) {
+      struct report_scope *item = report_section_item(section, "list");
+      report_set_text(item, "title", listed[i].title);
+      set_table(page, item, listed[i].number, "table");
+    }
+  }
+}
+
+/* The terms that the page leads to: those of its tables, figures and legends. */
+static bool leads_to(const void *context, const char *key) {
+  const struct page *page = context;
+  bool found = report_model_holds(page->model, "term", key);
+  for (size_t i = 0; i < TABLES && !found; i++) {
+    found = report_table_leads_to(&page->content->tables[i], key);
+  }
+  return found;
 }
 
 /* What a page is made of: two files and the joined script. */
@@ -525,28 +573,37 @@ static void fill_files(const struct page_files *files, struct report_scope *root
   report_set_text(root, "version", LUMOS_VERSION);
 }
 
+/* In the order of the page. */
+static void fill_sections(const struct page *page, struct report_scope *root) {
+  enum { OPEN_WARNINGS = 4 };
+  report_section(root, "contents");
+  fill_breakdown(page, root);
+  fill_opportunities(page, root);
+  fill_losses(page, root);
+  fill_timeline(page, root);
+  fill_marks(page, root);
+  fill_busy(page, root);
+  fill_passes(page, root);
+  fill_path(page, root);
+  fill_dependencies(page, root);
+  fill_kernels(page, root);
+  fill_layers(page, root);
+  add_contents(page, "trust", "Confidence");
+  fill_tables(page, root);
+  add_contents(page, "notes", "Notes");
+  report_fill_notes(page->content->job, page->content->options->details, OPEN_WARNINGS, root);
+  add_contents(page, "definitions", "Definitions");
+  report_fill_definitions(root, leads_to, page);
+}
+
 static void fill_model(const struct page *page, const struct page_files *files) {
   struct report_scope *root = report_model_root(page->model);
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   report_put_subject(page->content, &text);
   report_set_take(root, "subject", &text);
   fill_files(files, root);
-  report_fill_verdict(&page->content->facts, &page->content->opportunities, root);
-  report_put_title(page->content, &text);
-  report_set_take(root, "title", &text);
-  report_section_if(root, "has_title", report_title(page->content) != NULL);
-  fill_breakdown(page, root);
-  fill_opportunities(page, root);
-  fill_path(page, root);
-  fill_timeline(page, root);
-  fill_busy(page, root);
-  fill_marks(page, root);
-  fill_pipeline(page, root);
-  fill_layers(page, root);
-  fill_dependencies(page, root);
-  fill_work(page, root);
-  report_fill_notes(page->content->job, page->content->options->details, root);
-  report_fill_definitions(root, NULL, NULL);
+  report_fill_first_screen(page->content, root);
+  fill_sections(page, root);
   report_summary(page->content, &text);
   report_set_take(root, "summary", &text);
 }

@@ -6,8 +6,9 @@
 #include "report/content/dependencies.h"
 #include "report/content/doubt.h"
 #include "report/content/gantt.h"
+#include "report/content/losses.h"
 #include "report/content/pipeline.h"
-#include "report/content/verdict.h"
+#include "report/diagnosis/first_screen.h"
 #include "report/draw/cairo.h"
 #include "report/draw/svg.h"
 #include <string.h>
@@ -17,7 +18,7 @@ static void find_breakdown(const struct report_content *content, struct lumos_te
 }
 
 static void read_breakdown(const struct report_content *content, struct lumos_text *out) {
-  report_put_breakdown_left_out(&content->facts, out);
+  report_put_breakdown_reading(&content->facts, out);
 }
 
 /* Parts that are nothing everywhere need no explanation. */
@@ -29,11 +30,29 @@ static void explain_breakdown(const struct report_content *content, bool shown[P
   }
 }
 
+/* The rows of the ranks that were asked for. */
+static void choose_rows(const struct report_content *content, const struct report_rows *rows,
+                        struct report_rows *chosen) {
+  const struct lumos_report_options *options = content->options;
+  const struct report_timeline_choice choice = {.ranks = options->ranks, .rank_count = options->rank_count};
+  *chosen = (struct report_rows){0};
+  for (size_t i = 0; i < rows->count; i++) {
+    if (report_timeline_chooses(&choice, content->job->ranks.items[rows->items[i].rank].rank)) {
+      lumos_vector_push(chosen, rows->items[i]);
+    }
+  }
+}
+
 static bool draw_breakdown(const struct report_content *content, struct report_scene *scene) {
   if (!content->facts.has_streams || content->facts.ranks.count == 0) {
     return false;
   }
-  report_breakdown_scene(&content->facts, scene);
+  struct report_facts chosen = content->facts;
+  choose_rows(content, &content->facts.ranks, &chosen.ranks);
+  choose_rows(content, &content->facts.steps, &chosen.steps);
+  report_breakdown_scene(&chosen, scene);
+  lumos_vector_free(&chosen.ranks);
+  lumos_vector_free(&chosen.steps);
   return true;
 }
 
@@ -55,8 +74,18 @@ static bool draw_opportunities(const struct report_content *content, struct repo
   return report_opportunities_scene(&content->opportunities, scene);
 }
 
+/* The timeline shows what the diagnosis tells: its first finding, as a sentence. */
 static void find_gantt(const struct report_content *content, struct lumos_text *out) {
-  report_put_timeline_finding(&content->facts, out);
+  if (content->diagnosis->count == 0) {
+    report_put_timeline_finding(&content->facts, out);
+    return;
+  }
+  size_t first = out->length;
+  struct diagnosis_story story = report_story(content);
+  diagnosis_put_finding(&story, &content->diagnosis->findings[0], out);
+  if (out->length > first && out->bytes[first] >= 'a' && out->bytes[first] <= 'z') {
+    out->bytes[first] = (char)(out->bytes[first] - 'a' + 'A');
+  }
 }
 
 static void read_gantt(const struct report_content *content, struct lumos_text *out) {
@@ -115,7 +144,7 @@ static bool draw_dependencies(const struct report_content *content, struct repor
 }
 
 static void find_pipeline(const struct report_content *content, struct lumos_text *out) {
-  report_put_pipeline_finding(&content->passes, out);
+  report_put_pipeline_finding(&content->passes, &content->facts, out);
 }
 
 static void read_pipeline(const struct report_content *content, struct lumos_text *out) {
@@ -127,7 +156,7 @@ static void explain_pipeline(const struct report_content *content, bool shown[PA
 }
 
 static bool draw_pipeline(const struct report_content *content, struct report_scene *scene) {
-  return report_pipeline_scene(&content->passes, scene);
+  return report_pipeline_scene(&content->passes, &content->facts, scene);
 }
 
 static void find_layers(const struct report_content *content, struct lumos_text *out) {
@@ -177,6 +206,12 @@ const struct report_picture *report_picture_of(enum lumos_report_view view) {
     }
   }
   return NULL;
+}
+
+const struct report_picture *report_picture_chosen(const struct report_content *content) {
+  const struct report_picture *asked = report_picture_of(content->options->view);
+  return asked != NULL ? asked
+                       : report_picture_of(content->facts.has_streams ? LUMOS_VIEW_BREAKDOWN : LUMOS_VIEW_GANTT);
 }
 
 const char *lumos_report_view_name(enum lumos_report_view view) {

@@ -3,8 +3,10 @@
 #include "report/forms/summary.h"
 
 #include "report/content/gantt.h"
+#include "report/content/losses.h"
 #include "report/content/notes.h"
-#include "report/content/verdict.h"
+#include "report/diagnosis/first_screen.h"
+#include "report/diagnosis/json.h"
 #include "report/text/numbers.h"
 #include <string.h>
 
@@ -117,7 +119,7 @@ static void put_loss(const struct report_facts *facts, struct lumos_text *out) {
   enum report_timeline timeline = report_facts_spoken(facts);
   enum report_figure figure = report_largest_loss(facts);
   lumos_text_format(out, "{\"name\":\"%s\",\"share\":", report_figure_name(figure));
-  put_fraction(out, report_row_share(report_facts_whole(facts, timeline), timeline, figure));
+  put_fraction(out, report_row_share(facts, report_facts_whole(facts, timeline), timeline, figure));
   lumos_text_put(out, ",\"time\":");
   put_integer(out, report_row_mean(report_facts_whole(facts, timeline), timeline, figure));
   lumos_text_char(out, '}');
@@ -167,8 +169,9 @@ static void put_tables(const struct report_table *tables, struct lumos_text *out
 
 void report_summary_begin(const struct report_content *content, struct lumos_text *out) {
   const struct report_facts *facts = &content->facts;
+  struct diagnosis_story story = report_story(content);
   struct lumos_text verdict = LUMOS_TEXT_BUFFER;
-  report_put_verdict(facts, &content->opportunities, &verdict);
+  report_put_diagnosis(&story, &verdict);
   lumos_text_format(out, "{\"format\":%d,", SUMMARY_FORMAT);
   const char *title = report_title(content);
   if (title != NULL) {
@@ -177,6 +180,8 @@ void report_summary_begin(const struct report_content *content, struct lumos_tex
   }
   put_string(out, "verdict", verdict.bytes, verdict.length);
   lumos_text_free(&verdict);
+  lumos_text_put(out, ",\n\"diagnosis\":");
+  diagnosis_put_json(&story, out);
   lumos_text_format(out, ",\n\"edited\":%s,\"world\":", facts->edited ? "true" : "false");
   put_integer(out, report_world(facts->job));
   lumos_text_put(out, ",\"step_time\":{\"measured\":");

@@ -69,7 +69,7 @@ static void add_input(struct report_private_names *names, const struct lumos_job
 static void add_left_out(struct report_private_names *names, const struct lumos_job *job,
                          const struct lumos_note *note) {
   const char *text = lumos_string(job->strings, note->text);
-  const char *behind = strstr(text, " is no Kineto trace");
+  const char *behind = strstr(text, " was left out: ");
   if (behind != NULL && strcmp(lumos_string(job->strings, note->code), "parse.not_a_trace") == 0) {
     report_private_names_add(names, text, (size_t)(behind - text), PRIVATE_INPUT);
     add_host_in_name(names, text, (size_t)(behind - text));

@@ -54,10 +54,11 @@ bool report_script_check(const char *name, const char *bytes, size_t length, str
 
 /* In the order in which they run: each uses the values of those before it, script-page.js starts them all. */
 static const char *const script_files[] = {
-    "script-elements.js", "script-numbers.js", "script-tasks.js",  "script-columns.js",
-    "script-view.js",     "script-colours.js", "script-paint.js",  "script-axis.js",
-    "script-describe.js", "script-hint.js",    "script-pin.js",    "script-pointer.js",
-    "script-timeline.js", "script-graph.js",   "script-tables.js", "script-page.js",
+    "script-elements.js", "script-numbers.js",  "script-tasks.js", "script-columns.js", "script-view.js",
+    "script-colours.js",  "script-search.js",   "script-route.js", "script-paint.js",   "script-fold.js",
+    "script-axis.js",     "script-describe.js", "script-link.js",  "script-hint.js",    "script-pin.js",
+    "script-pointer.js",  "script-timeline.js", "script-graph.js", "script-tables.js",  "script-terms.js",
+    "script-page.js",
 };
 
 static bool add_file(const char *folder, const char *name, struct lumos_text *out, struct lumos_error *error) {

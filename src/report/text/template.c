@@ -117,6 +117,26 @@ void report_section_if(struct report_scope *scope, const char *name, bool shown)
   }
 }
 
+/* As deep as templates may nest sections. */
+static bool scope_holds(const struct report_scope *scope, const char *name, const char *bytes, size_t length) {
+  for (const struct value *value = scope->values; value != NULL; value = value->next) {
+    if (!value->is_section && strcmp(value->name, name) == 0 && value->length == length &&
+        memcmp(value->bytes, bytes, length) == 0) {
+      return true;
+    }
+    for (const struct report_scope *item = value->first; item != NULL; item = item->next) {
+      if (scope_holds(item, name, bytes, length)) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+bool report_model_holds(const struct report_model *model, const char *name, const char *nul_terminated) {
+  return scope_holds(model->root, name, nul_terminated, strlen(nul_terminated));
+}
+
 /* The text being rendered. */
 struct reader {
   const char *name;

@@ -33,6 +33,9 @@ struct report_scope *report_section_item(struct report_scope *scope, const char 
 /* A section that is shown or not. */
 void report_section_if(struct report_scope *scope, const char *name, bool shown);
 
+/* Does any scope hold the value `name` with these bytes? */
+bool report_model_holds(const struct report_model *model, const char *name, const char *nul_terminated);
+
 /* Writes a text so that it stands in the form for what it is; lumos_text_html is one. */
 typedef void report_escape(struct lumos_text *out, const char *bytes, size_t length);
 

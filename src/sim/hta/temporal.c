@@ -12,7 +12,7 @@ void hta_add_temporal(const struct hta_rank *rank, struct hta_temporal *temporal
     row.whole = all->items[all->count - 1].end - all->items[0].start;
     row.idle = row.whole - hta_length(all);
     bool fits = row.idle <= row.whole && row.compute <= row.whole && row.compute + row.idle <= row.whole;
-    failure = fits ? NULL : "has rows that last -1 us, and with them more time in parts than in all";
+    failure = fits ? NULL : "has rows of -1 us, with which the parts exceed the total";
   }
   if (failure != NULL && temporal->failure == NULL) {
     temporal->failure = failure;
@@ -31,7 +31,7 @@ static void tell_failure(struct lumos_job *job, const struct hta_temporal *tempo
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   struct lumos_scope scope = lumos_everywhere;
   scope.rank = temporal->failed;
-  lumos_text_format(&text, "HTA's get_temporal_breakdown fails, so none of its figures is told: a rank %s",
+  lumos_text_format(&text, "HTA's get_temporal_breakdown fails, so its figures are left out: a rank %s",
                     temporal->failure);
   lumos_job_note(job, "sim.hta_fails", LUMOS_INFO, LUMOS_ABSENT, &scope, text.bytes, NULL);
   lumos_text_free(&text);

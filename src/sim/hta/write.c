@@ -124,8 +124,9 @@ static bool write_rank(struct lumos_job *job, uint32_t index, bool cut, struct t
 
 bool lumos_hta(struct lumos_job *job, struct lumos_error *error) {
   if (lumos_job_edited(job)) {
-    return lumos_fail(error, "--hta: its figures are those of a recording, and this job was changed; take the stream "
-                             "from before the change");
+    return lumos_fail(
+        error,
+        "--hta: HTA's figures need a recording, and this job was changed; use the stream from before the change");
   }
   if (!is_known(job)) {
     return lumos_fail(error, "--hta: the stream does not say what HTA reads: an older lumos-parse made it, or it comes "

@@ -181,6 +181,17 @@ static void leave(struct machine *machine, struct device *device, struct thread_
                       : profiler_time(machine, device, thread, irregularities.profiled_frame_end);
 }
 
+/* What another process does takes no host time, however slow the host is. Drawn by the step: a wait takes no place, so
+ * that nothing else draws other chances where there is one. */
+static void sleep_through(struct machine *machine, struct device *device, struct thread_state *thread,
+                          const struct instruction *instruction) {
+  uint64_t place = chance_place(device->place, (uint64_t)thread->step);
+  enter(machine, device, thread, instruction);
+  thread->time += whole_ns((double)instruction->time *
+                           ratio(machine, MECHANISM_HOST_JITTER, &irregularities.sleep, place, CHANCE_SLEEP));
+  leave(machine, device, thread);
+}
+
 /* ---- calls ---- */
 
 /* A thread that has to wait in a call comes here again: the call began the first time. */
@@ -635,6 +646,9 @@ static bool carry_out(struct machine *machine, struct device *device, struct thr
     case DO_SPEND:
       thread->time += spent(machine, thread, instruction->time);
       return true;
+    case DO_SLEEP:
+      sleep_through(machine, device, thread, instruction);
+      return true;
     case DO_LAUNCH:
       return launch(machine, device, thread, instruction);
     case DO_LAUNCH_GRAPH:
@@ -681,6 +695,8 @@ static uint32_t places_of(const struct thread_state *thread, const struct instru
   const struct frame_open *around = innermost(thread);
   if (instruction->kind == DO_SKIP)
     return instruction->of.skipped.instructions;
+  if (instruction->kind == DO_SLEEP)
+    return 0;
   int frame = instruction->kind == DO_ENTER             ? instruction->frame
               : instruction->kind == DO_LEAVE && around ? around->frame
                                                         : FRAME_OP;

@@ -70,6 +70,7 @@ const struct irregularities irregularities = {
     /* Assumed, but for how often it takes 1 ms or more: gaps of that length are seen in one of 30 steps of a rank of
      * the H100 job, once or twice a step in the A100 and V100 jobs. */
     .data_stall = {{40e3, 50e3, 60e3, 90e3, 150e3, 350e3, 1.2e6, 4e6, 10e6}},
+    .sleep = {{0.80, 0.85, 0.90, 0.96, 1, 1.05, 1.15, 1.25, 1.4}}, /* assumed */
     .host_ratio = {{0.60, 0.62, 0.70, 0.91, 1, 1.09, 1.40, 2.3, 8.5}},
     .host_stretch = {{0.80, 0.84, 0.90, 0.97, 1, 1.04, 1.2, 1.6, 1.75}},
     .host_step = {{0.89, 0.90, 0.92, 0.967, 1, 1.034, 1.085, 1.12, 1.15}},

@@ -18,6 +18,7 @@ struct irregularities {
   struct spread host_step;    /* of a rank's whole step */
   struct spread pause;        /* a stall, one in pause_interval ns of host time */
   struct spread data_stall;   /* until a step's data are there */
+  struct spread sleep;        /* of what another process does, against its nominal time */
   struct spread hand_over;    /* from the post to the autograd thread's first instruction */
   struct spread graph_ratio;  /* of what a graph's launch spends on its nodes */
   struct spread staging;      /* what one copy in some that pass through their calls adds to its call */

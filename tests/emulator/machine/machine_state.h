@@ -47,6 +47,7 @@ enum chance {
   CHANCE_TURN,
   CHANCE_STAGING,
   CHANCE_IS_STAGING,
+  CHANCE_SLEEP,
 };
 
 /* A job is over by then: 104 days, the longest time that all who read JSON read exactly. */

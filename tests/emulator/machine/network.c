@@ -347,10 +347,28 @@ static struct plan plan_of(struct machine *machine, const struct flight *flight)
   return key;
 }
 
+static bool has_member(const struct machine *machine, const struct flight *flight, int rank) {
+  if (flight->pair)
+    return flight->ranks[0] == rank || flight->ranks[1] == rank;
+  return network_member(&machine->communicators[flight->communicator], rank) >= 0;
+}
+
+/* All go at the speed of the slowest link. */
+static double slowest_link(const struct machine *machine, const struct flight *flight) {
+  double slowest = 1;
+  for (int i = 0; i < machine->setup->slow_link_count; i++) {
+    const struct slow_link *link = &machine->setup->slow_links[i];
+    if (link->factor > slowest && has_member(machine, flight, link->ranks[0]) &&
+        has_member(machine, flight, link->ranks[1]))
+      slowest = link->factor;
+  }
+  return slowest;
+}
+
 /* How much longer than planned. */
 static double transfer_factor(const struct machine *machine, const struct flight *flight) {
   const struct spread *spread = &irregularities.kernel_long[flight->pair ? WORK_P2P : WORK_COLLECTIVE];
-  return machine->scale_transfer[flight->collective] *
+  return machine->scale_transfer[flight->collective] * slowest_link(machine, flight) *
          ratio(machine, MECHANISM_KERNEL_JITTER, spread, place_of(machine, flight), CHANCE_TRANSFER);
 }
 

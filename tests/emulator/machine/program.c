@@ -44,6 +44,14 @@ void program_leave(struct program *program) { append(program, DO_LEAVE); }
 
 void program_spend(struct program *program, int64_t ns) { append(program, DO_SPEND)->time = ns; }
 
+void program_sleep(struct program *program, const char *name, int64_t ns) {
+  struct instruction *sleep = append(program, DO_SLEEP);
+  sleep->frame = FRAME_ANNOTATION;
+  sleep->name = name;
+  sleep->time = ns;
+  sleep->of.facts = (struct op_facts){.sequence = -1};
+}
+
 void program_launch(struct program *program, enum call call, enum stream stream, struct work work) {
   if (program->work_count == program->work_room) {
     program->work_room = program->work_room ? 2 * program->work_room : FIRST_WORKS;

@@ -87,6 +87,7 @@ enum instruction_kind {
   DO_ENTER,        /* a frame begins: frame, name, facts */
   DO_LEAVE,        /* the innermost frame ends */
   DO_SPEND,        /* host time: `time`, nominal */
+  DO_SLEEP,        /* in an annotation the thread waits for another process: frame, name, facts, `time` */
   DO_LAUNCH,       /* a call that enqueues work: call, stream, work */
   DO_LAUNCH_GRAPH, /* a call that enqueues what is captured: stream, graph. Its launches, records and waits follow */
   DO_RECORD,       /* cudaEventRecord, call says with flags or without: event, on stream */
@@ -136,6 +137,7 @@ void program_free(struct program *program);
 void program_enter(struct program *program, enum frame frame, const char *name, struct op_facts facts);
 void program_leave(struct program *program);
 void program_spend(struct program *program, int64_t ns);
+void program_sleep(struct program *program, const char *name, int64_t ns); /* name: of the annotation */
 void program_launch(struct program *program, enum call call, enum stream stream, struct work work);
 /* Capture what was appended from instruction `first` on: its launches, records and waits become the body of a graph, one
  * call on `stream` launches them, and all else of it is gone, as it is where a graph is replayed. Whatever it waits for

@@ -75,7 +75,8 @@ static bool within(const struct rank_rows *rows, int64_t time) { return time >= 
 
 static struct recorder *recorder_of(void *self) { return ((struct run *)self)->recorder; }
 
-/* Steps and NCCL's operations are always annotated; what the program adds, where that is recorded. */
+/* Steps, loaders' iterators and NCCL's operations are always annotated; what the program adds, where that is
+ * recorded. */
 static bool keeps_frame(const struct recorder *recorder, const struct host_record *record) {
   unsigned recorded = recorder->setup->recorded;
   enum form form = recorder->setup->form;
@@ -87,7 +88,7 @@ static bool keeps_frame(const struct recorder *recorder, const struct host_recor
       return form != FORM_2022 || strcmp(record->name, "record_param_comms") != 0;
     case FRAME_ANNOTATION:
       return (recorded & RECORD_ANNOTATIONS) != 0 || strncmp(record->name, "ProfilerStep#", 13) == 0 ||
-             strncmp(record->name, "nccl:", 5) == 0;
+             strncmp(record->name, "nccl:", 5) == 0 || strncmp(record->name, "enumerate(DataLoader)#", 22) == 0;
     case FRAME_PYTHON:
     case FRAME_MODULE:
       return (recorded & RECORD_STACKS) != 0;

@@ -5,7 +5,8 @@
  *   arguments      the command line without the folder
  *   seed           as a string, for it has 64 bits
  *   configuration  model, parallel, machine; mechanisms: those that are on; scale: factors other than 1; record: what
- *                  traces hold; slow_devices, slow_hosts: [rank, factor]
+ *                  traces hold; slow_devices, slow_hosts: [rank, factor]. Where they are asked for, slow_links: [rank,
+ *                  the other or the same, factor]; slow_data: [rank, ns]; stage_layers; read_back
  *   world          ranks
  *   epoch          job time 0, nanoseconds since 1970, a string
  *   clocks         table, a row a rank: rank, offset_ns, drift_ppb, device_offset_ns. Job time t is in the rank's trace
@@ -136,6 +137,33 @@ static void put_factors(struct writer *out, const char *key, const double *facto
   PUT(out, "]");
 }
 
+static void put_stage_layers(struct writer *out, const struct setup *setup) {
+  for (int stage = 0; setup->stage_layers != NULL && stage < setup->parallel.pipeline; stage++) {
+    put_number(out, stage == 0 ? "\"stage_layers\": [" : ", ", setup->stage_layers[stage]);
+  }
+  put_text(out, setup->stage_layers != NULL ? "],\n" : "");
+}
+
+static void put_slow(struct writer *out, const struct setup *setup) {
+  bool first = true;
+  for (int i = 0; i < setup->slow_link_count; i++) {
+    put_number(out, i == 0 ? "\"slow_links\": [[" : ", [", setup->slow_links[i].ranks[0]);
+    put_number(out, ", ", setup->slow_links[i].ranks[1]);
+    put_share(out, ", ", setup->slow_links[i].factor, 1);
+    PUT(out, "]");
+  }
+  put_text(out, setup->slow_link_count > 0 ? "],\n" : "");
+  for (int rank = 0; setup->slow_data != NULL && rank < setup_ranks(setup); rank++) {
+    if (setup->slow_data[rank] > 0) {
+      put_number(out, first ? "\"slow_data\": [[" : ", [", rank);
+      put_number(out, ", ", setup->slow_data[rank]);
+      PUT(out, "]");
+      first = false;
+    }
+  }
+  put_text(out, first ? "" : "],\n");
+}
+
 /* Those that are not as they are by default. */
 static void put_options(struct writer *out, const struct setup *setup) {
   if (setup->graphs != GRAPHS_OFF) {
@@ -150,6 +178,12 @@ static void put_options(struct writer *out, const struct setup *setup) {
   put_text(out, setup->parallel.prepares_inputs ? "\"prepares_inputs\": true,\n" : "");
   put_text(out, setup->pageable ? "\"pageable\": true,\n" : "");
   put_text(out, setup->unseen ? "\"unseen\": true,\n" : "");
+  put_stage_layers(out, setup);
+  put_slow(out, setup);
+  if (setup->read_back > 0) {
+    put_number(out, "\"read_back\": ", setup->read_back);
+    PUT(out, ",\n");
+  }
   if (setup->sample > 1) {
     put_number(out, "\"sample\": ", setup->sample);
     PUT(out, ",\n");

@@ -55,13 +55,19 @@ pipeline zb-h1 8 1 16 --dp 2
 # waits once for the last stage, since a backward pass takes longer than a forward pass.
 slow=(--ideal "${free[@]}" --pp 4 --micro-batches 8 --layers 4 --warmup 1 --steps 1 --record annotations --ranks 0)
 emulate even "${slow[@]}"
-emulate slow "${slow[@]}" --straggler 2=2
 tables even
-truth slow
-holds 'a stage that is twice as slow sets the pace' '
-  FILENAME ~ /work$/ { if ($2 >= 0 && $10 == 0 && $13 !~ /^nccl/) time[$9] += $5 - $4; next }
-  { f = time["forward"]; b = time["backward"]; step = 2 * f + 8 * 2 * (f + b) + (b - f) + 2 * b; seen++ }
-  $5 - $4 != step { print "rank", $3, "takes", $5 - $4, "not", step }
-  $6 + $7 != ($3 == 2 ? 2 : 1) * 8 * (f + b) { print "rank", $3, "is busy for", $6 + $7 }' even/work slow/steps
+for changed in '--straggler 2=2' '--stage-layers 1,1,2,1'; do
+  # shellcheck disable=SC2086 # options are words
+  emulate slow "${slow[@]}" $changed
+  truth slow
+  holds "a stage that takes twice as long sets the pace ($changed)" '
+    FILENAME ~ /work$/ { if ($2 >= 0 && $10 == 0 && $13 !~ /^nccl/) time[$9] += $5 - $4; next }
+    { f = time["forward"]; b = time["backward"]; step = 2 * f + 8 * 2 * (f + b) + (b - f) + 2 * b; seen++ }
+    $5 - $4 != step { print "rank", $3, "takes", $5 - $4, "not", step }
+    $6 + $7 != ($3 == 2 ? 2 : 1) * 8 * (f + b) { print "rank", $3, "is busy for", $6 + $7 }' even/work slow/steps
+done
+emulate uneven "${slow[@]}" --ranks all --stage-layers 1,1,2,1
+truth uneven
+holds 'stages have the layers that they are to have' 'BEGIN { split("0 1 2 2 3", stage, " ") } $5 >= 0 { seen++; if (stage[$5 + 1] != $1) print "layer", $5, "is on stage", $1 }' uneven/tasks
 proved 'steps and bubbles of four schedules are those of the closed formulas, to the nanosecond'
 finish

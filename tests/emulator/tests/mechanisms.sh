@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Every mechanism shows in something that can be seen, alone too, and switched off it brings back the ideal; the ideal machine itself is what
-# closed formulas say. --scale, --straggler and --slow-host change what they name, by their factor, and nothing else.
+# closed formulas say. --scale, --straggler, --slow-host, --slow-link and --slow-data change what they name, by what they say, and nothing else.
 . "$(dirname "$0")/lib.sh"
 small=(--hidden 1024 --seq 1024 --vocab 8192 --steps 2 --warmup 1)
 one=("${small[@]}" --layers 3 --micro-batches 3)
@@ -310,6 +310,48 @@ against x even 'a straggler is slow, others are not' '!nccl { copy = $13 ~ /^Mem
 [ "$(jq '[.steps[].profiled.ranks | .[0][2] - .[0][1] == .[1][2] - .[1][1] and .[0][6] > 1000000 and .[1][6] < 10] | all' x/truth.json)" = true ] || fail 'nobody waits for the straggler'
 run x "${one[@]}" --dp 2 --only host --slow-host 1=3
 holds 'a slow host is slow, others are not' '$3 == "cudaLaunchKernel" { seen++; if ($6 - $5 != ($1 == 1 ? 15000 : 5000)) print $1, $6 - $5 }' x/rows
+
+# A slow link: transfers of whoever passes it take as many times as long, and nothing else does.
+slow_transfers() { # LINK AWK, true of the ranks it slows down: has(N) tells whether rank N is one of the transfer
+  run x "${grid[@]}" --ideal --distributed-optimizer on --slow-link "$1=3"
+  holds "--slow-link $1=3 slows down what passes it, and nothing else" '
+    function has(rank) { return index("," $10 ",", "," rank ",") }
+    { n = split($10, r, ","); kind = $2 OFS $5 OFS n; d = $9 - $8 }
+    FILENAME ~ /^spread/ { time[kind] = d; next }
+    { hit = '"$2"'; seen += hit; others += !hit; want = (hit ? 3 : 1) * time[kind] } d - want > 1 || want - d > 1 { print kind, $10, time[kind], d }
+    END { if (!others) print "all transfers pass it" }' spread/collectives x/collectives
+}
+slow_transfers 1 'has(1)'
+slow_transfers 1-3 'has(1) && has(3)'
+
+# Data that come late: every step of the rank begins with the wait for them, however slow its host is, and takes so much longer; nothing else is
+# drawn otherwise.
+late=("${one[@]}" --dp 2 --only host --slow-host 1=3)
+run even "${late[@]}"
+run x "${late[@]}" --slow-data 1=40
+holds 'the rank waits in each step for as long as was said, the others do not' '
+  $3 ~ /^ProfilerStep/ { step[$1] = $5; next }
+  $3 == "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__" { seen++; if ($1 != 1 || $2 != "user_annotation" || $6 - $5 != 40000000 || $5 != step[1]) print $1, $2, $5 - step[1], $6 - $5 }
+  END { if (seen != 2) print seen, "waits" }' <(sort -s -t"$(printf '\t')" -k1,1n -k5,5n x/rows)
+longer=$((($(step x) - $(step even)) / 2)) # the device still had the end of the step before to do
+[ "$longer" -le 40000000 ] && [ "$longer" -gt 39000000 ] || fail "steps that wait 40 ms for data take $longer ns longer"
+run even "${one[@]}" --dp 2 --without clocks
+run x "${one[@]}" --dp 2 --without clocks --slow-data 1=40
+holds 'late data change no chance of the host' '$3 != "cudaLaunchKernel" { next } FILENAME ~ /^even/ { time[$1, $7] = $6 - $5; next } { seen++ } $6 - $5 != time[$1, $7] { print $1, $7, time[$1, $7], $6 - $5 }' even/rows x/rows
+
+# Values that the host reads: so many of each layer and micro-batch, and of each the call ends when the stream has done all before it.
+run x "${one[@]}" --read-back 2 --only host,latency
+holds 'each layer is read back, forward' '
+  FILENAME ~ /tasks$/ { layer[$2] = $3 OFS $5; next }
+  $3 ~ /^Memcpy DtoH/ { copies++; if (layer[$7] ~ /^forward/) { reads[layer[$7]]++; seen++ } }
+  $3 == "cudaStreamSynchronize" { from[++syncs] = $5; to[syncs] = $6 }
+  $2 == "kernel" { launched[++kernels] = $7; end[kernels] = $6 }
+  $2 ~ /^cuda_/ { call[$7] = $5 }
+  END {
+    if (syncs != copies || seen != 36) print syncs, "waits for", copies, "copies,", seen, "of layers"
+    for (l in reads) if (reads[l] != 12) print l, reads[l], "reads"
+    for (i = 1; i <= syncs; i++) for (k = 1; k <= kernels; k++) if (call[launched[k]] && call[launched[k]] < from[i] && end[k] > to[i]) print "a call ends before what it waits for"
+  }' x/tasks x/rows
 
 # ---- chance ----
 

@@ -17,16 +17,17 @@ takes() { check "$* is refused" emulated-cluster "${small[@]}" "$@" taken; }
 # ---- each by itself ----
 
 check '--help' emulated-cluster --help >help
-sed -nE 's/^  --([a-z-]+) (N|X|MB|US|GB\/s|WHAT=X|RANK=X|C,T) .*; from ([0-9.]+) to ([0-9.]+)$/\1 \2 \3 \4/p' help >limits
+sed -nE 's/^  --([a-z-]+) (N|X|MB|US|GB\/s|WHAT=X|RANK=X|RANK=MS|LINK=X|C,T) .*; from ([0-9.]+) to ([0-9.]+)$/\1 \2 \3 \4/p' help >limits
 [ "$(wc -l <limits)" -ge 24 ] || fail "--help tells $(wc -l <limits) limits"
-for option in $(grep -oE '^  --[a-z-]+ (N|X|MB|US|GB/s|WHAT=X|RANK=X|C,T) ' help | grep -oE -- '--[a-z-]+' | grep -v -- --seed); do
+for option in $(grep -oE '^  --[a-z-]+ (N|X|MB|US|GB/s|WHAT=X|RANK=X|RANK=MS|LINK=X|C,T) ' help | grep -oE -- '--[a-z-]+' | grep -v -- --seed); do
   grep -q "^${option#--} " limits || fail "--help does not tell the limits of $option"
 done
 while read -r option argument least most; do
   case $argument in
     N) beyond=($((least - 1)) $((most + 1)) 99999999999 1$most$most$most) forms=('' ' 1' '1 ' +1 -1 0x1 1e0 1.0 1, one) ;;
     WHAT=X) beyond=("gemm=$most.5") forms=(1 gemm gemm= gemm=-1 'gemm= 1' gemm=0x1 gemm=inf gemm=nan gem=1 =1) ;;
-    RANK=X) beyond=("0=$most.5" 0=0) forms=(1 0 0= =1 '0= 1' ' 0=1' +0=1 0=0x1 0=inf 0=nan 0=-1 0x0=1 x=1) ;;
+    RANK=X | RANK=MS) beyond=("0=$most.5" 0=0) forms=(1 0 0= =1 '0= 1' ' 0=1' +0=1 0=0x1 0=inf 0=nan 0=-1 0x0=1 x=1 0-0=1) ;;
+    LINK=X) beyond=("0=$most.5" 0=0.5) forms=(1 0 0-0 0= =1 -=1 0-=1 -0=1 0--0=1 0-0-0=1 '0= 1' ' 0=1' '0 -0=1' +0=1 0=0x1 0=inf 0=nan 0=-1 0x0=1 x=1) ;;
     C,T) beyond=("0,$most.5" "$most.5,0") forms=(1 1, ,1 '1, 1' ' 1,1' -1,1 0x1,1 1,nan inf,1) ;;
     *) beyond=("$most.5") forms=('' ' 1' '1 ' +1 -1 0x1 inf nan 1e999 one 1,5) ;;
   esac
@@ -36,6 +37,20 @@ for text in '' ' 5' -5 ' -5' +5 0x5 5e0 18446744073709551616; do refuses "--seed
 for text in '' ' 0' 0- -0 +0 0,,1 0x0 0--1 1-0 1 99999999999999999999; do refuses '--ranks' --ranks "$text"; done
 takes --seed 18446744073709551615
 takes --hidden 64 --heads 1 --jitter .5 --nic-bandwidth 1e2 --contention 0,10 --scale gemm=0 --scale host=1e-3 --straggler 0=0.001 --slow-host 0=1 --seed 0
+
+for option in straggler slow-host slow-link slow-data; do
+  refuses "--$option 1=2: the ranks are 0 to 0" --$option 1=2
+  # shellcheck disable=SC2046 # words
+  refuses "--$option: at most 64 times" $(printf -- "--$option 0=1 %.0s" {1..65})
+done
+refuses '--slow-link 0-2=2: the ranks are 0 to 1' --dp 2 --slow-link 0-2=2
+takes --dp 2 --slow-link 0-1=2 --slow-link 1=3 --slow-link 1-1=1 --slow-data 0=0.5 --slow-data 0=2 --read-back 2
+for text in '' 1 1,1,1 1, ,1 1,,1 0,2 -1,1 1.5,1 x,1 4096,1 99999999999999999,1; do
+  refuses "--stage-layers $text: a number for each of 2 stages is wanted, at most 4096 together" --pp 2 "--stage-layers=$text"
+done
+refuses 'without --vp' --pp 2 --vp 2 --schedule interleaved --stage-layers 2,2
+takes --pp 3 --stage-layers 1,4,2 --record all
+refuses '--read-back: not with --graphs' --graphs layers --read-back 1
 
 refuses 'ops have names' --leave-out norm,op=
 refuses 'at most 16 of them' --leave-out "$(printf 'op=%d,' {1..16})op=17"

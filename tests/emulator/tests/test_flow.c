@@ -104,6 +104,7 @@ static void take(void *self, enum thread thread, const struct instruction *instr
     case DO_ENTER:
     case DO_LEAVE:
     case DO_SPEND:
+    case DO_SLEEP:
     case DO_QUERY:
     case DO_CALL:
     case DO_POST:

@@ -603,6 +603,7 @@ static void check_order(void *self, enum thread thread, const struct instruction
       assert_int_equal(instruction->time, !check->profile++);
       break;
     case DO_SPEND:
+    case DO_SLEEP:
       assert_true(instruction->time > 0);
       break;
     case DO_AWAIT:

@@ -86,8 +86,11 @@ static void model_forward(struct block *to) {
   if (to->chunk->embeds)
     embedding_forward(to);
   module_enter(to, MODULE_BLOCK, 0);
-  for (int place = 0; place < to->chunk->layers; place++)
+  for (int place = 0; place < to->chunk->layers; place++) {
     layer_forward(to, place);
+    for (int i = 0; i < to->setup->read_back; i++)
+      scalar_read(to);
+  }
   if (to->chunk->has_head)
     final_norm_forward(to);
   module_leave(to);
@@ -246,6 +249,16 @@ static void stop_profiler(const struct block *to) {
   frames_leave(to, COUNT(around));
 }
 
+/* Python's iterator waits for a process that reads ahead, and has not kept up. */
+static void wait_for_data(const struct block *to) {
+  int64_t wait = to->setup->slow_data ? to->setup->slow_data[to->rank] : 0;
+  if (wait == 0)
+    return;
+  frame_enter(to, "torch/utils/data/dataloader.py(701): __next__");
+  program_sleep(to->program, "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", wait);
+  frame_leave(to);
+}
+
 static void begin_step(const struct block *to) {
   if (to->step == 0)
     frames_enter(to, program_frames, COUNT(program_frames));
@@ -255,6 +268,7 @@ static void begin_step(const struct block *to) {
   program_mark(to->program, DO_STEP, to->step);
   frame_leave(to);
   program_enter(to->program, FRAME_ANNOTATION, to->gpt->step_names[to->step], (struct op_facts){.sequence = -1});
+  wait_for_data(to);
   frame_enter(to, step_frame);
   if (to->setup->unseen && to->step == to->setup->warmup)
     program_sync(to->program, DO_SYNC_DEVICE, 0, STREAM_COMPUTE);

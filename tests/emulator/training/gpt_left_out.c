@@ -209,6 +209,7 @@ static void read(struct leaving *leaving, const struct setup *setup, size_t at) 
       if (leaving->unrecorded_here[instruction->event])
         lose(leaving, at);
       break;
+    case DO_SLEEP:
     case DO_POST:
     case DO_AWAIT:
     case DO_SYNC_DEVICE:
@@ -268,6 +269,7 @@ static bool is_call(const struct instruction *instruction) {
     case DO_ENTER:
     case DO_LEAVE:
     case DO_SPEND:
+    case DO_SLEEP:
     case DO_POST:
     case DO_AWAIT:
     case DO_STEP:

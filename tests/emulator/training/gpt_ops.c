@@ -251,3 +251,15 @@ void multiply(const struct block *to, const struct product_work *product, const 
     op_view(to, "aten::_unsafe_view", shapes[SHAPE_UNSAFE_VIEW]);
   op_leave(to);
 }
+
+void scalar_read(const struct block *to) {
+  struct work copy = kernels_copy(to->setup, WORK_COPY_TO_HOST, 4);
+  op_enter(to, "aten::item", to->gpt->shapes[SHAPE_SCALAR]);
+  op_enter(to, "aten::_local_scalar_dense", to->gpt->shapes[SHAPE_SCALAR]);
+  spend(to, NS_LINE);
+  launch(to, &copy);
+  program_sync(to->program, DO_SYNC_STREAM, 0, STREAM_COMPUTE);
+  spend(to, NS_LINE);
+  op_leave(to);
+  op_leave(to);
+}

@@ -137,18 +137,6 @@ static void run_lists(const struct block *to, enum kernel kernel, int64_t elemen
   frame_leave(to);
 }
 
-static void read_scalar(const struct block *to) {
-  struct work copy = kernels_copy(to->setup, WORK_COPY_TO_HOST, 4);
-  op_enter(to, "aten::item", to->gpt->shapes[SHAPE_SCALAR]);
-  op_enter(to, "aten::_local_scalar_dense", to->gpt->shapes[SHAPE_SCALAR]);
-  spend(to, NS_LINE);
-  launch(to, &copy);
-  program_sync(to->program, DO_SYNC_STREAM, 0, STREAM_COMPUTE);
-  spend(to, NS_LINE);
-  op_leave(to);
-  op_leave(to);
-}
-
 /* Over all that holds parts of the gradient: the model's ranks, or the whole job where replicas have shares. */
 static void clip_gradients(const struct block *to) {
   int64_t owned = owned_parameters(to);
@@ -160,7 +148,7 @@ static void clip_gradients(const struct block *to) {
   enum role role = to->setup->parallel.distributed_optimizer ? ROLE_WORLD : ROLE_MODEL;
   if (has_group(to, role))
     collective_run(to, STREAM_MODEL, message_of(to, role, ALL_REDUCE, 1, true));
-  read_scalar(to);
+  scalar_read(to);
   python_leave(to);
   python_enter(to, "megatron/core/optimizer/clip_grads.py(143): clip_grad_by_total_norm_fp32");
   run_lists(to, KERNEL_CLIP, owned);

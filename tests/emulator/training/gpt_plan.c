@@ -82,10 +82,15 @@ static int64_t slot_parameters(const struct setup *setup, const struct chunk *ch
 }
 
 static struct chunk chunk_at(const struct setup *setup, int stage, int index) {
-  int stages = setup->parallel.pipeline, chunks = setup->parallel.chunks;
-  int layers = setup->model.layers / (stages * chunks), place = index * stages + stage;
+  int stages = setup->parallel.pipeline, chunks = setup->parallel.chunks, place = index * stages + stage;
+  int layers = setup_stage_layers(setup, stage) / chunks, first = place * layers;
+  if (setup->stage_layers) {
+    first = 0;
+    for (int before = 0; before < stage; before++)
+      first += setup->stage_layers[before];
+  }
   return (struct chunk){
-      .first_layer = place * layers, .layers = layers, .embeds = place == 0, .has_head = place == stages * chunks - 1};
+      .first_layer = first, .layers = layers, .embeds = place == 0, .has_head = place == stages * chunks - 1};
 }
 
 static int64_t chunk_parameters(const struct setup *setup, const struct chunk *chunk) {

@@ -32,7 +32,12 @@ static const struct module_kind {
     [MODULE_ROW] = {"RowParallelLinear", "megatron/core/tensor_parallel/layers.py(1150): forward", 2},
 };
 
-static int layers_of_rank(const struct setup *setup) { return setup->model.layers / setup->parallel.pipeline; }
+static int most_layers(const struct setup *setup) {
+  int most = 0;
+  for (int stage = 0; stage < setup->parallel.pipeline; stage++)
+    most = most < setup_stage_layers(setup, stage) ? setup_stage_layers(setup, stage) : most;
+  return most;
+}
 
 /* Those of a layer's kind are numbered on by the head. */
 void gpt_make_modules(struct gpt *gpt) {
@@ -40,7 +45,7 @@ void gpt_make_modules(struct gpt *gpt) {
     return;
   for (int module = 0; module < MODULES; module++) {
     const struct module_kind *kind = &kinds[module];
-    int count = kind->of_layer ? kind->of_layer * layers_of_rank(gpt->setup) + 1 : gpt->setup->parallel.chunks;
+    int count = kind->of_layer ? kind->of_layer * most_layers(gpt->setup) + 1 : gpt->setup->parallel.chunks;
     gpt->module_names[module] = memory_new((size_t)count, sizeof *gpt->module_names[module]);
     for (int i = 0; i < count; i++)
       snprintf(gpt->module_names[module][i], MODULE_NAME, "nn.Module: %s_%d", kind->class, i);
@@ -56,7 +61,7 @@ static int module_number(const struct block *to, enum module module, int which) 
   int chunk = (int)(to->chunk - to->plan->chunks);
   if (!kinds[module].of_layer)
     return chunk;
-  int layer = to->place < 0 ? layers_of_rank(to->setup) : chunk * to->chunk->layers + to->place;
+  int layer = to->place < 0 ? setup_stage_layers(to->setup, to->at.stage) : chunk * to->chunk->layers + to->place;
   return layer * kinds[module].of_layer + which;
 }
 

@@ -442,6 +442,7 @@ enum {
 void node_forward(const struct block *to, const struct node_names *names, const char *inputs);
 void node_backward(const struct block *to, const struct node_names *names, int node, const char *inputs);
 void node_leave_backward(const struct block *to);
+void scalar_read(const struct block *to); /* by the host, which waits for the compute stream */
 void multiply(const struct block *to, const struct product_work *product, const char *const *shapes, bool of_matrices);
 
 #define ENGINE_CALL "torch/autograd/graph.py(814): _engine_run_backward"

@@ -1,0 +1,395 @@
+/* The diagnosis: each cause with what it costs, the worst first.
+ *
+ * Ranks that are late, a stage with more work and a slow link come first: what others wait for them is theirs and no
+ * longer waiting. What is left of every part of the step is a finding of its own kind, so that nothing counts twice
+ * among ranks of one step.
+ */
+#include <lumos/diagnosis.h>
+
+#include "report/diagnosis/blocked.h"
+#include "report/diagnosis/confidence.h"
+#include "report/diagnosis/excess.h"
+#include "report/diagnosis/figures.h"
+#include "report/diagnosis/imbalance.h"
+#include "report/diagnosis/links.h"
+#include "report/text/numbers.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+  /* Chosen: what a reader would look into. Smaller overheads are listed, but are no diagnosis. */
+  LEAST_SHARE = 50000, /* millionths of the step */
+  LISTED_SHARE = 10000,
+  MOST_OF = 2, /* an op is named where at least one in so many ns of the excess is its own */
+};
+
+LUMOS_VECTOR_TYPE(findings, struct lumos_finding);
+
+struct diagnosing {
+  const struct lumos_job *job;
+  struct diagnosis_figures figures;
+  struct diagnosis_parts left; /* of the step, what no finding has yet */
+  struct findings findings;
+};
+
+static const struct lumos_finding empty = {.stage = LUMOS_ABSENT_INT,
+                                           .ratio = LUMOS_ABSENT,
+                                           .group = LUMOS_NONE,
+                                           .op = LUMOS_NO_STRING,
+                                           .op_time = LUMOS_ABSENT};
+
+static int64_t at_most(int64_t value, int64_t limit) { return value < limit ? value : limit; }
+static int64_t at_least_zero(int64_t value) { return value > 0 ? value : 0; }
+
+static void add_finding(struct diagnosing *search, struct lumos_finding finding) {
+  finding.share = report_share(finding.time, search->figures.step);
+  if (finding.time > 0 && finding.share >= LISTED_SHARE) {
+    lumos_vector_push(&search->findings, finding);
+  }
+}
+
+/* Take from what is left; what is not there is not taken. */
+static void take(int64_t *part, int64_t time) { *part -= at_most(at_least_zero(time), *part); }
+
+/* What the ranks that are not to blame wait for those that are, on the mean of all: no waiting any more. */
+static void take_waiting(struct diagnosing *search, const struct lumos_finding *finding) {
+  const struct lumos_job *job = search->job;
+  __int128 waits = 0;
+  for (uint32_t r = 0; r < job->ranks.count; r++) {
+    bool blamed = false;
+    for (uint32_t i = 0; i < finding->rank_count; i++) {
+      blamed |= finding->ranks[i] == r;
+    }
+    int64_t wait = blamed ? 0 : at_most(search->figures.ranks[r].waits, finding->time);
+    waits += (__int128)wait * lumos_rank_weight(&job->ranks.items[r]);
+  }
+  int64_t mean = (int64_t)(waits / search->figures.weight);
+  int64_t of_bubble = at_least_zero(mean - search->left.wait);
+  take(&search->left.wait, mean);
+  take(&search->left.bubble, of_bubble);
+}
+
+/* ---- The network ---- */
+
+static void find_slow_link(struct diagnosing *search) {
+  struct diagnosis_link link = diagnosis_slow_link(&search->figures);
+  if (link.collective == LUMOS_NONE) {
+    return;
+  }
+  const struct lumos_job *job = search->job;
+  const struct lumos_collective *collective = &job->collectives.items[link.collective];
+  struct lumos_finding finding = empty;
+  finding.cause = LUMOS_CAUSE_SLOW_LINK;
+  finding.time = link.excess;
+  finding.ratio = link.ratio;
+  finding.op = collective->op;
+  finding.op_time = link.excess;
+  for (uint32_t m = 0; m < collective->member_count && finding.rank_count < LUMOS_FINDING_RANKS; m++) {
+    const struct lumos_task *member = &job->tasks.items[job->members.items[collective->member_first + m]];
+    finding.rank_times[finding.rank_count] = link.excess;
+    finding.ranks[finding.rank_count++] = lumos_rank_of(job, member);
+  }
+  int64_t members = finding.rank_count;
+  take(&search->left.transfer, link.excess * members / search->figures.weight);
+  take_waiting(search, &finding);
+  add_finding(search, finding);
+}
+
+/* ---- Late ranks ---- */
+
+static int64_t lateness(const struct diagnosis_rank *rank) {
+  return at_least_zero(rank->late_compute + rank->late_host);
+}
+
+/* The median over other ranks is not needed: a late rank stands out, or it is not this. */
+static bool is_unrecorded(const struct diagnosis_figures *figures, uint32_t rank) {
+  int64_t least = INT64_MAX;
+  for (uint32_t r = 0; r < figures->job->ranks.count; r++) {
+    least = figures->ranks[r].steps > 0 ? at_most(figures->ranks[r].not_recorded, least) : least;
+  }
+  return figures->ranks[rank].not_recorded - least > lateness(&figures->ranks[rank]) / MOST_OF;
+}
+
+static enum lumos_cause cause_of(const struct diagnosis_figures *figures, uint32_t rank) {
+  const struct diagnosis_rank *late = &figures->ranks[rank];
+  if (is_unrecorded(figures, rank)) {
+    return LUMOS_CAUSE_UNRECORDED_RANK;
+  }
+  return late->late_compute > late->late_host ? LUMOS_CAUSE_SLOW_GPU : LUMOS_CAUSE_SLOW_CPU;
+}
+
+static void name_op(struct lumos_finding *finding, const struct diagnosis_excess *excess) {
+  if (excess->name != LUMOS_NO_STRING && excess->time > finding->time / MOST_OF) {
+    finding->op = excess->name;
+    finding->before_op = excess->before;
+    finding->op_time = excess->time;
+  }
+}
+
+/* Most of what the rank is late by is what it waits for data longer than on the mean. */
+static void explain_by_loader(const struct diagnosis_figures *figures, struct lumos_finding *finding) {
+  struct diagnosis_blocked own = diagnosis_blocked_by_loader(figures, finding->ranks[0]);
+  struct diagnosis_blocked mean = diagnosis_blocked_by_loader(figures, LUMOS_NONE);
+  if (own.time - mean.time > finding->time / MOST_OF) {
+    finding->cause = LUMOS_CAUSE_DATA_LOADER;
+    finding->op = own.op;
+    finding->before_op = false;
+    finding->op_time = own.op_time;
+  }
+}
+
+/* Why the first of its ranks is late. */
+static void explain(const struct diagnosis_figures *figures, struct lumos_finding *finding) {
+  if (finding->cause == LUMOS_CAUSE_SLOW_GPU) {
+    struct diagnosis_excess excess = diagnosis_kernel_excess(figures, finding->ranks[0]);
+    name_op(finding, &excess);
+    finding->ratio = report_share(excess.own, excess.others);
+  } else if (finding->cause == LUMOS_CAUSE_SLOW_CPU) {
+    struct diagnosis_excess excess = diagnosis_thread_excess(figures, finding->ranks[0]);
+    name_op(finding, &excess);
+    finding->ratio = report_share(excess.own, excess.others);
+    explain_by_loader(figures, finding);
+  }
+}
+
+static int64_t longest_wait(const struct diagnosis_figures *figures) {
+  int64_t longest = 0;
+  for (uint32_t r = 0; r < figures->job->ranks.count; r++) {
+    longest = figures->ranks[r].waits > longest ? figures->ranks[r].waits : longest;
+  }
+  return longest;
+}
+
+/* The latest straggler for this cause that no finding has; LUMOS_NONE. */
+static uint32_t latest(const struct diagnosis_figures *figures, const bool *named, enum lumos_cause cause) {
+  uint32_t found = LUMOS_NONE;
+  for (uint32_t r = 0; r < figures->job->ranks.count; r++) {
+    if (figures->ranks[r].straggler && !named[r] && cause_of(figures, r) == cause &&
+        (found == LUMOS_NONE || lateness(&figures->ranks[r]) > lateness(&figures->ranks[found]))) {
+      found = r;
+    }
+  }
+  return found;
+}
+
+/* The stragglers of one cause; they are late side by side, so that the latest is what they cost. */
+static void find_late(struct diagnosing *search, enum lumos_cause cause, bool *named) {
+  const struct diagnosis_figures *figures = &search->figures;
+  struct lumos_finding finding = empty;
+  finding.cause = cause;
+  uint32_t rank = 0;
+  while (finding.rank_count < LUMOS_FINDING_RANKS && (rank = latest(figures, named, cause)) != LUMOS_NONE) {
+    named[rank] = true;
+    finding.rank_times[finding.rank_count] = lateness(&figures->ranks[rank]);
+    finding.ranks[finding.rank_count++] = rank;
+  }
+  if (finding.rank_count > 0) {
+    finding.time = at_most(finding.rank_times[0], longest_wait(figures));
+    explain(figures, &finding);
+    take_waiting(search, &finding);
+    const struct lumos_rank *first = &search->job->ranks.items[finding.ranks[0]];
+    int64_t own = figures->ranks[finding.ranks[0]].late_host * lumos_rank_weight(first) / figures->weight;
+    take(cause == LUMOS_CAUSE_UNRECORDED_RANK ? &search->left.not_recorded : &search->left.idle_host,
+         cause == LUMOS_CAUSE_SLOW_GPU ? 0 : own);
+    add_finding(search, finding);
+  }
+}
+
+/* Kernels beside a transfer are slower, so that those of a slow link's ranks are, too. */
+static void excuse_ranks_of_links(const struct diagnosing *search, bool *named) {
+  for (size_t i = 0; i < search->findings.count; i++) {
+    const struct lumos_finding *link = &search->findings.items[i];
+    for (uint32_t r = 0; r < link->rank_count; r++) {
+      const struct diagnosis_rank *rank = &search->figures.ranks[link->ranks[r]];
+      named[link->ranks[r]] |= rank->late_compute > rank->late_host && lateness(rank) < link->time;
+    }
+  }
+}
+
+static void find_late_ranks(struct diagnosing *search) {
+  static const enum lumos_cause causes[] = {LUMOS_CAUSE_SLOW_CPU, LUMOS_CAUSE_SLOW_GPU, LUMOS_CAUSE_UNRECORDED_RANK};
+  bool *named = lumos_allocate_zeroed(search->job->ranks.count + 1, sizeof *named);
+  excuse_ranks_of_links(search, named);
+  for (size_t i = 0; i < sizeof causes / sizeof *causes; i++) {
+    find_late(search, causes[i], named);
+  }
+  free(named);
+}
+
+/* ---- The pipeline ---- */
+
+static void find_imbalance(struct diagnosing *search) {
+  struct diagnosis_imbalance imbalance = diagnosis_find_imbalance(&search->figures);
+  if (imbalance.stage == LUMOS_ABSENT_INT) {
+    return;
+  }
+  struct lumos_finding finding = empty;
+  finding.cause = LUMOS_CAUSE_IMBALANCE;
+  finding.time = at_most(imbalance.cost, search->left.bubble);
+  finding.stage = imbalance.stage;
+  finding.ratio = imbalance.ratio;
+  if (imbalance.part != 0) {
+    finding.part = imbalance.part;
+    finding.op_time = imbalance.part_time;
+  }
+  for (uint32_t r = 0; r < search->job->ranks.count && finding.rank_count < LUMOS_FINDING_RANKS; r++) {
+    const struct lumos_rank *rank = &search->job->ranks.items[r];
+    if (rank->has_parallel && rank->parallel.pp == finding.stage && search->figures.ranks[r].steps > 0) {
+      finding.rank_times[finding.rank_count] = search->figures.ranks[r].compute;
+      finding.ranks[finding.rank_count++] = r;
+    }
+  }
+  take(&search->left.bubble, finding.time);
+  add_finding(search, finding);
+}
+
+/* ---- What is left ---- */
+
+/* The op at which threads are while most GPUs are idle; LUMOS_NO_STRING. */
+static lumos_string_id longest_op(const struct diagnosing *search, int64_t *time) {
+  const struct lumos_job *job = search->job;
+  lumos_string_id longest = LUMOS_NO_STRING;
+  *time = 0;
+  for (size_t i = 0; i < job->metrics.count; i++) {
+    const struct lumos_metric *metric = &job->metrics.items[i];
+    lumos_string_id op = metric->scope.op;
+    if (op != LUMOS_NO_STRING && strcmp(lumos_string(job->strings, metric->name), "idle_at_op") == 0 &&
+        lumos_string(job->strings, op)[0] != '(' && diagnosis_counts_step(&search->figures, metric->scope.step)) {
+      int64_t value = at_least_zero(report_decimal_as(metric->value, 0)) / search->figures.steps;
+      longest = value > *time ? op : longest;
+      *time = value > *time ? value : *time;
+    }
+  }
+  return longest;
+}
+
+static void find_loader(struct diagnosing *search) {
+  struct diagnosis_blocked loader = diagnosis_blocked_by_loader(&search->figures, LUMOS_NONE);
+  struct lumos_finding finding = empty;
+  finding.cause = LUMOS_CAUSE_DATA_LOADER;
+  finding.time = at_most(loader.time, search->left.idle_host);
+  finding.op = loader.op;
+  finding.op_time = loader.op_time;
+  take(&search->left.idle_host, finding.time);
+  add_finding(search, finding);
+}
+
+/* A CPU that is blocked for some time of a step could have been ahead of its GPU by as much, so that the GPU is idle for
+ * the synchronization's sake; what is idle beyond that is the CPU's own pace. */
+static void find_idle(struct diagnosing *search) {
+  struct diagnosis_parts *left = &search->left;
+  struct diagnosis_blocked blocked = diagnosis_blocked_by_gpu(&search->figures);
+  int64_t starved = report_sum(left->idle_host, left->idle_launch);
+  int64_t avoidable = at_most(starved, at_least_zero(blocked.time - left->idle_sync));
+  struct lumos_finding finding = empty;
+  finding.cause = LUMOS_CAUSE_SYNCHRONIZATION;
+  finding.time = report_sum(left->idle_sync, avoidable);
+  finding.op = blocked.op;
+  finding.op_time = blocked.op_time;
+  add_finding(search, finding);
+  finding.cause = LUMOS_CAUSE_CPU_BOUND;
+  finding.time = starved - avoidable;
+  finding.op = longest_op(search, &finding.op_time);
+  add_finding(search, finding);
+}
+
+static void find_rest(struct diagnosing *search) {
+  const struct diagnosis_parts *left = &search->left;
+  const struct {
+    enum lumos_cause cause;
+    int64_t time;
+  } rest[] = {
+      {LUMOS_CAUSE_WAITING, left->wait},           {LUMOS_CAUSE_BUBBLE, left->bubble},
+      {LUMOS_CAUSE_COMMUNICATION, left->transfer}, {LUMOS_CAUSE_COPIES, left->copies},
+      {LUMOS_CAUSE_IDLE, left->idle_other},        {LUMOS_CAUSE_NOT_RECORDED, left->not_recorded},
+      {LUMOS_CAUSE_UNSPLIT, left->unsplit},
+  };
+  for (size_t i = 0; i < sizeof rest / sizeof *rest; i++) {
+    struct lumos_finding finding = empty;
+    finding.cause = rest[i].cause;
+    finding.time = rest[i].time;
+    add_finding(search, finding);
+  }
+}
+
+/* The group and operation that most of the exposed transfer may be of: the longest transfers. */
+static void name_communication(struct diagnosing *search) {
+  const struct lumos_job *job = search->job;
+  int64_t longest = 0;
+  struct lumos_finding named = empty;
+  for (size_t i = 0; i < job->metrics.count; i++) {
+    const struct lumos_metric *metric = &job->metrics.items[i];
+    int64_t value = at_least_zero(report_decimal_as(metric->value, 0));
+    if (metric->scope.group != LUMOS_NO_STRING && metric->scope.op != LUMOS_NO_STRING && value > longest &&
+        diagnosis_is_spoken(&search->figures, metric) && diagnosis_counts_step(&search->figures, metric->scope.step) &&
+        strcmp(lumos_string(job->strings, metric->name), "collective_transfer") == 0) {
+      longest = value;
+      named.op = metric->scope.op;
+      for (uint32_t g = 0; g < job->groups.count; g++) {
+        named.group = job->groups.items[g].id == metric->scope.group ? g : named.group;
+      }
+    }
+  }
+  for (size_t i = 0; i < search->findings.count; i++) {
+    if (search->findings.items[i].cause == LUMOS_CAUSE_COMMUNICATION) {
+      search->findings.items[i].op = named.op;
+      search->findings.items[i].group = named.group;
+    }
+  }
+}
+
+static int by_time(const void *left, const void *right) {
+  const struct lumos_finding *a = left, *b = right;
+  return a->time != b->time ? LUMOS_ORDER(b->time, a->time) : LUMOS_ORDER(a->cause, b->cause);
+}
+
+/* Where nothing is large the GPUs compute, which is then what there is to say. */
+static void find_compute(struct diagnosing *search) {
+  struct findings *findings = &search->findings;
+  struct lumos_finding finding = empty;
+  finding.cause = LUMOS_CAUSE_COMPUTE;
+  finding.time = search->figures.parts.compute;
+  finding.share = report_share(finding.time, search->figures.step);
+  lumos_vector_push(findings, finding);
+  if (findings->count == 1 || findings->items[0].share < LEAST_SHARE) {
+    memmove(&findings->items[1], &findings->items[0], (findings->count - 1) * sizeof finding);
+    findings->items[0] = finding;
+  }
+}
+
+void lumos_diagnose(const struct lumos_job *job, struct lumos_diagnosis *diagnosis) {
+  struct report_facts facts;
+  report_facts_read(job, &facts);
+  struct diagnosing search = {.job = job};
+  *diagnosis = (struct lumos_diagnosis){.step_time = LUMOS_ABSENT, .edited = facts.edited};
+  if (diagnosis_figures_read(&facts, &search.figures)) {
+    search.left = search.figures.parts;
+    find_slow_link(&search);
+    find_late_ranks(&search);
+    find_imbalance(&search);
+    find_loader(&search);
+    find_idle(&search);
+    find_rest(&search);
+    name_communication(&search);
+    lumos_vector_sort(&search.findings, by_time);
+    find_compute(&search);
+    diagnosis->findings = search.findings.items;
+    diagnosis->count = search.findings.count;
+  }
+  diagnosis->step_time = search.figures.step;
+  diagnosis_judge(&search.figures, diagnosis);
+  diagnosis_figures_free(&search.figures);
+  report_facts_free(&facts);
+}
+
+void lumos_diagnosis_free(struct lumos_diagnosis *diagnosis) {
+  free(diagnosis->findings);
+  diagnosis->findings = NULL;
+  diagnosis->count = 0;
+}
+
+static const char *const names[LUMOS_CAUSES] = {
+    "compute", "slow_cpu",      "slow_gpu",  "unrecorded_rank", "data_loader", "slow_link", "imbalance",    "bubble",
+    "waiting", "communication", "cpu_bound", "synchronization", "copies",      "idle",      "not_recorded", "unsplit"};
+
+const char *lumos_cause_name(enum lumos_cause cause) { return names[cause]; }

@@ -1,0 +1,43 @@
+/* What the diagnosis reads off a job's metrics: the mean step in parts, and each rank's own. Times in ns of a mean step.
+ */
+#ifndef LUMOS_REPORT_DIAGNOSIS_FIGURES_H
+#define LUMOS_REPORT_DIAGNOSIS_FIGURES_H
+
+#include "report/content/facts.h"
+
+/* Parts of the mean step over all ranks, which add up to it. */
+struct diagnosis_parts {
+  int64_t compute; /* hidden communication included */
+  int64_t transfer, wait, bubble, unsplit;
+  int64_t copies, not_recorded;
+  int64_t idle_host, idle_launch, idle_sync, idle_other; /* these add up to idle time */
+};
+
+struct diagnosis_rank {
+  int64_t steps;                   /* that were added up; 0: the rank has none */
+  int64_t compute, not_recorded;   /* parts of its own step */
+  int64_t waits;                   /* for other ranks or stages, exposed */
+  int64_t late_compute, late_host; /* what it takes longer than like ranks before communication; less: negative */
+  bool straggler;                  /* that is much, and comes again */
+};
+
+struct diagnosis_figures {
+  const struct lumos_job *job;
+  const struct report_facts *facts;
+  enum report_timeline timeline; /* that is spoken of */
+  int64_t step, steps;           /* the mean step, and how many there are */
+  int64_t weight;                /* ranks of the job, those that one stands for included */
+  struct diagnosis_parts parts;
+  struct diagnosis_rank *ranks; /* by index in job->ranks */
+};
+
+/* False: no step has a length, or no rank a GPU. Free in any case. */
+bool diagnosis_figures_read(const struct report_facts *facts, struct diagnosis_figures *figures);
+void diagnosis_figures_free(struct diagnosis_figures *figures);
+
+/* Is the step in the sums? The first one of a changed job is not. */
+bool diagnosis_counts_step(const struct diagnosis_figures *figures, int32_t step);
+/* The metric's source is that of the timeline that is spoken of. */
+bool diagnosis_is_spoken(const struct diagnosis_figures *figures, const struct lumos_metric *metric);
+
+#endif

@@ -1,0 +1,320 @@
+/* Filling the first screen. */
+#include "report/diagnosis/first_screen.h"
+
+#include "report/text/names.h"
+#include "report/text/numbers.h"
+#include <stdlib.h>
+#include <string.h>
+
+struct diagnosis_story report_story(const struct report_content *content) {
+  return (struct diagnosis_story){content->job, &content->facts, &content->opportunities, content->diagnosis};
+}
+
+void report_put_title(const struct report_content *content, struct lumos_text *out) {
+  enum { LONGEST = 300 };
+  const char *title = report_title(content);
+  if (title != NULL) {
+    report_put_cut(out, title, strlen(title), LONGEST);
+  } else {
+    struct diagnosis_story story = report_story(content);
+    diagnosis_put_sentence(&story, out);
+  }
+}
+
+void report_put_diagnosis(const struct diagnosis_story *story, struct lumos_text *out) {
+  struct lumos_text remedy = LUMOS_TEXT_BUFFER;
+  diagnosis_put_sentence(story, out);
+  diagnosis_put_remedy(story, &remedy);
+  if (remedy.length > 0) {
+    lumos_text_char(out, ' ');
+    lumos_text_add(out, remedy.bytes, remedy.length);
+  }
+  lumos_text_free(&remedy);
+}
+
+static void set_tile(struct report_scope *scope, const char *section, const char *label, const char *term,
+                     struct lumos_text *figure, struct lumos_text *evidence) {
+  struct report_scope *item = report_section_item(scope, section);
+  report_set_text(item, "label", label);
+  report_set_text(item, "term", term);
+  report_set_take(item, "figure", figure);
+  report_set_take(item, "evidence", evidence);
+}
+
+/* "8 steps, 38.1 ms to 48.2 ms; the first step, 51.0 ms, which starts with work left over, is left out" */
+static void put_step_range(const struct report_facts *facts, enum report_timeline timeline, struct lumos_text *out) {
+  const struct report_rows *rows = facts->job_steps.count > 0 ? &facts->job_steps : &facts->steps;
+  int64_t least = LUMOS_ABSENT, most = LUMOS_ABSENT, left_out = LUMOS_ABSENT, steps = 0;
+  for (size_t i = 0; i < rows->count; i++) {
+    int64_t time = rows->items[i].figures[timeline].of[FIGURE_STEP_TIME];
+    if (rows->items[i].left_out) {
+      left_out = time > left_out ? time : left_out;
+      continue;
+    }
+    steps++;
+    least = time != LUMOS_ABSENT && (least == LUMOS_ABSENT || time < least) ? time : least;
+    most = time > most ? time : most;
+  }
+  if (rows->count < 2 || least == LUMOS_ABSENT) {
+    return;
+  }
+  report_put_counted(out, steps, facts->job_steps.count > 0 ? "step" : "rank-step");
+  lumos_text_put(out, ", ");
+  report_put_time(out, least);
+  if (steps > 1) {
+    lumos_text_put(out, " to ");
+    report_put_time(out, most);
+  }
+  if (left_out != LUMOS_ABSENT) {
+    lumos_text_put(out, "; the first step, ");
+    report_put_time(out, left_out);
+    lumos_text_put(out, ", starts with work left over from the recording and is left out");
+  }
+}
+
+static void fill_step_tile(const struct report_facts *facts, struct report_scope *scope) {
+  enum report_timeline timeline = report_facts_spoken(facts);
+  enum report_timeline other = timeline == MEASURED ? SIMULATED : MEASURED;
+  struct lumos_text figure = LUMOS_TEXT_BUFFER;
+  struct lumos_text evidence = LUMOS_TEXT_BUFFER;
+  int64_t time = report_facts_step_time(facts, timeline);
+  int64_t beside = report_facts_step_time(facts, other);
+  if (facts->edited) {
+    report_put_time_beside(&figure, time, beside);
+  } else {
+    report_put_time(&figure, time);
+  }
+  if (beside != LUMOS_ABSENT) {
+    lumos_text_put(&evidence, timeline == MEASURED ? "simulated " : "measured before the change ");
+    report_put_time_beside(&evidence, beside, facts->edited ? time : beside);
+  }
+  size_t before = evidence.length;
+  lumos_text_put(&evidence, before > 0 ? "; " : "");
+  size_t separated = evidence.length;
+  put_step_range(facts, timeline, &evidence);
+  evidence.length = evidence.length == separated ? before : evidence.length;
+  set_tile(scope, "tiles", timeline == MEASURED ? "Step time, measured" : "Step time, simulated", "step_time", &figure,
+           &evidence);
+}
+
+/* ---- Four figures ---- */
+
+/* Computing, hidden communication included: of a rank's mean step. */
+static void fill_compute_tile(const struct report_facts *facts, struct report_scope *scope) {
+  enum report_timeline timeline = report_facts_spoken(facts);
+  const struct report_row *whole = report_facts_whole(facts, timeline);
+  struct lumos_text figure = LUMOS_TEXT_BUFFER;
+  struct lumos_text evidence = LUMOS_TEXT_BUFFER;
+  int64_t time = report_sum(report_row_mean(whole, timeline, FIGURE_EXPOSED_COMPUTE),
+                            report_row_mean(whole, timeline, FIGURE_OVERLAPPED));
+  report_put_share(&figure, report_share(time, report_row_mean(whole, timeline, FIGURE_STEP_TIME)));
+  report_put_time(&evidence, time);
+  lumos_text_put(&evidence, lumos_job_weight(facts->job) > 1 ? " of a step, averaged over ranks" : " of a step");
+  set_tile(scope, "tiles", "Computing", "exposed_compute", &figure, &evidence);
+}
+
+static bool has_note(const struct lumos_job *job, const char *code) {
+  for (size_t i = 0; i < job->notes.count; i++) {
+    if (strcmp(lumos_string(job->strings, job->notes.items[i].code), code) == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* Or why there is none. */
+static void fill_mfu_tile(const struct report_content *content, struct report_scope *scope) {
+  const struct report_table *table = &content->tables[TABLE_METRICS + METRICS_MFU];
+  struct lumos_text figure = LUMOS_TEXT_BUFFER;
+  struct lumos_text evidence = LUMOS_TEXT_BUFFER;
+  int64_t mfu = report_table_rows(table) > 0 ? report_table_value(table, 0, 1) : LUMOS_ABSENT;
+  report_put_share(&figure, mfu);
+  if (mfu != LUMOS_ABSENT) {
+    const struct report_cell *from = &table->cells.items[0];
+    lumos_text_put(&evidence, "model FLOPs by the ");
+    lumos_text_add(&evidence, from->bytes, from->length);
+  } else if (has_note(content->job, "sim.gpu_unknown")) {
+    lumos_text_put(&evidence, "the peak of this GPU is not known; name it with --hardware");
+  } else if (has_note(content->job, "sim.flops_unknown")) {
+    lumos_text_put(&evidence, "record with record_shapes=True, or give --model");
+  } else {
+    lumos_text_put(&evidence, "no matrix products or attention were recorded");
+  }
+  set_tile(scope, "tiles", "MFU", "mfu", &figure, &evidence);
+}
+
+/* Not where nobody looked for one. Under poor confidence nothing is predicted. */
+static void fill_gain_tile(const struct diagnosis_story *story, struct report_scope *scope) {
+  const struct report_opportunities *opportunities = story->opportunities;
+  const struct report_opportunity *best = report_best_opportunity(opportunities);
+  bool predicted = diagnosis_predicts(story->diagnosis);
+  struct lumos_text figure = LUMOS_TEXT_BUFFER;
+  struct lumos_text evidence = LUMOS_TEXT_BUFFER;
+  if (best == NULL && !opportunities->none) {
+    return;
+  }
+  if (best == NULL && predicted) {
+    report_put_share(&figure, 0);
+    lumos_text_put(&evidence, "no kind of work alone shortens the step by 0.5\xC2\xA0%");
+  } else if (!predicted) {
+    report_put_share(&figure, LUMOS_ABSENT);
+    lumos_text_put(&evidence, "not predicted: too much of the step is outside what the model explains");
+  } else {
+    lumos_text_put(&figure, "\xE2\x88\x92");
+    report_put_share(&figure, report_opportunity_gain_share(opportunities, best->half));
+    report_put_halving(opportunities, best, &evidence);
+  }
+  set_tile(scope, "tiles", "Best gain, predicted", "opportunity_half", &figure, &evidence);
+}
+
+/* ---- Trust in detail ---- */
+
+static void fill_error(const struct report_facts *facts, struct report_scope *scope) {
+  int64_t worst = report_trust(facts, FIGURE_REPLAY_ERROR);
+  int64_t mean = facts->mean_error != LUMOS_ABSENT ? facts->mean_error : worst;
+  struct lumos_text figure = LUMOS_TEXT_BUFFER;
+  struct lumos_text evidence = LUMOS_TEXT_BUFFER;
+  report_put_fine_share(&figure, mean);
+  if (mean == LUMOS_ABSENT) {
+    lumos_text_put(&evidence,
+                   facts->edited ? "known for the unchanged job only" : "there is no measured step to compare with");
+  } else {
+    lumos_text_put(&evidence, "of the measured step");
+    if (facts->steps.count > 1) {
+      lumos_text_put(&evidence, ", mean size; worst ");
+      report_put_fine_share(&evidence, worst);
+    }
+  }
+  set_tile(scope, "trust", "replay error", "replay_error", &figure, &evidence);
+}
+
+struct trust_row {
+  enum report_figure figure;
+  const char *label, *evidence;
+};
+
+static void fill_trust(const struct report_facts *facts, struct report_scope *scope) {
+  static const struct trust_row rows[] = {
+      {FIGURE_UNEXPLAINED_LAG, "unexplained delay", "GPU starts later or earlier than the rules say"},
+      {FIGURE_BOUNDARY, "outside the recording", "GPU starts held by work that the recording lacks"},
+      {FIGURE_RESOURCE_WAIT, "waiting for SMs", "behind a kernel that fills the GPU"},
+      {FIGURE_KEPT_WAIT, "unjoined communication", "kept at its measured length"},
+      {FIGURE_HOST_GAP, "CPU gaps", "thread time without an event"},
+      {FIGURE_PROFILER_TIME, "profiler", "at most, on threads"},
+      {FIGURE_HOST_UNKNOWN, "unexplained CPU time", "long gaps and calls, copied from the trace"},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    struct lumos_text figure = LUMOS_TEXT_BUFFER;
+    struct lumos_text evidence = LUMOS_TEXT_BUFFER;
+    bool optional = rows[i].figure == FIGURE_RESOURCE_WAIT || rows[i].figure == FIGURE_PROFILER_TIME;
+    if (optional && report_trust(facts, rows[i].figure) == LUMOS_ABSENT) {
+      continue; /* streams of older versions have none, and not every recording shows what it takes */
+    }
+    report_put_share(&figure, report_trust(facts, rows[i].figure));
+    lumos_text_put(&evidence, rows[i].evidence);
+    set_tile(scope, "trust", rows[i].label, report_figure_name(rows[i].figure), &figure, &evidence);
+  }
+}
+
+static void fill_host_error(const struct report_facts *facts, struct report_scope *scope) {
+  struct lumos_text figure = LUMOS_TEXT_BUFFER;
+  struct lumos_text evidence = LUMOS_TEXT_BUFFER;
+  report_put_fine_share(&figure, report_trust(facts, FIGURE_HOST_REPLAY_ERROR));
+  lumos_text_put(&evidence, "of the CPU, worst step");
+  set_tile(scope, "trust", "CPU replay error", "host_replay_error", &figure, &evidence);
+}
+
+/* Where there are like steps: how well the graph of one tells the time of the other, and what would be off without
+ * it. */
+static void fill_transplant(const struct report_facts *facts, struct report_scope *scope) {
+  if (facts->transplant_error == LUMOS_ABSENT) {
+    return;
+  }
+  struct lumos_text figure = LUMOS_TEXT_BUFFER;
+  struct lumos_text evidence = LUMOS_TEXT_BUFFER;
+  report_put_fine_share(&figure, facts->transplant_error);
+  lumos_text_put(&evidence, "mean size, worst ");
+  report_put_fine_share(&evidence, report_trust(facts, FIGURE_TRANSPLANT_ERROR));
+  set_tile(scope, "trust", "cross-step error", "transplant_error", &figure, &evidence);
+  report_put_fine_share(&figure, facts->step_spread);
+  lumos_text_put(&evidence, "between similar steps, mean size");
+  set_tile(scope, "trust", "step-to-step variation", "step_spread", &figure, &evidence);
+  report_put_share(&figure, report_trust(facts, FIGURE_TRANSPLANT_MATCHED));
+  lumos_text_put(&evidence, "of GPU tasks, worst step");
+  set_tile(scope, "trust", "matched tasks", "transplant_matched", &figure, &evidence);
+}
+
+/* "2,912 of 2,917" as a share, with the counts as evidence. */
+static void fill_coverage(struct report_scope *scope, const char *label, const char *term, int64_t part, int64_t whole,
+                          const char *noun) {
+  struct lumos_text figure = LUMOS_TEXT_BUFFER;
+  struct lumos_text evidence = LUMOS_TEXT_BUFFER;
+  report_put_share(&figure, report_share(part, whole));
+  report_put_part(&evidence, part, whole, noun);
+  set_tile(scope, "trust", label, term, &figure, &evidence);
+}
+
+/* Known where the recorder timed steps without the profiler; else nothing is said. */
+static void fill_profiling_cost(const struct report_facts *facts, struct report_scope *scope) {
+  if (facts->profiling_cost == LUMOS_ABSENT || facts->unprofiled_step == LUMOS_ABSENT) {
+    return;
+  }
+  struct lumos_text figure = LUMOS_TEXT_BUFFER;
+  struct lumos_text evidence = LUMOS_TEXT_BUFFER;
+  report_put_share(&figure, facts->profiling_cost);
+  report_put_time(&evidence, facts->unprofiled_step);
+  lumos_text_put(&evidence, " a step without the profiler");
+  set_tile(scope, "trust", "profiling overhead", "profiling_cost", &figure, &evidence);
+}
+
+/* How far to believe all that, in one word and one sentence. */
+static void fill_confidence(const struct diagnosis_story *story, struct report_scope *scope) {
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  struct report_scope *item = report_section_item(scope, "confidence");
+  report_set_text(item, "grade", lumos_confidence_name(story->diagnosis->confidence));
+  diagnosis_put_confidence(story, &text);
+  report_set_take(item, "reason", &text);
+}
+
+static void fill_sentences(const struct report_content *content, const struct diagnosis_story *story,
+                           struct report_scope *scope) {
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  report_put_title(content, &text);
+  report_set_take(scope, "title", &text);
+  report_section_if(scope, "has_title", report_title(content) != NULL);
+  report_put_diagnosis(story, &text);
+  report_set_take(scope, "diagnosis", &text);
+  diagnosis_put_sentence(story, &text);
+  report_set_take(scope, "sentence", &text);
+  diagnosis_put_remedy(story, &text);
+  report_section_if(scope, "has_remedy", text.length > 0);
+  report_set_take(scope, "remedy", &text);
+}
+
+static void fill_details(const struct report_facts *facts, struct report_scope *scope) {
+  fill_error(facts, scope);
+  fill_trust(facts, scope);
+  fill_host_error(facts, scope);
+  fill_transplant(facts, scope);
+  struct report_coverage coverage = report_coverage_of(facts->job);
+  if (coverage.device_tasks > 0) {
+    fill_coverage(scope, "launches found", "coverage", coverage.launched, coverage.device_tasks, "GPU task");
+  }
+  if (coverage.collectives > 0) {
+    fill_coverage(scope, "collectives joined", "joined", coverage.joined, coverage.collectives, "collective");
+  }
+  fill_profiling_cost(facts, scope);
+}
+
+void report_fill_first_screen(const struct report_content *content, struct report_scope *scope) {
+  struct diagnosis_story story = report_story(content);
+  fill_sentences(content, &story, scope);
+  fill_confidence(&story, scope);
+  fill_step_tile(&content->facts, scope);
+  if (content->facts.has_streams) {
+    fill_compute_tile(&content->facts, scope);
+    fill_mfu_tile(content, scope);
+  }
+  fill_gain_tile(&story, scope);
+  fill_details(&content->facts, scope);
+}

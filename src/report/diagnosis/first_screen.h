@@ -1,0 +1,20 @@
+/* The first screen: the diagnosis, four figures, how sure they are; and the trust in detail at the page's end. */
+#ifndef LUMOS_REPORT_DIAGNOSIS_FIRST_SCREEN_H
+#define LUMOS_REPORT_DIAGNOSIS_FIRST_SCREEN_H
+
+#include "report/content/content.h"
+#include "report/diagnosis/words.h"
+#include "report/text/template.h"
+
+struct diagnosis_story report_story(const struct report_content *content);
+
+/* The title that was asked for, or else the diagnosis's first sentence. */
+void report_put_title(const struct report_content *content, struct lumos_text *out);
+/* Both sentences of the diagnosis. */
+void report_put_diagnosis(const struct diagnosis_story *story, struct lumos_text *out);
+
+/* Values `title`, `diagnosis` (both sentences), `sentence`, `remedy`; sections `has_title`, `has_remedy`, `confidence`
+ * (grade, reason), `tiles` (label, term, figure, evidence), `trust` (the same). */
+void report_fill_first_screen(const struct report_content *content, struct report_scope *scope);
+
+#endif

@@ -1,0 +1,103 @@
+/* Finding the stage with most work. */
+#include "report/diagnosis/imbalance.h"
+
+#include "report/text/numbers.h"
+#include <stdlib.h>
+
+enum { PARTS = LUMOS_PART_OPTIMIZER + 1 };
+
+struct stage {
+  int64_t compute, weight;
+  int64_t parts[PARTS]; /* summed over tasks and steps */
+};
+
+/* How many stages there are; 0: the coordinates of a rank are not known. */
+static int32_t count_stages(const struct diagnosis_figures *figures) {
+  const struct lumos_job *job = figures->job;
+  int32_t most = 0;
+  for (uint32_t r = 0; r < job->ranks.count; r++) {
+    const struct lumos_rank *rank = &job->ranks.items[r];
+    if (figures->ranks[r].steps > 0 && (!rank->has_parallel || rank->parallel.pp < 0)) {
+      return 0;
+    }
+    most = figures->ranks[r].steps > 0 && rank->parallel.pp >= most ? rank->parallel.pp + 1 : most;
+  }
+  return (size_t)most <= job->ranks.count ? most : 0;
+}
+
+static void add_parts(const struct diagnosis_figures *figures, const struct lumos_rank *rank, struct stage *stage) {
+  const struct lumos_job *job = figures->job;
+  int64_t weight = lumos_rank_weight(rank);
+  for (uint32_t t = rank->task_first; t < rank->task_first + rank->task_count; t++) {
+    const struct lumos_task *task = &job->tasks.items[t];
+    if (lumos_on_stream(job, task) && !lumos_is_communication(task->kind) && task->part < PARTS &&
+        diagnosis_counts_step(figures, task->step)) {
+      stage->parts[task->part] = report_sum(stage->parts[task->part], report_product(task->dur, weight));
+    }
+  }
+}
+
+static struct stage *read_stages(const struct diagnosis_figures *figures, int32_t count) {
+  const struct lumos_job *job = figures->job;
+  struct stage *stages = lumos_allocate_zeroed((size_t)count + 1, sizeof *stages);
+  for (uint32_t r = 0; r < job->ranks.count; r++) {
+    const struct diagnosis_rank *rank = &figures->ranks[r];
+    if (rank->steps > 0) {
+      struct stage *stage = &stages[job->ranks.items[r].parallel.pp];
+      int64_t slower = rank->straggler && rank->late_compute > 0 ? rank->late_compute : 0;
+      int64_t weight = lumos_rank_weight(&job->ranks.items[r]);
+      stage->compute = report_sum(stage->compute, report_product(rank->compute - slower, weight));
+      stage->weight += weight;
+      add_parts(figures, &job->ranks.items[r], stage);
+    }
+  }
+  return stages;
+}
+
+/* What takes most of the difference to the mean of the other stages. Layers count where they are more. */
+static void name_part(const struct diagnosis_figures *figures, const struct stage *stages, int32_t count,
+                      struct diagnosis_imbalance *found) {
+  const struct stage *heavy = &stages[found->stage];
+  int64_t most = 0;
+  for (int part = LUMOS_PART_EMBEDDING; part < PARTS; part++) {
+    int64_t own = heavy->parts[part] / heavy->weight / figures->steps;
+    int64_t others = 0;
+    for (int32_t s = 0; s < count; s++) {
+      others += s == found->stage ? 0 : stages[s].parts[part] / stages[s].weight / figures->steps / (count - 1);
+    }
+    if (own - others > most) {
+      most = own - others;
+      found->part = (uint8_t)part;
+      found->part_time = own;
+    }
+  }
+}
+
+struct diagnosis_imbalance diagnosis_find_imbalance(const struct diagnosis_figures *figures) {
+  const struct lumos_job *job = figures->job;
+  struct diagnosis_imbalance found = {.stage = LUMOS_ABSENT_INT};
+  int32_t count = count_stages(figures);
+  int64_t batches = job->models.count > 0 ? job->models.items[0].micro_batches : LUMOS_ABSENT_INT;
+  if (count < 2 || batches == 1) {
+    return found;
+  }
+  struct stage *stages = read_stages(figures, count);
+  int64_t sum = 0;
+  int32_t heavy = 0;
+  bool complete = true;
+  for (int32_t s = 0; s < count; s++) {
+    complete = complete && stages[s].weight > 0;
+    stages[s].compute = stages[s].weight > 0 ? stages[s].compute / stages[s].weight : 0;
+    heavy = stages[s].compute > stages[heavy].compute ? s : heavy;
+    sum = report_sum(sum, stages[s].compute);
+  }
+  int64_t most = stages[heavy].compute;
+  int64_t cost = most - sum / count;
+  cost = batches > 0 ? (int64_t)((__int128)cost * (batches - 1) / batches) : cost;
+  if (complete && cost > 0 && sum > most) {
+    found = (struct diagnosis_imbalance){heavy, cost, report_share(most, (sum - most) / (count - 1)), 0, 0};
+    name_part(figures, stages, count, &found);
+  }
+  free(stages);
+  return found;
+}

@@ -1,0 +1,20 @@
+/* A pipeline whose stages have unequal work: which has most, and what that costs. */
+#ifndef LUMOS_REPORT_DIAGNOSIS_IMBALANCE_H
+#define LUMOS_REPORT_DIAGNOSIS_IMBALANCE_H
+
+#include "report/diagnosis/figures.h"
+
+struct diagnosis_imbalance {
+  int32_t stage; /* LUMOS_ABSENT_INT: no pipeline, or stages alike */
+  int64_t cost;  /* ns of a step */
+  int64_t ratio; /* its compute to the mean of the other stages', in millionths */
+  uint8_t part;  /* enum lumos_part that the others lack or have less of, and takes most of the difference; 0: none */
+  int64_t part_time; /* what it takes of a step */
+};
+
+/* With M micro-batches and P stages of compute C_s a step, the fastest schedule takes max C + (sum of the others) / M;
+ * with the same work in equal parts (M + P - 1) / M mean C. The difference, (M - 1) / M (max C - mean C), is the cost;
+ * of one micro-batch there is none. Compute is without what stragglers take longer. O(tasks). */
+struct diagnosis_imbalance diagnosis_find_imbalance(const struct diagnosis_figures *figures);
+
+#endif

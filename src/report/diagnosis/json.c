@@ -1,0 +1,96 @@
+/* Writing the diagnosis. */
+#include "report/diagnosis/json.h"
+
+#include "report/diagnosis/first_screen.h"
+#include "report/text/script.h"
+
+typedef void putting(const struct diagnosis_story *story, struct lumos_text *out);
+
+static void put_text(const struct lumos_text *text, struct lumos_text *out) {
+  lumos_text_script_string(out, text->bytes, text->length);
+}
+
+static void put_sentences(const struct diagnosis_story *story, struct lumos_text *out) {
+  static putting *const sentences[] = {diagnosis_put_sentence, diagnosis_put_remedy};
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  for (size_t i = 0; i < sizeof sentences / sizeof *sentences; i++) {
+    sentences[i](story, &text);
+    if (text.length > 0) {
+      lumos_text_put(out, i == 0 ? "" : ",");
+      put_text(&text, out);
+    }
+    text.length = 0;
+  }
+  lumos_text_free(&text);
+}
+
+static void put_string(const struct diagnosis_story *story, const char *name, lumos_string_id id,
+                       struct lumos_text *out) {
+  if (id != LUMOS_NO_STRING) {
+    lumos_text_format(out, ",\"%s\":", name);
+    lumos_text_script_string(out, lumos_string(story->job->strings, id), lumos_string_length(story->job->strings, id));
+  }
+}
+
+static void put_ranks(const struct diagnosis_story *story, const struct lumos_finding *finding,
+                      struct lumos_text *out) {
+  lumos_text_put(out, ",\"ranks\":[");
+  for (uint32_t i = 0; i < finding->rank_count; i++) {
+    lumos_text_format(out, "%s{\"rank\":%d,\"time\":", i == 0 ? "" : ",",
+                      story->job->ranks.items[finding->ranks[i]].rank);
+    lumos_text_integer(out, finding->rank_times[i]);
+    lumos_text_char(out, '}');
+  }
+  lumos_text_char(out, ']');
+}
+
+static void put_finding(const struct diagnosis_story *story, const struct lumos_finding *finding,
+                        struct lumos_text *out) {
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  lumos_text_format(out, "{\"cause\":\"%s\",\"time\":", lumos_cause_name(finding->cause));
+  lumos_text_integer(out, finding->time);
+  lumos_text_put(out, ",\"share\":");
+  lumos_text_decimal(out, finding->share, 6);
+  put_ranks(story, finding, out);
+  if (finding->stage != LUMOS_ABSENT_INT) {
+    lumos_text_format(out, ",\"stage\":%d", finding->stage);
+  }
+  if (finding->part != 0) {
+    lumos_text_format(out, ",\"part\":\"%s\"", lumos_part_name(finding->part));
+  }
+  if (finding->ratio != LUMOS_ABSENT) {
+    lumos_text_put(out, ",\"ratio\":");
+    lumos_text_decimal(out, finding->ratio, 6);
+  }
+  put_string(story, "group",
+             finding->group != LUMOS_NONE ? story->job->groups.items[finding->group].id : LUMOS_NO_STRING, out);
+  put_string(story, "op", finding->op, out);
+  lumos_text_put(out, finding->before_op ? ",\"before_op\":true" : "");
+  if (finding->op_time != LUMOS_ABSENT) {
+    lumos_text_put(out, ",\"op_time\":");
+    lumos_text_integer(out, finding->op_time);
+  }
+  lumos_text_put(out, ",\"text\":");
+  diagnosis_put_finding(story, finding, &text);
+  put_text(&text, out);
+  lumos_text_char(out, '}');
+  lumos_text_free(&text);
+}
+
+void diagnosis_put_json(const struct diagnosis_story *story, struct lumos_text *out) {
+  const struct lumos_diagnosis *diagnosis = story->diagnosis;
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  lumos_text_put(out, "{\"sentences\":[");
+  put_sentences(story, out);
+  lumos_text_put(out, "],\"findings\":[");
+  for (size_t i = 0; i < diagnosis->count; i++) {
+    lumos_text_put(out, i == 0 ? "\n" : ",\n");
+    put_finding(story, &diagnosis->findings[i], out);
+  }
+  lumos_text_format(out,
+                    "],\"confidence\":{\"grade\":\"%s\",\"reason\":", lumos_confidence_name(diagnosis->confidence));
+  diagnosis_put_confidence(story, &text);
+  put_text(&text, out);
+  lumos_text_put(out, "}}");
+  lumos_text_free(&text);
+}

@@ -1,0 +1,483 @@
+/* Sentences. A share is of the step unless it says of what, and equals the time beside it over the step. */
+#include "report/diagnosis/words.h"
+
+#include "base/ascii.h"
+#include "report/text/names.h"
+#include "report/text/numbers.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+  MOST_RANKS_NAMED = 4,
+  LARGE_SHARE = 50000, /* millionths: an overhead that is told beside the first one */
+  WAITS_FOR = 2,       /* a rank waits for the late one if it waits for at least one in so many ns of its delay */
+  TEN = 10,
+  HUNDRED_THOUSAND = 100000,
+};
+
+/* ---- Small parts ---- */
+
+/* "990 ms (90.5 %)" */
+static void put_cost(const struct diagnosis_story *story, int64_t time, struct lumos_text *out) {
+  report_put_time(out, time);
+  lumos_text_put(out, " (");
+  report_put_share(out, report_share(time, story->diagnosis->step_time));
+  lumos_text_char(out, ')');
+}
+
+/* "1.4 times" of millionths */
+static void put_ratio(int64_t ratio, struct lumos_text *out) {
+  report_put_fixed(out, ratio, 6, ratio < TEN * INT64_C(1000000) ? 1 : 0);
+  lumos_text_put(out, " times");
+}
+
+static bool is_large_ratio(int64_t ratio) { return ratio != LUMOS_ABSENT && ratio >= 1000000 + HUNDRED_THOUSAND; }
+
+/* How many ranks a finding names, those that one stands for included. */
+static int64_t count_ranks(const struct diagnosis_story *story, const struct lumos_finding *finding) {
+  int64_t count = 0;
+  for (uint32_t i = 0; i < finding->rank_count; i++) {
+    count += lumos_rank_weight(&story->job->ranks.items[finding->ranks[i]]);
+  }
+  return count;
+}
+
+/* "rank 2", "ranks 2, 5 and 7", "8 ranks (2, 5, 7, 9 ...)"; "16 ranks like rank 2" where it stands for them */
+static void put_ranks(const struct diagnosis_story *story, const struct lumos_finding *finding,
+                      struct lumos_text *out) {
+  const struct lumos_rank *ranks = story->job->ranks.items;
+  uint32_t shown = finding->rank_count < MOST_RANKS_NAMED ? finding->rank_count : MOST_RANKS_NAMED;
+  int64_t count = count_ranks(story, finding);
+  if (count > finding->rank_count) {
+    report_put_counted(out, count, "rank");
+    lumos_text_put(out, " like ");
+  }
+  if (shown < finding->rank_count) {
+    lumos_text_format(out, "%s%u ranks (", finding->rank_count == LUMOS_FINDING_RANKS ? "at least " : "",
+                      finding->rank_count);
+  } else {
+    lumos_text_put(out, shown == 1 ? "rank " : "ranks ");
+  }
+  for (uint32_t i = 0; i < shown; i++) {
+    bool last = i + 1 == shown && shown == finding->rank_count;
+    lumos_text_put(out, i == 0 ? "" : last ? " and " : ", ");
+    lumos_text_format(out, "%d", ranks[finding->ranks[i]].rank);
+  }
+  lumos_text_put(out, shown < finding->rank_count ? " \xE2\x80\xA6)" : "");
+}
+
+/* A name as recorded, in typographic quotes, cut where it is long. */
+static void put_name(const struct diagnosis_story *story, lumos_string_id name, struct lumos_text *out) {
+  enum { LONGEST = 60 };
+  lumos_text_put(out, "\xE2\x80\x9C");
+  report_put_cut(out, lumos_string(story->job->strings, name), lumos_string_length(story->job->strings, name), LONGEST);
+  lumos_text_put(out, "\xE2\x80\x9D");
+}
+
+/* "the other 7 ranks wait": as many as wait for most of it. */
+static void put_waiting_ranks(const struct diagnosis_story *story, const struct lumos_finding *finding,
+                              struct lumos_text *out) {
+  const struct report_facts *facts = story->facts;
+  enum report_timeline timeline = report_facts_spoken(facts);
+  int64_t waiting = 0;
+  for (size_t i = 0; i < facts->ranks.count; i++) {
+    const struct report_row *row = &facts->ranks.items[i];
+    int64_t waits = report_sum(report_sum(report_row_mean(row, timeline, FIGURE_COMMUNICATION_WAIT), 0),
+                               report_sum(report_row_mean(row, timeline, FIGURE_PIPELINE_BUBBLE), 0));
+    bool blamed = false;
+    for (uint32_t r = 0; r < finding->rank_count; r++) {
+      blamed |= finding->ranks[r] == row->rank;
+    }
+    if (!blamed && waits != LUMOS_ABSENT && waits >= finding->time / WAITS_FOR) {
+      waiting += lumos_rank_weight(&story->job->ranks.items[row->rank]);
+    }
+  }
+  int64_t others = lumos_job_weight(story->job) - count_ranks(story, finding);
+  if (waiting == 0) {
+    return;
+  }
+  lumos_text_put(out, ", and ");
+  if (waiting == others && others == 1) {
+    lumos_text_put(out, "the other rank waits");
+  } else {
+    lumos_text_put(out, waiting == others ? "the other " : "");
+    report_put_counted(out, waiting, "rank");
+    lumos_text_put(out, waiting == 1 ? " waits" : " wait");
+  }
+}
+
+/* ---- Findings ---- */
+
+/* "rank 2's CPU is 990 ms late (90.5 %), and the other 3 ranks wait" */
+static void put_late(const struct diagnosis_story *story, const struct lumos_finding *finding, const char *whose,
+                     struct lumos_text *out) {
+  bool several = count_ranks(story, finding) > 1;
+  if (several) {
+    lumos_text_format(out, "the %ss of ", whose);
+    put_ranks(story, finding, out);
+    lumos_text_put(out, " are up to ");
+  } else {
+    put_ranks(story, finding, out);
+    lumos_text_format(out, "\xE2\x80\x99s %s is ", whose);
+  }
+  report_put_time(out, finding->time);
+  lumos_text_put(out, " late (");
+  report_put_share(out, finding->share);
+  lumos_text_char(out, ')');
+  put_waiting_ranks(story, finding, out);
+}
+
+static void put_imbalance(const struct diagnosis_story *story, const struct lumos_finding *finding,
+                          struct lumos_text *out) {
+  lumos_text_format(out, "stage %d computes for ", finding->stage);
+  put_ratio(finding->ratio, out);
+  lumos_text_put(out, " as long as the other stages");
+  if (finding->part != 0) {
+    bool layers = finding->part == LUMOS_PART_LAYER;
+    lumos_text_format(out, ", because it holds %s,",
+                      layers                                  ? "more layers"
+                      : finding->part == LUMOS_PART_HEAD      ? "the head"
+                      : finding->part == LUMOS_PART_EMBEDDING ? "the embedding"
+                                                              : "more of the optimizer");
+  }
+  lumos_text_put(out, " and the imbalance costs ");
+  put_cost(story, finding->time, out);
+}
+
+static void put_link(const struct diagnosis_story *story, const struct lumos_finding *finding, struct lumos_text *out) {
+  lumos_text_put(out, "transfers between ");
+  put_ranks(story, finding, out);
+  lumos_text_put(out, " take ");
+  put_ratio(finding->ratio, out);
+  lumos_text_put(out, " as long as the same ones elsewhere, which costs ");
+  put_cost(story, finding->time, out);
+}
+
+/* The subject of a plain finding; its cost follows. */
+static const char *const subjects[LUMOS_CAUSES] = {
+    [LUMOS_CAUSE_BUBBLE] = "the pipeline bubble costs ",
+    [LUMOS_CAUSE_WAITING] = "ranks wait for each other by turns for ",
+    [LUMOS_CAUSE_COMMUNICATION] = "exposed communication takes ",
+    [LUMOS_CAUSE_CPU_BOUND] = "the GPUs wait for the CPUs to launch work for ",
+    [LUMOS_CAUSE_SYNCHRONIZATION] = "the GPUs run dry after CPU synchronizations for ",
+    [LUMOS_CAUSE_DATA_LOADER] = "the GPUs wait for the data loader for ",
+    [LUMOS_CAUSE_COPIES] = "exposed copies take ",
+    [LUMOS_CAUSE_IDLE] = "the GPUs are idle for ",
+    [LUMOS_CAUSE_NOT_RECORDED] = "the recording does not show what the GPUs wait for during ",
+    [LUMOS_CAUSE_UNSPLIT] = "communication with ranks that were not recorded takes ",
+};
+
+void diagnosis_put_finding(const struct diagnosis_story *story, const struct lumos_finding *finding,
+                           struct lumos_text *out) {
+  switch (finding->cause) {
+    case LUMOS_CAUSE_SLOW_CPU:
+      put_late(story, finding, "CPU", out);
+      return;
+    case LUMOS_CAUSE_SLOW_GPU:
+      put_late(story, finding, "GPU", out);
+      return;
+    case LUMOS_CAUSE_UNRECORDED_RANK:
+      put_late(story, finding, "GPU", out);
+      return;
+    case LUMOS_CAUSE_IMBALANCE:
+      put_imbalance(story, finding, out);
+      return;
+    case LUMOS_CAUSE_SLOW_LINK:
+      put_link(story, finding, out);
+      return;
+    case LUMOS_CAUSE_COMPUTE:
+      lumos_text_put(out, "the GPUs compute for ");
+      put_cost(story, finding->time, out);
+      return;
+    default:
+      if (finding->cause == LUMOS_CAUSE_DATA_LOADER && finding->rank_count > 0) {
+        put_late(story, finding, "data loader", out);
+        return;
+      }
+      lumos_text_put(out, subjects[finding->cause]);
+      put_cost(story, finding->time, out);
+  }
+}
+
+/* ---- The sentence ---- */
+
+/* "A step takes 41.8 ms", or "After the change a step takes 38.2 ms instead of 41.8 ms (-8.6 %)". */
+static void put_step(const struct diagnosis_story *story, struct lumos_text *out) {
+  const struct report_facts *facts = story->facts;
+  int64_t time = story->diagnosis->step_time;
+  int64_t before = facts->edited ? report_facts_step_time(facts, MEASURED) : LUMOS_ABSENT;
+  bool several = facts->job_all.steps > 1 || facts->steps.count > facts->ranks.count;
+  lumos_text_put(out, facts->edited ? "After the change " : "");
+  lumos_text_put(out, facts->edited ? (several ? "a step " : "the step ") : (several ? "A step " : "The step "));
+  lumos_text_put(out, before == time ? "still takes " : "takes ");
+  if (before == LUMOS_ABSENT || before == time) {
+    report_put_time(out, time);
+    return;
+  }
+  report_put_time_beside(out, time, before);
+  lumos_text_put(out, " instead of ");
+  report_put_time_beside(out, before, time);
+  lumos_text_put(out, time > before ? " (+" : " (");
+  report_put_share(out, report_share(time - before, before));
+  lumos_text_char(out, ')');
+}
+
+/* Of what is not recorded nothing can be said, so that the reader must know where it is much. */
+static void put_not_recorded(const struct diagnosis_story *story, const struct lumos_finding *first,
+                             struct lumos_text *out) {
+  if (first->cause != LUMOS_CAUSE_NOT_RECORDED && story->diagnosis->limit == LUMOS_LIMIT_NOT_RECORDED) {
+    lumos_text_put(out, "; ");
+    report_put_share(out, story->diagnosis->limit_share);
+    lumos_text_put(out, " of the step lies outside the recording");
+  }
+}
+
+static bool has_culprit(const struct lumos_finding *finding) {
+  return finding->rank_count > 0 && finding->share >= LARGE_SHARE;
+}
+
+void diagnosis_put_sentence(const struct diagnosis_story *story, struct lumos_text *out) {
+  const struct lumos_diagnosis *diagnosis = story->diagnosis;
+  if (diagnosis->step_time == LUMOS_ABSENT) {
+    lumos_text_put(out, "The recording holds no complete step.");
+    return;
+  }
+  if (diagnosis->step_time <= 0) {
+    lumos_text_put(out, "The recording holds no work whose step is known, so no step can be timed.");
+    return;
+  }
+  put_step(story, out);
+  if (diagnosis->count == 0) {
+    lumos_text_put(out, " on the CPU; no GPU work was recorded.");
+    return;
+  }
+  const struct lumos_finding *first = &diagnosis->findings[0];
+  lumos_text_put(out, ": ");
+  diagnosis_put_finding(story, first, out);
+  if (first->cause == LUMOS_CAUSE_COMPUTE) {
+    lumos_text_put(out, diagnosis->count > 1 ? ", and no overhead is above 5\xC2\xA0%" : "");
+  } else if (first->cause == LUMOS_CAUSE_NOT_RECORDED && diagnosis->count > 1 && has_culprit(&diagnosis->findings[1])) {
+    lumos_text_put(out, "; ");
+    diagnosis_put_finding(story, &diagnosis->findings[1], out);
+  }
+  put_not_recorded(story, first, out);
+  lumos_text_char(out, '.');
+}
+
+/* ---- What to do ---- */
+
+/* In the imperative; what is behind it is the cause's own. */
+static const char *const actions[LUMOS_CAUSES] = {
+    [LUMOS_CAUSE_SLOW_CPU] =
+        "Give that rank\xE2\x80\x99s process CPU cores of its own and look for other work on its host",
+    [LUMOS_CAUSE_SLOW_GPU] = "Check that GPU\xE2\x80\x99s clock, temperature and power limit, or the input it gets",
+    [LUMOS_CAUSE_UNRECORDED_RANK] = "Check whether another process uses that GPU",
+    [LUMOS_CAUSE_DATA_LOADER] = "Use more data loader workers or a larger prefetch factor",
+    [LUMOS_CAUSE_SLOW_LINK] = "Check that link or its network adapter, or place the group elsewhere",
+    [LUMOS_CAUSE_IMBALANCE] = "Move layers from that stage to the others",
+    [LUMOS_CAUSE_BUBBLE] = "Use more micro-batches, or an interleaved or zero-bubble schedule",
+    [LUMOS_CAUSE_WAITING] = "Even out the work of ranks, or reduce how often they meet",
+    [LUMOS_CAUSE_COMMUNICATION] = "Overlap communication with computation, or reduce its bytes",
+    [LUMOS_CAUSE_CPU_BOUND] = "Capture the step in CUDA graphs, or fuse kernels so that fewer are launched",
+    [LUMOS_CAUSE_SYNCHRONIZATION] = "Remove synchronizations such as .item() and .cpu() from the step",
+    [LUMOS_CAUSE_COPIES] = "Copy from pinned memory with non_blocking=True, on a stream of its own",
+    [LUMOS_CAUSE_IDLE] = "Look at the critical path for what the GPUs wait for",
+    [LUMOS_CAUSE_NOT_RECORDED] = "Record more steps, on all ranks, with CPU and CUDA activities",
+    [LUMOS_CAUSE_UNSPLIT] = "Record all ranks, so that waiting can be split from transfer",
+};
+
+/* "Look at what rank 2 does before "aten::foo": it takes 990 ms a step there that like ranks do not." */
+static void put_where(const struct diagnosis_story *story, const struct lumos_finding *finding,
+                      struct lumos_text *out) {
+  int32_t rank = story->job->ranks.items[finding->ranks[0]].rank;
+  if (finding->before_op) {
+    lumos_text_format(out, "Look at what rank %d does before ", rank);
+    put_name(story, finding->op, out);
+    lumos_text_put(out, ", outside any op: ");
+  } else {
+    lumos_text_put(out, "Look at ");
+    put_name(story, finding->op, out);
+    lumos_text_format(out, " on rank %d: ", rank);
+  }
+  lumos_text_put(out, "it spends ");
+  report_put_time(out, finding->op_time);
+  lumos_text_put(out, " more there in a step than like ranks");
+}
+
+static void put_action(const struct diagnosis_story *story, const struct lumos_finding *finding,
+                       struct lumos_text *out) {
+  bool late = finding->cause == LUMOS_CAUSE_SLOW_CPU || finding->cause == LUMOS_CAUSE_SLOW_GPU;
+  if (late && finding->op != LUMOS_NO_STRING && finding->rank_count > 0) {
+    put_where(story, finding, out);
+    return;
+  }
+  lumos_text_put(out, actions[finding->cause]);
+  if (late && is_large_ratio(finding->ratio)) {
+    lumos_text_put(out, finding->cause == LUMOS_CAUSE_SLOW_CPU ? ": its threads take " : ": its kernels take ");
+    put_ratio(finding->ratio, out);
+    lumos_text_put(out, " as long as those of like ranks");
+  } else if (finding->cause == LUMOS_CAUSE_COMMUNICATION && finding->op != LUMOS_NO_STRING) {
+    lumos_text_put(out, "; most of it is ");
+    lumos_text_put(out, lumos_string(story->job->strings, finding->op));
+    const struct lumos_group *group = finding->group != LUMOS_NONE ? &story->job->groups.items[finding->group] : NULL;
+    if (group != NULL && group->role != 0) {
+      lumos_text_format(out, " of the %s group", lumos_role_name(group->role));
+    }
+  } else if (finding->cause == LUMOS_CAUSE_CPU_BOUND && finding->op != LUMOS_NO_STRING &&
+             finding->op_time > finding->time / TEN) {
+    lumos_text_put(out, "; the op that costs most is ");
+    put_name(story, finding->op, out);
+  } else if (finding->cause == LUMOS_CAUSE_SYNCHRONIZATION && finding->op != LUMOS_NO_STRING) {
+    lumos_text_put(out, "; most blocking is in ");
+    put_name(story, finding->op, out);
+  }
+}
+
+/* The kind of work whose removal is what the action does; NULL: none is simulated. */
+static const char *opportunity_kind(enum lumos_cause cause) {
+  switch (cause) {
+    case LUMOS_CAUSE_SLOW_CPU:
+    case LUMOS_CAUSE_SLOW_GPU:
+      return "stragglers";
+    case LUMOS_CAUSE_COMMUNICATION:
+    case LUMOS_CAUSE_SLOW_LINK:
+      return "communication";
+    case LUMOS_CAUSE_CPU_BOUND:
+      return "host";
+    case LUMOS_CAUSE_COPIES:
+      return "copy";
+    default:
+      return NULL;
+  }
+}
+
+static const struct report_opportunity *opportunity_named(const struct diagnosis_story *story, const char *kind) {
+  const struct report_opportunities *opportunities = story->opportunities;
+  for (size_t i = 0; i < opportunities->list.count; i++) {
+    const struct report_opportunity *one = &opportunities->list.items[i];
+    if (one->kind != LUMOS_NO_STRING && strcmp(lumos_string(story->job->strings, one->kind), kind) == 0) {
+      return one;
+    }
+  }
+  return NULL;
+}
+
+static bool is_of_late_ranks(const struct diagnosis_story *story, const struct report_opportunity *one) {
+  return one->kind != LUMOS_NO_STRING && strcmp(lumos_string(story->job->strings, one->kind), "stragglers") == 0;
+}
+
+bool diagnosis_predicts(const struct lumos_diagnosis *diagnosis) {
+  return diagnosis->count > 0 && diagnosis->confidence != LUMOS_POOR &&
+         diagnosis->findings[0].cause != LUMOS_CAUSE_NOT_RECORDED;
+}
+
+struct diagnosis_gain diagnosis_gain_of(const struct diagnosis_story *story, bool any) {
+  const struct lumos_diagnosis *diagnosis = story->diagnosis;
+  struct diagnosis_gain gain = {NULL, LUMOS_ABSENT};
+  if (!diagnosis_predicts(diagnosis)) {
+    return gain;
+  }
+  const char *kind = opportunity_kind(diagnosis->findings[0].cause);
+  const struct report_opportunity *one = kind != NULL ? opportunity_named(story, kind) : NULL;
+  one = one == NULL && any ? report_best_opportunity(story->opportunities) : one;
+  if (one != NULL) {
+    gain.time = is_of_late_ranks(story, one) ? one->free : one->half;
+    gain.opportunity = report_opportunity_gain(story->opportunities, gain.time) > 0 ? one : NULL;
+  }
+  return gain;
+}
+
+static void put_condition(const struct diagnosis_story *story, const struct diagnosis_gain *gain,
+                          struct lumos_text *out) {
+  if (is_of_late_ranks(story, gain->opportunity)) {
+    lumos_text_put(out, "without what late ranks take longer");
+  } else {
+    lumos_text_put(out, "with ");
+    report_put_half_of(story->opportunities, gain->opportunity, out);
+  }
+}
+
+/* "with half of the CPU time a step would take 33.0 ms (-21.6 %)" */
+static void put_gain(const struct diagnosis_story *story, const struct diagnosis_gain *gain, struct lumos_text *out) {
+  put_condition(story, gain, out);
+  lumos_text_put(out, story->facts->job_all.steps > 1 ? " a step would take " : " it would take ");
+  report_put_time_beside(out, gain->time, story->opportunities->step);
+  lumos_text_put(out, " (\xE2\x88\x92");
+  report_put_share(out, report_opportunity_gain_share(story->opportunities, gain->time));
+  lumos_text_char(out, ')');
+}
+
+void diagnosis_put_remedy(const struct diagnosis_story *story, struct lumos_text *out) {
+  if (story->diagnosis->count == 0) {
+    return;
+  }
+  const struct lumos_finding *first = &story->diagnosis->findings[0];
+  bool computes = first->cause == LUMOS_CAUSE_COMPUTE;
+  struct diagnosis_gain gain = diagnosis_gain_of(story, computes);
+  if (computes && gain.opportunity == NULL) {
+    return;
+  }
+  size_t start = out->length;
+  if (!computes) {
+    put_action(story, first, out);
+    lumos_text_put(out, gain.opportunity != NULL ? "; " : "");
+  }
+  if (gain.opportunity != NULL) {
+    put_gain(story, &gain, out);
+  }
+  lumos_text_char(out, '.');
+  out->bytes[start] = lumos_ascii_upper(out->bytes[start]);
+}
+
+/* ---- How sure ---- */
+
+static void put_errors(const struct diagnosis_story *story, struct lumos_text *out) {
+  int64_t error = story->diagnosis->limit_share;
+  lumos_text_put(out, "The model reproduces the measured step ");
+  if (error == 0) {
+    lumos_text_put(out, "exactly");
+  } else {
+    lumos_text_put(out, "within ");
+    report_put_fine_share(out, error);
+  }
+  if (story->facts->transplant_error != LUMOS_ABSENT) {
+    lumos_text_put(out, " and predicts one step from another within ");
+    report_put_fine_share(out, llabs(story->facts->transplant_error));
+  }
+}
+
+void diagnosis_put_confidence(const struct diagnosis_story *story, struct lumos_text *out) {
+  static const char *const before[LUMOS_LIMITS] = {
+      [LUMOS_LIMIT_NOTHING_MEASURED] = "There is no measured step to compare the model with",
+      [LUMOS_LIMIT_CHANGED] = "The replay error is known for the unchanged job only",
+      [LUMOS_LIMIT_REBUILD] = "Rebuilt in its recorded configuration, the job misses its measured step by ",
+      [LUMOS_LIMIT_REPLAY] = "The model misses the measured step by ",
+      [LUMOS_LIMIT_CROSS_STEP] = "The model predicts one step from another with an error of ",
+      [LUMOS_LIMIT_NOT_RECORDED] = "Outside the recording lies ",
+      [LUMOS_LIMIT_BOUNDARY] = "GPU starts wait for work outside the recording for ",
+      [LUMOS_LIMIT_UNEXPLAINED] = "Unexplained delays of GPU starts add up to ",
+      [LUMOS_LIMIT_UNSPLIT] = "Ranks without a trace take part in communication that makes up ",
+      [LUMOS_LIMIT_UNLAUNCHED] = "No launch was recorded for ",
+  };
+  enum lumos_limit limit = story->diagnosis->limit;
+  if (limit == LUMOS_LIMIT_NONE) {
+    put_errors(story, out);
+    lumos_text_char(out, '.');
+    return;
+  }
+  if (limit == LUMOS_LIMIT_CHANGED && story->diagnosis->limit_share != LUMOS_ABSENT) {
+    lumos_text_put(out, "Rebuilt in its recorded configuration, the job takes its measured step within ");
+    report_put_fine_share(out, story->diagnosis->limit_share);
+    lumos_text_put(out, ". The error in another configuration is unknown.");
+    return;
+  }
+  lumos_text_put(out, before[limit]);
+  if (story->diagnosis->limit_share != LUMOS_ABSENT) {
+    report_put_fine_share(out, story->diagnosis->limit_share);
+    lumos_text_put(out, limit == LUMOS_LIMIT_UNLAUNCHED ? " of the GPU tasks"
+                        : limit == LUMOS_LIMIT_REPLAY || limit == LUMOS_LIMIT_CROSS_STEP || limit == LUMOS_LIMIT_REBUILD
+                            ? ""
+                            : " of the step");
+  }
+  lumos_text_char(out, '.');
+}

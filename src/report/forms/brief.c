@@ -1,0 +1,195 @@
+#include "report/forms/brief.h"
+
+#include "report/content/breakdown.h"
+#include "report/content/notes.h"
+#include "report/diagnosis/first_screen.h"
+#include "report/draw/palette.h"
+#include "report/forms/pictures.h"
+#include "report/text/names.h"
+#include "report/text/numbers.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { ACTIONS = 5, KERNELS = 5, LATE_RANKS = 3, LONGEST_NAME = 60, LONGEST_FINDING = 160 };
+
+/* "compute 55.1 %, waiting 12.0 %, idle 3.1 % of 42.11 ms": the parts that can be seen, the largest first. */
+static void put_parts(const struct report_facts *facts, struct lumos_text *out) {
+  enum report_timeline timeline = report_facts_spoken(facts);
+  const struct report_row *whole = report_facts_whole(facts, timeline);
+  bool told[REPORT_PARTS] = {false};
+  for (int count = 0; count < REPORT_PARTS; count++) {
+    int largest = -1;
+    int64_t share = 500; /* less than 0.05 % would be 0.0 % */
+    for (int i = 0; i < REPORT_PARTS; i++) {
+      int64_t own = told[i] ? LUMOS_ABSENT : report_row_share(facts, whole, timeline, report_parts[i].figure);
+      largest = own >= share ? i : largest;
+      share = own >= share ? own : share;
+    }
+    if (largest < 0) {
+      break;
+    }
+    told[largest] = true;
+    lumos_text_put(out, count == 0 ? "" : ", ");
+    lumos_text_format(out, "%s ", report_paint_row(report_parts[largest].paint)->label);
+    report_put_share(out, share);
+  }
+  if (out->length > 0) {
+    lumos_text_put(out, " of ");
+    report_put_time(out, report_row_mean(whole, timeline, FIGURE_STEP_TIME));
+  }
+}
+
+static void fill_parts(const struct report_content *content, struct report_scope *root) {
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  report_section(root, "parts");
+  if (content->facts.has_streams) {
+    put_parts(&content->facts, &text);
+  }
+  if (text.length > 0) {
+    report_set_take(report_section_item(root, "parts"), "parts", &text);
+  }
+  lumos_text_free(&text);
+}
+
+/* Where confidence is poor nothing is predicted. */
+static void fill_actions(const struct report_content *content, struct report_scope *root) {
+  const struct report_opportunities *opportunities = &content->opportunities;
+  struct report_scope *section = NULL;
+  report_section(root, "actions");
+  for (size_t i = 0; i < opportunities->list.count && i < ACTIONS; i++) {
+    const struct report_opportunity *opportunity = &opportunities->list.items[i];
+    if (content->diagnosis->confidence == LUMOS_POOR ||
+        report_opportunity_gain(opportunities, opportunity->half) <= 0) {
+      break;
+    }
+    struct lumos_text text = LUMOS_TEXT_BUFFER;
+    section = section == NULL ? report_section_item(root, "actions") : section;
+    struct report_scope *row = report_section_item(section, "rows");
+    report_put_opportunity(opportunities, opportunity, &text);
+    report_set_take(row, "work", &text);
+    report_put_time(&text, opportunity->half);
+    report_set_take(row, "time", &text);
+    lumos_text_put(&text, "\xE2\x88\x92");
+    report_put_share(&text, report_opportunity_gain_share(opportunities, opportunity->half));
+    report_set_take(row, "gain", &text);
+    report_set_text(row, "action", report_opportunity_action(opportunities, opportunity));
+  }
+}
+
+/* A number of a row by its column's name; LUMOS_ABSENT: there is no such column. */
+static int64_t number_of(const struct report_table *table, size_t row, const char *name) {
+  for (size_t column = 0; column < table->column_count; column++) {
+    if (strcmp(table->columns[column].name, name) == 0) {
+      return report_table_value(table, row, column);
+    }
+  }
+  return LUMOS_ABSENT;
+}
+
+/* The row with the largest own delay of those that are not told; as many as there are rows: none. */
+static size_t latest_row(const struct report_table *table, const bool *told) {
+  size_t rows = report_table_rows(table);
+  size_t latest = rows;
+  for (size_t row = 0; row < rows; row++) {
+    int64_t delay = told[row] ? LUMOS_ABSENT : number_of(table, row, "delay");
+    if (delay > 0 && (latest == rows || delay > number_of(table, latest, "delay"))) {
+      latest = row;
+    }
+  }
+  return latest;
+}
+
+/* "rank 1 6.49 ms (CPU 5.77 ms, GPU 726.0 µs)" */
+static void put_late_rank(const struct report_table *table, size_t row, struct lumos_text *out) {
+  const struct report_cell *name = &table->cells.items[row * table->column_count];
+  lumos_text_add(out, name->bytes, name->length);
+  lumos_text_char(out, ' ');
+  report_put_time(out, number_of(table, row, "delay"));
+  lumos_text_put(out, " (CPU ");
+  report_put_time(out, number_of(table, row, "host"));
+  lumos_text_put(out, ", GPU ");
+  report_put_time(out, number_of(table, row, "compute"));
+  lumos_text_char(out, ')');
+}
+
+static void fill_late_ranks(const struct report_content *content, struct report_scope *root) {
+  const struct report_table *table = &content->tables[TABLE_METRICS + METRICS_STRAGGLERS];
+  bool *told = lumos_allocate_zeroed(report_table_rows(table) + 1, sizeof *told);
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  report_section(root, "late");
+  for (int i = 0; i < LATE_RANKS; i++) {
+    size_t row = latest_row(table, told);
+    if (row < report_table_rows(table)) {
+      lumos_text_put(&text, i == 0 ? "" : ", ");
+      put_late_rank(table, row, &text);
+      told[row] = true;
+    }
+  }
+  if (text.length > 0) {
+    report_set_take(report_section_item(root, "late"), "ranks", &text);
+  }
+  lumos_text_free(&text);
+  free(told);
+}
+
+static void fill_kernels(const struct report_content *content, struct report_scope *root) {
+  enum { NAME, KIND, COUNT, TIME, SHARE };
+  const struct report_table *table = &content->tables[TABLE_KERNELS];
+  size_t rows = report_table_rows(table);
+  report_section(root, "kernels");
+  struct report_scope *section = rows > 0 ? report_section_item(root, "kernels") : NULL;
+  for (size_t i = 0; i < rows && i < KERNELS; i++) {
+    struct lumos_text text = LUMOS_TEXT_BUFFER;
+    struct report_scope *row = report_section_item(section, "rows");
+    const struct report_cell *name = &table->cells.items[i * table->column_count];
+    report_put_cut(&text, name->bytes, name->length, LONGEST_NAME);
+    report_set_take(row, "name", &text);
+    report_set_text(row, "kind", report_paint_row((enum report_paint)report_table_value(table, i, KIND))->label);
+    report_put_time(&text, report_table_value(table, i, TIME));
+    report_set_take(row, "time", &text);
+    report_put_share(&text, report_table_value(table, i, SHARE));
+    report_set_take(row, "share", &text);
+  }
+}
+
+/* An address in Markdown's parentheses: what is more than letters, digits and marks of paths is coded by its bytes. */
+static void put_address(const char *path, struct lumos_text *out) {
+  static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/";
+  for (; *path != '\0'; path++) {
+    if (strchr(plain, *path) != NULL) {
+      lumos_text_char(out, *path);
+    } else {
+      lumos_text_format(out, "%%%02X", (unsigned)(unsigned char)*path);
+    }
+  }
+}
+
+static void fill_picture(const struct report_content *content, struct report_scope *root) {
+  report_section(root, "picture");
+  if (content->options->picture == NULL) {
+    return;
+  }
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  struct lumos_text cut = LUMOS_TEXT_BUFFER;
+  struct report_scope *section = report_section_item(root, "picture");
+  report_picture_chosen(content)->finding(content, &text);
+  report_put_cut(&cut, text.bytes, text.length, LONGEST_FINDING);
+  report_set_take(section, "finding", &cut);
+  text.length = 0;
+  put_address(content->options->picture, &text);
+  report_set_take(section, "address", &text);
+}
+
+void report_fill_brief(const struct report_content *content, struct report_scope *root) {
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  report_put_subject(content, &text);
+  report_set_take(root, "subject", &text);
+  report_fill_first_screen(content, root);
+  fill_parts(content, root);
+  fill_picture(content, root);
+  fill_actions(content, root);
+  fill_late_ranks(content, root);
+  fill_kernels(content, root);
+  report_fill_notes(content->job, content->options->details, 0, root);
+  report_set_text(root, "version", LUMOS_VERSION);
+}

@@ -1,0 +1,121 @@
+/* The critical path in true time, painted on a canvas: a line in the gap above the lane that it is on, with an arrow where it changes lanes and
+   a word for why where there is room. Legs shorter than three pixels are drawn together, where most of their time is. */
+
+const TOGETHER = 3;
+const ABOVE = 3.5;
+const HEAD = 4;
+const WORD_ROOM = 64;
+
+class RoutePainter {
+  constructor(painter) {
+    this.context = painter.context;
+    this.picture = painter.picture;
+  }
+
+  paint() {
+    const {context, picture: {view}} = this;
+    const {from, until} = view.shown;
+    context.save();
+    context.strokeStyle = context.fillStyle = colourOf('route');
+    context.lineWidth = 1.8;
+    context.font = '10px ' + colourOf('sans');
+    context.textBaseline = 'alphabetic';
+    for (const route of job().routes) {
+      if (route.start < until && route.end > from) {
+        this.paintStays(this.stays(route, from, until));
+      }
+    }
+    context.restore();
+  }
+
+  /* Above a lane; where the path is on none of this picture, below all of them. */
+  heightOf(lane) {
+    const track = this.picture.tracks[lane - this.picture.firstLane];
+    return (lane >= 0 && track ? track.y : this.picture.bottom + 6) - ABOVE;
+  }
+
+  /* Pieces of the picture: {left, right, y, hold}. */
+  stays({start, lanes, ends, holds}, from, until) {
+    const {view} = this.picture;
+    const stays = [];
+    const add = (left, right, lane, hold) => {
+      const last = stays[stays.length - 1];
+      const y = this.heightOf(lane);
+      if (last && last.y === y) {
+        last.right = right;
+      } else {
+        stays.push({left, right, y, hold});
+      }
+    };
+    let gathered = null; /* {left, times, hold} of legs that are drawn together */
+    const flush = (right) => {
+      if (gathered) {
+        const [lane] = Array.from(gathered.times).reduce((best, one) => (one[1] > best[1] ? one : best));
+        add(gathered.left, right, lane, gathered.hold);
+        gathered = null;
+      }
+    };
+    for (let i = firstAbove(ends, from, (end) => end); i < ends.length && (i === 0 ? start : ends[i - 1]) < until; i++) {
+      const begin = i === 0 ? start : ends[i - 1];
+      const left = between(view.placeOf(begin), -BEYOND, view.width + BEYOND);
+      const right = between(view.placeOf(ends[i]), -BEYOND, view.width + BEYOND);
+      if (right - left >= TOGETHER) {
+        flush(left);
+        add(left, right, lanes[i], holds[i]);
+        continue;
+      }
+      gathered = gathered || {left, times: new Map(), hold: holds[i]};
+      gathered.times.set(lanes[i], (gathered.times.get(lanes[i]) || 0) + ends[i] - begin);
+      if (right - gathered.left >= TOGETHER) {
+        flush(right);
+      }
+    }
+    flush(gathered ? view.placeOf(Math.min(until, ends[ends.length - 1])) : 0);
+    return stays;
+  }
+
+  paintStays(stays) {
+    const {context} = this;
+    context.beginPath();
+    stays.forEach(({left, right, y}, i) => {
+      if (i === 0) {
+        context.moveTo(left, y);
+      } else {
+        context.lineTo(left, y);
+      }
+      context.lineTo(right, y);
+    });
+    context.stroke();
+    stays.forEach((stay, i) => {
+      if (i > 0 && Math.min(stay.right - stay.left, stays[i - 1].right - stays[i - 1].left) >= HEAD) {
+        this.paintHead(stay, stays[i - 1]);
+      }
+    });
+  }
+
+  paintHead({left, right, y, hold}, before) {
+    const {context, picture: {view}} = this;
+    const back = y > before.y ? y - 1.6 * HEAD : y + 1.6 * HEAD;
+    context.beginPath();
+    context.moveTo(left, y);
+    context.lineTo(left - HEAD * 0.75, back);
+    context.lineTo(left + HEAD * 0.75, back);
+    context.fill();
+    const [kind] = job().holds[hold];
+    if (Math.min(right, view.width) - left >= WORD_ROOM && before.right - before.left >= HEAD && left >= 0) {
+      this.paintWord(kind, left + 5, (y + before.y) / 2 + 6);
+    }
+  }
+
+  /* On a piece of paper, for there may be bars. */
+  paintWord(word, x, y) {
+    const {context} = this;
+    const {width} = context.measureText(word);
+    context.globalAlpha = 0.85;
+    context.fillStyle = colourOf('paper');
+    context.fillRect(x - 2, y - 9, width + 4, 12);
+    context.globalAlpha = 1;
+    context.fillStyle = colourOf('route');
+    context.fillText(word, x, y);
+  }
+}

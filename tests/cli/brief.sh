@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# A report in Markdown is a comment: at most 40 lines and 4 kB of every job, with the diagnosis, four figures, where the step went, what to do,
+# late ranks and kernels, all as in JSON; --full has the tables; --picture puts a picture beside it.
+. "$(dirname "$0")/lib.sh"
+
+plain() { sed 's/\xc2\xa0/ /g' "$1"; }
+
+jobs=0
+# brief NAME TRACE...
+brief() {
+  local name=$1
+  shift
+  streams "$@" || return
+  lumos-render "$simulated" -o brief.md 2>message || { fail "no comment of $name: $(head -c 300 message)"; return; }
+  [ "$(wc -l <brief.md)" -le 40 ] || fail "$name: $(wc -l <brief.md) lines"
+  [ "$(wc -c <brief.md)" -le 4096 ] || fail "$name: $(wc -c <brief.md) bytes"
+  ! grep -qE '\{\{|\|\|' brief.md || fail "$name: $(grep -nE '\{\{|\|\|' brief.md | head -2)"
+  plain brief.md >flat
+  grep -qF -- "Confidence: **$(lumos-render "$simulated" --format json | jq -r .diagnosis.confidence.grade)**" flat || fail "$name: no confidence"
+  jobs=$((jobs + 1))
+}
+
+brief example "${example[@]}"
+lumos-render "$simulated" -o report.json
+verdict=$(jq -r '.verdict' report.json | sed 's/\xc2\xa0/ /g')
+head -1 flat | grep -q '^## A step takes ' || fail "the first line is $(head -1 flat)"
+heading=$(head -1 flat | sed 's/^## //')
+[[ $verdict == "$heading"* ]] || fail "the heading is not the diagnosis: $heading"
+sed -n 's/^| \*\*/&/p' flat | grep -q "^| \*\*" || fail 'no figures'
+for wanted in '**Where the step went**: ' '| Halving | step |' '| Top kernels |'; do
+  grep -qF -- "$wanted" flat || fail "the comment has no '$wanted'"
+done
+# The five kernels, with their shares, as JSON has them.
+jq -r '.tables.kernels.rows[:5][] | .[4] * 1000 | round / 10 | "| \(if . == floor then "\(.).0" else . end) % |"' report.json >shares
+sed -n '/Top kernels/,/<sub>/p' flat | tail -n +3 | grep -o '| [0-9.]* % |$' >found
+same shares found 'the kernels have other shares than in JSON'
+expect 0 lumos-render "$simulated" --title 'Ours & <theirs>' -o titled.md
+grep -q '^## Ours &amp; &lt;theirs&gt;$' titled.md || fail "the title is $(head -1 titled.md)"
+[ "$(wc -l <titled.md)" -le 40 ] || fail 'a title makes it too long'
+
+# --- All of it ---
+expect 0 lumos-render "$simulated" --full -o full.md
+[ "$(grep -c '^|:--' full.md)" -gt 15 ] || fail "--full has $(grep -c '^|:--' full.md) tables"
+expect 2 lumos-render no-such-file --full -o none.html
+says --full .md
+
+# --- A picture beside it ---
+mkdir -p out
+expect 0 lumos-render "$simulated" -o out/c.md --picture 'out/a picture (1).png' --view gantt
+grep -qE '^!\[.{10,}\]\(a%20picture%20%281%29\.png\)$' out/c.md || fail "the picture is not shown: $(grep '!\[' out/c.md)"
+expect 0 lumos-render "$simulated" --view gantt -o gantt.png
+same gantt.png 'out/a picture (1).png' 'the picture is not that of --view'
+expect 0 lumos-render "$simulated" -o c.md --picture c.svg --size 16:9
+lumos-render "$simulated" --view breakdown --size 16:9 -o breakdown.svg
+same breakdown.svg c.svg 'the picture is not the breakdown'
+expect 2 lumos-render no-such-file -o none.md --picture none.pdf
+says --picture .png .svg
+expect 2 lumos-render no-such-file -o none.html --picture none.png
+says --picture .md
+expect 2 lumos-render no-such-file -o none.md --picture no/such/folder.png
+expect 2 lumos-render no-such-file -o none.md --view gantt
+says --view
+
+have_traces && each_job brief
+proved "comments of $jobs jobs have at most 40 lines and 4 kB"
+finish

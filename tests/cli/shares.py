@@ -1,0 +1,387 @@
+"""shares.py DOCUMENT PAGE: recompute every share that a page's sentences, figures and legends state from the times of the JSON document.
+
+A share is a time over the time that the sentence names, mostly the job's mean step. A sentence with a share that no rule here knows is a fault, too.
+"""
+import html
+import json
+import re
+import sys
+
+SHARE = r'(?:\u2212|[+<-])?[\d,]+(?:\.\d+)?\u00a0%'
+TIME = r'[\d,.]+\u00a0(?:ns|\u00b5s|ms|s)'
+UNITS = {'ns': 1, '\u00b5s': 1e3, 'ms': 1e6, 's': 1e9}
+PARTS = {'compute': 'exposed_compute', 'overlapped': 'overlapped', 'transfer': 'communication_transfer', 'waiting': 'communication_wait',
+         'bubble': 'pipeline_bubble', 'communication, not split': 'communication_unsplit', 'copies': 'exposed_copy', 'not recorded': 'not_recorded',
+         'idle': 'idle'}
+IDLE = {'CPU-bound': 'idle_host', 'CPU blocked in synchronization': 'idle_sync', 'launch latency': 'idle_launch',
+        'behind other GPU work': 'idle_dependency', 'unexplained': 'idle_unexplained'}
+LOSSES = {'Idle GPUs take': 'idle', 'Exposed communication takes': 'exposed_communication', 'Exposed copies take': 'exposed_copy',
+          'Waiting for other ranks takes': 'communication_wait', 'The pipeline bubble takes': 'pipeline_bubble'}
+
+document = json.load(open(sys.argv[1], encoding='utf-8'))
+page = open(sys.argv[2], encoding='utf-8').read()
+faults = []
+checked = 0
+
+
+def fault(text, said, true):
+    faults.append('%s: says %s, is %s' % (text, said, true))
+
+
+# ---- What the document has ----
+
+def mean_rows(rows, timeline, figure, rank=None):
+    """The mean over the steps that count, as the document has them."""
+    values = [row.get(figure, 0) for row in rows
+              if row['timeline'] == timeline and not row.get('left_out') and 'step_time' in row and (rank is None or row.get('rank') == rank)]
+    return sum(values) / len(values) if values else 0
+
+
+edited = document['edited']
+spoken = 'simulated' if edited or document['step_time']['measured'] is None else 'measured'
+step = document['step_time'][spoken]
+step_of = document['step_time']
+
+
+def of_job(figure, timeline):
+    rows = document['job_steps'] if any(figure in row for row in document['job_steps']) else document['rank_steps']
+    return mean_rows(rows, timeline, figure) / step_of[timeline]
+
+
+def of_rank(figure, rank):
+    return mean_rows(document['rank_steps'], spoken, figure, rank) / step
+
+
+def table(name):
+    found = document['tables'][name]
+    return [dict(zip(found['columns'], row)) for row in found['rows']]
+
+
+def whole(name):
+    return document['tables'][name]['whole']
+
+
+def row_named(name, key, value):
+    return next(row for row in table(name) if row[key] == value)
+
+
+# ---- What a text says ----
+
+def nanoseconds(text):
+    number, unit = text.split('\u00a0')
+    return float(number.replace(',', '')) * UNITS[unit]
+
+
+def time_error(text):
+    """Half of the last digit."""
+    number, unit = text.split('\u00a0')
+    decimals = len(number.split('.')[1]) if '.' in number else 0
+    return UNITS[unit] * 0.5 * 10 ** -decimals
+
+
+def compare(text, said, true, slack=0.0):
+    """`said` as written, `true` a fraction; `slack`: what a time that is itself rounded may be off by."""
+    global checked
+    checked += 1
+    if true is None:
+        return fault(text, said, 'not known')
+    number = said.replace('\u00a0%', '').replace('\u2212', '-').replace(',', '')
+    if number.startswith('<'):
+        return None if abs(true) < float(number[1:]) / 100 + slack else fault(text, said, true)
+    decimals = len(number.split('.')[1]) if '.' in number else 0
+    off = abs(abs(float(number)) / 100 - abs(true))
+    return None if off <= 0.00501 * 10 ** -decimals + slack else fault(text, said, true)
+
+
+def over(time, base):
+    return nanoseconds(time) / base, time_error(time) / base
+
+
+def known(text, said, time, base):
+    true, slack = over(time, base)
+    compare(text, said, true, slack)
+
+
+# ---- Rules: a pattern, and what its shares are. Tried in order; one that fits must account for all shares of the text. ----
+
+def late(text, match):
+    for rank, time, said in re.findall(r'[Rr]ank (\d+) arrives (%s) late \((%s)' % (TIME, SHARE), text):
+        row = row_named('stragglers', 'rank', 'rank ' + rank)
+        compare(text, said, row['delay'] / step)
+        known(text, said, time, step)
+
+
+def loss(text, match):
+    figure = LOSSES[match['what']]
+    compare(text, match['all'], of_job(figure, spoken))
+    for said, rank in re.findall('(%s) on rank (\\d+)' % SHARE, match['ranks'] or ''):
+        compare(text, said, of_rank(figure, int(rank)))
+
+
+def idle(text, match):
+    compare(text, match['all'], of_job('idle', 'simulated'))
+    for said, cause in re.findall('(%s) (%s)' % (SHARE, '|'.join(IDLE)), text):
+        compare(text, said, of_job(IDLE[cause], 'simulated'))
+
+
+def halving(text, match):
+    """The work is in the table, with half of its time."""
+    base = whole('opportunities')
+    rows = [row for row in table('opportunities') if abs(row['half'] - nanoseconds(match['time'])) <= time_error(match['time']) * 1.001]
+    if not rows:
+        fault(text, match['time'], 'no row of the table')
+    gains = sorted((base - row['half']) / base for row in rows) # of kinds that gain alike any
+    if gains:
+        compare(text, match['said'], sum(gains) / len(gains), time_error(match['time']) / base)
+
+
+def largest(name, said):
+    def rule(text, match):
+        for share, kind in re.findall('(%s) ([^,;]+?)(?= and|,|;|$)' % SHARE, match['list']):
+            compare(text, share, row_named(name, said, kind)['time'] / whole(name))
+        if match['rank'] is not None:
+            compare(text, match['of_rank'], row_named('pathranks', 'rank', 'rank ' + match['rank'])['time'] / whole('pathranks'))
+    return rule
+
+
+def pipeline(text, match):
+    compare(text, match['said'], of_job('pipeline_bubble', spoken))
+    if match['theory']:
+        theory = [metric['value'] for metric in document['metrics'] if metric['name'] == 'bubble_theory']
+        compare(text, match['theory'], theory[0])
+
+
+PHASES = {'forward': 'forward', 'backward': 'backward', 'weight gradients': 'weight', 'the optimizer': 'optimizer', 'unassigned work': 'other',
+          'exposed communication': 'communication'}
+
+
+def passes(text, match):
+    rows, base = table('pipeline'), whole('pipeline')
+    mean = lambda column: sum(row[column] or 0 for row in rows) / len(rows) / base
+    for name, said in re.findall('(%s)(?: spans)? (%s)' % ('|'.join(PHASES), SHARE), text):
+        compare(text, said, mean(PHASES[name]))
+    for said in re.findall('(%s) is between them|no pass runs for (%s)' % (SHARE, SHARE), text):
+        compare(text, said[0] or said[1], mean('empty'))
+
+
+def layers(text, match):
+    totals = sorted(row['total'] for row in table('layers') if row['where'].startswith('layer '))
+    median = totals[(len(totals) - 1) // 2]
+    compare(text, match['said'], row_named('layers', 'where', 'layer ' + match['layer'])['total'] / median - 1)
+
+
+def assigned(text, match):
+    share = lambda test: sum(row['share'] for row in table('layers') if test(row['where']))
+    places = {'layers': lambda where: where.startswith('layer '), 'embedding and head': lambda where: where in ('embedding', 'head'),
+              'the optimizer': lambda where: where == 'optimizer', 'passes but no layer': lambda where: where == 'passes, no layer'}
+    for said, place in re.findall('(%s) to (%s)' % (SHARE, '|'.join(places)), text):
+        compare(text, said, share(places[place]))
+    compare(text, match['all'], 1 - share(lambda where: where == 'no phase'))
+
+
+def busy(text, match):
+    """The table's bins, of which the last one may be cut short."""
+    rows = table('busy')
+    for said, column in [(match['said'], spoken), (match['other'], 'simulated' if spoken == 'measured' else 'measured'),
+                         (match['weighted'], spoken + '_occupancy')]:
+        if said is not None:
+            values = [row[column] for row in rows if row[column] is not None]
+            compare(text, said, sum(values) / len(values), 1 / len(values))
+
+
+def chain(text, match):
+    """Of one step: what is said adds up to it."""
+    said = re.findall(SHARE, match['parts'])
+    total = sum(float(share.replace('\u00a0%', '').lstrip('<')) for share in said)
+    if abs(total - 100) > 0.06 * len(said) + 0.1:
+        fault(text, ' + '.join(said), '100 %')
+
+
+def trust(name):
+    return lambda text, match: compare(text, match['said'], document['trust'][name])
+
+
+def sure(text, match):
+    compare(text, match['replay'], document['trust']['replay_error'])
+    if match['cross']:
+        compare(text, match['cross'], document['trust']['transplant_error'])
+
+
+def step_share(figure):
+    return lambda text, match: compare(text, match['said'], of_job(figure, spoken))
+
+
+def mfu(text, match):
+    for said, way in re.findall('(%s) by the ([a-z ]+)' % SHARE, text):
+        compare(text, said, row_named('mfu', 'from', way.strip())['mfu'])
+
+
+def nothing(text, match):
+    """Figures of the program itself: thresholds."""
+
+
+def made_up(text, match):
+    """By as few names as make up half of it; where nothing is known of the op, a row says so."""
+    name = 'kernels' if 'name' in match['noun'] else 'opsdevice' if match['of'] == 'GPU' else 'opshost'
+    is_unknown = lambda row: row['name'] == '(no op recorded)'
+    times = sorted((row['time'] for row in table(name) if not is_unknown(row)), reverse=True)
+    if match['said']:
+        compare(text, match['said'], sum(times[:int(match['count'].replace(',', ''))]) / whole(name))
+    if match['unknown']:
+        compare(text, match['unknown'], sum(row['time'] for row in table(name) if is_unknown(row)) / whole(name))
+
+
+def replay(text, match):
+    compare(text, match['said'], abs(step_of['simulated'] - step_of['measured']) / step_of['measured'])
+
+
+RULES = [(re.compile(pattern), rule) for pattern, rule in [
+    (r'^(?P<what>%s) (?P<all>%s) of the step(?P<ranks>: .*)?$' % ('|'.join(LOSSES), SHARE), loss),
+    (r'^(?:The GPU idles|GPUs idle) for (?P<all>%s) of the step' % SHARE, idle),
+    (r'^[Rr]ank \d+ arrives ', late),
+    (r'^Halving .* cuts the step to (?P<time>%s) \(\u2212(?P<said>%s)\)$' % (TIME, SHARE), halving),
+    (r'^The critical path is (?P<list>[^;]*)(?:; (?P<of_rank>%s) of it is on rank (?P<rank>\d+))?$' % SHARE, largest('pathkinds', 'kind')),
+    (r'^GPU time is (?P<list>.*)(?P<rank>(?!))?(?P<of_rank>(?!))?$', largest('kinds', 'kind')),
+    (r'the bubble takes (?P<said>%s) of the step(?:, (?P<theory>%s) in theory)?$' % (SHARE, SHARE), pipeline),
+    (r' spans %s of step \d+|no pass runs for ' % SHARE, passes),
+    (r'layers? takes? .*\(layer (?P<layer>\d+), (?P<said>%s) more\)$' % SHARE, layers),
+    (r'Of all GPU time (?P<all>%s) is assigned' % SHARE, assigned),
+    (r'(?:GPUs are|The GPU is) busy for (?P<said>%s) of the time on average(?: \(\w+: (?P<other>%s)\))?.*?(?:weighted by occupancy it is at least (?P<weighted>%s))?$'
+     % (SHARE, SHARE, SHARE), busy),
+    (r'^Of the %s that step \d+ takes in the simulation, (?P<parts>.*?)(?:; %s is on .*)?$' % (TIME, SHARE), chain),
+    (r'^Confidence: \w+\. The model reproduces the measured step within (?P<replay>%s)(?: and predicts one step from another within (?P<cross>%s))?'
+     % (SHARE, SHARE), sure),
+    (r'^The model reproduces the measured step within (?P<replay>%s)(?: and predicts one step from another within (?P<cross>%s))?' % (SHARE, SHARE), sure),
+    (r'The model misses the measured step by (?P<said>%s)' % SHARE, trust('replay_error')),
+    (r'predicts one step from another with an error of (?P<said>%s)' % SHARE, trust('transplant_error')),
+    (r'Outside the recording lies (?P<said>%s) of the step' % SHARE, step_share('not_recorded')),
+    (r'outside the recording for (?P<said>%s) of the step' % SHARE, trust('boundary')),
+    (r'Unexplained delays of GPU starts add up to (?P<said>%s) of the step' % SHARE, trust('unexplained_lag')),
+    (r'communication that makes up (?P<said>%s) of the step' % SHARE, step_share('communication_unsplit')),
+    (r'No launch was recorded for (?P<said>%s) of the GPU tasks' % SHARE,
+     lambda text, match: compare(text, match['said'], 1 - document['trust']['launched_share'])),
+    (r'^A simulated step takes .*?, (?P<said>%s) (?:more|less) than measured' % SHARE, replay),
+    (r'^(?P<count>[\d,]+)\s(?P<noun>names?|ops?) makes? up (?P<said>%s) of the (?P<of>GPU|CPU) time(?:; for (?P<unknown>%s) of it no op was recorded)?$'
+     % (SHARE, SHARE), made_up),
+    (r'^For (?P<unknown>%s) of the (?P<of>GPU|CPU) time no (?P<noun>op) was recorded(?P<said>(?!))?(?P<count>(?!))?$' % SHARE, made_up),
+    (r'^Model FLOPs', mfu),
+    (r'^No kind of work alone', nothing),
+    (r'less than 0\.5|Under 0\.5', nothing),
+    (r'may exceed 100', nothing),
+    (r'at most 100\u00a0%', nothing),
+]]
+
+
+def finding(text):
+    """The diagnosis: every time with a share behind it, and what lies outside the recording."""
+    rest = text
+    for time, said in re.findall(r'(%s)(?:(?!%s)[^();:])* \((%s)\)' % (TIME, TIME, SHARE), text):
+        if 'instead of ' + time in text:
+            before = step_of['measured']
+            compare(text, said, (step_of['simulated'] - before) / before)
+        elif 'would take ' + time in text:
+            base = step_of['simulated']
+            compare(text, said, (base - nanoseconds(time)) / base, time_error(time) / base)
+        else:
+            known(text, said, time, step)
+        rest = rest.replace('(%s)' % said, '', 1)
+    for said in re.findall('(%s) of the step lies outside' % SHARE, rest):
+        compare(text, said, of_job('not_recorded', spoken))
+        rest = rest.replace(said, '', 1)
+    rest = re.sub(r'no overhead is above 5\u00a0%', '', rest)
+    if re.search(SHARE, rest):
+        fault(text, re.findall(SHARE, rest), 'nothing that this test knows')
+
+
+def sentence(text):
+    if not re.search(SHARE, text):
+        return
+    for pattern, rule in RULES:
+        match = pattern.search(text)
+        if match:
+            rule(text, match)
+            return
+    finding(text)
+
+
+# ---- The page ----
+
+def plain(markup):
+    return html.unescape(re.sub(r'<[^>]+>', '', markup)).strip()
+
+
+body = re.sub(r'<style>.*?</style>|<script.*?</script>|<dl class="definitions">.*?</dl>|<ul class="notes">.*?</ul>', '', page, flags=re.S)
+
+
+def elements(markup, pattern):
+    return [plain(found) for found in re.findall(pattern, markup, flags=re.S)]
+
+
+without_tables = re.sub(r'<table.*?</table>|<p class="caption".*?</p>|<p class="rest">.*?</p>', '', body, flags=re.S)
+for text in elements(without_tables, r'<(?:h[123])[^>]*>(.*?)</h') + elements(without_tables, r'<summary>(.*?)</summary>') + elements(
+        without_tables, r'<p class="(?:verdict|confidence|reading|finding)"[^>]*>(.*?)</p>') + elements(
+        without_tables, r'<li>\n<p class="label">[^<]*</p>\n<p class="gain[^>]*>.*?</p>\n<p class="evidence">(.*?)</p>'):
+    sentence(text)
+for text in document['diagnosis']['sentences']:
+    sentence(text)
+for one in document['diagnosis']['findings']:
+    checked += 1
+    if abs(one['share'] - one['time'] / step) > 2e-6:
+        fault('finding ' + one['cause'], one['share'], one['time'] / step)
+
+# Legends, whose terms say of what.
+for term, said in re.findall(r'<li class="swatch [^"]*"><a href="#term-(\w+)">[^<]*</a> <b>(%s)</b>' % SHARE, html.unescape(body)):
+    compare('legend ' + term, said, of_job(term, 'simulated' if term.startswith('idle_') else spoken))
+
+# Figures: the four of the first screen, then how far to trust them.
+for term, label, figure, evidence in re.findall(
+        r'<p class="label"><a href="#term-(\w+)">(.*?)</a></p>\n<p class="figure">(.*?)</p>\n<p class="evidence">(.*?)</p>', html.unescape(body)):
+    text = '%s %s %s' % (label, figure, evidence)
+    share = re.search(SHARE, figure)
+    if not share:
+        continue
+    if term == 'exposed_compute':
+        compare(text, figure, of_job('exposed_compute', spoken) + of_job('overlapped', spoken))
+        known(text, figure, re.search(TIME, evidence).group(), step)
+    elif term == 'mfu':
+        compare(text, figure, table('mfu')[0]['mfu'])
+    elif term == 'opportunity_half':
+        times = re.findall(TIME, evidence)
+        if times:
+            base = nanoseconds(times[1])
+            compare(text, share.group(), (base - nanoseconds(times[0])) / base, (time_error(times[0]) + time_error(times[1])) / base)
+        else:
+            compare(text, figure, 0)
+    elif term in ('coverage', 'joined'):
+        compare(text, figure, document['trust'][{'coverage': 'launched_share', 'joined': 'joined_share'}[term]])
+    else:
+        compare(text, figure, document['trust'][term])
+
+# Tables: a share is the time beside it over the table's whole; of a table of ranks over the job's step.
+for name, found in document['tables'].items():
+    columns = found['columns']
+    if 'whole' in found and 'share' in columns and columns.index('share') > 0:
+        at = columns.index('share')
+        for row in found['rows']:
+            value = row[at - 1]
+            if name == 'dependencies': # of a box: what its parts add up to
+                value = sum(row[columns.index(part)] or 0 for part in ('run', 'lag', 'unexplained', 'outside'))
+            if value is None or row[at] is None or name in ('layers', 'collectives'):
+                continue
+            checked += 1
+            if abs(row[at] - value / found['whole']) > 2e-6:
+                fault('table %s, %s' % (name, row[0]), row[at], value / found['whole'])
+for row in table('breakdown'):
+    if row['where'].startswith('rank '):
+        rank = int(row['where'][5:])
+        for figure in list(PARTS.values()) + ['exposed_communication', 'gpu_busy']:
+            if row[figure] is not None:
+                checked += 1
+                true = mean_rows(document['rank_steps'], row['timeline'], figure, rank) / step_of[row['timeline']]
+                if abs(row[figure] - true) > 2e-6:
+                    fault('table breakdown, rank %d, %s' % (rank, figure), row[figure], true)
+
+for line in faults:
+    print(line)
+print('%d shares recomputed, %d wrong' % (checked, len(faults)))
+sys.exit(1 if faults else 0)

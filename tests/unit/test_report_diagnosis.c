@@ -1,0 +1,461 @@
+/* The diagnosis of jobs made by hand: who causes what, what it costs, and how sure that is. Expected figures are worked
+ * out beside each job. */
+#include "unit/report_job.h"
+
+#include "base/text.h"
+#include <lumos/diagnosis.h>
+#include <lumos/report.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#define MS(value) ((int64_t)((value)*1000000))
+
+/* Ranks of one step each, with a thread t1 and a stream s7; tasks go lane by lane. */
+static struct lumos_job *ranks_with(const struct parts *parts, int32_t count) {
+  struct lumos_job *job = lumos_job_new();
+  struct parts mean = {0};
+  for (int32_t r = 0; r < count; r++) {
+    (void)add_rank(job, r);
+    add_parts(job, r, 0, LUMOS_METRIC_MEASURED, parts[r]);
+    mean.compute += parts[r].compute;
+    mean.transfer += parts[r].transfer;
+    mean.wait += parts[r].wait;
+    mean.bubble += parts[r].bubble;
+    mean.copy += parts[r].copy;
+    mean.idle += parts[r].idle;
+    mean.unsplit += parts[r].unsplit;
+  }
+  int64_t *of = (int64_t *)&mean;
+  for (size_t i = 0; i < sizeof mean / sizeof *of; i++) {
+    of[i] /= count;
+  }
+  add_parts(job, LUMOS_ABSENT_INT, 0, LUMOS_METRIC_MEASURED, mean);
+  return job;
+}
+
+static void add_kind(struct lumos_job *job, const char *name, int32_t rank, const char *kind, int64_t value) {
+  add_metric(job, name, rank, 0, LUMOS_METRIC_MEASURED, value, 0);
+  job->metrics.items[job->metrics.count - 1].scope.kind = lumos_intern_text(job->strings, kind);
+}
+
+static void add_straggler(struct lumos_job *job, int32_t rank, int64_t compute, int64_t host) {
+  add_kind(job, "late_arrival", rank, "compute", compute);
+  add_kind(job, "late_arrival", rank, "host", host);
+  add_metric(job, "straggler", rank, LUMOS_ABSENT_INT, LUMOS_METRIC_MEASURED, 300000, 6);
+}
+
+static struct lumos_diagnosis diagnose(struct lumos_job *job) {
+  struct lumos_diagnosis diagnosis;
+  finish_job(job);
+  lumos_diagnose(job, &diagnosis);
+  return diagnosis;
+}
+
+static void expect_finding(const struct lumos_diagnosis *diagnosis, size_t place, enum lumos_cause cause, int64_t time,
+                           int64_t share) {
+  assert_true(place < diagnosis->count);
+  const struct lumos_finding *finding = &diagnosis->findings[place];
+  assert_string_equal(lumos_cause_name(finding->cause), lumos_cause_name(cause));
+  assert_int_equal(finding->time, time);
+  assert_int_equal(finding->share, share);
+}
+
+static const struct lumos_finding *find(const struct lumos_diagnosis *diagnosis, enum lumos_cause cause) {
+  for (size_t i = 0; i < diagnosis->count; i++) {
+    if (diagnosis->findings[i].cause == cause) {
+      return &diagnosis->findings[i];
+    }
+  }
+  return NULL;
+}
+
+static void expect_sentences(const struct lumos_job *job, const char *text) {
+  struct lumos_text out = LUMOS_TEXT_BUFFER;
+  struct lumos_error error = {LUMOS_DONE, ""};
+  assert_true(lumos_report_verdict(job, &out, &error));
+  lumos_text_char(&out, '\0');
+  assert_string_equal(out.bytes, text);
+  lumos_text_free(&out);
+}
+
+static void forget(struct lumos_job *job, struct lumos_diagnosis *diagnosis) {
+  lumos_diagnosis_free(diagnosis);
+  lumos_job_free(job);
+}
+
+/* Rank 1 computes 60 of 100 ms, waits for 3 and is idle for 37; the others wait for 38. It is late by 36 ms of its CPU. Of
+ * the mean waiting of (38 + 3 + 38) / 3 = 26.33 ms 2 x 36 / 3 = 24 are its: left are 2.33 ms. */
+static struct lumos_job *late_job(int64_t compute, int64_t host) {
+  const struct parts parts[] = {{.compute = MS(62), .wait = MS(38)},
+                                {.compute = MS(60), .wait = MS(3), .idle = MS(37)},
+                                {.compute = MS(62), .wait = MS(38)}};
+  struct lumos_job *job = ranks_with(parts, 3);
+  add_metric(job, "idle_host", LUMOS_ABSENT_INT, 0, LUMOS_METRIC_SIMULATED, MS(13), 0);
+  add_straggler(job, 1, compute, host);
+  return job;
+}
+
+/* Its thread spends 30 ms before "aten::zero_" that those of others do not; 30 is more than half of 36. */
+static void waiting_goes_to_the_late_rank_and_the_op(void **state) {
+  (void)state;
+  struct lumos_job *job = late_job(MS(1), MS(35));
+  for (uint32_t r = 0; r < 3; r++) {
+    uint32_t thread = add_lane(job, r, "t1", LUMOS_THREAD);
+    (void)add_task(job, thread, LUMOS_LAUNCH, "cudaLaunchKernel", 0, MS(1));
+    uint32_t late = add_task(job, thread, LUMOS_OP, "aten::zero_", MS(40), MS(1));
+    job->tasks.items[late].lag = r == 1 ? MS(32) : MS(2);
+    uint32_t wait = add_task(job, thread, LUMOS_SYNC, "cudaStreamSynchronize", MS(50), r == 1 ? MS(45) : MS(1));
+    lumos_task_detail(job, &job->tasks.items[wait])->wait.on = LUMOS_WAIT_STREAM; /* what it waits for is the GPU's */
+    uint32_t watching = add_lane(job, r, "t2", LUMOS_THREAD); /* it launches nothing, so it delays nothing */
+    uint32_t watch = add_task(job, watching, LUMOS_OP, "watch", 0, r == 1 ? MS(90) : MS(1));
+    assert_int_equal(job->tasks.items[watch].lane, watching);
+    (void)add_task(job, add_lane(job, r, "s7", LUMOS_STREAM), LUMOS_GEMM, "gemm", MS(1), MS(60));
+  }
+  struct lumos_diagnosis diagnosis = diagnose(job);
+  expect_finding(&diagnosis, 0, LUMOS_CAUSE_SLOW_CPU, MS(36), 360000);
+  assert_int_equal(diagnosis.findings[0].rank_count, 1);
+  assert_int_equal(diagnosis.findings[0].ranks[0], 1);
+  assert_int_equal(diagnosis.findings[0].op_time, MS(30));
+  assert_true(diagnosis.findings[0].before_op);
+  const struct lumos_finding *waiting = find(&diagnosis, LUMOS_CAUSE_WAITING);
+  assert_non_null(waiting);
+  assert_int_equal(waiting->time, 2333333);
+  expect_sentences(job, "The step takes 100.0 ms: rank 1\xE2\x80\x99s CPU is 36.00 ms late (36.0 %), and the other 2 "
+                        "ranks wait. Look at what rank 1 does before \xE2\x80\x9C"
+                        "aten::zero_\xE2\x80\x9D, outside any op: it spends 30.00 ms more there in a step than like "
+                        "ranks.");
+  forget(job, &diagnosis);
+}
+
+/* The same time is in the data loader. */
+static void a_late_rank_may_wait_for_data(void **state) {
+  (void)state;
+  struct lumos_job *job = late_job(0, MS(36));
+  for (uint32_t r = 0; r < 3; r++) {
+    uint32_t thread = add_lane(job, r, "t1", LUMOS_THREAD);
+    (void)add_task(job, thread, LUMOS_LAUNCH, "cudaLaunchKernel", 0, MS(1));
+    (void)add_task(job, add_lane(job, r, "s7", LUMOS_STREAM), LUMOS_GEMM, "gemm", MS(1), MS(60));
+  }
+  struct lumos_span span = lumos_span_empty;
+  span.rank = 1;
+  span.kind = LUMOS_SPAN_ANNOTATION;
+  span.name = lumos_intern_text(job->strings, "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__");
+  span.dur = MS(34); /* on the mean of three ranks 11.3: 22.7 more, and half of 36 is 18 */
+  lumos_vector_push(&job->spans, span);
+  struct lumos_diagnosis diagnosis = diagnose(job);
+  expect_finding(&diagnosis, 0, LUMOS_CAUSE_DATA_LOADER, MS(36), 360000);
+  assert_int_equal(diagnosis.findings[0].ranks[0], 1);
+  lumos_diagnosis_free(&diagnosis);
+  job->spans.items[0].dur = MS(26); /* 17.3 more; and what is in it counts once */
+  span.dur = MS(20);
+  span.parent = 0;
+  lumos_vector_push(&job->spans, span);
+  diagnosis = diagnose(job);
+  assert_int_equal(diagnosis.findings[0].cause, LUMOS_CAUSE_SLOW_CPU);
+  forget(job, &diagnosis);
+}
+
+/* Kernels that take half as long again: 90 ms instead of 60. */
+static void a_slow_gpu_is_told_by_its_kernels(void **state) {
+  (void)state;
+  struct lumos_job *job = late_job(MS(30), MS(6));
+  for (uint32_t r = 0; r < 3; r++) {
+    uint32_t stream = add_lane(job, r, "s7", LUMOS_STREAM);
+    (void)add_task(job, stream, LUMOS_GEMM, "gemm_a", 0, r == 1 ? MS(45) : MS(30));
+    (void)add_task(job, stream, LUMOS_GEMM, "gemm_b", MS(50), r == 1 ? MS(45) : MS(30));
+    (void)add_task(job, stream, LUMOS_COLLECTIVE, "all_reduce", MS(95), r == 1 ? MS(1) : MS(38));
+  }
+  struct lumos_diagnosis diagnosis = diagnose(job);
+  expect_finding(&diagnosis, 0, LUMOS_CAUSE_SLOW_GPU, MS(36), 360000);
+  assert_int_equal(diagnosis.findings[0].ratio, 1500000);
+  assert_int_equal(diagnosis.findings[0].op, LUMOS_NO_STRING); /* each is 15 ms, less than half of 36 */
+  forget(job, &diagnosis);
+}
+
+/* Rank 1 lacks 25 ms that the others have, more than half of what it is late by. */
+static void a_late_rank_may_be_unrecorded(void **state) {
+  (void)state;
+  struct lumos_job *job = late_job(0, MS(36));
+  add_metric(job, "not_recorded", 1, 0, LUMOS_METRIC_MEASURED, MS(25), 0);
+  (void)add_task(job, add_lane(job, 1, "s7", LUMOS_STREAM), LUMOS_GEMM, "gemm", 0, MS(60));
+  struct lumos_diagnosis diagnosis = diagnose(job);
+  expect_finding(&diagnosis, 0, LUMOS_CAUSE_UNRECORDED_RANK, MS(36), 360000);
+  lumos_diagnosis_free(&diagnosis);
+  job->metrics.items[job->metrics.count - 1].value.units = MS(17);
+  diagnosis = diagnose(job);
+  assert_int_equal(diagnosis.findings[0].cause, LUMOS_CAUSE_SLOW_CPU);
+  forget(job, &diagnosis);
+}
+
+/* Two ranks are late by 36 and 30 ms: side by side, so that 36 is what they cost. */
+static void ranks_that_are_late_together_are_named_together(void **state) {
+  (void)state;
+  struct lumos_job *job = late_job(0, MS(36));
+  add_straggler(job, 2, MS(-4), MS(34));
+  (void)add_task(job, add_lane(job, 0, "s7", LUMOS_STREAM), LUMOS_GEMM, "gemm", 0, MS(60));
+  struct lumos_diagnosis diagnosis = diagnose(job);
+  expect_finding(&diagnosis, 0, LUMOS_CAUSE_SLOW_CPU, MS(36), 360000);
+  assert_int_equal(diagnosis.findings[0].rank_count, 2);
+  assert_int_equal(diagnosis.findings[0].ranks[1], 2);
+  assert_int_equal(diagnosis.findings[0].rank_times[1], MS(30));
+  forget(job, &diagnosis);
+}
+
+/* Stages compute for 20, 20 and 65 ms of 100 with 5 micro-batches: of the mean of 35 the last has 30 more, four fifths of
+ * which, 24 ms, are lost; 65 is 3.25 times the mean of the others. Its head takes 40 ms. The mean bubble is
+ * (80 + 80 + 35) / 3 = 65. */
+static struct lumos_job *pipeline_job(int32_t micro_batches) {
+  const struct parts parts[] = {{.compute = MS(20), .bubble = MS(80)},
+                                {.compute = MS(20), .bubble = MS(80)},
+                                {.compute = MS(65), .bubble = MS(35)}};
+  struct lumos_job *job = ranks_with(parts, 3);
+  for (uint32_t r = 0; r < 3; r++) {
+    job->ranks.items[r].has_parallel = true;
+    job->ranks.items[r].parallel = (struct lumos_parallel){0, (int32_t)r, 0, LUMOS_ABSENT_INT, LUMOS_ABSENT_INT};
+    uint32_t stream = add_lane(job, r, "s7", LUMOS_STREAM);
+    uint32_t layer = add_task(job, stream, LUMOS_GEMM, "gemm", 0, r == 2 ? MS(25) : MS(20));
+    job->tasks.items[layer].part = LUMOS_PART_LAYER;
+    if (r == 2) {
+      uint32_t head = add_task(job, stream, LUMOS_GEMM, "gemm", MS(40), MS(40));
+      job->tasks.items[head].part = LUMOS_PART_HEAD;
+    }
+  }
+  struct lumos_model_description model = lumos_model_description_empty;
+  model.micro_batches = micro_batches;
+  lumos_vector_push(&job->models, model);
+  return job;
+}
+
+static void an_unbalanced_stage_takes_its_part_of_the_bubble(void **state) {
+  (void)state;
+  struct lumos_job *job = pipeline_job(5);
+  struct lumos_diagnosis diagnosis = diagnose(job);
+  expect_finding(&diagnosis, 0, LUMOS_CAUSE_BUBBLE, MS(65) - MS(24), 410000);
+  expect_finding(&diagnosis, 1, LUMOS_CAUSE_IMBALANCE, MS(24), 240000);
+  const struct lumos_finding *stage = &diagnosis.findings[1];
+  assert_int_equal(stage->stage, 2);
+  assert_int_equal(stage->part, LUMOS_PART_HEAD);
+  assert_int_equal(stage->op_time, MS(40));
+  assert_int_equal(stage->ratio, 3250000);
+  assert_int_equal(stage->ranks[0], 2);
+  lumos_diagnosis_free(&diagnosis);
+  add_straggler(job, 2, MS(15), 0); /* 50 ms without that: 20 more than the mean of 30, and four fifths of it */
+  diagnosis = diagnose(job);
+  assert_int_equal(find(&diagnosis, LUMOS_CAUSE_IMBALANCE)->time, MS(16));
+  lumos_diagnosis_free(&diagnosis);
+  job->metrics.count -= 3;
+  job->models.items[0].micro_batches = 1; /* whoever has most work, one micro-batch passes all stages in turn */
+  diagnosis = diagnose(job);
+  assert_null(find(&diagnosis, LUMOS_CAUSE_IMBALANCE));
+  forget(job, &diagnosis);
+}
+
+static void add_transfer(struct lumos_job *job, uint32_t first, uint32_t second, int64_t transfer, int64_t bytes) {
+  struct lumos_collective collective = lumos_collective_empty;
+  collective.id = (uint32_t)job->collectives.count;
+  collective.op = lumos_intern_text(job->strings, "send_recv");
+  collective.member_first = (uint32_t)job->members.count;
+  collective.member_count = 2;
+  collective.size = 2;
+  collective.bytes = bytes;
+  collective.transfer = transfer;
+  lumos_vector_push(&job->members, first);
+  lumos_vector_push(&job->members, second);
+  lumos_vector_push(&job->collectives, collective);
+}
+
+/* Between ranks 0 and 1, and 2 and 3: 2 ms; between 1 and 2: 14 ms, 12 more, and seven times as long. Other sizes do not
+ * count beside these. The GPUs of that link are late by 5 ms, which is its doing. */
+static void a_slow_link_is_told_by_like_transfers(void **state) {
+  (void)state;
+  const struct parts parts[] = {{.compute = MS(60), .transfer = MS(2), .wait = MS(38)},
+                                {.compute = MS(60), .transfer = MS(14), .idle = MS(26)},
+                                {.compute = MS(60), .transfer = MS(14), .idle = MS(26)},
+                                {.compute = MS(60), .transfer = MS(2), .wait = MS(38)}};
+  struct lumos_job *job = ranks_with(parts, 4);
+  uint32_t tasks[4];
+  for (uint32_t r = 0; r < 4; r++) {
+    tasks[r] = add_task(job, add_lane(job, r, "s7", LUMOS_STREAM), LUMOS_P2P, "send", 0, MS(1));
+  }
+  add_straggler(job, 1, MS(5), 0);
+  add_transfer(job, tasks[0], tasks[1], MS(2), 4096);
+  add_transfer(job, tasks[2], tasks[1], MS(14), 4096);
+  add_transfer(job, tasks[2], tasks[3], MS(2), 4096);
+  add_transfer(job, tasks[0], tasks[3], MS(90), 8192);
+  struct lumos_diagnosis diagnosis = diagnose(job);
+  const struct lumos_finding *link = find(&diagnosis, LUMOS_CAUSE_SLOW_LINK);
+  assert_non_null(link);
+  assert_int_equal(link->time, MS(12));
+  assert_int_equal(link->ratio, 7000000);
+  assert_int_equal(link->rank_count, 2);
+  assert_int_equal(link->ranks[0] + link->ranks[1], 3);
+  assert_null(find(&diagnosis, LUMOS_CAUSE_SLOW_GPU));
+  lumos_diagnosis_free(&diagnosis);
+  job->collectives.items[0].transfer = job->collectives.items[2].transfer = MS(10);
+  job->collectives.items[1].transfer = MS(14.9); /* less than one and a half times */
+  diagnosis = diagnose(job);
+  assert_null(find(&diagnosis, LUMOS_CAUSE_SLOW_LINK));
+  assert_non_null(find(&diagnosis, LUMOS_CAUSE_SLOW_GPU));
+  forget(job, &diagnosis);
+}
+
+/* 30 ms idle, 24 of which for the CPU, 2 behind waits, 4 for dependencies; the thread is blocked for 12 ms. So 10 of the
+ * 24 are the synchronization's doing, too. */
+static void a_blocked_cpu_cannot_be_ahead(void **state) {
+  (void)state;
+  const struct parts parts[] = {{.compute = MS(70), .idle = MS(30)}};
+  struct lumos_job *job = ranks_with(parts, 1);
+  add_metric(job, "idle_host", LUMOS_ABSENT_INT, 0, LUMOS_METRIC_SIMULATED, MS(24), 0);
+  add_metric(job, "idle_sync", LUMOS_ABSENT_INT, 0, LUMOS_METRIC_SIMULATED, MS(2), 0);
+  add_metric(job, "idle_dependency", LUMOS_ABSENT_INT, 0, LUMOS_METRIC_SIMULATED, MS(4), 0);
+  uint32_t thread = add_lane(job, 0, "t1", LUMOS_THREAD);
+  (void)add_task(job, thread, LUMOS_LAUNCH, "cudaLaunchKernel", 0, MS(1));
+  uint32_t wait = add_task(job, thread, LUMOS_SYNC, "cudaStreamSynchronize", MS(2), MS(12));
+  struct lumos_detail *detail = lumos_task_detail(job, &job->tasks.items[wait]);
+  detail->wait.on = LUMOS_WAIT_STREAM;
+  (void)add_task(job, add_lane(job, 0, "s7", LUMOS_STREAM), LUMOS_GEMM, "gemm", 0, MS(70));
+  struct lumos_diagnosis diagnosis = diagnose(job);
+  expect_finding(&diagnosis, 0, LUMOS_CAUSE_CPU_BOUND, MS(14), 140000);
+  expect_finding(&diagnosis, 1, LUMOS_CAUSE_SYNCHRONIZATION, MS(12), 120000);
+  expect_finding(&diagnosis, 2, LUMOS_CAUSE_IDLE, MS(4), 40000);
+  expect_finding(&diagnosis, 3, LUMOS_CAUSE_COMPUTE, MS(70), 700000);
+  assert_int_equal(diagnosis.count, 4);
+  forget(job, &diagnosis);
+}
+
+/* Just under and at the share from which an overhead is a diagnosis. */
+static void small_overheads_are_no_diagnosis(void **state) {
+  (void)state;
+  static const struct {
+    int64_t wait;
+    enum lumos_cause cause;
+  } cases[] = {{MS(4.9), LUMOS_CAUSE_COMPUTE}, {MS(5), LUMOS_CAUSE_WAITING}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    const struct parts parts[] = {{.compute = MS(100) - cases[i].wait, .wait = cases[i].wait}};
+    struct lumos_job *job = ranks_with(parts, 1);
+    (void)add_task(job, add_lane(job, 0, "s7", LUMOS_STREAM), LUMOS_GEMM, "gemm", 0, MS(70));
+    struct lumos_diagnosis diagnosis = diagnose(job);
+    assert_int_equal(diagnosis.findings[0].cause, cases[i].cause);
+    assert_int_equal(diagnosis.count, 2);
+    forget(job, &diagnosis);
+  }
+}
+
+/* Most of the step is outside the recording: that is what there is to say, with the rank that is late beside it, and no
+ * gain is predicted although one was simulated. */
+static void what_is_not_recorded_comes_first_and_nothing_is_predicted(void **state) {
+  (void)state;
+  struct lumos_job *job = late_job(0, MS(36));
+  for (int32_t rank = LUMOS_ABSENT_INT, left = 4; left > 0; left--) {
+    add_metric(job, "not_recorded", rank, 0, LUMOS_METRIC_MEASURED, MS(60), 0);
+    rank = rank == LUMOS_ABSENT_INT ? 0 : rank + 1;
+  }
+  add_metric(job, "replay_error", LUMOS_ABSENT_INT, LUMOS_ABSENT_INT, LUMOS_METRIC_SIMULATED, 1, 6);
+  add_metric(job, "step_time", LUMOS_ABSENT_INT, 0, LUMOS_METRIC_SIMULATED, MS(100), 0);
+  add_kind(job, "opportunity_half", LUMOS_ABSENT_INT, "stragglers", MS(80));
+  add_kind(job, "opportunity_free", LUMOS_ABSENT_INT, "stragglers", MS(70));
+  for (size_t i = job->metrics.count - 2; i < job->metrics.count; i++) {
+    job->metrics.items[i].source = LUMOS_METRIC_SIMULATED;
+  }
+  (void)add_task(job, add_lane(job, 1, "s7", LUMOS_STREAM), LUMOS_GEMM, "gemm", 0, MS(60));
+  struct lumos_diagnosis diagnosis = diagnose(job);
+  expect_finding(&diagnosis, 0, LUMOS_CAUSE_NOT_RECORDED, MS(60), 600000);
+  assert_int_equal(diagnosis.confidence, LUMOS_POOR);
+  expect_sentences(job,
+                   "The step takes 100.0 ms: the recording does not show what the GPUs wait for during 60.00 ms "
+                   "(60.0 %); rank 1\xE2\x80\x99s CPU is 36.00 ms late (36.0 %), and the other 2 ranks wait. Record "
+                   "more steps, on all ranks, with CPU and CUDA activities.");
+  forget(job, &diagnosis);
+}
+
+/* Each figure at its thresholds, alone: above the first it is fair, above the second poor. */
+static void confidence_is_that_of_the_worst_figure(void **state) {
+  (void)state;
+  static const struct {
+    const char *metric;
+    enum lumos_source source;
+    int decimals;
+    int64_t good, fair, poor;
+    enum lumos_limit limit;
+  } rows[] = {
+      {"replay_error", LUMOS_METRIC_SIMULATED, 6, -10000, 10001, -50001, LUMOS_LIMIT_REPLAY},
+      {"rebuild_error", LUMOS_METRIC_SIMULATED, 6, 10000, -10001, 50001, LUMOS_LIMIT_REBUILD},
+      {"transplant_error", LUMOS_METRIC_SIMULATED, 6, 30000, -30001, 100001, LUMOS_LIMIT_CROSS_STEP},
+      {"not_recorded", LUMOS_METRIC_MEASURED, 0, MS(5), MS(5.1), MS(25.1), LUMOS_LIMIT_NOT_RECORDED},
+      {"boundary", LUMOS_METRIC_SIMULATED, 0, MS(5), MS(5.1), MS(25.1), LUMOS_LIMIT_BOUNDARY},
+      {"unexplained_lag", LUMOS_METRIC_SIMULATED, 0, MS(2), MS(2.1), MS(10.1), LUMOS_LIMIT_UNEXPLAINED},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    const int64_t values[] = {rows[i].poor, rows[i].fair, rows[i].good};
+    for (int grade = LUMOS_POOR; grade <= LUMOS_GOOD; grade++) {
+      struct lumos_job *job = lumos_job_new();
+      (void)add_rank(job, 0);
+      const struct parts parts = {.compute = MS(100)};
+      add_parts(job, 0, 0, LUMOS_METRIC_MEASURED, parts);
+      add_parts(job, 0, 0, LUMOS_METRIC_SIMULATED, parts);
+      bool whole = rows[i].decimals == 6;
+      if (i > 0) {
+        add_metric(job, "replay_error", LUMOS_ABSENT_INT, LUMOS_ABSENT_INT, LUMOS_METRIC_SIMULATED, 1, 6);
+      }
+      add_metric(job, rows[i].metric, whole ? LUMOS_ABSENT_INT : 0, whole ? LUMOS_ABSENT_INT : 0, rows[i].source,
+                 values[grade - LUMOS_POOR], rows[i].decimals);
+      (void)add_task(job, add_lane(job, 0, "s7", LUMOS_STREAM), LUMOS_GEMM, "gemm", 0, MS(70));
+      struct lumos_diagnosis diagnosis = diagnose(job);
+      assert_string_equal(lumos_confidence_name(diagnosis.confidence),
+                          lumos_confidence_name((enum lumos_confidence)grade));
+      assert_int_equal(diagnosis.limit, grade == LUMOS_GOOD ? LUMOS_LIMIT_NONE : rows[i].limit);
+      forget(job, &diagnosis);
+    }
+  }
+}
+
+/* Its replay error is that of the unchanged job, which is not there any more. */
+static void a_changed_job_is_fair_at_best(void **state) {
+  (void)state;
+  struct lumos_job *job = lumos_job_new();
+  (void)add_rank(job, 0);
+  const struct parts parts = {.compute = MS(100)};
+  add_parts(job, 0, 0, LUMOS_METRIC_MEASURED, parts);
+  add_parts(job, 0, 0, LUMOS_METRIC_SIMULATED, parts);
+  (void)add_task(job, add_lane(job, 0, "s7", LUMOS_STREAM), LUMOS_GEMM, "gemm", 0, MS(70));
+  lumos_job_history(job, "lumos-transform", "--scale kind=gemm=0.5", NULL, 0);
+  job->edited = 1;
+  struct lumos_diagnosis diagnosis = diagnose(job);
+  assert_int_equal(diagnosis.confidence, LUMOS_FAIR);
+  assert_int_equal(diagnosis.limit, LUMOS_LIMIT_CHANGED);
+  forget(job, &diagnosis);
+}
+
+static void without_a_measured_step_confidence_is_unknown(void **state) {
+  (void)state;
+  const struct parts parts[] = {{.compute = MS(100)}};
+  struct lumos_job *job = ranks_with(parts, 1);
+  (void)add_task(job, add_lane(job, 0, "s7", LUMOS_STREAM), LUMOS_GEMM, "gemm", 0, MS(70));
+  struct lumos_diagnosis diagnosis = diagnose(job);
+  assert_int_equal(diagnosis.confidence, LUMOS_CONFIDENCE_UNKNOWN);
+  assert_int_equal(diagnosis.limit, LUMOS_LIMIT_NOTHING_MEASURED);
+  forget(job, &diagnosis);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(waiting_goes_to_the_late_rank_and_the_op),
+      cmocka_unit_test(a_late_rank_may_wait_for_data),
+      cmocka_unit_test(a_slow_gpu_is_told_by_its_kernels),
+      cmocka_unit_test(a_late_rank_may_be_unrecorded),
+      cmocka_unit_test(ranks_that_are_late_together_are_named_together),
+      cmocka_unit_test(an_unbalanced_stage_takes_its_part_of_the_bubble),
+      cmocka_unit_test(a_slow_link_is_told_by_like_transfers),
+      cmocka_unit_test(a_blocked_cpu_cannot_be_ahead),
+      cmocka_unit_test(small_overheads_are_no_diagnosis),
+      cmocka_unit_test(what_is_not_recorded_comes_first_and_nothing_is_predicted),
+      cmocka_unit_test(confidence_is_that_of_the_worst_figure),
+      cmocka_unit_test(a_changed_job_is_fair_at_best),
+      cmocka_unit_test(without_a_measured_step_confidence_is_unknown),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
