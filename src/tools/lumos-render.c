@@ -79,5 +79,7 @@ int main(int argc, char **argv) {
       .examples = examples,
       .options = table,
   };
-  return tool_main(&command, argc, argv, render, &options);
+  int status = tool_main(&command, argc, argv, render, &options);
+  lumos_vector_free(&options.rendering.picturing.numbers);
+  return status;
 }
