@@ -161,11 +161,31 @@ static struct report_row sum_of(const struct lumos_job *job, const struct report
   return sum;
 }
 
-/* The first step of every rank that has several, and of the job. */
+static bool any_simulated(const struct report_rows *rows) {
+  bool any = false;
+  for (size_t i = 0; i < rows->count; i++) {
+    any |= rows->items[i].figures[SIMULATED].of[FIGURE_STEP_TIME] != LUMOS_ABSENT;
+  }
+  return any;
+}
+
+/* Of a changed job: steps that it has no more are in no simulated sum, nor the first step of every rank that has
+ * several, and of the job. */
 static void mark_left_out(struct report_rows *rows) {
-  for (size_t i = 0; i + 1 < rows->count; i++) {
-    struct report_row *row = &rows->items[i];
-    row->left_out = (i == 0 || row[-1].rank != row->rank) && row[1].rank == row->rank;
+  bool any = any_simulated(rows);
+  for (size_t first = 0, i = 0; first < rows->count; first = i) {
+    struct report_row *earliest = NULL;
+    int64_t simulated = 0;
+    for (i = first; i < rows->count && rows->items[i].rank == rows->items[first].rank; i++) {
+      struct report_row *row = &rows->items[i];
+      bool has = !any || row->figures[SIMULATED].of[FIGURE_STEP_TIME] != LUMOS_ABSENT;
+      earliest = has && earliest == NULL ? row : earliest;
+      simulated += has;
+      row->steps = has ? row->steps : 0;
+    }
+    if (simulated > 1) {
+      earliest->left_out = true;
+    }
   }
 }
 

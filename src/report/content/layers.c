@@ -107,7 +107,7 @@ static int64_t *steps_by_rank(const struct report_facts *facts) {
   for (size_t i = 0; i < facts->steps.count; i++) {
     const struct report_row *row = &facts->steps.items[i];
     if (row->rank < facts->job->ranks.count && !row->left_out) {
-      steps[row->rank]++;
+      steps[row->rank] += row->steps;
     }
   }
   return steps;
