@@ -2,12 +2,12 @@
  * --check`.
  *
  * Every finding is a count beside its denominator: so many of so many waits, collectives, ranks. What a recording has
- * no use for is no finding: nothing is said of waits between streams where there is one stream, nor of collectives
+ * no use for is not a finding: nothing is said of waits between streams where there is one stream, nor of collectives
  * where there are none.
  *
  * Grades. A finding's grade follows from its share by one table (src/trace/checkup.c; its user's form is in
  * lumos-parse(1)): that of the row for what is absent, for what is there in part, or A. The recording's grade is its
- * worst finding's. A row's grade in part is no worse than its absence, and what another recording option, or another
+ * worst finding's. A row's grade in part is at most as bad as its absence, and what another recording option, or another
  * rank of a job whose size is known, may make a finding of is graded no worse than the lack of that option or rank:
  * recording more never lowers the grade.
  */
@@ -20,8 +20,8 @@ enum lumos_grade {
   LUMOS_GRADE_A = 1, /* nothing is missing that the analysis has a use for */
   LUMOS_GRADE_B,     /* all of the step is known, some detail is not */
   LUMOS_GRADE_C,     /* a part of the step has to be guessed */
-  LUMOS_GRADE_D,     /* one side of the job is missing: the device or the host */
-  LUMOS_GRADE_F,     /* nothing to analyse */
+  LUMOS_GRADE_D,     /* one side of the job is missing: the GPU or the CPU */
+  LUMOS_GRADE_F,     /* nothing to analyze */
 };
 
 struct lumos_finding {

@@ -21,7 +21,7 @@ enum lumos_cause {
   LUMOS_CAUSE_IMBALANCE,       /* a pipeline stage has more work than the others */
   LUMOS_CAUSE_BUBBLE,          /* what the pipeline's schedule costs, and uneven passes */
   LUMOS_CAUSE_WAITING,         /* ranks wait for each other, and none is always the last */
-  LUMOS_CAUSE_COMMUNICATION,   /* transfers that no computation hides */
+  LUMOS_CAUSE_COMMUNICATION,   /* exposed transfers */
   LUMOS_CAUSE_CPU_BOUND,       /* GPUs have nothing to do, because threads have not launched it yet */
   LUMOS_CAUSE_SYNCHRONIZATION, /* the same, because a thread was blocked until the GPU had finished */
   LUMOS_CAUSE_COPIES,          /* copies that nothing hides */
@@ -59,10 +59,11 @@ enum lumos_limit {
   LUMOS_LIMIT_NOTHING_MEASURED, /* there is nothing to compare a replay with */
   LUMOS_LIMIT_CHANGED,          /* the job was changed: its replay error is known for the unchanged one alone */
   LUMOS_LIMIT_REPLAY,           /* replay error */
+  LUMOS_LIMIT_REBUILD,          /* rebuild error: the recorded configuration, written anew */
   LUMOS_LIMIT_CROSS_STEP,       /* one step predicted from another */
   LUMOS_LIMIT_NOT_RECORDED,     /* of the step: outside the recording */
   LUMOS_LIMIT_BOUNDARY,         /* of the step: GPU starts held by work outside the recording */
-  LUMOS_LIMIT_UNEXPLAINED,      /* of the step: delays of GPU starts that no rule explains */
+  LUMOS_LIMIT_UNEXPLAINED,      /* of the step: unexplained delays of GPU starts */
   LUMOS_LIMIT_UNSPLIT,          /* of the step: communication whose peers are not known */
   LUMOS_LIMIT_UNLAUNCHED,       /* of the GPU tasks: without a launch */
   LUMOS_LIMITS

@@ -8,7 +8,7 @@
  *   "peaks": {"bf16": 989, "fp8": 1979}}]}
  *
  * match: patterns of the recorded name, in which * stands for any text; without it, the name itself is the pattern.
- * memory_bandwidth: GB/s (10^9 bytes). host_link: GB/s to the host's memory, one way (PCIe, NVLink-C2C). peaks: TFLOP/s of fp64, fp32, tf32, fp16, bf16, fp8, fp4, int8 without sparsity;
+ * memory_bandwidth: GB/s (10^9 bytes). host_link: GB/s to the CPU's memory, one way (PCIe, NVLink-C2C). peaks: TFLOP/s of fp64, fp32, tf32, fp16, bf16, fp8, fp4, int8 without sparsity;
  * what is left out is unknown. source: a text.
  */
 #ifndef LUMOS_HARDWARE_H
@@ -19,7 +19,7 @@
 struct lumos_hardware;
 
 /* The library's own table, and before it, where path is not NULL, that of a file. NULL where the file cannot be read or
- * is no such table. */
+ * is not such a table. */
 struct lumos_hardware *lumos_hardware_read(const char *path, struct lumos_error *error) LUMOS_MUST_CHECK;
 void lumos_hardware_free(struct lumos_hardware *hardware); /* NULL is allowed */
 

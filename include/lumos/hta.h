@@ -22,10 +22,10 @@
  * What that tool does, and so these do:
  *   - Times are whole microseconds: of a row's first and last instant, as doubles, the first is rounded up and the last
  *     down, so a row may last 0 or -1.
- *   - With two or more names of step marks in all files, whatever the host starts from the last mark on is left out,
- *     and device rows whose correlation no earlier host row has; a mark that lies over a stream counts as one. A device
- *     row whose correlation several earlier host rows have counts as often.
- *   - A row is of a stream when it has the argument: synchronisation, and host rows of Triton, are.
+ *   - With two or more names of step marks in all files, whatever the CPU starts from the last mark on is left out,
+ *     and GPU rows whose correlation no earlier CPU row has; a mark that lies over a stream counts as one. A GPU
+ *     row whose correlation several earlier CPU rows have counts as often.
+ *   - A row is of a stream when it has the argument: synchronization, and CPU rows of Triton, are.
  *   - Communication: nccl..., hip..., hccl..., ...ncclKernel...; a copy of HIP is. What is neither communication nor
  *     memory is computation, but for names with Sync or dma in them and some launches.
  *   - Idle: the gap behind the row before, which may be negative; host_wait when the launch started after that row's
@@ -35,7 +35,7 @@
  *     above the 0.8 quantile of the running sums, are "others", but for those whose sum is negative, and all statistics
  *     are of the sums of the names.
  *   - Queue: a launch counts from its call to its kernel's start. 1024 launches are a full queue, and of a rank only
- *     the last stream that had one is told.
+ *     the last stream that had one is reported.
  * Where that tool fails, the figure is absent: the queue of a rank whose calls and kernels do not pair, all that is
  * asked of a rank without rows, and of all ranks the temporal breakdown when one has no rows, or when rows of -1 us leave
  * more idle or compute time, or both together, than there is in all. Then there is a note, sim.hta_fails.
@@ -43,7 +43,7 @@
  * Which of two rows that start in the same microsecond comes first is up to numpy's default sort, which is not stable.
  * Here it is that sort without vector instructions: before numpy 1.25, and since then on processors for which numpy has
  * none to sort with. Elsewhere (AVX-512 from 1.25 on, AVX2 from 2.0 on) the order is another, and figures may differ:
- * queue lengths in the third digit, which of the kernels with equal sums is still told, and, where rows of -1 us are
+ * queue lengths in the third digit, which of the kernels with equal sums is still listed, and, where rows of -1 us are
  * involved, idle and other times by a microsecond or a few.
  */
 #ifndef LUMOS_HTA_H

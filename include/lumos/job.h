@@ -93,7 +93,7 @@ enum lumos_source { LUMOS_METRIC_MEASURED = 1, LUMOS_METRIC_SIMULATED, LUMOS_MET
 const char *lumos_stage_name(enum lumos_stage);
 const char *lumos_lane_kind_name(enum lumos_lane_kind);
 const char *lumos_span_kind_name(enum lumos_span_kind);
-const char *lumos_task_kind_name(enum lumos_task_kind); /* "other" for both others: the lane tells which */
+const char *lumos_task_kind_name(enum lumos_task_kind); /* "other" for both others: the lane says which */
 const char *lumos_end_name(enum lumos_end);
 const char *lumos_event_op_name(enum lumos_event_op);
 const char *lumos_wait_on_name(enum lumos_wait_on);
@@ -132,7 +132,7 @@ struct lumos_clock {
   bool from_collectives;                           /* evidence: collectives, else none */
 };
 
-/* What recording takes on the host, at most, in ns: before an op starts, after it ends, after a call ends; and how much of
+/* What recording takes on the CPU, at most, in ns: before an op starts, after it ends, after a call ends; and how much of
  * that at least, in millionths. LUMOS_ABSENT: not known. */
 enum { LUMOS_WHOLE_SHARE = 1000000 };
 struct lumos_profiler {
@@ -382,7 +382,7 @@ struct lumos_job {
   struct lumos_hold *holds;
   size_t hold_count;
   lumos_string_id unknown;      /* unknown members of the header record */
-  struct lumos_watcher watcher; /* told of what later stages do with the job; no part of what it says */
+  struct lumos_watcher watcher; /* hears what later stages do with the job; not part of its content */
 };
 
 struct lumos_job *lumos_job_new(void);

@@ -33,7 +33,7 @@ char *lumos_arena_copy(struct lumos_arena *arena, const char *text, size_t lengt
 /* Bytes that the arena holds from the system. */
 size_t lumos_arena_held(const struct lumos_arena *arena);
 
-/* A typed growing array. Declare with  LUMOS_VECTOR(struct lumos_task) tasks; zero-initialise, free with
+/* A typed growing array. Declare with  LUMOS_VECTOR(struct lumos_task) tasks; zero-initialize, free with
  *                                      lumos_vector_free. */
 #define LUMOS_VECTOR(type) \
   struct {                 \

@@ -1,4 +1,4 @@
-/* Why a simulated step takes as long as it does: what held every task, and the chain of constraints that bound, walked
+/* Why a simulated step takes as long as it does: what held every task, and the critical path, walked
  * back from the step's end to its start.
  *
  * A constraint says that its task starts (or ends) no earlier than `bound`; the one with the latest bound binds. The
@@ -17,7 +17,7 @@
 enum lumos_constraint_kind {
   LUMOS_HELD_BY_NOTHING = 0, /* a start: nothing in the graph bounds it, and its measured time was kept */
   LUMOS_HELD_BY_ITSELF,      /* an end: the task's own duration */
-  LUMOS_HELD_BY_THREAD,      /* the task before it on its thread; the lag is host time without an event */
+  LUMOS_HELD_BY_THREAD,      /* the task before it on its thread; the lag is CPU time without an event */
   LUMOS_HELD_BY_STREAM,      /* the task before it on its stream */
   LUMOS_HELD_BY_LAUNCH,      /* the call that launched it */
   LUMOS_HELD_BY_WAIT,        /* an end: the work that the call waits for */
@@ -54,8 +54,8 @@ struct lumos_bindings {
       behind; /* of a start that a boundary holds: what would have held it otherwise; src LUMOS_NONE: nothing */
 };
 
-/* What bound every task of a run. Of nine in ten it is the one before them on their thread, so only those of the others
- * are kept. Zero-initialised it is empty; lumos_held_free makes it so again, and NULL is allowed there. */
+/* The critical constraint of every task of a run. Of nine in ten it is the one before them on their thread, so only those of the others
+ * are kept. Zero-initialized it is empty; lumos_held_free makes it so again, and NULL is allowed there. */
 struct lumos_held {
   uint64_t *kept;               /* a bit a task, the lowest first */
   uint32_t *before;             /* how many are kept before each 64 of them, and at the end: of all */
@@ -90,7 +90,7 @@ struct lumos_hold {
 };
 LUMOS_VECTOR_TYPE(lumos_holds, struct lumos_hold);
 
-/* Note, for every task of a job at stage sim, what bound its start and its end, in `bindings`, an empty one that the
+/* Note, for every task of a job at stage sim, the critical constraints of its start and its end, in `bindings`, an empty one that the
  * caller frees, where it is not NULL. When `watched` is not NULL (a byte a task, 0 or 1), every constraint on the start or end of a watched task
  * is appended to `all`, in order of dst, then bound, then src; a task's own duration is not among them. Ties: the
  * constraint named first binds. False when the run differs from job->runs (a stream whose simulated times were edited),
@@ -115,7 +115,7 @@ struct lumos_doubt {
 };
 LUMOS_VECTOR_TYPE(lumos_doubts, struct lumos_doubt);
 
-/* What bound every task, as lumos_bindings_find without `watched`, and of the same run the doubts, by task. `bindings`
+/* The critical constraints of every task, as lumos_bindings_find without `watched`, and of the same run the uncertain waits, by task. `bindings`
  * may be NULL. */
 bool lumos_doubts_find(const struct lumos_job *job, struct lumos_held *bindings, struct lumos_doubts *doubts,
                        struct lumos_error *error) LUMOS_MUST_CHECK;
@@ -123,17 +123,17 @@ bool lumos_doubts_find(const struct lumos_job *job, struct lumos_held *bindings,
 enum lumos_path_what {
   /* the task runs (of a collective: its transfer) */
   LUMOS_PATH_RUN = 1,
-  /* between what held the task and its start or end, as the constraint says: host time without an event, launch lag, a
+  /* between what held the task and its start or end, as the constraint says: CPU time without an event, launch lag, a
    * wait's return */
   LUMOS_PATH_LAG,
   /* a residual: later than the binding constraint allows, as recorded */
   LUMOS_PATH_UNEXPLAINED,
-  /* before the task, nothing in the recording says why; the chain goes on with what would have held it otherwise */
+  /* before the task, nothing in the recording says why; the path goes on with what would have held it otherwise */
   LUMOS_PATH_OUTSIDE
 };
 const char *lumos_path_what_name(enum lumos_path_what);
 
-/* A piece of the chain, [from, to) in job time, for the sake of `task`. */
+/* A piece of the critical path, [from, to) in job time, for the sake of `task`. */
 struct lumos_path_part {
   int64_t from, to;
   uint32_t task;
@@ -151,7 +151,7 @@ struct lumos_crossings { /* by enum lumos_constraint_kind, then enum lumos_evide
   struct lumos_crossing of[LUMOS_CONSTRAINT_KINDS][LUMOS_UNEXPLAINED + 1];
 };
 
-/* The chain of binding constraints from the last end at or before `until` back to `from` (job time), through all ranks,
+/* The critical path from the last end at or before `until` back to `from` (job time), through all ranks,
  * threads and streams. Parts stand from early to late, each begins where the one before ends, the first begins at
  * `from`, the last ends at `until`: together exactly until - from. Parts of no length are left out, but for runs of
  * tasks (a task without duration can stand between two constraints). `bindings` are those of lumos_bindings_find.
@@ -160,7 +160,7 @@ void lumos_path_walk(const struct lumos_job *job, const struct lumos_held *bindi
                      struct lumos_path_parts *parts);
 
 /* The same from the end of `last`, which must not be after `until`. O(parts). What it crosses is added to `crossings`,
- * if not NULL: a delay that no rule explains has a count and a time of its own, as unexplained. */
+ * if not NULL: an unexplained delay has a count and a time of its own, as unexplained. */
 void lumos_path_walk_from(const struct lumos_job *job, const struct lumos_held *bindings, uint32_t last, int64_t from,
                           int64_t until, struct lumos_path_parts *parts, struct lumos_crossings *crossings);
 

@@ -18,7 +18,7 @@ bool lumos_program_parallel(struct lumos_job *job, struct lumos_error *error) LU
  * where a rank's stage is unknown, over its own. Where a trace has several kinds of evidence the first decides: names
  * of modules and annotations; autograd's sequence numbers, which tie backward work to forward work; the repetition of
  * what is launched, which needs none of them. Layers and micro-batches go to the model record, too. A note
- * graph.program says how much of the device's time was assigned, and by what. What has no layers, or trains nothing,
+ * graph.program says how much of GPU time was assigned, and by what. What has no layers, or trains nothing,
  * gets none: its tasks are `other`. O(tasks log tasks). */
 bool lumos_program_recover(struct lumos_job *job, struct lumos_error *error) LUMOS_MUST_CHECK;
 
@@ -28,8 +28,8 @@ bool lumos_program_model(struct lumos_job *job, struct lumos_error *error) LUMOS
 
 /* Read a model description: a JSON object with any of the numbers of the model record. Its type, parallel and evidence
  * may be there, too, so that a record of another stream can be given, but are not used. What the object lacks is absent
- * in *model. False, with LUMOS_UNUSABLE, where the file cannot be read, is no such object, has another member, or a
- * value that is no whole number from 1 to 2^31-1. */
+ * in *model. False, with LUMOS_UNUSABLE, where the file cannot be read, is not such an object, has another member, or a
+ * value that is not a whole number from 1 to 2^31-1. */
 bool lumos_program_model_read(const char *path, struct lumos_model_description *model,
                               struct lumos_error *error) LUMOS_MUST_CHECK;
 

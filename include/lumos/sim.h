@@ -6,7 +6,7 @@
 #include <lumos/job.h>
 
 /* What a run knows of. The rivals' models leave dependencies out, so that their errors show what these are worth:
- *   dpro      streams do not wait for each other, and host calls that synchronise take only their own time;
+ *   dpro      streams do not wait for each other, and CPU calls that synchronize take only their own time;
  *   daydream  streams do not wait for each other, and collectives are tied to no other rank: they keep their measured
  *             length.
  * Thread order, hand-overs, launches, stream order and boundaries are the same for all. */
@@ -47,7 +47,7 @@ bool lumos_engine_run(const struct lumos_job *job, const struct lumos_sim_option
  *                            timed before, and profiling_cost, how much longer they took (a share of it, signed)
  *   simulated                boundary, resource_wait; replay_error and host_replay_error (shares, signed; without a
  *                            scope the mean size of the errors of all ranks' steps; not for changed jobs)
- * Device time, {step} and what it is of; durations as recorded (source measured), of changed jobs as simulated; summed
+ * GPU time, {step} and what it is of; durations as recorded (source measured), of changed jobs as simulated; summed
  * over streams and ranks:
  *   device_time              of all tasks on streams, and `of` it, each level adding up to it exactly:
  *   kernel_time, kind_time   {name}, {kind}; kernel_count and kind_count say how many tasks
@@ -74,8 +74,8 @@ bool lumos_engine_run(const struct lumos_job *job, const struct lumos_sim_option
  *
  * Why a device is idle, simulated, {rank, step} and {step}: idle_host, idle_sync, idle_launch, idle_dependency,
  * idle_unexplained, `of` idle, to which they add up; {step, op}: idle_at_op, idle_host and idle_sync by the op at which
- * the host was, (none) between ops. {rank, step, lane}: stream_idle, and stream_idle_host and so on of it, and beside it
- * stream_not_recorded: what is not recorded of the rank, or holds the stream's own next task.
+ * the CPU was, (none) between ops. {rank, step, lane}: stream_idle, and stream_idle_host and so on of it, and beside it
+ * stream_not_recorded: time outside the recording of the rank, or holds the stream's own next task.
  *
  * The critical path of the job's step, simulated, {step} and more: critical_path, as long as the step; `of` it, each
  * adding up to it: critical_path_kind {kind}, _phase {phase}, _op {op}, _module {module}, _layer {layer, or name},
@@ -87,7 +87,7 @@ bool lumos_engine_run(const struct lumos_job *job, const struct lumos_sim_option
  * (product_coverage, `of` product_time) are known; attention of a sequence to itself counts half, as causal, where the
  * kernel's name does not say that it is not:
  *   hardware_flops           TFLOP: what ran on the ranks that are there
- *   model_flops              TFLOP, {kind}: shapes: of that, what is no recomputation and not the optimizer's; model:
+ *   model_flops              TFLOP, {kind}: shapes: of that, what is neither recomputation nor the optimizer's; model:
  *                            by formula from the model record, of all replicas, where it says enough. Both may be there
  *   peak_flops, mfu          {kind} as model_flops: what the GPUs could do in the step at the dense peak of the format
  *                            that most of it is computed in (of the ranks that are there; for kind model, of all), and
@@ -101,7 +101,7 @@ bool lumos_engine_run(const struct lumos_job *job, const struct lumos_sim_option
  *
  * Where a step has a like one, for the step (the graph of which is asked), and without a scope the mean size over all
  * ranks' such steps; not for changed jobs:
- *   simulated                transplant_error: how far its graph, with the durations and host gaps of the like step, is
+ *   simulated                transplant_error: how far its graph, with the durations and CPU gaps of the like step, is
  *                            from that one's measured time (a share of it, signed)
  *   measured                 step_spread: how far its own measured time is from it; {rank, step} transplant_matched:
  *                            the share, `of` device_tasks of the larger of the two steps, that have a partner */
@@ -132,7 +132,7 @@ void lumos_measure(struct lumos_job *job);
  *                       of all ranks that run the same there, and what their threads take longer to launch them, since
  *                       the launch before, waiting left out; not where no two ranks are alike
  * Work is changed as --scale changes it. Compare with the simulated step_time of the same step. What matters less has
- * no metrics: what has less than 0.5 % of the chain of constraints that the end of the last step hangs on, and what
+ * no metrics: what has less than 0.5 % of the critical path to the end of the last step, and what
  * would save the steps together less than that if it took no time. Where nothing matters note sim.no_opportunity says
  * so. By another model than ours there are none.
  * The job must be at stage sim (else LUMOS_UNUSABLE). O(works x (tasks + deps) log tasks), on all cores that the
@@ -143,9 +143,9 @@ bool lumos_find_opportunities(struct lumos_job *job, struct lumos_error *error) 
  * it has none. */
 int64_t lumos_measured_start(const struct lumos_job *job, uint32_t task);
 
-/* A step on one rank: (start, end] in job time. Step k ends at E_k, the latest end of its device tasks (host tasks if
+/* A step on one rank: (start, end] in job time. Step k ends at E_k, the latest end of its GPU tasks (CPU tasks if
  * it has none; never before E_(k-1)), and starts at E_(k-1); the first selected step starts at rank.base (an instant of
- * the device clock where the rank has streams, else of the host clock). */
+ * the GPU clock where the rank has streams, else of the CPU clock). */
 struct lumos_step {
   uint32_t rank; /* index */
   int32_t step;

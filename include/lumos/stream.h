@@ -52,36 +52,36 @@
  *                    where the number comes from, such as names of groups, communication, shapes (then of which op), or
  *                    a file.
  *   rank.window      first and last instant of the recording; rank.base: start of the first selected step on this rank,
- *                    the latest end of the device tasks of the step before (see step times in sim.h).
- *   rank.base_lag    of a changed job: from the latest end, as measured, of what ran on the device before the first step
+ *                    the latest end of the GPU tasks of the step before (see step times in sim.h).
+ *   rank.base_lag    of a changed job: from the latest end, as measured, of what ran on the GPU before the first step
  *                    to base. The changed job's first step begins so long after their simulated end. Absent: there are
  *                    none (any more), and it begins at base.
  *   rank.runtime_offset  ns added to the runtime rows so that they nest in their ops; runtime_doubt: half the width, in
  *                    ns, of the interval of offsets that nest as well.
- *   rank.coverage    python, sync: events of Python functions and modules, kept or not, and of synchronisation
- *                    (cuda_sync). graph_nodes: device tasks here that name the node of the graph that launched them.
+ *   rank.coverage    python, sync: events of Python functions and modules, kept or not, and of synchronization
+ *                    (cuda_sync). graph_nodes: GPU tasks here that name the node of the graph that launched them.
  *   rank.unprofiled  so many steps took so many ns without the profiler: timed by the recorder before it started.
  *   rank.hta         what HTA reads of the whole recording, whichever steps were chosen, in its whole microseconds: see
  *                    hta.h. Kept always, for it is about a hundredth of a stream, and nothing else that is here says
  *                    it: the raw times as doubles, the steps that were left out, the order of the file. steps: the
  *                    names of step marks, a line each. extent: from the first to the last start of all rows, us;
  *                    cut_extent: the same without the last step. classes: a line each, LETTER[h] STREAM NAME, LETTER
- *                    k(ernel) m(emory copy) (mem)s(et) o(ther), h: of the host. rows: those that name a stream, in the
+ *                    k(ernel) m(emory copy) (mem)s(et) o(ther), h: of the CPU. rows: those that name a stream, in the
  *                    order of the file, CLASS,DELTA,DUR[,LAG[,LAG]][~|!][^N][-|*N], with a blank between: the number
  *                    of its class; its start since that of the row before; how long it lasts; how long after its
  *                    launch it starts, and after the one that counts in the queue, where that is another; ~: none
  *                    counts; !: several do; ^N: that launch is in the file the Nth behind that of the last row that had
  *                    one, and not the next; -: it is of the last step; *N: without that it counts N times.
- *   rank.profiler    ns that recording takes on the host, at least: before an op's start, after its end, and after a
+ *   rank.profiler    ns that recording takes on the CPU, at least: before an op's start, after its end, and after a
  *                    call's end. It lies in dur and lag of the tasks on threads, outside of the rows that it records.
- *   rank.clock       job time of host rows = t + offset + drift_ppb * t / 1e9; of device rows = that + device_offset.
+ *   rank.clock       job time of CPU rows = t + offset + drift_ppb * t / 1e9; of GPU rows = that + device_offset.
  *                    A drift is at most a tenth, 1e8.
  *   lumos.edited     how many changes transforms have made; 0: lumos-transform has seen the job, and changed nothing.
  *   lane.queue_depth  so many launches that have not started the stream holds: a call that makes one more returns when
  *                    one of them starts. Absent: never seen full.
  *   lane.lane        "t" + thread id ("p" + process + ".t" + thread id where thread ids repeat), "s" + stream ("d" +
  *                    device + ".s" + stream where a rank has several devices).
- *   task.seq         *the* order on the lane; gaps in the numbers are allowed. On a stream: the order of the device
+ *   task.seq         *the* order on the lane; gaps in the numbers are allowed. On a stream: the order of the GPU
  *                    tasks as measured.
  *   task.lag         on a thread: all uncovered time since the previous task's end (0 on the first, which a boundary or
  *                    a hand-over holds at its measured start); on a stream: min(0, start - previous end).
@@ -99,13 +99,13 @@
  *                    and ends with its last.
  *   task.launch_lag  start >= the call's end (launch_from "start": its start) + launch_lag.
  *   task.event       on calls that record an event or make a stream wait for one: the call's own stream and the event.
- *   task.wait        on a host call that waits: for the last task enqueued on `lane` (on stream), on every lane of the
+ *   task.wait        on a CPU call that waits: for the last task enqueued on `lane` (on stream), on every lane of the
  *                    rank (device), before the `record` call (event), or launched by the call itself (self). On a call
- *                    with event.op "wait" the *stream* event.lane waits, not the host, for what preceded `record`;
+ *                    with event.op "wait" the *stream* event.lane waits, not the CPU, for what preceded `record`;
  *                    there is no residual. residual: measured end - max(measured start, awaited end), at least 0;
  *                    absent while nothing awaited is known: then dur is kept. A lane that graph found out for a wait
  *                    has an inferred host_wait dep beside it, and goes when graph's work is dropped.
- *   before           on the host, across threads: a launch, a record and a stream's wait take effect when their call
+ *   before           on the CPU, across threads: a launch, a record and a stream's wait take effect when their call
  *                    ends (a blocking copy, which waits on self, when it starts); a host wait looks when it starts.
  *                    What took effect no later than that instant came before.
  *   task.dur         of a waiting call: as measured, waiting included; with a residual the simulator replaces it.
@@ -144,7 +144,7 @@
  * the lowest rank that has it, and the name is its id. Where one name means several groups each gets the id
  * NAME@LOWEST, LOWEST the lowest of its ranks (of those that have it, where its ranks are not known), and #2, #3 and so
  * on behind it where that is not unique. A job that is to be joined needs no more than ids that are unique in it:
- * groups are named anew from their ids, of which endings such as @0 or @0#2 are no part of the name. Joined notes stand
+ * groups are named anew from their ids, of which endings such as @0 or @0#2 are not part of the name. Joined notes stand
  * by rank, code and text, equal ones united and their counts added; joined records of unknown types by their bytes.
  */
 #ifndef LUMOS_STREAM_H
@@ -164,11 +164,11 @@ struct lumos_read_options {
    * collective without members, a metric of what is gone, a wait's residual. How much that was is said in a note
    * "parse.edited_stream". The end record must be there all the same. */
   bool edited;
-  struct lumos_watcher watcher; /* told of the reading */
+  struct lumos_watcher watcher; /* hears of the reading */
 };
 
 /* Read one stream whole. `name` is for messages. NULL with an error (status LUMOS_UNUSABLE, naming line and cure) when:
- * the first record is not a header of a format that we know; a line is no record; there is no `end` (the stream was
+ * the first record is not a header of a format that we know; a line is not a record; there is no `end` (the stream was
  * cut: a failed tool upstream, a full disk); counts, references or invariants disagree (unless options->edited).
  * O(bytes), one pass; memory: the job. */
 struct lumos_job *lumos_stream_read(struct lumos_input *input, const char *name,

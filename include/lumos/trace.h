@@ -29,7 +29,7 @@ struct lumos_trace_options {
       *lists; /* --files-from: files that name inputs, one a line ("-": standard input), read behind `paths` */
   size_t list_count;
   size_t threads; /* files that are read at once; 0: one for every core. The result is the same with any */
-  struct lumos_watcher watcher; /* told of the reading: of the files that the caller's own thread reads */
+  struct lumos_watcher watcher; /* hears of the reading: of the files that the caller's own thread reads */
 };
 
 /* "all", "last", "N" or "N-M" into options; false with an error otherwise. */
@@ -39,8 +39,8 @@ bool lumos_steps_parse(const char *text, struct lumos_trace_options *options,
 bool lumos_run_parse(const char *text, struct lumos_trace_options *options, struct lumos_error *error) LUMOS_MUST_CHECK;
 
 /* Parse traces, folders of traces (*.json, *.json.gz, *.json.zst directly inside, by name) and streams ("-", and no
- * path and no list: standard input) into one job at stage `parse`: each file apart, then joined. Files that are no
- * trace are skipped with a note; none left is an error. Ranks: options->ranks, else distributedInfo, else a "rank"
+ * path and no list: standard input) into one job at stage `parse`: each file apart, then joined. Files that are
+ * not traces are skipped with a note; none left is an error. Ranks: options->ranks, else distributedInfo, else a "rank"
  * number in the file's name, else the lowest free by base name, with a note; several files without a rank of their own
  * that were not recorded at the same time, ranks of different devices, names of the job or members of a group, are
  * refused unless options->ranks says so. Several runs (recordings more than a minute apart, or a rank that was recorded
@@ -56,7 +56,7 @@ struct lumos_job *lumos_trace_parse(const char *const *paths, size_t count, cons
 struct lumos_job *lumos_trace_open(const char *const *paths, size_t count, const struct lumos_trace_options *options,
                                    bool *parsed, struct lumos_error *error) LUMOS_MUST_CHECK;
 
-/* The kind of a device task from its category ("kernel", "gpu_memcpy", "gpu_memset", "mtia_ccp_events"), its name, and the name of the op
+/* The kind of a GPU task from its category ("kernel", "gpu_memcpy", "gpu_memset", "mtia_ccp_events"), its name, and the name of the op
  * that launched it ("" where unknown). Table-driven; names are matched as the table says. */
 enum lumos_task_kind lumos_classify_device(const char *category, const char *name, const char *op);
 

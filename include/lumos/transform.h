@@ -24,7 +24,7 @@ size_t lumos_selector_apply(const struct lumos_selector *selector, const struct 
 bool lumos_transform_scale(struct lumos_job *job, const char *specification,
                            struct lumos_error *error) LUMOS_MUST_CHECK;
 
-/* Take out of the host's durations and lags what recording takes there, as far as graph could tell (rank.profiler,
+/* Take out of the CPU's durations and lags what recording takes there, as far as graph knows it (rank.profiler,
  * which goes): the job without the profiler. `argument` is not used. A note, where nothing is known. Brings the job to stage `transform`. */
 bool lumos_transform_unprofiled(struct lumos_job *job, const char *argument,
                                 struct lumos_error *error) LUMOS_MUST_CHECK;

@@ -1,4 +1,4 @@
-/* How a caller learns how far long work is. The library tells; it never shows anything by itself. */
+/* How a caller learns how far long work is. The library reports; it never shows anything itself. */
 #ifndef LUMOS_WATCH_H
 #define LUMOS_WATCH_H
 

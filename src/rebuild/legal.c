@@ -151,7 +151,7 @@ static bool carry_out(const struct run *run) {
   for (int32_t s = 0; s < run->stages; s++) {
     const struct rebuild_slot *slot = slot_at(&run->runners[s], 0);
     if (slot != NULL) {
-      return refuse(run, s, "waits for ever for its neighbour, at micro-batch", slot->micro_batch);
+      return refuse(run, s, "waits forever for its neighbor, at micro-batch", slot->micro_batch);
     }
     for (int32_t m = 0; m < run->micro_batches; m++) {
       if (run->runners[s].ways[m] != 2) {

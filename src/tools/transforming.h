@@ -33,14 +33,14 @@ struct tool_transforming {
 
 #define TOOL_REBUILDS(X, target)                                                                                     \
   X(target, 0, "rebuild", NULL, NULL,                                                                                \
-    "Write the job anew out of what was recorded of it, as it was recorded. How far that is from what was measured " \
-    "says what predictions of other configurations are worth.")                                                      \
-  X(target, 0, "layers", "N", NULL, "Rebuild: a model of N layers.")                                                 \
-  X(target, 0, "micro-batches", "N", NULL, "Rebuild: N micro-batches in a step of every replica.")                   \
-  X(target, 0, "pp", "N", NULL, "Rebuild: a pipeline of N stages.")                                                  \
-  X(target, 0, "schedule", "NAME", NULL, "Rebuild: the order of passes: 1f1b (which it is without this) or gpipe.")  \
-  X(target, 0, "split", "N,N...", NULL, "Rebuild: so many layers in each stage; without this as many in each.")      \
-  X(target, 0, "dp", "N", NULL, "Rebuild: N replicas.")
+    "Rebuild the job from its recorded blocks, in the recorded configuration. The difference from the measured job " \
+    "is the error to expect of other configurations.")                                                               \
+  X(target, 0, "layers", "N", NULL, "Rebuild the model with N layers.")                                              \
+  X(target, 0, "micro-batches", "N", NULL, "Rebuild with N micro-batches per replica and step.")                     \
+  X(target, 0, "pp", "N", NULL, "Rebuild with N pipeline stages.")                                                   \
+  X(target, 0, "schedule", "NAME", NULL, "Rebuild with this order of passes: 1f1b (the default) or gpipe.")          \
+  X(target, 0, "split", "N,N...", NULL, "Rebuild with so many layers in each stage; by default all have as many.")   \
+  X(target, 0, "dp", "N", NULL, "Rebuild with N data-parallel replicas.")
 
 #define TOOL_TRANSFORMING_ROW(target, letter, name, argument, function, help) \
   {LUMOS_OPTION_LIST, letter, name, argument, &(target)->changes, help},

@@ -595,6 +595,15 @@ checks['ranks fold, and unfold for what is in them'] = async () => {
   assert.deepEqual(heights.filter((one, i) => lanes[i] === 0 && one > 0), [9]); /* one row is left, half as high */
   assert.ok(heights.every((one, i) => lanes[i] === 0 || one === 18));
 
+  /* The page's own drawing moves with its lanes. */
+  const strays = await page.evaluate(() => {
+    const svg = document.querySelector('[data-picture="timeline"] .layers > svg');
+    const rects = Array.from(svg.querySelectorAll('rect.track'), (rect) => rect.getBoundingClientRect()).filter(({height}) => height > 0);
+    const groups = Array.from(svg.querySelectorAll(':scope > g:not(.marks, .routes, .gone)'), (group) => group.getBoundingClientRect());
+    return groups.filter((one) => one.height > 0 && !rects.some((rect) => one.top >= rect.top - 1 && one.bottom <= rect.bottom + 1)).length;
+  });
+  assert.equal(strays, 0);
+
   /* What is below is hit where it stands now; what is folded unfolds when it is gone to. */
   const below = tasksOf('example').filter((one) => one.kind === 'gemm' && one.rank === 1)[5];
   await reach(page, below, origin);
@@ -1034,7 +1043,7 @@ large['a span that was asked for is there whole'] = async () => {
     await agrees(panel(one), before, origin);
     await press(one, 'Escape');
     const x = await placeOf(one, before.sim_start + before.sim_dur + Math.min(gap, before.sim_dur) / 2 - origin);
-    const [pixel] = await pixels(one, x, spot.y + 3.5, 1);
+    const [pixel] = await pixels(one, x, spot.y + 11, 1); /* columns stand on the lane's lower edge */
     return pixel[3];
   };
   assert.equal(await alpha(page), 0);

@@ -53,8 +53,8 @@ missing=$(comm -23 fields words)
 
 # Every metric stands in the page of lumos-sim with the unit and the denominator that reports give it, and no other does.
 shown "$pages/lumos-sim.1" | section METRICS | awk '
-  /^     [a-z_, ]+$/ { gsub(/,/, ""); count = split($0, names, " "); next }
-  /^     [a-z_]+ +[a-z]/ { count = 1; names[1] = $1; sub(/^ +[a-z_]+/, "") } # a short name, and on the same line its text
+  /^     [a-z0-9_, ]+$/ { gsub(/,/, ""); count = split($0, names, " "); next }
+  /^     [a-z0-9_]+ +[a-z]/ { count = 1; names[1] = $1; sub(/^ +[a-z0-9_]+/, "") } # a short name, and on the same line its text
   count > 0 { sub(/\..*/, ""); sub(/^ +/, ""); for (i = 1; i <= count; i++) print names[i] ": " $0; count = 0 }' |
   sort >documented
 lumos-report "${example[@]}" --format json 2>/dev/null |

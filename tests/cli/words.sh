@@ -72,6 +72,10 @@ for file in README.md examples/record/README.md; do
   look text "$file"
 done
 
+# The contracts of the library.
+sed -E 's,^ ?\*/? ?,,; s/\*?doubts\b//g' "$source_folder"/include/lumos/*.h | one_line >text # doubts: an argument's name
+look text 'a header of include/lumos'
+
 # Every text in the sources of the library, the tools and the page, whatever would bring it to light: what stands between quotes, comments
 # left out, of at least two words.
 quoted() {

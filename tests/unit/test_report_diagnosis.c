@@ -383,6 +383,7 @@ static void confidence_is_that_of_the_worst_figure(void **state) {
     enum lumos_limit limit;
   } rows[] = {
       {"replay_error", LUMOS_METRIC_SIMULATED, 6, -10000, 10001, -50001, LUMOS_LIMIT_REPLAY},
+      {"rebuild_error", LUMOS_METRIC_SIMULATED, 6, 10000, -10001, 50001, LUMOS_LIMIT_REBUILD},
       {"transplant_error", LUMOS_METRIC_SIMULATED, 6, 30000, -30001, 100001, LUMOS_LIMIT_CROSS_STEP},
       {"not_recorded", LUMOS_METRIC_MEASURED, 0, MS(5), MS(5.1), MS(25.1), LUMOS_LIMIT_NOT_RECORDED},
       {"boundary", LUMOS_METRIC_SIMULATED, 0, MS(5), MS(5.1), MS(25.1), LUMOS_LIMIT_BOUNDARY},

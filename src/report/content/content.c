@@ -3,6 +3,7 @@
 
 #include "base/parallel.h"
 #include "report/content/breakdown.h"
+#include "report/content/change.h"
 #include "report/content/gantt.h"
 #include "report/content/pipeline.h"
 #include "report/content/tables.h"
@@ -128,6 +129,7 @@ static void read_tables(struct report_content *content) {
   struct report_table *tables = content->tables;
   report_breakdown_tables(&content->facts, &tables[TABLE_BREAKDOWN], &tables[TABLE_STEPS]);
   report_opportunities_read(&content->facts, &content->opportunities);
+  report_change_table(&content->facts, &tables[TABLE_CHANGE]);
   report_opportunities_table(&content->facts, &content->opportunities, &tables[TABLE_OPPORTUNITIES]);
   report_gantt_table(&content->timelines, &tables[TABLE_LANES]);
   report_busy_read(&content->facts, &content->timelines, &content->busy);

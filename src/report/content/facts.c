@@ -196,6 +196,7 @@ void report_facts_read(const struct lumos_job *job, struct report_facts *facts) 
   *facts = (struct report_facts){.job = job, .edited = lumos_job_edited(job), .mean_error = LUMOS_ABSENT};
   facts->unprofiled_step = whole_job(job, "unprofiled_step_time", 0);
   facts->profiling_cost = whole_job(job, "profiling_cost", 6);
+  facts->rebuild_error = whole_job(job, "rebuild_error", 6);
   facts->transplant_error = whole_job(job, "transplant_error", 6);
   facts->step_spread = whole_job(job, "step_spread", 6);
   struct cells cells = {0};

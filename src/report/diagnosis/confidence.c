@@ -10,7 +10,7 @@ struct rule {
   enum lumos_limit reason;
   int64_t value, fair, poor;
 };
-enum { RULES = 7 };
+enum { RULES = 8 };
 
 static int64_t size(int64_t value) { return value == LUMOS_ABSENT ? LUMOS_ABSENT : llabs(value); }
 
@@ -42,6 +42,7 @@ void diagnosis_judge(const struct diagnosis_figures *figures, struct lumos_diagn
   const struct report_row *whole = report_facts_whole(facts, figures->timeline);
   const struct rule rules[RULES] = {
       {LUMOS_LIMIT_REPLAY, replay_error(facts), 10000, 50000},
+      {LUMOS_LIMIT_REBUILD, size(facts->rebuild_error), 10000, 50000},
       {LUMOS_LIMIT_CROSS_STEP, size(facts->transplant_error), 30000, 100000},
       {LUMOS_LIMIT_NOT_RECORDED, report_row_share(facts, whole, figures->timeline, FIGURE_NOT_RECORDED), 50000, 250000},
       {LUMOS_LIMIT_BOUNDARY, report_trust(facts, FIGURE_BOUNDARY), 50000, 250000},
@@ -53,6 +54,7 @@ void diagnosis_judge(const struct diagnosis_figures *figures, struct lumos_diagn
   const struct rule *worst = NULL;
   diagnosis->confidence = facts->edited ? LUMOS_FAIR : LUMOS_GOOD;
   diagnosis->limit = facts->edited ? LUMOS_LIMIT_CHANGED : LUMOS_LIMIT_NONE;
+  diagnosis->limit_share = facts->edited ? size(facts->rebuild_error) : replay_error(facts);
   enum lumos_confidence worst_grade = LUMOS_GOOD;
   for (int i = 0; i < RULES; i++) {
     enum lumos_confidence grade = rules[i].value == LUMOS_ABSENT || rules[i].value <= rules[i].fair ? LUMOS_GOOD
@@ -67,8 +69,6 @@ void diagnosis_judge(const struct diagnosis_figures *figures, struct lumos_diagn
     diagnosis->confidence = worst_grade;
     diagnosis->limit = worst->reason;
     diagnosis->limit_share = worst->value;
-  } else if (!facts->edited) {
-    diagnosis->limit_share = replay_error(facts);
   }
 }
 

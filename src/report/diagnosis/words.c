@@ -450,6 +450,7 @@ void diagnosis_put_confidence(const struct diagnosis_story *story, struct lumos_
   static const char *const before[LUMOS_LIMITS] = {
       [LUMOS_LIMIT_NOTHING_MEASURED] = "There is no measured step to compare the model with",
       [LUMOS_LIMIT_CHANGED] = "The replay error is known for the unchanged job only",
+      [LUMOS_LIMIT_REBUILD] = "Rebuilt in its recorded configuration, the job misses its measured step by ",
       [LUMOS_LIMIT_REPLAY] = "The model misses the measured step by ",
       [LUMOS_LIMIT_CROSS_STEP] = "The model predicts one step from another with an error of ",
       [LUMOS_LIMIT_NOT_RECORDED] = "Outside the recording lies ",
@@ -464,12 +465,19 @@ void diagnosis_put_confidence(const struct diagnosis_story *story, struct lumos_
     lumos_text_char(out, '.');
     return;
   }
+  if (limit == LUMOS_LIMIT_CHANGED && story->diagnosis->limit_share != LUMOS_ABSENT) {
+    lumos_text_put(out, "Rebuilt in its recorded configuration, the job takes its measured step within ");
+    report_put_fine_share(out, story->diagnosis->limit_share);
+    lumos_text_put(out, ". The error in another configuration is unknown.");
+    return;
+  }
   lumos_text_put(out, before[limit]);
   if (story->diagnosis->limit_share != LUMOS_ABSENT) {
     report_put_fine_share(out, story->diagnosis->limit_share);
-    lumos_text_put(out, limit == LUMOS_LIMIT_UNLAUNCHED                                  ? " of the GPU tasks"
-                        : limit == LUMOS_LIMIT_REPLAY || limit == LUMOS_LIMIT_CROSS_STEP ? ""
-                                                                                         : " of the step");
+    lumos_text_put(out, limit == LUMOS_LIMIT_UNLAUNCHED ? " of the GPU tasks"
+                        : limit == LUMOS_LIMIT_REPLAY || limit == LUMOS_LIMIT_CROSS_STEP || limit == LUMOS_LIMIT_REBUILD
+                            ? ""
+                            : " of the step");
   }
   lumos_text_char(out, '.');
 }
