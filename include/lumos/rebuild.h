@@ -29,8 +29,8 @@ bool lumos_rebuild_ask(struct lumos_rebuild *asked, const char *name, const char
  * number of micro-batches of a replica when the number of replicas or stages changes. All open: the recorded configuration.
  *
  * The job is then at stage transform, edited, and without measured starts; what was measured stays beside it as metrics,
- * with rebuild_error: how far the recorded configuration, built in the same way, is from what was measured. It has one step
- * more than was recorded, and three at least; the first one only settles. A note transform.rebuilt says what it was built from.
+ * with rebuild_error: how far the recorded configuration, built in the same way, is from what was measured. It has as
+ * many steps as were recorded, three where that is one; the first one only settles. A note transform.rebuilt says what it was built from.
  *
  * LUMOS_UNUSABLE, with what to do, where the recording lacks what that needs. Runs the engine twice.
  * O(tasks built x log tasks). */

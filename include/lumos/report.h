@@ -35,27 +35,24 @@ struct lumos_report_options {
   enum lumos_report_format format;
   enum lumos_report_view view;
   const char *title;           /* NULL: the verdict is the title */
-  bool details;                /* show host names, trace files and paths as recorded; false: fit to be handed on */
   const char *template_folder; /* NULL: the templates compiled in */
-  bool full;                   /* of Markdown: all of it */
   const char *picture;         /* of brief Markdown: the address of a picture of `view` that it shows; NULL: none */
-  bool has_step;
-  /* the step whose dependencies and passes are shown; without has_step the one nearest to the mean step time */
+  const int32_t *ranks;        /* numbers of the ranks whose rows and lanes a picture alone shows; the caller's */
+  size_t rank_count;           /* 0: all */
+  /* Spans of time, ns on the axis of the timeline: from the start of the first step. */
+  int64_t detail_from, detail_until; /* with has_detail: every task that runs then is on the page, beside the longest */
+  int64_t span_from, span_until;     /* with has_span: what a picture of the timeline alone shows */
+  /* with has_step: the step whose dependencies and passes are shown; else the one nearest to the mean step time */
   int32_t step;
-  int32_t graph_nodes; /* at most so many nodes in the dependency graph, up to 500; 0: 80 */
-  bool has_detail;     /* every task that runs in [detail_from, detail_until) is embedded, on top of the longest */
+  int32_t graph_nodes;   /* at most so many nodes in the dependency graph, up to 500; 0: 80 */
+  int32_t width, height; /* of a picture alone: pixels of a PNG, CSS pixels of SVG and PDF; 0: as large as the picture
+                            is, but no taller than wide */
+  bool is_ratio;         /* these two are a ratio: as wide as the picture is */
+  bool no_verdict;       /* a picture alone without the diagnosis under its title */
+  bool full;             /* Markdown with all tables and notes */
+  bool details;          /* show host names, trace files and paths as recorded; false: fit to be handed on */
+  bool has_step, has_detail, has_span;
   bool marks; /* uncertain waits are marked on the timeline; on the page, which has a switch for them, from the start */
-  int64_t detail_from, detail_until; /* ns on the axis of the timeline: from the start of the first step */
-  /* Of pictures alone: */
-  bool no_verdict; /* without the diagnosis under the title */
-  int32_t width,
-      height;           /* pixels of a PNG, CSS pixels of SVG and PDF; 0: as large as the picture is, but no taller than
-                            wide */
-  bool is_ratio;        /* these two are a ratio: as wide as the picture is */
-  const int32_t *ranks; /* numbers of the ranks whose rows and lanes are shown; the caller's */
-  size_t rank_count;    /* 0: all */
-  bool has_span;        /* only what runs in [span_from, span_until) is on the timeline; times as of detail */
-  int64_t span_from, span_until;
 };
 
 /* "html", "svg", "png", "pdf", "md", "json", "csv", which is also a file's ending; NULL for an unknown format. */

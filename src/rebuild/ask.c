@@ -11,7 +11,7 @@ enum { MOST = 1 << 20 }; /* of layers, ranks or micro-batches. Chosen: more than
 static bool read_number(const char **at, int32_t *value) {
   char *behind = NULL;
   long number = lumos_is_digit(**at) ? strtol(*at, &behind, 10) : 0;
-  bool good = number >= 1 && number <= MOST && (*behind == '\0' || *behind == ',');
+  bool good = value != NULL && number >= 1 && number <= MOST && (*behind == '\0' || *behind == ',');
   if (good) {
     *value = (int32_t)number;
     *at = behind;
@@ -38,35 +38,32 @@ static bool read_schedule(struct lumos_rebuild *asked, const char *argument) {
   return asked->schedule != 0;
 }
 
+/* Those whose argument is a number; NULL: it is none of them. */
 static int32_t *slot_of(struct lumos_rebuild *asked, const char *name) {
-  const struct {
-    const char *name;
-    int32_t *slot;
-  } slots[] = {{"layers", &asked->layers},
-               {"micro-batches", &asked->micro_batches},
-               {"pp", &asked->stages},
-               {"dp", &asked->replicas}};
-  size_t i = 0;
-  while (i < sizeof slots / sizeof *slots && strcmp(slots[i].name, name) != 0) {
-    i++;
+  return strcmp(name, "layers") == 0          ? &asked->layers
+         : strcmp(name, "micro-batches") == 0 ? &asked->micro_batches
+         : strcmp(name, "pp") == 0            ? &asked->stages
+         : strcmp(name, "dp") == 0            ? &asked->replicas
+                                              : NULL;
+}
+
+static bool take(struct lumos_rebuild *asked, const char *name, const char *argument, const char **wanted) {
+  if (strcmp(name, "schedule") == 0) {
+    *wanted = "1f1b or gpipe";
+    return read_schedule(asked, argument);
   }
-  return i < sizeof slots / sizeof *slots ? slots[i].slot : NULL;
+  if (strcmp(name, "split") == 0) {
+    *wanted = "the layers of every stage, such as 12,14,14,8";
+    return read_split(asked, argument);
+  }
+  *wanted = "a whole number from 1 on";
+  return read_number(&argument, slot_of(asked, name)) && *argument == '\0';
 }
 
 bool lumos_rebuild_ask(struct lumos_rebuild *asked, const char *name, const char *argument, struct lumos_error *error) {
-  int32_t *slot = slot_of(asked, name);
-  const char *at = argument, *wanted = "a whole number from 1 on";
-  bool good = true;
-  if (slot != NULL) {
-    good = read_number(&at, slot) && *at == '\0';
-  } else if (strcmp(name, "schedule") == 0) {
-    wanted = "1f1b or gpipe";
-    good = read_schedule(asked, argument);
-  } else if (strcmp(name, "split") == 0) {
-    wanted = "the layers of every stage, such as 12,14,14,8";
-    good = read_split(asked, argument);
-  }
-  return good || lumos_fail(error, "--%s '%s' is not %s", name, argument, wanted);
+  const char *wanted;
+  return strcmp(name, "rebuild") == 0 || take(asked, name, argument, &wanted) ||
+         lumos_fail(error, "--%s '%s' is not %s", name, argument, wanted);
 }
 
 static void tell_number(struct lumos_text *text, const char *name, int32_t value) {

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 static const struct lumos_built_task no_task = {LUMOS_NONE};
+static const struct lumos_built_lane no_lane = {LUMOS_NONE};
 
 /* A block that is built: of handles those of its tasks are in a row. */
 struct built {
@@ -390,7 +391,7 @@ static void build_lanes(struct emission *emission, const struct lumos_rank *like
   for (uint32_t l = 0; l < from->lanes.count; l++) {
     bool own = l >= like->lane_first && l < like->lane_first + like->lane_count;
     uint32_t same = own ? l : lane_of_rank(from, l, like);
-    emission->lanes[l] = same == LUMOS_NONE ? (struct lumos_built_lane){LUMOS_NONE} : emission->lanes[same];
+    emission->lanes[l] = same == LUMOS_NONE ? no_lane : emission->lanes[same];
     if (same != LUMOS_NONE && !own) {
       lumos_build_lane_for(emission->builder, l, built, emission->lanes[l]);
     }

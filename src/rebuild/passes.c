@@ -42,16 +42,15 @@ static void find_passes(struct rebuild_passes *passes, const struct rebuild_bloc
 /* What is for no part comes with what is before it. */
 static void add_block(struct rebuild_passes *passes, struct rebuild_pass *pass, const struct rebuild_block *block,
                       uint32_t b) {
-  struct rebuild_piece *last = pass->count == 0 ? NULL : &passes->pieces.items[passes->pieces.count - 1];
+  const struct rebuild_piece *last = pass->count == 0 ? NULL : &passes->pieces.items[passes->pieces.count - 1];
   bool more = last != NULL && (block->part == 0 || (block->part == last->part && block->layer == last->layer));
   if (!more) {
     struct rebuild_piece piece = {block->part, block->layer, (uint32_t)passes->blocks.count, 0};
     lumos_vector_push(&passes->pieces, piece);
     pass->count++;
-    last = &passes->pieces.items[passes->pieces.count - 1];
   }
   lumos_vector_push(&passes->blocks, b);
-  last->count++;
+  passes->pieces.items[passes->pieces.count - 1].count++;
 }
 
 static void fill_pass(struct rebuild_passes *passes, struct rebuild_pass *pass, const struct rebuild_blocks *blocks) {

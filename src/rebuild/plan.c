@@ -11,14 +11,12 @@ static void add_step(struct rebuild_rank *rank, const struct rebuild_blocks *blo
   }
 }
 
-enum { FEWEST_STEPS = 3 };
-
-void rebuild_plan_recorded(struct rebuild_plan *plan, const struct rebuild_templates *templates) {
+void rebuild_plan_recorded(struct rebuild_plan *plan, const struct rebuild_templates *templates, size_t more) {
   const struct rebuild_blocks *blocks = templates->blocks;
   struct rebuild_steps steps;
   *plan = (struct rebuild_plan){.recorded = true, .begins_as_recorded = true};
   rebuild_steps_list(&steps, blocks);
-  size_t count = steps.count + 1 < FEWEST_STEPS ? FEWEST_STEPS : steps.count + 1;
+  size_t count = rebuild_steps_built(&steps) + more;
   for (uint32_t r = 0; r < blocks->job->ranks.count && steps.count > 0; r++) {
     struct rebuild_rank rank = {.like = r, .number = blocks->job->ranks.items[r].rank};
     for (size_t i = 0; i < count; i++) {

@@ -32,9 +32,14 @@ static inline void rebuild_plan_add(struct rebuild_rank *rank, struct rebuild_it
   lumos_vector_push(&rank->items, item);
 }
 
-/* What was recorded: all of its steps, in order and from the first again, one more than there are and three at least, so that
- * the first can settle. */
-void rebuild_plan_recorded(struct rebuild_plan *plan, const struct rebuild_templates *templates);
+/* How many steps a job is built with: as many as were recorded, so that each has its measured one beside it; three where
+ * that is one, so that the first can settle. */
+static inline size_t rebuild_steps_built(const struct rebuild_steps *recorded) {
+  return recorded->count == 1 ? 3 : recorded->count;
+}
+
+/* What was recorded: its steps in order, and then from the first again, `more` than rebuild_steps_built. */
+void rebuild_plan_recorded(struct rebuild_plan *plan, const struct rebuild_templates *templates, size_t more);
 void rebuild_plan_free(struct rebuild_plan *plan);
 
 #endif

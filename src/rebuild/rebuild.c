@@ -46,23 +46,31 @@ static bool is_as_recorded(const struct lumos_rebuild *asked) {
          asked->schedule == 0 && asked->split_count == 0;
 }
 
-/* The recorded configuration, and how far it is off. */
-static struct lumos_job *build_recorded(const struct rebuild_templates *templates, struct lumos_decimal *deviation,
-                                        struct lumos_error *error) {
-  struct rebuild_plan plan;
-  rebuild_plan_recorded(&plan, templates);
-  struct lumos_job *built = rebuild_emit(templates, &plan, error);
-  if (built != NULL && !rebuild_error(templates, &plan, built, deviation, error)) {
-    lumos_job_free(built);
-    built = NULL;
-  }
-  rebuild_plan_free(&plan);
-  return built;
+static struct lumos_job *build_recorded(const struct rebuild_templates *templates, size_t more,
+                                        struct rebuild_plan *plan, struct lumos_error *error) {
+  rebuild_plan_recorded(plan, templates, more);
+  return rebuild_emit(templates, plan, error);
 }
 
-static struct lumos_job *build_other(const struct rebuild_templates *templates, const struct lumos_rebuild *asked,
+/* How far the recorded configuration is off. A step more, so that each recorded one counts. */
+static bool find_deviation(const struct rebuild_templates *templates, struct lumos_decimal *deviation,
+                           struct lumos_error *error) {
+  struct rebuild_plan plan;
+  struct lumos_job *built = build_recorded(templates, 1, &plan, error);
+  bool done = built != NULL && rebuild_error(templates, &plan, built, deviation, error);
+  lumos_job_free(built);
+  rebuild_plan_free(&plan);
+  return done;
+}
+
+static struct lumos_job *build_asked(const struct rebuild_templates *templates, const struct lumos_rebuild *asked,
                                      struct lumos_error *error) {
   struct rebuild_plan plan;
+  if (is_as_recorded(asked)) {
+    struct lumos_job *recorded = build_recorded(templates, 0, &plan, error);
+    rebuild_plan_free(&plan);
+    return recorded;
+  }
   bool planned = rebuild_replan(&plan, templates, asked, error) &&
                  rebuild_check_plan(&plan, templates, asked->schedule == 0 ? LUMOS_1F1B : asked->schedule, error);
   struct lumos_job *built = planned ? rebuild_emit(templates, &plan, error) : NULL;
@@ -108,11 +116,8 @@ static struct lumos_job *build(struct lumos_job *job, const struct lumos_rebuild
   struct lumos_decimal deviation;
   rebuild_blocks_cut(&blocks, job);
   rebuild_templates_make(&templates, &blocks);
-  struct lumos_job *built = build_recorded(&templates, &deviation, error);
-  if (built != NULL && !is_as_recorded(asked)) {
-    lumos_job_free(built);
-    built = build_other(&templates, asked, error);
-  }
+  bool measured = find_deviation(&templates, &deviation, error);
+  struct lumos_job *built = measured ? build_asked(&templates, asked, error) : NULL;
   if (built != NULL) {
     struct rebuild_census census = rebuild_census_take(&templates);
     keep_notes(built, job);

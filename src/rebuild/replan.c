@@ -8,7 +8,6 @@
 #include <string.h>
 
 struct replan {
-  const struct rebuild_templates *templates;
   const struct rebuild_blocks *blocks;
   const struct lumos_job *job;
   struct rebuild_plan *plan;
@@ -260,7 +259,7 @@ static void add_layers(const struct writer *writer, const struct rebuild_slot *s
   const struct stage *stage = writer->stage;
   int32_t count = (int32_t)count_layers(passes, pass);
   for (int32_t i = 0; i < stage->layers && count > 0; i++) {
-    int32_t wanted = place_like(i, stage->layers, count, i % count), layer = -1;
+    int32_t wanted = place_like(i, stage->layers, count, count - 1), layer = -1;
     uint32_t p = pass->first;
     while (layer < wanted) {
       layer += passes->pieces.items[p++].part == LUMOS_PART_LAYER;
@@ -350,8 +349,6 @@ static bool add_step(const struct writer *writer, const struct rebuild_slots *sl
 
 /* ---- ranks ---- */
 
-enum { FEWEST_STEPS = 3 };
-
 static bool add_rank(struct replan *replan, const struct stage *stage, const struct lumos_parallel *place,
                      int32_t number, uint32_t turns, struct lumos_error *error) {
   uint32_t like = rank_at(replan, stage_like(replan, stage), place);
@@ -360,12 +357,12 @@ static bool add_rank(struct replan *replan, const struct stage *stage, const str
                       stage_like(replan, stage));
   }
   struct rebuild_rank rank = {.like = like, .number = number, .at = *place};
-  struct rebuild_slots slots;
+  struct rebuild_slots slots = {0};
   rebuild_schedule_make(&slots, replan->schedule, replan->to.stages, stage->number, replan->to.micro_batches,
                         replan->joint);
   int64_t scale = find_scale(replan, stage, like);
   int64_t kernels = replan->sharded ? scale * replan->replicas / replan->to.replicas : scale;
-  size_t count = replan->steps.count + 1 < FEWEST_STEPS ? FEWEST_STEPS : replan->steps.count + 1;
+  size_t count = rebuild_steps_built(&replan->steps);
   bool done = true;
   for (uint32_t i = 0; i < count && done; i++) {
     struct writer writer = {.replan = replan,
@@ -471,8 +468,7 @@ static void close(struct replan *replan) {
 
 bool rebuild_replan(struct rebuild_plan *plan, const struct rebuild_templates *templates,
                     const struct lumos_rebuild *asked, struct lumos_error *error) {
-  struct replan replan = {
-      .templates = templates, .blocks = templates->blocks, .job = templates->blocks->job, .plan = plan};
+  struct replan replan = {.blocks = templates->blocks, .job = templates->blocks->job, .plan = plan};
   *plan = (struct rebuild_plan){0};
   bool done = look(&replan, error) && settle(&replan, asked, error) && add_ranks(&replan, error);
   close(&replan);

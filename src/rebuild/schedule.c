@@ -52,7 +52,7 @@ void rebuild_schedule_make(struct rebuild_slots *slots, enum lumos_schedule sche
   const struct maker maker = {slots, stage == 0, stage == stages - 1, joint};
   int32_t behind = stages - 1 - stage;
   int32_t ahead = schedule == LUMOS_GPIPE || behind > micro_batches ? micro_batches : behind;
-  *slots = (struct rebuild_slots){0};
+  slots->count = 0;
   for (int32_t i = 0; i < ahead; i++) {
     forward(&maker, i);
   }

@@ -20,7 +20,8 @@ struct rebuild_slot { /* a pass, or with transfers what is between two */
 LUMOS_VECTOR_TYPE(rebuild_slots, struct rebuild_slot);
 
 /* As Megatron-LM does: 1F1B after as many forward passes as there are stages behind; with `joint` a stage sends to a
- * neighbour and receives from it in one where both come together. The caller frees the vector. */
+ * neighbour and receives from it in one where both come together. `slots` begins as zeros, and
+ * the caller frees it. */
 void rebuild_schedule_make(struct rebuild_slots *slots, enum lumos_schedule schedule, int32_t stages, int32_t stage,
                            int32_t micro_batches, bool joint);
 

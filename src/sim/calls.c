@@ -16,6 +16,7 @@ enum { TIME, COUNT, LONG, LAUNCHED, FIGURES = LUMOS_NAMED_FIGURES };
 
 struct call_time {
   lumos_string_id name;
+  int32_t weight; /* of its rank */
   int64_t time;
 };
 
@@ -79,7 +80,7 @@ static void add_call(struct calls *calls, uint32_t step, uint32_t index) {
   lumos_named_add(&calls->sums, step, task->name, COUNT, 1, weight);
   lumos_named_add(&calls->sums, step, task->name, LONG, time > LONG_CALL, weight);
   if (lumos_named_counts(&calls->sums, step)) {
-    lumos_vector_push(&calls->times, ((struct call_time){task->name, time}));
+    lumos_vector_push(&calls->times, ((struct call_time){task->name, (int32_t)weight, time}));
   }
 }
 
@@ -137,7 +138,7 @@ static void add_streams(struct calls *calls, const struct lumos_stretches *stret
 
 /* The times of every name stand together afterwards, in no order: from begin[name + 1] until begin[name + 2].
  * O(calls + strings). */
-static int64_t *group_by_name(const struct calls *calls, uint32_t *begin) {
+static struct call_time *group_by_name(const struct calls *calls, uint32_t *begin) {
   uint32_t strings = lumos_strings_count(calls->job->strings);
   for (size_t i = 0; i < calls->times.count; i++) {
     begin[calls->times.items[i].name + 1]++;
@@ -145,36 +146,36 @@ static int64_t *group_by_name(const struct calls *calls, uint32_t *begin) {
   for (uint32_t name = 0; name <= strings + 1; name++) {
     begin[name + 1] += begin[name];
   }
-  int64_t *times = lumos_allocate((calls->times.count + 1) * sizeof *times);
+  struct call_time *times = lumos_allocate((calls->times.count + 1) * sizeof *times);
   for (size_t i = 0; i < calls->times.count; i++) { /* ends become beginnings, one place after the other */
-    times[--begin[calls->times.items[i].name + 1]] = calls->times.items[i].time;
+    times[--begin[calls->times.items[i].name + 1]] = calls->times.items[i];
   }
   return times;
 }
 
-/* Put the value that belongs at `place` there, no larger one before it. Quickselect with a median of three: O(count) but
- * for values chosen against it. */
-static int64_t select_value(int64_t *values, size_t count, size_t place) {
+/* The time that belongs at `place`; no longer one is left before it. Quickselect with a median of three: O(count) but
+ * for times chosen against it. */
+static int64_t select_time(struct call_time *times, size_t count, size_t place) {
   size_t low = 0;
   size_t high = count - 1;
   while (low < high) {
-    int64_t a = values[low], b = values[low + (high - low) / 2], c = values[high];
+    int64_t a = times[low].time, b = times[low + (high - low) / 2].time, c = times[high].time;
     int64_t less = a < b ? a : b, more = a < b ? b : a;
     int64_t pivot = c < less ? less : c > more ? more : c;
     size_t left = low, right = high;
     while (true) {
-      while (values[left] < pivot) {
+      while (times[left].time < pivot) {
         left++;
       }
-      while (values[right] > pivot) {
+      while (times[right].time > pivot) {
         right--;
       }
       if (left >= right) {
         break;
       }
-      int64_t value = values[left];
-      values[left++] = values[right];
-      values[right--] = value;
+      struct call_time swapped = times[left];
+      times[left++] = times[right];
+      times[right--] = swapped;
     }
     if (place <= right) {
       high = right;
@@ -182,29 +183,59 @@ static int64_t select_value(int64_t *values, size_t count, size_t place) {
       low = right + 1;
     }
   }
-  return values[place];
+  return times[place].time;
 }
 
-static void write_quantile(const struct calls *calls, lumos_string_id name, const char *metric, int64_t value) {
+static int by_time(const void *left, const void *right) {
+  const struct call_time *a = left, *b = right;
+  return LUMOS_ORDER(a->time, b->time);
+}
+
+/* The same where a rank stands for several: of times in order, each as often as its rank counts. */
+static int64_t weighted_time(const struct call_time *times, size_t count, int64_t place) {
+  size_t i = 0;
+  for (; i + 1 < count && place >= times[i].weight; i++) {
+    place -= times[i].weight;
+  }
+  return times[i].time;
+}
+
+static void write_quantile(const struct calls *calls, const char *metric, lumos_string_id name, int64_t value) {
   struct lumos_scope scope = lumos_everywhere;
   scope.name = name;
   lumos_metric_add(calls->job, metric, &scope, calls->timeline->source, (struct lumos_decimal){value, 0});
 }
 
-/* Of each name once, in the order of the rows: nearest ranks, so that a quantile is a value that was there. */
+/* Nearest ranks, so that a quantile is a time that there was. */
+static void write_name(const struct calls *calls, bool alike, struct call_time *times, size_t count) {
+  lumos_string_id name = times[0].name;
+  int64_t weight = (int64_t)count;
+  if (!alike) {
+    qsort(times, count, sizeof *times, by_time);
+    weight = 0;
+    for (size_t i = 0; i < count; i++) {
+      weight += times[i].weight;
+    }
+  }
+  int64_t tail = weight - weight / 100 - 1, middle = (weight - 1) / 2;
+  write_quantile(calls, "call_p99", name,
+                 alike ? select_time(times, count, (size_t)tail) : weighted_time(times, count, tail));
+  write_quantile(calls, "call_median", name,
+                 alike ? select_time(times, count, (size_t)middle) : weighted_time(times, count, middle));
+}
+
+/* Of each name once, in the order of the rows. */
 static void write_quantiles(const struct calls *calls) {
   uint32_t strings = lumos_strings_count(calls->job->strings);
   uint32_t *begin = lumos_allocate_zeroed((size_t)strings + 3, sizeof *begin);
-  int64_t *times = group_by_name(calls, begin);
+  struct call_time *times = group_by_name(calls, begin);
   uint8_t *written = lumos_allocate_zeroed((size_t)strings + 1, 1);
+  bool alike = lumos_ranks_weigh_alike(calls->job);
   for (size_t i = 0; i < calls->sums.rows.count; i++) {
     lumos_string_id name = calls->sums.rows.items[i].name;
     size_t count = begin[name + 2] - begin[name + 1];
     if (!written[name] && count > 0) {
-      int64_t *own = times + begin[name + 1];
-      size_t tail = (count * 99 + 99) / 100 - 1;
-      write_quantile(calls, name, "call_p99", select_value(own, count, tail));
-      write_quantile(calls, name, "call_median", select_value(own, count, (count - 1) / 2));
+      write_name(calls, alike, times + begin[name + 1], count);
       written[name] = 1;
     }
   }

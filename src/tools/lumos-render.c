@@ -59,8 +59,12 @@ int main(int argc, char **argv) {
       "lumos-parse rank*.json.gz | lumos-sim | lumos-render -o report.html",
       "Only the sentence that says where the time went",
       "lumos-parse rank*.json.gz | lumos-render --verdict",
-      "One picture, for slides",
-      "lumos-render --view gantt job.sim -o timeline.pdf",
+      "One picture for a slide: two ranks, 20 ms, without the verdict",
+      "lumos-render --view gantt --size 16:9 --ranks 0-1 --span 10ms-30ms --no-verdict job.sim -o timeline.png",
+      "A comment for a pull request, with a picture beside it",
+      "lumos-render job.sim -o comment.md --picture breakdown.png",
+      "Every table as Markdown",
+      "lumos-render --full job.sim -o report.md",
       "The kernels that take longest",
       "lumos-render job.sim --format json | jq '.tables.kernels.rows[:5]'",
       NULL,
@@ -75,5 +79,7 @@ int main(int argc, char **argv) {
       .examples = examples,
       .options = table,
   };
-  return tool_main(&command, argc, argv, render, &options);
+  int status = tool_main(&command, argc, argv, render, &options);
+  lumos_vector_free(&options.rendering.picturing.numbers);
+  return status;
 }

@@ -61,5 +61,7 @@ int main(int argc, char **argv) {
       .examples = examples,
       .options = table,
   };
-  return tool_main(&command, argc, argv, report, &options);
+  int status = tool_main(&command, argc, argv, report, &options);
+  lumos_vector_free(&options.rendering.picturing.numbers);
+  return status;
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The diagnosis against jobs of the emulated cluster that are slow for one known reason, and jobs that are not: which cause it names first, and
 # whom it accuses. A job is right where the first finding has its cause, its rank and its stage, and no finding names a rank that has no part in it.
-# 95 in 100 jobs are right, and in none is anybody accused who is innocent.
+# 95 in 100 jobs are right, those of the seed that is always drawn all, and in none is anybody accused who is innocent.
 #
 #   tests/cli/diagnosis.sh [--all] [--table] [--check] [--keep FOLDER] [JOB...]
 #
@@ -67,7 +67,8 @@ judge() {
     | ([$findings[] | select(.cause == "imbalance").stage | tostring] - [$stage, "'"$((stages - 1))"'"]) as $even
     | (if ($innocent | length) > 0 then "false, rank \($innocent | names)"
        elif ($even | length) > 0 then "false, stage \($even | names)"
-       elif $first.cause == $cause and ($stage == "" or ($first.stage | tostring) == $stage) and ($culprit == "" or ($first.ranks | names) == $culprit) then "right"
+       elif $first.cause == $cause and ($stage == "" or ($first.stage | tostring) == $stage) and ($culprit == "" or ($first.ranks | names) == $culprit)
+         and ($cause != "slow_link" or ($first.ranks | length) > 0) then "right"
        else "wrong" end)
       + "|" + ([$findings[0:3][] | .cause + (if (.ranks | length) > 0 then " of \(.ranks | names)" else "" end)
           + (if .stage != null then " on stage \(.stage)" else "" end) + " \((.share // 0) * 1000 | round / 10) %"] | join("; "))' report.json
@@ -105,9 +106,11 @@ for cause in "${causes[@]}"; do
   done
 done
 
+[ $jobs -gt 0 ] || fail 'no job has such a name'
 right=$(grep -c '|right|' verdicts)
 grep -v '|right|' verdicts | while IFS='|' read -r name verdict said; do printf '%s is %s: %s\n' "$name" "$verdict" "$said"; done
 ! grep -q '|false' verdicts || fail "$(grep -c '|false' verdicts) of $jobs jobs accuse the innocent"
-[ $((100 * right)) -ge $((95 * jobs)) ] || fail "$right of $jobs jobs are diagnosed, not 95 in 100"
+least=$((seed == 1 ? 100 : 95))
+[ $((100 * right)) -ge $((least * jobs)) ] || fail "$right of $jobs jobs are diagnosed, not $least in 100"
 proved "the cause is named in $right of $jobs drawn jobs, and nobody innocent in any"
 finish

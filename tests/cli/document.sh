@@ -107,7 +107,10 @@ summary=$(jq -S 'del(.metrics, .definitions)' one.json)
 lumos-report "${example[@]}" -o page.html 2>/dev/null
 embedded=$(sed -n '/<script type="application\/json" id="lumos-summary">/,/<\/script>/p' page.html | sed '1d; s/<\/script>.*//' | jq -S .)
 [ "$summary" = "$embedded" ] || fail 'the document begins with other numbers than the page has'
-[ "$(grep -c '^<dd>.* Unit: [^ ]' page.html)" -eq "$(jq '.definitions | length' one.json)" ] ||
+# The glossary of the page has the terms that it leads to and no others, metrics with their units.
+sed -n 's/^<dt id="term-\([a-z_0-9]*\)">.*/\1/p' page.html | sort >terms
+same terms <(grep -oE 'href="#term-[a-z_0-9]+' page.html | sed 's/.*#term-//' | sort -u) 'the glossary of the page is not that of its terms'
+[ "$(grep -c '^<dd>.* Unit: [^ ]' page.html)" -eq "$(jq -r '.definitions[].name' one.json | grep -cxFf terms)" ] ||
   fail 'a metric in the glossary of the page has no unit'
 # --- It can fail. ---
 bad '.more = 1'

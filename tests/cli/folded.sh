@@ -44,7 +44,7 @@ figures() {
 # to arrive, as a note on a straggler says, is no figure of the job.
 said() {
   jq -S '[.best, .job_steps, .loss, .step_time, .trust, [.diagnosis.findings[] | {cause, time, share}], .diagnosis.confidence.grade, .world, [.notes[] | select(.code != "sim.straggler") | del(.ranks)], .tables.pipeline.finding,
-    (.tables | .busy, .collectives, .idleops, .kernels, .layers, .mfu, .modules, .opsdevice, .opshost, .phases, .rates, .bubbles)]'
+    (.tables | .busy, .collectives, .idleops, .kernels, .layers, .mfu, .modules, .opsdevice, .opshost, .phases, .rates, .bubbles, .kinds, .annotations, .calls, .copies)]'
 }
 
 # Which of several like ranks a chain leads to, or a wait, and how often it goes from one to another, is no figure of the job.

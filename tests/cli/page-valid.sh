@@ -24,11 +24,11 @@ policy() { grep -o "content=\"default-src 'none'[^\"]*" "$1"; }
 
 # A template of one's own: a file that is not there is the one compiled in, a name that is not known is said with its byte.
 mkdir templates
-printf '<p>{{verdict}}</p>\n{{oops}}' >templates/report.html
+printf '<p>{{diagnosis}}</p>\n{{oops}}' >templates/report.html
 expect 2 lumos-render --template templates -o own.html sim
-says 'report.html: byte 19: an unknown name "oops"'
+says 'report.html: byte 21: an unknown name "oops"'
 [ ! -e own.html ] || fail 'a page of a template with a fault'
-printf '<p>{{verdict}}</p>\n' >templates/report.html
+printf '<p>{{diagnosis}}</p>\n' >templates/report.html
 expect 0 lumos-render --template templates -o own.html sim
 grep -q '^<p>.* takes .*</p>$' own.html || fail "a template of one's own is not used"
 

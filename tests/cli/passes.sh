@@ -61,13 +61,13 @@ holds() {
   local name=$1 schedule=$2 stages
   stages=$(told_of emulated | jq '.configuration.parallel.pipeline')
   jq -r '.tables.pipeline.finding' "$name.json" | sed 's/\xc2\xa0/ /g' >finding
-  grep -q "^$schedule over $stages stages, 8 micro-batches: bubbles take" finding || fail "$name: the page says '$(cat finding)'"
+  grep -q "^$schedule over $stages stages, 8 micro-batches: \(the bubble takes\|no pass runs for\) " finding || fail "$name: the page says '$(cat finding)'"
   jq -r '.tables.pipeline | (.columns | index("order")) as $order | .rows[][$order]' "$name.json" >seen
   orders >wanted
   [ -s wanted ] && same wanted seen "$name: the passes are in another order"
-  # In a bubble nothing of the stage runs: it waits for another stage, something is on its way from there, or the host is late. The replay
+  # While no pass runs nothing of the stage does: it waits for another stage, something is on its way from there, or the host is late. The replay
   # has an error of its own.
-  jq -r '.tables.pipeline | (.columns | index("bubble_share")) as $bubble | .rows[][$bubble]' "$name.json" >bubbles
+  jq -r '.tables.pipeline | (.columns | index("empty_share")) as $bubble | .rows[][$bubble]' "$name.json" >bubbles
   told_of emulated | jq -r '(.configuration.parallel | .tensor * .data) as $wide | .step_columns as $columns
     | [.steps[].profiled.ranks | map([$columns, .] | transpose | map({key: .[0], value: .[1]}) | from_entries | select(.rank % $wide == 0))]
     | transpose[] | (map(.end - .start) | add) as $step

@@ -11,7 +11,7 @@ SHARE = r'(?:\u2212|[+<-])?[\d,]+(?:\.\d+)?\u00a0%'
 TIME = r'[\d,.]+\u00a0(?:ns|\u00b5s|ms|s)'
 UNITS = {'ns': 1, '\u00b5s': 1e3, 'ms': 1e6, 's': 1e9}
 PARTS = {'compute': 'exposed_compute', 'overlapped': 'overlapped', 'transfer': 'communication_transfer', 'waiting': 'communication_wait',
-         'bubble': 'pipeline_bubble', 'communication, not split': 'communication_unsplit', 'copies': 'exposed_copy', 'not recorded': 'not_recorded',
+         'bubble': 'pipeline_bubble', 'communication, unsplit': 'communication_unsplit', 'copies': 'exposed_copy', 'not recorded': 'not_recorded',
          'idle': 'idle'}
 IDLE = {'CPU-bound': 'idle_host', 'CPU blocked in synchronization': 'idle_sync', 'launch latency': 'idle_launch',
         'behind other GPU work': 'idle_dependency', 'unexplained': 'idle_unexplained'}
@@ -265,7 +265,7 @@ RULES = [(re.compile(pattern), rule) for pattern, rule in [
      % (SHARE, SHARE), made_up),
     (r'^For (?P<unknown>%s) of the (?P<of>GPU|CPU) time no (?P<noun>op) was recorded(?P<said>(?!))?(?P<count>(?!))?$' % SHARE, made_up),
     (r'^Model FLOPs', mfu),
-    (r'^No kind of work alone', nothing),
+    (r'^[Nn]o kind of work alone', nothing),
     (r'less than 0\.5|Under 0\.5', nothing),
     (r'may exceed 100', nothing),
     (r'at most 100\u00a0%', nothing),
@@ -346,12 +346,10 @@ for term, label, figure, evidence in re.findall(
     elif term == 'mfu':
         compare(text, figure, table('mfu')[0]['mfu'])
     elif term == 'opportunity_half':
-        times = re.findall(TIME, evidence)
-        if times:
-            base = nanoseconds(times[1])
-            compare(text, share.group(), (base - nanoseconds(times[0])) / base, (time_error(times[0]) + time_error(times[1])) / base)
-        else:
-            compare(text, figure, 0)
+        sentence(evidence)
+        said = re.search(r'\((%s)\)' % SHARE, evidence)
+        if (said.group(1) if said else '0\u00a0%') != figure:
+            fault(text, figure, said)
     elif term in ('coverage', 'joined'):
         compare(text, figure, document['trust'][{'coverage': 'launched_share', 'joined': 'joined_share'}[term]])
     else:

@@ -21,6 +21,7 @@ static uint32_t draw(uint32_t below) {
 }
 
 static void draw_pipeline(struct pipeline *pipeline) {
+  *pipeline = (struct pipeline){0};
   pipeline->stages = 1 + (int32_t)draw(MOST_STAGES);
   pipeline->micro_batches = 1 + (int32_t)draw(MOST_MICRO_BATCHES);
   pipeline->schedule = draw(2) ? LUMOS_1F1B : LUMOS_GPIPE;

@@ -309,6 +309,9 @@ static void facts(void **state) {
   job->tasks.items[2].phase = job->tasks.items[3].phase = LUMOS_BACKWARD;
   job->tasks.items[2].layer = job->tasks.items[3].layer = 7;
   job->tasks.items[3].micro_batch = 2;
+  job->tasks.items[4].phase = LUMOS_BACKWARD;
+  job->tasks.items[4].layer = 8;
+  job->tasks.items[4].micro_batch = 2;
   lumos_task_detail(job, &job->tasks.items[3])->bytes = 4096;
   const struct lumos_report_options options = {.format = LUMOS_REPORT_HTML};
   struct lumos_text text = packed(job, &options, NULL, NULL);
@@ -316,7 +319,7 @@ static void facts(void **state) {
       &text,
       "\"texts\":[\"launch\",\"aten::mm\",\"Linear_3\",\"[[2, 3], [3, 4]]\",\"\\u003c/script\\u003e\",\"norm\"]");
   assert_has(&text, "\"names\":[[14,0,1,2,3],[14,0],[1,4,1,2,3],[4,5],[1,5]]");
-  assert_has(&text, "\"passes\":[[0,2,-1,7],[1,2,2,7],[2,-1,-1,-1]]");
+  assert_has(&text, "\"passes\":[[0,2,-1,7],[1,2,2,7],[2,2,2,8]]");
   assert_has(&text, "\"bytes\":[[1,4096]]");
   lumos_text_free(&text);
   lumos_job_free(job);

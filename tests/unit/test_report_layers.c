@@ -227,7 +227,8 @@ static void without_layers_there_is_nothing(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(layers_by_hand), cmocka_unit_test(a_change_leaves_out_the_first_step),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(layers_by_hand),
+                                     cmocka_unit_test(a_change_leaves_out_the_first_step),
                                      cmocka_unit_test(the_table_adds_up), cmocka_unit_test(the_picture_is_bounded),
                                      cmocka_unit_test(without_layers_there_is_nothing)};
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,8 +15,8 @@ struct report_matrix {
 };
 
 struct report_groups {
-  LUMOS_VECTOR(size_t) members;              /* rows, group by group, each group's in order */
-  size_t first[REPORT_GROUPS + 1];           /* of each group's members, and their end */
+  LUMOS_VECTOR(size_t) members;    /* rows, group by group, each group's in order */
+  size_t first[REPORT_GROUPS + 1]; /* of each group's members, and their end */
   size_t count;
 };
 

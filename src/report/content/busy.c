@@ -176,8 +176,8 @@ void report_busy_read(const struct report_facts *facts, const struct report_time
   }
   busy->spoken = report_facts_spoken(facts);
   busy->spoken = busy->until[busy->spoken] != LUMOS_ABSENT ? busy->spoken : MEASURED + SIMULATED - busy->spoken;
-  busy->both = busy->until[MEASURED] != LUMOS_ABSENT && busy->until[SIMULATED] != LUMOS_ABSENT &&
-               report_facts_differ(facts);
+  busy->both =
+      busy->until[MEASURED] != LUMOS_ABSENT && busy->until[SIMULATED] != LUMOS_ABSENT && report_facts_differ(facts);
   size_t bins = choose_width(busy);
   lumos_vector_reserve(&busy->bins, bins);
   busy->bins.count = bins;

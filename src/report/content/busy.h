@@ -21,7 +21,7 @@ enum { REPORT_BUSY_BINS = 1000 }; /* at most; then they are wider than 1 ms */
 struct report_busy {
   const struct report_timelines *timelines;
   enum report_timeline spoken;
-  bool both; /* the other one differs, and is drawn, too */
+  bool both;                                 /* the other one differs, and is drawn, too */
   LUMOS_VECTOR(struct report_busy_bin) bins; /* none: no stream has work in a step */
   int64_t width;                             /* of a bin, ns */
   int64_t from;                              /* of the first one: the origin of the axis */

@@ -21,8 +21,6 @@ static const char *label_of(enum report_paint paint) {
   switch (paint) {
     case PAINT_NONE:
       return "all others";
-    case PAINT_UNEXPLAINED:
-      return "unexplained delay";
     case PAINT_BOUNDARY:
       return "outside the recording";
     default:

@@ -3,6 +3,7 @@
 
 #include "base/parallel.h"
 #include "report/content/breakdown.h"
+#include "report/content/change.h"
 #include "report/content/gantt.h"
 #include "report/content/pipeline.h"
 #include "report/content/tables.h"
@@ -94,6 +95,11 @@ static bool tells_dependencies(const struct lumos_report_options *options) {
          options->format == LUMOS_REPORT_JSON;
 }
 
+/* A picture of the timeline, which has the critical path on it. */
+static bool draws_timeline(const struct lumos_report_options *options) {
+  return options->view == LUMOS_VIEW_GANTT && options->format != LUMOS_REPORT_CSV;
+}
+
 /* What held every task, and what the timeline marks. A stream whose simulated times were edited says nothing of it. */
 static void find_bindings(struct report_content *content) {
   const struct lumos_job *job = content->job;
@@ -113,7 +119,7 @@ static void find_bindings(struct report_content *content) {
 static bool read_dependencies(struct report_content *content, struct lumos_error *error) {
   const struct lumos_report_options *options = content->options;
   bool told = tells_dependencies(options);
-  if (told || shows_marks(content)) {
+  if (told || shows_marks(content) || draws_timeline(options)) {
     find_bindings(content);
   }
   const struct report_dependencies_source source = {
@@ -128,6 +134,7 @@ static void read_tables(struct report_content *content) {
   struct report_table *tables = content->tables;
   report_breakdown_tables(&content->facts, &tables[TABLE_BREAKDOWN], &tables[TABLE_STEPS]);
   report_opportunities_read(&content->facts, &content->opportunities);
+  report_change_table(&content->facts, &tables[TABLE_CHANGE]);
   report_opportunities_table(&content->facts, &content->opportunities, &tables[TABLE_OPPORTUNITIES]);
   report_gantt_table(&content->timelines, &tables[TABLE_LANES]);
   report_busy_read(&content->facts, &content->timelines, &content->busy);

@@ -18,6 +18,7 @@
 /* All tables; the page, the summary and Markdown hold the same ones. */
 enum report_table_number {
   TABLE_BREAKDOWN,
+  TABLE_CHANGE,
   TABLE_STEPS,
   TABLE_OPPORTUNITIES,
   TABLE_LANES,

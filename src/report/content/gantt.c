@@ -108,7 +108,7 @@ static void draw_timeline(struct canvas *canvas, uint32_t lane, enum report_time
   }
 }
 
-/* "rank 0, stream 7: start that no rule explains, 1.2 ms before 12 tasks" */
+/* "rank 0, stream 7: unexplained delay, 1.2 ms before 12 tasks" */
 static void tell_doubt(struct canvas *canvas, uint32_t lane, int kind, const struct kind_total *total) {
   const struct lumos_job *job = canvas->timelines->job;
   canvas->text.length = 0;

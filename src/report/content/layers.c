@@ -158,8 +158,7 @@ static int64_t median_of(const struct report_layers *layers) {
 }
 
 void report_layers_read(const struct report_facts *facts, struct report_layers *layers) {
-  *layers = (struct report_layers){
-      .job = facts->job, .median = LUMOS_ABSENT, .rank_steps = report_rank_steps(facts)};
+  *layers = (struct report_layers){.job = facts->job, .median = LUMOS_ABSENT, .rank_steps = report_rank_steps(facts)};
   struct numbers numbers = {0};
   find_layers(facts->job, &numbers);
   if (numbers.count > 0) {

@@ -763,7 +763,7 @@ void report_put_kinds_finding(const struct report_table *kinds, struct lumos_tex
   }
 }
 
-/* "The critical path is 41.2 % GEMM, 20.3 % host gap and 9.1 % launch latency; 98.0 % of it is on rank 1" */
+/* "The critical path is 41.2 % GEMM, 20.3 % CPU gap and 9.1 % launch latency; 98.0 % of it is on rank 1" */
 void report_put_path_finding(const struct report_facts *facts, const struct report_table *kinds,
                              const struct report_table *ranks, struct lumos_text *out) {
   if (report_table_rows(kinds) == 0) {

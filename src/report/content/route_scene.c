@@ -91,7 +91,9 @@ static void draw_route(struct drawing *drawing, const struct report_route *route
   const struct report_axis *axis = drawing->axis;
   int64_t cell = axis->per_column * CELL;
   int64_t begin = legs[route->first].from < axis->from ? axis->from : legs[route->first].from;
+  int64_t last = axis->from + axis->per_column * axis->columns;
   int64_t end = legs[route->first + route->count - 1].to;
+  end = end > last ? last : end; /* the picture may show less than the step */
   size_t leg = route->first;
   drawing->stays.count = 0;
   for (int64_t from = begin; from < end; from += cell) {

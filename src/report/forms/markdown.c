@@ -17,19 +17,13 @@ static const struct {
   const char *name;
   enum report_table_number number;
 } places[] = {
-    {"breakdown_table", TABLE_BREAKDOWN},
-    {"steps_table", TABLE_STEPS},
-    {"opportunities_table", TABLE_OPPORTUNITIES},
-    {"lanes_table", TABLE_LANES},
-    {"collectives_table", TABLE_COLLECTIVES},
-    {"kernels_table", TABLE_KERNELS},
-    {"ops_device_table", TABLE_OPS_DEVICE},
-    {"ops_host_table", TABLE_OPS_HOST},
-    {"dependencies_table", TABLE_DEPENDENCIES},
-    {"pipeline_table", TABLE_PIPELINE},
-    {"layers_table", TABLE_LAYERS},
-    {"ranks_table", TABLE_RANKS},
-    {"clocks_table", TABLE_CLOCKS},
+    {"breakdown_table", TABLE_BREAKDOWN}, {"change_table", TABLE_CHANGE},
+    {"steps_table", TABLE_STEPS},         {"opportunities_table", TABLE_OPPORTUNITIES},
+    {"lanes_table", TABLE_LANES},         {"collectives_table", TABLE_COLLECTIVES},
+    {"kernels_table", TABLE_KERNELS},     {"ops_device_table", TABLE_OPS_DEVICE},
+    {"ops_host_table", TABLE_OPS_HOST},   {"dependencies_table", TABLE_DEPENDENCIES},
+    {"pipeline_table", TABLE_PIPELINE},   {"layers_table", TABLE_LAYERS},
+    {"ranks_table", TABLE_RANKS},         {"clocks_table", TABLE_CLOCKS},
     {"model_table", TABLE_MODEL},
 };
 
@@ -81,6 +75,7 @@ static void fill_metric_findings(const struct report_content *content, struct re
   report_section_if(root, "has_path", text.length > 0);
   report_set_take(root, "path_finding", &text);
   report_put_idle_finding(&content->facts, &text);
+  report_section_if(root, "has_change", report_table_rows(&content->tables[TABLE_CHANGE]) > 0);
   report_section_if(root, "has_idle", text.length > 0);
   report_set_take(root, "idle_finding", &text);
   report_put_waits_finding(&metrics[METRICS_WAITS], &metrics[METRICS_STRAGGLERS], &text);

@@ -139,6 +139,21 @@ static void fill_breakdown(const struct page *page, struct report_scope *root) {
   fill_idle(page, section);
 }
 
+static void fill_change(const struct page *page, struct report_scope *root) {
+  const struct report_table *table = &page->content->tables[TABLE_CHANGE];
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  report_section(root, "change");
+  if (report_table_rows(table) == 0) {
+    return;
+  }
+  struct report_scope *section = begin_section(page, root, "change", "Change");
+  lumos_text_put(&text, "What changes: ");
+  lumos_text_add(&text, table->finding.bytes, table->finding.length);
+  report_set_take(section, "change_finding", &text);
+  report_table_html(table, &text);
+  report_set_take(section, "table", &text);
+}
+
 static void fill_action(const struct report_opportunities *opportunities, const struct report_opportunity *item,
                         struct report_scope *scope) {
   struct lumos_text text = LUMOS_TEXT_BUFFER;
@@ -402,7 +417,8 @@ static void fill_path(const struct page *page, struct report_scope *root) {
     return;
   }
   struct lumos_text text = LUMOS_TEXT_BUFFER;
-  struct report_scope *section = begin_section(page, root, "path", "Critical path");
+  struct report_scope *section = report_section_item(root, "path");
+  add_contents(page, "critical-path", "Critical path");
   report_put_path_finding(&page->content->facts, metric_table(page, METRICS_PATH_KINDS),
                           metric_table(page, METRICS_PATH_RANKS), &text);
   report_set_take(section, "path_finding", &text);
@@ -577,6 +593,7 @@ static void fill_files(const struct page_files *files, struct report_scope *root
 static void fill_sections(const struct page *page, struct report_scope *root) {
   enum { OPEN_WARNINGS = 4 };
   report_section(root, "contents");
+  fill_change(page, root);
   fill_breakdown(page, root);
   fill_opportunities(page, root);
   fill_losses(page, root);

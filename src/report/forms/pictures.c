@@ -100,6 +100,7 @@ static void read_gantt(const struct report_content *content, struct lumos_text *
 /* Only lanes that are drawn count; the paint of a kind is its number. */
 static void explain_gantt(const struct report_content *content, bool shown[PAINT_COUNT]) {
   report_gantt_kinds(&content->timelines.open, shown);
+  shown[PAINT_ROUTE] |= content->timelines.routes.legs.count > 0;
   report_doubt_paints(&content->timelines.doubts, shown);
 }
 
