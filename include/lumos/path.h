@@ -143,7 +143,7 @@ struct lumos_path_part {
 };
 LUMOS_VECTOR_TYPE(lumos_path_parts, struct lumos_path_part);
 
-/* What a chain has of dependencies between two tasks: how many it passes, and what time passes between their tasks. */
+/* What a path has of dependencies between two tasks: how many it passes, and what time passes between their tasks. */
 struct lumos_crossing {
   int64_t count, time;
 };
@@ -170,7 +170,7 @@ struct lumos_slack {
   int64_t start, end;
 };
 
-/* Fill slacks[0..tasks.count): over all constraints of the simulated schedule, the binding and the others. What a chain
+/* Fill slacks[0..tasks.count): over all constraints of the simulated schedule, the binding and the others. What a path
  * of lumos_path_walk_from passes, of a task's start and end, has none, 0, from its last part that is outside on. What
  * follows of the schedule is taken as it is: who is launched, waits and meets in which order. While a later end changes
  * none of that it is exact: with d more than its slack some step ends d later, and none ends later than that. Runs the

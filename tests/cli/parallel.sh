@@ -118,7 +118,7 @@ emulate unplaced --record none --pp 2 --layers 4 --micro-batches 2
 lumos-parse unplaced/rank*.json -o parse 2>message || fail 'unplaced: parse fails'
 graph_of parse
 check 'all layers where stages are known' [ "$(layers)" = 4 ]
-check 'no doubt where stages are known' [ "$(note | grep -c 'of which stage')" -eq 0 ]
+check 'no doubt where stages are known' [ "$(note | grep -c 'pipeline stage of a rank is unknown')" -eq 0 ]
 for rank in 0 1; do
   lumos-parse unplaced/rank$rank.json -o parse 2>message || fail 'unplaced: parse fails'
   graph_of parse
@@ -128,7 +128,7 @@ lumos-parse unplaced/rank*.json -o parse 2>message || fail 'unplaced: parse fail
 without_names <parse >unnamed
 graph_of unnamed
 check 'no layers where stages are not known' [ -z "$(layers)" ]
-check 'the note says that stages are not known' [ "$(note | grep -c 'of which stage')" -eq 1 ]
+check 'the note says that stages are not known' [ "$(note | grep -c 'pipeline stage of a rank is unknown')" -eq 1 ]
 
 # A stage again from a graph says the same: what was inferred is forgotten first.
 cp graph again

@@ -91,7 +91,7 @@ static void bench_close(struct bench *bench, int64_t count, const char *what) {
   for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
     struct lumos_error error = {0};
     struct lumos_text page = LUMOS_TEXT_BUFFER;
-    const struct lumos_report_options options = {.format = formats[i]};
+    const struct lumos_report_options options = {.format = formats[i], .full = true};
     assert_true(lumos_report(bench->job, &options, &page, &error));
     assert_non_null(memmem(page.bytes, page.length, what, strlen(what)));
     lumos_text_free(&page);
