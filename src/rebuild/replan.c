@@ -392,7 +392,7 @@ static bool add_rank(struct replan *replan, const struct stage *stage, const str
                             .stage = stage,
                             .rank = &rank,
                             .step = replan->steps.items[0] + (int32_t)i,
-                            .turns = turns + i,
+                            .turns = turns + i + (uint32_t)replan->steps.count - 1,
                             .kernels = kernels == 1000000 ? 0 : (int32_t)kernels,
                             .transfers = scale == 1000000 ? 0 : (int32_t)scale};
     done = add_step(&writer, &slots, error);
