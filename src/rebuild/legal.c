@@ -151,7 +151,7 @@ static bool carry_out(const struct run *run) {
   for (int32_t s = 0; s < run->stages; s++) {
     const struct rebuild_slot *slot = slot_at(&run->runners[s], 0);
     if (slot != NULL) {
-      return refuse(run, s, "waits forever for its neighbor, at micro-batch", slot->micro_batch);
+      return refuse(run, s, "waits forever, for another stage, at micro-batch", slot->micro_batch);
     }
     for (int32_t m = 0; m < run->micro_batches; m++) {
       if (run->runners[s].ways[m] != 2) {
@@ -227,27 +227,42 @@ static void read_slots(const struct rebuild_templates *templates, const struct r
   }
 }
 
-/* Sums of gradients stand between the pieces of layers, of the layer before. */
+/* Sums of gradients stand between the pieces of layers; what shards of a layer tell each other is none. */
+static bool sums_up(const struct rebuild_blocks *blocks, const struct rebuild_block *block) {
+  const struct lumos_job *job = blocks->job;
+  for (uint32_t d = 0; d < block->device_count && block->part == 0 && !block->transfers; d++) {
+    const struct lumos_task *task = &job->tasks.items[blocks->devices[block->device_first + d]];
+    lumos_string_id group = lumos_detail_of(job, task)->comm.group;
+    bool shards = false;
+    for (size_t g = 0; g < job->groups.count; g++) {
+      shards = shards || (job->groups.items[g].id == group && job->groups.items[g].role == LUMOS_TENSOR);
+    }
+    if (task->kind == LUMOS_COLLECTIVE && !shards) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* In one pass back, or in every one. */
 static bool check_gradients(const struct rebuild_templates *templates, const struct rebuild_rank *rank, int32_t step,
-                            struct lumos_error *error) {
-  const struct lumos_job *job = templates->blocks->job;
-  int32_t summed = LUMOS_ABSENT_INT;
+                            int32_t micro_batches, struct lumos_error *error) {
+  uint8_t *summed = lumos_allocate_zeroed((size_t)micro_batches, 1);
+  int32_t count = 0;
   for (size_t i = 0; i < rank->items.count; i++) {
     const struct rebuild_item *item = &rank->items.items[i];
     const struct rebuild_block *block = &templates->blocks->items.items[item->like];
-    bool sums = false;
-    for (uint32_t d = 0; d < block->device_count && block->part == 0 && !block->transfers; d++) {
-      sums = sums || job->tasks.items[templates->blocks->devices[block->device_first + d]].kind == LUMOS_COLLECTIVE;
-    }
-    if (item->step == step && block->phase == LUMOS_BACKWARD && sums) {
-      if (summed != LUMOS_ABSENT_INT && summed != item->micro_batch) {
-        return lumos_fail(error, "the plan is not legal: rank %d sums up gradients in micro-batches %d and %d",
-                          rank->number, summed, item->micro_batch);
-      }
-      summed = item->micro_batch;
+    bool here = item->step == step && block->phase == LUMOS_BACKWARD && item->micro_batch >= 0 &&
+                item->micro_batch < micro_batches && sums_up(templates->blocks, block);
+    if (here && !summed[item->micro_batch]) {
+      summed[item->micro_batch] = 1;
+      count++;
     }
   }
-  return true;
+  free(summed);
+  return count <= 1 || count == micro_batches ||
+         lumos_fail(error, "the plan is not legal: rank %d sums up gradients in %d of %d micro-batches", rank->number,
+                    count, micro_batches);
 }
 
 static const struct rebuild_rank *rank_at(const struct rebuild_plan *plan, int32_t stage,
@@ -269,7 +284,7 @@ static bool check_pipeline(const struct rebuild_plan *plan, const struct rebuild
   bool legal = true;
   for (; s < stages && legal; s++) {
     const struct rebuild_rank *rank = rank_at(plan, s, &first->at);
-    legal = rank != NULL ? check_gradients(templates, rank, step, error)
+    legal = rank != NULL ? check_gradients(templates, rank, step, plan->model.micro_batches, error)
                          : lumos_fail(error, "the plan is not legal: stage %d is missing", s);
     if (legal) {
       read_slots(templates, rank, step, &slots[s]);

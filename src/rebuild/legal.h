@@ -13,8 +13,8 @@
 bool rebuild_check_stages(const struct rebuild_slots *slots, int32_t stages, int32_t micro_batches,
                           enum lumos_schedule schedule, struct lumos_error *error) LUMOS_MUST_CHECK;
 
-/* The same of every pipeline and step of a plan; and the gradients of a layer are summed up over replicas in one pass
- * alone. */
+/* The same of every pipeline and step of a plan; and gradients are summed up over replicas in one pass back, or in
+ * every one. */
 bool rebuild_check_plan(const struct rebuild_plan *plan, const struct rebuild_templates *templates,
                         enum lumos_schedule schedule, struct lumos_error *error) LUMOS_MUST_CHECK;
 

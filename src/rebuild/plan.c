@@ -11,6 +11,12 @@ static void add_step(struct rebuild_rank *rank, const struct rebuild_blocks *blo
   }
 }
 
+/* How many steps further on a step is drawn from: the first, of which the beginning is not known, from itself, and the
+ * others from each other. */
+static uint32_t turns_of(size_t step, size_t steps) {
+  return step == 0 ? 0 : (uint32_t)((1 + step % (steps - 1) + steps - step) % steps);
+}
+
 void rebuild_plan_recorded(struct rebuild_plan *plan, const struct rebuild_templates *templates, size_t more) {
   const struct rebuild_blocks *blocks = templates->blocks;
   struct rebuild_steps steps;
@@ -20,7 +26,8 @@ void rebuild_plan_recorded(struct rebuild_plan *plan, const struct rebuild_templ
   for (uint32_t r = 0; r < blocks->job->ranks.count && steps.count > 0; r++) {
     struct rebuild_rank rank = {.like = r, .number = blocks->job->ranks.items[r].rank};
     for (size_t i = 0; i < count; i++) {
-      add_step(&rank, blocks, steps.items[i % steps.count], steps.items[0] + (int32_t)i, 1);
+      add_step(&rank, blocks, steps.items[i % steps.count], steps.items[0] + (int32_t)i,
+               more > 0 ? 1 : turns_of(i % steps.count, steps.count));
     }
     lumos_vector_push(&plan->ranks, rank);
   }

@@ -221,10 +221,33 @@ static void add(const struct writer *writer, uint32_t block, int32_t micro_batch
   rebuild_plan_add(writer->rank, (struct rebuild_item){block, writer->turns, writer->step, micro_batch, layer, 0, 0});
 }
 
+static bool is_for_replicas(const struct lumos_job *job, const struct lumos_task *task) {
+  lumos_string_id group = lumos_detail_of(job, task)->comm.group;
+  uint8_t role = 0;
+  for (size_t g = 0; g < job->groups.count; g++) {
+    role = job->groups.items[g].id == group ? job->groups.items[g].role : role;
+  }
+  return task->kind == LUMOS_COLLECTIVE && role != LUMOS_TENSOR && role != LUMOS_PIPELINE;
+}
+
+/* A sum over replicas, for which a pass is interrupted. */
+static bool sums_up(const struct rebuild_blocks *blocks, const struct rebuild_block *block) {
+  bool sums = false;
+  for (uint32_t i = 0; i < block->device_count && block->part == 0 && block->phase == LUMOS_BACKWARD; i++) {
+    sums = sums || is_for_replicas(blocks->job, &blocks->job->tasks.items[blocks->devices[block->device_first + i]]);
+  }
+  return sums;
+}
+
+/* Where the only recorded pass back is the last, gradients are summed up in the last that is built alone. */
 static void add_piece(const struct writer *writer, const struct rebuild_passes *passes,
                       const struct rebuild_piece *piece, int32_t micro_batch, int32_t layer) {
+  bool last = micro_batch == writer->replan->to.micro_batches - 1 || writer->replan->micro_batches > 1;
   for (uint32_t i = 0; i < piece->count; i++) {
     uint32_t block = passes->blocks.items[piece->first + i];
+    if (!last && sums_up(writer->replan->blocks, &writer->replan->blocks->items.items[block])) {
+      continue;
+    }
     bool of_layer = writer->replan->blocks->items.items[block].layer != LUMOS_ABSENT_INT;
     add(writer, block, micro_batch, of_layer ? layer : LUMOS_ABSENT_INT);
   }
@@ -369,7 +392,7 @@ static bool add_rank(struct replan *replan, const struct stage *stage, const str
                             .stage = stage,
                             .rank = &rank,
                             .step = replan->steps.items[0] + (int32_t)i,
-                            .turns = turns + i,
+                            .turns = turns + i + (uint32_t)replan->steps.count - 1,
                             .kernels = kernels == 1000000 ? 0 : (int32_t)kernels,
                             .transfers = scale == 1000000 ? 0 : (int32_t)scale};
     done = add_step(&writer, &slots, error);
