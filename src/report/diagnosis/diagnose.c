@@ -12,6 +12,7 @@
 #include "report/diagnosis/figures.h"
 #include "report/diagnosis/imbalance.h"
 #include "report/diagnosis/links.h"
+#include "report/diagnosis/pace.h"
 #include "report/text/numbers.h"
 #include <stdlib.h>
 #include <string.h>
@@ -97,7 +98,16 @@ static void find_slow_link(struct diagnosing *search) {
 
 /* ---- Late ranks ---- */
 
+static bool has_slow_kernels(const struct diagnosis_rank *rank) {
+  return rank->pace != LUMOS_ABSENT && rank->pace >= DIAGNOSIS_SLOW_PACE;
+}
+
+/* A rank that does what no other does meets nobody who would be earlier: what its kernels take longer is known all the
+ * same. */
 static int64_t lateness(const struct diagnosis_rank *rank) {
+  if (!rank->straggler && has_slow_kernels(rank)) {
+    return rank->compute - (int64_t)((__int128)rank->compute * 1000000 / rank->pace);
+  }
   return at_least_zero(rank->late_compute + rank->late_host);
 }
 
@@ -115,7 +125,10 @@ static enum lumos_cause cause_of(const struct diagnosis_figures *figures, uint32
   if (is_unrecorded(figures, rank)) {
     return LUMOS_CAUSE_UNRECORDED_RANK;
   }
-  return late->late_compute > late->late_host ? LUMOS_CAUSE_SLOW_GPU : LUMOS_CAUSE_SLOW_CPU;
+  /* Compute that is late where kernels are not slow was launched late. */
+  bool slow = late->pace == LUMOS_ABSENT ? late->late_compute > late->late_host
+                                         : has_slow_kernels(late) && late->late_compute >= late->late_host;
+  return slow ? LUMOS_CAUSE_SLOW_GPU : LUMOS_CAUSE_SLOW_CPU;
 }
 
 static void name_op(struct lumos_finding *finding, const struct diagnosis_excess *excess) {
@@ -160,11 +173,24 @@ static int64_t longest_wait(const struct diagnosis_figures *figures) {
   return longest;
 }
 
+/* Neither its kernels nor its threads take longer than others': the rank waits for somebody itself, beside whose
+ * communication its kernels run. */
+static bool is_excused(const struct diagnosis_figures *figures, uint32_t rank) {
+  const struct diagnosis_rank *late = &figures->ranks[rank];
+  if (late->pace == LUMOS_ABSENT || has_slow_kernels(late) || late->late_compute <= late->late_host) {
+    return false;
+  }
+  struct diagnosis_excess threads = diagnosis_thread_excess(figures, rank);
+  int64_t ratio = report_share(threads.own, threads.others);
+  return ratio != LUMOS_ABSENT && ratio < DIAGNOSIS_SLOW_PACE;
+}
+
 /* The latest straggler for this cause that no finding has; LUMOS_NONE. */
 static uint32_t latest(const struct diagnosis_figures *figures, const bool *named, enum lumos_cause cause) {
   uint32_t found = LUMOS_NONE;
   for (uint32_t r = 0; r < figures->job->ranks.count; r++) {
-    if (figures->ranks[r].straggler && !named[r] && cause_of(figures, r) == cause &&
+    bool late = figures->ranks[r].straggler || has_slow_kernels(&figures->ranks[r]);
+    if (late && !named[r] && cause_of(figures, r) == cause &&
         (found == LUMOS_NONE || lateness(&figures->ranks[r]) > lateness(&figures->ranks[found]))) {
       found = r;
     }
@@ -210,6 +236,9 @@ static void find_late_ranks(struct diagnosing *search) {
   static const enum lumos_cause causes[] = {LUMOS_CAUSE_SLOW_CPU, LUMOS_CAUSE_SLOW_GPU, LUMOS_CAUSE_UNRECORDED_RANK};
   bool *named = lumos_allocate_zeroed(search->job->ranks.count + 1, sizeof *named);
   excuse_ranks_of_links(search, named);
+  for (uint32_t r = 0; r < search->job->ranks.count; r++) {
+    named[r] |= search->figures.ranks[r].straggler && is_excused(&search->figures, r);
+  }
   for (size_t i = 0; i < sizeof causes / sizeof *causes; i++) {
     find_late(search, causes[i], named);
   }
@@ -274,6 +303,26 @@ static void find_loader(struct diagnosing *search) {
   add_finding(search, finding);
 }
 
+/* Do threads' own pace and calls take most of the critical path? Then ranks wait for each other's CPUs. */
+static bool cpus_set_the_pace(const struct diagnosing *search) {
+  static const char *const kinds[] = {"op", "launch", "host_gap", "event", "handover", "other_host"};
+  const struct lumos_job *job = search->job;
+  int64_t all = 0, host = 0;
+  for (size_t i = 0; i < job->metrics.count; i++) {
+    const struct lumos_metric *metric = &job->metrics.items[i];
+    if (strcmp(lumos_string(job->strings, metric->name), "critical_path_kind") != 0 ||
+        !diagnosis_counts_step(&search->figures, metric->scope.step)) {
+      continue;
+    }
+    int64_t value = at_least_zero(report_decimal_as(metric->value, 0));
+    all = report_sum(all, value);
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+      host += strcmp(lumos_string(job->strings, metric->scope.kind), kinds[k]) == 0 ? value : 0;
+    }
+  }
+  return host > all - host;
+}
+
 /* A CPU that is blocked for some time of a step could have been ahead of its GPU by as much, so that the GPU is idle for
  * the synchronization's sake; what is idle beyond that is the CPU's own pace. */
 static void find_idle(struct diagnosing *search) {
@@ -289,6 +338,10 @@ static void find_idle(struct diagnosing *search) {
   add_finding(search, finding);
   finding.cause = LUMOS_CAUSE_CPU_BOUND;
   finding.time = starved - avoidable;
+  if (cpus_set_the_pace(search)) {
+    finding.time = report_sum(finding.time, left->wait);
+    left->wait = 0;
+  }
   finding.op = longest_op(search, &finding.op_time);
   add_finding(search, finding);
 }

@@ -1,6 +1,7 @@
 /* Finding the stage with most work. */
 #include "report/diagnosis/imbalance.h"
 
+#include "report/diagnosis/pace.h"
 #include "report/text/numbers.h"
 #include <stdlib.h>
 
@@ -45,6 +46,9 @@ static struct stage *read_stages(const struct diagnosis_figures *figures, int32_
     if (rank->steps > 0) {
       struct stage *stage = &stages[job->ranks.items[r].parallel.pp];
       int64_t slower = rank->straggler && rank->late_compute > 0 ? rank->late_compute : 0;
+      if (rank->pace != LUMOS_ABSENT && rank->pace >= DIAGNOSIS_SLOW_PACE) {
+        slower = rank->compute - (int64_t)((__int128)rank->compute * 1000000 / rank->pace);
+      }
       int64_t weight = lumos_rank_weight(&job->ranks.items[r]);
       stage->compute = report_sum(stage->compute, report_product(rank->compute - slower, weight));
       stage->weight += weight;
