@@ -49,11 +49,11 @@ same <(measured plain.sim) <(measured removed.sim) 'what was measured is another
 sed '/^{"type":"task"/s/,"start":-\{0,1\}[0-9]*//' graph >unmeasured
 [ "$(steps graph)" = "$(steps unmeasured)" ] || fail 'without measured starts the steps are others'
 lumos-sim unmeasured -o unmeasured.sim || fail 'a job without measured starts is not simulated'
-names() { grep '^{"type":"metric"' "$1" | sed 's/.*"name":"\([a-z_]*\)","value".*/\1/' | sort -u; }
+names() { grep '^{"type":"metric"' "$1" | sed 's/.*"name":"\([a-z_0-9]*\)","value".*/\1/' | sort -u; }
 comm -23 <(names plain.sim) <(names unmeasured.sim) >lacking
-printf '%s\n' clock_error clock_offset coverage host_replay_error host_step_time kept_wait replay_error step_spread transplant_error transplant_matched |
+printf '%s\n' annotation_count annotation_cpu_time clock_error clock_offset coverage host_replay_error host_step_time kept_wait replay_error step_spread transplant_error transplant_matched |
   comm -13 - lacking >more
 [ ! -s more ] || fail "without measured starts there are no $(paste -sd ' ' more)"
-lumos-render unmeasured.sim -o page.html && grep -q 'never ran as it is' page.html || fail 'the page does not say that nothing was measured'
+lumos-render unmeasured.sim -o page.html && grep -q 'There is no measured step to compare the model with' page.html || fail 'the page does not say that nothing was measured'
 proved "changes apply in the order given, work goes without a trace (six selections and a fusion), and what was never measured is simulated to the nanosecond"
 finish

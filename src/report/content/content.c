@@ -95,9 +95,12 @@ static bool tells_dependencies(const struct lumos_report_options *options) {
          options->format == LUMOS_REPORT_JSON;
 }
 
-/* A picture of the timeline, which has the critical path on it. */
-static bool draws_timeline(const struct lumos_report_options *options) {
-  return options->view == LUMOS_VIEW_GANTT && options->format != LUMOS_REPORT_CSV;
+/* A picture of the timeline, which has the critical path on it; without GPU work it is the one that nobody named. */
+static bool draws_timeline(const struct report_content *content) {
+  const struct lumos_report_options *options = content->options;
+  bool chosen =
+      options->view == LUMOS_VIEW_GANTT || (options->view == LUMOS_VIEW_DEFAULT && !content->facts.has_streams);
+  return chosen && options->format != LUMOS_REPORT_CSV;
 }
 
 /* What held every task, and what the timeline marks. A stream whose simulated times were edited says nothing of it. */
@@ -119,7 +122,7 @@ static void find_bindings(struct report_content *content) {
 static bool read_dependencies(struct report_content *content, struct lumos_error *error) {
   const struct lumos_report_options *options = content->options;
   bool told = tells_dependencies(options);
-  if (told || shows_marks(content) || draws_timeline(options)) {
+  if (told || shows_marks(content) || draws_timeline(content)) {
     find_bindings(content);
   }
   const struct report_dependencies_source source = {
