@@ -65,6 +65,9 @@ enum lumos_limit {
   LUMOS_LIMIT_BOUNDARY,         /* of the step: GPU starts held by work outside the recording */
   LUMOS_LIMIT_UNEXPLAINED,      /* of the step: unexplained delays of GPU starts */
   LUMOS_LIMIT_UNSPLIT,          /* of the step: communication whose peers are not known */
+  LUMOS_LIMIT_VARIATION,        /* like steps differ by so much */
+  LUMOS_LIMIT_CPU_UNKNOWN,      /* of the step: CPU gaps and calls without an explanation */
+  LUMOS_LIMIT_PROFILER,         /* of the step: what the profiler takes on threads, where CPUs are to blame */
   LUMOS_LIMIT_UNLAUNCHED,       /* of the GPU tasks: without a launch */
   LUMOS_LIMITS
 };

@@ -258,6 +258,9 @@ RULES = [(re.compile(pattern), rule) for pattern, rule in [
     (r'outside the recording for (?P<said>%s) of the step' % SHARE, trust('boundary')),
     (r'Unexplained delays of GPU starts add up to (?P<said>%s) of the step' % SHARE, trust('unexplained_lag')),
     (r'communication that makes up (?P<said>%s) of the step' % SHARE, step_share('communication_unsplit')),
+    (r'Similar steps differ by (?P<said>%s)' % SHARE, trust('step_spread')),
+    (r'CPU gaps and calls without an explanation take (?P<said>%s) of the step' % SHARE, trust('host_unknown')),
+    (r'The profiler itself takes up to (?P<said>%s) of the step' % SHARE, trust('profiler_time')),
     (r'No launch was recorded for (?P<said>%s) of the GPU tasks' % SHARE,
      lambda text, match: compare(text, match['said'], 1 - document['trust']['launched_share'])),
     (r'^A simulated step takes .*?, (?P<said>%s) (?:more|less) than measured' % SHARE, replay),
@@ -279,8 +282,8 @@ def finding(text):
         if 'instead of ' + time in text:
             before = step_of['measured']
             compare(text, said, (step_of['simulated'] - before) / before)
-        elif 'would take ' + time in text:
-            base = step_of['simulated']
+        elif 'would take ' + time in text or 'would take at least ' + time in text:
+            base = step if 'at least ' + time in text else step_of['simulated']
             compare(text, said, (base - nanoseconds(time)) / base, time_error(time) / base)
         else:
             known(text, said, time, step)
@@ -348,7 +351,7 @@ for term, label, figure, evidence in re.findall(
     elif term == 'opportunity_half':
         sentence(evidence)
         said = re.search(r'\((%s)\)' % SHARE, evidence)
-        if (said.group(1) if said else '0\u00a0%') != figure:
+        if (said.group(1) if said else '0\u00a0%') != figure.replace('up to ', ''):
             fault(text, figure, said)
     elif term in ('coverage', 'joined'):
         compare(text, figure, document['trust'][{'coverage': 'launched_share', 'joined': 'joined_share'}[term]])

@@ -126,8 +126,8 @@ static void waiting_goes_to_the_late_rank_and_the_op(void **state) {
   assert_int_equal(waiting->time, 2333333);
   expect_sentences(job, "The step takes 100.0 ms: rank 1\xE2\x80\x99s CPU is 36.00 ms late (36.0 %), and the other 2 "
                         "ranks wait. Look at what rank 1 does before \xE2\x80\x9C"
-                        "aten::zero_\xE2\x80\x9D, outside any op: it spends 30.00 ms more there in a step than like "
-                        "ranks.");
+                        "aten::zero_\xE2\x80\x9D, outside any op: it spends 30.00 ms more there in a step than "
+                        "similar ranks.");
   forget(job, &diagnosis);
 }
 
@@ -385,6 +385,8 @@ static void confidence_is_that_of_the_worst_figure(void **state) {
       {"replay_error", LUMOS_METRIC_SIMULATED, 6, -10000, 10001, -50001, LUMOS_LIMIT_REPLAY},
       {"rebuild_error", LUMOS_METRIC_SIMULATED, 6, 10000, -10001, 50001, LUMOS_LIMIT_REBUILD},
       {"transplant_error", LUMOS_METRIC_SIMULATED, 6, 30000, -30001, 100001, LUMOS_LIMIT_CROSS_STEP},
+      {"step_spread", LUMOS_METRIC_MEASURED, 6, 100000, 100001, 500001, LUMOS_LIMIT_VARIATION},
+      {"host_unknown", LUMOS_METRIC_SIMULATED, 0, MS(10), MS(10.1), MS(100.1), LUMOS_LIMIT_CPU_UNKNOWN},
       {"not_recorded", LUMOS_METRIC_MEASURED, 0, MS(5), MS(5.1), MS(25.1), LUMOS_LIMIT_NOT_RECORDED},
       {"boundary", LUMOS_METRIC_SIMULATED, 0, MS(5), MS(5.1), MS(25.1), LUMOS_LIMIT_BOUNDARY},
       {"unexplained_lag", LUMOS_METRIC_SIMULATED, 0, MS(2), MS(2.1), MS(10.1), LUMOS_LIMIT_UNEXPLAINED},

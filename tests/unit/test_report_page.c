@@ -358,7 +358,7 @@ static void numbers(void **state) {
   assert_has(
       &page,
       "Waiting for other ranks takes 17.5\xC2\xA0% of the step: 10.0\xC2\xA0% on rank 0, 25.0\xC2\xA0% on rank 1");
-  assert_has(&page, "65.00\xC2\xA0ms of a step, averaged over ranks");
+  assert_has(&page, "65.00\xC2\xA0ms of a step, overlap included, averaged over ranks");
   assert_has(&page, "of the measured step, mean size; worst \xE2\x88\x92"
                     "1.25\xC2\xA0%");
   assert_has(&page, ">1\xC2\xA0name makes up 83.3\xC2\xA0% of the GPU time<");

@@ -138,17 +138,10 @@ static void what_is_no_selector_is_refused(void **state) {
   const struct {
     const char *selector, *message;
   } rows[] = {
-      {"", "not a selector"},
-      {"gemm", "'gemm' is not a selector"},
-      {"hosts", "not a selector"},
-      {"kind=gem", "kind 'gem'"},
-      {"kind=", "nothing follows 'kind='"},
-      {"rank=x", "'x' is not a rank"},
-      {"rank=-1", "not a rank"},
-      {"rank=99999999999", "not a rank"},
-      {"name~(", "regular expression"},
-      {"host,", "not a selector"},
-      {"device,phase=forward", "not a selector"},
+      {"", "not a selector"},      {"gemm", "'gemm' is not a selector"},       {"hosts", "not a selector"},
+      {"kind=gem", "kind 'gem'"},  {"kind=", "nothing follows 'kind='"},       {"rank=x", "'x' is not a rank"},
+      {"rank=-1", "not a rank"},   {"rank=99999999999", "not a rank"},         {"name~(", "regular expression"},
+      {"host,", "not a selector"}, {"device,phase=forward", "not a selector"},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     struct lumos_error error = {0};

@@ -74,7 +74,7 @@ struct report_facts {
   struct report_row job_all;    /* the sum of `job_steps` */
   int64_t unprofiled_step;      /* the mean time of a step without the profiler, ns; LUMOS_ABSENT */
   int64_t profiling_cost;       /* how much longer it took with it, in millionths of that; LUMOS_ABSENT */
-  int64_t mean_error; /* replay_error of the whole job: the mean of its steps' sizes, in millionths; LUMOS_ABSENT */
+  int64_t mean_error;    /* replay_error of the whole job: the mean of its steps' sizes, in millionths; LUMOS_ABSENT */
   int64_t rebuild_error; /* of a rebuilt job: how far its recorded configuration is off, signed; LUMOS_ABSENT */
   int64_t transplant_error, step_spread; /* the same, over steps that have a like one */
 };

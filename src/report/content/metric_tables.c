@@ -813,13 +813,11 @@ void report_put_waits_finding(const struct report_table *waits, const struct rep
   }
   out->length -= any ? 2 : 0;
   if (!any && report_table_rows(waits) > 0) {
-    lumos_text_put(out, known ? "No rank is late by itself; " : "");
-    size_t start = out->length;
-    put_cell(waits, 0, out);
-    out->bytes[start] = known ? out->bytes[start] : 'R';
-    lumos_text_put(out, " waits longest, ");
+    lumos_text_put(out, known ? "No rank is late by itself; the longest wait is " : "The longest wait is ");
     report_put_time(out, report_table_value(waits, 0, 2));
-    lumos_text_put(out, " a step for ");
+    lumos_text_put(out, " per step, of ");
+    put_cell(waits, 0, out);
+    lumos_text_put(out, " for ");
     const struct report_cell *peer = &waits->cells.items[1];
     lumos_text_add(out, peer->bytes, peer->length);
   }

@@ -215,7 +215,8 @@ static void put_caption(const struct report_waits *waits, const struct unit *uni
       "step, the mean over the job\xE2\x80\x99s steps. The stronger the color, the longer: the strongest is ",
       unit->name);
   report_put_time(&text, waits->largest);
-  lumos_text_put(&text, ". A row adds up to the rank\xE2\x80\x99s waiting");
+  lumos_text_put(
+      &text, ". A row adds up to the rank\xE2\x80\x99s waiting, hidden or exposed; what runs at once counts each time");
   if (waits->left_out > 0) {
     lumos_text_put(&text, ". Ranks that wait and are waited for longest; others: ");
     report_put_counted(&text, (int64_t)waits->left_out, "more rank");

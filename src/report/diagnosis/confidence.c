@@ -10,7 +10,7 @@ struct rule {
   enum lumos_limit reason;
   int64_t value, fair, poor;
 };
-enum { RULES = 8 };
+enum { RULES = 11 };
 
 static int64_t size(int64_t value) { return value == LUMOS_ABSENT ? LUMOS_ABSENT : llabs(value); }
 
@@ -24,6 +24,12 @@ static int64_t unlaunched(const struct lumos_job *job) {
 /* The replay error of the mean step, or the worst one where there is no mean. */
 static int64_t replay_error(const struct report_facts *facts) {
   return size(facts->mean_error != LUMOS_ABSENT ? facts->mean_error : report_trust(facts, FIGURE_REPLAY_ERROR));
+}
+
+/* Then what the profiler takes on threads may be what is blamed. */
+static bool blames_cpus(const struct lumos_diagnosis *diagnosis) {
+  enum lumos_cause cause = diagnosis->count > 0 ? diagnosis->findings[0].cause : LUMOS_CAUSE_COMPUTE;
+  return cause == LUMOS_CAUSE_SLOW_CPU || cause == LUMOS_CAUSE_CPU_BOUND || cause == LUMOS_CAUSE_SYNCHRONIZATION;
 }
 
 static bool is_worse(const struct rule *rule, enum lumos_confidence grade, const struct rule *than,
@@ -49,6 +55,10 @@ void diagnosis_judge(const struct diagnosis_figures *figures, struct lumos_diagn
       {LUMOS_LIMIT_UNEXPLAINED, report_trust(facts, FIGURE_UNEXPLAINED_LAG), 20000, 100000},
       {LUMOS_LIMIT_UNSPLIT, report_row_share(facts, whole, figures->timeline, FIGURE_COMMUNICATION_UNSPLIT), 50000,
        250000},
+      {LUMOS_LIMIT_VARIATION, size(facts->step_spread), 100000, 500000},
+      {LUMOS_LIMIT_CPU_UNKNOWN, report_trust(facts, FIGURE_HOST_UNKNOWN), 100000, 1000000},
+      {LUMOS_LIMIT_PROFILER, blames_cpus(diagnosis) ? report_trust(facts, FIGURE_PROFILER_TIME) : LUMOS_ABSENT, 100000,
+       500000},
       {LUMOS_LIMIT_UNLAUNCHED, unlaunched(figures->job), 250000, 500000},
   };
   const struct rule *worst = NULL;

@@ -109,7 +109,8 @@ static void fill_compute_tile(const struct report_facts *facts, struct report_sc
                             report_row_mean(whole, timeline, FIGURE_OVERLAPPED));
   report_put_share(&figure, report_share(time, report_row_mean(whole, timeline, FIGURE_STEP_TIME)));
   report_put_time(&evidence, time);
-  lumos_text_put(&evidence, lumos_job_weight(facts->job) > 1 ? " of a step, averaged over ranks" : " of a step");
+  lumos_text_put(&evidence, lumos_job_weight(facts->job) > 1 ? " of a step, overlap included, averaged over ranks"
+                                                             : " of a step, overlap included");
   set_tile(scope, "tiles", "Computing", "exposed_compute", &figure, &evidence);
 }
 
@@ -131,40 +132,40 @@ static void fill_mfu_tile(const struct report_content *content, struct report_sc
   report_put_share(&figure, mfu);
   if (mfu != LUMOS_ABSENT) {
     const struct report_cell *from = &table->cells.items[0];
-    lumos_text_put(&evidence, "model FLOPs by the ");
-    lumos_text_add(&evidence, from->bytes, from->length);
+    bool shapes = from->length > 0 && from->bytes[0] == 'r'; /* "recorded shapes", or "model" */
+    lumos_text_put(&evidence,
+                   shapes ? "model FLOPs from recorded shapes" : "model FLOPs by the model\xE2\x80\x99s formula");
   } else if (has_note(content->job, "sim.gpu_unknown")) {
     lumos_text_put(&evidence, "the peak of this GPU is not known; name it with --hardware");
   } else if (has_note(content->job, "sim.flops_unknown")) {
-    lumos_text_put(&evidence, "record with record_shapes=True, or give --model");
+    lumos_text_put(&evidence, "record with record_shapes=True");
   } else {
     lumos_text_put(&evidence, "no matrix products or attention were recorded");
   }
   set_tile(scope, "tiles", "MFU", "mfu", &figure, &evidence);
 }
 
-/* Not where nobody looked for one. Under poor confidence nothing is predicted. */
+/* Of the diagnosis's own cure, or else of the best kind of work; not where nobody looked for any. Under poor confidence
+ * nothing is predicted. */
 static void fill_gain_tile(const struct diagnosis_story *story, struct report_scope *scope) {
-  const struct report_opportunities *opportunities = story->opportunities;
-  const struct report_opportunity *best = report_best_opportunity(opportunities);
-  bool predicted = diagnosis_predicts(story->diagnosis);
   struct lumos_text figure = LUMOS_TEXT_BUFFER;
   struct lumos_text evidence = LUMOS_TEXT_BUFFER;
-  if (best == NULL && !opportunities->none) {
+  struct diagnosis_gain gain = diagnosis_cure(story);
+  gain = gain.share == LUMOS_ABSENT ? diagnosis_best_work(story) : gain;
+  if (gain.share != LUMOS_ABSENT) {
+    lumos_text_put(&figure, gain.at_most ? "up to \xE2\x88\x92" : "\xE2\x88\x92");
+    report_put_share(&figure, gain.share);
+    diagnosis_put_gain(story, &gain, &evidence);
+  } else if (story->opportunities->list.count == 0 && !story->opportunities->none) {
     return;
-  }
-  if (best == NULL && predicted) {
+  } else if (diagnosis_predicts(story->diagnosis)) {
     report_put_share(&figure, 0);
     lumos_text_put(&evidence, "no kind of work alone shortens the step by 0.5\xC2\xA0%");
-  } else if (!predicted) {
+  } else {
     report_put_share(&figure, LUMOS_ABSENT);
     lumos_text_put(&evidence, "not predicted: too much of the step is outside what the model explains");
-  } else {
-    lumos_text_put(&figure, "\xE2\x88\x92");
-    report_put_share(&figure, report_opportunity_gain_share(opportunities, best->half));
-    report_put_halving(opportunities, best, &evidence);
   }
-  set_tile(scope, "tiles", "Best gain, predicted", "opportunity_half", &figure, &evidence);
+  set_tile(scope, "tiles", "Predicted gain", "opportunity_half", &figure, &evidence);
 }
 
 /* ---- Trust in detail ---- */

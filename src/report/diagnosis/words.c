@@ -286,7 +286,7 @@ static const char *const actions[LUMOS_CAUSES] = {
     [LUMOS_CAUSE_UNSPLIT] = "Record all ranks, so that waiting can be split from transfer",
 };
 
-/* "Look at what rank 2 does before "aten::foo": it takes 990 ms a step there that like ranks do not." */
+/* "Look at what rank 2 does before "aten::foo": it spends 990 ms more there in a step than similar ranks." */
 static void put_where(const struct diagnosis_story *story, const struct lumos_finding *finding,
                       struct lumos_text *out) {
   int32_t rank = story->job->ranks.items[finding->ranks[0]].rank;
@@ -301,7 +301,7 @@ static void put_where(const struct diagnosis_story *story, const struct lumos_fi
   }
   lumos_text_put(out, "it spends ");
   report_put_time(out, finding->op_time);
-  lumos_text_put(out, " more there in a step than like ranks");
+  lumos_text_put(out, " more there in a step than similar ranks");
 }
 
 static void put_action(const struct diagnosis_story *story, const struct lumos_finding *finding,
@@ -315,7 +315,7 @@ static void put_action(const struct diagnosis_story *story, const struct lumos_f
   if (late && is_large_ratio(finding->ratio)) {
     lumos_text_put(out, finding->cause == LUMOS_CAUSE_SLOW_CPU ? ": its threads take " : ": its kernels take ");
     put_ratio(finding->ratio, out);
-    lumos_text_put(out, " as long as those of like ranks");
+    lumos_text_put(out, " as long as those of similar ranks");
   } else if (finding->cause == LUMOS_CAUSE_COMMUNICATION && finding->op != LUMOS_NO_STRING) {
     lumos_text_put(out, "; most of it is ");
     lumos_text_put(out, lumos_string(story->job->strings, finding->op));
@@ -333,23 +333,22 @@ static void put_action(const struct diagnosis_story *story, const struct lumos_f
   }
 }
 
-/* The kind of work whose removal is what the action does; NULL: none is simulated. */
-static const char *opportunity_kind(enum lumos_cause cause) {
-  switch (cause) {
-    case LUMOS_CAUSE_SLOW_CPU:
-    case LUMOS_CAUSE_SLOW_GPU:
-      return "stragglers";
-    case LUMOS_CAUSE_COMMUNICATION:
-    case LUMOS_CAUSE_SLOW_LINK:
-      return "communication";
-    case LUMOS_CAUSE_CPU_BOUND:
-      return "host";
-    case LUMOS_CAUSE_COPIES:
-      return "copy";
-    default:
-      return NULL;
-  }
-}
+/* What a cure is tried by: a kind of work that was simulated with half of its time, or without it; NULL: by what the
+ * finding costs, at most. */
+static const struct {
+  const char *condition; /* NULL: "with half of ..."; both NULL: no cure is tried */
+  const char *kind;
+} cures[LUMOS_CAUSES] = {
+    [LUMOS_CAUSE_SLOW_CPU] = {"without that delay", "stragglers"},
+    [LUMOS_CAUSE_SLOW_GPU] = {"without that delay", "stragglers"},
+    [LUMOS_CAUSE_DATA_LOADER] = {"without that wait", NULL},
+    [LUMOS_CAUSE_SLOW_LINK] = {"with transfers as fast as elsewhere", NULL},
+    [LUMOS_CAUSE_IMBALANCE] = {"with equal stages", NULL},
+    [LUMOS_CAUSE_SYNCHRONIZATION] = {"without these gaps", NULL},
+    [LUMOS_CAUSE_COMMUNICATION] = {NULL, "communication"},
+    [LUMOS_CAUSE_CPU_BOUND] = {NULL, "host"},
+    [LUMOS_CAUSE_COPIES] = {NULL, "copy"},
+};
 
 static const struct report_opportunity *opportunity_named(const struct diagnosis_story *story, const char *kind) {
   const struct report_opportunities *opportunities = story->opportunities;
@@ -362,71 +361,74 @@ static const struct report_opportunity *opportunity_named(const struct diagnosis
   return NULL;
 }
 
-static bool is_of_late_ranks(const struct diagnosis_story *story, const struct report_opportunity *one) {
-  return one->kind != LUMOS_NO_STRING && strcmp(lumos_string(story->job->strings, one->kind), "stragglers") == 0;
-}
-
 bool diagnosis_predicts(const struct lumos_diagnosis *diagnosis) {
   return diagnosis->count > 0 && diagnosis->confidence != LUMOS_POOR &&
          diagnosis->findings[0].cause != LUMOS_CAUSE_NOT_RECORDED;
 }
 
-struct diagnosis_gain diagnosis_gain_of(const struct diagnosis_story *story, bool any) {
-  const struct lumos_diagnosis *diagnosis = story->diagnosis;
-  struct diagnosis_gain gain = {NULL, LUMOS_ABSENT};
-  if (!diagnosis_predicts(diagnosis)) {
-    return gain;
-  }
-  const char *kind = opportunity_kind(diagnosis->findings[0].cause);
-  const struct report_opportunity *one = kind != NULL ? opportunity_named(story, kind) : NULL;
-  one = one == NULL && any ? report_best_opportunity(story->opportunities) : one;
-  if (one != NULL) {
-    gain.time = is_of_late_ranks(story, one) ? one->free : one->half;
-    gain.opportunity = report_opportunity_gain(story->opportunities, gain.time) > 0 ? one : NULL;
-  }
-  return gain;
+static const struct diagnosis_gain no_gain = {LUMOS_ABSENT, LUMOS_ABSENT, false, LUMOS_CAUSE_COMPUTE, NULL};
+
+static struct diagnosis_gain simulated_gain(const struct diagnosis_story *story, const struct report_opportunity *one,
+                                            enum lumos_cause cause) {
+  int64_t time = cures[cause].condition != NULL ? one->free : one->half;
+  struct diagnosis_gain gain = {time, report_opportunity_gain_share(story->opportunities, time), false, cause, one};
+  return report_opportunity_gain(story->opportunities, time) > 0 ? gain : no_gain;
 }
 
-static void put_condition(const struct diagnosis_story *story, const struct diagnosis_gain *gain,
-                          struct lumos_text *out) {
-  if (is_of_late_ranks(story, gain->opportunity)) {
-    lumos_text_put(out, "without what late ranks take longer");
+struct diagnosis_gain diagnosis_cure(const struct diagnosis_story *story) {
+  if (!diagnosis_predicts(story->diagnosis)) {
+    return no_gain;
+  }
+  const struct lumos_finding *first = &story->diagnosis->findings[0];
+  if (cures[first->cause].kind != NULL) {
+    const struct report_opportunity *one = opportunity_named(story, cures[first->cause].kind);
+    return one != NULL ? simulated_gain(story, one, first->cause) : no_gain;
+  }
+  struct diagnosis_gain gain = {story->diagnosis->step_time - first->time, first->share, true, first->cause, NULL};
+  return cures[first->cause].condition != NULL ? gain : no_gain;
+}
+
+struct diagnosis_gain diagnosis_best_work(const struct diagnosis_story *story) {
+  const struct report_opportunity *best = report_best_opportunity(story->opportunities);
+  return best != NULL && diagnosis_predicts(story->diagnosis) ? simulated_gain(story, best, LUMOS_CAUSE_COMPUTE)
+                                                              : no_gain;
+}
+
+void diagnosis_put_gain(const struct diagnosis_story *story, const struct diagnosis_gain *gain,
+                        struct lumos_text *out) {
+  size_t start = out->length;
+  int64_t step = gain->at_most ? story->diagnosis->step_time : story->opportunities->step;
+  if (cures[gain->cause].condition != NULL) {
+    lumos_text_put(out, cures[gain->cause].condition);
   } else {
     lumos_text_put(out, "with ");
     report_put_half_of(story->opportunities, gain->opportunity, out);
   }
+  lumos_text_put(out, story->facts->job_all.steps > 1 ? " a step would take " : " it would take ");
+  lumos_text_put(out, gain->at_most ? "at least " : "");
+  report_put_time_beside(out, gain->time, step);
+  lumos_text_put(out, " (\xE2\x88\x92");
+  report_put_share(out, gain->share);
+  lumos_text_char(out, ')');
+  out->bytes[start] = lumos_ascii_upper(out->bytes[start]);
 }
 
-/* "with half of the CPU time a step would take 33.0 ms (-21.6 %)" */
-static void put_gain(const struct diagnosis_story *story, const struct diagnosis_gain *gain, struct lumos_text *out) {
-  put_condition(story, gain, out);
-  lumos_text_put(out, story->facts->job_all.steps > 1 ? " a step would take " : " it would take ");
-  report_put_time_beside(out, gain->time, story->opportunities->step);
-  lumos_text_put(out, " (\xE2\x88\x92");
-  report_put_share(out, report_opportunity_gain_share(story->opportunities, gain->time));
-  lumos_text_char(out, ')');
+void diagnosis_put_action(const struct diagnosis_story *story, struct lumos_text *out) {
+  if (story->diagnosis->count > 0 && story->diagnosis->findings[0].cause != LUMOS_CAUSE_COMPUTE) {
+    put_action(story, &story->diagnosis->findings[0], out);
+    lumos_text_char(out, '.');
+  }
 }
 
 void diagnosis_put_remedy(const struct diagnosis_story *story, struct lumos_text *out) {
-  if (story->diagnosis->count == 0) {
-    return;
+  bool computes = story->diagnosis->count > 0 && story->diagnosis->findings[0].cause == LUMOS_CAUSE_COMPUTE;
+  struct diagnosis_gain gain = computes ? diagnosis_best_work(story) : diagnosis_cure(story);
+  diagnosis_put_action(story, out);
+  if (gain.share != LUMOS_ABSENT) {
+    lumos_text_put(out, out->length > 0 ? " " : "");
+    diagnosis_put_gain(story, &gain, out);
+    lumos_text_char(out, '.');
   }
-  const struct lumos_finding *first = &story->diagnosis->findings[0];
-  bool computes = first->cause == LUMOS_CAUSE_COMPUTE;
-  struct diagnosis_gain gain = diagnosis_gain_of(story, computes);
-  if (computes && gain.opportunity == NULL) {
-    return;
-  }
-  size_t start = out->length;
-  if (!computes) {
-    put_action(story, first, out);
-    lumos_text_put(out, gain.opportunity != NULL ? "; " : "");
-  }
-  if (gain.opportunity != NULL) {
-    put_gain(story, &gain, out);
-  }
-  lumos_text_char(out, '.');
-  out->bytes[start] = lumos_ascii_upper(out->bytes[start]);
 }
 
 /* ---- How sure ---- */
@@ -457,6 +459,9 @@ void diagnosis_put_confidence(const struct diagnosis_story *story, struct lumos_
       [LUMOS_LIMIT_BOUNDARY] = "GPU starts wait for work outside the recording for ",
       [LUMOS_LIMIT_UNEXPLAINED] = "Unexplained delays of GPU starts add up to ",
       [LUMOS_LIMIT_UNSPLIT] = "Ranks without a trace take part in communication that makes up ",
+      [LUMOS_LIMIT_VARIATION] = "Similar steps differ by ",
+      [LUMOS_LIMIT_CPU_UNKNOWN] = "CPU gaps and calls without an explanation take ",
+      [LUMOS_LIMIT_PROFILER] = "The profiler itself takes up to ",
       [LUMOS_LIMIT_UNLAUNCHED] = "No launch was recorded for ",
   };
   enum lumos_limit limit = story->diagnosis->limit;
@@ -475,7 +480,8 @@ void diagnosis_put_confidence(const struct diagnosis_story *story, struct lumos_
   if (story->diagnosis->limit_share != LUMOS_ABSENT) {
     report_put_fine_share(out, story->diagnosis->limit_share);
     lumos_text_put(out, limit == LUMOS_LIMIT_UNLAUNCHED ? " of the GPU tasks"
-                        : limit == LUMOS_LIMIT_REPLAY || limit == LUMOS_LIMIT_CROSS_STEP || limit == LUMOS_LIMIT_REBUILD
+                        : limit == LUMOS_LIMIT_REPLAY || limit == LUMOS_LIMIT_CROSS_STEP ||
+                                limit == LUMOS_LIMIT_REBUILD || limit == LUMOS_LIMIT_VARIATION
                             ? ""
                             : " of the step");
   }

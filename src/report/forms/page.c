@@ -155,10 +155,9 @@ static void fill_change(const struct page *page, struct report_scope *root) {
 }
 
 static void fill_action(const struct report_opportunities *opportunities, const struct report_opportunity *item,
-                        struct report_scope *scope) {
+                        int64_t most, struct report_scope *scope) {
   struct lumos_text text = LUMOS_TEXT_BUFFER;
-  int64_t most = report_opportunity_gain(opportunities, report_best_opportunity(opportunities)->half);
-  int64_t gain = report_opportunity_gain(opportunities, item->half);
+  int64_t gain = report_opportunity_gain_share(opportunities, item->half);
   report_set_text(scope, "action", report_opportunity_action(opportunities, item));
   report_set_text(scope, "paint", report_paint_row(report_paint_of_opportunity(opportunities, item))->css);
   report_put_halving(opportunities, item, &text);
@@ -171,6 +170,33 @@ static void fill_action(const struct report_opportunities *opportunities, const 
   report_set_take(scope, "length", &text);
 }
 
+/* The diagnosis's own cure comes first, whatever its gain. */
+static void fill_cure(const struct diagnosis_story *story, const struct diagnosis_gain *gain, int64_t most,
+                      struct report_scope *scope) {
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  diagnosis_put_action(story, &text);
+  report_set_take(scope, "action", &text);
+  report_set_text(scope, "paint", report_paint_row(PAINT_WAIT)->css);
+  diagnosis_put_gain(story, gain, &text);
+  report_set_take(scope, "evidence", &text);
+  lumos_text_put(&text, "\xE2\x88\x92");
+  report_put_share(&text, gain->share);
+  report_set_take(scope, "gain", &text);
+  int64_t length = report_share(gain->share, most);
+  lumos_text_decimal(&text, length <= 0 ? 0 : length / 1000, 3);
+  report_set_take(scope, "length", &text);
+}
+
+static void put_help_finding(const struct page *page, struct lumos_text *out) {
+  struct diagnosis_story story = report_story(page->content);
+  struct diagnosis_gain cure = diagnosis_cure(&story);
+  if (cure.share != LUMOS_ABSENT) {
+    diagnosis_put_gain(&story, &cure, out);
+  } else {
+    report_put_opportunities_finding(&page->content->opportunities, out);
+  }
+}
+
 /* The best few, each with what to do about it; the table has all. Nothing where nobody looked for opportunities. */
 static void fill_opportunities(const struct page *page, struct report_scope *root) {
   enum { MOST_ACTIONS = 5 };
@@ -181,15 +207,23 @@ static void fill_opportunities(const struct page *page, struct report_scope *roo
   }
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   struct report_scope *section = begin_section(page, root, "opportunities", "What would help");
-  report_put_opportunities_finding(opportunities, &text);
+  put_help_finding(page, &text);
   report_set_take(section, "opportunities_finding", &text);
   report_put_opportunities_reading(opportunities, &text);
   report_set_take(section, "opportunities_reading", &text);
   report_section(section, "actions");
-  bool any = report_best_opportunity(opportunities) != NULL;
-  for (size_t i = 0; any && i < opportunities->list.count && i < MOST_ACTIONS; i++) {
-    if (report_opportunity_gain(opportunities, opportunities->list.items[i].half) > 0) {
-      fill_action(opportunities, &opportunities->list.items[i], report_section_item(section, "actions"));
+  struct diagnosis_story story = report_story(page->content);
+  struct diagnosis_gain cure = diagnosis_cure(&story);
+  const struct report_opportunity *best = report_best_opportunity(opportunities);
+  int64_t half = best == NULL ? 0 : report_opportunity_gain_share(opportunities, best->half);
+  int64_t most = cure.share > half ? cure.share : half;
+  if (cure.share != LUMOS_ABSENT) {
+    fill_cure(&story, &cure, most, report_section_item(section, "actions"));
+  }
+  for (size_t i = 0; best != NULL && i < opportunities->list.count && i < MOST_ACTIONS; i++) {
+    const struct report_opportunity *item = &opportunities->list.items[i];
+    if (item != cure.opportunity && report_opportunity_gain(opportunities, item->half) > 0) {
+      fill_action(opportunities, item, most, report_section_item(section, "actions"));
     }
   }
 }
