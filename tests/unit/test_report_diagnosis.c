@@ -254,6 +254,73 @@ static void an_unbalanced_stage_takes_its_part_of_the_bubble(void **state) {
   forget(job, &diagnosis);
 }
 
+/* Kernels of a layer on one rank, `count` of one name in one forward pass. */
+static void add_layer(struct lumos_job *job, uint32_t rank, int32_t layer, int64_t dur, int count) {
+  uint32_t stream = add_lane(job, rank, "s7", LUMOS_STREAM);
+  for (int i = 0; i < count; i++) {
+    uint32_t task = add_task(job, stream, LUMOS_GEMM, "gemm", i * MS(20), dur);
+    job->tasks.items[task].part = LUMOS_PART_LAYER;
+    job->tasks.items[task].layer = layer;
+    job->tasks.items[task].phase = LUMOS_FORWARD;
+    job->tasks.items[task].micro_batch = 0;
+  }
+}
+
+/* Nobody does the work of stage 1 beside rank 1, so that it is late to nothing. Its layer's kernels take 1.6 times as
+ * long as those of stage 0's layer: of its 64 ms 24 are too many. */
+static void a_slow_gpu_is_told_by_other_stages(void **state) {
+  (void)state;
+  const struct parts parts[] = {{.compute = MS(40), .bubble = MS(60)}, {.compute = MS(64), .bubble = MS(36)}};
+  struct lumos_job *job = ranks_with(parts, 2);
+  for (uint32_t r = 0; r < 2; r++) {
+    job->ranks.items[r].has_parallel = true;
+    job->ranks.items[r].parallel = (struct lumos_parallel){0, (int32_t)r, 0, LUMOS_ABSENT_INT, LUMOS_ABSENT_INT};
+    add_layer(job, r, (int32_t)r, r == 1 ? MS(16) : MS(10), 4);
+  }
+  struct lumos_diagnosis diagnosis = diagnose(job);
+  const struct lumos_finding *slow = find(&diagnosis, LUMOS_CAUSE_SLOW_GPU);
+  assert_non_null(slow);
+  assert_int_equal(slow->time, MS(24));
+  assert_int_equal(slow->ranks[0], 1);
+  assert_null(find(&diagnosis, LUMOS_CAUSE_IMBALANCE));
+  forget(job, &diagnosis);
+}
+
+/* Late by what it computes, but its kernels take as long as those of others, and so do its threads: it waits for
+ * somebody itself. With threads that take longer it launched late. */
+static void late_compute_of_a_usual_pace_is_no_slow_gpu(void **state) {
+  (void)state;
+  for (int slow = 0; slow < 2; slow++) {
+    struct lumos_job *job = late_job(MS(30), MS(6));
+    for (uint32_t r = 0; r < 3; r++) {
+      uint32_t thread = add_lane(job, r, "t1", LUMOS_THREAD);
+      (void)add_task(job, thread, LUMOS_LAUNCH, "cudaLaunchKernel", 0, slow == 1 && r == 1 ? MS(20) : MS(10));
+      add_layer(job, r, 0, MS(10), 4);
+    }
+    struct lumos_diagnosis diagnosis = diagnose(job);
+    assert_null(find(&diagnosis, LUMOS_CAUSE_SLOW_GPU));
+    assert_int_equal(find(&diagnosis, LUMOS_CAUSE_SLOW_CPU) != NULL, slow == 1);
+    forget(job, &diagnosis);
+  }
+}
+
+/* Ranks wait for each other for 20 ms by turns, and for their CPUs for 10; on the critical path CPUs have 60 ms of 100. */
+static void waiting_by_turns_for_cpus_is_theirs(void **state) {
+  (void)state;
+  for (int host = 40; host <= 60; host += 20) {
+    const struct parts parts[] = {{.compute = MS(70), .wait = MS(20), .idle = MS(10)}};
+    struct lumos_job *job = ranks_with(parts, 1);
+    add_metric(job, "idle_host", LUMOS_ABSENT_INT, 0, LUMOS_METRIC_SIMULATED, MS(10), 0);
+    add_kind(job, "critical_path_kind", LUMOS_ABSENT_INT, "launch", MS(host));
+    add_kind(job, "critical_path_kind", LUMOS_ABSENT_INT, "gemm", MS(100 - host));
+    (void)add_task(job, add_lane(job, 0, "s7", LUMOS_STREAM), LUMOS_GEMM, "gemm", 0, MS(70));
+    struct lumos_diagnosis diagnosis = diagnose(job);
+    assert_int_equal(find(&diagnosis, LUMOS_CAUSE_CPU_BOUND)->time, host > 50 ? MS(30) : MS(10));
+    assert_int_equal(find(&diagnosis, LUMOS_CAUSE_WAITING) != NULL, host < 50);
+    forget(job, &diagnosis);
+  }
+}
+
 static void add_transfer(struct lumos_job *job, uint32_t first, uint32_t second, int64_t transfer, int64_t bytes) {
   struct lumos_collective collective = lumos_collective_empty;
   collective.id = (uint32_t)job->collectives.count;
@@ -451,6 +518,9 @@ int main(void) {
       cmocka_unit_test(a_late_rank_may_be_unrecorded),
       cmocka_unit_test(ranks_that_are_late_together_are_named_together),
       cmocka_unit_test(an_unbalanced_stage_takes_its_part_of_the_bubble),
+      cmocka_unit_test(a_slow_gpu_is_told_by_other_stages),
+      cmocka_unit_test(late_compute_of_a_usual_pace_is_no_slow_gpu),
+      cmocka_unit_test(waiting_by_turns_for_cpus_is_theirs),
       cmocka_unit_test(a_slow_link_is_told_by_like_transfers),
       cmocka_unit_test(a_blocked_cpu_cannot_be_ahead),
       cmocka_unit_test(small_overheads_are_no_diagnosis),
