@@ -10,7 +10,7 @@ enum { PHASE_BITS = 8 };
 struct sample {
   uint32_t place, rank;
   int64_t time, count;
-  int64_t ratio; /* to the median of other ranks, in millionths; LUMOS_ABSENT */
+  int64_t ratio; /* to the reference, in millionths; LUMOS_ABSENT */
 };
 LUMOS_VECTOR_TYPE(samples, struct sample);
 
@@ -80,11 +80,22 @@ static void read_rank(struct reading *reading, uint32_t index) {
   }
 }
 
-/* Samples of one place, by their mean, each against the lower median of the others. */
-static void compare(struct sample *samples, size_t count) {
+/* Samples of one place, by their mean, against the one that a quarter of the ranks come before, as late arrivals are
+ * (sim/stragglers.c): so three slow ranks of four are found, and one that is fast makes nobody slow. */
+static void compare(const struct lumos_job *job, struct sample *samples, size_t count) {
+  int64_t ranks = 0, before = 0;
+  for (size_t i = 0; i < count; i++) {
+    ranks = report_sum(ranks, lumos_rank_weight(&job->ranks.items[samples[i].rank]));
+  }
+  size_t reference = 0;
+  for (; reference + 1 < count; reference++) {
+    before = report_sum(before, lumos_rank_weight(&job->ranks.items[samples[reference].rank]));
+    if (before > (ranks - 1) / 4) {
+      break;
+    }
+  }
   for (size_t i = 0; i < count && count > 1; i++) {
-    size_t middle = (count - 2) / 2;
-    const struct sample *other = &samples[i <= middle ? middle + 1 : middle];
+    const struct sample *other = &samples[reference];
     samples[i].ratio = report_share(samples[i].time / samples[i].count, other->time / other->count);
   }
 }
@@ -116,7 +127,7 @@ void diagnosis_read_paces(struct diagnosis_figures *figures) {
     for (end = first + 1; end < samples->count && samples->items[end].place == samples->items[first].place;) {
       end++;
     }
-    compare(&samples->items[first], end - first);
+    compare(figures->job, &samples->items[first], end - first);
   }
   lumos_vector_sort(samples, by_rank);
   for (size_t first = 0, end = 0; first < samples->count; first = end) {

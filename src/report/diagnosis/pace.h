@@ -7,7 +7,7 @@
 /* Sets `pace` of each rank: how many times as long its kernels take, in millionths; LUMOS_ABSENT where no layers are
  * known, or no other rank runs the same. Kernels are the same if they are the n-th of their name in a layer's pass of one
  * phase, on whichever stage, since layers are alike; so neither more layers nor a large head are taken for a slow GPU. Of
- * each kernel the mean is held against the median of the other ranks' means; the pace is the median over kernels by their
+ * each kernel the mean is held against the one that a quarter of the ranks come before' means; the pace is the median over kernels by their
  * time, so that those beside communication, which are slower, do not count. O(tasks log tasks). */
 void diagnosis_read_paces(struct diagnosis_figures *figures);
 
