@@ -303,6 +303,22 @@ static void the_highest_numbers_are_rebuilt_or_refused(void **state) {
   lumos_job_free(job);
 }
 
+/* Only threads hand over, and what no call of the recording launched is in no block. */
+static void what_a_stream_hands_over_is_passed_over(void **state) {
+  (void)state;
+  const struct lumos_rebuild asked = {0};
+  struct lumos_error error = {0};
+  struct lumos_job *job = model_job();
+  uint32_t first = job->lanes.items[2].task_first;
+  job->tasks.items[first].call = LUMOS_NONE;
+  lumos_task_timing(job, &job->tasks.items[first])->origin = LUMOS_FREE;
+  job->deps.items[0].src = first;
+  if (!lumos_rebuild(job, &asked, &error)) {
+    fail_msg("%s", error.text);
+  }
+  lumos_job_free(job);
+}
+
 static void what_is_asked_is_read(void **state) {
   (void)state;
   struct lumos_rebuild asked = {0};
@@ -334,6 +350,7 @@ int main(void) {
       cmocka_unit_test(what_the_recording_lacks_is_refused),
       cmocka_unit_test(a_pipeline_of_which_a_stage_was_not_recorded_is_refused),
       cmocka_unit_test(the_highest_numbers_are_rebuilt_or_refused),
+      cmocka_unit_test(what_a_stream_hands_over_is_passed_over),
       cmocka_unit_test(what_is_asked_is_read),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
