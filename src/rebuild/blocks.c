@@ -29,11 +29,16 @@ static uint32_t *find_calls(const struct lumos_job *job, const struct lumos_lane
 /* By task: a thread hands over to another behind it, or goes on with it when another hands over. */
 enum handing { HANDS_OVER = 1, IS_HANDED = 2 };
 
+static bool is_hand_over(const struct lumos_job *job, const struct lumos_dep *dep) {
+  return dep->kind == LUMOS_HANDOVER && dep->src != LUMOS_NONE && !lumos_on_stream(job, &job->tasks.items[dep->src]) &&
+         !lumos_on_stream(job, &job->tasks.items[dep->dst]);
+}
+
 static uint8_t *find_hand_overs(const struct lumos_job *job) {
   uint8_t *handing = lumos_allocate_zeroed(job->tasks.count, 1);
   for (size_t d = 0; d < job->deps.count; d++) {
     const struct lumos_dep *dep = &job->deps.items[d];
-    if (dep->kind == LUMOS_HANDOVER && dep->src != LUMOS_NONE) {
+    if (is_hand_over(job, dep)) {
       handing[dep->src] |= HANDS_OVER;
       handing[dep->dst] |= IS_HANDED;
     }
@@ -114,7 +119,7 @@ static void name_hand_overs(struct rebuild_blocks *blocks) {
   const struct lumos_job *job = blocks->job;
   for (size_t d = 0; d < job->deps.count; d++) {
     const struct lumos_dep *dep = &job->deps.items[d];
-    if (dep->kind == LUMOS_HANDOVER && dep->src != LUMOS_NONE) {
+    if (is_hand_over(job, dep)) {
       struct rebuild_block *block = &blocks->items.items[blocks->of_task[dep->src]];
       const struct rebuild_block *next = &blocks->items.items[blocks->of_task[dep->dst]];
       if (block->device_count == 0 && block->first + block->count == dep->src + 1 && block->step == next->step) {

@@ -1,18 +1,25 @@
 #include "rebuild/parameters.h"
 
+/* As much as any model has, or more: products of them fit into what they are multiplied in. */
 static bool is_known(const struct lumos_model_description *model) {
-  return model->hidden > 0 && model->heads > 0 && model->head_dim > 0 && model->ffn > 0 && model->vocabulary > 0;
+  enum { MOST = 1 << 24, MOST_MATRICES = 1 << 10 }; /* chosen */
+  const int32_t sizes[] = {model->hidden, model->heads, model->head_dim, model->ffn, model->vocabulary};
+  bool known = model->kv_heads <= MOST && model->ffn_matrices <= MOST_MATRICES && model->sequence <= MOST;
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    known = known && sizes[i] > 0 && sizes[i] <= MOST;
+  }
+  return known;
 }
 
 /* Attention's four products, the feed-forward's; biases and norms are a thousandth of these. */
-static int64_t of_layer(const struct lumos_model_description *model) {
+static __int128 of_layer(const struct lumos_model_description *model) {
   int64_t hidden = model->hidden, heads = model->heads, keys = model->kv_heads > 0 ? model->kv_heads : heads;
   int64_t matrices = model->ffn_matrices > 0 ? model->ffn_matrices : 2;
-  return 2 * hidden * model->head_dim * (heads + keys) + matrices * hidden * model->ffn;
+  return (__int128)2 * hidden * model->head_dim * (heads + keys) + matrices * hidden * model->ffn;
 }
 
 /* The head shares its weights with the embedding, as of GPT: a stage that has both has them once. */
-int64_t rebuild_parameters(const struct lumos_model_description *model, int32_t layers, bool first, bool last) {
+__int128 rebuild_parameters(const struct lumos_model_description *model, int32_t layers, bool first, bool last) {
   if (!is_known(model)) {
     return layers;
   }

@@ -6,6 +6,6 @@
 
 /* Of a stage with so many layers; relative to others of the same model only. Where the model is not described well enough,
  * layers are all that counts. */
-int64_t rebuild_parameters(const struct lumos_model_description *model, int32_t layers, bool first, bool last);
+__int128 rebuild_parameters(const struct lumos_model_description *model, int32_t layers, bool first, bool last);
 
 #endif

@@ -26,7 +26,7 @@ void rebuild_plan_recorded(struct rebuild_plan *plan, const struct rebuild_templ
   for (uint32_t r = 0; r < blocks->job->ranks.count && steps.count > 0; r++) {
     struct rebuild_rank rank = {.like = r, .number = blocks->job->ranks.items[r].rank};
     for (size_t i = 0; i < count; i++) {
-      add_step(&rank, blocks, steps.items[i % steps.count], steps.items[0] + (int32_t)i,
+      add_step(&rank, blocks, steps.items[i % steps.count], rebuild_step_at(&steps, i),
                more > 0 ? 1 : turns_of(i % steps.count, steps.count));
     }
     lumos_vector_push(&plan->ranks, rank);

@@ -38,6 +38,13 @@ static inline size_t rebuild_steps_built(const struct rebuild_steps *recorded) {
   return recorded->count == 1 ? 3 : recorded->count;
 }
 
+/* The number of a built step: on from the first recorded one, or from 0 where that has none, or a very high one. */
+static inline int32_t rebuild_step_at(const struct rebuild_steps *recorded, size_t index) {
+  enum { HIGHEST = 1 << 30 };
+  int32_t first = recorded->items[0];
+  return (first >= 0 && first < HIGHEST ? first : 0) + (int32_t)index;
+}
+
 /* What was recorded: its steps in order, and then from the first again, `more` than rebuild_steps_built. */
 void rebuild_plan_recorded(struct rebuild_plan *plan, const struct rebuild_templates *templates, size_t more);
 void rebuild_plan_free(struct rebuild_plan *plan);

@@ -83,7 +83,8 @@ static void look_at_passes(struct replan *replan) {
     rebuild_passes_find(&replan->passes[r], replan->blocks, r, replan->base);
     for (size_t i = 0; i < replan->passes[r].items.count; i++) {
       int32_t micro_batch = replan->passes[r].items.items[i].micro_batch;
-      replan->micro_batches = micro_batch >= replan->micro_batches ? micro_batch + 1 : replan->micro_batches;
+      int32_t count = micro_batch < INT32_MAX ? micro_batch + 1 : micro_batch;
+      replan->micro_batches = count > replan->micro_batches ? count : replan->micro_batches;
     }
   }
 }
@@ -93,7 +94,7 @@ static bool is_in_order(const struct rebuild_passes *passes, const struct rebuil
   for (uint32_t i = 0; i < pass->count; i++) {
     const struct rebuild_piece *piece = &passes->pieces.items[pass->first + i];
     if (piece->part == LUMOS_PART_LAYER) {
-      if (before != LUMOS_ABSENT_INT && piece->layer != before + way) {
+      if (before != LUMOS_ABSENT_INT && piece->layer != (int64_t)before + way) {
         return false;
       }
       before = piece->layer;
@@ -338,15 +339,16 @@ static void add_frame(const struct writer *writer, const uint32_t *blocks, size_
   }
 }
 
-/* How many parameters there are for one that there were, in millionths. */
+/* How many parameters there are for one that there were, in millionths; more than can be planned are INT32_MAX. */
 static int64_t find_scale(const struct replan *replan, const struct stage *stage, uint32_t like) {
   const struct lumos_model_description *model = &replan->plan->model;
   const struct rebuild_passes *passes = &replan->passes[like];
   int32_t was = at(&replan->job->ranks.items[like]).pp;
   int32_t layers = (int32_t)count_layers(passes, rebuild_pass_of(passes, LUMOS_FORWARD, 0));
-  int64_t before = rebuild_parameters(model, layers, was == 0, was == replan->stages - 1);
-  int64_t now = rebuild_parameters(model, stage->layers, stage->first, stage->last);
-  return before <= 0 ? 1000000 : (int64_t)((__int128)now * 1000000 / before);
+  __int128 before = rebuild_parameters(model, layers, was == 0, was == replan->stages - 1);
+  __int128 now = rebuild_parameters(model, stage->layers, stage->first, stage->last);
+  __int128 scale = before <= 0 ? 1000000 : now * 1000000 / before;
+  return scale < 1 ? 1 : scale < INT32_MAX ? (int64_t)scale : INT32_MAX;
 }
 
 static bool add_step(const struct writer *writer, const struct rebuild_slots *slots, struct lumos_error *error) {
@@ -372,28 +374,36 @@ static bool add_step(const struct writer *writer, const struct rebuild_slots *sl
 
 /* ---- ranks ---- */
 
+/* `place`: of the recorded rank that it is like; `real`: its own. */
 static bool add_rank(struct replan *replan, const struct stage *stage, const struct lumos_parallel *place,
-                     int32_t number, uint32_t turns, struct lumos_error *error) {
+                     const struct lumos_parallel *real, int32_t number, uint32_t turns, struct lumos_error *error) {
   uint32_t like = rank_at(replan, stage_like(replan, stage), place);
   if (like == LUMOS_NONE || replan->passes[like].items.count == 0) {
     return lumos_fail(error, "no rank of stage %d was recorded; record one of every stage at least",
                       stage_like(replan, stage));
   }
-  struct rebuild_rank rank = {.like = like, .number = number, .at = *place};
+  int64_t scale = find_scale(replan, stage, like);
+  int64_t kernels = replan->sharded ? scale * replan->replicas / replan->to.replicas : scale;
+  if (scale >= INT32_MAX || kernels >= INT32_MAX) {
+    return lumos_fail(error,
+                      "a stage of so many layers has more than two thousand times the parameters of a recorded one; "
+                      "record a model that is closer to it");
+  }
+  struct rebuild_rank rank = {.like = like, .number = number, .at = *real};
   struct rebuild_slots slots = {0};
   rebuild_schedule_make(&slots, replan->schedule, replan->to.stages, stage->number, replan->to.micro_batches,
                         replan->joint);
-  int64_t scale = find_scale(replan, stage, like);
-  int64_t kernels = replan->sharded ? scale * replan->replicas / replan->to.replicas : scale;
   size_t count = rebuild_steps_built(&replan->steps);
   bool done = true;
   for (uint32_t i = 0; i < count && done; i++) {
     struct writer writer = {.replan = replan,
                             .stage = stage,
                             .rank = &rank,
-                            .step = replan->steps.items[0] + (int32_t)i,
+                            .step = rebuild_step_at(&replan->steps, i),
                             .turns = turns + i + (uint32_t)replan->steps.count - 1,
-                            .kernels = kernels == 1000000 ? 0 : (int32_t)kernels,
+                            .kernels = kernels == 1000000 ? 0
+                                       : kernels < 1      ? 1
+                                                          : (int32_t)kernels,
                             .transfers = scale == 1000000 ? 0 : (int32_t)scale};
     done = add_step(&writer, &slots, error);
   }
@@ -428,8 +438,7 @@ static bool add_ranks(struct replan *replan, struct lumos_error *error) {
         place.dp = d % replan->replicas;
         struct lumos_parallel real = place;
         real.dp = d;
-        done = add_rank(replan, &stage, &place, number, round, error);
-        replan->plan->ranks.items[replan->plan->ranks.count - 1].at = real;
+        done = add_rank(replan, &stage, &place, &real, number, round, error);
       }
     }
   }
@@ -458,6 +467,18 @@ static bool split_layers(struct replan *replan, struct lumos_error *error) {
          lumos_fail(error, "--split gives %lld layers, and the model has %d", (long long)sum, to->layers);
 }
 
+/* The recording's own sizes may be more than any job's, too. */
+static bool check_sizes(const struct replan *replan, struct lumos_error *error) {
+  enum { MOST_RANKS = 1 << 20 }; /* chosen */
+  const struct lumos_parallel *sizes = &replan->plan->model.sizes;
+  if (sizes->pp > LUMOS_MOST_STAGES) {
+    return lumos_fail(error, "%d stages are more than the %d that can be planned", sizes->pp, LUMOS_MOST_STAGES);
+  }
+  return (int64_t)sizes->pp * sizes->dp <= MOST_RANKS / sizes->tp ||
+         lumos_fail(error, "%d x %d x %d ranks are more than the %d that can be planned", sizes->tp, sizes->pp,
+                    sizes->dp, MOST_RANKS);
+}
+
 static bool settle(struct replan *replan, const struct lumos_rebuild *asked, struct lumos_error *error) {
   struct lumos_rebuild *to = &replan->to;
   *to = *asked;
@@ -477,7 +498,7 @@ static bool settle(struct replan *replan, const struct lumos_rebuild *asked, str
   model->sizes.tp = at_least_one(model->sizes.tp);
   model->sizes.pp = to->stages;
   model->sizes.dp = to->replicas;
-  return split_layers(replan, error);
+  return check_sizes(replan, error) && split_layers(replan, error);
 }
 
 static void close(struct replan *replan) {

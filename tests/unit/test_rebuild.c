@@ -251,6 +251,8 @@ static void what_the_recording_lacks_is_refused(void **state) {
       {{.replicas = 2}, "no example of how gradients are summed up"},
       {{.layers = 3, .stages = 2}, "cannot be spread evenly"},
       {{.layers = 3, .split_count = 1, .split = {2}}, "--split gives 2 layers, and the model has 3"},
+      {{.layers = LUMOS_MOST_STAGES + 1, .stages = LUMOS_MOST_STAGES + 1}, "1025 stages are more than the 1024"},
+      {{.layers = 5000}, "more than two thousand times the parameters"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     struct lumos_job *job = model_job();
@@ -261,6 +263,60 @@ static void what_the_recording_lacks_is_refused(void **state) {
     }
     lumos_job_free(job);
   }
+}
+
+static void a_pipeline_of_which_a_stage_was_not_recorded_is_refused(void **state) {
+  (void)state;
+  const struct lumos_rebuild asked = {.layers = 4};
+  struct lumos_job *job = model_job();
+  struct lumos_error error = {0};
+  job->models.items[0].sizes.pp = 2;
+  job->ranks.items[0].has_parallel = true;
+  job->ranks.items[0].parallel = (struct lumos_parallel){0, 1, 0, LUMOS_ABSENT_INT, LUMOS_ABSENT_INT};
+  assert_false(lumos_rebuild(job, &asked, &error));
+  assert_non_null(strstr(error.text, "no rank of stage 0 was recorded"));
+  lumos_job_free(job);
+}
+
+/* Numbers as high as a stream may have them: nothing runs over. */
+static void the_highest_numbers_are_rebuilt_or_refused(void **state) {
+  (void)state;
+  const struct lumos_rebuild as_recorded = {0}, asked = {.layers = 3};
+  struct lumos_error error = {0};
+  struct lumos_job *job = model_job();
+  for (size_t t = 0; t < job->tasks.count; t++) {
+    job->tasks.items[t].step += INT32_MAX - STEPS;
+  }
+  assert_true(lumos_rebuild(job, &as_recorded, &error));
+  lumos_job_free(job);
+  job = model_job();
+  for (size_t t = 0; t < job->tasks.count; t++) {
+    job->tasks.items[t].micro_batch = job->tasks.items[t].micro_batch == 0 ? INT32_MAX : LUMOS_ABSENT_INT;
+  }
+  assert_false(lumos_rebuild(job, &asked, &error));
+  assert_non_null(strstr(error.text, "no pass forward and back of micro-batch 0"));
+  lumos_job_free(job);
+  job = model_job();
+  job->models.items[0].sizes = (struct lumos_parallel){INT32_MAX, 1, INT32_MAX, LUMOS_ABSENT_INT, LUMOS_ABSENT_INT};
+  assert_false(lumos_rebuild(job, &asked, &error));
+  assert_non_null(strstr(error.text, "ranks are more than"));
+  lumos_job_free(job);
+}
+
+/* Only threads hand over, and what no call of the recording launched is in no block. */
+static void what_a_stream_hands_over_is_passed_over(void **state) {
+  (void)state;
+  const struct lumos_rebuild asked = {0};
+  struct lumos_error error = {0};
+  struct lumos_job *job = model_job();
+  uint32_t first = job->lanes.items[2].task_first;
+  job->tasks.items[first].call = LUMOS_NONE;
+  lumos_task_timing(job, &job->tasks.items[first])->origin = LUMOS_FREE;
+  job->deps.items[0].src = first;
+  if (!lumos_rebuild(job, &asked, &error)) {
+    fail_msg("%s", error.text);
+  }
+  lumos_job_free(job);
 }
 
 static void what_is_asked_is_read(void **state) {
@@ -292,6 +348,9 @@ int main(void) {
       cmocka_unit_test(a_deeper_model_takes_its_layers_longer),
       cmocka_unit_test(more_micro_batches_go_forward_and_back_in_turn),
       cmocka_unit_test(what_the_recording_lacks_is_refused),
+      cmocka_unit_test(a_pipeline_of_which_a_stage_was_not_recorded_is_refused),
+      cmocka_unit_test(the_highest_numbers_are_rebuilt_or_refused),
+      cmocka_unit_test(what_a_stream_hands_over_is_passed_over),
       cmocka_unit_test(what_is_asked_is_read),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

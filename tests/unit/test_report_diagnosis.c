@@ -510,6 +510,42 @@ static void without_a_measured_step_confidence_is_unknown(void **state) {
   forget(job, &diagnosis);
 }
 
+/* Sums and products of numbers as high as a stream may have them do not run over. */
+static void the_highest_numbers_are_no_harm(void **state) {
+  (void)state;
+  enum { NAMES = 1100 };
+  const int64_t highest = (INT64_C(1) << 53U) - 1;
+  for (int sign = -1; sign <= 1; sign += 2) {
+    struct lumos_job *job = late_job(sign * highest, highest);
+    for (uint32_t r = 0; r < 3; r++) {
+      uint32_t thread = add_lane(job, r, "t1", LUMOS_THREAD);
+      (void)add_task(job, thread, LUMOS_LAUNCH, "cudaLaunchKernel", 0, highest);
+      for (int i = 0; i < NAMES; i++) {
+        char name[16];
+        (void)snprintf(name, sizeof name, "op %d", i);
+        (void)add_task(job, thread, LUMOS_OP, name, 0, highest);
+      }
+      (void)add_task(job, add_lane(job, r, "s7", LUMOS_STREAM), LUMOS_GEMM, "gemm", 0, highest);
+      job->ranks.items[r].represents = INT32_MAX;
+    }
+    struct lumos_diagnosis diagnosis = diagnose(job);
+    assert_true(diagnosis.count > 0);
+    for (size_t i = 0; i < diagnosis.count; i++) {
+      assert_true(diagnosis.findings[i].time >= 0);
+      assert_true(diagnosis.findings[i].share <= 1000000);
+    }
+    forget(job, &diagnosis);
+  }
+}
+
+static void a_job_of_nothing_has_no_step(void **state) {
+  (void)state;
+  struct lumos_job *job = lumos_job_new();
+  struct lumos_diagnosis diagnosis = diagnose(job);
+  expect_sentences(job, "The recording holds no complete step.");
+  forget(job, &diagnosis);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(waiting_goes_to_the_late_rank_and_the_op),
@@ -528,6 +564,8 @@ int main(void) {
       cmocka_unit_test(confidence_is_that_of_the_worst_figure),
       cmocka_unit_test(a_changed_job_is_fair_at_best),
       cmocka_unit_test(without_a_measured_step_confidence_is_unknown),
+      cmocka_unit_test(the_highest_numbers_are_no_harm),
+      cmocka_unit_test(a_job_of_nothing_has_no_step),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

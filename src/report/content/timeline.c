@@ -249,8 +249,8 @@ static void choose_lanes(struct report_timelines *timelines, const struct report
     measure_lanes(timelines, &ranks[i].streams);
   }
   add_paths(job, ranks);
-  size_t open = choice->rank_count > 0 ? open_chosen(job, choice, ranks)
-                                       : open_ranks(ranks, job->ranks.count, timelines->until - timelines->from);
+  int64_t span = timelines->until > timelines->from ? timelines->until - timelines->from : 0; /* without lanes: none */
+  size_t open = choice->rank_count > 0 ? open_chosen(job, choice, ranks) : open_ranks(ranks, job->ranks.count, span);
   for (size_t i = 0; i < job->ranks.count; i++) {
     if (report_timeline_chooses(choice, job->ranks.items[i].rank)) {
       place_rank(timelines, &ranks[i], open);

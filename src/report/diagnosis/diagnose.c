@@ -81,7 +81,7 @@ static void find_slow_link(struct diagnosing *search) {
   const struct lumos_collective *collective = &job->collectives.items[link.collective];
   struct lumos_finding finding = empty;
   finding.cause = LUMOS_CAUSE_SLOW_LINK;
-  finding.time = link.excess;
+  finding.time = at_most(link.excess, search->figures.step); /* transfers beside each other add up to more */
   finding.ratio = link.ratio;
   finding.op = collective->op;
   finding.op_time = link.excess;
@@ -90,8 +90,7 @@ static void find_slow_link(struct diagnosing *search) {
     finding.rank_times[finding.rank_count] = link.excess;
     finding.ranks[finding.rank_count++] = lumos_rank_of(job, member);
   }
-  int64_t members = finding.rank_count;
-  take(&search->left.transfer, link.excess * members / search->figures.weight);
+  take(&search->left.transfer, (int64_t)((__int128)link.excess * finding.rank_count / search->figures.weight));
   take_waiting(search, &finding);
   add_finding(search, finding);
 }
@@ -108,7 +107,7 @@ static int64_t lateness(const struct diagnosis_rank *rank) {
   if (!rank->straggler && has_slow_kernels(rank)) {
     return rank->compute - (int64_t)((__int128)rank->compute * 1000000 / rank->pace);
   }
-  return at_least_zero(rank->late_compute + rank->late_host);
+  return at_least_zero(report_sum(rank->late_compute, rank->late_host));
 }
 
 /* The median over other ranks is not needed: a late rank stands out, or it is not this. */
@@ -214,7 +213,8 @@ static void find_late(struct diagnosing *search, enum lumos_cause cause, bool *n
     explain(figures, &finding);
     take_waiting(search, &finding);
     const struct lumos_rank *first = &search->job->ranks.items[finding.ranks[0]];
-    int64_t own = figures->ranks[finding.ranks[0]].late_host * lumos_rank_weight(first) / figures->weight;
+    __int128 late = (__int128)figures->ranks[finding.ranks[0]].late_host * lumos_rank_weight(first);
+    int64_t own = (int64_t)(late / figures->weight);
     take(cause == LUMOS_CAUSE_UNRECORDED_RANK ? &search->left.not_recorded : &search->left.idle_host,
          cause == LUMOS_CAUSE_SLOW_GPU ? 0 : own);
     add_finding(search, finding);

@@ -104,8 +104,8 @@ static struct diagnosis_excess excess_of(const struct sums *sums) {
   }
   for (size_t i = 0; i < sums->entries.count; i++) {
     const struct entry *entry = &sums->entries.items[i];
-    excess.own += entry->own / sums->own_steps;
-    excess.others += entry->others / sums->other_steps;
+    excess.own = report_sum(excess.own, entry->own / sums->own_steps);
+    excess.others = report_sum(excess.others, entry->others / sums->other_steps);
     if (more(sums, entry) > excess.time) {
       excess.time = more(sums, entry);
       excess.name = (lumos_string_id)(sums->keys.keys.items[i] >> 32U);

@@ -15,15 +15,15 @@ struct stage {
 /* How many stages there are; 0: the coordinates of a rank are not known. */
 static int32_t count_stages(const struct diagnosis_figures *figures) {
   const struct lumos_job *job = figures->job;
-  int32_t most = 0;
+  int64_t most = 0;
   for (uint32_t r = 0; r < job->ranks.count; r++) {
     const struct lumos_rank *rank = &job->ranks.items[r];
     if (figures->ranks[r].steps > 0 && (!rank->has_parallel || rank->parallel.pp < 0)) {
       return 0;
     }
-    most = figures->ranks[r].steps > 0 && rank->parallel.pp >= most ? rank->parallel.pp + 1 : most;
+    most = figures->ranks[r].steps > 0 && rank->parallel.pp >= most ? rank->parallel.pp + INT64_C(1) : most;
   }
-  return (size_t)most <= job->ranks.count ? most : 0;
+  return most <= (int64_t)job->ranks.count ? (int32_t)most : 0;
 }
 
 static void add_parts(const struct diagnosis_figures *figures, const struct lumos_rank *rank, struct stage *stage) {
