@@ -38,9 +38,8 @@ static void compare(const struct rebuild_templates *templates, const struct rebu
                     const struct lumos_timeline *measured, const struct lumos_timeline *rebuilt,
                     struct lumos_decimal *deviation) {
   int64_t sum = 0, off = 0;
-  bool single = measured->job.count == 1;
-  size_t end = single ? 1 : rebuilt->job.count;
-  for (size_t i = !single; i < end && measured->job.count > 0; i++) {
+  size_t first = rebuilt->job.count > 1; /* as on the page, where the first step settles */
+  for (size_t i = first; i < rebuilt->job.count && measured->job.count > 0; i++) {
     int32_t from = drawn_from(templates, &plan->ranks.items[0], rebuilt->job.items[i].step, measured);
     bool begins = from == measured->job.items[0].step && measured->job.count > 1;
     int64_t length = begins ? 0 : length_of(measured, from);

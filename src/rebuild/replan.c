@@ -361,9 +361,8 @@ static bool add_step(const struct writer *writer, const struct rebuild_slots *sl
     if (slot->transfers == 0) {
       add_pass(writer, slot);
     } else if (transfer == LUMOS_NONE) {
-      return lumos_fail(error,
-                        "the recorded job has no example of what a stage would send and receive there; record it "
-                        "with a pipeline of at least two stages");
+      return lumos_fail(error, "the recorded job has no example of what a stage would send and receive there; name the "
+                               "recorded order of passes with --schedule, or record a pipeline of at least two stages");
     } else {
       add(writer, transfer, slot->micro_batch, LUMOS_ABSENT_INT);
     }

@@ -169,11 +169,10 @@ static const struct lumos_metric_definition definitions[] = {
      "unexplained delay. The CPU side ends with the step's last CPU task. Without a step, the mean size over the "
      "steps of all ranks."},
     {"rebuild_error", "rebuild error", "share", "step_time",
-     "How much longer or, below 0, shorter than measured the job's steps are when the recorded configuration is "
-     "written "
-     "anew out of blocks of the recording and simulated: as the mean over the steps, each built from blocks of one "
-     "recorded "
-     "step and held against that. It is what the rebuilding itself does to a prediction of another configuration."},
+     "How much longer (or, below 0, shorter) than measured the job's steps are when Lumos rebuilds the recorded "
+     "configuration out of blocks of the recording and simulates it. Averaged over the steps after the first, each "
+     "against the recorded step that most of its blocks come from. It is the error that rebuilding itself adds to a "
+     "prediction of another configuration."},
     {"transplant_error", "cross-step error", "share", "step_time",
      "The error of predicting one step from another: the graph of one step, simulated with the durations and CPU "
      "gaps of a like step, against that step's measured time. It says more than the replay error, because a delay of "
