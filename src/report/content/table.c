@@ -159,6 +159,10 @@ static void put_percent(int64_t millionths, struct lumos_text *out) {
 }
 
 static void put_number(const struct report_column *column, int64_t value, struct lumos_text *out) {
+  if (value == LUMOS_ABSENT) {
+    lumos_text_put(out, UNKNOWN);
+    return;
+  }
   switch (column->kind) {
     case COLUMN_COUNT:
       report_put_count(out, value);
