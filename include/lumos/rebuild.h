@@ -6,15 +6,22 @@
 #include <lumos/job.h>
 
 enum { LUMOS_MOST_STAGES = 1024 };
-enum lumos_schedule { LUMOS_1F1B = 1, LUMOS_GPIPE };
+/* In which order a stage of a pipeline does its passes. */
+enum lumos_schedule {
+  LUMOS_1F1B = 1,    /* forward and backward in turn */
+  LUMOS_GPIPE,       /* all forward, then all backward */
+  LUMOS_INTERLEAVED, /* forward and backward in turn, over several chunks of layers a stage */
+  LUMOS_ZB_H1        /* 1F1B with the gradients of weights put off: stage s by s micro-batches */
+};
 
 /* 0: as recorded. */
 struct lumos_rebuild {
   int32_t layers;        /* of the model */
   int32_t micro_batches; /* of a replica, in a step */
   int32_t stages;        /* of the pipeline */
+  int32_t chunks;        /* of layers on each stage */
   int32_t replicas;
-  enum lumos_schedule schedule;     /* 0: 1F1B */
+  enum lumos_schedule schedule;
   int32_t split_count;              /* 0: layers are spread evenly */
   int32_t split[LUMOS_MOST_STAGES]; /* else the layers of each stage */
 };

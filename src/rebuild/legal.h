@@ -7,15 +7,16 @@
 #include "rebuild/schedule.h"
 #include <lumos/error.h>
 
-/* Stages of one pipeline that do `slots` each: every micro-batch goes forward once and then back once on each; what is sent
- * is received, in the same order and of the same micro-batch that the pass behind is of; nobody waits for ever; and stage s
- * of p never holds more micro-batches between forward and back than 1F1B lets it (p - s), or GPipe (all). */
-bool rebuild_check_stages(const struct rebuild_slots *slots, int32_t stages, int32_t micro_batches,
-                          enum lumos_schedule schedule, struct lumos_error *error) LUMOS_MUST_CHECK;
+/* Stages of one pipeline that do `slots` each: every micro-batch goes forward once through every chunk, and then back once;
+ * gradients of weights that are put off follow once; what is sent is received, in the same order and by the pass that goes
+ * on with it; nobody waits for ever; and no stage holds more micro-batches between forward and back, nor puts off the
+ * weights' gradients of more, than its schedule says. */
+bool rebuild_check_stages(const struct rebuild_slots *slots, const struct rebuild_pipeline *pipeline,
+                          struct lumos_error *error) LUMOS_MUST_CHECK;
 
-/* The same of every pipeline and step of a plan; and gradients are summed up over replicas in one pass back, or in
- * every one. */
+/* The same of every pipeline of a plan, all steps of which are alike; and gradients are summed up over replicas in one
+ * pass back, or in every one. */
 bool rebuild_check_plan(const struct rebuild_plan *plan, const struct rebuild_templates *templates,
-                        enum lumos_schedule schedule, struct lumos_error *error) LUMOS_MUST_CHECK;
+                        struct lumos_error *error) LUMOS_MUST_CHECK;
 
 #endif

@@ -6,7 +6,12 @@ static void add_step(struct rebuild_rank *rank, const struct rebuild_blocks *blo
   for (uint32_t b = blocks->rank_first[rank->like]; b < blocks->rank_first[rank->like + 1]; b++) {
     const struct rebuild_block *block = &blocks->items.items[b];
     if (block->step == like) {
-      rebuild_plan_add(rank, (struct rebuild_item){b, turns, step, block->micro_batch, block->layer, 0, 0});
+      rebuild_plan_add(rank, (struct rebuild_item){.like = b,
+                                                   .turns = turns,
+                                                   .step = step,
+                                                   .micro_batch = block->micro_batch,
+                                                   .layer = block->layer,
+                                                   .phase = block->phase});
     }
   }
 }

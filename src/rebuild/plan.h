@@ -2,12 +2,16 @@
 #ifndef LUMOS_REBUILD_PLAN_H
 #define LUMOS_REBUILD_PLAN_H
 
+#include "rebuild/schedule.h"
 #include "rebuild/templates.h"
 
 struct rebuild_item {
   uint32_t like;                    /* a recorded block */
   uint32_t turns;                   /* which of its template is drawn: rebuild_draw */
   int32_t step, micro_batch, layer; /* of what is built */
+  int32_t chunk;                    /* of the layers of its stage */
+  uint8_t phase;                    /* of what is built: weights' gradients may be put off, or no longer */
+  uint8_t exchange; /* what it sends and receives in its place: enum rebuild_transfer, added up; 0: nothing */
   int32_t kernels,
       transfers; /* how long kernels take, and what replicas tell each other, in millionths; 0: as recorded */
 };
@@ -23,6 +27,7 @@ struct rebuild_rank {
 struct rebuild_plan {
   bool recorded;                        /* the configuration is the recorded one: who takes part in what is as it was */
   struct lumos_model_description model; /* else: what is trained, and how it is spread */
+  struct rebuild_pipeline pipeline;     /* else: in which order */
   bool begins_as_recorded; /* with what was launched before the recording, and threads when they began in it */
   LUMOS_VECTOR(struct rebuild_rank) ranks;
 };

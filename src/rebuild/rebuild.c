@@ -43,7 +43,7 @@ static void keep_notes(struct lumos_job *built, const struct lumos_job *job) {
 
 static bool is_as_recorded(const struct lumos_rebuild *asked) {
   return asked->layers == 0 && asked->micro_batches == 0 && asked->stages == 0 && asked->replicas == 0 &&
-         asked->schedule == 0 && asked->split_count == 0;
+         asked->schedule == 0 && asked->chunks == 0 && asked->split_count == 0;
 }
 
 static struct lumos_job *build_recorded(const struct rebuild_templates *templates, size_t more,
@@ -71,8 +71,7 @@ static struct lumos_job *build_asked(const struct rebuild_templates *templates, 
     rebuild_plan_free(&plan);
     return recorded;
   }
-  bool planned = rebuild_replan(&plan, templates, asked, error) &&
-                 rebuild_check_plan(&plan, templates, asked->schedule == 0 ? LUMOS_1F1B : asked->schedule, error);
+  bool planned = rebuild_replan(&plan, templates, asked, error) && rebuild_check_plan(&plan, templates, error);
   struct lumos_job *built = planned ? rebuild_emit(templates, &plan, error) : NULL;
   rebuild_plan_free(&plan);
   return built;

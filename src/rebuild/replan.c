@@ -19,7 +19,6 @@ struct replan {
   bool joint;                    /* a neighbour is sent to and received from at once */
   int32_t stages, replicas, micro_batches, layers; /* recorded */
   struct lumos_rebuild to;                         /* nothing open */
-  enum lumos_schedule schedule;
 };
 
 /* A stage that is planned. */
@@ -218,8 +217,15 @@ struct writer {
   int32_t kernels, transfers; /* of what is done by parameters: as of items */
 };
 
-static void add(const struct writer *writer, uint32_t block, int32_t micro_batch, int32_t layer) {
-  rebuild_plan_add(writer->rank, (struct rebuild_item){block, writer->turns, writer->step, micro_batch, layer, 0, 0});
+static void add(const struct writer *writer, uint32_t block, const struct rebuild_slot *slot, int32_t layer) {
+  rebuild_plan_add(writer->rank, (struct rebuild_item){.like = block,
+                                                       .turns = writer->turns,
+                                                       .step = writer->step,
+                                                       .micro_batch = slot->micro_batch,
+                                                       .layer = layer,
+                                                       .chunk = slot->chunk,
+                                                       .phase = slot->phase,
+                                                       .exchange = slot->transfers});
 }
 
 static bool is_for_replicas(const struct lumos_job *job, const struct lumos_task *task) {
@@ -242,15 +248,15 @@ static bool sums_up(const struct rebuild_blocks *blocks, const struct rebuild_bl
 
 /* Where the only recorded pass back is the last, gradients are summed up in the last that is built alone. */
 static void add_piece(const struct writer *writer, const struct rebuild_passes *passes,
-                      const struct rebuild_piece *piece, int32_t micro_batch, int32_t layer) {
-  bool last = micro_batch == writer->replan->to.micro_batches - 1 || writer->replan->micro_batches > 1;
+                      const struct rebuild_piece *piece, const struct rebuild_slot *slot, int32_t layer) {
+  bool last = slot->micro_batch == writer->replan->to.micro_batches - 1 || writer->replan->micro_batches > 1;
   for (uint32_t i = 0; i < piece->count; i++) {
     uint32_t block = passes->blocks.items[piece->first + i];
     if (!last && sums_up(writer->replan->blocks, &writer->replan->blocks->items.items[block])) {
       continue;
     }
     bool of_layer = writer->replan->blocks->items.items[block].layer != LUMOS_ABSENT_INT;
-    add(writer, block, micro_batch, of_layer ? layer : LUMOS_ABSENT_INT);
+    add(writer, block, slot, of_layer ? layer : LUMOS_ABSENT_INT);
   }
 }
 
@@ -274,7 +280,7 @@ static void add_part(const struct writer *writer, const struct rebuild_slot *slo
   int32_t like = micro_batch_like(writer->replan, slot->phase, slot->micro_batch);
   const struct rebuild_piece *piece = find_part(writer->replan, writer->rank->like, slot->phase, like, part, &of);
   if (piece != NULL) {
-    add_piece(writer, of, piece, slot->micro_batch, LUMOS_ABSENT_INT);
+    add_piece(writer, of, piece, slot, LUMOS_ABSENT_INT);
   }
 }
 
@@ -289,7 +295,7 @@ static void add_layers(const struct writer *writer, const struct rebuild_slot *s
       layer += passes->pieces.items[p++].part == LUMOS_PART_LAYER;
     }
     bool forward = slot->phase == LUMOS_FORWARD;
-    add_piece(writer, passes, &passes->pieces.items[p - 1], slot->micro_batch,
+    add_piece(writer, passes, &passes->pieces.items[p - 1], slot,
               stage->first_layer + (forward ? i : stage->layers - 1 - i));
   }
 }
@@ -302,7 +308,7 @@ static void add_pass(const struct writer *writer, const struct rebuild_slot *slo
   const struct rebuild_piece *begin = &passes->pieces.items[pass->first];
   bool forward = slot->phase == LUMOS_FORWARD;
   if (begin->part == 0) {
-    add_piece(writer, passes, begin, slot->micro_batch, LUMOS_ABSENT_INT);
+    add_piece(writer, passes, begin, slot, LUMOS_ABSENT_INT);
   }
   if (forward ? writer->stage->first : writer->stage->last) {
     add_part(writer, slot, forward ? LUMOS_PART_EMBEDDING : LUMOS_PART_HEAD);
@@ -330,7 +336,12 @@ static uint32_t find_transfer(const struct replan *replan, uint32_t rank, uint8_
 static void add_frame(const struct writer *writer, const uint32_t *blocks, size_t count) {
   for (size_t i = 0; i < count; i++) {
     const struct rebuild_block *block = &writer->replan->blocks->items.items[blocks[i]];
-    struct rebuild_item item = {blocks[i], writer->turns, writer->step, block->micro_batch, block->layer, 0, 0};
+    struct rebuild_item item = {.like = blocks[i],
+                                .turns = writer->turns,
+                                .step = writer->step,
+                                .micro_batch = block->micro_batch,
+                                .layer = block->layer,
+                                .phase = block->phase};
     if (block->phase == LUMOS_OPTIMIZER_PHASE) {
       item.kernels = writer->kernels;
       item.transfers = writer->transfers;
@@ -364,7 +375,7 @@ static bool add_step(const struct writer *writer, const struct rebuild_slots *sl
       return lumos_fail(error, "the recorded job has no example of what a stage would send and receive there; name the "
                                "recorded order of passes with --schedule, or record a pipeline of at least two stages");
     } else {
-      add(writer, transfer, slot->micro_batch, LUMOS_ABSENT_INT);
+      add(writer, transfer, slot, LUMOS_ABSENT_INT);
     }
   }
   add_frame(writer, passes->behind.items, passes->behind.count);
@@ -390,8 +401,7 @@ static bool add_rank(struct replan *replan, const struct stage *stage, const str
   }
   struct rebuild_rank rank = {.like = like, .number = number, .at = *real};
   struct rebuild_slots slots = {0};
-  rebuild_schedule_make(&slots, replan->schedule, replan->to.stages, stage->number, replan->to.micro_batches,
-                        replan->joint);
+  rebuild_schedule_make(&slots, &replan->plan->pipeline, stage->number);
   size_t count = rebuild_steps_built(&replan->steps);
   bool done = true;
   for (uint32_t i = 0; i < count && done; i++) {
@@ -485,7 +495,11 @@ static bool settle(struct replan *replan, const struct lumos_rebuild *asked, str
   to->micro_batches = to->micro_batches > 0 ? to->micro_batches : replan->micro_batches;
   to->stages = to->stages > 0 ? to->stages : replan->stages;
   to->replicas = to->replicas > 0 ? to->replicas : replan->replicas;
-  replan->schedule = to->schedule != 0 ? to->schedule : LUMOS_1F1B;
+  if (to->schedule == LUMOS_INTERLEAVED || to->schedule == LUMOS_ZB_H1 || to->chunks > 1) {
+    return lumos_fail(error, "interleaved and zero-bubble schedules cannot be planned yet; plan 1f1b or gpipe");
+  }
+  replan->plan->pipeline = (struct rebuild_pipeline){to->schedule != 0 ? to->schedule : LUMOS_1F1B, to->stages, 1,
+                                                     to->micro_batches, replan->joint};
   if (replan->replicas == 1 && to->replicas > 1) {
     return lumos_fail(error,
                       "the recorded job has one replica, and so no example of how gradients are summed up; record "
