@@ -157,6 +157,7 @@ static void take_threads(struct rebuild_blocks *blocks) {
     const struct rebuild_block *block = &blocks->items.items[b];
     for (uint32_t t = block->first; t < block->first + block->count; t++) {
       blocks->of_task[t] = b;
+      blocks->place[t] = t - block->first;
     }
   }
 }
@@ -185,6 +186,7 @@ static void take_streams(struct rebuild_blocks *blocks) {
 static void take_tasks(struct rebuild_blocks *blocks) {
   size_t tasks = blocks->job->tasks.count;
   blocks->of_task = lumos_allocate(tasks * sizeof *blocks->of_task);
+  blocks->place = lumos_allocate_zeroed(tasks, sizeof *blocks->place);
   for (size_t t = 0; t < tasks; t++) {
     blocks->of_task[t] = LUMOS_NONE;
   }
@@ -204,6 +206,7 @@ static void list_devices(struct rebuild_blocks *blocks) {
   for (uint32_t t = 0; t < job->tasks.count; t++) {
     if (lumos_on_stream(job, &job->tasks.items[t]) && blocks->of_task[t] != LUMOS_NONE) {
       struct rebuild_block *block = &blocks->items.items[blocks->of_task[t]];
+      blocks->place[t] = block->device_count;
       blocks->devices[block->device_first + block->device_count++] = t;
     }
   }
@@ -294,6 +297,7 @@ void rebuild_blocks_free(struct rebuild_blocks *blocks) {
   free(blocks->rank_first);
   free(blocks->of_task);
   free(blocks->devices);
+  free(blocks->place);
 }
 
 static int by_number(const void *left, const void *right) {

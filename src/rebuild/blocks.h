@@ -27,6 +27,7 @@ struct rebuild_blocks {
   uint32_t *rank_first; /* by rank, and one more: its blocks */
   uint32_t *of_task;    /* by task: its block; LUMOS_NONE: launched before the recording */
   uint32_t *devices;    /* tasks on streams by block, of a block in their order */
+  uint32_t *place;      /* by task: how many of its block come before it, on the thread or on streams */
 };
 
 /* Cut a job, at stage graph or later, whose tasks on threads have measured starts. O(tasks log blocks). */

@@ -1,9 +1,9 @@
 #include "rebuild/emit.h"
 
+#include "base/numbering.h"
 #include "job/builder.h"
 #include "rebuild/exchange.h"
 #include "rebuild/join.h"
-#include "rebuild/outside.h"
 #include "rebuild/ports.h"
 #include "rebuild/schedule.h"
 #include <stdlib.h>
@@ -14,8 +14,12 @@ static const struct lumos_built_lane no_lane = {LUMOS_NONE};
 /* A block that is built: of handles those of its tasks are in a row. */
 struct built {
   uint32_t donor;
-  uint32_t first, first_device; /* the latter in emission.handles */
+  uint32_t first, first_device;                      /* the latter in emission.handles */
+  struct lumos_built_task first_kernel, last_kernel; /* of a pass, but for communication and copies; or none */
 };
+
+/* Phases of passes that what is sent or received is for. */
+enum way { FORWARD, BACK, WAYS };
 
 struct emission {
   const struct lumos_job *from;
@@ -23,19 +27,22 @@ struct emission {
   const struct rebuild_templates *templates;
   struct rebuild_kinds kinds;
   struct lumos_builder *builder;
-  uint32_t *place;     /* by task on a stream: where in its block's list it stands */
   uint32_t *dep_first; /* by task, and one more: deps that hold it, in deps */
   uint32_t *deps;
+  struct lumos_numbering thread_pairs; /* two threads of a rank, of which the first hands over to the second */
+  LUMOS_VECTOR(uint32_t) hand_overs;   /* by number of such a pair: the first such dep */
+  uint32_t sends, receives;            /* an inferred edge to what is sent, from what is received; or none */
   struct rebuild_joining *joining;
-  int64_t *delays; /* by task: rebuild_outside */
   /* Of the rank at hand. */
   const struct rebuild_rank *rank;
   struct built *built;            /* by item */
   LUMOS_VECTOR(uint32_t) handles; /* of tasks on streams, by item, then place in its block; LUMOS_NONE: left out */
   struct rebuild_order order;
-  struct lumos_built_lane *lanes; /* by recorded lane: the one that its tasks come to; LUMOS_NONE: there is none */
-  uint8_t *groups;                /* by recorded group: it is built */
-  bool recorded;                  /* the configuration is */
+  struct lumos_built_lane *lanes;  /* by recorded lane: the one that its tasks come to; LUMOS_NONE: there is none */
+  uint32_t *same;                  /* by recorded lane: the one of the rank that this is like; or none */
+  struct lumos_built_task *latest; /* by lane of that rank: the last task of the last item that is tied; or none */
+  uint8_t *groups;                 /* by recorded group: it is built */
+  bool recorded;                   /* the configuration is */
 };
 
 /* ---- what is the same for all ranks ---- */
@@ -70,14 +77,27 @@ static void list_deps(struct emission *emission) {
   emission->dep_first = first;
 }
 
-static void find_places(struct emission *emission) {
-  const struct rebuild_blocks *blocks = emission->blocks;
-  emission->place = lumos_allocate(emission->from->tasks.count * sizeof *emission->place);
-  for (size_t b = 0; b < blocks->items.count; b++) {
-    const struct rebuild_block *block = &blocks->items.items[b];
-    for (uint32_t i = 0; i < block->device_count; i++) {
-      emission->place[blocks->devices[block->device_first + i]] = i;
+/* The first hand-over of each pair of threads, and the edges of sends and receives. Without the latter edges are recorded,
+ * and calls make streams wait. */
+static void find_patterns(struct emission *emission) {
+  const struct lumos_job *from = emission->from;
+  emission->sends = emission->receives = LUMOS_NONE;
+  for (uint32_t d = 0; d < from->deps.count; d++) {
+    const struct lumos_dep *dep = &from->deps.items[d];
+    if (dep->src == LUMOS_NONE) {
+      continue;
     }
+    const struct lumos_task *src = &from->tasks.items[dep->src], *dst = &from->tasks.items[dep->dst];
+    if (dep->kind == LUMOS_HANDOVER) {
+      uint32_t pair = lumos_number_of(&emission->thread_pairs, lumos_key_pair(src->lane, dst->lane));
+      if (pair == emission->hand_overs.count) {
+        lumos_vector_push(&emission->hand_overs, d);
+      }
+    }
+    bool inferred = dep->kind == LUMOS_DEP_EVENT && dep->evidence != LUMOS_RECORDED;
+    emission->sends = inferred && dst->kind == LUMOS_P2P && emission->sends == LUMOS_NONE ? d : emission->sends;
+    emission->receives =
+        inferred && src->kind == LUMOS_P2P && emission->receives == LUMOS_NONE ? d : emission->receives;
   }
 }
 
@@ -96,15 +116,18 @@ static struct lumos_built_task build_task(const struct emission *emission, const
   struct lumos_built_task built =
       lumos_build_task(emission->builder, like, emission->lanes[task->lane], own, item->step);
   lumos_build_place(emission->builder, built, item->micro_batch, item->layer);
-  if (emission->delays[like] != 0) {
+  const int64_t *delays = emission->templates->delays;
+  if (delays != NULL && delays[like] != 0) {
     int64_t residual = lumos_timing_of(from, like)->residual;
-    lumos_build_residual(emission->builder, built, emission->delays[like] + (residual == LUMOS_ABSENT ? 0 : residual));
+    lumos_build_residual(emission->builder, built, delays[like] + (residual == LUMOS_ABSENT ? 0 : residual));
   }
   return built;
 }
 
-static void build_devices(struct emission *emission, const struct rebuild_item *item,
-                          const struct rebuild_block *block) {
+static bool computes(uint8_t kind) { return !lumos_is_communication(kind) && !lumos_is_copy(kind); }
+
+static void build_devices(struct emission *emission, const struct rebuild_item *item, const struct rebuild_block *block,
+                          struct built *built) {
   for (uint32_t i = 0; i < block->device_count; i++) {
     uint32_t like = emission->blocks->devices[block->device_first + i];
     bool takes_part = rebuild_takes_part(emission->joining, emission->rank, like);
@@ -112,6 +135,10 @@ static void build_devices(struct emission *emission, const struct rebuild_item *
     lumos_vector_push(&emission->handles, task.number);
     if (takes_part) {
       rebuild_join(emission->joining, emission->rank, like, task, item->transfers);
+    }
+    if (!block->transfers && computes(emission->from->tasks.items[like].kind)) {
+      built->first_kernel = built->first_kernel.number == LUMOS_NONE ? task : built->first_kernel;
+      built->last_kernel = task;
     }
   }
 }
@@ -131,7 +158,7 @@ static bool build_item(struct emission *emission, uint32_t index, struct lumos_e
   uint32_t donor = rebuild_draw(emission->templates, item->like, item->turns);
   const struct rebuild_block *block = &emission->blocks->items.items[donor];
   struct built *built = &emission->built[index];
-  *built = (struct built){donor, LUMOS_NONE, (uint32_t)emission->handles.count};
+  *built = (struct built){donor, LUMOS_NONE, (uint32_t)emission->handles.count, no_task, no_task};
   if (!has_lanes(emission, block)) {
     return lumos_fail(error, "rank %d lacks a stream that work of rank %d needs", emission->rank->number,
                       emission->from->ranks.items[block->rank].rank);
@@ -140,7 +167,7 @@ static bool build_item(struct emission *emission, uint32_t index, struct lumos_e
     struct lumos_built_task task = build_task(emission, item, block->first + i);
     built->first = i == 0 ? task.number : built->first;
   }
-  build_devices(emission, item, block);
+  build_devices(emission, item, block, built);
   return true;
 }
 
@@ -160,19 +187,13 @@ static struct lumos_built_task find_built(const struct emission *emission, uint3
   }
   const struct built *built = &emission->built[at];
   bool device = lumos_on_stream(emission->from, &emission->from->tasks.items[found]);
-  return (struct lumos_built_task){device ? emission->handles.items[built->first_device + emission->place[found]]
+  return (struct lumos_built_task){device ? emission->handles.items[built->first_device + blocks->place[found]]
                                           : built->first + found - blocks->items.items[built->donor].first};
 }
 
-/* The last task of the last block before item `index` on a thread; none: nothing comes before it there. */
-static struct lumos_built_task last_on(const struct emission *emission, uint32_t index, uint32_t lane) {
-  for (uint32_t i = index; i-- > 0;) {
-    const struct rebuild_block *block = &emission->blocks->items.items[emission->built[i].donor];
-    if (emission->lanes[block->lane].number == emission->lanes[lane].number) {
-      return (struct lumos_built_task){emission->built[i].first + block->count - 1};
-    }
-  }
-  return no_task;
+/* The last task on a thread before the item at hand; none: nothing comes before it there. */
+static struct lumos_built_task last_on(const struct emission *emission, uint32_t lane) {
+  return emission->same[lane] == LUMOS_NONE ? no_task : emission->latest[emission->same[lane]];
 }
 
 static void tie_deps(const struct emission *emission, uint32_t index, uint32_t like, struct lumos_built_task task) {
@@ -184,7 +205,7 @@ static void tie_deps(const struct emission *emission, uint32_t index, uint32_t l
     }
     struct lumos_built_task src = find_built(emission, index, dep->src);
     if (dep->kind == LUMOS_HANDOVER && (src.number == LUMOS_NONE || !emission->recorded)) {
-      src = last_on(emission, index, from->tasks.items[dep->src].lane);
+      src = last_on(emission, from->tasks.items[dep->src].lane);
     }
     if (src.number != LUMOS_NONE) {
       lumos_build_dep(emission->builder, emission->deps[i], src, LUMOS_ABSENT, task);
@@ -222,15 +243,8 @@ static bool is_handed(const struct emission *emission, uint32_t task) {
 
 /* A recorded hand-over of a rank from one of its threads to another; LUMOS_NONE: there is none. */
 static uint32_t find_hand_over(const struct emission *emission, uint32_t from, uint32_t to) {
-  const struct lumos_job *job = emission->from;
-  for (uint32_t d = 0; d < job->deps.count; d++) {
-    const struct lumos_dep *dep = &job->deps.items[d];
-    if (dep->kind == LUMOS_HANDOVER && dep->src != LUMOS_NONE && job->tasks.items[dep->src].lane == from &&
-        job->tasks.items[dep->dst].lane == to) {
-      return d;
-    }
-  }
-  return LUMOS_NONE;
+  uint32_t pair = lumos_known_number(&emission->thread_pairs, lumos_key_pair(from, to));
+  return pair == LUMOS_NO_NUMBER ? LUMOS_NONE : emission->hand_overs.items[pair];
 }
 
 /* Where a pass goes on, on another thread, with a block that did not in the recording, what came before hands over. */
@@ -252,63 +266,57 @@ static void tie_threads(const struct emission *emission, uint32_t index) {
   }
 }
 
-/* An inferred edge to what is sent, or from what is received; LUMOS_NONE: there is none, for the edges are recorded, and
- * calls make streams wait. */
-static uint32_t find_edge(const struct emission *emission, bool sends) {
-  const struct lumos_job *job = emission->from;
-  for (uint32_t d = 0; d < job->deps.count; d++) {
-    const struct lumos_dep *dep = &job->deps.items[d];
-    if (dep->kind == LUMOS_DEP_EVENT && dep->evidence != LUMOS_RECORDED && dep->src != LUMOS_NONE &&
-        job->tasks.items[sends ? dep->dst : dep->src].kind == LUMOS_P2P) {
-      return d;
+/* The last kernel before an item, and the first behind it, of passes in that phase. */
+struct around {
+  struct lumos_built_task before[WAYS], behind[WAYS];
+};
+
+static uint8_t phase_of(int way) { return way == FORWARD ? LUMOS_FORWARD : LUMOS_BACKWARD; }
+
+/* By item. The caller frees them. */
+static struct around *look_around(const struct emission *emission) {
+  size_t count = emission->rank->items.count;
+  struct around *around = lumos_allocate(count * sizeof *around);
+  for (int way = 0; way < WAYS; way++) {
+    struct lumos_built_task before = no_task, behind = no_task;
+    for (size_t i = 0; i < count; i++) {
+      const struct built *built = &emission->built[i];
+      bool of_phase = emission->blocks->items.items[built->donor].phase == phase_of(way);
+      around[i].before[way] = before;
+      before = of_phase && built->last_kernel.number != LUMOS_NONE ? built->last_kernel : before;
+    }
+    for (size_t i = count; i-- > 0;) {
+      const struct built *built = &emission->built[i];
+      bool of_phase = emission->blocks->items.items[built->donor].phase == phase_of(way);
+      around[i].behind[way] = behind;
+      behind = of_phase && built->first_kernel.number != LUMOS_NONE ? built->first_kernel : behind;
     }
   }
-  return LUMOS_NONE;
-}
-
-static bool computes(uint8_t kind) { return !lumos_is_communication(kind) && !lumos_is_copy(kind); }
-
-/* The last kernel before item `index`, or the first behind it, of a pass in that phase. */
-static struct lumos_built_task nearest_kernel(const struct emission *emission, uint32_t index, uint8_t phase,
-                                              bool before) {
-  uint32_t count = (uint32_t)emission->rank->items.count;
-  for (uint32_t i = index; before ? i-- > 0 : ++i < count;) {
-    const struct rebuild_block *block = &emission->blocks->items.items[emission->built[i].donor];
-    for (uint32_t k = 0; k < block->device_count && !block->transfers && block->phase == phase; k++) {
-      uint32_t place = before ? block->device_count - 1 - k : k;
-      if (computes(emission->from->tasks.items[emission->blocks->devices[block->device_first + place]].kind)) {
-        return (struct lumos_built_task){emission->handles.items[emission->built[i].first_device + place]};
-      }
-    }
-  }
-  return no_task;
+  return around;
 }
 
 /* What is sent waits for the pass that made it, and a pass for what it receives, whatever blocks these begin and end with. */
-static void tie_transfer(const struct emission *emission, struct lumos_built_task task, uint32_t index,
+static void tie_transfer(const struct emission *emission, struct lumos_built_task task, const struct around *around,
                          unsigned exchange) {
-  uint32_t sends = find_edge(emission, true), receives = find_edge(emission, false);
-  for (int forward = 0; forward < 2; forward++) {
-    uint8_t phase = forward ? LUMOS_FORWARD : LUMOS_BACKWARD;
-    struct lumos_built_task made = nearest_kernel(emission, index, phase, true);
-    struct lumos_built_task needs = nearest_kernel(emission, index, phase, false);
-    bool to = (exchange & (unsigned)(forward ? REBUILD_TO_NEXT : REBUILD_TO_PREVIOUS)) != 0;
-    bool from = (exchange & (unsigned)(forward ? REBUILD_FROM_PREVIOUS : REBUILD_FROM_NEXT)) != 0;
-    if (to && sends != LUMOS_NONE && made.number != LUMOS_NONE) {
-      lumos_build_dep(emission->builder, sends, made, LUMOS_ABSENT, task);
+  for (int way = BACK; way >= FORWARD; way--) {
+    struct lumos_built_task made = around->before[way], needs = around->behind[way];
+    bool to = (exchange & (unsigned)(way == FORWARD ? REBUILD_TO_NEXT : REBUILD_TO_PREVIOUS)) != 0;
+    bool from = (exchange & (unsigned)(way == FORWARD ? REBUILD_FROM_PREVIOUS : REBUILD_FROM_NEXT)) != 0;
+    if (to && emission->sends != LUMOS_NONE && made.number != LUMOS_NONE) {
+      lumos_build_dep(emission->builder, emission->sends, made, LUMOS_ABSENT, task);
     }
-    if (from && receives != LUMOS_NONE && needs.number != LUMOS_NONE) {
-      lumos_build_dep(emission->builder, receives, task, LUMOS_ABSENT, needs);
+    if (from && emission->receives != LUMOS_NONE && needs.number != LUMOS_NONE) {
+      lumos_build_dep(emission->builder, emission->receives, task, LUMOS_ABSENT, needs);
     }
   }
 }
 
-static void tie_transfers(const struct emission *emission, uint32_t index) {
+static void tie_transfers(const struct emission *emission, uint32_t index, const struct around *around) {
   const struct rebuild_block *block = &emission->blocks->items.items[emission->built[index].donor];
   for (uint32_t i = 0; i < block->device_count && block->transfers; i++) {
     struct lumos_built_task task = {emission->handles.items[emission->built[index].first_device + i]};
     uint32_t like = emission->blocks->devices[block->device_first + i];
-    tie_transfer(emission, task, index, rebuild_exchange_of_task(emission->from, like));
+    tie_transfer(emission, task, &around[index], rebuild_exchange_of_task(emission->from, like));
   }
 }
 
@@ -391,6 +399,8 @@ static void build_lanes(struct emission *emission, const struct lumos_rank *like
   for (uint32_t l = 0; l < from->lanes.count; l++) {
     bool own = l >= like->lane_first && l < like->lane_first + like->lane_count;
     uint32_t same = own ? l : lane_of_rank(from, l, like);
+    emission->same[l] = same;
+    emission->latest[l] = no_task;
     emission->lanes[l] = same == LUMOS_NONE ? no_lane : emission->lanes[same];
     if (same != LUMOS_NONE && !own) {
       lumos_build_lane_for(emission->builder, l, built, emission->lanes[l]);
@@ -408,6 +418,12 @@ static void order_items(struct emission *emission) {
   free(donors);
 }
 
+static void remember_last(struct emission *emission, uint32_t index) {
+  const struct built *built = &emission->built[index];
+  const struct rebuild_block *block = &emission->blocks->items.items[built->donor];
+  emission->latest[emission->same[block->lane]].number = built->first + block->count - 1;
+}
+
 static bool build_items(struct emission *emission, bool recorded, struct lumos_error *error) {
   uint32_t count = (uint32_t)emission->rank->items.count;
   emission->handles.count = 0;
@@ -417,13 +433,16 @@ static bool build_items(struct emission *emission, bool recorded, struct lumos_e
     }
   }
   order_items(emission);
+  struct around *around = recorded ? NULL : look_around(emission);
   for (uint32_t i = 0; i < count; i++) {
     tie_item(emission, i);
     if (!recorded) {
       tie_threads(emission, i);
-      tie_transfers(emission, i);
+      tie_transfers(emission, i, around);
     }
+    remember_last(emission, i);
   }
+  free(around);
   rebuild_order_free(&emission->order);
   return true;
 }
@@ -474,9 +493,11 @@ static void open_emission(struct emission *emission, const struct rebuild_plan *
   }
   rebuild_kinds_make(&emission->kinds, emission->blocks);
   list_deps(emission);
-  find_places(emission);
+  find_patterns(emission);
   emission->joining = rebuild_joining_new(from, plan);
   emission->lanes = lumos_allocate(from->lanes.count * sizeof *emission->lanes);
+  emission->same = lumos_allocate(from->lanes.count * sizeof *emission->same);
+  emission->latest = lumos_allocate(from->lanes.count * sizeof *emission->latest);
   emission->groups = lumos_allocate_zeroed(from->groups.count, 1);
 }
 
@@ -489,17 +510,15 @@ static void close_emission(struct emission *emission) {
   free(emission->groups);
   free(emission->dep_first);
   free(emission->deps);
-  free(emission->place);
-  free(emission->delays);
+  free(emission->same);
+  free(emission->latest);
+  lumos_numbering_free(&emission->thread_pairs);
+  lumos_vector_free(&emission->hand_overs);
 }
 
 struct lumos_job *rebuild_emit(const struct rebuild_templates *templates, const struct rebuild_plan *plan,
                                struct lumos_error *error) {
   struct emission emission = {.from = templates->blocks->job, .blocks = templates->blocks, .templates = templates};
-  emission.delays = rebuild_outside(emission.from, error);
-  if (emission.delays == NULL) {
-    return NULL;
-  }
   open_emission(&emission, plan);
   bool built = build_ranks(&emission, plan, error) && rebuild_join_all(emission.joining, emission.builder, error);
   struct lumos_job *job = built ? lumos_builder_finish(emission.builder, error) : NULL;

@@ -13,39 +13,73 @@ static int64_t length_of(const struct lumos_timeline *timeline, int32_t step) {
   return 0;
 }
 
-/* From which recorded step most of a built one was drawn, by tasks on the threads of one rank. */
-static int32_t drawn_from(const struct rebuild_templates *templates, const struct rebuild_rank *rank, int32_t step,
-                          const struct lumos_timeline *measured) {
-  uint32_t most = 0;
-  int32_t best = LUMOS_ABSENT_INT;
-  for (size_t i = 0; i < measured->job.count; i++) {
-    uint32_t count = 0;
-    for (size_t k = 0; k < rank->items.count; k++) {
-      const struct rebuild_item *item = &rank->items.items[k];
-      const struct rebuild_block *block =
-          &templates->blocks->items.items[rebuild_draw(templates, item->like, item->turns)];
-      count += item->step == step && block->step == measured->job.items[i].step ? block->count : 0;
+struct drawn { /* tasks on the threads of one rank, from a recorded step to a built one */
+  int32_t step, from;
+  uint32_t count;
+};
+
+static int by_steps(const void *left, const void *right) {
+  const struct drawn *a = left, *b = right;
+  return a->step != b->step ? LUMOS_ORDER(a->step, b->step) : LUMOS_ORDER(a->from, b->from);
+}
+
+LUMOS_VECTOR_TYPE(draws, struct drawn);
+
+/* For each built step the recorded one that most of it was drawn from, ascending. */
+static void find_draws(struct draws *draws, const struct rebuild_templates *templates,
+                       const struct rebuild_rank *rank) {
+  *draws = (struct draws){0};
+  for (size_t k = 0; k < rank->items.count; k++) {
+    const struct rebuild_item *item = &rank->items.items[k];
+    const struct rebuild_block *block =
+        &templates->blocks->items.items[rebuild_draw(templates, item->like, item->turns)];
+    lumos_vector_push(draws, ((struct drawn){item->step, block->step, block->count}));
+  }
+  lumos_vector_sort(draws, by_steps);
+  size_t kept = 0;
+  for (size_t i = 0; i < draws->count; i++) {
+    const struct drawn *drawn = &draws->items[i];
+    struct drawn sum = *drawn;
+    while (i + 1 < draws->count && by_steps(drawn, &draws->items[i + 1]) == 0) {
+      sum.count += draws->items[++i].count;
     }
-    if (count > most) {
-      most = count;
-      best = measured->job.items[i].step;
+    bool same = kept > 0 && draws->items[kept - 1].step == sum.step;
+    if (!same) {
+      draws->items[kept++] = sum;
+    } else if (sum.count > draws->items[kept - 1].count) {
+      draws->items[kept - 1] = sum;
     }
   }
-  return best;
+  draws->count = kept;
+}
+
+static int by_step(const void *left, const void *right) {
+  const struct drawn *a = left, *b = right;
+  return LUMOS_ORDER(a->step, b->step);
+}
+
+/* LUMOS_ABSENT_INT: nothing of it was built. */
+static int32_t drawn_from(const struct draws *draws, int32_t step) {
+  const struct drawn wanted = {.step = step},
+                     *found = bsearch(&wanted, draws->items, draws->count, sizeof wanted, by_step);
+  return found == NULL ? LUMOS_ABSENT_INT : found->from;
 }
 
 static void compare(const struct rebuild_templates *templates, const struct rebuild_plan *plan,
                     const struct lumos_timeline *measured, const struct lumos_timeline *rebuilt,
                     struct lumos_decimal *deviation) {
   int64_t sum = 0, off = 0;
+  struct draws draws;
+  find_draws(&draws, templates, &plan->ranks.items[0]);
   size_t first = rebuilt->job.count > 1; /* as on the page, where the first step settles */
   for (size_t i = first; i < rebuilt->job.count && measured->job.count > 0; i++) {
-    int32_t from = drawn_from(templates, &plan->ranks.items[0], rebuilt->job.items[i].step, measured);
+    int32_t from = drawn_from(&draws, rebuilt->job.items[i].step);
     bool begins = from == measured->job.items[0].step && measured->job.count > 1;
     int64_t length = begins ? 0 : length_of(measured, from);
     sum += length;
     off += length == 0 ? 0 : rebuilt->job.items[i].end - rebuilt->job.items[i].start - length;
   }
+  lumos_vector_free(&draws);
   *deviation = (struct lumos_decimal){sum == 0 ? LUMOS_ABSENT : (int64_t)((__int128)off * 1000000 / sum), 6};
 }
 

@@ -146,17 +146,6 @@ static uint32_t task_at(const struct range *range, uint32_t i) {
   return range->tasks != NULL ? range->tasks[i] : range->first + i;
 }
 
-static uint32_t place_in(const struct range *range, uint32_t task) {
-  if (range->tasks == NULL) {
-    return task - range->first;
-  }
-  uint32_t place = 0;
-  while (range->tasks[place] != task) {
-    place++;
-  }
-  return place;
-}
-
 /* Is it on such a lane, of such a kind, and on threads of such a name? Kernels of one place may have other names. */
 static bool is_alike(const struct lumos_job *job, uint32_t left, uint32_t right) {
   const struct lumos_task *a = &job->tasks.items[left], *b = &job->tasks.items[right];
@@ -190,7 +179,7 @@ uint32_t rebuild_find_task(const struct rebuild_blocks *blocks, uint32_t task, u
   struct range own = range_of(blocks, of, streams), other = range_of(blocks, in, streams);
   bool same = blocks->items.items[of].structure == blocks->items.items[in].structure && own.count == other.count;
   if (same) {
-    uint32_t found = task_at(&other, place_in(&own, task));
+    uint32_t found = task_at(&other, blocks->place[task]);
     if (is_alike(blocks->job, task, found)) {
       return found;
     }

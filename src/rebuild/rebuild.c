@@ -4,6 +4,7 @@
 #include "rebuild/emit.h"
 #include "rebuild/error.h"
 #include "rebuild/legal.h"
+#include "rebuild/outside.h"
 #include "rebuild/replan.h"
 #include "transform/edit.h"
 #include <lumos/sim.h>
@@ -115,7 +116,8 @@ static struct lumos_job *build(struct lumos_job *job, const struct lumos_rebuild
   struct lumos_decimal deviation;
   rebuild_blocks_cut(&blocks, job);
   rebuild_templates_make(&templates, &blocks);
-  bool measured = find_deviation(&templates, &deviation, error);
+  templates.delays = rebuild_outside(job, error);
+  bool measured = templates.delays != NULL && find_deviation(&templates, &deviation, error);
   struct lumos_job *built = measured ? build_asked(&templates, asked, error) : NULL;
   if (built != NULL) {
     struct rebuild_census census = rebuild_census_take(&templates);

@@ -73,52 +73,23 @@ static void list_members(struct rebuild_templates *templates) {
 
 /* ---- which step comes next ---- */
 
+static int by_step(const void *left, const void *right) {
+  int32_t a = *(const int32_t *)left, b = *(const int32_t *)right;
+  return LUMOS_ORDER(a, b);
+}
+
 static uint32_t index_of(const struct rebuild_steps *steps, int32_t step) {
-  uint32_t index = 0;
-  while (steps->items[index] != step) {
-    index++;
-  }
-  return index;
+  const int32_t *found = bsearch(&step, steps->items, steps->count, sizeof step, by_step);
+  return (uint32_t)(found - steps->items);
 }
 
-/* By pair of steps: how many blocks of the first have one of their template in the other. */
-static uint32_t *count_alike(const struct rebuild_templates *templates, const struct rebuild_steps *steps) {
-  size_t count = steps->count;
-  uint32_t *alike = lumos_allocate_zeroed(count * count, sizeof *alike);
-  uint32_t *here = lumos_allocate_zeroed(count, sizeof *here); /* members of a template, by step */
-  for (uint32_t template = 0; template <templates->count; template ++) {
-    for (uint32_t i = templates->first[template]; i < templates->first[template + 1]; i++) {
-      here[index_of(steps, templates->blocks->items.items[templates->members[i]].step)]++;
-    }
-    for (size_t s = 0; s < count; s++) {
-      for (size_t other = 0; other < count; other++) {
-        alike[s * count + other] += here[other] > 0 ? here[s] : 0;
-      }
-    }
-    memset(here, 0, count * sizeof *here);
-  }
-  free(here);
-  return alike;
-}
+struct share { /* of a step in a template */
+  uint32_t template, blocks;
+};
+LUMOS_VECTOR_TYPE(shares, struct share);
 
-/* By index of a step: of those behind it, and then those from the first on, the one that is most like it. */
-static uint32_t *find_next_steps(const struct rebuild_templates *templates, const struct rebuild_steps *steps) {
-  uint32_t count = (uint32_t)steps->count;
-  uint32_t *alike = count_alike(templates, steps), *next = lumos_allocate(count * sizeof *next);
-  for (uint32_t s = 0; s < count; s++) {
-    next[s] = (s + 1) % count;
-    for (uint32_t i = 2; i < count; i++) {
-      uint32_t other = (s + i) % count;
-      next[s] = alike[s * count + other] > alike[s * count + next[s]] ? other : next[s];
-    }
-  }
-  free(alike);
-  return next;
-}
-
-/* ---- which block comes next ---- */
-
-struct group { /* members of a template of one step */
+/* Members of a template of one step. */
+struct group {
   uint32_t first, end;
 };
 
@@ -132,17 +103,69 @@ static struct group group_at(const struct rebuild_templates *templates, uint32_t
   return group;
 }
 
-/* Those of a step; where there are none, those behind `group`, or the first. */
-static struct group group_of_step(const struct rebuild_templates *templates, struct group all, struct group group,
-                                  int32_t step) {
-  struct group found = group_at(templates, group.end == all.end ? all.first : group.end, all.end), other;
-  for (uint32_t from = all.first; from < all.end; from = other.end) {
-    other = group_at(templates, from, all.end);
-    if (templates->blocks->items.items[templates->members[from]].step == step) {
-      return other;
+/* By index of a step: which templates it has blocks of, ascending. */
+static struct shares *list_shares(const struct rebuild_templates *templates, const struct rebuild_steps *steps) {
+  struct shares *shares = lumos_allocate_zeroed(steps->count, sizeof *shares);
+  struct group group;
+  for (uint32_t template = 0; template <templates->count; template ++) {
+    for (uint32_t from = templates->first[template]; from < templates->first[template + 1]; from = group.end) {
+      group = group_at(templates, from, templates->first[template + 1]);
+      int32_t step = templates->blocks->items.items[templates->members[from]].step;
+      struct share share = {template, group.end - from};
+      lumos_vector_push(&shares[index_of(steps, step)], share);
     }
   }
-  return found;
+  return shares;
+}
+
+/* How many blocks of a step have one of their template in the other. */
+static uint32_t count_alike(const struct shares *step, const struct shares *other) {
+  uint32_t alike = 0;
+  for (size_t i = 0, k = 0; i < step->count && k < other->count; i++) {
+    while (k < other->count && other->items[k].template <step->items[i].template) {
+      k++;
+    }
+    alike += k < other->count && other->items[k].template == step->items[i].template ? step->items[i].blocks : 0;
+  }
+  return alike;
+}
+
+/* Of those behind a step, and then those from the first on, the one that is most like it. */
+static uint32_t next_step(const struct shares *shares, uint32_t count, uint32_t step) {
+  enum { CANDIDATES = 64 }; /* are looked at, none further away. Chosen: what repeats in a job does so sooner */
+  uint32_t whole = count_alike(&shares[step], &shares[step]), most = 0, next = step;
+  for (uint32_t i = 1; i < count && i <= CANDIDATES && (most < whole || i == 1); i++) {
+    uint32_t other = (step + i) % count, alike = count_alike(&shares[step], &shares[other]);
+    next = i == 1 || alike > most ? other : next;
+    most = alike > most ? alike : most;
+  }
+  return next;
+}
+
+static uint32_t *find_next_steps(const struct rebuild_templates *templates, const struct rebuild_steps *steps) {
+  uint32_t count = (uint32_t)steps->count, *next = lumos_allocate(count * sizeof *next);
+  struct shares *shares = list_shares(templates, steps);
+  for (uint32_t s = 0; s < count; s++) {
+    next[s] = next_step(shares, count, s);
+  }
+  for (uint32_t s = 0; s < count; s++) {
+    lumos_vector_free(&shares[s]);
+  }
+  free(shares);
+  return next;
+}
+
+/* ---- which block comes next ---- */
+
+/* By index of a step: the first group of a template that is of it. */
+static void list_groups(const struct rebuild_templates *templates, struct group all, const struct rebuild_steps *steps,
+                        struct group *groups) {
+  struct group group;
+  for (uint32_t from = all.first; from < all.end; from = group.end) {
+    group = group_at(templates, from, all.end);
+    uint32_t step = index_of(steps, templates->blocks->items.items[templates->members[from]].step);
+    groups[step] = groups[step].end == 0 ? group : groups[step];
+  }
 }
 
 /* What is sent or received goes with what a neighbour does, and stays in its place. Of all else, of another step: the next micro-batch's, or a later one's, that refers to the same blocks around it; else the one
@@ -160,13 +183,15 @@ static uint32_t next_of(const struct rebuild_templates *templates, const uint64_
   return templates->members[next.first + place % count];
 }
 
-static void chain_members(struct rebuild_templates *templates, const uint64_t *ports, uint32_t template,
-                          const struct rebuild_steps *steps, const uint32_t *next_steps) {
-  struct group all = {templates->first[template], templates->first[template + 1]}, group;
+/* Behind the group of a step comes that of the next step; where there is none, the one behind it, or the first. */
+static void chain_members(struct rebuild_templates *templates, const uint64_t *ports, struct group all,
+                          const struct rebuild_steps *steps, const uint32_t *next_steps, const struct group *groups) {
+  struct group group;
   for (uint32_t from = all.first; from < all.end; from = group.end) {
     group = group_at(templates, from, all.end);
     uint32_t step = index_of(steps, templates->blocks->items.items[templates->members[from]].step);
-    struct group next = group_of_step(templates, all, group, steps->items[next_steps[step]]);
+    struct group next = groups[next_steps[step]];
+    next = next.end != 0 ? next : group_at(templates, group.end == all.end ? all.first : group.end, all.end);
     for (uint32_t i = from; i < group.end; i++) {
       uint32_t block = templates->members[i];
       templates->next[block] = next_of(templates, ports, block, i - from, next);
@@ -179,12 +204,41 @@ static void chain(struct rebuild_templates *templates) {
   struct rebuild_steps steps;
   rebuild_steps_list(&steps, templates->blocks);
   uint32_t *next_steps = find_next_steps(templates, &steps);
+  struct group *groups = lumos_allocate_zeroed(steps.count, sizeof *groups); /* none: end is 0 */
   for (uint32_t template = 0; template <templates->count; template ++) {
-    chain_members(templates, ports, template, &steps, next_steps);
+    struct group all = {templates->first[template], templates->first[template + 1]};
+    list_groups(templates, all, &steps, groups);
+    chain_members(templates, ports, all, &steps, next_steps, groups);
+    for (uint32_t i = all.first; i < all.end; i++) {
+      groups[index_of(&steps, templates->blocks->items.items[templates->members[i]].step)] = (struct group){0};
+    }
   }
+  free(groups);
   free(next_steps);
   free(ports);
   lumos_vector_free(&steps);
+}
+
+/* Whatever is drawn first, what is drawn later comes again at some point. */
+static void find_circles(struct rebuild_templates *templates) {
+  size_t blocks = templates->blocks->items.count, filled = 0;
+  uint32_t *walk = lumos_allocate_zeroed(blocks, sizeof *walk); /* by block: the walk that came by first, from 1 */
+  templates->circle = lumos_allocate(blocks * sizeof *templates->circle);
+  templates->turns = lumos_allocate_zeroed(blocks, sizeof *templates->turns);
+  for (uint32_t b = 0; b < blocks; b++) {
+    uint32_t at = b, first = (uint32_t)filled;
+    for (; walk[at] == 0; at = templates->next[at]) {
+      walk[at] = b + 1;
+    }
+    for (bool met = walk[at] == b + 1; met && templates->turns[at].count == 0; at = templates->next[at]) {
+      templates->turns[at] = (struct rebuild_turn){first, 1, (uint32_t)filled - first};
+      templates->circle[filled++] = at;
+    }
+    for (size_t i = first; i < filled; i++) {
+      templates->turns[templates->circle[i]].count = (uint32_t)filled - first;
+    }
+  }
+  free(walk);
 }
 
 void rebuild_templates_make(struct rebuild_templates *templates, const struct rebuild_blocks *blocks) {
@@ -200,6 +254,7 @@ void rebuild_templates_make(struct rebuild_templates *templates, const struct re
   number_templates(templates);
   list_members(templates);
   chain(templates);
+  find_circles(templates);
 }
 
 void rebuild_templates_free(struct rebuild_templates *templates) {
@@ -207,6 +262,9 @@ void rebuild_templates_free(struct rebuild_templates *templates) {
   free(templates->next);
   free(templates->first);
   free(templates->members);
+  free(templates->circle);
+  free(templates->turns);
+  free(templates->delays);
 }
 
 /* How long a thread was silent before its first block is not recorded. */
@@ -217,8 +275,12 @@ static bool begins_thread(const struct rebuild_blocks *blocks, uint32_t b) {
 
 uint32_t rebuild_draw(const struct rebuild_templates *templates, uint32_t like, uint32_t turns) {
   uint32_t drawn = like;
-  for (uint32_t i = 0; i < turns; i++) {
+  for (; turns > 0 && templates->turns[drawn].count == 0; turns--) {
     drawn = templates->next[drawn];
+  }
+  const struct rebuild_turn *turn = &templates->turns[drawn];
+  if (turns > 0) {
+    drawn = templates->circle[turn->first + ((uint64_t)turn->place + turns) % turn->count];
   }
   return begins_thread(templates->blocks, drawn) ? templates->next[drawn] : drawn;
 }

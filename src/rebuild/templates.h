@@ -11,13 +11,22 @@
 
 #include "rebuild/blocks.h"
 
+struct rebuild_turn {
+  uint32_t first; /* of its circle, in rebuild_templates.circle */
+  uint32_t count; /* 0: what is drawn after it never leads back to it */
+  uint32_t place; /* from `first` */
+};
+
 struct rebuild_templates {
   const struct rebuild_blocks *blocks;
   uint32_t count;
-  uint32_t *of;      /* by block: its template */
-  uint32_t *first;   /* by template, and one more */
-  uint32_t *members; /* blocks by template, of one in the order of time */
-  uint32_t *next;    /* by block: the one of its template that is drawn after it */
+  uint32_t *of;               /* by block: its template */
+  uint32_t *first;            /* by template, and one more */
+  uint32_t *members;          /* blocks by template, of one in the order of time */
+  uint32_t *next;             /* by block: the one of its template that is drawn after it */
+  uint32_t *circle;           /* blocks that come again when one is drawn after the other, circle by circle */
+  struct rebuild_turn *turns; /* by block: where in its circle it stands */
+  int64_t *delays;            /* by task: rebuild_outside; NULL: nothing outside of the recording holds it */
 };
 
 void rebuild_templates_make(struct rebuild_templates *templates, const struct rebuild_blocks *blocks);
@@ -25,7 +34,7 @@ void rebuild_templates_free(struct rebuild_templates *templates);
 
 /* A block of the template that `like` is of: `turns` steps further on, after the last from the first again, of steps that
  * differ among those that do the same, and of another micro-batch where that refers to the same blocks around it; so what is built
- * of one step is drawn from one step. Rather none that begins its thread. O(turns). */
+ * of one step is drawn from one step. Rather none that begins its thread. O(1) for what comes again. */
 uint32_t rebuild_draw(const struct rebuild_templates *templates, uint32_t like, uint32_t turns);
 
 #endif
