@@ -117,6 +117,8 @@ struct lumos_decimal {
   int decimals;  /* 0..6 */
 };
 
+double lumos_decimal_value(struct lumos_decimal); /* of one that is not absent */
+
 struct lumos_history {
   lumos_string_id tool, version, args;
   uint32_t input_first, input_count; /* in job->inputs (string ids), sorted by bytes */
@@ -242,9 +244,10 @@ struct lumos_wait {
 
 /* What few tasks have. */
 struct lumos_detail {
-  int64_t bytes, flops, was; /* LUMOS_ABSENT */
-  int64_t own_dur, own_lag;  /* LUMOS_ABSENT: all of dur, or of lag, is the task's own */
-  struct lumos_decimal dur_error;
+  int64_t bytes, flops, was;      /* LUMOS_ABSENT */
+  int64_t own_dur, own_lag;       /* LUMOS_ABSENT: all of dur, or of lag, is the task's own */
+  struct lumos_decimal dur_error; /* of this task alone: relative, one sigma */
+  lumos_string_id common_error;   /* id of the common error that it shares with others */
   uint32_t first_segment; /* task index: the call's first segment, where nested events cut the call; else LUMOS_NONE */
   int32_t from_rank;      /* the original's rank number; with from_id */
   uint32_t from_id;       /* its N; LUMOS_NONE: not a copy */
@@ -286,6 +289,7 @@ struct lumos_collective {
   int32_t root, size;                           /* root LUMOS_ABSENT_INT */
   uint32_t member_first, member_count;          /* task indices in job->members */
   int64_t bytes, transfer, transfer_error, was; /* LUMOS_ABSENT (bytes too: unknown) */
+  lumos_string_id common_error;                 /* id of the common error that it shares with others */
   /* What sim reads off its timeline. */
   int64_t wait;                                            /* LUMOS_ABSENT */
   int32_t waited_for;                                      /* rank number; LUMOS_ABSENT_INT */
@@ -310,6 +314,16 @@ struct lumos_model_description {
   int32_t micro_batches;       /* of a replica in a step */
   struct lumos_parallel sizes; /* how many ranks there are along each axis; pp: pipeline stages */
   struct lumos_model_evidence evidence;
+  lumos_string_id unknown;
+};
+
+/* An error that changed durations have in common, such as the one of a model of matrix products: they are all too long
+ * together, or all too short. */
+struct lumos_common_error {
+  lumos_string_id id;         /* unique: "gpu.gemm" */
+  lumos_string_id name;       /* in plain words, as in "matrix products on another GPU" */
+  struct lumos_decimal sigma; /* relative, one sigma */
+  lumos_string_id source;     /* where sigma comes from, as in "leave-one-out over 41 shapes" */
   lumos_string_id unknown;
 };
 
@@ -373,6 +387,7 @@ struct lumos_job {
   LUMOS_VECTOR(struct lumos_collective) collectives;
   LUMOS_VECTOR(uint32_t) members;
   LUMOS_VECTOR(struct lumos_model_description) models; /* at most one */
+  LUMOS_VECTOR(struct lumos_common_error) common_errors;
   LUMOS_VECTOR(struct lumos_metric) metrics;
   LUMOS_VECTOR(struct lumos_note) notes;
   LUMOS_VECTOR(struct lumos_foreign) foreign;
@@ -399,6 +414,7 @@ extern const struct lumos_detail lumos_detail_empty;
 extern const struct lumos_dep lumos_dep_empty;
 extern const struct lumos_collective lumos_collective_empty;
 extern const struct lumos_model_description lumos_model_description_empty;
+extern const struct lumos_common_error lumos_common_error_empty;
 extern const struct lumos_metric lumos_metric_empty;
 extern const struct lumos_note lumos_note_empty;
 
@@ -483,6 +499,14 @@ int64_t lumos_device_job_time(const struct lumos_rank *rank, int64_t t);
  * scope adds to the count of the first. */
 void lumos_job_note(struct lumos_job *job, const char *code, enum lumos_level level, int64_t count,
                     const struct lumos_scope *scope, const char *text, const char *cure);
+
+/* The id of a common error, for common_error of what has it; added where the job has none of that id yet. Of one
+ * that is there the larger sigma stays: what is given twice must not look surer for it. sigma: relative, in millionths,
+ * at least 0. O(common_errors). */
+lumos_string_id lumos_job_common_error(struct lumos_job *job, const char *id, const char *name, int32_t sigma,
+                                       const char *source);
+/* The common error of that id; NULL: there is none. O(common_errors). */
+const struct lumos_common_error *lumos_common_error_of(const struct lumos_job *job, lumos_string_id id);
 
 /* Add a history entry for `tool` (inputs: base names, sorted here). args may be "". Called by the library function that
  * brings a job to a stage, not by the tool's main: lumos_trace_parse ("lumos-parse", with inputs), lumos_graph_build,

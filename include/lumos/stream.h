@@ -22,21 +22,22 @@
  *   task        id rank lane seq kind name start? dur own_dur?g lag own_lag?g gap?g step? span? origin?g call?
  *               first_segment? launch_lag?g launch_from?g event?{op lane? id?} wait?{on lane? record? residual?g} comm?{op group? id? seq?
  *               peers?[{rank send recv}] bytes? dtype?} bytes? flops?s occupancy? phase?g micro_batch?g layer?g part?g
- *               residual?g end_residual?g from?t was?t dur_source?t dur_error?t sim_start?s sim_dur?s
+ *               residual?g end_residual?g from?t was?t dur_source?t dur_error?t common_error?t sim_start?s sim_dur?s
  *   dep         src? at? dst kind from to lag covers? evidence mode (g, t)
- *   collective  id("c:N") op rule group? root? members[T...] size bytes? transfer? transfer_error? matched was?
- *               dur_source? wait?s waited_for?s algorithm_bandwidth?s bus_bandwidth?s label?s (g)
+ *   collective  id("c:N") op rule group? root? members[T...] size bytes? transfer? transfer_error? common_error?t
+ *               matched was? dur_source? wait?s waited_for?s algorithm_bandwidth?s bus_bandwidth?s label?s (g)
  *   model       layers? hidden? heads? kv_heads? head_dim? ffn? ffn_matrices? sequence? vocabulary? micro_batch?
  *               micro_batches? parallel?{tp? pp? dp? cp? ep?} evidence?{of each of these, under its name: a text}; at
  *               most one (g)
+ *   common_error id name sigma source (t)
  *   metric      name value unit scope{rank? step? lane? kind? group? layer? task? stage? peer? op? module? name?
  *               phase?} source of? low? high? (g, s)
  *   note        code level text count? scope? cure?
  *   end         counts{type: lines of that type, the end line included}
  *
  * Order of lines: lumos; for every rank, ascending: rank, group, lane, span, task (threads first, by lane and seq);
- * then dep, collective, model, metric, note, unknown types, end. A reader wants lumos first and end last and takes the
- * rest in any order; only the order of dep, metric, note and unknown records among themselves is kept.
+ * then dep, collective, model, common_error, metric, note, unknown types, end. A reader wants lumos first and end last
+ * and takes the rest in any order; only the order of dep, metric, note and unknown records among themselves is kept.
  *
  * What a field means
  *   group.id         the recorded name, made unique as below; name: what else the recording calls it, its description.
@@ -114,6 +115,13 @@
  *   task.residual    signed: measured start minus what the rules explain; a run adds it, but takes no task into the
  *                    previous one on its stream (beyond lag) nor before its call. end_residual: of a collective's
  *                    member, the same for its end.
+ *   common_error     an error that changed durations share: they are all too long together, or all too short. name says
+ *                    of what, in plain words; sigma is relative, one standard deviation; source says where it comes
+ *                    from.
+ *   task.dur_error   how wrong dur may be by itself, independent of all others: relative, one standard deviation.
+ *                    common_error: the id of the one that it shares with others. Both absent: dur is as sure as what
+ *                    was measured.
+ *   collective.common_error  the same of transfer; its own error is transfer_error, in ns.
  *   dep.at           an instant on the clock of dst's row (raw, as dst.start). lag: from the end of src named by `from`
  *                    to the end of dst named by `to`.
  *   dep              what is not lane order, launch, or a run-time rule that the simulator finds again (host waits,

@@ -45,6 +45,9 @@ struct lumos_builder *lumos_builder_new(const struct lumos_job *from) {
   for (size_t i = 0; i < from->models.count; i++) {
     lumos_vector_push(&job->models, from->models.items[i]);
   }
+  for (size_t i = 0; i < from->common_errors.count; i++) {
+    lumos_vector_push(&job->common_errors, from->common_errors.items[i]);
+  }
   builder->from = from;
   builder->job = job;
   builder->joined = lumos_allocate_zeroed(from->tasks.count, 1);
@@ -278,6 +281,24 @@ void lumos_build_transfer(struct lumos_builder *builder, int64_t transfer) {
 void lumos_build_model(struct lumos_builder *builder, const struct lumos_model_description *model) {
   builder->job->models.count = 0;
   lumos_vector_push(&builder->job->models, *model);
+}
+
+lumos_string_id lumos_build_common_error(struct lumos_builder *builder, const char *id, const char *name, int32_t sigma,
+                                         const char *source) {
+  return lumos_job_common_error(builder->job, id, name, sigma, source);
+}
+
+void lumos_build_error(struct lumos_builder *builder, struct lumos_built_task task, int32_t error,
+                       lumos_string_id common) {
+  struct lumos_detail *detail = lumos_task_detail(builder->job, &builder->job->tasks.items[task.number]);
+  detail->dur_error = (struct lumos_decimal){error, 6};
+  detail->common_error = common;
+}
+
+void lumos_build_transfer_error(struct lumos_builder *builder, int64_t error, lumos_string_id common) {
+  struct lumos_collective *collective = &builder->job->collectives.items[builder->job->collectives.count - 1];
+  collective->transfer_error = error;
+  collective->common_error = common;
 }
 
 /* ---- the end ---- */

@@ -73,6 +73,15 @@ void lumos_build_collective(struct lumos_builder *builder, uint32_t like, const 
 /* What the last collective transfers takes, in ns: another time than `like`'s, modelled. */
 void lumos_build_transfer(struct lumos_builder *builder, int64_t transfer);
 
+/* An error that what is built has in common (lumos_job_common_error); its id. */
+lumos_string_id lumos_build_common_error(struct lumos_builder *builder, const char *id, const char *name, int32_t sigma,
+                                         const char *source);
+/* How wrong the task's duration may be: by itself (relative, one sigma, in millionths), and with all that share the
+ * common error (LUMOS_NO_STRING: none). Of the last collective's transfer the same, its own error in ns. */
+void lumos_build_error(struct lumos_builder *builder, struct lumos_built_task task, int32_t error,
+                       lumos_string_id common);
+void lumos_build_transfer_error(struct lumos_builder *builder, int64_t error, lumos_string_id common);
+
 /* What is trained and how it is spread, in place of what `from` says. */
 void lumos_build_model(struct lumos_builder *builder, const struct lumos_model_description *model);
 

@@ -44,7 +44,12 @@ static const char *fault_of_string(const struct lumos_check *check, const struct
   if (string > lumos_strings_count(check->job->strings)) {
     return "is not a string";
   }
-  return field->kind == FIELD_GROUP && check->is_group[string] == 0 ? "names a group that has no record" : NULL;
+  if (field->kind == FIELD_GROUP && check->is_group[string] == 0) {
+    return "names a group that has no record";
+  }
+  return field->kind == FIELD_COMMON_ERROR && check->is_common_error[string] == 0
+             ? "names a common error that has no record"
+             : NULL;
 }
 
 /* What is wrong with a value that is there; NULL: nothing. */
@@ -66,6 +71,7 @@ static const char *fault_of(const struct lumos_check *check, const struct lumos_
       return fault_of_decimal(field, slot);
     case FIELD_STRING:
     case FIELD_GROUP:
+    case FIELD_COMMON_ERROR:
     case FIELD_UNKNOWN:
       return fault_of_string(check, field, *(const lumos_string_id *)slot);
     case FIELD_NAME:
@@ -237,8 +243,15 @@ bool lumos_job_check(const struct lumos_job *job, struct lumos_error *error) {
       check.is_group[job->groups.items[i].id] = 1;
     }
   }
+  check.is_common_error = lumos_allocate_zeroed(strings + 1U, 1);
+  for (size_t i = 0; i < job->common_errors.count; i++) {
+    if (job->common_errors.items[i].id <= strings) {
+      check.is_common_error[job->common_errors.items[i].id] = 1;
+    }
+  }
   bool good = check_frame(&check) && check_links(&check) && check_fields(&check) && lumos_check_order(&check) &&
               lumos_check_relations(&check);
   free(check.is_group);
+  free(check.is_common_error);
   return good;
 }

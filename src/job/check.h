@@ -8,7 +8,8 @@
 struct lumos_check {
   const struct lumos_job *job;
   struct lumos_error *error;
-  uint8_t *is_group; /* for every string: is it the id of a group? */
+  uint8_t *is_group;        /* for every string: is it the id of a group? */
+  uint8_t *is_common_error; /* the same of common errors */
 };
 
 /* Fail with the name of a record (by id, or by its place) before the text; returns false. */

@@ -106,6 +106,7 @@ const struct lumos_model_description lumos_model_description_empty = {
     .micro_batches = LUMOS_ABSENT_INT,
     .sizes = {LUMOS_ABSENT_INT, LUMOS_ABSENT_INT, LUMOS_ABSENT_INT, LUMOS_ABSENT_INT, LUMOS_ABSENT_INT},
 };
+const struct lumos_common_error lumos_common_error_empty = {.sigma = NO_DECIMAL};
 const struct lumos_metric lumos_metric_empty = {.low = NO_DECIMAL, .high = NO_DECIMAL, .scope = NO_SCOPE};
 const struct lumos_note lumos_note_empty = {.count = LUMOS_ABSENT, .scope = NO_SCOPE};
 
@@ -138,6 +139,7 @@ void lumos_job_free(struct lumos_job *job) {
   lumos_vector_free(&job->collectives);
   lumos_vector_free(&job->members);
   lumos_vector_free(&job->models);
+  lumos_vector_free(&job->common_errors);
   lumos_vector_free(&job->metrics);
   lumos_vector_free(&job->notes);
   lumos_vector_free(&job->foreign);
@@ -268,6 +270,41 @@ void lumos_job_note(struct lumos_job *job, const char *code, enum lumos_level le
     }
   }
   lumos_vector_push(&job->notes, note);
+}
+
+double lumos_decimal_value(struct lumos_decimal decimal) {
+  double value = (double)decimal.units;
+  for (int i = 0; i < decimal.decimals; i++) {
+    value /= 10;
+  }
+  return value;
+}
+
+const struct lumos_common_error *lumos_common_error_of(const struct lumos_job *job, lumos_string_id id) {
+  for (size_t i = 0; i < job->common_errors.count; i++) {
+    if (job->common_errors.items[i].id == id) {
+      return &job->common_errors.items[i];
+    }
+  }
+  return NULL;
+}
+
+lumos_string_id lumos_job_common_error(struct lumos_job *job, const char *id, const char *name, int32_t sigma,
+                                       const char *source) {
+  struct lumos_common_error added = lumos_common_error_empty;
+  added.id = lumos_intern_text(job->strings, id);
+  added.name = lumos_intern_text(job->strings, name);
+  added.sigma = (struct lumos_decimal){sigma, 6};
+  added.source = lumos_intern_text(job->strings, source);
+  for (size_t i = 0; i < job->common_errors.count; i++) {
+    struct lumos_common_error *old = &job->common_errors.items[i];
+    if (old->id == added.id) {
+      old->sigma = lumos_decimal_value(old->sigma) < lumos_decimal_value(added.sigma) ? added.sigma : old->sigma;
+      return added.id;
+    }
+  }
+  lumos_vector_push(&job->common_errors, added);
+  return added.id;
 }
 
 static const char *base_name(const char *path) {

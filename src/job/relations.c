@@ -236,6 +236,19 @@ static bool check_models(const struct lumos_check *check) {
   return true;
 }
 
+static bool check_common_errors(const struct lumos_check *check) {
+  const struct lumos_job *job = check->job;
+  uint8_t *seen = lumos_allocate_zeroed(lumos_strings_count(job->strings) + 1U, 1);
+  bool good = true;
+  for (size_t i = 0; i < job->common_errors.count && good; i++) {
+    lumos_string_id id = job->common_errors.items[i].id;
+    good = seen[id]++ == 0 ||
+           lumos_check_fail(check, RECORD_COMMON_ERROR, i, "id %.60s is given twice", lumos_string(job->strings, id));
+  }
+  free(seen);
+  return good;
+}
+
 static bool check_metrics(const struct lumos_check *check) {
   for (size_t i = 0; i < check->job->metrics.count; i++) {
     const struct lumos_metric *metric = &check->job->metrics.items[i];
@@ -267,5 +280,6 @@ static bool check_notes(const struct lumos_check *check) {
 
 bool lumos_check_relations(const struct lumos_check *check) {
   return check_clocks(check) && check_groups(check) && check_spans(check) && check_tasks(check) && check_deps(check) &&
-         check_collectives(check) && check_models(check) && check_metrics(check) && check_notes(check);
+         check_collectives(check) && check_models(check) && check_common_errors(check) && check_metrics(check) &&
+         check_notes(check);
 }

@@ -244,7 +244,7 @@ void lumos_job_append(struct lumos_job *job, struct lumos_job *other) {
       .to = job,
       .strings = lumos_allocate_zeroed(lumos_strings_count(other->strings) + 1U, sizeof *append.strings),
   };
-  uint64_t strings = lumos_kinds_to(TARGET_STRINGS);
+  uint64_t strings = lumos_kinds_to(TARGET_STRINGS) | lumos_kinds_to(TARGET_COMMON_ERRORS);
   for (int kind = 0; kind < FIELD_KINDS; kind++) {
     append.first[kind] = (uint32_t)lumos_target_count(job, lumos_target_of((enum lumos_field_kind)kind));
   }

@@ -150,6 +150,9 @@ void lumos_job_rewind(struct lumos_job *job, enum lumos_stage stage) {
     lumos_job_forget_run(job);
     drop_metrics(job);
   }
+  if (stage < LUMOS_STAGE_TRANSFORM) {
+    job->common_errors.count = 0;
+  }
   if (stage < LUMOS_STAGE_GRAPH) {
     forget_inferred_lanes(job);
     job->deps.count = 0;

@@ -26,6 +26,7 @@ const struct lumos_record_type lumos_schema[RECORD_KINDS] = {
     [RECORD_DEP] = RECORD("dep", dep_fields, dep, .by = LUMOS_STAGE_GRAPH),
     [RECORD_COLLECTIVE] = RECORD("collective", collective_fields, collective, .by = LUMOS_STAGE_GRAPH),
     [RECORD_MODEL] = RECORD("model", model_fields, model_description, .by = LUMOS_STAGE_GRAPH),
+    [RECORD_COMMON_ERROR] = RECORD("common_error", common_error_fields, common_error, .by = LUMOS_STAGE_TRANSFORM),
     [RECORD_METRIC] = RECORD("metric", metric_fields, metric, .by = LUMOS_STAGE_GRAPH),
     [RECORD_NOTE] = RECORD("note", note_fields, note, ),
     [RECORD_END] = {NAME("end"), .fields = end_fields, .count = LUMOS_ROWS(end_fields)},
@@ -54,11 +55,17 @@ uint64_t lumos_kinds_to(enum lumos_target target) {
 size_t lumos_target_count(const struct lumos_job *job, enum lumos_target target) {
 #define COUNT(member) offsetof(struct lumos_job, member)
   static const size_t counts[LUMOS_TARGETS] = {
-      [TARGET_INPUTS] = COUNT(inputs.count),   [TARGET_RANKS] = COUNT(ranks.count),
-      [TARGET_GROUPS] = COUNT(groups.count),   [TARGET_GROUP_RANKS] = COUNT(group_ranks.count),
-      [TARGET_LANES] = COUNT(lanes.count),     [TARGET_SPANS] = COUNT(spans.count),
-      [TARGET_TASKS] = COUNT(tasks.count),     [TARGET_DETAILS] = COUNT(details.count),
-      [TARGET_TIMINGS] = COUNT(timings.count), [TARGET_PEERS] = COUNT(peers.count),
+      [TARGET_INPUTS] = COUNT(inputs.count),
+      [TARGET_RANKS] = COUNT(ranks.count),
+      [TARGET_GROUPS] = COUNT(groups.count),
+      [TARGET_GROUP_RANKS] = COUNT(group_ranks.count),
+      [TARGET_COMMON_ERRORS] = COUNT(common_errors.count),
+      [TARGET_LANES] = COUNT(lanes.count),
+      [TARGET_SPANS] = COUNT(spans.count),
+      [TARGET_TASKS] = COUNT(tasks.count),
+      [TARGET_DETAILS] = COUNT(details.count),
+      [TARGET_TIMINGS] = COUNT(timings.count),
+      [TARGET_PEERS] = COUNT(peers.count),
       [TARGET_MEMBERS] = COUNT(members.count),
   };
 #undef COUNT
@@ -93,6 +100,8 @@ void *lumos_part_items(const struct lumos_job *job, enum lumos_record_kind kind,
       return ITEMS(collectives);
     case RECORD_MODEL:
       return ITEMS(models);
+    case RECORD_COMMON_ERROR:
+      return ITEMS(common_errors);
     case RECORD_METRIC:
       return ITEMS(metrics);
     case RECORD_NOTE:

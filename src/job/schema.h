@@ -30,6 +30,7 @@ enum lumos_field_kind {
   FIELD_SPAN,          /* index of a span of the record's rank: S */
   FIELD_ANY_TASK,      /* index of a task of any rank: T */
   FIELD_GROUP,         /* lumos_string_id: the id of a group */
+  FIELD_COMMON_ERROR,  /* lumos_string_id: the id of a common error */
   FIELD_ORIGIN,        /* int32_t rank number and uint32_t N, adjacent: a T that need not exist any more */
   FIELD_RANKS,         /* first and count, adjacent, in job->group_ranks: [number...] */
   FIELD_MEMBERS,       /* first and count in job->members: [T...] */
@@ -60,6 +61,7 @@ enum lumos_target {
   TARGET_RANKS,
   TARGET_GROUPS, /* by id: a string; while ranks are joined by index + 1 (job/groups.h) */
   TARGET_GROUP_RANKS,
+  TARGET_COMMON_ERRORS, /* by id: a string; only changed jobs have them, and those are never joined */
   TARGET_LANES,
   TARGET_SPANS,
   TARGET_TASKS,
@@ -76,6 +78,8 @@ static inline enum lumos_target lumos_target_of(enum lumos_field_kind kind) {
       return TARGET_STRINGS;
     case FIELD_GROUP:
       return TARGET_GROUPS;
+    case FIELD_COMMON_ERROR:
+      return TARGET_COMMON_ERRORS;
     case FIELD_LANE:
       return TARGET_LANES;
     case FIELD_SPAN:
@@ -159,6 +163,7 @@ enum lumos_record_kind {
   RECORD_DEP,
   RECORD_COLLECTIVE,
   RECORD_MODEL,
+  RECORD_COMMON_ERROR,
   RECORD_METRIC,
   RECORD_NOTE,
   RECORD_END,
@@ -204,6 +209,7 @@ static inline bool lumos_slot_absent(const struct lumos_field *field, const void
       return ((const struct lumos_decimal *)slot)->units == LUMOS_ABSENT;
     case FIELD_STRING:
     case FIELD_GROUP:
+    case FIELD_COMMON_ERROR:
     case FIELD_UNKNOWN:
       return *(const lumos_string_id *)slot == LUMOS_NO_STRING;
     case FIELD_NAME:

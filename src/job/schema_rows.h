@@ -43,6 +43,8 @@
   { KEY(name), .kind = field, AT(struct lumos_collective, member), __VA_ARGS__ }
 #define MODEL(name, field, member, ...) \
   { KEY(name), .kind = field, AT(struct lumos_model_description, member), __VA_ARGS__ }
+#define COMMON_ERROR(name, field, member, ...) \
+  { KEY(name), .kind = field, AT(struct lumos_common_error, member), __VA_ARGS__ }
 #define METRIC(name, field, member, ...) \
   { KEY(name), .kind = field, AT(struct lumos_metric, member), __VA_ARGS__ }
 #define NOTE(name, field, member, ...) \
@@ -249,6 +251,7 @@ static const struct lumos_field task_fields[] = {
     DETAIL("was", FIELD_INTEGER, was, ZERO, BY(TRANSFORM)),
     TASK("dur_source", FIELD_NAME, dur_source, NAMED(dur_source), BY(TRANSFORM)),
     DETAIL("dur_error", FIELD_DECIMAL, dur_error, ZERO, BY(TRANSFORM)),
+    DETAIL("common_error", FIELD_COMMON_ERROR, common_error, BY(TRANSFORM)),
     RUN("sim_start", FIELD_INTEGER, start),
     RUN("sim_dur", FIELD_INTEGER, dur, ZERO),
     UNKNOWN(struct lumos_detail, .part = PART_DETAIL),
@@ -281,6 +284,7 @@ static const struct lumos_field collective_fields[] = {
     COLLECTIVE("bytes", FIELD_INTEGER, bytes, ZERO),
     COLLECTIVE("transfer", FIELD_INTEGER, transfer, ZERO),
     COLLECTIVE("transfer_error", FIELD_INTEGER, transfer_error, ZERO),
+    COLLECTIVE("common_error", FIELD_COMMON_ERROR, common_error, BY(TRANSFORM)),
     COLLECTIVE("matched", FIELD_NAME, matched, REQUIRED, NAMED(matched)),
     COLLECTIVE("was", FIELD_INTEGER, was, ZERO, BY(TRANSFORM)),
     COLLECTIVE("dur_source", FIELD_NAME, dur_source, NAMED(dur_source), BY(TRANSFORM)),
@@ -331,6 +335,15 @@ static const struct lumos_field model_fields[] = {
     OBJECT("parallel", model_size_fields),
     OBJECT("evidence", model_evidence_fields),
     UNKNOWN(struct lumos_model_description),
+};
+
+static const struct lumos_field common_error_fields[] = {
+    TYPE,
+    COMMON_ERROR("id", FIELD_STRING, id, REQUIRED),
+    COMMON_ERROR("name", FIELD_STRING, name, REQUIRED),
+    COMMON_ERROR("sigma", FIELD_DECIMAL, sigma, REQUIRED, ZERO),
+    COMMON_ERROR("source", FIELD_STRING, source, REQUIRED),
+    UNKNOWN(struct lumos_common_error),
 };
 
 static const struct lumos_field metric_scope_fields[] = {
@@ -416,6 +429,7 @@ static const struct lumos_field task_links[] = {TASK("detail", LINK_DETAIL, deta
 #undef DEP
 #undef COLLECTIVE
 #undef MODEL
+#undef COMMON_ERROR
 #undef METRIC
 #undef NOTE
 #undef BARE

@@ -179,6 +179,9 @@ static bool file_record(struct lumos_reader *reader, enum lumos_record_kind kind
     case RECORD_MODEL:
       lumos_vector_push(&job->models, reader->other.model);
       return true;
+    case RECORD_COMMON_ERROR:
+      lumos_vector_push(&job->common_errors, reader->other.common_error);
+      return room_for_one(reader, job->common_errors.count);
     case RECORD_METRIC:
       return file_metric(reader);
     case RECORD_NOTE:

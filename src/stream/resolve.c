@@ -36,6 +36,7 @@ struct resolver {
   lumos_string_id *lane_names;        /* by place */
   struct lumos_id_map *tasks, *spans; /* one a rank */
   uint8_t *is_group;                  /* for every string: is it the id of a group? */
+  uint8_t *is_common_error;           /* the same of common errors */
   struct reference_list references[RECORD_KINDS][LUMOS_PARTS]; /* but for what a record belongs to, settled before */
   uint32_t members;                                            /* of collectives, settled so far */
 };
@@ -150,13 +151,15 @@ static bool settle_any_task(struct resolver *resolver, const struct owner *owner
   return *slot != LUMOS_NONE || dangling_id(resolver, owner, "task", far->rank, far->id);
 }
 
-static bool settle_group(struct resolver *resolver, const struct owner *owner, lumos_string_id *slot) {
-  if (*slot == LUMOS_NO_STRING || resolver->is_group[*slot] != 0) {
+/* A group or a common error, by its id. `known`: the strings that are ids of such. */
+static bool settle_named(struct resolver *resolver, const struct owner *owner, const char *type, const uint8_t *known,
+                         lumos_string_id *slot) {
+  if (*slot == LUMOS_NO_STRING || known[*slot] != 0) {
     return true;
   }
-  lumos_string_id group = *slot;
+  lumos_string_id name = *slot;
   *slot = LUMOS_NO_STRING;
-  return dangling_text(resolver, owner, "group", group);
+  return dangling_text(resolver, owner, type, name);
 }
 
 static bool resolve_lanes(struct resolver *resolver) {
@@ -200,6 +203,14 @@ static bool resolve_groups(struct resolver *resolver) {
   }
   job->groups.count = kept;
   return true;
+}
+
+static void index_common_errors(struct resolver *resolver) {
+  const struct lumos_job *job = resolver->job;
+  resolver->is_common_error = lumos_allocate_zeroed(lumos_strings_count(job->strings) + 1U, 1);
+  for (size_t i = 0; i < job->common_errors.count; i++) {
+    resolver->is_common_error[job->common_errors.items[i].id] = 1;
+  }
 }
 
 static bool keep_spans(struct resolver *resolver) {
@@ -299,7 +310,9 @@ static inline __attribute__((always_inline)) bool settle(struct resolver *resolv
       return reference->of_rank ? settle_id(resolver, owner, &resolver->tasks[rank], "task", slot)
                                 : settle_any_task(resolver, owner, slot);
     case TARGET_GROUPS:
-      return settle_group(resolver, owner, slot);
+      return settle_named(resolver, owner, "group", resolver->is_group, slot);
+    case TARGET_COMMON_ERRORS:
+      return settle_named(resolver, owner, "common_error", resolver->is_common_error, slot);
     case TARGET_MEMBERS:
       return settle_members(resolver, owner, slot);
     case TARGET_NONE: /* stands as it was read */
@@ -325,7 +338,7 @@ static inline bool is_reference(enum lumos_record_kind kind, const struct lumos_
 static inline struct reference reference_of(const struct lumos_field *field) {
   enum lumos_target target = lumos_target_of((enum lumos_field_kind)field->kind);
   return (struct reference){target, field->kind == FIELD_TASK, field->offset,
-                            target == TARGET_GROUPS ? LUMOS_NO_STRING : LUMOS_NONE};
+                            target == TARGET_GROUPS || target == TARGET_COMMON_ERRORS ? LUMOS_NO_STRING : LUMOS_NONE};
 }
 
 static void list_references(struct resolver *resolver, enum lumos_record_kind kind, const struct lumos_field *fields,
@@ -484,6 +497,7 @@ static bool resolve_all(struct resolver *resolver) {
 bool lumos_reader_resolve(struct lumos_reader *reader) {
   struct resolver resolver = {.reader = reader, .job = reader->job};
   index_ranks(&resolver);
+  index_common_errors(&resolver);
   for (int kind = RECORD_RANK; kind < RECORD_END; kind++) {
     list_references(&resolver, (enum lumos_record_kind)kind, lumos_schema[kind].fields, lumos_schema[kind].count);
   }
@@ -495,6 +509,7 @@ bool lumos_reader_resolve(struct lumos_reader *reader) {
   free(resolver.lanes);
   free(resolver.lane_names);
   free(resolver.is_group);
+  free(resolver.is_common_error);
   for (int kind = 0; kind < RECORD_KINDS; kind++) {
     for (int part = 0; part < LUMOS_PARTS; part++) {
       lumos_vector_free(&resolver.references[kind][part]);

@@ -480,6 +480,7 @@ lumos_value_reader *const lumos_value_readers[FIELD_KINDS] = {
     [FIELD_SPAN] = read_own_reference,
     [FIELD_ANY_TASK] = lumos_read_any_task,
     [FIELD_GROUP] = lumos_read_string,
+    [FIELD_COMMON_ERROR] = lumos_read_string,
     [FIELD_ORIGIN] = read_origin,
     [FIELD_RANKS] = lumos_read_ranks,
     [FIELD_MEMBERS] = lumos_read_members,

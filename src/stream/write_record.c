@@ -57,6 +57,7 @@ static inline __attribute__((always_inline)) char *put_field(struct lumos_writer
       return put_name(out, field->names->names[*(const uint8_t *)slot]);
     case FIELD_STRING:
     case FIELD_GROUP:
+    case FIELD_COMMON_ERROR:
       return lumos_put_string(writer, out, *index);
     case FIELD_LANE:
       return lumos_put_string(writer, out, job->lanes.items[*index].lane);

@@ -154,7 +154,8 @@ static inline void expect_refused(const char *text, bool edited, const char *exp
   "reduce\",\"group\":\"tp@0\","                                                                                       \
   "\"id\":\"0xabc\",\"seq\":3,\"peers\":[{\"rank\":1,\"send\":64,\"recv\":0},{\"rank\":0,\"send\":0,\"recv\":64}],"    \
   "\"bytes\":4096,\"dtype\":\"bf16\"},\"bytes\":8192,\"flops\":100,\"occupancy\":0.25,\"residual\":6,"                 \
-  "\"end_residual\":-7,\"from\":\"1:0\",\"was\":801,\"dur_source\":\"scaled\",\"dur_error\":0.125,\"sim_start\":61,"   \
+  "\"end_residual\":-7,\"from\":\"1:0\",\"was\":801,\"dur_source\":\"scaled\",\"dur_error\":0.125,"                    \
+  "\"common_error\":\"gpu.copy\",\"sim_start\":61,"                                                                    \
   "\"sim_dur\":799}\n"
 #define FULL_RANK1                                                                                                     \
   "{\"type\":\"rank\",\"rank\":1,\"window\":[0,8000],\"base\":0,\"coverage\":{\"events\":1,\"device_tasks\":1,"        \
@@ -171,7 +172,8 @@ static inline void expect_refused(const char *text, bool edited, const char *exp
   "\"covers\":30,\"evidence\":\"inferred\",\"mode\":\"run_time\",\"x\":[\"{\"]}\n"                                     \
   "{\"type\":\"collective\",\"id\":\"c:4\",\"op\":\"all_reduce\",\"rule\":\"symmetric\",\"group\":\"tp@0\",\"root\":"  \
   "1,"                                                                                                                 \
-  "\"members\":[\"0:5\",\"1:0\"],\"size\":2,\"bytes\":4096,\"transfer\":790,\"transfer_error\":12,"                    \
+  "\"members\":[\"0:5\",\"1:0\"],\"size\":2,\"bytes\":4096,\"transfer\":790,\"transfer_error\":12,\"common_error\":"   \
+  "\"gpu.copy\","                                                                                                      \
   "\"matched\":\"comms_id\",\"was\":1580,\"dur_source\":\"scaled\",\"x\":1}\n"                                         \
   "{\"type\":\"model\",\"layers\":24,\"hidden\":2048,\"heads\":16,\"kv_heads\":4,\"head_dim\":128,\"ffn\":8192,"       \
   "\"ffn_matrices\":3,"                                                                                                \
@@ -182,6 +184,8 @@ static inline void expect_refused(const char *text, bool edited, const char *exp
   "\"i\",\"micro_batches\":"                                                                                           \
   "\"j\","                                                                                                             \
   "\"tp\":\"k\",\"pp\":\"l\",\"dp\":\"m\",\"cp\":\"n\",\"ep\":\"o\"},\"x\":1}\n"                                       \
+  "{\"type\":\"common_error\",\"id\":\"gpu.copy\",\"name\":\"copies on another GPU\",\"sigma\":0.125,"                 \
+  "\"source\":\"leave-one-out over 7 sizes\",\"x\":1}\n"                                                               \
   "{\"type\":\"metric\",\"name\":\"step_time\",\"value\":8000,\"unit\":\"ns\",\"scope\":{},\"source\":\"measured\"}\n" \
   "{\"type\":\"metric\",\"name\":\"occupancy\",\"value\":-0.5,\"unit\":\"share\",\"scope\":{\"rank\":0,\"step\":2,"    \
   "\"lane\":\"s7\",\"kind\":\"gemm\",\"group\":\"tp@0\",\"layer\":11,\"task\":\"0:5\",\"y\":2},\"source\":"            \
@@ -195,7 +199,7 @@ static inline void expect_refused(const char *text, bool edited, const char *exp
   "{\"type\":\"cloud\"}\n"
 #define FULL_END                                                                                                 \
   "{\"type\":\"end\",\"counts\":{\"lumos\":1,\"rank\":2,\"group\":1,\"lane\":4,\"span\":3,\"task\":9,\"dep\":2," \
-  "\"collective\":1,\"model\":1,\"metric\":2,\"note\":2,\"cloud\":2,\"rain\":1,\"end\":1}}\n"
+  "\"collective\":1,\"model\":1,\"common_error\":1,\"metric\":2,\"note\":2,\"cloud\":2,\"rain\":1,\"end\":1}}\n"
 
 /* Every record type, every field, absent ones, unknown fields outside and inside of objects, unknown types. */
 static const char full_stream[] =

@@ -45,6 +45,12 @@ static lumos_string_id group_id(struct lumos_job *job, size_t index) {
   return lumos_intern_text(job->strings, id);
 }
 
+static lumos_string_id common_error_id(struct lumos_job *job, size_t index) {
+  char id[8];
+  (void)snprintf(id, sizeof id, "e%zu", index);
+  return lumos_intern_text(job->strings, id);
+}
+
 static bool is_range(enum lumos_target target) {
   return target == TARGET_GROUP_RANKS || target == TARGET_PEERS || target == TARGET_MEMBERS || target == TARGET_INPUTS;
 }
@@ -53,7 +59,9 @@ static bool is_range(enum lumos_target target) {
 static void refer(struct lumos_job *job, const struct lumos_field *field, uint32_t *slot, size_t record) {
   (void)record;
   enum lumos_target target = lumos_target_of((enum lumos_field_kind)field->kind);
-  slot[0] = target == TARGET_GROUPS ? group_id(job, REFERRED) : REFERRED;
+  slot[0] = target == TARGET_GROUPS          ? group_id(job, REFERRED)
+            : target == TARGET_COMMON_ERRORS ? common_error_id(job, REFERRED)
+                                             : REFERRED;
   if (is_range(target)) {
     slot[1] = 1;
   }
@@ -64,10 +72,12 @@ static struct lumos_job *new_job(void) {
   struct lumos_job *job = lumos_job_new();
   for (uint32_t i = 0; i < COUNT; i++) {
     struct lumos_group group = lumos_group_empty;
+    struct lumos_common_error error = lumos_common_error_empty;
     struct lumos_rank rank = lumos_rank_empty;
     struct lumos_task task = lumos_task_empty;
     struct lumos_span span = lumos_span_empty;
     group.id = group_id(job, i);
+    error.id = common_error_id(job, i);
     rank.rank = FIRST_RANK + (int32_t)i;
     task.id = span.id = FIRST_ID + i;
     lumos_vector_push(&job->groups, group);
@@ -80,6 +90,7 @@ static struct lumos_job *new_job(void) {
     lumos_vector_push(&job->deps, lumos_dep_empty);
     lumos_vector_push(&job->collectives, lumos_collective_empty);
     lumos_vector_push(&job->models, lumos_model_description_empty);
+    lumos_vector_push(&job->common_errors, error);
     lumos_vector_push(&job->metrics, lumos_metric_empty);
     lumos_vector_push(&job->notes, lumos_note_empty);
     lumos_vector_push(&job->history, ((struct lumos_history){0}));
@@ -102,6 +113,9 @@ static void expect_slot(struct lumos_job *job, const struct lumos_field *field, 
   switch (target) {
     case TARGET_GROUPS:
       assert_string_equal(lumos_string(job->strings, *slot), "g1");
+      break;
+    case TARGET_COMMON_ERRORS:
+      assert_string_equal(lumos_string(job->strings, *slot), "e1");
       break;
     case TARGET_GROUP_RANKS:
       assert_int_equal(job->group_ranks.items[slot[0]], LIST + REFERRED);
@@ -167,7 +181,7 @@ static void to_group_index(struct lumos_job *job, const struct lumos_field *fiel
 static void expect_appended(struct lumos_job *job, const struct lumos_field *field, uint32_t *slot, size_t record) {
   enum lumos_target target = lumos_target_of((enum lumos_field_kind)field->kind);
   uint32_t before = record < COUNT ? 0 : COUNT;
-  if (is_range(target)) {
+  if (is_range(target) || target == TARGET_COMMON_ERRORS) {
     expect_slot(job, field, slot, record);
   } else {
     uint32_t index = REFERRED + before + (target == TARGET_GROUPS);
@@ -186,7 +200,7 @@ static void a_job_behind_another_keeps_its_references(void **state) {
     each_reference(jobs[i], to_group_index);
     lumos_vector_push(&jobs[i]->foreign, line);
     jobs[i]->deps.count = jobs[i]->collectives.count = jobs[i]->members.count = jobs[i]->models.count =
-        jobs[i]->metrics.count = 0;
+        jobs[i]->common_errors.count = jobs[i]->metrics.count = 0;
   }
   jobs[1]->unknown = lumos_intern_text(jobs[1]->strings, "\"new\":1");
   jobs[1]->history.items[0].tool = lumos_intern_text(jobs[1]->strings, "lumos-new");

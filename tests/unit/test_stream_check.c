@@ -57,6 +57,16 @@ static void task_order(struct lumos_job *job) { task_of(job, T_LAUNCH)->seq = 0;
 static void task_twice(struct lumos_job *job) { task_of(job, T_FREE)->id = 4; }
 static void rank_range(struct lumos_job *job) { job->ranks.items[0].task_count--; }
 static void lane_range(struct lumos_job *job) { job->lanes.items[2].task_first++; }
+static void unknown_common_error(struct lumos_job *job) {
+  detail_of(job, T_COLLECTIVE)->common_error = task_of(job, 0)->name;
+}
+static void unknown_common_error_of_transfer(struct lumos_job *job) {
+  job->collectives.items[0].common_error = task_of(job, 0)->name;
+}
+static void common_error_twice(struct lumos_job *job) {
+  lumos_vector_push(&job->common_errors, job->common_errors.items[0]);
+}
+static void negative_sigma(struct lumos_job *job) { job->common_errors.items[0].sigma.units = -1; }
 static void group_twice(struct lumos_job *job) {
   struct lumos_group group = job->groups.items[0];
   group.rank = 1;
@@ -154,6 +164,10 @@ static const struct {
     {task_twice, "task 0:4 is given twice"},
     {rank_range, "rank 0: its ranges are not those of its records"},
     {lane_range, "lane record 3: its range is not that of its tasks"},
+    {unknown_common_error, "task 0:5: common_error names a common error that has no record"},
+    {unknown_common_error_of_transfer, "collective c:4: common_error names a common error that has no record"},
+    {common_error_twice, "common_error record 2: id gpu.copy is given twice"},
+    {negative_sigma, "common_error record 1: sigma is negative"},
     {group_twice, "group record 2: id tp@0 is given twice"},
     {negative_member, "a rank in ranks is negative"},
     {parents, "its parents go in a circle"},

@@ -164,7 +164,9 @@ static void going_back_drops_what_later_stages_wrote(void **state) {
   assert_non_null(strstr(text, "\"stage\":\"transform\""));
   assert_null(strstr(text, "sim"));
   assert_null(strstr(text, "\"metric\""));
-  assert_non_null(strstr(text, "\"from\":\"1:0\",\"was\":801,\"dur_source\":\"scaled\",\"dur_error\":0.125}"));
+  assert_non_null(strstr(
+      text,
+      "\"from\":\"1:0\",\"was\":801,\"dur_source\":\"scaled\",\"dur_error\":0.125,\"common_error\":\"gpu.copy\"}"));
   assert_non_null(strstr(text, "\"note\":1,"));
   free(text);
   lumos_job_rewind(job, LUMOS_STAGE_GRAPH);
