@@ -8,6 +8,7 @@
 #include <lumos/memory.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 enum { FILE_LIMIT = 1 << 20 /* bytes */, MOST_PATTERNS = 64 };
 
@@ -71,26 +72,51 @@ static bool read_patterns(struct lumos_hardware *hardware, const char *path, con
   return true;
 }
 
+static bool read_architecture(const char *path, const cJSON *member, struct lumos_device *device,
+                              struct lumos_error *error) {
+  static const char *const names[LUMOS_ARCHITECTURES] = {"",    "volta",  "turing",    "ampere",
+                                                         "ada", "hopper", "blackwell", "cdna"};
+  for (int i = 1; cJSON_IsString(member) && i < LUMOS_ARCHITECTURES; i++) {
+    if (strcmp(member->valuestring, names[i]) == 0) {
+      device->architecture = (enum lumos_architecture)i;
+      return true;
+    }
+  }
+  return lumos_fail(error, "%s: %.60s: architecture is not one of volta, turing, ampere, ada, hopper, blackwell, cdna",
+                    path, device->name);
+}
+
 static bool read_member(struct lumos_hardware *hardware, const char *path, const cJSON *member,
                         struct lumos_device *device, struct lumos_error *error) {
+  const struct {
+    const char *name, *unit;
+    double *number;
+  } numbers[] = {{"memory_bandwidth", "GB/s", &device->bandwidth},
+                 {"host_link", "GB/s", &device->host_link},
+                 {"link", "GB/s", &device->link},
+                 {"network", "GB/s", &device->network},
+                 {"sms", "SMs", &device->sms},
+                 {"best_product", "shares of the peak", &device->best_product}};
   if (strcmp(member->string, "name") == 0 || strcmp(member->string, "source") == 0) {
     return true;
   }
   if (strcmp(member->string, "match") == 0) {
     return read_patterns(hardware, path, member, device, error);
   }
-  if (strcmp(member->string, "memory_bandwidth") == 0) {
-    return read_number(path, device->name, member, "GB/s", &device->bandwidth, error);
+  if (strcmp(member->string, "architecture") == 0) {
+    return read_architecture(path, member, device, error);
   }
-  if (strcmp(member->string, "host_link") == 0) {
-    return read_number(path, device->name, member, "GB/s", &device->host_link, error);
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+    if (strcmp(member->string, numbers[i].name) == 0) {
+      return read_number(path, device->name, member, numbers[i].unit, numbers[i].number, error);
+    }
   }
   if (strcmp(member->string, "peaks") == 0) {
     return read_peaks(path, member, device, error);
   }
   return lumos_fail(error,
-                    "%s: %.60s: a device has no %.60s; give name, match, memory_bandwidth, host_link, peaks, "
-                    "source",
+                    "%s: %.60s: a device has no %.60s; give name, match, architecture, sms, memory_bandwidth, link, "
+                    "network, host_link, best_product, peaks, source",
                     path, device->name, member->string);
 }
 
@@ -168,4 +194,13 @@ const struct lumos_device *lumos_hardware_find(const struct lumos_hardware *hard
     }
   }
   return NULL;
+}
+
+const struct lumos_device *lumos_hardware_named(const struct lumos_hardware *hardware, const char *name) {
+  for (size_t i = 0; i < hardware->devices.count; i++) {
+    if (strcasecmp(hardware->devices.items[i].name, name) == 0) {
+      return &hardware->devices.items[i];
+    }
+  }
+  return lumos_hardware_find(hardware, name);
 }

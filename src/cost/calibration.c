@@ -1,0 +1,165 @@
+#include "cost/calibration.h"
+
+#include <math.h>
+#include <string.h>
+
+const char *lumos_duration_source_name(enum lumos_duration_source source) {
+  static const char *const names[LUMOS_DURATION_SOURCES] = {"", "shape", "family", "model", "constants"};
+  return names[source];
+}
+
+static double ratio_of(const struct lumos_measured_shape *shape) { return log(shape->measured / shape->model); }
+
+/* Between the next smaller and the next larger shape of the family, evenly by the size's logarithm; beyond the last one
+ * as there. */
+struct between {
+  double below, above; /* distance in logarithms; negative: none */
+  double ratio_below, ratio_above;
+};
+
+static void offer(struct between *between, double distance, double ratio) {
+  if (distance <= 0 && (between->below < 0 || -distance < between->below)) {
+    between->below = -distance;
+    between->ratio_below = ratio;
+  }
+  if (distance >= 0 && (between->above < 0 || distance < between->above)) {
+    between->above = distance;
+    between->ratio_above = ratio;
+  }
+}
+
+static double interpolate(const struct between *between) {
+  if (between->below < 0) {
+    return between->ratio_above;
+  }
+  double span = between->below + between->above;
+  return between->above < 0 || !(span > 0)
+             ? between->ratio_below
+             : (between->ratio_below * between->above + between->ratio_above * between->below) / span;
+}
+
+/* A mean over like shapes, in which one counts the less the further its size is from that asked for. */
+struct mean {
+  double weight, sum;
+};
+
+static void add(struct mean *mean, double distance, double ratio) {
+  static const double FOLD = 4; /* a shape four times as large counts 0.6 times as much. Chosen */
+  double scaled = distance / log(FOLD);
+  double weight = exp(-scaled * scaled / 2) + 1e-6;
+  mean->weight += weight;
+  mean->sum += weight * ratio;
+}
+
+/* Without shape `except`, and where `strange` without all of its family. */
+static struct lumos_duration predict(const struct lumos_calibration *calibration, struct lumos_measured_shape of,
+                                     size_t except, bool strange) {
+  struct between family = {.below = -1, .above = -1};
+  struct mean class = {0, 0}, all = {0, 0};
+  for (size_t i = 0; i < calibration->shapes.count; i++) {
+    const struct lumos_measured_shape *shape = &calibration->shapes.items[i];
+    if (i == except || (strange && shape->family == of.family)) {
+      continue;
+    }
+    if (shape->family == of.family && shape->shape == of.shape) {
+      return (struct lumos_duration){.ns = of.model * exp(ratio_of(shape)), .source = LUMOS_OF_SHAPE};
+    }
+    double distance = log(shape->model / of.model), ratio = ratio_of(shape);
+    if (shape->family == of.family) {
+      offer(&family, distance, ratio);
+    }
+    if (shape->class == of.class) {
+      add(&class, distance, ratio);
+    }
+    add(&all, distance, ratio);
+  }
+  if (family.below >= 0 || family.above >= 0) {
+    return (struct lumos_duration){.ns = of.model * exp(interpolate(&family)), .source = LUMOS_OF_FAMILY};
+  }
+  const struct mean *mean = class.weight > 0 ? &class : &all;
+  return mean->weight > 0
+             ? (struct lumos_duration){.ns = of.model * exp(mean->sum / mean->weight), .source = LUMOS_OF_MODEL}
+             : (struct lumos_duration){.ns = of.model, .source = LUMOS_OF_CONSTANTS};
+}
+
+struct lumos_duration lumos_calibrated_duration(const struct lumos_calibration *calibration,
+                                                struct lumos_measured_shape of) {
+  struct lumos_duration found = predict(calibration, of, SIZE_MAX, false);
+  found.common = calibration->errors[found.source].common;
+  found.own = calibration->errors[found.source].own;
+  return found;
+}
+
+/* ---- How far off ---- */
+
+struct misses {
+  double sum, squares;
+  uint32_t count;
+};
+
+static void miss(struct misses *misses, double error) {
+  misses->sum += error;
+  misses->squares += error * error;
+  misses->count++;
+}
+
+/* What all misses have in common is their mean, as far as so few tell it; the rest averages out. */
+static struct lumos_duration errors_of(const struct misses *misses, struct lumos_duration assumed) {
+  enum { FEW = 3 };
+  if (misses->count < FEW) {
+    return assumed;
+  }
+  double count = misses->count, mean = misses->sum / count;
+  double variance = fmax(misses->squares - count * mean * mean, 0) / (count - 1);
+  return (struct lumos_duration){.common = sqrt(mean * mean + variance / count), .own = sqrt(variance)};
+}
+
+void lumos_calibration_judge(struct lumos_calibration *calibration,
+                             const struct lumos_duration assumed[LUMOS_DURATION_SOURCES]) {
+  struct misses misses[LUMOS_DURATION_SOURCES] = {{0, 0, 0}};
+  double spread = 0;
+  for (size_t i = 0; i < calibration->shapes.count; i++) {
+    struct lumos_measured_shape shape = calibration->shapes.items[i];
+    struct lumos_duration found = predict(calibration, shape, i, false);
+    calibration->shapes.items[i].left_out = found.ns;
+    calibration->shapes.items[i].left_out_source = found.source;
+    miss(&misses[found.source], log(found.ns / shape.measured));
+    miss(&misses[LUMOS_OF_CONSTANTS], log(shape.model / shape.measured));
+    if (found.source == LUMOS_OF_FAMILY) { /* what it would be if its family had not been measured */
+      found = predict(calibration, shape, i, true);
+      miss(&misses[LUMOS_OF_MODEL], log(found.ns / shape.measured));
+    }
+    spread += shape.spread * shape.spread;
+  }
+  for (int source = LUMOS_OF_FAMILY; source < LUMOS_DURATION_SOURCES; source++) {
+    calibration->errors[source] = errors_of(&misses[source], assumed[source]);
+  }
+  calibration->errors[LUMOS_OF_SHAPE] = assumed[LUMOS_OF_SHAPE];
+  if (calibration->shapes.count > 0) {
+    calibration->errors[LUMOS_OF_SHAPE].own = sqrt(spread / (double)calibration->shapes.count);
+  }
+}
+
+void lumos_calibration_free(struct lumos_calibration *calibration) { lumos_vector_free(&calibration->shapes); }
+
+/* ---- Medians ---- */
+
+static int by_shape_and_time(const void *left, const void *right) {
+  const struct lumos_observation *a = left, *b = right;
+  return a->shape != b->shape ? LUMOS_ORDER(a->shape, b->shape) : LUMOS_ORDER(a->ns, b->ns);
+}
+
+void lumos_calibration_observe(struct lumos_calibration *calibration, struct lumos_observations *observations) {
+  lumos_vector_sort(observations, by_shape_and_time);
+  for (size_t i = 0, end = 0; i < observations->count; i = end) {
+    const struct lumos_observation *first = &observations->items[i];
+    for (end = i; end < observations->count && observations->items[end].shape == first->shape; end++) {
+    }
+    struct lumos_measured_shape *shape = &calibration->shapes.items[first->shape];
+    size_t count = end - i;
+    shape->count = (uint32_t)count;
+    shape->measured = (double)(first[(count - 1) / 2].ns + first[count / 2].ns) / 2;
+    /* Half of the way between the 16th and the 84th percentile, which is one sigma of what is normal. */
+    shape->spread = (double)(first[(count - 1) * 84 / 100].ns - first[(count - 1) * 16 / 100].ns) / 2 / shape->measured;
+  }
+}

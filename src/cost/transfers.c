@@ -1,0 +1,399 @@
+#include "cost/transfers.h"
+
+#include "base/numbering.h"
+#include <math.h>
+#include <string.h>
+
+struct lumos_transfers {
+  const struct lumos_job *job;
+  struct lumos_nodes nodes;
+  struct lumos_links links;
+  const struct lumos_device *device; /* NULL: none that is known */
+  uint32_t *group_of;                /* by string: the group whose id it is, + 1 */
+  struct lumos_numbering ops;        /* names of operations */
+  struct lumos_calibration calibration;
+  LUMOS_VECTOR(struct lumos_transfer_shape) shapes; /* as those of calibration */
+};
+
+/* ---- Nodes ---- */
+
+struct lumos_nodes lumos_nodes_of(const struct lumos_job *job, const struct lumos_network *network) {
+  enum { GPUS = 8 }; /* of a server. Chosen: most have as many */
+  if (network != NULL && network->node_size != LUMOS_ABSENT_INT) {
+    return (struct lumos_nodes){network->node_size, false};
+  }
+  struct lumos_numbering hosts = {0};
+  int32_t most = 0;
+  uint32_t *counts = lumos_allocate_zeroed(job->ranks.count + 1, sizeof *counts);
+  for (size_t r = 0; r < job->ranks.count; r++) {
+    if (job->ranks.items[r].host != LUMOS_NO_STRING) {
+      uint32_t count = ++counts[lumos_number_of(&hosts, job->ranks.items[r].host)];
+      most = (int32_t)count > most ? (int32_t)count : most;
+    }
+  }
+  bool several = hosts.keys.count > 1;
+  free(counts);
+  lumos_numbering_free(&hosts);
+  return several ? (struct lumos_nodes){most, false} : (struct lumos_nodes){most > GPUS ? most : GPUS, true};
+}
+
+static int by_number(const void *left, const void *right) {
+  const int32_t *a = left, *b = right;
+  return LUMOS_ORDER(*a, *b);
+}
+
+int32_t lumos_nodes_spanned(const struct lumos_nodes *nodes, const int32_t *ranks, uint32_t count) {
+  int32_t *sorted = lumos_copied(ranks, count, sizeof *ranks);
+  int32_t spanned = 0, last = -1;
+  qsort(sorted, count, sizeof *sorted, by_number);
+  for (uint32_t i = 0; i < count; i++) {
+    int32_t node = sorted[i] / nodes->size;
+    spanned += node != last;
+    last = node;
+  }
+  free(sorted);
+  return spanned < 1 ? 1 : spanned;
+}
+
+/* ---- Shapes ---- */
+
+static int32_t nodes_of_group(const struct lumos_transfers *transfers, lumos_string_id id, int32_t *size) {
+  uint32_t index = id == LUMOS_NO_STRING ? 0 : transfers->group_of[id];
+  const struct lumos_group *group = index == 0 ? NULL : &transfers->job->groups.items[index - 1];
+  if (group == NULL || group->member_count == 0) {
+    return 0;
+  }
+  *size = *size > 0 ? *size : group->size;
+  return lumos_nodes_spanned(&transfers->nodes, &transfers->job->group_ranks.items[group->member_first],
+                             group->member_count);
+}
+
+static int32_t nodes_of_members(const struct lumos_transfers *transfers, const struct lumos_collective *collective) {
+  const struct lumos_job *job = transfers->job;
+  int32_t *ranks = lumos_allocate(collective->member_count * sizeof *ranks);
+  for (uint32_t m = 0; m < collective->member_count; m++) {
+    const struct lumos_task *task = &job->tasks.items[job->members.items[collective->member_first + m]];
+    ranks[m] = job->ranks.items[lumos_rank_of(job, task)].rank;
+  }
+  int32_t spanned = lumos_nodes_spanned(&transfers->nodes, ranks, collective->member_count);
+  free(ranks);
+  return spanned;
+}
+
+struct lumos_transfer_shape lumos_transfer_shape_of(const struct lumos_transfers *transfers,
+                                                    const struct lumos_collective *collective) {
+  bool pair = collective->rule == LUMOS_PAIR || collective->rule == LUMOS_BATCHED;
+  struct lumos_transfer_shape shape = {.op = pair ? "send_recv" : lumos_string(transfers->job->strings, collective->op),
+                                       .bytes = collective->bytes,
+                                       .size = pair ? 2 : collective->size};
+  int32_t size = shape.size;
+  bool complete = pair || (int64_t)collective->member_count >= size;
+  shape.nodes =
+      complete ? nodes_of_members(transfers, collective) : nodes_of_group(transfers, collective->group, &size);
+  shape.nodes = shape.nodes > 0 ? shape.nodes : nodes_of_members(transfers, collective);
+  return shape;
+}
+
+struct lumos_transfer_shape lumos_transfer_shape_of_kernel(const struct lumos_transfers *transfers, uint32_t task) {
+  const struct lumos_job *job = transfers->job;
+  const struct lumos_task *of = &job->tasks.items[task];
+  const struct lumos_comm *comm = &lumos_detail_of(job, of)->comm;
+  struct lumos_transfer_shape shape = {"other", LUMOS_ABSENT, 0, 1};
+  if (of->kind == LUMOS_P2P) {
+    int32_t ranks[2] = {job->ranks.items[lumos_rank_of(job, of)].rank, 0};
+    ranks[1] = comm->peer_count > 0 ? job->peers.items[comm->peer_first].rank : ranks[0];
+    return (struct lumos_transfer_shape){"send_recv", comm->op == LUMOS_NO_STRING ? LUMOS_ABSENT : comm->bytes, 2,
+                                         lumos_nodes_spanned(&transfers->nodes, ranks, 2)};
+  }
+  if (of->kind == LUMOS_COLLECTIVE && comm->op != LUMOS_NO_STRING) {
+    shape.op = lumos_string(job->strings, comm->op);
+    shape.bytes = comm->bytes;
+    int32_t spanned = nodes_of_group(transfers, comm->group, &shape.size);
+    shape.nodes = spanned > 0 ? spanned : 1;
+  }
+  return shape;
+}
+
+/* ---- Keys ---- */
+
+static double model_time(const struct lumos_links *links, const struct lumos_transfer_shape *shape) {
+  return lumos_nccl_time(links, lumos_transfer_form_of(shape->op), (double)shape->bytes, shape->size, shape->nodes);
+}
+
+static uint64_t hash_of(const char *op) { /* FNV-1a */
+  uint64_t hash = 0xcbf29ce484222325U;
+  for (; *op != '\0'; op++) {
+    hash = (hash ^ (unsigned char)*op) * 0x100000001b3U;
+  }
+  return hash;
+}
+
+static struct lumos_measured_shape keys_of(const struct lumos_transfers *transfers,
+                                           const struct lumos_transfer_shape *shape) {
+  uint64_t op = hash_of(shape->op);
+  return (struct lumos_measured_shape){.shape = (uint64_t)shape->bytes,
+                                       .family = op ^ (uint64_t)(uint32_t)shape->size << 32U ^
+                                                 (uint64_t)(uint32_t)shape->nodes << 20U,
+                                       .class = op,
+                                       .model = model_time(&transfers->links, shape)};
+}
+
+/* ---- What was measured ---- */
+
+struct gathering {
+  struct lumos_transfers *transfers;
+  struct lumos_numbering families, shapes;
+  struct lumos_observations observations;
+};
+
+static void observe(struct gathering *gathering, struct lumos_transfer_shape shape, int64_t ns) {
+  struct lumos_transfers *transfers = gathering->transfers;
+  if (shape.bytes == LUMOS_ABSENT || shape.bytes < 0 || shape.size < 2 || ns <= 0) {
+    return;
+  }
+  struct lumos_measured_shape keys = keys_of(transfers, &shape);
+  uint32_t family = lumos_number_of(&gathering->families, keys.family);
+  /* Sizes of over 4 GB would share a number; then their median counts. */
+  uint32_t number = lumos_number_of(&gathering->shapes,
+                                    lumos_key_pair(family, (uint32_t)shape.bytes ^ (uint32_t)(shape.bytes >> 32)));
+  if (number == transfers->shapes.count) {
+    lumos_vector_push(&transfers->shapes, shape);
+    lumos_vector_push(&transfers->calibration.shapes, keys);
+  }
+  lumos_vector_push(&gathering->observations, ((struct lumos_observation){number, ns}));
+}
+
+static void gather_transfers(struct gathering *gathering) {
+  const struct lumos_job *job = gathering->transfers->job;
+  for (size_t c = 0; c < job->collectives.count; c++) {
+    const struct lumos_collective *collective = &job->collectives.items[c];
+    if (collective->transfer != LUMOS_ABSENT && collective->member_count > 0) {
+      observe(gathering, lumos_transfer_shape_of(gathering->transfers, collective), collective->transfer);
+    }
+  }
+}
+
+/* Of a kernel whose members have no trace a part is waiting, and nobody knows how much: the shortest of its shape has
+ * the least. */
+static void gather_kernels(struct gathering *gathering) {
+  const struct lumos_job *job = gathering->transfers->job;
+  for (uint32_t t = 0; t < job->tasks.count; t++) {
+    const struct lumos_task *task = &job->tasks.items[t];
+    if (lumos_is_communication(task->kind) && lumos_on_stream(job, task)) {
+      observe(gathering, lumos_transfer_shape_of_kernel(gathering->transfers, t), task->dur);
+    }
+  }
+  int64_t *least = lumos_allocate_zeroed(gathering->transfers->shapes.count, sizeof *least);
+  for (size_t i = 0; i < gathering->observations.count; i++) {
+    const struct lumos_observation *observation = &gathering->observations.items[i];
+    int64_t *of = &least[observation->shape];
+    *of = *of == 0 || observation->ns < *of ? observation->ns : *of;
+  }
+  for (size_t i = 0; i < gathering->observations.count; i++) {
+    gathering->observations.items[i].ns = least[gathering->observations.items[i].shape];
+  }
+  free(least);
+}
+
+/* ---- Links fitted to it ---- */
+
+struct fit {
+  const struct lumos_transfers *transfers;
+  bool pairs, between; /* which transfers show the two figures */
+  double *bandwidth, *latency;
+};
+
+static bool shows(const struct fit *fit, const struct lumos_transfer_shape *shape) {
+  bool pair = lumos_transfer_form_of(shape->op) == LUMOS_PAIRING;
+  return pair == fit->pairs && (shape->nodes > 1) == fit->between;
+}
+
+/* Squares of errors by what is expected of them: a transfer lies 10 % off its model, and a link a factor of two off its
+ * data sheet (chosen: so that one transfer already outweighs the data sheet). */
+static double cost_of(const struct fit *fit, const struct lumos_links *links, double bandwidth, double latency) {
+  const struct lumos_transfers *transfers = fit->transfers;
+  static const double TRANSFER = 0.1, LINK = 0.7;
+  double cost = (bandwidth * bandwidth + latency * latency) / (LINK * LINK);
+  for (size_t i = 0; i < transfers->shapes.count; i++) {
+    if (shows(fit, &transfers->shapes.items[i])) {
+      double error =
+          log(model_time(links, &transfers->shapes.items[i]) / transfers->calibration.shapes.items[i].measured);
+      cost += error * error / (TRANSFER * TRANSFER);
+    }
+  }
+  return cost;
+}
+
+/* Factors of both figures, by trying steps to all sides and halving them where none is better. */
+static void fit_link(struct fit *fit, struct lumos_links *links) {
+  static const double first = 0.64, last = 0.002, most = 4.7; /* logarithms of factors; a hundredfold is a failure */
+  double bandwidth = *fit->bandwidth, latency = *fit->latency, x = 0, y = 0;
+  double best = cost_of(fit, links, 0, 0);
+  for (double step = first; step > last;) {
+    static const double sides[4][2] = {{1, 0}, {-1, 0}, {0, 1}, {0, -1}};
+    bool better = false;
+    for (size_t i = 0; i < 4 && !better; i++) {
+      double to_x = x + step * sides[i][0], to_y = y + step * sides[i][1];
+      *fit->bandwidth = bandwidth * exp(to_x);
+      *fit->latency = latency * exp(to_y);
+      double cost = fabs(to_x) > most || fabs(to_y) > most ? INFINITY : cost_of(fit, links, to_x, to_y);
+      better = cost < best;
+      x = better ? to_x : x;
+      y = better ? to_y : y;
+      best = better ? cost : best;
+    }
+    step = better ? step : step / 2;
+  }
+  *fit->bandwidth = bandwidth * exp(x);
+  *fit->latency = latency * exp(y);
+}
+
+static void fit_links(struct lumos_transfers *transfers) {
+  struct lumos_links *links = &transfers->links;
+  struct fit fits[] = {{transfers, false, false, &links->within, &links->latency},
+                       {transfers, false, true, &links->between, &links->hop_between},
+                       {transfers, true, false, &links->pair_within, &links->pair_latency_within},
+                       {transfers, true, true, &links->pair_between, &links->pair_latency_between}};
+  for (size_t i = 0; i < sizeof fits / sizeof *fits; i++) {
+    fit_link(&fits[i], links);
+  }
+  for (size_t i = 0; i < transfers->shapes.count; i++) {
+    transfers->calibration.shapes.items[i].model = model_time(links, &transfers->shapes.items[i]);
+  }
+}
+
+/* ---- All together ---- */
+
+static const struct lumos_device *device_of(const struct lumos_job *job, const struct lumos_hardware *hardware) {
+  const struct lumos_device *device = NULL;
+  for (size_t r = 0; r < job->ranks.count && device == NULL; r++) {
+    device = lumos_hardware_find(hardware, lumos_string(job->strings, job->ranks.items[r].device_name));
+  }
+  return device;
+}
+
+struct lumos_transfers *lumos_transfers_fit(const struct lumos_job *job, const struct lumos_hardware *hardware,
+                                            const struct lumos_nodes *nodes) {
+  /* Where there are too few shapes to leave any out. Of constants: what Echo found of NCCL's model (27 %); the rest
+   * chosen, between that and what shapes of one family show. */
+  static const struct lumos_duration assumed[LUMOS_DURATION_SOURCES] = {
+      [LUMOS_OF_FAMILY] = {.common = 0.05, .own = 0.1},
+      [LUMOS_OF_MODEL] = {.common = 0.15, .own = 0.1},
+      [LUMOS_OF_CONSTANTS] = {.common = 0.27, .own = 0.1}};
+  struct lumos_transfers *transfers = lumos_allocate_zeroed(1, sizeof *transfers);
+  struct gathering gathering = {.transfers = transfers};
+  transfers->job = job;
+  transfers->nodes = *nodes;
+  transfers->device = device_of(job, hardware);
+  transfers->links = lumos_links_of(transfers->device);
+  transfers->group_of = lumos_allocate_zeroed(lumos_strings_count(job->strings) + 1U, sizeof *transfers->group_of);
+  for (uint32_t g = 0; g < job->groups.count; g++) {
+    transfers->group_of[job->groups.items[g].id] = g + 1;
+  }
+  gather_transfers(&gathering);
+  if (transfers->shapes.count == 0) {
+    gather_kernels(&gathering);
+  }
+  lumos_calibration_observe(&transfers->calibration, &gathering.observations);
+  fit_links(transfers);
+  lumos_calibration_judge(&transfers->calibration, assumed);
+  lumos_numbering_free(&gathering.families);
+  lumos_numbering_free(&gathering.shapes);
+  lumos_vector_free(&gathering.observations);
+  return transfers;
+}
+
+void lumos_transfers_free(struct lumos_transfers *transfers) {
+  if (transfers != NULL) {
+    lumos_calibration_free(&transfers->calibration);
+    lumos_vector_free(&transfers->shapes);
+    free(transfers->group_of);
+    free(transfers);
+  }
+}
+
+struct lumos_duration lumos_transfer_duration(const struct lumos_transfers *transfers,
+                                              const struct lumos_transfer_shape *shape) {
+  return lumos_calibrated_duration(&transfers->calibration, keys_of(transfers, shape));
+}
+
+/* ---- Changes ---- */
+
+static void join(const struct lumos_link *link, double *bandwidth, double *hop, double *pair, double *pair_latency) {
+  if (link->p2p_bandwidth > 0 || link->bandwidth > 0) {
+    *pair = link->p2p_bandwidth > 0 ? link->p2p_bandwidth : *pair * link->bandwidth / *bandwidth;
+  }
+  if (link->p2p_latency >= 0 || link->latency >= 0) {
+    *pair_latency = link->p2p_latency >= 0 ? link->p2p_latency : fmax(*pair_latency + link->latency - *hop, 0);
+  }
+  *bandwidth = link->bandwidth > 0 ? link->bandwidth : *bandwidth;
+  *hop = link->latency >= 0 ? link->latency : *hop;
+}
+
+/* Another GPU's links are as much faster than those fitted as its data sheet says; the network between nodes stays. */
+static struct lumos_links changed_links(const struct lumos_transfers *transfers, const struct lumos_network *network,
+                                        const struct lumos_device *device) {
+  struct lumos_links links = transfers->links;
+  if (device != NULL) {
+    struct lumos_links from = lumos_links_of(transfers->device), to = lumos_links_of(device);
+    links.architecture = to.architecture;
+    links.switched = to.switched;
+    links.within *= to.within / from.within;
+    links.pair_within *= to.pair_within / from.pair_within;
+  }
+  if (network != NULL) {
+    join(&network->intra, &links.within, &links.hop_within, &links.pair_within, &links.pair_latency_within);
+    join(&network->inter, &links.between, &links.hop_between, &links.pair_between, &links.pair_latency_between);
+  }
+  return links;
+}
+
+/* Bytes that would take so long; a transfer never gets shorter with more. */
+static int64_t bytes_of(const struct lumos_transfers *transfers, struct lumos_transfer_shape shape, int64_t ns) {
+  int64_t low = 0, high = INT64_C(1) << 42;
+  while (high - low > 1 + low / 1024) {
+    shape.bytes = low + (high - low) / 2;
+    if (lumos_transfer_duration(transfers, &shape).ns < (double)ns) {
+      low = shape.bytes;
+    } else {
+      high = shape.bytes;
+    }
+  }
+  return high;
+}
+
+struct lumos_duration lumos_transfer_changed(const struct lumos_transfers *transfers, int64_t ns,
+                                             const struct lumos_transfer_shape *was,
+                                             const struct lumos_transfer_shape *now,
+                                             const struct lumos_network *network, const struct lumos_device *device) {
+  struct lumos_transfer_shape from = *was, to = *now;
+  if (from.bytes == LUMOS_ABSENT) {
+    from.bytes = bytes_of(transfers, from, ns);
+    to.bytes = to.bytes == LUMOS_ABSENT ? from.bytes : to.bytes;
+  }
+  bool same = from.bytes == to.bytes && from.size == to.size && from.nodes == to.nodes && strcmp(from.op, to.op) == 0;
+  struct lumos_duration before = lumos_transfer_duration(transfers, &from);
+  struct lumos_duration after = same ? before : lumos_transfer_duration(transfers, &to);
+  struct lumos_duration changed = {.ns = (double)ns, .source = LUMOS_OF_SHAPE};
+  if (!same) {
+    changed = after;
+    changed.ns = (double)ns * after.ns / before.ns;
+  }
+  if (network != NULL || device != NULL) {
+    struct lumos_links links = changed_links(transfers, network, device);
+    double factor = model_time(&links, &to) / model_time(&transfers->links, &to);
+    const struct lumos_duration *error = &transfers->calibration.errors[LUMOS_OF_MODEL];
+    if (fabs(factor - 1) > 1e-9) {
+      changed.ns *= factor;
+      changed.common = fmax(changed.common, error->common);
+      changed.own = fmax(changed.own, error->own);
+      changed.source = changed.source > LUMOS_OF_MODEL ? changed.source : LUMOS_OF_MODEL;
+    }
+  }
+  return changed;
+}
+
+const struct lumos_links *lumos_transfers_links(const struct lumos_transfers *transfers) { return &transfers->links; }
+const struct lumos_calibration *lumos_transfers_calibration(const struct lumos_transfers *transfers) {
+  return &transfers->calibration;
+}

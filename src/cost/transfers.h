@@ -1,0 +1,61 @@
+/* How long communication takes, between ranks that were not measured so: of other sizes and numbers, on more nodes, over
+ * another network.
+ *
+ * NCCL's model of the links (nccl.h) is fitted to the transfers of the job itself: bandwidth and latency within nodes and
+ * between them, of collectives and of messages between two. Then the transfers correct it, shape by shape
+ * (calibration.h): an operation of some bytes among ranks on some nodes.
+ */
+#ifndef LUMOS_COST_TRANSFERS_H
+#define LUMOS_COST_TRANSFERS_H
+
+#include "cost/calibration.h"
+#include "cost/nccl.h"
+#include "cost/network.h"
+
+#include <lumos/job.h>
+
+/* Where ranks are: those of a node have numbers in a row. */
+struct lumos_nodes {
+  int32_t size; /* GPUs in a node */
+  bool assumed; /* no recording and no network file tells */
+};
+/* By the network, else as the ranks' hosts tell where they are several; else 8 to a node, or as many as are seen on one. */
+struct lumos_nodes lumos_nodes_of(const struct lumos_job *job, const struct lumos_network *network);
+/* On how many nodes these ranks (numbers) are: at least 1. O(count log count). */
+int32_t lumos_nodes_spanned(const struct lumos_nodes *nodes, const int32_t *ranks, uint32_t count);
+
+struct lumos_transfer_shape {
+  const char *op; /* as of lumos_comm */
+  int64_t bytes;  /* as of lumos_collective; LUMOS_ABSENT: unknown */
+  int32_t size;   /* ranks; at least 1 */
+  int32_t nodes;  /* that they are on; at least 1 */
+};
+
+/* Of a collective, and of a communication kernel that is in none whose transfer is known; size 0: not known. O(members). */
+struct lumos_transfers;
+struct lumos_transfer_shape lumos_transfer_shape_of(const struct lumos_transfers *transfers,
+                                                    const struct lumos_collective *collective);
+struct lumos_transfer_shape lumos_transfer_shape_of_kernel(const struct lumos_transfers *transfers, uint32_t task);
+
+/* Fitted to the transfers of a job of stage graph or later; where it has none, to its shortest communication kernels. The
+ * job must outlive it. O(members + shapes squared). */
+struct lumos_transfers *lumos_transfers_fit(const struct lumos_job *job, const struct lumos_hardware *hardware,
+                                            const struct lumos_nodes *nodes);
+void lumos_transfers_free(struct lumos_transfers *transfers); /* NULL is allowed */
+
+/* What a transfer of this shape, of known bytes, takes. */
+struct lumos_duration lumos_transfer_duration(const struct lumos_transfers *transfers,
+                                              const struct lumos_transfer_shape *shape);
+
+/* What a transfer that took `ns` in one shape takes in another, over `network` (NULL: as it was), among `device` (NULL: the
+ * GPUs that it was). Where the bytes are unknown they are those that would take as long; `now` then has as many. */
+struct lumos_duration lumos_transfer_changed(const struct lumos_transfers *transfers, int64_t ns,
+                                             const struct lumos_transfer_shape *was,
+                                             const struct lumos_transfer_shape *now,
+                                             const struct lumos_network *network, const struct lumos_device *device);
+
+/* The links as fitted, and what is known of each shape; for whoever shows them. */
+const struct lumos_links *lumos_transfers_links(const struct lumos_transfers *transfers);
+const struct lumos_calibration *lumos_transfers_calibration(const struct lumos_transfers *transfers);
+
+#endif
