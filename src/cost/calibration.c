@@ -158,8 +158,10 @@ void lumos_calibration_observe(struct lumos_calibration *calibration, struct lum
     struct lumos_measured_shape *shape = &calibration->shapes.items[first->shape];
     size_t count = end - i;
     shape->count = (uint32_t)count;
-    shape->measured = (double)(first[(count - 1) / 2].ns + first[count / 2].ns) / 2;
-    /* Half of the way between the 16th and the 84th percentile, which is one sigma of what is normal. */
-    shape->spread = (double)(first[(count - 1) * 84 / 100].ns - first[(count - 1) * 16 / 100].ns) / 2 / shape->measured;
+    int64_t twice = first[(count - 1) / 2].ns + first[count / 2].ns;
+    /* The way between the 16th and the 84th percentile, which is two sigma of what is normal. */
+    int64_t way = first[(count - 1) * 84 / 100].ns - first[(count - 1) * 16 / 100].ns;
+    shape->measured = (double)twice / 2;
+    shape->spread = (double)way / (double)twice;
   }
 }

@@ -7,10 +7,10 @@
 struct lumos_transfers {
   const struct lumos_job *job;
   struct lumos_nodes nodes;
-  struct lumos_links links;
-  const struct lumos_device *device; /* NULL: none that is known */
-  uint32_t *group_of;                /* by string: the group whose id it is, + 1 */
-  struct lumos_numbering ops;        /* names of operations */
+  struct lumos_links links;   /* as fitted */
+  struct lumos_links sheet;   /* as the device's data sheet has them */
+  uint32_t *group_of;         /* by string: the group whose id it is, + 1 */
+  struct lumos_numbering ops; /* names of operations */
   struct lumos_calibration calibration;
   LUMOS_VECTOR(struct lumos_transfer_shape) shapes; /* as those of calibration */
 };
@@ -266,7 +266,7 @@ static void fit_links(struct lumos_transfers *transfers) {
 
 static const struct lumos_device *device_of(const struct lumos_job *job, const struct lumos_hardware *hardware) {
   const struct lumos_device *device = NULL;
-  for (size_t r = 0; r < job->ranks.count && device == NULL; r++) {
+  for (size_t r = 0; r < job->ranks.count && hardware != NULL && device == NULL; r++) {
     device = lumos_hardware_find(hardware, lumos_string(job->strings, job->ranks.items[r].device_name));
   }
   return device;
@@ -284,8 +284,7 @@ struct lumos_transfers *lumos_transfers_fit(const struct lumos_job *job, const s
   struct gathering gathering = {.transfers = transfers};
   transfers->job = job;
   transfers->nodes = *nodes;
-  transfers->device = device_of(job, hardware);
-  transfers->links = lumos_links_of(transfers->device);
+  transfers->links = transfers->sheet = lumos_links_of(device_of(job, hardware));
   transfers->group_of = lumos_allocate_zeroed(lumos_strings_count(job->strings) + 1U, sizeof *transfers->group_of);
   for (uint32_t g = 0; g < job->groups.count; g++) {
     transfers->group_of[job->groups.items[g].id] = g + 1;
@@ -335,7 +334,7 @@ static struct lumos_links changed_links(const struct lumos_transfers *transfers,
                                         const struct lumos_device *device) {
   struct lumos_links links = transfers->links;
   if (device != NULL) {
-    struct lumos_links from = lumos_links_of(transfers->device), to = lumos_links_of(device);
+    struct lumos_links from = transfers->sheet, to = lumos_links_of(device);
     links.architecture = to.architecture;
     links.switched = to.switched;
     links.within *= to.within / from.within;
@@ -348,7 +347,7 @@ static struct lumos_links changed_links(const struct lumos_transfers *transfers,
   return links;
 }
 
-/* Bytes that would take so long; a transfer never gets shorter with more. */
+/* Bytes that would take so long. But for dents of trees a transfer never gets shorter with more. */
 static int64_t bytes_of(const struct lumos_transfers *transfers, struct lumos_transfer_shape shape, int64_t ns) {
   int64_t low = 0, high = INT64_C(1) << 42;
   while (high - low > 1 + low / 1024) {

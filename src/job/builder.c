@@ -278,6 +278,10 @@ void lumos_build_transfer(struct lumos_builder *builder, int64_t transfer) {
   }
 }
 
+void lumos_build_bytes(struct lumos_builder *builder, int64_t bytes) {
+  builder->job->collectives.items[builder->job->collectives.count - 1].bytes = bytes;
+}
+
 void lumos_build_model(struct lumos_builder *builder, const struct lumos_model_description *model) {
   builder->job->models.count = 0;
   lumos_vector_push(&builder->job->models, *model);

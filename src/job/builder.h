@@ -72,6 +72,8 @@ void lumos_build_collective(struct lumos_builder *builder, uint32_t like, const 
 
 /* What the last collective transfers takes, in ns: another time than `like`'s, modelled. */
 void lumos_build_transfer(struct lumos_builder *builder, int64_t transfer);
+/* What it moves, another number of bytes than `like`. */
+void lumos_build_bytes(struct lumos_builder *builder, int64_t bytes);
 
 /* An error that what is built has in common (lumos_job_common_error); its id. */
 lumos_string_id lumos_build_common_error(struct lumos_builder *builder, const char *id, const char *name, int32_t sigma,

@@ -522,6 +522,12 @@ struct lumos_job *rebuild_emit(const struct rebuild_templates *templates, const 
   open_emission(&emission, plan);
   bool built = build_ranks(&emission, plan, error) && rebuild_join_all(emission.joining, emission.builder, error);
   struct lumos_job *job = built ? lumos_builder_finish(emission.builder, error) : NULL;
+  if (job != NULL && rebuild_assumed_nodes(emission.joining)) {
+    lumos_job_note(job, "transform.node_size", LUMOS_WARNING, LUMOS_ABSENT, NULL,
+                   "communication leaves the node in which it was recorded; a node is taken to have 8 GPUs, or as many "
+                   "as were recorded on one, and a network as its maker's server has it",
+                   "give node_size and inter in a file for lumos-transform --network");
+  }
   close_emission(&emission);
   return job;
 }

@@ -1,9 +1,11 @@
 #include "rebuild/join.h"
 
-#include "cost/collective.h"
+#include "cost/transfers.h"
 #include "rebuild/exchange.h"
 #include "rebuild/label.h"
 #include "rebuild/schedule.h"
+#include <lumos/hardware.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,6 +30,9 @@ struct rebuild_joining {
   uint32_t *of;         /* by membership: the collective */
   struct lumos_numbering labels, numbers;
   LUMOS_VECTOR(struct members) channels;
+  struct lumos_nodes nodes;
+  bool spans_nodes;                  /* some communication has come to */
+  struct lumos_transfers *transfers; /* NULL: the configuration is the recorded one */
 };
 
 /* Along which axes members differ; at the ends: the first and the last stage of a pipeline alone. */
@@ -112,6 +117,13 @@ struct rebuild_joining *rebuild_joining_new(const struct lumos_job *from, const 
   joining->plan = plan;
   look_at_recorded(joining);
   list_memberships(joining);
+  joining->nodes = lumos_nodes_of(from, NULL);
+  if (!plan->recorded) {
+    struct lumos_error error = {0};
+    struct lumos_hardware *hardware = lumos_hardware_read(NULL, &error);
+    joining->transfers = lumos_transfers_fit(from, hardware, &joining->nodes);
+    lumos_hardware_free(hardware);
+  }
   return joining;
 }
 
@@ -125,6 +137,7 @@ void rebuild_joining_free(struct rebuild_joining *joining) {
   lumos_vector_free(&joining->channels);
   lumos_numbering_free(&joining->labels);
   lumos_numbering_free(&joining->numbers);
+  lumos_transfers_free(joining->transfers);
   free(joining->channel_of);
   free(joining->axes);
   free(joining->first);
@@ -233,21 +246,30 @@ static bool check_counts(const struct members *members, struct lumos_error *erro
   return true;
 }
 
-/* What it takes among as many ranks as there are now. */
-static int64_t resized(const struct lumos_job *job, const struct lumos_collective *like, int32_t size, int32_t scale) {
-  uint32_t rank = lumos_rank_of(job, &job->tasks.items[member_of(job, like, 0)]);
-  int64_t transfer = is_pair(like) || like->size < 1
-                         ? like->transfer
-                         : lumos_collective_resized(lumos_string(job->strings, like->op),
-                                                    lumos_string(job->strings, job->ranks.items[rank].device_name),
-                                                    like->transfer, like->size, size);
-  return scale == 0 ? transfer : (int64_t)((__int128)transfer * scale / 1000000);
+/* What it takes among the ranks that it has now, and of the bytes that it has now. */
+static void resize(struct rebuild_joining *joining, const struct lumos_collective *like, const int32_t *ranks,
+                   uint32_t count, int32_t scale, struct lumos_builder *builder) {
+  struct lumos_transfer_shape was = lumos_transfer_shape_of(joining->transfers, like), now = was;
+  now.nodes = lumos_nodes_spanned(&joining->nodes, ranks, count);
+  joining->spans_nodes = joining->spans_nodes || now.nodes > was.nodes;
+  now.size = is_pair(like) ? was.size : (int32_t)count;
+  if (scale != 0 && was.bytes != LUMOS_ABSENT) {
+    now.bytes = (int64_t)((__int128)was.bytes * scale / LUMOS_WHOLE_SHARE);
+    lumos_build_bytes(builder, now.bytes);
+  }
+  struct lumos_duration transfer = lumos_transfer_changed(joining->transfers, like->transfer, &was, &now, NULL, NULL);
+  double unknown = scale != 0 && was.bytes == LUMOS_ABSENT ? (double)scale / LUMOS_WHOLE_SHARE : 1;
+  lumos_build_transfer(builder, llround(transfer.ns * unknown));
 }
 
-static void join_channel(const struct rebuild_joining *joining, const struct members *members,
+static void join_channel(struct rebuild_joining *joining, const struct members *members,
                          struct lumos_builder *builder) {
   const struct lumos_job *from = joining->from;
   struct lumos_built_task *tasks = lumos_allocate(members->count * sizeof *tasks);
+  int32_t *ranks = lumos_allocate(members->count * sizeof *ranks);
+  for (size_t m = 0; m < members->count; m++) {
+    ranks[m] = members->items[m].rank;
+  }
   for (size_t i = 0; i < members->items[0].operations.count; i++) {
     for (size_t m = 0; m < members->count; m++) {
       tasks[m] = members->items[m].operations.items[i].task;
@@ -257,15 +279,20 @@ static void join_channel(const struct rebuild_joining *joining, const struct mem
     int32_t size = joining->plan->recorded ? like->size : (int32_t)members->count;
     lumos_build_collective(builder, operation->collective, tasks, (uint32_t)members->count, size);
     if (!joining->plan->recorded && like->transfer != LUMOS_ABSENT) {
-      lumos_build_transfer(builder, resized(from, like, size, operation->scale));
+      resize(joining, like, ranks, (uint32_t)members->count, operation->scale, builder);
     }
   }
+  free(ranks);
   free(tasks);
 }
 
 static int by_rank(const void *left, const void *right) {
   const struct member *a = left, *b = right;
   return LUMOS_ORDER(a->rank, b->rank);
+}
+
+bool rebuild_assumed_nodes(const struct rebuild_joining *joining) {
+  return joining->nodes.assumed && joining->transfers != NULL && joining->spans_nodes;
 }
 
 bool rebuild_join_all(struct rebuild_joining *joining, struct lumos_builder *builder, struct lumos_error *error) {

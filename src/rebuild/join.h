@@ -27,5 +27,7 @@ void rebuild_join(struct rebuild_joining *joining, const struct rebuild_rank *ra
  * equally many operations. */
 bool rebuild_join_all(struct rebuild_joining *joining, struct lumos_builder *builder,
                       struct lumos_error *error) LUMOS_MUST_CHECK;
+/* After that: does communication go over nodes that nothing tells the size of? */
+bool rebuild_assumed_nodes(const struct rebuild_joining *joining);
 
 #endif
