@@ -89,10 +89,38 @@ static uint32_t *inverse(uint32_t *order, size_t count) {
   return renamed;
 }
 
-/* Bring records into order, and whatever names them along. `renamed`: the member of `remap` for such records. */
-static void arrange_records(struct lumos_job *job, size_t count, compare_elements *compare, struct lumos_remap *remap,
+/* The same of tasks, of which there are many: lane by lane, and only those of a lane are sorted, where they have to be. */
+static uint32_t *new_order_of_tasks(const struct lumos_job *job) {
+  size_t count = job->tasks.count, lanes = job->lanes.count;
+  uint32_t *end = lumos_allocate_zeroed(lanes + 1, sizeof *end); /* by lane: behind those that are placed */
+  uint32_t *order = lumos_allocate(count * sizeof *order);
+  for (size_t i = 0; i < count; i++) {
+    end[job->tasks.items[i].lane + 1]++;
+  }
+  for (size_t l = 1; l <= lanes; l++) {
+    end[l] += end[l - 1];
+  }
+  for (size_t i = 0; i < count; i++) {
+    order[end[job->tasks.items[i].lane]++] = (uint32_t)i;
+  }
+  struct sorting sorting = {job, compare_tasks};
+  for (size_t l = 0, first = 0; l < lanes; first = end[l++]) {
+    size_t in_order = first + 1;
+    while (in_order < end[l] && compare_tasks(job, order[in_order - 1], order[in_order]) <= 0) {
+      in_order++;
+    }
+    if (in_order < end[l]) {
+      qsort_r(order + first, end[l] - first, sizeof *order, compare_indices, &sorting);
+    }
+  }
+  free(end);
+  return order;
+}
+
+/* Bring records into an order (NULL: they are in it), and whatever names them along. `renamed`: the member of `remap` for
+ * such records. */
+static void arrange_records(struct lumos_job *job, size_t count, uint32_t *order, struct lumos_remap *remap,
                             const uint32_t **renamed) {
-  uint32_t *order = new_order(job, count, compare);
   if (order != NULL) {
     uint32_t *to = inverse(order, count);
     *renamed = to;
@@ -259,16 +287,16 @@ static bool refuse_repeated_span_ids(const struct lumos_job *job, struct lumos_e
 
 bool lumos_job_arrange(struct lumos_job *job, struct lumos_error *error) {
   struct lumos_remap remap = {0};
-  arrange_records(job, job->ranks.count, compare_ranks, &remap, &remap.ranks);
+  arrange_records(job, job->ranks.count, new_order(job, job->ranks.count, compare_ranks), &remap, &remap.ranks);
   if (!refuse_repeated_ranks(job, error) || !refuse_repeated_lanes(job, error)) {
     return false;
   }
-  arrange_records(job, job->groups.count, compare_groups, &remap, &remap.groups);
-  arrange_records(job, job->lanes.count, compare_lanes, &remap, &remap.lanes);
-  arrange_records(job, job->spans.count, compare_spans, &remap, &remap.spans);
+  arrange_records(job, job->groups.count, new_order(job, job->groups.count, compare_groups), &remap, &remap.groups);
+  arrange_records(job, job->lanes.count, new_order(job, job->lanes.count, compare_lanes), &remap, &remap.lanes);
+  arrange_records(job, job->spans.count, new_order(job, job->spans.count, compare_spans), &remap, &remap.spans);
   bool ascend = tasks_ascend(job);
   if (!ascend) {
-    arrange_records(job, job->tasks.count, compare_tasks, &remap, &remap.tasks);
+    arrange_records(job, job->tasks.count, new_order_of_tasks(job), &remap, &remap.tasks);
   }
   arrange_collectives(job);
   lumos_job_set_ranges(job);
@@ -326,6 +354,7 @@ bool lumos_check_order(const struct lumos_check *check) {
          ascends(check, RECORD_GROUP, job->groups.count, compare_groups) &&
          ascends(check, RECORD_LANE, job->lanes.count, compare_lanes) && refuse_repeated_lanes(job, check->error) &&
          ascends(check, RECORD_SPAN, job->spans.count, compare_spans) &&
-         ascends(check, RECORD_TASK, job->tasks.count, compare_tasks) && refuse_repeated_task_ids(job, check->error) &&
+         (tasks_ascend(job) || (ascends(check, RECORD_TASK, job->tasks.count, compare_tasks) &&
+                                refuse_repeated_task_ids(job, check->error))) &&
          refuse_repeated_span_ids(job, check->error) && check_ranges(check);
 }

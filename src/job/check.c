@@ -157,6 +157,123 @@ static bool check_record(const struct lumos_check *check, enum lumos_record_kind
   return true;
 }
 
+/* ---- many records at once ---- */
+
+enum { BATCH = 64 }; /* records: a bit each. Their fields are looked at one after the other */
+
+struct batch {
+  uint64_t there, bad; /* by record: has the field a value, and a wrong one? */
+};
+
+/* `is_there` and `is_good` speak of `slot`, as a `type`. */
+#define LOOK(type, is_there, is_good)                  \
+  do {                                                 \
+    for (size_t i = 0; i < count; i++, at += size) {   \
+      type const *slot = (const void *)at;             \
+      bool has = (is_there);                           \
+      batch.there |= (uint64_t)has << i;               \
+      batch.bad |= (uint64_t)(has && !(is_good)) << i; \
+    }                                                  \
+  } while (0)
+
+/* One field of `count` records, of which the first has it at `at`, and the next `size` bytes further on. */
+static struct batch look_at_field(const struct lumos_check *check, const struct lumos_field *field, const char *at,
+                                  size_t size, size_t count) {
+  const int64_t least = field->least == LEAST_ANY ? 1 - too_large : field->least == LEAST_ONE;
+  struct batch batch = {0, 0};
+  switch (field->kind) {
+    case FIELD_INTEGER:
+    case FIELD_INSTANT:
+      LOOK(int64_t, *slot != LUMOS_ABSENT, *slot >= least && *slot < too_large);
+      break;
+    case FIELD_SMALL:
+    case FIELD_MILLIONTHS:
+      LOOK(int32_t, *slot != LUMOS_ABSENT_INT, *slot >= least);
+      break;
+    case FIELD_NAME: {
+      const size_t names = field->names->count;
+      const bool zero = field->names->names[0][0] != '\0';
+      LOOK(uint8_t, *slot != 0 || zero, *slot < names);
+      break;
+    }
+    case FIELD_STRING:
+    case FIELD_UNKNOWN: {
+      const uint32_t strings = lumos_strings_count(check->job->strings);
+      LOOK(lumos_string_id, *slot != LUMOS_NO_STRING, *slot <= strings);
+      break;
+    }
+    case FIELD_LANE:
+    case FIELD_TASK:
+    case FIELD_SPAN:
+    case FIELD_ANY_TASK:
+    case LINK_DETAIL:
+    case LINK_TIMING: {
+      const size_t targets = lumos_target_count(check->job, lumos_target_of(field->kind));
+      LOOK(uint32_t, *slot != LUMOS_NONE, *slot < targets);
+      break;
+    }
+    case FIELD_ID:
+    case FIELD_ORDINAL:
+      LOOK(uint32_t, true, *slot != LUMOS_NONE);
+      break;
+    default:
+      LOOK(char, !lumos_slot_absent(field, slot), fault_of(check, field, slot) == NULL);
+  }
+  batch.bad |= field->by > (uint8_t)check->job->stage ? batch.there : 0;
+  return batch;
+}
+
+/* Is nothing wrong with those of these fields that lie in a part, in `count` records? An object of which they are the members
+ * is whole or absent; `whole`: it is there. False also where it cannot tell. */
+static bool is_clean_batch(const struct lumos_check *check, const struct lumos_field *fields, size_t field_count,
+                           int part, const char *records, size_t size, size_t count, bool whole) {
+  uint64_t there = 0, missing = 0, all = count == BATCH ? UINT64_MAX : (UINT64_C(1) << count) - 1;
+  for (size_t f = 0; f < field_count; f++) {
+    const struct lumos_field *field = &fields[f];
+    if (field->kind == FIELD_OBJECT) {
+      bool good = field->part != part ||
+                  (field->flag == 0 && !field->required &&
+                   is_clean_batch(check, field->members, field->member_count, part, records, size, count, false));
+      if (!good) {
+        return false;
+      }
+    } else if (field->part == part) {
+      struct batch batch = look_at_field(check, field, records + field->offset, size, count);
+      if (batch.bad != 0) {
+        return false;
+      }
+      there |= batch.there;
+      missing |= field->required ? all & ~batch.there : 0;
+    }
+  }
+  return ((whole ? all : there) & missing) == 0;
+}
+
+static bool is_clean_part(const struct lumos_check *check, enum lumos_record_kind kind, int part,
+                          const struct lumos_field *fields, size_t field_count) {
+  size_t count = 0, size = lumos_schema[kind].sizes[part];
+  const char *items = lumos_part_items(check->job, kind, part, &count);
+  for (size_t i = 0; i < count; i += BATCH) {
+    size_t records = count - i < BATCH ? count - i : BATCH;
+    if (!is_clean_batch(check, fields, field_count, part, items + i * size, size, records, true)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/* Is nothing wrong with any field of the records of a kind, each part taken for itself? */
+static bool is_clean(const struct lumos_check *check, enum lumos_record_kind kind) {
+  const struct lumos_record_type *type = &lumos_schema[kind];
+  bool clean = true;
+  for (int part = 0; part < LUMOS_PARTS && type->sizes[part] > 0; part++) {
+    clean = clean && is_clean_part(check, kind, part, type->fields + 1, type->count - 1);
+  }
+  return clean;
+}
+
+/* ---- all records ---- */
+
 static bool check_tasks(const struct lumos_check *check) {
   const struct lumos_job *job = check->job;
   for (size_t i = 0; i < job->tasks.count; i++) {
@@ -183,14 +300,15 @@ static bool check_fields(const struct lumos_check *check) {
                         "there are %s records, which belong to a later stage than %s; make the stream again",
                         lumos_schema[kind].name, lumos_stage_name(check->job->stage));
     }
-    for (size_t i = 0; kind != RECORD_TASK && i < count; i++) {
+    bool clean = is_clean(check, (enum lumos_record_kind)kind);
+    for (size_t i = 0; kind != RECORD_TASK && i < count && !clean; i++) {
       struct lumos_record record = {{items + i * lumos_schema[kind].sizes[PART_MAIN]}};
       if (!check_record(check, (enum lumos_record_kind)kind, i, &record)) {
         return false;
       }
     }
   }
-  return check_tasks(check);
+  return is_clean(check, RECORD_TASK) || check_tasks(check);
 }
 
 /* The links of all records: before their parts are looked at. */
@@ -200,7 +318,8 @@ static bool check_links(const struct lumos_check *check) {
       const struct lumos_field *link = &lumos_schema[kind].links[i];
       size_t count = 0;
       const char *slot = lumos_part_items(check->job, (enum lumos_record_kind)kind, link->part, &count);
-      for (size_t record = 0; record < count; record++) {
+      bool clean = is_clean_part(check, (enum lumos_record_kind)kind, link->part, link, 1);
+      for (size_t record = 0; record < count && !clean; record++) {
         const char *at = slot + record * lumos_schema[kind].sizes[link->part] + link->offset;
         bool there = false;
         if (!check_field(check, (enum lumos_record_kind)kind, record, link, at, &there)) {
