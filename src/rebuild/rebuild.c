@@ -1,4 +1,5 @@
 /* A job written anew out of what was recorded of it. */
+#include "base/parallel.h"
 #include "rebuild/ask.h"
 #include "rebuild/census.h"
 #include "rebuild/emit.h"
@@ -78,6 +79,34 @@ static struct lumos_job *build_asked(const struct rebuild_templates *templates, 
   return built;
 }
 
+/* What is asked for, and beside it how far the recorded configuration is off. */
+struct both {
+  const struct rebuild_templates *templates;
+  const struct lumos_rebuild *asked;
+  struct lumos_job *built;
+  struct lumos_decimal deviation;
+  struct lumos_error errors[2];
+};
+
+static bool build_one(void *context, size_t index, bool callers) {
+  struct both *both = context;
+  (void)callers;
+  if (index == 0) {
+    both->built = build_asked(both->templates, both->asked, &both->errors[0]);
+    return both->built != NULL;
+  }
+  return find_deviation(both->templates, &both->deviation, &both->errors[1]);
+}
+
+static bool build_both(struct both *both, struct lumos_error *error) {
+  size_t failed = lumos_parallel(2, 0, build_one, both);
+  if (failed < 2) {
+    *error = both->errors[failed];
+    lumos_job_free(both->built);
+  }
+  return failed == 2;
+}
+
 static void put_error(struct lumos_job *job, struct lumos_decimal deviation) {
   struct lumos_metric metric = lumos_metric_empty;
   metric.name = lumos_intern_text(job->strings, "rebuild_error");
@@ -113,22 +142,21 @@ static void put_note(struct lumos_job *job, const struct rebuild_census *census,
 static struct lumos_job *build(struct lumos_job *job, const struct lumos_rebuild *asked, struct lumos_error *error) {
   struct rebuild_blocks blocks;
   struct rebuild_templates templates;
-  struct lumos_decimal deviation;
   rebuild_blocks_cut(&blocks, job);
   rebuild_templates_make(&templates, &blocks);
   templates.delays = rebuild_outside(job, error);
-  bool measured = templates.delays != NULL && find_deviation(&templates, &deviation, error);
-  struct lumos_job *built = measured ? build_asked(&templates, asked, error) : NULL;
-  if (built != NULL) {
+  struct both both = {.templates = &templates, .asked = asked};
+  bool done = templates.delays != NULL && build_both(&both, error);
+  if (done) {
     struct rebuild_census census = rebuild_census_take(&templates);
-    keep_notes(built, job);
-    keep_metrics(built, job);
-    put_error(built, deviation);
-    put_note(built, &census, deviation);
+    keep_notes(both.built, job);
+    keep_metrics(both.built, job);
+    put_error(both.built, both.deviation);
+    put_note(both.built, &census, both.deviation);
   }
   rebuild_templates_free(&templates);
   rebuild_blocks_free(&blocks);
-  return built;
+  return done ? both.built : NULL;
 }
 
 static void record(struct lumos_job *job, const struct lumos_rebuild *asked) {
