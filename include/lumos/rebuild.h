@@ -23,12 +23,12 @@ struct lumos_rebuild {
   int32_t replicas;
   enum lumos_schedule schedule;
   int32_t split_count;              /* 0: layers are spread evenly */
-  int32_t split[LUMOS_MOST_STAGES]; /* else the layers of each stage */
+  int32_t split[LUMOS_MOST_STAGES]; /* else the layers of each stage, or of each chunk in the order of the model */
 };
 
 /* Take one thing that is asked for, by the name of the option of lumos-transform: "rebuild" (nothing, argument NULL),
- * "layers", "micro-batches", "pp", "dp" (numbers), "schedule" ("1f1b", "gpipe"), "split" (numbers joined by commas). False
- * where the argument is none of these. */
+ * "layers", "micro-batches", "pp", "vp", "dp" (numbers), "schedule" ("1f1b", "gpipe", "interleaved", "zb-h1"), "split"
+ * (numbers joined by commas). False where the argument is none of these. */
 bool lumos_rebuild_ask(struct lumos_rebuild *asked, const char *name, const char *argument,
                        struct lumos_error *error) LUMOS_MUST_CHECK;
 

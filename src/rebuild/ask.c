@@ -33,9 +33,29 @@ static bool read_split(struct lumos_rebuild *asked, const char *argument) {
   return false;
 }
 
+static const struct {
+  const char *name;
+  enum lumos_schedule schedule;
+} schedules[] = {
+    {"1f1b", LUMOS_1F1B}, {"gpipe", LUMOS_GPIPE}, {"interleaved", LUMOS_INTERLEAVED}, {"zb-h1", LUMOS_ZB_H1}};
+enum { SCHEDULES = sizeof schedules / sizeof *schedules };
+
 static bool read_schedule(struct lumos_rebuild *asked, const char *argument) {
-  asked->schedule = strcmp(argument, "1f1b") == 0 ? LUMOS_1F1B : strcmp(argument, "gpipe") == 0 ? LUMOS_GPIPE : 0;
-  return asked->schedule != 0;
+  for (int i = 0; i < SCHEDULES; i++) {
+    if (strcmp(argument, schedules[i].name) == 0) {
+      asked->schedule = schedules[i].schedule;
+      return true;
+    }
+  }
+  return false;
+}
+
+static const char *name_of(enum lumos_schedule schedule) {
+  int i = 0;
+  while (i < SCHEDULES - 1 && schedules[i].schedule != schedule) {
+    i++;
+  }
+  return schedules[i].name;
 }
 
 /* Those whose argument is a number; NULL: it is none of them. */
@@ -43,17 +63,18 @@ static int32_t *slot_of(struct lumos_rebuild *asked, const char *name) {
   return strcmp(name, "layers") == 0          ? &asked->layers
          : strcmp(name, "micro-batches") == 0 ? &asked->micro_batches
          : strcmp(name, "pp") == 0            ? &asked->stages
+         : strcmp(name, "vp") == 0            ? &asked->chunks
          : strcmp(name, "dp") == 0            ? &asked->replicas
                                               : NULL;
 }
 
 static bool take(struct lumos_rebuild *asked, const char *name, const char *argument, const char **wanted) {
   if (strcmp(name, "schedule") == 0) {
-    *wanted = "1f1b or gpipe";
+    *wanted = "1f1b, gpipe, interleaved or zb-h1";
     return read_schedule(asked, argument);
   }
   if (strcmp(name, "split") == 0) {
-    *wanted = "the layers of every stage, such as 12,14,14,8";
+    *wanted = "the layers of every stage, or chunk, such as 12,14,14,8";
     return read_split(asked, argument);
   }
   *wanted = "a whole number from 1 on";
@@ -77,9 +98,10 @@ void rebuild_tell(const struct lumos_rebuild *asked, struct lumos_text *text) {
   tell_number(text, "layers", asked->layers);
   tell_number(text, "micro-batches", asked->micro_batches);
   tell_number(text, "pp", asked->stages);
+  tell_number(text, "vp", asked->chunks);
   tell_number(text, "dp", asked->replicas);
   if (asked->schedule != 0) {
-    lumos_text_format(text, " --schedule %s", asked->schedule == LUMOS_GPIPE ? "gpipe" : "1f1b");
+    lumos_text_format(text, " --schedule %s", name_of(asked->schedule));
   }
   for (int32_t i = 0; i < asked->split_count; i++) {
     lumos_text_format(text, "%s%d", i == 0 ? " --split " : ",", asked->split[i]);

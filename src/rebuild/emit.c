@@ -2,7 +2,6 @@
 
 #include "base/numbering.h"
 #include "job/builder.h"
-#include "rebuild/exchange.h"
 #include "rebuild/join.h"
 #include "rebuild/ports.h"
 #include "rebuild/schedule.h"
@@ -134,7 +133,7 @@ static void build_devices(struct emission *emission, const struct rebuild_item *
     struct lumos_built_task task = takes_part ? build_task(emission, item, like) : no_task;
     lumos_vector_push(&emission->handles, task.number);
     if (takes_part) {
-      rebuild_join(emission->joining, emission->rank, like, task, item->transfers);
+      rebuild_join(emission->joining, emission->rank, like, task, item);
     }
     if (!block->transfers && computes(emission->from->tasks.items[like].kind)) {
       built->first_kernel = built->first_kernel.number == LUMOS_NONE ? task : built->first_kernel;
@@ -281,13 +280,13 @@ static struct around *look_around(const struct emission *emission) {
     struct lumos_built_task before = no_task, behind = no_task;
     for (size_t i = 0; i < count; i++) {
       const struct built *built = &emission->built[i];
-      bool of_phase = emission->blocks->items.items[built->donor].phase == phase_of(way);
+      bool of_phase = emission->rank->items.items[i].phase == phase_of(way);
       around[i].before[way] = before;
       before = of_phase && built->last_kernel.number != LUMOS_NONE ? built->last_kernel : before;
     }
     for (size_t i = count; i-- > 0;) {
       const struct built *built = &emission->built[i];
-      bool of_phase = emission->blocks->items.items[built->donor].phase == phase_of(way);
+      bool of_phase = emission->rank->items.items[i].phase == phase_of(way);
       around[i].behind[way] = behind;
       behind = of_phase && built->first_kernel.number != LUMOS_NONE ? built->first_kernel : behind;
     }
@@ -315,8 +314,7 @@ static void tie_transfers(const struct emission *emission, uint32_t index, const
   const struct rebuild_block *block = &emission->blocks->items.items[emission->built[index].donor];
   for (uint32_t i = 0; i < block->device_count && block->transfers; i++) {
     struct lumos_built_task task = {emission->handles.items[emission->built[index].first_device + i]};
-    uint32_t like = emission->blocks->devices[block->device_first + i];
-    tie_transfer(emission, task, &around[index], rebuild_exchange_of_task(emission->from, like));
+    tie_transfer(emission, task, &around[index], emission->rank->items.items[index].exchange);
   }
 }
 
@@ -357,7 +355,7 @@ static void begin_stream(const struct emission *emission, uint32_t lane, struct 
         lumos_build_task(emission->builder, t, built, lumos_own_times(from, t), from->tasks.items[t].step);
     lumos_build_origin(emission->builder, task, (enum lumos_task_origin)lumos_timing_of(from, t)->origin, no_task);
     tie_boundaries(emission, t, task);
-    rebuild_join(emission->joining, emission->rank, t, task, 0);
+    rebuild_join(emission->joining, emission->rank, t, task, NULL);
   }
 }
 

@@ -13,7 +13,10 @@ static unsigned of_peer(const struct lumos_job *job, int32_t stage, const struct
   if (other == LUMOS_NONE || stage_of(job, other) == stage) {
     return 0;
   }
-  bool next = stage_of(job, other) > stage;
+  int32_t to = stage_of(job, other), stages = job->models.count > 0 ? job->models.items[0].sizes.pp : 0;
+  bool around =
+      stages > 2 && (to - stage == stages - 1 || stage - to == stages - 1); /* between the ends of the pipeline */
+  bool next = around ? to < stage : to > stage;
   unsigned sends = next ? REBUILD_TO_NEXT : REBUILD_TO_PREVIOUS;
   unsigned receives = next ? REBUILD_FROM_NEXT : REBUILD_FROM_PREVIOUS;
   return (peer->send > 0 ? sends : 0) | (peer->recv > 0 ? receives : 0);

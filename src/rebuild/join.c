@@ -1,7 +1,6 @@
 #include "rebuild/join.h"
 
 #include "cost/transfers.h"
-#include "rebuild/exchange.h"
 #include "rebuild/label.h"
 #include "rebuild/schedule.h"
 #include <lumos/hardware.h>
@@ -12,14 +11,29 @@
 struct operation {     /* of one member */
   uint32_t collective; /* that its recorded task is a member of */
   int32_t scale;
+  int32_t rank; /* number */
   struct lumos_built_task task;
 };
 
+LUMOS_VECTOR_TYPE(operations, struct operation);
+
 struct member {
   int32_t rank;
-  LUMOS_VECTOR(struct operation) operations;
+  struct operations operations;
 };
 LUMOS_VECTOR_TYPE(members, struct member);
+
+/* What one stage sends to a neighbor, and what that receives. */
+struct way {
+  struct operations sent, received;
+};
+
+/* Two kernels of which one sends to the other, or each to the other: one collective. */
+struct link {
+  struct operation low, high; /* by handle */
+  int64_t up, down;           /* messages from the low one to the high one, and back */
+};
+LUMOS_VECTOR_TYPE(links, struct link);
 
 struct rebuild_joining {
   const struct lumos_job *from;
@@ -33,6 +47,9 @@ struct rebuild_joining {
   struct lumos_nodes nodes;
   bool spans_nodes;                  /* some communication has come to */
   struct lumos_transfers *transfers; /* NULL: the configuration is the recorded one */
+  struct lumos_numbering way_labels, way_numbers;
+  LUMOS_VECTOR(struct way) ways;
+  int64_t message; /* bytes of one between stages; 0: not known */
 };
 
 /* Along which axes members differ; at the ends: the first and the last stage of a pipeline alone. */
@@ -111,6 +128,17 @@ static void list_memberships(struct rebuild_joining *joining) {
   joining->first = first;
 }
 
+/* The smallest that is sent: what goes to a neighbor twice in one kernel is told as one. */
+static int64_t find_message(const struct lumos_job *job) {
+  int64_t least = 0;
+  for (size_t p = 0; p < job->peers.count; p++) {
+    const struct lumos_peer *peer = &job->peers.items[p];
+    int64_t bytes = peer->send > 0 ? peer->send : peer->recv;
+    least = bytes > 0 && (least == 0 || bytes < least) ? bytes : least;
+  }
+  return least;
+}
+
 struct rebuild_joining *rebuild_joining_new(const struct lumos_job *from, const struct rebuild_plan *plan) {
   struct rebuild_joining *joining = lumos_allocate_zeroed(1, sizeof *joining);
   joining->from = from;
@@ -118,6 +146,7 @@ struct rebuild_joining *rebuild_joining_new(const struct lumos_job *from, const 
   look_at_recorded(joining);
   list_memberships(joining);
   joining->nodes = lumos_nodes_of(from, NULL);
+  joining->message = find_message(from);
   if (!plan->recorded) {
     struct lumos_error error = {0};
     struct lumos_hardware *hardware = lumos_hardware_read(NULL, &error);
@@ -134,7 +163,14 @@ void rebuild_joining_free(struct rebuild_joining *joining) {
     }
     lumos_vector_free(&joining->channels.items[c]);
   }
+  for (size_t w = 0; w < joining->ways.count; w++) {
+    lumos_vector_free(&joining->ways.items[w].sent);
+    lumos_vector_free(&joining->ways.items[w].received);
+  }
   lumos_vector_free(&joining->channels);
+  lumos_vector_free(&joining->ways);
+  lumos_numbering_free(&joining->way_labels);
+  lumos_numbering_free(&joining->way_numbers);
   lumos_numbering_free(&joining->labels);
   lumos_numbering_free(&joining->numbers);
   lumos_transfers_free(joining->transfers);
@@ -172,29 +208,40 @@ bool rebuild_takes_part(const struct rebuild_joining *joining, const struct rebu
   return !alone;
 }
 
-/* Between neighbours: which of them, and in which direction. */
-static uint32_t label_exchange(struct rebuild_joining *joining, const struct rebuild_rank *rank, uint32_t like) {
-  unsigned exchange = rebuild_exchange_of_task(joining->from, like);
-  bool next = (exchange & (REBUILD_TO_NEXT | REBUILD_FROM_NEXT)) != 0;
-  bool up = (exchange & (REBUILD_TO_NEXT | REBUILD_FROM_PREVIOUS)) != 0;
-  bool down = (exchange & (REBUILD_FROM_NEXT | REBUILD_TO_PREVIOUS)) != 0;
-  const uint32_t label[] = {0,
-                            (uint32_t)(next ? rank->at.pp : rank->at.pp - 1),
-                            (uint32_t)up + 2 * (uint32_t)down,
-                            (uint32_t)rank->at.tp,
-                            (uint32_t)rank->at.dp,
-                            0};
-  return rebuild_label(&joining->labels, label, sizeof label / sizeof *label);
+/* From the stage to its neighbor: with several chunks a stage the last one's next is the first. */
+static struct way *way_from(struct rebuild_joining *joining, const struct rebuild_rank *rank, int32_t stage, bool up) {
+  int32_t stages = joining->plan->pipeline.stages;
+  const uint32_t label[] = {(uint32_t)((stage + stages) % stages), up, (uint32_t)rank->at.tp, (uint32_t)rank->at.dp};
+  uint32_t way =
+      lumos_number_of(&joining->way_numbers, rebuild_label(&joining->way_labels, label, sizeof label / sizeof *label));
+  if (way == joining->ways.count) {
+    lumos_vector_push(&joining->ways, ((struct way){0}));
+  }
+  return &joining->ways.items[way];
+}
+
+static void join_neighbors(struct rebuild_joining *joining, const struct rebuild_rank *rank, unsigned exchange,
+                           struct operation operation) {
+  int32_t stage = rank->at.pp;
+  if ((exchange & REBUILD_TO_NEXT) != 0) {
+    lumos_vector_push(&way_from(joining, rank, stage, true)->sent, operation);
+  }
+  if ((exchange & REBUILD_FROM_PREVIOUS) != 0) {
+    lumos_vector_push(&way_from(joining, rank, stage - 1, true)->received, operation);
+  }
+  if ((exchange & REBUILD_TO_PREVIOUS) != 0) {
+    lumos_vector_push(&way_from(joining, rank, stage, false)->sent, operation);
+  }
+  if ((exchange & REBUILD_FROM_NEXT) != 0) {
+    lumos_vector_push(&way_from(joining, rank, stage + 1, false)->received, operation);
+  }
 }
 
 static uint32_t label_collective(struct rebuild_joining *joining, const struct rebuild_rank *rank, uint32_t collective,
                                  uint32_t like) {
   unsigned axes = joining->axes[collective];
   const struct lumos_lane *lane = &joining->from->lanes.items[joining->from->tasks.items[like].lane];
-  const uint32_t label[] = {1,
-                            axes,
-                            lane->native,
-                            (axes & TENSOR) != 0 ? LUMOS_NONE : (uint32_t)rank->at.tp,
+  const uint32_t label[] = {axes, lane->native, (axes & TENSOR) != 0 ? LUMOS_NONE : (uint32_t)rank->at.tp,
                             (axes & PIPELINE) != 0 ? LUMOS_NONE : (uint32_t)rank->at.pp,
                             (axes & DATA) != 0 ? LUMOS_NONE : (uint32_t)rank->at.dp};
   return rebuild_label(&joining->labels, label, sizeof label / sizeof *label);
@@ -202,10 +249,8 @@ static uint32_t label_collective(struct rebuild_joining *joining, const struct r
 
 static struct members *channel_for(struct rebuild_joining *joining, const struct rebuild_rank *rank,
                                    uint32_t collective, uint32_t like) {
-  uint32_t label = joining->plan->recorded ? joining->channel_of[collective]
-                   : is_pair(&joining->from->collectives.items[collective])
-                       ? label_exchange(joining, rank, like)
-                       : label_collective(joining, rank, collective, like);
+  uint32_t label =
+      joining->plan->recorded ? joining->channel_of[collective] : label_collective(joining, rank, collective, like);
   uint32_t channel = lumos_number_of(&joining->numbers, label);
   if (channel == joining->channels.count) {
     lumos_vector_push(&joining->channels, ((struct members){0}));
@@ -224,12 +269,19 @@ static struct member *member_for(struct members *members, int32_t rank) {
 }
 
 void rebuild_join(struct rebuild_joining *joining, const struct rebuild_rank *rank, uint32_t like,
-                  struct lumos_built_task task, int32_t scale) {
+                  struct lumos_built_task task, const struct rebuild_item *item) {
+  bool between_stages = false;
   for (uint32_t i = joining->first[like]; i < joining->first[like + 1]; i++) {
-    struct members *members = channel_for(joining, rank, joining->of[i], like);
-    bool scales = (joining->axes[joining->of[i]] & (PIPELINE | TENSOR)) == 0;
-    struct operation operation = {joining->of[i], scales ? scale : 0, task};
-    lumos_vector_push(&member_for(members, rank->number)->operations, operation);
+    uint32_t collective = joining->of[i];
+    bool scales = (joining->axes[collective] & (PIPELINE | TENSOR)) == 0;
+    struct operation operation = {collective, scales && item != NULL ? item->transfers : 0, rank->number, task};
+    if (joining->plan->recorded || !is_pair(&joining->from->collectives.items[collective])) {
+      struct members *members = channel_for(joining, rank, collective, like);
+      lumos_vector_push(&member_for(members, rank->number)->operations, operation);
+    } else if (!between_stages) {
+      between_stages = true;
+      join_neighbors(joining, rank, item != NULL ? item->exchange : 0, operation);
+    }
   }
 }
 
@@ -286,6 +338,87 @@ static void join_channel(struct rebuild_joining *joining, const struct members *
   free(tasks);
 }
 
+/* ---- between stages ---- */
+
+static int by_kernels(const void *left, const void *right) {
+  const struct link *a = left, *b = right;
+  return a->low.task.number != b->low.task.number ? LUMOS_ORDER(a->low.task.number, b->low.task.number)
+                                                  : LUMOS_ORDER(a->high.task.number, b->high.task.number);
+}
+
+static bool link_way(const struct way *way, struct links *links, struct lumos_error *error) {
+  if (way->sent.count != way->received.count) {
+    return lumos_fail(error, "a stage would send %zu times to a neighbor that receives %zu times", way->sent.count,
+                      way->received.count);
+  }
+  for (size_t i = 0; i < way->sent.count; i++) {
+    struct operation from = way->sent.items[i], to = way->received.items[i];
+    bool up = from.task.number < to.task.number;
+    lumos_vector_push(links, ((struct link){up ? from : to, up ? to : from, up, !up}));
+  }
+  return true;
+}
+
+/* Two kernels that do several things with each other do them at once: each link once. */
+static void merge_links(struct links *links) {
+  size_t kept = 0;
+  lumos_vector_sort(links, by_kernels);
+  for (size_t i = 0; i < links->count; i++) {
+    if (kept > 0 && by_kernels(&links->items[kept - 1], &links->items[i]) == 0) {
+      links->items[kept - 1].up += links->items[i].up;
+      links->items[kept - 1].down += links->items[i].down;
+    } else {
+      links->items[kept++] = links->items[i];
+    }
+  }
+  links->count = kept;
+}
+
+/* Messages of a recorded pair in its busier direction; 0: not known. */
+static int64_t count_messages(const struct rebuild_joining *joining, const struct lumos_collective *pair) {
+  const struct lumos_job *job = joining->from;
+  uint32_t first = member_of(job, pair, 0), last = member_of(job, pair, pair->member_count - 1);
+  int32_t other = job->ranks.items[lumos_rank_of(job, &job->tasks.items[last])].rank;
+  const struct lumos_comm *comm = &lumos_detail_of(job, &job->tasks.items[first])->comm;
+  int64_t bytes = 0;
+  for (uint32_t p = comm->peer_first; p < comm->peer_first + comm->peer_count; p++) {
+    const struct lumos_peer *peer = &job->peers.items[p];
+    int64_t more = peer->send > peer->recv ? peer->send : peer->recv;
+    bytes = peer->rank == other && more > bytes ? more : bytes;
+  }
+  return joining->message > 0 ? bytes / joining->message : 0;
+}
+
+static void build_link(struct rebuild_joining *joining, const struct link *link, struct lumos_builder *builder) {
+  const struct lumos_collective *like = &joining->from->collectives.items[link->low.collective];
+  const struct lumos_built_task tasks[] = {link->low.task, link->high.task};
+  const int32_t ranks[] = {link->low.rank, link->high.rank};
+  int64_t was = count_messages(joining, like), now = link->up > link->down ? link->up : link->down;
+  lumos_build_collective(builder, link->low.collective, tasks, 2, 2);
+  if (like->transfer != LUMOS_ABSENT) {
+    resize(joining, like, ranks, 2, was == 0 || was == now ? 0 : (int32_t)(LUMOS_WHOLE_SHARE * now / was), builder);
+  }
+  if (was != 0) {
+    lumos_build_bytes(builder, (link->up + link->down) * joining->message);
+  }
+}
+
+static bool join_ways(struct rebuild_joining *joining, struct lumos_builder *builder, struct lumos_error *error) {
+  struct links links = {0};
+  bool linked = true;
+  for (size_t w = 0; w < joining->ways.count && linked; w++) {
+    linked = link_way(&joining->ways.items[w], &links, error);
+  }
+  merge_links(&links);
+  for (size_t i = 0; i < links.count && linked; i++) {
+    build_link(joining, &links.items[i], builder);
+  }
+  lumos_vector_free(&links);
+  return linked;
+}
+
+/* ---- all ---- */
+
 static int by_rank(const void *left, const void *right) {
   const struct member *a = left, *b = right;
   return LUMOS_ORDER(a->rank, b->rank);
@@ -304,5 +437,5 @@ bool rebuild_join_all(struct rebuild_joining *joining, struct lumos_builder *bui
     }
     join_channel(joining, members, builder);
   }
-  return true;
+  return join_ways(joining, builder, error);
 }

@@ -7,34 +7,101 @@ static bool is_of_pass(const struct rebuild_block *block) {
   return works && block->micro_batch != LUMOS_ABSENT_INT;
 }
 
-static uint32_t index_of(const struct rebuild_passes *passes, uint8_t phase, int32_t micro_batch) {
+static uint32_t index_of(const struct rebuild_passes *passes, uint8_t phase, int32_t micro_batch, int32_t chunk) {
   uint32_t i = 0;
   while (i < passes->items.count &&
-         (passes->items.items[i].phase != phase || passes->items.items[i].micro_batch != micro_batch)) {
+         (passes->items.items[i].phase != phase || passes->items.items[i].micro_batch != micro_batch ||
+          passes->items.items[i].chunk != chunk)) {
     i++;
   }
   return i;
 }
 
-const struct rebuild_pass *rebuild_pass_of(const struct rebuild_passes *passes, uint8_t phase, int32_t micro_batch) {
-  uint32_t index = index_of(passes, phase, micro_batch);
+const struct rebuild_pass *rebuild_pass_of(const struct rebuild_passes *passes, uint8_t phase, int32_t micro_batch,
+                                           int32_t chunk) {
+  uint32_t index = index_of(passes, phase, micro_batch, chunk);
   return index == passes->items.count ? NULL : &passes->items.items[index];
 }
 
-/* Passes in the order in which they begin, and the frame. */
-static void find_passes(struct rebuild_passes *passes, const struct rebuild_blocks *blocks) {
-  for (uint32_t b = blocks->rank_first[passes->rank]; b < blocks->rank_first[passes->rank + 1]; b++) {
-    const struct rebuild_block *block = &blocks->items.items[b];
-    if (block->step != passes->step || block->transfers) {
+/* ---- chunks ---- */
+
+struct finder {
+  struct rebuild_passes *passes;
+  const struct rebuild_blocks *blocks;
+  const int32_t *chunks; /* by layer */
+  int32_t layers;
+  int32_t *chunk_of; /* by block, from the rank's first: LUMOS_ABSENT_INT: not known */
+};
+
+static bool is_of_step(const struct finder *finder, const struct rebuild_block *block) {
+  return block->step == finder->passes->step && !block->transfers;
+}
+
+static bool goes_on(const struct rebuild_block *block, const struct rebuild_block *last) {
+  return last != NULL && block->phase == last->phase && block->micro_batch == last->micro_batch;
+}
+
+/* Blocks in a row of one phase and micro-batch are of one chunk, which their layers tell. */
+static void find_runs(const struct finder *finder) {
+  uint32_t from = finder->blocks->rank_first[finder->passes->rank], run = from;
+  uint32_t end = finder->blocks->rank_first[finder->passes->rank + 1];
+  const struct rebuild_block *last = NULL;
+  for (uint32_t b = from; b < end; b++) {
+    const struct rebuild_block *block = &finder->blocks->items.items[b];
+    finder->chunk_of[b - from] = LUMOS_ABSENT_INT;
+    if (!is_of_step(finder, block) || !is_of_pass(block)) {
       continue;
     }
-    if (!is_of_pass(block) && passes->items.count == 0) {
-      lumos_vector_push(&passes->before, b);
-    } else if (!is_of_pass(block)) {
-      lumos_vector_push(&passes->behind, b);
-    } else if (index_of(passes, block->phase, block->micro_batch) == passes->items.count) {
-      lumos_vector_push(&passes->items,
-                        ((struct rebuild_pass){.phase = block->phase, .micro_batch = block->micro_batch}));
+    run = goes_on(block, last) ? run : b;
+    finder->chunk_of[b - from] =
+        goes_on(block, last) ? finder->chunk_of[last - finder->blocks->items.items - from] : LUMOS_ABSENT_INT;
+    bool tells = block->layer >= 0 && block->layer < finder->layers && finder->chunk_of[b - from] == LUMOS_ABSENT_INT;
+    for (uint32_t i = run; tells && i <= b; i++) {
+      finder->chunk_of[i - from] = finder->chunks[block->layer];
+    }
+    last = block;
+  }
+}
+
+/* A run that has no layer is of the chunk of the next one of its phase and micro-batch that has. */
+static int32_t chunk_of(const struct finder *finder, uint32_t b) {
+  const struct rebuild_block *blocks = finder->blocks->items.items, *block = &blocks[b];
+  uint32_t from = finder->blocks->rank_first[finder->passes->rank];
+  uint32_t end = finder->blocks->rank_first[finder->passes->rank + 1];
+  for (uint32_t i = b; i < end; i++) {
+    if (goes_on(&blocks[i], block) && is_of_step(finder, &blocks[i]) &&
+        finder->chunk_of[i - from] != LUMOS_ABSENT_INT) {
+      return finder->chunk_of[i - from];
+    }
+  }
+  return 0;
+}
+
+/* ---- passes ---- */
+
+/* Passes in the order in which they begin, and the frame. */
+static void find_passes(struct finder *finder) {
+  struct rebuild_passes *passes = finder->passes;
+  const struct rebuild_blocks *blocks = finder->blocks;
+  uint32_t from = blocks->rank_first[passes->rank];
+  for (uint32_t b = from; b < blocks->rank_first[passes->rank + 1]; b++) {
+    const struct rebuild_block *block = &blocks->items.items[b];
+    if (!is_of_step(finder, block)) {
+      continue;
+    }
+    if (!is_of_pass(block)) {
+      if (passes->items.count == 0) {
+        lumos_vector_push(&passes->before, b);
+      } else {
+        lumos_vector_push(&passes->behind, b);
+      }
+      continue;
+    }
+    int32_t chunk = finder->chunk_of[b - from];
+    chunk = finder->chunk_of[b - from] = chunk != LUMOS_ABSENT_INT ? chunk : chunk_of(finder, b);
+    if (index_of(passes, block->phase, block->micro_batch, chunk) == passes->items.count) {
+      struct rebuild_pass pass = {.phase = block->phase, .micro_batch = block->micro_batch, .chunk = chunk};
+      lumos_vector_push(&passes->items, pass);
     }
   }
 }
@@ -53,24 +120,30 @@ static void add_block(struct rebuild_passes *passes, struct rebuild_pass *pass, 
   passes->pieces.items[passes->pieces.count - 1].count++;
 }
 
-static void fill_pass(struct rebuild_passes *passes, struct rebuild_pass *pass, const struct rebuild_blocks *blocks) {
+static void fill_pass(const struct finder *finder, struct rebuild_pass *pass) {
+  struct rebuild_passes *passes = finder->passes;
+  uint32_t from = finder->blocks->rank_first[passes->rank];
   pass->first = (uint32_t)passes->pieces.count;
-  for (uint32_t b = blocks->rank_first[passes->rank]; b < blocks->rank_first[passes->rank + 1]; b++) {
-    const struct rebuild_block *block = &blocks->items.items[b];
-    if (block->step == passes->step && !block->transfers && block->phase == pass->phase &&
-        block->micro_batch == pass->micro_batch) {
+  for (uint32_t b = from; b < finder->blocks->rank_first[passes->rank + 1]; b++) {
+    const struct rebuild_block *block = &finder->blocks->items.items[b];
+    if (is_of_step(finder, block) && block->phase == pass->phase && block->micro_batch == pass->micro_batch &&
+        finder->chunk_of[b - from] == pass->chunk) {
       add_block(passes, pass, block, b);
     }
   }
 }
 
 void rebuild_passes_find(struct rebuild_passes *passes, const struct rebuild_blocks *blocks, uint32_t rank,
-                         int32_t step) {
+                         int32_t step, const int32_t *chunks, int32_t layers) {
+  uint32_t count = blocks->rank_first[rank + 1] - blocks->rank_first[rank];
+  struct finder finder = {passes, blocks, chunks, layers, lumos_allocate(count * sizeof *finder.chunk_of)};
   *passes = (struct rebuild_passes){.rank = rank, .step = step};
-  find_passes(passes, blocks);
+  find_runs(&finder);
+  find_passes(&finder);
   for (size_t i = 0; i < passes->items.count; i++) {
-    fill_pass(passes, &passes->items.items[i], blocks);
+    fill_pass(&finder, &passes->items.items[i]);
   }
+  free(finder.chunk_of);
 }
 
 void rebuild_passes_free(struct rebuild_passes *passes) {

@@ -38,8 +38,11 @@ struct tool_transforming {
   X(target, 0, "layers", "N", NULL, "Rebuild the model with N layers.")                                              \
   X(target, 0, "micro-batches", "N", NULL, "Rebuild with N micro-batches per replica and step.")                     \
   X(target, 0, "pp", "N", NULL, "Rebuild with N pipeline stages.")                                                   \
-  X(target, 0, "schedule", "NAME", NULL, "Rebuild with this order of passes: 1f1b (the default) or gpipe.")          \
-  X(target, 0, "split", "N,N...", NULL, "Rebuild with so many layers in each stage; by default all have as many.")   \
+  X(target, 0, "schedule", "NAME", NULL,                                                                             \
+    "Rebuild with this order of passes: 1f1b, gpipe, interleaved or zb-h1; by default the recorded one.")            \
+  X(target, 0, "vp", "N", NULL, "Rebuild with N chunks of layers per stage, in an interleaved schedule.")            \
+  X(target, 0, "split", "N,N...", NULL,                                                                              \
+    "Rebuild with so many layers in each stage, or chunk; by default all have as many.")                             \
   X(target, 0, "dp", "N", NULL, "Rebuild with N data-parallel replicas.")
 
 #define TOOL_TRANSFORMING_ROW(target, letter, name, argument, function, help) \

@@ -249,7 +249,21 @@ static void what_the_recording_lacks_is_refused(void **state) {
   } cases[] = {
       {{.stages = 2}, "no example of what a stage would send"},
       {{.replicas = 2}, "no example of how gradients are summed up"},
-      {{.layers = 3, .stages = 2}, "cannot be spread evenly"},
+      {{.layers = 3, .stages = 2}, "--layers 2 or 4"},
+      {{.layers = 3, .stages = 4}, "--pp 3 or --layers 4"},
+      {{.chunks = 2}, "give --vp with --schedule interleaved"},
+      {{.stages = 2, .schedule = LUMOS_INTERLEAVED}, "say how many with --vp"},
+      {{.chunks = 2, .schedule = LUMOS_INTERLEAVED}, "the nearest is --pp 2"},
+      {{.stages = 3, .chunks = 2, .micro_batches = 8, .schedule = LUMOS_INTERLEAVED}, "--micro-batches 6 or 9"},
+      {{.layers = 9, .stages = 2, .chunks = 2, .micro_batches = 8, .schedule = LUMOS_INTERLEAVED}, "--layers 8 or 12"},
+      {{.layers = 9,
+        .stages = 2,
+        .chunks = 2,
+        .micro_batches = 8,
+        .schedule = LUMOS_INTERLEAVED,
+        .split_count = 2,
+        .split = {4, 5}},
+       "5 layers of stage 1 cannot be spread evenly over 2 chunks; the nearest are 4 or 6"},
       {{.layers = 3, .split_count = 1, .split = {2}}, "--split gives 2 layers, and the model has 3"},
       {{.layers = LUMOS_MOST_STAGES + 1, .stages = LUMOS_MOST_STAGES + 1}, "1025 stages are more than the 1024"},
       {{.layers = 5000}, "more than two thousand times the parameters"},
@@ -331,6 +345,12 @@ static void what_is_asked_is_read(void **state) {
   assert_int_equal(asked.split_count, 3);
   assert_int_equal(asked.split[2], 5);
   assert_int_equal(asked.schedule, LUMOS_GPIPE);
+  assert_true(lumos_rebuild_ask(&asked, "schedule", "zb-h1", &error));
+  assert_int_equal(asked.schedule, LUMOS_ZB_H1);
+  assert_true(lumos_rebuild_ask(&asked, "schedule", "interleaved", &error));
+  assert_true(lumos_rebuild_ask(&asked, "vp", "2", &error));
+  assert_int_equal(asked.schedule, LUMOS_INTERLEAVED);
+  assert_int_equal(asked.chunks, 2);
   static const char *const bad[][2] = {{"layers", "0"},    {"layers", ""},           {"pp", "2,"},
                                        {"dp", "-1"},       {"split", "1,,2"},        {"split", "1,2,"},
                                        {"schedule", "no"}, {"layers", "99999999999"}};

@@ -1,0 +1,267 @@
+#include "rebuild/recorded.h"
+
+#include "rebuild/exchange.h"
+#include <stdlib.h>
+#include <string.h>
+
+struct lumos_parallel rebuild_coordinates(const struct lumos_rank *rank) {
+  struct lumos_parallel at = rank->has_parallel ? rank->parallel : (struct lumos_parallel){0};
+  at.tp = at.tp > 0 ? at.tp : 0;
+  at.pp = at.pp > 0 ? at.pp : 0;
+  at.dp = at.dp > 0 ? at.dp : 0;
+  return at;
+}
+
+static bool has_known(const struct lumos_parallel *sizes) {
+  return (sizes->cp == LUMOS_ABSENT_INT || sizes->cp <= 1) && (sizes->ep == LUMOS_ABSENT_INT || sizes->ep <= 1);
+}
+
+static int32_t at_least_one(int32_t size) { return size > 0 ? size : 1; }
+
+uint32_t rebuild_count_layers(const struct rebuild_passes *passes, const struct rebuild_pass *pass) {
+  uint32_t layers = 0;
+  for (uint32_t i = 0; pass != NULL && i < pass->count; i++) {
+    layers += passes->pieces.items[pass->first + i].part == LUMOS_PART_LAYER;
+  }
+  return layers;
+}
+
+static void look_at_blocks(struct rebuild_recorded *recorded) {
+  const struct rebuild_blocks *blocks = recorded->blocks;
+  recorded->exchanges = lumos_allocate_zeroed(blocks->items.count, 1);
+  for (uint32_t b = 0; b < blocks->items.count; b++) {
+    const struct rebuild_block *block = &blocks->items.items[b];
+    if (block->transfers && block->step == recorded->base) {
+      unsigned exchange = rebuild_exchange_of_block(blocks, b);
+      recorded->exchanges[b] = (uint8_t)exchange;
+      recorded->pipeline.joint = recorded->pipeline.joint || (exchange & (exchange - 1)) != 0;
+    }
+  }
+}
+
+/* Gradients are spread over replicas, or parameters gathered from them. */
+static void look_at_optimizer(struct rebuild_recorded *recorded) {
+  const struct lumos_job *job = recorded->job;
+  for (size_t t = 0; t < job->tasks.count && !recorded->sharded; t++) {
+    const struct lumos_task *task = &job->tasks.items[t];
+    const char *op = lumos_string(job->strings, lumos_detail_of(job, task)->comm.op);
+    recorded->sharded = task->phase == LUMOS_OPTIMIZER_PHASE && task->kind == LUMOS_COLLECTIVE &&
+                        (strcmp(op, "all_gather") == 0 || strcmp(op, "reduce_scatter") == 0);
+  }
+}
+
+/* ---- passes ---- */
+
+/* By layer of the model, the stage that has it, as recorded: -1: none has. */
+static int32_t *find_owners(const struct rebuild_recorded *recorded) {
+  int32_t *owners = lumos_allocate((size_t)recorded->layers * sizeof *owners);
+  for (int32_t layer = 0; layer < recorded->layers; layer++) {
+    owners[layer] = -1;
+  }
+  for (size_t b = 0; b < recorded->blocks->items.count; b++) {
+    const struct rebuild_block *block = &recorded->blocks->items.items[b];
+    if (block->step == recorded->base && block->phase == LUMOS_FORWARD && block->layer >= 0 &&
+        block->layer < recorded->layers) {
+      owners[block->layer] = rebuild_coordinates(&recorded->job->ranks.items[block->rank]).pp;
+    }
+  }
+  return owners;
+}
+
+/* By layer: which of the chunks of its stage has it. A stage's chunks are its layers between those of others. */
+static int32_t *find_chunks(const struct rebuild_recorded *recorded) {
+  int32_t *owners = find_owners(recorded);
+  int32_t *chunks = lumos_allocate((size_t)recorded->layers * sizeof *chunks);
+  int32_t *begun = lumos_allocate_zeroed((size_t)recorded->pipeline.stages, sizeof *begun);
+  for (int32_t layer = 0; layer < recorded->layers; layer++) {
+    int32_t stage = owners[layer];
+    bool known = stage >= 0 && stage < recorded->pipeline.stages;
+    begun[known ? stage : 0] += known && (layer == 0 || owners[layer - 1] != stage);
+    chunks[layer] = known ? begun[stage] - 1 : 0;
+  }
+  free(owners);
+  free(begun);
+  return chunks;
+}
+
+static int32_t most(int32_t a, int32_t b) { return a > b ? a : b; }
+
+static void look_at_passes(struct rebuild_recorded *recorded) {
+  size_t ranks = recorded->job->ranks.count;
+  int32_t *chunks = find_chunks(recorded);
+  recorded->passes = lumos_allocate_zeroed(ranks, sizeof *recorded->passes);
+  for (uint32_t r = 0; r < ranks; r++) {
+    struct rebuild_passes *passes = &recorded->passes[r];
+    rebuild_passes_find(passes, recorded->blocks, r, recorded->base, chunks, recorded->layers);
+    for (size_t i = 0; i < passes->items.count; i++) {
+      int32_t micro_batch = passes->items.items[i].micro_batch;
+      int32_t count = micro_batch < INT32_MAX ? micro_batch + 1 : micro_batch;
+      recorded->pipeline.micro_batches = most(recorded->pipeline.micro_batches, count);
+      recorded->pipeline.chunks = most(recorded->pipeline.chunks, passes->items.items[i].chunk + 1);
+    }
+  }
+  free(chunks);
+}
+
+static bool is_in_order(const struct rebuild_passes *passes, const struct rebuild_pass *pass) {
+  int32_t before = LUMOS_ABSENT_INT, way = pass->phase == LUMOS_FORWARD ? 1 : -1;
+  for (uint32_t i = 0; i < pass->count; i++) {
+    const struct rebuild_piece *piece = &passes->pieces.items[pass->first + i];
+    if (piece->part == LUMOS_PART_LAYER) {
+      if (before != LUMOS_ABSENT_INT && piece->layer != (int64_t)before + way) {
+        return false;
+      }
+      before = piece->layer;
+    }
+  }
+  return true;
+}
+
+/* Every rank goes forward and back with every micro-batch, through layers in a row, and that is all. */
+static bool check_passes(const struct rebuild_recorded *recorded, const struct rebuild_passes *passes,
+                         struct lumos_error *error) {
+  int32_t rank = recorded->job->ranks.items[passes->rank].rank, micro_batches = recorded->pipeline.micro_batches;
+  for (int64_t i = 0; i < (int64_t)micro_batches * recorded->pipeline.chunks; i++) {
+    int32_t micro_batch = (int32_t)(i % micro_batches), chunk = (int32_t)(i / micro_batches);
+    if (rebuild_pass_of(passes, LUMOS_FORWARD, micro_batch, chunk) == NULL ||
+        rebuild_pass_of(passes, LUMOS_BACKWARD, micro_batch, chunk) == NULL) {
+      return lumos_fail(error,
+                        "rank %d has no pass forward and back of micro-batch %d in step %d; record whole steps of "
+                        "training",
+                        rank, micro_batch, passes->step);
+    }
+  }
+  for (size_t i = 0; i < passes->items.count; i++) {
+    const struct rebuild_pass *pass = &passes->items.items[i];
+    if (pass->phase == LUMOS_WEIGHT) {
+      return lumos_fail(error,
+                        "rank %d puts gradients of weights off, and such a schedule cannot be planned anew yet; "
+                        "record it with 1F1B or GPipe",
+                        rank);
+    }
+    if (!is_in_order(passes, pass)) {
+      return lumos_fail(error,
+                        "the layers of a pass of rank %d are not in order in the recording, so that it cannot be "
+                        "planned anew; record the names of modules (with_modules=True)",
+                        rank);
+    }
+  }
+  return true;
+}
+
+static bool check_all_passes(const struct rebuild_recorded *recorded, struct lumos_error *error) {
+  for (size_t r = 0; r < recorded->job->ranks.count; r++) {
+    if (!check_passes(recorded, &recorded->passes[r], error)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/* ---- schedules ---- */
+
+/* Gradients of weights go wherever there is room: they are no part of an order. */
+static size_t next_of_order(const struct rebuild_slot *slots, size_t count, size_t from) {
+  while (from < count && (slots[from].transfers != 0 || slots[from].phase == LUMOS_WEIGHT)) {
+    from++;
+  }
+  return from;
+}
+
+static bool follows(const struct rebuild_passes *passes, const struct rebuild_slots *slots) {
+  size_t at = next_of_order(slots->items, slots->count, 0);
+  for (size_t i = 0; i < passes->items.count; i++) {
+    const struct rebuild_pass *pass = &passes->items.items[i];
+    if (pass->phase == LUMOS_WEIGHT) {
+      continue;
+    }
+    const struct rebuild_slot *slot = &slots->items[at];
+    if (at == slots->count || slot->phase != pass->phase || slot->micro_batch != pass->micro_batch ||
+        slot->chunk != pass->chunk) {
+      return false;
+    }
+    at = next_of_order(slots->items, slots->count, at + 1);
+  }
+  return at == slots->count;
+}
+
+static bool all_follow(const struct rebuild_recorded *recorded, enum lumos_schedule schedule) {
+  struct rebuild_pipeline pipeline = recorded->pipeline;
+  struct rebuild_slots slots = {0};
+  bool same = true;
+  pipeline.schedule = schedule;
+  for (uint32_t r = 0; r < recorded->job->ranks.count && same; r++) {
+    rebuild_schedule_make(&slots, &pipeline, rebuild_coordinates(&recorded->job->ranks.items[r]).pp);
+    same = follows(&recorded->passes[r], &slots);
+  }
+  lumos_vector_free(&slots);
+  return same;
+}
+
+static bool puts_off(const struct rebuild_recorded *recorded) {
+  for (size_t r = 0; r < recorded->job->ranks.count; r++) {
+    for (size_t i = 0; i < recorded->passes[r].items.count; i++) {
+      if (recorded->passes[r].items.items[i].phase == LUMOS_WEIGHT) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+static enum lumos_schedule find_schedule(const struct rebuild_recorded *recorded) {
+  if (recorded->pipeline.chunks > 1) {
+    return all_follow(recorded, LUMOS_INTERLEAVED) ? LUMOS_INTERLEAVED : 0;
+  }
+  if (puts_off(recorded)) {
+    return all_follow(recorded, LUMOS_ZB_H1) ? LUMOS_ZB_H1 : 0;
+  }
+  return all_follow(recorded, LUMOS_1F1B) ? LUMOS_1F1B : all_follow(recorded, LUMOS_GPIPE) ? LUMOS_GPIPE : 0;
+}
+
+/* ---- all ---- */
+
+enum { MOST_LAYERS = 1 << 20 }; /* chosen: more than any model has */
+
+bool rebuild_recorded_read(struct rebuild_recorded *recorded, const struct rebuild_blocks *blocks,
+                           struct lumos_error *error) {
+  const struct lumos_job *job = blocks->job;
+  const struct lumos_model_description *model =
+      job->models.count > 0 ? &job->models.items[0] : &lumos_model_description_empty;
+  *recorded = (struct rebuild_recorded){.blocks = blocks,
+                                        .job = job,
+                                        .pipeline = {.stages = at_least_one(model->sizes.pp), .chunks = 1},
+                                        .replicas = at_least_one(model->sizes.dp),
+                                        .layers = model->layers > 0 ? model->layers : 0};
+  rebuild_steps_list(&recorded->steps, blocks);
+  recorded->base = recorded->steps.items[recorded->steps.count > 1];
+  if (!has_known(&model->sizes)) {
+    return lumos_fail(error, "a job with context or expert parallelism cannot be planned anew yet");
+  }
+  if (recorded->layers > MOST_LAYERS || recorded->pipeline.stages > LUMOS_MOST_STAGES) {
+    return lumos_fail(error, "a recording of %d layers on %d stages is more than can be planned from", recorded->layers,
+                      recorded->pipeline.stages);
+  }
+  look_at_blocks(recorded);
+  look_at_passes(recorded);
+  look_at_optimizer(recorded);
+  if (recorded->pipeline.micro_batches == 0 || recorded->layers <= 0) {
+    return lumos_fail(error,
+                      "nothing in the recording shows the passes and layers of a training step; record the names of "
+                      "modules (with_modules=True), or CPU activities");
+  }
+  if (!check_all_passes(recorded, error)) {
+    return false;
+  }
+  recorded->pipeline.schedule = find_schedule(recorded);
+  return true;
+}
+
+void rebuild_recorded_free(struct rebuild_recorded *recorded) {
+  for (size_t r = 0; recorded->passes != NULL && r < recorded->job->ranks.count; r++) {
+    rebuild_passes_free(&recorded->passes[r]);
+  }
+  free(recorded->passes);
+  free(recorded->exchanges);
+  lumos_vector_free(&recorded->steps);
+}

@@ -1,0 +1,31 @@
+/* What a recorded step is, that others are planned from: how the job is spread, its passes, and in which order they are. */
+#ifndef LUMOS_REBUILD_RECORDED_H
+#define LUMOS_REBUILD_RECORDED_H
+
+#include "rebuild/passes.h"
+#include "rebuild/schedule.h"
+#include <lumos/error.h>
+
+struct rebuild_recorded {
+  const struct rebuild_blocks *blocks;
+  const struct lumos_job *job;
+  struct rebuild_steps steps;
+  int32_t base;                     /* the number of that step */
+  struct rebuild_passes *passes;    /* by rank */
+  uint8_t *exchanges;               /* by block of that step: enum rebuild_transfer, added up; 0: none */
+  struct rebuild_pipeline pipeline; /* schedule: 0 where the order of passes is that of none */
+  int32_t replicas, layers;
+  bool sharded; /* every replica updates a part of the parameters, and gathers the others */
+};
+
+/* False, with what to record, where that does not show. O(blocks x passes). */
+bool rebuild_recorded_read(struct rebuild_recorded *recorded, const struct rebuild_blocks *blocks,
+                           struct lumos_error *error) LUMOS_MUST_CHECK;
+void rebuild_recorded_free(struct rebuild_recorded *recorded);
+
+/* Coordinates of a rank; 0 where they are not known. */
+struct lumos_parallel rebuild_coordinates(const struct lumos_rank *rank);
+
+uint32_t rebuild_count_layers(const struct rebuild_passes *passes, const struct rebuild_pass *pass);
+
+#endif

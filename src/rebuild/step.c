@@ -1,0 +1,263 @@
+#include "rebuild/step.h"
+
+/* ---- which recorded pass is a pattern ---- */
+
+enum end { FIRST = 1, LAST = 2 }; /* of the model, added up */
+
+static unsigned ends_of(const struct rebuild_pipeline *pipeline, int32_t stage, int32_t chunk) {
+  return (stage == 0 && chunk == 0 ? FIRST : 0U) |
+         (stage == pipeline->stages - 1 && chunk == pipeline->chunks - 1 ? LAST : 0U);
+}
+
+struct pattern {
+  const struct rebuild_passes *passes; /* of a recorded rank */
+  int32_t chunk;
+  unsigned ends; /* that it has */
+};
+
+static struct pattern pattern_at(const struct rebuild_recorded *recorded, uint32_t rank, int32_t chunk) {
+  int32_t stage = rebuild_coordinates(&recorded->job->ranks.items[rank]).pp;
+  return (struct pattern){&recorded->passes[rank], chunk, ends_of(&recorded->pipeline, stage, chunk)};
+}
+
+/* Ends are like ends. What is between is like what was recorded between, on that rank or on another, or like what else the
+ * rank has. */
+static struct pattern find_pattern(const struct rebuild_recorded *recorded, uint32_t rank, unsigned ends) {
+  uint32_t ranks = (uint32_t)recorded->job->ranks.count;
+  int32_t chunks = recorded->pipeline.chunks;
+  for (uint32_t i = 0; i < ranks && ends == 0; i++) {
+    for (int32_t chunk = 0; chunk < chunks; chunk++) {
+      struct pattern pattern = pattern_at(recorded, (rank + i) % ranks, chunk);
+      if (pattern.ends == 0 && pattern.passes->items.count > 0) {
+        return pattern;
+      }
+    }
+  }
+  return pattern_at(recorded, rank, ends == LAST ? chunks - 1 : 0);
+}
+
+/* Of `count` in a row the one that is like number `number` of `wanted`: ends like ends; `otherwise` where there is none
+ * between. */
+static int32_t place_like(int32_t number, int32_t wanted, int32_t count, int32_t otherwise) {
+  if (number == 0) {
+    return 0;
+  }
+  if (number == wanted - 1) {
+    return count - 1;
+  }
+  return count > 2 ? 1 + (number - 1) % (count - 2) : otherwise;
+}
+
+/* Weights are converted in the first pass forward, gradients summed up over replicas in the last pass back. */
+static int32_t micro_batch_like(const struct rebuild_writer *writer, uint8_t phase, int32_t micro_batch) {
+  int32_t recorded = writer->recorded->pipeline.micro_batches, last = recorded - 1, built = writer->to->micro_batches;
+  if (built == 1) {
+    return phase == LUMOS_FORWARD ? 0 : last;
+  }
+  return place_like(micro_batch, built, recorded, phase == LUMOS_FORWARD ? last : 0);
+}
+
+/* ---- passes ---- */
+
+static void add(const struct rebuild_writer *writer, uint32_t block, const struct rebuild_slot *slot, int32_t layer) {
+  rebuild_plan_add(writer->rank, (struct rebuild_item){.like = block,
+                                                       .turns = writer->turns,
+                                                       .step = writer->step,
+                                                       .micro_batch = slot->micro_batch,
+                                                       .layer = layer,
+                                                       .chunk = slot->chunk,
+                                                       .phase = slot->phase,
+                                                       .exchange = slot->transfers});
+}
+
+static bool is_for_replicas(const struct lumos_job *job, const struct lumos_task *task) {
+  lumos_string_id group = lumos_detail_of(job, task)->comm.group;
+  uint8_t role = 0;
+  for (size_t g = 0; g < job->groups.count; g++) {
+    role = job->groups.items[g].id == group ? job->groups.items[g].role : role;
+  }
+  return task->kind == LUMOS_COLLECTIVE && role != LUMOS_TENSOR && role != LUMOS_PIPELINE;
+}
+
+/* A sum over replicas, for which a pass is interrupted. */
+static bool sums_up(const struct rebuild_blocks *blocks, const struct rebuild_block *block) {
+  bool sums = false;
+  for (uint32_t i = 0; i < block->device_count && block->part == 0 && block->phase == LUMOS_BACKWARD; i++) {
+    sums = sums || is_for_replicas(blocks->job, &blocks->job->tasks.items[blocks->devices[block->device_first + i]]);
+  }
+  return sums;
+}
+
+static bool copies_only(const struct rebuild_blocks *blocks, const struct rebuild_block *block) {
+  bool copies = block->device_count > 0;
+  for (uint32_t i = 0; i < block->device_count; i++) {
+    copies = copies && lumos_is_copy(blocks->job->tasks.items[blocks->devices[block->device_first + i]].kind);
+  }
+  return copies;
+}
+
+/* Where the only recorded pass back is the last, gradients are summed up in the last that is built alone. */
+static void add_piece(const struct rebuild_writer *writer, const struct rebuild_passes *passes,
+                      const struct rebuild_piece *piece, const struct rebuild_slot *slot, int32_t layer) {
+  const struct rebuild_blocks *blocks = writer->recorded->blocks;
+  bool last = slot->micro_batch == writer->to->micro_batches - 1 || writer->recorded->pipeline.micro_batches > 1;
+  for (uint32_t i = 0; i < piece->count; i++) {
+    uint32_t block = passes->blocks.items[piece->first + i];
+    if (!last && sums_up(blocks, &blocks->items.items[block])) {
+      continue;
+    }
+    bool of_layer = blocks->items.items[block].layer != LUMOS_ABSENT_INT;
+    add(writer, block, slot, of_layer ? layer : LUMOS_ABSENT_INT);
+  }
+}
+
+/* What a pass begins with, before any part of the model. Between the ends of the model no inputs are loaded. */
+static void add_begin(const struct rebuild_writer *writer, const struct pattern *pattern,
+                      const struct rebuild_pass *pass, const struct rebuild_slot *slot, unsigned ends) {
+  const struct rebuild_blocks *blocks = writer->recorded->blocks;
+  const struct rebuild_piece *begin = &pattern->passes->pieces.items[pass->first];
+  for (uint32_t i = 0; begin->part == 0 && i < begin->count; i++) {
+    uint32_t block = pattern->passes->blocks.items[begin->first + i];
+    if (ends != 0 || pattern->ends == 0 || !copies_only(blocks, &blocks->items.items[block])) {
+      add(writer, block, slot, LUMOS_ABSENT_INT);
+    }
+  }
+}
+
+/* The piece of a part, of that rank, or for want of it of another one. */
+static const struct rebuild_piece *find_part(const struct rebuild_writer *writer, const struct rebuild_slot *slot,
+                                             uint8_t part, const struct rebuild_passes **of) {
+  const struct rebuild_recorded *recorded = writer->recorded;
+  uint32_t ranks = (uint32_t)recorded->job->ranks.count;
+  int32_t like = micro_batch_like(writer, slot->phase, slot->micro_batch);
+  for (uint32_t i = 0; i < ranks; i++) {
+    *of = &recorded->passes[(writer->rank->like + i) % ranks];
+    const struct rebuild_pass *pass =
+        rebuild_pass_of(*of, slot->phase, like, part == LUMOS_PART_HEAD ? recorded->pipeline.chunks - 1 : 0);
+    for (uint32_t p = 0; pass != NULL && p < pass->count; p++) {
+      if ((*of)->pieces.items[pass->first + p].part == part) {
+        return &(*of)->pieces.items[pass->first + p];
+      }
+    }
+  }
+  return NULL;
+}
+
+static void add_part(const struct rebuild_writer *writer, const struct rebuild_slot *slot, uint8_t part) {
+  const struct rebuild_passes *of;
+  const struct rebuild_piece *piece = find_part(writer, slot, part, &of);
+  if (piece != NULL) {
+    add_piece(writer, of, piece, slot, LUMOS_ABSENT_INT);
+  }
+}
+
+static void add_layers(const struct rebuild_writer *writer, const struct rebuild_slot *slot,
+                       const struct rebuild_passes *passes, const struct rebuild_pass *pass) {
+  const struct rebuild_chunk *chunk = &writer->chunks[slot->chunk];
+  int32_t count = (int32_t)rebuild_count_layers(passes, pass);
+  for (int32_t i = 0; i < chunk->layers && count > 0; i++) {
+    int32_t wanted = place_like(i, chunk->layers, count, count - 1), layer = -1;
+    uint32_t p = pass->first;
+    while (layer < wanted) {
+      layer += passes->pieces.items[p++].part == LUMOS_PART_LAYER;
+    }
+    bool forward = slot->phase == LUMOS_FORWARD;
+    add_piece(writer, passes, &passes->pieces.items[p - 1], slot,
+              chunk->first_layer + (forward ? i : chunk->layers - 1 - i));
+  }
+}
+
+/* What the pass begins with, then the parts of the model that the stage has. */
+static void add_pass(const struct rebuild_writer *writer, const struct rebuild_slot *slot) {
+  const struct rebuild_chunk *chunk = &writer->chunks[slot->chunk];
+  unsigned ends = (chunk->first ? FIRST : 0U) | (chunk->last ? LAST : 0U);
+  struct pattern pattern = find_pattern(writer->recorded, writer->rank->like, ends);
+  const struct rebuild_pass *pass = rebuild_pass_of(
+      pattern.passes, slot->phase, micro_batch_like(writer, slot->phase, slot->micro_batch), pattern.chunk);
+  bool forward = slot->phase == LUMOS_FORWARD;
+  add_begin(writer, &pattern, pass, slot, ends);
+  if (forward ? chunk->first : chunk->last) {
+    add_part(writer, slot, forward ? LUMOS_PART_EMBEDDING : LUMOS_PART_HEAD);
+  }
+  add_layers(writer, slot, pattern.passes, pass);
+  if (forward ? chunk->last : chunk->first) {
+    add_part(writer, slot, forward ? LUMOS_PART_HEAD : LUMOS_PART_EMBEDDING);
+  }
+}
+
+/* ---- what is between them ---- */
+
+/* How well a recorded block stands for one that sends and receives just that: the same at best, else as many things. */
+static int likeness(unsigned recorded, unsigned wanted) {
+  enum { SAME = 100, AS_MANY = 50 };
+  int difference = __builtin_popcount(recorded) - __builtin_popcount(wanted);
+  return recorded == 0        ? -1
+         : recorded == wanted ? SAME
+         : difference == 0    ? AS_MANY
+                              : AS_MANY / 2 - (difference < 0 ? -difference : difference);
+}
+
+/* The best that rank has, or for want of the same another one; LUMOS_NONE: nothing was sent or received. */
+static uint32_t find_transfer(const struct rebuild_recorded *recorded, uint32_t rank, uint8_t transfers) {
+  uint32_t ranks = (uint32_t)recorded->job->ranks.count, best = LUMOS_NONE;
+  int most = -1;
+  for (uint32_t i = 0; i < ranks; i++) {
+    uint32_t r = (rank + i) % ranks;
+    for (uint32_t b = recorded->blocks->rank_first[r]; b < recorded->blocks->rank_first[r + 1]; b++) {
+      int likes = likeness(recorded->exchanges[b], transfers);
+      if (likes > most) {
+        most = likes;
+        best = b;
+      }
+    }
+  }
+  return best;
+}
+
+static bool add_transfer(const struct rebuild_writer *writer, const struct rebuild_slot *slot,
+                         struct lumos_error *error) {
+  uint32_t block = find_transfer(writer->recorded, writer->rank->like, slot->transfers);
+  if (block == LUMOS_NONE) {
+    return lumos_fail(error,
+                      "the recorded job has no example of what a stage would send and receive; record a pipeline of "
+                      "at least two stages");
+  }
+  add(writer, block, slot, LUMOS_ABSENT_INT);
+  return true;
+}
+
+/* ---- the frame ---- */
+
+/* What only comes before the first pass or behind the last is done by parameters, and there are other ones. */
+static void add_frame(const struct rebuild_writer *writer, const uint32_t *blocks, size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    const struct rebuild_block *block = &writer->recorded->blocks->items.items[blocks[i]];
+    struct rebuild_item item = {.like = blocks[i],
+                                .turns = writer->turns,
+                                .step = writer->step,
+                                .micro_batch = block->micro_batch,
+                                .layer = block->layer,
+                                .phase = block->phase};
+    if (block->phase == LUMOS_OPTIMIZER_PHASE) {
+      item.kernels = writer->kernels;
+      item.transfers = writer->transfers;
+    }
+    rebuild_plan_add(writer->rank, item);
+  }
+}
+
+bool rebuild_step_write(const struct rebuild_writer *writer, const struct rebuild_slots *slots,
+                        struct lumos_error *error) {
+  const struct rebuild_passes *passes = &writer->recorded->passes[writer->rank->like];
+  add_frame(writer, passes->before.items, passes->before.count);
+  for (size_t i = 0; i < slots->count; i++) {
+    const struct rebuild_slot *slot = &slots->items[i];
+    if (slot->transfers == 0) {
+      add_pass(writer, slot);
+    } else if (!add_transfer(writer, slot, error)) {
+      return false;
+    }
+  }
+  add_frame(writer, passes->behind.items, passes->behind.count);
+  return true;
+}
