@@ -292,10 +292,11 @@ static void put_waits(struct export_writer *writer, const struct lumos_rank *ran
 
 void lumos_export_measured(struct export_writer *writer) {
   const struct lumos_job *job = writer->job;
+  bool measured = lumos_job_measured(job);
   for (uint32_t r = 0; r < job->ranks.count; r++) {
     const struct lumos_rank *rank = &job->ranks.items[r];
     put_recording(writer, r);
-    for (uint32_t i = rank->span_first; i < rank->span_first + rank->span_count; i++) {
+    for (uint32_t i = rank->span_first; i < rank->span_first + rank->span_count && measured; i++) {
       if (job->spans.items[i].lane != LUMOS_NONE) {
         put_span(writer, &job->spans.items[i]);
       }

@@ -3,6 +3,7 @@
 #include "base/numbering.h"
 #include <lumos/stream.h>
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -91,6 +92,22 @@ void lumos_build_group(struct lumos_builder *builder, uint32_t like, struct lumo
     lumos_vector_push(&job->group_ranks, ranks[i]);
   }
   lumos_vector_push(&job->groups, group);
+}
+
+static lumos_string_id decimal(struct lumos_builder *builder, uint32_t number) {
+  char digits[12];
+  int length = snprintf(digits, sizeof digits, "%u", number);
+  return lumos_intern(builder->job->strings, digits, (size_t)length);
+}
+
+lumos_string_id lumos_build_group_id(struct lumos_builder *builder, uint32_t id) {
+  struct lumos_job *job = builder->job;
+  job->groups.items[job->groups.count - 1].id = decimal(builder, id);
+  return job->groups.items[job->groups.count - 1].id;
+}
+
+void lumos_build_represents(struct lumos_builder *builder, struct lumos_built_rank rank, int32_t represents) {
+  builder->job->ranks.items[rank.number].represents = represents > 1 ? represents : LUMOS_ABSENT_INT;
 }
 
 struct lumos_built_lane lumos_build_lane(struct lumos_builder *builder, uint32_t like, struct lumos_built_rank rank) {
@@ -208,6 +225,31 @@ void lumos_build_residual(struct lumos_builder *builder, struct lumos_built_task
   lumos_task_timing(builder->job, &builder->job->tasks.items[task.number])->residual = residual;
 }
 
+static struct lumos_comm *comm_of(struct lumos_builder *builder, struct lumos_built_task task) {
+  return &lumos_task_detail(builder->job, &builder->job->tasks.items[task.number])->comm;
+}
+
+void lumos_build_comm_group(struct lumos_builder *builder, struct lumos_built_task task, lumos_string_id group) {
+  struct lumos_comm *comm = comm_of(builder, task);
+  comm->group = group;
+  comm->id = LUMOS_NO_STRING;
+  comm->seq = LUMOS_ABSENT;
+  comm->peer_count = 0;
+}
+
+void lumos_build_communicator(struct lumos_builder *builder, struct lumos_built_task task, uint32_t id, int64_t seq) {
+  struct lumos_comm *comm = comm_of(builder, task);
+  comm->id = decimal(builder, id);
+  comm->seq = seq;
+}
+
+void lumos_build_peer(struct lumos_builder *builder, struct lumos_built_task task, const struct lumos_peer *peer) {
+  struct lumos_comm *comm = comm_of(builder, task);
+  comm->peer_first = comm->peer_count == 0 ? (uint32_t)builder->job->peers.count : comm->peer_first;
+  comm->peer_count++;
+  lumos_vector_push(&builder->job->peers, *peer);
+}
+
 static void close_port(struct lumos_builder *builder, struct lumos_built_task task, enum port port) {
   builder->open.items[task.number] &= (uint8_t)~port;
 }
@@ -262,6 +304,9 @@ void lumos_build_collective(struct lumos_builder *builder, uint32_t like, const 
   collective.size = size;
   collective.member_first = (uint32_t)job->members.count;
   collective.member_count = count;
+  if (collective.group != LUMOS_NO_STRING && count > 0) {
+    collective.group = comm_of(builder, members[0])->group;
+  }
   for (uint32_t m = 0; m < count; m++) {
     lumos_vector_push(&job->members, members[m].number);
     close_port(builder, members[m], COLLECTIVE);

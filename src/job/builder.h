@@ -35,9 +35,13 @@ struct lumos_built_rank lumos_build_rank(struct lumos_builder *builder, uint32_t
 /* Its coordinates, and how many ranks the job has. */
 void lumos_build_coordinates(struct lumos_builder *builder, struct lumos_built_rank rank,
                              const struct lumos_parallel *parallel, int32_t world);
+/* How many ranks of the job it stands for, itself included: others do the same. */
+void lumos_build_represents(struct lumos_builder *builder, struct lumos_built_rank rank, int32_t represents);
 /* A group like group `like`, of these ranks (numbers, ascending); `rank`: the lowest that is built. */
 void lumos_build_group(struct lumos_builder *builder, uint32_t like, struct lumos_built_rank rank, const int32_t *ranks,
                        uint32_t count);
+/* Another id for the last group, the decimal number `id`. Returns it, for tasks that communicate in it. */
+lumos_string_id lumos_build_group_id(struct lumos_builder *builder, uint32_t id);
 struct lumos_built_lane lumos_build_lane(struct lumos_builder *builder, uint32_t like, struct lumos_built_rank rank);
 /* A lane of another rank whose tasks come onto this one. */
 void lumos_build_lane_for(struct lumos_builder *builder, uint32_t like, struct lumos_built_rank rank,
@@ -57,6 +61,15 @@ void lumos_build_place(struct lumos_builder *builder, struct lumos_built_task ta
 /* Its start is later than all that holds it says, by so much. */
 void lumos_build_residual(struct lumos_builder *builder, struct lumos_built_task task, int64_t residual);
 
+/* In which group it communicates: what lumos_build_group_id returned, or none. What told its communicator, its place in
+ * that and its peers no longer does. */
+void lumos_build_comm_group(struct lumos_builder *builder, struct lumos_built_task task, lumos_string_id group);
+/* Communicator `id`, in which it is operation `seq`. */
+void lumos_build_communicator(struct lumos_builder *builder, struct lumos_built_task task, uint32_t id, int64_t seq);
+/* A rank (a number) that it sends to and receives from, behind those that it has been given; no other task is given one
+ * meanwhile. */
+void lumos_build_peer(struct lumos_builder *builder, struct lumos_built_task task, const struct lumos_peer *peer);
+
 /* Ports. How a task comes to its stream: `call` as origin has it (stream.h), none where it needs none. */
 void lumos_build_origin(struct lumos_builder *builder, struct lumos_built_task task, enum lumos_task_origin origin,
                         struct lumos_built_task call);
@@ -66,7 +79,7 @@ void lumos_build_record(struct lumos_builder *builder, struct lumos_built_task w
 /* A dep like dep `like` of `from` between other tasks; of a boundary `src` is none, and `at` its instant. */
 void lumos_build_dep(struct lumos_builder *builder, uint32_t like, struct lumos_built_task src, int64_t at,
                      struct lumos_built_task dst);
-/* A collective like collective `like`, of `size` ranks; the members that are there. */
+/* A collective like collective `like`, of `size` ranks, in the group of its first member; the members that are there. */
 void lumos_build_collective(struct lumos_builder *builder, uint32_t like, const struct lumos_built_task *members,
                             uint32_t count, int32_t size);
 

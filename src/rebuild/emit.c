@@ -2,9 +2,11 @@
 
 #include "base/numbering.h"
 #include "job/builder.h"
+#include "rebuild/groups.h"
 #include "rebuild/join.h"
 #include "rebuild/ports.h"
 #include "rebuild/schedule.h"
+#include "rebuild/spans.h"
 #include <stdlib.h>
 
 static const struct lumos_built_task no_task = {LUMOS_NONE};
@@ -40,8 +42,9 @@ struct emission {
   struct lumos_built_lane *lanes;  /* by recorded lane: the one that its tasks come to; LUMOS_NONE: there is none */
   uint32_t *same;                  /* by recorded lane: the one of the rank that this is like; or none */
   struct lumos_built_task *latest; /* by lane of that rank: the last task of the last item that is tied; or none */
-  uint8_t *groups;                 /* by recorded group: it is built */
   bool recorded;                   /* the configuration is */
+  struct rebuild_groups *other;    /* NULL: it is. Else the groups of the other one */
+  struct rebuild_spans *spans;
 };
 
 /* ---- what is the same for all ranks ---- */
@@ -104,6 +107,14 @@ static void find_patterns(struct emission *emission) {
 
 static int64_t scaled(int64_t dur, int32_t scale) { return (int64_t)((__int128)dur * scale / 1000000); }
 
+/* In another configuration others take part: with whom, rebuild_join_all tells. */
+static void move_comm(const struct emission *emission, uint32_t like, struct lumos_built_task task) {
+  const struct lumos_comm *comm = &lumos_detail_of(emission->from, &emission->from->tasks.items[like])->comm;
+  if (!emission->recorded && comm->op != LUMOS_NO_STRING) {
+    lumos_build_comm_group(emission->builder, task, rebuild_group_of(emission->other, comm->group));
+  }
+}
+
 static struct lumos_built_task build_task(const struct emission *emission, const struct rebuild_item *item,
                                           uint32_t like) {
   const struct lumos_job *from = emission->from;
@@ -115,6 +126,8 @@ static struct lumos_built_task build_task(const struct emission *emission, const
   struct lumos_built_task built =
       lumos_build_task(emission->builder, like, emission->lanes[task->lane], own, item->step);
   lumos_build_place(emission->builder, built, item->micro_batch, item->layer);
+  lumos_build_span_of(emission->builder, built, rebuild_span_of(emission->spans, task->span));
+  move_comm(emission, like, built);
   const int64_t *delays = emission->templates->delays;
   if (delays != NULL && delays[like] != 0) {
     int64_t residual = lumos_timing_of(from, like)->residual;
@@ -162,6 +175,7 @@ static bool build_item(struct emission *emission, uint32_t index, struct lumos_e
     return lumos_fail(error, "rank %d lacks a stream that work of rank %d needs", emission->rank->number,
                       emission->from->ranks.items[block->rank].rank);
   }
+  rebuild_spans_begin_block(emission->spans, block);
   for (uint32_t i = 0; i < block->count; i++) {
     struct lumos_built_task task = build_task(emission, item, block->first + i);
     built->first = i == 0 ? task.number : built->first;
@@ -376,16 +390,13 @@ static void begin_threads(const struct emission *emission) {
 
 /* ---- ranks ---- */
 
-/* In another configuration who is in a group is told by collectives alone. */
-static void build_groups(const struct emission *emission, uint32_t rank, struct lumos_built_rank built, bool recorded) {
+/* Of the recorded configuration. */
+static void build_groups(const struct emission *emission, uint32_t rank, struct lumos_built_rank built) {
   const struct lumos_rank *like = &emission->from->ranks.items[rank];
   for (uint32_t g = like->group_first; g < like->group_first + like->group_count; g++) {
     const struct lumos_group *group = &emission->from->groups.items[g];
-    if (!emission->groups[g]) {
-      lumos_build_group(emission->builder, g, built, emission->from->group_ranks.items + group->member_first,
-                        recorded ? group->member_count : 0);
-      emission->groups[g] = 1;
-    }
+    lumos_build_group(emission->builder, g, built, emission->from->group_ranks.items + group->member_first,
+                      group->member_count);
   }
 }
 
@@ -452,8 +463,12 @@ static bool build_rank(struct emission *emission, const struct rebuild_plan *pla
   emission->rank = rank;
   emission->built = lumos_allocate(rank->items.count * sizeof *emission->built);
   build_lanes(emission, like, built);
-  build_groups(emission, rank->like, built, plan->recorded);
-  if (!plan->recorded) {
+  rebuild_spans_begin_rank(emission->spans, built);
+  if (plan->recorded) {
+    build_groups(emission, rank->like, built);
+  } else {
+    rebuild_groups_build(emission->other, rank, built, emission->builder);
+    lumos_build_represents(emission->builder, built, rank->represents);
     const struct lumos_parallel *sizes = &plan->model.sizes;
     lumos_build_coordinates(emission->builder, built, &rank->at, sizes->tp * sizes->pp * sizes->dp);
   }
@@ -476,9 +491,6 @@ static bool build_ranks(struct emission *emission, const struct rebuild_plan *pl
       return false;
     }
   }
-  for (uint32_t r = 0; r < emission->from->ranks.count; r++) { /* those whose like none is */
-    build_groups(emission, r, (struct lumos_built_rank){0}, plan->recorded);
-  }
   return true;
 }
 
@@ -496,7 +508,8 @@ static void open_emission(struct emission *emission, const struct rebuild_plan *
   emission->lanes = lumos_allocate(from->lanes.count * sizeof *emission->lanes);
   emission->same = lumos_allocate(from->lanes.count * sizeof *emission->same);
   emission->latest = lumos_allocate(from->lanes.count * sizeof *emission->latest);
-  emission->groups = lumos_allocate_zeroed(from->groups.count, 1);
+  emission->spans = rebuild_spans_new(from, emission->builder);
+  emission->other = plan->recorded ? NULL : rebuild_groups_new(from, plan);
 }
 
 static void close_emission(struct emission *emission) {
@@ -505,7 +518,8 @@ static void close_emission(struct emission *emission) {
   lumos_builder_free(emission->builder);
   lumos_vector_free(&emission->handles);
   free(emission->lanes);
-  free(emission->groups);
+  rebuild_groups_free(emission->other);
+  rebuild_spans_free(emission->spans);
   free(emission->dep_first);
   free(emission->deps);
   free(emission->same);

@@ -1,6 +1,7 @@
 #include "rebuild/join.h"
 
 #include "cost/transfers.h"
+#include "rebuild/axes.h"
 #include "rebuild/label.h"
 #include "rebuild/schedule.h"
 #include <lumos/hardware.h>
@@ -11,14 +12,14 @@
 struct operation {     /* of one member */
   uint32_t collective; /* that its recorded task is a member of */
   int32_t scale;
-  int32_t rank; /* number */
+  const struct rebuild_rank *rank;
   struct lumos_built_task task;
 };
 
 LUMOS_VECTOR_TYPE(operations, struct operation);
 
 struct member {
-  int32_t rank;
+  const struct rebuild_rank *rank;
   struct operations operations;
 };
 LUMOS_VECTOR_TYPE(members, struct member);
@@ -39,25 +40,19 @@ struct rebuild_joining {
   const struct lumos_job *from;
   const struct rebuild_plan *plan;
   uint32_t *channel_of; /* by collective of `from`: those of the same streams of the same ranks, in one direction */
-  uint8_t *axes;        /* by collective of `from`: enum axis, added up */
+  uint8_t *axes;        /* by collective of `from`: enum rebuild_axis, added up */
   uint32_t *first;      /* by task, and one more: its memberships */
   uint32_t *of;         /* by membership: the collective */
   struct lumos_numbering labels, numbers;
   LUMOS_VECTOR(struct members) channels;
   struct lumos_nodes nodes;
+  uint32_t communicators;            /* operations that are joined */
   bool spans_nodes;                  /* some communication has come to */
   struct lumos_transfers *transfers; /* NULL: the configuration is the recorded one */
   struct lumos_numbering way_labels, way_numbers;
   LUMOS_VECTOR(struct way) ways;
   int64_t message; /* bytes of one between stages; 0: not known */
 };
-
-/* Along which axes members differ; at the ends: the first and the last stage of a pipeline alone. */
-enum axis { TENSOR = 1, PIPELINE = 2, DATA = 4, ENDS = 8 };
-
-/* More than this is told by all stages only in the gradients of what the first and the last share. Bytes; chosen: norms
- * and losses are a few. */
-enum { SCALARS = 65536 };
 
 /* ---- recorded collectives ---- */
 
@@ -84,17 +79,25 @@ static uint32_t label_recorded(struct rebuild_joining *joining, struct lumos_num
   return label;
 }
 
-static uint8_t axes_of(const struct lumos_job *job, const struct lumos_collective *collective) {
-  unsigned axes = 0;
-  const struct lumos_parallel *first = NULL;
-  for (uint32_t m = 0; m < collective->member_count; m++) {
-    uint32_t rank = lumos_rank_of(job, &job->tasks.items[member_of(job, collective, m)]);
-    const struct lumos_parallel *at = &job->ranks.items[rank].parallel;
-    first = first == NULL ? at : first;
-    axes |=
-        (at->tp != first->tp ? TENSOR : 0U) | (at->pp != first->pp ? PIPELINE : 0U) | (at->dp != first->dp ? DATA : 0U);
+static uint8_t role_of(const struct lumos_job *job, lumos_string_id group) {
+  for (size_t g = 0; g < job->groups.count; g++) {
+    if (job->groups.items[g].id == group) {
+      return job->groups.items[g].role;
+    }
   }
-  return (uint8_t)(axes | ((axes & PIPELINE) != 0 && collective->bytes > SCALARS ? ENDS : 0U));
+  return 0;
+}
+
+static uint8_t axes_of(const struct lumos_job *job, const struct lumos_collective *collective) {
+  uint32_t count = collective->member_count;
+  int32_t *ranks = lumos_allocate(count * sizeof *ranks);
+  for (uint32_t m = 0; m < count; m++) {
+    ranks[m] = job->ranks.items[lumos_rank_of(job, &job->tasks.items[member_of(job, collective, m)])].rank;
+  }
+  uint8_t role = (int64_t)count < collective->size ? role_of(job, collective->group) : 0;
+  unsigned axes = rebuild_axes_of(job, ranks, count, 0) | rebuild_axes_of_role(role);
+  free(ranks);
+  return (uint8_t)(axes | (rebuild_shares_ends(axes, collective->bytes) ? REBUILD_ENDS : 0U));
 }
 
 static void look_at_recorded(struct rebuild_joining *joining) {
@@ -183,20 +186,13 @@ void rebuild_joining_free(struct rebuild_joining *joining) {
 
 /* ---- who takes part in what is built ---- */
 
-static bool is_at_end(const struct rebuild_joining *joining, const struct rebuild_rank *rank) {
-  return rank->at.pp == 0 || rank->at.pp == joining->plan->model.sizes.pp - 1;
-}
-
 /* How many ranks the collective has in the plan; 0: not this one. */
 static int32_t size_of(const struct rebuild_joining *joining, const struct rebuild_rank *rank, uint32_t collective) {
-  const struct lumos_parallel *sizes = &joining->plan->model.sizes;
-  unsigned axes = joining->axes[collective];
-  int32_t stages = (axes & ENDS) != 0 && sizes->pp > 1 ? 2 : sizes->pp;
-  if ((axes & ENDS) != 0 && !is_at_end(joining, rank)) {
-    return 0;
-  }
-  return ((axes & TENSOR) != 0 ? sizes->tp : 1) * ((axes & PIPELINE) != 0 ? stages : 1) *
-         ((axes & DATA) != 0 ? sizes->dp : 1);
+  return rebuild_axes_count(joining->plan, &rank->at, joining->axes[collective]);
+}
+
+bool rebuild_is_joined(const struct rebuild_joining *joining, uint32_t like) {
+  return joining->first[like] < joining->first[like + 1];
 }
 
 bool rebuild_takes_part(const struct rebuild_joining *joining, const struct rebuild_rank *rank, uint32_t like) {
@@ -241,9 +237,9 @@ static uint32_t label_collective(struct rebuild_joining *joining, const struct r
                                  uint32_t like) {
   unsigned axes = joining->axes[collective];
   const struct lumos_lane *lane = &joining->from->lanes.items[joining->from->tasks.items[like].lane];
-  const uint32_t label[] = {axes, lane->native, (axes & TENSOR) != 0 ? LUMOS_NONE : (uint32_t)rank->at.tp,
-                            (axes & PIPELINE) != 0 ? LUMOS_NONE : (uint32_t)rank->at.pp,
-                            (axes & DATA) != 0 ? LUMOS_NONE : (uint32_t)rank->at.dp};
+  const uint32_t label[] = {axes, lane->native, (axes & REBUILD_TENSOR) != 0 ? LUMOS_NONE : (uint32_t)rank->at.tp,
+                            (axes & REBUILD_PIPELINE) != 0 ? LUMOS_NONE : (uint32_t)rank->at.pp,
+                            (axes & REBUILD_DATA) != 0 ? LUMOS_NONE : (uint32_t)rank->at.dp};
   return rebuild_label(&joining->labels, label, sizeof label / sizeof *label);
 }
 
@@ -258,7 +254,7 @@ static struct members *channel_for(struct rebuild_joining *joining, const struct
   return &joining->channels.items[channel];
 }
 
-static struct member *member_for(struct members *members, int32_t rank) {
+static struct member *member_for(struct members *members, const struct rebuild_rank *rank) {
   for (size_t m = members->count; m-- > 0;) {
     if (members->items[m].rank == rank) {
       return &members->items[m];
@@ -273,11 +269,11 @@ void rebuild_join(struct rebuild_joining *joining, const struct rebuild_rank *ra
   bool between_stages = false;
   for (uint32_t i = joining->first[like]; i < joining->first[like + 1]; i++) {
     uint32_t collective = joining->of[i];
-    bool scales = (joining->axes[collective] & (PIPELINE | TENSOR)) == 0;
-    struct operation operation = {collective, scales && item != NULL ? item->transfers : 0, rank->number, task};
+    bool scales = (joining->axes[collective] & (REBUILD_PIPELINE | REBUILD_TENSOR)) == 0;
+    struct operation operation = {collective, scales && item != NULL ? item->transfers : 0, rank, task};
     if (joining->plan->recorded || !is_pair(&joining->from->collectives.items[collective])) {
       struct members *members = channel_for(joining, rank, collective, like);
-      lumos_vector_push(&member_for(members, rank->number)->operations, operation);
+      lumos_vector_push(&member_for(members, rank)->operations, operation);
     } else if (!between_stages) {
       between_stages = true;
       join_neighbors(joining, rank, item != NULL ? item->exchange : 0, operation);
@@ -291,20 +287,20 @@ static bool check_counts(const struct members *members, struct lumos_error *erro
   for (size_t m = 1; m < members->count; m++) {
     if (members->items[m].operations.count != members->items[0].operations.count) {
       return lumos_fail(error, "rank %d would take part in %zu operations of a communicator, and rank %d in %zu",
-                        members->items[0].rank, members->items[0].operations.count, members->items[m].rank,
-                        members->items[m].operations.count);
+                        members->items[0].rank->number, members->items[0].operations.count,
+                        members->items[m].rank->number, members->items[m].operations.count);
     }
   }
   return true;
 }
 
 /* What it takes among the ranks that it has now, and of the bytes that it has now. */
-static void resize(struct rebuild_joining *joining, const struct lumos_collective *like, const int32_t *ranks,
-                   uint32_t count, int32_t scale, struct lumos_builder *builder) {
+static void resize(struct rebuild_joining *joining, const struct lumos_collective *like,
+                   const struct rebuild_numbers *ranks, int32_t scale, struct lumos_builder *builder) {
   struct lumos_transfer_shape was = lumos_transfer_shape_of(joining->transfers, like), now = was;
-  now.nodes = lumos_nodes_spanned(&joining->nodes, ranks, count);
+  now.nodes = lumos_nodes_spanned(&joining->nodes, ranks->items, (uint32_t)ranks->count);
   joining->spans_nodes = joining->spans_nodes || now.nodes > was.nodes;
-  now.size = is_pair(like) ? was.size : (int32_t)count;
+  now.size = is_pair(like) ? was.size : (int32_t)ranks->count;
   if (scale != 0 && was.bytes != LUMOS_ABSENT) {
     now.bytes = (int64_t)((__int128)was.bytes * scale / LUMOS_WHOLE_SHARE);
     lumos_build_bytes(builder, now.bytes);
@@ -314,27 +310,45 @@ static void resize(struct rebuild_joining *joining, const struct lumos_collectiv
   lumos_build_transfer(builder, llround(transfer.ns * unknown));
 }
 
+/* The ranks of a channel, those that others stand for included. */
+static void list_ranks(const struct rebuild_joining *joining, const struct members *members,
+                       struct rebuild_numbers *ranks) {
+  if (!joining->plan->recorded) {
+    uint32_t collective = members->items[0].operations.items[0].collective;
+    rebuild_axes_list(joining->plan, &members->items[0].rank->at, joining->axes[collective], ranks);
+  }
+}
+
+/* The n-th operations of all members. */
+static void join_operations(struct rebuild_joining *joining, const struct members *members, size_t n,
+                            const struct rebuild_numbers *ranks, struct lumos_built_task *tasks,
+                            struct lumos_builder *builder) {
+  const struct operation *first = &members->items[0].operations.items[n];
+  const struct lumos_collective *like = &joining->from->collectives.items[first->collective];
+  bool recorded = joining->plan->recorded;
+  for (size_t m = 0; m < members->count; m++) {
+    tasks[m] = members->items[m].operations.items[n].task;
+    if (!recorded) {
+      lumos_build_communicator(builder, tasks[m], joining->communicators, (int64_t)n);
+    }
+  }
+  joining->communicators++;
+  lumos_build_collective(builder, first->collective, tasks, (uint32_t)members->count,
+                         recorded ? like->size : (int32_t)ranks->count);
+  if (!recorded && like->transfer != LUMOS_ABSENT) {
+    resize(joining, like, ranks, first->scale, builder);
+  }
+}
+
 static void join_channel(struct rebuild_joining *joining, const struct members *members,
                          struct lumos_builder *builder) {
-  const struct lumos_job *from = joining->from;
   struct lumos_built_task *tasks = lumos_allocate(members->count * sizeof *tasks);
-  int32_t *ranks = lumos_allocate(members->count * sizeof *ranks);
-  for (size_t m = 0; m < members->count; m++) {
-    ranks[m] = members->items[m].rank;
+  struct rebuild_numbers ranks = {0};
+  list_ranks(joining, members, &ranks);
+  for (size_t n = 0; n < members->items[0].operations.count; n++) {
+    join_operations(joining, members, n, &ranks, tasks, builder);
   }
-  for (size_t i = 0; i < members->items[0].operations.count; i++) {
-    for (size_t m = 0; m < members->count; m++) {
-      tasks[m] = members->items[m].operations.items[i].task;
-    }
-    const struct operation *operation = &members->items[0].operations.items[i];
-    const struct lumos_collective *like = &from->collectives.items[operation->collective];
-    int32_t size = joining->plan->recorded ? like->size : (int32_t)members->count;
-    lumos_build_collective(builder, operation->collective, tasks, (uint32_t)members->count, size);
-    if (!joining->plan->recorded && like->transfer != LUMOS_ABSENT) {
-      resize(joining, like, ranks, (uint32_t)members->count, operation->scale, builder);
-    }
-  }
-  free(ranks);
+  lumos_vector_free(&ranks);
   free(tasks);
 }
 
@@ -392,14 +406,52 @@ static int64_t count_messages(const struct rebuild_joining *joining, const struc
 static void build_link(struct rebuild_joining *joining, const struct link *link, struct lumos_builder *builder) {
   const struct lumos_collective *like = &joining->from->collectives.items[link->low.collective];
   const struct lumos_built_task tasks[] = {link->low.task, link->high.task};
-  const int32_t ranks[] = {link->low.rank, link->high.rank};
+  int32_t numbers[] = {link->low.rank->number, link->high.rank->number};
+  const struct rebuild_numbers ranks = {numbers, 2, 2};
   int64_t was = count_messages(joining, like), now = link->up > link->down ? link->up : link->down;
   lumos_build_collective(builder, link->low.collective, tasks, 2, 2);
   if (like->transfer != LUMOS_ABSENT) {
-    resize(joining, like, ranks, 2, was == 0 || was == now ? 0 : (int32_t)(LUMOS_WHOLE_SHARE * now / was), builder);
+    resize(joining, like, &ranks, was == 0 || was == now ? 0 : (int32_t)(LUMOS_WHOLE_SHARE * now / was), builder);
   }
   if (was != 0) {
     lumos_build_bytes(builder, (link->up + link->down) * joining->message);
+  }
+}
+
+struct end { /* of a link, on the kernel that it is one of */
+  struct lumos_built_task task;
+  uint32_t communicator;
+  struct lumos_peer peer;
+};
+LUMOS_VECTOR_TYPE(ends, struct end);
+
+/* Messages are as long as the recorded ones; 1 byte where that is not known. */
+static void add_ends(const struct rebuild_joining *joining, struct ends *ends, const struct link *link,
+                     uint32_t communicator) {
+  int64_t message = joining->message > 0 ? joining->message : 1;
+  int64_t up = link->up * message, down = link->down * message;
+  struct end low = {link->low.task, communicator, {link->high.rank->number, up, down}};
+  struct end high = {link->high.task, communicator, {link->low.rank->number, down, up}};
+  lumos_vector_push(ends, low);
+  lumos_vector_push(ends, high);
+}
+
+static int by_task(const void *left, const void *right) {
+  const struct end *a = left, *b = right;
+  return a->task.number != b->task.number ? LUMOS_ORDER(a->task.number, b->task.number)
+                                          : LUMOS_ORDER(a->peer.rank, b->peer.rank);
+}
+
+/* Whom each kernel sends to and receives from. One that does both with several is part of several operations, and has the
+ * communicator of the first. */
+static void build_ends(struct ends *ends, struct lumos_builder *builder) {
+  lumos_vector_sort(ends, by_task);
+  for (size_t i = 0; i < ends->count; i++) {
+    const struct end *end = &ends->items[i];
+    if (i == 0 || end[-1].task.number != end->task.number) {
+      lumos_build_communicator(builder, end->task, end->communicator, LUMOS_ABSENT);
+    }
+    lumos_build_peer(builder, end->task, &end->peer);
   }
 }
 
@@ -410,9 +462,13 @@ static bool join_ways(struct rebuild_joining *joining, struct lumos_builder *bui
     linked = link_way(&joining->ways.items[w], &links, error);
   }
   merge_links(&links);
+  struct ends ends = {0};
   for (size_t i = 0; i < links.count && linked; i++) {
     build_link(joining, &links.items[i], builder);
+    add_ends(joining, &ends, &links.items[i], joining->communicators++);
   }
+  build_ends(&ends, builder);
+  lumos_vector_free(&ends);
   lumos_vector_free(&links);
   return linked;
 }
@@ -421,7 +477,7 @@ static bool join_ways(struct rebuild_joining *joining, struct lumos_builder *bui
 
 static int by_rank(const void *left, const void *right) {
   const struct member *a = left, *b = right;
-  return LUMOS_ORDER(a->rank, b->rank);
+  return LUMOS_ORDER(a->rank->number, b->rank->number);
 }
 
 bool rebuild_assumed_nodes(const struct rebuild_joining *joining) {

@@ -20,6 +20,7 @@ LUMOS_VECTOR_TYPE(rebuild_items, struct rebuild_item);
 struct rebuild_rank {
   uint32_t like;            /* a recorded rank: its lanes, its clock and all else that is said of ranks */
   int32_t number;           /* of what is built */
+  int32_t represents;       /* ranks that do the same, itself included; 0: it alone */
   struct lumos_parallel at; /* its coordinates, in a configuration that was not recorded */
   struct rebuild_items items;
 };
@@ -31,6 +32,11 @@ struct rebuild_plan {
   bool begins_as_recorded; /* with what was launched before the recording, and threads when they began in it */
   LUMOS_VECTOR(struct rebuild_rank) ranks;
 };
+
+/* The number of a rank: they rise along stages last, as those of Megatron-LM do. */
+static inline int32_t rebuild_number_at(const struct lumos_parallel *sizes, int32_t tp, int32_t pp, int32_t dp) {
+  return (pp * sizes->dp + dp) * sizes->tp + tp;
+}
 
 /* Add a block to what a rank does. */
 static inline void rebuild_plan_add(struct rebuild_rank *rank, struct rebuild_item item) {

@@ -9,6 +9,7 @@
 #include "rebuild/replan.h"
 #include "transform/edit.h"
 #include <lumos/sim.h>
+#include <stdlib.h>
 
 static bool check_recording(const struct lumos_job *job, struct lumos_error *error) {
   if (!lumos_job_measured(job)) {
@@ -23,21 +24,35 @@ static bool check_recording(const struct lumos_job *job, struct lumos_error *err
   return lumos_fail(error, "a job can be rebuilt only where threads were recorded; record CPU activities, too");
 }
 
-/* What was measured stays beside what is built; of single lanes and tasks it means nothing there. */
-static void keep_metrics(struct lumos_job *built, const struct lumos_job *job) {
+/* By string of a job: is it the id of a group? The caller frees it. */
+static uint8_t *find_groups(const struct lumos_job *job) {
+  uint8_t *groups = lumos_allocate_zeroed(lumos_strings_count(job->strings) + 1U, 1);
+  groups[LUMOS_NO_STRING] = 1;
+  for (size_t g = 0; g < job->groups.count; g++) {
+    groups[job->groups.items[g].id] = 1;
+  }
+  return groups;
+}
+
+/* Of single lanes and tasks what was measured means nothing in what is built, nor of groups that are there no longer. */
+static bool keeps_meaning(const struct lumos_scope *scope, const uint8_t *groups) {
+  return scope->lane == LUMOS_NONE && scope->task == LUMOS_NONE && groups[scope->group];
+}
+
+/* What was measured stays beside what is built. */
+static void keep_metrics(struct lumos_job *built, const struct lumos_job *job, const uint8_t *groups) {
   for (size_t i = 0; i < job->metrics.count; i++) {
     const struct lumos_metric *metric = &job->metrics.items[i];
-    if (metric->source == LUMOS_METRIC_MEASURED && metric->scope.lane == LUMOS_NONE &&
-        metric->scope.task == LUMOS_NONE) {
+    if (metric->source == LUMOS_METRIC_MEASURED && keeps_meaning(&metric->scope, groups)) {
       lumos_vector_push(&built->metrics, *metric);
     }
   }
 }
 
-static void keep_notes(struct lumos_job *built, const struct lumos_job *job) {
+static void keep_notes(struct lumos_job *built, const struct lumos_job *job, const uint8_t *groups) {
   for (size_t i = 0; i < job->notes.count; i++) {
     const struct lumos_note *note = &job->notes.items[i];
-    if (note->scope.lane == LUMOS_NONE && note->scope.task == LUMOS_NONE) {
+    if (keeps_meaning(&note->scope, groups)) {
       lumos_vector_push(&built->notes, *note);
     }
   }
@@ -149,8 +164,10 @@ static struct lumos_job *build(struct lumos_job *job, const struct lumos_rebuild
   bool done = templates.delays != NULL && build_both(&both, error);
   if (done) {
     struct rebuild_census census = rebuild_census_take(&templates);
-    keep_notes(both.built, job);
-    keep_metrics(both.built, job);
+    uint8_t *groups = find_groups(both.built);
+    keep_notes(both.built, job, groups);
+    keep_metrics(both.built, job, groups);
+    free(groups);
     put_error(both.built, both.deviation);
     put_note(both.built, &census, both.deviation);
   }

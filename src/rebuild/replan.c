@@ -1,5 +1,6 @@
 #include "rebuild/replan.h"
 
+#include "rebuild/fold.h"
 #include "rebuild/parameters.h"
 #include "rebuild/step.h"
 #include <stdio.h>
@@ -81,7 +82,7 @@ static bool add_steps(const struct replan *replan, struct rebuild_writer *writer
 
 /* `place`: of the recorded rank that it is like; `real`: its own. */
 static bool add_rank(struct replan *replan, const struct rebuild_chunk *chunks, const struct lumos_parallel *place,
-                     const struct lumos_parallel *real, int32_t number, uint32_t turns, struct lumos_error *error) {
+                     const struct lumos_parallel *real, int32_t represents, uint32_t turns, struct lumos_error *error) {
   const struct rebuild_recorded *recorded = replan->recorded;
   int32_t stage = stage_like(replan, real->pp);
   uint32_t like = rank_at(replan, stage, place);
@@ -95,7 +96,8 @@ static bool add_rank(struct replan *replan, const struct rebuild_chunk *chunks, 
                       "a stage of so many layers has more than two thousand times the parameters of a recorded one; "
                       "record a model that is closer to it");
   }
-  struct rebuild_rank rank = {.like = like, .number = number, .at = *real};
+  struct rebuild_rank rank = {.like = like, .represents = represents, .at = *real};
+  rank.number = rebuild_number_at(&replan->plan->model.sizes, real->tp, real->pp, real->dp);
   struct rebuild_writer writer = {.recorded = recorded,
                                   .to = &replan->plan->pipeline,
                                   .chunks = chunks,
@@ -120,24 +122,29 @@ static void find_chunks(const struct replan *replan, int32_t stage, struct rebui
   }
 }
 
-/* Every recorded rank of the first stage stands for a column of the pipeline; numbers rise along stages last, as those of
- * Megatron-LM do. */
+/* Every recorded rank of the first stage stands for a column of the pipeline. */
 static bool add_ranks(struct replan *replan, struct lumos_error *error) {
+  const struct rebuild_recorded *recorded = replan->recorded;
   const struct lumos_parallel *sizes = &replan->plan->model.sizes;
-  int32_t tensor = sizes->tp, replicas = sizes->dp;
+  struct rebuild_fold replicas = rebuild_fold_replicas(recorded->job, recorded->steps.count, sizes->dp);
+  struct rebuild_fold shards = rebuild_fold_shards(recorded->job, sizes->tp);
   struct rebuild_chunk *chunks = lumos_allocate((size_t)replan->to.chunks * sizeof *chunks);
   bool done = true;
   for (int32_t s = 0; s < replan->to.stages && done; s++) {
     find_chunks(replan, s, chunks);
-    for (int32_t d = 0; d < replicas && done; d++) {
-      for (int32_t t = 0; t < tensor && done; t++) {
+    for (int32_t d = 0; d < replicas.built && done; d++) {
+      for (int32_t t = 0; t < shards.built && done; t++) {
         struct lumos_parallel real = {t, s, d, LUMOS_ABSENT_INT, LUMOS_ABSENT_INT}, place = real;
-        place.dp = d % replan->recorded->replicas;
-        done = add_rank(replan, chunks, &place, &real, (s * replicas + d) * tensor + t,
-                        (uint32_t)(d / replan->recorded->replicas), error);
+        place.tp = shards.shown.items[t];
+        place.dp = replicas.shown.items[(size_t)d % replicas.shown.count];
+        done =
+            add_rank(replan, chunks, &place, &real, rebuild_fold_share(&replicas, d) * rebuild_fold_share(&shards, t),
+                     (uint32_t)((size_t)d / replicas.shown.count), error);
       }
     }
   }
+  lumos_vector_free(&replicas.shown);
+  lumos_vector_free(&shards.shown);
   free(chunks);
   return done;
 }

@@ -1,0 +1,28 @@
+/* Who is together with a rank in a plan: those that differ from it along some axes of the cluster. */
+#ifndef LUMOS_REBUILD_AXES_H
+#define LUMOS_REBUILD_AXES_H
+
+#include "rebuild/plan.h"
+
+/* Added up. At the ends: the first and the last stage of a pipeline alone. */
+enum rebuild_axis { REBUILD_TENSOR = 1, REBUILD_PIPELINE = 2, REBUILD_DATA = 4, REBUILD_ENDS = 8 };
+
+/* Along which axes these recorded ranks (numbers) differ, as far as their places are known; and that of a group's role (0:
+ * none), where not all of them are, or it is one. */
+unsigned rebuild_axes_of(const struct lumos_job *job, const int32_t *ranks, uint32_t count, uint8_t role);
+unsigned rebuild_axes_of_role(uint8_t role);
+
+/* Among ranks that differ along such axes, is that the gradient of what the first and the last stage share? */
+static inline bool rebuild_shares_ends(unsigned axes, int64_t bytes) {
+  enum { SCALARS = 65536 }; /* bytes; chosen: norms and losses, which all stages tell each other, are a few */
+  return (axes & REBUILD_PIPELINE) != 0 && bytes > SCALARS;
+}
+
+/* How many ranks are together with a rank, itself included; 0: it is at no end, and these are. */
+int32_t rebuild_axes_count(const struct rebuild_plan *plan, const struct lumos_parallel *at, unsigned axes);
+/* Their numbers, ascending, as many as that. */
+LUMOS_VECTOR_TYPE(rebuild_numbers, int32_t);
+void rebuild_axes_list(const struct rebuild_plan *plan, const struct lumos_parallel *at, unsigned axes,
+                       struct rebuild_numbers *numbers);
+
+#endif

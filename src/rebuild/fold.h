@@ -1,0 +1,21 @@
+/* Of ranks that would do the same one is built, and represents the others. */
+#ifndef LUMOS_REBUILD_FOLD_H
+#define LUMOS_REBUILD_FOLD_H
+
+#include <lumos/job.h>
+
+struct rebuild_fold {          /* along an axis of the cluster */
+  LUMOS_VECTOR(int32_t) shown; /* places of which a rank was recorded, ascending */
+  int32_t built, all;          /* ranks: those at the first places are built */
+};
+
+/* Replicas differ by which recorded one they are like, and by the recorded step: as many are built as there are such pairs,
+ * up to 8, so that the slowest of all is among them. `steps`: recorded. The caller frees `shown`. */
+struct rebuild_fold rebuild_fold_replicas(const struct lumos_job *job, size_t steps, int32_t replicas);
+/* Of the shards of a layer as many as were recorded. */
+struct rebuild_fold rebuild_fold_shards(const struct lumos_job *job, int32_t shards);
+
+/* How many ranks the one that is built at that place stands for. */
+int32_t rebuild_fold_share(const struct rebuild_fold *fold, int32_t place);
+
+#endif
