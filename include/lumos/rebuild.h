@@ -14,6 +14,8 @@ enum lumos_schedule {
   LUMOS_ZB_H1        /* 1F1B with the gradients of weights put off: stage s by s micro-batches */
 };
 
+enum lumos_switch { LUMOS_SWITCH_ON = 1, LUMOS_SWITCH_OFF };
+
 /* 0: as recorded. */
 struct lumos_rebuild {
   int32_t layers;        /* of the model */
@@ -21,14 +23,19 @@ struct lumos_rebuild {
   int32_t stages;        /* of the pipeline */
   int32_t chunks;        /* of layers on each stage */
   int32_t replicas;
+  int32_t bucket_mb; /* of gradients that replicas reduce at once, in 10^6 bytes */
+  enum lumos_switch
+      overlap_gradients; /* a bucket is reduced as soon as it is full; off: after the last backward pass */
+  enum lumos_switch distributed_optimizer; /* each replica updates its share of the parameters, and all gather them */
   enum lumos_schedule schedule;
   int32_t split_count;              /* 0: layers are spread evenly */
   int32_t split[LUMOS_MOST_STAGES]; /* else the layers of each stage, or of each chunk in the order of the model */
 };
 
 /* Take one thing that is asked for, by the name of the option of lumos-transform: "rebuild" (nothing, argument NULL),
- * "layers", "micro-batches", "pp", "vp", "dp" (numbers), "schedule" ("1f1b", "gpipe", "interleaved", "zb-h1"), "split"
- * (numbers joined by commas). False where the argument is none of these. */
+ * "layers", "micro-batches", "pp", "vp", "dp", "bucket-mb" (numbers), "schedule" ("1f1b", "gpipe", "interleaved", "zb-h1"), "split"
+ * (numbers joined by commas), "overlap-gradients", "distributed-optimizer" ("on", "off"). False where the argument is none of
+ * these. */
 bool lumos_rebuild_ask(struct lumos_rebuild *asked, const char *name, const char *argument,
                        struct lumos_error *error) LUMOS_MUST_CHECK;
 

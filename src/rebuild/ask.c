@@ -65,7 +65,20 @@ static int32_t *slot_of(struct lumos_rebuild *asked, const char *name) {
          : strcmp(name, "pp") == 0            ? &asked->stages
          : strcmp(name, "vp") == 0            ? &asked->chunks
          : strcmp(name, "dp") == 0            ? &asked->replicas
+         : strcmp(name, "bucket-mb") == 0     ? &asked->bucket_mb
                                               : NULL;
+}
+
+/* Those that are on or off; NULL: it is none of them. */
+static enum lumos_switch *switch_of(struct lumos_rebuild *asked, const char *name) {
+  return strcmp(name, "overlap-gradients") == 0       ? &asked->overlap_gradients
+         : strcmp(name, "distributed-optimizer") == 0 ? &asked->distributed_optimizer
+                                                      : NULL;
+}
+
+static bool read_switch(enum lumos_switch *value, const char *argument) {
+  *value = strcmp(argument, "on") == 0 ? LUMOS_SWITCH_ON : strcmp(argument, "off") == 0 ? LUMOS_SWITCH_OFF : 0;
+  return *value != 0;
 }
 
 static bool take(struct lumos_rebuild *asked, const char *name, const char *argument, const char **wanted) {
@@ -77,6 +90,10 @@ static bool take(struct lumos_rebuild *asked, const char *name, const char *argu
     *wanted = "the layers of every stage, or chunk, such as 12,14,14,8";
     return read_split(asked, argument);
   }
+  if (switch_of(asked, name) != NULL) {
+    *wanted = "on or off";
+    return read_switch(switch_of(asked, name), argument);
+  }
   *wanted = "a whole number from 1 on";
   return read_number(&argument, slot_of(asked, name)) && *argument == '\0';
 }
@@ -85,6 +102,12 @@ bool lumos_rebuild_ask(struct lumos_rebuild *asked, const char *name, const char
   const char *wanted;
   return strcmp(name, "rebuild") == 0 || take(asked, name, argument, &wanted) ||
          lumos_fail(error, "--%s '%s' is not %s", name, argument, wanted);
+}
+
+static void tell_switch(struct lumos_text *text, const char *name, enum lumos_switch value) {
+  if (value != 0) {
+    lumos_text_format(text, " --%s %s", name, value == LUMOS_SWITCH_ON ? "on" : "off");
+  }
 }
 
 static void tell_number(struct lumos_text *text, const char *name, int32_t value) {
@@ -100,6 +123,9 @@ void rebuild_tell(const struct lumos_rebuild *asked, struct lumos_text *text) {
   tell_number(text, "pp", asked->stages);
   tell_number(text, "vp", asked->chunks);
   tell_number(text, "dp", asked->replicas);
+  tell_number(text, "bucket-mb", asked->bucket_mb);
+  tell_switch(text, "overlap-gradients", asked->overlap_gradients);
+  tell_switch(text, "distributed-optimizer", asked->distributed_optimizer);
   if (asked->schedule != 0) {
     lumos_text_format(text, " --schedule %s", name_of(asked->schedule));
   }

@@ -1,7 +1,7 @@
 #include "rebuild/parameters.h"
 
 /* As much as any model has, or more: products of them fit into what they are multiplied in. */
-static bool is_known(const struct lumos_model_description *model) {
+bool rebuild_parameters_known(const struct lumos_model_description *model) {
   enum { MOST = 1 << 24, MOST_MATRICES = 1 << 10 }; /* chosen */
   const int32_t sizes[] = {model->hidden, model->heads, model->head_dim, model->ffn, model->vocabulary};
   bool known = model->kv_heads <= MOST && model->ffn_matrices <= MOST_MATRICES && model->sequence <= MOST;
@@ -20,7 +20,7 @@ static __int128 of_layer(const struct lumos_model_description *model) {
 
 /* The head shares its weights with the embedding, as of GPT: a stage that has both has them once. */
 __int128 rebuild_parameters(const struct lumos_model_description *model, int32_t layers, bool first, bool last) {
-  if (!is_known(model)) {
+  if (!rebuild_parameters_known(model)) {
     return layers;
   }
   int64_t words = (int64_t)model->vocabulary * model->hidden;

@@ -6,7 +6,9 @@
 #include "rebuild/error.h"
 #include "rebuild/legal.h"
 #include "rebuild/outside.h"
+#include "rebuild/reduce.h"
 #include "rebuild/replan.h"
+#include "rebuild/supply.h"
 #include "transform/edit.h"
 #include <lumos/sim.h>
 #include <stdlib.h>
@@ -60,7 +62,8 @@ static void keep_notes(struct lumos_job *built, const struct lumos_job *job, con
 
 static bool is_as_recorded(const struct lumos_rebuild *asked) {
   return asked->layers == 0 && asked->micro_batches == 0 && asked->stages == 0 && asked->replicas == 0 &&
-         asked->schedule == 0 && asked->chunks == 0 && asked->split_count == 0;
+         asked->schedule == 0 && asked->chunks == 0 && asked->split_count == 0 && asked->bucket_mb == 0 &&
+         asked->overlap_gradients == 0 && asked->distributed_optimizer == 0;
 }
 
 static struct lumos_job *build_recorded(const struct rebuild_templates *templates, size_t more,
@@ -154,6 +157,33 @@ static void put_note(struct lumos_job *job, const struct rebuild_census *census,
   lumos_text_free(&text);
 }
 
+static bool lacks_transfers(const struct lumos_job *job, const struct lumos_rebuild *asked) {
+  return asked->stages > 1 && (job->models.count == 0 || job->models.items[0].sizes.pp <= 1);
+}
+
+/* Examples of what the recording lacks are put into it, and blocks are cut anew. How far the recorded configuration is off is
+ * found before. */
+static bool build_supplied(struct both *both, struct lumos_job *job, struct rebuild_blocks *blocks,
+                           struct rebuild_templates *templates, struct lumos_error *error) {
+  struct rebuild_steps steps;
+  if (!find_deviation(templates, &both->deviation, error)) {
+    return false;
+  }
+  rebuild_steps_list(&steps, blocks);
+  int32_t step = steps.count == 0 ? 0 : steps.items[steps.count > 1];
+  lumos_vector_free(&steps);
+  if (!rebuild_supply_transfers(job, step, error)) {
+    return false;
+  }
+  rebuild_templates_free(templates);
+  rebuild_blocks_free(blocks);
+  rebuild_blocks_cut(blocks, job);
+  rebuild_templates_make(templates, blocks);
+  templates->delays = rebuild_outside(job, error);
+  both->built = templates->delays == NULL ? NULL : build_asked(templates, both->asked, error);
+  return both->built != NULL;
+}
+
 static struct lumos_job *build(struct lumos_job *job, const struct lumos_rebuild *asked, struct lumos_error *error) {
   struct rebuild_blocks blocks;
   struct rebuild_templates templates;
@@ -161,7 +191,13 @@ static struct lumos_job *build(struct lumos_job *job, const struct lumos_rebuild
   rebuild_templates_make(&templates, &blocks);
   templates.delays = rebuild_outside(job, error);
   struct both both = {.templates = &templates, .asked = asked};
-  bool done = templates.delays != NULL && build_both(&both, error);
+  bool done =
+      templates.delays != NULL &&
+      (lacks_transfers(job, asked) ? build_supplied(&both, job, &blocks, &templates, error) : build_both(&both, error));
+  if (done && !rebuild_reduce(both.built, job, asked, error)) {
+    lumos_job_free(both.built);
+    done = false;
+  }
   if (done) {
     struct rebuild_census census = rebuild_census_take(&templates);
     uint8_t *groups = find_groups(both.built);

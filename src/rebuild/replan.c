@@ -89,8 +89,10 @@ static bool add_rank(struct replan *replan, const struct rebuild_chunk *chunks, 
   if (like == LUMOS_NONE || recorded->passes[like].items.count == 0) {
     return lumos_fail(error, "no rank of stage %d was recorded; record one of every stage at least", stage);
   }
+  const struct lumos_rebuild *to = &replan->to;
   int64_t scale = find_scale(replan, chunks, like);
-  int64_t kernels = recorded->sharded ? scale * recorded->replicas / replan->to.replicas : scale;
+  bool shards = to->distributed_optimizer == 0 ? recorded->sharded : to->distributed_optimizer == LUMOS_SWITCH_ON;
+  int64_t kernels = scale * (recorded->sharded ? recorded->replicas : 1) / (shards ? to->replicas : 1);
   if (scale >= INT32_MAX || kernels >= INT32_MAX) {
     return lumos_fail(error,
                       "a stage of so many layers has more than two thousand times the parameters of a recorded one; "
@@ -274,11 +276,6 @@ static bool settle(struct replan *replan, const struct lumos_rebuild *asked, str
   to->micro_batches = chosen(to->micro_batches, recorded->pipeline.micro_batches);
   to->stages = chosen(to->stages, recorded->pipeline.stages);
   to->replicas = chosen(to->replicas, recorded->replicas);
-  if (recorded->replicas == 1 && to->replicas > 1) {
-    return lumos_fail(error,
-                      "the recorded job has one replica, and so no example of how gradients are summed up; record "
-                      "it with two");
-  }
   if (!settle_schedule(replan, error)) {
     return false;
   }

@@ -218,9 +218,10 @@ static bool add_transfer(const struct rebuild_writer *writer, const struct rebui
                          struct lumos_error *error) {
   uint32_t block = find_transfer(writer->recorded, writer->rank->like, slot->transfers);
   if (block == LUMOS_NONE) {
-    return lumos_fail(error,
-                      "the recorded job has no example of what a stage would send and receive; record a pipeline of "
-                      "at least two stages");
+    return lumos_fail(
+        error,
+        "the recorded job has no example of what a stage would send and receive, and does not show its size; record "
+        "shapes (record_shapes=True), describe the model with --model-file, or record a pipeline of two stages");
   }
   add(writer, block, slot, LUMOS_ABSENT_INT);
   return true;

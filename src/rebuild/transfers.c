@@ -43,6 +43,12 @@ static bool speaks_of(const struct lumos_job *job, uint32_t task, uint32_t strea
          (detail->wait.on != 0 && detail->wait.lane == stream);
 }
 
+/* Behind a launch the stream itself waits for the sake of the next one. */
+static bool lets_wait(const struct lumos_job *job, uint32_t task, uint32_t stream) {
+  const struct lumos_detail *detail = lumos_detail_of(job, &job->tasks.items[task]);
+  return detail->event_op == LUMOS_EVENT_WAIT && detail->event_lane == stream && detail->wait.lane != stream;
+}
+
 /* Behind what the thread does for one launch. */
 static uint32_t end_of_launch(const struct scan *scan, uint32_t t, uint32_t end) {
   uint32_t op = outermost(scan->job, t);
@@ -55,6 +61,9 @@ static uint32_t end_of_launch(const struct scan *scan, uint32_t t, uint32_t end)
 static uint32_t end_of_transfer(const struct scan *scan, uint32_t t, uint32_t end) {
   uint32_t stream = scan->stream[t], to = end_of_launch(scan, t, end);
   for (uint32_t u = t + 1; u < end && scan->launches[u] == NOTHING && !scan->cuts[u]; u++) {
+    if (u >= to && lets_wait(scan->job, u, stream)) {
+      break;
+    }
     to = speaks_of(scan->job, u, stream) && u + 1 > to ? end_of_launch(scan, u, end) : to;
   }
   return to;

@@ -43,7 +43,13 @@ struct tool_transforming {
   X(target, 0, "vp", "N", NULL, "Rebuild with N chunks of layers per stage, in an interleaved schedule.")            \
   X(target, 0, "split", "N,N...", NULL,                                                                              \
     "Rebuild with so many layers in each stage, or chunk; by default all have as many.")                             \
-  X(target, 0, "dp", "N", NULL, "Rebuild with N data-parallel replicas.")
+  X(target, 0, "dp", "N", NULL, "Rebuild with N data-parallel replicas.")                                            \
+  X(target, 0, "bucket-mb", "MB", NULL, "Rebuild with gradients reduced in buckets of MB (10^6 bytes).")             \
+  X(target, 0, "overlap-gradients", "on|off", NULL,                                                                  \
+    "Rebuild with each bucket of gradients reduced as soon as it is full (on), or after the last backward pass "     \
+    "(off).")                                                                                                        \
+  X(target, 0, "distributed-optimizer", "on|off", NULL,                                                              \
+    "Rebuild with each replica updating its share of the parameters (on), or all of them (off).")
 
 #define TOOL_TRANSFORMING_ROW(target, letter, name, argument, function, help) \
   {LUMOS_OPTION_LIST, letter, name, argument, &(target)->changes, help},

@@ -11,7 +11,7 @@
 
 # name | options | other configurations: options of the emulated cluster, which are those of lumos-transform, in quotation marks
 short=(
-  'one GPU|--layers 4 --hidden 2048 --micro-batches 2|"--layers 8" "--micro-batches 4"'
+  'one GPU|--layers 4 --hidden 2048 --micro-batches 2|"--layers 8" "--micro-batches 4" "--pp 2" "--dp 4 --bucket-mb 100"'
   'pipeline|--layers 4 --hidden 2048 --pp 2 --micro-batches 4|"--pp 4" "--pp 1" "--micro-batches 8"'
   'data parallel|--layers 4 --hidden 2048 --dp 2 --micro-batches 2|"--layers 6" "--dp 4"'
 )

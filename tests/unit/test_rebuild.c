@@ -248,7 +248,7 @@ static void what_the_recording_lacks_is_refused(void **state) {
     const char *expected;
   } cases[] = {
       {{.stages = 2}, "no example of what a stage would send"},
-      {{.replicas = 2}, "no example of how gradients are summed up"},
+      {{.replicas = 2}, "which gradients a rank has is not known"},
       {{.layers = 3, .stages = 2}, "--layers 2 or 4"},
       {{.layers = 3, .stages = 4}, "--pp 3 or --layers 4"},
       {{.chunks = 2}, "give --vp with --schedule interleaved"},

@@ -1,0 +1,244 @@
+#include "rebuild/gradients.h"
+
+#include "cost/dtype.h"
+#include "program/shapes.h"
+#include "rebuild/parameters.h"
+#include "rebuild/roles.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define ACCUMULATES "torch::autograd::AccumulateGrad"
+
+/* ---- what is like what ---- */
+
+struct ids {
+  uint32_t *of; /* by id: the task */
+  uint32_t count;
+};
+
+static void list_ids(struct ids *ids, const struct lumos_job *job, uint32_t rank) {
+  const struct lumos_rank *record = &job->ranks.items[rank];
+  for (uint32_t t = record->task_first; t < record->task_first + record->task_count; t++) {
+    ids->count = job->tasks.items[t].id >= ids->count ? job->tasks.items[t].id + 1 : ids->count;
+  }
+  ids->of = lumos_allocate(ids->count * sizeof *ids->of);
+  for (uint32_t i = 0; i < ids->count; i++) {
+    ids->of[i] = LUMOS_NONE;
+  }
+  for (uint32_t t = record->task_first; t < record->task_first + record->task_count; t++) {
+    ids->of[job->tasks.items[t].id] = t;
+  }
+}
+
+uint32_t *rebuild_find_likes(const struct lumos_job *built, const struct lumos_job *from) {
+  struct ids *ids = lumos_allocate_zeroed(from->ranks.count, sizeof *ids);
+  uint32_t *likes = lumos_allocate(built->tasks.count * sizeof *likes);
+  for (uint32_t r = 0; r < from->ranks.count; r++) {
+    list_ids(&ids[r], from, r);
+  }
+  for (size_t t = 0; t < built->tasks.count; t++) {
+    const struct lumos_detail *detail = lumos_detail_of(built, &built->tasks.items[t]);
+    uint32_t rank = detail->from_id == LUMOS_NONE ? LUMOS_NONE : lumos_job_rank(from, detail->from_rank);
+    bool known = rank != LUMOS_NONE && detail->from_id < ids[rank].count;
+    likes[t] = known ? ids[rank].of[detail->from_id] : LUMOS_NONE;
+  }
+  for (size_t r = 0; r < from->ranks.count; r++) {
+    free(ids[r].of);
+  }
+  free(ids);
+  return likes;
+}
+
+/* ---- looking through a job ---- */
+
+struct search {
+  struct rebuild_gradients *gradients;
+  const struct lumos_job *job, *from;
+  const uint32_t *likes; /* NULL: the job is `from` */
+  uint32_t *kernels;     /* by task: the last kernel on its rank's compute stream that it launches; LUMOS_NONE */
+  int32_t micro_batch;   /* the last */
+};
+
+static bool is_of_last(const struct search *search, const struct lumos_task *task) {
+  return (task->phase == LUMOS_BACKWARD || task->phase == LUMOS_WEIGHT) && task->micro_batch == search->micro_batch;
+}
+
+/* The outermost span around the task that is about one gradient, and the shapes that are recorded with it or within. */
+static uint32_t gradient_around(const struct search *search, uint32_t t, uint32_t *with_shapes) {
+  const struct lumos_job *from = search->from;
+  uint32_t like = search->likes == NULL ? t : search->likes[t], found = LUMOS_NONE;
+  uint32_t span = like == LUMOS_NONE ? LUMOS_NONE : from->tasks.items[like].span;
+  for (; span != LUMOS_NONE; span = from->spans.items[span].parent) {
+    const char *name = lumos_string(from->strings, from->spans.items[span].name);
+    found = strstr(name, ACCUMULATES) != NULL ? span : found;
+    *with_shapes = strcmp(name, ACCUMULATES) == 0 ? span : *with_shapes;
+  }
+  return found;
+}
+
+static int64_t elements_of(const struct lumos_job *from, uint32_t span) {
+  struct program_dimensions inputs[SHAPE_INPUTS];
+  int64_t elements = 1;
+  if (span == LUMOS_NONE || from->spans.items[span].shapes == LUMOS_NO_STRING) {
+    return 0;
+  }
+  program_shape_read(lumos_string(from->strings, from->spans.items[span].shapes), inputs);
+  for (int i = 0; i < inputs[0].count; i++) {
+    bool fits = inputs[0].of[i] >= 0 && inputs[0].of[i] < INT64_C(1) << 40 && elements < INT64_C(1) << 40;
+    elements = fits ? (int64_t)((__int128)elements * inputs[0].of[i] % (INT64_C(1) << 50)) : 0;
+  }
+  return inputs[0].count == 0 ? 0 : elements;
+}
+
+static void add_gradient(const struct search *search, uint32_t t, uint32_t kernel, uint32_t shapes) {
+  const struct lumos_task *task = &search->job->tasks.items[t];
+  int size = 0;
+  if (shapes != LUMOS_NONE) {
+    (void)lumos_dtype_recorded(lumos_string(search->from->strings, search->from->spans.items[shapes].dtypes), 0, &size);
+  }
+  struct rebuild_gradient gradient = {.rank = lumos_rank_of(search->job, task),
+                                      .after = t,
+                                      .kernel = kernel,
+                                      .step = task->step,
+                                      .elements = elements_of(search->from, shapes),
+                                      .part = task->part,
+                                      .number_size = size};
+  lumos_vector_push(&search->gradients->items, gradient);
+}
+
+/* A gradient ends where the thread goes on to something else. */
+static void search_thread(const struct search *search, const struct lumos_lane *lane) {
+  uint32_t open = LUMOS_NONE, shapes = LUMOS_NONE, kernel = LUMOS_NONE;
+  for (uint32_t t = lane->task_first; t <= lane->task_first + lane->task_count; t++) {
+    bool end = t == lane->task_first + lane->task_count;
+    uint32_t with = LUMOS_NONE;
+    uint32_t span =
+        end || !is_of_last(search, &search->job->tasks.items[t]) ? LUMOS_NONE : gradient_around(search, t, &with);
+    if (span != open && open != LUMOS_NONE) {
+      add_gradient(search, t - 1, kernel, shapes);
+    }
+    shapes = span != open ? with : with != LUMOS_NONE ? with : shapes;
+    open = span;
+    kernel = !end && search->kernels[t] != LUMOS_NONE ? search->kernels[t] : kernel;
+  }
+}
+
+/* ---- without ops of gradients: layers ---- */
+
+static int64_t parameters_of(const struct lumos_job *job, const struct lumos_task *task) {
+  const struct lumos_model_description *model = &job->models.items[0];
+  int32_t shards = model->sizes.tp > 0 ? model->sizes.tp : 1;
+  __int128 parameters = rebuild_parameters(model, task->part == LUMOS_PART_LAYER, task->part == LUMOS_PART_EMBEDDING,
+                                           task->part == LUMOS_PART_HEAD);
+  return (int64_t)(parameters / shards);
+}
+
+static void search_layers(const struct search *search, const struct lumos_lane *lane) {
+  uint32_t last = LUMOS_NONE, kernel = LUMOS_NONE;
+  for (uint32_t t = lane->task_first; t <= lane->task_first + lane->task_count; t++) {
+    const struct lumos_task *task =
+        t == lane->task_first + lane->task_count ? &lumos_task_empty : &search->job->tasks.items[t];
+    const struct lumos_task *before = last == LUMOS_NONE ? NULL : &search->job->tasks.items[last];
+    bool belongs = is_of_last(search, task) && task->part != 0;
+    if (before != NULL && (!belongs || task->part != before->part || task->layer != before->layer)) {
+      add_gradient(search, last, kernel, LUMOS_NONE);
+      search->gradients->items.items[search->gradients->items.count - 1].elements = parameters_of(search->job, before);
+    }
+    last = belongs ? t : LUMOS_NONE;
+    kernel = belongs && search->kernels[t] != LUMOS_NONE ? search->kernels[t] : kernel;
+  }
+}
+
+/* ---- all together ---- */
+
+static uint32_t *find_kernels(const struct lumos_job *job) {
+  uint32_t *kernels = lumos_allocate(job->tasks.count * sizeof *kernels);
+  for (size_t t = 0; t < job->tasks.count; t++) {
+    kernels[t] = LUMOS_NONE;
+  }
+  for (uint32_t r = 0; r < job->ranks.count; r++) {
+    uint32_t compute = rebuild_compute_stream(job, r);
+    for (uint32_t i = 0; compute != LUMOS_NONE && i < job->lanes.items[compute].task_count; i++) {
+      uint32_t t = job->lanes.items[compute].task_first + i, call = job->tasks.items[t].call;
+      if (call != LUMOS_NONE) {
+        kernels[call] = t;
+      }
+    }
+  }
+  return kernels;
+}
+
+static void search_job(struct rebuild_gradients *gradients, const struct lumos_job *job, const struct lumos_job *from,
+                       const uint32_t *likes) {
+  struct search search = {gradients, job, from, likes, find_kernels(job), -1};
+  for (size_t t = 0; t < job->tasks.count; t++) {
+    int32_t micro_batch = job->tasks.items[t].micro_batch;
+    search.micro_batch = micro_batch > search.micro_batch ? micro_batch : search.micro_batch;
+  }
+  gradients->recorded = true;
+  for (size_t l = 0; l < job->lanes.count; l++) {
+    if (job->lanes.items[l].kind == LUMOS_THREAD) {
+      search_thread(&search, &job->lanes.items[l]);
+    }
+  }
+  int64_t sum = 0;
+  for (size_t i = 0; i < gradients->items.count; i++) {
+    sum += gradients->items.items[i].elements;
+  }
+  if (sum == 0) {
+    bool known = job->models.count > 0 && rebuild_parameters_known(&job->models.items[0]);
+    gradients->items.count = 0;
+    gradients->recorded = false;
+    for (size_t l = 0; l < job->lanes.count && known; l++) {
+      if (job->lanes.items[l].kind == LUMOS_THREAD) {
+        search_layers(&search, &job->lanes.items[l]);
+      }
+    }
+  }
+  free(search.kernels);
+}
+
+static bool is_cleared_at_once(const struct lumos_job *job, uint32_t rank, int64_t elements) {
+  const struct lumos_rank *record = &job->ranks.items[rank];
+  for (uint32_t t = record->task_first; t < record->task_first + record->task_count; t++) {
+    const struct lumos_task *task = &job->tasks.items[t];
+    int64_t bytes = lumos_detail_of(job, task)->bytes;
+    if (task->kind == LUMOS_MEMSET && (bytes == 4 * elements || bytes == 2 * elements)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* PyTorch has one gradient of weights that are shared; some write it twice, once for each use. Then a buffer of gradients that
+ * is cleared has room for one. */
+static bool is_tied(const struct lumos_job *from) {
+  struct rebuild_gradients recorded = {0};
+  int64_t sum = 0, head = 0, embedding = 0;
+  search_job(&recorded, from, from, NULL);
+  for (size_t i = 0; i < recorded.items.count; i++) {
+    const struct rebuild_gradient *gradient = &recorded.items.items[i];
+    const struct rebuild_gradient *first = &recorded.items.items[0];
+    if (gradient->rank == first->rank && gradient->step == first->step) {
+      sum += gradient->elements;
+      head = gradient->part == LUMOS_PART_HEAD && gradient->elements > head ? gradient->elements : head;
+      embedding =
+          gradient->part == LUMOS_PART_EMBEDDING && gradient->elements > embedding ? gradient->elements : embedding;
+    }
+  }
+  bool twice = head > 0 && head == embedding;
+  bool tied = recorded.items.count > 0 && recorded.recorded &&
+              (twice ? is_cleared_at_once(from, recorded.items.items[0].rank, sum - head) : head < embedding);
+  tied = recorded.recorded ? tied : true;
+  lumos_vector_free(&recorded.items);
+  return tied;
+}
+
+void rebuild_gradients_find(struct rebuild_gradients *gradients, const struct lumos_job *built,
+                            const struct lumos_job *from) {
+  uint32_t *likes = rebuild_find_likes(built, from);
+  *gradients = (struct rebuild_gradients){0};
+  search_job(gradients, built, from, likes);
+  gradients->tied = is_tied(from);
+  free(likes);
+}

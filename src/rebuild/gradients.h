@@ -1,0 +1,31 @@
+/* When the gradients of a built job are there: one by one, in the order in which its threads get them. */
+#ifndef LUMOS_REBUILD_GRADIENTS_H
+#define LUMOS_REBUILD_GRADIENTS_H
+
+#include <lumos/job.h>
+
+struct rebuild_gradient {
+  uint32_t rank, after; /* indices; after: the last task that a thread does for it */
+  uint32_t kernel;      /* of those that the thread launched, the last on the rank's busiest stream; LUMOS_NONE: none */
+  int32_t step;
+  int64_t elements;
+  uint8_t part;
+  int number_size; /* bytes of a number of it; 0: not known */
+};
+
+struct rebuild_gradients {
+  LUMOS_VECTOR(struct rebuild_gradient) items; /* by rank, step and time */
+  bool tied;                                   /* the head's weights are the embedding's */
+  bool recorded;                               /* sizes come from recorded shapes; else from the model description */
+};
+
+/* Of the last micro-batch of every step: in what PyTorch's AccumulateGrad does, with the shapes of `from`, of which the job is
+ * built; where no such op was recorded, of each layer at its end, with the sizes of the model description. Items are empty
+ * where neither tells. The caller frees them. O(tasks). */
+void rebuild_gradients_find(struct rebuild_gradients *gradients, const struct lumos_job *built,
+                            const struct lumos_job *from);
+
+/* By task of a built job: what it is like in `from`; LUMOS_NONE: nothing. The caller frees it. */
+uint32_t *rebuild_find_likes(const struct lumos_job *built, const struct lumos_job *from);
+
+#endif

@@ -1,0 +1,599 @@
+#include "rebuild/reduce.h"
+
+#include "base/text.h"
+#include "cost/hardware.h"
+#include "cost/nccl.h"
+#include "rebuild/beside.h"
+#include "rebuild/gradients.h"
+#include "rebuild/label.h"
+#include "rebuild/library.h"
+#include "rebuild/roles.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* Bytes. Megatron-LM sums gradients in 4 bytes, in buckets of 40 million parameters, or a million a replica
+ * (DistributedDataParallelConfig.bucket_size), all at once where nothing overlaps; PyTorch fills buckets of 25 MiB, and
+ * first one of 1 MiB (DistributedDataParallel.bucket_cap_mb). */
+enum { MEGATRON_NUMBER = 4, MEGATRON_PARAMETERS = 40000000, MEGATRON_A_REPLICA = 1000000 };
+enum { PYTORCH_BUCKET = 25 << 20, PYTORCH_FIRST_BUCKET = 1 << 20 };
+/* Large elementwise kernels reach nine tenths of the data sheet's bandwidth; chosen, as of those of real traces. */
+enum { REACHED_PERCENT = 90 };
+
+enum channel_of { OF_REPLICAS, OF_ENDS, OF_ALL }; /* who takes part */
+
+struct operation { /* of one member */
+  uint32_t channel, order, task;
+  struct rebuild_operation what;
+};
+
+struct channel {
+  enum channel_of of;
+  int32_t size, nodes;
+  uint32_t ranks; /* that are in the job */
+};
+
+/* What is to be woven in. */
+struct reduction {
+  bool replicas;        /* are new */
+  bool ends;            /* of the pipeline are new, and share the embedding */
+  int64_t bucket_bytes; /* of gradients reduced at once; 0: as PyTorch, or Megatron-LM, does by itself */
+  bool overlaps;        /* as soon as a bucket is full; else after the last backward pass */
+  bool shards;          /* every replica updates its share of the parameters, and all gather them */
+};
+
+struct reducing {
+  struct lumos_job *job;
+  struct reduction reduction;
+  struct rebuild_weave weave;
+  struct rebuild_costs costs;
+  struct rebuild_gradients gradients;
+  struct lumos_parallel sizes;
+  const char *device;
+  bool megatron;
+  double bandwidth; /* bytes a ns of the GPU's memory; 0: not known */
+  int32_t stream;
+  uint32_t *launches; /* by task: the kernel on its rank's compute stream that it launches; LUMOS_NONE */
+  struct lumos_numbering labels, numbers;
+  LUMOS_VECTOR(struct channel) channels;
+  LUMOS_VECTOR(struct operation) operations;
+  uint32_t *orders;       /* by rank and channel_of: how many operations there were */
+  int64_t buckets, bytes; /* of the first rank's step */
+};
+
+/* ---- who ---- */
+
+static const struct lumos_parallel *at(const struct reducing *reducing, uint32_t rank) {
+  return &reducing->job->ranks.items[rank].parallel;
+}
+
+static int32_t number_at(const struct lumos_parallel *sizes, int32_t tp, int32_t pp, int32_t dp) {
+  return (pp * sizes->dp + dp) * sizes->tp + tp;
+}
+
+static int32_t nodes_between(int32_t first, int32_t last, int32_t size) {
+  int32_t nodes = last / REBUILD_NODE_SIZE - first / REBUILD_NODE_SIZE + 1;
+  return nodes < size ? nodes : size;
+}
+
+static struct channel new_channel(const struct reducing *reducing, const struct lumos_parallel *own,
+                                  enum channel_of of) {
+  const struct lumos_parallel *sizes = &reducing->sizes;
+  int32_t first = number_at(sizes, own->tp, own->pp, 0), last = number_at(sizes, own->tp, own->pp, sizes->dp - 1);
+  int32_t size = sizes->dp;
+  if (of == OF_ENDS) {
+    first = number_at(sizes, own->tp, 0, own->dp);
+    last = number_at(sizes, own->tp, sizes->pp - 1, own->dp);
+    size = 2;
+  } else if (of == OF_ALL) {
+    first = 0;
+    last = sizes->tp * sizes->pp * sizes->dp - 1;
+    size = last + 1;
+  }
+  return (struct channel){of, size, nodes_between(first, last, size), 0};
+}
+
+static uint32_t channel_for(struct reducing *reducing, uint32_t rank, enum channel_of of) {
+  const struct lumos_parallel *own = at(reducing, rank);
+  const uint32_t label[] = {of, of == OF_ALL ? 0 : (uint32_t)own->tp, of == OF_REPLICAS ? (uint32_t)own->pp : 0,
+                            of == OF_ENDS ? (uint32_t)own->dp : 0};
+  uint32_t number =
+      lumos_number_of(&reducing->numbers, rebuild_label(&reducing->labels, label, sizeof label / sizeof *label));
+  if (number == reducing->channels.count) {
+    lumos_vector_push(&reducing->channels, new_channel(reducing, own, of));
+  }
+  return number;
+}
+
+/* ---- what ---- */
+
+static struct rebuild_operation collective_of(const struct reducing *reducing, uint32_t channel, const char *op,
+                                              const char *kernel, int64_t bytes) {
+  const struct channel *of = &reducing->channels.items[channel];
+  int64_t model = lumos_nccl_time(&(struct lumos_nccl_group){reducing->device, of->size, of->nodes}, op, bytes);
+  return (struct rebuild_operation){.op = op,
+                                    .kernel = kernel,
+                                    .kind = LUMOS_COLLECTIVE,
+                                    .bytes = bytes,
+                                    .dur = (int64_t)((__int128)model * reducing->costs.transfer_pace / 1000000)};
+}
+
+static uint32_t start(struct reducing *reducing, struct rebuild_writer *writer, uint32_t rank, enum channel_of of,
+                      const char *op, const char *kernel, int64_t bytes, uint32_t computed, uint32_t *done) {
+  uint32_t channel = channel_for(reducing, rank, of);
+  struct operation operation = {.channel = channel,
+                                .order = reducing->orders[3 * rank + of]++,
+                                .what = collective_of(reducing, channel, op, kernel, bytes)};
+  operation.task = rebuild_library_start(writer, &operation.what, computed, done);
+  lumos_vector_push(&reducing->operations, operation);
+  return operation.task;
+}
+
+static int64_t moving(const struct reducing *reducing, int64_t bytes) {
+  double speed = reducing->bandwidth * REACHED_PERCENT / 100;
+  return speed <= 0 ? 0 : (int64_t)((double)bytes / speed);
+}
+
+/* The gradients divided by the number of replicas, in place. */
+static uint32_t divide(const struct reducing *reducing, struct rebuild_writer *writer, int64_t bytes, uint32_t behind) {
+  const struct rebuild_operation operation = {.op = "aten::mul_",
+                                              .kernel = "elementwise_kernel",
+                                              .kind = LUMOS_ELEMENTWISE,
+                                              .dur = moving(reducing, 2 * bytes)};
+  return rebuild_library_run(writer, &operation, behind);
+}
+
+/* ---- a rank's step ---- */
+
+struct bucket {
+  int64_t elements, bytes;
+  uint32_t after, kernel, done, task;
+};
+LUMOS_VECTOR_TYPE(buckets, struct bucket);
+
+struct round { /* a rank's step */
+  uint32_t rank, main, compute, stream;
+  int32_t step;
+  uint32_t finish, updated; /* the last task of the main thread that is of a pass, and of the optimizer */
+  struct buckets buckets;
+};
+
+static struct rebuild_writer writer_at(const struct reducing *reducing, const struct round *round, uint32_t after,
+                                       uint8_t phase) {
+  struct lumos_task label = lumos_task_empty;
+  label.start = LUMOS_ABSENT;
+  label.step = round->step;
+  label.phase = phase;
+  label.micro_batch = phase == LUMOS_BACKWARD ? reducing->job->tasks.items[after].micro_batch : LUMOS_ABSENT_INT;
+  return (struct rebuild_writer){.weave = (struct rebuild_weave *)(uintptr_t)&reducing->weave,
+                                 .costs = &reducing->costs,
+                                 .thread = reducing->job->tasks.items[after].lane,
+                                 .after = after,
+                                 .compute = round->compute,
+                                 .stream = round->stream,
+                                 .label = label};
+}
+
+static int64_t size_of_number(const struct reducing *reducing, const struct rebuild_gradient *gradient) {
+  return reducing->megatron || gradient->number_size == 0 ? MEGATRON_NUMBER : gradient->number_size;
+}
+
+static int64_t limit_of(const struct reducing *reducing, size_t buckets) {
+  if (reducing->reduction.bucket_bytes > 0) {
+    return reducing->reduction.bucket_bytes;
+  }
+  if (!reducing->megatron) {
+    return buckets == 0 ? PYTORCH_FIRST_BUCKET : PYTORCH_BUCKET;
+  }
+  int64_t parameters = (int64_t)MEGATRON_A_REPLICA * reducing->sizes.dp;
+  parameters = parameters > MEGATRON_PARAMETERS ? parameters : MEGATRON_PARAMETERS;
+  return reducing->reduction.overlaps ? parameters * MEGATRON_NUMBER : INT64_MAX;
+}
+
+/* A bucket takes gradients until it is full. Of weights that both ends of one stage share, the gradient is there with the
+ * embedding's. */
+static void fill_buckets(struct reducing *reducing, struct round *round, size_t first, size_t end) {
+  struct bucket open = {.after = LUMOS_NONE};
+  int64_t shared = 0;
+  for (size_t i = first; i < end && reducing->gradients.tied; i++) {
+    const struct rebuild_gradient *gradient = &reducing->gradients.items.items[i];
+    shared = gradient->part == LUMOS_PART_EMBEDDING && gradient->elements > shared ? gradient->elements : shared;
+  }
+  for (size_t i = first; i < end; i++) {
+    const struct rebuild_gradient *gradient = &reducing->gradients.items.items[i];
+    if (gradient->part == LUMOS_PART_HEAD && gradient->elements == shared) {
+      continue;
+    }
+    open.elements += gradient->elements;
+    open.bytes += gradient->elements * size_of_number(reducing, gradient);
+    open.after = gradient->after;
+    open.kernel = gradient->kernel;
+    if (open.bytes >= limit_of(reducing, round->buckets.count)) {
+      lumos_vector_push(&round->buckets, open);
+      open = (struct bucket){.after = LUMOS_NONE};
+    }
+  }
+  if (open.after != LUMOS_NONE) {
+    lumos_vector_push(&round->buckets, open);
+  }
+}
+
+static void reduce_bucket(struct reducing *reducing, const struct round *round, struct bucket *bucket, uint32_t after,
+                          uint32_t kernel) {
+  struct rebuild_writer writer = writer_at(reducing, round, after, LUMOS_BACKWARD);
+  bool shards = reducing->reduction.shards;
+  uint32_t computed = divide(reducing, &writer, bucket->bytes, kernel);
+  bucket->task =
+      start(reducing, &writer, round->rank, OF_REPLICAS, shards ? "reduce_scatter" : "all_reduce",
+            shards ? "ncclDevKernel_ReduceScatter" : "ncclDevKernel_AllReduce", bucket->bytes, computed, &bucket->done);
+}
+
+static uint32_t kernel_before(const struct reducing *reducing, const struct round *round, uint32_t after) {
+  uint32_t first = reducing->job->lanes.items[round->main].task_first;
+  for (uint32_t t = after + 1; t-- > first;) {
+    if (reducing->launches[t] != LUMOS_NONE) {
+      return reducing->launches[t];
+    }
+  }
+  return LUMOS_NONE;
+}
+
+static uint32_t kernel_behind(const struct reducing *reducing, const struct round *round, uint32_t after) {
+  const struct lumos_lane *lane = &reducing->job->lanes.items[round->main];
+  for (uint32_t t = after + 1; t < lane->task_first + lane->task_count; t++) {
+    if (reducing->launches[t] != LUMOS_NONE) {
+      return reducing->launches[t];
+    }
+  }
+  return LUMOS_NONE;
+}
+
+/* What follows on the compute stream waits for all that was reduced. */
+static void wait_for_buckets(const struct reducing *reducing, const struct round *round, uint32_t after,
+                             uint8_t phase) {
+  struct rebuild_writer writer = writer_at(reducing, round, after, phase);
+  for (size_t i = 0; i < round->buckets.count; i++) {
+    rebuild_library_wait(&writer, round->buckets.items[i].done);
+  }
+  uint32_t next = kernel_behind(reducing, round, after);
+  if (round->buckets.count > 0 && next != LUMOS_NONE) {
+    rebuild_library_hold(&writer, round->buckets.items[round->buckets.count - 1].task, next);
+  }
+}
+
+static void reduce_buckets(struct reducing *reducing, struct round *round) {
+  bool overlaps = reducing->reduction.overlaps;
+  uint32_t last = kernel_before(reducing, round, round->finish);
+  for (size_t i = 0; i < round->buckets.count; i++) {
+    struct bucket *bucket = &round->buckets.items[i];
+    reduce_bucket(reducing, round, bucket, overlaps ? bucket->after : round->finish, overlaps ? bucket->kernel : last);
+    reducing->buckets += reducing->orders[3 * round->rank] <= round->buckets.count && round->rank == 0;
+    reducing->bytes +=
+        round->rank == 0 && reducing->orders[3 * round->rank] <= round->buckets.count ? bucket->bytes : 0;
+  }
+  wait_for_buckets(reducing, round, round->finish, LUMOS_BACKWARD);
+}
+
+/* Numbers of two bytes, as the forward pass takes them, or as large as the gradients. */
+static void gather_parameters(struct reducing *reducing, struct round *round) {
+  struct rebuild_writer writer = writer_at(reducing, round, round->updated, LUMOS_OPTIMIZER_PHASE);
+  uint32_t computed = kernel_before(reducing, round, round->updated);
+  for (size_t i = 0; i < round->buckets.count; i++) {
+    struct bucket *bucket = &round->buckets.items[i];
+    int64_t bytes = reducing->megatron ? 2 * bucket->elements : bucket->bytes;
+    bucket->task = start(reducing, &writer, round->rank, OF_REPLICAS, "all_gather", "ncclDevKernel_AllGather", bytes,
+                         computed, &bucket->done);
+  }
+  wait_for_buckets(reducing, round, round->updated, LUMOS_OPTIMIZER_PHASE);
+}
+
+/* The ends of the pipeline sum the gradient of the weights that they share. */
+static void sum_embedding(struct reducing *reducing, const struct round *round, size_t first, size_t end) {
+  int32_t stage = at(reducing, round->rank)->pp;
+  uint8_t part = stage == 0 ? LUMOS_PART_EMBEDDING : LUMOS_PART_HEAD;
+  const struct rebuild_gradient *shared = NULL;
+  for (size_t i = first; i < end; i++) {
+    const struct rebuild_gradient *gradient = &reducing->gradients.items.items[i];
+    bool larger = gradient->part == part && (shared == NULL || gradient->elements > shared->elements);
+    shared = larger ? gradient : shared;
+  }
+  if ((stage != 0 && stage != reducing->sizes.pp - 1) || shared == NULL) {
+    return;
+  }
+  struct rebuild_writer writer = writer_at(reducing, round, round->finish, LUMOS_BACKWARD);
+  uint32_t done, next = kernel_behind(reducing, round, round->finish);
+  uint32_t task =
+      start(reducing, &writer, round->rank, OF_ENDS, "all_reduce", "ncclDevKernel_AllReduce",
+            shared->elements * size_of_number(reducing, shared), kernel_before(reducing, round, round->finish), &done);
+  rebuild_library_wait(&writer, done);
+  if (next != LUMOS_NONE) {
+    rebuild_library_hold(&writer, task, next);
+  }
+}
+
+/* ---- all rounds ---- */
+
+/* Where the main thread is done with the passes of a step, and with its optimizer. */
+static void find_ends(const struct reducing *reducing, struct round *round) {
+  const struct lumos_job *job = reducing->job;
+  const struct lumos_lane *lane = &job->lanes.items[round->main];
+  round->finish = round->updated = LUMOS_NONE;
+  for (uint32_t t = lane->task_first; t < lane->task_first + lane->task_count; t++) {
+    const struct lumos_task *task = &job->tasks.items[t];
+    bool passes = task->phase == LUMOS_FORWARD || task->phase == LUMOS_BACKWARD || task->phase == LUMOS_WEIGHT;
+    round->finish = task->step == round->step && passes && task->micro_batch != LUMOS_ABSENT_INT ? t : round->finish;
+    round->updated = task->step == round->step && task->phase == LUMOS_OPTIMIZER_PHASE ? t : round->updated;
+  }
+  for (size_t d = 0; d < job->deps.count; d++) { /* the main thread goes on when the passes' thread is done */
+    const struct lumos_dep *dep = &job->deps.items[d];
+    const struct lumos_task *task = &job->tasks.items[dep->dst];
+    bool returns = dep->kind == LUMOS_HANDOVER && task->lane == round->main && task->step == round->step;
+    round->finish = returns && (round->finish == LUMOS_NONE || dep->dst > round->finish) ? dep->dst : round->finish;
+  }
+  round->updated = round->updated == LUMOS_NONE || round->updated < round->finish ? round->finish : round->updated;
+}
+
+static bool do_round(struct reducing *reducing, size_t first, size_t end, struct lumos_error *error) {
+  const struct rebuild_gradient *gradient = &reducing->gradients.items.items[first];
+  struct rebuild_roles roles;
+  struct round round = {.rank = gradient->rank, .step = gradient->step};
+  if (!rebuild_roles_find(&roles, reducing->job, round.rank, round.step)) {
+    return lumos_fail(error, "rank %d has no forward pass in step %d; record whole steps",
+                      reducing->job->ranks.items[round.rank].rank, round.step);
+  }
+  round.main = roles.main;
+  round.compute = roles.compute;
+  round.stream = (uint32_t)reducing->job->lanes.count - (uint32_t)reducing->job->ranks.count + round.rank;
+  find_ends(reducing, &round);
+  if (reducing->reduction.replicas) {
+    fill_buckets(reducing, &round, first, end);
+    reduce_buckets(reducing, &round);
+  }
+  if (reducing->reduction.ends) {
+    sum_embedding(reducing, &round, first, end);
+  }
+  if (reducing->reduction.replicas && reducing->reduction.shards) {
+    gather_parameters(reducing, &round);
+  }
+  lumos_vector_free(&round.buckets);
+  return true;
+}
+
+static bool do_rounds(struct reducing *reducing, struct lumos_error *error) {
+  const struct rebuild_gradient *items = reducing->gradients.items.items;
+  for (size_t first = 0, end; first < reducing->gradients.items.count; first = end) {
+    for (end = first; end < reducing->gradients.items.count && items[end].rank == items[first].rank &&
+                      items[end].step == items[first].step;) {
+      end++;
+    }
+    if (!do_round(reducing, first, end, error)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/* ---- joining ---- */
+
+static int by_channel(const void *left, const void *right) {
+  const struct operation *a = left, *b = right;
+  return a->channel != b->channel ? LUMOS_ORDER(a->channel, b->channel)
+         : a->order != b->order   ? LUMOS_ORDER(a->order, b->order)
+                                  : LUMOS_ORDER(a->task, b->task);
+}
+
+static lumos_string_id add_group(struct reducing *reducing, const struct operation *first, size_t count) {
+  static const char *const names[] = {[OF_REPLICAS] = "gradients", [OF_ENDS] = "embedding", [OF_ALL] = "all_ranks"};
+  static const uint8_t roles[] = {[OF_REPLICAS] = LUMOS_DATA, [OF_ENDS] = LUMOS_PIPELINE, [OF_ALL] = LUMOS_OTHER_ROLE};
+  struct lumos_job *job = reducing->job;
+  const struct channel *channel = &reducing->channels.items[first->channel];
+  struct lumos_group group = lumos_group_empty;
+  struct lumos_text name = LUMOS_TEXT_BUFFER;
+  uint32_t rank = lumos_rank_of(job, &job->tasks.items[first->task]);
+  lumos_text_format(&name, "%s@%d", names[channel->of], job->ranks.items[rank].rank);
+  lumos_text_char(&name, '\0');
+  group.rank = rank;
+  group.id = lumos_intern_text(job->strings, name.bytes);
+  group.role = roles[channel->of];
+  group.size = channel->size;
+  group.member_first = (uint32_t)job->group_ranks.count;
+  for (size_t m = 0; m < count && count == (size_t)channel->size; m++) {
+    lumos_vector_push(&job->group_ranks, job->ranks.items[lumos_rank_of(job, &job->tasks.items[first[m].task])].rank);
+    group.member_count++;
+  }
+  lumos_vector_push(&job->groups, group);
+  lumos_text_free(&name);
+  return group.id;
+}
+
+static bool join_operations(struct reducing *reducing, struct lumos_error *error) {
+  struct lumos_job *job = reducing->job;
+  const struct operation *items = reducing->operations.items;
+  LUMOS_VECTOR(uint32_t) members = {0};
+  lumos_string_id group = LUMOS_NO_STRING;
+  size_t expected = 0;
+  bool good = true;
+  lumos_vector_sort(&reducing->operations, by_channel);
+  for (size_t first = 0, end; first < reducing->operations.count && good; first = end) {
+    members.count = 0;
+    for (end = first; end < reducing->operations.count && items[end].channel == items[first].channel &&
+                      items[end].order == items[first].order;) {
+      lumos_vector_push(&members, items[end++].task);
+    }
+    if (first == 0 || items[first - 1].channel != items[first].channel) {
+      expected = members.count;
+      group = add_group(reducing, &items[first], members.count);
+    }
+    good = members.count == expected && strcmp(items[first].what.op, items[end - 1].what.op) == 0;
+    for (size_t m = 0; m < members.count; m++) {
+      lumos_task_detail(job, &job->tasks.items[members.items[m]])->comm.group = group;
+    }
+    struct rebuild_operation what = items[first].what;
+    what.group = group;
+    rebuild_library_join(job, &what, members.items, (uint32_t)members.count,
+                         reducing->channels.items[items[first].channel].size, LUMOS_SYMMETRIC);
+  }
+  lumos_vector_free(&members);
+  return good ||
+         lumos_fail(error, "replicas of a stage would reduce unequally many gradients; record more than one step");
+}
+
+/* ---- all together ---- */
+
+/* Megatron-LM is told by names of what only it has. */
+static bool is_megatron(const struct lumos_job *job) {
+  static const char *const marks[] = {"megatron", "VocabParallel", "LinearWithGradAccumulation",
+                                      "MODEL_PARALLEL_GROUP"};
+  for (uint32_t id = 1; id <= lumos_strings_count(job->strings); id++) {
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
+      if (strstr(lumos_string(job->strings, id), marks[i]) != NULL) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+static bool find_bandwidth(struct reducing *reducing, struct lumos_error *error) {
+  struct lumos_hardware *hardware = lumos_hardware_read(NULL, error);
+  if (hardware == NULL) {
+    return false;
+  }
+  const struct lumos_device *device = lumos_hardware_find(hardware, reducing->device);
+  reducing->bandwidth = device == NULL ? 0 : device->bandwidth;
+  lumos_hardware_free(hardware);
+  return true;
+}
+
+static void find_launches(struct reducing *reducing) {
+  const struct lumos_job *job = reducing->job;
+  reducing->launches = lumos_allocate(job->tasks.count * sizeof *reducing->launches);
+  for (size_t t = 0; t < job->tasks.count; t++) {
+    reducing->launches[t] = LUMOS_NONE;
+  }
+  for (uint32_t r = 0; r < job->ranks.count; r++) {
+    uint32_t compute = rebuild_compute_stream(job, r);
+    for (uint32_t i = 0; compute != LUMOS_NONE && i < job->lanes.items[compute].task_count; i++) {
+      uint32_t t = job->lanes.items[compute].task_first + i;
+      if (job->tasks.items[t].call != LUMOS_NONE) {
+        reducing->launches[job->tasks.items[t].call] = t;
+      }
+    }
+  }
+}
+
+static void tell(const struct reducing *reducing) {
+  const struct reduction *reduction = &reducing->reduction;
+  if (reduction->ends) {
+    lumos_job_note(
+        reducing->job, "transform.assumed_embedding", LUMOS_WARNING, LUMOS_ABSENT, NULL,
+        "the first and the last stage share the embedding's weights, as far as the recording of one stage shows, "
+        "and sum their gradients in an all-reduce that takes what NCCL's own model says",
+        "Record a job of two stages to have it measured");
+  }
+  if (!reduction->replicas) {
+    return;
+  }
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  lumos_text_format(
+      &text,
+      "how gradients are reduced is assumed: as in %s, %s in %lld buckets of %.1f MB in all, %s; transfers "
+      "take what NCCL's own model says, calls what PyTorch's take on an H100 server, scaled to this CPU (x "
+      "%.2f)",
+      reducing->megatron ? "Megatron-LM" : "PyTorch's DistributedDataParallel",
+      reduction->shards ? "reduce-scatter, and all-gather of parameters after the optimizer," : "all-reduce",
+      (long long)reducing->buckets, (double)reducing->bytes / 1e6,
+      reduction->overlaps ? "each as soon as its last gradient is there" : "after the last backward pass",
+      (double)reducing->costs.pace / 1e6);
+  if (!reducing->gradients.recorded) {
+    lumos_text_put(&text, "; sizes of gradients are those of the model description, by layer");
+  }
+  lumos_text_char(&text, '\0');
+  lumos_job_note(reducing->job, "transform.assumed_reduction", LUMOS_WARNING, LUMOS_ABSENT, NULL, text.bytes,
+                 "Record a job of two replicas to have them measured");
+  lumos_text_free(&text);
+}
+
+static void add_streams(struct reducing *reducing) {
+  for (uint32_t r = 0; r < reducing->job->ranks.count; r++) {
+    (void)rebuild_weave_stream(&reducing->weave, r, reducing->stream);
+  }
+}
+
+static void close(struct reducing *reducing) {
+  lumos_vector_free(&reducing->gradients.items);
+  lumos_vector_free(&reducing->channels);
+  lumos_vector_free(&reducing->operations);
+  lumos_numbering_free(&reducing->labels);
+  lumos_numbering_free(&reducing->numbers);
+  free(reducing->launches);
+  free(reducing->orders);
+}
+
+static struct reduction reduction_for(const struct lumos_job *from, const struct lumos_job *built,
+                                      const struct lumos_rebuild *asked) {
+  const struct lumos_parallel *was = &from->models.items[0].sizes, *now = &built->models.items[0].sizes;
+  return (struct reduction){.replicas = now->dp > 1 && was->dp <= 1,
+                            .ends = now->pp > 1 && was->pp <= 1,
+                            .bucket_bytes = (int64_t)asked->bucket_mb * 1000000,
+                            .overlaps = asked->overlap_gradients != LUMOS_SWITCH_OFF,
+                            .shards = asked->distributed_optimizer == LUMOS_SWITCH_ON};
+}
+
+static bool weave(struct reducing *reducing, struct lumos_error *error) {
+  rebuild_weave_begin(&reducing->weave, reducing->job);
+  add_streams(reducing);
+  bool done = do_rounds(reducing, error) && join_operations(reducing, error);
+  struct lumos_error unused;
+  return rebuild_weave_end(&reducing->weave, done ? error : &unused) && done;
+}
+
+static bool slow_down(const struct reducing *reducing, struct lumos_error *error) {
+  const struct lumos_job *job = reducing->job;
+  uint8_t *streams = lumos_allocate_zeroed(job->lanes.count, 1);
+  for (size_t l = 0; l < job->lanes.count; l++) {
+    const struct lumos_lane *lane = &job->lanes.items[l];
+    streams[l] =
+        lane->kind == LUMOS_STREAM && strtol(lumos_string(job->strings, lane->native), NULL, 10) == reducing->stream;
+  }
+  bool done = rebuild_slow_down(reducing->job, streams, error);
+  free(streams);
+  return done;
+}
+
+static bool reduce(struct reducing *reducing, const struct lumos_job *from, struct lumos_error *error) {
+  rebuild_gradients_find(&reducing->gradients, reducing->job, from);
+  reducing->reduction.ends = reducing->reduction.ends && reducing->gradients.tied;
+  if (reducing->gradients.items.count == 0) {
+    return lumos_fail(error, "which gradients a rank has is not known; record the CPU's ops and their shapes "
+                             "(record_shapes=True), or describe the model with --model-file");
+  }
+  if (!find_bandwidth(reducing, error)) {
+    return false;
+  }
+  rebuild_costs_find(&reducing->costs, from);
+  find_launches(reducing);
+  if (!weave(reducing, error)) {
+    return false;
+  }
+  tell(reducing);
+  return !reducing->reduction.replicas || !reducing->reduction.overlaps || slow_down(reducing, error);
+}
+
+bool rebuild_reduce(struct lumos_job *built, const struct lumos_job *from, const struct lumos_rebuild *asked,
+                    struct lumos_error *error) {
+  if (built->models.count == 0 || from->models.count == 0) {
+    return true;
+  }
+  struct reducing reducing = {.job = built, .reduction = reduction_for(from, built, asked)};
+  if (!reducing.reduction.replicas && !reducing.reduction.ends) {
+    return true;
+  }
+  reducing.stream = rebuild_free_stream(built);
+  reducing.sizes = built->models.items[0].sizes;
+  reducing.device = lumos_string(built->strings, built->ranks.items[0].device_name);
+  reducing.megatron = is_megatron(from);
+  reducing.orders = lumos_allocate_zeroed(3 * built->ranks.count, sizeof *reducing.orders);
+  bool done = reduce(&reducing, from, error);
+  close(&reducing);
+  return done;
+}
