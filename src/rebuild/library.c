@@ -1,7 +1,8 @@
 #include "rebuild/library.h"
 
-#include "cost/nccl.h"
+#include "cost/transfers.h"
 #include "graph/typical.h"
+#include <math.h>
 #include <string.h>
 
 /* ---- costs ---- */
@@ -11,15 +12,15 @@
 enum { RECORD = 660, WAIT = 1030, LAUNCH = 6890, COLLECTIVE_OP = 85700 };
 /* ns, medians of the same job: a kernel on an idle stream, behind another one, and behind an event of another stream. */
 enum { LAUNCH_LAG = 1100, GAP = 1540, EVENT_LAG = 2500 };
-/* Millionths of what NCCL's model says: its reduce-scatters and all-gathers of 77 and 151 MB among eight GPUs took 3 to 25 %
- * longer. */
-enum { TRANSFER_PACE = 1150000, LARGE = 1 << 20 }; /* LARGE: bytes; below, latency is what counts. Chosen */
-enum { ENOUGH = 3 };                               /* samples for a mean; chosen */
+/* Thousandths of what NCCL's model says, where no transfer was recorded: reduce-scatters and all-gathers of 77 and 151 MB
+ * among the eight GPUs of that server took 3 to 25 % longer. */
+enum { OPTIMISM = 1150 };
+enum { ENOUGH = 3 }; /* samples for a mean; chosen */
 
 LUMOS_VECTOR_TYPE(times, int64_t);
 
 struct samples {
-  struct times record, wait, launch, launch_lag, gap, event_lag, collective_op, transfer_pace;
+  struct times record, wait, launch, launch_lag, gap, event_lag, collective_op;
 };
 
 static int64_t mean_of(struct times *times, int64_t otherwise) {
@@ -72,37 +73,9 @@ static void sample_all(const struct lumos_job *job, struct samples *samples) {
   }
 }
 
-/* Ranks of one server have numbers in a row. */
-static int32_t nodes_of(const struct lumos_job *job, const struct lumos_collective *collective) {
-  const uint32_t *members = job->members.items + collective->member_first;
-  int32_t first = job->ranks.items[lumos_rank_of(job, &job->tasks.items[members[0]])].rank, nodes = 1;
-  for (uint32_t m = 1; m < collective->member_count; m++) {
-    int32_t rank = job->ranks.items[lumos_rank_of(job, &job->tasks.items[members[m]])].rank;
-    nodes += rank / REBUILD_NODE_SIZE != first / REBUILD_NODE_SIZE;
-    first = rank;
-  }
-  return nodes;
-}
-
-static void sample_collectives(const struct lumos_job *job, struct samples *samples) {
-  for (size_t c = 0; c < job->collectives.count; c++) {
-    const struct lumos_collective *collective = &job->collectives.items[c];
-    bool told = collective->rule == LUMOS_SYMMETRIC && collective->transfer != LUMOS_ABSENT &&
-                collective->bytes >= LARGE && collective->size > 1;
-    uint32_t rank = lumos_rank_of(job, &job->tasks.items[job->members.items[collective->member_first]]);
-    const struct lumos_nccl_group group = {lumos_string(job->strings, job->ranks.items[rank].device_name),
-                                           collective->size, told ? nodes_of(job, collective) : 1};
-    int64_t model = told ? lumos_nccl_time(&group, lumos_string(job->strings, collective->op), collective->bytes) : 0;
-    if (model > 0) {
-      lumos_vector_push(&samples->transfer_pace, (int64_t)((__int128)collective->transfer * 1000000 / model));
-    }
-  }
-}
-
 void rebuild_costs_find(struct rebuild_costs *costs, const struct lumos_job *job) {
   struct samples samples = {0};
   sample_all(job, &samples);
-  sample_collectives(job, &samples);
   int64_t launch = mean_of(&samples.launch, 0), op = mean_of(&samples.collective_op, 0);
   int64_t pace = op > 0 ? op * 1000000 / COLLECTIVE_OP : launch > 0 ? launch * 1000000 / LAUNCH : 1000000;
   costs->pace = pace;
@@ -112,8 +85,13 @@ void rebuild_costs_find(struct rebuild_costs *costs, const struct lumos_job *job
   costs->launch_lag = mean_of(&samples.launch_lag, LAUNCH_LAG);
   costs->gap = mean_of(&samples.gap, GAP);
   costs->event_lag = mean_of(&samples.event_lag, EVENT_LAG);
-  costs->transfers_recorded = samples.transfer_pace.count >= ENOUGH;
-  costs->transfer_pace = mean_of(&samples.transfer_pace, TRANSFER_PACE);
+}
+
+int64_t rebuild_transfer_time(const struct lumos_transfers *transfers, const struct lumos_transfer_shape *shape) {
+  struct lumos_duration duration = lumos_transfer_duration(transfers, shape);
+  bool pair = lumos_transfer_form_of(shape->op) == LUMOS_PAIRING;
+  double longer = duration.source == LUMOS_OF_CONSTANTS && !pair ? OPTIMISM / 1000.0 : 1;
+  return llround(duration.ns * longer);
 }
 
 /* ---- programs ---- */

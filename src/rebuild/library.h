@@ -18,7 +18,10 @@ struct rebuild_costs {
 };
 void rebuild_costs_find(struct rebuild_costs *costs, const struct lumos_job *job);
 
-enum { REBUILD_NODE_SIZE = 8 }; /* GPUs in a server, as makers build them */
+/* What communication takes by what is known of like transfers; ns. */
+struct lumos_transfers;
+struct lumos_transfer_shape;
+int64_t rebuild_transfer_time(const struct lumos_transfers *transfers, const struct lumos_transfer_shape *shape);
 
 struct rebuild_writer {
   struct rebuild_weave *weave;

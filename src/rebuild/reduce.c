@@ -2,7 +2,7 @@
 
 #include "base/text.h"
 #include "cost/hardware.h"
-#include "cost/nccl.h"
+#include "cost/transfers.h"
 #include "rebuild/beside.h"
 #include "rebuild/gradients.h"
 #include "rebuild/label.h"
@@ -29,8 +29,8 @@ struct operation { /* of one member */
 struct channel {
   enum channel_of of;
   int32_t size, nodes;
-  uint32_t ranks; /* that are in the job */
 };
+LUMOS_VECTOR_TYPE(numbers, int32_t); /* of ranks */
 
 /* What is to be woven in. */
 struct reduction {
@@ -48,8 +48,9 @@ struct reducing {
   struct rebuild_costs costs;
   struct rebuild_gradients gradients;
   struct lumos_parallel sizes;
-  const char *device;
   bool megatron;
+  struct lumos_nodes nodes;
+  struct lumos_transfers *transfers;
   double bandwidth; /* bytes a ns of the GPU's memory; 0: not known */
   int32_t stream;
   uint32_t *launches; /* by task: the kernel on its rank's compute stream that it launches; LUMOS_NONE */
@@ -66,30 +67,34 @@ static const struct lumos_parallel *at(const struct reducing *reducing, uint32_t
   return &reducing->job->ranks.items[rank].parallel;
 }
 
-static int32_t number_at(const struct lumos_parallel *sizes, int32_t tp, int32_t pp, int32_t dp) {
-  return (pp * sizes->dp + dp) * sizes->tp + tp;
+static void add_number(struct numbers *ranks, const struct reducing *reducing, int32_t tp, int32_t pp, int32_t dp) {
+  const struct lumos_parallel *sizes = &reducing->sizes;
+  lumos_vector_push(ranks, (pp * sizes->dp + dp) * sizes->tp + tp);
 }
 
-static int32_t nodes_between(int32_t first, int32_t last, int32_t size) {
-  int32_t nodes = last / REBUILD_NODE_SIZE - first / REBUILD_NODE_SIZE + 1;
-  return nodes < size ? nodes : size;
+static void list_ranks(struct numbers *ranks, const struct reducing *reducing, const struct lumos_parallel *own,
+                       enum channel_of of) {
+  const struct lumos_parallel *sizes = &reducing->sizes;
+  if (of == OF_ENDS) {
+    add_number(ranks, reducing, own->tp, 0, own->dp);
+    add_number(ranks, reducing, own->tp, sizes->pp - 1, own->dp);
+  }
+  for (int32_t dp = 0; dp < sizes->dp && of == OF_REPLICAS; dp++) {
+    add_number(ranks, reducing, own->tp, own->pp, dp);
+  }
+  for (int32_t rank = 0; rank < sizes->tp * sizes->pp * sizes->dp && of == OF_ALL; rank++) {
+    lumos_vector_push(ranks, rank);
+  }
 }
 
 static struct channel new_channel(const struct reducing *reducing, const struct lumos_parallel *own,
                                   enum channel_of of) {
-  const struct lumos_parallel *sizes = &reducing->sizes;
-  int32_t first = number_at(sizes, own->tp, own->pp, 0), last = number_at(sizes, own->tp, own->pp, sizes->dp - 1);
-  int32_t size = sizes->dp;
-  if (of == OF_ENDS) {
-    first = number_at(sizes, own->tp, 0, own->dp);
-    last = number_at(sizes, own->tp, sizes->pp - 1, own->dp);
-    size = 2;
-  } else if (of == OF_ALL) {
-    first = 0;
-    last = sizes->tp * sizes->pp * sizes->dp - 1;
-    size = last + 1;
-  }
-  return (struct channel){of, size, nodes_between(first, last, size), 0};
+  struct numbers ranks = {0};
+  list_ranks(&ranks, reducing, own, of);
+  struct channel channel = {of, (int32_t)ranks.count,
+                            lumos_nodes_spanned(&reducing->nodes, ranks.items, (uint32_t)ranks.count)};
+  lumos_vector_free(&ranks);
+  return channel;
 }
 
 static uint32_t channel_for(struct reducing *reducing, uint32_t rank, enum channel_of of) {
@@ -109,12 +114,12 @@ static uint32_t channel_for(struct reducing *reducing, uint32_t rank, enum chann
 static struct rebuild_operation collective_of(const struct reducing *reducing, uint32_t channel, const char *op,
                                               const char *kernel, int64_t bytes) {
   const struct channel *of = &reducing->channels.items[channel];
-  int64_t model = lumos_nccl_time(&(struct lumos_nccl_group){reducing->device, of->size, of->nodes}, op, bytes);
+  const struct lumos_transfer_shape shape = {op, bytes, of->size, of->nodes};
   return (struct rebuild_operation){.op = op,
                                     .kernel = kernel,
                                     .kind = LUMOS_COLLECTIVE,
                                     .bytes = bytes,
-                                    .dur = (int64_t)((__int128)model * reducing->costs.transfer_pace / 1000000)};
+                                    .dur = rebuild_transfer_time(reducing->transfers, &shape)};
 }
 
 static uint32_t start(struct reducing *reducing, struct rebuild_writer *writer, uint32_t rank, enum channel_of of,
@@ -453,13 +458,17 @@ static bool is_megatron(const struct lumos_job *job) {
   return false;
 }
 
-static bool find_bandwidth(struct reducing *reducing, struct lumos_error *error) {
+/* What is known of the network and of the GPU's memory. */
+static bool find_speeds(struct reducing *reducing, const struct lumos_job *from, struct lumos_error *error) {
   struct lumos_hardware *hardware = lumos_hardware_read(NULL, error);
   if (hardware == NULL) {
     return false;
   }
-  const struct lumos_device *device = lumos_hardware_find(hardware, reducing->device);
+  const struct lumos_device *device =
+      lumos_hardware_find(hardware, lumos_string(from->strings, from->ranks.items[0].device_name));
   reducing->bandwidth = device == NULL ? 0 : device->bandwidth;
+  reducing->nodes = lumos_nodes_of(from, NULL);
+  reducing->transfers = lumos_transfers_fit(from, hardware, &reducing->nodes);
   lumos_hardware_free(hardware);
   return true;
 }
@@ -525,6 +534,7 @@ static void close(struct reducing *reducing) {
   lumos_vector_free(&reducing->operations);
   lumos_numbering_free(&reducing->labels);
   lumos_numbering_free(&reducing->numbers);
+  lumos_transfers_free(reducing->transfers);
   free(reducing->launches);
   free(reducing->orders);
 }
@@ -567,7 +577,7 @@ static bool reduce(struct reducing *reducing, const struct lumos_job *from, stru
     return lumos_fail(error, "which gradients a rank has is not known; record the CPU's ops and their shapes "
                              "(record_shapes=True), or describe the model with --model-file");
   }
-  if (!find_bandwidth(reducing, error)) {
+  if (!find_speeds(reducing, from, error)) {
     return false;
   }
   rebuild_costs_find(&reducing->costs, from);
@@ -590,7 +600,6 @@ bool rebuild_reduce(struct lumos_job *built, const struct lumos_job *from, const
   }
   reducing.stream = rebuild_free_stream(built);
   reducing.sizes = built->models.items[0].sizes;
-  reducing.device = lumos_string(built->strings, built->ranks.items[0].device_name);
   reducing.megatron = is_megatron(from);
   reducing.orders = lumos_allocate_zeroed(3 * built->ranks.count, sizeof *reducing.orders);
   bool done = reduce(&reducing, from, error);

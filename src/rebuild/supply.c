@@ -2,10 +2,11 @@
 
 #include "base/text.h"
 #include "cost/dtype.h"
-#include "cost/nccl.h"
+#include "cost/transfers.h"
 #include "rebuild/library.h"
 #include "rebuild/roles.h"
 #include "rebuild/schedule.h"
+#include <lumos/hardware.h>
 #include <string.h>
 
 /* ---- how much is sent ---- */
@@ -65,12 +66,17 @@ struct supply {
   struct lumos_job *job;
   struct rebuild_weave weave;
   struct rebuild_costs costs;
-  int64_t bytes;         /* to one neighbour */
-  int32_t nodes;         /* that a transfer reaches over */
+  int64_t bytes; /* to one neighbour */
+  struct lumos_transfers *transfers;
   int32_t neighbours[2]; /* numbers of ranks that there are not: the previous stage, the next one */
   lumos_string_id group;
   int32_t stream;
 };
+
+/* Within a node; where it comes to span two, emission finds that. */
+static int64_t time_of(const struct supply *supply, int64_t bytes) {
+  return rebuild_transfer_time(supply->transfers, &(struct lumos_transfer_shape){"send_recv", bytes, 2, 1});
+}
 
 static struct lumos_peer peer_of(const struct supply *supply, unsigned transfers, bool next) {
   bool sends = (transfers & (next ? REBUILD_TO_NEXT : REBUILD_TO_PREVIOUS)) != 0;
@@ -95,13 +101,12 @@ static void add_peers(struct supply *supply, uint32_t task, unsigned transfers) 
 static void add_example(struct supply *supply, struct rebuild_writer *writer, unsigned transfers, uint32_t computed) {
   unsigned sends = transfers & (REBUILD_TO_NEXT | REBUILD_TO_PREVIOUS), receives = transfers & ~sends;
   unsigned more = (unsigned)__builtin_popcount(sends) > (unsigned)__builtin_popcount(receives) ? sends : receives;
-  const char *device = lumos_string(supply->job->strings, supply->job->ranks.items[0].device_name);
   struct rebuild_operation operation = {.op = "send_recv",
                                         .kernel = "ncclDevKernel_SendRecv",
                                         .kind = LUMOS_P2P,
                                         .group = supply->group,
                                         .bytes = supply->bytes * __builtin_popcount(more)};
-  operation.dur = lumos_nccl_time(&(struct lumos_nccl_group){device, 2, supply->nodes}, "send_recv", operation.bytes);
+  operation.dur = time_of(supply, operation.bytes);
   uint32_t done;
   uint32_t task = rebuild_library_start(writer, &operation, computed, &done);
   rebuild_library_wait(writer, done);
@@ -175,15 +180,9 @@ static void tell(const struct supply *supply) {
   lumos_text_format(
       &text,
       "the recorded job has one pipeline stage, so its sends and receives are assumed: batched as in "
-      "Megatron-LM, %.1f MB per micro-batch, %.1f us each by NCCL's own model %s, with the CPU cost of "
-      "PyTorch's calls on an H100 server, scaled to this CPU (x %.2f)",
-      (double)supply->bytes / 1e6,
-      (double)lumos_nccl_time(
-          &(struct lumos_nccl_group){lumos_string(supply->job->strings, supply->job->ranks.items[0].device_name), 2,
-                                     supply->nodes},
-          "send_recv", supply->bytes) /
-          1000,
-      supply->nodes > 1 ? "between nodes" : "within a node", (double)supply->costs.pace / 1e6);
+      "Megatron-LM, %.1f MB per micro-batch, %.1f us each within a node by NCCL's own model, with the CPU cost "
+      "of PyTorch's calls on an H100 server, scaled to this CPU (x %.2f)",
+      (double)supply->bytes / 1e6, (double)time_of(supply, supply->bytes) / 1000, (double)supply->costs.pace / 1e6);
   lumos_text_char(&text, '\0');
   lumos_job_note(supply->job, "transform.assumed_transfers", LUMOS_WARNING, LUMOS_ABSENT, NULL, text.bytes,
                  "Record a job of two stages to have them measured");
@@ -193,16 +192,20 @@ static void tell(const struct supply *supply) {
 bool rebuild_supply_transfers(struct lumos_job *job, int32_t step, struct lumos_error *error) {
   struct supply supply = {.job = job, .bytes = bytes_of_activations(job), .stream = rebuild_free_stream(job)};
   int32_t highest = job->ranks.items[job->ranks.count - 1].rank;
-  int64_t apart = (int64_t)job->ranks.count; /* from a rank to the next stage's */
   if (supply.bytes == 0) {
     return true;
   }
   if (highest > INT32_MAX - 2) {
     return lumos_fail(error, "rank %d has too high a number for a pipeline", highest);
   }
-  supply.nodes = apart >= REBUILD_NODE_SIZE ? 2 : 1;
   supply.neighbours[0] = highest + 1;
   supply.neighbours[1] = highest + 2;
+  struct lumos_hardware *hardware = lumos_hardware_read(NULL, error);
+  if (hardware == NULL) {
+    return false;
+  }
+  struct lumos_nodes nodes = lumos_nodes_of(job, NULL);
+  supply.transfers = lumos_transfers_fit(job, hardware, &nodes);
   rebuild_costs_find(&supply.costs, job);
   tell(&supply);
   rebuild_weave_begin(&supply.weave, job);
@@ -210,5 +213,7 @@ bool rebuild_supply_transfers(struct lumos_job *job, int32_t step, struct lumos_
     add_group(&supply, r);
     add_examples(&supply, r, step);
   }
+  lumos_transfers_free(supply.transfers);
+  lumos_hardware_free(hardware);
   return rebuild_weave_end(&supply.weave, error);
 }
