@@ -41,6 +41,16 @@ bool lumos_transform_remove(struct lumos_job *job, const char *selector, struct 
  * there are no two such. */
 bool lumos_transform_fuse(struct lumos_job *job, const char *selector, struct lumos_error *error) LUMOS_MUST_CHECK;
 
+/* The same program on another GPU: NAME of the library's table of GPUs, or NAME@FILE of a user's (lumos/hardware.h).
+ * Kernels, copies and communication take what models of both GPUs say, by their ratio; sets dur, was, dur_source,
+ * dur_error, common_error and the ranks' device. LUMOS_UNUSABLE where either GPU is unknown. */
+bool lumos_transform_gpu(struct lumos_job *job, const char *specification, struct lumos_error *error) LUMOS_MUST_CHECK;
+
+/* Another network, as a file describes it (src/cost/network.h): transfers take what NCCL's model says of both networks, by
+ * the ratio, where this one's figures are fitted to the job's own transfers. What is known of no size keeps its time,
+ * which a note says. */
+bool lumos_transform_network(struct lumos_job *job, const char *file, struct lumos_error *error) LUMOS_MUST_CHECK;
+
 /* Bring a job to stage `transform` without a change (graph is run when missing, sim's work is dropped). */
 bool lumos_transform_begin(struct lumos_job *job, struct lumos_error *error) LUMOS_MUST_CHECK;
 

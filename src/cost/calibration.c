@@ -51,14 +51,15 @@ static void add(struct mean *mean, double distance, double ratio) {
   mean->sum += weight * ratio;
 }
 
-/* Without shape `except`, and where `strange` without all of its family. */
+/* With `except` without its shape, whatever family measured it; where `strange` without all of its family. */
 static struct lumos_duration predict(const struct lumos_calibration *calibration, struct lumos_measured_shape of,
-                                     size_t except, bool strange) {
+                                     bool except, bool strange) {
   struct between family = {.below = -1, .above = -1};
   struct mean class = {0, 0}, all = {0, 0};
   for (size_t i = 0; i < calibration->shapes.count; i++) {
     const struct lumos_measured_shape *shape = &calibration->shapes.items[i];
-    if (i == except || (strange && shape->family == of.family)) {
+    bool left_out = except && shape->shape == of.shape;
+    if (left_out || (strange && shape->family == of.family)) {
       continue;
     }
     if (shape->family == of.family && shape->shape == of.shape) {
@@ -84,7 +85,7 @@ static struct lumos_duration predict(const struct lumos_calibration *calibration
 
 struct lumos_duration lumos_calibrated_duration(const struct lumos_calibration *calibration,
                                                 struct lumos_measured_shape of) {
-  struct lumos_duration found = predict(calibration, of, SIZE_MAX, false);
+  struct lumos_duration found = predict(calibration, of, false, false);
   found.common = calibration->errors[found.source].common;
   found.own = calibration->errors[found.source].own;
   return found;
@@ -120,13 +121,13 @@ void lumos_calibration_judge(struct lumos_calibration *calibration,
   double spread = 0;
   for (size_t i = 0; i < calibration->shapes.count; i++) {
     struct lumos_measured_shape shape = calibration->shapes.items[i];
-    struct lumos_duration found = predict(calibration, shape, i, false);
+    struct lumos_duration found = predict(calibration, shape, true, false);
     calibration->shapes.items[i].left_out = found.ns;
     calibration->shapes.items[i].left_out_source = found.source;
     miss(&misses[found.source], log(found.ns / shape.measured));
     miss(&misses[LUMOS_OF_CONSTANTS], log(shape.model / shape.measured));
     if (found.source == LUMOS_OF_FAMILY) { /* what it would be if its family had not been measured */
-      found = predict(calibration, shape, i, true);
+      found = predict(calibration, shape, true, true);
       miss(&misses[LUMOS_OF_MODEL], log(found.ns / shape.measured));
     }
     spread += shape.spread * shape.spread;

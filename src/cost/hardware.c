@@ -2,6 +2,7 @@
 #include "cost/hardware.h"
 
 #include "base/input.h"
+#include "base/nearest.h"
 #include "cost/hardware_table.h"
 #include <cjson/cJSON.h>
 #include <fnmatch.h>
@@ -187,6 +188,9 @@ void lumos_hardware_free(struct lumos_hardware *hardware) {
 const struct lumos_device *lumos_hardware_find(const struct lumos_hardware *hardware, const char *name) {
   for (size_t i = 0; i < hardware->devices.count; i++) {
     const struct lumos_device *device = &hardware->devices.items[i];
+    if (strcmp(device->name, name) == 0) {
+      return device;
+    }
     for (int p = 0; p < device->pattern_count; p++) {
       if (fnmatch(device->patterns[p], name, FNM_NOESCAPE) == 0) {
         return device;
@@ -203,4 +207,10 @@ const struct lumos_device *lumos_hardware_named(const struct lumos_hardware *har
     }
   }
   return lumos_hardware_find(hardware, name);
+}
+
+void lumos_hardware_offer(const struct lumos_hardware *hardware, struct lumos_nearest *nearest) {
+  for (size_t i = 0; i < hardware->devices.count; i++) {
+    lumos_nearest_offer(nearest, hardware->devices.items[i].name);
+  }
 }

@@ -32,9 +32,12 @@ struct lumos_device {
   double peaks[LUMOS_DTYPES]; /* floating-point operations a ns, thousandths of TFLOP/s; 0: unknown */
 };
 
-/* The first device one of whose patterns the recorded name fits, or NULL. */
+/* The first device whose name it is, or one of whose patterns the recorded name fits; or NULL. */
 const struct lumos_device *lumos_hardware_find(const struct lumos_hardware *hardware, const char *name);
 /* The device of this name, whatever its case, or else of this recorded name; NULL: none. */
 const struct lumos_device *lumos_hardware_named(const struct lumos_hardware *hardware, const char *name);
+struct lumos_nearest;
+/* Every device's name. */
+void lumos_hardware_offer(const struct lumos_hardware *hardware, struct lumos_nearest *nearest);
 
 #endif

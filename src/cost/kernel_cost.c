@@ -203,6 +203,7 @@ static struct lumos_op_cost gradient_of(struct counting *counting, const struct 
       counting->rules[counting->job->spans.items[forward].name]->form == LUMOS_LINEAR) {
     operation = entry_of(counting, &counting->job->spans.items[forward])->operation;
     scale(&operation, gradients);
+    operation.rows = 0; /* the gradients' products have other sides */
   }
   return operation;
 }
@@ -272,6 +273,13 @@ static void add_kernel(struct counting *counting, uint32_t index, struct lumos_k
   cost.assumed = operation->square && owner->causal == LUMOS_CAUSAL_UNKNOWN;
   cost.flops = share_of(operation->flops, from, owner->done, owner->dur);
   cost.model_flops = owner->again ? 0 : share_of(operation->model_flops, from, owner->done, owner->dur);
+  cost.span = owner->span;
+  if (task->dur == owner->dur) {
+    cost.rows = operation->rows;
+    cost.inner = operation->inner;
+    cost.columns = operation->columns;
+    cost.batches = operation->batches;
+  }
   cost.bytes =
       operation->bytes == LUMOS_ABSENT ? LUMOS_ABSENT : share_of(operation->bytes, from, owner->done, owner->dur);
   lumos_vector_push(&costs->list, cost);

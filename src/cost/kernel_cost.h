@@ -16,6 +16,9 @@ struct lumos_kernel_cost {
   int64_t flops;       /* as it ran */
   int64_t model_flops; /* of the model: without what is computed again */
   int64_t bytes;       /* inputs and outputs, once each; LUMOS_ABSENT: unknown */
+  uint32_t span;       /* the op whose work it is */
+  int64_t rows, inner, columns,
+      batches; /* as of lumos_op_cost; 0: unknown, or it is one of several kernels of its op */
 };
 struct lumos_kernel_costs {
   LUMOS_VECTOR(struct lumos_kernel_cost) list;

@@ -107,6 +107,11 @@ static int64_t bytes_of(const struct inputs *inputs, int64_t count) {
 /* rows x inner times inner x columns; `rows` with all batches, `weights` the elements of the second. */
 static void multiply(const struct inputs *inputs, int64_t rows, int64_t inner, int64_t columns, int64_t weights,
                      struct lumos_op_cost *result) {
+  bool batched = inputs->second->count > 2 && inputs->second->of[0] > 0 && rows > 0;
+  result->batches = batched ? inputs->second->of[0] : 1;
+  result->rows = rows > 0 ? rows / result->batches : 0;
+  result->inner = inner;
+  result->columns = columns;
   result->flops = times(times(2, times(rows, inner)), columns);
   result->model_flops = result->flops;
   result->bytes = bytes_of(inputs, plus(plus(times(rows, inner), weights), times(rows, columns)));
@@ -174,6 +179,10 @@ static void count_attention(const struct lumos_operation_rule *rule, const struc
   result->model_flops = back ? times(2, once) : once;
   result->flops = back ? plus(times(2, once), scores) : once;
   result->bytes = bytes_of(inputs, back ? times(2, moved) : moved);
+  result->rows = q->of[sequence];
+  result->columns = k->of[sequence];
+  result->inner = q->of[3];
+  result->batches = times(q->of[swapped ? 1 : 0], q->of[heads]);
   result->square = q->of[sequence] == k->of[sequence] && q->of[sequence] > 1;
 }
 

@@ -22,15 +22,21 @@ struct lumos_nodes lumos_nodes_of(const struct lumos_job *job, const struct lumo
   if (network != NULL && network->node_size != LUMOS_ABSENT_INT) {
     return (struct lumos_nodes){network->node_size, false};
   }
-  struct lumos_numbering hosts = {0};
+  struct lumos_numbering hosts = {0}, seen = {0}; /* seen: ranks of hosts; those built like one rank are one */
   int32_t most = 0;
   uint32_t *counts = lumos_allocate_zeroed(job->ranks.count + 1, sizeof *counts);
   for (size_t r = 0; r < job->ranks.count; r++) {
-    if (job->ranks.items[r].host != LUMOS_NO_STRING) {
-      uint32_t count = ++counts[lumos_number_of(&hosts, job->ranks.items[r].host)];
-      most = (int32_t)count > most ? (int32_t)count : most;
+    const struct lumos_rank *rank = &job->ranks.items[r];
+    if (rank->host != LUMOS_NO_STRING) {
+      uint32_t host = lumos_number_of(&hosts, rank->host);
+      size_t before = seen.keys.count;
+      uint32_t number = (uint32_t)(rank->from == LUMOS_ABSENT_INT ? rank->rank : rank->from);
+      (void)lumos_number_of(&seen, lumos_key_pair(host, number));
+      counts[host] += seen.keys.count > before;
+      most = (int32_t)counts[host] > most ? (int32_t)counts[host] : most;
     }
   }
+  lumos_numbering_free(&seen);
   bool several = hosts.keys.count > 1;
   free(counts);
   lumos_numbering_free(&hosts);
@@ -57,60 +63,86 @@ int32_t lumos_nodes_spanned(const struct lumos_nodes *nodes, const int32_t *rank
 
 /* ---- Shapes ---- */
 
-static int32_t nodes_of_group(const struct lumos_transfers *transfers, lumos_string_id id, int32_t *size) {
+static int32_t nodes_of_group(const struct lumos_transfers *transfers, const struct lumos_nodes *nodes,
+                              lumos_string_id id, int32_t *size) {
   uint32_t index = id == LUMOS_NO_STRING ? 0 : transfers->group_of[id];
   const struct lumos_group *group = index == 0 ? NULL : &transfers->job->groups.items[index - 1];
-  if (group == NULL || group->member_count == 0) {
+  if (group == NULL) {
     return 0;
   }
   *size = *size > 0 ? *size : group->size;
-  return lumos_nodes_spanned(&transfers->nodes, &transfers->job->group_ranks.items[group->member_first],
-                             group->member_count);
+  if (group->member_count == 0) {
+    return 0;
+  }
+  return lumos_nodes_spanned(nodes, &transfers->job->group_ranks.items[group->member_first], group->member_count);
 }
 
-static int32_t nodes_of_members(const struct lumos_transfers *transfers, const struct lumos_collective *collective) {
+static int32_t nodes_of_members(const struct lumos_transfers *transfers, const struct lumos_nodes *nodes,
+                                const struct lumos_collective *collective) {
   const struct lumos_job *job = transfers->job;
   int32_t *ranks = lumos_allocate(collective->member_count * sizeof *ranks);
   for (uint32_t m = 0; m < collective->member_count; m++) {
     const struct lumos_task *task = &job->tasks.items[job->members.items[collective->member_first + m]];
     ranks[m] = job->ranks.items[lumos_rank_of(job, task)].rank;
   }
-  int32_t spanned = lumos_nodes_spanned(&transfers->nodes, ranks, collective->member_count);
+  int32_t spanned = lumos_nodes_spanned(nodes, ranks, collective->member_count);
   free(ranks);
   return spanned;
 }
 
+static bool is_pair(const struct lumos_collective *collective) {
+  return collective->rule == LUMOS_PAIR || collective->rule == LUMOS_BATCHED;
+}
+
+int32_t lumos_transfer_nodes(const struct lumos_transfers *transfers, const struct lumos_collective *collective,
+                             const struct lumos_nodes *nodes) {
+  int32_t size = collective->size;
+  bool complete = is_pair(collective) || (int64_t)collective->member_count >= size;
+  int32_t spanned = complete ? 0 : nodes_of_group(transfers, nodes, collective->group, &size);
+  return spanned > 0 ? spanned : nodes_of_members(transfers, nodes, collective);
+}
+
 struct lumos_transfer_shape lumos_transfer_shape_of(const struct lumos_transfers *transfers,
                                                     const struct lumos_collective *collective) {
-  bool pair = collective->rule == LUMOS_PAIR || collective->rule == LUMOS_BATCHED;
-  struct lumos_transfer_shape shape = {.op = pair ? "send_recv" : lumos_string(transfers->job->strings, collective->op),
+  bool pair = is_pair(collective);
+  return (struct lumos_transfer_shape){.op = pair ? "send_recv" : lumos_string(transfers->job->strings, collective->op),
                                        .bytes = collective->bytes,
-                                       .size = pair ? 2 : collective->size};
-  int32_t size = shape.size;
-  bool complete = pair || (int64_t)collective->member_count >= size;
-  shape.nodes =
-      complete ? nodes_of_members(transfers, collective) : nodes_of_group(transfers, collective->group, &size);
-  shape.nodes = shape.nodes > 0 ? shape.nodes : nodes_of_members(transfers, collective);
-  return shape;
+                                       .size = pair ? 2 : collective->size,
+                                       .nodes = lumos_transfer_nodes(transfers, collective, &transfers->nodes)};
+}
+
+static const struct lumos_comm *comm_of(const struct lumos_transfers *transfers, uint32_t task) {
+  return &lumos_detail_of(transfers->job, &transfers->job->tasks.items[task])->comm;
+}
+
+int32_t lumos_transfer_nodes_of_kernel(const struct lumos_transfers *transfers, uint32_t task,
+                                       const struct lumos_nodes *nodes) {
+  const struct lumos_job *job = transfers->job;
+  const struct lumos_comm *comm = comm_of(transfers, task);
+  int32_t size = 0;
+  if (job->tasks.items[task].kind == LUMOS_P2P && comm->peer_count > 0) {
+    int32_t ranks[2] = {job->ranks.items[lumos_rank_of(job, &job->tasks.items[task])].rank,
+                        job->peers.items[comm->peer_first].rank};
+    return lumos_nodes_spanned(nodes, ranks, 2);
+  }
+  int32_t spanned = nodes_of_group(transfers, nodes, comm->group, &size);
+  return spanned > 0 ? spanned : 1;
 }
 
 struct lumos_transfer_shape lumos_transfer_shape_of_kernel(const struct lumos_transfers *transfers, uint32_t task) {
   const struct lumos_job *job = transfers->job;
-  const struct lumos_task *of = &job->tasks.items[task];
-  const struct lumos_comm *comm = &lumos_detail_of(job, of)->comm;
-  struct lumos_transfer_shape shape = {"other", LUMOS_ABSENT, 0, 1};
-  if (of->kind == LUMOS_P2P) {
-    int32_t ranks[2] = {job->ranks.items[lumos_rank_of(job, of)].rank, 0};
-    ranks[1] = comm->peer_count > 0 ? job->peers.items[comm->peer_first].rank : ranks[0];
-    return (struct lumos_transfer_shape){"send_recv", comm->op == LUMOS_NO_STRING ? LUMOS_ABSENT : comm->bytes, 2,
-                                         lumos_nodes_spanned(&transfers->nodes, ranks, 2)};
+  const struct lumos_comm *comm = comm_of(transfers, task);
+  struct lumos_transfer_shape shape = {"send_recv", LUMOS_ABSENT, 2, 1};
+  if (comm->op == LUMOS_NO_STRING) {
+    return shape;
   }
-  if (of->kind == LUMOS_COLLECTIVE && comm->op != LUMOS_NO_STRING) {
+  if (job->tasks.items[task].kind != LUMOS_P2P) {
     shape.op = lumos_string(job->strings, comm->op);
-    shape.bytes = comm->bytes;
-    int32_t spanned = nodes_of_group(transfers, comm->group, &shape.size);
-    shape.nodes = spanned > 0 ? spanned : 1;
+    shape.size = 0;
+    (void)nodes_of_group(transfers, &transfers->nodes, comm->group, &shape.size);
   }
+  shape.bytes = comm->bytes;
+  shape.nodes = lumos_transfer_nodes_of_kernel(transfers, task, &transfers->nodes);
   return shape;
 }
 
@@ -120,7 +152,7 @@ static double model_time(const struct lumos_links *links, const struct lumos_tra
   return lumos_nccl_time(links, lumos_transfer_form_of(shape->op), (double)shape->bytes, shape->size, shape->nodes);
 }
 
-static uint64_t hash_of(const char *op) { /* FNV-1a */
+uint64_t lumos_transfers_class(const char *op) { /* FNV-1a */
   uint64_t hash = 0xcbf29ce484222325U;
   for (; *op != '\0'; op++) {
     hash = (hash ^ (unsigned char)*op) * 0x100000001b3U;
@@ -130,8 +162,8 @@ static uint64_t hash_of(const char *op) { /* FNV-1a */
 
 static struct lumos_measured_shape keys_of(const struct lumos_transfers *transfers,
                                            const struct lumos_transfer_shape *shape) {
-  uint64_t op = hash_of(shape->op);
-  return (struct lumos_measured_shape){.shape = (uint64_t)shape->bytes,
+  uint64_t op = lumos_transfers_class(shape->op);
+  return (struct lumos_measured_shape){.shape = (uint64_t)shape->bytes ^ op,
                                        .family = op ^ (uint64_t)(uint32_t)shape->size << 32U ^
                                                  (uint64_t)(uint32_t)shape->nodes << 20U,
                                        .class = op,

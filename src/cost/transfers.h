@@ -36,6 +36,11 @@ struct lumos_transfers;
 struct lumos_transfer_shape lumos_transfer_shape_of(const struct lumos_transfers *transfers,
                                                     const struct lumos_collective *collective);
 struct lumos_transfer_shape lumos_transfer_shape_of_kernel(const struct lumos_transfers *transfers, uint32_t task);
+/* On how many nodes their ranks would be, if nodes were others. */
+int32_t lumos_transfer_nodes(const struct lumos_transfers *transfers, const struct lumos_collective *collective,
+                             const struct lumos_nodes *nodes);
+int32_t lumos_transfer_nodes_of_kernel(const struct lumos_transfers *transfers, uint32_t task,
+                                       const struct lumos_nodes *nodes);
 
 /* Fitted to the transfers of a job of stage graph or later; where it has none, to its shortest communication kernels. The
  * job must outlive it. O(members + shapes squared). */
@@ -57,5 +62,6 @@ struct lumos_duration lumos_transfer_changed(const struct lumos_transfers *trans
 /* The links as fitted, and what is known of each shape; for whoever shows them. */
 const struct lumos_links *lumos_transfers_links(const struct lumos_transfers *transfers);
 const struct lumos_calibration *lumos_transfers_calibration(const struct lumos_transfers *transfers);
+uint64_t lumos_transfers_class(const char *op); /* of its shapes there */
 
 #endif

@@ -18,6 +18,8 @@ int main(int argc, char **argv) {
       "lumos-parse rank*.json.gz | lumos-transform --scale kind=gemm=0.5 | lumos-sim | lumos-render -o whatif.html",
       "What if normalization took no time, and pointwise work were fused?",
       "lumos-transform --remove kind=norm --fuse kind=elementwise job.graph | lumos-sim | lumos-render -o whatif.html",
+      "The same job on another GPU",
+      "lumos-transform --gpu H200 job.graph | lumos-sim | lumos-render -o h200.html",
       "A slow rank and a network twice as fast",
       "lumos-transform -s rank=3=1.2 -s kind=collective=0.5 job.graph | lumos-sim | lumos-render -o whatif.html",
       NULL,

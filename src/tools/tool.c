@@ -209,7 +209,7 @@ bool tool_stream_body(const struct lumos_operands *operands, void *options, stru
   if (good) {
     tool_warn(job, stream->name, before);
   }
-  good = good && tool_write(job, stream->output, error);
+  good = good && (stream->write == NULL ? tool_write(job, stream->output, error) : stream->write(job, stream, error));
   tool_close(job);
   return good;
 }

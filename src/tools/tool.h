@@ -76,7 +76,9 @@ struct tool_stream {
   bool (*check)(const struct tool_stream *stream,
                 struct lumos_error *error); /* the options, before any work; or NULL */
   bool (*change)(struct lumos_job *job, const struct tool_stream *stream, struct lumos_error *error);
-  const void *context; /* what else `change` needs */
+  /* Instead of the stream; NULL: the stream is written. */
+  bool (*write)(const struct lumos_job *job, const struct tool_stream *stream, struct lumos_error *error);
+  const void *context; /* what else these need */
 };
 tool_body tool_stream_body; /* its options are a struct tool_stream */
 

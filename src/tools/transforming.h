@@ -29,6 +29,13 @@ struct tool_transforming {
   X(target, 0, "unprofiled", NULL, lumos_transform_unprofiled,                                                        \
     "Remove the profiler's CPU time, as far as the recording shows it, so that the prediction is of the job without " \
     "the profiler.")                                                                                                  \
+  X(target, 0, "gpu", "NAME", lumos_transform_gpu,                                                                    \
+    "Run the same program on another GPU, such as H200: kernels, copies and communication within nodes are "          \
+    "re-estimated. NAME@FILE takes NAME from FILE, a table of GPUs as of lumos-sim --hardware.")                      \
+  X(target, 0, "network", "FILE", lumos_transform_network,                                                            \
+    "Run over another network: re-estimate communication. FILE is a JSON object with any of node_size (GPUs in a "    \
+    "node), intra and inter (within and between nodes), each with any of bandwidth_gbps (GB/s of bus bandwidth per "  \
+    "GPU), latency_us, p2p_bandwidth_gbps, p2p_latency_us.")                                                          \
   TOOL_REBUILDS(X, target)
 
 #define TOOL_REBUILDS(X, target)                                                                                     \

@@ -1,0 +1,362 @@
+#include "cost/kernels.h"
+
+#include "base/numbering.h"
+#include "cost/kernel_cost.h"
+#include "cost/moved.h"
+#include "cost/operation.h"
+#include "cost/roofline.h"
+#include <math.h>
+#include <string.h>
+
+enum class { OTHER, PRODUCT, ATTENTION, MOVING };
+
+struct work { /* of a task on a stream */
+  uint8_t class;
+  bool shaped;    /* its shape is recorded */
+  uint32_t floor; /* of its family: index + 1 in floors; 0: the job's */
+  struct lumos_product_shape shape;
+};
+
+struct line { /* the smallest and the largest shape of a family that moves */
+  double least, most, least_ns, most_ns;
+};
+
+struct lumos_kernels {
+  const struct lumos_job *job;
+  const struct lumos_device **devices; /* by rank */
+  uint32_t *work_of;                   /* by task: index + 1 */
+  LUMOS_VECTOR(struct work) works;
+  LUMOS_VECTOR(double) floors; /* ns */
+  double floor;                /* ns: what no kernel of the job is shorter than */
+  struct lumos_calibration calibrations[LUMOS_TASK_KINDS];
+};
+
+static enum class class_of(uint8_t kind) {
+  switch (kind){
+    case LUMOS_GEMM : return PRODUCT; case LUMOS_ATTENTION : return ATTENTION; case LUMOS_ELEMENTWISE : case
+    LUMOS_NORM : case LUMOS_REDUCTION : case LUMOS_OPTIMIZER : case LUMOS_EMBEDDING : return MOVING;
+    default : return OTHER;
+  }
+}
+
+static const struct lumos_device *device_of(const struct lumos_kernels *kernels, uint32_t task) {
+  return kernels->devices[lumos_rank_of(kernels->job, &kernels->job->tasks.items[task])];
+}
+
+const struct lumos_device *lumos_kernels_device(const struct lumos_kernels *kernels, uint32_t rank) {
+  return kernels->devices[rank];
+}
+
+const struct lumos_calibration *lumos_kernels_calibration(const struct lumos_kernels *kernels,
+                                                          enum lumos_task_kind kind) {
+  return &kernels->calibrations[kind];
+}
+
+static double time_of(const struct lumos_device *device, const struct work *work, struct lumos_tile tile) {
+  switch (work->class) {
+    case PRODUCT:
+      return lumos_product_time(device, &work->shape, tile);
+    case ATTENTION:
+      return lumos_attention_time(device, &work->shape);
+    default:
+      return lumos_moving_time(device, work->shape.bytes);
+  }
+}
+
+/* ---- What kernels do ---- */
+
+struct gathering {
+  struct lumos_kernels *kernels;
+  struct lumos_numbering families, shapes[LUMOS_TASK_KINDS];
+  struct lumos_observations observations[LUMOS_TASK_KINDS];
+  LUMOS_VECTOR(struct line) lines;  /* by family */
+  LUMOS_VECTOR(uint32_t) family_of; /* by work; LUMOS_NONE: none */
+};
+
+static uint64_t mixed(uint64_t hash, uint64_t with) {
+  hash = (hash ^ with) * 0x9e3779b97f4a7c15U;
+  return hash ^ hash >> 29U;
+}
+
+/* A measured time of a shape of a family. */
+static void observe(struct gathering *gathering, uint32_t task, const struct work *work, uint32_t family,
+                    uint64_t shape) {
+  struct lumos_kernels *kernels = gathering->kernels;
+  const struct lumos_task *of = &kernels->job->tasks.items[task];
+  const struct lumos_device *device = device_of(kernels, task);
+  if (device == NULL || of->dur <= 0) {
+    return;
+  }
+  uint64_t key = mixed(mixed(mixed(0, family), shape), lumos_key_pair((uint32_t)work->class, of->kind));
+  uint32_t number = lumos_number_of(&gathering->shapes[of->kind], key);
+  struct lumos_calibration *calibration = &kernels->calibrations[of->kind];
+  if (number == calibration->shapes.count) {
+    struct lumos_tile tile = lumos_tile_of_kernel(lumos_string(kernels->job->strings, of->name));
+    double model = kernels->floor + time_of(device, work, tile);
+    lumos_vector_push(&calibration->shapes,
+                      ((struct lumos_measured_shape){
+                          .shape = shape, .family = family, .class = (uint64_t)work->shape.dtype, .model = model}));
+  }
+  lumos_vector_push(&gathering->observations[of->kind], ((struct lumos_observation){number, of->dur}));
+}
+
+static void add_work(struct gathering *gathering, uint32_t task, struct work work, uint32_t family, uint64_t shape) {
+  struct lumos_kernels *kernels = gathering->kernels;
+  lumos_vector_push(&kernels->works, work);
+  lumos_vector_push(&gathering->family_of, family);
+  kernels->work_of[task] = (uint32_t)kernels->works.count;
+  if (work.shaped) {
+    observe(gathering, task, &work, family, shape);
+  }
+}
+
+static void add_products(struct gathering *gathering) {
+  struct lumos_kernels *kernels = gathering->kernels;
+  const struct lumos_job *job = kernels->job;
+  struct lumos_kernel_costs costs;
+  lumos_kernel_costs_find(job, &costs);
+  for (size_t i = 0; i < costs.list.count; i++) {
+    const struct lumos_kernel_cost *cost = &costs.list.items[i];
+    const struct lumos_task *task = &job->tasks.items[cost->task];
+    enum class class = class_of(task->kind);
+    if (cost->helper || (class != PRODUCT && class != ATTENTION)) {
+      continue;
+    }
+    enum lumos_dtype dtype = (enum lumos_dtype)cost->dtype;
+    enum lumos_dtype named = lumos_dtype_of_kernel(lumos_string(job->strings, task->name));
+    dtype = named != LUMOS_NO_DTYPE && (dtype == LUMOS_NO_DTYPE || dtype == LUMOS_FP32) ? named : dtype;
+    struct work work = {.class = (uint8_t) class,
+                        .shaped = true,
+                        .shape = {.rows = cost->rows,
+                                  .inner = cost->inner,
+                                  .columns = cost->columns,
+                                  .batches = cost->batches,
+                                  .flops = (double)cost->flops,
+                                  .bytes = cost->bytes == LUMOS_ABSENT ? 0 : (double)cost->bytes,
+                                  .dtype = dtype}};
+    uint32_t op = job->spans.items[cost->span].name;
+    uint32_t family = lumos_number_of(&gathering->families, lumos_key_pair(task->name, op));
+    uint64_t shape = mixed(mixed(mixed(0, (uint64_t)cost->rows), (uint64_t)cost->inner),
+                           mixed(mixed(0, (uint64_t)cost->columns), (uint64_t)cost->batches));
+    if (cost->rows == 0) { /* one of several kernels of its op: its share of the operations follows its own time */
+      work.shaped = false;
+    }
+    add_work(gathering, cost->task, work, family, shape);
+  }
+  lumos_vector_free(&costs.list);
+}
+
+/* The innermost op with shapes around the call that launched a kernel. */
+static uint32_t shaped_op(const struct lumos_job *job, const struct lumos_task *task) {
+  enum { DEEPEST = 1000 };
+  uint32_t span = task->call != LUMOS_NONE ? job->tasks.items[task->call].span : task->span;
+  for (int depth = 0; span != LUMOS_NONE && depth < DEEPEST; depth++, span = job->spans.items[span].parent) {
+    const struct lumos_span *of = &job->spans.items[span];
+    if (of->kind == LUMOS_SPAN_OP && of->shapes != LUMOS_NO_STRING) {
+      return span;
+    }
+  }
+  return LUMOS_NONE;
+}
+
+static void add_line(struct gathering *gathering, uint32_t family, double bytes, double ns) {
+  while (gathering->lines.count <= family) {
+    lumos_vector_push(&gathering->lines, ((struct line){0}));
+  }
+  struct line *line = &gathering->lines.items[family];
+  if (!(line->most > 0) || bytes > line->most) {
+    line->most = bytes;
+    line->most_ns = ns;
+  }
+  if (!(line->least > 0) || bytes < line->least || (!(bytes > line->least) && ns < line->least_ns)) {
+    line->least = bytes;
+    line->least_ns = ns;
+  }
+}
+
+static void add_moving(struct gathering *gathering) {
+  struct lumos_kernels *kernels = gathering->kernels;
+  const struct lumos_job *job = kernels->job;
+  struct lumos_numbering of_op = {0}; /* kernels of one name in one op */
+  uint32_t *numbers = lumos_allocate(job->tasks.count * sizeof *numbers);
+  uint32_t *spans = lumos_allocate(job->tasks.count * sizeof *spans);
+  uint32_t *counts = lumos_allocate_zeroed(job->tasks.count + 1, sizeof *counts); /* by number */
+  for (uint32_t t = 0; t < job->tasks.count; t++) {
+    const struct lumos_task *task = &job->tasks.items[t];
+    bool moves = class_of(task->kind) == MOVING && lumos_on_stream(job, task);
+    spans[t] = moves ? shaped_op(job, task) : LUMOS_NONE;
+    if (spans[t] != LUMOS_NONE) {
+      numbers[t] = lumos_number_of(&of_op, lumos_key_pair(spans[t], task->name));
+      counts[numbers[t]]++;
+    }
+  }
+  for (uint32_t t = 0; t < job->tasks.count; t++) {
+    if (spans[t] == LUMOS_NONE) {
+      continue;
+    }
+    const struct lumos_task *task = &job->tasks.items[t];
+    const struct lumos_span *span = &job->spans.items[spans[t]];
+    const char *op = lumos_string(job->strings, span->name);
+    double bytes = lumos_bytes_moved((enum lumos_task_kind)task->kind, op, lumos_string(job->strings, span->shapes),
+                                     lumos_string(job->strings, span->dtypes)) /
+                   counts[numbers[t]];
+    if (bytes > 0) {
+      struct work work = {.class = MOVING, .shaped = true, .shape = {.bytes = bytes}};
+      uint32_t family = lumos_number_of(&gathering->families, lumos_key_pair(task->name, span->name));
+      uint64_t shape = mixed(lumos_key_pair(span->shapes, span->dtypes), counts[numbers[t]]);
+      add_work(gathering, t, work, family, shape);
+      add_line(gathering, family, bytes, (double)task->dur);
+    }
+  }
+  free(counts);
+  lumos_numbering_free(&of_op);
+  free(numbers);
+  free(spans);
+}
+
+/* ---- Floors ---- */
+
+static int by_size(const void *left, const void *right) {
+  const int64_t *a = left, *b = right;
+  return LUMOS_ORDER(*a, *b);
+}
+
+/* One kernel in fifty is shorter: what lies there is start and end of a kernel that moves next to nothing. Not more than
+ * 5 us, which is a job without short kernels. */
+static double floor_of(const struct lumos_job *job) {
+  enum { ONE_IN = 50, MOST = 5000, USUAL = 2000 };
+  LUMOS_VECTOR(int64_t) times = {0};
+  for (size_t t = 0; t < job->tasks.count; t++) {
+    const struct lumos_task *task = &job->tasks.items[t];
+    if (class_of(task->kind) == MOVING && task->dur > 0) {
+      lumos_vector_push(&times, task->dur);
+    }
+  }
+  lumos_vector_sort(&times, by_size);
+  size_t at = times.count / ONE_IN;
+  double floor = times.count == 0 ? USUAL : (double)times.items[at];
+  lumos_vector_free(&times);
+  return fmin(floor, MOST);
+}
+
+/* Where a family has shapes of several sizes, the line through the smallest and the largest shows what it takes to move
+ * nothing. */
+static void find_floors(struct gathering *gathering) {
+  enum { APART = 4 }; /* times as large. Chosen */
+  struct lumos_kernels *kernels = gathering->kernels;
+  for (size_t i = 0; i < gathering->family_of.count; i++) {
+    struct work *work = &kernels->works.items[i];
+    uint32_t family = gathering->family_of.items[i];
+    if (work->class != MOVING || family >= gathering->lines.count) {
+      continue;
+    }
+    const struct line *line = &gathering->lines.items[family];
+    double floor = kernels->floor;
+    if (line->least > 0 && line->most >= APART * line->least) {
+      double slope = (line->most_ns - line->least_ns) / (line->most - line->least);
+      floor = fmin(fmax(line->least_ns - slope * line->least, 0), line->least_ns);
+    }
+    lumos_vector_push(&kernels->floors, floor);
+    work->floor = (uint32_t)kernels->floors.count;
+  }
+}
+
+/* ---- All together ---- */
+
+struct lumos_kernels *lumos_kernels_fit(const struct lumos_job *job, const struct lumos_hardware *hardware) {
+  /* Where there are too few shapes to leave any out. Chosen; of constants as what single ratios were found to be off
+   * (SimAI: up to 25 %). */
+  static const struct lumos_duration assumed[LUMOS_DURATION_SOURCES] = {
+      [LUMOS_OF_FAMILY] = {.common = 0.05, .own = 0.1},
+      [LUMOS_OF_MODEL] = {.common = 0.15, .own = 0.15},
+      [LUMOS_OF_CONSTANTS] = {.common = 0.25, .own = 0.2}};
+  struct lumos_kernels *kernels = lumos_allocate_zeroed(1, sizeof *kernels);
+  struct gathering gathering = {.kernels = kernels};
+  kernels->job = job;
+  kernels->devices = lumos_allocate_zeroed(job->ranks.count + 1, sizeof(const struct lumos_device *));
+  kernels->work_of = lumos_allocate_zeroed(job->tasks.count + 1, sizeof *kernels->work_of);
+  for (size_t r = 0; r < job->ranks.count; r++) {
+    kernels->devices[r] = lumos_hardware_find(hardware, lumos_string(job->strings, job->ranks.items[r].device_name));
+  }
+  kernels->floor = floor_of(job);
+  add_products(&gathering);
+  add_moving(&gathering);
+  find_floors(&gathering);
+  for (int kind = 0; kind < LUMOS_TASK_KINDS; kind++) {
+    lumos_calibration_observe(&kernels->calibrations[kind], &gathering.observations[kind]);
+    lumos_calibration_judge(&kernels->calibrations[kind], assumed);
+    lumos_numbering_free(&gathering.shapes[kind]);
+    lumos_vector_free(&gathering.observations[kind]);
+  }
+  lumos_numbering_free(&gathering.families);
+  lumos_vector_free(&gathering.lines);
+  lumos_vector_free(&gathering.family_of);
+  return kernels;
+}
+
+void lumos_kernels_free(struct lumos_kernels *kernels) {
+  if (kernels != NULL) {
+    for (int kind = 0; kind < LUMOS_TASK_KINDS; kind++) {
+      lumos_calibration_free(&kernels->calibrations[kind]);
+    }
+    lumos_vector_free(&kernels->works);
+    lumos_vector_free(&kernels->floors);
+    free(kernels->devices);
+    free(kernels->work_of);
+    free(kernels);
+  }
+}
+
+/* ---- Another GPU ---- */
+
+static double ratio_of(double from, double to) { return from > 0 && to > 0 ? from / to : 1; }
+
+/* To and from the CPU's memory by their link, else within the GPU's. */
+static double copy_factor(const char *name, const struct lumos_device *from, const struct lumos_device *to) {
+  bool by_link = strstr(name, "HtoD") != NULL || strstr(name, "DtoH") != NULL || strstr(name, "HostToDevice") != NULL ||
+                 strstr(name, "DeviceToHost") != NULL;
+  return by_link ? ratio_of(from->host_link, to->host_link) : ratio_of(from->bandwidth, to->bandwidth);
+}
+
+static double factor_without_shape(const struct lumos_kernels *kernels, const struct lumos_task *task,
+                                   const struct lumos_device *from, const struct lumos_device *to) {
+  const char *name = lumos_string(kernels->job->strings, task->name);
+  if (lumos_is_copy(task->kind)) {
+    return copy_factor(name, from, to);
+  }
+  enum class class = class_of(task->kind);
+  if ((class == PRODUCT || class == ATTENTION) && !lumos_is_helper_kernel(name)) {
+    enum lumos_dtype dtype = lumos_dtype_of_kernel(name);
+    return ratio_of(lumos_reached_peak(from, dtype), lumos_reached_peak(to, dtype));
+  }
+  return ratio_of(from->bandwidth, to->bandwidth);
+}
+
+/* Of another GPU's kernels only data sheets tell, and which kernels its libraries choose nobody knows. Chosen: of products,
+ * from the spread of what the best reach (0.73 to 0.87 of the peak of one vendor's GPUs); of attention, as
+ * FlashAttention-2 and 3 reach between a third and three quarters of one GPU's peak. */
+static struct lumos_duration error_of(enum class class, bool shaped) {
+  static const double common[] = {[OTHER] = 0.25, [PRODUCT] = 0.08, [ATTENTION] = 0.3, [MOVING] = 0.06};
+  static const double own[] = {[OTHER] = 0.25, [PRODUCT] = 0.1, [ATTENTION] = 0.1, [MOVING] = 0.1};
+  enum { UNSHAPED = 2 }; /* as far off where the shape is not known, too. Chosen */
+  double times = shaped ? 1 : UNSHAPED;
+  return (struct lumos_duration){.common = times * common[class],
+                                 .own = times * own[class],
+                                 .source = shaped ? LUMOS_OF_MODEL : LUMOS_OF_CONSTANTS};
+}
+
+struct lumos_duration lumos_kernel_on(const struct lumos_kernels *kernels, uint32_t task,
+                                      const struct lumos_device *to) {
+  static const struct lumos_tile any = {0, 0};
+  const struct lumos_task *of = &kernels->job->tasks.items[task];
+  const struct lumos_device *from = device_of(kernels, task);
+  const struct work *work = kernels->work_of[task] == 0 ? NULL : &kernels->works.items[kernels->work_of[task] - 1];
+  enum class class = class_of(of->kind);
+  double factor = work == NULL ? factor_without_shape(kernels, of, from, to)
+                               : ratio_of(time_of(to, work, any), time_of(from, work, any));
+  struct lumos_duration found = error_of(class, work != NULL);
+  double floor = work != NULL && work->floor != 0 ? kernels->floors.items[work->floor - 1] : kernels->floor;
+  floor = fmin(floor, (double)of->dur);
+  found.ns = floor + ((double)of->dur - floor) * factor;
+  return found;
+}

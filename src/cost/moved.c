@@ -1,0 +1,87 @@
+#include "cost/moved.h"
+
+#include "base/ascii.h"
+#include "cost/dtype.h"
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { INPUTS = 16, LIST_ELEMENT = 4 /* bytes; lists are of parameters and gradients, whose format is not recorded */ };
+
+struct input {
+  double elements; /* of all tensors, where it is a list */
+  double last;     /* the last dimension */
+  int size;        /* bytes of an element */
+};
+
+/* "[[8, 16], [[4], [5, 6]], []]": three inputs, the second a list. */
+static int read_inputs(const char *shapes, const char *dtypes, struct input inputs[INPUTS]) {
+  int depth = 0, count = 0;
+  bool some = false, list = false;
+  double product = 1, last = 0;
+  memset(inputs, 0, INPUTS * sizeof *inputs);
+  for (const char *at = shapes; *at != '\0' && count < INPUTS; at++) {
+    if (*at == '[') {
+      depth++;
+      list = list || depth > 2;
+      product = 1;
+      some = false;
+    } else if (*at == ']') {
+      if (some && depth >= 2) {
+        inputs[count].elements += product;
+        inputs[count].last = last;
+      }
+      some = false;
+      if (depth == 2) {
+        int size = 0;
+        (void)lumos_dtype_recorded(dtypes, count, &size);
+        inputs[count].size = size > 0 ? size : list ? LIST_ELEMENT : 0;
+        list = false;
+        count++;
+      }
+      depth--;
+    } else if (lumos_is_digit(*at)) {
+      char *end = NULL;
+      last = strtod(at, &end);
+      product *= last;
+      some = true;
+      at = end - 1;
+    }
+  }
+  return count;
+}
+
+static double bytes_of(const struct input *input) { return input->elements * input->size; }
+
+static bool is_in_place(const char *op) {
+  size_t length = strlen(op);
+  return (length > 0 && op[length - 1] == '_') || strstr(op, "_foreach_") != NULL;
+}
+
+/* What only writes its first input reads nothing of it. */
+static bool only_writes(const char *op) {
+  return strstr(op, "copy_") != NULL || strstr(op, "fill_") != NULL || strstr(op, "zero_") != NULL;
+}
+
+double lumos_bytes_moved(enum lumos_task_kind kind, const char *op, const char *shapes, const char *dtypes) {
+  struct input inputs[INPUTS];
+  int count = read_inputs(shapes, dtypes, inputs);
+  double read = 0, largest = 0;
+  const struct input *rows = NULL;
+  for (int i = 0; i < count; i++) {
+    double bytes = bytes_of(&inputs[i]);
+    read += bytes;
+    largest = bytes > largest ? bytes : largest;
+    rows = bytes > 0 && rows == NULL ? &inputs[i] : rows;
+  }
+  if (rows == NULL) {
+    return 0;
+  }
+  if (kind == LUMOS_EMBEDDING && strstr(op, "ackward") == NULL && count > 1 && inputs[1].elements > 0) {
+    return 2 * inputs[1].elements * inputs[0].last * inputs[0].size;
+  }
+  if (kind == LUMOS_REDUCTION || only_writes(op)) {
+    return read;
+  }
+  return read + (is_in_place(op) || kind == LUMOS_OPTIMIZER ? bytes_of(rows) : largest);
+}

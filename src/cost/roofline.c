@@ -1,0 +1,117 @@
+#include "cost/roofline.h"
+
+#include "base/ascii.h"
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Where nobody measured the best product of a GPU: the mean of those of A100, H100, B200. */
+static const double BEST_PRODUCT = 0.82;
+/* What large elementwise kernels reach of the data sheet's bandwidth. Chosen: it is the same for all
+ * GPUs here, so that a ratio of two does not depend on it. */
+static const double BEST_BANDWIDTH = 0.88;
+/* Some SMs, where nothing is known. */
+enum { SOME_SMS = 108 };
+
+double lumos_reached_peak(const struct lumos_device *device, enum lumos_dtype dtype) {
+  static const enum lumos_dtype wider[LUMOS_DTYPES] = {
+      [LUMOS_NO_DTYPE] = LUMOS_BF16, [LUMOS_FP4] = LUMOS_FP8,   [LUMOS_FP8] = LUMOS_FP16,  [LUMOS_INT8] = LUMOS_FP16,
+      [LUMOS_BF16] = LUMOS_FP16,     [LUMOS_FP16] = LUMOS_FP32, [LUMOS_TF32] = LUMOS_FP32, [LUMOS_FP32] = LUMOS_FP64};
+  double best = device->best_product > 0 ? device->best_product : BEST_PRODUCT;
+  while (!(device->peaks[dtype] > 0) && wider[dtype] != LUMOS_NO_DTYPE) {
+    dtype = wider[dtype];
+  }
+  return best * device->peaks[dtype];
+}
+
+double lumos_moving_time(const struct lumos_device *device, double bytes) {
+  return device->bandwidth > 0 ? bytes / (BEST_BANDWIDTH * device->bandwidth) : 0;
+}
+
+/* ---- Tiles ---- */
+
+static bool read_pair(const char *text, struct lumos_tile *tile) {
+  enum { SMALLEST = 16, LARGEST = 512, GRAIN = 8 };
+  char *end = NULL;
+  long rows = strtol(text, &end, 10);
+  if (*end != 'x' || !lumos_is_digit(end[1])) {
+    return false;
+  }
+  long columns = strtol(end + 1, NULL, 10);
+  *tile = (struct lumos_tile){(int32_t)rows, (int32_t)columns};
+  return rows >= SMALLEST && rows <= LARGEST && columns >= SMALLEST && columns <= LARGEST && rows % GRAIN == 0 &&
+         columns % GRAIN == 0;
+}
+
+struct lumos_tile lumos_tile_of_kernel(const char *name) {
+  struct lumos_tile tile = {0, 0};
+  const char *marked = strstr(name, "MT");
+  if (marked != NULL && read_pair(marked + 2, &tile)) {
+    return tile;
+  }
+  for (const char *at = name; *at != '\0'; at++) {
+    bool begins = lumos_is_digit(*at) && (at == name || !lumos_is_digit(at[-1]));
+    if (begins && read_pair(at, &tile)) {
+      return tile;
+    }
+  }
+  return (struct lumos_tile){0, 0};
+}
+
+/* ---- Products ---- */
+
+/* A tile loads rows + columns for every rows x columns that it multiplies, so small ones reach less; by how much is
+ * chosen. */
+static double tile_share(struct lumos_tile tile) {
+  static const double LOADS = 32;
+  double area = (double)tile.rows * tile.columns;
+  return area / (area + LOADS * (tile.rows + tile.columns) / 2);
+}
+
+static double waves_of(const struct lumos_device *device, const struct lumos_product_shape *shape,
+                       struct lumos_tile tile) {
+  double blocks =
+      ceil((double)shape->rows / tile.rows) * ceil((double)shape->columns / tile.columns) * (double)shape->batches;
+  return ceil(blocks / (device->sms > 0 ? device->sms : SOME_SMS));
+}
+
+/* Libraries count columns first. */
+static double time_of_tile(const struct lumos_device *device, const struct lumos_product_shape *shape,
+                           struct lumos_tile tile) {
+  static const double BEST_TILE = 0.842; /* tile_share of 256 x 128, which is the best product's */
+  struct lumos_tile turned = {tile.columns, tile.rows};
+  double waves = fmin(waves_of(device, shape, tile), waves_of(device, shape, turned));
+  double sms = device->sms > 0 ? device->sms : SOME_SMS;
+  double done = waves * sms * tile.rows * tile.columns * 2 * (double)shape->inner;
+  return done / (lumos_reached_peak(device, shape->dtype) * tile_share(tile) / BEST_TILE);
+}
+
+double lumos_product_time(const struct lumos_device *device, const struct lumos_product_shape *shape,
+                          struct lumos_tile tile) {
+  static const struct lumos_tile tiles[] = {{256, 128}, {192, 128}, {128, 128}, {256, 64},
+                                            {128, 64},  {64, 64},   {64, 32},   {32, 32}};
+  double arithmetic = shape->flops / fmax(lumos_reached_peak(device, shape->dtype), 1e-9);
+  if (shape->rows > 0 && tile.rows > 0) {
+    arithmetic = time_of_tile(device, shape, tile);
+  } else if (shape->rows > 0) {
+    arithmetic = INFINITY;
+    for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++) {
+      arithmetic = fmin(arithmetic, time_of_tile(device, shape, tiles[i]));
+    }
+  }
+  return fmax(arithmetic, lumos_moving_time(device, shape->bytes));
+}
+
+/* Attention reaches less than a product does, by as much on all GPUs: that is what calibration shows. Few blocks leave
+ * SMs idle. */
+double lumos_attention_time(const struct lumos_device *device, const struct lumos_product_shape *shape) {
+  enum { ROWS = 128 }; /* of a block: FlashAttention's */
+  double busy = 1;
+  if (shape->rows > 0 && device->sms > 0) {
+    double blocks = ceil((double)shape->rows / ROWS) * (double)shape->batches;
+    busy = fmin(blocks / device->sms, 1);
+  }
+  double arithmetic = shape->flops / fmax(lumos_reached_peak(device, shape->dtype) * busy, 1e-9);
+  return fmax(arithmetic, lumos_moving_time(device, shape->bytes));
+}

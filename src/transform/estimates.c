@@ -1,0 +1,129 @@
+#include "transform/estimates.h"
+
+#include "sim/scaling.h"
+#include <math.h>
+
+static int32_t millionths(double share) {
+  return share < 1000 ? (int32_t)lround(share * LUMOS_SCALING_UNIT) : INT32_MAX;
+}
+
+static int64_t rounded(double ns) {
+  return ns < 1 ? 1 : ns < (double)LUMOS_SCALING_LIMIT ? llround(ns) : LUMOS_SCALING_LIMIT - 1;
+}
+
+void lumos_estimate_task(struct lumos_job *job, uint32_t task, struct lumos_duration duration, lumos_string_id common) {
+  struct lumos_task *of = &job->tasks.items[task];
+  int64_t ns = of->dur == 0 ? 0 : rounded(duration.ns);
+  if (ns == of->dur) {
+    return;
+  }
+  struct lumos_detail *detail = lumos_task_detail(job, of);
+  detail->was = detail->was == LUMOS_ABSENT ? of->dur : detail->was;
+  detail->dur_error = (struct lumos_decimal){millionths(duration.own), 6};
+  detail->common_error = common;
+  of->dur_source = LUMOS_MODELLED;
+  lumos_set_own_times(job, of, (struct lumos_times){ns, lumos_own_times(job, task).lag});
+}
+
+struct communication {
+  struct lumos_job *job;
+  const struct lumos_transfers *transfers;
+  const struct lumos_nodes *nodes;
+  const struct lumos_network *network;
+  const struct lumos_device *device;
+  lumos_string_id common;
+  uint8_t *decided; /* by task: its collective's transfer decides its end */
+  bool changed;
+  double largest; /* common error */
+};
+
+static struct lumos_duration changed(struct communication *all, int64_t ns, const struct lumos_transfer_shape *was,
+                                     const struct lumos_transfer_shape *now) {
+  struct lumos_duration duration = lumos_transfer_changed(all->transfers, ns, was, now, all->network, all->device);
+  all->changed = true;
+  all->largest = fmax(all->largest, duration.common);
+  return duration;
+}
+
+/* Members end apart, the further the longer it takes that they transfer. */
+static void stretch_end(struct lumos_job *job, uint32_t task, double factor) {
+  if (job->tasks.items[task].timing != LUMOS_NONE) {
+    struct lumos_timing *timing = lumos_task_timing(job, &job->tasks.items[task]);
+    timing->end_residual =
+        timing->end_residual == LUMOS_ABSENT ? LUMOS_ABSENT : llround((double)timing->end_residual * factor);
+  }
+}
+
+static void change_transfer(struct communication *all, struct lumos_collective *collective) {
+  struct lumos_transfer_shape was = lumos_transfer_shape_of(all->transfers, collective), now = was;
+  now.nodes = lumos_transfer_nodes(all->transfers, collective, all->nodes);
+  struct lumos_duration duration = changed(all, collective->transfer, &was, &now);
+  int64_t ns = collective->transfer == 0 ? 0 : rounded(duration.ns);
+  double factor = collective->transfer > 0 ? duration.ns / (double)collective->transfer : 1;
+  for (uint32_t m = 0; m < collective->member_count; m++) {
+    uint32_t task = all->job->members.items[collective->member_first + m];
+    if (collective->rule != LUMOS_ROOTED && collective->rule != LUMOS_CUSTOM) {
+      stretch_end(all->job, task, factor);
+      all->decided[task] = 1;
+    } else { /* of some members the transfer does not decide the end */
+      struct lumos_duration of_member = duration;
+      of_member.ns = (double)all->job->tasks.items[task].dur * factor;
+      lumos_estimate_task(all->job, task, of_member, all->common);
+      all->decided[task] = 1;
+    }
+  }
+  if (ns != collective->transfer) {
+    double own = duration.own * duration.ns;
+    double before = collective->transfer_error == LUMOS_ABSENT ? 0 : (double)collective->transfer_error;
+    collective->was = collective->was == LUMOS_ABSENT ? collective->transfer : collective->was;
+    collective->transfer = ns;
+    collective->transfer_error = rounded(hypot(own, before * factor));
+    collective->common_error = all->common;
+    collective->dur_source = LUMOS_MODELLED;
+  }
+}
+
+/* Of a kernel whose members have no trace only the transfer changes, and the waiting stays. */
+static bool change_kernel(struct communication *all, uint32_t task) {
+  struct lumos_transfer_shape was = lumos_transfer_shape_of_kernel(all->transfers, task), now = was;
+  if (was.size < 2 || was.bytes == LUMOS_ABSENT) {
+    return false;
+  }
+  double dur = (double)all->job->tasks.items[task].dur;
+  double transfer = fmin(lumos_transfer_duration(all->transfers, &was).ns, dur);
+  now.nodes = lumos_transfer_nodes_of_kernel(all->transfers, task, all->nodes);
+  struct lumos_duration duration = changed(all, rounded(transfer), &was, &now);
+  duration.ns += dur - transfer;
+  lumos_estimate_task(all->job, task, duration, all->common);
+  return true;
+}
+
+int64_t lumos_estimate_communication(struct lumos_job *job, const struct lumos_transfers *transfers,
+                                     const struct lumos_nodes *nodes, const struct lumos_network *network,
+                                     const struct lumos_device *device, const char *id, const char *name) {
+  struct communication all = {.job = job,
+                              .transfers = transfers,
+                              .nodes = nodes,
+                              .network = network,
+                              .device = device,
+                              .decided = lumos_allocate_zeroed(job->tasks.count + 1, 1)};
+  static const char source[] = "leaving out shapes of the trace's own transfers in turn";
+  int64_t kept = 0;
+  all.common = lumos_intern_text(job->strings, id);
+  for (size_t c = 0; c < job->collectives.count; c++) {
+    if (job->collectives.items[c].transfer != LUMOS_ABSENT) {
+      change_transfer(&all, &job->collectives.items[c]);
+    }
+  }
+  for (uint32_t t = 0; t < job->tasks.count; t++) {
+    const struct lumos_task *task = &job->tasks.items[t];
+    if (lumos_on_stream(job, task) && lumos_is_communication(task->kind) && all.decided[t] == 0) {
+      kept += !change_kernel(&all, t);
+    }
+  }
+  if (all.changed) {
+    (void)lumos_job_common_error(job, id, name, millionths(all.largest), source);
+  }
+  free(all.decided);
+  return kept;
+}

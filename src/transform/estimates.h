@@ -1,0 +1,19 @@
+/* Durations from models (src/cost) onto tasks and collectives, with their errors. */
+#ifndef LUMOS_TRANSFORM_ESTIMATES_H
+#define LUMOS_TRANSFORM_ESTIMATES_H
+
+#include "cost/transfers.h"
+
+#include <lumos/job.h>
+
+/* Give a task another duration; `common`: the id of the error that it shares, or LUMOS_NO_STRING. */
+void lumos_estimate_task(struct lumos_job *job, uint32_t task, struct lumos_duration duration, lumos_string_id common);
+
+/* Another network or GPU for everything that communicates: transfers, and, where members have no trace, their kernels by
+ * the difference. `nodes`: where ranks are now. Returns how many kernels keep their time, because nothing tells what
+ * they move. `id` and `name`: of the error that all have in common. */
+int64_t lumos_estimate_communication(struct lumos_job *job, const struct lumos_transfers *transfers,
+                                     const struct lumos_nodes *nodes, const struct lumos_network *network,
+                                     const struct lumos_device *device, const char *id, const char *name);
+
+#endif

@@ -1,0 +1,149 @@
+/* --gpu: the same program on another GPU. What every kernel takes there follows from the ratio of what the models of both
+ * say of its work (cost/kernels.h), copies from their links, communication within nodes from the links between GPUs; the
+ * network between nodes stays, and so does what the CPU takes.
+ */
+#include "base/nearest.h"
+#include "base/text.h"
+#include "cost/kernels.h"
+#include "cost/roofline.h"
+#include "transform/edit.h"
+#include "transform/estimates.h"
+#include "transform/network.h"
+
+#include <lumos/transform.h>
+#include <string.h>
+
+struct edit {
+  struct lumos_job *job;
+  const struct lumos_device *to;
+  const struct lumos_kernels *kernels;
+  struct {
+    double sum, time; /* of common errors by time */
+  } errors[LUMOS_TASK_KINDS];
+  lumos_string_id common[LUMOS_TASK_KINDS];
+};
+
+static const struct lumos_device *find(const struct lumos_hardware *hardware, const char *name,
+                                       struct lumos_error *error) {
+  const struct lumos_device *device = lumos_hardware_named(hardware, name);
+  if (device == NULL) {
+    struct lumos_nearest nearest = {.word = name};
+    lumos_hardware_offer(hardware, &nearest);
+    (void)lumos_fail(error,
+                     "--gpu '%.60s' is not in the table of GPUs%s%.60s%s; name one of them, or write NAME@FILE "
+                     "with a table of your own (lumos-transform(1))",
+                     name, nearest.best == NULL ? "" : ", which has '", nearest.best == NULL ? "" : nearest.best,
+                     nearest.best == NULL ? "" : "'");
+    return NULL;
+  }
+  if (!(device->bandwidth > 0) || !(lumos_reached_peak(device, LUMOS_NO_DTYPE) > 0)) {
+    (void)lumos_fail(error, "--gpu '%.60s': the table lacks its memory_bandwidth or its bf16 or fp16 peak; add them",
+                     name);
+    return NULL;
+  }
+  return device;
+}
+
+static bool check_devices(const struct edit *edit, struct lumos_error *error) {
+  for (uint32_t r = 0; r < edit->job->ranks.count; r++) {
+    const struct lumos_device *device = lumos_kernels_device(edit->kernels, r);
+    const struct lumos_rank *rank = &edit->job->ranks.items[r];
+    if (device == NULL || !(device->bandwidth > 0) || !(lumos_reached_peak(device, LUMOS_NO_DTYPE) > 0)) {
+      return lumos_fail(error,
+                        "--gpu cannot compare with the GPU of rank %d, '%.60s': it is not in the table of GPUs, or not "
+                        "with memory_bandwidth and peaks; write NAME@FILE with a table that has both",
+                        rank->rank, lumos_string(edit->job->strings, rank->device_name));
+    }
+  }
+  return true;
+}
+
+/* Words for what a kind is, as common errors name it. */
+static void name_error(struct edit *edit, int kind) {
+  struct lumos_text id = LUMOS_TEXT_BUFFER, name = LUMOS_TEXT_BUFFER;
+  const char *word = lumos_task_kind_name((enum lumos_task_kind)kind);
+  lumos_text_format(&id, "gpu.%s", word);
+  lumos_text_char(&id, '\0');
+  lumos_text_format(&name, "work of kind %s on another GPU", word);
+  lumos_text_char(&name, '\0');
+  edit->common[kind] = lumos_job_common_error(
+      edit->job, id.bytes, name.bytes, (int32_t)(LUMOS_WHOLE_SHARE * edit->errors[kind].sum / edit->errors[kind].time),
+      "assumed: data sheets and what products are measured to reach");
+  lumos_text_free(&id);
+  lumos_text_free(&name);
+}
+
+static void change_kernels(struct edit *edit) {
+  struct lumos_job *job = edit->job;
+  struct lumos_duration *durations = lumos_allocate(job->tasks.count * sizeof *durations);
+  for (uint32_t t = 0; t < job->tasks.count; t++) {
+    const struct lumos_task *task = &job->tasks.items[t];
+    durations[t].source = LUMOS_NO_DURATION;
+    if (lumos_on_stream(job, task) && !lumos_is_communication(task->kind)) {
+      durations[t] = lumos_kernel_on(edit->kernels, t, edit->to);
+      edit->errors[task->kind].sum += durations[t].common * durations[t].ns;
+      edit->errors[task->kind].time += durations[t].ns;
+    }
+  }
+  for (int kind = 1; kind < LUMOS_TASK_KINDS; kind++) {
+    if (edit->errors[kind].time > 0) {
+      name_error(edit, kind);
+    }
+  }
+  for (uint32_t t = 0; t < job->tasks.count; t++) {
+    if (durations[t].source != LUMOS_NO_DURATION) {
+      lumos_estimate_task(job, t, durations[t], edit->common[job->tasks.items[t].kind]);
+    }
+  }
+  free(durations);
+}
+
+static void name_devices(struct edit *edit) {
+  for (size_t r = 0; r < edit->job->ranks.count; r++) {
+    struct lumos_rank *rank = &edit->job->ranks.items[r];
+    rank->device_name = lumos_intern_text(edit->job->strings, edit->to->name);
+    rank->device_sms = edit->to->sms > 0 ? (int64_t)edit->to->sms : LUMOS_ABSENT;
+    rank->device_memory = LUMOS_ABSENT;
+  }
+}
+
+static bool change(struct lumos_job *job, const struct lumos_hardware *hardware, const char *name,
+                   struct lumos_error *error) {
+  struct edit edit = {.job = job, .to = find(hardware, name, error)};
+  if (edit.to == NULL || !lumos_edit_begin(job, error)) {
+    return false;
+  }
+  struct lumos_kernels *kernels = lumos_kernels_fit(job, hardware);
+  edit.kernels = kernels;
+  bool known = check_devices(&edit, error);
+  if (known) {
+    struct lumos_nodes nodes = lumos_nodes_of(job, NULL);
+    struct lumos_transfers *transfers = lumos_transfers_fit(job, hardware, &nodes);
+    change_kernels(&edit);
+    int64_t kept = lumos_estimate_communication(job, transfers, &nodes, NULL, edit.to, "gpu.communication",
+                                                "communication between other GPUs");
+    lumos_transfers_free(transfers);
+    lumos_note_kept_communication(job, kept);
+    name_devices(&edit);
+  }
+  lumos_kernels_free(kernels);
+  return known;
+}
+
+bool lumos_transform_gpu(struct lumos_job *job, const char *specification, struct lumos_error *error) {
+  const char *at = strchr(specification, '@');
+  size_t length = at == NULL ? strlen(specification) : (size_t)(at - specification);
+  struct lumos_hardware *hardware = lumos_hardware_read(at == NULL ? NULL : at + 1, error);
+  if (hardware == NULL) {
+    return lumos_fail_prefix(error, "--gpu");
+  }
+  char *name = strndup(specification, length);
+  bool done = name != NULL && change(job, hardware, name, error);
+  free(name);
+  lumos_hardware_free(hardware);
+  if (done) {
+    lumos_edit_record(job, "gpu", specification);
+    lumos_edit_commit(job);
+  }
+  return done;
+}

@@ -1,0 +1,111 @@
+#!/usr/bin/env bash
+# Durations from models: another GPU and another network against true runs of the emulated cluster, in both directions; and how well measured
+# shapes predict each other.
+#
+#   tests/cli/models.sh [--table] [--without MECHANISMS] [JOB...]
+#
+# as in perturbed.sh; the long list of jobs with LUMOS_ALL=yes. The emulated cluster takes the time of a collective from NCCL's published model, as
+# Lumos does, and the peaks of GPUs from the same data sheets: on real networks and GPUs errors are larger, which the last part shows on one pair
+# of real traces.
+. "$(dirname "$0")/lib.sh"
+. "$here/predictions.sh"
+
+# name | options | variants of it: GPU, or options of the network and the network in words of lumos-transform
+short=(
+  'data parallel|--layers 4 --hidden 2048 --dp 2 --micro-batches 2|gpu|a100 h100'
+  'two nodes|--layers 4 --hidden 4096 --dp 4 --node-size 2 --micro-batches 2|network|2,50,5 2,25,10'
+)
+long=(
+  'one GPU|--layers 4 --hidden 2048 --micro-batches 2|gpu|a100 h100 h200 b200'
+  'data parallel, wide|--layers 4 --hidden 4096 --dp 2 --micro-batches 2|gpu|a100 h100 h200 b200'
+  'tensor parallel|--layers 4 --hidden 4096 --tp 2 --micro-batches 2|gpu|a100 h100 b200'
+  'pipeline|--layers 8 --hidden 2048 --pp 4 --micro-batches 8|gpu|a100 h100'
+  'four nodes|--layers 4 --hidden 2048 --dp 4 --node-size 1 --micro-batches 2|network|1,50,5 1,12.5,20'
+  'two nodes, wide|--layers 4 --hidden 4096 --dp 8 --node-size 4 --micro-batches 2|network|4,50,5 4,25,5 4,6,20'
+  'nodes of two sizes|--layers 4 --hidden 4096 --dp 4 --micro-batches 2|network|2,50,5 1,50,5'
+  'pipeline over nodes|--layers 8 --hidden 2048 --pp 4 --node-size 1 --micro-batches 8|network|1,50,5 1,5,20'
+)
+declare -A gpus=([a100]='A100 SXM 80 GB' [h100]='H100 SXM' [h200]=H200 [b200]=B200)
+
+# group | mean, worst |error| in % that it does not exceed | cases worse than "nothing changes" | what is missing
+bars=(
+  'gpu|2.5 7|0|which kernels the libraries of another GPU choose; how long each takes that moves nothing'
+  'network|5 13|0|communication that waits for SMs, or whose members end far apart, keeps its measured delay; kernels beside longer transfers take longer'
+)
+all='all|4 13|0|'
+
+emulated_options() { if [ "$1" = gpu ]; then echo "--gpu $2"; else awk -F, '{ print "--node-size", $1, "--nic-bandwidth", $2, "--nic-latency", $3 }' <<<"$2"; fi; }
+
+# transform KIND VARIANT: the graph on standard input, changed to that.
+transform() {
+  if [ "$1" = gpu ]; then
+    lumos-transform --gpu "${gpus[$2]}"
+  else
+    awk -F, '{ printf "{\"node_size\": %s, \"inter\": {\"bandwidth_gbps\": %s, \"latency_us\": %s}}\n", $1, $2, $3 }' <<<"$2" >network.json
+    lumos-transform --network network.json
+  fi
+}
+
+# cases JOB OPTIONS|KIND|VARIANTS: a line a case: group, job, change, step without it, true, predicted, in ns
+cases() {
+  local job=$1 options kind variants from to
+  IFS='|' read -r options kind variants <<<"${2%% --without*}"
+  [[ $2 != *' --without'* ]] || options+=" --without${2##* --without}"
+  for from in $variants; do
+    rm -rf "run.$from"
+    # shellcheck disable=SC2046,SC2086 # several options each
+    emulated-cluster $options --steps 3 --seed 7 --quiet --plain $(emulated_options "$kind" "$from") "run.$from" || fail "$job: the emulated cluster fails"
+    { lumos-parse "run.$from"/rank*.json | lumos-graph; } >"graph.$from" 2>message || fail "$job: no graph: $(head -c 300 message)"
+  done
+  for from in $variants; do
+    for to in $variants; do
+      [ "$from" != "$to" ] || continue
+      printf '%s|%s|%s to %s|%s|%s|%s\n' "$kind" "$job" "$from" "$to" "$(true_steps "run.$from" | steps)" "$(true_steps "run.$to" | steps)" \
+        "$({ transform "$kind" "$to" <"graph.$from" 2>message || fail "$job, $to: $(head -c 300 message)"; } | predicted_step)"
+    done
+  done
+}
+
+jobs=("${short[@]}")
+[ "${LUMOS_ALL:-no}" != yes ] || jobs+=("${long[@]}")
+judge 4 change 'changes of GPU and network' "$@"
+
+# Nothing changes where the network is as it was fitted, or the GPU the same.
+[ ! -e graph.a100 ] || {
+  lumos-transform --gpu "${gpus[a100]}" graph.a100 2>message | grep -c '"dur_source":"modelled"' >changed
+  [ "$(cat changed)" -eq 0 ] || fail "the same GPU changes $(cat changed) durations"
+  lumos-transform --gpu h100x graph.a100 2>message >/dev/null && fail 'a GPU that nobody knows is taken'
+  says "'h100x' is not in the table of GPUs"
+  echo '{"inter": {"bandwidth": 5}}' >bad.json
+  lumos-transform --network bad.json graph.a100 2>message >/dev/null && fail 'a network with an unknown member is taken'
+  says 'bad.json: inter has no bandwidth'
+}
+
+# --- Shapes left out in turn ---
+
+# percentiles KIND: median and 90th percentile of the table on standard input.
+percentiles() { awk -v kind="$1" '$1 == kind { print $5, $6 }'; }
+if [ -e graph.h100 ]; then
+  lumos-graph --check-models graph.h100 >table
+  read -r median ninetieth < <(percentiles gemm <table)
+  check "matrix products predict each other: $median, $ninetieth" awk "BEGIN { exit !($median < 6 && $ninetieth < 20) }"
+  proved "matrix products left out in turn are off by $median % (median) and $ninetieth % (90th percentile) on the emulated cluster"
+fi
+
+# --- A real pair: an inference of Qwen on two GPUs ---
+
+# by_kind: the GPU time of each kind of kernel, and of all, in us, of a stream.
+by_kind() { jq -r 'select(.type == "task" and (.lane | test("(^|\\.)s[0-9]"))) | "\(.kind) \(.dur)"' | awk '{ sum[$1] += $2; all += $2 } END { for (kind in sum) print kind, sum[kind] / 1000; print "all", all / 1000 }' | sort; }
+if have_traces; then
+  pair=("$traces"/tracelens-qwen-H100-vs-MI300/h100*.json.gz "$traces"/tracelens-qwen-H100-vs-MI300/mi300*.json.gz)
+  lumos-graph "${pair[0]}" >h100.graph 2>/dev/null
+  lumos-graph "${pair[1]}" >mi300.graph 2>/dev/null
+  lumos-transform --gpu MI300X h100.graph 2>message | by_kind >h100.predicted || fail "H100 to MI300X: $(head -c 300 message)"
+  lumos-transform --gpu 'H100 SXM' mi300.graph 2>message | by_kind >mi300.predicted || fail "MI300X to H100: $(head -c 300 message)"
+  by_kind <h100.graph >h100.true
+  by_kind <mi300.graph >mi300.true
+  off() { join "$1" "$2" | awk '{ printf "%s%s %+.0f %%", (NR > 1 ? ", " : ""), $1, ($2 / $3 - 1) * 100 }'; }
+  printf 'GPU time on MI300X predicted from H100: %s\n' "$(off h100.predicted mi300.true)"
+  printf 'GPU time on H100 predicted from MI300X: %s\n' "$(off mi300.predicted h100.true)"
+fi
+finish
