@@ -268,6 +268,10 @@ void lumos_build_place(struct lumos_builder *builder, struct lumos_built_task ta
   }
 }
 
+void lumos_build_phase(struct lumos_builder *builder, struct lumos_built_task task, uint8_t phase) {
+  builder->job->tasks.items[task.number].phase = phase;
+}
+
 void lumos_build_origin(struct lumos_builder *builder, struct lumos_built_task task, enum lumos_task_origin origin,
                         struct lumos_built_task call) {
   struct lumos_task *record = &builder->job->tasks.items[task.number];

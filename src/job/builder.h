@@ -58,6 +58,9 @@ void lumos_build_span_of(struct lumos_builder *builder, struct lumos_built_task 
 /* Of another micro-batch and layer than `like`. What event a call speaks of is then told by the record alone. */
 void lumos_build_place(struct lumos_builder *builder, struct lumos_built_task task, int32_t micro_batch, int32_t layer);
 
+/* Of another phase than `like`. */
+void lumos_build_phase(struct lumos_builder *builder, struct lumos_built_task task, uint8_t phase);
+
 /* Its start is later than all that holds it says, by so much. */
 void lumos_build_residual(struct lumos_builder *builder, struct lumos_built_task task, int64_t residual);
 

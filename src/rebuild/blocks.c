@@ -58,7 +58,7 @@ static uint8_t *find_cuts(const struct lumos_job *job, const uint8_t *handing) {
 
 struct cutter {
   struct rebuild_blocks *blocks;
-  const uint8_t *cuts;
+  const uint8_t *cuts, *weights; /* by task */
   const uint32_t *transfers;
 };
 
@@ -72,8 +72,15 @@ static void begin_block(const struct cutter *cutter, uint32_t first, uint32_t li
                                 .layer = transfers ? LUMOS_ABSENT_INT : task->layer,
                                 .phase = task->phase,
                                 .part = transfers ? 0 : task->part,
-                                .transfers = transfers};
+                                .transfers = transfers,
+                                .weights = !transfers && cutter->weights[like] != 0};
   lumos_vector_push(&cutter->blocks->items, block);
+}
+
+/* What is sent or received by another launch than the task before. */
+static bool is_next_transfer(const struct cutter *cutter, uint32_t t, const struct rebuild_block *block) {
+  return block->transfers && block->first < t && cutter->transfers[t] != cutter->transfers[t - 1] &&
+         cutter->transfers[t] != LUMOS_NONE && cutter->transfers[t - 1] != LUMOS_NONE;
 }
 
 /* What a call is for is what its last segment is for. */
@@ -86,7 +93,9 @@ static void cut_thread(const struct cutter *cutter, uint32_t l) {
     bool transfers = launch != LUMOS_NONE;
     uint32_t like = transfers ? launch : last[i];
     const struct rebuild_block *block = i == 0 ? NULL : &blocks->items.items[blocks->items.count - 1];
-    if (block == NULL || cutter->cuts[t] || !is_called_like(block, &blocks->job->tasks.items[like], transfers)) {
+    bool weights = !transfers && cutter->weights[like] != 0;
+    if (block == NULL || cutter->cuts[t] || block->weights != weights || is_next_transfer(cutter, t, block) ||
+        !is_called_like(block, &blocks->job->tasks.items[like], transfers)) {
       begin_block(cutter, t, like, transfers);
     }
     blocks->items.items[blocks->items.count - 1].count++;
@@ -137,9 +146,13 @@ static void number_turns(struct rebuild_blocks *blocks) {
   LUMOS_VECTOR(uint32_t) turns = {0};
   for (size_t b = 0; b < blocks->items.count; b++) {
     struct rebuild_block *block = &blocks->items.items[b];
-    const uint32_t label[] = {block->lane,     (uint32_t)block->step,        block->phase,
-                              block->part,     (uint32_t)block->micro_batch, (uint32_t)block->layer,
-                              block->transfers};
+    const uint32_t label[] = {block->lane,
+                              (uint32_t)block->step,
+                              block->phase,
+                              block->part,
+                              (uint32_t)block->micro_batch,
+                              (uint32_t)block->layer,
+                              block->transfers + 2U * block->weights};
     uint32_t number = rebuild_label(&labels, label, sizeof label / sizeof *label);
     while (turns.count <= number) {
       lumos_vector_push(&turns, 0);
@@ -264,24 +277,25 @@ static void find_structures(struct rebuild_blocks *blocks, const uint8_t *handin
 
 /* ---- all together ---- */
 
-static void cut_threads(struct rebuild_blocks *blocks, const uint8_t *handing) {
+static void cut_threads(struct rebuild_blocks *blocks, const uint8_t *handing, enum rebuild_weights how) {
   const struct lumos_job *job = blocks->job;
-  uint8_t *cuts = find_cuts(job, handing);
+  uint8_t *cuts = find_cuts(job, handing), *weights = rebuild_find_weights(job, how, cuts);
   uint32_t *transfers = rebuild_find_transfers(job, cuts);
-  const struct cutter cutter = {blocks, cuts, transfers};
+  const struct cutter cutter = {blocks, cuts, weights, transfers};
   for (uint32_t l = 0; l < job->lanes.count; l++) {
     if (job->lanes.items[l].kind == LUMOS_THREAD) {
       cut_thread(&cutter, l);
     }
   }
   free(cuts);
+  free(weights);
   free(transfers);
 }
 
-void rebuild_blocks_cut(struct rebuild_blocks *blocks, const struct lumos_job *job) {
+void rebuild_blocks_cut(struct rebuild_blocks *blocks, const struct lumos_job *job, enum rebuild_weights weights) {
   uint8_t *handing = find_hand_overs(job);
   *blocks = (struct rebuild_blocks){.job = job};
-  cut_threads(blocks, handing);
+  cut_threads(blocks, handing, weights);
   lumos_vector_sort_by(&blocks->items, by_time, job->tasks.items);
   find_ranks(blocks);
   take_tasks(blocks);

@@ -8,6 +8,7 @@
 #ifndef LUMOS_REBUILD_BLOCKS_H
 #define LUMOS_REBUILD_BLOCKS_H
 
+#include "rebuild/weights.h"
 #include <lumos/job.h>
 
 struct rebuild_block {
@@ -17,6 +18,7 @@ struct rebuild_block {
   int32_t step, micro_batch, layer;    /* as of its tasks */
   uint8_t phase, part;                 /* likewise; 0: none */
   bool transfers;                      /* it sends or receives between passes, and does nothing else */
+  bool weights;                        /* it is for gradients of weights that can be put off, and for nothing else */
   uint32_t turn;      /* how many blocks of its thread and step are called the same and come before it */
   uint64_t structure; /* what it does on streams and with events; equal in blocks that do the same */
 };
@@ -31,7 +33,7 @@ struct rebuild_blocks {
 };
 
 /* Cut a job, at stage graph or later, whose tasks on threads have measured starts. O(tasks log blocks). */
-void rebuild_blocks_cut(struct rebuild_blocks *blocks, const struct lumos_job *job);
+void rebuild_blocks_cut(struct rebuild_blocks *blocks, const struct lumos_job *job, enum rebuild_weights weights);
 void rebuild_blocks_free(struct rebuild_blocks *blocks);
 
 /* The numbers of the steps that blocks are of, ascending. The caller frees the vector. */

@@ -128,6 +128,9 @@ static struct lumos_built_task build_task(const struct emission *emission, const
   lumos_build_place(emission->builder, built, item->micro_batch, item->layer);
   lumos_build_span_of(emission->builder, built, rebuild_span_of(emission->spans, task->span));
   move_comm(emission, like, built);
+  if (item->phase != 0 && (task->phase == LUMOS_BACKWARD || task->phase == LUMOS_WEIGHT)) {
+    lumos_build_phase(emission->builder, built, item->phase);
+  }
   const int64_t *delays = emission->templates->delays;
   if (delays != NULL && delays[like] != 0) {
     int64_t residual = lumos_timing_of(from, like)->residual;

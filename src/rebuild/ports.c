@@ -15,7 +15,8 @@ static void label_kinds(struct rebuild_kinds *kinds) {
   struct lumos_numbering labels = {0}, numbers = {0};
   for (size_t b = 0; b < blocks->items.count; b++) {
     const struct rebuild_block *block = &blocks->items.items[b];
-    const uint32_t label[] = {place_of_lane(blocks->job, block->lane), block->phase, block->part, block->transfers};
+    const uint32_t label[] = {place_of_lane(blocks->job, block->lane), block->phase, block->part,
+                              block->transfers + 2U * block->weights};
     kinds->of[b] = lumos_number_of(&numbers, rebuild_label(&labels, label, sizeof label / sizeof *label));
   }
   kinds->count = (uint32_t)numbers.keys.count;

@@ -157,6 +157,17 @@ static void put_note(struct lumos_job *job, const struct rebuild_census *census,
   lumos_text_free(&text);
 }
 
+/* Where gradients of weights are put off that were not in the recording, or the other way round, blocks are cut at them. */
+static enum rebuild_weights weights_for(const struct lumos_job *job, const struct lumos_rebuild *asked) {
+  bool were = false, will = asked->schedule == LUMOS_ZB_H1;
+  for (size_t t = 0; t < job->tasks.count && !were; t++) {
+    were = job->tasks.items[t].phase == LUMOS_WEIGHT;
+  }
+  return asked->schedule == 0 || were == will ? REBUILD_WEIGHTS_STAY
+         : will                               ? REBUILD_WEIGHTS_PART
+                                              : REBUILD_WEIGHTS_JOIN;
+}
+
 static bool lacks_transfers(const struct lumos_job *job, const struct lumos_rebuild *asked) {
   return asked->stages > 1 && (job->models.count == 0 || job->models.items[0].sizes.pp <= 1);
 }
@@ -177,7 +188,7 @@ static bool build_supplied(struct both *both, struct lumos_job *job, struct rebu
   }
   rebuild_templates_free(templates);
   rebuild_blocks_free(blocks);
-  rebuild_blocks_cut(blocks, job);
+  rebuild_blocks_cut(blocks, job, weights_for(job, both->asked));
   rebuild_templates_make(templates, blocks);
   templates->delays = rebuild_outside(job, error);
   both->built = templates->delays == NULL ? NULL : build_asked(templates, both->asked, error);
@@ -187,7 +198,7 @@ static bool build_supplied(struct both *both, struct lumos_job *job, struct rebu
 static struct lumos_job *build(struct lumos_job *job, const struct lumos_rebuild *asked, struct lumos_error *error) {
   struct rebuild_blocks blocks;
   struct rebuild_templates templates;
-  rebuild_blocks_cut(&blocks, job);
+  rebuild_blocks_cut(&blocks, job, weights_for(job, asked));
   rebuild_templates_make(&templates, &blocks);
   templates.delays = rebuild_outside(job, error);
   struct both both = {.templates = &templates, .asked = asked};

@@ -86,10 +86,29 @@ static int32_t *find_chunks(const struct rebuild_recorded *recorded) {
 
 static int32_t most(int32_t a, int32_t b) { return a > b ? a : b; }
 
+/* Does every layer of every backward pass show what is for weights? */
+static bool shows_weights(const struct rebuild_recorded *recorded, const struct rebuild_passes *passes) {
+  for (size_t i = 0; i < passes->items.count; i++) {
+    const struct rebuild_pass *pass = &passes->items.items[i];
+    for (uint32_t p = 0; pass->phase == LUMOS_BACKWARD && p < pass->count; p++) {
+      const struct rebuild_piece *piece = &passes->pieces.items[pass->first + p];
+      bool shows = piece->part != LUMOS_PART_LAYER;
+      for (uint32_t b = 0; b < piece->count; b++) {
+        shows = shows || recorded->blocks->items.items[passes->blocks.items[piece->first + b]].weights;
+      }
+      if (!shows) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
 static void look_at_passes(struct rebuild_recorded *recorded) {
   size_t ranks = recorded->job->ranks.count;
   int32_t *chunks = find_chunks(recorded);
   recorded->passes = lumos_allocate_zeroed(ranks, sizeof *recorded->passes);
+  recorded->parts = true;
   for (uint32_t r = 0; r < ranks; r++) {
     struct rebuild_passes *passes = &recorded->passes[r];
     rebuild_passes_find(passes, recorded->blocks, r, recorded->base, chunks, recorded->layers);
@@ -98,7 +117,9 @@ static void look_at_passes(struct rebuild_recorded *recorded) {
       int32_t count = micro_batch < INT32_MAX ? micro_batch + 1 : micro_batch;
       recorded->pipeline.micro_batches = most(recorded->pipeline.micro_batches, count);
       recorded->pipeline.chunks = most(recorded->pipeline.chunks, passes->items.items[i].chunk + 1);
+      recorded->apart = recorded->apart || passes->items.items[i].phase == LUMOS_WEIGHT;
     }
+    recorded->parts = recorded->parts && shows_weights(recorded, passes);
   }
   free(chunks);
 }
@@ -112,6 +133,22 @@ static bool is_in_order(const struct rebuild_passes *passes, const struct rebuil
         return false;
       }
       before = piece->layer;
+    }
+  }
+  return true;
+}
+
+/* Gradients of weights that are put off are so in every layer of every micro-batch. */
+static bool check_weights(const struct rebuild_recorded *recorded, const struct rebuild_passes *passes,
+                          struct lumos_error *error) {
+  for (int32_t m = 0; m < recorded->pipeline.micro_batches && recorded->apart; m++) {
+    const struct rebuild_pass *back = rebuild_pass_of(passes, LUMOS_BACKWARD, m, 0);
+    const struct rebuild_pass *weights = rebuild_pass_of(passes, LUMOS_WEIGHT, m, 0);
+    if (weights == NULL || rebuild_count_layers(passes, weights) != rebuild_count_layers(passes, back)) {
+      return lumos_fail(error,
+                        "rank %d puts the gradients of weights off, and step %d does not show those of micro-batch %d "
+                        "by layer; record whole steps, with the shapes of inputs (record_shapes=True)",
+                        recorded->job->ranks.items[passes->rank].rank, passes->step, m);
     }
   }
   return true;
@@ -131,14 +168,11 @@ static bool check_passes(const struct rebuild_recorded *recorded, const struct r
                         rank, micro_batch, passes->step);
     }
   }
+  if (!check_weights(recorded, passes, error)) {
+    return false;
+  }
   for (size_t i = 0; i < passes->items.count; i++) {
     const struct rebuild_pass *pass = &passes->items.items[i];
-    if (pass->phase == LUMOS_WEIGHT) {
-      return lumos_fail(error,
-                        "rank %d puts gradients of weights off, and such a schedule cannot be planned anew yet; "
-                        "record it with 1F1B or GPipe",
-                        rank);
-    }
     if (!is_in_order(passes, pass)) {
       return lumos_fail(error,
                         "the layers of a pass of rank %d are not in order in the recording, so that it cannot be "
@@ -198,22 +232,11 @@ static bool all_follow(const struct rebuild_recorded *recorded, enum lumos_sched
   return same;
 }
 
-static bool puts_off(const struct rebuild_recorded *recorded) {
-  for (size_t r = 0; r < recorded->job->ranks.count; r++) {
-    for (size_t i = 0; i < recorded->passes[r].items.count; i++) {
-      if (recorded->passes[r].items.items[i].phase == LUMOS_WEIGHT) {
-        return true;
-      }
-    }
-  }
-  return false;
-}
-
 static enum lumos_schedule find_schedule(const struct rebuild_recorded *recorded) {
   if (recorded->pipeline.chunks > 1) {
     return all_follow(recorded, LUMOS_INTERLEAVED) ? LUMOS_INTERLEAVED : 0;
   }
-  if (puts_off(recorded)) {
+  if (recorded->apart) {
     return all_follow(recorded, LUMOS_ZB_H1) ? LUMOS_ZB_H1 : 0;
   }
   return all_follow(recorded, LUMOS_1F1B) ? LUMOS_1F1B : all_follow(recorded, LUMOS_GPIPE) ? LUMOS_GPIPE : 0;

@@ -244,8 +244,11 @@ static bool settle_schedule(struct replan *replan, struct lumos_error *error) {
                       "the recorded order of passes is that of no schedule that Lumos knows; name the one to plan "
                       "with --schedule 1f1b, gpipe, interleaved or zb-h1");
   }
-  if (to->schedule == LUMOS_ZB_H1) {
-    return lumos_fail(error, "zero-bubble schedules cannot be planned yet; plan another one");
+  if (to->schedule == LUMOS_ZB_H1 && !replan->recorded->apart && !replan->recorded->parts) {
+    return lumos_fail(error,
+                      "nothing in the recording shows which matrix products are for the gradients of weights, which "
+                      "zb-h1 puts off; record operators (CPU activities) without compiling the backward pass, or "
+                      "record the job with zb-h1");
   }
   if (to->schedule != LUMOS_INTERLEAVED) {
     return to->chunks <= 1 ||

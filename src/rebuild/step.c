@@ -82,7 +82,8 @@ static bool is_for_replicas(const struct lumos_job *job, const struct lumos_task
 /* A sum over replicas, for which a pass is interrupted. */
 static bool sums_up(const struct rebuild_blocks *blocks, const struct rebuild_block *block) {
   bool sums = false;
-  for (uint32_t i = 0; i < block->device_count && block->part == 0 && block->phase == LUMOS_BACKWARD; i++) {
+  bool back = block->phase == LUMOS_BACKWARD || block->phase == LUMOS_WEIGHT;
+  for (uint32_t i = 0; i < block->device_count && block->part == 0 && back; i++) {
     sums = sums || is_for_replicas(blocks->job, &blocks->job->tasks.items[blocks->devices[block->device_first + i]]);
   }
   return sums;
@@ -96,18 +97,73 @@ static bool copies_only(const struct rebuild_blocks *blocks, const struct rebuil
   return copies;
 }
 
+/* Which blocks of a backward pass are taken: gradients of weights, and their sums over replicas, may be put off. */
+enum take { ALL, INPUTS, WEIGHTS };
+
+static enum take take_for(const struct rebuild_writer *writer, uint8_t phase) {
+  bool part = writer->to->schedule == LUMOS_ZB_H1 && !writer->recorded->apart;
+  return !part || phase == LUMOS_FORWARD ? ALL : phase == LUMOS_BACKWARD ? INPUTS : WEIGHTS;
+}
+
+/* In which recorded phase an example of a pass is found. */
+static uint8_t recorded_phase(const struct rebuild_writer *writer, uint8_t phase) {
+  return phase == LUMOS_WEIGHT && !writer->recorded->apart ? LUMOS_BACKWARD : phase;
+}
+
 /* Where the only recorded pass back is the last, gradients are summed up in the last that is built alone. */
-static void add_piece(const struct rebuild_writer *writer, const struct rebuild_passes *passes,
-                      const struct rebuild_piece *piece, const struct rebuild_slot *slot, int32_t layer) {
+static void add_block(const struct rebuild_writer *writer, uint32_t b, const struct rebuild_slot *slot, int32_t layer) {
   const struct rebuild_blocks *blocks = writer->recorded->blocks;
+  const struct rebuild_block *block = &blocks->items.items[b];
   bool last = slot->micro_batch == writer->to->micro_batches - 1 || writer->recorded->pipeline.micro_batches > 1;
-  for (uint32_t i = 0; i < piece->count; i++) {
-    uint32_t block = passes->blocks.items[piece->first + i];
-    if (!last && sums_up(blocks, &blocks->items.items[block])) {
-      continue;
+  bool sums = sums_up(blocks, block);
+  enum take take = take_for(writer, slot->phase);
+  if ((last || !sums) && (take == ALL || (take == WEIGHTS) == (block->weights || sums))) {
+    add(writer, b, slot, block->layer != LUMOS_ABSENT_INT ? layer : LUMOS_ABSENT_INT);
+  }
+}
+
+static bool multiplies(const struct rebuild_blocks *blocks, const struct rebuild_block *block) {
+  bool multiplies = false;
+  for (uint32_t i = 0; i < block->device_count; i++) {
+    multiplies = multiplies || rebuild_is_product(blocks->job, blocks->devices[block->device_first + i]);
+  }
+  return multiplies;
+}
+
+/* Blocks of what was put off, from `from` up to the next that multiplies but the first. */
+static uint32_t end_of_product(const struct rebuild_blocks *blocks, const struct rebuild_passes *passes,
+                               const struct rebuild_piece *piece, uint32_t from) {
+  for (bool begun = false; from < piece->count; from++) {
+    const struct rebuild_block *block = &blocks->items.items[passes->blocks.items[piece->first + from]];
+    if (multiplies(blocks, block)) {
+      if (begun) {
+        break;
+      }
+      begun = true;
     }
-    bool of_layer = blocks->items.items[block].layer != LUMOS_ABSENT_INT;
-    add(writer, block, slot, of_layer ? layer : LUMOS_ABSENT_INT);
+  }
+  return from;
+}
+
+/* The piece of a pass, and with `put_off` (NULL: nothing was) each product of a weight's gradient behind that of the
+ * input's. */
+static void add_piece(const struct rebuild_writer *writer, const struct rebuild_passes *passes,
+                      const struct rebuild_piece *piece, const struct rebuild_piece *put_off,
+                      const struct rebuild_slot *slot, int32_t layer) {
+  const struct rebuild_blocks *blocks = writer->recorded->blocks;
+  uint32_t next = 0;
+  for (uint32_t i = 0; i < piece->count; i++) {
+    uint32_t b = passes->blocks.items[piece->first + i];
+    add_block(writer, b, slot, layer);
+    uint32_t end = put_off == NULL || !multiplies(blocks, &blocks->items.items[b])
+                       ? next
+                       : end_of_product(blocks, passes, put_off, next);
+    for (; next < end; next++) {
+      add_block(writer, passes->blocks.items[put_off->first + next], slot, layer);
+    }
+  }
+  for (; put_off != NULL && next < put_off->count; next++) {
+    add_block(writer, passes->blocks.items[put_off->first + next], slot, layer);
   }
 }
 
@@ -124,46 +180,70 @@ static void add_begin(const struct rebuild_writer *writer, const struct pattern 
   }
 }
 
-/* The piece of a part, of that rank, or for want of it of another one. */
-static const struct rebuild_piece *find_part(const struct rebuild_writer *writer, const struct rebuild_slot *slot,
-                                             uint8_t part, const struct rebuild_passes **of) {
-  const struct rebuild_recorded *recorded = writer->recorded;
-  uint32_t ranks = (uint32_t)recorded->job->ranks.count;
-  int32_t like = micro_batch_like(writer, slot->phase, slot->micro_batch);
-  for (uint32_t i = 0; i < ranks; i++) {
-    *of = &recorded->passes[(writer->rank->like + i) % ranks];
-    const struct rebuild_pass *pass =
-        rebuild_pass_of(*of, slot->phase, like, part == LUMOS_PART_HEAD ? recorded->pipeline.chunks - 1 : 0);
-    for (uint32_t p = 0; pass != NULL && p < pass->count; p++) {
-      if ((*of)->pieces.items[pass->first + p].part == part) {
-        return &(*of)->pieces.items[pass->first + p];
-      }
+/* Behind the hand-over to the thread of the backward pass there is no more than the gradients. */
+static void add_hand_over(const struct rebuild_writer *writer, const struct rebuild_passes *passes,
+                          const struct rebuild_pass *pass, const struct rebuild_slot *slot) {
+  const struct rebuild_block *blocks = writer->recorded->blocks->items.items;
+  uint32_t first = passes->pieces.items[pass->first].first;
+  const struct rebuild_piece *last = &passes->pieces.items[pass->first + pass->count - 1];
+  for (uint32_t i = first; i < last->first + last->count; i++) {
+    uint32_t b = passes->blocks.items[i];
+    if (blocks[b].weights) {
+      return;
+    }
+    if (blocks[b].part == 0 && blocks[b].device_count == 0) {
+      add(writer, b, slot, LUMOS_ABSENT_INT);
+    }
+  }
+}
+
+/* The n-th piece of a part of the model; NULL: the pass has none. */
+static const struct rebuild_piece *nth_piece(const struct rebuild_passes *passes, const struct rebuild_pass *pass,
+                                             uint8_t part, int32_t n) {
+  for (uint32_t p = 0; pass != NULL && p < pass->count; p++) {
+    const struct rebuild_piece *piece = &passes->pieces.items[pass->first + p];
+    if (piece->part == part && n-- == 0) {
+      return piece;
     }
   }
   return NULL;
 }
 
+/* What was put off of a backward pass that is built with nothing put off; NULL: nothing was. */
+static const struct rebuild_pass *find_put_off(const struct rebuild_writer *writer, const struct rebuild_slot *slot,
+                                               const struct rebuild_passes *passes, const struct rebuild_pass *pass) {
+  bool joins = writer->recorded->apart && writer->to->schedule != LUMOS_ZB_H1 && slot->phase == LUMOS_BACKWARD;
+  return joins ? rebuild_pass_of(passes, LUMOS_WEIGHT, pass->micro_batch, pass->chunk) : NULL;
+}
+
+/* Of that rank, or for want of it of another one. */
 static void add_part(const struct rebuild_writer *writer, const struct rebuild_slot *slot, uint8_t part) {
-  const struct rebuild_passes *of;
-  const struct rebuild_piece *piece = find_part(writer, slot, part, &of);
-  if (piece != NULL) {
-    add_piece(writer, of, piece, slot, LUMOS_ABSENT_INT);
+  const struct rebuild_recorded *recorded = writer->recorded;
+  uint32_t ranks = (uint32_t)recorded->job->ranks.count;
+  int32_t like = micro_batch_like(writer, slot->phase, slot->micro_batch);
+  for (uint32_t i = 0; i < ranks; i++) {
+    const struct rebuild_passes *of = &recorded->passes[(writer->rank->like + i) % ranks];
+    const struct rebuild_pass *pass = rebuild_pass_of(of, recorded_phase(writer, slot->phase), like,
+                                                      part == LUMOS_PART_HEAD ? recorded->pipeline.chunks - 1 : 0);
+    const struct rebuild_piece *piece = nth_piece(of, pass, part, 0);
+    if (piece != NULL) {
+      add_piece(writer, of, piece, nth_piece(of, find_put_off(writer, slot, of, pass), part, 0), slot,
+                LUMOS_ABSENT_INT);
+      return;
+    }
   }
 }
 
 static void add_layers(const struct rebuild_writer *writer, const struct rebuild_slot *slot,
                        const struct rebuild_passes *passes, const struct rebuild_pass *pass) {
   const struct rebuild_chunk *chunk = &writer->chunks[slot->chunk];
+  const struct rebuild_pass *put_off = find_put_off(writer, slot, passes, pass);
   int32_t count = (int32_t)rebuild_count_layers(passes, pass);
   for (int32_t i = 0; i < chunk->layers && count > 0; i++) {
-    int32_t wanted = place_like(i, chunk->layers, count, count - 1), layer = -1;
-    uint32_t p = pass->first;
-    while (layer < wanted) {
-      layer += passes->pieces.items[p++].part == LUMOS_PART_LAYER;
-    }
-    bool forward = slot->phase == LUMOS_FORWARD;
-    add_piece(writer, passes, &passes->pieces.items[p - 1], slot,
-              chunk->first_layer + (forward ? i : chunk->layers - 1 - i));
+    int32_t like = place_like(i, chunk->layers, count, count - 1);
+    int32_t layer = chunk->first_layer + (slot->phase == LUMOS_FORWARD ? i : chunk->layers - 1 - i);
+    add_piece(writer, passes, nth_piece(passes, pass, LUMOS_PART_LAYER, like),
+              nth_piece(passes, put_off, LUMOS_PART_LAYER, like), slot, layer);
   }
 }
 
@@ -172,10 +252,15 @@ static void add_pass(const struct rebuild_writer *writer, const struct rebuild_s
   const struct rebuild_chunk *chunk = &writer->chunks[slot->chunk];
   unsigned ends = (chunk->first ? FIRST : 0U) | (chunk->last ? LAST : 0U);
   struct pattern pattern = find_pattern(writer->recorded, writer->rank->like, ends);
-  const struct rebuild_pass *pass = rebuild_pass_of(
-      pattern.passes, slot->phase, micro_batch_like(writer, slot->phase, slot->micro_batch), pattern.chunk);
+  const struct rebuild_pass *pass =
+      rebuild_pass_of(pattern.passes, recorded_phase(writer, slot->phase),
+                      micro_batch_like(writer, slot->phase, slot->micro_batch), pattern.chunk);
   bool forward = slot->phase == LUMOS_FORWARD;
-  add_begin(writer, &pattern, pass, slot, ends);
+  if (take_for(writer, slot->phase) == WEIGHTS) {
+    add_hand_over(writer, pattern.passes, pass, slot);
+  } else {
+    add_begin(writer, &pattern, pass, slot, ends);
+  }
   if (forward ? chunk->first : chunk->last) {
     add_part(writer, slot, forward ? LUMOS_PART_EMBEDDING : LUMOS_PART_HEAD);
   }

@@ -36,7 +36,7 @@ static void label_rank(struct rebuild_templates *templates, struct lumos_numberi
     const uint32_t label[] = {block->lane,
                               block->phase,
                               block->part,
-                              block->transfers,
+                              block->transfers + 2U * block->weights,
                               (uint32_t)block->layer,
                               block->turn,
                               standing_of(block->micro_batch, highest),
