@@ -106,6 +106,13 @@ bool lumos_engine_run(const struct lumos_job *job, const struct lumos_sim_option
  *   measured                 step_spread: how far its own measured time is from it; {rank, step} transplant_matched:
  *                            the share, `of` device_tasks of the larger of the two steps, that have a partner */
 bool lumos_simulate(struct lumos_job *job, struct lumos_error *error) LUMOS_MUST_CHECK;
+
+/* Before a job changes for the first time: how wrong a simulation of it is, as common errors of the whole step with
+ * these ids (model_error.c), for the ranges of what is then predicted. O((tasks + deps) log tasks). */
+#define LUMOS_ERROR_REPLAY "replay"
+#define LUMOS_ERROR_STEPS "steps"
+void lumos_note_model_errors(struct lumos_job *job);
+
 struct lumos_simulation {
   enum lumos_model model;
   const char *hardware; /* path of a table of GPUs (hardware.h); NULL: the library's own alone */

@@ -7,8 +7,10 @@
 
 /* Which tasks. `host` (every thread task, and thread lags), `device` (every stream task), or terms joined by commas,
  * all of which must hold: kind=NAME name~REGEX (POSIX extended, anywhere in the name) op=NAME (the innermost op span or
- * one around it, of the task or of the call that launched it) rank=N group=NAME (communication of that group, by id or
- * recorded name). */
+ * one around it, of the task or of the call that launched it) module=NAME (the same of recorded modules, such as
+ * Linear_7; gradients count for the module of the forward op) phase=NAME layer=N micro_batch=N (as lumos-graph found
+ * them) stage=N (ranks of that pipeline stage) rank=N group=NAME (communication of that group, by id or recorded name).
+ * kind=communication is collectives, sends and receives. "not " before a term takes what it does not choose. */
 struct lumos_selector;
 struct lumos_selector *lumos_selector_parse(const char *text, size_t length,
                                             struct lumos_error *error) LUMOS_MUST_CHECK;

@@ -10,6 +10,7 @@
 #include "sim/metrics.h"
 #include "sim/occupancy.h"
 #include "sim/opportunity.h"
+#include "sim/ranges.h"
 #include "sim/rollup.h"
 
 #include <lumos/graph.h>
@@ -124,7 +125,9 @@ static bool write_metrics(struct runs *runs, const struct lumos_hardware *hardwa
   if (ran) {
     lumos_write_timeline(job, &coupling, measured, kept, idle, unrecorded);
   }
+  struct lumos_metric_span span = {.first = job->metrics.count};
   lumos_write_timeline(job, &coupling, &simulated, kept_simulated, idle, unrecorded);
+  span.end = job->metrics.count;
   if (ran) {
     lumos_write_collectives(job, measured);
   }
@@ -153,6 +156,9 @@ static bool write_metrics(struct runs *runs, const struct lumos_hardware *hardwa
   lumos_write_copies(job, told, stretches, hardware);
   lumos_write_calls(job, told, stretches);
   lumos_write_annotations(job, told, stretches);
+  if (edited) {
+    lumos_write_ranges(job, runs->engine, stretches, span);
+  }
   free(kept);
   free(kept_simulated);
   free(idle);

@@ -13,29 +13,30 @@ struct tool_transforming {
 };
 
 /* X(target, letter, name, argument, function of transform.h, help); no function: see rebuild.h. */
-#define TOOL_TRANSFORMS(X, target)                                                                                    \
-  X(target, 's', "scale", "SELECTOR=FACTOR", lumos_transform_scale,                                                   \
-    "Multiply the durations of the selected tasks. SELECTOR is host, device, or terms joined by commas that must "    \
-    "all hold: kind=NAME (gemm attention elementwise norm reduction optimizer embedding copy memset "                 \
-    "collective p2p op launch sync event alloc other), name~REGEX (POSIX extended), op=NAME, rank=N, group=NAME. "    \
-    "FACTOR is a decimal of at least 0, after the last '='. Changes can be given several times and apply in "         \
-    "order.")                                                                                                         \
-  X(target, 0, "remove", "SELECTOR", lumos_transform_remove,                                                          \
-    "Remove the selected tasks: kernels with their launches, and with ops that have no other work. What waited for "  \
-    "them waits for what came before them.")                                                                          \
-  X(target, 0, "fuse", "SELECTOR", lumos_transform_fuse,                                                              \
-    "Fuse selected kernels that follow each other on a stream, without a wait in between, into one kernel with one "  \
-    "launch. It takes as long as the longest of them.")                                                               \
-  X(target, 0, "unprofiled", NULL, lumos_transform_unprofiled,                                                        \
-    "Remove the profiler's CPU time, as far as the recording shows it, so that the prediction is of the job without " \
-    "the profiler.")                                                                                                  \
-  X(target, 0, "gpu", "NAME", lumos_transform_gpu,                                                                    \
-    "Run the same program on another GPU, such as H200: kernels, copies and communication within nodes are "          \
-    "re-estimated. NAME@FILE takes NAME from FILE, a table of GPUs as of lumos-sim --hardware.")                      \
-  X(target, 0, "network", "FILE", lumos_transform_network,                                                            \
-    "Run over another network: re-estimate communication. FILE is a JSON object with any of node_size (GPUs in a "    \
-    "node), intra and inter (within and between nodes), each with any of bandwidth_gbps (GB/s of bus bandwidth per "  \
-    "GPU), latency_us, p2p_bandwidth_gbps, p2p_latency_us.")                                                          \
+#define TOOL_TRANSFORMS(X, target)                                                                                     \
+  X(target, 's', "scale", "SELECTOR=FACTOR", lumos_transform_scale,                                                    \
+    "Multiply the durations of the selected tasks. SELECTOR is host, device, or terms joined by commas that must "     \
+    "all hold: kind=NAME (gemm attention elementwise norm reduction optimizer embedding copy memset "                  \
+    "collective p2p communication op launch sync event alloc other), name~REGEX (POSIX extended), op=NAME, "           \
+    "module=NAME, phase=NAME, layer=N, micro_batch=N, stage=N, rank=N, group=NAME; 'not ' before a term reverses it. " \
+    "FACTOR is a decimal of at least 0, after the last '='. Changes can be given several times and apply in "          \
+    "order.")                                                                                                          \
+  X(target, 0, "remove", "SELECTOR", lumos_transform_remove,                                                           \
+    "Remove the selected tasks: kernels with their launches, and with ops that have no other work. What waited for "   \
+    "them waits for what came before them.")                                                                           \
+  X(target, 0, "fuse", "SELECTOR", lumos_transform_fuse,                                                               \
+    "Fuse selected kernels that follow each other on a stream, without a wait in between, into one kernel with one "   \
+    "launch. It takes as long as the longest of them.")                                                                \
+  X(target, 0, "unprofiled", NULL, lumos_transform_unprofiled,                                                         \
+    "Remove the profiler's CPU time, as far as the recording shows it, so that the prediction is of the job without "  \
+    "the profiler.")                                                                                                   \
+  X(target, 0, "gpu", "NAME", lumos_transform_gpu,                                                                     \
+    "Run the same program on another GPU, such as H200: kernels, copies and communication within nodes are "           \
+    "re-estimated. NAME@FILE takes NAME from FILE, a table of GPUs as of lumos-sim --hardware.")                       \
+  X(target, 0, "network", "FILE", lumos_transform_network,                                                             \
+    "Run over another network: re-estimate communication. FILE is a JSON object with any of node_size (GPUs in a "     \
+    "node), intra and inter (within and between nodes), each with any of bandwidth_gbps (GB/s of bus bandwidth per "   \
+    "GPU), latency_us, p2p_bandwidth_gbps, p2p_latency_us.")                                                           \
   TOOL_REBUILDS(X, target)
 
 #define TOOL_REBUILDS(X, target)                                                                                     \

@@ -8,6 +8,8 @@
 struct lumos_selector;
 
 /* Bring a job to stage transform: what is missing is run, what sim wrote goes. */
+bool lumos_edit_open(struct lumos_job *job, struct lumos_error *error) LUMOS_MUST_CHECK;
+/* The same for a change: before the first, how wrong the model is about the recording is noted. */
 bool lumos_edit_begin(struct lumos_job *job, struct lumos_error *error) LUMOS_MUST_CHECK;
 
 /* Mark what the selector chooses; false: nothing, which a note says. `verb` and `argument`: as the user gave them. */
@@ -18,7 +20,15 @@ bool lumos_edit_select(struct lumos_job *job, const struct lumos_selector *selec
  * move apart. */
 void lumos_edit_commit(struct lumos_job *job);
 
-/* The history's line, of a transform that changed something or not. `argument` may be NULL. */
+/* What a change makes of the profiler's CPU time is only known as well as that is. `moved`: how much of it the change moves,
+ * of which tasks, that take so long now, dur and lag; each tells its common error. */
+struct lumos_edit_profiler {
+  double moved, whole;
+};
+void lumos_edit_profiled(struct lumos_job *job, uint32_t task, double moved, struct lumos_edit_profiler *profiler);
+void lumos_edit_profiler_error(struct lumos_job *job, const struct lumos_edit_profiler *profiler);
+
+/* The end: the history's line, of a transform that changed something or not. `argument` may be NULL. */
 void lumos_edit_record(struct lumos_job *job, const char *verb, const char *argument);
 
 #endif

@@ -3,11 +3,13 @@
  *
  * A factor is a decimal of at most 6 places and is applied as an exact ratio.
  */
+#include "graph/profiler.h"
 #include "sim/scaling.h"
 #include "transform/edit.h"
 #include "transform/selector.h"
 
 #include "base/ascii.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,6 +49,8 @@ static struct lumos_detail *mark(struct lumos_job *job, struct lumos_task *task)
 
 /* `to`: the job that the scaling looks at; nothing that a change touches is read again. */
 static void scale_tasks(struct lumos_scaling *scaling, struct lumos_job *to) {
+  const double moved = fabs((double)scaling->millionths / LUMOS_SCALING_UNIT - 1);
+  struct lumos_edit_profiler profiler = {0};
   for (uint32_t t = 0; t < to->tasks.count; t++) {
     struct lumos_task *task = &to->tasks.items[t];
     const struct lumos_times times = lumos_scaled_times(scaling, t, lumos_own_times(to, t));
@@ -56,9 +60,16 @@ static void scale_tasks(struct lumos_scaling *scaling, struct lumos_job *to) {
     } else if (lumos_scaling_takes_dur(scaling, t)) {
       (void)mark(to, task);
     }
+    const struct lumos_times own = lumos_own_times(to, t);
+    const struct lumos_profiled part =
+        lumos_on_stream(to, task) ? (struct lumos_profiled){0} : lumos_profiled_part(to, t);
     lumos_set_own_times(to, task, times);
+    lumos_edit_profiled(to, t,
+                        moved * (double)((times.dur != own.dur ? part.dur : 0) + (times.lag != own.lag ? part.lag : 0)),
+                        &profiler);
     scaling->overflow = scaling->overflow || task->dur >= LUMOS_SCALING_LIMIT || task->lag >= LUMOS_SCALING_LIMIT;
   }
+  lumos_edit_profiler_error(to, &profiler);
 }
 
 static void scale_transfers(struct lumos_scaling *scaling, struct lumos_job *to) {
@@ -123,7 +134,7 @@ bool lumos_transform_scale(struct lumos_job *job, const char *specification, str
 }
 
 bool lumos_transform_begin(struct lumos_job *job, struct lumos_error *error) {
-  if (!lumos_edit_begin(job, error)) {
+  if (!lumos_edit_open(job, error)) {
     return false;
   }
   lumos_job_history(job, "lumos-transform", "", NULL, 0);

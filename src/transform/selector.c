@@ -7,23 +7,43 @@
 
 #include "base/ascii.h"
 #include "base/text.h"
+#include "job/names.h"
 #include "transform/expression.h"
 #include <stdlib.h>
 #include <string.h>
 
-enum term_kind { TERM_HOST, TERM_DEVICE, TERM_KIND, TERM_NAME, TERM_OP, TERM_RANK, TERM_GROUP, TERM_KINDS };
+enum term_kind {
+  TERM_HOST,
+  TERM_DEVICE,
+  TERM_KIND,
+  TERM_NAME,
+  TERM_OP,
+  TERM_MODULE,
+  TERM_PHASE,
+  TERM_LAYER,
+  TERM_MICRO_BATCH,
+  TERM_STAGE,
+  TERM_RANK,
+  TERM_GROUP,
+  TERM_KINDS
+};
 
 static const struct {
   const char *head;
   bool valued; /* something follows */
-} heads[TERM_KINDS] = {{"host", false}, {"device", false}, {"kind=", true}, {"name~", true},
-                       {"op=", true},   {"rank=", true},   {"group=", true}};
+} heads[TERM_KINDS] = {{"host", false},        {"device", false}, {"kind=", true},  {"name~", true},
+                       {"op=", true},          {"module=", true}, {"phase=", true}, {"layer=", true},
+                       {"micro_batch=", true}, {"stage=", true},  {"rank=", true},  {"group=", true}};
+
+static const char NOT[] = "not "; /* before a term: what it does not choose */
+enum { NOT_LENGTH = sizeof NOT - 1 };
 
 struct term {
   enum term_kind kind;
+  bool negated;
   char *value;    /* what follows the head; NUL-terminated, ours */
   uint64_t kinds; /* TERM_KIND: bits by enum lumos_task_kind ("other" is two) */
-  int32_t rank;   /* TERM_RANK */
+  int32_t number; /* TERM_LAYER, TERM_MICRO_BATCH, TERM_STAGE, TERM_RANK; of TERM_PHASE its enum lumos_phase */
   regex_t regex;  /* TERM_NAME */
 };
 
@@ -33,8 +53,16 @@ struct lumos_selector {
 
 /* --- Reading --- */
 
+/* How long the "not " is that begins here; 0: there is none. */
+static size_t negation_at(const char *text, size_t length) {
+  return length >= NOT_LENGTH && memcmp(text, NOT, NOT_LENGTH) == 0 ? NOT_LENGTH : 0;
+}
+
 /* The kind of the term that begins here, or TERM_KINDS. */
 static enum term_kind head_at(const char *text, size_t length) {
+  size_t negation = negation_at(text, length);
+  text += negation;
+  length -= negation;
   for (enum term_kind kind = TERM_HOST; kind < TERM_KINDS; kind++) {
     size_t head = strlen(heads[kind].head);
     bool fits = length >= head && memcmp(text, heads[kind].head, head) == 0;
@@ -62,10 +90,14 @@ static void put_kinds(struct lumos_text *text) {
       lumos_text_put(text, lumos_task_kind_name((enum lumos_task_kind)kind));
     }
   }
+  lumos_text_put(text, " and communication");
   lumos_text_char(text, '\0');
 }
 
 static bool read_kind(struct term *term, struct lumos_error *error) {
+  if (strcmp(term->value, "communication") == 0) {
+    term->kinds = (uint64_t)1 << LUMOS_COLLECTIVE | (uint64_t)1 << LUMOS_P2P;
+  }
   for (int kind = 1; kind < LUMOS_TASK_KINDS; kind++) {
     if (strcmp(lumos_task_kind_name((enum lumos_task_kind)kind), term->value) == 0) {
       term->kinds |= (uint64_t)1 << kind;
@@ -80,12 +112,20 @@ static bool read_kind(struct term *term, struct lumos_error *error) {
   return term->kinds != 0;
 }
 
-static bool read_rank(struct term *term, struct lumos_error *error) {
+static bool read_number(struct term *term, struct lumos_error *error) {
+  const char *head = heads[term->kind].head;
   char *end = NULL;
-  long rank = strtol(term->value, &end, 10);
-  bool number = lumos_is_digit(term->value[0]) && *end == '\0' && rank <= INT32_MAX;
-  term->rank = number ? (int32_t)rank : 0;
-  return number || lumos_fail(error, "'%s' is not a rank; give a number, such as rank=3", term->value);
+  long value = strtol(term->value, &end, 10);
+  bool number = lumos_is_digit(term->value[0]) && *end == '\0' && value <= INT32_MAX;
+  term->number = number ? (int32_t)value : 0;
+  return number || lumos_fail(error, "'%s' is not a number; give one after %s, such as %s3", term->value, head, head);
+}
+
+static bool read_phase(struct term *term, struct lumos_error *error) {
+  int phase = lumos_names_find(&lumos_phase_names, term->value, strlen(term->value));
+  term->number = phase;
+  return phase > 0 ||
+         lumos_fail(error, "'%s' is not a phase; phases are forward backward weight optimizer other", term->value);
 }
 
 static bool read_value(struct term *term, struct lumos_error *error) {
@@ -95,8 +135,13 @@ static bool read_value(struct term *term, struct lumos_error *error) {
   switch (term->kind) {
     case TERM_KIND:
       return read_kind(term, error);
+    case TERM_LAYER:
+    case TERM_MICRO_BATCH:
+    case TERM_STAGE:
     case TERM_RANK:
-      return read_rank(term, error);
+      return read_number(term, error);
+    case TERM_PHASE:
+      return read_phase(term, error);
     case TERM_NAME:
       return lumos_expression_compile(&term->regex, term->value, error);
     default:
@@ -105,14 +150,16 @@ static bool read_value(struct term *term, struct lumos_error *error) {
 }
 
 static bool read_term(struct lumos_selector *selector, const char *text, size_t length, struct lumos_error *error) {
-  struct term term = {.kind = head_at(text, length)};
-  if (term.kind == TERM_KINDS || (!heads[term.kind].valued && length > strlen(heads[term.kind].head))) {
+  size_t negation = negation_at(text, length);
+  struct term term = {.kind = head_at(text, length), .negated = negation > 0};
+  if (term.kind == TERM_KINDS || (!heads[term.kind].valued && length > negation + strlen(heads[term.kind].head))) {
     return lumos_fail(error,
-                      "'%.*s' is not a selector; use host, device, kind=NAME, name~REGEX, op=NAME, rank=N or "
-                      "group=NAME, joined by commas",
+                      "'%.*s' is not a selector; use host, device, kind=NAME, name~REGEX, op=NAME, module=NAME, "
+                      "phase=NAME, layer=N, micro_batch=N, stage=N, rank=N or group=NAME, joined by commas, 'not ' "
+                      "before what is left out",
                       (int)(length > 200 ? 200 : length), text);
   }
-  size_t head = strlen(heads[term.kind].head);
+  size_t head = negation + strlen(heads[term.kind].head);
   term.value = lumos_allocate(length - head + 1);
   memcpy(term.value, text + head, length - head);
   term.value[length - head] = '\0';
@@ -153,7 +200,7 @@ void lumos_selector_free(struct lumos_selector *selector) {
 
 bool lumos_selector_takes_lags(const struct lumos_selector *selector) {
   for (size_t i = 0; i < selector->terms.count; i++) {
-    if (selector->terms.items[i].kind == TERM_HOST) {
+    if (selector->terms.items[i].kind == TERM_HOST && !selector->terms.items[i].negated) {
       return true;
     }
   }
@@ -172,6 +219,46 @@ static void filter_names(const struct lumos_job *job, const struct term *term, u
       answers[name] = regexec(&term->regex, lumos_string(job->strings, name), 0, NULL, 0) == 0 ? YES : NO;
     }
     chosen[t] &= answers[name] == YES;
+  }
+  free(answers);
+}
+
+/* Is the span a module of that name, with or without what PyTorch writes before it? */
+static bool is_module(const struct lumos_job *job, const struct lumos_span *span, const char *name) {
+  static const char before[] = "nn.Module: ";
+  const char *recorded = lumos_string(job->strings, span->name);
+  bool prefixed = strncmp(recorded, before, sizeof before - 1) == 0;
+  return span->kind == LUMOS_SPAN_MODULE &&
+         (strcmp(recorded, name) == 0 || (prefixed && strcmp(recorded + sizeof before - 1, name) == 0));
+}
+
+/* Is a span inside such a module, or the gradient of what is? Backward ops name the forward op. */
+static bool inside_module(const struct lumos_job *job, const char *name, uint32_t span, bool backward) {
+  const struct lumos_span *spans = job->spans.items;
+  size_t steps = 0; /* a ring of spans ends */
+  for (uint32_t s = span; s != LUMOS_NONE && steps <= job->spans.count; s = spans[s].parent, steps++) {
+    if (is_module(job, &spans[s], name) ||
+        (backward && spans[s].forward != LUMOS_NONE && inside_module(job, name, spans[s].forward, false))) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static void filter_modules(const struct lumos_job *job, const struct term *term, uint8_t *chosen) {
+  uint8_t *answers = lumos_allocate_zeroed(job->spans.count, 1);
+  for (uint32_t t = 0; t < job->tasks.count; t++) {
+    const struct lumos_task *task = &job->tasks.items[t];
+    bool launched = task->call != LUMOS_NONE && lumos_timing_of(job, t)->origin != LUMOS_FREE;
+    uint32_t spans[] = {task->span, launched ? job->tasks.items[task->call].span : LUMOS_NONE};
+    bool inside = false;
+    for (size_t i = 0; i < 2 && chosen[t] && !inside; i++) {
+      if (spans[i] != LUMOS_NONE && answers[spans[i]] == UNASKED) {
+        answers[spans[i]] = inside_module(job, term->value, spans[i], true) ? YES : NO;
+      }
+      inside = spans[i] != LUMOS_NONE && answers[spans[i]] == YES;
+    }
+    chosen[t] &= inside;
   }
   free(answers);
 }
@@ -242,8 +329,18 @@ static bool holds(const struct lumos_job *job, const struct term *term, const st
       return lumos_on_stream(job, task);
     case TERM_KIND:
       return (term->kinds >> task->kind & 1) != 0;
+    case TERM_PHASE:
+      return task->phase == term->number;
+    case TERM_LAYER:
+      return task->layer == term->number;
+    case TERM_MICRO_BATCH:
+      return task->micro_batch == term->number;
+    case TERM_STAGE: {
+      const struct lumos_rank *rank = &job->ranks.items[lumos_rank_of(job, task)];
+      return rank->has_parallel && rank->parallel.pp == term->number;
+    }
     default:
-      return job->ranks.items[lumos_rank_of(job, task)].rank == term->rank;
+      return job->ranks.items[lumos_rank_of(job, task)].rank == term->number;
   }
 }
 
@@ -255,6 +352,9 @@ static void filter(const struct lumos_job *job, const struct term *term, uint8_t
     case TERM_OP:
       filter_ops(job, term, chosen);
       break;
+    case TERM_MODULE:
+      filter_modules(job, term, chosen);
+      break;
     case TERM_GROUP:
       filter_groups(job, term, chosen);
       break;
@@ -263,6 +363,15 @@ static void filter(const struct lumos_job *job, const struct term *term, uint8_t
         chosen[t] &= holds(job, term, &job->tasks.items[t]);
       }
   }
+}
+
+static void leave_out(const struct lumos_job *job, const struct term *term, uint8_t *chosen) {
+  uint8_t *out = lumos_copied(chosen, job->tasks.count, 1);
+  filter(job, term, out);
+  for (size_t t = 0; t < job->tasks.count; t++) {
+    chosen[t] &= !out[t];
+  }
+  free(out);
 }
 
 /* --- Collectives: one chosen member chooses all, and through batched kernels those of the other pairs --- */
@@ -323,7 +432,12 @@ size_t lumos_selector_apply(const struct lumos_selector *selector, const struct 
     chosen[t] = 1;
   }
   for (size_t i = 0; i < selector->terms.count; i++) {
-    filter(job, &selector->terms.items[i], chosen);
+    const struct term *term = &selector->terms.items[i];
+    if (term->negated) {
+      leave_out(job, term, chosen);
+    } else {
+      filter(job, term, chosen);
+    }
   }
   choose_whole_collectives(job, chosen);
   size_t count = 0;

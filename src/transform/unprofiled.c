@@ -65,22 +65,26 @@ bool lumos_transform_unprofiled(struct lumos_job *job, const char *argument, str
   if (!lumos_edit_begin(job, error)) {
     return false;
   }
-  lumos_edit_record(job, "unprofiled", NULL);
   if (!is_known(job)) {
     lumos_job_note(job, "transform.profiler_unknown", LUMOS_WARNING, LUMOS_ABSENT, NULL,
                    "--unprofiled changed nothing: the recording does not show the profiler's CPU time",
                    "record CPU activities, too, and several steps");
+    lumos_edit_record(job, "unprofiled", NULL);
     return true;
   }
   struct lumos_profiled *parts = find_parts(job);
+  struct lumos_edit_profiler profiler = {0};
   for (uint32_t t = 0; t < job->tasks.count; t++) {
     take_out(job, t, parts[t]);
+    lumos_edit_profiled(job, t, (double)(parts[t].dur + parts[t].lag), &profiler);
   }
   free(parts);
+  lumos_edit_profiler_error(job, &profiler);
   note_range(job);
   for (size_t i = 0; i < job->ranks.count; i++) {
     job->ranks.items[i].profiler = lumos_rank_empty.profiler;
   }
   lumos_edit_commit(job);
+  lumos_edit_record(job, "unprofiled", NULL);
   return true;
 }

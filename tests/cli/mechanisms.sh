@@ -44,11 +44,11 @@ for job in "${jobs[@]}"; do
   error=$(mean_of replay_error) lag=$(mean_of unexplained) wrong=-
   awk "BEGIN { exit !($error <= $most && $lag <= $unexplained) }" || fail "$name: the replay is off by $error %, $lag % are unexplained; up to now $most and $unexplained"
   if [ -n "$change" ] && [ "$off" != 0 ]; then
-    predicted=$(lumos-transform --scale "$change" graph 2>message | predicted_step)
+    predicted=$(lumos-transform --scale "$change" graph 2>message | predicted_step) predicted=${predicted%%|*}
     rm -rf job
     # shellcheck disable=SC2086
     emulated-cluster --quiet --ranks all $options $changed job
-    truth=$(lumos-parse job/rank*.json.gz 2>message | lumos-graph 2>message | predicted_step)
+    truth=$(lumos-parse job/rank*.json.gz 2>message | lumos-graph 2>message | predicted_step) truth=${truth%%|*}
     wrong=$(awk "BEGIN { x = ($predicted / $truth - 1) * 100; printf \"%.2f\", x }")
     awk "BEGIN { exit !($wrong <= $off && $wrong >= -($off)) }" || fail "$name: $change is predicted $wrong % off; up to now $off"
   fi

@@ -57,7 +57,7 @@ all='all|0.7 3.3|0|'
 cases() {
   local job=$1 edit group change emulated edited ranks
   local -a options
-  read -ra options <<<"$2 --steps 3 --seed 7 --quiet --plain"
+  read -ra options <<<"$2 $recording"
   rm -rf unchanged
   emulated-cluster "${options[@]}" unchanged || fail "$job: the emulated cluster fails"
   { lumos-parse unchanged/rank*.json | lumos-graph; } >graph 2>message || fail "$job: no graph: $(head -c 300 message)"
@@ -66,7 +66,7 @@ cases() {
     [ -e "unchanged/rank$((ranks - 1)).json" ] || continue
     rm -rf changed
     # shellcheck disable=SC2086 # several options each
-    emulated-cluster "${options[@]}" $emulated --ranks none changed || fail "$job, $change: the emulated cluster fails"
+    emulated-cluster "${options[@]}" $emulated $again --ranks none changed || fail "$job, $change: the emulated cluster fails"
     # shellcheck disable=SC2086
     printf '%s|%s|%s|%s|%s|%s\n' "$group" "$job" "$change" "$(true_steps unchanged | steps)" "$(true_steps changed ${group#"${group%unprofiled}"} | steps)" \
       "$(lumos-transform $edited graph 2>/dev/null | predicted_step)"

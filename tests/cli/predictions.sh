@@ -1,12 +1,21 @@
 # Sourced by scripts that hold predictions against what then happens on the emulated cluster: how steps are read, and how the cases are judged.
 # The script says `jobs` (name | options), `bars` and `all` (group | mean, worst |error| in % | cases that may be worse than "nothing changes" |
-# what is missing), and `cases JOB OPTIONS`, which writes a line a case: group, job, change, step without it, true, predicted, in ns.
+# what is missing), and `cases JOB OPTIONS`, which writes a line a case: group, job, change, step without it, true, predicted, low, high, in ns.
+# For ranges.sh: LUMOS_CASES=FILE keeps the cases and holds no bars, which are of LUMOS_SEED 7 alone; LUMOS_STEPS are recorded, and LUMOS_AGAIN are
+# options of the true runs, such as other chances.
+recording="--steps ${LUMOS_STEPS:-3} --seed ${LUMOS_SEED:-7} --quiet --plain"
+again=${LUMOS_AGAIN-}
 
 # steps: the mean of "STEP NS" but the first.
 steps() { awk 'NR > 1 { sum += $2 } END { if (NR < 2 || sum <= 0) exit 1; printf "%.1f\n", sum / (NR - 1) }'; }
+
+# predicted_step: "STEP|LOW|HIGH" of the stream at hand, with the 90 % range; "STEP||" where it has none.
 predicted_step() {
   lumos-sim --opportunities off 2>message |
-    sed -nE 's/^\{"type":"metric","name":"step_time","value":([0-9]+),.*"scope":\{"step":([0-9]+)\},"source":"simulated".*/\2 \1/p' | steps || fail "the simulation fails: $(head -c 300 message)"
+    sed -nE 's/^\{"type":"metric","name":"step_time","value":([0-9]+),.*"scope":\{"step":[0-9]+\},"source":"simulated"(,"low":([0-9]+),"high":([0-9]+))?.*/\1 \3 \4/p' |
+    awk 'NR > 1 { step += $1; low += $2; high += $3; ranges += NF == 3 }
+      END { if (NR < 2 || step <= 0) exit 1; n = NR - 1; printf "%.1f|", step / n; if (ranges == n) printf "%.1f|%.1f\n", low / n, high / n; else print "|" }' ||
+    fail "the simulation fails: $(head -c 300 message)"
 }
 
 # judge LEAST CHANGE WHAT [--table] [--without MECHANISMS] [JOB...]: all cases, at least so many. CHANGE: the column's name; WHAT: what is predicted.
@@ -28,6 +37,7 @@ judge() {
     cases "$name" "${job#*|}${without:+ --without $without}" >>results
   done
 
+  [ -z "${LUMOS_CASES-}" ] || { sed "s/^/$(basename "$0" .sh), /" results >>"$LUMOS_CASES"; return; }
   check 'every step has its length' [ "$(awk -F'|' '$4 > 0 && $5 > 0 && $6 > 0' results | wc -l)" -eq "$(wc -l <results)" ]
   # By case: the change of the truth, the error, and that of "nothing changes", in %.
   awk -F'|' -v OFS='|' '{ print $1, $2, $3, $4 / 1e6, $5 / 1e6, $6 / 1e6, ($5 / $4 - 1) * 100, ($6 / $5 - 1) * 100, ($4 / $5 - 1) * 100 }' results >errors

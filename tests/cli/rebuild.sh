@@ -51,7 +51,7 @@ trivial() {
 
 # cases JOB OPTIONS|CHANGES: a line a case: group, job, change, step without it, true, predicted, in ns
 cases() {
-  local job=$1 options="${2%%|*} --steps 3 --seed 7 --quiet --plain" changes=${2#*|} change group without=${2##*|\"}
+  local job=$1 options="${2%%|*} $recording" changes=${2#*|} change group without=${2##*|\"}
   local -a list
   without=${without##*\"}
   rm -rf unchanged
@@ -65,7 +65,7 @@ cases() {
     group=${change%% *} group=${group#--}
     rm -rf changed
     # shellcheck disable=SC2086
-    emulated-cluster $options $without $change --ranks none changed || fail "$job, $change: the emulated cluster fails"
+    emulated-cluster $options $without $change $again --ranks none changed || fail "$job, $change: the emulated cluster fails"
     printf '%s %s\n' "$(true_steps changed | steps)" "$(trivial "$options" "$change" "$(true_steps unchanged | steps)")" >>by_formula
     # shellcheck disable=SC2086
     printf '%s|%s|%s|%s|%s|%s\n' "$group" "$job" "$change" "$(true_steps unchanged | steps)" "$(true_steps changed | steps)" \

@@ -53,7 +53,7 @@ all='all|0.27 4.2|0|'
 cases() {
   local job=$1 edit group work selector needed
   local -a options
-  read -ra options <<<"$2 --steps 3 --seed 7 --quiet --plain"
+  read -ra options <<<"$2 $recording"
   rm -rf whole
   emulated-cluster "${options[@]}" whole || fail "$job: the emulated cluster fails"
   { lumos-parse whole/rank*.json | lumos-graph; } >graph 2>message || fail "$job: no graph: $(head -c 300 message)"
@@ -61,7 +61,8 @@ cases() {
     group=${edit%%|*} edit=${edit#*|} needed=${edit##*|} edit=${edit%|*} work=${edit%%|*} selector=${edit#*|}
     [[ $2 =~ $needed ]] || continue
     rm -rf without
-    emulated-cluster "${options[@]}" --leave-out "$work" --ranks none without || fail "$job without $work: the emulated cluster fails"
+    # shellcheck disable=SC2086 # several options
+    emulated-cluster "${options[@]}" --leave-out "$work" $again --ranks none without || fail "$job without $work: the emulated cluster fails"
     printf '%s|%s|%s|%s|%s|%s\n' "$group" "$job" "$work" "$(true_steps whole | steps)" "$(true_steps without | steps)" \
       "$(lumos-transform --remove "$selector" graph 2>/dev/null | predicted_step)"
   done

@@ -22,6 +22,29 @@ static struct lumos_job *job_with_ops(void) {
   return job;
 }
 
+/* K0 and launch0 are of the module Linear_7, whose gradient K2 is; K1 is of layer 1, backward, micro-batch 2. */
+static struct lumos_job *job_with_places(void) {
+  struct lumos_job *job = job_from_text(streams_job);
+  struct lumos_span module = lumos_span_empty, backward = lumos_span_empty;
+  module.rank = backward.rank = 0;
+  module.kind = LUMOS_SPAN_MODULE;
+  module.name = lumos_intern_text(job->strings, "nn.Module: Linear_7");
+  backward.kind = LUMOS_SPAN_OP;
+  backward.name = lumos_intern_text(job->strings, "AddmmBackward0");
+  backward.forward = 0;
+  lumos_vector_push(&job->spans, module);
+  lumos_vector_push(&job->spans, backward);
+  job->tasks.items[task_named(job, "launch0")].span = 0;
+  job->tasks.items[task_named(job, "launch2")].span = 1;
+  struct lumos_task *k1 = &job->tasks.items[task_named(job, "K1")];
+  k1->layer = 1;
+  k1->phase = LUMOS_BACKWARD;
+  k1->micro_batch = 2;
+  job->ranks.items[0].has_parallel = true;
+  job->ranks.items[0].parallel.pp = 3;
+  return job;
+}
+
 /* The names of the chosen tasks, in the job's order. */
 static void expect(const struct lumos_job *job, const char *text, const char *names) {
   struct lumos_error error = {0};
@@ -87,6 +110,27 @@ static void every_term_chooses_what_it_says(void **state) {
   lumos_job_free(job);
 }
 
+static void places_and_what_is_not_so_are_chosen(void **state) {
+  (void)state;
+  struct lumos_job *job = job_with_places();
+  expect(job, "module=Linear_7", " launch0 launch2 K0 K2");
+  expect(job, "module=nn.Module: Linear_7,device", " K0 K2");
+  expect(job, "module=Linear", "");
+  expect(job, "layer=1", " K1");
+  expect(job, "layer=0", "");
+  expect(job, "phase=backward", " K1");
+  expect(job, "micro_batch=2", " K1");
+  expect(job, "stage=3,device,not layer=1", " K0 K2 K3");
+  expect(job, "stage=0", "");
+  expect(job, "not host,not kind=gemm", " K2 K3");
+  expect(job, "not name~K|launch,not device", " record wait sync after work");
+  lumos_job_free(job);
+  job = job_from_text(ranks_job);
+  expect(job, "device,not kind=communication", " A B");
+  expect(job, "kind=communication", " C0 C1");
+  lumos_job_free(job);
+}
+
 /* launch1, in aten::mm, is what K1 is free from, and does not launch it. What stands in the op itself is of it. */
 static void a_free_task_is_of_no_call(void **state) {
   (void)state;
@@ -138,10 +182,18 @@ static void what_is_no_selector_is_refused(void **state) {
   const struct {
     const char *selector, *message;
   } rows[] = {
-      {"", "not a selector"},      {"gemm", "'gemm' is not a selector"},       {"hosts", "not a selector"},
-      {"kind=gem", "kind 'gem'"},  {"kind=", "nothing follows 'kind='"},       {"rank=x", "'x' is not a rank"},
-      {"rank=-1", "not a rank"},   {"rank=99999999999", "not a rank"},         {"name~(", "regular expression"},
-      {"host,", "not a selector"}, {"device,phase=forward", "not a selector"},
+      {"", "not a selector"},
+      {"gemm", "'gemm' is not a selector"},
+      {"hosts", "not a selector"},
+      {"kind=gem", "kind 'gem'"},
+      {"kind=", "nothing follows 'kind='"},
+      {"rank=x", "'x' is not a number"},
+      {"rank=-1", "not a number"},
+      {"rank=99999999999", "not a number"},
+      {"name~(", "regular expression"},
+      {"host,", "not a selector"},
+      {"device,phase=forth", "'forth' is not a phase"},
+      {"not", "not a selector"},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     struct lumos_error error = {0};
@@ -205,9 +257,10 @@ static void ordinary_expressions_are_not(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_term_chooses_what_it_says), cmocka_unit_test(a_free_task_is_of_no_call),
-      cmocka_unit_test(one_member_chooses_all),          cmocka_unit_test(what_is_no_selector_is_refused),
-      cmocka_unit_test(costly_expressions_are_refused),  cmocka_unit_test(ordinary_expressions_are_not),
+      cmocka_unit_test(every_term_chooses_what_it_says), cmocka_unit_test(places_and_what_is_not_so_are_chosen),
+      cmocka_unit_test(a_free_task_is_of_no_call),       cmocka_unit_test(one_member_chooses_all),
+      cmocka_unit_test(what_is_no_selector_is_refused),  cmocka_unit_test(costly_expressions_are_refused),
+      cmocka_unit_test(ordinary_expressions_are_not),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

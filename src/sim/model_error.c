@@ -1,0 +1,87 @@
+/* How wrong the graph is about the recording itself, noted before the first change as common errors of the whole step,
+ * for afterwards nothing measured is left to hold a simulation against:
+ *
+ *   replay  the root mean square, over the job's steps but the first of several, of how far each is from the measured
+ *           one when no unexplained delay is carried over;
+ *   steps   the standard error of their mean: the standard deviation of the measured steps by the root of their number,
+ *           and as much more as Student's distribution is wider than the normal one with so few. Of one step it is not
+ *           known.
+ */
+#include "sim/metrics.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { MILLION = 1000000 };
+
+static double length(const struct lumos_step *step) { return (double)(step->end - step->start); }
+
+/* What is beyond a number of a stream is no error but nonsense. */
+static void add(struct lumos_job *job, const char *id, const char *name, double sigma, const char *source) {
+  if (isfinite(sigma) && sigma * MILLION < INT32_MAX) {
+    (void)lumos_job_common_error(job, id, name, (int32_t)lround(sigma * MILLION), source);
+  }
+}
+
+static void add_replay(struct lumos_job *job, const struct lumos_timeline *measured,
+                       const struct lumos_timeline *replayed) {
+  double sum = 0;
+  size_t first = measured->job.count > 1, count = measured->job.count - first;
+  for (size_t k = first; k < measured->job.count && replayed->job.count == measured->job.count; k++) {
+    double whole = length(&measured->job.items[k]);
+    double off = whole > 0 ? length(&replayed->job.items[k]) / whole - 1 : 0;
+    sum += off * off;
+  }
+  if (count > 0 && replayed->job.count == measured->job.count) {
+    add(job, LUMOS_ERROR_REPLAY, "delays that the model does not explain", sqrt(sum / (double)count),
+        "replay of the recorded steps");
+  }
+}
+
+/* Student's t at 95 % by degrees of freedom, from 1, over that of the normal distribution, 1.645; beyond
+ * 10 its expansion, 1 + (1.645^2 + 1) / (4 n). */
+static double student(size_t degrees) {
+  static const double ratios[] = {3.838, 1.775, 1.431, 1.296, 1.225, 1.181, 1.152, 1.131, 1.114, 1.102};
+  size_t count = sizeof ratios / sizeof *ratios;
+  return degrees <= count ? ratios[degrees - 1] : 1 + 0.93 / (double)degrees;
+}
+
+static void add_steps(struct lumos_job *job, const struct lumos_timeline *measured) {
+  double sum = 0, squares = 0;
+  size_t first = measured->job.count > 1, count = measured->job.count - first;
+  for (size_t k = first; k < measured->job.count; k++) {
+    sum += length(&measured->job.items[k]);
+  }
+  double mean = count > 0 ? sum / (double)count : 0;
+  for (size_t k = first; k < measured->job.count; k++) {
+    double off = length(&measured->job.items[k]) - mean;
+    squares += off * off;
+  }
+  if (count > 1 && mean > 0) {
+    add(job, LUMOS_ERROR_STEPS, "differences between steps",
+        student(count - 1) * sqrt(squares / (double)(count - 1) / (double)count) / mean, "measured steps");
+  }
+}
+
+void lumos_note_model_errors(struct lumos_job *job) {
+  struct lumos_engine engine;
+  struct lumos_stretches stretches, ends;
+  struct lumos_timeline measured;
+  struct lumos_replay replay = {0};
+  struct lumos_error error = {0};
+  lumos_find_stretches(job, &stretches);
+  lumos_timeline_make(&measured, job, NULL, &stretches);
+  if (measured.job.count > 0) {
+    lumos_engine_prepare(&engine, job, LUMOS_MODEL_LUMOS);
+    ends = stretches;
+    ends.places = engine.unordered ? NULL : engine.node_of;
+    if (lumos_replay(job, &engine, &ends, &measured, &replay, &error)) { /* else it is not known */
+      add_replay(job, &measured, &replay.timeline);
+    }
+    add_steps(job, &measured);
+    lumos_replay_free(&replay);
+    lumos_engine_free(&engine);
+  }
+  lumos_timeline_free(&measured);
+  lumos_vector_free(&stretches);
+}

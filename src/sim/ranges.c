@@ -1,0 +1,510 @@
+/* The range of a prediction: low and high hold what a run of the changed job would show with a chance of 90 %.
+ *
+ * Sources of error, each as one standard deviation. They are taken to be independent, and add up as squares:
+ *
+ *   common errors   of durations that a model gave (common_error records). The job runs again with all of one error's
+ *                   durations, on threads the lags before them too, longer by a factor of 1 + sigma, and again divided by it. How much later
+ *                   or earlier a figure comes out is its error on that side; a side on which nothing moves has none.
+ *   own errors      of single durations (dur_error, and transfer_error of transfers that a model gave), independent of each
+ *                   other: DRAWS runs, each with every one of them drawn anew, from a generator that depends on nothing but the draw and
+ *                   the place. By side, the root mean square of how far these runs lie from the prediction. Where ranks wait for the
+ *                   slowest all of them may be later.
+ *   replay, steps   what the replay of the recording is off by, and how far the mean of so few steps can be from the
+ *                   mean of many (model_error.c): shares of the step.
+ *   rebuild         how far the rebuilt recorded configuration is off (metric rebuild_error): a share of the step.
+ *   change          what a change does to the durations of tasks that it does not name: kernels beside communication
+ *                   share its SMs and memory, clocks follow the load, the profiler's cost varies. It grows with the part of the step
+ *                   that is spent otherwise than it was measured: CHANGE_SHARE of that time, and OVERLAP_SHARE of what the
+ *                   overlap of compute and communication grows or shrinks by.
+ *
+ * half width = 1.645 sqrt(sum of squares), by side: a normal distribution has 90 % within. Errors of the step as a whole may
+ * lie in any one of its parts: a part has them all, in nanoseconds. No time is below 0.
+ */
+#include "sim/ranges.h"
+
+#include "base/parallel.h"
+#include "base/text.h"
+#include "sim/clock.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double WITHIN_90 = 1.645; /* standard deviations */
+/* Chosen: three quarters of 156 changes of emulated jobs (perturbed.sh, removed.sh, with other chances than ranges.sh
+ * has) are off by less than 3 % of the time that moved. */
+static const double CHANGE_SHARE = 0.03;
+/* Kernels beside communication are published to take 13 to 38 % longer than alone (Echo, vTrain, Daydream). Lumos keeps
+ * how long each took beside what it ran beside. */
+static const double OVERLAP_SHARE = 0.2;
+enum { MOST_WORKERS = 8, DRAWS = 8, MILLION = 1000000 };
+
+/* ---- the job with durations of one common error longer, or shorter ---- */
+
+struct shifted {
+  struct lumos_variant variant;
+  const struct lumos_job *job;
+  lumos_string_id error;
+  double factor;
+};
+
+static int64_t times_factor(const struct shifted *shifted, int64_t time) {
+  double changed = (double)time * shifted->factor;
+  return changed < (double)LUMOS_TIME_LIMIT ? llround(changed) : time;
+}
+
+static struct lumos_times shifted_times(void *context, uint32_t task, struct lumos_times own) {
+  const struct shifted *shifted = context;
+  const struct lumos_task *of = &shifted->job->tasks.items[task];
+  if (lumos_detail_of(shifted->job, of)->common_error != shifted->error) {
+    return own;
+  }
+  own.dur = times_factor(shifted, own.dur);
+  own.lag = lumos_on_stream(shifted->job, of) ? own.lag : times_factor(shifted, own.lag);
+  return own;
+}
+
+static int64_t shifted_transfer(void *context, uint32_t collective, int64_t own) {
+  const struct shifted *shifted = context;
+  bool has = shifted->job->collectives.items[collective].common_error == shifted->error;
+  return has ? times_factor(shifted, own) : own;
+}
+
+static void find_uses(const struct lumos_job *job, uint8_t *threads, uint8_t *streams, uint8_t *transfers) {
+  for (size_t t = 0; t < job->tasks.count; t++) {
+    const struct lumos_task *task = &job->tasks.items[t];
+    lumos_string_id error = lumos_detail_of(job, task)->common_error;
+    (lumos_on_stream(job, task) ? streams : threads)[error] = 1;
+  }
+  for (size_t c = 0; c < job->collectives.count; c++) {
+    transfers[job->collectives.items[c].common_error] = 1;
+  }
+}
+
+/* ---- the job with every duration that has an error of its own drawn anew ---- */
+
+struct drawn {
+  struct lumos_variant variant;
+  const struct lumos_job *job;
+  uint64_t draw;
+};
+
+/* SplitMix64 (Steele, Lea, Flood 2014): a hash of a counter, so that a number depends on its place alone. */
+static uint64_t hash(uint64_t x) {
+  x += UINT64_C(0x9E3779B97F4A7C15);
+  x = (x ^ x >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
+  x = (x ^ x >> 27) * UINT64_C(0x94D049BB133111EB);
+  return x ^ x >> 31;
+}
+
+/* A normal number, from two uniform ones (Box and Muller 1958). */
+static double normal(uint64_t draw, uint64_t place) {
+  static const double unit = 1.0 / 9007199254740992.0; /* 2^-53 */
+  uint64_t first = hash(hash(draw) ^ place), second = hash(first);
+  double radius = sqrt(-2 * log(((double)(first >> 11) + 1) * unit));
+  return radius * cos(2 * M_PI * ((double)(second >> 11) * unit));
+}
+
+static int64_t drawn_time(int64_t time, double sigma, double number) {
+  double changed = (double)time + sigma * number;
+  return changed <= 0 ? 0 : changed < (double)LUMOS_TIME_LIMIT ? llround(changed) : time;
+}
+
+static struct lumos_times drawn_times(void *context, uint32_t task, struct lumos_times own) {
+  const struct drawn *drawn = context;
+  struct lumos_decimal error = lumos_detail_of(drawn->job, &drawn->job->tasks.items[task])->dur_error;
+  if (error.units != LUMOS_ABSENT) {
+    own.dur = drawn_time(own.dur, lumos_decimal_value(error) * (double)own.dur, normal(drawn->draw, task));
+  }
+  return own;
+}
+
+static bool has_own_error(const struct lumos_collective *collective) {
+  return collective->dur_source == LUMOS_MODELLED && collective->transfer_error != LUMOS_ABSENT;
+}
+
+static int64_t drawn_transfer(void *context, uint32_t collective, int64_t own) {
+  const struct drawn *drawn = context;
+  const struct lumos_collective *of = &drawn->job->collectives.items[collective];
+  double number = normal(drawn->draw, drawn->job->tasks.count + collective);
+  return has_own_error(of) ? drawn_time(own, (double)of->transfer_error, number) : own;
+}
+
+/* ---- runs ---- */
+
+struct trial { /* one common error, in one direction, or one draw of all own errors */
+  struct shifted shifted;
+  struct drawn drawn;
+  bool draws;
+  size_t error;           /* of job->common_errors */
+  struct lumos_run *runs; /* NULL: the job cannot go on so */
+};
+LUMOS_VECTOR_TYPE(range_trials, struct trial);
+
+struct search {
+  const struct lumos_engine *engine;
+  struct range_trials trials;
+  size_t workers;
+};
+
+/* A worker is a piece, so that its engine is made once for its runs. */
+static bool run_some(void *context, size_t index, bool callers) {
+  struct search *search = context;
+  struct lumos_engine engine;
+  (void)callers;
+  lumos_engine_copy(&engine, search->engine);
+  for (size_t i = index; i < search->trials.count; i += search->workers) {
+    struct trial *trial = &search->trials.items[i];
+    struct lumos_error error = {0};
+    struct lumos_variant *variant = trial->draws ? &trial->drawn.variant : &trial->shifted.variant;
+    variant->context = trial->draws ? (void *)&trial->drawn : (void *)&trial->shifted;
+    const struct lumos_engine_order order = {.variant = variant};
+    trial->runs = lumos_engine_room(&engine, false);
+    if (!lumos_engine_do(&engine, &order, trial->runs, &error)) {
+      free(trial->runs);
+      trial->runs = NULL;
+    }
+  }
+  lumos_engine_free(&engine);
+  return true;
+}
+
+static void find_trials(const struct lumos_job *job, struct range_trials *trials) {
+  size_t strings = lumos_strings_count(job->strings) + 1U;
+  uint8_t *threads = lumos_allocate_zeroed(strings, 1), *streams = lumos_allocate_zeroed(strings, 1),
+          *transfers = lumos_allocate_zeroed(strings, 1);
+  find_uses(job, threads, streams, transfers);
+  for (size_t i = 0; i < job->common_errors.count; i++) {
+    const struct lumos_common_error *error = &job->common_errors.items[i];
+    double sigma = lumos_decimal_value(error->sigma);
+    if ((threads[error->id] || streams[error->id] || transfers[error->id]) && sigma > 0) {
+      struct lumos_variant variant = {.times = shifted_times,
+                                      .threads = threads[error->id] != 0,
+                                      .streams = streams[error->id] != 0,
+                                      .transfer = transfers[error->id] != 0 ? shifted_transfer : NULL};
+      lumos_vector_push(trials, ((struct trial){.shifted = {variant, job, error->id, 1 + sigma}, .error = i}));
+      lumos_vector_push(trials, ((struct trial){.shifted = {variant, job, error->id, 1 / (1 + sigma)}, .error = i}));
+    }
+  }
+  free(threads);
+  free(streams);
+  free(transfers);
+}
+
+static void find_draws(const struct lumos_job *job, struct range_trials *trials) {
+  struct lumos_variant variant = {.times = drawn_times};
+  for (size_t t = 0; t < job->tasks.count; t++) {
+    if (lumos_detail_of(job, &job->tasks.items[t])->dur_error.units != LUMOS_ABSENT) {
+      *(lumos_on_stream(job, &job->tasks.items[t]) ? &variant.streams : &variant.threads) = true;
+    }
+  }
+  for (size_t c = 0; c < job->collectives.count && variant.transfer == NULL; c++) {
+    variant.transfer = has_own_error(&job->collectives.items[c]) ? drawn_transfer : NULL;
+  }
+  bool any = variant.threads || variant.streams || variant.transfer != NULL;
+  for (uint64_t draw = 0; draw < DRAWS && any; draw++) {
+    lumos_vector_push(trials, ((struct trial){.drawn = {variant, job, draw}, .draws = true}));
+  }
+}
+
+/* ---- what they do to the figures ---- */
+
+struct sides { /* squares, in ns, of how far a figure may be above, and below, what is predicted */
+  double up, down;
+};
+
+struct ranges {
+  struct lumos_job *job;
+  struct lumos_metric_span span;
+  struct sides *sides; /* by metric of the span */
+  const char *largest;
+  double largest_share;
+  double step; /* the mean of the job's steps, ns */
+  int32_t uncounted;
+  bool known;
+};
+
+static double value_of(const struct lumos_metric *metric) { return lumos_decimal_value(metric->value); }
+
+static bool has_range(const struct lumos_job *job, const struct lumos_metric *metric) {
+  return metric->scope.step != LUMOS_ABSENT_INT && metric->value.decimals == 0 &&
+         strcmp(lumos_string(job->strings, metric->unit), "ns") == 0;
+}
+
+static bool is_alike(const struct lumos_metric *a, const struct lumos_metric *b) {
+  return a->name == b->name && a->scope.rank == b->scope.rank && a->scope.step == b->scope.step &&
+         a->scope.stage == b->scope.stage && a->scope.kind == b->scope.kind;
+}
+
+/* Of the job: its steps' own figures. */
+static bool is_of_job(const struct lumos_metric *metric) {
+  return metric->scope.rank == LUMOS_ABSENT_INT && metric->scope.step != LUMOS_ABSENT_INT &&
+         lumos_scope_is_whole(&metric->scope);
+}
+
+/* The number of the step that does not count, the first of several, which begins before the change; LUMOS_ABSENT_INT:
+ * all count. */
+static int32_t uncounted_step(const struct lumos_job *job, enum lumos_source source) {
+  lumos_string_id step_time = lumos_intern_text(job->strings, "step_time");
+  int32_t first = INT32_MAX, last = INT32_MIN;
+  for (size_t i = 0; i < job->metrics.count; i++) {
+    const struct lumos_metric *metric = &job->metrics.items[i];
+    if (metric->name == step_time && metric->source == (uint8_t)source && is_of_job(metric)) {
+      first = metric->scope.step < first ? metric->scope.step : first;
+      last = metric->scope.step > last ? metric->scope.step : last;
+    }
+  }
+  return first < last ? first : LUMOS_ABSENT_INT;
+}
+
+/* The mean over the job's steps that count; NAN: it has none. */
+static double mean_of(const struct lumos_job *job, const char *name, enum lumos_source source) {
+  lumos_string_id id = lumos_intern_text(job->strings, name);
+  int32_t uncounted = uncounted_step(job, source);
+  double sum = 0;
+  size_t count = 0;
+  for (size_t i = 0; i < job->metrics.count; i++) {
+    const struct lumos_metric *metric = &job->metrics.items[i];
+    if (metric->name == id && metric->source == (uint8_t)source && is_of_job(metric) &&
+        metric->scope.step != uncounted) {
+      sum += value_of(metric);
+      count++;
+    }
+  }
+  return count == 0 ? NAN : sum / (double)count;
+}
+
+/* A source's share of the job's mean step, one standard deviation. */
+static void tell_source(struct ranges *ranges, const char *name, double share) {
+  struct lumos_scope scope = lumos_everywhere;
+  if (!(share > 0) || share >= MILLION) {
+    return;
+  }
+  scope.name = lumos_intern_text(ranges->job->strings, name);
+  lumos_metric_add(ranges->job, "prediction_error", &scope, LUMOS_METRIC_SIMULATED,
+                   (struct lumos_decimal){llround(share * MILLION), 6});
+  if (share > ranges->largest_share) {
+    ranges->largest = name;
+    ranges->largest_share = share;
+  }
+}
+
+/* The figures of a run that is not the job's, in the order of those that are. */
+static bool figures_of(const struct ranges *ranges, const struct lumos_stretches *stretches,
+                       const struct lumos_run *runs, struct lumos_job *shadow) {
+  struct lumos_timeline timeline;
+  struct lumos_coupling coupling;
+  *shadow = *ranges->job;
+  memset(&shadow->metrics, 0, sizeof shadow->metrics);
+  memset(&shadow->notes, 0, sizeof shadow->notes);
+  lumos_timeline_make(&timeline, shadow, runs, stretches);
+  lumos_coupling_make(&coupling, shadow);
+  int64_t *kept = lumos_allocate(timeline.steps.count * sizeof *kept);
+  struct lumos_idle *idle = lumos_allocate(timeline.steps.count * sizeof *idle);
+  struct lumos_unrecorded *unrecorded = lumos_unrecorded_open(shadow);
+  lumos_write_timeline(shadow, &coupling, &timeline, kept, idle, unrecorded);
+  lumos_unrecorded_close(unrecorded);
+  lumos_coupling_free(&coupling);
+  lumos_timeline_free(&timeline);
+  free(kept);
+  free(idle);
+  lumos_vector_free(&shadow->notes);
+  return shadow->metrics.count == ranges->span.end - ranges->span.first;
+}
+
+/* Adds to `sides`, by figure, the squares of how far a run lies from the prediction, and to `counts` how many are on
+ * that side; returns how far the job's mean step does. */
+static double add_trial(struct ranges *ranges, const struct lumos_stretches *stretches, const struct trial *trial,
+                        struct sides *sides, struct sides *counts) {
+  struct lumos_job shadow;
+  double moved = 0, steps = 0;
+  lumos_string_id step_time = lumos_intern_text(ranges->job->strings, "step_time");
+  bool same = trial->runs != NULL && figures_of(ranges, stretches, trial->runs, &shadow);
+  ranges->known = ranges->known && same;
+  if (trial->runs == NULL) {
+    return 0;
+  }
+  for (size_t i = 0; i < shadow.metrics.count && same; i++) {
+    const struct lumos_metric *own = &ranges->job->metrics.items[ranges->span.first + i];
+    double shift = value_of(&shadow.metrics.items[i]) - value_of(own);
+    same = is_alike(own, &shadow.metrics.items[i]);
+    *(shift > 0 ? &sides[i].up : &sides[i].down) += shift * shift;
+    *(shift > 0 ? &counts[i].up : &counts[i].down) += 1;
+    if (own->name == step_time && is_of_job(own) && own->scope.step != ranges->uncounted) {
+      moved += shift;
+      steps++;
+    }
+  }
+  ranges->known = ranges->known && same;
+  lumos_vector_free(&shadow.metrics);
+  return steps > 0 ? moved / steps : 0;
+}
+
+/* Both directions of a common error, or all draws: trials [first, end). On each side a figure has the mean square of the
+ * runs that lie there. Returns the larger side of the job's mean step, one standard deviation. */
+static double add_trials(struct ranges *ranges, const struct lumos_stretches *stretches, const struct trial *first,
+                         const struct trial *end) {
+  size_t figures = ranges->span.end - ranges->span.first;
+  struct sides *sums = lumos_allocate_zeroed(figures, sizeof *sums),
+               *counts = lumos_allocate_zeroed(figures, sizeof *counts);
+  struct sides step = {0, 0}, of = {0, 0};
+  for (const struct trial *trial = first; trial < end; trial++) {
+    double moved = add_trial(ranges, stretches, trial, sums, counts);
+    *(moved > 0 ? &step.up : &step.down) += moved * moved;
+    *(moved > 0 ? &of.up : &of.down) += 1;
+  }
+  for (size_t i = 0; i < figures; i++) {
+    ranges->sides[i].up += counts[i].up > 0 ? sums[i].up / counts[i].up : 0;
+    ranges->sides[i].down += counts[i].down > 0 ? sums[i].down / counts[i].down : 0;
+  }
+  free(sums);
+  free(counts);
+  return sqrt(fmax(of.up > 0 ? step.up / of.up : 0, of.down > 0 ? step.down / of.down : 0));
+}
+
+static void add_runs(struct ranges *ranges, const struct lumos_engine *engine,
+                     const struct lumos_stretches *stretches) {
+  struct search search = {.engine = engine};
+  struct lumos_job *job = ranges->job;
+  find_trials(job, &search.trials);
+  size_t common = search.trials.count;
+  find_draws(job, &search.trials);
+  search.workers = search.trials.count < MOST_WORKERS ? search.trials.count : MOST_WORKERS;
+  (void)lumos_parallel(search.workers, 0, run_some, &search);
+  const struct trial *trials = search.trials.items;
+  for (size_t i = 0; i < common; i += 2) {
+    double moved = add_trials(ranges, stretches, trials + i, trials + i + 2);
+    tell_source(ranges, lumos_string(job->strings, job->common_errors.items[trials[i].error].name),
+                moved / ranges->step);
+  }
+  if (search.trials.count > common) {
+    double moved = add_trials(ranges, stretches, trials + common, trials + search.trials.count);
+    tell_source(ranges, "durations of single tasks", moved / ranges->step);
+  }
+  for (size_t i = 0; i < search.trials.count; i++) {
+    free(search.trials.items[i].runs);
+  }
+  lumos_vector_free(&search.trials);
+}
+
+/* ---- errors of the step as a whole ---- */
+
+/* What the change does to the durations of other tasks: of all that runs at another time, and of what begins or ceases
+ * to run beside communication. NAN where nothing was measured to see by how much the step is another. */
+struct change_shares {
+  double moved, overlap;
+};
+
+static struct change_shares find_change(const struct ranges *ranges) {
+  static const char *const parts[] = {"exposed_compute", "overlapped", "exposed_communication", "exposed_copy", "idle"};
+  double more = 0, less = 0, overlap = 0;
+  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+    double is = mean_of(ranges->job, parts[i], LUMOS_METRIC_SIMULATED);
+    double was = mean_of(ranges->job, parts[i], LUMOS_METRIC_MEASURED);
+    double by = isnan(is) && isnan(was) ? 0 : is - was; /* a job without GPUs has no parts */
+    if (isnan(by)) {
+      return (struct change_shares){NAN, NAN};
+    }
+    more += by > 0 ? by : 0;
+    less += by < 0 ? -by : 0;
+    overlap = i == 1 ? fabs(by) : overlap;
+  }
+  double step = fabs(ranges->step - mean_of(ranges->job, "step_time", LUMOS_METRIC_MEASURED));
+  double most = fmax(fmax(more, less), step);
+  return isnan(step)
+             ? (struct change_shares){NAN, NAN}
+             : (struct change_shares){CHANGE_SHARE * most / ranges->step, OVERLAP_SHARE * overlap / ranges->step};
+}
+
+static double share_of_error(const struct lumos_job *job, const char *id) {
+  const struct lumos_common_error *error = lumos_common_error_of(job, lumos_intern_text(job->strings, id));
+  return error == NULL ? 0 : lumos_decimal_value(error->sigma);
+}
+
+static double rebuild_share(const struct lumos_job *job) {
+  lumos_string_id name = lumos_intern_text(job->strings, "rebuild_error");
+  for (size_t i = 0; i < job->metrics.count; i++) {
+    if (job->metrics.items[i].name == name) {
+      return fabs(value_of(&job->metrics.items[i]));
+    }
+  }
+  return 0;
+}
+
+/* The square of all of them, as a share of the step. */
+static double whole_square(struct ranges *ranges) {
+  struct change_shares change = find_change(ranges);
+  const struct {
+    const char *name;
+    double share;
+  } sources[] = {
+      {"delays that the model does not explain", share_of_error(ranges->job, LUMOS_ERROR_REPLAY)},
+      {"differences between steps", share_of_error(ranges->job, LUMOS_ERROR_STEPS)},
+      {"rebuilding", rebuild_share(ranges->job)},
+      {"what the change does to other tasks", change.moved},
+      {"kernels beside communication", change.overlap},
+  };
+  double sum = 0;
+  for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
+    ranges->known = ranges->known && isfinite(sources[i].share);
+    sum += sources[i].share * sources[i].share;
+    tell_source(ranges, sources[i].name, sources[i].share);
+  }
+  return sum;
+}
+
+/* ---- the ranges ---- */
+
+static void set_ranges(struct ranges *ranges, double whole) {
+  lumos_string_id step_time = lumos_intern_text(ranges->job->strings, "step_time");
+  double step = ranges->step; /* of the rank or the job; its figures stand behind its length */
+  for (size_t i = ranges->span.first; i < ranges->span.end; i++) {
+    struct lumos_metric *metric = &ranges->job->metrics.items[i];
+    if (!has_range(ranges->job, metric)) {
+      continue;
+    }
+    step = metric->name == step_time ? value_of(metric) : lumos_scope_is_whole(&metric->scope) ? step : ranges->step;
+    const struct sides *sides = &ranges->sides[i - ranges->span.first];
+    double value = value_of(metric), square = whole * step * step;
+    double low = value - WITHIN_90 * sqrt(sides->down + square), high = value + WITHIN_90 * sqrt(sides->up + square);
+    if (high < (double)LUMOS_TIME_LIMIT) {
+      metric->low = (struct lumos_decimal){low > 0 ? llround(low) : 0, 0};
+      metric->high = (struct lumos_decimal){llround(high), 0};
+    }
+  }
+}
+
+static void tell_largest(const struct ranges *ranges) {
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  lumos_text_format(&text, "the largest source of doubt in this prediction: %s (%.2g %% of the step)", ranges->largest,
+                    100 * ranges->largest_share);
+  lumos_text_char(&text, '\0');
+  lumos_job_note(ranges->job, "sim.largest_error", LUMOS_INFO, LUMOS_ABSENT, NULL, text.bytes, NULL);
+  lumos_text_free(&text);
+}
+
+void lumos_write_ranges(struct lumos_job *job, const struct lumos_engine *engine,
+                        const struct lumos_stretches *stretches, struct lumos_metric_span span) {
+  struct ranges ranges = {.job = job, .span = span, .known = true};
+  ranges.step = mean_of(job, "step_time", LUMOS_METRIC_SIMULATED);
+  ranges.uncounted = uncounted_step(job, LUMOS_METRIC_SIMULATED);
+  if (!(ranges.step > 0)) {
+    return;
+  }
+  ranges.sides = lumos_allocate_zeroed(span.end - span.first, sizeof *ranges.sides);
+  size_t told = job->metrics.count;
+  add_runs(&ranges, engine, stretches);
+  double whole = whole_square(&ranges);
+  if (ranges.known) {
+    set_ranges(&ranges, whole);
+  } else {
+    job->metrics.count = told;
+    lumos_job_note(job, "sim.range_unknown", LUMOS_WARNING, LUMOS_ABSENT, NULL,
+                   "how sure this prediction is cannot be said: measured steps are missing, or the job cannot run with "
+                   "other durations",
+                   "change the job as lumos-parse or lumos-graph wrote it");
+  }
+  if (ranges.known && ranges.largest != NULL) {
+    tell_largest(&ranges);
+  }
+  free(ranges.sides);
+}
