@@ -17,11 +17,11 @@ static int by_start(const void *left, const void *right) {
 /* When new communication is there, by rank and time. Members of one stream come one after the other, those of several are
  * united. */
 static void find_stretches(struct stretches *stretches, const struct lumos_job *job, const struct lumos_run *runs,
-                           const uint8_t *streams) {
+                           const uint8_t *communication) {
   size_t kept = 0;
   for (size_t t = 0; t < job->tasks.count; t++) {
     const struct lumos_task *task = &job->tasks.items[t];
-    if (streams[task->lane]) {
+    if (communication[t]) {
       struct stretch stretch = {lumos_rank_of(job, task), runs[t].start, runs[t].start + runs[t].dur};
       lumos_vector_push(stretches, stretch);
     }
@@ -66,32 +66,57 @@ static int64_t time_beside(const struct stretches *stretches, uint32_t rank, int
   return sum;
 }
 
-static void lengthen(struct lumos_job *job, struct lumos_task *task, int64_t beside) {
-  struct lumos_detail *detail = lumos_task_detail(job, task);
-  detail->was = detail->was == LUMOS_ABSENT ? task->dur : detail->was;
-  task->dur += beside * REBUILD_LOSS_PERCENT / 100;
-  task->dur_source = LUMOS_MODELLED;
+static bool computes(const struct lumos_job *job, const struct lumos_task *task) {
+  return lumos_on_stream(job, task) && !lumos_is_communication(task->kind) && !lumos_is_copy(task->kind);
 }
 
-bool rebuild_slow_down(struct lumos_job *job, const uint8_t *streams, struct lumos_error *error) {
-  const struct lumos_sim_options options = {.model = LUMOS_MODEL_LUMOS};
-  struct lumos_run *runs = lumos_allocate(job->tasks.count * sizeof *runs);
+/* By task: how long it runs beside that. */
+static int64_t *find_times(const struct lumos_job *job, const struct lumos_run *runs, const uint8_t *communication) {
+  int64_t *times = lumos_allocate_zeroed(job->tasks.count, sizeof *times);
   struct stretches stretches = {0};
-  bool done = lumos_engine_run(job, &options, runs, error);
-  if (done) {
-    find_stretches(&stretches, job, runs, streams);
-  }
-  for (size_t t = 0; t < job->tasks.count && done; t++) {
-    struct lumos_task *task = &job->tasks.items[t];
-    bool computes = lumos_on_stream(job, task) && !lumos_is_communication(task->kind) && !lumos_is_copy(task->kind);
-    int64_t beside = computes && !streams[task->lane]
-                         ? time_beside(&stretches, lumos_rank_of(job, task), runs[t].start, runs[t].start + runs[t].dur)
-                         : 0;
-    if (beside > 0) {
-      lengthen(job, task, beside);
+  find_stretches(&stretches, job, runs, communication);
+  for (size_t t = 0; t < job->tasks.count; t++) {
+    const struct lumos_task *task = &job->tasks.items[t];
+    if (computes(job, task)) {
+      times[t] = time_beside(&stretches, lumos_rank_of(job, task), runs[t].start, runs[t].start + runs[t].dur);
     }
   }
   lumos_vector_free(&stretches);
+  return times;
+}
+
+int64_t *rebuild_find_losses(const struct lumos_job *job, const uint8_t *communication) {
+  struct lumos_run *runs = lumos_allocate(job->tasks.count * sizeof *runs);
+  for (size_t t = 0; t < job->tasks.count; t++) {
+    runs[t] = (struct lumos_run){job->tasks.items[t].start, job->tasks.items[t].dur};
+  }
+  int64_t *losses = find_times(job, runs, communication);
+  for (size_t t = 0; t < job->tasks.count; t++) {
+    losses[t] = losses[t] * REBUILD_LOSS_PERCENT / (100 + REBUILD_LOSS_PERCENT);
+  }
+  free(runs);
+  return losses;
+}
+
+void rebuild_change_length(struct lumos_job *job, uint32_t t, int64_t by) {
+  struct lumos_task *task = &job->tasks.items[t];
+  struct lumos_detail *detail = lumos_task_detail(job, task);
+  detail->was = detail->was == LUMOS_ABSENT ? task->dur : detail->was;
+  task->dur = task->dur + by > 0 ? task->dur + by : 0;
+  task->dur_source = LUMOS_MODELLED;
+}
+
+bool rebuild_slow_down(struct lumos_job *job, const uint8_t *communication, struct lumos_error *error) {
+  const struct lumos_sim_options options = {.model = LUMOS_MODEL_LUMOS};
+  struct lumos_run *runs = lumos_allocate(job->tasks.count * sizeof *runs);
+  bool done = lumos_engine_run(job, &options, runs, error);
+  int64_t *times = done ? find_times(job, runs, communication) : NULL;
+  for (uint32_t t = 0; t < job->tasks.count && done; t++) {
+    if (times[t] > 0) {
+      rebuild_change_length(job, t, times[t] * REBUILD_LOSS_PERCENT / 100);
+    }
+  }
+  free(times);
   free(runs);
   return done;
 }

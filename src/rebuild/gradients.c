@@ -90,7 +90,7 @@ static int64_t elements_of(const struct lumos_job *from, uint32_t span) {
   return inputs[0].count == 0 ? 0 : elements;
 }
 
-static void add_gradient(const struct search *search, uint32_t t, uint32_t kernel, uint32_t shapes) {
+static void add_gradient(const struct search *search, uint32_t t, uint32_t kernel, uint32_t shapes, uint8_t part) {
   const struct lumos_task *task = &search->job->tasks.items[t];
   int size = 0;
   if (shapes != LUMOS_NONE) {
@@ -101,7 +101,7 @@ static void add_gradient(const struct search *search, uint32_t t, uint32_t kerne
                                       .kernel = kernel,
                                       .step = task->step,
                                       .elements = elements_of(search->from, shapes),
-                                      .part = task->part,
+                                      .part = part,
                                       .number_size = size};
   lumos_vector_push(&search->gradients->items, gradient);
 }
@@ -109,14 +109,18 @@ static void add_gradient(const struct search *search, uint32_t t, uint32_t kerne
 /* A gradient ends where the thread goes on to something else. */
 static void search_thread(const struct search *search, const struct lumos_lane *lane) {
   uint32_t open = LUMOS_NONE, shapes = LUMOS_NONE, kernel = LUMOS_NONE;
+  uint8_t part = 0;
   for (uint32_t t = lane->task_first; t <= lane->task_first + lane->task_count; t++) {
     bool end = t == lane->task_first + lane->task_count;
     uint32_t with = LUMOS_NONE;
-    uint32_t span =
-        end || !is_of_last(search, &search->job->tasks.items[t]) ? LUMOS_NONE : gradient_around(search, t, &with);
+    uint32_t span = end ? LUMOS_NONE : gradient_around(search, t, &with);
+    /* What else is done in the midst of it, such as a reduction that it completes, belongs to it. */
+    bool goes_on = span != LUMOS_NONE && (span == open || is_of_last(search, &search->job->tasks.items[t]));
+    span = goes_on ? span : LUMOS_NONE;
     if (span != open && open != LUMOS_NONE) {
-      add_gradient(search, t - 1, kernel, shapes);
+      add_gradient(search, t - 1, kernel, shapes, part);
     }
+    part = span != open && span != LUMOS_NONE ? search->job->tasks.items[t].part : part;
     shapes = span != open ? with : with != LUMOS_NONE ? with : shapes;
     open = span;
     kernel = !end && search->kernels[t] != LUMOS_NONE ? search->kernels[t] : kernel;
@@ -141,7 +145,7 @@ static void search_layers(const struct search *search, const struct lumos_lane *
     const struct lumos_task *before = last == LUMOS_NONE ? NULL : &search->job->tasks.items[last];
     bool belongs = is_of_last(search, task) && task->part != 0;
     if (before != NULL && (!belongs || task->part != before->part || task->layer != before->layer)) {
-      add_gradient(search, last, kernel, LUMOS_NONE);
+      add_gradient(search, last, kernel, LUMOS_NONE, before->part);
       search->gradients->items.items[search->gradients->items.count - 1].elements = parameters_of(search->job, before);
     }
     last = belongs ? t : LUMOS_NONE;

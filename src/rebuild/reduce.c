@@ -8,6 +8,7 @@
 #include "rebuild/label.h"
 #include "rebuild/library.h"
 #include "rebuild/roles.h"
+#include "rebuild/strip.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,7 +35,8 @@ LUMOS_VECTOR_TYPE(numbers, int32_t); /* of ranks */
 
 /* What is to be woven in. */
 struct reduction {
-  bool replicas;        /* are new */
+  bool replicas;        /* are new, or reduce in another way */
+  bool again;           /* they do in the recording: gradients are divided there */
   bool ends;            /* of the pipeline are new, and share the embedding */
   int64_t bucket_bytes; /* of gradients reduced at once; 0: as PyTorch, or Megatron-LM, does by itself */
   bool overlaps;        /* as soon as a bucket is full; else after the last backward pass */
@@ -226,7 +228,7 @@ static void reduce_bucket(struct reducing *reducing, const struct round *round, 
                           uint32_t kernel) {
   struct rebuild_writer writer = writer_at(reducing, round, after, LUMOS_BACKWARD);
   bool shards = reducing->reduction.shards;
-  uint32_t computed = divide(reducing, &writer, bucket->bytes, kernel);
+  uint32_t computed = reducing->reduction.again ? kernel : divide(reducing, &writer, bucket->bytes, kernel);
   bucket->task =
       start(reducing, &writer, round->rank, OF_REPLICAS, shards ? "reduce_scatter" : "all_reduce",
             shards ? "ncclDevKernel_ReduceScatter" : "ncclDevKernel_AllReduce", bucket->bytes, computed, &bucket->done);
@@ -539,14 +541,28 @@ static void close(struct reducing *reducing) {
   free(reducing->orders);
 }
 
+static bool chosen(enum lumos_switch asked, bool otherwise) {
+  return asked == 0 ? otherwise : asked == LUMOS_SWITCH_ON;
+}
+
+/* What is left open is as recorded; new replicas overlap, and share nothing. */
 static struct reduction reduction_for(const struct lumos_job *from, const struct lumos_job *built,
                                       const struct lumos_rebuild *asked) {
   const struct lumos_parallel *was = &from->models.items[0].sizes, *now = &built->models.items[0].sizes;
-  return (struct reduction){.replicas = now->dp > 1 && was->dp <= 1,
-                            .ends = now->pp > 1 && was->pp <= 1,
-                            .bucket_bytes = (int64_t)asked->bucket_mb * 1000000,
-                            .overlaps = asked->overlap_gradients != LUMOS_SWITCH_OFF,
-                            .shards = asked->distributed_optimizer == LUMOS_SWITCH_ON};
+  bool ends = now->pp > 1 && was->pp <= 1; /* then both reduce the gradient of the embedding, too */
+  bool differs = ends || asked->bucket_mb > 0 || asked->overlap_gradients != 0 || asked->distributed_optimizer != 0;
+  struct rebuild_habits habits = {.overlaps = true};
+  if (was->dp > 1 && differs) {
+    rebuild_habits_find(&habits, from);
+  }
+  bool again = was->dp > 1 && differs && habits.reduces && !habits.spreads;
+  return (struct reduction){.replicas = now->dp > 1 && (was->dp <= 1 || again),
+                            .again = again,
+                            .ends = ends,
+                            .bucket_bytes =
+                                asked->bucket_mb > 0 ? (int64_t)asked->bucket_mb * 1000000 : habits.bucket_bytes,
+                            .overlaps = chosen(asked->overlap_gradients, habits.overlaps),
+                            .shards = chosen(asked->distributed_optimizer, habits.shards)};
 }
 
 static bool weave(struct reducing *reducing, struct lumos_error *error) {
@@ -559,18 +575,22 @@ static bool weave(struct reducing *reducing, struct lumos_error *error) {
 
 static bool slow_down(const struct reducing *reducing, struct lumos_error *error) {
   const struct lumos_job *job = reducing->job;
-  uint8_t *streams = lumos_allocate_zeroed(job->lanes.count, 1);
-  for (size_t l = 0; l < job->lanes.count; l++) {
-    const struct lumos_lane *lane = &job->lanes.items[l];
-    streams[l] =
+  uint8_t *communication = lumos_allocate_zeroed(job->tasks.count, 1);
+  for (size_t t = 0; t < job->tasks.count; t++) {
+    const struct lumos_lane *lane = &job->lanes.items[job->tasks.items[t].lane];
+    communication[t] =
         lane->kind == LUMOS_STREAM && strtol(lumos_string(job->strings, lane->native), NULL, 10) == reducing->stream;
   }
-  bool done = rebuild_slow_down(reducing->job, streams, error);
-  free(streams);
+  bool done = rebuild_slow_down(reducing->job, communication, error);
+  free(communication);
   return done;
 }
 
 static bool reduce(struct reducing *reducing, const struct lumos_job *from, struct lumos_error *error) {
+  if (reducing->reduction.again) {
+    rebuild_strip(reducing->job, from, false);
+  }
+  reducing->stream = rebuild_free_stream(reducing->job);
   rebuild_gradients_find(&reducing->gradients, reducing->job, from);
   reducing->reduction.ends = reducing->reduction.ends && reducing->gradients.tied;
   if (reducing->gradients.items.count == 0) {
@@ -594,11 +614,13 @@ bool rebuild_reduce(struct lumos_job *built, const struct lumos_job *from, const
   if (built->models.count == 0 || from->models.count == 0) {
     return true;
   }
+  if (built->models.items[0].sizes.dp <= 1 && from->models.items[0].sizes.dp > 1) {
+    rebuild_strip(built, from, true);
+  }
   struct reducing reducing = {.job = built, .reduction = reduction_for(from, built, asked)};
   if (!reducing.reduction.replicas && !reducing.reduction.ends) {
     return true;
   }
-  reducing.stream = rebuild_free_stream(built);
   reducing.sizes = built->models.items[0].sizes;
   reducing.megatron = is_megatron(from);
   reducing.orders = lumos_allocate_zeroed(3 * built->ranks.count, sizeof *reducing.orders);

@@ -24,6 +24,12 @@ long=(
   'pipeline of four|--layers 8 --hidden 2048 --pp 4 --micro-batches 8|"--pp 2" "--pp 8" "--schedule gpipe" "--micro-batches 16" "--layers 16"'
   'pipeline, separate transfers|--layers 4 --hidden 2048 --pp 2 --micro-batches 4 --batched-p2p off|"--pp 4" "--pp 1"'
   'three ways|--layers 4 --hidden 4096 --tp 2 --pp 2 --dp 2 --micro-batches 4 --node-size 16|"--pp 1" "--pp 4" "--layers 8" "--dp 4"'
+  'one GPU, from nothing|--layers 4 --hidden 2048 --micro-batches 4|"--pp 2" "--pp 4" "--dp 2 --bucket-mb 100" "--dp 8 --bucket-mb 100" "--dp 4 --bucket-mb 100 --overlap-gradients off" "--dp 4 --bucket-mb 100 --distributed-optimizer on"'
+  'one GPU, longer, from nothing|--layers 8 --hidden 2048 --micro-batches 8|"--pp 4" "--pp 2 --dp 2 --bucket-mb 50" "--dp 2 --bucket-mb 25" "--dp 16 --bucket-mb 100" "--dp 8 --bucket-mb 200 --distributed-optimizer on --overlap-gradients off"'
+  'one GPU, host-bound, from nothing|--layers 4 --hidden 1024 --seq 1024 --micro-batches 4|"--pp 2" "--dp 4 --bucket-mb 25"'
+  'tensor parallel, from nothing|--layers 4 --hidden 4096 --tp 2 --micro-batches 4|"--pp 2" "--pp 4" "--dp 2 --bucket-mb 100" "--dp 4 --bucket-mb 25 --overlap-gradients off" "--dp 4 --bucket-mb 100 --distributed-optimizer on" "--pp 2 --dp 2 --bucket-mb 100"'
+  'data parallel, in other ways|--layers 4 --hidden 2048 --dp 2 --micro-batches 4|"--bucket-mb 25" "--bucket-mb 400" "--overlap-gradients off" "--distributed-optimizer on" "--pp 2" "--pp 4" "--dp 1"'
+  'sharded, in other ways|--layers 4 --hidden 2048 --dp 2 --micro-batches 4 --distributed-optimizer on|"--distributed-optimizer off" "--overlap-gradients off" "--dp 1"'
 )
 
 # group | mean, worst |error| in % that it does not exceed | cases worse than "nothing changes" | what is missing
@@ -33,6 +39,9 @@ bars=(
   'micro-batches|0.5 1.8|0|where the host is what counts, its slow stretches lie elsewhere'
   'pp|1.2 2.5|0|kernels take longer beside transfers, and clocks fall after long stretches of matrix products: another pipeline changes both'
   'schedule|1.2 1.5|0|as for pp'
+  'bucket-mb|0.5 1|0|'
+  'overlap-gradients|2 2.6|0|what kernels lose to communication beside them is a constant'
+  'distributed-optimizer|1 1.5|0|weights are still converted in the forward pass'
   'dp|1.5 3.2|0|all kernels of a sharded optimizer shrink with its shard, though some go through all parameters'
 )
 all='all|0.8 3.2|0|'
