@@ -37,7 +37,7 @@ bars=(
   'recorded|0.2 0.5|0|'
   'layers|0.6 1.7|0|a layer between is like the last of two'
   'micro-batches|0.5 1.8|0|where the host is what counts, its slow stretches lie elsewhere'
-  'pp|1.2 2.5|0|kernels take longer beside transfers, and clocks fall after long stretches of matrix products: another pipeline changes both'
+  'pp|1.5 3.2|0|kernels take longer beside transfers, and clocks fall after long stretches of matrix products: another pipeline changes both'
   'schedule|1.2 1.5|0|as for pp'
   'bucket-mb|0.5 1|0|'
   'overlap-gradients|2 2.6|0|what kernels lose to communication beside them is a constant'
