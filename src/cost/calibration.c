@@ -38,24 +38,42 @@ static double interpolate(const struct between *between) {
              : (between->ratio_below * between->above + between->ratio_above * between->below) / span;
 }
 
-/* A mean over like shapes, in which one counts the less the further its size is from that asked for. */
-struct mean {
-  double weight, sum;
+/* Ratios of like shapes, each of which counts the less the further its size is from that asked for. */
+struct weighted {
+  double ratio, weight;
 };
+LUMOS_VECTOR_TYPE(weighted_list, struct weighted);
 
-static void add(struct mean *mean, double distance, double ratio) {
+static void add(struct weighted_list *list, double distance, double ratio) {
   static const double FOLD = 4; /* a shape four times as large counts 0.6 times as much. Chosen */
   double scaled = distance / log(FOLD);
-  double weight = exp(-scaled * scaled / 2) + 1e-6;
-  mean->weight += weight;
-  mean->sum += weight * ratio;
+  lumos_vector_push(list, ((struct weighted){ratio, exp(-scaled * scaled / 2) + 1e-6}));
+}
+
+static int by_ratio(const void *left, const void *right) {
+  const struct weighted *a = left, *b = right;
+  return LUMOS_ORDER(a->ratio, b->ratio);
+}
+
+/* The median: some shapes say nothing of what their kernels do. */
+static double middle_of(struct weighted_list *list) {
+  double all = 0, sum = 0;
+  size_t at = 0;
+  lumos_vector_sort(list, by_ratio);
+  for (size_t i = 0; i < list->count; i++) {
+    all += list->items[i].weight;
+  }
+  for (; at + 1 < list->count && sum + list->items[at].weight < all / 2; at++) {
+    sum += list->items[at].weight;
+  }
+  return list->items[at].ratio;
 }
 
 /* With `except` without its shape, whatever family measured it; where `strange` without all of its family. */
 static struct lumos_duration predict(const struct lumos_calibration *calibration, struct lumos_measured_shape of,
                                      bool except, bool strange) {
   struct between family = {.below = -1, .above = -1};
-  struct mean class = {0, 0}, all = {0, 0};
+  struct weighted_list class = {0}, all = {0};
   for (size_t i = 0; i < calibration->shapes.count; i++) {
     const struct lumos_measured_shape *shape = &calibration->shapes.items[i];
     bool left_out = except && shape->shape == of.shape;
@@ -63,6 +81,8 @@ static struct lumos_duration predict(const struct lumos_calibration *calibration
       continue;
     }
     if (shape->family == of.family && shape->shape == of.shape) {
+      lumos_vector_free(&class);
+      lumos_vector_free(&all);
       return (struct lumos_duration){.ns = of.model * exp(ratio_of(shape)), .source = LUMOS_OF_SHAPE};
     }
     double distance = log(shape->model / of.model), ratio = ratio_of(shape);
@@ -74,13 +94,16 @@ static struct lumos_duration predict(const struct lumos_calibration *calibration
     }
     add(&all, distance, ratio);
   }
+  struct lumos_duration found = {.ns = of.model, .source = LUMOS_OF_CONSTANTS};
   if (family.below >= 0 || family.above >= 0) {
-    return (struct lumos_duration){.ns = of.model * exp(interpolate(&family)), .source = LUMOS_OF_FAMILY};
+    found = (struct lumos_duration){.ns = of.model * exp(interpolate(&family)), .source = LUMOS_OF_FAMILY};
+  } else if (all.count > 0) {
+    double ratio = middle_of(class.count > 0 ? &class : &all);
+    found = (struct lumos_duration){.ns = of.model * exp(ratio), .source = LUMOS_OF_MODEL};
   }
-  const struct mean *mean = class.weight > 0 ? &class : &all;
-  return mean->weight > 0
-             ? (struct lumos_duration){.ns = of.model * exp(mean->sum / mean->weight), .source = LUMOS_OF_MODEL}
-             : (struct lumos_duration){.ns = of.model, .source = LUMOS_OF_CONSTANTS};
+  lumos_vector_free(&class);
+  lumos_vector_free(&all);
+  return found;
 }
 
 struct lumos_duration lumos_calibrated_duration(const struct lumos_calibration *calibration,

@@ -136,7 +136,7 @@ static void add_products(struct gathering *gathering) {
                                   .dtype = dtype}};
     uint32_t op = job->spans.items[cost->span].name;
     uint32_t family = lumos_number_of(&gathering->families, lumos_key_pair(task->name, op));
-    uint64_t shape = mixed(mixed(mixed(0, (uint64_t)cost->rows), (uint64_t)cost->inner),
+    uint64_t shape = mixed(mixed(mixed((uint64_t)cost->flops, (uint64_t)cost->rows), (uint64_t)cost->inner),
                            mixed(mixed(0, (uint64_t)cost->columns), (uint64_t)cost->batches));
     if (cost->rows == 0) { /* one of several kernels of its op: its share of the operations follows its own time */
       work.shaped = false;
@@ -181,6 +181,7 @@ static void add_moving(struct gathering *gathering) {
   uint32_t *numbers = lumos_allocate(job->tasks.count * sizeof *numbers);
   uint32_t *spans = lumos_allocate(job->tasks.count * sizeof *spans);
   uint32_t *counts = lumos_allocate_zeroed(job->tasks.count + 1, sizeof *counts); /* by number */
+  uint32_t *of_span = lumos_allocate_zeroed(job->spans.count + 1, sizeof *of_span);
   for (uint32_t t = 0; t < job->tasks.count; t++) {
     const struct lumos_task *task = &job->tasks.items[t];
     bool moves = class_of(task->kind) == MOVING && lumos_on_stream(job, task);
@@ -188,10 +189,12 @@ static void add_moving(struct gathering *gathering) {
     if (spans[t] != LUMOS_NONE) {
       numbers[t] = lumos_number_of(&of_op, lumos_key_pair(spans[t], task->name));
       counts[numbers[t]]++;
+      of_span[spans[t]]++;
     }
   }
   for (uint32_t t = 0; t < job->tasks.count; t++) {
-    if (spans[t] == LUMOS_NONE) {
+    /* Of an op whose kernels do several things, its inputs do not say what each of them moves. */
+    if (spans[t] == LUMOS_NONE || of_span[spans[t]] != counts[numbers[t]]) {
       continue;
     }
     const struct lumos_task *task = &job->tasks.items[t];
@@ -209,6 +212,7 @@ static void add_moving(struct gathering *gathering) {
     }
   }
   free(counts);
+  free(of_span);
   lumos_numbering_free(&of_op);
   free(numbers);
   free(spans);

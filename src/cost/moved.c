@@ -63,6 +63,27 @@ static bool only_writes(const char *op) {
   return strstr(op, "copy_") != NULL || strstr(op, "fill_") != NULL || strstr(op, "zero_") != NULL;
 }
 
+/* What reads a part of its input, which indices name. */
+static bool gathers(const char *op) {
+  static const char *const names[] = {"aten::embedding", "aten::index_select", "aten::index", "aten::gather"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    if (strcmp(op, names[i]) == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* For every index a row, or an element, is read and written. The indices are the last input that is a tensor. */
+static double bytes_gathered(const char *op, const struct input inputs[INPUTS], int count) {
+  bool rows = strcmp(op, "aten::embedding") == 0 || strcmp(op, "aten::index_select") == 0;
+  double indices = 0;
+  for (int i = 1; i < count; i++) {
+    indices = inputs[i].elements > 0 ? inputs[i].elements : indices;
+  }
+  return 2 * indices * (rows ? inputs[0].last : 1) * inputs[0].size;
+}
+
 double lumos_bytes_moved(enum lumos_task_kind kind, const char *op, const char *shapes, const char *dtypes) {
   struct input inputs[INPUTS];
   int count = read_inputs(shapes, dtypes, inputs);
@@ -77,8 +98,8 @@ double lumos_bytes_moved(enum lumos_task_kind kind, const char *op, const char *
   if (rows == NULL) {
     return 0;
   }
-  if (kind == LUMOS_EMBEDDING && strstr(op, "ackward") == NULL && count > 1 && inputs[1].elements > 0) {
-    return 2 * inputs[1].elements * inputs[0].last * inputs[0].size;
+  if (gathers(op)) {
+    return bytes_gathered(op, inputs, count);
   }
   if (kind == LUMOS_REDUCTION || only_writes(op)) {
     return read;

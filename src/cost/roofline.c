@@ -69,22 +69,33 @@ static double tile_share(struct lumos_tile tile) {
   return area / (area + LOADS * (tile.rows + tile.columns) / 2);
 }
 
-static double waves_of(const struct lumos_device *device, const struct lumos_product_shape *shape,
-                       struct lumos_tile tile) {
-  double blocks =
-      ceil((double)shape->rows / tile.rows) * ceil((double)shape->columns / tile.columns) * (double)shape->batches;
-  return ceil(blocks / (device->sms > 0 ? device->sms : SOME_SMS));
+static double blocks_of(const struct lumos_product_shape *shape, struct lumos_tile tile) {
+  return ceil((double)shape->rows / tile.rows) * ceil((double)shape->columns / tile.columns) * (double)shape->batches;
 }
 
-/* Libraries count columns first. */
+/* With the inner dimension in so many parts, whose sums another kernel adds up: as libraries do where few tiles would leave
+ * SMs idle. Libraries count columns first. */
+static double time_in_parts(const struct lumos_device *device, const struct lumos_product_shape *shape,
+                            struct lumos_tile tile, int parts) {
+  static const struct lumos_tile best = {256, 128}; /* the best product's */
+  enum { SUM = 4 /* bytes */ };
+  struct lumos_tile turned = {tile.columns, tile.rows};
+  double sms = device->sms > 0 ? device->sms : SOME_SMS;
+  double blocks = parts * fmin(blocks_of(shape, tile), blocks_of(shape, turned));
+  double done = ceil(blocks / sms) * sms * tile.rows * tile.columns * 2 * (double)shape->inner / parts;
+  double results = (double)shape->rows * (double)shape->columns * (double)shape->batches;
+  double sums = parts > 1 ? lumos_moving_time(device, 2 * SUM * parts * results) : 0;
+  return done / (lumos_reached_peak(device, shape->dtype) * tile_share(tile) / tile_share(best)) + sums;
+}
+
 static double time_of_tile(const struct lumos_device *device, const struct lumos_product_shape *shape,
                            struct lumos_tile tile) {
-  static const double BEST_TILE = 0.842; /* tile_share of 256 x 128, which is the best product's */
-  struct lumos_tile turned = {tile.columns, tile.rows};
-  double waves = fmin(waves_of(device, shape, tile), waves_of(device, shape, turned));
-  double sms = device->sms > 0 ? device->sms : SOME_SMS;
-  double done = waves * sms * tile.rows * tile.columns * 2 * (double)shape->inner;
-  return done / (lumos_reached_peak(device, shape->dtype) * tile_share(tile) / BEST_TILE);
+  enum { MOST_PARTS = 64, LEAST_INNER = 128 }; /* chosen: shorter parts are not worth their sums */
+  double best = time_in_parts(device, shape, tile, 1);
+  for (int parts = 2; parts <= MOST_PARTS && shape->inner / parts >= LEAST_INNER; parts *= 2) {
+    best = fmin(best, time_in_parts(device, shape, tile, parts));
+  }
+  return best;
 }
 
 double lumos_product_time(const struct lumos_device *device, const struct lumos_product_shape *shape,

@@ -29,10 +29,10 @@ declare -A gpus=([a100]='A100 SXM 80 GB' [h100]='H100 SXM' [h200]=H200 [b200]=B2
 
 # group | mean, worst |error| in % that it does not exceed | cases worse than "nothing changes" | what is missing
 bars=(
-  'gpu|2.5 7|0|which kernels the libraries of another GPU choose; how long each takes that moves nothing'
-  'network|5 13|0|communication that waits for SMs, or whose members end far apart, keeps its measured delay; kernels beside longer transfers take longer'
+  'gpu|2.3 5.6|0|which kernels the libraries of another GPU choose; how long each takes that moves nothing'
+  'network|4.6 10.5|0|communication that waits for SMs, or whose members end far apart, keeps its measured delay; kernels beside longer transfers take longer'
 )
-all='all|4 13|0|'
+all='all|3.3 10.5|0|'
 
 emulated_options() { if [ "$1" = gpu ]; then echo "--gpu $2"; else awk -F, '{ print "--node-size", $1, "--nic-bandwidth", $2, "--nic-latency", $3 }' <<<"$2"; fi; }
 

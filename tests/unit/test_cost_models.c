@@ -1,0 +1,177 @@
+/* Models of kernels against values worked out by hand, and what measured shapes say of others. */
+#include "cost/calibration.h"
+#include "cost/moved.h"
+#include "cost/network.h"
+#include "cost/roofline.h"
+#include "unit.h"
+
+#include <lumos/job.h>
+#include <math.h>
+
+static void expect(double found, double wanted) {
+  if (fabs(found - wanted) > 1e-6 * fabs(wanted)) {
+    fail_msg("%g, not %g", found, wanted);
+  }
+}
+
+static void names_tell_tiles(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    int32_t rows, columns;
+  } kernels[] = {{"nvjet_tst_256x128_64x4_1x2_h_bz_coopA_NNT", 256, 128},
+                 {"sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x256x64_cga", 128, 256},
+                 {"Cijk_Alik_Bljk_B_BS_BH_MT128x224x64_MI16x16x1_SN", 128, 224},
+                 {"ampere_bf16_s16816gemm_bf16_64x64_sliced1x2_ldg8", 64, 64},
+                 {"gemv2T_kernel_val<int, 4x4>", 0, 0}};
+  for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
+    struct lumos_tile tile = lumos_tile_of_kernel(kernels[i].name);
+    assert_int_equal(tile.rows, kernels[i].rows);
+    assert_int_equal(tile.columns, kernels[i].columns);
+  }
+}
+
+static const struct lumos_device a100 = {.name = "A100",
+                                         .bandwidth = 2039,
+                                         .sms = 108,
+                                         .best_product = 0.869,
+                                         .peaks = {[LUMOS_BF16] = 312000, [LUMOS_FP32] = 19500}};
+
+/* 1792 x 1792 are 7 x 14 tiles of 256 x 128, which 108 SMs do at once; one row and column more are 8 x 15. */
+static void a_wave_more_takes_twice_as_long(void **state) {
+  (void)state;
+  struct lumos_product_shape shape = {.rows = 1792, .columns = 1792, .inner = 128, .batches = 1, .dtype = LUMOS_BF16};
+  struct lumos_tile tile = {256, 128};
+  double one = lumos_product_time(&a100, &shape, tile);
+  /* All 108 SMs, 2 x 256 x 128 x 128 operations each, at 0.869 of 312 TFLOP/s. */
+  expect(one, 108 * 2. * 256 * 128 * 128 / (0.869 * 312000));
+  shape.rows = shape.columns = 1793;
+  expect(lumos_product_time(&a100, &shape, tile), 2 * one);
+}
+
+static void what_is_long_and_narrow_is_bound_by_memory(void **state) {
+  (void)state;
+  struct lumos_product_shape shape = {
+      .rows = 1, .columns = 64, .inner = 64, .batches = 1, .bytes = 1e9, .dtype = LUMOS_BF16};
+  expect(lumos_product_time(&a100, &shape, (struct lumos_tile){0, 0}), lumos_moving_time(&a100, 1e9));
+  /* A format that the GPU lacks is multiplied in the next wider one. */
+  expect(lumos_reached_peak(&a100, LUMOS_FP16), 0.869 * 19500);
+}
+
+static void ops_move_what_they_read_and_write(void **state) {
+  (void)state;
+  static const struct {
+    enum lumos_task_kind kind;
+    const char *op, *shapes, *dtypes;
+    double bytes;
+  } ops[] = {
+      {LUMOS_ELEMENTWISE, "aten::add", "[[4, 8], [4, 8], []]", "[\"c10::BFloat16\", \"c10::BFloat16\", \"Scalar\"]",
+       192},
+      {LUMOS_ELEMENTWISE, "aten::add_", "[[4, 8], [8], []]", "[\"float\", \"float\", \"Scalar\"]", 128 + 32 + 128},
+      {LUMOS_ELEMENTWISE, "aten::copy_", "[[4, 8], [4, 8], []]", "[\"float\", \"c10::BFloat16\", \"Scalar\"]", 192},
+      {LUMOS_ELEMENTWISE, "aten::fill_", "[[4, 8], []]", "[\"float\", \"Scalar\"]", 128},
+      {LUMOS_REDUCTION, "aten::sum", "[[4, 8], [], []]", "[\"float\", \"\", \"\"]", 128},
+      {LUMOS_EMBEDDING, "aten::embedding", "[[1000, 16], [2, 5], [], [], []]", "[\"c10::BFloat16\", \"long\", \"\"]",
+       640},
+      {LUMOS_OPTIMIZER, "aten::_foreach_mul_", "[[[4], [2, 3]], []]", "[\"TensorList\", \"Scalar\"]", 80},
+      {LUMOS_ELEMENTWISE, "aten::add", "[[], []]", "[\"\", \"\"]", 0},
+  };
+  for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
+    double bytes = lumos_bytes_moved(ops[i].kind, ops[i].op, ops[i].shapes, ops[i].dtypes);
+    if (bytes != ops[i].bytes) {
+      fail_msg("%s %s: %g, not %g", ops[i].op, ops[i].shapes, bytes, ops[i].bytes);
+    }
+  }
+}
+
+static void add_shape(struct lumos_calibration *calibration, uint64_t shape, uint64_t family, double model,
+                      double measured) {
+  lumos_vector_push(
+      &calibration->shapes,
+      ((struct lumos_measured_shape){
+          .shape = shape, .family = family, .class = 1, .model = model, .measured = measured, .count = 1}));
+}
+
+/* Of family 1 everything takes twice what the model says, of family 2 three times. */
+static void shapes_predict_each_other(void **state) {
+  (void)state;
+  static const struct lumos_duration assumed[LUMOS_DURATION_SOURCES] = {
+      [LUMOS_OF_FAMILY] = {.common = 0.5}, [LUMOS_OF_MODEL] = {.common = 0.6}, [LUMOS_OF_CONSTANTS] = {.common = 0.7}};
+  struct lumos_calibration calibration = {0};
+  struct lumos_duration found =
+      lumos_calibrated_duration(&calibration, (struct lumos_measured_shape){.shape = 9, .family = 9, .model = 50});
+  assert_int_equal(found.source, LUMOS_OF_CONSTANTS);
+  expect(found.ns, 50);
+  for (uint64_t i = 0; i < 4; i++) {
+    add_shape(&calibration, i, 1, 100 * (double)(i + 1), 200 * (double)(i + 1));
+    add_shape(&calibration, 10 + i, 2, 100 * (double)(i + 1), 300 * (double)(i + 1));
+  }
+  lumos_calibration_judge(&calibration, assumed);
+  found = lumos_calibrated_duration(&calibration,
+                                    (struct lumos_measured_shape){.shape = 20, .family = 2, .class = 1, .model = 250});
+  assert_int_equal(found.source, LUMOS_OF_FAMILY);
+  expect(found.ns, 750);
+  assert_true(found.common < 1e-6 && found.own < 1e-6); /* each was found without itself */
+  found = lumos_calibrated_duration(&calibration,
+                                    (struct lumos_measured_shape){.shape = 2, .family = 1, .class = 1, .model = 300});
+  assert_int_equal(found.source, LUMOS_OF_SHAPE);
+  expect(found.ns, 600);
+  found = lumos_calibrated_duration(&calibration,
+                                    (struct lumos_measured_shape){.shape = 20, .family = 3, .class = 1, .model = 100});
+  assert_int_equal(found.source, LUMOS_OF_MODEL);
+  assert_true(found.ns >= 200 && found.ns <= 300);
+  /* Half of the families are half as far off again: 1.5 is what separates them. */
+  assert_true(found.common > 0.05 && found.own > 0.2);
+  lumos_calibration_free(&calibration);
+}
+
+static bool read_text(const char *text, struct lumos_network *network, struct lumos_error *error) {
+  char path[] = "/tmp/lumos-network-XXXXXX";
+  int descriptor = mkstemp(path);
+  assert_true(descriptor >= 0);
+  assert_int_equal(write(descriptor, text, strlen(text)), (ssize_t)strlen(text));
+  close(descriptor);
+  bool good = lumos_network_read(path, network, error);
+  unlink(path);
+  return good;
+}
+
+static void networks_are_read(void **state) {
+  (void)state;
+  struct lumos_network network;
+  struct lumos_error error = {0};
+  assert_true(read_text("{\"node_size\": 4, \"intra\": {\"latency_us\": 0}, \"inter\": {\"bandwidth_gbps\": 25, "
+                        "\"p2p_latency_us\": 30}}",
+                        &network, &error));
+  assert_int_equal(network.node_size, 4);
+  assert_true(network.intra.latency == 0 && network.intra.bandwidth < 0);
+  assert_true(network.inter.bandwidth == 25 && network.inter.p2p_latency == 30 && network.inter.latency < 0);
+  static const char *const bad[] = {"[]",
+                                    "{",
+                                    "{\"nodes\": 4}",
+                                    "{\"node_size\": 0}",
+                                    "{\"node_size\": 2.5}",
+                                    "{\"inter\": 5}",
+                                    "{\"inter\": {\"bandwidth\": 5}}",
+                                    "{\"inter\": {\"bandwidth_gbps\": 0}}",
+                                    "{\"inter\": {\"bandwidth_gbps\": 1e300}}",
+                                    "{\"inter\": {\"latency_us\": -1}}",
+                                    "{\"inter\": {\"latency_us\": \"5\"}}"};
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    if (read_text(bad[i], &network, &error)) {
+      fail_msg("%s is taken", bad[i]);
+    }
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(names_tell_tiles),
+      cmocka_unit_test(a_wave_more_takes_twice_as_long),
+      cmocka_unit_test(what_is_long_and_narrow_is_bound_by_memory),
+      cmocka_unit_test(ops_move_what_they_read_and_write),
+      cmocka_unit_test(shapes_predict_each_other),
+      cmocka_unit_test(networks_are_read),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
