@@ -1,0 +1,114 @@
+#!/usr/bin/env bash
+# What a rebuilt job says of itself: ops of kernels, process groups, peers, and ranks that stand for others.
+#
+#   tests/cli/rebuilt.sh
+#
+# Expected are what the recording says where its configuration is built, arithmetic over coordinates where another one is, and what a true run of
+# that on the emulated cluster records.
+. "$(dirname "$0")/lib.sh"
+. "$here/predictions.sh"
+
+# groups: a line for each process group of a stream: its name and its ranks.
+groups() { only group "$@" | sed -nE 's/.*"name":"([^"]*)".*"ranks":(\[[^]]*\]).*/\1 \2/p' | sort; }
+
+# peers: a line for each kernel between stages, in the order of ranks and launches: its rank, and whom it sends to and receives from.
+peers() { only task "$@" | sed -nE 's/.*"rank":([0-9]+),.*"peers":(\[[^]]*\]).*/\1 \2/p'; }
+
+# ops: how many ops of each name a rank has.
+ops() { only span "$@" | sed -nE 's/.*"rank":([0-9]+),.*"kind":"op","name":"([^"]*)".*/\1 \2/p' | sort | uniq -c; }
+
+# figure NAME KIND: of the whole job in its second step.
+figure() {
+  only metric sim | grep -F "\"name\":\"$1\"" | grep -F '"source":"simulated"' | grep -F "\"kind\":\"$2\"" | grep -vE '"rank":' | sed -n '2s/.*"value":\([0-9.]*\).*/\1/p'
+}
+
+# recorded OPTIONS...: the graph of such a job.
+recorded() {
+  rm -rf emulated
+  emulated-cluster --quiet --plain --seed 7 "$@" emulated || fail "the emulated cluster fails: $*"
+  { lumos-parse emulated/rank*.json | lumos-graph; } >graph 2>message || fail "no graph of $*: $(head -c 300 message)"
+}
+
+# built OPTIONS...: the job that lumos-transform makes of the graph.
+built() { lumos-transform "$@" graph -o built 2>message || fail "$* is not built: $(head -c 300 message)"; }
+
+# ---- the recorded configuration ----
+
+recorded --layers 4 --hidden 1024 --tp 2 --pp 2 --dp 2 --micro-batches 4
+built --rebuild
+for what in groups peers ops; do
+  $what graph >expected
+  $what built >found
+  [ -s expected ] && same expected found "the $what of the recorded configuration are not the recorded ones: $(diff expected found | head -n 5)"
+done
+
+# ---- another one ----
+
+# Rank (s * 4 + d) of stage s and replica d: replicas are in a row, stages 4 apart.
+recorded --layers 4 --hidden 1024 --pp 2 --dp 2 --micro-batches 4
+built --pp 4 --dp 4
+groups built >found.groups
+peers built >found.peers
+for expected in 'DATA_PARALLEL_GROUP [8,9,10,11]' 'PIPELINE_MODEL_PARALLEL_GROUP [1,5,9,13]' 'EMBEDDING_GROUP [3,15]' \
+  'default_pg [0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15]'; do
+  [ "$(grep -cxF "$expected" found.groups)" -eq 1 ] || fail "--pp 4 --dp 4 has not one group $expected"
+done
+for expected in '1 5' '6 2' '6 10' '15 11'; do # from, to
+  grep -qE "^${expected% *} .*\"rank\":${expected#* },\"send\":[1-9]" found.peers || fail "rank ${expected% *} does not send to ${expected#* }"
+done
+! grep -qE '^1 .*"rank":(0|2|3|4|6|7|8)[,}]' found.peers || fail 'rank 1 has peers that are not its neighbors'
+# Communicators: each id is that of one operation.
+only task built | sed -nE 's/.*"id":"([0-9]+:[0-9]+)".*"comm":\{[^}]*"id":"([0-9]+)".*/\1 \2/p' >communicators
+only collective built | sed -nE 's/.*"id":"(c:[0-9]+)".*"rule":"symmetric".*"members":\[([^]]*)\].*/\1 \2/p' | tr -d '"' | tr ',' ' ' >members
+awk 'FILENAME == "communicators" { id[$1] = $2; next }
+  { for (i = 2; i <= NF; i++) if (id[$i] == "" || id[$i] != id[$2]) bad++ }
+  { if (seen[id[$2]]++) bad++ }
+  END { exit bad > 0 || NR < 10 }' communicators members || fail 'communicators of operations are not distinct'
+recorded --layers 4 --hidden 1024 --pp 4 --dp 4 --micro-batches 4
+for what in groups peers; do
+  $what graph >expected
+  same expected "found.$what" "the $what of --pp 4 --dp 4 are not those of a true run: $(diff expected "found.$what" | head -n 5)"
+done
+
+# ---- many replicas ----
+
+recorded --layers 2 --hidden 512 --seq 512 --dp 2 --micro-batches 2 --steps 2
+for replicas in 4 1000; do # 2 replicas and 2 steps: 4 ranks are told apart
+  built --dp $replicas
+  only rank built | awk -v replicas=$replicas "$field"'
+    { represents = field("represents"); sum += represents == "" ? 1 : represents; wrong += field("world") != replicas || $0 !~ "\"dp\":" NR - 1 "}" }
+    END { exit NR != 4 || sum != replicas || wrong > 0 }' || fail "the ranks of --dp $replicas stand for others: $(only rank built | cut -c1-100)"
+  only collective built | awk -v replicas=$replicas "$field"'
+    /"op":"all_reduce"/ { wrong += field("size") != replicas; count++ } END { exit wrong > 0 || count == 0 }' ||
+    fail "not all of --dp $replicas take part in its sums of gradients"
+  groups built >found.groups
+  grep -qE '^DATA_PARALLEL_GROUP \[0,1,2,3(,[0-9]+)*\]$' found.groups && [ "$(grep '^DATA' found.groups | tr -cd , | wc -c)" -eq $((replicas - 1)) ] ||
+    fail "the group of --dp $replicas replicas has others: $(cut -c1-100 found.groups)"
+  lumos-sim --opportunities off built -o sim 2>message || fail "--dp $replicas is not simulated: $(head -c 300 message)"
+  figure model_flops shapes >>flops
+  figure model_flops model >>flops
+done
+# 250 times as many replicas do 250 times as much, by shapes as by the model.
+awk 'NR <= 2 { few[NR] = $1 } NR > 2 { share = $1 / few[NR - 2] / 250; wrong += share < 0.9999 || share > 1.0001 } END { exit wrong > 0 || NR != 4 || few[1] != few[2] }' flops ||
+  fail "work does not grow with replicas: $(tr '\n' ' ' <flops)"
+
+# ---- waiting for the slowest ----
+
+# CPUs that are three times as irregular as usual, and gradients that take no time: what counts is that 16 replicas wait for the slowest of them.
+# Of the six that are told apart the slowest is too early by 6.9 %, with what the others add by 0.9 %.
+irregular='--layers 4 --hidden 512 --seq 512 --micro-batches 4 --steps 3 --jitter 3'
+# shellcheck disable=SC2086 # several options
+recorded $irregular --dp 2
+for replicas in 16 $([ "${LUMOS_ALL:-no}" != yes ] || echo 64); do
+  rm -rf true
+  # shellcheck disable=SC2086
+  emulated-cluster --quiet --plain --seed 7 $irregular --dp "$replicas" --ranks none true || fail "the emulated cluster fails: --dp $replicas"
+  built --dp "$replicas"
+  awk -v true="$(true_steps true | steps)" -v predicted="$(predicted_step <built)" -v replicas="$replicas" 'BEGIN {
+    error = predicted / true - 1
+    printf "proved: %d replicas take %.2f ms, and %.2f are predicted: %+.1f %%\n", replicas, true / 1e6, predicted / 1e6, 100 * error
+    exit error < -0.03 || error > 0.03
+  }' || fail "$replicas replicas do not wait for the slowest as they should"
+done
+
+exit $((failures > 0))
