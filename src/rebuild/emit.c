@@ -123,6 +123,10 @@ static struct lumos_built_task build_task(const struct emission *emission, const
   if (item->kernels != 0 && lumos_on_stream(from, task) && task->kind != LUMOS_COPY) {
     own.dur = scaled(own.dur, item->kernels);
   }
+  if (item->slower != 0 && !lumos_is_communication(task->kind)) {
+    own.dur += scaled(own.dur, item->slower);
+    own.lag += own.lag > 0 ? scaled(own.lag, item->slower) : 0;
+  }
   struct lumos_built_task built =
       lumos_build_task(emission->builder, like, emission->lanes[task->lane], own, item->step);
   lumos_build_place(emission->builder, built, item->micro_batch, item->layer);

@@ -2,8 +2,6 @@
 
 #include "rebuild/recorded.h"
 
-enum { MOST_REPLICAS = 8 }; /* chosen: the slowest of more is hardly slower, and each costs as much as another job */
-
 static int by_place(const void *left, const void *right) {
   return LUMOS_ORDER(*(const int32_t *)left, *(const int32_t *)right);
 }
@@ -28,7 +26,7 @@ static struct rebuild_fold fold(const struct lumos_job *job, bool replicas, size
 
 struct rebuild_fold rebuild_fold_replicas(const struct lumos_job *job, size_t steps, int32_t replicas) {
   struct rebuild_fold replicated = fold(job, true, steps, replicas);
-  replicated.built = replicated.built < MOST_REPLICAS ? replicated.built : MOST_REPLICAS;
+  replicated.built = replicated.built < REBUILD_MOST_REPLICAS ? replicated.built : REBUILD_MOST_REPLICAS;
   return replicated;
 }
 

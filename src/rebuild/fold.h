@@ -9,8 +9,12 @@ struct rebuild_fold {          /* along an axis of the cluster */
   int32_t built, all;          /* ranks: those at the first places are built */
 };
 
+enum {
+  REBUILD_MOST_REPLICAS = 8
+}; /* that are built. Chosen: the slowest of more is estimated, each costs as much as a job */
+
 /* Replicas differ by which recorded one they are like, and by the recorded step: as many are built as there are such pairs,
- * up to 8, so that the slowest of all is among them. `steps`: recorded. The caller frees `shown`. */
+ * up to REBUILD_MOST_REPLICAS, so that the slowest of all is among them. `steps`: recorded. The caller frees `shown`. */
 struct rebuild_fold rebuild_fold_replicas(const struct lumos_job *job, size_t steps, int32_t replicas);
 /* Of the shards of a layer as many as were recorded. */
 struct rebuild_fold rebuild_fold_shards(const struct lumos_job *job, int32_t shards);

@@ -8,6 +8,7 @@
 #include "rebuild/outside.h"
 #include "rebuild/reduce.h"
 #include "rebuild/replan.h"
+#include "rebuild/slowest.h"
 #include "rebuild/supply.h"
 #include "transform/edit.h"
 #include <lumos/sim.h>
@@ -83,6 +84,18 @@ static bool find_deviation(const struct rebuild_templates *templates, struct lum
   return done;
 }
 
+/* A second time where the slowest of all replicas is slower than those that are built. */
+static struct lumos_job *build_folded(const struct rebuild_templates *templates, struct rebuild_plan *plan,
+                                      struct lumos_error *error) {
+  struct lumos_job *built = rebuild_emit(templates, plan, error);
+  bool slowed = false, done = built != NULL && rebuild_slow_down(plan, built, &slowed, error);
+  if (done && !slowed) {
+    return built;
+  }
+  lumos_job_free(built);
+  return done ? rebuild_emit(templates, plan, error) : NULL;
+}
+
 static struct lumos_job *build_asked(const struct rebuild_templates *templates, const struct lumos_rebuild *asked,
                                      struct lumos_error *error) {
   struct rebuild_plan plan;
@@ -92,7 +105,7 @@ static struct lumos_job *build_asked(const struct rebuild_templates *templates, 
     return recorded;
   }
   bool planned = rebuild_replan(&plan, templates, asked, error) && rebuild_check_plan(&plan, templates, error);
-  struct lumos_job *built = planned ? rebuild_emit(templates, &plan, error) : NULL;
+  struct lumos_job *built = planned ? build_folded(templates, &plan, error) : NULL;
   rebuild_plan_free(&plan);
   return built;
 }

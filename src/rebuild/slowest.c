@@ -1,0 +1,201 @@
+#include "rebuild/slowest.h"
+
+#include "base/numbering.h"
+#include "rebuild/fold.h"
+#include "sim/engine.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct apart { /* replicas, where ranks that do the same in them communicate */
+  double late[REBUILD_MOST_REPLICAS];
+  double mean, variance; /* of when they come there */
+};
+
+struct survey {
+  const struct lumos_job *built;
+  const struct lumos_run *runs;
+  int32_t replicas;              /* that are built */
+  struct lumos_numbering places; /* a step, and the first rank that communicates */
+  LUMOS_VECTOR(struct apart) worst;
+};
+
+struct step_apart {
+  int32_t step;
+  uint32_t places;
+  double late[REBUILD_MOST_REPLICAS];
+  double mean;
+};
+LUMOS_VECTOR_TYPE(steps_apart, struct step_apart);
+
+/* False: it is no communication of one rank of each replica with the others. */
+static bool measure(const struct survey *survey, const struct lumos_collective *collective, struct apart *apart) {
+  const struct lumos_job *job = survey->built;
+  bool there[REBUILD_MOST_REPLICAS] = {false};
+  *apart = (struct apart){.mean = 0};
+  if (collective->member_count != (uint32_t)survey->replicas) {
+    return false;
+  }
+  for (uint32_t m = 0; m < collective->member_count; m++) {
+    uint32_t task = job->members.items[collective->member_first + m];
+    int32_t replica = job->ranks.items[lumos_rank_of(job, &job->tasks.items[task])].parallel.dp;
+    if (replica < 0 || replica >= survey->replicas || there[replica] || survey->runs[task].start == LUMOS_ABSENT) {
+      return false;
+    }
+    there[replica] = true;
+    apart->late[replica] = (double)survey->runs[task].start;
+    apart->mean += apart->late[replica] / survey->replicas;
+  }
+  for (int32_t r = 0; r < survey->replicas; r++) {
+    apart->late[r] -= apart->mean;
+    apart->variance += apart->late[r] * apart->late[r] / (survey->replicas - 1);
+  }
+  return true;
+}
+
+/* Of each step and each rank what it does when replicas are furthest apart. */
+static void find_worst(struct survey *survey) {
+  const struct lumos_job *job = survey->built;
+  for (size_t c = 0; c < job->collectives.count; c++) {
+    const struct lumos_collective *collective = &job->collectives.items[c];
+    struct apart apart;
+    if (!measure(survey, collective, &apart)) {
+      continue;
+    }
+    const struct lumos_task *first = &job->tasks.items[job->members.items[collective->member_first]];
+    uint32_t place = lumos_number_of(&survey->places, lumos_key_pair((uint32_t)first->step, lumos_rank_of(job, first)));
+    if (place == survey->worst.count) {
+      lumos_vector_push(&survey->worst, apart);
+    } else if (apart.variance > survey->worst.items[place].variance) {
+      survey->worst.items[place] = apart;
+    }
+  }
+}
+
+static int by_step(const void *left, const void *right) {
+  const struct step_apart *a = left, *b = right;
+  return LUMOS_ORDER(a->step, b->step);
+}
+
+/* Of each step the mean over ranks of a replica, ascending. */
+static void find_steps(const struct survey *survey, struct steps_apart *steps) {
+  size_t kept = 0;
+  for (size_t i = 0; i < survey->worst.count; i++) {
+    const struct apart *apart = &survey->worst.items[i];
+    struct step_apart step = {.step = (int32_t)(survey->places.keys.items[i] >> 32U), .places = 1, .mean = apart->mean};
+    memcpy(step.late, apart->late, sizeof step.late);
+    lumos_vector_push(steps, step);
+  }
+  lumos_vector_sort(steps, by_step);
+  for (size_t i = 0; i < steps->count; i++) {
+    struct step_apart *step = kept > 0 ? &steps->items[kept - 1] : NULL;
+    if (step == NULL || step->step != steps->items[i].step) {
+      steps->items[kept++] = steps->items[i];
+      continue;
+    }
+    step->places++;
+    step->mean += steps->items[i].mean;
+    for (int32_t r = 0; r < survey->replicas; r++) {
+      step->late[r] += steps->items[i].late[r];
+    }
+  }
+  steps->count = kept;
+  for (size_t i = 0; i < steps->count; i++) {
+    steps->items[i].mean /= steps->items[i].places;
+    for (int32_t r = 0; r < survey->replicas; r++) {
+      steps->items[i].late[r] /= steps->items[i].places;
+    }
+  }
+}
+
+/* The standard deviation of lateness, over steps; the first one only settles. */
+static double find_sigma(const struct steps_apart *steps, int32_t replicas) {
+  double sum = 0;
+  for (size_t i = 1; i < steps->count; i++) {
+    for (int32_t r = 0; r < replicas; r++) {
+      sum += steps->items[i].late[r] * steps->items[i].late[r] / (replicas - 1);
+    }
+  }
+  return steps->count > 1 ? sqrt(sum / (double)(steps->count - 1)) : 0;
+}
+
+/* By how many standard deviations the largest of so many normally distributed numbers is expected to be above their mean:
+ * Blom's approximation. */
+static double expected_maximum(int32_t count) {
+  double share = (count - 0.375) / (count + 0.25), low = 0, high = 8;
+  for (int i = 0; i < 60; i++) {
+    double middle = (low + high) / 2;
+    if (erfc(-middle / sqrt(2)) / 2 < share) {
+      low = middle;
+    } else {
+      high = middle;
+    }
+  }
+  return count > 1 ? low : 0;
+}
+
+static int32_t last_of(const struct step_apart *step, int32_t replicas) {
+  int32_t last = 0;
+  for (int32_t r = 1; r < replicas; r++) {
+    last = step->late[r] > step->late[last] ? r : last;
+  }
+  return last;
+}
+
+static void slow(struct rebuild_plan *plan, int32_t replica, int32_t step, int32_t slower) {
+  for (size_t r = 0; r < plan->ranks.count; r++) {
+    struct rebuild_rank *rank = &plan->ranks.items[r];
+    for (size_t i = 0; i < rank->items.count && rank->at.dp == replica; i++) {
+      struct rebuild_item *item = &rank->items.items[i];
+      item->slower = item->step == step ? slower : item->slower;
+    }
+  }
+}
+
+/* From one such communication to that of the next step a replica falls behind. */
+static bool slow_steps(struct rebuild_plan *plan, const struct steps_apart *steps, int32_t replicas) {
+  double behind = find_sigma(steps, replicas) * (expected_maximum(plan->model.sizes.dp) - expected_maximum(replicas));
+  bool slowed = false;
+  for (size_t i = 1; i < steps->count; i++) {
+    double period = steps->items[i].mean - steps->items[i - 1].mean;
+    double slower = period > 0 ? behind / period * LUMOS_WHOLE_SHARE : 0;
+    if (slower >= 1 && slower <= LUMOS_WHOLE_SHARE) {
+      slow(plan, last_of(&steps->items[i], replicas), steps->items[i].step, (int32_t)slower);
+      slowed = true;
+    }
+  }
+  return slowed;
+}
+
+static int32_t count_replicas(const struct rebuild_plan *plan) {
+  int32_t count = 0;
+  for (size_t r = 0; r < plan->ranks.count; r++) {
+    int32_t dp = plan->ranks.items[r].at.dp;
+    count = dp >= count ? dp + 1 : count;
+  }
+  return count;
+}
+
+bool rebuild_slow_down(struct rebuild_plan *plan, const struct lumos_job *built, bool *slowed,
+                       struct lumos_error *error) {
+  const struct lumos_sim_options options = {.model = LUMOS_MODEL_LUMOS};
+  struct survey survey = {.built = built, .replicas = count_replicas(plan)};
+  *slowed = false;
+  if (survey.replicas < 2 || survey.replicas >= plan->model.sizes.dp || survey.replicas > REBUILD_MOST_REPLICAS) {
+    return true;
+  }
+  struct lumos_run *runs = lumos_allocate(built->tasks.count * sizeof *runs);
+  bool done = lumos_engine_run(built, &options, runs, error);
+  if (done) {
+    struct steps_apart steps = {0};
+    survey.runs = runs;
+    find_worst(&survey);
+    find_steps(&survey, &steps);
+    *slowed = slow_steps(plan, &steps, survey.replicas);
+    lumos_vector_free(&steps);
+  }
+  lumos_vector_free(&survey.worst);
+  lumos_numbering_free(&survey.places);
+  free(runs);
+  return done;
+}
