@@ -88,7 +88,7 @@ static bool find_deviation(const struct rebuild_templates *templates, struct lum
 static struct lumos_job *build_folded(const struct rebuild_templates *templates, struct rebuild_plan *plan,
                                       struct lumos_error *error) {
   struct lumos_job *built = rebuild_emit(templates, plan, error);
-  bool slowed = false, done = built != NULL && rebuild_slow_down(plan, built, &slowed, error);
+  bool slowed = false, done = built != NULL && rebuild_await_slowest(plan, built, &slowed, error);
   if (done && !slowed) {
     return built;
   }

@@ -176,8 +176,8 @@ static int32_t count_replicas(const struct rebuild_plan *plan) {
   return count;
 }
 
-bool rebuild_slow_down(struct rebuild_plan *plan, const struct lumos_job *built, bool *slowed,
-                       struct lumos_error *error) {
+bool rebuild_await_slowest(struct rebuild_plan *plan, const struct lumos_job *built, bool *slowed,
+                           struct lumos_error *error) {
   const struct lumos_sim_options options = {.model = LUMOS_MODEL_LUMOS};
   struct survey survey = {.built = built, .replicas = count_replicas(plan)};
   *slowed = false;

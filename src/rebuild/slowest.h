@@ -10,7 +10,7 @@
  * taken to be normally distributed. In each step all items of the replica that comes last there are slowed down, by as much
  * as the slowest of all replicas is expected to be later than the slowest of those that are built. *slowed: some are. Of plans
  * with one replica none are: how far others come apart from it is not known. Runs the engine. */
-bool rebuild_slow_down(struct rebuild_plan *plan, const struct lumos_job *built, bool *slowed,
-                       struct lumos_error *error) LUMOS_MUST_CHECK;
+bool rebuild_await_slowest(struct rebuild_plan *plan, const struct lumos_job *built, bool *slowed,
+                           struct lumos_error *error) LUMOS_MUST_CHECK;
 
 #endif
