@@ -181,6 +181,27 @@ static enum rebuild_weights weights_for(const struct lumos_job *job, const struc
                                               : REBUILD_WEIGHTS_JOIN;
 }
 
+/* Ranks that stand for others, and what is known of how far these differ. */
+static void put_folded(struct lumos_job *job) {
+  int64_t all = lumos_job_weight(job), replicas = 0;
+  for (size_t r = 0; r < job->ranks.count; r++) {
+    const struct lumos_rank *rank = &job->ranks.items[r];
+    replicas = rank->has_parallel && rank->parallel.dp >= replicas ? (int64_t)rank->parallel.dp + 1 : replicas;
+  }
+  if (all == (int64_t)job->ranks.count) {
+    return;
+  }
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  lumos_text_format(&text, "%zu ranks stand for all %lld of the job; %s", job->ranks.count, (long long)all,
+                    replicas > 1
+                        ? "how much later the slowest replica is than these was estimated from how far they differ"
+                        : "how far replicas differ was not recorded, so none waits for a slower one");
+  lumos_text_char(&text, '\0');
+  lumos_job_note(job, "transform.folded", replicas > 1 ? LUMOS_INFO : LUMOS_WARNING, all, NULL, text.bytes,
+                 replicas > 1 ? NULL : "record several steps, or ranks of several replicas");
+  lumos_text_free(&text);
+}
+
 static bool lacks_transfers(const struct lumos_job *job, const struct lumos_rebuild *asked) {
   return asked->stages > 1 && (job->models.count == 0 || job->models.items[0].sizes.pp <= 1);
 }
@@ -230,6 +251,7 @@ static struct lumos_job *build(struct lumos_job *job, const struct lumos_rebuild
     free(groups);
     put_error(both.built, both.deviation);
     put_note(both.built, &census, both.deviation);
+    put_folded(both.built);
   }
   rebuild_templates_free(&templates);
   rebuild_blocks_free(&blocks);
