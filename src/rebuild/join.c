@@ -308,6 +308,13 @@ static void resize(struct rebuild_joining *joining, const struct lumos_collectiv
   struct lumos_duration transfer = lumos_transfer_changed(joining->transfers, like->transfer, &was, &now, NULL, NULL);
   double unknown = scale != 0 && was.bytes == LUMOS_ABSENT ? (double)scale / LUMOS_WHOLE_SHARE : 1;
   lumos_build_transfer(builder, llround(transfer.ns * unknown));
+  if (transfer.common > 0) {
+    double sigma = fmin(transfer.common, 1);
+    lumos_string_id common = lumos_build_common_error(
+        builder, "rebuild.communication", "communication among other ranks, or of other sizes",
+        (int32_t)lround(sigma * LUMOS_WHOLE_SHARE), "leaving out shapes of the trace's own transfers in turn");
+    lumos_build_transfer_error(builder, llround(fmin(transfer.own, 1) * transfer.ns), common);
+  }
 }
 
 /* The ranks of a channel, those that others stand for included. */

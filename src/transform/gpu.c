@@ -142,8 +142,8 @@ bool lumos_transform_gpu(struct lumos_job *job, const char *specification, struc
   free(name);
   lumos_hardware_free(hardware);
   if (done) {
-    lumos_edit_record(job, "gpu", specification);
     lumos_edit_commit(job);
+    lumos_edit_record(job, "gpu", specification);
   }
   return done;
 }

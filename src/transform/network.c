@@ -31,8 +31,8 @@ bool lumos_transform_network(struct lumos_job *job, const char *file, struct lum
                                               "communication over another network");
   lumos_transfers_free(transfers);
   lumos_hardware_free(hardware);
+  lumos_edit_commit(job);
   lumos_edit_record(job, "network", file);
   lumos_note_kept_communication(job, kept);
-  lumos_edit_commit(job);
   return true;
 }
