@@ -216,7 +216,7 @@ static bool is_cleared_at_once(const struct lumos_job *job, uint32_t rank, int64
 
 /* PyTorch has one gradient of weights that are shared; some write it twice, once for each use. Then a buffer of gradients that
  * is cleared has room for one. */
-static bool is_tied(const struct lumos_job *from) {
+static bool is_tied(const struct lumos_job *from, int64_t *elements) {
   struct rebuild_gradients recorded = {0};
   int64_t sum = 0, head = 0, embedding = 0;
   search_job(&recorded, from, from, NULL);
@@ -234,6 +234,7 @@ static bool is_tied(const struct lumos_job *from) {
   bool tied = recorded.items.count > 0 && recorded.recorded &&
               (twice ? is_cleared_at_once(from, recorded.items.items[0].rank, sum - head) : head < embedding);
   tied = recorded.recorded ? tied : true;
+  *elements = sum - (tied && twice ? head : 0);
   lumos_vector_free(&recorded.items);
   return tied;
 }
@@ -243,6 +244,6 @@ void rebuild_gradients_find(struct rebuild_gradients *gradients, const struct lu
   uint32_t *likes = rebuild_find_likes(built, from);
   *gradients = (struct rebuild_gradients){0};
   search_job(gradients, built, from, likes);
-  gradients->tied = is_tied(from);
+  gradients->tied = is_tied(from, &gradients->elements);
   free(likes);
 }

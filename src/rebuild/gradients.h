@@ -16,6 +16,7 @@ struct rebuild_gradient {
 struct rebuild_gradients {
   LUMOS_VECTOR(struct rebuild_gradient) items; /* by rank, step and time */
   bool tied;                                   /* the head's weights are the embedding's */
+  int64_t elements;                            /* that a recorded rank reduces in a step, what is shared once */
   bool recorded;                               /* sizes come from recorded shapes; else from the model description */
 };
 

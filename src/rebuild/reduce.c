@@ -35,12 +35,13 @@ LUMOS_VECTOR_TYPE(numbers, int32_t); /* of ranks */
 
 /* What is to be woven in. */
 struct reduction {
-  bool replicas;        /* are new, or reduce in another way */
-  bool again;           /* they do in the recording: gradients are divided there */
-  bool ends;            /* of the pipeline are new, and share the embedding */
-  int64_t bucket_bytes; /* of gradients reduced at once; 0: as PyTorch, or Megatron-LM, does by itself */
-  bool overlaps;        /* as soon as a bucket is full; else after the last backward pass */
-  bool shards;          /* every replica updates its share of the parameters, and all gather them */
+  bool replicas;          /* are new, or reduce in another way */
+  bool again;             /* they do in the recording: gradients are divided there */
+  bool ends;              /* of the pipeline are new, and share the embedding */
+  int64_t recorded_bytes; /* again: of all gradients of a recorded rank */
+  int64_t bucket_bytes;   /* of gradients reduced at once; 0: as PyTorch, or Megatron-LM, does by itself */
+  bool overlaps;          /* as soon as a bucket is full; else after the last backward pass */
+  bool shards;            /* every replica updates its share of the parameters, and all gather them */
 };
 
 struct reducing {
@@ -180,8 +181,14 @@ static struct rebuild_writer writer_at(const struct reducing *reducing, const st
                                  .label = label};
 }
 
-static int64_t size_of_number(const struct reducing *reducing, const struct rebuild_gradient *gradient) {
-  return reducing->megatron || gradient->number_size == 0 ? MEGATRON_NUMBER : gradient->number_size;
+/* Where replicas were recorded all gradients together are as many bytes as there. */
+static int64_t bytes_of(const struct reducing *reducing, const struct rebuild_gradient *gradient) {
+  const struct reduction *reduction = &reducing->reduction;
+  if (reduction->again && reducing->gradients.elements > 0) {
+    return (int64_t)((__int128)gradient->elements * reduction->recorded_bytes / reducing->gradients.elements);
+  }
+  bool sized = !reducing->megatron && gradient->number_size > 0;
+  return gradient->elements * (sized ? gradient->number_size : MEGATRON_NUMBER);
 }
 
 static int64_t limit_of(const struct reducing *reducing, size_t buckets) {
@@ -211,7 +218,7 @@ static void fill_buckets(struct reducing *reducing, struct round *round, size_t 
       continue;
     }
     open.elements += gradient->elements;
-    open.bytes += gradient->elements * size_of_number(reducing, gradient);
+    open.bytes += bytes_of(reducing, gradient);
     open.after = gradient->after;
     open.kernel = gradient->kernel;
     if (open.bytes >= limit_of(reducing, round->buckets.count)) {
@@ -308,9 +315,8 @@ static void sum_embedding(struct reducing *reducing, const struct round *round, 
   }
   struct rebuild_writer writer = writer_at(reducing, round, round->finish, LUMOS_BACKWARD);
   uint32_t done, next = kernel_behind(reducing, round, round->finish);
-  uint32_t task =
-      start(reducing, &writer, round->rank, OF_ENDS, "all_reduce", "ncclDevKernel_AllReduce",
-            shared->elements * size_of_number(reducing, shared), kernel_before(reducing, round, round->finish), &done);
+  uint32_t task = start(reducing, &writer, round->rank, OF_ENDS, "all_reduce", "ncclDevKernel_AllReduce",
+                        bytes_of(reducing, shared), kernel_before(reducing, round, round->finish), &done);
   rebuild_library_wait(&writer, done);
   if (next != LUMOS_NONE) {
     rebuild_library_hold(&writer, task, next);
@@ -558,6 +564,7 @@ static struct reduction reduction_for(const struct lumos_job *from, const struct
   bool again = was->dp > 1 && differs && habits.reduces && !habits.spreads;
   return (struct reduction){.replicas = now->dp > 1 && (was->dp <= 1 || again),
                             .again = again,
+                            .recorded_bytes = habits.bytes,
                             .ends = ends,
                             .bucket_bytes =
                                 asked->bucket_mb > 0 ? (int64_t)asked->bucket_mb * 1000000 : habits.bucket_bytes,

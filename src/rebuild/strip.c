@@ -34,6 +34,7 @@ static void look_at_buckets(struct rebuild_habits *habits, const struct lumos_jo
       bool smaller = last > 0 && (habits->bucket_bytes == 0 || last < habits->bucket_bytes);
       habits->bucket_bytes = smaller ? last : habits->bucket_bytes;
       last = lumos_detail_of(job, &job->tasks.items[t])->comm.bytes;
+      habits->bytes += last;
     }
   }
 }

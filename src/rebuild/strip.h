@@ -11,6 +11,7 @@ struct rebuild_habits {
   bool overlaps;        /* while the last backward pass goes on */
   bool shards;          /* gradients are scattered */
   int64_t bucket_bytes; /* the smallest bucket but the last; 0: there is one */
+  int64_t bytes;        /* of all buckets of a rank's step */
 };
 
 /* What a recorded job of several replicas does. O(tasks). */
