@@ -3,8 +3,10 @@
  * The first task of every thread, but one that another thread handed over to. The first task of every stream, where it
  * was launched before the recording, or starts later than its launch and all else explain and before what was launched
  * earlier is over: that work, or steps that were not selected, held it up; so does a task of the backlog that waited
- * for earlier work (backlog.c). And a task that starts over 1 ms later than its launch and all else explain, after the
- * whole device has been idle for longer than any reaction takes: it waited for work that the trace does not hold.
+ * for earlier work (backlog.c). A task that starts over 1 ms later than its launch and all else explain, after the
+ * whole device has been idle for longer than any reaction takes: it waited for work that the trace does not hold. And a
+ * task of a step whose launch the trace lacks, as all launches where the device alone was recorded: what starts later
+ * than the rest explains was launched then.
  */
 #include "graph/graph.h"
 
@@ -40,7 +42,7 @@ static void bound_stream(struct lumos_rank_graph *graph, const struct lumos_lane
       add_boundary(graph, task, LUMOS_RECORDED);
     } else if (timing->residual > LUMOS_TIMING_NOISE &&
                ((n == 0 && is_behind_earlier_work(graph, task)) || graph->lost[task - graph->first] ||
-                waits_for_unseen_work(graph, task))) {
+                lumos_graph_lacks_launch(graph, task) || waits_for_unseen_work(graph, task))) {
       add_boundary(graph, task, LUMOS_INFERRED);
       timing->residual = 0;
     }

@@ -101,6 +101,8 @@ uint32_t lumos_graph_enqueued(const struct lumos_rank_graph *graph, uint32_t lan
 uint32_t lumos_graph_last_enqueued(const struct lumos_rank_graph *graph, uint32_t lane, int64_t at);
 /* Does its call launch more than it, a graph? */
 bool lumos_graph_is_node(const struct lumos_rank_graph *graph, uint32_t task);
+/* Was it launched in the recording, by a call that the trace lacks? Then it is not known when it was ready. */
+bool lumos_graph_lacks_launch(const struct lumos_rank_graph *graph, uint32_t task);
 /* Is the task before it on its stream a node of the same graph? Then no launch comes between them. */
 bool lumos_graph_follows_node(const struct lumos_rank_graph *graph, uint32_t task);
 /* Did the host make this task's lane, or an unknown one, wait for something between the launch of the task before and

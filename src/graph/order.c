@@ -29,6 +29,11 @@ bool lumos_graph_is_node(const struct lumos_rank_graph *graph, uint32_t task) {
   return call != LUMOS_NONE && graph->first_node[call - graph->first] != LUMOS_NONE;
 }
 
+bool lumos_graph_lacks_launch(const struct lumos_rank_graph *graph, uint32_t task) {
+  const struct lumos_task *record = lumos_graph_task(graph, task);
+  return record->call == LUMOS_NONE && record->step != LUMOS_ABSENT_INT;
+}
+
 bool lumos_graph_follows_node(const struct lumos_rank_graph *graph, uint32_t task) {
   const struct lumos_task *record = lumos_graph_task(graph, task);
   return task > graph->job->lanes.items[record->lane].task_first && record->call != LUMOS_NONE &&

@@ -169,7 +169,8 @@ static void find_waits(struct lumos_rank_graph *graph, int64_t over) {
     int64_t residual = lumos_timing_of(graph->job, task)->residual;
     struct meeting meeting;
     if (residual != LUMOS_ABSENT && residual > LUMOS_REACTION_WINDOW &&
-        lumos_graph_task(graph, task)->kind != LUMOS_COPY && find_occupant(graph, queues, task, over, &meeting)) {
+        lumos_graph_task(graph, task)->kind != LUMOS_COPY && !lumos_graph_lacks_launch(graph, task) &&
+        find_occupant(graph, queues, task, over, &meeting)) {
       lumos_vector_push(&meetings, meeting);
     }
   }

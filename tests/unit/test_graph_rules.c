@@ -625,6 +625,29 @@ static void a_reaction_that_takes_long_is_no_boundary(void **state) {
   lumos_job_free(job);
 }
 
+/* A recording of the device alone: nothing tells when a kernel was launched, so what starts late was launched then, be
+ * another stream about to get free or not; kernels of a queue follow each other by what short gaps are on average. */
+static void what_lacks_its_launch_was_launched_when_it_started(void **state) {
+  (void)state;
+  struct lumos_job *job = new_job();
+  uint32_t rank = add_rank(job, 0), stream = add_stream(job, rank, "7"), side = add_stream(job, rank, "20");
+  uint32_t first = add_task(job, stream, LUMOS_GEMM, "gemm", 100 * us, 100 * us);
+  uint32_t next = add_task(job, stream, LUMOS_GEMM, "gemm", 201 * us, 100 * us);
+  uint32_t queued = add_task(job, stream, LUMOS_GEMM, "gemm", 304 * us, 100 * us);
+  uint32_t late = add_task(job, stream, LUMOS_GEMM, "gemm", 470 * us, 100 * us); /* 66 us behind */
+  uint32_t other = add_task(job, side, LUMOS_OPTIMIZER, "adam", 320 * us, 160 * us);
+  build(job);
+  assert_boundary(job, first, LUMOS_RECORDED);
+  assert_boundary(job, other, LUMOS_RECORDED);
+  assert_int_equal(timing(job, next)->gap, 2 * us); /* of 1 and 3; 66 is no gap of a queue */
+  assert_int_equal(timing(job, next)->residual, -us);
+  assert_null(dep_into(job, queued, LUMOS_BOUNDARY));
+  assert_boundary(job, late, LUMOS_INFERRED);
+  assert_int_equal(timing(job, late)->residual, 0);
+  assert_null(dep_into(job, late, LUMOS_RESOURCE)); /* 10 us before adam ends */
+  lumos_job_free(job);
+}
+
 /* --- The job --- */
 
 static void a_second_build_finds_the_same(void **state) {
@@ -720,6 +743,7 @@ int main(void) {
       cmocka_unit_test(work_from_before_the_recording_is_held_once_per_stream),
       cmocka_unit_test(a_late_start_with_an_idle_device_is_a_boundary),
       cmocka_unit_test(a_reaction_that_takes_long_is_no_boundary),
+      cmocka_unit_test(what_lacks_its_launch_was_launched_when_it_started),
       cmocka_unit_test(a_second_build_finds_the_same),
       cmocka_unit_test(a_task_that_was_never_measured_is_refused),
       cmocka_unit_test(an_edited_job_is_refused_with_the_cure),
