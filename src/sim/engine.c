@@ -2,7 +2,7 @@
  *
  * It follows Algorithm 1 of the Lumos paper (Liang et al., MLSys 2025, arXiv 2504.09307): of what is ready the earliest
  * runs next on its lane, and what waits at run time is settled when what it waits for is. What the paper leaves open is
- * settled so: ties by measured start, then id (queue.h); all ranks and steps are one run; a call's wait is not counted
+ * settled so: ties by measured start, then place (queue.h); all ranks and steps are one run; a call's wait is not counted
  * twice; a deadlock is reported as a cycle (deadlock.c).
  *
  * Of the tasks whose start is known the earliest starts next. Fixed rules bound starts before the run: thread order

@@ -195,6 +195,7 @@ struct lumos_engine {
   uint32_t *launched;
   struct lumos_coupling coupling;
   struct lumos_events events;
+  uint32_t *ties; /* ties.h */
   struct lumos_queue queue;
   struct lumos_typical
       *typical; /* with drop_residuals: the residuals of waits, by name and what they wait on, and of ends */

@@ -4,6 +4,7 @@
 
 #include "graph/typical.h"
 #include "sim/clock.h"
+#include "sim/ties.h"
 #include <stdlib.h>
 
 bool lumos_call_waits(const struct lumos_job *job, const struct lumos_task *task) {
@@ -289,6 +290,8 @@ void lumos_engine_prepare(struct lumos_engine *engine, const struct lumos_job *j
   *engine =
       (struct lumos_engine){.job = job, .rules = lumos_model_rules(model), .queue = {.job = job}, .beyond = LUMOS_NONE};
   lumos_nodes_find(engine);
+  engine->ties = lumos_find_ties(job);
+  engine->queue.ties = engine->ties;
   engine->traits = lumos_allocate(engine->node_count * sizeof *engine->traits);
   engine->lanes = lumos_allocate_zeroed(job->lanes.count, sizeof *engine->lanes);
   find_launches(engine);
@@ -404,7 +407,8 @@ void lumos_engine_copy(struct lumos_engine *copy, const struct lumos_engine *eng
                                 .launched = engine->launched,
                                 .coupling = engine->coupling,
                                 .events = engine->events,
-                                .queue = {.job = engine->job},
+                                .ties = engine->ties,
+                                .queue = {.job = engine->job, .ties = engine->ties},
                                 .beyond = LUMOS_NONE};
   copy->events.latest = NULL;
   copy->lanes = lumos_allocate_zeroed(copy->job->lanes.count, sizeof *copy->lanes);
@@ -438,6 +442,7 @@ void lumos_engine_free(struct lumos_engine *engine) {
   free(engine->lanes);
   if (!engine->shares) {
     lumos_nodes_free(engine);
+    free(engine->ties);
     free(engine->traits);
     free(engine->launched_first);
     free(engine->launched);

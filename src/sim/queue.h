@@ -1,7 +1,8 @@
 /* The simulator's queue: what happens next, a binary heap over at most a few events a lane.
  *
  * Earliest first. Events of one instant take turns, so that a wait sees everything up to and including its instant.
- * Then the earlier measured start (none is last), then the id.
+ * Then the earlier measured start (none is last), then the place among such ties (ties.h), where there are any, or the
+ * id.
  */
 #ifndef LUMOS_SIM_QUEUE_H
 #define LUMOS_SIM_QUEUE_H
@@ -24,6 +25,7 @@ struct lumos_event {
 
 struct lumos_queue {
   const struct lumos_job *job;
+  const uint32_t *ties; /* by task, or NULL */
   LUMOS_VECTOR(struct lumos_event) heap;
 };
 

@@ -188,6 +188,26 @@ static void the_launches_of_the_simulation_decide_the_order(void **state) {
   lumos_job_free(job);
 }
 
+/* Both launches take no time and come at once; the stream tells that thread 2 was first. */
+static void of_launches_at_one_instant_the_stream_tells_the_order(void **state) {
+  (void)state;
+  struct lumos_job *job = graph_of(TRACE(
+      OP_ON(1, "work_0", 0, 50) ","
+      LAUNCH(1, 1, 50, 0) ","
+      OP_ON(2, "work_1", 0, 50) ","
+      LAUNCH(2, 2, 50, 0) ","
+      KERNEL("gemm_1", 7, 2, 52, 10) ","
+      KERNEL("gemm_0", 7, 1, 63, 20)));
+  expect_run(job,
+      "work_0 0-50 <- boundary, recorded\n"
+      "cudaLaunchKernel@50 50-50 <- work_0 end, thread order, recorded\n"
+      "work_1 0-50 <- boundary, recorded\n"
+      "cudaLaunchKernel@50 50-50 <- work_1 end, thread order, recorded\n"
+      "gemm_1 52-62 <- cudaLaunchKernel@50 end, launch, recorded\n"
+      "gemm_0 63-83 <- gemm_1 end, stream order, recorded\n");
+  lumos_job_free(job);
+}
+
 /* --- Event --- */
 
 /* On s20 gemm_1 waits for what stands on s7 when the event is recorded, which is gemm_0; it ends at 112 and is seen 4
@@ -430,6 +450,7 @@ int main(void) {
       cmocka_unit_test(a_stream_runs_in_order_and_overlaps_as_measured),
       cmocka_unit_test(what_was_launched_before_the_recording_comes_first),
       cmocka_unit_test(the_launches_of_the_simulation_decide_the_order),
+      cmocka_unit_test(of_launches_at_one_instant_the_stream_tells_the_order),
       cmocka_unit_test(an_event_that_was_recorded_holds_what_comes_next),
       cmocka_unit_test(a_wait_binds_to_what_precedes_the_record_in_the_simulation),
       cmocka_unit_test(an_event_that_binds_is_inferred_from_times),
