@@ -11,6 +11,9 @@
  * A return implies a call. Where a thread goes on because another one is done, that one was called when the first fell
  * silent: its first task since then waits for the last one before the silence, though its own silence was only 0.1 ms.
  *
+ * Of several tasks of a thread that end at one instant the first handed over: what follows them then may well wait for
+ * who resumed.
+ *
  * Only the threads with the most work are asked: a training process has a handful, and a file may name a million.
  *
  * The gap up to the other's end is covered by the edge; what remains is its lag. A hand-over to the first task of a
@@ -95,12 +98,13 @@ static uint32_t handed_over(const struct search *search, const struct lumos_sile
       work_between(graph, worked, other, silence->start, silence->end) < length / MOST_OF_SILENCE) {
     return LUMOS_NONE;
   }
+  uint32_t first = other->task_first + lumos_graph_count_until(graph, other, done - 1, false); /* that ends then */
   if (ended == other->task_count || launches) {
-    return source;
+    return first;
   }
   int64_t stirs = lumos_graph_task(graph, source + 1)->start;
   int64_t taken = work_between(graph, worked, silence->lane, silence->end, stirs);
-  return taken >= (stirs - silence->end) / MOST_OF_SILENCE ? source : LUMOS_NONE;
+  return taken >= (stirs - silence->end) / MOST_OF_SILENCE ? first : LUMOS_NONE;
 }
 
 static uint32_t find_source(const struct search *search, const struct lumos_silence *silence, bool launches) {

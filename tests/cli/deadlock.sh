@@ -79,5 +79,14 @@ jq -c --arg one "$one" --arg other "$other" '
     mode: "fixed"}, (.counts.dep += 1) else . end' graph >held
 expect 0 lumos-sim held -o waited
 [ "$(runs waited)" = $'0/gemm_1 72-92\n0/gemm_0 92-192' ] || fail "what was written by hand does not hold: $(runs waited)"
+
+# --- Ties ---
+# Calls take no time, so that those of a rank come at one instant on both of its threads: streams tell their order.
+emulated-cluster --quiet --ideal --tp 2 --dp 3 --layers 2 --hidden 1024 --micro-batches 2 --steps 2 ideal || fail 'the emulated cluster fails'
+lumos-parse ideal/rank*.json.gz 2>message | lumos-graph >graph 2>>message
+expect 0 lumos-sim --opportunities off graph -o tied
+sed -nE 's/^\{"type":"metric","name":"step_time","value":([0-9]+),.*"scope":(\{[^}]*\}),"source":"(measured|simulated)".*/\3 \2 \1/p' tied >steps
+[ -s steps ] || fail 'a job of ties has no steps'
+check 'a job of ties runs as it was measured' cmp <(sed -n 's/^measured //p' steps) <(sed -n 's/^simulated //p' steps)
 proved 'threads change places on a stream, and where tasks wait for each other the cycle is told and nothing written'
 finish

@@ -51,6 +51,20 @@ static void forward_and_backward_hand_over_to_each_other(void **state) {
   lumos_job_free(job);
 }
 
+/* Whichever of them called, what follows the first on its thread may wait for who was called. */
+static void of_tasks_that_end_at_one_instant_the_first_hands_over(void **state) {
+  (void)state;
+  struct lumos_job *job = new_job();
+  uint32_t rank = add_rank(job, 0), forward = add_thread(job, rank, "1"), backward = add_thread(job, rank, "2");
+  uint32_t first = work(job, forward, 0, 10 * ms);
+  (void)work(job, forward, 10 * ms, 10 * ms);
+  (void)work(job, forward, 10 * ms, 10 * ms);
+  uint32_t begun = work(job, backward, 10 * ms, 20 * ms);
+  build(job);
+  assert_handover(job, first, begun, 0, LUMOS_ABSENT);
+  lumos_job_free(job);
+}
+
 /* Each case: what one thread did while the other was silent from 10 to 20 ms, and what that one did then. */
 static size_t handovers_after(int64_t begin, int64_t end, int64_t stirs, int64_t resumed_until, bool same_process) {
   struct lumos_job *job = new_job();
@@ -214,6 +228,7 @@ static void more_work_than_time_is_no_harm(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(forward_and_backward_hand_over_to_each_other),
+      cmocka_unit_test(of_tasks_that_end_at_one_instant_the_first_hands_over),
       cmocka_unit_test(what_only_looks_like_a_handover_is_none),
       cmocka_unit_test(the_thread_that_finished_last_handed_over),
       cmocka_unit_test(a_return_implies_a_call),
